@@ -1,0 +1,206 @@
+/* method.h -- all that one needs to write a method.
+ *
+ * A method is a pure state machine: step() takes one event and appends effects
+ * to an outbox, which the driver carries out after it returns. A method never
+ * blocks, reads a clock, allocates or does I/O, and cannot tell whether it runs
+ * in the simulator, on threads or over MPI.
+ *
+ * Its state is plain bytes without pointers (buffers are handles), so that
+ * states + buffers + pending events are a checkpoint of a simulated run. */
+#ifndef MOTLEY_METHOD_H
+#define MOTLEY_METHOD_H
+
+#include <motley/option.h>
+#include <motley/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef uint32_t mot_node; /* workers are 0..workers-1, servers follow */
+typedef uint32_t mot_buf;  /* a handle: `dim` floats in the driver's pool */
+typedef uint64_t mot_time; /* nanoseconds since the run began */
+
+#define MOT_NEVER UINT64_MAX
+#define MOT_NO_BUF UINT32_C(0)
+#define MOT_SCALARS 4
+
+/* A run of floats in a buffer. */
+struct mot_slice { mot_buf buf; uint32_t off, len; };
+
+/* What every node knows of the run. Does not change while it lasts. */
+struct mot_optim;
+struct mot_world {
+    uint32_t workers, servers, nodes; /* nodes = workers + servers */
+    uint32_t dim;                     /* floats in a buffer: the model's parameters */
+    uint64_t seed;
+    uint32_t parts;                   /* worker i holds part i */
+    const uint64_t *part_rows;        /* rows of each part */
+    const uint32_t *batch;            /* samples a batch, for each worker */
+    const struct mot_optim *optim;    /* the optimiser the experiment asks for */
+    mot_buf x0, zero;                 /* the initial parameters, and zeros; the driver holds both */
+};
+
+/* ---- Work: a gradient sum over samples ---------------------------------- */
+
+/* Which samples: `samples` of them from position `draw` on, in the endless
+ * sequence that the sampler makes of a part. The same (seed, part, draw)
+ * always names the same sample, whoever computes it. */
+struct mot_term { uint32_t part; uint64_t draw; uint32_t samples; float coef; };
+
+struct mot_work {
+    uint32_t tag;                 /* comes back in the result */
+    uint32_t terms;
+    const struct mot_term *term;  /* copied by mot_start */
+    mot_time deadline;            /* take what is done by then; MOT_NEVER */
+    mot_buf at;                   /* the parameters; held until EV_WORK */
+};
+
+struct mot_result {
+    uint32_t tag;
+    uint32_t samples;             /* covered; fewer than asked: deadline, cancel, or no data left */
+    double loss;                  /* sum of coef * loss over these samples */
+    mot_buf grad;                 /* sum of coef * gradient; lent for this step */
+};
+
+/* ---- Messages and collectives ------------------------------------------- */
+
+/* Travels beside the body; its meaning is the method's. */
+struct mot_head { uint64_t round; uint32_t samples; double value; };
+
+struct mot_message {
+    mot_node from, to;
+    uint16_t kind;
+    struct mot_head head;
+    struct mot_slice body;        /* lent for this step; buf may be MOT_NO_BUF */
+};
+
+enum mot_op { MOT_SUM, MOT_BCAST };
+
+/* All workers take part in the collective with the same `tag` (each tag once,
+ * rising). SUM: everyone gets the sum, taken in rank order. BCAST: everyone
+ * gets root's slice. Scalars are summed beside either. */
+struct mot_coll {
+    uint32_t tag;
+    enum mot_op op;
+    mot_node root;
+    struct mot_slice in;
+    double scalar[MOT_SCALARS];
+};
+
+struct mot_coll_result {
+    uint32_t tag;
+    struct mot_slice out;         /* lent for this step */
+    double scalar[MOT_SCALARS];
+};
+
+/* ---- Events -------------------------------------------------------------- */
+
+enum mot_event_kind {
+    MOT_EV_START,    /* once, before any other */
+    MOT_EV_MESSAGE,  /* exactly once each, in order for each pair of nodes */
+    MOT_EV_WORK,     /* exactly one for each mot_start */
+    MOT_EV_COLL,     /* exactly one for each mot_collect */
+    MOT_EV_TIMER,    /* an alarm went off; it is disarmed */
+};
+
+struct mot_event {
+    enum mot_event_kind kind;
+    union {
+        const struct mot_message *message;
+        const struct mot_result *work;
+        const struct mot_coll_result *coll;
+        uint32_t timer;           /* the alarm's tag */
+    };
+};
+
+/* ---- The environment of a step ------------------------------------------- */
+
+struct mot_pool;
+struct mot_outbox;
+struct mot_memo;
+struct mot_env {
+    mot_node self;
+    mot_time now;                 /* constant during a step */
+    const struct mot_world *world;
+    const void *conf;             /* the method's options, parsed */
+    struct mot_pool *pool;
+    struct mot_outbox *out;
+    struct mot_memo *memo;
+};
+
+/* ---- Effects: none can fail, need() declared the most there can be -------- */
+
+MOT_API void mot_send(struct mot_env *, mot_node to, uint16_t kind, struct mot_head, struct mot_slice body);
+MOT_API void mot_start(struct mot_env *, const struct mot_work *);
+MOT_API void mot_cancel(struct mot_env *, uint32_t tag);   /* EV_WORK comes now, with the part done; void if it has come */
+MOT_API void mot_collect(struct mot_env *, const struct mot_coll *);
+MOT_API void mot_alarm(struct mot_env *, uint32_t tag, mot_time at); /* tags 0..alarms-1; MOT_NEVER disarms */
+MOT_API void mot_advance(struct mot_env *);                /* this node made an update of its model */
+MOT_API void mot_note(struct mot_env *, const char *key, double value); /* key: a literal; count, sum and max are kept */
+MOT_API void mot_stop(struct mot_env *, enum mot_status why); /* this node has nothing left to do */
+
+/* ---- Buffers: counted, and frozen while shared ---------------------------- */
+
+MOT_API mot_buf mot_take(struct mot_env *);                  /* count 1, contents undefined */
+MOT_API mot_buf mot_hold(struct mot_env *, mot_buf);         /* count + 1; returns its argument */
+MOT_API void mot_drop(struct mot_env *, mot_buf);            /* count - 1; MOT_NO_BUF is ignored */
+MOT_API const float *mot_read(const struct mot_env *, mot_buf);
+MOT_API float *mot_edit(struct mot_env *, mot_buf);          /* only while the count is 1 */
+MOT_API struct mot_slice mot_whole(const struct mot_env *, mot_buf);
+
+/* ---- Parameters with their optimiser -------------------------------------- */
+
+struct mot_params { mot_buf x, slot[2]; uint64_t step; };
+
+MOT_API void mot_params_init(struct mot_env *, struct mot_params *);
+/* One optimiser step along `scale` * grad, at `lr_factor` times the scheduled
+ * rate. Writes new buffers where the old ones are shared. */
+MOT_API void mot_params_step(struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
+
+/* y += a x over whole buffers; y must not be shared. */
+MOT_API void mot_add(struct mot_env *, mot_buf y, float a, mot_buf x);
+
+/* ---- The method ------------------------------------------------------------ */
+
+/* The most that a node has at once. Over-declaring costs address space, not memory. */
+struct mot_need {
+    size_t state_bytes;
+    uint32_t buffers;  /* held, besides the gradients of running work */
+    uint32_t sends;    /* messages of its own not yet delivered */
+    uint32_t works, terms; /* running at once; terms in one */
+    uint32_t alarms;
+    uint32_t colls;    /* collectives it has joined that are not finished */
+};
+
+struct mot_view { mot_buf x; double scale; }; /* the model is scale * x */
+
+struct mot_method {
+    const char *name;
+    const char *summary;               /* one line for `motley help` */
+    const char *about;                 /* some paragraphs: what, when to use it, the paper */
+    const struct mot_option *options;
+    size_t conf_bytes;
+    uint32_t servers;                  /* server nodes after the workers */
+    /* Checks options against the world once, before the run; may be NULL. */
+    enum mot_status (*validate)(const void *conf, const struct mot_world *);
+    struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);
+    void (*init)(void *state, struct mot_env *);          /* state is zeroed */
+    void (*step)(void *state, struct mot_env *, const struct mot_event *);
+    void (*check)(const void *state, const struct mot_env *); /* invariants; may be NULL */
+    /* What an evaluation looks at; false if this node has no model of its own.
+     * The evaluated model is the mean over the nodes that say true. */
+    bool (*model)(const void *state, struct mot_view *);
+};
+
+/* Facts that methods assert; on in release builds too. */
+MOT_API _Noreturn void mot_assert_failed(const char *fact, const char *file, int line);
+#define MOT_ASSERT(fact) ((fact) ? (void)0 : mot_assert_failed(#fact, __FILE__, __LINE__))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

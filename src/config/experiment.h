@@ -1,0 +1,78 @@
+/* experiment.h -- an experiment, resolved: every key has its value, every name its part. */
+#ifndef MOT_CONFIG_EXPERIMENT_H
+#define MOT_CONFIG_EXPERIMENT_H
+
+#include "base/memory.h"
+#include "cluster/cluster.h"
+#include "data/data.h"
+#include "data/sampler.h"
+#include "math/optim.h"
+#include "partition/partition.h"
+#include <motley/method.h>
+#include <motley/model.h>
+#include <stdio.h>
+
+enum mot_every_unit { MOT_EVERY_AUTO, MOT_EVERY_TIME, MOT_EVERY_UPDATES, MOT_EVERY_EPOCHS };
+struct mot_every { enum mot_every_unit unit; double value; };  /* "1s", "100 updates", "0.5 epochs", "auto"; time in ns */
+
+enum mot_collective { MOT_COLLECTIVE_RING, MOT_COLLECTIVE_TREE, MOT_COLLECTIVE_DOUBLING };
+enum mot_target_kind { MOT_TARGET_NONE, MOT_TARGET_TRAIN_LOSS, MOT_TARGET_TEST_ACCURACY, MOT_TARGET_GRAD_NORM };
+
+struct mot_experiment {
+    struct mot_arena arena;            /* owns what the pointers below name */
+    uint64_t seed;
+    uint32_t workers;
+    struct mot_data_conf data;
+    const struct mot_partitioner *partitioner;  void *partition_conf;
+    struct mot_sampler_conf sampler;
+    const struct mot_model *model;              void *model_conf;
+    const struct mot_method *method;            void *method_conf;
+    const struct mot_optimizer *optimizer;
+    struct mot_optim_conf optim;
+    struct mot_schedule_conf schedule;
+    bool batch_full;
+    uint32_t *batch;                   /* [workers]; undefined if batch_full */
+    struct mot_cluster *cluster;       /* workers and the method's servers */
+    struct {
+        struct mot_every every;
+        uint32_t train;                /* 0 always, 1 end: when the whole training set is evaluated */
+        bool grad_norm;                /* at every evaluation, not only at the end */
+    } evaluate;
+    struct {
+        uint64_t updates;              /* MOT_WORD_UINT: not limited */
+        double epochs;                 /* NaN: not limited */
+        mot_time time;                 /* MOT_NEVER: not limited */
+        enum mot_target_kind target;
+        double value;
+    } stop;
+    struct {
+        uint32_t threads;              /* resolved: at least 1 */
+        uint32_t collective;           /* enum mot_collective */
+        bool overcommit;
+    } sim;
+    struct mot_every checkpoint;       /* run time, updates or epochs; MOT_EVERY_AUTO: at the end only */
+    bool trace;
+    const char *output;                /* the run's folder; NULL: none is written */
+};
+
+/* A setting from the command line: "stop.updates" = "100", said by `origin`
+ * ("--stop-updates", "--set"), applied after the file, in order. */
+struct mot_setting { const char *key, *value, *origin; };
+
+/* Reads `path` (NULL: defaults only), applies the settings, resolves. Errors name
+ * file, line and column (or the flag), what was expected and the nearest name. */
+enum mot_status mot_experiment_open(const char *path, const struct mot_setting *, size_t settings, struct mot_experiment **out);
+void mot_experiment_close(struct mot_experiment *);
+
+/* The experiment as resolved, as YAML that gives the same experiment again.
+ * Paths inside it are absolute; the cluster is inline. */
+enum mot_status mot_experiment_print(const struct mot_experiment *, FILE *);
+
+/* XXH64 of all that decides the mathematics and the virtual clock (not output,
+ * trace, threads, checkpoint, stop): a checkpoint is resumed only under the same. */
+uint64_t mot_experiment_hash(const struct mot_experiment *);
+
+/* The methods: src/method/methods.c. Ended by NULL; the first is the default. */
+extern const struct mot_method *const mot_methods[];
+
+#endif

@@ -1,0 +1,64 @@
+/* data.h -- data sets: from a name or a file to scaled train, validation and test tables. */
+#ifndef MOT_DATA_DATA_H
+#define MOT_DATA_DATA_H
+
+#include <motley/model.h>
+#include <motley/option.h>
+#include <stdio.h>
+
+enum mot_scale { MOT_SCALE_AUTO, MOT_SCALE_NONE, MOT_SCALE_STANDARD, MOT_SCALE_MINMAX, MOT_SCALE_UNIT };
+enum mot_order { MOT_ORDER_SHUFFLED, MOT_ORDER_FILE, MOT_ORDER_SORTED };
+enum mot_task { MOT_TASK_AUTO, MOT_TASK_CLASSES, MOT_TASK_REGRESSION };
+enum mot_format { MOT_FORMAT_AUTO, MOT_FORMAT_IDX, MOT_FORMAT_LIBSVM, MOT_FORMAT_CSV, MOT_FORMAT_NPY };
+enum mot_synthetic { MOT_SYNTHETIC_BLOBS, MOT_SYNTHETIC_LINEAR, MOT_SYNTHETIC_REGRESSION };
+
+/* The `data:` section. One table, mot_data_options, describes it. */
+struct mot_data_conf {
+    const char *name;        /* digits, fashion-mnist, synthetic, or NULL if path is given */
+    const char *path;        /* the training file */
+    const char *labels;      /* label file for IDX and NPY; NULL: found by its usual name */
+    const char *test_path, *test_labels;  /* a test file of its own; else `test` cuts one off */
+    uint32_t format, scale, order, task, kind; /* the enums above */
+    uint64_t rows;           /* use only the first so many; MOT_WORD_UINT: all */
+    double test, valid;      /* fractions of the rows */
+    const char *label_column;/* CSV: a name, a number from 0, "last" or "first" */
+    const char *separator;   /* CSV: NULL finds it */
+    uint32_t header;         /* CSV: auto|yes|no */
+    uint64_t size, cols, classes; /* synthetic */
+    double noise;
+    uint64_t data_seed;
+};
+extern const struct mot_option mot_data_options[];
+
+/* An owned table: the arrays behind `t` belong to it. */
+struct mot_owned_table { struct mot_table t; };
+
+struct mot_dataset {
+    char *name;
+    struct mot_table train, valid, test; /* rows may be 0 in valid and test */
+    char **class_names;      /* [classes]: the labels as the file spells them */
+    char **column_names;     /* [cols], or NULL */
+    uint32_t scale;          /* as resolved: never AUTO */
+    float *shift, *factor;   /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
+    uint64_t hash;           /* XXH64 of the three tables: tells data sets apart in a checkpoint */
+};
+
+/* Reads, cuts, orders and scales. `seed` is the experiment's. */
+enum mot_status mot_dataset_open(const struct mot_data_conf *, uint64_t seed, struct mot_dataset **out);
+void mot_dataset_close(struct mot_dataset *);
+
+/* Reads all of a data set (unscaled, one table) in the units of `like`: same
+ * columns, classes by like's names, scaled as like is. For `motley eval`. */
+struct mot_schema {          /* stored in a model file: what its input must look like */
+    uint32_t cols, classes, scale;
+    char **class_names;
+    float *shift, *factor;
+};
+enum mot_status mot_dataset_open_as(const struct mot_data_conf *, const struct mot_schema *, struct mot_dataset **out);
+
+/* The built-in sets: name, summary, ended by a NULL name. `available` says whether
+ * its file is on this machine; `hint` how to get it. */
+struct mot_builtin { const char *name, *summary, *hint; bool (*available)(void); };
+extern const struct mot_builtin mot_builtins[];
+
+#endif

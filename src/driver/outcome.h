@@ -1,0 +1,67 @@
+/* outcome.h -- what a driver says of a run, while it lasts and at its end. */
+#ifndef MOT_DRIVER_OUTCOME_H
+#define MOT_DRIVER_OUTCOME_H
+
+#include "config/experiment.h"
+#include <motley/method.h>
+
+/* Figures of the model; NaN where not evaluated. */
+struct mot_score {
+    double train_loss;                 /* mean over the training set, with the regulariser */
+    double train_accuracy;
+    double valid_loss, valid_accuracy;
+    double test_loss, test_accuracy;
+    double grad_norm;                  /* of the whole objective */
+};
+
+/* A moment of the run: one line of metrics.jsonl. No wall-clock value in it. */
+struct mot_moment {
+    mot_time now;
+    uint64_t updates, steps, samples;  /* updates: global steps; steps: of all nodes */
+    double epochs;
+    uint64_t bytes_sent, messages, events;
+    double staleness_mean, staleness_max;
+    struct mot_score score;
+};
+
+/* Where a node's time went; the three add up to the run's time. */
+struct mot_node_tally {
+    mot_time compute, send, wait;      /* computing; else a message of its own or to it under way; else neither */
+    uint64_t updates;                  /* workers: gradients that went into an update; servers: updates */
+    uint64_t samples, jobs, bytes_sent, messages_sent;
+};
+
+struct mot_note_tally { const char *key; uint64_t count; double sum, max; };
+#define MOT_NOTES_MAX 32
+
+struct mot_outcome {
+    enum mot_status status;
+    const char *ended_by;              /* "updates", "epochs", "time", "target", "data", "diverged", "interrupted" */
+    struct mot_moment last;
+    double wall_s;
+    struct { bool reached; mot_time at; uint64_t updates; } target;
+    uint32_t workers, servers;
+    struct mot_node_tally *node;       /* [workers + servers] */
+    struct mot_note_tally note[MOT_NOTES_MAX];
+    uint32_t notes;
+    float *x;                          /* the model, [dim] */
+    float *best;                       /* the best by validation, or NULL */
+    struct mot_score best_score; uint64_t best_updates;
+    uint64_t model_hash;               /* XXH64 of the little-endian floats */
+    double job_wall_s;                 /* wall time in gradients, all threads: for the share of event handling */
+};
+
+/* What happens in a run, for traces, progress and metrics. Any may be NULL. The
+ * watcher may not change the run; times are the run's clock. */
+enum mot_phase { MOT_PHASE_COMPUTE, MOT_PHASE_CANCELLED, MOT_PHASE_COLLECTIVE };
+struct mot_flight { mot_node from, to; uint16_t kind; uint64_t bytes; mot_time sent, began, delivered; bool collective; };
+struct mot_watch {
+    void *self;
+    void (*phase)(void *self, mot_node, enum mot_phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to);
+    void (*flight)(void *self, const struct mot_flight *);
+    void (*update)(void *self, mot_node, uint64_t updates_of_node, mot_time);
+    void (*evaluated)(void *self, const struct mot_moment *);
+    void (*tick)(void *self, const struct mot_moment *);  /* about ten times a wall second; score is NaN */
+};
+
+#endif

@@ -1,0 +1,14 @@
+/* models.h -- the models that come with motley. */
+#ifndef MOT_MATH_MODELS_H
+#define MOT_MATH_MODELS_H
+
+#include <motley/model.h>
+
+extern const struct mot_model *const mot_models[]; /* ended by NULL: logistic, least-squares, softmax, mlp, phantom */
+
+/* Sets net->kind, conf, shape, then calls the model's own open. */
+enum mot_status mot_net_open(const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
+
+/* Phantom: seconds of work a sample are the cluster's affair; nothing here. */
+
+#endif

@@ -1,0 +1,48 @@
+/* report.h -- a run's folder: experiment.yaml, metrics.jsonl, summary.json, trace.json, model.safetensors. */
+#ifndef MOT_REPORT_REPORT_H
+#define MOT_REPORT_REPORT_H
+
+#include "driver/outcome.h"
+#include <jansson.h>
+
+/* ---- metrics.jsonl: a line an evaluation, appended and flushed ------------- */
+struct mot_metrics;
+/* keep: bytes of an existing file to keep (a resumed run); what follows is cut off. 0: begin anew. */
+enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_metrics **out);
+void mot_metrics_add(struct mot_metrics *, const struct mot_moment *);
+uint64_t mot_metrics_bytes(const struct mot_metrics *);      /* written so far, flushed */
+enum mot_status mot_metrics_close(struct mot_metrics *);     /* says if a write failed */
+
+/* ---- trace.json: Chrome trace events for Perfetto ---------------------------- */
+struct mot_trace_file;
+enum mot_status mot_trace_open(const char *path, const struct mot_experiment *, struct mot_trace_file **out);
+void mot_trace_phase(struct mot_trace_file *, mot_node, enum mot_phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to);
+void mot_trace_flight(struct mot_trace_file *, const struct mot_flight *);
+void mot_trace_update(struct mot_trace_file *, mot_node, uint64_t updates, mot_time);
+enum mot_status mot_trace_close(struct mot_trace_file *);    /* writes the end; the file is whole only after it */
+
+/* ---- summary ----------------------------------------------------------------- */
+json_t *mot_summary_json(const struct mot_experiment *, const struct mot_outcome *, const char *driver, const char *folder);
+/* In words: what held the run back (which worker; compute, wait or network; by how much), and what to try. malloc'd. */
+char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
+/* The result as a person reads it, on `out`; colour if asked. */
+void mot_summary_print(const struct mot_experiment *, const struct mot_outcome *, FILE *out, bool colour);
+
+/* ---- progress on a terminal; plain lines elsewhere ------------------------------ */
+struct mot_progress;
+struct mot_progress *mot_progress_open(const struct mot_experiment *, FILE *err, bool terminal);
+void mot_progress_tick(struct mot_progress *, const struct mot_moment *);
+void mot_progress_evaluated(struct mot_progress *, const struct mot_moment *);
+void mot_progress_close(struct mot_progress *);
+
+/* ---- model.safetensors ------------------------------------------------------------ */
+/* Tensors are the net's segments by name and shape; metadata holds the model's name and
+ * options and the schema (columns, classes, scaling), so that eval needs no experiment. */
+enum mot_status mot_model_save(const char *path, const struct mot_experiment *, const struct mot_net *, const struct mot_dataset *, const float *x);
+struct mot_saved_model { struct mot_arena arena; struct mot_net net; struct mot_schema schema; float *x; };
+enum mot_status mot_model_load(const char *path, struct mot_saved_model **out);
+void mot_saved_model_close(struct mot_saved_model *);
+/* Only the numbers, into x[net->dim]; names and shapes must be the net's. For `model.init: FILE`. */
+enum mot_status mot_model_load_into(const char *path, const struct mot_net *, float *x);
+
+#endif

@@ -191,7 +191,7 @@ struct mot_method {
     void (*check)(const void *state, const struct mot_env *); /* invariants; may be NULL */
     /* What an evaluation looks at; false if this node has no model of its own.
      * The evaluated model is the mean over the nodes that say true. */
-    bool (*model)(const void *state, struct mot_view *);
+    bool (*model)(const void *state, const struct mot_env *, struct mot_view *);
 };
 
 /* Facts that methods assert; on in release builds too. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ABOVE_ZERO 1e-300 /* as a minimum it excludes 0 */
 #define FIELD(type, field) offsetof(struct type, field)
 
 /* `batch` and `cluster` are read by the experiment itself; their entries are for help and flags. */
@@ -35,11 +36,11 @@ const struct mot_option mot_evaluate_options[] = {
 
 const struct mot_option mot_stop_options[] = {
     { .name = "updates", .type = MOT_OPT_UINT, .offset = FIELD(mot_stop_conf, updates), .preset = "none", .word = "none",
-      .min = 0, .max = 1e15, .doc = "end after so many global updates" },
+      .min = 1, .doc = "end after so many global updates" },
     { .name = "epochs", .type = MOT_OPT_REAL, .offset = FIELD(mot_stop_conf, epochs), .preset = "20", .word = "none",
-      .min = 0, .max = 1e9, .doc = "end after so many passes over the training set; not limited if updates or time is given" },
+      .min = ABOVE_ZERO, .doc = "end after so many passes over the training set; not limited if updates or time is given" },
     { .name = "time", .type = MOT_OPT_TIME, .offset = FIELD(mot_stop_conf, time), .preset = "none", .word = "none",
-      .doc = "end after so much time of the run's clock" },
+      .min = 1, .doc = "end after so much time of the run's clock" },
     { .name = NULL },
 };
 
@@ -49,7 +50,7 @@ const struct mot_option mot_target_options[] = {
     { .name = "test_accuracy", .type = MOT_OPT_REAL, .offset = FIELD(mot_target_conf, test_accuracy), .preset = "none", .word = "none",
       .min = 0, .max = 1, .doc = "end when an evaluation finds a test accuracy of at least this" },
     { .name = "grad_norm", .type = MOT_OPT_REAL, .offset = FIELD(mot_target_conf, grad_norm), .preset = "none", .word = "none",
-      .min = 0, .max = 1e300, .doc = "end when an evaluation finds a norm of the gradient of at most this" },
+      .min = ABOVE_ZERO, .doc = "end when an evaluation finds a norm of the gradient of at most this" },
     { .name = NULL },
 };
 
@@ -74,28 +75,28 @@ const struct mot_option mot_checkpoint_options[] = {
 static bool get_partition(size_t i, struct mot_part *out)
 {
     const struct mot_partitioner *p = mot_partitioners[i];
-    if (p) *out = (struct mot_part){ p->name, p->summary, NULL, p->options, p };
+    if (p) *out = (struct mot_part){ p->name, p->summary, NULL, p->options, p, i };
     return p;
 }
 
 static bool get_model(size_t i, struct mot_part *out)
 {
     const struct mot_model *m = mot_models[i];
-    if (m) *out = (struct mot_part){ m->name, m->summary, m->about, m->options, m };
+    if (m) *out = (struct mot_part){ m->name, m->summary, m->about, m->options, m, i };
     return m;
 }
 
 static bool get_method(size_t i, struct mot_part *out)
 {
     const struct mot_method *m = mot_methods[i];
-    if (m) *out = (struct mot_part){ m->name, m->summary, m->about, m->options, m };
+    if (m) *out = (struct mot_part){ m->name, m->summary, m->about, m->options, m, i };
     return m;
 }
 
 static bool get_optimizer(size_t i, struct mot_part *out)
 {
     const struct mot_optimizer *o = mot_optimizers[i];
-    if (o) *out = (struct mot_part){ o->name, o->summary, NULL, o->options, o };
+    if (o) *out = (struct mot_part){ o->name, o->summary, NULL, o->options, o, i };
     return o;
 }
 
@@ -164,11 +165,11 @@ static void add_options(struct key_list *list, const char *section, const struct
     }
 }
 
-static void add_sections(struct key_list *list, const char *prefix, const struct mot_section *section)
+static void add_sections(struct key_list *list, const struct mot_section *section)
 {
     for (; section->name; section++) {
-        const char *name = *prefix ? dotted(list->arena, prefix, section->name) : section->name;
-        if (*section->name) add_key(list, (struct mot_key){ name, NULL, NULL, section->doc });
+        const char *name = section->name;
+        if (*name) add_key(list, (struct mot_key){ name, NULL, NULL, section->doc });
         add_options(list, name, section->options, NULL);
         struct mot_part part;
         if (section->family) add_key(list, (struct mot_key){ dotted(list->arena, name, "name"), NULL, NULL, section->doc });
@@ -180,7 +181,7 @@ static void add_sections(struct key_list *list, const char *prefix, const struct
 const struct mot_key *mot_keys(struct mot_arena *arena, size_t *n_out)
 {
     struct key_list list = { .arena = arena };
-    add_sections(&list, "", mot_sections);
+    add_sections(&list, mot_sections);
     /* Of a cluster, only what is not in its list of workers can be named by a flag. */
     static const char *const cluster_keys[] = { "network", "network.up", "network.down", "network.bandwidth", "network.latency",
                                                 "workers", "server", "server.up", "server.down", "server.bandwidth", "server.latency" };

@@ -14,6 +14,7 @@ struct mot_part {
     const char *name, *summary, *about;  /* about may be NULL */
     const struct mot_option *options;    /* may be NULL */
     const void *part;                    /* the struct mot_method, mot_model, ... */
+    size_t index;                        /* its place in the family */
 };
 
 struct mot_family {

@@ -51,7 +51,7 @@ const char *mot_did_you_mean(const struct mot_reader *r, const char *wrong, cons
     size_t n = 0;
     while (words[n]) n++;
     const char *nearest = mot_nearest(wrong, words, n);
-    return nearest ? keep(r, mot_format("; did you mean '%s'?", nearest)) : "";
+    return nearest ? keep(r, mot_format(": did you mean '%s'?", nearest)) : "";
 }
 
 /* ---- Paths ------------------------------------------------------------------- */
@@ -106,9 +106,9 @@ enum mot_status mot_read_name(const struct mot_reader *r, const struct mot_yaml 
     }
     const char *const *words = names_of(r, family);
     if (name->kind != MOT_YAML_SCALAR)
-        return mot_read_fail(r, name, key, "found %s, expected one of %s", mot_yaml_found(name, r->arena), joined(r, words));
+        return mot_read_fail(r, name, key, "expected one of %s; found %s", joined(r, words), mot_yaml_found(name, r->arena));
     if (!mot_family_find(family, name->text, out))
-        return mot_read_fail(r, name, key, "found %s, expected one of %s%s", mot_yaml_found(name, r->arena), joined(r, words),
+        return mot_read_fail(r, name, key, "expected one of %s; found %s%s", joined(r, words), mot_yaml_found(name, r->arena),
                              mot_did_you_mean(r, name->text, words));
     return MOT_OK;
 }
@@ -116,7 +116,7 @@ enum mot_status mot_read_name(const struct mot_reader *r, const struct mot_yaml 
 enum mot_status mot_read_map(const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *example)
 {
     if (!node || node->kind == MOT_YAML_MAP) return MOT_OK;
-    return mot_read_fail(r, node, key, "found %s, expected a map such as %s", mot_yaml_found(node, r->arena), example);
+    return mot_read_fail(r, node, key, "expected a map such as %s; found %s", example, mot_yaml_found(node, r->arena));
 }
 
 /* ---- Values ------------------------------------------------------------------ */
@@ -142,34 +142,16 @@ static const char *list_text(const struct mot_reader *r, const struct mot_yaml *
     return kept;
 }
 
-/* The choices "a|b|c" as words, for the nearest of them. */
-static const char *const *choice_words(const struct mot_reader *r, const struct mot_option *option)
-{
-    size_t n = 2;
-    for (const char *c = option->choices; *c; c++) n += *c == '|';
-    const char **words = mot_arena_new(r->arena, (n + 1) * sizeof *words);
-    char *word = mot_arena_text(r->arena, option->choices), *bar;
-    size_t at = 0;
-    for (; (bar = strchr(word, '|')); word = bar + 1) {
-        *bar = '\0';
-        words[at++] = word;
-    }
-    words[at++] = word;
-    words[at] = option->word;
-    return words;
-}
-
 enum mot_status mot_read_value(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
                                const struct mot_option *option, void *conf)
 {
     const char *text = NULL;
     if (node->kind == MOT_YAML_SCALAR && (*node->text || node->quoted)) text = node->text;
     if (node->kind == MOT_YAML_LIST && option->type == MOT_OPT_UINTS) text = list_text(r, node);
-    if (text && mot_option_set(option, conf, text, r->arena) == MOT_OK) return MOT_OK;
-    const char *near = "";
-    if (option->type == MOT_OPT_CHOICE && text) near = mot_did_you_mean(r, text, choice_words(r, option));
-    const char *found = node->kind == MOT_YAML_LIST && text ? mot_yaml_quote(text, r->arena) : mot_yaml_found(node, r->arena);
-    return mot_read_fail(r, node, key, "found %s, expected %s%s", found, keep(r, mot_option_expects(option)), near);
+    if (!text)
+        return mot_read_fail(r, node, key, "expected %s; found %s", keep(r, mot_option_expects(option)), mot_yaml_found(node, r->arena));
+    if (mot_option_set(option, conf, text, r->arena)) return mot_read_fail(r, node, key, "%s", mot_error());
+    return MOT_OK;
 }
 
 /* ---- Maps -------------------------------------------------------------------- */
@@ -196,7 +178,7 @@ static const char *elsewhere(const struct mot_reader *r, const char *wrong)
     const struct mot_key *key = mot_keys(r->arena, &n);
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(key[i].name, '.');
-        if (dot && strcmp(dot + 1, wrong) == 0) return keep(r, mot_format("; did you mean '%s'?", key[i].name));
+        if (dot && strcmp(dot + 1, wrong) == 0) return keep(r, mot_format(": did you mean '%s'?", key[i].name));
     }
     return "";
 }
@@ -216,7 +198,7 @@ static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_
     const char *near = mot_did_you_mean(r, node->key, words);
     if (!*near) near = elsewhere(r, node->key);
     return mot_read_fail_key(r, node, mot_key_join(r, section, mot_yaml_quote(node->key, r->arena)), "unknown key%s%s%s", near,
-                             *known ? "; known here: " : "; there are no keys here", known);
+                             *known ? " (known here: " : " (there are no keys here", *known ? keep(r, mot_format("%s)", known)) : ")");
 }
 
 /* {name: nonconvex, lambda: 0.1} under a choice: `lambda` is an option beside it. */
@@ -286,8 +268,8 @@ enum mot_status mot_read_options(const struct mot_reader *r, const struct mot_ya
     for (size_t i = 0; i < n; i++) {
         if (given[i] || table[i].preset || (flags & MOT_READ_KEEP)) continue;
         const char *name = mot_key_join(r, key, table[i].name), *expects = keep(r, mot_option_expects(&table[i]));
-        if (place) return mot_read_fail(r, place, name, "is missing, expected %s", expects);
-        return mot_fail(MOT_EUSAGE, "%s: is missing, expected %s", name, expects);
+        if (place) return mot_read_fail(r, place, name, "is missing; expected %s", expects);
+        return mot_fail(MOT_EUSAGE, "%s: is missing; expected %s", name, expects);
     }
     return MOT_OK;
 }

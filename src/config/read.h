@@ -18,7 +18,7 @@ enum mot_status mot_read_fail_key(const struct mot_reader *, const struct mot_ya
 /* "section.name" in the arena. */
 const char *mot_key_join(const struct mot_reader *, const char *section, const char *name);
 
-/* " Did you mean 'x'?" or "", in the arena; `words` ends with NULL. */
+/* ": did you mean 'x'?" or "", in the arena; `words` ends with NULL. */
 const char *mot_did_you_mean(const struct mot_reader *, const char *wrong, const char *const *words);
 
 enum { MOT_READ_KEEP = 1 }; /* what is not given stays as it is, rather than becoming the preset */

@@ -191,7 +191,8 @@ static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_
     for (size_t i = 0; others && others[i]; i++) n++;
     const char **words = mot_arena_new(r->arena, (n + 2) * sizeof *words);
     for (const struct mot_option *o = table; o && o->name; o++) words[at++] = o->name;
-    for (size_t i = 0; others && others[i]; i++) words[at++] = others[i];
+    for (size_t i = 0; others && others[i]; i++)
+        if (!mot_option_find(table, others[i])) words[at++] = others[i];
     const char *known = joined(r, words);
     for (const struct mot_option *o = table; o && o->name; o++)
         if (o->also) words[at++] = o->also;

@@ -1,0 +1,198 @@
+/* file.c -- whole files, in and out. */
+#include "base/file.h"
+
+#include "base/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A name that leads nowhere is the user's mistake; anything else is the machine's. */
+static enum mot_status refuse(const char *verb, const char *path, int error)
+{
+    bool named_wrong = error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG;
+    return mot_fail(named_wrong ? MOT_EUSAGE : MOT_ESYSTEM, "cannot %s %s: %s", verb, path, strerror(error));
+}
+
+/* ---- Replacing ---------------------------------------------------------------- */
+
+/* A new file beside the target: rename() is atomic only within a file system. The
+ * mode is the umask's, as for any file the user makes (mkstemp would hide it). */
+static int open_beside(const char *path, char **temporary_out)
+{
+    static atomic_uint number;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        char *name = mot_format("%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&number, 1));
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            *temporary_out = name;
+            return fd;
+        }
+        free(name);
+        if (errno != EEXIST) return -1;
+    }
+    return -1;
+}
+
+enum mot_status mot_replace_begin(const char *path, struct mot_replace *r)
+{
+    *r = (struct mot_replace){ 0 };
+    struct stat info;
+    bool there = stat(path, &info) == 0;
+    if (there && S_ISDIR(info.st_mode)) return refuse("write", path, EISDIR);
+    int fd;
+    if (there && !S_ISREG(info.st_mode)) {
+        /* A device or a pipe (/dev/null, /dev/stdout) is written to, never replaced. */
+        r->path = mot_text(path);
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        /* Through a symbolic link, what it points to is replaced, not the link. */
+        char *real = there ? realpath(path, NULL) : NULL;
+        r->path = real ? real : mot_text(path);
+        fd = open_beside(r->path, &r->temporary);
+    }
+    if (fd < 0) {
+        int error = errno;
+        mot_replace_abandon(r);
+        return refuse("write", path, error);
+    }
+    r->out = fdopen(fd, "w");
+    if (!r->out) {
+        int error = errno;
+        close(fd);
+        mot_replace_abandon(r);
+        return refuse("write", path, error);
+    }
+    return MOT_OK;
+}
+
+/* Makes the rename itself survive a power cut. Some file systems cannot; then nothing is lost by trying. */
+static void sync_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = !slash ? mot_text(".") : slash == path ? mot_text("/") : mot_format("%.*s", (int)(slash - path), path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (fd < 0) return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+enum mot_status mot_replace_commit(struct mot_replace *r)
+{
+    errno = 0;
+    bool good = fflush(r->out) == 0 && !ferror(r->out);
+    if (good && r->temporary) good = fsync(fileno(r->out)) == 0;
+    int error = good ? 0 : errno ? errno : EIO;
+    if (fclose(r->out) != 0 && error == 0) error = errno;
+    r->out = NULL;
+    if (error == 0 && r->temporary && rename(r->temporary, r->path) != 0) error = errno;
+    if (error) {
+        enum mot_status status = refuse("write", r->path, error);
+        mot_replace_abandon(r);
+        return status;
+    }
+    if (r->temporary) sync_folder_of(r->path);
+    free(r->temporary);
+    r->temporary = NULL; /* it is the file itself now */
+    mot_replace_abandon(r);
+    return MOT_OK;
+}
+
+void mot_replace_abandon(struct mot_replace *r)
+{
+    if (r->out) fclose(r->out);
+    if (r->temporary) unlink(r->temporary);
+    free(r->temporary);
+    free(r->path);
+    *r = (struct mot_replace){ 0 };
+}
+
+enum mot_status mot_file_replace(const char *path, const void *bytes, size_t n)
+{
+    struct mot_replace r;
+    enum mot_status status = mot_replace_begin(path, &r);
+    if (status) return status;
+    if (n) (void)fwrite(bytes, 1, n, r.out); /* a failure stays in the stream, where commit finds it */
+    return mot_replace_commit(&r);
+}
+
+/* ---- Reading -------------------------------------------------------------------- */
+
+enum mot_status mot_file_read(const char *path, size_t most, unsigned char **bytes_out, size_t *n_out)
+{
+    FILE *in = fopen(path, "rbe");
+    if (!in) return refuse("read", path, errno);
+    struct stat info;
+    size_t room = 1 << 16;
+    if (fstat(fileno(in), &info) == 0 && S_ISREG(info.st_mode)) {
+        if ((uintmax_t)info.st_size > most) {
+            fclose(in);
+            return mot_fail(MOT_EDATA, "%s: found %jd bytes, expected at most %zu", path, (intmax_t)info.st_size, most);
+        }
+        room = (size_t)info.st_size + 2; /* one more than the file, to see its end; one for the zero */
+    }
+    unsigned char *bytes = mot_new(room, 1);
+    size_t n = 0;
+    for (;;) {
+        size_t got = fread(bytes + n, 1, room - 1 - n, in);
+        n += got;
+        if (got == 0 || n > most) break;
+        if (n == room - 1) bytes = mot_grow(bytes, room *= 2, 1);
+    }
+    int error = ferror(in) ? errno : 0;
+    fclose(in);
+    if (error || n > most) {
+        free(bytes);
+        if (error) return refuse("read", path, error);
+        return mot_fail(MOT_EDATA, "%s: found more than %zu bytes, the most that is expected", path, most);
+    }
+    bytes[n] = 0;
+    *bytes_out = bytes;
+    *n_out = n;
+    return MOT_OK;
+}
+
+/* ---- Folders and names ------------------------------------------------------------ */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+enum mot_status mot_make_folder(const char *path)
+{
+    char *partial = mot_text(path);
+    enum mot_status status = MOT_OK;
+    for (char *end = partial; status == MOT_OK; end++) {
+        if (*end != '/' && *end != 0) continue;
+        char kept = *end;
+        *end = 0;
+        if (*partial && mkdir(partial, 0777) != 0) {
+            int error = errno; /* on a read-only file system a folder that is there may give EROFS, not EEXIST */
+            if (!is_folder(partial)) status = refuse("make folder", partial, error == EEXIST ? ENOTDIR : error);
+        }
+        *end = kept;
+        if (kept == 0) break;
+    }
+    if (status == MOT_OK && *path == 0) status = mot_fail(MOT_EUSAGE, "cannot make a folder without a name");
+    free(partial);
+    return status;
+}
+
+bool mot_file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+char *mot_path_join(const char *folder, const char *name)
+{
+    size_t n = strlen(folder);
+    if (n == 0 || name[0] == '/') return mot_text(name);
+    return mot_format("%s%s%s", folder, folder[n - 1] == '/' ? "" : "/", name);
+}

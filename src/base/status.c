@@ -1,0 +1,52 @@
+/* status.c -- the message of the last failure, one for each thread. */
+#include <motley/method.h>
+#include <motley/status.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MESSAGE_MAX 4096
+
+static _Thread_local char message[MESSAGE_MAX];
+
+enum mot_status mot_fail(enum mot_status status, const char *format, ...)
+{
+    /* The arguments may include mot_error() itself, to put words before it. */
+    char text[MESSAGE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n < 0) text[0] = 0;
+    memcpy(message, text, strlen(text) + 1);
+    return status;
+}
+
+const char *mot_error(void)
+{
+    return message;
+}
+
+const char *mot_status_name(enum mot_status status)
+{
+    switch (status) {
+    case MOT_OK: return "ok";
+    case MOT_ESYSTEM: return "system_error";
+    case MOT_EUSAGE: return "bad_usage";
+    case MOT_EDATA: return "bad_data";
+    case MOT_EPEER: return "peer_lost";
+    case MOT_EDEADLINE: return "deadline";
+    case MOT_EDIVERGED: return "diverged";
+    case MOT_EREPRODUCE: return "not_reproducible";
+    case MOT_EINTERRUPTED: return "interrupted";
+    }
+    return "unknown";
+}
+
+_Noreturn void mot_assert_failed(const char *fact, const char *file, int line)
+{
+    fflush(stdout);
+    fprintf(stderr, "motley: a bug: %s:%d: does not hold: %s\n", file, line, fact);
+    abort();
+}

@@ -78,15 +78,11 @@ struct mot_message {
     struct mot_slice body;        /* lent for this step; buf may be MOT_NO_BUF */
 };
 
-enum mot_op { MOT_SUM, MOT_BCAST };
-
-/* All workers take part in the collective with the same `tag` (each tag once,
- * rising). SUM: everyone gets the sum, taken in rank order. BCAST: everyone
- * gets root's slice. Scalars are summed beside either. */
+/* A sum over all workers: each calls mot_collect with the same `tag`, rising
+ * from one collective to the next; everyone gets the sum, taken in rank order.
+ * Scalars are summed beside it. */
 struct mot_coll {
     uint32_t tag;
-    enum mot_op op;
-    mot_node root;
     struct mot_slice in;
     double scalar[MOT_SCALARS];
 };
@@ -140,6 +136,7 @@ MOT_API void mot_cancel(struct mot_env *, uint32_t tag);   /* EV_WORK comes now,
 MOT_API void mot_collect(struct mot_env *, const struct mot_coll *);
 MOT_API void mot_alarm(struct mot_env *, uint32_t tag, mot_time at); /* tags 0..alarms-1; MOT_NEVER disarms */
 MOT_API void mot_advance(struct mot_env *);                /* this node made an update of its model */
+MOT_API void mot_credit(struct mot_env *, mot_node worker);  /* a gradient of that worker went into it */
 MOT_API void mot_note(struct mot_env *, const char *key, double value); /* key: a literal; count, sum and max are kept */
 MOT_API void mot_stop(struct mot_env *, enum mot_status why); /* this node has nothing left to do */
 
@@ -161,8 +158,9 @@ MOT_API void mot_params_init(struct mot_env *, struct mot_params *);
  * rate. Writes new buffers where the old ones are shared. */
 MOT_API void mot_params_step(struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
 
-/* y += a x over whole buffers; y must not be shared. */
-MOT_API void mot_add(struct mot_env *, mot_buf y, float a, mot_buf x);
+/* A new buffer: the sum of n whole buffers, taken in the order given. Entries
+ * that are MOT_NO_BUF are left out; one at least is not. */
+MOT_API mot_buf mot_sum(struct mot_env *, const mot_buf *in, uint32_t n);
 
 /* ---- The method ------------------------------------------------------------ */
 
@@ -193,7 +191,7 @@ struct mot_method {
     void (*check)(const void *state, const struct mot_env *); /* invariants; may be NULL */
     /* What an evaluation looks at; false if this node has no model of its own.
      * The evaluated model is the mean over the nodes that say true. */
-    bool (*model)(const void *state, struct mot_view *);
+    bool (*model)(const void *state, const struct mot_env *, struct mot_view *);
 };
 
 /* Facts that methods assert; on in release builds too. */

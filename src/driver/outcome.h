@@ -62,6 +62,7 @@ struct mot_watch {
     void (*update)(void *self, mot_node, uint64_t updates_of_node, mot_time);
     void (*evaluated)(void *self, const struct mot_moment *);
     void (*tick)(void *self, const struct mot_moment *);  /* about ten times a wall second; score is NaN */
+    uint64_t (*mark)(void *self);      /* bytes of metrics written so far: kept in a checkpoint */
 };
 
 #endif

@@ -1,0 +1,21 @@
+/* bytes.h -- a growing run of bytes to write, and a bounded one to read. */
+#ifndef MOT_BASE_BYTES_H
+#define MOT_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mot_bytes { unsigned char *at; size_t n, room; };
+void mot_bytes_put(struct mot_bytes *, const void *, size_t n);
+void mot_bytes_free(struct mot_bytes *);
+
+/* Reading never goes past the end: once it would, `short_of` stays true and zeros come out. */
+struct mot_reader { const unsigned char *at; size_t n, done; bool short_of; };
+void mot_reader_get(struct mot_reader *, void *, size_t n);
+
+/* Writes or reads one field, by name; both ways have the same list of fields. */
+#define MOT_PUT(bytes, field) mot_bytes_put((bytes), &(field), sizeof(field))
+#define MOT_GET(reader, field) mot_reader_get((reader), &(field), sizeof(field))
+
+#endif

@@ -1,0 +1,202 @@
+#include "driver/gradient.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t mot_terms_samples(const struct mot_problem *p, const struct mot_term *term, uint32_t terms)
+{
+    uint64_t total = 0;
+    for (uint32_t t = 0; t < terms; t++)
+        total += mot_sample_count(&p->sampler, term[t].part, term[t].draw, term[t].samples);
+    return total;
+}
+
+static double term_gradient(const struct mot_problem *p, const struct mot_term *term, uint64_t samples, const float *x, float *g, void *scratch)
+{
+    const struct mot_net *net = p->net;
+    uint32_t row[MOT_SLICE_ROWS];
+    double loss = 0;
+    for (uint64_t done = 0; done < samples; done += MOT_SLICE_ROWS) {
+        uint32_t want = samples - done < MOT_SLICE_ROWS ? (uint32_t)(samples - done) : MOT_SLICE_ROWS;
+        uint32_t got = mot_sample(&p->sampler, term->part, term->draw, (uint32_t)done, want, row);
+        MOT_ASSERT(got == want);
+        struct mot_batch batch = { .table = &p->data->train, .row = row, .rows = got };
+        loss += net->kind->grad(net, x, &batch, term->coef, g, scratch);
+    }
+    return loss;
+}
+
+double mot_gradient(const struct mot_problem *p, const struct mot_term *term, uint32_t terms, uint64_t samples,
+                    const float *x, float *g, void *scratch)
+{
+    double loss = 0;
+    memset(g, 0, p->net->dim * sizeof(*g));
+    if (!p->net->kind->computes) return 0;
+    for (uint32_t t = 0; t < terms && samples > 0; t++) {
+        uint64_t n = mot_sample_count(&p->sampler, term[t].part, term[t].draw, term[t].samples);
+        if (n > samples) n = samples;
+        loss += term_gradient(p, &term[t], n, x, g, scratch);
+        samples -= n;
+    }
+    return loss;
+}
+
+/* ---- Evaluation ---------------------------------------------------------------- */
+
+#define CHUNK_ROWS 1024u   /* rows that one thread evaluates at a time */
+#define LANES 8u           /* gradient accumulators; chunk c goes to lane c % LANES */
+
+struct mot_evaluator {
+    const struct mot_problem *problem;
+    struct mot_crew *crew;
+    void **scratch;        /* [threads] */
+    double *loss;          /* [chunks of the largest table] */
+    uint32_t *hits;
+    double *lane;          /* [LANES][dim], made when a gradient is first asked for */
+    float *chunk_grad;     /* [threads][dim] */
+    const float *x;
+    const struct mot_table *table;
+};
+
+static uint32_t chunks_of(const struct mot_table *t)
+{
+    return (t->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+struct mot_evaluator *mot_evaluator_open(const struct mot_problem *p, struct mot_crew *crew)
+{
+    struct mot_evaluator *e = mot_new(1, sizeof(*e));
+    unsigned threads = mot_crew_threads(crew);
+    const struct mot_dataset *d = p->data;
+    uint32_t chunks = most(1, most(chunks_of(&d->train), most(chunks_of(&d->valid), chunks_of(&d->test))));
+    e->problem = p;
+    e->crew = crew;
+    e->scratch = mot_new(threads, sizeof(*e->scratch));
+    for (unsigned i = 0; i < threads; i++) e->scratch[i] = mot_aligned(p->net->scratch_bytes + 64);
+    e->loss = mot_new(chunks, sizeof(*e->loss));
+    e->hits = mot_new(chunks, sizeof(*e->hits));
+    return e;
+}
+
+void mot_evaluator_close(struct mot_evaluator *e)
+{
+    if (!e) return;
+    for (unsigned i = 0; i < mot_crew_threads(e->crew); i++) free(e->scratch[i]);
+    free(e->scratch);
+    free(e->loss);
+    free(e->hits);
+    free(e->lane);
+    free(e->chunk_grad);
+    free(e);
+}
+
+size_t mot_evaluator_bytes(const struct mot_net *net)
+{
+    return LANES * (size_t)net->dim * sizeof(double);
+}
+
+static struct mot_batch slice_of(const struct mot_table *t, uint32_t first, uint32_t end)
+{
+    uint32_t rows = end - first < MOT_SLICE_ROWS ? end - first : MOT_SLICE_ROWS;
+    return (struct mot_batch){ .table = t, .first = first, .rows = rows };
+}
+
+static uint32_t chunk_end(const struct mot_table *t, uint32_t chunk)
+{
+    uint64_t end = ((uint64_t)chunk + 1) * CHUNK_ROWS;
+    return end < t->rows ? (uint32_t)end : t->rows;
+}
+
+static void loss_chunk(void *context, uint32_t chunk, unsigned who)
+{
+    struct mot_evaluator *e = context;
+    const struct mot_net *net = e->problem->net;
+    uint32_t end = chunk_end(e->table, chunk);
+    double loss = 0;
+    uint32_t hits = 0;
+    for (uint32_t first = chunk * CHUNK_ROWS; first < end; first += MOT_SLICE_ROWS) {
+        struct mot_batch batch = slice_of(e->table, first, end);
+        uint32_t right = 0;
+        loss += net->kind->loss(net, e->x, &batch, &right, e->scratch[who]);
+        hits += right;
+    }
+    e->loss[chunk] = loss;
+    e->hits[chunk] = hits;
+}
+
+static void evaluate_table(struct mot_evaluator *e, const struct mot_table *t, double *loss_out, double *accuracy_out)
+{
+    if (t->rows == 0) return;
+    uint32_t chunks = chunks_of(t);
+    double loss = 0;
+    uint64_t hits = 0;
+    e->table = t;
+    mot_crew_each(e->crew, chunks, loss_chunk, e);
+    for (uint32_t c = 0; c < chunks; c++) {
+        loss += e->loss[c];
+        hits += e->hits[c];
+    }
+    *loss_out = loss / t->rows;
+    if (t->classes) *accuracy_out = (double)hits / t->rows;
+}
+
+/* A lane adds its chunks in order, in double; lanes do not meet until all are done. */
+static void gradient_lane(void *context, uint32_t lane, unsigned who)
+{
+    struct mot_evaluator *e = context;
+    const struct mot_net *net = e->problem->net;
+    double *sum = e->lane + (size_t)lane * net->dim;
+    float *g = e->chunk_grad + (size_t)who * net->dim;
+    memset(sum, 0, net->dim * sizeof(*sum));
+    for (uint32_t chunk = lane; chunk < chunks_of(e->table); chunk += LANES) {
+        uint32_t end = chunk_end(e->table, chunk);
+        memset(g, 0, net->dim * sizeof(*g));
+        for (uint32_t first = chunk * CHUNK_ROWS; first < end; first += MOT_SLICE_ROWS) {
+            struct mot_batch batch = slice_of(e->table, first, end);
+            net->kind->grad(net, e->x, &batch, 1.0f, g, e->scratch[who]);
+        }
+        for (uint32_t i = 0; i < net->dim; i++) sum[i] += (double)g[i];
+    }
+}
+
+static double gradient_norm(struct mot_evaluator *e, const struct mot_table *t)
+{
+    uint32_t dim = e->problem->net->dim;
+    if (!e->lane) {
+        e->lane = mot_new((size_t)LANES * dim, sizeof(*e->lane));
+        e->chunk_grad = mot_new((size_t)mot_crew_threads(e->crew) * dim, sizeof(*e->chunk_grad));
+    }
+    e->table = t;
+    mot_crew_each(e->crew, LANES, gradient_lane, e);
+    double square = 0;
+    for (uint32_t i = 0; i < dim; i++) {
+        double sum = 0;
+        for (uint32_t lane = 0; lane < LANES; lane++) sum += e->lane[(size_t)lane * dim + i];
+        sum /= t->rows;
+        square += sum * sum;
+    }
+    return sqrt(square);
+}
+
+struct mot_score mot_evaluate(struct mot_evaluator *e, const float *x, unsigned what)
+{
+    const struct mot_dataset *d = e->problem->data;
+    const struct mot_net *net = e->problem->net;
+    struct mot_score s = { NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    if (!net->kind->computes) return s;
+    e->x = x;
+    if (what & MOT_EVALUATE_TRAIN) {
+        evaluate_table(e, &d->train, &s.train_loss, &s.train_accuracy);
+        if (net->kind->penalty) s.train_loss += net->kind->penalty(net, x);
+    }
+    if (what & MOT_EVALUATE_VALID) evaluate_table(e, &d->valid, &s.valid_loss, &s.valid_accuracy);
+    if (what & MOT_EVALUATE_TEST) evaluate_table(e, &d->test, &s.test_loss, &s.test_accuracy);
+    if (what & MOT_EVALUATE_GRAD) s.grad_norm = gradient_norm(e, &d->train);
+    return s;
+}

@@ -1,0 +1,36 @@
+/* gradient.h -- the mathematics of a job and of an evaluation, the same for every driver. */
+#ifndef MOT_DRIVER_GRADIENT_H
+#define MOT_DRIVER_GRADIENT_H
+
+#include "data/data.h"
+#include "data/sampler.h"
+#include "driver/crew.h"
+#include "driver/outcome.h"
+#include <motley/method.h>
+#include <motley/model.h>
+
+/* What is to be learnt, from what. */
+struct mot_problem {
+    const struct mot_dataset *data;
+    const struct mot_net *net;
+    struct mot_sampler sampler;
+};
+
+/* How many samples the terms cover in all, given what data there is. */
+uint64_t mot_terms_samples(const struct mot_problem *, const struct mot_term *, uint32_t terms);
+
+/* Writes into g the sum of coef * gradient over the first `samples` samples of the
+ * terms, at x, in slices of MOT_SLICE_ROWS; returns the sum of coef * loss. */
+double mot_gradient(const struct mot_problem *, const struct mot_term *, uint32_t terms, uint64_t samples,
+                    const float *x, float *g, void *scratch);
+
+/* What an evaluation computes; the rest of the score is NaN. */
+enum mot_evaluate_what { MOT_EVALUATE_TRAIN = 1, MOT_EVALUATE_VALID = 2, MOT_EVALUATE_TEST = 4, MOT_EVALUATE_GRAD = 8 };
+struct mot_evaluator;
+struct mot_evaluator *mot_evaluator_open(const struct mot_problem *, struct mot_crew *);
+void mot_evaluator_close(struct mot_evaluator *);
+size_t mot_evaluator_bytes(const struct mot_net *);
+/* The same bits for any number of threads: rows go in fixed chunks, chunks are added in order. */
+struct mot_score mot_evaluate(struct mot_evaluator *, const float *x, unsigned what);
+
+#endif

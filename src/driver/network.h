@@ -1,0 +1,17 @@
+/* network.h -- links where each NIC carries one message at a time each way.
+ *
+ * A message of B bytes starts when the sender's up link and the receiver's down
+ * link are both free, in the order in which messages are handed over; it keeps
+ * the up link for B/up and the down link for B/down, each for its own time, and
+ * is delivered when the slower of the two is done, plus both latencies. */
+#ifndef MOT_DRIVER_NETWORK_H
+#define MOT_DRIVER_NETWORK_H
+
+#include "cluster/cluster.h"
+
+struct mot_nic { mot_time up_free, down_free; };
+struct mot_transfer { mot_time began, delivered; };
+
+struct mot_transfer mot_network_send(const struct mot_cluster *, struct mot_nic *nic, mot_node from, mot_node to, uint64_t bytes, mot_time now);
+
+#endif

@@ -1,0 +1,175 @@
+/* sim.c -- the loop: the earliest event, its node's step, what follows; until the end.
+ *
+ * One thread runs all of this, so a run is a function of its experiment alone;
+ * the crew's threads only compute gradients and evaluations, whose results do
+ * not depend on who computes them or when. */
+#include "driver/sim.h"
+#include "base/memory.h"
+#include "driver/sim_state.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <xxhash.h>
+
+static double wall_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void begin(struct sim *s)
+{
+    for (mot_node i = 0; i < s->world.nodes; i++) {
+        struct mot_env env = { .self = i, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool, .out = &s->outbox,
+            .memo = s->world.servers == 0 ? &s->memo : NULL };
+        s->method->init(s->node[i].state, &env);
+        MOT_ASSERT(s->outbox.n == 0 && "init has no effects");
+        mot_sim_put(s, 0, i, SIM_START, i, 0, 0);
+    }
+    mot_sim_evaluate(s, false);
+}
+
+static void deliver_message(struct sim *s, uint32_t slot)
+{
+    struct mot_message m = s->message[slot];
+    s->message_free[s->messages_free++] = slot;
+    mot_sim_account(s, m.from);
+    mot_sim_account(s, m.to);
+    s->node[m.from].flying--;
+    s->node[m.to].flying--;
+    mot_sim_step(s, m.to, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
+    mot_pool_drop(&s->pool, m.body.buf);
+}
+
+static void handle(struct sim *s, const struct mot_pending *p)
+{
+    s->now = p->at;
+    s->events++;
+    switch ((enum sim_event)p->kind) {
+    case SIM_START: mot_sim_step(s, p->index, &(struct mot_event){ .kind = MOT_EV_START }); return;
+    case SIM_MESSAGE: deliver_message(s, p->index); return;
+    case SIM_WORK: mot_sim_work_done(s, p->index); return;
+    case SIM_COLL: mot_sim_coll_received(s, p); return;
+    case SIM_TIMER: {
+        struct sim_alarm *a = &s->alarm[p->index];
+        mot_node node = a->node;
+        a->at = MOT_NEVER;
+        mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_TIMER, .timer = p->index - s->node[node].alarm });
+        return;
+    }
+    }
+}
+
+/* Looks at the wall clock once in a while, for progress; the run does not see it. */
+static void tick(struct sim *s)
+{
+    if (!s->watch.tick || s->events % 64 != 0) return;
+    double now = wall_now();
+    if (now - s->ticked_wall_s < 0.1) return;
+    s->ticked_wall_s = now;
+    struct mot_moment m = mot_sim_moment(s);
+    s->watch.tick(s->watch.self, &m);
+}
+
+static void loop(struct sim *s)
+{
+    while (!s->ended) {
+        if (s->heap.n == 0) {
+            mot_fail(MOT_ESYSTEM, "method %s came to a halt: no message, work or alarm is pending", s->method->name);
+            mot_sim_end(s, MOT_ESYSTEM, "halt");
+            return;
+        }
+        if (!mot_sim_live(s, &s->heap.e[0])) {
+            mot_heap_take(&s->heap);
+            continue;
+        }
+        mot_time next = s->heap.e[0].at;
+        if (s->o->interrupt && *s->o->interrupt) {
+            mot_sim_end(s, MOT_EINTERRUPTED, "interrupted");
+            return;
+        }
+        if (next > s->x->stop.time) {
+            mot_sim_before(s, s->x->stop.time);
+            s->now = s->x->stop.time;
+            mot_sim_end(s, MOT_OK, "time");
+            return;
+        }
+        mot_sim_before(s, next);
+        if (s->ended) return;
+        struct mot_pending p = mot_heap_take(&s->heap);
+        handle(s, &p);
+        tick(s);
+    }
+}
+
+static void close_accounts(struct sim *s)
+{
+    for (mot_node i = 0; i < s->world.nodes; i++) mot_sim_account(s, i);
+}
+
+static float *copy_model(const float *x, uint32_t dim)
+{
+    float *copy = mot_new(dim, sizeof(*copy));
+    memcpy(copy, x, dim * sizeof(*copy));
+    return copy;
+}
+
+static void fill_outcome(struct sim *s, struct mot_outcome *out)
+{
+    uint32_t dim = s->world.dim;
+    *out = (struct mot_outcome){ .status = s->status, .ended_by = s->ended_by, .last = s->last, .workers = s->world.workers,
+        .servers = s->world.servers, .notes = s->notes, .best_score = s->best_score, .best_updates = s->best_updates,
+        .job_wall_s = s->job_wall_s, .wall_s = wall_now() - s->started_wall_s };
+    out->target.reached = s->target_reached;
+    out->target.at = s->target_at;
+    out->target.updates = s->target_updates;
+    out->node = mot_new(s->world.nodes, sizeof(*out->node));
+    for (mot_node i = 0; i < s->world.nodes; i++) out->node[i] = s->node[i].tally;
+    memcpy(out->note, s->note, sizeof(s->note));
+    out->x = copy_model(mot_sim_model(s), dim);
+    if (s->best && s->best_updates) out->best = copy_model(s->best, dim);
+    /* The parameters are little-endian floats; motley supports no other machine (see base/status.c). */
+    out->model_hash = XXH64(out->x, dim * sizeof(float), 0);
+}
+
+enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome *out)
+{
+    struct sim *s;
+    enum mot_status status = mot_sim_open(o, &s);
+    if (status != MOT_OK) return status;
+    s->started_wall_s = wall_now();
+    uint64_t mark = 0;
+    if (o->resume) {
+        status = mot_sim_restore(s, &mark);
+        if (status != MOT_OK) goto out_close;
+        mot_sim_look(s);
+    }
+    if (o->resumed) o->resumed(o->resumed_self, mark);
+    if (!o->resume) begin(s);
+    loop(s);
+    /* What a checkpoint keeps must not depend on the last evaluation. */
+    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK)) status = mot_sim_save(s);
+    close_accounts(s);
+    if (s->status != MOT_EINTERRUPTED && strcmp(s->ended_by, "target") != 0) {
+        enum mot_status kept = s->status;
+        mot_sim_evaluate(s, true);
+        if (kept != MOT_OK) s->status = kept;
+    } else if (s->status == MOT_EINTERRUPTED) {
+        struct mot_moment m = mot_sim_moment(s);
+        m.score = s->last.score;
+        s->last = m;
+    }
+    fill_outcome(s, out);
+out_close:
+    mot_sim_close(s);
+    return status;
+}
+
+void mot_outcome_close(struct mot_outcome *out)
+{
+    free(out->node);
+    free(out->x);
+    free(out->best);
+    *out = (struct mot_outcome){ 0 };
+}

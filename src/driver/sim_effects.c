@@ -1,0 +1,151 @@
+/* sim_effects.c -- a step of one node, and the effects that it asked for. */
+#include "driver/sim_state.h"
+#include <string.h>
+
+/* In release builds invariants are looked at after every so many steps; in debug builds after each. */
+#ifdef NDEBUG
+#define CHECK_EVERY 256u
+#else
+#define CHECK_EVERY 1u
+#endif
+
+void mot_sim_account(struct sim *s, mot_node node)
+{
+    struct sim_node *n = &s->node[node];
+    mot_time passed = s->now - n->since;
+    if (n->computing) n->tally.compute += passed;
+    else if (n->flying) n->tally.send += passed;
+    else n->tally.wait += passed;
+    n->since = s->now;
+}
+
+bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
+{
+    switch ((enum sim_event)p->kind) {
+    case SIM_WORK: return s->work[p->index].state == WORK_RUNNING && s->work[p->index].generation == p->extra;
+    case SIM_TIMER: return s->alarm[p->index].at != MOT_NEVER && s->alarm[p->index].generation == p->extra;
+    case SIM_START: case SIM_MESSAGE: case SIM_COLL: return true;
+    }
+    return true;
+}
+
+/* Sweeps out events that were cancelled. Half of the heap's room is for them, so
+ * this is rare and always makes room. */
+static void sweep(struct sim *s)
+{
+    struct mot_heap *h = &s->heap;
+    uint32_t n = h->n;
+    h->n = 0;
+    /* Putting back in place works: entry i is read before position i is written. */
+    for (uint32_t i = 0; i < n; i++) {
+        struct mot_pending p = h->e[i];
+        if (mot_sim_live(s, &p)) mot_heap_put(h, &p);
+    }
+}
+
+void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind, uint32_t index, uint32_t extra, uint32_t instance)
+{
+    MOT_ASSERT(at >= s->now);
+    struct mot_pending p = { .at = at, .order = s->order++, .rank = rank, .kind = (uint16_t)kind,
+        .instance = (uint16_t)instance, .index = index, .extra = extra };
+    if (s->heap.n == s->heap.capacity) sweep(s);
+    mot_heap_put(&s->heap, &p);
+}
+
+static void send(struct sim *s, const struct mot_message *m)
+{
+    uint64_t bytes = m->body.buf == MOT_NO_BUF ? 0 : (uint64_t)((double)m->body.len * s->wire_bytes + 0.5);
+    struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, m->from, m->to, bytes, s->now);
+    MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
+    uint32_t slot = s->message_free[--s->messages_free];
+    s->message[slot] = *m; /* the hold of mot_send is ours now */
+    mot_sim_account(s, m->from);
+    mot_sim_account(s, m->to);
+    s->node[m->from].flying++;
+    s->node[m->to].flying++;
+    s->node[m->from].tally.bytes_sent += bytes;
+    s->node[m->from].tally.messages_sent++;
+    s->bytes_sent += bytes;
+    s->messages_sent++;
+    if (s->watch.flight)
+        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
+            .bytes = bytes, .sent = s->now, .began = t.began, .delivered = t.delivered });
+    mot_sim_put(s, t.delivered, m->from, SIM_MESSAGE, slot, 0, 0);
+}
+
+static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
+{
+    struct sim_node *n = &s->node[node];
+    MOT_ASSERT(tag < n->alarms);
+    uint32_t slot = n->alarm + tag;
+    struct sim_alarm *a = &s->alarm[slot];
+    a->generation++;
+    a->at = at;
+    if (at != MOT_NEVER) mot_sim_put(s, at > s->now ? at : s->now, node, SIM_TIMER, slot, a->generation, 0);
+}
+
+static void add_note(struct sim *s, const char *key, double value)
+{
+    uint32_t i = 0;
+    while (i < s->notes && s->note[i].key != key && strcmp(s->note[i].key, key) != 0) i++;
+    if (i == s->notes) {
+        MOT_ASSERT(s->notes < MOT_NOTES_MAX);
+        s->note[s->notes++] = (struct mot_note_tally){ .key = key, .max = value };
+    }
+    struct mot_note_tally *n = &s->note[i];
+    n->count++;
+    n->sum += value;
+    if (value > n->max) n->max = value;
+}
+
+/* A run ends by itself when its servers have stopped, or, without servers, all workers. */
+static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
+{
+    struct sim_node *n = &s->node[node];
+    if (n->stopped) return;
+    n->stopped = true;
+    if (why != MOT_OK) {
+        mot_sim_end(s, why, mot_status_name(why));
+        return;
+    }
+    bool counts = s->world.servers == 0 || node >= s->world.workers;
+    s->stops += counts;
+    if (s->stops == (s->world.servers ? s->world.servers : s->world.workers)) mot_sim_end(s, MOT_OK, "data");
+}
+
+static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, bool *advanced)
+{
+    switch (e->kind) {
+    case MOT_FX_SEND: send(s, &e->message); return;
+    case MOT_FX_START: mot_sim_start(s, node, &e->work); return;
+    case MOT_FX_CANCEL: mot_sim_cancel(s, node, e->alarm.tag); return;
+    case MOT_FX_COLLECT: mot_sim_join(s, node, &e->coll); return;
+    case MOT_FX_ALARM: set_alarm(s, node, e->alarm.tag, e->alarm.at); return;
+    case MOT_FX_NOTE: add_note(s, e->note.key, e->note.value); return;
+    case MOT_FX_STOP: node_stopped(s, node, e->stop); return;
+    case MOT_FX_CREDIT: s->node[e->credit].tally.updates++; return;
+    case MOT_FX_ADVANCE:
+        s->node[node].advanced++;
+        s->steps++;
+        if (s->world.servers == 0 || node >= s->world.workers) s->node[node].tally.updates++;
+        if (s->watch.update) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
+        *advanced = true;
+        return;
+    }
+}
+
+void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
+{
+    struct sim_node *n = &s->node[node];
+    if (n->stopped) return; /* what still reaches it changes nothing */
+    MOT_ASSERT(s->outbox.n == 0);
+    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
+        .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+    s->method->step(n->state, &env, event);
+    if (s->method->check && s->events % CHECK_EVERY == 0) s->method->check(n->state, &env);
+    bool advanced = false;
+    for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
+    mot_outbox_clear(&s->outbox);
+    s->evaluated_now = false;
+    if (advanced && !s->ended) mot_sim_progress(s, node);
+}

@@ -1,0 +1,202 @@
+/* sim_judge.c -- how far the run is: updates, evaluations, targets and the end. */
+#include "driver/sim_state.h"
+#include <math.h>
+#include <string.h>
+
+void mot_sim_end(struct sim *s, enum mot_status status, const char *by)
+{
+    if (s->ended) return;
+    s->ended = true;
+    s->status = status;
+    s->ended_by = by;
+}
+
+static double epochs_of(const struct sim *s)
+{
+    return (double)s->samples / (double)s->problem->data->train.rows;
+}
+
+struct mot_moment mot_sim_moment(const struct sim *s)
+{
+    struct mot_moment m = { .now = s->now, .updates = s->updates, .steps = s->steps, .samples = s->samples,
+        .epochs = epochs_of(s), .bytes_sent = s->bytes_sent, .messages = s->messages_sent, .events = s->events,
+        .staleness_mean = NAN, .staleness_max = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    for (uint32_t i = 0; i < s->notes; i++) {
+        if (strcmp(s->note[i].key, "staleness") != 0) continue;
+        m.staleness_mean = s->note[i].sum / (double)s->note[i].count;
+        m.staleness_max = s->note[i].max;
+    }
+    return m;
+}
+
+/* ---- The evaluated model: the mean over the nodes that have one ------------------------ */
+
+static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
+{
+    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf };
+    return s->method->model(s->node[node].state, &env, out);
+}
+
+const float *mot_sim_model(struct sim *s)
+{
+    struct mot_view first = { 0 }, view;
+    uint32_t n = 0, same = 0;
+    for (mot_node i = 0; i < s->world.nodes; i++) {
+        if (!view_of(s, i, &view)) continue;
+        if (n++ == 0) first = view;
+        same += view.x == first.x && view.scale == first.scale;
+    }
+    MOT_ASSERT(n > 0);
+    if (same == n && first.scale == 1.0) return mot_pool_at(&s->pool, first.x);
+    /* In double, so that the mean of equal models is that model, bit for bit. */
+    for (uint32_t j = 0; j < s->world.dim; j++) {
+        double sum = 0;
+        for (mot_node i = 0; i < s->world.nodes; i++)
+            if (view_of(s, i, &view)) sum += view.scale * (double)mot_pool_at(&s->pool, view.x)[j];
+        s->mean[j] = (float)(sum / n);
+    }
+    return s->mean;
+}
+
+/* ---- Evaluation --------------------------------------------------------------------------- */
+
+static void fill(struct mot_score *into, const struct mot_score *from)
+{
+    double *a = (double *)into;
+    const double *b = (const double *)from;
+    _Static_assert(sizeof(*into) % sizeof(double) == 0, "a score is doubles only");
+    for (size_t i = 0; i < sizeof(*into) / sizeof(double); i++)
+        if (isnan(a[i])) a[i] = b[i];
+}
+
+/* NaN compares false: a figure that was not evaluated meets no target. */
+static bool target_met(const struct sim *s, const struct mot_score *score)
+{
+    switch (s->x->stop.target) {
+    case MOT_TARGET_NONE: return false;
+    case MOT_TARGET_TRAIN_LOSS: return score->train_loss <= s->x->stop.value;
+    case MOT_TARGET_TEST_ACCURACY: return score->test_accuracy >= s->x->stop.value;
+    case MOT_TARGET_GRAD_NORM: return score->grad_norm <= s->x->stop.value;
+    }
+    return false;
+}
+
+static void keep_best(struct sim *s, const struct mot_score *score, const float *x)
+{
+    if (!s->best || isnan(score->valid_loss)) return;
+    bool classes = s->problem->data->train.classes > 0;
+    bool better = isnan(s->best_score.valid_loss) ||
+        (classes ? score->valid_accuracy > s->best_score.valid_accuracy : score->valid_loss < s->best_score.valid_loss);
+    if (!better) return;
+    s->best_score = *score;
+    s->best_updates = s->updates;
+    memcpy(s->best, x, s->world.dim * sizeof(*x));
+}
+
+void mot_sim_evaluate(struct sim *s, bool final)
+{
+    const unsigned all = MOT_EVALUATE_TRAIN | MOT_EVALUATE_VALID | MOT_EVALUATE_TEST | MOT_EVALUATE_GRAD;
+    if (s->evaluated_now && !final) return;
+    unsigned what = MOT_EVALUATE_VALID | MOT_EVALUATE_TEST;
+    if (s->x->evaluate.train == 0 || s->x->stop.target == MOT_TARGET_TRAIN_LOSS) what |= MOT_EVALUATE_TRAIN;
+    if (s->x->evaluate.grad_norm || s->x->stop.target == MOT_TARGET_GRAD_NORM) what |= MOT_EVALUATE_GRAD;
+    const float *x = mot_sim_model(s);
+    struct mot_moment m = mot_sim_moment(s);
+    m.score = mot_evaluate(s->evaluator, x, final ? all : what);
+    if (!final && target_met(s, &m.score)) {
+        /* The run ends here: its last line has all the figures. */
+        struct mot_score rest = mot_evaluate(s->evaluator, x, all & ~what);
+        fill(&m.score, &rest);
+        mot_sim_end(s, MOT_OK, "target");
+    }
+    if (!s->target_reached && target_met(s, &m.score)) {
+        s->target_reached = true;
+        s->target_at = s->now;
+        s->target_updates = s->updates;
+    }
+    if (s->problem->net->kind->computes && (isinf(m.score.test_loss) || isinf(m.score.train_loss) ||
+        ((what & MOT_EVALUATE_TRAIN || final) && isnan(m.score.train_loss))))
+        mot_sim_end(s, MOT_EDIVERGED, "diverged");
+    keep_best(s, &m.score, x);
+    s->last = m;
+    s->evaluated_now = true;
+    if (s->watch.evaluated) s->watch.evaluated(s->watch.self, &m);
+}
+
+/* ---- When: by updates and epochs after an update, by time before an event -------------------- */
+
+/* Whether `done` has come to *next; moves *next to the first multiple after it. */
+static bool due(double done, double every, double *next)
+{
+    if (done < *next) return false;
+    *next = (floor(done / every) + 1) * every;
+    return true;
+}
+
+static bool every_due(const struct sim *s, const struct mot_every *e, double *next)
+{
+    switch (e->unit) {
+    case MOT_EVERY_UPDATES: return due((double)s->updates, e->value, next);
+    case MOT_EVERY_EPOCHS: return due(epochs_of(s), e->value, next);
+    case MOT_EVERY_TIME: case MOT_EVERY_AUTO: return false;
+    }
+    return false;
+}
+
+/* The least number of updates over the workers, kept without looking at all of them each time. */
+static bool least_rose(struct sim *s, mot_node node)
+{
+    if (s->world.servers > 0) {
+        if (node < s->world.workers) return false;
+        s->updates = s->node[node].advanced;
+        return true;
+    }
+    if (s->node[node].advanced - 1 > s->updates || --s->at_least > 0) return false;
+    uint64_t least = UINT64_MAX;
+    for (mot_node i = 0; i < s->world.workers; i++) {
+        if (s->node[i].advanced < least) {
+            least = s->node[i].advanced;
+            s->at_least = 0;
+        }
+        s->at_least += s->node[i].advanced == least;
+    }
+    s->updates = least;
+    return true;
+}
+
+static void save(struct sim *s)
+{
+    if (s->o->checkpoint && mot_sim_save(s) != MOT_OK) mot_sim_end(s, MOT_ESYSTEM, "checkpoint");
+}
+
+void mot_sim_look(struct sim *s)
+{
+    if (s->target_reached) mot_sim_end(s, MOT_OK, "target");
+    else if (s->updates >= s->x->stop.updates) mot_sim_end(s, MOT_OK, "updates");
+    else if (epochs_of(s) >= s->x->stop.epochs) mot_sim_end(s, MOT_OK, "epochs");
+}
+
+void mot_sim_progress(struct sim *s, mot_node advanced)
+{
+    if (!least_rose(s, advanced)) return;
+    mot_sim_look(s);
+    if (s->ended) return;
+    if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
+    if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
+}
+
+void mot_sim_before(struct sim *s, mot_time next)
+{
+    if (s->every.unit == MOT_EVERY_TIME && (double)next > s->next_eval) {
+        mot_time at = (mot_time)s->next_eval;
+        if (at > s->now) s->now = at;
+        due((double)(next - 1 > s->now ? next - 1 : s->now), s->every.value, &s->next_eval);
+        mot_sim_evaluate(s, false);
+    }
+    if (s->x->checkpoint.unit == MOT_EVERY_TIME && due((double)next, s->x->checkpoint.value, &s->next_checkpoint))
+        s->save_due = true;
+    if (s->save_due && !s->ended) {
+        s->save_due = false;
+        save(s);
+    }
+}

@@ -1,0 +1,154 @@
+/* sim_state.h -- the insides of the simulator, shared by its files and by no one else. */
+#ifndef MOT_DRIVER_SIM_STATE_H
+#define MOT_DRIVER_SIM_STATE_H
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "driver/allreduce.h"
+#include "driver/crew.h"
+#include "driver/heap.h"
+#include "driver/network.h"
+#include "driver/outbox.h"
+#include "driver/pool.h"
+#include "driver/sim.h"
+
+enum sim_event { SIM_START, SIM_MESSAGE, SIM_WORK, SIM_TIMER, SIM_COLL };
+
+struct sim_node {
+    void *state;
+    uint32_t state_bytes;
+    uint32_t work, works, alarm, alarms;  /* the node's slots: first and how many */
+    uint64_t advanced;                    /* updates of its own model */
+    uint64_t colls;                       /* collectives joined */
+    uint32_t stopped;
+    struct mot_pace pace;
+    /* Where its time goes: `since` is when the account was last brought up to date. */
+    mot_time since;
+    uint32_t computing, flying;           /* works running; messages from or to it under way */
+    struct mot_node_tally tally;
+};
+
+enum work_state { WORK_FREE, WORK_WAITING, WORK_RUNNING };
+struct sim_work {
+    struct mot_crew_task task;            /* first: the crew's pointer is ours */
+    struct sim *sim;
+    mot_node node;
+    uint32_t state, tag, generation, terms;
+    struct mot_term *term;                /* room for need.terms, in sim->term */
+    mot_buf at, grad;
+    uint64_t order;                       /* among the node's works: the lowest waiting runs next */
+    uint64_t asked, samples;              /* what there is; what will be covered */
+    mot_time deadline, began, whole;      /* whole: how long all of it takes */
+    double loss, wall_s;
+};
+
+struct sim_alarm { mot_node node; uint32_t generation; mot_time at; };
+
+struct sim_coll {                         /* one collective under way */
+    uint32_t tag, joined, finished, len;
+    struct mot_slice *in;                 /* [workers] */
+    double (*scalar)[MOT_SCALARS];        /* [workers] */
+    mot_time *began;                      /* [workers] */
+    struct mot_coll_progress *progress;   /* [workers] */
+    mot_buf out;                          /* the sum, from the first completion on */
+    double sum[MOT_SCALARS];
+};
+
+struct sim {
+    const struct mot_sim_options *o;
+    const struct mot_experiment *x;
+    const struct mot_method *method;
+    const struct mot_problem *problem;
+    struct mot_watch watch;
+    struct mot_world world;
+    uint64_t *part_rows;
+    uint32_t *batch;
+    double wire_bytes;                    /* a float on the wire: 4, more for a phantom */
+    double cost_per_sample;               /* multiply-adds: small jobs are not worth a thread */
+
+    struct mot_pool pool;
+    struct mot_outbox outbox;
+    struct mot_memo memo;
+    struct mot_heap heap;
+    struct mot_crew *crew;
+    struct mot_evaluator *evaluator;
+    void **scratch;                       /* [threads] */
+
+    struct sim_node *node;
+    unsigned char *states;
+    size_t states_bytes;
+    struct mot_nic *nic;
+    struct sim_work *work;
+    uint32_t works, last_terms;           /* last_terms: room of the last work */
+    struct mot_term *term;
+    struct sim_alarm *alarm;
+    uint32_t alarms;
+    struct mot_message *message;          /* slots of messages under way */
+    uint32_t *message_free, messages_free, messages;
+    struct sim_coll *coll;                /* [window]: the k-th collective is coll[k % window] */
+    uint32_t window;
+
+    mot_time now;
+    uint64_t order;                       /* of scheduling */
+    uint64_t events, messages_sent, bytes_sent, samples, steps;
+    uint64_t updates;                     /* of the server, or the least of the workers' */
+    uint32_t at_least;                    /* workers that have made just `updates` */
+    uint32_t stops;                       /* nodes that count and have stopped */
+
+    double next_eval, next_checkpoint;    /* in the unit of each */
+    struct mot_every every;               /* evaluate.every, resolved */
+    struct mot_moment last;
+    bool save_due;                        /* a checkpoint is to be written before the next event */
+    bool evaluated_now;                   /* last is of this very moment */
+    float *mean;                          /* the evaluated model where nodes differ */
+    struct mot_score best_score;
+    float *best;
+    uint64_t best_updates;
+    double job_wall_s, started_wall_s, ticked_wall_s;
+
+    struct mot_note_tally note[MOT_NOTES_MAX];
+    uint32_t notes;
+    struct mot_arena arena;               /* keys of notes that came from a checkpoint */
+
+    bool ended;
+    enum mot_status status;
+    const char *ended_by;
+    bool target_reached;
+    mot_time target_at;
+    uint64_t target_updates;
+};
+
+/* sim_setup.c */
+enum mot_status mot_sim_open(const struct mot_sim_options *, struct sim **out);
+void mot_sim_close(struct sim *);
+
+/* sim_effects.c: one event to one node, and what follows from it. */
+void mot_sim_step(struct sim *, mot_node, const struct mot_event *);
+void mot_sim_put(struct sim *, mot_time at, mot_node rank, enum sim_event, uint32_t index, uint32_t extra, uint32_t instance);
+void mot_sim_account(struct sim *, mot_node);      /* bring the node's account up to now */
+bool mot_sim_live(const struct sim *, const struct mot_pending *);  /* false: cancelled or re-armed since */
+
+/* sim_work.c */
+void mot_sim_start(struct sim *, mot_node, const struct mot_work *);
+void mot_sim_cancel(struct sim *, mot_node, uint32_t tag);
+void mot_sim_work_done(struct sim *, uint32_t work);
+void mot_sim_compute(struct sim *, struct sim_work *);  /* give a running work's mathematics to the crew */
+
+/* sim_collective.c */
+void mot_sim_join(struct sim *, mot_node, const struct mot_coll *);
+void mot_sim_coll_received(struct sim *, const struct mot_pending *);
+
+/* sim_judge.c: updates, evaluations and the end of the run. */
+void mot_sim_progress(struct sim *, mot_node advanced);
+void mot_sim_look(struct sim *);                    /* whether the limits on updates and epochs are met */
+void mot_sim_before(struct sim *, mot_time next);   /* evaluations by time that fall due before `next` */
+void mot_sim_evaluate(struct sim *, bool final);
+void mot_sim_end(struct sim *, enum mot_status, const char *by);
+const float *mot_sim_model(struct sim *);
+struct mot_moment mot_sim_moment(const struct sim *);
+
+/* sim_checkpoint.c */
+enum mot_status mot_sim_save(struct sim *);
+enum mot_status mot_sim_restore(struct sim *, uint64_t *mark_out);
+
+#endif

@@ -1,0 +1,144 @@
+/* sim_work.c -- jobs: when they end on the virtual clock, and their mathematics.
+ *
+ *   mot_start -> WAITING -(the node's turn)-> RUNNING -(its time is over)-> EV_WORK -> FREE
+ *
+ * The result of a job does not depend on when it is computed: its parameters are
+ * frozen. So it goes to the crew as it begins, and is awaited as it ends. */
+#include "driver/sim_state.h"
+#include <math.h>
+#include <time.h>
+
+/* Under this many multiply-adds a job costs less than handing it over. */
+#define SMALL_JOB 30000.0
+
+static double wall_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void compute(struct mot_crew_task *task, unsigned who)
+{
+    struct sim_work *w = (struct sim_work *)task;
+    struct sim *s = w->sim;
+    double began = wall_now();
+    w->loss = mot_gradient(s->problem, w->term, w->terms, w->samples, mot_pool_at(&s->pool, w->at),
+                           mot_pool_at(&s->pool, w->grad), s->scratch[who]);
+    w->wall_s = wall_now() - began;
+}
+
+void mot_sim_compute(struct sim *s, struct sim_work *w)
+{
+    w->task.run = compute;
+    w->task.state = MOT_TASK_IDLE;
+    if (s->problem->net->kind->computes && (double)w->samples * s->cost_per_sample > SMALL_JOB)
+        mot_crew_give(s->crew, &w->task);
+}
+
+/* Begins the node's next waiting work, if it is not busy. */
+static void begin_next(struct sim *s, mot_node node)
+{
+    struct sim_node *n = &s->node[node];
+    struct sim_work *next = NULL;
+    for (uint32_t i = 0; i < n->works; i++) {
+        struct sim_work *w = &s->work[n->work + i];
+        if (w->state == WORK_RUNNING) return;
+        if (w->state == WORK_WAITING && (!next || w->order < next->order)) next = w;
+    }
+    if (!next) return;
+    const struct mot_machine *machine = &s->x->cluster->machine[node];
+    next->state = WORK_RUNNING;
+    next->began = s->now;
+    next->asked = next->samples = mot_terms_samples(s->problem, next->term, next->terms);
+    next->whole = next->asked ? mot_job_time(machine, s->world.seed, node, &n->pace, next->asked) : 0;
+    mot_time ends = s->now + next->whole;
+    if (next->deadline < ends) {
+        ends = next->deadline > s->now ? next->deadline : s->now;
+        next->samples = mot_job_done(machine, next->whole, ends - s->now, next->asked);
+    }
+    next->grad = mot_pool_take(&s->pool);
+    mot_sim_compute(s, next);
+    mot_sim_account(s, node);
+    n->computing++;
+    mot_sim_put(s, ends, node, SIM_WORK, (uint32_t)(next - s->work), next->generation, 0);
+}
+
+void mot_sim_start(struct sim *s, mot_node node, const struct mot_work *work)
+{
+    struct sim_node *n = &s->node[node];
+    struct sim_work *w = NULL;
+    for (uint32_t i = 0; i < n->works && !w; i++)
+        if (s->work[n->work + i].state == WORK_FREE) w = &s->work[n->work + i];
+    MOT_ASSERT(w && "a node has more work at once than need() declared");
+    w->state = WORK_WAITING;
+    w->tag = work->tag;
+    w->terms = work->terms;
+    for (uint32_t t = 0; t < work->terms; t++) w->term[t] = work->term[t];
+    w->at = work->at; /* the hold of mot_start is ours now */
+    w->deadline = work->deadline;
+    w->order = s->order++;
+    begin_next(s, node);
+}
+
+void mot_sim_cancel(struct sim *s, mot_node node, uint32_t tag)
+{
+    struct sim_node *n = &s->node[node];
+    for (uint32_t i = 0; i < n->works; i++) {
+        struct sim_work *w = &s->work[n->work + i];
+        if (w->state == WORK_FREE || w->tag != tag) continue;
+        uint64_t done = 0;
+        if (w->state == WORK_RUNNING) {
+            done = mot_job_done(&s->x->cluster->machine[node], w->whole, s->now - w->began, w->asked);
+            if (done > w->samples) done = w->samples;
+        } else {
+            /* It never ran: it ends where it stands, without a turn. */
+            w->state = WORK_RUNNING;
+            w->began = s->now;
+            w->asked = mot_terms_samples(s->problem, w->term, w->terms);
+            w->grad = mot_pool_take(&s->pool);
+            mot_sim_account(s, node);
+            n->computing++;
+        }
+        mot_crew_recall(s->crew, &w->task);
+        w->samples = done;
+        w->generation++;
+        mot_sim_put(s, s->now, node, SIM_WORK, (uint32_t)(w - s->work), w->generation, 0);
+        return;
+    }
+}
+
+void mot_sim_work_done(struct sim *s, uint32_t index)
+{
+    struct sim_work *w = &s->work[index];
+    mot_node node = w->node;
+    mot_sim_account(s, node);
+    s->node[node].computing--;
+    if (s->problem->net->kind->computes) {
+        mot_crew_await(s->crew, &w->task);
+        s->job_wall_s += w->wall_s;
+    } else {
+        compute(&w->task, 0);
+    }
+    if (s->watch.phase) {
+        enum mot_phase phase = w->samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE;
+        s->watch.phase(s->watch.self, node, phase, w->tag, (uint32_t)w->samples, w->began, s->now);
+    }
+    struct mot_result result = { .tag = w->tag, .samples = (uint32_t)w->samples, .loss = w->loss, .grad = w->grad };
+    struct mot_node_tally *tally = &s->node[node].tally;
+    tally->jobs++;
+    tally->samples += w->samples;
+    s->samples += w->samples;
+    mot_pool_drop(&s->pool, w->at);
+    w->state = WORK_FREE;
+    w->generation++;
+    if (!isfinite(w->loss)) {
+        mot_pool_drop(&s->pool, result.grad);
+        w->grad = MOT_NO_BUF;
+        mot_sim_end(s, MOT_EDIVERGED, "diverged");
+        return;
+    }
+    begin_next(s, node);
+    mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &result });
+    mot_pool_drop(&s->pool, result.grad);
+}

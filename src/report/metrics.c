@@ -29,8 +29,8 @@ static enum mot_status cut(const char *path, int file, uint64_t keep)
     if ((uint64_t)facts.st_size < keep)
         return mot_fail(MOT_EDATA, "%s: has %lld bytes, expected at least the %" PRIu64
                         " that were written when the checkpoint was taken", path, (long long)facts.st_size, keep);
-    char last = '\n';
-    if (keep > 0 && pread(file, &last, 1, (off_t)(keep - 1)) != 1)
+    char last;
+    if (pread(file, &last, 1, (off_t)(keep - 1)) != 1)
         return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
     if (last != '\n')
         return mot_fail(MOT_EDATA, "%s: byte %" PRIu64 " is 0x%02x, expected the end of a line: "
@@ -50,7 +50,7 @@ enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_met
                             " bytes that were written when the checkpoint was taken", path, keep);
         return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
     }
-    enum mot_status status = cut(path, file, keep);
+    enum mot_status status = keep > 0 ? cut(path, file, keep) : MOT_OK;
     if (status != MOT_OK) {
         close(file);
         return status;

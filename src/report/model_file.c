@@ -48,7 +48,7 @@ static void put_options(json_t *metadata, const char *section, const struct mot_
         const char *value;
         if (o->type == MOT_OPT_TEXT) {
             memcpy(&value, (const char *)conf + o->offset, sizeof value);
-            if (!value) continue;
+            if (!value && !o->word) continue;
         }
         char *key = mot_format("%s.%s", section, o->name), *text = mot_option_text(o, conf);
         put(metadata, key, "%s", text);
@@ -220,6 +220,13 @@ static enum mot_status read_source(const struct reading *r)
     if (!text_of(r, "seed")) return MOT_OK;
     enum mot_status status = read_count(r, "seed", UINT64_MAX, &r->m->seed);
     if (status == MOT_OK) status = read_options(r, "data", mot_data_options, &r->m->data);
+    for (const struct mot_option *o = mot_data_options; o->name; o++) {
+        /* What has no text and no word for it was left out, and is not the preset either. */
+        char *key = mot_format("data.%s", o->name);
+        const char *none = NULL;
+        if (o->type == MOT_OPT_TEXT && !text_of(r, key)) memcpy((char *)&r->m->data + o->offset, &none, sizeof none);
+        free(key);
+    }
     const char *hash = text_of(r, "data_hash");
     if (hash) r->m->data_hash = strtoull(hash, NULL, 16);
     r->m->has_data = status == MOT_OK;

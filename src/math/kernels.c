@@ -1,0 +1,62 @@
+/* kernels.c -- which kernel set this process uses. */
+#include "math/kernels.h"
+#include <motley/status.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct mot_kernels mot_kernels_generic, mot_kernels_avx2, mot_kernels_neon;
+
+#define SETS_MAX 2
+static const struct mot_kernels *available[SETS_MAX + 1];
+static const struct mot_kernels *chosen;   /* NULL after choosing: the environment asked for what is not there */
+static const char *wanted;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void choose(void)
+{
+    size_t n = 0;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) available[n++] = &mot_kernels_avx2;
+#elif defined(__aarch64__)
+    available[n++] = &mot_kernels_neon;
+#endif
+    available[n] = &mot_kernels_generic;
+
+    wanted = getenv("MOTLEY_KERNELS");
+    if (!wanted || !*wanted) {
+        chosen = available[0];
+        return;
+    }
+    for (size_t i = 0; available[i]; i++)
+        if (strcmp(wanted, available[i]->name) == 0) chosen = available[i];
+}
+
+enum mot_status mot_kernels_open(void)
+{
+    pthread_once(&once, choose);
+    if (chosen) return MOT_OK;
+    return mot_fail(MOT_EUSAGE, "MOTLEY_KERNELS is '%s', but this machine has %s%s%s", wanted, available[0]->name,
+                    available[1] ? " and " : " only", available[1] ? available[1]->name : "");
+}
+
+const struct mot_kernels *mot_kernels(void)
+{
+    pthread_once(&once, choose);
+    if (!chosen) {
+        mot_kernels_open();
+        fprintf(stderr, "motley: %s\n", mot_error());
+        exit(MOT_EUSAGE);
+    }
+    return chosen;
+}
+
+const char *mot_kernels_name(void) { return mot_kernels()->name; }
+
+const struct mot_kernels *const *mot_kernels_all(void)
+{
+    pthread_once(&once, choose);
+    return available;
+}

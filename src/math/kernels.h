@@ -1,0 +1,105 @@
+/* kernels.h -- the inner loops, in one table for each instruction set.
+ *
+ * One source (kernels_body.h and what it includes) is compiled once for each set: generic
+ * with the baseline flags, avx2 with -mavx2 -mfma, neon on aarch64. The best that the
+ * machine has is chosen at run time. The sets differ in the last bits (FMA or not), so a
+ * run records which it used; within a set, a result depends on the values only: not on
+ * alignment, not on where a row falls in a batch, not on how often it is computed.
+ *
+ * Matrices that are multiplied lie in panels: an [r][c] matrix is c/16 (rounded up)
+ * panels of [r][16], the last one padded. A panel is read front to back, which is
+ * what caches like. */
+#ifndef MOT_MATH_KERNELS_H
+#define MOT_MATH_KERNELS_H
+
+#include <motley/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOT_PANEL 16u
+/* How many panels hold so many columns. */
+static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1) / MOT_PANEL; }
+
+/* C[m][n] = bias + A B, or C += A B. A(i, k) = a[i*a_row + k/16*a_block + k%16*a_col], which
+ * covers plain, transposed and panelled matrices. B is panels of [k][16]; all 16 columns
+ * of its last panel are readable. C(i, j) = c[j/16*c_panel + i*c_row + j%16]. Each
+ * element is one chain of additions over k, in order. */
+struct mot_gemm {
+    uint32_t m, n, k;
+    const float *a; size_t a_row, a_block, a_col;
+    const float *b; size_t b_panel;
+    float *c;       size_t c_row, c_panel;
+    const float *bias;           /* [m], or NULL for 0; not with add */
+    bool add;
+};
+
+/* v = momentum v + (grad g + decay x); x -= lr (v, or with Nesterov's way grad g + decay x + momentum v). */
+struct mot_sgd { float grad, decay, momentum, lr; bool nesterov; };
+
+/* m = beta1 m + (1-beta1) g', v = beta2 v + (1-beta2) g'^2 with g' = grad g;
+ * x = keep x - rate m / (root sqrt(v) + epsilon). */
+struct mot_adamw { float grad, beta1, beta2, keep, rate, root, epsilon; };
+
+struct mot_kernels {
+    const char *name;
+
+    /* ---- matrices ---- */
+    void (*gemm)(const struct mot_gemm *);
+    /* Rows lying anywhere -> panels [cols/16][rows][16], zeros in the padding. */
+    void (*pack)(uint32_t rows, uint32_t cols, const float *const *row, float *out);
+    /* Panels of an [rows][cols] matrix -> panels of its transpose; zeros in the padding. */
+    void (*transpose)(uint32_t rows, uint32_t cols, const float *in, float *out);
+    /* y[i] += the sum of row i of an [rows][cols] matrix in panels. */
+    void (*row_sums)(uint32_t rows, uint32_t cols, const float *in, float *y);
+
+    /* ---- vectors of n ---- */
+    void (*axpy)(size_t n, float a, const float *x, float *y);                       /* y += a x */
+    void (*sum)(size_t n, uint32_t terms, const float *a, const float *const *x, float *y); /* y = sum a[t] x[t], in order */
+    double (*dot)(size_t n, const float *x, const float *y);                         /* in double, 16 lanes */
+    double (*norm2)(size_t n, const float *x);                                       /* the square of the norm */
+    void (*exp)(size_t n, const float *x, float *y);
+    void (*log)(size_t n, const float *x, float *y);
+    void (*relu)(size_t n, float *x);
+    void (*relu_back)(size_t n, const float *h, float *d);                           /* d = 0 where h <= 0 */
+
+    /* ---- sparse rows: n entries, columns and values ---- */
+    double (*sparse_dot)(size_t n, const uint32_t *col, const float *val, const float *w);
+    void (*sparse_axpy)(size_t n, float a, const uint32_t *col, const float *val, float *y);
+    void (*sparse_axpy_double)(size_t n, double a, const uint32_t *col, const float *val, double *y);
+
+    /* ---- losses ---- */
+    /* g[j] += the sum over rows of d[r] row[r][j], summed in double. */
+    void (*rows_sum)(uint32_t rows, uint32_t cols, const double *d, const float *const *row, float *g);
+    /* Sum of log(1 + exp(-s z)), s = +1 for label 1, -1 for label 0; d[r] = coef times the
+     * slope in z where d is not NULL. At most MOT_SLICE_ROWS rows. */
+    double (*logistic)(uint32_t rows, const double *z, const float *y, double coef, double *d);
+    /* z holds [classes][rows] in panels and becomes the probabilities. */
+    void (*softmax)(uint32_t rows, uint32_t classes, float *z);
+    /* Sum of the cross-entropies against labels smoothed by `smoothing`; z becomes coef
+     * times the slope (0 in the padding). hits, if not NULL: rows whose first greatest
+     * z is at their label. */
+    double (*softmax_loss)(uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing,
+                           uint32_t *hits);
+
+    /* ---- optimisers: one pass, every out may be its in ---- */
+    void (*sgd)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out);   /* without momentum */
+    void (*momentum)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out, const float *v,
+                     float *v_out);
+    void (*adamw)(size_t n, const struct mot_adamw *, const float *g, const float *x, float *x_out, const float *m,
+                  float *m_out, const float *v, float *v_out);
+};
+
+/* The set in use. MOTLEY_KERNELS=generic|avx2|neon overrides the choice, once, at the first use. */
+const struct mot_kernels *mot_kernels(void);
+const char *mot_kernels_name(void);
+
+/* Makes that choice now; fails where MOTLEY_KERNELS asks for what is not there. Opening a
+ * net or an optimiser does this; mot_kernels() ends the program instead. */
+enum mot_status mot_kernels_open(void);
+
+/* Every set that this machine can run, best first, ended by NULL; and the plain twin. */
+const struct mot_kernels *const *mot_kernels_all(void);
+extern const struct mot_kernels mot_kernels_ref;
+
+#endif

@@ -1,0 +1,185 @@
+/* kernels_gemm.h -- matrix products on panels; a part of kernels_body.h.
+ *
+ * The work is done by a register tile of up to TILE_ROWS rows of A by TILE_COLS columns of B: for
+ * each k it loads TILE_VECTORS vectors of B, broadcasts one number of each row of A and does
+ * a fused multiply-add for each pair. Nothing of A is packed: weights are
+ * used where they lie. 6 x 2 vectors fill 12 of AVX2's 16 registers and leave room for
+ * B and the broadcast; NEON has 32 registers and takes twice the columns. */
+#define TILE_ROWS 6
+#if defined(__aarch64__)
+#define TILE_VECTORS 4
+#else
+#define TILE_VECTORS 2
+#endif
+#define TILE_COLS (TILE_VECTORS * LANES)
+_Static_assert(MOT_PANEL % TILE_COLS == 0, "a panel is a whole number of tiles");
+
+/* Blocks for the caches: the panel of B (K_BLOCK x 16 floats) stays in L1 while M_BLOCK rows of A
+ * pass, and these rows stay in L2 while the panels pass. */
+#define K_BLOCK 384
+#define M_BLOCK 96
+_Static_assert(K_BLOCK % MOT_PANEL == 0, "a block of k begins at a block of A");
+
+struct tile {
+    const float *a; size_t a_row, a_block, a_col;
+    const float *b;
+    float *c; size_t c_row;
+    uint32_t k, cols;            /* cols: how many of the tile's columns C has */
+    const float *bias;
+    bool add, resume;            /* resume: C holds the sum over the k before */
+};
+
+INLINE void tile_rows(const struct tile *t, const int rows)
+{
+    vf sum[TILE_ROWS][TILE_VECTORS];
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int v = 0; v < TILE_VECTORS; v++) {
+            if (!t->resume) { sum[i][v] = t->bias ? all(t->bias[i]) : (vf){ 0 }; continue; }
+            const float *c = t->c + (size_t)i * t->c_row + v * LANES;
+            size_t left = t->cols > (uint32_t)(v * LANES) ? t->cols - (uint32_t)(v * LANES) : 0;
+            sum[i][v] = left >= LANES ? load(c) : load_part(c, left);
+        }
+
+    const float *b = t->b, *a_of_block = t->a;
+    const size_t a_row = t->a_row, a_col = t->a_col;
+    for (uint32_t k0 = 0; k0 < t->k; k0 += MOT_PANEL, a_of_block += t->a_block) {
+        const float *a = a_of_block;
+        uint32_t count = t->k - k0 < MOT_PANEL ? t->k - k0 : MOT_PANEL;
+        for (uint32_t k = 0; k < count; k++, b += MOT_PANEL, a += a_col) {
+            vf in[TILE_VECTORS];
+            UNROLL for (int v = 0; v < TILE_VECTORS; v++) in[v] = load(b + v * LANES);
+            UNROLL for (int i = 0; i < rows; i++) {
+                vf w = all(a[(size_t)i * a_row]);
+                UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = fma_f(w, in[v], sum[i][v]);
+            }
+        }
+    }
+
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int v = 0; v < TILE_VECTORS; v++) {
+            float *c = t->c + (size_t)i * t->c_row + v * LANES;
+            size_t left = t->cols > (uint32_t)(v * LANES) ? t->cols - (uint32_t)(v * LANES) : 0;
+            if (left >= LANES) store(c, t->add ? load(c) + sum[i][v] : sum[i][v]);
+            else store_part(c, t->add ? load_part(c, left) + sum[i][v] : sum[i][v], left);
+        }
+}
+
+static void tile_run(const struct tile *t, uint32_t rows)
+{
+    switch (rows) {
+    case 6: tile_rows(t, 6); break;
+    case 5: tile_rows(t, 5); break;
+    case 4: tile_rows(t, 4); break;
+    case 3: tile_rows(t, 3); break;
+    case 2: tile_rows(t, 2); break;
+    case 1: tile_rows(t, 1); break;
+    }
+}
+
+/* Rows i0 .. i1-1 of C, one panel, the k of one block. */
+static void gemm_block(const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint32_t panel, uint32_t k0, uint32_t k)
+{
+    uint32_t cols = g->n - panel * MOT_PANEL < MOT_PANEL ? g->n - panel * MOT_PANEL : MOT_PANEL;
+    for (uint32_t j = 0; j < cols; j += TILE_COLS)
+        for (uint32_t i = i0; i < i1; i += TILE_ROWS) {
+            struct tile t = {
+                .a = g->a + i * g->a_row + k0 / MOT_PANEL * g->a_block,
+                .a_row = g->a_row, .a_block = g->a_block, .a_col = g->a_col,
+                .b = g->b + panel * g->b_panel + (size_t)k0 * MOT_PANEL + j,
+                .c = g->c + panel * g->c_panel + i * g->c_row + j,
+                .c_row = g->c_row, .k = k, .cols = cols - j < TILE_COLS ? cols - j : TILE_COLS,
+                .bias = g->bias ? g->bias + i : NULL, .add = g->add, .resume = k0 > 0 && !g->add,
+            };
+            tile_run(&t, i1 - i < TILE_ROWS ? i1 - i : TILE_ROWS);
+        }
+}
+
+static void gemm(const struct mot_gemm *g)
+{
+    uint32_t panels = mot_panels(g->n);
+    uint32_t k0 = 0;
+    do {
+        uint32_t k = g->k - k0 < K_BLOCK ? g->k - k0 : K_BLOCK;
+        for (uint32_t i = 0; i < g->m; i += M_BLOCK)
+            for (uint32_t p = 0; p < panels; p++)
+                gemm_block(g, i, g->m - i < M_BLOCK ? g->m : i + M_BLOCK, p, k0, k);
+        k0 += k;
+    } while (k0 < g->k);
+}
+
+/* ---- Panels --------------------------------------------------------------- */
+
+static void pack(uint32_t rows, uint32_t cols, const float *const *row, float *out)
+{
+    uint32_t whole = cols / MOT_PANEL, rest = cols % MOT_PANEL;
+    for (uint32_t r = 0; r < rows; r++) {
+        float *to = out + (size_t)r * MOT_PANEL;
+        for (uint32_t p = 0; p < whole; p++, to += (size_t)rows * MOT_PANEL)
+            memcpy(to, row[r] + (size_t)p * MOT_PANEL, MOT_PANEL * sizeof *to);
+        if (rest) {
+            memset(to, 0, MOT_PANEL * sizeof *to);
+            memcpy(to, row[r] + (size_t)whole * MOT_PANEL, rest * sizeof *to);
+        }
+    }
+}
+
+/* v[LANES] becomes its transpose: pairs, pairs of pairs, (8 lanes: halves). */
+INLINE void turn(vf v[LANES])
+{
+#if LANES == 8
+    vf t[8], s[8];
+    UNROLL for (int i = 0; i < 8; i += 2) {
+        t[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        t[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    UNROLL for (int i = 0; i < 8; i += 4)
+        UNROLL for (int h = 0; h < 2; h++) {
+            s[i + 2 * h] = __builtin_shufflevector(t[i + h], t[i + h + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            s[i + 2 * h + 1] = __builtin_shufflevector(t[i + h], t[i + h + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    UNROLL for (int i = 0; i < 4; i++) {
+        v[i] = __builtin_shufflevector(s[i], s[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        v[i + 4] = __builtin_shufflevector(s[i], s[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+#else
+    vf a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5), b = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    vf c = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5), d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+#endif
+}
+
+static void transpose(uint32_t rows, uint32_t cols, const float *in, float *out)
+{
+    /* A square of LANES x LANES at a time: row r, column c of the input is at panel c/16, row r. */
+    uint32_t padded = mot_panels(rows) * MOT_PANEL;
+    for (uint32_t r = 0; r < padded; r += LANES)
+        for (uint32_t c = 0; c < cols; c += LANES) {
+            const float *from = in + (size_t)(c / MOT_PANEL) * rows * MOT_PANEL + c % MOT_PANEL;
+            float *to = out + (size_t)(r / MOT_PANEL) * cols * MOT_PANEL + (size_t)c * MOT_PANEL + r % MOT_PANEL;
+            vf v[LANES];
+            UNROLL for (uint32_t i = 0; i < LANES; i++)
+                v[i] = r + i < rows ? load(from + (size_t)(r + i) * MOT_PANEL) : (vf){ 0 };
+            turn(v);
+            UNROLL for (uint32_t i = 0; i < LANES; i++)
+                if (c + i < cols) store(to + (size_t)i * MOT_PANEL, v[i]);
+        }
+}
+
+static void row_sums(uint32_t rows, uint32_t cols, const float *in, float *y)
+{
+    uint32_t panels = mot_panels(cols);
+    for (uint32_t r = 0; r < rows; r++) {
+        float sum[MOT_PANEL] = { 0 };
+        for (uint32_t p = 0; p < panels; p++) {
+            const float *from = in + ((size_t)p * rows + r) * MOT_PANEL;
+            uint32_t n = cols - p * MOT_PANEL < MOT_PANEL ? cols - p * MOT_PANEL : MOT_PANEL;
+            for (uint32_t i = 0; i < n; i++) sum[i] += from[i];
+        }
+        for (uint32_t width = MOT_PANEL / 2; width; width /= 2)
+            for (uint32_t i = 0; i < width; i++) sum[i] += sum[i + width];
+        y[r] += sum[0];
+    }
+}

@@ -1,0 +1,5 @@
+/* kernels_neon.c -- the kernels, aarch64, where NEON and FMA are the baseline. */
+#define KERNELS_NAME "neon"
+#define KERNELS_TABLE mot_kernels_neon
+
+#include "math/kernels_body.h"

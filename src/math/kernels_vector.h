@@ -1,0 +1,134 @@
+/* kernels_vector.h -- loops over vectors, sparse rows and parameters; a part of kernels_body.h. */
+
+/* Runs `each(i, n)` over n numbers, LANES at a time; the last may be fewer. `in` and `out` then
+ * load and store at i, whole or in part. */
+#define FOR_LANES(n, i, left)                                                            \
+    for (size_t i = 0, left; left = (n) - i < LANES ? (n) - i : LANES, i < (n); i += LANES)
+INLINE vf in(const float *p, size_t i, size_t left) { return left == LANES ? load(p + i) : load_part(p + i, left); }
+INLINE void out(float *p, size_t i, size_t left, vf v)
+{
+    if (left == LANES) store(p + i, v);
+    else store_part(p + i, v, left);
+}
+
+static void axpy(size_t n, float a, const float *x, float *y)
+{
+    FOR_LANES(n, i, left) out(y, i, left, fma_f(all(a), in(x, i, left), in(y, i, left)));
+}
+
+static void sum_of(size_t n, uint32_t terms, const float *a, const float *const *x, float *y)
+{
+    FOR_LANES(n, i, left) {
+        vf sum = { 0 };
+        for (uint32_t t = 0; t < terms; t++) sum = fma_f(all(a[t]), in(x[t], i, left), sum);
+        out(y, i, left, sum);
+    }
+}
+
+/* Sixteen lanes of double, whatever the width of a vector, so that every set adds in the same
+ * order; products of floats are exact in double, so FMA changes nothing either. */
+#define DOT_LANES 16
+#define DOT_VECTORS (DOT_LANES / DLANES)
+
+static double dot(size_t n, const float *x, const float *y)
+{
+    vd sum[DOT_VECTORS] = { 0 };
+    size_t i = 0;
+    for (; i + DOT_LANES <= n; i += DOT_LANES)
+        UNROLL for (int v = 0; v < DOT_VECTORS; v++)
+            sum[v] += widen(x + i + v * DLANES) * widen(y + i + v * DLANES);
+    double lane[DOT_LANES];
+    memcpy(lane, sum, sizeof lane);
+    for (size_t k = 0; i + k < n; k++) lane[k] += (double)x[i + k] * (double)y[i + k];
+    for (int width = DOT_LANES / 2; width; width /= 2)
+        for (int k = 0; k < width; k++) lane[k] += lane[k + width];
+    return lane[0];
+}
+
+static double norm2(size_t n, const float *x) { return dot(n, x, x); }
+
+static void exp_all(size_t n, const float *x, float *y) { FOR_LANES(n, i, left) out(y, i, left, exp_f(in(x, i, left))); }
+static void log_all(size_t n, const float *x, float *y) { FOR_LANES(n, i, left) out(y, i, left, log_f(in(x, i, left))); }
+
+/* NaN stays NaN: a comparison with it is false. */
+static void relu(size_t n, float *x)
+{
+    FOR_LANES(n, i, left) {
+        vf v = in(x, i, left);
+        out(x, i, left, choose(v < 0.0f, (vf){ 0 }, v));
+    }
+}
+
+static void relu_back(size_t n, const float *h, float *d)
+{
+    FOR_LANES(n, i, left) out(d, i, left, choose(in(h, i, left) <= 0.0f, (vf){ 0 }, in(d, i, left)));
+}
+
+/* ---- Sparse rows ---------------------------------------------------------- */
+
+/* Four chains hide the latency of an addition; entry i always goes to chain i % 4. */
+static double sparse_dot(size_t n, const uint32_t *col, const float *val, const float *w)
+{
+    double sum[4] = { 0 };
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        UNROLL for (int k = 0; k < 4; k++) sum[k] += (double)val[i + k] * (double)w[col[i + k]];
+    for (size_t k = 0; i + k < n; k++) sum[k] += (double)val[i + k] * (double)w[col[i + k]];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+static void sparse_axpy(size_t n, float a, const uint32_t *col, const float *val, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[col[i]] += a * val[i];
+}
+
+static void sparse_axpy_double(size_t n, double a, const uint32_t *col, const float *val, double *y)
+{
+    for (size_t i = 0; i < n; i++) y[col[i]] += a * (double)val[i];
+}
+
+/* ---- Optimisers ------------------------------------------------------------ */
+
+static void sgd(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out)
+{
+    FOR_LANES(n, i, left) {
+        vf at = in(x, i, left);
+        vf step = fma_f(all(s->decay), at, s->grad * in(g, i, left));
+        out(x_out, i, left, fma_f(all(-s->lr), step, at));
+    }
+}
+
+INLINE void momentum_loop(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out,
+                          const float *v, float *v_out, const bool nesterov)
+{
+    FOR_LANES(n, i, left) {
+        vf at = in(x, i, left);
+        vf step = fma_f(all(s->decay), at, s->grad * in(g, i, left));
+        vf speed = fma_f(all(s->momentum), in(v, i, left), step);
+        out(v_out, i, left, speed);
+        if (nesterov) speed = fma_f(all(s->momentum), speed, step);
+        out(x_out, i, left, fma_f(all(-s->lr), speed, at));
+    }
+}
+
+static void momentum(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out, const float *v,
+                     float *v_out)
+{
+    if (s->nesterov) momentum_loop(n, s, g, x, x_out, v, v_out, true);
+    else momentum_loop(n, s, g, x, x_out, v, v_out, false);
+}
+
+static void adamw(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out, const float *m,
+                  float *m_out, const float *v, float *v_out)
+{
+    const float new1 = 1.0f - s->beta1, new2 = 1.0f - s->beta2;
+    FOR_LANES(n, i, left) {
+        vf slope = s->grad * in(g, i, left);
+        vf mean = fma_f(all(s->beta1), in(m, i, left), new1 * slope);
+        vf square = fma_f(all(s->beta2), in(v, i, left), new2 * slope * slope);
+        out(m_out, i, left, mean);
+        out(v_out, i, left, square);
+        vf step = mean / fma_f(all(s->root), root(square), all(s->epsilon));
+        out(x_out, i, left, fma_f(all(-s->rate), step, s->keep * in(x, i, left)));
+    }
+}

@@ -1,0 +1,84 @@
+/* models.c -- the table of models, and phantom, which has a size and no mathematics. */
+#include "math/models.h"
+#include "math/kernels.h"
+#include "math/linear.h"
+#include <string.h>
+
+/* ---- Phantom ---------------------------------------------------------------------- */
+
+#define PHANTOM_STORED 1024      /* floats kept, whatever it stands for */
+#define NONE __builtin_nan("")
+
+struct phantom_conf { uint64_t parameters; };
+
+static const struct mot_option phantom_options[] = {
+    { .name = "parameters", .type = MOT_OPT_UINT, .offset = offsetof(struct phantom_conf, parameters), .preset = "1e6",
+      .min = 1, .max = 1e12, .doc = "how many parameters its messages are priced for" },
+    { .name = NULL },
+};
+
+static enum mot_status phantom_open(struct mot_net *net)
+{
+    const struct phantom_conf *conf = net->conf;
+    uint64_t stored = conf->parameters < PHANTOM_STORED ? conf->parameters : PHANTOM_STORED;
+    mot_net_add_segment(net, "phantom", 1, (uint32_t)stored, 0);
+    net->parameters = (double)conf->parameters;
+    net->outputs = net->shape.classes ? net->shape.classes : 1;
+    net->scratch_bytes = 64;
+    return MOT_OK;
+}
+
+static void phantom_init(const struct mot_net *net, uint64_t seed, float *x)
+{
+    (void)seed;
+    memset(x, 0, net->dim * sizeof *x);
+}
+
+static double phantom_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef, float *g,
+                           void *scratch)
+{
+    (void)net, (void)x, (void)batch, (void)coef, (void)g, (void)scratch;
+    return NONE;
+}
+
+static double phantom_loss(const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits,
+                           void *scratch)
+{
+    (void)net, (void)x, (void)batch, (void)scratch;
+    *hits = 0;
+    return NONE;
+}
+
+static void phantom_predict(const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out,
+                            void *scratch)
+{
+    (void)x, (void)scratch;
+    for (size_t i = 0; i < (size_t)batch->rows * net->outputs; i++) out[i] = (float)NONE;
+}
+
+static const struct mot_model phantom = {
+    .name = "phantom",
+    .summary = "a size and a cost without mathematics, for studies of time alone",
+    .about = "Messages cost what a model of so many parameters costs, and work takes the time that the cluster says; nothing "
+             "is computed and there is no loss. For large models and large clusters, where only time is in question.",
+    .options = phantom_options, .conf_bytes = sizeof(struct phantom_conf), .computes = false,
+    .open = phantom_open, .init = phantom_init, .grad = phantom_grad, .loss = phantom_loss, .predict = phantom_predict,
+};
+
+/* ---- All of them --------------------------------------------------------------------- */
+
+const struct mot_model *const mot_models[] = {
+    &mot_model_logistic, &mot_model_least_squares, &mot_model_softmax, &mot_model_mlp, &phantom, NULL,
+};
+
+enum mot_status mot_net_open(const struct mot_model *kind, const void *conf, const struct mot_shape *shape,
+                             struct mot_net *out)
+{
+    enum mot_status status = mot_kernels_open();
+    if (status) return status;
+    if (shape->cols == 0 && kind->computes) return mot_fail(MOT_EUSAGE, "%s needs columns, the data has none", kind->name);
+    struct mot_net net = { .kind = kind, .conf = conf, .shape = *shape };
+    status = kind->open(&net);
+    if (status == MOT_OK) *out = net;
+    return status;
+}

@@ -1,0 +1,211 @@
+/* ref.c -- the plain twin of every kernel: what it computes, in the fewest lines.
+ *
+ * Sums are taken in double and functions are libm's; the tests hold each kernel set against
+ * these. No run uses them. */
+#include "math/kernels.h"
+#include <math.h>
+#include <string.h>
+
+/* Element (r, c) of an [rows][cols] matrix in panels. */
+static size_t at(uint32_t rows, uint32_t r, uint32_t c)
+{
+    return ((size_t)(c / MOT_PANEL) * rows + r) * MOT_PANEL + c % MOT_PANEL;
+}
+
+static void gemm_ref(const struct mot_gemm *g)
+{
+    for (uint32_t i = 0; i < g->m; i++)
+        for (uint32_t j = 0; j < g->n; j++) {
+            double sum = g->bias ? (double)g->bias[i] : 0;
+            for (uint32_t k = 0; k < g->k; k++)
+                sum += (double)g->a[i * g->a_row + k / MOT_PANEL * g->a_block + k % MOT_PANEL * g->a_col] *
+                       (double)g->b[j / MOT_PANEL * g->b_panel + (size_t)k * MOT_PANEL + j % MOT_PANEL];
+            float *c = g->c + j / MOT_PANEL * g->c_panel + i * g->c_row + j % MOT_PANEL;
+            *c = (float)(g->add ? (double)*c + sum : sum);
+        }
+}
+
+static void pack_ref(uint32_t rows, uint32_t cols, const float *const *row, float *out)
+{
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < mot_panels(cols) * MOT_PANEL; c++) out[at(rows, r, c)] = c < cols ? row[r][c] : 0;
+}
+
+static void transpose_ref(uint32_t rows, uint32_t cols, const float *in, float *out)
+{
+    for (uint32_t c = 0; c < cols; c++)
+        for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r++)
+            out[at(cols, c, r)] = r < rows ? in[at(rows, r, c)] : 0;
+}
+
+static void row_sums_ref(uint32_t rows, uint32_t cols, const float *in, float *y)
+{
+    for (uint32_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (uint32_t c = 0; c < cols; c++) sum += (double)in[at(rows, r, c)];
+        y[r] = (float)((double)y[r] + sum);
+    }
+}
+
+static void axpy_ref(size_t n, float a, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)((double)y[i] + (double)a * (double)x[i]);
+}
+
+static void sum_ref(size_t n, uint32_t terms, const float *a, const float *const *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (uint32_t t = 0; t < terms; t++) sum += (double)a[t] * (double)x[t][i];
+        y[i] = (float)sum;
+    }
+}
+
+static double dot_ref(size_t n, const float *x, const float *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static double norm2_ref(size_t n, const float *x) { return dot_ref(n, x, x); }
+
+static void exp_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)exp((double)x[i]);
+}
+
+static void log_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)log((double)x[i]);
+}
+
+static void relu_ref(size_t n, float *x)
+{
+    for (size_t i = 0; i < n; i++) x[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void relu_back_ref(size_t n, const float *h, float *d)
+{
+    for (size_t i = 0; i < n; i++) d[i] = h[i] <= 0 ? 0 : d[i];
+}
+
+static double sparse_dot_ref(size_t n, const uint32_t *col, const float *val, const float *w)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)val[i] * (double)w[col[i]];
+    return sum;
+}
+
+static void sparse_axpy_ref(size_t n, float a, const uint32_t *col, const float *val, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[col[i]] += a * val[i];
+}
+
+static void sparse_axpy_double_ref(size_t n, double a, const uint32_t *col, const float *val, double *y)
+{
+    for (size_t i = 0; i < n; i++) y[col[i]] += a * (double)val[i];
+}
+
+static void rows_sum_ref(uint32_t rows, uint32_t cols, const double *d, const float *const *row, float *g)
+{
+    for (uint32_t c = 0; c < cols; c++) {
+        double sum = 0;
+        for (uint32_t r = 0; r < rows; r++) sum += d[r] * (double)row[r][c];
+        g[c] = (float)((double)g[c] + sum);
+    }
+}
+
+static double logistic_ref(uint32_t rows, const double *z, const float *y, double coef, double *d)
+{
+    double total = 0;
+    for (uint32_t r = 0; r < rows; r++) {
+        double s = y[r] > 0.5f ? 1 : -1, t = s * z[r];
+        total += (t < 0 ? -t : 0) + log1p(exp(-fabs(t)));
+        if (d) d[r] = -coef * s * (t < 0 ? 1 : exp(-t)) / (1 + exp(-fabs(t)));
+    }
+    return total;
+}
+
+/* log sum exp over the classes of row r, and the greatest. */
+static double log_sum(uint32_t r, uint32_t classes, const float *z, double *most)
+{
+    double sum = 0;
+    *most = (double)z[at(classes, 0, r)];
+    for (uint32_t c = 1; c < classes; c++) *most = fmax(*most, (double)z[at(classes, c, r)]);
+    for (uint32_t c = 0; c < classes; c++) sum += exp((double)z[at(classes, c, r)] - *most);
+    return *most + log(sum);
+}
+
+static void softmax_ref(uint32_t rows, uint32_t classes, float *z)
+{
+    for (uint32_t r = 0; r < rows; r++) {
+        double most, log_all = log_sum(r, classes, z, &most);
+        for (uint32_t c = 0; c < classes; c++)
+            z[at(classes, c, r)] = (float)exp((double)z[at(classes, c, r)] - log_all);
+    }
+}
+
+static double softmax_loss_ref(uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing,
+                               uint32_t *hits)
+{
+    double total = 0;
+    for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r++) {
+        if (r >= rows) {
+            for (uint32_t c = 0; c < classes; c++) z[at(classes, c, r)] = 0;
+            continue;
+        }
+        double most, log_all = log_sum(r, classes, z, &most);
+        uint32_t label = (uint32_t)y[r], first = 0;
+        while ((double)z[at(classes, first, r)] < most) first++;
+        if (hits) *hits += first == label;
+        for (uint32_t c = 0; c < classes; c++) {
+            float *own = &z[at(classes, c, r)];
+            double target = (c == label ? 1 - (double)smoothing : 0) + (double)smoothing / classes;
+            total += target * (log_all - (double)*own);
+            *own = (float)((double)coef * (exp((double)*own - log_all) - target));
+        }
+    }
+    return total;
+}
+
+static void sgd_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out)
+{
+    for (size_t i = 0; i < n; i++)
+        x_out[i] = (float)((double)x[i] - (double)s->lr * ((double)s->grad * (double)g[i] + (double)s->decay * (double)x[i]));
+}
+
+static void momentum_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out, const float *v,
+                         float *v_out)
+{
+    for (size_t i = 0; i < n; i++) {
+        double step = (double)s->grad * (double)g[i] + (double)s->decay * (double)x[i];
+        double speed = (double)s->momentum * (double)v[i] + step;
+        x_out[i] = (float)((double)x[i] - (double)s->lr * (s->nesterov ? step + (double)s->momentum * speed : speed));
+        v_out[i] = (float)speed;
+    }
+}
+
+static void adamw_ref(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out, const float *m,
+                      float *m_out, const float *v, float *v_out)
+{
+    for (size_t i = 0; i < n; i++) {
+        double slope = (double)s->grad * (double)g[i];
+        double mean = (double)s->beta1 * (double)m[i] + (1 - (double)s->beta1) * slope;
+        double square = (double)s->beta2 * (double)v[i] + (1 - (double)s->beta2) * slope * slope;
+        x_out[i] = (float)((double)s->keep * (double)x[i] -
+                           (double)s->rate * mean / ((double)s->root * sqrt(square) + (double)s->epsilon));
+        m_out[i] = (float)mean;
+        v_out[i] = (float)square;
+    }
+}
+
+const struct mot_kernels mot_kernels_ref = {
+    .name = "ref",
+    .gemm = gemm_ref, .pack = pack_ref, .transpose = transpose_ref, .row_sums = row_sums_ref,
+    .axpy = axpy_ref, .sum = sum_ref, .dot = dot_ref, .norm2 = norm2_ref, .exp = exp_ref, .log = log_ref,
+    .relu = relu_ref, .relu_back = relu_back_ref,
+    .sparse_dot = sparse_dot_ref, .sparse_axpy = sparse_axpy_ref, .sparse_axpy_double = sparse_axpy_double_ref,
+    .rows_sum = rows_sum_ref, .logistic = logistic_ref, .softmax = softmax_ref, .softmax_loss = softmax_loss_ref,
+    .sgd = sgd_ref, .momentum = momentum_ref, .adamw = adamw_ref,
+};

@@ -96,8 +96,7 @@ void page_heading(struct page *p, const char *heading)
 void page_text(struct page *p, const char *text)
 {
     for (bool first = true; *text; first = false) {
-        const char *end = strstr(text, "\n\n");
-        size_t n = end ? (size_t)(end - text) : strlen(text);
+        size_t n = strcspn(text, "\n");
         if (!first) fputs(p->roff ? ".PP\n" : "\n", p->out);
         if (p->roff) escape_words(p->out, text, n);
         else {

@@ -143,6 +143,7 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
     if (o->resume) {
         status = mot_sim_restore(s, &mark);
         if (status != MOT_OK) goto out_close;
+        mot_sim_look(s);
     }
     if (o->resumed) o->resumed(o->resumed_self, mark);
     if (!o->resume) begin(s);

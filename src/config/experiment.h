@@ -52,6 +52,7 @@ struct mot_experiment {
         bool overcommit;
     } sim;
     struct mot_every checkpoint;       /* run time, updates or epochs; MOT_EVERY_AUTO: at the end only */
+    const char *from;                  /* a model.safetensors to begin from; NULL: the model's own init */
     bool trace;
     const char *output;                /* the run's folder; NULL: none is written */
 };

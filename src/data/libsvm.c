@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert(MOT_COLS_MAX == 134217728, "read_pair says so");
+
 struct growing { struct mot_raw raw; uint64_t entries; uint32_t largest; bool zero; };
 
 static inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -64,8 +66,8 @@ static enum mot_status read_row(struct growing *g, const struct mot_source *s, c
     for (;;) {
         while (is_blank(*p)) p++;
         if (p == end || *p == '#') break;
-        uint32_t index;
-        float value;
+        uint32_t index = 0;
+        float value = 0;
         const char *token = p;
         status = read_pair(s, &p, end, &index, &value);
         if (status != MOT_OK) return status;

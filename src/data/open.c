@@ -95,7 +95,7 @@ char *mot_labels_path(const char *path, enum mot_format format)
     }
     const char *dot = strchr(base, '.');
     if (!dot || dot == base) dot = base + strlen(base);
-    return with_name(path, base, dot, "", format == MOT_FORMAT_IDX ? "-labels" : "-labels");
+    return with_name(path, base, dot, "", "-labels");
 }
 
 /* With or without .gz, whichever there is. */

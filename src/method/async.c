@@ -98,6 +98,7 @@ const struct mot_method mot_method_async = {
         "Paper: Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024 (the pure variant).",
     .options = async_options,
     .servers = 1,
+    .asynchronous = true,
     .need = async_need,
     .init = async_init,
     .step = async_step,

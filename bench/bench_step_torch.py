@@ -1,0 +1,87 @@
+"""Samples a second of one training step, motley against PyTorch, measured in turn in one run.
+
+Usage: bench_step_torch.py BENCH_STEP [REPEATS [SECONDS]]
+
+Both sides train the same model on one thread: forward, backward, SGD step. A repeat measures motley, then
+PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits both.
+"""
+import os
+import subprocess
+import sys
+import time
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import torch  # noqa: E402  (after the thread counts)
+
+ROWS, COLS, CLASSES = 2048, 784, 10
+
+
+def build(name):
+    """Model and optimiser as the usual PyTorch code writes them."""
+    linear = torch.nn.Linear
+    if name == "softmax":
+        net = linear(COLS, CLASSES)
+    else:
+        net = torch.nn.Sequential(linear(COLS, 256), torch.nn.ReLU(), linear(256, 128), torch.nn.ReLU(),
+                                  linear(128, CLASSES))
+    return net, torch.optim.SGD(net.parameters(), lr=0.01)
+
+
+def torch_speed(name, batch, seconds, x, y):
+    net, optimizer = build(name)
+    loss_of = torch.nn.CrossEntropyLoss()
+    first = 0
+
+    def step():
+        nonlocal first
+        optimizer.zero_grad()
+        loss_of(net(x[first:first + batch]), y[first:first + batch]).backward()
+        optimizer.step()
+        first = first + batch if first + 2 * batch <= ROWS else 0
+
+    for _ in range(20):
+        step()
+    steps, begin = 0, time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        for _ in range(10):
+            step()
+        steps += 10
+    return steps * batch / (time.perf_counter() - begin)
+
+
+def motley_speed(child, name, batch, seconds):
+    child.stdin.write(f"{name} {batch} {seconds}\n")
+    child.stdin.flush()
+    return float(child.stdout.readline().split()[0])
+
+
+def middle(values):
+    return sorted(values)[len(values) // 2]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    repeats = int(sys.argv[2]) if len(sys.argv) > 2 else 7
+    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0.4
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    x, y = torch.rand(ROWS, COLS), torch.randint(0, CLASSES, (ROWS,))
+    child = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    print(f"PyTorch {torch.__version__}, 1 thread each, {repeats} repeats of {seconds} s; samples/s are medians")
+    print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (least .. most)")
+    for name, label in (("mlp", "mlp 784-256-128-10"), ("softmax", "softmax 784-10")):
+        for batch in (32, 128):
+            ours, theirs = [], []
+            for _ in range(repeats):
+                ours.append(motley_speed(child, name, batch, seconds))
+                theirs.append(torch_speed(name, batch, seconds, x, y))
+            ratios = [a / b for a, b in zip(ours, theirs)]
+            print(f"{label:22} {batch:5} {middle(ours):10.0f} {middle(theirs):10.0f}   "
+                  f"{middle(ratios):.2f} ({min(ratios):.2f} .. {max(ratios):.2f})", flush=True)
+    child.stdin.close()
+    child.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -101,8 +101,11 @@ static enum mot_status open_whole(struct mot_subject *s, const char *source, boo
     if (status != MOT_OK) return status;
     if (labels && !s->data->train.y)
         return mot_fail(MOT_EUSAGE, "%s: read without labels, expected some to compare with", source);
-    s->table[s->tables++] = s->data->train;
+    s->table[0] = s->data->train;
+    s->tables = 1;
     s->part = "all";
+    /* A model may look at the labels of what it predicts, though it does not use them. */
+    if (!s->table[0].y) s->table[0].y = mot_arena_new(&m->arena, ((size_t)s->table[0].rows + 1) * sizeof(float));
     return MOT_OK;
 }
 

@@ -41,8 +41,8 @@ static enum mot_status read_data_word(const struct mot_reader *r, const struct m
         words[i] = mot_builtins[i].name;
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", words[i]);
     }
-    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no file '%s'%s", known,
-                         mot_yaml_found(word, r->arena), conf->path, mot_did_you_mean(r, word->text, words));
+    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no such file%s", known,
+                         mot_yaml_found(word, r->arena), mot_did_you_mean(r, word->text, words));
 }
 
 static enum mot_status read_data_file(const struct mot_reader *r, const struct mot_yaml *map, const char *name, const char **path)
@@ -262,10 +262,8 @@ static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml 
     if (!node || node->kind != MOT_YAML_SCALAR || strcmp(node->text, "auto") == 0) return MOT_OK;
     if (!*node->text) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; found %s", mot_yaml_found(node, r->arena));
     if (r->alone) return mot_read_fail(r, node, "cluster", "expected a map; found a file");
-    /* The path is kept as short as people wrote it, for messages. */
-    const char *path = mot_read_path(r, node, node->text);
-    if (!mot_file_exists(path)) return mot_read_fail(r, node, "cluster", "there is no file '%s'", path);
-    if (node->flag) path = node->text;
+    const char *path = mot_read_beside(r, node, node->text);
+    if (!mot_file_exists(path)) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; there is no file '%s'", path);
     enum mot_status status = mot_yaml_read(path, r->arena, &loaded);
     if (status) return status;
     if (loaded->kind != MOT_YAML_MAP) return mot_read_map(r, loaded, "cluster", "{workers: 8}");
@@ -307,7 +305,7 @@ static enum mot_status read_header(const struct mot_reader *r, const struct mot_
 
 static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root, struct mot_experiment *e)
 {
-    uint64_t workers;
+    uint64_t workers = MOT_WORD_UINT;
     enum mot_status status = read_header(r, root, e, &workers);
     if (!status) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
     if (!status) status = read_partition(r, mot_yaml_get(root, "partition"), e);

@@ -15,7 +15,7 @@ static const char summary[] = "train on a motley crew of machines";
 
 void help_short(FILE *out)
 {
-    struct page p = { out, false };
+    struct page p = { .out = out };
     page_title(&p, "motley", "1", summary);
     page_heading(&p, "Commands");
     for (size_t i = 0; cli_commands[i]; i++) page_item(&p, cli_commands[i]->name, cli_commands[i]->summary, NULL);
@@ -40,7 +40,7 @@ static void commands_and_topics(struct page *p)
 
 void help_all(FILE *out)
 {
-    struct page p = { out, false };
+    struct page p = { .out = out };
     page_title(&p, "motley", "1", summary);
     page_heading(&p, "Usage");
     page_lines(&p, "motley COMMAND [flags]\nmotley help COMMAND|TOPIC\nmotley --version\n");
@@ -84,7 +84,7 @@ static void command_body(struct page *p, const struct cli_command *c)
 
 void help_command(FILE *out, const struct cli_command *c)
 {
-    struct page p = { out, false };
+    struct page p = { .out = out };
     char *name = mot_format("motley %s", c->name);
     page_title(&p, name, "1", c->summary);
     free(name);
@@ -101,7 +101,7 @@ static void seealso(struct page *p, const char *pages)
 
 static enum mot_status man_program(void)
 {
-    struct page p = { stdout, true };
+    struct page p = { .out = stdout, .roff = true };
     page_title(&p, "motley", "1", summary);
     page_heading(&p, "Synopsis");
     page_lines(&p, "motley COMMAND [flags]\nmotley help COMMAND|TOPIC\nmotley --version\n");
@@ -126,7 +126,7 @@ static void man_name(const struct cli_command *c, char *into, size_t size)
 
 static enum mot_status man_command(const struct cli_command *c)
 {
-    struct page p = { stdout, true };
+    struct page p = { .out = stdout, .roff = true };
     char name[64];
     man_name(c, name, sizeof name);
     page_title(&p, name, "1", c->summary);
@@ -137,7 +137,7 @@ static enum mot_status man_command(const struct cli_command *c)
 
 static enum mot_status man_file(const struct topic *t, const char *name)
 {
-    struct page p = { stdout, true };
+    struct page p = { .out = stdout, .roff = true };
     page_title(&p, name, "5", t->summary);
     page_heading(&p, "Description");
     t->print(&p);
@@ -178,7 +178,7 @@ static enum mot_status man_page(const char *wanted)
 
 static enum mot_status help_family(const struct mot_family *family, const char *name)
 {
-    struct page p = { stdout, false };
+    struct page p = { .out = stdout };
     struct mot_part part;
     if (!name) {
         page_family(&p, family);
@@ -211,7 +211,7 @@ static enum mot_status no_topic(const char *wanted)
 
 static enum mot_status help_topic(const struct cli_args *a)
 {
-    struct page p = { stdout, false };
+    struct page p = { .out = stdout };
     const char *first = a->word[0], *second = a->words > 1 ? a->word[1] : NULL;
     for (size_t i = 0; mot_families[i]; i++)
         if (strcmp(mot_families[i]->section, first) == 0) return help_family(mot_families[i], second);

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct cli_command *const cli_commands[] = { &cli_cluster_show, &cli_help, NULL };
+const struct cli_command *const cli_commands[] = {
+    &cli_sim, &cli_data_list, &cli_data_info, &cli_data_convert, &cli_cluster_show, &cli_eval,
+    &cli_predict, &cli_help, NULL,
+};
 
 static bool wants_colour(void)
 {

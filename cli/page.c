@@ -5,6 +5,7 @@
 
 #define WIDTH 88
 #define TERM 26
+#define ROFF_WIDTH 66
 
 /* ---- Plain text ----------------------------------------------------------------- */
 
@@ -37,7 +38,7 @@ static void wrap(FILE *out, const char *text, size_t n, int indent, int at)
 static void escape(FILE *out, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        bool starts = i == 0 || text[i - 1] == '\n';
+        bool starts = i == 0 || text[i - 1] == '\n'; /* a dot there would be a request */
         if (starts && (text[i] == '.' || text[i] == '\'')) fputs("\\&", out);
         if (text[i] == '\\') fputs("\\e", out);
         else if (text[i] == '-') fputs("\\-", out);
@@ -47,17 +48,21 @@ static void escape(FILE *out, const char *text, size_t n)
     }
 }
 
-/* Runs of white space become one space, so that no line has one at its end. */
+/* Short lines, none of which ends with a space: roff fills them again. */
 static void escape_words(FILE *out, const char *text, size_t n)
 {
     bool fresh = true;
+    size_t width = 0;
     for (size_t i = 0; i < n;) {
         while (i < n && isspace((unsigned char)text[i])) i++;
         size_t word = i;
         while (i < n && !isspace((unsigned char)text[i])) i++;
         if (i == word) break;
-        if (!fresh) putc(' ', out);
+        bool full = width + (i - word) > ROFF_WIDTH;
+        if (!fresh) putc(full ? '\n' : ' ', out);
+        if (full) width = 0;
         escape(out, text + word, i - word);
+        width += i - word + 1;
         fresh = false;
     }
     putc('\n', out);
@@ -88,6 +93,7 @@ void page_heading(struct page *p, const char *heading)
         fprintf(p->out, "\n%s\n", heading);
         return;
     }
+    p->fresh = true;
     fputs(".SH ", p->out);
     for (; *heading; heading++) putc(toupper((unsigned char)*heading), p->out);
     putc('\n', p->out);
@@ -96,9 +102,10 @@ void page_heading(struct page *p, const char *heading)
 void page_text(struct page *p, const char *text)
 {
     for (bool first = true; *text; first = false) {
-        const char *end = strstr(text, "\n\n");
-        size_t n = end ? (size_t)(end - text) : strlen(text);
-        if (!first) fputs(p->roff ? ".PP\n" : "\n", p->out);
+        size_t n = strcspn(text, "\n");
+        if (p->roff && !p->fresh) fputs(".PP\n", p->out);
+        if (!p->roff && !first) putc('\n', p->out);
+        p->fresh = false;
         if (p->roff) escape_words(p->out, text, n);
         else {
             fputs("  ", p->out);
@@ -111,6 +118,7 @@ void page_text(struct page *p, const char *text)
 
 void page_item(struct page *p, const char *term, const char *text, const char *more)
 {
+    p->fresh = false;
     if (p->roff) {
         fputs(".TP\n.B \"", p->out);
         for (const char *c = term; *c; c++) {
@@ -137,7 +145,8 @@ void page_item(struct page *p, const char *term, const char *text, const char *m
 
 void page_lines(struct page *p, const char *lines)
 {
-    if (p->roff) fputs(".PP\n.nf\n", p->out);
+    if (p->roff) fputs(p->fresh ? ".nf\n" : ".PP\n.nf\n", p->out);
+    p->fresh = false;
     while (*lines) {
         size_t n = strcspn(lines, "\n");
         if (p->roff) {

@@ -34,11 +34,22 @@ static void names_of(struct page *p, const struct mot_family *family)
     }
 }
 
-void page_section(struct page *p, const struct mot_section *s, const char *prefix)
+/* "stop: What ends the run", or in roff a short heading with the sentence below. */
+static void section_head(struct page *p, const char *name, const char *doc)
 {
-    char *heading = *s->name ? mot_format("%s: %s", s->name, s->doc) : mot_text(s->doc);
+    if (p->roff) {
+        page_heading(p, *name ? name : "keys outside sections");
+        if (*name) page_text(p, doc);
+        return;
+    }
+    char *heading = *name ? mot_format("%s: %s", name, doc) : mot_text(doc);
     page_heading(p, heading);
     free(heading);
+}
+
+void page_section(struct page *p, const struct mot_section *s, const char *prefix)
+{
+    section_head(p, s->name, s->doc);
     option_items(p, s->options, prefix);
     if (s->family) names_of(p, s->family);
 }
@@ -137,11 +148,10 @@ static void print_cluster(struct page *p)
                   "  - {name: slow, count: 2, speed: 250 samples/s, up: 20Mbit, down: 100Mbit}\n"
                   "server: {bandwidth: 10Gbit}\n");
     for (const struct mot_section *s = mot_cluster_sections; s->name; s++) {
-        char *heading = mot_format("%s: %s", s->name, s->doc);
-        page_heading(p, heading);
-        free(heading);
+        section_head(p, s->name, s->doc);
         option_items(p, s->options, "");
         if (s->family) law_options(p, s->family);
+        if (!s->options && !s->family) page_text(p, "Its keys are those of network.");
     }
 }
 

@@ -47,7 +47,7 @@ static enum mot_status read_data_word(const struct mot_reader *r, const struct m
 
 static enum mot_status read_data_file(const struct mot_reader *r, const struct mot_yaml *map, const char *name, const char **path)
 {
-    const struct mot_yaml *node = mot_yaml_get(map, name);
+    const struct mot_yaml *node = mot_read_given(map, mot_option_find(mot_data_options, name));
     if (!node || !*path) return MOT_OK;
     *path = mot_read_path(r, node, *path);
     if (r->alone || mot_file_exists(*path)) return MOT_OK;
@@ -59,11 +59,12 @@ static enum mot_status read_data(const struct mot_reader *r, const struct mot_ya
     enum mot_status status = mot_read_options(r, node, "data", mot_data_options, conf, name_key, 0);
     if (status) return status;
     const struct mot_yaml *map = node && node->kind == MOT_YAML_MAP ? node : NULL;
-    const struct mot_yaml *name = map ? mot_yaml_get(map, "name") : node, *path = mot_yaml_get(map, "path");
+    const struct mot_yaml *name = map ? mot_yaml_get(map, "name") : node;
+    const struct mot_yaml *path = mot_read_given(map, mot_option_find(mot_data_options, "path"));
     if (name && path)
         return mot_read_fail_key(r, path, "data.path", "expected either a name or a path; found both, name at %s", mot_yaml_where(name, r->arena));
-    if (path) conf->name = NULL;
-    else if (!name) conf->name = "digits", conf->path = NULL;
+    if (conf->path) conf->name = NULL;
+    else if (!name) conf->name = "digits";
     else if ((status = read_data_word(r, name, map ? "data.name" : "data", conf))) return status;
     if ((status = read_data_file(r, map, "path", &conf->path))) return status;
     if ((status = read_data_file(r, map, "labels", &conf->labels))) return status;

@@ -183,6 +183,7 @@ struct mot_method {
     const struct mot_option *options;
     size_t conf_bytes;
     uint32_t servers;                  /* server nodes after the workers */
+    bool asynchronous;                 /* an update takes one worker's batch, not all workers' */
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);
@@ -191,7 +192,7 @@ struct mot_method {
     void (*check)(const void *state, const struct mot_env *); /* invariants; may be NULL */
     /* What an evaluation looks at; false if this node has no model of its own.
      * The evaluated model is the mean over the nodes that say true. */
-    bool (*model)(const void *state, struct mot_view *);
+    bool (*model)(const void *state, const struct mot_env *, struct mot_view *);
 };
 
 /* Facts that methods assert; on in release builds too. */

@@ -2,6 +2,7 @@
 #ifndef MOT_CLUSTER_CLUSTER_H
 #define MOT_CLUSTER_CLUSTER_H
 
+#include "base/memory.h"
 #include "base/rng.h"
 #include <motley/method.h>
 #include <motley/option.h>
@@ -24,7 +25,7 @@ double mot_law_mean(const struct mot_law *);
 
 /* Straggling multiplies a job's time by `factor` while the worker straggles. */
 enum mot_straggle_kind { MOT_STRAGGLE_NONE, MOT_STRAGGLE_IID, MOT_STRAGGLE_TWO_CLASS, MOT_STRAGGLE_MARKOV, MOT_STRAGGLE_TRACE };
-struct mot_trace;
+struct mot_trace { uint32_t rows, cols; const double *seconds; }; /* [rows][cols] */
 struct mot_straggle {
     enum mot_straggle_kind kind;
     double factor;         /* 5: five times slower */
@@ -54,6 +55,14 @@ struct mot_cluster {
     struct mot_machine *machine;   /* [workers + servers] */
     struct mot_arena_block *arena; /* names, traces */
 };
+void mot_cluster_close(struct mot_cluster *);
+
+/* Reads the CSV of a trace: a header is allowed, and a first column called
+ * `iteration` is left out. The arena owns the result. */
+enum mot_status mot_trace_read(const char *path, struct mot_arena *, const struct mot_trace **out);
+
+/* Whether two workers are alike in everything, a trace's column left aside. */
+bool mot_machine_alike(const struct mot_machine *, const struct mot_machine *);
 
 /* The clock of one worker's jobs: counter-based, so a struct of two numbers to checkpoint. */
 struct mot_pace { uint64_t jobs; uint32_t straggling; };
@@ -61,6 +70,9 @@ struct mot_pace { uint64_t jobs; uint32_t straggling; };
 /* How long the worker's next job takes, for `samples` samples; advances *pace.
  * job_time is the time of a whole job of any size. */
 mot_time mot_job_time(const struct mot_machine *, uint64_t seed, mot_node worker, struct mot_pace *pace, uint64_t samples);
+
+/* The time that a job takes on average, in seconds. */
+double mot_job_mean(const struct mot_machine *, uint64_t samples);
 
 /* The fixed part of it, for counting what is done at a deadline: of a job that
  * takes `whole`, how many of `samples` are finished after `elapsed`. */

@@ -7,6 +7,7 @@
 #include "data/data.h"
 #include "data/sampler.h"
 #include "math/optim.h"
+#include "method/methods.h"
 #include "partition/partition.h"
 #include <motley/method.h>
 #include <motley/model.h>
@@ -51,6 +52,7 @@ struct mot_experiment {
         bool overcommit;
     } sim;
     struct mot_every checkpoint;       /* run time, updates or epochs; MOT_EVERY_AUTO: at the end only */
+    const char *from;                  /* a model.safetensors to begin from; NULL: the model's own init */
     bool trace;
     const char *output;                /* the run's folder; NULL: none is written */
 };
@@ -71,8 +73,5 @@ enum mot_status mot_experiment_print(const struct mot_experiment *, FILE *);
 /* XXH64 of all that decides the mathematics and the virtual clock (not output,
  * trace, threads, checkpoint, stop): a checkpoint is resumed only under the same. */
 uint64_t mot_experiment_hash(const struct mot_experiment *);
-
-/* The methods: src/method/methods.c. Ended by NULL; the first is the default. */
-extern const struct mot_method *const mot_methods[];
 
 #endif

@@ -14,24 +14,22 @@ enum mot_synthetic { MOT_SYNTHETIC_BLOBS, MOT_SYNTHETIC_LINEAR, MOT_SYNTHETIC_RE
 
 /* The `data:` section. One table, mot_data_options, describes it. */
 struct mot_data_conf {
-    const char *name;        /* digits, fashion-mnist, synthetic, or NULL if path is given */
-    const char *path;        /* the training file */
+    const char *name;        /* digits, fashion-mnist, synthetic, or a file; NULL: path, or else digits */
+    const char *path;        /* the training file; goes before name */
     const char *labels;      /* label file for IDX and NPY; NULL: found by its usual name */
     const char *test_path, *test_labels;  /* a test file of its own; else `test` cuts one off */
     uint32_t format, scale, order, task, kind; /* the enums above */
     uint64_t rows;           /* use only the first so many; MOT_WORD_UINT: all */
-    double test, valid;      /* fractions of the rows */
-    const char *label_column;/* CSV: a name, a number from 0, "last" or "first" */
+    double test, valid;      /* fractions of the rows; test NaN: 0.2, unless the set has a test part of its own */
+    const char *label_column;/* CSV: a name, a number from 0, "last" or "first"; "none": no labels, to predict only */
+    const char *skip;        /* CSV: columns to leave out, with commas between; NULL: none */
     const char *separator;   /* CSV: NULL finds it */
     uint32_t header;         /* CSV: auto|yes|no */
     uint64_t size, cols, classes; /* synthetic */
     double noise;
-    uint64_t data_seed;
+    uint64_t data_seed;      /* of the order and the synthetic rows; MOT_WORD_UINT: the experiment's */
 };
 extern const struct mot_option mot_data_options[];
-
-/* An owned table: the arrays behind `t` belong to it. */
-struct mot_owned_table { struct mot_table t; };
 
 struct mot_dataset {
     char *name;
@@ -47,8 +45,10 @@ struct mot_dataset {
 enum mot_status mot_dataset_open(const struct mot_data_conf *, uint64_t seed, struct mot_dataset **out);
 void mot_dataset_close(struct mot_dataset *);
 
-/* Reads all of a data set (unscaled, one table) in the units of `like`: same
- * columns, classes by like's names, scaled as like is. For `motley eval`. */
+/* Reads a data set as one table, in the order of the file, into `train`: same columns as
+ * the schema's, classes by its names, scaled as it says. A set with a test part of its own
+ * (fashion-mnist, or test_path) gives that part, else all rows count. train.y is NULL with
+ * `label_column: none`. For `motley eval` and `motley predict`. */
 struct mot_schema {          /* stored in a model file: what its input must look like */
     uint32_t cols, classes, scale;
     char **class_names;

@@ -75,16 +75,17 @@ static void tick(struct sim *s)
 static void loop(struct sim *s)
 {
     while (!s->ended) {
-        if (s->heap.n == 0) {
+        const struct mot_pending *first = mot_heap_first(&s->heap);
+        if (!first) {
             mot_fail(MOT_ESYSTEM, "method %s came to a halt: no message, work or alarm is pending", s->method->name);
             mot_sim_end(s, MOT_ESYSTEM, "halt");
             return;
         }
-        if (!mot_sim_live(s, &s->heap.e[0])) {
+        if (!mot_sim_live(s, first)) {
             mot_heap_take(&s->heap);
             continue;
         }
-        mot_time next = s->heap.e[0].at;
+        mot_time next = first->at;
         if (s->o->interrupt && *s->o->interrupt) {
             mot_sim_end(s, MOT_EINTERRUPTED, "interrupted");
             return;
@@ -143,6 +144,7 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
     if (o->resume) {
         status = mot_sim_restore(s, &mark);
         if (status != MOT_OK) goto out_close;
+        mot_sim_look(s);
     }
     if (o->resumed) o->resumed(o->resumed_self, mark);
     if (!o->resume) begin(s);

@@ -31,12 +31,18 @@ struct mot_moment mot_sim_moment(const struct sim *s)
 
 /* ---- The evaluated model: the mean over the nodes that have one ------------------------ */
 
+static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
+{
+    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf };
+    return s->method->model(s->node[node].state, &env, out);
+}
+
 const float *mot_sim_model(struct sim *s)
 {
     struct mot_view first = { 0 }, view;
     uint32_t n = 0, same = 0;
     for (mot_node i = 0; i < s->world.nodes; i++) {
-        if (!s->method->model(s->node[i].state, &view)) continue;
+        if (!view_of(s, i, &view)) continue;
         if (n++ == 0) first = view;
         same += view.x == first.x && view.scale == first.scale;
     }
@@ -46,7 +52,7 @@ const float *mot_sim_model(struct sim *s)
     for (uint32_t j = 0; j < s->world.dim; j++) {
         double sum = 0;
         for (mot_node i = 0; i < s->world.nodes; i++)
-            if (s->method->model(s->node[i].state, &view)) sum += view.scale * (double)mot_pool_at(&s->pool, view.x)[j];
+            if (view_of(s, i, &view)) sum += view.scale * (double)mot_pool_at(&s->pool, view.x)[j];
         s->mean[j] = (float)(sum / n);
     }
     return s->mean;
@@ -63,6 +69,7 @@ static void fill(struct mot_score *into, const struct mot_score *from)
         if (isnan(a[i])) a[i] = b[i];
 }
 
+/* NaN compares false: a figure that was not evaluated meets no target. */
 static bool target_met(const struct sim *s, const struct mot_score *score)
 {
     switch (s->x->stop.target) {
@@ -162,17 +169,18 @@ static void save(struct sim *s)
     if (s->o->checkpoint && mot_sim_save(s) != MOT_OK) mot_sim_end(s, MOT_ESYSTEM, "checkpoint");
 }
 
+void mot_sim_look(struct sim *s)
+{
+    if (s->target_reached) mot_sim_end(s, MOT_OK, "target");
+    else if (s->updates >= s->x->stop.updates) mot_sim_end(s, MOT_OK, "updates");
+    else if (epochs_of(s) >= s->x->stop.epochs) mot_sim_end(s, MOT_OK, "epochs");
+}
+
 void mot_sim_progress(struct sim *s, mot_node advanced)
 {
     if (!least_rose(s, advanced)) return;
-    if (s->updates >= s->x->stop.updates) {
-        mot_sim_end(s, MOT_OK, "updates");
-        return;
-    }
-    if (epochs_of(s) >= s->x->stop.epochs) {
-        mot_sim_end(s, MOT_OK, "epochs");
-        return;
-    }
+    mot_sim_look(s);
+    if (s->ended) return;
     if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
     if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
 }

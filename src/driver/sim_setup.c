@@ -152,6 +152,7 @@ static void open_nodes(struct sim *s, const struct sum_need *sum)
         n->alarms = need.alarms;
         for (uint32_t k = 0; k < need.works; k++, work++, term += need.terms)
             s->work[work] = (struct sim_work){ .sim = s, .node = i, .term = term };
+        if (need.works) s->last_terms = need.terms;
         for (uint32_t k = 0; k < need.alarms; k++, alarm++) s->alarm[alarm] = (struct sim_alarm){ .node = i, .at = MOT_NEVER };
     }
 }
@@ -278,6 +279,7 @@ void mot_sim_close(struct sim *s)
     free(s->alarm);
     free(s->mean);
     free(s->best);
+    mot_arena_free(&s->arena);
     free(s->part_rows);
     free(s->batch);
     free(s);

@@ -3,6 +3,7 @@
 #define MOT_DRIVER_SIM_STATE_H
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "driver/allreduce.h"
 #include "driver/crew.h"
 #include "driver/heap.h"
@@ -78,7 +79,7 @@ struct sim {
     size_t states_bytes;
     struct mot_nic *nic;
     struct sim_work *work;
-    uint32_t works;
+    uint32_t works, last_terms;           /* last_terms: room of the last work */
     struct mot_term *term;
     struct sim_alarm *alarm;
     uint32_t alarms;
@@ -93,7 +94,6 @@ struct sim {
     uint64_t updates;                     /* of the server, or the least of the workers' */
     uint32_t at_least;                    /* workers that have made just `updates` */
     uint32_t stops;                       /* nodes that count and have stopped */
-    uint32_t jobs_pending;
 
     double next_eval, next_checkpoint;    /* in the unit of each */
     struct mot_every every;               /* evaluate.every, resolved */
@@ -108,6 +108,7 @@ struct sim {
 
     struct mot_note_tally note[MOT_NOTES_MAX];
     uint32_t notes;
+    struct mot_arena arena;               /* keys of notes that came from a checkpoint */
 
     bool ended;
     enum mot_status status;
@@ -139,6 +140,7 @@ void mot_sim_coll_received(struct sim *, const struct mot_pending *);
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
 void mot_sim_progress(struct sim *, mot_node advanced);
+void mot_sim_look(struct sim *);                    /* whether the limits on updates and epochs are met */
 void mot_sim_before(struct sim *, mot_time next);   /* evaluations by time that fall due before `next` */
 void mot_sim_evaluate(struct sim *, bool final);
 void mot_sim_end(struct sim *, enum mot_status, const char *by);

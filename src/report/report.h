@@ -19,10 +19,13 @@ enum mot_status mot_trace_open(const char *path, const struct mot_experiment *, 
 void mot_trace_phase(struct mot_trace_file *, mot_node, enum mot_phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to);
 void mot_trace_flight(struct mot_trace_file *, const struct mot_flight *);
 void mot_trace_update(struct mot_trace_file *, mot_node, uint64_t updates, mot_time);
+void mot_trace_limit(struct mot_trace_file *, uint64_t events); /* 2 million unless told; then the trace is cut and says so */
 enum mot_status mot_trace_close(struct mot_trace_file *);    /* writes the end; the file is whole only after it */
 
 /* ---- summary ----------------------------------------------------------------- */
 json_t *mot_summary_json(const struct mot_experiment *, const struct mot_outcome *, const char *driver, const char *folder);
+/* Any JSON value, indented, numbers as short as they can be exact, and a newline. */
+void mot_json_print(const json_t *, FILE *out);
 /* In words: what held the run back (which worker; compute, wait or network; by how much), and what to try. malloc'd. */
 char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
 /* The result as a person reads it, on `out`; colour if asked. */
@@ -39,7 +42,15 @@ void mot_progress_close(struct mot_progress *);
 /* Tensors are the net's segments by name and shape; metadata holds the model's name and
  * options and the schema (columns, classes, scaling), so that eval needs no experiment. */
 enum mot_status mot_model_save(const char *path, const struct mot_experiment *, const struct mot_net *, const struct mot_dataset *, const float *x);
-struct mot_saved_model { struct mot_arena arena; struct mot_net net; struct mot_schema schema; float *x; };
+struct mot_saved_model {
+    struct mot_arena arena;            /* owns what the pointers below name */
+    struct mot_net net;
+    struct mot_schema schema;
+    float *x;                          /* [net.dim] */
+    bool has_data;                     /* whether the file says which data it was trained on, as below */
+    struct mot_data_conf data;
+    uint64_t seed, data_hash;          /* the experiment's seed, which decides the split; the tables' hash */
+};
 enum mot_status mot_model_load(const char *path, struct mot_saved_model **out);
 void mot_saved_model_close(struct mot_saved_model *);
 /* Only the numbers, into x[net->dim]; names and shapes must be the net's. For `model.init: FILE`. */

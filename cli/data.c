@@ -1,0 +1,320 @@
+/* data.c -- motley data list, data info, data convert. */
+#include "cli.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/words.h"
+#include "data/formats.h"
+#include "data/scale.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_flag info_flags[] = {
+    { "labels", "FILE", "IDX and NPY: the file of labels; by default found by its usual name" },
+    { "format", "FORMAT", "auto, idx, libsvm, csv or npy" },
+    { "label-column", "COLUMN", "CSV: the label's column: its name, its number from 0, first, last or none" },
+    { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, with commas between" },
+    { "separator", "CHARACTER", "CSV: what is between columns: a character, tab or space" },
+    { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
+    { "task", "auto|classes|regression", "what the labels are" },
+    { "rows", "N", "read only the first N rows" },
+    { 0 },
+};
+
+static const struct cli_flag convert_flags[] = {
+    { "to", "FORMAT", "libsvm, csv, npy or idx; by default what OUT's name ends in" },
+    { "labels-to", "FILE", "NPY and IDX: where the labels go; by default OUT's name with labels in it" },
+    { "labels", "FILE", "IDX and NPY: IN's file of labels; by default found by its usual name" },
+    { "format", "FORMAT", "IN's format: auto, idx, libsvm, csv or npy" },
+    { "label-column", "COLUMN", "CSV: the label's column: its name, its number from 0, first, last or none" },
+    { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, with commas between" },
+    { "separator", "CHARACTER", "CSV: what is between columns: a character, tab or space" },
+    { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
+    { "rows", "N", "convert only the first N rows" },
+    { 0 },
+};
+
+/* ---- list ------------------------------------------------------------------------------ */
+
+static const char formats_text[] =
+    "IDX      images-idx3 with labels-idx1, as MNIST\n"
+    "LIBSVM   label index:value ...; rows stay sparse\n"
+    "CSV      with or without header; , ; tab or space; the label last unless --label-column\n"
+    "NPY      X.npy with y.npy; f4 f8 i1..i8 u1..u8 b1\n";
+
+static enum mot_status run_list(const struct cli_args *args)
+{
+    if (args->json) {
+        json_t *sets = json_array();
+        for (const struct mot_builtin *b = mot_builtins; b->name; b++)
+            json_array_append_new(sets, json_pack("{s:s, s:s, s:b, s:s}", "name", b->name, "summary", b->summary, "available", (int)b->available(), "hint", b->hint));
+        json_t *all = json_pack("{s:o, s:[s, s, s, s]}", "sets", sets, "formats", "idx", "libsvm", "csv", "npy");
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(all);
+        return MOT_OK;
+    }
+    puts("Built-in sets:");
+    for (const struct mot_builtin *b = mot_builtins; b->name; b++) {
+        printf("  %-14s %s\n", b->name, b->summary);
+        if (!b->available()) printf("  %-14s not on this machine: %s\n", "", b->hint);
+    }
+    puts("Files, each plain or .gz:");
+    for (const char *line = formats_text; *line; line = strchr(line, '\n') + 1) printf("  %.*s\n", (int)strcspn(line, "\n"), line);
+    return MOT_OK;
+}
+
+/* ---- what info and convert share --------------------------------------------------------- */
+
+/* The data options that were given as flags: --label-column is label_column. */
+static enum mot_status conf_of(const struct cli_args *args, const char *word, struct mot_arena *arena, struct mot_data_conf *out)
+{
+    struct mot_data_conf conf = { 0 };
+    enum mot_status status = mot_options_preset(mot_data_options, &conf, arena);
+    for (size_t i = 0; i < args->givens && status == MOT_OK; i++) {
+        char *key = mot_arena_text(arena, args->given[i].flag->name);
+        for (char *p = key; *p; p++)
+            if (*p == '-') *p = '_';
+        const struct mot_option *option = mot_option_find(mot_data_options, key);
+        if (!option || !args->given[i].value) continue;
+        status = mot_option_set(option, &conf, args->given[i].value, arena);
+        if (status != MOT_OK) {
+            char *why = mot_text(mot_error());
+            status = mot_fail(MOT_EUSAGE, "--%s %s: %s", args->given[i].flag->name, args->given[i].value, why);
+            free(why);
+        }
+    }
+    conf.name = word;
+    *out = conf;
+    return status;
+}
+
+static enum mot_status open_raw(const struct mot_data_conf *conf, struct mot_raw *out)
+{
+    struct mot_read_conf read = mot_read_preset();
+    read.rows = conf->rows;
+    read.label_column = conf->label_column;
+    read.unlabelled = conf->label_column && strcmp(conf->label_column, "none") == 0;
+    read.separator = conf->separator;
+    read.skip = conf->skip;
+    read.header = conf->header;
+    return mot_raw_open(conf, 1, 0, &read, out);
+}
+
+/* ---- info ---------------------------------------------------------------------------------- */
+
+struct facts {
+    uint64_t entries, nonzeros;
+    double least, most, mean;
+    bool classes;
+    uint32_t class_count;
+    char **class_names;
+    uint64_t *class_rows;
+    double label_least, label_most, label_mean;
+    double bytes;
+};
+
+static void gather_numbers(const struct mot_raw *raw, struct facts *f)
+{
+    const float *v = raw->sparse ? raw->val : raw->x;
+    f->entries = mot_raw_entries(raw);
+    uint64_t all = (uint64_t)raw->rows * raw->cols;
+    double sum = 0;
+    f->least = f->entries < all ? 0 : INFINITY;
+    f->most = f->entries < all ? 0 : -INFINITY;
+    for (uint64_t i = 0; i < f->entries; i++) {
+        double value = (double)v[i];
+        sum += value;
+        f->nonzeros += value != 0;
+        if (value < f->least) f->least = value;
+        if (value > f->most) f->most = value;
+    }
+    f->mean = sum / (double)all;
+    f->bytes = raw->sparse ? (double)f->entries * 8 + ((double)raw->rows + 1) * 8 : (double)all * 4;
+    f->bytes += (double)raw->rows * 4;
+}
+
+static enum mot_status gather_labels(const struct mot_raw *raw, const struct mot_data_conf *conf, struct facts *f)
+{
+    enum mot_task task;
+    const struct mot_labels *l = &raw->labels;
+    enum mot_status status = mot_labels_task(l, (enum mot_task)conf->task, conf->name, &task);
+    if (status != MOT_OK) return status;
+    f->classes = task == MOT_TASK_CLASSES;
+    if (f->classes) {
+        uint32_t *class_of;
+        mot_labels_classes(l, &f->class_count, &f->class_names, &class_of);
+        f->class_rows = mot_new(f->class_count, sizeof *f->class_rows);
+        for (uint32_t r = 0; r < l->rows; r++) f->class_rows[class_of[l->id[r]]]++;
+        free(class_of);
+        return MOT_OK;
+    }
+    f->label_least = INFINITY;
+    f->label_most = -INFINITY;
+    for (uint32_t r = 0; r < l->rows; r++) {
+        f->label_mean += l->value[r] / l->rows;
+        if (l->value[r] < f->label_least) f->label_least = l->value[r];
+        if (l->value[r] > f->label_most) f->label_most = l->value[r];
+    }
+    return MOT_OK;
+}
+
+static const char *scale_word(const struct mot_raw *raw)
+{
+    switch (mot_scale_auto(raw)) {
+    case MOT_SCALE_STANDARD: return "standard";
+    case MOT_SCALE_MINMAX: return "minmax";
+    case MOT_SCALE_UNIT: return "unit";
+    case MOT_SCALE_AUTO: case MOT_SCALE_NONE: break;
+    }
+    return "none";
+}
+
+static const char *format_word(const struct mot_raw *raw, const struct mot_data_conf *conf)
+{
+    for (const struct mot_builtin *b = mot_builtins; b->name; b++)
+        if (strcmp(b->name, conf->name) == 0) return "built-in";
+    return mot_format_name((enum mot_format)raw->format);
+}
+
+static void print_info_json(const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
+{
+    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:f}", "name", conf->name, "format", format_word(raw, conf),
+                            "rows", (json_int_t)raw->rows, "cols", (json_int_t)raw->cols, "test_rows", (json_int_t)test_rows, "sparse", (int)raw->sparse,
+                            "nonzeros", (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto", scale_word(raw), "bytes", f->bytes);
+    json_object_set_new(all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
+    if (raw->labelled && f->classes) {
+        json_t *classes = json_array();
+        for (uint32_t c = 0; c < f->class_count; c++) {
+            json_t *name = json_string(f->class_names[c]); /* NULL where a label is not UTF-8 */
+            json_array_append_new(classes, json_pack("{s:o, s:I}", "label", name ? name : json_null(), "rows", (json_int_t)f->class_rows[c]));
+        }
+        json_object_set_new(all, "classes", classes);
+    } else if (raw->labelled) {
+        json_object_set_new(all, "label", json_pack("{s:f, s:f, s:f}", "min", f->label_least, "max", f->label_most, "mean", f->label_mean));
+    }
+    json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(all);
+}
+
+static void print_info(const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
+{
+    char size[32];
+    double all = (double)raw->rows * raw->cols;
+    printf("%-10s %s\n%-10s %s%s\n", "name", conf->name, "format", format_word(raw, conf), raw->sparse ? ", sparse" : "");
+    printf("%-10s %u", "rows", raw->rows);
+    if (test_rows) printf(" and %u to test on", test_rows);
+    printf("\n%-10s %u\n%-10s %llu (%.2f %%)\n", "columns", raw->cols, "non-zeros", (unsigned long long)f->nonzeros, 100 * (double)f->nonzeros / all);
+    printf("%-10s %g to %g, mean %g\n", "values", f->least, f->most, f->mean);
+    if (!raw->labelled) printf("%-10s none\n", "labels");
+    else if (f->classes) {
+        printf("%-10s %u classes\n", "labels", f->class_count);
+        for (uint32_t c = 0; c < f->class_count && c < 30; c++)
+            printf("%-10s   %-16s %llu (%.1f %%)\n", "", f->class_names[c], (unsigned long long)f->class_rows[c], 100 * (double)f->class_rows[c] / raw->rows);
+        if (f->class_count > 30) printf("%-10s   ... and %u more (all with --json)\n", "", f->class_count - 30);
+    } else printf("%-10s regression: %g to %g, mean %g\n", "labels", f->label_least, f->label_most, f->label_mean);
+    printf("%-10s auto is %s%s\n", "scaling", scale_word(raw), raw->picture ? ", one factor for all columns" : "");
+    printf("%-10s %s\n", "memory", mot_show_size(f->bytes, size, sizeof size));
+}
+
+static enum mot_status run_info(const struct cli_args *args)
+{
+    struct mot_arena arena = { 0 };
+    struct mot_data_conf conf;
+    struct mot_raw raw = { 0 }, test = { 0 };
+    struct facts facts = { 0 };
+    enum mot_status status = conf_of(args, args->word[0], &arena, &conf);
+    if (status == MOT_OK) status = open_raw(&conf, &raw);
+    if (status == MOT_OK && strcmp(conf.name, "fashion-mnist") == 0) {
+        struct mot_read_conf read = mot_read_preset();
+        status = mot_raw_open(&conf, 1, 1, &read, &test);
+    }
+    if (status == MOT_OK) gather_numbers(&raw, &facts);
+    if (status == MOT_OK && raw.labelled) status = gather_labels(&raw, &conf, &facts);
+    if (status == MOT_OK && args->json) print_info_json(&raw, &conf, &facts, test.rows);
+    else if (status == MOT_OK) print_info(&raw, &conf, &facts, test.rows);
+    for (uint32_t c = 0; c < facts.class_count; c++) free(facts.class_names[c]);
+    free(facts.class_names);
+    free(facts.class_rows);
+    mot_raw_free(&raw);
+    mot_raw_free(&test);
+    mot_arena_free(&arena);
+    return status;
+}
+
+/* ---- convert ---------------------------------------------------------------------------------- */
+
+/* By the end of the name, before .gz. */
+static enum mot_format format_of_name(const char *path)
+{
+    static const struct { const char *end; enum mot_format format; } ends[] = {
+        { ".csv", MOT_FORMAT_CSV }, { ".npy", MOT_FORMAT_NPY }, { ".libsvm", MOT_FORMAT_LIBSVM }, { ".svm", MOT_FORMAT_LIBSVM },
+        { ".svmlight", MOT_FORMAT_LIBSVM }, { ".idx", MOT_FORMAT_IDX }, { "-ubyte", MOT_FORMAT_IDX }, { ".idx2", MOT_FORMAT_IDX }, { ".idx3", MOT_FORMAT_IDX },
+    };
+    size_t n = strlen(path);
+    if (n > 3 && strcmp(path + n - 3, ".gz") == 0) n -= 3;
+    for (size_t i = 0; i < MOT_COUNT(ends); i++) {
+        size_t m = strlen(ends[i].end);
+        if (n > m && memcmp(path + n - m, ends[i].end, m) == 0) return ends[i].format;
+    }
+    return MOT_FORMAT_AUTO;
+}
+
+static enum mot_status target_format(const struct cli_args *args, enum mot_format *out)
+{
+    static const char *const words[] = { "auto", "idx", "libsvm", "csv", "npy" };
+    const char *to = cli_value(args, "to");
+    *out = MOT_FORMAT_AUTO;
+    if (!to) {
+        *out = format_of_name(args->word[1]);
+        if (*out == MOT_FORMAT_AUTO)
+            return mot_fail(MOT_EUSAGE, "%s: its name does not say the format, expected it to end in .libsvm, .csv, .npy or .idx (and .gz), or --to FORMAT", args->word[1]);
+        return MOT_OK;
+    }
+    for (uint32_t i = 1; i < MOT_COUNT(words); i++)
+        if (strcmp(to, words[i]) == 0) { *out = (enum mot_format)i; return MOT_OK; }
+    const char *nearest = mot_nearest(to, words + 1, MOT_COUNT(words) - 1);
+    return mot_fail(MOT_EUSAGE, "--to %s: expected one of libsvm, csv, npy, idx%s%s%s", to, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static enum mot_status run_convert(const struct cli_args *args)
+{
+    struct mot_arena arena = { 0 };
+    struct mot_data_conf conf;
+    struct mot_raw raw = { 0 };
+    enum mot_format format;
+    enum mot_status status = target_format(args, &format);
+    if (status == MOT_OK) status = conf_of(args, args->word[0], &arena, &conf);
+    if (status == MOT_OK) status = open_raw(&conf, &raw);
+    if (status == MOT_OK) status = mot_raw_write(&raw, args->word[1], cli_value(args, "labels-to"), format);
+    if (status == MOT_OK && !args->quiet) fprintf(stderr, "%s: %u rows of %u columns\n", args->word[1], raw.rows, raw.cols);
+    mot_raw_free(&raw);
+    mot_arena_free(&arena);
+    return status;
+}
+
+const struct cli_command cli_data_list = {
+    .name = "data list", .synopsis = "[flags]", .summary = "the built-in data sets, and the formats of files",
+    .examples = "motley data list\n", .run = run_list,
+};
+
+const struct cli_command cli_data_info = {
+    .name = "data info", .synopsis = "NAME|FILE [flags]", .summary = "what is in a data set: rows, columns, classes, range",
+    .about = "Reads the training part of a built-in set or a file and says what it holds, before any scaling.",
+    .examples = "motley data info digits\nmotley data info a9a.gz --json\nmotley data info occupancy.csv --skip date --label-column Occupancy\n",
+    .flags = info_flags, .words_min = 1, .words_max = 1, .run = run_info,
+};
+
+const struct cli_command cli_data_convert = {
+    .name = "data convert", .synopsis = "IN OUT [flags]", .summary = "from one format to another",
+    .about = "Reads a built-in set or a file and writes it as LIBSVM, CSV, NPY or IDX (whole numbers from 0 to 255), gzip'd if OUT ends in .gz. "
+             "NPY and IDX have their labels in a second file. Numbers are written so that they read back as the same floats. "
+             "OUT appears whole or not at all.",
+    .examples = "motley data convert digits digits.csv\nmotley data convert a9a.gz a9a.npy\n",
+    .flags = convert_flags, .words_min = 2, .words_max = 2, .run = run_convert,
+};

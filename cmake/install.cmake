@@ -1,0 +1,29 @@
+# What `cmake --install` puts where.
+file(GLOB MOTLEY_HEADERS CONFIGURE_DEPENDS include/motley/*.h)
+install(FILES ${MOTLEY_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/motley)
+install(TARGETS motley_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS motley_shared EXPORT motley-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The files for pkg-config and CMake find the rest from where they lie themselves, so
+# that --prefix at install time, and moving the tree, both work.
+file(RELATIVE_PATH MOTLEY_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" MOTLEY_PC_TO_PREFIX "${MOTLEY_PC_TO_PREFIX}")
+configure_file(cmake/motley.pc.in motley.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/motley.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+include(CMakePackageConfigHelpers)
+install(EXPORT motley-targets NAMESPACE motley:: FILE motley-config.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/motley)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/motley-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/motley-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/motley)
+
+# Man pages come from the tables that the program itself parses with.
+if(TARGET motley)
+  install(TARGETS motley RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/.stamp
+    COMMAND bash ${CMAKE_SOURCE_DIR}/tools/man-pages $<TARGET_FILE:motley> ${CMAKE_BINARY_DIR}/man
+    DEPENDS motley ${CMAKE_SOURCE_DIR}/tools/man-pages VERBATIM COMMENT "Writing man pages")
+  add_custom_target(man ALL DEPENDS ${CMAKE_BINARY_DIR}/man/.stamp)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.[15]")
+endif()

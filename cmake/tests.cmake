@@ -1,0 +1,92 @@
+# Tests, fuzzers and benchmarks: adding a file adds it.
+enable_testing()
+
+set(MOTLEY_TEST_ENVIRONMENT
+  "MOTLEY=${CMAKE_BINARY_DIR}/motley" "MOTLEY_SOURCE=${CMAKE_SOURCE_DIR}" "MOTLEY_BUILD=${CMAKE_BINARY_DIR}"
+  "MOTLEY_CC=${CMAKE_C_COMPILER}" "CMAKE=${CMAKE_COMMAND}")
+
+# A test's label is its room. Those that run threads are labelled `threads` too,
+# for ThreadSanitizer.
+function(motley_label name room)
+  set(labels ${room})
+  if(room MATCHES "^(driver|method|api)$" OR name MATCHES "sim|thread|parallel")
+    list(APPEND labels threads)
+    if(TARGET ${name})
+      set_property(GLOBAL APPEND PROPERTY MOTLEY_THREAD_TESTS ${name})
+    endif()
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
+endfunction()
+
+# test/<room>/test_<what>.c sees the library's insides.
+file(GLOB TEST_SOURCES CONFIGURE_DEPENDS test/*/test_*.c)
+foreach(source ${TEST_SOURCES})
+  get_filename_component(name ${source} NAME_WE)
+  get_filename_component(room ${source} DIRECTORY)
+  get_filename_component(room ${room} NAME)
+  if(TARGET ${name})
+    string(REPLACE "test_" "test_${room}_" name ${name})
+  endif()
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE test)
+  target_link_libraries(${name} PRIVATE motley_static)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  motley_label(${name} ${room})
+endforeach()
+
+# test/<room>/test_<what>.sh sees what a user sees; 77 means skipped.
+file(GLOB TEST_SCRIPTS CONFIGURE_DEPENDS test/*/test_*.sh)
+foreach(source ${TEST_SCRIPTS})
+  get_filename_component(name ${source} NAME_WE)
+  get_filename_component(room ${source} DIRECTORY)
+  get_filename_component(room ${room} NAME)
+  add_test(NAME ${name} COMMAND bash ${source} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  motley_label(${name} ${room})
+endforeach()
+
+get_property(MOTLEY_THREAD_TESTS GLOBAL PROPERTY MOTLEY_THREAD_TESTS)
+add_custom_target(thread_tests DEPENDS ${MOTLEY_THREAD_TESTS})
+if(TARGET motley)
+  add_dependencies(thread_tests motley)
+endif()
+
+# The rules of the source tree, as a test.
+add_executable(tidy tools/tidy.c)
+target_compile_definitions(tidy PRIVATE TIDY_NM="${CMAKE_NM}")
+add_test(NAME tidy COMMAND tidy ${CMAKE_SOURCE_DIR} $<TARGET_FILE:motley_shared>)
+set_tests_properties(tidy PROPERTIES LABELS repo)
+
+# fuzz/fuzz_<what>.c, each with its seeds in fuzz/corpus/<what>: under MOTLEY_FUZZ a
+# libFuzzer program, else a test that feeds it the seeds.
+file(GLOB FUZZ_SOURCES CONFIGURE_DEPENDS fuzz/fuzz_*.c)
+foreach(source ${FUZZ_SOURCES})
+  get_filename_component(name ${source} NAME_WE)
+  string(REPLACE "fuzz_" "" what ${name})
+  if(MOTLEY_FUZZ)
+    add_executable(${name} ${source})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name} ${source} tools/replay.c)
+    add_test(NAME ${name}_seeds COMMAND ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${what})
+    motley_label(${name}_seeds fuzz)
+  endif()
+  target_include_directories(${name} PRIVATE fuzz test)
+  target_link_libraries(${name} PRIVATE motley_static)
+endforeach()
+
+# bench/bench_<what>.c is built, not run.
+file(GLOB BENCH_SOURCES CONFIGURE_DEPENDS bench/bench_*.c)
+foreach(source ${BENCH_SOURCES})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE bench test)
+  target_link_libraries(${name} PRIVATE motley_static)
+endforeach()
+
+# Whole-tree checks: `ctest -C checks` runs them beside the tests; `make test` does.
+foreach(check asan tsan valgrind fuzz)
+  add_test(NAME check_${check} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check ${check})
+  set_tests_properties(check_${check} PROPERTIES LABELS check RUN_SERIAL ON TIMEOUT 1800 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
+endforeach()

@@ -1,0 +1,254 @@
+#include "api/job.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "math/models.h"
+#include "report/report.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Opening -------------------------------------------------------------------------- */
+
+/* How many updates a schedule lasts when the experiment does not say: as many as the run. */
+static uint64_t updates_of(const struct mot_experiment *x, const struct mot_parts *parts, uint32_t rows)
+{
+    if (x->stop.updates != MOT_WORD_UINT) return x->stop.updates;
+    if (isnan(x->stop.epochs)) return MOT_WORD_UINT;
+    /* One update of a synchronous method takes every worker's batch, of an asynchronous one a single batch. */
+    double samples = 0;
+    for (uint32_t i = 0; i < x->workers; i++)
+        samples += x->batch_full ? (double)(parts->at[i + 1] - parts->at[i]) : (double)x->batch[i];
+    if (x->method->asynchronous) samples /= x->workers;
+    return (uint64_t)ceil(x->stop.epochs * rows / samples);
+}
+
+static enum mot_status open_optim(struct mot_job *j)
+{
+    const struct mot_experiment *x = j->experiment;
+    struct mot_schedule_conf schedule = x->schedule;
+    if (schedule.total == MOT_WORD_UINT) schedule.total = updates_of(x, &j->parts, j->data->train.rows);
+    return mot_optim_open(x->optimizer, &x->optim, &schedule, &j->net, &j->optim);
+}
+
+static enum mot_status open_start(struct mot_job *j)
+{
+    const struct mot_experiment *x = j->experiment;
+    j->x0 = mot_aligned((size_t)j->net.dim * sizeof(float));
+    if (x->from) return mot_model_load_into(x->from, &j->net, j->x0);
+    j->net.kind->init(&j->net, x->seed, j->x0);
+    return MOT_OK;
+}
+
+enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
+{
+    *j = (struct mot_job){ .experiment = x };
+    enum mot_status status = mot_dataset_open(&x->data, x->seed, &j->data);
+    if (status != MOT_OK) return status;
+    const struct mot_table *train = &j->data->train;
+    struct mot_shape shape = { .cols = train->cols, .classes = train->classes, .sparse = train->x == NULL };
+    status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
+    if (status == MOT_OK) status = mot_partition(x->partitioner, x->partition_conf, train, x->workers, x->seed, &j->parts);
+    if (status == MOT_OK) status = open_optim(j);
+    if (status == MOT_OK) status = open_start(j);
+    if (status != MOT_OK) {
+        mot_job_close(j);
+        return status;
+    }
+    j->problem = (struct mot_problem){ .data = j->data, .net = &j->net,
+        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts } };
+    uint64_t both[2] = { mot_experiment_hash(x), j->data->hash };
+    j->hash = mot_hash3(both[0], both[1], 0);
+    return MOT_OK;
+}
+
+void mot_job_close(struct mot_job *j)
+{
+    free(j->x0);
+    mot_parts_free(&j->parts);
+    mot_dataset_close(j->data);
+    *j = (struct mot_job){ 0 };
+}
+
+/* ---- The run's folder --------------------------------------------------------------------- */
+
+struct folder {
+    char *experiment, *metrics, *summary, *trace, *model, *best, *checkpoint;
+};
+
+static void folder_names(const char *path, struct folder *f)
+{
+    f->experiment = mot_path_join(path, "experiment.yaml");
+    f->metrics = mot_path_join(path, "metrics.jsonl");
+    f->summary = mot_path_join(path, "summary.json");
+    f->trace = mot_path_join(path, "trace.json");
+    f->model = mot_path_join(path, "model.safetensors");
+    f->best = mot_path_join(path, "best.safetensors");
+    f->checkpoint = mot_path_join(path, "checkpoint.bin");
+}
+
+static void folder_free(struct folder *f)
+{
+    free(f->experiment);
+    free(f->metrics);
+    free(f->summary);
+    free(f->trace);
+    free(f->model);
+    free(f->best);
+    free(f->checkpoint);
+}
+
+static enum mot_status remove_old(const char *path)
+{
+    if (unlink(path) == 0 || errno == ENOENT) return MOT_OK;
+    return mot_fail(MOT_ESYSTEM, "%s: cannot be removed: %s", path, strerror(errno));
+}
+
+/* A folder with a run in it is not written over unless that was asked for. */
+static enum mot_status folder_ready(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
+{
+    const char *path = j->experiment->output;
+    bool has_run = mot_file_exists(f->metrics) || mot_file_exists(f->summary);
+    if (ways->resume) {
+        if (mot_file_exists(f->checkpoint)) return MOT_OK;
+        return mot_fail(MOT_EUSAGE, "%s: no checkpoint to resume from; expected a run that was interrupted, ended, or ran with "
+                        "checkpoint.every", f->checkpoint);
+    }
+    if (has_run && !ways->replace)
+        return mot_fail(MOT_EUSAGE, "%s: there is a run in this folder; --resume goes on with it, --replace writes over it", path);
+    enum mot_status status = mot_make_folder(path);
+    /* What is left of an older run would be taken for this one's. */
+    if (status == MOT_OK) status = remove_old(f->summary);
+    if (status == MOT_OK) status = remove_old(f->trace);
+    if (status == MOT_OK) status = remove_old(f->best);
+    if (status == MOT_OK) status = remove_old(f->checkpoint);
+    return status;
+}
+
+static enum mot_status write_experiment(const struct mot_experiment *x, const char *path)
+{
+    struct mot_replace file;
+    enum mot_status status = mot_replace_begin(path, &file);
+    if (status != MOT_OK) return status;
+    status = mot_experiment_print(x, file.out);
+    if (status == MOT_OK) return mot_replace_commit(&file);
+    mot_replace_abandon(&file);
+    return status;
+}
+
+static enum mot_status write_results(const struct mot_job *j, const struct folder *f, const struct mot_outcome *out)
+{
+    const struct mot_experiment *x = j->experiment;
+    enum mot_status status = MOT_OK;
+    if (j->net.kind->computes) {
+        status = mot_model_save(f->model, x, &j->net, j->data, out->x);
+        if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
+    }
+    if (status != MOT_OK) return status;
+    json_t *summary = mot_summary_json(x, out, "sim", x->output);
+    struct mot_replace file;
+    status = mot_replace_begin(f->summary, &file);
+    if (status == MOT_OK) {
+        mot_json_print(summary, file.out);
+        status = mot_replace_commit(&file);
+    }
+    json_decref(summary);
+    return status;
+}
+
+/* ---- Watching the run ---------------------------------------------------------------------- */
+
+struct watcher {
+    const struct folder *folder;
+    struct mot_metrics *metrics;
+    struct mot_trace_file *trace;
+    struct mot_progress *progress;
+    enum mot_status status;      /* the first failure to write */
+};
+
+static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to)
+{
+    mot_trace_phase(((struct watcher *)self)->trace, node, phase, tag, samples, from, to);
+}
+
+static void on_flight(void *self, const struct mot_flight *flight)
+{
+    mot_trace_flight(((struct watcher *)self)->trace, flight);
+}
+
+static void on_update(void *self, mot_node node, uint64_t updates, mot_time now)
+{
+    mot_trace_update(((struct watcher *)self)->trace, node, updates, now);
+}
+
+static void on_evaluated(void *self, const struct mot_moment *m)
+{
+    struct watcher *w = self;
+    if (w->metrics) mot_metrics_add(w->metrics, m);
+    if (w->progress) mot_progress_evaluated(w->progress, m);
+}
+
+static void on_tick(void *self, const struct mot_moment *m)
+{
+    mot_progress_tick(((struct watcher *)self)->progress, m);
+}
+
+static uint64_t on_mark(void *self)
+{
+    struct watcher *w = self;
+    return w->metrics ? mot_metrics_bytes(w->metrics) : 0;
+}
+
+/* The metrics of a resumed run are cut back to what the checkpoint knows. */
+static void on_begin(void *self, uint64_t mark)
+{
+    struct watcher *w = self;
+    if (w->folder) w->status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+}
+
+static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
+{
+    const struct mot_experiment *x = j->experiment;
+    struct watcher w = { .folder = f };
+    enum mot_status status = MOT_OK;
+    if (f && x->trace) status = mot_trace_open(f->trace, x, &w.trace);
+    if (status != MOT_OK) return status;
+    if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
+    struct mot_watch watch = { .self = &w, .evaluated = on_evaluated, .mark = on_mark };
+    if (w.progress) watch.tick = on_tick;
+    if (w.trace) {
+        watch.phase = on_phase;
+        watch.flight = on_flight;
+        watch.update = on_update;
+    }
+    status = mot_sim_run(&(struct mot_sim_options){ .experiment = x, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
+        .hash = j->hash, .watch = &watch, .interrupt = ways->interrupt, .checkpoint = f ? f->checkpoint : NULL,
+        .resume = ways->resume, .resumed = on_begin, .resumed_self = &w }, out);
+    if (w.progress) mot_progress_close(w.progress);
+    enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
+    enum mot_status trace = w.trace ? mot_trace_close(w.trace) : MOT_OK;
+    enum mot_status first = status != MOT_OK ? status : w.status != MOT_OK ? w.status : metrics != MOT_OK ? metrics : trace;
+    if (status == MOT_OK && first != MOT_OK) mot_outcome_close(out);
+    return first;
+}
+
+enum mot_status mot_job_sim(const struct mot_job *j, const struct mot_job_ways *ways, struct mot_outcome *out)
+{
+    const struct mot_experiment *x = j->experiment;
+    if (!x->output) {
+        if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
+        return watch_run(j, ways, NULL, out);
+    }
+    struct folder f;
+    folder_names(x->output, &f);
+    enum mot_status status = folder_ready(j, ways, &f);
+    if (status == MOT_OK) status = write_experiment(x, f.experiment);
+    if (status == MOT_OK) status = watch_run(j, ways, &f, out);
+    if (status == MOT_OK) {
+        status = write_results(j, &f, out);
+        if (status != MOT_OK) mot_outcome_close(out);
+    }
+    folder_free(&f);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* job.h -- from an experiment to a finished run: what `motley sim` and the library share. */
+#ifndef MOT_API_JOB_H
+#define MOT_API_JOB_H
+
+#include "driver/sim.h"
+
+/* An experiment with its data read, its model fitted and its parts cut. */
+struct mot_job {
+    const struct mot_experiment *experiment;  /* not owned */
+    struct mot_dataset *data;
+    struct mot_net net;
+    struct mot_parts parts;
+    struct mot_problem problem;
+    struct mot_optim optim;
+    float *x0;
+    uint64_t hash;                            /* of the experiment and its data */
+};
+enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
+void mot_job_close(struct mot_job *);
+
+struct mot_job_ways {
+    bool resume;                              /* go on from the checkpoint in the experiment's folder */
+    bool replace;                             /* a run that is in the folder may be overwritten */
+    FILE *progress;                           /* NULL: none */
+    bool terminal;                            /* progress is a terminal */
+    const volatile sig_atomic_t *interrupt;   /* may be NULL */
+};
+/* Simulates, and writes the experiment's folder if it names one. MOT_OK: see out->status. */
+enum mot_status mot_job_sim(const struct mot_job *, const struct mot_job_ways *, struct mot_outcome *out);
+
+#endif

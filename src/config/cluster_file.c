@@ -1,0 +1,316 @@
+#include "config/cluster_file.h"
+#include "base/file.h"
+#include "base/options.h"
+#include "base/words.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Links ------------------------------------------------------------------- */
+
+static double free_or(double bandwidth) { return isnan(bandwidth) ? INFINITY : bandwidth; }
+
+/* Reads the link's keys that `node` has over `link`; `others` are the node's other keys. */
+static enum mot_status read_link(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
+                                 const char *const *others, struct mot_link *link)
+{
+    struct mot_link_conf conf = { link->up, link->up, link->down, link->latency };
+    enum mot_status status = mot_read_options(r, node, key, mot_link_options, &conf, others, MOT_READ_KEEP);
+    if (status) return status;
+    if (mot_yaml_get(node, "bandwidth")) link->up = link->down = free_or(conf.bandwidth);
+    if (mot_yaml_get(node, "up")) link->up = free_or(conf.up);
+    if (mot_yaml_get(node, "down")) link->down = free_or(conf.down);
+    link->latency = conf.latency;
+    return MOT_OK;
+}
+
+static enum mot_status read_network(const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_link *out)
+{
+    *out = (struct mot_link){ 125e6, 125e6, 100000 }; /* 1 Gbit/s and 100 us */
+    if (!node) return MOT_OK;
+    if (node->kind == MOT_YAML_SCALAR) {
+        static const char *const words[] = { "none", NULL };
+        if (strcmp(node->text, "none") != 0)
+            return mot_read_fail(r, node, key, "expected 'none' or a map such as {bandwidth: 1Gbit, latency: 100us}; found %s%s",
+                                 mot_yaml_found(node, r->arena), mot_did_you_mean(r, node->text, words));
+        *out = (struct mot_link){ INFINITY, INFINITY, 0 };
+        return MOT_OK;
+    }
+    return read_link(r, node, key, NULL, out);
+}
+
+/* ---- Laws -------------------------------------------------------------------- */
+
+static double seconds(uint64_t ns) { return (double)ns * 1e-9; }
+
+static const char *const name_key[] = { "name", NULL };
+
+static enum mot_status check_law(const struct mot_reader *r, const struct mot_yaml *node, const char *key, const struct mot_law *law)
+{
+    if (law->kind == MOT_LAW_UNIFORM && law->high < law->low)
+        return mot_read_fail(r, node, key, "expected low <= high; found low %g and high %g", law->low, law->high);
+    if (law->kind == MOT_LAW_POISSON && law->mean > 1e9 * law->unit)
+        return mot_read_fail(r, node, key, "expected a mean of at most a billion units");
+    return MOT_OK;
+}
+
+static enum mot_status read_job_time(const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
+{
+    if (!node) return MOT_OK;
+    m->has_job_time = true;
+    uint64_t ns;
+    if (node->kind == MOT_YAML_SCALAR && mot_read_time(node->text, &ns)) {
+        m->job_time = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = seconds(ns) };
+        return MOT_OK;
+    }
+    struct mot_part part;
+    struct mot_law_conf conf = { 0 };
+    enum mot_status status = mot_read_name(r, node, key, &mot_family_job_time, &part);
+    if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
+    if (status) return status;
+    m->job_time = (struct mot_law){
+        .kind = (enum mot_law_kind)part.index, .mean = seconds(conf.time.mean), .low = seconds(conf.time.low),
+        .high = seconds(conf.time.high), .sd = seconds(conf.time.sd), .unit = seconds(conf.time.unit),
+        .plus = seconds(conf.time.plus), .sigma = conf.factor.sigma, .alpha = conf.factor.alpha,
+    };
+    return check_law(r, node, key, &m->job_time);
+}
+
+static enum mot_status read_jitter(const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
+{
+    struct mot_part part;
+    struct mot_law_conf conf = { .factor.mean = 1 };
+    enum mot_status status = mot_read_name(r, node, key, &mot_family_jitter, &part);
+    if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
+    if (status) return status;
+    m->jitter = (struct mot_law){
+        .kind = (enum mot_law_kind)part.index, .mean = conf.factor.mean, .low = conf.factor.low, .high = conf.factor.high,
+        .sd = conf.factor.sd, .unit = conf.factor.unit, .plus = conf.factor.plus, .sigma = conf.factor.sigma, .alpha = conf.factor.alpha,
+    };
+    if (part.index == MOT_LAW_UNIFORM) m->jitter.mean = 0;
+    return node ? check_law(r, node, key, &m->jitter) : MOT_OK;
+}
+
+/* ---- Straggling ---------------------------------------------------------------- */
+
+/* What one cluster's groups share while they are read. */
+struct gathering {
+    const struct mot_reader *reader;
+    struct mot_arena *arena;        /* the cluster's */
+    struct mot_link network;
+    struct known_trace { const char *path; const struct mot_trace *trace; struct known_trace *next; } *traces;
+    struct mot_machine *machine;
+    uint32_t workers, room;
+};
+
+/* A trace that several groups replay is read once. */
+static enum mot_status find_trace(struct gathering *g, const struct mot_yaml *node, const char *key, const char *path,
+                                  const struct mot_trace **out)
+{
+    for (struct known_trace *t = g->traces; t; t = t->next)
+        if (strcmp(t->path, path) == 0) { *out = t->trace; return MOT_OK; }
+    struct known_trace *known = mot_arena_new(g->arena, sizeof *known);
+    if (g->reader->alone) {
+        static const double second[] = { 1 };
+        static const struct mot_trace no_file = { 1, 1, second };
+        known->trace = &no_file;
+    } else {
+        if (!mot_file_exists(path)) return mot_read_fail(g->reader, node, key, "there is no file '%s'", path);
+        enum mot_status status = mot_trace_read(path, g->arena, &known->trace);
+        if (status) return status;
+    }
+    known->path = mot_arena_text(g->arena, path);
+    known->next = g->traces;
+    g->traces = known;
+    *out = known->trace;
+    return MOT_OK;
+}
+
+static enum mot_status read_trace(struct gathering *g, const struct mot_yaml *node, const char *key,
+                                  const struct mot_straggle_conf *conf, struct mot_straggle *s)
+{
+    const struct mot_reader *r = g->reader;
+    const struct mot_yaml *path = mot_yaml_get(node, "path"), *column = mot_yaml_get(node, "column");
+    s->path = mot_arena_text(g->arena, mot_read_path(r, path, conf->path));
+    enum mot_status status = find_trace(g, path, mot_key_join(r, key, "path"), s->path, &s->trace);
+    if (status) return status;
+    if (conf->column != MOT_WORD_UINT && conf->column >= s->trace->cols && !r->alone)
+        return mot_read_fail(r, column, mot_key_join(r, key, "column"), "expected a column from 0 to %u of '%s'; found %s",
+                             s->trace->cols - 1, s->path, mot_yaml_found(column, r->arena));
+    return MOT_OK;
+}
+
+static enum mot_status read_straggle(struct gathering *g, const struct mot_yaml *node, const char *key, struct mot_machine *m,
+                                     uint64_t *column)
+{
+    const struct mot_reader *r = g->reader;
+    struct mot_part part;
+    struct mot_straggle_conf conf = { .factor = 1, .column = MOT_WORD_UINT };
+    enum mot_status status = mot_read_name(r, node, key, &mot_family_straggle, &part);
+    if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
+    if (status) return status;
+    m->straggle = (struct mot_straggle){
+        .kind = (enum mot_straggle_kind)part.index, .factor = conf.factor, .p = conf.p, .slow = conf.slow, .p_slow = conf.p_slow,
+        .p_fast = conf.p_fast, .stay_slow = conf.stay_slow, .stay_fast = conf.stay_fast,
+    };
+    *column = conf.column;
+    return m->straggle.kind == MOT_STRAGGLE_TRACE ? read_trace(g, node, key, &conf, &m->straggle) : MOT_OK;
+}
+
+/* ---- Groups of workers ----------------------------------------------------------- */
+
+static enum mot_status add_workers(struct gathering *g, const struct mot_yaml *node, const char *key, const struct mot_machine *m,
+                                   uint64_t count, uint64_t column)
+{
+    if (count > MOT_WORKERS_MAX - g->workers)
+        return mot_read_fail(g->reader, node, key, "expected at most %d workers; found more", MOT_WORKERS_MAX);
+    if (g->workers + count > g->room) {
+        g->room = g->workers + (uint32_t)count + g->room;
+        g->machine = mot_grow(g->machine, g->room, sizeof *g->machine);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        struct mot_machine *mine = &g->machine[g->workers];
+        *mine = *m;
+        if (m->straggle.trace) {
+            uint32_t cols = m->straggle.trace->cols;
+            mine->straggle.column = column == MOT_WORD_UINT ? g->workers % cols : (uint32_t)(column % cols);
+        }
+        g->workers++;
+    }
+    return MOT_OK;
+}
+
+static enum mot_status read_group(struct gathering *g, const struct mot_yaml *node, const char *key)
+{
+    static const char *const link_and_laws[] = { "bandwidth", "up", "down", "latency", "job_time", "jitter", "straggle", NULL };
+    static const char *const group_and_laws[] = { "name", "count", "speed", "fixed", "job_time", "jitter", "straggle", NULL };
+    const struct mot_reader *r = g->reader;
+    struct mot_group_conf conf = { 0 };
+    struct mot_machine m = { .link = g->network };
+    const struct mot_yaml *job_time = mot_yaml_get(node, "job_time"), *speed = mot_yaml_get(node, "speed");
+    if (!speed) speed = mot_yaml_get(node, "fixed");
+    uint64_t column;
+    enum mot_status status = mot_read_map(r, node, key, "{count: 4, speed: 500 samples/s}");
+    if (!status) status = mot_read_options(r, node, key, mot_group_options, &conf, link_and_laws, 0);
+    if (!status) status = read_link(r, node, key, group_and_laws, &m.link);
+    if (!status) status = read_job_time(r, job_time, mot_key_join(r, key, "job_time"), &m);
+    if (!status) status = read_jitter(r, mot_yaml_get(node, "jitter"), mot_key_join(r, key, "jitter"), &m);
+    if (!status) status = read_straggle(g, mot_yaml_get(node, "straggle"), mot_key_join(r, key, "straggle"), &m, &column);
+    if (status) return status;
+    if (job_time && speed)
+        return mot_read_fail_key(r, speed, mot_key_join(r, key, speed->key), "has no meaning beside job_time, which is the time of a whole job");
+    m.name = conf.name ? mot_arena_text(g->arena, conf.name) : NULL;
+    m.speed = conf.speed;
+    m.fixed = conf.fixed;
+    return add_workers(g, node, key, &m, conf.count, column);
+}
+
+static struct mot_machine plain_machine(const struct mot_link *link)
+{
+    return (struct mot_machine){
+        .speed = 1000, .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 }, .straggle.factor = 1, .link = *link,
+    };
+}
+
+static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *node, const char *key)
+{
+    const struct mot_reader *r = g->reader;
+    if (node->kind == MOT_YAML_SCALAR) {
+        static const struct mot_option count = { .name = "workers", .type = MOT_OPT_UINT, .min = 1, .max = MOT_WORKERS_MAX };
+        uint64_t n;
+        struct mot_machine m = plain_machine(&g->network);
+        enum mot_status status = mot_read_value(r, node, key, &count, &n);
+        return status ? status : add_workers(g, node, key, &m, n, MOT_WORD_UINT);
+    }
+    if (node->kind == MOT_YAML_MAP)
+        return mot_read_fail(r, node, key, "expected a number or a list of groups ('- count: 4'); found a map of keys");
+    if (node->count == 0) return mot_read_fail(r, node, key, "expected at least one group of workers; found an empty list");
+    uint32_t i = 0;
+    for (const struct mot_yaml *group = node->first; group; group = group->next) {
+        char at[64];
+        snprintf(at, sizeof at, "%s[%u]", key, i++);
+        enum mot_status status = read_group(g, group, mot_arena_text(r->arena, at));
+        if (status) return status;
+    }
+    return MOT_OK;
+}
+
+/* ---- The whole ---------------------------------------------------------------------- */
+
+static enum mot_status add_servers(struct gathering *g, const struct mot_yaml *node, const char *key, uint32_t servers)
+{
+    struct mot_machine server = plain_machine(&g->network);
+    server.name = "server";
+    enum mot_status status = MOT_OK;
+    if (node) status = mot_read_map(g->reader, node, key, "{bandwidth: 10Gbit}");
+    if (node && !status) status = read_link(g->reader, node, key, NULL, &server.link);
+    if (status) return status;
+    g->machine = mot_grow(g->machine, (size_t)g->workers + servers, sizeof *g->machine);
+    for (uint32_t i = 0; i < servers; i++) g->machine[g->workers + i] = server;
+    return MOT_OK;
+}
+
+static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, const char *key, uint32_t workers,
+                              const struct mot_yaml *asked_by, uint32_t servers)
+{
+    static const struct mot_option no_options[] = { { .name = NULL } };
+    static const char *const keys[] = { "network", "workers", "server", NULL };
+    const struct mot_reader *r = g->reader;
+    enum mot_status status = mot_read_map(r, node, key, "{workers: 8, network: {bandwidth: 1Gbit}}");
+    if (!status) status = mot_read_options(r, node, key, no_options, NULL, keys, 0);
+    if (!status) status = read_network(r, mot_yaml_get(node, "network"), mot_key_join(r, key, "network"), &g->network);
+    if (status) return status;
+    const struct mot_yaml *list = mot_yaml_get(node, "workers");
+    const char *list_key = mot_key_join(r, key, "workers");
+    if (list) {
+        if ((status = read_workers(g, list, list_key))) return status;
+    } else if (node && !workers) {
+        return mot_read_fail(r, node, list_key, "is missing: a cluster needs workers, a number or a list of groups ('- count: 4')");
+    } else {
+        struct mot_machine m = plain_machine(&g->network);
+        if ((status = add_workers(g, node, list_key, &m, workers ? workers : 8, MOT_WORD_UINT))) return status;
+    }
+    if (workers && asked_by && workers != g->workers)
+        return mot_read_fail(r, asked_by, "workers", "expected %u, as many as the cluster at %s has, or no such key; found %u", g->workers,
+                             mot_yaml_where(list, r->arena), workers);
+    return add_servers(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"), servers);
+}
+
+enum mot_status mot_cluster_build(const struct mot_reader *r, const struct mot_yaml *node, const char *key, uint32_t workers,
+                                  const struct mot_yaml *asked_by, uint32_t servers, struct mot_cluster **out)
+{
+    struct mot_arena arena = { NULL };
+    struct gathering g = { .reader = r, .arena = &arena };
+    enum mot_status status = gather(&g, node, key, workers, asked_by, servers);
+    if (status) {
+        free(g.machine);
+        mot_arena_free(&arena);
+        return status;
+    }
+    struct mot_cluster *cluster = mot_new(1, sizeof *cluster);
+    *cluster = (struct mot_cluster){ g.workers, servers, g.machine, arena.last };
+    *out = cluster;
+    return MOT_OK;
+}
+
+enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
+{
+    struct mot_arena arena = { NULL };
+    struct mot_reader reader = { &arena, false };
+    struct mot_yaml *root;
+    enum mot_status status = mot_yaml_read(path, &arena, &root);
+    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, 1, out);
+    mot_arena_free(&arena);
+    return status;
+}
+
+enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, struct mot_cluster **out)
+{
+    struct mot_arena arena = { NULL };
+    struct mot_reader reader = { &arena, true };
+    struct mot_yaml *root;
+    enum mot_status status = mot_yaml_parse(name, false, text, n, &arena, &root);
+    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, 1, out);
+    mot_arena_free(&arena);
+    return status;
+}

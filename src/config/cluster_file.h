@@ -1,0 +1,39 @@
+/* cluster_file.h -- clusters from YAML and back. */
+#ifndef MOT_CONFIG_CLUSTER_FILE_H
+#define MOT_CONFIG_CLUSTER_FILE_H
+
+#include "cluster/cluster.h"
+#include "config/read.h"
+#include <stdio.h>
+
+/* The tables fill these; cluster_tables.c. */
+struct mot_link_conf { double bandwidth, up, down; uint64_t latency; };          /* NaN: free */
+struct mot_group_conf { const char *name; uint64_t count; double speed; uint64_t fixed; };
+struct mot_law_conf {
+    struct { uint64_t mean, low, high, sd, unit, plus; } time;                   /* a job_time's, ns */
+    struct { double mean, low, high, sd, unit, plus, sigma, alpha; } factor;     /* a jitter's; sigma and alpha of both */
+};
+struct mot_straggle_conf { double factor, p, slow, p_slow, p_fast, stay_slow, stay_fast; const char *path; uint64_t column; };
+extern const struct mot_option mot_link_options[], mot_group_options[];
+
+/* Reads the cluster under `node` (NULL: the default one). `workers` is how many
+ * the experiment asks for (0: it does not say), asked for at `asked_by`. */
+enum mot_status mot_cluster_build(const struct mot_reader *, const struct mot_yaml *node, const char *key, uint32_t workers,
+                                  const struct mot_yaml *asked_by, uint32_t servers, struct mot_cluster **out);
+
+/* A cluster file on its own, with one server. */
+enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out);
+enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, struct mot_cluster **out); /* looks for no files */
+
+/* As YAML, each line after `indent` spaces: groups of alike workers, all links spelled out. */
+void mot_cluster_print(const struct mot_cluster *, int indent, FILE *);
+
+/* A run of workers that are alike: the first and how many, from `at` on. */
+uint32_t mot_cluster_group(const struct mot_cluster *, uint32_t at);
+
+/* "lognormal (mean 1, sigma 0.2)": a law or straggling in words. malloc'd. */
+char *mot_job_time_text(const struct mot_machine *);
+char *mot_jitter_text(const struct mot_machine *);
+char *mot_straggle_text(const struct mot_machine *);
+
+#endif

@@ -1,0 +1,405 @@
+#include "config/experiment.h"
+#include "base/file.h"
+#include "base/options.h"
+#include "base/words.h"
+#include "config/cluster_file.h"
+#include "config/parse.h"
+#include "config/read.h"
+#include "math/models.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const name_key[] = { "name", NULL };
+
+/* ---- Data ------------------------------------------------------------------------ */
+
+static bool is_builtin(const char *name)
+{
+    for (const struct mot_builtin *b = mot_builtins; b->name; b++)
+        if (strcmp(b->name, name) == 0) return true;
+    return false;
+}
+
+/* A plain word is a built-in set's name, or else a file. */
+static enum mot_status read_data_word(const struct mot_reader *r, const struct mot_yaml *word, const char *key, struct mot_data_conf *conf)
+{
+    if (word->kind != MOT_YAML_SCALAR || !*word->text)
+        return mot_read_fail(r, word, key, "expected the name of a data set or a file; found %s", mot_yaml_found(word, r->arena));
+    conf->name = conf->path = NULL;
+    if (is_builtin(word->text)) {
+        conf->name = mot_arena_text(r->arena, word->text);
+        return MOT_OK;
+    }
+    conf->path = mot_read_path(r, word, word->text);
+    if (r->alone || mot_file_exists(conf->path)) return MOT_OK;
+    const char *words[32] = { NULL };
+    char known[256] = "";
+    for (size_t i = 0; mot_builtins[i].name && i < MOT_COUNT(words) - 1; i++) {
+        size_t used = strlen(known);
+        words[i] = mot_builtins[i].name;
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", words[i]);
+    }
+    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no such file%s", known,
+                         mot_yaml_found(word, r->arena), mot_did_you_mean(r, word->text, words));
+}
+
+static enum mot_status read_data_file(const struct mot_reader *r, const struct mot_yaml *map, const char *name, const char **path)
+{
+    const struct mot_yaml *node = mot_read_given(map, mot_option_find(mot_data_options, name));
+    if (!node || !*path) return MOT_OK;
+    *path = mot_read_path(r, node, *path);
+    if (r->alone || mot_file_exists(*path)) return MOT_OK;
+    return mot_read_fail(r, node, mot_key_join(r, "data", name), "there is no file '%s'", *path);
+}
+
+static enum mot_status read_data(const struct mot_reader *r, const struct mot_yaml *node, struct mot_data_conf *conf)
+{
+    enum mot_status status = mot_read_options(r, node, "data", mot_data_options, conf, name_key, 0);
+    if (status) return status;
+    const struct mot_yaml *map = node && node->kind == MOT_YAML_MAP ? node : NULL;
+    const struct mot_yaml *name = map ? mot_yaml_get(map, "name") : node;
+    const struct mot_yaml *path = mot_read_given(map, mot_option_find(mot_data_options, "path"));
+    if (name && path)
+        return mot_read_fail_key(r, path, "data.path", "expected either a name or a path; found both, name at %s", mot_yaml_where(name, r->arena));
+    if (conf->path) conf->name = NULL;
+    else if (!name) conf->name = "digits";
+    else if ((status = read_data_word(r, name, map ? "data.name" : "data", conf))) return status;
+    if ((status = read_data_file(r, map, "path", &conf->path))) return status;
+    if ((status = read_data_file(r, map, "labels", &conf->labels))) return status;
+    if ((status = read_data_file(r, map, "test_path", &conf->test_path))) return status;
+    return read_data_file(r, map, "test_labels", &conf->test_labels);
+}
+
+/* ---- Parts that come by name --------------------------------------------------------- */
+
+static enum mot_status read_part(const struct mot_reader *r, const struct mot_yaml *node, const struct mot_family *family,
+                                 struct mot_part *part)
+{
+    if (node && node->kind == MOT_YAML_LIST)
+        return mot_read_fail(r, node, family->section, "expected a name or a map such as {name: %s}; found a list", family->preset);
+    return mot_read_name(r, node, family->section, family, part);
+}
+
+static enum mot_status read_partition(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_part part;
+    enum mot_status status = read_part(r, node, &mot_family_partition, &part);
+    if (status) return status;
+    e->partitioner = part.part;
+    e->partition_conf = mot_arena_new(r->arena, e->partitioner->conf_bytes + 1);
+    return mot_read_options(r, node, "partition", part.options, e->partition_conf, name_key, 0);
+}
+
+static enum mot_status read_model(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_part part;
+    enum mot_status status = read_part(r, node, &mot_family_model, &part);
+    if (status) return status;
+    e->model = part.part;
+    e->model_conf = mot_arena_new(r->arena, e->model->conf_bytes + 1);
+    return mot_read_options(r, node, "model", part.options, e->model_conf, name_key, 0);
+}
+
+static enum mot_status read_method(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_part part;
+    enum mot_status status = read_part(r, node, &mot_family_method, &part);
+    if (status) return status;
+    e->method = part.part;
+    e->method_conf = mot_arena_new(r->arena, e->method->conf_bytes + 1);
+    return mot_read_options(r, node, "method", part.options, e->method_conf, name_key, 0);
+}
+
+static enum mot_status read_optimizer(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    static const char *const others[] = { "name", "schedule", NULL };
+    struct mot_part part;
+    enum mot_status status = read_part(r, node, &mot_family_optimizer, &part);
+    if (status) return status;
+    e->optimizer = part.part;
+    e->optim.clip = NAN;
+    status = mot_read_options(r, node, "optimizer", part.options, &e->optim, others, 0);
+    if (status) return status;
+    return mot_read_options(r, mot_yaml_get(node, "schedule"), "optimizer.schedule", mot_schedule_options, &e->schedule, NULL, 0);
+}
+
+/* ---- Small sections -------------------------------------------------------------------- */
+
+/* "auto", "1s", "100 updates", "0.5 epochs" */
+static bool read_every_text(const char *text, struct mot_every *out)
+{
+    uint64_t ns;
+    double value;
+    if (strcmp(text, "auto") == 0) { *out = (struct mot_every){ MOT_EVERY_AUTO, 0 }; return true; }
+    if (mot_read_time(text, &ns)) {
+        *out = (struct mot_every){ MOT_EVERY_TIME, (double)ns };
+        return ns > 0 && ns < UINT64_C(1) << 53;
+    }
+    size_t number = strcspn(text, " ");
+    char digits[32];
+    if (number == 0 || number >= sizeof digits || !text[number]) return false;
+    memcpy(digits, text, number);
+    digits[number] = '\0';
+    const char *unit = text + number + strspn(text + number, " ");
+    bool updates = strcmp(unit, "updates") == 0 || strcmp(unit, "update") == 0;
+    bool epochs = strcmp(unit, "epochs") == 0 || strcmp(unit, "epoch") == 0;
+    if ((!updates && !epochs) || !mot_read_real(digits, &value) || !(value > 0)) return false;
+    if (updates && (value != floor(value) || value > 1e15)) return false;
+    *out = (struct mot_every){ updates ? MOT_EVERY_UPDATES : MOT_EVERY_EPOCHS, value };
+    return true;
+}
+
+static enum mot_status read_every(const struct mot_reader *r, const struct mot_yaml *section, const char *key, const char *text,
+                                  struct mot_every *out)
+{
+    if (read_every_text(text, out)) return MOT_OK;
+    const struct mot_yaml *node = mot_yaml_get(section, "every");
+    return mot_read_fail(r, node, key, "expected a time such as 1s, '100 updates', '0.5 epochs' or 'auto'; found %s",
+                         mot_yaml_found(node, r->arena));
+}
+
+static enum mot_status read_evaluate(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_evaluate_conf conf;
+    enum mot_status status = mot_read_options(r, node, "evaluate", mot_evaluate_options, &conf, NULL, 0);
+    if (status) return status;
+    e->evaluate.train = conf.train;
+    e->evaluate.grad_norm = conf.grad_norm;
+    return read_every(r, node, "evaluate.every", conf.every, &e->evaluate.every);
+}
+
+static enum mot_status read_checkpoint(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_checkpoint_conf conf;
+    enum mot_status status = mot_read_options(r, node, "checkpoint", mot_checkpoint_options, &conf, NULL, 0);
+    return status ? status : read_every(r, node, "checkpoint.every", conf.every, &e->checkpoint);
+}
+
+/* A target that a flag gives replaces one that the file gives. */
+static enum mot_status read_target(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_target_conf conf;
+    enum mot_status status = mot_read_map(r, node, "stop.target", "{test_accuracy: 0.8}");
+    if (!status) status = mot_read_options(r, node, "stop.target", mot_target_options, &conf, NULL, 0);
+    if (status) return status;
+    const struct mot_yaml *chosen = NULL;
+    const double *value = &conf.train_loss;
+    for (unsigned i = 0; mot_target_options[i].name; i++) {
+        const struct mot_yaml *given = mot_yaml_get(node, mot_target_options[i].name);
+        if (!given || isnan(value[i])) continue;
+        if (chosen && !chosen->flag == !given->flag)
+            return mot_read_fail_key(r, given, "stop.target", "expected one target; found two, '%s' and '%s'", chosen->key, given->key);
+        if (chosen && !given->flag) continue;
+        chosen = given;
+        e->stop.target = MOT_TARGET_TRAIN_LOSS + i;
+        e->stop.value = value[i];
+    }
+    return MOT_OK;
+}
+
+static enum mot_status read_stop(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    static const char *const others[] = { "target", NULL };
+    struct mot_stop_conf conf;
+    enum mot_status status = mot_read_map(r, node, "stop", "{epochs: 20}");
+    if (!status) status = mot_read_options(r, node, "stop", mot_stop_options, &conf, others, 0);
+    if (!status) status = read_target(r, mot_yaml_get(node, "target"), e);
+    if (status) return status;
+    bool limited = conf.updates != MOT_WORD_UINT || conf.time != MOT_NEVER;
+    if (limited && !mot_yaml_get(node, "epochs")) conf.epochs = NAN;
+    if (!limited && isnan(conf.epochs) && e->stop.target == MOT_TARGET_NONE)
+        return mot_read_fail(r, node, "stop", "expected at least one of updates, epochs, time and target; found nothing that ends the run");
+    e->stop.updates = conf.updates;
+    e->stop.epochs = conf.epochs;
+    e->stop.time = conf.time;
+    return MOT_OK;
+}
+
+static enum mot_status read_sim(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_sim_conf conf;
+    enum mot_status status = mot_read_options(r, node, "sim", mot_sim_options, &conf, NULL, 0);
+    if (status) return status;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t all = cores > 0 && cores < 1024 ? (uint32_t)cores : 1;
+    e->sim.threads = conf.threads == MOT_WORD_UINT ? all : (uint32_t)conf.threads;
+    e->sim.collective = conf.collective;
+    e->sim.overcommit = conf.overcommit;
+    return MOT_OK;
+}
+
+/* ---- Workers ------------------------------------------------------------------------------ */
+
+static enum mot_status read_batch(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    static const struct mot_option size = { .name = "batch", .type = MOT_OPT_UINT, .min = 1, .max = 1e9, .word = "full" };
+    uint64_t value = 32;
+    e->batch = mot_arena_new(r->arena, e->workers * sizeof *e->batch);
+    if (node && node->kind == MOT_YAML_LIST) {
+        if (node->count != e->workers)
+            return mot_read_fail(r, node, "batch", "expected one number for each of the %u workers; found a list of %u", e->workers, node->count);
+        const struct mot_yaml *child = node->first;
+        for (uint32_t i = 0; i < e->workers; i++, child = child->next) {
+            enum mot_status status = mot_read_value(r, child, "batch", &size, &value);
+            if (status) return status;
+            if (value == MOT_WORD_UINT) return mot_read_fail(r, child, "batch", "expected a whole number from 1 to 1000000000; found 'full' in a list");
+            e->batch[i] = (uint32_t)value;
+        }
+        return MOT_OK;
+    }
+    enum mot_status status = node ? mot_read_value(r, node, "batch", &size, &value) : MOT_OK;
+    if (status) return status;
+    e->batch_full = value == MOT_WORD_UINT;
+    for (uint32_t i = 0; i < e->workers && !e->batch_full; i++) e->batch[i] = (uint32_t)value;
+    return MOT_OK;
+}
+
+/* A cluster that is named is read in its place: its nodes keep their own file. */
+static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml *root)
+{
+    struct mot_yaml *node = mot_yaml_get(root, "cluster"), *loaded;
+    if (!node || node->kind != MOT_YAML_SCALAR || strcmp(node->text, "auto") == 0) return MOT_OK;
+    if (!*node->text) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; found %s", mot_yaml_found(node, r->arena));
+    if (r->alone) return mot_read_fail(r, node, "cluster", "expected a map; found a file");
+    const char *path = mot_read_beside(r, node, node->text);
+    if (!mot_file_exists(path)) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; there is no file '%s'", path);
+    enum mot_status status = mot_yaml_read(path, r->arena, &loaded);
+    if (status) return status;
+    if (loaded->kind != MOT_YAML_MAP) return mot_read_map(r, loaded, "cluster", "{workers: 8}");
+    loaded->key = node->key;
+    loaded->next = node->next;
+    *node = *loaded;
+    return MOT_OK;
+}
+
+static enum mot_status read_cluster(const struct mot_reader *r, const struct mot_yaml *root, uint64_t workers, struct mot_experiment *e)
+{
+    const struct mot_yaml *node = mot_yaml_get(root, "cluster"), *asked_by = mot_yaml_get(root, "workers");
+    uint32_t asked = workers == MOT_WORD_UINT ? 0 : (uint32_t)workers;
+    if (node && node->kind == MOT_YAML_SCALAR) node = NULL; /* auto */
+    enum mot_status status = mot_cluster_build(r, node, "cluster", asked, asked_by, e->method->servers, &e->cluster);
+    if (status) return status;
+    e->workers = e->cluster->workers;
+    return MOT_OK;
+}
+
+/* ---- The whole -------------------------------------------------------------------------------- */
+
+static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e, uint64_t *workers)
+{
+    static const char *const others[] = { "data", "partition", "sampler", "model", "method", "optimizer", "batch", "cluster", "evaluate",
+                                          "stop", "sim", "checkpoint", NULL };
+    struct mot_header_conf conf;
+    enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
+    if (!status) status = mot_read_options(r, root, "", mot_header_options, &conf, others, 0);
+    if (status) return status;
+    e->seed = conf.seed;
+    e->trace = conf.trace;
+    /* A run's folder is where the person is, not where the experiment's file is. */
+    e->output = conf.output ? mot_read_path(r, NULL, conf.output) : NULL;
+    if (e->output && !*conf.output) return mot_read_fail(r, mot_yaml_get(root, "output"), "output", "expected a folder; found ''");
+    *workers = conf.workers;
+    return MOT_OK;
+}
+
+static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root, struct mot_experiment *e)
+{
+    uint64_t workers = MOT_WORD_UINT;
+    enum mot_status status = read_header(r, root, e, &workers);
+    if (!status) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
+    if (!status) status = read_partition(r, mot_yaml_get(root, "partition"), e);
+    if (!status) status = mot_read_options(r, mot_yaml_get(root, "sampler"), "sampler", mot_sampler_options, &e->sampler, NULL, 0);
+    if (!status) status = read_model(r, mot_yaml_get(root, "model"), e);
+    if (!status) status = read_method(r, mot_yaml_get(root, "method"), e);
+    if (!status) status = read_optimizer(r, mot_yaml_get(root, "optimizer"), e);
+    if (!status) status = load_cluster(r, root);
+    if (!status) status = read_cluster(r, root, workers, e);
+    if (!status) status = read_batch(r, mot_yaml_get(root, "batch"), e);
+    if (!status) status = read_evaluate(r, mot_yaml_get(root, "evaluate"), e);
+    if (!status) status = read_stop(r, mot_yaml_get(root, "stop"), e);
+    if (!status) status = read_sim(r, mot_yaml_get(root, "sim"), e);
+    if (!status) status = read_checkpoint(r, mot_yaml_get(root, "checkpoint"), e);
+    return status;
+}
+
+static unsigned depth_of(const char *key)
+{
+    unsigned dots = 0;
+    for (; *key; key++) dots += *key == '.';
+    return dots;
+}
+
+/* A section's name before its options, whatever the order of the flags: `--method`
+ * replaces a section and must not lose what `--method-k` puts into it. */
+static enum mot_status apply(const struct mot_reader *r, struct mot_yaml *root, const struct mot_setting *setting, size_t n)
+{
+    unsigned deepest = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned depth = depth_of(setting[i].key);
+        if (depth > deepest) deepest = depth;
+    }
+    for (unsigned depth = 0; depth <= deepest; depth++) {
+        for (size_t i = 0; i < n; i++) {
+            enum mot_status status = MOT_OK;
+            if (depth_of(setting[i].key) != depth) continue;
+            if (strncmp(setting[i].key, "cluster.", 8) == 0) status = load_cluster(r, root);
+            if (!status) status = mot_yaml_put(root, setting[i].key, setting[i].value, setting[i].origin, r->arena);
+            if (status) return status;
+        }
+    }
+    return MOT_OK;
+}
+
+static enum mot_status finish(struct mot_experiment *e, struct mot_reader *r, struct mot_yaml *root, const struct mot_setting *setting,
+                              size_t settings, struct mot_experiment **out)
+{
+    enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
+    if (!status) status = apply(r, root, setting, settings);
+    if (!status) status = resolve(r, root, e);
+    if (status) {
+        mot_experiment_close(e);
+        return status;
+    }
+    *out = e;
+    return MOT_OK;
+}
+
+enum mot_status mot_experiment_open(const char *path, const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
+{
+    struct mot_experiment *e = mot_new(1, sizeof *e);
+    struct mot_reader reader = { &e->arena, false };
+    struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
+    if (path && !mot_file_exists(path)) {
+        free(e);
+        return mot_fail(MOT_EUSAGE, "%s: there is no such experiment file", path);
+    }
+    enum mot_status status = path ? mot_yaml_read(path, &e->arena, &root) : MOT_OK;
+    if (status) {
+        mot_experiment_close(e);
+        return status;
+    }
+    return finish(e, &reader, root, setting, settings, out);
+}
+
+enum mot_status mot_experiment_parse(const char *name, const char *text, size_t n, struct mot_experiment **out)
+{
+    struct mot_experiment *e = mot_new(1, sizeof *e);
+    struct mot_reader reader = { &e->arena, true };
+    struct mot_yaml *root;
+    enum mot_status status = mot_yaml_parse(name, false, text, n, &e->arena, &root);
+    if (status) {
+        mot_experiment_close(e);
+        return status;
+    }
+    return finish(e, &reader, root, NULL, 0, out);
+}
+
+void mot_experiment_close(struct mot_experiment *e)
+{
+    if (!e) return;
+    mot_cluster_close(e->cluster);
+    mot_arena_free(&e->arena);
+    free(e);
+}

@@ -1,0 +1,80 @@
+/* builtin.c -- the sets that have a name: in the library, from a Debian package, or made up. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/formats.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKAGE_FOLDER "/usr/share/datasets"
+
+static bool always(void) { return true; }
+static char *fashion_path(int part, const char *what);
+
+static bool fashion_available(void)
+{
+    char *path = fashion_path(0, "images-idx3");
+    bool there = path != NULL;
+    free(path);
+    return there;
+}
+
+const struct mot_builtin mot_builtins[] = {
+    { "digits", "1,797 handwritten digits of 8 x 8 pixels, 10 classes (UCI, CC BY 4.0)", "part of motley", always },
+    { "fashion-mnist", "60,000 + 10,000 pictures of clothes of 28 x 28 pixels, 10 classes (Zalando, MIT)",
+      "apt-get install dataset-fashion-mnist (or set MOTLEY_DATA to a folder that has fashion-mnist/)", fashion_available },
+    { "synthetic", "made-up rows: blobs, linear or regression, of any size", "part of motley", always },
+    { 0 },
+};
+
+/* ---- digits ------------------------------------------------------------------- */
+
+#define DIGITS 1797
+static const char digits[DIGITS][66] = {
+#include "data/digits.inc"
+};
+
+void mot_read_digits(uint64_t rows, struct mot_raw *out)
+{
+    struct mot_raw raw = { .rows = (uint32_t)(rows < DIGITS ? rows : DIGITS), .cols = 64, .picture = true, .labelled = true, .format = MOT_FORMAT_IDX };
+    raw.x = mot_new((size_t)raw.rows * raw.cols, sizeof *raw.x);
+    raw.x_room = (size_t)raw.rows * raw.cols;
+    for (uint32_t r = 0; r < raw.rows; r++) {
+        for (uint32_t c = 0; c < 64; c++) {
+            char pixel = digits[r][c + 1];
+            raw.x[(size_t)r * 64 + c] = (float)(pixel <= '9' ? pixel - '0' : pixel - 'A' + 10);
+        }
+        mot_labels_add_number(&raw.labels, NULL, digits[r][0] - '0', r);
+    }
+    *out = raw;
+}
+
+/* ---- fashion-mnist -------------------------------------------------------------- */
+
+/* The file of a part, plain or gzip'd, where MOTLEY_DATA points or where the package puts it; NULL if it is in neither. */
+static char *fashion_path(int part, const char *what)
+{
+    const char *folders[] = { getenv("MOTLEY_DATA"), PACKAGE_FOLDER };
+    for (size_t i = 0; i < MOT_COUNT(folders); i++) {
+        for (int packed = 1; folders[i] && packed >= 0; packed--) {
+            char *path = mot_format("%s/fashion-mnist/%s-%s-ubyte%s", folders[i], part ? "t10k" : "train", what, packed ? ".gz" : "");
+            if (mot_file_exists(path)) return path;
+            free(path);
+        }
+    }
+    return NULL;
+}
+
+enum mot_status mot_read_fashion(int part, const struct mot_read_conf *conf, struct mot_raw *out)
+{
+    char *images = fashion_path(part, "images-idx3"), *labels = fashion_path(part, "labels-idx1");
+    enum mot_status status;
+    if (images && labels) status = mot_raw_open_file(images, labels, MOT_FORMAT_IDX, conf, out);
+    else {
+        const char *other = getenv("MOTLEY_DATA");
+        status = mot_fail(MOT_EDATA, "fashion-mnist: no %s-%s-ubyte.gz in " PACKAGE_FOLDER "/fashion-mnist%s%s%s; get it with: apt-get install dataset-fashion-mnist",
+                          part ? "t10k" : "train", images ? "labels-idx1" : "images-idx3", other ? " or " : "", other ? other : "", other ? "/fashion-mnist" : "");
+    }
+    free(images);
+    free(labels);
+    return status;
+}

@@ -1,0 +1,141 @@
+/* csv.c -- rows of numbers with a label among them. Every feature must be a finite number:
+ * a missing one is an error that names its place, never a silent zero. */
+#include "data/csv.h"
+
+#include "base/memory.h"
+#include "data/number.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct mot_source *s;
+    const struct mot_read_conf *conf;
+    struct csv_layout layout;
+    struct csv_fields fields;
+    struct mot_raw raw;
+    uint64_t empty_line;  /* where an empty row was, which must be followed by none that is not */
+};
+
+static enum mot_status fail_cell(const struct reader *r, uint32_t column, const struct csv_field *f, const char *expected)
+{
+    char found[MOT_CLIP], name[MOT_CLIP] = "";
+    if (r->layout.names) mot_clip(name, sizeof name, r->layout.names[column], strlen(r->layout.names[column]));
+    return mot_fail_line(r->s, "column %u%s%s%s: found %s, expected %s", column, *name ? " (" : "", name, *name ? ")" : "",
+                         f->n ? mot_clip(found, sizeof found, f->text, f->n) : "an empty cell", expected);
+}
+
+static enum mot_status read_feature(const struct reader *r, uint32_t column, const struct csv_field *f, float *out)
+{
+    const char *end = f->text + f->n;
+    if (f->n == 0 || (mot_scan_float(f->text, '.', out) != end && !(r->layout.decimal_comma && mot_scan_float(f->text, ',', out) == end)))
+        return fail_cell(r, column, f, "a number (a column that is none can be left out with `skip`)");
+    if (!isfinite(*out)) return fail_cell(r, column, f, "a number that fits a 32-bit float");
+    return MOT_OK;
+}
+
+static enum mot_status read_label(struct reader *r, const struct csv_field *f)
+{
+    double value;
+    if (f->n == 0) return fail_cell(r, r->layout.label, f, "a label");
+    bool number = csv_number(&r->layout, f, &value);
+    if (!number) { /* "nan" and "inf" are damaged numbers rather than names of classes */
+        static const char *const damaged[] = { "nan", "inf", "infinity", "na", "null" };
+        const char *text = f->text + (*f->text == '-' || *f->text == '+');
+        for (size_t i = 0; i < MOT_COUNT(damaged); i++)
+            if (strlen(damaged[i]) == f->n - (size_t)(text - f->text) && strncasecmp(text, damaged[i], strlen(damaged[i])) == 0)
+                return fail_cell(r, r->layout.label, f, "a label");
+    } else if (!isfinite((float)value)) {
+        return fail_cell(r, r->layout.label, f, "a number that fits a 32-bit float");
+    }
+    bool comma = number && r->layout.decimal_comma && memchr(f->text, ',', f->n);
+    return mot_labels_add(&r->raw.labels, r->s, f->text, f->n, comma ? ',' : '.', mot_source_line_number(r->s));
+}
+
+static enum mot_status read_row(struct reader *r)
+{
+    struct mot_raw *raw = &r->raw;
+    const struct csv_layout *layout = &r->layout;
+    size_t cells = r->fields.count, expected = layout->width + layout->row_names;
+    while (cells > expected && r->fields.field[cells - 1].n == 0) cells--;
+    if (cells != expected)
+        return mot_fail_line(r->s, "%zu columns, expected %zu as in the first %s", cells, expected, layout->header ? "rows" : "row");
+    uint64_t begin = (uint64_t)raw->rows * layout->features;
+    enum mot_status status = mot_raw_room(r->s, (void **)&raw->x, &raw->x_room, begin + layout->features, sizeof *raw->x, r->conf->memory);
+    float *x = raw->x + begin;
+    for (uint32_t c = 0; c < layout->width && status == MOT_OK; c++) {
+        const struct csv_field *f = &r->fields.field[c + layout->row_names];
+        switch ((enum csv_role)layout->role[c]) {
+        case CSV_FEATURE: status = read_feature(r, c, f, x++); break;
+        case CSV_LABEL: status = read_label(r, f); break;
+        case CSV_SKIP: break;
+        }
+    }
+    if (status == MOT_OK) raw->rows++;
+    return status;
+}
+
+static enum mot_status read_line(struct reader *r, char *line, size_t n)
+{
+    const char *wrong = csv_split(line, n, r->layout.separator, &r->fields);
+    if (wrong) return mot_fail_line(r->s, "%s", wrong);
+    if (csv_used(&r->fields) == 0) {
+        if (!r->empty_line) r->empty_line = mot_source_line_number(r->s);
+        return MOT_OK;
+    }
+    if (r->empty_line)
+        return mot_fail(MOT_EDATA, "%s:%llu: an empty row, expected none before the last row (line %llu has numbers)", mot_source_name(r->s),
+                        (unsigned long long)r->empty_line, (unsigned long long)mot_source_line_number(r->s));
+    if (r->raw.rows == MOT_ROWS_MAX) return mot_fail_line(r->s, "more than %u rows", MOT_ROWS_MAX);
+    return read_row(r);
+}
+
+static enum mot_status read_all(struct reader *r)
+{
+    bool header = r->layout.header, begun = false;
+    while (r->raw.rows < r->conf->rows) {
+        char *line;
+        size_t n;
+        enum mot_status status = mot_source_line(r->s, &line, &n);
+        if (status != MOT_OK) return status;
+        if (!line) break;
+        if (mot_source_line_number(r->s) == 1 && n >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) { line += 3; n -= 3; }
+        if (!begun && strspn(line, " \t\r") == n) continue; /* blank lines before the first */
+        begun = true;
+        if (header) { header = false; continue; }
+        status = read_line(r, line, n);
+        if (status != MOT_OK) return status;
+    }
+    return MOT_OK;
+}
+
+/* The names of the features, and of the label. */
+static void take_names(struct reader *r)
+{
+    struct csv_layout *layout = &r->layout;
+    if (!layout->names) return;
+    r->raw.column_names = mot_new(layout->features, sizeof *r->raw.column_names);
+    uint32_t at = 0;
+    for (uint32_t c = 0; c < layout->width; c++) {
+        if (layout->role[c] == CSV_FEATURE) r->raw.column_names[at++] = mot_text(layout->names[c]);
+        else if (layout->role[c] == CSV_LABEL) r->raw.label_name = mot_text(layout->names[c]);
+    }
+}
+
+enum mot_status mot_read_csv(struct mot_source *s, const struct mot_read_conf *conf, struct mot_raw *out)
+{
+    struct reader r = { .s = s, .conf = conf };
+    enum mot_status status = csv_layout_find(s, conf, &r.layout);
+    if (status != MOT_OK) return status;
+    r.raw.format = MOT_FORMAT_CSV;
+    r.raw.cols = r.layout.features;
+    r.raw.labelled = r.layout.labelled;
+    status = read_all(&r);
+    if (status == MOT_OK && r.raw.rows == 0) status = mot_fail(MOT_EDATA, "%s: a header and no rows, expected lines of numbers", mot_source_name(s));
+    if (status == MOT_OK) take_names(&r);
+    csv_layout_free(&r.layout);
+    free(r.fields.field);
+    if (status != MOT_OK) { mot_raw_free(&r.raw); return status; }
+    *out = r.raw;
+    return MOT_OK;
+}

@@ -1,0 +1,33 @@
+/* csv.h -- what csv.c and csv_layout.c share: how a file is laid out, and splitting a line. */
+#ifndef MOT_DATA_CSV_H
+#define MOT_DATA_CSV_H
+
+#include "data/formats.h"
+
+struct csv_field { char *text; size_t n; bool quoted; };
+struct csv_fields { struct csv_field *field; size_t count, room; };
+
+enum csv_role { CSV_FEATURE, CSV_LABEL, CSV_SKIP };
+
+struct csv_layout {
+    char separator;        /* ' ' stands for any run of blanks */
+    bool header, decimal_comma;
+    bool row_names;        /* rows have one cell more than the header, before the others */
+    uint32_t width;        /* cells of a row, without the row's name */
+    char **names;          /* [width], or NULL */
+    unsigned char *role;   /* [width]: enum csv_role */
+    uint32_t features, label; /* label: the column, if there is one */
+    bool labelled;
+};
+
+/* Cuts a line, in place. Returns NULL, or what is wrong with its quotes. */
+const char *csv_split(char *line, size_t n, char separator, struct csv_fields *);
+/* Cells without the empty ones at the end. */
+size_t csv_used(const struct csv_fields *);
+bool csv_number(const struct csv_layout *, const struct csv_field *, double *out);
+
+/* Finds all of it by looking ahead; takes nothing from the source. */
+enum mot_status csv_layout_find(struct mot_source *, const struct mot_read_conf *, struct csv_layout *out);
+void csv_layout_free(struct csv_layout *);
+
+#endif

@@ -1,0 +1,282 @@
+/* csv_layout.c -- looks at the first lines of a CSV file: separator, header, columns. */
+#include "base/memory.h"
+#include "base/words.h"
+#include "data/csv.h"
+#include "data/number.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_BYTES 65536
+#define LOOK_LINES 20
+
+/* The first lines that are not blank, as a copy. */
+struct look { char *text; struct { char *at; size_t n; } line[LOOK_LINES]; size_t lines; };
+
+static bool blank_line(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != ' ' && p[i] != '\t' && p[i] != '\r') return false;
+    return true;
+}
+
+static void find_lines(struct look *look, size_t n, bool whole)
+{
+    look->lines = 0;
+    for (char *p = look->text, *end = p + n; p < end && look->lines < LOOK_LINES;) {
+        char *newline = memchr(p, '\n', (size_t)(end - p));
+        if (!newline && !whole) break;
+        char *stop = newline ? newline : end;
+        size_t length = (size_t)(stop - p);
+        if (length && p[length - 1] == '\r') length--;
+        if (!blank_line(p, length)) {
+            look->line[look->lines].at = p;
+            look->line[look->lines++].n = length;
+        }
+        p = stop + 1;
+    }
+}
+
+/* Two lines at least, if the file has them. */
+static enum mot_status look_ahead(struct mot_source *s, struct look *look)
+{
+    for (size_t want = LOOK_BYTES;; want *= 2) {
+        const unsigned char *at;
+        size_t n;
+        enum mot_status status = mot_source_peek(s, want, &at, &n);
+        if (status != MOT_OK) return status;
+        size_t mark = n >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+        look->text = mot_grow(look->text, n + 1, 1);
+        memcpy(look->text, at + mark, n - mark);
+        look->text[n - mark] = 0;
+        find_lines(look, n - mark, n < want);
+        if (look->lines >= 2 || n < want || want > MOT_LINE_MAX) return MOT_OK;
+    }
+}
+
+const char *csv_split(char *line, size_t n, char separator, struct csv_fields *f)
+{
+    bool runs = separator == ' ';
+    char *p = line, *end = line + n;
+    f->count = 0;
+    for (;;) {
+        while (p < end && (*p == ' ' || (*p == '\t' && separator != '\t'))) p++;
+        if (runs && p == end && f->count) return NULL;
+        if (f->count == f->room) {
+            f->room = f->room ? 2 * f->room : 64;
+            f->field = mot_grow(f->field, f->room, sizeof *f->field);
+        }
+        struct csv_field *field = &f->field[f->count++];
+        *field = (struct csv_field){ p, 0, false };
+        if (p < end && *p == '"') {
+            field->quoted = true;
+            char *to = ++field->text;
+            for (p = to;; *to++ = *p++) {
+                if (p == end) return "the quote is not closed on this line";
+                if (*p == '"' && !(p + 1 < end && p[1] == '"')) break;
+                if (*p == '"') p++;
+            }
+            field->n = (size_t)(to - field->text);
+            *to = 0;
+            p++;
+            while (p < end && (*p == ' ' || (*p == '\t' && separator != '\t'))) p++;
+            bool apart = p == end || *p == separator || (runs && (p[-1] == ' ' || p[-1] == '\t'));
+            if (!apart) return "text follows a closing quote";
+        } else {
+            while (p < end && *p != separator && !(runs && *p == '\t')) p++;
+            field->n = (size_t)(p - field->text);
+            while (field->n && (field->text[field->n - 1] == ' ' || field->text[field->n - 1] == '\t')) field->n--;
+        }
+        if (p == end) return NULL;
+        if (!runs) p++;
+    }
+}
+
+size_t csv_used(const struct csv_fields *f)
+{
+    size_t n = f->count;
+    while (n && f->field[n - 1].n == 0) n--;
+    return n;
+}
+
+bool csv_number(const struct csv_layout *layout, const struct csv_field *f, double *out)
+{
+    if (mot_is_number(f->text, f->n, '.', out)) return true;
+    return layout->decimal_comma && mot_is_number(f->text, f->n, ',', out);
+}
+
+/* ---- the separator ----------------------------------------------------------- */
+
+/* Separators of a line outside quotes; runs of blanks count once. */
+static size_t count_of(const char *line, size_t n, char separator)
+{
+    size_t count = 0;
+    bool quoted = false, blank = true;
+    while (separator == ' ' && n && (line[n - 1] == ' ' || line[n - 1] == '\t')) n--;
+    for (size_t i = 0; i < n; i++) {
+        bool hit = !quoted && (line[i] == separator || (separator == ' ' && line[i] == '\t'));
+        if (line[i] == '"') quoted = !quoted;
+        count += hit && !(separator == ' ' && blank);
+        blank = hit;
+    }
+    return count;
+}
+
+/* A separator occurs equally often in every line; the header may have one fewer. If none does,
+ * the one that every line has, so that the error speaks of the line that differs. */
+static char find_separator(const struct look *look)
+{
+    static const char candidates[] = "\t;, ";
+    char fallback = 0;
+    for (const char *c = candidates; *c; c++) {
+        size_t first = count_of(look->line[0].at, look->line[0].n, *c);
+        size_t second = look->lines > 1 ? count_of(look->line[1].at, look->line[1].n, *c) : first;
+        bool same = second > 0 && (first == second || first + 1 == second), everywhere = first > 0;
+        for (size_t i = 1; i < look->lines; i++) {
+            size_t n = count_of(look->line[i].at, look->line[i].n, *c);
+            same = same && n == second;
+            everywhere = everywhere && n > 0;
+        }
+        if (same) return *c;
+        if (everywhere && !fallback) fallback = *c;
+    }
+    return fallback;
+}
+
+static enum mot_status separator_of(const struct mot_source *s, const struct mot_read_conf *conf, const struct look *look, char *out)
+{
+    const char *asked = conf->separator;
+    if (asked && (strcmp(asked, "tab") == 0 || strcmp(asked, "\\t") == 0)) *out = '\t';
+    else if (asked && strcmp(asked, "space") == 0) *out = ' ';
+    else if (asked && strlen(asked) == 1 && *asked != '"' && *asked != '\n') *out = *asked;
+    else if (asked) {
+        char clip[MOT_CLIP];
+        return mot_fail(MOT_EUSAGE, "separator %s, expected one character, 'tab' or 'space'", mot_clip(clip, sizeof clip, asked, strlen(asked)));
+    } else {
+        char clip[MOT_CLIP];
+        *out = find_separator(look);
+        if (!*out && !conf->unlabelled)
+            return mot_fail(MOT_EDATA, "%s:1: found %s, expected columns separated by ',', ';', tab or space", mot_source_name(s),
+                            mot_clip(clip, sizeof clip, look->line[0].at, look->line[0].n));
+        if (!*out) *out = ','; /* a single column of features */
+    }
+    return MOT_OK;
+}
+
+/* ---- the header and the columns ------------------------------------------------ */
+
+/* A header has no number in it, or has a word above a number. */
+static bool looks_like_header(const struct csv_layout *layout, const struct csv_fields *first, const struct csv_fields *second)
+{
+    double value;
+    size_t words = 0, used = csv_used(first);
+    bool above = false;
+    size_t shift = second->count == first->count + 1;
+    for (size_t i = 0; i < used; i++) {
+        if (csv_number(layout, &first->field[i], &value)) continue;
+        words++;
+        if (i + shift < second->count && csv_number(layout, &second->field[i + shift], &value)) above = true;
+    }
+    return words == used || above;
+}
+
+/* The column of a name or number, or `width`. */
+static uint32_t column_of(const struct csv_layout *layout, const char *text, size_t n)
+{
+    for (uint32_t c = 0; layout->names && c < layout->width; c++)
+        if (strlen(layout->names[c]) == n && memcmp(layout->names[c], text, n) == 0) return c;
+    uint64_t number = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9' || number > layout->width) return layout->width;
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    }
+    return n && number < layout->width ? (uint32_t)number : layout->width;
+}
+
+static enum mot_status fail_column(const struct mot_source *s, const struct csv_layout *layout, const char *option, const char *text, size_t n)
+{
+    char clip[MOT_CLIP], *wrong = mot_format("%.*s", (int)n, text);
+    const char *nearest = layout->names ? mot_nearest(wrong, (const char *const *)layout->names, layout->width) : NULL;
+    enum mot_status status = mot_fail(MOT_EUSAGE, "%s: %s %s is no column, expected a %snumber from 0 to %u%s%s%s", mot_source_name(s), option,
+                                      mot_clip(clip, sizeof clip, text, n), layout->names ? "name of the header or a " : "", layout->width - 1,
+                                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    free(wrong);
+    return status;
+}
+
+static enum mot_status assign_roles(const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
+{
+    const char *label = conf->label_column ? conf->label_column : "last";
+    layout->labelled = !conf->unlabelled;
+    layout->role = mot_new(layout->width, 1);
+    if (conf->skip) {
+        for (const char *p = conf->skip; *p;) {
+            while (*p == ' ' || *p == ',') p++;
+            size_t n = strcspn(p, ","), used = n;
+            while (used && p[used - 1] == ' ') used--;
+            if (!used) break;
+            uint32_t c = column_of(layout, p, used);
+            if (c == layout->width) return fail_column(s, layout, "skip", p, used);
+            layout->role[c] = CSV_SKIP;
+            p += n;
+        }
+    }
+    if (layout->labelled) {
+        layout->label = column_of(layout, label, strlen(label));
+        if (layout->label == layout->width && strcmp(label, "last") == 0) layout->label = layout->width - 1;
+        if (layout->label == layout->width && strcmp(label, "first") == 0) layout->label = 0;
+        if (layout->label == layout->width) return fail_column(s, layout, "label_column", label, strlen(label));
+        if (layout->role[layout->label] == CSV_SKIP)
+            return mot_fail(MOT_EUSAGE, "%s: column %u is both the label and skipped", mot_source_name(s), layout->label);
+        layout->role[layout->label] = CSV_LABEL;
+    }
+    for (uint32_t c = 0; c < layout->width; c++) layout->features += layout->role[c] == CSV_FEATURE;
+    if (layout->features == 0) return mot_fail(MOT_EDATA, "%s: no column is left for the features", mot_source_name(s));
+    return MOT_OK;
+}
+
+static enum mot_status find_columns(const struct mot_source *s, const struct mot_read_conf *conf, struct look *look, struct csv_layout *layout)
+{
+    struct csv_fields first = { 0 }, second = { 0 };
+    const char *wrong = csv_split(look->line[0].at, look->line[0].n, layout->separator, &first);
+    if (!wrong && look->lines > 1) wrong = csv_split(look->line[1].at, look->line[1].n, layout->separator, &second);
+    enum mot_status status = MOT_OK;
+    if (wrong) status = mot_fail(MOT_EDATA, "%s: in the first two lines: %s", mot_source_name(s), wrong);
+    else {
+        layout->header = conf->header == 0 ? looks_like_header(layout, &first, &second) : conf->header == 1;
+        size_t width = csv_used(&first);
+        if (width == 0 || width > MOT_COLS_MAX)
+            status = mot_fail(MOT_EDATA, "%s:1: %zu columns, expected 1 to %u", mot_source_name(s), width, MOT_COLS_MAX);
+        layout->width = (uint32_t)width;
+        layout->row_names = layout->header && csv_used(&second) == width + 1;
+        if (status == MOT_OK && layout->header) {
+            layout->names = mot_new(width, sizeof *layout->names);
+            for (size_t c = 0; c < width; c++) layout->names[c] = mot_format("%.*s", (int)first.field[c].n, first.field[c].text);
+        }
+        if (status == MOT_OK) status = assign_roles(s, conf, layout);
+    }
+    free(first.field);
+    free(second.field);
+    return status;
+}
+
+enum mot_status csv_layout_find(struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *out)
+{
+    struct look look = { 0 };
+    struct csv_layout layout = { 0 };
+    enum mot_status status = look_ahead(s, &look);
+    if (status == MOT_OK && look.lines == 0) status = mot_fail(MOT_EDATA, "%s: no rows, expected lines of numbers", mot_source_name(s));
+    if (status == MOT_OK) status = separator_of(s, conf, &look, &layout.separator);
+    layout.decimal_comma = layout.separator == ';';
+    if (status == MOT_OK) status = find_columns(s, conf, &look, &layout);
+    free(look.text);
+    if (status == MOT_OK) *out = layout; else csv_layout_free(&layout);
+    return status;
+}
+
+void csv_layout_free(struct csv_layout *layout)
+{
+    for (uint32_t c = 0; layout->names && c < layout->width; c++) free(layout->names[c]);
+    free(layout->names);
+    free(layout->role);
+    *layout = (struct csv_layout){ 0 };
+}

@@ -1,0 +1,311 @@
+/* sim_checkpoint.c -- the whole state of a simulated run in one file.
+ *
+ * States, buffers and pending events are all there is: states hold no pointers,
+ * buffers are handles. Gradients of running jobs are not kept, they are computed
+ * again. One list of fields serves writing and reading. The file is replaced
+ * atomically and ends in a checksum; a damaged one is refused. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "driver/sim_state.h"
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define MAGIC "MOTLEYCP"
+#define VERSION 1u
+#define KEY_BYTES 64
+
+struct visit { bool writing; struct mot_bytes out; struct mot_reader in; };
+
+static void visit_bytes(struct visit *v, void *at, size_t n)
+{
+    if (v->writing) mot_bytes_put(&v->out, at, n);
+    else mot_reader_get(&v->in, at, n);
+}
+#define VISIT(v, field) visit_bytes((v), &(field), sizeof(field))
+
+/* ---- The list of fields --------------------------------------------------------------- */
+
+static void visit_counters(struct visit *v, struct sim *s)
+{
+    VISIT(v, s->now);
+    VISIT(v, s->order);
+    VISIT(v, s->events);
+    VISIT(v, s->messages_sent);
+    VISIT(v, s->bytes_sent);
+    VISIT(v, s->samples);
+    VISIT(v, s->steps);
+    VISIT(v, s->updates);
+    VISIT(v, s->at_least);
+    VISIT(v, s->stops);
+    VISIT(v, s->next_eval);
+    VISIT(v, s->next_checkpoint);
+    VISIT(v, s->last);
+    VISIT(v, s->best_score);
+    VISIT(v, s->best_updates);
+    /* A target that was met counts only for a run that has the same one. */
+    uint32_t target = s->x->stop.target;
+    double value = s->x->stop.value;
+    VISIT(v, target);
+    VISIT(v, value);
+    VISIT(v, s->target_reached);
+    if (target != (uint32_t)s->x->stop.target || value != s->x->stop.value) s->target_reached = false;
+    VISIT(v, s->target_at);
+    VISIT(v, s->target_updates);
+    if (s->best) visit_bytes(v, s->best, s->world.dim * sizeof(float));
+}
+
+static void visit_nodes(struct visit *v, struct sim *s)
+{
+    for (mot_node i = 0; i < s->world.nodes; i++) {
+        struct sim_node *n = &s->node[i];
+        VISIT(v, n->advanced);
+        VISIT(v, n->colls);
+        VISIT(v, n->stopped);
+        VISIT(v, n->pace.jobs);
+        VISIT(v, n->pace.straggling);
+        VISIT(v, n->since);
+        VISIT(v, n->computing);
+        VISIT(v, n->flying);
+        VISIT(v, n->tally);
+        visit_bytes(v, n->state, n->state_bytes);
+        VISIT(v, s->nic[i]);
+    }
+}
+
+static void visit_works(struct visit *v, struct sim *s)
+{
+    for (uint32_t i = 0; i < s->works; i++) {
+        struct sim_work *w = &s->work[i];
+        VISIT(v, w->state);
+        VISIT(v, w->tag);
+        VISIT(v, w->generation);
+        VISIT(v, w->terms);
+        VISIT(v, w->at);
+        VISIT(v, w->grad);
+        VISIT(v, w->order);
+        VISIT(v, w->asked);
+        VISIT(v, w->samples);
+        VISIT(v, w->deadline);
+        VISIT(v, w->began);
+        VISIT(v, w->whole);
+    }
+    size_t terms = s->works ? (size_t)(s->work[s->works - 1].term - s->term) + s->last_terms : 0;
+    for (size_t t = 0; t < terms; t++) {
+        VISIT(v, s->term[t].part);
+        VISIT(v, s->term[t].draw);
+        VISIT(v, s->term[t].samples);
+        VISIT(v, s->term[t].coef);
+    }
+    for (uint32_t i = 0; i < s->alarms; i++) {
+        VISIT(v, s->alarm[i].generation);
+        VISIT(v, s->alarm[i].at);
+    }
+}
+
+static void visit_messages(struct visit *v, struct sim *s)
+{
+    VISIT(v, s->messages_free);
+    for (uint32_t i = 0; i < s->messages; i++) {
+        struct mot_message *m = &s->message[i];
+        VISIT(v, s->message_free[i]);
+        VISIT(v, m->from);
+        VISIT(v, m->to);
+        VISIT(v, m->kind);
+        VISIT(v, m->head.round);
+        VISIT(v, m->head.samples);
+        VISIT(v, m->head.value);
+        VISIT(v, m->body);
+    }
+    for (uint32_t k = 0; k < s->window; k++) {
+        struct sim_coll *c = &s->coll[k];
+        VISIT(v, c->tag);
+        VISIT(v, c->joined);
+        VISIT(v, c->finished);
+        VISIT(v, c->len);
+        VISIT(v, c->out);
+        VISIT(v, c->sum);
+        for (uint32_t i = 0; i < s->world.workers; i++) {
+            VISIT(v, c->in[i]);
+            VISIT(v, c->scalar[i]);
+            VISIT(v, c->began[i]);
+            VISIT(v, c->progress[i].joined);
+            VISIT(v, c->progress[i].finished);
+            VISIT(v, c->progress[i].sent);
+            VISIT(v, c->progress[i].received);
+            VISIT(v, c->progress[i].have);
+        }
+    }
+}
+
+static void visit_notes(struct visit *v, struct sim *s)
+{
+    VISIT(v, s->notes);
+    if (s->notes > MOT_NOTES_MAX) s->notes = 0;
+    for (uint32_t i = 0; i < s->notes; i++) {
+        char key[KEY_BYTES] = { 0 };
+        if (v->writing) memcpy(key, s->note[i].key, strnlen(s->note[i].key, KEY_BYTES - 1));
+        VISIT(v, key);
+        key[KEY_BYTES - 1] = 0;
+        if (!v->writing) s->note[i].key = mot_arena_text(&s->arena, key);
+        VISIT(v, s->note[i].count);
+        VISIT(v, s->note[i].sum);
+        VISIT(v, s->note[i].max);
+    }
+}
+
+static void visit_heap(struct visit *v, struct sim *s)
+{
+    mot_heap_first(&s->heap); /* so that there is no hole in it */
+    VISIT(v, s->heap.n);
+    if (s->heap.n > s->heap.capacity) s->heap.n = 0;
+    visit_bytes(v, s->heap.e, s->heap.n * sizeof(*s->heap.e));
+}
+
+static bool is_running_gradient(const struct sim *s, const bool *gradient, mot_buf b)
+{
+    return gradient[b] && s->pool.count[b] == 1;
+}
+
+static void visit_buffers(struct visit *v, struct sim *s)
+{
+    bool *gradient = mot_new((size_t)s->pool.capacity + 1, sizeof(*gradient));
+    for (uint32_t i = 0; i < s->works; i++)
+        if (s->work[i].state == WORK_RUNNING && s->work[i].grad <= s->pool.capacity) gradient[s->work[i].grad] = true;
+    for (mot_buf b = 1; b <= s->pool.capacity; b++) {
+        VISIT(v, s->pool.count[b]);
+        if (s->pool.count[b] == 0 || is_running_gradient(s, gradient, b)) continue;
+        visit_bytes(v, mot_pool_at(&s->pool, b), s->pool.dim * sizeof(float));
+        if (v->in.short_of) break;
+    }
+    free(gradient);
+}
+
+/* What must be alike for a checkpoint to fit this run. */
+struct fit { char magic[8]; uint32_t version, workers, servers, dim, works, alarms, messages, window, capacity, heap; uint64_t hash; };
+
+static struct fit fit_of(const struct sim *s)
+{
+    struct fit f = { .version = VERSION, .workers = s->world.workers, .servers = s->world.servers, .dim = s->world.dim,
+        .works = s->works, .alarms = s->alarms, .messages = s->messages, .window = s->window, .capacity = s->pool.capacity,
+        .heap = s->heap.capacity, .hash = s->o->hash };
+    memcpy(f.magic, MAGIC, sizeof(f.magic));
+    return f;
+}
+
+static void visit_all(struct visit *v, struct sim *s)
+{
+    visit_counters(v, s);
+    visit_nodes(v, s);
+    visit_works(v, s);
+    visit_messages(v, s);
+    visit_notes(v, s);
+    visit_heap(v, s);
+    visit_buffers(v, s);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------ */
+
+enum mot_status mot_sim_save(struct sim *s)
+{
+    struct visit v = { .writing = true };
+    struct fit f = fit_of(s);
+    uint64_t mark = s->watch.mark ? s->watch.mark(s->watch.self) : 0;
+    /* The memo's buffers are copies of what nodes hold; without it they are computed once more. */
+    mot_memo_flush(&s->memo, &s->pool);
+    VISIT(&v, f);
+    VISIT(&v, mark);
+    visit_all(&v, s);
+    uint64_t sum = XXH64(v.out.at, v.out.n, 0);
+    VISIT(&v, sum);
+    enum mot_status status = mot_file_replace(s->o->checkpoint, v.out.at, v.out.n);
+    mot_bytes_free(&v.out);
+    return status;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------ */
+
+static bool good_slice(const struct sim *s, struct mot_slice b)
+{
+    return b.buf <= s->pool.capacity && (uint64_t)b.off + b.len <= s->pool.dim && (b.buf == MOT_NO_BUF || s->pool.count[b.buf] > 0);
+}
+
+static bool good_event(const struct sim *s, const struct mot_pending *p)
+{
+    switch (p->kind) {
+    case SIM_START: return p->index < s->world.nodes;
+    case SIM_MESSAGE: return p->index < s->messages;
+    case SIM_WORK: return p->index < s->works;
+    case SIM_TIMER: return p->index < s->alarms;
+    case SIM_COLL: return p->index < s->world.workers && mot_tie_rank(p->tie) < s->world.workers && p->instance < s->window;
+    default: return false;
+    }
+}
+
+/* A checksum keeps out accidents; this keeps out files that were made to do harm to the reader. */
+static bool sound(const struct sim *s)
+{
+    if (s->messages_free > s->messages) return false;
+    for (uint32_t i = 0; i < s->messages_free; i++)
+        if (s->message_free[i] >= s->messages) return false;
+    for (uint32_t i = 0; i < s->messages; i++)
+        if (s->message[i].from >= s->world.nodes || s->message[i].to >= s->world.nodes) return false;
+    for (uint32_t i = 0; i < s->works; i++) {
+        const struct sim_work *w = &s->work[i];
+        uint32_t room = (uint32_t)((i + 1 < s->works ? s->work[i + 1].term : s->term + (w->term - s->term) + s->last_terms) - w->term);
+        if (w->state > WORK_RUNNING || w->terms > room || w->at > s->pool.capacity || w->grad > s->pool.capacity) return false;
+        if (w->state != WORK_FREE && (w->at == MOT_NO_BUF || s->pool.count[w->at] == 0)) return false;
+        if (w->state == WORK_RUNNING && (w->grad == MOT_NO_BUF || s->pool.count[w->grad] == 0)) return false;
+        for (uint32_t t = 0; t < w->terms; t++)
+            if (w->term[t].part >= s->world.parts) return false;
+    }
+    for (uint32_t k = 0; k < s->window; k++) {
+        if (s->coll[k].out > s->pool.capacity || s->coll[k].joined > s->world.workers) return false;
+        for (uint32_t i = 0; i < s->world.workers; i++)
+            if (!good_slice(s, s->coll[k].in[i])) return false;
+    }
+    for (uint32_t i = 0; i < s->heap.n; i++)
+        if (!good_event(s, &s->heap.e[i])) return false;
+    return true;
+}
+
+static enum mot_status restore_from(struct sim *s, const unsigned char *bytes, size_t n, uint64_t *mark_out)
+{
+    const char *path = s->o->checkpoint;
+    struct fit want = fit_of(s), have;
+    uint64_t sum, mark;
+    if (n < sizeof(have) + 2 * sizeof(uint64_t) || memcmp(bytes, MAGIC, 8) != 0)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint of motley (%zu bytes)", path, n);
+    memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
+    if (sum != XXH64(bytes, n - sizeof(sum), 0))
+        return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not fit its %zu bytes", path, n);
+    struct visit v = { .in = { .at = bytes, .n = n - sizeof(sum) } };
+    VISIT(&v, have);
+    VISIT(&v, mark);
+    if (have.version != want.version)
+        return mot_fail(MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want.version);
+    if (memcmp(&have, &want, sizeof(have)) != 0)
+        return mot_fail(MOT_EUSAGE, "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u workers, "
+                        "%u parameters): data, model, method, cluster and seed must be as they were; only stop, evaluate, "
+                        "checkpoint, sim.threads and output may change", path, have.workers, have.dim, want.workers, want.dim);
+    visit_all(&v, s);
+    if (v.in.short_of || v.in.done != v.in.n || !sound(s))
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    *mark_out = mark;
+    return MOT_OK;
+}
+
+enum mot_status mot_sim_restore(struct sim *s, uint64_t *mark_out)
+{
+    unsigned char *bytes;
+    size_t n;
+    enum mot_status status = mot_file_read(s->o->checkpoint, SIZE_MAX, &bytes, &n);
+    if (status != MOT_OK) return status;
+    status = restore_from(s, bytes, n, mark_out);
+    free(bytes);
+    if (status != MOT_OK) return status;
+    mot_pool_rebuild(&s->pool);
+    for (uint32_t i = 0; i < s->works; i++)
+        if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
+    return MOT_OK;
+}

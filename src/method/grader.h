@@ -1,0 +1,17 @@
+/* grader.h -- the worker's side of every method with a server: it computes a
+ * gradient at each model it is sent, and sends it back.
+ *
+ *   IDLE --MODEL(round)--> BUSY --work done--> GRAD(round, samples) --> IDLE */
+#ifndef MOT_METHOD_GRADER_H
+#define MOT_METHOD_GRADER_H
+
+#include <motley/method.h>
+
+enum { MOT_MSG_MODEL, MOT_MSG_GRAD };
+
+struct mot_grader { uint64_t round, draw; uint32_t busy; };
+
+struct mot_need mot_grader_need(size_t state_bytes);
+void mot_grader_step(struct mot_grader *, struct mot_env *, const struct mot_event *, mot_node server);
+
+#endif

@@ -1,0 +1,16 @@
+/* methods.h -- the table of methods. A new one is a file of its own and a line here and in methods.c. */
+#ifndef MOT_METHOD_METHODS_H
+#define MOT_METHOD_METHODS_H
+
+#include <motley/method.h>
+
+extern const struct mot_method mot_method_allreduce, mot_method_server, mot_method_async;
+
+/* Method number i, or NULL past the last; the first is the default. */
+const struct mot_method *mot_method_at(size_t i);
+
+/* Methods that a user of the library brings (ended by NULL, or NULL for none) follow
+ * the built-in ones in this thread, until the next call. Returns those before. */
+const struct mot_method *const *mot_methods_extend(const struct mot_method *const *more);
+
+#endif

@@ -1,0 +1,117 @@
+/* json.c -- JSON text with numbers that people can read.
+ *
+ * jansson prints 0.1 as 0.10000000000000001, because 17 digits are always
+ * enough. The shortest text that reads back to the same double says the same. */
+#include "report/json.h"
+
+#include "base/memory.h"
+#include "report/report.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *mot_number_text(double value, char into[MOT_NUMBER_SIZE])
+{
+    if (!isfinite(value)) {
+        snprintf(into, MOT_NUMBER_SIZE, "null");
+        return into;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(into, MOT_NUMBER_SIZE, "%.*g", digits, value);
+        if (strtod(into, NULL) == value) break;
+    }
+    /* A program that links the library may have set a locale with a decimal comma. */
+    char *comma = strchr(into, ',');
+    if (comma) *comma = '.';
+    return into;
+}
+
+char *mot_seconds_text(uint64_t ns, char into[MOT_NUMBER_SIZE])
+{
+    unsigned long long whole = ns / 1000000000, rest = ns % 1000000000;
+    int n = snprintf(into, MOT_NUMBER_SIZE, "%llu.%09llu", whole, rest);
+    while (into[n - 1] == '0') into[--n] = '\0';
+    if (into[n - 1] == '.') into[--n] = '\0';
+    return into;
+}
+
+json_t *mot_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static bool holds_container(const json_t *value)
+{
+    size_t i;
+    const char *key;
+    json_t *each;
+    if (json_is_array(value)) {
+        json_array_foreach(value, i, each)
+            if (json_is_array(each) || json_is_object(each)) return true;
+        return false;
+    }
+    json_object_foreach((json_t *)value, key, each)
+        if (json_is_array(each) || json_is_object(each)) return true;
+    return false;
+}
+
+static void print_text(const char *text, FILE *out)
+{
+    json_t *string = json_string(text);
+    if (!string) return; /* jansson gave it to us, so it is valid UTF-8 */
+    json_dumpf(string, out, JSON_ENCODE_ANY);
+    json_decref(string);
+}
+
+/* Containers that hold only plain values are one line; others open up. */
+static void print_value(const json_t *value, int depth, FILE *out)
+{
+    char number[MOT_NUMBER_SIZE];
+    if (json_is_real(value)) {
+        mot_number_text(json_real_value(value), number);
+        fputs(number, out);
+        if (!strpbrk(number, ".en")) fputs(".0", out); /* stays a real for those who read types */
+        return;
+    }
+    if (json_is_string(value)) {
+        print_text(json_string_value(value), out);
+        return;
+    }
+    if (!json_is_array(value) && !json_is_object(value)) {
+        json_dumpf(value, out, JSON_ENCODE_ANY);
+        return;
+    }
+    bool array = json_is_array(value), open = depth == 0 || holds_container(value);
+    size_t i, n = 0;
+    const char *key;
+    json_t *each;
+    fputc(array ? '[' : '{', out);
+#define LEAD()                                                                  \
+    do {                                                                        \
+        if (n++) fputs(open ? "," : ", ", out);                                 \
+        if (open) fprintf(out, "\n%*s", 2 * (depth + 1), "");                   \
+    } while (0)
+    if (array) {
+        json_array_foreach(value, i, each) {
+            LEAD();
+            print_value(each, depth + 1, out);
+        }
+    } else {
+        json_object_foreach((json_t *)value, key, each) {
+            LEAD();
+            print_text(key, out);
+            fputs(": ", out);
+            print_value(each, depth + 1, out);
+        }
+    }
+#undef LEAD
+    if (open && n) fprintf(out, "\n%*s", 2 * depth, "");
+    fputc(array ? ']' : '}', out);
+}
+
+void mot_json_print(const json_t *value, FILE *out)
+{
+    print_value(value, 0, out);
+    fputc('\n', out);
+}

@@ -1,0 +1,181 @@
+/* summary.c -- a run's result as JSON: summary.json, and what --json prints. docs/run-folder.md names every key. */
+#include "report/report.h"
+
+#include "base/memory.h"
+#include "config/version.h"
+#include "math/kernels.h"
+#include "report/json.h"
+#include "report/tally.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value ? value : json_null());
+}
+
+static void set_uint(json_t *object, const char *key, uint64_t value)
+{
+    set(object, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
+}
+
+static void set_time(json_t *object, const char *key, mot_time ns)
+{
+    set(object, key, json_real((double)ns / 1e9));
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+    set(object, key, text ? json_string(text) : json_null());
+}
+
+static void set_score(json_t *object, const struct mot_score *s)
+{
+    set(object, "train_loss", mot_json_number(s->train_loss));
+    set(object, "train_accuracy", mot_json_number(s->train_accuracy));
+    set(object, "valid_loss", mot_json_number(s->valid_loss));
+    set(object, "valid_accuracy", mot_json_number(s->valid_accuracy));
+    set(object, "test_loss", mot_json_number(s->test_loss));
+    set(object, "test_accuracy", mot_json_number(s->test_accuracy));
+    set(object, "grad_norm", mot_json_number(s->grad_norm));
+}
+
+static json_t *target_json(const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    if (e->stop.target == MOT_TARGET_NONE) return json_null();
+    json_t *target = json_object();
+    set_text(target, "kind", mot_target_name(e->stop.target));
+    set(target, "value", mot_json_number(e->stop.value));
+    set(target, "reached", json_boolean(o->target.reached));
+    if (o->target.reached) {
+        set_time(target, "time_s", o->target.at);
+        set_uint(target, "updates", o->target.updates);
+    } else {
+        set(target, "time_s", json_null());
+        set(target, "updates", json_null());
+    }
+    return target;
+}
+
+static json_t *nodes_json(const struct mot_experiment *e, const struct mot_outcome *o, uint32_t first, uint32_t n)
+{
+    json_t *list = json_array();
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct mot_node_tally *t = &o->node[i];
+        json_t *node = json_object();
+        set_uint(node, "id", i);
+        set_text(node, "name", mot_machine_name(e, o, i));
+        set_time(node, "compute_s", t->compute);
+        set_time(node, "wait_s", t->wait);
+        set_time(node, "send_s", t->send);
+        set_uint(node, "updates", t->updates);
+        set_uint(node, "samples", t->samples);
+        set_uint(node, "jobs", t->jobs);
+        set_uint(node, "bytes_sent", t->bytes_sent);
+        set_uint(node, "messages", t->messages_sent);
+        json_array_append_new(list, node);
+    }
+    return list;
+}
+
+/* Over the workers: the middle one's seconds, the most, and whose that is (the first of equals). */
+static json_t *spread_json(const struct mot_outcome *o, size_t field)
+{
+    json_t *spread = json_object();
+    double *seconds = mot_new(o->workers ? o->workers : 1, sizeof *seconds);
+    uint32_t worst = 0;
+    for (uint32_t i = 0; i < o->workers; i++) {
+        seconds[i] = (double)*(const mot_time *)((const char *)&o->node[i] + field) / 1e9;
+        if (seconds[i] > seconds[worst]) worst = i;
+    }
+    set(spread, "median_s", mot_json_number(mot_median(seconds, o->workers)));
+    set(spread, "worst_s", o->workers ? json_real(seconds[worst]) : json_null());
+    set(spread, "worker", o->workers ? json_integer(worst) : json_null());
+    free(seconds);
+    return spread;
+}
+
+static json_t *waits_json(const struct mot_outcome *o)
+{
+    json_t *waits = json_object();
+    set(waits, "compute", spread_json(o, offsetof(struct mot_node_tally, compute)));
+    set(waits, "wait", spread_json(o, offsetof(struct mot_node_tally, wait)));
+    set(waits, "send", spread_json(o, offsetof(struct mot_node_tally, send)));
+    return waits;
+}
+
+static json_t *notes_json(const struct mot_outcome *o)
+{
+    json_t *notes = json_object();
+    for (uint32_t i = 0; i < o->notes && i < MOT_NOTES_MAX; i++) {
+        const struct mot_note_tally *t = &o->note[i];
+        json_t *note = json_object();
+        set_uint(note, "count", t->count);
+        set(note, "sum", mot_json_number(t->sum));
+        set(note, "mean", t->count ? mot_json_number(t->sum / (double)t->count) : json_null());
+        set(note, "max", t->count ? mot_json_number(t->max) : json_null());
+        set(notes, t->key, note);
+    }
+    return notes;
+}
+
+static json_t *staleness_json(const struct mot_outcome *o)
+{
+    const struct mot_note_tally *t = mot_note_find(o, "staleness");
+    json_t *staleness = json_object();
+    set(staleness, "mean", t && t->count ? mot_json_number(t->sum / (double)t->count) : json_null());
+    set(staleness, "max", t && t->count ? mot_json_number(t->max) : json_null());
+    return staleness;
+}
+
+/* The model kept in best.safetensors, where there is a validation part to choose it by. */
+static json_t *best_json(const struct mot_outcome *o)
+{
+    if (!o->best) return json_null();
+    json_t *best = json_object();
+    set_uint(best, "updates", o->best_updates);
+    set_score(best, &o->best_score);
+    return best;
+}
+
+json_t *mot_summary_json(const struct mot_experiment *e, const struct mot_outcome *o, const char *driver,
+                         const char *folder)
+{
+    const struct mot_moment *last = &o->last;
+    char hash[17];
+    snprintf(hash, sizeof hash, "%016" PRIx64, o->model_hash);
+    json_t *s = json_object();
+    set_text(s, "method", e->method ? e->method->name : NULL);
+    set_text(s, "driver", driver);
+    set_text(s, "version", MOT_VERSION);
+    set_text(s, "kernels", mot_kernels_name());
+    set_uint(s, "workers", o->workers);
+    set_uint(s, "servers", o->servers);
+    set_uint(s, "seed", e->seed);
+    set_text(s, "status", mot_status_name(o->status));
+    set_text(s, "ended_by", o->ended_by);
+    set_uint(s, "updates", last->updates);
+    set_uint(s, "steps", last->steps);
+    set_uint(s, "samples", last->samples);
+    set(s, "epochs", mot_json_number(last->epochs));
+    set_time(s, "time_s", last->now);
+    set(s, "wall_s", mot_json_number(o->wall_s));
+    set_score(s, &last->score);
+    set_uint(s, "bytes_sent", last->bytes_sent);
+    set_uint(s, "messages", last->messages);
+    set_uint(s, "events", last->events);
+    set_text(s, "model_hash", hash);
+    set(s, "target", target_json(e, o));
+    set(s, "best", best_json(o));
+    set(s, "staleness", staleness_json(o));
+    set(s, "waits", waits_json(o));
+    set(s, "notes", notes_json(o));
+    set(s, "worker", nodes_json(e, o, 0, o->workers));
+    set(s, "server", nodes_json(e, o, o->workers, o->servers));
+    char *verdict = mot_verdict(e, o);
+    set_text(s, "verdict", verdict);
+    free(verdict);
+    set_text(s, "folder", folder);
+    return s;
+}

@@ -1,0 +1,74 @@
+/* tally.c -- figures drawn from the tallies of a run. */
+#include "report/tally.h"
+
+#include "base/memory.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *mot_machine_name(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node)
+{
+    if (!e->cluster || node >= e->cluster->workers + e->cluster->servers || node >= o->workers + o->servers) return NULL;
+    return e->cluster->machine[node].name;
+}
+
+char *mot_node_label(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node, char *into, size_t size)
+{
+    const char *name = mot_machine_name(e, o, node);
+    if (node >= o->workers) {
+        if (o->servers > 1) snprintf(into, size, "server %u", node - o->workers);
+        else snprintf(into, size, "server");
+    } else if (name && name[0]) {
+        snprintf(into, size, "worker %u (%s)", node, name);
+    } else {
+        snprintf(into, size, "worker %u", node);
+    }
+    return into;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double mot_median(const double *value, size_t n)
+{
+    double *sorted = mot_new(n ? n : 1, sizeof *sorted);
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(value[i])) sorted[known++] = value[i];
+    qsort(sorted, known, sizeof *sorted, by_value);
+    double median = known ? sorted[(known - 1) / 2] : NAN;
+    free(sorted);
+    return median;
+}
+
+const char *mot_target_name(enum mot_target_kind kind)
+{
+    switch (kind) {
+    case MOT_TARGET_NONE: return NULL;
+    case MOT_TARGET_TRAIN_LOSS: return "train_loss";
+    case MOT_TARGET_TEST_ACCURACY: return "test_accuracy";
+    case MOT_TARGET_GRAD_NORM: return "grad_norm";
+    }
+    return NULL;
+}
+
+double mot_target_figure(enum mot_target_kind kind, const struct mot_score *score)
+{
+    switch (kind) {
+    case MOT_TARGET_NONE: return NAN;
+    case MOT_TARGET_TRAIN_LOSS: return score->train_loss;
+    case MOT_TARGET_TEST_ACCURACY: return score->test_accuracy;
+    case MOT_TARGET_GRAD_NORM: return score->grad_norm;
+    }
+    return NAN;
+}
+
+const struct mot_note_tally *mot_note_find(const struct mot_outcome *o, const char *key)
+{
+    for (uint32_t i = 0; i < o->notes && i < MOT_NOTES_MAX; i++)
+        if (o->note[i].key && strcmp(o->note[i].key, key) == 0) return &o->note[i];
+    return NULL;
+}

@@ -1,0 +1,283 @@
+#include "test.h"
+
+#include "report/fixture.h"
+
+static char *verdict;
+static const char *judge(struct run *r)
+{
+    free(verdict);
+    verdict = mot_verdict(&r->e, &r->o);
+    return verdict;
+}
+
+#define CHECK_LACKS(text, part) CHECK(strstr((text), (part)) == NULL)
+
+TEST(balanced_workers_that_compute_are_bound_by_computing)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    CHECK_HAS(judge(&r), "Bound by computing: the workers computed 100 % of the time and are balanced (a job takes 1 s)");
+}
+
+TEST(a_slow_worker_is_named_with_its_group_factor_and_what_the_others_waited)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    r.machine[7].name = "edge";
+    for (int i = 0; i < 8; i++) r.node[i].jobs = 20;
+    for (int i = 0; i < 7; i++) run_shares(&r, i, 0.2, 0, 0.8);
+    judge(&r);
+    CHECK_HAS(verdict, "Held back by worker 7 (edge): a job takes 5.0 times the median's (5 s against 1 s), "
+                       "and the others waited 80 % of the time for it");
+    CHECK_HAS(verdict, "`--method server --method-k 7`");
+    CHECK_HAS(verdict, "`--method async`");
+    CHECK_HAS(verdict, "`batch: [32, 32, 32, 32, 32, 32, 32, 6]`");
+}
+
+TEST(two_equally_slow_workers_are_both_named)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    for (int i = 0; i < 8; i++) r.node[i].jobs = 25;
+    for (int i = 0; i < 6; i++) run_shares(&r, i, 0.25, 0, 0.75);
+    judge(&r);
+    CHECK_HAS(verdict, "Held back by workers 6 and 7: a job takes up to 4.0 times");
+    CHECK_HAS(verdict, "--method-k 6");
+}
+
+TEST(half_of_the_workers_slow_are_measured_against_the_fast_half)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    for (int i = 0; i < 8; i++) r.node[i].jobs = 50;
+    for (int i = 0; i < 4; i++) run_shares(&r, i, 0.5, 0, 0.5);
+    CHECK_HAS(judge(&r), "Held back by workers 4, 5, 6 and 1 more: a job takes up to 2.0 times");
+}
+
+TEST(the_slower_of_two_workers_is_named)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 2, 100);
+    r.node[0].jobs = r.node[1].jobs = 50;
+    run_shares(&r, 1, 0.4, 0, 0.6);
+    CHECK_HAS(judge(&r), "Held back by worker 0: a job takes 2.5 times the median's (2 s against 0.8 s), and the other waited 60 %");
+}
+
+TEST(a_fast_worker_among_equal_ones_gets_a_larger_batch)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    for (int i = 0; i < 4; i++) r.node[i].jobs = 100;
+    run_shares(&r, 2, 0.25, 0, 0.75);
+    judge(&r);
+    CHECK_HAS(verdict, "a job of worker 2 takes 0.25 of the median's time");
+    CHECK_HAS(verdict, "it computed only 25 % of the time");
+    CHECK_HAS(verdict, "`batch: [32, 32, 128, 32]`");
+}
+
+TEST(no_batch_is_advised_where_a_job_lasts_the_same_whatever_its_batch)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    for (int i = 0; i < 4; i++) r.node[i].jobs = 50, r.machine[i].has_job_time = true;
+    for (int i = 0; i < 3; i++) run_shares(&r, i, 0.5, 0, 0.5);
+    CHECK_HAS(judge(&r), "Held back by worker 3");
+    CHECK_LACKS(verdict, "batch");
+}
+
+TEST(a_slow_worker_that_nobody_waits_for_is_not_what_held_the_run_back)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    r.node[7].jobs = 20;
+    judge(&r);
+    CHECK_HAS(verdict, "Bound by computing");
+    CHECK_HAS(verdict, "worker 7 took 5.0 times the median for a job, but the others did not wait for it");
+    CHECK_LACKS(verdict, "Held back");
+}
+
+TEST(a_slow_worker_under_a_slow_network_does_not_take_the_blame_for_it)
+{
+    struct run r;
+    run_make(&r, &method_async, 4, 100);
+    for (int i = 0; i < 4; i++) run_shares(&r, i, 0.2, 0.8, 0);
+    run_shares(&r, 3, 0.5, 0.5, 0);
+    r.node[3].jobs = 50; /* fewer jobs, each 2.5 times as long */
+    CHECK_HAS(judge(&r), "Held back by the network");
+}
+
+TEST(an_incast_names_the_servers_link)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.3, 0.7, 0), r.node[i].bytes_sent = 1500000000;
+    judge(&r);
+    CHECK_HAS(verdict, "messages were under way 70 % of the workers' time");
+    CHECK_HAS(verdict, "the link into the server (1 Gbit/s) was in use 96 % of the run");
+    CHECK_HAS(verdict, "`--method allreduce`");
+}
+
+TEST(a_busy_link_out_of_the_server_is_told_from_one_into_it)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.3, 0.7, 0), r.node[i].bytes_sent = 100000000;
+    r.node[8].bytes_sent = 10000000000;
+    CHECK_HAS(judge(&r), "the link out of the server (1 Gbit/s) was in use 80 % of the run");
+}
+
+TEST(a_thin_link_is_named)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    r.machine[5].name = "phone";
+    r.machine[5].link.up = 2.5e6;
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.4, 0.5, 0.1);
+    judge(&r);
+    CHECK_HAS(verdict, "the link of worker 5 (phone) is thin (20 Mbit/s against a median of 1 Gbit/s)");
+    CHECK_HAS(verdict, "`--method async`");
+}
+
+TEST(latency_is_told_from_bandwidth)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.4, 0.6, 0), r.node[i].bytes_sent = 125000000; /* a second of 100 */
+    CHECK_HAS(judge(&r), "The bytes alone would take 1 %: the rest is latency. Try larger batches");
+    for (int i = 0; i < 8; i++) r.node[i].bytes_sent = 6000000000;
+    judge(&r);
+    CHECK_LACKS(verdict, "latency");
+    CHECK_HAS(verdict, "more bandwidth");
+}
+
+TEST(equal_workers_that_wait_in_turn_are_held_back_by_waiting)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.6, 0.05, 0.35);
+    judge(&r);
+    CHECK_HAS(verdict, "no worker is slow on average");
+    CHECK_HAS(verdict, "waited 35 % of the time");
+    CHECK_HAS(verdict, "--method-k 7");
+}
+
+TEST(dropped_gradients_are_counted_and_their_worker_named)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    r.conf.k = 7;
+    r.node[7].jobs = 100, r.node[7].updates = 0;
+    run_note(&r, "late", 100, 100, 1);
+    judge(&r);
+    CHECK_HAS(verdict, "100 gradients (13 %) came late and were dropped, most of them from worker 7");
+    r.o.note[0].count = 3; /* below 2 % it is no news */
+    judge(&r);
+    CHECK_LACKS(verdict, "late");
+}
+
+TEST(many_dropped_gradients_advise_a_larger_k)
+{
+    struct run r;
+    run_make(&r, &method_server, 4, 100);
+    r.conf.k = 2;
+    r.node[2].updates = r.node[3].updates = 0;
+    run_note(&r, "late", 200, 200, 1);
+    CHECK_HAS(judge(&r), "200 gradients (50 %) came late");
+    CHECK_HAS(verdict, "`--method-k 3`");
+}
+
+TEST(staleness_is_news_only_beyond_what_equal_workers_give)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    run_note(&r, "staleness", 100, 700, 9);
+    judge(&r);
+    CHECK_LACKS(verdict, "updates old");
+    r.o.note[0].max = 40;
+    CHECK_HAS(judge(&r), "Gradients were 7.0 updates old on average, 40 at most (about 7 is what 8 equal workers give)");
+    CHECK_HAS(verdict, "`--optimizer-lr 0.05`");
+}
+
+TEST(a_target_not_reached_is_said_with_where_it_stood)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 2, 100);
+    r.e.stop.target = MOT_TARGET_TEST_ACCURACY, r.e.stop.value = 0.85;
+    r.o.last.score.test_accuracy = 0.8123;
+    CHECK_HAS(judge(&r), "The target, test_accuracy 0.85, was not reached: it stood at 0.8123 when stop.updates ended the run.");
+    r.o.target.reached = true;
+    judge(&r);
+    CHECK_LACKS(verdict, "target");
+}
+
+TEST(a_diverged_run_is_told_to_take_a_smaller_rate)
+{
+    struct run r;
+    run_make(&r, &method_async, 2, 100);
+    r.o.status = MOT_EDIVERGED;
+    run_note(&r, "staleness", 10, 30, 5);
+    judge(&r);
+    CHECK_HAS(verdict, "The run diverged");
+    CHECK_HAS(verdict, "`--optimizer-lr 0.025`");
+    CHECK_HAS(verdict, "3.0 updates old");
+    CHECK_LACKS(verdict, "Bound by");
+}
+
+TEST(running_out_of_data_is_said)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 2, 100);
+    r.o.ended_by = "data";
+    CHECK_HAS(judge(&r), "ran out of data");
+}
+
+TEST(one_worker_is_told_to_become_more)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 1, 100);
+    CHECK_HAS(judge(&r), "One worker, which computed 100 % of the time. Try more workers");
+    run_shares(&r, 0, 0.2, 0.8, 0);
+    CHECK_HAS(judge(&r), "Held back by the network");
+}
+
+TEST(a_run_without_time_or_jobs_says_that_nothing_can_be_said)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 0);
+    CHECK_HAS(judge(&r), "nothing can be said");
+    run_make(&r, &method_allreduce, 4, 100);
+    for (int i = 0; i < 4; i++) r.node[i] = (struct mot_node_tally){ .wait = r.o.last.now };
+    CHECK_HAS(judge(&r), "nothing can be said");
+    run_make(&r, &method_allreduce, 0, 100);
+    CHECK_HAS(judge(&r), "nothing can be said");
+}
+
+TEST(jobs_that_take_no_time_are_balanced)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    for (int i = 0; i < 4; i++) run_shares(&r, i, 0, 1, 0);
+    judge(&r);
+    CHECK_HAS(verdict, "Held back by the network");
+    CHECK_LACKS(verdict, "nan");
+    CHECK_LACKS(verdict, "inf");
+}
+
+TEST(an_unknown_figure_never_becomes_nan_in_the_text)
+{
+    struct run r;
+    run_make(&r, &method_async, 4, 100);
+    r.e.stop.target = MOT_TARGET_GRAD_NORM, r.e.stop.value = 0.01;
+    r.o.ended_by = NULL;
+    r.e.cluster = NULL;
+    r.node[2].jobs = 0;
+    run_note(&r, "staleness", 0, 0, NAN);
+    run_note(&r, "late", 0, 0, NAN);
+    judge(&r);
+    CHECK_HAS(verdict, "The target, grad_norm 0.01, was not reached. ");
+    CHECK_LACKS(verdict, "nan");
+    free(verdict);
+    verdict = NULL;
+}
+
+TEST_MAIN()

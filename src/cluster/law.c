@@ -44,7 +44,7 @@ static double folded_mean(double mean, double sd)
 {
     if (sd <= 0) return fabs(mean);
     double ratio = mean / sd;
-    return sd * sqrt(2 / acos(-1)) * exp(-0.5 * ratio * ratio) + mean * erf(ratio / sqrt(2));
+    return sd * sqrt(2 / acos(-1)) * exp(-0.5 * ratio * ratio) + mean * erf(ratio / sqrt(2)); /* libm is fine: for people */
 }
 
 double mot_law_mean(const struct mot_law *law)

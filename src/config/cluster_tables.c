@@ -153,11 +153,11 @@ const struct mot_family mot_family_straggle = { "workers[].straggle", "kind of s
 
 const struct mot_section mot_cluster_sections[] = {
     { "network", "Links of all nodes, unless they say otherwise; 'none': messages take no time", mot_link_options, NULL },
-    { "workers[]", "A list of groups of alike workers, or the number of workers", mot_group_options, NULL },
-    { "workers[]", "The link of a group's workers; by default the network's", mot_link_options, NULL },
+    { "workers[]", "A list of groups of alike workers, or the number of workers; a group may also have the keys of network", mot_group_options,
+      NULL },
     { "workers[].job_time", "The time of a whole job of any size, in place of speed and fixed; 'job_time: 2s' is fixed", NULL, &mot_family_job_time },
     { "workers[].jitter", "A random factor on the time of each job", NULL, &mot_family_jitter },
     { "workers[].straggle", "Now and then a worker is several times slower", NULL, &mot_family_straggle },
-    { "server", "The link of each server; by default the network's", mot_link_options, NULL },
+    { "server", "The link of each server; by default the network's", NULL, NULL },
     { NULL, NULL, NULL, NULL },
 };

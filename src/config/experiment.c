@@ -41,13 +41,13 @@ static enum mot_status read_data_word(const struct mot_reader *r, const struct m
         words[i] = mot_builtins[i].name;
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", words[i]);
     }
-    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no file '%s'%s", known,
-                         mot_yaml_found(word, r->arena), conf->path, mot_did_you_mean(r, word->text, words));
+    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no such file%s", known,
+                         mot_yaml_found(word, r->arena), mot_did_you_mean(r, word->text, words));
 }
 
 static enum mot_status read_data_file(const struct mot_reader *r, const struct mot_yaml *map, const char *name, const char **path)
 {
-    const struct mot_yaml *node = mot_yaml_get(map, name);
+    const struct mot_yaml *node = mot_read_given(map, mot_option_find(mot_data_options, name));
     if (!node || !*path) return MOT_OK;
     *path = mot_read_path(r, node, *path);
     if (r->alone || mot_file_exists(*path)) return MOT_OK;
@@ -59,11 +59,12 @@ static enum mot_status read_data(const struct mot_reader *r, const struct mot_ya
     enum mot_status status = mot_read_options(r, node, "data", mot_data_options, conf, name_key, 0);
     if (status) return status;
     const struct mot_yaml *map = node && node->kind == MOT_YAML_MAP ? node : NULL;
-    const struct mot_yaml *name = map ? mot_yaml_get(map, "name") : node, *path = mot_yaml_get(map, "path");
+    const struct mot_yaml *name = map ? mot_yaml_get(map, "name") : node;
+    const struct mot_yaml *path = mot_read_given(map, mot_option_find(mot_data_options, "path"));
     if (name && path)
         return mot_read_fail_key(r, path, "data.path", "expected either a name or a path; found both, name at %s", mot_yaml_where(name, r->arena));
-    if (path) conf->name = NULL;
-    else if (!name) conf->name = "digits", conf->path = NULL;
+    if (conf->path) conf->name = NULL;
+    else if (!name) conf->name = "digits";
     else if ((status = read_data_word(r, name, map ? "data.name" : "data", conf))) return status;
     if ((status = read_data_file(r, map, "path", &conf->path))) return status;
     if ((status = read_data_file(r, map, "labels", &conf->labels))) return status;
@@ -262,10 +263,8 @@ static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml 
     if (!node || node->kind != MOT_YAML_SCALAR || strcmp(node->text, "auto") == 0) return MOT_OK;
     if (!*node->text) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; found %s", mot_yaml_found(node, r->arena));
     if (r->alone) return mot_read_fail(r, node, "cluster", "expected a map; found a file");
-    /* The path is kept as short as people wrote it, for messages. */
-    const char *path = mot_read_path(r, node, node->text);
-    if (!mot_file_exists(path)) return mot_read_fail(r, node, "cluster", "there is no file '%s'", path);
-    if (node->flag) path = node->text;
+    const char *path = mot_read_beside(r, node, node->text);
+    if (!mot_file_exists(path)) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; there is no file '%s'", path);
     enum mot_status status = mot_yaml_read(path, r->arena, &loaded);
     if (status) return status;
     if (loaded->kind != MOT_YAML_MAP) return mot_read_map(r, loaded, "cluster", "{workers: 8}");
@@ -307,7 +306,7 @@ static enum mot_status read_header(const struct mot_reader *r, const struct mot_
 
 static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root, struct mot_experiment *e)
 {
-    uint64_t workers;
+    uint64_t workers = MOT_WORD_UINT;
     enum mot_status status = read_header(r, root, e, &workers);
     if (!status) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
     if (!status) status = read_partition(r, mot_yaml_get(root, "partition"), e);

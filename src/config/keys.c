@@ -88,7 +88,7 @@ static bool get_model(size_t i, struct mot_part *out)
 
 static bool get_method(size_t i, struct mot_part *out)
 {
-    const struct mot_method *m = mot_methods[i];
+    const struct mot_method *m = mot_method_at(i);
     if (m) *out = (struct mot_part){ m->name, m->summary, m->about, m->options, m, i };
     return m;
 }

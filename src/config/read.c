@@ -56,16 +56,21 @@ const char *mot_did_you_mean(const struct mot_reader *r, const char *wrong, cons
 
 /* ---- Paths ------------------------------------------------------------------- */
 
+const char *mot_read_beside(const struct mot_reader *r, const struct mot_yaml *said_by, const char *path)
+{
+    const char *file = said_by && !said_by->flag ? said_by->file : NULL;
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    if (*path == '/' || !slash) return mot_arena_text(r->arena, path);
+    return keep(r, mot_format("%.*s/%s", (int)(slash - file), file, path));
+}
+
 const char *mot_read_path(const struct mot_reader *r, const struct mot_yaml *said_by, const char *path)
 {
     char here[PATH_MAX];
-    if (*path == '/') return mot_arena_text(r->arena, path);
-    const char *file = said_by && !said_by->flag ? said_by->file : NULL;
-    const char *slash = file ? strrchr(file, '/') : NULL;
-    const char *beside = slash
-        ? keep(r, mot_format("%.*s/%s", (int)(slash - file), file, path)) : path;
-    if (*beside == '/' || !getcwd(here, sizeof here)) return beside;
-    return keep(r, mot_format("%s/%s", here, beside));
+    path = mot_read_beside(r, said_by, path);
+    if (*path == '/' || !getcwd(here, sizeof here)) return path;
+    while (strncmp(path, "./", 2) == 0) path += 2;
+    return keep(r, mot_format("%s/%s", strcmp(here, "/") == 0 ? "" : here, path));
 }
 
 /* ---- Names ------------------------------------------------------------------- */

@@ -44,8 +44,9 @@ enum mot_status mot_read_name(const struct mot_reader *, const struct mot_yaml *
 /* The node must be a map; NULL is fine. */
 enum mot_status mot_read_map(const struct mot_reader *, const struct mot_yaml *node, const char *key, const char *example);
 
-/* A path: relative to the file that says it, or to the working directory if a
- * flag does. The result is absolute, in the arena. */
+/* A path, relative to the file that says it, or to the working directory if a
+ * flag does: as people would write it, and absolute. In the arena. */
+const char *mot_read_beside(const struct mot_reader *, const struct mot_yaml *said_by, const char *path);
 const char *mot_read_path(const struct mot_reader *, const struct mot_yaml *said_by, const char *path);
 
 #endif

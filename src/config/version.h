@@ -8,4 +8,6 @@
 #error "the build defines MOTLEY_VERSION"
 #endif
 
+#define MOT_VERSION_DATE "2026-11-15" /* of the manual */
+
 #endif

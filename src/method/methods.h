@@ -5,6 +5,12 @@
 #include <motley/method.h>
 
 extern const struct mot_method mot_method_allreduce, mot_method_server, mot_method_async;
-extern const struct mot_method *const mot_methods[]; /* ended by NULL; the first is the default */
+
+/* Method number i, or NULL past the last; the first is the default. */
+const struct mot_method *mot_method_at(size_t i);
+
+/* Methods that a user of the library brings (ended by NULL, or NULL for none) follow
+ * the built-in ones in this thread, until the next call. Returns those before. */
+const struct mot_method *const *mot_methods_extend(const struct mot_method *const *more);
 
 #endif

@@ -64,9 +64,13 @@ for call in strcpy strcat sprintf atoi rand strtok gets; do
 done
 catches "a banned call in a test" test/base/test_planted.c 'int g(const char *t) { return atoi(t); }' 'atoi() is banned'
 catches "a banned call after a comment and a string" cli/planted.c 'int g(void) { /* it"s */ return f("\"", atoi("1")); }' 'atoi() is banned'
+catches "sscanf() in the library" src/data/planted.c 'int f(void) { return sscanf(0, 0); }' 'sscanf() is banned here'
 passes "a banned name in a comment, a string, a member, a longer name" src/data/planted.c \
     '/* atoi(x) */ const char *t = "atoi(x)"; void f(void) { s.rand(1); p->rand(1); my_atoi(2); }'
 catches "libm in a room of numbers" src/cluster/planted.c 'double f(double x) { return exp(x); }' 'exp() gives different bits'
+passes "libm where it is said to be fine" src/cluster/planted.c 'double f(double x) { return exp(x); } /* libm is fine: for people */'
+catches "libm on the line after" src/cluster/planted.c 'double g(double x) { return exp(x); }
+int a; /* libm is fine: for people */' 'exp() gives different bits'
 passes "libm in the report" src/report/planted.c 'double f(double x) { return log10(x); }'
 catches "a method that allocates" src/method/planted.c 'void *f(void) { return malloc(3); }' 'a method calls malloc()'
 catches "a method that reads a clock" src/method/planted.c 'void f(void) { clock_gettime(0, 0); }' 'a method calls clock_gettime()'

@@ -1,0 +1,223 @@
+/* cluster.c -- motley cluster show. */
+#include "base/file.h"
+#include "base/options.h"
+#include "base/words.h"
+#include "cli.h"
+#include "config/cluster_file.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 32
+#define DRAWS_MAX 200000 /* jobs drawn to see what a synchronous step waits for */
+
+/* ---- A synchronous step ------------------------------------------------------------------ */
+
+struct waiting { double step_s, fastest_s; uint32_t last, rounds, times; };
+
+/* Draws rounds of one job a worker: how long the last of them takes on average,
+ * and which worker is the last most often. */
+static struct waiting watch_steps(const struct mot_cluster *c)
+{
+    struct mot_pace *pace = mot_new(c->workers, sizeof *pace);
+    uint32_t *times = mot_new(c->workers, sizeof *times);
+    struct waiting w = { .rounds = DRAWS_MAX / c->workers };
+    if (w.rounds < 2) w.rounds = 2;
+    if (w.rounds > 1000) w.rounds = 1000;
+    for (uint32_t round = 0; round < w.rounds; round++) {
+        mot_time longest = 0, shortest = MOT_NEVER;
+        uint32_t last = 0;
+        for (uint32_t i = 0; i < c->workers; i++) {
+            mot_time t = mot_job_time(&c->machine[i], 1, i, &pace[i], BATCH);
+            if (t > longest) longest = t, last = i;
+            if (t < shortest) shortest = t;
+        }
+        times[last]++;
+        w.step_s += (double)longest * 1e-9 / w.rounds;
+        w.fastest_s += (double)shortest * 1e-9 / w.rounds;
+    }
+    for (uint32_t i = 0; i < c->workers; i++)
+        if (times[i] > times[w.last]) w.last = i;
+    w.times = times[w.last];
+    free(times);
+    free(pace);
+    return w;
+}
+
+/* Samples a second of all workers if none waits for another. */
+static double total_speed(const struct mot_cluster *c)
+{
+    double total = 0;
+    for (uint32_t i = 0; i < c->workers; i++) {
+        double mean = mot_job_mean(&c->machine[i], BATCH);
+        total += mean > 0 ? BATCH / mean : INFINITY;
+    }
+    return total;
+}
+
+static char *group_name(const struct mot_machine *m, uint32_t first, uint32_t count)
+{
+    if (m->name) return mot_text(m->name);
+    return count > 1 ? mot_format("workers %u-%u", first, first + count - 1) : mot_format("worker %u", first);
+}
+
+/* ---- A table -------------------------------------------------------------------------------- */
+
+enum { GROUP, COUNT, SPEED, JOB, JITTER, STRAGGLE, UP, DOWN, LATENCY, COLUMNS };
+static const char *const titles[COLUMNS] = { "group", "count", "speed", "job", "jitter", "straggling", "up", "down", "latency" };
+
+struct table { char *(*row)[COLUMNS]; size_t rows; };
+
+static char *shown_time(double seconds)
+{
+    char text[64];
+    return mot_text(mot_show_time((uint64_t)llround(fmin(seconds, 1e9) * 1e9), text, sizeof text));
+}
+
+static void add_link(char **row, const struct mot_link *link)
+{
+    char text[64];
+    row[UP] = mot_text(mot_show_bandwidth(link->up, text, sizeof text));
+    row[DOWN] = mot_text(mot_show_bandwidth(link->down, text, sizeof text));
+    row[LATENCY] = mot_text(mot_show_time(link->latency, text, sizeof text));
+}
+
+static void add_row(struct table *t, const struct mot_cluster *c, uint32_t first, uint32_t count)
+{
+    const struct mot_machine *m = &c->machine[first];
+    t->row = mot_grow(t->row, t->rows + 1, sizeof *t->row);
+    char **row = t->row[t->rows++];
+    bool is_server = first >= c->workers;
+    bool has_speed = !is_server && !m->has_job_time && m->straggle.kind != MOT_STRAGGLE_TRACE;
+    row[GROUP] = is_server ? mot_text("server") : group_name(m, first, count);
+    row[COUNT] = mot_format("%u", count);
+    row[SPEED] = has_speed ? mot_format("%.6g samples/s", m->speed) : mot_text("-");
+    row[JOB] = is_server ? mot_text("-") : shown_time(mot_job_mean(m, BATCH));
+    row[JITTER] = is_server ? mot_text("-") : mot_jitter_text(m);
+    row[STRAGGLE] = is_server ? mot_text("-") : mot_straggle_text(m);
+    if (!is_server && m->has_job_time) {
+        char *law = mot_job_time_text(m), *both = mot_format("%s: %s", row[JOB], law);
+        free(row[JOB]);
+        free(law);
+        row[JOB] = both;
+    }
+    add_link(row, &m->link);
+}
+
+static void print_row(char *const *cell, const int *width)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        bool right = i == COUNT;
+        printf("%s%*s", i ? "  " : "", right ? width[i] : i + 1 < COLUMNS ? -width[i] : 0, cell[i]);
+    }
+    putchar('\n');
+}
+
+static void print_table(const struct table *t)
+{
+    int width[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) {
+        width[i] = (int)strlen(titles[i]);
+        for (size_t r = 0; r < t->rows; r++)
+            if ((int)strlen(t->row[r][i]) > width[i]) width[i] = (int)strlen(t->row[r][i]);
+    }
+    print_row((char *const *)titles, width);
+    for (size_t r = 0; r < t->rows; r++) print_row(t->row[r], width);
+}
+
+static void show_text(const struct mot_cluster *c)
+{
+    struct table t = { NULL, 0 };
+    for (uint32_t at = 0, n; at < c->workers; at += n) {
+        n = mot_cluster_group(c, at);
+        add_row(&t, c, at, n);
+    }
+    if (c->servers) add_row(&t, c, c->workers, c->servers);
+    print_table(&t);
+    for (size_t r = 0; r < t.rows; r++)
+        for (int i = 0; i < COLUMNS; i++) free(t.row[r][i]);
+    free(t.row);
+
+    const struct waiting w = watch_steps(c);
+    char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s), *name = group_name(&c->machine[w.last], w.last, 1);
+    printf("\n%u workers, %.6g samples/s together if none waits (jobs of %d samples).\n", c->workers, total_speed(c), BATCH);
+    if (w.step_s > w.fastest_s * 1.01)
+        printf("A synchronous step computes for %s; the fastest worker would need %s. It waits most often for worker %u (%s).\n", step,
+               fastest, w.last, name);
+    else printf("A synchronous step computes for %s; no worker waits for another.\n", step);
+    free(name);
+    free(fastest);
+    free(step);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *bandwidth_json(double bytes_per_s) { return isinf(bytes_per_s) ? json_null() : json_real(bytes_per_s); }
+
+static json_t *group_json(const struct mot_cluster *c, uint32_t first, uint32_t count)
+{
+    const struct mot_machine *m = &c->machine[first];
+    char *jitter = mot_jitter_text(m), *straggle = mot_straggle_text(m);
+    json_t *group = json_pack("{s:s?, s:i, s:f, s:s, s:s, s:o, s:o, s:f}", "name", m->name, "count", (int)count, "job_s",
+                              mot_job_mean(m, BATCH), "jitter", jitter, "straggle", straggle, "up_bytes_per_s", bandwidth_json(m->link.up),
+                              "down_bytes_per_s", bandwidth_json(m->link.down), "latency_s", (double)m->link.latency * 1e-9);
+    json_object_set_new(group, "first", json_integer(first));
+    if (m->has_job_time) {
+        char *law = mot_job_time_text(m);
+        json_object_set_new(group, "job_time", json_string(law));
+        free(law);
+    } else if (m->straggle.kind != MOT_STRAGGLE_TRACE) {
+        json_object_set_new(group, "speed", json_real(m->speed));
+        json_object_set_new(group, "fixed_s", json_real((double)m->fixed * 1e-9));
+    }
+    free(straggle);
+    free(jitter);
+    return group;
+}
+
+static enum mot_status show_json(const struct mot_cluster *c)
+{
+    json_t *groups = json_array();
+    for (uint32_t at = 0, n; at < c->workers; at += n) {
+        n = mot_cluster_group(c, at);
+        json_array_append_new(groups, group_json(c, at, n));
+    }
+    const struct mot_link *server = &c->machine[c->workers].link;
+    const struct waiting w = watch_steps(c);
+    double total = total_speed(c);
+    json_t *root = json_pack("{s:i, s:o, s:o, s:{s:o, s:o, s:f}, s:{s:i, s:f, s:f, s:i}}", "workers", (int)c->workers, "samples_per_s",
+                             isinf(total) ? json_null() : json_real(total), "groups", groups, "server", "up_bytes_per_s",
+                             bandwidth_json(server->up), "down_bytes_per_s", bandwidth_json(server->down), "latency_s",
+                             (double)server->latency * 1e-9, "synchronous_step", "samples", BATCH, "compute_s", w.step_s, "fastest_s",
+                             w.fastest_s, "waits_for", (int)w.last);
+    if (!root) return mot_fail(MOT_ESYSTEM, "out of memory");
+    json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    putchar('\n');
+    json_decref(root);
+    return MOT_OK;
+}
+
+static enum mot_status run_show(const struct cli_args *a)
+{
+    struct mot_cluster *cluster;
+    if (!mot_file_exists(a->word[0])) return mot_fail(MOT_EUSAGE, "%s: there is no such cluster file", a->word[0]);
+    enum mot_status status = mot_cluster_open(a->word[0], &cluster);
+    if (status) return status;
+    if (a->json) status = show_json(cluster);
+    else show_text(cluster);
+    mot_cluster_close(cluster);
+    return status;
+}
+
+const struct cli_command cli_cluster_show = {
+    .name = "cluster show",
+    .synopsis = "FILE",
+    .summary = "print a cluster file as a table",
+    .about = "Shows every group of workers with its speed, the mean time of a job of 32 samples, jitter, straggling and link, and what a "
+             "step in which all wait for all would wait for: the mean over jobs drawn as the simulator draws them.",
+    .examples = "motley cluster show cluster.yaml\nmotley cluster show cluster.yaml --json\n",
+    .words_min = 1,
+    .words_max = 1,
+    .run = run_show,
+};

@@ -1,0 +1,67 @@
+/* main.c -- the program: finds the command, reads its flags, runs it, says what went wrong. */
+#include "args.h"
+#include "config/version.h"
+#include "help.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct cli_command *const cli_commands[] = {
+    &cli_sim, &cli_data_list, &cli_data_info, &cli_data_convert, &cli_cluster_show, &cli_eval,
+    &cli_predict, &cli_help, NULL,
+};
+
+static bool wants_colour(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return isatty(STDERR_FILENO) && !(no_color && *no_color);
+}
+
+static int complain(enum mot_status status)
+{
+    bool colour = wants_colour();
+    fflush(stdout);
+    fprintf(stderr, "%smotley:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", mot_error());
+    return status;
+}
+
+static enum mot_status run(const char *const *word, size_t words)
+{
+    if (words == 0) {
+        help_short(stdout);
+        return MOT_OK;
+    }
+    if (cli_asks(word, words, "--version", "-V")) {
+        puts("motley " MOT_VERSION);
+        return MOT_OK;
+    }
+    bool asks_help = cli_asks(word, words, "--help", "-h");
+    if (word[0][0] == '-' && asks_help) {
+        help_all(stdout);
+        return MOT_OK;
+    }
+    const struct cli_command *command;
+    size_t used;
+    enum mot_status status = cli_find_command(word, words, &command, &used);
+    if (status) return status;
+    if (asks_help) {
+        help_command(stdout, command);
+        return MOT_OK;
+    }
+    struct mot_arena arena = { NULL };
+    struct cli_args args = { .colour = wants_colour() };
+    status = cli_parse(command, word + used, words - used, &arena, &args);
+    if (!status) status = command->run(&args);
+    mot_arena_free(&arena);
+    return status;
+}
+
+int main(int count, char **arguments)
+{
+    size_t words = count > 0 ? (size_t)count - 1 : 0;
+    enum mot_status status = run((const char *const *)(arguments + 1), words);
+    if (status) return complain(status);
+    if (fflush(stdout) != 0 || ferror(stdout)) return complain(mot_fail(MOT_ESYSTEM, "standard output cannot be written"));
+    return MOT_OK;
+}

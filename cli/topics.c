@@ -1,0 +1,195 @@
+#include "topics.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "data/data.h"
+#include <motley/status.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Options --------------------------------------------------------------------------- */
+
+static void option_item(struct page *p, const struct mot_option *o, const char *prefix)
+{
+    char *term = mot_format("%s%s%s", prefix, *prefix ? "." : "", o->name);
+    char *expects = mot_option_expects(o), *also = o->also ? mot_format("; also called %s", o->also) : mot_text("");
+    char *more = o->preset ? mot_format("%s; default: %s%s", expects, o->preset, also) : mot_format("%s; must be given%s", expects, also);
+    page_item(p, term, o->doc, more);
+    free(more);
+    free(also);
+    free(expects);
+    free(term);
+}
+
+static void option_items(struct page *p, const struct mot_option *options, const char *prefix)
+{
+    for (const struct mot_option *o = options; o && o->name; o++) option_item(p, o, prefix);
+}
+
+static void names_of(struct page *p, const struct mot_family *family)
+{
+    struct mot_part part;
+    for (size_t i = 0; family->get(i, &part); i++) {
+        bool preset = strcmp(part.name, family->preset) == 0;
+        page_item(p, part.name, part.summary, preset ? "the default" : NULL);
+    }
+}
+
+/* "stop: What ends the run", or in roff a short heading with the sentence below. */
+static void section_head(struct page *p, const char *name, const char *doc)
+{
+    if (p->roff) {
+        page_heading(p, *name ? name : "keys outside sections");
+        if (*name) page_text(p, doc);
+        return;
+    }
+    char *heading = *name ? mot_format("%s: %s", name, doc) : mot_text(doc);
+    page_heading(p, heading);
+    free(heading);
+}
+
+void page_section(struct page *p, const struct mot_section *s, const char *prefix)
+{
+    section_head(p, s->name, s->doc);
+    option_items(p, s->options, prefix);
+    if (s->family) names_of(p, s->family);
+}
+
+void page_family(struct page *p, const struct mot_family *family)
+{
+    char *heading = mot_format("The %s", family->many);
+    page_heading(p, heading);
+    names_of(p, family);
+    free(heading);
+    if (p->roff) return;
+    char *more = mot_format("motley help %s NAME\n", family->section);
+    page_heading(p, "More on one of them");
+    page_lines(p, more);
+    free(more);
+}
+
+void page_part(struct page *p, const struct mot_family *family, const struct mot_part *part)
+{
+    char *title = mot_format("%s %s", family->section, part->name);
+    page_title(p, title, "", part->summary);
+    free(title);
+    if (part->about) {
+        page_heading(p, "About");
+        page_text(p, part->about);
+    }
+    page_heading(p, "Options");
+    option_items(p, part->options, "");
+    if (!part->options || !part->options->name) page_text(p, "It has none.");
+    page_heading(p, "Example");
+    char *example = part->options && part->options->name && part->options->preset
+        ? mot_format("%s: {name: %s, %s: %s}\n", family->section, part->name, part->options->name, part->options->preset)
+        : mot_format("%s: %s\n", family->section, part->name);
+    page_lines(p, example);
+    free(example);
+}
+
+/* ---- Topics ------------------------------------------------------------------------------ */
+
+static void print_experiment(struct page *p)
+{
+    page_text(p, "An experiment is a YAML file; every key has a default, so that an empty file is an experiment too. A plain word for a "
+                 "section is its name: 'method: async' is 'method: {name: async}'. Every key is also a flag, its dots as dashes: "
+                 "--stop-updates 100. Flags come after the file. Paths in a file are relative to that file, 'output' to where you are.\n\n"
+                 "Times have units (3ms, 10s, 5min), bandwidths too (20Mbit, 1GB/s); numbers may be written 25e6, 10k, 2^-3 or 20%.");
+    page_heading(p, "Example");
+    page_lines(p, "seed: 1\n"
+                  "data: fashion-mnist\n"
+                  "model: {name: mlp, hidden: [128, 64]}\n"
+                  "method: {name: async}\n"
+                  "optimizer: {name: sgd, lr: 0.1, momentum: 0.9, schedule: {name: cosine, warmup: 100}}\n"
+                  "batch: 32\n"
+                  "cluster: cluster.yaml\n"
+                  "evaluate: {every: 1s}\n"
+                  "stop: {time: 10min, target: {test_accuracy: 0.85}}\n"
+                  "output: runs/first\n");
+    for (const struct mot_section *s = mot_sections; s->name; s++) page_section(p, s, s->name);
+    for (size_t i = 0; p->roff && mot_families[i]; i++) {
+        struct mot_part part;
+        for (size_t j = 0; mot_families[i]->get(j, &part); j++) {
+            if (!part.options || !part.options->name) continue;
+            char *heading = mot_format("Options of the %s %s", mot_families[i]->one, part.name);
+            page_heading(p, heading);
+            free(heading);
+            option_items(p, part.options, mot_families[i]->section);
+        }
+    }
+}
+
+static void law_options(struct page *p, const struct mot_family *family)
+{
+    struct mot_part part;
+    for (size_t i = 0; family->get(i, &part); i++) {
+        char *keys = mot_text("");
+        for (const struct mot_option *o = part.options; o && o->name; o++) {
+            char *longer = mot_format("%s%s%s%s%s", keys, *keys ? ", " : "", o->name, o->preset ? "=" : "", o->preset ? o->preset : "");
+            free(keys);
+            keys = longer;
+        }
+        page_item(p, part.name, part.summary, *keys ? keys : NULL);
+        free(keys);
+    }
+}
+
+static void print_cluster(struct page *p)
+{
+    page_text(p, "A cluster is a YAML file, or the same under the key 'cluster' of an experiment. It says how fast each worker computes and "
+                 "what its link carries. A link carries one message at a time each way: B bytes keep the sender's link for B/up and the "
+                 "receiver's for B/down; the message is there when the slower is done, plus both latencies.\n\n"
+                 "The time of a job is fixed + samples/speed (or job_time), times the jitter, times 'factor' while the worker straggles. "
+                 "'motley cluster show FILE' prints a cluster as a table.");
+    page_heading(p, "Example");
+    page_lines(p, "network: {bandwidth: 1Gbit, latency: 100us}     # or none: messages take no time\n"
+                  "workers:\n"
+                  "  - {name: fast, count: 6, speed: 1000 samples/s, jitter: {name: lognormal, sigma: 0.2}}\n"
+                  "  - {name: slow, count: 2, speed: 250 samples/s, up: 20Mbit, down: 100Mbit}\n"
+                  "server: {bandwidth: 10Gbit}\n");
+    for (const struct mot_section *s = mot_cluster_sections; s->name; s++) {
+        section_head(p, s->name, s->doc);
+        option_items(p, s->options, "");
+        if (s->family) law_options(p, s->family);
+        if (!s->options && !s->family) page_text(p, "Its keys are those of network.");
+    }
+}
+
+static void print_data(struct page *p)
+{
+    page_text(p, "'data: NAME' is a data set that motley knows, 'data: FILE' a file (IDX, LIBSVM, CSV or NPY, each also as .gz). "
+                 "'motley data info NAME|FILE' describes one.");
+    page_heading(p, "Built in");
+    for (const struct mot_builtin *b = mot_builtins; b->name; b++)
+        page_item(p, b->name, b->summary, b->available && b->available() ? NULL : b->hint);
+    page_heading(p, "Keys");
+    option_items(p, mot_data_options, "data");
+}
+
+void topic_exit_codes_items(struct page *p)
+{
+    page_item(p, "0", "done; a time limit is a normal end", NULL);
+    page_item(p, "1", "the machine said no: disk, memory, permissions", NULL);
+    page_item(p, "2", "bad usage or configuration: a flag, an experiment, a cluster file", NULL);
+    page_item(p, "3", "bad data: a damaged or unsuitable data file", NULL);
+    page_item(p, "4", "a peer was lost", NULL);
+    page_item(p, "5", "a deadline passed", NULL);
+    page_item(p, "6", "the loss became NaN or infinite", NULL);
+    page_item(p, "7", "a run that should repeat did not", NULL);
+    page_item(p, "130", "interrupted by Ctrl-C", NULL);
+}
+
+const struct topic topics[] = {
+    { "experiment", "the experiment file, with all its keys", print_experiment },
+    { "cluster", "the cluster file, with all its keys", print_cluster },
+    { "data", "data sets and files", print_data },
+    { "exit-codes", "what the program's exit status means", topic_exit_codes_items },
+    { NULL, NULL, NULL },
+};
+
+const struct topic *topic_find(const char *name)
+{
+    for (const struct topic *t = topics; t->name; t++)
+        if (strcmp(t->name, name) == 0) return t;
+    return NULL;
+}

@@ -1,0 +1,109 @@
+/* motley.c -- the library's front: handles around experiments, jobs and outcomes. */
+#include <motley/motley.h>
+#include "api/job.h"
+#include "base/memory.h"
+#include "report/report.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mot_run {
+    struct mot_experiment *experiment;
+    struct mot_job job;
+    struct mot_job_ways ways;
+    struct mot_outcome outcome;
+    bool done;
+    json_t *summary;
+    char *text;
+};
+
+const char *mot_version(void)
+{
+    return MOTLEY_VERSION;
+}
+
+/* "key=value" texts as settings; the copies belong to *memory. */
+static enum mot_status read_settings(const struct mot_run_options *o, struct mot_arena *memory, struct mot_setting **out)
+{
+    struct mot_setting *setting = mot_arena_new(memory, (o->sets + 1) * sizeof(*setting));
+    for (size_t i = 0; i < o->sets; i++) {
+        char *key = mot_arena_text(memory, o->set[i]), *equals = strchr(key, '=');
+        if (!equals) return mot_fail(MOT_EUSAGE, "setting '%s': expected key=value", o->set[i]);
+        *equals = 0;
+        setting[i] = (struct mot_setting){ .key = key, .value = equals + 1, .origin = "setting" };
+    }
+    *out = setting;
+    return MOT_OK;
+}
+
+static enum mot_status open_experiment(const struct mot_run_options *o, struct mot_experiment **out)
+{
+    struct mot_arena memory = { 0 };
+    struct mot_setting *setting;
+    enum mot_status status = read_settings(o, &memory, &setting);
+    if (status == MOT_OK) {
+        const struct mot_method *const *before = mot_methods_extend(o->methods);
+        status = mot_experiment_open(o->experiment, setting, o->sets, out);
+        mot_methods_extend(before);
+    }
+    mot_arena_free(&memory);
+    return status;
+}
+
+enum mot_status mot_run_open(const struct mot_run_options *o, struct mot_run **out)
+{
+    if (o->size != sizeof(*o))
+        return mot_fail(MOT_EUSAGE, "mot_run_options.size is %zu, expected %zu: set it to sizeof, and build against the header of "
+                        "this library", o->size, sizeof(*o));
+    struct mot_run *r = mot_new(1, sizeof(*r));
+    enum mot_status status = open_experiment(o, &r->experiment);
+    if (status == MOT_OK) status = mot_job_open(r->experiment, &r->job);
+    if (status != MOT_OK) {
+        mot_run_close(r);
+        return status;
+    }
+    r->ways = (struct mot_job_ways){ .resume = o->resume, .replace = o->replace, .interrupt = o->interrupt };
+    *out = r;
+    return MOT_OK;
+}
+
+enum mot_status mot_run_simulate(struct mot_run *r)
+{
+    if (r->done) return mot_fail(MOT_EUSAGE, "mot_run_simulate: this run was simulated before; open another");
+    enum mot_status status = mot_job_sim(&r->job, &r->ways, &r->outcome);
+    if (status != MOT_OK) return status;
+    r->done = true;
+    r->summary = mot_summary_json(r->experiment, &r->outcome, "sim", r->experiment->output);
+    r->text = json_dumps(r->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    if (r->outcome.status == MOT_EDIVERGED) mot_fail(MOT_EDIVERGED, "the run diverged");
+    if (r->outcome.status == MOT_EINTERRUPTED) mot_fail(MOT_EINTERRUPTED, "the run was interrupted");
+    return r->outcome.status;
+}
+
+const char *mot_run_summary(const struct mot_run *r)
+{
+    return r->text ? r->text : "";
+}
+
+double mot_run_number(const struct mot_run *r, const char *key)
+{
+    const json_t *value = json_object_get(r->summary, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const float *mot_run_model(const struct mot_run *r, size_t *floats_out)
+{
+    *floats_out = r->done ? r->job.net.dim : 0;
+    return r->outcome.x;
+}
+
+void mot_run_close(struct mot_run *r)
+{
+    if (!r) return;
+    json_decref(r->summary);
+    free(r->text);
+    mot_outcome_close(&r->outcome);
+    mot_job_close(&r->job);
+    mot_experiment_close(r->experiment);
+    free(r);
+}

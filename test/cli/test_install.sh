@@ -1,0 +1,80 @@
+#!/bin/bash
+# What is installed can be used: headers, both libraries, pkg-config, CMake's find_package, man pages.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix=$folder/prefix
+"$CMAKE" --install "$MOTLEY_BUILD" --prefix "$prefix" >"$folder/log"
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name motley.pc)")
+export PKG_CONFIG_PATH
+lib=$(dirname "$PKG_CONFIG_PATH")
+
+# Linked with the sanitizers of the build, as the library is.
+sanitize=$(grep '^CMAKE_C_FLAGS:' "$MOTLEY_BUILD/CMakeCache.txt" | grep -o -- '-fsanitize=[a-z,]*' || true)
+cc() { "$MOTLEY_CC" -std=c17 -Wall -Wextra -Werror $sanitize "$@"; }
+
+cat >"$folder/use.c" <<'C'
+#include <motley/method.h>
+#include <motley/model.h>
+#include <motley/status.h>
+#include <stdio.h>
+int main(void)
+{
+    mot_fail(MOT_EDATA, "row %d", 3);
+    return printf("%s: %s\n", mot_status_name(MOT_EDIVERGED), mot_error()) < 0;
+}
+C
+expect() { # CLAIM PROGRAM
+    local said
+    said=$("$2")
+    [ "$said" = "diverged: row 3" ] || { echo "FAIL $1: it said '$said'"; exit 1; }
+    echo "ok   $1"
+}
+
+# shellcheck disable=SC2046
+cc "$folder/use.c" -o "$folder/shared" $(pkg-config --cflags --libs motley)
+readelf -d "$folder/shared" | grep -q 'NEEDED.*libmotley\.so\.0' || { echo "FAIL: not linked with libmotley.so.0"; exit 1; }
+LD_LIBRARY_PATH=$lib expect "a program with the shared library" "$folder/shared"
+
+# shellcheck disable=SC2046
+cc "$folder/use.c" -o "$folder/static" $(pkg-config --cflags motley) "$lib/libmotley.a" $(pkg-config --static --libs motley | sed 's/-lmotley//')
+if readelf -d "$folder/static" | grep -q 'libmotley'; then echo "FAIL: the static program needs libmotley.so"; exit 1; fi
+expect "a program with the static library" "$folder/static"
+
+if [ -z "$sanitize" ]; then
+    # shellcheck disable=SC2046
+    cc -static "$folder/use.c" -o "$folder/all_static" $(pkg-config --static --cflags --libs motley)
+    expect "a program that is static altogether" "$folder/all_static"
+fi
+
+mkdir "$folder/project"
+cat >"$folder/project/CMakeLists.txt" <<'C'
+cmake_minimum_required(VERSION 3.22)
+project(use C)
+find_package(motley 0.1 REQUIRED)
+add_executable(use ../use.c)
+target_link_libraries(use PRIVATE motley::motley)
+C
+"$CMAKE" -G Ninja -S "$folder/project" -B "$folder/project/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$MOTLEY_CC" -DCMAKE_C_FLAGS="$sanitize" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+"$CMAKE" --build "$folder/project/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+expect "a program with find_package" "$folder/project/build/use"
+
+# The headers serve C++ as well.
+if command -v c++ >/dev/null; then
+    # shellcheck disable=SC2046
+    printf '#include <motley/status.h>\nint main() { return mot_status_name(MOT_OK)[0] != 111; }\n' |
+        c++ -x c++ - -fsyntax-only $(pkg-config --cflags motley)
+    echo "ok   the status header in C++"
+fi
+
+if [ -x "$prefix/bin/motley" ]; then
+    "$prefix/bin/motley" --version | grep -q '0\.' || { echo "FAIL: motley --version"; exit 1; }
+    echo "ok   the installed program runs"
+    pages=$(find "$prefix/share/man" -name '*.[15]' | wc -l)
+    [ "$pages" -ge 1 ] || { echo "FAIL: no man page is installed"; exit 1; }
+    if command -v mandoc >/dev/null; then
+        find "$prefix/share/man" -name '*.[15]' -print0 | xargs -0 mandoc -T lint -W warning
+    fi
+    echo "ok   $pages man pages"
+fi

@@ -1,0 +1,197 @@
+#include "base/file.h"
+#include "cluster/cluster.h"
+#include "test.h"
+#include <unistd.h>
+
+static struct mot_machine plain(double speed)
+{
+    return (struct mot_machine){ .speed = speed, .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 }, .straggle.factor = 1 };
+}
+
+TEST(speed_and_fixed_cost_make_the_time_of_a_job)
+{
+    struct mot_machine m = plain(500);
+    struct mot_pace pace = { 0, 0 };
+    m.fixed = 2000000;
+    CHECK_INT(mot_job_time(&m, 1, 0, &pace, 100), 202000000);
+    CHECK_INT(pace.jobs, 1);
+    CHECK_NEAR(mot_job_mean(&m, 100), 0.202, 1e-12);
+}
+
+TEST(a_fixed_job_time_is_exact_whatever_the_samples)
+{
+    struct mot_machine m = plain(500);
+    m.has_job_time = true;
+    for (int s = 1; s <= 1000; s++) {
+        struct mot_pace pace = { 0, 0 };
+        m.job_time = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = s };
+        CHECK_INT(mot_job_time(&m, 1, 3, &pace, 7), s * 1000000000LL);
+        CHECK_INT(mot_job_time(&m, 1, 3, &pace, 9), s * 1000000000LL);
+    }
+}
+
+TEST(a_job_is_a_function_of_seed_worker_and_number)
+{
+    struct mot_machine m = plain(1000);
+    m.jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL, .mean = 1, .sigma = 0.3 };
+    struct mot_pace pace = { 0, 0 }, later = { 5, 0 }, other = { 5, 0 };
+    mot_time t = 0;
+    for (int i = 0; i < 6; i++) t = mot_job_time(&m, 9, 2, &pace, 32);
+    CHECK_INT(mot_job_time(&m, 9, 2, &later, 32), t);
+    CHECK(mot_job_time(&m, 9, 3, &other, 32) != t);
+    other.jobs = 5;
+    CHECK(mot_job_time(&m, 10, 2, &other, 32) != t);
+}
+
+TEST(iid_straggling_has_its_share_and_factor)
+{
+    struct mot_machine m = plain(1000);
+    struct mot_pace pace = { 0, 0 };
+    int slow = 0;
+    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_IID, .factor = 5, .p = 0.25 };
+    printf("  seed 11\n");
+    for (int i = 0; i < 40000; i++) {
+        mot_time t = mot_job_time(&m, 11, 0, &pace, 10);
+        CHECK(t == 10000000 || t == 50000000);
+        CHECK_INT(pace.straggling, t == 50000000);
+        slow += t == 50000000;
+    }
+    CHECK_NEAR(slow / 40000.0, 0.25, 0.01);
+    CHECK_NEAR(mot_job_mean(&m, 10), 0.02, 1e-12);
+}
+
+TEST(a_worker_keeps_its_class_and_classes_have_their_shares)
+{
+    struct mot_machine m = plain(1000);
+    int workers = 4000, jobs = 100, slow_class = 0;
+    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TWO_CLASS, .factor = 5, .slow = 0.2, .p_slow = 0.8, .p_fast = 0.01 };
+    printf("  seed 5\n");
+    for (int w = 0; w < workers; w++) {
+        struct mot_pace pace = { 0, 0 };
+        int slow = 0;
+        for (int i = 0; i < jobs; i++) slow += mot_job_time(&m, 5, (mot_node)w, &pace, 1) > 1000000;
+        /* With 0.8 against 0.01 of 100 jobs, nothing lies between. */
+        CHECK(slow < 15 || slow > 55);
+        slow_class += slow > 55;
+    }
+    CHECK_NEAR(slow_class / (double)workers, 0.2, 0.02);
+}
+
+TEST(markov_straggling_has_its_stationary_share_and_runs)
+{
+    struct mot_machine m = plain(1000);
+    int slow = 0, runs = 0, jobs = 200000, first = 0;
+    struct mot_pace pace = { 0, 0 };
+    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_MARKOV, .factor = 3, .stay_slow = 0.9, .stay_fast = 0.95 };
+    printf("  seed 6\n");
+    for (int i = 0; i < jobs; i++) {
+        uint32_t before = pace.straggling;
+        mot_job_time(&m, 6, 0, &pace, 1);
+        slow += pace.straggling;
+        runs += pace.straggling && !before;
+    }
+    CHECK_NEAR(slow / (double)jobs, 0.05 / 0.15, 0.01);
+    CHECK_NEAR(slow / (double)runs, 10, 0.5); /* a run lasts 1 / (1 - stay_slow) jobs */
+    /* Stationary from the first job on. */
+    for (int w = 0; w < 6000; w++) {
+        pace = (struct mot_pace){ 0, 0 };
+        mot_job_time(&m, 6, (mot_node)w, &pace, 1);
+        first += pace.straggling;
+    }
+    CHECK_NEAR(first / 6000.0, 1.0 / 3, 0.02);
+}
+
+TEST(absurd_times_are_capped_rather_than_overflowing)
+{
+    struct mot_machine m = plain(1e-290);
+    struct mot_pace pace = { 0, 0 };
+    CHECK_INT(mot_job_time(&m, 1, 0, &pace, 1000), 1000000000000000000LL);
+}
+
+TEST(samples_done_at_a_deadline_begin_after_the_fixed_cost)
+{
+    struct mot_machine m = plain(1000);
+    m.fixed = 100000000;
+    mot_time whole = 200000000; /* 0.1 s + 100 samples */
+    CHECK_INT(mot_job_done(&m, whole, 0, 100), 0);
+    CHECK_INT(mot_job_done(&m, whole, 99999999, 100), 0);
+    CHECK_INT(mot_job_done(&m, whole, 150000000, 100), 50);
+    CHECK_INT(mot_job_done(&m, whole, 199999999, 100), 99);
+    CHECK_INT(mot_job_done(&m, whole, 200000000, 100), 100);
+    /* A job that straggles stretches both parts. */
+    CHECK_INT(mot_job_done(&m, 5 * whole, 5 * 150000000ULL, 100), 50);
+    m.has_job_time = true;
+    CHECK_INT(mot_job_done(&m, whole, 50000000, 100), 25);
+}
+
+static void in_shared(const char *name, char *path, size_t size)
+{
+    const char *shared = getenv("MOTLEY_SHARED");
+    snprintf(path, size, "%s/data/ec2-stragglers/%s", shared ? shared : "../shared", name);
+}
+
+TEST(a_recorded_trace_is_replayed_cell_by_cell)
+{
+    char path[512], line[4096];
+    in_shared("set4.csv", path, sizeof path);
+    if (!mot_file_exists(path)) SKIP("the EC2 traces are not on this machine");
+    struct mot_arena arena = { NULL };
+    const struct mot_trace *trace;
+    CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_OK);
+    CHECK_INT(trace->rows, 311);
+    CHECK_INT(trace->cols, 10);
+    struct mot_machine m = plain(1000);
+    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .factor = 1, .column = 6, .trace = trace };
+    m.jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 7 }; /* has no say in a replay */
+    FILE *file = fopen(path, "r");
+    struct mot_pace pace = { 0, 0 };
+    double total = 0;
+    CHECK(fgets(line, sizeof line, file));
+    while (fgets(line, sizeof line, file)) {
+        char *cell = line;
+        for (int i = 0; i < 7; i++) cell = strchr(cell, ',') + 1;
+        CHECK_INT(mot_job_time(&m, 1, 0, &pace, 32), llround(strtod(cell, NULL) * 1e9));
+        total += strtod(cell, NULL);
+    }
+    fclose(file);
+    CHECK_INT(pace.jobs, 311);
+    CHECK_INT(mot_job_time(&m, 1, 0, &pace, 32), 11276000000LL); /* and again from the first row */
+    CHECK_NEAR(mot_job_mean(&m, 32), total / 311, 1e-9);
+    mot_arena_free(&arena);
+}
+
+TEST(a_damaged_trace_is_refused_with_its_line)
+{
+    static const struct { const char *text, *message; } bad[] = {
+        { "", "found an empty line" },
+        { "iteration,a,b\n", "found no rows" },
+        { "1,2\n3\n", ":2: found 1 columns, expected 2" },
+        { "1,2\n3,x\n", ":2: column 2: found 'x', expected a time in seconds" },
+        { "1,2\n3,-1\n", ":2: column 2: found '-1'" },
+        { "1,2\n3,nan\n", ":2: column 2: found 'nan'" },
+        { "1,2\n3,inf\n", ":2: column 2" },
+    };
+    char path[] = "/tmp/motley-trace-XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    close(fd);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct mot_arena arena = { NULL };
+        const struct mot_trace *trace;
+        CHECK_INT(mot_file_replace(path, bad[i].text, strlen(bad[i].text)), MOT_OK);
+        CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_EDATA);
+        CHECK_HAS(mot_error(), bad[i].message);
+        mot_arena_free(&arena);
+    }
+    const char good[] = "1.5,2\r\n\r\n3,4"; /* no header, CRLF, an empty line, no newline at the end */
+    struct mot_arena arena = { NULL };
+    const struct mot_trace *trace;
+    CHECK_INT(mot_file_replace(path, good, strlen(good)), MOT_OK);
+    CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_OK);
+    CHECK_INT(trace->rows, 2);
+    CHECK(trace->seconds[0] == 1.5 && trace->seconds[3] == 4);
+    mot_arena_free(&arena);
+    unlink(path);
+}
+
+TEST_MAIN()

@@ -6,13 +6,21 @@
  * In step s node i passes chunk i-s (mod n) on to its right: first partial sums,
  * then finished ones. Step s needs what came from the left in step s-1. */
 
+/* The floats before chunk c: the first len % n chunks are one longer than the others. */
+static uint32_t chunk_first(uint32_t len, uint32_t n, uint32_t c)
+{
+    uint32_t each = len / n, longer = len - each * n;
+    return c * each + (c < longer ? c : longer);
+}
+
 static bool ring_next(uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
 {
     uint32_t steps = 2 * (n - 1);
     if (!p->joined || p->sent == steps || p->sent > p->received) return false;
-    uint32_t step = p->sent++, chunk = (uint32_t)(((uint64_t)self + 2 * (uint64_t)n - step) % n);
-    *out = (struct mot_coll_step){ .to = (self + 1) % n, .step = step,
-        .first = (uint64_t)len * chunk / n, .last = (uint64_t)len * (chunk + 1) / n };
+    uint32_t step = p->sent++, back = step < n ? step : step - n; /* step mod n, step < 2n */
+    uint32_t chunk = self >= back ? self - back : self + n - back, right = self + 1;
+    *out = (struct mot_coll_step){ .to = right == n ? 0 : right, .step = step,
+        .first = chunk_first(len, n, chunk), .last = chunk_first(len, n, chunk + 1) };
     return true;
 }
 

@@ -75,16 +75,17 @@ static void tick(struct sim *s)
 static void loop(struct sim *s)
 {
     while (!s->ended) {
-        if (s->heap.n == 0) {
+        const struct mot_pending *first = mot_heap_first(&s->heap);
+        if (!first) {
             mot_fail(MOT_ESYSTEM, "method %s came to a halt: no message, work or alarm is pending", s->method->name);
             mot_sim_end(s, MOT_ESYSTEM, "halt");
             return;
         }
-        if (!mot_sim_live(s, &s->heap.e[0])) {
+        if (!mot_sim_live(s, first)) {
             mot_heap_take(&s->heap);
             continue;
         }
-        mot_time next = s->heap.e[0].at;
+        mot_time next = first->at;
         if (s->o->interrupt && *s->o->interrupt) {
             mot_sim_end(s, MOT_EINTERRUPTED, "interrupted");
             return;

@@ -156,7 +156,7 @@ static void visit_notes(struct visit *v, struct sim *s)
 
 static void visit_heap(struct visit *v, struct sim *s)
 {
-    _Static_assert(sizeof(struct mot_pending) == 32, "no padding: written as it lies");
+    mot_heap_first(&s->heap); /* so that there is no hole in it */
     VISIT(v, s->heap.n);
     if (s->heap.n > s->heap.capacity) s->heap.n = 0;
     visit_bytes(v, s->heap.e, s->heap.n * sizeof(*s->heap.e));
@@ -237,7 +237,7 @@ static bool good_event(const struct sim *s, const struct mot_pending *p)
     case SIM_MESSAGE: return p->index < s->messages;
     case SIM_WORK: return p->index < s->works;
     case SIM_TIMER: return p->index < s->alarms;
-    case SIM_COLL: return p->index < s->world.workers && p->rank < s->world.workers && p->instance < s->window;
+    case SIM_COLL: return p->index < s->world.workers && mot_tie_rank(p->tie) < s->world.workers && p->instance < s->window;
     default: return false;
     }
 }

@@ -125,7 +125,7 @@ void mot_sim_join(struct sim *s, mot_node node, const struct mot_coll *coll)
 void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
 {
     struct sim_coll *c = &s->coll[p->instance];
-    mot_node from = p->rank, to = p->index;
+    mot_node from = mot_tie_rank(p->tie), to = p->index;
     if (p->extra == ALREADY) {
         finish(s, c, to);
         return;

@@ -34,6 +34,7 @@ bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
 static void sweep(struct sim *s)
 {
     struct mot_heap *h = &s->heap;
+    MOT_ASSERT(!h->hole); /* it was full */
     uint32_t n = h->n;
     h->n = 0;
     /* Putting back in place works: entry i is read before position i is written. */
@@ -46,9 +47,9 @@ static void sweep(struct sim *s)
 void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind, uint32_t index, uint32_t extra, uint32_t instance)
 {
     MOT_ASSERT(at >= s->now);
-    struct mot_pending p = { .at = at, .order = s->order++, .rank = rank, .kind = (uint16_t)kind,
+    struct mot_pending p = { .at = at, .tie = mot_tie(rank, s->order++), .kind = (uint16_t)kind,
         .instance = (uint16_t)instance, .index = index, .extra = extra };
-    if (s->heap.n == s->heap.capacity) sweep(s);
+    if (s->heap.n == s->heap.capacity && !s->heap.hole) sweep(s);
     mot_heap_put(&s->heap, &p);
 }
 

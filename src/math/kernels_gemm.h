@@ -29,16 +29,26 @@ struct tile {
     bool add, resume;            /* resume: C holds the sum over the k before */
 };
 
-INLINE void tile_rows(const struct tile *t, const int rows)
+/* Where C's vector v of row i is, and how many of its lanes exist. */
+INLINE float *tile_at(const struct tile *t, int i, int v) { return t->c + (size_t)i * t->c_row + v * LANES; }
+INLINE size_t tile_lanes(const struct tile *t, int v)
+{
+    uint32_t before = (uint32_t)(v * LANES);
+    return t->cols <= before ? 0 : t->cols - before < LANES ? t->cols - before : LANES;
+}
+
+/* `rows` and `whole` (all columns of the tile exist) are known to the compiler at every call. */
+INLINE void tile_rows(const struct tile *t, const int rows, const bool whole)
 {
     vf sum[TILE_ROWS][TILE_VECTORS];
-    UNROLL for (int i = 0; i < rows; i++)
+    UNROLL for (int i = 0; i < rows; i++) {
+        /* C is needed when the sums are done; until then it has time to come from far. */
+        __builtin_prefetch(tile_at(t, i, 0), 1);
         UNROLL for (int v = 0; v < TILE_VECTORS; v++) {
-            if (!t->resume) { sum[i][v] = t->bias ? all(t->bias[i]) : (vf){ 0 }; continue; }
-            const float *c = t->c + (size_t)i * t->c_row + v * LANES;
-            size_t left = t->cols > (uint32_t)(v * LANES) ? t->cols - (uint32_t)(v * LANES) : 0;
-            sum[i][v] = left >= LANES ? load(c) : load_part(c, left);
+            if (t->resume) sum[i][v] = whole ? load(tile_at(t, i, v)) : load_part(tile_at(t, i, v), tile_lanes(t, v));
+            else sum[i][v] = t->bias ? all(t->bias[i]) : (vf){ 0 };
         }
+    }
 
     const float *b = t->b, *a_of_block = t->a;
     const size_t a_row = t->a_row, a_col = t->a_col;
@@ -55,24 +65,27 @@ INLINE void tile_rows(const struct tile *t, const int rows)
         }
     }
 
+    if (t->add)
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int v = 0; v < TILE_VECTORS; v++)
+                sum[i][v] += whole ? load(tile_at(t, i, v)) : load_part(tile_at(t, i, v), tile_lanes(t, v));
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int v = 0; v < TILE_VECTORS; v++) {
-            float *c = t->c + (size_t)i * t->c_row + v * LANES;
-            size_t left = t->cols > (uint32_t)(v * LANES) ? t->cols - (uint32_t)(v * LANES) : 0;
-            if (left >= LANES) store(c, t->add ? load(c) + sum[i][v] : sum[i][v]);
-            else store_part(c, t->add ? load_part(c, left) + sum[i][v] : sum[i][v], left);
+            if (whole) store(tile_at(t, i, v), sum[i][v]);
+            else store_part(tile_at(t, i, v), sum[i][v], tile_lanes(t, v));
         }
 }
 
 static void tile_run(const struct tile *t, uint32_t rows)
 {
+    bool whole = t->cols == TILE_COLS;
     switch (rows) {
-    case 6: tile_rows(t, 6); break;
-    case 5: tile_rows(t, 5); break;
-    case 4: tile_rows(t, 4); break;
-    case 3: tile_rows(t, 3); break;
-    case 2: tile_rows(t, 2); break;
-    case 1: tile_rows(t, 1); break;
+    case 6: if (whole) tile_rows(t, 6, true); else tile_rows(t, 6, false); break;
+    case 5: if (whole) tile_rows(t, 5, true); else tile_rows(t, 5, false); break;
+    case 4: if (whole) tile_rows(t, 4, true); else tile_rows(t, 4, false); break;
+    case 3: if (whole) tile_rows(t, 3, true); else tile_rows(t, 3, false); break;
+    case 2: if (whole) tile_rows(t, 2, true); else tile_rows(t, 2, false); break;
+    case 1: if (whole) tile_rows(t, 1, true); else tile_rows(t, 1, false); break;
     }
 }
 
@@ -172,14 +185,18 @@ static void row_sums(uint32_t rows, uint32_t cols, const float *in, float *y)
 {
     uint32_t panels = mot_panels(cols);
     for (uint32_t r = 0; r < rows; r++) {
-        float sum[MOT_PANEL] = { 0 };
+        vf lane[MOT_PANEL / LANES] = { 0 };
         for (uint32_t p = 0; p < panels; p++) {
             const float *from = in + ((size_t)p * rows + r) * MOT_PANEL;
-            uint32_t n = cols - p * MOT_PANEL < MOT_PANEL ? cols - p * MOT_PANEL : MOT_PANEL;
-            for (uint32_t i = 0; i < n; i++) sum[i] += from[i];
+            uint32_t left = cols - p * MOT_PANEL;
+            UNROLL for (uint32_t v = 0; v < MOT_PANEL / LANES; v++)
+                lane[v] += left >= MOT_PANEL ? load(from + v * LANES)
+                         : load_part(from + v * LANES, left <= v * LANES ? 0 : left - v * LANES < LANES ? left - v * LANES : LANES);
         }
-        for (uint32_t width = MOT_PANEL / 2; width; width /= 2)
-            for (uint32_t i = 0; i < width; i++) sum[i] += sum[i + width];
+        float sum[MOT_PANEL];
+        memcpy(sum, lane, sizeof sum);
+        UNROLL for (uint32_t width = MOT_PANEL / 2; width; width /= 2)
+            UNROLL for (uint32_t i = 0; i < width; i++) sum[i] += sum[i + width];
         y[r] += sum[0];
     }
 }

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/words.h"
+#include "config/version.h"
 #include "math/models.h"
 #include "report/safetensors.h"
 #include <inttypes.h>
@@ -59,10 +60,10 @@ static void put_options(json_t *metadata, const char *section, const struct mot_
 
 static void put_class_names(json_t *metadata, char *const *names, uint32_t classes)
 {
-    if (!names || classes == 0) return;
+    if (classes == 0) return;
     json_t *list = json_array();
     for (uint32_t i = 0; i < classes; i++) {
-        json_t *name = names[i] ? json_string(names[i]) : NULL;
+        json_t *name = names && names[i] ? json_string(names[i]) : NULL;
         json_array_append_new(list, name ? name : json_sprintf("%u", i));
     }
     char *text = json_dumps(list, JSON_COMPACT);
@@ -74,14 +75,14 @@ static void put_class_names(json_t *metadata, char *const *names, uint32_t class
 static json_t *metadata_of(const struct mot_experiment *e, const struct mot_net *net, const struct mot_dataset *data)
 {
     json_t *m = json_object();
-    put(m, "motley", "%s", MOTLEY_VERSION);
+    put(m, "motley", "%s", MOT_VERSION);
     put(m, "model", "%s", net->kind->name);
     put_options(m, "model", net->kind->options, net->conf);
     put(m, "cols", "%u", net->shape.cols);
     put(m, "classes", "%u", net->shape.classes);
     put(m, "sparse", "%s", net->shape.sparse ? "true" : "false");
+    put_class_names(m, data ? data->class_names : NULL, net->shape.classes);
     if (data) {
-        put_class_names(m, data->class_names, net->shape.classes);
         MOT_ASSERT(data->scale < MOT_COUNT(scale_name) && data->scale != MOT_SCALE_AUTO);
         put(m, "scale", "%s", scale_name[data->scale]);
         put(m, "data_hash", "%016" PRIx64, data->hash);
@@ -159,7 +160,8 @@ static enum mot_status read_class_names(const struct reading *r)
 {
     struct mot_schema *schema = &r->m->schema;
     const char *text = text_of(r, "class_names");
-    if (!text || schema->classes == 0) return MOT_OK;
+    if (schema->classes == 0) return MOT_OK;
+    if (!text) return mot_fail(MOT_EDATA, "%s: __metadata__ has no class_names for its %u classes", r->path, schema->classes);
     json_error_t error;
     json_t *list = json_loads(text, 0, &error);
     enum mot_status status = MOT_OK;
@@ -206,7 +208,7 @@ static enum mot_status read_schema(const struct reading *r)
 {
     uint64_t cols = 0, classes = 0;
     enum mot_status status = read_count(r, "cols", UINT32_MAX, &cols);
-    if (status == MOT_OK) status = read_count(r, "classes", 1 << 24, &classes);
+    if (status == MOT_OK) status = read_count(r, "classes", 1 << 20, &classes);
     r->m->schema.cols = (uint32_t)cols;
     r->m->schema.classes = (uint32_t)classes;
     if (status == MOT_OK) status = read_class_names(r);

@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include "base/memory.h"
+#include "config/version.h"
 #include "math/kernels.h"
 #include "report/json.h"
 #include "report/tally.h"
@@ -147,7 +148,7 @@ json_t *mot_summary_json(const struct mot_experiment *e, const struct mot_outcom
     json_t *s = json_object();
     set_text(s, "method", e->method ? e->method->name : NULL);
     set_text(s, "driver", driver);
-    set_text(s, "version", MOTLEY_VERSION);
+    set_text(s, "version", MOT_VERSION);
     set_text(s, "kernels", mot_kernels_name());
     set_uint(s, "workers", o->workers);
     set_uint(s, "servers", o->servers);

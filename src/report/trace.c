@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "config/version.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -305,7 +306,7 @@ enum mot_status mot_trace_close(struct mot_trace_file *t)
 {
     if (!t) return MOT_OK;
     begin(t);
-    put(t, "\n],\"otherData\":{\"program\":\"motley " MOTLEY_VERSION "\",\"events\":\"");
+    put(t, "\n],\"otherData\":{\"program\":\"motley " MOT_VERSION "\",\"events\":\"");
     put_uint(t, t->events);
     put(t, "\",\"events_left_out\":\"");
     put_uint(t, t->dropped);

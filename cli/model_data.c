@@ -1,0 +1,21 @@
+/* model_data.c -- flags that tell how DATA is read, as settings of the data section. */
+#include "model_data.h"
+
+#include <stdio.h>
+
+void cli_data_settings(const struct cli_args *args, struct cli_data_settings *out)
+{
+    static const struct cli_flag flags[] = { CLI_DATA_FLAGS };
+    _Static_assert(sizeof flags / sizeof *flags == CLI_DATA_FLAGS_MOST, "a place for each flag");
+    out->n = 0;
+    for (size_t i = 0; i < CLI_DATA_FLAGS_MOST; i++) {
+        const char *value = cli_value(args, flags[i].name);
+        if (!value) continue;
+        char *key = out->key[out->n], *origin = out->origin[out->n];
+        snprintf(origin, sizeof out->origin[0], "--%s", flags[i].name);
+        snprintf(key, sizeof out->key[0], "%s", flags[i].name);
+        for (char *c = key; *c; c++)
+            if (*c == '-') *c = '_';
+        out->setting[out->n++] = (struct mot_setting){ key, value, origin };
+    }
+}

@@ -37,9 +37,9 @@ struct mot_gemm {
 /* v = momentum v + (grad g + decay x); x -= lr (v, or with Nesterov's way grad g + decay x + momentum v). */
 struct mot_sgd { float grad, decay, momentum, lr; bool nesterov; };
 
-/* m = beta1 m + (1-beta1) g', v = beta2 v + (1-beta2) g'^2 with g' = grad g;
- * x = keep x - rate m / (root sqrt(v) + epsilon). */
-struct mot_adamw { float grad, beta1, beta2, keep, rate, root, epsilon; };
+/* m = beta1 m + new1 g', v = beta2 v + new2 g'^2 with g' = grad g; x -= decay x + rate m / (root sqrt(v) + epsilon).
+ * new is 1 - beta, given apart because a float's 1 - 0.999 is wrong in the fifth digit. */
+struct mot_adamw { float grad, beta1, new1, beta2, new2, decay, rate, root, epsilon; };
 
 struct mot_kernels {
     const char *name;

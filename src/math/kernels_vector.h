@@ -121,14 +121,14 @@ static void momentum(size_t n, const struct mot_sgd *s, const float *g, const fl
 static void adamw(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out, const float *m,
                   float *m_out, const float *v, float *v_out)
 {
-    const float new1 = 1.0f - s->beta1, new2 = 1.0f - s->beta2;
     FOR_LANES(n, i, left) {
         vf slope = s->grad * in(g, i, left);
-        vf mean = fma_f(all(s->beta1), in(m, i, left), new1 * slope);
-        vf square = fma_f(all(s->beta2), in(v, i, left), new2 * slope * slope);
+        vf mean = fma_f(all(s->beta1), in(m, i, left), s->new1 * slope);
+        vf square = fma_f(all(s->beta2), in(v, i, left), s->new2 * slope * slope);
         out(m_out, i, left, mean);
         out(v_out, i, left, square);
         vf step = mean / fma_f(all(s->root), root(square), all(s->epsilon));
-        out(x_out, i, left, fma_f(all(-s->rate), step, s->keep * in(x, i, left)));
+        vf at = in(x, i, left);
+        out(x_out, i, left, at - fma_f(all(s->decay), at, s->rate * step));
     }
 }

@@ -135,8 +135,10 @@ static void step_adamw(const struct step *s)
 {
     const struct mot_optim_conf *conf = &s->optim->conf;
     const struct mot_adamw how = {
-        .grad = (float)s->scale, .beta1 = (float)conf->beta1, .beta2 = (float)conf->beta2,
-        .keep = (float)(1 - s->lr * conf->weight_decay),
+        .grad = (float)s->scale,
+        .beta1 = (float)conf->beta1, .new1 = (float)(1 - conf->beta1),
+        .beta2 = (float)conf->beta2, .new2 = (float)(1 - conf->beta2),
+        .decay = (float)(s->lr * conf->weight_decay),
         .rate = (float)(s->lr / one_less_power(conf->beta1, s->number + 1)),
         .root = (float)(1 / __builtin_sqrt(one_less_power(conf->beta2, s->number + 1))),
         .epsilon = (float)conf->epsilon,

@@ -191,9 +191,9 @@ static void adamw_ref(size_t n, const struct mot_adamw *s, const float *g, const
 {
     for (size_t i = 0; i < n; i++) {
         double slope = (double)s->grad * (double)g[i];
-        double mean = (double)s->beta1 * (double)m[i] + (1 - (double)s->beta1) * slope;
-        double square = (double)s->beta2 * (double)v[i] + (1 - (double)s->beta2) * slope * slope;
-        x_out[i] = (float)((double)s->keep * (double)x[i] -
+        double mean = (double)s->beta1 * (double)m[i] + (double)s->new1 * slope;
+        double square = (double)s->beta2 * (double)v[i] + (double)s->new2 * slope * slope;
+        x_out[i] = (float)((double)x[i] - (double)s->decay * (double)x[i] -
                            (double)s->rate * mean / ((double)s->root * sqrt(square) + (double)s->epsilon));
         m_out[i] = (float)mean;
         v_out[i] = (float)square;

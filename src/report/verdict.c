@@ -80,6 +80,12 @@ static double compute_share(const struct mot_node_tally *t)
     return sum > 0 ? (double)t->compute / sum : 0;
 }
 
+/* Seconds a job at the least: the time computed includes the job that the end of the run cut short. */
+static double shortest_job(const struct mot_node_tally *t)
+{
+    return (double)t->compute / 1e9 / ((double)t->jobs + 1);
+}
+
 static void gather_slow(struct facts *f)
 {
     double *jobs = mot_new(f->n ? f->n : 1, sizeof *jobs);
@@ -92,7 +98,7 @@ static void gather_slow(struct facts *f)
     f->job_median = mot_median(f->job, f->n);
     double others = 0, count = 0;
     for (uint32_t i = 0; i < f->n; i++) {
-        f->slow[i] = f->job_median > 0 && f->job[i] >= SLOW_FACTOR * f->job_median;
+        f->slow[i] = f->job_median > 0 && f->job[i] >= SLOW_FACTOR * f->job_median && shortest_job(&f->o->node[i]) > f->job_median;
         if (f->slow[i] && (f->slow_count++ == 0 || f->job[i] > f->job[f->slowest])) f->slowest = i;
         if (!f->slow[i]) others += compute_share(&f->o->node[i]), count++;
     }
@@ -100,6 +106,8 @@ static void gather_slow(struct facts *f)
         f->slow_factor = f->job[f->slowest] / f->job_median;
         f->waited_for_slow = compute_share(&f->o->node[f->slowest]) - (count > 0 ? others / count : 0);
         f->in_step = jobs[f->slowest] >= 0.75 * mot_median(jobs, f->n);
+        /* Out of step, a job was probably half done when the run ended. */
+        if (!f->in_step && jobs[f->slowest] < 10) f->slow_factor *= jobs[f->slowest] / (jobs[f->slowest] + 0.5);
     }
     free(jobs);
 }

@@ -74,7 +74,7 @@ if [ -x "$prefix/bin/motley" ]; then
     pages=$(find "$prefix/share/man" -name '*.[15]' | wc -l)
     [ "$pages" -ge 1 ] || { echo "FAIL: no man page is installed"; exit 1; }
     if command -v mandoc >/dev/null; then
-        find "$prefix/share/man" -name '*.[15]' -print0 | xargs -0 mandoc -T lint -W warning
+        find "$prefix/share/man" -name '*.[15]' -print0 | xargs -0 mandoc -T lint -W error
     fi
     echo "ok   $pages man pages"
 fi

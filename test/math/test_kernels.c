@@ -384,7 +384,7 @@ TEST(updates_match_their_twins_in_place_or_not)
                 draw(g, n), draw(x, n), draw(m, n), draw(v, n);
                 for (size_t j = 0; j < n; j++) v[j] *= v[j];
                 struct mot_sgd s = { 0.5f, 0.01f, 0.9f, 0.1f, nesterov };
-                struct mot_adamw w = { 0.5f, 0.9f, 0.999f, 0.999f, 0.01f, 31.6f, 1e-8f };
+                struct mot_adamw w = { 0.5f, 0.9f, 0.1f, 0.999f, 0.001f, 1e-4f, 0.01f, 31.6f, 1e-8f };
 
                 k->sgd(n, &s, g, x, a[0]), mot_kernels_ref.sgd(n, &s, g, x, b[0]);
                 CHECK(gap(n, a[0], b[0]) < 2e-7);
@@ -408,7 +408,7 @@ TEST(results_do_not_depend_on_alignment_or_on_where_the_vector_ends)
     for (int i = 0; i < 4; i++) draw(base[i], 160);
     for (int i = 0; i < 160; i++) base[3][i] = fabsf(base[3][i]);
     struct mot_sgd s = { 0.37f, 0.013f, 0.87f, 0.11f, true };
-    struct mot_adamw w = { 0.37f, 0.9f, 0.999f, 0.999f, 0.013f, 31.6f, 1e-8f };
+    struct mot_adamw w = { 0.37f, 0.9f, 0.1f, 0.999f, 0.001f, 1e-4f, 0.013f, 31.6f, 1e-8f };
     EACH_SET(k) {
         float whole[7][160], part[7][160];
         k->exp(160, base[0], whole[0]), k->log(160, base[3], whole[1]);

@@ -96,6 +96,17 @@ TEST(a_slow_worker_that_nobody_waits_for_is_not_what_held_the_run_back)
     CHECK_LACKS(verdict, "Held back");
 }
 
+TEST(a_job_cut_short_by_the_end_makes_no_worker_slow)
+{
+    struct run r;
+    run_make(&r, &method_async, 4, 4);
+    r.node[2].jobs = 3; /* the fourth was nearly done */
+    judge(&r);
+    CHECK_HAS(verdict, "are balanced");
+    r.node[2].jobs = 1; /* 2 to 4 times slower: about 2.7 */
+    CHECK_HAS(judge(&r), "worker 2 took 2.7 times the median");
+}
+
 TEST(a_slow_worker_under_a_slow_network_does_not_take_the_blame_for_it)
 {
     struct run r;

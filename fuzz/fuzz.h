@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define FUZZ_MEMORY (UINT64_C(1) << 24)
-#define FUZZ_UNPACKED (UINT64_C(1) << 22)
+#define FUZZ_UNPACKED (UINT64_C(1) << 18)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 

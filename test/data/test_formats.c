@@ -38,7 +38,7 @@ TEST(libsvm_counts_from_zero_where_a_zero_appears)
 TEST(csv_finds_separator_header_and_label)
 {
     static const char *const texts[] = { "a,b,y\n1,2.5,cat\n3,4,dog\n", "a;b;y\n1;2,5;cat\n3;4;dog\n", "a\tb\ty\n1\t2.5\tcat\n3\t4\tdog\n", "a b  y\n1 2.5 cat\n 3  4 dog\n",
-                                         "1,2.5,cat\r\n3,4,dog\r\n\r\n\r\n", "\"a\",\"b\",\"y\"\n\"1\", 2.5 ,\"cat\"\n3,4,dog\n", "\xEF\xBB\xBF" "a,b,y\n1,2.5,cat\n3,4,dog" };
+                                         "1,2.5,cat\r\n3,4,dog\r\n\r\n\r\n", "\"a\",\"b\",\"y\"\n\"1\", 2.5 ,\"cat\"\n3,4,dog\n", ("\xEF\xBB\xBF" "a,b,y\n1,2.5,cat\n3,4,dog") };
     for (size_t i = 0; i < MOT_COUNT(texts); i++) {
         struct mot_raw raw;
         MUST(read_text(MOT_FORMAT_CSV, texts[i], &raw));

@@ -42,12 +42,10 @@ static enum mot_status open_start(struct mot_job *j)
     return MOT_OK;
 }
 
-/* All that a checkpoint depends on. Where the schedule lasts as long as the run, the run's length is part of it. */
+/* All that a checkpoint depends on: the experiment, its data, the model that it begins with. */
 static uint64_t job_hash(const struct mot_job *j)
 {
-    bool lasting = j->optim.schedule.name == MOT_SCHEDULE_COSINE || j->optim.schedule.name == MOT_SCHEDULE_POLYNOMIAL;
-    uint64_t start = XXH64(j->x0, j->net.dim * sizeof(float), 0);
-    return mot_hash3(mot_experiment_hash(j->experiment), mot_hash3(j->data->hash, start, 0), lasting ? j->optim.schedule.total : 0);
+    return mot_hash3(mot_experiment_hash(j->experiment), j->data->hash, XXH64(j->x0, j->net.dim * sizeof(float), 0));
 }
 
 enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)

@@ -297,6 +297,7 @@ static enum mot_status read_header(const struct mot_reader *r, const struct mot_
     if (status) return status;
     e->seed = conf.seed;
     e->trace = conf.trace;
+    e->from = conf.from ? mot_read_path(r, mot_yaml_get(root, "from"), conf.from) : NULL;
     /* A run's folder is where the person is, not where the experiment's file is. */
     e->output = conf.output ? mot_read_path(r, NULL, conf.output) : NULL;
     if (e->output && !*conf.output) return mot_read_fail(r, mot_yaml_get(root, "output"), "output", "expected a folder; found ''");

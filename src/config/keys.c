@@ -17,6 +17,8 @@ const struct mot_option mot_header_options[] = {
       .doc = "samples a worker takes for one gradient: a number, 'full' for all it holds, or a list with one number a worker" },
     { .name = "cluster", .type = MOT_OPT_TEXT, .offset = FIELD(mot_header_conf, cluster), .preset = "auto", .word = "auto",
       .doc = "a cluster file, or the cluster itself (see motley help cluster); auto: workers alike with 1000 samples/s, 1Gbit/s, 100us" },
+    { .name = "from", .type = MOT_OPT_TEXT, .offset = FIELD(mot_header_conf, from), .preset = "none", .word = "none",
+      .doc = "a model.safetensors whose parameters the run begins with; none: as model.init says" },
     { .name = "trace", .type = MOT_OPT_BOOL, .offset = FIELD(mot_header_conf, trace), .preset = "false",
       .doc = "write trace.json for Perfetto into the run's folder" },
     { .name = "output", .type = MOT_OPT_TEXT, .offset = FIELD(mot_header_conf, output), .preset = "none", .word = "none",

@@ -40,7 +40,7 @@ extern const struct mot_section mot_sections[];         /* ended by a NULL name 
 extern const struct mot_section mot_cluster_sections[]; /* of a cluster file; ended by a NULL name */
 
 /* The tables of the sections that no part of motley but the experiment knows. */
-struct mot_header_conf { uint64_t seed, workers; bool trace; const char *batch, *cluster, *output; };
+struct mot_header_conf { uint64_t seed, workers; bool trace; const char *batch, *cluster, *from, *output; };
 struct mot_evaluate_conf { const char *every; uint32_t train; bool grad_norm; };
 struct mot_stop_conf { uint64_t updates; double epochs; uint64_t time; };
 struct mot_target_conf { double train_loss, test_accuracy, grad_norm; };

@@ -141,13 +141,14 @@ static struct mot_sim_conf sim_conf(const struct mot_experiment *e)
 enum mot_status mot_experiment_print(const struct mot_experiment *e, FILE *out)
 {
     const struct mot_sim_conf sim = sim_conf(e);
-    const struct mot_header_conf header = { .trace = e->trace, .output = e->output };
+    const struct mot_header_conf header = { .trace = e->trace, .from = e->from, .output = e->output };
     fprintf(out, "# An experiment as motley " MOT_VERSION " resolved it. Running it again repeats the run.\n");
     print_essence(e, out);
     print_stop(e, out);
     fputs("sim:\n", out);
     mot_print_options(mot_sim_options, &sim, 2, out);
     print_every("checkpoint", &e->checkpoint, out);
+    mot_print_option(mot_option_find(mot_header_options, "from"), &header, 0, out);
     mot_print_option(mot_option_find(mot_header_options, "trace"), &header, 0, out);
     mot_print_option(mot_option_find(mot_header_options, "output"), &header, 0, out);
     if (ferror(out)) return mot_fail(MOT_ESYSTEM, "the experiment cannot be written: %s", strerror(errno));

@@ -286,8 +286,8 @@ static enum mot_status restore_from(struct sim *s, const unsigned char *bytes, s
         return mot_fail(MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want.version);
     if (memcmp(&have, &want, sizeof(have)) != 0)
         return mot_fail(MOT_EUSAGE, "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u workers, "
-                        "%u parameters): data, model, method, cluster and seed must be as they were; only stop, evaluate, "
-                        "checkpoint, sim.threads and output may change", path, have.workers, have.dim, want.workers, want.dim);
+                        "%u parameters): data, model, method, cluster, evaluate and seed must be as they were; only stop, "
+                        "checkpoint, trace, sim.threads and output may change", path, have.workers, have.dim, want.workers, want.dim);
     visit_all(&v, s);
     if (v.in.short_of || v.in.done != v.in.n || !sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);

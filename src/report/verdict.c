@@ -380,7 +380,7 @@ static void say_waiting(struct words *w, const struct facts *f)
     uint64_t now;
     uint32_t k = method_uint(f, "k", &now) && now > 0 && now < f->n ? (uint32_t)now : f->n;
     k -= k > 1 ? (k + 7) / 8 : 0;
-    say(w, "Held back by waiting: no worker is slow on average, but each round waits for the one that is last in it, "
+    say(w, "Held back by waiting: those it waits for are alike on average, but each round waits for the one that is last in it, "
         "and the workers waited %.0f %% of the time. ", percent(f->wait));
     say(w, "Try `%s--method-k %u`, which leaves the last out, or `--method async`. ",
         method_is(f, "server") ? "" : "--method server ", k);

@@ -190,13 +190,14 @@ TEST(a_name_that_is_a_file_is_opened)
 
 TEST(fashion_mnist_that_is_missing_says_how_to_get_it)
 {
-    if (mot_file_exists("/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz")) SKIP("it is here");
     struct mot_data_conf conf = preset();
     struct mot_dataset *set;
     conf.name = "fashion-mnist";
     setenv("MOTLEY_DATA", "/nowhere", 1);
     CHECK_INT(mot_dataset_open(&conf, 1, &set), MOT_EDATA);
+    CHECK(!mot_builtins[1].available());
     unsetenv("MOTLEY_DATA");
+    CHECK_HAS(mot_error(), "no train-images-idx3-ubyte.gz in /nowhere/fashion-mnist");
     CHECK_HAS(mot_error(), "apt-get install dataset-fashion-mnist");
 }
 

@@ -156,6 +156,20 @@ TEST(idx_reads_each_type)
     }
 }
 
+TEST(idx_labels_are_classes_however_many)
+{
+    unsigned char x[8 + 150] = { 0, 0, 8, 1, 0, 0, 0, 150 };
+    for (int i = 0; i < 150; i++) x[8 + i] = (unsigned char)i;
+    struct mot_raw raw;
+    enum mot_task task;
+    MUST(read_bytes(MOT_FORMAT_IDX, x, sizeof x, x, sizeof x, NULL, &raw));
+    MUST(mot_raw_task(&raw, MOT_TASK_AUTO, "file", &task));
+    CHECK_INT(task, MOT_TASK_CLASSES);
+    MUST(mot_labels_task(&raw.labels, MOT_TASK_AUTO, "file", &task));
+    CHECK_INT(task, MOT_TASK_REGRESSION);
+    mot_raw_free(&raw);
+}
+
 TEST(every_reader_reads_gzip_alike)
 {
     static const char *const texts[] = { "1 1:2 3:4\n0 2:5\n", "a,b\n1,2\n3,4\n" };
@@ -223,6 +237,8 @@ static const struct damage { enum mot_format format; const char *bytes; size_t n
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2,0\n"), { "file:3:", "quote", "not closed" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2\"x,0\n"), { "file:3:", "follows", "quote" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2\0,0\n"), { "file:2:", "found '2\\x00'", "expected a number" } },
+    { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,a\0b\n"), { "file:2:", "found 'a\\x00b'", "expected a label" } },
+    { MOT_FORMAT_AUTO, TEXT("1 qid:3 1:5\n"), { "file:1:", "'qid:3'", "ranking" } },
     { MOT_FORMAT_CSV, TEXT("a,b,y\n"), { "file:", "a header and no rows", "expected" } },
     { MOT_FORMAT_CSV, TEXT("word\n"), { "file:1:", "'word'", "separated by" } },
     { MOT_FORMAT_CSV, TEXT(" \n\n"), { "file:", "no rows", "expected" } },

@@ -374,7 +374,7 @@ enum mot_status mot_experiment_open(const char *path, const struct mot_setting *
     struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
     if (path && !mot_file_exists(path)) {
         free(e);
-        return mot_fail(MOT_EUSAGE, "%s: there is no such experiment file", path);
+        return mot_fail(MOT_EUSAGE, "there is no experiment file '%s'", path);
     }
     enum mot_status status = path ? mot_yaml_read(path, &e->arena, &root) : MOT_OK;
     if (status) {

@@ -256,6 +256,8 @@ static enum mot_status flag_value(const char *value, const char *origin, struct 
 enum mot_status mot_yaml_put(struct mot_yaml *root, const char *key, const char *value, const char *origin, struct mot_arena *arena)
 {
     origin = mot_arena_text(arena, origin);
+    if (!*key || *key == '.' || key[strlen(key) - 1] == '.' || strstr(key, ".."))
+        return mot_fail(MOT_EUSAGE, "%s: expected a key such as stop.updates; found %s", origin, mot_yaml_quote(key, arena));
     char *part = mot_arena_text(arena, key), *dot;
     struct mot_yaml *map = root;
     for (; (dot = strchr(part, '.')); part = dot + 1) {

@@ -11,7 +11,7 @@ static char output[1 << 20];
 static int run(const char *words)
 {
     char command[1024];
-    snprintf(command, sizeof command, "'%s' %s </dev/null", getenv("MOTLEY"), words);
+    snprintf(command, sizeof command, "'%s' </dev/null %s", getenv("MOTLEY"), words);
     FILE *pipe = popen(command, "r");
     if (!pipe) return -1;
     size_t n = fread(output, 1, sizeof output - 1, pipe);
@@ -85,7 +85,7 @@ TEST(the_man_pages_pass_mandoc)
     for (char *page = list, *end; (end = strchr(page, '\n')); page = end + 1) {
         char words[256];
         *end = '\0';
-        snprintf(words, sizeof words, "help --man %s | mandoc -Tlint -Wstyle 2>&1", page);
+        snprintf(words, sizeof words, "help --man %.200s | mandoc -Tlint -Wstyle 2>&1", page);
         run(words);
         if (*output) FAIL("%s: %s", page, output);
     }

@@ -51,7 +51,7 @@ static const struct wrong experiments[] = {
     { "no UTF-8", "output: \"\xff\xfe\"\n", DRY, 2, { "exp.yaml", "UTF-8" } },
     { "two documents", "seed: 1\n---\nseed: 2\n", DRY, 2, { "exp.yaml:2:1", "second YAML document" } },
     { "a list as an experiment", "- seed: 1\n", DRY, 2, { "exp.yaml:1:1", "expected a map", "found a list" } },
-    { "a missing experiment", NULL, "sim nowhere.yaml", 2, { "nowhere.yaml", "there is no such experiment file" } },
+    { "a missing experiment", NULL, "sim nowhere.yaml", 2, { "there is no experiment file 'nowhere.yaml'" } },
 };
 
 static const struct wrong clusters[] = {
@@ -90,6 +90,7 @@ static const struct wrong flags[] = {
     { "a flag with a wrong value", NULL, "sim --dry-run --stop-updates many", 2, { "--stop-updates: stop.updates:", "a whole number", "'many'" } },
     { "a setting without a value", NULL, "sim --dry-run --set stop.updates", 2, { "--set", "KEY=VALUE", "'stop.updates'" } },
     { "a setting of an unknown key", NULL, "sim --dry-run --set stop.update=5", 2, { "--set: stop.update", "did you mean 'updates'?" } },
+    { "a setting of half a key", NULL, "sim --dry-run --set stop.=5", 2, { "--set", "expected a key such as stop.updates", "'stop.'" } },
     { "a word too many", NULL, "sim a.yaml b.yaml", 2, { "expected: motley sim", "'b.yaml'" } },
     { "an unknown topic", NULL, "help method asink", 2, { "no method 'asink'", "did you mean 'async'?" } },
     { "a misspelt data set", "data: digts\n", DRY, 2, { "exp.yaml:1:7: data:", "digits, fashion-mnist, synthetic", "did you mean 'digits'?" } },

@@ -222,7 +222,7 @@ static const struct mot_option server_options[] = {
       .choices = "none|fixed|adaptive",
       .doc = "closes a round before k gradients are in: never, `after` a fixed time, or at the median of recent response times plus "
              "`spread` deviations; a round needs one gradient in any case" },
-    { .name = "after", .type = MOT_OPT_TIME, .offset = offsetof(struct server_conf, after), .preset = "1s", .min = 1, .max = 1e18,
+    { .name = "after", .type = MOT_OPT_TIME, .offset = offsetof(struct server_conf, after), .preset = "1s", .min = 1, .max = 31536000e9,
       .doc = "the fixed deadline, from the opening of the round" },
     { .name = "spread", .type = MOT_OPT_REAL, .offset = offsetof(struct server_conf, spread), .preset = "4", .min = 0, .max = 1e6,
       .doc = "the adaptive deadline's median absolute deviations above the median" },

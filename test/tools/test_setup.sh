@@ -47,7 +47,7 @@ EOF
     chmod +x "$box"/bin/{id,apt-cache,dpkg-query,apt-get,sudo}
     ln -s "$(type -P chmod)" "$(type -P ln)" "$box/bin/"
 }
-run() { PATH=$box/bin MOTLEY_DATASETS=$box/sets "$BASH" "$setup" "$@" >"$box/out" 2>&1; }
+run() { PATH=$box/bin MOTLEY_DATA=$box/sets "$BASH" "$setup" "$@" >"$box/out" 2>&1; }
 claim() { # CLAIM CONDITION...
     local what=$1
     shift

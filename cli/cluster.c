@@ -65,7 +65,7 @@ static char *group_name(const struct mot_machine *m, uint32_t first, uint32_t co
 /* ---- A table -------------------------------------------------------------------------------- */
 
 enum { GROUP, COUNT, SPEED, JOB, JITTER, STRAGGLE, UP, DOWN, LATENCY, COLUMNS };
-static const char *const titles[COLUMNS] = { "group", "count", "speed", "job", "jitter", "straggling", "up", "down", "latency" };
+static const char *const titles[COLUMNS] = { "group", "count", "speed", "job of 32", "jitter", "straggling", "up", "down", "latency" };
 
 struct table { char *(*row)[COLUMNS]; size_t rows; };
 
@@ -140,13 +140,13 @@ static void show_text(const struct mot_cluster *c)
     free(t.row);
 
     const struct waiting w = watch_steps(c);
-    char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s), *name = group_name(&c->machine[w.last], w.last, 1);
+    const char *name = c->machine[w.last].name;
+    char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s);
     printf("\n%u workers, %.6g samples/s together if none waits (jobs of %d samples).\n", c->workers, total_speed(c), BATCH);
     if (w.step_s > w.fastest_s * 1.01)
-        printf("A synchronous step computes for %s; the fastest worker would need %s. It waits most often for worker %u (%s).\n", step,
-               fastest, w.last, name);
+        printf("A synchronous step computes for %s; the fastest worker would need %s. It waits most often for worker %u%s%s%s.\n", step,
+               fastest, w.last, name ? " (" : "", name ? name : "", name ? ")" : "");
     else printf("A synchronous step computes for %s; no worker waits for another.\n", step);
-    free(name);
     free(fastest);
     free(step);
 }

@@ -142,7 +142,7 @@ static enum mot_status gather_labels(const struct mot_raw *raw, const struct mot
 {
     enum mot_task task;
     const struct mot_labels *l = &raw->labels;
-    enum mot_status status = mot_labels_task(l, (enum mot_task)conf->task, conf->name, &task);
+    enum mot_status status = mot_raw_task(raw, (enum mot_task)conf->task, conf->name, &task);
     if (status != MOT_OK) return status;
     f->classes = task == MOT_TASK_CLASSES;
     if (f->classes) {

@@ -75,6 +75,11 @@ foreach(source ${FUZZ_SOURCES})
   target_link_libraries(${name} PRIVATE motley_static)
 endforeach()
 
+# The method of docs/writing-a-method.md, built as a user would: against the shared library and its headers.
+add_executable(example_method examples/method/main.c examples/method/local_sgd.c)
+target_include_directories(example_method PRIVATE include)
+target_link_libraries(example_method PRIVATE motley_shared)
+
 # bench/bench_<what>.c is built, not run.
 file(GLOB BENCH_SOURCES CONFIGURE_DEPENDS bench/bench_*.c)
 foreach(source ${BENCH_SOURCES})

@@ -196,7 +196,7 @@ struct mot_method {
 };
 
 /* Facts that methods assert; on in release builds too. */
-MOT_API _Noreturn void mot_assert_failed(const char *fact, const char *file, int line);
+MOT_API MOT_NORETURN void mot_assert_failed(const char *fact, const char *file, int line);
 #define MOT_ASSERT(fact) ((fact) ? (void)0 : mot_assert_failed(#fact, __FILE__, __LINE__))
 
 #ifdef __cplusplus

@@ -13,9 +13,11 @@ extern "C" {
 #if defined(__GNUC__)
 #define MOT_API __attribute__((visibility("default")))
 #define MOT_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define MOT_NORETURN __attribute__((noreturn))
 #else
 #define MOT_API
 #define MOT_PRINTF(f, a)
+#define MOT_NORETURN
 #endif
 
 enum mot_status {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* ---- Opening -------------------------------------------------------------------------- */
 
@@ -41,6 +42,14 @@ static enum mot_status open_start(struct mot_job *j)
     return MOT_OK;
 }
 
+/* All that a checkpoint depends on. Where the schedule lasts as long as the run, the run's length is part of it. */
+static uint64_t job_hash(const struct mot_job *j)
+{
+    bool lasting = j->optim.schedule.name == MOT_SCHEDULE_COSINE || j->optim.schedule.name == MOT_SCHEDULE_POLYNOMIAL;
+    uint64_t start = XXH64(j->x0, j->net.dim * sizeof(float), 0);
+    return mot_hash3(mot_experiment_hash(j->experiment), mot_hash3(j->data->hash, start, 0), lasting ? j->optim.schedule.total : 0);
+}
+
 enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
 {
     *j = (struct mot_job){ .experiment = x };
@@ -58,8 +67,7 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
     }
     j->problem = (struct mot_problem){ .data = j->data, .net = &j->net,
         .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts } };
-    uint64_t both[2] = { mot_experiment_hash(x), j->data->hash };
-    j->hash = mot_hash3(both[0], both[1], 0);
+    j->hash = job_hash(j);
     return MOT_OK;
 }
 

@@ -44,7 +44,7 @@ const char *mot_status_name(enum mot_status status)
     return "unknown";
 }
 
-_Noreturn void mot_assert_failed(const char *fact, const char *file, int line)
+void mot_assert_failed(const char *fact, const char *file, int line)
 {
     fflush(stdout);
     fprintf(stderr, "motley: a bug: %s:%d: does not hold: %s\n", file, line, fact);

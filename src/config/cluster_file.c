@@ -41,7 +41,7 @@ static enum mot_status read_network(const struct mot_reader *r, const struct mot
 
 /* ---- Laws -------------------------------------------------------------------- */
 
-static double seconds(uint64_t ns) { return (double)ns * 1e-9; }
+static double seconds(uint64_t ns) { return (double)ns / 1e9; }
 
 static const char *const name_key[] = { "name", NULL };
 

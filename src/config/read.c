@@ -176,11 +176,14 @@ static bool among(const char *word, const char *const *words)
     return false;
 }
 
-/* A key that is known in another section: `lr` where `optimizer.lr` is meant. */
-static const char *elsewhere(const struct mot_reader *r, const char *wrong)
+/* A key that is known elsewhere: `lr` where `optimizer.lr` is meant, or `k`, which
+ * only another method knows. */
+static const char *elsewhere(const struct mot_reader *r, const char *full, const char *wrong)
 {
     size_t n;
     const struct mot_key *key = mot_keys(r->arena, &n);
+    for (size_t i = 0; i < n; i++)
+        if (key[i].of && strcmp(key[i].name, full) == 0) return keep(r, mot_format("; it is an option of '%s'", key[i].of));
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(key[i].name, '.');
         if (dot && strcmp(dot + 1, wrong) == 0) return keep(r, mot_format(": did you mean '%s'?", key[i].name));
@@ -201,9 +204,12 @@ static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_
     const char *known = joined(r, words);
     for (const struct mot_option *o = table; o && o->name; o++)
         if (o->also) words[at++] = o->also;
-    const char *near = mot_did_you_mean(r, node->key, words);
-    if (!*near) near = elsewhere(r, node->key);
-    return mot_read_fail_key(r, node, mot_key_join(r, section, mot_yaml_quote(node->key, r->arena)), "unknown key%s%s%s", near,
+    /* As in quotes, without them: a strange key is made printable and short. */
+    char *shown = mot_arena_text(r->arena, mot_yaml_quote(node->key, r->arena) + 1);
+    shown[strlen(shown) - 1] = '\0';
+    const char *full = mot_key_join(r, section, shown), *near = mot_did_you_mean(r, node->key, words);
+    if (!*near) near = elsewhere(r, full, node->key);
+    return mot_read_fail_key(r, node, full, "unknown key%s%s%s", near,
                              *known ? " (known here: " : " (there are no keys here", *known ? keep(r, mot_format("%s)", known)) : ")");
 }
 

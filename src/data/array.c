@@ -94,9 +94,8 @@ static enum mot_status check_end(struct mot_source *s)
     return status;
 }
 
-static enum mot_status read_rows(struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf, struct mot_raw *raw)
+static enum mot_status read_rows(struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf, unsigned char *chunk, struct mot_raw *raw)
 {
-    static _Thread_local unsigned char chunk[CHUNK_BYTES];
     uint64_t whole = (uint64_t)raw->rows * a->cols;
     for (uint64_t done = 0; done < whole;) {
         uint64_t want = whole - done < CHUNK_BYTES / a->type.bytes ? whole - done : CHUNK_BYTES / a->type.bytes;
@@ -146,7 +145,12 @@ enum mot_status mot_array_read(struct mot_source *s, const struct mot_array *a, 
     if (status != MOT_OK) return status;
     struct mot_raw raw = { .rows = (uint32_t)(a->rows < conf->rows ? a->rows : conf->rows), .cols = (uint32_t)a->cols };
     raw.picture = a->type.kind == MOT_NUMBER_UINT && a->type.bytes == 1;
-    status = a->fortran && a->rank > 1 ? read_columns(s, a, &raw) : read_rows(s, a, conf, &raw);
+    if (a->fortran && a->rank > 1) status = read_columns(s, a, &raw);
+    else {
+        unsigned char *chunk = mot_new(CHUNK_BYTES, 1);
+        status = read_rows(s, a, conf, chunk, &raw);
+        free(chunk);
+    }
     if (status != MOT_OK) { mot_raw_free(&raw); return status; }
     *out = raw;
     return MOT_OK;

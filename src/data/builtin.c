@@ -50,16 +50,20 @@ void mot_read_digits(uint64_t rows, struct mot_raw *out)
 
 /* ---- fashion-mnist -------------------------------------------------------------- */
 
-/* The file of a part, plain or gzip'd, where MOTLEY_DATA points or where the package puts it; NULL if it is in neither. */
+/* MOTLEY_DATA says where the sets are; without it they are where the package puts them. */
+static const char *sets_folder(void)
+{
+    const char *other = getenv("MOTLEY_DATA");
+    return other && *other ? other : PACKAGE_FOLDER;
+}
+
+/* The file of a part, gzip'd or plain; NULL if it is not there. */
 static char *fashion_path(int part, const char *what)
 {
-    const char *folders[] = { getenv("MOTLEY_DATA"), PACKAGE_FOLDER };
-    for (size_t i = 0; i < MOT_COUNT(folders); i++) {
-        for (int packed = 1; folders[i] && packed >= 0; packed--) {
-            char *path = mot_format("%s/fashion-mnist/%s-%s-ubyte%s", folders[i], part ? "t10k" : "train", what, packed ? ".gz" : "");
-            if (mot_file_exists(path)) return path;
-            free(path);
-        }
+    for (int packed = 1; packed >= 0; packed--) {
+        char *path = mot_format("%s/fashion-mnist/%s-%s-ubyte%s", sets_folder(), part ? "t10k" : "train", what, packed ? ".gz" : "");
+        if (mot_file_exists(path)) return path;
+        free(path);
     }
     return NULL;
 }
@@ -69,11 +73,10 @@ enum mot_status mot_read_fashion(int part, const struct mot_read_conf *conf, str
     char *images = fashion_path(part, "images-idx3"), *labels = fashion_path(part, "labels-idx1");
     enum mot_status status;
     if (images && labels) status = mot_raw_open_file(images, labels, MOT_FORMAT_IDX, conf, out);
-    else {
-        const char *other = getenv("MOTLEY_DATA");
-        status = mot_fail(MOT_EDATA, "fashion-mnist: no %s-%s-ubyte.gz in " PACKAGE_FOLDER "/fashion-mnist%s%s%s; get it with: apt-get install dataset-fashion-mnist",
-                          part ? "t10k" : "train", images ? "labels-idx1" : "images-idx3", other ? " or " : "", other ? other : "", other ? "/fashion-mnist" : "");
-    }
+    else
+        status = mot_fail(MOT_EDATA, "fashion-mnist: no %s-%s-ubyte.gz in %s/fashion-mnist; get it with: apt-get install dataset-fashion-mnist%s",
+                          part ? "t10k" : "train", images ? "labels-idx1" : "images-idx3", sets_folder(),
+                          getenv("MOTLEY_DATA") ? " (and unset MOTLEY_DATA)" : "");
     free(images);
     free(labels);
     return status;

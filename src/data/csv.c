@@ -37,7 +37,7 @@ static enum mot_status read_feature(const struct reader *r, uint32_t column, con
 static enum mot_status read_label(struct reader *r, const struct csv_field *f)
 {
     double value;
-    if (f->n == 0) return fail_cell(r, r->layout.label, f, "a label");
+    if (f->n == 0 || memchr(f->text, 0, f->n)) return fail_cell(r, r->layout.label, f, "a label");
     bool number = csv_number(&r->layout, f, &value);
     if (!number) { /* "nan" and "inf" are damaged numbers rather than names of classes */
         static const char *const damaged[] = { "nan", "inf", "infinity", "na", "null" };

@@ -62,7 +62,7 @@ static enum mot_status settle_labels(struct owner *o, const struct mot_data_conf
     enum mot_task task;
     const struct mot_labels *labels = &o->rows.labels;
     uint32_t *class_of = NULL;
-    enum mot_status status = mot_labels_task(labels, (enum mot_task)conf->task, name_of(conf), &task);
+    enum mot_status status = mot_raw_task(&o->rows, (enum mot_task)conf->task, name_of(conf), &task);
     if (status != MOT_OK) return status;
     if (task == MOT_TASK_CLASSES) mot_labels_classes(labels, &o->classes, &o->set.class_names, &class_of);
     o->y = label_values(labels, class_of);

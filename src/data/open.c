@@ -34,6 +34,7 @@ static bool looks_sparse(const char *line)
     const char *p = line + strspn(line, " \t"), *after = mot_scan_double(p, '.', &label);
     if (after == p || (*after != ' ' && *after != '\t')) return false;
     p = after + strspn(after, " \t");
+    if (strncmp(p, "qid:", 4) == 0) return true; /* the reader of LIBSVM says it best */
     size_t digits = strspn(p, "0123456789");
     if (digits == 0 || p[digits] != ':') return false;
     after = mot_scan_float(p + digits + 1, '.', &value);
@@ -51,7 +52,7 @@ enum mot_status mot_detect_format(struct mot_source *s, enum mot_format *out)
     if (n >= 6 && memcmp(at, "\x93NUMPY", 6) == 0) { *out = MOT_FORMAT_NPY; return MOT_OK; }
     if (n >= 4 && at[0] == 0 && at[1] == 0 && at[2] >= 0x08 && at[2] <= 0x0E && at[3] >= 1 && at[3] <= 8) { *out = MOT_FORMAT_IDX; return MOT_OK; }
     if (name_has(name, ".npy")) { *out = MOT_FORMAT_NPY; return MOT_OK; }
-    if (name_has(name, "-ubyte") || name_has(name, "idx1") || name_has(name, "idx3") || name_has(name, ".idx")) { *out = MOT_FORMAT_IDX; return MOT_OK; }
+    if (name_has(name, "-ubyte") || name_has(name, "-idx1") || name_has(name, "-idx3") || name_has(name, ".idx")) { *out = MOT_FORMAT_IDX; return MOT_OK; }
     const unsigned char *zero = memchr(at, 0, n);
     if (zero)
         return mot_fail_at(s, (uint64_t)(zero - at), "a zero byte, so this is no text; and the file begins with neither the magic of IDX (00 00 08 03) nor of NPY (93 4e 55 4d)");

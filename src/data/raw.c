@@ -162,6 +162,13 @@ enum mot_status mot_labels_task(const struct mot_labels *l, enum mot_task asked,
     return MOT_OK;
 }
 
+enum mot_status mot_raw_task(const struct mot_raw *raw, enum mot_task asked, const char *name, enum mot_task *out)
+{
+    const struct mot_labels *l = &raw->labels;
+    if (asked == MOT_TASK_AUTO && raw->format == MOT_FORMAT_IDX && !l->fractions && !l->many) asked = MOT_TASK_CLASSES;
+    return mot_labels_task(l, asked, name, out);
+}
+
 static int by_value_then_word(const void *a, const void *b)
 {
     const struct mot_label *p = *(const struct mot_label *const *)a, *q = *(const struct mot_label *const *)b;

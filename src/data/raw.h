@@ -57,6 +57,8 @@ void mot_labels_free(struct mot_labels *);
 
 /* Classes or regression, for `name`'s labels; AUTO decides. */
 enum mot_status mot_labels_task(const struct mot_labels *, enum mot_task asked, const char *name, enum mot_task *out);
+/* The same for a whole table: whole numbers in an IDX file are classes, however many. */
+enum mot_status mot_raw_task(const struct mot_raw *, enum mot_task asked, const char *name, enum mot_task *out);
 /* Class names in order: numbers by value, then words. `class_of[id]` gives a label's class. Both are malloc'd. */
 void mot_labels_classes(const struct mot_labels *, uint32_t *count_out, char ***names_out, uint32_t **class_of_out);
 /* class_of for names given by somebody else; a label that is not among them is an error. */

@@ -144,6 +144,7 @@ static enum mot_status refill(struct mot_source *s)
 static enum mot_status begin(struct mot_source *s)
 {
     s->room = WINDOW_BYTES;
+    if (s->fd < 0 && s->file_bytes < s->room) s->room = s->file_bytes < 64 ? 64 : (size_t)s->file_bytes; /* grows where it must */
     s->window = mot_new(s->room + 1, 1);
     size_t have = 0, got = 0;
     do {

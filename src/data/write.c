@@ -242,36 +242,34 @@ static enum mot_status write_idx_labels(const struct mot_raw *raw, const char *p
 
 /* ------------------------------------------------------------------------------------------- */
 
-static enum mot_status write_features(const struct mot_raw *raw, const char *path, enum mot_format format)
+static enum mot_status write_features(const struct mot_raw *raw, const char *path, enum mot_format format, struct out *o)
 {
-    struct out *o;
-    enum mot_status status = out_open(path, &o);
-    if (status != MOT_OK) return status;
     switch (format) {
     case MOT_FORMAT_AUTO: break;
-    case MOT_FORMAT_LIBSVM: status = write_libsvm(raw, path, o); break;
-    case MOT_FORMAT_CSV: status = write_csv(raw, o); break;
-    case MOT_FORMAT_NPY: status = write_npy(raw, o); break;
-    case MOT_FORMAT_IDX: status = write_idx(raw, path, o); break;
+    case MOT_FORMAT_LIBSVM: return write_libsvm(raw, path, o);
+    case MOT_FORMAT_CSV: return write_csv(raw, o);
+    case MOT_FORMAT_NPY: return write_npy(raw, o);
+    case MOT_FORMAT_IDX: return write_idx(raw, path, o);
     }
-    return out_close(o, status);
+    return mot_fail(MOT_EUSAGE, "%s: no format to write", path);
 }
 
-static enum mot_status write_labels(const struct mot_raw *raw, const char *path, enum mot_format format)
-{
-    struct out *o;
-    enum mot_status status = out_open(path, &o);
-    if (status != MOT_OK) return status;
-    return out_close(o, format == MOT_FORMAT_NPY ? write_npy_labels(raw, path, o) : write_idx_labels(raw, path, o));
-}
-
+/* Both files, or none: neither gets its name before both are written. */
 enum mot_status mot_raw_write(const struct mot_raw *raw, const char *path, const char *labels_path, enum mot_format format)
 {
-    enum mot_status status = MOT_OK;
-    if (raw->labelled && (format == MOT_FORMAT_NPY || format == MOT_FORMAT_IDX)) { /* labels first: with words they fail */
-        char *usual = labels_path ? NULL : mot_labels_path(path, format);
-        status = write_labels(raw, labels_path ? labels_path : usual, format);
-        free(usual);
-    }
-    return status == MOT_OK ? write_features(raw, path, format) : status;
+    struct out *x, *y;
+    char *usual = labels_path ? NULL : mot_labels_path(path, format);
+    if (!labels_path) labels_path = usual;
+    bool pair = raw->labelled && (format == MOT_FORMAT_NPY || format == MOT_FORMAT_IDX);
+    enum mot_status status = out_open(path, &x);
+    if (status != MOT_OK) goto out_free_usual;
+    status = pair ? out_open(labels_path, &y) : MOT_OK;
+    if (status != MOT_OK) { out_close(x, status); goto out_free_usual; }
+    if (pair) status = format == MOT_FORMAT_NPY ? write_npy_labels(raw, labels_path, y) : write_idx_labels(raw, labels_path, y);
+    if (status == MOT_OK) status = write_features(raw, path, format, x);
+    if (pair) status = out_close(y, status);
+    status = out_close(x, status);
+out_free_usual:
+    free(usual);
+    return status;
 }

@@ -35,6 +35,7 @@ struct mot_note_tally { const char *key; uint64_t count; double sum, max; };
 #define MOT_NOTES_MAX 32
 
 struct mot_outcome {
+    struct mot_arena arena;            /* owns keys of notes that came from a checkpoint */
     enum mot_status status;
     const char *ended_by;              /* "updates", "epochs", "time", "target", "data", "diverged", "interrupted" */
     struct mot_moment last;

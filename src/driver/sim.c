@@ -128,6 +128,8 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     out->node = mot_new(s->world.nodes, sizeof(*out->node));
     for (mot_node i = 0; i < s->world.nodes; i++) out->node[i] = s->node[i].tally;
     memcpy(out->note, s->note, sizeof(s->note));
+    out->arena = s->arena;
+    s->arena = (struct mot_arena){ 0 };
     out->x = copy_model(mot_sim_model(s), dim);
     if (s->best && s->best_updates) out->best = copy_model(s->best, dim);
     /* The parameters are little-endian floats; motley supports no other machine (see base/status.c). */
@@ -169,6 +171,7 @@ out_close:
 
 void mot_outcome_close(struct mot_outcome *out)
 {
+    mot_arena_free(&out->arena);
     free(out->node);
     free(out->x);
     free(out->best);

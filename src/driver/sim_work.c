@@ -102,6 +102,7 @@ void mot_sim_cancel(struct sim *s, mot_node node, uint32_t tag)
         }
         mot_crew_recall(s->crew, &w->task);
         w->samples = done;
+        mot_sim_compute(s, w);
         w->generation++;
         mot_sim_put(s, s->now, node, SIM_WORK, (uint32_t)(w - s->work), w->generation, 0);
         return;

@@ -64,48 +64,48 @@ static void print_text(const char *text, FILE *out)
     json_decref(string);
 }
 
-/* Containers that hold only plain values are one line; others open up. */
-static void print_value(const json_t *value, int depth, FILE *out)
+static void print_plain(const json_t *value, FILE *out)
 {
     char number[MOT_NUMBER_SIZE];
-    if (json_is_real(value)) {
-        mot_number_text(json_real_value(value), number);
-        fputs(number, out);
-        if (!strpbrk(number, ".en")) fputs(".0", out); /* stays a real for those who read types */
-        return;
-    }
-    if (json_is_string(value)) {
-        print_text(json_string_value(value), out);
-        return;
-    }
-    if (!json_is_array(value) && !json_is_object(value)) {
+    if (!json_is_real(value)) {
         json_dumpf(value, out, JSON_ENCODE_ANY);
         return;
     }
-    bool array = json_is_array(value), open = depth == 0 || holds_container(value);
-    size_t i, n = 0;
+    mot_number_text(json_real_value(value), number);
+    fputs(number, out);
+    if (!strpbrk(number, ".en")) fputs(".0", out); /* stays a real for those who read types */
+}
+
+/* What stands before the n-th entry of a container. */
+static void print_lead(size_t n, bool open, int depth, FILE *out)
+{
+    if (n) fputs(open ? "," : ", ", out);
+    if (open) fprintf(out, "\n%*s", 2 * (depth + 1), "");
+}
+
+/* Containers that hold only plain values are one line; others open up. */
+static void print_value(const json_t *value, int depth, FILE *out)
+{
+    bool array = json_is_array(value);
+    if (!array && !json_is_object(value)) {
+        print_plain(value, out);
+        return;
+    }
+    bool open = depth == 0 || holds_container(value);
+    size_t n = 0, i;
     const char *key;
     json_t *each;
     fputc(array ? '[' : '{', out);
-#define LEAD()                                                                  \
-    do {                                                                        \
-        if (n++) fputs(open ? "," : ", ", out);                                 \
-        if (open) fprintf(out, "\n%*s", 2 * (depth + 1), "");                   \
-    } while (0)
-    if (array) {
-        json_array_foreach(value, i, each) {
-            LEAD();
-            print_value(each, depth + 1, out);
-        }
-    } else {
-        json_object_foreach((json_t *)value, key, each) {
-            LEAD();
-            print_text(key, out);
-            fputs(": ", out);
-            print_value(each, depth + 1, out);
-        }
+    json_array_foreach(value, i, each) {
+        print_lead(n++, open, depth, out);
+        print_value(each, depth + 1, out);
     }
-#undef LEAD
+    json_object_foreach((json_t *)value, key, each) {
+        print_lead(n++, open, depth, out);
+        print_text(key, out);
+        fputs(": ", out);
+        print_value(each, depth + 1, out);
+    }
     if (open && n) fprintf(out, "\n%*s", 2 * depth, "");
     fputc(array ? ']' : '}', out);
 }

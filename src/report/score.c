@@ -121,7 +121,7 @@ static enum mot_status open_parts(struct mot_subject *s, const char *source, enu
     if (status != MOT_OK) return status;
     struct mot_dataset *d = s->data;
     if (d->hash != m->data_hash)
-        return mot_fail(MOT_EDATA, "%s: is no longer the data that the model was trained on, so its test part cannot be "
+        return mot_fail(MOT_EDATA, "%s: as read now is not the data that the model was trained on, so its test part cannot be "
                         "told from its training part; `--part all` takes all rows", source);
     if (part == MOT_PART_TRAIN || part == MOT_PART_ALL) s->table[s->tables++] = d->train;
     if (part == MOT_PART_VALID || part == MOT_PART_ALL) s->table[s->tables++] = d->valid;

@@ -251,11 +251,17 @@ static void put_transfer(struct mot_trace_file *t, const struct mot_flight *f, b
     put_label(t, send ? f->to : f->from);
     put(t, "\",\"args\":{\"bytes\":");
     put_uint(t, f->bytes);
-    put(t, ",\"kind\":");
-    put_uint(t, f->kind);
-    put(t, ",\"sent_us\":");
-    put_time(t, f->sent);
-    put(t, f->collective ? ",\"collective\":true}}" : "}}");
+    if (f->collective) {
+        put(t, ",\"collective\":true");
+    } else {
+        put(t, ",\"kind\":");
+        put_uint(t, f->kind);
+    }
+    if (f->sent != f->began) { /* it stood in a queue */
+        put(t, ",\"sent_us\":");
+        put_time(t, f->sent);
+    }
+    put(t, "}}");
     begin(t);
     put_head(t, send ? "s" : "f", node, lane);
     put(t, ",\"ts\":");

@@ -43,6 +43,8 @@ struct facts {
     double job_median, slow_factor;    /* the slowest against the median */
     uint32_t slow_count, slowest, fastest;
     double compute, send, wait;        /* mean shares over the workers */
+    uint32_t critical;                 /* the worker that waited least: the others waited for it, if for anyone */
+    double critical_send, waited_for_critical; /* its share of messages under way; how much more the others waited */
     double waited_for_slow;            /* by how much more of the time the slowest computed than those not slow */
     bool in_step;                      /* the slow did about as many jobs as the others: they go in rounds */
     const char *method;
@@ -74,10 +76,32 @@ static double percent(double share)
 
 /* ---- Gathering ------------------------------------------------------------- */
 
-static double compute_share(const struct mot_node_tally *t)
+static double share(mot_time part, const struct mot_node_tally *t)
 {
     double sum = (double)t->compute + (double)t->send + (double)t->wait;
-    return sum > 0 ? (double)t->compute / sum : 0;
+    return sum > 0 ? (double)part / sum : 0;
+}
+
+static double compute_share(const struct mot_node_tally *t)
+{
+    return share(t->compute, t);
+}
+
+/* Seconds a job at the least: the time computed includes the job that the end of the run cut short. */
+static double shortest_job(const struct mot_node_tally *t)
+{
+    return (double)t->compute / 1e9 / ((double)t->jobs + 1);
+}
+
+/* From which multiple of the median on a worker is slow: where times are drawn at random, few jobs say little. */
+static double slow_from(const struct facts *f, uint32_t i)
+{
+    const struct mot_cluster *c = f->e->cluster;
+    if (!c || i >= c->workers) return SLOW_FACTOR;
+    const struct mot_machine *m = &c->machine[i];
+    const struct mot_law *law = m->has_job_time ? &m->job_time : &m->jitter;
+    bool random = law->kind != MOT_LAW_FIXED || m->straggle.kind != MOT_STRAGGLE_NONE;
+    return SLOW_FACTOR + (random ? 1 / sqrt((double)f->o->node[i].jobs) : 0);
 }
 
 static void gather_slow(struct facts *f)
@@ -92,7 +116,8 @@ static void gather_slow(struct facts *f)
     f->job_median = mot_median(f->job, f->n);
     double others = 0, count = 0;
     for (uint32_t i = 0; i < f->n; i++) {
-        f->slow[i] = f->job_median > 0 && f->job[i] >= SLOW_FACTOR * f->job_median;
+        f->slow[i] = f->job_median > 0 && f->job[i] >= slow_from(f, i) * f->job_median
+                     && shortest_job(&f->o->node[i]) > f->job_median;
         if (f->slow[i] && (f->slow_count++ == 0 || f->job[i] > f->job[f->slowest])) f->slowest = i;
         if (!f->slow[i]) others += compute_share(&f->o->node[i]), count++;
     }
@@ -100,8 +125,21 @@ static void gather_slow(struct facts *f)
         f->slow_factor = f->job[f->slowest] / f->job_median;
         f->waited_for_slow = compute_share(&f->o->node[f->slowest]) - (count > 0 ? others / count : 0);
         f->in_step = jobs[f->slowest] >= 0.75 * mot_median(jobs, f->n);
+        /* Out of step, a job was probably half done when the run ended. */
+        if (!f->in_step && jobs[f->slowest] < 10) f->slow_factor *= jobs[f->slowest] / (jobs[f->slowest] + 0.5);
     }
     free(jobs);
+}
+
+static void gather_critical(struct facts *f)
+{
+    if (f->n < 2) return;
+    for (uint32_t i = 1; i < f->n; i++)
+        if (f->o->node[i].wait < f->o->node[f->critical].wait) f->critical = i;
+    const struct mot_node_tally *t = &f->o->node[f->critical];
+    double others = (f->wait * f->n - share(t->wait, t)) / (f->n - 1);
+    f->critical_send = share(t->send, t);
+    f->waited_for_critical = others - share(t->wait, t);
 }
 
 static void gather(struct facts *f)
@@ -115,14 +153,14 @@ static void gather(struct facts *f)
     double all = 0;
     for (uint32_t i = 0; i < f->n; i++) {
         const struct mot_node_tally *t = &f->o->node[i];
-        double sum = (double)t->compute + (double)t->send + (double)t->wait;
-        if (sum <= 0) continue;
+        if (t->compute + t->send + t->wait == 0) continue;
         all++;
-        f->compute += (double)t->compute / sum;
-        f->send += (double)t->send / sum;
-        f->wait += (double)t->wait / sum;
+        f->compute += share(t->compute, t);
+        f->send += share(t->send, t);
+        f->wait += share(t->wait, t);
     }
     if (all > 0) f->compute /= all, f->send /= all, f->wait /= all;
+    gather_critical(f);
 }
 
 /* The value of the method's whole-number option, if it has such a one and it is not a word. */
@@ -297,14 +335,17 @@ static bool say_thin(struct words *w, const struct facts *f)
         say(w, "Held back by the network: messages were under way %.0f %% of the workers' time, and the link of ",
             percent(f->send));
         say_workers(w, f, thin, count);
-        say(w, " is thin (%s against a median of %s). ", mot_show_bandwidth(width[thinnest], one, sizeof one),
-            isfinite(median) ? mot_show_bandwidth(median, other, sizeof other) : "no limit");
+        say(w, " is thin (%s against a median of %s)", mot_show_bandwidth(width[thinnest], one, sizeof one),
+            mot_show_bandwidth(median, other, sizeof other));
+        if (thin[f->critical] && f->waited_for_critical >= WAIT_SHARE)
+            say(w, "; the others waited %.0f %% of the time for it", percent(f->waited_for_critical));
+        say(w, ". ");
         if (f->o->servers == 0)
             say(w, "Every collective passes through it. Try `--method async` or `--method server --method-k %u`, "
                 "where only its own messages are slow, or larger batches. ", f->n - count);
         else
-            say(w, "Try larger batches (fewer messages a sample), or `--method-k %u` with `--method server`. ",
-                f->n - count);
+            say(w, "Try larger batches (fewer messages a sample), or rounds that close without it (`%s--method-k %u`). ",
+                method_is(f, "server") ? "" : "--method server ", f->n - count);
     }
     free(width);
     free(thin);
@@ -336,10 +377,13 @@ static void say_waiting(struct words *w, const struct facts *f)
             percent(f->compute), percent(f->send), percent(f->wait));
         return;
     }
-    uint32_t k = f->n - (f->n + 7) / 8;
+    uint64_t now;
+    uint32_t k = method_uint(f, "k", &now) && now > 0 && now < f->n ? (uint32_t)now : f->n;
+    k -= k > 1 ? (k + 7) / 8 : 0;
     say(w, "Held back by waiting: no worker is slow on average, but each round waits for the one that is last in it, "
         "and the workers waited %.0f %% of the time. ", percent(f->wait));
-    say(w, "Try `--method server --method-k %u`, which leaves the last out, or `--method async`. ", k);
+    say(w, "Try `%s--method-k %u`, which leaves the last out, or `--method async`. ",
+        method_is(f, "server") ? "" : "--method server ", k);
 }
 
 static void say_compute(struct words *w, const struct facts *f)
@@ -364,7 +408,8 @@ static void say_cause(struct words *w, const struct facts *f)
 {
     /* What the slowest did not spend on computing is not its doing: the network's, or the server's. */
     double beside = f->slow_count ? 1 - compute_share(&f->o->node[f->slowest]) : 1;
-    bool network = f->send >= SEND_SHARE && f->send >= f->wait;
+    bool network = (f->send >= SEND_SHARE && f->send >= f->wait)
+                   || (f->critical_send >= 0.5 && f->waited_for_critical >= WAIT_SHARE);
     if (f->in_step && f->waited_for_slow >= WAIT_SHARE && (f->waited_for_slow >= beside || !network)) {
         say_slow_workers(w, f);
     } else if (network) {

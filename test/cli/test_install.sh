@@ -60,12 +60,23 @@ C
 "$CMAKE" --build "$folder/project/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 expect "a program with find_package" "$folder/project/build/use"
 
+# A method of one's own, as docs/writing-a-method.md has it, needs only what is installed.
+if [ -e "$prefix/include/motley/motley.h" ]; then
+    # shellcheck disable=SC2046
+    cc "$MOTLEY_SOURCE"/examples/method/*.c -o "$folder/method" $(pkg-config --cflags --libs motley)
+    LD_LIBRARY_PATH=$lib "$folder/method" data=digits stop.updates=20 >"$folder/said"
+    grep -q '"method": "local-sgd"' "$folder/said" || { echo "FAIL the example method"; cat "$folder/said"; exit 1; }
+    echo "ok   the example method"
+fi
+
 # The headers serve C++ as well.
 if command -v c++ >/dev/null; then
     # shellcheck disable=SC2046
-    printf '#include <motley/status.h>\nint main() { return mot_status_name(MOT_OK)[0] != 111; }\n' |
-        c++ -x c++ - -fsyntax-only $(pkg-config --cflags motley)
-    echo "ok   the status header in C++"
+    for header in status option motley; do
+        [ -e "$prefix/include/motley/$header.h" ] || continue
+        printf '#include <motley/%s.h>\nint main() { return 0; }\n' $header | c++ -x c++ - -fsyntax-only $(pkg-config --cflags motley)
+    done
+    echo "ok   the headers in C++"
 fi
 
 if [ -x "$prefix/bin/motley" ]; then
@@ -74,7 +85,7 @@ if [ -x "$prefix/bin/motley" ]; then
     pages=$(find "$prefix/share/man" -name '*.[15]' | wc -l)
     [ "$pages" -ge 1 ] || { echo "FAIL: no man page is installed"; exit 1; }
     if command -v mandoc >/dev/null; then
-        find "$prefix/share/man" -name '*.[15]' -print0 | xargs -0 mandoc -T lint -W warning
+        find "$prefix/share/man" -name '*.[15]' -print0 | xargs -0 mandoc -T lint -W error
     fi
     echo "ok   $pages man pages"
 fi

@@ -96,6 +96,17 @@ TEST(a_slow_worker_that_nobody_waits_for_is_not_what_held_the_run_back)
     CHECK_LACKS(verdict, "Held back");
 }
 
+TEST(a_job_cut_short_by_the_end_makes_no_worker_slow)
+{
+    struct run r;
+    run_make(&r, &method_async, 4, 4);
+    r.node[2].jobs = 3; /* the fourth was nearly done */
+    judge(&r);
+    CHECK_HAS(verdict, "are balanced");
+    r.node[2].jobs = 1; /* 2 to 4 times slower: about 2.7 */
+    CHECK_HAS(judge(&r), "worker 2 took 2.7 times the median");
+}
+
 TEST(a_slow_worker_under_a_slow_network_does_not_take_the_blame_for_it)
 {
     struct run r;
@@ -138,6 +149,30 @@ TEST(a_thin_link_is_named)
     CHECK_HAS(verdict, "`--method async`");
 }
 
+TEST(a_thin_link_that_all_wait_for_in_rounds_is_named_though_most_only_wait)
+{
+    struct run r;
+    run_make(&r, &method_server, 4, 100);
+    r.machine[3].link.up = 2.5e5;
+    for (int i = 0; i < 3; i++) run_shares(&r, i, 0.02, 0.07, 0.91);
+    run_shares(&r, 3, 0.02, 0.98, 0);
+    judge(&r);
+    CHECK_HAS(verdict, "the link of worker 3 is thin (2 Mbit/s against a median of 1 Gbit/s); the others waited 91 % of the time");
+    CHECK_LACKS(verdict, "no worker is slow");
+}
+
+TEST(a_few_random_jobs_make_no_worker_slow)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 10);
+    for (int i = 0; i < 8; i++) r.machine[i].jitter = (struct mot_law){ .kind = MOT_LAW_EXPONENTIAL, .mean = 1 };
+    r.node[4].jobs = 7; /* 1.4 times the median, of seven draws */
+    CHECK_HAS(judge(&r), "are balanced");
+    for (int i = 0; i < 8; i++) r.node[i].jobs = 1000;
+    r.node[4].jobs = 700; /* the same, of seven hundred */
+    CHECK_HAS(judge(&r), "worker 4 took 1.4 times the median");
+}
+
 TEST(latency_is_told_from_bandwidth)
 {
     struct run r;
@@ -158,7 +193,9 @@ TEST(equal_workers_that_wait_in_turn_are_held_back_by_waiting)
     judge(&r);
     CHECK_HAS(verdict, "no worker is slow on average");
     CHECK_HAS(verdict, "waited 35 % of the time");
-    CHECK_HAS(verdict, "--method-k 7");
+    CHECK_HAS(verdict, "`--method server --method-k 7`");
+    r.e.method = &method_server, r.conf.k = 4;
+    CHECK_HAS(judge(&r), "Try `--method-k 3`");
 }
 
 TEST(dropped_gradients_are_counted_and_their_worker_named)

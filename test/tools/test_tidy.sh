@@ -6,12 +6,9 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 failures=0
 
-fresh() {
-    rm -rf "$copy"
-    mkdir -p "$copy"
-    (cd "$MOTLEY_SOURCE" && cp -r include src cli test tools "$copy")
-    mkdir -p "$copy"/src/{base,math,data,method,driver,report,config,cluster} "$copy/cli"
-}
+(cd "$MOTLEY_SOURCE" && cp -r include src cli test tools "$copy")
+mkdir -p "$copy"/src/{base,math,data,method,driver,report,config,cluster} "$copy/cli"
+fresh() { find "$copy" -name '*planted*' -delete; }
 
 # catches CLAIM FILE TEXT EXPECTED: with TEXT at the end of FILE, tidy fails and says EXPECTED.
 catches() {

@@ -1,0 +1,94 @@
+/* Help and man pages, through the real program. */
+#include "config/experiment.h"
+#include "config/keys.h"
+#include "test.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char output[1 << 20];
+
+/* Runs `motley WORDS` (or, with a pipe in it, what follows it too); returns its exit status. */
+static int run(const char *words)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "'%s' %s </dev/null", getenv("MOTLEY"), words);
+    FILE *pipe = popen(command, "r");
+    if (!pipe) return -1;
+    size_t n = fread(output, 1, sizeof output - 1, pipe);
+    output[n] = '\0';
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+#define NEEDS_PROGRAM() do { if (!getenv("MOTLEY") || access(getenv("MOTLEY"), X_OK) != 0) SKIP("MOTLEY does not name the program"); } while (0)
+
+TEST(motley_alone_and_its_version_are_short)
+{
+    NEEDS_PROGRAM();
+    CHECK_INT(run(""), 0);
+    CHECK_HAS(output, "motley sim");
+    CHECK(strlen(output) < 2000);
+    CHECK_INT(run("--version"), 0);
+    CHECK(strncmp(output, "motley ", 7) == 0);
+    CHECK_INT(run("sim --version"), 0);
+    CHECK(strncmp(output, "motley ", 7) == 0);
+}
+
+TEST(help_is_anywhere)
+{
+    NEEDS_PROGRAM();
+    static const char *const words[] = { "help", "--help", "-h", "sim --help", "data info --help", "help sim", "help data", "help cluster", "help cluster show",
+                                         "help experiment", "help exit-codes", "help stop", "help schedule", "help method", "help model mlp",
+                                         "help optimizer adamw", "help partition equal" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (run(words[i]) != 0) FAIL("motley %s fails", words[i]);
+        if (strlen(output) < 80) FAIL("motley %s says only: %s", words[i], output);
+    }
+}
+
+TEST(every_method_has_a_page_with_all_its_options)
+{
+    NEEDS_PROGRAM();
+    struct mot_part part;
+    for (size_t f = 0; mot_families[f]; f++)
+        for (size_t i = 0; mot_families[f]->get(i, &part); i++) {
+            char words[128];
+            snprintf(words, sizeof words, "help %s %s", mot_families[f]->section, part.name);
+            CHECK_INT(run(words), 0);
+            CHECK_HAS(output, part.summary);
+            for (const struct mot_option *o = part.options; o && o->name; o++) CHECK_HAS(output, o->name);
+        }
+}
+
+TEST(the_experiment_page_has_every_key_and_its_default)
+{
+    NEEDS_PROGRAM();
+    CHECK_INT(run("help experiment"), 0);
+    for (const struct mot_section *s = mot_sections; s->name; s++)
+        for (const struct mot_option *o = s->options; o && o->name; o++) {
+            char key[128];
+            snprintf(key, sizeof key, "  %s%s%s", s->name, *s->name ? "." : "", o->name);
+            CHECK_HAS(output, key);
+        }
+    CHECK_HAS(output, "default: 20");
+}
+
+TEST(the_man_pages_pass_mandoc)
+{
+    NEEDS_PROGRAM();
+    if (access("/usr/bin/mandoc", X_OK) != 0) SKIP("mandoc is not installed");
+    static char list[4096];
+    CHECK_INT(run("help --man-list"), 0);
+    CHECK(strlen(output) < sizeof list);
+    memcpy(list, output, strlen(output) + 1);
+    CHECK_HAS(list, "motley-sim.1\n");
+    CHECK_HAS(list, "motley-experiment.5\n");
+    for (char *page = list, *end; (end = strchr(page, '\n')); page = end + 1) {
+        char words[256];
+        *end = '\0';
+        snprintf(words, sizeof words, "help --man %s | mandoc -Tlint -Wstyle 2>&1", page);
+        run(words);
+        if (*output) FAIL("%s: %s", page, output);
+    }
+}
+
+TEST_MAIN()

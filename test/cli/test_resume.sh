@@ -1,0 +1,64 @@
+#!/bin/bash
+# Pulls the cable: Ctrl-C and kill -9 in the middle of a run, then --resume. The end must be the end of
+# a run that nobody disturbed: the same model_hash, and byte for byte the same metrics.
+set -euo pipefail
+motley=${MOTLEY:?names the program}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "FAIL: $*"; exit 1; }
+hash_of() { sed -n 's/.*"model_hash": "\([0-9a-f]*\)".*/\1/p' "$1/summary.json"; }
+
+# Long enough to be caught in the middle, on any machine; short enough to wait for.
+flags=(--data digits --model mlp --method async --workers 6 --stop-updates 12000 --optimizer-lr 0.01 --evaluate-every "200 updates"
+    --checkpoint-every "300 updates" --quiet)
+
+"$motley" sim "${flags[@]}" --out "$folder/whole"
+want=$(hash_of "$folder/whole")
+[ -n "$want" ] || fail "no model_hash in the summary"
+
+# begin NAME: starts a run and returns when it has written some metrics and a checkpoint.
+begin() {
+    "$motley" sim "${flags[@]}" --out "$folder/$1" 2>"$folder/$1.err" &
+    pid=$!
+    for _ in $(seq 1 2000); do
+        [ -s "$folder/$1/checkpoint.bin" ] && return
+        kill -0 $pid 2>/dev/null || return 0
+        sleep 0.005
+    done
+    fail "$1 wrote no checkpoint"
+}
+go_on() {
+    "$motley" sim "${flags[@]}" --out "$folder/$1" --resume
+    [ "$(hash_of "$folder/$1")" = "$want" ] || fail "$1 ends in another model"
+    cmp "$folder/whole/metrics.jsonl" "$folder/$1/metrics.jsonl" || fail "$1 has other metrics"
+    [ -z "$(find "$folder/$1" -name '*.tmp*')" ] || fail "$1 left a temporary file"
+}
+
+begin killed
+kill -9 $pid 2>/dev/null || fail "the run ended before it could be killed"
+wait $pid 2>/dev/null && fail "a killed run says 0"
+[ ! -e "$folder/killed/summary.json" ] || fail "a killed run has a summary"
+go_on killed
+echo "ok   kill -9, then --resume: the same model and metrics"
+
+begin interrupted
+kill -INT $pid 2>/dev/null || fail "the run ended before it could be interrupted"
+code=0; wait $pid || code=$?
+[ $code -eq 130 ] || fail "Ctrl-C gives exit code $code, expected 130"
+grep -q -- --resume "$folder/interrupted.err" || fail "Ctrl-C does not say how to go on"
+grep -q '"status": "interrupted"' "$folder/interrupted/summary.json" || fail "the summary does not say interrupted"
+[ "$(hash_of "$folder/interrupted")" != "$want" ] || fail "the run was not interrupted in the middle"
+go_on interrupted
+echo "ok   Ctrl-C, then --resume: the same model and metrics"
+
+# Without the flags, the experiment in the folder is meant; and a run that is over stays as it is.
+"$motley" sim --resume --out "$folder/killed" --quiet
+[ "$(hash_of "$folder/killed")" = "$want" ] || fail "resuming a run that is over changes it"
+echo "ok   --resume --out alone knows the experiment"
+
+# One bit in the checkpoint: exit code 3, and the message names the file.
+printf '\x55' | dd of="$folder/killed/checkpoint.bin" bs=1 seek=5000 conv=notrunc 2>/dev/null
+code=0; message=$("$motley" sim --resume --out "$folder/killed" --quiet 2>&1) || code=$?
+[ $code -eq 3 ] || fail "a damaged checkpoint gives exit code $code, expected 3"
+[[ $message == *checkpoint.bin*damaged* ]] || fail "the message is: $message"
+echo "ok   a damaged checkpoint is refused"

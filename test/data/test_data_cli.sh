@@ -1,0 +1,44 @@
+#!/bin/bash
+# motley data list, info and convert, as a user sees them.
+set -uo pipefail
+[ -x "$MOTLEY" ] || { echo "skip: there is no motley"; exit 77; }
+box=$(mktemp -d)
+trap 'rm -rf "$box"' EXIT
+failures=0
+
+# says CLAIM CODE TEXT COMMAND...: the command ends with CODE and prints TEXT.
+says() {
+    local claim=$1 code=$2 text=$3 said got
+    shift 3
+    said=$("$@" 2>&1)
+    got=$?
+    if [ $got -eq "$code" ] && [[ $said == *"$text"* ]]; then echo "ok   $claim"
+    else
+        echo "FAIL $claim: code $got, expected $code and '$text':"
+        echo "$said"
+        failures=$((failures + 1))
+    fi
+}
+
+says "list names the built-in sets" 0 "fashion-mnist" "$MOTLEY" data list
+says "list speaks JSON" 0 '"available": true' "$MOTLEY" data list --json
+says "info counts rows" 0 "rows       1797" "$MOTLEY" data info digits
+says "info counts classes in JSON" 0 '"nonzeros": 58736' "$MOTLEY" data info digits --json
+says "an unknown set has a nearest name" 2 "did you mean 'digits'" "$MOTLEY" data info digit
+says "digits convert to LIBSVM" 0 "1797 rows of 64 columns" "$MOTLEY" data convert digits "$box/digits.libsvm.gz"
+says "LIBSVM converts to NPY" 0 "1797 rows of 64 columns" "$MOTLEY" data convert "$box/digits.libsvm.gz" "$box/x.npy"
+says "NPY with its labels converts to IDX" 0 "" "$MOTLEY" data convert "$box/x.npy" "$box/digits-images-idx2-ubyte"
+says "IDX with its labels converts to CSV" 0 "" "$MOTLEY" data convert "$box/digits-images-idx2-ubyte" "$box/back.csv"
+says "what came back has the same numbers" 0 "non-zeros  58736" "$MOTLEY" data info "$box/back.csv"
+printf '%s\n' 'day,x,y' 'mo,1,0' 'tu,2,1' >"$box/days.csv"
+says "a word among numbers is bad data" 3 "days.csv:2: column 0 ('day'): found 'mo'" "$MOTLEY" data info "$box/days.csv"
+says "a column can be left out" 0 "rows       2" "$MOTLEY" data info "$box/days.csv" --skip day
+says "a misspelt column has a nearest name" 2 "did you mean 'day'" "$MOTLEY" data info "$box/days.csv" --skip dya
+says "a name that says no format is refused" 2 "--to FORMAT" "$MOTLEY" data convert digits "$box/out"
+says "a misspelt format has a nearest name" 2 "did you mean 'libsvm'" "$MOTLEY" data convert digits "$box/out" --to libsm
+says "IDX refuses what is no byte" 3 "expected whole numbers from 0 to 255" "$MOTLEY" data convert synthetic "$box/s.idx"
+[ ! -e "$box/s.idx" ] && [ ! -e "$box/s-labels.idx" ] || { echo "FAIL a refused conversion left a file"; failures=$((failures + 1)); }
+head -c 300 "$box/digits.libsvm.gz" >"$box/cut.gz"
+says "a truncated file is bad data" 3 "truncated" "$MOTLEY" data info "$box/cut.gz"
+says "a missing file is neither set nor file" 2 "nor a file" "$MOTLEY" data info "$box/none.csv"
+exit $((failures > 0))

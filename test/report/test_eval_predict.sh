@@ -1,0 +1,52 @@
+#!/bin/bash
+# A user's way with a saved model: train, evaluate, predict, and the mistakes on the way.
+set -u
+motley=${MOTLEY:-build/motley}
+[ -x "$motley" ] || { echo "skip: $motley is not built"; exit 77; }
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+model=$folder/run/model.safetensors
+failed=0
+
+check() { # claim, command...
+    local claim=$1
+    shift
+    if "$@"; then echo "ok   $claim"; else echo "FAIL $claim"; failed=1; fi
+}
+value() { # key, file: a number or text of a JSON object on a line of its own
+    sed -n "s/^ *\"$1\": \(.*[^,]\),\{0,1\}$/\1/p" "$2" | head -1
+}
+says() { # exit code, text, command...
+    local code=$1 text=$2
+    shift 2
+    "$@" >"$folder/out" 2>"$folder/err"
+    local got=$?
+    [ $got = "$code" ] && grep -qF -- "$text" "$folder/err" && return
+    echo "  exit code $got, expected $code; said: $(cat "$folder/err"), expected: $text"
+    return 1
+}
+
+"$motley" sim --quiet --data digits --model softmax --workers 2 --stop-updates 60 --out "$folder/run" || exit 1
+"$motley" eval "$model" digits --json >"$folder/eval.json" || exit 1
+
+check eval_repeats_the_test_loss_of_the_run [ "$(value loss "$folder/eval.json")" = "$(value test_loss "$folder/run/summary.json")" ]
+check eval_repeats_the_test_accuracy_of_the_run \
+    [ "$(value accuracy "$folder/eval.json")" = "$(value test_accuracy "$folder/run/summary.json")" ]
+check eval_takes_the_test_part [ "$(value rows "$folder/eval.json")" = 359 ]
+
+"$motley" predict "$model" digits >"$folder/stdout.csv" || exit 1
+"$motley" predict "$model" digits --quiet --out "$folder/file.csv" || exit 1
+check predict_gives_a_line_a_row [ "$(wc -l <"$folder/stdout.csv")" = 1797 ]
+check predict_writes_to_a_file_what_it_prints cmp -s "$folder/stdout.csv" "$folder/file.csv"
+"$motley" predict "$model" digits --probabilities | head -1 >"$folder/head" || exit 1
+check probabilities_come_under_the_names_of_the_classes [ "$(cat "$folder/head")" = class,0,1,2,3,4,5,6,7,8,9 ]
+
+check a_missing_model_is_named says 2 "$folder/none" "$motley" eval "$folder/none" digits
+check a_file_that_is_no_model_is_bad_data says 3 "not a safetensors file" "$motley" eval "$folder/run/summary.json" digits
+check an_unknown_part_is_bad_usage says 2 "expected test, train, valid or all" "$motley" eval "$model" digits --part some
+head -c 1000 "$model" >"$folder/cut"
+check a_model_cut_off_is_bad_data says 3 "$folder/cut" "$motley" eval "$folder/cut" digits
+check data_of_another_shape_is_bad_data says 3 "64" "$motley" eval "$model" synthetic
+printf 'a,b\n1,2\n' >"$folder/small.csv"
+check a_file_of_another_shape_is_bad_data says 3 "64" "$motley" predict "$model" "$folder/small.csv"
+exit $failed

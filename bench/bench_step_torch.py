@@ -77,7 +77,7 @@ def main():
     blas = blas_name()
     if not any(name in blas for name in ("openblas", "blis", "mkl")):
         print("warning: PyTorch has the reference BLAS here, which is slow; install libopenblas0-pthread", file=sys.stderr)
-    child = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([sys.argv[1], "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     print(f"PyTorch {torch.__version__}, 1 thread each, {repeats} repeats of {seconds} s; samples/s are medians")
     print(f"PyTorch's BLAS: {blas}")
     print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (least .. most)")

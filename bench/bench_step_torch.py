@@ -55,6 +55,13 @@ def motley_speed(child, name, batch, seconds):
     return float(child.stdout.readline().split()[0])
 
 
+def blas_name():
+    """The file behind libblas.so.3: Debian's alternatives decide, and it matters more than anything else."""
+    with open("/proc/self/maps") as maps:
+        files = {line.split()[-1] for line in maps if "blas" in line}
+    return ", ".join(sorted(files)) or "unknown"
+
+
 def middle(values):
     return sorted(values)[len(values) // 2]
 
@@ -67,8 +74,12 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     x, y = torch.rand(ROWS, COLS), torch.randint(0, CLASSES, (ROWS,))
-    child = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    blas = blas_name()
+    if not any(name in blas for name in ("openblas", "blis", "mkl")):
+        print("warning: PyTorch has the reference BLAS here, which is slow; install libopenblas0-pthread", file=sys.stderr)
+    child = subprocess.Popen([sys.argv[1], "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     print(f"PyTorch {torch.__version__}, 1 thread each, {repeats} repeats of {seconds} s; samples/s are medians")
+    print(f"PyTorch's BLAS: {blas}")
     print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (least .. most)")
     for name, label in (("mlp", "mlp 784-256-128-10"), ("softmax", "softmax 784-10")):
         for batch in (32, 128):

@@ -24,7 +24,7 @@ static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1)
 /* C[m][n] = bias + A B, or C += A B. A(i, k) = a[i*a_row + k/16*a_block + k%16*a_col], which
  * covers plain, transposed and panelled matrices. B is panels of [k][16]; all 16 columns
  * of its last panel are readable. C(i, j) = c[j/16*c_panel + i*c_row + j%16]. Each
- * element is one chain of additions over k, in order. */
+ * element is a chain of additions over k, in order, broken only at fixed k for the caches' sake. */
 struct mot_gemm {
     uint32_t m, n, k;
     const float *a; size_t a_row, a_block, a_col;

@@ -24,30 +24,19 @@ struct tile {
     const float *a; size_t a_row, a_block, a_col;
     const float *b;
     float *c; size_t c_row;
-    uint32_t k, cols;            /* cols: how many of the tile's columns C has */
-    const float *bias;
-    bool add, resume;            /* resume: C holds the sum over the k before */
+    uint32_t k;
+    const float *bias;           /* what the sums begin with, one for each row */
+    bool add;
 };
 
-/* Where C's vector v of row i is, and how many of its lanes exist. */
-INLINE float *tile_at(const struct tile *t, int i, int v) { return t->c + (size_t)i * t->c_row + v * LANES; }
-INLINE size_t tile_lanes(const struct tile *t, int v)
-{
-    uint32_t before = (uint32_t)(v * LANES);
-    return t->cols <= before ? 0 : t->cols - before < LANES ? t->cols - before : LANES;
-}
-
-/* `rows` and `whole` (all columns of the tile exist) are known to the compiler at every call. */
-INLINE void tile_rows(const struct tile *t, const int rows, const bool whole)
+/* `rows` is known to the compiler at every call, so that all sums live in registers. */
+INLINE void tile_rows(const struct tile *t, const int rows)
 {
     vf sum[TILE_ROWS][TILE_VECTORS];
     UNROLL for (int i = 0; i < rows; i++) {
         /* C is needed when the sums are done; until then it has time to come from far. */
-        __builtin_prefetch(tile_at(t, i, 0), 1);
-        UNROLL for (int v = 0; v < TILE_VECTORS; v++) {
-            if (t->resume) sum[i][v] = whole ? load(tile_at(t, i, v)) : load_part(tile_at(t, i, v), tile_lanes(t, v));
-            else sum[i][v] = t->bias ? all(t->bias[i]) : (vf){ 0 };
-        }
+        __builtin_prefetch(t->c + (size_t)i * t->c_row, 1);
+        UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = all(t->bias[i]);
     }
 
     const float *b = t->b, *a_of_block = t->a;
@@ -65,33 +54,40 @@ INLINE void tile_rows(const struct tile *t, const int rows, const bool whole)
         }
     }
 
-    if (t->add)
-        UNROLL for (int i = 0; i < rows; i++)
-            UNROLL for (int v = 0; v < TILE_VECTORS; v++)
-                sum[i][v] += whole ? load(tile_at(t, i, v)) : load_part(tile_at(t, i, v), tile_lanes(t, v));
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int v = 0; v < TILE_VECTORS; v++) {
-            if (whole) store(tile_at(t, i, v), sum[i][v]);
-            else store_part(tile_at(t, i, v), sum[i][v], tile_lanes(t, v));
+            float *c = t->c + (size_t)i * t->c_row + v * LANES;
+            store(c, t->add ? load(c) + sum[i][v] : sum[i][v]);
         }
 }
 
+/* Functions of their own: clang would merge what the cases of a switch have in common and lose the constant. */
+#define TILE(n) static __attribute__((noinline)) void tile_##n(const struct tile *t) { tile_rows(t, n); }
+TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
+
 static void tile_run(const struct tile *t, uint32_t rows)
 {
-    bool whole = t->cols == TILE_COLS;
-    switch (rows) {
-    case 6: if (whole) tile_rows(t, 6, true); else tile_rows(t, 6, false); break;
-    case 5: if (whole) tile_rows(t, 5, true); else tile_rows(t, 5, false); break;
-    case 4: if (whole) tile_rows(t, 4, true); else tile_rows(t, 4, false); break;
-    case 3: if (whole) tile_rows(t, 3, true); else tile_rows(t, 3, false); break;
-    case 2: if (whole) tile_rows(t, 2, true); else tile_rows(t, 2, false); break;
-    case 1: if (whole) tile_rows(t, 1, true); else tile_rows(t, 1, false); break;
-    }
+    static void (*const of_rows[TILE_ROWS])(const struct tile *) = { tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 };
+    of_rows[rows - 1](t);
+}
+
+/* At C's right edge a tile works on a copy of its part of C. */
+static void tile_edge(const struct tile *t, uint32_t rows, uint32_t cols)
+{
+    float copy[TILE_ROWS * TILE_COLS] = { 0 };
+    struct tile whole = *t;
+    whole.c = copy;
+    whole.c_row = TILE_COLS;
+    for (uint32_t i = 0; i < rows && t->add; i++)
+        memcpy(copy + i * TILE_COLS, t->c + i * t->c_row, cols * sizeof *copy);
+    tile_run(&whole, rows);
+    for (uint32_t i = 0; i < rows; i++) memcpy(t->c + i * t->c_row, copy + i * TILE_COLS, cols * sizeof *copy);
 }
 
 /* Rows i0 .. i1-1 of C, one panel, the k of one block. */
 static void gemm_block(const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint32_t panel, uint32_t k0, uint32_t k)
 {
+    static const float zeros[TILE_ROWS];
     uint32_t cols = g->n - panel * MOT_PANEL < MOT_PANEL ? g->n - panel * MOT_PANEL : MOT_PANEL;
     for (uint32_t j = 0; j < cols; j += TILE_COLS)
         for (uint32_t i = i0; i < i1; i += TILE_ROWS) {
@@ -100,10 +96,12 @@ static void gemm_block(const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint3
                 .a_row = g->a_row, .a_block = g->a_block, .a_col = g->a_col,
                 .b = g->b + panel * g->b_panel + (size_t)k0 * MOT_PANEL + j,
                 .c = g->c + panel * g->c_panel + i * g->c_row + j,
-                .c_row = g->c_row, .k = k, .cols = cols - j < TILE_COLS ? cols - j : TILE_COLS,
-                .bias = g->bias ? g->bias + i : NULL, .add = g->add, .resume = k0 > 0 && !g->add,
+                .c_row = g->c_row, .k = k,
+                .bias = g->bias && k0 == 0 ? g->bias + i : zeros, .add = g->add || k0 > 0,
             };
-            tile_run(&t, i1 - i < TILE_ROWS ? i1 - i : TILE_ROWS);
+            uint32_t rows = i1 - i < TILE_ROWS ? i1 - i : TILE_ROWS;
+            if (cols - j >= TILE_COLS) tile_run(&t, rows);
+            else tile_edge(&t, rows, cols - j);
         }
 }
 

@@ -35,8 +35,9 @@ typedef uint64_t vdu __attribute__((vector_size(4 * LANES)));
 typedef float vh __attribute__((vector_size(2 * LANES)));  /* half of a vf: becomes a vd */
 
 #define INLINE static inline __attribute__((always_inline, unused))
+/* clang unrolls short loops by itself; its pragma acts too late for arrays to become registers. */
 #if defined(__clang__)
-#define UNROLL _Pragma("unroll")
+#define UNROLL
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif

@@ -12,34 +12,45 @@ uint64_t mot_terms_samples(const struct mot_problem *p, const struct mot_term *t
     return total;
 }
 
-static double term_gradient(const struct mot_problem *p, const struct mot_term *term, uint64_t samples, const float *x, float *g, void *scratch)
+void mot_gradient_begin(struct mot_gradient_run *r, const struct mot_problem *p, const struct mot_term *term, uint32_t terms,
+                        uint64_t samples, const float *x, float *g)
 {
-    const struct mot_net *net = p->net;
-    uint32_t row[MOT_SLICE_ROWS];
-    double loss = 0;
-    for (uint64_t done = 0; done < samples; done += MOT_SLICE_ROWS) {
-        uint32_t want = samples - done < MOT_SLICE_ROWS ? (uint32_t)(samples - done) : MOT_SLICE_ROWS;
-        uint32_t got = mot_sample(&p->sampler, term->part, term->draw, (uint32_t)done, want, row);
-        MOT_ASSERT(got == want);
-        struct mot_batch batch = { .table = &p->data->train, .row = row, .rows = got };
-        loss += net->kind->grad(net, x, &batch, term->coef, g, scratch);
+    *r = (struct mot_gradient_run){ .problem = p, .term = term, .terms = terms, .left = samples, .x = x, .g = g };
+    memset(g, 0, p->net->dim * sizeof(*g));
+    if (!p->net->kind->computes) r->left = 0;
+}
+
+bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
+{
+    const struct mot_net *net = r->problem->net;
+    uint32_t row[MOT_SLICE_ROWS], got = 0;
+    while (got == 0) {
+        if (r->left == 0 || r->at == r->terms) return false;
+        const struct mot_term *t = &r->term[r->at];
+        uint64_t there = t->samples - r->in_term;
+        uint32_t want = MOT_SLICE_ROWS;
+        if (there < want) want = (uint32_t)there;
+        if (r->left < want) want = (uint32_t)r->left;
+        got = want ? mot_sample(&r->problem->sampler, t->part, t->draw, (uint32_t)r->in_term, want, row) : 0;
+        if (got == 0) { /* this term is done, or its data has run out */
+            r->at++;
+            r->in_term = 0;
+        }
     }
-    return loss;
+    struct mot_batch batch = { .table = &r->problem->data->train, .row = row, .rows = got };
+    r->loss += net->kind->grad(net, r->x, &batch, r->term[r->at].coef, r->g, scratch);
+    r->in_term += got;
+    r->left -= got;
+    return true;
 }
 
 double mot_gradient(const struct mot_problem *p, const struct mot_term *term, uint32_t terms, uint64_t samples,
                     const float *x, float *g, void *scratch)
 {
-    double loss = 0;
-    memset(g, 0, p->net->dim * sizeof(*g));
-    if (!p->net->kind->computes) return 0;
-    for (uint32_t t = 0; t < terms && samples > 0; t++) {
-        uint64_t n = mot_sample_count(&p->sampler, term[t].part, term[t].draw, term[t].samples);
-        if (n > samples) n = samples;
-        loss += term_gradient(p, &term[t], n, x, g, scratch);
-        samples -= n;
-    }
-    return loss;
+    struct mot_gradient_run run;
+    mot_gradient_begin(&run, p, term, terms, samples, x, g);
+    while (mot_gradient_slice(&run, scratch)) {}
+    return run.loss;
 }
 
 /* ---- Evaluation ---------------------------------------------------------------- */

@@ -24,6 +24,20 @@ uint64_t mot_terms_samples(const struct mot_problem *, const struct mot_term *, 
 double mot_gradient(const struct mot_problem *, const struct mot_term *, uint32_t terms, uint64_t samples,
                     const float *x, float *g, void *scratch);
 
+/* The same, a slice at a time, for those who have other things to do between. */
+struct mot_gradient_run {
+    const struct mot_problem *problem;
+    const struct mot_term *term;
+    uint32_t terms, at;          /* at: the term that is under way */
+    uint64_t in_term, left;      /* samples done of this term; still to do in all */
+    const float *x;
+    float *g;
+    double loss;
+};
+void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *, uint32_t terms,
+                        uint64_t samples, const float *x, float *g);
+bool mot_gradient_slice(struct mot_gradient_run *, void *scratch); /* false: there was nothing left to do */
+
 /* What an evaluation computes; the rest of the score is NaN. */
 enum mot_evaluate_what { MOT_EVALUATE_TRAIN = 1, MOT_EVALUATE_VALID = 2, MOT_EVALUATE_TEST = 4, MOT_EVALUATE_GRAD = 8 };
 struct mot_evaluator;

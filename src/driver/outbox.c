@@ -134,13 +134,13 @@ void mot_drop(struct mot_env *env, mot_buf b)
 
 const float *mot_read(const struct mot_env *env, mot_buf b)
 {
-    MOT_ASSERT(env->pool->count[b] > 0);
+    MOT_ASSERT(mot_pool_count(env->pool, b) > 0);
     return mot_pool_at(env->pool, b);
 }
 
 float *mot_edit(struct mot_env *env, mot_buf b)
 {
-    MOT_ASSERT(env->pool->count[b] == 1 && "a shared buffer is frozen");
+    MOT_ASSERT(mot_pool_count(env->pool, b) == 1 && "a shared buffer is frozen");
     return mot_pool_at(env->pool, b);
 }
 
@@ -208,7 +208,7 @@ static bool same_slice(struct mot_slice a, struct mot_slice b)
 /* The buffer itself where nobody else holds it, else a new one. */
 static mot_buf writable(struct mot_env *env, mot_buf b)
 {
-    return env->pool->count[b] == 1 ? b : mot_pool_take(env->pool);
+    return mot_pool_count(env->pool, b) == 1 ? b : mot_pool_take(env->pool);
 }
 
 static void compute_step(struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)

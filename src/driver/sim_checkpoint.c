@@ -173,8 +173,10 @@ static void visit_buffers(struct visit *v, struct sim *s)
     for (uint32_t i = 0; i < s->works; i++)
         if (s->work[i].state == WORK_RUNNING && s->work[i].grad <= s->pool.capacity) gradient[s->work[i].grad] = true;
     for (mot_buf b = 1; b <= s->pool.capacity; b++) {
-        VISIT(v, s->pool.count[b]);
-        if (s->pool.count[b] == 0 || is_running_gradient(s, gradient, b)) continue;
+        uint32_t count = s->pool.count[b];
+        VISIT(v, count);
+        s->pool.count[b] = count;
+        if (count == 0 || is_running_gradient(s, gradient, b)) continue;
         visit_bytes(v, mot_pool_at(&s->pool, b), s->pool.dim * sizeof(float));
         if (v->in.short_of) break;
     }

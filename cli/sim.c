@@ -61,7 +61,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     struct mot_job_ways ways = { .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
         .interrupt = &interrupted, .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
     catch_signals();
-    enum mot_status status = mot_job_sim(j, &ways, &out);
+    enum mot_status status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
     if (args->json) {
         json_t *summary = mot_summary_json(j->experiment, &out, "sim", j->experiment->output);

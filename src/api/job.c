@@ -77,6 +77,11 @@ void mot_job_close(struct mot_job *j)
     *j = (struct mot_job){ 0 };
 }
 
+const char *mot_driver_name(enum mot_driver driver)
+{
+    return driver == MOT_DRIVER_SIM ? "sim" : "threads";
+}
+
 /* ---- The run's folder --------------------------------------------------------------------- */
 
 struct folder {
@@ -143,7 +148,8 @@ static enum mot_status write_experiment(const struct mot_experiment *x, const ch
     return status;
 }
 
-static enum mot_status write_results(const struct mot_job *j, const struct folder *f, const struct mot_outcome *out)
+static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
+                                     const struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
     enum mot_status status = MOT_OK;
@@ -152,7 +158,7 @@ static enum mot_status write_results(const struct mot_job *j, const struct folde
         if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
     }
     if (status != MOT_OK) return status;
-    json_t *summary = mot_summary_json(x, out, "sim", x->output);
+    json_t *summary = mot_summary_json(x, out, mot_driver_name(ways->driver), x->output);
     struct mot_replace file;
     status = mot_replace_begin(f->summary, &file);
     if (status == MOT_OK) {
@@ -213,6 +219,23 @@ static void on_begin(void *self, uint64_t mark)
     if (w->folder) w->status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
 }
 
+static enum mot_status simulate(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
+                                const struct mot_watch *watch, struct mot_outcome *out)
+{
+    return mot_sim_run(&(struct mot_sim_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
+        .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .checkpoint = f ? f->checkpoint : NULL,
+        .resume = ways->resume, .resumed = on_begin, .resumed_self = watch->self }, out);
+}
+
+static enum mot_status run_threads(const struct mot_job *j, const struct mot_job_ways *ways, const struct mot_watch *watch,
+                                   struct mot_outcome *out)
+{
+    if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: only simulated runs can be resumed so far");
+    on_begin(watch->self, 0);
+    return mot_threads_run(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim,
+        .x0 = j->x0, .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate }, out);
+}
+
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
@@ -228,9 +251,7 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         watch.flight = on_flight;
         watch.update = on_update;
     }
-    status = mot_sim_run(&(struct mot_sim_options){ .experiment = x, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
-        .hash = j->hash, .watch = &watch, .interrupt = ways->interrupt, .checkpoint = f ? f->checkpoint : NULL,
-        .resume = ways->resume, .resumed = on_begin, .resumed_self = &w }, out);
+    status = ways->driver == MOT_DRIVER_SIM ? simulate(j, ways, f, &watch, out) : run_threads(j, ways, &watch, out);
     if (w.progress) mot_progress_close(w.progress);
     enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
     enum mot_status trace = w.trace ? mot_trace_close(w.trace) : MOT_OK;
@@ -239,7 +260,7 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     return first;
 }
 
-enum mot_status mot_job_sim(const struct mot_job *j, const struct mot_job_ways *ways, struct mot_outcome *out)
+enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *ways, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
     if (!x->output) {
@@ -252,7 +273,7 @@ enum mot_status mot_job_sim(const struct mot_job *j, const struct mot_job_ways *
     if (status == MOT_OK) status = write_experiment(x, f.experiment);
     if (status == MOT_OK) status = watch_run(j, ways, &f, out);
     if (status == MOT_OK) {
-        status = write_results(j, &f, out);
+        status = write_results(j, ways, &f, out);
         if (status != MOT_OK) mot_outcome_close(out);
     }
     folder_free(&f);

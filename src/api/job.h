@@ -3,6 +3,7 @@
 #define MOT_API_JOB_H
 
 #include "driver/sim.h"
+#include "driver/threads.h"
 
 /* An experiment with its data read, its model fitted and its parts cut. */
 struct mot_job {
@@ -18,14 +19,19 @@ struct mot_job {
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
 void mot_job_close(struct mot_job *);
 
+enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS };
+const char *mot_driver_name(enum mot_driver); /* "sim", "threads" */
+
 struct mot_job_ways {
+    enum mot_driver driver;
+    bool emulate;                             /* threads: as slow as the cluster says */
     bool resume;                              /* go on from the checkpoint in the experiment's folder */
     bool replace;                             /* a run that is in the folder may be overwritten */
     FILE *progress;                           /* NULL: none */
     bool terminal;                            /* progress is a terminal */
     const volatile sig_atomic_t *interrupt;   /* may be NULL */
 };
-/* Simulates, and writes the experiment's folder if it names one. MOT_OK: see out->status. */
-enum mot_status mot_job_sim(const struct mot_job *, const struct mot_job_ways *, struct mot_outcome *out);
+/* Runs, and writes the experiment's folder if it names one. MOT_OK: see out->status. */
+enum mot_status mot_job_run(const struct mot_job *, const struct mot_job_ways *, struct mot_outcome *out);
 
 #endif

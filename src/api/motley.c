@@ -70,7 +70,7 @@ enum mot_status mot_run_open(const struct mot_run_options *o, struct mot_run **o
 enum mot_status mot_run_simulate(struct mot_run *r)
 {
     if (r->done) return mot_fail(MOT_EUSAGE, "mot_run_simulate: this run was simulated before; open another");
-    enum mot_status status = mot_job_sim(&r->job, &r->ways, &r->outcome);
+    enum mot_status status = mot_job_run(&r->job, &r->ways, &r->outcome);
     if (status != MOT_OK) return status;
     r->done = true;
     r->summary = mot_summary_json(r->experiment, &r->outcome, "sim", r->experiment->output);

@@ -52,6 +52,8 @@ struct mot_outcome {
     double job_wall_s;                 /* wall time in gradients, all threads: for the share of event handling */
 };
 
+void mot_outcome_close(struct mot_outcome *);
+
 /* What happens in a run, for traces, progress and metrics. Any may be NULL. The
  * watcher may not change the run; times are the run's clock. */
 enum mot_phase { MOT_PHASE_COMPUTE, MOT_PHASE_CANCELLED, MOT_PHASE_COLLECTIVE };

@@ -26,6 +26,5 @@ enum mot_status mot_sim_plan(const struct mot_experiment *, const struct mot_pro
 
 /* MOT_OK with out->status saying how the run ended; or an error before it began. */
 enum mot_status mot_sim_run(const struct mot_sim_options *, struct mot_outcome *out);
-void mot_outcome_close(struct mot_outcome *);
 
 #endif

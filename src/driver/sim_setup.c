@@ -1,5 +1,6 @@
 /* sim_setup.c -- plans a run and reserves all that it will use. */
 #include "driver/sim_state.h"
+#include "driver/world.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include <math.h>
@@ -7,51 +8,15 @@
 #include <string.h>
 #include <time.h>
 
-/* What all nodes need together. */
-struct sum_need { struct mot_need most; uint64_t states, buffers, sends, works, terms, alarms; };
-
-static size_t aligned(size_t bytes)
+static uint64_t buffers_of(const struct mot_needs *n)
 {
-    return (bytes + 63) & ~(size_t)63;
-}
-
-static struct sum_need add_needs(const struct mot_experiment *x, const struct mot_world *w)
-{
-    struct sum_need sum = { 0 };
-    for (mot_node i = 0; i < w->nodes; i++) {
-        struct mot_need n = x->method->need(x->method_conf, w, i);
-        MOT_ASSERT(n.state_bytes > 0);
-        if (i >= w->workers) n.works = n.colls = 0;
-        sum.states += aligned(n.state_bytes);
-        sum.buffers += n.buffers + n.works;
-        sum.sends += n.sends;
-        sum.works += n.works;
-        sum.terms += (uint64_t)n.works * n.terms;
-        sum.alarms += n.alarms;
-        if (n.sends > sum.most.sends) sum.most.sends = n.sends;
-        if (n.works > sum.most.works) sum.most.works = n.works;
-        if (n.terms > sum.most.terms) sum.most.terms = n.terms;
-        if (n.alarms > sum.most.alarms) sum.most.alarms = n.alarms;
-        if (n.colls > sum.most.colls) sum.most.colls = n.colls;
-    }
-    return sum;
-}
-
-/* A node may be one collective ahead of another. */
-static uint32_t window_of(const struct sum_need *n)
-{
-    return n->most.colls ? n->most.colls + 1 : 0;
-}
-
-static uint64_t buffers_of(const struct sum_need *n)
-{
-    return n->buffers + window_of(n) + MOT_MEMO_BUFFERS + 2 /* x0 and zero */ + 1;
+    return n->buffers + mot_needs_window(n) + MOT_MEMO_BUFFERS + 2 /* x0 and zero */ + 1;
 }
 
 /* Twice what can be pending at once: cancelled events stay until they are swept out. */
-static uint64_t events_of(const struct sum_need *n, const struct mot_experiment *x, const struct mot_world *w)
+static uint64_t events_of(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
-    uint64_t colls = window_of(n) * (mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers) + w->workers);
+    uint64_t colls = mot_needs_window(n) * (mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers) + w->workers);
     return 2 * (w->nodes + n->sends + n->works + n->alarms + colls) + 64;
 }
 
@@ -61,32 +26,15 @@ static uint64_t table_bytes(const struct mot_table *t)
     return cells + (uint64_t)t->rows * 4;
 }
 
-static void fill_world(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_optim *optim,
-                       uint64_t *part_rows, uint32_t *batch, struct mot_world *w)
-{
-    const struct mot_parts *parts = p->sampler.parts;
-    *w = (struct mot_world){ .workers = x->workers, .servers = x->method->servers, .nodes = x->workers + x->method->servers,
-        .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim };
-    for (uint32_t i = 0; i < parts->parts; i++) part_rows[i] = parts->at[i + 1] - parts->at[i];
-    for (uint32_t i = 0; i < w->workers; i++) batch[i] = x->batch_full ? (uint32_t)part_rows[i] : x->batch[i];
-}
-
-static enum mot_status check_world(const struct mot_experiment *x, const struct mot_world *w)
-{
-    MOT_ASSERT(x->cluster->workers == w->workers && x->cluster->servers == w->servers);
-    if (x->method->validate) return x->method->validate(x->method_conf, w);
-    return MOT_OK;
-}
-
 static void plan_from(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_world *w,
-                      const struct sum_need *n, struct mot_plan *out)
+                      const struct mot_needs *n, struct mot_plan *out)
 {
     const struct mot_net *net = p->net;
     uint64_t per_coll = sizeof(struct mot_slice) + sizeof(double[MOT_SCALARS]) + sizeof(mot_time) + sizeof(struct mot_coll_progress);
     *out = (struct mot_plan){ .buffer_count = buffers_of(n) };
     out->buffers = out->buffer_count * ((uint64_t)((net->dim + 15u) & ~15u) * 4 + 8);
     out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) + n->works * sizeof(struct sim_work) +
-        n->terms * sizeof(struct mot_term) + n->alarms * sizeof(struct sim_alarm) + window_of(n) * (uint64_t)w->workers * per_coll;
+        n->terms * sizeof(struct mot_term) + n->alarms * sizeof(struct sim_alarm) + mot_needs_window(n) * (uint64_t)w->workers * per_coll;
     out->events = events_of(n, x, w) * sizeof(struct mot_pending) + n->sends * (sizeof(struct mot_message) + 4) +
         mot_outbox_room(&n->most) * sizeof(struct mot_effect);
     out->scratch = 2 * (uint64_t)x->sim.threads * (net->scratch_bytes + 64);
@@ -100,10 +48,10 @@ enum mot_status mot_sim_plan(const struct mot_experiment *x, const struct mot_pr
     uint64_t *part_rows = mot_new(p->sampler.parts->parts, sizeof(*part_rows));
     uint32_t *batch = mot_new(x->workers, sizeof(*batch));
     struct mot_world w;
-    fill_world(x, p, optim, part_rows, batch, &w);
-    enum mot_status status = check_world(x, &w);
+    mot_world_fill(x, p, optim, part_rows, batch, &w);
+    enum mot_status status = mot_world_check(x, &w);
     if (status == MOT_OK) {
-        struct sum_need need = add_needs(x, &w);
+        struct mot_needs need = mot_needs_of(x, &w);
         plan_from(x, p, &w, &need, out);
     }
     free(part_rows);
@@ -125,7 +73,7 @@ static enum mot_status check_memory(const struct mot_experiment *x, const struct
 
 /* ---- Reserving --------------------------------------------------------------------------- */
 
-static void open_nodes(struct sim *s, const struct sum_need *sum)
+static void open_nodes(struct sim *s, const struct mot_needs *sum)
 {
     s->node = mot_new(s->world.nodes, sizeof(*s->node));
     s->nic = mot_new(s->world.nodes, sizeof(*s->nic));
@@ -145,7 +93,7 @@ static void open_nodes(struct sim *s, const struct sum_need *sum)
         if (i >= s->world.workers) need.works = 0;
         n->state = state;
         n->state_bytes = (uint32_t)need.state_bytes;
-        state += aligned(need.state_bytes);
+        state += mot_state_room(need.state_bytes);
         n->work = work;
         n->works = need.works;
         n->alarm = alarm;
@@ -157,13 +105,13 @@ static void open_nodes(struct sim *s, const struct sum_need *sum)
     }
 }
 
-static void open_messages(struct sim *s, const struct sum_need *sum)
+static void open_messages(struct sim *s, const struct mot_needs *sum)
 {
     s->messages = s->messages_free = (uint32_t)sum->sends;
     s->message = mot_new(sum->sends + 1, sizeof(*s->message));
     s->message_free = mot_new(sum->sends + 1, sizeof(*s->message_free));
     for (uint32_t i = 0; i < s->messages; i++) s->message_free[i] = s->messages - 1 - i;
-    s->window = window_of(sum);
+    s->window = mot_needs_window(sum);
     s->coll = mot_new(s->window + 1, sizeof(*s->coll));
     for (uint32_t k = 0; k < s->window; k++) {
         uint32_t n = s->world.workers;
@@ -188,24 +136,14 @@ static void open_compute(struct sim *s)
     s->wire_bytes = 4.0 * net->parameters / net->dim;
 }
 
-/* The defaults of evaluate.every: about fifty lines of metrics, whatever ends the run. */
-static void resolve_every(struct sim *s)
+static void begin_counting(struct sim *s)
 {
-    const struct mot_experiment *x = s->x;
-    s->every = x->evaluate.every;
-    if (s->every.unit == MOT_EVERY_AUTO) {
-        if (x->stop.updates != MOT_WORD_UINT)
-            s->every = (struct mot_every){ MOT_EVERY_UPDATES, x->stop.updates < 50 ? 1 : floor((double)x->stop.updates / 50) };
-        else if (!isnan(x->stop.epochs)) s->every = (struct mot_every){ MOT_EVERY_EPOCHS, x->stop.epochs / 50 };
-        else if (x->stop.time != MOT_NEVER) s->every = (struct mot_every){ MOT_EVERY_TIME, (double)x->stop.time / 50 };
-        else s->every = (struct mot_every){ MOT_EVERY_EPOCHS, 0.25 };
-    }
-    if (s->every.unit == MOT_EVERY_TIME && s->every.value < 1) s->every.value = 1;
+    s->every = mot_every_resolve(s->x);
     s->next_eval = s->every.value;
-    s->next_checkpoint = x->checkpoint.value;
+    s->next_checkpoint = s->x->checkpoint.value;
 }
 
-static void open_buffers(struct sim *s, const struct sum_need *sum)
+static void open_buffers(struct sim *s, const struct mot_needs *sum)
 {
     mot_pool_open(&s->pool, s->world.dim, (uint32_t)buffers_of(sum));
     s->world.x0 = mot_pool_take(&s->pool);
@@ -228,9 +166,9 @@ enum mot_status mot_sim_open(const struct mot_sim_options *o, struct sim **out)
     if (o->watch) s->watch = *o->watch;
     s->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*s->part_rows));
     s->batch = mot_new(s->x->workers, sizeof(*s->batch));
-    fill_world(s->x, s->problem, o->optim, s->part_rows, s->batch, &s->world);
-    if ((status = check_world(s->x, &s->world)) != MOT_OK) goto out_close;
-    struct sum_need need = add_needs(s->x, &s->world);
+    mot_world_fill(s->x, s->problem, o->optim, s->part_rows, s->batch, &s->world);
+    if ((status = mot_world_check(s->x, &s->world)) != MOT_OK) goto out_close;
+    struct mot_needs need = mot_needs_of(s->x, &s->world);
     struct mot_plan plan;
     plan_from(s->x, s->problem, &s->world, &need, &plan);
     if (buffers_of(&need) >= UINT32_MAX || events_of(&need, s->x, &s->world) >= UINT32_MAX) {
@@ -242,7 +180,7 @@ enum mot_status mot_sim_open(const struct mot_sim_options *o, struct sim **out)
     open_messages(s, &need);
     open_compute(s);
     open_buffers(s, &need);
-    resolve_every(s);
+    begin_counting(s);
     s->at_least = s->world.workers;
     *out = s;
     return MOT_OK;

@@ -36,7 +36,7 @@ static inline void run_go_file(struct run *r, const char *path)
     if (r->status != MOT_OK) { printf("  %s\n", mot_error()); return; }
     r->status = mot_job_open(r->experiment, &r->job);
     if (r->status != MOT_OK) { printf("  %s\n", mot_error()); return; }
-    r->status = mot_job_sim(&r->job, &r->ways, &r->out);
+    r->status = mot_job_run(&r->job, &r->ways, &r->out);
     if (r->status != MOT_OK) printf("  %s\n", mot_error());
 }
 

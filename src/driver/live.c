@@ -1,0 +1,301 @@
+#include "driver/live.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+mot_time mot_live_now(const struct mot_live *l)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - l->began_ns;
+}
+
+void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_port *port, mot_node self)
+{
+    const struct mot_method *m = l->experiment->method;
+    *n = (struct mot_live_node){ .live = l, .port = port, .self = self,
+        .need = m->need(l->experiment->method_conf, &l->world, self) };
+    if (self >= l->world.workers) n->need.works = 0;
+    n->state = mot_new(1, n->need.state_bytes);
+    n->scratch = mot_aligned(l->problem->net->scratch_bytes + 64);
+    mot_outbox_open(&n->outbox, mot_outbox_room(&n->need), n->need.terms * (n->need.works ? n->need.works : 1));
+    n->work = mot_new(n->need.works + 1, sizeof(*n->work));
+    for (uint32_t i = 0; i < n->need.works; i++) n->work[i].term = mot_new(n->need.terms, sizeof(struct mot_term));
+    n->alarm = mot_new(n->need.alarms + 1, sizeof(*n->alarm));
+    for (uint32_t i = 0; i < n->need.alarms; i++) n->alarm[i] = MOT_NEVER;
+    n->credit = mot_new(l->world.workers, sizeof(*n->credit));
+}
+
+void mot_live_node_close(struct mot_live_node *n)
+{
+    for (uint32_t i = 0; i < n->need.works; i++) free(n->work[i].term);
+    free(n->work);
+    free(n->alarm);
+    free(n->credit);
+    free(n->state);
+    free(n->scratch);
+    mot_outbox_close(&n->outbox);
+}
+
+static struct mot_env env_of(struct mot_live_node *n)
+{
+    return (struct mot_env){ .self = n->self, .now = mot_live_now(n->live), .world = &n->live->world,
+        .conf = n->live->experiment->method_conf, .pool = &n->live->pool, .out = &n->outbox };
+}
+
+/* ---- Work ------------------------------------------------------------------------------- */
+
+static const struct mot_machine *machine_of(const struct mot_live_node *n)
+{
+    return &n->live->experiment->cluster->machine[n->self];
+}
+
+static struct mot_live_work *running(struct mot_live_node *n)
+{
+    for (uint32_t i = 0; i < n->need.works; i++)
+        if (n->work[i].state == MOT_LIVE_RUNNING) return &n->work[i];
+    return NULL;
+}
+
+static void begin_next(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    struct mot_live_work *next = NULL;
+    if (running(n)) return;
+    for (uint32_t i = 0; i < n->need.works; i++) {
+        struct mot_live_work *w = &n->work[i];
+        if (w->state == MOT_LIVE_WAITING && (!next || w->order < next->order)) next = w;
+    }
+    if (!next) return;
+    next->state = MOT_LIVE_RUNNING;
+    next->began = next->ends = mot_live_now(l);
+    next->asked = mot_terms_samples(l->problem, next->term, next->terms);
+    if (l->emulate && next->asked) next->ends += mot_job_time(machine_of(n), l->world.seed, n->self, &n->pace, next->asked);
+    next->grad = mot_pool_take(&l->pool);
+    mot_gradient_begin(&next->run, l->problem, next->term, next->terms, next->asked, mot_pool_at(&l->pool, next->at),
+                       mot_pool_at(&l->pool, next->grad));
+}
+
+static void start_work(struct mot_live_node *n, const struct mot_work *work)
+{
+    struct mot_live_work *w = NULL;
+    for (uint32_t i = 0; i < n->need.works && !w; i++)
+        if (n->work[i].state == MOT_LIVE_FREE) w = &n->work[i];
+    MOT_ASSERT(w && "a node has more work at once than need() declared");
+    w->state = MOT_LIVE_WAITING;
+    w->tag = work->tag;
+    w->terms = work->terms;
+    memcpy(w->term, work->term, work->terms * sizeof(*w->term));
+    w->at = work->at; /* the hold of mot_start is ours now */
+    w->deadline = work->deadline;
+    w->order = n->order++;
+    begin_next(n);
+}
+
+static void step(struct mot_live_node *n, const struct mot_event *event);
+
+/* The work is over, with the slices that are done. */
+static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
+{
+    struct mot_live *l = n->live;
+    struct mot_result result = { .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad };
+    n->tally.compute += mot_live_now(l) - w->began;
+    n->tally.jobs++;
+    n->tally.samples += result.samples;
+    n->port->samples(n->port, result.samples);
+    mot_pool_drop(&l->pool, w->at);
+    w->state = MOT_LIVE_FREE;
+    if (!isfinite(result.loss)) {
+        n->status = MOT_EDIVERGED;
+        n->finished = true;
+        n->port->end(n->port);
+    } else {
+        begin_next(n);
+        step(n, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &result });
+    }
+    mot_pool_drop(&l->pool, result.grad);
+}
+
+/* A work that was cancelled before its turn: it ends where it stands, with nothing done. */
+static struct mot_live_work *cancelled(struct mot_live_node *n)
+{
+    for (uint32_t i = 0; i < n->need.works; i++) {
+        struct mot_live_work *w = &n->work[i];
+        if (w->state != MOT_LIVE_WAITING || w->deadline != 0) continue;
+        w->began = mot_live_now(n->live);
+        w->asked = 0;
+        w->grad = mot_pool_take(&n->live->pool);
+        mot_gradient_begin(&w->run, n->live->problem, w->term, w->terms, 0, mot_pool_at(&n->live->pool, w->at),
+                           mot_pool_at(&n->live->pool, w->grad));
+        return w;
+    }
+    return NULL;
+}
+
+/* Does a slice, or ends the work whose time has come. False: there is nothing to do now. */
+static bool work_on(struct mot_live_node *n)
+{
+    struct mot_live_work *w = cancelled(n);
+    if (!w) w = running(n);
+    if (!w) return false;
+    mot_time now = mot_live_now(n->live);
+    bool phantom = !n->live->problem->net->kind->computes;
+    if (phantom) w->run.left = now >= w->ends ? 0 : w->asked;
+    if (now >= w->deadline || (now >= w->ends && w->run.left == 0)) {
+        finish_work(n, w);
+        return true;
+    }
+    return !phantom && mot_gradient_slice(&w->run, n->scratch);
+}
+
+static void cancel_work(struct mot_live_node *n, uint32_t tag)
+{
+    for (uint32_t i = 0; i < n->need.works; i++) {
+        struct mot_live_work *w = &n->work[i];
+        if (w->state == MOT_LIVE_FREE || w->tag != tag) continue;
+        w->deadline = 0; /* it ends at the next look: a step must not run inside a step */
+        return;
+    }
+}
+
+/* ---- Steps and their effects -------------------------------------------------------------- */
+
+static void add_note(struct mot_live_node *n, const char *key, double value)
+{
+    uint32_t i = 0;
+    while (i < n->notes && strcmp(n->note[i].key, key) != 0) i++;
+    if (i == n->notes) {
+        MOT_ASSERT(n->notes < MOT_NOTES_MAX);
+        n->note[n->notes++] = (struct mot_note_tally){ .key = key, .max = value };
+    }
+    n->note[i].count++;
+    n->note[i].sum += value;
+    if (value > n->note[i].max) n->note[i].max = value;
+}
+
+static void advanced(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    n->advanced++;
+    n->tally.updates++;
+    bool decentral = l->world.servers == 0;
+    /* Everyone makes the same updates and can count: nobody has to be told. */
+    if (decentral && n->advanced >= l->experiment->stop.updates) n->finished = true;
+    if (l->judge && n->self == (decentral ? 0 : l->world.workers) && mot_judge_update(l->judge) && !decentral) {
+        n->finished = true;
+        n->port->end(n->port);
+    }
+}
+
+static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
+{
+    struct mot_live *l = n->live;
+    switch (e->kind) {
+    case MOT_FX_SEND:
+        n->tally.messages_sent++;
+        if (e->message.body.buf) n->tally.bytes_sent += (uint64_t)e->message.body.len * 4;
+        n->port->send(n->port, &e->message);
+        return;
+    case MOT_FX_COLLECT:
+        n->port->join(n->port, &e->coll, l->judge && n->self == 0 && mot_judge_wants_end(l->judge));
+        return;
+    case MOT_FX_START: start_work(n, &e->work); return;
+    case MOT_FX_CANCEL: cancel_work(n, e->alarm.tag); return;
+    case MOT_FX_ALARM:
+        MOT_ASSERT(e->alarm.tag < n->need.alarms);
+        n->alarm[e->alarm.tag] = e->alarm.at;
+        return;
+    case MOT_FX_ADVANCE: advanced(n); return;
+    case MOT_FX_CREDIT: n->credit[e->credit]++; return;
+    case MOT_FX_NOTE: add_note(n, e->note.key, e->note.value); return;
+    case MOT_FX_STOP:
+        n->finished = true;
+        n->out_of_data = e->stop == MOT_OK;
+        if (e->stop != MOT_OK) n->status = e->stop;
+        if (n->self >= l->world.workers || e->stop != MOT_OK) n->port->end(n->port);
+        return;
+    }
+}
+
+static void step(struct mot_live_node *n, const struct mot_event *event)
+{
+    struct mot_env env = env_of(n);
+    const struct mot_method *m = n->live->experiment->method;
+    n->events++;
+    m->step(n->state, &env, event);
+    if (m->check) m->check(n->state, &env);
+    for (uint32_t i = 0; i < n->outbox.n; i++) carry_out(n, &n->outbox.effect[i]);
+    mot_outbox_clear(&n->outbox);
+}
+
+static void receive(struct mot_live_node *n, struct mot_arrival *a)
+{
+    switch (a->kind) {
+    case MOT_ARRIVAL_MESSAGE:
+        step(n, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &a->message });
+        mot_pool_drop(&n->live->pool, a->message.body.buf);
+        return;
+    case MOT_ARRIVAL_COLL:
+        step(n, &(struct mot_event){ .kind = MOT_EV_COLL, .coll = &a->coll });
+        mot_pool_drop(&n->live->pool, a->coll.out.buf);
+        if (a->last) n->finished = true;
+        return;
+    }
+}
+
+/* Lets the first due alarm off; *next becomes the time of the earliest that is set. */
+static bool alarm_due(struct mot_live_node *n, mot_time *next)
+{
+    mot_time now = mot_live_now(n->live);
+    *next = MOT_NEVER;
+    for (uint32_t i = 0; i < n->need.alarms; i++) {
+        if (n->alarm[i] <= now) {
+            n->alarm[i] = MOT_NEVER;
+            step(n, &(struct mot_event){ .kind = MOT_EV_TIMER, .timer = i });
+            return true;
+        }
+        if (n->alarm[i] < *next) *next = n->alarm[i];
+    }
+    return false;
+}
+
+static bool over(const struct mot_live_node *n)
+{
+    return n->finished || n->port->ended(n->port);
+}
+
+/* A server that waits looks up now and then: at the clock, a target that was met, Ctrl-C. */
+static bool ends_here(struct mot_live_node *n)
+{
+    if (!n->live->judge || n->self != n->live->world.workers || !mot_judge_wants_end(n->live->judge)) return false;
+    n->finished = true;
+    n->port->end(n->port);
+    return true;
+}
+
+void mot_live_node_run(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    struct mot_arrival arrival;
+    mot_time next;
+    step(n, &(struct mot_event){ .kind = MOT_EV_START });
+    while (!over(n)) {
+        if (n->port->poll(n->port, &arrival)) {
+            receive(n, &arrival);
+            continue;
+        }
+        if (n->need.alarms ? alarm_due(n, &next) : (next = MOT_NEVER, false)) continue;
+        if (work_on(n)) continue;
+        const struct mot_live_work *w = running(n);
+        if (w) { /* emulating: the job is computed and its time is not over */
+            if (w->ends < next) next = w->ends;
+            if (w->deadline < next) next = w->deadline;
+        }
+        if (ends_here(n)) continue;
+        mot_time before = mot_live_now(l);
+        n->port->idle(n->port, next);
+        if (!w) n->tally.wait += mot_live_now(l) - before;
+    }
+}

@@ -1,0 +1,80 @@
+/* live.h -- a node that runs for real: the same method, the wall clock, a port.
+ *
+ * The node's loop: what has arrived, alarms that are due, a slice of work, and
+ * sleep when there is none of these. A slice is MOT_SLICE_ROWS samples at the most,
+ * so messages do not wait for a whole batch. */
+#ifndef MOT_DRIVER_LIVE_H
+#define MOT_DRIVER_LIVE_H
+
+#include "cluster/cluster.h"
+#include "driver/gradient.h"
+#include "driver/outbox.h"
+#include "driver/outcome.h"
+#include "driver/pool.h"
+#include "driver/port.h"
+#include <signal.h>
+
+struct mot_judge;
+
+/* What the nodes of one process share. */
+struct mot_live {
+    const struct mot_experiment *experiment;
+    const struct mot_problem *problem;
+    struct mot_world world;
+    struct mot_pool pool;
+    uint64_t began_ns;                /* the run's clock starts here */
+    bool emulate;                     /* jobs and messages take the time that the cluster's model says */
+    struct mot_judge *judge;          /* of the lead node's process; else NULL */
+};
+
+mot_time mot_live_now(const struct mot_live *);   /* the run's clock */
+
+enum mot_live_state { MOT_LIVE_FREE, MOT_LIVE_WAITING, MOT_LIVE_RUNNING };
+struct mot_live_work {
+    enum mot_live_state state;
+    uint32_t tag, terms;
+    struct mot_term *term;            /* room for need.terms */
+    mot_buf at, grad;
+    uint64_t order, asked;
+    mot_time deadline, began, ends;   /* ends: not before, when emulating */
+    struct mot_gradient_run run;
+};
+
+struct mot_live_node {
+    struct mot_live *live;
+    struct mot_port *port;
+    mot_node self;
+    void *state, *scratch;
+    struct mot_outbox outbox;
+    struct mot_need need;
+    struct mot_live_work *work;       /* [need.works] */
+    mot_time *alarm;                  /* [need.alarms]; MOT_NEVER: not set */
+    uint64_t order, advanced;
+    struct mot_pace pace;
+    bool finished;
+    enum mot_status status;           /* of mot_stop */
+    bool out_of_data;
+    struct mot_node_tally tally;
+    uint64_t *credit;                 /* [workers]: whose gradients went into this node's updates */
+    struct mot_note_tally note[MOT_NOTES_MAX];
+    uint32_t notes;
+    uint64_t events;
+};
+
+/* `need` is what the method says of this node. */
+void mot_live_node_open(struct mot_live_node *, struct mot_live *, struct mot_port *, mot_node self);
+void mot_live_node_close(struct mot_live_node *);
+void mot_live_node_run(struct mot_live_node *);   /* until the node or the run has ended */
+
+/* ---- The judge: evaluations and the end of the run, at the lead node ---------------------
+ * The lead is the server, or else worker 0. Evaluations run in a thread of their own. */
+
+struct mot_judge *mot_judge_open(struct mot_live *, struct mot_live_node *lead, const struct mot_watch *,
+                                 const volatile sig_atomic_t *interrupt);
+/* After an update of the lead; true: the run is to end now. */
+bool mot_judge_update(struct mot_judge *);
+bool mot_judge_wants_end(struct mot_judge *);     /* a target, the time or an interrupt says so */
+/* When the lead has finished: the last evaluation, and what is known at this node, into out. */
+void mot_judge_close(struct mot_judge *, struct mot_outcome *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* port.h -- what a node that runs for real needs of the world outside of it.
+ *
+ * A driver on threads or over MPI gives each node a port; the node itself
+ * (live.c) is the same for both. */
+#ifndef MOT_DRIVER_PORT_H
+#define MOT_DRIVER_PORT_H
+
+#include <motley/method.h>
+
+enum mot_arrival_kind { MOT_ARRIVAL_MESSAGE, MOT_ARRIVAL_COLL };
+struct mot_arrival {
+    enum mot_arrival_kind kind;
+    struct mot_message message;      /* its body is held for the receiver */
+    struct mot_coll_result coll;     /* its sum too */
+    bool last;                       /* a collective in which somebody asked for the end: all leave after it */
+};
+
+struct mot_port {
+    /* The hold of the body, or of the collective's input, goes with it. */
+    void (*send)(struct mot_port *, const struct mot_message *);
+    void (*join)(struct mot_port *, const struct mot_coll *, bool last);
+    bool (*poll)(struct mot_port *, struct mot_arrival *out);
+    /* Sleeps until something arrives, the run ends, or that time of the run's clock. */
+    void (*idle)(struct mot_port *, mot_time until);
+    void (*end)(struct mot_port *);              /* the run is over, for everyone */
+    bool (*ended)(const struct mot_port *);
+    uint64_t (*samples)(struct mot_port *, uint64_t more); /* counts samples of all nodes; returns the total */
+};
+
+#endif

@@ -1,0 +1,458 @@
+/* threads.c -- nodes as threads of one process.
+ *
+ * A message is an entry in the receiver's mailbox: the body stays where it is, in
+ * the pool that all share. A sum over the workers is made by whoever has joined it and
+ * finds all inputs there: each takes the next range of floats and adds the inputs
+ * in rank order, so the bits are those of the simulator.
+ *
+ * Emulating, an entry is not seen before the time at which the simulated links would
+ * have delivered it, and a collective sends empty tokens along its schedule: a node has the
+ * sum when the tokens say so. */
+#include "driver/threads.h"
+#include "base/memory.h"
+#include "driver/allreduce.h"
+#include "driver/bell.h"
+#include "driver/live.h"
+#include "driver/network.h"
+#include "driver/world.h"
+#include "math/kernels.h"
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RANGE 16384u                     /* floats that a thread adds up at a time */
+#define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
+
+struct letter { mot_time due; bool token; uint32_t slot, step; struct mot_message message; };
+
+struct mailbox {
+    pthread_mutex_t lock;
+    struct letter *letter;               /* a queue: [first, first + n) modulo room */
+    uint32_t first, n, room;
+    _Atomic uint32_t waiting;            /* = n, to look at without the lock */
+    struct mot_bell bell;
+};
+
+struct slot {                            /* one collective under way */
+    uint32_t tag, len;
+    struct mot_slice *in;                /* [workers] */
+    double (*scalar)[MOT_SCALARS];       /* [workers] */
+    struct mot_coll_progress *progress;  /* [workers]: emulating; each entry is its node's */
+    mot_buf out;
+    double sum[MOT_SCALARS];
+    _Atomic uint32_t joined, next, added, left; /* next range to take; ranges done; nodes that have gone on */
+    _Atomic bool last;
+};
+
+struct town;
+struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; bool pending; };
+
+struct town {
+    struct mot_live live;
+    struct house *house;                 /* [nodes] */
+    struct mailbox *box;                 /* [nodes] */
+    struct mot_live_node *node;          /* [nodes] */
+    struct slot *slot;                   /* [window] */
+    uint32_t window;
+    struct mot_nic *nic;                 /* emulating */
+    pthread_mutex_t nic_lock;
+    double wire_bytes;
+    bool crowded;                        /* more threads than cores */
+    _Atomic uint64_t samples;
+    _Atomic bool ended;
+    uint64_t *part_rows;
+    uint32_t *batch;
+};
+
+/* ---- Mailboxes ------------------------------------------------------------------------------ */
+
+static void post(struct town *t, mot_node to, const struct letter *l)
+{
+    struct mailbox *b = &t->box[to];
+    pthread_mutex_lock(&b->lock);
+    if (b->n == b->room) { /* rooms are made for what need() declares; tokens of a collective may need more, once */
+        uint32_t room = b->room * 2;
+        struct letter *more = mot_new(room, sizeof(*more));
+        for (uint32_t i = 0; i < b->n; i++) more[i] = b->letter[(b->first + i) % b->room];
+        free(b->letter);
+        b->letter = more;
+        b->first = 0;
+        b->room = room;
+    }
+    b->letter[(b->first + b->n++) % b->room] = *l;
+    atomic_store(&b->waiting, b->n);
+    pthread_mutex_unlock(&b->lock);
+    mot_bell_ring(&b->bell);
+}
+
+/* The first letter that is due; else *next is when the first will be. */
+static bool fetch(struct town *t, mot_node self, struct letter *out, mot_time *next)
+{
+    struct mailbox *b = &t->box[self];
+    bool found = false;
+    *next = MOT_NEVER;
+    if (atomic_load(&b->waiting) == 0) return false;
+    mot_time now = t->live.emulate ? mot_live_now(&t->live) : MOT_NEVER;
+    pthread_mutex_lock(&b->lock);
+    for (uint32_t i = 0; i < b->n && !found; i++) {
+        struct letter *l = &b->letter[(b->first + i) % b->room];
+        if (l->due > now) {
+            if (l->due < *next) *next = l->due;
+            continue;
+        }
+        found = true;
+        *out = *l;
+        for (uint32_t k = i; k > 0; k--) b->letter[(b->first + k) % b->room] = b->letter[(b->first + k - 1) % b->room];
+        b->first = (b->first + 1) % b->room;
+        atomic_store(&b->waiting, --b->n);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return found;
+}
+
+/* When the simulated links would deliver so many bytes; 0: now. */
+static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats)
+{
+    if (!t->live.emulate) return 0;
+    pthread_mutex_lock(&t->nic_lock);
+    struct mot_transfer transfer = mot_network_send(t->live.experiment->cluster, t->nic, from, to,
+        (uint64_t)(floats * t->wire_bytes + 0.5), mot_live_now(&t->live));
+    pthread_mutex_unlock(&t->nic_lock);
+    return transfer.delivered;
+}
+
+static void port_send(struct mot_port *p, const struct mot_message *m)
+{
+    struct house *h = (struct house *)p;
+    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m };
+    post(h->town, m->to, &l);
+}
+
+/* ---- Collectives ------------------------------------------------------------------------------ */
+
+static struct slot *slot_of(struct house *h)
+{
+    return &h->town->slot[(h->colls - 1) % h->town->window];
+}
+
+static uint32_t ranges_of(const struct slot *c)
+{
+    return (c->len + RANGE - 1) / RANGE;
+}
+
+static void ring_workers(struct town *t)
+{
+    for (mot_node i = 0; i < t->live.world.workers; i++) mot_bell_ring(&t->box[i].bell);
+}
+
+static void send_tokens(struct house *h)
+{
+    struct town *t = h->town;
+    struct slot *c = slot_of(h);
+    struct mot_coll_step step;
+    uint32_t n = t->live.world.workers;
+    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, c->len, &c->progress[h->self], &step)) {
+        double floats = (double)(step.last - step.first);
+        struct letter l = { .due = due_at(t, h->self, step.to, floats), .token = true, .slot = (uint32_t)(c - t->slot),
+            .step = step.step, .message = { .from = h->self } };
+        post(t, step.to, &l);
+    }
+}
+
+static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last)
+{
+    struct house *h = (struct house *)p;
+    struct town *t = h->town;
+    h->colls++;
+    h->pending = true;
+    struct slot *c = slot_of(h);
+    c->in[h->self] = coll->in;
+    memcpy(c->scalar[h->self], coll->scalar, sizeof(coll->scalar));
+    if (h->self == 0) { /* read by others only after all have joined */
+        c->tag = coll->tag;
+        c->len = coll->in.len;
+        c->out = mot_pool_take(&t->live.pool);
+    }
+    if (t->live.emulate) {
+        c->len = coll->in.len; /* the same from everyone */
+        c->progress[h->self].joined = true;
+        send_tokens(h);
+    }
+    if (last) atomic_store(&c->last, true);
+    if (atomic_fetch_add(&c->joined, 1) + 1 == t->live.world.workers) ring_workers(t);
+}
+
+static void add_range(struct town *t, struct slot *c, uint32_t range)
+{
+    const struct mot_kernels *k = mot_kernels();
+    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE;
+    float *out = mot_pool_at(&t->live.pool, c->out) + first;
+    for (mot_node i = 0; i < t->live.world.workers; i++) {
+        const float *in = mot_pool_at(&t->live.pool, c->in[i].buf) + c->in[i].off + first;
+        if (i == 0) memcpy(out, in, len * sizeof(*out));
+        else k->axpy(len, 1.0f, in, out);
+    }
+}
+
+/* Adds ranges that nobody has taken; true when all are added. */
+static bool help_add(struct town *t, struct slot *c)
+{
+    if (atomic_load(&c->joined) < t->live.world.workers) return false;
+    uint32_t ranges = ranges_of(c), range;
+    while ((range = atomic_fetch_add(&c->next, 1)) < ranges) {
+        add_range(t, c, range);
+        if (atomic_fetch_add(&c->added, 1) + 1 < ranges) continue;
+        for (mot_node i = 0; i < t->live.world.workers; i++) mot_pool_drop(&t->live.pool, c->in[i].buf);
+        ring_workers(t);
+    }
+    return atomic_load(&c->added) == ranges;
+}
+
+/* The node has the sum: hands it out, and the last one clears the slot for the next but one. */
+static void leave(struct house *h, struct slot *c, struct mot_arrival *out)
+{
+    struct town *t = h->town;
+    uint32_t n = t->live.world.workers;
+    h->pending = false;
+    *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL, .coll = { .tag = c->tag, .out = { .buf = c->out, .len = c->len } },
+        .last = atomic_load(&c->last) };
+    for (mot_node i = 0; i < n; i++)
+        for (int k = 0; k < MOT_SCALARS; k++) out->coll.scalar[k] += c->scalar[i][k];
+    mot_pool_hold(&t->live.pool, c->out);
+    c->progress[h->self] = (struct mot_coll_progress){ 0 };
+    if (atomic_fetch_add(&c->left, 1) + 1 < n) return;
+    mot_pool_drop(&t->live.pool, c->out);
+    atomic_store(&c->joined, 0);
+    atomic_store(&c->next, 0);
+    atomic_store(&c->added, 0);
+    atomic_store(&c->last, false);
+    atomic_store(&c->left, 0);
+}
+
+static bool coll_ready(struct house *h, struct mot_arrival *out)
+{
+    struct town *t = h->town;
+    struct slot *c = slot_of(h);
+    if (!h->pending || !help_add(t, c)) return false;
+    if (t->live.emulate && !mot_schedule_complete((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
+                                                  h->self, &c->progress[h->self])) return false;
+    leave(h, c, out);
+    return true;
+}
+
+static void token_came(struct house *h, const struct letter *l)
+{
+    struct town *t = h->town;
+    struct slot *c = &t->slot[l->slot];
+    mot_schedule_received((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers, h->self, l->message.from,
+                          l->step, &c->progress[h->self]);
+    if (h->pending && c == slot_of(h)) send_tokens(h);
+}
+
+static bool port_poll(struct mot_port *p, struct mot_arrival *out)
+{
+    struct house *h = (struct house *)p;
+    struct letter l;
+    mot_time next;
+    while (fetch(h->town, h->self, &l, &next)) {
+        if (l.token) {
+            token_came(h, &l);
+            continue;
+        }
+        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message };
+        return true;
+    }
+    return coll_ready(h, out);
+}
+
+/* ---- The rest of a port ------------------------------------------------------------------------- */
+
+static void port_idle(struct mot_port *p, mot_time until)
+{
+    struct house *h = (struct house *)p;
+    struct town *t = h->town;
+    struct mailbox *b = &t->box[h->self];
+    uint32_t heard = mot_bell_heard(&b->bell);
+    struct mot_arrival arrival;
+    mot_time next = MOT_NEVER, now = mot_live_now(&t->live);
+    /* What came before we listened must not be slept over. */
+    if (atomic_load(&b->waiting)) {
+        pthread_mutex_lock(&b->lock);
+        for (uint32_t i = 0; i < b->n; i++) {
+            mot_time due = b->letter[(b->first + i) % b->room].due;
+            if (due < next) next = due;
+        }
+        pthread_mutex_unlock(&b->lock);
+    }
+    (void)arrival;
+    if (h->pending && atomic_load(&slot_of(h)->joined) == t->live.world.workers && !t->live.emulate) return;
+    if (next < until) until = next;
+    if (until <= now || atomic_load(&t->ended)) return;
+    uint64_t ns = until - now < LOOK_UP_NS ? until - now : LOOK_UP_NS;
+    mot_bell_wait(&b->bell, heard, ns, t->crowded);
+}
+
+static void port_end(struct mot_port *p)
+{
+    struct town *t = ((struct house *)p)->town;
+    atomic_store(&t->ended, true);
+    for (mot_node i = 0; i < t->live.world.nodes; i++) mot_bell_ring(&t->box[i].bell);
+}
+
+static bool port_ended(const struct mot_port *p)
+{
+    return atomic_load(&((const struct house *)p)->town->ended);
+}
+
+static uint64_t port_samples(struct mot_port *p, uint64_t more)
+{
+    return atomic_fetch_add(&((struct house *)p)->town->samples, more) + more;
+}
+
+/* ---- Setting up and taking down -------------------------------------------------------------------- */
+
+static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs)
+{
+    struct mot_live *l = &t->live;
+    uint32_t nodes = l->world.nodes, workers = l->world.workers;
+    t->window = mot_needs_window(needs);
+    /* The judge holds one model at a time, and the last. */
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + 2 + 3);
+    l->pool.shared = true;
+    l->world.x0 = mot_pool_take(&l->pool);
+    l->world.zero = mot_pool_take(&l->pool);
+    memcpy(mot_pool_at(&l->pool, l->world.x0), o->x0, l->world.dim * sizeof(float));
+    memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
+    t->house = mot_new(nodes, sizeof(*t->house));
+    t->box = mot_new(nodes, sizeof(*t->box));
+    t->node = mot_new(nodes, sizeof(*t->node));
+    t->nic = mot_new(nodes, sizeof(*t->nic));
+    pthread_mutex_init(&t->nic_lock, NULL);
+    t->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
+    t->crowded = (long)nodes > sysconf(_SC_NPROCESSORS_ONLN);
+    t->slot = mot_new(t->window + 1, sizeof(*t->slot));
+    for (uint32_t i = 0; i < t->window; i++) {
+        t->slot[i].in = mot_new(workers, sizeof(struct mot_slice));
+        t->slot[i].scalar = mot_new(workers, sizeof(double[MOT_SCALARS]));
+        t->slot[i].progress = mot_new(workers, sizeof(struct mot_coll_progress));
+    }
+    for (mot_node i = 0; i < nodes; i++) {
+        struct mailbox *b = &t->box[i];
+        pthread_mutex_init(&b->lock, NULL);
+        b->room = needs->most.sends + 8;
+        b->letter = mot_new(b->room, sizeof(*b->letter));
+        t->house[i] = (struct house){ .town = t, .self = i, .port = { .send = port_send, .join = port_join, .poll = port_poll,
+            .idle = port_idle, .end = port_end, .ended = port_ended, .samples = port_samples } };
+        mot_live_node_open(&t->node[i], l, &t->house[i].port, i);
+    }
+}
+
+static void close_town(struct town *t)
+{
+    for (mot_node i = 0; i < t->live.world.nodes; i++) {
+        mot_live_node_close(&t->node[i]);
+        pthread_mutex_destroy(&t->box[i].lock);
+        free(t->box[i].letter);
+    }
+    for (uint32_t i = 0; i < t->window; i++) {
+        free(t->slot[i].in);
+        free(t->slot[i].scalar);
+        free(t->slot[i].progress);
+    }
+    pthread_mutex_destroy(&t->nic_lock);
+    free(t->slot);
+    free(t->nic);
+    free(t->node);
+    free(t->box);
+    free(t->house);
+    mot_pool_close(&t->live.pool);
+}
+
+static void *node_main(void *p)
+{
+    mot_live_node_run(p);
+    return NULL;
+}
+
+/* What the nodes know of their time, and of whose gradients they used. */
+static void gather(struct town *t, struct mot_outcome *out)
+{
+    const struct mot_world *w = &t->live.world;
+    uint64_t bytes = 0, messages = 0, events = 0, steps = 0;
+    for (mot_node i = 0; i < w->nodes; i++) {
+        struct mot_live_node *n = &t->node[i];
+        mot_time busy = n->tally.compute + n->tally.wait;
+        n->tally.send = out->last.now > busy ? out->last.now - busy : 0; /* what is left: messages and updates */
+        out->node[i] = n->tally;
+        bytes += n->tally.bytes_sent;
+        messages += n->tally.messages_sent;
+        events += n->events;
+        steps += n->advanced;
+        if (n->status != MOT_OK) {
+            out->status = n->status;
+            out->ended_by = mot_status_name(n->status);
+        }
+    }
+    for (mot_node s = w->workers; s < w->nodes; s++)
+        for (mot_node i = 0; i < w->workers; i++) out->node[i].updates += t->node[s].credit[i];
+    out->last.bytes_sent = bytes;
+    out->last.messages = messages;
+    out->last.events = events;
+    out->last.steps = steps;
+    const struct mot_live_node *lead = &t->node[w->servers ? w->workers : 0];
+    memcpy(out->note, lead->note, sizeof(lead->note));
+    out->notes = lead->notes;
+}
+
+static enum mot_status run_town(struct town *t, const struct mot_live_options *o, struct mot_outcome *out)
+{
+    struct mot_live *l = &t->live;
+    uint32_t nodes = l->world.nodes, started = 0;
+    pthread_t *thread = mot_new(nodes, sizeof(*thread));
+    enum mot_status status = MOT_OK;
+    for (mot_node i = 0; i < nodes; i++) {
+        struct mot_env env = { .self = i, .world = &l->world, .conf = l->experiment->method_conf, .pool = &l->pool, .out = &t->node[i].outbox };
+        l->experiment->method->init(t->node[i].state, &env);
+    }
+    struct mot_live_node *lead = &t->node[l->world.servers ? l->world.workers : 0];
+    l->judge = mot_judge_open(l, lead, o->watch, o->interrupt);
+    l->began_ns += mot_live_now(l); /* the clock starts when the nodes do */
+    while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0) started++;
+    if (started < nodes) {
+        status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
+        port_end(&t->house[0].port);
+    }
+    for (uint32_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    mot_time took = mot_live_now(l);
+    mot_judge_close(l->judge, out);
+    out->last.now = took;
+    out->wall_s = (double)took * 1e-9;
+    gather(t, out);
+    free(thread);
+    if (status != MOT_OK) mot_outcome_close(out);
+    return status;
+}
+
+enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_outcome *out)
+{
+    struct town *t = mot_new(1, sizeof(*t));
+    const struct mot_experiment *x = o->experiment;
+    t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
+    t->batch = mot_new(x->workers, sizeof(*t->batch));
+    t->live = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate };
+    mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
+    enum mot_status status = mot_world_check(x, &t->live.world);
+    if (status == MOT_OK) {
+        struct mot_needs needs = mot_needs_of(x, &t->live.world);
+        t->live.began_ns = mot_live_now(&t->live);
+        open_town(t, o, &needs);
+        status = run_town(t, o, out);
+        close_town(t);
+    }
+    free(t->part_rows);
+    free(t->batch);
+    free(t);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* threads.h -- the driver on threads: a node is a thread, a message a pointer in a mailbox. */
+#ifndef MOT_DRIVER_THREADS_H
+#define MOT_DRIVER_THREADS_H
+
+#include "driver/gradient.h"
+#include "driver/outcome.h"
+#include <signal.h>
+
+struct mot_live_options {
+    const struct mot_experiment *experiment;
+    const struct mot_problem *problem;
+    const struct mot_optim *optim;
+    const float *x0;                           /* [dim]: the initial parameters */
+    const struct mot_watch *watch;             /* may be NULL */
+    const volatile sig_atomic_t *interrupt;    /* may be NULL */
+    bool emulate;                              /* machines as slow and links as thin as the cluster says */
+};
+
+/* MOT_OK with out->status saying how the run ended; or an error before it began. */
+enum mot_status mot_threads_run(const struct mot_live_options *, struct mot_outcome *out);
+
+#endif

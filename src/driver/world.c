@@ -1,0 +1,65 @@
+#include "driver/world.h"
+#include <math.h>
+
+void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_optim *optim, uint64_t *part_rows,
+                    uint32_t *batch, struct mot_world *w)
+{
+    const struct mot_parts *parts = p->sampler.parts;
+    *w = (struct mot_world){ .workers = x->workers, .servers = x->method->servers, .nodes = x->workers + x->method->servers,
+        .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim };
+    for (uint32_t i = 0; i < parts->parts; i++) part_rows[i] = parts->at[i + 1] - parts->at[i];
+    for (uint32_t i = 0; i < w->workers; i++) batch[i] = x->batch_full ? (uint32_t)part_rows[i] : x->batch[i];
+}
+
+enum mot_status mot_world_check(const struct mot_experiment *x, const struct mot_world *w)
+{
+    MOT_ASSERT(x->cluster->workers == w->workers && x->cluster->servers == w->servers);
+    if (x->method->validate) return x->method->validate(x->method_conf, w);
+    return MOT_OK;
+}
+
+size_t mot_state_room(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+struct mot_needs mot_needs_of(const struct mot_experiment *x, const struct mot_world *w)
+{
+    struct mot_needs sum = { 0 };
+    for (mot_node i = 0; i < w->nodes; i++) {
+        struct mot_need n = x->method->need(x->method_conf, w, i);
+        MOT_ASSERT(n.state_bytes > 0);
+        if (i >= w->workers) n.works = n.colls = 0;
+        sum.states += mot_state_room(n.state_bytes);
+        sum.buffers += n.buffers + n.works;
+        sum.sends += n.sends;
+        sum.works += n.works;
+        sum.terms += (uint64_t)n.works * n.terms;
+        sum.alarms += n.alarms;
+        if (n.sends > sum.most.sends) sum.most.sends = n.sends;
+        if (n.works > sum.most.works) sum.most.works = n.works;
+        if (n.terms > sum.most.terms) sum.most.terms = n.terms;
+        if (n.alarms > sum.most.alarms) sum.most.alarms = n.alarms;
+        if (n.colls > sum.most.colls) sum.most.colls = n.colls;
+    }
+    return sum;
+}
+
+uint32_t mot_needs_window(const struct mot_needs *n)
+{
+    return n->most.colls ? n->most.colls + 1 : 0; /* a node may be one collective ahead of another */
+}
+
+struct mot_every mot_every_resolve(const struct mot_experiment *x)
+{
+    struct mot_every every = x->evaluate.every;
+    if (every.unit == MOT_EVERY_AUTO) {
+        if (x->stop.updates != MOT_WORD_UINT)
+            every = (struct mot_every){ MOT_EVERY_UPDATES, x->stop.updates < 50 ? 1 : floor((double)x->stop.updates / 50) };
+        else if (!isnan(x->stop.epochs)) every = (struct mot_every){ MOT_EVERY_EPOCHS, x->stop.epochs / 50 };
+        else if (x->stop.time != MOT_NEVER) every = (struct mot_every){ MOT_EVERY_TIME, (double)x->stop.time / 50 };
+        else every = (struct mot_every){ MOT_EVERY_EPOCHS, 0.25 };
+    }
+    if (every.unit == MOT_EVERY_TIME && every.value < 1) every.value = 1;
+    return every;
+}

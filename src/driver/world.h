@@ -1,0 +1,22 @@
+/* world.h -- what every driver works out of an experiment before its run: the world
+ * that methods see, what they need, how often to evaluate. */
+#ifndef MOT_DRIVER_WORLD_H
+#define MOT_DRIVER_WORLD_H
+
+#include "driver/gradient.h"
+
+/* part_rows has room for the parts, batch for the workers; both must last as long as the world. */
+void mot_world_fill(const struct mot_experiment *, const struct mot_problem *, const struct mot_optim *, uint64_t *part_rows,
+                    uint32_t *batch, struct mot_world *out);
+enum mot_status mot_world_check(const struct mot_experiment *, const struct mot_world *);
+
+/* What all nodes need together. */
+struct mot_needs { struct mot_need most; uint64_t states, buffers, sends, works, terms, alarms; };
+struct mot_needs mot_needs_of(const struct mot_experiment *, const struct mot_world *);
+uint32_t mot_needs_window(const struct mot_needs *);   /* collectives that can be under way at once */
+size_t mot_state_room(size_t bytes);                   /* a state's bytes, rounded up to whole cache lines */
+
+/* evaluate.every with auto resolved: about fifty evaluations, whatever ends the run. */
+struct mot_every mot_every_resolve(const struct mot_experiment *);
+
+#endif

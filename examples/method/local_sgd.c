@@ -34,6 +34,7 @@ static void init(void *p, struct mot_env *env)
 {
     struct state *s = p;
     mot_params_init(env, &s->params);
+    s->draw = mot_first_draw(env);
 }
 
 /* 4. Effects: ask for a gradient over the next batch of this worker's part. */
@@ -81,6 +82,9 @@ static void step(void *p, struct mot_env *env, const struct mot_event *event)
     case MOT_EV_START: compute(s, env); return;
     case MOT_EV_WORK: gradient_came(s, env, event->work); return;
     case MOT_EV_COLL: sum_came(s, env, event->coll); return;
+    case MOT_EV_PEER: /* the mean needs everyone */
+        if (!event->peer.up) mot_stop(env, MOT_EPEER);
+        return;
     case MOT_EV_MESSAGE: case MOT_EV_TIMER: MOT_ASSERT(!"local SGD asked for none of these"); return;
     }
 }

@@ -42,6 +42,9 @@ struct mot_world {
     const uint32_t *batch;            /* samples a batch, for each worker */
     const struct mot_optim *optim;    /* the optimiser the experiment asks for */
     mot_buf x0, zero;                 /* the initial parameters, and zeros; the driver holds both */
+    mot_buf slot0[2];                 /* a run that goes on: the optimiser's buffers, or MOT_NO_BUF; held too */
+    uint64_t step0;                   /* and its steps */
+    const uint64_t *draw0;            /* and how far each worker is in its data; NULL: at the beginning */
 };
 
 /* ---- Work: a gradient sum over samples ---------------------------------- */
@@ -101,7 +104,10 @@ enum mot_event_kind {
     MOT_EV_WORK,     /* exactly one for each mot_start */
     MOT_EV_COLL,     /* exactly one for each mot_collect */
     MOT_EV_TIMER,    /* an alarm went off; it is disarmed */
+    MOT_EV_PEER,     /* a node was lost, or has come back as a new life that knows nothing */
 };
+
+struct mot_peer { mot_node node; uint32_t life; bool up; };
 
 struct mot_event {
     enum mot_event_kind kind;
@@ -110,6 +116,7 @@ struct mot_event {
         const struct mot_result *work;
         const struct mot_coll_result *coll;
         uint32_t timer;           /* the alarm's tag */
+        struct mot_peer peer;
     };
 };
 
@@ -154,6 +161,7 @@ MOT_API struct mot_slice mot_whole(const struct mot_env *, mot_buf);
 struct mot_params { mot_buf x, slot[2]; uint64_t step; };
 
 MOT_API void mot_params_init(struct mot_env *, struct mot_params *);
+MOT_API uint64_t mot_first_draw(const struct mot_env *); /* where this worker begins in its part */
 /* One optimiser step along `scale` * grad, at `lr_factor` times the scheduled
  * rate. Writes new buffers where the old ones are shared. */
 MOT_API void mot_params_step(struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);

@@ -169,8 +169,14 @@ mot_buf mot_sum(struct mot_env *env, const mot_buf *in, uint32_t n)
 
 void mot_params_init(struct mot_env *env, struct mot_params *p)
 {
-    *p = (struct mot_params){ .x = mot_hold(env, env->world->x0) };
-    for (uint32_t s = 0; s < env->world->optim->slots; s++) p->slot[s] = mot_hold(env, env->world->zero);
+    const struct mot_world *w = env->world;
+    *p = (struct mot_params){ .x = mot_hold(env, w->x0), .step = w->step0 };
+    for (uint32_t s = 0; s < w->optim->slots; s++) p->slot[s] = mot_hold(env, w->slot0[s] ? w->slot0[s] : w->zero);
+}
+
+uint64_t mot_first_draw(const struct mot_env *env)
+{
+    return env->world->draw0 ? env->world->draw0[env->self] : 0;
 }
 
 static void hold_params(struct mot_pool *pool, const struct mot_params *p)

@@ -24,6 +24,8 @@ static void allreduce_init(void *state, struct mot_env *env)
 {
     struct allreduce *s = state;
     mot_params_init(env, &s->params);
+    s->draw = mot_first_draw(env);
+    s->round = (uint32_t)s->params.step;
 }
 
 static void begin_round(struct allreduce *s, struct mot_env *env)
@@ -60,6 +62,9 @@ static void allreduce_step(void *state, struct mot_env *env, const struct mot_ev
     case MOT_EV_START: begin_round(s, env); return;
     case MOT_EV_WORK: work_came(s, env, event->work); return;
     case MOT_EV_COLL: sum_came(s, env, event->coll); return;
+    case MOT_EV_PEER: /* the sum needs everyone */
+        if (!event->peer.up) mot_stop(env, MOT_EPEER);
+        return;
     case MOT_EV_MESSAGE: case MOT_EV_TIMER: MOT_ASSERT(!"allreduce asked for none of these"); return;
     }
 }
@@ -69,7 +74,7 @@ static void allreduce_check(const void *state, const struct mot_env *env)
     const struct allreduce *s = state;
     (void)env;
     MOT_ASSERT(s->params.x != MOT_NO_BUF);
-    MOT_ASSERT(s->params.step == s->round);
+    MOT_ASSERT((uint32_t)s->params.step == s->round);
 }
 
 static bool allreduce_model(const void *state, const struct mot_env *env, struct mot_view *view)

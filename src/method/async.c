@@ -29,7 +29,10 @@ static struct mot_need async_need(const void *conf, const struct mot_world *worl
 
 static void async_init(void *state, struct mot_env *env)
 {
-    if (!is_server(env)) return;
+    if (!is_server(env)) {
+        mot_grader_init(&((union async_state *)state)->worker, env);
+        return;
+    }
     struct async_server *s = &((union async_state *)state)->server;
     s->active = env->world->workers;
     mot_params_init(env, &s->params);
@@ -55,6 +58,19 @@ static void gradient_came(struct async_server *s, struct mot_env *env, const str
     send_model(s, env, m->from);
 }
 
+/* A lost worker is not missed: nobody waits for it. One that has come back begins with the current model. */
+static void peer_changed(struct async_server *s, struct mot_env *env, struct mot_peer peer)
+{
+    MOT_ASSERT(peer.node < env->world->workers);
+    mot_note(env, peer.up ? "workers_back" : "workers_lost", 1);
+    if (peer.up) {
+        s->active++;
+        send_model(s, env, peer.node);
+    } else if (--s->active == 0) {
+        mot_stop(env, MOT_EPEER);
+    }
+}
+
 static void async_step(void *state, struct mot_env *env, const struct mot_event *event)
 {
     union async_state *s = state;
@@ -67,6 +83,7 @@ static void async_step(void *state, struct mot_env *env, const struct mot_event 
         for (mot_node i = 0; i < env->world->workers; i++) send_model(&s->server, env, i);
         return;
     case MOT_EV_MESSAGE: gradient_came(&s->server, env, event->message); return;
+    case MOT_EV_PEER: peer_changed(&s->server, env, event->peer); return;
     case MOT_EV_WORK: case MOT_EV_COLL: case MOT_EV_TIMER: MOT_ASSERT(!"the server asked for none of these"); return;
     }
 }

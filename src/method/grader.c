@@ -6,6 +6,11 @@ struct mot_need mot_grader_need(size_t state_bytes)
     return (struct mot_need){ .state_bytes = state_bytes, .buffers = 2, .sends = 1, .works = 1, .terms = 1 };
 }
 
+void mot_grader_init(struct mot_grader *g, const struct mot_env *env)
+{
+    g->draw = mot_first_draw(env);
+}
+
 static void model_came(struct mot_grader *g, struct mot_env *env, const struct mot_message *m)
 {
     MOT_ASSERT(m->kind == MOT_MSG_MODEL);
@@ -31,6 +36,9 @@ void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot
     case MOT_EV_START: return; /* the server speaks first */
     case MOT_EV_MESSAGE: model_came(g, env, event->message); return;
     case MOT_EV_WORK: work_came(g, env, event->work, server); return;
+    case MOT_EV_PEER:
+        if (event->peer.node == server && !event->peer.up) mot_stop(env, MOT_EPEER);
+        return;
     case MOT_EV_COLL: case MOT_EV_TIMER: MOT_ASSERT(!"a grader asked for none of these"); return;
     }
 }

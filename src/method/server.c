@@ -58,7 +58,10 @@ static struct mot_need server_need(const void *conf, const struct mot_world *wor
 
 static void server_init(void *state, struct mot_env *env)
 {
-    if (!is_server(env)) return;
+    if (!is_server(env)) {
+        mot_grader_init(state, env);
+        return;
+    }
     struct server *s = state;
     s->active = env->world->workers;
     mot_params_init(env, &s->params);
@@ -173,6 +176,24 @@ static void gradient_came(struct server *s, struct mot_env *env, const struct mo
     consider(s, env);
 }
 
+/* A round does not wait for a lost worker; what it gave before counts. One that has come back joins the round. */
+static void peer_changed(struct server *s, struct mot_env *env, struct mot_peer peer)
+{
+    MOT_ASSERT(peer.node < env->world->workers);
+    struct seat *seat = &s->seat[peer.node];
+    mot_note(env, peer.up ? "workers_back" : "workers_lost", 1);
+    if (peer.up) {
+        if (seat->done) s->active++;
+        seat->done = false;
+        send_model(s, env, peer.node);
+        return;
+    }
+    if (!seat->done) s->active--;
+    seat->done = seat->idle = true;
+    if (s->active == 0) mot_stop(env, MOT_EPEER);
+    else consider(s, env);
+}
+
 static void server_step(void *state, struct mot_env *env, const struct mot_event *event)
 {
     if (!is_server(env)) {
@@ -186,6 +207,7 @@ static void server_step(void *state, struct mot_env *env, const struct mot_event
         open_round(s, env);
         return;
     case MOT_EV_MESSAGE: gradient_came(s, env, event->message); return;
+    case MOT_EV_PEER: peer_changed(s, env, event->peer); return;
     case MOT_EV_TIMER:
         s->overdue = true;
         mot_note(env, "deadlines", 1);

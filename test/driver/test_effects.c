@@ -32,7 +32,7 @@ static void probe_step(void *p, struct mot_env *env, const struct mot_event *eve
         if (event->timer == 1) mot_stop(env, MOT_OK);
         else mot_cancel(env, 1);
         return;
-    case MOT_EV_MESSAGE: case MOT_EV_COLL: return;
+    case MOT_EV_MESSAGE: case MOT_EV_COLL: case MOT_EV_PEER: return;
     }
 }
 

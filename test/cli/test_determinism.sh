@@ -9,7 +9,7 @@ fail() { echo "FAIL: $*"; exit 1; }
 hash_of() { sed -n 's/.*"model_hash": "\([0-9a-f]*\)".*/\1/p' "$1/summary.json"; }
 
 for method in allreduce server async; do
-    flags=(--method $method --stop-epochs 3 --evaluate-grad-norm true --quiet)
+    flags=(--method $method --stop-epochs 1 --evaluate-every '0.1 epochs' --evaluate-grad-norm true --quiet)
     "$motley" sim "${flags[@]}" --sim-threads 1 --out "$folder/$method-1"
     "$motley" sim "${flags[@]}" --sim-threads 2 --out "$folder/$method-2"
     "$motley" sim "${flags[@]}" --seed 2 --out "$folder/$method-other"

@@ -227,13 +227,12 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
         .resume = ways->resume, .resumed = on_begin, .resumed_self = watch->self }, out);
 }
 
-static enum mot_status run_threads(const struct mot_job *j, const struct mot_job_ways *ways, const struct mot_watch *watch,
-                                   struct mot_outcome *out)
+static enum mot_status run_threads(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
+                                   const struct mot_watch *watch, struct mot_outcome *out)
 {
-    if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: only simulated runs can be resumed so far");
-    on_begin(watch->self, 0);
     return mot_threads_run(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim,
-        .x0 = j->x0, .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate }, out);
+        .x0 = j->x0, .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate,
+        .checkpoint = f ? f->checkpoint : NULL, .resume = ways->resume, .resumed = on_begin, .resumed_self = watch->self }, out);
 }
 
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
@@ -251,7 +250,7 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         watch.flight = on_flight;
         watch.update = on_update;
     }
-    status = ways->driver == MOT_DRIVER_SIM ? simulate(j, ways, f, &watch, out) : run_threads(j, ways, &watch, out);
+    status = ways->driver == MOT_DRIVER_SIM ? simulate(j, ways, f, &watch, out) : run_threads(j, ways, f, &watch, out);
     if (w.progress) mot_progress_close(w.progress);
     enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
     enum mot_status trace = w.trace ? mot_trace_close(w.trace) : MOT_OK;

@@ -26,6 +26,8 @@ void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_
     n->alarm = mot_new(n->need.alarms + 1, sizeof(*n->alarm));
     for (uint32_t i = 0; i < n->need.alarms; i++) n->alarm[i] = MOT_NEVER;
     n->credit = mot_new(l->world.workers, sizeof(*n->credit));
+    n->seen = mot_new(l->world.workers, sizeof(*n->seen));
+    n->advanced = l->world.servers && self < l->world.workers ? 0 : l->world.step0;
 }
 
 void mot_live_node_close(struct mot_live_node *n)
@@ -34,6 +36,7 @@ void mot_live_node_close(struct mot_live_node *n)
     free(n->work);
     free(n->alarm);
     free(n->credit);
+    free(n->seen);
     free(n->state);
     free(n->scratch);
     mot_outbox_close(&n->outbox);
@@ -234,6 +237,7 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
 {
     switch (a->kind) {
     case MOT_ARRIVAL_MESSAGE:
+        if (a->message.from < n->live->world.workers) n->seen[a->message.from] = a->sender_samples;
         step(n, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &a->message });
         mot_pool_drop(&n->live->pool, a->message.body.buf);
         return;

@@ -25,7 +25,7 @@
 #define RANGE 16384u                     /* floats that a thread adds up at a time */
 #define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
 
-struct letter { mot_time due; bool token; uint32_t slot, step; struct mot_message message; };
+struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; struct mot_message message; };
 
 struct mailbox {
     pthread_mutex_t lock;
@@ -64,6 +64,7 @@ struct town {
     _Atomic bool ended;
     uint64_t *part_rows;
     uint32_t *batch;
+    mot_time begins_at;                  /* a run that goes on: where its clock stood */
 };
 
 /* ---- Mailboxes ------------------------------------------------------------------------------ */
@@ -126,7 +127,8 @@ static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats
 static void port_send(struct mot_port *p, const struct mot_message *m)
 {
     struct house *h = (struct house *)p;
-    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m };
+    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m,
+        .samples = h->town->node[h->self].tally.samples };
     post(h->town, m->to, &l);
 }
 
@@ -261,7 +263,7 @@ static bool port_poll(struct mot_port *p, struct mot_arrival *out)
             token_came(h, &l);
             continue;
         }
-        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message };
+        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples };
         return true;
     }
     return coll_ready(h, out);
@@ -313,17 +315,26 @@ static uint64_t port_samples(struct mot_port *p, uint64_t more)
 
 /* ---- Setting up and taking down -------------------------------------------------------------------- */
 
-static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs)
+static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs, const struct mot_live_checkpoint *from)
 {
     struct mot_live *l = &t->live;
     uint32_t nodes = l->world.nodes, workers = l->world.workers;
     t->window = mot_needs_window(needs);
-    /* The judge holds one model at a time, and the last. */
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + 2 + 3);
+    /* x0 and zero, the optimiser's buffers of a run that goes on, and what the judge holds at a time. */
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + 2 + 2 + 6);
     l->pool.shared = true;
     l->world.x0 = mot_pool_take(&l->pool);
     l->world.zero = mot_pool_take(&l->pool);
-    memcpy(mot_pool_at(&l->pool, l->world.x0), o->x0, l->world.dim * sizeof(float));
+    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : o->x0, l->world.dim * sizeof(float));
+    if (from) {
+        for (uint32_t s = 0; s < o->optim->slots; s++) {
+            l->world.slot0[s] = mot_pool_take(&l->pool);
+            memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], l->world.dim * sizeof(float));
+        }
+        l->world.step0 = from->step;
+        l->world.draw0 = from->draw;
+        atomic_store(&t->samples, from->samples);
+    }
     memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
     t->house = mot_new(nodes, sizeof(*t->house));
     t->box = mot_new(nodes, sizeof(*t->box));
@@ -418,7 +429,7 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     }
     struct mot_live_node *lead = &t->node[l->world.servers ? l->world.workers : 0];
     l->judge = mot_judge_open(l, lead, o->watch, o->interrupt);
-    l->began_ns += mot_live_now(l); /* the clock starts when the nodes do */
+    l->began_ns += mot_live_now(l) - t->begins_at; /* the clock starts when the nodes do */
     while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0) started++;
     if (started < nodes) {
         status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
@@ -428,7 +439,7 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     mot_time took = mot_live_now(l);
     mot_judge_close(l->judge, out);
     out->last.now = took;
-    out->wall_s = (double)took * 1e-9;
+    out->wall_s = (double)(took - t->begins_at) * 1e-9;
     gather(t, out);
     free(thread);
     if (status != MOT_OK) mot_outcome_close(out);
@@ -441,16 +452,21 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     const struct mot_experiment *x = o->experiment;
     t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
     t->batch = mot_new(x->workers, sizeof(*t->batch));
-    t->live = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate };
+    t->live = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .checkpoint = o->checkpoint, .hash = o->hash };
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
     enum mot_status status = mot_world_check(x, &t->live.world);
+    struct mot_live_checkpoint from = { 0 };
+    if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
-        t->live.began_ns = mot_live_now(&t->live);
-        open_town(t, o, &needs);
+        if (o->resumed) o->resumed(o->resumed_self, from.mark);
+        t->begins_at = from.now;
+        t->live.began_ns = mot_live_now(&t->live) - from.now;
+        open_town(t, o, &needs, o->resume ? &from : NULL);
         status = run_town(t, o, out);
         close_town(t);
     }
+    mot_live_checkpoint_free(&from);
     free(t->part_rows);
     free(t->batch);
     free(t);

@@ -233,7 +233,8 @@ static void server_check(const void *state, const struct mot_env *env)
 static bool server_model(const void *state, const struct mot_env *env, struct mot_view *view)
 {
     if (!is_server(env)) return false;
-    *view = (struct mot_view){ .x = ((const struct server *)state)->params.x, .scale = 1 };
+    const struct mot_params *params = &((const struct server *)state)->params;
+    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
     return true;
 }
 

@@ -47,7 +47,7 @@ struct slot {                            /* one collective under way */
 };
 
 struct town;
-struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; bool pending; };
+struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; uint32_t len; bool pending; }; /* len: of its last collective */
 
 struct town {
     struct mot_live live;
@@ -155,7 +155,7 @@ static void send_tokens(struct house *h)
     struct slot *c = slot_of(h);
     struct mot_coll_step step;
     uint32_t n = t->live.world.workers;
-    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, c->len, &c->progress[h->self], &step)) {
+    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, h->len, &c->progress[h->self], &step)) {
         double floats = (double)(step.last - step.first);
         struct letter l = { .due = due_at(t, h->self, step.to, floats), .token = true, .slot = (uint32_t)(c - t->slot),
             .step = step.step, .message = { .from = h->self } };
@@ -169,6 +169,7 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
     struct town *t = h->town;
     h->colls++;
     h->pending = true;
+    h->len = coll->in.len;
     struct slot *c = slot_of(h);
     c->in[h->self] = coll->in;
     memcpy(c->scalar[h->self], coll->scalar, sizeof(coll->scalar));
@@ -178,7 +179,6 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
         c->out = mot_pool_take(&t->live.pool);
     }
     if (t->live.emulate) {
-        c->len = coll->in.len; /* the same from everyone */
         c->progress[h->self].joined = true;
         send_tokens(h);
     }
@@ -236,8 +236,9 @@ static void leave(struct house *h, struct slot *c, struct mot_arrival *out)
 static bool coll_ready(struct house *h, struct mot_arrival *out)
 {
     struct town *t = h->town;
+    if (!h->pending) return false;
     struct slot *c = slot_of(h);
-    if (!h->pending || !help_add(t, c)) return false;
+    if (!help_add(t, c)) return false;
     if (t->live.emulate && !mot_schedule_complete((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
                                                   h->self, &c->progress[h->self])) return false;
     leave(h, c, out);
@@ -277,7 +278,6 @@ static void port_idle(struct mot_port *p, mot_time until)
     struct town *t = h->town;
     struct mailbox *b = &t->box[h->self];
     uint32_t heard = mot_bell_heard(&b->bell);
-    struct mot_arrival arrival;
     mot_time next = MOT_NEVER, now = mot_live_now(&t->live);
     /* What came before we listened must not be slept over. */
     if (atomic_load(&b->waiting)) {
@@ -288,7 +288,6 @@ static void port_idle(struct mot_port *p, mot_time until)
         }
         pthread_mutex_unlock(&b->lock);
     }
-    (void)arrival;
     if (h->pending && atomic_load(&slot_of(h)->joined) == t->live.world.workers && !t->live.emulate) return;
     if (next < until) until = next;
     if (until <= now || atomic_load(&t->ended)) return;

@@ -73,7 +73,7 @@ static void print_node(const struct page *p, const struct mot_experiment *e, con
     mot_node_label(e, o, i, label, sizeof label);
     fprintf(p->out, "  %-22.22s %8.1f %8.1f %8.1f %12s %10" PRIu64 " %12s\n", label, share_of(t->compute, whole),
             share_of(t->wait, whole), share_of(t->send, whole),
-            t->jobs ? mot_show_time(t->compute / t->jobs, job, sizeof job) : "-", t->updates,
+            t->jobs ? mot_show_time((mot_time)(1e9 * mot_job_seconds(e, o, i) + 0.5), job, sizeof job) : "-", t->updates,
             mot_show_size((double)t->bytes_sent, size, sizeof size));
 }
 

@@ -60,6 +60,9 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     struct mot_outcome out;
     struct mot_job_ways ways = { .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
         .interrupt = &interrupted, .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
+    if (ways.resume && ways.replace)
+        return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
+                        "writes over it");
     catch_signals();
     enum mot_status status = mot_job_sim(j, &ways, &out);
     if (status != MOT_OK) return status;
@@ -126,12 +129,12 @@ const struct cli_command cli_sim = {
         "Runs the experiment in the simulator. Gradients are computed for real; how long they take, and what messages "
         "cost, comes from the cluster's description, so a run on any cluster repeats bit for bit on any machine. Every key of an "
         "experiment file is a flag (see motley help experiment); without a file the defaults train an MLP on the built-in digits.\n"
-        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin. "
-        "Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
+        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin, "
+        "with --trace true also trace.json for Perfetto, and with a validation part best.safetensors. Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
     .examples =
         "motley sim\n"
         "motley sim --method async --workers 16 --out runs/first\n"
-        "motley sim examples/stragglers.yaml --method server --method-k 7\n"
+        "motley sim examples/demo.yaml --method server --method-k 6\n"
         "motley sim --resume --out runs/first --stop-epochs 40\n",
     .flags = flags,
     .words_max = 1,

@@ -183,9 +183,10 @@ static const char *format_word(const struct mot_raw *raw, const struct mot_data_
 
 static void print_info_json(const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
 {
-    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:f}", "name", conf->name, "format", format_word(raw, conf),
+    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:I}", "name", conf->name, "format", format_word(raw, conf),
                             "rows", (json_int_t)raw->rows, "cols", (json_int_t)raw->cols, "test_rows", (json_int_t)test_rows, "sparse", (int)raw->sparse,
-                            "nonzeros", (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto", scale_word(raw), "bytes", f->bytes);
+                            "nonzeros", (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto", scale_word(raw), "bytes",
+                            (json_int_t)f->bytes);
     json_object_set_new(all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
     if (raw->labelled && f->classes) {
         json_t *classes = json_array();

@@ -149,7 +149,7 @@ static void print_head(const struct page *p, const struct mot_experiment *e, con
     if (isfinite(o->wall_s)) fprintf(p->out, ", %.2f s of real time", o->wall_s);
     fputc('\n', p->out);
     row(p, "work");
-    fprintf(p->out, "%" PRIu64 " updates, %" PRIu64 " samples", last->updates, last->samples);
+    fprintf(p->out, "%" PRIu64 " update%s, %" PRIu64 " samples", last->updates, last->updates == 1 ? "" : "s", last->samples);
     if (isfinite(last->epochs)) fprintf(p->out, ", %.2f epochs", last->epochs);
     fputc('\n', p->out);
     row(p, "network");

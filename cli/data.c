@@ -293,7 +293,15 @@ static enum mot_status run_convert(const struct cli_args *args)
     if (status == MOT_OK) status = conf_of(args, args->word[0], &arena, &conf);
     if (status == MOT_OK) status = open_raw(&conf, &raw);
     if (status == MOT_OK) status = mot_raw_write(&raw, args->word[1], cli_value(args, "labels-to"), format);
-    if (status == MOT_OK && !args->quiet) fprintf(stderr, "%s: %u rows of %u columns\n", args->word[1], raw.rows, raw.cols);
+    if (status == MOT_OK && args->json) {
+        json_t *all = json_pack("{s:s, s:s, s:I, s:I}", "name", args->word[1], "format", mot_format_name(format), "rows",
+                                (json_int_t)raw.rows, "cols", (json_int_t)raw.cols);
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(all);
+    } else if (status == MOT_OK && !args->quiet) {
+        fprintf(stderr, "%s: %u rows of %u columns\n", args->word[1], raw.rows, raw.cols);
+    }
     mot_raw_free(&raw);
     mot_arena_free(&arena);
     return status;

@@ -32,12 +32,28 @@ static void print_size_line(const char *what, uint64_t bytes)
     printf("#   %-12s %10s\n", what, mot_show_size((double)bytes, text, sizeof(text)));
 }
 
+static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan)
+{
+    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method", j->experiment->method->name,
+        "workers", (json_int_t)j->experiment->workers, "servers", (json_int_t)j->experiment->method->servers,
+        "train_rows", (json_int_t)j->data->train.rows, "parameters", (json_int_t)j->net.parameters,
+        "memory_bytes", "data", (json_int_t)plan->data, "buffers", (json_int_t)plan->buffers, "states", (json_int_t)plan->states,
+        "events", (json_int_t)plan->events, "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation,
+        "total", (json_int_t)plan->total);
+    mot_json_print(all, stdout);
+    json_decref(all);
+}
+
 /* The plan as a resolved experiment; what it will cost stands beside it as comments. */
-static enum mot_status print_plan(const struct mot_job *j)
+static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j)
 {
     struct mot_plan plan;
     enum mot_status status = mot_sim_plan(j->experiment, &j->problem, &j->optim, &plan);
     if (status != MOT_OK) return status;
+    if (args->json) {
+        print_plan_json(j, &plan);
+        return MOT_OK;
+    }
     status = mot_experiment_print(j->experiment, stdout);
     if (status != MOT_OK) return status;
     printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
@@ -107,7 +123,7 @@ static enum mot_status sim(const struct cli_args *args)
     if (status != MOT_OK) return status;
     status = mot_job_open(x, &job);
     if (status == MOT_OK) {
-        status = cli_given(args, "dry-run") ? print_plan(&job) : run_job(args, &job);
+        status = cli_given(args, "dry-run") ? print_plan(args, &job) : run_job(args, &job);
         mot_job_close(&job);
     }
     mot_experiment_close(x);
@@ -115,7 +131,7 @@ static enum mot_status sim(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve, and run nothing" },
+    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve (with --json only the latter), and run nothing" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },
     { NULL, NULL, NULL },

@@ -32,12 +32,28 @@ static void print_size_line(const char *what, uint64_t bytes)
     printf("#   %-12s %10s\n", what, mot_show_size((double)bytes, text, sizeof(text)));
 }
 
+static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan)
+{
+    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method", j->experiment->method->name,
+        "workers", (json_int_t)j->experiment->workers, "servers", (json_int_t)j->experiment->method->servers,
+        "train_rows", (json_int_t)j->data->train.rows, "parameters", (json_int_t)j->net.parameters,
+        "memory_bytes", "data", (json_int_t)plan->data, "buffers", (json_int_t)plan->buffers, "states", (json_int_t)plan->states,
+        "events", (json_int_t)plan->events, "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation,
+        "total", (json_int_t)plan->total);
+    mot_json_print(all, stdout);
+    json_decref(all);
+}
+
 /* The plan as a resolved experiment; what it will cost stands beside it as comments. */
-static enum mot_status print_plan(const struct mot_job *j)
+static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j)
 {
     struct mot_plan plan;
     enum mot_status status = mot_sim_plan(j->experiment, &j->problem, &j->optim, &plan);
     if (status != MOT_OK) return status;
+    if (args->json) {
+        print_plan_json(j, &plan);
+        return MOT_OK;
+    }
     status = mot_experiment_print(j->experiment, stdout);
     if (status != MOT_OK) return status;
     printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
@@ -60,6 +76,9 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     struct mot_outcome out;
     struct mot_job_ways ways = { .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
         .interrupt = &interrupted, .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
+    if (ways.resume && ways.replace)
+        return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
+                        "writes over it");
     catch_signals();
     enum mot_status status = mot_job_sim(j, &ways, &out);
     if (status != MOT_OK) return status;
@@ -104,7 +123,7 @@ static enum mot_status sim(const struct cli_args *args)
     if (status != MOT_OK) return status;
     status = mot_job_open(x, &job);
     if (status == MOT_OK) {
-        status = cli_given(args, "dry-run") ? print_plan(&job) : run_job(args, &job);
+        status = cli_given(args, "dry-run") ? print_plan(args, &job) : run_job(args, &job);
         mot_job_close(&job);
     }
     mot_experiment_close(x);
@@ -112,7 +131,7 @@ static enum mot_status sim(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve, and run nothing" },
+    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve (with --json only the latter), and run nothing" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },
     { NULL, NULL, NULL },
@@ -126,12 +145,12 @@ const struct cli_command cli_sim = {
         "Runs the experiment in the simulator. Gradients are computed for real; how long they take, and what messages "
         "cost, comes from the cluster's description, so a run on any cluster repeats bit for bit on any machine. Every key of an "
         "experiment file is a flag (see motley help experiment); without a file the defaults train an MLP on the built-in digits.\n"
-        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin. "
-        "Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
+        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin, "
+        "with --trace true also trace.json for Perfetto, and with a validation part best.safetensors. Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
     .examples =
         "motley sim\n"
         "motley sim --method async --workers 16 --out runs/first\n"
-        "motley sim examples/stragglers.yaml --method server --method-k 7\n"
+        "motley sim examples/demo.yaml --method server --method-k 6\n"
         "motley sim --resume --out runs/first --stop-epochs 40\n",
     .flags = flags,
     .words_max = 1,

@@ -127,6 +127,7 @@ static enum mot_status folder_ready(const struct mot_job *j, const struct mot_jo
     /* What is left of an older run would be taken for this one's. */
     if (status == MOT_OK) status = remove_old(f->summary);
     if (status == MOT_OK) status = remove_old(f->trace);
+    if (status == MOT_OK) status = remove_old(f->model);
     if (status == MOT_OK) status = remove_old(f->best);
     if (status == MOT_OK) status = remove_old(f->checkpoint);
     return status;
@@ -166,6 +167,7 @@ static enum mot_status write_results(const struct mot_job *j, const struct folde
 /* ---- Watching the run ---------------------------------------------------------------------- */
 
 struct watcher {
+    const struct mot_experiment *experiment;
     const struct folder *folder;
     struct mot_metrics *metrics;
     struct mot_trace_file *trace;
@@ -206,17 +208,20 @@ static uint64_t on_mark(void *self)
     return w->metrics ? mot_metrics_bytes(w->metrics) : 0;
 }
 
-/* The metrics of a resumed run are cut back to what the checkpoint knows. */
+/* The metrics of a resumed run are cut back to what the checkpoint knows. Only now that the checkpoint is
+ * accepted may the folder change: a run that cannot be resumed is left as it was. */
 static void on_begin(void *self, uint64_t mark)
 {
     struct watcher *w = self;
-    if (w->folder) w->status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    if (!w->folder) return;
+    w->status = write_experiment(w->experiment, w->folder->experiment);
+    if (w->status == MOT_OK) w->status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
 }
 
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = { .folder = f };
+    struct watcher w = { .experiment = x, .folder = f };
     enum mot_status status = MOT_OK;
     if (f && x->trace) status = mot_trace_open(f->trace, x, &w.trace);
     if (status != MOT_OK) return status;
@@ -233,7 +238,9 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         .resume = ways->resume, .resumed = on_begin, .resumed_self = &w }, out);
     if (w.progress) mot_progress_close(w.progress);
     enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
-    enum mot_status trace = w.trace ? mot_trace_close(w.trace) : MOT_OK;
+    enum mot_status trace = MOT_OK;
+    if (status == MOT_OK) trace = mot_trace_close(w.trace);
+    else mot_trace_abandon(w.trace);
     enum mot_status first = status != MOT_OK ? status : w.status != MOT_OK ? w.status : metrics != MOT_OK ? metrics : trace;
     if (status == MOT_OK && first != MOT_OK) mot_outcome_close(out);
     return first;
@@ -249,7 +256,6 @@ enum mot_status mot_job_sim(const struct mot_job *j, const struct mot_job_ways *
     struct folder f;
     folder_names(x->output, &f);
     enum mot_status status = folder_ready(j, ways, &f);
-    if (status == MOT_OK) status = write_experiment(x, f.experiment);
     if (status == MOT_OK) status = watch_run(j, ways, &f, out);
     if (status == MOT_OK) {
         status = write_results(j, &f, out);

@@ -84,6 +84,7 @@ static const struct wrong flags[] = {
     { "a misspelt second word", NULL, "data lst", 2, { "'data lst'", "did you mean 'data list'?" } },
     { "half a command", NULL, "cluster", 2, { "'cluster' needs one of: show" } },
     { "a misspelt flag", NULL, "sim --optimizer-momentun 0.9", 2, { "--optimizer-momentun", "no such flag", "did you mean '--optimizer-momentum'?" } },
+    { "a flag near none", NULL, "sim --bogus 1", 2, { "--bogus: there is no such flag; 'motley help sim' lists them" } },
     { "the last word of a flag", NULL, "sim --lr 0.9", 2, { "--lr", "did you mean '--optimizer-lr'?" } },
     { "a flag without its value", NULL, "sim --dry-run --seed", 2, { "--seed", "expected a value after it", "found nothing" } },
     { "a switch with a value", NULL, "sim --dry-run=yes", 2, { "--dry-run", "takes no value", "'yes'" } },

@@ -92,6 +92,7 @@ static void loop(struct sim *s)
         }
         if (next > s->x->stop.time) {
             mot_sim_before(s, s->x->stop.time);
+            if (s->ended) return;
             s->now = s->x->stop.time;
             mot_sim_end(s, MOT_OK, "time");
             return;
@@ -148,11 +149,16 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
         if (status != MOT_OK) goto out_close;
         mot_sim_look(s);
     }
-    if (o->resumed) o->resumed(o->resumed_self, mark);
+    if (o->begins) status = o->begins(o->begins_self, mark);
+    if (status != MOT_OK) goto out_close;
     if (!o->resume) begin(s);
+    else if (!s->ended) mot_sim_due(s); /* had the run not ended there, it would have been done then */
     loop(s);
     /* What a checkpoint keeps must not depend on the last evaluation. */
-    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK)) status = mot_sim_save(s);
+    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK) && mot_sim_save(s) != MOT_OK) {
+        s->status = MOT_ESYSTEM;
+        s->ended_by = "checkpoint";
+    }
     close_accounts(s);
     if (s->status != MOT_EINTERRUPTED && strcmp(s->ended_by, "target") != 0) {
         enum mot_status kept = s->status;

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 1u
+#define VERSION 2u
 #define KEY_BYTES 64
 
 struct visit { bool writing; struct mot_bytes out; struct mot_reader in; };
@@ -23,6 +23,25 @@ static void visit_bytes(struct visit *v, void *at, size_t n)
     else mot_reader_get(&v->in, at, n);
 }
 #define VISIT(v, field) visit_bytes((v), &(field), sizeof(field))
+
+/* Any byte can come out of a file; not any byte is a bool. */
+static void visit_bool(struct visit *v, bool *field)
+{
+    uint8_t byte = *field;
+    VISIT(v, byte);
+    *field = byte != 0;
+}
+
+/* What falls due next is kept as long as it is counted as before: `stop` and `checkpoint` may have changed. */
+static void visit_every(struct visit *v, const struct sim *s, const struct mot_every *every, double *next)
+{
+    uint32_t unit = every->unit;
+    double value = every->value;
+    VISIT(v, unit);
+    VISIT(v, value);
+    VISIT(v, *next);
+    if (unit != (uint32_t)every->unit || value != every->value) *next = mot_sim_next(s, every);
+}
 
 /* ---- The list of fields --------------------------------------------------------------- */
 
@@ -36,10 +55,12 @@ static void visit_counters(struct visit *v, struct sim *s)
     VISIT(v, s->samples);
     VISIT(v, s->steps);
     VISIT(v, s->updates);
+    VISIT(v, s->epochs);
     VISIT(v, s->at_least);
     VISIT(v, s->stops);
-    VISIT(v, s->next_eval);
-    VISIT(v, s->next_checkpoint);
+    visit_every(v, s, &s->every, &s->next_eval);
+    visit_every(v, s, &s->x->checkpoint, &s->next_checkpoint);
+    visit_bool(v, &s->evaluated_now);
     VISIT(v, s->last);
     VISIT(v, s->best_score);
     VISIT(v, s->best_updates);
@@ -48,7 +69,7 @@ static void visit_counters(struct visit *v, struct sim *s)
     double value = s->x->stop.value;
     VISIT(v, target);
     VISIT(v, value);
-    VISIT(v, s->target_reached);
+    visit_bool(v, &s->target_reached);
     if (target != (uint32_t)s->x->stop.target || value != s->x->stop.value) s->target_reached = false;
     VISIT(v, s->target_at);
     VISIT(v, s->target_updates);
@@ -129,8 +150,8 @@ static void visit_messages(struct visit *v, struct sim *s)
             VISIT(v, c->in[i]);
             VISIT(v, c->scalar[i]);
             VISIT(v, c->began[i]);
-            VISIT(v, c->progress[i].joined);
-            VISIT(v, c->progress[i].finished);
+            visit_bool(v, &c->progress[i].joined);
+            visit_bool(v, &c->progress[i].finished);
             VISIT(v, c->progress[i].sent);
             VISIT(v, c->progress[i].received);
             VISIT(v, c->progress[i].have);
@@ -152,6 +173,24 @@ static void visit_notes(struct visit *v, struct sim *s)
         VISIT(v, s->note[i].sum);
         VISIT(v, s->note[i].max);
     }
+}
+
+static void visit_params(struct visit *v, struct mot_params *p)
+{
+    VISIT(v, p->x);
+    VISIT(v, p->slot);
+    VISIT(v, p->step);
+}
+
+/* Without it replicas that have yet to make a step would compute their own, and share nothing with the others ever after. */
+static void visit_memo(struct visit *v, struct mot_memo *m)
+{
+    visit_bool(v, &m->set);
+    visit_params(v, &m->in);
+    visit_params(v, &m->out);
+    VISIT(v, m->grad);
+    VISIT(v, m->scale);
+    VISIT(v, m->lr_factor);
 }
 
 static void visit_heap(struct visit *v, struct sim *s)
@@ -200,6 +239,7 @@ static void visit_all(struct visit *v, struct sim *s)
     visit_works(v, s);
     visit_messages(v, s);
     visit_notes(v, s);
+    visit_memo(v, &s->memo);
     visit_heap(v, s);
     visit_buffers(v, s);
 }
@@ -211,8 +251,6 @@ enum mot_status mot_sim_save(struct sim *s)
     struct visit v = { .writing = true };
     struct fit f = fit_of(s);
     uint64_t mark = s->watch.mark ? s->watch.mark(s->watch.self) : 0;
-    /* The memo's buffers are copies of what nodes hold; without it they are computed once more. */
-    mot_memo_flush(&s->memo, &s->pool);
     VISIT(&v, f);
     VISIT(&v, mark);
     visit_all(&v, s);

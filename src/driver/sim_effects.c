@@ -99,7 +99,11 @@ static void add_note(struct sim *s, const char *key, double value)
     if (value > n->max) n->max = value;
 }
 
-/* A run ends by itself when its servers have stopped, or, without servers, all workers. */
+bool mot_sim_all_stopped(const struct sim *s)
+{
+    return s->stops == (s->world.servers ? s->world.servers : s->world.workers);
+}
+
 static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
 {
     struct sim_node *n = &s->node[node];
@@ -111,7 +115,7 @@ static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
     }
     bool counts = s->world.servers == 0 || node >= s->world.workers;
     s->stops += counts;
-    if (s->stops == (s->world.servers ? s->world.servers : s->world.workers)) mot_sim_end(s, MOT_OK, "data");
+    if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
 }
 
 static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, bool *advanced)
@@ -126,7 +130,7 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
     case MOT_FX_STOP: node_stopped(s, node, e->stop); return;
     case MOT_FX_CREDIT: s->node[e->credit].tally.updates++; return;
     case MOT_FX_ADVANCE:
-        s->node[node].advanced++;
+        if (s->node[node].advanced++ == s->updates && s->world.servers == 0) s->at_least--;
         s->steps++;
         if (s->world.servers == 0 || node >= s->world.workers) s->node[node].tally.updates++;
         if (s->watch.update) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
@@ -148,5 +152,5 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
     mot_outbox_clear(&s->outbox);
     s->evaluated_now = false;
-    if (advanced && !s->ended) mot_sim_progress(s, node);
+    if (advanced) mot_sim_progress(s, node);
 }

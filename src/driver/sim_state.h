@@ -92,6 +92,7 @@ struct sim {
     uint64_t order;                       /* of scheduling */
     uint64_t events, messages_sent, bytes_sent, samples, steps;
     uint64_t updates;                     /* of the server, or the least of the workers' */
+    double epochs;                        /* as of the last of them: between two, jobs are counted that are in none yet */
     uint32_t at_least;                    /* workers that have made just `updates` */
     uint32_t stops;                       /* nodes that count and have stopped */
 
@@ -99,7 +100,7 @@ struct sim {
     struct mot_every every;               /* evaluate.every, resolved */
     struct mot_moment last;
     bool save_due;                        /* a checkpoint is to be written before the next event */
-    bool evaluated_now;                   /* last is of this very moment */
+    bool evaluated_now;                   /* nothing has happened since last */
     float *mean;                          /* the evaluated model where nodes differ */
     struct mot_score best_score;
     float *best;
@@ -126,6 +127,7 @@ void mot_sim_close(struct sim *);
 void mot_sim_step(struct sim *, mot_node, const struct mot_event *);
 void mot_sim_put(struct sim *, mot_time at, mot_node rank, enum sim_event, uint32_t index, uint32_t extra, uint32_t instance);
 void mot_sim_account(struct sim *, mot_node);      /* bring the node's account up to now */
+bool mot_sim_all_stopped(const struct sim *);      /* the servers, or, without servers, the workers: the run ends by itself */
 bool mot_sim_live(const struct sim *, const struct mot_pending *);  /* false: cancelled or re-armed since */
 
 /* sim_work.c */
@@ -140,7 +142,9 @@ void mot_sim_coll_received(struct sim *, const struct mot_pending *);
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
 void mot_sim_progress(struct sim *, mot_node advanced);
-void mot_sim_look(struct sim *);                    /* whether the limits on updates and epochs are met */
+void mot_sim_look(struct sim *);                    /* whether an end is reached: target, updates, epochs, no data left */
+void mot_sim_due(struct sim *);                     /* evaluations and checkpoints by updates and epochs that are due */
+double mot_sim_next(const struct sim *, const struct mot_every *);  /* the first one that is not over yet */
 void mot_sim_before(struct sim *, mot_time next);   /* evaluations by time that fall due before `next` */
 void mot_sim_evaluate(struct sim *, bool final);
 void mot_sim_end(struct sim *, enum mot_status, const char *by);

@@ -12,6 +12,8 @@
 
 /* ---- Opening -------------------------------------------------------------------------- */
 
+#define UPDATES_MOST 1e15 /* that a schedule may last: as its own option says */
+
 /* How many updates a schedule lasts when the experiment does not say: as many as the run. */
 static uint64_t updates_of(const struct mot_experiment *x, const struct mot_parts *parts, uint32_t rows)
 {
@@ -22,7 +24,8 @@ static uint64_t updates_of(const struct mot_experiment *x, const struct mot_part
     for (uint32_t i = 0; i < x->workers; i++)
         samples += x->batch_full ? (double)(parts->at[i + 1] - parts->at[i]) : (double)x->batch[i];
     if (x->method->asynchronous) samples /= x->workers;
-    return (uint64_t)ceil(x->stop.epochs * rows / samples);
+    double updates = ceil(x->stop.epochs * rows / samples);
+    return updates < UPDATES_MOST ? (uint64_t)updates : (uint64_t)UPDATES_MOST;
 }
 
 static enum mot_status open_optim(struct mot_job *j)

@@ -5,6 +5,7 @@
  * not depend on who computes them or when. */
 #include "driver/sim.h"
 #include "base/memory.h"
+#include "driver/clock.h"
 #include "driver/sim_state.h"
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,12 @@ static void loop(struct sim *s)
             if (s->ended) return;
             s->now = s->x->stop.time;
             mot_sim_end(s, MOT_OK, "time");
+            return;
+        }
+        if (next >= MOT_CLOCK_END) {
+            mot_fail(MOT_EUSAGE, "the run's clock would pass 292 years after %llu updates: a job or a message of this cluster takes that "
+                     "long; look at its speeds and links, or give stop.time", (unsigned long long)s->updates);
+            mot_sim_end(s, MOT_EUSAGE, "clock");
             return;
         }
         mot_sim_before(s, next);

@@ -1,4 +1,5 @@
 /* sim_effects.c -- a step of one node, and the effects that it asked for. */
+#include "driver/clock.h"
 #include "driver/sim_state.h"
 #include <string.h>
 
@@ -82,7 +83,9 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
     struct sim_alarm *a = &s->alarm[slot];
     a->generation++;
     a->at = at;
-    if (at != MOT_NEVER) mot_sim_put(s, at > s->now ? at : s->now, node, SIM_TIMER, slot, a->generation, 0);
+    if (at == MOT_NEVER) return;
+    if (at > MOT_CLOCK_END) at = MOT_CLOCK_END;
+    mot_sim_put(s, at > s->now ? at : s->now, node, SIM_TIMER, slot, a->generation, 0);
 }
 
 static void add_note(struct sim *s, const char *key, double value)

@@ -4,6 +4,7 @@
  *
  * The result of a job does not depend on when it is computed: its parameters are
  * frozen. So it goes to the crew as it begins, and is awaited as it ends. */
+#include "driver/clock.h"
 #include "driver/sim_state.h"
 #include <math.h>
 #include <time.h>
@@ -52,7 +53,7 @@ static void begin_next(struct sim *s, mot_node node)
     next->began = s->now;
     next->asked = next->samples = mot_terms_samples(s->problem, next->term, next->terms);
     next->whole = next->asked ? mot_job_time(machine, s->world.seed, node, &n->pace, next->asked) : 0;
-    mot_time ends = s->now + next->whole;
+    mot_time ends = mot_after(s->now, next->whole);
     if (next->deadline < ends) {
         ends = next->deadline > s->now ? next->deadline : s->now;
         next->samples = mot_job_done(machine, next->whole, ends - s->now, next->asked);

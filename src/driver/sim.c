@@ -31,6 +31,15 @@ static void begin(struct sim *s)
     mot_sim_evaluate(s, false);
 }
 
+/* States that come from a file hold what the method says must hold, or the run goes no further. */
+static void check_states(struct sim *s)
+{
+    for (mot_node i = 0; i < s->world.nodes && s->method->check; i++) {
+        struct mot_env env = { .self = i, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool };
+        s->method->check(s->node[i].state, &env);
+    }
+}
+
 static void deliver_message(struct sim *s, uint32_t slot)
 {
     struct mot_message m = s->message[slot];
@@ -154,6 +163,7 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
     if (o->resume) {
         status = mot_sim_restore(s, &mark);
         if (status != MOT_OK) goto out_close;
+        check_states(s);
         mot_sim_look(s);
     }
     if (o->begins) status = o->begins(o->begins_self, mark);

@@ -223,6 +223,8 @@ static void visit_buffers(struct visit *v, struct sim *s)
 /* What must be alike for a checkpoint to fit this run. */
 struct fit { char magic[8]; uint32_t version, workers, servers, dim, works, alarms, messages, window, capacity, heap; uint64_t hash; };
 
+_Static_assert(sizeof(struct fit) + sizeof(uint64_t) == MOT_SIM_HEAD, "no padding; the mark follows");
+
 static struct fit fit_of(const struct sim *s)
 {
     struct fit f = { .version = VERSION, .workers = s->world.workers, .servers = s->world.servers, .dim = s->world.dim,
@@ -246,7 +248,7 @@ static void visit_all(struct visit *v, struct sim *s)
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
-enum mot_status mot_sim_save(struct sim *s)
+struct mot_bytes mot_sim_pack(struct sim *s)
 {
     struct visit v = { .writing = true };
     struct fit f = fit_of(s);
@@ -256,8 +258,14 @@ enum mot_status mot_sim_save(struct sim *s)
     visit_all(&v, s);
     uint64_t sum = XXH64(v.out.at, v.out.n, 0);
     VISIT(&v, sum);
-    enum mot_status status = mot_file_replace(s->o->checkpoint, v.out.at, v.out.n);
-    mot_bytes_free(&v.out);
+    return v.out;
+}
+
+enum mot_status mot_sim_save(struct sim *s)
+{
+    struct mot_bytes file = mot_sim_pack(s);
+    enum mot_status status = mot_file_replace(s->o->checkpoint, file.at, file.n);
+    mot_bytes_free(&file);
     return status;
 }
 
@@ -280,9 +288,20 @@ static bool good_event(const struct sim *s, const struct mot_pending *p)
     }
 }
 
-/* A checksum keeps out accidents; this keeps out files that were made to do harm to the reader. */
+static bool good_params(const struct sim *s, const struct mot_params *p)
+{
+    const mot_buf buf[] = { p->x, p->slot[0], p->slot[1] };
+    for (uint32_t i = 0; i < 1 + s->world.optim->slots; i++)
+        if (buf[i] == MOT_NO_BUF || buf[i] > s->pool.capacity || s->pool.count[buf[i]] == 0) return false;
+    return true;
+}
+
+/* A checksum keeps out accidents; this keeps out files that were made to do harm to the reader. Nodes' states are
+ * their method's: its check() looks at them before the run goes on. */
 static bool sound(const struct sim *s)
 {
+    const struct mot_memo *m = &s->memo;
+    if (m->set && (!good_params(s, &m->in) || !good_params(s, &m->out) || m->grad.buf == MOT_NO_BUF || !good_slice(s, m->grad))) return false;
     if (s->messages_free > s->messages) return false;
     for (uint32_t i = 0; i < s->messages_free; i++)
         if (s->message_free[i] >= s->messages) return false;
@@ -307,7 +326,7 @@ static bool sound(const struct sim *s)
     return true;
 }
 
-static enum mot_status restore_from(struct sim *s, const unsigned char *bytes, size_t n, uint64_t *mark_out)
+enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t n, uint64_t *mark_out)
 {
     const char *path = s->o->checkpoint;
     struct fit want = fit_of(s), have;
@@ -329,6 +348,9 @@ static enum mot_status restore_from(struct sim *s, const unsigned char *bytes, s
     visit_all(&v, s);
     if (v.in.short_of || v.in.done != v.in.n || !sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    mot_pool_rebuild(&s->pool);
+    for (uint32_t i = 0; i < s->works; i++)
+        if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
     *mark_out = mark;
     return MOT_OK;
 }
@@ -339,11 +361,7 @@ enum mot_status mot_sim_restore(struct sim *s, uint64_t *mark_out)
     size_t n;
     enum mot_status status = mot_file_read(s->o->checkpoint, SIZE_MAX, &bytes, &n);
     if (status != MOT_OK) return status;
-    status = restore_from(s, bytes, n, mark_out);
+    status = mot_sim_unpack(s, bytes, n, mark_out);
     free(bytes);
-    if (status != MOT_OK) return status;
-    mot_pool_rebuild(&s->pool);
-    for (uint32_t i = 0; i < s->works; i++)
-        if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
-    return MOT_OK;
+    return status;
 }

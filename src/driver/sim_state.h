@@ -154,5 +154,9 @@ struct mot_moment mot_sim_moment(const struct sim *);
 /* sim_checkpoint.c */
 enum mot_status mot_sim_save(struct sim *);
 enum mot_status mot_sim_restore(struct sim *, uint64_t *mark_out);
+/* The same in memory. A simulator whose unpacking failed can only be closed. */
+#define MOT_SIM_HEAD 64 /* bytes before the state: what it fits, and the mark; a checksum of 8 ends it */
+struct mot_bytes mot_sim_pack(struct sim *);
+enum mot_status mot_sim_unpack(struct sim *, const unsigned char *, size_t n, uint64_t *mark_out);
 
 #endif

@@ -208,6 +208,7 @@ static void server_check(const void *state, const struct mot_env *env)
         MOT_ASSERT(grad[i] == MOT_NO_BUF || s->seat[i].idle);
     }
     MOT_ASSERT(got == s->got);
+    MOT_ASSERT(s->active <= env->world->workers && s->recent_n <= RECENT && s->recent_next < RECENT);
 }
 
 static bool server_model(const void *state, const struct mot_env *env, struct mot_view *view)

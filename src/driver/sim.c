@@ -12,7 +12,7 @@
 #include <time.h>
 #include <xxhash.h>
 
-static double wall_now(void)
+double mot_sim_wall(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -44,10 +44,7 @@ static void deliver_message(struct sim *s, uint32_t slot)
 {
     struct mot_message m = s->message[slot];
     s->message_free[s->messages_free++] = slot;
-    mot_sim_account(s, m.from);
-    mot_sim_account(s, m.to);
-    s->node[m.from].flying--;
-    s->node[m.to].flying--;
+    mot_sim_arrive(s, m.from, m.to);
     mot_sim_step(s, m.to, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
     mot_pool_drop(&s->pool, m.body.buf);
 }
@@ -75,7 +72,7 @@ static void handle(struct sim *s, const struct mot_pending *p)
 static void tick(struct sim *s)
 {
     if (!s->watch.tick || s->events % 64 != 0) return;
-    double now = wall_now();
+    double now = mot_sim_wall();
     if (now - s->ticked_wall_s < 0.1) return;
     s->ticked_wall_s = now;
     struct mot_moment m = mot_sim_moment(s);
@@ -138,7 +135,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     uint32_t dim = s->world.dim;
     *out = (struct mot_outcome){ .status = s->status, .ended_by = s->ended_by, .last = s->last, .workers = s->world.workers,
         .servers = s->world.servers, .notes = s->notes, .best_score = s->best_score, .best_updates = s->best_updates,
-        .job_wall_s = s->job_wall_s, .wall_s = wall_now() - s->started_wall_s };
+        .job_wall_s = s->job_wall_s, .wall_s = mot_sim_wall() - s->started_wall_s };
     out->target.reached = s->target_reached;
     out->target.at = s->target_at;
     out->target.updates = s->target_updates;
@@ -158,7 +155,7 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
     struct sim *s;
     enum mot_status status = mot_sim_open(o, &s);
     if (status != MOT_OK) return status;
-    s->started_wall_s = wall_now();
+    s->started_wall_s = mot_sim_wall();
     uint64_t mark = 0;
     if (o->resume) {
         status = mot_sim_restore(s, &mark);

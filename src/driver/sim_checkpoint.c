@@ -359,7 +359,7 @@ enum mot_status mot_sim_restore(struct sim *s, uint64_t *mark_out)
 {
     unsigned char *bytes;
     size_t n;
-    enum mot_status status = mot_file_read(s->o->checkpoint, SIZE_MAX, &bytes, &n);
+    enum mot_status status = mot_file_read(s->o->checkpoint, mot_machine_memory(), &bytes, &n);
     if (status != MOT_OK) return status;
     status = mot_sim_unpack(s, bytes, n, mark_out);
     free(bytes);

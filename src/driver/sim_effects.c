@@ -54,25 +54,39 @@ void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind,
     mot_heap_put(&s->heap, &p);
 }
 
-static void send(struct sim *s, const struct mot_message *m)
+mot_time mot_sim_depart(struct sim *s, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective)
 {
-    uint64_t bytes = m->body.buf == MOT_NO_BUF ? 0 : (uint64_t)((double)m->body.len * s->wire_bytes + 0.5);
-    struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, m->from, m->to, bytes, s->now);
-    MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
-    uint32_t slot = s->message_free[--s->messages_free];
-    s->message[slot] = *m; /* the hold of mot_send is ours now */
-    mot_sim_account(s, m->from);
-    mot_sim_account(s, m->to);
-    s->node[m->from].flying++;
-    s->node[m->to].flying++;
-    s->node[m->from].tally.bytes_sent += bytes;
-    s->node[m->from].tally.messages_sent++;
+    uint64_t bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5);
+    struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, from, to, bytes, s->now);
+    mot_sim_account(s, from);
+    mot_sim_account(s, to);
+    s->node[from].flying++;
+    s->node[to].flying++;
+    s->node[from].tally.bytes_sent += bytes;
+    s->node[from].tally.messages_sent++;
     s->bytes_sent += bytes;
     s->messages_sent++;
     if (s->watch.flight)
-        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
-            .bytes = bytes, .sent = s->now, .began = t.began, .delivered = t.delivered });
-    mot_sim_put(s, t.delivered, m->from, SIM_MESSAGE, slot, 0, 0);
+        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = kind, .bytes = bytes, .sent = s->now,
+            .began = t.began, .delivered = t.delivered, .collective = collective });
+    return t.delivered;
+}
+
+void mot_sim_arrive(struct sim *s, mot_node from, mot_node to)
+{
+    mot_sim_account(s, from);
+    mot_sim_account(s, to);
+    s->node[from].flying--;
+    s->node[to].flying--;
+}
+
+static void send(struct sim *s, const struct mot_message *m)
+{
+    MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
+    uint32_t slot = s->message_free[--s->messages_free];
+    s->message[slot] = *m; /* the hold of mot_send is ours now */
+    mot_time delivered = mot_sim_depart(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, m->kind, false);
+    mot_sim_put(s, delivered, m->from, SIM_MESSAGE, slot, 0, 0);
 }
 
 static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)

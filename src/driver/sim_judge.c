@@ -37,6 +37,8 @@ static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
     return s->method->model(s->node[node].state, &env, out);
 }
 
+#define MEAN_RANGE 1024u /* floats that are added up at a time */
+
 const float *mot_sim_model(struct sim *s)
 {
     struct mot_view first = { 0 }, view;
@@ -49,11 +51,15 @@ const float *mot_sim_model(struct sim *s)
     MOT_ASSERT(n > 0);
     if (same == n && first.scale == 1.0) return mot_pool_at(&s->pool, first.x);
     /* In double, so that the mean of equal models is that model, bit for bit. */
-    for (uint32_t j = 0; j < s->world.dim; j++) {
-        double sum = 0;
-        for (mot_node i = 0; i < s->world.nodes; i++)
-            if (view_of(s, i, &view)) sum += view.scale * (double)mot_pool_at(&s->pool, view.x)[j];
-        s->mean[j] = (float)(sum / n);
+    for (uint32_t at = 0, len; at < s->world.dim; at += len) {
+        double sum[MEAN_RANGE] = { 0 };
+        len = s->world.dim - at < MEAN_RANGE ? s->world.dim - at : MEAN_RANGE;
+        for (mot_node i = 0; i < s->world.nodes; i++) {
+            if (!view_of(s, i, &view)) continue;
+            const float *x = mot_pool_at(&s->pool, view.x) + at;
+            for (uint32_t j = 0; j < len; j++) sum[j] += view.scale * (double)x[j];
+        }
+        for (uint32_t j = 0; j < len; j++) s->mean[at + j] = (float)(sum[j] / n);
     }
     return s->mean;
 }

@@ -119,6 +119,9 @@ struct sim {
     uint64_t target_updates;
 };
 
+/* sim.c */
+double mot_sim_wall(void);                          /* seconds of the real clock */
+
 /* sim_setup.c */
 enum mot_status mot_sim_open(const struct mot_sim_options *, struct sim **out);
 void mot_sim_close(struct sim *);
@@ -126,6 +129,9 @@ void mot_sim_close(struct sim *);
 /* sim_effects.c: one event to one node, and what follows from it. */
 void mot_sim_step(struct sim *, mot_node, const struct mot_event *);
 void mot_sim_put(struct sim *, mot_time at, mot_node rank, enum sim_event, uint32_t index, uint32_t extra, uint32_t instance);
+/* A message leaves, and is delivered at the time returned: the links price it, accounts and traces hear of it. */
+mot_time mot_sim_depart(struct sim *, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective);
+void mot_sim_arrive(struct sim *, mot_node from, mot_node to);
 void mot_sim_account(struct sim *, mot_node);      /* bring the node's account up to now */
 bool mot_sim_all_stopped(const struct sim *);      /* the servers, or, without servers, the workers: the run ends by itself */
 bool mot_sim_live(const struct sim *, const struct mot_pending *);  /* false: cancelled or re-armed since */

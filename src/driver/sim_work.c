@@ -7,26 +7,18 @@
 #include "driver/clock.h"
 #include "driver/sim_state.h"
 #include <math.h>
-#include <time.h>
 
 /* Under this many multiply-adds a job costs less than handing it over. */
 #define SMALL_JOB 30000.0
-
-static double wall_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void compute(struct mot_crew_task *task, unsigned who)
 {
     struct sim_work *w = (struct sim_work *)task;
     struct sim *s = w->sim;
-    double began = wall_now();
+    double began = mot_sim_wall();
     w->loss = mot_gradient(s->problem, w->term, w->terms, w->samples, mot_pool_at(&s->pool, w->at),
                            mot_pool_at(&s->pool, w->grad), s->scratch[who]);
-    w->wall_s = wall_now() - began;
+    w->wall_s = mot_sim_wall() - began;
 }
 
 void mot_sim_compute(struct sim *s, struct sim_work *w)

@@ -102,7 +102,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
 /* With --resume and no experiment file, the one in the run's folder is meant. */
 static char *experiment_of(const struct cli_args *args)
 {
-    if (args->words) return strdup(args->word[0]);
+    if (args->words) return mot_text(args->word[0]);
     if (!cli_given(args, "resume")) return NULL;
     for (size_t i = args->settings; i-- > 0;) {
         if (strcmp(args->setting[i].key, "output") != 0) continue;

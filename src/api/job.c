@@ -12,6 +12,8 @@
 
 /* ---- Opening -------------------------------------------------------------------------- */
 
+#define UPDATES_MOST 1e15 /* that a schedule may last: as its own option says */
+
 /* How many updates a schedule lasts when the experiment does not say: as many as the run. */
 static uint64_t updates_of(const struct mot_experiment *x, const struct mot_parts *parts, uint32_t rows)
 {
@@ -22,7 +24,8 @@ static uint64_t updates_of(const struct mot_experiment *x, const struct mot_part
     for (uint32_t i = 0; i < x->workers; i++)
         samples += x->batch_full ? (double)(parts->at[i + 1] - parts->at[i]) : (double)x->batch[i];
     if (x->method->asynchronous) samples /= x->workers;
-    return (uint64_t)ceil(x->stop.epochs * rows / samples);
+    double updates = ceil(x->stop.epochs * rows / samples);
+    return updates < UPDATES_MOST ? (uint64_t)updates : (uint64_t)UPDATES_MOST;
 }
 
 static enum mot_status open_optim(struct mot_job *j)
@@ -111,8 +114,8 @@ static enum mot_status remove_old(const char *path)
     return mot_fail(MOT_ESYSTEM, "%s: cannot be removed: %s", path, strerror(errno));
 }
 
-/* A folder with a run in it is not written over unless that was asked for. */
-static enum mot_status folder_ready(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
+/* A folder with a run in it is not written over unless that was asked for. Nothing is touched here. */
+static enum mot_status folder_check(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
 {
     const char *path = j->experiment->output;
     bool has_run = mot_file_exists(f->metrics) || mot_file_exists(f->summary);
@@ -123,13 +126,15 @@ static enum mot_status folder_ready(const struct mot_job *j, const struct mot_jo
     }
     if (has_run && !ways->replace)
         return mot_fail(MOT_EUSAGE, "%s: there is a run in this folder; --resume goes on with it, --replace writes over it", path);
-    enum mot_status status = mot_make_folder(path);
-    /* What is left of an older run would be taken for this one's. */
-    if (status == MOT_OK) status = remove_old(f->summary);
-    if (status == MOT_OK) status = remove_old(f->trace);
-    if (status == MOT_OK) status = remove_old(f->model);
-    if (status == MOT_OK) status = remove_old(f->best);
-    if (status == MOT_OK) status = remove_old(f->checkpoint);
+    return MOT_OK;
+}
+
+/* What is left of an older run would be taken for this one's. */
+static enum mot_status folder_clear(const struct folder *f)
+{
+    const char *const old[] = { f->summary, f->trace, f->model, f->best, f->checkpoint };
+    enum mot_status status = MOT_OK;
+    for (size_t i = 0; i < MOT_COUNT(old) && status == MOT_OK; i++) status = remove_old(old[i]);
     return status;
 }
 
@@ -168,11 +173,11 @@ static enum mot_status write_results(const struct mot_job *j, const struct folde
 
 struct watcher {
     const struct mot_experiment *experiment;
-    const struct folder *folder;
+    const struct folder *folder; /* NULL: nothing is written */
+    bool resume;
     struct mot_metrics *metrics;
     struct mot_trace_file *trace;
     struct mot_progress *progress;
-    enum mot_status status;      /* the first failure to write */
 };
 
 static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to)
@@ -208,40 +213,42 @@ static uint64_t on_mark(void *self)
     return w->metrics ? mot_metrics_bytes(w->metrics) : 0;
 }
 
-/* The metrics of a resumed run are cut back to what the checkpoint knows. Only now that the checkpoint is
- * accepted may the folder change: a run that cannot be resumed is left as it was. */
-static void on_begin(void *self, uint64_t mark)
+/* Only now that the run is sure to begin is its folder touched. The metrics of a resumed run are cut back to what
+ * the checkpoint knows. */
+static enum mot_status on_begin(void *self, uint64_t mark)
 {
     struct watcher *w = self;
-    if (!w->folder) return;
-    w->status = write_experiment(w->experiment, w->folder->experiment);
-    if (w->status == MOT_OK) w->status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    const struct mot_experiment *x = w->experiment;
+    if (!w->folder) return MOT_OK;
+    enum mot_status status = mot_make_folder(x->output);
+    if (status == MOT_OK && !w->resume) status = folder_clear(w->folder);
+    if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    if (status == MOT_OK) status = write_experiment(x, w->folder->experiment);
+    if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, &w->trace);
+    return status;
 }
 
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = { .experiment = x, .folder = f };
-    enum mot_status status = MOT_OK;
-    if (f && x->trace) status = mot_trace_open(f->trace, x, &w.trace);
-    if (status != MOT_OK) return status;
+    struct watcher w = { .experiment = x, .folder = f, .resume = ways->resume };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     struct mot_watch watch = { .self = &w, .evaluated = on_evaluated, .mark = on_mark };
     if (w.progress) watch.tick = on_tick;
-    if (w.trace) {
+    if (f && x->trace) {
         watch.phase = on_phase;
         watch.flight = on_flight;
         watch.update = on_update;
     }
-    status = mot_sim_run(&(struct mot_sim_options){ .experiment = x, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
+    enum mot_status status = mot_sim_run(&(struct mot_sim_options){ .experiment = x, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
         .hash = j->hash, .watch = &watch, .interrupt = ways->interrupt, .checkpoint = f ? f->checkpoint : NULL,
-        .resume = ways->resume, .resumed = on_begin, .resumed_self = &w }, out);
+        .resume = ways->resume, .begins = on_begin, .begins_self = &w }, out);
     if (w.progress) mot_progress_close(w.progress);
     enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
     enum mot_status trace = MOT_OK;
     if (status == MOT_OK) trace = mot_trace_close(w.trace);
     else mot_trace_abandon(w.trace);
-    enum mot_status first = status != MOT_OK ? status : w.status != MOT_OK ? w.status : metrics != MOT_OK ? metrics : trace;
+    enum mot_status first = status != MOT_OK ? status : metrics != MOT_OK ? metrics : trace;
     if (status == MOT_OK && first != MOT_OK) mot_outcome_close(out);
     return first;
 }
@@ -255,7 +262,7 @@ enum mot_status mot_job_sim(const struct mot_job *j, const struct mot_job_ways *
     }
     struct folder f;
     folder_names(x->output, &f);
-    enum mot_status status = folder_ready(j, ways, &f);
+    enum mot_status status = folder_check(j, ways, &f);
     if (status == MOT_OK) status = watch_run(j, ways, &f, out);
     if (status == MOT_OK) {
         status = write_results(j, &f, out);

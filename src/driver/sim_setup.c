@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What all nodes need together. */
 struct sum_need { struct mot_need most; uint64_t states, buffers, sends, works, terms, alarms; };

@@ -70,6 +70,8 @@ static const struct wrong clusters[] = {
     { "a key of another law", "cluster: {workers: [{jitter: {name: pareto, sigma: 1}}]}\n", DRY, 2, { "cluster.workers[0].jitter.sigma", "known here: mean, alpha, plus" } },
     { "a law without its mean", "cluster: {workers: [{job_time: exponential}]}\n", DRY, 2, { "exp.yaml:1:32: cluster.workers[0].job_time.mean:", "is missing", "a time" } },
     { "a uniform law upside down", "cluster: {workers: [{job_time: {name: uniform, low: 3s, high: 1s}}]}\n", DRY, 2, { "cluster.workers[0].job_time", "low <= high" } },
+    { "a job of a thousand years", "cluster: {workers: [{job_time: 9000000000s}]}\n", DRY, 2, { "exp.yaml:1:32: cluster.workers[0].job_time:", "at most 1000000000 s", "'9000000000s'" } },
+    { "a law of a thousand years", "cluster: {workers: [{job_time: {name: pareto, mean: 9000000000s}}]}\n", DRY, 2, { "cluster.workers[0].job_time.mean:", "to 277778 h" } },
     { "a job_time beside a speed", "cluster: {workers: [{speed: 5/s, job_time: 1s}]}\n", DRY, 2, { "exp.yaml:1:22: cluster.workers[0].speed:", "beside job_time" } },
     { "a chance above 1", "cluster: {workers: [{straggle: {name: iid, p: 2}}]}\n", DRY, 2, { "cluster.workers[0].straggle.p", "from 0 to 1", "'2'" } },
     { "a missing trace", "cluster: {workers: [{straggle: {name: trace, path: t.csv}}]}\n", DRY, 2, { "exp.yaml:1:52: cluster.workers[0].straggle.path:", "there is no file", "t.csv" } },

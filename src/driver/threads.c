@@ -456,9 +456,9 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     enum mot_status status = mot_world_check(x, &t->live.world);
     struct mot_live_checkpoint from = { 0 };
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
+    if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, from.mark);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
-        if (o->resumed) o->resumed(o->resumed_self, from.mark);
         t->begins_at = from.now;
         t->live.began_ns = mot_live_now(&t->live) - from.now;
         open_town(t, o, &needs, o->resume ? &from : NULL);

@@ -131,7 +131,10 @@ static void evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, 
         memcpy(j->best, x, j->live->world.dim * sizeof(*x));
     }
     j->last = *m;
-    if (j->watch.evaluated) j->watch.evaluated(j->watch.self, m);
+    if (!j->watch.evaluated) return;
+    pthread_mutex_lock(&j->live->watch_lock);
+    j->watch.evaluated(j->watch.self, m);
+    pthread_mutex_unlock(&j->live->watch_lock);
 }
 
 static void *evaluate_main(void *p)
@@ -221,7 +224,9 @@ bool mot_judge_update(struct mot_judge *j)
         if (now - j->ticked_s >= 0.1) {
             j->ticked_s = now;
             struct mot_moment m = moment_of(j);
+            pthread_mutex_lock(&j->live->watch_lock);
             j->watch.tick(j->watch.self, &m);
+            pthread_mutex_unlock(&j->live->watch_lock);
         }
     }
     return mot_judge_wants_end(j);

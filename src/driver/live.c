@@ -138,6 +138,7 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     n->tally.compute += mot_live_now(l) - w->began;
     watch_phase(n, result.samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->tag, result.samples, w->began);
     n->tally.jobs++;
+    atomic_store_explicit(&l->job_us[n->self], (uint32_t)(n->tally.compute / n->tally.jobs / 1000), memory_order_relaxed);
     n->tally.samples += result.samples;
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);

@@ -27,6 +27,7 @@ struct mot_live {
     struct mot_judge *judge;          /* of the lead node's process; else NULL */
     const char *checkpoint;           /* file to write, or NULL */
     uint64_t hash;                    /* of experiment and data: a checkpoint belongs to it */
+    _Atomic uint32_t *job_us;         /* [workers]: the time of each one's mean job, as far as it is known here */
     struct mot_watch watch;           /* for traces; its functions are called by one node at a time */
     pthread_mutex_t watch_lock;
 };

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "driver/clock.h"
 #include "driver/sim_state.h"
+#include "driver/world.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,6 +77,10 @@ static void tick(struct sim *s)
     if (now - s->ticked_wall_s < 0.1) return;
     s->ticked_wall_s = now;
     struct mot_moment m = mot_sim_moment(s);
+    struct mot_pick pick = { 0 };
+    for (mot_node i = 0; i < s->world.workers; i++)
+        mot_pick_worker(&pick, i, s->node[i].tally.jobs ? (double)s->node[i].tally.compute / (double)s->node[i].tally.jobs : 0);
+    mot_pick_slowest(&pick, &m);
     s->watch.tick(s->watch.self, &m);
 }
 

@@ -337,6 +337,7 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
         atomic_store(&t->samples, from->samples);
     }
     if (o->watch) l->watch = *o->watch;
+    l->job_us = mot_new(workers, sizeof(*l->job_us));
     pthread_mutex_init(&l->watch_lock, NULL);
     memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
     t->house = mot_new(nodes, sizeof(*t->house));
@@ -377,6 +378,7 @@ static void close_town(struct town *t)
     }
     pthread_mutex_destroy(&t->nic_lock);
     pthread_mutex_destroy(&t->live.watch_lock);
+    free((void *)t->live.job_us);
     free(t->slot);
     free(t->nic);
     free(t->node);

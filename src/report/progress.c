@@ -97,6 +97,7 @@ static void compose(const struct mot_progress *p, const struct mot_moment *m, do
         else if (isfinite(s->test_loss)) add(l, "  test loss %.4g", s->test_loss);
         if (isfinite(s->test_accuracy)) add(l, "  accuracy %.2f %%", 100 * s->test_accuracy);
     }
+    if (m->slowest_factor > 1.2) add(l, "  worker %.0f is slowest (%.1fx the mean)", m->slowest, m->slowest_factor);
     if (share > 0.01 && share < 1 && passed > 0.5) {
         double left = passed * (1 - share) / share;
         if (left < 1e9) add(l, "  %s left", mot_show_time((uint64_t)(left * 1e9), time, sizeof time));

@@ -94,13 +94,13 @@ static void compose(const struct mot_progress *p, const struct mot_moment *m, do
         double left = passed * (1 - share) / share;
         if (left < 1e9) add(l, "  %s left", mot_show_time((uint64_t)(left * 1e9), time, sizeof time));
     }
+    if (m->slowest_factor > 1.2) add(l, "  slowest %.0f (%.1fx)", m->slowest, m->slowest_factor);
     if (p->has_score) {
         const struct mot_score *s = &p->scored.score;
         if (isfinite(s->train_loss)) add(l, "  loss %.4g", s->train_loss);
         else if (isfinite(s->test_loss)) add(l, "  loss %.4g", s->test_loss);
         if (isfinite(s->test_accuracy)) add(l, "  %.1f %% right", 100 * s->test_accuracy);
     }
-    if (m->slowest_factor > 1.2) add(l, "  slowest: worker %.0f, %.1fx", m->slowest, m->slowest_factor);
     add(l, "  clock %s", mot_show_time(m->now, time, sizeof time));
 }
 

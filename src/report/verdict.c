@@ -585,6 +585,8 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     say_end(&w, &f);
     if (o->status == MOT_EDIVERGED) {
         say_diverged(&w, &f);
+    } else if (f.time <= 0 && f.job_median >= 0) {
+        say(&w, "The run's clock did not move: jobs and messages take no time in this cluster, so nothing held the run back. ");
     } else if (f.n == 0 || f.time <= 0 || isnan(f.job_median)) {
         say(&w, "No worker finished a job before the end, so nothing can be said of what held the run back. ");
     } else {

@@ -358,6 +358,8 @@ TEST(a_run_without_time_or_jobs_says_that_nothing_can_be_said)
     struct run r;
     run_make(&r, &method_allreduce, 4, 0);
     CHECK_HAS(judge(&r), "nothing can be said");
+    for (int i = 0; i < 4; i++) r.node[i].jobs = 10;
+    CHECK_HAS(judge(&r), "The run's clock did not move");
     run_make(&r, &method_allreduce, 4, 100);
     for (int i = 0; i < 4; i++) r.node[i] = (struct mot_node_tally){ .wait = r.o.last.now };
     CHECK_HAS(judge(&r), "nothing can be said");

@@ -33,6 +33,7 @@
 #define MANY_DEADLINES 0.5 /* rounds that close at the deadline */
 #define BUSY_LINK 0.60     /* a link in use this much holds others up */
 #define THIN_LINK 0.50     /* of the median's bandwidth */
+#define FAR_LATENCY 4.0    /* times the median's latency */
 #define NAMED_MOST 3       /* workers named one by one */
 
 struct facts {
@@ -401,6 +402,50 @@ static bool say_thin(struct words *w, const struct facts *f)
     return count > 0;
 }
 
+/* How much of the run the worker's link was in use, the way that was in use longer. */
+static double carried_by(const struct facts *f, uint32_t i)
+{
+    const struct mot_link *link = &f->e->cluster->machine[i].link;
+    double sent = (double)f->o->node[i].bytes_sent, got = sent; /* a collective sends as much as it receives */
+    if (f->o->servers) got = 0;
+    for (uint32_t s = f->n; s < f->n + f->o->servers; s++) got += (double)f->o->node[s].bytes_sent / f->n;
+    return fmax(use_of(sent, link->up, f->time), use_of(got, link->down, f->time));
+}
+
+/* A worker whose messages take far longer than the others', whatever their size. */
+static bool say_far(struct words *w, const struct facts *f)
+{
+    if (!has_links(f) || f->n < 2) return false;
+    double *latency = mot_new(f->n, sizeof *latency);
+    bool *far = mot_new(f->n, sizeof *far);
+    uint32_t count = 0, farthest = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        latency[i] = (double)f->e->cluster->machine[i].link.latency;
+        if (latency[i] > latency[farthest]) farthest = i;
+    }
+    double median = mot_median(latency, f->n);
+    for (uint32_t i = 0; i < f->n; i++)
+        if ((far[i] = latency[i] > FAR_LATENCY * median)) count++;
+    double waited = waited_for(f, far);
+    bool named = count && waited >= WAIT_SHARE;
+    if (named) {
+        char one[48], other[48];
+        say(w, "Held back by the network: messages to and from ");
+        say_workers(w, f, far, count);
+        say(w, " have a latency of %s (the median's: %s), and the other%s waited %.0f %% of the time for %s. ",
+            mot_show_time((mot_time)latency[farthest], one, sizeof one), mot_show_time((mot_time)median, other, sizeof other),
+            f->n - count == 1 ? "" : "s", percent(waited), count == 1 ? "it" : "them");
+        if (f->n - count < round_of(f))
+            say(w, "Try rounds that close without %s (`%s--method-k %u`), `--method async`, or larger batches. ",
+                count == 1 ? "it" : "them", method_is(f, "server") ? "" : "--method server ", f->n - count);
+        else
+            say(w, "Try `--method async`, or larger batches. ");
+    }
+    free(latency);
+    free(far);
+    return named;
+}
+
 /* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */
 static void say_links(struct words *w, const struct facts *f)
 {
@@ -408,7 +453,7 @@ static void say_links(struct words *w, const struct facts *f)
     double carried = 0;
     if (has_links(f)) {
         for (uint32_t i = 0; i < f->n; i++)
-            carried += use_of((double)f->o->node[i].bytes_sent, f->e->cluster->machine[i].link.up, f->time);
+            carried += carried_by(f, i);
         carried /= f->n;
     }
     say(w, "Held back by the network: messages were under way %.0f %% of the workers' time (computing: %.0f %%). ",
@@ -495,7 +540,8 @@ static void say_compute(struct words *w, const struct facts *f)
         say(w, " took %s%.1f times the median for a job, but the others did not wait for %s. ",
             f->slow_count > 1 ? "up to " : "", f->slow_factor, f->slow_count == 1 ? "it" : "them");
     } else {
-        say(w, "%s (a job takes %.3g s). Try more or faster workers. ", starved ? "" : " and are balanced", f->job_median);
+        bool balanced = !starved && !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median);
+        say(w, "%s (a job takes %.3g s). Try more or faster workers. ", balanced ? " and are balanced" : "", f->job_median);
     }
 }
 
@@ -509,7 +555,7 @@ static void say_cause(struct words *w, const struct facts *f)
     if (awaited && f->waited_for_slow >= WAIT_SHARE && (f->waited_for_slow >= beside || !network)) {
         say_slow_workers(w, f);
     } else if (network) {
-        if (!say_incast(w, f) && !say_thin(w, f)) say_links(w, f);
+        if (!say_incast(w, f) && !say_thin(w, f) && !say_far(w, f)) say_links(w, f);
     } else if (f->wait >= WAIT_SHARE) {
         if (!say_fast_workers(w, f)) say_waiting(w, f);
     } else {
@@ -585,6 +631,8 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     say_end(&w, &f);
     if (o->status == MOT_EDIVERGED) {
         say_diverged(&w, &f);
+    } else if (f.time <= 0 && f.job_median >= 0) {
+        say(&w, "The run's clock did not move: jobs and messages take no time in this cluster, so nothing held the run back. ");
     } else if (f.n == 0 || f.time <= 0 || isnan(f.job_median)) {
         say(&w, "No worker finished a job before the end, so nothing can be said of what held the run back. ");
     } else {

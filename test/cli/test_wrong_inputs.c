@@ -43,6 +43,8 @@ static const struct wrong experiments[] = {
     { "two targets", "stop: {target: {train_loss: 0.1, test_accuracy: 0.9}}\n", DRY, 2, { "exp.yaml:1:34: stop.target:", "expected one target", "found two" } },
     { "an accuracy above 1", "stop: {target: {test_accuracy: 85}}\n", DRY, 2, { "stop.target.test_accuracy", "from 0 to 1", "'85'" } },
     { "nothing that ends the run", "stop: {epochs: none}\n", DRY, 2, { "exp.yaml:1:7: stop:", "at least one of updates, epochs, time and target" } },
+    { "a time that never comes", "cluster: {workers: [{job_time: 0s}], network: none}\nstop: {time: 1s}\n", DRY, 2,
+      { "exp.yaml:2:7: stop:", "expected updates or epochs", "take no time in this cluster" } },
     { "an interval without a unit", "evaluate: {every: 100}\n", DRY, 2, { "exp.yaml:1:19: evaluate.every:", "100 updates", "found '100'" } },
     { "more gradients than workers", "workers: 4\nmethod: {name: server, k: 7}\n", DRY, 2, { "k", "7", "4" } },
     { "broken YAML", "method: {name: async\nseed: 1\n", DRY, 2, { "exp.yaml:", "not valid YAML" } },

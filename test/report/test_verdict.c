@@ -75,6 +75,16 @@ TEST(a_fast_worker_among_equal_ones_gets_a_larger_batch)
     CHECK_HAS(verdict, "`batch: [32, 32, 128, 32]`");
 }
 
+TEST(a_fast_worker_that_waits_for_nobody_is_not_called_balanced)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    r.node[0].jobs = 1000;
+    judge(&r);
+    CHECK_HAS(verdict, "the workers computed 100 % of the time (a job takes 1 s)");
+    CHECK_LACKS(verdict, "balanced");
+}
+
 TEST(no_batch_is_advised_where_a_job_lasts_the_same_whatever_its_batch)
 {
     struct run r;
@@ -215,6 +225,29 @@ TEST(a_thin_link_that_all_wait_for_in_rounds_is_named_though_most_only_wait)
     judge(&r);
     CHECK_HAS(verdict, "the link of worker 3 is thin (2 Mbit/s against a median of 1 Gbit/s); the others waited 91 % of the time");
     CHECK_LACKS(verdict, "those it waits for are alike");
+}
+
+TEST(a_far_worker_that_all_wait_for_is_named)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    r.machine[6].name = "moon", r.machine[6].link.latency = 1200000000;
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.1, 0.02, 0.88);
+    run_shares(&r, 6, 0.1, 0.9, 0);
+    judge(&r);
+    CHECK_HAS(verdict, "messages to and from worker 6 (moon) have a latency of 1.20 s (the median's: 100 us), and the others waited 88 %");
+    CHECK_HAS(verdict, "(`--method-k 7`)");
+}
+
+TEST(a_busy_link_into_the_workers_is_no_latency)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.2, 0.8, 0), r.machine[i].link.down = 625000, r.node[i].bytes_sent = 40000000;
+    r.node[8].bytes_sent = 320000000;
+    judge(&r);
+    CHECK_LACKS(verdict, "latency");
+    CHECK_HAS(verdict, "more bandwidth");
 }
 
 TEST(a_few_random_jobs_make_no_worker_slow)
@@ -358,6 +391,8 @@ TEST(a_run_without_time_or_jobs_says_that_nothing_can_be_said)
     struct run r;
     run_make(&r, &method_allreduce, 4, 0);
     CHECK_HAS(judge(&r), "nothing can be said");
+    for (int i = 0; i < 4; i++) r.node[i].jobs = 10;
+    CHECK_HAS(judge(&r), "The run's clock did not move");
     run_make(&r, &method_allreduce, 4, 100);
     for (int i = 0; i < 4; i++) r.node[i] = (struct mot_node_tally){ .wait = r.o.last.now };
     CHECK_HAS(judge(&r), "nothing can be said");

@@ -77,11 +77,6 @@ endforeach()
 add_executable(example_method examples/method/main.c examples/method/local_sgd.c)
 target_include_directories(example_method PRIVATE include)
 target_link_libraries(example_method PRIVATE motley_shared)
-<<<<<<< HEAD
-add_dependencies(thread_tests example_method) # test_example_method is one of them
-=======
-add_dependencies(thread_tests example_method) # test_example_method runs it
->>>>>>> core-review
 
 # bench/bench_<what>.c is built, not run.
 file(GLOB BENCH_SOURCES CONFIGURE_DEPENDS bench/bench_*.c)

@@ -105,7 +105,8 @@ static void loop(struct sim *s)
         if (next > s->x->stop.time) {
             mot_sim_before(s, s->x->stop.time);
             if (s->ended) return;
-            s->now = s->x->stop.time;
+            /* A run that is resumed with less time than it has had does not go back. */
+            if (s->x->stop.time > s->now) s->now = s->x->stop.time;
             mot_sim_end(s, MOT_OK, "time");
             return;
         }

@@ -56,6 +56,10 @@ static uint32_t instance_of(struct sim *s, const struct sim_coll *c)
 static void send_step(struct sim *s, struct sim_coll *c, mot_node from, const struct mot_coll_step *step)
 {
     uint64_t bytes = (uint64_t)((double)(step->last - step->first) * s->wire_bytes + 0.5);
+    if (s->channel) {
+        mot_channel_send_step(s, from, step->to, step->step, instance_of(s, c), bytes);
+        return;
+    }
     struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, from, step->to, bytes, s->now);
     mot_sim_account(s, from);
     mot_sim_account(s, step->to);
@@ -134,6 +138,12 @@ void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
     mot_sim_account(s, to);
     s->node[from].flying--;
     s->node[to].flying--;
-    mot_schedule_received((enum mot_collective)s->x->sim.collective, s->world.workers, to, from, p->extra, &c->progress[to]);
+    mot_sim_coll_step(s, p->instance, from, to, p->extra);
+}
+
+void mot_sim_coll_step(struct sim *s, uint32_t instance, mot_node from, mot_node to, uint32_t step)
+{
+    struct sim_coll *c = &s->coll[instance];
+    mot_schedule_received((enum mot_collective)s->x->sim.collective, s->world.workers, to, from, step, &c->progress[to]);
     if (go_on(s, c, to)) finish(s, c, to);
 }

@@ -1,5 +1,5 @@
 /* sim_effects.c -- a step of one node, and the effects that it asked for. */
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include <string.h>
 
 /* In release builds invariants are looked at after every so many steps; in debug builds after each. */
@@ -13,7 +13,8 @@ void mot_sim_account(struct sim *s, mot_node node)
 {
     struct sim_node *n = &s->node[node];
     mot_time passed = s->now - n->since;
-    if (n->computing) n->tally.compute += passed;
+    if (n->stalled_until > n->since) n->tally.wait += passed;
+    else if (n->computing) n->tally.compute += passed;
     else if (n->flying) n->tally.send += passed;
     else n->tally.wait += passed;
     n->since = s->now;
@@ -25,6 +26,8 @@ bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
     case SIM_WORK: return s->work[p->index].state == WORK_RUNNING && s->work[p->index].generation == p->extra;
     case SIM_TIMER: return s->alarm[p->index].at != MOT_NEVER && s->alarm[p->index].generation == p->extra;
     case SIM_START: case SIM_MESSAGE: case SIM_COLL: return true;
+    case SIM_FRAME: case SIM_ACK: case SIM_DELIVER: case SIM_RESEND: case SIM_FAULT: case SIM_LOST: case SIM_JOIN:
+        return mot_channel_live(s, p);
     }
     return true;
 }
@@ -56,6 +59,10 @@ void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind,
 static void send(struct sim *s, const struct mot_message *m)
 {
     uint64_t bytes = m->body.buf == MOT_NO_BUF ? 0 : (uint64_t)((double)m->body.len * s->wire_bytes + 0.5);
+    if (s->channel) {
+        mot_channel_send(s, m, bytes);
+        return;
+    }
     struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, m->from, m->to, bytes, s->now);
     MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
     uint32_t slot = s->message_free[--s->messages_free];
@@ -106,6 +113,7 @@ static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
     if (n->stopped) return;
     n->stopped = true;
     if (why != MOT_OK) {
+        s->has_peer = why == MOT_EPEER && s->peer < s->world.nodes;
         mot_sim_end(s, why, mot_status_name(why));
         return;
     }
@@ -142,7 +150,9 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     MOT_ASSERT(s->outbox.n == 0);
     struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
         .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+    if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;
     s->method->step(n->state, &env, event);
+    s->outbox.ledger = NULL;
     if (s->method->check && s->events % CHECK_EVERY == 0) s->method->check(n->state, &env);
     bool advanced = false;
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);

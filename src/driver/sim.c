@@ -27,9 +27,9 @@ static void begin(struct sim *s)
         s->method->init(s->node[i].state, &env);
         s->outbox.ledger = NULL;
         MOT_ASSERT(s->outbox.n == 0 && "init has no effects");
-        mot_sim_put(s, 0, i, SIM_START, i, 0, 0);
     }
-    if (s->channel) mot_faults_begin(s);
+    if (s->channel) mot_faults_begin(s); /* first, so that a fault at 0 comes before the start */
+    for (mot_node i = 0; i < s->world.nodes; i++) mot_sim_put(s, 0, i, SIM_START, i, 0, 0);
     mot_sim_evaluate(s, false);
 }
 

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_TRIES 16u
+#define MOST_TRIES 24u
 #define MOST_COPIES 4u                         /* of one item under way at once */
 #define LEAST_TIMEOUT UINT64_C(10000000)       /* 10 ms */
 #define HOLD_UP UINT64_C(1000000)              /* 1 ms: the least that a reordered frame is held up */

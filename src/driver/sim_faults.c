@@ -218,7 +218,7 @@ bool mot_faults_waits(struct sim *s, const struct mot_pending *p)
 
 static void put_fault(struct sim *s, uint32_t slot, enum fault_phase phase, mot_time at)
 {
-    mot_sim_put(s, at, s->world.nodes, SIM_FAULT, slot, s->channel->fault[slot].generation, phase);
+    mot_sim_put(s, at, 0, SIM_FAULT, slot, s->channel->fault[slot].generation, phase);
 }
 
 static void set_active(struct sim_channel *c, uint32_t slot, bool active)
@@ -309,7 +309,7 @@ static void expect_next(struct sim *s, uint32_t kind)
     double rate = c->conf->rate[kind].per_s * s->world.workers;
     if (rate <= 0) return;
     double wait = mot_rng_exponential(&c->arrivals[kind]) / rate * 1e9, at = (double)s->now + wait;
-    if (at < (double)c->conf->until && at < 9e18) mot_sim_put(s, (mot_time)at, s->world.nodes, SIM_FAULT, kind, 0, FAULT_ARRIVAL);
+    if (at < (double)c->conf->until && at < 9e18) mot_sim_put(s, (mot_time)at, 0, SIM_FAULT, kind, 0, FAULT_ARRIVAL);
 }
 
 static void random_fault(struct sim *s, uint32_t kind)

@@ -377,7 +377,7 @@ void mot_channel_deliver(struct sim *s, uint32_t pair)
     struct sim_conn *conn = &c->conn[pair];
     mot_node to = pair % s->world.nodes;
     conn->delivering = false;
-    while (!s->ended && conn->deliver && c->item[conn->deliver].seq < conn->arrived) {
+    while (!s->ended && !s->node[to].dead && conn->deliver && c->item[conn->deliver].seq < conn->arrived) {
         if (s->node[to].stalled_until > s->now) {
             conn->delivering = true;
             mot_sim_put(s, s->node[to].stalled_until, pair / s->world.nodes, SIM_DELIVER, pair, conn->generation, 0);

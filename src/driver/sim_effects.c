@@ -147,7 +147,7 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
 {
     struct sim_node *n = &s->node[node];
     if (n->stopped) return; /* what still reaches it changes nothing */
-    MOT_ASSERT(s->outbox.n == 0);
+    MOT_ASSERT(s->outbox.n == 0 && !n->dead);
     struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
         .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
     if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;

@@ -154,6 +154,33 @@ TEST(a_worker_that_is_back_before_its_loss_was_noticed_is_lost_first)
     CHECK(r.now < 1102 * MS);
 }
 
+TEST(what_waited_for_a_stalled_worker_dies_with_it)
+{
+    static const char *const methods[] = { "server", "async" };
+    for (int m = 0; m < 2; m++) {
+        struct result r = go(methods[m], m ? "800" : "200", "[{kind: stall, at: 1s, for: 2s, worker: 1}, {kind: crash, at: 2s, for: 500ms, worker: 1}]");
+        CHECK_INT(r.status, MOT_OK);
+        CHECK_INT(r.out.faults.restarts, 1);
+    }
+}
+
+TEST(a_worker_that_crashes_after_its_data_ran_out_is_counted_once)
+{
+    static const char *const methods[] = { "server", "async" };
+    for (int m = 0; m < 2; m++) {
+        struct run r = { 0 };
+        /* Worker 0 is done with its part long before the others; its crash must not end their run. */
+        RUN_SET(&r, BASE, "method", methods[m], "sampler.passes", "1", "cluster",
+                "{workers: [{speed: 100000 samples/s}, {count: 2}], faults: [{kind: crash, at: 2s, worker: 0}]}");
+        run_go(&r);
+        CHECK_INT(r.status, MOT_OK);
+        CHECK_INT(r.out.status, MOT_OK);
+        CHECK_TEXT(r.out.ended_by, "data");
+        CHECK_INT(r.out.last.samples, r.job.data->train.rows);
+        run_free(&r);
+    }
+}
+
 TEST(a_crash_of_the_server_ends_the_run)
 {
     static const char *const methods[] = { "server", "async" };

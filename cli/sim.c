@@ -7,7 +7,7 @@ static enum mot_status sim(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve, and run nothing" },
+    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve (with --json only the latter), and run nothing" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },
     { NULL, NULL, NULL },
@@ -21,12 +21,12 @@ const struct cli_command cli_sim = {
         "Runs the experiment in the simulator. Gradients are computed for real; how long they take, and what messages "
         "cost, comes from the cluster's description, so a run on any cluster repeats bit for bit on any machine. Every key of an "
         "experiment file is a flag (see motley help experiment); without a file the defaults train an MLP on the built-in digits.\n"
-        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin. "
-        "Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
+        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin, "
+        "with --trace true also trace.json for Perfetto, and with a validation part best.safetensors. Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
     .examples =
         "motley sim\n"
         "motley sim --method async --workers 16 --out runs/first\n"
-        "motley sim examples/stragglers.yaml --method server --method-k 7\n"
+        "motley sim examples/demo.yaml --method server --method-k 6\n"
         "motley sim --resume --out runs/first --stop-epochs 40\n",
     .flags = flags,
     .words_max = 1,

@@ -10,6 +10,7 @@
  * bytes on a simulated wire that a checksum could be taken of. */
 #include "driver/sim_channel.h"
 #include "base/memory.h"
+#include "driver/clock.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -155,14 +156,6 @@ static void settle(struct sim *s, uint32_t index)
     let_go(s);
 }
 
-static void landed(struct sim *s, const struct sim_item *i)
-{
-    mot_sim_account(s, i->m.from);
-    mot_sim_account(s, i->m.to);
-    s->node[i->m.from].flying--;
-    s->node[i->m.to].flying--;
-}
-
 /* ---- Sending ------------------------------------------------------------------------------------- */
 
 /* What happens to one frame: a function of the seed and of how many went before it. */
@@ -217,7 +210,7 @@ static void arm(struct sim *s, uint32_t index)
     struct sim_item *i = &s->channel->item[index];
     mot_time from = i->left > s->now ? i->left : s->now;
     i->generation++;
-    mot_sim_put(s, from + timeout_of(s, &s->channel->conn[i->conn], i->tries), i->m.from, SIM_RESEND, index, i->generation, 0);
+    mot_sim_put(s, mot_after(from, timeout_of(s, &s->channel->conn[i->conn], i->tries)), i->m.from, SIM_RESEND, index, i->generation, 0);
 }
 
 static struct mot_link slowed(const struct sim *s, mot_node node)
@@ -243,13 +236,13 @@ static void transmit(struct sim *s, uint32_t index)
         s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = i->collective ? (uint16_t)i->step : i->m.kind,
             .bytes = i->bytes, .sent = s->now, .began = t.began, .delivered = t.delivered, .collective = i->collective });
     if (!fate.dropped) {
-        put_frame(s, index, t.delivered + (fate.held_up ? held_up(s, from, to, fate.by) : 0), fate.damaged);
-        if (fate.doubled) put_frame(s, index, t.delivered + held_up(s, from, to, 1 - fate.by), false);
+        put_frame(s, index, mot_after(t.delivered, fate.held_up ? held_up(s, from, to, fate.by) : 0), fate.damaged);
+        if (fate.doubled) put_frame(s, index, mot_after(t.delivered, held_up(s, from, to, 1 - fate.by)), false);
     }
     arm(s, index);
 }
 
-static struct sim_item *new_item(struct sim *s, mot_node from, mot_node to, uint64_t bytes, uint32_t *index)
+static struct sim_item *new_item(struct sim *s, mot_node from, mot_node to, uint64_t floats, uint32_t *index)
 {
     struct sim_channel *c = s->channel;
     uint32_t pair;
@@ -258,7 +251,7 @@ static struct sim_item *new_item(struct sim *s, mot_node from, mot_node to, uint
     *index = c->free;
     struct sim_item *i = &c->item[*index];
     c->free = i->next;
-    *i = (struct sim_item){ .used = true, .conn = pair, .seq = conn->seq++, .bytes = bytes, .generation = i->generation,
+    *i = (struct sim_item){ .used = true, .conn = pair, .seq = conn->seq++, .bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5), .generation = i->generation,
         .m = { .from = from, .to = to } };
     if (conn->seq == 1) { /* what the handshake of the two measured */
         conn->srtt = 2 * way(s, from, to);
@@ -296,24 +289,24 @@ static void submit(struct sim *s, uint32_t index)
     c->held_last = index;
 }
 
-void mot_channel_send(struct sim *s, const struct mot_message *m, uint64_t bytes)
+void mot_channel_send(struct sim *s, const struct mot_message *m)
 {
     uint32_t index;
     if (s->node[m->to].dead && s->channel->health[m->to].told) { /* it was told that nobody is there */
         mot_pool_drop(&s->pool, m->body.buf);
         return;
     }
-    new_item(s, m->from, m->to, bytes, &index)->m = *m; /* the hold of mot_send is ours now */
+    new_item(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, &index)->m = *m; /* the hold of mot_send is ours now */
     submit(s, index);
 }
 
-void mot_channel_send_step(struct sim *s, mot_node from, mot_node to, uint32_t step, uint32_t instance, uint64_t bytes)
+void mot_channel_send_step(struct sim *s, mot_node from, const struct mot_coll_step *step, uint32_t instance)
 {
     uint32_t index;
-    if (s->node[to].dead && s->channel->health[to].told) return;
-    struct sim_item *i = new_item(s, from, to, bytes, &index);
+    if (s->node[step->to].dead && s->channel->health[step->to].told) return;
+    struct sim_item *i = new_item(s, from, step->to, step->last - step->first, &index);
     i->collective = true;
-    i->step = step;
+    i->step = step->step;
     i->instance = (uint16_t)instance;
     submit(s, index);
 }
@@ -359,7 +352,7 @@ static void hand_over(struct sim *s, uint32_t index)
 {
     struct sim_item *i = &s->channel->item[index];
     struct mot_message m = i->m;
-    landed(s, i);
+    mot_sim_arrive(s, m.from, m.to);
     i->delivered = true;
     i->m.body.buf = MOT_NO_BUF;
     if (i->collective) {
@@ -475,7 +468,7 @@ static void close_conn(struct sim *s, mot_node from, mot_node to)
         struct sim_item *i = &c->item[at];
         uint32_t next = i->next;
         if (!i->delivered) {
-            landed(s, i);
+            mot_sim_arrive(s, i->m.from, i->m.to);
             mot_pool_drop(&s->pool, i->m.body.buf);
             i->m.body.buf = MOT_NO_BUF;
         }

@@ -8,6 +8,7 @@
  * frames under way still arrive, until the loss is told. A node that was given up while it
  * lived is in the same place: its peers have forgotten it, so it begins anew. Silence is noticed
  * as if by heartbeats, which cost nothing here. */
+#include "driver/clock.h"
 #include "driver/sim_channel.h"
 #include <math.h>
 #include <string.h>
@@ -218,7 +219,7 @@ bool mot_faults_waits(struct sim *s, const struct mot_pending *p)
 
 static void put_fault(struct sim *s, uint32_t slot, enum fault_phase phase, mot_time at)
 {
-    mot_sim_put(s, at, 0, SIM_FAULT, slot, s->channel->fault[slot].generation, phase);
+    if (at < MOT_CLOCK_END) mot_sim_put(s, at, 0, SIM_FAULT, slot, s->channel->fault[slot].generation, phase);
 }
 
 static void set_active(struct sim_channel *c, uint32_t slot, bool active)
@@ -231,7 +232,7 @@ static void set_active(struct sim_channel *c, uint32_t slot, bool active)
 
 static mot_time ends_at(const struct sim *s, const struct mot_fault *f)
 {
-    return f->lasts > MOT_NEVER - 1 - s->now ? MOT_NEVER : s->now + f->lasts;
+    return f->lasts == MOT_NEVER || s->now + f->lasts >= MOT_CLOCK_END ? MOT_NEVER : s->now + f->lasts;
 }
 
 static void each_hit(struct sim *s, const struct mot_fault *f, void (*what)(struct sim *, mot_node))
@@ -257,7 +258,7 @@ static void begin_fault(struct sim *s, uint32_t slot)
     case MOT_FAULT_STALL:
         c->tally.stalls++;
         for (mot_node i = 0; i < s->world.nodes; i++)
-            if (mot_fault_hits(f, s->world.workers, i)) stall(s, i, end);
+            if (mot_fault_hits(f, s->world.workers, i)) stall(s, i, end == MOT_NEVER ? MOT_CLOCK_END : end);
         break;
     case MOT_FAULT_PARTITION:
         c->tally.partitions++;

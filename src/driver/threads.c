@@ -25,7 +25,7 @@
 #define RANGE 16384u                     /* floats that a thread adds up at a time */
 #define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
 
-struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; struct mot_message message; };
+struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; mot_time sent; struct mot_message message; };
 
 struct mailbox {
     pthread_mutex_t lock;
@@ -129,6 +129,7 @@ static void port_send(struct mot_port *p, const struct mot_message *m)
     struct house *h = (struct house *)p;
     struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m,
         .samples = h->town->node[h->self].tally.samples };
+    if (h->town->live.watch.flight) l.sent = mot_live_now(&h->town->live);
     post(h->town, m->to, &l);
 }
 
@@ -264,7 +265,8 @@ static bool port_poll(struct mot_port *p, struct mot_arrival *out)
             token_came(h, &l);
             continue;
         }
-        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples };
+        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples,
+            .sent = l.sent };
         return true;
     }
     return coll_ready(h, out);
@@ -334,6 +336,9 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
         l->world.draw0 = from->draw;
         atomic_store(&t->samples, from->samples);
     }
+    if (o->watch) l->watch = *o->watch;
+    l->job_us = mot_new(workers, sizeof(*l->job_us));
+    pthread_mutex_init(&l->watch_lock, NULL);
     memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
     t->house = mot_new(nodes, sizeof(*t->house));
     t->box = mot_new(nodes, sizeof(*t->box));
@@ -372,6 +377,8 @@ static void close_town(struct town *t)
         free(t->slot[i].progress);
     }
     pthread_mutex_destroy(&t->nic_lock);
+    pthread_mutex_destroy(&t->live.watch_lock);
+    free((void *)t->live.job_us);
     free(t->slot);
     free(t->nic);
     free(t->node);
@@ -456,9 +463,9 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     enum mot_status status = mot_world_check(x, &t->live.world);
     struct mot_live_checkpoint from = { 0 };
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
+    if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, from.mark);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
-        if (o->resumed) o->resumed(o->resumed_self, from.mark);
         t->begins_at = from.now;
         t->live.began_ns = mot_live_now(&t->live) - from.now;
         open_town(t, o, &needs, o->resume ? &from : NULL);

@@ -357,6 +357,7 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
         t->house[i] = (struct house){ .town = t, .self = i, .port = { .send = port_send, .join = port_join, .poll = port_poll,
             .idle = port_idle, .end = port_end, .ended = port_ended, .samples = port_samples } };
         mot_live_node_open(&t->node[i], l, &t->house[i].port, i);
+        if (o->record) t->node[i].tape = &o->record->tape[i];
     }
 }
 

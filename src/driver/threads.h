@@ -4,6 +4,7 @@
 
 #include "driver/gradient.h"
 #include "driver/outcome.h"
+#include "driver/record.h"
 #include <signal.h>
 
 struct mot_live_options {
@@ -19,6 +20,7 @@ struct mot_live_options {
     bool resume;                               /* begin from that file */
     void (*resumed)(void *self, uint64_t mark); /* called before the run with the checkpoint's mark, or 0 */
     void *resumed_self;
+    struct mot_record *record;                 /* opened, for all nodes: gets their events; or NULL */
 };
 
 /* MOT_OK with out->status saying how the run ended; or an error before it began. */

@@ -96,7 +96,7 @@ void mot_tape_put(struct mot_tape *t, mot_time now, const struct mot_event *e)
 
 void mot_tape_rewind(const struct mot_tape *t, struct mot_tape_reader *r)
 {
-    *r = (struct mot_tape_reader){ .at = t->bytes.at, .end = t->bytes.at + t->bytes.n };
+    *r = (struct mot_tape_reader){ .at = t->bytes.at, .end = t->bytes.at ? t->bytes.at + t->bytes.n : NULL };
 }
 
 static bool get_event(struct mot_tape_reader *r, struct mot_taped *e)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define RANGE 16384u                     /* floats that a thread adds up at a time */
+#define AT_ONCE 8u                       /* inputs that are added in one pass over memory */
 #define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
 
 struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; struct mot_message message; };
@@ -189,12 +190,17 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
 static void add_range(struct town *t, struct slot *c, uint32_t range)
 {
     const struct mot_kernels *k = mot_kernels();
-    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE;
+    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE, workers = t->live.world.workers;
     float *out = mot_pool_at(&t->live.pool, c->out) + first;
-    for (mot_node i = 0; i < t->live.world.workers; i++) {
-        const float *in = mot_pool_at(&t->live.pool, c->in[i].buf) + c->in[i].off + first;
-        if (i == 0) memcpy(out, in, len * sizeof(*out));
-        else k->axpy(len, 1.0f, in, out);
+    for (mot_node i = 0; i < workers;) {
+        const float *in[AT_ONCE];
+        uint32_t n = 0;
+        if (i > 0) in[n++] = out; /* goes on from the sum so far: the same order, the same bits */
+        while (n < AT_ONCE && i < workers) {
+            in[n++] = mot_pool_at(&t->live.pool, c->in[i].buf) + c->in[i].off + first;
+            i++;
+        }
+        k->add(len, n, in, out);
     }
 }
 

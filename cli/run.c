@@ -33,12 +33,28 @@ static void print_size_line(const char *what, uint64_t bytes)
     printf("#   %-12s %10s\n", what, mot_show_size((double)bytes, text, sizeof(text)));
 }
 
+static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan)
+{
+    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method", j->experiment->method->name,
+        "workers", (json_int_t)j->experiment->workers, "servers", (json_int_t)j->experiment->method->servers,
+        "train_rows", (json_int_t)j->data->train.rows, "parameters", (json_int_t)j->net.parameters,
+        "memory_bytes", "data", (json_int_t)plan->data, "buffers", (json_int_t)plan->buffers, "states", (json_int_t)plan->states,
+        "events", (json_int_t)plan->events, "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation,
+        "total", (json_int_t)plan->total);
+    mot_json_print(all, stdout);
+    json_decref(all);
+}
+
 /* The plan as a resolved experiment; what it will cost stands beside it as comments. */
-static enum mot_status print_plan(const struct mot_job *j)
+static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j)
 {
     struct mot_plan plan;
     enum mot_status status = mot_sim_plan(j->experiment, &j->problem, &j->optim, &plan);
     if (status != MOT_OK) return status;
+    if (args->json) {
+        print_plan_json(j, &plan);
+        return MOT_OK;
+    }
     status = mot_experiment_print(j->experiment, stdout);
     if (status != MOT_OK) return status;
     printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
@@ -62,6 +78,9 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
         .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
         .interrupt = &interrupted, .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
+    if (ways.resume && ways.replace)
+        return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
+                        "writes over it");
     catch_signals();
     enum mot_status status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
@@ -85,7 +104,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
 /* With --resume or --arrivals and no experiment file, the one in the run's folder is meant. */
 static char *experiment_of(const struct cli_args *args)
 {
-    if (args->words) return strdup(args->word[0]);
+    if (args->words) return mot_text(args->word[0]);
     if (cli_given(args, "arrivals")) return mot_path_join(cli_value(args, "arrivals"), "experiment.yaml");
     if (!cli_given(args, "resume")) return NULL;
     for (size_t i = args->settings; i-- > 0;) {
@@ -113,7 +132,7 @@ enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
     if (status != MOT_OK) return status;
     status = mot_job_open(x, &job);
     if (status == MOT_OK) {
-        status = cli_given(args, "dry-run") ? print_plan(&job) : run_job(args, &job, driver);
+        status = cli_given(args, "dry-run") ? print_plan(args, &job) : run_job(args, &job, driver);
         mot_job_close(&job);
     }
     mot_experiment_close(x);

@@ -14,6 +14,8 @@
 
 /* ---- Opening -------------------------------------------------------------------------- */
 
+#define UPDATES_MOST 1e15 /* that a schedule may last: as its own option says */
+
 /* How many updates a schedule lasts when the experiment does not say: as many as the run. */
 static uint64_t updates_of(const struct mot_experiment *x, const struct mot_parts *parts, uint32_t rows)
 {
@@ -24,7 +26,8 @@ static uint64_t updates_of(const struct mot_experiment *x, const struct mot_part
     for (uint32_t i = 0; i < x->workers; i++)
         samples += x->batch_full ? (double)(parts->at[i + 1] - parts->at[i]) : (double)x->batch[i];
     if (x->method->asynchronous) samples /= x->workers;
-    return (uint64_t)ceil(x->stop.epochs * rows / samples);
+    double updates = ceil(x->stop.epochs * rows / samples);
+    return updates < UPDATES_MOST ? (uint64_t)updates : (uint64_t)UPDATES_MOST;
 }
 
 static enum mot_status open_optim(struct mot_job *j)
@@ -131,8 +134,8 @@ static bool same_folder(const char *a, const char *b)
     return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* A folder with a run in it is not written over unless that was asked for. */
-static enum mot_status folder_ready(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
+/* A folder with a run in it is not written over unless that was asked for. Nothing is touched here. */
+static enum mot_status folder_check(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
 {
     const char *path = j->experiment->output;
     if (ways->arrivals && same_folder(ways->arrivals, path))
@@ -145,13 +148,15 @@ static enum mot_status folder_ready(const struct mot_job *j, const struct mot_jo
     }
     if (has_run && !ways->replace)
         return mot_fail(MOT_EUSAGE, "%s: there is a run in this folder; --resume goes on with it, --replace writes over it", path);
-    enum mot_status status = mot_make_folder(path);
-    /* What is left of an older run would be taken for this one's. */
-    if (status == MOT_OK) status = remove_old(f->summary);
-    if (status == MOT_OK) status = remove_old(f->trace);
-    if (status == MOT_OK) status = remove_old(f->best);
-    if (status == MOT_OK) status = remove_old(f->checkpoint);
-    if (status == MOT_OK) status = remove_old(f->record);
+    return MOT_OK;
+}
+
+/* What is left of an older run would be taken for this one's. */
+static enum mot_status folder_clear(const struct folder *f)
+{
+    const char *const old[] = { f->summary, f->trace, f->model, f->best, f->checkpoint, f->record };
+    enum mot_status status = MOT_OK;
+    for (size_t i = 0; i < MOT_COUNT(old) && status == MOT_OK; i++) status = remove_old(old[i]);
     return status;
 }
 
@@ -190,11 +195,12 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
 /* ---- Watching the run ---------------------------------------------------------------------- */
 
 struct watcher {
-    const struct folder *folder;
+    const struct mot_experiment *experiment;
+    const struct folder *folder; /* NULL: nothing is written */
+    bool resume;
     struct mot_metrics *metrics;
     struct mot_trace_file *trace;
     struct mot_progress *progress;
-    enum mot_status status;      /* the first failure to write */
 };
 
 static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to)
@@ -230,11 +236,19 @@ static uint64_t on_mark(void *self)
     return w->metrics ? mot_metrics_bytes(w->metrics) : 0;
 }
 
-/* The metrics of a resumed run are cut back to what the checkpoint knows. */
-static void on_begin(void *self, uint64_t mark)
+/* Only now that the run is sure to begin is its folder touched. The metrics of a resumed run are cut back to what
+ * the checkpoint knows. */
+static enum mot_status on_begin(void *self, uint64_t mark)
 {
     struct watcher *w = self;
-    if (w->folder) w->status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    const struct mot_experiment *x = w->experiment;
+    if (!w->folder) return MOT_OK;
+    enum mot_status status = mot_make_folder(x->output);
+    if (status == MOT_OK && !w->resume) status = folder_clear(w->folder);
+    if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    if (status == MOT_OK) status = write_experiment(x, w->folder->experiment);
+    if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, &w->trace);
+    return status;
 }
 
 static enum mot_status simulate(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
@@ -242,7 +256,7 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
 {
     return mot_sim_run(&(struct mot_sim_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
         .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .checkpoint = f ? f->checkpoint : NULL,
-        .resume = ways->resume, .resumed = on_begin, .resumed_self = watch->self }, out);
+        .resume = ways->resume, .begins = on_begin, .begins_self = watch->self }, out);
 }
 
 static enum mot_status run_threads(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
@@ -255,7 +269,7 @@ static enum mot_status run_threads(const struct mot_job *j, const struct mot_job
     if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->method->servers, j->hash);
     enum mot_status status = mot_threads_run(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem,
         .optim = &j->optim, .x0 = j->x0, .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate,
-        .checkpoint = f ? f->checkpoint : NULL, .resume = ways->resume, .resumed = on_begin, .resumed_self = watch->self,
+        .checkpoint = f ? f->checkpoint : NULL, .resume = ways->resume, .begins = on_begin, .begins_self = watch->self,
         .record = ways->record ? &record : NULL }, out);
     if (ways->record && status == MOT_OK) {
         record.model_hash = out->model_hash;
@@ -273,9 +287,9 @@ static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways
     if (ways->resume) return mot_fail(MOT_EUSAGE, "--arrivals: a replay begins where the recorded run began; it cannot go on with --resume");
     enum mot_status status = mot_record_read(ways->arrivals, j->hash, &record);
     if (status != MOT_OK) return status;
-    on_begin(watch->self, 0);
     status = mot_replay_run(&(struct mot_replay_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim,
-        .x0 = j->x0, .record = &record, .watch = watch, .interrupt = ways->interrupt, .evaluates = true }, out);
+        .x0 = j->x0, .record = &record, .watch = watch, .interrupt = ways->interrupt, .evaluates = true,
+        .begins = on_begin, .begins_self = watch->self }, out);
     mot_record_close(&record);
     return status;
 }
@@ -283,18 +297,16 @@ static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = { .folder = f };
-    enum mot_status status = MOT_OK;
-    if (f && x->trace) status = mot_trace_open(f->trace, x, &w.trace);
-    if (status != MOT_OK) return status;
+    struct watcher w = { .experiment = x, .folder = f, .resume = ways->resume };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     struct mot_watch watch = { .self = &w, .evaluated = on_evaluated, .mark = on_mark };
     if (w.progress) watch.tick = on_tick;
-    if (w.trace) {
+    if (f && x->trace) {
         watch.phase = on_phase;
         watch.flight = on_flight;
         watch.update = on_update;
     }
+    enum mot_status status = MOT_OK;
     switch (ways->driver) {
     case MOT_DRIVER_SIM: status = simulate(j, ways, f, &watch, out); break;
     case MOT_DRIVER_THREADS: status = run_threads(j, ways, f, &watch, out); break;
@@ -302,8 +314,10 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     }
     if (w.progress) mot_progress_close(w.progress);
     enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
-    enum mot_status trace = w.trace ? mot_trace_close(w.trace) : MOT_OK;
-    enum mot_status first = status != MOT_OK ? status : w.status != MOT_OK ? w.status : metrics != MOT_OK ? metrics : trace;
+    enum mot_status trace = MOT_OK;
+    if (status == MOT_OK) trace = mot_trace_close(w.trace);
+    else mot_trace_abandon(w.trace);
+    enum mot_status first = status != MOT_OK ? status : metrics != MOT_OK ? metrics : trace;
     if (status == MOT_OK && first != MOT_OK) mot_outcome_close(out);
     return first;
 }
@@ -317,8 +331,7 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
     }
     struct folder f;
     folder_names(x->output, &f);
-    enum mot_status status = folder_ready(j, ways, &f);
-    if (status == MOT_OK) status = write_experiment(x, f.experiment);
+    enum mot_status status = folder_check(j, ways, &f);
     if (status == MOT_OK) status = watch_run(j, ways, &f, out);
     if (status == MOT_OK) {
         status = write_results(j, ways, &f, out);

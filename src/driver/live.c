@@ -48,6 +48,37 @@ static struct mot_env env_of(struct mot_live_node *n)
         .conf = n->live->experiment->method_conf, .pool = &n->live->pool, .out = &n->outbox };
 }
 
+/* ---- Telling the watcher ------------------------------------------------------------------ */
+
+static void watch_phase(struct mot_live_node *n, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from)
+{
+    struct mot_live *l = n->live;
+    if (!l->watch.phase) return;
+    pthread_mutex_lock(&l->watch_lock);
+    l->watch.phase(l->watch.self, n->self, phase, tag, samples, from, mot_live_now(l));
+    pthread_mutex_unlock(&l->watch_lock);
+}
+
+static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
+{
+    struct mot_live *l = n->live;
+    if (!l->watch.flight) return;
+    const struct mot_message *m = &a->message;
+    pthread_mutex_lock(&l->watch_lock);
+    l->watch.flight(l->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
+        .bytes = m->body.buf ? (uint64_t)m->body.len * 4 : 0, .sent = a->sent, .began = a->sent, .delivered = mot_live_now(l) });
+    pthread_mutex_unlock(&l->watch_lock);
+}
+
+static void watch_update(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    if (!l->watch.update) return;
+    pthread_mutex_lock(&l->watch_lock);
+    l->watch.update(l->watch.self, n->self, n->advanced, mot_live_now(l));
+    pthread_mutex_unlock(&l->watch_lock);
+}
+
 /* ---- Work ------------------------------------------------------------------------------- */
 
 static const struct mot_machine *machine_of(const struct mot_live_node *n)
@@ -105,7 +136,9 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     struct mot_live *l = n->live;
     struct mot_result result = { .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad };
     n->tally.compute += mot_live_now(l) - w->began;
+    watch_phase(n, result.samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->tag, result.samples, w->began);
     n->tally.jobs++;
+    atomic_store_explicit(&l->job_us[n->self], (uint32_t)(n->tally.compute / n->tally.jobs / 1000), memory_order_relaxed);
     n->tally.samples += result.samples;
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);
@@ -183,6 +216,7 @@ static void advanced(struct mot_live_node *n)
     struct mot_live *l = n->live;
     n->advanced++;
     n->tally.updates++;
+    watch_update(n);
     bool decentral = l->world.servers == 0;
     /* Everyone makes the same updates and can count: nobody has to be told. */
     if (decentral && n->advanced >= l->experiment->stop.updates) n->finished = true;
@@ -202,6 +236,7 @@ static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
         n->port->send(n->port, &e->message);
         return;
     case MOT_FX_COLLECT:
+        n->joined = mot_live_now(l);
         n->port->join(n->port, &e->coll, l->judge && n->self == 0 && mot_judge_wants_end(l->judge));
         return;
     case MOT_FX_START: start_work(n, &e->work); return;
@@ -239,10 +274,12 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
     switch (a->kind) {
     case MOT_ARRIVAL_MESSAGE:
         if (a->message.from < n->live->world.workers) n->seen[a->message.from] = a->sender_samples;
+        watch_flight(n, a);
         step(n, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &a->message });
         mot_pool_drop(&n->live->pool, a->message.body.buf);
         return;
     case MOT_ARRIVAL_COLL:
+        watch_phase(n, MOT_PHASE_COLLECTIVE, a->coll.tag, 0, n->joined);
         step(n, &(struct mot_event){ .kind = MOT_EV_COLL, .coll = &a->coll });
         mot_pool_drop(&n->live->pool, a->coll.out.buf);
         if (a->last) n->finished = true;

@@ -28,6 +28,9 @@ struct mot_live {
     struct mot_judge *judge;          /* of the lead node's process; else NULL */
     const char *checkpoint;           /* file to write, or NULL */
     uint64_t hash;                    /* of experiment and data: a checkpoint belongs to it */
+    _Atomic uint32_t *job_us;         /* [workers]: the time of each one's mean job, as far as it is known here */
+    struct mot_watch watch;           /* for traces; its functions are called by one node at a time */
+    pthread_mutex_t watch_lock;
 };
 
 mot_time mot_live_now(const struct mot_live *);   /* the run's clock */
@@ -54,6 +57,7 @@ struct mot_live_node {
     struct mot_live_work *work;       /* [need.works] */
     mot_time *alarm;                  /* [need.alarms]; MOT_NEVER: not set */
     uint64_t order, advanced;
+    mot_time joined;                  /* when it joined the collective that is under way */
     struct mot_pace pace;
     bool finished;
     enum mot_status status;           /* of mot_stop */

@@ -52,6 +52,7 @@ static struct mot_moment moment_of(struct mot_judge *j)
     struct mot_moment m = { .now = mot_live_now(j->live), .updates = n->advanced, .steps = n->advanced, .samples = samples,
         .epochs = (double)samples / j->live->problem->data->train.rows, .bytes_sent = n->tally.bytes_sent,
         .messages = n->tally.messages_sent, .events = n->events, .staleness_mean = NAN, .staleness_max = NAN,
+        .slowest = NAN, .slowest_factor = NAN,
         .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     for (uint32_t i = 0; i < n->notes; i++) {
         if (strcmp(n->note[i].key, "staleness") != 0) continue;
@@ -131,7 +132,10 @@ static void evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, 
         memcpy(j->best, x, j->live->world.dim * sizeof(*x));
     }
     j->last = *m;
-    if (j->watch.evaluated) j->watch.evaluated(j->watch.self, m);
+    if (!j->watch.evaluated) return;
+    pthread_mutex_lock(&j->live->watch_lock);
+    j->watch.evaluated(j->watch.self, m);
+    pthread_mutex_unlock(&j->live->watch_lock);
 }
 
 static void *evaluate_main(void *p)
@@ -221,7 +225,12 @@ bool mot_judge_update(struct mot_judge *j)
         if (now - j->ticked_s >= 0.1) {
             j->ticked_s = now;
             struct mot_moment m = moment_of(j);
+            struct mot_pick pick = { 0 };
+            for (mot_node i = 0; i < j->live->world.workers; i++) mot_pick_worker(&pick, i, j->live->job_us[i]);
+            mot_pick_slowest(&pick, &m);
+            pthread_mutex_lock(&j->live->watch_lock);
             j->watch.tick(j->watch.self, &m);
+            pthread_mutex_unlock(&j->live->watch_lock);
         }
     }
     return mot_judge_wants_end(j);

@@ -21,6 +21,7 @@ struct mot_moment {
     double epochs;
     uint64_t bytes_sent, messages, events;
     double staleness_mean, staleness_max;
+    double slowest, slowest_factor;    /* for progress: the worker whose jobs take longest, and how much longer than the mean; NaN */
     struct mot_score score;
 };
 
@@ -37,7 +38,7 @@ struct mot_note_tally { const char *key; uint64_t count; double sum, max; };
 struct mot_outcome {
     struct mot_arena arena;            /* owns keys of notes that came from a checkpoint */
     enum mot_status status;
-    const char *ended_by;              /* "updates", "epochs", "time", "target", "data", "diverged", "interrupted" */
+    const char *ended_by;              /* "updates", "epochs", "time", "target", "data", "diverged", "interrupted"; "checkpoint", "clock", "halt" */
     struct mot_moment last;
     double wall_s;
     struct { bool reached; mot_time at; uint64_t updates; } target;

@@ -13,6 +13,7 @@ struct mot_arrival {
     struct mot_message message;      /* its body is held for the receiver */
     struct mot_coll_result coll;     /* its sum too */
     uint64_t sender_samples;         /* a message: what its sender had computed when it sent it */
+    mot_time sent;                   /* and when that was */
     bool last;                       /* a collective in which somebody asked for the end: all leave after it */
 };
 

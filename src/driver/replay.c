@@ -528,6 +528,7 @@ enum mot_status mot_replay_run(const struct mot_replay_options *o, struct mot_ou
     enum mot_status status = mot_world_check(r->x, &r->world);
     if (status == MOT_OK && o->record->nodes != r->world.nodes)
         status = mot_fail(MOT_EREPRODUCE, "the record is of %u nodes; the experiment has %u", o->record->nodes, r->world.nodes);
+    if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, 0);
     if (status == MOT_OK) {
         open_replay(r);
         status = run(r, out);

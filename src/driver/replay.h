@@ -28,6 +28,9 @@ struct mot_replay_options {
     const struct mot_record *record;
     const struct mot_watch *watch;           /* may be NULL */
     const volatile sig_atomic_t *interrupt;  /* may be NULL */
+    /* Called when the replay is sure to begin, with 0; an error keeps it from beginning. May be NULL. */
+    enum mot_status (*begins)(void *self, uint64_t mark);
+    void *begins_self;
     bool evaluates;                          /* as the experiment says, and at the end; else nothing is evaluated */
     mot_node node;                           /* whose events `seen` is told of */
     uint64_t until;                          /* ends after this event of that node; 0: at the end of the record */

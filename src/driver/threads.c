@@ -14,6 +14,7 @@
 #include "driver/bell.h"
 #include "driver/live.h"
 #include "driver/network.h"
+#include "driver/profile.h"
 #include "driver/world.h"
 #include "math/kernels.h"
 #include <math.h>
@@ -26,7 +27,7 @@
 #define AT_ONCE 8u                       /* inputs that are added in one pass over memory */
 #define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
 
-struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; struct mot_message message; };
+struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; mot_time sent; struct mot_message message; };
 
 struct mailbox {
     pthread_mutex_t lock;
@@ -48,7 +49,7 @@ struct slot {                            /* one collective under way */
 };
 
 struct town;
-struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; bool pending; };
+struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; uint32_t len; bool pending; }; /* len: of its last collective */
 
 struct town {
     struct mot_live live;
@@ -130,6 +131,7 @@ static void port_send(struct mot_port *p, const struct mot_message *m)
     struct house *h = (struct house *)p;
     struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m,
         .samples = h->town->node[h->self].tally.samples };
+    if (h->town->live.watch.flight) l.sent = mot_live_now(&h->town->live);
     post(h->town, m->to, &l);
 }
 
@@ -156,7 +158,7 @@ static void send_tokens(struct house *h)
     struct slot *c = slot_of(h);
     struct mot_coll_step step;
     uint32_t n = t->live.world.workers;
-    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, c->len, &c->progress[h->self], &step)) {
+    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, h->len, &c->progress[h->self], &step)) {
         double floats = (double)(step.last - step.first);
         struct letter l = { .due = due_at(t, h->self, step.to, floats), .token = true, .slot = (uint32_t)(c - t->slot),
             .step = step.step, .message = { .from = h->self } };
@@ -170,6 +172,7 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
     struct town *t = h->town;
     h->colls++;
     h->pending = true;
+    h->len = coll->in.len;
     struct slot *c = slot_of(h);
     c->in[h->self] = coll->in;
     memcpy(c->scalar[h->self], coll->scalar, sizeof(coll->scalar));
@@ -179,7 +182,6 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
         c->out = mot_pool_take(&t->live.pool);
     }
     if (t->live.emulate) {
-        c->len = coll->in.len; /* the same from everyone */
         c->progress[h->self].joined = true;
         send_tokens(h);
     }
@@ -242,8 +244,9 @@ static void leave(struct house *h, struct slot *c, struct mot_arrival *out)
 static bool coll_ready(struct house *h, struct mot_arrival *out)
 {
     struct town *t = h->town;
+    if (!h->pending) return false;
     struct slot *c = slot_of(h);
-    if (!h->pending || !help_add(t, c)) return false;
+    if (!help_add(t, c)) return false;
     if (t->live.emulate && !mot_schedule_complete((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
                                                   h->self, &c->progress[h->self])) return false;
     leave(h, c, out);
@@ -269,7 +272,8 @@ static bool port_poll(struct mot_port *p, struct mot_arrival *out)
             token_came(h, &l);
             continue;
         }
-        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples };
+        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples,
+            .sent = l.sent };
         return true;
     }
     return coll_ready(h, out);
@@ -283,7 +287,6 @@ static void port_idle(struct mot_port *p, mot_time until)
     struct town *t = h->town;
     struct mailbox *b = &t->box[h->self];
     uint32_t heard = mot_bell_heard(&b->bell);
-    struct mot_arrival arrival;
     mot_time next = MOT_NEVER, now = mot_live_now(&t->live);
     /* What came before we listened must not be slept over. */
     if (atomic_load(&b->waiting)) {
@@ -294,7 +297,6 @@ static void port_idle(struct mot_port *p, mot_time until)
         }
         pthread_mutex_unlock(&b->lock);
     }
-    (void)arrival;
     if (h->pending && atomic_load(&slot_of(h)->joined) == t->live.world.workers && !t->live.emulate) return;
     if (next < until) until = next;
     if (until <= now || atomic_load(&t->ended)) return;
@@ -341,6 +343,9 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
         l->world.draw0 = from->draw;
         atomic_store(&t->samples, from->samples);
     }
+    if (o->watch) l->watch = *o->watch;
+    l->job_us = mot_new(workers, sizeof(*l->job_us));
+    pthread_mutex_init(&l->watch_lock, NULL);
     memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
     t->house = mot_new(nodes, sizeof(*t->house));
     t->box = mot_new(nodes, sizeof(*t->box));
@@ -380,6 +385,8 @@ static void close_town(struct town *t)
         free(t->slot[i].progress);
     }
     pthread_mutex_destroy(&t->nic_lock);
+    pthread_mutex_destroy(&t->live.watch_lock);
+    free((void *)t->live.job_us);
     free(t->slot);
     free(t->nic);
     free(t->node);
@@ -464,9 +471,9 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     enum mot_status status = mot_world_check(x, &t->live.world);
     struct mot_live_checkpoint from = { 0 };
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
+    if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, from.mark);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
-        if (o->resumed) o->resumed(o->resumed_self, from.mark);
         t->begins_at = from.now;
         t->live.began_ns = mot_live_now(&t->live) - from.now;
         open_town(t, o, &needs, o->resume ? &from : NULL);
@@ -474,6 +481,66 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
         close_town(t);
     }
     mot_live_checkpoint_free(&from);
+    free(t->part_rows);
+    free(t->batch);
+    free(t);
+    return status;
+}
+
+/* ---- Profiles --------------------------------------------------------------------------------------- */
+
+struct probe { struct mot_profile *profile; struct mot_live_node *node; };
+
+static void *probe_main(void *p)
+{
+    struct probe *probe = p;
+    mot_profile_node(probe->profile, probe->node);
+    return NULL;
+}
+
+static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
+{
+    uint32_t nodes = t->live.world.nodes, started = 1;
+    pthread_t *thread = mot_new(nodes, sizeof(*thread));
+    struct probe *probe = mot_new(nodes, sizeof(*probe));
+    for (mot_node i = 0; i < nodes; i++) probe[i] = (struct probe){ profile, &t->node[i] };
+    while (started < nodes && pthread_create(&thread[started], NULL, probe_main, &probe[started]) == 0) started++;
+    enum mot_status status = MOT_OK;
+    if (started < nodes) {
+        status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
+        for (mot_node i = 1; i < started; i++) pthread_cancel(thread[i]);
+    } else {
+        probe_main(&probe[0]);
+    }
+    for (uint32_t i = 1; i < started; i++) pthread_join(thread[i], NULL);
+    free(probe);
+    free(thread);
+    return status;
+}
+
+enum mot_status mot_threads_profile(const struct mot_live_options *o, struct mot_profile *profile)
+{
+    struct town *t = mot_new(1, sizeof(*t));
+    const struct mot_experiment *x = o->experiment;
+    struct mot_profile asked = *profile;
+    t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
+    t->batch = mot_new(x->workers, sizeof(*t->batch));
+    t->live = (struct mot_live){ .experiment = x, .problem = o->problem };
+    mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
+    enum mot_status status = mot_world_check(x, &t->live.world);
+    if (status == MOT_OK) {
+        struct mot_needs needs = mot_needs_of(x, &t->live.world);
+        needs.buffers += 3 * t->live.world.nodes;
+        mot_profile_open(profile, &t->live.world, asked.seconds);
+        profile->interrupt = asked.interrupt;
+        profile->progress = asked.progress;
+        profile->progress_self = asked.progress_self;
+        t->live.began_ns = mot_live_now(&t->live);
+        open_town(t, o, &needs, NULL);
+        status = probe_town(t, profile);
+        close_town(t);
+        if (status != MOT_OK) mot_profile_close(profile);
+    }
     free(t->part_rows);
     free(t->batch);
     free(t);

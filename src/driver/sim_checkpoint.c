@@ -221,7 +221,7 @@ static void visit_health(struct visit *v, struct sim_node *n, struct sim_health 
     VISIT(v, h->lost_at);
     VISIT(v, h->ledger.n);
     if (h->ledger.n > h->ledger.max) h->ledger.n = 0;
-    visit_bytes(v, h->ledger.held, h->ledger.n * sizeof(*h->ledger.held));
+    if (h->ledger.n) visit_bytes(v, h->ledger.held, h->ledger.n * sizeof(*h->ledger.held));
 }
 
 static void visit_fault(struct visit *v, struct sim_fault *f)

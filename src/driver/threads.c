@@ -508,7 +508,7 @@ static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
     enum mot_status status = MOT_OK;
     if (started < nodes) {
         status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
-        for (mot_node i = 1; i < started; i++) pthread_cancel(thread[i]);
+        port_end(&t->house[0].port);
     } else {
         probe_main(&probe[0]);
     }

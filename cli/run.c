@@ -95,6 +95,11 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     if (status == MOT_EDIVERGED)
         mot_fail(status, "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller optimizer.lr",
                  (unsigned long long)out.last.updates);
+    if (status == MOT_EPEER && out.has_peer)
+        mot_fail(status, "%s %u was lost after %llu updates%s%s", out.peer < out.workers ? "worker" : "server",
+                 out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
+                 out.peer_by ? ": " : "", out.peer_by ? out.peer_by : "");
+    else if (status == MOT_EPEER) mot_fail(status, "a peer was lost after %llu updates", (unsigned long long)out.last.updates);
     if (status == MOT_EINTERRUPTED)
         mot_fail(status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
     mot_outcome_close(&out);

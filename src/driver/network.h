@@ -14,4 +14,8 @@ struct mot_transfer { mot_time began, delivered; };
 
 struct mot_transfer mot_network_send(const struct mot_cluster *, struct mot_nic *nic, mot_node from, mot_node to, uint64_t bytes, mot_time now);
 
+/* The same over links that are given. */
+struct mot_transfer mot_network_pass(const struct mot_link *out, const struct mot_link *in, struct mot_nic *from, struct mot_nic *to,
+                                     uint64_t bytes, mot_time now);
+
 #endif

@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -422,7 +423,10 @@ static void close_town(struct town *t)
 
 static void *node_main(void *p)
 {
-    mot_live_node_run(p);
+    struct mot_live_node *n = p;
+    /* The kernel wakes sleepers up to 50 us late to save power; emulated links are finer than that. */
+    if (n->live->emulate) prctl(PR_SET_TIMERSLACK, 1);
+    mot_live_node_run(n);
     return NULL;
 }
 
@@ -537,7 +541,7 @@ static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
     enum mot_status status = MOT_OK;
     if (started < nodes) {
         status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
-        for (mot_node i = 1; i < started; i++) pthread_cancel(thread[i]);
+        port_end(&t->house[0].port);
     } else {
         probe_main(&probe[0]);
     }

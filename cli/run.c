@@ -1,6 +1,7 @@
 /* run.c -- what `motley sim` and `motley train` share: from the command line to the result. */
 #include "api/job.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/words.h"
 #include "run.h"
 #include "report/report.h"
@@ -75,6 +76,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
 {
     struct mot_outcome out;
     struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
+        .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
         .interrupt = &interrupted, .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
         return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
@@ -104,10 +106,11 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     return status;
 }
 
-/* With --resume and no experiment file, the one in the run's folder is meant. */
+/* With --resume or --arrivals and no experiment file, the one in the run's folder is meant. */
 static char *experiment_of(const struct cli_args *args)
 {
     if (args->words) return mot_text(args->word[0]);
+    if (cli_given(args, "arrivals")) return mot_path_join(cli_value(args, "arrivals"), "experiment.yaml");
     if (!cli_given(args, "resume")) return NULL;
     for (size_t i = args->settings; i-- > 0;) {
         if (strcmp(args->setting[i].key, "output") != 0) continue;
@@ -123,7 +126,13 @@ enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
     struct mot_experiment *x;
     struct mot_job job;
     char *path = experiment_of(args);
-    enum mot_status status = mot_experiment_open(path, args->setting, args->settings, &x);
+    /* A replay does not write where the recorded run wrote; only --out says where to. */
+    struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
+    size_t settings = cli_given(args, "arrivals");
+    if (settings) setting[0] = (struct mot_setting){ .key = "output", .value = "none", .origin = "--arrivals" };
+    for (size_t i = 0; i < args->settings; i++) setting[settings++] = args->setting[i];
+    enum mot_status status = mot_experiment_open(path, setting, settings, &x);
+    free(setting);
     free(path);
     if (status != MOT_OK) return status;
     status = mot_job_open(x, &job);

@@ -199,6 +199,7 @@ static void visit_conn(struct visit *v, struct sim_conn *c)
     VISIT(v, c->arrive);
     VISIT(v, c->deliver);
     VISIT(v, c->last);
+    VISIT(v, c->echo);
     VISIT(v, c->generation);
     VISIT(v, c->known);
     VISIT(v, c->acking);

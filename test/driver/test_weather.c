@@ -1,28 +1,28 @@
 /* Faults where a cluster is emulated: delays and stalls, in order, at the times of the simulator's. */
-#include "config/cluster_file.h"
 #include "driver/weather.h"
 #include "run.h"
 
 #define MS UINT64_C(1000000)
 
-static struct mot_weather *weather_of(const char *faults, struct mot_cluster **cluster)
+static struct mot_weather *weather_of(const char *faults, struct mot_experiment **x)
 {
     char text[400];
     struct mot_weather *w = NULL;
-    snprintf(text, sizeof text, "workers: 3\nnetwork: {bandwidth: none, latency: 100us}\nfaults: %s\n", faults);
-    if (mot_cluster_parse("c.yaml", text, strlen(text), cluster) || mot_weather_open(*cluster, 1, &w)) printf("  %s\n", mot_error());
+    snprintf(text, sizeof text, "{workers: 3, network: {bandwidth: none, latency: 100us}, faults: %s}", faults);
+    struct mot_setting setting = { .key = "cluster", .value = text, .origin = "test" };
+    if (mot_experiment_open(NULL, &setting, 1, x) || mot_weather_open((*x)->cluster, 1, &w)) printf("  %s\n", mot_error());
     return w;
 }
 
-static void close_both(struct mot_weather *w, struct mot_cluster *c)
+static void close_both(struct mot_weather *w, struct mot_experiment *x)
 {
     mot_weather_close(w);
-    mot_cluster_close(c);
+    mot_experiment_close(x);
 }
 
 TEST(fair_weather_is_the_plain_network)
 {
-    struct mot_cluster *c;
+    struct mot_experiment *c;
     struct mot_nic nic[4] = { { 0, 0 } };
     struct mot_weather *w = weather_of("[{kind: drop, at: 10s, for: 1s}]", &c);
     CHECK(w);
@@ -33,7 +33,7 @@ TEST(fair_weather_is_the_plain_network)
 
 TEST(lost_frames_are_time_outs_and_what_follows_waits_its_turn)
 {
-    struct mot_cluster *c;
+    struct mot_experiment *c;
     struct mot_nic nic[4] = { { 0, 0 } };
     struct mot_weather *w = weather_of("[{kind: drop, at: 0, for: 5ms, worker: 0}]", &c);
     CHECK(w);
@@ -47,7 +47,7 @@ TEST(lost_frames_are_time_outs_and_what_follows_waits_its_turn)
 
 TEST(messages_of_a_pair_stay_in_order_whatever_the_weather)
 {
-    struct mot_cluster *c;
+    struct mot_experiment *c;
     struct mot_nic nic[4] = { { 0, 0 } };
     struct mot_weather *w = weather_of("{drop: 30%, duplicate: 30%, reorder: 50%, corrupt: 20%, slow_link: 1/s, partition: 0.5/s}", &c);
     CHECK(w);
@@ -64,7 +64,7 @@ TEST(messages_of_a_pair_stay_in_order_whatever_the_weather)
 
 TEST(a_partition_is_a_delay_until_it_is_over)
 {
-    struct mot_cluster *c;
+    struct mot_experiment *c;
     struct mot_nic nic[4] = { { 0, 0 } };
     struct mot_weather *w = weather_of("[{kind: partition, at: 1s, for: 5s, workers: [1, 2]}]", &c);
     CHECK(w);
@@ -76,7 +76,7 @@ TEST(a_partition_is_a_delay_until_it_is_over)
 
 TEST(stalls_are_told_once_and_overlaps_count_once)
 {
-    struct mot_cluster *c;
+    struct mot_experiment *c;
     mot_time longer;
     struct mot_weather *w = weather_of("[{kind: stall, at: 100ms, for: 50ms, worker: 1}, {kind: stall, at: 120ms, for: 50ms, worker: 1}]", &c);
     CHECK(w);
@@ -93,10 +93,10 @@ TEST(stalls_are_told_once_and_overlaps_count_once)
 
 TEST(a_thread_cannot_crash_alone)
 {
-    struct mot_cluster *c;
+    struct mot_experiment *c;
     CHECK(!weather_of("{crash: 1/s}", &c));
     CHECK_HAS(mot_error(), "not emulated");
-    mot_cluster_close(c);
+    mot_experiment_close(c);
 }
 
 /* ---- Through the driver on threads -------------------------------------------------------------------- */

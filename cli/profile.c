@@ -189,7 +189,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_profile = {
     .name = "profile",
     .synopsis = "[EXPERIMENT.yaml] [--seconds N] [--out CLUSTER.yaml]",
-    .summary = "measure this machine and write a cluster file for the simulator",
+    .summary = "measure workers and links; write a cluster file",
     .about =
         "Computes gradients of the experiment's model with all its workers at the same time, a thread each, and fits to every worker's times "
         "`fixed + samples / speed` and how much they vary; then measures latency and bandwidth between each two nodes while the others are "

@@ -242,8 +242,8 @@ static void say_lost(struct words *w, const struct facts *f)
         mot_node_label(f->e, o, o->peer, label, sizeof label));
     if (o->peer_by) {
         const char *how = strcmp(o->peer_by, "crash") == 0 ? "it crashed" : strcmp(o->peer_by, "partition") == 0
-            ? "a partition had cut it off for cluster.faults.detect" : "frames to or from it were lost too often";
-        say(w, ": %s (%s)", how, mot_show_time(o->peer_at, time, sizeof time));
+            ? "a partition had cut it off, and it was given up" : "frames to or from it were lost too often, and it was given up";
+        say(w, ": %s at %s", how, mot_show_time(o->peer_at, time, sizeof time));
     }
     if (o->peer >= o->workers) say(w, ". Without its server nobody can go on. ");
     else if (strcmp(f->method, "allreduce") == 0) say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");

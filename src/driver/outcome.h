@@ -49,6 +49,8 @@ struct mot_outcome {
     float *best;                       /* the best by validation, or NULL */
     struct mot_score best_score; uint64_t best_updates;
     uint64_t model_hash;               /* XXH64 of the little-endian floats */
+    bool has_lost; mot_node lost;      /* the first node that a live run has lost */
+    char lost_why[64];
     double job_wall_s;                 /* wall time in gradients, all threads: for the share of event handling */
 };
 

@@ -155,6 +155,8 @@ json_t *mot_summary_json(const struct mot_experiment *e, const struct mot_outcom
     set_uint(s, "seed", e->seed);
     set_text(s, "status", mot_status_name(o->status));
     set_text(s, "ended_by", o->ended_by);
+    set(s, "peer", o->has_lost ? json_integer((json_int_t)o->lost) : json_null());
+    set_text(s, "peer_lost_by", o->has_lost ? o->lost_why : NULL);
     set_uint(s, "updates", last->updates);
     set_uint(s, "steps", last->steps);
     set_uint(s, "samples", last->samples);

@@ -19,10 +19,11 @@
 #define COLS 784
 #define CLASSES 10
 
+/* CPU time: on a quiet machine the same as the wall clock, on a busy one free of what others take. */
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

@@ -3,7 +3,8 @@
 Usage: bench_step_torch.py BENCH_STEP [REPEATS [SECONDS]]
 
 Both sides train the same model on one thread: forward, backward, SGD step. A repeat measures motley, then
-PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits both.
+PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits both. Time is the CPU time of
+each process, which does not count what other processes take.
 """
 import os
 import subprocess
@@ -41,12 +42,12 @@ def torch_speed(name, batch, seconds, x, y):
 
     for _ in range(20):
         step()
-    steps, begin = 0, time.perf_counter()
-    while time.perf_counter() - begin < seconds:
+    steps, begin = 0, time.process_time()
+    while time.process_time() - begin < seconds:
         for _ in range(10):
             step()
         steps += 10
-    return steps * batch / (time.perf_counter() - begin)
+    return steps * batch / (time.process_time() - begin)
 
 
 def motley_speed(child, name, batch, seconds):
@@ -58,7 +59,7 @@ def motley_speed(child, name, batch, seconds):
 def blas_name():
     """The file behind libblas.so.3: Debian's alternatives decide, and it matters more than anything else."""
     with open("/proc/self/maps") as maps:
-        files = {line.split()[-1] for line in maps if "blas" in line}
+        files = {os.path.basename(os.path.realpath(line.split()[-1])) for line in maps if "blas" in line}
     return ", ".join(sorted(files)) or "unknown"
 
 

@@ -145,7 +145,12 @@ static enum mot_status unknown_flag(const struct parse *p, const char *given, si
         const char *tail = strlen(names[i]) > length - 1 ? names[i] + strlen(names[i]) - (length - 1) : "";
         if (*tail == '-' && !nearest && strcmp(tail + 1, wrong + 2) == 0) nearest = names[i];
     }
-    if (!nearest) nearest = mot_nearest(wrong, names, n);
+    if (!nearest) {
+        /* The dashes are right in every flag: they must not make a short word near. */
+        for (size_t i = 0; i < n; i++) names[i] += 2;
+        nearest = mot_nearest(length > 2 ? wrong + 2 : wrong, names, n);
+        if (nearest) nearest -= 2;
+    }
     enum mot_status status = nearest
         ? mot_fail(MOT_EUSAGE, "%s: there is no such flag: did you mean '%s'?", wrong, nearest)
         : mot_fail(MOT_EUSAGE, "%s: there is no such flag; 'motley help %s' lists them", wrong, command->name);

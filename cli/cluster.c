@@ -142,7 +142,8 @@ static void show_text(const struct mot_cluster *c)
     const struct waiting w = watch_steps(c);
     const char *name = c->machine[w.last].name;
     char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s);
-    printf("\n%u workers, %.6g samples/s together if none waits (jobs of %d samples).\n", c->workers, total_speed(c), BATCH);
+    printf("\n%u workers, %.*g samples/s together if none waits (jobs of %d samples).\n", c->workers,
+           total_speed(c) < 1e5 ? 6 : 15, total_speed(c) < 1e5 ? total_speed(c) : floor(total_speed(c) + 0.5), BATCH);
     if (w.step_s > w.fastest_s * 1.01)
         printf("A synchronous step computes for %s; the fastest worker would need %s. It waits most often for worker %u%s%s%s.\n", step,
                fastest, w.last, name ? " (" : "", name ? name : "", name ? ")" : "");

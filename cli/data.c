@@ -183,9 +183,10 @@ static const char *format_word(const struct mot_raw *raw, const struct mot_data_
 
 static void print_info_json(const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
 {
-    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:f}", "name", conf->name, "format", format_word(raw, conf),
+    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:I}", "name", conf->name, "format", format_word(raw, conf),
                             "rows", (json_int_t)raw->rows, "cols", (json_int_t)raw->cols, "test_rows", (json_int_t)test_rows, "sparse", (int)raw->sparse,
-                            "nonzeros", (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto", scale_word(raw), "bytes", f->bytes);
+                            "nonzeros", (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto", scale_word(raw), "bytes",
+                            (json_int_t)f->bytes);
     json_object_set_new(all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
     if (raw->labelled && f->classes) {
         json_t *classes = json_array();
@@ -292,7 +293,15 @@ static enum mot_status run_convert(const struct cli_args *args)
     if (status == MOT_OK) status = conf_of(args, args->word[0], &arena, &conf);
     if (status == MOT_OK) status = open_raw(&conf, &raw);
     if (status == MOT_OK) status = mot_raw_write(&raw, args->word[1], cli_value(args, "labels-to"), format);
-    if (status == MOT_OK && !args->quiet) fprintf(stderr, "%s: %u rows of %u columns\n", args->word[1], raw.rows, raw.cols);
+    if (status == MOT_OK && args->json) {
+        json_t *all = json_pack("{s:s, s:s, s:I, s:I}", "name", args->word[1], "format", mot_format_name(format), "rows",
+                                (json_int_t)raw.rows, "cols", (json_int_t)raw.cols);
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(all);
+    } else if (status == MOT_OK && !args->quiet) {
+        fprintf(stderr, "%s: %u rows of %u columns\n", args->word[1], raw.rows, raw.cols);
+    }
     mot_raw_free(&raw);
     mot_arena_free(&arena);
     return status;

@@ -126,7 +126,7 @@ static enum mot_status run(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "part", "test|train|valid|all", "Which rows; test if DATA is what the model was trained on, else all" },
+    { "part", "test|train|valid|all", "which rows; test if DATA is what the model was trained on, else all" },
     CLI_DATA_FLAGS,
     { NULL, NULL, NULL },
 };

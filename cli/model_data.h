@@ -11,8 +11,8 @@
     { "skip", "COLUMNS", "CSV: columns to leave out, with commas between" },                                           \
     { "separator", "CHARACTER", "CSV: what is between columns" },                                                      \
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },                                      \
-    { "task", "auto|classes|regression", "Whether labels are classes or values" },                                     \
-    { "rows", "COUNT", "Take only the first so many rows" }
+    { "task", "auto|classes|regression", "whether labels are classes or values" },                                     \
+    { "rows", "COUNT", "take only the first so many rows" }
 
 #define CLI_DATA_FLAGS_MOST 8
 

@@ -142,8 +142,8 @@ static enum mot_status run(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "out", "FILE", "Write to this file, which appears when it is complete, instead of standard output" },
-    { "probabilities", NULL, "Add the probability of each class, under a line that names them" },
+    { "out", "FILE", "write to this file, which appears when it is complete, instead of standard output" },
+    { "probabilities", NULL, "add the probability of each class, under a line that names them" },
     CLI_DATA_FLAGS,
     { NULL, NULL, NULL },
 };

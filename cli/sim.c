@@ -1,118 +1,13 @@
 /* sim.c -- `motley sim`: train on a simulated cluster. */
-#include "api/job.h"
-#include "base/file.h"
-#include "base/words.h"
-#include "cli.h"
-#include "report/report.h"
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal_number)
-{
-    /* The second time the user means it. */
-    if (interrupted) _exit(128 + signal_number);
-    interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = { .sa_handler = on_signal };
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-static void print_size_line(const char *what, uint64_t bytes)
-{
-    char text[32];
-    printf("#   %-12s %10s\n", what, mot_show_size((double)bytes, text, sizeof(text)));
-}
-
-/* The plan as a resolved experiment; what it will cost stands beside it as comments. */
-static enum mot_status print_plan(const struct mot_job *j)
-{
-    struct mot_plan plan;
-    enum mot_status status = mot_sim_plan(j->experiment, &j->problem, &j->optim, &plan);
-    if (status != MOT_OK) return status;
-    status = mot_experiment_print(j->experiment, stdout);
-    if (status != MOT_OK) return status;
-    printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
-           j->experiment->method->servers, j->experiment->method->servers == 1 ? "" : "s", j->data->train.rows, j->net.parameters);
-    printf("# Memory reserved at the start; nothing is allocated while it runs:\n");
-    print_size_line("data", plan.data);
-    print_size_line("buffers", plan.buffers);
-    print_size_line("states", plan.states);
-    print_size_line("events", plan.events);
-    print_size_line("scratch", plan.scratch);
-    print_size_line("evaluation", plan.evaluation);
-    print_size_line("in all", plan.total);
-    printf("# (%llu buffers of the model's size: address space for the most that can be needed; only what is used counts.)\n",
-           (unsigned long long)plan.buffer_count);
-    return MOT_OK;
-}
-
-static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j)
-{
-    struct mot_outcome out;
-    struct mot_job_ways ways = { .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
-        .interrupt = &interrupted, .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
-    catch_signals();
-    enum mot_status status = mot_job_run(j, &ways, &out);
-    if (status != MOT_OK) return status;
-    if (args->json) {
-        json_t *summary = mot_summary_json(j->experiment, &out, "sim", j->experiment->output);
-        mot_json_print(summary, stdout);
-        json_decref(summary);
-    } else if (!args->quiet) {
-        mot_summary_print(j->experiment, &out, stdout, isatty(STDOUT_FILENO) && args->colour);
-    }
-    status = out.status;
-    if (status == MOT_EDIVERGED)
-        mot_fail(status, "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller optimizer.lr",
-                 (unsigned long long)out.last.updates);
-    if (status == MOT_EINTERRUPTED)
-        mot_fail(status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
-    mot_outcome_close(&out);
-    return status;
-}
-
-/* With --resume and no experiment file, the one in the run's folder is meant. */
-static char *experiment_of(const struct cli_args *args)
-{
-    if (args->words) return strdup(args->word[0]);
-    if (!cli_given(args, "resume")) return NULL;
-    for (size_t i = args->settings; i-- > 0;) {
-        if (strcmp(args->setting[i].key, "output") != 0) continue;
-        char *path = mot_path_join(args->setting[i].value, "experiment.yaml");
-        if (mot_file_exists(path)) return path;
-        free(path);
-    }
-    return NULL;
-}
+#include "run.h"
 
 static enum mot_status sim(const struct cli_args *args)
 {
-    struct mot_experiment *x;
-    struct mot_job job;
-    char *path = experiment_of(args);
-    enum mot_status status = mot_experiment_open(path, args->setting, args->settings, &x);
-    free(path);
-    if (status != MOT_OK) return status;
-    status = mot_job_open(x, &job);
-    if (status == MOT_OK) {
-        status = cli_given(args, "dry-run") ? print_plan(&job) : run_job(args, &job);
-        mot_job_close(&job);
-    }
-    mot_experiment_close(x);
-    return status;
+    return cli_run(args, MOT_DRIVER_SIM);
 }
 
 static const struct cli_flag flags[] = {
-    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve, and run nothing" },
+    { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve (with --json only the latter), and run nothing" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },
     { NULL, NULL, NULL },
@@ -126,12 +21,12 @@ const struct cli_command cli_sim = {
         "Runs the experiment in the simulator. Gradients are computed for real; how long they take, and what messages "
         "cost, comes from the cluster's description, so a run on any cluster repeats bit for bit on any machine. Every key of an "
         "experiment file is a flag (see motley help experiment); without a file the defaults train an MLP on the built-in digits.\n"
-        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin. "
-        "Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
+        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin, "
+        "with --trace true also trace.json for Perfetto, and with a validation part best.safetensors. Ctrl-C ends the run cleanly with what there is, and --resume goes on.",
     .examples =
         "motley sim\n"
         "motley sim --method async --workers 16 --out runs/first\n"
-        "motley sim examples/stragglers.yaml --method server --method-k 7\n"
+        "motley sim examples/demo.yaml --method server --method-k 6\n"
         "motley sim --resume --out runs/first --stop-epochs 40\n",
     .flags = flags,
     .words_max = 1,

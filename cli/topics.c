@@ -57,7 +57,8 @@ void page_section(struct page *p, const struct mot_section *s, const char *prefi
 void page_family(struct page *p, const struct mot_family *family)
 {
     char *heading = mot_format("The %s", family->many);
-    page_heading(p, heading);
+    if (p->roff) page_heading(p, heading);
+    else fprintf(p->out, "%s\n", heading);
     names_of(p, family);
     free(heading);
     if (p->roff) return;

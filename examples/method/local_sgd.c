@@ -101,7 +101,8 @@ static void check(const void *p, const struct mot_env *env)
 static bool model(const void *p, const struct mot_env *env, struct mot_view *view)
 {
     (void)env;
-    *view = (struct mot_view){ .x = ((const struct state *)p)->params.x, .scale = 1 };
+    const struct mot_params *params = &((const struct state *)p)->params;
+    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
     return true;
 }
 

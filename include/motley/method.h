@@ -182,7 +182,9 @@ struct mot_need {
     uint32_t colls;    /* collectives it has joined that are not finished */
 };
 
-struct mot_view { mot_buf x; double scale; }; /* the model is scale * x */
+/* The model is scale * x. `params`: the parameters with their optimiser, for a checkpoint of
+ * a live run; NULL if the node has none. Valid until its next step. */
+struct mot_view { mot_buf x; double scale; const struct mot_params *params; };
 
 struct mot_method {
     const char *name;

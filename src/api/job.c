@@ -12,6 +12,8 @@
 
 /* ---- Opening -------------------------------------------------------------------------- */
 
+#define UPDATES_MOST 1e15 /* that a schedule may last: as its own option says */
+
 /* How many updates a schedule lasts when the experiment does not say: as many as the run. */
 static uint64_t updates_of(const struct mot_experiment *x, const struct mot_parts *parts, uint32_t rows)
 {
@@ -22,7 +24,8 @@ static uint64_t updates_of(const struct mot_experiment *x, const struct mot_part
     for (uint32_t i = 0; i < x->workers; i++)
         samples += x->batch_full ? (double)(parts->at[i + 1] - parts->at[i]) : (double)x->batch[i];
     if (x->method->asynchronous) samples /= x->workers;
-    return (uint64_t)ceil(x->stop.epochs * rows / samples);
+    double updates = ceil(x->stop.epochs * rows / samples);
+    return updates < UPDATES_MOST ? (uint64_t)updates : (uint64_t)UPDATES_MOST;
 }
 
 static enum mot_status open_optim(struct mot_job *j)
@@ -79,7 +82,7 @@ void mot_job_close(struct mot_job *j)
 
 const char *mot_driver_name(enum mot_driver driver)
 {
-    return driver == MOT_DRIVER_SIM ? "sim" : "threads";
+    return driver == MOT_DRIVER_SIM ? "sim" : driver == MOT_DRIVER_THREADS ? "threads" : "mpi";
 }
 
 /* ---- The run's folder --------------------------------------------------------------------- */
@@ -116,8 +119,8 @@ static enum mot_status remove_old(const char *path)
     return mot_fail(MOT_ESYSTEM, "%s: cannot be removed: %s", path, strerror(errno));
 }
 
-/* A folder with a run in it is not written over unless that was asked for. */
-static enum mot_status folder_ready(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
+/* A folder with a run in it is not written over unless that was asked for. Nothing is touched here. */
+static enum mot_status folder_check(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
 {
     const char *path = j->experiment->output;
     bool has_run = mot_file_exists(f->metrics) || mot_file_exists(f->summary);
@@ -128,12 +131,15 @@ static enum mot_status folder_ready(const struct mot_job *j, const struct mot_jo
     }
     if (has_run && !ways->replace)
         return mot_fail(MOT_EUSAGE, "%s: there is a run in this folder; --resume goes on with it, --replace writes over it", path);
-    enum mot_status status = mot_make_folder(path);
-    /* What is left of an older run would be taken for this one's. */
-    if (status == MOT_OK) status = remove_old(f->summary);
-    if (status == MOT_OK) status = remove_old(f->trace);
-    if (status == MOT_OK) status = remove_old(f->best);
-    if (status == MOT_OK) status = remove_old(f->checkpoint);
+    return MOT_OK;
+}
+
+/* What is left of an older run would be taken for this one's. */
+static enum mot_status folder_clear(const struct folder *f)
+{
+    const char *const old[] = { f->summary, f->trace, f->model, f->best, f->checkpoint };
+    enum mot_status status = MOT_OK;
+    for (size_t i = 0; i < MOT_COUNT(old) && status == MOT_OK; i++) status = remove_old(old[i]);
     return status;
 }
 
@@ -172,11 +178,12 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
 /* ---- Watching the run ---------------------------------------------------------------------- */
 
 struct watcher {
-    const struct folder *folder;
+    const struct mot_experiment *experiment;
+    const struct folder *folder; /* NULL: nothing is written */
+    bool resume;
     struct mot_metrics *metrics;
     struct mot_trace_file *trace;
     struct mot_progress *progress;
-    enum mot_status status;      /* the first failure to write */
 };
 
 static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to)
@@ -212,11 +219,19 @@ static uint64_t on_mark(void *self)
     return w->metrics ? mot_metrics_bytes(w->metrics) : 0;
 }
 
-/* The metrics of a resumed run are cut back to what the checkpoint knows. */
-static void on_begin(void *self, uint64_t mark)
+/* Only now that the run is sure to begin is its folder touched. The metrics of a resumed run are cut back to what
+ * the checkpoint knows. */
+static enum mot_status on_begin(void *self, uint64_t mark)
 {
     struct watcher *w = self;
-    if (w->folder) w->status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    const struct mot_experiment *x = w->experiment;
+    if (!w->folder) return MOT_OK;
+    enum mot_status status = mot_make_folder(x->output);
+    if (status == MOT_OK && !w->resume) status = folder_clear(w->folder);
+    if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    if (status == MOT_OK) status = write_experiment(x, w->folder->experiment);
+    if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, &w->trace);
+    return status;
 }
 
 static enum mot_status simulate(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
@@ -224,38 +239,38 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
 {
     return mot_sim_run(&(struct mot_sim_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
         .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .checkpoint = f ? f->checkpoint : NULL,
-        .resume = ways->resume, .resumed = on_begin, .resumed_self = watch->self }, out);
+        .resume = ways->resume, .begins = on_begin, .begins_self = watch->self }, out);
 }
 
-static enum mot_status run_threads(const struct mot_job *j, const struct mot_job_ways *ways, const struct mot_watch *watch,
-                                   struct mot_outcome *out)
+/* For real, on threads or over MPI. There only rank 0 has a folder to write and somebody who watches. */
+static enum mot_status run_live(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
+                                const struct mot_watch *watch, struct mot_outcome *out)
 {
-    if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: only simulated runs can be resumed so far");
-    on_begin(watch->self, 0);
-    return mot_threads_run(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim,
-        .x0 = j->x0, .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate }, out);
+    struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
+        .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate, .checkpoint = f ? f->checkpoint : NULL,
+        .resume = ways->resume, .begins = on_begin, .begins_self = watch ? watch->self : NULL };
+    return ways->driver == MOT_DRIVER_MPI ? mot_ranks_run(&o, out) : mot_threads_run(&o, out);
 }
 
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = { .folder = f };
-    enum mot_status status = MOT_OK;
-    if (f && x->trace) status = mot_trace_open(f->trace, x, &w.trace);
-    if (status != MOT_OK) return status;
+    struct watcher w = { .experiment = x, .folder = f, .resume = ways->resume };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     struct mot_watch watch = { .self = &w, .evaluated = on_evaluated, .mark = on_mark };
     if (w.progress) watch.tick = on_tick;
-    if (w.trace) {
+    if (f && x->trace) {
         watch.phase = on_phase;
         watch.flight = on_flight;
         watch.update = on_update;
     }
-    status = ways->driver == MOT_DRIVER_SIM ? simulate(j, ways, f, &watch, out) : run_threads(j, ways, &watch, out);
+    enum mot_status status = ways->driver == MOT_DRIVER_SIM ? simulate(j, ways, f, &watch, out) : run_live(j, ways, f, &watch, out);
     if (w.progress) mot_progress_close(w.progress);
     enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
-    enum mot_status trace = w.trace ? mot_trace_close(w.trace) : MOT_OK;
-    enum mot_status first = status != MOT_OK ? status : w.status != MOT_OK ? w.status : metrics != MOT_OK ? metrics : trace;
+    enum mot_status trace = MOT_OK;
+    if (status == MOT_OK) trace = mot_trace_close(w.trace);
+    else mot_trace_abandon(w.trace);
+    enum mot_status first = status != MOT_OK ? status : metrics != MOT_OK ? metrics : trace;
     if (status == MOT_OK && first != MOT_OK) mot_outcome_close(out);
     return first;
 }
@@ -263,14 +278,19 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
 enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *ways, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
+    bool follows = ways->driver == MOT_DRIVER_MPI && mot_ranks_rank() != 0;
     if (!x->output) {
         if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
-        return watch_run(j, ways, NULL, out);
+        return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, out);
     }
     struct folder f;
     folder_names(x->output, &f);
-    enum mot_status status = folder_ready(j, ways, &f);
-    if (status == MOT_OK) status = write_experiment(x, f.experiment);
+    if (follows) {
+        enum mot_status status = run_live(j, ways, &f, NULL, out);
+        folder_free(&f);
+        return status;
+    }
+    enum mot_status status = folder_check(j, ways, &f);
     if (status == MOT_OK) status = watch_run(j, ways, &f, out);
     if (status == MOT_OK) {
         status = write_results(j, ways, &f, out);

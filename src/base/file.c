@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A name that leads nowhere is the user's mistake; anything else is the machine's. */
@@ -82,12 +83,19 @@ static void sync_folder_of(const char *path)
     close(fd);
 }
 
+/* A stream remembers that a write failed, not why: a full disk is the usual reason. */
+static bool is_full(int file)
+{
+    struct statvfs disk;
+    return fstatvfs(file, &disk) == 0 && disk.f_bavail == 0;
+}
+
 enum mot_status mot_replace_commit(struct mot_replace *r)
 {
     errno = 0;
     bool good = fflush(r->out) == 0 && !ferror(r->out);
     if (good && r->temporary) good = fsync(fileno(r->out)) == 0;
-    int error = good ? 0 : errno ? errno : EIO;
+    int error = good ? 0 : errno ? errno : is_full(fileno(r->out)) ? ENOSPC : EIO;
     if (fclose(r->out) != 0 && error == 0) error = errno;
     r->out = NULL;
     if (error == 0 && r->temporary && rename(r->temporary, r->path) != 0) error = errno;
@@ -117,7 +125,11 @@ enum mot_status mot_file_replace(const char *path, const void *bytes, size_t n)
     struct mot_replace r;
     enum mot_status status = mot_replace_begin(path, &r);
     if (status) return status;
-    if (n) (void)fwrite(bytes, 1, n, r.out); /* a failure stays in the stream, where commit finds it */
+    if (fwrite(bytes, 1, n, r.out) != n) { /* commit would find it too, but not why */
+        int error = errno;
+        mot_replace_abandon(&r);
+        return refuse("write", path, error);
+    }
     return mot_replace_commit(&r);
 }
 

@@ -38,6 +38,9 @@ struct mot_straggle {
     const struct mot_trace *trace; /* shared, owned by the cluster */
 };
 
+/* What a job takes at the most: longer than any run, and far from where nanoseconds overflow: 31 years. */
+#define MOT_JOB_LONGEST_S 1e9
+
 struct mot_link { double up, down; mot_time latency; }; /* bytes a second; INFINITY: free */
 
 struct mot_machine {       /* one node of the cluster */

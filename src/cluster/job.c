@@ -7,13 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Longer than any run, and far from where nanoseconds overflow: 31 years. */
-#define LONGEST_S 1e9
-
 static mot_time nanoseconds(double seconds)
 {
     if (!(seconds > 0)) return 0;
-    return (mot_time)llround(fmin(seconds, LONGEST_S) * 1e9);
+    return (mot_time)llround(fmin(seconds, MOT_JOB_LONGEST_S) * 1e9);
 }
 
 static struct mot_rng stream(uint64_t seed, enum mot_rng_purpose purpose, mot_node worker, uint64_t job)

@@ -1,10 +1,11 @@
 /* trace.c -- recorded job times: a CSV with a row an iteration, a column a node, in seconds. */
 #include "base/file.h"
+#include "base/words.h"
 #include "cluster/cluster.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define TRACE_BYTES_MAX (256u << 20)
 #define TRACE_COLUMNS_MAX 100000
@@ -27,15 +28,14 @@ static uint32_t count_cells(const char *at)
 
 static bool read_cell(const char *at, const char *end, double *out)
 {
-    char text[64], *stop;
+    char text[64];
     while (at < end && (*at == ' ' || *at == '\t')) at++;
     while (end > at && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
     size_t n = (size_t)(end - at);
     if (n == 0 || n >= sizeof text) return false;
     memcpy(text, at, n);
     text[n] = '\0';
-    *out = strtod(text, &stop);
-    return !*stop;
+    return mot_read_real(text, out); /* strtod would follow the host program's locale */
 }
 
 static enum mot_status bad_cell(const struct csv *csv, uint32_t column, const char *at)
@@ -77,10 +77,17 @@ static void next_line(struct csv *csv)
     csv->line++;
 }
 
+/* Names begin with a letter or a quote; so does nan, which is a damaged number. */
+static bool is_header(const char *at)
+{
+    while (*at == ' ' || *at == '\t') at++;
+    bool word = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_' || *at == '"' || *at == '\'' || (unsigned char)*at >= 0x80;
+    return word && strncasecmp(at, "nan", 3) != 0 && strncasecmp(at, "inf", 3) != 0;
+}
+
 static enum mot_status parse(struct csv *csv, struct mot_arena *arena, const struct mot_trace **out)
 {
-    double first;
-    bool header = !is_blank(csv->at) && !read_cell(csv->at, cell_end(csv->at), &first);
+    bool header = is_header(csv->at);
     uint32_t skip = header && strncmp(csv->at, "iteration,", 10) == 0;
     uint32_t cells = count_cells(csv->at), cols = cells - skip;
     if (is_blank(csv->at)) return mot_fail(MOT_EDATA, "%s:%u: found an empty line, expected job times in seconds", csv->path, csv->line);

@@ -61,7 +61,8 @@ static enum mot_status read_job_time(const struct mot_reader *r, const struct mo
     uint64_t ns;
     if (node->kind == MOT_YAML_SCALAR && mot_read_time(node->text, &ns)) {
         m->job_time = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = seconds(ns) };
-        return MOT_OK;
+        if (m->job_time.mean <= MOT_JOB_LONGEST_S) return MOT_OK;
+        return mot_read_fail(r, node, key, "expected a time of at most %.0f s; found %s", MOT_JOB_LONGEST_S, mot_yaml_found(node, r->arena));
     }
     struct mot_part part;
     struct mot_law_conf conf = { 0 };

@@ -26,14 +26,17 @@ const struct mot_option mot_group_options[] = {
       .doc = "how many workers are like this" },
     { .name = "speed", .type = MOT_OPT_RATE, .offset = GROUP(speed), .preset = "1000 samples/s", .min = ABOVE_ZERO,
       .doc = "samples a second" },
-    { .name = "fixed", .type = MOT_OPT_TIME, .offset = GROUP(fixed), .preset = "0", .doc = "a cost of each batch besides its samples" },
+    { .name = "fixed", .type = MOT_OPT_TIME, .offset = GROUP(fixed), .preset = "0", .max = MOT_JOB_LONGEST_S * 1e9,
+      .doc = "a cost of each batch besides its samples" },
     { .name = NULL },
 };
 
 /* ---- Laws ---------------------------------------------------------------------- */
 
-#define TIME_MEAN { .name = "mean", .type = MOT_OPT_TIME, .offset = LAW(time.mean), .doc = "the mean time of a job" }
-#define TIME_PLUS { .name = "plus", .type = MOT_OPT_TIME, .offset = LAW(time.plus), .preset = "0", .doc = "added to every draw" }
+#define TIME_MEAN { .name = "mean", .type = MOT_OPT_TIME, .offset = LAW(time.mean), .max = MOT_JOB_LONGEST_S * 1e9, \
+                    .doc = "the mean time of a job" }
+#define TIME_PLUS { .name = "plus", .type = MOT_OPT_TIME, .offset = LAW(time.plus), .preset = "0", .max = MOT_JOB_LONGEST_S * 1e9, \
+                    .doc = "added to every draw" }
 #define FACTOR_MEAN { .name = "mean", .type = MOT_OPT_REAL, .offset = LAW(factor.mean), .preset = "1", .min = ABOVE_ZERO, \
                       .doc = "the mean factor" }
 #define FACTOR_PLUS { .name = "plus", .type = MOT_OPT_REAL, .offset = LAW(factor.plus), .preset = "0", .max = 1e6, .doc = "added to every draw" }
@@ -45,19 +48,21 @@ const struct mot_option mot_group_options[] = {
 
 static const struct mot_option time_mean[] = { TIME_MEAN, TIME_PLUS, END };
 static const struct mot_option time_uniform[] = {
-    { .name = "low", .type = MOT_OPT_TIME, .offset = LAW(time.low), .preset = "0", .doc = "the least" },
-    { .name = "high", .type = MOT_OPT_TIME, .offset = LAW(time.high), .doc = "the most" },
+    { .name = "low", .type = MOT_OPT_TIME, .offset = LAW(time.low), .max = MOT_JOB_LONGEST_S * 1e9, .preset = "0", .doc = "the least" },
+    { .name = "high", .type = MOT_OPT_TIME, .offset = LAW(time.high), .max = MOT_JOB_LONGEST_S * 1e9, .doc = "the most" },
     TIME_PLUS, END,
 };
 static const struct mot_option time_normal[] = {
-    TIME_MEAN, { .name = "sd", .type = MOT_OPT_TIME, .offset = LAW(time.sd), .doc = "the deviation; the sign of a draw is dropped" },
+    TIME_MEAN,
+    { .name = "sd", .type = MOT_OPT_TIME, .offset = LAW(time.sd), .max = MOT_JOB_LONGEST_S * 1e9, .doc = "the deviation; the sign of a draw is dropped" },
     TIME_PLUS, END,
 };
 static const struct mot_option time_lognormal[] = { TIME_MEAN, SIGMA, TIME_PLUS, END };
 static const struct mot_option time_pareto[] = { TIME_MEAN, ALPHA, TIME_PLUS, END };
 static const struct mot_option time_poisson[] = {
     TIME_MEAN,
-    { .name = "unit", .type = MOT_OPT_TIME, .offset = LAW(time.unit), .preset = "1s", .min = 1, .doc = "what is counted: a draw is a whole number of it" },
+    { .name = "unit", .type = MOT_OPT_TIME, .offset = LAW(time.unit), .preset = "1s", .min = 1, .max = MOT_JOB_LONGEST_S * 1e9,
+      .doc = "what is counted: a draw is a whole number of it" },
     TIME_PLUS, END,
 };
 

@@ -199,6 +199,18 @@ static enum mot_status read_target(const struct mot_reader *r, const struct mot_
     return MOT_OK;
 }
 
+/* Whether the run's clock never moves: all workers do their jobs in no time, or one of those that wait for nobody. */
+static bool stands_still(const struct mot_experiment *e)
+{
+    uint32_t timeless = 0;
+    for (uint32_t i = 0; i < e->workers; i++) {
+        const struct mot_machine *m = &e->cluster->machine[i];
+        bool free_link = isinf(m->link.up) && isinf(m->link.down) && m->link.latency == 0;
+        timeless += free_link && !(mot_job_mean(m, 1) > 0);
+    }
+    return e->method->asynchronous ? timeless > 0 : timeless == e->workers;
+}
+
 static enum mot_status read_stop(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const char *const others[] = { "target", NULL };
@@ -211,6 +223,9 @@ static enum mot_status read_stop(const struct mot_reader *r, const struct mot_ya
     if (limited && !mot_yaml_get(node, "epochs")) conf.epochs = NAN;
     if (!limited && isnan(conf.epochs) && e->stop.target == MOT_TARGET_NONE)
         return mot_read_fail(r, node, "stop", "expected at least one of updates, epochs, time and target; found nothing that ends the run");
+    if (conf.updates == MOT_WORD_UINT && isnan(conf.epochs) && conf.time != MOT_NEVER && stands_still(e))
+        return mot_read_fail(r, node, "stop", "expected updates or epochs, since jobs and messages take no time in this cluster; found only time, "
+                             "which would never come");
     e->stop.updates = conf.updates;
     e->stop.epochs = conf.epochs;
     e->stop.time = conf.time;

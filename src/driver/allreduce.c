@@ -121,7 +121,7 @@ void mot_schedule_received(enum mot_collective kind, uint32_t n, mot_node self, 
         if (step == TREE_DOWN) p->have |= 1; else p->received++;
         return;
     case MOT_COLLECTIVE_DOUBLING:
-        MOT_ASSERT(!(p->have >> step & 1));
+        MOT_ASSERT(step <= DOUBLING_FOLD && !(p->have >> step & 1));
         p->have |= (uint32_t)1 << step;
         return;
     }

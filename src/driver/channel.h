@@ -48,11 +48,12 @@ struct mot_envelope {
     uint32_t off, len;               /* the body: floats of a buffer */
     uint32_t last, step;             /* a collective after which all leave; a step of its schedule */
     double scalar[MOT_SCALARS];
+    mot_time sent;                   /* by the sender's clock of the run */
     mot_time lag, took;              /* emulating: how long it waits for the sender's up link, and keeps it */
     uint64_t bytes, body_sum;        /* of the body; its XXH64, or 0 where it is not checked */
     uint64_t sum;                    /* XXH64 of all above */
 };
-_Static_assert(sizeof(struct mot_envelope) == 168, "an envelope has no padding");
+_Static_assert(sizeof(struct mot_envelope) == 160, "an envelope has no padding");
 
 struct mot_channel {
     uint32_t life, peer_life;        /* ours; the peer's: 0 until it is known */

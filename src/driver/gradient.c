@@ -72,7 +72,7 @@ struct mot_evaluator {
 
 static uint32_t chunks_of(const struct mot_table *t)
 {
-    return (t->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    return t->rows / CHUNK_ROWS + (t->rows % CHUNK_ROWS != 0);
 }
 
 static uint32_t most(uint32_t a, uint32_t b)

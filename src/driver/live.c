@@ -26,6 +26,8 @@ void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_
     n->alarm = mot_new(n->need.alarms + 1, sizeof(*n->alarm));
     for (uint32_t i = 0; i < n->need.alarms; i++) n->alarm[i] = MOT_NEVER;
     n->credit = mot_new(l->world.workers, sizeof(*n->credit));
+    n->seen = mot_new(l->world.workers, sizeof(*n->seen));
+    n->advanced = l->world.servers && self < l->world.workers ? 0 : l->world.step0;
 }
 
 void mot_live_node_close(struct mot_live_node *n)
@@ -34,6 +36,7 @@ void mot_live_node_close(struct mot_live_node *n)
     free(n->work);
     free(n->alarm);
     free(n->credit);
+    free(n->seen);
     free(n->state);
     free(n->scratch);
     mot_outbox_close(&n->outbox);
@@ -43,6 +46,37 @@ static struct mot_env env_of(struct mot_live_node *n)
 {
     return (struct mot_env){ .self = n->self, .now = mot_live_now(n->live), .world = &n->live->world,
         .conf = n->live->experiment->method_conf, .pool = &n->live->pool, .out = &n->outbox };
+}
+
+/* ---- Telling the watcher ------------------------------------------------------------------ */
+
+static void watch_phase(struct mot_live_node *n, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from)
+{
+    struct mot_live *l = n->live;
+    if (!l->watch.phase) return;
+    pthread_mutex_lock(&l->watch_lock);
+    l->watch.phase(l->watch.self, n->self, phase, tag, samples, from, mot_live_now(l));
+    pthread_mutex_unlock(&l->watch_lock);
+}
+
+static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
+{
+    struct mot_live *l = n->live;
+    if (!l->watch.flight) return;
+    const struct mot_message *m = &a->message;
+    pthread_mutex_lock(&l->watch_lock);
+    l->watch.flight(l->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
+        .bytes = m->body.buf ? (uint64_t)m->body.len * 4 : 0, .sent = a->sent, .began = a->sent, .delivered = mot_live_now(l) });
+    pthread_mutex_unlock(&l->watch_lock);
+}
+
+static void watch_update(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    if (!l->watch.update) return;
+    pthread_mutex_lock(&l->watch_lock);
+    l->watch.update(l->watch.self, n->self, n->advanced, mot_live_now(l));
+    pthread_mutex_unlock(&l->watch_lock);
 }
 
 /* ---- Work ------------------------------------------------------------------------------- */
@@ -102,7 +136,9 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     struct mot_live *l = n->live;
     struct mot_result result = { .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad };
     n->tally.compute += mot_live_now(l) - w->began;
+    watch_phase(n, result.samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->tag, result.samples, w->began);
     n->tally.jobs++;
+    atomic_store_explicit(&l->job_us[n->self], (uint32_t)(n->tally.compute / n->tally.jobs / 1000), memory_order_relaxed);
     n->tally.samples += result.samples;
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);
@@ -180,6 +216,7 @@ static void advanced(struct mot_live_node *n)
     struct mot_live *l = n->live;
     n->advanced++;
     n->tally.updates++;
+    watch_update(n);
     bool decentral = l->world.servers == 0;
     /* Everyone makes the same updates and can count: nobody has to be told. */
     if (decentral && n->advanced >= l->experiment->stop.updates) n->finished = true;
@@ -199,6 +236,7 @@ static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
         n->port->send(n->port, &e->message);
         return;
     case MOT_FX_COLLECT:
+        n->joined = mot_live_now(l);
         n->port->join(n->port, &e->coll, l->judge && n->self == 0 && mot_judge_wants_end(l->judge));
         return;
     case MOT_FX_START: start_work(n, &e->work); return;
@@ -234,10 +272,13 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
 {
     switch (a->kind) {
     case MOT_ARRIVAL_MESSAGE:
+        if (a->message.from < n->live->world.workers) n->seen[a->message.from] = a->sender_samples;
+        watch_flight(n, a);
         step(n, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &a->message });
         mot_pool_drop(&n->live->pool, a->message.body.buf);
         return;
     case MOT_ARRIVAL_COLL:
+        watch_phase(n, MOT_PHASE_COLLECTIVE, a->coll.tag, 0, n->joined);
         step(n, &(struct mot_event){ .kind = MOT_EV_COLL, .coll = &a->coll });
         mot_pool_drop(&n->live->pool, a->coll.out.buf);
         if (a->last) n->finished = true;

@@ -25,6 +25,11 @@ struct mot_live {
     uint64_t began_ns;                /* the run's clock starts here */
     bool emulate;                     /* jobs and messages take the time that the cluster's model says */
     struct mot_judge *judge;          /* of the lead node's process; else NULL */
+    const char *checkpoint;           /* file to write, or NULL */
+    uint64_t hash;                    /* of experiment and data: a checkpoint belongs to it */
+    _Atomic uint32_t *job_us;         /* [workers]: the time of each one's mean job, as far as it is known here */
+    struct mot_watch watch;           /* for traces; its functions are called by one node at a time */
+    pthread_mutex_t watch_lock;
 };
 
 mot_time mot_live_now(const struct mot_live *);   /* the run's clock */
@@ -50,6 +55,7 @@ struct mot_live_node {
     struct mot_live_work *work;       /* [need.works] */
     mot_time *alarm;                  /* [need.alarms]; MOT_NEVER: not set */
     uint64_t order, advanced;
+    mot_time joined;                  /* when it joined the collective that is under way */
     struct mot_pace pace;
     bool finished, waiting;
     mot_time waits_since;             /* waiting: nothing to compute and nothing came */
@@ -57,6 +63,7 @@ struct mot_live_node {
     bool out_of_data;
     struct mot_node_tally tally;
     uint64_t *credit;                 /* [workers]: whose gradients went into this node's updates */
+    uint64_t *seen;                   /* [workers]: samples that each had computed when it last sent to this node */
     struct mot_note_tally note[MOT_NOTES_MAX];
     uint32_t notes;
     uint64_t events;
@@ -74,6 +81,23 @@ void mot_live_node_begin(struct mot_live_node *);
 bool mot_live_node_turn(struct mot_live_node *, mot_time *next);
 bool mot_live_node_over(const struct mot_live_node *);
 void mot_live_node_end(struct mot_live_node *);   /* no turns follow: closes its account of time */
+
+/* ---- Checkpoints ------------------------------------------------------------------------
+ * The lead's parameters with their optimiser, and how far each worker is in its data. Work that
+ * is under way is not kept: it is asked for anew. So a synchronous run goes on to the same end
+ * as without the stop; an asynchronous one goes on. */
+struct mot_live_checkpoint {
+    uint64_t updates, samples, mark;
+    mot_time now;
+    uint64_t step;
+    uint64_t *draw;                   /* [workers] */
+    float *x, *slot[2];               /* [dim]; slots may be NULL */
+};
+enum mot_status mot_live_save(const char *path, uint64_t hash, const struct mot_world *, const struct mot_live_checkpoint *);
+enum mot_status mot_live_load(const char *path, uint64_t hash, const struct mot_world *, struct mot_live_checkpoint *out);
+void mot_live_checkpoint_free(struct mot_live_checkpoint *);
+/* Where a worker's data stands after the updates of a synchronous method without a server. */
+uint64_t mot_live_draw(const struct mot_live *, mot_node worker, uint64_t updates);
 
 /* ---- The judge: evaluations and the end of the run, at the lead node ---------------------
  * The lead is the server, or else worker 0. Evaluations run in a thread of their own. */

@@ -1,10 +1,12 @@
 #include "driver/network.h"
+#include "driver/clock.h"
 #include <math.h>
 
 static mot_time wire_time(uint64_t bytes, double bytes_per_s)
 {
     if (bytes == 0 || isinf(bytes_per_s)) return 0;
-    return (mot_time)ceil((double)bytes * 1e9 / bytes_per_s);
+    double ns = ceil((double)bytes * 1e9 / bytes_per_s);
+    return ns < (double)MOT_CLOCK_END ? (mot_time)ns : MOT_CLOCK_END;
 }
 
 static mot_time later(mot_time a, mot_time b)
@@ -17,9 +19,10 @@ struct mot_transfer mot_network_send(const struct mot_cluster *cluster, struct m
     const struct mot_link *out = &cluster->machine[from].link, *in = &cluster->machine[to].link;
     mot_time up = wire_time(bytes, out->up), down = wire_time(bytes, in->down);
     mot_time began = later(now, later(nic[from].up_free, nic[to].down_free));
-    nic[from].up_free = began + up;
-    nic[to].down_free = began + down;
-    return (struct mot_transfer){ .began = began, .delivered = began + later(up, down) + out->latency + in->latency };
+    nic[from].up_free = mot_after(began, up);
+    nic[to].down_free = mot_after(began, down);
+    mot_time done = mot_after(began, later(up, down));
+    return (struct mot_transfer){ .began = began, .delivered = mot_after(mot_after(done, out->latency), in->latency) };
 }
 
 struct mot_departure mot_network_leave(const struct mot_cluster *cluster, struct mot_nic *mine, mot_node from, uint64_t bytes, mot_time now)

@@ -21,6 +21,7 @@ struct mot_moment {
     double epochs;
     uint64_t bytes_sent, messages, events;
     double staleness_mean, staleness_max;
+    double slowest, slowest_factor;    /* for progress: the worker whose jobs take longest, and how much longer than the mean; NaN */
     struct mot_score score;
 };
 

@@ -13,6 +13,8 @@ struct mot_arrival {
     struct mot_message message;      /* its body is held for the receiver */
     struct mot_coll_result coll;     /* its sum too */
     struct mot_peer peer;
+    uint64_t sender_samples;         /* a message: what its sender had computed when it sent it */
+    mot_time sent;                   /* and when that was */
     bool last;                       /* a collective in which somebody asked for the end: all leave after it */
 };
 
@@ -25,7 +27,7 @@ struct mot_port {
     void (*idle)(struct mot_port *, mot_time until);
     void (*end)(struct mot_port *);              /* the run is over, for everyone */
     bool (*ended)(const struct mot_port *);
-    uint64_t (*samples)(struct mot_port *, uint64_t more); /* counts samples of all nodes; returns the total */
+    uint64_t (*samples)(struct mot_port *, uint64_t more); /* counts samples of this node; returns the total of all */
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 bool mot_ranks_built(void) { return mot_wire_built(); }
 uint32_t mot_ranks_rank(void) { return mot_crowd.wire.rank; }
@@ -139,6 +140,7 @@ enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash)
 {
     struct crowd *p = &mot_crowd;
     static char text[1024]; /* lies still until it is sent */
+    p->agreements++;
     if (p->wire.rank == 0) {
         while (!all_said_hello(p)) mot_ranks_rest(p, MOT_NEVER);
         enum mot_status status = judge_hellos(p, mine, hash);
@@ -162,18 +164,32 @@ enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash)
 
 /* ---- The run ------------------------------------------------------------------------------------------ */
 
-static void open_crowd(struct crowd *p, const struct mot_live_options *o)
+static void begin_from(struct mot_live *l, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+{
+    for (uint32_t s = 0; s < o->optim->slots; s++) {
+        l->world.slot0[s] = mot_pool_take(&l->pool);
+        memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], l->world.dim * sizeof(float));
+    }
+    l->world.step0 = from->step;
+    l->world.draw0 = from->draw;
+}
+
+static void open_crowd(struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
     struct mot_live *l = &p->live;
     struct mot_needs needs = mot_needs_of(l->experiment, &l->world);
     uint32_t window = mot_needs_window(&needs);
     /* Address space for the most that anyone can have sent here; only what comes costs memory. */
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends) + window + 2 + 3);
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends) + window + 2 + 2 + 6);
     l->pool.shared = true; /* with the judge's evaluations */
+    l->job_us = mot_new(l->world.workers, sizeof(*l->job_us));
+    pthread_mutex_init(&l->watch_lock, NULL);
+    if (o->watch) l->watch = *o->watch;
     l->world.x0 = mot_pool_take(&l->pool);
     l->world.zero = mot_pool_take(&l->pool);
-    memcpy(mot_pool_at(&l->pool, l->world.x0), o->x0, l->world.dim * sizeof(float));
+    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : o->x0, l->world.dim * sizeof(float));
     memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
+    if (from) begin_from(l, o, from);
     p->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
     mot_node first = mot_ranks_first_node(p, p->wire.rank);
     mot_ranks_port_open(p, &p->berth[p->berths++], first);
@@ -195,6 +211,8 @@ static void close_crowd(struct crowd *p)
     p->berths = 0;
     mot_ranks_sums_close(p);
     mot_pool_close(&p->live.pool);
+    pthread_mutex_destroy(&p->live.watch_lock);
+    free((void *)p->live.job_us);
 }
 
 static void run_nodes(struct crowd *p)
@@ -234,7 +252,8 @@ static struct rank_final final_of(const struct mot_live_node *n)
 static void gather(struct crowd *p, struct mot_outcome *out)
 {
     const struct mot_world *w = &p->live.world;
-    out->last.bytes_sent = out->last.messages = out->last.events = out->last.steps = out->last.samples = 0;
+    out->last.bytes_sent = out->last.messages = out->last.events = out->last.steps = 0;
+    out->last.samples = p->samples0;
     for (mot_node i = 0; i < w->nodes; i++) {
         uint32_t rank = mot_ranks_of(p, i);
         struct rank_final f = { .tally.samples = p->peer[rank].samples };
@@ -269,16 +288,15 @@ static void gather(struct crowd *p, struct mot_outcome *out)
     }
 }
 
-static void lead_run(struct crowd *p, const struct mot_live_options *o, struct mot_outcome *out)
+static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
 {
-    (void)o;
     run_nodes(p);
     while (!all_said_final(p) || (mot_wire_sending() && p->losses == 0)) mot_ranks_rest(p, MOT_NEVER);
     mot_time took = mot_live_now(&p->live);
     mot_judge_close(p->live.judge, out);
     p->live.judge = NULL;
     out->last.now = took;
-    out->wall_s = (double)took * 1e-9;
+    out->wall_s = (double)(took - began) * 1e-9;
     gather(p, out);
 }
 
@@ -294,34 +312,57 @@ static void follow_run(struct crowd *p, struct mot_outcome *out)
     *out = (struct mot_outcome){ .status = p->orphan ? MOT_EPEER : (enum mot_status)p->verdict };
 }
 
+/* What must be the same everywhere: a rank with other settings would compute something else. */
+static uint64_t hash_of(const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+{
+    const uint64_t part[] = { o->hash, o->experiment->stop.updates, o->emulate, o->resume, from->step, from->samples,
+        from->x ? XXH64(from->x, o->problem->net->dim * sizeof(float), 0) : 0 };
+    return XXH64(part, sizeof(part), 0);
+}
+
+/* Opens what there is to receive into, and waits until all have: then the clocks start. */
+static enum mot_status get_ready(struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+{
+    struct mot_live *l = &p->live;
+    enum mot_status status = MOT_OK;
+    if (p->wire.rank == 0 && o->begins) status = o->begins(o->begins_self, from->mark);
+    open_crowd(p, o, o->resume ? from : NULL);
+    p->samples0 = from->samples;
+    l->began_ns = mot_ranks_clock() - from->now;
+    if (p->wire.rank == 0) l->judge = mot_judge_open(l, &p->berth[p->berths - 1].node, o->watch, o->interrupt);
+    p->running = true;
+    status = mot_ranks_agree(status, 0);
+    l->began_ns = mot_ranks_clock() - from->now;
+    return status;
+}
+
 enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outcome *out)
 {
     struct crowd *p = &mot_crowd;
     struct mot_live *l = &p->live;
     const struct mot_experiment *x = o->experiment;
+    struct mot_live_checkpoint from = { 0 };
     p->options = o;
     p->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*p->part_rows));
     p->batch = mot_new(x->workers, sizeof(*p->batch));
-    *l = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate };
+    *l = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .hash = o->hash,
+        .checkpoint = p->wire.rank == 0 ? o->checkpoint : NULL };
     mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &l->world);
-    enum mot_status status = mot_world_check(x, &l->world);
-    if (status == MOT_OK) status = mot_ranks_fit(x, 0);
-    bool opened = status == MOT_OK;
-    if (opened) {
-        open_crowd(p, o);
-        l->began_ns = mot_ranks_clock();
-        if (p->wire.rank == 0) l->judge = mot_judge_open(l, &p->berth[p->berths - 1].node, o->watch, o->interrupt);
-        p->running = true;
+    enum mot_status status = mot_ranks_fit(x, 0);
+    if (status == MOT_OK) status = mot_world_check(x, &l->world);
+    if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &l->world, &from);
+    status = mot_ranks_agree(status, status == MOT_OK ? hash_of(o, &from) : 0);
+    if (status == MOT_OK) {
+        status = get_ready(p, o, &from);
+        if (status == MOT_OK && p->wire.rank == 0) lead_run(p, from.now, out);
+        else if (status == MOT_OK) follow_run(p, out);
+        else if (l->judge) {
+            mot_judge_close(l->judge, out);
+            mot_outcome_close(out);
+        }
+        close_crowd(p);
     }
-    status = mot_ranks_agree(status, 0); /* everyone is ready to receive: the clocks start */
-    l->began_ns = mot_ranks_clock();
-    if (status == MOT_OK && p->wire.rank == 0) lead_run(p, o, out);
-    else if (status == MOT_OK) follow_run(p, out);
-    else if (l->judge) {
-        mot_judge_close(l->judge, out);
-        mot_outcome_close(out);
-    }
-    if (opened) close_crowd(p);
+    mot_live_checkpoint_free(&from);
     free(p->part_rows);
     free(p->batch);
     p->options = NULL;
@@ -366,6 +407,7 @@ static void forget_crowd(struct crowd *p)
 void mot_ranks_leave(enum mot_status status)
 {
     struct crowd *p = &mot_crowd;
+    if (p->agreements == 0) status = mot_ranks_agree(status, 0); /* the others wait for what we have to say */
     if (p->wire.rank == 0) {
         for (uint32_t r = 1; r < p->wire.ranks; r++) {
             struct mot_envelope e = { .kind = MOT_ENVELOPE_BYE, .to = r, .status = status };

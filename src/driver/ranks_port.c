@@ -43,7 +43,8 @@ static void fill_message(struct letter *l, mot_buf buf)
 {
     const struct mot_envelope *e = &l->envelope;
     l->arrival = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = { .from = e->from, .to = e->to, .kind = e->message,
-        .head = { .round = e->round, .samples = e->head_samples, .value = e->value }, .body = { .buf = buf, .off = e->off, .len = e->len } } };
+        .head = { .round = e->round, .samples = e->head_samples, .value = e->value }, .body = { .buf = buf, .off = e->off, .len = e->len } },
+        .sender_samples = e->samples, .sent = e->sent };
 }
 
 bool mot_ranks_expect_message(struct crowd *p, struct letter *l)
@@ -68,7 +69,7 @@ static void port_send(struct mot_port *port, const struct mot_message *m)
     if (!body.buf) body.off = body.len = 0;
     struct mot_envelope e = { .kind = MOT_ENVELOPE_MESSAGE, .message = m->kind, .from = b->node.self, .to = m->to,
         .samples = atomic_load(&b->samples), .round = m->head.round, .value = m->head.value, .head_samples = m->head.samples,
-        .off = body.off, .len = body.len, .bytes = (uint64_t)body.len * 4 };
+        .off = body.off, .len = body.len, .bytes = (uint64_t)body.len * 4, .sent = mot_live_now(&p->live) };
     depart(p, b, &e, body.len);
     if ((local = berth_of(p, m->to)) != NULL) {
         pthread_mutex_lock(&p->lock);
@@ -157,7 +158,7 @@ static bool port_ended(const struct mot_port *port)
 static uint64_t port_samples(struct mot_port *port, uint64_t more)
 {
     struct crowd *p = &mot_crowd;
-    uint64_t all = 0;
+    uint64_t all = p->samples0;
     atomic_fetch_add(&((struct berth *)port)->samples, more);
     for (uint32_t i = 0; i < p->berths; i++) all += atomic_load(&p->berth[i].samples);
     for (uint32_t r = 0; r < p->wire.ranks; r++)

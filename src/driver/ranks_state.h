@@ -72,6 +72,8 @@ struct crowd {
     uint32_t verdict;
     char *verdict_text;
     uint32_t losses, first_lost;
+    uint32_t agreements;
+    uint64_t samples0;                   /* of the run before, where this one goes on with it */
     uint64_t news;                       /* counts what has come, for those who wait for it */
     uint64_t looked_ns, neighbours_ns;
     bool crowded;                        /* more ranks here than cores */

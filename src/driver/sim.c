@@ -5,13 +5,15 @@
  * not depend on who computes them or when. */
 #include "driver/sim.h"
 #include "base/memory.h"
+#include "driver/clock.h"
 #include "driver/sim_state.h"
+#include "driver/world.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <xxhash.h>
 
-static double wall_now(void)
+double mot_sim_wall(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -30,14 +32,20 @@ static void begin(struct sim *s)
     mot_sim_evaluate(s, false);
 }
 
+/* States that come from a file hold what the method says must hold, or the run goes no further. */
+static void check_states(struct sim *s)
+{
+    for (mot_node i = 0; i < s->world.nodes && s->method->check; i++) {
+        struct mot_env env = { .self = i, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool };
+        s->method->check(s->node[i].state, &env);
+    }
+}
+
 static void deliver_message(struct sim *s, uint32_t slot)
 {
     struct mot_message m = s->message[slot];
     s->message_free[s->messages_free++] = slot;
-    mot_sim_account(s, m.from);
-    mot_sim_account(s, m.to);
-    s->node[m.from].flying--;
-    s->node[m.to].flying--;
+    mot_sim_arrive(s, m.from, m.to);
     mot_sim_step(s, m.to, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
     mot_pool_drop(&s->pool, m.body.buf);
 }
@@ -65,10 +73,14 @@ static void handle(struct sim *s, const struct mot_pending *p)
 static void tick(struct sim *s)
 {
     if (!s->watch.tick || s->events % 64 != 0) return;
-    double now = wall_now();
+    double now = mot_sim_wall();
     if (now - s->ticked_wall_s < 0.1) return;
     s->ticked_wall_s = now;
     struct mot_moment m = mot_sim_moment(s);
+    struct mot_pick pick = { 0 };
+    for (mot_node i = 0; i < s->world.workers; i++)
+        mot_pick_worker(&pick, i, s->node[i].tally.jobs ? (double)s->node[i].tally.compute / (double)s->node[i].tally.jobs : 0);
+    mot_pick_slowest(&pick, &m);
     s->watch.tick(s->watch.self, &m);
 }
 
@@ -92,8 +104,15 @@ static void loop(struct sim *s)
         }
         if (next > s->x->stop.time) {
             mot_sim_before(s, s->x->stop.time);
+            if (s->ended) return;
             s->now = s->x->stop.time;
             mot_sim_end(s, MOT_OK, "time");
+            return;
+        }
+        if (next >= MOT_CLOCK_END) {
+            mot_fail(MOT_EUSAGE, "the run's clock would pass 292 years after %llu updates: a job or a message of this cluster takes that "
+                     "long; look at its speeds and links, or give stop.time", (unsigned long long)s->updates);
+            mot_sim_end(s, MOT_EUSAGE, "clock");
             return;
         }
         mot_sim_before(s, next);
@@ -121,7 +140,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     uint32_t dim = s->world.dim;
     *out = (struct mot_outcome){ .status = s->status, .ended_by = s->ended_by, .last = s->last, .workers = s->world.workers,
         .servers = s->world.servers, .notes = s->notes, .best_score = s->best_score, .best_updates = s->best_updates,
-        .job_wall_s = s->job_wall_s, .wall_s = wall_now() - s->started_wall_s };
+        .job_wall_s = s->job_wall_s, .wall_s = mot_sim_wall() - s->started_wall_s };
     out->target.reached = s->target_reached;
     out->target.at = s->target_at;
     out->target.updates = s->target_updates;
@@ -141,18 +160,24 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
     struct sim *s;
     enum mot_status status = mot_sim_open(o, &s);
     if (status != MOT_OK) return status;
-    s->started_wall_s = wall_now();
+    s->started_wall_s = mot_sim_wall();
     uint64_t mark = 0;
     if (o->resume) {
         status = mot_sim_restore(s, &mark);
         if (status != MOT_OK) goto out_close;
+        check_states(s);
         mot_sim_look(s);
     }
-    if (o->resumed) o->resumed(o->resumed_self, mark);
+    if (o->begins) status = o->begins(o->begins_self, mark);
+    if (status != MOT_OK) goto out_close;
     if (!o->resume) begin(s);
+    else if (!s->ended) mot_sim_due(s); /* had the run not ended there, it would have been done then */
     loop(s);
     /* What a checkpoint keeps must not depend on the last evaluation. */
-    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK)) status = mot_sim_save(s);
+    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK) && mot_sim_save(s) != MOT_OK) {
+        s->status = MOT_ESYSTEM;
+        s->ended_by = "checkpoint";
+    }
     close_accounts(s);
     if (s->status != MOT_EINTERRUPTED && strcmp(s->ended_by, "target") != 0) {
         enum mot_status kept = s->status;

@@ -16,8 +16,9 @@ struct mot_sim_options {
     const volatile sig_atomic_t *interrupt;    /* set: end cleanly at the next event; may be NULL */
     const char *checkpoint;                    /* file to write, or NULL */
     bool resume;                               /* begin from that file */
-    void (*resumed)(void *self, uint64_t mark); /* called with the checkpoint's mark before the run goes on */
-    void *resumed_self;
+    /* Called once all is ready and the checkpoint, if any, is found good, with its mark; a failure is the run's. May be NULL. */
+    enum mot_status (*begins)(void *self, uint64_t mark);
+    void *begins_self;
 };
 
 /* What a run will reserve at the most, in bytes; nothing is allocated by it. */

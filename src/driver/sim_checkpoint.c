@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 1u
+#define VERSION 2u
 #define KEY_BYTES 64
 
 struct visit { bool writing; struct mot_bytes out; struct mot_reader in; };
@@ -23,6 +23,25 @@ static void visit_bytes(struct visit *v, void *at, size_t n)
     else mot_reader_get(&v->in, at, n);
 }
 #define VISIT(v, field) visit_bytes((v), &(field), sizeof(field))
+
+/* Any byte can come out of a file; not any byte is a bool. */
+static void visit_bool(struct visit *v, bool *field)
+{
+    uint8_t byte = *field;
+    VISIT(v, byte);
+    *field = byte != 0;
+}
+
+/* What falls due next is kept as long as it is counted as before: `stop` and `checkpoint` may have changed. */
+static void visit_every(struct visit *v, const struct sim *s, const struct mot_every *every, double *next)
+{
+    uint32_t unit = every->unit;
+    double value = every->value;
+    VISIT(v, unit);
+    VISIT(v, value);
+    VISIT(v, *next);
+    if (unit != (uint32_t)every->unit || value != every->value) *next = mot_sim_next(s, every);
+}
 
 /* ---- The list of fields --------------------------------------------------------------- */
 
@@ -36,10 +55,12 @@ static void visit_counters(struct visit *v, struct sim *s)
     VISIT(v, s->samples);
     VISIT(v, s->steps);
     VISIT(v, s->updates);
+    VISIT(v, s->epochs);
     VISIT(v, s->at_least);
     VISIT(v, s->stops);
-    VISIT(v, s->next_eval);
-    VISIT(v, s->next_checkpoint);
+    visit_every(v, s, &s->every, &s->next_eval);
+    visit_every(v, s, &s->x->checkpoint, &s->next_checkpoint);
+    visit_bool(v, &s->evaluated_now);
     VISIT(v, s->last);
     VISIT(v, s->best_score);
     VISIT(v, s->best_updates);
@@ -48,7 +69,7 @@ static void visit_counters(struct visit *v, struct sim *s)
     double value = s->x->stop.value;
     VISIT(v, target);
     VISIT(v, value);
-    VISIT(v, s->target_reached);
+    visit_bool(v, &s->target_reached);
     if (target != (uint32_t)s->x->stop.target || value != s->x->stop.value) s->target_reached = false;
     VISIT(v, s->target_at);
     VISIT(v, s->target_updates);
@@ -129,8 +150,8 @@ static void visit_messages(struct visit *v, struct sim *s)
             VISIT(v, c->in[i]);
             VISIT(v, c->scalar[i]);
             VISIT(v, c->began[i]);
-            VISIT(v, c->progress[i].joined);
-            VISIT(v, c->progress[i].finished);
+            visit_bool(v, &c->progress[i].joined);
+            visit_bool(v, &c->progress[i].finished);
             VISIT(v, c->progress[i].sent);
             VISIT(v, c->progress[i].received);
             VISIT(v, c->progress[i].have);
@@ -152,6 +173,24 @@ static void visit_notes(struct visit *v, struct sim *s)
         VISIT(v, s->note[i].sum);
         VISIT(v, s->note[i].max);
     }
+}
+
+static void visit_params(struct visit *v, struct mot_params *p)
+{
+    VISIT(v, p->x);
+    VISIT(v, p->slot);
+    VISIT(v, p->step);
+}
+
+/* Without it replicas that have yet to make a step would compute their own, and share nothing with the others ever after. */
+static void visit_memo(struct visit *v, struct mot_memo *m)
+{
+    visit_bool(v, &m->set);
+    visit_params(v, &m->in);
+    visit_params(v, &m->out);
+    VISIT(v, m->grad);
+    VISIT(v, m->scale);
+    VISIT(v, m->lr_factor);
 }
 
 static void visit_heap(struct visit *v, struct sim *s)
@@ -186,6 +225,8 @@ static void visit_buffers(struct visit *v, struct sim *s)
 /* What must be alike for a checkpoint to fit this run. */
 struct fit { char magic[8]; uint32_t version, workers, servers, dim, works, alarms, messages, window, capacity, heap; uint64_t hash; };
 
+_Static_assert(sizeof(struct fit) + sizeof(uint64_t) == MOT_SIM_HEAD, "no padding; the mark follows");
+
 static struct fit fit_of(const struct sim *s)
 {
     struct fit f = { .version = VERSION, .workers = s->world.workers, .servers = s->world.servers, .dim = s->world.dim,
@@ -202,26 +243,31 @@ static void visit_all(struct visit *v, struct sim *s)
     visit_works(v, s);
     visit_messages(v, s);
     visit_notes(v, s);
+    visit_memo(v, &s->memo);
     visit_heap(v, s);
     visit_buffers(v, s);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
-enum mot_status mot_sim_save(struct sim *s)
+struct mot_bytes mot_sim_pack(struct sim *s)
 {
     struct visit v = { .writing = true };
     struct fit f = fit_of(s);
     uint64_t mark = s->watch.mark ? s->watch.mark(s->watch.self) : 0;
-    /* The memo's buffers are copies of what nodes hold; without it they are computed once more. */
-    mot_memo_flush(&s->memo, &s->pool);
     VISIT(&v, f);
     VISIT(&v, mark);
     visit_all(&v, s);
     uint64_t sum = XXH64(v.out.at, v.out.n, 0);
     VISIT(&v, sum);
-    enum mot_status status = mot_file_replace(s->o->checkpoint, v.out.at, v.out.n);
-    mot_bytes_free(&v.out);
+    return v.out;
+}
+
+enum mot_status mot_sim_save(struct sim *s)
+{
+    struct mot_bytes file = mot_sim_pack(s);
+    enum mot_status status = mot_file_replace(s->o->checkpoint, file.at, file.n);
+    mot_bytes_free(&file);
     return status;
 }
 
@@ -244,9 +290,20 @@ static bool good_event(const struct sim *s, const struct mot_pending *p)
     }
 }
 
-/* A checksum keeps out accidents; this keeps out files that were made to do harm to the reader. */
+static bool good_params(const struct sim *s, const struct mot_params *p)
+{
+    const mot_buf buf[] = { p->x, p->slot[0], p->slot[1] };
+    for (uint32_t i = 0; i < 1 + s->world.optim->slots; i++)
+        if (buf[i] == MOT_NO_BUF || buf[i] > s->pool.capacity || s->pool.count[buf[i]] == 0) return false;
+    return true;
+}
+
+/* A checksum keeps out accidents; this keeps out files that were made to do harm to the reader. Nodes' states are
+ * their method's: its check() looks at them before the run goes on. */
 static bool sound(const struct sim *s)
 {
+    const struct mot_memo *m = &s->memo;
+    if (m->set && (!good_params(s, &m->in) || !good_params(s, &m->out) || m->grad.buf == MOT_NO_BUF || !good_slice(s, m->grad))) return false;
     if (s->messages_free > s->messages) return false;
     for (uint32_t i = 0; i < s->messages_free; i++)
         if (s->message_free[i] >= s->messages) return false;
@@ -271,7 +328,7 @@ static bool sound(const struct sim *s)
     return true;
 }
 
-static enum mot_status restore_from(struct sim *s, const unsigned char *bytes, size_t n, uint64_t *mark_out)
+enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t n, uint64_t *mark_out)
 {
     const char *path = s->o->checkpoint;
     struct fit want = fit_of(s), have;
@@ -293,6 +350,9 @@ static enum mot_status restore_from(struct sim *s, const unsigned char *bytes, s
     visit_all(&v, s);
     if (v.in.short_of || v.in.done != v.in.n || !sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    mot_pool_rebuild(&s->pool);
+    for (uint32_t i = 0; i < s->works; i++)
+        if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
     *mark_out = mark;
     return MOT_OK;
 }
@@ -301,13 +361,9 @@ enum mot_status mot_sim_restore(struct sim *s, uint64_t *mark_out)
 {
     unsigned char *bytes;
     size_t n;
-    enum mot_status status = mot_file_read(s->o->checkpoint, SIZE_MAX, &bytes, &n);
+    enum mot_status status = mot_file_read(s->o->checkpoint, mot_machine_memory(), &bytes, &n);
     if (status != MOT_OK) return status;
-    status = restore_from(s, bytes, n, mark_out);
+    status = mot_sim_unpack(s, bytes, n, mark_out);
     free(bytes);
-    if (status != MOT_OK) return status;
-    mot_pool_rebuild(&s->pool);
-    for (uint32_t i = 0; i < s->works; i++)
-        if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
-    return MOT_OK;
+    return status;
 }

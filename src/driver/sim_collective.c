@@ -55,20 +55,8 @@ static uint32_t instance_of(struct sim *s, const struct sim_coll *c)
 
 static void send_step(struct sim *s, struct sim_coll *c, mot_node from, const struct mot_coll_step *step)
 {
-    uint64_t bytes = (uint64_t)((double)(step->last - step->first) * s->wire_bytes + 0.5);
-    struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, from, step->to, bytes, s->now);
-    mot_sim_account(s, from);
-    mot_sim_account(s, step->to);
-    s->node[from].flying++;
-    s->node[step->to].flying++;
-    s->node[from].tally.bytes_sent += bytes;
-    s->node[from].tally.messages_sent++;
-    s->bytes_sent += bytes;
-    s->messages_sent++;
-    if (s->watch.flight)
-        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = step->to, .kind = (uint16_t)step->step,
-            .bytes = bytes, .sent = s->now, .began = t.began, .delivered = t.delivered, .collective = true });
-    mot_sim_put(s, t.delivered, from, SIM_COLL, step->to, step->step, instance_of(s, c));
+    mot_time delivered = mot_sim_depart(s, from, step->to, step->last - step->first, (uint16_t)step->step, true);
+    mot_sim_put(s, delivered, from, SIM_COLL, step->to, step->step, instance_of(s, c));
 }
 
 static void finish(struct sim *s, struct sim_coll *c, mot_node node)
@@ -130,10 +118,7 @@ void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
         finish(s, c, to);
         return;
     }
-    mot_sim_account(s, from);
-    mot_sim_account(s, to);
-    s->node[from].flying--;
-    s->node[to].flying--;
+    mot_sim_arrive(s, from, to);
     mot_schedule_received((enum mot_collective)s->x->sim.collective, s->world.workers, to, from, p->extra, &c->progress[to]);
     if (go_on(s, c, to)) finish(s, c, to);
 }

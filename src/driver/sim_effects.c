@@ -1,4 +1,5 @@
 /* sim_effects.c -- a step of one node, and the effects that it asked for. */
+#include "driver/clock.h"
 #include "driver/sim_state.h"
 #include <string.h>
 
@@ -53,25 +54,39 @@ void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind,
     mot_heap_put(&s->heap, &p);
 }
 
-static void send(struct sim *s, const struct mot_message *m)
+mot_time mot_sim_depart(struct sim *s, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective)
 {
-    uint64_t bytes = m->body.buf == MOT_NO_BUF ? 0 : (uint64_t)((double)m->body.len * s->wire_bytes + 0.5);
-    struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, m->from, m->to, bytes, s->now);
-    MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
-    uint32_t slot = s->message_free[--s->messages_free];
-    s->message[slot] = *m; /* the hold of mot_send is ours now */
-    mot_sim_account(s, m->from);
-    mot_sim_account(s, m->to);
-    s->node[m->from].flying++;
-    s->node[m->to].flying++;
-    s->node[m->from].tally.bytes_sent += bytes;
-    s->node[m->from].tally.messages_sent++;
+    uint64_t bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5);
+    struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, from, to, bytes, s->now);
+    mot_sim_account(s, from);
+    mot_sim_account(s, to);
+    s->node[from].flying++;
+    s->node[to].flying++;
+    s->node[from].tally.bytes_sent += bytes;
+    s->node[from].tally.messages_sent++;
     s->bytes_sent += bytes;
     s->messages_sent++;
     if (s->watch.flight)
-        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
-            .bytes = bytes, .sent = s->now, .began = t.began, .delivered = t.delivered });
-    mot_sim_put(s, t.delivered, m->from, SIM_MESSAGE, slot, 0, 0);
+        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = kind, .bytes = bytes, .sent = s->now,
+            .began = t.began, .delivered = t.delivered, .collective = collective });
+    return t.delivered;
+}
+
+void mot_sim_arrive(struct sim *s, mot_node from, mot_node to)
+{
+    mot_sim_account(s, from);
+    mot_sim_account(s, to);
+    s->node[from].flying--;
+    s->node[to].flying--;
+}
+
+static void send(struct sim *s, const struct mot_message *m)
+{
+    MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
+    uint32_t slot = s->message_free[--s->messages_free];
+    s->message[slot] = *m; /* the hold of mot_send is ours now */
+    mot_time delivered = mot_sim_depart(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, m->kind, false);
+    mot_sim_put(s, delivered, m->from, SIM_MESSAGE, slot, 0, 0);
 }
 
 static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
@@ -82,7 +97,9 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
     struct sim_alarm *a = &s->alarm[slot];
     a->generation++;
     a->at = at;
-    if (at != MOT_NEVER) mot_sim_put(s, at > s->now ? at : s->now, node, SIM_TIMER, slot, a->generation, 0);
+    if (at == MOT_NEVER) return;
+    if (at > MOT_CLOCK_END) at = MOT_CLOCK_END;
+    mot_sim_put(s, at > s->now ? at : s->now, node, SIM_TIMER, slot, a->generation, 0);
 }
 
 static void add_note(struct sim *s, const char *key, double value)
@@ -99,7 +116,11 @@ static void add_note(struct sim *s, const char *key, double value)
     if (value > n->max) n->max = value;
 }
 
-/* A run ends by itself when its servers have stopped, or, without servers, all workers. */
+bool mot_sim_all_stopped(const struct sim *s)
+{
+    return s->stops == (s->world.servers ? s->world.servers : s->world.workers);
+}
+
 static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
 {
     struct sim_node *n = &s->node[node];
@@ -111,7 +132,7 @@ static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
     }
     bool counts = s->world.servers == 0 || node >= s->world.workers;
     s->stops += counts;
-    if (s->stops == (s->world.servers ? s->world.servers : s->world.workers)) mot_sim_end(s, MOT_OK, "data");
+    if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
 }
 
 static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, bool *advanced)
@@ -126,7 +147,7 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
     case MOT_FX_STOP: node_stopped(s, node, e->stop); return;
     case MOT_FX_CREDIT: s->node[e->credit].tally.updates++; return;
     case MOT_FX_ADVANCE:
-        s->node[node].advanced++;
+        if (s->node[node].advanced++ == s->updates && s->world.servers == 0) s->at_least--;
         s->steps++;
         if (s->world.servers == 0 || node >= s->world.workers) s->node[node].tally.updates++;
         if (s->watch.update) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
@@ -148,5 +169,5 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
     mot_outbox_clear(&s->outbox);
     s->evaluated_now = false;
-    if (advanced && !s->ended) mot_sim_progress(s, node);
+    if (advanced) mot_sim_progress(s, node);
 }

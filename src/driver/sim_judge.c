@@ -20,7 +20,7 @@ struct mot_moment mot_sim_moment(const struct sim *s)
 {
     struct mot_moment m = { .now = s->now, .updates = s->updates, .steps = s->steps, .samples = s->samples,
         .epochs = epochs_of(s), .bytes_sent = s->bytes_sent, .messages = s->messages_sent, .events = s->events,
-        .staleness_mean = NAN, .staleness_max = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+        .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     for (uint32_t i = 0; i < s->notes; i++) {
         if (strcmp(s->note[i].key, "staleness") != 0) continue;
         m.staleness_mean = s->note[i].sum / (double)s->note[i].count;
@@ -37,6 +37,8 @@ static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
     return s->method->model(s->node[node].state, &env, out);
 }
 
+#define MEAN_RANGE 1024u /* floats that are added up at a time */
+
 const float *mot_sim_model(struct sim *s)
 {
     struct mot_view first = { 0 }, view;
@@ -49,11 +51,15 @@ const float *mot_sim_model(struct sim *s)
     MOT_ASSERT(n > 0);
     if (same == n && first.scale == 1.0) return mot_pool_at(&s->pool, first.x);
     /* In double, so that the mean of equal models is that model, bit for bit. */
-    for (uint32_t j = 0; j < s->world.dim; j++) {
-        double sum = 0;
-        for (mot_node i = 0; i < s->world.nodes; i++)
-            if (view_of(s, i, &view)) sum += view.scale * (double)mot_pool_at(&s->pool, view.x)[j];
-        s->mean[j] = (float)(sum / n);
+    for (uint32_t at = 0, len; at < s->world.dim; at += len) {
+        double sum[MEAN_RANGE] = { 0 };
+        len = s->world.dim - at < MEAN_RANGE ? s->world.dim - at : MEAN_RANGE;
+        for (mot_node i = 0; i < s->world.nodes; i++) {
+            if (!view_of(s, i, &view)) continue;
+            const float *x = mot_pool_at(&s->pool, view.x) + at;
+            for (uint32_t j = 0; j < len; j++) sum[j] += view.scale * (double)x[j];
+        }
+        for (uint32_t j = 0; j < len; j++) s->mean[at + j] = (float)(sum[j] / n);
     }
     return s->mean;
 }
@@ -125,19 +131,38 @@ void mot_sim_evaluate(struct sim *s, bool final)
 
 /* ---- When: by updates and epochs after an update, by time before an event -------------------- */
 
+/* The first multiple of `every` after `done`; the next number where doubles are too coarse for it. */
+static double multiple_after(double done, double every)
+{
+    double next = (floor(done / every) + 1) * every;
+    return next > done && isfinite(next) ? next : nextafter(done, INFINITY);
+}
+
 /* Whether `done` has come to *next; moves *next to the first multiple after it. */
 static bool due(double done, double every, double *next)
 {
     if (done < *next) return false;
-    *next = (floor(done / every) + 1) * every;
+    *next = multiple_after(done, every);
     return true;
+}
+
+double mot_sim_next(const struct sim *s, const struct mot_every *e)
+{
+    double done = 0;
+    switch (e->unit) {
+    case MOT_EVERY_AUTO: break;
+    case MOT_EVERY_UPDATES: done = (double)s->updates; break;
+    case MOT_EVERY_EPOCHS: done = s->epochs; break;
+    case MOT_EVERY_TIME: done = (double)s->now; break;
+    }
+    return done > 0 ? multiple_after(nextafter(done, 0), e->value) : e->value;
 }
 
 static bool every_due(const struct sim *s, const struct mot_every *e, double *next)
 {
     switch (e->unit) {
     case MOT_EVERY_UPDATES: return due((double)s->updates, e->value, next);
-    case MOT_EVERY_EPOCHS: return due(epochs_of(s), e->value, next);
+    case MOT_EVERY_EPOCHS: return due(s->epochs, e->value, next);
     case MOT_EVERY_TIME: case MOT_EVERY_AUTO: return false;
     }
     return false;
@@ -151,7 +176,7 @@ static bool least_rose(struct sim *s, mot_node node)
         s->updates = s->node[node].advanced;
         return true;
     }
-    if (s->node[node].advanced - 1 > s->updates || --s->at_least > 0) return false;
+    if (s->at_least > 0) return false;
     uint64_t least = UINT64_MAX;
     for (mot_node i = 0; i < s->world.workers; i++) {
         if (s->node[i].advanced < least) {
@@ -173,16 +198,22 @@ void mot_sim_look(struct sim *s)
 {
     if (s->target_reached) mot_sim_end(s, MOT_OK, "target");
     else if (s->updates >= s->x->stop.updates) mot_sim_end(s, MOT_OK, "updates");
-    else if (epochs_of(s) >= s->x->stop.epochs) mot_sim_end(s, MOT_OK, "epochs");
+    else if (s->epochs >= s->x->stop.epochs) mot_sim_end(s, MOT_OK, "epochs");
+    else if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
+}
+
+void mot_sim_due(struct sim *s)
+{
+    if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
+    if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
 }
 
 void mot_sim_progress(struct sim *s, mot_node advanced)
 {
     if (!least_rose(s, advanced)) return;
-    mot_sim_look(s);
-    if (s->ended) return;
-    if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
-    if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
+    s->epochs = epochs_of(s);
+    if (!s->ended) mot_sim_look(s);
+    if (!s->ended) mot_sim_due(s);
 }
 
 void mot_sim_before(struct sim *s, mot_time next)

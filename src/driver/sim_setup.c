@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static uint64_t buffers_of(const struct mot_needs *n)
 {

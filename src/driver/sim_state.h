@@ -92,6 +92,7 @@ struct sim {
     uint64_t order;                       /* of scheduling */
     uint64_t events, messages_sent, bytes_sent, samples, steps;
     uint64_t updates;                     /* of the server, or the least of the workers' */
+    double epochs;                        /* as of the last of them: between two, jobs are counted that are in none yet */
     uint32_t at_least;                    /* workers that have made just `updates` */
     uint32_t stops;                       /* nodes that count and have stopped */
 
@@ -99,7 +100,7 @@ struct sim {
     struct mot_every every;               /* evaluate.every, resolved */
     struct mot_moment last;
     bool save_due;                        /* a checkpoint is to be written before the next event */
-    bool evaluated_now;                   /* last is of this very moment */
+    bool evaluated_now;                   /* nothing has happened since last */
     float *mean;                          /* the evaluated model where nodes differ */
     struct mot_score best_score;
     float *best;
@@ -118,6 +119,9 @@ struct sim {
     uint64_t target_updates;
 };
 
+/* sim.c */
+double mot_sim_wall(void);                          /* seconds of the real clock */
+
 /* sim_setup.c */
 enum mot_status mot_sim_open(const struct mot_sim_options *, struct sim **out);
 void mot_sim_close(struct sim *);
@@ -125,7 +129,11 @@ void mot_sim_close(struct sim *);
 /* sim_effects.c: one event to one node, and what follows from it. */
 void mot_sim_step(struct sim *, mot_node, const struct mot_event *);
 void mot_sim_put(struct sim *, mot_time at, mot_node rank, enum sim_event, uint32_t index, uint32_t extra, uint32_t instance);
+/* A message leaves, and is delivered at the time returned: the links price it, accounts and traces hear of it. */
+mot_time mot_sim_depart(struct sim *, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective);
+void mot_sim_arrive(struct sim *, mot_node from, mot_node to);
 void mot_sim_account(struct sim *, mot_node);      /* bring the node's account up to now */
+bool mot_sim_all_stopped(const struct sim *);      /* the servers, or, without servers, the workers: the run ends by itself */
 bool mot_sim_live(const struct sim *, const struct mot_pending *);  /* false: cancelled or re-armed since */
 
 /* sim_work.c */
@@ -140,7 +148,9 @@ void mot_sim_coll_received(struct sim *, const struct mot_pending *);
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
 void mot_sim_progress(struct sim *, mot_node advanced);
-void mot_sim_look(struct sim *);                    /* whether the limits on updates and epochs are met */
+void mot_sim_look(struct sim *);                    /* whether an end is reached: target, updates, epochs, no data left */
+void mot_sim_due(struct sim *);                     /* evaluations and checkpoints by updates and epochs that are due */
+double mot_sim_next(const struct sim *, const struct mot_every *);  /* the first one that is not over yet */
 void mot_sim_before(struct sim *, mot_time next);   /* evaluations by time that fall due before `next` */
 void mot_sim_evaluate(struct sim *, bool final);
 void mot_sim_end(struct sim *, enum mot_status, const char *by);
@@ -150,5 +160,9 @@ struct mot_moment mot_sim_moment(const struct sim *);
 /* sim_checkpoint.c */
 enum mot_status mot_sim_save(struct sim *);
 enum mot_status mot_sim_restore(struct sim *, uint64_t *mark_out);
+/* The same in memory. A simulator whose unpacking failed can only be closed. */
+#define MOT_SIM_HEAD 64 /* bytes before the state: what it fits, and the mark; a checksum of 8 ends it */
+struct mot_bytes mot_sim_pack(struct sim *);
+enum mot_status mot_sim_unpack(struct sim *, const unsigned char *, size_t n, uint64_t *mark_out);
 
 #endif

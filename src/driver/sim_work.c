@@ -4,28 +4,21 @@
  *
  * The result of a job does not depend on when it is computed: its parameters are
  * frozen. So it goes to the crew as it begins, and is awaited as it ends. */
+#include "driver/clock.h"
 #include "driver/sim_state.h"
 #include <math.h>
-#include <time.h>
 
 /* Under this many multiply-adds a job costs less than handing it over. */
 #define SMALL_JOB 30000.0
-
-static double wall_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void compute(struct mot_crew_task *task, unsigned who)
 {
     struct sim_work *w = (struct sim_work *)task;
     struct sim *s = w->sim;
-    double began = wall_now();
+    double began = mot_sim_wall();
     w->loss = mot_gradient(s->problem, w->term, w->terms, w->samples, mot_pool_at(&s->pool, w->at),
                            mot_pool_at(&s->pool, w->grad), s->scratch[who]);
-    w->wall_s = wall_now() - began;
+    w->wall_s = mot_sim_wall() - began;
 }
 
 void mot_sim_compute(struct sim *s, struct sim_work *w)
@@ -52,7 +45,7 @@ static void begin_next(struct sim *s, mot_node node)
     next->began = s->now;
     next->asked = next->samples = mot_terms_samples(s->problem, next->term, next->terms);
     next->whole = next->asked ? mot_job_time(machine, s->world.seed, node, &n->pace, next->asked) : 0;
-    mot_time ends = s->now + next->whole;
+    mot_time ends = mot_after(s->now, next->whole);
     if (next->deadline < ends) {
         ends = next->deadline > s->now ? next->deadline : s->now;
         next->samples = mot_job_done(machine, next->whole, ends - s->now, next->asked);

@@ -25,7 +25,7 @@
 #define RANGE 16384u                     /* floats that a thread adds up at a time */
 #define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
 
-struct letter { mot_time due; bool token; uint32_t slot, step; struct mot_message message; };
+struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; mot_time sent; struct mot_message message; };
 
 struct mailbox {
     pthread_mutex_t lock;
@@ -47,7 +47,7 @@ struct slot {                            /* one collective under way */
 };
 
 struct town;
-struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; bool pending; };
+struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; uint32_t len; bool pending; }; /* len: of its last collective */
 
 struct town {
     struct mot_live live;
@@ -64,6 +64,7 @@ struct town {
     _Atomic bool ended;
     uint64_t *part_rows;
     uint32_t *batch;
+    mot_time begins_at;                  /* a run that goes on: where its clock stood */
 };
 
 /* ---- Mailboxes ------------------------------------------------------------------------------ */
@@ -126,7 +127,9 @@ static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats
 static void port_send(struct mot_port *p, const struct mot_message *m)
 {
     struct house *h = (struct house *)p;
-    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m };
+    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m,
+        .samples = h->town->node[h->self].tally.samples };
+    if (h->town->live.watch.flight) l.sent = mot_live_now(&h->town->live);
     post(h->town, m->to, &l);
 }
 
@@ -153,7 +156,7 @@ static void send_tokens(struct house *h)
     struct slot *c = slot_of(h);
     struct mot_coll_step step;
     uint32_t n = t->live.world.workers;
-    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, c->len, &c->progress[h->self], &step)) {
+    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, h->len, &c->progress[h->self], &step)) {
         double floats = (double)(step.last - step.first);
         struct letter l = { .due = due_at(t, h->self, step.to, floats), .token = true, .slot = (uint32_t)(c - t->slot),
             .step = step.step, .message = { .from = h->self } };
@@ -167,6 +170,7 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
     struct town *t = h->town;
     h->colls++;
     h->pending = true;
+    h->len = coll->in.len;
     struct slot *c = slot_of(h);
     c->in[h->self] = coll->in;
     memcpy(c->scalar[h->self], coll->scalar, sizeof(coll->scalar));
@@ -176,7 +180,6 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
         c->out = mot_pool_take(&t->live.pool);
     }
     if (t->live.emulate) {
-        c->len = coll->in.len; /* the same from everyone */
         c->progress[h->self].joined = true;
         send_tokens(h);
     }
@@ -234,8 +237,9 @@ static void leave(struct house *h, struct slot *c, struct mot_arrival *out)
 static bool coll_ready(struct house *h, struct mot_arrival *out)
 {
     struct town *t = h->town;
+    if (!h->pending) return false;
     struct slot *c = slot_of(h);
-    if (!h->pending || !help_add(t, c)) return false;
+    if (!help_add(t, c)) return false;
     if (t->live.emulate && !mot_schedule_complete((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
                                                   h->self, &c->progress[h->self])) return false;
     leave(h, c, out);
@@ -261,7 +265,8 @@ static bool port_poll(struct mot_port *p, struct mot_arrival *out)
             token_came(h, &l);
             continue;
         }
-        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message };
+        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples,
+            .sent = l.sent };
         return true;
     }
     return coll_ready(h, out);
@@ -275,7 +280,6 @@ static void port_idle(struct mot_port *p, mot_time until)
     struct town *t = h->town;
     struct mailbox *b = &t->box[h->self];
     uint32_t heard = mot_bell_heard(&b->bell);
-    struct mot_arrival arrival;
     mot_time next = MOT_NEVER, now = mot_live_now(&t->live);
     /* What came before we listened must not be slept over. */
     if (atomic_load(&b->waiting)) {
@@ -286,7 +290,6 @@ static void port_idle(struct mot_port *p, mot_time until)
         }
         pthread_mutex_unlock(&b->lock);
     }
-    (void)arrival;
     if (h->pending && atomic_load(&slot_of(h)->joined) == t->live.world.workers && !t->live.emulate) return;
     if (next < until) until = next;
     if (until <= now || atomic_load(&t->ended)) return;
@@ -313,17 +316,29 @@ static uint64_t port_samples(struct mot_port *p, uint64_t more)
 
 /* ---- Setting up and taking down -------------------------------------------------------------------- */
 
-static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs)
+static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs, const struct mot_live_checkpoint *from)
 {
     struct mot_live *l = &t->live;
     uint32_t nodes = l->world.nodes, workers = l->world.workers;
     t->window = mot_needs_window(needs);
-    /* The judge holds one model at a time, and the last. */
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + 2 + 3);
+    /* x0 and zero, the optimiser's buffers of a run that goes on, and what the judge holds at a time. */
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + 2 + 2 + 6);
     l->pool.shared = true;
     l->world.x0 = mot_pool_take(&l->pool);
     l->world.zero = mot_pool_take(&l->pool);
-    memcpy(mot_pool_at(&l->pool, l->world.x0), o->x0, l->world.dim * sizeof(float));
+    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : o->x0, l->world.dim * sizeof(float));
+    if (from) {
+        for (uint32_t s = 0; s < o->optim->slots; s++) {
+            l->world.slot0[s] = mot_pool_take(&l->pool);
+            memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], l->world.dim * sizeof(float));
+        }
+        l->world.step0 = from->step;
+        l->world.draw0 = from->draw;
+        atomic_store(&t->samples, from->samples);
+    }
+    if (o->watch) l->watch = *o->watch;
+    l->job_us = mot_new(workers, sizeof(*l->job_us));
+    pthread_mutex_init(&l->watch_lock, NULL);
     memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
     t->house = mot_new(nodes, sizeof(*t->house));
     t->box = mot_new(nodes, sizeof(*t->box));
@@ -362,6 +377,8 @@ static void close_town(struct town *t)
         free(t->slot[i].progress);
     }
     pthread_mutex_destroy(&t->nic_lock);
+    pthread_mutex_destroy(&t->live.watch_lock);
+    free((void *)t->live.job_us);
     free(t->slot);
     free(t->nic);
     free(t->node);
@@ -418,7 +435,7 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     }
     struct mot_live_node *lead = &t->node[l->world.servers ? l->world.workers : 0];
     l->judge = mot_judge_open(l, lead, o->watch, o->interrupt);
-    l->began_ns += mot_live_now(l); /* the clock starts when the nodes do */
+    l->began_ns += mot_live_now(l) - t->begins_at; /* the clock starts when the nodes do */
     while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0) started++;
     if (started < nodes) {
         status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
@@ -428,7 +445,7 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     mot_time took = mot_live_now(l);
     mot_judge_close(l->judge, out);
     out->last.now = took;
-    out->wall_s = (double)took * 1e-9;
+    out->wall_s = (double)(took - t->begins_at) * 1e-9;
     gather(t, out);
     free(thread);
     if (status != MOT_OK) mot_outcome_close(out);
@@ -441,16 +458,21 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     const struct mot_experiment *x = o->experiment;
     t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
     t->batch = mot_new(x->workers, sizeof(*t->batch));
-    t->live = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate };
+    t->live = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .checkpoint = o->checkpoint, .hash = o->hash };
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
     enum mot_status status = mot_world_check(x, &t->live.world);
+    struct mot_live_checkpoint from = { 0 };
+    if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
+    if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, from.mark);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
-        t->live.began_ns = mot_live_now(&t->live);
-        open_town(t, o, &needs);
+        t->begins_at = from.now;
+        t->live.began_ns = mot_live_now(&t->live) - from.now;
+        open_town(t, o, &needs, o->resume ? &from : NULL);
         status = run_town(t, o, out);
         close_town(t);
     }
+    mot_live_checkpoint_free(&from);
     free(t->part_rows);
     free(t->batch);
     free(t);

@@ -14,6 +14,12 @@ struct mot_live_options {
     const struct mot_watch *watch;             /* may be NULL */
     const volatile sig_atomic_t *interrupt;    /* may be NULL */
     bool emulate;                              /* machines as slow and links as thin as the cluster says */
+    const char *checkpoint;                    /* file to write, or NULL */
+    uint64_t hash;                             /* of experiment and data: a checkpoint belongs to it */
+    bool resume;                               /* begin from that file */
+    /* Called when the run is sure to begin, with the checkpoint's mark, or 0; an error keeps it from beginning. */
+    enum mot_status (*begins)(void *self, uint64_t mark);
+    void *begins_self;
 };
 
 /* MOT_OK with out->status saying how the run ended; or an error before it began. */

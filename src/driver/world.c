@@ -63,3 +63,21 @@ struct mot_every mot_every_resolve(const struct mot_experiment *x)
     if (every.unit == MOT_EVERY_TIME && every.value < 1) every.value = 1;
     return every;
 }
+
+void mot_pick_worker(struct mot_pick *p, mot_node worker, double job_time)
+{
+    if (job_time <= 0) return;
+    p->n++;
+    p->sum += job_time;
+    if (job_time > p->longest) {
+        p->longest = job_time;
+        p->worker = worker;
+    }
+}
+
+void mot_pick_slowest(const struct mot_pick *p, struct mot_moment *m)
+{
+    if (p->n < 2) return;
+    m->slowest = p->worker;
+    m->slowest_factor = p->longest * p->n / p->sum;
+}

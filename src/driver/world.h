@@ -19,4 +19,9 @@ size_t mot_state_room(size_t bytes);                   /* a state's bytes, round
 /* evaluate.every with auto resolved: about fifty evaluations, whatever ends the run. */
 struct mot_every mot_every_resolve(const struct mot_experiment *);
 
+/* Finds the slowest worker, for progress: offer each with the time of its mean job (0: none done), then ask. */
+struct mot_pick { mot_node worker; uint32_t n; double longest, sum; };
+void mot_pick_worker(struct mot_pick *, mot_node, double job_time);
+void mot_pick_slowest(const struct mot_pick *, struct mot_moment *);
+
 #endif

@@ -54,11 +54,11 @@ INLINE void tile_rows(const struct tile *t, const int rows)
         }
     }
 
+    if (t->add)
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] += load(t->c + (size_t)i * t->c_row + v * LANES);
     UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int v = 0; v < TILE_VECTORS; v++) {
-            float *c = t->c + (size_t)i * t->c_row + v * LANES;
-            store(c, t->add ? load(c) + sum[i][v] : sum[i][v]);
-        }
+        UNROLL for (int v = 0; v < TILE_VECTORS; v++) store(t->c + (size_t)i * t->c_row + v * LANES, sum[i][v]);
 }
 
 /* Functions of their own: clang would merge what the cases of a switch have in common and lose the constant. */

@@ -80,7 +80,8 @@ static void allreduce_check(const void *state, const struct mot_env *env)
 static bool allreduce_model(const void *state, const struct mot_env *env, struct mot_view *view)
 {
     (void)env;
-    *view = (struct mot_view){ .x = ((const struct allreduce *)state)->params.x, .scale = 1 };
+    const struct mot_params *params = &((const struct allreduce *)state)->params;
+    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
     return true;
 }
 

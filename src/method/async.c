@@ -97,7 +97,8 @@ static void async_check(const void *state, const struct mot_env *env)
 static bool async_model(const void *state, const struct mot_env *env, struct mot_view *view)
 {
     if (!is_server(env)) return false;
-    *view = (struct mot_view){ .x = ((const union async_state *)state)->server.params.x, .scale = 1 };
+    const struct mot_params *params = &((const union async_state *)state)->server.params;
+    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
     return true;
 }
 

@@ -16,6 +16,7 @@
 enum deadline_rule { DEADLINE_NONE, DEADLINE_FIXED, DEADLINE_ADAPTIVE };
 struct server_conf { uint64_t k; uint32_t deadline; mot_time after; double spread; };
 
+#define LONGEST 1e18 /* ns, 31 years: a deadline beyond it is none */
 #define RECENT 128u /* response times that the adaptive deadline looks at */
 
 struct seat { mot_time sent; uint32_t samples, idle, done, spare; };
@@ -89,7 +90,8 @@ static mot_time median_plus_spread(struct server *s, double spread)
     sort_times(s->sorted, n);
     /* Machines that are all alike have no deviation: a twentieth of the median still gives them some grace. */
     double deviation = (double)s->sorted[n / 2], least = (double)median / 20;
-    return median + (mot_time)(spread * (deviation > least ? deviation : least));
+    double grace = spread * (deviation > least ? deviation : least);
+    return median + (mot_time)(grace < LONGEST ? grace : LONGEST);
 }
 
 static void arm_deadline(struct server *s, struct mot_env *env)
@@ -228,12 +230,14 @@ static void server_check(const void *state, const struct mot_env *env)
         MOT_ASSERT(grad[i] == MOT_NO_BUF || s->seat[i].idle);
     }
     MOT_ASSERT(got == s->got);
+    MOT_ASSERT(s->active <= env->world->workers && s->recent_n <= RECENT && s->recent_next < RECENT);
 }
 
 static bool server_model(const void *state, const struct mot_env *env, struct mot_view *view)
 {
     if (!is_server(env)) return false;
-    *view = (struct mot_view){ .x = ((const struct server *)state)->params.x, .scale = 1 };
+    const struct mot_params *params = &((const struct server *)state)->params;
+    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
     return true;
 }
 

@@ -73,7 +73,7 @@ static void print_node(const struct page *p, const struct mot_experiment *e, con
     mot_node_label(e, o, i, label, sizeof label);
     fprintf(p->out, "  %-22.22s %8.1f %8.1f %8.1f %12s %10" PRIu64 " %12s\n", label, share_of(t->compute, whole),
             share_of(t->wait, whole), share_of(t->send, whole),
-            t->jobs ? mot_show_time(t->compute / t->jobs, job, sizeof job) : "-", t->updates,
+            t->jobs ? mot_show_time((mot_time)(1e9 * mot_job_seconds(e, o, i) + 0.5), job, sizeof job) : "-", t->updates,
             mot_show_size((double)t->bytes_sent, size, sizeof size));
 }
 
@@ -149,7 +149,7 @@ static void print_head(const struct page *p, const struct mot_experiment *e, con
     if (isfinite(o->wall_s)) fprintf(p->out, ", %.2f s of real time", o->wall_s);
     fputc('\n', p->out);
     row(p, "work");
-    fprintf(p->out, "%" PRIu64 " updates, %" PRIu64 " samples", last->updates, last->samples);
+    fprintf(p->out, "%" PRIu64 " update%s, %" PRIu64 " samples", last->updates, last->updates == 1 ? "" : "s", last->samples);
     if (isfinite(last->epochs)) fprintf(p->out, ", %.2f epochs", last->epochs);
     fputc('\n', p->out);
     row(p, "network");

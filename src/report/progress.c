@@ -82,25 +82,26 @@ static void compose(const struct mot_progress *p, const struct mot_moment *m, do
     double share = done(p->e, m), passed = now - p->began;
     if (isfinite(share)) {
         if (p->terminal) {
-            static const char full[] = "####################", none[] = "....................";
-            int filled = (int)(20 * share);
-            add(l, "[%.*s%.*s] ", filled, full, 20 - filled, none);
+            static const char full[] = "##########", none[] = "..........";
+            int filled = (int)(10 * share);
+            add(l, "[%.*s%.*s] ", filled, full, 10 - filled, none);
         }
         add(l, "%3.0f %%  ", floor(100 * share));
     }
     add(l, "%" PRIu64 " updates", m->updates);
     if (passed > 0.05) add(l, " (%.3g/s)", (double)m->updates / passed);
-    add(l, "  clock %s", mot_show_time(m->now, time, sizeof time));
-    if (p->has_score) {
-        const struct mot_score *s = &p->scored.score;
-        if (isfinite(s->train_loss)) add(l, "  train loss %.4g", s->train_loss);
-        else if (isfinite(s->test_loss)) add(l, "  test loss %.4g", s->test_loss);
-        if (isfinite(s->test_accuracy)) add(l, "  accuracy %.2f %%", 100 * s->test_accuracy);
-    }
     if (share > 0.01 && share < 1 && passed > 0.5) {
         double left = passed * (1 - share) / share;
         if (left < 1e9) add(l, "  %s left", mot_show_time((uint64_t)(left * 1e9), time, sizeof time));
     }
+    if (m->slowest_factor > 1.2) add(l, "  slowest %.0f (%.1fx)", m->slowest, m->slowest_factor);
+    if (p->has_score) {
+        const struct mot_score *s = &p->scored.score;
+        if (isfinite(s->train_loss)) add(l, "  loss %.4g", s->train_loss);
+        else if (isfinite(s->test_loss)) add(l, "  loss %.4g", s->test_loss);
+        if (isfinite(s->test_accuracy)) add(l, "  %.1f %% right", 100 * s->test_accuracy);
+    }
+    add(l, "  clock %s", mot_show_time(m->now, time, sizeof time));
 }
 
 static size_t width(FILE *err)

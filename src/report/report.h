@@ -21,6 +21,7 @@ void mot_trace_flight(struct mot_trace_file *, const struct mot_flight *);
 void mot_trace_update(struct mot_trace_file *, mot_node, uint64_t updates, mot_time);
 void mot_trace_limit(struct mot_trace_file *, uint64_t events); /* 2 million unless told; then the trace is cut and says so */
 enum mot_status mot_trace_close(struct mot_trace_file *);    /* writes the end; the file is whole only after it */
+void mot_trace_abandon(struct mot_trace_file *);             /* leaves what was there before */
 
 /* ---- summary ----------------------------------------------------------------- */
 json_t *mot_summary_json(const struct mot_experiment *, const struct mot_outcome *, const char *driver, const char *folder);

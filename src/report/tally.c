@@ -26,6 +26,17 @@ char *mot_node_label(const struct mot_experiment *e, const struct mot_outcome *o
     return into;
 }
 
+double mot_job_seconds(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node)
+{
+    const struct mot_node_tally *t = &o->node[node];
+    if (t->jobs == 0) return NAN;
+    double jobs = (double)t->jobs, most = (double)t->compute / 1e9 / jobs, least = (double)t->compute / 1e9 / (jobs + 1);
+    if (!e->cluster || node >= e->cluster->workers || node >= e->workers) return most;
+    uint64_t samples = e->batch_full || !e->batch ? t->samples / t->jobs : e->batch[node];
+    double mean = mot_job_mean(&e->cluster->machine[node], samples);
+    return mean >= least && mean < most ? mean : most;
+}
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -8,6 +8,10 @@
 char *mot_node_label(const struct mot_experiment *, const struct mot_outcome *, mot_node, char *into, size_t size);
 const char *mot_machine_name(const struct mot_experiment *, const struct mot_outcome *, mot_node); /* the group's, or NULL */
 
+/* Seconds a job of this worker; NaN if it finished none. The time it computed includes the job that the end
+ * of the run cut short, so the figure is known only within bounds: the cluster's mean is taken where it fits. */
+double mot_job_seconds(const struct mot_experiment *, const struct mot_outcome *, mot_node);
+
 /* The lower middle of n values (a copy is sorted); NaN where there is none. The lower, so that
  * with half of the workers slow the fast half is the measure. NaNs are skipped. */
 double mot_median(const double *value, size_t n);

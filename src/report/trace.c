@@ -308,6 +308,20 @@ void mot_trace_update(struct mot_trace_file *t, mot_node node, uint64_t updates,
     put(t, "\"}");
 }
 
+static void trace_free(struct mot_trace_file *t)
+{
+    free(t->track);
+    free(t->buffer);
+    free(t);
+}
+
+void mot_trace_abandon(struct mot_trace_file *t)
+{
+    if (!t) return;
+    mot_replace_abandon(&t->file);
+    trace_free(t);
+}
+
 enum mot_status mot_trace_close(struct mot_trace_file *t)
 {
     if (!t) return MOT_OK;
@@ -321,12 +335,10 @@ enum mot_status mot_trace_close(struct mot_trace_file *t)
     enum mot_status status;
     if (t->trouble) {
         status = mot_fail(MOT_ESYSTEM, "%s: could not be written: %s", t->file.path, strerror(t->trouble));
-        mot_replace_abandon(&t->file);
+        mot_trace_abandon(t);
     } else {
         status = mot_replace_commit(&t->file);
+        trace_free(t);
     }
-    free(t->track);
-    free(t->buffer);
-    free(t);
     return status;
 }

@@ -29,8 +29,11 @@
 #define WAIT_SHARE 0.10    /* from here on the others' waiting is worth a sentence */
 #define SEND_SHARE 0.25    /* from here on the network is */
 #define LATE_SHARE 0.02    /* dropped gradients */
+#define MANY_LATE 0.20     /* so many of them that a round should rather wait for more */
+#define MANY_DEADLINES 0.5 /* rounds that close at the deadline */
 #define BUSY_LINK 0.60     /* a link in use this much holds others up */
 #define THIN_LINK 0.50     /* of the median's bandwidth */
+#define FAR_LATENCY 4.0    /* times the median's latency */
 #define NAMED_MOST 3       /* workers named one by one */
 
 struct facts {
@@ -47,6 +50,7 @@ struct facts {
     double critical_send, waited_for_critical; /* its share of messages under way; how much more the others waited */
     double waited_for_slow;            /* by how much more of the time the slowest computed than those not slow */
     bool in_step;                      /* the slow did about as many jobs as the others: they go in rounds */
+    double *lost, late, late_share;    /* gradients dropped: of each worker; of all; of all that were computed */
     const char *method;
 };
 
@@ -100,8 +104,14 @@ static double slow_from(const struct facts *f, uint32_t i)
     if (!c || i >= c->workers) return SLOW_FACTOR;
     const struct mot_machine *m = &c->machine[i];
     const struct mot_law *law = m->has_job_time ? &m->job_time : &m->jitter;
+    double jobs = (double)f->o->node[i].jobs;
+    if (m->straggle.kind == MOT_STRAGGLE_MARKOV) {
+        /* A job is much like the one before it: of `jobs` only so many say something new. */
+        double alike = m->straggle.stay_slow + m->straggle.stay_fast - 1;
+        return SLOW_FACTOR + 2 / sqrt(alike < 1 ? jobs * (1 - alike) / (1 + alike) : 1);
+    }
     bool random = law->kind != MOT_LAW_FIXED || m->straggle.kind != MOT_STRAGGLE_NONE;
-    return SLOW_FACTOR + (random ? 1 / sqrt((double)f->o->node[i].jobs) : 0);
+    return SLOW_FACTOR + (random ? 1 / sqrt(jobs) : 0);
 }
 
 static void gather_slow(struct facts *f)
@@ -109,7 +119,7 @@ static void gather_slow(struct facts *f)
     double *jobs = mot_new(f->n ? f->n : 1, sizeof *jobs);
     for (uint32_t i = 0; i < f->n; i++) {
         const struct mot_node_tally *t = &f->o->node[i];
-        f->job[i] = t->jobs ? (double)t->compute / 1e9 / (double)t->jobs : NAN;
+        f->job[i] = mot_job_seconds(f->e, f->o, i);
         jobs[i] = (double)t->jobs;
         if (f->job[i] < f->job[f->fastest] || isnan(f->job[f->fastest])) f->fastest = i;
     }
@@ -142,6 +152,20 @@ static void gather_critical(struct facts *f)
     f->waited_for_critical = others - share(t->wait, t);
 }
 
+static void gather_late(struct facts *f)
+{
+    const struct mot_note_tally *late = mot_note_find(f->o, "late");
+    double used = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct mot_node_tally *t = &f->o->node[i];
+        used += (double)t->updates;
+        f->lost[i] = t->jobs > t->updates ? (double)(t->jobs - t->updates) : 0;
+    }
+    if (!late || late->count == 0) return;
+    f->late = (double)late->count;
+    f->late_share = f->late / (f->late + used);
+}
+
 static void gather(struct facts *f)
 {
     f->n = f->o->workers;
@@ -149,6 +173,7 @@ static void gather(struct facts *f)
     f->method = f->e->method ? f->e->method->name : "";
     f->job = mot_new(f->n ? f->n : 1, sizeof *f->job);
     f->slow = mot_new(f->n ? f->n : 1, sizeof *f->slow);
+    f->lost = mot_new(f->n ? f->n : 1, sizeof *f->lost);
     gather_slow(f);
     double all = 0;
     for (uint32_t i = 0; i < f->n; i++) {
@@ -161,6 +186,7 @@ static void gather(struct facts *f)
     }
     if (all > 0) f->compute /= all, f->send /= all, f->wait /= all;
     gather_critical(f);
+    gather_late(f);
 }
 
 /* The value of the method's whole-number option, if it has such a one and it is not a word. */
@@ -171,6 +197,13 @@ static bool method_uint(const struct facts *f, const char *key, uint64_t *out)
     if (!option || option->type != MOT_OPT_UINT) return false;
     memcpy(out, (const char *)f->e->method_conf + option->offset, sizeof *out);
     return *out != MOT_WORD_UINT;
+}
+
+/* How many gradients a round waits for. */
+static uint32_t round_of(const struct facts *f)
+{
+    uint64_t k;
+    return method_uint(f, "k", &k) && k > 0 && k < f->n ? (uint32_t)k : f->n;
 }
 
 static bool method_is(const struct facts *f, const char *name)
@@ -225,10 +258,12 @@ static uint32_t fitting_batch(const struct facts *f, uint32_t i)
 {
     const struct mot_experiment *e = f->e;
     if (e->batch_full || !e->batch || i >= e->workers || !(f->job[i] > 0)) return 0;
-    if (e->cluster && i < e->cluster->workers && e->cluster->machine[i].has_job_time) return 0;
-    double ratio = f->job_median / f->job[i];
+    const struct mot_machine *m = e->cluster && i < e->cluster->workers ? &e->cluster->machine[i] : NULL;
+    if (m && (m->has_job_time || m->straggle.kind == MOT_STRAGGLE_TRACE)) return 0; /* the batch decides nothing */
+    double ratio = f->job_median / f->job[i], fixed = m ? (double)m->fixed / 1e9 : 0;
     if (ratio < SLOW_FACTOR && ratio > 1 / SLOW_FACTOR) return e->batch[i];
-    double fitting = floor(e->batch[i] * ratio + 0.5);
+    if (fixed >= f->job_median || fixed >= f->job[i]) return 0;
+    double fitting = floor(e->batch[i] * (f->job_median - fixed) / (f->job[i] - fixed) + 0.5);
     return fitting < 1 ? 1 : fitting < 1e6 ? (uint32_t)fitting : 0;
 }
 
@@ -315,6 +350,17 @@ static bool say_incast(struct words *w, const struct facts *f)
     return true;
 }
 
+/* By how much more of the time the others waited than those chosen. */
+static double waited_for(const struct facts *f, const bool *chosen)
+{
+    double wait[2] = { 0, 0 }, count[2] = { 0, 0 };
+    for (uint32_t i = 0; i < f->n; i++) {
+        wait[chosen[i]] += share(f->o->node[i].wait, &f->o->node[i]);
+        count[chosen[i]]++;
+    }
+    return count[0] > 0 && count[1] > 0 ? wait[0] / count[0] - wait[1] / count[1] : 0;
+}
+
 /* A worker whose link is far thinner than the others'. */
 static bool say_thin(struct words *w, const struct facts *f)
 {
@@ -337,37 +383,108 @@ static bool say_thin(struct words *w, const struct facts *f)
         say_workers(w, f, thin, count);
         say(w, " is thin (%s against a median of %s)", mot_show_bandwidth(width[thinnest], one, sizeof one),
             mot_show_bandwidth(median, other, sizeof other));
-        if (thin[f->critical] && f->waited_for_critical >= WAIT_SHARE)
-            say(w, "; the others waited %.0f %% of the time for it", percent(f->waited_for_critical));
+        double waited = waited_for(f, thin);
+        const char *it = count == 1 ? "it" : "them";
+        if (waited >= WAIT_SHARE)
+            say(w, "; the other%s waited %.0f %% of the time for %s", f->n - count == 1 ? "" : "s", percent(waited), it);
         say(w, ". ");
         if (f->o->servers == 0)
-            say(w, "Every collective passes through it. Try `--method async` or `--method server --method-k %u`, "
-                "where only its own messages are slow, or larger batches. ", f->n - count);
+            say(w, "Every collective passes through %s. Try `--method async` or `--method server --method-k %u`, "
+                "where only %s own messages are slow, or larger batches. ", it, f->n - count, count == 1 ? "its" : "their");
+        else if (f->n - count < round_of(f))
+            say(w, "Try larger batches (fewer messages a sample), or rounds that close without %s (`%s--method-k %u`). ",
+                it, method_is(f, "server") ? "" : "--method server ", f->n - count);
         else
-            say(w, "Try larger batches (fewer messages a sample), or rounds that close without it (`%s--method-k %u`). ",
-                method_is(f, "server") ? "" : "--method server ", f->n - count);
+            say(w, "Try larger batches (fewer messages a sample). ");
     }
     free(width);
     free(thin);
     return count > 0;
 }
 
+/* How much of the run the worker's link was in use, the way that was in use longer. */
+static double carried_by(const struct facts *f, uint32_t i)
+{
+    const struct mot_link *link = &f->e->cluster->machine[i].link;
+    double sent = (double)f->o->node[i].bytes_sent, got = sent; /* a collective sends as much as it receives */
+    if (f->o->servers) got = 0;
+    for (uint32_t s = f->n; s < f->n + f->o->servers; s++) got += (double)f->o->node[s].bytes_sent / f->n;
+    return fmax(use_of(sent, link->up, f->time), use_of(got, link->down, f->time));
+}
+
+/* A worker whose messages take far longer than the others', whatever their size. */
+static bool say_far(struct words *w, const struct facts *f)
+{
+    if (!has_links(f) || f->n < 2) return false;
+    double *latency = mot_new(f->n, sizeof *latency);
+    bool *far = mot_new(f->n, sizeof *far);
+    uint32_t count = 0, farthest = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        latency[i] = (double)f->e->cluster->machine[i].link.latency;
+        if (latency[i] > latency[farthest]) farthest = i;
+    }
+    double median = mot_median(latency, f->n);
+    for (uint32_t i = 0; i < f->n; i++)
+        if ((far[i] = latency[i] > FAR_LATENCY * median)) count++;
+    double waited = waited_for(f, far);
+    bool named = count && waited >= WAIT_SHARE;
+    if (named) {
+        char one[48], other[48];
+        say(w, "Held back by the network: messages to and from ");
+        say_workers(w, f, far, count);
+        say(w, " have a latency of %s (the median's: %s), and the other%s waited %.0f %% of the time for %s. ",
+            mot_show_time((mot_time)latency[farthest], one, sizeof one), mot_show_time((mot_time)median, other, sizeof other),
+            f->n - count == 1 ? "" : "s", percent(waited), count == 1 ? "it" : "them");
+        if (f->n - count < round_of(f))
+            say(w, "Try rounds that close without %s (`%s--method-k %u`), `--method async`, or larger batches. ",
+                count == 1 ? "it" : "them", method_is(f, "server") ? "" : "--method server ", f->n - count);
+        else
+            say(w, "Try `--method async`, or larger batches. ");
+    }
+    free(latency);
+    free(far);
+    return named;
+}
+
 /* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */
 static void say_links(struct words *w, const struct facts *f)
 {
+    bool collective = f->o->servers == 0 && f->n > 2, ring = f->e->sim.collective == MOT_COLLECTIVE_RING;
     double carried = 0;
     if (has_links(f)) {
         for (uint32_t i = 0; i < f->n; i++)
-            carried += use_of((double)f->o->node[i].bytes_sent, f->e->cluster->machine[i].link.up, f->time);
+            carried += carried_by(f, i);
         carried /= f->n;
     }
     say(w, "Held back by the network: messages were under way %.0f %% of the workers' time (computing: %.0f %%). ",
         percent(f->send), percent(f->compute));
     if (has_links(f) && carried < f->send / 4)
         say(w, "The bytes alone would take %.0f %%: the rest is latency. Try larger batches, so that there are "
-            "fewer messages a sample. ", percent(carried));
+            "fewer messages a sample%s. ", percent(carried), collective && ring
+            ? ", or a collective with fewer steps (`--sim-collective doubling`)" : "");
     else
-        say(w, "Try larger batches (fewer messages a sample), more bandwidth, or a smaller model. ");
+        say(w, "Try larger batches (fewer messages a sample), more bandwidth, %sor a smaller model. ",
+            collective && !ring ? "a collective that sends less (`--sim-collective ring`), " : "");
+}
+
+/* Rounds that stay open until their deadline, for gradients that come later still. */
+static bool say_deadlines(struct words *w, const struct facts *f)
+{
+    const struct mot_note_tally *deadlines = mot_note_find(f->o, "deadlines");
+    double rounds = (double)f->o->last.updates;
+    if (!deadlines || !((double)deadlines->count >= MANY_DEADLINES * rounds)) return false;
+    say(w, "Held back by waiting: %.0f %% of the rounds stayed open until their deadline",
+        percent(rounds > 0 ? fmin(1, (double)deadlines->count / rounds) : 1));
+    if (f->slow_count) {
+        say(w, " for ");
+        say_workers(w, f, f->slow, f->slow_count);
+        say(w, ", whose jobs take %s%.1f times the median's", f->slow_count > 1 ? "up to " : "", f->slow_factor);
+    }
+    say(w, ", and the workers waited %.0f %% of the time. Try ", percent(f->wait));
+    if (f->slow_count && f->n - f->slow_count < round_of(f))
+        say(w, "`--method-k %u`, which closes a round without %s, ", f->n - f->slow_count, f->slow_count == 1 ? "it" : "them");
+    say(w, "a shorter deadline, or `--method async`. ");
+    return true;
 }
 
 static void say_waiting(struct words *w, const struct facts *f)
@@ -377,13 +494,35 @@ static void say_waiting(struct words *w, const struct facts *f)
             percent(f->compute), percent(f->send), percent(f->wait));
         return;
     }
-    uint64_t now;
-    uint32_t k = method_uint(f, "k", &now) && now > 0 && now < f->n ? (uint32_t)now : f->n;
-    k -= k > 1 ? (k + 7) / 8 : 0;
+    if (say_deadlines(w, f)) return;
+    uint32_t k = round_of(f);
     say(w, "Held back by waiting: those it waits for are alike on average, but each round waits for the one that is last in it, "
         "and the workers waited %.0f %% of the time. ", percent(f->wait));
-    say(w, "Try `%s--method-k %u`, which leaves the last out, or `--method async`. ",
-        method_is(f, "server") ? "" : "--method server ", k);
+    if (k == 1 || f->late_share > MANY_LATE)
+        say(w, "Try `--method async`, which waits for nobody. ");
+    else
+        say(w, "Try `%s--method-k %u`, which leaves the last out, or `--method async`. ",
+            method_is(f, "server") ? "" : "--method server ", k - (k + 7) / 8);
+}
+
+/* Workers whose messages leave them little time to compute, though nobody waits for them. */
+static bool say_starved(struct words *w, const struct facts *f)
+{
+    bool *starved = mot_new(f->n, sizeof *starved);
+    uint32_t count = 0;
+    double compute = 0, send = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct mot_node_tally *t = &f->o->node[i];
+        starved[i] = compute_share(t) < f->compute / 2 && share(t->send, t) >= 0.5;
+        if (starved[i]) count++, compute += compute_share(t), send += share(t->send, t);
+    }
+    if (count) {
+        say(w, ", but ");
+        say_workers(w, f, starved, count);
+        say(w, " only %.0f %%, with messages under way for %.0f %% of the time", percent(compute / count), percent(send / count));
+    }
+    free(starved);
+    return count > 0;
 }
 
 static void say_compute(struct words *w, const struct facts *f)
@@ -394,13 +533,15 @@ static void say_compute(struct words *w, const struct facts *f)
         return;
     }
     say(w, "Bound by computing: the workers computed %.0f %% of the time", percent(f->compute));
+    bool starved = say_starved(w, f);
     if (f->slow_count) {
         say(w, "; ");
         say_workers(w, f, f->slow, f->slow_count);
         say(w, " took %s%.1f times the median for a job, but the others did not wait for %s. ",
             f->slow_count > 1 ? "up to " : "", f->slow_factor, f->slow_count == 1 ? "it" : "them");
     } else {
-        say(w, " and are balanced (a job takes %.3g s). Try more or faster workers. ", f->job_median);
+        bool balanced = !starved && !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median);
+        say(w, "%s (a job takes %.3g s). Try more or faster workers. ", balanced ? " and are balanced" : "", f->job_median);
     }
 }
 
@@ -410,10 +551,11 @@ static void say_cause(struct words *w, const struct facts *f)
     double beside = f->slow_count ? 1 - compute_share(&f->o->node[f->slowest]) : 1;
     bool network = (f->send >= SEND_SHARE && f->send >= f->wait)
                    || (f->critical_send >= 0.5 && f->waited_for_critical >= WAIT_SHARE);
-    if (f->in_step && f->waited_for_slow >= WAIT_SHARE && (f->waited_for_slow >= beside || !network)) {
+    bool awaited = f->in_step && f->n - f->slow_count < round_of(f); /* a round cannot close without the slow */
+    if (awaited && f->waited_for_slow >= WAIT_SHARE && (f->waited_for_slow >= beside || !network)) {
         say_slow_workers(w, f);
     } else if (network) {
-        if (!say_incast(w, f) && !say_thin(w, f)) say_links(w, f);
+        if (!say_incast(w, f) && !say_thin(w, f) && !say_far(w, f)) say_links(w, f);
     } else if (f->wait >= WAIT_SHARE) {
         if (!say_fast_workers(w, f)) say_waiting(w, f);
     } else {
@@ -423,29 +565,37 @@ static void say_cause(struct words *w, const struct facts *f)
 
 /* ---- What else to know -------------------------------------------------------- */
 
+/* Whose gradients were dropped, if it is a few workers' and not everyone's now and then. */
+static void say_losers(struct words *w, const struct facts *f)
+{
+    bool *loser = mot_new(f->n ? f->n : 1, sizeof *loser);
+    double most = 0, all = 0, theirs = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        all += f->lost[i];
+        if (f->lost[i] > most) most = f->lost[i];
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        loser[i] = most > 0 && f->lost[i] >= most / 2;
+        if (loser[i]) count++, theirs += f->lost[i];
+    }
+    if (count && 2 * count <= f->n && theirs > 0.6 * all) {
+        say(w, ", most of them from ");
+        say_workers(w, f, loser, count);
+        say(w, ", whose data counts for less");
+    }
+    free(loser);
+}
+
 static void say_late(struct words *w, const struct facts *f)
 {
-    const struct mot_note_tally *late = mot_note_find(f->o, "late");
-    if (!late || late->count == 0) return;
-    double used = 0, most = 0;
-    uint32_t who = 0;
-    for (uint32_t i = 0; i < f->n; i++) {
-        const struct mot_node_tally *t = &f->o->node[i];
-        used += (double)t->updates;
-        double lost = t->jobs > t->updates ? (double)(t->jobs - t->updates) : 0;
-        if (lost > most) most = lost, who = i;
-    }
-    double share = (double)late->count / ((double)late->count + used);
-    if (share < LATE_SHARE) return;
-    char label[160];
-    say(w, "%" PRIu64 " gradients (%.0f %%) came late and were dropped", late->count, percent(share));
-    if (most > 0 && f->n > 1)
-        say(w, ", most of them from %s, whose data counts for less",
-            mot_node_label(f->e, f->o, who, label, sizeof label));
+    if (f->late_share < LATE_SHARE) return;
+    say(w, "%.0f gradients (%.0f %%) came late and were dropped", f->late, percent(f->late_share));
+    say_losers(w, f);
     say(w, ". ");
-    uint64_t k;
-    if (share > 0.2 && method_uint(f, "k", &k) && k < f->n)
-        say(w, "Try a larger k (`--method-k %" PRIu64 "`), or `--method async`, which uses them all. ", k + 1);
+    /* Where rounds wait too long already, a larger k is no advice. */
+    if (f->late_share > MANY_LATE && round_of(f) < f->n && f->wait < WAIT_SHARE)
+        say(w, "Try a larger k (`--method-k %u`), or `--method async`, which uses them all. ", round_of(f) + 1);
     else
         say(w, "`--method async` would use them all. ");
 }
@@ -481,6 +631,8 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     say_end(&w, &f);
     if (o->status == MOT_EDIVERGED) {
         say_diverged(&w, &f);
+    } else if (f.time <= 0 && f.job_median >= 0) {
+        say(&w, "The run's clock did not move: jobs and messages take no time in this cluster, so nothing held the run back. ");
     } else if (f.n == 0 || f.time <= 0 || isnan(f.job_median)) {
         say(&w, "No worker finished a job before the end, so nothing can be said of what held the run back. ");
     } else {
@@ -491,5 +643,6 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     if (w.used && w.text[w.used - 1] == ' ') w.text[w.used - 1] = '\0';
     free(f.job);
     free(f.slow);
+    free(f.lost);
     return w.text;
 }

@@ -63,6 +63,21 @@ echo "ok   Ctrl-C, then --resume: the same model and metrics"
 [ "$(hash_of "$folder/killed")" = "$want" ] || fail "resuming a run that is over changes it"
 echo "ok   --resume --out alone knows the experiment"
 
+# A resume that is refused leaves the folder as it was.
+cp -r "$folder/killed" "$folder/before"
+code=0; message=$("$motley" sim --resume --out "$folder/killed" --seed 3 --trace true --quiet 2>&1) || code=$?
+[ $code -eq 2 ] || fail "resuming another experiment gives exit code $code, expected 2"
+diff -r "$folder/before" "$folder/killed" >/dev/null || fail "a refused --resume changed the folder: $message"
+code=0; message=$("$motley" sim --resume --replace --out "$folder/killed" --quiet 2>&1) || code=$?
+[ $code -eq 2 ] && [[ $message == *--resume*--replace*one\ of\ them* ]] || fail "--resume --replace gives $code: $message"
+diff -r "$folder/before" "$folder/killed" >/dev/null || fail "--resume --replace changed the folder"
+echo "ok   a resume that is refused changes nothing"
+
+# What replaces a run leaves nothing of it behind.
+"$motley" sim --model phantom --stop-updates 3 --out "$folder/before" --replace --quiet
+[ ! -e "$folder/before/model.safetensors" ] || fail "--replace leaves the old run's model"
+echo "ok   --replace leaves nothing of the old run"
+
 # One bit in the checkpoint: exit code 3, and the message names the file.
 printf '\x55' | dd of="$folder/killed/checkpoint.bin" bs=1 seek=5000 conv=notrunc 2>/dev/null
 code=0; message=$("$motley" sim --resume --out "$folder/killed" --quiet 2>&1) || code=$?

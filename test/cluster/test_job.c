@@ -170,6 +170,8 @@ TEST(a_damaged_trace_is_refused_with_its_line)
         { "1,2\n3,-1\n", ":2: column 2: found '-1'" },
         { "1,2\n3,nan\n", ":2: column 2: found 'nan'" },
         { "1,2\n3,inf\n", ":2: column 2" },
+        { "nan,2\n3,4\n", ":1: column 1: found 'nan'" },
+        { ",a\n1,2\n", ":1: column 1: found ''" },
     };
     char path[] = "/tmp/motley-trace-XXXXXX";
     int fd = mkstemp(path);

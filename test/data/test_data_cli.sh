@@ -26,6 +26,8 @@ says "info counts rows" 0 "rows       1797" "$MOTLEY" data info digits
 says "info counts classes in JSON" 0 '"nonzeros": 58736' "$MOTLEY" data info digits --json
 says "an unknown set has a nearest name" 2 "did you mean 'digits'" "$MOTLEY" data info digit
 says "digits convert to LIBSVM" 0 "1797 rows of 64 columns" "$MOTLEY" data convert digits "$box/digits.libsvm.gz"
+says "a conversion told as JSON" 0 '"rows": 1797' "$MOTLEY" data convert digits "$box/again.libsvm" --json
+says "a plan told as JSON" 0 '"train_rows": 1438' "$MOTLEY" sim --dry-run --json
 says "LIBSVM converts to NPY" 0 "1797 rows of 64 columns" "$MOTLEY" data convert "$box/digits.libsvm.gz" "$box/x.npy"
 says "NPY with its labels converts to IDX" 0 "" "$MOTLEY" data convert "$box/x.npy" "$box/digits-images-idx2-ubyte"
 says "IDX with its labels converts to CSV" 0 "" "$MOTLEY" data convert "$box/digits-images-idx2-ubyte" "$box/back.csv"

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "run.h"
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static char folder[64];
@@ -38,32 +39,39 @@ static char *read_name(const char *name, size_t *n)
     "evaluate.every", "5 updates", "cluster", \
     "{workers: [{count: 3, jitter: {name: lognormal, sigma: 0.3}}, {count: 2, speed: 300 samples/s, straggle: {name: markov, factor: 5}}]}"
 
-static void simulate(struct run *r, const char *method, const char *updates, bool resume)
+static void simulate_until(struct run *r, const char *method, const char *stop, const char *value, bool resume, const char *const *more)
 {
     *r = (struct run){ .ways = { .resume = resume, .replace = true } };
-    RUN_SET(r, RICH, "method", method, "stop.updates", updates, "output", folder);
+    RUN_SET(r, RICH, "method", method, stop, value, "output", folder);
+    if (more) run_set_all(r, more);
     run_go(r);
 }
 
-static void goes_on(const char *method)
+static void simulate(struct run *r, const char *method, const char *updates, bool resume)
+{
+    simulate_until(r, method, "stop.updates", updates, resume, NULL);
+}
+
+/* A run to `whole`, and one to `part` that then goes on to `whole`: the same model, clock and metrics. */
+static void goes_on_from(const char *method, const char *stop, const char *part, const char *whole, const char *const *more)
 {
     struct run r;
     size_t whole_bytes, bytes;
     fresh_folder();
-    simulate(&r, method, "60", false);
+    simulate_until(&r, method, stop, whole, false, more);
     CHECK_INT(r.status, MOT_OK);
-    uint64_t whole = r.out.model_hash, events = r.out.last.events;
+    uint64_t hash = r.out.model_hash, events = r.out.last.events;
     mot_time now = r.out.last.now;
     run_free(&r);
     char *whole_metrics = read_name("metrics.jsonl", &whole_bytes);
 
-    simulate(&r, method, "23", false);
+    simulate_until(&r, method, stop, part, false, more);
     CHECK_INT(r.status, MOT_OK);
-    CHECK(r.out.model_hash != whole);
+    CHECK(r.out.model_hash != hash);
     run_free(&r);
-    simulate(&r, method, "60", true);
+    simulate_until(&r, method, stop, whole, true, more);
     CHECK_INT(r.status, MOT_OK);
-    CHECK(r.out.model_hash == whole);
+    CHECK(r.out.model_hash == hash);
     CHECK_INT(r.out.last.events, events);
     CHECK_INT(r.out.last.now, now);
     run_free(&r);
@@ -76,9 +84,122 @@ static void goes_on(const char *method)
     remove_folder();
 }
 
+static void goes_on(const char *method) { goes_on_from(method, "stop.updates", "23", "60", NULL); }
+
 TEST(allreduce_goes_on_to_the_same_end) { goes_on("allreduce"); }
 TEST(server_goes_on_to_the_same_end) { goes_on("server"); }
 TEST(async_goes_on_to_the_same_end) { goes_on("async"); }
+
+TEST(the_adaptive_deadline_goes_on_to_the_same_end)
+{
+    goes_on_from("server", "stop.updates", "23", "60", (const char *const[]){ "method.deadline", "adaptive", "method.spread", "1", NULL });
+}
+
+TEST(an_evaluation_that_was_due_as_the_run_ended_is_made_up_for)
+{
+    goes_on_from("async", "stop.updates", "25", "60", NULL);
+    goes_on_from("allreduce", "stop.epochs", "1", "2", (const char *const[]){ "evaluate.every", "0.5 epochs", NULL });
+}
+
+/* Stopped at every phase of a round: computing, in the collective, between two evaluations. */
+TEST(a_run_that_ended_by_time_goes_on_to_the_same_end)
+{
+    static const char *const ends[] = { "700ms", "700001us", "730ms", "760ms", "790ms", "815ms" };
+    for (size_t i = 0; i < MOT_COUNT(ends); i++) {
+        goes_on_from("allreduce", "stop.time", ends[i], "2s", (const char *const[]){ "evaluate.every", "10ms", NULL });
+        goes_on_from("async", "stop.time", ends[i], "2s", (const char *const[]){ "evaluate.every", "1ms", NULL });
+    }
+}
+
+/* The jobs of the last round are done, which makes an epoch, but their sum is still on the wire. */
+TEST(a_run_is_not_over_before_the_update_that_makes_the_epoch)
+{
+    struct run r;
+    fresh_folder();
+    simulate_until(&r, "allreduce", "stop.epochs", "1", false, NULL);
+    CHECK_INT(r.status, MOT_OK);
+    uint64_t hash = r.out.model_hash, updates = r.out.last.updates, samples = r.out.last.samples;
+    run_free(&r);
+    simulate_until(&r, "allreduce", "stop.time", "4275ms", false, NULL);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_INT(r.out.last.samples, samples);
+    CHECK_INT(r.out.last.updates, updates - 1);
+    run_free(&r);
+    simulate_until(&r, "allreduce", "stop.epochs", "1", true, NULL);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_INT(r.out.last.updates, updates);
+    CHECK(r.out.model_hash == hash);
+    run_free(&r);
+    remove_folder();
+}
+
+TEST(a_run_that_ran_out_of_data_can_be_resumed_and_is_the_same)
+{
+    static const char *const methods[] = { "allreduce", "server", "async" };
+    for (size_t i = 0; i < MOT_COUNT(methods); i++) {
+        struct run r;
+        fresh_folder();
+        const char *const more[] = { "sampler.passes", "1", NULL };
+        simulate_until(&r, methods[i], "stop.updates", "100000", false, more);
+        CHECK_INT(r.status, MOT_OK);
+        CHECK_TEXT(r.out.ended_by, "data");
+        uint64_t hash = r.out.model_hash;
+        run_free(&r);
+        simulate_until(&r, methods[i], "stop.updates", "100000", true, more);
+        CHECK_INT(r.status, MOT_OK);
+        CHECK_INT(r.out.status, MOT_OK);
+        CHECK_TEXT(r.out.ended_by, "data");
+        CHECK(r.out.model_hash == hash);
+        run_free(&r);
+        remove_folder();
+    }
+}
+
+static size_t lines_of(const char *name)
+{
+    size_t n, lines = 0;
+    char *text = read_name(name, &n);
+    for (size_t i = 0; text && i < n; i++) lines += text[i] == '\n';
+    free(text);
+    return lines;
+}
+
+/* `stop` and `checkpoint` may change, and with them the unit in which evaluations and checkpoints are counted. */
+TEST(a_run_that_is_resumed_with_another_end_counts_in_the_new_units)
+{
+    struct run r;
+    fresh_folder();
+    simulate_until(&r, "async", "stop.time", "1s", false, (const char *const[]){ "evaluate.every", "auto", "checkpoint.every", "10s", NULL });
+    CHECK_INT(r.status, MOT_OK);
+    CHECK(r.out.last.updates < 400);
+    run_free(&r);
+    size_t before = lines_of("metrics.jsonl");
+    simulate_until(&r, "async", "stop.updates", "500", true, (const char *const[]){ "evaluate.every", "auto", NULL });
+    CHECK_INT(r.status, MOT_OK);
+    run_free(&r);
+    CHECK(lines_of("metrics.jsonl") >= before + 10); /* every 10 updates */
+    remove_folder();
+}
+
+/* Replicas share the buffers of a step. A checkpoint between two replicas' steps must leave it so. */
+TEST(a_checkpoint_within_a_collective_leaves_replicas_shared)
+{
+    struct run r;
+    size_t plain, marked;
+    fresh_folder();
+    simulate(&r, "allreduce", "40", false);
+    CHECK_INT(r.status, MOT_OK);
+    run_free(&r);
+    char *bytes = read_name("checkpoint.bin", &plain);
+    free(bytes);
+    simulate_until(&r, "allreduce", "stop.updates", "40", false, (const char *const[]){ "checkpoint.every", "3ms", NULL });
+    CHECK_INT(r.status, MOT_OK);
+    run_free(&r);
+    bytes = read_name("checkpoint.bin", &marked);
+    free(bytes);
+    CHECK_INT(marked, plain);
+    remove_folder();
+}
 
 TEST(a_run_that_is_done_can_be_resumed_and_is_the_same)
 {
@@ -180,6 +301,55 @@ TEST(a_checkpoint_of_another_experiment_is_refused)
     CHECK_INT(resume_status("async", "2"), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "another experiment");
     CHECK_INT(resume_status("server", "1"), MOT_EUSAGE);
+    remove_folder();
+}
+
+TEST(a_resume_that_is_refused_leaves_the_folder_as_it_was)
+{
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "trace.json", "checkpoint.bin" };
+    char *before[MOT_COUNT(names)], *after;
+    size_t n[MOT_COUNT(names)], m;
+    struct run r;
+    fresh_folder();
+    simulate_until(&r, "async", "stop.updates", "20", false, (const char *const[]){ "trace", "true", NULL });
+    CHECK_INT(r.status, MOT_OK);
+    run_free(&r);
+    for (size_t i = 0; i < MOT_COUNT(names); i++) before[i] = read_name(names[i], &n[i]);
+    simulate_until(&r, "async", "stop.updates", "60", true, (const char *const[]){ "trace", "true", "seed", "2", NULL });
+    CHECK_INT(r.status, MOT_EUSAGE);
+    run_free(&r);
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        after = read_name(names[i], &m);
+        CHECK(before[i] && after);
+        CHECK_INT(m, n[i]);
+        CHECK(memcmp(before[i], after, m) == 0);
+        free(before[i]);
+        free(after);
+    }
+    remove_folder();
+}
+
+/* A disk that is full: files over 20 kB cannot be written, which metrics are not and the checkpoint is. */
+TEST(a_last_checkpoint_that_cannot_be_written_is_an_error_and_the_results_stay)
+{
+    struct run r;
+    struct rlimit all, few;
+    size_t n;
+    CHECK(getrlimit(RLIMIT_FSIZE, &all) == 0);
+    few = (struct rlimit){ .rlim_cur = 20000, .rlim_max = all.rlim_max };
+    fresh_folder();
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &few);
+    simulate_until(&r, "allreduce", "stop.updates", "5", false, (const char *const[]){ "data.valid", "0", NULL });
+    setrlimit(RLIMIT_FSIZE, &all);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_INT(r.out.status, MOT_ESYSTEM);
+    CHECK_HAS(mot_error(), "checkpoint.bin");
+    CHECK_INT(r.out.last.updates, 5);
+    run_free(&r);
+    char *model = read_name("model.safetensors", &n);
+    CHECK(model != NULL);
+    free(model);
     remove_folder();
 }
 

@@ -7,6 +7,7 @@ struct probe { uint32_t works, timers; };
 static struct { uint32_t tag, samples; mot_time at; } seen[16];
 static uint32_t seen_n, timers_n;
 static mot_time timer_at[16];
+static uint64_t updates;
 static void (*script)(struct probe *, struct mot_env *);
 
 static struct mot_need probe_need(const void *conf, const struct mot_world *world, mot_node self)
@@ -59,6 +60,7 @@ static enum mot_status play(void (*what)(struct probe *, struct mot_env *))
     run_go(&r);
     mot_methods_extend(NULL);
     enum mot_status status = r.status;
+    updates = status == MOT_OK ? r.out.last.updates : 0;
     run_free(&r);
     return status;
 }
@@ -168,6 +170,33 @@ TEST(terms_add_up_with_their_coefficients)
     CHECK_INT(play(two_terms), MOT_OK);
     CHECK_INT(seen[0].samples, 40);
     CHECK_INT(seen[0].at, 40 * MS);
+}
+
+static void advance_twice_and_stop(struct probe *s, struct mot_env *env)
+{
+    (void)s;
+    mot_advance(env);
+    mot_advance(env);
+    mot_stop(env, MOT_OK);
+}
+
+TEST(updates_of_one_step_all_count)
+{
+    CHECK_INT(play(advance_twice_and_stop), MOT_OK);
+    CHECK_INT(updates, 2);
+}
+
+static void never(struct probe *s, struct mot_env *env)
+{
+    (void)s;
+    mot_alarm(env, 0, MOT_NEVER - 1); /* not never, but past the end of the clock */
+    mot_alarm(env, 1, 200 * MS);
+}
+
+TEST(an_alarm_past_the_end_of_the_clock_disturbs_nobody)
+{
+    CHECK_INT(play(never), MOT_OK);
+    CHECK_INT(timers_n, 1);
 }
 
 TEST_MAIN()

@@ -68,6 +68,69 @@ TEST(one_worker_is_plain_sgd_whatever_the_method)
     CHECK(hash == hash_of(&y));
 }
 
+/* ---- Absurd, but allowed --------------------------------------------------------------------- */
+
+/* The run's own status; its folder-less outcome must be there to be freed. */
+static enum mot_status end_of(struct run *r)
+{
+    run_go(r);
+    enum mot_status status = r->status == MOT_OK ? r->out.status : r->status;
+    run_free(r);
+    return status;
+}
+
+TEST(a_clock_that_runs_out_of_nanoseconds_is_an_error_not_a_crash)
+{
+    struct run jobs = { 0 }, links = { 0 }, deadline = { 0 };
+    RUN_SET(&jobs, "data", "digits", "model", "phantom", "cluster", "{workers: [{count: 2, job_time: 900000000s}]}", "stop.updates", "40");
+    CHECK_INT(end_of(&jobs), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "292 years");
+    RUN_SET(&links, "data", "digits", "model", "phantom", "model.parameters", "1e12", "workers", "2", "stop.updates", "40",
+            "cluster.network.bandwidth", "1bit");
+    CHECK_INT(end_of(&links), MOT_EUSAGE);
+    RUN_SET(&deadline, "data", "digits", "model", "phantom", "method", "server", "method.deadline", "adaptive", "method.spread", "1e6",
+            "cluster", "{workers: [{count: 2, job_time: 9000000s}]}", "stop.updates", "40");
+    CHECK_INT(end_of(&deadline), MOT_OK);
+}
+
+TEST(a_time_limit_comes_before_the_end_of_the_clock)
+{
+    struct run r = { 0 };
+    RUN_SET(&r, "data", "digits", "model", "phantom", "cluster", "{workers: [{count: 2, job_time: 900000000s}]}", "stop.time", "100000h");
+    CHECK_INT(end_of(&r), MOT_OK);
+}
+
+TEST(a_schedule_for_more_epochs_than_anyone_can_count_is_flat)
+{
+    struct run r = { 0 };
+    RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.schedule.name", "cosine", "stop.epochs", "1e300", "stop.time", "100ms");
+    CHECK_INT(end_of(&r), MOT_OK);
+}
+
+struct seen { uint64_t evaluated; };
+static void count_evaluation(void *self, const struct mot_moment *m)
+{
+    (void)m;
+    ((struct seen *)self)->evaluated++;
+}
+
+TEST(evaluations_closer_than_doubles_can_tell_come_after_each_update)
+{
+    static const char *const every[] = { "1e-300 epochs", "1e-320 epochs", "1e-17 epochs" };
+    for (int i = 0; i < 3; i++) {
+        struct run r = { 0 };
+        struct seen seen = { 0 };
+        RUN_SET(&r, SMALL, "evaluate.every", every[i]);
+        CHECK_INT(mot_experiment_open(NULL, r.setting, r.settings, &r.experiment), MOT_OK);
+        CHECK_INT(mot_job_open(r.experiment, &r.job), MOT_OK);
+        struct mot_watch watch = { .self = &seen, .evaluated = count_evaluation };
+        CHECK_INT(mot_sim_run(&(struct mot_sim_options){ .experiment = r.experiment, .problem = &r.job.problem, .optim = &r.job.optim,
+            .x0 = r.job.x0, .watch = &watch }, &r.out), MOT_OK);
+        CHECK_INT(seen.evaluated, 41); /* the beginning, 39 updates, the end */
+        run_free(&r);
+    }
+}
+
 /* ---- The clock ----------------------------------------------------------------------------- */
 
 /* A phantom of 1,000,000 parameters: 4 MB; 32 samples at 1000/s take 32 ms; 1 Gbit/s is 8 ns a byte. */

@@ -100,4 +100,39 @@ TEST(an_emulated_run_takes_at_least_the_simulated_time)
     }
 }
 
+/* ---- Going on --------------------------------------------------------------------------------- */
+
+static uint64_t hash_in(const char *folder, const char *method, const char *updates, bool resume)
+{
+    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .resume = resume, .replace = true } };
+    RUN_SET(&r, SMALL, "method", method, "stop.updates", updates, "optimizer.momentum", "0.5", "output", folder);
+    run_go(&r);
+    uint64_t hash = r.status == MOT_OK && r.out.status == MOT_OK ? r.out.model_hash : 0;
+    run_free(&r);
+    return hash;
+}
+
+TEST(a_synchronous_run_on_threads_goes_on_to_the_same_end)
+{
+    static const char *const methods[] = { "allreduce", "server" };
+    char folder[] = "/tmp/motley-test-XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    for (int m = 0; m < 2; m++) {
+        uint64_t whole = hash_in(folder, methods[m], "150", false);
+        CHECK(whole != 0);
+        CHECK(hash_in(folder, methods[m], "61", false) != whole);
+        CHECK(hash_in(folder, methods[m], "150", true) == whole);
+    }
+    /* An asynchronous one goes on too, to an end of its own. */
+    CHECK(hash_in(folder, "async", "80", false) != 0);
+    CHECK(hash_in(folder, "async", "150", true) != 0);
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    CHECK_INT(rmdir(folder), 0);
+}
+
 TEST_MAIN()

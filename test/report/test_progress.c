@@ -26,7 +26,7 @@ TEST(a_terminal_line_fits_the_width_and_is_cleared_at_the_end)
     while ((got = read(lead, text + n, sizeof text - 1 - (size_t)n)) > 0) n += got;
     close(lead);
     CHECK(n > 0);
-    CHECK_HAS(text, "\r[##########..........]  50 %  50 upd");
+    CHECK_HAS(text, "\r[#####.....]  50 %  50 upd");
     const char *end = strstr(text, "\x1b[K");
     CHECK(end && end - text - 1 <= 39);
     CHECK_TEXT(text + n - 4, "\r\x1b[K");

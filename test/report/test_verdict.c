@@ -75,6 +75,16 @@ TEST(a_fast_worker_among_equal_ones_gets_a_larger_batch)
     CHECK_HAS(verdict, "`batch: [32, 32, 128, 32]`");
 }
 
+TEST(a_fast_worker_that_waits_for_nobody_is_not_called_balanced)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    r.node[0].jobs = 1000;
+    judge(&r);
+    CHECK_HAS(verdict, "the workers computed 100 % of the time (a job takes 1 s)");
+    CHECK_LACKS(verdict, "balanced");
+}
+
 TEST(no_batch_is_advised_where_a_job_lasts_the_same_whatever_its_batch)
 {
     struct run r;
@@ -83,6 +93,62 @@ TEST(no_batch_is_advised_where_a_job_lasts_the_same_whatever_its_batch)
     for (int i = 0; i < 3; i++) run_shares(&r, i, 0.5, 0, 0.5);
     CHECK_HAS(judge(&r), "Held back by worker 3");
     CHECK_LACKS(verdict, "batch");
+}
+
+TEST(a_batch_that_fits_leaves_the_fixed_cost_aside)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    for (int i = 0; i < 4; i++) r.node[i].jobs = 50, r.machine[i].fixed = 500000000;
+    for (int i = 0; i < 3; i++) run_shares(&r, i, 0.5, 0, 0.5);
+    CHECK_HAS(judge(&r), "`batch: [32, 32, 32, 11]`"); /* 1.5 s beside the half second become 0.5 s */
+    const struct mot_trace trace = { 1, 1, (const double[]){ 1.9 } };
+    for (int i = 0; i < 4; i++) r.machine[i].straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .trace = &trace };
+    judge(&r);
+    CHECK_LACKS(verdict, "batch");
+}
+
+TEST(a_job_cut_short_is_left_out_of_a_jobs_time)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 2.8);
+    for (int i = 0; i < 4; i++) r.machine[i].jitter.mean = 1; /* a job is 1 s; the third has 0.8 s of it */
+    CHECK_HAS(judge(&r), "(a job takes 1 s)");
+}
+
+TEST(a_round_that_closes_without_the_slow_is_not_told_to)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    r.conf.k = 6;
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.5, 0, 0.5), r.node[i].jobs = 50;
+    run_shares(&r, 7, 0.8, 0, 0.2);
+    judge(&r);
+    CHECK_LACKS(verdict, "--method-k 7");
+    CHECK_HAS(verdict, "`--method-k 5`");
+}
+
+TEST(rounds_kept_open_by_a_deadline_name_whom_they_are_kept_open_for)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    for (int i = 0; i < 7; i++) run_shares(&r, i, 0.6, 0, 0.4);
+    r.node[7].jobs = 20, r.node[7].updates = 0;
+    run_note(&r, "deadlines", 97, 97, 1);
+    judge(&r);
+    CHECK_HAS(verdict, "97 % of the rounds stayed open until their deadline for worker 7, whose jobs take 8.3 times");
+    CHECK_HAS(verdict, "`--method-k 7`, which closes a round without it");
+}
+
+TEST(a_worker_kept_from_computing_by_its_messages_is_named_though_nobody_waits)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    run_shares(&r, 5, 0.1, 0.9, 0);
+    r.node[5].jobs = 10;
+    judge(&r);
+    CHECK_HAS(verdict, "Bound by computing: the workers computed 89 % of the time, but worker 5 only 10 %, with messages under way for 90 %");
+    CHECK_LACKS(verdict, "balanced");
 }
 
 TEST(a_slow_worker_that_nobody_waits_for_is_not_what_held_the_run_back)
@@ -161,6 +227,29 @@ TEST(a_thin_link_that_all_wait_for_in_rounds_is_named_though_most_only_wait)
     CHECK_LACKS(verdict, "those it waits for are alike");
 }
 
+TEST(a_far_worker_that_all_wait_for_is_named)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    r.machine[6].name = "moon", r.machine[6].link.latency = 1200000000;
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.1, 0.02, 0.88);
+    run_shares(&r, 6, 0.1, 0.9, 0);
+    judge(&r);
+    CHECK_HAS(verdict, "messages to and from worker 6 (moon) have a latency of 1.20 s (the median's: 100 us), and the others waited 88 %");
+    CHECK_HAS(verdict, "(`--method-k 7`)");
+}
+
+TEST(a_busy_link_into_the_workers_is_no_latency)
+{
+    struct run r;
+    run_make(&r, &method_async, 8, 100);
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.2, 0.8, 0), r.machine[i].link.down = 625000, r.node[i].bytes_sent = 40000000;
+    r.node[8].bytes_sent = 320000000;
+    judge(&r);
+    CHECK_LACKS(verdict, "latency");
+    CHECK_HAS(verdict, "more bandwidth");
+}
+
 TEST(a_few_random_jobs_make_no_worker_slow)
 {
     struct run r;
@@ -171,6 +260,10 @@ TEST(a_few_random_jobs_make_no_worker_slow)
     for (int i = 0; i < 8; i++) r.node[i].jobs = 1000;
     r.node[4].jobs = 700; /* the same, of seven hundred */
     CHECK_HAS(judge(&r), "worker 4 took 1.4 times the median");
+    /* Of jobs that are like the one before them, seven hundred say little too. */
+    for (int i = 0; i < 8; i++)
+        r.machine[i].straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_MARKOV, .factor = 5, .stay_slow = 0.95, .stay_fast = 0.95 };
+    CHECK_HAS(judge(&r), "are balanced");
 }
 
 TEST(latency_is_told_from_bandwidth)
@@ -179,10 +272,14 @@ TEST(latency_is_told_from_bandwidth)
     run_make(&r, &method_allreduce, 8, 100);
     for (int i = 0; i < 8; i++) run_shares(&r, i, 0.4, 0.6, 0), r.node[i].bytes_sent = 125000000; /* a second of 100 */
     CHECK_HAS(judge(&r), "The bytes alone would take 1 %: the rest is latency. Try larger batches");
+    CHECK_HAS(verdict, "`--sim-collective doubling`");
     for (int i = 0; i < 8; i++) r.node[i].bytes_sent = 6000000000;
     judge(&r);
     CHECK_LACKS(verdict, "latency");
     CHECK_HAS(verdict, "more bandwidth");
+    CHECK_LACKS(verdict, "--sim-collective");
+    r.e.sim.collective = MOT_COLLECTIVE_TREE;
+    CHECK_HAS(judge(&r), "`--sim-collective ring`");
 }
 
 TEST(equal_workers_that_wait_in_turn_are_held_back_by_waiting)
@@ -219,8 +316,20 @@ TEST(many_dropped_gradients_advise_a_larger_k)
     r.conf.k = 2;
     r.node[2].updates = r.node[3].updates = 0;
     run_note(&r, "late", 200, 200, 1);
-    CHECK_HAS(judge(&r), "200 gradients (50 %) came late");
+    CHECK_HAS(judge(&r), "200 gradients (50 %) came late and were dropped, most of them from workers 2 and 3");
     CHECK_HAS(verdict, "`--method-k 3`");
+}
+
+TEST(a_round_that_waits_and_drops_much_is_not_advised_both_ways)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    r.conf.k = 6;
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.7, 0, 0.3), r.node[i].updates = 75;
+    run_note(&r, "late", 200, 200, 1);
+    judge(&r);
+    CHECK_HAS(verdict, "Try `--method async`, which waits for nobody. 200 gradients (25 %) came late and were dropped. ");
+    CHECK_LACKS(verdict, "--method-k");
 }
 
 TEST(staleness_is_news_only_beyond_what_equal_workers_give)
@@ -282,6 +391,8 @@ TEST(a_run_without_time_or_jobs_says_that_nothing_can_be_said)
     struct run r;
     run_make(&r, &method_allreduce, 4, 0);
     CHECK_HAS(judge(&r), "nothing can be said");
+    for (int i = 0; i < 4; i++) r.node[i].jobs = 10;
+    CHECK_HAS(judge(&r), "The run's clock did not move");
     run_make(&r, &method_allreduce, 4, 100);
     for (int i = 0; i < 4; i++) r.node[i] = (struct mot_node_tally){ .wait = r.o.last.now };
     CHECK_HAS(judge(&r), "nothing can be said");

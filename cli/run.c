@@ -1,0 +1,140 @@
+/* run.c -- what `motley sim` and `motley train` share: from the command line to the result. */
+#include "api/job.h"
+#include "base/file.h"
+#include "base/words.h"
+#include "run.h"
+#include "report/report.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal_number)
+{
+    /* The second time the user means it. */
+    if (interrupted) _exit(128 + signal_number);
+    interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = on_signal };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL); /* launchers of ranks forward it, where Ctrl-C would end them */
+}
+
+static void print_size_line(const char *what, uint64_t bytes)
+{
+    char text[32];
+    printf("#   %-12s %10s\n", what, mot_show_size((double)bytes, text, sizeof(text)));
+}
+
+static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan)
+{
+    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method", j->experiment->method->name,
+        "workers", (json_int_t)j->experiment->workers, "servers", (json_int_t)j->experiment->method->servers,
+        "train_rows", (json_int_t)j->data->train.rows, "parameters", (json_int_t)j->net.parameters,
+        "memory_bytes", "data", (json_int_t)plan->data, "buffers", (json_int_t)plan->buffers, "states", (json_int_t)plan->states,
+        "events", (json_int_t)plan->events, "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation,
+        "total", (json_int_t)plan->total);
+    mot_json_print(all, stdout);
+    json_decref(all);
+}
+
+/* The plan as a resolved experiment; what it will cost stands beside it as comments. */
+static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j)
+{
+    struct mot_plan plan;
+    enum mot_status status = mot_sim_plan(j->experiment, &j->problem, &j->optim, &plan);
+    if (status != MOT_OK) return status;
+    if (args->json) {
+        print_plan_json(j, &plan);
+        return MOT_OK;
+    }
+    status = mot_experiment_print(j->experiment, stdout);
+    if (status != MOT_OK) return status;
+    printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
+           j->experiment->method->servers, j->experiment->method->servers == 1 ? "" : "s", j->data->train.rows, j->net.parameters);
+    printf("# Memory reserved at the start; nothing is allocated while it runs:\n");
+    print_size_line("data", plan.data);
+    print_size_line("buffers", plan.buffers);
+    print_size_line("states", plan.states);
+    print_size_line("events", plan.events);
+    print_size_line("scratch", plan.scratch);
+    print_size_line("evaluation", plan.evaluation);
+    print_size_line("in all", plan.total);
+    printf("# (%llu buffers of the model's size: address space for the most that can be needed; only what is used counts.)\n",
+           (unsigned long long)plan.buffer_count);
+    return MOT_OK;
+}
+
+static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j, enum mot_driver driver)
+{
+    struct mot_outcome out;
+    bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
+    struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
+        .interrupt = &interrupted, .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
+    if (ways.resume && ways.replace)
+        return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
+                        "writes over it");
+    catch_signals();
+    enum mot_status status = mot_job_run(j, &ways, &out);
+    if (status != MOT_OK) return status;
+    if (!leads) return out.status;
+    if (args->json) {
+        json_t *summary = mot_summary_json(j->experiment, &out, mot_driver_name(driver), j->experiment->output);
+        mot_json_print(summary, stdout);
+        json_decref(summary);
+    } else if (!args->quiet) {
+        mot_summary_print(j->experiment, &out, stdout, isatty(STDOUT_FILENO) && args->colour);
+    }
+    status = out.status;
+    if (status == MOT_EDIVERGED)
+        mot_fail(status, "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller optimizer.lr",
+                 (unsigned long long)out.last.updates);
+    if (status == MOT_EINTERRUPTED)
+        mot_fail(status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
+    if (status == MOT_EPEER)
+        mot_fail(status, "worker %u was lost after %llu updates: %s%s", out.lost, (unsigned long long)out.last.updates, out.lost_why,
+                 j->experiment->output ? "; --resume goes on from the last checkpoint" : "");
+    mot_outcome_close(&out);
+    return status;
+}
+
+/* With --resume and no experiment file, the one in the run's folder is meant. */
+char *cli_experiment_path(const struct cli_args *args)
+{
+    if (args->words) return mot_text(args->word[0]);
+    if (!cli_given(args, "resume")) return NULL;
+    for (size_t i = args->settings; i-- > 0;) {
+        if (strcmp(args->setting[i].key, "output") != 0) continue;
+        char *path = mot_path_join(args->setting[i].value, "experiment.yaml");
+        if (mot_file_exists(path)) return path;
+        free(path);
+    }
+    return NULL;
+}
+
+enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
+{
+    struct mot_experiment *x;
+    struct mot_job job;
+    char *path = cli_experiment_path(args);
+    enum mot_status status = mot_experiment_open(path, args->setting, args->settings, &x);
+    free(path);
+    if (status != MOT_OK) return status;
+    if (driver == MOT_DRIVER_MPI) status = mot_ranks_fit(x, 0);
+    if (status == MOT_OK) status = mot_job_open(x, &job);
+    if (status == MOT_OK) {
+        bool follows = driver == MOT_DRIVER_MPI && mot_ranks_rank() != 0;
+        if (!cli_given(args, "dry-run")) status = run_job(args, &job, driver);
+        else if (!follows) status = print_plan(args, &job);
+        mot_job_close(&job);
+    }
+    mot_experiment_close(x);
+    return status;
+}

@@ -1,0 +1,106 @@
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "driver/live.h"
+#include "math/optim.h"
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define MAGIC "MOTLEYLV"
+#define VERSION 1u
+
+struct fit { char magic[8]; uint32_t version, workers, dim, slots; uint64_t hash; };
+
+static struct fit fit_of(uint64_t hash, const struct mot_world *w)
+{
+    struct fit f = { .version = VERSION, .workers = w->workers, .dim = w->dim, .slots = w->optim->slots, .hash = hash };
+    memcpy(f.magic, MAGIC, sizeof(f.magic));
+    return f;
+}
+
+enum mot_status mot_live_save(const char *path, uint64_t hash, const struct mot_world *w, const struct mot_live_checkpoint *c)
+{
+    struct mot_bytes b = { 0 };
+    struct fit f = fit_of(hash, w);
+    MOT_PUT(&b, f);
+    MOT_PUT(&b, c->updates);
+    MOT_PUT(&b, c->samples);
+    MOT_PUT(&b, c->mark);
+    MOT_PUT(&b, c->now);
+    MOT_PUT(&b, c->step);
+    mot_bytes_put(&b, c->draw, w->workers * sizeof(*c->draw));
+    mot_bytes_put(&b, c->x, w->dim * sizeof(float));
+    for (uint32_t s = 0; s < f.slots; s++) mot_bytes_put(&b, c->slot[s], w->dim * sizeof(float));
+    uint64_t sum = XXH64(b.at, b.n, 0);
+    MOT_PUT(&b, sum);
+    enum mot_status status = mot_file_replace(path, b.at, b.n);
+    mot_bytes_free(&b);
+    return status;
+}
+
+static enum mot_status read_from(const char *path, const unsigned char *bytes, size_t n, const struct fit *want, struct mot_live_checkpoint *c)
+{
+    struct fit have;
+    uint64_t sum;
+    if (n < sizeof(have) + sizeof(sum) || memcmp(bytes, MAGIC, 8) != 0)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint of a live run of motley (%zu bytes); one of a simulated run is resumed by "
+                        "motley sim", path, n);
+    memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
+    if (sum != XXH64(bytes, n - sizeof(sum), 0))
+        return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not fit its %zu bytes", path, n);
+    struct mot_reader r = { .at = bytes, .n = n - sizeof(sum) };
+    MOT_GET(&r, have);
+    if (have.version != want->version)
+        return mot_fail(MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want->version);
+    if (memcmp(&have, want, sizeof(have)) != 0)
+        return mot_fail(MOT_EUSAGE, "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u workers, %u "
+                        "parameters): data, model, method, cluster, evaluate and seed must be as they were", path, have.workers, have.dim,
+                        want->workers, want->dim);
+    MOT_GET(&r, c->updates);
+    MOT_GET(&r, c->samples);
+    MOT_GET(&r, c->mark);
+    MOT_GET(&r, c->now);
+    MOT_GET(&r, c->step);
+    c->draw = mot_new(want->workers, sizeof(*c->draw));
+    mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
+    c->x = mot_new(want->dim, sizeof(float));
+    mot_reader_get(&r, c->x, want->dim * sizeof(float));
+    for (uint32_t s = 0; s < want->slots; s++) {
+        c->slot[s] = mot_new(want->dim, sizeof(float));
+        mot_reader_get(&r, c->slot[s], want->dim * sizeof(float));
+    }
+    if (r.short_of || r.done != r.n) return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    return MOT_OK;
+}
+
+enum mot_status mot_live_load(const char *path, uint64_t hash, const struct mot_world *w, struct mot_live_checkpoint *out)
+{
+    unsigned char *bytes;
+    size_t n;
+    struct fit want = fit_of(hash, w);
+    enum mot_status status = mot_file_read(path, SIZE_MAX, &bytes, &n);
+    if (status != MOT_OK) return status;
+    struct mot_live_checkpoint c = { 0 };
+    status = read_from(path, bytes, n, &want, &c);
+    free(bytes);
+    if (status == MOT_OK) *out = c;
+    else mot_live_checkpoint_free(&c);
+    return status;
+}
+
+void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
+{
+    free(c->draw);
+    free(c->x);
+    free(c->slot[0]);
+    free(c->slot[1]);
+    *c = (struct mot_live_checkpoint){ 0 };
+}
+
+uint64_t mot_live_draw(const struct mot_live *l, mot_node worker, uint64_t updates)
+{
+    const struct mot_world *w = &l->world;
+    uint64_t first = w->draw0 ? w->draw0[worker] : 0;
+    return first + mot_sample_count(&l->problem->sampler, worker, first, (updates - w->step0) * w->batch[worker]);
+}

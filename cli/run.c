@@ -84,7 +84,11 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     catch_signals();
     enum mot_status status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
-    if (!leads) return out.status;
+    if (!leads) {
+        status = out.status;
+        mot_outcome_close(&out);
+        return status;
+    }
     if (args->json) {
         json_t *summary = mot_summary_json(j->experiment, &out, mot_driver_name(driver), j->experiment->output);
         mot_json_print(summary, stdout);

@@ -154,6 +154,21 @@ static enum mot_status write_experiment(const struct mot_experiment *x, const ch
     return status;
 }
 
+static enum mot_status write_summary(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
+                                     const struct mot_outcome *out)
+{
+    const struct mot_experiment *x = j->experiment;
+    json_t *summary = mot_summary_json(x, out, mot_driver_name(ways->driver), x->output);
+    struct mot_replace file;
+    enum mot_status status = mot_replace_begin(f->summary, &file);
+    if (status == MOT_OK) {
+        mot_json_print(summary, file.out);
+        status = mot_replace_commit(&file);
+    }
+    json_decref(summary);
+    return status;
+}
+
 static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
                                      const struct mot_outcome *out)
 {
@@ -163,16 +178,7 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
         status = mot_model_save(f->model, x, &j->net, j->data, out->x);
         if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
     }
-    if (status != MOT_OK) return status;
-    json_t *summary = mot_summary_json(x, out, mot_driver_name(ways->driver), x->output);
-    struct mot_replace file;
-    status = mot_replace_begin(f->summary, &file);
-    if (status == MOT_OK) {
-        mot_json_print(summary, file.out);
-        status = mot_replace_commit(&file);
-    }
-    json_decref(summary);
-    return status;
+    return status == MOT_OK ? write_summary(j, ways, f, out) : status;
 }
 
 /* ---- Watching the run ---------------------------------------------------------------------- */
@@ -287,6 +293,8 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
     folder_names(x->output, &f);
     if (follows) {
         enum mot_status status = run_live(j, ways, &f, NULL, out);
+        /* Rank 0 is gone: the next one says so in its stead. */
+        if (status == MOT_OK && out->has_lost && mot_ranks_rank() == 1) status = write_summary(j, ways, &f, out);
         folder_free(&f);
         return status;
     }

@@ -7,6 +7,7 @@
 #include "driver/ranks_state.h"
 #include "driver/world.h"
 #include "math/kernels.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,20 @@ static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
     gather(p, out);
 }
 
+/* Rank 0 cannot say any more that it was lost: what another knows of the run. */
+static void obituary(struct crowd *p, struct mot_outcome *out)
+{
+    const struct mot_world *w = &p->live.world;
+    const struct mot_live_node *n = &p->berth[0].node;
+    *out = (struct mot_outcome){ .status = MOT_EPEER, .ended_by = mot_status_name(MOT_EPEER), .workers = w->workers, .servers = w->servers,
+        .has_lost = true, .lost = w->servers ? w->workers : 0, .node = mot_new(w->nodes, sizeof(*out->node)) };
+    snprintf(out->lost_why, sizeof(out->lost_why), "%s", p->peer[0].why);
+    out->node[n->self] = n->tally;
+    out->last = (struct mot_moment){ .now = mot_live_now(&p->live), .updates = n->advanced, .steps = n->advanced,
+        .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    out->wall_s = (double)out->last.now * 1e-9;
+}
+
 static void follow_run(struct crowd *p, struct mot_outcome *out)
 {
     static struct rank_final final; /* lies still until it is sent */
@@ -310,6 +325,7 @@ static void follow_run(struct crowd *p, struct mot_outcome *out)
     if (!p->orphan) mot_ranks_post(p, 0, &e, &final, 0);
     while (!p->bye && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
     *out = (struct mot_outcome){ .status = p->orphan ? MOT_EPEER : (enum mot_status)p->verdict };
+    if (p->peer[0].lost) obituary(p, out);
 }
 
 /* What must be the same everywhere: a rank with other settings would compute something else. */
@@ -384,7 +400,7 @@ static void stop_keeper(struct crowd *p)
 static bool end_the_lost(struct crowd *p)
 {
     bool all = true;
-    for (uint32_t r = 1; r < p->wire.ranks; r++)
+    for (uint32_t r = 0; r < p->wire.ranks; r++)
         if (p->peer[r].lost && !mot_neighbour_end(p->peer[r].neighbour)) all = false;
     return all;
 }
@@ -427,6 +443,7 @@ void mot_ranks_leave(enum mot_status status)
         forget_crowd(p);
         exit(status);
     }
-    if (p->wire.rank == 0) mot_wire_close(end_the_lost(p) ? MOT_WIRE_LEAVE : MOT_WIRE_ABORT, status);
+    bool none_left = end_the_lost(p);
+    if (p->wire.rank == 0) mot_wire_close(none_left ? MOT_WIRE_LEAVE : MOT_WIRE_ABORT, status);
     _exit(status);
 }

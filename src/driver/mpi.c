@@ -43,7 +43,7 @@ enum { TAG_ENVELOPE = 1, TAG_BODY = 2 };
 #define AHEAD 16u                                /* envelopes that can be received before we look */
 
 enum flight_kind { FLIGHT_ENVELOPE, FLIGHT_OUT, FLIGHT_IN, FLIGHT_REDUCE };
-struct flight { enum flight_kind kind; uint32_t from; void *token; };
+struct flight { enum flight_kind kind; uint32_t from; void *token; bool failed; };
 
 struct letter_box { struct letter_box *next; struct mot_envelope envelope; }; /* an envelope must lie still until it is sent */
 
@@ -56,6 +56,7 @@ static struct {
     MPI_Request *request;
     struct flight *flight;
     int *done;
+    MPI_Status *status;
     uint32_t flights, room, sending;
     uint32_t done_n, done_at;                    /* finished ones that poll has not told yet: [done_at, done_n) of told */
     struct flight *told;
@@ -114,6 +115,7 @@ static void forget_all(void)
     free(mpi.request);
     free(mpi.flight);
     free(mpi.done);
+    free(mpi.status);
     free(mpi.told);
 }
 
@@ -141,10 +143,11 @@ static MPI_Request *add_flight(enum flight_kind kind, uint32_t from, void *token
         mpi.request = mot_grow(mpi.request, room, sizeof(*mpi.request));
         mpi.flight = mot_grow(mpi.flight, room, sizeof(*mpi.flight));
         mpi.done = mot_grow(mpi.done, room, sizeof(*mpi.done));
+        mpi.status = mot_grow(mpi.status, room, sizeof(*mpi.status));
         mpi.told = mot_grow(mpi.told, room, sizeof(*mpi.told));
         mpi.room = room;
     }
-    mpi.flight[mpi.flights] = (struct flight){ kind, from, token };
+    mpi.flight[mpi.flights] = (struct flight){ kind, from, token, false };
     if (kind == FLIGHT_ENVELOPE || kind == FLIGHT_OUT) mpi.sending++;
     return &mpi.request[mpi.flights++];
 }
@@ -195,9 +198,12 @@ static void look_at_flights(void)
     int n = 0;
     mpi.done_at = mpi.done_n = 0;
     if (mpi.flights == 0) return;
-    MPI_Testsome((int)mpi.flights, mpi.request, &n, mpi.done, MPI_STATUSES_IGNORE);
-    for (int i = 0; i < n; i++) mpi.told[mpi.done_n++] = mpi.flight[mpi.done[i]];
-    if (n <= 0) return;
+    bool failed = MPI_Testsome((int)mpi.flights, mpi.request, &n, mpi.done, mpi.status) == MPI_ERR_IN_STATUS;
+    if (n <= 0) return; /* MPI_UNDEFINED is below 0 */
+    for (int i = 0; i < n; i++) {
+        mpi.told[mpi.done_n] = mpi.flight[mpi.done[i]];
+        mpi.told[mpi.done_n++].failed = failed && mpi.status[i].MPI_ERROR != MPI_SUCCESS;
+    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < mpi.flights; i++) {
         if (mpi.request[i] == MPI_REQUEST_NULL) continue;
@@ -222,7 +228,10 @@ static bool tell(const struct flight *f, struct mot_wire_event *out)
         mpi.sending--;
         out->kind = MOT_WIRE_SENT;
         break;
-    case FLIGHT_IN: out->kind = MOT_WIRE_BODY; break;
+    case FLIGHT_IN: /* of one that failed nobody hears again: its sender is gone, and silence will tell */
+        if (f->failed) return false;
+        out->kind = MOT_WIRE_BODY;
+        break;
     case FLIGHT_REDUCE:
         if (--mpi.reducing) return false;
         out->kind = MOT_WIRE_REDUCED;

@@ -173,7 +173,7 @@ mot_time mot_ranks_next_due(const struct crowd *p)
     for (uint32_t i = 0; i < p->berths; i++)
         for (const struct letter *l = p->berth[i].first; l; l = l->next)
             if (l->here && l->due < next) next = l->due;
-    for (const struct letter *l = p->tokens; l; l = l->next)
+    for (const struct letter *l = p->summing ? p->tokens : NULL; l; l = l->next)
         if (l->due < next) next = l->due;
     return next;
 }

@@ -123,8 +123,9 @@ void mot_ranks_token_came(struct crowd *p, const struct mot_envelope *e)
     l->envelope = *e;
     l->due = mot_network_arrive(p->live.experiment->cluster, &b->nic, e->from, e->to, (uint64_t)e->value,
                                 (struct mot_departure){ e->lag, e->took }, mot_live_now(&p->live));
-    l->next = p->tokens;
-    p->tokens = l;
+    struct letter **at = &p->tokens; /* those of one sender stay in order */
+    while (*at) at = &(*at)->next;
+    *at = l;
 }
 
 static void tokens_due(struct crowd *p)

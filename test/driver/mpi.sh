@@ -5,8 +5,9 @@ source=${MOTLEY_SOURCE:?names the tree}
 skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAIL: $*"; [ ! -s "${folder:-}/err" ] || tail -n 20 "$folder/err"; exit 1; }
 command -v mpirun >/dev/null || skip "mpirun is not installed: tools/setup build"
-ldd "$motley" | grep -q 'libmpi\.' || skip "this motley is built without Open MPI"
-if ldd "$motley" | grep -q libtsan; then skip "MPI libraries are no subject of ThreadSanitizer's"; fi
+libraries=$(ldd "$motley")
+[[ $libraries == *libmpi.* ]] || skip "this motley is built without Open MPI"
+[[ $libraries != *libtsan* ]] || skip "MPI libraries are no subject of ThreadSanitizer's"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

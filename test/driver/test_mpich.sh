@@ -5,7 +5,8 @@ motley=${MOTLEY:?names the program}
 build=${MOTLEY_BUILD:?} source=${MOTLEY_SOURCE:?}
 skip() { echo "skipped: $*"; exit 77; }
 command -v mpicc.mpich >/dev/null && command -v mpirun.mpich >/dev/null || skip "MPICH is not installed: tools/setup test"
-if ldd "$motley" | grep -qE 'lib(a|t)san'; then skip "MPICH's own memory is no subject of the sanitizers"; fi
+libraries=$(ldd "$motley")
+[[ $libraries != *lib[at]san* ]] || skip "MPICH's own memory is no subject of the sanitizers"
 ls "$build"/CMakeFiles/motley.dir/cli/*.o >/dev/null 2>&1 || skip "the program's objects are not at hand"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

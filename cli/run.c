@@ -1,6 +1,7 @@
 /* run.c -- what `motley sim` and `motley train` share: from the command line to the result. */
 #include "api/job.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/words.h"
 #include "run.h"
 #include "report/report.h"
@@ -77,6 +78,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     struct mot_outcome out;
     bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
     struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
+        .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
         .interrupt = &interrupted, .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
         return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
@@ -100,19 +102,23 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     if (status == MOT_EDIVERGED)
         mot_fail(status, "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller optimizer.lr",
                  (unsigned long long)out.last.updates);
+    if (status == MOT_EPEER && out.has_peer)
+        mot_fail(status, "%s %u was lost after %llu updates%s%s%s", out.peer < out.workers ? "worker" : "server",
+                 out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
+                 out.peer_by ? ": " : "", out.peer_by ? mot_lost_how(out.peer_by) : "",
+                 j->experiment->output && driver != MOT_DRIVER_SIM ? "; --resume goes on from the last checkpoint" : "");
+    else if (status == MOT_EPEER) mot_fail(status, "a peer was lost after %llu updates", (unsigned long long)out.last.updates);
     if (status == MOT_EINTERRUPTED)
         mot_fail(status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
-    if (status == MOT_EPEER)
-        mot_fail(status, "worker %u was lost after %llu updates: %s%s", out.lost, (unsigned long long)out.last.updates, out.lost_why,
-                 j->experiment->output ? "; --resume goes on from the last checkpoint" : "");
     mot_outcome_close(&out);
     return status;
 }
 
-/* With --resume and no experiment file, the one in the run's folder is meant. */
+/* With --resume or --arrivals and no experiment file, the one in the run's folder is meant. */
 char *cli_experiment_path(const struct cli_args *args)
 {
     if (args->words) return mot_text(args->word[0]);
+    if (cli_given(args, "arrivals")) return mot_path_join(cli_value(args, "arrivals"), "experiment.yaml");
     if (!cli_given(args, "resume")) return NULL;
     for (size_t i = args->settings; i-- > 0;) {
         if (strcmp(args->setting[i].key, "output") != 0) continue;
@@ -128,7 +134,13 @@ enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
     struct mot_experiment *x;
     struct mot_job job;
     char *path = cli_experiment_path(args);
-    enum mot_status status = mot_experiment_open(path, args->setting, args->settings, &x);
+    /* A replay does not write where the recorded run wrote; only --out says where to. */
+    struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
+    size_t settings = cli_given(args, "arrivals");
+    if (settings) setting[0] = (struct mot_setting){ .key = "output", .value = "none", .origin = "--arrivals" };
+    for (size_t i = 0; i < args->settings; i++) setting[settings++] = args->setting[i];
+    enum mot_status status = mot_experiment_open(path, setting, settings, &x);
+    free(setting);
     free(path);
     if (status != MOT_OK) return status;
     if (driver == MOT_DRIVER_MPI) status = mot_ranks_fit(x, 0);

@@ -147,7 +147,8 @@ static void print_cluster(struct page *p)
                   "workers:\n"
                   "  - {name: fast, count: 6, speed: 1000 samples/s, jitter: {name: lognormal, sigma: 0.2}}\n"
                   "  - {name: slow, count: 2, speed: 250 samples/s, up: 20Mbit, down: 100Mbit}\n"
-                  "server: {bandwidth: 10Gbit}\n");
+                  "server: {bandwidth: 10Gbit}\n"
+                  "faults: {drop: 1%, until: 20s, schedule: [{kind: crash, at: 3s, for: 2s, worker: 7}]}\n");
     for (const struct mot_section *s = mot_cluster_sections; s->name; s++) {
         section_head(p, s->name, s->doc);
         option_items(p, s->options, "");

@@ -12,6 +12,7 @@ static enum mot_status train(const struct cli_args *args)
 static const struct cli_flag flags[] = {
     { "emulate", NULL, "workers as slow, links as thin and stragglers as frequent as the cluster says, by waiting" },
     { "ranks", "N", "start so many ranks over MPI on this machine: one for each worker" },
+    { "record", NULL, "keep in --out what every node was given, for motley sim --arrivals and motley replay" },
     { "dry-run", NULL, "print the experiment as resolved, and run nothing" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },

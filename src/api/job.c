@@ -1,12 +1,14 @@
 #include "api/job.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "driver/replay.h"
 #include "math/models.h"
 #include "report/report.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -82,13 +84,19 @@ void mot_job_close(struct mot_job *j)
 
 const char *mot_driver_name(enum mot_driver driver)
 {
-    return driver == MOT_DRIVER_SIM ? "sim" : driver == MOT_DRIVER_THREADS ? "threads" : "mpi";
+    switch (driver) {
+    case MOT_DRIVER_SIM: return "sim";
+    case MOT_DRIVER_THREADS: return "threads";
+    case MOT_DRIVER_MPI: return "mpi";
+    case MOT_DRIVER_REPLAY: return "replay";
+    }
+    return "";
 }
 
 /* ---- The run's folder --------------------------------------------------------------------- */
 
 struct folder {
-    char *experiment, *metrics, *summary, *trace, *model, *best, *checkpoint;
+    char *experiment, *metrics, *summary, *trace, *model, *best, *checkpoint, *record;
 };
 
 static void folder_names(const char *path, struct folder *f)
@@ -100,6 +108,7 @@ static void folder_names(const char *path, struct folder *f)
     f->model = mot_path_join(path, "model.safetensors");
     f->best = mot_path_join(path, "best.safetensors");
     f->checkpoint = mot_path_join(path, "checkpoint.bin");
+    f->record = mot_path_join(path, "record.bin");
 }
 
 static void folder_free(struct folder *f)
@@ -111,6 +120,7 @@ static void folder_free(struct folder *f)
     free(f->model);
     free(f->best);
     free(f->checkpoint);
+    free(f->record);
 }
 
 static enum mot_status remove_old(const char *path)
@@ -119,10 +129,18 @@ static enum mot_status remove_old(const char *path)
     return mot_fail(MOT_ESYSTEM, "%s: cannot be removed: %s", path, strerror(errno));
 }
 
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
 /* A folder with a run in it is not written over unless that was asked for. Nothing is touched here. */
 static enum mot_status folder_check(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
 {
     const char *path = j->experiment->output;
+    if (ways->arrivals && same_folder(ways->arrivals, path))
+        return mot_fail(MOT_EUSAGE, "%s: the recorded run is in this folder; name another one with --out", path);
     bool has_run = mot_file_exists(f->metrics) || mot_file_exists(f->summary);
     if (ways->resume) {
         if (mot_file_exists(f->checkpoint)) return MOT_OK;
@@ -137,7 +155,7 @@ static enum mot_status folder_check(const struct mot_job *j, const struct mot_jo
 /* What is left of an older run would be taken for this one's. */
 static enum mot_status folder_clear(const struct folder *f)
 {
-    const char *const old[] = { f->summary, f->trace, f->model, f->best, f->checkpoint };
+    const char *const old[] = { f->summary, f->trace, f->model, f->best, f->checkpoint, f->record };
     enum mot_status status = MOT_OK;
     for (size_t i = 0; i < MOT_COUNT(old) && status == MOT_OK; i++) status = remove_old(old[i]);
     return status;
@@ -248,14 +266,53 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
         .resume = ways->resume, .begins = on_begin, .begins_self = watch->self }, out);
 }
 
+/* record.bin; ranks but the first write record.RANK.bin. */
+static enum mot_status write_record(const struct mot_job *j, const struct mot_record *record, const struct folder *f)
+{
+    uint32_t rank = mot_ranks_rank();
+    if (rank == 0) return mot_record_write(record, f->record);
+    char name[32];
+    snprintf(name, sizeof(name), "record.%u.bin", rank);
+    char *path = mot_path_join(j->experiment->output, name);
+    enum mot_status status = mot_record_write(record, path);
+    free(path);
+    return status;
+}
+
 /* For real, on threads or over MPI. There only rank 0 has a folder to write and somebody who watches. */
 static enum mot_status run_live(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
                                 const struct mot_watch *watch, struct mot_outcome *out)
 {
+    struct mot_record record = { 0 };
+    if (ways->record && !f) return mot_fail(MOT_EUSAGE, "--record: where to? Name the run's folder with --out");
+    if (ways->record && ways->resume)
+        return mot_fail(MOT_EUSAGE, "--record: a run is recorded from its beginning; it cannot be added with --resume");
+    if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->method->servers, j->hash);
     struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
         .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate, .checkpoint = f ? f->checkpoint : NULL,
-        .resume = ways->resume, .begins = on_begin, .begins_self = watch ? watch->self : NULL };
-    return ways->driver == MOT_DRIVER_MPI ? mot_ranks_run(&o, out) : mot_threads_run(&o, out);
+        .resume = ways->resume, .begins = on_begin, .begins_self = watch ? watch->self : NULL, .record = ways->record ? &record : NULL };
+    enum mot_status status = ways->driver == MOT_DRIVER_MPI ? mot_ranks_run(&o, out) : mot_threads_run(&o, out);
+    if (ways->record && status == MOT_OK) {
+        record.model_hash = out->model_hash;
+        record.status = out->status;
+        status = write_record(j, &record, f);
+        if (status != MOT_OK) mot_outcome_close(out);
+    }
+    mot_record_close(&record);
+    return status;
+}
+
+static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways *ways, const struct mot_watch *watch, struct mot_outcome *out)
+{
+    struct mot_record record;
+    if (ways->resume) return mot_fail(MOT_EUSAGE, "--arrivals: a replay begins where the recorded run began; it cannot go on with --resume");
+    enum mot_status status = mot_record_read(ways->arrivals, j->hash, &record);
+    if (status != MOT_OK) return status;
+    status = mot_replay_run(&(struct mot_replay_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim,
+        .x0 = j->x0, .record = &record, .watch = watch, .interrupt = ways->interrupt, .evaluates = true,
+        .begins = on_begin, .begins_self = watch->self }, out);
+    mot_record_close(&record);
+    return status;
 }
 
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
@@ -270,7 +327,12 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         watch.flight = on_flight;
         watch.update = on_update;
     }
-    enum mot_status status = ways->driver == MOT_DRIVER_SIM ? simulate(j, ways, f, &watch, out) : run_live(j, ways, f, &watch, out);
+    enum mot_status status = MOT_OK;
+    switch (ways->driver) {
+    case MOT_DRIVER_SIM: status = simulate(j, ways, f, &watch, out); break;
+    case MOT_DRIVER_THREADS: case MOT_DRIVER_MPI: status = run_live(j, ways, f, &watch, out); break;
+    case MOT_DRIVER_REPLAY: status = replay(j, ways, &watch, out); break;
+    }
     if (w.progress) mot_progress_close(w.progress);
     enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
     enum mot_status trace = MOT_OK;
@@ -294,7 +356,7 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
     if (follows) {
         enum mot_status status = run_live(j, ways, &f, NULL, out);
         /* Rank 0 is gone: the next one says so in its stead. */
-        if (status == MOT_OK && out->has_lost && mot_ranks_rank() == 1) status = write_summary(j, ways, &f, out);
+        if (status == MOT_OK && out->has_peer && mot_ranks_rank() == 1) status = write_summary(j, ways, &f, out);
         folder_free(&f);
         return status;
     }

@@ -20,14 +20,16 @@ struct mot_job {
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
 void mot_job_close(struct mot_job *);
 
-enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS, MOT_DRIVER_MPI };
-const char *mot_driver_name(enum mot_driver); /* "sim", "threads", "mpi" */
+enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS, MOT_DRIVER_MPI, MOT_DRIVER_REPLAY };
+const char *mot_driver_name(enum mot_driver); /* "sim", "threads", "mpi", "replay" */
 
 struct mot_job_ways {
     enum mot_driver driver;
     bool emulate;                             /* threads: as slow as the cluster says */
     bool resume;                              /* go on from the checkpoint in the experiment's folder */
     bool replace;                             /* a run that is in the folder may be overwritten */
+    bool record;                              /* threads: keep what every node was given, in the folder */
+    const char *arrivals;                     /* replay: the folder of the run that was recorded */
     FILE *progress;                           /* NULL: none */
     bool terminal;                            /* progress is a terminal */
     const volatile sig_atomic_t *interrupt;   /* may be NULL */

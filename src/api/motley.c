@@ -50,19 +50,31 @@ static enum mot_status open_experiment(const struct mot_run_options *o, struct m
     return status;
 }
 
-enum mot_status mot_run_open(const struct mot_run_options *o, struct mot_run **out)
+/* The options of a caller that was built against an older header: fields it does not know are zero. */
+static enum mot_status known_options(const struct mot_run_options *given, struct mot_run_options *out)
 {
-    if (o->size != sizeof(*o))
-        return mot_fail(MOT_EUSAGE, "mot_run_options.size is %zu, expected %zu: set it to sizeof, and build against the header of "
-                        "this library", o->size, sizeof(*o));
+    size_t least = offsetof(struct mot_run_options, replace) + sizeof(given->replace); /* all of the first version */
+    if (given->size < least || given->size > sizeof(*out))
+        return mot_fail(MOT_EUSAGE, "mot_run_options.size is %zu, expected %zu to %zu: set it to sizeof, and use a library that is not older "
+                        "than its header", given->size, least, sizeof(*out));
+    *out = (struct mot_run_options){ 0 };
+    memcpy(out, given, given->size);
+    return MOT_OK;
+}
+
+enum mot_status mot_run_open(const struct mot_run_options *given, struct mot_run **out)
+{
+    struct mot_run_options o;
+    enum mot_status status = known_options(given, &o);
+    if (status != MOT_OK) return status;
     struct mot_run *r = mot_new(1, sizeof(*r));
-    enum mot_status status = open_experiment(o, &r->experiment);
+    status = open_experiment(&o, &r->experiment);
     if (status == MOT_OK) status = mot_job_open(r->experiment, &r->job);
     if (status != MOT_OK) {
         mot_run_close(r);
         return status;
     }
-    r->ways = (struct mot_job_ways){ .resume = o->resume, .replace = o->replace, .interrupt = o->interrupt };
+    r->ways = (struct mot_job_ways){ .resume = o.resume, .replace = o.replace, .interrupt = o.interrupt };
     *out = r;
     return MOT_OK;
 }

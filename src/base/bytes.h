@@ -14,7 +14,7 @@ void mot_bytes_free(struct mot_bytes *);
 struct mot_reader { const unsigned char *at; size_t n, done; bool short_of; };
 void mot_reader_get(struct mot_reader *, void *, size_t n);
 
-/* Writes or reads one field, by name; both ways have the same list of fields. */
+/* Writes or reads one field, by name. */
 #define MOT_PUT(bytes, field) mot_bytes_put((bytes), &(field), sizeof(field))
 #define MOT_GET(reader, field) mot_reader_get((reader), &(field), sizeof(field))
 

@@ -125,7 +125,7 @@ enum mot_status mot_file_replace(const char *path, const void *bytes, size_t n)
     struct mot_replace r;
     enum mot_status status = mot_replace_begin(path, &r);
     if (status) return status;
-    if (fwrite(bytes, 1, n, r.out) != n) { /* commit would find it too, but not why */
+    if (n && fwrite(bytes, 1, n, r.out) != n) { /* commit would find it too, but not why */
         int error = errno;
         mot_replace_abandon(&r);
         return refuse("write", path, error);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "cluster/fault.h"
 #include <motley/method.h>
 #include <motley/option.h>
 
@@ -56,6 +57,7 @@ struct mot_machine {       /* one node of the cluster */
 struct mot_cluster {
     uint32_t workers, servers;
     struct mot_machine *machine;   /* [workers + servers] */
+    struct mot_faults faults;
     struct mot_arena_block *arena; /* names, traces */
 };
 void mot_cluster_close(struct mot_cluster *);

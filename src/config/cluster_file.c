@@ -1,4 +1,5 @@
 #include "config/cluster_file.h"
+#include "config/fault_file.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/words.h"
@@ -102,6 +103,7 @@ struct gathering {
     struct known_trace { const char *path; const struct mot_trace *trace; struct known_trace *next; } *traces;
     struct mot_machine *machine;
     uint32_t workers, room;
+    struct mot_faults faults;
 };
 
 /* A trace that several groups replay is read once. */
@@ -255,7 +257,7 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
                               const struct mot_yaml *asked_by, uint32_t servers)
 {
     static const struct mot_option no_options[] = { { .name = NULL } };
-    static const char *const keys[] = { "network", "workers", "server", NULL };
+    static const char *const keys[] = { "network", "workers", "server", "faults", NULL };
     const struct mot_reader *r = g->reader;
     enum mot_status status = mot_read_map(r, node, key, "{workers: 8, network: {bandwidth: 1Gbit}}");
     if (!status) status = mot_read_options(r, node, key, no_options, NULL, keys, 0);
@@ -274,7 +276,8 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
     if (workers && asked_by && workers != g->workers)
         return mot_read_fail(r, asked_by, "workers", "expected %u, as many as the cluster at %s has, or no such key; found %u", g->workers,
                              mot_yaml_where(list, r->arena), workers);
-    return add_servers(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"), servers);
+    status = mot_faults_read(r, mot_yaml_get(node, "faults"), mot_key_join(r, key, "faults"), g->workers, g->arena, &g->faults);
+    return status ? status : add_servers(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"), servers);
 }
 
 enum mot_status mot_cluster_build(const struct mot_reader *r, const struct mot_yaml *node, const char *key, uint32_t workers,
@@ -289,7 +292,7 @@ enum mot_status mot_cluster_build(const struct mot_reader *r, const struct mot_y
         return status;
     }
     struct mot_cluster *cluster = mot_new(1, sizeof *cluster);
-    *cluster = (struct mot_cluster){ g.workers, servers, g.machine, arena.last };
+    *cluster = (struct mot_cluster){ g.workers, servers, g.machine, g.faults, arena.last };
     *out = cluster;
     return MOT_OK;
 }

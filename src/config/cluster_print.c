@@ -1,6 +1,7 @@
 /* cluster_print.c -- a cluster as YAML that reads back to the same, and in words. */
 #include "base/options.h"
 #include "config/cluster_file.h"
+#include "config/fault_file.h"
 #include "config/print.h"
 #include <math.h>
 #include <stdlib.h>
@@ -99,9 +100,11 @@ void mot_cluster_print(const struct mot_cluster *c, int indent, FILE *out)
         n = mot_cluster_group(c, at);
         print_group(c, at, n, indent + 2, out);
     }
-    if (!c->servers) return;
-    fprintf(out, "%*sserver:\n", indent, "");
-    print_link(&c->machine[c->workers].link, indent + 2, out);
+    if (c->servers) {
+        fprintf(out, "%*sserver:\n", indent, "");
+        print_link(&c->machine[c->workers].link, indent + 2, out);
+    }
+    mot_faults_print(&c->faults, indent, out);
 }
 
 /* ---- In words ------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* cluster_tables.c -- the keys of a cluster file. */
 #include "config/cluster_file.h"
+#include "config/fault_file.h"
 #include <stddef.h>
 
 #define ABOVE_ZERO 1e-300 /* as a minimum it excludes 0 */
@@ -164,5 +165,7 @@ const struct mot_section mot_cluster_sections[] = {
     { "workers[].jitter", "A random factor on the time of each job", NULL, &mot_family_jitter },
     { "workers[].straggle", "Now and then a worker is several times slower", NULL, &mot_family_straggle },
     { "server", "The link of each server; by default the network's", NULL, NULL },
+    { "faults", "What goes wrong at random, from the seed; times are exponential with the mean given", mot_faults_options, NULL },
+    { "faults.schedule[]", "What goes wrong at given times: a list; 'faults: [...]' is short for it", NULL, &mot_family_fault },
     { NULL, NULL, NULL, NULL },
 };

@@ -5,7 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SPINS 2000
+#define SPINS 2000u
+#define LEAST_SPINS 32u
 #define YIELDS 100
 
 static void pause_a_little(void)
@@ -25,10 +26,15 @@ void mot_bell_ring(struct mot_bell *b)
 
 void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded)
 {
-    for (int i = 0; i < SPINS && !crowded; i++) {
-        if (mot_bell_heard(b) != heard) return;
+    uint32_t spins = crowded ? 0 : b->spins + LEAST_SPINS;
+    for (uint32_t i = 0; i < spins; i++) {
+        if (mot_bell_heard(b) != heard) {
+            b->spins = 2 * spins < SPINS ? 2 * spins : SPINS;
+            return;
+        }
         pause_a_little();
     }
+    b->spins /= 2;
     for (int i = 0; i < YIELDS; i++) {
         if (mot_bell_heard(b) != heard) return;
         sched_yield();

@@ -2,7 +2,8 @@
  *
  * A blocking wake-up costs some fifty microseconds, so a thread spins first where
  * it has a core to itself; where threads outnumber cores, spinning only keeps the
- * awaited one from running, so it yields at once. */
+ * awaited one from running, so it yields at once. Other programs crowd a machine too, so a
+ * sleeper whose spinning was for nothing spins less the next time. */
 #ifndef MOT_DRIVER_BELL_H
 #define MOT_DRIVER_BELL_H
 
@@ -10,7 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct mot_bell { _Atomic uint32_t rung, asleep; };
+struct mot_bell {
+    _Atomic uint32_t rung, asleep;
+    uint32_t spins;              /* the sleeper's own: how long spinning has been worth it */
+};
 
 void mot_bell_ring(struct mot_bell *);
 static inline uint32_t mot_bell_heard(struct mot_bell *b) { return atomic_load_explicit(&b->rung, memory_order_acquire); }

@@ -3,9 +3,9 @@
 
 #define MAGIC UINT32_C(0x4d4f5443) /* a peer of the other byte order reads another number */
 
-void mot_channel_open(struct mot_channel *c, uint32_t life, mot_time now)
+void mot_line_open(struct mot_line *c, uint32_t life, mot_time now)
 {
-    *c = (struct mot_channel){ .life = life, .heard = now, .spoken = now, .gap_mean = (double)MOT_BEAT_NS };
+    *c = (struct mot_line){ .life = life, .heard = now, .spoken = now, .gap_mean = (double)MOT_BEAT_NS };
 }
 
 static uint64_t sum_of(const struct mot_envelope *e)
@@ -13,7 +13,7 @@ static uint64_t sum_of(const struct mot_envelope *e)
     return XXH64(e, offsetof(struct mot_envelope, sum), 0);
 }
 
-void mot_channel_seal(struct mot_channel *c, struct mot_envelope *e, mot_time now)
+void mot_line_seal(struct mot_line *c, struct mot_envelope *e, mot_time now)
 {
     e->magic = MAGIC;
     e->life = c->life;
@@ -22,7 +22,7 @@ void mot_channel_seal(struct mot_channel *c, struct mot_envelope *e, mot_time no
     c->spoken = now;
 }
 
-static void learn(struct mot_channel *c, mot_time now)
+static void learn(struct mot_line *c, mot_time now)
 {
     double gap = now > c->heard ? (double)(now - c->heard) : 0;
     double off = gap > c->gap_mean ? gap - c->gap_mean : c->gap_mean - gap;
@@ -31,29 +31,29 @@ static void learn(struct mot_channel *c, mot_time now)
     if (now > c->heard) c->heard = now;
 }
 
-enum mot_channel_verdict mot_channel_receive(struct mot_channel *c, const struct mot_envelope *e, mot_time now)
+enum mot_line_verdict mot_line_receive(struct mot_line *c, const struct mot_envelope *e, mot_time now)
 {
-    if (c->broken) return MOT_CHANNEL_OLD;
+    if (c->broken) return MOT_LINE_OLD;
     if (e->magic != MAGIC || e->sum != sum_of(e)) {
         c->broken = true;
-        return MOT_CHANNEL_DAMAGED;
+        return MOT_LINE_DAMAGED;
     }
-    if (e->life < c->peer_life) return MOT_CHANNEL_OLD;
+    if (e->life < c->peer_life) return MOT_LINE_OLD;
     if (e->life > c->peer_life) { /* it has come back, and counts from 1 */
         c->peer_life = e->life;
         c->received = 0;
     }
-    if (e->seq <= c->received) return MOT_CHANNEL_DUPLICATE;
+    if (e->seq <= c->received) return MOT_LINE_DUPLICATE;
     if (e->seq > c->received + 1) {
         c->broken = true;
-        return MOT_CHANNEL_GAP;
+        return MOT_LINE_GAP;
     }
     c->received = e->seq;
     learn(c, now);
-    return MOT_CHANNEL_ACCEPT;
+    return MOT_LINE_ACCEPT;
 }
 
-mot_time mot_channel_patience(const struct mot_channel *c)
+mot_time mot_line_patience(const struct mot_line *c)
 {
     double ns = 8 * (c->gap_mean + 4 * c->gap_deviation);
     if (ns < (double)MOT_SILENCE_MIN_NS) return MOT_SILENCE_MIN_NS;
@@ -61,12 +61,12 @@ mot_time mot_channel_patience(const struct mot_channel *c)
     return (mot_time)ns;
 }
 
-bool mot_channel_silent(const struct mot_channel *c, mot_time now)
+bool mot_line_silent(const struct mot_line *c, mot_time now)
 {
-    return !c->broken && now > c->heard && now - c->heard > mot_channel_patience(c);
+    return !c->broken && now > c->heard && now - c->heard > mot_line_patience(c);
 }
 
-void mot_channel_excuse(struct mot_channel *c, mot_time away)
+void mot_line_excuse(struct mot_line *c, mot_time away)
 {
     c->heard += away;
 }

@@ -1,13 +1,13 @@
 /* channel.h -- what passes between two processes of a live run, and how one notices that the other is gone.
  *
  * Every message has an envelope: who sent it, in which of its lives, its number among the
- * messages of that life, and a checksum. A channel is one end of the link to one peer: it
+ * messages of that life, and a checksum. A line is one end of the channel to one peer: it
  * numbers what goes out, and of what comes in lets each message through once, in order; what is of an
  * old life or was seen before is dropped, and what is missing or damaged breaks the link: a
  * transport that lost one message cannot be trusted with the next.
  *
  * Neither MPI library says that a rank has died, so silence must. Both sides give a sign of life
- * at least every MOT_BEAT_NS; any message is one. The channel learns the mean and the mean deviation of
+ * at least every MOT_BEAT_NS; any message is one. A line learns the mean and the mean deviation of
  * the gaps between signs, as TCP learns its time-out, and takes the peer for lost when a gap is eight times
  * longer than is usual (mean + 4 deviations), yet never before 2 s nor after 8 s. That is the one deadline
  * there is, and nobody has to set it. */
@@ -55,7 +55,7 @@ struct mot_envelope {
 };
 _Static_assert(sizeof(struct mot_envelope) == 160, "an envelope has no padding");
 
-struct mot_channel {
+struct mot_line {
     uint32_t life, peer_life;        /* ours; the peer's: 0 until it is known */
     uint64_t sent, received;         /* numbers of the last ones */
     bool broken;                     /* lost: nothing goes through any more */
@@ -63,19 +63,19 @@ struct mot_channel {
     double gap_mean, gap_deviation;  /* of the peer's signs, ns */
 };
 
-void mot_channel_open(struct mot_channel *, uint32_t life, mot_time now);
+void mot_line_open(struct mot_line *, uint32_t life, mot_time now);
 
 /* Numbers and seals an envelope that goes out now. */
-void mot_channel_seal(struct mot_channel *, struct mot_envelope *, mot_time now);
+void mot_line_seal(struct mot_line *, struct mot_envelope *, mot_time now);
 
-enum mot_channel_verdict { MOT_CHANNEL_ACCEPT, MOT_CHANNEL_OLD, MOT_CHANNEL_DUPLICATE, MOT_CHANNEL_GAP, MOT_CHANNEL_DAMAGED };
+enum mot_line_verdict { MOT_LINE_ACCEPT, MOT_LINE_OLD, MOT_LINE_DUPLICATE, MOT_LINE_GAP, MOT_LINE_DAMAGED };
 /* What to do with an envelope that came. GAP and DAMAGED break the channel. */
-enum mot_channel_verdict mot_channel_receive(struct mot_channel *, const struct mot_envelope *, mot_time now);
+enum mot_line_verdict mot_line_receive(struct mot_line *, const struct mot_envelope *, mot_time now);
 
-mot_time mot_channel_patience(const struct mot_channel *);          /* how much silence is too much */
-bool mot_channel_silent(const struct mot_channel *, mot_time now);  /* there was too much of it */
+mot_time mot_line_patience(const struct mot_line *);          /* how much silence is too much */
+bool mot_line_silent(const struct mot_line *, mot_time now);  /* there was too much of it */
 /* We were away for so long (stopped, swapped out) and could not have heard anything. */
-void mot_channel_excuse(struct mot_channel *, mot_time away);
+void mot_line_excuse(struct mot_line *, mot_time away);
 
 uint64_t mot_body_sum(const void *body, size_t bytes);              /* never 0 */
 

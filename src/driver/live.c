@@ -262,6 +262,7 @@ static void step(struct mot_live_node *n, const struct mot_event *event)
     struct mot_env env = env_of(n);
     const struct mot_method *m = n->live->experiment->method;
     n->events++;
+    if (n->tape) mot_tape_put(n->tape, env.now, event);
     m->step(n->state, &env, event);
     if (m->check) m->check(n->state, &env);
     for (uint32_t i = 0; i < n->outbox.n; i++) carry_out(n, &n->outbox.effect[i]);

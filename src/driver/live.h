@@ -12,6 +12,7 @@
 #include "driver/outcome.h"
 #include "driver/pool.h"
 #include "driver/port.h"
+#include "driver/record.h"
 #include <signal.h>
 
 struct mot_judge;
@@ -51,6 +52,7 @@ struct mot_live_node {
     mot_node self;
     void *state, *scratch;
     struct mot_outbox outbox;
+    struct mot_tape *tape;            /* keeps the events it is given; NULL: nobody asked for it */
     struct mot_need need;
     struct mot_live_work *work;       /* [need.works] */
     mot_time *alarm;                  /* [need.alarms]; MOT_NEVER: not set */

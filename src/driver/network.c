@@ -14,15 +14,20 @@ static mot_time later(mot_time a, mot_time b)
     return a > b ? a : b;
 }
 
-struct mot_transfer mot_network_send(const struct mot_cluster *cluster, struct mot_nic *nic, mot_node from, mot_node to, uint64_t bytes, mot_time now)
+struct mot_transfer mot_network_pass(const struct mot_link *out, const struct mot_link *in, struct mot_nic *from, struct mot_nic *to,
+                                     uint64_t bytes, mot_time now)
 {
-    const struct mot_link *out = &cluster->machine[from].link, *in = &cluster->machine[to].link;
     mot_time up = wire_time(bytes, out->up), down = wire_time(bytes, in->down);
-    mot_time began = later(now, later(nic[from].up_free, nic[to].down_free));
-    nic[from].up_free = mot_after(began, up);
-    nic[to].down_free = mot_after(began, down);
+    mot_time began = later(now, later(from->up_free, to->down_free));
+    from->up_free = mot_after(began, up);
+    to->down_free = mot_after(began, down);
     mot_time done = mot_after(began, later(up, down));
     return (struct mot_transfer){ .began = began, .delivered = mot_after(mot_after(done, out->latency), in->latency) };
+}
+
+struct mot_transfer mot_network_send(const struct mot_cluster *cluster, struct mot_nic *nic, mot_node from, mot_node to, uint64_t bytes, mot_time now)
+{
+    return mot_network_pass(&cluster->machine[from].link, &cluster->machine[to].link, &nic[from], &nic[to], bytes, now);
 }
 
 struct mot_departure mot_network_leave(const struct mot_cluster *cluster, struct mot_nic *mine, mot_node from, uint64_t bytes, mot_time now)

@@ -14,6 +14,10 @@ struct mot_transfer { mot_time began, delivered; };
 
 struct mot_transfer mot_network_send(const struct mot_cluster *, struct mot_nic *nic, mot_node from, mot_node to, uint64_t bytes, mot_time now);
 
+/* The same over links that are given. */
+struct mot_transfer mot_network_pass(const struct mot_link *out, const struct mot_link *in, struct mot_nic *from, struct mot_nic *to,
+                                     uint64_t bytes, mot_time now);
+
 /* The same in two halves, for drivers whose nodes do not share a clock: the sender's NIC says how long the
  * message waits for the up link and keeps it; the receiver's, from when it came, when it is delivered. */
 struct mot_departure { mot_time lag, took; };

@@ -116,20 +116,42 @@ void mot_stop(struct mot_env *env, enum mot_status why)
 
 /* ---- Buffers -------------------------------------------------------------- */
 
+static void enter(const struct mot_env *env, mot_buf b)
+{
+    struct mot_ledger *l = env->out ? env->out->ledger : NULL;
+    if (!l || b == MOT_NO_BUF) return;
+    MOT_ASSERT(l->n < l->max && "a node holds more buffers than need() declared");
+    l->held[l->n++] = b;
+}
+
+static void strike(const struct mot_env *env, mot_buf b)
+{
+    struct mot_ledger *l = env->out ? env->out->ledger : NULL;
+    if (!l || b == MOT_NO_BUF) return;
+    uint32_t i = l->n;
+    while (i > 0 && l->held[i - 1] != b) i--;
+    MOT_ASSERT(i > 0 && "a node drops a buffer that it does not hold");
+    l->held[i - 1] = l->held[--l->n];
+}
+
 mot_buf mot_take(struct mot_env *env)
 {
-    return mot_pool_take(env->pool);
+    mot_buf b = mot_pool_take(env->pool);
+    enter(env, b);
+    return b;
 }
 
 mot_buf mot_hold(struct mot_env *env, mot_buf b)
 {
     mot_pool_hold(env->pool, b);
+    enter(env, b);
     return b;
 }
 
 void mot_drop(struct mot_env *env, mot_buf b)
 {
     mot_pool_drop(env->pool, b);
+    strike(env, b);
 }
 
 const float *mot_read(const struct mot_env *env, mot_buf b)
@@ -214,7 +236,7 @@ static bool same_slice(struct mot_slice a, struct mot_slice b)
 /* The buffer itself where nobody else holds it, else a new one. */
 static mot_buf writable(struct mot_env *env, mot_buf b)
 {
-    return mot_pool_count(env->pool, b) == 1 ? b : mot_pool_take(env->pool);
+    return mot_pool_count(env->pool, b) == 1 ? b : mot_take(env);
 }
 
 static void compute_step(struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
@@ -232,9 +254,9 @@ static void compute_step(struct mot_env *env, struct mot_params *p, struct mot_s
     mot_optim_step(optim, old.step, lr_factor, mot_pool_at(env->pool, grad.buf) + grad.off, scale,
                    mot_pool_at(env->pool, old.x), mot_pool_at(env->pool, p->x), in, out);
     p->step = old.step + 1;
-    if (p->x != old.x) mot_pool_drop(env->pool, old.x);
+    if (p->x != old.x) mot_drop(env, old.x);
     for (uint32_t s = 0; s < optim->slots; s++)
-        if (p->slot[s] != old.slot[s]) mot_pool_drop(env->pool, old.slot[s]);
+        if (p->slot[s] != old.slot[s]) mot_drop(env, old.slot[s]);
 }
 
 void mot_params_step(struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
@@ -246,8 +268,10 @@ void mot_params_step(struct mot_env *env, struct mot_params *p, struct mot_slice
         return;
     }
     if (m->set && same_params(&m->in, p) && same_slice(m->grad, grad) && m->scale == scale && m->lr_factor == lr_factor) {
-        hold_params(env->pool, &m->out);
-        drop_params(env->pool, p);
+        mot_buf held[3] = { m->out.x, m->out.slot[0], m->out.slot[1] }, old[3] = { p->x, p->slot[0], p->slot[1] };
+        for (int i = 0; i < 3; i++)
+            if (held[i]) mot_hold(env, held[i]);
+        for (int i = 0; i < 3; i++) mot_drop(env, old[i]);
         *p = m->out;
         return;
     }

@@ -22,11 +22,15 @@ struct mot_effect {
     };
 };
 
+/* The buffers that a node's state holds, one entry a hold: what is to be dropped when the node is gone. */
+struct mot_ledger { mot_buf *held; uint32_t n, max; };
+
 struct mot_outbox {
     struct mot_effect *effect;
     uint32_t n, max;
     struct mot_term *term;
     uint32_t terms, terms_max;
+    struct mot_ledger *ledger;       /* of the node whose step runs; NULL: nobody wants to know */
 };
 
 /* The room that a node with this need can fill in one step. */

@@ -35,10 +35,17 @@ struct mot_node_tally {
 struct mot_note_tally { const char *key; uint64_t count; double sum, max; };
 #define MOT_NOTES_MAX 32
 
+/* What went wrong in a run, and what the channel did about it. */
+struct mot_fault_tally {
+    uint64_t dropped, duplicated, reordered, corrupted, cut;  /* frames; cut: lost between the sides of a partition */
+    uint64_t resent;                                          /* frames, after a time-out */
+    uint64_t crashes, restarts, stalls, partitions, slow_links, given_up;
+};
+
 struct mot_outcome {
     struct mot_arena arena;            /* owns keys of notes that came from a checkpoint */
     enum mot_status status;
-    const char *ended_by;              /* "updates", "epochs", "time", "target", "data", "diverged", "interrupted" */
+    const char *ended_by;              /* "updates", "epochs", "time", "target", "data", "diverged", "interrupted"; "checkpoint", "clock", "halt" */
     struct mot_moment last;
     double wall_s;
     struct { bool reached; mot_time at; uint64_t updates; } target;
@@ -50,8 +57,12 @@ struct mot_outcome {
     float *best;                       /* the best by validation, or NULL */
     struct mot_score best_score; uint64_t best_updates;
     uint64_t model_hash;               /* XXH64 of the little-endian floats */
-    bool has_lost; mot_node lost;      /* the first node that a live run has lost */
-    char lost_why[64];
+    bool has_faults;
+    struct mot_fault_tally faults;
+    bool has_peer;                     /* the loss of a node ended the run: */
+    mot_node peer;
+    mot_time peer_at;                  /* when and by what it was lost, where that is known */
+    const char *peer_by;               /* "crash", "partition", "death", "silence", ... or NULL */
     double job_wall_s;                 /* wall time in gradients, all threads: for the share of event handling */
 };
 

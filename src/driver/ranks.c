@@ -92,7 +92,7 @@ enum mot_status mot_ranks_open(void)
     uint64_t now = mot_ranks_clock();
     uint32_t here = 0;
     for (uint32_t r = 0; r < p->wire.ranks; r++) {
-        mot_channel_open(&p->peer[r].channel, me.life, now);
+        mot_line_open(&p->peer[r].line, me.life, now);
         p->peer[r].neighbour = p->wire.rank == 0 || r == 0 ? mot_neighbour_open(&who[r].id) : -1;
         here += who[r].id.machine == me.id.machine;
     }
@@ -109,7 +109,7 @@ enum mot_status mot_ranks_open(void)
 
 static void name_lost(const struct crowd *p, const char *when)
 {
-    mot_fail(MOT_EPEER, "rank %u was lost%s: %s", p->first_lost, when, p->peer[p->first_lost].why);
+    mot_fail(MOT_EPEER, "rank %u was lost%s, by %s", p->first_lost, when, p->peer[p->first_lost].by);
 }
 
 static enum mot_status judge_hellos(struct crowd *p, enum mot_status mine, uint64_t hash)
@@ -199,6 +199,7 @@ static void open_crowd(struct crowd *p, const struct mot_live_options *o, const 
     mot_ranks_sums_open(p, window);
     for (uint32_t i = 0; i < p->berths; i++) {
         struct mot_live_node *n = &p->berth[i].node;
+        if (o->record) n->tape = &o->record->tape[n->self];
         struct mot_env env = { .self = n->self, .world = &l->world, .conf = l->experiment->method_conf, .pool = &l->pool, .out = &n->outbox };
         l->experiment->method->init(n->state, &env);
     }
@@ -279,14 +280,15 @@ static void gather(struct crowd *p, struct mot_outcome *out)
     memcpy(out->note, lead->note, sizeof(lead->note));
     out->notes = lead->notes;
     if (p->losses == 0) return;
-    out->lost = mot_ranks_first_node(p, p->first_lost);
-    out->has_lost = true;
-    snprintf(out->lost_why, sizeof(out->lost_why), "%s", p->peer[p->first_lost].why);
     /* Launchers end a job that has lost a rank by the signal that people end it by. */
     if (out->status == MOT_EINTERRUPTED) {
         out->status = MOT_EPEER;
         out->ended_by = mot_status_name(MOT_EPEER);
     }
+    out->has_peer = out->status == MOT_EPEER;
+    out->peer = mot_ranks_first_node(p, p->first_lost);
+    out->peer_at = p->peer[p->first_lost].lost_at;
+    out->peer_by = p->peer[p->first_lost].by;
 }
 
 static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
@@ -307,8 +309,8 @@ static void obituary(struct crowd *p, struct mot_outcome *out)
     const struct mot_world *w = &p->live.world;
     const struct mot_live_node *n = &p->berth[0].node;
     *out = (struct mot_outcome){ .status = MOT_EPEER, .ended_by = mot_status_name(MOT_EPEER), .workers = w->workers, .servers = w->servers,
-        .has_lost = true, .lost = w->servers ? w->workers : 0, .node = mot_new(w->nodes, sizeof(*out->node)) };
-    snprintf(out->lost_why, sizeof(out->lost_why), "%s", p->peer[0].why);
+        .has_peer = true, .peer = w->servers ? w->workers : 0, .peer_at = p->peer[0].lost_at, .peer_by = p->peer[0].by,
+        .node = mot_new(w->nodes, sizeof(*out->node)) };
     out->node[n->self] = n->tally;
     out->last = (struct mot_moment){ .now = mot_live_now(&p->live), .updates = n->advanced, .steps = n->advanced,
         .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };

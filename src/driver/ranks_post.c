@@ -33,7 +33,7 @@ void mot_ranks_post(struct crowd *p, uint32_t to, struct mot_envelope *e, const 
     if (peer->lost) {
         if (token) mot_pool_drop(&p->live.pool, token);
     } else {
-        mot_channel_seal(&peer->channel, e, mot_ranks_clock());
+        mot_line_seal(&peer->line, e, mot_ranks_clock());
         mot_wire_send(to, e, body, (void *)(uintptr_t)token);
     }
     pthread_mutex_unlock(&p->lock);
@@ -48,7 +48,7 @@ static bool watches(const struct crowd *p, uint32_t rank)
 static void beat(struct crowd *p, uint64_t now)
 {
     for (uint32_t r = 0; r < (p->wire.rank == 0 ? p->wire.ranks : 1); r++) {
-        if (!watches(p, r) || now < p->peer[r].channel.spoken + MOT_BEAT_NS) continue;
+        if (!watches(p, r) || now < p->peer[r].line.spoken + MOT_BEAT_NS) continue;
         struct mot_envelope e = { .kind = MOT_ENVELOPE_BEAT, .from = p->wire.rank, .to = r,
             .samples = p->berths ? atomic_load(&p->berth[0].samples) : 0 };
         mot_ranks_post(p, r, &e, NULL, 0);
@@ -74,11 +74,12 @@ void *mot_ranks_keep(void *self)
 
 /* ---- Losing a rank -------------------------------------------------------------------------- */
 
-static void lose(struct crowd *p, uint32_t rank, const char *why)
+static void lose(struct crowd *p, uint32_t rank, const char *by)
 {
     struct peer *peer = &p->peer[rank];
     if (peer->lost) return;
-    snprintf(peer->why, sizeof(peer->why), "%s", why);
+    peer->by = by;
+    peer->lost_at = p->running ? mot_live_now(&p->live) : 0;
     if (p->losses++ == 0) p->first_lost = rank;
     p->news++;
     if (p->wire.rank == 0) /* it hears so too, should it only have slept */
@@ -86,15 +87,15 @@ static void lose(struct crowd *p, uint32_t rank, const char *why)
             struct mot_envelope e = { .kind = MOT_ENVELOPE_LOST, .from = rank, .to = r };
             mot_ranks_post(p, r, &e, NULL, 0);
         }
-    peer->lost = peer->channel.broken = true;
+    peer->lost = peer->line.broken = true;
     if (p->wire.rank != 0 && rank == 0) p->orphan = p->ended = true;
     else if (p->running) mot_ranks_tell_lost(p, rank);
 }
 
 /* A link that cannot be trusted: rank 0 gives the other up; another rank gives up itself. */
-static void distrust(struct crowd *p, uint32_t rank, const char *why)
+static void distrust(struct crowd *p, uint32_t rank, const char *by)
 {
-    if (p->wire.rank == 0 || rank == 0) lose(p, rank, why);
+    if (p->wire.rank == 0 || rank == 0) lose(p, rank, by);
     else p->orphan = p->ended = true;
 }
 
@@ -108,13 +109,11 @@ static void look_for_lost(struct crowd *p, uint64_t now)
     for (uint32_t r = 0; r < p->wire.ranks; r++) {
         struct peer *peer = &p->peer[r];
         if (!watches(p, r)) continue;
-        if (away > AWAY_NS) mot_channel_excuse(&peer->channel, away);
+        if (away > AWAY_NS) mot_line_excuse(&peer->line, away);
         if (ask && mot_neighbour_gone(peer->neighbour)) {
-            lose(p, r, "its process has ended");
-        } else if (mot_channel_silent(&peer->channel, now)) {
-            char why[64];
-            snprintf(why, sizeof(why), "no sign of life for %.1f s", (double)(now - peer->channel.heard) * 1e-9);
-            lose(p, r, why);
+            lose(p, r, "death");
+        } else if (mot_line_silent(&peer->line, now)) {
+            lose(p, r, "silence");
         }
     }
 }
@@ -184,7 +183,7 @@ static void peer_says(struct crowd *p, struct letter *l)
         p->verdict_text = take_text(l, p->verdict_text);
         return;
     case MOT_ENVELOPE_FINAL:
-        if (e->bytes != sizeof(peer->final)) return distrust(p, l->rank, "its account cannot be read");
+        if (e->bytes != sizeof(peer->final)) return distrust(p, l->rank, "damage");
         memcpy(&peer->final, l->body, sizeof(peer->final));
         peer->said_final = true;
         return;
@@ -198,7 +197,7 @@ static void peer_says(struct crowd *p, struct letter *l)
         return;
     case MOT_ENVELOPE_LOST:
         if (e->from == p->wire.rank) p->orphan = p->ended = true; /* we were given up; going on would only confuse */
-        else if (e->from < p->wire.ranks) lose(p, e->from, "rank 0 says so");
+        else if (e->from < p->wire.ranks) lose(p, e->from, "death");
         return;
     default: return;
     }
@@ -210,7 +209,7 @@ static void came(struct crowd *p, struct letter *l)
     const struct mot_envelope *e = &l->envelope;
     p->news++;
     if (e->body_sum && e->body_sum != mot_body_sum(l->body, e->bytes)) {
-        distrust(p, l->rank, "a message came damaged");
+        distrust(p, l->rank, "damage");
     } else if (e->kind == MOT_ENVELOPE_MESSAGE && !l->owned) {
         l->here = true; /* its node will fetch it, and free it */
         return;
@@ -227,11 +226,11 @@ static void came(struct crowd *p, struct letter *l)
 static void envelope_came(struct crowd *p, const struct mot_wire_event *event)
 {
     struct peer *peer = &p->peer[event->from];
-    switch (mot_channel_receive(&peer->channel, &event->envelope, mot_ranks_clock())) {
-    case MOT_CHANNEL_ACCEPT: break;
-    case MOT_CHANNEL_OLD: case MOT_CHANNEL_DUPLICATE: return;
-    case MOT_CHANNEL_GAP: distrust(p, event->from, "a message is missing"); return;
-    case MOT_CHANNEL_DAMAGED: distrust(p, event->from, "a message came damaged"); return;
+    switch (mot_line_receive(&peer->line, &event->envelope, mot_ranks_clock())) {
+    case MOT_LINE_ACCEPT: break;
+    case MOT_LINE_OLD: case MOT_LINE_DUPLICATE: return;
+    case MOT_LINE_GAP: distrust(p, event->from, "damage"); return;
+    case MOT_LINE_DAMAGED: distrust(p, event->from, "damage"); return;
     }
     /* Counters only grow; a beat of the keeper may be older than what the node sent. */
     if (event->envelope.samples > peer->samples) peer->samples = event->envelope.samples;
@@ -241,7 +240,7 @@ static void envelope_came(struct crowd *p, const struct mot_wire_event *event)
     l->rank = event->from;
     if (!expect(p, l)) {
         mot_ranks_letter_free(p, l);
-        distrust(p, event->from, "a message makes no sense");
+        distrust(p, event->from, "damage");
         return;
     }
     if (l->envelope.bytes) mot_wire_receive(event->from, l->body, l->envelope.bytes, l);

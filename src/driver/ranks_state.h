@@ -13,7 +13,7 @@
 struct rank_final { struct mot_node_tally tally; uint64_t events, advanced; uint32_t status, out_of_data; };
 
 struct peer {
-    struct mot_channel channel;
+    struct mot_line line;
     int neighbour;                       /* descriptor, or -1 */
     bool lost, said_hello, said_final;
     uint32_t hello_status;
@@ -21,7 +21,8 @@ struct peer {
     char *hello_text;
     uint64_t samples;                    /* that its worker had computed at its last sign */
     struct rank_final final;
-    char why[64];                        /* it is lost */
+    const char *by;                      /* lost: "death", "silence", "damage" */
+    mot_time lost_at;                    /* by the run's clock */
 };
 
 /* An envelope that came, and its body when that is here. Those of methods wait in the node's inbox. */

@@ -6,7 +6,7 @@
 #include "driver/sim.h"
 #include "base/memory.h"
 #include "driver/clock.h"
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include "driver/world.h"
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +25,13 @@ static void begin(struct sim *s)
     for (mot_node i = 0; i < s->world.nodes; i++) {
         struct mot_env env = { .self = i, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool, .out = &s->outbox,
             .memo = s->world.servers == 0 ? &s->memo : NULL };
+        if (s->channel && i < s->world.workers) s->outbox.ledger = &s->channel->health[i].ledger;
         s->method->init(s->node[i].state, &env);
+        s->outbox.ledger = NULL;
         MOT_ASSERT(s->outbox.n == 0 && "init has no effects");
-        mot_sim_put(s, 0, i, SIM_START, i, 0, 0);
     }
+    if (s->channel) mot_faults_begin(s); /* first, so that a fault at 0 comes before the start */
+    for (mot_node i = 0; i < s->world.nodes; i++) mot_sim_put(s, 0, i, SIM_START, i, 0, 0);
     mot_sim_evaluate(s, false);
 }
 
@@ -37,7 +40,7 @@ static void check_states(struct sim *s)
 {
     for (mot_node i = 0; i < s->world.nodes && s->method->check; i++) {
         struct mot_env env = { .self = i, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool };
-        s->method->check(s->node[i].state, &env);
+        if (!s->node[i].dead) s->method->check(s->node[i].state, &env);
     }
 }
 
@@ -54,6 +57,7 @@ static void handle(struct sim *s, const struct mot_pending *p)
 {
     s->now = p->at;
     s->events++;
+    if (s->channel && mot_faults_waits(s, p)) return;
     switch ((enum sim_event)p->kind) {
     case SIM_START: mot_sim_step(s, p->index, &(struct mot_event){ .kind = MOT_EV_START }); return;
     case SIM_MESSAGE: deliver_message(s, p->index); return;
@@ -66,6 +70,11 @@ static void handle(struct sim *s, const struct mot_pending *p)
         mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_TIMER, .timer = p->index - s->node[node].alarm });
         return;
     }
+    case SIM_FRAME: mot_channel_frame(s, p); return;
+    case SIM_ACK: mot_channel_ack(s, p); return;
+    case SIM_DELIVER: mot_channel_deliver(s, p->index); return;
+    case SIM_RESEND: mot_channel_resend(s, p->index); return;
+    case SIM_FAULT: case SIM_LOST: case SIM_JOIN: mot_faults_handle(s, p); return;
     }
 }
 
@@ -88,6 +97,8 @@ static void loop(struct sim *s)
 {
     while (!s->ended) {
         const struct mot_pending *first = mot_heap_first(&s->heap);
+        if (!first && s->channel) mot_faults_halt(s);
+        if (s->ended) return;
         if (!first) {
             mot_fail(MOT_ESYSTEM, "method %s came to a halt: no message, work or alarm is pending", s->method->name);
             mot_sim_end(s, MOT_ESYSTEM, "halt");
@@ -105,7 +116,8 @@ static void loop(struct sim *s)
         if (next > s->x->stop.time) {
             mot_sim_before(s, s->x->stop.time);
             if (s->ended) return;
-            s->now = s->x->stop.time;
+            /* A run that is resumed with less time than it has had does not go back. */
+            if (s->x->stop.time > s->now) s->now = s->x->stop.time;
             mot_sim_end(s, MOT_OK, "time");
             return;
         }
@@ -141,6 +153,17 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     *out = (struct mot_outcome){ .status = s->status, .ended_by = s->ended_by, .last = s->last, .workers = s->world.workers,
         .servers = s->world.servers, .notes = s->notes, .best_score = s->best_score, .best_updates = s->best_updates,
         .job_wall_s = s->job_wall_s, .wall_s = mot_sim_wall() - s->started_wall_s };
+    out->has_peer = s->has_peer && s->status == MOT_EPEER;
+    out->peer = s->peer;
+    if (s->channel) {
+        out->has_faults = true;
+        out->faults = s->channel->tally;
+    }
+    if (s->channel && out->has_peer) {
+        const struct sim_health *h = &s->channel->health[s->peer];
+        out->peer_at = h->lost_at;
+        out->peer_by = mot_fault_name(h->lost_by);
+    }
     out->target.reached = s->target_reached;
     out->target.at = s->target_at;
     out->target.updates = s->target_updates;

@@ -6,7 +6,7 @@
  * atomically and ends in a checksum; a damaged one is refused. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -159,6 +159,111 @@ static void visit_messages(struct visit *v, struct sim *s)
     }
 }
 
+/* ---- The channel, in runs with faults ------------------------------------------------------ */
+
+static void visit_item(struct visit *v, struct sim_item *i)
+{
+    VISIT(v, i->m.from);
+    VISIT(v, i->m.to);
+    VISIT(v, i->m.kind);
+    VISIT(v, i->m.head.round);
+    VISIT(v, i->m.head.samples);
+    VISIT(v, i->m.head.value);
+    VISIT(v, i->m.body);
+    VISIT(v, i->seq);
+    VISIT(v, i->bytes);
+    VISIT(v, i->left);
+    VISIT(v, i->conn);
+    VISIT(v, i->next);
+    VISIT(v, i->queue_next);
+    VISIT(v, i->generation);
+    VISIT(v, i->frames);
+    VISIT(v, i->tries);
+    VISIT(v, i->step);
+    VISIT(v, i->instance);
+    VISIT(v, i->collective);
+    VISIT(v, i->used);
+    VISIT(v, i->held);
+    VISIT(v, i->arrived);
+    VISIT(v, i->delivered);
+    VISIT(v, i->acked);
+    VISIT(v, i->gone);
+}
+
+static void visit_conn(struct visit *v, struct sim_conn *c)
+{
+    VISIT(v, c->seq);
+    VISIT(v, c->arrived);
+    VISIT(v, c->ack);
+    VISIT(v, c->first);
+    VISIT(v, c->arrive);
+    VISIT(v, c->deliver);
+    VISIT(v, c->last);
+    VISIT(v, c->generation);
+    VISIT(v, c->known);
+    VISIT(v, c->acking);
+    VISIT(v, c->ack_again);
+    VISIT(v, c->delivering);
+    VISIT(v, c->srtt);
+    VISIT(v, c->rttvar);
+}
+
+static void visit_health(struct visit *v, struct sim_node *n, struct sim_health *h)
+{
+    VISIT(v, n->dead);
+    VISIT(v, n->stalled_until);
+    VISIT(v, h->life);
+    VISIT(v, h->joins);
+    VISIT(v, h->told);
+    VISIT(v, h->cut);
+    VISIT(v, h->wants_join);
+    VISIT(v, h->lost_by);
+    VISIT(v, h->lost_at);
+    VISIT(v, h->ledger.n);
+    if (h->ledger.n > h->ledger.max) h->ledger.n = 0;
+    visit_bytes(v, h->ledger.held, h->ledger.n * sizeof(*h->ledger.held));
+}
+
+static void visit_fault(struct visit *v, struct sim_fault *f)
+{
+    VISIT(v, f->f.kind);
+    VISIT(v, f->f.at);
+    VISIT(v, f->f.lasts);
+    VISIT(v, f->f.amount);
+    VISIT(v, f->f.workers);
+    VISIT(v, f->f.server);
+    VISIT(v, f->state);
+    VISIT(v, f->generation);
+}
+
+static void visit_channel(struct visit *v, struct sim *s)
+{
+    struct sim_channel *c = s->channel;
+    uint64_t pairs = (uint64_t)s->world.nodes * s->world.nodes;
+    if (!c) return;
+    VISIT(v, s->peer);
+    VISIT(v, c->free);
+    VISIT(v, c->out);
+    VISIT(v, c->held_first);
+    VISIT(v, c->held_last);
+    for (uint32_t i = 1; i <= c->items; i++) visit_item(v, &c->item[i]);
+    VISIT(v, c->knowns);
+    if (c->knowns > pairs) c->knowns = 0;
+    for (uint32_t i = 0; i < c->knowns; i++) {
+        VISIT(v, c->known[i]);
+        if (c->known[i] >= pairs) c->known[i] = 0;
+        visit_conn(v, &c->conn[c->known[i]]);
+    }
+    for (mot_node i = 0; i < s->world.nodes; i++) visit_health(v, &s->node[i], &c->health[i]);
+    for (uint32_t i = 0; i < c->faults; i++) visit_fault(v, &c->fault[i]);
+    VISIT(v, c->actives);
+    if (c->actives > c->faults) c->actives = 0;
+    visit_bytes(v, c->active, c->actives * sizeof(*c->active));
+    for (int i = 0; i < MOT_FAULTS_RANDOM; i++) VISIT(v, c->arrivals[i]);
+    VISIT(v, c->frames);
+    VISIT(v, c->tally);
+}
+
 static void visit_notes(struct visit *v, struct sim *s)
 {
     VISIT(v, s->notes);
@@ -242,6 +347,7 @@ static void visit_all(struct visit *v, struct sim *s)
     visit_nodes(v, s);
     visit_works(v, s);
     visit_messages(v, s);
+    visit_channel(v, s);
     visit_notes(v, s);
     visit_memo(v, &s->memo);
     visit_heap(v, s);
@@ -286,8 +392,47 @@ static bool good_event(const struct sim *s, const struct mot_pending *p)
     case SIM_WORK: return p->index < s->works;
     case SIM_TIMER: return p->index < s->alarms;
     case SIM_COLL: return p->index < s->world.workers && mot_tie_rank(p->tie) < s->world.workers && p->instance < s->window;
+    default: break;
+    }
+    const struct sim_channel *c = s->channel;
+    if (!c) return false;
+    switch (p->kind) {
+    case SIM_FRAME: case SIM_RESEND: return p->index > 0 && p->index <= c->items;
+    case SIM_ACK: case SIM_DELIVER: return p->index < (uint64_t)s->world.nodes * s->world.nodes;
+    case SIM_FAULT: return p->instance <= FAULT_ARRIVAL && p->index < (p->instance == FAULT_ARRIVAL ? MOT_FAULTS_RANDOM : c->faults);
+    case SIM_LOST: case SIM_JOIN: return p->index < s->world.nodes;
     default: return false;
     }
+}
+
+static bool good_item(const struct sim *s, const struct sim_item *i)
+{
+    const struct sim_channel *c = s->channel;
+    if (i->next > c->items || i->queue_next > c->items || i->conn >= (uint64_t)s->world.nodes * s->world.nodes) return false;
+    if (i->m.from >= s->world.nodes || i->m.to >= s->world.nodes) return false;
+    if (i->collective && (i->instance >= s->window || i->m.from >= s->world.workers || i->m.to >= s->world.workers)) return false;
+    return good_slice(s, i->m.body);
+}
+
+static bool good_channel(const struct sim *s)
+{
+    const struct sim_channel *c = s->channel;
+    if (!c) return true;
+    if (c->free > c->items || c->held_first > c->items || c->held_last > c->items || s->peer > s->world.nodes) return false;
+    for (uint32_t i = 1; i <= c->items; i++)
+        if (!good_item(s, &c->item[i])) return false;
+    for (uint32_t i = 0; i < c->knowns; i++) {
+        const struct sim_conn *n = &c->conn[c->known[i]];
+        if (n->first > c->items || n->arrive > c->items || n->deliver > c->items || n->last > c->items) return false;
+    }
+    for (uint32_t i = 0; i < c->faults; i++)
+        if (c->fault[i].f.kind > MOT_FAULT_CORRUPT || c->fault[i].f.workers.n > MOT_UINTS_MAX) return false;
+    for (uint32_t i = 0; i < c->actives; i++)
+        if (c->active[i] >= c->faults) return false;
+    for (mot_node n = 0; n < s->world.nodes; n++)
+        for (uint32_t i = 0; i < c->health[n].ledger.n; i++)
+            if (!good_slice(s, (struct mot_slice){ .buf = c->health[n].ledger.held[i] })) return false;
+    return true;
 }
 
 static bool good_params(const struct sim *s, const struct mot_params *p)
@@ -325,7 +470,7 @@ static bool sound(const struct sim *s)
     }
     for (uint32_t i = 0; i < s->heap.n; i++)
         if (!good_event(s, &s->heap.e[i])) return false;
-    return true;
+    return good_channel(s);
 }
 
 enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t n, uint64_t *mark_out)

@@ -55,6 +55,10 @@ static uint32_t instance_of(struct sim *s, const struct sim_coll *c)
 
 static void send_step(struct sim *s, struct sim_coll *c, mot_node from, const struct mot_coll_step *step)
 {
+    if (s->channel) {
+        mot_channel_send_step(s, from, step, instance_of(s, c));
+        return;
+    }
     mot_time delivered = mot_sim_depart(s, from, step->to, step->last - step->first, (uint16_t)step->step, true);
     mot_sim_put(s, delivered, from, SIM_COLL, step->to, step->step, instance_of(s, c));
 }
@@ -119,6 +123,12 @@ void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
         return;
     }
     mot_sim_arrive(s, from, to);
-    mot_schedule_received((enum mot_collective)s->x->sim.collective, s->world.workers, to, from, p->extra, &c->progress[to]);
+    mot_sim_coll_step(s, p->instance, from, to, p->extra);
+}
+
+void mot_sim_coll_step(struct sim *s, uint32_t instance, mot_node from, mot_node to, uint32_t step)
+{
+    struct sim_coll *c = &s->coll[instance];
+    mot_schedule_received((enum mot_collective)s->x->sim.collective, s->world.workers, to, from, step, &c->progress[to]);
     if (go_on(s, c, to)) finish(s, c, to);
 }

@@ -1,20 +1,22 @@
 /* sim_effects.c -- a step of one node, and the effects that it asked for. */
 #include "driver/clock.h"
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include <string.h>
 
-/* In release builds invariants are looked at after every so many steps; in debug builds after each. */
-#ifdef NDEBUG
-#define CHECK_EVERY 256u
-#else
+/* In debug builds invariants are looked at after every step, in others now and then: a look may take as long as there
+ * are workers. (NDEBUG says nothing here: asserts are on in every build.) */
+#ifdef MOT_DEBUG
 #define CHECK_EVERY 1u
+#else
+#define CHECK_EVERY 256u
 #endif
 
 void mot_sim_account(struct sim *s, mot_node node)
 {
     struct sim_node *n = &s->node[node];
     mot_time passed = s->now - n->since;
-    if (n->computing) n->tally.compute += passed;
+    if (n->stalled_until > n->since) n->tally.wait += passed;
+    else if (n->computing) n->tally.compute += passed;
     else if (n->flying) n->tally.send += passed;
     else n->tally.wait += passed;
     n->since = s->now;
@@ -26,6 +28,8 @@ bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
     case SIM_WORK: return s->work[p->index].state == WORK_RUNNING && s->work[p->index].generation == p->extra;
     case SIM_TIMER: return s->alarm[p->index].at != MOT_NEVER && s->alarm[p->index].generation == p->extra;
     case SIM_START: case SIM_MESSAGE: case SIM_COLL: return true;
+    case SIM_FRAME: case SIM_ACK: case SIM_DELIVER: case SIM_RESEND: case SIM_FAULT: case SIM_LOST: case SIM_JOIN:
+        return mot_channel_live(s, p);
     }
     return true;
 }
@@ -82,6 +86,10 @@ void mot_sim_arrive(struct sim *s, mot_node from, mot_node to)
 
 static void send(struct sim *s, const struct mot_message *m)
 {
+    if (s->channel) {
+        mot_channel_send(s, m);
+        return;
+    }
     MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
     uint32_t slot = s->message_free[--s->messages_free];
     s->message[slot] = *m; /* the hold of mot_send is ours now */
@@ -127,6 +135,7 @@ static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
     if (n->stopped) return;
     n->stopped = true;
     if (why != MOT_OK) {
+        s->has_peer = why == MOT_EPEER && s->peer < s->world.nodes;
         mot_sim_end(s, why, mot_status_name(why));
         return;
     }
@@ -160,10 +169,12 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
 {
     struct sim_node *n = &s->node[node];
     if (n->stopped) return; /* what still reaches it changes nothing */
-    MOT_ASSERT(s->outbox.n == 0);
+    MOT_ASSERT(s->outbox.n == 0 && !n->dead);
     struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
         .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+    if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;
     s->method->step(n->state, &env, event);
+    s->outbox.ledger = NULL;
     if (s->method->check && s->events % CHECK_EVERY == 0) s->method->check(n->state, &env);
     bool advanced = false;
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);

@@ -34,6 +34,8 @@ struct mot_moment mot_sim_moment(const struct sim *s)
 static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
 {
     struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf };
+    /* What a crashed server had last is still looked at; a worker's replica is gone. */
+    if (s->node[node].dead && node < s->world.workers) return false;
     return s->method->model(s->node[node].state, &env, out);
 }
 
@@ -48,7 +50,7 @@ const float *mot_sim_model(struct sim *s)
         if (n++ == 0) first = view;
         same += view.x == first.x && view.scale == first.scale;
     }
-    MOT_ASSERT(n > 0);
+    if (n == 0) return mot_pool_at(&s->pool, s->world.x0); /* only crashes can do that */
     if (same == n && first.scale == 1.0) return mot_pool_at(&s->pool, first.x);
     /* In double, so that the mean of equal models is that model, bit for bit. */
     for (uint32_t at = 0, len; at < s->world.dim; at += len) {

@@ -1,5 +1,5 @@
 /* sim_setup.c -- plans a run and reserves all that it will use. */
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include "driver/world.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -16,7 +16,8 @@ static uint64_t buffers_of(const struct mot_needs *n)
 static uint64_t events_of(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
     uint64_t colls = mot_needs_window(n) * (mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers) + w->workers);
-    return 2 * (w->nodes + n->sends + n->works + n->alarms + colls) + 64;
+    uint64_t faults = x->cluster->faults.any ? mot_channel_events(n, x, w) : 0;
+    return 2 * (w->nodes + n->sends + n->works + n->alarms + colls + faults) + 64;
 }
 
 static uint64_t table_bytes(const struct mot_table *t)
@@ -35,7 +36,7 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
     out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) + n->works * sizeof(struct sim_work) +
         n->terms * sizeof(struct mot_term) + n->alarms * sizeof(struct sim_alarm) + mot_needs_window(n) * (uint64_t)w->workers * per_coll;
     out->events = events_of(n, x, w) * sizeof(struct mot_pending) + n->sends * (sizeof(struct mot_message) + 4) +
-        mot_outbox_room(&n->most) * sizeof(struct mot_effect);
+        mot_outbox_room(&n->most) * sizeof(struct mot_effect) + mot_channel_bytes(n, x, w);
     out->scratch = 2 * (uint64_t)x->sim.threads * (net->scratch_bytes + 64);
     out->evaluation = mot_evaluator_bytes(net) + (2 + x->sim.threads) * (uint64_t)net->dim * 4;
     out->data = table_bytes(&p->data->train) + table_bytes(&p->data->valid) + table_bytes(&p->data->test);
@@ -177,6 +178,7 @@ enum mot_status mot_sim_open(const struct mot_sim_options *o, struct sim **out)
     if ((status = check_memory(s->x, &plan)) != MOT_OK) goto out_close;
     open_nodes(s, &need);
     open_messages(s, &need);
+    if ((status = mot_channel_open(s, &need)) != MOT_OK) goto out_close;
     open_compute(s);
     open_buffers(s, &need);
     begin_counting(s);
@@ -199,6 +201,7 @@ void mot_sim_close(struct sim *s)
     mot_pool_close(&s->pool);
     mot_outbox_close(&s->outbox);
     mot_heap_close(&s->heap);
+    mot_channel_close(s);
     for (uint32_t k = 0; s->coll && k < s->window; k++) {
         free(s->coll[k].in);
         free(s->coll[k].scalar);

@@ -11,8 +11,11 @@
 #include "driver/outbox.h"
 #include "driver/pool.h"
 #include "driver/sim.h"
+#include "driver/world.h"
 
-enum sim_event { SIM_START, SIM_MESSAGE, SIM_WORK, SIM_TIMER, SIM_COLL };
+/* The last six only in runs with faults. */
+enum sim_event { SIM_START, SIM_MESSAGE, SIM_WORK, SIM_TIMER, SIM_COLL, SIM_FRAME, SIM_ACK, SIM_DELIVER, SIM_RESEND, SIM_FAULT,
+    SIM_LOST, SIM_JOIN };
 
 struct sim_node {
     void *state;
@@ -21,6 +24,8 @@ struct sim_node {
     uint64_t advanced;                    /* updates of its own model */
     uint64_t colls;                       /* collectives joined */
     uint32_t stopped;
+    bool dead;                            /* crashed, or given up by its peers */
+    mot_time stalled_until;
     struct mot_pace pace;
     /* Where its time goes: `since` is when the account was last brought up to date. */
     mot_time since;
@@ -87,6 +92,7 @@ struct sim {
     uint32_t *message_free, messages_free, messages;
     struct sim_coll *coll;                /* [window]: the k-th collective is coll[k % window] */
     uint32_t window;
+    struct sim_channel *channel;          /* NULL: nothing goes wrong in this run */
 
     mot_time now;
     uint64_t order;                       /* of scheduling */
@@ -114,6 +120,8 @@ struct sim {
     bool ended;
     enum mot_status status;
     const char *ended_by;
+    bool has_peer;                        /* a node was lost for good: */
+    mot_node peer;
     bool target_reached;
     mot_time target_at;
     uint64_t target_updates;
@@ -141,10 +149,21 @@ void mot_sim_start(struct sim *, mot_node, const struct mot_work *);
 void mot_sim_cancel(struct sim *, mot_node, uint32_t tag);
 void mot_sim_work_done(struct sim *, uint32_t work);
 void mot_sim_compute(struct sim *, struct sim_work *);  /* give a running work's mathematics to the crew */
+void mot_sim_abandon(struct sim *, mot_node);           /* the node is gone, its works with it */
+void mot_sim_delay(struct sim *, mot_node, mot_time by); /* the running work goes on so much later */
 
 /* sim_collective.c */
 void mot_sim_join(struct sim *, mot_node, const struct mot_coll *);
 void mot_sim_coll_received(struct sim *, const struct mot_pending *);
+void mot_sim_coll_step(struct sim *, uint32_t instance, mot_node from, mot_node to, uint32_t step); /* over the channel */
+
+/* sim_channel.c, sim_faults.c: only in runs with faults. */
+void mot_channel_send(struct sim *, const struct mot_message *);
+void mot_channel_send_step(struct sim *, mot_node from, const struct mot_coll_step *, uint32_t instance);
+void mot_faults_begin(struct sim *);
+void mot_faults_handle(struct sim *, const struct mot_pending *);
+bool mot_faults_waits(struct sim *, const struct mot_pending *); /* for a stalled node: put off. A dead node's: dropped */
+void mot_faults_halt(struct sim *);                 /* nothing is pending: who is missing? */
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
 void mot_sim_progress(struct sim *, mot_node advanced);

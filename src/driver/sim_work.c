@@ -95,10 +95,57 @@ void mot_sim_cancel(struct sim *s, mot_node node, uint32_t tag)
         }
         mot_crew_recall(s->crew, &w->task);
         w->samples = done;
+        w->deadline = s->now;
         mot_sim_compute(s, w);
         w->generation++;
         mot_sim_put(s, s->now, node, SIM_WORK, (uint32_t)(w - s->work), w->generation, 0);
         return;
+    }
+}
+
+void mot_sim_abandon(struct sim *s, mot_node node)
+{
+    struct sim_node *n = &s->node[node];
+    mot_sim_account(s, node);
+    n->computing = 0;
+    for (uint32_t i = 0; i < n->works; i++) {
+        struct sim_work *w = &s->work[n->work + i];
+        if (w->state == WORK_FREE) continue;
+        if (w->state == WORK_RUNNING) {
+            mot_crew_recall(s->crew, &w->task);
+            mot_pool_drop(&s->pool, w->grad);
+        }
+        mot_pool_drop(&s->pool, w->at);
+        w->state = WORK_FREE;
+        w->generation++;
+    }
+    for (uint32_t i = 0; i < n->alarms; i++) {
+        s->alarm[n->alarm + i].generation++;
+        s->alarm[n->alarm + i].at = MOT_NEVER;
+    }
+}
+
+void mot_sim_delay(struct sim *s, mot_node node, mot_time by)
+{
+    struct sim_node *n = &s->node[node];
+    for (uint32_t i = 0; i < n->works; i++) {
+        struct sim_work *w = &s->work[n->work + i];
+        if (w->state != WORK_RUNNING) continue;
+        w->began += by;
+        mot_time ends = w->began + w->whole;
+        if (w->samples < w->asked || w->deadline < ends) {
+            /* What a deadline leaves of it becomes less. A deadline that has passed waits for the node, as all its events do. */
+            if (w->deadline < ends) ends = w->deadline > s->now ? w->deadline : s->now;
+            mot_time worked = ends > w->began ? ends - w->began : 0;
+            uint64_t done = mot_job_done(&s->x->cluster->machine[node], w->whole, worked, w->asked);
+            if (done < w->samples) {
+                mot_crew_recall(s->crew, &w->task);
+                w->samples = done;
+                mot_sim_compute(s, w);
+            }
+        }
+        w->generation++;
+        mot_sim_put(s, ends, node, SIM_WORK, (uint32_t)(w - s->work), w->generation, 0);
     }
 }
 

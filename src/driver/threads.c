@@ -14,6 +14,7 @@
 #include "driver/bell.h"
 #include "driver/live.h"
 #include "driver/network.h"
+#include "driver/profile.h"
 #include "driver/world.h"
 #include "math/kernels.h"
 #include <math.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #define RANGE 16384u                     /* floats that a thread adds up at a time */
+#define AT_ONCE 8u                       /* inputs that are added in one pass over memory */
 #define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
 
 struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; mot_time sent; struct mot_message message; };
@@ -190,12 +192,17 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
 static void add_range(struct town *t, struct slot *c, uint32_t range)
 {
     const struct mot_kernels *k = mot_kernels();
-    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE;
+    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE, workers = t->live.world.workers;
     float *out = mot_pool_at(&t->live.pool, c->out) + first;
-    for (mot_node i = 0; i < t->live.world.workers; i++) {
-        const float *in = mot_pool_at(&t->live.pool, c->in[i].buf) + c->in[i].off + first;
-        if (i == 0) memcpy(out, in, len * sizeof(*out));
-        else k->axpy(len, 1.0f, in, out);
+    for (mot_node i = 0; i < workers;) {
+        const float *in[AT_ONCE];
+        uint32_t n = 0;
+        if (i > 0) in[n++] = out; /* goes on from the sum so far: the same order, the same bits */
+        while (n < AT_ONCE && i < workers) {
+            in[n++] = mot_pool_at(&t->live.pool, c->in[i].buf) + c->in[i].off + first;
+            i++;
+        }
+        k->add(len, n, in, out);
     }
 }
 
@@ -361,6 +368,7 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
         t->house[i] = (struct house){ .town = t, .self = i, .port = { .send = port_send, .join = port_join, .poll = port_poll,
             .idle = port_idle, .end = port_end, .ended = port_ended, .samples = port_samples } };
         mot_live_node_open(&t->node[i], l, &t->house[i].port, i);
+        if (o->record) t->node[i].tape = &o->record->tape[i];
     }
 }
 
@@ -473,6 +481,66 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
         close_town(t);
     }
     mot_live_checkpoint_free(&from);
+    free(t->part_rows);
+    free(t->batch);
+    free(t);
+    return status;
+}
+
+/* ---- Profiles --------------------------------------------------------------------------------------- */
+
+struct probe { struct mot_profile *profile; struct mot_live_node *node; };
+
+static void *probe_main(void *p)
+{
+    struct probe *probe = p;
+    mot_profile_node(probe->profile, probe->node);
+    return NULL;
+}
+
+static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
+{
+    uint32_t nodes = t->live.world.nodes, started = 1;
+    pthread_t *thread = mot_new(nodes, sizeof(*thread));
+    struct probe *probe = mot_new(nodes, sizeof(*probe));
+    for (mot_node i = 0; i < nodes; i++) probe[i] = (struct probe){ profile, &t->node[i] };
+    while (started < nodes && pthread_create(&thread[started], NULL, probe_main, &probe[started]) == 0) started++;
+    enum mot_status status = MOT_OK;
+    if (started < nodes) {
+        status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
+        for (mot_node i = 1; i < started; i++) pthread_cancel(thread[i]);
+    } else {
+        probe_main(&probe[0]);
+    }
+    for (uint32_t i = 1; i < started; i++) pthread_join(thread[i], NULL);
+    free(probe);
+    free(thread);
+    return status;
+}
+
+enum mot_status mot_threads_profile(const struct mot_live_options *o, struct mot_profile *profile)
+{
+    struct town *t = mot_new(1, sizeof(*t));
+    const struct mot_experiment *x = o->experiment;
+    struct mot_profile asked = *profile;
+    t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
+    t->batch = mot_new(x->workers, sizeof(*t->batch));
+    t->live = (struct mot_live){ .experiment = x, .problem = o->problem };
+    mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
+    enum mot_status status = mot_world_check(x, &t->live.world);
+    if (status == MOT_OK) {
+        struct mot_needs needs = mot_needs_of(x, &t->live.world);
+        needs.buffers += 3 * t->live.world.nodes;
+        mot_profile_open(profile, &t->live.world, asked.seconds);
+        profile->interrupt = asked.interrupt;
+        profile->progress = asked.progress;
+        profile->progress_self = asked.progress_self;
+        t->live.began_ns = mot_live_now(&t->live);
+        open_town(t, o, &needs, NULL);
+        status = probe_town(t, profile);
+        close_town(t);
+        if (status != MOT_OK) mot_profile_close(profile);
+    }
     free(t->part_rows);
     free(t->batch);
     free(t);

@@ -4,6 +4,7 @@
 
 #include "driver/gradient.h"
 #include "driver/outcome.h"
+#include "driver/record.h"
 #include <signal.h>
 
 struct mot_live_options {
@@ -20,9 +21,15 @@ struct mot_live_options {
     /* Called when the run is sure to begin, with the checkpoint's mark, or 0; an error keeps it from beginning. */
     enum mot_status (*begins)(void *self, uint64_t mark);
     void *begins_self;
+    struct mot_record *record;                 /* opened, for all nodes: gets their events; or NULL */
 };
 
 /* MOT_OK with out->status saying how the run ended; or an error before it began. */
 enum mot_status mot_threads_run(const struct mot_live_options *, struct mot_outcome *out);
+
+/* Runs the profile's part of every node on threads: see driver/profile.h. Of the options, the experiment, problem, optim
+ * and x0 count. Opens *out; fails before anything is measured, or not. */
+struct mot_profile;
+enum mot_status mot_threads_profile(const struct mot_live_options *, struct mot_profile *out);
 
 #endif

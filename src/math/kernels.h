@@ -56,6 +56,7 @@ struct mot_kernels {
     /* ---- vectors of n ---- */
     void (*axpy)(size_t n, float a, const float *x, float *y);                       /* y += a x */
     void (*sum)(size_t n, uint32_t terms, const float *a, const float *const *x, float *y); /* y = sum a[t] x[t], in order */
+    void (*add)(size_t n, uint32_t terms, const float *const *x, float *y);           /* y = x[0] + x[1] + ..., in order */
     double (*dot)(size_t n, const float *x, const float *y);                         /* in double, 16 lanes */
     double (*norm2)(size_t n, const float *x);                                       /* the square of the norm */
     void (*exp)(size_t n, const float *x, float *y);

@@ -10,7 +10,7 @@
 const struct mot_kernels KERNELS_TABLE = {
     .name = KERNELS_NAME,
     .gemm = gemm, .pack = pack, .transpose = transpose, .row_sums = row_sums,
-    .axpy = axpy, .sum = sum_of, .dot = dot, .norm2 = norm2, .exp = exp_all, .log = log_all,
+    .axpy = axpy, .sum = sum_of, .add = add_all, .dot = dot, .norm2 = norm2, .exp = exp_all, .log = log_all,
     .relu = relu, .relu_back = relu_back,
     .sparse_dot = sparse_dot, .sparse_axpy = sparse_axpy, .sparse_axpy_double = sparse_axpy_double,
     .rows_sum = rows_sum, .logistic = logistic, .softmax = softmax, .softmax_loss = softmax_loss,

@@ -25,6 +25,24 @@ static void sum_of(size_t n, uint32_t terms, const float *a, const float *const 
     }
 }
 
+/* Reads every term once and writes the sum once: for what does not fit in a cache. */
+static void add_all(size_t n, uint32_t terms, const float *const *x, float *y)
+{
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        vf sum[4];
+        UNROLL for (int v = 0; v < 4; v++) sum[v] = load(x[0] + i + v * LANES);
+        for (uint32_t t = 1; t < terms; t++)
+            UNROLL for (int v = 0; v < 4; v++) sum[v] += load(x[t] + i + v * LANES);
+        UNROLL for (int v = 0; v < 4; v++) store(y + i + v * LANES, sum[v]);
+    }
+    for (; i < n; i++) {
+        float sum = x[0][i];
+        for (uint32_t t = 1; t < terms; t++) sum += x[t][i];
+        y[i] = sum;
+    }
+}
+
 /* Sixteen lanes of double, whatever the width of a vector, so that every set adds in the same
  * order; products of floats are exact in double, so FMA changes nothing either. */
 #define DOT_LANES 16

@@ -52,6 +52,15 @@ static void axpy_ref(size_t n, float a, const float *x, float *y)
     for (size_t i = 0; i < n; i++) y[i] = (float)((double)y[i] + (double)a * (double)x[i]);
 }
 
+static void add_ref(size_t n, uint32_t terms, const float *const *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        float sum = x[0][i];
+        for (uint32_t t = 1; t < terms; t++) sum += x[t][i];
+        y[i] = sum;
+    }
+}
+
 static void sum_ref(size_t n, uint32_t terms, const float *a, const float *const *x, float *y)
 {
     for (size_t i = 0; i < n; i++) {
@@ -203,7 +212,7 @@ static void adamw_ref(size_t n, const struct mot_adamw *s, const float *g, const
 const struct mot_kernels mot_kernels_ref = {
     .name = "ref",
     .gemm = gemm_ref, .pack = pack_ref, .transpose = transpose_ref, .row_sums = row_sums_ref,
-    .axpy = axpy_ref, .sum = sum_ref, .dot = dot_ref, .norm2 = norm2_ref, .exp = exp_ref, .log = log_ref,
+    .axpy = axpy_ref, .sum = sum_ref, .add = add_ref, .dot = dot_ref, .norm2 = norm2_ref, .exp = exp_ref, .log = log_ref,
     .relu = relu_ref, .relu_back = relu_back_ref,
     .sparse_dot = sparse_dot_ref, .sparse_axpy = sparse_axpy_ref, .sparse_axpy_double = sparse_axpy_double_ref,
     .rows_sum = rows_sum_ref, .logistic = logistic_ref, .softmax = softmax_ref, .softmax_loss = softmax_loss_ref,

@@ -10,7 +10,11 @@
 #include "method/grader.h"
 #include "method/methods.h"
 
-struct async_server { struct mot_params params; uint32_t active; };
+struct async_server {
+    struct mot_params params;
+    uint32_t active;                   /* workers that are there and have data */
+    bool away[];                       /* [workers]: lost, or out of data */
+};
 
 union async_state { struct mot_grader worker; struct async_server server; };
 
@@ -24,7 +28,7 @@ static struct mot_need async_need(const void *conf, const struct mot_world *worl
     (void)conf;
     if (self < world->workers) return mot_grader_need(sizeof(union async_state));
     /* The parameters, those of the next step, and a model on the way to each worker. */
-    return (struct mot_need){ .state_bytes = sizeof(union async_state), .buffers = world->workers + 6, .sends = world->workers };
+    return (struct mot_need){ .state_bytes = sizeof(union async_state) + world->workers, .buffers = world->workers + 6, .sends = world->workers };
 }
 
 static void async_init(void *state, struct mot_env *env)
@@ -48,6 +52,7 @@ static void gradient_came(struct async_server *s, struct mot_env *env, const str
     MOT_ASSERT(m->kind == MOT_MSG_GRAD);
     MOT_ASSERT(m->head.round <= s->params.step);
     if (m->head.samples == 0) { /* its data has run out; the others go on */
+        s->away[m->from] = true;
         if (--s->active == 0) mot_stop(env, MOT_OK);
         return;
     }
@@ -63,12 +68,13 @@ static void peer_changed(struct async_server *s, struct mot_env *env, struct mot
 {
     MOT_ASSERT(peer.node < env->world->workers);
     mot_note(env, peer.up ? "workers_back" : "workers_lost", 1);
-    if (peer.up) {
-        s->active++;
-        send_model(s, env, peer.node);
-    } else if (--s->active == 0) {
-        mot_stop(env, MOT_EPEER);
+    if (s->away[peer.node] == peer.up) {
+        s->away[peer.node] = !peer.up;
+        if (peer.up) s->active++;
+        else s->active--;
     }
+    if (peer.up) send_model(s, env, peer.node);
+    else if (s->active == 0) mot_stop(env, MOT_EPEER);
 }
 
 static void async_step(void *state, struct mot_env *env, const struct mot_event *event)

@@ -187,7 +187,8 @@ static void peer_changed(struct server *s, struct mot_env *env, struct mot_peer 
     if (peer.up) {
         if (seat->done) s->active++;
         seat->done = false;
-        send_model(s, env, peer.node);
+        /* If its old life has given to this round, it has a turn in the next. */
+        if (grads_of(s, env)[peer.node] == MOT_NO_BUF) send_model(s, env, peer.node);
         return;
     }
     if (!seat->done) s->active--;

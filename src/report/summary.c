@@ -139,6 +139,41 @@ static json_t *best_json(const struct mot_outcome *o)
     return best;
 }
 
+/* What went wrong, and what the channel did about it; null where nothing was to go wrong. */
+static json_t *faults_json(const struct mot_outcome *o)
+{
+    const struct mot_fault_tally *t = &o->faults;
+    if (!o->has_faults) return json_null();
+    json_t *faults = json_object();
+    set_uint(faults, "dropped", t->dropped);
+    set_uint(faults, "duplicated", t->duplicated);
+    set_uint(faults, "reordered", t->reordered);
+    set_uint(faults, "corrupted", t->corrupted);
+    set_uint(faults, "cut", t->cut);
+    set_uint(faults, "resent", t->resent);
+    set_uint(faults, "crashes", t->crashes);
+    set_uint(faults, "restarts", t->restarts);
+    set_uint(faults, "given_up", t->given_up);
+    set_uint(faults, "stalls", t->stalls);
+    set_uint(faults, "partitions", t->partitions);
+    set_uint(faults, "slow_links", t->slow_links);
+    return faults;
+}
+
+/* The node whose loss ended the run. */
+static json_t *peer_json(const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    if (!o->has_peer) return json_null();
+    json_t *peer = json_object();
+    set_uint(peer, "id", o->peer);
+    set_text(peer, "name", mot_machine_name(e, o, o->peer));
+    set_text(peer, "role", o->peer < o->workers ? "worker" : "server");
+    set_text(peer, "lost_by", o->peer_by);
+    if (o->peer_by) set_time(peer, "time_s", o->peer_at);
+    else set(peer, "time_s", json_null());
+    return peer;
+}
+
 json_t *mot_summary_json(const struct mot_experiment *e, const struct mot_outcome *o, const char *driver,
                          const char *folder)
 {
@@ -155,8 +190,6 @@ json_t *mot_summary_json(const struct mot_experiment *e, const struct mot_outcom
     set_uint(s, "seed", e->seed);
     set_text(s, "status", mot_status_name(o->status));
     set_text(s, "ended_by", o->ended_by);
-    set(s, "peer", o->has_lost ? json_integer((json_int_t)o->lost) : json_null());
-    set_text(s, "peer_lost_by", o->has_lost ? o->lost_why : NULL);
     set_uint(s, "updates", last->updates);
     set_uint(s, "steps", last->steps);
     set_uint(s, "samples", last->samples);
@@ -170,6 +203,8 @@ json_t *mot_summary_json(const struct mot_experiment *e, const struct mot_outcom
     set_text(s, "model_hash", hash);
     set(s, "target", target_json(e, o));
     set(s, "best", best_json(o));
+    set(s, "peer", peer_json(e, o));
+    set(s, "faults", faults_json(o));
     set(s, "staleness", staleness_json(o));
     set(s, "waits", waits_json(o));
     set(s, "notes", notes_json(o));

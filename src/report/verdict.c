@@ -229,6 +229,49 @@ static void say_workers(struct words *w, const struct facts *f, const bool *chos
 
 /* ---- How it ended ----------------------------------------------------------- */
 
+const char *mot_lost_how(const char *by)
+{
+    static const struct { const char *by, *how; } ways[] = {
+        { "crash", "it crashed" }, { "partition", "a partition had cut it off for cluster.faults.detect" },
+        { "death", "its process ended" }, { "silence", "it gave no sign of life for too long" }, { "damage", "what came from it was damaged" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(ways); i++)
+        if (strcmp(by, ways[i].by) == 0) return ways[i].how;
+    return "frames to or from it were lost too often";
+}
+
+/* "worker 3 (slow)", and what became of it. */
+static void say_lost(struct words *w, const struct facts *f)
+{
+    const struct mot_outcome *o = f->o;
+    char label[160], time[48];
+    if (!o->has_peer) {
+        say(w, "The run ended after %" PRIu64 " updates because a peer was lost. ", o->last.updates);
+        return;
+    }
+    say(w, "The run ended after %" PRIu64 " updates because %s was lost", o->last.updates,
+        mot_node_label(f->e, o, o->peer, label, sizeof label));
+    if (o->peer_by) {
+        say(w, ": %s (%s)", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
+    }
+    if (o->peer >= o->workers) say(w, ". Without its server nobody can go on. ");
+    else if (strcmp(f->method, "allreduce") == 0) say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
+    else say(w, ", the last one that was left. ");
+}
+
+/* Faults that a run lived through and that cost it something. */
+static void say_faults(struct words *w, const struct facts *f)
+{
+    const struct mot_fault_tally *t = &f->o->faults;
+    if (!f->o->has_faults) return;
+    if (t->resent && t->dropped + t->corrupted + t->cut)
+        say(w, "Faults of the network cost %" PRIu64 " resends (%" PRIu64 " frames dropped, %" PRIu64 " corrupted, %" PRIu64
+            " cut off by partitions). ", t->resent, t->dropped, t->corrupted, t->cut);
+    if (t->crashes || t->given_up)
+        say(w, "%" PRIu64 " crash%s, %" PRIu64 " given up, %" PRIu64 " back. ", t->crashes, t->crashes == 1 ? "" : "es", t->given_up, t->restarts);
+    if (t->stalls) say(w, "%" PRIu64 " stall%s. ", t->stalls, t->stalls == 1 ? "" : "s");
+}
+
 static void say_end(struct words *w, const struct facts *f)
 {
     const struct mot_experiment *e = f->e;
@@ -240,6 +283,7 @@ static void say_end(struct words *w, const struct facts *f)
     }
     if (o->status == MOT_EINTERRUPTED || strcmp(by, "interrupted") == 0)
         say(w, "The run was interrupted after %" PRIu64 " updates. ", o->last.updates);
+    if (o->status == MOT_EPEER) say_lost(w, f);
     if (strcmp(by, "data") == 0)
         say(w, "The run ended because the workers ran out of data: sampler.passes allows no more. ");
     if (e->stop.target == MOT_TARGET_NONE || o->target.reached) return;
@@ -629,6 +673,7 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     struct words w = { 0 };
     gather(&f);
     say_end(&w, &f);
+    say_faults(&w, &f);
     if (o->status == MOT_EDIVERGED) {
         say_diverged(&w, &f);
     } else if (f.time <= 0 && f.job_median >= 0) {

@@ -57,6 +57,18 @@ static const struct wrong experiments[] = {
 };
 
 static const struct wrong clusters[] = {
+    { "a misspelt fault", "cluster: {workers: 2, faults: [{kind: crush, at: 1s, worker: 0}]}\n", DRY, 2,
+      { "exp.yaml:1:39: cluster.faults[0].kind:", "expected one of crash, restart", "did you mean 'crash'?" } },
+    { "a fault of no kind", "cluster: {workers: 2, faults: [{at: 1s}]}\n", DRY, 2, { "exp.yaml:1:32: cluster.faults[0].kind:", "is missing" } },
+    { "a fault at no time", "cluster: {workers: 2, faults: {schedule: [{kind: drop}]}}\n", DRY, 2, { "cluster.faults.schedule[0].at:", "is missing" } },
+    { "a crash of nobody", "cluster: {workers: 2, faults: [{kind: crash, at: 1s}]}\n", DRY, 2, { "exp.yaml:1:32", "to whom it happens", "server: true" } },
+    { "a crash of a worker that is not there", "cluster: {workers: 2, faults: [{kind: crash, at: 1s, worker: 2}]}\n", DRY, 2,
+      { "exp.yaml:1:62: cluster.faults[0].workers:", "from 0 to 1", "found 2" } },
+    { "a server that comes back", "cluster: {workers: 2, faults: [{kind: crash, at: 1s, for: 2s, server: true}]}\n", DRY, 2,
+      { "cluster.faults[0].for:", "ends the run" } },
+    { "a misspelt rate", "cluster: {workers: 2, faults: {dropp: 1%}}\n", DRY, 2, { "exp.yaml:1:32: cluster.faults.dropp:", "did you mean 'drop'?" } },
+    { "a chance above one", "cluster: {workers: 2, faults: {drop: 120%}}\n", DRY, 2, { "cluster.faults.drop", "from 0 to 0.9" } },
+    { "a word for faults", "cluster: {workers: 2, faults: many}\n", DRY, 2, { "cluster.faults:", "expected a map" } },
     { "a missing cluster file", "cluster: clutser.yaml\n", DRY, 2, { "exp.yaml:1:10: cluster:", "there is no file 'clutser.yaml'" } },
     { "a cluster without workers", "cluster: {network: none}\n", DRY, 2, { "exp.yaml:1:10: cluster.workers:", "is missing", "a cluster needs workers" } },
     { "an empty list of workers", "cluster: {workers: []}\n", DRY, 2, { "exp.yaml:1:20: cluster.workers:", "at least one group", "empty list" } },

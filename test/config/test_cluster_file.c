@@ -68,6 +68,70 @@ TEST(laws_are_told_in_words)
     mot_cluster_close(c);
 }
 
+static char *printed(const struct mot_cluster *c)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    mot_cluster_print(c, 0, out);
+    fclose(out);
+    return text;
+}
+
+TEST(faults_are_read)
+{
+    struct mot_cluster *c = parsed("workers: 4\nfaults:\n  drop: 1%\n  crash: 0.01/s\n  restart_after: never\n  until: 20s\n  schedule:\n"
+                                   "    - {kind: stall, at: 3s, for: 500ms, worker: 3}\n    - {kind: crash, at: 1s, server: true}\n"
+                                   "    - {kind: slow-link, at: 0, factor: 8}\n    - {kind: corrupt, at: 0, probability: 5%, workers: [1, 2]}\n");
+    CHECK(c);
+    const struct mot_faults *f = &c->faults;
+    CHECK(f->any && f->chance[0] == 0.01 && f->chance[1] == 0 && f->rate[0].per_s == 0.01);
+    CHECK(f->rate[0].lasts == MOT_NEVER && f->until == UINT64_C(20000000000) && f->detect == UINT64_C(1000000000));
+    CHECK_INT(f->scheduled, 4);
+    CHECK(f->fault[0].kind == MOT_FAULT_STALL && f->fault[0].at == UINT64_C(3000000000) && f->fault[0].lasts == 500000000);
+    CHECK(f->fault[1].kind == MOT_FAULT_CRASH && f->fault[1].server && f->fault[1].lasts == MOT_NEVER);
+    CHECK(f->fault[2].kind == MOT_FAULT_SLOW_LINK && f->fault[2].amount == 8 && f->fault[3].amount == 0.05);
+    CHECK(mot_fault_hits(&f->fault[0], 4, 3) && !mot_fault_hits(&f->fault[0], 4, 2) && !mot_fault_hits(&f->fault[0], 4, 4));
+    CHECK(mot_fault_hits(&f->fault[1], 4, 4) && !mot_fault_hits(&f->fault[1], 4, 0));
+    CHECK(mot_fault_hits(&f->fault[2], 4, 0) && mot_fault_hits(&f->fault[2], 4, 4));
+    mot_cluster_close(c);
+}
+
+TEST(faults_are_printed_as_they_are_read)
+{
+    struct mot_cluster *c = parsed("workers: 4\nfaults: {drop: 1%, stall: 2/min, until: 20s, schedule: ["
+        "{kind: crash, at: 1s, for: 2s, workers: [0, 1]}, {kind: restart, at: 9s, worker: 0}, {kind: stall, at: 1ms, server: true}, "
+        "{kind: partition, at: 2s, for: 3s, worker: 1, server: yes}, {kind: slow-link, at: 3s, factor: 2.5}, {kind: drop, at: 4s}, "
+        "{kind: duplicate, at: 4s, probability: 0.25}, {kind: reorder, at: 5s, for: 1ns}, {kind: corrupt, at: 6s, worker: 3}]}\n");
+    CHECK(c);
+    char *once = printed(c);
+    mot_cluster_close(c);
+    c = parsed(once);
+    CHECK(c);
+    char *twice = printed(c);
+    CHECK_INT(c->faults.scheduled, 9);
+    CHECK_TEXT(once, twice);
+    CHECK_HAS(once, "kind: slow-link");
+    mot_cluster_close(c);
+    free(once);
+    free(twice);
+}
+
+TEST(a_list_of_faults_is_a_schedule_and_no_faults_leave_no_trace)
+{
+    struct mot_cluster *c = parsed("workers: 2\nfaults: [{kind: crash, at: 1s, worker: 0}]\n");
+    CHECK(c);
+    CHECK_INT(c->faults.scheduled, 1);
+    mot_cluster_close(c);
+    c = parsed("workers: 2\nfaults: {until: 3s}\n");
+    CHECK(c);
+    CHECK(!c->faults.any);
+    char *text = printed(c);
+    CHECK(!strstr(text, "faults"));
+    free(text);
+    mot_cluster_close(c);
+}
+
 TEST(ten_thousand_workers_are_quickly_there)
 {
     struct mot_cluster *c = parsed("workers: [{count: 10k}]\n");

@@ -22,6 +22,11 @@ want() { # RUN KEY VALUE
     [ -s "$folder/$1/summary.json" ] || fail "$1 has no summary"
     [ "$(value "$1" "$2")" = "$3" ] || fail "$1: $2 is '$(value "$1" "$2")', not '$3'"
 }
+want_peer() { # RUN ID LOST_BY
+    local peer
+    peer=$(sed -n '/^  "peer": {/,/}/p' "$folder/$1/summary.json" | tr -d ' \n')
+    [[ $peer == *'"id":'$2,* && $peer == *'"lost_by":"'$3'"'* ]] || fail "$1: the lost peer is '$peer', not $2 by $3"
+}
 clean() { # what the ranks of $folder/err said
     if grep -E 'ERROR: (Address|Leak)Sanitizer|runtime error|assert' "$folder/err"; then fail "a sanitizer or an assertion complains"; fi
 }

@@ -35,16 +35,17 @@ void *aligned_alloc(size_t alignment, size_t n)
 }
 #endif
 
-static unsigned long mallocs_of(const char *method, const char *updates)
+static unsigned long mallocs_of(const char *method, const char *updates, const char *faults)
 {
 #if SANITIZED
-    (void)method, (void)updates;
+    (void)method, (void)updates, (void)faults;
     return 0;
 #else
     struct run r = { 0 };
+    char cluster[400];
+    snprintf(cluster, sizeof cluster, "{workers: [{count: 6, jitter: {name: lognormal, sigma: 0.3}}, {count: 2, speed: 200 samples/s}], faults: %s}", faults);
     RUN_SET(&r, "data", "digits", "model", "mlp", "model.hidden", "[16]", "method", method, "stop.updates", updates, "sim.threads", "2",
-            "evaluate.every", "1000000 updates", "optimizer.momentum", "0.9",
-            "cluster", "{workers: [{count: 6, jitter: {name: lognormal, sigma: 0.3}}, {count: 2, speed: 200 samples/s}]}");
+            "evaluate.every", "1000000 updates", "optimizer.momentum", "0.9", "cluster", cluster);
     unsigned long before = atomic_load(&mallocs);
     run_go(&r);
     unsigned long used = atomic_load(&mallocs) - before;
@@ -59,7 +60,21 @@ TEST(a_long_run_allocates_no_more_than_a_short_one)
     static const char *const methods[] = { "allreduce", "server", "async" };
     if (SANITIZED) SKIP("a sanitizer brings its own malloc");
     for (int m = 0; m < 3; m++) {
-        unsigned long few = mallocs_of(methods[m], "10"), many = mallocs_of(methods[m], "400");
+        unsigned long few = mallocs_of(methods[m], "10", "[]"), many = mallocs_of(methods[m], "400", "[]");
+        CHECK(few > 0);
+        CHECK_INT(many, few);
+    }
+}
+
+TEST(nor_does_a_long_run_with_faults)
+{
+    static const char *const methods[] = { "allreduce", "server", "async" };
+    static const char *const some = "{drop: 5%, duplicate: 5%, reorder: 5%, corrupt: 5%, stall: 0.1/s, slow_link: 0.1/s, partition: 0.02/s, partition_for: 50ms}";
+    static const char *const all = "{drop: 5%, duplicate: 5%, reorder: 5%, corrupt: 5%, stall: 0.1/s, crash: 0.1/s, partition: 0.1/s, partition_for: 800ms}";
+    if (SANITIZED) SKIP("a sanitizer brings its own malloc");
+    for (int m = 0; m < 3; m++) {
+        const char *faults = m ? all : some;
+        unsigned long few = mallocs_of(methods[m], "10", faults), many = mallocs_of(methods[m], "400", faults);
         CHECK(few > 0);
         CHECK_INT(many, few);
     }

@@ -1,96 +1,144 @@
-/* The channel between two processes: each message once and in order; silence that is too long. */
-#include "driver/channel.h"
-#include "test.h"
+/* The channel of a simulated run: whatever frames suffer, each message arrives once and in order, in bounded memory. */
+#include "driver/sim_channel.h"
+#include "method/methods.h"
+#include "run.h"
 
-#define SECOND UINT64_C(1000000000)
+#define MESSAGES 3000u
+#define AHEAD 16u          /* messages that the sender has under way */
 
-static struct mot_envelope next_of(struct mot_channel *c, mot_time now)
+static uint32_t sent, received, out_of_order, lost_peers;
+
+struct stream { uint32_t sent, got; };
+enum { STREAM_DATA, STREAM_THANKS };
+
+static struct mot_need stream_need(const void *conf, const struct mot_world *world, mot_node self)
 {
-    struct mot_envelope e = { .kind = MOT_ENVELOPE_BEAT };
-    mot_channel_seal(c, &e, now);
-    return e;
+    (void)conf, (void)world, (void)self;
+    return (struct mot_need){ .state_bytes = sizeof(struct stream), .buffers = 2, .sends = AHEAD + 1 };
 }
 
-TEST(what_was_sent_once_comes_through_once)
+static void stream_init(void *p, struct mot_env *env) { (void)p, (void)env; }
+
+static void pour(struct stream *s, struct mot_env *env)
 {
-    struct mot_channel a, b;
-    mot_channel_open(&a, 1, 0);
-    mot_channel_open(&b, 1, 0);
-    struct mot_envelope first = next_of(&a, 1), second = next_of(&a, 2);
-    CHECK_INT(mot_channel_receive(&b, &first, 1), MOT_CHANNEL_ACCEPT);
-    CHECK_INT(mot_channel_receive(&b, &first, 2), MOT_CHANNEL_DUPLICATE);
-    CHECK_INT(mot_channel_receive(&b, &second, 3), MOT_CHANNEL_ACCEPT);
-    CHECK_INT(mot_channel_receive(&b, &first, 4), MOT_CHANNEL_DUPLICATE);
+    while (s->sent < MESSAGES && s->sent - s->got < AHEAD) {
+        mot_send(env, 1, STREAM_DATA, (struct mot_head){ .round = s->sent++ }, mot_whole(env, env->world->x0));
+        sent++;
+    }
+    if (s->got == MESSAGES) mot_stop(env, MOT_OK);
 }
 
-TEST(a_missing_message_breaks_the_channel)
+/* Worker 0 sends, worker 1 thanks for each: numbers must come as 0, 1, 2, ... at both. */
+static void stream_step(void *p, struct mot_env *env, const struct mot_event *event)
 {
-    struct mot_channel a, b;
-    mot_channel_open(&a, 1, 0);
-    mot_channel_open(&b, 1, 0);
-    next_of(&a, 1);
-    struct mot_envelope second = next_of(&a, 2), third = next_of(&a, 3);
-    CHECK_INT(mot_channel_receive(&b, &second, 2), MOT_CHANNEL_GAP);
-    CHECK(b.broken);
-    CHECK_INT(mot_channel_receive(&b, &third, 3), MOT_CHANNEL_OLD);
+    struct stream *s = p;
+    if (event->kind == MOT_EV_PEER) {
+        lost_peers++;
+        mot_stop(env, MOT_EPEER);
+        return;
+    }
+    if (event->kind == MOT_EV_START && env->self == 0) pour(s, env);
+    if (event->kind != MOT_EV_MESSAGE) return;
+    out_of_order += event->message->head.round != s->got;
+    s->got++;
+    if (env->self == 0) {
+        pour(s, env);
+        return;
+    }
+    received++;
+    mot_send(env, 0, STREAM_THANKS, event->message->head, (struct mot_slice){ 0 });
+    if (s->got == MESSAGES) mot_stop(env, MOT_OK);
 }
 
-TEST(every_flipped_bit_of_an_envelope_is_noticed)
+static bool stream_model(const void *p, const struct mot_env *env, struct mot_view *view)
 {
-    struct mot_channel a;
-    mot_channel_open(&a, 1, 0);
-    struct mot_envelope good = next_of(&a, 1);
-    for (size_t bit = 0; bit < sizeof(good) * 8; bit++) {
-        struct mot_channel b;
-        mot_channel_open(&b, 1, 0);
-        struct mot_envelope bad = good;
-        ((unsigned char *)&bad)[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        CHECK_INT(mot_channel_receive(&b, &bad, 1), MOT_CHANNEL_DAMAGED);
+    (void)p;
+    *view = (struct mot_view){ .x = env->world->x0, .scale = 1 };
+    return true;
+}
+
+static const struct mot_option no_options[] = { { .name = NULL } };
+static const struct mot_method stream = { .name = "stream", .summary = "a stream of numbers", .options = no_options,
+    .need = stream_need, .init = stream_init, .step = stream_step, .model = stream_model };
+
+static struct mot_outcome play(const char *faults, const char *seed)
+{
+    const struct mot_method *more[] = { &stream, NULL };
+    char cluster[400];
+    struct run r = { 0 };
+    sent = received = out_of_order = lost_peers = 0;
+    snprintf(cluster, sizeof cluster, "{workers: 2, faults: %s}", faults);
+    RUN_SET(&r, "data", "digits", "model", "softmax", "method", "stream", "cluster", cluster, "seed", seed);
+    mot_methods_extend(more);
+    run_go(&r);
+    mot_methods_extend(NULL);
+    struct mot_outcome out = { .status = r.status != MOT_OK ? r.status : r.out.status, .last = r.out.last, .faults = r.out.faults };
+    run_free(&r);
+    return out;
+}
+
+static void arrives(const char *faults)
+{
+    static const char *const seeds[] = { "1", "2", "3" };
+    for (int i = 0; i < 3; i++) {
+        struct mot_outcome out = play(faults, seeds[i]);
+        if (out.status != MOT_OK || out_of_order || received != MESSAGES) printf("  %s with seed %s\n", faults, seeds[i]);
+        CHECK_INT(out.status, MOT_OK);
+        CHECK_INT(sent, MESSAGES);
+        CHECK_INT(received, MESSAGES);
+        CHECK_INT(out_of_order, 0);
     }
 }
 
-TEST(a_new_life_counts_from_one_and_the_old_is_ignored)
+TEST(a_third_of_frames_lost_leaves_a_stream_whole) { arrives("{drop: 30%}"); }
+TEST(doubled_frames_arrive_once) { arrives("{duplicate: 30%}"); }
+TEST(frames_that_overtake_each_other_are_put_in_order) { arrives("{reorder: 50%}"); }
+TEST(damaged_frames_are_sent_again) { arrives("{corrupt: 30%}"); }
+TEST(all_of_it_at_once_leaves_a_stream_whole) { arrives("{drop: 20%, duplicate: 30%, reorder: 30%, corrupt: 10%}"); }
+TEST(slow_links_and_short_partitions_leave_a_stream_whole)
 {
-    struct mot_channel old, new, b;
-    mot_channel_open(&old, 1, 0);
-    mot_channel_open(&new, 2, 0);
-    mot_channel_open(&b, 1, 0);
-    struct mot_envelope o1 = next_of(&old, 1), o2 = next_of(&old, 2), n1 = next_of(&new, 3);
-    CHECK_INT(mot_channel_receive(&b, &o1, 1), MOT_CHANNEL_ACCEPT);
-    CHECK_INT(mot_channel_receive(&b, &n1, 2), MOT_CHANNEL_ACCEPT);
-    CHECK_INT(mot_channel_receive(&b, &o2, 3), MOT_CHANNEL_OLD);
-    CHECK(!b.broken);
+    arrives("{drop: 5%, partition: 0.3/s, partition_for: 100ms, slow_link: 0.2/s, slow_link_factor: 50, stall: 0.3/s}");
 }
 
-TEST(silence_is_judged_by_what_is_usual_between_two_and_eight_seconds)
+TEST(each_fault_is_counted)
 {
-    struct mot_channel steady, unsteady, source;
-    mot_channel_open(&steady, 1, 0);
-    mot_channel_open(&unsteady, 1, 0);
-    mot_channel_open(&source, 1, 0);
-    mot_time now = 0, late = 0;
-    for (int i = 0; i < 100; i++) {
-        struct mot_envelope e = next_of(&source, now);
-        now += SECOND / 5;
-        late += i % 2 ? SECOND / 10 : SECOND * 3 / 2;
-        mot_channel_receive(&steady, &e, now);
-        mot_channel_receive(&unsteady, &e, late);
-    }
-    CHECK_INT(mot_channel_patience(&steady), MOT_SILENCE_MIN_NS);
-    CHECK_INT(mot_channel_patience(&unsteady), MOT_SILENCE_MAX_NS);
-    CHECK(!mot_channel_silent(&steady, now + 2 * SECOND));
-    CHECK(mot_channel_silent(&steady, now + 2 * SECOND + 1));
-    CHECK(!mot_channel_silent(&unsteady, late + 8 * SECOND));
-    CHECK(mot_channel_silent(&unsteady, late + 8 * SECOND + 1));
+    struct mot_outcome out = play("{drop: 10%, duplicate: 10%, reorder: 10%, corrupt: 10%}", "1");
+    uint64_t frames = 2 * MESSAGES; /* of data and thanks at the least, and as many acknowledgements at the most */
+    CHECK(out.faults.dropped > frames / 20 && out.faults.dropped < frames);
+    CHECK(out.faults.duplicated > frames / 20 && out.faults.duplicated < frames);
+    CHECK(out.faults.reordered > frames / 20 && out.faults.reordered < frames);
+    CHECK(out.faults.corrupted > frames / 20 && out.faults.corrupted < frames);
+    CHECK(out.faults.resent > frames / 20);
+    CHECK_INT(out.faults.cut, 0);
 }
 
-TEST(who_was_away_does_not_blame_the_others)
+TEST(without_faults_below_it_the_channel_costs_no_time)
 {
-    struct mot_channel c;
-    mot_channel_open(&c, 1, 0);
-    CHECK(mot_channel_silent(&c, 20 * SECOND));
-    mot_channel_excuse(&c, 19 * SECOND);
-    CHECK(!mot_channel_silent(&c, 20 * SECOND));
+    mot_time plain = play("[]", "1").last.now;
+    struct mot_outcome out = play("[{kind: drop, at: 1000s, for: 1s}]", "1"); /* after the end */
+    CHECK_INT(out.last.now, plain);
+    CHECK_INT(out.faults.resent, 0);
+}
+
+TEST(a_dropped_frame_costs_one_time_out)
+{
+    /* All frames from or to worker 1 of the first microsecond: the first sixteen messages; the last of them to leave is sent anew last. */
+    mot_time plain = play("[]", "1").last.now;
+    struct mot_outcome out = play("[{kind: drop, at: 0, for: 1us, worker: 1}]", "1");
+    CHECK_INT(out.faults.dropped, AHEAD);
+    CHECK_INT(out.faults.resent, AHEAD);
+    CHECK(out.last.now >= plain + 10000000u); /* the least time-out is 10 ms */
+    CHECK(out.last.now <= plain + 15000000u);
+}
+
+TEST(a_peer_that_never_answers_is_given_up)
+{
+    struct mot_outcome out = play("[{kind: drop, at: 0, for: 1000s, probability: 1}]", "1");
+    CHECK_INT(out.status, MOT_EPEER);
+    CHECK_INT(lost_peers, 1);
+    CHECK_INT(received, 0);
+    CHECK_INT(out.faults.given_up, 1);
+    CHECK(out.last.now < UINT64_C(5000000000));
 }
 
 TEST_MAIN()

@@ -216,6 +216,22 @@ TEST(a_run_that_is_done_can_be_resumed_and_is_the_same)
     remove_folder();
 }
 
+TEST(a_run_resumed_with_less_time_than_it_has_had_does_not_go_back)
+{
+    struct run r;
+    fresh_folder();
+    simulate(&r, "async", "30", false);
+    mot_time had = r.out.last.now;
+    run_free(&r);
+    r = (struct run){ .ways = { .resume = true } };
+    RUN_SET(&r, RICH, "method", "async", "stop.time", "1ms", "output", folder);
+    run_go(&r);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_INT(r.out.last.now, had);
+    run_free(&r);
+    remove_folder();
+}
+
 TEST(an_interrupted_run_keeps_a_checkpoint)
 {
     struct run r = { .ways = { .replace = true } };

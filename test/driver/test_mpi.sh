@@ -24,8 +24,11 @@ want own model_hash "$(value server-sim model_hash)"
 want fast updates 200
 "$motley" train "${flags[@]}" --method async --ranks 4 --out "$folder/async" 2>"$folder/err" || fail "async"
 want async updates 200
+"$motley" train "${flags[@]}" --method async --record --ranks 4 --out "$folder/taped" 2>"$folder/err" || fail "record"
+"$motley" sim --arrivals "$folder/taped" --out "$folder/replayed" --quiet || fail "a run of ranks cannot be replayed"
+want replayed model_hash "$(value taped model_hash)"
 clean
-echo "a server with a rank of its own, sums by MPI itself, async"
+echo "a server with a rank of its own, sums by MPI itself, async, recorded and replayed"
 
 code=0; "$motley" train "${flags[@]}" --ranks 3 2>"$folder/err" || code=$?
 [ $code = 2 ] || fail "--ranks 3 for 4 workers ended with $code"

@@ -36,27 +36,27 @@ begin killed "$motley" train "${flags[@]}" "${forever[@]}" --method allreduce --
 hit killed KILL 2
 ends killed 4
 want killed status peer_lost
-want killed peer 2
+want_peer killed 2 death
 begin plain "${mpirun[@]}" -n 4 "$motley" train "${flags[@]}" "${forever[@]}" --method allreduce
 hit plain KILL 3
 ends plain any
 [ $code != 0 ] || fail "plain: mpirun ended with 0"
 want plain status peer_lost
-want plain peer 3
+want_peer plain 3 death
 
 # The server's rank: the next one writes the summary.
 begin server "$motley" train "${flags[@]}" "${forever[@]}" --method server --ranks 4
 hit server KILL 0
 ends server 4
 want server status peer_lost
-want server peer 4
+want_peer server 4 death
 
 # A rank that is stopped is silent, not dead.
 begin stopped "$motley" train "${flags[@]}" "${forever[@]}" --method allreduce --ranks 4
 hit stopped STOP 1
 ends stopped 4
 want stopped status peer_lost
-want stopped peer 1
+want_peer stopped 1 silence
 
 # All of these go on, with the same end as if nothing had happened.
 for run in killed plain server stopped; do

@@ -168,6 +168,8 @@ TEST(vector_kernels_match_their_twins)
             off[2] = gap(n, y, z);
             k->sum(n, 3, a, terms, z), ref->sum(n, 3, a, terms, v);
             off[3] = gap(n, z, v);
+            k->add(n, 3, terms, z), ref->add(n, 3, terms, v);
+            CHECK(memcmp(z, v, n * sizeof *z) == 0); /* in order: not a bit may differ */
             memcpy(v, u, n * sizeof *v);
             k->relu(n, u), ref->relu(n, v);
             off[4] = gap(n, u, v);

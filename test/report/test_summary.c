@@ -13,7 +13,7 @@ TEST(a_summary_has_every_documented_key)
     static const char *const keys[] = {
         "method", "driver", "version", "kernels", "workers", "servers", "seed", "status", "ended_by", "updates", "steps",
         "samples", "epochs", "time_s", "wall_s", "train_loss", "train_accuracy", "valid_loss", "valid_accuracy", "test_loss",
-        "test_accuracy", "grad_norm", "bytes_sent", "messages", "events", "model_hash", "target", "best", "staleness",
+        "test_accuracy", "grad_norm", "bytes_sent", "messages", "events", "model_hash", "target", "best", "peer", "faults", "staleness",
         "waits", "notes", "worker", "server", "verdict", "folder",
     };
     struct run r;

@@ -1,0 +1,144 @@
+/* bench_allreduce.c [THREADS...] -- the sum over all workers on threads, as a method gets it, against the memory.
+ *
+ * A method that does nothing else joins one collective after another. The yardstick: two threads that
+ * read and write each worker's buffer once, half of it each, in the same process. What every worker gets is one shared,
+ * frozen sum; nobody needs a copy of his own. */
+#include "math/kernels.h"
+#include "rig.h"
+#include <pthread.h>
+
+/* ---- A method of sums ----------------------------------------------------------------------- */
+
+struct sums { mot_buf in; uint32_t round; };
+
+#define WARM_UP 2u
+static mot_time first_at, last_at; /* worker 0: after the warm-up, which touches the memory, and now */
+
+static struct mot_need sums_need(const void *conf, const struct mot_world *w, mot_node self)
+{
+    (void)conf, (void)w, (void)self;
+    return (struct mot_need){ .state_bytes = sizeof(struct sums), .buffers = 2, .works = 1, .terms = 1, .colls = 1 };
+}
+
+static void sums_init(void *state, struct mot_env *env) { (void)state, (void)env; }
+
+static void join(struct sums *s, struct mot_env *env)
+{
+    mot_collect(env, &(struct mot_coll){ .tag = s->round, .in = mot_whole(env, s->in) });
+}
+
+static void sums_step(void *state, struct mot_env *env, const struct mot_event *event)
+{
+    struct sums *s = state;
+    if (event->kind == MOT_EV_START) {
+        s->in = mot_take(env);
+        float *x = mot_edit(env, s->in);
+        for (uint32_t i = 0; i < env->world->dim; i++) x[i] = 1.0f + (float)env->self;
+    } else {
+        MOT_ASSERT(event->kind == MOT_EV_COLL && event->coll->tag == s->round);
+        float want = (float)env->world->workers * (float)(env->world->workers + 1) / 2;
+        const float *sum = mot_read(env, event->coll->out.buf);
+        MOT_ASSERT(sum[0] == want && sum[env->world->dim - 1] == want);
+        if (env->self == 0) last_at = env->now;
+        if (env->self == 0 && s->round + 1 == WARM_UP) first_at = env->now;
+        s->round++;
+        mot_advance(env);
+    }
+    join(s, env);
+}
+
+static bool sums_model(const void *state, const struct mot_env *env, struct mot_view *view)
+{
+    (void)state;
+    *view = (struct mot_view){ .x = env->world->x0, .scale = 1 };
+    return true;
+}
+
+static const struct mot_option sums_options[] = { { .name = NULL } };
+static const struct mot_method sums = { .name = "sums", .summary = "sums", .about = "sums", .options = sums_options, .need = sums_need,
+    .init = sums_init, .step = sums_step, .model = sums_model };
+static const struct mot_method *const extra[] = { &sums, NULL };
+
+static double measure_sum(unsigned threads, uint32_t dim, unsigned rounds)
+{
+    char workers[16], updates[16];
+    struct rig r = { 0 };
+    struct mot_outcome out;
+    snprintf(workers, sizeof(workers), "%u", threads);
+    snprintf(updates, sizeof(updates), "%u", rounds + WARM_UP);
+    const struct mot_setting setting[] = {
+        { "data", "synthetic", "bench" }, { "data.size", "256", "bench" }, { "model", "softmax", "bench" }, { "workers", workers, "bench" },
+        { "method", "sums", "bench" }, { "stop.updates", updates, "bench" }, { "evaluate.every", "1000000000 updates", "bench" },
+    };
+    mot_methods_extend(extra);
+    enum mot_status status = rig_open(&r, &rig_silent, dim, setting, MOT_COUNT(setting));
+    if (status == MOT_OK) status = rig_run(&r, &out);
+    if (status != MOT_OK) {
+        fprintf(stderr, "bench_allreduce: %s\n", mot_error());
+        exit(status);
+    }
+    double each = (double)(last_at - first_at) * 1e-9 / rounds;
+    mot_outcome_close(&out);
+    rig_close(&r);
+    return each;
+}
+
+/* ---- The memory's limit ------------------------------------------------------------------------ */
+
+struct copier { pthread_t thread; pthread_barrier_t *barrier; float **buf; unsigned buffers, rounds; size_t first, n; double each; };
+
+static void *read_and_write(void *p)
+{
+    struct copier *c = p;
+    pthread_barrier_wait(c->barrier);
+    double began = rig_now();
+    for (unsigned k = 0; k < c->rounds; k++)
+        for (unsigned b = 0; b < c->buffers; b++) mot_kernels()->relu(c->n, c->buf[b] + c->first);
+    c->each = (rig_now() - began) / c->rounds;
+    return NULL;
+}
+
+static double measure_limit(unsigned buffers, uint32_t dim, unsigned rounds)
+{
+    struct copier c[2];
+    pthread_barrier_t barrier;
+    float *buf[16];
+    pthread_barrier_init(&barrier, NULL, 2);
+    for (unsigned b = 0; b < buffers; b++) {
+        buf[b] = mot_aligned((size_t)dim * sizeof(float));
+        for (uint32_t i = 0; i < dim; i++) buf[b][i] = 1;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        c[i] = (struct copier){ .barrier = &barrier, .buf = buf, .buffers = buffers, .rounds = rounds, .first = i * (size_t)(dim / 2), .n = dim / 2 };
+        if (pthread_create(&c[i].thread, NULL, read_and_write, &c[i]) != 0) abort();
+    }
+    for (unsigned i = 0; i < 2; i++) pthread_join(c[i].thread, NULL);
+    for (unsigned b = 0; b < buffers; b++) free(buf[b]);
+    pthread_barrier_destroy(&barrier);
+    return c[0].each > c[1].each ? c[0].each : c[1].each;
+}
+
+#define REPEATS 5
+
+int main(int count, char **arguments)
+{
+    static const struct { uint32_t bytes; unsigned rounds; } sizes[] = { { 4096, 4000 }, { 262144, 1000 }, { 4194304, 100 }, { 67108864, 8 } };
+    printf("%7s %10s %12s %22s %12s %8s\n", "threads", "bytes", "us", "(least to most)", "limit, us", "ratio");
+    for (int t = 1; t < (count > 1 ? count : 3); t++) {
+        unsigned threads = count > 1 ? (unsigned)strtoul(arguments[t], NULL, 10) : 2u * (unsigned)t;
+        if (threads < 1 || threads > 16) continue;
+        for (size_t s = 0; s < MOT_COUNT(sizes); s++) {
+            double sum[REPEATS], limit[REPEATS];
+            for (int i = 0; i < REPEATS; i++) { /* in turn, so that both see the same machine */
+                sum[i] = measure_sum(threads, sizes[s].bytes / 4, sizes[s].rounds);
+                limit[i] = measure_limit(threads, sizes[s].bytes / 4, sizes[s].rounds);
+            }
+            qsort(sum, REPEATS, sizeof(*sum), rig_by_size);
+            qsort(limit, REPEATS, sizeof(*limit), rig_by_size);
+            printf("%7u %10u %12.1f %10.1f to %8.1f %12.1f %8.2f\n", threads, sizes[s].bytes, sum[REPEATS / 2] * 1e6, sum[0] * 1e6,
+                   sum[REPEATS - 1] * 1e6, limit[REPEATS / 2] * 1e6, limit[REPEATS / 2] / sum[REPEATS / 2]);
+            fflush(stdout);
+        }
+    }
+    return 0;
+}

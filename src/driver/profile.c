@@ -1,0 +1,319 @@
+#include "driver/profile.h"
+#include "base/exact.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* GO: compute now. TURN: measure your pair with node `round`. PING and BULK are answered with PONG; a PING with
+ * `samples` set is answered with a PONG that has a body. RESULT: figure number `round`. STOP: it is over. */
+enum kind { GO, TURN, PING, BULK, PONG, RESULT, STOP };
+
+enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, SPREAD, COMPUTED, LATENCY = 16, THERE, BACK };
+
+#define ROUNDS_MAX 400u
+#define ROUNDS_LEAST 5u
+#define PAIR_NS UINT64_C(60000000)       /* for each of a pair's three figures, at the most */
+#define LOOK_UP_NS UINT64_C(2000000)
+
+struct prober {
+    struct mot_profile *p;
+    struct mot_live_node *n;
+    mot_buf body;
+    bool go, over;
+    mot_node turn;                       /* to measure the pair with it; `nodes`: nobody's */
+    uint32_t pongs;
+    uint32_t results;                    /* node 0: figures that came in */
+    double figure[3];                    /* node 0: of the pair that is measured */
+    double *spread;                      /* node 0: [workers] */
+    float sink;
+};
+
+void mot_profile_open(struct mot_profile *p, const struct mot_world *w, mot_time seconds)
+{
+    *p = (struct mot_profile){ .workers = w->workers, .nodes = w->nodes, .seconds = seconds,
+        .worker = mot_new(w->workers, sizeof(*p->worker)), .pair = mot_new((size_t)w->nodes * w->nodes, sizeof(*p->pair)) };
+}
+
+void mot_profile_close(struct mot_profile *p)
+{
+    free(p->worker);
+    free(p->pair);
+    *p = (struct mot_profile){ 0 };
+}
+
+static bool interrupted(const struct mot_profile *p)
+{
+    return p->interrupt && *p->interrupt;
+}
+
+static mot_time now_of(const struct prober *r)
+{
+    return mot_live_now(r->n->live);
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static void tell(struct prober *r, mot_node to, enum kind kind, struct mot_head head, mot_buf body)
+{
+    struct mot_message m = { .from = r->n->self, .to = to, .kind = (uint16_t)kind, .head = head,
+        .body = { .buf = body, .len = body ? r->n->live->world.dim : 0 } };
+    if (body) mot_pool_hold(&r->n->live->pool, body);
+    r->n->port->send(r->n->port, &m);
+}
+
+/* What a transport that copies has done by now, one that passes pointers leaves to the reader. */
+static void read_body(struct prober *r, const struct mot_message *m)
+{
+    if (!m->body.buf) return;
+    const float *x = mot_pool_at(&r->n->live->pool, m->body.buf) + m->body.off;
+    float lane[16] = { 0 };
+    for (uint32_t i = 0; i + 16 <= m->body.len; i += 16)
+        for (int k = 0; k < 16; k++) lane[k] += x[i + (uint32_t)k];
+    for (int k = 0; k < 16; k++) r->sink += lane[k];
+}
+
+static void keep(struct prober *r, mot_node from, uint64_t figure, double value)
+{
+    struct mot_profile_worker *w = &r->p->worker[from < r->p->workers ? from : 0];
+    r->results++;
+    if (figure < JOBS) w->mean_s[figure] = value;
+    else if (figure == JOBS) w->jobs = value;
+    else if (figure == SPREAD) r->spread[from] = value;
+    else if (figure >= LATENCY && figure <= BACK) r->figure[figure - LATENCY] = value;
+}
+
+static void report(struct prober *r, uint64_t figure, double value)
+{
+    if (r->n->self == 0) keep(r, 0, figure, value);
+    else tell(r, 0, RESULT, (struct mot_head){ .round = figure, .value = value }, MOT_NO_BUF);
+}
+
+static void received(struct prober *r, const struct mot_message *m)
+{
+    read_body(r, m);
+    switch ((enum kind)m->kind) {
+    case GO: r->go = true; return;
+    case TURN: r->turn = (mot_node)m->head.round; return;
+    case PING: tell(r, m->from, PONG, (struct mot_head){ 0 }, m->head.samples ? r->body : MOT_NO_BUF); return;
+    case BULK: tell(r, m->from, PONG, (struct mot_head){ 0 }, MOT_NO_BUF); return;
+    case PONG: r->pongs++; return;
+    case RESULT: keep(r, m->from, m->head.round, m->head.value); return;
+    case STOP: r->over = true; return;
+    }
+}
+
+/* Takes one message, or sleeps a while for the next. */
+static void attend(struct prober *r)
+{
+    struct mot_arrival a;
+    if (!r->n->port->poll(r->n->port, &a)) {
+        r->n->port->idle(r->n->port, now_of(r) + LOOK_UP_NS);
+        return;
+    }
+    if (a.kind != MOT_ARRIVAL_MESSAGE) return;
+    received(r, &a.message);
+    mot_pool_drop(&r->n->live->pool, a.message.body.buf);
+}
+
+/* ---- Computing --------------------------------------------------------------------------------- */
+
+/* A quarter, half, all and twice of the batch that this worker would compute. */
+static uint32_t batch_of(const struct mot_world *w, mot_node worker, int size)
+{
+    uint64_t batch = (uint64_t)w->batch[worker] * (UINT64_C(1) << size) / 4;
+    return batch < 1 ? 1 : batch > 1u << 20 ? 1u << 20 : (uint32_t)batch;
+}
+
+static void compute(struct prober *r)
+{
+    struct mot_live *l = r->n->live;
+    mot_node self = r->n->self;
+    double sum[MOT_PROFILE_SIZES] = { 0 }, logs[MOT_PROFILE_SIZES] = { 0 }, squares[MOT_PROFILE_SIZES] = { 0 }, n[MOT_PROFILE_SIZES] = { 0 };
+    mot_buf grad = mot_pool_take(&l->pool);
+    mot_time began = now_of(r), end = began + r->p->seconds, before = began;
+    uint64_t draw = 0;
+    /* Every size twice at the least, if it takes longer than it should; the first jobs only warm up. */
+    for (uint64_t job = 0; (before < end || job < 4 * MOT_PROFILE_SIZES) && !interrupted(r->p); job++) {
+        int size = (int)(job % MOT_PROFILE_SIZES);
+        struct mot_term term = { .part = self, .draw = draw, .samples = batch_of(&l->world, self, size), .coef = 1 };
+        uint64_t samples = mot_terms_samples(l->problem, &term, 1);
+        draw = samples < term.samples ? 0 : draw + samples; /* data that ends begins again */
+        mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0), mot_pool_at(&l->pool, grad), r->n->scratch);
+        mot_time now = now_of(r);
+        double seconds = (double)(now - before) * 1e-9;
+        before = now;
+        if (self == 0 && r->p->progress && job % 16 == 0) r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
+        if (job < 2 * MOT_PROFILE_SIZES || samples < term.samples || seconds <= 0) continue;
+        sum[size] += seconds;
+        logs[size] += mot_log(seconds);
+        squares[size] += mot_log(seconds) * mot_log(seconds);
+        n[size]++;
+    }
+    mot_pool_drop(&l->pool, grad);
+    double jobs = 0, spread = 0;
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
+        report(r, MEANS + (uint64_t)k, n[k] > 0 ? sum[k] / n[k] : NAN);
+        if (n[k] > 0) spread += squares[k] - logs[k] * logs[k] / n[k];
+        jobs += n[k];
+    }
+    report(r, JOBS, jobs);
+    report(r, SPREAD, jobs > MOT_PROFILE_SIZES ? spread / (jobs - MOT_PROFILE_SIZES) : 0);
+}
+
+void mot_profile_fit(struct mot_profile_worker *w, double log_square)
+{
+    /* Each mean counts by its size's relative error: a millisecond matters more to a small batch. */
+    double s = 0, sb = 0, st = 0, sbb = 0, sbt = 0;
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
+        double b = w->batch[k], t = w->mean_s[k], weight = t > 0 ? 1 / (t * t) : 0;
+        if (!(weight > 0)) continue;
+        s += weight, sb += weight * b, st += weight * t, sbb += weight * b * b, sbt += weight * b * t;
+    }
+    double det = s * sbb - sb * sb;
+    w->per_sample_s = det > 0 ? (s * sbt - sb * st) / det : 0;
+    w->fixed_s = s > 0 ? (st - w->per_sample_s * sb) / s : 0;
+    if (w->fixed_s < 0 || !(w->per_sample_s > 0)) { /* noise: all of it goes by the sample */
+        w->fixed_s = 0;
+        w->per_sample_s = sbb > 0 ? sbt / sbb : 0;
+    }
+    w->sigma = sqrt(log_square > 0 ? log_square : 0);
+}
+
+/* ---- Links ---------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median time of there and back. */
+static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool body_back)
+{
+    double took[ROUNDS_MAX];
+    uint32_t n = 0;
+    mot_time began = now_of(r), before = began;
+    for (int warm = 3; n < ROUNDS_MAX && (n < ROUNDS_LEAST || before - began < PAIR_NS) && !r->over; ) {
+        uint32_t pongs = r->pongs;
+        tell(r, peer, kind, (struct mot_head){ .samples = body_back }, kind == BULK ? r->body : MOT_NO_BUF);
+        while (r->pongs == pongs && !r->over) attend(r);
+        mot_time now = now_of(r);
+        if (warm > 0) warm--;
+        else took[n++] = (double)(now - before) * 1e-9;
+        before = now;
+    }
+    if (n == 0) return NAN;
+    qsort(took, n, sizeof(*took), by_size);
+    return took[n / 2];
+}
+
+static double bandwidth(const struct prober *r, double bulk_s, double small_s)
+{
+    double bytes = 4.0 * r->n->live->world.dim, seconds = bulk_s - small_s;
+    return seconds > 0 ? bytes / seconds : INFINITY;
+}
+
+static void measure_pair(struct prober *r, mot_node peer)
+{
+    double small = round_trip(r, peer, PING, false), there = round_trip(r, peer, BULK, false), back = round_trip(r, peer, PING, true);
+    report(r, LATENCY, small / 2);
+    report(r, THERE, bandwidth(r, there, small));
+    report(r, BACK, bandwidth(r, back, small));
+}
+
+/* ---- The nodes' parts --------------------------------------------------------------------------------- */
+
+static void lead_pairs(struct prober *r)
+{
+    struct mot_profile *p = r->p;
+    uint32_t pairs = p->nodes * (p->nodes - 1) / 2, done = 0;
+    for (mot_node i = 0; i < p->nodes; i++)
+        for (mot_node j = i + 1; j < p->nodes; j++) {
+            if (interrupted(p)) return;
+            r->results = 0;
+            if (i == 0) measure_pair(r, j);
+            else tell(r, i, TURN, (struct mot_head){ .round = j }, MOT_NO_BUF);
+            while (r->results < 3) attend(r);
+            p->pair[(size_t)i * p->nodes + j] = (struct mot_profile_pair){ r->figure[0], r->figure[1] };
+            p->pair[(size_t)j * p->nodes + i] = (struct mot_profile_pair){ r->figure[0], r->figure[2] };
+            if (p->progress) p->progress(p->progress_self, 0.5 + 0.5 * ++done / pairs);
+        }
+}
+
+static void lead(struct prober *r)
+{
+    struct mot_profile *p = r->p;
+    const struct mot_world *w = &r->n->live->world;
+    r->spread = mot_new(p->workers, sizeof(*r->spread));
+    for (mot_node i = 1; i < p->nodes; i++) tell(r, i, GO, (struct mot_head){ 0 }, MOT_NO_BUF);
+    compute(r);
+    while (r->results < p->workers * COMPUTED) attend(r);
+    for (mot_node i = 0; i < p->workers; i++) {
+        for (int k = 0; k < MOT_PROFILE_SIZES; k++) p->worker[i].batch[k] = batch_of(w, i, k);
+        mot_profile_fit(&p->worker[i], r->spread[i]);
+    }
+    lead_pairs(r);
+    for (mot_node i = 1; i < p->nodes; i++) tell(r, i, STOP, (struct mot_head){ 0 }, MOT_NO_BUF);
+    p->whole = !interrupted(p);
+    free(r->spread);
+}
+
+void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
+{
+    struct prober r = { .p = p, .n = n, .turn = p->nodes, .body = mot_pool_take(&n->live->pool) };
+    memset(mot_pool_at(&n->live->pool, r.body), 0, n->live->world.dim * sizeof(float));
+    if (n->self == 0) {
+        lead(&r);
+    } else {
+        while (!r.go) attend(&r);
+        if (n->self < p->workers) compute(&r);
+        while (!r.over) {
+            attend(&r);
+            if (r.turn == p->nodes) continue;
+            mot_node peer = r.turn;
+            r.turn = p->nodes;
+            measure_pair(&r, peer);
+        }
+    }
+    mot_pool_drop(&n->live->pool, r.body);
+}
+
+/* ---- A cluster of it ------------------------------------------------------------------------------------ */
+
+struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
+{
+    struct mot_link link = { .up = 0, .down = 0 };
+    double mine = 0, all = 0;
+    for (mot_node j = 0; j < p->nodes; j++) {
+        if (j == node) continue;
+        const struct mot_profile_pair *there = &p->pair[(size_t)node * p->nodes + j], *back = &p->pair[(size_t)j * p->nodes + node];
+        link.up = fmax(link.up, there->bytes_per_s);
+        link.down = fmax(link.down, back->bytes_per_s);
+        mine += there->latency_s;
+    }
+    for (mot_node i = 0; i < p->nodes; i++)
+        for (mot_node j = i + 1; j < p->nodes; j++) all += p->pair[(size_t)i * p->nodes + j].latency_s;
+    /* A pair's latency is the sum of its two ends': mine = (nodes - 2) own + sum of all own, and that is all / (nodes - 1). */
+    double own = p->nodes > 2 ? (mine - all / (p->nodes - 1)) / (p->nodes - 2) : mine / 2;
+    link.latency = own > 0 ? (mot_time)(own * 1e9 + 0.5) : 0;
+    if (!(link.up > 0)) link.up = INFINITY;
+    if (!(link.down > 0)) link.down = INFINITY;
+    return link;
+}
+
+void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
+{
+    for (mot_node i = 0; i < c->workers + c->servers; i++) {
+        struct mot_machine *m = &c->machine[i];
+        /* A method without a server was measured: one would be like worker 0. */
+        m->link = p->nodes > 1 ? mot_profile_link(p, i < p->nodes ? i : 0) : (struct mot_link){ INFINITY, INFINITY, 0 };
+        if (i >= c->workers) continue;
+        const struct mot_profile_worker *w = &p->worker[i];
+        m->has_job_time = false;
+        m->straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_NONE };
+        m->speed = w->per_sample_s > 0 ? 1 / w->per_sample_s : 1e9;
+        m->fixed = (mot_time)(w->fixed_s * 1e9 + 0.5);
+        m->jitter = (struct mot_law){ .kind = w->sigma > 0 ? MOT_LAW_LOGNORMAL : MOT_LAW_FIXED, .mean = 1, .sigma = w->sigma, .unit = 1 };
+    }
+}

@@ -1,0 +1,45 @@
+/* profile.h -- what this machine, or this cluster, is like: a cluster for the simulator, measured.
+ *
+ * Every node runs mot_profile_node() in the place of its method, over the same ports; so a driver that has
+ * ports can be profiled. First all workers compute at the same time, as they would; then the nodes play
+ * ping-pong pair by pair while the others are still. What is found comes to node 0 in the heads of messages. */
+#ifndef MOT_DRIVER_PROFILE_H
+#define MOT_DRIVER_PROFILE_H
+
+#include "cluster/cluster.h"
+#include "driver/live.h"
+
+#define MOT_PROFILE_SIZES 4
+
+struct mot_profile_worker {
+    uint32_t batch[MOT_PROFILE_SIZES];        /* samples in a job of each size */
+    double mean_s[MOT_PROFILE_SIZES];         /* what such a job took */
+    double jobs;                              /* of all sizes */
+    double fixed_s, per_sample_s, sigma;      /* fitted: fixed + samples * per_sample, times a lognormal */
+};
+struct mot_profile_pair { double latency_s, bytes_per_s; }; /* one way; INFINITY: no slower than nothing at all */
+
+struct mot_profile {
+    uint32_t workers, nodes;
+    mot_time seconds;                         /* of computing, in ns */
+    const volatile sig_atomic_t *interrupt;   /* may be NULL */
+    void (*progress)(void *self, double done); /* 0..1, called by node 0's thread; may be NULL */
+    void *progress_self;
+    struct mot_profile_worker *worker;        /* [workers] */
+    struct mot_profile_pair *pair;            /* [nodes][nodes], row: the sender */
+    bool whole;                               /* nobody interrupted it */
+};
+void mot_profile_open(struct mot_profile *, const struct mot_world *, mot_time seconds);
+void mot_profile_close(struct mot_profile *);
+
+/* The part of one node. Results are complete in node 0's process. */
+void mot_profile_node(struct mot_profile *, struct mot_live_node *);
+
+/* The least-squares line through the mean times, and the spread about it. */
+void mot_profile_fit(struct mot_profile_worker *, double log_square);
+/* A node's link, from its pairs: latencies add up, the thinner end limits. */
+struct mot_link mot_profile_link(const struct mot_profile *, mot_node);
+/* The machines as measured, into a cluster of that many workers and servers. Names and the rest stay. */
+void mot_profile_apply(const struct mot_profile *, struct mot_cluster *);
+
+#endif

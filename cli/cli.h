@@ -18,6 +18,7 @@ struct cli_args {
     const char **word; size_t words;                  /* what is not a flag */
     struct { const struct cli_flag *flag; const char *value; } *given; size_t givens;
     struct mot_setting *setting; size_t settings;     /* experiment keys as flags, --set; where the command takes them */
+    const char *const *line; size_t lines;            /* the command line as it was, after the program's name */
     bool json, quiet, colour;                         /* colour: stderr is a terminal and NO_COLOR is not set */
 };
 
@@ -34,6 +35,7 @@ struct cli_command {
 };
 extern const struct cli_command *const cli_commands[]; /* ended by NULL; cli/main.c */
 
+int cli_complain(enum mot_status);   /* prints mot_error(); returns the status */
 bool cli_given(const struct cli_args *, const char *flag);
 const char *cli_value(const struct cli_args *, const char *flag);  /* the last given, or NULL */
 

@@ -18,7 +18,7 @@ static bool wants_colour(void)
     return isatty(STDERR_FILENO) && !(no_color && *no_color);
 }
 
-static int complain(enum mot_status status)
+int cli_complain(enum mot_status status)
 {
     bool colour = wants_colour();
     fflush(stdout);
@@ -50,7 +50,7 @@ static enum mot_status run(const char *const *word, size_t words)
         return MOT_OK;
     }
     struct mot_arena arena = { NULL };
-    struct cli_args args = { .colour = wants_colour() };
+    struct cli_args args = { .colour = wants_colour(), .line = word, .lines = words };
     status = cli_parse(command, word + used, words - used, &arena, &args);
     if (!status) status = command->run(&args);
     mot_arena_free(&arena);
@@ -61,7 +61,7 @@ int main(int count, char **arguments)
 {
     size_t words = count > 0 ? (size_t)count - 1 : 0;
     enum mot_status status = run((const char *const *)(arguments + 1), words);
-    if (status) return complain(status);
-    if (fflush(stdout) != 0 || ferror(stdout)) return complain(mot_fail(MOT_ESYSTEM, "standard output cannot be written"));
+    if (status) return cli_complain(status);
+    if (fflush(stdout) != 0 || ferror(stdout)) return cli_complain(mot_fail(MOT_ESYSTEM, "standard output cannot be written"));
     return MOT_OK;
 }

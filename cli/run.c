@@ -25,6 +25,7 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL); /* launchers of ranks forward it, where Ctrl-C would end them */
 }
 
 static void print_size_line(const char *what, uint64_t bytes)
@@ -75,15 +76,21 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
 static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j, enum mot_driver driver)
 {
     struct mot_outcome out;
+    bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
     struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
         .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
-        .interrupt = &interrupted, .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
+        .interrupt = &interrupted, .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
         return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
                         "writes over it");
     catch_signals();
     enum mot_status status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
+    if (!leads) {
+        status = out.status;
+        mot_outcome_close(&out);
+        return status;
+    }
     if (args->json) {
         json_t *summary = mot_summary_json(j->experiment, &out, mot_driver_name(driver), j->experiment->output);
         mot_json_print(summary, stdout);
@@ -96,9 +103,10 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
         mot_fail(status, "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller optimizer.lr",
                  (unsigned long long)out.last.updates);
     if (status == MOT_EPEER && out.has_peer)
-        mot_fail(status, "%s %u was lost after %llu updates%s%s", out.peer < out.workers ? "worker" : "server",
+        mot_fail(status, "%s %u was lost after %llu updates%s%s%s", out.peer < out.workers ? "worker" : "server",
                  out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
-                 out.peer_by ? ": " : "", out.peer_by ? out.peer_by : "");
+                 out.peer_by ? ": " : "", out.peer_by ? mot_lost_how(out.peer_by) : "",
+                 j->experiment->output && driver != MOT_DRIVER_SIM ? "; --resume goes on from the last checkpoint" : "");
     else if (status == MOT_EPEER) mot_fail(status, "a peer was lost after %llu updates", (unsigned long long)out.last.updates);
     if (status == MOT_EINTERRUPTED)
         mot_fail(status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
@@ -107,7 +115,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
 }
 
 /* With --resume or --arrivals and no experiment file, the one in the run's folder is meant. */
-static char *experiment_of(const struct cli_args *args)
+char *cli_experiment_path(const struct cli_args *args)
 {
     if (args->words) return mot_text(args->word[0]);
     if (cli_given(args, "arrivals")) return mot_path_join(cli_value(args, "arrivals"), "experiment.yaml");
@@ -125,7 +133,7 @@ enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
 {
     struct mot_experiment *x;
     struct mot_job job;
-    char *path = experiment_of(args);
+    char *path = cli_experiment_path(args);
     /* A replay does not write where the recorded run wrote; only --out says where to. */
     struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
     size_t settings = cli_given(args, "arrivals");
@@ -135,9 +143,12 @@ enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
     free(setting);
     free(path);
     if (status != MOT_OK) return status;
-    status = mot_job_open(x, &job);
+    if (driver == MOT_DRIVER_MPI) status = mot_ranks_fit(x, 0);
+    if (status == MOT_OK) status = mot_job_open(x, &job);
     if (status == MOT_OK) {
-        status = cli_given(args, "dry-run") ? print_plan(args, &job) : run_job(args, &job, driver);
+        bool follows = driver == MOT_DRIVER_MPI && mot_ranks_rank() != 0;
+        if (!cli_given(args, "dry-run")) status = run_job(args, &job, driver);
+        else if (!follows) status = print_plan(args, &job);
         mot_job_close(&job);
     }
     mot_experiment_close(x);

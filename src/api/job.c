@@ -87,6 +87,7 @@ const char *mot_driver_name(enum mot_driver driver)
     switch (driver) {
     case MOT_DRIVER_SIM: return "sim";
     case MOT_DRIVER_THREADS: return "threads";
+    case MOT_DRIVER_MPI: return "mpi";
     case MOT_DRIVER_REPLAY: return "replay";
     }
     return "";
@@ -171,6 +172,21 @@ static enum mot_status write_experiment(const struct mot_experiment *x, const ch
     return status;
 }
 
+static enum mot_status write_summary(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
+                                     const struct mot_outcome *out)
+{
+    const struct mot_experiment *x = j->experiment;
+    json_t *summary = mot_summary_json(x, out, mot_driver_name(ways->driver), x->output);
+    struct mot_replace file;
+    enum mot_status status = mot_replace_begin(f->summary, &file);
+    if (status == MOT_OK) {
+        mot_json_print(summary, file.out);
+        status = mot_replace_commit(&file);
+    }
+    json_decref(summary);
+    return status;
+}
+
 static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
                                      const struct mot_outcome *out)
 {
@@ -180,16 +196,7 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
         status = mot_model_save(f->model, x, &j->net, j->data, out->x);
         if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
     }
-    if (status != MOT_OK) return status;
-    json_t *summary = mot_summary_json(x, out, mot_driver_name(ways->driver), x->output);
-    struct mot_replace file;
-    status = mot_replace_begin(f->summary, &file);
-    if (status == MOT_OK) {
-        mot_json_print(summary, file.out);
-        status = mot_replace_commit(&file);
-    }
-    json_decref(summary);
-    return status;
+    return status == MOT_OK ? write_summary(j, ways, f, out) : status;
 }
 
 /* ---- Watching the run ---------------------------------------------------------------------- */
@@ -259,22 +266,36 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
         .resume = ways->resume, .begins = on_begin, .begins_self = watch->self }, out);
 }
 
-static enum mot_status run_threads(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
-                                   const struct mot_watch *watch, struct mot_outcome *out)
+/* record.bin; ranks but the first write record.RANK.bin. */
+static enum mot_status write_record(const struct mot_job *j, const struct mot_record *record, const struct folder *f)
+{
+    uint32_t rank = mot_ranks_rank();
+    if (rank == 0) return mot_record_write(record, f->record);
+    char name[32];
+    snprintf(name, sizeof(name), "record.%u.bin", rank);
+    char *path = mot_path_join(j->experiment->output, name);
+    enum mot_status status = mot_record_write(record, path);
+    free(path);
+    return status;
+}
+
+/* For real, on threads or over MPI. There only rank 0 has a folder to write and somebody who watches. */
+static enum mot_status run_live(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
+                                const struct mot_watch *watch, struct mot_outcome *out)
 {
     struct mot_record record = { 0 };
     if (ways->record && !f) return mot_fail(MOT_EUSAGE, "--record: where to? Name the run's folder with --out");
     if (ways->record && ways->resume)
         return mot_fail(MOT_EUSAGE, "--record: a run is recorded from its beginning; it cannot be added with --resume");
     if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->method->servers, j->hash);
-    enum mot_status status = mot_threads_run(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem,
-        .optim = &j->optim, .x0 = j->x0, .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate,
-        .checkpoint = f ? f->checkpoint : NULL, .resume = ways->resume, .begins = on_begin, .begins_self = watch->self,
-        .record = ways->record ? &record : NULL }, out);
+    struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
+        .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate, .checkpoint = f ? f->checkpoint : NULL,
+        .resume = ways->resume, .begins = on_begin, .begins_self = watch ? watch->self : NULL, .record = ways->record ? &record : NULL };
+    enum mot_status status = ways->driver == MOT_DRIVER_MPI ? mot_ranks_run(&o, out) : mot_threads_run(&o, out);
     if (ways->record && status == MOT_OK) {
         record.model_hash = out->model_hash;
         record.status = out->status;
-        status = mot_record_write(&record, f->record);
+        status = write_record(j, &record, f);
         if (status != MOT_OK) mot_outcome_close(out);
     }
     mot_record_close(&record);
@@ -309,7 +330,7 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     enum mot_status status = MOT_OK;
     switch (ways->driver) {
     case MOT_DRIVER_SIM: status = simulate(j, ways, f, &watch, out); break;
-    case MOT_DRIVER_THREADS: status = run_threads(j, ways, f, &watch, out); break;
+    case MOT_DRIVER_THREADS: case MOT_DRIVER_MPI: status = run_live(j, ways, f, &watch, out); break;
     case MOT_DRIVER_REPLAY: status = replay(j, ways, &watch, out); break;
     }
     if (w.progress) mot_progress_close(w.progress);
@@ -325,12 +346,20 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
 enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *ways, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
+    bool follows = ways->driver == MOT_DRIVER_MPI && mot_ranks_rank() != 0;
     if (!x->output) {
         if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
-        return watch_run(j, ways, NULL, out);
+        return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, out);
     }
     struct folder f;
     folder_names(x->output, &f);
+    if (follows) {
+        enum mot_status status = run_live(j, ways, &f, NULL, out);
+        /* Rank 0 is gone: the next one says so in its stead. */
+        if (status == MOT_OK && out->has_peer && mot_ranks_rank() == 1) status = write_summary(j, ways, &f, out);
+        folder_free(&f);
+        return status;
+    }
     enum mot_status status = folder_check(j, ways, &f);
     if (status == MOT_OK) status = watch_run(j, ways, &f, out);
     if (status == MOT_OK) {

@@ -2,6 +2,7 @@
 #ifndef MOT_API_JOB_H
 #define MOT_API_JOB_H
 
+#include "driver/ranks.h"
 #include "driver/sim.h"
 #include "driver/threads.h"
 
@@ -19,8 +20,8 @@ struct mot_job {
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
 void mot_job_close(struct mot_job *);
 
-enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS, MOT_DRIVER_REPLAY };
-const char *mot_driver_name(enum mot_driver); /* "sim", "threads", "replay" */
+enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS, MOT_DRIVER_MPI, MOT_DRIVER_REPLAY };
+const char *mot_driver_name(enum mot_driver); /* "sim", "threads", "mpi", "replay" */
 
 struct mot_job_ways {
     enum mot_driver driver;

@@ -245,6 +245,17 @@ static enum mot_status read_sim(const struct mot_reader *r, const struct mot_yam
     return MOT_OK;
 }
 
+static enum mot_status read_mpi(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_mpi_conf conf;
+    enum mot_status status = mot_read_options(r, node, "mpi", mot_mpi_options, &conf, NULL, 0);
+    if (status) return status;
+    e->mpi.fast = conf.reduction == 1;
+    e->mpi.own = conf.place == 1;
+    e->mpi.check_all = conf.checksum == 1;
+    return MOT_OK;
+}
+
 /* ---- Workers ------------------------------------------------------------------------------ */
 
 static enum mot_status read_batch(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
@@ -305,7 +316,7 @@ static enum mot_status read_cluster(const struct mot_reader *r, const struct mot
 static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e, uint64_t *workers)
 {
     static const char *const others[] = { "data", "partition", "sampler", "model", "method", "optimizer", "batch", "cluster", "evaluate",
-                                          "stop", "sim", "checkpoint", NULL };
+                                          "stop", "sim", "mpi", "checkpoint", NULL };
     struct mot_header_conf conf;
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
     if (!status) status = mot_read_options(r, root, "", mot_header_options, &conf, others, 0);
@@ -336,6 +347,7 @@ static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root
     if (!status) status = read_evaluate(r, mot_yaml_get(root, "evaluate"), e);
     if (!status) status = read_stop(r, mot_yaml_get(root, "stop"), e);
     if (!status) status = read_sim(r, mot_yaml_get(root, "sim"), e);
+    if (!status) status = read_mpi(r, mot_yaml_get(root, "mpi"), e);
     if (!status) status = read_checkpoint(r, mot_yaml_get(root, "checkpoint"), e);
     return status;
 }

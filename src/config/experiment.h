@@ -51,6 +51,11 @@ struct mot_experiment {
         uint32_t collective;           /* enum mot_collective */
         bool overcommit;
     } sim;
+    struct {
+        bool fast;                     /* sums by MPI's own algorithm, not in rank order */
+        bool own;                      /* the server has a rank of its own */
+        bool check_all;                /* checksums for bodies too */
+    } mpi;
     struct mot_every checkpoint;       /* run time, updates or epochs; MOT_EVERY_AUTO: at the end only */
     const char *from;                  /* a model.safetensors to begin from; NULL: the model's own init */
     bool trace;

@@ -66,6 +66,16 @@ const struct mot_option mot_sim_options[] = {
     { .name = NULL },
 };
 
+const struct mot_option mot_mpi_options[] = {
+    { .name = "reduction", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, reduction), .preset = "exact", .choices = "exact|fast",
+      .doc = "sums over the ranks: exact adds in rank order, with the simulator's bits; fast leaves it to MPI_Iallreduce" },
+    { .name = "place", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, place), .preset = "shared", .choices = "shared|own",
+      .doc = "the server shares rank 0 with worker 0, or has rank 0 of its own: then there is one rank more than workers" },
+    { .name = "checksum", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, checksum), .preset = "control", .choices = "control|all",
+      .doc = "what has a checksum on its way: all that is not a model or gradient, or all" },
+    { .name = NULL },
+};
+
 const struct mot_option mot_checkpoint_options[] = {
     { .name = "every", .type = MOT_OPT_TEXT, .offset = FIELD(mot_checkpoint_conf, every), .preset = "auto",
       .doc = "how often a checkpoint is written: a time of the run's clock (30s), '1000 updates', '1 epochs', or auto: at the end" },
@@ -134,6 +144,7 @@ const struct mot_section mot_sections[] = {
     { "stop", "What ends the run; the first that is reached", mot_stop_options, NULL },
     { "stop.target", "A quality that ends the run; at most one of them", mot_target_options, NULL },
     { "sim", "The simulator itself", mot_sim_options, NULL },
+    { "mpi", "Runs over MPI", mot_mpi_options, NULL },
     { "checkpoint", "Copies of a run from which it can be resumed", mot_checkpoint_options, NULL },
     { NULL, NULL, NULL, NULL },
 };

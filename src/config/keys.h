@@ -44,10 +44,11 @@ struct mot_header_conf { uint64_t seed, workers; bool trace; const char *batch, 
 struct mot_evaluate_conf { const char *every; uint32_t train; bool grad_norm; };
 struct mot_stop_conf { uint64_t updates; double epochs; uint64_t time; };
 struct mot_target_conf { double train_loss, test_accuracy, grad_norm; };
+struct mot_mpi_conf { uint32_t reduction, place, checksum; };
 struct mot_sim_conf { uint64_t threads; uint32_t collective; bool overcommit; };
 struct mot_checkpoint_conf { const char *every; };
 extern const struct mot_option mot_header_options[], mot_evaluate_options[], mot_stop_options[], mot_target_options[],
-    mot_sim_options[], mot_checkpoint_options[];
+    mot_sim_options[], mot_mpi_options[], mot_checkpoint_options[];
 
 /* Every key of an experiment, each once for each table that has it. */
 struct mot_key {

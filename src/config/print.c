@@ -141,12 +141,15 @@ static struct mot_sim_conf sim_conf(const struct mot_experiment *e)
 enum mot_status mot_experiment_print(const struct mot_experiment *e, FILE *out)
 {
     const struct mot_sim_conf sim = sim_conf(e);
+    const struct mot_mpi_conf mpi = { e->mpi.fast, e->mpi.own, e->mpi.check_all };
     const struct mot_header_conf header = { .trace = e->trace, .from = e->from, .output = e->output };
     fprintf(out, "# An experiment as motley " MOT_VERSION " resolved it. Running it again repeats the run.\n");
     print_essence(e, out);
     print_stop(e, out);
     fputs("sim:\n", out);
     mot_print_options(mot_sim_options, &sim, 2, out);
+    fputs("mpi:\n", out);
+    mot_print_options(mot_mpi_options, &mpi, 2, out);
     print_every("checkpoint", &e->checkpoint, out);
     mot_print_option(mot_option_find(mot_header_options, "from"), &header, 0, out);
     mot_print_option(mot_option_find(mot_header_options, "trace"), &header, 0, out);

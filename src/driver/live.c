@@ -284,6 +284,9 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
         mot_pool_drop(&n->live->pool, a->coll.out.buf);
         if (a->last) n->finished = true;
         return;
+    case MOT_ARRIVAL_PEER:
+        step(n, &(struct mot_event){ .kind = MOT_EV_PEER, .peer = a->peer });
+        return;
     }
 }
 
@@ -303,7 +306,7 @@ static bool alarm_due(struct mot_live_node *n, mot_time *next)
     return false;
 }
 
-static bool over(const struct mot_live_node *n)
+bool mot_live_node_over(const struct mot_live_node *n)
 {
     return n->finished || n->port->ended(n->port);
 }
@@ -317,27 +320,53 @@ static bool ends_here(struct mot_live_node *n)
     return true;
 }
 
+void mot_live_node_begin(struct mot_live_node *n)
+{
+    step(n, &(struct mot_event){ .kind = MOT_EV_START });
+}
+
+/* What can be done now, if anything; else until when there is nothing but arrivals. */
+static bool do_something(struct mot_live_node *n, mot_time *next)
+{
+    struct mot_arrival arrival;
+    *next = MOT_NEVER;
+    if (n->port->poll(n->port, &arrival)) {
+        receive(n, &arrival);
+        return true;
+    }
+    if (n->need.alarms && alarm_due(n, next)) return true;
+    if (work_on(n)) return true;
+    const struct mot_live_work *w = running(n);
+    if (w) { /* emulating: the job is computed and its time is not over */
+        if (w->ends < *next) *next = w->ends;
+        if (w->deadline < *next) *next = w->deadline;
+    }
+    return ends_here(n);
+}
+
+bool mot_live_node_turn(struct mot_live_node *n, mot_time *next)
+{
+    bool did = do_something(n, next);
+    if (did == n->waiting) { /* it waits from here on, or has waited until now */
+        mot_time now = mot_live_now(n->live);
+        if (did) n->tally.wait += now - n->waits_since;
+        n->waits_since = now;
+        n->waiting = !did && !running(n);
+    }
+    return did;
+}
+
+void mot_live_node_end(struct mot_live_node *n)
+{
+    if (n->waiting) n->tally.wait += mot_live_now(n->live) - n->waits_since;
+    n->waiting = false;
+}
+
 void mot_live_node_run(struct mot_live_node *n)
 {
-    struct mot_live *l = n->live;
-    struct mot_arrival arrival;
     mot_time next;
-    step(n, &(struct mot_event){ .kind = MOT_EV_START });
-    while (!over(n)) {
-        if (n->port->poll(n->port, &arrival)) {
-            receive(n, &arrival);
-            continue;
-        }
-        if (n->need.alarms ? alarm_due(n, &next) : (next = MOT_NEVER, false)) continue;
-        if (work_on(n)) continue;
-        const struct mot_live_work *w = running(n);
-        if (w) { /* emulating: the job is computed and its time is not over */
-            if (w->ends < next) next = w->ends;
-            if (w->deadline < next) next = w->deadline;
-        }
-        if (ends_here(n)) continue;
-        mot_time before = mot_live_now(l);
-        n->port->idle(n->port, next);
-        if (!w) n->tally.wait += mot_live_now(l) - before;
-    }
+    mot_live_node_begin(n);
+    while (!mot_live_node_over(n))
+        if (!mot_live_node_turn(n, &next)) n->port->idle(n->port, next);
+    mot_live_node_end(n);
 }

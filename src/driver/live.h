@@ -59,7 +59,8 @@ struct mot_live_node {
     uint64_t order, advanced;
     mot_time joined;                  /* when it joined the collective that is under way */
     struct mot_pace pace;
-    bool finished;
+    bool finished, waiting;
+    mot_time waits_since;             /* waiting: nothing to compute and nothing came */
     enum mot_status status;           /* of mot_stop */
     bool out_of_data;
     struct mot_node_tally tally;
@@ -74,6 +75,14 @@ struct mot_live_node {
 void mot_live_node_open(struct mot_live_node *, struct mot_live *, struct mot_port *, mot_node self);
 void mot_live_node_close(struct mot_live_node *);
 void mot_live_node_run(struct mot_live_node *);   /* until the node or the run has ended */
+
+/* The same in pieces, for a thread with several nodes: begin, turns until it is over, end. A turn
+ * does one thing that can be done now: an arrival, an alarm, a slice of work. False: there
+ * is nothing before *next but what may arrive. */
+void mot_live_node_begin(struct mot_live_node *);
+bool mot_live_node_turn(struct mot_live_node *, mot_time *next);
+bool mot_live_node_over(const struct mot_live_node *);
+void mot_live_node_end(struct mot_live_node *);   /* no turns follow: closes its account of time */
 
 /* ---- Checkpoints ------------------------------------------------------------------------
  * The lead's parameters with their optimiser, and how far each worker is in its data. Work that

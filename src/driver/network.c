@@ -29,3 +29,19 @@ struct mot_transfer mot_network_send(const struct mot_cluster *cluster, struct m
 {
     return mot_network_pass(&cluster->machine[from].link, &cluster->machine[to].link, &nic[from], &nic[to], bytes, now);
 }
+
+struct mot_departure mot_network_leave(const struct mot_cluster *cluster, struct mot_nic *mine, mot_node from, uint64_t bytes, mot_time now)
+{
+    mot_time began = later(now, mine->up_free), up = wire_time(bytes, cluster->machine[from].link.up);
+    mine->up_free = began + up;
+    return (struct mot_departure){ .lag = began - now, .took = up };
+}
+
+mot_time mot_network_arrive(const struct mot_cluster *cluster, struct mot_nic *mine, mot_node from, mot_node to, uint64_t bytes,
+                            struct mot_departure d, mot_time now)
+{
+    const struct mot_link *out = &cluster->machine[from].link, *in = &cluster->machine[to].link;
+    mot_time began = later(now + d.lag, mine->down_free), down = wire_time(bytes, in->down);
+    mine->down_free = began + down;
+    return began + later(d.took, down) + out->latency + in->latency;
+}

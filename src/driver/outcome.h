@@ -62,7 +62,7 @@ struct mot_outcome {
     bool has_peer;                     /* the loss of a node ended the run: */
     mot_node peer;
     mot_time peer_at;                  /* when and by what it was lost, where that is known */
-    const char *peer_by;               /* "crash", "partition", ... or NULL */
+    const char *peer_by;               /* "crash", "partition", "death", "silence", ... or NULL */
     double job_wall_s;                 /* wall time in gradients, all threads: for the share of event handling */
 };
 

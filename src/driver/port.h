@@ -7,11 +7,12 @@
 
 #include <motley/method.h>
 
-enum mot_arrival_kind { MOT_ARRIVAL_MESSAGE, MOT_ARRIVAL_COLL };
+enum mot_arrival_kind { MOT_ARRIVAL_MESSAGE, MOT_ARRIVAL_COLL, MOT_ARRIVAL_PEER };
 struct mot_arrival {
     enum mot_arrival_kind kind;
     struct mot_message message;      /* its body is held for the receiver */
     struct mot_coll_result coll;     /* its sum too */
+    struct mot_peer peer;
     uint64_t sender_samples;         /* a message: what its sender had computed when it sent it */
     mot_time sent;                   /* and when that was */
     bool last;                       /* a collective in which somebody asked for the end: all leave after it */

@@ -53,6 +53,17 @@ const struct mot_kernels *mot_kernels(void)
     return chosen;
 }
 
+bool mot_kernels_use(const char *name)
+{
+    pthread_once(&once, choose);
+    for (size_t i = 0; available[i]; i++) {
+        if (strcmp(name, available[i]->name) != 0) continue;
+        chosen = available[i];
+        return true;
+    }
+    return false;
+}
+
 const char *mot_kernels_name(void) { return mot_kernels()->name; }
 
 const struct mot_kernels *const *mot_kernels_all(void)

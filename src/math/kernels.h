@@ -99,6 +99,10 @@ const char *mot_kernels_name(void);
  * net or an optimiser does this; mot_kernels() ends the program instead. */
 enum mot_status mot_kernels_open(void);
 
+/* Uses another set from here on, so that several machines can agree on one; false: it is not there.
+ * Only before a net is opened. */
+bool mot_kernels_use(const char *name);
+
 /* Every set that this machine can run, best first, ended by NULL; and the plain twin. */
 const struct mot_kernels *const *mot_kernels_all(void);
 extern const struct mot_kernels mot_kernels_ref;

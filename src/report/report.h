@@ -28,6 +28,7 @@ json_t *mot_summary_json(const struct mot_experiment *, const struct mot_outcome
 /* Any JSON value, indented, numbers as short as they can be exact, and a newline. */
 void mot_json_print(const json_t *, FILE *out);
 /* In words: what held the run back (which worker; compute, wait or network; by how much), and what to try. malloc'd. */
+const char *mot_lost_how(const char *lost_by);   /* "it crashed": what became of a node, from the outcome's peer_by */
 char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
 /* The result as a person reads it, on `out`; colour if asked. */
 void mot_summary_print(const struct mot_experiment *, const struct mot_outcome *, FILE *out, bool colour);

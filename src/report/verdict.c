@@ -229,6 +229,17 @@ static void say_workers(struct words *w, const struct facts *f, const bool *chos
 
 /* ---- How it ended ----------------------------------------------------------- */
 
+const char *mot_lost_how(const char *by)
+{
+    static const struct { const char *by, *how; } ways[] = {
+        { "crash", "it crashed" }, { "partition", "a partition had cut it off for cluster.faults.detect" },
+        { "death", "its process ended" }, { "silence", "it gave no sign of life for too long" }, { "damage", "what came from it was damaged" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(ways); i++)
+        if (strcmp(by, ways[i].by) == 0) return ways[i].how;
+    return "frames to or from it were lost too often";
+}
+
 /* "worker 3 (slow)", and what became of it. */
 static void say_lost(struct words *w, const struct facts *f)
 {
@@ -241,9 +252,7 @@ static void say_lost(struct words *w, const struct facts *f)
     say(w, "The run ended after %" PRIu64 " updates because %s was lost", o->last.updates,
         mot_node_label(f->e, o, o->peer, label, sizeof label));
     if (o->peer_by) {
-        const char *how = strcmp(o->peer_by, "crash") == 0 ? "it crashed" : strcmp(o->peer_by, "partition") == 0
-            ? "a partition had cut it off, and it was given up" : "frames to or from it were lost too often, and it was given up";
-        say(w, ": %s at %s", how, mot_show_time(o->peer_at, time, sizeof time));
+        say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
     }
     if (o->peer >= o->workers) say(w, ". Without its server nobody can go on. ");
     else if (strcmp(f->method, "allreduce") == 0) say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");

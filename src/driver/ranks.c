@@ -1,0 +1,451 @@
+/* ranks.c -- a run over ranks from its beginning to its end: joining, agreeing, the nodes' loop, the accounts, leaving.
+ *
+ * A rank leaves only when rank 0 has written everything and said so: a launcher takes a rank that
+ * ends early for a failure and kills the rest. */
+#include "base/memory.h"
+#include "driver/neighbour.h"
+#include "driver/ranks_state.h"
+#include "driver/world.h"
+#include "math/kernels.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+bool mot_ranks_built(void) { return mot_wire_built(); }
+uint32_t mot_ranks_rank(void) { return mot_crowd.wire.rank; }
+uint32_t mot_ranks_count(void) { return mot_crowd.wire.ranks; }
+
+/* ---- Who is where --------------------------------------------------------------------------- */
+
+static bool server_alone(const struct crowd *p)
+{
+    return p->live.experiment->mpi.own && p->live.world.servers > 0;
+}
+
+mot_node mot_ranks_first_node(const struct crowd *p, uint32_t rank)
+{
+    if (!server_alone(p)) return rank;
+    return rank == 0 ? p->live.world.workers : rank - 1;
+}
+
+uint32_t mot_ranks_of(const struct crowd *p, mot_node node)
+{
+    if (node >= p->live.world.workers) return 0;
+    return server_alone(p) ? node + 1 : node;
+}
+
+enum mot_status mot_ranks_fit(const struct mot_experiment *x, uint32_t ranks)
+{
+    if (ranks == 0) ranks = mot_crowd.wire.ranks;
+    bool own = x->mpi.own && x->method->servers > 0;
+    if (x->method->servers > 1)
+        return mot_fail(MOT_EUSAGE, "method: %s has %u servers; over MPI there can be one", x->method->name, x->method->servers);
+    if (own && x->mpi.fast)
+        return mot_fail(MOT_EUSAGE, "mpi.reduction: fast sums over all ranks, but with mpi.place: own rank 0 has no worker; expected one of "
+                        "the two");
+    if (ranks == x->workers + own) return MOT_OK;
+    return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s%s; expected %u: mpirun -n %u, or --workers %u", ranks, ranks == 1 ? "" : "s",
+                    x->workers, x->workers == 1 ? "" : "s", own ? " and a server with a rank of its own" : "", x->workers + own,
+                    x->workers + own, ranks > own ? ranks - own : 1);
+}
+
+/* ---- Joining ------------------------------------------------------------------------------------ */
+
+struct introduction { struct mot_neighbour_id id; uint32_t life; char kernels[20]; };
+
+/* Kernel sets differ in the last bits, so all use the same: what all have, or else the plain one. */
+static enum mot_status settle_kernels(const struct introduction *who, uint32_t ranks)
+{
+    for (uint32_t r = 1; r < ranks; r++) {
+        if (strcmp(who[r].kernels, who[0].kernels) == 0) continue;
+        if (mot_kernels_use("generic")) return MOT_OK;
+        return mot_fail(MOT_EREPRODUCE, "rank %u computes with kernels '%s', rank 0 with '%s', and there is no set that both have", r,
+                        who[r].kernels, who[0].kernels);
+    }
+    return MOT_OK;
+}
+
+static void open_lock(struct crowd *p)
+{
+    pthread_mutexattr_t again;
+    pthread_mutexattr_init(&again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&p->lock, &again);
+    pthread_mutexattr_destroy(&again);
+    pthread_cond_init(&p->wake, NULL);
+}
+
+enum mot_status mot_ranks_open(void)
+{
+    struct crowd *p = &mot_crowd;
+    enum mot_status status = mot_wire_open(&p->wire);
+    if (status != MOT_OK) return status;
+    status = mot_kernels_open();
+    struct introduction me = { .id = mot_neighbour_self(), .life = 1 };
+    snprintf(me.kernels, sizeof(me.kernels), "%s", status == MOT_OK ? mot_kernels_name() : "none");
+    struct introduction *who = mot_new(p->wire.ranks, sizeof(*who));
+    mot_wire_exchange(&me, who, sizeof(me));
+    p->peer = mot_new(p->wire.ranks, sizeof(*p->peer));
+    uint64_t now = mot_ranks_clock();
+    uint32_t here = 0;
+    for (uint32_t r = 0; r < p->wire.ranks; r++) {
+        mot_line_open(&p->peer[r].line, me.life, now);
+        p->peer[r].neighbour = p->wire.rank == 0 || r == 0 ? mot_neighbour_open(&who[r].id) : -1;
+        here += who[r].id.machine == me.id.machine;
+    }
+    p->crowded = (long)here > sysconf(_SC_NPROCESSORS_ONLN);
+    p->looked_ns = now;
+    if (status == MOT_OK) status = settle_kernels(who, p->wire.ranks);
+    free(who);
+    open_lock(p);
+    p->kept = pthread_create(&p->keeper, NULL, mot_ranks_keep, p) == 0;
+    return status;
+}
+
+/* ---- Agreeing ------------------------------------------------------------------------------------- */
+
+static void name_lost(const struct crowd *p, const char *when)
+{
+    mot_fail(MOT_EPEER, "rank %u was lost%s, by %s", p->first_lost, when, p->peer[p->first_lost].by);
+}
+
+static enum mot_status judge_hellos(struct crowd *p, enum mot_status mine, uint64_t hash)
+{
+    if (mine != MOT_OK) return mine; /* the message is rank 0's own */
+    for (uint32_t r = 1; r < p->wire.ranks; r++) {
+        struct peer *peer = &p->peer[r];
+        if (!peer->lost && peer->hello_status != MOT_OK)
+            return mot_fail((enum mot_status)peer->hello_status, "rank %u: %s", r, peer->hello_text ? peer->hello_text : "failed");
+        if (!peer->lost && peer->hello_hash != hash)
+            return mot_fail(MOT_EREPRODUCE, "rank %u has read another experiment, other data or another model to begin with than rank 0; "
+                            "every rank must see the same files and settings", r);
+    }
+    if (p->losses) {
+        name_lost(p, " before the run began");
+        return MOT_EPEER;
+    }
+    return MOT_OK;
+}
+
+static bool all_said_hello(const struct crowd *p)
+{
+    for (uint32_t r = 1; r < p->wire.ranks; r++)
+        if (!p->peer[r].lost && !p->peer[r].said_hello) return false;
+    return true;
+}
+
+enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash)
+{
+    struct crowd *p = &mot_crowd;
+    static char text[1024]; /* lies still until it is sent */
+    p->agreements++;
+    if (p->wire.rank == 0) {
+        while (!all_said_hello(p)) mot_ranks_rest(p, MOT_NEVER);
+        enum mot_status status = judge_hellos(p, mine, hash);
+        for (uint32_t r = 1; r < p->wire.ranks; r++) p->peer[r].said_hello = false; /* there may be a next time */
+        snprintf(text, sizeof(text), "%s", status == MOT_OK ? "" : mot_error());
+        for (uint32_t r = 1; r < p->wire.ranks; r++) {
+            struct mot_envelope e = { .kind = MOT_ENVELOPE_VERDICT, .to = r, .status = status, .bytes = strlen(text) };
+            mot_ranks_post(p, r, &e, text, 0);
+        }
+        return status;
+    }
+    snprintf(text, sizeof(text), "%s", mine == MOT_OK ? "" : mot_error());
+    struct mot_envelope e = { .kind = MOT_ENVELOPE_HELLO, .from = p->wire.rank, .status = mine, .round = hash, .bytes = strlen(text) };
+    p->agreed = false;
+    mot_ranks_post(p, 0, &e, text, 0);
+    while (!p->agreed && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
+    if (p->orphan) return mot_fail(MOT_EPEER, "rank 0 was lost before the run began");
+    if (p->verdict != MOT_OK) mot_fail((enum mot_status)p->verdict, "%s", p->verdict_text ? p->verdict_text : "");
+    return (enum mot_status)p->verdict;
+}
+
+/* ---- The run ------------------------------------------------------------------------------------------ */
+
+static void begin_from(struct mot_live *l, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+{
+    for (uint32_t s = 0; s < o->optim->slots; s++) {
+        l->world.slot0[s] = mot_pool_take(&l->pool);
+        memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], l->world.dim * sizeof(float));
+    }
+    l->world.step0 = from->step;
+    l->world.draw0 = from->draw;
+}
+
+static void open_crowd(struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+{
+    struct mot_live *l = &p->live;
+    struct mot_needs needs = mot_needs_of(l->experiment, &l->world);
+    uint32_t window = mot_needs_window(&needs);
+    /* Address space for the most that anyone can have sent here; only what comes costs memory. */
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends) + window + 2 + 2 + 6);
+    l->pool.shared = true; /* with the judge's evaluations */
+    l->job_us = mot_new(l->world.workers, sizeof(*l->job_us));
+    pthread_mutex_init(&l->watch_lock, NULL);
+    if (o->watch) l->watch = *o->watch;
+    l->world.x0 = mot_pool_take(&l->pool);
+    l->world.zero = mot_pool_take(&l->pool);
+    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : o->x0, l->world.dim * sizeof(float));
+    memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
+    if (from) begin_from(l, o, from);
+    p->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
+    mot_node first = mot_ranks_first_node(p, p->wire.rank);
+    mot_ranks_port_open(p, &p->berth[p->berths++], first);
+    if (p->wire.rank == 0 && l->world.servers && first < l->world.workers)
+        mot_ranks_port_open(p, &p->berth[p->berths++], l->world.workers);
+    mot_ranks_sums_open(p, window);
+    for (uint32_t i = 0; i < p->berths; i++) {
+        struct mot_live_node *n = &p->berth[i].node;
+        if (o->record) n->tape = &o->record->tape[n->self];
+        struct mot_env env = { .self = n->self, .world = &l->world, .conf = l->experiment->method_conf, .pool = &l->pool, .out = &n->outbox };
+        l->experiment->method->init(n->state, &env);
+    }
+}
+
+static void close_crowd(struct crowd *p)
+{
+    if (p->losses || p->orphan) return; /* the wire may still write to what a lost rank owes us; the process ends soon */
+    p->running = false;
+    for (uint32_t i = 0; i < p->berths; i++) mot_ranks_port_close(p, &p->berth[i]);
+    p->berths = 0;
+    mot_ranks_sums_close(p);
+    mot_pool_close(&p->live.pool);
+    pthread_mutex_destroy(&p->live.watch_lock);
+    free((void *)p->live.job_us);
+}
+
+static void run_nodes(struct crowd *p)
+{
+    bool over = false;
+    for (uint32_t i = 0; i < p->berths; i++) mot_live_node_begin(&p->berth[i].node);
+    while (!over) {
+        bool did = false;
+        mot_time next = MOT_NEVER, its;
+        over = true;
+        for (uint32_t i = 0; i < p->berths; i++) {
+            struct mot_live_node *n = &p->berth[i].node;
+            if (mot_live_node_over(n)) continue;
+            over = false;
+            if (mot_live_node_turn(n, &its)) did = true;
+            else if (its < next) next = its;
+        }
+        if (!did && !over) mot_ranks_rest(p, next);
+    }
+    for (uint32_t i = 0; i < p->berths; i++) mot_live_node_end(&p->berth[i].node);
+}
+
+static bool all_said_final(const struct crowd *p)
+{
+    for (uint32_t r = 1; r < p->wire.ranks; r++)
+        if (!p->peer[r].lost && !p->peer[r].said_final) return false;
+    return true;
+}
+
+static struct rank_final final_of(const struct mot_live_node *n)
+{
+    return (struct rank_final){ .tally = n->tally, .events = n->events, .advanced = n->advanced, .status = n->status,
+        .out_of_data = n->out_of_data };
+}
+
+/* What all ranks did, into the outcome of the judge. */
+static void gather(struct crowd *p, struct mot_outcome *out)
+{
+    const struct mot_world *w = &p->live.world;
+    out->last.bytes_sent = out->last.messages = out->last.events = out->last.steps = 0;
+    out->last.samples = p->samples0;
+    for (mot_node i = 0; i < w->nodes; i++) {
+        uint32_t rank = mot_ranks_of(p, i);
+        struct rank_final f = { .tally.samples = p->peer[rank].samples };
+        if (rank == 0) f = final_of(&p->berth[p->berth[0].node.self == i ? 0 : 1].node);
+        else if (p->peer[rank].said_final) f = p->peer[rank].final;
+        mot_time busy = f.tally.compute + f.tally.wait;
+        f.tally.send = out->last.now > busy ? out->last.now - busy : 0; /* what is left: messages and updates */
+        out->node[i] = f.tally;
+        out->last.bytes_sent += f.tally.bytes_sent;
+        out->last.messages += f.tally.messages_sent;
+        out->last.samples += f.tally.samples;
+        out->last.events += f.events;
+        out->last.steps += f.advanced;
+        if (f.status != MOT_OK) {
+            out->status = (enum mot_status)f.status;
+            out->ended_by = mot_status_name(out->status);
+        }
+    }
+    out->last.epochs = (double)out->last.samples / p->live.problem->data->train.rows;
+    const struct mot_live_node *lead = &p->berth[p->berths - 1].node;
+    for (mot_node i = 0; i < w->workers && w->servers; i++) out->node[i].updates += lead->credit[i];
+    memcpy(out->note, lead->note, sizeof(lead->note));
+    out->notes = lead->notes;
+    if (p->losses == 0) return;
+    /* Launchers end a job that has lost a rank by the signal that people end it by. */
+    if (out->status == MOT_EINTERRUPTED) {
+        out->status = MOT_EPEER;
+        out->ended_by = mot_status_name(MOT_EPEER);
+    }
+    out->has_peer = out->status == MOT_EPEER;
+    out->peer = mot_ranks_first_node(p, p->first_lost);
+    out->peer_at = p->peer[p->first_lost].lost_at;
+    out->peer_by = p->peer[p->first_lost].by;
+}
+
+static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
+{
+    run_nodes(p);
+    while (!all_said_final(p) || (mot_wire_sending() && p->losses == 0)) mot_ranks_rest(p, MOT_NEVER);
+    mot_time took = mot_live_now(&p->live);
+    mot_judge_close(p->live.judge, out);
+    p->live.judge = NULL;
+    out->last.now = took;
+    out->wall_s = (double)(took - began) * 1e-9;
+    gather(p, out);
+}
+
+/* Rank 0 cannot say any more that it was lost: what another knows of the run. */
+static void obituary(struct crowd *p, struct mot_outcome *out)
+{
+    const struct mot_world *w = &p->live.world;
+    const struct mot_live_node *n = &p->berth[0].node;
+    *out = (struct mot_outcome){ .status = MOT_EPEER, .ended_by = mot_status_name(MOT_EPEER), .workers = w->workers, .servers = w->servers,
+        .has_peer = true, .peer = w->servers ? w->workers : 0, .peer_at = p->peer[0].lost_at, .peer_by = p->peer[0].by,
+        .node = mot_new(w->nodes, sizeof(*out->node)) };
+    out->node[n->self] = n->tally;
+    out->last = (struct mot_moment){ .now = mot_live_now(&p->live), .updates = n->advanced, .steps = n->advanced,
+        .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    out->wall_s = (double)out->last.now * 1e-9;
+}
+
+static void follow_run(struct crowd *p, struct mot_outcome *out)
+{
+    static struct rank_final final; /* lies still until it is sent */
+    run_nodes(p);
+    while (mot_wire_sending() && p->losses == 0 && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
+    final = final_of(&p->berth[0].node);
+    struct mot_envelope e = { .kind = MOT_ENVELOPE_FINAL, .from = p->wire.rank, .bytes = sizeof(final), .samples = final.tally.samples };
+    if (!p->orphan) mot_ranks_post(p, 0, &e, &final, 0);
+    while (!p->bye && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
+    *out = (struct mot_outcome){ .status = p->orphan ? MOT_EPEER : (enum mot_status)p->verdict };
+    if (p->peer[0].lost) obituary(p, out);
+}
+
+/* What must be the same everywhere: a rank with other settings would compute something else. */
+static uint64_t hash_of(const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+{
+    const uint64_t part[] = { o->hash, o->experiment->stop.updates, o->emulate, o->resume, from->step, from->samples,
+        from->x ? XXH64(from->x, o->problem->net->dim * sizeof(float), 0) : 0 };
+    return XXH64(part, sizeof(part), 0);
+}
+
+/* Opens what there is to receive into, and waits until all have: then the clocks start. */
+static enum mot_status get_ready(struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+{
+    struct mot_live *l = &p->live;
+    enum mot_status status = MOT_OK;
+    if (p->wire.rank == 0 && o->begins) status = o->begins(o->begins_self, from->mark);
+    open_crowd(p, o, o->resume ? from : NULL);
+    p->samples0 = from->samples;
+    l->began_ns = mot_ranks_clock() - from->now;
+    if (p->wire.rank == 0) l->judge = mot_judge_open(l, &p->berth[p->berths - 1].node, o->watch, o->interrupt);
+    p->running = true;
+    status = mot_ranks_agree(status, 0);
+    l->began_ns = mot_ranks_clock() - from->now;
+    return status;
+}
+
+enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outcome *out)
+{
+    struct crowd *p = &mot_crowd;
+    struct mot_live *l = &p->live;
+    const struct mot_experiment *x = o->experiment;
+    struct mot_live_checkpoint from = { 0 };
+    p->options = o;
+    p->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*p->part_rows));
+    p->batch = mot_new(x->workers, sizeof(*p->batch));
+    *l = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .hash = o->hash,
+        .checkpoint = p->wire.rank == 0 ? o->checkpoint : NULL };
+    mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &l->world);
+    enum mot_status status = mot_ranks_fit(x, 0);
+    if (status == MOT_OK) status = mot_world_check(x, &l->world);
+    if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &l->world, &from);
+    status = mot_ranks_agree(status, status == MOT_OK ? hash_of(o, &from) : 0);
+    if (status == MOT_OK) {
+        status = get_ready(p, o, &from);
+        if (status == MOT_OK && p->wire.rank == 0) lead_run(p, from.now, out);
+        else if (status == MOT_OK) follow_run(p, out);
+        else if (l->judge) {
+            mot_judge_close(l->judge, out);
+            mot_outcome_close(out);
+        }
+        close_crowd(p);
+    }
+    mot_live_checkpoint_free(&from);
+    free(p->part_rows);
+    free(p->batch);
+    p->options = NULL;
+    return status;
+}
+
+/* ---- Leaving ---------------------------------------------------------------------------------------------- */
+
+static void stop_keeper(struct crowd *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closing = true;
+    pthread_cond_signal(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    if (p->kept) pthread_join(p->keeper, NULL);
+}
+
+/* Ranks that are lost and yet there, stopped perhaps, would stay behind. */
+static bool end_the_lost(struct crowd *p)
+{
+    bool all = true;
+    for (uint32_t r = 0; r < p->wire.ranks; r++)
+        if (p->peer[r].lost && !mot_neighbour_end(p->peer[r].neighbour)) all = false;
+    return all;
+}
+
+static void forget_crowd(struct crowd *p)
+{
+    for (uint32_t r = 0; r < p->wire.ranks; r++) {
+        mot_neighbour_close(p->peer[r].neighbour);
+        free(p->peer[r].hello_text);
+    }
+    while (p->spare) {
+        struct letter *next = p->spare->next;
+        free(p->spare);
+        p->spare = next;
+    }
+    free(p->peer);
+    free(p->verdict_text);
+}
+
+void mot_ranks_leave(enum mot_status status)
+{
+    struct crowd *p = &mot_crowd;
+    if (p->agreements == 0) status = mot_ranks_agree(status, 0); /* the others wait for what we have to say */
+    if (p->wire.rank == 0) {
+        for (uint32_t r = 1; r < p->wire.ranks; r++) {
+            struct mot_envelope e = { .kind = MOT_ENVELOPE_BYE, .to = r, .status = status };
+            mot_ranks_post(p, r, &e, NULL, 0);
+        }
+    } else {
+        while (!p->bye && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
+    }
+    stop_keeper(p);
+    for (int i = 0; i < 1000 && mot_wire_sending(); i++) {
+        mot_ranks_progress(p);
+        if (p->losses || p->orphan) usleep(10); /* what goes to a lost rank never arrives */
+    }
+    fflush(NULL);
+    if (p->losses == 0 && !p->orphan) {
+        mot_wire_close(MOT_WIRE_FINISH, status);
+        forget_crowd(p);
+        exit(status);
+    }
+    bool none_left = end_the_lost(p);
+    if (p->wire.rank == 0) mot_wire_close(none_left ? MOT_WIRE_LEAVE : MOT_WIRE_ABORT, status);
+    _exit(status);
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# Over MPI a synchronous run gives the simulator's bits, whoever starts it; and what does not fit is refused.
+. "$(dirname "$0")/mpi.sh"
+
+flags=(--data digits --model mlp --workers 4 --stop-updates 200 --evaluate-train end --quiet)
+for method in allreduce server; do
+    "$motley" sim "${flags[@]}" --method $method --out "$folder/$method-sim"
+    hash=$(value $method-sim model_hash)
+    "$motley" train "${flags[@]}" --method $method --out "$folder/$method-threads"
+    want $method-threads model_hash "$hash"
+    "${mpirun[@]}" -n 4 "$motley" train "${flags[@]}" --method $method --out "$folder/$method-mpirun" 2>"$folder/err" || fail "mpirun, $method"
+    want $method-mpirun model_hash "$hash"
+    want $method-mpirun driver mpi
+    want $method-mpirun samples "$(value $method-sim samples)"
+    "$motley" train "${flags[@]}" --method $method --ranks 4 --out "$folder/$method-ranks" 2>"$folder/err" || fail "--ranks, $method"
+    want $method-ranks model_hash "$hash"
+    clean
+done
+echo "one model simulated, on threads, under mpirun and with --ranks: allreduce, server"
+
+"$motley" train "${flags[@]}" --method server --mpi-place own --ranks 5 --mpi-checksum all --out "$folder/own" 2>"$folder/err" || fail "own"
+want own model_hash "$(value server-sim model_hash)"
+"$motley" train "${flags[@]}" --mpi-reduction fast --ranks 4 --out "$folder/fast" 2>"$folder/err" || fail "fast"
+want fast updates 200
+"$motley" train "${flags[@]}" --method async --ranks 4 --out "$folder/async" 2>"$folder/err" || fail "async"
+want async updates 200
+"$motley" train "${flags[@]}" --method async --record --ranks 4 --out "$folder/taped" 2>"$folder/err" || fail "record"
+"$motley" sim --arrivals "$folder/taped" --out "$folder/replayed" --quiet || fail "a run of ranks cannot be replayed"
+want replayed model_hash "$(value taped model_hash)"
+clean
+echo "a server with a rank of its own, sums by MPI itself, async, recorded and replayed"
+
+code=0; "$motley" train "${flags[@]}" --ranks 3 2>"$folder/err" || code=$?
+[ $code = 2 ] || fail "--ranks 3 for 4 workers ended with $code"
+grep -q '3 ranks for 4 workers; expected 4' "$folder/err" || fail "what is wrong with 3 ranks is not said"
+code=0; "${mpirun[@]}" -n 3 "$motley" train "${flags[@]}" 2>"$folder/err" || code=$?
+[ $code = 2 ] || fail "mpirun -n 3 for 4 workers ended with $code"
+[ "$(grep -c '3 ranks for 4 workers' "$folder/err")" = 1 ] || fail "not one rank complains, but $(grep -c '3 ranks' "$folder/err")"
+code=0
+"${mpirun[@]}" -n 1 "$motley" train --workers 2 --stop-updates 5 --quiet : -n 1 "$motley" train --workers 2 --stop-updates 5 --seed 9 --quiet \
+    2>"$folder/err" || code=$?
+[ $code = 7 ] || fail "ranks that read different experiments ended with $code"
+grep -q 'rank 1 has read another experiment' "$folder/err" || fail "the rank that differs is not named"
+echo "ranks that do not fit or do not agree are refused"

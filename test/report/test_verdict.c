@@ -262,7 +262,7 @@ TEST(a_lost_peer_is_named_with_what_became_of_it)
     r.o.peer = 2;
     r.o.peer_by = "crash";
     r.o.peer_at = UINT64_C(3000000000);
-    CHECK_HAS(judge(&r), "because worker 2 was lost: it crashed at 3.00 s");
+    CHECK_HAS(judge(&r), "because worker 2 was lost: it crashed, at 3.00 s");
     CHECK_HAS(verdict, "`--method server` and `--method async` go on without");
     CHECK_HAS(verdict, "was not reached");
     run_make(&r, &method_async, 4, 100);

@@ -7,28 +7,12 @@
 #include "config/cluster_file.h"
 #include "driver/profile.h"
 #include "report/report.h"
+#include "interrupt.h"
 #include <jansson.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal_number)
-{
-    if (interrupted) _exit(128 + signal_number);
-    interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = { .sa_handler = on_signal };
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- Showing ------------------------------------------------------------------------------- */
 
@@ -142,10 +126,9 @@ static enum mot_status measure(const struct cli_args *args, const struct mot_job
     int shown = -1;
     bool talks = !args->quiet && isatty(STDERR_FILENO);
     const char *path = cli_value(args, "out");
-    struct mot_profile p = { .seconds = seconds, .interrupt = &interrupted, .progress = talks ? on_progress : NULL, .progress_self = &shown };
+    struct mot_profile p = { .seconds = seconds, .interrupt = cli_catch_interrupts(), .progress = talks ? on_progress : NULL, .progress_self = &shown };
     if (!j->net.kind->computes)
         return mot_fail(MOT_EUSAGE, "model %s computes nothing, so there is nothing to measure; name the model that will be trained", j->net.kind->name);
-    catch_signals();
     enum mot_status status = mot_threads_profile(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem,
         .optim = &j->optim, .x0 = j->x0 }, &p);
     if (talks) fprintf(stderr, "\r               \r");

@@ -28,6 +28,14 @@ want async updates 200
 "$motley" sim --arrivals "$folder/taped" --out "$folder/replayed" --quiet || fail "a run of ranks cannot be replayed"
 want replayed model_hash "$(value taped model_hash)"
 clean
+if [ $asan = yes ]; then
+    for method in allreduce server; do
+        look_for_leaks "$motley" train --data digits --model mlp --workers 2 --stop-updates 20 --method $method --ranks 2 --out "$folder/leak-$method" \
+            --quiet 2>"$folder/err" || fail "leaks"
+        clean
+    done
+    echo "no leaks of our own"
+fi
 echo "a server with a rank of its own, sums by MPI itself, async, recorded and replayed"
 
 code=0; "$motley" train "${flags[@]}" --ranks 3 2>"$folder/err" || code=$?

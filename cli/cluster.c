@@ -126,6 +126,27 @@ static void print_table(const struct table *t)
     for (size_t r = 0; r < t->rows; r++) print_row(t->row[r], width);
 }
 
+/* "Faults: 2 scheduled; at random: drop 1 % of frames, crash 0.01/s of each worker." */
+static void show_faults(const struct mot_cluster *c)
+{
+    static const char *const rates[MOT_FAULTS_RANDOM] = { "crash", "stall", "partition", "slow link" };
+    const struct mot_faults *f = &c->faults;
+    const char *before = "; at random: ";
+    if (!f->any) return;
+    printf("Faults: %u scheduled", f->scheduled);
+    for (int i = 0; i < MOT_FAULTS_FRAME; i++) {
+        if (f->chance[i] <= 0) continue;
+        printf("%s%s %.3g %% of frames", before, mot_fault_name((enum mot_fault_kind)(MOT_FAULT_DROP + i)), 100 * f->chance[i]);
+        before = ", ";
+    }
+    for (int i = 0; i < MOT_FAULTS_RANDOM; i++) {
+        if (f->rate[i].per_s <= 0) continue;
+        printf("%s%s %.3g/s of each worker", before, rates[i], f->rate[i].per_s);
+        before = ", ";
+    }
+    puts(".");
+}
+
 static void show_text(const struct mot_cluster *c)
 {
     struct table t = { NULL, 0 };
@@ -150,6 +171,7 @@ static void show_text(const struct mot_cluster *c)
     else printf("A synchronous step computes for %s; no worker waits for another.\n", step);
     free(fastest);
     free(step);
+    show_faults(c);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

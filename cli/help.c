@@ -47,6 +47,13 @@ void help_all(FILE *out)
     commands_and_topics(&p);
 }
 
+static bool has_flag(const struct cli_command *c, const char *name)
+{
+    for (const struct cli_flag *f = c->flags; f && f->name; f++)
+        if (strcmp(f->name, name) == 0) return true;
+    return false;
+}
+
 static void flag_item(struct page *p, const struct cli_flag *flag)
 {
     char *term = flag->value ? mot_format("--%s %s", flag->name, flag->value) : mot_format("--%s", flag->name);
@@ -69,7 +76,7 @@ static void command_body(struct page *p, const struct cli_command *c)
     if (c->experiment_flags) {
         page_item(p, "--KEY VALUE", "any key of an experiment, its dots as dashes: --stop-updates 100, --method async, --optimizer-lr 0.1", NULL);
         page_item(p, "--set KEY=VALUE", "the same for a key with its dots: --set stop.updates=100", NULL);
-        page_item(p, "--out DIR", "the run's folder; short for --output", NULL);
+        if (!has_flag(c, "out")) page_item(p, "--out DIR", "the run's folder; short for --output", NULL);
     }
     for (const struct cli_flag *f = cli_common_flags; f->name; f++) flag_item(p, f);
     if (c->examples) {

@@ -5,28 +5,10 @@
 #include "base/words.h"
 #include "run.h"
 #include "report/report.h"
-#include <signal.h>
+#include "interrupt.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal_number)
-{
-    /* The second time the user means it. */
-    if (interrupted) _exit(128 + signal_number);
-    interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = { .sa_handler = on_signal };
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL); /* launchers of ranks forward it, where Ctrl-C would end them */
-}
 
 static void print_size_line(const char *what, uint64_t bytes)
 {
@@ -79,11 +61,10 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
     struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
         .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
-        .interrupt = &interrupted, .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
+        .interrupt = cli_catch_interrupts(), .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
         return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
                         "writes over it");
-    catch_signals();
     enum mot_status status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
     if (!leads) {

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (mot_record_parse("x", bytes, n, &record) == MOT_OK)
         for (uint32_t i = 0; i < record.nodes; i++) walk(&record.tape[i], true);
     mot_record_close(&record);
-    struct mot_tape tape = { .bytes = { .at = (unsigned char *)(uintptr_t)bytes, .n = n } };
+    struct mot_tape tape = { .at = (unsigned char *)(uintptr_t)bytes, .n = n };
     walk(&tape, false);
     return 0;
 }

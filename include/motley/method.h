@@ -99,10 +99,10 @@ struct mot_coll_result {
 /* ---- Events -------------------------------------------------------------- */
 
 enum mot_event_kind {
-    MOT_EV_START,    /* once, before any other */
+    MOT_EV_START,    /* once in a life, before any other */
     MOT_EV_MESSAGE,  /* exactly once each, in order for each pair of nodes */
     MOT_EV_WORK,     /* exactly one for each mot_start */
-    MOT_EV_COLL,     /* exactly one for each mot_collect */
+    MOT_EV_COLL,     /* exactly one for each mot_collect, unless a worker is lost */
     MOT_EV_TIMER,    /* an alarm went off; it is disarmed */
     MOT_EV_PEER,     /* a node was lost, or has come back as a new life that knows nothing */
 };

@@ -24,6 +24,7 @@ void mot_bytes_free(struct mot_bytes *b)
 
 void mot_reader_get(struct mot_reader *r, void *into, size_t n)
 {
+    if (n == 0) return; /* `into` may then be NULL */
     if (r->short_of || n > r->n - r->done) {
         r->short_of = true;
         memset(into, 0, n);

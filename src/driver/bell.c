@@ -8,6 +8,7 @@
 #define SPINS 2000u
 #define LEAST_SPINS 32u
 #define YIELDS 100
+#define SOON_NS UINT64_C(200000)
 
 static void pause_a_little(void)
 {
@@ -26,7 +27,13 @@ void mot_bell_ring(struct mot_bell *b)
 
 void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded)
 {
-    uint32_t spins = crowded ? 0 : b->spins + LEAST_SPINS;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    uint64_t at = (uint64_t)end.tv_nsec + ns;
+    end.tv_sec += (time_t)(at / 1000000000u);
+    end.tv_nsec = (long)(at % 1000000000u);
+    bool soon = ns < SOON_NS; /* spinning and yielding would sleep over it */
+    uint32_t spins = crowded || soon ? 0 : b->spins + LEAST_SPINS;
     for (uint32_t i = 0; i < spins; i++) {
         if (mot_bell_heard(b) != heard) {
             b->spins = 2 * spins < SPINS ? 2 * spins : SPINS;
@@ -34,14 +41,13 @@ void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded
         }
         pause_a_little();
     }
-    b->spins /= 2;
-    for (int i = 0; i < YIELDS; i++) {
+    if (spins) b->spins /= 2;
+    for (int i = 0; i < YIELDS && !soon; i++) {
         if (mot_bell_heard(b) != heard) return;
         sched_yield();
     }
-    struct timespec limit = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
     atomic_fetch_add(&b->asleep, 1);
     /* The kernel looks at `rung` once more before it puts us to sleep: a ring in between is not missed. */
-    if (mot_bell_heard(b) == heard) syscall(SYS_futex, &b->rung, FUTEX_WAIT_PRIVATE, heard, &limit, NULL, 0);
+    if (mot_bell_heard(b) == heard) syscall(SYS_futex, &b->rung, FUTEX_WAIT_BITSET_PRIVATE, heard, &end, NULL, FUTEX_BITSET_MATCH_ANY);
     atomic_fetch_sub(&b->asleep, 1);
 }

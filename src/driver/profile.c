@@ -9,7 +9,7 @@
  * `samples` set is answered with a PONG that has a body. RESULT: figure number `round`. STOP: it is over. */
 enum kind { GO, TURN, PING, BULK, PONG, RESULT, STOP };
 
-enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, SPREAD, COMPUTED, LATENCY = 16, THERE, BACK };
+enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, LEAST, VARIANCE, COMPUTED, LATENCY = 16, THERE, BACK };
 
 #define ROUNDS_MAX 400u
 #define ROUNDS_LEAST 5u
@@ -25,7 +25,7 @@ struct prober {
     uint32_t pongs;
     uint32_t results;                    /* node 0: figures that came in */
     double figure[3];                    /* node 0: of the pair that is measured */
-    double *spread;                      /* node 0: [workers] */
+    double *least, *variance;            /* node 0: [workers] */
     float sink;
 };
 
@@ -50,6 +50,11 @@ static bool interrupted(const struct mot_profile *p)
 static mot_time now_of(const struct prober *r)
 {
     return mot_live_now(r->n->live);
+}
+
+static bool over(const struct prober *r)
+{
+    return r->over || r->n->port->ended(r->n->port);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -79,7 +84,8 @@ static void keep(struct prober *r, mot_node from, uint64_t figure, double value)
     r->results++;
     if (figure < JOBS) w->mean_s[figure] = value;
     else if (figure == JOBS) w->jobs = value;
-    else if (figure == SPREAD) r->spread[from] = value;
+    else if (figure == LEAST) r->least[from] = value;
+    else if (figure == VARIANCE) r->variance[from] = value;
     else if (figure >= LATENCY && figure <= BACK) r->figure[figure - LATENCY] = value;
 }
 
@@ -125,11 +131,38 @@ static uint32_t batch_of(const struct mot_world *w, mot_node worker, int size)
     return batch < 1 ? 1 : batch > 1u << 20 ? 1u << 20 : (uint32_t)batch;
 }
 
+/* Jobs of one size: how many, their times' sum and sum of squares, and the shortest. */
+struct times { double n, sum, squares, least; };
+
+static void add_time(struct times *t, double seconds)
+{
+    if (t->n == 0 || seconds < t->least) t->least = seconds;
+    t->n++;
+    t->sum += seconds;
+    t->squares += seconds * seconds;
+}
+
+static void report_times(struct prober *r, const struct times *t)
+{
+    double jobs = 0, least = 1, square = 0;
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
+        double mean = t[k].n > 0 ? t[k].sum / t[k].n : NAN;
+        report(r, MEANS + (uint64_t)k, mean);
+        if (t[k].n < 2) continue;
+        jobs += t[k].n;
+        square += (t[k].squares - t[k].n * mean * mean) / (mean * mean);
+        if (t[k].least / mean < least) least = t[k].least / mean;
+    }
+    report(r, JOBS, jobs);
+    report(r, LEAST, least);
+    report(r, VARIANCE, jobs > MOT_PROFILE_SIZES ? square / (jobs - MOT_PROFILE_SIZES) : 0);
+}
+
 static void compute(struct prober *r)
 {
     struct mot_live *l = r->n->live;
     mot_node self = r->n->self;
-    double sum[MOT_PROFILE_SIZES] = { 0 }, logs[MOT_PROFILE_SIZES] = { 0 }, squares[MOT_PROFILE_SIZES] = { 0 }, n[MOT_PROFILE_SIZES] = { 0 };
+    struct times times[MOT_PROFILE_SIZES] = { { 0 } };
     mot_buf grad = mot_pool_take(&l->pool);
     mot_time began = now_of(r), end = began + r->p->seconds, before = began;
     uint64_t draw = 0;
@@ -141,27 +174,16 @@ static void compute(struct prober *r)
         draw = samples < term.samples ? 0 : draw + samples; /* data that ends begins again */
         mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0), mot_pool_at(&l->pool, grad), r->n->scratch);
         mot_time now = now_of(r);
-        double seconds = (double)(now - before) * 1e-9;
+        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before) add_time(&times[size], (double)(now - before) * 1e-9);
         before = now;
-        if (self == 0 && r->p->progress && job % 16 == 0) r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
-        if (job < 2 * MOT_PROFILE_SIZES || samples < term.samples || seconds <= 0) continue;
-        sum[size] += seconds;
-        logs[size] += mot_log(seconds);
-        squares[size] += mot_log(seconds) * mot_log(seconds);
-        n[size]++;
+        if (self == 0 && r->p->progress && job % 16 == 0)
+            r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
     }
     mot_pool_drop(&l->pool, grad);
-    double jobs = 0, spread = 0;
-    for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
-        report(r, MEANS + (uint64_t)k, n[k] > 0 ? sum[k] / n[k] : NAN);
-        if (n[k] > 0) spread += squares[k] - logs[k] * logs[k] / n[k];
-        jobs += n[k];
-    }
-    report(r, JOBS, jobs);
-    report(r, SPREAD, jobs > MOT_PROFILE_SIZES ? spread / (jobs - MOT_PROFILE_SIZES) : 0);
+    report_times(r, times);
 }
 
-void mot_profile_fit(struct mot_profile_worker *w, double log_square)
+void mot_profile_fit(struct mot_profile_worker *w, double least, double variance)
 {
     /* Each mean counts by its size's relative error: a millisecond matters more to a small batch. */
     double s = 0, sb = 0, st = 0, sbb = 0, sbt = 0;
@@ -177,7 +199,10 @@ void mot_profile_fit(struct mot_profile_worker *w, double log_square)
         w->fixed_s = 0;
         w->per_sample_s = sbb > 0 ? sbt / sbb : 0;
     }
-    w->sigma = sqrt(log_square > 0 ? log_square : 0);
+    /* A lognormal of mean m and deviation sigma of its logarithm varies with m^2 (exp(sigma^2) - 1). */
+    double mean = 1 - least;
+    w->least = mean > 0 && variance > 0 ? least : 1;
+    w->sigma = w->least < 1 ? sqrt(mot_log(1 + variance / (mean * mean))) : 0;
 }
 
 /* ---- Links ---------------------------------------------------------------------------------------- */
@@ -194,10 +219,10 @@ static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool b
     double took[ROUNDS_MAX];
     uint32_t n = 0;
     mot_time began = now_of(r), before = began;
-    for (int warm = 3; n < ROUNDS_MAX && (n < ROUNDS_LEAST || before - began < PAIR_NS) && !r->over; ) {
+    for (int warm = 3; n < ROUNDS_MAX && (n < ROUNDS_LEAST || before - began < PAIR_NS) && !over(r);) {
         uint32_t pongs = r->pongs;
         tell(r, peer, kind, (struct mot_head){ .samples = body_back }, kind == BULK ? r->body : MOT_NO_BUF);
-        while (r->pongs == pongs && !r->over) attend(r);
+        while (r->pongs == pongs && !over(r)) attend(r);
         mot_time now = now_of(r);
         if (warm > 0) warm--;
         else took[n++] = (double)(now - before) * 1e-9;
@@ -245,18 +270,20 @@ static void lead(struct prober *r)
 {
     struct mot_profile *p = r->p;
     const struct mot_world *w = &r->n->live->world;
-    r->spread = mot_new(p->workers, sizeof(*r->spread));
+    r->least = mot_new(p->workers, sizeof(*r->least));
+    r->variance = mot_new(p->workers, sizeof(*r->variance));
     for (mot_node i = 1; i < p->nodes; i++) tell(r, i, GO, (struct mot_head){ 0 }, MOT_NO_BUF);
     compute(r);
     while (r->results < p->workers * COMPUTED) attend(r);
     for (mot_node i = 0; i < p->workers; i++) {
         for (int k = 0; k < MOT_PROFILE_SIZES; k++) p->worker[i].batch[k] = batch_of(w, i, k);
-        mot_profile_fit(&p->worker[i], r->spread[i]);
+        mot_profile_fit(&p->worker[i], r->least[i], r->variance[i]);
     }
     lead_pairs(r);
     for (mot_node i = 1; i < p->nodes; i++) tell(r, i, STOP, (struct mot_head){ 0 }, MOT_NO_BUF);
     p->whole = !interrupted(p);
-    free(r->spread);
+    free(r->least);
+    free(r->variance);
 }
 
 void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
@@ -266,9 +293,9 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
     if (n->self == 0) {
         lead(&r);
     } else {
-        while (!r.go) attend(&r);
-        if (n->self < p->workers) compute(&r);
-        while (!r.over) {
+        while (!r.go && !over(&r)) attend(&r);
+        if (n->self < p->workers && !over(&r)) compute(&r);
+        while (!over(&r)) {
             attend(&r);
             if (r.turn == p->nodes) continue;
             mot_node peer = r.turn;
@@ -288,8 +315,9 @@ struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
     for (mot_node j = 0; j < p->nodes; j++) {
         if (j == node) continue;
         const struct mot_profile_pair *there = &p->pair[(size_t)node * p->nodes + j], *back = &p->pair[(size_t)j * p->nodes + node];
-        link.up = fmax(link.up, there->bytes_per_s);
-        link.down = fmax(link.down, back->bytes_per_s);
+        /* A pair whose bulk took no longer than nothing says little beside one whose bulk did. */
+        if (isfinite(there->bytes_per_s)) link.up = fmax(link.up, there->bytes_per_s);
+        if (isfinite(back->bytes_per_s)) link.down = fmax(link.down, back->bytes_per_s);
         mine += there->latency_s;
     }
     for (mot_node i = 0; i < p->nodes; i++)
@@ -314,6 +342,7 @@ void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
         m->straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_NONE };
         m->speed = w->per_sample_s > 0 ? 1 / w->per_sample_s : 1e9;
         m->fixed = (mot_time)(w->fixed_s * 1e9 + 0.5);
-        m->jitter = (struct mot_law){ .kind = w->sigma > 0 ? MOT_LAW_LOGNORMAL : MOT_LAW_FIXED, .mean = 1, .sigma = w->sigma, .unit = 1 };
+        m->jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 1, .unit = 1 };
+        if (w->sigma > 0) m->jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL, .mean = 1 - w->least, .sigma = w->sigma, .unit = 1, .plus = w->least };
     }
 }

@@ -15,7 +15,8 @@ struct mot_profile_worker {
     uint32_t batch[MOT_PROFILE_SIZES];        /* samples in a job of each size */
     double mean_s[MOT_PROFILE_SIZES];         /* what such a job took */
     double jobs;                              /* of all sizes */
-    double fixed_s, per_sample_s, sigma;      /* fitted: fixed + samples * per_sample, times a lognormal */
+    double fixed_s, per_sample_s;             /* fitted: fixed + samples * per_sample */
+    double least, sigma;                      /* times least + a lognormal, which is 1 on average */
 };
 struct mot_profile_pair { double latency_s, bytes_per_s; }; /* one way; INFINITY: no slower than nothing at all */
 
@@ -35,8 +36,9 @@ void mot_profile_close(struct mot_profile *);
 /* The part of one node. Results are complete in node 0's process. */
 void mot_profile_node(struct mot_profile *, struct mot_live_node *);
 
-/* The least-squares line through the mean times, and the spread about it. */
-void mot_profile_fit(struct mot_profile_worker *, double log_square);
+/* The least-squares line through the mean times; and the law of a job's time as a multiple of it, which varies with
+ * `variance` and is never below `least`: no job is faster than one that had a core to itself. */
+void mot_profile_fit(struct mot_profile_worker *, double least, double variance);
 /* A node's link, from its pairs: latencies add up, the thinner end limits. */
 struct mot_link mot_profile_link(const struct mot_profile *, mot_node);
 /* The machines as measured, into a cluster of that many workers and servers. Names and the rest stay. */

@@ -1,4 +1,5 @@
 #include "driver/record.h"
+#include "base/bytes.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include <stdlib.h>
@@ -60,14 +61,8 @@ uint64_t mot_scalars_check(const double *scalar)
 
 /* ---- Tapes ----------------------------------------------------------------------------------- */
 
-void mot_tape_put(struct mot_tape *t, mot_time now, const struct mot_event *e)
+static void put_event(struct mot_bytes *b, const struct mot_event *e)
 {
-    struct mot_bytes *b = &t->bytes;
-    unsigned char kind = (unsigned char)e->kind;
-    mot_bytes_put(b, &kind, 1);
-    put_number(b, now - t->last);
-    t->last = now;
-    t->events++;
     switch (e->kind) {
     case MOT_EV_START: return;
     case MOT_EV_MESSAGE:
@@ -94,9 +89,23 @@ void mot_tape_put(struct mot_tape *t, mot_time now, const struct mot_event *e)
     }
 }
 
+void mot_tape_put(struct mot_tape *t, mot_time now, const struct mot_event *e)
+{
+    struct mot_bytes bytes = { t->at, t->n, t->room };
+    unsigned char kind = (unsigned char)e->kind;
+    mot_bytes_put(&bytes, &kind, 1);
+    put_number(&bytes, now - t->last);
+    put_event(&bytes, e);
+    t->at = bytes.at;
+    t->n = bytes.n;
+    t->room = bytes.room;
+    t->last = now;
+    t->events++;
+}
+
 void mot_tape_rewind(const struct mot_tape *t, struct mot_tape_reader *r)
 {
-    *r = (struct mot_tape_reader){ .at = t->bytes.at, .end = t->bytes.at ? t->bytes.at + t->bytes.n : NULL };
+    *r = (struct mot_tape_reader){ .at = t->at, .end = t->at ? t->at + t->n : NULL };
 }
 
 static bool get_event(struct mot_tape_reader *r, struct mot_taped *e)
@@ -147,7 +156,7 @@ void mot_record_open(struct mot_record *r, uint32_t nodes, uint64_t hash)
 
 void mot_record_close(struct mot_record *r)
 {
-    for (uint32_t i = 0; i < r->nodes; i++) mot_bytes_free(&r->tape[i].bytes);
+    for (uint32_t i = 0; i < r->nodes; i++) free(r->tape[i].at);
     free(r->tape);
     *r = (struct mot_record){ 0 };
 }
@@ -161,10 +170,10 @@ enum mot_status mot_record_write(const struct mot_record *r, const char *path)
     MOT_PUT(&out, head);
     for (uint32_t i = 0; i < r->nodes; i++) {
         const struct mot_tape *t = &r->tape[i];
-        struct tape_head h = { .node = i, .events = t->events, .bytes = t->bytes.n };
+        struct tape_head h = { .node = i, .events = t->events, .bytes = t->n };
         if (t->events == 0) continue;
         MOT_PUT(&out, h);
-        mot_bytes_put(&out, t->bytes.at, t->bytes.n);
+        mot_bytes_put(&out, t->at, t->n);
     }
     uint64_t sum = XXH64(out.at, out.n, 0);
     MOT_PUT(&out, sum);
@@ -201,7 +210,9 @@ static enum mot_status parse_tape(const char *name, struct mot_reader *in, struc
         return damaged(name, "a tape that does not fit");
     struct mot_tape *t = &into->tape[h.node];
     if (t->events) return damaged(name, "two tapes of one node");
-    mot_bytes_put(&t->bytes, in->at + in->done, h.bytes);
+    t->at = mot_new(h.bytes + 1, 1);
+    memcpy(t->at, in->at + in->done, h.bytes);
+    t->n = t->room = h.bytes;
     in->done += h.bytes;
     t->events = h.events;
     return sound(t, into->nodes) ? MOT_OK : damaged(name, "an event that cannot be read");

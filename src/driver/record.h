@@ -6,11 +6,10 @@
 #ifndef MOT_DRIVER_RECORD_H
 #define MOT_DRIVER_RECORD_H
 
-#include "base/bytes.h"
 #include <motley/method.h>
 
 /* The events of one node, packed. */
-struct mot_tape { struct mot_bytes bytes; uint64_t events; mot_time last; };
+struct mot_tape { unsigned char *at; size_t n, room; uint64_t events; mot_time last; };
 void mot_tape_put(struct mot_tape *, mot_time now, const struct mot_event *);
 
 /* An event as it was written: what tells it from others. */

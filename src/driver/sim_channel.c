@@ -20,6 +20,8 @@
 #define HOLD_UP UINT64_C(1000000)              /* 1 ms: the least that a reordered frame is held up */
 #define NODES_MOST 10000u
 
+uint32_t mot_channel_limit;
+
 /* ---- Room ------------------------------------------------------------------------------ */
 
 static uint64_t most_undelivered(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
@@ -75,6 +77,7 @@ enum mot_status mot_channel_open(struct sim *s, const struct mot_needs *n)
     c->conf = &s->x->cluster->faults;
     c->items = (uint32_t)mot_channel_items(n, s->x, &s->world);
     c->limit = (uint32_t)limit_of(n, s->x, &s->world);
+    if (mot_channel_limit && mot_channel_limit < c->limit) c->limit = mot_channel_limit;
     c->item = mot_new((size_t)c->items + 1, sizeof(*c->item));
     for (uint32_t i = c->items; i > 0; i--) {
         c->item[i].next = c->free;
@@ -189,12 +192,14 @@ static mot_time held_up(const struct sim *s, mot_node from, mot_node to, double 
     return least + (mot_time)(3 * by * (double)least);
 }
 
-static mot_time timeout_of(const struct sim *s, const struct sim_conn *conn, uint32_t tries)
+static mot_time timeout_of(const struct sim *s, const struct sim_item *i)
 {
-    mot_time base = conn->srtt + 4 * conn->rttvar, most = s->channel->conf->detect / 8;
+    const struct sim_conn *conn = &s->channel->conn[i->conn];
+    mot_time base = conn->srtt + 4 * conn->rttvar, most = s->channel->conf->detect / 8, least = 6 * way(s, i->m.from, i->m.to);
+    if (least < LEAST_TIMEOUT) least = LEAST_TIMEOUT; /* three round trips */
     if (base < LEAST_TIMEOUT) base = LEAST_TIMEOUT;
-    if (most < base) most = base;
-    for (uint32_t i = 1; i < tries && base < most; i++) base *= 2;
+    if (most < least) most = least;
+    for (uint32_t k = 1; k < i->tries && base < most; k++) base *= 2;
     return base < most ? base : most;
 }
 
@@ -210,7 +215,7 @@ static void arm(struct sim *s, uint32_t index)
     struct sim_item *i = &s->channel->item[index];
     mot_time from = i->left > s->now ? i->left : s->now;
     i->generation++;
-    mot_sim_put(s, mot_after(from, timeout_of(s, &s->channel->conn[i->conn], i->tries)), i->m.from, SIM_RESEND, index, i->generation, 0);
+    mot_sim_put(s, mot_after(from, timeout_of(s, i)), i->m.from, SIM_RESEND, index, i->generation, 0);
 }
 
 static struct mot_link slowed(const struct sim *s, mot_node node)
@@ -331,7 +336,7 @@ void mot_channel_resend(struct sim *s, uint32_t index)
 
 #define ACK_LOST 1u
 
-static void acknowledge(struct sim *s, uint32_t pair)
+static void acknowledge(struct sim *s, uint32_t pair, uint32_t item)
 {
     struct sim_channel *c = s->channel;
     struct sim_conn *conn = &c->conn[pair];
@@ -343,6 +348,7 @@ static void acknowledge(struct sim *s, uint32_t pair)
     struct fate fate = fate_of(s, to, from);
     conn->acking = true;
     conn->ack = conn->arrived;
+    conn->echo = item;
     if (!fate.dropped) c->tally.corrupted += fate.damaged;
     mot_time at = s->now + way(s, from, to) + (fate.held_up ? held_up(s, from, to, fate.by) : 0);
     mot_sim_put(s, at, to, SIM_ACK, pair, conn->generation, fate.dropped || fate.damaged ? ACK_LOST : 0);
@@ -401,15 +407,17 @@ void mot_channel_frame(struct sim *s, const struct mot_pending *p)
             conn->arrive = c->item[conn->arrive].next;
         }
         /* A copy of what was acknowledged long ago says nothing new to anyone. */
-        if (!i->acked) acknowledge(s, pair);
+        if (!i->acked) acknowledge(s, pair, p->index);
         if (!conn->delivering) mot_channel_deliver(s, pair);
     }
     settle(s, p->index);
 }
 
+/* A round trip was measured: of the frame that is answered, not of those that waited for it; and only if it was sent
+ * once, as otherwise nobody knows which one is answered (Karn and Partridge, 1987). */
 static void learn(struct sim *s, struct sim_conn *conn, const struct sim_item *i)
 {
-    if (i->tries != 1 || s->now < i->left) return; /* of which frame is it? (Karn and Partridge, 1987) */
+    if (i->tries != 1 || s->now < i->left) return;
     mot_time sample = s->now - i->left, off = sample > conn->srtt ? sample - conn->srtt : conn->srtt - sample;
     conn->rttvar = conn->rttvar - conn->rttvar / 4 + off / 4;
     conn->srtt = conn->srtt - conn->srtt / 8 + sample / 8;
@@ -429,12 +437,12 @@ void mot_channel_ack(struct sim *s, const struct mot_pending *p)
         conn->first = i->next;
         i->acked = true;
         i->generation++;
-        learn(s, conn, i);
+        if (index == conn->echo) learn(s, conn, i);
         settle(s, index);
     }
     if (conn->ack_again && !s->node[to].dead) {
         conn->ack_again = false;
-        acknowledge(s, p->index);
+        acknowledge(s, p->index, 0);
     }
 }
 

@@ -26,6 +26,7 @@ struct sim_item {
 struct sim_conn {
     uint64_t seq, arrived, ack;           /* next number; how many arrived in order; what the acknowledgement under way says */
     uint32_t first, arrive, deliver, last; /* items: oldest unacknowledged; next to arrive, to deliver; newest */
+    uint32_t echo;                        /* the item whose frame the acknowledgement under way answers; 0: several */
     uint32_t generation;                  /* a closed connection's events are void */
     bool known, acking, ack_again, delivering;
     mot_time srtt, rttvar;                /* round trips, smoothed as TCP does (Jacobson, 1988) */
@@ -60,6 +61,8 @@ struct sim_channel {
 };
 
 /* sim_channel.c */
+/* What may be out at once. 0: what memory was planned for; tests make it small. */
+extern uint32_t mot_channel_limit;
 uint64_t mot_channel_items(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);
 uint64_t mot_channel_events(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);
 uint64_t mot_channel_bytes(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);

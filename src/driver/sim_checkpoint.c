@@ -199,6 +199,7 @@ static void visit_conn(struct visit *v, struct sim_conn *c)
     VISIT(v, c->arrive);
     VISIT(v, c->deliver);
     VISIT(v, c->last);
+    VISIT(v, c->echo);
     VISIT(v, c->generation);
     VISIT(v, c->known);
     VISIT(v, c->acking);
@@ -221,7 +222,7 @@ static void visit_health(struct visit *v, struct sim_node *n, struct sim_health 
     VISIT(v, h->lost_at);
     VISIT(v, h->ledger.n);
     if (h->ledger.n > h->ledger.max) h->ledger.n = 0;
-    visit_bytes(v, h->ledger.held, h->ledger.n * sizeof(*h->ledger.held));
+    if (h->ledger.n) visit_bytes(v, h->ledger.held, h->ledger.n * sizeof(*h->ledger.held));
 }
 
 static void visit_fault(struct visit *v, struct sim_fault *f)

@@ -136,7 +136,9 @@ void mot_sim_delay(struct sim *s, mot_node node, mot_time by)
         if (w->samples < w->asked || w->deadline < ends) {
             /* What a deadline leaves of it becomes less. A deadline that has passed waits for the node, as all its events do. */
             if (w->deadline < ends) ends = w->deadline > s->now ? w->deadline : s->now;
-            mot_time worked = ends > w->began ? ends - w->began : 0;
+            /* At the end of the stall it is as far as at its beginning. */
+            mot_time wakes = n->stalled_until > ends ? n->stalled_until : ends;
+            mot_time worked = wakes > w->began ? wakes - w->began : 0;
             uint64_t done = mot_job_done(&s->x->cluster->machine[node], w->whole, worked, w->asked);
             if (done < w->samples) {
                 mot_crew_recall(s->crew, &w->task);

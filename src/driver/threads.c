@@ -15,12 +15,15 @@
 #include "driver/live.h"
 #include "driver/network.h"
 #include "driver/profile.h"
+#include "driver/weather.h"
 #include "driver/world.h"
 #include "math/kernels.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RANGE 16384u                     /* floats that a thread adds up at a time */
@@ -59,7 +62,8 @@ struct town {
     struct slot *slot;                   /* [window] */
     uint32_t window;
     struct mot_nic *nic;                 /* emulating */
-    pthread_mutex_t nic_lock;
+    struct mot_weather *weather;         /* emulating a cluster with faults; else NULL */
+    pthread_mutex_t nic_lock;            /* of both */
     double wire_bytes;
     bool crowded;                        /* more threads than cores */
     _Atomic uint64_t samples;
@@ -119,11 +123,13 @@ static bool fetch(struct town *t, mot_node self, struct letter *out, mot_time *n
 static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats)
 {
     if (!t->live.emulate) return 0;
+    uint64_t bytes = (uint64_t)(floats * t->wire_bytes + 0.5);
     pthread_mutex_lock(&t->nic_lock);
-    struct mot_transfer transfer = mot_network_send(t->live.experiment->cluster, t->nic, from, to,
-        (uint64_t)(floats * t->wire_bytes + 0.5), mot_live_now(&t->live));
+    mot_time now = mot_live_now(&t->live);
+    mot_time due = t->weather ? mot_weather_send(t->weather, t->nic, from, to, bytes, now)
+        : mot_network_send(t->live.experiment->cluster, t->nic, from, to, bytes, now).delivered;
     pthread_mutex_unlock(&t->nic_lock);
-    return transfer.delivered;
+    return due;
 }
 
 static void port_send(struct mot_port *p, const struct mot_message *m)
@@ -262,11 +268,31 @@ static void token_came(struct house *h, const struct letter *l)
     if (h->pending && c == slot_of(h)) send_tokens(h);
 }
 
+/* Emulating a stall: the node stands still, and its job lasts longer by as much. */
+static void stand_still(struct house *h)
+{
+    struct town *t = h->town;
+    struct mot_live_node *n = &t->node[h->self];
+    mot_time longer, before = mot_live_now(&t->live), now = before;
+    pthread_mutex_lock(&t->nic_lock);
+    mot_time until = mot_weather_stall(t->weather, h->self, now, &longer);
+    pthread_mutex_unlock(&t->nic_lock);
+    for (uint32_t i = 0; i < n->need.works; i++)
+        if (n->work[i].state == MOT_LIVE_RUNNING) n->work[i].ends += longer;
+    while (now < until && !atomic_load(&t->ended)) {
+        uint64_t ns = until - now < LOOK_UP_NS ? until - now : LOOK_UP_NS;
+        nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+        now = mot_live_now(&t->live);
+    }
+    if (until) n->tally.wait += now - before;
+}
+
 static bool port_poll(struct mot_port *p, struct mot_arrival *out)
 {
     struct house *h = (struct house *)p;
     struct letter l;
     mot_time next;
+    if (h->town->weather) stand_still(h);
     while (fetch(h->town, h->self, &l, &next)) {
         if (l.token) {
             token_came(h, &l);
@@ -397,7 +423,10 @@ static void close_town(struct town *t)
 
 static void *node_main(void *p)
 {
-    mot_live_node_run(p);
+    struct mot_live_node *n = p;
+    /* The kernel wakes sleepers up to 50 us late to save power; emulated links are finer than that. */
+    if (n->live->emulate) prctl(PR_SET_TIMERSLACK, 1);
+    mot_live_node_run(n);
     return NULL;
 }
 
@@ -455,6 +484,8 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     out->last.now = took;
     out->wall_s = (double)(took - t->begins_at) * 1e-9;
     gather(t, out);
+    out->has_faults = t->weather != NULL;
+    out->faults = mot_weather_tally(t->weather);
     free(thread);
     if (status != MOT_OK) mot_outcome_close(out);
     return status;
@@ -470,6 +501,7 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
     enum mot_status status = mot_world_check(x, &t->live.world);
     struct mot_live_checkpoint from = { 0 };
+    if (status == MOT_OK && o->emulate) status = mot_weather_open(x->cluster, x->seed, &t->weather);
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
     if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, from.mark);
     if (status == MOT_OK) {
@@ -480,6 +512,7 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
         status = run_town(t, o, out);
         close_town(t);
     }
+    mot_weather_close(t->weather);
     mot_live_checkpoint_free(&from);
     free(t->part_rows);
     free(t->batch);
@@ -508,7 +541,7 @@ static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
     enum mot_status status = MOT_OK;
     if (started < nodes) {
         status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
-        for (mot_node i = 1; i < started; i++) pthread_cancel(thread[i]);
+        port_end(&t->house[0].port);
     } else {
         probe_main(&probe[0]);
     }

@@ -100,6 +100,33 @@ TEST(slow_links_and_short_partitions_leave_a_stream_whole)
     arrives("{drop: 5%, partition: 0.3/s, partition_for: 100ms, slow_link: 0.2/s, slow_link_factor: 50, stall: 0.3/s}");
 }
 
+TEST(what_exceeds_the_room_waits_its_turn)
+{
+    for (mot_channel_limit = 1; mot_channel_limit < 20; mot_channel_limit += 6) {
+        arrives("{drop: 20%, duplicate: 30%, reorder: 30%, corrupt: 10%}");
+        arrives("{drop: 5%, duplicate: 50%, stall: 0.3/s, partition: 0.3/s, partition_for: 100ms}");
+    }
+    mot_channel_limit = 0;
+}
+
+TEST(a_peer_is_given_up_with_what_waited_for_it)
+{
+    mot_channel_limit = 3;
+    struct mot_outcome out = play("[{kind: partition, at: 5ms, for: 10s, worker: 1}]", "1");
+    mot_channel_limit = 0;
+    CHECK_INT(out.status, MOT_EPEER);
+    CHECK_INT(out.last.now, UINT64_C(1005000000));
+    CHECK(received > 0 && out_of_order == 0);
+}
+
+TEST(time_outs_do_not_grow_with_what_waits_for_a_lost_frame)
+{
+    /* Every message may be lost a few times; half a minute is ten milliseconds for each of the 3000. */
+    struct mot_outcome out = play("{drop: 30%}", "1");
+    CHECK_INT(out.status, MOT_OK);
+    CHECK(out.last.now < UINT64_C(30000000000));
+}
+
 TEST(each_fault_is_counted)
 {
     struct mot_outcome out = play("{drop: 10%, duplicate: 10%, reorder: 10%, corrupt: 10%}", "1");

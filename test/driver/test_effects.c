@@ -49,13 +49,17 @@ static const struct mot_method probe = { .name = "probe", .summary = "asks for w
     .need = probe_need, .init = probe_init, .step = probe_step, .model = probe_model };
 
 /* One worker of 1000 samples/s without a network: a sample is a millisecond. */
+static const char *faults = "[]";
+
 static enum mot_status play(void (*what)(struct probe *, struct mot_env *))
 {
+    char cluster[200];
     const struct mot_method *more[] = { &probe, NULL };
     struct run r = { 0 };
     script = what;
+    snprintf(cluster, sizeof cluster, "{network: none, workers: 1, faults: %s}", faults);
     seen_n = timers_n = 0;
-    RUN_SET(&r, "data", "digits", "model", "softmax", "method", "probe", "workers", "1", "cluster", "{network: none}");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "method", "probe", "cluster", cluster);
     mot_methods_extend(more);
     run_go(&r);
     mot_methods_extend(NULL);
@@ -139,6 +143,33 @@ TEST(work_cancelled_before_its_turn_has_covered_nothing)
     CHECK_INT(seen[0].at, 40 * MS);
     CHECK_INT(seen[1].at, 100 * MS);
     CHECK_INT(seen[1].samples, 100);
+}
+
+TEST(a_stall_lengthens_work_and_takes_from_what_a_deadline_leaves)
+{
+    faults = "[{kind: stall, at: 10ms, for: 15ms, worker: 0}]";
+    CHECK_INT(play(two_works), MOT_OK);
+    CHECK_INT(seen[0].at, 115 * MS);
+    CHECK_INT(seen[0].samples, 100);
+    CHECK_INT(seen[1].at, 165 * MS);
+    CHECK_INT(play(deadline), MOT_OK);
+    CHECK_INT(seen[0].at, 30 * MS);
+    CHECK_INT(seen[0].samples, 15);
+    CHECK_INT(play(cancel), MOT_OK);
+    CHECK_INT(seen[0].at, 40 * MS);
+    CHECK_INT(seen[0].samples, 25);
+    faults = "[{kind: stall, at: 20ms, for: 50ms, worker: 0}]";
+    CHECK_INT(play(deadline), MOT_OK); /* it passes while the node sleeps */
+    CHECK_INT(seen[0].at, 70 * MS);
+    CHECK_INT(seen[0].samples, 20);
+    CHECK_INT(play(cancel), MOT_OK);   /* so does the alarm that cancels */
+    CHECK_INT(timer_at[0], 70 * MS);
+    CHECK_INT(seen[0].samples, 20);
+    faults = "[{kind: stall, at: 40ms, for: 10ms, worker: 0}]";
+    CHECK_INT(play(cancel), MOT_OK);   /* and at the same moment, the fault comes first */
+    CHECK_INT(seen[0].at, 50 * MS);
+    CHECK_INT(seen[0].samples, 40);
+    faults = "[]";
 }
 
 static void rearm(struct probe *s, struct mot_env *env)

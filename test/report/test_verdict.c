@@ -250,6 +250,39 @@ TEST(a_busy_link_into_the_workers_is_no_latency)
     CHECK_HAS(verdict, "more bandwidth");
 }
 
+TEST(a_lost_peer_is_named_with_what_became_of_it)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    r.e.stop.target = MOT_TARGET_TRAIN_LOSS;
+    r.e.stop.value = 0.1;
+    r.o.status = MOT_EPEER;
+    r.o.ended_by = "peer_lost";
+    r.o.has_peer = true;
+    r.o.peer = 2;
+    r.o.peer_by = "crash";
+    r.o.peer_at = UINT64_C(3000000000);
+    CHECK_HAS(judge(&r), "because worker 2 was lost: it crashed, at 3.00 s");
+    CHECK_HAS(verdict, "`--method server` and `--method async` go on without");
+    CHECK_HAS(verdict, "was not reached");
+    run_make(&r, &method_async, 4, 100);
+    r.o.status = MOT_EPEER;
+    r.o.has_peer = true;
+    r.o.peer = 4;
+    CHECK_HAS(judge(&r), "Without its server nobody can go on");
+}
+
+TEST(faults_that_cost_resends_are_told)
+{
+    struct run r;
+    run_make(&r, &method_async, 4, 100);
+    CHECK_LACKS(judge(&r), "resends");
+    r.o.has_faults = true;
+    r.o.faults = (struct mot_fault_tally){ .dropped = 7, .corrupted = 2, .resent = 9, .crashes = 1, .restarts = 1, .stalls = 2 };
+    CHECK_HAS(judge(&r), "9 resends (7 frames dropped, 2 corrupted");
+    CHECK_HAS(verdict, "1 crash, 0 given up, 1 back. 2 stalls.");
+}
+
 TEST(a_few_random_jobs_make_no_worker_slow)
 {
     struct run r;

@@ -1,0 +1,190 @@
+/* profile.c -- `motley profile`: measures this machine and writes a cluster for the simulator. */
+#include "api/job.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "cli.h"
+#include "config/cluster_file.h"
+#include "driver/profile.h"
+#include "report/report.h"
+#include "interrupt.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Showing ------------------------------------------------------------------------------- */
+
+static void on_progress(void *self, double done)
+{
+    int *shown = self, percent = (int)(100 * done);
+    if (percent == *shown) return;
+    *shown = percent;
+    fprintf(stderr, "\r%s %3d %%", percent < 50 ? "computing" : "links    ", percent);
+    fflush(stderr);
+}
+
+static const char *time_text(double seconds, char *into, size_t size)
+{
+    return mot_show_time((uint64_t)(fmax(seconds, 0) * 1e9 + 0.5), into, size);
+}
+
+static void print_workers(const struct mot_profile *p)
+{
+    char fixed[32], job[32];
+    printf("%6s  %12s  %10s  %12s  %7s  %6s  %8s\n", "worker", "samples/s", "fixed", "its batch", "fastest", "sigma", "jobs");
+    for (uint32_t i = 0; i < p->workers; i++) {
+        const struct mot_profile_worker *m = &p->worker[i];
+        double whole = m->fixed_s + m->batch[2] * m->per_sample_s;
+        printf("%6u  %12.6g  %10s  %12s  %6.0f%%  %6.3f  %8.0f\n", i, 1 / m->per_sample_s, time_text(m->fixed_s, fixed, sizeof fixed),
+               time_text(whole, job, sizeof job), 100 * m->least, m->sigma, m->jobs);
+    }
+}
+
+static void print_pairs(const struct mot_profile *p)
+{
+    char latency[32], there[32], back[32];
+    if (p->nodes < 2) return;
+    printf("\n%6s  %10s  %12s  %12s\n", "nodes", "latency", "there", "back");
+    for (mot_node i = 0; i < p->nodes; i++)
+        for (mot_node j = i + 1; j < p->nodes; j++) {
+            const struct mot_profile_pair *a = &p->pair[(size_t)i * p->nodes + j], *b = &p->pair[(size_t)j * p->nodes + i];
+            printf("%2u - %2u  %10s  %12s  %12s\n", i, j, time_text(a->latency_s, latency, sizeof latency),
+                   mot_show_bandwidth(a->bytes_per_s, there, sizeof there), mot_show_bandwidth(b->bytes_per_s, back, sizeof back));
+        }
+}
+
+static void print_json(const struct mot_profile *p, const char *path)
+{
+    json_t *workers = json_array(), *pairs = json_array();
+    for (uint32_t i = 0; i < p->workers; i++) {
+        const struct mot_profile_worker *m = &p->worker[i];
+        json_array_append_new(workers, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "id", (int)i, "samples_per_s", 1 / m->per_sample_s,
+                                                 "fixed_s", m->fixed_s, "least", m->least, "sigma", m->sigma, "jobs", m->jobs));
+    }
+    for (mot_node i = 0; i < p->nodes; i++)
+        for (mot_node j = 0; j < p->nodes; j++) {
+            const struct mot_profile_pair *a = &p->pair[(size_t)i * p->nodes + j];
+            if (i == j) continue;
+            json_array_append_new(pairs, json_pack("{s:i, s:i, s:f, s:o}", "from", (int)i, "to", (int)j, "latency_s", a->latency_s,
+                                                   "bytes_per_s", isfinite(a->bytes_per_s) ? json_real(a->bytes_per_s) : json_null()));
+        }
+    json_t *all = json_pack("{s:o, s:o, s:s?}", "worker", workers, "pair", pairs, "cluster", path);
+    mot_json_print(all, stdout);
+    json_decref(all);
+}
+
+/* ---- The cluster file --------------------------------------------------------------------------- */
+
+/* The measured machines as a file's text, read back to be sure that it is one. */
+static enum mot_status cluster_text(const struct mot_job *j, const struct mot_profile *p, char **text_out, size_t *n_out)
+{
+    struct mot_cluster *back, c = { .workers = p->workers, .servers = 1 };
+    c.machine = mot_new(p->workers + 1, sizeof(*c.machine));
+    FILE *out = open_memstream(text_out, n_out);
+    if (!out) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
+    mot_profile_apply(p, &c);
+    fprintf(out, "# Measured by motley profile: model %s, %.0f parameters, %u workers at the same time, %.3g s.\n",
+            j->experiment->model->name, j->net.parameters, p->workers, (double)p->seconds * 1e-9);
+    mot_cluster_print(&c, 0, out);
+    free(c.machine);
+    if (fclose(out) != 0) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
+    enum mot_status status = mot_cluster_parse("the measured cluster", *text_out, *n_out, &back);
+    if (status == MOT_OK) mot_cluster_close(back);
+    else free(*text_out);
+    return status;
+}
+
+static enum mot_status write_cluster(const struct mot_job *j, const struct mot_profile *p, const char *path)
+{
+    char *text;
+    size_t n;
+    enum mot_status status = cluster_text(j, p, &text, &n);
+    if (status != MOT_OK) return status;
+    status = mot_file_replace(path, text, n);
+    free(text);
+    return status;
+}
+
+/* ---- The command --------------------------------------------------------------------------------- */
+
+static enum mot_status seconds_of(const struct cli_args *args, mot_time *out)
+{
+    double seconds;
+    const char *text = cli_value(args, "seconds");
+    *out = 3000000000u;
+    if (!text) return MOT_OK;
+    if (!mot_read_real(text, &seconds) || !(seconds > 0) || seconds > 3600)
+        return mot_fail(MOT_EUSAGE, "--seconds: expected a number above 0, up to 3600; found '%.40s'", text);
+    *out = (mot_time)(seconds * 1e9);
+    return MOT_OK;
+}
+
+static enum mot_status measure(const struct cli_args *args, const struct mot_job *j, mot_time seconds)
+{
+    int shown = -1;
+    bool talks = !args->quiet && isatty(STDERR_FILENO);
+    const char *path = cli_value(args, "out");
+    struct mot_profile p = { .seconds = seconds, .interrupt = cli_catch_interrupts(), .progress = talks ? on_progress : NULL, .progress_self = &shown };
+    if (!j->net.kind->computes)
+        return mot_fail(MOT_EUSAGE, "model %s computes nothing, so there is nothing to measure; name the model that will be trained", j->net.kind->name);
+    enum mot_status status = mot_threads_profile(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem,
+        .optim = &j->optim, .x0 = j->x0 }, &p);
+    if (talks) fprintf(stderr, "\r               \r");
+    if (status != MOT_OK) return status;
+    if (!p.whole) status = mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was written");
+    if (status == MOT_OK && path) status = write_cluster(j, &p, path);
+    if (status == MOT_OK && args->json) {
+        print_json(&p, path);
+    } else if (status == MOT_OK && !args->quiet) {
+        print_workers(&p);
+        print_pairs(&p);
+        if (path) printf("\n%s: a cluster for motley sim --cluster %s\n", path, path);
+    }
+    mot_profile_close(&p);
+    return status;
+}
+
+static enum mot_status profile(const struct cli_args *args)
+{
+    struct mot_experiment *x;
+    struct mot_job job;
+    mot_time seconds;
+    enum mot_status status = seconds_of(args, &seconds);
+    if (status == MOT_OK) status = mot_experiment_open(args->words ? args->word[0] : NULL, args->setting, args->settings, &x);
+    if (status != MOT_OK) return status;
+    status = mot_job_open(x, &job);
+    if (status == MOT_OK) {
+        status = measure(args, &job, seconds);
+        mot_job_close(&job);
+    }
+    mot_experiment_close(x);
+    return status;
+}
+
+static const struct cli_flag flags[] = {
+    { "out", "FILE", "the cluster file to write; without it only the table is printed" },
+    { "seconds", "N", "how long all workers compute; 3 if not given" },
+    { NULL, NULL, NULL },
+};
+
+const struct cli_command cli_profile = {
+    .name = "profile",
+    .synopsis = "[EXPERIMENT.yaml] [--seconds N] [--out CLUSTER.yaml]",
+    .summary = "measure workers and links; write a cluster file",
+    .about =
+        "Computes gradients of the experiment's model with all its workers at the same time, a thread each, and fits to every worker's times "
+        "`fixed + samples / speed` and how much they vary; then measures latency and bandwidth between each two nodes while the others are "
+        "still. --out names the cluster file to write; `motley sim --cluster FILE` then predicts what `motley train` would "
+        "take, and for machines that are slower or links that are thinner the file can be edited.\n"
+        "Other programs that run meanwhile are measured too. Between threads a message is passed, not copied: its latency is that of waking "
+        "a thread, its bandwidth that of reading the memory.",
+    .examples =
+        "motley profile --workers 4 --out here.yaml\n"
+        "motley sim --workers 4 --cluster here.yaml\n",
+    .flags = flags,
+    .words_max = 1,
+    .experiment_flags = true,
+    .run = profile,
+};

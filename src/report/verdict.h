@@ -1,0 +1,42 @@
+/* verdict.h -- what the verdict's two files share: the facts of a run, and the words made of them. */
+#ifndef MOT_REPORT_VERDICT_H
+#define MOT_REPORT_VERDICT_H
+
+#include "report/report.h"
+
+#define WAIT_SHARE 0.10    /* from here on the others' waiting is worth a sentence */
+
+struct mot_facts {
+    const struct mot_experiment *e;
+    const struct mot_outcome *o;
+    uint32_t n;                        /* workers */
+    double time;                       /* seconds */
+    double *job;                       /* seconds a job, NaN without one */
+    bool *slow;
+    double job_median, slow_factor;    /* the slowest against the median */
+    uint32_t slow_count, slowest, fastest;
+    double compute, send, wait;        /* mean shares over the workers */
+    uint32_t critical;                 /* the worker that waited least: the others waited for it, if for anyone */
+    double critical_send, waited_for_critical; /* its share of messages under way; how much more the others waited */
+    double waited_for_slow;            /* by how much more of the time the slowest computed than those not slow */
+    bool in_step;                      /* the slow did about as many jobs as the others: they go in rounds */
+    double *lost, late, late_share;    /* gradients dropped: of each worker; of all; of all that were computed */
+    const char *method;
+};
+
+struct mot_words { char *text; size_t used, size; };
+
+__attribute__((format(printf, 2, 3))) void mot_say(struct mot_words *, const char *format, ...);
+double mot_percent(double share);
+double mot_share_of(mot_time part, const struct mot_node_tally *t);
+bool mot_method_is(const struct mot_facts *f, const char *name);
+uint32_t mot_round_of(const struct mot_facts *f);
+void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count);
+
+/* verdict_network.c: each says what the links have to do with it; false: nothing, and nothing was said. */
+bool mot_say_incast(struct mot_words *w, const struct mot_facts *f);
+bool mot_say_thin(struct mot_words *w, const struct mot_facts *f);
+bool mot_say_far(struct mot_words *w, const struct mot_facts *f);
+void mot_say_links(struct mot_words *w, const struct mot_facts *f);
+
+#endif

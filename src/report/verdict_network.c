@@ -1,0 +1,163 @@
+/* verdict_network.c -- when it was the network: incast at a server, a thin link, a far worker, latency. */
+#include "base/words.h"
+#include "report/verdict.h"
+#include "report/tally.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSY_LINK 0.60     /* a link in use this much holds others up */
+#define THIN_LINK 0.50     /* of the median's bandwidth */
+#define FAR_LATENCY 4.0    /* times the median's latency */
+
+/* How much of the run a link was in use, from the bytes and the bandwidth; 0 if it is free. */
+static double use_of(double bytes, double bandwidth, double time)
+{
+    double use = bytes / bandwidth / time;
+    return isfinite(use) && use > 0 ? use : 0;
+}
+
+static bool has_links(const struct mot_facts *f)
+{
+    return f->e->cluster && f->e->cluster->workers + f->e->cluster->servers >= f->n + f->o->servers;
+}
+
+/* The server's link, where all workers' messages meet. */
+bool mot_say_incast(struct mot_words *w, const struct mot_facts *f)
+{
+    if (f->o->servers == 0 || !has_links(f)) return false;
+    double in = 0, out = 0;
+    for (uint32_t i = 0; i < f->n; i++) in += (double)f->o->node[i].bytes_sent;
+    for (uint32_t s = f->n; s < f->n + f->o->servers; s++) out += (double)f->o->node[s].bytes_sent;
+    in /= f->o->servers, out /= f->o->servers;
+    const struct mot_link *link = &f->e->cluster->machine[f->n].link;
+    double down_use = use_of(in, link->down, f->time), up_use = use_of(out, link->up, f->time);
+    bool down = down_use >= up_use;
+    double use = down ? down_use : up_use;
+    if (use < BUSY_LINK) return false;
+    char speed[32], label[160];
+    mot_say(w, "Held back by the network: messages were under way %.0f %% of the workers' time, and the link %s the %s "
+        "(%s) was in use %.0f %% of the run. ", mot_percent(f->send), down ? "into" : "out of",
+        mot_node_label(f->e, f->o, f->n, label, sizeof label),
+        mot_show_bandwidth(down ? link->down : link->up, speed, sizeof speed), mot_percent(use < 1 ? use : 1));
+    mot_say(w, "Try more bandwidth for the server (a `server:` section in the cluster file), larger batches (fewer "
+        "messages a sample), or `--method allreduce`, which has no such meeting point. ");
+    return true;
+}
+
+/* By how much more of the time the others waited than those chosen. */
+static double waited_for(const struct mot_facts *f, const bool *chosen)
+{
+    double wait[2] = { 0, 0 }, count[2] = { 0, 0 };
+    for (uint32_t i = 0; i < f->n; i++) {
+        wait[chosen[i]] += mot_share_of(f->o->node[i].wait, &f->o->node[i]);
+        count[chosen[i]]++;
+    }
+    return count[0] > 0 && count[1] > 0 ? wait[0] / count[0] - wait[1] / count[1] : 0;
+}
+
+/* A worker whose link is far thinner than the others'. */
+bool mot_say_thin(struct mot_words *w, const struct mot_facts *f)
+{
+    if (!has_links(f) || f->n < 2) return false;
+    double *width = mot_new(f->n, sizeof *width);
+    bool *thin = mot_new(f->n, sizeof *thin);
+    uint32_t count = 0, thinnest = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct mot_link *link = &f->e->cluster->machine[i].link;
+        width[i] = link->up < link->down ? link->up : link->down;
+        if (width[i] < width[thinnest]) thinnest = i;
+    }
+    double median = mot_median(width, f->n);
+    for (uint32_t i = 0; i < f->n; i++)
+        if ((thin[i] = width[i] < THIN_LINK * median)) count++;
+    if (count) {
+        char one[32], other[32];
+        mot_say(w, "Held back by the network: messages were under way %.0f %% of the workers' time, and the link of ",
+            mot_percent(f->send));
+        mot_say_workers(w, f, thin, count);
+        mot_say(w, " is thin (%s against a median of %s)", mot_show_bandwidth(width[thinnest], one, sizeof one),
+            mot_show_bandwidth(median, other, sizeof other));
+        double waited = waited_for(f, thin);
+        const char *it = count == 1 ? "it" : "them";
+        if (waited >= WAIT_SHARE)
+            mot_say(w, "; the other%s waited %.0f %% of the time for %s", f->n - count == 1 ? "" : "s", mot_percent(waited), it);
+        mot_say(w, ". ");
+        if (f->o->servers == 0)
+            mot_say(w, "Every collective passes through %s. Try `--method async` or `--method server --method-k %u`, "
+                "where only %s own messages are slow, or larger batches. ", it, f->n - count, count == 1 ? "its" : "their");
+        else if (f->n - count < mot_round_of(f))
+            mot_say(w, "Try larger batches (fewer messages a sample), or rounds that close without %s (`%s--method-k %u`). ",
+                it, mot_method_is(f, "server") ? "" : "--method server ", f->n - count);
+        else
+            mot_say(w, "Try larger batches (fewer messages a sample). ");
+    }
+    free(width);
+    free(thin);
+    return count > 0;
+}
+
+/* How much of the run the worker's link was in use, the way that was in use longer. */
+static double carried_by(const struct mot_facts *f, uint32_t i)
+{
+    const struct mot_link *link = &f->e->cluster->machine[i].link;
+    double sent = (double)f->o->node[i].bytes_sent, got = sent; /* a collective sends as much as it receives */
+    if (f->o->servers) got = 0;
+    for (uint32_t s = f->n; s < f->n + f->o->servers; s++) got += (double)f->o->node[s].bytes_sent / f->n;
+    return fmax(use_of(sent, link->up, f->time), use_of(got, link->down, f->time));
+}
+
+/* A worker whose messages take far longer than the others', whatever their size. */
+bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
+{
+    if (!has_links(f) || f->n < 2) return false;
+    double *latency = mot_new(f->n, sizeof *latency);
+    bool *far = mot_new(f->n, sizeof *far);
+    uint32_t count = 0, farthest = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        latency[i] = (double)f->e->cluster->machine[i].link.latency;
+        if (latency[i] > latency[farthest]) farthest = i;
+    }
+    double median = mot_median(latency, f->n);
+    for (uint32_t i = 0; i < f->n; i++)
+        if ((far[i] = latency[i] > FAR_LATENCY * median)) count++;
+    double waited = waited_for(f, far);
+    bool named = count && waited >= WAIT_SHARE;
+    if (named) {
+        char one[48], other[48];
+        mot_say(w, "Held back by the network: messages to and from ");
+        mot_say_workers(w, f, far, count);
+        mot_say(w, " have a latency of %s (the median's: %s), and the other%s waited %.0f %% of the time for %s. ",
+            mot_show_time((mot_time)latency[farthest], one, sizeof one), mot_show_time((mot_time)median, other, sizeof other),
+            f->n - count == 1 ? "" : "s", mot_percent(waited), count == 1 ? "it" : "them");
+        if (f->n - count < mot_round_of(f))
+            mot_say(w, "Try rounds that close without %s (`%s--method-k %u`), `--method async`, or larger batches. ",
+                count == 1 ? "it" : "them", mot_method_is(f, "server") ? "" : "--method server ", f->n - count);
+        else
+            mot_say(w, "Try `--method async`, or larger batches. ");
+    }
+    free(latency);
+    free(far);
+    return named;
+}
+
+/* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */
+void mot_say_links(struct mot_words *w, const struct mot_facts *f)
+{
+    bool collective = f->o->servers == 0 && f->n > 2, ring = f->e->sim.collective == MOT_COLLECTIVE_RING;
+    double carried = 0;
+    if (has_links(f)) {
+        for (uint32_t i = 0; i < f->n; i++)
+            carried += carried_by(f, i);
+        carried /= f->n;
+    }
+    mot_say(w, "Held back by the network: messages were under way %.0f %% of the workers' time (computing: %.0f %%). ",
+        mot_percent(f->send), mot_percent(f->compute));
+    if (has_links(f) && carried < f->send / 4)
+        mot_say(w, "The bytes alone would take %.0f %%: the rest is latency. Try larger batches, so that there are "
+            "fewer messages a sample%s. ", mot_percent(carried), collective && ring
+            ? ", or a collective with fewer steps (`--sim-collective doubling`)" : "");
+    else
+        mot_say(w, "Try larger batches (fewer messages a sample), more bandwidth, %sor a smaller model. ",
+            collective && !ring ? "a collective that sends less (`--sim-collective ring`), " : "");
+}

@@ -8,6 +8,7 @@
 #include "driver/profile.h"
 #include "report/report.h"
 #include "interrupt.h"
+#include "launch.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -85,8 +86,8 @@ static enum mot_status cluster_text(const struct mot_job *j, const struct mot_pr
     FILE *out = open_memstream(text_out, n_out);
     if (!out) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
     mot_profile_apply(p, &c);
-    fprintf(out, "# Measured by motley profile: model %s, %.0f parameters, %u workers at the same time, %.3g s.\n",
-            j->experiment->model->name, j->net.parameters, p->workers, (double)p->seconds * 1e-9);
+    fprintf(out, "# Measured by motley profile: model %s, %.0f parameters, %u workers at the same time%s, %.3g s.\n",
+            j->experiment->model->name, j->net.parameters, p->workers, mot_ranks_count() ? " over MPI" : "", (double)p->seconds * 1e-9);
     mot_cluster_print(&c, 0, out);
     free(c.machine);
     if (fclose(out) != 0) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
@@ -121,32 +122,39 @@ static enum mot_status seconds_of(const struct cli_args *args, mot_time *out)
     return MOT_OK;
 }
 
+static void show(const struct cli_args *args, const struct mot_profile *p, const char *path)
+{
+    if (args->json) {
+        print_json(p, path);
+    } else if (!args->quiet) {
+        print_workers(p);
+        print_pairs(p);
+        if (path) printf("\n%s: a cluster for motley sim --cluster %s\n", path, path);
+    }
+}
+
 static enum mot_status measure(const struct cli_args *args, const struct mot_job *j, mot_time seconds)
 {
     int shown = -1;
-    bool talks = !args->quiet && isatty(STDERR_FILENO);
+    bool over_mpi = mot_ranks_count() > 0, leads = mot_ranks_rank() == 0; /* who prints and writes */
+    bool talks = leads && !args->quiet && isatty(STDERR_FILENO);
     const char *path = cli_value(args, "out");
     struct mot_profile p = { .seconds = seconds, .interrupt = cli_catch_interrupts(), .progress = talks ? on_progress : NULL, .progress_self = &shown };
     if (!j->net.kind->computes)
         return mot_fail(MOT_EUSAGE, "model %s computes nothing, so there is nothing to measure; name the model that will be trained", j->net.kind->name);
-    enum mot_status status = mot_threads_profile(&(struct mot_live_options){ .experiment = j->experiment, .problem = &j->problem,
-        .optim = &j->optim, .x0 = j->x0 }, &p);
+    struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
+        .interrupt = p.interrupt };
+    enum mot_status status = over_mpi ? mot_ranks_profile(&o, &p) : mot_threads_profile(&o, &p);
     if (talks) fprintf(stderr, "\r               \r");
-    if (status != MOT_OK) return status;
+    if (status != MOT_OK || !leads) return status;
     if (!p.whole) status = mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was written");
     if (status == MOT_OK && path) status = write_cluster(j, &p, path);
-    if (status == MOT_OK && args->json) {
-        print_json(&p, path);
-    } else if (status == MOT_OK && !args->quiet) {
-        print_workers(&p);
-        print_pairs(&p);
-        if (path) printf("\n%s: a cluster for motley sim --cluster %s\n", path, path);
-    }
+    if (status == MOT_OK) show(args, &p, path);
     mot_profile_close(&p);
     return status;
 }
 
-static enum mot_status profile(const struct cli_args *args)
+static enum mot_status profile_here(const struct cli_args *args)
 {
     struct mot_experiment *x;
     struct mot_job job;
@@ -163,15 +171,23 @@ static enum mot_status profile(const struct cli_args *args)
     return status;
 }
 
+static enum mot_status profile(const struct cli_args *args)
+{
+    if (cli_under_mpi()) return cli_be_rank(args, profile_here);
+    if (cli_given(args, "ranks")) return cli_start_ranks(args, cli_value(args, "ranks"), mot_ranks_fit_profile);
+    return profile_here(args);
+}
+
 static const struct cli_flag flags[] = {
     { "out", "FILE", "the cluster file to write; without it only the table is printed" },
+    { "ranks", "N", "start so many ranks over MPI on this machine: one for each worker" },
     { "seconds", "N", "how long all workers compute; 3 if not given" },
     { NULL, NULL, NULL },
 };
 
 const struct cli_command cli_profile = {
     .name = "profile",
-    .synopsis = "[EXPERIMENT.yaml] [--seconds N] [--out CLUSTER.yaml]",
+    .synopsis = "[EXPERIMENT.yaml] [--seconds N] [--ranks N] [--out CLUSTER.yaml]",
     .summary = "measure workers and links; write a cluster file",
     .about =
         "Computes gradients of the experiment's model with all its workers at the same time, a thread each, and fits to every worker's times "
@@ -179,10 +195,14 @@ const struct cli_command cli_profile = {
         "still. --out names the cluster file to write; `motley sim --cluster FILE` then predicts what `motley train` would "
         "take, and for machines that are slower or links that are thinner the file can be edited.\n"
         "Other programs that run meanwhile are measured too. Between threads a message is passed, not copied: its latency is that of waking "
-        "a thread, its bandwidth that of reading the memory.",
+        "a thread, its bandwidth that of reading the memory.\n"
+        "Started by mpirun or srun, or with --ranks N, it measures over MPI: a rank for each worker, whatever the method. A server is not "
+        "measured there; the file gives it rank 0's link. Only rank 0 prints and writes; when a rank is lost the code is 4 (peer_lost), "
+        "and nothing is written.",
     .examples =
         "motley profile --workers 4 --out here.yaml\n"
-        "motley sim --workers 4 --cluster here.yaml\n",
+        "motley sim --workers 4 --cluster here.yaml\n"
+        "mpirun -n 4 motley profile --workers 4 --out cluster.yaml\n",
     .flags = flags,
     .words_max = 1,
     .experiment_flags = true,

@@ -1,11 +1,16 @@
 /* train.c -- `motley train`: the same experiment for real. */
+#include "launch.h"
 #include "run.h"
-#include "train_mpi.h"
+
+static enum mot_status train_rank(const struct cli_args *args)
+{
+    return cli_run(args, MOT_DRIVER_MPI);
+}
 
 static enum mot_status train(const struct cli_args *args)
 {
-    if (train_under_mpi()) return train_rank(args);
-    if (cli_given(args, "ranks")) return train_ranks(args, cli_value(args, "ranks"));
+    if (cli_under_mpi()) return cli_be_rank(args, train_rank);
+    if (cli_given(args, "ranks")) return cli_start_ranks(args, cli_value(args, "ranks"), mot_ranks_fit);
     return cli_run(args, MOT_DRIVER_THREADS);
 }
 

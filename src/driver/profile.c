@@ -52,8 +52,10 @@ static mot_time now_of(const struct prober *r)
     return mot_live_now(r->n->live);
 }
 
-static bool over(const struct prober *r)
+/* Who is interrupted ends it for all: ranks are not always interrupted together. */
+static bool over(struct prober *r)
 {
+    if (interrupted(r->p)) r->n->port->end(r->n->port);
     return r->over || r->n->port->ended(r->n->port);
 }
 
@@ -109,17 +111,22 @@ static void received(struct prober *r, const struct mot_message *m)
     }
 }
 
+/* Takes one message, if there is one. Without a node that was lost there is no whole profile. */
+static bool look(struct prober *r)
+{
+    struct mot_arrival a;
+    if (!r->n->port->poll(r->n->port, &a)) return false;
+    if (a.kind == MOT_ARRIVAL_PEER && !a.peer.up) r->over = true;
+    if (a.kind != MOT_ARRIVAL_MESSAGE) return true;
+    received(r, &a.message);
+    mot_pool_drop(&r->n->live->pool, a.message.body.buf);
+    return true;
+}
+
 /* Takes one message, or sleeps a while for the next. */
 static void attend(struct prober *r)
 {
-    struct mot_arrival a;
-    if (!r->n->port->poll(r->n->port, &a)) {
-        r->n->port->idle(r->n->port, now_of(r) + LOOK_UP_NS);
-        return;
-    }
-    if (a.kind != MOT_ARRIVAL_MESSAGE) return;
-    received(r, &a.message);
-    mot_pool_drop(&r->n->live->pool, a.message.body.buf);
+    if (!look(r)) r->n->port->idle(r->n->port, now_of(r) + LOOK_UP_NS);
 }
 
 /* ---- Computing --------------------------------------------------------------------------------- */
@@ -167,7 +174,7 @@ static void compute(struct prober *r)
     mot_time began = now_of(r), end = began + r->p->seconds, before = began;
     uint64_t draw = 0;
     /* Every size twice at the least, if it takes longer than it should; the first jobs only warm up. */
-    for (uint64_t job = 0; (before < end || job < 4 * MOT_PROFILE_SIZES) && !interrupted(r->p); job++) {
+    for (uint64_t job = 0; (before < end || job < 4 * MOT_PROFILE_SIZES) && !over(r); job++) {
         int size = (int)(job % MOT_PROFILE_SIZES);
         struct mot_term term = { .part = self, .draw = draw, .samples = batch_of(&l->world, self, size), .coef = 1 };
         uint64_t samples = mot_terms_samples(l->problem, &term, 1);
@@ -175,9 +182,10 @@ static void compute(struct prober *r)
         mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0), mot_pool_at(&l->pool, grad), r->n->scratch);
         mot_time now = now_of(r);
         if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before) add_time(&times[size], (double)(now - before) * 1e-9);
-        before = now;
         if (self == 0 && r->p->progress && job % 16 == 0)
             r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
+        look(r); /* off the clock: others may be done, lost or interrupted */
+        before = now_of(r);
     }
     mot_pool_drop(&l->pool, grad);
     report_times(r, times);
@@ -255,11 +263,11 @@ static void lead_pairs(struct prober *r)
     uint32_t pairs = p->nodes * (p->nodes - 1) / 2, done = 0;
     for (mot_node i = 0; i < p->nodes; i++)
         for (mot_node j = i + 1; j < p->nodes; j++) {
-            if (interrupted(p)) return;
+            if (over(r)) return;
             r->results = 0;
             if (i == 0) measure_pair(r, j);
             else tell(r, i, TURN, (struct mot_head){ .round = j }, MOT_NO_BUF);
-            while (r->results < 3) attend(r);
+            while (r->results < 3 && !over(r)) attend(r);
             p->pair[(size_t)i * p->nodes + j] = (struct mot_profile_pair){ r->figure[0], r->figure[1] };
             p->pair[(size_t)j * p->nodes + i] = (struct mot_profile_pair){ r->figure[0], r->figure[2] };
             if (p->progress) p->progress(p->progress_self, 0.5 + 0.5 * ++done / pairs);
@@ -274,14 +282,14 @@ static void lead(struct prober *r)
     r->variance = mot_new(p->workers, sizeof(*r->variance));
     for (mot_node i = 1; i < p->nodes; i++) tell(r, i, GO, (struct mot_head){ 0 }, MOT_NO_BUF);
     compute(r);
-    while (r->results < p->workers * COMPUTED) attend(r);
+    while (r->results < p->workers * COMPUTED && !over(r)) attend(r);
     for (mot_node i = 0; i < p->workers; i++) {
         for (int k = 0; k < MOT_PROFILE_SIZES; k++) p->worker[i].batch[k] = batch_of(w, i, k);
         mot_profile_fit(&p->worker[i], r->least[i], r->variance[i]);
     }
     lead_pairs(r);
+    p->whole = !over(r);
     for (mot_node i = 1; i < p->nodes; i++) tell(r, i, STOP, (struct mot_head){ 0 }, MOT_NO_BUF);
-    p->whole = !interrupted(p);
     free(r->least);
     free(r->variance);
 }

@@ -28,7 +28,7 @@ struct mot_profile {
     void *progress_self;
     struct mot_profile_worker *worker;        /* [workers] */
     struct mot_profile_pair *pair;            /* [nodes][nodes], row: the sender */
-    bool whole;                               /* nobody interrupted it */
+    bool whole;                               /* nobody was interrupted or lost */
 };
 void mot_profile_open(struct mot_profile *, const struct mot_world *, mot_time seconds);
 void mot_profile_close(struct mot_profile *);

@@ -4,6 +4,7 @@
  * ends early for a failure and kills the rest. */
 #include "base/memory.h"
 #include "driver/neighbour.h"
+#include "driver/profile.h"
 #include "driver/ranks_state.h"
 #include "driver/world.h"
 #include "math/kernels.h"
@@ -22,7 +23,7 @@ uint32_t mot_ranks_count(void) { return mot_crowd.wire.ranks; }
 
 static bool server_alone(const struct crowd *p)
 {
-    return p->live.experiment->mpi.own && p->live.world.servers > 0;
+    return p->live.experiment->mpi.own && p->live.world.servers > 0 && !p->profiles;
 }
 
 mot_node mot_ranks_first_node(const struct crowd *p, uint32_t rank)
@@ -50,6 +51,14 @@ enum mot_status mot_ranks_fit(const struct mot_experiment *x, uint32_t ranks)
     return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s%s; expected %u: mpirun -n %u, or --workers %u", ranks, ranks == 1 ? "" : "s",
                     x->workers, x->workers == 1 ? "" : "s", own ? " and a server with a rank of its own" : "", x->workers + own,
                     x->workers + own, ranks > own ? ranks - own : 1);
+}
+
+enum mot_status mot_ranks_fit_profile(const struct mot_experiment *x, uint32_t ranks)
+{
+    if (ranks == 0) ranks = mot_crowd.wire.ranks;
+    if (ranks == x->workers) return MOT_OK;
+    return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s; a profile has a rank for each: mpirun -n %u, or --workers %u", ranks,
+                    ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", x->workers, ranks);
 }
 
 /* ---- Joining ------------------------------------------------------------------------------------ */
@@ -194,9 +203,14 @@ static void open_crowd(struct crowd *p, const struct mot_live_options *o, const 
     p->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
     mot_node first = mot_ranks_first_node(p, p->wire.rank);
     mot_ranks_port_open(p, &p->berth[p->berths++], first);
-    if (p->wire.rank == 0 && l->world.servers && first < l->world.workers)
+    if (p->wire.rank == 0 && l->world.servers && first < l->world.workers && !p->profiles)
         mot_ranks_port_open(p, &p->berth[p->berths++], l->world.workers);
     mot_ranks_sums_open(p, window);
+}
+
+static void begin_methods(struct crowd *p, const struct mot_live_options *o)
+{
+    struct mot_live *l = &p->live;
     for (uint32_t i = 0; i < p->berths; i++) {
         struct mot_live_node *n = &p->berth[i].node;
         if (o->record) n->tape = &o->record->tape[n->self];
@@ -291,10 +305,15 @@ static void gather(struct crowd *p, struct mot_outcome *out)
     out->peer_by = p->peer[p->first_lost].by;
 }
 
+static void await_finals(struct crowd *p)
+{
+    while (!all_said_final(p) || (mot_wire_sending() && p->losses == 0)) mot_ranks_rest(p, MOT_NEVER);
+}
+
 static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
 {
     run_nodes(p);
-    while (!all_said_final(p) || (mot_wire_sending() && p->losses == 0)) mot_ranks_rest(p, MOT_NEVER);
+    await_finals(p);
     mot_time took = mot_live_now(&p->live);
     mot_judge_close(p->live.judge, out);
     p->live.judge = NULL;
@@ -317,16 +336,22 @@ static void obituary(struct crowd *p, struct mot_outcome *out)
     out->wall_s = (double)out->last.now * 1e-9;
 }
 
-static void follow_run(struct crowd *p, struct mot_outcome *out)
+/* Says what this rank did, and stays until rank 0 is done; the status is rank 0's. */
+static enum mot_status await_bye(struct crowd *p)
 {
     static struct rank_final final; /* lies still until it is sent */
-    run_nodes(p);
     while (mot_wire_sending() && p->losses == 0 && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
     final = final_of(&p->berth[0].node);
     struct mot_envelope e = { .kind = MOT_ENVELOPE_FINAL, .from = p->wire.rank, .bytes = sizeof(final), .samples = final.tally.samples };
     if (!p->orphan) mot_ranks_post(p, 0, &e, &final, 0);
     while (!p->bye && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
-    *out = (struct mot_outcome){ .status = p->orphan ? MOT_EPEER : (enum mot_status)p->verdict };
+    return p->orphan ? MOT_EPEER : (enum mot_status)p->verdict;
+}
+
+static void follow_run(struct crowd *p, struct mot_outcome *out)
+{
+    run_nodes(p);
+    *out = (struct mot_outcome){ .status = await_bye(p) };
     if (p->peer[0].lost) obituary(p, out);
 }
 
@@ -345,6 +370,7 @@ static enum mot_status get_ready(struct crowd *p, const struct mot_live_options 
     enum mot_status status = MOT_OK;
     if (p->wire.rank == 0 && o->begins) status = o->begins(o->begins_self, from->mark);
     open_crowd(p, o, o->resume ? from : NULL);
+    begin_methods(p, o);
     p->samples0 = from->samples;
     l->began_ns = mot_ranks_clock() - from->now;
     if (p->wire.rank == 0) l->judge = mot_judge_open(l, &p->berth[p->berths - 1].node, o->watch, o->interrupt);
@@ -381,6 +407,61 @@ enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outco
         close_crowd(p);
     }
     mot_live_checkpoint_free(&from);
+    free(p->part_rows);
+    free(p->batch);
+    p->options = NULL;
+    return status;
+}
+
+/* ---- A profile ---------------------------------------------------------------------------------------------- */
+
+/* Opens what there is to receive into, and waits until all have, as a run does. */
+static enum mot_status ready_profile(struct crowd *p, const struct mot_live_options *o, struct mot_profile *profile)
+{
+    struct mot_profile asked = *profile;
+    open_crowd(p, o, NULL); /* a run's buffers, and a judge's, are more than a profile takes */
+    mot_profile_open(profile, &p->live.world, asked.seconds);
+    profile->nodes = p->live.world.workers;
+    profile->interrupt = o->interrupt;
+    profile->progress = p->wire.rank == 0 ? asked.progress : NULL;
+    profile->progress_self = asked.progress_self;
+    p->live.began_ns = mot_ranks_clock();
+    p->running = true;
+    return mot_ranks_agree(MOT_OK, 0);
+}
+
+/* All are done when this comes back. A launcher interrupts those who are left when it has lost a rank, so
+ * the loss is what counts. */
+static enum mot_status take_profile(struct crowd *p, struct mot_profile *profile)
+{
+    mot_profile_node(profile, &p->berth[0].node);
+    if (p->wire.rank != 0) return await_bye(p);
+    await_finals(p);
+    if (p->losses == 0) return MOT_OK;
+    name_lost(p, " during the profile");
+    return MOT_EPEER;
+}
+
+enum mot_status mot_ranks_profile(const struct mot_live_options *o, struct mot_profile *profile)
+{
+    struct crowd *p = &mot_crowd;
+    const struct mot_experiment *x = o->experiment;
+    const uint64_t same[] = { o->hash, profile->seconds };
+    p->options = o;
+    p->profiles = true;
+    p->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*p->part_rows));
+    p->batch = mot_new(x->workers, sizeof(*p->batch));
+    p->live = (struct mot_live){ .experiment = x, .problem = o->problem };
+    mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &p->live.world);
+    enum mot_status status = mot_ranks_fit_profile(x, 0);
+    if (status == MOT_OK) status = mot_world_check(x, &p->live.world);
+    status = mot_ranks_agree(status, XXH64(same, sizeof(same), 0));
+    if (status == MOT_OK) {
+        status = ready_profile(p, o, profile);
+        if (status == MOT_OK) status = take_profile(p, profile);
+        if (status != MOT_OK || p->wire.rank != 0) mot_profile_close(profile);
+        close_crowd(p);
+    }
     free(p->part_rows);
     free(p->batch);
     p->options = NULL;

@@ -17,6 +17,8 @@ uint32_t mot_ranks_count(void);
 
 /* Whether so many ranks can run the experiment; 0: those that there are. */
 enum mot_status mot_ranks_fit(const struct mot_experiment *, uint32_t ranks);
+/* The same for a profile, which has a rank for each worker and none for a server. */
+enum mot_status mot_ranks_fit_profile(const struct mot_experiment *, uint32_t ranks);
 
 /* Every rank says how its preparations went and what it has read. The same status comes back on
  * all of them; the message names the first rank that failed or differs from rank 0. */
@@ -24,6 +26,10 @@ enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash);
 
 /* As mot_threads_run. Rank 0 gets the outcome; the others its status only. */
 enum mot_status mot_ranks_run(const struct mot_live_options *, struct mot_outcome *out);
+
+/* As mot_threads_profile, but for workers only: *out has no node for a server. On rank 0 *out is open if MOT_OK comes
+ * back; the others get rank 0's status when it leaves, and nothing to close. A rank that is lost is an error. */
+enum mot_status mot_ranks_profile(const struct mot_live_options *, struct mot_profile *out);
 
 /* Rank 0 is done with its files: all leave. Does not return. */
 MOT_NORETURN void mot_ranks_leave(enum mot_status);

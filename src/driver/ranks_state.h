@@ -67,6 +67,7 @@ struct crowd {
     struct peer *peer;                   /* [ranks] */
     struct berth berth[2];
     uint32_t berths;
+    bool profiles;                       /* measures: a worker a rank, and no server */
     bool running;                        /* there are nodes, buffers and sums to receive for */
     bool ended, orphan, bye;             /* the run is over; we are without rank 0, or given up by it; all may leave */
     bool agreed;

@@ -34,7 +34,7 @@ want_peer() { # RUN ID LOST_BY
 clean() { # what the ranks of $folder/err said
     if grep -E 'ERROR: (Address|Leak)Sanitizer|runtime error|assert' "$folder/err"; then fail "a sanitizer or an assertion complains"; fi
 }
-ranks_of() { pgrep -f "train.*--out $folder/$1( |\$)" || true; } # RUN: processes that run it
+ranks_of() { pgrep -f "(train|profile).*--out $folder/$1( |\$)" || true; } # RUN: processes that run it
 rank_pid() { # RUN RANK
     local pid
     for pid in $(ranks_of "$1"); do

@@ -1,8 +1,8 @@
-/* train_mpi.c -- `motley train` over MPI.
+/* launch.c -- commands over MPI: `motley train` and `motley profile`.
  *
  * Launchers have exit codes of their own, so the one who starts a launcher learns how the run
  * ended from rank 0 itself, through a file that the environment names. */
-#include "train_mpi.h"
+#include "launch.h"
 #include "base/file.h"
 #include "base/words.h"
 #include "driver/ranks.h"
@@ -34,7 +34,7 @@ static const char *first_of(const char *const *name, size_t n)
     return NULL;
 }
 
-bool train_under_mpi(void)
+bool cli_under_mpi(void)
 {
     const char *ours = getenv("OMPI_COMM_WORLD_SIZE"), *step = first_of(size_names, MOT_COUNT(size_names));
     if (ours) return true;
@@ -55,7 +55,7 @@ static void tell_launcher(const char *word)
     fclose(out);
 }
 
-enum mot_status train_rank(const struct cli_args *args)
+enum mot_status cli_be_rank(const struct cli_args *args, cli_rank_run *run)
 {
     if (!mot_ranks_built()) {
         const char *rank = first_of(rank_names, MOT_COUNT(rank_names));
@@ -66,7 +66,7 @@ enum mot_status train_rank(const struct cli_args *args)
     enum mot_status status = mot_ranks_open();
     if (status != MOT_OK && mot_ranks_count() == 0) return status;
     tell_launcher("begun");
-    if (status == MOT_OK) status = cli_run(args, MOT_DRIVER_MPI);
+    if (status == MOT_OK) status = run(args);
     if (mot_ranks_rank() == 0) {
         char code[16];
         if (status != MOT_OK) cli_complain(status);
@@ -97,14 +97,14 @@ static void catch_signals(void)
 }
 
 /* The experiment is read here too: an error is said once, and before anything is started. */
-static enum mot_status check_ranks(const struct cli_args *args, uint32_t ranks)
+static enum mot_status check_ranks(const struct cli_args *args, uint32_t ranks, cli_ranks_fit *fit)
 {
     struct mot_experiment *x;
     char *path = cli_experiment_path(args);
     enum mot_status status = mot_experiment_open(path, args->setting, args->settings, &x);
     free(path);
     if (status != MOT_OK) return status;
-    status = mot_ranks_fit(x, ranks);
+    status = fit(x, ranks);
     mot_experiment_close(x);
     return status;
 }
@@ -186,14 +186,14 @@ static int wait_for(pid_t launcher, const char *path)
     return WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code);
 }
 
-enum mot_status train_ranks(const struct cli_args *args, const char *ranks)
+enum mot_status cli_start_ranks(const struct cli_args *args, const char *ranks, cli_ranks_fit *fit)
 {
     char *end;
     long n = strtol(ranks, &end, 10);
     if (*end || end == ranks || n < 1 || n > 100000) return mot_fail(MOT_EUSAGE, "--ranks: expected 1 to 100000; found '%.40s'", ranks);
     struct mot_wire none;
     if (!mot_ranks_built()) return mot_wire_open(&none);
-    enum mot_status status = check_ranks(args, (uint32_t)n);
+    enum mot_status status = check_ranks(args, (uint32_t)n, fit);
     if (status != MOT_OK) return status;
     char self[PATH_MAX] = "", path[] = "/tmp/motley-rank-XXXXXX";
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0) return mot_fail(MOT_ESYSTEM, "/proc/self/exe: %s", strerror(errno));

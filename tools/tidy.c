@@ -37,7 +37,8 @@ static const struct { const char *room, *may; } edges[] = {
     { "driver", "base math data partition cluster compress topology code method config" },
     { "report", "base math data partition cluster compress topology code method config driver" },
     { "api", "base math data partition cluster compress topology code method config driver report" },
-    { "cli", "base math data partition cluster compress topology code method config driver report api" },
+    { "study", "base math data partition cluster compress topology code method config driver report api" },
+    { "cli", "base math data partition cluster compress topology code method config driver report api study" },
 };
 
 /* A method sees the world through method.h alone. */

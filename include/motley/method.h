@@ -194,6 +194,7 @@ struct mot_method {
     size_t conf_bytes;
     uint32_t servers;                  /* server nodes after the workers */
     bool asynchronous;                 /* an update takes one worker's batch, not all workers' */
+    bool guards;                       /* it looks itself for losses and gradients that are not finite; else the run ends at one */
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);

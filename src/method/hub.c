@@ -155,16 +155,21 @@ uint64_t mot_hub_oldest(const struct mot_hub *h, const struct mot_env *env, mot_
     return UINT64_MAX;
 }
 
-void mot_hub_credit(struct mot_env *env, const struct mot_answer *a)
+void mot_hub_ages(const struct mot_hub *h, const struct mot_env *env, uint32_t *count, uint64_t oldest)
 {
-    mot_note(env, "staleness", (double)a->delay);
-    mot_credit(env, a->from);
+    for (uint64_t age = 0; age <= oldest; age++) count[age] = 0;
+    for (mot_node i = 0; i < env->world->workers; i++)
+        for (uint32_t place = seats_of(h)[i].first; place; place = job_at(h, place, env)->next) {
+            const struct mot_job *job = job_at(h, place, env);
+            uint64_t age = h->params.step - job->round;
+            if (!job->replaced) count[age < oldest ? age : oldest]++;
+        }
 }
 
-void mot_hub_discard(struct mot_env *env, const struct mot_answer *a)
+void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
 {
-    (void)a;
-    mot_note(env, "dropped", 1);
+    mot_note(env, "staleness", (double)delay);
+    mot_credit(env, worker);
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
@@ -292,9 +297,10 @@ struct mot_need mot_served_need(const struct mot_served *rule, const void *conf,
 {
     struct mot_hub_need need = rule->need(conf, world);
     if (self < world->workers) return mot_grader_need(need.queue);
-    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. */
+    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An update may credit
+     * all jobs there are, which takes as much room as sending them. */
     return (struct mot_need){ .state_bytes = state_bytes(&need, world), .buffers = need.buffers + jobs_max(&need, world) + 6,
-        .sends = world->workers * need.queue, .alarms = need.alarms };
+        .sends = jobs_max(&need, world), .alarms = need.alarms };
 }
 
 void mot_served_init(const struct mot_served *rule, void *state, struct mot_env *env)

@@ -21,10 +21,10 @@ struct mot_moment mot_sim_moment(const struct sim *s)
     struct mot_moment m = { .now = s->now, .updates = s->updates, .steps = s->steps, .samples = s->samples,
         .epochs = epochs_of(s), .bytes_sent = s->bytes_sent, .messages = s->messages_sent, .events = s->events,
         .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    for (uint32_t i = 0; i < s->notes; i++) {
-        if (strcmp(s->note[i].key, "staleness") != 0) continue;
-        m.staleness_mean = s->note[i].sum / (double)s->note[i].count;
-        m.staleness_max = s->note[i].max;
+    const struct mot_note_tally *stale = mot_notes_staleness(&s->notes);
+    if (stale) {
+        m.staleness_mean = stale->sum / (double)stale->count;
+        m.staleness_max = stale->max;
     }
     return m;
 }

@@ -113,8 +113,7 @@ struct sim {
     uint64_t best_updates;
     double job_wall_s, started_wall_s, ticked_wall_s;
 
-    struct mot_note_tally note[MOT_NOTES_MAX];
-    uint32_t notes;
+    struct mot_notes notes;
     struct mot_arena arena;               /* keys of notes that came from a checkpoint */
 
     bool ended;

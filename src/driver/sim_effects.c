@@ -124,8 +124,7 @@ static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
         mot_sim_end(s, why, mot_status_name(why));
         return;
     }
-    bool counts = s->world.servers == 0 || node >= s->world.workers;
-    s->stops += counts;
+    s->stops += mot_sim_counts(s, node);
     if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
 }
 
@@ -141,9 +140,9 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
     case MOT_FX_STOP: node_stopped(s, node, e->stop); return;
     case MOT_FX_CREDIT: s->node[e->credit].tally.updates++; return;
     case MOT_FX_ADVANCE:
-        if (s->node[node].advanced++ == s->updates && s->world.servers == 0) s->at_least--;
+        if (s->node[node].advanced++ == s->updates && mot_sim_counts(s, node)) s->at_least--;
         s->steps++;
-        if (s->world.servers == 0 || node >= s->world.workers) s->node[node].tally.updates++;
+        if (mot_sim_counts(s, node)) s->node[node].tally.updates++;
         if (s->watch.update) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
         *advanced = true;
         return;
@@ -165,5 +164,5 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
     mot_outbox_clear(&s->outbox);
     s->evaluated_now = false;
-    if (advanced) mot_sim_progress(s, node);
+    if (advanced) mot_sim_progress(s);
 }

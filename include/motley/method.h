@@ -205,6 +205,7 @@ struct mot_method {
     /* Where their number depends on the options; NULL: `servers`. The conf is parsed but not yet validated. */
     uint32_t (*server_count)(const void *conf, uint32_t workers);
     bool asynchronous;                 /* an update takes one worker's batch, not all workers' */
+    bool guards;                       /* it looks itself for losses and gradients that are not finite; else the run ends at one */
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);

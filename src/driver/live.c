@@ -143,7 +143,7 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);
     w->state = MOT_LIVE_FREE;
-    if (!isfinite(result.loss)) {
+    if (!isfinite(result.loss) && !l->experiment->method->guards) {
         n->status = MOT_EDIVERGED;
         n->finished = true;
         n->port->end(n->port);

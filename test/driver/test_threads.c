@@ -37,6 +37,9 @@ TEST(async_learns_on_threads)
     uint64_t credits = 0;
     for (int i = 0; i < 4; i++) credits += r.out.node[i].updates;
     CHECK_INT(credits, 1500);
+    uint64_t noted = 0;
+    for (uint32_t b = 0; b < MOT_HISTOGRAM_BINS; b++) noted += r.out.staleness.count[b];
+    CHECK_INT(noted, 1500);
     run_free(&r);
 }
 

@@ -44,7 +44,7 @@ struct mot_hub_need {
 
 enum mot_away { MOT_AWAY_LOST = 1, MOT_AWAY_NO_DATA = 2, MOT_AWAY_BARRED = 4 };
 
-struct mot_job { uint64_t round; double limit_s; mot_time given; mot_buf x; uint32_t next; uint16_t kind; bool replaced; };
+struct mot_hub_job { uint64_t round; double limit_s; mot_time given; mot_buf x; uint32_t next; uint16_t kind; bool replaced; };
 
 struct mot_seat {
     uint32_t away;           /* enum mot_away; 0: it is there */

@@ -133,17 +133,17 @@ TEST(a_queue_leaks_no_buffers)
 static void cancels(enum mot_driver driver)
 {
     struct run r = { .ways = { .driver = driver } };
-    RUN_SET(&r, "data", "synthetic", "data.size", "250000", "data.test", "0", "workers", "2", "model", "softmax", "batch", "[100, 100000]",
-            "method", "async", "method.max_staleness", "20", "method.on_stale", "cancel", "stop.updates", "400", "evaluate.train", "end",
+    RUN_SET(&r, "data", "synthetic", "data.size", "80000", "data.test", "0", "workers", "2", "model", "{name: mlp, hidden: [256]}", "batch", "[10, 40000]",
+            "method", "async", "method.max_staleness", "10", "method.on_stale", "cancel", "stop.updates", "100", "evaluate.train", "end",
             "evaluate.every", "1000 updates", "optimizer.lr", "0.01");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
-    CHECK_INT(r.out.last.updates, 400);
+    CHECK_INT(r.out.last.updates, 100);
     const struct mot_note_tally *wasted = mot_note_find(&r.out, "wasted"), *samples = mot_note_find(&r.out, "wasted_samples");
-    CHECK(wasted && wasted->sum >= 2);
-    CHECK(samples && samples->sum < 0.5 * 100000 * wasted->sum); /* far from the end of the job */
-    CHECK(r.out.last.staleness_max <= 20);
-    CHECK(r.out.node[1].samples < 100000 * r.out.node[1].jobs);
+    CHECK(wasted && wasted->sum >= 1);
+    CHECK(samples && samples->sum < 0.5 * 40000 * wasted->sum); /* far from the end of the job */
+    CHECK(r.out.last.staleness_max <= 10);
+    CHECK(r.out.node[1].samples < 40000 * r.out.node[1].jobs);
     run_free(&r);
 }
 

@@ -249,7 +249,6 @@ static void gradient_came(const struct mot_served *rule, void *state, struct mot
     struct mot_hub_job job = take_first(h, env, seat);
     MOT_ASSERT(job.round == m->head.round && job.round <= h->params.step);
     mot_time took = time_taken(seat, env, &job);
-    feed(h, env, m->from);
     if (job.replaced) {
         if (m->head.samples) { /* it was under way as it was replaced */
             mot_note(env, "wasted", 1);
@@ -269,6 +268,7 @@ static void gradient_came(const struct mot_served *rule, void *state, struct mot
         mot_note(env, "active_jobs", h->active);
     }
     mot_drop(env, job.x);
+    feed(h, env, m->from);
 }
 
 static void jobs_given_up(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)

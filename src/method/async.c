@@ -208,17 +208,24 @@ static void update(struct async *s, struct mot_env *env, uint32_t b)
     if (bounded(conf, ON_STALE_CANCEL)) cancel_stale(s, env);
 }
 
-/* Makes the updates for which enough has come. Where jobs were lost with their workers there may be less than b to wait for. */
+/* Makes an update if enough has come. Where jobs were lost with their workers there may be less than b to wait for. A job
+ * that the others have waited for may allow several updates; they are made one by one, so that evaluations and the end
+ * of the run fall between them. */
 static void consider(struct async *s, struct mot_env *env)
 {
-    for (;;) {
-        uint32_t b = wait_of(env->conf, env->world), all = s->hub.active + s->collected;
-        if (b > all) b = all;
-        if (s->collected == 0 || s->collected < b) return;
-        sort_collected(s, b);
-        if (!in_time(s, env, b)) return;
-        update(s, env, b);
-    }
+    uint32_t b = wait_of(env->conf, env->world), all = s->hub.active + s->collected;
+    if (b > all) b = all;
+    if (s->collected == 0 || s->collected < b) return;
+    sort_collected(s, b);
+    if (!in_time(s, env, b)) return;
+    update(s, env, b);
+    if (s->collected >= b) mot_alarm(env, 0, env->now);
+}
+
+static void async_timer(void *state, struct mot_env *env, uint32_t tag)
+{
+    (void)tag;
+    consider(state, env);
 }
 
 static void async_gradient(void *state, struct mot_env *env, const struct mot_answer *a)
@@ -284,6 +291,7 @@ static struct mot_hub_need async_need(const void *p, const struct mot_world *wor
         .buffers = (compensated ? 2 : 1) * collected + 2,
         .queue = (pure ? jobs / n : jobs > 1 ? 2 : 1) + cancel,
         .backlog = pure && !cancel ? 0 : jobs,
+        .alarms = ages > 0,
         .keep = compensated,
     };
 }
@@ -304,7 +312,7 @@ static void async_check(const void *state, const struct mot_env *env)
 }
 
 static const struct mot_served async = { .need = async_need, .begin = async_begin, .gradient = async_gradient, .lost = async_lost,
-    .back = async_assign, .refused = async_assign, .check = async_check };
+    .back = async_assign, .refused = async_assign, .timer = async_timer, .check = async_check };
 MOT_SERVED(async)
 
 static const struct mot_option async_options[] = {

@@ -205,6 +205,9 @@ struct mot_method {
     /* Where their number depends on the options; NULL: `servers`. The conf is parsed but not yet validated. */
     uint32_t (*server_count)(const void *conf, uint32_t workers);
     bool asynchronous;                 /* an update takes one worker's batch, not all workers' */
+    /* No server, and the workers' models differ: the run's updates are the least of theirs, and its model the mean. Each
+     * worker then stops by itself at its stop.updates-th update, and the mean is of the models that they have there. */
+    bool decentralised;
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);

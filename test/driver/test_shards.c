@@ -31,7 +31,7 @@ static void same_as_one_server(enum mot_driver driver, const char *optimizer, co
     uint64_t hash = play(&r);
     CHECK(hash != 0);
     CHECK(hash == one_server(optimizer));
-    CHECK_INT(r.experiment->servers, (uint32_t)atol(count));
+    CHECK_INT(r.experiment->servers, (uint32_t)strtoul(count, NULL, 10));
     CHECK_INT(r.experiment->cluster->servers, r.experiment->servers);
     CHECK_INT(r.out.servers, r.experiment->servers);
     CHECK_INT(r.out.last.updates, 60);

@@ -60,7 +60,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     struct mot_outcome out;
     bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
     struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
-        .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
+        .tensorboard = cli_given(args, "tensorboard"), .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
         .interrupt = cli_catch_interrupts(), .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
         return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
@@ -73,7 +73,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
         return status;
     }
     if (args->json) {
-        json_t *summary = mot_summary_json(j->experiment, &out, mot_driver_name(driver), j->experiment->output);
+        json_t *summary = mot_job_summary(j, driver, &out);
         mot_json_print(summary, stdout);
         json_decref(summary);
     } else if (!args->quiet) {

@@ -208,6 +208,7 @@ struct mot_method {
     /* No server, and the workers' models differ: the run's updates are the least of theirs, and its model the mean. Each
      * worker then stops by itself at its stop.updates-th update, and the mean is of the models that they have there. */
     bool decentralised;
+    bool guards;                       /* it looks itself for losses and gradients that are not finite; else the run ends at one */
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);

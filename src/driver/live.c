@@ -60,7 +60,7 @@ static struct mot_env env_of(struct mot_live_node *n)
 static void watch_phase(struct mot_live_node *n, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from)
 {
     struct mot_live *l = n->live;
-    if (!l->watch.phase) return;
+    if (!l->watch.phase || !mot_watch_follows(&l->watch)) return;
     pthread_mutex_lock(&l->watch_lock);
     l->watch.phase(l->watch.self, n->self, phase, tag, samples, from, mot_live_now(l));
     pthread_mutex_unlock(&l->watch_lock);
@@ -69,7 +69,7 @@ static void watch_phase(struct mot_live_node *n, enum mot_phase phase, uint32_t 
 static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
 {
     struct mot_live *l = n->live;
-    if (!l->watch.flight) return;
+    if (!l->watch.flight || !mot_watch_follows(&l->watch)) return;
     const struct mot_message *m = &a->message;
     pthread_mutex_lock(&l->watch_lock);
     l->watch.flight(l->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
@@ -80,7 +80,7 @@ static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
 static void watch_update(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
-    if (!l->watch.update) return;
+    if (!l->watch.update || !mot_watch_follows(&l->watch)) return;
     pthread_mutex_lock(&l->watch_lock);
     l->watch.update(l->watch.self, n->self, n->advanced, mot_live_now(l));
     pthread_mutex_unlock(&l->watch_lock);
@@ -150,7 +150,7 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);
     w->state = MOT_LIVE_FREE;
-    if (!isfinite(result.loss)) {
+    if (!isfinite(result.loss) && !l->experiment->method->guards) {
         n->status = MOT_EDIVERGED;
         n->finished = true;
         n->port->end(n->port);

@@ -4,6 +4,7 @@
 
 #include "config/experiment.h"
 #include <motley/method.h>
+#include <stdatomic.h>
 
 /* Figures of the model; NaN where not evaluated. */
 struct mot_score {
@@ -100,6 +101,13 @@ struct mot_watch {
     void (*evaluated)(void *self, const struct mot_moment *);
     void (*tick)(void *self, const struct mot_moment *);  /* about ten times a wall second; score is NaN */
     uint64_t (*mark)(void *self);      /* bytes of metrics written so far: kept in a checkpoint */
+    const atomic_bool *enough;         /* set while the run lasts: phases, flights and updates are not asked for any more; may be NULL */
 };
+
+/* Whether phases, flights and updates are still asked for. */
+static inline bool mot_watch_follows(const struct mot_watch *w)
+{
+    return !w->enough || !atomic_load_explicit(w->enough, memory_order_relaxed);
+}
 
 #endif

@@ -74,7 +74,7 @@ mot_time mot_sim_depart(struct sim *s, mot_node from, mot_node to, uint64_t floa
     s->node[from].tally.messages_sent++;
     s->bytes_sent += bytes;
     s->messages_sent++;
-    if (s->watch.flight)
+    if (s->watch.flight && mot_watch_follows(&s->watch))
         s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = kind, .bytes = bytes, .sent = s->now,
             .began = t.began, .delivered = t.delivered, .collective = collective });
     return t.delivered;
@@ -148,7 +148,7 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
         if (s->node[node].advanced++ == s->updates && mot_sim_counts(s, node)) s->at_least--;
         s->steps++;
         if (mot_sim_counts(s, node)) s->node[node].tally.updates++;
-        if (s->watch.update) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
+        if (s->watch.update && mot_watch_follows(&s->watch)) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
         *advanced = true;
         return;
     }

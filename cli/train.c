@@ -19,6 +19,7 @@ static const struct cli_flag flags[] = {
     { "ranks", "N", "start so many ranks over MPI on this machine: one for each worker" },
     { "record", NULL, "keep in --out what every node was given, for motley sim --arrivals and motley replay" },
     { "dry-run", NULL, "print the experiment as resolved, and run nothing" },
+    { "tensorboard", NULL, "write events for TensorBoard into --out, at each evaluation; their time is the run's" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },
     { NULL, NULL, NULL },

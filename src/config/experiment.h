@@ -30,6 +30,7 @@ struct mot_experiment {
     const struct mot_model *model;              void *model_conf;
     const struct mot_method *method;            void *method_conf;
     const struct mot_topology *topology;        struct mot_topology_conf topology_conf; /* of decentralised methods */
+    uint32_t servers;                  /* of the method, with these options */
     const struct mot_optimizer *optimizer;
     struct mot_optim_conf optim;
     struct mot_schedule_conf schedule;

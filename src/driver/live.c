@@ -53,7 +53,7 @@ static struct mot_env env_of(struct mot_live_node *n)
 static void watch_phase(struct mot_live_node *n, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from)
 {
     struct mot_live *l = n->live;
-    if (!l->watch.phase) return;
+    if (!l->watch.phase || !mot_watch_follows(&l->watch)) return;
     pthread_mutex_lock(&l->watch_lock);
     l->watch.phase(l->watch.self, n->self, phase, tag, samples, from, mot_live_now(l));
     pthread_mutex_unlock(&l->watch_lock);
@@ -62,7 +62,7 @@ static void watch_phase(struct mot_live_node *n, enum mot_phase phase, uint32_t 
 static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
 {
     struct mot_live *l = n->live;
-    if (!l->watch.flight) return;
+    if (!l->watch.flight || !mot_watch_follows(&l->watch)) return;
     const struct mot_message *m = &a->message;
     pthread_mutex_lock(&l->watch_lock);
     l->watch.flight(l->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
@@ -73,7 +73,7 @@ static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
 static void watch_update(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
-    if (!l->watch.update) return;
+    if (!l->watch.update || !mot_watch_follows(&l->watch)) return;
     pthread_mutex_lock(&l->watch_lock);
     l->watch.update(l->watch.self, n->self, n->advanced, mot_live_now(l));
     pthread_mutex_unlock(&l->watch_lock);
@@ -143,7 +143,7 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);
     w->state = MOT_LIVE_FREE;
-    if (!isfinite(result.loss)) {
+    if (!isfinite(result.loss) && !l->experiment->method->guards) {
         n->status = MOT_EDIVERGED;
         n->finished = true;
         n->port->end(n->port);
@@ -198,19 +198,6 @@ static void cancel_work(struct mot_live_node *n, uint32_t tag)
 
 /* ---- Steps and their effects -------------------------------------------------------------- */
 
-static void add_note(struct mot_live_node *n, const char *key, double value)
-{
-    uint32_t i = 0;
-    while (i < n->notes && strcmp(n->note[i].key, key) != 0) i++;
-    if (i == n->notes) {
-        MOT_ASSERT(n->notes < MOT_NOTES_MAX);
-        n->note[n->notes++] = (struct mot_note_tally){ .key = key, .max = value };
-    }
-    n->note[i].count++;
-    n->note[i].sum += value;
-    if (value > n->note[i].max) n->note[i].max = value;
-}
-
 static void advanced(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
@@ -247,7 +234,7 @@ static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
         return;
     case MOT_FX_ADVANCE: advanced(n); return;
     case MOT_FX_CREDIT: n->credit[e->credit]++; return;
-    case MOT_FX_NOTE: add_note(n, e->note.key, e->note.value); return;
+    case MOT_FX_NOTE: mot_notes_add(&n->notes, e->note.key, e->note.value); return;
     case MOT_FX_STOP:
         n->finished = true;
         n->out_of_data = e->stop == MOT_OK;

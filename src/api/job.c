@@ -52,7 +52,7 @@ static enum mot_status open_start(struct mot_job *j)
 static enum mot_status open_mixing(struct mot_job *j)
 {
     const struct mot_experiment *x = j->experiment;
-    if (!x->method->decentralised) return MOT_OK;
+    if (!x->method->neighbours) return MOT_OK;
     double budget = x->method->budget ? x->method->budget(x->method_conf) : NAN;
     return mot_mixing_open(x->topology, &x->topology_conf, x->workers, x->seed, budget, &j->mixing);
 }
@@ -61,7 +61,7 @@ static enum mot_status open_mixing(struct mot_job *j)
 static uint64_t job_hash(const struct mot_job *j)
 {
     uint64_t hash = mot_hash3(mot_experiment_hash(j->experiment), j->data->hash, XXH64(j->x0, j->net.dim * sizeof(float), 0));
-    return j->experiment->method->decentralised ? mot_hash3(hash, mot_mixing_hash(&j->mixing), 0) : hash;
+    return j->experiment->method->neighbours ? mot_hash3(hash, mot_mixing_hash(&j->mixing), 0) : hash;
 }
 
 enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
@@ -81,7 +81,7 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
         return status;
     }
     j->problem = (struct mot_problem){ .data = j->data, .net = &j->net,
-        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts }, .mixing = x->method->decentralised ? &j->mixing.mixing : NULL };
+        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts }, .mixing = x->method->neighbours ? &j->mixing.mixing : NULL };
     j->hash = job_hash(j);
     return MOT_OK;
 }

@@ -16,7 +16,7 @@ struct mot_job {
     struct mot_parts parts;
     struct mot_problem problem;
     struct mot_optim optim;
-    struct mot_mixing_plan mixing;            /* of decentralised methods */
+    struct mot_mixing_plan mixing;            /* of methods with neighbours */
     float *x0;
     uint64_t hash;                            /* of the experiment and its data */
 };

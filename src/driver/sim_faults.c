@@ -167,7 +167,7 @@ static void join(struct sim *s, mot_node node)
     if (s->nic[node].down_free > s->now) s->nic[node].down_free = s->now;
     memset(n->state, 0, n->state_bytes);
     struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
-        .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+        .out = &s->outbox, .memo = mot_sim_memo(s) };
     s->outbox.ledger = &h->ledger;
     s->method->init(n->state, &env);
     s->outbox.ledger = NULL;

@@ -3,6 +3,7 @@
 #include "method/methods.h"
 #include "ring.h"
 #include "run.h"
+#include "shards.h"
 #include <stdlib.h>
 
 #define SMALL "data", "digits", "model", "mlp", "model.hidden", "[16]", "method", "ring", "evaluate.train", "end"
@@ -155,6 +156,34 @@ TEST(a_ring_on_threads_goes_on_from_the_mean)
     uint64_t on = go_to("50", MOT_DRIVER_THREADS, folder, true);
     CHECK(on != 0 && on != part);
     remove_folder(folder);
+}
+
+static uint64_t recorded(enum mot_driver driver, const struct mot_method *method, const char *folder)
+{
+    const struct mot_method *const more[] = { method, NULL };
+    struct run r = { .ways = { .driver = driver, .record = driver == MOT_DRIVER_THREADS, .replace = true,
+        .arrivals = driver == MOT_DRIVER_REPLAY ? folder : NULL } };
+    RUN_SET(&r, "data", "digits", "model", "mlp", EVEN, "method", method->name, "stop.updates", "40");
+    if (driver == MOT_DRIVER_THREADS) RUN_SET(&r, "output", folder);
+    mot_methods_extend(more);
+    run_go(&r);
+    mot_methods_extend(NULL);
+    uint64_t hash = r.status == MOT_OK && r.out.last.updates >= 40 ? r.out.model_hash : 0;
+    run_free(&r);
+    return hash;
+}
+
+TEST(what_several_nodes_have_between_them_is_replayed_to_the_same_model)
+{
+    static const struct mot_method *const methods[] = { &ring, &shards };
+    for (int i = 0; i < 2; i++) {
+        char folder[64];
+        fresh_folder(folder, sizeof folder);
+        uint64_t hash = recorded(MOT_DRIVER_THREADS, methods[i], folder);
+        CHECK(hash != 0);
+        CHECK(recorded(MOT_DRIVER_REPLAY, methods[i], folder) == hash);
+        remove_folder(folder);
+    }
 }
 
 TEST_MAIN()

@@ -309,7 +309,7 @@ static enum mot_status run_live(const struct mot_job *j, const struct mot_job_wa
     if (ways->record && !f) return mot_fail(MOT_EUSAGE, "--record: where to? Name the run's folder with --out");
     if (ways->record && ways->resume)
         return mot_fail(MOT_EUSAGE, "--record: a run is recorded from its beginning; it cannot be added with --resume");
-    if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->method->servers, j->hash);
+    if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->servers, j->hash);
     struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
         .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate, .checkpoint = f ? f->checkpoint : NULL,
         .resume = ways->resume, .begins = on_begin, .begins_self = watch ? watch->self : NULL, .record = ways->record ? &record : NULL };

@@ -305,9 +305,11 @@ static enum mot_status read_cluster(const struct mot_reader *r, const struct mot
     const struct mot_yaml *node = mot_yaml_get(root, "cluster"), *asked_by = mot_yaml_get(root, "workers");
     uint32_t asked = workers == MOT_WORD_UINT ? 0 : (uint32_t)workers;
     if (node && node->kind == MOT_YAML_SCALAR) node = NULL; /* auto */
-    enum mot_status status = mot_cluster_build(r, node, "cluster", asked, asked_by, e->method->servers, &e->cluster);
+    enum mot_status status = mot_cluster_build(r, node, "cluster", asked, asked_by, &e->cluster);
     if (status) return status;
     e->workers = e->cluster->workers;
+    e->servers = e->method->server_count ? e->method->server_count(e->method_conf, e->workers) : e->method->servers;
+    mot_cluster_serve(e->cluster, e->servers);
     return MOT_OK;
 }
 

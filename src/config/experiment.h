@@ -28,6 +28,7 @@ struct mot_experiment {
     struct mot_sampler_conf sampler;
     const struct mot_model *model;              void *model_conf;
     const struct mot_method *method;            void *method_conf;
+    uint32_t servers;                  /* of the method, with these options */
     const struct mot_optimizer *optimizer;
     struct mot_optim_conf optim;
     struct mot_schedule_conf schedule;

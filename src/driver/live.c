@@ -143,7 +143,7 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);
     w->state = MOT_LIVE_FREE;
-    if (!isfinite(result.loss)) {
+    if (!isfinite(result.loss) && !l->experiment->method->guards) {
         n->status = MOT_EDIVERGED;
         n->finished = true;
         n->port->end(n->port);
@@ -198,19 +198,6 @@ static void cancel_work(struct mot_live_node *n, uint32_t tag)
 
 /* ---- Steps and their effects -------------------------------------------------------------- */
 
-static void add_note(struct mot_live_node *n, const char *key, double value)
-{
-    uint32_t i = 0;
-    while (i < n->notes && strcmp(n->note[i].key, key) != 0) i++;
-    if (i == n->notes) {
-        MOT_ASSERT(n->notes < MOT_NOTES_MAX);
-        n->note[n->notes++] = (struct mot_note_tally){ .key = key, .max = value };
-    }
-    n->note[i].count++;
-    n->note[i].sum += value;
-    if (value > n->note[i].max) n->note[i].max = value;
-}
-
 static void advanced(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
@@ -247,7 +234,7 @@ static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
         return;
     case MOT_FX_ADVANCE: advanced(n); return;
     case MOT_FX_CREDIT: n->credit[e->credit]++; return;
-    case MOT_FX_NOTE: add_note(n, e->note.key, e->note.value); return;
+    case MOT_FX_NOTE: mot_notes_add(&n->notes, e->note.key, e->note.value); return;
     case MOT_FX_STOP:
         n->finished = true;
         n->out_of_data = e->stop == MOT_OK;

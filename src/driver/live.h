@@ -66,8 +66,7 @@ struct mot_live_node {
     struct mot_node_tally tally;
     uint64_t *credit;                 /* [workers]: whose gradients went into this node's updates */
     uint64_t *seen;                   /* [workers]: samples that each had computed when it last sent to this node */
-    struct mot_note_tally note[MOT_NOTES_MAX];
-    uint32_t notes;
+    struct mot_notes notes;
     uint64_t events;
 };
 

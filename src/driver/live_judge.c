@@ -54,10 +54,10 @@ static struct mot_moment moment_of(struct mot_judge *j)
         .messages = n->tally.messages_sent, .events = n->events, .staleness_mean = NAN, .staleness_max = NAN,
         .slowest = NAN, .slowest_factor = NAN,
         .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    for (uint32_t i = 0; i < n->notes; i++) {
-        if (strcmp(n->note[i].key, "staleness") != 0) continue;
-        m.staleness_mean = n->note[i].sum / (double)n->note[i].count;
-        m.staleness_max = n->note[i].max;
+    const struct mot_note_tally *stale = mot_notes_staleness(&n->notes);
+    if (stale) {
+        m.staleness_mean = stale->sum / (double)stale->count;
+        m.staleness_max = stale->max;
     }
     return m;
 }

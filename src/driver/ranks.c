@@ -260,14 +260,24 @@ static bool all_said_final(const struct crowd *p)
 
 static struct rank_final final_of(const struct mot_live_node *n)
 {
-    return (struct rank_final){ .tally = n->tally, .events = n->events, .advanced = n->advanced, .status = n->status,
-        .out_of_data = n->out_of_data };
+    struct rank_final f = { .tally = n->tally, .events = n->events, .advanced = n->advanced, .status = n->status,
+        .out_of_data = n->out_of_data, .notes = n->notes };
+    for (uint32_t i = 0; i < n->notes.n; i++) snprintf(f.key[i], sizeof(f.key[i]), "%s", n->notes.note[i].key);
+    return f;
+}
+
+/* Keys that came from elsewhere are kept by the outcome. */
+static void merge_notes(struct mot_notes *into, struct rank_final *f, struct mot_outcome *out)
+{
+    for (uint32_t i = 0; i < f->notes.n; i++) f->notes.note[i].key = mot_arena_text(&out->arena, f->key[i]);
+    mot_notes_merge(into, &f->notes);
 }
 
 /* What all ranks did, into the outcome of the judge. */
 static void gather(struct crowd *p, struct mot_outcome *out)
 {
     const struct mot_world *w = &p->live.world;
+    struct mot_notes notes = { 0 };
     out->last.bytes_sent = out->last.messages = out->last.events = out->last.steps = 0;
     out->last.samples = p->samples0;
     for (mot_node i = 0; i < w->nodes; i++) {
@@ -283,6 +293,7 @@ static void gather(struct crowd *p, struct mot_outcome *out)
         out->last.samples += f.tally.samples;
         out->last.events += f.events;
         out->last.steps += f.advanced;
+        merge_notes(&notes, &f, out);
         if (f.status != MOT_OK) {
             out->status = (enum mot_status)f.status;
             out->ended_by = mot_status_name(out->status);
@@ -291,8 +302,7 @@ static void gather(struct crowd *p, struct mot_outcome *out)
     out->last.epochs = (double)out->last.samples / p->live.problem->data->train.rows;
     const struct mot_live_node *lead = &p->berth[p->berths - 1].node;
     for (mot_node i = 0; i < w->workers && w->servers; i++) out->node[i].updates += lead->credit[i];
-    memcpy(out->note, lead->note, sizeof(lead->note));
-    out->notes = lead->notes;
+    mot_outcome_note(out, &notes);
     if (p->losses == 0) return;
     /* Launchers end a job that has lost a rank by the signal that people end it by. */
     if (out->status == MOT_EINTERRUPTED) {

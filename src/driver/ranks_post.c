@@ -185,6 +185,8 @@ static void peer_says(struct crowd *p, struct letter *l)
     case MOT_ENVELOPE_FINAL:
         if (e->bytes != sizeof(peer->final)) return distrust(p, l->rank, "damage");
         memcpy(&peer->final, l->body, sizeof(peer->final));
+        if (peer->final.notes.n > MOT_NOTES_MAX) return distrust(p, l->rank, "damage");
+        for (int i = 0; i < MOT_NOTES_MAX; i++) peer->final.key[i][RANK_KEY_BYTES - 1] = 0;
         peer->said_final = true;
         return;
     case MOT_ENVELOPE_END:

@@ -9,8 +9,15 @@
 #include "driver/wire.h"
 #include <pthread.h>
 
-/* What a rank did, for rank 0. */
-struct rank_final { struct mot_node_tally tally; uint64_t events, advanced; uint32_t status, out_of_data; };
+/* What a rank did, for rank 0. The notes' own keys are pointers, and mean nothing there. */
+#define RANK_KEY_BYTES 32
+struct rank_final {
+    struct mot_node_tally tally;
+    uint64_t events, advanced;
+    uint32_t status, out_of_data;
+    struct mot_notes notes;
+    char key[MOT_NOTES_MAX][RANK_KEY_BYTES];
+};
 
 struct peer {
     struct mot_line line;

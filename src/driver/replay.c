@@ -50,8 +50,7 @@ struct replay {
     double next_eval;
     struct mot_watch watch;
     struct mot_moment last;
-    struct mot_note_tally note[MOT_NOTES_MAX];  /* of the lead */
-    uint32_t notes;
+    struct mot_notes notes;
     bool full;                           /* more is held than the method declared */
 };
 
@@ -158,17 +157,6 @@ static void join(struct replay *r, mot_node node, const struct mot_coll *coll)
     c->joined++;
 }
 
-static void add_note(struct replay *r, const char *key, double value)
-{
-    uint32_t i = 0;
-    while (i < r->notes && strcmp(r->note[i].key, key) != 0) i++;
-    if (i == MOT_NOTES_MAX) return;
-    if (i == r->notes) r->note[r->notes++] = (struct mot_note_tally){ .key = key, .max = value };
-    r->note[i].count++;
-    r->note[i].sum += value;
-    if (value > r->note[i].max) r->note[i].max = value;
-}
-
 static void carry_out(struct replay *r, mot_node node, const struct mot_effect *e)
 {
     struct node *n = &r->node[node];
@@ -185,9 +173,7 @@ static void carry_out(struct replay *r, mot_node node, const struct mot_effect *
         n->tally.updates++;
         return;
     case MOT_FX_CREDIT: r->node[e->credit].tally.updates++; return;
-    case MOT_FX_NOTE:
-        if (node == r->lead) add_note(r, e->note.key, e->note.value);
-        return;
+    case MOT_FX_NOTE: mot_notes_add(&r->notes, e->note.key, e->note.value); return;
     case MOT_FX_CANCEL: return;  /* the record says how many samples were done */
     case MOT_FX_STOP: return;    /* and what came after */
     }
@@ -336,10 +322,10 @@ static struct mot_moment moment_of(const struct replay *r)
         m.bytes_sent += r->node[i].tally.bytes_sent;
         m.messages += r->node[i].tally.messages_sent;
     }
-    for (uint32_t i = 0; i < r->notes; i++) {
-        if (strcmp(r->note[i].key, "staleness") != 0) continue;
-        m.staleness_mean = r->note[i].sum / (double)r->note[i].count;
-        m.staleness_max = r->note[i].max;
+    const struct mot_note_tally *stale = mot_notes_staleness(&r->notes);
+    if (stale) {
+        m.staleness_mean = stale->sum / (double)stale->count;
+        m.staleness_max = stale->max;
     }
     return m;
 }
@@ -491,8 +477,8 @@ static void fill_outcome(struct replay *r, struct mot_outcome *out)
     uint32_t dim = r->world.dim, nodes = r->world.nodes;
     enum mot_status status = (enum mot_status)r->o->record->status;
     *out = (struct mot_outcome){ .status = status, .ended_by = "record", .last = r->last, .workers = r->world.workers,
-        .servers = r->world.servers, .notes = r->notes, .best_score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    memcpy(out->note, r->note, sizeof(r->note));
+        .servers = r->world.servers, .best_score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    mot_outcome_note(out, &r->notes);
     out->node = mot_new(nodes, sizeof(*out->node));
     for (mot_node i = 0; i < nodes; i++) out->node[i] = r->node[i].tally;
     out->x = mot_new(dim, sizeof(float));

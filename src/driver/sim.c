@@ -151,7 +151,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
 {
     uint32_t dim = s->world.dim;
     *out = (struct mot_outcome){ .status = s->status, .ended_by = s->ended_by, .last = s->last, .workers = s->world.workers,
-        .servers = s->world.servers, .notes = s->notes, .best_score = s->best_score, .best_updates = s->best_updates,
+        .servers = s->world.servers, .best_score = s->best_score, .best_updates = s->best_updates,
         .job_wall_s = s->job_wall_s, .wall_s = mot_sim_wall() - s->started_wall_s };
     out->has_peer = s->has_peer && s->status == MOT_EPEER;
     out->peer = s->peer;
@@ -169,7 +169,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     out->target.updates = s->target_updates;
     out->node = mot_new(s->world.nodes, sizeof(*out->node));
     for (mot_node i = 0; i < s->world.nodes; i++) out->node[i] = s->node[i].tally;
-    memcpy(out->note, s->note, sizeof(s->note));
+    mot_outcome_note(out, &s->notes);
     out->arena = s->arena;
     s->arena = (struct mot_arena){ 0 };
     out->x = copy_model(mot_sim_model(s), dim);

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 2u
+#define VERSION 3u
 #define KEY_BYTES 64
 
 struct visit { bool writing; struct mot_bytes out; struct mot_reader in; };
@@ -267,18 +267,22 @@ static void visit_channel(struct visit *v, struct sim *s)
 
 static void visit_notes(struct visit *v, struct sim *s)
 {
-    VISIT(v, s->notes);
-    if (s->notes > MOT_NOTES_MAX) s->notes = 0;
-    for (uint32_t i = 0; i < s->notes; i++) {
+    struct mot_notes *notes = &s->notes;
+    VISIT(v, notes->n);
+    if (notes->n > MOT_NOTES_MAX) notes->n = 0;
+    for (uint32_t i = 0; i < notes->n; i++) {
+        struct mot_note_tally *n = &notes->note[i];
         char key[KEY_BYTES] = { 0 };
-        if (v->writing) memcpy(key, s->note[i].key, strnlen(s->note[i].key, KEY_BYTES - 1));
+        if (v->writing) memcpy(key, n->key, strnlen(n->key, KEY_BYTES - 1));
         VISIT(v, key);
         key[KEY_BYTES - 1] = 0;
-        if (!v->writing) s->note[i].key = mot_arena_text(&s->arena, key);
-        VISIT(v, s->note[i].count);
-        VISIT(v, s->note[i].sum);
-        VISIT(v, s->note[i].max);
+        if (!v->writing) n->key = mot_arena_text(&s->arena, key);
+        VISIT(v, n->count);
+        VISIT(v, n->sum);
+        VISIT(v, n->max);
+        if (strcmp(key, "staleness") == 0) notes->stale = i + 1;
     }
+    if (notes->stale) VISIT(v, notes->staleness);
 }
 
 static void visit_params(struct visit *v, struct mot_params *p)

@@ -1,5 +1,6 @@
 /* sim_judge.c -- how far the run is: updates, evaluations, targets and the end. */
 #include "driver/sim_state.h"
+#include "driver/views.h"
 #include <math.h>
 #include <string.h>
 
@@ -21,10 +22,10 @@ struct mot_moment mot_sim_moment(const struct sim *s)
     struct mot_moment m = { .now = s->now, .updates = s->updates, .steps = s->steps, .samples = s->samples,
         .epochs = epochs_of(s), .bytes_sent = s->bytes_sent, .messages = s->messages_sent, .events = s->events,
         .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    for (uint32_t i = 0; i < s->notes; i++) {
-        if (strcmp(s->note[i].key, "staleness") != 0) continue;
-        m.staleness_mean = s->note[i].sum / (double)s->note[i].count;
-        m.staleness_max = s->note[i].max;
+    const struct mot_note_tally *stale = mot_notes_staleness(&s->notes);
+    if (stale) {
+        m.staleness_mean = stale->sum / (double)stale->count;
+        m.staleness_max = stale->max;
     }
     return m;
 }
@@ -39,31 +40,12 @@ static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
     return s->method->model(s->node[node].state, &env, out);
 }
 
-#define MEAN_RANGE 1024u /* floats that are added up at a time */
-
 const float *mot_sim_model(struct sim *s)
 {
-    struct mot_view first = { 0 }, view;
-    uint32_t n = 0, same = 0;
-    for (mot_node i = 0; i < s->world.nodes; i++) {
-        if (!view_of(s, i, &view)) continue;
-        if (n++ == 0) first = view;
-        same += view.x == first.x && view.scale == first.scale;
-    }
-    if (n == 0) return mot_pool_at(&s->pool, s->world.x0); /* only crashes can do that */
-    if (same == n && first.scale == 1.0) return mot_pool_at(&s->pool, first.x);
-    /* In double, so that the mean of equal models is that model, bit for bit. */
-    for (uint32_t at = 0, len; at < s->world.dim; at += len) {
-        double sum[MEAN_RANGE] = { 0 };
-        len = s->world.dim - at < MEAN_RANGE ? s->world.dim - at : MEAN_RANGE;
-        for (mot_node i = 0; i < s->world.nodes; i++) {
-            if (!view_of(s, i, &view)) continue;
-            const float *x = mot_pool_at(&s->pool, view.x) + at;
-            for (uint32_t j = 0; j < len; j++) sum[j] += view.scale * (double)x[j];
-        }
-        for (uint32_t j = 0; j < len; j++) s->mean[at + j] = (float)(sum[j] / n);
-    }
-    return s->mean;
+    uint32_t n = 0;
+    for (mot_node i = 0; i < s->world.nodes; i++) n += view_of(s, i, &s->view[n]);
+    const float *x0 = mot_pool_at(&s->pool, s->world.x0);
+    return n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean) : x0; /* only crashes leave nobody */
 }
 
 /* ---- Evaluation --------------------------------------------------------------------------- */
@@ -170,17 +152,18 @@ static bool every_due(const struct sim *s, const struct mot_every *e, double *ne
     return false;
 }
 
-/* The least number of updates over the workers, kept without looking at all of them each time. */
-static bool least_rose(struct sim *s, mot_node node)
+/* Whose updates are the run's: the servers, or, without servers, the workers. */
+bool mot_sim_counts(const struct sim *s, mot_node node)
 {
-    if (s->world.servers > 0) {
-        if (node < s->world.workers) return false;
-        s->updates = s->node[node].advanced;
-        return true;
-    }
+    return s->world.servers == 0 || node >= s->world.workers;
+}
+
+/* The least number of updates over those that count, kept without looking at all of them each time. */
+static bool least_rose(struct sim *s)
+{
     if (s->at_least > 0) return false;
     uint64_t least = UINT64_MAX;
-    for (mot_node i = 0; i < s->world.workers; i++) {
+    for (mot_node i = s->world.servers ? s->world.workers : 0; i < s->world.nodes; i++) {
         if (s->node[i].advanced < least) {
             least = s->node[i].advanced;
             s->at_least = 0;
@@ -210,9 +193,9 @@ void mot_sim_due(struct sim *s)
     if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
 }
 
-void mot_sim_progress(struct sim *s, mot_node advanced)
+void mot_sim_progress(struct sim *s)
 {
-    if (!least_rose(s, advanced)) return;
+    if (!least_rose(s)) return;
     s->epochs = epochs_of(s);
     if (!s->ended) mot_sim_look(s);
     if (!s->ended) mot_sim_due(s);

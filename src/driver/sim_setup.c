@@ -77,6 +77,7 @@ static void open_nodes(struct sim *s, const struct mot_needs *sum)
 {
     s->node = mot_new(s->world.nodes, sizeof(*s->node));
     s->nic = mot_new(s->world.nodes, sizeof(*s->nic));
+    s->view = mot_new(s->world.nodes, sizeof(*s->view));
     s->states_bytes = sum->states;
     s->states = mot_reserve(s->states_bytes);
     s->works = (uint32_t)sum->works;
@@ -182,7 +183,7 @@ enum mot_status mot_sim_open(const struct mot_sim_options *o, struct sim **out)
     open_compute(s);
     open_buffers(s, &need);
     begin_counting(s);
-    s->at_least = s->world.workers;
+    s->at_least = s->world.servers ? s->world.servers : s->world.workers;
     *out = s;
     return MOT_OK;
 out_close:
@@ -214,6 +215,7 @@ void mot_sim_close(struct sim *s)
     if (s->states) mot_release(s->states, s->states_bytes);
     free(s->node);
     free(s->nic);
+    free(s->view);
     free(s->work);
     free(s->term);
     free(s->alarm);

@@ -99,7 +99,7 @@ struct sim {
     uint64_t events, messages_sent, bytes_sent, samples, steps;
     uint64_t updates;                     /* of the server, or the least of the workers' */
     double epochs;                        /* as of the last of them: between two, jobs are counted that are in none yet */
-    uint32_t at_least;                    /* workers that have made just `updates` */
+    uint32_t at_least;                    /* of those that count, how many have made just `updates` */
     uint32_t stops;                       /* nodes that count and have stopped */
 
     double next_eval, next_checkpoint;    /* in the unit of each */
@@ -107,14 +107,14 @@ struct sim {
     struct mot_moment last;
     bool save_due;                        /* a checkpoint is to be written before the next event */
     bool evaluated_now;                   /* nothing has happened since last */
+    struct mot_view *view;                /* [nodes]: room to put together what is evaluated */
     float *mean;                          /* the evaluated model where nodes differ */
     struct mot_score best_score;
     float *best;
     uint64_t best_updates;
     double job_wall_s, started_wall_s, ticked_wall_s;
 
-    struct mot_note_tally note[MOT_NOTES_MAX];
-    uint32_t notes;
+    struct mot_notes notes;
     struct mot_arena arena;               /* keys of notes that came from a checkpoint */
 
     bool ended;
@@ -166,7 +166,8 @@ bool mot_faults_waits(struct sim *, const struct mot_pending *); /* for a stalle
 void mot_faults_halt(struct sim *);                 /* nothing is pending: who is missing? */
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
-void mot_sim_progress(struct sim *, mot_node advanced);
+bool mot_sim_counts(const struct sim *, mot_node);   /* whether its updates are the run's */
+void mot_sim_progress(struct sim *);                /* a node has advanced */
 void mot_sim_look(struct sim *);                    /* whether an end is reached: target, updates, epochs, no data left */
 void mot_sim_due(struct sim *);                     /* evaluations and checkpoints by updates and epochs that are due */
 double mot_sim_next(const struct sim *, const struct mot_every *);  /* the first one that is not over yet */

@@ -175,7 +175,7 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
     mot_pool_drop(&s->pool, w->at);
     w->state = WORK_FREE;
     w->generation++;
-    if (!isfinite(w->loss)) {
+    if (!isfinite(w->loss) && !s->method->guards) {
         mot_pool_drop(&s->pool, result.grad);
         w->grad = MOT_NO_BUF;
         mot_sim_end(s, MOT_EDIVERGED, "diverged");

@@ -435,6 +435,7 @@ static void gather(struct town *t, struct mot_outcome *out)
 {
     const struct mot_world *w = &t->live.world;
     uint64_t bytes = 0, messages = 0, events = 0, steps = 0;
+    struct mot_notes notes = { 0 };
     for (mot_node i = 0; i < w->nodes; i++) {
         struct mot_live_node *n = &t->node[i];
         mot_time busy = n->tally.compute + n->tally.wait;
@@ -444,6 +445,7 @@ static void gather(struct town *t, struct mot_outcome *out)
         messages += n->tally.messages_sent;
         events += n->events;
         steps += n->advanced;
+        mot_notes_merge(&notes, &n->notes);
         if (n->status != MOT_OK) {
             out->status = n->status;
             out->ended_by = mot_status_name(n->status);
@@ -455,9 +457,7 @@ static void gather(struct town *t, struct mot_outcome *out)
     out->last.messages = messages;
     out->last.events = events;
     out->last.steps = steps;
-    const struct mot_live_node *lead = &t->node[w->servers ? w->workers : 0];
-    memcpy(out->note, lead->note, sizeof(lead->note));
-    out->notes = lead->notes;
+    mot_outcome_note(out, &notes);
 }
 
 static enum mot_status run_town(struct town *t, const struct mot_live_options *o, struct mot_outcome *out)

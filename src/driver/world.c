@@ -5,7 +5,7 @@ void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p,
                     uint32_t *batch, struct mot_world *w)
 {
     const struct mot_parts *parts = p->sampler.parts;
-    *w = (struct mot_world){ .workers = x->workers, .servers = x->method->servers, .nodes = x->workers + x->method->servers,
+    *w = (struct mot_world){ .workers = x->workers, .servers = x->servers, .nodes = x->workers + x->servers,
         .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim };
     for (uint32_t i = 0; i < parts->parts; i++) part_rows[i] = parts->at[i + 1] - parts->at[i];
     for (uint32_t i = 0; i < w->workers; i++) batch[i] = x->batch_full ? (uint32_t)part_rows[i] : x->batch[i];

@@ -38,7 +38,7 @@ static void put_median(const struct contest *c, size_t arm)
     size_t n = mot_page_place(figure, "n");
     fprintf(c->out, "<span class=\"num\">%s</span>", mot_page_show(mot_page_number(figure, "median"), c->kind->unit, median, sizeof median));
     if (n > 1 && !isnan(mot_page_number(figure, "low")) && !isnan(mot_page_number(figure, "high")))
-        fprintf(c->out, " <span class=\"soft\">(median of %zu, %s to %s)</span>", n,
+        fprintf(c->out, " <span class=\"soft\">(median of %zu, <span class=\"num\">%s</span> to <span class=\"num\">%s</span>)</span>", n,
                 mot_page_show(mot_page_number(figure, "low"), c->kind->unit, low, sizeof low),
                 mot_page_show(mot_page_number(figure, "high"), c->kind->unit, high, sizeof high));
 }
@@ -51,7 +51,7 @@ static void put_target(const json_t *document, FILE *out)
     const struct mot_page_kind *known = mot_page_kind(kind);
     double value = mot_page_number(target, "value");
     char text[TEXT];
-    if (strcmp(kind, "test_accuracy") == 0) fprintf(out, "%g %% test accuracy", 100 * value);
+    if (strcmp(kind, "test_accuracy") == 0) fprintf(out, "<span class=\"num\">%g %%</span> test accuracy", 100 * value);
     else if (known) fprintf(out, "a %s of %s", strcmp(kind, "grad_norm") == 0 ? "gradient norm" : "training loss", mot_page_show(value, MOT_PAGE_PLAIN, text, sizeof text));
     else fputs("the target", out);
 }

@@ -9,13 +9,17 @@
 #define TEXT 96
 
 static const char *const columns[] = {
-    "time_to_target", "test_accuracy", "test_loss", "train_loss", "grad_norm", "updates", "bytes", "utilisation", "worst_wait", "staleness_mean",
+    "time_to_target", "test_accuracy", "test_loss", "train_loss", "grad_norm", "updates", "bytes", "utilisation", "worst_wait",
 };
 
+/* Whether a column stands in the table: somebody must have the figure, and a table must be read at a glance. */
 static bool any_has(const json_t *document, const char *figure)
 {
     size_t i;
     json_t *cell;
+    const char *target = mot_page_word(json_object_get(document, "target"), "kind");
+    if (strcmp(figure, "grad_norm") == 0 && strcmp(target, "grad_norm") != 0 && mot_page_judge(document) != mot_page_kind(figure)) return false;
+    if (strcmp(figure, "test_loss") == 0 && any_has(document, "test_accuracy")) return false;
     json_array_foreach(mot_page_list(document, "cells"), i, cell)
         if (mot_page_figure(cell, figure)) return true;
     return false;
@@ -23,12 +27,23 @@ static bool any_has(const json_t *document, const char *figure)
 
 /* ---- A cell ---------------------------------------------------------------------------------- */
 
+/* "0.60 \u2013 1.00 s": the unit once, where both have the same. */
+static void put_between(double low, double high, enum mot_page_unit unit, FILE *out)
+{
+    char from[TEXT], to[TEXT];
+    mot_page_show(low, unit, from, sizeof from);
+    mot_page_show(high, unit, to, sizeof to);
+    char *unit_from = strchr(from, ' '), *unit_to = strchr(to, ' ');
+    if (unit_from && unit_to && strcmp(unit_from, unit_to) == 0) *unit_from = '\0';
+    fprintf(out, "<small>%s \u2013 %s</small>", from, isnan(high) ? "?" : to);
+}
+
 static void put_figure(const json_t *cell, const struct mot_page_kind *kind, FILE *out)
 {
     const json_t *figure = mot_page_figure(cell, kind->figure);
     double median = mot_page_number(figure, "median"), low = mot_page_number(figure, "low"), high = mot_page_number(figure, "high");
     double beyond = mot_page_number(figure, "beyond");
-    char text[TEXT], second[TEXT];
+    char text[TEXT];
     bool target = strcmp(kind->figure, "time_to_target") == 0;
     if (!figure) {
         fputs("<td class=\"none\">\u2013</td>", out);
@@ -44,9 +59,7 @@ static void put_figure(const json_t *cell, const struct mot_page_kind *kind, FIL
         return;
     }
     fprintf(out, "<td class=\"num\">%s", mot_page_show(median, kind->unit, text, sizeof text));
-    if (mot_page_place(figure, "n") > 1 && !isnan(low))
-        fprintf(out, "<small>%s \u2013 %s</small>", mot_page_show(low, kind->unit, text, sizeof text),
-                isnan(high) ? "?" : mot_page_show(high, kind->unit, second, sizeof second));
+    if (mot_page_place(figure, "n") > 1 && !isnan(low)) put_between(low, high, kind->unit, out);
     fputs("</td>", out);
 }
 

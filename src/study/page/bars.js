@@ -1,8 +1,8 @@
 // bars.js -- time to target: a bar an arm, its interval, a dot a seed; who never came there is said so.
 
-function paintBar(svg, x, arm, cell, top, high, left, mid) {
+function paintBar(x, arm, cell, top, high, left, mid) {
   const tt = cell.tt || {}, g = draw('g', { class: armClass(arm) });
-  const median = tt.median === undefined ? null : tt.median, never = cell.runs - cell.reached;
+  const median = tt.median === undefined ? null : tt.median;
   if (median !== null) {
     g.append(draw('rect', { x: left, y: top, width: Math.max(1, x.at(median) - left), height: high, rx: 2, class: 'fillbar' }));
     if (tt.low !== null && cell.runs > 1) {
@@ -14,13 +14,27 @@ function paintBar(svg, x, arm, cell, top, high, left, mid) {
   }
   for (const run of DATA.runs)
     if (run.a === arm && run.c === cell.c && run.tt !== null && cell.runs > 1) g.append(draw('circle', { cx: x.at(run.tt), cy: mid, r: 2.6, class: 'dot' }));
-  let text = median !== null ? showTime(median) : tt.beyond !== null && tt.beyond !== undefined ? 'not reached within ' + showTime(tt.beyond) : 'never reached';
-  let end = Math.max(median !== null ? x.at(median) : left, tt.high ? x.at(tt.high) : 0, ...DATA.runs.filter(r => r.a === arm && r.c === cell.c && r.tt !== null).map(r => x.at(r.tt)));
-  if (median === null) end = left;
-  if (median !== null && tt.high === null && cell.runs > 1) end = x.at(x.to);
-  const lost = never > 0 && median !== null ? ' · ✕ ' + never + ' of ' + cell.runs + ' never' : never > 0 ? ' (✕ ' + never + ' of ' + cell.runs + ')' : '';
-  g.append(draw('text', { x: end + 8, y: mid + 4, class: median === null ? 'badtext' : '' }, text, lost ? draw('tspan', { class: 'badtext' }, lost) : null));
   return g;
+}
+
+// "7.75 s", and how many runs never came there.
+function barText(cell) {
+  const tt = cell.tt || {}, never = cell.runs - cell.reached, known = tt.median !== null && tt.median !== undefined;
+  const text = known ? showTime(tt.median) : tt.beyond !== null && tt.beyond !== undefined ? '> ' + showTime(tt.beyond) : 'never';
+  return [text, never > 0 ? ' · ' + '✕ ' + never + ' of ' + cell.runs + ' never' : '', known];
+}
+
+function paintBarText(attrs, cell) {
+  const [text, lost, known] = barText(cell);
+  return draw('text', { ...attrs, class: known ? '' : 'badtext' }, text, lost ? draw('tspan', { class: 'badtext' }, lost) : null);
+}
+
+// Where a bar and all that is drawn over it ends.
+function barEnd(x, arm, cell, left) {
+  const tt = cell.tt || {}, known = tt.median !== null && tt.median !== undefined;
+  if (known && (tt.high === null || tt.high === undefined) && cell.runs > 1) return x.at(x.to);
+  const times = [tt.median, tt.high, known ? 0 : tt.beyond, ...DATA.runs.filter(run => run.a === arm && run.c === cell.c).map(run => run.tt)];
+  return Math.max(left, ...times.filter(v => v !== null && v !== undefined).map(v => x.at(v)));
 }
 
 function barTip(arm, cell) {
@@ -38,7 +52,7 @@ function paintTarget(host, width) {
   for (const run of DATA.runs) ends.push(run.tt);
   const most = Math.max(0, ...ends.filter(v => v !== null && v !== undefined && isFinite(v)));
   const label = narrow ? 0 : Math.min(220, 20 + 7.5 * Math.max(6, ...DATA.arms.map(name => name.length)));
-  const rowHigh = narrow ? 46 : 32, groups = DATA.conditions.length, rooms = narrow ? 118 : 190;
+  const rowHigh = narrow ? 46 : 32, groups = DATA.conditions.length, rooms = narrow ? 10 : 190;
   const height = groups * DATA.arms.length * rowHigh + (groups > 1 ? groups * 30 : 4) + 42;
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'Time to target, a bar for each arm' });
   const x = scaleOf({ from: 0, to: most || 1, log: false, pixels: [label, Math.max(label + 60, width - rooms)], kind: 'time', count: Math.max(3, Math.floor((width - label - rooms) / 90)) });
@@ -58,8 +72,9 @@ function paintTarget(host, width) {
       const cell = cells.find(one => one.a === arm && one.c === c);
       if (cell) {
         const barTop = narrow ? top + 20 : top + 6, high = 18, mid = barTop + high / 2;
-        svg.append(narrow ? shortText({ x: 0, y: top + 14 }, armText, width) : shortText({ x: label - 10, y: mid + 4, 'text-anchor': 'end' }, armText, label - 10));
-        svg.append(paintBar(svg, x, arm, cell, barTop, high, label, mid));
+        svg.append(narrow ? shortText({ x: 0, y: top + 14 }, armText, width - 20 - 7 * barText(cell).slice(0, 2).join('').length) : shortText({ x: label - 10, y: mid + 4, 'text-anchor': 'end' }, armText, label - 10));
+        svg.append(paintBar(x, arm, cell, barTop, high, label, mid));
+        svg.append(narrow ? paintBarText({ x: width - 4, y: top + 14, 'text-anchor': 'end' }, cell) : paintBarText({ x: barEnd(x, arm, cell, label) + 8, y: mid + 4 }, cell));
         svg.append(withTip(draw('rect', { x: 0, y: top, width, height: rowHigh, class: 'hit' }), () => barTip(arm, cell)));
       }
       top += rowHigh;

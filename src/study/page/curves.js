@@ -6,12 +6,18 @@ const curve = { metric: '', x: 't', logY: false, logX: false, band: 'quartiles',
 const metricsShown = () => DATA.metrics.filter(([name]) => DATA.runs.some(run => run.y && run.y[name]));
 const metricTitle = name => (DATA.metrics.find(m => m[0] === name) || ['', ''])[1];
 const metricKind = name => name.endsWith('accuracy') ? 'share' : 'plain';
+// On a log scale an accuracy says little and its distance from 1 much.
+const asError = () => curve.logY && metricKind(curve.metric) === 'share';
+const shownTitle = () => asError() ? metricTitle(curve.metric).replace('accuracy', 'error') : metricTitle(curve.metric);
 
 // The points of a run for the chosen axes, without what is null or cannot stand on a log scale.
 function pointsOf(run) {
   const xs = run[curve.x], ys = run.y && run.y[curve.metric], points = [];
-  for (let i = 0; ys && i < xs.length; i++)
-    if (ys[i] !== null && xs[i] !== null && (!curve.logX || xs[i] > 0) && (!curve.logY || ys[i] > 0)) points.push([xs[i], ys[i]]);
+  for (let i = 0; ys && i < xs.length; i++) {
+    if (ys[i] === null || xs[i] === null || (curve.logX && xs[i] <= 0)) continue;
+    const y = asError() ? 1 - ys[i] : ys[i];
+    if (!curve.logY || y > 0) points.push([xs[i], y]);
+  }
   return points;
 }
 
@@ -110,8 +116,9 @@ function paintArm(inside, x, y, { arm, lines, failed, band }) {
 
 function paintGoal(inside, x, y, box) {
   const goal = DATA.target;
-  if (!goal || goal.kind !== curve.metric || goal.value < y.from || goal.value > y.to) return;
-  const at = y.at(goal.value);
+  const value = goal && (asError() ? 1 - goal.value : goal.value);
+  if (!goal || goal.kind !== curve.metric || value < y.from || value > y.to) return;
+  const at = y.at(value);
   inside.append(draw('line', { x1: box.left, x2: box.right, y1: at, y2: at, class: 'goal' }));
   inside.append(draw('text', { x: box.right - 4, y: at - 5, 'text-anchor': 'end', class: 'soft' }, 'target'));
 }
@@ -130,7 +137,7 @@ function curveTip(arms, x) {
     if (best && Math.abs(best[0] - x) <= reach)
       rows.push([best[2], [arm, armName(arm), show(best[2]) + '  (' + show(best[1]) + ' – ' + show(best[3]) + (best[4] < lines.length ? '; ' + best[4] + ' of ' + lines.length + ' runs' : '') + ')']]);
   }
-  rows.sort((p, q) => metricKind(curve.metric) === 'share' ? q[0] - p[0] : p[0] - q[0]);
+  rows.sort((p, q) => metricKind(curve.metric) === 'share' && !asError() ? q[0] - p[0] : p[0] - q[0]);
   return tipTable(xName + ' ' + SHOW[xKind](x), rows.length ? rows.map(r => r[1]) : [[null, 'no run is here', '']]);
 }
 
@@ -145,8 +152,8 @@ function paintCurves(host, width) {
   box.left = tickRoom(y.ticks);
   const x = scaleOf({ from: x0, to: x1, log: curve.logX, pixels: [box.left, box.right], kind: xKind, count: Math.max(3, Math.floor(width / 90)) });
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', tabindex: 0,
-    'aria-label': metricTitle(curve.metric) + ' against ' + xName.toLowerCase() + '; arrow keys move along it' });
-  const inside = frame(svg, box, x, y, xName, metricTitle(curve.metric)), grid = gridOf(x0, x1);
+    'aria-label': shownTitle() + ' against ' + xName.toLowerCase() + '; arrow keys move along it' });
+  const inside = frame(svg, box, x, y, xName, shownTitle()), grid = gridOf(x0, x1);
   paintGoal(inside, x, y, box);
   for (const one of arms) {
     one.band = one.lines.length > 1 ? bandOf(one.lines, grid) : [];
@@ -189,7 +196,7 @@ function startCurves() {
   const set = (key, value) => { curve[key] = value; again(); };
   const logY = ticker('log scale', false, v => set('logY', v));
   const many = DATA.runs.length > DATA.arms.length * DATA.conditions.length;
-  $('curve-controls').append(
+  $('curve-controls').append(...[
     chooser('Show', shown, curve.metric, v => {
       curve.metric = v;
       set('logY', logY.firstChild.checked);
@@ -197,7 +204,7 @@ function startCurves() {
     chooser('against', Object.entries(AXES).map(([key, [name]]) => [key, name.toLowerCase()]), curve.x, v => set('x', v)),
     DATA.conditions.length > 1 ? chooser('under', conditionOptions(), 0, v => set('condition', Number(v))) : null,
     many ? chooser('seeds as', [['quartiles', 'median and quartiles'], ['all', 'median, least to most'], ['seeds', 'median and each seed']], curve.band, v => set('band', v)) : null,
-    logY, ticker('log ' + 'axis below', false, v => set('logX', v)));
+    logY, ticker('log axis below', false, v => set('logX', v))].filter(Boolean));
   DATA.arms.forEach((name, arm) => {
     const button = make('button', { type: 'button', 'aria-pressed': 'true', title: 'show or hide' }, swatch(arm), name);
     button.addEventListener('click', () => {

@@ -1,6 +1,6 @@
 // run.js -- one run: its timeline, where each worker's time went, and the data that each holds.
 
-const KINDS = [['compute', 'computes'], ['cancelled', 'computes, but cut short'], ['send', 'sends'], ['receive', 'receives'], ['collective', 'in a sum over all'], ['wait', 'waits']];
+const KINDS = [['compute', 'computes'], ['cancelled', 'computes, but cut short'], ['send', 'sends'], ['receive', 'receives'], ['collective', 'waits in a sum over all'], ['wait', 'waits']];
 const gantt = { detail: null, spans: [], from: 0, to: 1, again: null };
 
 const nodeName = node => (node.role === 'server' ? 'server' : 'worker ' + node.id) + (node.name && node.role !== 'server' ? ' (' + node.name + ')' : '');
@@ -125,12 +125,13 @@ function look(from, to) {
 const zoom = by => { const mid = (gantt.from + gantt.to) / 2, half = (gantt.to - gantt.from) / 2 * by; look(mid - half, mid + half); };
 const pan = by => { const step = (gantt.to - gantt.from) * by; look(gantt.from + step, gantt.to + step); };
 
-// At first only as much as can be told apart: some thirty jobs of the busiest node.
+// At first only as much as can be told apart: some jobs of the busiest node.
 function firstLook(timeline) {
+  const most = Math.max(10, Math.min(30, Math.floor($('gantt-chart').clientWidth / 36)));
   let end = timeline.until;
   gantt.spans.forEach(spans => {
     const jobs = spans.filter(s => s[0] === 'compute').sort((p, q) => p[1] - q[1]);
-    if (jobs.length > 30) end = Math.min(end, jobs[29][2]);
+    if (jobs.length > most) end = Math.min(end, jobs[most - 1][2]);
   });
   gantt.from = timeline.from;
   gantt.to = end;
@@ -217,7 +218,8 @@ function startRun() {
   const choose = i => {
     const detail = gantt.detail = details[i], timeline = detail.timeline;
     gantt.spans = timeline ? timeline.node.map(node => spansOf(timeline, node)) : [];
-    $('run-verdict').textContent = detail.verdict;
+    // Commands and settings stand in backquotes.
+    $('run-verdict').replaceChildren(...detail.verdict.split('`').map((part, n) => n % 2 ? make('code', {}, part) : part));
     const notes = [];
     if (timeline) {
       firstLook(timeline);
@@ -237,7 +239,7 @@ function startRun() {
   if (DATA.details_left_out) $('run-controls').append(make('span', { class: 'soft' }, showCount(DATA.details_left_out) + ' more runs are left out here to keep the file small.'));
   const button = (text, label, act) => make('button', { type: 'button', 'aria-label': label, title: label, onclick: () => gantt.detail.timeline && act() }, text);
   $('gantt-controls').append(button('+', 'look closer', () => zoom(0.5)), button('−', 'see more', () => zoom(2)), button('◀', 'earlier', () => pan(-0.5)), button('▶', 'later', () => pan(0.5)),
-    button('whole', 'all that was recorded', () => look(gantt.detail.timeline.from, gantt.detail.timeline.until)), make('span', { class: 'soft' }, 'or drag across it'));
+    button('whole', 'all that was recorded', () => look(gantt.detail.timeline.from, gantt.detail.timeline.until)), make('span', { class: 'soft mouse' }, 'or drag across it'));
   $('share-legend').append(...[['compute', 'computing'], ['send', 'a message under way'], ['wait', 'waiting']].map(([kind, text]) => make('span', { class: 'item' },
     draw('svg', { width: 16, height: 14, 'aria-hidden': 'true' }, draw('rect', { x: 0, y: 1, width: 16, height: 12, class: kind })), text)));
 }

@@ -5,6 +5,8 @@
 #include "driver/ranks.h"
 #include "driver/sim.h"
 #include "driver/threads.h"
+#include "topology/mixing.h"
+#include <jansson.h>
 
 /* An experiment with its data read, its model fitted and its parts cut. */
 struct mot_job {
@@ -15,9 +17,13 @@ struct mot_job {
     struct mot_parts parts;
     struct mot_problem problem;
     struct mot_optim optim;
+    struct mot_mixing_plan mixing;            /* of methods with neighbours */
     float *x0;
     uint64_t hash;                            /* of the experiment and its data */
 };
+/* What partitions go by: samples a second of each worker at its own batch. malloc'd. */
+double *mot_speeds_of(const struct mot_experiment *);
+
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
 /* The same with data that is there already: what mot_dataset_open gives for this experiment. It must outlive the job. */
 enum mot_status mot_job_open_with(const struct mot_experiment *, struct mot_dataset *, struct mot_job *out);
@@ -32,6 +38,7 @@ struct mot_job_ways {
     bool resume;                              /* go on from the checkpoint in the experiment's folder */
     bool lean;                                /* leave neither model nor checkpoint in the folder */
     bool replace;                             /* a run that is in the folder may be overwritten */
+    bool tensorboard;                         /* write events for TensorBoard into the folder */
     bool record;                              /* threads: keep what every node was given, in the folder */
     const char *arrivals;                     /* replay: the folder of the run that was recorded */
     FILE *progress;                           /* NULL: none */
@@ -40,5 +47,7 @@ struct mot_job_ways {
 };
 /* Runs, and writes the experiment's folder if it names one. MOT_OK: see out->status. */
 enum mot_status mot_job_run(const struct mot_job *, const struct mot_job_ways *, struct mot_outcome *out);
+/* The summary of such a run: what summary.json holds. */
+json_t *mot_job_summary(const struct mot_job *, enum mot_driver, const struct mot_outcome *);
 
 #endif

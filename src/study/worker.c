@@ -100,6 +100,7 @@ void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, s
 {
     struct worker w = { .runner = runner, .workshop = workshop, .threads = threads };
     uint32_t at;
+    mot_replace_without_waiting();     /* the store has sums */
     while (recv(socket, &at, sizeof(at), 0) == sizeof(at) && at < n) {
         struct mot_reply reply = { .at = at };
         /* What it says on its way belongs to this case: should it fall, these are its last words. */

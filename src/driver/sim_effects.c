@@ -116,7 +116,9 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
 
 bool mot_sim_all_stopped(const struct sim *s)
 {
-    return s->stops == (s->world.servers ? s->world.servers : s->world.workers);
+    uint32_t count = s->world.servers ? s->world.servers : s->world.workers;
+    for (mot_node i = 0; s->channel && s->method->decentralised && i < s->world.workers; i++) count -= !mot_sim_counts(s, i);
+    return count > 0 && s->stops == count;
 }
 
 static void node_stopped(struct sim *s, mot_node node, enum mot_status why)

@@ -1,5 +1,5 @@
 /* sim_judge.c -- how far the run is: updates, evaluations, targets and the end. */
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include "driver/views.h"
 #include <math.h>
 #include <string.h>
@@ -193,10 +193,17 @@ static bool every_due(const struct sim *s, const struct mot_every *e, double *ne
     return false;
 }
 
-/* Whose updates are the run's: the servers, or, without servers, the workers. */
+/* Whose updates are the run's: the servers, or, without servers, the workers; of workers with models of their own only those
+ * that were never lost: the others' go on. */
 bool mot_sim_counts(const struct sim *s, mot_node node)
 {
-    return s->world.servers == 0 || node >= s->world.workers;
+    if (s->world.servers > 0) return node >= s->world.workers;
+    return !s->channel || !s->method->decentralised || (!s->node[node].dead && s->channel->health[node].life == 0);
+}
+
+void mot_sim_misses(struct sim *s, mot_node node)
+{
+    if (mot_sim_counts(s, node) && s->method->decentralised && s->node[node].advanced == s->updates) s->at_least--;
 }
 
 /* The least number of updates over those that count, kept without looking at all of them each time. */
@@ -205,12 +212,14 @@ static bool least_rose(struct sim *s)
     if (s->at_least > 0) return false;
     uint64_t least = UINT64_MAX;
     for (mot_node i = s->world.servers ? s->world.workers : 0; i < s->world.nodes; i++) {
+        if (!mot_sim_counts(s, i)) continue;
         if (s->node[i].advanced < least) {
             least = s->node[i].advanced;
             s->at_least = 0;
         }
         s->at_least += s->node[i].advanced == least;
     }
+    if (least == UINT64_MAX) return false; /* all are lost */
     s->updates = least;
     return true;
 }

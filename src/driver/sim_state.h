@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "driver/allreduce.h"
-#include "driver/crew.h"
+#include "base/crew.h"
 #include "driver/heap.h"
 #include "driver/network.h"
 #include "driver/outbox.h"
@@ -171,6 +171,7 @@ void mot_faults_halt(struct sim *);                 /* nothing is pending: who i
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
 bool mot_sim_counts(const struct sim *, mot_node);   /* whether its updates are the run's */
+void mot_sim_misses(struct sim *, mot_node);         /* it is about to be lost */
 void mot_sim_progress(struct sim *);                /* a node has advanced */
 void mot_sim_look(struct sim *);                    /* whether an end is reached: target, updates, epochs, no data left */
 void mot_sim_due(struct sim *);                     /* evaluations and checkpoints by updates and epochs that are due */

@@ -6,7 +6,8 @@ void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p,
 {
     const struct mot_parts *parts = p->sampler.parts;
     *w = (struct mot_world){ .workers = x->workers, .servers = x->servers, .nodes = x->workers + x->servers,
-        .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim };
+        .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim,
+        .mixing = p->mixing };
     for (uint32_t i = 0; i < parts->parts; i++) part_rows[i] = parts->at[i + 1] - parts->at[i];
     for (uint32_t i = 0; i < w->workers; i++) batch[i] = x->batch_full ? (uint32_t)part_rows[i] : x->batch[i];
 }
@@ -14,6 +15,7 @@ void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p,
 enum mot_status mot_world_check(const struct mot_experiment *x, const struct mot_world *w)
 {
     MOT_ASSERT(x->cluster->workers == w->workers && x->cluster->servers == w->servers);
+    MOT_ASSERT(!x->method->neighbours || w->mixing);
     if (x->method->validate) return x->method->validate(x->method_conf, w);
     return MOT_OK;
 }

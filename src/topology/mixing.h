@@ -11,7 +11,8 @@
 #include "topology/topology.h"
 #include <motley/method.h>
 
-#define MOT_DENSE_MOST 256u /* nodes up to which eigenvalues are exact */
+#define MOT_DENSE_MOST 256u /* nodes up to which eigenvalues are exact, */
+#define MOT_CLIMB_MOST 64u  /* and up to which chances are worked out; above, every matching has the budget as its chance */
 
 struct mot_mixing_plan {
     struct mot_graph graph;
@@ -38,11 +39,14 @@ uint64_t mot_mixing_hash(const struct mot_mixing_plan *);
 double *mot_mixing_matrix(const struct mot_mixing_plan *);
 
 /* Chances that maximise the second least eigenvalue of sum chance[j] L[j] under 0 <= chance <= 1 and their mean <= budget.
- * The graph is cut, connected and has at most MOT_DENSE_MOST nodes. */
+ * The graph is cut, connected and has at most MOT_CLIMB_MOST nodes. */
 void mot_matcha_chances(const struct mot_graph *, double budget, double *chance);
 
 /* The a that is best for these chances, and the norm of E[W'W] - J under it. */
 double mot_matcha_alpha(const struct mot_graph *, const double *chance, double *norm_out);
+
+/* The same where all chances are one number, from the extreme eigenvalues of L alone. */
+double mot_matcha_alpha_uniform(double chance, double second, double greatest, double *norm_out);
 
 /* l[nodes][nodes] = the sum of chance[j] L[j]; chance NULL: all 1. */
 void mot_laplacian(const struct mot_graph *, const double *chance, double *l);

@@ -229,8 +229,21 @@ TEST(matcha_refuses_weights_of_another_kind)
     struct mot_mixing_plan p;
     CHECK_INT(open_plan("ring", "weights", "metropolis", 8, 0.5, &p), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "expected a graph with weights: laplacian");
-    CHECK_INT(open_plan("ring", NULL, NULL, 1000, 0.5, &p), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "256 workers at the most");
+}
+
+TEST(one_chance_for_all_has_the_alpha_of_the_dense_search_and_large_graphs_use_it)
+{
+    struct mot_mixing_plan p;
+    CHECK_INT(open_plan("ring", NULL, NULL, 8, 0.5, &p), MOT_OK);
+    double half[2] = { 0.5, 0.5 }, norm, dense_norm, l2 = 2 - 2 * cos(M_PI / 4), dense = mot_matcha_alpha(&p.graph, half, &dense_norm);
+    double alpha = mot_matcha_alpha_uniform(0.5, l2, 4, &norm);
+    CHECK_NEAR(alpha, dense, 1e-6);
+    CHECK_NEAR(norm, dense_norm, 1e-12);
+    mot_mixing_close(&p);
+    CHECK_INT(open_plan("regular", NULL, NULL, 500, 0.3, &p), MOT_OK);
+    for (uint32_t j = 0; j < p.mixing.matchings; j++) CHECK_NEAR(p.chance[j], 0.3, 0);
+    CHECK(p.norm < 1 && p.alpha > 0);
+    mot_mixing_close(&p);
 }
 
 int main(int count, char **arguments)

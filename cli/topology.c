@@ -164,7 +164,7 @@ static enum mot_status run_topology(const struct cli_args *a)
 const struct cli_command cli_topology = {
     .name = "topology",
     .synopsis = "[NAME | EXPERIMENT.yaml] [--workers N] [--KEY VALUE ...]",
-    .summary = "show who exchanges models with whom, by what weights, and how fast that mixes",
+    .summary = "show a topology: edges, mixing matrix, how fast it mixes",
     .about =
         "Prints the graph over the workers that methods such as dpsgd use: edges, degrees, the mixing matrix, and its spectral gap, 1 - the norm "
         "of W - J, where J takes the exact mean. The greater the gap, the sooner models agree. NAME is one of the topologies (motley help "

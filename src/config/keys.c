@@ -74,7 +74,7 @@ const struct mot_option mot_mpi_options[] = {
     { .name = "reduction", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, reduction), .preset = "exact", .choices = "exact|fast",
       .doc = "sums over the ranks: exact adds in rank order, with the simulator's bits; fast leaves it to MPI_Iallreduce" },
     { .name = "place", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, place), .preset = "shared", .choices = "shared|own",
-      .doc = "the server shares rank 0 with worker 0, or has rank 0 of its own: then there is one rank more than workers" },
+      .doc = "the server shares rank 0 with worker 0 (further ones the next ranks), or servers have ranks of their own, the first, before the workers'" },
     { .name = "checksum", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, checksum), .preset = "control", .choices = "control|all",
       .doc = "what has a checksum on its way: all that is not a model or gradient, or all" },
     { .name = NULL },

@@ -1,5 +1,6 @@
 /* Methods whose nodes have models of their own: one mean at the end, simulated and on threads, however far nodes are apart. */
 #include "base/file.h"
+#include "driver/ranks.h"
 #include "method/methods.h"
 #include "ring.h"
 #include "run.h"
@@ -80,7 +81,7 @@ static void lines_of(enum mot_driver driver, char *into, size_t size)
     FILE *f = fopen(path, "r");
     for (size_t n = 0; f && n < size && fgets(line, sizeof line, f);) {
         const char *updates = strstr(line, "\"updates\":"), *loss = strstr(line, "\"test_loss\":");
-        if (updates && loss) n += (size_t)snprintf(into + n, size - n, "%ld %.12g\n", atol(updates + 10), atof(loss + 12));
+        if (updates && loss) n += (size_t)snprintf(into + n, size - n, "%ld %.12g\n", strtol(updates + 10, NULL, 10), strtod(loss + 12, NULL));
     }
     if (f) fclose(f);
     free(path);
@@ -186,4 +187,36 @@ TEST(what_several_nodes_have_between_them_is_replayed_to_the_same_model)
     }
 }
 
-TEST_MAIN()
+/* For test_mpi_views.sh: `run DRIVER KEY=VALUE...` plays one of the two methods; over ranks it is started by mpirun. */
+static int run_one(char **words)
+{
+    static const struct mot_method *const more[] = { &ring, &shards, NULL };
+    static char setting[SETTINGS_MAX][256];
+    bool ranks = strcmp(words[0], "mpi") == 0;
+    struct run r = { .ways = { .driver = ranks ? MOT_DRIVER_MPI : strcmp(words[0], "sim") == 0 ? MOT_DRIVER_SIM : MOT_DRIVER_THREADS,
+        .replace = true, .resume = getenv("RESUME") != NULL } };
+    for (int i = 1; words[i] && i < SETTINGS_MAX; i++) {
+        snprintf(setting[i], sizeof setting[i], "%s", words[i]);
+        char *value = strchr(setting[i], '=');
+        if (!value) return 2;
+        *value++ = 0;
+        run_set(&r, setting[i], value);
+    }
+    mot_methods_extend(more);
+    if (ranks && mot_ranks_open() != MOT_OK) return 2;
+    run_go(&r);
+    bool leads = !ranks || mot_ranks_rank() == 0;
+    if (leads && r.status == MOT_OK)
+        printf("%016llx %llu updates %s %.6g\n", (unsigned long long)r.out.model_hash, (unsigned long long)r.out.last.updates,
+               r.out.ended_by, r.out.last.score.test_loss);
+    enum mot_status status = r.status != MOT_OK ? r.status : r.out.status;
+    run_free(&r);
+    if (ranks) mot_ranks_leave(status);
+    return (int)status;
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 2 && strcmp(arguments[1], "run") == 0) return run_one(arguments + 2);
+    return test_main(count, arguments);
+}

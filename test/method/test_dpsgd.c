@@ -182,6 +182,15 @@ TEST(batches_in_proportion_to_speed_cut_the_barrier_from_n_over_N_to_n_over_the_
     CHECK_INT(sized.now, 50 * 320 / 10 * 1000000);     /* n / sum r */
 }
 
+/* The same by parts: a whole pass over each one's own in every step. 800 rows; a worker's total is within 1 of its share. */
+TEST(parts_in_proportion_to_speed_do_so_too)
+{
+#define WHOLE "data", "{name: synthetic, size: 1000, cols: 4}", "model", "logistic", "evaluate.train", "end", "method", "dpsgd", "batch", "full", "stop.updates", "10"
+    struct result equal = SIM(WHOLE, FAST, "partition", "stratified"), sized = SIM(WHOLE, FAST, "partition", "proportional");
+    CHECK_INT(equal.now, UINT64_C(10) * 100 * 1000000);
+    CHECK(sized.now >= UINT64_C(10) * 80 * 1000000 && sized.now <= UINT64_C(10) * 81 * 1000000);
+}
+
 TEST(models_travel_while_gradients_are_computed)
 {
     /* A job takes 32 ms. A link of 10 Mbit/s carries a model of 2.5 KB in 2 ms, ready long before; one of 10 kbit/s does not. */

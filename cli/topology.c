@@ -75,12 +75,14 @@ static void show_text(const struct mot_experiment *x, const struct mot_mixing_pl
     if (!isnan(p->alpha))
         printf("  weights    %.6g for every edge; eigenvalues of the %sLaplacian %.6g to %.6g\n", p->alpha, p->mixing.matchings ? "mean " : "",
                p->second, p->greatest);
-    else printf("  weights    %s\n", p->own_least < 0 ? "differ, some of them negative" : "differ from edge to edge");
+    else puts("  weights    by edge: see the matrix");
     printf("  gap        %.6g%s: a round leaves %s%.3g %% of a disagreement", 1 - left, p->exact ? "" : " at the most",
            p->exact ? "at most " : "about ", 100 * left);
     if (left > 0) printf(", %.0f rounds leave a tenth", ceil(log(0.1) / log(left) - 1e-9));
     putchar('\n');
-    if (p->own_least < -1e-12)
+    if (!isnan(p->least))
+        printf("  steps      are stable while the learning rate times the curvature stays below %.4g, 1 + the least eigenvalue of W\n", 1 + p->least);
+    if (p->own_least < -1e-12 && !p->mixing.matchings)
         printf("  negative   the least weight of a worker's own model is %.4g; weights: metropolis has none below 0\n", p->own_least);
     show_edges(g);
     if (p->mixing.matchings) show_matchings(p);
@@ -120,10 +122,10 @@ static void show_json(const struct mot_experiment *x, const struct mot_mixing_pl
     for (uint32_t i = 0; i < g->nodes; i++) json_array_append_new(degree, json_integer(mot_graph_degree(g, i)));
     for (uint32_t j = 0; j < p->mixing.matchings; j++)
         json_array_append_new(matchings, json_pack("{s:o, s:o}", "chance", mot_json_number(p->chance[j]), "edges", edges_json(g, j)));
-    json_t *all = json_pack("{s:s, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "topology", x->topology->name, "workers",
+    json_t *all = json_pack("{s:s, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "topology", x->topology->name, "workers",
         (json_int_t)g->nodes, "edges", edges_json(g, UINT32_MAX), "degree", degree, "diameter", (json_int_t)mot_graph_diameter(g), "alpha",
         mot_json_number(p->alpha), "laplacian_second", mot_json_number(p->second), "laplacian_greatest", mot_json_number(p->greatest), "norm",
-        mot_json_number(p->norm), "spectral_gap", mot_json_number(1 - (p->mixing.matchings ? sqrt(p->norm) : p->norm)), "exact", p->exact,
+        mot_json_number(p->norm), "least_eigenvalue", mot_json_number(p->least), "spectral_gap", mot_json_number(1 - (p->mixing.matchings ? sqrt(p->norm) : p->norm)), "exact", p->exact,
         "matrix", matrix_json(p));
     if (p->mixing.matchings) json_object_set(all, "matchings", matchings);
     json_decref(matchings);

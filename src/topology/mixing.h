@@ -1,7 +1,7 @@
 /* mixing.h -- from a graph to the weights by which neighbours average their models.
  *
- * All in every round (D-PSGD): W = I - a L with the constant a = 2 / (l2 + ln) that is best for L (Xiao and Boyd, Fast
- * linear iterations for distributed averaging, 2004), or the weights of Metropolis and Hastings, or a matrix from a file.
+ * All in every round (D-PSGD): the weights of Metropolis and Hastings, or W = I - a L with the constant a = 2 / (l2 + ln) that is
+ * best for L (Xiao and Boyd, Fast linear iterations for distributed averaging, 2004), or a matrix from a file.
  * Some matchings in each round (Wang, Sahu, Yang, Joshi and Kar, MATCHA, 2019): W(k) = I - a sum of the active L[j], each
  * active with the chance p[j]; p maximises the second least eigenvalue of E[L] = sum p[j] L[j] under sum p <= budget *
  * matchings, and a minimises the norm of E[W'W] - J. J is the matrix of the exact mean: entries 1/n. */
@@ -22,6 +22,8 @@ struct mot_mixing_plan {
     double *chance;
     double alpha;                      /* NaN: weights differ from edge to edge */
     double second, greatest;           /* eigenvalues of L, or of E[L] where matchings are drawn */
+    double least;                      /* the least eigenvalue of W; NaN where matchings are drawn. A step that is taken along a gradient from before
+                                          the averaging is stable while rate * curvature stays below 1 + least */
     double norm;                       /* of W - J, or of E[W'W] - J: what is left of a disagreement (of its square) after a round */
     double own_least;                  /* the least weight that a worker gives to its own model, all links being active */
     bool exact;                        /* false: the eigenvalues are Lanczos' estimates, the norm is at least this */

@@ -49,7 +49,7 @@ TEST(every_round_sends_a_model_over_every_link_and_period_2_sends_just_half)
 
 TEST(matcha_sends_what_its_chances_say_and_budget_1_is_d_psgd_bit_for_bit)
 {
-    struct result all = SIM(SMALL, "method", "dpsgd", "topology", "rcd", "stop.updates", "60");
+    struct result all = SIM(SMALL, "method", "dpsgd", "topology", "{name: rcd, weights: laplacian}", "stop.updates", "60");
     struct result whole = SIM(SMALL, "method", "matcha", "method.budget", "1", "topology", "rcd", "stop.updates", "60");
     CHECK(all.status == MOT_OK && whole.hash == all.hash);
     CHECK_INT(whole.messages, all.messages);

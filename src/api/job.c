@@ -49,10 +49,19 @@ static enum mot_status open_start(struct mot_job *j)
     return MOT_OK;
 }
 
+static enum mot_status open_mixing(struct mot_job *j)
+{
+    const struct mot_experiment *x = j->experiment;
+    if (!x->method->neighbours) return MOT_OK;
+    double budget = x->method->budget ? x->method->budget(x->method_conf) : NAN;
+    return mot_mixing_open(x->topology, &x->topology_conf, x->workers, x->seed, budget, &j->mixing);
+}
+
 /* All that a checkpoint depends on: the experiment, its data, the model that it begins with. */
 static uint64_t job_hash(const struct mot_job *j)
 {
-    return mot_hash3(mot_experiment_hash(j->experiment), j->data->hash, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+    uint64_t hash = mot_hash3(mot_experiment_hash(j->experiment), j->data->hash, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+    return j->experiment->method->neighbours ? mot_hash3(hash, mot_mixing_hash(&j->mixing), 0) : hash;
 }
 
 enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
@@ -66,12 +75,13 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
     if (status == MOT_OK) status = mot_partition(x->partitioner, x->partition_conf, train, x->workers, x->seed, &j->parts);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);
+    if (status == MOT_OK) status = open_mixing(j);
     if (status != MOT_OK) {
         mot_job_close(j);
         return status;
     }
     j->problem = (struct mot_problem){ .data = j->data, .net = &j->net,
-        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts } };
+        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts }, .mixing = x->method->neighbours ? &j->mixing.mixing : NULL };
     j->hash = job_hash(j);
     return MOT_OK;
 }
@@ -79,6 +89,7 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
 void mot_job_close(struct mot_job *j)
 {
     free(j->x0);
+    mot_mixing_close(&j->mixing);
     mot_parts_free(&j->parts);
     mot_dataset_close(j->data);
     *j = (struct mot_job){ 0 };

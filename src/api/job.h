@@ -5,6 +5,7 @@
 #include "driver/ranks.h"
 #include "driver/sim.h"
 #include "driver/threads.h"
+#include "topology/mixing.h"
 #include <jansson.h>
 
 /* An experiment with its data read, its model fitted and its parts cut. */
@@ -15,6 +16,7 @@ struct mot_job {
     struct mot_parts parts;
     struct mot_problem problem;
     struct mot_optim optim;
+    struct mot_mixing_plan mixing;            /* of methods with neighbours */
     float *x0;
     uint64_t hash;                            /* of the experiment and its data */
 };

@@ -55,6 +55,16 @@ double mot_faults_slow(const struct sim *s, mot_node node)
     return factor;
 }
 
+bool mot_faults_poisoned(const struct sim *s, mot_node node)
+{
+    const struct sim_channel *c = s->channel;
+    for (uint32_t i = 0; c && i < c->actives; i++) {
+        const struct mot_fault *f = &c->fault[c->active[i]].f;
+        if (f->kind == MOT_FAULT_POISON && mot_fault_hits(f, s->world.workers, node)) return true;
+    }
+    return false;
+}
+
 /* ---- Loss and return ---------------------------------------------------------------------------- */
 
 static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
@@ -62,6 +72,7 @@ static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
     struct sim_node *n = &s->node[node];
     struct sim_health *h = &s->channel->health[node];
     mot_sim_abandon(s, node);
+    mot_sim_misses(s, node);
     for (uint32_t i = 0; i < h->ledger.n; i++) mot_pool_drop(&s->pool, h->ledger.held[i]);
     h->ledger.n = 0;
     n->dead = true;
@@ -166,8 +177,8 @@ static void join(struct sim *s, mot_node node)
     if (s->nic[node].up_free > s->now) s->nic[node].up_free = s->now;
     if (s->nic[node].down_free > s->now) s->nic[node].down_free = s->now;
     memset(n->state, 0, n->state_bytes);
-    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
-        .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .life = h->life, .pool = &s->pool,
+        .out = &s->outbox, .memo = mot_sim_memo(s) };
     s->outbox.ledger = &h->ledger;
     s->method->init(n->state, &env);
     s->outbox.ledger = NULL;
@@ -271,6 +282,7 @@ static void begin_fault(struct sim *s, uint32_t slot)
         if (f->lasts >= c->conf->detect) put_fault(s, slot, FAULT_CUT, s->now + c->conf->detect);
         break;
     case MOT_FAULT_SLOW_LINK: c->tally.slow_links++; break;
+    case MOT_FAULT_POISON: c->tally.poisons++; break;
     case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: break;
     }
     if (end != MOT_NEVER) put_fault(s, slot, FAULT_END, end);
@@ -301,7 +313,7 @@ static void end_fault(struct sim *s, uint32_t slot)
         for (mot_node i = 0; i < s->world.workers; i++)
             if (s->node[i].dead && (s->channel->health[i].cut || s->channel->health[i].wants_join)) come_back(s, i);
         break;
-    case MOT_FAULT_RESTART: case MOT_FAULT_SLOW_LINK:
+    case MOT_FAULT_RESTART: case MOT_FAULT_SLOW_LINK: case MOT_FAULT_POISON:
     case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: break;
     }
 }

@@ -9,6 +9,8 @@ static const struct mot_method *const built_in[] = {
     &mot_method_ringmaster,
     &mot_method_ringleader,
     &mot_method_ia2sgd,
+    &mot_method_dpsgd,
+    &mot_method_matcha,
 };
 #define BUILT_IN (sizeof(built_in) / sizeof(built_in[0]))
 

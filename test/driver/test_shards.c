@@ -31,7 +31,7 @@ static void same_as_one_server(enum mot_driver driver, const char *optimizer, co
     uint64_t hash = play(&r);
     CHECK(hash != 0);
     CHECK(hash == one_server(optimizer));
-    CHECK_INT(r.experiment->servers, (uint32_t)atol(count));
+    CHECK_INT(r.experiment->servers, (uint32_t)strtoul(count, NULL, 10));
     CHECK_INT(r.experiment->cluster->servers, r.experiment->servers);
     CHECK_INT(r.out.servers, r.experiment->servers);
     CHECK_INT(r.out.last.updates, 60);
@@ -43,6 +43,8 @@ TEST(shards_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "
 TEST(shards_with_momentum_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "{name: sgd, momentum: 0.9}", "7"); }
 TEST(shards_with_adamw_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "{name: adamw, lr: 0.01}", "2"); }
 TEST(a_single_shard_is_a_server) { same_as_one_server(MOT_DRIVER_SIM, "sgd", "1"); }
+
+TEST(shards_on_threads_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_THREADS, "{name: sgd, momentum: 0.9}", "3"); }
 
 /* A worker's k messages of 1/k of the model each way leave one NIC of its own; each server has only 1/k of the load on its own. */
 TEST(more_servers_carry_a_model_that_one_link_cannot)

@@ -60,8 +60,37 @@ static enum mot_status open_mixing(struct mot_job *j)
 /* All that a checkpoint depends on: the experiment, its data, the model that it begins with. */
 static uint64_t job_hash(const struct mot_job *j)
 {
-    uint64_t hash = mot_hash3(mot_experiment_hash(j->experiment), j->data->hash, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+    uint64_t data = j->data->hash;
+    /* What a folder says may change without the experiment's text. */
+    if (j->experiment->partitioner == &mot_partition_from)
+        data = mot_hash3(data, XXH64(j->parts.at, ((size_t)j->parts.parts + 1) * sizeof *j->parts.at, 0),
+                         XXH64(j->parts.row, (size_t)j->parts.at[j->parts.parts] * sizeof *j->parts.row, 0));
+    uint64_t hash = mot_hash3(mot_experiment_hash(j->experiment), data, XXH64(j->x0, j->net.dim * sizeof(float), 0));
     return j->experiment->method->neighbours ? mot_hash3(hash, mot_mixing_hash(&j->mixing), 0) : hash;
+}
+
+double *mot_speeds_of(const struct mot_experiment *x)
+{
+    double *speed = mot_new(x->workers, sizeof *speed), all = 0;
+    for (uint32_t i = 0; i < x->workers; i++) {
+        uint64_t samples = x->batch_full ? 32 : x->batch[i];
+        double mean = mot_job_mean(&x->cluster->machine[i], samples);
+        all += mean;
+        speed[i] = (double)samples / mean;
+    }
+    for (uint32_t i = 0; i < x->workers && all == 0; i++) speed[i] = 1; /* where jobs take no time all are alike */
+    return speed;
+}
+
+static enum mot_status open_parts(struct mot_job *j)
+{
+    const struct mot_experiment *x = j->experiment;
+    double *speed = mot_speeds_of(x);
+    struct mot_split split = { .table = &j->data->train, .parts = x->workers, .speed = speed, .seed = x->seed, .threads = x->sim.threads,
+        .file_rows = j->data->file_rows, .file_row = j->data->file_row };
+    enum mot_status status = mot_partition(x->partitioner, x->partition_conf, &split, &j->parts, NULL);
+    free(speed);
+    return status;
 }
 
 enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
@@ -72,7 +101,7 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
     const struct mot_table *train = &j->data->train;
     struct mot_shape shape = { .cols = train->cols, .classes = train->classes, .sparse = train->x == NULL };
     status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
-    if (status == MOT_OK) status = mot_partition(x->partitioner, x->partition_conf, train, x->workers, x->seed, &j->parts);
+    if (status == MOT_OK) status = open_parts(j);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);
     if (status == MOT_OK) status = open_mixing(j);

@@ -20,6 +20,9 @@ struct mot_job {
     float *x0;
     uint64_t hash;                            /* of the experiment and its data */
 };
+/* What partitions go by: samples a second of each worker at its own batch. malloc'd. */
+double *mot_speeds_of(const struct mot_experiment *);
+
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
 void mot_job_close(struct mot_job *);
 

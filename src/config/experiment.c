@@ -6,6 +6,7 @@
 #include "config/parse.h"
 #include "config/read.h"
 #include "math/models.h"
+#include "partition/features.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,14 +83,35 @@ static enum mot_status read_part(const struct mot_reader *r, const struct mot_ya
     return mot_read_name(r, node, family->section, family, part);
 }
 
+/* Folders and files that a partition names are looked for beside the file that names them. */
+static enum mot_status read_partition_paths(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    static const char *const names[] = { "from", "features" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        const struct mot_option *option = e->partitioner->options ? mot_option_find(e->partitioner->options, names[i]) : NULL;
+        const struct mot_yaml *given = option && node && node->kind == MOT_YAML_MAP ? mot_read_given(node, option) : NULL;
+        if (!given) continue;
+        const char **path = (const char **)((char *)e->partition_conf + option->offset);
+        if (mot_features_word(*path)) continue;
+        *path = mot_read_path(r, given, *path);
+        if (!r->alone && !mot_file_exists(*path))
+            return mot_read_fail(r, given, mot_key_join(r, "partition", names[i]), "there is no %s '%s'", i ? "file" : "folder", *path);
+    }
+    return MOT_OK;
+}
+
 static enum mot_status read_partition(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_part part;
-    enum mot_status status = read_part(r, node, &mot_family_partition, &part);
+    bool folder = node && node->kind == MOT_YAML_MAP && mot_yaml_get(node, "from") && !mot_yaml_get(node, "name"); /* {from: DIR} */
+    enum mot_status status = MOT_OK;
+    if (folder) mot_family_find(&mot_family_partition, "from", &part);
+    else status = read_part(r, node, &mot_family_partition, &part);
     if (status) return status;
     e->partitioner = part.part;
     e->partition_conf = mot_arena_new(r->arena, e->partitioner->conf_bytes + 1);
-    return mot_read_options(r, node, "partition", part.options, e->partition_conf, name_key, 0);
+    status = mot_read_options(r, node, "partition", part.options, e->partition_conf, name_key, 0);
+    return status ? status : read_partition_paths(r, node, e);
 }
 
 static enum mot_status read_model(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)

@@ -4,7 +4,7 @@
 
 #include "data/data.h"
 #include "data/sampler.h"
-#include "driver/crew.h"
+#include "base/crew.h"
 #include "driver/outcome.h"
 #include <motley/method.h>
 #include <motley/model.h>

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "driver/allreduce.h"
-#include "driver/crew.h"
+#include "base/crew.h"
 #include "driver/heap.h"
 #include "driver/network.h"
 #include "driver/outbox.h"

@@ -19,7 +19,7 @@ static void print_size_line(const char *what, uint64_t bytes)
 static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan)
 {
     json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method", j->experiment->method->name,
-        "workers", (json_int_t)j->experiment->workers, "servers", (json_int_t)j->experiment->method->servers,
+        "workers", (json_int_t)j->experiment->workers, "servers", (json_int_t)j->experiment->servers,
         "train_rows", (json_int_t)j->data->train.rows, "parameters", (json_int_t)j->net.parameters,
         "memory_bytes", "data", (json_int_t)plan->data, "buffers", (json_int_t)plan->buffers, "states", (json_int_t)plan->states,
         "events", (json_int_t)plan->events, "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation,
@@ -41,7 +41,7 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     status = mot_experiment_print(j->experiment, stdout);
     if (status != MOT_OK) return status;
     printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
-           j->experiment->method->servers, j->experiment->method->servers == 1 ? "" : "s", j->data->train.rows, j->net.parameters);
+           j->experiment->servers, j->experiment->servers == 1 ? "" : "s", j->data->train.rows, j->net.parameters);
     printf("# Memory reserved at the start; nothing is allocated while it runs:\n");
     print_size_line("data", plan.data);
     print_size_line("buffers", plan.buffers);
@@ -60,7 +60,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     struct mot_outcome out;
     bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
     struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
-        .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
+        .tensorboard = cli_given(args, "tensorboard"), .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
         .interrupt = cli_catch_interrupts(), .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
         return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
@@ -73,7 +73,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
         return status;
     }
     if (args->json) {
-        json_t *summary = mot_summary_json(j->experiment, &out, mot_driver_name(driver), j->experiment->output);
+        json_t *summary = mot_job_summary(j, driver, &out);
         mot_json_print(summary, stdout);
         json_decref(summary);
     } else if (!args->quiet) {

@@ -9,6 +9,7 @@ static enum mot_status sim(const struct cli_args *args)
 static const struct cli_flag flags[] = {
     { "dry-run", NULL, "print the experiment as resolved and the memory it will reserve (with --json only the latter), and run nothing" },
     { "arrivals", "RUN", "run again what motley train --record left in this folder: the same arrivals, the same model" },
+    { "tensorboard", NULL, "write events for TensorBoard into --out, at each evaluation; their time is the run's" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },
     { NULL, NULL, NULL },

@@ -19,6 +19,7 @@ static const struct cli_flag flags[] = {
     { "ranks", "N", "start so many ranks over MPI on this machine: one for each worker" },
     { "record", NULL, "keep in --out what every node was given, for motley sim --arrivals and motley replay" },
     { "dry-run", NULL, "print the experiment as resolved, and run nothing" },
+    { "tensorboard", NULL, "write events for TensorBoard into --out, at each evaluation; their time is the run's" },
     { "resume", NULL, "go on with the run in --out from its last checkpoint" },
     { "replace", NULL, "write over a run that is already in --out" },
     { NULL, NULL, NULL },
@@ -33,8 +34,8 @@ const struct cli_command cli_train = {
         "same model, bit for bit, as motley sim; the order of arrival decides an asynchronous one's.\n"
         "With --emulate the cluster's description is obeyed: jobs take as long as it says, messages arrive when its links would "
         "deliver them. So a mixed cluster can be tried for real on one machine.\n"
-        "Started by mpirun or srun it runs over MPI: a rank for each worker, and the server with worker 0 on rank 0 (mpi.place: own gives "
-        "it rank 0 of its own). --ranks N starts mpirun itself and exits with motley's own codes. Only rank 0 prints and writes. A rank "
+        "Started by mpirun or srun it runs over MPI: a rank for each worker, and the server with worker 0 on rank 0, further servers on the next "
+        "ranks (mpi.place: own gives servers ranks of their own). --ranks N starts mpirun itself and exits with motley's own codes. Only rank 0 prints and writes. A rank "
         "that dies or falls silent is noticed within seconds: allreduce ends with code 4 (peer_lost), server and async go on without it, "
         "where the launcher lets them (mpirun --enable-recovery; --ranks does that); without rank 0 all end.\n"
         "With --out DIR the run's folder is written; Ctrl-C ends the run cleanly, and --resume goes on: to the same end for a synchronous "

@@ -31,6 +31,18 @@ typedef uint64_t mot_time; /* nanoseconds since the run began */
 /* A run of floats in a buffer. */
 struct mot_slice { mot_buf buf; uint32_t off, len; };
 
+/* Whom a worker averages its model with, where the method has `neighbours`. Who is near worker i is
+ * near[at[i]] .. near[at[i + 1] - 1], rising. Weights are symmetric; what they leave of 1 is the worker's own. The links are
+ * cut into matchings: sets in which no worker occurs twice. A method that asks for less than all of them (see `budget`)
+ * uses matching j in a round with the chance chance[j], independent of the others. */
+struct mot_near { mot_node node; uint32_t matching; double weight; };
+struct mot_mixing {
+    const uint32_t *at;                /* [workers + 1] */
+    const struct mot_near *near;
+    uint32_t matchings;                /* 0: the links are not cut, since all are used in every round */
+    const double *chance;              /* [matchings] */
+};
+
 /* What every node knows of the run. Does not change while it lasts. */
 struct mot_optim;
 struct mot_world {
@@ -45,6 +57,7 @@ struct mot_world {
     mot_buf slot0[2];                 /* a run that goes on: the optimiser's buffers, or MOT_NO_BUF; held too */
     uint64_t step0;                   /* and its steps */
     const uint64_t *draw0;            /* and how far each worker is in its data; NULL: at the beginning */
+    const struct mot_mixing *mixing;  /* of a method with `neighbours`; else NULL */
 };
 
 /* ---- Work: a gradient sum over samples ---------------------------------- */
@@ -130,6 +143,7 @@ struct mot_env {
     mot_time now;                 /* constant during a step */
     const struct mot_world *world;
     const void *conf;             /* the method's options, parsed */
+    uint32_t life;                /* in init: how often this node has begun before; not 0 if it was lost and has come back */
     struct mot_pool *pool;
     struct mot_outbox *out;
     struct mot_memo *memo;
@@ -155,6 +169,8 @@ MOT_API void mot_drop(struct mot_env *, mot_buf);            /* count - 1; MOT_N
 MOT_API const float *mot_read(const struct mot_env *, mot_buf);
 MOT_API float *mot_edit(struct mot_env *, mot_buf);          /* only while the count is 1 */
 MOT_API struct mot_slice mot_whole(const struct mot_env *, mot_buf);
+/* Part `shard` of `shards`: they follow each other, cover the buffer, and none is empty where dim >= shards. */
+MOT_API struct mot_slice mot_shard(const struct mot_env *, mot_buf, uint32_t shard, uint32_t shards);
 
 /* ---- Parameters with their optimiser -------------------------------------- */
 
@@ -163,12 +179,19 @@ struct mot_params { mot_buf x, slot[2]; uint64_t step; };
 MOT_API void mot_params_init(struct mot_env *, struct mot_params *);
 MOT_API uint64_t mot_first_draw(const struct mot_env *); /* where this worker begins in its part */
 /* One optimiser step along `scale` * grad, at `lr_factor` times the scheduled
- * rate. Writes new buffers where the old ones are shared. */
+ * rate. Writes new buffers where the old ones are shared.
+ *
+ * The slice says which parameters: of a part of them, only that part is stepped, read and written. What lies outside
+ * of it in `p` is then undefined, so a node that steps a part steps no other, and its view says which it is.
+ * Parts stepped apart give the bits of the whole, but for clipping and LARS, which look at the norms of what they step:
+ * mot_optim_splits (math/optim.h) tells. */
 MOT_API void mot_params_step(struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
 
 /* A new buffer: the sum of n whole buffers, taken in the order given. Entries
  * that are MOT_NO_BUF are left out; one at least is not. */
 MOT_API mot_buf mot_sum(struct mot_env *, const mot_buf *in, uint32_t n);
+/* The same for the floats off..off+len-1; the others of the new buffer are undefined. */
+MOT_API mot_buf mot_sum_range(struct mot_env *, const mot_buf *in, uint32_t n, uint32_t off, uint32_t len);
 
 /* ---- The method ------------------------------------------------------------ */
 
@@ -182,9 +205,9 @@ struct mot_need {
     uint32_t colls;    /* collectives it has joined that are not finished */
 };
 
-/* The model is scale * x. `params`: the parameters with their optimiser, for a checkpoint of
- * a live run; NULL if the node has none. Valid until its next step. */
-struct mot_view { mot_buf x; double scale; const struct mot_params *params; };
+/* The model is scale * x, or this node's part of it: the floats off..off+len-1 (len 0: all of them). `params`: the
+ * parameters with their optimiser, for a checkpoint of a live run; NULL if the node has none. Valid until its next step. */
+struct mot_view { mot_buf x; double scale; const struct mot_params *params; uint32_t off, len; };
 
 struct mot_method {
     const char *name;
@@ -193,7 +216,15 @@ struct mot_method {
     const struct mot_option *options;
     size_t conf_bytes;
     uint32_t servers;                  /* server nodes after the workers */
+    /* Where their number depends on the options; NULL: `servers`. The conf is parsed but not yet validated. */
+    uint32_t (*server_count)(const void *conf, uint32_t workers);
     bool asynchronous;                 /* an update takes one worker's batch, not all workers' */
+    bool guards;                       /* it looks itself for losses and gradients that are not finite; else the run ends at one */
+    /* No server, and the workers' models differ: the run's updates are the least of theirs, and its model the mean. Each
+     * worker then stops by itself at its stop.updates-th update, and the mean is of the models that they have there. */
+    bool decentralised;
+    bool neighbours;                   /* it averages over the links of the experiment's topology: the world has `mixing` */
+    double (*budget)(const void *conf); /* the mean share of the topology's matchings that a round uses; NULL: all links, always */
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);
@@ -201,7 +232,7 @@ struct mot_method {
     void (*step)(void *state, struct mot_env *, const struct mot_event *);
     void (*check)(const void *state, const struct mot_env *); /* invariants; may be NULL */
     /* What an evaluation looks at; false if this node has no model of its own.
-     * The evaluated model is the mean over the nodes that say true. */
+     * The evaluated model is, for every parameter, the mean over the nodes that show it; one at least does. */
     bool (*model)(const void *state, const struct mot_env *, struct mot_view *);
 };
 

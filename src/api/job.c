@@ -4,6 +4,8 @@
 #include "driver/replay.h"
 #include "math/models.h"
 #include "report/report.h"
+#include "report/tensorboard.h"
+#include "report/timeline.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,6 +49,14 @@ static enum mot_status open_start(struct mot_job *j)
     return MOT_OK;
 }
 
+static enum mot_status open_mixing(struct mot_job *j)
+{
+    const struct mot_experiment *x = j->experiment;
+    if (!x->method->neighbours) return MOT_OK;
+    double budget = x->method->budget ? x->method->budget(x->method_conf) : NAN;
+    return mot_mixing_open(x->topology, &x->topology_conf, x->workers, x->seed, budget, &j->mixing);
+}
+
 /* All that a checkpoint depends on: the experiment, its data, the model that it begins with. */
 static uint64_t job_hash(const struct mot_job *j)
 {
@@ -55,7 +65,8 @@ static uint64_t job_hash(const struct mot_job *j)
     if (j->experiment->partitioner == &mot_partition_from)
         data = mot_hash3(data, XXH64(j->parts.at, ((size_t)j->parts.parts + 1) * sizeof *j->parts.at, 0),
                          XXH64(j->parts.row, (size_t)j->parts.at[j->parts.parts] * sizeof *j->parts.row, 0));
-    return mot_hash3(mot_experiment_hash(j->experiment), data, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+    uint64_t hash = mot_hash3(mot_experiment_hash(j->experiment), data, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+    return j->experiment->method->neighbours ? mot_hash3(hash, mot_mixing_hash(&j->mixing), 0) : hash;
 }
 
 double *mot_speeds_of(const struct mot_experiment *x)
@@ -93,12 +104,13 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
     if (status == MOT_OK) status = open_parts(j);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);
+    if (status == MOT_OK) status = open_mixing(j);
     if (status != MOT_OK) {
         mot_job_close(j);
         return status;
     }
     j->problem = (struct mot_problem){ .data = j->data, .net = &j->net,
-        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts } };
+        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts }, .mixing = x->method->neighbours ? &j->mixing.mixing : NULL };
     j->hash = job_hash(j);
     return MOT_OK;
 }
@@ -106,6 +118,7 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
 void mot_job_close(struct mot_job *j)
 {
     free(j->x0);
+    mot_mixing_close(&j->mixing);
     mot_parts_free(&j->parts);
     mot_dataset_close(j->data);
     *j = (struct mot_job){ 0 };
@@ -125,7 +138,7 @@ const char *mot_driver_name(enum mot_driver driver)
 /* ---- The run's folder --------------------------------------------------------------------- */
 
 struct folder {
-    char *experiment, *metrics, *summary, *trace, *model, *best, *checkpoint, *record;
+    char *experiment, *metrics, *summary, *trace, *timeline, *events, *model, *best, *checkpoint, *record;
 };
 
 static void folder_names(const char *path, struct folder *f)
@@ -134,6 +147,8 @@ static void folder_names(const char *path, struct folder *f)
     f->metrics = mot_path_join(path, "metrics.jsonl");
     f->summary = mot_path_join(path, "summary.json");
     f->trace = mot_path_join(path, "trace.json");
+    f->timeline = mot_path_join(path, "timeline.json");
+    f->events = mot_path_join(path, MOT_TENSORBOARD_NAME);
     f->model = mot_path_join(path, "model.safetensors");
     f->best = mot_path_join(path, "best.safetensors");
     f->checkpoint = mot_path_join(path, "checkpoint.bin");
@@ -146,6 +161,8 @@ static void folder_free(struct folder *f)
     free(f->metrics);
     free(f->summary);
     free(f->trace);
+    free(f->timeline);
+    free(f->events);
     free(f->model);
     free(f->best);
     free(f->checkpoint);
@@ -184,7 +201,7 @@ static enum mot_status folder_check(const struct mot_job *j, const struct mot_jo
 /* What is left of an older run would be taken for this one's. */
 static enum mot_status folder_clear(const struct folder *f)
 {
-    const char *const old[] = { f->summary, f->trace, f->model, f->best, f->checkpoint, f->record };
+    const char *const old[] = { f->summary, f->trace, f->timeline, f->events, f->model, f->best, f->checkpoint, f->record };
     enum mot_status status = MOT_OK;
     for (size_t i = 0; i < MOT_COUNT(old) && status == MOT_OK; i++) status = remove_old(old[i]);
     return status;
@@ -201,11 +218,17 @@ static enum mot_status write_experiment(const struct mot_experiment *x, const ch
     return status;
 }
 
+json_t *mot_job_summary(const struct mot_job *j, enum mot_driver driver, const struct mot_outcome *out)
+{
+    json_t *summary = mot_summary_json(j->experiment, out, mot_driver_name(driver), j->experiment->output);
+    mot_summary_rows(summary, &j->data->train, &j->parts);
+    return summary;
+}
+
 static enum mot_status write_summary(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
                                      const struct mot_outcome *out)
 {
-    const struct mot_experiment *x = j->experiment;
-    json_t *summary = mot_summary_json(x, out, mot_driver_name(ways->driver), x->output);
+    json_t *summary = mot_job_summary(j, ways->driver, out);
     struct mot_replace file;
     enum mot_status status = mot_replace_begin(f->summary, &file);
     if (status == MOT_OK) {
@@ -233,20 +256,26 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
 struct watcher {
     const struct mot_experiment *experiment;
     const struct folder *folder; /* NULL: nothing is written */
-    bool resume;
+    bool resume, tensorboard;
     struct mot_metrics *metrics;
+    struct mot_tensorboard *events;
     struct mot_trace_file *trace;
+    struct mot_timeline *timeline;
     struct mot_progress *progress;
 };
 
 static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to)
 {
-    mot_trace_phase(((struct watcher *)self)->trace, node, phase, tag, samples, from, to);
+    struct watcher *w = self;
+    if (w->timeline) mot_timeline_phase(w->timeline, node, phase, from, to);
+    if (w->trace) mot_trace_phase(w->trace, node, phase, tag, samples, from, to);
 }
 
 static void on_flight(void *self, const struct mot_flight *flight)
 {
-    mot_trace_flight(((struct watcher *)self)->trace, flight);
+    struct watcher *w = self;
+    if (w->timeline) mot_timeline_flight(w->timeline, flight);
+    if (w->trace) mot_trace_flight(w->trace, flight);
 }
 
 static void on_update(void *self, mot_node node, uint64_t updates, mot_time now)
@@ -258,6 +287,8 @@ static void on_evaluated(void *self, const struct mot_moment *m)
 {
     struct watcher *w = self;
     if (w->metrics) mot_metrics_add(w->metrics, m);
+    if (w->events) mot_tensorboard_add(w->events, m);
+    if (w->timeline) mot_timeline_save(w->timeline);
     if (w->progress) mot_progress_evaluated(w->progress, m);
 }
 
@@ -273,7 +304,7 @@ static uint64_t on_mark(void *self)
 }
 
 /* Only now that the run is sure to begin is its folder touched. The metrics of a resumed run are cut back to what
- * the checkpoint knows. */
+ * the checkpoint knows; a file of events is made of them anew. */
 static enum mot_status on_begin(void *self, uint64_t mark)
 {
     struct watcher *w = self;
@@ -282,6 +313,8 @@ static enum mot_status on_begin(void *self, uint64_t mark)
     enum mot_status status = mot_make_folder(x->output);
     if (status == MOT_OK && !w->resume) status = folder_clear(w->folder);
     if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
+    bool events = w->tensorboard || mot_file_exists(w->folder->events); /* of a resumed run: it goes on with it */
+    if (status == MOT_OK && events) status = mot_tensorboard_open(w->folder->events, w->folder->metrics, &w->events);
     if (status == MOT_OK) status = write_experiment(x, w->folder->experiment);
     if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, &w->trace);
     return status;
@@ -316,7 +349,7 @@ static enum mot_status run_live(const struct mot_job *j, const struct mot_job_wa
     if (ways->record && !f) return mot_fail(MOT_EUSAGE, "--record: where to? Name the run's folder with --out");
     if (ways->record && ways->resume)
         return mot_fail(MOT_EUSAGE, "--record: a run is recorded from its beginning; it cannot be added with --resume");
-    if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->method->servers, j->hash);
+    if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->servers, j->hash);
     struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
         .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate, .checkpoint = f ? f->checkpoint : NULL,
         .resume = ways->resume, .begins = on_begin, .begins_self = watch ? watch->self : NULL, .record = ways->record ? &record : NULL };
@@ -344,32 +377,45 @@ static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways
     return status;
 }
 
+/* Closes what the watcher wrote; the run's own trouble goes first, and then no trace is left. */
+static enum mot_status watch_end(struct watcher *w, enum mot_status status, const struct mot_outcome *out)
+{
+    bool ran = status == MOT_OK;
+    if (w->progress) mot_progress_close(w->progress);
+    const enum mot_status closed[] = { w->metrics ? mot_metrics_close(w->metrics) : MOT_OK, mot_tensorboard_close(w->events),
+        ran ? mot_trace_close(w->trace) : MOT_OK, ran ? mot_timeline_close(w->timeline, out->last.now) : MOT_OK };
+    if (!ran) {
+        mot_trace_abandon(w->trace);
+        mot_timeline_abandon(w->timeline);
+    }
+    for (size_t i = 0; i < MOT_COUNT(closed) && status == MOT_OK; i++) status = closed[i];
+    return status;
+}
+
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = { .experiment = x, .folder = f, .resume = ways->resume };
+    struct watcher w = { .experiment = x, .folder = f, .resume = ways->resume, .tensorboard = ways->tensorboard };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
+    /* A timeline is of a run's beginning: a resumed run keeps the one that is there. */
+    if (f && !(ways->resume && mot_file_exists(f->timeline))) w.timeline = mot_timeline_open(f->timeline, x);
     struct mot_watch watch = { .self = &w, .evaluated = on_evaluated, .mark = on_mark };
     if (w.progress) watch.tick = on_tick;
-    if (f && x->trace) {
+    if (w.timeline || (f && x->trace)) {
         watch.phase = on_phase;
         watch.flight = on_flight;
-        watch.update = on_update;
     }
+    if (f && x->trace) watch.update = on_update;
+    else if (w.timeline) watch.enough = mot_timeline_enough(w.timeline);
     enum mot_status status = MOT_OK;
     switch (ways->driver) {
     case MOT_DRIVER_SIM: status = simulate(j, ways, f, &watch, out); break;
     case MOT_DRIVER_THREADS: case MOT_DRIVER_MPI: status = run_live(j, ways, f, &watch, out); break;
     case MOT_DRIVER_REPLAY: status = replay(j, ways, &watch, out); break;
     }
-    if (w.progress) mot_progress_close(w.progress);
-    enum mot_status metrics = w.metrics ? mot_metrics_close(w.metrics) : MOT_OK;
-    enum mot_status trace = MOT_OK;
-    if (status == MOT_OK) trace = mot_trace_close(w.trace);
-    else mot_trace_abandon(w.trace);
-    enum mot_status first = status != MOT_OK ? status : metrics != MOT_OK ? metrics : trace;
-    if (status == MOT_OK && first != MOT_OK) mot_outcome_close(out);
-    return first;
+    enum mot_status end = watch_end(&w, status, out);
+    if (status == MOT_OK && end != MOT_OK) mot_outcome_close(out);
+    return end;
 }
 
 enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *ways, struct mot_outcome *out)
@@ -377,6 +423,7 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
     const struct mot_experiment *x = j->experiment;
     bool follows = ways->driver == MOT_DRIVER_MPI && mot_ranks_rank() != 0;
     if (!x->output) {
+        if (ways->tensorboard) return mot_fail(MOT_EUSAGE, "--tensorboard: where to? Name the run's folder with --out");
         if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
         return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, out);
     }

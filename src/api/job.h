@@ -5,6 +5,8 @@
 #include "driver/ranks.h"
 #include "driver/sim.h"
 #include "driver/threads.h"
+#include "topology/mixing.h"
+#include <jansson.h>
 
 /* An experiment with its data read, its model fitted and its parts cut. */
 struct mot_job {
@@ -14,6 +16,7 @@ struct mot_job {
     struct mot_parts parts;
     struct mot_problem problem;
     struct mot_optim optim;
+    struct mot_mixing_plan mixing;            /* of methods with neighbours */
     float *x0;
     uint64_t hash;                            /* of the experiment and its data */
 };
@@ -31,6 +34,7 @@ struct mot_job_ways {
     bool emulate;                             /* threads: as slow as the cluster says */
     bool resume;                              /* go on from the checkpoint in the experiment's folder */
     bool replace;                             /* a run that is in the folder may be overwritten */
+    bool tensorboard;                         /* write events for TensorBoard into the folder */
     bool record;                              /* threads: keep what every node was given, in the folder */
     const char *arrivals;                     /* replay: the folder of the run that was recorded */
     FILE *progress;                           /* NULL: none */
@@ -39,5 +43,7 @@ struct mot_job_ways {
 };
 /* Runs, and writes the experiment's folder if it names one. MOT_OK: see out->status. */
 enum mot_status mot_job_run(const struct mot_job *, const struct mot_job_ways *, struct mot_outcome *out);
+/* The summary of such a run: what summary.json holds. */
+json_t *mot_job_summary(const struct mot_job *, enum mot_driver, const struct mot_outcome *);
 
 #endif

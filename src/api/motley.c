@@ -85,7 +85,7 @@ enum mot_status mot_run_simulate(struct mot_run *r)
     enum mot_status status = mot_job_run(&r->job, &r->ways, &r->outcome);
     if (status != MOT_OK) return status;
     r->done = true;
-    r->summary = mot_summary_json(r->experiment, &r->outcome, "sim", r->experiment->output);
+    r->summary = mot_job_summary(&r->job, MOT_DRIVER_SIM, &r->outcome);
     r->text = json_dumps(r->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     if (r->outcome.status == MOT_EDIVERGED) mot_fail(MOT_EDIVERGED, "the run diverged");
     if (r->outcome.status == MOT_EINTERRUPTED) mot_fail(MOT_EINTERRUPTED, "the run was interrupted");

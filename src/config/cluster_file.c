@@ -240,7 +240,7 @@ static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *
 
 /* ---- The whole ---------------------------------------------------------------------- */
 
-static enum mot_status add_servers(struct gathering *g, const struct mot_yaml *node, const char *key, uint32_t servers)
+static enum mot_status add_server(struct gathering *g, const struct mot_yaml *node, const char *key)
 {
     struct mot_machine server = plain_machine(&g->network);
     server.name = "server";
@@ -248,13 +248,13 @@ static enum mot_status add_servers(struct gathering *g, const struct mot_yaml *n
     if (node) status = mot_read_map(g->reader, node, key, "{bandwidth: 10Gbit}");
     if (node && !status) status = read_link(g->reader, node, key, NULL, &server.link);
     if (status) return status;
-    g->machine = mot_grow(g->machine, (size_t)g->workers + servers, sizeof *g->machine);
-    for (uint32_t i = 0; i < servers; i++) g->machine[g->workers + i] = server;
+    g->machine = mot_grow(g->machine, (size_t)g->workers + 1, sizeof *g->machine);
+    g->machine[g->workers] = server;
     return MOT_OK;
 }
 
 static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, const char *key, uint32_t workers,
-                              const struct mot_yaml *asked_by, uint32_t servers)
+                              const struct mot_yaml *asked_by)
 {
     static const struct mot_option no_options[] = { { .name = NULL } };
     static const char *const keys[] = { "network", "workers", "server", "faults", NULL };
@@ -277,24 +277,32 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
         return mot_read_fail(r, asked_by, "workers", "expected %u, as many as the cluster at %s has, or no such key; found %u", g->workers,
                              mot_yaml_where(list, r->arena), workers);
     status = mot_faults_read(r, mot_yaml_get(node, "faults"), mot_key_join(r, key, "faults"), g->workers, g->arena, &g->faults);
-    return status ? status : add_servers(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"), servers);
+    return status ? status : add_server(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"));
 }
 
 enum mot_status mot_cluster_build(const struct mot_reader *r, const struct mot_yaml *node, const char *key, uint32_t workers,
-                                  const struct mot_yaml *asked_by, uint32_t servers, struct mot_cluster **out)
+                                  const struct mot_yaml *asked_by, struct mot_cluster **out)
 {
     struct mot_arena arena = { NULL };
     struct gathering g = { .reader = r, .arena = &arena };
-    enum mot_status status = gather(&g, node, key, workers, asked_by, servers);
+    enum mot_status status = gather(&g, node, key, workers, asked_by);
     if (status) {
         free(g.machine);
         mot_arena_free(&arena);
         return status;
     }
     struct mot_cluster *cluster = mot_new(1, sizeof *cluster);
-    *cluster = (struct mot_cluster){ g.workers, servers, g.machine, g.faults, arena.last };
+    *cluster = (struct mot_cluster){ g.workers, 1, g.machine, g.faults, arena.last };
     *out = cluster;
     return MOT_OK;
+}
+
+void mot_cluster_serve(struct mot_cluster *c, uint32_t servers)
+{
+    MOT_ASSERT(c->servers == 1);
+    c->machine = mot_grow(c->machine, (size_t)c->workers + servers + 1, sizeof *c->machine);
+    for (uint32_t i = 1; i < servers; i++) c->machine[c->workers + i] = c->machine[c->workers];
+    c->servers = servers;
 }
 
 enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
@@ -303,7 +311,7 @@ enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
     struct mot_reader reader = { &arena, false };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_read(path, &arena, &root);
-    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, 1, out);
+    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
     mot_arena_free(&arena);
     return status;
 }
@@ -314,7 +322,7 @@ enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, 
     struct mot_reader reader = { &arena, true };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_parse(name, false, text, n, &arena, &root);
-    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, 1, out);
+    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
     mot_arena_free(&arena);
     return status;
 }

@@ -16,10 +16,13 @@ struct mot_law_conf {
 struct mot_straggle_conf { double factor, p, slow, p_slow, p_fast, stay_slow, stay_fast; const char *path; uint64_t column; };
 extern const struct mot_option mot_link_options[], mot_group_options[];
 
-/* Reads the cluster under `node` (NULL: the default one). `workers` is how many
+/* Reads the cluster under `node` (NULL: the default one), with one server. `workers` is how many
  * the experiment asks for (0: it does not say), asked for at `asked_by`. */
 enum mot_status mot_cluster_build(const struct mot_reader *, const struct mot_yaml *node, const char *key, uint32_t workers,
-                                  const struct mot_yaml *asked_by, uint32_t servers, struct mot_cluster **out);
+                                  const struct mot_yaml *asked_by, struct mot_cluster **out);
+
+/* As many servers as that, all like the one that the cluster was built with. */
+void mot_cluster_serve(struct mot_cluster *, uint32_t servers);
 
 /* A cluster file on its own, with one server. */
 enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out);

@@ -13,9 +13,9 @@
 
 uint32_t mot_outbox_room(const struct mot_need *need)
 {
-    /* A step may cancel as many works as it starts and re-arm each alarm. A credit
-     * for each worker comes with the sends or collected messages that need counts. */
-    return 2 * need->sends + 2 * need->works + 2 * need->alarms + need->colls + FREE_EFFECTS;
+    /* A step may cancel as many works as it starts and re-arm each alarm. A credit, a note and an
+     * update for each message may come with those that it sends. */
+    return 4 * need->sends + 2 * need->works + 2 * need->alarms + need->colls + FREE_EFFECTS;
 }
 
 void mot_outbox_open(struct mot_outbox *o, uint32_t effects, uint32_t terms)
@@ -171,17 +171,31 @@ struct mot_slice mot_whole(const struct mot_env *env, mot_buf b)
     return (struct mot_slice){ .buf = b, .off = 0, .len = env->world->dim };
 }
 
+struct mot_slice mot_shard(const struct mot_env *env, mot_buf b, uint32_t shard, uint32_t shards)
+{
+    uint64_t dim = env->world->dim;
+    MOT_ASSERT(shard < shards);
+    uint32_t first = (uint32_t)(dim * shard / shards), end = (uint32_t)(dim * (shard + 1) / shards);
+    return (struct mot_slice){ .buf = b, .off = first, .len = end - first };
+}
+
 mot_buf mot_sum(struct mot_env *env, const mot_buf *in, uint32_t n)
 {
+    return mot_sum_range(env, in, n, 0, env->world->dim);
+}
+
+mot_buf mot_sum_range(struct mot_env *env, const mot_buf *in, uint32_t n, uint32_t off, uint32_t len)
+{
+    MOT_ASSERT(off <= env->world->dim && len <= env->world->dim - off);
     const struct mot_kernels *k = mot_kernels();
     mot_buf out = mot_take(env);
-    float *sum = mot_pool_at(env->pool, out);
-    uint32_t dim = env->world->dim, added = 0;
+    float *sum = mot_pool_at(env->pool, out) + off;
+    uint32_t added = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (in[i] == MOT_NO_BUF) continue;
-        const float *x = mot_read(env, in[i]);
-        if (added++ == 0) memcpy(sum, x, dim * sizeof(*sum));
-        else k->axpy(dim, 1.0f, x, sum);
+        const float *x = mot_read(env, in[i]) + off;
+        if (added++ == 0) memcpy(sum, x, len * sizeof(*sum));
+        else k->axpy(len, 1.0f, x, sum);
     }
     MOT_ASSERT(added > 0);
     return out;
@@ -251,8 +265,8 @@ static void compute_step(struct mot_env *env, struct mot_params *p, struct mot_s
         in[s] = mot_pool_at(env->pool, old.slot[s]);
         out[s] = mot_pool_at(env->pool, p->slot[s]);
     }
-    mot_optim_step(optim, old.step, lr_factor, mot_pool_at(env->pool, grad.buf) + grad.off, scale,
-                   mot_pool_at(env->pool, old.x), mot_pool_at(env->pool, p->x), in, out);
+    mot_optim_step_range(optim, grad.off, grad.len, old.step, lr_factor, mot_pool_at(env->pool, grad.buf), scale,
+                         mot_pool_at(env->pool, old.x), mot_pool_at(env->pool, p->x), in, out);
     p->step = old.step + 1;
     if (p->x != old.x) mot_drop(env, old.x);
     for (uint32_t s = 0; s < optim->slots; s++)
@@ -261,7 +275,7 @@ static void compute_step(struct mot_env *env, struct mot_params *p, struct mot_s
 
 void mot_params_step(struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
 {
-    MOT_ASSERT(grad.off == 0 && grad.len == env->world->dim);
+    MOT_ASSERT(grad.off <= env->world->dim && grad.len <= env->world->dim - grad.off);
     struct mot_memo *m = env->memo;
     if (!m) {
         compute_step(env, p, grad, scale, lr_factor);

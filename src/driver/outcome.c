@@ -1,5 +1,6 @@
 #include "driver/outcome.h"
 #include <stdlib.h>
+#include <string.h>
 
 void mot_outcome_close(struct mot_outcome *out)
 {
@@ -8,4 +9,66 @@ void mot_outcome_close(struct mot_outcome *out)
     free(out->x);
     free(out->best);
     *out = (struct mot_outcome){ 0 };
+}
+
+void mot_outcome_note(struct mot_outcome *out, const struct mot_notes *n)
+{
+    memcpy(out->note, n->note, sizeof(out->note));
+    out->notes = n->n;
+    out->staleness = n->staleness;
+}
+
+/* ---- Notes ---------------------------------------------------------------------------------- */
+
+struct mot_note_tally *mot_notes_of(struct mot_notes *n, const char *key)
+{
+    uint32_t i = 0;
+    while (i < n->n && n->note[i].key != key && strcmp(n->note[i].key, key) != 0) i++;
+    if (i == n->n) {
+        MOT_ASSERT(n->n < MOT_NOTES_MAX);
+        n->note[n->n++] = (struct mot_note_tally){ .key = key };
+        if (strcmp(key, "staleness") == 0) n->stale = n->n;
+    }
+    return &n->note[i];
+}
+
+static uint32_t bin_of(double value)
+{
+    if (!(value >= 1)) return 0;
+    uint64_t v = value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
+    return v < MOT_HISTOGRAM_EXACT ? (uint32_t)v : MOT_HISTOGRAM_EXACT + 56u - (uint32_t)__builtin_clzll(v);
+}
+
+void mot_notes_add(struct mot_notes *n, const char *key, double value)
+{
+    struct mot_note_tally *t = mot_notes_of(n, key);
+    if (t->count++ == 0 || value > t->max) t->max = value;
+    t->sum += value;
+    if (n->stale && t == &n->note[n->stale - 1]) n->staleness.count[bin_of(value)]++;
+}
+
+void mot_notes_merge(struct mot_notes *into, const struct mot_notes *from)
+{
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct mot_note_tally *f = &from->note[i];
+        struct mot_note_tally *t = mot_notes_of(into, f->key);
+        if (f->count && (t->count == 0 || f->max > t->max)) t->max = f->max;
+        t->count += f->count;
+        t->sum += f->sum;
+    }
+    for (uint32_t i = 0; i < MOT_HISTOGRAM_BINS; i++) into->staleness.count[i] += from->staleness.count[i];
+}
+
+const struct mot_note_tally *mot_notes_staleness(const struct mot_notes *n)
+{
+    return n->stale ? &n->note[n->stale - 1] : NULL;
+}
+
+void mot_histogram_bounds(uint32_t bin, uint64_t *first, uint64_t *last)
+{
+    MOT_ASSERT(bin < MOT_HISTOGRAM_BINS);
+    *first = *last = bin;
+    if (bin < MOT_HISTOGRAM_EXACT) return;
+    *first = (uint64_t)MOT_HISTOGRAM_EXACT << (bin - MOT_HISTOGRAM_EXACT);
+    *last = *first + (*first - 1);
 }

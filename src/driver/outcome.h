@@ -4,6 +4,7 @@
 
 #include "config/experiment.h"
 #include <motley/method.h>
+#include <stdatomic.h>
 
 /* Figures of the model; NaN where not evaluated. */
 struct mot_score {
@@ -35,6 +36,24 @@ struct mot_node_tally {
 struct mot_note_tally { const char *key; uint64_t count; double sum, max; };
 #define MOT_NOTES_MAX 32
 
+/* How often each staleness was noted: exact up to 127, then in bins that double (128..255, 256..511, ...). */
+#define MOT_HISTOGRAM_EXACT 128u
+#define MOT_HISTOGRAM_BINS (MOT_HISTOGRAM_EXACT + 57u)
+struct mot_histogram { uint64_t count[MOT_HISTOGRAM_BINS]; };
+void mot_histogram_bounds(uint32_t bin, uint64_t *first, uint64_t *last);  /* both belong to it */
+
+/* The notes of a node, or of several together. */
+struct mot_notes {
+    struct mot_note_tally note[MOT_NOTES_MAX];
+    uint32_t n;
+    uint32_t stale;                    /* which of them is "staleness", from 1; 0: none yet */
+    struct mot_histogram staleness;
+};
+void mot_notes_add(struct mot_notes *, const char *key, double value); /* the key is kept, not copied */
+void mot_notes_merge(struct mot_notes *into, const struct mot_notes *from);
+struct mot_note_tally *mot_notes_of(struct mot_notes *, const char *key); /* makes it if it is new */
+const struct mot_note_tally *mot_notes_staleness(const struct mot_notes *); /* or NULL */
+
 /* What went wrong in a run, and what the channel did about it. */
 struct mot_fault_tally {
     uint64_t dropped, duplicated, reordered, corrupted, cut;  /* frames; cut: lost between the sides of a partition */
@@ -53,6 +72,7 @@ struct mot_outcome {
     struct mot_node_tally *node;       /* [workers + servers] */
     struct mot_note_tally note[MOT_NOTES_MAX];
     uint32_t notes;
+    struct mot_histogram staleness;    /* of the note of that name */
     float *x;                          /* the model, [dim] */
     float *best;                       /* the best by validation, or NULL */
     struct mot_score best_score; uint64_t best_updates;
@@ -67,6 +87,7 @@ struct mot_outcome {
 };
 
 void mot_outcome_close(struct mot_outcome *);
+void mot_outcome_note(struct mot_outcome *, const struct mot_notes *); /* its notes are these */
 
 /* What happens in a run, for traces, progress and metrics. Any may be NULL. The
  * watcher may not change the run; times are the run's clock. */
@@ -80,6 +101,13 @@ struct mot_watch {
     void (*evaluated)(void *self, const struct mot_moment *);
     void (*tick)(void *self, const struct mot_moment *);  /* about ten times a wall second; score is NaN */
     uint64_t (*mark)(void *self);      /* bytes of metrics written so far: kept in a checkpoint */
+    const atomic_bool *enough;         /* set while the run lasts: phases, flights and updates are not asked for any more; may be NULL */
 };
+
+/* Whether phases, flights and updates are still asked for. */
+static inline bool mot_watch_follows(const struct mot_watch *w)
+{
+    return !w->enough || !atomic_load_explicit(w->enough, memory_order_relaxed);
+}
 
 #endif

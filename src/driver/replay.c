@@ -1,6 +1,7 @@
 #include "driver/replay.h"
 #include "base/memory.h"
 #include "driver/pool.h"
+#include "driver/views.h"
 #include "driver/world.h"
 #include "math/kernels.h"
 #include <math.h>
@@ -27,6 +28,7 @@ struct node {
     mot_time *alarm;                     /* [need.alarms] */
     uint64_t colls, left, advanced;      /* collectives joined, and those that it has the sum of */
     bool *down;                          /* [nodes]: peers it was told are lost; NULL: none ever */
+    struct mot_view last;                /* what it had after the last update of the run, held; where several show their models */
     struct mot_node_tally tally;
 };
 
@@ -41,7 +43,10 @@ struct replay {
     struct coll *coll;                   /* [window] */
     uint32_t window;
     void *scratch;
-    mot_node lead;
+    mot_node lead;                       /* the first of the nodes whose models make up the run's, */
+    uint32_t showing;                    /* and how many they are */
+    struct mot_view *view;               /* [showing]: room for what they show, */
+    float *mean;                         /* and for its mean */
     mot_time now;
     uint64_t events, samples;
     struct mot_crew *crew;
@@ -50,8 +55,7 @@ struct replay {
     double next_eval;
     struct mot_watch watch;
     struct mot_moment last;
-    struct mot_note_tally note[MOT_NOTES_MAX];  /* of the lead */
-    uint32_t notes;
+    struct mot_notes notes;
     bool full;                           /* more is held than the method declared */
 };
 
@@ -158,17 +162,6 @@ static void join(struct replay *r, mot_node node, const struct mot_coll *coll)
     c->joined++;
 }
 
-static void add_note(struct replay *r, const char *key, double value)
-{
-    uint32_t i = 0;
-    while (i < r->notes && strcmp(r->note[i].key, key) != 0) i++;
-    if (i == MOT_NOTES_MAX) return;
-    if (i == r->notes) r->note[r->notes++] = (struct mot_note_tally){ .key = key, .max = value };
-    r->note[i].count++;
-    r->note[i].sum += value;
-    if (value > r->note[i].max) r->note[i].max = value;
-}
-
 static void carry_out(struct replay *r, mot_node node, const struct mot_effect *e)
 {
     struct node *n = &r->node[node];
@@ -185,9 +178,7 @@ static void carry_out(struct replay *r, mot_node node, const struct mot_effect *
         n->tally.updates++;
         return;
     case MOT_FX_CREDIT: r->node[e->credit].tally.updates++; return;
-    case MOT_FX_NOTE:
-        if (node == r->lead) add_note(r, e->note.key, e->note.value);
-        return;
+    case MOT_FX_NOTE: mot_notes_add(&r->notes, e->note.key, e->note.value); return;
     case MOT_FX_CANCEL: return;  /* the record says how many samples were done */
     case MOT_FX_STOP: return;    /* and what came after */
     }
@@ -328,29 +319,48 @@ static enum mot_status give(struct replay *r, mot_node node)
 
 static struct mot_moment moment_of(const struct replay *r)
 {
-    struct mot_moment m = { .now = r->now, .updates = r->node[r->lead].advanced, .samples = r->samples,
+    struct mot_moment m = { .now = r->now, .updates = UINT64_MAX, .samples = r->samples,
         .epochs = (double)r->samples / r->o->problem->data->train.rows, .events = r->events, .staleness_mean = NAN, .staleness_max = NAN,
         .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     for (mot_node i = 0; i < r->world.nodes; i++) {
         m.steps += r->node[i].advanced;
+        if (i >= r->lead && i < r->lead + r->showing && r->node[i].advanced < m.updates) m.updates = r->node[i].advanced;
         m.bytes_sent += r->node[i].tally.bytes_sent;
         m.messages += r->node[i].tally.messages_sent;
     }
-    for (uint32_t i = 0; i < r->notes; i++) {
-        if (strcmp(r->note[i].key, "staleness") != 0) continue;
-        m.staleness_mean = r->note[i].sum / (double)r->note[i].count;
-        m.staleness_max = r->note[i].max;
+    const struct mot_note_tally *stale = mot_notes_staleness(&r->notes);
+    if (stale) {
+        m.staleness_mean = stale->sum / (double)stale->count;
+        m.staleness_max = stale->max;
     }
     return m;
 }
 
+static bool view_of(const struct replay *r, mot_node node, struct mot_view *out)
+{
+    struct mot_env env = { .self = node, .world = &r->world, .conf = r->x->method_conf };
+    return r->x->method->model(r->node[node].state, &env, out);
+}
+
+/* Where several nodes have the model between them, a node that has made all its updates shows what it had after the last. */
 static const float *model_of(struct replay *r)
 {
-    struct mot_env env = { .self = r->lead, .world = &r->world, .conf = r->x->method_conf };
-    struct mot_view view = { 0 };
-    bool has = r->x->method->model(r->node[r->lead].state, &env, &view);
-    MOT_ASSERT(has && view.scale == 1.0);
-    return mot_pool_at(&r->pool, view.x);
+    uint32_t n = 0;
+    for (mot_node i = r->lead; i < r->lead + r->showing; i++) {
+        struct mot_view *last = &r->node[i].last;
+        if (last->x != MOT_NO_BUF) r->view[n++] = *last;
+        else n += view_of(r, i, &r->view[n]);
+    }
+    return mot_views_mean(&r->pool, r->view, n, NULL, r->mean);
+}
+
+static void keep_last(struct replay *r, mot_node node)
+{
+    struct node *n = &r->node[node];
+    struct mot_view v;
+    if (r->showing < 2 || node < r->lead || n->last.x != MOT_NO_BUF || n->advanced < r->x->stop.updates || !view_of(r, node, &v)) return;
+    mot_pool_hold(&r->pool, v.x);
+    n->last = v;
 }
 
 static void evaluate(struct replay *r, bool final)
@@ -404,6 +414,7 @@ static enum mot_status loop(struct replay *r)
         enum mot_status status = give(r, i);
         if (status != MOT_OK) return status;
         if (reached_end(r)) return MOT_OK;
+        keep_last(r, i);
         if (r->node[r->lead].advanced != before) lead_stepped(r);
     }
     mot_node stuck = r->world.nodes; /* the first in time: the others wait for what it would have done */
@@ -438,12 +449,15 @@ static void open_replay(struct replay *r)
     struct mot_needs needs = mot_needs_of(r->x, &r->world);
     r->window = mot_needs_window(&needs);
     /* Time order is that of the live run, so what it had under way at once is enough: it declared it. */
-    mot_pool_open(&r->pool, r->world.dim, (uint32_t)needs.buffers + r->window + 4);
+    mot_pool_open(&r->pool, r->world.dim, (uint32_t)(needs.buffers + needs.shown) + r->window + 4);
     r->world.x0 = mot_pool_take(&r->pool);
     r->world.zero = mot_pool_take(&r->pool);
     memcpy(mot_pool_at(&r->pool, r->world.x0), o->x0, r->world.dim * sizeof(float));
     memset(mot_pool_at(&r->pool, r->world.zero), 0, r->world.dim * sizeof(float));
-    r->lead = r->world.servers ? r->world.workers : 0;
+    r->lead = mot_world_lead(&r->world);
+    r->showing = mot_world_showing(r->x, &r->world);
+    r->view = mot_new(r->showing, sizeof(*r->view));
+    r->mean = mot_aligned((size_t)r->world.dim * sizeof(float));
     r->scratch = mot_aligned(o->problem->net->scratch_bytes + 64);
     r->coll = mot_new(r->window + 1, sizeof(*r->coll));
     for (uint32_t i = 0; i < r->window; i++) r->coll[i].part = mot_new(r->world.workers, sizeof(struct part));
@@ -475,6 +489,8 @@ static void close_replay(struct replay *r)
     if (r->crew) mot_crew_close(r->crew);
     free(r->coll);
     free(r->node);
+    free(r->view);
+    free(r->mean);
     free(r->scratch);
     mot_pool_close(&r->pool);
 }
@@ -491,8 +507,8 @@ static void fill_outcome(struct replay *r, struct mot_outcome *out)
     uint32_t dim = r->world.dim, nodes = r->world.nodes;
     enum mot_status status = (enum mot_status)r->o->record->status;
     *out = (struct mot_outcome){ .status = status, .ended_by = "record", .last = r->last, .workers = r->world.workers,
-        .servers = r->world.servers, .notes = r->notes, .best_score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    memcpy(out->note, r->note, sizeof(r->note));
+        .servers = r->world.servers, .best_score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    mot_outcome_note(out, &r->notes);
     out->node = mot_new(nodes, sizeof(*out->node));
     for (mot_node i = 0; i < nodes; i++) out->node[i] = r->node[i].tally;
     out->x = mot_new(dim, sizeof(float));

@@ -24,7 +24,7 @@ static void begin(struct sim *s)
 {
     for (mot_node i = 0; i < s->world.nodes; i++) {
         struct mot_env env = { .self = i, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool, .out = &s->outbox,
-            .memo = s->world.servers == 0 ? &s->memo : NULL };
+            .memo = mot_sim_memo(s) };
         if (s->channel && i < s->world.workers) s->outbox.ledger = &s->channel->health[i].ledger;
         s->method->init(s->node[i].state, &env);
         s->outbox.ledger = NULL;
@@ -151,7 +151,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
 {
     uint32_t dim = s->world.dim;
     *out = (struct mot_outcome){ .status = s->status, .ended_by = s->ended_by, .last = s->last, .workers = s->world.workers,
-        .servers = s->world.servers, .notes = s->notes, .best_score = s->best_score, .best_updates = s->best_updates,
+        .servers = s->world.servers, .best_score = s->best_score, .best_updates = s->best_updates,
         .job_wall_s = s->job_wall_s, .wall_s = mot_sim_wall() - s->started_wall_s };
     out->has_peer = s->has_peer && s->status == MOT_EPEER;
     out->peer = s->peer;
@@ -169,7 +169,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     out->target.updates = s->target_updates;
     out->node = mot_new(s->world.nodes, sizeof(*out->node));
     for (mot_node i = 0; i < s->world.nodes; i++) out->node[i] = s->node[i].tally;
-    memcpy(out->note, s->note, sizeof(s->note));
+    mot_outcome_note(out, &s->notes);
     out->arena = s->arena;
     s->arena = (struct mot_arena){ 0 };
     out->x = copy_model(mot_sim_model(s), dim);

@@ -237,7 +237,7 @@ static void transmit(struct sim *s, uint32_t index)
     struct fate fate = fate_of(s, from, to);
     i->tries++;
     i->left = t.delivered - up.latency - down.latency;
-    if (s->watch.flight)
+    if (s->watch.flight && mot_watch_follows(&s->watch))
         s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = i->collective ? (uint16_t)i->step : i->m.kind,
             .bytes = i->bytes, .sent = s->now, .began = t.began, .delivered = t.delivered, .collective = i->collective });
     if (!fate.dropped) {

@@ -67,7 +67,7 @@ static void finish(struct sim *s, struct sim_coll *c, mot_node node)
 {
     if (c->finished++ == 0) sum_inputs(s, c);
     c->progress[node].finished = true;
-    if (s->watch.phase) s->watch.phase(s->watch.self, node, MOT_PHASE_COLLECTIVE, c->tag, 0, c->began[node], s->now);
+    if (s->watch.phase && mot_watch_follows(&s->watch)) s->watch.phase(s->watch.self, node, MOT_PHASE_COLLECTIVE, c->tag, 0, c->began[node], s->now);
     struct mot_coll_result result = { .tag = c->tag, .out = { .buf = c->out, .off = 0, .len = c->len } };
     memcpy(result.scalar, c->sum, sizeof(result.scalar));
     bool last = c->finished == s->world.workers;

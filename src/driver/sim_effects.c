@@ -1,7 +1,6 @@
 /* sim_effects.c -- a step of one node, and the effects that it asked for. */
 #include "driver/clock.h"
 #include "driver/sim_channel.h"
-#include <string.h>
 
 /* In debug builds invariants are looked at after every step, in others now and then: a look may take as long as there
  * are workers. (NDEBUG says nothing here: asserts are on in every build.) */
@@ -20,6 +19,11 @@ void mot_sim_account(struct sim *s, mot_node node)
     else if (n->flying) n->tally.send += passed;
     else n->tally.wait += passed;
     n->since = s->now;
+}
+
+struct mot_memo *mot_sim_memo(struct sim *s)
+{
+    return s->world.servers == 0 && !s->method->decentralised ? &s->memo : NULL;
 }
 
 bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
@@ -70,7 +74,7 @@ mot_time mot_sim_depart(struct sim *s, mot_node from, mot_node to, uint64_t floa
     s->node[from].tally.messages_sent++;
     s->bytes_sent += bytes;
     s->messages_sent++;
-    if (s->watch.flight)
+    if (s->watch.flight && mot_watch_follows(&s->watch))
         s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = kind, .bytes = bytes, .sent = s->now,
             .began = t.began, .delivered = t.delivered, .collective = collective });
     return t.delivered;
@@ -110,23 +114,11 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
     mot_sim_put(s, at > s->now ? at : s->now, node, SIM_TIMER, slot, a->generation, 0);
 }
 
-static void add_note(struct sim *s, const char *key, double value)
-{
-    uint32_t i = 0;
-    while (i < s->notes && s->note[i].key != key && strcmp(s->note[i].key, key) != 0) i++;
-    if (i == s->notes) {
-        MOT_ASSERT(s->notes < MOT_NOTES_MAX);
-        s->note[s->notes++] = (struct mot_note_tally){ .key = key, .max = value };
-    }
-    struct mot_note_tally *n = &s->note[i];
-    n->count++;
-    n->sum += value;
-    if (value > n->max) n->max = value;
-}
-
 bool mot_sim_all_stopped(const struct sim *s)
 {
-    return s->stops == (s->world.servers ? s->world.servers : s->world.workers);
+    uint32_t count = s->world.servers ? s->world.servers : s->world.workers;
+    for (mot_node i = 0; s->channel && s->method->decentralised && i < s->world.workers; i++) count -= !mot_sim_counts(s, i);
+    return count > 0 && s->stops == count;
 }
 
 static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
@@ -139,8 +131,7 @@ static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
         mot_sim_end(s, why, mot_status_name(why));
         return;
     }
-    bool counts = s->world.servers == 0 || node >= s->world.workers;
-    s->stops += counts;
+    s->stops += mot_sim_counts(s, node);
     if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
 }
 
@@ -152,14 +143,14 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
     case MOT_FX_CANCEL: mot_sim_cancel(s, node, e->alarm.tag); return;
     case MOT_FX_COLLECT: mot_sim_join(s, node, &e->coll); return;
     case MOT_FX_ALARM: set_alarm(s, node, e->alarm.tag, e->alarm.at); return;
-    case MOT_FX_NOTE: add_note(s, e->note.key, e->note.value); return;
+    case MOT_FX_NOTE: mot_notes_add(&s->notes, e->note.key, e->note.value); return;
     case MOT_FX_STOP: node_stopped(s, node, e->stop); return;
     case MOT_FX_CREDIT: s->node[e->credit].tally.updates++; return;
     case MOT_FX_ADVANCE:
-        if (s->node[node].advanced++ == s->updates && s->world.servers == 0) s->at_least--;
+        if (s->node[node].advanced++ == s->updates && mot_sim_counts(s, node)) s->at_least--;
         s->steps++;
-        if (s->world.servers == 0 || node >= s->world.workers) s->node[node].tally.updates++;
-        if (s->watch.update) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
+        if (mot_sim_counts(s, node)) s->node[node].tally.updates++;
+        if (s->watch.update && mot_watch_follows(&s->watch)) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
         *advanced = true;
         return;
     }
@@ -171,7 +162,7 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     if (n->stopped) return; /* what still reaches it changes nothing */
     MOT_ASSERT(s->outbox.n == 0 && !n->dead);
     struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
-        .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+        .out = &s->outbox, .memo = mot_sim_memo(s) };
     if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;
     s->method->step(n->state, &env, event);
     s->outbox.ledger = NULL;
@@ -180,5 +171,7 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
     mot_outbox_clear(&s->outbox);
     s->evaluated_now = false;
-    if (advanced) mot_sim_progress(s, node);
+    if (!advanced) return;
+    if (s->showing > 1) mot_sim_show(s, node);
+    mot_sim_progress(s);
 }

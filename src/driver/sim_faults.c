@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+/* The first server; what happens to one happens to all. */
 static bool server_of(const struct sim *s, mot_node *server)
 {
     *server = s->world.workers;
@@ -61,6 +62,7 @@ static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
     struct sim_node *n = &s->node[node];
     struct sim_health *h = &s->channel->health[node];
     mot_sim_abandon(s, node);
+    mot_sim_misses(s, node);
     for (uint32_t i = 0; i < h->ledger.n; i++) mot_pool_drop(&s->pool, h->ledger.held[i]);
     h->ledger.n = 0;
     n->dead = true;
@@ -105,14 +107,19 @@ static void tell(struct sim *s, mot_node to, mot_node node, bool up)
         .peer = { .node = node, .life = s->channel->health[node].life, .up = up } });
 }
 
-/* Those who talk to it: the server; of a server, the workers; without a server, everyone. */
+static void tell_servers(struct sim *s, mot_node node, bool up)
+{
+    for (mot_node i = s->world.workers; i < s->world.nodes; i++) tell(s, i, node, up);
+}
+
+/* Those who talk to it: the servers; of a server, the workers; without a server, everyone. */
 static void declare_lost(struct sim *s, mot_node node)
 {
     mot_node server;
     s->channel->health[node].told = true;
     mot_channel_forget(s, node);
     if (server_of(s, &server) && node < server) {
-        tell(s, server, node, false);
+        tell_servers(s, node, false);
         return;
     }
     for (mot_node i = 0; i < s->world.workers; i++)
@@ -160,20 +167,20 @@ static void join(struct sim *s, mot_node node)
     if (s->nic[node].up_free > s->now) s->nic[node].up_free = s->now;
     if (s->nic[node].down_free > s->now) s->nic[node].down_free = s->now;
     memset(n->state, 0, n->state_bytes);
-    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
-        .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .life = h->life, .pool = &s->pool,
+        .out = &s->outbox, .memo = mot_sim_memo(s) };
     s->outbox.ledger = &h->ledger;
     s->method->init(n->state, &env);
     s->outbox.ledger = NULL;
     mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_START });
-    if (server_of(s, &server)) tell(s, server, node, true);
+    if (server_of(s, &server)) tell_servers(s, node, true);
     else for (mot_node i = 0; i < s->world.workers; i++) if (i != node) tell(s, i, node, true);
 }
 
 void mot_faults_give_up(struct sim *s, mot_node from, mot_node to)
 {
     mot_node server, victim = to;
-    if (server_of(s, &server) && to == server) victim = from;
+    if (server_of(s, &server) && to >= server) victim = from;
     if (s->node[to].dead) { /* its loss is about to be told anyway */
         expect_loss(s, to, s->now);
         return;

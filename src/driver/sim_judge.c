@@ -1,5 +1,6 @@
 /* sim_judge.c -- how far the run is: updates, evaluations, targets and the end. */
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
+#include "driver/views.h"
 #include <math.h>
 #include <string.h>
 
@@ -21,10 +22,10 @@ struct mot_moment mot_sim_moment(const struct sim *s)
     struct mot_moment m = { .now = s->now, .updates = s->updates, .steps = s->steps, .samples = s->samples,
         .epochs = epochs_of(s), .bytes_sent = s->bytes_sent, .messages = s->messages_sent, .events = s->events,
         .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    for (uint32_t i = 0; i < s->notes; i++) {
-        if (strcmp(s->note[i].key, "staleness") != 0) continue;
-        m.staleness_mean = s->note[i].sum / (double)s->note[i].count;
-        m.staleness_max = s->note[i].max;
+    const struct mot_note_tally *stale = mot_notes_staleness(&s->notes);
+    if (stale) {
+        m.staleness_mean = stale->sum / (double)stale->count;
+        m.staleness_max = stale->max;
     }
     return m;
 }
@@ -39,31 +40,53 @@ static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
     return s->method->model(s->node[node].state, &env, out);
 }
 
-#define MEAN_RANGE 1024u /* floats that are added up at a time */
+/* Nodes whose models differ do not make their updates at the same time. What is evaluated at an update, and
+ * what the run ends with, is what each has after just that one, as on real machines. A node that is past it before
+ * it is known to be due, since another evaluation comes first, shows what it has at its next. */
+void mot_sim_show(struct sim *s, mot_node node)
+{
+    for (int k = 0; k < 2; k++) {
+        struct mot_view v, *kept = &s->shown[k].view[node];
+        if (s->node[node].advanced < s->shown[k].at || kept->x != MOT_NO_BUF || !view_of(s, node, &v)) continue;
+        v.params = NULL; /* only the node knows for how long they are valid */
+        mot_pool_hold(&s->pool, v.x);
+        *kept = v;
+    }
+}
+
+void mot_sim_show_next(struct sim *s)
+{
+    if (s->showing < 2) return;
+    uint64_t at[2] = { UINT64_MAX, s->x->stop.updates };
+    if (s->every.unit == MOT_EVERY_UPDATES && s->next_eval < 0x1p63) at[0] = (uint64_t)ceil(s->next_eval);
+    for (int k = 0; k < 2; k++) {
+        for (mot_node i = 0; at[k] != s->shown[k].at && i < s->world.nodes; i++) {
+            mot_pool_drop(&s->pool, s->shown[k].view[i].x);
+            s->shown[k].view[i].x = MOT_NO_BUF;
+        }
+        s->shown[k].at = at[k];
+    }
+}
+
+/* What the node has kept for this update, or NULL. */
+static const struct mot_view *shown_by(const struct sim *s, mot_node node)
+{
+    for (int k = 1; k >= 0; k--)
+        if (s->updates >= s->shown[k].at && s->shown[k].view[node].x != MOT_NO_BUF) return &s->shown[k].view[node];
+    return NULL;
+}
 
 const float *mot_sim_model(struct sim *s)
 {
-    struct mot_view first = { 0 }, view;
-    uint32_t n = 0, same = 0;
+    uint32_t n = 0;
     for (mot_node i = 0; i < s->world.nodes; i++) {
-        if (!view_of(s, i, &view)) continue;
-        if (n++ == 0) first = view;
-        same += view.x == first.x && view.scale == first.scale;
+        if (!view_of(s, i, &s->view[n])) continue;
+        const struct mot_view *kept = s->showing > 1 ? shown_by(s, i) : NULL;
+        if (kept) s->view[n] = *kept;
+        n++;
     }
-    if (n == 0) return mot_pool_at(&s->pool, s->world.x0); /* only crashes can do that */
-    if (same == n && first.scale == 1.0) return mot_pool_at(&s->pool, first.x);
-    /* In double, so that the mean of equal models is that model, bit for bit. */
-    for (uint32_t at = 0, len; at < s->world.dim; at += len) {
-        double sum[MEAN_RANGE] = { 0 };
-        len = s->world.dim - at < MEAN_RANGE ? s->world.dim - at : MEAN_RANGE;
-        for (mot_node i = 0; i < s->world.nodes; i++) {
-            if (!view_of(s, i, &view)) continue;
-            const float *x = mot_pool_at(&s->pool, view.x) + at;
-            for (uint32_t j = 0; j < len; j++) sum[j] += view.scale * (double)x[j];
-        }
-        for (uint32_t j = 0; j < len; j++) s->mean[at + j] = (float)(sum[j] / n);
-    }
-    return s->mean;
+    const float *x0 = mot_pool_at(&s->pool, s->world.x0);
+    return n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean) : x0; /* only crashes leave nobody */
 }
 
 /* ---- Evaluation --------------------------------------------------------------------------- */
@@ -170,23 +193,33 @@ static bool every_due(const struct sim *s, const struct mot_every *e, double *ne
     return false;
 }
 
-/* The least number of updates over the workers, kept without looking at all of them each time. */
-static bool least_rose(struct sim *s, mot_node node)
+/* Whose updates are the run's: the servers, or, without servers, the workers; of workers with models of their own only those
+ * that were never lost: the others' go on. */
+bool mot_sim_counts(const struct sim *s, mot_node node)
 {
-    if (s->world.servers > 0) {
-        if (node < s->world.workers) return false;
-        s->updates = s->node[node].advanced;
-        return true;
-    }
+    if (s->world.servers > 0) return node >= s->world.workers;
+    return !s->channel || !s->method->decentralised || (!s->node[node].dead && s->channel->health[node].life == 0);
+}
+
+void mot_sim_misses(struct sim *s, mot_node node)
+{
+    if (mot_sim_counts(s, node) && s->method->decentralised && s->node[node].advanced == s->updates) s->at_least--;
+}
+
+/* The least number of updates over those that count, kept without looking at all of them each time. */
+static bool least_rose(struct sim *s)
+{
     if (s->at_least > 0) return false;
     uint64_t least = UINT64_MAX;
-    for (mot_node i = 0; i < s->world.workers; i++) {
+    for (mot_node i = s->world.servers ? s->world.workers : 0; i < s->world.nodes; i++) {
+        if (!mot_sim_counts(s, i)) continue;
         if (s->node[i].advanced < least) {
             least = s->node[i].advanced;
             s->at_least = 0;
         }
         s->at_least += s->node[i].advanced == least;
     }
+    if (least == UINT64_MAX) return false; /* all are lost */
     s->updates = least;
     return true;
 }
@@ -207,12 +240,13 @@ void mot_sim_look(struct sim *s)
 void mot_sim_due(struct sim *s)
 {
     if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
+    if (!s->ended) mot_sim_show_next(s);
     if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
 }
 
-void mot_sim_progress(struct sim *s, mot_node advanced)
+void mot_sim_progress(struct sim *s)
 {
-    if (!least_rose(s, advanced)) return;
+    if (!least_rose(s)) return;
     s->epochs = epochs_of(s);
     if (!s->ended) mot_sim_look(s);
     if (!s->ended) mot_sim_due(s);

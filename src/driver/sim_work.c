@@ -163,7 +163,7 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
     } else {
         compute(&w->task, 0);
     }
-    if (s->watch.phase) {
+    if (s->watch.phase && mot_watch_follows(&s->watch)) {
         enum mot_phase phase = w->samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE;
         s->watch.phase(s->watch.self, node, phase, w->tag, (uint32_t)w->samples, w->began, s->now);
     }
@@ -175,7 +175,7 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
     mot_pool_drop(&s->pool, w->at);
     w->state = WORK_FREE;
     w->generation++;
-    if (!isfinite(w->loss)) {
+    if (!isfinite(w->loss) && !s->method->guards) {
         mot_pool_drop(&s->pool, result.grad);
         w->grad = MOT_NO_BUF;
         mot_sim_end(s, MOT_EDIVERGED, "diverged");

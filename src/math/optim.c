@@ -99,6 +99,7 @@ enum mot_status mot_optim_open(const struct mot_optimizer *kind, const struct mo
 
 struct step {                    /* what a step of any kind reads and writes */
     const struct mot_optim *optim;
+    uint32_t off, len;
     uint64_t number;
     double lr, scale;            /* scale: of the gradient, clipping included */
     const float *grad, *x;
@@ -119,7 +120,7 @@ static void step_sgd(const struct step *s)
 {
     const struct mot_optim_conf *conf = &s->optim->conf;
     run_sgd(s, &(struct mot_sgd){ (float)s->scale, (float)conf->weight_decay, (float)conf->momentum, (float)s->lr,
-                                  conf->nesterov }, 0, s->optim->net->dim);
+                                  conf->nesterov }, s->off, s->len);
 }
 
 /* Loshchilov and Hutter, ICLR 2019, algorithm 2; beta^t by squaring, not by libm. */
@@ -143,8 +144,9 @@ static void step_adamw(const struct step *s)
         .root = (float)(1 / __builtin_sqrt(one_less_power(conf->beta2, s->number + 1))),
         .epsilon = (float)conf->epsilon,
     };
-    mot_kernels()->adamw(s->optim->net->dim, &how, s->grad, s->x, s->x_out, s->slot[0], s->slot_out[0], s->slot[1],
-                         s->slot_out[1]);
+    uint32_t at = s->off;
+    mot_kernels()->adamw(s->len, &how, s->grad + at, s->x + at, s->x_out + at, s->slot[0] + at, s->slot_out[0] + at,
+                         s->slot[1] + at, s->slot_out[1] + at);
 }
 
 /* You, Gitman and Ginsburg, arXiv 1708.03888: each layer's gradient is scaled to its weights. Vectors (biases)
@@ -155,28 +157,42 @@ static void step_lars(const struct step *s)
     const struct mot_net *net = s->optim->net;
     for (uint32_t i = 0; i < net->segments; i++) {
         const struct mot_segment *at = &net->segment[i];
+        uint32_t first = at->off > s->off ? at->off : s->off, end = at->off + at->len, last = s->off + s->len;
+        if (last < end) end = last;
+        if (first >= end) continue;
         double trust = 1, decay = 0;
         if (at->rank > 1) {
-            double w = __builtin_sqrt(mot_kernels()->norm2(at->len, s->x + at->off));
-            double g = __builtin_fabs(s->scale) * __builtin_sqrt(mot_kernels()->norm2(at->len, s->grad + at->off));
+            double w = __builtin_sqrt(mot_kernels()->norm2(end - first, s->x + first));
+            double g = __builtin_fabs(s->scale) * __builtin_sqrt(mot_kernels()->norm2(end - first, s->grad + first));
             decay = conf->weight_decay;
             if (w > 0) trust = conf->trust * w / (g + decay * w + 1e-9);
         }
         run_sgd(s, &(struct mot_sgd){ (float)(trust * s->scale), (float)(trust * decay), (float)conf->momentum,
-                                      (float)s->lr, conf->nesterov }, at->off, at->len);
+                                      (float)s->lr, conf->nesterov }, first, end - first);
     }
+}
+
+bool mot_optim_splits(const struct mot_optim *optim)
+{
+    return !(optim->conf.clip > 0) && optim->kind != &lars;
 }
 
 void mot_optim_step(const struct mot_optim *optim, uint64_t step, double lr_factor, const float *grad, double scale,
                     const float *x, float *x_out, const float *const slot[2], float *const slot_out[2])
 {
+    mot_optim_step_range(optim, 0, optim->net->dim, step, lr_factor, grad, scale, x, x_out, slot, slot_out);
+}
+
+void mot_optim_step_range(const struct mot_optim *optim, uint32_t off, uint32_t len, uint64_t step, double lr_factor, const float *grad,
+                          double scale, const float *x, float *x_out, const float *const slot[2], float *const slot_out[2])
+{
     const struct mot_optim_conf *conf = &optim->conf;
     if (conf->clip > 0) {        /* false for NaN: no clipping */
-        double norm = __builtin_fabs(scale) * __builtin_sqrt(mot_kernels()->norm2(optim->net->dim, grad));
+        double norm = __builtin_fabs(scale) * __builtin_sqrt(mot_kernels()->norm2(len, grad + off));
         if (norm > conf->clip) scale *= conf->clip / norm;
     }
     struct step s = {
-        .optim = optim, .number = step, .lr = lr_factor * mot_schedule_rate(&optim->schedule, conf->lr, step),
+        .optim = optim, .off = off, .len = len, .number = step, .lr = lr_factor * mot_schedule_rate(&optim->schedule, conf->lr, step),
         .scale = scale, .grad = grad, .x = x, .x_out = x_out,
     };
     for (uint32_t i = 0; i < optim->slots; i++) {

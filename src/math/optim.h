@@ -46,4 +46,10 @@ double mot_schedule_rate(const struct mot_schedule_conf *, double lr, uint64_t s
 void mot_optim_step(const struct mot_optim *, uint64_t step, double lr_factor, const float *grad, double scale,
                     const float *x, float *x_out, const float *const slot[2], float *const slot_out[2]);
 
+/* The same for the parameters off..off+len-1 only: nothing else is read or written. Every array is indexed as in a whole step. */
+void mot_optim_step_range(const struct mot_optim *, uint32_t off, uint32_t len, uint64_t step, double lr_factor, const float *grad,
+                          double scale, const float *x, float *x_out, const float *const slot[2], float *const slot_out[2]);
+/* Whether steps of ranges make the step of the whole, bit for bit. Clipping and LARS look at norms, which a range does not know. */
+bool mot_optim_splits(const struct mot_optim *);
+
 #endif

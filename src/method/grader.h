@@ -1,20 +1,46 @@
-/* grader.h -- the worker's side of every method with a server: it computes a
- * gradient at each model it is sent, and sends it back.
+/* grader.h -- the worker's side of methods with a server: a queue of jobs. A job is a
+ * gradient at a model that the server has sent; jobs run one at a time, in the order they came.
  *
- *   IDLE --MODEL(round)--> BUSY --work done--> GRAD(round, samples) --> IDLE
+ *   MODEL(round)    joins the queue
+ *   REPLACE(round)  what runs or waits is given up, and this begins at once
+ *   job done        -> GRAD(round, samples, loss); 0 samples: the data has run out
+ *   given up        -> GAVE_UP(samples computed in vain, jobs)
  *
- * Without its server it has nothing to do; other workers' lives are no concern of it. */
+ * Every job is answered, once, by a GRAD of its own or by the GAVE_UP that counts it, and
+ * answers keep the jobs' order. So the server knows what is at the worker, and since it
+ * never has more than `queue` jobs there without an answer, queues, messages and memory are bounded
+ * however slow a link is.
+ *
+ * A job's samples are chosen as it begins. Those of a job that was given up half-way
+ * count as drawn: a worker's place in its data is the sum of what it has computed, which is
+ * what a checkpoint knows of it, and who is often interrupted does not see the same rows again and again.
+ *
+ * Without its server a worker has nothing to do; other workers' lives are no concern of it. */
 #ifndef MOT_METHOD_GRADER_H
 #define MOT_METHOD_GRADER_H
 
 #include <motley/method.h>
 
-enum { MOT_MSG_MODEL, MOT_MSG_GRAD };
+/* Heads. MODEL, REPLACE: round; value = seconds after which the worker gives the job up by itself, 0: never.
+ * GRAD: round, samples, value = the loss's sum. GAVE_UP: samples, value = how many jobs. */
+enum { MOT_MSG_MODEL, MOT_MSG_GRAD, MOT_MSG_REPLACE, MOT_MSG_GAVE_UP };
 
-struct mot_grader { uint64_t round, draw; uint32_t busy; };
+struct mot_grader_job { uint64_t round; double limit_s; mot_buf at; uint32_t spare; };
 
-struct mot_need mot_grader_need(size_t state_bytes);
-void mot_grader_init(struct mot_grader *, const struct mot_env *);
+struct mot_grader {
+    struct mot_grader_job job;         /* the one that runs */
+    uint64_t draw;
+    mot_time until;                    /* it is given up then; MOT_NEVER */
+    uint32_t tag, busy;
+    uint32_t given_up;                 /* jobs to be answered when the running one, cancelled, comes in */
+    uint32_t first, waiting;           /* a ring in queue[] */
+    uint32_t queue_max;
+    struct mot_grader_job queue[];
+};
+
+struct mot_need mot_grader_need(uint32_t queue);
+void mot_grader_init(struct mot_grader *, const struct mot_env *, uint32_t queue);
 void mot_grader_step(struct mot_grader *, struct mot_env *, const struct mot_event *, mot_node server);
+void mot_grader_check(const struct mot_grader *);
 
 #endif

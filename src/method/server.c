@@ -1,7 +1,6 @@
 /* server.c -- a synchronous server that does not wait for everyone.
  *
  * Server:  OPEN(t): MODEL(t) to the idle --k gradients, or the deadline--> CLOSE(t): one step --> OPEN(t+1)
- * Worker:  a grader
  *
  * Gradients of a closed round are late: dropped, counted, and their worker gets
  * the current model. A round closes at the first k gradients (Chen, Pan, Monga,
@@ -9,34 +8,27 @@
  * other n-k backup workers), or at a deadline, fixed or learned: the median of
  * recent response times plus `spread` median absolute deviations. Sums are taken
  * in worker order, so that with k = n the order of arrival does not show. */
-#include "method/grader.h"
+#include "method/hub.h"
 #include "method/methods.h"
 #include <stddef.h>
 
 enum deadline_rule { DEADLINE_NONE, DEADLINE_FIXED, DEADLINE_ADAPTIVE };
-struct server_conf { uint64_t k; uint32_t deadline; mot_time after; double spread; };
+struct server_conf { struct mot_hub_conf hub; uint64_t k; uint32_t deadline; mot_time after; double spread; };
 
 #define LONGEST 1e18 /* ns, 31 years: a deadline beyond it is none */
 #define RECENT 128u /* response times that the adaptive deadline looks at */
 
-struct seat { mot_time sent; uint32_t samples, idle, done, spare; };
-
 struct server {
-    struct mot_params params;
-    uint32_t got, active, overdue;    /* gradients in; workers with data; the deadline has passed */
+    struct mot_hub hub;
+    uint32_t got, overdue;            /* gradients in; the deadline has passed */
     uint32_t recent_n, recent_next;
     mot_time recent[RECENT], sorted[RECENT];
-    struct seat seat[];               /* [workers], then the workers' gradients of this round: mot_buf[workers] */
+    uint32_t samples[];               /* [workers], then the workers' gradients of this round: mot_buf[workers] */
 };
 
-static mot_buf *grads_of(struct server *s, const struct mot_env *env)
+static mot_buf *grads_of(const struct server *s, const struct mot_env *env)
 {
-    return (mot_buf *)(s->seat + env->world->workers);
-}
-
-static bool is_server(const struct mot_env *env)
-{
-    return env->self == env->world->workers;
+    return (mot_buf *)(uintptr_t)(s->samples + env->world->workers);
 }
 
 static enum mot_status server_validate(const void *p, const struct mot_world *world)
@@ -48,24 +40,12 @@ static enum mot_status server_validate(const void *p, const struct mot_world *wo
     return MOT_OK;
 }
 
-static struct mot_need server_need(const void *conf, const struct mot_world *world, mot_node self)
+static struct mot_hub_need server_need(const void *conf, const struct mot_world *world)
 {
     (void)conf;
-    if (self < world->workers) return mot_grader_need(sizeof(struct mot_grader));
-    /* The parameters, those of the next step, the sum; a model on the way to each worker and a gradient in each seat. */
-    return (struct mot_need){ .state_bytes = offsetof(struct server, seat) + world->workers * (sizeof(struct seat) + sizeof(mot_buf)),
-        .buffers = 2 * world->workers + 7, .sends = world->workers, .alarms = 1 };
-}
-
-static void server_init(void *state, struct mot_env *env)
-{
-    if (!is_server(env)) {
-        mot_grader_init(state, env);
-        return;
-    }
-    struct server *s = state;
-    s->active = env->world->workers;
-    mot_params_init(env, &s->params);
+    /* A gradient of each worker, and their sum. */
+    return (struct mot_hub_need){ .state_bytes = offsetof(struct server, samples) + world->workers * (sizeof(uint32_t) + sizeof(mot_buf)),
+        .buffers = world->workers + 1, .queue = 1, .alarms = 1 };
 }
 
 /* ---- The adaptive deadline --------------------------------------------------------------- */
@@ -102,25 +82,26 @@ static void arm_deadline(struct server *s, struct mot_env *env)
     case DEADLINE_NONE: return;
     case DEADLINE_FIXED: mot_alarm(env, 0, env->now + conf->after); return;
     case DEADLINE_ADAPTIVE: /* the first round has nothing to go by and waits for k */
-        if (s->recent_n >= s->active || s->recent_n == RECENT) mot_alarm(env, 0, env->now + median_plus_spread(s, conf->spread));
+        if (s->recent_n >= s->hub.present || s->recent_n == RECENT) mot_alarm(env, 0, env->now + median_plus_spread(s, conf->spread));
         return;
     }
 }
 
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
-static void send_model(struct server *s, struct mot_env *env, mot_node worker)
-{
-    s->seat[worker].idle = false;
-    s->seat[worker].sent = env->now;
-    mot_send(env, worker, MOT_MSG_MODEL, (struct mot_head){ .round = s->params.step }, mot_whole(env, s->params.x));
-}
-
+/* Everyone who has nothing to do, and has not given to this round, gets the model. */
 static void open_round(struct server *s, struct mot_env *env)
 {
-    for (mot_node i = 0; i < env->world->workers; i++)
-        if (s->seat[i].idle && !s->seat[i].done) send_model(s, env, i);
+    for (mot_node i = 0; i < env->world->workers; i++) {
+        const struct mot_seat *seat = mot_hub_seat(&s->hub, i);
+        if (!seat->away && seat->active == 0) mot_hub_give(&s->hub, env, i);
+    }
     arm_deadline(s, env);
+}
+
+static void server_begin(void *state, struct mot_env *env)
+{
+    open_round(state, env);
 }
 
 static void close_round(struct server *s, struct mot_env *env)
@@ -129,12 +110,12 @@ static void close_round(struct server *s, struct mot_env *env)
     uint64_t samples = 0;
     for (mot_node i = 0; i < env->world->workers; i++) {
         if (grad[i] == MOT_NO_BUF) continue;
-        samples += s->seat[i].samples;
+        samples += s->samples[i];
         mot_credit(env, i);
         mot_drop(env, grad[i]);
         grad[i] = MOT_NO_BUF;
     }
-    mot_params_step(env, &s->params, mot_whole(env, sum), 1.0 / (double)samples, 1.0);
+    mot_params_step(env, &s->hub.params, mot_whole(env, sum), 1.0 / (double)samples, 1.0);
     mot_drop(env, sum);
     mot_alarm(env, 0, MOT_NEVER);
     mot_advance(env);
@@ -146,103 +127,71 @@ static void close_round(struct server *s, struct mot_env *env)
 static void consider(struct server *s, struct mot_env *env)
 {
     const struct server_conf *conf = env->conf;
-    uint64_t wanted = conf->k < s->active ? conf->k : s->active;
+    uint64_t wanted = conf->k < s->hub.present ? conf->k : s->hub.present;
     if (s->got > 0 && (s->got >= wanted || s->overdue)) close_round(s, env);
 }
 
-static void gradient_came(struct server *s, struct mot_env *env, const struct mot_message *m)
+static void server_gradient(void *state, struct mot_env *env, const struct mot_answer *a)
 {
-    MOT_ASSERT(m->kind == MOT_MSG_GRAD);
-    MOT_ASSERT(m->head.round <= s->params.step);
-    struct seat *seat = &s->seat[m->from];
-    mot_buf *grad = &grads_of(s, env)[m->from];
-    MOT_ASSERT(!seat->idle && *grad == MOT_NO_BUF);
-    seat->idle = true;
-    if (m->head.samples == 0) { /* its data has run out; the others go on */
-        seat->done = true;
-        if (--s->active == 0) mot_stop(env, MOT_OK);
-        else consider(s, env);
-        return;
-    }
-    s->recent[s->recent_next] = env->now - seat->sent;
+    struct server *s = state;
+    mot_buf *grad = &grads_of(s, env)[a->from];
+    MOT_ASSERT(*grad == MOT_NO_BUF);
+    s->recent[s->recent_next] = a->took;
     s->recent_next = (s->recent_next + 1) % RECENT;
     if (s->recent_n < RECENT) s->recent_n++;
-    if (m->head.round < s->params.step) {
+    if (a->delay > 0) {
         mot_note(env, "late", 1);
-        send_model(s, env, m->from);
+        mot_hub_give(&s->hub, env, a->from);
         return;
     }
-    *grad = mot_hold(env, m->body.buf);
-    seat->samples = m->head.samples;
+    *grad = mot_hold(env, a->grad.buf);
+    s->samples[a->from] = a->samples;
     s->got++;
     consider(s, env);
 }
 
-/* A round does not wait for a lost worker; what it gave before counts. One that has come back joins the round. */
-static void peer_changed(struct server *s, struct mot_env *env, struct mot_peer peer)
+/* A round does not wait for one who is away; what it gave before counts. */
+static void server_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
-    MOT_ASSERT(peer.node < env->world->workers);
-    struct seat *seat = &s->seat[peer.node];
-    mot_note(env, peer.up ? "workers_back" : "workers_lost", 1);
-    if (peer.up) {
-        if (seat->done) s->active++;
-        seat->done = false;
-        /* If its old life has given to this round, it has a turn in the next. */
-        if (grads_of(s, env)[peer.node] == MOT_NO_BUF) send_model(s, env, peer.node);
-        return;
-    }
-    if (!seat->done) s->active--;
-    seat->done = seat->idle = true;
-    if (s->active == 0) mot_stop(env, MOT_EPEER);
-    else consider(s, env);
+    (void)worker;
+    (void)jobs;
+    consider(state, env);
 }
 
-static void server_step(void *state, struct mot_env *env, const struct mot_event *event)
+/* One that has come back joins the round; if its old life has given to it, the next. */
+static void server_back(void *state, struct mot_env *env, mot_node worker)
 {
-    if (!is_server(env)) {
-        mot_grader_step(state, env, event, env->world->workers);
-        return;
-    }
     struct server *s = state;
-    switch (event->kind) {
-    case MOT_EV_START:
-        for (mot_node i = 0; i < env->world->workers; i++) s->seat[i].idle = true;
-        open_round(s, env);
-        return;
-    case MOT_EV_MESSAGE: gradient_came(s, env, event->message); return;
-    case MOT_EV_PEER: peer_changed(s, env, event->peer); return;
-    case MOT_EV_TIMER:
-        s->overdue = true;
-        mot_note(env, "deadlines", 1);
-        consider(s, env);
-        return;
-    case MOT_EV_WORK: case MOT_EV_COLL: MOT_ASSERT(!"the server asked for none of these"); return;
-    }
+    if (grads_of(s, env)[worker] == MOT_NO_BUF) mot_hub_give(&s->hub, env, worker);
+}
+
+static void server_timer(void *state, struct mot_env *env, uint32_t tag)
+{
+    struct server *s = state;
+    (void)tag;
+    s->overdue = true;
+    mot_note(env, "deadlines", 1);
+    consider(s, env);
 }
 
 static void server_check(const void *state, const struct mot_env *env)
 {
-    if (!is_server(env)) return;
     const struct server *s = state;
-    const mot_buf *grad = (const mot_buf *)(s->seat + env->world->workers);
+    const mot_buf *grad = grads_of(s, env);
     uint32_t got = 0;
     for (mot_node i = 0; i < env->world->workers; i++) {
         got += grad[i] != MOT_NO_BUF;
-        MOT_ASSERT(grad[i] == MOT_NO_BUF || s->seat[i].idle);
+        MOT_ASSERT(grad[i] == MOT_NO_BUF || mot_hub_seat(&s->hub, i)->active == 0);
     }
-    MOT_ASSERT(got == s->got);
-    MOT_ASSERT(s->active <= env->world->workers && s->recent_n <= RECENT && s->recent_next < RECENT);
+    MOT_ASSERT(got == s->got && s->recent_n <= RECENT && s->recent_next < RECENT);
 }
 
-static bool server_model(const void *state, const struct mot_env *env, struct mot_view *view)
-{
-    if (!is_server(env)) return false;
-    const struct mot_params *params = &((const struct server *)state)->params;
-    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
-    return true;
-}
+static const struct mot_served server = { .need = server_need, .begin = server_begin, .gradient = server_gradient,
+    .lost = server_lost, .back = server_back, .timer = server_timer, .check = server_check };
+MOT_SERVED(server)
 
 static const struct mot_option server_options[] = {
+    MOT_HUB_OPTIONS,
     { .name = "k", .type = MOT_OPT_UINT, .offset = offsetof(struct server_conf, k), .preset = "all", .word = "all", .min = 1, .max = 1e6,
       .doc = "gradients that close a round; the workers beyond k are backups" },
     { .name = "deadline", .type = MOT_OPT_CHOICE, .offset = offsetof(struct server_conf, deadline), .preset = "none",
@@ -269,11 +218,6 @@ const struct mot_method mot_method_server = {
         "Paper: Chen, Pan, Monga, Bengio, Jozefowicz, Revisiting Distributed Synchronous SGD, 2016.",
     .options = server_options,
     .conf_bytes = sizeof(struct server_conf),
-    .servers = 1,
     .validate = server_validate,
-    .need = server_need,
-    .init = server_init,
-    .step = server_step,
-    .check = server_check,
-    .model = server_model,
+    MOT_SERVED_BY(server),
 };

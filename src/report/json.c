@@ -41,18 +41,16 @@ json_t *mot_json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static bool holds_container(const json_t *value)
+/* Whether it holds lists or objects; with `lists`, plain lists do not count. */
+static bool holds_container(const json_t *value, bool lists)
 {
     size_t i;
     const char *key;
     json_t *each;
-    if (json_is_array(value)) {
-        json_array_foreach(value, i, each)
-            if (json_is_array(each) || json_is_object(each)) return true;
-        return false;
-    }
+    json_array_foreach(value, i, each)
+        if (json_is_object(each) || (json_is_array(each) && !(lists && !holds_container(each, false)))) return true;
     json_object_foreach((json_t *)value, key, each)
-        if (json_is_array(each) || json_is_object(each)) return true;
+        if (json_is_object(each) || (json_is_array(each) && !(lists && !holds_container(each, false)))) return true;
     return false;
 }
 
@@ -83,7 +81,7 @@ static void print_lead(size_t n, bool open, int depth, FILE *out)
     if (open) fprintf(out, "\n%*s", 2 * (depth + 1), "");
 }
 
-/* Containers that hold only plain values are one line; others open up. */
+/* Containers that hold only plain values are one line, deep down also those that hold plain lists; others open up. */
 static void print_value(const json_t *value, int depth, FILE *out)
 {
     bool array = json_is_array(value);
@@ -91,7 +89,7 @@ static void print_value(const json_t *value, int depth, FILE *out)
         print_plain(value, out);
         return;
     }
-    bool open = depth == 0 || holds_container(value);
+    bool open = depth == 0 || holds_container(value, depth >= 2);
     size_t n = 0, i;
     const char *key;
     json_t *each;

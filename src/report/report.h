@@ -25,6 +25,8 @@ void mot_trace_abandon(struct mot_trace_file *);             /* leaves what was 
 
 /* ---- summary ----------------------------------------------------------------- */
 json_t *mot_summary_json(const struct mot_experiment *, const struct mot_outcome *, const char *driver, const char *folder);
+/* Adds to each worker of a summary the rows of its part, and where there are classes how many of each. */
+void mot_summary_rows(json_t *summary, const struct mot_table *train, const struct mot_parts *);
 /* Any JSON value, indented, numbers as short as they can be exact, and a newline. */
 void mot_json_print(const json_t *, FILE *out);
 /* In words: what held the run back (which worker; compute, wait or network; by how much), and what to try. malloc'd. */

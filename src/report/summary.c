@@ -15,9 +15,14 @@ static void set(json_t *object, const char *key, json_t *value)
     json_object_set_new(object, key, value ? value : json_null());
 }
 
+static json_t *uint_json(uint64_t value)
+{
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+}
+
 static void set_uint(json_t *object, const char *key, uint64_t value)
 {
-    set(object, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
+    set(object, key, uint_json(value));
 }
 
 static void set_time(json_t *object, const char *key, mot_time ns)
@@ -120,12 +125,30 @@ static json_t *notes_json(const struct mot_outcome *o)
     return notes;
 }
 
+/* [[from, to, count], ...]: bounds inclusive, empty bins left out. */
+static json_t *histogram_json(const struct mot_histogram *h)
+{
+    json_t *list = json_array();
+    for (uint32_t bin = 0; bin < MOT_HISTOGRAM_BINS; bin++) {
+        if (h->count[bin] == 0) continue;
+        uint64_t first, last;
+        mot_histogram_bounds(bin, &first, &last);
+        json_t *entry = json_array();
+        json_array_append_new(entry, uint_json(first));
+        json_array_append_new(entry, uint_json(last));
+        json_array_append_new(entry, uint_json(h->count[bin]));
+        json_array_append_new(list, entry);
+    }
+    return list;
+}
+
 static json_t *staleness_json(const struct mot_outcome *o)
 {
     const struct mot_note_tally *t = mot_note_find(o, "staleness");
     json_t *staleness = json_object();
     set(staleness, "mean", t && t->count ? mot_json_number(t->sum / (double)t->count) : json_null());
     set(staleness, "max", t && t->count ? mot_json_number(t->max) : json_null());
+    set(staleness, "histogram", t && t->count ? histogram_json(&o->staleness) : json_null());
     return staleness;
 }
 

@@ -155,7 +155,7 @@ enum mot_status mot_trace_open(const char *path, const struct mot_experiment *e,
     }
     t->buffer = mot_new(BUFFER_BYTES, 1);
     t->workers = e->workers;
-    t->nodes = e->workers + (e->method ? e->method->servers : 0);
+    t->nodes = e->workers + e->servers;
     t->cluster = e->cluster;
     t->track = mot_new(t->nodes, sizeof *t->track);
     t->most = TRACE_EVENTS_MAX;

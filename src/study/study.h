@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What an arm or a condition sets: "method" = "{name: server, k: 6}". */
-struct mot_study_setting { const char *key, *value; };
+/* What an arm or a condition sets: "method" = "{name: server, k: 6}", and who says so ("exp.yaml:7:5"). */
+struct mot_study_setting { const char *key, *value, *origin; };
 struct mot_study_side { const char *name; const struct mot_study_setting *setting; size_t settings; };
 
 /* One run: a folder with experiment.yaml, metrics.jsonl and summary.json; or why there is none. */
@@ -36,6 +36,7 @@ struct mot_study {
     const struct mot_study_run *run;
     size_t runs;
     json_t *tuning;                   /* what was tuned before, or NULL; not owned */
+    bool unjudged;                    /* these runs were tuned on: they are shown, but compared with nothing */
 };
 
 /* Reads the summaries and computes the figures: medians, bootstrap intervals, comparisons paired by seed. */

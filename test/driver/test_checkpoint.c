@@ -62,6 +62,7 @@ static void goes_on_from(const char *method, const char *stop, const char *part,
     CHECK_INT(r.status, MOT_OK);
     uint64_t hash = r.out.model_hash, events = r.out.last.events;
     mot_time now = r.out.last.now;
+    struct mot_histogram staleness = r.out.staleness;
     run_free(&r);
     char *whole_metrics = read_name("metrics.jsonl", &whole_bytes);
 
@@ -74,6 +75,7 @@ static void goes_on_from(const char *method, const char *stop, const char *part,
     CHECK(r.out.model_hash == hash);
     CHECK_INT(r.out.last.events, events);
     CHECK_INT(r.out.last.now, now);
+    CHECK(memcmp(&r.out.staleness, &staleness, sizeof(staleness)) == 0);
     run_free(&r);
     char *metrics = read_name("metrics.jsonl", &bytes);
     CHECK(metrics && whole_metrics);

@@ -37,6 +37,9 @@ TEST(async_learns_on_threads)
     uint64_t credits = 0;
     for (int i = 0; i < 4; i++) credits += r.out.node[i].updates;
     CHECK_INT(credits, 1500);
+    uint64_t noted = 0;
+    for (uint32_t b = 0; b < MOT_HISTOGRAM_BINS; b++) noted += r.out.staleness.count[b];
+    CHECK_INT(noted, 1500);
     run_free(&r);
 }
 
@@ -126,7 +129,7 @@ TEST(a_synchronous_run_on_threads_goes_on_to_the_same_end)
     /* An asynchronous one goes on too, to an end of its own. */
     CHECK(hash_in(folder, "async", "80", false) != 0);
     CHECK(hash_in(folder, "async", "150", true) != 0);
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin" };
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin", "timeline.json" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);

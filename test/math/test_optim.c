@@ -265,4 +265,46 @@ TEST(option_tables_have_valid_presets_and_the_synonym)
     mot_arena_free(&arena);
 }
 
+/* Whole steps and steps of three ranges, with what lies outside of a range poisoned. */
+static void ranges_make_the_whole(const char *name, double momentum)
+{
+    static const uint32_t cut[] = { 0, 5, 32, N };
+    struct mot_optim_conf c = presets(name);
+    struct mot_optim optim;
+    c.momentum = momentum;
+    CHECK_INT(mot_optim_open(find(name), &c, &constant, &net, &optim), MOT_OK);
+    CHECK(mot_optim_splits(&optim));
+    float x[N], g[N], m[N] = { 0 }, v[N] = { 0 };
+    for (int i = 0; i < N; i++) x[i] = 0.1f * (float)i - 1, g[i] = 0.3f - 0.02f * (float)i;
+    for (int part = 0; part < 3; part++) {
+        float px[N], pm[N], pv[N], wx[N], wm[N], wv[N];
+        for (int i = 0; i < N; i++) px[i] = pm[i] = pv[i] = NAN;
+        mot_optim_step(&optim, 4, 1, g, 0.5, x, wx, (const float *[]){ m, v }, (float *[]){ wm, wv });
+        mot_optim_step_range(&optim, cut[part], cut[part + 1] - cut[part], 4, 1, g, 0.5, x, px, (const float *[]){ m, v }, (float *[]){ pm, pv });
+        for (uint32_t i = 0; i < N; i++) {
+            bool inside = i >= cut[part] && i < cut[part + 1];
+            CHECK(inside ? memcmp(&px[i], &wx[i], sizeof px[i]) == 0 : isnan(px[i]));
+            if (optim.slots > 0) CHECK(inside ? memcmp(&pm[i], &wm[i], sizeof pm[i]) == 0 : isnan(pm[i]));
+        }
+    }
+}
+
+TEST(steps_of_ranges_make_the_step_of_the_whole_and_touch_nothing_else)
+{
+    ranges_make_the_whole("sgd", 0);
+    ranges_make_the_whole("sgd", 0.9);
+    ranges_make_the_whole("adamw", 0);
+}
+
+TEST(what_looks_at_norms_does_not_split)
+{
+    struct mot_optim_conf c = presets("lars"), clipped = presets("sgd");
+    struct mot_optim optim;
+    CHECK_INT(mot_optim_open(find("lars"), &c, &constant, &net, &optim), MOT_OK);
+    CHECK(!mot_optim_splits(&optim));
+    clipped.clip = 1;
+    CHECK_INT(mot_optim_open(find("sgd"), &clipped, &constant, &net, &optim), MOT_OK);
+    CHECK(!mot_optim_splits(&optim));
+}
+
 TEST_MAIN()

@@ -38,7 +38,7 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
     const struct mot_score unknown = { NAN, NAN, NAN, NAN, NAN, NAN, NAN };
     r->conf.k = MOT_WORD_UINT;
     r->cluster = (struct mot_cluster){ .workers = workers, .servers = method->servers, .machine = r->machine };
-    r->e = (struct mot_experiment){ .seed = 7, .workers = workers, .method = method, .method_conf = &r->conf,
+    r->e = (struct mot_experiment){ .seed = 7, .workers = workers, .servers = method->servers, .method = method, .method_conf = &r->conf,
                                     .batch = r->batch, .cluster = &r->cluster, .optim = { .lr = 0.1 },
                                     .stop = { .updates = MOT_WORD_UINT, .epochs = NAN, .time = MOT_NEVER } };
     r->o = (struct mot_outcome){ .status = MOT_OK, .ended_by = "updates", .wall_s = 0.5, .workers = workers,

@@ -36,6 +36,7 @@ TEST(a_summary_carries_the_outcome)
     r.o.last.score.test_accuracy = 0.81;
     r.o.model_hash = 0x00ab;
     run_note(&r, "staleness", 4, 10, 5);
+    r.o.staleness.count[0] = 3, r.o.staleness.count[MOT_HISTOGRAM_EXACT] = 1;
     run_note(&r, "late", 2, 2, 1);
     json_t *s = mot_summary_json(&r.e, &r.o, "sim", "runs/first");
     CHECK_TEXT(json_string_value(at(s, "method")), "async");
@@ -50,6 +51,9 @@ TEST(a_summary_carries_the_outcome)
     CHECK_INT(json_integer_value(at(at(s, "target"), "updates")), 33);
     CHECK_NEAR(json_real_value(at(at(s, "staleness"), "mean")), 2.5, 0);
     CHECK_NEAR(json_real_value(at(at(s, "staleness"), "max")), 5, 0);
+    char *bins = json_dumps(at(at(s, "staleness"), "histogram"), JSON_COMPACT);
+    CHECK_TEXT(bins, "[[0,0,3],[128,255,1]]");
+    free(bins);
     CHECK_INT(json_integer_value(at(at(at(s, "notes"), "late"), "count")), 2);
     CHECK_NEAR(json_real_value(at(at(at(s, "notes"), "late"), "mean")), 1, 0);
     CHECK_INT(json_array_size(at(s, "worker")), 4);

@@ -1,0 +1,199 @@
+/* report.c -- `motley report`: runs that are there already, as a table, a page, CSV files, events for TensorBoard. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "cli.h"
+#include "report/report.h"
+#include "report/tensorboard.h"
+#include "study/gather.h"
+#include "study/page.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The command line as a shell would take it again. malloc'd. */
+static char *command_line(const struct cli_args *args)
+{
+    char *line = mot_text("motley");
+    for (size_t i = 0; i < args->lines; i++) {
+        const char *word = args->line[i];
+        bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%")];
+        char *quoted = mot_text(plain ? word : "'");
+        for (; !plain && *word; word++) {
+            char *more = *word == '\'' ? mot_format("%s'\\''", quoted) : mot_format("%s%c", quoted, *word);
+            free(quoted);
+            quoted = more;
+        }
+        char *longer = mot_format("%s %s%s", line, quoted, plain ? "" : "'");
+        free(quoted);
+        free(line);
+        line = longer;
+    }
+    return line;
+}
+
+/* ---- A study's folder -------------------------------------------------------------------------- */
+
+/* Where a study was moved together with its runs, they are found beside it. */
+static void find_runs(json_t *document, const char *study)
+{
+    size_t i, lost = 0;
+    json_t *run;
+    json_array_foreach(json_object_get(document, "runs"), i, run) {
+        const char *folder = json_string_value(json_object_get(run, "folder"));
+        if (!folder || mot_file_exists(folder)) continue;
+        char *beside = mot_path_join(study, folder);
+        if (mot_file_exists(beside)) json_object_set_new(run, "folder", json_string(beside));
+        else lost++;
+        free(beside);
+    }
+    if (lost) fprintf(stderr, "motley: %zu of %zu runs are not where %s/study.json says; the page is without their curves\n", lost, i, study);
+}
+
+static enum mot_status open_study(const char *folder, json_t **out)
+{
+    json_error_t error;
+    char *path = mot_path_join(folder, "study.json");
+    json_t *document = json_load_file(path, 0, &error);
+    enum mot_status status = MOT_OK;
+    static const char *const lists[] = { "arms", "conditions", "runs", "cells" };
+    if (!document) status = mot_fail(MOT_EDATA, "%s:%d: damaged: %s", path, error.line, error.text);
+    for (size_t i = 0; i < MOT_COUNT(lists) && status == MOT_OK; i++)
+        if (!json_is_array(json_object_get(document, lists[i])))
+            status = mot_fail(MOT_EDATA, "%s: damaged: expected a study with a list of %s", path, lists[i]);
+    free(path);
+    if (status == MOT_OK) *out = document;
+    else json_decref(document);
+    return status;
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------------- */
+
+/* A name that may be a folder's: what else is in it becomes dashes. malloc'd. */
+static char *folder_name(const char *arm, const char *condition, json_int_t seed)
+{
+    char *name = mot_format("%s%s%s-seed-%" JSON_INTEGER_FORMAT, arm, *condition ? "-" : "", condition, seed);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-_=.", *c) && (unsigned char)*c < 0x80) *c = '-';
+    if (*name == '.') *name = '-';
+    return name;
+}
+
+static const char *side_name(const json_t *document, const char *list, const json_t *place)
+{
+    const char *name = json_string_value(json_object_get(json_array_get(json_object_get(document, list), (size_t)json_integer_value(place)), "name"));
+    return name ? name : "";
+}
+
+/* A folder for each run, named as TensorBoard will show it: runs of a store have no names, and are not to be touched. */
+static enum mot_status write_events(const json_t *document, const char *into)
+{
+    size_t i;
+    json_t *run;
+    enum mot_status status = MOT_OK;
+    json_array_foreach(json_object_get(document, "runs"), i, run) {
+        const char *folder = json_string_value(json_object_get(run, "folder"));
+        if (!folder || status != MOT_OK) continue;
+        char *name = folder_name(side_name(document, "arms", json_object_get(run, "arm")), side_name(document, "conditions", json_object_get(run, "condition")),
+                                 json_integer_value(json_object_get(run, "seed")));
+        char *place = mot_path_join(into, name), *path = mot_path_join(place, MOT_TENSORBOARD_NAME), *metrics = mot_path_join(folder, "metrics.jsonl");
+        struct mot_tensorboard *events = NULL;
+        status = mot_make_folder(place);
+        if (status == MOT_OK) status = mot_tensorboard_open(path, metrics, &events);
+        if (status == MOT_OK) status = mot_tensorboard_close(events);
+        free(name), free(place), free(path), free(metrics);
+    }
+    return status;
+}
+
+static enum mot_status write_all(const struct cli_args *args, const json_t *document, const char *page)
+{
+    const char *csv = cli_value(args, "csv");
+    size_t n = strlen(page);
+    bool html = n > 5 && strcmp(page + n - 5, ".html") == 0;
+    char *events = mot_format("%.*s-tensorboard", (int)(html ? n - 5 : n), page);
+    enum mot_status status = mot_page_write(document, page);
+    if (status == MOT_OK && csv) status = mot_csv_write(document, csv);
+    if (status == MOT_OK && cli_given(args, "tensorboard")) status = write_events(document, events);
+    if (status == MOT_OK && args->json) {
+        mot_json_print(document, stdout);
+    } else if (status == MOT_OK && !args->quiet) {
+        mot_study_print(document, stdout, isatty(STDOUT_FILENO) && args->colour);
+        printf("\nThe page: %s\n", page);
+        if (csv) printf("For plots: %s-runs.csv and %s-curves.csv\n", csv, csv);
+        if (cli_given(args, "tensorboard")) printf("For TensorBoard: tensorboard --logdir %s\n", events);
+    }
+    free(events);
+    return status;
+}
+
+static enum mot_status report_study(const struct cli_args *args, const char *folder)
+{
+    json_t *document;
+    enum mot_status status = open_study(folder, &document);
+    if (status != MOT_OK) return status;
+    find_runs(document, folder);
+    const char *out = cli_value(args, "out");
+    char *page = out ? mot_text(out) : mot_path_join(folder, "report.html");
+    status = write_all(args, document, page);
+    free(page);
+    json_decref(document);
+    return status;
+}
+
+static enum mot_status report_runs(const struct cli_args *args)
+{
+    struct mot_gathered *gathered;
+    json_t *document;
+    char *line = command_line(args);
+    enum mot_status status = mot_gather((const char *const *)args->word, args->words, line, &gathered);
+    free(line);
+    if (status != MOT_OK) return status;
+    status = mot_study_document(&gathered->study, &document);
+    mot_gathered_close(gathered);
+    if (status != MOT_OK) return status;
+    const char *out = cli_value(args, "out");
+    status = write_all(args, document, out ? out : "report.html");
+    json_decref(document);
+    return status;
+}
+
+static enum mot_status report(const struct cli_args *args)
+{
+    for (size_t i = 0; i < args->words; i++) {
+        char *study = mot_path_join(args->word[i], "study.json");
+        bool is_study = mot_file_exists(study);
+        free(study);
+        if (!is_study) continue;
+        if (args->words > 1) return mot_fail(MOT_EUSAGE, "%s: a study is reported alone; found %zu folders", args->word[i], args->words);
+        return report_study(args, args->word[i]);
+    }
+    return report_runs(args);
+}
+
+static const struct cli_flag flags[] = {
+    { "out", "FILE.html", "the page; report.html if not given, for a study in its folder" },
+    { "csv", "PREFIX", "also write PREFIX-runs.csv, a row a run, and PREFIX-curves.csv, a row an evaluation" },
+    { "tensorboard", NULL, "also write events for TensorBoard, a folder a run, beside the page" },
+    { NULL, NULL, NULL },
+};
+
+const struct cli_command cli_report = {
+    .name = "report",
+    .synopsis = "RUN... [--out FILE.html] [--csv PREFIX] [--tensorboard]",
+    .summary = "compare runs that are there: a table and a page to look at",
+    .about =
+        "Reads the folders that motley sim and motley train left, prints a table of them, and writes a page: one file that needs no "
+        "network, with the curves, the time to the target, a timeline of each run, the data of each worker and the settings. Runs that differ only in "
+        "their seed are one arm, and arms are compared seed by seed with the first; they are named by what differs between them. A "
+        "folder that holds runs stands for all of them.\n"
+        "A study's folder (motley compare) is reported as it is: its page is made again from study.json.",
+    .examples =
+        "motley report runs/first runs/second\n"
+        "motley report runs/* --out all.html --csv all\n"
+        "motley report studies/demo --tensorboard\n",
+    .flags = flags,
+    .words_min = 1,
+    .words_max = 10000,
+    .run = report,
+};

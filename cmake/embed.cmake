@@ -1,0 +1,17 @@
+# cmake -D OUT=x.c -D FOLDER=src/study/page -P embed.cmake: the page's files as arrays of bytes that end with a zero.
+function(embed name)
+  set(hex "")
+  foreach(file ${ARGN})
+    file(READ ${FOLDER}/${file} one HEX)
+    string(APPEND hex ${one})
+  endforeach()
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
+  file(APPEND ${OUT}.tmp "const char mot_page_${name}[] = {\n${bytes}0\n};\n")
+endfunction()
+
+file(WRITE ${OUT}.tmp "/* Made from src/study/page by cmake/embed.cmake. */\n#include \"study/page_parts.h\"\n\n")
+embed(html page.html)
+embed(css page.css)
+embed(js basics.js chart.js curves.js bars.js run.js more.js start.js)
+file(RENAME ${OUT}.tmp ${OUT})

@@ -1,0 +1,11 @@
+/* views.h -- the evaluated model: for every parameter the mean over the nodes that show it. */
+#ifndef MOT_DRIVER_VIEWS_H
+#define MOT_DRIVER_VIEWS_H
+
+#include "driver/pool.h"
+
+/* The mean of n views, taken in their order: the buffer itself where all show the same whole one, else written to
+ * `into` ([dim]). Parameters that nobody shows are those of `rest`; NULL: that is a bug. */
+const float *mot_views_mean(const struct mot_pool *, const struct mot_view *, uint32_t n, const float *rest, float *into);
+
+#endif

@@ -1,0 +1,364 @@
+#include "method/hub.h"
+#include "math/kernels.h"
+#include <math.h>
+
+/* ---- Seats and jobs ----------------------------------------------------------------------- */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+static struct mot_seat *seats_of(const struct mot_hub *h)
+{
+    return (struct mot_seat *)((char *)(uintptr_t)h + h->seats_at);
+}
+
+const struct mot_seat *mot_hub_seat(const struct mot_hub *h, mot_node worker)
+{
+    return &seats_of(h)[worker];
+}
+
+static struct mot_hub_job *job_at(const struct mot_hub *h, uint32_t place, const struct mot_env *env)
+{
+    return (struct mot_hub_job *)(void *)(seats_of(h) + env->world->workers) + (place - 1);
+}
+
+static uint32_t jobs_max(const struct mot_hub_need *need, const struct mot_world *world)
+{
+    return world->workers * need->queue + need->backlog;
+}
+
+static size_t state_bytes(const struct mot_hub_need *need, const struct mot_world *world)
+{
+    return aligned(need->state_bytes) + world->workers * sizeof(struct mot_seat) + jobs_max(need, world) * sizeof(struct mot_hub_job);
+}
+
+static void lay_out(struct mot_hub *h, struct mot_env *env, const struct mot_hub_need *need)
+{
+    h->seats_at = aligned(need->state_bytes);
+    h->queue = need->queue;
+    h->keep = need->keep;
+    h->present = env->world->workers;
+    h->jobs_max = jobs_max(need, env->world);
+    for (uint32_t place = h->jobs_max; place > 0; place--) {
+        job_at(h, place, env)->next = h->free;
+        h->free = place;
+    }
+}
+
+static void free_job(struct mot_hub *h, struct mot_env *env, uint32_t place)
+{
+    struct mot_hub_job *job = job_at(h, place, env);
+    mot_drop(env, job->x);
+    *job = (struct mot_hub_job){ .next = h->free };
+    h->free = place;
+}
+
+/* Sends what waits for the worker, as far as its queue has room. */
+static void feed(struct mot_hub *h, struct mot_env *env, mot_node worker)
+{
+    struct mot_seat *seat = &seats_of(h)[worker];
+    while (seat->unsent && seat->there < h->queue) {
+        struct mot_hub_job *job = job_at(h, seat->unsent, env);
+        mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s }, mot_whole(env, job->x));
+        if (!h->keep) {
+            mot_drop(env, job->x);
+            job->x = MOT_NO_BUF;
+        }
+        seat->there++;
+        seat->unsent = job->next;
+    }
+}
+
+static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16_t kind, double limit_s)
+{
+    struct mot_seat *seat = &seats_of(h)[worker];
+    uint32_t place = h->free;
+    MOT_ASSERT(seat->away == 0 && "a worker that is away is given nothing");
+    MOT_ASSERT(place && "more jobs than need() declared");
+    struct mot_hub_job *job = job_at(h, place, env);
+    h->free = job->next;
+    *job = (struct mot_hub_job){ .round = h->params.step, .limit_s = limit_s, .given = env->now, .x = mot_hold(env, h->params.x), .kind = kind };
+    if (seat->last) job_at(h, seat->last, env)->next = place;
+    else seat->first = place;
+    seat->last = place;
+    if (!seat->unsent) seat->unsent = place;
+    seat->active++;
+    h->active++;
+    feed(h, env, worker);
+}
+
+/* Takes the oldest job off the seat, and frees its place. The model it was computed at becomes the caller's. */
+static struct mot_hub_job take_first(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
+{
+    uint32_t place = seat->first;
+    MOT_ASSERT(place && place != seat->unsent && seat->there > 0 && "an answer to a job that was sent");
+    struct mot_hub_job job = *job_at(h, place, env);
+    seat->first = job.next;
+    if (!seat->first) seat->last = 0;
+    seat->there--;
+    if (!job.replaced) {
+        seat->active--;
+        h->active--;
+    }
+    job_at(h, place, env)->x = MOT_NO_BUF;
+    free_job(h, env, place);
+    return job;
+}
+
+/* None of its jobs is active any more: what has not been sent is forgotten, answers to the rest will be waste. */
+static uint32_t void_jobs(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
+{
+    uint32_t active = seat->active, last = 0;
+    for (uint32_t place = seat->first; place != seat->unsent; place = job_at(h, place, env)->next) {
+        job_at(h, place, env)->replaced = true;
+        last = place;
+    }
+    for (uint32_t place = seat->unsent, next; place; place = next) {
+        next = job_at(h, place, env)->next;
+        free_job(h, env, place);
+    }
+    if (last) job_at(h, last, env)->next = 0;
+    else seat->first = 0;
+    seat->last = last;
+    seat->unsent = 0;
+    seat->active = 0;
+    h->active -= active;
+    return active;
+}
+
+/* ---- What a rule calls --------------------------------------------------------------------- */
+
+void mot_hub_give(struct mot_hub *h, struct mot_env *env, mot_node worker)
+{
+    give(h, env, worker, MOT_MSG_MODEL, 0);
+}
+
+void mot_hub_give_for(struct mot_hub *h, struct mot_env *env, mot_node worker, double limit_s)
+{
+    give(h, env, worker, MOT_MSG_MODEL, limit_s);
+}
+
+void mot_hub_replace(struct mot_hub *h, struct mot_env *env, mot_node worker)
+{
+    struct mot_seat *seat = &seats_of(h)[worker];
+    MOT_ASSERT(h->queue > 1 && "a job that replaces another needs a place beside it");
+    void_jobs(h, env, seat);
+    give(h, env, worker, seat->there ? MOT_MSG_REPLACE : MOT_MSG_MODEL, 0);
+}
+
+uint64_t mot_hub_oldest(const struct mot_hub *h, const struct mot_env *env, mot_node worker)
+{
+    for (uint32_t place = seats_of(h)[worker].first; place; place = job_at(h, place, env)->next)
+        if (!job_at(h, place, env)->replaced) return job_at(h, place, env)->round;
+    return UINT64_MAX;
+}
+
+void mot_hub_ages(const struct mot_hub *h, const struct mot_env *env, uint32_t *count, uint64_t oldest)
+{
+    for (uint64_t age = 0; age <= oldest; age++) count[age] = 0;
+    for (mot_node i = 0; i < env->world->workers; i++)
+        for (uint32_t place = seats_of(h)[i].first; place; place = job_at(h, place, env)->next) {
+            const struct mot_hub_job *job = job_at(h, place, env);
+            uint64_t age = h->params.step - job->round;
+            if (!job->replaced) count[age < oldest ? age : oldest]++;
+        }
+}
+
+void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
+{
+    mot_note(env, "staleness", (double)delay);
+    mot_credit(env, worker);
+}
+
+/* ---- Coming and going ------------------------------------------------------------------------ */
+
+/* The worker is away from now on. Its jobs are gone: those of a lost one at once, of others as their answers come. */
+static void leave(const struct mot_served *rule, void *state, struct mot_env *env, mot_node worker, enum mot_away why)
+{
+    struct mot_hub *h = state;
+    struct mot_seat *seat = &seats_of(h)[worker];
+    uint32_t jobs = void_jobs(h, env, seat);
+    bool was_there = seat->away == 0;
+    seat->away |= why;
+    if (why == MOT_AWAY_LOST) {
+        while (seat->first) mot_drop(env, take_first(h, env, seat).x);
+        seat->away = MOT_AWAY_LOST;
+    }
+    if (was_there) h->present--;
+    if (h->present == 0) mot_stop(env, why == MOT_AWAY_LOST ? MOT_EPEER : why == MOT_AWAY_BARRED ? MOT_EDIVERGED : MOT_OK);
+    else if (was_there && rule->lost) rule->lost(state, env, worker, jobs);
+}
+
+static void peer_changed(const struct mot_served *rule, void *state, struct mot_env *env, struct mot_peer peer)
+{
+    struct mot_hub *h = state;
+    MOT_ASSERT(peer.node < env->world->workers);
+    mot_note(env, peer.up ? "workers_back" : "workers_lost", 1);
+    if (!peer.up) {
+        leave(rule, state, env, peer.node, MOT_AWAY_LOST);
+        return;
+    }
+    struct mot_seat *seat = &seats_of(h)[peer.node];
+    MOT_ASSERT(seat->first == 0 && "the jobs of a former life are gone");
+    if (seat->away) h->present++;
+    seat->away = seat->strikes = 0;
+    if (rule->back) rule->back(state, env, peer.node);
+    else mot_hub_give(h, env, peer.node);
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------ */
+
+/* Sums of squares are taken in double and cannot overflow: the norm is finite if all entries are. */
+static bool sound(const struct mot_env *env, const struct mot_hub_conf *conf, const struct mot_message *m)
+{
+    if (!isfinite(m->head.value)) return false;
+    return conf->guard == MOT_GUARD_OFF || isfinite(mot_kernels()->norm2(m->body.len, mot_read(env, m->body.buf) + m->body.off));
+}
+
+static void refuse(const struct mot_served *rule, void *state, struct mot_env *env, mot_node from)
+{
+    struct mot_hub *h = state;
+    struct mot_seat *seat = &seats_of(h)[from];
+    const struct mot_hub_conf *conf = env->conf;
+    mot_note(env, "guarded", 1);
+    if (conf->guard != MOT_GUARD_DROP) {
+        mot_stop(env, MOT_EDIVERGED);
+    } else if (++seat->strikes == MOT_HUB_STRIKES) {
+        mot_note(env, "workers_barred", 1);
+        leave(rule, state, env, from, MOT_AWAY_BARRED);
+    } else if (rule->refused) {
+        rule->refused(state, env, from);
+    } else {
+        mot_hub_give(h, env, from);
+    }
+}
+
+static mot_time time_taken(struct mot_seat *seat, const struct mot_env *env, const struct mot_hub_job *job)
+{
+    mot_time began = seat->answered > job->given ? seat->answered : job->given;
+    seat->answered = env->now;
+    return env->now - began;
+}
+
+static void gradient_came(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)
+{
+    struct mot_hub *h = state;
+    struct mot_seat *seat = &seats_of(h)[m->from];
+    struct mot_hub_job job = take_first(h, env, seat);
+    MOT_ASSERT(job.round == m->head.round && job.round <= h->params.step);
+    mot_time took = time_taken(seat, env, &job);
+    if (job.replaced) {
+        if (m->head.samples) { /* it was under way as it was replaced */
+            mot_note(env, "wasted", 1);
+            mot_note(env, "wasted_samples", m->head.samples);
+        }
+    } else if (m->head.samples == 0) {
+        leave(rule, state, env, m->from, MOT_AWAY_NO_DATA);
+    } else if (!sound(env, env->conf, m)) {
+        refuse(rule, state, env, m->from);
+    } else {
+        seat->strikes = 0;
+        seat->answers++;
+        seat->busy += took;
+        struct mot_answer a = { .from = m->from, .round = job.round, .delay = h->params.step - job.round, .samples = m->head.samples,
+            .loss = m->head.value, .grad = m->body, .at = job.x, .took = took };
+        rule->gradient(state, env, &a);
+        mot_note(env, "active_jobs", h->active);
+    }
+    mot_drop(env, job.x);
+    feed(h, env, m->from);
+}
+
+static void jobs_given_up(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)
+{
+    struct mot_hub *h = state;
+    struct mot_seat *seat = &seats_of(h)[m->from];
+    mot_note(env, "wasted", m->head.value);
+    mot_note(env, "wasted_samples", m->head.samples);
+    for (double left = m->head.value; left > 0; left--) {
+        struct mot_hub_job job = take_first(h, env, seat);
+        mot_drop(env, job.x);
+        time_taken(seat, env, &job);
+        if (!job.replaced && rule->gave_up) rule->gave_up(state, env, m->from);
+    }
+    feed(h, env, m->from);
+}
+
+/* ---- A method of these --------------------------------------------------------------------------- */
+
+static bool is_server(const struct mot_env *env)
+{
+    return env->self == env->world->workers;
+}
+
+struct mot_need mot_served_need(const struct mot_served *rule, const void *conf, const struct mot_world *world, mot_node self)
+{
+    struct mot_hub_need need = rule->need(conf, world);
+    if (self < world->workers) return mot_grader_need(need.queue);
+    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An update may credit
+     * all jobs there are, which takes as much room as sending them. */
+    return (struct mot_need){ .state_bytes = state_bytes(&need, world), .buffers = need.buffers + jobs_max(&need, world) + 6,
+        .sends = jobs_max(&need, world), .alarms = need.alarms };
+}
+
+void mot_served_init(const struct mot_served *rule, void *state, struct mot_env *env)
+{
+    struct mot_hub_need need = rule->need(env->conf, env->world);
+    if (!is_server(env)) {
+        mot_grader_init(state, env, need.queue);
+        return;
+    }
+    struct mot_hub *h = state;
+    lay_out(h, env, &need);
+    mot_params_init(env, &h->params);
+}
+
+void mot_served_step(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
+{
+    if (!is_server(env)) {
+        mot_grader_step(state, env, event, env->world->workers);
+        return;
+    }
+    switch (event->kind) {
+    case MOT_EV_START: rule->begin(state, env); return;
+    case MOT_EV_MESSAGE:
+        if (event->message->kind == MOT_MSG_GAVE_UP) jobs_given_up(rule, state, env, event->message);
+        else gradient_came(rule, state, env, event->message);
+        return;
+    case MOT_EV_PEER: peer_changed(rule, state, env, event->peer); return;
+    case MOT_EV_TIMER: rule->timer(state, env, event->timer); return;
+    case MOT_EV_WORK: case MOT_EV_COLL: MOT_ASSERT(!"the server asked for none of these"); return;
+    }
+}
+
+void mot_served_check(const struct mot_served *rule, const void *state, const struct mot_env *env)
+{
+    if (!is_server(env)) {
+        mot_grader_check(state);
+        return;
+    }
+    const struct mot_hub *h = state;
+    uint32_t present = 0, active = 0;
+    for (mot_node i = 0; i < env->world->workers; i++) {
+        const struct mot_seat *seat = mot_hub_seat(h, i);
+        uint32_t there = 0, mine = 0;
+        for (uint32_t place = seat->first; place; place = job_at(h, place, env)->next) mine += !job_at(h, place, env)->replaced;
+        for (uint32_t place = seat->first; place != seat->unsent; place = job_at(h, place, env)->next) there++;
+        MOT_ASSERT(there == seat->there && there <= h->queue && mine == seat->active);
+        MOT_ASSERT(seat->away == 0 || seat->active == 0);
+        present += seat->away == 0;
+        active += mine;
+    }
+    MOT_ASSERT(present == h->present && active == h->active && h->params.x != MOT_NO_BUF);
+    if (rule->check) rule->check(state, env);
+}
+
+bool mot_served_model(const void *state, const struct mot_env *env, struct mot_view *view)
+{
+    if (!is_server(env)) return false;
+    const struct mot_params *params = &((const struct mot_hub *)state)->params;
+    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
+    return true;
+}

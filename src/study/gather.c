@@ -1,0 +1,212 @@
+/* gather.c -- from run folders to a study.
+ *
+ * Every run's resolved experiment is laid out as a list of keys and values. What says nothing about the result (where it
+ * was written, with how many threads) is left out, and so is the seed; runs with the same list are one arm. */
+#include "study/gather.h"
+
+#include "base/file.h"
+#include "config/yaml.h"
+#include "study/gather_parts.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- One run ------------------------------------------------------------------------------- */
+
+static bool says_nothing(const char *key)
+{
+    static const char *const keys[] = { "seed", "output", "trace", "sim.threads", "sim.overcommit", "checkpoint.every" };
+    for (size_t i = 0; i < MOT_COUNT(keys); i++)
+        if (strcmp(keys[i], key) == 0) return true;
+    return false;
+}
+
+/* A list of plain values as one text. */
+static const char *list_text(const struct mot_yaml *list, struct mot_arena *arena)
+{
+    char *text = mot_text("[");
+    for (const struct mot_yaml *each = list->first; each; each = each->next) {
+        char *more = mot_format("%s%s%s", text, each == list->first ? "" : ", ", each->text);
+        free(text);
+        text = more;
+    }
+    const char *kept = mot_arena_text(arena, text);
+    free(text);
+    char *closed = mot_format("%s]", kept);
+    kept = mot_arena_text(arena, closed);
+    free(closed);
+    return kept;
+}
+
+static void lay_out(struct layout *l, const struct mot_yaml *node, const char *key, struct mot_arena *arena)
+{
+    bool plain = node->kind == MOT_YAML_SCALAR;
+    if (node->kind == MOT_YAML_LIST) {
+        plain = true;
+        for (const struct mot_yaml *each = node->first; each; each = each->next) plain &= each->kind == MOT_YAML_SCALAR;
+    }
+    if (plain) {
+        if (says_nothing(key)) return;
+        if (l->n == l->room) l->entry = mot_grow(l->entry, l->room = l->room ? 2 * l->room : 128, sizeof *l->entry);
+        l->entry[l->n++] = (struct entry){ key, node->kind == MOT_YAML_LIST ? list_text(node, arena) : node->text };
+        return;
+    }
+    size_t place = 0;
+    for (const struct mot_yaml *each = node->first; each; each = each->next, place++) {
+        char *name = node->kind == MOT_YAML_LIST ? mot_format("%s[%zu]", key, place) : *key ? mot_format("%s.%s", key, each->key) : mot_text(each->key);
+        lay_out(l, each, mot_arena_text(arena, name), arena);
+        free(name);
+    }
+}
+
+static enum mot_status read_summary(const char *folder, struct found *f, struct mot_arena *arena)
+{
+    json_error_t error;
+    char *path = mot_path_join(folder, "summary.json");
+    json_t *summary = json_load_file(path, 0, &error);
+    enum mot_status status = MOT_OK;
+    const json_t *driver = json_object_get(summary, "driver"), *seed = json_object_get(summary, "seed");
+    if (!summary) status = mot_fail(MOT_EDATA, "%s:%d: damaged: %s", path, error.line, error.text);
+    else if (!json_is_string(driver) || !json_is_integer(seed) || !json_is_string(json_object_get(summary, "status")))
+        status = mot_fail(MOT_EDATA, "%s: damaged: expected a run's summary with driver, seed and status", path);
+    else {
+        f->seed = (uint64_t)json_integer_value(seed);
+        f->driver = mot_arena_text(arena, json_string_value(driver));
+    }
+    json_decref(summary);
+    free(path);
+    return status;
+}
+
+static bool has(const char *folder, const char *name)
+{
+    char *path = mot_path_join(folder, name);
+    bool there = mot_file_exists(path);
+    free(path);
+    return there;
+}
+
+static bool is_run(const char *folder) { return has(folder, "experiment.yaml") || has(folder, "summary.json") || has(folder, "metrics.jsonl"); }
+
+static enum mot_status read_run(const char *folder, struct found *f, struct mot_arena *arena)
+{
+    if (!has(folder, "summary.json"))
+        return mot_fail(MOT_EDATA, "%s: a run that has not ended: there is no summary.json%s", folder,
+                        has(folder, "checkpoint.bin") ? "; --resume goes on with it" : "");
+    if (!has(folder, "experiment.yaml")) return mot_fail(MOT_EDATA, "%s: a run without experiment.yaml, which says what it is a run of", folder);
+    *f = (struct found){ .folder = mot_arena_text(arena, folder) };
+    enum mot_status status = read_summary(folder, f, arena);
+    if (status != MOT_OK) return status;
+    char *path = mot_path_join(folder, "experiment.yaml");
+    status = mot_yaml_read(path, arena, &f->experiment);
+    free(path);
+    if (status != MOT_OK) return status;
+    lay_out(&f->layout, f->experiment, "", arena);
+    if (f->layout.n == f->layout.room) f->layout.entry = mot_grow(f->layout.entry, f->layout.room += 1, sizeof *f->layout.entry);
+    f->layout.entry[f->layout.n++] = (struct entry){ "driver", f->driver };
+    return MOT_OK;
+}
+
+/* ---- All runs ------------------------------------------------------------------------------- */
+
+static enum mot_status add_run(struct finds *all, const char *folder)
+{
+    struct stat info = { 0 };
+    (void)stat(folder, &info);
+    for (size_t i = 0; i < all->n; i++)
+        if (all->found[i].device == info.st_dev && all->found[i].number == info.st_ino) return mot_fail(MOT_EUSAGE, "%s: named twice", folder);
+    if (all->n == all->room) all->found = mot_grow(all->found, all->room = all->room ? 2 * all->room : 32, sizeof *all->found);
+    all->found[all->n] = (struct found){ 0 };
+    enum mot_status status = read_run(folder, &all->found[all->n], all->arena);
+    all->found[all->n].device = info.st_dev;
+    all->found[all->n].number = info.st_ino;
+    all->n++;
+    return status;
+}
+
+static int is_named(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+/* The runs in a folder, in the order of their names: run-2 before run-10. */
+static enum mot_status add_folder(struct finds *all, const char *folder)
+{
+    struct dirent **entry;
+    int n = scandir(folder, &entry, is_named, versionsort);
+    if (n < 0) return mot_fail(errno == ENOENT || errno == ENOTDIR ? MOT_EUSAGE : MOT_ESYSTEM, "%s: %s; expected a run's folder", folder, strerror(errno));
+    enum mot_status status = MOT_OK;
+    size_t before = all->n;
+    for (int i = 0; i < n; i++) {
+        char *path = mot_path_join(folder, entry[i]->d_name);
+        if (status == MOT_OK && is_run(path)) status = add_run(all, path);
+        free(path);
+        free(entry[i]);
+    }
+    free(entry);
+    if (status == MOT_OK && all->n == before)
+        return mot_fail(MOT_EUSAGE, "%s: no run: expected a folder with experiment.yaml, metrics.jsonl and summary.json, or one that holds such folders", folder);
+    return status;
+}
+
+static bool same_arm(const struct layout *a, const struct layout *b)
+{
+    if (a->n != b->n) return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->entry[i].key, b->entry[i].key) != 0 || strcmp(a->entry[i].value, b->entry[i].value) != 0) return false;
+    return true;
+}
+
+static enum mot_status find_arms(struct finds *all)
+{
+    all->arm = mot_arena_new(all->arena, (all->n + 1) * sizeof *all->arm);
+    for (size_t i = 0; i < all->n; i++) {
+        struct found *f = &all->found[i];
+        size_t arm = 0;
+        while (arm < all->arms && !same_arm(&all->found[all->arm[arm]].layout, &f->layout)) arm++;
+        if (arm == all->arms) all->arm[all->arms++] = i;
+        f->arm = (uint32_t)arm;
+        for (size_t k = 0; k < i; k++)
+            if (all->found[k].arm == f->arm && all->found[k].seed == f->seed)
+                return mot_fail(MOT_EUSAGE, "%s and %s: the same experiment with the same seed %llu; expected each seed once", all->found[k].folder,
+                                f->folder, (unsigned long long)f->seed);
+    }
+    return MOT_OK;
+}
+
+static void fill_study(struct finds *all, const char *command, struct mot_study *s)
+{
+    struct mot_study_side *arm = mot_arena_new(all->arena, all->arms * sizeof *arm), *condition = mot_arena_new(all->arena, sizeof *condition);
+    struct mot_study_run *run = mot_arena_new(all->arena, all->n * sizeof *run);
+    mot_name_arms(all, arm);
+    condition->name = "";
+    for (size_t i = 0; i < all->n; i++)
+        run[i] = (struct mot_study_run){ .arm = all->found[i].arm, .seed = all->found[i].seed, .folder = all->found[i].folder };
+    *s = (struct mot_study){ .command = mot_arena_text(all->arena, command), .experiment = mot_shared_yaml(all), .arm = arm, .arms = all->arms,
+        .condition = condition, .conditions = 1, .run = run, .runs = all->n };
+    const char *slash = strrchr(all->found[0].folder, '/');
+    char *title = all->n == 1 ? mot_text(slash && slash[1] ? slash + 1 : all->found[0].folder) : mot_format("%zu runs", all->n);
+    s->title = mot_arena_text(all->arena, title);
+    free(title);
+}
+
+enum mot_status mot_gather(const char *const *folder, size_t folders, const char *command, struct mot_gathered **out)
+{
+    struct mot_gathered *g = mot_new(1, sizeof *g);
+    struct finds all = { .arena = &g->arena };
+    enum mot_status status = MOT_OK;
+    for (size_t i = 0; i < folders && status == MOT_OK; i++) status = is_run(folder[i]) ? add_run(&all, folder[i]) : add_folder(&all, folder[i]);
+    if (status == MOT_OK) status = find_arms(&all);
+    if (status == MOT_OK) fill_study(&all, command, &g->study);
+    for (size_t i = 0; i < all.n; i++) free(all.found[i].layout.entry);
+    free(all.found);
+    if (status == MOT_OK) *out = g;
+    else mot_gathered_close(g);
+    return status;
+}
+
+void mot_gathered_close(struct mot_gathered *g)
+{
+    if (!g) return;
+    mot_arena_free(&g->arena);
+    free(g);
+}

@@ -1,0 +1,316 @@
+/* page_data.c -- what the page's scripts draw: curves, intervals, staleness, some runs in detail.
+ *
+ * A page must open at once however large the study is. Curves are thinned out so that all together have a bounded
+ * number of points, and numbers have six digits; the CSV files have everything. */
+#include "study/page_parts.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "report/history.h"
+#include "report/json.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTS_MOST 24000            /* of all curves together, some 80 bytes each */
+#define POINTS_LEAST 12              /* of a curve that is shown at all */
+#define POINTS_CURVE 240             /* more than a screen shows */
+#define CURVES_MOST (POINTS_MOST / POINTS_LEAST)
+#define DETAIL_BYTES ((size_t)1300000)
+
+static const struct { enum mot_column column; const char *name, *title; } metrics[] = {
+    { MOT_COL_TEST_ACCURACY, "test_accuracy", "Test accuracy" }, { MOT_COL_TEST_LOSS, "test_loss", "Test loss" },
+    { MOT_COL_TRAIN_LOSS, "train_loss", "Training loss" }, { MOT_COL_TRAIN_ACCURACY, "train_accuracy", "Training accuracy" },
+    { MOT_COL_VALID_LOSS, "valid_loss", "Validation loss" }, { MOT_COL_VALID_ACCURACY, "valid_accuracy", "Validation accuracy" },
+    { MOT_COL_GRAD_NORM, "grad_norm", "Gradient norm" }, { MOT_COL_STALENESS_MEAN, "staleness", "Mean staleness so far" },
+};
+
+/* ---- JSON that may stand in a script element ------------------------------------------------------ */
+
+void mot_page_json_text(const char *text, FILE *out)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == '<' || c == '>' || c == '&' || c == '"' || c == '\\' || c == 0x7f) fprintf(out, "\\u%04x", c);
+        else fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+void mot_page_json_number(double value, FILE *out)
+{
+    char text[MOT_NUMBER_SIZE];
+    if (!isfinite(value)) {
+        fputs("null", out);
+        return;
+    }
+    if (fabs(value) < 1e15 && value == floor(value)) snprintf(text, sizeof text, "%.0f", value);
+    else snprintf(text, sizeof text, "%.6g", value);
+    for (char *c = text; *c; c++)
+        if (*c == ',') *c = '.'; /* the library may run under another locale */
+    fputs(text, out);
+}
+
+static void put_json(const json_t *value, FILE *out)
+{
+    size_t i = 0;
+    const char *key;
+    json_t *each;
+    switch (value ? json_typeof(value) : JSON_NULL) {
+    case JSON_STRING: mot_page_json_text(json_string_value(value), out); return;
+    case JSON_INTEGER: case JSON_REAL: mot_page_json_number(json_number_value(value), out); return;
+    case JSON_TRUE: fputs("true", out); return;
+    case JSON_FALSE: fputs("false", out); return;
+    case JSON_NULL: fputs("null", out); return;
+    case JSON_ARRAY:
+        fputc('[', out);
+        json_array_foreach(value, i, each) {
+            if (i) fputc(',', out);
+            put_json(each, out);
+        }
+        fputc(']', out);
+        return;
+    case JSON_OBJECT:
+        fputc('{', out);
+        json_object_foreach((json_t *)value, key, each) {
+            if (i++) fputc(',', out);
+            mot_page_json_text(key, out);
+            fputc(':', out);
+            put_json(each, out);
+        }
+        fputc('}', out);
+        return;
+    }
+}
+
+static void put_key(const char *lead, const char *key, FILE *out)
+{
+    fputs(lead, out);
+    mot_page_json_text(key, out);
+    fputc(':', out);
+}
+
+/* ---- Curves --------------------------------------------------------------------------------------- */
+
+struct plan { size_t points, every; bool thinned, skipped; }; /* points of a curve; every so many-th run of a cell has one */
+
+static struct plan plan_of(size_t runs)
+{
+    struct plan p = { .every = 1 };
+    if (runs > CURVES_MOST) p.every = (runs + CURVES_MOST - 1) / CURVES_MOST;
+    size_t curves = runs / p.every + 1;
+    p.points = POINTS_MOST / curves;
+    if (p.points > POINTS_CURVE) p.points = POINTS_CURVE;
+    if (p.points < POINTS_LEAST) p.points = POINTS_LEAST;
+    return p;
+}
+
+static size_t pick(size_t i, size_t shown, size_t n)
+{
+    return shown < n ? (size_t)((uint64_t)i * (n - 1) / (shown - 1)) : i;
+}
+
+static void put_column(const struct mot_history *h, enum mot_column column, size_t shown, FILE *out)
+{
+    fputc('[', out);
+    for (size_t i = 0; i < shown; i++) {
+        if (i) fputc(',', out);
+        mot_page_json_number(h->value[column][pick(i, shown, h->n)], out);
+    }
+    fputc(']', out);
+}
+
+static bool all_nan(const struct mot_history *h, enum mot_column column)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (!isnan(h->value[column][i])) return false;
+    return true;
+}
+
+static enum mot_status put_curve(const char *folder, struct plan *plan, FILE *out)
+{
+    struct mot_history h;
+    char *path = mot_path_join(folder, "metrics.jsonl");
+    enum mot_status status = MOT_OK;
+    bool there = mot_file_exists(path);
+    if (there) status = mot_history_read(path, &h);
+    free(path);
+    if (!there || status != MOT_OK) return status;
+    size_t shown = h.n < plan->points ? h.n : plan->points;
+    plan->thinned |= shown < h.n;
+    if (shown) {
+        put_key(",", "t", out), put_column(&h, MOT_COL_TIME, shown, out);
+        put_key(",", "u", out), put_column(&h, MOT_COL_UPDATES, shown, out);
+        put_key(",", "b", out), put_column(&h, MOT_COL_BYTES, shown, out);
+        put_key(",", "y", out);
+        fputc('{', out);
+        const char *lead = "";
+        for (size_t i = 0; i < MOT_COUNT(metrics); i++) {
+            if (all_nan(&h, metrics[i].column)) continue;
+            put_key(lead, metrics[i].name, out), put_column(&h, metrics[i].column, shown, out);
+            lead = ",";
+        }
+        fputc('}', out);
+    }
+    mot_history_free(&h);
+    return MOT_OK;
+}
+
+/* An arm under a condition, as one number. */
+static size_t cell_number(const json_t *document, const json_t *entry)
+{
+    size_t arms = json_array_size(mot_page_list(document, "arms")), conditions = json_array_size(mot_page_list(document, "conditions"));
+    size_t number = mot_page_place(entry, "arm") * conditions + mot_page_place(entry, "condition");
+    return number < arms * conditions ? number : 0;
+}
+
+static size_t cells_of(const json_t *document)
+{
+    return json_array_size(mot_page_list(document, "arms")) * json_array_size(mot_page_list(document, "conditions"));
+}
+
+/* For every run, which of its cell's runs it is. */
+static size_t *places_of(const json_t *document)
+{
+    size_t i, *seen = mot_new(cells_of(document) + 1, sizeof *seen);
+    size_t *place = mot_new(json_array_size(mot_page_list(document, "runs")) + 1, sizeof *place);
+    json_t *run;
+    json_array_foreach(mot_page_list(document, "runs"), i, run) place[i] = seen[cell_number(document, run)]++;
+    free(seen);
+    return place;
+}
+
+static enum mot_status put_runs(const json_t *document, const size_t *place, struct plan *plan, FILE *out)
+{
+    size_t i;
+    json_t *run;
+    enum mot_status status = MOT_OK;
+    put_key(",\n", "runs", out);
+    fputc('[', out);
+    json_array_foreach(mot_page_list(document, "runs"), i, run) {
+        const char *folder = mot_page_word(run, "folder");
+        fprintf(out, "%s\n{\"a\":%zu,\"c\":%zu,\"s\":%" JSON_INTEGER_FORMAT ",\"st\":", i ? "," : "", mot_page_place(run, "arm"),
+                mot_page_place(run, "condition"), json_integer_value(json_object_get(run, "seed")));
+        mot_page_json_text(mot_page_word(run, "status"), out);
+        fprintf(out, ",\"r\":%s,\"tt\":", json_is_true(json_object_get(run, "reached")) ? "true" : "false");
+        mot_page_json_number(mot_page_number(json_object_get(run, "figures"), "time_to_target"), out);
+        if (*folder && place[i] % plan->every == 0) status = put_curve(folder, plan, out);
+        plan->skipped |= place[i] % plan->every != 0;
+        if (status != MOT_OK) return status;
+        fputc('}', out);
+    }
+    fputc(']', out);
+    return MOT_OK;
+}
+
+/* ---- Staleness -------------------------------------------------------------------------------------- */
+
+static json_t *summary_of(const char *folder)
+{
+    char *path = mot_path_join(folder, "summary.json");
+    json_t *summary = *folder ? json_load_file(path, 0, NULL) : NULL;
+    free(path);
+    return summary;
+}
+
+/* Bins of one more run; runs of one arm have the same bins, or else are bins of their own. */
+static void add_bins(json_t *all, const json_t *bins)
+{
+    size_t i, k;
+    json_t *bin, *old;
+    json_array_foreach(bins, i, bin) {
+        if (json_array_size(bin) != 3) continue;
+        json_t *same = NULL;
+        json_array_foreach(all, k, old)
+            if (json_equal(json_array_get(old, 0), json_array_get(bin, 0)) && json_equal(json_array_get(old, 1), json_array_get(bin, 1))) same = old;
+        if (same) json_array_set_new(same, 2, json_real(json_number_value(json_array_get(same, 2)) + json_number_value(json_array_get(bin, 2))));
+        else json_array_append_new(all, json_deep_copy(bin));
+    }
+}
+
+/* Summaries may be many, so each is read once; what the cells need of them is put together here. */
+static void put_staleness(const json_t *document, FILE *out)
+{
+    size_t i, cells = cells_of(document);
+    json_t *run, *cell;
+    json_t **bins = mot_new(cells + 1, sizeof(json_t *));
+    for (i = 0; i <= cells; i++) bins[i] = json_array();
+    json_array_foreach(mot_page_list(document, "runs"), i, run) {
+        json_t *summary = summary_of(mot_page_word(run, "folder"));
+        add_bins(bins[cell_number(document, run)], json_object_get(json_object_get(summary, "staleness"), "histogram"));
+        json_decref(summary);
+    }
+    put_key(",\n", "cells", out);
+    fputc('[', out);
+    json_array_foreach(mot_page_list(document, "cells"), i, cell) {
+        const json_t *figures = json_object_get(cell, "figures");
+        fprintf(out, "%s{\"a\":%zu,\"c\":%zu,\"runs\":%zu,\"reached\":%zu,\"tt\":", i ? ",\n" : "\n", mot_page_place(cell, "arm"),
+                mot_page_place(cell, "condition"), mot_page_place(cell, "runs"), mot_page_place(cell, "reached"));
+        put_json(json_object_get(figures, "time_to_target"), out);
+        fputs(",\"mean\":", out), mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_mean"), "median"), out);
+        fputs(",\"max\":", out), mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_max"), "most"), out);
+        fputs(",\"bins\":", out), put_json(bins[cell_number(document, cell)], out);
+        fputc('}', out);
+    }
+    fputc(']', out);
+    for (i = 0; i <= cells; i++) json_decref(bins[i]);
+    free(bins);
+}
+
+/* ---- All --------------------------------------------------------------------------------------------- */
+
+static void put_names(const json_t *document, const char *list, FILE *out)
+{
+    put_key(",\n", list, out);
+    fputc('[', out);
+    for (size_t i = 0; i < json_array_size(mot_page_list(document, list)); i++) {
+        if (i) fputc(',', out);
+        mot_page_json_text(mot_page_name(document, list, i), out);
+    }
+    fputc(']', out);
+}
+
+/* The first runs of all cells, then the second ones, and so on as far as the room lasts. */
+static void put_details(const json_t *document, const size_t *place, FILE *out)
+{
+    const json_t *runs = mot_page_list(document, "runs");
+    size_t n = json_array_size(runs), used = 0, shown = 0, left_out = 0, most = 0;
+    for (size_t i = 0; i < n; i++) most = place[i] > most ? place[i] : most;
+    put_key(",\n", "details", out);
+    fputc('[', out);
+    for (size_t round = 0; round <= most; round++)
+        for (size_t i = 0; i < n; i++) {
+            const char *folder = mot_page_word(json_array_get(runs, i), "folder");
+            if (place[i] != round || !*folder) continue;
+            if (used > DETAIL_BYTES) {
+                left_out++;
+                continue;
+            }
+            size_t bytes = mot_page_detail(folder, i, shown ? ",\n" : "\n", out);
+            used += bytes;
+            shown += bytes > 0;
+        }
+    fprintf(out, "],\n\"details_left_out\":%zu", left_out);
+}
+
+enum mot_status mot_page_data(const json_t *document, FILE *out)
+{
+    struct plan plan = plan_of(json_array_size(mot_page_list(document, "runs")));
+    size_t *place = places_of(document);
+    fputs("{\"metrics\":[", out);
+    for (size_t i = 0; i < MOT_COUNT(metrics); i++) fprintf(out, "%s[\"%s\",\"%s\"]", i ? "," : "", metrics[i].name, metrics[i].title);
+    fputc(']', out);
+    put_names(document, "arms", out);
+    put_names(document, "conditions", out);
+    put_key(",\n", "target", out), put_json(json_object_get(document, "target"), out);
+    put_key(",\n", "tuning", out), put_json(json_object_get(document, "tuning"), out);
+    put_staleness(document, out);
+    enum mot_status status = put_runs(document, place, &plan, out);
+    if (status == MOT_OK) {
+        put_details(document, place, out);
+        fprintf(out, ",\n\"thinned\":%s,\"skipped\":%s}", plan.thinned ? "true" : "false", plan.skipped ? "true" : "false");
+    }
+    free(place);
+    return status;
+}

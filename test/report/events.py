@@ -45,7 +45,7 @@ with open(metrics) as file:
     lines = [json.loads(line) for line in file]
 assert len(found) == len(lines) + 1, (len(found), len(lines))
 for (wall, step, _, values), line in zip(found[1:], lines):
-    assert float(wall) == line['time_s'] and int(step or 0) == line['updates'], (wall, step, line)
+    assert float(wall) == line['time_s'] and int(step) == line['updates'], (wall, step, line)
     want = {tag: line[key] for tag, key in TAGS.items() if line[key] is not None}
     assert values.keys() == want.keys(), (values, want)
     for tag, value in want.items():

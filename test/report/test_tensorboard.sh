@@ -25,7 +25,7 @@ echo "ok   two simulated runs of one seed give the same bytes"
 "$motley" sim "${flags[@]}" --stop-updates 65 --out "$folder/half" --tensorboard
 "$motley" sim "${flags[@]}" --stop-updates 120 --out "$folder/half" --resume
 read_back "$folder/half"
-[ "$(stat -c %s "$folder/half/$name")" -ge "$(stat -c %s "$folder/one/$name")" ] || fail "the resumed run has fewer events"
+cmp "$folder/one/$name" "$folder/half/$name" || fail "a resumed run has other events than one that nobody stopped"
 # A run that was not asked for events at first has them from its beginning when resumed with the flag.
 "$motley" sim "${flags[@]}" --stop-updates 65 --out "$folder/late"
 "$motley" sim "${flags[@]}" --stop-updates 120 --out "$folder/late" --resume --tensorboard

@@ -54,9 +54,14 @@ static inline char *whole_file(const char *path)
 {
     unsigned char *bytes;
     size_t n;
-    if (mot_file_read(path, 1 << 28, &bytes, &n) == MOT_OK) return (char *)bytes;
-    printf("  %s\n", mot_error());
-    abort();
+    if (mot_file_read(path, 1 << 28, &bytes, &n) != MOT_OK) {
+        printf("  %s\n", mot_error());
+        abort();
+    }
+    char *text = mot_new(n + 1, 1);
+    memcpy(text, bytes, n);
+    free(bytes);
+    return text;
 }
 
 static inline size_t times_in(const char *text, const char *part)
@@ -68,12 +73,11 @@ static inline size_t times_in(const char *text, const char *part)
 
 /* ---- Documents by hand ------------------------------------------------------------------------ */
 
+static inline json_t *number(double value) { return isnan(value) ? json_null() : json_real(value); }
+
 static inline json_t *interval(double median, double low, double high, int n)
 {
-    json_t *i = json_pack("{s:f, s:f, s:f, s:i, s:n}", "median", median, "low", low, "high", high, "n", n, "beyond");
-    if (isnan(median)) json_object_set_new(i, "median", json_null());
-    if (isnan(high)) json_object_set_new(i, "high", json_null());
-    return i;
+    return json_pack("{s:o, s:o, s:o, s:i, s:n}", "median", number(median), "low", number(low), "high", number(high), "n", n, "beyond");
 }
 
 /* Arms of these names under one condition; figures are added by tests. */

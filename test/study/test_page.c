@@ -80,7 +80,6 @@ TEST(a_target_that_nobody_reaches_and_runs_that_fail_are_shown_as_such)
     json_t *d = document_of(two, 2);
     set_figure(d, 0, "time_to_target", NAN, 3, NAN);
     set_figure(d, 1, "time_to_target", NAN, NAN, NAN);
-    json_object_set_new(json_object_get(json_object_get(cell_at(d, 0), "figures"), "time_to_target"), "median", json_null());
     json_object_set_new(cell_at(d, 0), "reached", json_integer(0));
     add_run(d, 0, 1, NULL, "diverged", "the loss became infinite after 12 updates", NAN);
     add_run(d, 0, 2, NULL, "crashed", "crashed: signal 11 (Segmentation fault)", NAN);
@@ -187,7 +186,7 @@ TEST(a_large_study_is_thinned_out_to_a_file_that_opens_at_once)
     CHECK_INT(mot_make_folder(folder), MOT_OK);
     FILE *out = fopen(path, "w");
     for (int i = 0; i < 300; i++)
-        fprintf(out, "{\"time_s\":%d.123456789,\"updates\":%d,\"bytes_sent\":%d000,\"test_accuracy\":0.%09d,\"test_loss\":1.%09d,\"train_loss\":2.%09d,\"grad_norm\":3.%09d}\n",
+        fprintf(out, "{\"time_s\":%d.123456789,\"updates\":%d,\"bytes_sent\":1%03d,\"test_accuracy\":0.%09d,\"test_loss\":1.%09d,\"train_loss\":2.%09d,\"grad_norm\":3.%09d}\n",
                 i, 10 * i, i, 123456789 + i, 987654321 - i, 111111111 + i, 222222222 + i);
     fclose(out);
     json_t *d = document_of(two, 2);

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 const struct cli_command *const cli_commands[] = {
-    &cli_sim, &cli_train, &cli_compare, &cli_tune, &cli_report, &cli_replay, &cli_profile,
-    &cli_data_list, &cli_data_info, &cli_data_convert, &cli_cluster_show, &cli_eval,
-    &cli_predict, &cli_help, NULL,
+    &cli_sim, &cli_train, &cli_replay, &cli_profile,
+    &cli_compare, &cli_tune, &cli_report,
+    &cli_partition,
+    &cli_data_list, &cli_data_info, &cli_data_convert, &cli_cluster_show,
+    &cli_eval, &cli_predict, &cli_help, NULL,
 };
 
 static bool wants_colour(void)

@@ -111,6 +111,7 @@ const struct mot_method local_sgd = {
     .summary = "each worker steps alone, and now and then all take the mean",
     .options = options,
     .conf_bytes = sizeof(struct conf),
+    .decentralised = true,
     .need = need,
     .init = init,
     .step = step,

@@ -31,6 +31,18 @@ typedef uint64_t mot_time; /* nanoseconds since the run began */
 /* A run of floats in a buffer. */
 struct mot_slice { mot_buf buf; uint32_t off, len; };
 
+/* Whom a worker averages its model with, where the method has `neighbours`. Who is near worker i is
+ * near[at[i]] .. near[at[i + 1] - 1], rising. Weights are symmetric; what they leave of 1 is the worker's own. The links are
+ * cut into matchings: sets in which no worker occurs twice. A method that asks for less than all of them (see `budget`)
+ * uses matching j in a round with the chance chance[j], independent of the others. */
+struct mot_near { mot_node node; uint32_t matching; double weight; };
+struct mot_mixing {
+    const uint32_t *at;                /* [workers + 1] */
+    const struct mot_near *near;
+    uint32_t matchings;                /* 0: the links are not cut, since all are used in every round */
+    const double *chance;              /* [matchings] */
+};
+
 /* What every node knows of the run. Does not change while it lasts. */
 struct mot_optim;
 struct mot_world {
@@ -45,6 +57,7 @@ struct mot_world {
     mot_buf slot0[2];                 /* a run that goes on: the optimiser's buffers, or MOT_NO_BUF; held too */
     uint64_t step0;                   /* and its steps */
     const uint64_t *draw0;            /* and how far each worker is in its data; NULL: at the beginning */
+    const struct mot_mixing *mixing;  /* of a method with `neighbours`; else NULL */
 };
 
 /* ---- Work: a gradient sum over samples ---------------------------------- */
@@ -130,6 +143,7 @@ struct mot_env {
     mot_time now;                 /* constant during a step */
     const struct mot_world *world;
     const void *conf;             /* the method's options, parsed */
+    uint32_t life;                /* in init: how often this node has begun before; not 0 if it was lost and has come back */
     struct mot_pool *pool;
     struct mot_outbox *out;
     struct mot_memo *memo;
@@ -206,6 +220,11 @@ struct mot_method {
     uint32_t (*server_count)(const void *conf, uint32_t workers);
     bool asynchronous;                 /* an update takes one worker's batch, not all workers' */
     bool guards;                       /* it looks itself for losses and gradients that are not finite; else the run ends at one */
+    /* No server, and the workers' models differ: the run's updates are the least of theirs, and its model the mean. Each
+     * worker then stops by itself at its stop.updates-th update, and the mean is of the models that they have there. */
+    bool decentralised;
+    bool neighbours;                   /* it averages over the links of the experiment's topology: the world has `mixing` */
+    double (*budget)(const void *conf); /* the mean share of the topology's matchings that a round uses; NULL: all links, always */
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);

@@ -49,10 +49,48 @@ static enum mot_status open_start(struct mot_job *j)
     return MOT_OK;
 }
 
+static enum mot_status open_mixing(struct mot_job *j)
+{
+    const struct mot_experiment *x = j->experiment;
+    if (!x->method->neighbours) return MOT_OK;
+    double budget = x->method->budget ? x->method->budget(x->method_conf) : NAN;
+    return mot_mixing_open(x->topology, &x->topology_conf, x->workers, x->seed, budget, &j->mixing);
+}
+
 /* All that a checkpoint depends on: the experiment, its data, the model that it begins with. */
 static uint64_t job_hash(const struct mot_job *j)
 {
-    return mot_hash3(mot_experiment_hash(j->experiment), j->data->hash, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+    uint64_t data = j->data->hash;
+    /* What a folder says may change without the experiment's text. */
+    if (j->experiment->partitioner == &mot_partition_from)
+        data = mot_hash3(data, XXH64(j->parts.at, ((size_t)j->parts.parts + 1) * sizeof *j->parts.at, 0),
+                         XXH64(j->parts.row, (size_t)j->parts.at[j->parts.parts] * sizeof *j->parts.row, 0));
+    uint64_t hash = mot_hash3(mot_experiment_hash(j->experiment), data, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+    return j->experiment->method->neighbours ? mot_hash3(hash, mot_mixing_hash(&j->mixing), 0) : hash;
+}
+
+double *mot_speeds_of(const struct mot_experiment *x)
+{
+    double *speed = mot_new(x->workers, sizeof *speed), all = 0;
+    for (uint32_t i = 0; i < x->workers; i++) {
+        uint64_t samples = x->batch_full ? 32 : x->batch[i];
+        double mean = mot_job_mean(&x->cluster->machine[i], samples);
+        all += mean;
+        speed[i] = (double)samples / mean;
+    }
+    for (uint32_t i = 0; i < x->workers && all == 0; i++) speed[i] = 1; /* where jobs take no time all are alike */
+    return speed;
+}
+
+static enum mot_status open_parts(struct mot_job *j)
+{
+    const struct mot_experiment *x = j->experiment;
+    double *speed = mot_speeds_of(x);
+    struct mot_split split = { .table = &j->data->train, .parts = x->workers, .speed = speed, .seed = x->seed, .threads = x->sim.threads,
+        .file_rows = j->data->file_rows, .file_row = j->data->file_row };
+    enum mot_status status = mot_partition(x->partitioner, x->partition_conf, &split, &j->parts, NULL);
+    free(speed);
+    return status;
 }
 
 /* Everything but the data. */
@@ -61,15 +99,16 @@ static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job 
     const struct mot_table *train = &j->data->train;
     struct mot_shape shape = { .cols = train->cols, .classes = train->classes, .sparse = train->x == NULL };
     enum mot_status status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
-    if (status == MOT_OK) status = mot_partition(x->partitioner, x->partition_conf, train, x->workers, x->seed, &j->parts);
+    if (status == MOT_OK) status = open_parts(j);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);
+    if (status == MOT_OK) status = open_mixing(j);
     if (status != MOT_OK) {
         mot_job_close(j);
         return status;
     }
     j->problem = (struct mot_problem){ .data = j->data, .net = &j->net,
-        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts } };
+        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts }, .mixing = x->method->neighbours ? &j->mixing.mixing : NULL };
     j->hash = job_hash(j);
     return MOT_OK;
 }
@@ -90,6 +129,7 @@ enum mot_status mot_job_open_with(const struct mot_experiment *x, struct mot_dat
 void mot_job_close(struct mot_job *j)
 {
     free(j->x0);
+    mot_mixing_close(&j->mixing);
     mot_parts_free(&j->parts);
     if (!j->lent) mot_dataset_close(j->data);
     *j = (struct mot_job){ 0 };

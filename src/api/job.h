@@ -5,6 +5,7 @@
 #include "driver/ranks.h"
 #include "driver/sim.h"
 #include "driver/threads.h"
+#include "topology/mixing.h"
 #include <jansson.h>
 
 /* An experiment with its data read, its model fitted and its parts cut. */
@@ -16,9 +17,13 @@ struct mot_job {
     struct mot_parts parts;
     struct mot_problem problem;
     struct mot_optim optim;
+    struct mot_mixing_plan mixing;            /* of methods with neighbours */
     float *x0;
     uint64_t hash;                            /* of the experiment and its data */
 };
+/* What partitions go by: samples a second of each worker at its own batch. malloc'd. */
+double *mot_speeds_of(const struct mot_experiment *);
+
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
 /* The same with data that is there already: what mot_dataset_open gives for this experiment. It must outlive the job. */
 enum mot_status mot_job_open_with(const struct mot_experiment *, struct mot_dataset *, struct mot_job *out);

@@ -182,7 +182,10 @@ bool mot_read_time(const char *text, uint64_t *ns_out)
 
 bool mot_read_size(const char *text, uint64_t *bytes_out)
 {
-    return read_integer(text, size_units, false, bytes_out);
+    static const struct unit short_units[] = {
+        { "k", 1000 }, { "K", 1000 }, { "M", 1000000 }, { "G", 1000000000 }, { "T", UINT64_C(1000000000000) }, { NULL, 0 },
+    };
+    return read_integer(text, size_units, false, bytes_out) || read_integer(text, short_units, false, bytes_out);
 }
 
 /* base^exponent by squaring: plain multiplications, equal everywhere. */

@@ -83,4 +83,8 @@ double mot_job_mean(const struct mot_machine *, uint64_t samples);
  * takes `whole`, how many of `samples` are finished after `elapsed`. */
 uint64_t mot_job_done(const struct mot_machine *, mot_time whole, mot_time elapsed, uint64_t samples);
 
+/* Cuts `total` (at least n) into n whole shares in proportion to the speeds, which are above 0: at least 1 each, the sum kept, what
+ * rounding leaves given to the largest remainders, the lower index first. */
+void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *share_out);
+
 #endif

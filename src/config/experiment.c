@@ -6,6 +6,7 @@
 #include "config/parse.h"
 #include "config/read.h"
 #include "math/models.h"
+#include "partition/features.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,14 +83,35 @@ static enum mot_status read_part(const struct mot_reader *r, const struct mot_ya
     return mot_read_name(r, node, family->section, family, part);
 }
 
+/* Folders and files that a partition names are looked for beside the file that names them. */
+static enum mot_status read_partition_paths(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    static const char *const names[] = { "from", "features" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        const struct mot_option *option = e->partitioner->options ? mot_option_find(e->partitioner->options, names[i]) : NULL;
+        const struct mot_yaml *given = option && node && node->kind == MOT_YAML_MAP ? mot_read_given(node, option) : NULL;
+        if (!given) continue;
+        const char **path = (const char **)((char *)e->partition_conf + option->offset);
+        if (mot_features_word(*path)) continue;
+        *path = mot_read_path(r, given, *path);
+        if (!r->alone && !mot_file_exists(*path))
+            return mot_read_fail(r, given, mot_key_join(r, "partition", names[i]), "there is no %s '%s'", i ? "file" : "folder", *path);
+    }
+    return MOT_OK;
+}
+
 static enum mot_status read_partition(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_part part;
-    enum mot_status status = read_part(r, node, &mot_family_partition, &part);
+    bool folder = node && node->kind == MOT_YAML_MAP && mot_yaml_get(node, "from") && !mot_yaml_get(node, "name"); /* {from: DIR} */
+    enum mot_status status = MOT_OK;
+    if (folder) mot_family_find(&mot_family_partition, "from", &part);
+    else status = read_part(r, node, &mot_family_partition, &part);
     if (status) return status;
     e->partitioner = part.part;
     e->partition_conf = mot_arena_new(r->arena, e->partitioner->conf_bytes + 1);
-    return mot_read_options(r, node, "partition", part.options, e->partition_conf, name_key, 0);
+    status = mot_read_options(r, node, "partition", part.options, e->partition_conf, name_key, 0);
+    return status ? status : read_partition_paths(r, node, e);
 }
 
 static enum mot_status read_model(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
@@ -110,6 +132,41 @@ static enum mot_status read_method(const struct mot_reader *r, const struct mot_
     e->method = part.part;
     e->method_conf = mot_arena_new(r->arena, e->method->conf_bytes + 1);
     return mot_read_options(r, node, "method", part.options, e->method_conf, name_key, 0);
+}
+
+/* [0-1, 1-2] as one text, which is what the option reads. */
+static enum mot_status join_edges(const struct mot_reader *r, struct mot_yaml *list)
+{
+    size_t n = 1;
+    for (const struct mot_yaml *child = list->first; child; child = child->next) {
+        if (child->kind != MOT_YAML_SCALAR)
+            return mot_read_fail(r, child, "topology.list", "expected an edge such as 0-1; found %s", mot_yaml_found(child, r->arena));
+        n += strlen(child->text) + 2;
+    }
+    char *text = mot_arena_new(r->arena, n);
+    size_t used = 0;
+    for (const struct mot_yaml *child = list->first; child; child = child->next)
+        used += (size_t)snprintf(text + used, n - used, "%s%s", used ? ", " : "", child->text);
+    list->kind = MOT_YAML_SCALAR;
+    list->text = text;
+    return MOT_OK;
+}
+
+static enum mot_status read_topology(const struct mot_reader *r, struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_part part;
+    enum mot_status status = read_part(r, node, &mot_family_topology, &part);
+    if (status) return status;
+    e->topology = part.part;
+    struct mot_yaml *list = mot_yaml_get(node, "list");
+    if (list && list->kind == MOT_YAML_LIST && (status = join_edges(r, list))) return status;
+    struct mot_topology_conf *conf = &e->topology_conf;
+    status = mot_read_options(r, node, "topology", part.options, conf, name_key, 0);
+    if (status || !conf->path) return status;
+    const struct mot_yaml *path = mot_yaml_get(node, "path");
+    conf->path = mot_read_path(r, path, conf->path);
+    if (r->alone || mot_file_exists(conf->path)) return MOT_OK;
+    return mot_read_fail(r, path, "topology.path", "there is no file '%s'", conf->path);
 }
 
 static enum mot_status read_optimizer(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
@@ -258,6 +315,25 @@ static enum mot_status read_mpi(const struct mot_reader *r, const struct mot_yam
 
 /* ---- Workers ------------------------------------------------------------------------------ */
 
+/* b[i] = workers * B * r[i] / sum of r: as many samples together as before, and all need the same time. */
+static enum mot_status size_batches(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e)
+{
+    const struct mot_yaml *node = mot_yaml_get(root, "batch"), *place = mot_yaml_get(root, "sizing");
+    if (e->batch_full || (node && node->kind == MOT_YAML_LIST))
+        return mot_read_fail(r, place, "sizing", "expected batch to be a number that is shared in proportion to speed; found %s",
+                             e->batch_full ? "'full'" : "a list");
+    double *speed = mot_arena_new(r->arena, e->workers * sizeof *speed);
+    uint32_t each = e->batch[0];
+    for (uint32_t i = 0; i < e->workers; i++) {
+        double seconds = mot_job_mean(&e->cluster->machine[i], each);
+        if (!(seconds > 0))
+            return mot_read_fail(r, place, "sizing", "worker %u does its jobs in no time in this cluster; there is nothing to be in proportion to", i);
+        speed[i] = each / seconds;
+    }
+    mot_share_out(e->workers, speed, (uint64_t)e->workers * each, e->batch);
+    return MOT_OK;
+}
+
 static enum mot_status read_batch(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const struct mot_option size = { .name = "batch", .type = MOT_OPT_UINT, .min = 1, .max = 1e9, .word = "full" };
@@ -330,9 +406,9 @@ static enum mot_status refuse_study(const struct mot_reader *r, const struct mot
     return MOT_OK;
 }
 
-static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e, uint64_t *workers)
+static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e, uint64_t *workers, bool *proportional)
 {
-    static const char *const others[] = { "data", "partition", "sampler", "model", "method", "optimizer", "batch", "cluster", "evaluate",
+    static const char *const others[] = { "data", "partition", "sampler", "model", "method", "topology", "optimizer", "batch", "cluster", "evaluate",
                                           "stop", "sim", "mpi", "checkpoint", "compare", "sweep", "tune", NULL };
     struct mot_header_conf conf;
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
@@ -346,22 +422,26 @@ static enum mot_status read_header(const struct mot_reader *r, const struct mot_
     e->output = conf.output ? mot_read_path(r, NULL, conf.output) : NULL;
     if (e->output && !*conf.output) return mot_read_fail(r, mot_yaml_get(root, "output"), "output", "expected a folder; found ''");
     *workers = conf.workers;
+    *proportional = conf.sizing == 1;
     return MOT_OK;
 }
 
 static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root, struct mot_experiment *e)
 {
     uint64_t workers = MOT_WORD_UINT;
-    enum mot_status status = read_header(r, root, e, &workers);
+    bool proportional = false;
+    enum mot_status status = read_header(r, root, e, &workers, &proportional);
     if (!status) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
     if (!status) status = read_partition(r, mot_yaml_get(root, "partition"), e);
     if (!status) status = mot_read_options(r, mot_yaml_get(root, "sampler"), "sampler", mot_sampler_options, &e->sampler, NULL, 0);
     if (!status) status = read_model(r, mot_yaml_get(root, "model"), e);
     if (!status) status = read_method(r, mot_yaml_get(root, "method"), e);
+    if (!status) status = read_topology(r, mot_yaml_get(root, "topology"), e);
     if (!status) status = read_optimizer(r, mot_yaml_get(root, "optimizer"), e);
     if (!status) status = load_cluster(r, root);
     if (!status) status = read_cluster(r, root, workers, e);
     if (!status) status = read_batch(r, mot_yaml_get(root, "batch"), e);
+    if (!status && proportional) status = size_batches(r, root, e);
     if (!status) status = read_evaluate(r, mot_yaml_get(root, "evaluate"), e);
     if (!status) status = read_stop(r, mot_yaml_get(root, "stop"), e);
     if (!status) status = read_sim(r, mot_yaml_get(root, "sim"), e);

@@ -9,6 +9,7 @@
 #include "math/optim.h"
 #include "method/methods.h"
 #include "partition/partition.h"
+#include "topology/topology.h"
 #include <motley/method.h>
 #include <motley/model.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct mot_experiment {
     struct mot_sampler_conf sampler;
     const struct mot_model *model;              void *model_conf;
     const struct mot_method *method;            void *method_conf;
+    const struct mot_topology *topology;        struct mot_topology_conf topology_conf; /* of methods with neighbours */
     uint32_t servers;                  /* of the method, with these options */
     const struct mot_optimizer *optimizer;
     struct mot_optim_conf optim;

@@ -1,6 +1,7 @@
 #include "config/keys.h"
 #include "config/experiment.h"
 #include "math/models.h"
+#include "topology/topology.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,9 @@ const struct mot_option mot_header_options[] = {
       .min = 1, .max = MOT_WORKERS_MAX, .doc = "how many workers; auto: as many as the cluster has, or 8" },
     { .name = "batch", .type = MOT_OPT_TEXT, .offset = FIELD(mot_header_conf, batch), .preset = "32",
       .doc = "samples a worker takes for one gradient: a number, 'full' for all it holds, or a list with one number a worker" },
+    { .name = "sizing", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_header_conf, sizing), .preset = "equal", .choices = "equal|proportional",
+      .doc = "whose batch is how large: every worker's as `batch` says, or in proportion to its speed in the cluster, so that all need "
+             "the same time; together they stay as many samples" },
     { .name = "cluster", .type = MOT_OPT_TEXT, .offset = FIELD(mot_header_conf, cluster), .preset = "auto", .word = "auto",
       .doc = "a cluster file, or the cluster itself (see motley help cluster); auto: workers alike with 1000 samples/s, 1Gbit/s, 100us" },
     { .name = "from", .type = MOT_OPT_TEXT, .offset = FIELD(mot_header_conf, from), .preset = "none", .word = "none",
@@ -70,7 +74,7 @@ const struct mot_option mot_mpi_options[] = {
     { .name = "reduction", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, reduction), .preset = "exact", .choices = "exact|fast",
       .doc = "sums over the ranks: exact adds in rank order, with the simulator's bits; fast leaves it to MPI_Iallreduce" },
     { .name = "place", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, place), .preset = "shared", .choices = "shared|own",
-      .doc = "the server shares rank 0 with worker 0, or has rank 0 of its own: then there is one rank more than workers" },
+      .doc = "the server shares rank 0 with worker 0 (further ones the next ranks), or servers have ranks of their own, the first, before the workers'" },
     { .name = "checksum", .type = MOT_OPT_CHOICE, .offset = FIELD(mot_mpi_conf, checksum), .preset = "control", .choices = "control|all",
       .doc = "what has a checksum on its way: all that is not a model or gradient, or all" },
     { .name = NULL },
@@ -112,12 +116,20 @@ static bool get_optimizer(size_t i, struct mot_part *out)
     return o;
 }
 
+static bool get_topology(size_t i, struct mot_part *out)
+{
+    const struct mot_topology *t = mot_topologies[i];
+    if (t) *out = (struct mot_part){ t->name, t->summary, NULL, t->options, t, i };
+    return t;
+}
+
+const struct mot_family mot_family_topology = { "topology", "topology", "topologies", "ring", get_topology };
 const struct mot_family mot_family_partition = { "partition", "partition", "partitions", "equal", get_partition };
 const struct mot_family mot_family_model = { "model", "model", "models", "mlp", get_model };
 const struct mot_family mot_family_method = { "method", "method", "methods", "allreduce", get_method };
 const struct mot_family mot_family_optimizer = { "optimizer", "optimiser", "optimisers", "sgd", get_optimizer };
 const struct mot_family *const mot_families[] = {
-    &mot_family_method, &mot_family_model, &mot_family_optimizer, &mot_family_partition, NULL,
+    &mot_family_method, &mot_family_model, &mot_family_optimizer, &mot_family_partition, &mot_family_topology, NULL,
 };
 
 bool mot_family_find(const struct mot_family *family, const char *name, struct mot_part *out)
@@ -138,6 +150,7 @@ const struct mot_section mot_sections[] = {
     { "sampler", "Which rows of its own a worker takes next", mot_sampler_options, NULL },
     { "model", "What is trained", NULL, &mot_family_model },
     { "method", "How the workers train it together", NULL, &mot_family_method },
+    { "topology", "Which workers exchange models, in decentralised methods; others do not look at it", NULL, &mot_family_topology },
     { "optimizer", "How a gradient changes the model", NULL, &mot_family_optimizer },
     { "optimizer.schedule", "How the learning rate changes", mot_schedule_options, NULL },
     { "evaluate", "When the model is looked at; it costs no time of the run's clock", mot_evaluate_options, NULL },

@@ -25,7 +25,8 @@ struct mot_family {
 };
 bool mot_family_find(const struct mot_family *, const char *name, struct mot_part *out);
 
-extern const struct mot_family mot_family_partition, mot_family_model, mot_family_method, mot_family_optimizer;
+extern const struct mot_family mot_family_partition, mot_family_model, mot_family_method, mot_family_optimizer,
+    mot_family_topology;
 extern const struct mot_family mot_family_job_time, mot_family_jitter, mot_family_straggle;
 extern const struct mot_family *const mot_families[]; /* of an experiment; ended by NULL */
 
@@ -40,7 +41,7 @@ extern const struct mot_section mot_sections[];         /* ended by a NULL name 
 extern const struct mot_section mot_cluster_sections[]; /* of a cluster file; ended by a NULL name */
 
 /* The tables of the sections that no part of motley but the experiment knows. */
-struct mot_header_conf { uint64_t seed, workers; bool trace; const char *batch, *cluster, *from, *output; };
+struct mot_header_conf { uint64_t seed, workers; uint32_t sizing; bool trace; const char *batch, *cluster, *from, *output; };
 struct mot_evaluate_conf { const char *every; uint32_t train; bool grad_norm; };
 struct mot_stop_conf { uint64_t updates; double epochs; uint64_t time; };
 struct mot_target_conf { double train_loss, test_accuracy, grad_norm; };

@@ -123,6 +123,7 @@ static void print_essence(const struct mot_experiment *e, FILE *out)
     mot_print_options(mot_sampler_options, &e->sampler, 2, out);
     mot_print_part("model", e->model->name, e->model->options, e->model_conf, 0, out);
     mot_print_part("method", e->method->name, e->method->options, e->method_conf, 0, out);
+    if (e->method->neighbours) mot_print_part("topology", e->topology->name, e->topology->options, &e->topology_conf, 0, out);
     mot_print_part("optimizer", e->optimizer->name, e->optimizer->options, &e->optim, 0, out);
     fputs("  schedule:\n", out);
     mot_print_options(mot_schedule_options, &e->schedule, 4, out);

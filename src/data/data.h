@@ -38,6 +38,8 @@ struct mot_dataset {
     char **column_names;     /* [cols], or NULL */
     uint32_t scale;          /* as resolved: never AUTO */
     float *shift, *factor;   /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
+    uint32_t file_rows;      /* rows taken from the training file, of which train is the beginning after ordering */
+    uint32_t *file_row;      /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */
     uint64_t hash;           /* XXH64 of the three tables: tells data sets apart in a checkpoint */
 };
 

@@ -27,6 +27,7 @@ void mot_dataset_close(struct mot_dataset *set)
     free(set->shift);
     free(set->factor);
     free(set->name);
+    free(set->file_row);
     mot_raw_free(&o->rows);
     mot_raw_free(&o->test);
     free(o->y);
@@ -159,7 +160,7 @@ static void put_in_order(struct owner *o, enum mot_order order, uint64_t seed)
     free(o->y);
     o->y = y;
     if (o->rows.sparse) reorder_sparse(&o->rows, from); else reorder_dense(&o->rows, from);
-    free(from);
+    o->set.file_row = from;
 }
 
 /* ---- split and hash -------------------------------------------------------------------- */
@@ -272,6 +273,7 @@ static enum mot_status finish(struct owner *o, enum mot_status status, const cha
     if (status != MOT_OK) { mot_dataset_close(&o->set); return status; }
     o->set.name = mot_text(name);
     o->set.column_names = o->rows.column_names;
+    o->set.file_rows = o->rows.rows;
     o->set.hash = hash_of(&o->set);
     *out = &o->set;
     return MOT_OK;

@@ -38,6 +38,11 @@ void mot_read_digits(uint64_t rows, struct mot_raw *out);
 enum mot_status mot_read_fashion(int part, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_make_synthetic(const struct mot_data_conf *, uint64_t seed, const struct mot_read_conf *, struct mot_raw *out);
 
+/* An NPY file of whole numbers in one dimension, such as row numbers: exact, where a table holds floats. A number below
+ * 0 or of MOT_ROWS_MAX or more, and more than `most` of them, is an error. The array is malloc'd. */
+enum mot_status mot_read_npy_rows(struct mot_source *, uint64_t most, uint32_t **row_out, uint32_t *n_out);
+enum mot_status mot_write_npy_rows(const char *path, const uint32_t *row, uint32_t n); /* as int64 */
+
 /* Writes a table; the file appears whole or not at all, gzip'd if its name ends in .gz. NPY and IDX
  * write the labels to a second file: labels_path, or its usual name if NULL. */
 enum mot_status mot_raw_write(const struct mot_raw *, const char *path, const char *labels_path, enum mot_format);

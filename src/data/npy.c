@@ -115,6 +115,51 @@ static enum mot_status npy_header(struct mot_source *s, struct mot_array *out)
     return status;
 }
 
+/* ---- row numbers ------------------------------------------------------------------ */
+
+static int64_t whole_number(const unsigned char *p, const struct mot_number_type *type)
+{
+    uint64_t v = 0;
+    for (uint32_t i = 0; i < type->bytes; i++) v = v << 8 | p[type->big_endian ? i : type->bytes - 1 - i];
+    bool negative = type->kind == MOT_NUMBER_INT && v >> (8 * type->bytes - 1);
+    if (negative && type->bytes < 8) v |= UINT64_MAX << (8 * type->bytes);
+    if (type->kind == MOT_NUMBER_UINT && v > INT64_MAX) v = INT64_MAX;
+    return (int64_t)v;
+}
+
+enum mot_status mot_read_npy_rows(struct mot_source *s, uint64_t most, uint32_t **row_out, uint32_t *n_out)
+{
+    struct mot_array a;
+    enum mot_status status = npy_header(s, &a);
+    if (status != MOT_OK) return status;
+    if (a.rank != 1 || (a.type.kind != MOT_NUMBER_INT && a.type.kind != MOT_NUMBER_UINT))
+        return mot_fail_at(s, 10, "an array of %u dimensions%s, expected row numbers: one dimension of whole numbers", a.rank,
+                           a.type.kind == MOT_NUMBER_REAL ? " of floats" : "");
+    if (a.rows > most || a.rows > MOT_ROWS_MAX)
+        return mot_fail_at(s, 10, "%llu row numbers, expected at most %llu", (unsigned long long)a.rows, (unsigned long long)most);
+    if (a.rows > mot_source_left(s) / a.type.bytes)
+        return mot_fail_at(s, mot_source_offset(s), "the header promises %llu numbers of %u bytes, more than the file holds: truncated",
+                           (unsigned long long)a.rows, a.type.bytes);
+    uint32_t *row = mot_new((size_t)a.rows + 1, sizeof *row);
+    for (uint32_t i = 0; i < a.rows && status == MOT_OK; i++) {
+        unsigned char bytes[8];
+        size_t got;
+        uint64_t offset = mot_source_offset(s);
+        status = mot_source_read(s, bytes, a.type.bytes, &got);
+        if (status != MOT_OK) break;
+        int64_t v = got == a.type.bytes ? whole_number(bytes, &a.type) : 0;
+        if (got < a.type.bytes) status = mot_fail_at(s, offset, "the file ends after %u of %llu row numbers: truncated", i, (unsigned long long)a.rows);
+        else if (v < 0 || v >= MOT_ROWS_MAX) status = mot_fail_at(s, offset, "row number %lld, expected 0 or more, below %u", (long long)v, MOT_ROWS_MAX);
+        row[i] = (uint32_t)v;
+    }
+    if (status != MOT_OK) { free(row); return status; }
+    *row_out = row;
+    *n_out = (uint32_t)a.rows;
+    return MOT_OK;
+}
+
+/* ------------------------------------------------------------------------------------ */
+
 enum mot_status mot_read_npy(struct mot_source *s, struct mot_source *labels, const struct mot_read_conf *conf, struct mot_raw *out)
 {
     struct mot_array x, y;

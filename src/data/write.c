@@ -203,6 +203,21 @@ static enum mot_status write_npy_labels(const struct mot_raw *raw, const char *p
     return MOT_OK;
 }
 
+enum mot_status mot_write_npy_rows(const char *path, const uint32_t *row, uint32_t n)
+{
+    struct out *o;
+    char shape[64];
+    enum mot_status status = out_open(path, &o);
+    if (status != MOT_OK) return status;
+    snprintf(shape, sizeof shape, "(%u,)", n);
+    put_npy_header(o, "<i8", shape);
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned char number[8] = { (unsigned char)row[i], (unsigned char)(row[i] >> 8), (unsigned char)(row[i] >> 16), (unsigned char)(row[i] >> 24) };
+        put(o, number, sizeof number);
+    }
+    return out_close(o, MOT_OK);
+}
+
 static bool is_byte(double v) { return v >= 0 && v <= 255 && v == floor(v); }
 
 static enum mot_status write_idx(const struct mot_raw *raw, const char *path, struct out *o)

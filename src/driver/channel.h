@@ -32,6 +32,8 @@ enum mot_envelope_kind {
     MOT_ENVELOPE_FINAL,     /* to rank 0: what I did; body: struct of ranks.c */
     MOT_ENVELOPE_BYE,       /* rank 0: all is written, leave */
     MOT_ENVELOPE_LOST,      /* rank 0: that rank is lost; told to the lost one too, should it wake */
+    MOT_ENVELOPE_ASK,       /* rank 0: show your models, after the update that `sent` names */
+    MOT_ENVELOPE_SHOW,      /* to rank 0: a node's model, or a buffer of its optimiser */
 };
 
 /* No padding: the checksum is over its bytes. */

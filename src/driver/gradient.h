@@ -4,7 +4,7 @@
 
 #include "data/data.h"
 #include "data/sampler.h"
-#include "driver/crew.h"
+#include "base/crew.h"
 #include "driver/outcome.h"
 #include <motley/method.h>
 #include <motley/model.h>
@@ -14,6 +14,7 @@ struct mot_problem {
     const struct mot_dataset *data;
     const struct mot_net *net;
     struct mot_sampler sampler;
+    const struct mot_mixing *mixing; /* who averages with whom, in methods with neighbours; else NULL */
 };
 
 /* How many samples the terms cover in all, given what data there is. */

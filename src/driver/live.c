@@ -1,5 +1,6 @@
 #include "driver/live.h"
 #include "base/memory.h"
+#include "driver/world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,12 @@ mot_time mot_live_now(const struct mot_live *l)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - l->began_ns;
+}
+
+void mot_live_lead(struct mot_live *l)
+{
+    l->lead = mot_world_lead(&l->world);
+    l->showing = mot_world_showing(l->experiment, &l->world);
 }
 
 void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_port *port, mot_node self)
@@ -198,16 +205,59 @@ static void cancel_work(struct mot_live_node *n, uint32_t tag)
 
 /* ---- Steps and their effects -------------------------------------------------------------- */
 
+/* Hands what this node has of the model to the judge. */
+static void show(struct mot_live_node *n, bool last)
+{
+    struct mot_live *l = n->live;
+    struct mot_env env = env_of(n);
+    struct mot_shown s = { .node = n->self, .last = last, .updates = n->advanced, .step = n->advanced };
+    n->shown_last |= last;
+    if (!l->experiment->method->model(n->state, &env, &s.view)) return;
+    if (s.view.params) {
+        s.step = s.view.params->step;
+        for (uint32_t k = 0; k < l->world.optim->slots; k++) s.slot[k] = s.view.params->slot[k];
+    }
+    s.view.params = NULL;
+    mot_pool_hold(&l->pool, s.view.x);
+    for (int k = 0; k < 2; k++)
+        if (s.slot[k]) mot_pool_hold(&l->pool, s.slot[k]);
+    if (l->judge) mot_judge_show(l->judge, &s);
+    else n->port->show(n->port, &s);
+}
+
+static bool shows(const struct mot_live_node *n)
+{
+    return n->live->showing > 1 && n->self >= n->live->lead;
+}
+
+static void show_what_is_asked_for(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    uint64_t number = atomic_load(&l->ask.number);
+    if (number != n->answered && n->advanced >= atomic_load(&l->ask.at)) {
+        n->answered = number;
+        show(n, false);
+    }
+    if (!n->shown_last && n->advanced >= l->experiment->stop.updates) show(n, true);
+}
+
+/* Whether the lead ends the run for all at once. Where all workers make the same updates, they leave together instead: after the sum
+ * that the lead joins as its last. */
+static bool ends_at_once(const struct mot_live *l)
+{
+    return l->world.servers > 0 || l->experiment->method->decentralised;
+}
+
 static void advanced(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
     n->advanced++;
     n->tally.updates++;
     watch_update(n);
-    bool decentral = l->world.servers == 0;
-    /* Everyone makes the same updates and can count: nobody has to be told. */
-    if (decentral && n->advanced >= l->experiment->stop.updates) n->finished = true;
-    if (l->judge && n->self == (decentral ? 0 : l->world.workers) && mot_judge_update(l->judge) && !decentral) {
+    if (shows(n)) show_what_is_asked_for(n);
+    /* Every worker can count its updates: nobody has to be told. */
+    if (l->world.servers == 0 && n->advanced >= l->experiment->stop.updates) n->finished = true;
+    if (l->judge && n->self == l->lead && mot_judge_update(l->judge) && ends_at_once(l)) {
         n->finished = true;
         n->port->end(n->port);
     }
@@ -239,7 +289,8 @@ static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
         n->finished = true;
         n->out_of_data = e->stop == MOT_OK;
         if (e->stop != MOT_OK) n->status = e->stop;
-        if (n->self >= l->world.workers || e->stop != MOT_OK) n->port->end(n->port);
+        if (e->stop != MOT_OK || (n->self >= l->world.workers && l->showing == 1)) n->port->end(n->port);
+        else if (shows(n) && !n->shown_last) show(n, true); /* the run ends when the last server has shown its last */
         return;
     }
 }
@@ -298,10 +349,11 @@ bool mot_live_node_over(const struct mot_live_node *n)
     return n->finished || n->port->ended(n->port);
 }
 
-/* A server that waits looks up now and then: at the clock, a target that was met, Ctrl-C. */
+/* A lead that waits looks up now and then: at the clock, a target that was met, Ctrl-C. */
 static bool ends_here(struct mot_live_node *n)
 {
-    if (!n->live->judge || n->self != n->live->world.workers || !mot_judge_wants_end(n->live->judge)) return false;
+    const struct mot_live *l = n->live;
+    if (!l->judge || n->self != l->lead || !ends_at_once(l) || !mot_judge_wants_end(l->judge)) return false;
     n->finished = true;
     n->port->end(n->port);
     return true;
@@ -347,6 +399,7 @@ void mot_live_node_end(struct mot_live_node *n)
 {
     if (n->waiting) n->tally.wait += mot_live_now(n->live) - n->waits_since;
     n->waiting = false;
+    if (shows(n) && !n->shown_last) show(n, true);
 }
 
 void mot_live_node_run(struct mot_live_node *n)

@@ -26,6 +26,10 @@ struct mot_live {
     uint64_t began_ns;                /* the run's clock starts here */
     bool emulate;                     /* jobs and messages take the time that the cluster's model says */
     struct mot_judge *judge;          /* of the lead node's process; else NULL */
+    mot_node lead;                    /* the first of the nodes whose models make up the run's, */
+    uint32_t showing;                 /* and how many they are */
+    /* Where they are several, the judge asks: each shows what it has after its first update that is not before `at`. */
+    struct { _Atomic uint64_t number, at; } ask;
     const char *checkpoint;           /* file to write, or NULL */
     uint64_t hash;                    /* of experiment and data: a checkpoint belongs to it */
     _Atomic uint32_t *job_us;         /* [workers]: the time of each one's mean job, as far as it is known here */
@@ -34,6 +38,8 @@ struct mot_live {
 };
 
 mot_time mot_live_now(const struct mot_live *);   /* the run's clock */
+void mot_live_lead(struct mot_live *);            /* its world is known: whose models make up the run's */
+#define MOT_LIVE_SHOWN 6 /* buffers that the judge may hold of a node: those of the set under way and of its last */
 
 enum mot_live_state { MOT_LIVE_FREE, MOT_LIVE_WAITING, MOT_LIVE_RUNNING };
 struct mot_live_work {
@@ -57,6 +63,8 @@ struct mot_live_node {
     struct mot_live_work *work;       /* [need.works] */
     mot_time *alarm;                  /* [need.alarms]; MOT_NEVER: not set */
     uint64_t order, advanced;
+    uint64_t answered;                /* the number of the last ask that it answered */
+    bool shown_last;
     mot_time joined;                  /* when it joined the collective that is under way */
     struct mot_pace pace;
     bool finished, waiting;
@@ -92,7 +100,7 @@ struct mot_live_checkpoint {
     mot_time now;
     uint64_t step;
     uint64_t *draw;                   /* [workers] */
-    float *x, *slot[2];               /* [dim]; slots may be NULL */
+    const float *x, *slot[2];         /* [dim]; slots may be NULL */
 };
 enum mot_status mot_live_save(const char *path, uint64_t hash, const struct mot_world *, const struct mot_live_checkpoint *);
 enum mot_status mot_live_load(const char *path, uint64_t hash, const struct mot_world *, struct mot_live_checkpoint *out);
@@ -101,13 +109,17 @@ void mot_live_checkpoint_free(struct mot_live_checkpoint *);
 uint64_t mot_live_draw(const struct mot_live *, mot_node worker, uint64_t updates);
 
 /* ---- The judge: evaluations and the end of the run, at the lead node ---------------------
- * The lead is the server, or else worker 0. Evaluations run in a thread of their own. */
+ * The lead is the first server, or else worker 0. Evaluations run in a thread of their own. Where the run's model is that
+ * of several nodes, each shows its own when it has come to the update that the judge asked for, and goes on. */
 
 struct mot_judge *mot_judge_open(struct mot_live *, struct mot_live_node *lead, const struct mot_watch *,
                                  const volatile sig_atomic_t *interrupt);
 /* After an update of the lead; true: the run is to end now. */
 bool mot_judge_update(struct mot_judge *);
 bool mot_judge_wants_end(struct mot_judge *);     /* a target, the time or an interrupt says so */
+void mot_judge_show(struct mot_judge *, const struct mot_shown *);  /* by any node; the holds go with it */
+void mot_judge_lost(struct mot_judge *, mot_node);                  /* it will show nothing any more */
+bool mot_judge_has_last(struct mot_judge *, mot_node);              /* it has shown what it ends with */
 /* When the lead has finished: the last evaluation, and what is known at this node, into out. */
 void mot_judge_close(struct mot_judge *, struct mot_outcome *out);
 

@@ -39,6 +39,13 @@ enum mot_status mot_live_save(const char *path, uint64_t hash, const struct mot_
     return status;
 }
 
+static float *read_floats(struct mot_reader *r, uint32_t n)
+{
+    float *x = mot_new(n, sizeof(*x));
+    mot_reader_get(r, x, n * sizeof(*x));
+    return x;
+}
+
 static enum mot_status read_from(const char *path, const unsigned char *bytes, size_t n, const struct fit *want, struct mot_live_checkpoint *c)
 {
     struct fit have;
@@ -64,12 +71,8 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     MOT_GET(&r, c->step);
     c->draw = mot_new(want->workers, sizeof(*c->draw));
     mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
-    c->x = mot_new(want->dim, sizeof(float));
-    mot_reader_get(&r, c->x, want->dim * sizeof(float));
-    for (uint32_t s = 0; s < want->slots; s++) {
-        c->slot[s] = mot_new(want->dim, sizeof(float));
-        mot_reader_get(&r, c->slot[s], want->dim * sizeof(float));
-    }
+    c->x = read_floats(&r, want->dim);
+    for (uint32_t s = 0; s < want->slots; s++) c->slot[s] = read_floats(&r, want->dim);
     if (r.short_of || r.done != r.n) return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     return MOT_OK;
 }
@@ -92,9 +95,8 @@ enum mot_status mot_live_load(const char *path, uint64_t hash, const struct mot_
 void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
 {
     free(c->draw);
-    free(c->x);
-    free(c->slot[0]);
-    free(c->slot[1]);
+    free((void *)c->x);
+    for (int s = 0; s < 2; s++) free((void *)c->slot[s]);
     *c = (struct mot_live_checkpoint){ 0 };
 }
 

@@ -13,9 +13,9 @@
 
 uint32_t mot_outbox_room(const struct mot_need *need)
 {
-    /* A step may cancel as many works as it starts and re-arm each alarm. A credit
-     * for each worker comes with the sends or collected messages that need counts. */
-    return 2 * need->sends + 2 * need->works + 2 * need->alarms + need->colls + FREE_EFFECTS;
+    /* A step may cancel as many works as it starts and re-arm each alarm. A credit, a note and an
+     * update for each message may come with those that it sends. */
+    return 4 * need->sends + 2 * need->works + 2 * need->alarms + need->colls + FREE_EFFECTS;
 }
 
 void mot_outbox_open(struct mot_outbox *o, uint32_t effects, uint32_t terms)

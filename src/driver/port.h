@@ -18,6 +18,15 @@ struct mot_arrival {
     bool last;                       /* a collective in which somebody asked for the end: all leave after it */
 };
 
+/* A node's model as it is after one of its updates. Its buffers are held, and so frozen. */
+struct mot_shown {
+    mot_node node;
+    bool last;                       /* the one that it ends with */
+    uint64_t updates, step;          /* of the node; of its optimiser */
+    struct mot_view view;            /* without params: */
+    mot_buf slot[2];
+};
+
 struct mot_port {
     /* The hold of the body, or of the collective's input, goes with it. */
     void (*send)(struct mot_port *, const struct mot_message *);
@@ -28,6 +37,10 @@ struct mot_port {
     void (*end)(struct mot_port *);              /* the run is over, for everyone */
     bool (*ended)(const struct mot_port *);
     uint64_t (*samples)(struct mot_port *, uint64_t more); /* counts samples of this node; returns the total of all */
+    /* Where nodes that show a model are in several processes; else NULL. ask: tells the others what the judge asks for;
+     * show: sends the judge what this node has, with the holds of its buffers. */
+    void (*ask)(struct mot_port *, uint64_t number, uint64_t at);
+    void (*show)(struct mot_port *, const struct mot_shown *);
 };
 
 #endif

@@ -28,28 +28,35 @@ static bool server_alone(const struct crowd *p)
 
 mot_node mot_ranks_first_node(const struct crowd *p, uint32_t rank)
 {
+    const struct mot_world *w = &p->live.world;
     if (!server_alone(p)) return rank;
-    return rank == 0 ? p->live.world.workers : rank - 1;
+    return rank < w->servers ? w->workers + rank : rank - w->servers;
 }
 
 uint32_t mot_ranks_of(const struct crowd *p, mot_node node)
 {
-    if (node >= p->live.world.workers) return 0;
-    return server_alone(p) ? node + 1 : node;
+    const struct mot_world *w = &p->live.world;
+    if (node >= w->workers) return (node - w->workers) % p->wire.ranks;
+    return server_alone(p) ? node + w->servers : node;
+}
+
+/* Nodes that take part; a profile measures no servers. */
+static uint32_t nodes_of(const struct crowd *p)
+{
+    return p->profiles ? p->live.world.workers : p->live.world.nodes;
 }
 
 enum mot_status mot_ranks_fit(const struct mot_experiment *x, uint32_t ranks)
 {
     if (ranks == 0) ranks = mot_crowd.wire.ranks;
-    bool own = x->mpi.own && x->method->servers > 0;
-    if (x->method->servers > 1)
-        return mot_fail(MOT_EUSAGE, "method: %s has %u servers; over MPI there can be one", x->method->name, x->method->servers);
+    uint32_t own = x->mpi.own ? x->servers : 0;
+    const char *servers = own > 1 ? " and servers with ranks of their own" : own ? " and a server with a rank of its own" : "";
     if (own && x->mpi.fast)
         return mot_fail(MOT_EUSAGE, "mpi.reduction: fast sums over all ranks, but with mpi.place: own rank 0 has no worker; expected one of "
                         "the two");
     if (ranks == x->workers + own) return MOT_OK;
     return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s%s; expected %u: mpirun -n %u, or --workers %u", ranks, ranks == 1 ? "" : "s",
-                    x->workers, x->workers == 1 ? "" : "s", own ? " and a server with a rank of its own" : "", x->workers + own,
+                    x->workers, x->workers == 1 ? "" : "s", servers, x->workers + own,
                     x->workers + own, ranks > own ? ranks - own : 1);
 }
 
@@ -184,13 +191,37 @@ static void begin_from(struct mot_live *l, const struct mot_live_options *o, con
     l->world.draw0 = from->draw;
 }
 
+static void open_berths(struct crowd *p)
+{
+    uint32_t here = 0, n = 0;
+    for (mot_node i = 0; i < nodes_of(p); i++) here += mot_ranks_of(p, i) == p->wire.rank;
+    struct berth *berth = mot_new(here, sizeof(*berth));
+    for (mot_node i = 0; i < nodes_of(p); i++)
+        if (mot_ranks_of(p, i) == p->wire.rank) mot_ranks_port_open(p, &berth[n++], i);
+    pthread_mutex_lock(&p->lock); /* the keeper looks at them */
+    p->berth = berth;
+    p->berths = here;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void close_berths(struct crowd *p)
+{
+    pthread_mutex_lock(&p->lock);
+    uint32_t n = p->berths;
+    p->berths = 0;
+    pthread_mutex_unlock(&p->lock);
+    for (uint32_t i = 0; i < n; i++) mot_ranks_port_close(p, &p->berth[i]);
+    free(p->berth);
+}
+
 static void open_crowd(struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
     struct mot_live *l = &p->live;
     struct mot_needs needs = mot_needs_of(l->experiment, &l->world);
     uint32_t window = mot_needs_window(&needs);
     /* Address space for the most that anyone can have sent here; only what comes costs memory. */
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends) + window + 2 + 2 + 6);
+    uint64_t shown = needs.shown * (MOT_LIVE_SHOWN + 3); /* what rank 0 has, and what is on its way there */
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends + shown) + window + 2 + 2 + 6);
     l->pool.shared = true; /* with the judge's evaluations */
     l->job_us = mot_new(l->world.workers, sizeof(*l->job_us));
     pthread_mutex_init(&l->watch_lock, NULL);
@@ -201,10 +232,10 @@ static void open_crowd(struct crowd *p, const struct mot_live_options *o, const 
     memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
     if (from) begin_from(l, o, from);
     p->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
-    mot_node first = mot_ranks_first_node(p, p->wire.rank);
-    mot_ranks_port_open(p, &p->berth[p->berths++], first);
-    if (p->wire.rank == 0 && l->world.servers && first < l->world.workers && !p->profiles)
-        mot_ranks_port_open(p, &p->berth[p->berths++], l->world.workers);
+    p->final = mot_new(l->world.nodes, sizeof(*p->final));
+    p->said_final = mot_new(l->world.nodes, sizeof(*p->said_final));
+    if (p->wire.rank == 0 && l->showing > 1) p->show = mot_new(l->world.nodes, sizeof(*p->show));
+    open_berths(p);
     mot_ranks_sums_open(p, window);
 }
 
@@ -223,8 +254,10 @@ static void close_crowd(struct crowd *p)
 {
     if (p->losses || p->orphan) return; /* the wire may still write to what a lost rank owes us; the process ends soon */
     p->running = false;
-    for (uint32_t i = 0; i < p->berths; i++) mot_ranks_port_close(p, &p->berth[i]);
-    p->berths = 0;
+    close_berths(p);
+    free(p->final);
+    free(p->said_final);
+    free(p->show);
     mot_ranks_sums_close(p);
     mot_pool_close(&p->live.pool);
     pthread_mutex_destroy(&p->live.watch_lock);
@@ -253,8 +286,10 @@ static void run_nodes(struct crowd *p)
 
 static bool all_said_final(const struct crowd *p)
 {
-    for (uint32_t r = 1; r < p->wire.ranks; r++)
-        if (!p->peer[r].lost && !p->peer[r].said_final) return false;
+    for (mot_node i = 0; i < nodes_of(p); i++) {
+        uint32_t rank = mot_ranks_of(p, i);
+        if (rank != 0 && !p->peer[rank].lost && !p->said_final[i]) return false;
+    }
     return true;
 }
 
@@ -282,9 +317,9 @@ static void gather(struct crowd *p, struct mot_outcome *out)
     out->last.samples = p->samples0;
     for (mot_node i = 0; i < w->nodes; i++) {
         uint32_t rank = mot_ranks_of(p, i);
-        struct rank_final f = { .tally.samples = p->peer[rank].samples };
-        if (rank == 0) f = final_of(&p->berth[p->berth[0].node.self == i ? 0 : 1].node);
-        else if (p->peer[rank].said_final) f = p->peer[rank].final;
+        struct rank_final f = { .tally.samples = i < w->workers ? p->peer[rank].samples : 0 };
+        if (rank == 0) f = final_of(&mot_ranks_berth(p, i)->node);
+        else if (p->said_final[i]) f = p->final[i];
         mot_time busy = f.tally.compute + f.tally.wait;
         f.tally.send = out->last.now > busy ? out->last.now - busy : 0; /* what is left: messages and updates */
         out->node[i] = f.tally;
@@ -300,7 +335,7 @@ static void gather(struct crowd *p, struct mot_outcome *out)
         }
     }
     out->last.epochs = (double)out->last.samples / p->live.problem->data->train.rows;
-    const struct mot_live_node *lead = &p->berth[p->berths - 1].node;
+    const struct mot_live_node *lead = &mot_ranks_berth(p, p->live.lead)->node;
     for (mot_node i = 0; i < w->workers && w->servers; i++) out->node[i].updates += lead->credit[i];
     mot_outcome_note(out, &notes);
     if (p->losses == 0) return;
@@ -317,7 +352,7 @@ static void gather(struct crowd *p, struct mot_outcome *out)
 
 static void await_finals(struct crowd *p)
 {
-    while (!all_said_final(p) || (mot_wire_sending() && p->losses == 0)) mot_ranks_rest(p, MOT_NEVER);
+    while (!all_said_final(p) || !mot_ranks_all_shown(p) || (mot_wire_sending() && p->losses == 0)) mot_ranks_rest(p, MOT_NEVER);
 }
 
 static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
@@ -349,11 +384,14 @@ static void obituary(struct crowd *p, struct mot_outcome *out)
 /* Says what this rank did, and stays until rank 0 is done; the status is rank 0's. */
 static enum mot_status await_bye(struct crowd *p)
 {
-    static struct rank_final final; /* lies still until it is sent */
     while (mot_wire_sending() && p->losses == 0 && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
-    final = final_of(&p->berth[0].node);
-    struct mot_envelope e = { .kind = MOT_ENVELOPE_FINAL, .from = p->wire.rank, .bytes = sizeof(final), .samples = final.tally.samples };
-    if (!p->orphan) mot_ranks_post(p, 0, &e, &final, 0);
+    for (uint32_t i = 0; i < p->berths && !p->orphan; i++) {
+        mot_node node = p->berth[i].node.self;
+        struct rank_final *final = &p->final[node]; /* lies still until it is sent */
+        *final = final_of(&p->berth[i].node);
+        struct mot_envelope e = { .kind = MOT_ENVELOPE_FINAL, .from = node, .bytes = sizeof(*final), .samples = final->tally.samples };
+        mot_ranks_post(p, 0, &e, final, 0);
+    }
     while (!p->bye && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
     return p->orphan ? MOT_EPEER : (enum mot_status)p->verdict;
 }
@@ -383,7 +421,7 @@ static enum mot_status get_ready(struct crowd *p, const struct mot_live_options 
     begin_methods(p, o);
     p->samples0 = from->samples;
     l->began_ns = mot_ranks_clock() - from->now;
-    if (p->wire.rank == 0) l->judge = mot_judge_open(l, &p->berth[p->berths - 1].node, o->watch, o->interrupt);
+    if (p->wire.rank == 0) l->judge = mot_judge_open(l, &mot_ranks_berth(p, l->lead)->node, o->watch, o->interrupt);
     p->running = true;
     status = mot_ranks_agree(status, 0);
     l->began_ns = mot_ranks_clock() - from->now;
@@ -402,6 +440,7 @@ enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outco
     *l = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .hash = o->hash,
         .checkpoint = p->wire.rank == 0 ? o->checkpoint : NULL };
     mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &l->world);
+    mot_live_lead(l);
     enum mot_status status = mot_ranks_fit(x, 0);
     if (status == MOT_OK) status = mot_world_check(x, &l->world);
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &l->world, &from);
@@ -463,6 +502,7 @@ enum mot_status mot_ranks_profile(const struct mot_live_options *o, struct mot_p
     p->batch = mot_new(x->workers, sizeof(*p->batch));
     p->live = (struct mot_live){ .experiment = x, .problem = o->problem };
     mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &p->live.world);
+    p->live.showing = 1;
     enum mot_status status = mot_ranks_fit_profile(x, 0);
     if (status == MOT_OK) status = mot_world_check(x, &p->live.world);
     status = mot_ranks_agree(status, XXH64(same, sizeof(same), 0));

@@ -6,7 +6,7 @@
 #include "driver/ranks_state.h"
 #include <string.h>
 
-static struct berth *berth_of(struct crowd *p, mot_node node)
+struct berth *mot_ranks_berth(struct crowd *p, mot_node node)
 {
     for (uint32_t i = 0; i < p->berths; i++)
         if (p->berth[i].node.self == node) return &p->berth[i];
@@ -50,7 +50,7 @@ static void fill_message(struct letter *l, mot_buf buf)
 bool mot_ranks_expect_message(struct crowd *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
-    struct berth *b = berth_of(p, e->to);
+    struct berth *b = mot_ranks_berth(p, e->to);
     uint32_t dim = p->live.world.dim;
     if (!b || e->from >= p->live.world.nodes || e->off > dim || e->len > dim - e->off || e->bytes != (uint64_t)e->len * 4) return false;
     mot_buf buf = e->bytes ? mot_pool_take(&p->live.pool) : MOT_NO_BUF;
@@ -71,7 +71,7 @@ static void port_send(struct mot_port *port, const struct mot_message *m)
         .samples = atomic_load(&b->samples), .round = m->head.round, .value = m->head.value, .head_samples = m->head.samples,
         .off = body.off, .len = body.len, .bytes = (uint64_t)body.len * 4, .sent = mot_live_now(&p->live) };
     depart(p, b, &e, body.len);
-    if ((local = berth_of(p, m->to)) != NULL) {
+    if ((local = mot_ranks_berth(p, m->to)) != NULL) {
         pthread_mutex_lock(&p->lock);
         struct letter *l = mot_ranks_letter(p);
         l->envelope = e;
@@ -189,23 +189,29 @@ static void discard_halves(struct berth *b, uint32_t rank)
     }
 }
 
+static void tell_lost(struct crowd *p, struct berth *b, mot_node node)
+{
+    struct letter *l = mot_ranks_letter(p);
+    l->here = true;
+    l->envelope.from = node;
+    l->arrival = (struct mot_arrival){ .kind = MOT_ARRIVAL_PEER, .peer = { .node = node, .life = 1, .up = false } };
+    put(b, l);
+}
+
 void mot_ranks_tell_lost(struct crowd *p, uint32_t rank)
 {
-    mot_node node = mot_ranks_first_node(p, rank);
-    for (uint32_t i = 0; i < p->berths; i++) {
-        discard_halves(&p->berth[i], rank);
-        struct letter *l = mot_ranks_letter(p);
-        l->here = true;
-        l->envelope.from = node;
-        l->arrival = (struct mot_arrival){ .kind = MOT_ARRIVAL_PEER, .peer = { .node = node, .life = 1, .up = false } };
-        put(&p->berth[i], l);
+    for (uint32_t i = 0; i < p->berths; i++) discard_halves(&p->berth[i], rank);
+    for (mot_node node = 0; node < p->live.world.nodes; node++) {
+        if (mot_ranks_of(p, node) != rank) continue;
+        if (p->live.judge) mot_judge_lost(p->live.judge, node);
+        for (uint32_t i = 0; i < p->berths; i++) tell_lost(p, &p->berth[i], node);
     }
 }
 
 void mot_ranks_port_open(struct crowd *p, struct berth *b, mot_node self)
 {
     *b = (struct berth){ .port = { .send = port_send, .join = port_join, .poll = port_poll, .idle = port_idle, .end = port_end,
-        .ended = port_ended, .samples = port_samples } };
+        .ended = port_ended, .samples = port_samples, .ask = mot_ranks_ask, .show = mot_ranks_show } };
     b->tail = &b->first;
     mot_live_node_open(&b->node, &p->live, &b->port, self);
 }

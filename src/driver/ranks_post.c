@@ -150,7 +150,10 @@ static bool expect(struct crowd *p, struct letter *l)
     case MOT_ENVELOPE_HELLO: case MOT_ENVELOPE_VERDICT: case MOT_ENVELOPE_FINAL:
         if (e->bytes > TEXT_MAX) return false;
         break;
-    case MOT_ENVELOPE_BEAT: case MOT_ENVELOPE_TOKEN: case MOT_ENVELOPE_END: case MOT_ENVELOPE_BYE: case MOT_ENVELOPE_LOST:
+    case MOT_ENVELOPE_SHOW:
+        if (p->running && p->live.judge) return mot_ranks_expect_show(p, l);
+        break;
+    case MOT_ENVELOPE_BEAT: case MOT_ENVELOPE_ASK: case MOT_ENVELOPE_TOKEN: case MOT_ENVELOPE_END: case MOT_ENVELOPE_BYE: case MOT_ENVELOPE_LOST:
         return e->bytes == 0;
     default: return false;
     }
@@ -164,6 +167,19 @@ static char *take_text(struct letter *l, char *old)
     free(old);
     l->owned = false;
     return l->body;
+}
+
+static void final_came(struct crowd *p, const struct letter *l)
+{
+    mot_node node = l->envelope.from;
+    if (!p->running) return;
+    if (node >= p->live.world.nodes || mot_ranks_of(p, node) != l->rank || l->envelope.bytes != sizeof(*p->final))
+        return distrust(p, l->rank, "damage");
+    struct rank_final *final = &p->final[node];
+    memcpy(final, l->body, sizeof(*final));
+    if (final->notes.n > MOT_NOTES_MAX) return distrust(p, l->rank, "damage");
+    for (int i = 0; i < MOT_NOTES_MAX; i++) final->key[i][RANK_KEY_BYTES - 1] = 0;
+    p->said_final[node] = true;
 }
 
 static void peer_says(struct crowd *p, struct letter *l)
@@ -183,11 +199,11 @@ static void peer_says(struct crowd *p, struct letter *l)
         p->verdict_text = take_text(l, p->verdict_text);
         return;
     case MOT_ENVELOPE_FINAL:
-        if (e->bytes != sizeof(peer->final)) return distrust(p, l->rank, "damage");
-        memcpy(&peer->final, l->body, sizeof(peer->final));
-        if (peer->final.notes.n > MOT_NOTES_MAX) return distrust(p, l->rank, "damage");
-        for (int i = 0; i < MOT_NOTES_MAX; i++) peer->final.key[i][RANK_KEY_BYTES - 1] = 0;
-        peer->said_final = true;
+        final_came(p, l);
+        return;
+    case MOT_ENVELOPE_ASK:
+        atomic_store(&p->live.ask.at, e->sent);
+        atomic_store(&p->live.ask.number, e->round);
         return;
     case MOT_ENVELOPE_END:
         if (p->wire.rank == 0) mot_ranks_end(p);
@@ -217,6 +233,8 @@ static void came(struct crowd *p, struct letter *l)
         return;
     } else if ((e->kind == MOT_ENVELOPE_PART || e->kind == MOT_ENVELOPE_SUM) && !l->owned) {
         mot_ranks_part_came(p, l);
+    } else if (e->kind == MOT_ENVELOPE_SHOW && !l->owned) {
+        mot_ranks_show_came(p, l);
     } else if (e->kind == MOT_ENVELOPE_TOKEN) {
         if (p->running) mot_ranks_token_came(p, e);
     } else {

@@ -19,15 +19,16 @@ struct rank_final {
     char key[MOT_NOTES_MAX][RANK_KEY_BYTES];
 };
 
+struct rank_show { struct mot_shown shown; uint32_t here; }; /* buffers that are here */
+
 struct peer {
     struct mot_line line;
     int neighbour;                       /* descriptor, or -1 */
-    bool lost, said_hello, said_final;
+    bool lost, said_hello;
     uint32_t hello_status;
     uint64_t hello_hash;
     char *hello_text;
     uint64_t samples;                    /* that its worker had computed at its last sign */
-    struct rank_final final;
     const char *by;                      /* lost: "death", "silence", "damage" */
     mot_time lost_at;                    /* by the run's clock */
 };
@@ -72,8 +73,11 @@ struct crowd {
     struct mot_live live;
     const struct mot_live_options *options;
     struct peer *peer;                   /* [ranks] */
-    struct berth berth[2];
+    struct berth *berth;                 /* our nodes: the worker first */
     uint32_t berths;
+    struct rank_final *final;            /* [nodes]: what those elsewhere did, if they said so; on other ranks than 0, of ours */
+    bool *said_final;                    /* [nodes] */
+    struct rank_show *show;              /* [nodes]: rank 0, where several nodes show their models: what has come of them */
     bool profiles;                       /* measures: a worker a rank, and no server */
     bool running;                        /* there are nodes, buffers and sums to receive for */
     bool ended, orphan, bye;             /* the run is over; we are without rank 0, or given up by it; all may leave */
@@ -104,8 +108,11 @@ struct crowd {
 extern struct crowd mot_crowd;           /* a process has one */
 
 uint64_t mot_ranks_clock(void);          /* ns, monotonic */
-mot_node mot_ranks_first_node(const struct crowd *, uint32_t rank);   /* of those it hosts; rank 0 may host the server besides */
+/* A rank hosts a worker, and server s is hosted besides by rank s, or, with more servers than ranks, they go round. With
+ * `mpi.place: own` the first ranks host a server each, and the workers' follow. */
+mot_node mot_ranks_first_node(const struct crowd *, uint32_t rank);   /* of those it hosts */
 uint32_t mot_ranks_of(const struct crowd *, mot_node);
+struct berth *mot_ranks_berth(struct crowd *, mot_node);              /* NULL: it is not here */
 
 /* Sends under the lock, unless that rank is lost; `token` is a buffer that is held meanwhile, or 0. */
 void mot_ranks_post(struct crowd *, uint32_t to, struct mot_envelope *, const void *body, mot_buf token);
@@ -123,6 +130,13 @@ mot_time mot_ranks_next_due(const struct crowd *);       /* emulating: when the 
 void mot_ranks_end(struct crowd *);
 /* A message of a method: where its body goes, before it is received. */
 bool mot_ranks_expect_message(struct crowd *, struct letter *);
+
+/* ranks_show.c: models that rank 0 evaluates and that are elsewhere. */
+void mot_ranks_ask(struct mot_port *, uint64_t number, uint64_t at);
+void mot_ranks_show(struct mot_port *, const struct mot_shown *);
+bool mot_ranks_expect_show(struct crowd *, struct letter *);   /* where its floats go; false: nonsense */
+void mot_ranks_show_came(struct crowd *, const struct letter *);
+bool mot_ranks_all_shown(struct crowd *);                      /* every node that is not lost has shown what it ends with */
 
 /* ranks_sum.c */
 void mot_ranks_sums_open(struct crowd *, uint32_t window);

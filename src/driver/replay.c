@@ -1,6 +1,7 @@
 #include "driver/replay.h"
 #include "base/memory.h"
 #include "driver/pool.h"
+#include "driver/views.h"
 #include "driver/world.h"
 #include "math/kernels.h"
 #include <math.h>
@@ -27,6 +28,7 @@ struct node {
     mot_time *alarm;                     /* [need.alarms] */
     uint64_t colls, left, advanced;      /* collectives joined, and those that it has the sum of */
     bool *down;                          /* [nodes]: peers it was told are lost; NULL: none ever */
+    struct mot_view last;                /* what it had after the last update of the run, held; where several show their models */
     struct mot_node_tally tally;
 };
 
@@ -41,7 +43,10 @@ struct replay {
     struct coll *coll;                   /* [window] */
     uint32_t window;
     void *scratch;
-    mot_node lead;
+    mot_node lead;                       /* the first of the nodes whose models make up the run's, */
+    uint32_t showing;                    /* and how many they are */
+    struct mot_view *view;               /* [showing]: room for what they show, */
+    float *mean;                         /* and for its mean */
     mot_time now;
     uint64_t events, samples;
     struct mot_crew *crew;
@@ -314,11 +319,12 @@ static enum mot_status give(struct replay *r, mot_node node)
 
 static struct mot_moment moment_of(const struct replay *r)
 {
-    struct mot_moment m = { .now = r->now, .updates = r->node[r->lead].advanced, .samples = r->samples,
+    struct mot_moment m = { .now = r->now, .updates = UINT64_MAX, .samples = r->samples,
         .epochs = (double)r->samples / r->o->problem->data->train.rows, .events = r->events, .staleness_mean = NAN, .staleness_max = NAN,
         .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     for (mot_node i = 0; i < r->world.nodes; i++) {
         m.steps += r->node[i].advanced;
+        if (i >= r->lead && i < r->lead + r->showing && r->node[i].advanced < m.updates) m.updates = r->node[i].advanced;
         m.bytes_sent += r->node[i].tally.bytes_sent;
         m.messages += r->node[i].tally.messages_sent;
     }
@@ -330,13 +336,31 @@ static struct mot_moment moment_of(const struct replay *r)
     return m;
 }
 
+static bool view_of(const struct replay *r, mot_node node, struct mot_view *out)
+{
+    struct mot_env env = { .self = node, .world = &r->world, .conf = r->x->method_conf };
+    return r->x->method->model(r->node[node].state, &env, out);
+}
+
+/* Where several nodes have the model between them, a node that has made all its updates shows what it had after the last. */
 static const float *model_of(struct replay *r)
 {
-    struct mot_env env = { .self = r->lead, .world = &r->world, .conf = r->x->method_conf };
-    struct mot_view view = { 0 };
-    bool has = r->x->method->model(r->node[r->lead].state, &env, &view);
-    MOT_ASSERT(has && view.scale == 1.0);
-    return mot_pool_at(&r->pool, view.x);
+    uint32_t n = 0;
+    for (mot_node i = r->lead; i < r->lead + r->showing; i++) {
+        struct mot_view *last = &r->node[i].last;
+        if (last->x != MOT_NO_BUF) r->view[n++] = *last;
+        else n += view_of(r, i, &r->view[n]);
+    }
+    return mot_views_mean(&r->pool, r->view, n, NULL, r->mean);
+}
+
+static void keep_last(struct replay *r, mot_node node)
+{
+    struct node *n = &r->node[node];
+    struct mot_view v;
+    if (r->showing < 2 || node < r->lead || n->last.x != MOT_NO_BUF || n->advanced < r->x->stop.updates || !view_of(r, node, &v)) return;
+    mot_pool_hold(&r->pool, v.x);
+    n->last = v;
 }
 
 static void evaluate(struct replay *r, bool final)
@@ -390,6 +414,7 @@ static enum mot_status loop(struct replay *r)
         enum mot_status status = give(r, i);
         if (status != MOT_OK) return status;
         if (reached_end(r)) return MOT_OK;
+        keep_last(r, i);
         if (r->node[r->lead].advanced != before) lead_stepped(r);
     }
     mot_node stuck = r->world.nodes; /* the first in time: the others wait for what it would have done */
@@ -424,12 +449,15 @@ static void open_replay(struct replay *r)
     struct mot_needs needs = mot_needs_of(r->x, &r->world);
     r->window = mot_needs_window(&needs);
     /* Time order is that of the live run, so what it had under way at once is enough: it declared it. */
-    mot_pool_open(&r->pool, r->world.dim, (uint32_t)needs.buffers + r->window + 4);
+    mot_pool_open(&r->pool, r->world.dim, (uint32_t)(needs.buffers + needs.shown) + r->window + 4);
     r->world.x0 = mot_pool_take(&r->pool);
     r->world.zero = mot_pool_take(&r->pool);
     memcpy(mot_pool_at(&r->pool, r->world.x0), o->x0, r->world.dim * sizeof(float));
     memset(mot_pool_at(&r->pool, r->world.zero), 0, r->world.dim * sizeof(float));
-    r->lead = r->world.servers ? r->world.workers : 0;
+    r->lead = mot_world_lead(&r->world);
+    r->showing = mot_world_showing(r->x, &r->world);
+    r->view = mot_new(r->showing, sizeof(*r->view));
+    r->mean = mot_aligned((size_t)r->world.dim * sizeof(float));
     r->scratch = mot_aligned(o->problem->net->scratch_bytes + 64);
     r->coll = mot_new(r->window + 1, sizeof(*r->coll));
     for (uint32_t i = 0; i < r->window; i++) r->coll[i].part = mot_new(r->world.workers, sizeof(struct part));
@@ -461,6 +489,8 @@ static void close_replay(struct replay *r)
     if (r->crew) mot_crew_close(r->crew);
     free(r->coll);
     free(r->node);
+    free(r->view);
+    free(r->mean);
     free(r->scratch);
     mot_pool_close(&r->pool);
 }

@@ -24,7 +24,7 @@ static void begin(struct sim *s)
 {
     for (mot_node i = 0; i < s->world.nodes; i++) {
         struct mot_env env = { .self = i, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool, .out = &s->outbox,
-            .memo = s->world.servers == 0 ? &s->memo : NULL };
+            .memo = mot_sim_memo(s) };
         if (s->channel && i < s->world.workers) s->outbox.ledger = &s->channel->health[i].ledger;
         s->method->init(s->node[i].state, &env);
         s->outbox.ledger = NULL;

@@ -285,6 +285,20 @@ static void visit_notes(struct visit *v, struct sim *s)
     if (notes->stale) VISIT(v, notes->staleness);
 }
 
+static void visit_shown(struct visit *v, struct sim *s)
+{
+    for (int k = 0; k < 2 && s->showing > 1; k++) {
+        VISIT(v, s->shown[k].at);
+        for (mot_node i = 0; i < s->world.nodes; i++) {
+            struct mot_view *shown = &s->shown[k].view[i];
+            VISIT(v, shown->x);
+            VISIT(v, shown->scale);
+            VISIT(v, shown->off);
+            VISIT(v, shown->len);
+        }
+    }
+}
+
 static void visit_params(struct visit *v, struct mot_params *p)
 {
     VISIT(v, p->x);
@@ -355,6 +369,7 @@ static void visit_all(struct visit *v, struct sim *s)
     visit_channel(v, s);
     visit_notes(v, s);
     visit_memo(v, &s->memo);
+    visit_shown(v, s);
     visit_heap(v, s);
     visit_buffers(v, s);
 }
@@ -454,6 +469,10 @@ static bool sound(const struct sim *s)
 {
     const struct mot_memo *m = &s->memo;
     if (m->set && (!good_params(s, &m->in) || !good_params(s, &m->out) || m->grad.buf == MOT_NO_BUF || !good_slice(s, m->grad))) return false;
+    for (uint32_t i = 0; s->showing > 1 && i < 2 * s->world.nodes; i++) {
+        const struct mot_view *shown = &s->shown[i % 2].view[i / 2];
+        if (!good_slice(s, (struct mot_slice){ shown->x, shown->off, shown->len })) return false;
+    }
     if (s->messages_free > s->messages) return false;
     for (uint32_t i = 0; i < s->messages_free; i++)
         if (s->message_free[i] >= s->messages) return false;
@@ -501,6 +520,7 @@ enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t
     if (v.in.short_of || v.in.done != v.in.n || !sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     mot_pool_rebuild(&s->pool);
+    mot_sim_show_next(s);
     for (uint32_t i = 0; i < s->works; i++)
         if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
     *mark_out = mark;

@@ -21,6 +21,11 @@ void mot_sim_account(struct sim *s, mot_node node)
     n->since = s->now;
 }
 
+struct mot_memo *mot_sim_memo(struct sim *s)
+{
+    return s->world.servers == 0 && !s->method->decentralised ? &s->memo : NULL;
+}
+
 bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
 {
     switch ((enum sim_event)p->kind) {
@@ -111,7 +116,9 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
 
 bool mot_sim_all_stopped(const struct sim *s)
 {
-    return s->stops == (s->world.servers ? s->world.servers : s->world.workers);
+    uint32_t count = s->world.servers ? s->world.servers : s->world.workers;
+    for (mot_node i = 0; s->channel && s->method->decentralised && i < s->world.workers; i++) count -= !mot_sim_counts(s, i);
+    return count > 0 && s->stops == count;
 }
 
 static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
@@ -155,7 +162,7 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     if (n->stopped) return; /* what still reaches it changes nothing */
     MOT_ASSERT(s->outbox.n == 0 && !n->dead);
     struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
-        .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+        .out = &s->outbox, .memo = mot_sim_memo(s) };
     if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;
     s->method->step(n->state, &env, event);
     s->outbox.ledger = NULL;
@@ -164,5 +171,7 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
     mot_outbox_clear(&s->outbox);
     s->evaluated_now = false;
-    if (advanced) mot_sim_progress(s);
+    if (!advanced) return;
+    if (s->showing > 1) mot_sim_show(s, node);
+    mot_sim_progress(s);
 }

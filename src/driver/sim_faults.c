@@ -62,6 +62,7 @@ static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
     struct sim_node *n = &s->node[node];
     struct sim_health *h = &s->channel->health[node];
     mot_sim_abandon(s, node);
+    mot_sim_misses(s, node);
     for (uint32_t i = 0; i < h->ledger.n; i++) mot_pool_drop(&s->pool, h->ledger.held[i]);
     h->ledger.n = 0;
     n->dead = true;
@@ -166,8 +167,8 @@ static void join(struct sim *s, mot_node node)
     if (s->nic[node].up_free > s->now) s->nic[node].up_free = s->now;
     if (s->nic[node].down_free > s->now) s->nic[node].down_free = s->now;
     memset(n->state, 0, n->state_bytes);
-    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
-        .out = &s->outbox, .memo = s->world.servers == 0 ? &s->memo : NULL };
+    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .life = h->life, .pool = &s->pool,
+        .out = &s->outbox, .memo = mot_sim_memo(s) };
     s->outbox.ledger = &h->ledger;
     s->method->init(n->state, &env);
     s->outbox.ledger = NULL;

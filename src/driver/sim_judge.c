@@ -1,5 +1,5 @@
 /* sim_judge.c -- how far the run is: updates, evaluations, targets and the end. */
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include "driver/views.h"
 #include <math.h>
 #include <string.h>
@@ -40,10 +40,51 @@ static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
     return s->method->model(s->node[node].state, &env, out);
 }
 
+/* Nodes whose models differ do not make their updates at the same time. What is evaluated at an update, and
+ * what the run ends with, is what each has after just that one, as on real machines. A node that is past it before
+ * it is known to be due, since another evaluation comes first, shows what it has at its next. */
+void mot_sim_show(struct sim *s, mot_node node)
+{
+    for (int k = 0; k < 2; k++) {
+        struct mot_view v, *kept = &s->shown[k].view[node];
+        if (s->node[node].advanced < s->shown[k].at || kept->x != MOT_NO_BUF || !view_of(s, node, &v)) continue;
+        v.params = NULL; /* only the node knows for how long they are valid */
+        mot_pool_hold(&s->pool, v.x);
+        *kept = v;
+    }
+}
+
+void mot_sim_show_next(struct sim *s)
+{
+    if (s->showing < 2) return;
+    uint64_t at[2] = { UINT64_MAX, s->x->stop.updates };
+    if (s->every.unit == MOT_EVERY_UPDATES && s->next_eval < 0x1p63) at[0] = (uint64_t)ceil(s->next_eval);
+    for (int k = 0; k < 2; k++) {
+        for (mot_node i = 0; at[k] != s->shown[k].at && i < s->world.nodes; i++) {
+            mot_pool_drop(&s->pool, s->shown[k].view[i].x);
+            s->shown[k].view[i].x = MOT_NO_BUF;
+        }
+        s->shown[k].at = at[k];
+    }
+}
+
+/* What the node has kept for this update, or NULL. */
+static const struct mot_view *shown_by(const struct sim *s, mot_node node)
+{
+    for (int k = 1; k >= 0; k--)
+        if (s->updates >= s->shown[k].at && s->shown[k].view[node].x != MOT_NO_BUF) return &s->shown[k].view[node];
+    return NULL;
+}
+
 const float *mot_sim_model(struct sim *s)
 {
     uint32_t n = 0;
-    for (mot_node i = 0; i < s->world.nodes; i++) n += view_of(s, i, &s->view[n]);
+    for (mot_node i = 0; i < s->world.nodes; i++) {
+        if (!view_of(s, i, &s->view[n])) continue;
+        const struct mot_view *kept = s->showing > 1 ? shown_by(s, i) : NULL;
+        if (kept) s->view[n] = *kept;
+        n++;
+    }
     const float *x0 = mot_pool_at(&s->pool, s->world.x0);
     return n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean) : x0; /* only crashes leave nobody */
 }
@@ -152,10 +193,17 @@ static bool every_due(const struct sim *s, const struct mot_every *e, double *ne
     return false;
 }
 
-/* Whose updates are the run's: the servers, or, without servers, the workers. */
+/* Whose updates are the run's: the servers, or, without servers, the workers; of workers with models of their own only those
+ * that were never lost: the others' go on. */
 bool mot_sim_counts(const struct sim *s, mot_node node)
 {
-    return s->world.servers == 0 || node >= s->world.workers;
+    if (s->world.servers > 0) return node >= s->world.workers;
+    return !s->channel || !s->method->decentralised || (!s->node[node].dead && s->channel->health[node].life == 0);
+}
+
+void mot_sim_misses(struct sim *s, mot_node node)
+{
+    if (mot_sim_counts(s, node) && s->method->decentralised && s->node[node].advanced == s->updates) s->at_least--;
 }
 
 /* The least number of updates over those that count, kept without looking at all of them each time. */
@@ -164,12 +212,14 @@ static bool least_rose(struct sim *s)
     if (s->at_least > 0) return false;
     uint64_t least = UINT64_MAX;
     for (mot_node i = s->world.servers ? s->world.workers : 0; i < s->world.nodes; i++) {
+        if (!mot_sim_counts(s, i)) continue;
         if (s->node[i].advanced < least) {
             least = s->node[i].advanced;
             s->at_least = 0;
         }
         s->at_least += s->node[i].advanced == least;
     }
+    if (least == UINT64_MAX) return false; /* all are lost */
     s->updates = least;
     return true;
 }
@@ -190,6 +240,7 @@ void mot_sim_look(struct sim *s)
 void mot_sim_due(struct sim *s)
 {
     if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
+    if (!s->ended) mot_sim_show_next(s);
     if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
 }
 

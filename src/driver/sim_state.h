@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "driver/allreduce.h"
-#include "driver/crew.h"
+#include "base/crew.h"
 #include "driver/heap.h"
 #include "driver/network.h"
 #include "driver/outbox.h"
@@ -108,6 +108,9 @@ struct sim {
     bool save_due;                        /* a checkpoint is to be written before the next event */
     bool evaluated_now;                   /* nothing has happened since last */
     struct mot_view *view;                /* [nodes]: room to put together what is evaluated */
+    uint32_t showing;                     /* nodes whose models make up the run's; where they are several: */
+    struct { uint64_t at; struct mot_view *view; } shown[2]; /* what each node ([nodes]) had at its update `at`, held; x is MOT_NO_BUF until
+                                             then. 0: for the next evaluation, 1: for the end */
     float *mean;                          /* the evaluated model where nodes differ */
     struct mot_score best_score;
     float *best;
@@ -141,6 +144,7 @@ void mot_sim_put(struct sim *, mot_time at, mot_node rank, enum sim_event, uint3
 mot_time mot_sim_depart(struct sim *, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective);
 void mot_sim_arrive(struct sim *, mot_node from, mot_node to);
 void mot_sim_account(struct sim *, mot_node);      /* bring the node's account up to now */
+struct mot_memo *mot_sim_memo(struct sim *);       /* where all replicas make the same steps; else NULL */
 bool mot_sim_all_stopped(const struct sim *);      /* the servers, or, without servers, the workers: the run ends by itself */
 bool mot_sim_live(const struct sim *, const struct mot_pending *);  /* false: cancelled or re-armed since */
 
@@ -167,12 +171,15 @@ void mot_faults_halt(struct sim *);                 /* nothing is pending: who i
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
 bool mot_sim_counts(const struct sim *, mot_node);   /* whether its updates are the run's */
+void mot_sim_misses(struct sim *, mot_node);         /* it is about to be lost */
 void mot_sim_progress(struct sim *);                /* a node has advanced */
 void mot_sim_look(struct sim *);                    /* whether an end is reached: target, updates, epochs, no data left */
 void mot_sim_due(struct sim *);                     /* evaluations and checkpoints by updates and epochs that are due */
 double mot_sim_next(const struct sim *, const struct mot_every *);  /* the first one that is not over yet */
 void mot_sim_before(struct sim *, mot_time next);   /* evaluations by time that fall due before `next` */
 void mot_sim_evaluate(struct sim *, bool final);
+void mot_sim_show(struct sim *, mot_node);          /* it has advanced: keeps its model, if that is asked for here */
+void mot_sim_show_next(struct sim *);               /* sets when the next are to be kept; forgets those of another update */
 void mot_sim_end(struct sim *, enum mot_status, const char *by);
 const float *mot_sim_model(struct sim *);
 struct mot_moment mot_sim_moment(const struct sim *);

@@ -355,7 +355,7 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
     uint32_t nodes = l->world.nodes, workers = l->world.workers;
     t->window = mot_needs_window(needs);
     /* x0 and zero, the optimiser's buffers of a run that goes on, and what the judge holds at a time. */
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + 2 + 2 + 6);
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs->buffers + needs->shown * MOT_LIVE_SHOWN) + t->window + 2 + 2 + 6);
     l->pool.shared = true;
     l->world.x0 = mot_pool_take(&l->pool);
     l->world.zero = mot_pool_take(&l->pool);
@@ -470,8 +470,7 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
         struct mot_env env = { .self = i, .world = &l->world, .conf = l->experiment->method_conf, .pool = &l->pool, .out = &t->node[i].outbox };
         l->experiment->method->init(t->node[i].state, &env);
     }
-    struct mot_live_node *lead = &t->node[l->world.servers ? l->world.workers : 0];
-    l->judge = mot_judge_open(l, lead, o->watch, o->interrupt);
+    l->judge = mot_judge_open(l, &t->node[l->lead], o->watch, o->interrupt);
     l->began_ns += mot_live_now(l) - t->begins_at; /* the clock starts when the nodes do */
     while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0) started++;
     if (started < nodes) {
@@ -499,6 +498,7 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     t->batch = mot_new(x->workers, sizeof(*t->batch));
     t->live = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .checkpoint = o->checkpoint, .hash = o->hash };
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
+    mot_live_lead(&t->live);
     enum mot_status status = mot_world_check(x, &t->live.world);
     struct mot_live_checkpoint from = { 0 };
     if (status == MOT_OK && o->emulate) status = mot_weather_open(x->cluster, x->seed, &t->weather);
@@ -560,6 +560,7 @@ enum mot_status mot_threads_profile(const struct mot_live_options *o, struct mot
     t->batch = mot_new(x->workers, sizeof(*t->batch));
     t->live = (struct mot_live){ .experiment = x, .problem = o->problem };
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
+    mot_live_lead(&t->live);
     enum mot_status status = mot_world_check(x, &t->live.world);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);

@@ -6,7 +6,8 @@ void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p,
 {
     const struct mot_parts *parts = p->sampler.parts;
     *w = (struct mot_world){ .workers = x->workers, .servers = x->servers, .nodes = x->workers + x->servers,
-        .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim };
+        .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim,
+        .mixing = p->mixing };
     for (uint32_t i = 0; i < parts->parts; i++) part_rows[i] = parts->at[i + 1] - parts->at[i];
     for (uint32_t i = 0; i < w->workers; i++) batch[i] = x->batch_full ? (uint32_t)part_rows[i] : x->batch[i];
 }
@@ -14,8 +15,20 @@ void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p,
 enum mot_status mot_world_check(const struct mot_experiment *x, const struct mot_world *w)
 {
     MOT_ASSERT(x->cluster->workers == w->workers && x->cluster->servers == w->servers);
+    MOT_ASSERT(!x->method->neighbours || w->mixing);
     if (x->method->validate) return x->method->validate(x->method_conf, w);
     return MOT_OK;
+}
+
+mot_node mot_world_lead(const struct mot_world *w)
+{
+    return w->servers ? w->workers : 0;
+}
+
+uint32_t mot_world_showing(const struct mot_experiment *x, const struct mot_world *w)
+{
+    MOT_ASSERT(!x->method->decentralised || w->servers == 0);
+    return w->servers ? w->servers : x->method->decentralised ? w->workers : 1;
 }
 
 size_t mot_state_room(size_t bytes)
@@ -25,7 +38,8 @@ size_t mot_state_room(size_t bytes)
 
 struct mot_needs mot_needs_of(const struct mot_experiment *x, const struct mot_world *w)
 {
-    struct mot_needs sum = { 0 };
+    uint32_t showing = mot_world_showing(x, w);
+    struct mot_needs sum = { .shown = showing > 1 ? showing : 0 };
     for (mot_node i = 0; i < w->nodes; i++) {
         struct mot_need n = x->method->need(x->method_conf, w, i);
         MOT_ASSERT(n.state_bytes > 0);

@@ -10,8 +10,12 @@ void mot_world_fill(const struct mot_experiment *, const struct mot_problem *, c
                     uint32_t *batch, struct mot_world *out);
 enum mot_status mot_world_check(const struct mot_experiment *, const struct mot_world *);
 
+/* Whose models make up the run's: the servers; the workers, where they differ; else one worker stands for all. The lead is the first. */
+mot_node mot_world_lead(const struct mot_world *);
+uint32_t mot_world_showing(const struct mot_experiment *, const struct mot_world *);
+
 /* What all nodes need together. */
-struct mot_needs { struct mot_need most; uint64_t states, buffers, sends, works, terms, alarms; };
+struct mot_needs { struct mot_need most; uint64_t states, buffers, sends, works, terms, alarms, shown; }; /* shown: models of several */
 struct mot_needs mot_needs_of(const struct mot_experiment *, const struct mot_world *);
 uint32_t mot_needs_window(const struct mot_needs *);   /* collectives that can be under way at once */
 size_t mot_state_room(size_t bytes);                   /* a state's bytes, rounded up to whole cache lines */

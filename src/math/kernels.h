@@ -83,6 +83,16 @@ struct mot_kernels {
     double (*softmax_loss)(uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing,
                            uint32_t *hits);
 
+    /* ---- similarities: shorts, 65535 for 1, so that sums are exact in any order ---- */
+    /* out(i, j) = exp(-gamma max(0, a2[i] + b2[j] - 2 dot(i, j))), with dot [panels][rows][16] as gemm leaves it, a2 and b2 the
+     * squared norms (infinite where a column is padding: 0 comes out), out(i, j) = out[i*out_row + j]. */
+    void (*gauss)(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2, float gamma, uint16_t *out,
+                  size_t out_row);
+    uint64_t (*uncovered)(size_t n, const uint16_t *s, const uint16_t *cover);       /* sum of max(0, s - cover) */
+    void (*cover)(size_t n, const uint16_t *s, uint16_t *cover);                     /* cover = max(cover, s) */
+    void (*add_short)(size_t n, const uint16_t *s, uint64_t *sum);                   /* sum += s */
+    void (*cosine)(size_t n, const float *x, float *y);                              /* |x| up to 1e4 */
+
     /* ---- optimisers: one pass, every out may be its in ---- */
     void (*sgd)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out);   /* without momentum */
     void (*momentum)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out, const float *v,

@@ -6,6 +6,7 @@
 #include "math/kernels_gemm.h"
 #include "math/kernels_vector.h"
 #include "math/kernels_loss.h"
+#include "math/kernels_similar.h"
 
 const struct mot_kernels KERNELS_TABLE = {
     .name = KERNELS_NAME,
@@ -14,5 +15,6 @@ const struct mot_kernels KERNELS_TABLE = {
     .relu = relu, .relu_back = relu_back,
     .sparse_dot = sparse_dot, .sparse_axpy = sparse_axpy, .sparse_axpy_double = sparse_axpy_double,
     .rows_sum = rows_sum, .logistic = logistic, .softmax = softmax, .softmax_loss = softmax_loss,
+    .gauss = gauss, .uncovered = uncovered, .cover = cover, .add_short = add_short, .cosine = cosine,
     .sgd = sgd, .momentum = momentum, .adamw = adamw,
 };

@@ -209,6 +209,41 @@ static void adamw_ref(size_t n, const struct mot_adamw *s, const float *g, const
     }
 }
 
+static void gauss_ref(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2, float gamma, uint16_t *out,
+                      size_t out_row)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t j = 0; j < panels * MOT_PANEL; j++) {
+            double at = (double)dot[((size_t)(j / MOT_PANEL) * rows + i) * MOT_PANEL + j % MOT_PANEL];
+            double square = (double)a2[i] + (double)b2[j] - 2 * at;
+            out[i * out_row + j] = (uint16_t)(exp(-(double)gamma * (square > 0 ? square : 0)) * 65535 + 0.5);
+        }
+}
+
+static uint64_t uncovered_ref(size_t n, const uint16_t *s, const uint16_t *cover)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if (s[i] > cover[i]) sum += (uint64_t)(s[i] - cover[i]);
+    return sum;
+}
+
+static void cover_ref(size_t n, const uint16_t *s, uint16_t *cover)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i] > cover[i]) cover[i] = s[i];
+}
+
+static void add_short_ref(size_t n, const uint16_t *s, uint64_t *sum)
+{
+    for (size_t i = 0; i < n; i++) sum[i] += s[i];
+}
+
+static void cosine_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)cos((double)x[i]);
+}
+
 const struct mot_kernels mot_kernels_ref = {
     .name = "ref",
     .gemm = gemm_ref, .pack = pack_ref, .transpose = transpose_ref, .row_sums = row_sums_ref,
@@ -216,5 +251,6 @@ const struct mot_kernels mot_kernels_ref = {
     .relu = relu_ref, .relu_back = relu_back_ref,
     .sparse_dot = sparse_dot_ref, .sparse_axpy = sparse_axpy_ref, .sparse_axpy_double = sparse_axpy_double_ref,
     .rows_sum = rows_sum_ref, .logistic = logistic_ref, .softmax = softmax_ref, .softmax_loss = softmax_loss_ref,
+    .gauss = gauss_ref, .uncovered = uncovered_ref, .cover = cover_ref, .add_short = add_short_ref, .cosine = cosine_ref,
     .sgd = sgd_ref, .momentum = momentum_ref, .adamw = adamw_ref,
 };

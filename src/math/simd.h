@@ -32,6 +32,7 @@ typedef uint32_t vu __attribute__((vector_size(4 * LANES)));
 typedef double vd __attribute__((vector_size(4 * LANES)));
 typedef int64_t vdi __attribute__((vector_size(4 * LANES)));
 typedef uint64_t vdu __attribute__((vector_size(4 * LANES)));
+typedef uint16_t vs __attribute__((vector_size(4 * LANES)));  /* twice as many short numbers */
 typedef float vh __attribute__((vector_size(2 * LANES)));  /* half of a vf: becomes a vd */
 
 #define INLINE static inline __attribute__((always_inline, unused))
@@ -59,10 +60,12 @@ INLINE vd choose_d(vdi yes, vd a, vd b) { return (vd)(((vdi)a & yes) | ((vdi)b &
 INLINE vf fma_f(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 INLINE vd fma_d(vd a, vd b, vd c) { return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
 INLINE vf root(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
+INLINE vs above(vs a, vs b) { return (vs)_mm256_subs_epu16((__m256i)a, (__m256i)b); } /* a - b, or 0 where b is greater */
 #elif defined(__aarch64__) && !defined(MOT_SIMD_PLAIN)
 INLINE vf fma_f(vf a, vf b, vf c) { return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
 INLINE vd fma_d(vd a, vd b, vd c) { return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b); }
 INLINE vf root(vf a) { return (vf)vsqrtq_f32((float32x4_t)a); }
+INLINE vs above(vs a, vs b) { return (vs)vqsubq_u16((uint16x8_t)a, (uint16x8_t)b); }
 #else
 INLINE vf fma_f(vf a, vf b, vf c) { return a * b + c; }
 INLINE vd fma_d(vd a, vd b, vd c) { return a * b + c; }
@@ -71,6 +74,7 @@ INLINE vf root(vf a)
     for (int i = 0; i < LANES; i++) a[i] = __builtin_sqrtf(a[i]);
     return a;
 }
+INLINE vs above(vs a, vs b) { return (a - b) & (vs)(a > b); }
 #endif
 
 /* exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln(2)/2. The high part of ln 2 has so

@@ -1,54 +1,361 @@
-/* async.c -- pure asynchronous SGD.
+/* async.c -- asynchronous SGD: collect b, update, assign b (Islamov, Safaryan and Alistarh, AsGrad, AISTATS 2024, Algorithm 1).
  *
- * Server:  on GRAD(i, pi):  x(t+1) = x(t) - lr * g_i(x(pi)),  t = t + 1,  a job at x(t) for i
+ *   assign a job (i, 0) to every worker i
+ *   for t = 0, 1, ...
+ *     collect b finished jobs (i, pi)               wait: b
+ *     x(t+1) = x(t) - lr/b * sum of g_i(x(pi))      g_i: the mean gradient over the job's samples; step: by its delay
+ *     assign b jobs (k, t+1) at x(t+1)              assign: k is who was received from, uniform, or next in a permutation
  *
- * Nobody waits for anybody: a fast worker makes many updates, a slow one few, and
- * its gradients are of an old model. The staleness t - pi of each is noted. On
- * data that differs between workers the fast ones' data weigh more (the pure
- * variant of Islamov, Safaryan and Alistarh, AsGrad, AISTATS 2024, Algorithm 1). */
-#include "method/hub.h"
+ * A job is computed on the data of the worker it is assigned to, and queues there. The delay of a job is t - pi, its
+ * `staleness`. A bound on it is kept in one of three ways:
+ *   wait    no update is made that would make a job that is still under way too late: finished ones wait for it. With c(a) the
+ *           jobs of age a = t - pi or more that an update leaves, collected or not, b (bound - a) >= c(a) for all a says
+ *           that all of them can still come into updates in time
+ *   drop    what comes too late is dropped
+ *   cancel  a job that becomes too late is given up, and its worker begins one at the new model
+ *
+ * The sum is taken in worker order, so with b = n the order of arrival does not show. */
+#include "math/kernels.h"
+#include "method/assign.h"
 #include "method/methods.h"
+#include "method/stepsize.h"
+#include <stddef.h>
 
-struct async_conf { struct mot_hub_conf hub; };
+enum on_stale { ON_STALE_WAIT, ON_STALE_DROP, ON_STALE_CANCEL };
 
-static struct mot_hub_need async_need(const void *conf, const struct mot_world *world)
+struct async_conf {
+    struct mot_hub_conf hub;
+    uint32_t assign, on_stale;
+    uint64_t wait, jobs, max_staleness;   /* MOT_WORD_UINT: all; as many as workers; none */
+    struct mot_stepsize_conf step;
+};
+
+/* A gradient that is in and waits for the update. */
+struct collected { uint64_t round; double factor; uint32_t samples; mot_node from; mot_buf grad, at; };
+
+struct async {
+    struct mot_hub hub;
+    struct mot_assign assign;
+    uint32_t collected;
+    uint32_t spare;
+    struct collected in[];                /* [jobs], then order[workers], then ages[bound + 1] */
+};
+
+static uint32_t jobs_of(const struct async_conf *conf, const struct mot_world *world)
 {
-    (void)conf;
-    (void)world;
-    return (struct mot_hub_need){ .state_bytes = sizeof(struct mot_hub), .queue = 1 };
+    return conf->jobs == MOT_WORD_UINT ? world->workers : (uint32_t)conf->jobs;
+}
+
+/* Gradients that an update takes. */
+static uint32_t wait_of(const struct async_conf *conf, const struct mot_world *world)
+{
+    return conf->wait == MOT_WORD_UINT ? world->workers : (uint32_t)conf->wait;
+}
+
+static bool bounded(const struct async_conf *conf, enum on_stale how)
+{
+    return conf->max_staleness != MOT_WORD_UINT && conf->on_stale == how;
+}
+
+static uint32_t *order_of(const struct async *s, const struct mot_env *env)
+{
+    return (uint32_t *)(uintptr_t)(s->in + jobs_of(env->conf, env->world));
+}
+
+static uint32_t *ages_of(const struct async *s, const struct mot_env *env)
+{
+    return order_of(s, env) + env->world->workers;
+}
+
+/* ---- Assigning ------------------------------------------------------------------------------ */
+
+/* The jobs of this worker that have not come into an update. */
+static uint32_t jobs_at(const struct async *s, mot_node worker)
+{
+    uint32_t jobs = mot_hub_seat(&s->hub, worker)->active;
+    for (uint32_t i = 0; i < s->collected; i++) jobs += s->in[i].from == worker;
+    return jobs;
+}
+
+/* Brings the number of jobs up to what it should be: in the pure variant, those of one worker. */
+static void assign(struct async *s, struct mot_env *env, mot_node worker)
+{
+    const struct async_conf *conf = env->conf;
+    uint32_t jobs = jobs_of(conf, env->world), n = env->world->workers;
+    if (conf->assign == MOT_ASSIGN_PURE) {
+        if (mot_hub_seat(&s->hub, worker)->away) return;
+        for (uint32_t have = jobs_at(s, worker); have < jobs / n; have++) mot_hub_give(&s->hub, env, worker);
+        return;
+    }
+    while (s->hub.active + s->collected < jobs)
+        mot_hub_give(&s->hub, env, mot_assign_next(&s->assign, conf->assign, &s->hub, env, order_of(s, env)));
 }
 
 static void async_begin(void *state, struct mot_env *env)
 {
-    for (mot_node i = 0; i < env->world->workers; i++) mot_hub_give(state, env, i);
+    struct async *s = state;
+    uint32_t jobs = jobs_of(env->conf, env->world), n = env->world->workers;
+    for (uint32_t round = 0; round < jobs / n; round++)
+        for (mot_node i = 0; i < n; i++) mot_hub_give(&s->hub, env, i);
+    if (jobs % n) assign(s, env, 0);
+}
+
+/* ---- Updating ------------------------------------------------------------------------------- */
+
+/* The last b become the oldest, in worker order. */
+static void sort_collected(struct async *s, uint32_t b)
+{
+    for (uint32_t i = 1; i < s->collected; i++) {
+        struct collected c = s->in[i];
+        uint32_t j = i;
+        for (; j > 0 && s->in[j - 1].round < c.round; j--) s->in[j] = s->in[j - 1];
+        s->in[j] = c;
+    }
+    for (uint32_t i = s->collected - b + 1; i < s->collected; i++) {
+        struct collected c = s->in[i];
+        uint32_t j = i;
+        for (; j > s->collected - b && s->in[j - 1].from > c.from; j--) s->in[j] = s->in[j - 1];
+        s->in[j] = c;
+    }
+}
+
+/* Whether all jobs that an update with the last b leaves can still come into updates in time. */
+static bool in_time(struct async *s, const struct mot_env *env, uint32_t b)
+{
+    const struct async_conf *conf = env->conf;
+    if (!bounded(conf, ON_STALE_WAIT)) return true;
+    uint64_t bound = conf->max_staleness, left = 0;
+    uint32_t *ages = ages_of(s, env);
+    mot_hub_ages(&s->hub, env, ages, bound);
+    for (uint32_t i = 0; i < s->collected - b; i++) ages[s->hub.params.step - s->in[i].round]++;
+    for (uint64_t age = bound + 1; age-- > 0;) {
+        left += ages[age];
+        if (left > (bound - age) * wait_of(conf, env->world)) return false;
+    }
+    return true;
+}
+
+static void compensate(const struct async *s, struct mot_env *env, struct collected *c)
+{
+    const struct async_conf *conf = env->conf;
+    mot_buf out = mot_take(env);
+    mot_compensate(&conf->step, env->world->dim, mot_read(env, c->grad), c->samples, mot_read(env, s->hub.params.x), mot_read(env, c->at),
+                   mot_edit(env, out));
+    mot_drop(env, c->grad);
+    c->grad = out;
+}
+
+/* One step along the mean of b gradients. Where their batches are of one size they are added as they are and divided once: then
+ * the sum is that of a synchronous step, to the bit. */
+static void step_along(struct async *s, struct mot_env *env, const struct collected *in, uint32_t b)
+{
+    const struct mot_kernels *k = mot_kernels();
+    uint32_t dim = env->world->dim;
+    double factors = 0;
+    bool alike = true;
+    for (uint32_t i = 0; i < b; i++) {
+        factors += in[i].factor;
+        alike = alike && in[i].samples == in[0].samples && in[i].factor == in[0].factor;
+    }
+    mot_buf sum = mot_hold(env, in[0].grad);
+    if (b > 1) {
+        mot_drop(env, sum);
+        sum = mot_take(env);
+        for (uint32_t i = 0; i < b; i++) {
+            float weight = alike ? 1 : (float)(in[i].factor * b / (factors * in[i].samples));
+            const float *grad = mot_read(env, in[i].grad);
+            if (i == 0) k->sum(dim, 1, &weight, &grad, mot_edit(env, sum));
+            else k->axpy(dim, weight, grad, mot_edit(env, sum));
+        }
+    }
+    double samples = alike ? (double)in[0].samples * b : b;
+    mot_params_step(env, &s->hub.params, mot_whole(env, sum), 1.0 / samples, alike ? in[0].factor : factors / b);
+    mot_drop(env, sum);
+}
+
+static void cancel_stale(struct async *s, struct mot_env *env)
+{
+    const struct async_conf *conf = env->conf;
+    for (mot_node i = 0; i < env->world->workers; i++) {
+        uint64_t oldest = mot_hub_oldest(&s->hub, env, i);
+        if (oldest == UINT64_MAX || s->hub.params.step - oldest <= conf->max_staleness) continue;
+        /* What waits behind it has not begun, and had better begin at the new model too. */
+        uint32_t jobs = mot_hub_seat(&s->hub, i)->active;
+        mot_hub_replace(&s->hub, env, i);
+        while (--jobs > 0) mot_hub_give(&s->hub, env, i);
+    }
+}
+
+/* x(t+1) = x(t) - lr/b * sum, with the last b of those collected; and b new jobs. */
+static void update(struct async *s, struct mot_env *env, uint32_t b)
+{
+    const struct async_conf *conf = env->conf;
+    struct collected *in = s->in + s->collected - b;
+    for (uint32_t i = 0; i < b; i++) {
+        uint64_t delay = s->hub.params.step - in[i].round;
+        MOT_ASSERT(conf->max_staleness == MOT_WORD_UINT || delay <= conf->max_staleness);
+        mot_hub_credit(env, in[i].from, delay);
+        if (in[i].at != MOT_NO_BUF) compensate(s, env, &in[i]);
+    }
+    step_along(s, env, in, b);
+    mot_advance(env);
+    s->collected -= b;
+    for (uint32_t i = 0; i < b; i++) {
+        mot_drop(env, in[i].grad);
+        mot_drop(env, in[i].at);
+        assign(s, env, in[i].from);
+    }
+    if (bounded(conf, ON_STALE_CANCEL)) cancel_stale(s, env);
+}
+
+/* Makes an update if enough has come. Where jobs were lost with their workers there may be less than b to wait for. A job
+ * that the others have waited for may allow several updates; they are made one by one, so that evaluations and the end
+ * of the run fall between them. */
+static void consider(struct async *s, struct mot_env *env)
+{
+    uint32_t b = wait_of(env->conf, env->world), all = s->hub.active + s->collected;
+    if (b > all) b = all;
+    if (s->collected == 0 || s->collected < b) return;
+    sort_collected(s, b);
+    if (!in_time(s, env, b)) return;
+    update(s, env, b);
+    if (s->collected >= b) mot_alarm(env, 0, env->now);
+}
+
+static void async_timer(void *state, struct mot_env *env, uint32_t tag)
+{
+    (void)tag;
+    consider(state, env);
 }
 
 static void async_gradient(void *state, struct mot_env *env, const struct mot_answer *a)
 {
-    struct mot_hub *h = state;
-    mot_hub_credit(env, a);
-    mot_params_step(env, &h->params, a->grad, 1.0 / a->samples, 1.0);
-    mot_advance(env);
-    mot_hub_give(h, env, a->from);
+    struct async *s = state;
+    const struct async_conf *conf = env->conf;
+    double factor = mot_stepsize(&conf->step, &s->hub, env, a, (double)jobs_of(conf, env->world) / wait_of(conf, env->world));
+    if (factor == 0 || (bounded(conf, ON_STALE_DROP) && a->delay > conf->max_staleness)) {
+        mot_note(env, "dropped", 1);
+        assign(s, env, a->from);
+        return;
+    }
+    s->in[s->collected++] = (struct collected){ .round = a->round, .factor = factor, .samples = a->samples, .from = a->from,
+        .grad = mot_hold(env, a->grad.buf), .at = a->at == MOT_NO_BUF ? MOT_NO_BUF : mot_hold(env, a->at) };
+    consider(s, env);
 }
 
-static const struct mot_served async = { .need = async_need, .begin = async_begin, .gradient = async_gradient };
+/* ---- Workers come and go ------------------------------------------------------------------------ */
+
+/* Its jobs go to others; in the pure variant there are that many less, and nobody waits for them. */
+static void async_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
+{
+    (void)jobs;
+    assign(state, env, worker);
+    consider(state, env);
+}
+
+static void async_assign(void *state, struct mot_env *env, mot_node worker)
+{
+    assign(state, env, worker);
+}
+
+/* ---- The table ------------------------------------------------------------------------------------ */
+
+static enum mot_status async_validate(const void *p, const struct mot_world *world)
+{
+    const struct async_conf *conf = p;
+    uint32_t jobs = jobs_of(conf, world), b = wait_of(conf, world);
+    if (conf->assign == MOT_ASSIGN_PURE && jobs % world->workers)
+        return mot_fail(MOT_EUSAGE, "method.jobs: %u jobs cannot be shared evenly by %u workers; 'assign: pure' gives every worker as many: "
+                        "expected a multiple of %u, or another way to assign", jobs, world->workers, world->workers);
+    if (b > jobs)
+        return mot_fail(MOT_EUSAGE, "method.wait: an update waits for %u gradients, but there are %u active jobs; expected 1 to %u", b, jobs, jobs);
+    if (conf->step.rule == MOT_STEP_RESCALED && conf->assign != MOT_ASSIGN_PURE)
+        return mot_fail(MOT_EUSAGE, "method.step: 'rescaled' makes up for fast workers' many updates and needs 'assign: pure'; the other ways to "
+                        "assign give every worker as many already");
+    if (bounded(conf, ON_STALE_WAIT) && jobs > b * (conf->max_staleness + 1))
+        return mot_fail(MOT_EUSAGE, "method.max_staleness: %u jobs, %u to an update, cannot all come into updates within a delay of %llu; expected "
+                        "%u or more, or 'on_stale: drop' or 'cancel'", jobs, b, (unsigned long long)conf->max_staleness, (jobs + b - 1) / b - 1);
+    return mot_stepsize_validate(&conf->step, world);
+}
+
+static struct mot_hub_need async_need(const void *p, const struct mot_world *world)
+{
+    const struct async_conf *conf = p;
+    uint32_t jobs = jobs_of(conf, world), n = world->workers;
+    bool pure = conf->assign == MOT_ASSIGN_PURE, cancel = bounded(conf, ON_STALE_CANCEL), compensated = conf->step.rule == MOT_STEP_COMPENSATED;
+    size_t ages = bounded(conf, ON_STALE_WAIT) ? conf->max_staleness + 1 : 0;
+    /* What is collected: all jobs at the most, where updates wait. A sum, and the gradient that comes with the event. */
+    uint32_t collected = wait_of(conf, world) > 1 || ages ? jobs : 1;
+    return (struct mot_hub_need){
+        .state_bytes = offsetof(struct async, in) + jobs * sizeof(struct collected) + (n + ages) * sizeof(uint32_t),
+        .buffers = (compensated ? 2 : 1) * collected + 2,
+        .queue = (pure ? jobs / n : jobs > 1 ? 2 : 1) + cancel,
+        .backlog = pure && !cancel ? 0 : jobs,
+        .alarms = ages > 0,
+        .keep = compensated,
+    };
+}
+
+static void async_check(const void *state, const struct mot_env *env)
+{
+    const struct async *s = state;
+    const struct async_conf *conf = env->conf;
+    uint32_t jobs = jobs_of(conf, env->world);
+    MOT_ASSERT(s->hub.active + s->collected <= jobs);
+    if (conf->assign != MOT_ASSIGN_PURE && s->hub.present) MOT_ASSERT(s->hub.active + s->collected == jobs);
+    for (uint32_t i = 0; i < s->collected; i++) MOT_ASSERT(s->in[i].grad != MOT_NO_BUF && s->in[i].round <= s->hub.params.step);
+    if (!bounded(conf, ON_STALE_WAIT) && !bounded(conf, ON_STALE_CANCEL)) return;
+    for (mot_node i = 0; i < env->world->workers; i++) {
+        uint64_t oldest = mot_hub_oldest(&s->hub, env, i);
+        MOT_ASSERT(oldest == UINT64_MAX || s->hub.params.step - oldest <= conf->max_staleness);
+    }
+}
+
+static const struct mot_served async = { .need = async_need, .begin = async_begin, .gradient = async_gradient, .lost = async_lost,
+    .back = async_assign, .refused = async_assign, .timer = async_timer, .check = async_check };
 MOT_SERVED(async)
 
-static const struct mot_option async_options[] = { MOT_HUB_OPTIONS, { .name = NULL } };
+static const struct mot_option async_options[] = {
+    { .name = "assign", .type = MOT_OPT_CHOICE, .offset = offsetof(struct async_conf, assign), .preset = "pure",
+      .choices = "pure|random|shuffled|once",
+      .doc = "who gets a new job: the worker that a gradient came from; one drawn at random; the next of a permutation of the workers, drawn "
+             "anew after each round of all; or drawn once" },
+    { .name = "wait", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, wait), .preset = "1", .word = "all", .min = 1, .max = 1e6,
+      .doc = "gradients that an update waits for, and takes the mean of" },
+    { .name = "jobs", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, jobs), .preset = "workers", .word = "workers", .min = 1, .max = 1e6,
+      .doc = "active jobs at all times; they queue at a worker that has several" },
+    MOT_STEPSIZE_OPTIONS(struct async_conf, step),
+    { .name = "max_staleness", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, max_staleness), .preset = "none", .word = "none", .max = 1e6,
+      .doc = "no gradient that goes into an update is of a model more updates old than this" },
+    { .name = "on_stale", .type = MOT_OPT_CHOICE, .offset = offsetof(struct async_conf, on_stale), .preset = "wait", .choices = "wait|drop|cancel",
+      .doc = "how max_staleness is kept: updates wait for the jobs that would come too late; such gradients are dropped; or their jobs are given "
+             "up as soon as they would, and begun anew" },
+    MOT_HUB_OPTIONS,
+    { .name = NULL },
+};
 
 const struct mot_method mot_method_async = {
     .name = "async",
     .summary = "asynchronous SGD: every gradient is an update, nobody waits",
     .about =
-        "A server applies each gradient as it arrives and sends the new model back to that worker alone. "
-        "The pace is the sum of the workers' paces, however different they are. The price is staleness: a "
-        "gradient may be of a model many updates old (see staleness in the summary), so the learning rate "
-        "often has to be smaller than that of allreduce; and fast workers' data weigh more than slow ones'.\n"
-        "Use it when speeds differ a lot and the workers' data are alike.\n"
-        "Paper: Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024 (the pure variant).",
+        "A server makes an update of each gradient as it arrives, or of each `wait` of them, and gives out as many new jobs. "
+        "With assign: pure they go back to the workers just heard from. The pace is then the sum of the workers' paces, however "
+        "different they are. The price is staleness: a gradient may be of a model many updates old (see staleness in the summary), so "
+        "the learning rate often has to be smaller than that of allreduce; and fast workers' data weigh more than slow ones', which "
+        "leaves an error that no longer run removes. Use it when speeds differ a lot and the workers' data are alike.\n"
+        "assign: shuffled gives every worker one job in each round of all workers, so that every worker's data weigh the same; jobs queue "
+        "at slow workers, and the pace falls towards theirs. Use it when the workers' data differ. random does the same on average.\n"
+        "Special cases: wait: all is mini-batch SGD, whose pace is the slowest worker's; jobs: 1 with assign: shuffled is SGD with "
+        "random reshuffling, with assign: once shuffle-once, both over workers in place of samples.\n"
+        "step: how late gradients are tamed. adaptive and cutoff take smaller steps for long delays, rescaled larger ones for slow "
+        "workers' gradients so that all data weigh the same at the pure variant's pace, clipped shortens long gradients, compensated "
+        "corrects a gradient for the way that the model has gone since, by its own square for a Hessian.\n"
+        "Papers: Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024; step adaptive: Mishchenko, Bach, Even, Woodworth, NeurIPS 2022; "
+        "cutoff: Koloskova, Stich, Jaggi, NeurIPS 2022; compensated: Zheng and others, ICML 2017 (DC-ASGD); max_staleness with wait: Ho and "
+        "others, NIPS 2013 (stale synchronous parallel); with cancel: Maranjyan, Tyurin, Richtarik, ICML 2025 (Ringmaster ASGD).",
     .options = async_options,
     .conf_bytes = sizeof(struct async_conf),
     .asynchronous = true,
+    .validate = async_validate,
     MOT_SERVED_BY(async),
 };

@@ -19,9 +19,9 @@ const struct mot_seat *mot_hub_seat(const struct mot_hub *h, mot_node worker)
     return &seats_of(h)[worker];
 }
 
-static struct mot_job *job_at(const struct mot_hub *h, uint32_t place, const struct mot_env *env)
+static struct mot_hub_job *job_at(const struct mot_hub *h, uint32_t place, const struct mot_env *env)
 {
-    return (struct mot_job *)(void *)(seats_of(h) + env->world->workers) + (place - 1);
+    return (struct mot_hub_job *)(void *)(seats_of(h) + env->world->workers) + (place - 1);
 }
 
 static uint32_t jobs_max(const struct mot_hub_need *need, const struct mot_world *world)
@@ -31,7 +31,7 @@ static uint32_t jobs_max(const struct mot_hub_need *need, const struct mot_world
 
 static size_t state_bytes(const struct mot_hub_need *need, const struct mot_world *world)
 {
-    return aligned(need->state_bytes) + world->workers * sizeof(struct mot_seat) + jobs_max(need, world) * sizeof(struct mot_job);
+    return aligned(need->state_bytes) + world->workers * sizeof(struct mot_seat) + jobs_max(need, world) * sizeof(struct mot_hub_job);
 }
 
 static void lay_out(struct mot_hub *h, struct mot_env *env, const struct mot_hub_need *need)
@@ -49,9 +49,9 @@ static void lay_out(struct mot_hub *h, struct mot_env *env, const struct mot_hub
 
 static void free_job(struct mot_hub *h, struct mot_env *env, uint32_t place)
 {
-    struct mot_job *job = job_at(h, place, env);
+    struct mot_hub_job *job = job_at(h, place, env);
     mot_drop(env, job->x);
-    *job = (struct mot_job){ .next = h->free };
+    *job = (struct mot_hub_job){ .next = h->free };
     h->free = place;
 }
 
@@ -60,7 +60,7 @@ static void feed(struct mot_hub *h, struct mot_env *env, mot_node worker)
 {
     struct mot_seat *seat = &seats_of(h)[worker];
     while (seat->unsent && seat->there < h->queue) {
-        struct mot_job *job = job_at(h, seat->unsent, env);
+        struct mot_hub_job *job = job_at(h, seat->unsent, env);
         mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s }, mot_whole(env, job->x));
         if (!h->keep) {
             mot_drop(env, job->x);
@@ -77,9 +77,9 @@ static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16
     uint32_t place = h->free;
     MOT_ASSERT(seat->away == 0 && "a worker that is away is given nothing");
     MOT_ASSERT(place && "more jobs than need() declared");
-    struct mot_job *job = job_at(h, place, env);
+    struct mot_hub_job *job = job_at(h, place, env);
     h->free = job->next;
-    *job = (struct mot_job){ .round = h->params.step, .limit_s = limit_s, .given = env->now, .x = mot_hold(env, h->params.x), .kind = kind };
+    *job = (struct mot_hub_job){ .round = h->params.step, .limit_s = limit_s, .given = env->now, .x = mot_hold(env, h->params.x), .kind = kind };
     if (seat->last) job_at(h, seat->last, env)->next = place;
     else seat->first = place;
     seat->last = place;
@@ -90,11 +90,11 @@ static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16
 }
 
 /* Takes the oldest job off the seat, and frees its place. The model it was computed at becomes the caller's. */
-static struct mot_job take_first(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
+static struct mot_hub_job take_first(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
 {
     uint32_t place = seat->first;
     MOT_ASSERT(place && place != seat->unsent && seat->there > 0 && "an answer to a job that was sent");
-    struct mot_job job = *job_at(h, place, env);
+    struct mot_hub_job job = *job_at(h, place, env);
     seat->first = job.next;
     if (!seat->first) seat->last = 0;
     seat->there--;
@@ -155,16 +155,21 @@ uint64_t mot_hub_oldest(const struct mot_hub *h, const struct mot_env *env, mot_
     return UINT64_MAX;
 }
 
-void mot_hub_credit(struct mot_env *env, const struct mot_answer *a)
+void mot_hub_ages(const struct mot_hub *h, const struct mot_env *env, uint32_t *count, uint64_t oldest)
 {
-    mot_note(env, "staleness", (double)a->delay);
-    mot_credit(env, a->from);
+    for (uint64_t age = 0; age <= oldest; age++) count[age] = 0;
+    for (mot_node i = 0; i < env->world->workers; i++)
+        for (uint32_t place = seats_of(h)[i].first; place; place = job_at(h, place, env)->next) {
+            const struct mot_hub_job *job = job_at(h, place, env);
+            uint64_t age = h->params.step - job->round;
+            if (!job->replaced) count[age < oldest ? age : oldest]++;
+        }
 }
 
-void mot_hub_discard(struct mot_env *env, const struct mot_answer *a)
+void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
 {
-    (void)a;
-    mot_note(env, "dropped", 1);
+    mot_note(env, "staleness", (double)delay);
+    mot_credit(env, worker);
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
@@ -230,7 +235,7 @@ static void refuse(const struct mot_served *rule, void *state, struct mot_env *e
     }
 }
 
-static mot_time time_taken(struct mot_seat *seat, const struct mot_env *env, const struct mot_job *job)
+static mot_time time_taken(struct mot_seat *seat, const struct mot_env *env, const struct mot_hub_job *job)
 {
     mot_time began = seat->answered > job->given ? seat->answered : job->given;
     seat->answered = env->now;
@@ -241,10 +246,9 @@ static void gradient_came(const struct mot_served *rule, void *state, struct mot
 {
     struct mot_hub *h = state;
     struct mot_seat *seat = &seats_of(h)[m->from];
-    struct mot_job job = take_first(h, env, seat);
+    struct mot_hub_job job = take_first(h, env, seat);
     MOT_ASSERT(job.round == m->head.round && job.round <= h->params.step);
     mot_time took = time_taken(seat, env, &job);
-    feed(h, env, m->from);
     if (job.replaced) {
         if (m->head.samples) { /* it was under way as it was replaced */
             mot_note(env, "wasted", 1);
@@ -264,6 +268,7 @@ static void gradient_came(const struct mot_served *rule, void *state, struct mot
         mot_note(env, "active_jobs", h->active);
     }
     mot_drop(env, job.x);
+    feed(h, env, m->from);
 }
 
 static void jobs_given_up(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)
@@ -273,7 +278,7 @@ static void jobs_given_up(const struct mot_served *rule, void *state, struct mot
     mot_note(env, "wasted", m->head.value);
     mot_note(env, "wasted_samples", m->head.samples);
     for (double left = m->head.value; left > 0; left--) {
-        struct mot_job job = take_first(h, env, seat);
+        struct mot_hub_job job = take_first(h, env, seat);
         mot_drop(env, job.x);
         time_taken(seat, env, &job);
         if (!job.replaced && rule->gave_up) rule->gave_up(state, env, m->from);
@@ -292,9 +297,10 @@ struct mot_need mot_served_need(const struct mot_served *rule, const void *conf,
 {
     struct mot_hub_need need = rule->need(conf, world);
     if (self < world->workers) return mot_grader_need(need.queue);
-    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. */
+    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An update may credit
+     * all jobs there are, which takes as much room as sending them. */
     return (struct mot_need){ .state_bytes = state_bytes(&need, world), .buffers = need.buffers + jobs_max(&need, world) + 6,
-        .sends = world->workers * need.queue, .alarms = need.alarms };
+        .sends = jobs_max(&need, world), .alarms = need.alarms };
 }
 
 void mot_served_init(const struct mot_served *rule, void *state, struct mot_env *env)

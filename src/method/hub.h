@@ -12,7 +12,7 @@
  * MOT_HUB_STRIKES of them in a row is left out.
  *
  * Notes: wasted, wasted_samples (jobs given up, and answers to replaced jobs), guarded, workers_barred,
- * workers_lost, workers_back, active_jobs (after each answer); staleness by mot_hub_credit; dropped by mot_hub_discard. */
+ * workers_lost, workers_back, active_jobs (after each answer); and staleness by mot_hub_credit. */
 #ifndef MOT_METHOD_HUB_H
 #define MOT_METHOD_HUB_H
 
@@ -36,14 +36,15 @@ struct mot_hub_need {
     uint32_t buffers;        /* that the method itself holds */
     uint32_t queue;          /* jobs at a worker without an answer: 1, or 2 so that a worker need not wait for the next, or
                               * to replace, which is a job beside the one that it replaces */
-    uint32_t backlog;        /* jobs that can wait here in all; 0 if no worker is given more than `queue` */
+    uint32_t backlog;        /* jobs that can wait here in all, as the queue of their worker is full; a method that replaces
+                              * jobs has some: a replaced one has a place in the queue until it is answered */
     uint32_t alarms;
     bool keep;               /* the model of each job is kept until its answer: mot_answer.at */
 };
 
 enum mot_away { MOT_AWAY_LOST = 1, MOT_AWAY_NO_DATA = 2, MOT_AWAY_BARRED = 4 };
 
-struct mot_job { uint64_t round; double limit_s; mot_time given; mot_buf x; uint32_t next; uint16_t kind; bool replaced; };
+struct mot_hub_job { uint64_t round; double limit_s; mot_time given; mot_buf x; uint32_t next; uint16_t kind; bool replaced; };
 
 struct mot_seat {
     uint32_t away;           /* enum mot_away; 0: it is there */
@@ -100,8 +101,10 @@ void mot_hub_replace(struct mot_hub *, struct mot_env *, mot_node worker);    /*
 void mot_hub_give_for(struct mot_hub *, struct mot_env *, mot_node worker, double limit_s); /* it gives up by itself after that */
 uint64_t mot_hub_oldest(const struct mot_hub *, const struct mot_env *, mot_node worker); /* the round of its oldest active job; UINT64_MAX: none */
 
-void mot_hub_credit(struct mot_env *, const struct mot_answer *);             /* it goes into the next update: notes its delay */
-void mot_hub_discard(struct mot_env *, const struct mot_answer *);            /* it goes into none: noted as dropped */
+/* How many active jobs have each age t - round, 0..oldest; those that are older count as `oldest`. */
+void mot_hub_ages(const struct mot_hub *, const struct mot_env *, uint32_t *count, uint64_t oldest);
+
+void mot_hub_credit(struct mot_env *, mot_node worker, uint64_t delay);       /* its gradient goes into the update: notes the delay */
 
 /* ---- A method of these ------------------------------------------------------------------ */
 

@@ -4,6 +4,13 @@ static const struct mot_method *const built_in[] = {
     &mot_method_allreduce,
     &mot_method_server,
     &mot_method_async,
+    &mot_method_rennala,
+    &mot_method_malenia,
+    &mot_method_ringmaster,
+    &mot_method_ringleader,
+    &mot_method_ia2sgd,
+    &mot_method_dpsgd,
+    &mot_method_matcha,
 };
 #define BUILT_IN (sizeof(built_in) / sizeof(built_in[0]))
 

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#pragma weak mot_page_write
-#pragma weak mot_csv_write
-
 /* A study under way. */
 struct study {
     const struct mot_compare *o;
@@ -228,8 +225,8 @@ static enum mot_status write_folder(const struct study *s, const json_t *documen
     char *json = mot_path_join(out, "study.json"), *table = mot_path_join(out, "table.txt"), *page = mot_path_join(out, "report.html");
     if (status == MOT_OK) status = write_json(json, document);
     if (status == MOT_OK) status = write_table(table, document);
-    if (status == MOT_OK && mot_page_write) status = mot_page_write(document, page);
-    if (status == MOT_OK && s->o->csv && mot_csv_write) status = mot_csv_write(document, s->o->csv);
+    if (status == MOT_OK) status = mot_page_write(document, page);
+    if (status == MOT_OK && s->o->csv) status = mot_csv_write(document, s->o->csv);
     for (size_t i = 0; s->tuning.best && i < s->plan->arms * s->plan->conditions && status == MOT_OK; i++) status = write_best(s, i);
     free(page);
     free(table);

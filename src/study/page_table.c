@@ -35,7 +35,7 @@ static void put_between(double low, double high, enum mot_page_unit unit, FILE *
     mot_page_show(high, unit, to, sizeof to);
     char *unit_from = strchr(from, ' '), *unit_to = strchr(to, ' ');
     if (unit_from && unit_to && strcmp(unit_from, unit_to) == 0) *unit_from = '\0';
-    fprintf(out, "<small>%s \u2013 %s</small>", from, isnan(high) ? "?" : to);
+    fprintf(out, "<small>%s \u2013 %s</small>", from, isnan(high) ? "never" : to);
 }
 
 static void put_figure(const json_t *cell, const struct mot_page_kind *kind, FILE *out)
@@ -84,7 +84,7 @@ static void put_against(const json_t *cell, const struct mot_page_kind *kind, si
     if (!isnan(ratio)) fprintf(out, "%s\u00d7", mot_page_show(ratio, MOT_PAGE_RATIO, text, sizeof text));
     if (!isnan(ratio) && !isnan(low))
         fprintf(out, "<small>%s \u2013 %s</small>", mot_page_show(low, MOT_PAGE_RATIO, text, sizeof text),
-                isnan(high) ? "?" : mot_page_show(high, MOT_PAGE_RATIO, second, sizeof second));
+                isnan(high) ? "\u221e" : mot_page_show(high, MOT_PAGE_RATIO, second, sizeof second));
     fprintf(out, "<span class=\"verdict%s\">", good ? " good" : bad ? " bad" : "");
     mot_page_text(verdict, out);
     fputs("</span>", out);

@@ -1,6 +1,7 @@
 #include "study/store.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "config/version.h"
 #include "data/formats.h"
 #include "math/kernels.h"
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,7 +22,7 @@
 #define SUMS_MOST (1u << 20)
 #define READ_BYTES (1u << 20)
 
-/* A file that experiments name, and the hash of its bytes. */
+/* A file or folder that experiments name, and the hash of what is in it. */
 struct named { struct named *next; char *path; uint64_t hash; };
 
 struct mot_store {
@@ -43,9 +45,9 @@ void mot_remove_tree(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static enum mot_status hash_file(const char *path, uint64_t *hash_out, uint64_t *bytes_out)
+static enum mot_status hash_file(const char *path, int flags, uint64_t *hash_out, uint64_t *bytes_out)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (file < 0) return mot_fail(MOT_ESYSTEM, "cannot read %s: %s", path, strerror(errno));
     XXH3_state_t *state = XXH3_createState();
     unsigned char *block = mot_new(READ_BYTES, 1);
@@ -151,61 +153,137 @@ void mot_store_close(struct mot_store *s)
 
 /* ---- Keys ------------------------------------------------------------------------------------------ */
 
-/* What is in a file that the experiment names: another content is another experiment. */
-static enum mot_status print_named(struct mot_store *s, const char *path, FILE *out)
+static uint64_t remembered(struct mot_store *s, const char *path, bool *known)
 {
     struct named *n = s->named;
     while (n && strcmp(n->path, path) != 0) n = n->next;
-    if (!n) {
+    *known = n != NULL;
+    return n ? n->hash : 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* Of a folder: of the files in it. */
+static enum mot_status hash_folder(const char *path, uint64_t *hash_out)
+{
+    struct dirent **entry;
+    int n = scandir(path, &entry, is_shown, by_name);
+    if (n < 0) return mot_fail(MOT_ESYSTEM, "cannot read %s: %s", path, strerror(errno));
+    uint64_t all = 0;
+    enum mot_status status = MOT_OK;
+    for (int i = 0; i < n; i++) {
+        char *file = mot_path_join(path, entry[i]->d_name);
+        struct stat facts;
         uint64_t hash, bytes;
-        char *real = realpath(path, NULL);
-        enum mot_status status = hash_file(real ? real : path, &hash, &bytes);
-        free(real);
+        if (status == MOT_OK && stat(file, &facts) == 0 && S_ISREG(facts.st_mode)) {
+            status = hash_file(file, 0, &hash, &bytes);
+            all = mot_hash3(all, hash, XXH3_64bits(entry[i]->d_name, strlen(entry[i]->d_name)));
+        }
+        free(file);
+        free(entry[i]);
+    }
+    free(entry);
+    *hash_out = all;
+    return status;
+}
+
+/* What is in a file or folder that the experiment names: another content is another experiment. */
+static enum mot_status print_named(struct mot_store *s, const char *path, FILE *out)
+{
+    bool known;
+    struct stat facts;
+    uint64_t hash = remembered(s, path, &known), bytes;
+    if (!known) {
+        if (stat(path, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))) return MOT_OK;
+        enum mot_status status = S_ISDIR(facts.st_mode) ? hash_folder(path, &hash) : hash_file(path, 0, &hash, &bytes);
         if (status) return status;
-        n = mot_new(1, sizeof(*n));
+        struct named *n = mot_new(1, sizeof(*n));
         *n = (struct named){ s->named, mot_text(path), hash };
         s->named = n;
     }
-    fprintf(out, "# %016" PRIx64 " %s\n", n->hash, path);
+    fprintf(out, "# %016" PRIx64 " %s\n", hash, path);
     return MOT_OK;
 }
 
-static enum mot_status print_files(struct mot_store *s, const struct mot_experiment *x, FILE *out)
+/* The value of a line "key: value" of the resolved experiment, if it is a path: those are absolute. In `into`. */
+static bool path_in(const char *line, size_t n, char *into, size_t size)
 {
-    const struct mot_data_conf *d = &x->data;
-    const char *const said[] = { d->path, d->labels, d->test_path, d->test_labels, x->from };
+    const char *colon = memmem(line, n, ": ", 2);
+    if (!colon) return false;
+    const char *from = colon + 2, *end = line + n;
+    bool quoted = from < end && *from == '"';
+    size_t used = 0;
+    for (from += quoted; from < end && !(quoted && *from == '"') && used + 1 < size; from++) {
+        if (quoted && *from == '\\' && from + 1 < end) from++;
+        into[used++] = *from;
+    }
+    into[used] = 0;
+    return into[0] == '/';
+}
+
+/* Every path that the text names, whoever's key it is; and labels that nobody names but are found beside the rows. */
+static enum mot_status print_files(struct mot_store *s, const struct mot_experiment *x, const char *text, FILE *out)
+{
     enum mot_status status = MOT_OK;
-    for (size_t i = 0; i < MOT_COUNT(said) && status == MOT_OK; i++)
-        if (said[i]) status = print_named(s, said[i], out);
-    /* Labels that nobody names are found beside the rows. */
-    const char *const rows[] = { d->labels ? NULL : d->path, d->test_labels ? NULL : d->test_path };
+    char path[PATH_MAX];
+    for (const char *line = text; *line && status == MOT_OK;) {
+        size_t n = strcspn(line, "\n");
+        if (path_in(line, n, path, sizeof(path))) status = print_named(s, path, out);
+        line += n + (line[n] == '\n');
+    }
+    const char *const rows[] = { x->data.labels ? NULL : x->data.path, x->data.test_labels ? NULL : x->data.test_path };
     static const enum mot_format pairs[] = { MOT_FORMAT_IDX, MOT_FORMAT_NPY };
     for (size_t i = 0; i < MOT_COUNT(rows); i++)
         for (size_t k = 0; k < MOT_COUNT(pairs) && rows[i] && status == MOT_OK; k++) {
             char *labels = mot_labels_path(rows[i], pairs[k]);
-            if (labels && mot_file_exists(labels)) status = print_named(s, labels, out);
+            if (labels) status = print_named(s, labels, out);
             free(labels);
         }
     return status;
 }
 
-enum mot_status mot_store_key(struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
+/* The experiment without what changes nothing in its result. malloc'd. */
+static char *bare_text(const struct mot_experiment *x)
 {
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    if (!out) return mot_fail(MOT_ESYSTEM, "out of memory");
+    if (!out) return NULL;
     struct mot_experiment bare = *x;
     bare.output = NULL;
     bare.sim.threads = 1;
     bare.sim.overcommit = false;
     bare.checkpoint = (struct mot_every){ MOT_EVERY_AUTO, 0 };
-    fprintf(out, "motley %s %s %s%s\n", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH, models ? " models" : "");
     enum mot_status status = mot_experiment_print(&bare, out);
-    if (status == MOT_OK) status = print_files(s, x, out);
+    fclose(out);
+    if (status == MOT_OK) return text;
+    free(text);
+    return NULL;
+}
+
+enum mot_status mot_store_key(struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
+{
+    char *text = NULL, *bare = bare_text(x);
+    size_t n;
+    FILE *out = bare ? open_memstream(&text, &n) : NULL;
+    if (!out) {
+        free(bare);
+        return mot_fail(MOT_ESYSTEM, "out of memory");
+    }
+    fprintf(out, "motley %s %s %s%s\n%s", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH, models ? " models" : "", bare);
+    enum mot_status status = print_files(s, x, bare, out);
     fclose(out);
     XXH128_hash_t hash = XXH3_128bits(text, n);
     free(text);
+    free(bare);
     if (status == MOT_OK) snprintf(key, MOT_KEY_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
     return status;
 }
@@ -216,11 +294,6 @@ char *mot_store_folder(const struct mot_store *s, const char *key)
 }
 
 /* ---- Sums ---------------------------------------------------------------------------------------------- */
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
 
 static int is_listed(const struct dirent *entry)
 {
@@ -238,7 +311,7 @@ static enum mot_status print_sums(const char *folder, const char *key, FILE *out
     for (int i = 0; i < n; i++) {
         char *path = mot_path_join(folder, entry[i]->d_name);
         uint64_t hash = 0, bytes = 0;
-        if (status == MOT_OK) status = hash_file(path, &hash, &bytes);
+        if (status == MOT_OK) status = hash_file(path, O_NOFOLLOW, &hash, &bytes);
         fprintf(out, "%016" PRIx64 " %" PRIu64 " %s\n", hash, bytes, entry[i]->d_name);
         free(path);
         free(entry[i]);

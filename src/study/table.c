@@ -21,6 +21,7 @@ struct page {
     FILE *out;
     bool colour;
     bool target;                       /* there is one: else times are to the end */
+    bool judged;                       /* arms are compared */
 };
 
 static const char *shade(const struct page *p, const char *code)
@@ -168,15 +169,18 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
 {
     const char *figure = p->target ? "time_to_target" : "time";
     struct mot_grid g;
-    mot_grid_open(&g, p->target ? 7 : 6);
-    const char *const head[] = { "", p->target ? "time to target" : "time", "95 % interval", "speed-up", "95 % interval", "verdict", "reached" };
-    for (size_t i = 0; i < g.columns; i++) mot_grid_add(&g, head[i]);
+    mot_grid_open(&g, (p->judged ? 6 : 3) + p->target);
+    mot_grid_add(&g, "");
+    mot_grid_add(&g, p->target ? "time to target" : "time");
+    mot_grid_add(&g, "95 % interval");
+    for (size_t i = 0; i < 3 && p->judged; i++) mot_grid_add(&g, (const char *const[]){ "speed-up", "95 % interval", "verdict" }[i]);
+    if (p->target) mot_grid_add(&g, "reached");
     for (size_t i = 0; i < n; i++) {
         const json_t *against = get(cell[i], "against", figure);
         arm_cell(p, cell[i], &g);
         time_cells(get(cell[i], "figures", figure), &g);
         if (against) ratio_cells(against, &g);
-        else for (int k = 0; k < 3; k++) mot_grid_add(&g, k == 0 && i == 0 && n > 1 ? "1" : "");
+        else for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
         if (p->target) mot_grid_addf(&g, "%zu of %zu", count(cell[i], "reached"), count(cell[i], "runs"));
     }
     mot_grid_print(&g, p->out, p->colour);
@@ -368,7 +372,7 @@ static void print_tuned(const struct page *p, const json_t *tuned, bool curve)
     if (curve) fprintf(p->out, "\n%s%s%s%s%s\n", shade(p, BOLD), name_of(p, "arms", count(tuned, "arm")), *condition ? " under " : "", condition, shade(p, PLAIN));
     if (curve) print_points(p, tuned);
     note(p, "%s%s%s: %s is the best of %zu%s%s%s", name_of(p, "arms", count(tuned, "arm")), *condition ? " under " : "", condition, values,
-         json_array_size(points), hit ? "" : ", though none gave a figure", *edges ? "; it is at the edge of what was tried: widen " : "", edges);
+         json_array_size(points), hit ? "" : strcmp(text(tuned, "by"), "time_to_target") == 0 ? ", though most of its runs missed the target" : ", though its runs failed", *edges ? "; it is at the edge of what was tried: widen " : "", edges);
     free(edges);
     free(values);
 }
@@ -401,23 +405,30 @@ static void print_head(const struct page *p)
     fputc('\n', p->out);
 }
 
-static bool any_target(const json_t *d)
+/* Whether some run had a target, and whether some arm is compared. */
+static void look_over(struct page *p)
 {
     size_t i;
     json_t *cell;
-    json_array_foreach(json_object_get(d, "cells"), i, cell)
-        if (count(get(cell, "figures", "time_to_target"), "n")) return true;
-    return false;
+    json_array_foreach(json_object_get(p->d, "cells"), i, cell) {
+        p->target |= count(get(cell, "figures", "time_to_target"), "n") > 0;
+        p->judged |= json_object_size(json_object_get(cell, "against")) > 0;
+    }
 }
 
 void mot_study_print(const json_t *document, FILE *out, bool colour)
 {
-    const struct page page = { document, out, colour, any_target(document) }, *p = &page;
+    struct page page = { .d = document, .out = out, .colour = colour };
+    const struct page *p = &page;
     size_t conditions = json_array_size(json_object_get(document, "conditions"));
+    look_over(&page);
     print_head(p);
     print_tuning(p);
     for (size_t c = 0; c < conditions; c++) print_condition(p, c);
     fputc('\n', out);
-    mot_text_wrap("Medians over seeds. Speed-ups are over the first arm, of pairs of runs with one seed; above 1 is faster. +- is half the "
-                  "distance of the quartiles. 'busy' is the workers' share of time spent computing.", "  ", "  ", COLUMNS, out);
+    char *legend = mot_format("Medians over seeds%s. +- is half the distance of the quartiles. 'busy' is the workers' share of time spent "
+                              "computing; 'longest wait' is the share of its time that the worker waited who waited most.",
+                              p->judged ? "; speed-ups over the first arm, of pairs of runs with one seed: above 1 is faster" : "");
+    mot_text_wrap(legend, "  ", "  ", COLUMNS, out);
+    free(legend);
 }

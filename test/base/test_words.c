@@ -91,8 +91,9 @@ TEST(sizes)
     static const struct whole good[] = {
         { "2GB", 2000000000 }, { "64MiB", 64 << 20 }, { "512B", 512 }, { "1kB", 1000 }, { "1KB", 1000 }, { "1KiB", 1024 }, { "1.5 MiB", 1572864 },
         { "3TB", 3000000000000 }, { "1TiB", UINT64_C(1) << 40 }, { "1GiB", 1 << 30 }, { "0", 0 }, { "5MB", 5000000 }, { "0.1KiB", 102 },
+        { "2G", 2000000000 }, { "1.5M", 1500000 },
     };
-    static const char *const bad[] = { "512", "2gb", "2Gbit", "2G", "-1B", "1EB", "99999999TB", "B", "", "2GB/s", "64mib" };
+    static const char *const bad[] = { "512", "2gb", "2Gbit", "2g", "-1B", "1EB", "99999999TB", "B", "", "2GB/s", "64mib" };
     check_whole("size", mot_read_size, good, MOT_COUNT(good));
     check_whole_refused("size", mot_read_size, bad, MOT_COUNT(bad));
 }

@@ -73,7 +73,11 @@ static bool play(uint64_t seed, const char *method, struct seen *seen)
     const char *collective = (const char *const[]){ "ring", "tree", "doubling" }[seed % 3];
     bool server = strcmp(method, "server") == 0;
     const char *k = server && seed % 3 == 1 ? "4" : "all", *deadline = server && seed % 4 == 2 ? "adaptive" : "none";
+    bool async = strcmp(method, "async") == 0;
+    const char *assign = (const char *const[]){ "pure", "shuffled", "random" }[seed / 2 % 3];
+    const char *stale = seed % 4 == 1 ? "20" : "none", *on_stale = (const char *const[]){ "wait", "drop", "cancel" }[seed / 4 % 3];
     char more[100] = "";
+    if (async) snprintf(more, sizeof more, " --method-assign %s --method-max-staleness %s --method-on-stale %s", assign, stale, on_stale);
     if (server) snprintf(more, sizeof more, " --method-k %s --method-deadline %s", k, deadline);
     snprintf(command, sizeof command, "motley sim --seed %s --method %s%s --sim-collective %s --data digits --model softmax --optimizer-lr %s --batch 32 "
              "--evaluate-every '20 updates' --stop-target-train-loss 0.3 --stop-time 200s --cluster '%s'", text, method, more, collective, rate, cluster);
@@ -81,6 +85,7 @@ static bool play(uint64_t seed, const char *method, struct seen *seen)
             "evaluate.every", "20 updates", "stop.target.train_loss", "0.3", "stop.time", "200s", "cluster", cluster,
             "sim.collective", collective);
     if (server) RUN_SET(&r, "method.k", k, "method.deadline", deadline);
+    if (async) RUN_SET(&r, "method.assign", assign, "method.max_staleness", stale, "method.on_stale", on_stale);
     run_go(&r);
     bool good = holds(&r, &why);
     if (!good) printf("  %s; this repeats it:\n  %s\n", why, command);

@@ -57,6 +57,13 @@ static void same_again(const char *const *pairs, bool emulate)
 }
 
 TEST(async_recorded_live_and_replayed_gives_the_same_model) { same_again(PAIRS("method", "async"), false); }
+TEST(async_with_queues_waits_and_cancelled_jobs_replayed_gives_the_same_model)
+{
+    same_again(PAIRS("method", "async", "method.assign", "shuffled"), false);
+    same_again(PAIRS("method", "async", "method.assign", "random", "method.wait", "2", "method.jobs", "7", "method.step", "compensated"), false);
+    same_again(PAIRS("method", "async", "method.max_staleness", "2", "method.on_stale", "cancel", "batch", "[8, 8, 8, 300]"), false);
+    same_again(PAIRS("method", "async", "method.max_staleness", "3", "method.step", "rescaled"), false);
+}
 TEST(allreduce_replayed_gives_the_same_model) { same_again(PAIRS("method", "allreduce", "optimizer", "adamw"), false); }
 TEST(a_server_that_takes_the_first_k_replayed_gives_the_same_model) { same_again(PAIRS("method", "server", "method.k", "2"), false); }
 TEST(a_server_with_a_deadline_replayed_gives_the_same_model)

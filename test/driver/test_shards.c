@@ -44,6 +44,8 @@ TEST(shards_with_momentum_give_the_model_of_one_server) { same_as_one_server(MOT
 TEST(shards_with_adamw_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "{name: adamw, lr: 0.01}", "2"); }
 TEST(a_single_shard_is_a_server) { same_as_one_server(MOT_DRIVER_SIM, "sgd", "1"); }
 
+TEST(shards_on_threads_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_THREADS, "{name: sgd, momentum: 0.9}", "3"); }
+
 /* A worker's k messages of 1/k of the model each way leave one NIC of its own; each server has only 1/k of the load on its own. */
 TEST(more_servers_carry_a_model_that_one_link_cannot)
 {

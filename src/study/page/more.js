@@ -75,7 +75,7 @@ function paintTuning(host, width, entry) {
     if (fine) svg.append(draw('path', { d: armMark(entry.arm), transform: `translate(${x.at(p.x)},${at}) scale(${p.p.best ? 1.6 : 1})`, class: p.p.best ? 'fillmark' : 'mark' }));
     else svg.append(draw('path', { d: 'M-4,-4L4,4M-4,4L4,-4', transform: `translate(${x.at(p.x)},${at})`, class: 'median' }));
     svg.append(withTip(draw('rect', { x: x.at(p.x) - 10, y: box.top, width: 20, height: box.bottom - box.top, class: 'hit' }), () => tipTable(key + ' ' + p.p.values[key] + (p.p.best ? ', the best' : ''), [
-      [entry.arm, words(entry.by), fine ? show(p.score.median) : 'none'], [null, '95 % interval', fine && p.score.low !== null && p.score.low !== undefined ? show(p.score.low) + ' – ' + (p.score.high === null || p.score.high === undefined ? '?' : show(p.score.high)) : '–'],
+      [entry.arm, words(entry.by), fine ? show(p.score.median) : 'none'], [null, '95 % interval', fine && p.score.low !== null && p.score.low !== undefined ? show(p.score.low) + ' – ' + (p.score.high === null || p.score.high === undefined ? 'never' : show(p.score.high)) : '–'],
       [null, 'runs', p.p.runs + (p.p.failed ? ', ' + p.p.failed + ' failed' : '') + (p.p.budget !== undefined && p.p.budget < 1 ? ', dropped at ' + showShare(p.p.budget) + ' of the length' : '')]])));
   }
   host.replaceChildren(svg);

@@ -1,4 +1,4 @@
-#include "driver/crew.h"
+#include "base/crew.h"
 #include "base/memory.h"
 #include <motley/method.h>
 #include <pthread.h>

@@ -1,10 +1,10 @@
-/* crew.h -- threads that compute while the simulator's own thread handles events.
+/* crew.h -- threads that compute for one that hands out work.
  *
  * A task is given to the crew and awaited later; who runs it, and when, does not
  * show in its result. The awaiting thread works too: with one thread there is
  * no crew at all and every task runs when it is awaited. */
-#ifndef MOT_DRIVER_CREW_H
-#define MOT_DRIVER_CREW_H
+#ifndef MOT_BASE_CREW_H
+#define MOT_BASE_CREW_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,321 @@
+/* D-PSGD and MATCHA as whole runs: identities with other methods, messages, clocks, drivers, faults. */
+#include "../driver/run.h"
+#include "base/file.h"
+#include "topology/mixing.h"
+#include <stdlib.h>
+
+#define SMALL "data", "digits", "model", "mlp", "model.hidden", "[16]", "evaluate.train", "end", "evaluate.every", "1000000 updates"
+#define UNEVEN "cluster", "{workers: [{count: 5, speed: 20000 samples/s}, {count: 3, speed: 4000 samples/s}], network: {latency: 10us}}"
+
+struct result {
+    enum mot_status status;
+    uint64_t hash, updates, messages, bytes, samples;
+    mot_time now;
+    double loss;
+    char ended_by[16];
+    mot_node peer;
+    bool has_peer;
+};
+
+static struct result play(enum mot_driver driver, bool emulate, const char *const *settings)
+{
+    struct run r = { .ways = { .driver = driver, .emulate = emulate } };
+    run_set_all(&r, settings);
+    run_go(&r);
+    struct result x = { .status = r.status };
+    if (r.status == MOT_OK) {
+        x = (struct result){ r.out.status, r.out.model_hash, r.out.last.updates, r.out.last.messages, r.out.last.bytes_sent, r.out.last.samples,
+            r.out.last.now, r.out.last.score.train_loss, "", r.out.peer, r.out.has_peer };
+        snprintf(x.ended_by, sizeof(x.ended_by), "%s", r.out.ended_by);
+    }
+    run_free(&r);
+    return x;
+}
+
+#define SIM(...) play(MOT_DRIVER_SIM, false, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* ---- What is sent -------------------------------------------------------------------------------- */
+
+TEST(every_round_sends_a_model_over_every_link_and_period_2_sends_just_half)
+{
+    /* After 9 updates everyone has begun rounds 0 to 9. */
+    struct result one = SIM(SMALL, "method", "dpsgd", "topology", "rcd", "stop.updates", "9");
+    struct result two = SIM(SMALL, "method", "dpsgd", "topology", "rcd", "stop.updates", "9", "method.period", "2");
+    CHECK_INT(one.messages, 10 * 24);
+    CHECK_INT(two.messages, 5 * 24);
+    CHECK_INT(2 * two.bytes, one.bytes);
+    CHECK_INT(one.samples, two.samples);
+}
+
+TEST(matcha_sends_what_its_chances_say_and_budget_1_is_d_psgd_bit_for_bit)
+{
+    struct result all = SIM(SMALL, "method", "dpsgd", "topology", "rcd", "stop.updates", "60");
+    struct result whole = SIM(SMALL, "method", "matcha", "method.budget", "1", "topology", "rcd", "stop.updates", "60");
+    CHECK(all.status == MOT_OK && whole.hash == all.hash);
+    CHECK_INT(whole.messages, all.messages);
+    CHECK_INT(whole.now, all.now);
+    struct mot_mixing_plan plan;
+    const struct mot_topology *rcd = mot_topologies[8];
+    CHECK_TEXT(rcd->name, "rcd");
+    struct mot_topology_conf conf = { 0 };
+    CHECK_INT(mot_mixing_open(rcd, &conf, 8, 1, 0.5, &plan), MOT_OK);
+    double mean = 0, variance = 0;
+    const double size[] = { 4, 2, 3, 2, 1 };
+    for (int j = 0; j < 5; j++) {
+        mean += 2 * size[j] * plan.chance[j];
+        variance += 4 * size[j] * size[j] * plan.chance[j] * (1 - plan.chance[j]);
+    }
+    mot_mixing_close(&plan);
+    struct result half = SIM("data", "digits", "model", "phantom", "evaluate.every", "1000000 updates", "method", "matcha", "topology", "rcd",
+                             "stop.updates", "1999", "batch", "1");
+    CHECK_NEAR((double)half.messages / 2000, mean, 4 * sqrt(variance / 2000));
+}
+
+TEST(workers_agree_on_the_links_without_being_told_and_another_seed_draws_others)
+{
+    struct result a = SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30");
+    struct result b = SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30", "sim.threads", "4");
+    struct result c = SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30", "seed", "2");
+    CHECK(a.status == MOT_OK && a.hash == b.hash && a.now == b.now);
+    CHECK(c.messages != a.messages);
+}
+
+/* ---- Identities -------------------------------------------------------------------------------------- */
+
+/* Four parts whose rows are the same and whose labels are not: gradients of the squared loss differ by a constant. */
+static char *write_twins(char *folder)
+{
+    snprintf(folder, 64, "/tmp/motley-test-XXXXXX");
+    if (!mkdtemp(folder)) abort();
+    char *path = mot_path_join(folder, "twins.csv");
+    FILE *f = fopen(path, "w");
+    fprintf(f, "a,b,c,y\n");
+    for (int part = 0; part < 4; part++)
+        for (int row = 0; row < 10; row++)
+            fprintf(f, "%g,%g,%g,%g\n", 0.1 * row, row % 3 - 1.0, row * row * 0.01, part + 0.3 * row - 0.5 * (row % 2) * part);
+    fclose(f);
+    return path;
+}
+
+static float *model_of(const char *method, const char *topology, const char *const *settings, size_t *dim)
+{
+    struct run r = { 0 };
+    run_set_all(&r, settings);
+    RUN_SET(&r, "method", method, "topology", topology);
+    run_go(&r);
+    *dim = r.job.net.dim;
+    float *x = r.status == MOT_OK && r.out.status == MOT_OK ? malloc(*dim * sizeof(float)) : NULL;
+    if (x) memcpy(x, r.out.x, *dim * sizeof(float));
+    run_free(&r);
+    return x;
+}
+
+static double distance(const float *a, const float *b, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    return most;
+}
+
+TEST(where_gradients_are_affine_with_one_slope_the_mean_of_the_models_is_allreduces_model)
+{
+    static const char *const topologies[] = { "complete", "ring", "star" };
+    char folder[64], *path = write_twins(folder);
+    const char *const settings[] = { "data.path", path, "data.label", "y", "data.test", "0", "data.scale", "none", "data.order", "file", "data.task", "regression", "workers", "4", "partition",
+        "contiguous", "batch", "full", "model", "least-squares", "optimizer.lr", "0.1", "optimizer.momentum", "0", "stop.updates", "50", NULL };
+    size_t dim;
+    float *sum = model_of("allreduce", "ring", settings, &dim);
+    CHECK(sum);
+    for (size_t t = 0; t < MOT_COUNT(topologies); t++) {
+        float *mean = model_of("dpsgd", topologies[t], settings, &dim);
+        CHECK(mean);
+        CHECK_NEAR(distance(sum, mean, dim), 0, 2e-5);
+        free(mean);
+    }
+    free(sum);
+    unlink(path);
+    rmdir(folder);
+    free(path);
+}
+
+TEST(the_first_update_of_the_mean_is_allreduces_in_any_graph_and_only_the_first)
+{
+    size_t dim;
+    const char *const one[] = { SMALL, "workers", "2", "stop.updates", "1", NULL }, *const ten[] = { SMALL, "workers", "2", "stop.updates", "10", NULL };
+    float *sum = model_of("allreduce", "ring", one, &dim), *mean = model_of("dpsgd", "complete", one, &dim);
+    CHECK(sum && mean && distance(sum, mean, dim) < 1e-6);
+    free(sum);
+    free(mean);
+    sum = model_of("allreduce", "ring", ten, &dim), mean = model_of("dpsgd", "complete", ten, &dim);
+    CHECK(sum && mean && distance(sum, mean, dim) > 1e-4); /* gradients are taken before the averaging */
+    free(sum);
+    free(mean);
+}
+
+TEST(parts_of_any_size_weigh_by_their_rows_and_one_worker_alone_is_plain_sgd)
+{
+    size_t dim;
+    const char *const uneven[] = { SMALL, "workers", "3", "batch", "[64, 16, 4]", "stop.updates", "1", "method.weigh", "rows", NULL };
+    const char *const alone[] = { SMALL, "workers", "1", "stop.updates", "20", NULL };
+    float *a = model_of("dpsgd", "ring", alone, &dim), *b = model_of("allreduce", "ring", alone, &dim);
+    CHECK(a && b && distance(a, b, dim) == 0);
+    free(a);
+    free(b);
+    a = model_of("dpsgd", "ring", uneven, &dim);
+    CHECK(a);
+    free(a);
+}
+
+/* ---- The clock ------------------------------------------------------------------------------------------- */
+
+/* Two workers twice as fast, no time on the network: an epoch takes n / N of the unit's time with equal batches, n / sum r with
+ * batches in proportion. 320 samples a step; the training set of digits is not a multiple, so whole steps are counted. */
+TEST(batches_in_proportion_to_speed_cut_the_barrier_from_n_over_N_to_n_over_the_sum_of_speeds)
+{
+#define FAST "cluster", "{workers: [{count: 1, speed: 2000 samples/s}, {count: 4, speed: 1000 samples/s}, {count: 1, speed: 2000 samples/s}, " \
+    "{count: 2, speed: 1000 samples/s}], network: {bandwidth: none, latency: 0s}}"
+    struct result equal = SIM(SMALL, FAST, "method", "dpsgd", "batch", "40", "stop.updates", "50");
+    struct result sized = SIM(SMALL, FAST, "method", "dpsgd", "batch", "40", "stop.updates", "50", "sizing", "proportional");
+    CHECK_INT(equal.updates, sized.updates);
+    CHECK_INT(sized.samples, 50 * 320);                /* in step: nobody is ahead */
+    CHECK_INT(equal.now, 50 * 320 / 8 * 1000000);      /* n / N at 1000 samples/s */
+    CHECK_INT(sized.now, 50 * 320 / 10 * 1000000);     /* n / sum r */
+}
+
+TEST(models_travel_while_gradients_are_computed)
+{
+    /* A job takes 32 ms. A link of 10 Mbit/s carries a model of 2.5 KB in 2 ms, ready long before; one of 10 kbit/s does not. */
+#define LINK(rate) "cluster", "{workers: 4, network: {bandwidth: " rate ", latency: 0s}}"
+    struct result fast = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd", "stop.updates", "10", LINK("10Mbit"));
+    CHECK_INT(fast.now, 320 * 1000000);
+    struct result slow = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd", "stop.updates", "10", LINK("10kbit"));
+    struct result half = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd", "stop.updates", "10", LINK("10kbit"),
+                             "method.period", "2");
+    CHECK(slow.now > 10 * fast.now);
+    CHECK_NEAR((double)half.now / (double)slow.now, 0.5, 0.04); /* rounds without messages take next to nothing */
+}
+
+/* ---- Drivers -------------------------------------------------------------------------------------------------- */
+
+TEST(one_model_simulated_and_on_threads)
+{
+    static const char *const methods[] = { "dpsgd", "matcha" };
+    for (int m = 0; m < 2; m++) {
+        const char *const settings[] = { SMALL, UNEVEN, "topology", "rcd", "method", methods[m], "method.period", "3", "stop.updates", "40", "sizing",
+            "proportional", "optimizer.momentum", "0.9", NULL };
+        struct result sim = play(MOT_DRIVER_SIM, false, settings), threads = play(MOT_DRIVER_THREADS, false, settings);
+        struct result slow = play(MOT_DRIVER_THREADS, true, settings);
+        CHECK(sim.status == MOT_OK && threads.status == MOT_OK && slow.status == MOT_OK);
+        CHECK(sim.hash == threads.hash && sim.hash == slow.hash);
+        CHECK_INT(threads.updates, 40);
+    }
+}
+
+static void remove_folder(const char *folder)
+{
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin", "timeline.json" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        char *path = mot_path_join(folder, names[i]);
+        unlink(path);
+        free(path);
+    }
+    rmdir(folder);
+}
+
+TEST(a_resumed_run_ends_as_if_it_had_not_stopped)
+{
+    static const char *const methods[] = { "dpsgd", "matcha" };
+    for (int m = 0; m < 2; m++) {
+        char folder[] = "/tmp/motley-test-XXXXXX";
+        CHECK(mkdtemp(folder));
+        uint64_t hash[2] = { 0 };
+        mot_time now[2] = { 0 };
+        const char *const stop[] = { "41", "17", "41" };
+        for (int part = 0; part < 3; part++) { /* whole; the first part; the rest */
+            struct run r = { .ways = { .resume = part == 2, .replace = true } };
+            RUN_SET(&r, SMALL, UNEVEN, "topology", "exponential", "method", methods[m], "method.period", "2", "stop.updates", stop[part],
+                    "optimizer.momentum", "0.9", "output", folder);
+            run_go(&r);
+            CHECK_INT(r.status, MOT_OK);
+            if (part != 1) {
+                hash[part / 2] = r.out.model_hash;
+                now[part / 2] = r.out.last.now;
+            }
+            run_free(&r);
+        }
+        CHECK(hash[0] == hash[1] && now[0] == now[1]);
+        remove_folder(folder);
+    }
+}
+
+TEST(when_all_data_has_been_seen_all_stop_in_the_same_round)
+{
+    /* 1438 rows over 3 workers: 480, 479 and 479, in batches of 64, 16 and 5: 8, 30 and 96 rounds. */
+    struct result r = SIM(SMALL, "workers", "3", "batch", "[64, 16, 5]", "method", "dpsgd", "sampler.passes", "1");
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_TEXT(r.ended_by, "data");
+    CHECK_INT(r.samples, 1438);
+    CHECK_INT(r.updates, 96);
+}
+
+/* ---- Faults ---------------------------------------------------------------------------------------------------- */
+
+#define CRASH(rest) "cluster", "{workers: 6, faults: [{kind: crash, at: 1s, worker: 2" rest "}]}"
+
+TEST(a_lost_neighbour_ends_the_run_and_is_named)
+{
+    struct result r = SIM(SMALL, "method", "dpsgd", "stop.updates", "100", CRASH(""));
+    CHECK_INT(r.status, MOT_EPEER);
+    CHECK(r.has_peer);
+    CHECK_INT(r.peer, 2);
+}
+
+TEST(the_others_go_on_if_they_may_and_one_that_comes_back_is_not_missed)
+{
+    static const char *const methods[] = { "dpsgd", "matcha" };
+    for (int m = 0; m < 2; m++) {
+        struct result plain = SIM(SMALL, "method", methods[m], "topology", "exponential", "stop.updates", "100", "cluster", "{workers: 6}");
+        struct result gone = SIM(SMALL, "method", methods[m], "topology", "exponential", "method.on_loss", "continue", "stop.updates", "100", CRASH(""));
+        struct result back = SIM(SMALL, "method", methods[m], "topology", "exponential", "method.on_loss", "continue", "stop.updates", "100",
+                                 CRASH(", for: 500ms"));
+        CHECK(gone.status == MOT_OK && back.status == MOT_OK);
+        CHECK_INT(gone.updates, 100);
+        CHECK_TEXT(back.ended_by, "updates");
+        CHECK(gone.hash != plain.hash && gone.hash == back.hash);
+        CHECK(gone.now > plain.now && gone.now < 2 * plain.now);
+        CHECK(gone.loss < 2 * plain.loss);
+    }
+}
+
+TEST(frames_that_are_lost_or_late_change_nothing_but_the_time)
+{
+    struct result plain = SIM(SMALL, "method", "dpsgd", "stop.updates", "60", "cluster", "{workers: 6}");
+    struct result r = SIM(SMALL, "method", "dpsgd", "stop.updates", "60", "cluster", "{workers: 6, faults: {drop: 5%, duplicate: 5%, reorder: 5%}}");
+    CHECK(r.status == MOT_OK && r.hash == plain.hash);
+    CHECK(r.now >= plain.now);
+}
+
+/* ---- The experiment ---------------------------------------------------------------------------------------------- */
+
+TEST(wrong_topologies_are_refused_and_other_methods_do_not_mind)
+{
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "rcd", "workers", "5", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "has 8 workers; found 5");
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "rnig", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "did you mean 'ring'?");
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: edges, list: [0-1, 1-2]}", "workers", "4", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "no way from worker 0 to worker 3");
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: matrix}", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "topology.path: is missing");
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: edges, list: [0-1, 1-2, 2-0]}", "workers", "3", "stop.updates", "1").status, MOT_OK);
+    CHECK_INT(SIM(SMALL, "method", "allreduce", "topology", "rcd", "workers", "5", "stop.updates", "1").status, MOT_OK);
+}
+
+TEST(sizing_needs_a_number_to_share)
+{
+    CHECK_INT(SIM(SMALL, "sizing", "proportional", "batch", "full", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "expected batch to be a number");
+    CHECK_INT(SIM(SMALL, "sizing", "proportional", "batch", "[1, 2]", "workers", "2", "stop.updates", "1").status, MOT_EUSAGE);
+}
+
+TEST_MAIN()

@@ -93,14 +93,12 @@ static enum mot_status open_parts(struct mot_job *j)
     return status;
 }
 
-enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
+/* Everything but the data. */
+static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job *j)
 {
-    *j = (struct mot_job){ .experiment = x };
-    enum mot_status status = mot_dataset_open(&x->data, x->seed, &j->data);
-    if (status != MOT_OK) return status;
     const struct mot_table *train = &j->data->train;
     struct mot_shape shape = { .cols = train->cols, .classes = train->classes, .sparse = train->x == NULL };
-    status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
+    enum mot_status status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
     if (status == MOT_OK) status = open_parts(j);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);
@@ -115,12 +113,25 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
     return MOT_OK;
 }
 
+enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
+{
+    *j = (struct mot_job){ .experiment = x };
+    enum mot_status status = mot_dataset_open(&x->data, x->seed, &j->data);
+    return status == MOT_OK ? open_rest(x, j) : status;
+}
+
+enum mot_status mot_job_open_with(const struct mot_experiment *x, struct mot_dataset *data, struct mot_job *j)
+{
+    *j = (struct mot_job){ .experiment = x, .data = data, .lent = true };
+    return open_rest(x, j);
+}
+
 void mot_job_close(struct mot_job *j)
 {
     free(j->x0);
     mot_mixing_close(&j->mixing);
     mot_parts_free(&j->parts);
-    mot_dataset_close(j->data);
+    if (!j->lent) mot_dataset_close(j->data);
     *j = (struct mot_job){ 0 };
 }
 
@@ -244,7 +255,7 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
 {
     const struct mot_experiment *x = j->experiment;
     enum mot_status status = MOT_OK;
-    if (j->net.kind->computes) {
+    if (j->net.kind->computes && !ways->lean) {
         status = mot_model_save(f->model, x, &j->net, j->data, out->x);
         if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
     }
@@ -324,7 +335,7 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
                                 const struct mot_watch *watch, struct mot_outcome *out)
 {
     return mot_sim_run(&(struct mot_sim_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
-        .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .checkpoint = f ? f->checkpoint : NULL,
+        .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .checkpoint = f && !ways->lean ? f->checkpoint : NULL,
         .resume = ways->resume, .begins = on_begin, .begins_self = watch->self }, out);
 }
 

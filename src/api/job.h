@@ -12,6 +12,7 @@
 struct mot_job {
     const struct mot_experiment *experiment;  /* not owned */
     struct mot_dataset *data;
+    bool lent;                                /* the data is somebody else's */
     struct mot_net net;
     struct mot_parts parts;
     struct mot_problem problem;
@@ -24,6 +25,8 @@ struct mot_job {
 double *mot_speeds_of(const struct mot_experiment *);
 
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
+/* The same with data that is there already: what mot_dataset_open gives for this experiment. It must outlive the job. */
+enum mot_status mot_job_open_with(const struct mot_experiment *, struct mot_dataset *, struct mot_job *out);
 void mot_job_close(struct mot_job *);
 
 enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS, MOT_DRIVER_MPI, MOT_DRIVER_REPLAY };
@@ -33,6 +36,7 @@ struct mot_job_ways {
     enum mot_driver driver;
     bool emulate;                             /* threads: as slow as the cluster says */
     bool resume;                              /* go on from the checkpoint in the experiment's folder */
+    bool lean;                                /* leave neither model nor checkpoint in the folder */
     bool replace;                             /* a run that is in the folder may be overwritten */
     bool tensorboard;                         /* write events for TensorBoard into the folder */
     bool record;                              /* threads: keep what every node was given, in the folder */

@@ -71,6 +71,13 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *r)
     return MOT_OK;
 }
 
+static bool waits_for_disk = true;
+
+void mot_replace_without_waiting(void)
+{
+    waits_for_disk = false;
+}
+
 /* Makes the rename itself survive a power cut. Some file systems cannot; then nothing is lost by trying. */
 static void sync_folder_of(const char *path)
 {
@@ -94,7 +101,7 @@ enum mot_status mot_replace_commit(struct mot_replace *r)
 {
     errno = 0;
     bool good = fflush(r->out) == 0 && !ferror(r->out);
-    if (good && r->temporary) good = fsync(fileno(r->out)) == 0;
+    if (good && r->temporary && waits_for_disk) good = fsync(fileno(r->out)) == 0;
     int error = good ? 0 : errno ? errno : is_full(fileno(r->out)) ? ENOSPC : EIO;
     if (fclose(r->out) != 0 && error == 0) error = errno;
     r->out = NULL;
@@ -104,7 +111,7 @@ enum mot_status mot_replace_commit(struct mot_replace *r)
         mot_replace_abandon(r);
         return status;
     }
-    if (r->temporary) sync_folder_of(r->path);
+    if (r->temporary && waits_for_disk) sync_folder_of(r->path);
     free(r->temporary);
     r->temporary = NULL; /* it is the file itself now */
     mot_replace_abandon(r);

@@ -16,6 +16,10 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *);
 enum mot_status mot_replace_commit(struct mot_replace *);
 void mot_replace_abandon(struct mot_replace *);
 
+/* From now on this process does not wait for the disk when it replaces files: for those whose files carry sums, so that
+ * what a power cut takes is noticed and made again. */
+void mot_replace_without_waiting(void);
+
 /* The whole file in memory, with a zero byte after it; free() it. Refuses files over `most` bytes. */
 enum mot_status mot_file_read(const char *path, size_t most, unsigned char **bytes_out, size_t *n_out);
 

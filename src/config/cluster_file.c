@@ -308,7 +308,7 @@ void mot_cluster_serve(struct mot_cluster *c, uint32_t servers)
 enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
 {
     struct mot_arena arena = { NULL };
-    struct mot_reader reader = { &arena, false };
+    struct mot_reader reader = { .arena = &arena };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_read(path, &arena, &root);
     if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
@@ -319,7 +319,7 @@ enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
 enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, struct mot_cluster **out)
 {
     struct mot_arena arena = { NULL };
-    struct mot_reader reader = { &arena, true };
+    struct mot_reader reader = { .arena = &arena, .alone = true };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_parse(name, false, text, n, &arena, &root);
     if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, out);

@@ -391,12 +391,28 @@ static enum mot_status read_cluster(const struct mot_reader *r, const struct mot
 
 /* ---- The whole -------------------------------------------------------------------------------- */
 
+const char *const mot_study_sections[] = { "compare", "sweep", "tune", NULL };
+
+/* A study is many runs; who asks for one is told how to have them all. */
+static enum mot_status refuse_study(const struct mot_reader *r, const struct mot_yaml *root)
+{
+    for (const char *const *section = mot_study_sections; *section && !r->study; section++) {
+        const struct mot_yaml *node = mot_yaml_get(root, *section);
+        const char *command = strcmp(*section, "tune") == 0 ? "tune" : "compare";
+        if (node)
+            return mot_read_fail_key(r, node, *section, "makes this file a study, which is many runs: run it with 'motley %s %s'", command,
+                                     node->file ? node->file : "FILE");
+    }
+    return MOT_OK;
+}
+
 static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e, uint64_t *workers, bool *proportional)
 {
     static const char *const others[] = { "data", "partition", "sampler", "model", "method", "topology", "optimizer", "batch", "cluster", "evaluate",
-                                          "stop", "sim", "mpi", "checkpoint", NULL };
+                                          "stop", "sim", "mpi", "checkpoint", "compare", "sweep", "tune", NULL };
     struct mot_header_conf conf;
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
+    if (!status) status = refuse_study(r, root);
     if (!status) status = mot_read_options(r, root, "", mot_header_options, &conf, others, 0);
     if (status) return status;
     e->seed = conf.seed;
@@ -479,7 +495,7 @@ static enum mot_status finish(struct mot_experiment *e, struct mot_reader *r, st
 enum mot_status mot_experiment_open(const char *path, const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
-    struct mot_reader reader = { &e->arena, false };
+    struct mot_reader reader = { .arena = &e->arena };
     struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
     if (path && !mot_file_exists(path)) {
         free(e);
@@ -496,7 +512,7 @@ enum mot_status mot_experiment_open(const char *path, const struct mot_setting *
 enum mot_status mot_experiment_parse(const char *name, const char *text, size_t n, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
-    struct mot_reader reader = { &e->arena, true };
+    struct mot_reader reader = { .arena = &e->arena, .alone = true };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_parse(name, false, text, n, &e->arena, &root);
     if (status) {
@@ -504,6 +520,20 @@ enum mot_status mot_experiment_parse(const char *name, const char *text, size_t 
         return status;
     }
     return finish(e, &reader, root, NULL, 0, out);
+}
+
+enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n, const struct mot_setting *setting, size_t settings,
+                                        struct mot_experiment **out)
+{
+    struct mot_experiment *e = mot_new(1, sizeof *e);
+    struct mot_reader reader = { .arena = &e->arena, .study = true };
+    struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
+    enum mot_status status = name ? mot_yaml_parse(name, false, text, n, &e->arena, &root) : MOT_OK;
+    if (status) {
+        mot_experiment_close(e);
+        return status;
+    }
+    return finish(e, &reader, root, setting, settings, out);
 }
 
 void mot_experiment_close(struct mot_experiment *e)

@@ -74,6 +74,12 @@ struct mot_setting { const char *key, *value, *origin; };
 enum mot_status mot_experiment_open(const char *path, const struct mot_setting *, size_t settings, struct mot_experiment **out);
 void mot_experiment_close(struct mot_experiment *);
 
+/* The same for one run of a study: from the file's text, which messages call `name` (NULL: defaults only), and whose
+ * sections compare, sweep and tune are passed over. mot_experiment_open refuses a file that has them. */
+enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n, const struct mot_setting *, size_t settings,
+                                        struct mot_experiment **out);
+extern const char *const mot_study_sections[]; /* "compare", "sweep", "tune"; ended by NULL */
+
 /* The experiment as resolved, as YAML that gives the same experiment again.
  * Paths inside it are absolute; the cluster is inline. */
 enum mot_status mot_experiment_print(const struct mot_experiment *, FILE *);

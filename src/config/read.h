@@ -9,6 +9,7 @@
 struct mot_reader {
     struct mot_arena *arena;
     bool alone;            /* do not look for the files that the text names */
+    bool study;            /* the sections of a study are somebody else's to read */
 };
 
 /* "WHERE: KEY: MESSAGE", where the node's value (or its key) stands. */

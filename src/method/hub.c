@@ -302,7 +302,7 @@ static bool is_server(const struct mot_env *env)
 struct mot_need mot_served_need(const struct mot_served *rule, const void *conf, const struct mot_world *world, mot_node self)
 {
     struct mot_hub_need need = rule->need(conf, world);
-    if (self < world->workers) return mot_grader_need(world, need.queue);
+    if (self < world->workers) return rule->local_steps ? mot_local_need() : mot_grader_need(world, need.queue);
     /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An update may credit
      * all jobs there are, which takes as much room as sending them. */
     return (struct mot_need){ .state_bytes = state_bytes(&need, world), .buffers = need.buffers + jobs_max(&need, world) + 6,
@@ -313,7 +313,8 @@ void mot_served_init(const struct mot_served *rule, void *state, struct mot_env 
 {
     struct mot_hub_need need = rule->need(env->conf, env->world);
     if (!is_server(env)) {
-        mot_grader_init(state, env, need.queue);
+        if (rule->local_steps) mot_local_init(state, env);
+        else mot_grader_init(state, env, need.queue);
         return;
     }
     struct mot_hub *h = state;
@@ -324,7 +325,8 @@ void mot_served_init(const struct mot_served *rule, void *state, struct mot_env 
 void mot_served_step(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     if (!is_server(env)) {
-        mot_grader_step(state, env, event);
+        if (rule->local_steps) mot_local_step(state, env, event, env->world->workers, rule->local_steps(env->conf));
+        else mot_grader_step(state, env, event);
         return;
     }
     switch (event->kind) {
@@ -342,7 +344,8 @@ void mot_served_step(const struct mot_served *rule, void *state, struct mot_env 
 void mot_served_check(const struct mot_served *rule, const void *state, const struct mot_env *env)
 {
     if (!is_server(env)) {
-        mot_grader_check(state);
+        if (rule->local_steps) mot_local_check(state);
+        else mot_grader_check(state);
         return;
     }
     const struct mot_hub *h = state;

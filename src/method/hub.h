@@ -19,6 +19,7 @@
 #define MOT_METHOD_HUB_H
 
 #include "method/grader.h"
+#include "method/local.h"
 
 #define MOT_HUB_STRIKES 3u
 
@@ -92,6 +93,8 @@ struct mot_served {
     void (*gave_up)(void *state, struct mot_env *, mot_node worker);          /* by its own limit */
     void (*timer)(void *state, struct mot_env *, uint32_t tag);
     void (*check)(const void *state, const struct mot_env *);
+    /* Workers make so many steps of their own for each job (local.h); NULL: they are graders. Their queue is 1, and no job is replaced. */
+    uint32_t (*local_steps)(const void *conf);
 };
 
 /* ---- What a rule calls ---------------------------------------------------------------- */

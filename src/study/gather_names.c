@@ -68,7 +68,7 @@ void mot_name_arms(const struct finds *all, struct mot_study_side *arm)
         struct mot_study_setting *setting = mot_arena_new(all->arena, (l->n + 1) * sizeof *setting);
         size_t n = 0;
         for (size_t i = 0; i < l->n && all->arms > 1; i++)
-            if (differs(all, l->entry[i].key, true, NULL)) setting[n++] = (struct mot_study_setting){ l->entry[i].key, l->entry[i].value };
+            if (differs(all, l->entry[i].key, true, NULL)) setting[n++] = (struct mot_study_setting){ .key = l->entry[i].key, .value = l->entry[i].value };
         char *name = name_of(all, a);
         for (size_t b = 0; b < a; b++) /* what differs was left out of the name */
             if (strcmp(arm[b].name, name) == 0) {

@@ -1,0 +1,217 @@
+/* compare.c -- `motley compare`: the same data, model, cluster and seeds for every method. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "interrupt.h"
+#include "report/report.h"
+#include "study.h"
+#include "study/compare.h"
+#include "study/study.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The command that repeats the study ------------------------------------------------------------ */
+
+/* Flags that change how a study is made, not what comes out. */
+static bool is_manner(const char *word, bool *takes_value)
+{
+    static const struct { const char *flag; bool value; } manners[] = {
+        { "--jobs", true }, { "--fresh", false }, { "--quiet", false }, { "--json", false }, { "--csv", true },
+    };
+    for (size_t i = 0; i < MOT_COUNT(manners); i++) {
+        size_t n = strlen(manners[i].flag);
+        if (strncmp(word, manners[i].flag, n) != 0 || (word[n] && word[n] != '=')) continue;
+        *takes_value = manners[i].value && word[n] != '=';
+        return true;
+    }
+    return false;
+}
+
+/* As a shell would take it. */
+static void print_word(const char *word, FILE *out)
+{
+    bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:^%+@") == strlen(word);
+    if (plain) {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (; *word; word++) {
+        if (*word == '\'') fputs("'\\''", out);
+        else putc(*word, out);
+    }
+    putc('\'', out);
+}
+
+static char *command_of(const struct cli_args *args)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return mot_text("");
+    fputs("motley", out);
+    for (size_t i = 0; i < args->lines; i++) {
+        bool skips = false;
+        if (is_manner(args->line[i], &skips)) {
+            i += skips;
+            continue;
+        }
+        putc(' ', out);
+        print_word(args->line[i], out);
+    }
+    fclose(out);
+    return text;
+}
+
+/* ---- Flags ------------------------------------------------------------------------------------------- */
+
+/* All values of a flag that may be given several times. malloc'd. */
+static const char **all_values(const struct cli_args *args, const char *flag, size_t *n_out)
+{
+    const char **value = mot_new(args->givens + 1, sizeof(*value));
+    size_t n = 0;
+    for (size_t i = 0; i < args->givens; i++)
+        if (strcmp(args->given[i].flag->name, flag) == 0) value[n++] = args->given[i].value;
+    *n_out = n;
+    return value;
+}
+
+/* runs/compare-demo for examples/demo.yaml. malloc'd. */
+static char *default_folder(const struct cli_args *args)
+{
+    const char *path = args->words ? args->word[0] : "defaults", *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+    return mot_format("runs/%s-%.*s", args->command->name, (int)n, name);
+}
+
+static const char *store_of(const struct cli_args *args)
+{
+    const char *flag = cli_value(args, "store"), *variable = getenv("MOTLEY_STORE");
+    return flag ? flag : variable && *variable ? variable : "runs/store";
+}
+
+static enum mot_status jobs_of(const struct cli_args *args, unsigned *out)
+{
+    const char *text = cli_value(args, "jobs");
+    uint64_t jobs = 0;
+    if (text && (!mot_read_uint(text, &jobs) || jobs < 1 || jobs > 1024))
+        return mot_fail(MOT_EUSAGE, "--jobs: expected a whole number from 1 to 1024; found '%.60s'", text);
+    *out = (unsigned)jobs;
+    return MOT_OK;
+}
+
+/* ---- Running -------------------------------------------------------------------------------------------- */
+
+static enum mot_status dry_run(const struct cli_args *args, const struct mot_compare *o)
+{
+    struct mot_compare_size size;
+    enum mot_status status = mot_compare_plan(o, &size, args->json ? NULL : stdout);
+    if (status != MOT_OK) return status;
+    if (args->json) {
+        json_t *all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "arms", (json_int_t)size.arms, "conditions", (json_int_t)size.conditions,
+            "seeds", (json_int_t)size.seeds, "runs", (json_int_t)size.runs, "runs_there", (json_int_t)size.there, "tuning_runs", (json_int_t)size.tuning);
+        mot_json_print(all, stdout);
+        json_decref(all);
+        return MOT_OK;
+    }
+    if (size.tuning) printf("%zu runs to tune%s\n", size.tuning, cli_given(args, "halving") ? ", fewer and shorter by halving" : "");
+    if (size.runs) printf("%zu runs to compare: %zu arms, %zu conditions, %zu seeds", size.runs, size.arms, size.conditions, size.seeds);
+    if (size.runs && !size.tuning) printf("; %zu of them are in the store", size.there);
+    if (size.runs) putchar('\n');
+    return MOT_OK;
+}
+
+static void print_result(const struct cli_args *args, const struct mot_compare *o, const struct mot_compared *done)
+{
+    if (args->json) {
+        mot_json_print(done->document, stdout);
+        return;
+    }
+    mot_study_print(done->document, stdout, isatty(STDOUT_FILENO) && args->colour);
+    if (args->quiet) return;
+    fflush(stdout);
+    fprintf(stderr, "\n%zu runs made, %zu found in %s; %s/report.html shows them\n", done->made, done->found, o->store, o->out);
+}
+
+static enum mot_status run(const struct cli_args *args, const struct mot_compare *o)
+{
+    struct mot_compared done;
+    if (cli_given(args, "dry-run")) return dry_run(args, o);
+    enum mot_status status = mot_compare_run(o, &done);
+    if (status != MOT_OK) return status;
+    print_result(args, o, &done);
+    json_decref(done.document);
+    if (done.lost)
+        return mot_fail(MOT_ESYSTEM, "%zu run%s crashed or could not be made, as noted above; the same command tries again", done.lost,
+                        done.lost == 1 ? "" : "s");
+    return MOT_OK;
+}
+
+enum mot_status cli_study(const struct cli_args *args, bool tune_only)
+{
+    size_t methods, overs;
+    const char **method = all_values(args, "methods", &methods), **over = all_values(args, "over", &overs);
+    const char *out = cli_value(args, "out");
+    char *folder = out ? mot_text(out) : default_folder(args), *command = command_of(args);
+    struct mot_compare o = { .experiment = args->words ? args->word[0] : NULL, .command = command, .store = store_of(args), .out = folder,
+        .csv = cli_value(args, "csv"), .models = cli_given(args, "models"), .fresh = cli_given(args, "fresh"), .tune_only = tune_only,
+        .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO), .interrupt = cli_catch_interrupts(),
+        .flags = { .methods = method, .methods_n = methods, .seeds = cli_value(args, "seeds"), .over = over, .overs = overs,
+            .by = cli_value(args, "by"), .halving = cli_given(args, "halving"), .tunes = tune_only, .setting = args->setting,
+            .settings = args->settings } };
+    enum mot_status status = jobs_of(args, &o.jobs);
+    if (status == MOT_OK) status = run(args, &o);
+    free(command);
+    free(folder);
+    free(over);
+    free(method);
+    return status;
+}
+
+static enum mot_status compare(const struct cli_args *args)
+{
+    return cli_study(args, false);
+}
+
+static const struct cli_flag flags[] = {
+    { "methods", "LIST", "what is compared, in place of what the file says: allreduce,async or 'server{k: 6}, async'; the first is the baseline" },
+    { "seeds", "SEEDS", "10 for so many, 3..12 or 1,2,5 for these; 10 unless told" },
+    { "out", "DIR", "where study.json, table.txt and report.html go; runs/compare-NAME unless told" },
+    { "store", "DIR", "where runs are kept, and found again; MOTLEY_STORE or else runs/store" },
+    { "jobs", "N", "how many runs at a time; one a core unless told" },
+    { "csv", "PREFIX", "write PREFIX-runs.csv and PREFIX-curves.csv too" },
+    { "models", NULL, "keep the model of every run" },
+    { "dry-run", NULL, "check everything, say how many runs there are, and run nothing" },
+    { "fresh", NULL, "make all runs again, also those in the store" },
+    { NULL, NULL, NULL },
+};
+
+const struct cli_command cli_compare = {
+    .name = "compare",
+    .synopsis = "[EXPERIMENT.yaml] [--methods A,B,C] [--seeds 10] [--KEY VALUE ...]",
+    .summary = "compare methods over seeds: who is faster, by how much, and whether that is chance",
+    .about =
+        "Runs the experiment for every method and seed, on all cores, and prints a table: time to target with its 95 % interval, the "
+        "speed-up over the first method with a verdict (faster, slower, not distinguishable, not comparable), loss and accuracy with "
+        "their spread, bytes, utilisation, the longest wait. Runs are paired by seed. With --out the same is in table.txt, as data in "
+        "study.json, and to look at in report.html.\n"
+        "What is compared, and under what conditions, may be in the file. `compare:` lists arms by hand: a method's name, or {label: TEXT, "
+        "method: {name: server, k: 6}, optimizer.lr: 0.2}. `sweep:` makes every combination: `method: [allreduce, async]` gives arms, "
+        "`seed: 1..10` seeds, and any other key conditions, such as `batch: [16, 32]`. `tune:` tunes every arm under every condition before it is "
+        "judged, on seeds of its own (see motley help tune).\n"
+        "A run is kept in the store by the hash of its resolved experiment and of the program: it is made once. What was interrupted or "
+        "killed goes on with the same command; a run that crashed is noted in the table and tried again the next time. The table of the same "
+        "study is the same, byte for byte, whenever it is made.\n"
+        "A run that ends without reaching the target counts as later than any that did; a run that crashed is left out, and noted. A verdict "
+        "needs six pairs of runs at least.",
+    .examples =
+        "motley compare examples/compare.yaml\n"
+        "motley compare examples/mixed.yaml --methods 'allreduce, server{k: 6}, async' --seeds 5\n"
+        "motley compare --methods allreduce,async --stop-updates 200 --model softmax\n",
+    .flags = flags,
+    .words_max = 1,
+    .experiment_flags = true,
+    .run = compare,
+};

@@ -1,0 +1,288 @@
+#include "study/compare.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "report/report.h"
+#include "study/page.h"
+#include "study/study.h"
+#include "study/tuning.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A study under way. */
+struct study {
+    const struct mot_compare *o;
+    struct mot_study_plan *plan;
+    struct mot_store *store;
+    struct mot_runner runner;
+    struct mot_tuning tuning;
+    struct mot_case *cases; size_t n;  /* those that judge: seed by seed, since cases of one seed share their data */
+};
+
+/* ---- Opening ------------------------------------------------------------------------------------- */
+
+/* An experiment that compares nothing has one arm, its method. */
+static enum mot_status name_lone_arm(struct mot_study_plan *plan)
+{
+    if (plan->arms != 1 || *plan->arm[0].name) return MOT_OK;
+    struct mot_experiment *x;
+    enum mot_status status = mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x);
+    if (status != MOT_OK) return status;
+    plan->arm[0].name = mot_arena_text(&plan->arena, x->method->name);
+    mot_experiment_close(x);
+    return MOT_OK;
+}
+
+static void make_cases(struct study *s)
+{
+    const struct mot_study_plan *plan = s->plan;
+    size_t cells = plan->arms * plan->conditions;
+    s->n = cells * plan->seeds.n;
+    s->cases = mot_new(s->n + 1, sizeof(*s->cases));
+    for (size_t i = 0; i < s->n; i++) {
+        size_t cell = i % cells;
+        s->cases[i] = (struct mot_case){ .arm = cell % plan->arms, .condition = cell / plan->arms, .seed = plan->seeds.seed[i / cells] };
+        if (!s->tuning.best) continue;
+        s->cases[i].more = s->tuning.best[cell].setting;
+        s->cases[i].mores = s->tuning.best[cell].settings;
+    }
+}
+
+static void close_study(struct study *s)
+{
+    mot_cases_free(s->cases, s->n);
+    mot_tuning_close(&s->tuning);
+    mot_store_close(s->store);
+    mot_study_plan_close(s->plan);
+}
+
+/* Everything that can be wrong is found here, before anything runs. */
+static enum mot_status open_study(const struct mot_compare *o, struct study *s, size_t *tuning_runs)
+{
+    *s = (struct study){ .o = o };
+    enum mot_status status = mot_study_plan_open(o->experiment, &o->flags, &s->plan);
+    if (status == MOT_OK && o->tune_only && !s->plan->tune.asked)
+        status = mot_fail(MOT_EUSAGE, "nothing to tune: say --over KEY=VALUES, such as --over optimizer.lr=2^-1..2^-10, or give the file a "
+                          "section 'tune'");
+    if (status == MOT_OK) status = name_lone_arm(s->plan);
+    if (status == MOT_OK) status = mot_store_open(o->store, &s->store);
+    s->runner = (struct mot_runner){ .plan = s->plan, .store = s->store, .jobs = o->jobs, .models = o->models, .fresh = o->fresh,
+        .progress = o->progress, .terminal = o->terminal, .interrupt = o->interrupt };
+    if (status == MOT_OK && s->plan->tune.asked) status = mot_tuning_check(&s->runner, tuning_runs);
+    if (status == MOT_OK && !o->tune_only) {
+        make_cases(s);
+        status = mot_cases_resolve(&s->runner, s->cases, s->n);
+    }
+    return status;
+}
+
+/* ---- Running --------------------------------------------------------------------------------------- */
+
+static enum mot_status tune(struct study *s)
+{
+    s->runner.doing = "tuning";
+    return mot_tuning_run(&s->runner, &s->tuning);
+}
+
+static enum mot_status judge(struct study *s)
+{
+    enum mot_status status = MOT_OK;
+    if (s->tuning.best) {
+        mot_cases_free(s->cases, s->n);
+        make_cases(s);
+        status = mot_cases_resolve(&s->runner, s->cases, s->n);
+    }
+    s->runner.doing = "comparing";
+    return status == MOT_OK ? mot_runner_run(&s->runner, s->cases, s->n) : status;
+}
+
+static enum mot_status say_interrupted(const struct study *s)
+{
+    return mot_fail(MOT_EINTERRUPTED, "interrupted: %zu runs were made and are kept in %s; the same command goes on from there", s->runner.made,
+                    s->o->store);
+}
+
+/* ---- The document ------------------------------------------------------------------------------------- */
+
+/* What all runs share, resolved; the file as it is where that alone is no experiment. malloc'd. */
+static char *shared_text(const struct mot_study_plan *plan)
+{
+    struct mot_setting *setting = mot_new(plan->flags + 2, sizeof(*setting));
+    for (size_t i = 0; i < plan->flags; i++) setting[i] = plan->flag[i];
+    setting[plan->flags] = (struct mot_setting){ "output", "none", "--out" };
+    setting[plan->flags + 1] = (struct mot_setting){ "sim.threads", "1", "--jobs" }; /* not this machine's number */
+    struct mot_experiment *x;
+    char *text = NULL;
+    size_t n;
+    if (mot_experiment_open_run(plan->path, plan->text, plan->n, setting, plan->flags + 2, &x) == MOT_OK) {
+        FILE *out = open_memstream(&text, &n);
+        if (out) mot_experiment_print(x, out);
+        if (out) fclose(out);
+        mot_experiment_close(x);
+    }
+    free(setting);
+    return text ? text : mot_text(plan->text ? plan->text : "");
+}
+
+static int by_cell(const void *a, const void *b)
+{
+    const struct mot_study_run *p = a, *q = b;
+    if (p->condition != q->condition) return p->condition < q->condition ? -1 : 1;
+    if (p->arm != q->arm) return p->arm < q->arm ? -1 : 1;
+    return (p->seed > q->seed) - (p->seed < q->seed);
+}
+
+static struct mot_study_run *judged_runs(const struct study *s)
+{
+    struct mot_study_run *run = mot_new(s->n + 1, sizeof(*run));
+    for (size_t i = 0; i < s->n; i++)
+        run[i] = (struct mot_study_run){ .arm = (uint32_t)s->cases[i].arm, .condition = (uint32_t)s->cases[i].condition,
+            .seed = s->cases[i].seed, .folder = s->cases[i].folder, .failed = s->cases[i].failed };
+    qsort(run, s->n, sizeof(*run), by_cell);
+    return run;
+}
+
+static enum mot_status make_document(const struct study *s, json_t **out)
+{
+    const struct mot_study_plan *plan = s->plan;
+    const char *slash = plan->path ? strrchr(plan->path, '/') : NULL;
+    struct mot_study_run *run = s->o->tune_only ? NULL : judged_runs(s);
+    char *shared = shared_text(plan);
+    struct mot_study study = { .title = slash ? slash + 1 : plan->path ? plan->path : "defaults", .command = s->o->command, .experiment = shared,
+        .arm = plan->arm, .condition = plan->condition, .arms = plan->arms, .conditions = plan->conditions, .run = run ? run : s->tuning.run,
+        .runs = run ? s->n : s->tuning.runs, .tuning = s->tuning.json, .unjudged = s->o->tune_only };
+    enum mot_status status = mot_study_document(&study, out);
+    free(shared);
+    free(run);
+    return status;
+}
+
+/* ---- The folder ------------------------------------------------------------------------------------------ */
+
+static enum mot_status write_json(const char *path, const json_t *document)
+{
+    struct mot_replace file;
+    enum mot_status status = mot_replace_begin(path, &file);
+    if (status != MOT_OK) return status;
+    mot_json_print(document, file.out);
+    return mot_replace_commit(&file);
+}
+
+static enum mot_status write_table(const char *path, const json_t *document)
+{
+    struct mot_replace file;
+    enum mot_status status = mot_replace_begin(path, &file);
+    if (status != MOT_OK) return status;
+    mot_study_print(document, file.out, false);
+    return mot_replace_commit(&file);
+}
+
+/* A name as a part of a file's name. malloc'd. */
+static char *slug(const char *name)
+{
+    char *text = mot_text(name);
+    size_t n = 0;
+    for (const char *c = name; *c; c++) {
+        bool plain = isalnum((unsigned char)*c) || *c == '.' || *c == '=' || *c == '_';
+        if (plain) text[n++] = *c;
+        else if (n && text[n - 1] != '-') text[n++] = '-';
+    }
+    while (n && text[n - 1] == '-') n--;
+    text[n] = 0;
+    return text;
+}
+
+/* The experiment with its best values, for `motley sim`. */
+static enum mot_status write_best(const struct study *s, size_t cell)
+{
+    const struct mot_study_plan *plan = s->plan;
+    size_t arm = cell % plan->arms, condition = cell / plan->arms;
+    const struct mot_best *best = &s->tuning.best[cell];
+    struct mot_experiment *x;
+    enum mot_status status = mot_study_plan_run(plan, arm, condition, best->setting, best->settings, NULL, &x);
+    if (status != MOT_OK) return status;
+    char *a = slug(plan->arm[arm].name), *c = slug(plan->condition[condition].name);
+    char *name = mot_format("best-%s%s%s.yaml", a, *c ? "-" : "", c), *path = mot_path_join(s->o->out, name);
+    struct mot_replace file;
+    status = mot_replace_begin(path, &file);
+    if (status == MOT_OK) {
+        status = mot_experiment_print(x, file.out);
+        if (status == MOT_OK) status = mot_replace_commit(&file);
+        else mot_replace_abandon(&file);
+    }
+    free(path);
+    free(name);
+    free(c);
+    free(a);
+    mot_experiment_close(x);
+    return status;
+}
+
+static enum mot_status write_folder(const struct study *s, const json_t *document)
+{
+    const char *out = s->o->out;
+    enum mot_status status = mot_make_folder(out);
+    char *json = mot_path_join(out, "study.json"), *table = mot_path_join(out, "table.txt"), *page = mot_path_join(out, "report.html");
+    if (status == MOT_OK) status = write_json(json, document);
+    if (status == MOT_OK) status = write_table(table, document);
+    if (status == MOT_OK) status = mot_page_write(document, page);
+    if (status == MOT_OK && s->o->csv) status = mot_csv_write(document, s->o->csv);
+    for (size_t i = 0; s->tuning.best && i < s->plan->arms * s->plan->conditions && status == MOT_OK; i++) status = write_best(s, i);
+    free(page);
+    free(table);
+    free(json);
+    return status;
+}
+
+enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared *out)
+{
+    struct study s;
+    size_t tuning_runs = 0;
+    json_t *document = NULL;
+    enum mot_status status = open_study(o, &s, &tuning_runs);
+    bool running = status == MOT_OK;
+    if (status == MOT_OK && s.plan->tune.asked) status = tune(&s);
+    if (status == MOT_OK && !o->tune_only) status = judge(&s);
+    if (status == MOT_EINTERRUPTED && running) status = say_interrupted(&s);
+    if (status == MOT_OK) status = make_document(&s, &document);
+    if (status == MOT_OK) status = write_folder(&s, document);
+    if (status == MOT_OK) *out = (struct mot_compared){ document, s.runner.made, s.runner.found, s.runner.lost };
+    else json_decref(document);
+    close_study(&s);
+    return status;
+}
+
+/* ---- Without running -------------------------------------------------------------------------------------- */
+
+static void print_side(const struct mot_study_side *side, size_t n, const char *what, FILE *out)
+{
+    fprintf(out, "%s\n", what);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "  %s", *side[i].name ? side[i].name : "(one)");
+        for (size_t k = 0; k < side[i].settings; k++) fprintf(out, "%s%s: %s", k ? ", " : "    ", side[i].setting[k].key, side[i].setting[k].value);
+        fputc('\n', out);
+    }
+}
+
+enum mot_status mot_compare_plan(const struct mot_compare *o, struct mot_compare_size *out, FILE *text)
+{
+    struct study s;
+    struct mot_compare_size size = { 0 };
+    enum mot_status status = open_study(o, &s, &size.tuning);
+    if (status == MOT_OK) {
+        size.arms = s.plan->arms;
+        size.conditions = s.plan->conditions;
+        size.seeds = o->tune_only ? 0 : s.plan->seeds.n;
+        size.runs = s.n;
+        for (size_t i = 0; i < s.n; i++) size.there += mot_store_has(s.store, s.cases[i].key);
+        *out = size;
+    }
+    if (status == MOT_OK && text) {
+        print_side(s.plan->arm, s.plan->arms, "arms", text);
+        if (s.plan->conditions > 1) print_side(s.plan->condition, s.plan->conditions, "conditions", text);
+        for (size_t i = 0; i < s.plan->tune.overs && s.plan->tune.asked; i++)
+            fprintf(text, "%s  %s: %zu values\n", i ? "" : "tuned\n", s.plan->tune.over[i].key, s.plan->tune.over[i].values);
+    }
+    close_study(&s);
+    return status;
+}

@@ -1,0 +1,99 @@
+#include "study/grid.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+size_t mot_text_width(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+size_t mot_text_cut(const char *text, size_t most)
+{
+    size_t bytes = 0, n = 0;
+    for (; text[bytes]; bytes++) {
+        bool begins = ((unsigned char)text[bytes] & 0xC0) != 0x80;
+        if (begins && n == most) break;
+        n += begins;
+    }
+    return bytes;
+}
+
+void mot_text_wrap(const char *text, const char *first, const char *rest, size_t columns, FILE *out)
+{
+    size_t at = 0;
+    const char *lead = first;
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        char *word = mot_format("%.*s", (int)n, text);
+        size_t width = mot_text_width(word);
+        if (at && at + 1 + width > columns) {
+            fputc('\n', out);
+            at = 0;
+        }
+        fputs(at ? " " : lead, out);
+        at += (at ? 1 : strlen(lead)) + width;
+        lead = rest;
+        fputs(word, out);
+        free(word);
+        text += n;
+        while (*text == ' ') text++;
+    }
+    fputc('\n', out);
+}
+
+void mot_grid_open(struct mot_grid *g, size_t columns)
+{
+    *g = (struct mot_grid){ .columns = columns };
+}
+
+void mot_grid_add(struct mot_grid *g, const char *text)
+{
+    if (g->cells == g->room) {
+        g->room = g->room ? 2 * g->room : 64;
+        g->cell = mot_grow(g->cell, g->room, sizeof(*g->cell));
+    }
+    g->cell[g->cells++] = mot_text(text);
+}
+
+void mot_grid_addf(struct mot_grid *g, const char *format, ...)
+{
+    va_list rest;
+    char *text = NULL;
+    va_start(rest, format);
+    if (vasprintf(&text, format, rest) < 0) text = NULL;
+    va_end(rest);
+    mot_grid_add(g, text ? text : "");
+    free(text);
+}
+
+void mot_grid_print(const struct mot_grid *g, FILE *out, bool colour)
+{
+    size_t *width = mot_new(g->columns, sizeof(*width));
+    for (size_t i = 0; i < g->cells; i++) {
+        size_t mine = mot_text_width(g->cell[i]);
+        if (mine > width[i % g->columns]) width[i % g->columns] = mine;
+    }
+    for (size_t row = 0; row * g->columns < g->cells; row++) {
+        size_t owed = 0;               /* spaces are printed only before something */
+        if (row == 0 && colour) fputs("\x1b[2m", out);
+        fputs("  ", out);
+        for (size_t i = 0; i < g->columns; i++) {
+            const char *cell = g->cell[row * g->columns + i];
+            if (*cell) fprintf(out, "%*s%s", (int)owed, "", cell);
+            size_t rest = width[i] - mot_text_width(cell) + (width[i] ? 2 : 0);
+            owed = *cell ? rest : owed + rest;
+        }
+        if (row == 0 && colour) fputs("\x1b[0m", out);
+        fputc('\n', out);
+    }
+    free(width);
+}
+
+void mot_grid_close(struct mot_grid *g)
+{
+    for (size_t i = 0; i < g->cells; i++) free(g->cell[i]);
+    free(g->cell);
+}

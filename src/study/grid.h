@@ -1,0 +1,23 @@
+/* grid.h -- rows of text in columns as wide as they need to be. */
+#ifndef MOT_STUDY_GRID_H
+#define MOT_STUDY_GRID_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Cells are added row by row; the first row is the head, the first column is left-aligned. */
+struct mot_grid { size_t columns, cells, room; char **cell; };
+void mot_grid_open(struct mot_grid *, size_t columns);
+void mot_grid_add(struct mot_grid *, const char *text);
+void mot_grid_addf(struct mot_grid *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mot_grid_print(const struct mot_grid *, FILE *out, bool colour);
+void mot_grid_close(struct mot_grid *);
+
+size_t mot_text_width(const char *);              /* characters of UTF-8 */
+size_t mot_text_cut(const char *, size_t most);   /* bytes of at most so many characters */
+/* Words in lines of at most `columns`; the first begins with `first`, the others with `rest`. */
+void mot_text_wrap(const char *text, const char *first, const char *rest, size_t columns, FILE *out);
+
+#endif

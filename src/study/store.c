@@ -1,0 +1,389 @@
+#include "study/store.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "config/version.h"
+#include "data/formats.h"
+#include "math/kernels.h"
+#include "study/source_hash.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define SUMS "sums"
+#define SUMS_MOST (1u << 20)
+#define READ_BYTES (1u << 20)
+
+/* A file or folder that experiments name, and the hash of what is in it. */
+struct named { struct named *next; char *path; uint64_t hash; };
+
+struct mot_store {
+    char *path, *tmp, *lock;
+    int users;                         /* holds the lock's first byte, shared, as long as this program lives */
+    struct named *named;
+};
+
+/* ---- Small things ------------------------------------------------------------------------- */
+
+static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *ftw)
+{
+    (void)facts, (void)kind, (void)ftw;
+    remove(path);
+    return 0;
+}
+
+void mot_remove_tree(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static enum mot_status hash_file(const char *path, int flags, uint64_t *hash_out, uint64_t *bytes_out)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | flags);
+    if (file < 0) return mot_fail(MOT_ESYSTEM, "cannot read %s: %s", path, strerror(errno));
+    XXH3_state_t *state = XXH3_createState();
+    unsigned char *block = mot_new(READ_BYTES, 1);
+    XXH3_64bits_reset(state);
+    uint64_t bytes = 0;
+    ssize_t got;
+    while ((got = read(file, block, READ_BYTES)) > 0) {
+        XXH3_64bits_update(state, block, (size_t)got);
+        bytes += (uint64_t)got;
+    }
+    int error = got < 0 ? errno : 0;
+    close(file);
+    *hash_out = XXH3_64bits_digest(state);
+    *bytes_out = bytes;
+    XXH3_freeState(state);
+    free(block);
+    return error ? mot_fail(MOT_ESYSTEM, "cannot read %s: %s", path, strerror(error)) : MOT_OK;
+}
+
+/* ---- Locks ------------------------------------------------------------------------------------ */
+
+/* A lock of the open file, not of the process: children share it, and it ends with the last of them. On a file
+ * system without locks everything still works; only work may be done twice. */
+static bool lock_range(int file, short kind, uint64_t at, bool wait)
+{
+    struct flock range = { .l_type = kind, .l_whence = SEEK_SET, .l_start = (off_t)at, .l_len = 1 };
+    if (fcntl(file, wait ? F_OFD_SETLKW : F_OFD_SETLK, &range) == 0) return true;
+    return errno != EAGAIN && errno != EACCES && errno != EINTR;
+}
+
+/* Any place but the first byte. */
+static uint64_t place_of(const char *key)
+{
+    return 1 + (XXH3_64bits(key, strlen(key)) >> 2);
+}
+
+bool mot_store_claim(const struct mot_store *s, const char *key, struct mot_store_claim *claim)
+{
+    claim->at = place_of(key);
+    claim->file = open(s->lock, O_RDWR | O_CLOEXEC);
+    if (claim->file < 0 || lock_range(claim->file, F_WRLCK, claim->at, true)) return true;
+    close(claim->file);
+    return false;
+}
+
+void mot_store_release(struct mot_store_claim *claim)
+{
+    if (claim->file >= 0) close(claim->file);
+    claim->file = -1;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------ */
+
+static void sweep_out(const struct mot_store *s)
+{
+    DIR *folder = opendir(s->tmp);
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (entry->d_name[0] == '.') continue;
+        char *path = mot_path_join(s->tmp, entry->d_name);
+        mot_remove_tree(path);
+        free(path);
+    }
+    closedir(folder);
+}
+
+enum mot_status mot_store_open(const char *path, struct mot_store **out)
+{
+    struct mot_store *s = mot_new(1, sizeof(*s));
+    s->path = mot_text(path);
+    s->tmp = mot_path_join(path, "tmp");
+    s->lock = mot_path_join(path, "lock");
+    s->users = -1;
+    enum mot_status status = mot_make_folder(s->tmp);
+    if (status == MOT_OK) {
+        s->users = open(s->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (s->users < 0) status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", s->lock, strerror(errno));
+    }
+    if (status != MOT_OK) {
+        mot_store_close(s);
+        return mot_fail(status, "the store of runs: %s; --store or MOTLEY_STORE names another folder", mot_error());
+    }
+    if (lock_range(s->users, F_WRLCK, 0, false)) sweep_out(s);
+    lock_range(s->users, F_RDLCK, 0, true);
+    *out = s;
+    return MOT_OK;
+}
+
+void mot_store_close(struct mot_store *s)
+{
+    if (!s) return;
+    if (s->users >= 0) close(s->users);
+    for (struct named *n = s->named, *next; n; n = next) {
+        next = n->next;
+        free(n->path);
+        free(n);
+    }
+    free(s->lock);
+    free(s->tmp);
+    free(s->path);
+    free(s);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------------ */
+
+static uint64_t remembered(struct mot_store *s, const char *path, bool *known)
+{
+    struct named *n = s->named;
+    while (n && strcmp(n->path, path) != 0) n = n->next;
+    *known = n != NULL;
+    return n ? n->hash : 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* Of a folder: of the files in it. */
+static enum mot_status hash_folder(const char *path, uint64_t *hash_out)
+{
+    struct dirent **entry;
+    int n = scandir(path, &entry, is_shown, by_name);
+    if (n < 0) return mot_fail(MOT_ESYSTEM, "cannot read %s: %s", path, strerror(errno));
+    uint64_t all = 0;
+    enum mot_status status = MOT_OK;
+    for (int i = 0; i < n; i++) {
+        char *file = mot_path_join(path, entry[i]->d_name);
+        struct stat facts;
+        uint64_t hash, bytes;
+        if (status == MOT_OK && stat(file, &facts) == 0 && S_ISREG(facts.st_mode)) {
+            status = hash_file(file, 0, &hash, &bytes);
+            all = mot_hash3(all, hash, XXH3_64bits(entry[i]->d_name, strlen(entry[i]->d_name)));
+        }
+        free(file);
+        free(entry[i]);
+    }
+    free(entry);
+    *hash_out = all;
+    return status;
+}
+
+/* What is in a file or folder that the experiment names: another content is another experiment. */
+static enum mot_status print_named(struct mot_store *s, const char *path, FILE *out)
+{
+    bool known;
+    struct stat facts;
+    uint64_t hash = remembered(s, path, &known), bytes;
+    if (!known) {
+        if (stat(path, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))) return MOT_OK;
+        enum mot_status status = S_ISDIR(facts.st_mode) ? hash_folder(path, &hash) : hash_file(path, 0, &hash, &bytes);
+        if (status) return status;
+        struct named *n = mot_new(1, sizeof(*n));
+        *n = (struct named){ s->named, mot_text(path), hash };
+        s->named = n;
+    }
+    fprintf(out, "# %016" PRIx64 " %s\n", hash, path);
+    return MOT_OK;
+}
+
+/* The value of a line "key: value" of the resolved experiment, if it is a path: those are absolute. In `into`. */
+static bool path_in(const char *line, size_t n, char *into, size_t size)
+{
+    const char *colon = memmem(line, n, ": ", 2);
+    if (!colon) return false;
+    const char *from = colon + 2, *end = line + n;
+    bool quoted = from < end && *from == '"';
+    size_t used = 0;
+    for (from += quoted; from < end && !(quoted && *from == '"') && used + 1 < size; from++) {
+        if (quoted && *from == '\\' && from + 1 < end) from++;
+        into[used++] = *from;
+    }
+    into[used] = 0;
+    return into[0] == '/';
+}
+
+/* Every path that the text names, whoever's key it is; and labels that nobody names but are found beside the rows. */
+static enum mot_status print_files(struct mot_store *s, const struct mot_experiment *x, const char *text, FILE *out)
+{
+    enum mot_status status = MOT_OK;
+    char path[PATH_MAX];
+    for (const char *line = text; *line && status == MOT_OK;) {
+        size_t n = strcspn(line, "\n");
+        if (path_in(line, n, path, sizeof(path))) status = print_named(s, path, out);
+        line += n + (line[n] == '\n');
+    }
+    const char *const rows[] = { x->data.labels ? NULL : x->data.path, x->data.test_labels ? NULL : x->data.test_path };
+    static const enum mot_format pairs[] = { MOT_FORMAT_IDX, MOT_FORMAT_NPY };
+    for (size_t i = 0; i < MOT_COUNT(rows); i++)
+        for (size_t k = 0; k < MOT_COUNT(pairs) && rows[i] && status == MOT_OK; k++) {
+            char *labels = mot_labels_path(rows[i], pairs[k]);
+            if (labels) status = print_named(s, labels, out);
+            free(labels);
+        }
+    return status;
+}
+
+/* The experiment without what changes nothing in its result. malloc'd. */
+static char *bare_text(const struct mot_experiment *x)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return NULL;
+    struct mot_experiment bare = *x;
+    bare.output = NULL;
+    bare.sim.threads = 1;
+    bare.sim.overcommit = false;
+    bare.checkpoint = (struct mot_every){ MOT_EVERY_AUTO, 0 };
+    enum mot_status status = mot_experiment_print(&bare, out);
+    fclose(out);
+    if (status == MOT_OK) return text;
+    free(text);
+    return NULL;
+}
+
+enum mot_status mot_store_key(struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
+{
+    char *text = NULL, *bare = bare_text(x);
+    size_t n;
+    FILE *out = bare ? open_memstream(&text, &n) : NULL;
+    if (!out) {
+        free(bare);
+        return mot_fail(MOT_ESYSTEM, "out of memory");
+    }
+    fprintf(out, "motley %s %s %s%s\n%s", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH, models ? " models" : "", bare);
+    enum mot_status status = print_files(s, x, bare, out);
+    fclose(out);
+    XXH128_hash_t hash = XXH3_128bits(text, n);
+    free(text);
+    free(bare);
+    if (status == MOT_OK) snprintf(key, MOT_KEY_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
+    return status;
+}
+
+char *mot_store_folder(const struct mot_store *s, const char *key)
+{
+    return mot_format("%s%s%.2s/%s", s->path, s->path[0] && s->path[strlen(s->path) - 1] == '/' ? "" : "/", key, key);
+}
+
+/* ---- Sums ---------------------------------------------------------------------------------------------- */
+
+static int is_listed(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strcmp(entry->d_name, SUMS) != 0;
+}
+
+/* "HASH BYTES NAME" for each file, the key first: a folder under a wrong name is no run either. */
+static enum mot_status print_sums(const char *folder, const char *key, FILE *out)
+{
+    struct dirent **entry;
+    int n = scandir(folder, &entry, is_listed, by_name);
+    if (n < 0) return mot_fail(MOT_ESYSTEM, "cannot read %s: %s", folder, strerror(errno));
+    enum mot_status status = MOT_OK;
+    fprintf(out, "run %s\n", key);
+    for (int i = 0; i < n; i++) {
+        char *path = mot_path_join(folder, entry[i]->d_name);
+        uint64_t hash = 0, bytes = 0;
+        if (status == MOT_OK) status = hash_file(path, O_NOFOLLOW, &hash, &bytes);
+        fprintf(out, "%016" PRIx64 " %" PRIu64 " %s\n", hash, bytes, entry[i]->d_name);
+        free(path);
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+static char *sums_of(const char *folder, const char *key, size_t *n_out)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, n_out);
+    if (!out) return NULL;
+    enum mot_status status = print_sums(folder, key, out);
+    fclose(out);
+    if (status == MOT_OK) return text;
+    free(text);
+    return NULL;
+}
+
+bool mot_store_has(const struct mot_store *s, const char *key)
+{
+    char *folder = mot_store_folder(s, key), *path = mot_path_join(folder, SUMS), *now = NULL;
+    unsigned char *then = NULL;
+    size_t then_n = 0, now_n = 0;
+    bool whole = mot_file_exists(path) && mot_file_read(path, SUMS_MOST, &then, &then_n) == MOT_OK;
+    if (whole) now = sums_of(folder, key, &now_n);
+    whole = whole && now && now_n == then_n && memcmp(then, now, now_n) == 0;
+    free(now);
+    free(then);
+    free(path);
+    free(folder);
+    return whole;
+}
+
+/* ---- Making a run -------------------------------------------------------------------------------------------- */
+
+char *mot_store_workshop(const struct mot_store *s, long program, unsigned slot)
+{
+    return mot_format("%s/%ld-%u", s->tmp, program, slot);
+}
+
+/* Moved away first: what is being removed must not look like a run. */
+void mot_store_remove(const struct mot_store *s, const char *key)
+{
+    char *folder = mot_store_folder(s, key), *away = mot_format("%s/old-%ld-%s", s->tmp, (long)getpid(), key);
+    if (rename(folder, away) == 0) mot_remove_tree(away);
+    free(away);
+    free(folder);
+}
+
+enum mot_status mot_store_publish(const struct mot_store *s, const char *workshop, const char *key)
+{
+    size_t n;
+    char *sums = sums_of(workshop, key, &n), *path = mot_path_join(workshop, SUMS), *folder = mot_store_folder(s, key);
+    char *shelf = mot_format("%.*s", (int)(strrchr(folder, '/') - folder), folder);
+    enum mot_status status = sums ? MOT_OK : MOT_ESYSTEM;
+    FILE *out = sums ? fopen(path, "we") : NULL;
+    if (sums && (!out || fwrite(sums, 1, n, out) != n)) status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", path, strerror(errno));
+    if (out && fclose(out) != 0 && status == MOT_OK) status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", path, strerror(errno));
+    if (status == MOT_OK) status = mot_make_folder(shelf);
+    /* A folder with something in it is not renamed over: if it is no whole run, it goes first. */
+    if (status == MOT_OK && rename(workshop, folder) != 0) {
+        if (!mot_store_has(s, key)) {
+            mot_store_remove(s, key);
+            if (rename(workshop, folder) != 0) status = mot_fail(MOT_ESYSTEM, "cannot move a run to %s: %s", folder, strerror(errno));
+        }
+    }
+    mot_remove_tree(workshop);
+    free(shelf);
+    free(folder);
+    free(path);
+    free(sums);
+    return status;
+}

@@ -1,0 +1,435 @@
+/* table.c -- a study's document as a person reads it: for each condition who is faster, and what it cost; then
+ * whatever did not go as it should. Nothing is left out silently. */
+#include "base/memory.h"
+#include "base/words.h"
+#include "study/grid.h"
+#include "study/study.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MOST 28                   /* columns of an arm's name */
+#define COLUMNS 98
+#define DIM "\x1b[2m"
+#define BOLD "\x1b[1m"
+#define GREEN "\x1b[32m"
+#define RED "\x1b[31m"
+#define PLAIN "\x1b[0m"
+
+struct page {
+    const json_t *d;
+    FILE *out;
+    bool colour;
+    bool target;                       /* there is one: else times are to the end */
+    bool judged;                       /* arms are compared */
+};
+
+static const char *shade(const struct page *p, const char *code)
+{
+    return p->colour ? code : "";
+}
+
+/* ---- Reading the document --------------------------------------------------------------------- */
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static size_t count(const json_t *object, const char *key)
+{
+    double value = number(object, key);
+    return value > 0 ? (size_t)value : 0;
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value ? value : "";
+}
+
+static const json_t *get(const json_t *object, const char *a, const char *b)
+{
+    return json_object_get(json_object_get(object, a), b);
+}
+
+static const char *name_of(const struct page *p, const char *side, size_t at)
+{
+    return text(json_array_get(json_object_get(p->d, side), at), "name");
+}
+
+/* An arm's name, cut where it would push the figures off the screen. */
+static char *short_name(const struct page *p, size_t arm)
+{
+    const char *name = name_of(p, "arms", arm);
+    size_t most = mot_text_cut(name, NAME_MOST);
+    return name[most] ? mot_format("%.*s~", (int)mot_text_cut(name, NAME_MOST - 1), name) : mot_text(name);
+}
+
+/* ---- Figures as text ------------------------------------------------------------------------------ */
+
+struct unit { const char *name; double factor; };
+
+static struct unit unit_of(double seconds)
+{
+    static const struct unit units[] = { { "h", 3600 }, { "min", 60 }, { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 } };
+    static const double least[] = { 2 * 3600, 300, 1, 1e-3, 0 };
+    for (size_t i = 0; i < MOT_COUNT(units); i++)
+        if (fabs(seconds) >= least[i]) return units[i];
+    return units[2];
+}
+
+/* Three digits, or all of a whole number. */
+static void print_short(double value, char *into, size_t size)
+{
+    double a = fabs(value);
+    int places = a >= 100 || a == 0 ? 0 : a >= 10 ? 1 : a >= 1 ? 2 : a >= 0.1 ? 3 : -1;
+    if (places < 0) snprintf(into, size, "%.3g", value);
+    else snprintf(into, size, "%.*f", places, value);
+}
+
+/* A time with its interval: "7.75 s" and "[7.50, 8.00]". Where it was not reached: "> 120 s" or "never". */
+static void time_cells(const json_t *figure, struct mot_grid *g)
+{
+    double median = number(figure, "median"), low = number(figure, "low"), high = number(figure, "high"), past = number(figure, "beyond");
+    char one[32], two[32];
+    if (count(figure, "n") == 0) {
+        mot_grid_add(g, "-");
+        mot_grid_add(g, "");
+        return;
+    }
+    struct unit u = unit_of(isnan(median) ? isnan(past) ? low : past : median);
+    print_short((isnan(median) ? past : median) / u.factor, one, sizeof(one));
+    if (isnan(median) && isnan(past)) mot_grid_add(g, "never");
+    else mot_grid_addf(g, "%s%s %s", isnan(median) ? "> " : "", one, u.name);
+    if (isnan(low)) {
+        mot_grid_add(g, "");
+        return;
+    }
+    print_short(low / u.factor, one, sizeof(one));
+    print_short(high / u.factor, two, sizeof(two));
+    mot_grid_addf(g, "[%s, %s]", one, isnan(high) ? "never" : two);
+}
+
+static void ratio_text(double ratio, char *into, size_t size)
+{
+    if (isnan(ratio)) snprintf(into, size, "inf");
+    else snprintf(into, size, ratio >= 100 ? "%.0f" : ratio >= 10 ? "%.1f" : "%.2f", ratio);
+}
+
+static void ratio_cells(const json_t *against, struct mot_grid *g)
+{
+    char one[32], two[32];
+    const char *verdict = text(against, "verdict"), *reason = text(against, "reason");
+    if (count(against, "n") == 0) {
+        for (int i = 0; i < 2; i++) mot_grid_add(g, "");
+        mot_grid_add(g, verdict);
+        return;
+    }
+    ratio_text(number(against, "ratio"), one, sizeof(one));
+    mot_grid_add(g, one);
+    ratio_text(number(against, "low"), one, sizeof(one));
+    ratio_text(number(against, "high"), two, sizeof(two));
+    mot_grid_addf(g, "[%s, %s]", one, two);
+    mot_grid_addf(g, "%s%s", verdict, *reason ? " *" : "");
+}
+
+/* "0.512 +- 0.010": the median, and half the distance of the quartiles. */
+static void spread_cell(const json_t *figure, double factor, const char *unit, struct mot_grid *g)
+{
+    double median = number(figure, "median"), spread = (number(figure, "q3") - number(figure, "q1")) / 2;
+    char one[32], two[32];
+    if (isnan(median)) {
+        mot_grid_add(g, "-");
+        return;
+    }
+    if (*unit) snprintf(one, sizeof(one), "%.2f", factor * median);
+    else snprintf(one, sizeof(one), "%.4g", factor * median);
+    snprintf(two, sizeof(two), "%.2g", factor * spread);
+    mot_grid_addf(g, "%s%s +- %s", one, unit, isnan(spread) ? "-" : two);
+}
+
+static void share_cell(double share, struct mot_grid *g)
+{
+    if (isnan(share)) mot_grid_add(g, "-");
+    else mot_grid_addf(g, "%.0f %%", 100 * share);
+}
+
+/* ---- One condition ---------------------------------------------------------------------------------- */
+
+static void arm_cell(const struct page *p, const json_t *cell, struct mot_grid *g)
+{
+    char *name = short_name(p, count(cell, "arm"));
+    mot_grid_add(g, name);
+    free(name);
+}
+
+static void print_times(const struct page *p, const json_t *const *cell, size_t n)
+{
+    const char *figure = p->target ? "time_to_target" : "time";
+    struct mot_grid g;
+    mot_grid_open(&g, (p->judged ? 6 : 3) + p->target);
+    mot_grid_add(&g, "");
+    mot_grid_add(&g, p->target ? "time to target" : "time");
+    mot_grid_add(&g, "95 % interval");
+    for (size_t i = 0; i < 3 && p->judged; i++) mot_grid_add(&g, (const char *const[]){ "speed-up", "95 % interval", "verdict" }[i]);
+    if (p->target) mot_grid_add(&g, "reached");
+    for (size_t i = 0; i < n; i++) {
+        const json_t *against = get(cell[i], "against", figure);
+        arm_cell(p, cell[i], &g);
+        time_cells(get(cell[i], "figures", figure), &g);
+        if (against) ratio_cells(against, &g);
+        else for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
+        if (p->target) mot_grid_addf(&g, "%zu of %zu", count(cell[i], "reached"), count(cell[i], "runs"));
+    }
+    mot_grid_print(&g, p->out, p->colour);
+    mot_grid_close(&g);
+}
+
+static void print_costs(const struct page *p, const json_t *const *cell, size_t n)
+{
+    static const char *const head[] = { "", "train loss", "test accuracy", "sent", "busy", "longest wait" };
+    struct mot_grid g;
+    mot_grid_open(&g, MOT_COUNT(head));
+    for (size_t i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *f = json_object_get(cell[i], "figures"), *worst = json_object_get(cell[i], "worst_worker");
+        double bytes = number(json_object_get(f, "bytes"), "median"), wait = number(json_object_get(f, "worst_wait"), "median");
+        char size[48];
+        arm_cell(p, cell[i], &g);
+        spread_cell(json_object_get(f, "train_loss"), 1, "", &g);
+        spread_cell(json_object_get(f, "test_accuracy"), 100, " %", &g);
+        mot_grid_add(&g, isnan(bytes) ? "-" : mot_show_size(bytes, size, sizeof(size)));
+        share_cell(number(json_object_get(f, "utilisation"), "median"), &g);
+        const char *group = text(worst, "name");
+        if (isnan(wait)) mot_grid_add(&g, "-");
+        else mot_grid_addf(&g, "%.0f %%, worker %zu%s%s%s", 100 * wait, count(worst, "id"), *group ? " (" : "", group, *group ? ")" : "");
+    }
+    mot_grid_print(&g, p->out, p->colour);
+    mot_grid_close(&g);
+}
+
+/* ---- Notes ---------------------------------------------------------------------------------------------- */
+
+/* A remark, wrapped. */
+static void note(const struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(const struct page *p, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    char *line = NULL;
+    if (vasprintf(&line, format, rest) < 0) line = NULL;
+    va_end(rest);
+    if (line) mot_text_wrap(line, "  - ", "    ", COLUMNS, p->out);
+    free(line);
+}
+
+/* "3, 5 and 9": the seeds of the runs of a cell that `is` so. malloc'd; NULL if there are none. */
+typedef bool run_is(const json_t *run, const char *what);
+static char *seeds_of(const struct page *p, const json_t *cell, run_is *is, const char *what, size_t *n_out, const json_t **first)
+{
+    const json_t *runs = json_object_get(p->d, "runs");
+    char *list = NULL;
+    size_t i, n = 0;
+    json_t *run;
+    json_array_foreach(runs, i, run) {
+        if (count(run, "arm") != count(cell, "arm") || count(run, "condition") != count(cell, "condition") || !is(run, what)) continue;
+        if (n == 0) *first = run;
+        char *longer = n < 12 ? mot_format("%s%s%.0f", list ? list : "", list ? ", " : "", number(run, "seed"))
+                     : n == 12 ? mot_format("%s, ...", list) : mot_text(list);
+        free(list);
+        list = longer;
+        n++;
+    }
+    *n_out = n;
+    return list;
+}
+
+static bool has_status(const json_t *run, const char *status) { return strcmp(text(run, "status"), status) == 0; }
+
+static bool missed(const json_t *run, const char *what)
+{
+    (void)what;
+    return has_status(run, "ok") && !json_is_true(json_object_get(run, "reached"));
+}
+
+static void note_runs(const struct page *p, const json_t *cell, run_is *is, const char *status, const char *words, bool why)
+{
+    size_t n;
+    const json_t *first = NULL;
+    char *seeds = seeds_of(p, cell, is, status, &n, &first);
+    if (!seeds) return;
+    const char *failed = text(first, "failed"), *colon = strchr(failed, ':');
+    note(p, "%s: %zu of %zu runs %s (seed%s %s)%s%s", name_of(p, "arms", count(cell, "arm")), n, count(cell, "runs"), words, n == 1 ? "" : "s",
+         seeds, why && colon ? "; the first " : "", why && colon ? failed : "");
+    free(seeds);
+}
+
+static void note_cell(const struct page *p, const json_t *cell)
+{
+    static const struct { const char *status, *words; bool why; } kinds[] = {
+        { "diverged", "diverged: they never reach a target", false }, { "peer_lost", "lost a peer and ended early", true },
+        { "crashed", "crashed, and are left out of the figures; the same command tries them again", true },
+        { "refused", "could not be made, and are left out of the figures", true },
+        { "system_error", "came to a halt", true }, { "bad_usage", "ended early", true }, { "deadline", "passed a deadline", true },
+        { "interrupted", "were interrupted", true },
+    };
+    for (size_t i = 0; i < MOT_COUNT(kinds); i++) note_runs(p, cell, has_status, kinds[i].status, kinds[i].words, kinds[i].why);
+    if (p->target) note_runs(p, cell, missed, "", "ended without reaching the target: they count as later than any that did", false);
+    const json_t *against = get(cell, "against", p->target ? "time_to_target" : "time");
+    if (*text(against, "reason")) note(p, "%s: not comparable: %s", name_of(p, "arms", count(cell, "arm")), text(against, "reason"));
+}
+
+static void print_condition(const struct page *p, size_t condition)
+{
+    const json_t *cells = json_object_get(p->d, "cells");
+    const json_t **mine = mot_new(json_array_size(cells) + 1, sizeof(*mine));
+    const char *name = name_of(p, "conditions", condition);
+    size_t n = 0, i;
+    json_t *cell;
+    json_array_foreach(cells, i, cell)
+        if (count(cell, "condition") == condition) mine[n++] = cell;
+    if (*name) fprintf(p->out, "\n%s%s%s\n", shade(p, BOLD), name, shade(p, PLAIN));
+    else fputc('\n', p->out);
+    print_times(p, mine, n);
+    fputc('\n', p->out);
+    print_costs(p, mine, n);
+    for (i = 0; i < n; i++) note_cell(p, mine[i]);
+    free(mine);
+}
+
+/* ---- Tuning ------------------------------------------------------------------------------------------------ */
+
+static char *values_text(const json_t *values)
+{
+    char *list = mot_text("");
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)values, key, value) {
+        char *longer = mot_format("%s%s%s=%s", list, *list ? ", " : "", key, json_string_value(value));
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+/* The curve: a row a point, where there are few enough to read. */
+static void print_points(const struct page *p, const json_t *tuned)
+{
+    const json_t *points = json_object_get(tuned, "points");
+    const char *by = text(tuned, "by");
+    bool time = strcmp(by, "time_to_target") == 0;
+    struct mot_grid g;
+    size_t i;
+    json_t *point;
+    mot_grid_open(&g, 6);
+    const char *const head[] = { "", by, "95 % interval", "failed", "length", "" };
+    for (i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
+    json_array_foreach(points, i, point) {
+        const json_t *score = json_object_get(point, "score");
+        char *values = values_text(json_object_get(point, "values"));
+        bool best = json_is_true(json_object_get(point, "best"));
+        if (json_array_size(points) <= 40 || best) {
+            mot_grid_add(&g, values);
+            if (time) time_cells(score, &g);
+            else if (isnan(number(score, "median"))) mot_grid_add(&g, "-"), mot_grid_add(&g, "");
+            else mot_grid_addf(&g, "%.4g", number(score, "median")), mot_grid_addf(&g, "[%.4g, %.4g]", number(score, "low"), number(score, "high"));
+            mot_grid_addf(&g, "%zu of %zu", count(point, "failed"), count(point, "runs"));
+            share_cell(number(point, "budget"), &g);
+            mot_grid_add(&g, best ? "best" : "");
+        }
+        free(values);
+    }
+    mot_grid_print(&g, p->out, p->colour);
+    mot_grid_close(&g);
+}
+
+static char *list_text(const json_t *list)
+{
+    char *all = mot_text("");
+    size_t i;
+    json_t *each;
+    json_array_foreach(list, i, each) {
+        char *longer = json_is_string(each) ? mot_format("%s%s%s", all, i ? ", " : "", json_string_value(each))
+                                            : mot_format("%s%s%.0f", all, i ? ", " : "", json_number_value(each));
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
+static void print_tuned(const struct page *p, const json_t *tuned, bool curve)
+{
+    const char *condition = name_of(p, "conditions", count(tuned, "condition"));
+    const json_t *points = json_object_get(tuned, "points"), *edge = json_object_get(tuned, "edge"), *best = NULL;
+    size_t i;
+    json_t *point;
+    json_array_foreach(points, i, point)
+        if (json_is_true(json_object_get(point, "best"))) best = point;
+    char *values = values_text(json_object_get(best, "values")), *edges = list_text(edge);
+    bool hit = !isnan(number(json_object_get(best, "score"), "median"));
+    if (curve) fprintf(p->out, "\n%s%s%s%s%s\n", shade(p, BOLD), name_of(p, "arms", count(tuned, "arm")), *condition ? " under " : "", condition, shade(p, PLAIN));
+    if (curve) print_points(p, tuned);
+    note(p, "%s%s%s: %s is the best of %zu%s%s%s", name_of(p, "arms", count(tuned, "arm")), *condition ? " under " : "", condition, values,
+         json_array_size(points), hit ? "" : strcmp(text(tuned, "by"), "time_to_target") == 0 ? ", though most of its runs missed the target" : ", though its runs failed", *edges ? "; it is at the edge of what was tried: widen " : "", edges);
+    free(edges);
+    free(values);
+}
+
+static void print_tuning(const struct page *p)
+{
+    const json_t *tuning = json_object_get(p->d, "tuning"), *first = json_array_get(tuning, 0);
+    if (!first) return;
+    bool curve = json_array_size(tuning) <= 12;
+    char *seeds = list_text(json_object_get(first, "seeds"));
+    fprintf(p->out, "\n%sTuned by %s on seeds %s%s%s\n", shade(p, BOLD), text(first, "by"), seeds,
+            json_is_true(json_object_get(first, "halving")) ? ", by halving" : "", shade(p, PLAIN));
+    free(seeds);
+    size_t i;
+    json_t *tuned;
+    json_array_foreach(tuning, i, tuned) print_tuned(p, tuned, curve);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------------ */
+
+static void print_head(const struct page *p)
+{
+    const json_t *target = json_object_get(p->d, "target");
+    size_t arms = json_array_size(json_object_get(p->d, "arms")), conditions = json_array_size(json_object_get(p->d, "conditions"));
+    size_t seeds = json_array_size(json_object_get(p->d, "seeds"));
+    fprintf(p->out, "%s%s%s: %zu arm%s", shade(p, BOLD), text(p->d, "title"), shade(p, PLAIN), arms, arms == 1 ? "" : "s");
+    if (conditions > 1) fprintf(p->out, ", %zu conditions", conditions);
+    fprintf(p->out, ", %zu seed%s", seeds, seeds == 1 ? "" : "s");
+    if (json_is_object(target)) fprintf(p->out, "; target: %s %.4g", text(target, "kind"), number(target, "value"));
+    fputc('\n', p->out);
+}
+
+/* Whether some run had a target, and whether some arm is compared. */
+static void look_over(struct page *p)
+{
+    size_t i;
+    json_t *cell;
+    json_array_foreach(json_object_get(p->d, "cells"), i, cell) {
+        p->target |= count(get(cell, "figures", "time_to_target"), "n") > 0;
+        p->judged |= json_object_size(json_object_get(cell, "against")) > 0;
+    }
+}
+
+void mot_study_print(const json_t *document, FILE *out, bool colour)
+{
+    struct page page = { .d = document, .out = out, .colour = colour };
+    const struct page *p = &page;
+    size_t conditions = json_array_size(json_object_get(document, "conditions"));
+    look_over(&page);
+    print_head(p);
+    if (!p->judged) print_tuning(p);
+    for (size_t c = 0; c < conditions; c++) print_condition(p, c);
+    if (p->judged) print_tuning(p);
+    fputc('\n', out);
+    char *legend = mot_format("Medians over seeds%s. +- is half the distance of the quartiles. 'busy' is the workers' share of time spent "
+                              "computing; 'longest wait' is the share of its time that the worker waited who waited most.",
+                              p->judged ? "; speed-ups over the first arm, of pairs of runs with one seed: above 1 is faster" : "");
+    mot_text_wrap(legend, "  ", "  ", COLUMNS, out);
+    free(legend);
+}

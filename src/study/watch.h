@@ -1,0 +1,14 @@
+/* watch.h -- how far a study is: runs done of all, time left, what runs now. */
+#ifndef MOT_STUDY_WATCH_H
+#define MOT_STUDY_WATCH_H
+
+#include "study/runner.h"
+
+struct mot_watcher;
+struct mot_watcher *mot_watcher_open(const struct mot_runner *, unsigned slots, size_t runs);
+void mot_watcher_began(struct mot_watcher *, const struct mot_case *, unsigned slot);
+void mot_watcher_ended(struct mot_watcher *, unsigned slot);
+void mot_watcher_tick(struct mot_watcher *);
+void mot_watcher_close(struct mot_watcher *);   /* the line is cleared */
+
+#endif

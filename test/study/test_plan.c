@@ -1,0 +1,189 @@
+/* A study's file: what it means, and what is said of a wrong one. */
+#include "study/plan.h"
+#include "study/values.h"
+#include "test.h"
+
+static struct mot_study_plan *plan;
+static enum mot_status status;
+
+static void take_with(const char *text, const struct mot_plan_flags *flags)
+{
+    mot_study_plan_close(plan);
+    plan = NULL;
+    status = mot_study_plan_parse("exp.yaml", text, strlen(text), flags, &plan);
+}
+
+static void take(const char *text)
+{
+    take_with(text, &(struct mot_plan_flags){ .methods = NULL });
+}
+
+#define REFUSED(text, part) do { take(text); CHECK_INT(status, MOT_EUSAGE); CHECK_HAS(mot_error(), part); } while (0)
+
+TEST(arms_by_hand_are_names_or_labels_with_the_keys_they_set)
+{
+    take("compare:\n  - async\n  - {label: twin, method: async}\n  - {label: server 6 of 8, method: {name: server, k: 6}, optimizer.lr: 0.2}\n"
+         "  - {method: {name: server, k: 4}, batch: 8}\n");
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->arms, 4);
+    CHECK_TEXT(plan->arm[0].name, "async");
+    CHECK_TEXT(plan->arm[1].name, "twin");
+    CHECK_TEXT(plan->arm[2].name, "server 6 of 8");
+    CHECK_INT(plan->arm[2].settings, 2);
+    CHECK_TEXT(plan->arm[2].setting[0].value, "{name: server, k: 6}");
+    CHECK_TEXT(plan->arm[2].setting[1].key, "optimizer.lr");
+    CHECK_TEXT(plan->arm[3].name, "server k=4, batch=8");
+    CHECK_INT(plan->conditions, 1);
+    CHECK_TEXT(plan->condition[0].name, "");
+    CHECK_INT(plan->seeds.n, 10);
+}
+
+TEST(a_sweep_makes_arms_of_methods_seeds_of_seeds_and_conditions_of_the_rest)
+{
+    take("sweep:\n  method: [allreduce, {name: server, k: 6}]\n  batch: [8, 16, 32]\n  data: [{name: digits, test: 0.3}, digits]\n  seed: 3..7\n");
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->arms, 2);
+    CHECK_TEXT(plan->arm[1].name, "server k=6");
+    CHECK_INT(plan->conditions, 6);
+    CHECK_TEXT(plan->condition[1].name, "batch=8, data=digits");
+    CHECK_TEXT(plan->condition[4].setting[1].value, "{name: digits, test: 0.3}");
+    CHECK_INT(plan->seeds.n, 5);
+    CHECK_INT(plan->seeds.seed[4], 7);
+}
+
+TEST(ranges_go_up_and_down_and_over_powers)
+{
+    struct mot_arena arena = { 0 };
+    struct mot_axis axis;
+    CHECK_INT(mot_values_flag("--over", "optimizer.lr=2^-1..2^-10", &arena, &axis), MOT_OK);
+    CHECK_INT(axis.values, 10);
+    CHECK_TEXT(axis.key, "optimizer.lr");
+    CHECK_TEXT(axis.value[0], "2^-1");
+    CHECK_TEXT(axis.value[9], "2^-10");
+    CHECK_INT(mot_values_flag("--over", "x=5..3", &arena, &axis), MOT_OK);
+    CHECK_TEXT(axis.value[2], "3");
+    CHECK_INT(mot_values_flag("--over", "x=a, b,c", &arena, &axis), MOT_OK);
+    CHECK_INT(axis.values, 3);
+    CHECK_TEXT(axis.value[1], "b");
+    CHECK_INT(mot_values_flag("--over", "x=2^1..3^4", &arena, &axis), MOT_EUSAGE);
+    CHECK_INT(mot_values_flag("--over", "x=1..1000000", &arena, &axis), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "at most 10000 values");
+    CHECK_INT(mot_values_flag("--over", "=1", &arena, &axis), MOT_EUSAGE);
+    CHECK_INT(mot_values_flag("--over", "lr", &arena, &axis), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "KEY=VALUES");
+    mot_arena_free(&arena);
+}
+
+TEST(methods_on_the_command_line_may_carry_their_options)
+{
+    const char *list = "allreduce, server{k: 6},{name: server, k: 4}, async{}";
+    take_with("compare: [async]\n", &(struct mot_plan_flags){ .methods = &list, .methods_n = 1, .seeds = "3..5" });
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->arms, 4);
+    CHECK_TEXT(plan->arm[1].name, "server k=6");
+    CHECK_TEXT(plan->arm[1].setting[0].value, "{name: server, k: 6}");
+    CHECK_TEXT(plan->arm[2].name, "server k=4");
+    CHECK_TEXT(plan->arm[3].setting[0].value, "{name: async}");
+    CHECK_INT(plan->seeds.n, 3);
+    const char *const wrong[] = { "async{", "}", "async,,", "", "[a]", "{k: 3}" };
+    for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
+        take_with("", &(struct mot_plan_flags){ .methods = &wrong[i], .methods_n = 1 });
+        if (status != MOT_EUSAGE) FAIL("'%s' is taken", wrong[i]);
+    }
+}
+
+TEST(seeds_count_from_the_experiments_own)
+{
+    take_with("seed: 40\n", &(struct mot_plan_flags){ .seeds = "3" });
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->seeds.seed[0], 40);
+    CHECK_INT(plan->seeds.seed[2], 42);
+    take_with("", &(struct mot_plan_flags){ .seeds = "7,9" });
+    CHECK_INT(plan->seeds.seed[1], 9);
+}
+
+TEST(a_wrong_study_is_refused_with_its_place)
+{
+    REFUSED("sweep: {batch: []}", "exp.yaml:1:16: sweep.batch: expected at least one value; found an empty list");
+    REFUSED("sweep: {batch: 8}", "sweep.batch: expected a list of values");
+    REFUSED("sweep: {batch: [8, 8]}", "found '8' twice");
+    REFUSED("sweep: {}", "sweep: expected a map");
+    REFUSED("sweep: 3", "sweep: expected a map");
+    REFUSED("sweep: {method: []}", "at least one method");
+    REFUSED("sweep: {method: async}", "expected a list of methods");
+    REFUSED("sweep: {seed: 5}", "sweep.seed: expected a list of values, or a range");
+    REFUSED("sweep: {seed: [1, 1]}", "twice");
+    REFUSED("sweep: {seed: [a]}", "whole numbers");
+    REFUSED("sweep: {output: [a]}", "--store");
+    REFUSED("compare: []", "compare: expected a list of what is compared; found an empty list");
+    REFUSED("compare: async", "expected a list of what is compared");
+    REFUSED("compare: [async, async]", "found 'async' twice: give one a label");
+    REFUSED("compare: [{name: server, k: 6}]", "write {method: {name: server, k: 6}}");
+    REFUSED("compare: [{seed: 3, method: async}]", "all arms have the same seeds");
+    REFUSED("compare: [{label: [], method: async}]", "compare.label: expected a name");
+    REFUSED("compare: [[]]", "expected a method's name");
+    REFUSED("compare: [async]\nsweep: {method: [async]}", "expected the arms in one place");
+    REFUSED("tune: 3", "tune: expected a map");
+    REFUSED("tune: {}", "tune.over: expected a map");
+    REFUSED("tune: {over: {}}", "tune.over: expected a map");
+    REFUSED("tune: {over: {a: [1]}, bye: x}", "unknown key: did you mean 'by'");
+    REFUSED("tune: {over: {a: [1]}, by: test_acuracy}", "did you mean 'test_accuracy'");
+    REFUSED("tune: {over: {seed: [1]}}", "cannot be tuned");
+    REFUSED("tune: {over: {a: [1]}, seeds: 9..11}", "exp.yaml:1:31: tune.seeds: expected seeds that the arms are not judged on; found 9 in both");
+    REFUSED("sweep: {a: [1]}\ntune: {over: {a: [1]}}", "tuned and swept");
+    REFUSED("sweep: {a: 1..50, b: 1..50}", "at most 2000 combinations");
+    REFUSED("sweep: {a: 1..1000, seed: 1..1000}", "at most 100000 runs; this one has 1000000");
+    REFUSED("tune: {over: {a: 1..1000, b: 1..1000, c: 1..1000}}", "at most 100000 runs");
+    REFUSED("[]", "expected a map");
+    REFUSED("compare: [", "not valid YAML");
+}
+
+TEST(flags_that_would_be_lost_are_refused)
+{
+    const struct mot_setting seed = { "seed", "3", "--seed" }, method = { "method", "async", "--method" }, out = { "output", "x", "--output" };
+    take_with("", &(struct mot_plan_flags){ .setting = &seed, .settings = 1 });
+    CHECK_HAS(mot_error(), "--seed: a study has several seeds");
+    take_with("", &(struct mot_plan_flags){ .setting = &out, .settings = 1 });
+    CHECK_HAS(mot_error(), "--out DIR");
+    take_with("compare: [async]", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
+    CHECK_HAS(mot_error(), "say --methods");
+    take_with("", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
+    CHECK_INT(status, MOT_OK);
+}
+
+TEST(a_wrong_key_or_value_of_a_run_is_named_where_it_was_written)
+{
+    struct mot_experiment *x;
+    take("stop: {updates: 3}\nsweep:\n  batch: [8, many]\n");
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(mot_study_plan_run(plan, 0, 1, NULL, 0, NULL, &x), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "exp.yaml:3:14: batch: expected a whole number");
+    take("sweep: {optimizer.lrr: [1]}");
+    CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "did you mean 'lr'");
+    CHECK_HAS(mot_error(), "exp.yaml:1:25");
+    take("compare: [async, {label: x, method: {name: server, kk: 3}}]");
+    CHECK_INT(mot_study_plan_run(plan, 1, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "method.kk: unknown key");
+}
+
+TEST(a_run_takes_flags_then_condition_then_arm_then_tuned_values_then_seed)
+{
+    const struct mot_setting flag = { "batch", "4", "--batch" };
+    const struct mot_study_setting tuned = { "optimizer.lr", "0.5", "tune" };
+    struct mot_experiment *x;
+    uint64_t seed = 77;
+    take_with("batch: 2\nsweep: {workers: [3, 5]}\ncompare: [{label: a, method: async}, {label: b, batch: 16, optimizer.lr: 0.25}]\n",
+              &(struct mot_plan_flags){ .setting = &flag, .settings = 1 });
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(mot_study_plan_run(plan, 0, 1, NULL, 0, &seed, &x), MOT_OK);
+    CHECK(x->batch[0] == 4 && x->workers == 5 && x->seed == 77 && x->output == NULL);
+    mot_experiment_close(x);
+    CHECK_INT(mot_study_plan_run(plan, 1, 0, &tuned, 1, &seed, &x), MOT_OK);
+    CHECK(x->batch[0] == 16 && x->workers == 3 && x->optim.lr == 0.5);
+    mot_experiment_close(x);
+    mot_study_plan_close(plan);
+    plan = NULL;
+}
+
+TEST_MAIN()

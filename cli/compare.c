@@ -208,7 +208,7 @@ const struct cli_command cli_compare = {
         "needs six pairs of runs at least.",
     .examples =
         "motley compare examples/compare.yaml\n"
-        "motley compare examples/demo.yaml --methods 'allreduce, server{k: 6}, async' --seeds 5\n"
+        "motley compare examples/mixed.yaml --methods 'allreduce, server{k: 6}, async' --seeds 5\n"
         "motley compare --methods allreduce,async --stop-updates 200 --model softmax\n",
     .flags = flags,
     .words_max = 1,

@@ -31,7 +31,7 @@ const struct cli_command cli_sim = {
     .examples =
         "motley sim\n"
         "motley sim --method async --workers 16 --out runs/first\n"
-        "motley sim examples/demo.yaml --method server --method-k 6\n"
+        "motley sim examples/mixed.yaml --method server --method-k 6\n"
         "motley sim --resume --out runs/first --stop-epochs 40\n"
         "motley sim --arrivals runs/live\n",
     .flags = flags,

@@ -42,7 +42,7 @@ const struct cli_command cli_train = {
         "method, with the work under way asked for anew for an asynchronous one.",
     .examples =
         "motley train --workers 2 --stop-epochs 5\n"
-        "motley train examples/demo.yaml --method async --emulate --stop-time 20s\n"
+        "motley train examples/mixed.yaml --method async --emulate --stop-time 20s\n"
         "motley train --workers 4 --ranks 4\n"
         "mpirun -n 4 motley train --workers 4 --out runs/four\n",
     .flags = flags,

@@ -40,7 +40,7 @@ const struct cli_command cli_tune = {
         "what learns slowly but well may be lost.",
     .examples =
         "motley tune --over optimizer.lr=2^-1..2^-10 --by test_accuracy --stop-epochs 5\n"
-        "motley tune examples/demo.yaml --methods allreduce,async --over optimizer.lr=0.025,0.05,0.1,0.2,0.4 --halving\n",
+        "motley tune examples/mixed.yaml --methods allreduce,async --over optimizer.lr=0.025,0.05,0.1,0.2,0.4 --halving\n",
     .flags = flags,
     .words_max = 1,
     .experiment_flags = true,

@@ -12,6 +12,7 @@ const char *mot_fault_name(enum mot_fault_kind kind)
     case MOT_FAULT_DUPLICATE: return "duplicate";
     case MOT_FAULT_REORDER: return "reorder";
     case MOT_FAULT_CORRUPT: return "corrupt";
+    case MOT_FAULT_POISON: return "poison";
     }
     return "fault";
 }

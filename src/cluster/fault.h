@@ -1,8 +1,8 @@
 /* fault.h -- what goes wrong in a cluster: at times that are given, or at random from the seed.
  *
- * A crash, a restart, a stall, a partition and a slow link happen to nodes; a drop, a
- * duplicate, a reordering and a corruption happen to frames, below the channel that hides
- * them from methods. */
+ * A crash, a restart, a stall, a partition, a slow link and poison (gradients that are not numbers)
+ * happen to nodes; a drop, a duplicate, a reordering and a corruption happen to frames, below
+ * the channel that hides them from methods. */
 #ifndef MOT_CLUSTER_FAULT_H
 #define MOT_CLUSTER_FAULT_H
 
@@ -12,9 +12,10 @@
 enum mot_fault_kind {
     MOT_FAULT_CRASH, MOT_FAULT_RESTART, MOT_FAULT_STALL, MOT_FAULT_PARTITION, MOT_FAULT_SLOW_LINK,
     MOT_FAULT_DROP, MOT_FAULT_DUPLICATE, MOT_FAULT_REORDER, MOT_FAULT_CORRUPT,
+    MOT_FAULT_POISON,
 };
 #define MOT_FAULTS_RANDOM 4   /* kinds that come at a rate: crash, stall, partition, slow link */
-#define MOT_FAULTS_FRAME 4    /* kinds that happen to frames: from MOT_FAULT_DROP on */
+#define MOT_FAULTS_FRAME 4    /* kinds that happen to frames: MOT_FAULT_DROP to MOT_FAULT_CORRUPT */
 
 struct mot_fault {
     enum mot_fault_kind kind;

@@ -61,6 +61,8 @@ static const struct mot_option frames[] = {
     WORKERS("frames from or to these; none, and no server: all frames"), SERVER("frames from or to the server"), END,
 };
 
+static const struct mot_option poison[] = { AT, FOR("1s", "forever", "how long"), WORKERS("which workers"), END };
+
 /* In the order of enum mot_fault_kind. */
 static const struct { const char *summary; const struct mot_option *options; } faults[] = {
     { "a node stops; its state, its work and what it has not yet sent are gone", crash },
@@ -72,6 +74,7 @@ static const struct { const char *summary; const struct mot_option *options; } f
     { "frames arrive twice", frames },
     { "frames are held up, and others overtake them", frames },
     { "frames arrive damaged, are thrown away, and sent again", frames },
+    { "gradients that the workers compute are not numbers", poison },
 };
 
 static bool get_fault(size_t i, struct mot_part *out)

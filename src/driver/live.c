@@ -71,9 +71,10 @@ static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
     struct mot_live *l = n->live;
     if (!l->watch.flight || !mot_watch_follows(&l->watch)) return;
     const struct mot_message *m = &a->message;
+    mot_time now = mot_live_now(l), sent = a->sent < now ? a->sent : now; /* the clocks of two processes may differ a little */
     pthread_mutex_lock(&l->watch_lock);
     l->watch.flight(l->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
-        .bytes = m->body.buf ? (uint64_t)m->body.len * 4 : 0, .sent = a->sent, .began = a->sent, .delivered = mot_live_now(l) });
+        .bytes = m->body.buf ? (uint64_t)m->body.len * 4 : 0, .sent = sent, .began = sent, .delivered = now });
     pthread_mutex_unlock(&l->watch_lock);
 }
 

@@ -167,6 +167,8 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
         enum mot_phase phase = w->samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE;
         s->watch.phase(s->watch.self, node, phase, w->tag, (uint32_t)w->samples, w->began, s->now);
     }
+    if (mot_faults_poisoned(s, node))
+        for (uint32_t i = 0; i < s->world.dim; i++) mot_pool_at(&s->pool, w->grad)[i] = NAN;
     struct mot_result result = { .tag = w->tag, .samples = (uint32_t)w->samples, .loss = w->loss, .grad = w->grad };
     struct mot_node_tally *tally = &s->node[node].tally;
     tally->jobs++;

@@ -180,6 +180,7 @@ static json_t *faults_json(const struct mot_outcome *o)
     set_uint(faults, "stalls", t->stalls);
     set_uint(faults, "partitions", t->partitions);
     set_uint(faults, "slow_links", t->slow_links);
+    set_uint(faults, "poisons", t->poisons);
     return faults;
 }
 

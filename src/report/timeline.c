@@ -53,16 +53,15 @@ static void choose(struct mot_timeline *t, mot_node first, uint32_t n, uint32_t 
 struct mot_timeline *mot_timeline_open(const char *path, const struct mot_experiment *e)
 {
     struct mot_timeline *t = mot_new(1, sizeof *t);
-    uint32_t servers = e->method ? e->method->servers : 0;
     t->path = mot_text(path);
     t->experiment = e;
     t->workers = e->workers;
-    t->nodes = e->workers + servers;
+    t->nodes = e->workers + e->servers;
     t->place = mot_new(t->nodes ? t->nodes : 1, sizeof *t->place);
     for (uint32_t i = 0; i < t->nodes; i++) t->place[i] = NOBODY;
     t->span = mot_new(MOT_TIMELINE_SPANS + LATE_SPANS, sizeof *t->span);
     choose(t, 0, t->workers, MOT_TIMELINE_WORKERS);
-    choose(t, t->workers, servers, MOT_TIMELINE_SERVERS);
+    choose(t, t->workers, e->servers, MOT_TIMELINE_SERVERS);
     atomic_init(&t->enough, false);
     return t;
 }

@@ -423,8 +423,9 @@ void mot_study_print(const json_t *document, FILE *out, bool colour)
     size_t conditions = json_array_size(json_object_get(document, "conditions"));
     look_over(&page);
     print_head(p);
-    print_tuning(p);
+    if (!p->judged) print_tuning(p);
     for (size_t c = 0; c < conditions; c++) print_condition(p, c);
+    if (p->judged) print_tuning(p);
     fputc('\n', out);
     char *legend = mot_format("Medians over seeds%s. +- is half the distance of the quartiles. 'busy' is the workers' share of time spent "
                               "computing; 'longest wait' is the share of its time that the worker waited who waited most.",

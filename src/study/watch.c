@@ -93,7 +93,7 @@ void mot_watcher_tick(struct mot_watcher *w)
 {
     double now = wall();
     FILE *err = w->r->progress;
-    if (!err || now - w->last < (w->r->terminal ? REDRAW_S : LINE_S)) return;
+    if (!err || w->done == w->runs || now - w->last < (w->r->terminal ? REDRAW_S : LINE_S)) return;
     char line[1024];
     size_t n = compose(w, now, line, sizeof(line));
     w->last = now;

@@ -23,6 +23,7 @@ function paintBins(host, width, arm, bins) {
   host.replaceChildren(svg);
 }
 
+const STALENESS_MOST = 30;
 function startStaleness() {
   const cells = DATA.cells.filter(cell => cell.mean !== null || cell.bins.length);
   if (!cells.length) {
@@ -30,7 +31,8 @@ function startStaleness() {
     return;
   }
   $('staleness-note').textContent = 'How many updates were made between the reading of a model and the use of the gradient that was computed with it; over all runs of an arm.';
-  for (const cell of cells) {
+  if (cells.length > STALENESS_MOST) $('staleness-note').textContent += ' The first ' + STALENESS_MOST + ' of ' + cells.length + ' are drawn.';
+  for (const cell of cells.slice(0, STALENESS_MOST)) {
     const chart = make('div', { class: 'chart' }), condition = DATA.conditions[cell.c];
     $('staleness-charts').append(make('div', {},
       make('h4', {}, make('span', { class: 'key ' + armClass(cell.a) }), armName(cell.a) + (condition ? ', ' + condition : '')),

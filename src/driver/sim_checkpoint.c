@@ -446,7 +446,7 @@ static bool good_channel(const struct sim *s)
         if (n->first > c->items || n->arrive > c->items || n->deliver > c->items || n->last > c->items) return false;
     }
     for (uint32_t i = 0; i < c->faults; i++)
-        if (c->fault[i].f.kind > MOT_FAULT_CORRUPT || c->fault[i].f.workers.n > MOT_UINTS_MAX) return false;
+        if (c->fault[i].f.kind > MOT_FAULT_POISON || c->fault[i].f.workers.n > MOT_UINTS_MAX) return false;
     for (uint32_t i = 0; i < c->actives; i++)
         if (c->active[i] >= c->faults) return false;
     for (mot_node n = 0; n < s->world.nodes; n++)

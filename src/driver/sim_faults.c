@@ -272,7 +272,7 @@ static void begin_fault(struct sim *s, uint32_t slot)
         if (f->lasts >= c->conf->detect) put_fault(s, slot, FAULT_CUT, s->now + c->conf->detect);
         break;
     case MOT_FAULT_SLOW_LINK: c->tally.slow_links++; break;
-    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: break;
+    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: case MOT_FAULT_POISON: break;
     }
     if (end != MOT_NEVER) put_fault(s, slot, FAULT_END, end);
 }
@@ -303,7 +303,7 @@ static void end_fault(struct sim *s, uint32_t slot)
             if (s->node[i].dead && (s->channel->health[i].cut || s->channel->health[i].wants_join)) come_back(s, i);
         break;
     case MOT_FAULT_RESTART: case MOT_FAULT_SLOW_LINK:
-    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: break;
+    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: case MOT_FAULT_POISON: break;
     }
 }
 

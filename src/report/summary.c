@@ -174,6 +174,7 @@ static json_t *faults_json(const struct mot_outcome *o)
     set_uint(faults, "corrupted", t->corrupted);
     set_uint(faults, "cut", t->cut);
     set_uint(faults, "resent", t->resent);
+    set_uint(faults, "poisoned", t->poisoned);
     set_uint(faults, "crashes", t->crashes);
     set_uint(faults, "restarts", t->restarts);
     set_uint(faults, "given_up", t->given_up);

@@ -220,8 +220,14 @@ static enum mot_status help_topic(const struct cli_args *a)
 {
     struct page p = { .out = stdout };
     const char *first = a->word[0], *second = a->words > 1 ? a->word[1] : NULL;
-    for (size_t i = 0; mot_families[i]; i++)
-        if (strcmp(mot_families[i]->section, first) == 0) return help_family(mot_families[i], second);
+    for (size_t i = 0; mot_families[i]; i++) {
+        if (strcmp(mot_families[i]->section, first) != 0) continue;
+        enum mot_status status = help_family(mot_families[i], second);
+        /* A command may have the section's name: what it does follows. */
+        for (size_t c = 0; cli_commands[c] && !second; c++)
+            if (strcmp(cli_commands[c]->name, first) == 0) putchar('\n'), help_command(stdout, cli_commands[c]);
+        return status;
+    }
     char joined[128];
     snprintf(joined, sizeof joined, "%s%s%s", first, second ? " " : "", second ? second : "");
     for (size_t i = 0; cli_commands[i]; i++) {

@@ -11,7 +11,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_sim, &cli_train, &cli_replay, &cli_profile,
     &cli_compare, &cli_tune, &cli_report,
     &cli_partition,
-    &cli_data_list, &cli_data_info, &cli_data_convert, &cli_cluster_show,
+    &cli_data_list, &cli_data_info, &cli_data_convert, &cli_cluster_show, &cli_topology,
     &cli_eval, &cli_predict, &cli_help, NULL,
 };
 

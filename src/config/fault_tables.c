@@ -64,7 +64,7 @@ static const struct mot_option frames[] = {
 };
 
 static const struct mot_option poison[] = {
-    AT, FOR("never", "never", "how long"),
+    AT, FOR("forever", "forever", "how long"),
     { .name = "probability", .type = MOT_OPT_REAL, .offset = ONE(amount), .preset = "1", .max = 1, .doc = "the chance of each gradient" },
     WORKERS("whose gradients; none: all workers'"), END,
 };

@@ -16,6 +16,7 @@
  *
  * The sum is taken in worker order, so with b = n the order of arrival does not show. */
 #include "math/kernels.h"
+#include "math/optim.h"
 #include "method/assign.h"
 #include "method/methods.h"
 #include "method/stepsize.h"
@@ -27,6 +28,7 @@ struct async_conf {
     struct mot_hub_conf hub;
     uint32_t assign, on_stale;
     uint64_t wait, jobs, max_staleness;   /* MOT_WORD_UINT: all; as many as workers; none */
+    uint64_t shards;
     struct mot_stepsize_conf step;
 };
 
@@ -139,8 +141,9 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
 {
     const struct async_conf *conf = env->conf;
     mot_buf out = mot_take(env);
-    mot_compensate(&conf->step, env->world->dim, mot_read(env, c->grad), c->samples, mot_read(env, s->hub.params.x), mot_read(env, c->at),
-                   mot_edit(env, out));
+    struct mot_slice mine = mot_hub_range(env, out);
+    mot_compensate(&conf->step, mine.len, mot_read(env, c->grad) + mine.off, c->samples, mot_read(env, s->hub.params.x) + mine.off,
+                   mot_read(env, c->at) + mine.off, mot_edit(env, out) + mine.off);
     mot_drop(env, c->grad);
     c->grad = out;
 }
@@ -150,27 +153,22 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
 static void step_along(struct async *s, struct mot_env *env, const struct collected *in, uint32_t b)
 {
     const struct mot_kernels *k = mot_kernels();
-    uint32_t dim = env->world->dim;
     double factors = 0;
     bool alike = true;
     for (uint32_t i = 0; i < b; i++) {
         factors += in[i].factor;
         alike = alike && in[i].samples == in[0].samples && in[i].factor == in[0].factor;
     }
-    mot_buf sum = mot_hold(env, in[0].grad);
-    if (b > 1) {
-        mot_drop(env, sum);
-        sum = mot_take(env);
-        for (uint32_t i = 0; i < b; i++) {
-            float weight = alike ? 1 : (float)(in[i].factor * b / (factors * in[i].samples));
-            const float *grad = mot_read(env, in[i].grad);
-            if (i == 0) k->sum(dim, 1, &weight, &grad, mot_edit(env, sum));
-            else k->axpy(dim, weight, grad, mot_edit(env, sum));
-        }
+    struct mot_slice sum = mot_hub_range(env, b > 1 ? mot_take(env) : mot_hold(env, in[0].grad));
+    for (uint32_t i = 0; i < b && b > 1; i++) {
+        float weight = alike ? 1 : (float)(in[i].factor * b / (factors * in[i].samples)), *out = mot_edit(env, sum.buf) + sum.off;
+        const float *grad = mot_read(env, in[i].grad) + sum.off;
+        if (i == 0) k->sum(sum.len, 1, &weight, &grad, out);
+        else k->axpy(sum.len, weight, grad, out);
     }
     double samples = alike ? (double)in[0].samples * b : b;
-    mot_params_step(env, &s->hub.params, mot_whole(env, sum), 1.0 / samples, alike ? in[0].factor : factors / b);
-    mot_drop(env, sum);
+    mot_params_step(env, &s->hub.params, sum, 1.0 / samples, alike ? in[0].factor : factors / b);
+    mot_drop(env, sum.buf);
 }
 
 static void cancel_stale(struct async *s, struct mot_env *env)
@@ -245,10 +243,17 @@ static void async_gradient(void *state, struct mot_env *env, const struct mot_an
 
 /* ---- Workers come and go ------------------------------------------------------------------------ */
 
-/* Its jobs go to others; in the pure variant there are that many less, and nobody waits for them. */
+/* Its jobs go to others; in the pure variant there are that many less, and nobody waits for them. Several servers agree on who
+ * gets a job by counting, which they could not any more: they end the run. */
 static void async_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
+    const struct async_conf *conf = env->conf;
     (void)jobs;
+    if (conf->assign != MOT_ASSIGN_PURE && conf->shards > 1) {
+        uint32_t away = mot_hub_seat(state, worker)->away;
+        mot_stop(env, away & MOT_AWAY_LOST ? MOT_EPEER : away & MOT_AWAY_BARRED ? MOT_EDIVERGED : MOT_OK);
+        return;
+    }
     assign(state, env, worker);
     consider(state, env);
 }
@@ -275,7 +280,22 @@ static enum mot_status async_validate(const void *p, const struct mot_world *wor
     if (bounded(conf, ON_STALE_WAIT) && jobs > b * (conf->max_staleness + 1))
         return mot_fail(MOT_EUSAGE, "method.max_staleness: %u jobs, %u to an update, cannot all come into updates within a delay of %llu; expected "
                         "%u or more, or 'on_stale: drop' or 'cancel'", jobs, b, (unsigned long long)conf->max_staleness, (jobs + b - 1) / b - 1);
+    if (conf->shards > 1 && bounded(conf, ON_STALE_CANCEL))
+        return mot_fail(MOT_EUSAGE, "method.on_stale: 'cancel' needs one server; with %llu shards use 'wait' or 'drop'", (unsigned long long)conf->shards);
+    if (conf->shards > 1 && conf->step.rule == MOT_STEP_CLIPPED)
+        return mot_fail(MOT_EUSAGE, "method.step: 'clipped' looks at the whole gradient's norm, and no shard has all of it; expected another rule, or one server");
+    if (conf->shards > 1 && !mot_optim_splits(world->optim))
+        return mot_fail(MOT_EUSAGE, "optimizer: clipping and LARS look at norms, and a shard does not know those of the whole; expected sgd or adamw "
+                        "without clip, or one server");
+    if (conf->shards > 1 && conf->shards > world->dim)
+        return mot_fail(MOT_EUSAGE, "method.shards: %llu servers for %u parameters; expected %u or less", (unsigned long long)conf->shards, world->dim, world->dim);
     return mot_stepsize_validate(&conf->step, world);
+}
+
+static uint32_t async_servers(const void *conf, uint32_t workers)
+{
+    (void)workers;
+    return (uint32_t)((const struct async_conf *)conf)->shards;
 }
 
 static struct mot_hub_need async_need(const void *p, const struct mot_world *world)
@@ -330,6 +350,8 @@ static const struct mot_option async_options[] = {
     { .name = "on_stale", .type = MOT_OPT_CHOICE, .offset = offsetof(struct async_conf, on_stale), .preset = "wait", .choices = "wait|drop|cancel",
       .doc = "how max_staleness is kept: updates wait for the jobs that would come too late; such gradients are dropped; or their jobs are given "
              "up as soon as they would, and begun anew" },
+    { .name = "shards", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, shards), .preset = "1", .min = 1, .max = 64,
+      .doc = "servers, each with a range of the parameters and a link of its own, for models that one link cannot carry" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
@@ -350,6 +372,9 @@ const struct mot_method mot_method_async = {
         "step: how late gradients are tamed. adaptive and cutoff take smaller steps for long delays, rescaled larger ones for slow "
         "workers' gradients so that all data weigh the same at the pure variant's pace, clipped shortens long gradients, compensated "
         "corrects a gradient for the way that the model has gone since, by its own square for a Hessian.\n"
+        "shards: k servers with a range of the parameters each: a worker sends each its range of the gradient, and begins when it has the "
+        "new ranges of all. Ranges are updated apart, so a job's model may be of different ages in its parts. With assign other than pure, "
+        "the loss of a worker, or the end of its data, ends such a run.\n"
         "Papers: Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024; step adaptive: Mishchenko, Bach, Even, Woodworth, NeurIPS 2022; "
         "cutoff: Koloskova, Stich, Jaggi, NeurIPS 2022; compensated: Zheng and others, ICML 2017 (DC-ASGD); max_staleness with wait: Ho and "
         "others, NIPS 2013 (stale synchronous parallel); with cancel: Maranjyan, Tyurin, Richtarik, ICML 2025 (Ringmaster ASGD).",
@@ -358,4 +383,5 @@ const struct mot_method mot_method_async = {
     .asynchronous = true,
     .validate = async_validate,
     MOT_SERVED_BY(async),
+    .server_count = async_servers,
 };

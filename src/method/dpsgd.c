@@ -235,7 +235,7 @@ static double matcha_budget(const void *conf)
 
 static const struct mot_option matcha_options[] = {
     { .name = "budget", .type = MOT_OPT_REAL, .offset = FIELD(budget), .preset = "0.5", .min = 0.01, .max = 1,
-      .doc = "the mean share of the matchings that a round uses; 1: all, which is dpsgd" },
+      .doc = "the mean share of the matchings that a round uses; 1: all, which is dpsgd with topology.weights: laplacian" },
     OPTIONS, { .name = NULL },
 };
 

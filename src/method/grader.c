@@ -1,25 +1,47 @@
 #include "method/grader.h"
+#include <string.h>
 
-struct mot_need mot_grader_need(uint32_t queue)
+static size_t numbers_of(uint32_t queue, uint32_t servers)
 {
-    /* The models of its jobs, and their gradients on the way to the server. */
-    return (struct mot_need){ .state_bytes = sizeof(struct mot_grader) + queue * sizeof(struct mot_grader_job),
-        .buffers = 2 * queue, .sends = queue, .works = 1, .terms = 1 };
+    return servers + (size_t)(queue + 1) * servers;
+}
+
+/* The rounds, one a server, of job number `k` in the queue; `queue_max`: of the running one. */
+static uint64_t *rounds_at(struct mot_grader *g, uint32_t place)
+{
+    return g->numbers + g->servers + (size_t)place * g->servers;
+}
+
+static struct mot_grader_job *queue_at(const struct mot_grader *g, uint64_t k)
+{
+    const uint64_t *end = g->numbers + numbers_of(g->queue_max, g->servers);
+    return (struct mot_grader_job *)(uintptr_t)end + k % g->queue_max;
+}
+
+struct mot_need mot_grader_need(const struct mot_world *world, uint32_t queue)
+{
+    size_t numbers = numbers_of(queue, world->servers);
+    /* The models of its jobs, and their gradients on the way to the servers. */
+    return (struct mot_need){ .state_bytes = sizeof(struct mot_grader) + numbers * sizeof(uint64_t) + queue * sizeof(struct mot_grader_job),
+        .buffers = 2 * queue, .sends = queue * world->servers, .works = 1, .terms = 1 };
 }
 
 void mot_grader_init(struct mot_grader *g, const struct mot_env *env, uint32_t queue)
 {
     g->draw = mot_first_draw(env);
     g->queue_max = queue;
+    g->servers = env->world->servers;
 }
 
-/* Begins the next job, if there is one and none runs. The work holds the model from here on. */
+/* Begins the next job, if all of it is there and none runs. The work holds the model from here on. */
 static void begin_next(struct mot_grader *g, struct mot_env *env)
 {
-    if (g->busy || g->waiting == 0) return;
-    g->job = g->queue[g->first];
-    g->first = (g->first + 1) % g->queue_max;
-    g->waiting--;
+    struct mot_grader_job *next = queue_at(g, g->begun);
+    if (g->busy || next->here < g->servers) return;
+    g->job = *next;
+    *next = (struct mot_grader_job){ 0 };
+    memcpy(rounds_at(g, g->queue_max), rounds_at(g, (uint32_t)(g->begun % g->queue_max)), g->servers * sizeof(uint64_t));
+    g->begun++;
     g->busy = true;
     g->tag++;
     g->until = g->job.limit_s > 0 ? env->now + (mot_time)(g->job.limit_s * 1e9) : MOT_NEVER;
@@ -30,52 +52,63 @@ static void begin_next(struct mot_grader *g, struct mot_env *env)
 
 static void give_up_all(struct mot_grader *g, struct mot_env *env)
 {
-    if (g->busy) {
-        if (g->given_up == 0) {
-            mot_cancel(env, g->tag);
-            g->given_up = 1;
-        }
-        g->given_up += g->waiting;
+    MOT_ASSERT(g->servers == 1 && "one of several servers cannot take back what the others have given");
+    if (g->busy && g->given_up == 0) {
+        mot_cancel(env, g->tag);
+        g->given_up = 1;
     }
-    MOT_ASSERT(g->busy || g->waiting == 0);
-    for (; g->waiting > 0; g->waiting--, g->first = (g->first + 1) % g->queue_max) mot_drop(env, g->queue[g->first].at);
+    for (; g->begun < g->numbers[0]; g->begun++, g->given_up++) {
+        mot_drop(env, queue_at(g, g->begun)->at);
+        *queue_at(g, g->begun) = (struct mot_grader_job){ 0 };
+    }
 }
 
 static void model_came(struct mot_grader *g, struct mot_env *env, const struct mot_message *m)
 {
+    uint32_t server = m->from - env->world->workers;
     MOT_ASSERT(m->kind == MOT_MSG_MODEL || m->kind == MOT_MSG_REPLACE);
     if (m->kind == MOT_MSG_REPLACE) give_up_all(g, env);
-    MOT_ASSERT(g->waiting < g->queue_max && "the server sends no more than the queue holds");
-    g->queue[(g->first + g->waiting++) % g->queue_max] =
-        (struct mot_grader_job){ .round = m->head.round, .limit_s = m->head.value, .at = mot_hold(env, m->body.buf) };
+    uint64_t k = g->numbers[server]++;
+    MOT_ASSERT(k - g->begun < g->queue_max && "a server sends no more than the queue holds");
+    struct mot_grader_job *job = queue_at(g, k);
+    rounds_at(g, (uint32_t)(k % g->queue_max))[server] = m->head.round;
+    job->limit_s = m->head.value;
+    if (g->servers == 1) {
+        job->at = mot_hold(env, m->body.buf);
+    } else {
+        if (job->here == 0) job->at = mot_take(env);
+        memcpy(mot_edit(env, job->at) + m->body.off, mot_read(env, m->body.buf) + m->body.off, m->body.len * sizeof(float));
+    }
+    job->here++;
     begin_next(g, env);
 }
 
-static void work_came(struct mot_grader *g, struct mot_env *env, const struct mot_result *w, mot_node server)
+static void work_came(struct mot_grader *g, struct mot_env *env, const struct mot_result *w)
 {
     MOT_ASSERT(g->busy && w->tag == g->tag);
     bool too_long = env->now >= g->until && w->samples < env->world->batch[env->self];
+    bool given_up = g->given_up || too_long;
+    uint16_t kind = given_up ? MOT_MSG_GAVE_UP : MOT_MSG_GRAD;
+    struct mot_head head = { .samples = w->samples, .value = !given_up ? w->loss : g->given_up ? g->given_up : 1 };
     g->busy = false;
     g->draw += w->samples;
-    if (g->given_up || too_long) {
-        struct mot_head head = { .round = g->job.round, .samples = w->samples, .value = g->given_up ? g->given_up : 1 };
-        mot_send(env, server, MOT_MSG_GAVE_UP, head, (struct mot_slice){ .buf = MOT_NO_BUF });
-        g->given_up = 0;
-    } else {
-        struct mot_head head = { .round = g->job.round, .samples = w->samples, .value = w->loss };
-        mot_send(env, server, MOT_MSG_GRAD, head, mot_whole(env, w->grad));
+    g->given_up = 0;
+    for (uint32_t server = 0; server < g->servers; server++) {
+        head.round = rounds_at(g, g->queue_max)[server];
+        struct mot_slice range = mot_shard(env, w->grad, server, g->servers), nothing = { .buf = MOT_NO_BUF };
+        mot_send(env, env->world->workers + server, kind, head, given_up ? nothing : range);
     }
     begin_next(g, env);
 }
 
-void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot_event *event, mot_node server)
+void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot_event *event)
 {
     switch (event->kind) {
     case MOT_EV_START: return; /* the server speaks first */
     case MOT_EV_MESSAGE: model_came(g, env, event->message); return;
-    case MOT_EV_WORK: work_came(g, env, event->work, server); return;
+    case MOT_EV_WORK: work_came(g, env, event->work); return;
     case MOT_EV_PEER:
-        if (event->peer.node == server && !event->peer.up) mot_stop(env, MOT_EPEER);
+        if (event->peer.node >= env->world->workers && !event->peer.up) mot_stop(env, MOT_EPEER);
         return;
     case MOT_EV_COLL: case MOT_EV_TIMER: MOT_ASSERT(!"a grader asked for none of these"); return;
     }
@@ -83,6 +116,9 @@ void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot
 
 void mot_grader_check(const struct mot_grader *g)
 {
-    MOT_ASSERT(g->waiting <= g->queue_max && g->first < g->queue_max);
-    MOT_ASSERT(g->busy || (g->waiting == 0 && g->given_up == 0));
+    for (uint32_t server = 0; server < g->servers; server++) {
+        MOT_ASSERT(g->numbers[server] >= g->begun && g->numbers[server] - g->begun <= g->queue_max);
+        MOT_ASSERT(g->busy || g->given_up == 0);
+    }
+    MOT_ASSERT(g->busy || queue_at(g, g->begun)->here < g->servers);
 }

@@ -61,7 +61,7 @@ static void feed(struct mot_hub *h, struct mot_env *env, mot_node worker)
     struct mot_seat *seat = &seats_of(h)[worker];
     while (seat->unsent && seat->there < h->queue) {
         struct mot_hub_job *job = job_at(h, seat->unsent, env);
-        mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s }, mot_whole(env, job->x));
+        mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s }, mot_hub_range(env, job->x));
         if (!h->keep) {
             mot_drop(env, job->x);
             job->x = MOT_NO_BUF;
@@ -130,6 +130,11 @@ static uint32_t void_jobs(struct mot_hub *h, struct mot_env *env, struct mot_sea
 
 /* ---- What a rule calls --------------------------------------------------------------------- */
 
+struct mot_slice mot_hub_range(const struct mot_env *env, mot_buf b)
+{
+    return mot_shard(env, b, env->self - env->world->workers, env->world->servers);
+}
+
 void mot_hub_give(struct mot_hub *h, struct mot_env *env, mot_node worker)
 {
     give(h, env, worker, MOT_MSG_MODEL, 0);
@@ -168,6 +173,7 @@ void mot_hub_ages(const struct mot_hub *h, const struct mot_env *env, uint32_t *
 
 void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
 {
+    if (env->self != env->world->workers) return; /* of several servers one speaks for all */
     mot_note(env, "staleness", (double)delay);
     mot_credit(env, worker);
 }
@@ -290,13 +296,13 @@ static void jobs_given_up(const struct mot_served *rule, void *state, struct mot
 
 static bool is_server(const struct mot_env *env)
 {
-    return env->self == env->world->workers;
+    return env->self >= env->world->workers;
 }
 
 struct mot_need mot_served_need(const struct mot_served *rule, const void *conf, const struct mot_world *world, mot_node self)
 {
     struct mot_hub_need need = rule->need(conf, world);
-    if (self < world->workers) return mot_grader_need(need.queue);
+    if (self < world->workers) return rule->local_steps ? mot_local_need() : mot_grader_need(world, need.queue);
     /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An update may credit
      * all jobs there are, which takes as much room as sending them. */
     return (struct mot_need){ .state_bytes = state_bytes(&need, world), .buffers = need.buffers + jobs_max(&need, world) + 6,
@@ -307,7 +313,8 @@ void mot_served_init(const struct mot_served *rule, void *state, struct mot_env 
 {
     struct mot_hub_need need = rule->need(env->conf, env->world);
     if (!is_server(env)) {
-        mot_grader_init(state, env, need.queue);
+        if (rule->local_steps) mot_local_init(state, env);
+        else mot_grader_init(state, env, need.queue);
         return;
     }
     struct mot_hub *h = state;
@@ -318,7 +325,8 @@ void mot_served_init(const struct mot_served *rule, void *state, struct mot_env 
 void mot_served_step(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     if (!is_server(env)) {
-        mot_grader_step(state, env, event, env->world->workers);
+        if (rule->local_steps) mot_local_step(state, env, event, env->world->workers, rule->local_steps(env->conf));
+        else mot_grader_step(state, env, event);
         return;
     }
     switch (event->kind) {
@@ -336,7 +344,8 @@ void mot_served_step(const struct mot_served *rule, void *state, struct mot_env 
 void mot_served_check(const struct mot_served *rule, const void *state, const struct mot_env *env)
 {
     if (!is_server(env)) {
-        mot_grader_check(state);
+        if (rule->local_steps) mot_local_check(state);
+        else mot_grader_check(state);
         return;
     }
     const struct mot_hub *h = state;
@@ -359,6 +368,7 @@ bool mot_served_model(const void *state, const struct mot_env *env, struct mot_v
 {
     if (!is_server(env)) return false;
     const struct mot_params *params = &((const struct mot_hub *)state)->params;
-    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params };
+    struct mot_slice mine = mot_hub_range(env, params->x);
+    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params, .off = mine.off, .len = mine.len };
     return true;
 }

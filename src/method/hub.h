@@ -8,6 +8,8 @@
  * A worker has at most `queue` jobs there that it has not answered; what it is given beyond waits here.
  * The round of a job is the number of the model it is computed at: t - round is its delay.
  *
+ * A method may have several servers (mot_method.server_count), each a hub with a range of the parameters; then it does not replace jobs.
+ *
  * Gradients that are not finite never reach the method (option `guard`). A worker that sends
  * MOT_HUB_STRIKES of them in a row is left out.
  *
@@ -17,6 +19,7 @@
 #define MOT_METHOD_HUB_H
 
 #include "method/grader.h"
+#include "method/local.h"
 
 #define MOT_HUB_STRIKES 3u
 
@@ -67,7 +70,7 @@ struct mot_hub {
     uint64_t seats_at;             /* where seats and jobs lie, in bytes from here */
 };
 
-/* A finished job; lent for the call. The gradient is a sum over `samples`. */
+/* A finished job; lent for the call. The gradient is a sum over `samples`; with several servers, this one's range of it. */
 struct mot_answer {
     mot_node from;
     uint64_t round, delay;         /* delay = t - round */
@@ -90,11 +93,14 @@ struct mot_served {
     void (*gave_up)(void *state, struct mot_env *, mot_node worker);          /* by its own limit */
     void (*timer)(void *state, struct mot_env *, uint32_t tag);
     void (*check)(const void *state, const struct mot_env *);
+    /* Workers make so many steps of their own for each job (local.h); NULL: they are graders. Their queue is 1, and no job is replaced. */
+    uint32_t (*local_steps)(const void *conf);
 };
 
 /* ---- What a rule calls ---------------------------------------------------------------- */
 
 const struct mot_seat *mot_hub_seat(const struct mot_hub *, mot_node worker);
+struct mot_slice mot_hub_range(const struct mot_env *, mot_buf);              /* what this server has of a buffer; one server: all */
 
 void mot_hub_give(struct mot_hub *, struct mot_env *, mot_node worker);       /* a job at x(t); the worker is not away */
 void mot_hub_replace(struct mot_hub *, struct mot_env *, mot_node worker);    /* instead of all that it has */

@@ -3,7 +3,7 @@
  * Facility location is lazy (Minoux, "Accelerated greedy algorithms", 1978): a gain only shrinks while its block
  * grows, so an old gain is a bound, and samples are looked at again in the order of their bounds until one that was
  * just looked at is on top. Every block has a heap of its own; samples that others took are dropped when met.
- * Stochastic is "lazier than lazy" (Mirzasoleiman et al., 2015): the best of (n/q) ln(1/epsilon) samples drawn.
+ * Stochastic is "lazier than lazy" (Mirzasoleiman et al., 2015): the best of (n/q) ln(1/epsilon) samples drawn, found by bounds.
  * Graph cut needs no heap: a pick changes every gain of its block by one row of similarities. */
 #include "partition/greedy.h"
 
@@ -29,13 +29,15 @@ struct state {
     struct heap *heap;      /* lazy [blocks]; made at a block's first turn */
     uint32_t *rest;         /* stochastic and graph cut: samples that nobody has yet */
     uint32_t *place;        /* [n]: where a sample is in `rest` */
+    uint64_t *bound;        /* stochastic [blocks][n]: the last gain seen */
+    struct entry *drawn;    /* stochastic [n] */
     uint64_t *taken;        /* graph cut [blocks][n]: each sample's similarity to the block */
 };
 
 double mot_greedy_bytes(enum mot_objective objective, bool stochastic, uint32_t n, uint32_t blocks)
 {
-    double each = objective == MOT_GRAPH_CUT ? 8 : stochastic ? 2 : 2 + (double)sizeof(struct entry);
-    return each * (n + 16.0) * blocks + 24.0 * n;
+    double each = objective == MOT_GRAPH_CUT ? 8 : stochastic ? 2 + 8 : 2 + (double)sizeof(struct entry);
+    return each * (n + 16.0) * blocks + 40.0 * n;
 }
 
 /* ---- Whose turn it is ------------------------------------------------------------------------ */
@@ -180,25 +182,45 @@ static struct entry pick_lazy(struct state *s, uint32_t block)
 
 /* ---- Stochastic ---------------------------------------------------------------------------------------- */
 
-static struct entry pick_stochastic(struct state *s, uint32_t block)
+static int by_bound(const void *a, const void *b)
+{
+    const struct entry *p = a, *q = b;
+    return is_above(p, q) ? -1 : is_above(q, p);
+}
+
+/* Draws samples that nobody has yet, with their bounds, the largest first. */
+static uint32_t draw_candidates(struct state *s, uint32_t block)
 {
     struct mot_greedy *g = s->g;
     struct mot_rng rng = mot_rng_at(g->draws.seed, MOT_RNG_PARTITION, mot_hash3(g->draws.index, block, s->size[block]));
-    uint32_t want = (uint32_t)ceil((double)s->n / g->quota[block] * -mot_log(g->epsilon));
-    uint32_t n = want < s->left ? want : s->left;
-    struct entry best = { 0, MOT_NOBODY, 0 };
+    double want = ceil((double)s->n / g->quota[block] * -mot_log(g->epsilon));
+    uint32_t n = want < s->left ? (uint32_t)want : s->left;
+    for (uint32_t i = 0; i < n; i++) { /* the drawn ones go to the front */
+        uint32_t with = i + (uint32_t)mot_rng_below(&rng, s->left - i), a = s->rest[i], b = s->rest[with];
+        s->rest[i] = b, s->place[b] = i;
+        s->rest[with] = a, s->place[a] = with;
+        s->drawn[i] = (struct entry){ s->bound[(size_t)block * s->n + b], b, 0 };
+    }
+    qsort(s->drawn, n, sizeof *s->drawn, by_bound);
     if (n > g->candidates) g->candidates = n;
-    for (uint32_t done = 0; done < n;) {
-        uint64_t gain[MOT_SIMILAR_BATCH];
-        uint32_t some = n - done < MOT_SIMILAR_BATCH ? n - done : MOT_SIMILAR_BATCH;
-        for (uint32_t i = done; i < done + some; i++) { /* the drawn ones go to the front */
-            uint32_t with = i + (uint32_t)mot_rng_below(&rng, s->left - i), a = s->rest[i], b = s->rest[with];
-            s->rest[i] = b, s->place[b] = i;
-            s->rest[with] = a, s->place[a] = with;
-        }
-        gains(s, block, s->rest + done, some, gain);
+    return n;
+}
+
+#define FEW 6u /* rows that the kernels compare as fast as one */
+
+/* The largest gain among the drawn; bounds from earlier turns save most of the work here too. */
+static struct entry pick_stochastic(struct state *s, uint32_t block)
+{
+    uint32_t n = draw_candidates(s, block);
+    struct entry best = { 0, MOT_NOBODY, 0 };
+    for (uint32_t done = 0; done < n && (best.id == MOT_NOBODY || is_above(&s->drawn[done], &best));) {
+        uint64_t gain[FEW];
+        uint32_t id[FEW], some = n - done < FEW ? n - done : FEW;
+        for (uint32_t i = 0; i < some; i++) id[i] = s->drawn[done + i].id;
+        gains(s, block, id, some, gain);
         for (uint32_t i = 0; i < some; i++) {
-            struct entry e = { gain[i], s->rest[done + i], 0 };
+            struct entry e = { gain[i], id[i], 0 };
+            s->bound[(size_t)block * s->n + id[i]] = gain[i];
             if (best.id == MOT_NOBODY || is_above(&e, &best)) best = e;
         }
         done += some;
@@ -248,7 +270,7 @@ static uint64_t units_of_pick(const struct mot_greedy *g)
     bool computes = g->similar->kind == MOT_SIMILAR_BLOCKED;
     if (g->similar->kind == MOT_SIMILAR_KNN) return (uint64_t)g->similar->k * 256;
     if (!computes) return (uint64_t)x->n * 48;
-    return (uint64_t)x->n * (x->cols + 16) * (g->objective == MOT_GRAPH_CUT ? 2 : g->stochastic ? 24 : 48);
+    return (uint64_t)x->n * (x->cols + 16) * (g->objective == MOT_GRAPH_CUT ? 2 : g->stochastic ? 16 : 48);
 }
 
 uint64_t mot_greedy_units(const struct mot_greedy *g)
@@ -302,6 +324,11 @@ static void state_open(struct state *s)
         g->owner[v] = MOT_NOBODY;
         if (s->rest) s->rest[v] = s->place[v] = v;
     }
+    if (g->stochastic) {
+        s->drawn = mot_new(s->n, sizeof *s->drawn);
+        s->bound = mot_new((size_t)g->blocks * s->n, sizeof *s->bound);
+        for (size_t i = 0; i < (size_t)g->blocks * s->n; i++) s->bound[i] = UINT64_MAX; /* not seen yet */
+    }
     for (uint32_t j = 0; j < g->blocks; j++) g->value[j] = 0;
 }
 
@@ -313,6 +340,8 @@ static void state_close(struct state *s)
     free(s->total);
     free(s->cover);
     free(s->taken);
+    free(s->bound);
+    free(s->drawn);
     free(s->rest);
     free(s->place);
 }

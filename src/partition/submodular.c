@@ -33,7 +33,7 @@ static const struct mot_option options[] = {
       .doc = "what may be taken beside the data" },
     { .name = "neighbours", .type = MOT_OPT_UINT, .offset = AT(neighbours), .preset = "auto", .word = "auto", .min = 1, .max = 1e6,
       .doc = "knn: similarities kept for each sample; auto: 16 for each worker, 128 at least, fewer if memory is short" },
-    { .name = "epsilon", .type = MOT_OPT_REAL, .offset = AT(epsilon), .preset = "0.05", .min = 1e-6, .max = 0.9,
+    { .name = "epsilon", .type = MOT_OPT_REAL, .offset = AT(epsilon), .preset = "1e-4", .min = 1e-9, .max = 0.9,
       .doc = "stochastic: the share of the value that may be lost, on average" },
     { .name = "sizes", .type = MOT_OPT_CHOICE, .offset = AT(sizes), .preset = "speed", .choices = "speed|equal",
       .doc = "how many rows a worker gets: in proportion to its speed, or all the same" },

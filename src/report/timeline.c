@@ -82,12 +82,12 @@ static bool takes(struct mot_timeline *t, mot_time from, mot_time now)
 {
     if (!t->any || from < t->from) t->from = from;
     t->any = true;
-    if (!t->is_cut) {
+    if (!t->is_cut && t->spans + t->opens < MOT_TIMELINE_SPANS) {
         if (now > t->latest) t->latest = now;
-        if (t->spans + t->opens < MOT_TIMELINE_SPANS) return true;
-        t->is_cut = true;
-        t->cut = t->latest;
+        return true;
     }
+    if (!t->is_cut) t->cut = t->latest;
+    t->is_cut = true;
     if (++t->late == LATE_REPORTS) atomic_store_explicit(&t->enough, true, memory_order_relaxed);
     return from < t->cut;
 }

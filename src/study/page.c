@@ -34,7 +34,7 @@ struct page { const json_t *document; uint64_t number; FILE *out; enum mot_statu
 static void fill(struct page *p, const char *what, size_t n)
 {
     const struct { const char *name; void (*write)(const json_t *, FILE *); } parts[] = {
-        { "headline", mot_page_headline }, { "facts", mot_page_facts }, { "tables", mot_page_tables },
+        { "headline", mot_page_headline }, { "facts", mot_page_facts }, { "about", mot_page_about }, { "tables", mot_page_tables },
         { "failures", mot_page_failures }, { "settings", mot_page_settings },
     };
     const char *const words[] = { "title", "command", "experiment" };

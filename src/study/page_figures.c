@@ -98,6 +98,27 @@ static char *show_count(double value, char *into, size_t size)
     return into;
 }
 
+/* So many digits that count, zeros among them: figures that stand below each other should look alike. */
+static char *show_digits(double value, int digits, char *into, size_t size)
+{
+    double magnitude = fabs(value);
+    int places = digits - 1;
+    for (double edge = 10; places > 0 && magnitude >= edge * (1 - 0.5 * pow(10, -digits)); edge *= 10) places--;
+    for (double edge = 1; places < 8 && magnitude > 0 && magnitude < edge; edge /= 10) places++;
+    snprintf(into, size, "%.*f", places, value);
+    return into;
+}
+
+static char *show_bytes(double value, char *into, size_t size)
+{
+    static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+    size_t unit = 0;
+    char digits[32];
+    while (unit + 1 < MOT_COUNT(units) && value >= 999.5) value /= 1000, unit++;
+    snprintf(into, size, "%s %s", unit ? show_digits(value, 3, digits, sizeof digits) : show_count(value, digits, sizeof digits), units[unit]);
+    return into;
+}
+
 char *mot_page_show(double value, enum mot_page_unit unit, char *into, size_t size)
 {
     if (isnan(value)) {
@@ -106,12 +127,14 @@ char *mot_page_show(double value, enum mot_page_unit unit, char *into, size_t si
     }
     switch (unit) {
     case MOT_PAGE_SECONDS: return mot_show_time(value < 0 ? 0 : value > 9e9 ? UINT64_MAX - 1 : (uint64_t)(value * 1e9 + 0.5), into, size);
-    case MOT_PAGE_BYTES: return mot_show_size(value, into, size);
-    case MOT_PAGE_SHARE: snprintf(into, size, value > 0 && value < 0.0995 ? "%.2f %%" : "%.1f %%", 100 * value); return into;
+    case MOT_PAGE_BYTES: return show_bytes(value, into, size);
+    case MOT_PAGE_RATIO: return show_digits(value, 3, into, size);
+    case MOT_PAGE_SHARE: snprintf(into, size, value == 0 ? "%.0f %%" : value > 0 && value < 0.0995 ? "%.2f %%" : "%.1f %%", 100 * value); return into;
     case MOT_PAGE_COUNT: if (fabs(value) < 1e15) return show_count(floor(value + 0.5), into, size); break;
     case MOT_PAGE_PLAIN: break;
     }
-    snprintf(into, size, fabs(value) >= 1e-3 && fabs(value) < 1e5 ? "%.4g" : "%.3g", value);
+    if (value != 0 && (fabs(value) < 1e-3 || fabs(value) >= 1e5)) snprintf(into, size, "%.2e", value);
+    else show_digits(value, 4, into, size);
     return into;
 }
 

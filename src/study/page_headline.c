@@ -81,12 +81,15 @@ static void put_ratio(const struct contest *c, const json_t *comparison, bool tu
         double swap = 1 / low;
         ratio = 1 / ratio, low = 1 / high, high = swap;
     }
-    fprintf(c->out, "<span class=\"num\">%.3g</span> times", ratio);
-    if (isfinite(low) && isfinite(high)) fprintf(c->out, " <span class=\"soft\">(%.3g to %.3g)</span>", low, high);
+    char text[TEXT], second[TEXT];
+    fprintf(c->out, "<span class=\"num\">%s</span> times", mot_page_show(ratio, MOT_PAGE_RATIO, text, sizeof text));
+    if (isfinite(low) && isfinite(high))
+        fprintf(c->out, " <span class=\"soft\">(%s to %s)</span>", mot_page_show(low, MOT_PAGE_RATIO, text, sizeof text),
+                mot_page_show(high, MOT_PAGE_RATIO, second, sizeof second));
 }
 
-/* Another arm, neither the best nor the first, that the intervals do not set apart from the best. */
-static void put_close(const struct contest *c)
+/* Arms, neither the best nor the first, that the intervals do not set apart from the best; named if asked. */
+static size_t close_ones(const struct contest *c, bool named)
 {
     const json_t *best = mot_page_figure(cell_of(c, c->best), c->kind->figure);
     double low = mot_page_number(best, "low"), high = mot_page_number(best, "high");
@@ -94,11 +97,13 @@ static void put_close(const struct contest *c)
     for (size_t arm = 1; arm < c->arms; arm++) {
         const json_t *other = mot_page_figure(cell_of(c, arm), c->kind->figure);
         double from = mot_page_number(other, "low"), to = mot_page_number(other, "high");
+        if (isnan(high)) high = (double)INFINITY;
         if (arm == c->best || !(from <= high && low <= (isnan(to) ? (double)INFINITY : to))) continue;
-        fputs(close++ ? ", " : " Not set apart from it by their intervals: ", c->out);
-        put_arm(c, arm);
+        if (named && close) fputs(", ", c->out);
+        if (named) put_arm(c, arm);
+        close++;
     }
-    if (close) fputc('.', c->out);
+    return close;
 }
 
 /* The best arm is the first: how the others compare with it. */
@@ -141,8 +146,9 @@ static void another_wins(const struct contest *c)
     const json_t *comparison = mot_page_against(cell_of(c, c->best), c->kind->figure);
     const char *verdict = mot_page_word(comparison, "verdict");
     bool wins = strcmp(verdict, is_time(c) ? "faster" : "better") == 0;
+    size_t close = close_ones(c, false);
     put_arm(c, c->best);
-    fputs(wins ? " wins: it " : " has the best median: it ", c->out);
+    fputs(wins && !close ? " wins: it " : " has the best median: it ", c->out);
     put_claim(c, c->best);
     if (wins && is_time(c)) {
         if (isnan(mot_page_number(comparison, "ratio"))) fputs(", which ", c->out), put_arm(c, 0), fputs(" mostly does not", c->out);
@@ -156,7 +162,10 @@ static void another_wins(const struct contest *c)
         fputs(": ", c->out), mot_page_text(mot_page_word(comparison, "reason"), c->out);
     }
     fputc('.', c->out);
-    put_close(c);
+    if (!close) return;
+    fputs(" Close to it, with intervals that overlap its own: ", c->out);
+    close_ones(c, true);
+    fputc('.', c->out);
 }
 
 static void put_sentence(const struct contest *c)

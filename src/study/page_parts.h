@@ -23,7 +23,7 @@ const json_t *mot_page_figure(const json_t *cell, const char *figure);   /* an I
 const json_t *mot_page_against(const json_t *cell, const char *figure);  /* a COMPARISON, or NULL */
 
 /* ---- Figures ------------------------------------------------------------------------------------------ */
-enum mot_page_unit { MOT_PAGE_SECONDS, MOT_PAGE_BYTES, MOT_PAGE_SHARE, MOT_PAGE_COUNT, MOT_PAGE_PLAIN };
+enum mot_page_unit { MOT_PAGE_SECONDS, MOT_PAGE_BYTES, MOT_PAGE_SHARE, MOT_PAGE_COUNT, MOT_PAGE_RATIO, MOT_PAGE_PLAIN };
 struct mot_page_kind { const char *figure, *title; enum mot_page_unit unit; bool more; };  /* more: larger is better */
 const struct mot_page_kind *mot_page_kind(const char *figure);            /* NULL: not known */
 char *mot_page_show(double value, enum mot_page_unit, char *into, size_t size);
@@ -34,6 +34,7 @@ const struct mot_page_kind *mot_page_judge(const json_t *document);
 void mot_page_text(const char *text, FILE *);                             /* as HTML, in element or attribute */
 void mot_page_headline(const json_t *document, FILE *);                   /* the answer, a sentence for each condition */
 void mot_page_facts(const json_t *document, FILE *);
+void mot_page_about(const json_t *document, FILE *);                      /* how to read the tables */
 void mot_page_tables(const json_t *document, FILE *);
 void mot_page_failures(const json_t *document, FILE *);
 void mot_page_settings(const json_t *document, FILE *);

@@ -35,7 +35,7 @@ static void put_between(double low, double high, enum mot_page_unit unit, FILE *
     mot_page_show(high, unit, to, sizeof to);
     char *unit_from = strchr(from, ' '), *unit_to = strchr(to, ' ');
     if (unit_from && unit_to && strcmp(unit_from, unit_to) == 0) *unit_from = '\0';
-    fprintf(out, "<small>%s \u2013 %s</small>", from, isnan(high) ? "?" : to);
+    fprintf(out, "<small>%s \u2013 %s</small>", from, isnan(high) ? "never" : to);
 }
 
 static void put_figure(const json_t *cell, const struct mot_page_kind *kind, FILE *out)
@@ -80,20 +80,20 @@ static void put_against(const json_t *cell, const struct mot_page_kind *kind, si
     bool good = strcmp(verdict, "faster") == 0 || strcmp(verdict, "better") == 0;
     bool bad = strcmp(verdict, "slower") == 0 || strcmp(verdict, "worse") == 0;
     fputs("<td class=\"num\">", out);
-    if (!isnan(ratio)) fprintf(out, "%.3g\u00d7", ratio);
-    if (!isnan(ratio) && !isnan(low)) {
-        if (isnan(high)) fprintf(out, "<small>%.3g \u2013 ?</small>", low);
-        else fprintf(out, "<small>%.3g \u2013 %.3g</small>", low, high);
-    }
-    fprintf(out, "<span class=\"verdict%s\"", good ? " good" : bad ? " bad" : "");
-    if (*mot_page_word(comparison, "reason")) {
-        fputs(" title=\"", out);
-        mot_page_text(mot_page_word(comparison, "reason"), out);
-        fputc('"', out);
-    }
-    fputc('>', out);
+    char text[TEXT], second[TEXT];
+    if (!isnan(ratio)) fprintf(out, "%s\u00d7", mot_page_show(ratio, MOT_PAGE_RATIO, text, sizeof text));
+    if (!isnan(ratio) && !isnan(low))
+        fprintf(out, "<small>%s \u2013 %s</small>", mot_page_show(low, MOT_PAGE_RATIO, text, sizeof text),
+                isnan(high) ? "\u221e" : mot_page_show(high, MOT_PAGE_RATIO, second, sizeof second));
+    fprintf(out, "<span class=\"verdict%s\">", good ? " good" : bad ? " bad" : "");
     mot_page_text(verdict, out);
-    fputs("</span></td>", out);
+    fputs("</span>", out);
+    if (*mot_page_word(comparison, "reason")) {
+        fputs("<small class=\"why\">", out);
+        mot_page_text(mot_page_word(comparison, "reason"), out);
+        fputs("</small>", out);
+    }
+    fputs("</td>", out);
 }
 
 /* "10 of 10 reached", and every way in which runs failed. */
@@ -117,7 +117,7 @@ static void put_runs(const json_t *document, const json_t *cell, FILE *out)
         if (k < kinds) count[k]++;
     }
     fputs("<td>", out);
-    if (target) fprintf(out, "%zu of %zu reached it", mot_page_place(cell, "reached"), runs);
+    if (target) fprintf(out, "%zu of %zu", mot_page_place(cell, "reached"), runs);
     else fprintf(out, "%zu", runs);
     if (unreached) fprintf(out, "<span class=\"bad\">%zu ended without</span>", unreached);
     for (size_t k = 0; k < kinds; k++) {
@@ -156,7 +156,7 @@ static void put_head(const json_t *document, const struct mot_page_kind *judge, 
         if (judge && strcmp(columns[i], judge->figure) == 0 && json_array_size(mot_page_list(document, "arms")) > 1)
             fprintf(out, "<th scope=\"col\" class=\"num\">%s</th>", judge->unit == MOT_PAGE_SECONDS ? "Speed-up" : "Against the first");
     }
-    fputs("<th scope=\"col\">Runs</th></tr></thead>\n", out);
+    fprintf(out, "<th scope=\"col\">%s</th></tr></thead>\n", json_is_object(json_object_get(document, "target")) ? "Reached it" : "Runs");
 }
 
 static void put_row(const json_t *document, const struct mot_page_kind *judge, size_t arm, size_t condition, FILE *out)
@@ -174,6 +174,14 @@ static void put_row(const json_t *document, const struct mot_page_kind *judge, s
     }
     put_runs(document, cell, out);
     fputs("</tr>\n", out);
+}
+
+void mot_page_about(const json_t *document, FILE *out)
+{
+    bool seeds = json_array_size(mot_page_list(document, "seeds")) > 1;
+    fputs(seeds ? "Medians over seeds; below them their 95 % intervals." : "Figures of one seed, so without intervals.", out);
+    if (json_array_size(mot_page_list(document, "arms")) > 1)
+        fputs(" A comparison is with the first arm, seed by seed; more than 1 is better.", out);
 }
 
 void mot_page_tables(const json_t *document, FILE *out)

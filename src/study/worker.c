@@ -28,10 +28,12 @@ static enum mot_status load(struct worker *w, const struct mot_experiment *x, ui
 }
 
 /* In its final place the run is called by its final name, and running its experiment again does not write there. */
-static enum mot_status rename_inside(const char *workshop, struct mot_experiment *x, const struct mot_outcome *out, const char *folder)
+static enum mot_status rename_inside(const char *workshop, const struct mot_job *job, struct mot_experiment *x, const struct mot_outcome *out,
+                                     const char *folder)
 {
     char *experiment = mot_path_join(workshop, "experiment.yaml"), *summary = mot_path_join(workshop, "summary.json");
-    json_t *json = mot_summary_json(x, out, "sim", folder);
+    x->output = folder;
+    json_t *json = mot_job_summary(job, MOT_DRIVER_SIM, out);
     FILE *file = fopen(experiment, "we");
     bool good = file != NULL;
     x->output = NULL;
@@ -58,7 +60,7 @@ static enum mot_status simulate(struct worker *w, const struct mot_case *c, stru
     status = mot_job_run(&job, &(struct mot_job_ways){ .driver = MOT_DRIVER_SIM, .lean = !w->runner->models }, &out);
     if (status == MOT_OK) {
         char *folder = mot_store_folder(w->runner->store, c->key);
-        status = rename_inside(w->workshop, x, &out, folder);
+        status = rename_inside(w->workshop, &job, x, &out, folder);
         free(folder);
         mot_outcome_close(&out);
     }

@@ -14,7 +14,7 @@
  * stage: it is smooth, concave, and at most log(n) / mu below the true one. */
 
 #define STAGES 8
-#define WORK_MOST 4e9 /* floating-point operations for all of it, about two seconds */
+#define WORK_MOST 2e9 /* floating-point operations for all of it, about a second */
 
 struct climb {
     const struct mot_graph *g;
@@ -113,8 +113,9 @@ void mot_matcha_chances(const struct mot_graph *g, double budget, double *chance
 struct round { uint32_t n; double *mean, *second, *a, *values; }; /* E[L]; E[L]^2 + 2 sum p (1 - p) L[j] */
 
 /* The greatest eigenvalue of I - 2 a E[L] + a^2 second - J, which is the norm of E[W'W] - J. */
-static double norm_at(struct round *r, double alpha)
+static double norm_dense(void *self, double alpha)
 {
+    struct round *r = self;
     uint32_t n = r->n;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < n; k++) {
@@ -126,7 +127,7 @@ static double norm_at(struct round *r, double alpha)
 }
 
 /* For every disagreement the norm is a parabola in a that opens upward: their greatest is convex. */
-static double golden_section(struct round *r, double low, double high, double *norm_out)
+static double golden_section(double (*norm_at)(void *self, double alpha), void *r, double low, double high, double *norm_out)
 {
     const double part = 0.6180339887498949;
     double x = high - part * (high - low), y = low + part * (high - low), fx = norm_at(r, x), fy = norm_at(r, y);
@@ -165,11 +166,34 @@ double mot_matcha_alpha(const struct mot_graph *g, const double *chance, double 
     memcpy(r.a, r.mean, cells * sizeof(*r.a));
     mot_eigen(n, r.a, r.values, NULL);
     /* Past 2 / ln the fastest disagreement grows. */
-    double alpha = golden_section(&r, 0, 2 / r.values[n - 1], norm_out);
+    double alpha = golden_section(norm_dense, &r, 0, 2 / r.values[n - 1], norm_out);
     free(spread);
     free(r.values);
     free(r.a);
     free(r.second);
     free(r.mean);
     return alpha;
+}
+
+/* ---- One chance for all: E[L] and the second moment are polynomials of L ------------------------------- */
+
+struct uniform { double chance, second, greatest; };
+
+static double norm_along(const struct uniform *u, double alpha, double value)
+{
+    double p = u->chance;
+    return 1 - 2 * alpha * p * value + alpha * alpha * (p * p * value * value + 2 * p * (1 - p) * value);
+}
+
+/* Convex in the eigenvalue too: the greatest is at one of the ends. */
+static double norm_uniform(void *self, double alpha)
+{
+    const struct uniform *u = self;
+    return fmax(norm_along(u, alpha, u->second), norm_along(u, alpha, u->greatest));
+}
+
+double mot_matcha_alpha_uniform(double chance, double second, double greatest, double *norm_out)
+{
+    struct uniform u = { chance, second, greatest };
+    return golden_section(norm_uniform, &u, 0, 2 / (chance * greatest), norm_out);
 }

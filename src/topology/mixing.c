@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANCZOS_STEPS 200u
+#define LANCZOS_STEPS 100u
 
 /* ---- Matrices ------------------------------------------------------------------------------ */
 
@@ -104,15 +104,23 @@ static void weigh_file(struct mot_mixing_plan *p, const double *w)
         for (uint32_t k = p->at[i]; k < p->at[i + 1]; k++) p->near[k].weight = w[(size_t)i * p->graph.nodes + p->near[k].node];
 }
 
-static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_topology *kind, const struct mot_topology_conf *conf, const double *w)
+static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_topology *kind, const struct mot_topology_conf *conf, const double *w,
+                                 double budget)
 {
     double least, greatest;
     extremes(p, &p->second, &p->greatest); /* with weights of 1: the graph's own Laplacian */
-    p->alpha = NAN;
-    if (w) weigh_file(p, w);
-    else if (conf->weights == MOT_WEIGHTS_METROPOLIS) weigh_metropolis(p);
-    else set_weights(p, p->alpha = p->graph.nodes > 1 ? 2 / (p->second + p->greatest) : 0);
-    extremes(p, &least, &greatest);
+    bool laplacian = !isnan(budget) || (!w && conf->weights == MOT_WEIGHTS_LAPLACIAN);
+    if (!laplacian) {
+        p->alpha = NAN;
+        if (w) weigh_file(p, w);
+        else weigh_metropolis(p);
+        extremes(p, &least, &greatest);
+    } else {
+        set_weights(p, p->alpha = p->graph.nodes > 1 ? 2 / (p->second + p->greatest) : 0);
+        least = p->alpha * p->second;
+        greatest = p->alpha * p->greatest;
+    }
+    p->least = p->graph.nodes > 1 ? 1 - greatest : 1;
     p->norm = p->graph.nodes > 1 ? fmax(fabs(1 - least), fabs(1 - greatest)) : 0;
     if (p->norm < 1 - 1e-12) return MOT_OK;
     return mot_fail(MOT_EUSAGE, "topology %s: averaging by these weights does not bring the workers' models together (the norm of W - J is %.6g; "
@@ -123,21 +131,25 @@ static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct m
                                        const double *w, double budget)
 {
     struct mot_graph *g = &p->graph;
-    if (w || conf->weights != MOT_WEIGHTS_LAPLACIAN)
-        return mot_fail(MOT_EUSAGE, "topology %s: a method that draws matchings chooses the weights itself; expected a graph with weights: laplacian",
-                        kind->name);
-    if (g->nodes > MOT_DENSE_MOST)
-        return mot_fail(MOT_EUSAGE, "topology %s: the chances of matchings are worked out for %u workers at the most; found %u", kind->name,
-                        MOT_DENSE_MOST, g->nodes);
+    if (w) return mot_fail(MOT_EUSAGE, "topology %s: a method that draws matchings has weights of its own; expected a graph", kind->name);
     mot_graph_cut(g);
     list_near(p);
     p->chance = mot_new((size_t)g->matchings + 1, sizeof(*p->chance));
     p->mixing.matchings = g->matchings;
     if (!(budget < 1) || g->nodes < 2) { /* nothing is left to chance: D-PSGD */
         for (uint32_t j = 0; j < g->matchings; j++) p->chance[j] = 1;
-        enum mot_status status = weigh_all(p, kind, conf, NULL);
+        enum mot_status status = weigh_all(p, kind, conf, NULL, budget);
         p->norm *= p->norm; /* W'W is W squared */
         return status;
+    }
+    if (g->nodes > MOT_CLIMB_MOST) {
+        double second, greatest;
+        extremes(p, &second, &greatest);
+        for (uint32_t j = 0; j < g->matchings; j++) p->chance[j] = budget;
+        set_weights(p, p->alpha = mot_matcha_alpha_uniform(budget, second, greatest, &p->norm));
+        p->second = budget * second;
+        p->greatest = budget * greatest;
+        return MOT_OK;
     }
     double *l = mot_new((size_t)g->nodes * g->nodes, sizeof(*l)), *values = mot_new(g->nodes, sizeof(*values));
     mot_matcha_chances(g, budget, p->chance);
@@ -168,13 +180,13 @@ static double least_own(const struct mot_mixing_plan *p)
 enum mot_status mot_mixing_open(const struct mot_topology *kind, const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, double budget,
                                 struct mot_mixing_plan *out)
 {
-    struct mot_mixing_plan p = { 0 };
+    struct mot_mixing_plan p = { .least = NAN };
     double *w = NULL;
     enum mot_status status = mot_topology_build(kind, conf, nodes, seed, &p.graph, &w);
     if (status != MOT_OK) return status;
     if (isnan(budget)) {
         list_near(&p);
-        status = weigh_all(&p, kind, conf, w);
+        status = weigh_all(&p, kind, conf, w, budget);
     } else {
         status = weigh_matchings(&p, kind, conf, w, budget);
     }

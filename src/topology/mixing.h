@@ -1,7 +1,7 @@
 /* mixing.h -- from a graph to the weights by which neighbours average their models.
  *
- * All in every round (D-PSGD): W = I - a L with the constant a = 2 / (l2 + ln) that is best for L (Xiao and Boyd, Fast
- * linear iterations for distributed averaging, 2004), or the weights of Metropolis and Hastings, or a matrix from a file.
+ * All in every round (D-PSGD): the weights of Metropolis and Hastings, or W = I - a L with the constant a = 2 / (l2 + ln) that is
+ * best for L (Xiao and Boyd, Fast linear iterations for distributed averaging, 2004), or a matrix from a file.
  * Some matchings in each round (Wang, Sahu, Yang, Joshi and Kar, MATCHA, 2019): W(k) = I - a sum of the active L[j], each
  * active with the chance p[j]; p maximises the second least eigenvalue of E[L] = sum p[j] L[j] under sum p <= budget *
  * matchings, and a minimises the norm of E[W'W] - J. J is the matrix of the exact mean: entries 1/n. */
@@ -11,7 +11,8 @@
 #include "topology/topology.h"
 #include <motley/method.h>
 
-#define MOT_DENSE_MOST 256u /* nodes up to which eigenvalues are exact */
+#define MOT_DENSE_MOST 256u /* nodes up to which eigenvalues are exact, */
+#define MOT_CLIMB_MOST 64u  /* and up to which chances are worked out; above, every matching has the budget as its chance */
 
 struct mot_mixing_plan {
     struct mot_graph graph;
@@ -21,6 +22,8 @@ struct mot_mixing_plan {
     double *chance;
     double alpha;                      /* NaN: weights differ from edge to edge */
     double second, greatest;           /* eigenvalues of L, or of E[L] where matchings are drawn */
+    double least;                      /* the least eigenvalue of W; NaN where matchings are drawn. A step that is taken along a gradient from before
+                                          the averaging is stable while rate * curvature stays below 1 + least */
     double norm;                       /* of W - J, or of E[W'W] - J: what is left of a disagreement (of its square) after a round */
     double own_least;                  /* the least weight that a worker gives to its own model, all links being active */
     bool exact;                        /* false: the eigenvalues are Lanczos' estimates, the norm is at least this */
@@ -38,11 +41,14 @@ uint64_t mot_mixing_hash(const struct mot_mixing_plan *);
 double *mot_mixing_matrix(const struct mot_mixing_plan *);
 
 /* Chances that maximise the second least eigenvalue of sum chance[j] L[j] under 0 <= chance <= 1 and their mean <= budget.
- * The graph is cut, connected and has at most MOT_DENSE_MOST nodes. */
+ * The graph is cut, connected and has at most MOT_CLIMB_MOST nodes. */
 void mot_matcha_chances(const struct mot_graph *, double budget, double *chance);
 
 /* The a that is best for these chances, and the norm of E[W'W] - J under it. */
 double mot_matcha_alpha(const struct mot_graph *, const double *chance, double *norm_out);
+
+/* The same where all chances are one number, from the extreme eigenvalues of L alone. */
+double mot_matcha_alpha_uniform(double chance, double second, double greatest, double *norm_out);
 
 /* l[nodes][nodes] = the sum of chance[j] L[j]; chance NULL: all 1. */
 void mot_laplacian(const struct mot_graph *, const double *chance, double *l);

@@ -244,10 +244,11 @@ static enum mot_status build_rcd(const struct mot_topology_conf *conf, uint32_t 
 
 #define FIELD(field) offsetof(struct mot_topology_conf, field)
 #define WEIGHTS                                                                                                       \
-    { .name = "weights", .type = MOT_OPT_CHOICE, .offset = FIELD(weights), .preset = "laplacian",                     \
-      .choices = "laplacian|metropolis",                                                                              \
-      .doc = "the mixing matrix: I - a L, L the graph's Laplacian and a = 2 / (its second least and greatest "        \
-             "eigenvalue), or 1 / (1 + the greater degree) for each edge, which has no negative weights" }
+    { .name = "weights", .type = MOT_OPT_CHOICE, .offset = FIELD(weights), .preset = "metropolis",                    \
+      .choices = "metropolis|laplacian",                                                                              \
+      .doc = "the mixing matrix: 1 / (1 + the greater degree) for each edge; or I - a L, L the graph's Laplacian "    \
+             "and a = 2 / (its second least and greatest eigenvalue), which mixes fastest and stands smaller "        \
+             "learning rates only; matcha has weights of its own" }
 
 static const struct mot_option plain_options[] = { WEIGHTS, { .name = NULL } };
 static const struct mot_option torus_options[] = {

@@ -5,7 +5,7 @@
 #include "topology/graph.h"
 #include <motley/option.h>
 
-enum mot_weights { MOT_WEIGHTS_LAPLACIAN, MOT_WEIGHTS_METROPOLIS };
+enum mot_weights { MOT_WEIGHTS_METROPOLIS, MOT_WEIGHTS_LAPLACIAN };
 
 /* The options of every kind; each has a table of those that mean something to it. */
 struct mot_topology_conf {

@@ -38,7 +38,7 @@ TEST(help_is_anywhere)
     NEEDS_PROGRAM();
     static const char *const words[] = { "help", "--help", "-h", "sim --help", "data info --help", "help sim", "help data", "help cluster", "help cluster show",
                                          "help experiment", "help exit-codes", "help stop", "help schedule", "help method", "help model mlp",
-                                         "help optimizer adamw", "help partition equal" };
+                                         "help optimizer adamw", "help partition equal", "help topology regular", "topology --help" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (run(words[i]) != 0) FAIL("motley %s fails", words[i]);
         if (strlen(output) < 80) FAIL("motley %s says only: %s", words[i], output);

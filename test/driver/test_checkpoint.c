@@ -92,6 +92,15 @@ TEST(allreduce_goes_on_to_the_same_end) { goes_on("allreduce"); }
 TEST(server_goes_on_to_the_same_end) { goes_on("server"); }
 TEST(async_goes_on_to_the_same_end) { goes_on("async"); }
 
+TEST(rennala_goes_on_to_the_same_end) { goes_on("rennala"); }
+TEST(malenia_goes_on_to_the_same_end) { goes_on("malenia"); }
+TEST(ringmaster_goes_on_to_the_same_end)
+{
+    goes_on_from("ringmaster", "stop.updates", "23", "60", (const char *const[]){ "method.r", "3", NULL });
+}
+TEST(ringleader_goes_on_to_the_same_end) { goes_on("ringleader"); }
+TEST(ia2sgd_goes_on_to_the_same_end) { goes_on("ia2sgd"); }
+
 TEST(the_adaptive_deadline_goes_on_to_the_same_end)
 {
     goes_on_from("server", "stop.updates", "23", "60", (const char *const[]){ "method.deadline", "adaptive", "method.spread", "1", NULL });
@@ -137,7 +146,7 @@ TEST(a_run_is_not_over_before_the_update_that_makes_the_epoch)
 
 TEST(a_run_that_ran_out_of_data_can_be_resumed_and_is_the_same)
 {
-    static const char *const methods[] = { "allreduce", "server", "async" };
+    static const char *const methods[] = { "allreduce", "server", "async", "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd" };
     for (size_t i = 0; i < MOT_COUNT(methods); i++) {
         struct run r;
         fresh_folder();

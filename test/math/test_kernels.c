@@ -195,6 +195,71 @@ TEST(dot_gives_the_same_bits_in_every_set)
     free(x), free(y);
 }
 
+/* ---- Similarities ------------------------------------------------------------- */
+
+TEST(similarities_are_those_of_the_twin_to_the_last_step)
+{
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 40);
+    static const uint32_t rows_of[] = { 1, 5, 16 };
+    EACH_SET(k)
+        for (size_t r = 0; r < 3; r++)
+            for (uint32_t panels = 1; panels <= 3; panels++) {
+                uint32_t rows = rows_of[r], cols = panels * MOT_PANEL;
+                float *dot = fresh((size_t)rows * cols), *a2 = fresh(rows), *b2 = fresh(cols);
+                uint16_t *got = mot_new((size_t)rows * (cols + 3), sizeof *got), *want = mot_new((size_t)rows * (cols + 3), sizeof *want);
+                for (uint32_t i = 0; i < rows; i++) a2[i] += 1;
+                for (uint32_t j = 0; j < cols; j++) b2[j] = j + 2 < cols ? b2[j] + 1 : INFINITY;
+                k->gauss(rows, panels, dot, a2, b2, 0.7f, got, cols + 3);
+                mot_kernels_ref.gauss(rows, panels, dot, a2, b2, 0.7f, want, cols + 3);
+                int worst = 0, padding = 0;
+                for (uint32_t i = 0; i < rows; i++)
+                    for (uint32_t j = 0; j < cols; j++) {
+                        int off = abs((int)got[i * (cols + 3) + j] - (int)want[i * (cols + 3) + j]);
+                        if (off > worst) worst = off;
+                        if (j + 2 >= cols) padding += got[i * (cols + 3) + j];
+                    }
+                free(dot), free(a2), free(b2), free(got), free(want);
+                CHECK(worst <= 1);
+                CHECK_INT(padding, 0);
+            }
+}
+
+TEST(covers_and_their_gains_are_exact_in_every_set)
+{
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 41);
+    static const size_t lengths[] = { 0, 1, 7, 16, 31, 64, 1003, 600001 }; /* the last: more than one block of sums */
+    EACH_SET(k)
+        for (size_t i = 0; i < MOT_COUNT(lengths); i++) {
+            size_t n = lengths[i];
+            uint16_t *s = mot_new(n + 1, sizeof *s), *c = mot_new(n + 1, sizeof *c), *d = mot_new(n + 1, sizeof *d);
+            uint64_t *sum = mot_new(n + 1, sizeof *sum), *twin = mot_new(n + 1, sizeof *twin);
+            for (size_t j = 0; j < n; j++) s[j] = (uint16_t)mot_rng_next(&rng), c[j] = d[j] = (uint16_t)(n > 2000 ? 0 : mot_rng_next(&rng));
+            if (n > 2000) memset(s, 0xff, n * sizeof *s);
+            uint64_t gain = k->uncovered(n, s, c), expected = mot_kernels_ref.uncovered(n, s, c);
+            k->cover(n, s, c), mot_kernels_ref.cover(n, s, d);
+            k->add_short(n, s, sum), mot_kernels_ref.add_short(n, s, twin);
+            bool same = memcmp(c, d, n * sizeof *c) == 0 && memcmp(sum, twin, n * sizeof *sum) == 0;
+            uint64_t left = k->uncovered(n, s, c);
+            free(s), free(c), free(d), free(sum), free(twin);
+            CHECK(gain == expected && same && left == 0);
+        }
+}
+
+TEST(cosine_is_right_to_a_millionth)
+{
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 42);
+    enum { N = 4001 };
+    float *x = fresh(N), *y = fresh(N), *z = fresh(N);
+    EACH_SET(k) {
+        for (int scale = 1; scale <= 10000; scale *= 10) {
+            for (int i = 0; i < N; i++) x[i] = (float)((mot_rng_unit(&rng) * 2 - 1) * scale);
+            k->cosine(N, x, y), mot_kernels_ref.cosine(N, x, z);
+            CHECK(gap(N, y, z) < 1e-6 + 1e-10 * scale);
+        }
+    }
+    free(x), free(y), free(z);
+}
+
 TEST(sparse_kernels_match_their_twins)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 7);

@@ -26,6 +26,7 @@ static void begin(const char *topology, uint32_t workers)
     for (size_t i = 0; mot_topologies[i]; i++)
         if (strcmp(mot_topologies[i]->name, topology) == 0) kind = mot_topologies[i];
     mot_options_preset(kind->options, &conf, &arena);
+    conf.weights = MOT_WEIGHTS_LAPLACIAN;
     mot_arena_free(&arena);
     if (mot_mixing_open(kind, &conf, workers, 1, NAN, &plan) != MOT_OK) abort();
     world = (struct mot_world){ .workers = workers, .nodes = workers, .dim = DIM, .mixing = &plan.mixing };

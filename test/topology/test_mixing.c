@@ -20,10 +20,10 @@ static enum mot_status open_plan(const char *name, const char *key, const char *
     return mot_mixing_open(kind, &conf, nodes, 7, budget, p);
 }
 
-static double gap_of(const char *name, const char *key, const char *value, uint32_t nodes)
+static double gap_of(const char *name, const char *weights, uint32_t nodes)
 {
     struct mot_mixing_plan p;
-    if (open_plan(name, key, value, nodes, NAN, &p) != MOT_OK) return NAN;
+    if (open_plan(name, "weights", weights, nodes, NAN, &p) != MOT_OK) return NAN;
     double gap = 1 - p.norm;
     mot_mixing_close(&p);
     return gap;
@@ -39,11 +39,11 @@ TEST(gaps_are_those_of_the_closed_forms)
 {
     for (uint32_t n = 3; n <= 17; n++) {
         double odd = 2 - 2 * cos(2 * M_PI * (n / 2) / n);
-        CHECK_NEAR(gap_of("ring", NULL, NULL, n), gap_from(2 - 2 * cos(2 * M_PI / n), odd), 1e-13);
-        CHECK_NEAR(gap_of("star", NULL, NULL, n), gap_from(1, n), 1e-13);
-        CHECK_NEAR(gap_of("complete", NULL, NULL, n), 1, 1e-13);
+        CHECK_NEAR(gap_of("ring", "laplacian", n), gap_from(2 - 2 * cos(2 * M_PI / n), odd), 1e-13);
+        CHECK_NEAR(gap_of("star", "laplacian", n), gap_from(1, n), 1e-13);
+        CHECK_NEAR(gap_of("complete", "laplacian", n), 1, 1e-13);
     }
-    CHECK_NEAR(gap_of("torus", NULL, NULL, 20), gap_from(2 - 2 * cos(2 * M_PI / 5), 4 + 2 - 2 * cos(4 * M_PI / 5)), 1e-13); /* 4 x 5 */
+    CHECK_NEAR(gap_of("torus", "laplacian", 20), gap_from(2 - 2 * cos(2 * M_PI / 5), 4 + 2 - 2 * cos(4 * M_PI / 5)), 1e-13); /* 4 x 5 */
     /* The exponential graph of 8 is circulant with leaps 1, 2 and 4. */
     double least = 100, greatest = 0;
     for (int k = 1; k < 8; k++) {
@@ -51,8 +51,8 @@ TEST(gaps_are_those_of_the_closed_forms)
         least = fmin(least, value);
         greatest = fmax(greatest, value);
     }
-    CHECK_NEAR(gap_of("exponential", NULL, NULL, 8), gap_from(least, greatest), 1e-13);
-    CHECK_NEAR(gap_of("ring", "weights", "metropolis", 8), 1 - (1 - (2 - 2 * cos(M_PI / 4)) / 3), 1e-13);
+    CHECK_NEAR(gap_of("exponential", "laplacian", 8), gap_from(least, greatest), 1e-13);
+    CHECK_NEAR(gap_of("ring", "metropolis", 8), 1 - (1 - (2 - 2 * cos(M_PI / 4)) / 3), 1e-13);
 }
 
 TEST(every_matrix_is_symmetric_with_rows_of_sum_1_and_metropolis_has_no_negative_weight)
@@ -97,12 +97,12 @@ TEST(large_graphs_have_estimates_that_lie_inside)
 {
     struct mot_mixing_plan p;
     uint32_t n = 1000;
-    CHECK_INT(open_plan("ring", NULL, NULL, n, NAN, &p), MOT_OK);
+    CHECK_INT(open_plan("ring", "weights", "laplacian", n, NAN, &p), MOT_OK);
     CHECK(!p.exact);
     CHECK(p.second >= 2 - 2 * cos(2 * M_PI / n) - 1e-12 && p.greatest <= 4 + 1e-12);
     CHECK_NEAR(p.alpha, 0.5, 1e-3);
     mot_mixing_close(&p);
-    CHECK_INT(open_plan("star", NULL, NULL, n, NAN, &p), MOT_OK); /* two values: two steps find them */
+    CHECK_INT(open_plan("star", "weights", "laplacian", n, NAN, &p), MOT_OK); /* two values: two steps find them */
     CHECK_NEAR(1 - p.norm, gap_from(1, n), 1e-9);
     mot_mixing_close(&p);
 }
@@ -135,7 +135,7 @@ TEST(a_file_whose_weights_drive_models_apart_is_refused)
 TEST(with_the_whole_budget_every_matching_is_used_and_the_weights_are_d_psgds)
 {
     struct mot_mixing_plan all, matcha;
-    CHECK_INT(open_plan("rcd", NULL, NULL, 8, NAN, &all), MOT_OK);
+    CHECK_INT(open_plan("rcd", "weights", "laplacian", 8, NAN, &all), MOT_OK);
     CHECK_INT(open_plan("rcd", NULL, NULL, 8, 1, &matcha), MOT_OK);
     CHECK_INT(matcha.mixing.matchings, 5);
     for (uint32_t j = 0; j < 5; j++) CHECK_NEAR(matcha.chance[j], 1, 0);
@@ -224,13 +224,50 @@ TEST(alpha_minimises_the_norm_taken_over_all_sets_of_matchings)
     mot_mixing_close(&p);
 }
 
-TEST(matcha_refuses_weights_of_another_kind)
+TEST(matcha_has_weights_of_its_own)
+{
+    char path[] = "/tmp/motley_matrix_XXXXXX";
+    struct mot_mixing_plan a, b;
+    int fd = mkstemp(path);
+    const char text[] = "0.5 0.5\n0.5 0.5\n";
+    CHECK(fd >= 0 && write(fd, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1);
+    close(fd);
+    CHECK_INT(open_plan("matrix", "path", path, 2, NAN, &a), MOT_OK);
+    mot_mixing_close(&a);
+    CHECK_INT(open_plan("matrix", "path", path, 2, 0.5, &a), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "has weights of its own; expected a graph");
+    unlink(path);
+    CHECK_INT(open_plan("rcd", "weights", "metropolis", 8, 0.5, &a), MOT_OK);
+    CHECK_INT(open_plan("rcd", "weights", "laplacian", 8, 0.5, &b), MOT_OK);
+    CHECK(mot_mixing_hash(&a) == mot_mixing_hash(&b));
+    mot_mixing_close(&a);
+    mot_mixing_close(&b);
+}
+
+TEST(the_least_eigenvalue_says_how_large_a_step_may_be)
 {
     struct mot_mixing_plan p;
-    CHECK_INT(open_plan("ring", "weights", "metropolis", 8, 0.5, &p), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "expected a graph with weights: laplacian");
-    CHECK_INT(open_plan("ring", NULL, NULL, 1000, 0.5, &p), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "256 workers at the most");
+    CHECK_INT(open_plan("ring", "weights", "metropolis", 8, NAN, &p), MOT_OK);
+    CHECK_NEAR(p.least, 1 - 4.0 / 3, 1e-13);
+    mot_mixing_close(&p);
+    CHECK_INT(open_plan("ring", "weights", "laplacian", 8, NAN, &p), MOT_OK);
+    CHECK_NEAR(p.least, -p.norm, 1e-13);
+    mot_mixing_close(&p);
+}
+
+TEST(one_chance_for_all_has_the_alpha_of_the_dense_search_and_large_graphs_use_it)
+{
+    struct mot_mixing_plan p;
+    CHECK_INT(open_plan("ring", NULL, NULL, 8, 0.5, &p), MOT_OK);
+    double half[2] = { 0.5, 0.5 }, norm, dense_norm, l2 = 2 - 2 * cos(M_PI / 4), dense = mot_matcha_alpha(&p.graph, half, &dense_norm);
+    double alpha = mot_matcha_alpha_uniform(0.5, l2, 4, &norm);
+    CHECK_NEAR(alpha, dense, 1e-6);
+    CHECK_NEAR(norm, dense_norm, 1e-12);
+    mot_mixing_close(&p);
+    CHECK_INT(open_plan("regular", NULL, NULL, 500, 0.3, &p), MOT_OK);
+    for (uint32_t j = 0; j < p.mixing.matchings; j++) CHECK_NEAR(p.chance[j], 0.3, 0);
+    CHECK(p.norm < 1 && p.alpha > 0);
+    mot_mixing_close(&p);
 }
 
 int main(int count, char **arguments)

@@ -40,7 +40,7 @@ function barEnd(x, arm, cell, left) {
 function barTip(arm, cell) {
   const tt = cell.tt || {}, rows = [];
   if (tt.median !== null && tt.median !== undefined) rows.push([null, 'median', showTime(tt.median)]);
-  if (tt.low !== null && tt.low !== undefined) rows.push([null, '95 % interval', showTime(tt.low) + ' – ' + (tt.high === null ? '?' : showTime(tt.high))]);
+  if (tt.low !== null && tt.low !== undefined) rows.push([null, '95 % interval', showTime(tt.low) + ' – ' + (tt.high === null ? 'never' : showTime(tt.high))]);
   if (tt.least !== null && tt.least !== undefined) rows.push([null, 'least and most', showTime(tt.least) + ' – ' + (tt.most === null ? 'never' : showTime(tt.most))]);
   rows.push([null, 'reached it', cell.reached + ' of ' + cell.runs + ' runs']);
   return tipTable(armName(arm) + (DATA.conditions[cell.c] ? ', ' + DATA.conditions[cell.c] : ''), rows);

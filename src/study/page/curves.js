@@ -63,13 +63,18 @@ function armsOfCurve() {
 // What the axes must hold. A run that diverges may not squeeze the others: the start of all is the measure.
 function rangeOf(arms) {
   let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity, start = 0;
-  for (const { lines } of arms)
+  for (const { lines } of arms) {
+    const last = [];
     for (const points of lines) {
       start = Math.max(start, Math.abs(points[0][1]));
       x0 = Math.min(x0, points[0][0]);
-      x1 = Math.max(x1, points[points.length - 1][0]);
+      last.push(points[points.length - 1][0]);
       for (const [, y] of points) { y0 = Math.min(y0, y); y1 = Math.max(y1, y); }
     }
+    // A median ends where half of its runs have ended; a straggler beyond that would only leave room for nothing.
+    last.sort((p, q) => q - p);
+    x1 = Math.max(x1, curve.band === 'seeds' ? last[0] : last[Math.ceil(last.length / 2) - 1]);
+  }
   const top = metricKind(curve.metric) === 'share' ? 1 : curve.logY ? start * 100 : start * 2;
   if (start > 0 && y1 > top) y1 = top;
   if (!curve.logX) x0 = Math.min(0, x0);

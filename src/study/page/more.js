@@ -44,11 +44,18 @@ function startStaleness() {
 
 const SCORES = { time_to_target: 'time', time: 'time', test_accuracy: 'share', train_accuracy: 'share' };
 const scoreKind = by => SCORES[by] || 'plain';
+// A value as experiments write it: 0.1, 1e-3, 2^-4, 20%, 10k.
+function readNumber(value) {
+  const text = String(value).trim(), power = text.match(/^(\d+(?:\.\d+)?)\^(-?\d+)$/), scaled = text.match(/^(-?[\d.]+(?:e[-+]?\d+)?)\s*([%kM])$/);
+  if (power) return Math.pow(Number(power[1]), Number(power[2]));
+  if (scaled) return Number(scaled[1]) * { '%': 0.01, k: 1e3, M: 1e6 }[scaled[2]];
+  return text === '' ? NaN : Number(text);
+}
 const words = key => key.replace(/_/g, ' ');
 
 function paintTuning(host, width, entry) {
   const key = entry.over[0], kind = scoreKind(entry.by), show = SHOW[kind];
-  const points = entry.points.map(p => ({ x: Number(p.values[key]), score: p.score, p })).filter(p => isFinite(p.x)).sort((a, b) => a.x - b.x);
+  const points = entry.points.map(p => ({ x: readNumber(p.values[key]), score: p.score, p })).filter(p => isFinite(p.x)).sort((a, b) => a.x - b.x);
   const good = points.filter(p => p.score && p.score.median !== null && p.score.median !== undefined), height = 210;
   const box = { left: 0, right: width - 14, top: 24, bottom: height - 40 };
   const ends = good.flatMap(p => [p.score.median, p.score.low, p.score.high]).filter(v => v !== null && v !== undefined);
@@ -68,7 +75,7 @@ function paintTuning(host, width, entry) {
     if (fine) svg.append(draw('path', { d: armMark(entry.arm), transform: `translate(${x.at(p.x)},${at}) scale(${p.p.best ? 1.6 : 1})`, class: p.p.best ? 'fillmark' : 'mark' }));
     else svg.append(draw('path', { d: 'M-4,-4L4,4M-4,4L4,-4', transform: `translate(${x.at(p.x)},${at})`, class: 'median' }));
     svg.append(withTip(draw('rect', { x: x.at(p.x) - 10, y: box.top, width: 20, height: box.bottom - box.top, class: 'hit' }), () => tipTable(key + ' ' + p.p.values[key] + (p.p.best ? ', the best' : ''), [
-      [entry.arm, words(entry.by), fine ? show(p.score.median) : 'none'], [null, '95 % interval', fine && p.score.low !== null && p.score.low !== undefined ? show(p.score.low) + ' – ' + (p.score.high === null || p.score.high === undefined ? '?' : show(p.score.high)) : '–'],
+      [entry.arm, words(entry.by), fine ? show(p.score.median) : 'none'], [null, '95 % interval', fine && p.score.low !== null && p.score.low !== undefined ? show(p.score.low) + ' – ' + (p.score.high === null || p.score.high === undefined ? 'never' : show(p.score.high)) : '–'],
       [null, 'runs', p.p.runs + (p.p.failed ? ', ' + p.p.failed + ' failed' : '') + (p.p.budget !== undefined && p.p.budget < 1 ? ', dropped at ' + showShare(p.p.budget) + ' of the length' : '')]])));
   }
   host.replaceChildren(svg);
@@ -96,7 +103,7 @@ function startTuning() {
     (list[0].halving ? ', by successive halving' : '') + '. The filled mark is the best; a cross had no score.';
   for (const entry of list) {
     const chart = make('div', { class: 'chart' }), condition = DATA.conditions[entry.condition];
-    const numeric = entry.over.length === 1 && entry.points.length > 1 && entry.points.every(p => isFinite(Number(p.values[entry.over[0]])));
+    const numeric = entry.over.length === 1 && entry.points.length > 1 && entry.points.every(p => isFinite(readNumber(p.values[entry.over[0]])));
     const edge = entry.edge && entry.edge.length ? 'The best ' + entry.edge.join(', ') + ' is at the end of what was tried: a wider range may do better.' : '';
     $('tuning-charts').append(make('div', {}, make('h4', {}, make('span', { class: 'key ' + armClass(entry.arm) }), armName(entry.arm) + (condition ? ', ' + condition : '')),
       numeric ? chart : tuningTable(entry), edge ? make('p', { class: 'about bad' }, edge) : null));

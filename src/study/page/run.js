@@ -198,7 +198,7 @@ function paintData(host, width) {
       svg.append(draw('rect', { x: label + c * cell, y, width: cell, height: row, class: 'wait cell' }));
       svg.append(withTip(draw('rect', { x: label + c * cell, y, width: cell, height: row, class: 'heat cell', 'fill-opacity': n ? (0.08 + 0.92 * share).toFixed(3) : 0 }),
         () => tipTable(nodeName(worker), [[null, 'class ' + c, showCount(n) + ' rows'], [null, 'of its ' + showCount(worker.rows), showShare(worker.rows ? n / worker.rows : 0)]])));
-      if (cell >= 30 && row >= 18) svg.append(draw('text', { x: label + (c + 0.5) * cell, y: y + row / 2 + 4, 'text-anchor': 'middle', class: share > 0.55 ? 'onheat' : '', 'pointer-events': 'none' }, n >= 1e5 ? Math.round(n / 1000) + 'k' : String(n)));
+      if (cell >= 30 && row >= 18) svg.append(draw('text', { x: label + (c + 0.5) * cell, y: y + row / 2 + 4, 'text-anchor': 'middle', class: share > 0.7 ? 'onheat' : '', 'pointer-events': 'none' }, n >= 1e5 ? Math.round(n / 1000) + 'k' : String(n)));
     }
   });
   host.replaceChildren(svg);

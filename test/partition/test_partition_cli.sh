@@ -1,0 +1,94 @@
+#!/bin/bash
+# motley partition as a user sees it: files, tables, errors, interrupts.
+set -uo pipefail
+[ -x "$MOTLEY" ] || { echo "skip: there is no motley"; exit 77; }
+box=$(mktemp -d)
+trap 'rm -rf "$box"' EXIT
+failures=0
+
+# says CLAIM CODE TEXT COMMAND...: the command ends with CODE and prints TEXT.
+says() {
+    local claim=$1 code=$2 text=$3 said got
+    shift 3
+    said=$("$@" 2>&1)
+    got=$?
+    if [ $got -eq "$code" ] && [[ $said == *"$text"* ]]; then echo "ok   $claim"
+    else
+        echo "FAIL $claim: code $got, expected $code and '$text':"
+        echo "$said"
+        failures=$((failures + 1))
+    fi
+}
+holds() {
+    local claim=$1
+    shift
+    if "$@"; then echo "ok   $claim"
+    else
+        echo "FAIL $claim"
+        failures=$((failures + 1))
+    fi
+}
+absent() { ! compgen -G "$1" >/dev/null; }
+
+says "the table has a line for each worker" 0 "     7        1000       179" "$MOTLEY" partition digits --workers 8 --out "$box/parts"
+holds "a file for each worker and the index are written" test -s "$box/parts/worker-7.npy" -a -s "$box/parts/partition.json"
+says "the output says which algorithm ran and what it cost" 0 "dense: the greedy choice, exactly" "$MOTLEY" partition digits --workers 8
+says "the table's quality is in the JSON" 0 '"mmd2_mean": 0.00' "$MOTLEY" partition digits --workers 8 --json
+for threads in 1 2 3; do
+    "$MOTLEY" partition digits --ratios 2,1,1 --objective graph-cut --sim-threads $threads --out "$box/t$threads" --quiet || failures=$((failures + 1))
+done
+same() { for i in 0 1 2; do cmp -s "$box/t1/worker-$i.npy" "$box/$1/worker-$i.npy" || return 1; done; }
+holds "files are the same bytes on one, two and three threads" eval 'same t2 && same t3'
+
+says "a simulated run takes the folder" 0 "" "$MOTLEY" sim --workers 8 --partition-from "$box/parts" --stop-updates 2 --quiet
+printf 'workers: 8\npartition: {from: parts}\nstop: {updates: 2}\n' >"$box/run.yaml"
+says "so does an experiment beside it" 0 "" "$MOTLEY" sim "$box/run.yaml" --quiet
+says "and a run on threads" 0 "" "$MOTLEY" train "$box/run.yaml" --quiet
+says "a resolved experiment names the folder" 0 "from: $box/parts" "$MOTLEY" sim "$box/run.yaml" --dry-run
+says "a partition can be measured again" 0 "MMD^2" "$MOTLEY" partition digits --workers 8 --from "$box/parts"
+says "another number of workers is refused" 2 "a partition for 8 workers, expected one for the experiment's 4" "$MOTLEY" sim --workers 4 --partition-from "$box/parts"
+says "another split of the data is refused" 2 "a partition of other training rows" "$MOTLEY" sim --workers 8 --partition-from "$box/parts" --seed 2
+says "but not another seed with the same split" 0 "" "$MOTLEY" sim --workers 8 --partition-from "$box/parts" --seed 2 --data-data-seed 1 --stop-updates 1 --quiet
+says "a folder that is not there is refused" 2 "there is no folder" "$MOTLEY" sim --workers 8 --partition-from "$box/nowhere"
+says "a partition is not written over" 2 "--replace writes over it" "$MOTLEY" partition digits --workers 4 --out "$box/parts"
+says "unless that is asked for" 0 "" "$MOTLEY" partition digits --workers 4 --out "$box/parts" --replace --quiet
+holds "nothing of the old one is left" absent "$box/parts/worker-4.npy"
+truncate -s 200 "$box/parts/worker-1.npy"
+says "a damaged file is bad data" 3 "worker-1.npy" "$MOTLEY" sim --workers 4 --partition-from "$box/parts"
+
+says "a ratio of zero is refused" 2 "--ratios: expected numbers above 0" "$MOTLEY" partition digits --ratios 2,0,1
+says "a negative ratio is refused" 2 "found '-1' for worker 1" "$MOTLEY" partition digits --ratios 2,-1,1
+says "a ratio that is no number is refused" 2 "found 'nan' for worker 0" "$MOTLEY" partition digits --ratios nan,1
+says "as many ratios as workers" 2 "2 numbers, expected one for each of the 3 workers" "$MOTLEY" partition digits --ratios 1,2 --workers 3
+says "ratios and a cluster are two answers" 2 "expected one of them" "$MOTLEY" partition digits --ratios 1,2 --cluster c.yaml
+says "more workers than rows are refused" 2 "2000 workers share 1438 training rows" "$MOTLEY" partition digits --workers 2000
+says "a budget too small is refused" 2 "a memory of 10 kB is too small" "$MOTLEY" partition digits --workers 8 --memory 10k
+says "a misspelt partitioner has a nearest name" 2 "did you mean 'submodular'" "$MOTLEY" partition digits --by submodlar
+says "a misspelt rule has a nearest name" 2 "expected one of fill, literal, round-robin" "$MOTLEY" partition digits --rule fil
+says "an option of another partitioner is refused" 2 "alpha" "$MOTLEY" partition digits --alpha 0.3
+says "a feature file must be there" 2 "there is no file" "$MOTLEY" partition digits --features none.npy
+"$MOTLEY" data convert digits "$box/x.npy" --rows 1000 2>/dev/null
+says "and be as long as the data" 3 "1000 rows of features, expected 1797" "$MOTLEY" partition digits --features "$box/x.npy"
+"$MOTLEY" data convert digits "$box/x.npy" 2>/dev/null
+says "a feature file is taken" 0 "features $box/x.npy" "$MOTLEY" partition digits --features "$box/x.npy"
+for by in equal contiguous stratified proportional dirichlet shards quantity sorted; do
+    says "--by $by" 0 "distance" "$MOTLEY" partition digits --workers 8 --by $by
+done
+
+# A cluster file, such as motley profile writes: shares go by its speeds.
+printf 'workers:\n  - {count: 1, speed: 300/s}\n  - {count: 3, speed: 100/s}\n' >"$box/cluster.yaml"
+says "speeds come from a cluster file" 0 "     0         300       719" "$MOTLEY" partition digits --cluster "$box/cluster.yaml"
+
+# Ctrl-C in the middle leaves neither the folder nor a temporary one.
+"$MOTLEY" partition synthetic --data-size 40000 --data-cols 200 --workers 8 --algorithm blocked --out "$box/half" --quiet 2>/dev/null &
+job=$!
+sleep 1
+kill -INT $job
+wait $job
+holds "an interrupted partition ends with 130" test $? -eq 130
+holds "and leaves nothing behind" absent "$box/half*"
+
+if python3 -c 'import numpy' 2>/dev/null; then
+    says "NumPy reads the rows" 0 "int64 (360,)" python3 -c "import numpy; a = numpy.load('$box/t1/worker-1.npy'); print(a.dtype, a.shape)"
+fi
+[ $failures -eq 0 ]

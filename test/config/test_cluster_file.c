@@ -164,7 +164,7 @@ TEST(slow_stretches_the_jobs_of_the_last_workers_and_prints_plain_groups_that_re
             CHECK_NEAR(mot_job_mean(&c->machine[w], 32), want, 1e-12 + 4e-9); /* whole nanoseconds */
         }
         char *first = printed(c);
-        CHECK(strstr(first, "slow:") == NULL);
+        CHECK(strstr(first, "\nslow:") == NULL);
         struct mot_cluster *again = parsed(first);
         CHECK(again);
         char *second = printed(again);

@@ -458,7 +458,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_partition = {
     .name = "partition",
     .synopsis = "DATA|EXPERIMENT.yaml [--workers N | --cluster FILE | --ratios R,R,...] [--by NAME] [--out DIR]",
-    .summary = "cut a data set over workers, in proportion to their speed and alike in features",
+    .summary = "cut a data set over workers, by speed and by features",
     .about =
         "Says which rows each worker is to hold. `submodular` gives every worker a share of each class in proportion to its speed, chosen greedily so that "
         "it looks like the whole class (RCD-SGD, arXiv 2211.00839); the other partitioners are those of an experiment's `partition:` section.\n"

@@ -99,8 +99,7 @@ static void ia2sgd_gradient(void *state, struct mot_env *env, const struct mot_a
     mot_hub_credit(env, a->from, a->delay);
     s->filled += row->jobs == 0;
     mot_total_add(env, s->total, row, -1);
-    mot_row_clear(env, row);
-    mot_row_add(env, row, a);
+    mot_row_set(env, row, a->grad.buf, a->samples, a->round);
     mot_total_add(env, s->total, row, 1);
     s->got++;
     s->since++;

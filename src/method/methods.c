@@ -9,6 +9,10 @@ static const struct mot_method *const built_in[] = {
     &mot_method_ringmaster,
     &mot_method_ringleader,
     &mot_method_ia2sgd,
+    &mot_method_fedbuff,
+    &mot_method_ca2fl,
+    &mot_method_mindflayer,
+    &mot_method_gasync,
     &mot_method_dpsgd,
     &mot_method_matcha,
 };

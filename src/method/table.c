@@ -22,6 +22,13 @@ void mot_row_add(struct mot_env *env, struct mot_row *row, const struct mot_answ
     if (a->round < row->oldest) row->oldest = a->round;
 }
 
+void mot_row_set(struct mot_env *env, struct mot_row *row, mot_buf sum, uint64_t samples, uint64_t round)
+{
+    mot_hold(env, sum);
+    mot_drop(env, row->sum);
+    *row = (struct mot_row){ .sum = sum, .jobs = 1, .samples = samples, .oldest = round };
+}
+
 void mot_row_clear(struct mot_env *env, struct mot_row *row)
 {
     mot_drop(env, row->sum);

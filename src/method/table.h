@@ -17,6 +17,8 @@ struct mot_row {
 };
 
 void mot_row_add(struct mot_env *, struct mot_row *, const struct mot_answer *);
+/* The row becomes this one gradient. */
+void mot_row_set(struct mot_env *, struct mot_row *, mot_buf sum, uint64_t samples, uint64_t round);
 void mot_row_clear(struct mot_env *, struct mot_row *);
 
 /* A new buffer whose `scale`-fold is the mean of the rows that are not empty; one at least is not. Where all rows have as many

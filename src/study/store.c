@@ -5,7 +5,7 @@
 #include "config/version.h"
 #include "data/formats.h"
 #include "math/kernels.h"
-#include "source_hash.h"
+#include "study/source_hash.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

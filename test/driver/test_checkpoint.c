@@ -100,6 +100,13 @@ TEST(ringmaster_goes_on_to_the_same_end)
 }
 TEST(ringleader_goes_on_to_the_same_end) { goes_on("ringleader"); }
 TEST(ia2sgd_goes_on_to_the_same_end) { goes_on("ia2sgd"); }
+TEST(fedbuff_goes_on_to_the_same_end)
+{
+    goes_on_from("fedbuff", "stop.updates", "23", "60", (const char *const[]){ "method.steps", "3", "method.k", "4", "method.assign", "shuffled", NULL });
+}
+TEST(ca2fl_goes_on_to_the_same_end) { goes_on_from("ca2fl", "stop.updates", "23", "60", (const char *const[]){ "method.steps", "2", NULL }); }
+TEST(mindflayer_goes_on_to_the_same_end) { goes_on("mindflayer"); }
+TEST(gasync_goes_on_to_the_same_end) { goes_on("gasync"); }
 
 TEST(the_adaptive_deadline_goes_on_to_the_same_end)
 {
@@ -146,7 +153,8 @@ TEST(a_run_is_not_over_before_the_update_that_makes_the_epoch)
 
 TEST(a_run_that_ran_out_of_data_can_be_resumed_and_is_the_same)
 {
-    static const char *const methods[] = { "allreduce", "server", "async", "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd" };
+    static const char *const methods[] = { "allreduce", "server", "async", "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd",
+        "fedbuff", "ca2fl", "mindflayer", "gasync" };
     for (size_t i = 0; i < MOT_COUNT(methods); i++) {
         struct run r;
         fresh_folder();

@@ -71,6 +71,17 @@ static const char *rate_of(const char *method)
     return "0.3";
 }
 
+/* What every other seed asks for besides. */
+static const char *const *option_of(const char *method)
+{
+    static const char *const option[][3] = { { "rennala", "method.unfinished", "finish" }, { "malenia", "method.unfinished", "finish" },
+        { "ringmaster", "method.r", "2" }, { "ia2sgd", "method.wait", "3" }, { "fedbuff", "method.assign", "random" }, { "ca2fl", "method.steps", "3" },
+        { "mindflayer", "method.tries", "1" }, { "gasync", "method.jobs", "9" } };
+    for (size_t i = 0; i < MOT_COUNT(option); i++)
+        if (strcmp(method, option[i][0]) == 0) return option[i];
+    return NULL;
+}
+
 static bool play(uint64_t seed, const char *method, struct seen *seen)
 {
     char text[24], cluster[1200];
@@ -85,6 +96,8 @@ static bool play(uint64_t seed, const char *method, struct seen *seen)
     const char *assign = (const char *const[]){ "pure", "shuffled", "random" }[seed / 2 % 3];
     const char *stale = seed % 4 == 1 ? "20" : "none", *on_stale = (const char *const[]){ "wait", "drop", "cancel" }[seed / 4 % 3];
     char more[100] = "";
+    const char *const *other = seed % 2 ? option_of(method) : NULL;
+    if (other) snprintf(more, sizeof more, " --method-%s %s", strchr(other[1], '.') + 1, other[2]);
     if (async) snprintf(more, sizeof more, " --method-assign %s --method-max-staleness %s --method-on-stale %s", assign, stale, on_stale);
     if (server) snprintf(more, sizeof more, " --method-k %s --method-deadline %s", k, deadline);
     snprintf(command, sizeof command, "motley sim --seed %s --method %s%s --sim-collective %s --data digits --model softmax --optimizer-lr %s --batch 32 "
@@ -93,6 +106,7 @@ static bool play(uint64_t seed, const char *method, struct seen *seen)
             "evaluate.every", "20 updates", "stop.target.train_loss", "0.3", "stop.time", "200s", "cluster", cluster,
             "sim.collective", collective);
     if (server) RUN_SET(&r, "method.k", k, "method.deadline", deadline);
+    if (other) run_set(&r, other[1], other[2]);
     if (async) RUN_SET(&r, "method.assign", assign, "method.max_staleness", stale, "method.on_stale", on_stale);
     run_go(&r);
     bool good = holds(&r, &why);
@@ -158,7 +172,7 @@ TEST(async_meets_its_target_or_names_who_was_lost)
 /* They share the server's side and the worker's with async: fewer seeds of each. */
 TEST(all_other_methods_with_a_server_meet_their_target_or_name_who_was_lost)
 {
-    static const char *const methods[] = { "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd" };
+    static const char *const methods[] = { "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd", "fedbuff", "ca2fl", "mindflayer", "gasync" };
     for (size_t i = 0; i < MOT_COUNT(methods); i++) {
         struct seen seen = { 0 };
         sweep_seeds(methods[i], (getenv("MOTLEY_LONG") ? SEEDS_LONG : SEEDS) / 5, &seen);

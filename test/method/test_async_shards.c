@@ -2,7 +2,7 @@
 #include "../driver/run.h"
 #include "report/tally.h"
 
-#define SMALL "data", "digits", "model", "mlp", "workers", "6", "method", "async", "batch", "16", "optimizer.lr", "0.05", "evaluate.train", "end"
+#define SMALL "data", "digits", "model", "softmax", "workers", "6", "method", "async", "batch", "16", "optimizer.lr", "0.05", "evaluate.train", "end"
 #define MIXED "{network: none, workers: [{count: 3, jitter: {name: lognormal, sigma: 0.5}}, {count: 3, speed: 300 samples/s}]}"
 
 static uint64_t hash_of(const char *const *pairs)
@@ -64,6 +64,35 @@ TEST(shards_learn_over_a_network_and_count_each_gradient_once)
     CHECK(credits >= 1200 && credits < 1210);
     CHECK_INT(mot_note_find(&r.out, "staleness")->count, credits);
     run_free(&r);
+}
+
+TEST(shards_on_threads_give_the_simulated_model_where_no_order_decides)
+{
+    uint64_t hash[3];
+    for (int k = 0; k < 3; k++) {
+        struct run r = { .ways = { .driver = k == 2 ? MOT_DRIVER_THREADS : MOT_DRIVER_SIM } };
+        RUN_SET(&r, SMALL, "method.wait", "all", "method.shards", k ? "3" : "1", "stop.updates", "60");
+        run_go(&r);
+        CHECK_INT(r.status, MOT_OK);
+        CHECK_INT(r.out.last.updates, 60);
+        hash[k] = r.out.model_hash;
+        run_free(&r);
+    }
+    CHECK(hash[1] == hash[0] && hash[2] == hash[0]);
+}
+
+TEST(shards_on_threads_learn_with_every_rule)
+{
+    static const char *const rules[] = { "pure", "random", "shuffled" };
+    for (int k = 0; k < 3; k++) {
+        struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+        RUN_SET(&r, SMALL, "method.shards", "2", "method.assign", rules[k], "stop.updates", "1200", "workers", "3");
+        run_go(&r);
+        CHECK_INT(r.status, MOT_OK);
+        CHECK(r.out.last.updates >= 1200);
+        CHECK(r.out.last.score.test_accuracy > 0.85);
+        run_free(&r);
+    }
 }
 
 TEST(a_worker_lost_and_back_does_not_stop_pure_shards)

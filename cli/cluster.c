@@ -134,9 +134,10 @@ static void show_faults(const struct mot_cluster *c)
     const char *before = "; at random: ";
     if (!f->any) return;
     printf("Faults: %u scheduled", f->scheduled);
-    for (int i = 0; i < MOT_FAULTS_FRAME; i++) {
+    for (int i = 0; i < MOT_FAULTS_CHANCE; i++) {
         if (f->chance[i] <= 0) continue;
-        printf("%s%s %.3g %% of frames", before, mot_fault_name((enum mot_fault_kind)(MOT_FAULT_DROP + i)), 100 * f->chance[i]);
+        enum mot_fault_kind kind = (enum mot_fault_kind)(MOT_FAULT_DROP + i);
+        printf("%s%s %.3g %% of %s", before, mot_fault_name(kind), 100 * f->chance[i], kind == MOT_FAULT_POISON ? "gradients" : "frames");
         before = ", ";
     }
     for (int i = 0; i < MOT_FAULTS_RANDOM; i++) {

@@ -29,7 +29,7 @@ static bool is_manner(const char *word, bool *takes_value)
 }
 
 /* As a shell would take it. */
-static void print_word(const char *word, FILE *out)
+void cli_print_word(const char *word, FILE *out)
 {
     bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:^%+@") == strlen(word);
     if (plain) {
@@ -58,7 +58,7 @@ static char *command_of(const struct cli_args *args)
             continue;
         }
         putc(' ', out);
-        print_word(args->line[i], out);
+        cli_print_word(args->line[i], out);
     }
     fclose(out);
     return text;

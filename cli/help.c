@@ -120,6 +120,7 @@ static enum mot_status man_program(void)
     topic_exit_codes_items(&p);
     page_heading(&p, "Environment");
     page_item(&p, "NO_COLOR", "if set and not empty, messages have no colour", NULL);
+    page_item(&p, "MOTLEY_STORE", "where compare and tune keep their runs, unless --store says", NULL);
     seealso(&p, "motley-sim(1), motley-experiment(5), motley-cluster(5)");
     return MOT_OK;
 }

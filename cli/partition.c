@@ -394,7 +394,6 @@ static enum mot_status with_data(const struct cli_args *args, struct result *r)
     r->split.table = &r->data->train;
     r->split.file_rows = r->data->file_rows;
     r->split.file_row = r->data->file_row;
-    r->split.interrupt = cli_catch_interrupts();
     if (!args->quiet) r->split.progress = on_progress, r->split.progress_self = &progress;
     enum mot_status status = how_to_measure(args, &any, &how);
     if (status == MOT_OK && out) status = mot_partition_writable(out, cli_given(args, "replace"));
@@ -415,13 +414,15 @@ static enum mot_status partition(const struct cli_args *args)
     struct wish wish = { .settings = 0 };
     struct mot_experiment *x = NULL;
     struct mot_dataset *data = NULL;
+    const volatile sig_atomic_t *interrupt = cli_catch_interrupts(); /* also while the data is read: nothing is to be left behind */
     enum mot_status status = open_experiment(args, &wish, &x);
     if (status != MOT_OK) goto out_wish;
     double *speed = mot_speeds_of(x);
     for (uint32_t i = 0; i < wish.ratios; i++) speed[i] = wish.ratio[i];
     status = mot_dataset_open(&x->data, x->seed, &data);
     if (status == MOT_OK) {
-        struct result r = { .x = x, .data = data, .split = { .parts = x->workers, .speed = speed, .seed = x->seed, .threads = x->sim.threads } };
+        struct result r = { .x = x, .data = data, .split = { .parts = x->workers, .speed = speed, .seed = x->seed, .threads = x->sim.threads,
+            .interrupt = interrupt } };
         status = with_data(args, &r);
         mot_dataset_close(data);
     }

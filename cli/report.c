@@ -1,9 +1,9 @@
 /* report.c -- `motley report`: runs that are there already, as a table, a page, CSV files, events for TensorBoard. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "cli.h"
 #include "report/report.h"
 #include "report/tensorboard.h"
+#include "study.h"
 #include "study/gather.h"
 #include "study/page.h"
 #include <ctype.h>
@@ -14,21 +14,16 @@
 /* The command line as a shell would take it again. malloc'd. */
 static char *command_line(const struct cli_args *args)
 {
-    char *line = mot_text("motley");
+    char *line = NULL;
+    size_t n;
+    FILE *out = open_memstream(&line, &n);
+    if (!out) return mot_text("");
+    fputs("motley", out);
     for (size_t i = 0; i < args->lines; i++) {
-        const char *word = args->line[i];
-        bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%")];
-        char *quoted = mot_text(plain ? word : "'");
-        for (; !plain && *word; word++) {
-            char *more = *word == '\'' ? mot_format("%s'\\''", quoted) : mot_format("%s%c", quoted, *word);
-            free(quoted);
-            quoted = more;
-        }
-        char *longer = mot_format("%s %s%s", line, quoted, plain ? "" : "'");
-        free(quoted);
-        free(line);
-        line = longer;
+        fputc(' ', out);
+        cli_print_word(args->line[i], out);
     }
+    fclose(out);
     return line;
 }
 

@@ -23,7 +23,7 @@ const struct cli_command cli_sim = {
         "Runs the experiment in the simulator. Gradients are computed for real; how long they take, and what messages "
         "cost, comes from the cluster's description, so a run on any cluster repeats bit for bit on any machine. Every key of an "
         "experiment file is a flag (see motley help experiment); without a file the defaults train an MLP on the built-in digits.\n"
-        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, model.safetensors, checkpoint.bin, "
+        "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, timeline.json, model.safetensors, checkpoint.bin, "
         "with --trace true also trace.json for Perfetto, and with a validation part best.safetensors. Ctrl-C ends the run cleanly with what there is, and --resume goes on.\n"
         "With --arrivals RUN nothing is drawn: every node gets the events that `motley train --record` kept in RUN, in the same order, so "
         "the model is the live run's, bit for bit, whatever the method. Without an experiment file RUN's own is taken. If an event cannot "

@@ -1,8 +1,8 @@
 /* fault.h -- what goes wrong in a cluster: at times that are given, or at random from the seed.
  *
- * A crash, a restart, a stall, a partition, a slow link and poison (gradients that are not numbers)
- * happen to nodes; a drop, a duplicate, a reordering and a corruption happen to frames, below
- * the channel that hides them from methods. */
+ * A crash, a restart, a stall, a partition and a slow link happen to nodes; a drop, a
+ * duplicate, a reordering and a corruption happen to frames, below the channel that hides
+ * them from methods. A poisoning happens to gradients, and methods see it. */
 #ifndef MOT_CLUSTER_FAULT_H
 #define MOT_CLUSTER_FAULT_H
 
@@ -11,16 +11,15 @@
 
 enum mot_fault_kind {
     MOT_FAULT_CRASH, MOT_FAULT_RESTART, MOT_FAULT_STALL, MOT_FAULT_PARTITION, MOT_FAULT_SLOW_LINK,
-    MOT_FAULT_DROP, MOT_FAULT_DUPLICATE, MOT_FAULT_REORDER, MOT_FAULT_CORRUPT,
-    MOT_FAULT_POISON,
+    MOT_FAULT_DROP, MOT_FAULT_DUPLICATE, MOT_FAULT_REORDER, MOT_FAULT_CORRUPT, MOT_FAULT_POISON,
 };
 #define MOT_FAULTS_RANDOM 4   /* kinds that come at a rate: crash, stall, partition, slow link */
-#define MOT_FAULTS_FRAME 4    /* kinds that happen to frames: MOT_FAULT_DROP to MOT_FAULT_CORRUPT */
+#define MOT_FAULTS_CHANCE 5   /* kinds that come by chance, from MOT_FAULT_DROP on: to a frame, or to a gradient */
 
 struct mot_fault {
     enum mot_fault_kind kind;
     mot_time at, lasts;        /* lasts: MOT_NEVER for ever; of a crash: until the restart */
-    double amount;             /* slow link: the factor; faults of frames: the chance */
+    double amount;             /* slow link: the factor; faults of frames and gradients: the chance */
     struct mot_uints workers;  /* whom it happens to; none, and no server: everyone */
     bool server;
 };
@@ -34,7 +33,7 @@ struct mot_faults {
     mot_time until;            /* no random fault begins after it */
     struct mot_fault_rate rate[MOT_FAULTS_RANDOM]; /* crash, stall, partition, slow link */
     double slow_factor;        /* of random slow links */
-    double chance[MOT_FAULTS_FRAME]; /* drop, duplicate, reorder, corrupt: of each frame */
+    double chance[MOT_FAULTS_CHANCE]; /* drop, duplicate, reorder, corrupt: of each frame; poison: of each gradient */
     uint32_t scheduled;
     struct mot_fault *fault;   /* [scheduled]; the cluster's arena owns it */
 };
@@ -43,5 +42,8 @@ const char *mot_fault_name(enum mot_fault_kind);       /* "slow-link" */
 
 /* Whether the fault names the node; `workers` is how many there are, servers follow them. */
 bool mot_fault_hits(const struct mot_fault *, uint32_t workers, mot_node);
+
+/* Whether the gradient of a worker's job, its `job`-th, that is finished at `now` comes out as NaN. */
+bool mot_fault_poisons(const struct mot_faults *, uint64_t seed, uint32_t workers, mot_node, uint64_t job, mot_time now);
 
 #endif

@@ -68,7 +68,7 @@ static void take_conf(const struct mot_faults_conf *conf, struct mot_faults *f)
     f->until = conf->until;
     f->slow_factor = conf->slow_factor;
     f->any = f->scheduled > 0;
-    for (int i = 0; i < MOT_FAULTS_FRAME; i++) {
+    for (int i = 0; i < MOT_FAULTS_CHANCE; i++) {
         f->chance[i] = conf->chance[i];
         f->any |= f->chance[i] > 0;
     }
@@ -112,7 +112,7 @@ void mot_faults_print(const struct mot_faults *f, int indent, FILE *out)
 {
     if (!f->any) return;
     struct mot_faults_conf conf = { .detect = f->detect, .until = f->until, .slow_factor = f->slow_factor };
-    for (int i = 0; i < MOT_FAULTS_FRAME; i++) conf.chance[i] = f->chance[i];
+    for (int i = 0; i < MOT_FAULTS_CHANCE; i++) conf.chance[i] = f->chance[i];
     for (int i = 0; i < MOT_FAULTS_RANDOM; i++) {
         conf.rate[i] = f->rate[i].per_s;
         conf.lasts[i] = f->rate[i].lasts;

@@ -8,7 +8,7 @@
 
 struct mot_faults_conf {
     uint64_t detect, until;
-    double chance[MOT_FAULTS_FRAME], rate[MOT_FAULTS_RANDOM], slow_factor;
+    double chance[MOT_FAULTS_CHANCE], rate[MOT_FAULTS_RANDOM], slow_factor;
     uint64_t lasts[MOT_FAULTS_RANDOM];
 };
 struct mot_fault_conf { uint64_t at, lasts; double amount; struct mot_uints workers; bool server; };

@@ -17,6 +17,8 @@ const struct mot_option mot_faults_options[] = {
     CHANCE("duplicate", 1, "the chance that a frame arrives twice"),
     CHANCE("reorder", 2, "the chance that a frame is held up and others overtake it"),
     CHANCE("corrupt", 3, "the chance that a frame arrives damaged; its checksum gives it away"),
+    { .name = "poison", .type = MOT_OPT_REAL, .offset = ALL(chance[4]), .preset = "0", .max = 1,
+      .doc = "the chance that a worker's gradient comes out as NaN; nothing hides that from the method" },
     RATE("crash", 0, "how often each worker crashes"),
     { .name = "restart_after", .type = MOT_OPT_TIME, .offset = ALL(lasts[0]), .preset = "2s", .word = "never", .min = 1, .max = 31536000e9,
       .doc = "a crashed worker is back after this long on average, and knows nothing" },
@@ -61,7 +63,11 @@ static const struct mot_option frames[] = {
     WORKERS("frames from or to these; none, and no server: all frames"), SERVER("frames from or to the server"), END,
 };
 
-static const struct mot_option poison[] = { AT, FOR("1s", "forever", "how long"), WORKERS("which workers"), END };
+static const struct mot_option poison[] = {
+    AT, FOR("forever", "forever", "how long"),
+    { .name = "probability", .type = MOT_OPT_REAL, .offset = ONE(amount), .preset = "1", .max = 1, .doc = "the chance of each gradient" },
+    WORKERS("whose gradients; none: all workers'"), END,
+};
 
 /* In the order of enum mot_fault_kind. */
 static const struct { const char *summary; const struct mot_option *options; } faults[] = {
@@ -74,7 +80,7 @@ static const struct { const char *summary; const struct mot_option *options; } f
     { "frames arrive twice", frames },
     { "frames are held up, and others overtake them", frames },
     { "frames arrive damaged, are thrown away, and sent again", frames },
-    { "gradients that the workers compute are not numbers", poison },
+    { "gradients come out as NaN, and the method has to deal with it", poison },
 };
 
 static bool get_fault(size_t i, struct mot_part *out)

@@ -44,6 +44,11 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
     return true;
 }
 
+void mot_gradient_spoil(float *g, uint32_t dim)
+{
+    for (uint32_t i = 0; i < dim; i++) g[i] = NAN;
+}
+
 double mot_gradient(const struct mot_problem *p, const struct mot_term *term, uint32_t terms, uint64_t samples,
                     const float *x, float *g, void *scratch)
 {

@@ -38,6 +38,7 @@ struct mot_gradient_run {
 void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *, uint32_t terms,
                         uint64_t samples, const float *x, float *g);
 bool mot_gradient_slice(struct mot_gradient_run *, void *scratch); /* false: there was nothing left to do */
+void mot_gradient_spoil(float *g, uint32_t dim);                   /* what a poisoned worker hands over: NaN */
 
 /* What an evaluation computes; the rest of the score is NaN. */
 enum mot_evaluate_what { MOT_EVALUATE_TRAIN = 1, MOT_EVALUATE_VALID = 2, MOT_EVALUATE_TEST = 4, MOT_EVALUATE_GRAD = 8 };

@@ -138,6 +138,17 @@ static void start_work(struct mot_live_node *n, const struct mot_work *work)
 
 static void step(struct mot_live_node *n, const struct mot_event *event);
 
+/* Emulating a cluster whose workers now and then compute nonsense. */
+static void poison(struct mot_live_node *n, mot_buf grad)
+{
+    struct mot_live *l = n->live;
+    const struct mot_faults *f = &l->experiment->cluster->faults;
+    if (!f->any || !mot_fault_poisons(f, l->world.seed, l->world.workers, n->self, n->tally.jobs, mot_live_now(l))) return;
+    mot_gradient_spoil(mot_pool_at(&l->pool, grad), l->world.dim);
+    n->poisoned++;
+    if (n->tape) n->tape->spoilt = true;
+}
+
 /* The work is over, with the slices that are done. */
 static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
 {
@@ -145,6 +156,7 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     struct mot_result result = { .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad };
     n->tally.compute += mot_live_now(l) - w->began;
     watch_phase(n, result.samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->tag, result.samples, w->began);
+    if (l->emulate && result.samples) poison(n, w->grad);
     n->tally.jobs++;
     atomic_store_explicit(&l->job_us[n->self], (uint32_t)(n->tally.compute / n->tally.jobs / 1000), memory_order_relaxed);
     n->tally.samples += result.samples;

@@ -75,7 +75,7 @@ struct mot_live_node {
     uint64_t *credit;                 /* [workers]: whose gradients went into this node's updates */
     uint64_t *seen;                   /* [workers]: samples that each had computed when it last sent to this node */
     struct mot_notes notes;
-    uint64_t events;
+    uint64_t events, poisoned;        /* poisoned: gradients that the emulated cluster spoilt */
 };
 
 /* `need` is what the method says of this node. */

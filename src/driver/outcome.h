@@ -58,7 +58,8 @@ const struct mot_note_tally *mot_notes_staleness(const struct mot_notes *); /* o
 struct mot_fault_tally {
     uint64_t dropped, duplicated, reordered, corrupted, cut;  /* frames; cut: lost between the sides of a partition */
     uint64_t resent;                                          /* frames, after a time-out */
-    uint64_t crashes, restarts, stalls, partitions, slow_links, given_up, poisons;
+    uint64_t poisoned;                                        /* gradients */
+    uint64_t crashes, restarts, stalls, partitions, slow_links, given_up;
 };
 
 struct mot_outcome {

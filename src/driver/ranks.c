@@ -295,7 +295,7 @@ static bool all_said_final(const struct crowd *p)
 
 static struct rank_final final_of(const struct mot_live_node *n)
 {
-    struct rank_final f = { .tally = n->tally, .events = n->events, .advanced = n->advanced, .status = n->status,
+    struct rank_final f = { .tally = n->tally, .events = n->events, .advanced = n->advanced, .poisoned = n->poisoned, .status = n->status,
         .out_of_data = n->out_of_data, .notes = n->notes };
     for (uint32_t i = 0; i < n->notes.n; i++) snprintf(f.key[i], sizeof(f.key[i]), "%s", n->notes.note[i].key);
     return f;
@@ -313,6 +313,7 @@ static void gather(struct crowd *p, struct mot_outcome *out)
 {
     const struct mot_world *w = &p->live.world;
     struct mot_notes notes = { 0 };
+    out->has_faults = p->live.emulate && p->live.experiment->cluster->faults.any;
     out->last.bytes_sent = out->last.messages = out->last.events = out->last.steps = 0;
     out->last.samples = p->samples0;
     for (mot_node i = 0; i < w->nodes; i++) {
@@ -329,6 +330,7 @@ static void gather(struct crowd *p, struct mot_outcome *out)
         out->last.events += f.events;
         out->last.steps += f.advanced;
         merge_notes(&notes, &f, out);
+        out->faults.poisoned += f.poisoned;
         if (f.status != MOT_OK) {
             out->status = (enum mot_status)f.status;
             out->ended_by = mot_status_name(out->status);

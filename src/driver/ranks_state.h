@@ -13,7 +13,7 @@
 #define RANK_KEY_BYTES 32
 struct rank_final {
     struct mot_node_tally tally;
-    uint64_t events, advanced;
+    uint64_t events, advanced, poisoned;
     uint32_t status, out_of_data;
     struct mot_notes notes;
     char key[MOT_NOTES_MAX][RANK_KEY_BYTES];

@@ -8,6 +8,7 @@
 
 #define MAGIC "MOTLEYRC"
 #define VERSION 1u
+#define SPOILT 0x80u             /* beside the kind of an event */
 #define NODES_MAX (1u << 20)
 #define FILE_MAX ((size_t)1 << 36)
 #define LEAST_EVENT 2u  /* bytes: what it is, and when */
@@ -92,7 +93,8 @@ static void put_event(struct mot_bytes *b, const struct mot_event *e)
 void mot_tape_put(struct mot_tape *t, mot_time now, const struct mot_event *e)
 {
     struct mot_bytes bytes = { t->at, t->n, t->room };
-    unsigned char kind = (unsigned char)e->kind;
+    unsigned char kind = (unsigned char)(e->kind | (t->spoilt ? SPOILT : 0));
+    t->spoilt = false;
     mot_bytes_put(&bytes, &kind, 1);
     put_number(&bytes, now - t->last);
     put_event(&bytes, e);
@@ -135,8 +137,11 @@ static bool get_event(struct mot_tape_reader *r, struct mot_taped *e)
 bool mot_tape_next(struct mot_tape_reader *r, struct mot_taped *out)
 {
     uint64_t later;
-    if (r->at == r->end || *r->at > MOT_EV_PEER) return false;
-    *out = (struct mot_taped){ .kind = (enum mot_event_kind)*r->at++ };
+    if (r->at == r->end) return false;
+    unsigned kind = *r->at & ~SPOILT, spoilt = *r->at & SPOILT;
+    if (kind > MOT_EV_PEER || (spoilt && kind != MOT_EV_WORK)) return false;
+    r->at++;
+    *out = (struct mot_taped){ .kind = (enum mot_event_kind)kind, .spoilt = spoilt };
     if (!get_number(r, &later) || later > UINT64_MAX / 2 - r->now) return false;
     r->now += later;
     out->now = r->now;

@@ -9,7 +9,13 @@
 #include <motley/method.h>
 
 /* The events of one node, packed. */
-struct mot_tape { unsigned char *at; size_t n, room; uint64_t events; mot_time last; };
+struct mot_tape {
+    unsigned char *at;
+    size_t n, room;
+    uint64_t events;
+    mot_time last;
+    bool spoilt;                 /* the gradient of the next event was poisoned: it cannot be computed again */
+};
 void mot_tape_put(struct mot_tape *, mot_time now, const struct mot_event *);
 
 /* An event as it was written: what tells it from others. */
@@ -21,6 +27,7 @@ struct mot_taped {
     struct mot_head head;        /* MESSAGE */
     uint32_t tag;                /* WORK, COLL, TIMER */
     uint32_t samples;            /* WORK */
+    bool spoilt;                 /* WORK: its gradient was poisoned */
     uint64_t check;              /* WORK: the bits of the loss; COLL: a hash of the scalars */
     struct mot_peer peer;        /* PEER */
 };

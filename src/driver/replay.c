@@ -228,6 +228,7 @@ static enum mot_status give_work(struct replay *r, mot_node node)
     struct mot_result result = { .tag = w->tag, .samples = n->next.samples, .grad = mot_pool_take(&r->pool) };
     result.loss = mot_gradient(r->o->problem, w->term, w->terms, result.samples, mot_pool_at(&r->pool, w->at),
                                mot_pool_at(&r->pool, result.grad), r->scratch);
+    if (n->next.spoilt) mot_gradient_spoil(mot_pool_at(&r->pool, result.grad), r->world.dim);
     w->pending = false;
     mot_pool_drop(&r->pool, w->at);
     n->tally.jobs++;

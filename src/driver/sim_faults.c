@@ -55,16 +55,6 @@ double mot_faults_slow(const struct sim *s, mot_node node)
     return factor;
 }
 
-bool mot_faults_poisoned(const struct sim *s, mot_node node)
-{
-    const struct sim_channel *c = s->channel;
-    for (uint32_t i = 0; c && i < c->actives; i++) {
-        const struct mot_fault *f = &c->fault[c->active[i]].f;
-        if (f->kind == MOT_FAULT_POISON && mot_fault_hits(f, s->world.workers, node)) return true;
-    }
-    return false;
-}
-
 /* ---- Loss and return ---------------------------------------------------------------------------- */
 
 static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
@@ -282,8 +272,7 @@ static void begin_fault(struct sim *s, uint32_t slot)
         if (f->lasts >= c->conf->detect) put_fault(s, slot, FAULT_CUT, s->now + c->conf->detect);
         break;
     case MOT_FAULT_SLOW_LINK: c->tally.slow_links++; break;
-    case MOT_FAULT_POISON: c->tally.poisons++; break;
-    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: break;
+    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: case MOT_FAULT_POISON: break;
     }
     if (end != MOT_NEVER) put_fault(s, slot, FAULT_END, end);
 }
@@ -313,8 +302,8 @@ static void end_fault(struct sim *s, uint32_t slot)
         for (mot_node i = 0; i < s->world.workers; i++)
             if (s->node[i].dead && (s->channel->health[i].cut || s->channel->health[i].wants_join)) come_back(s, i);
         break;
-    case MOT_FAULT_RESTART: case MOT_FAULT_SLOW_LINK: case MOT_FAULT_POISON:
-    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: break;
+    case MOT_FAULT_RESTART: case MOT_FAULT_SLOW_LINK:
+    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: case MOT_FAULT_POISON: break;
     }
 }
 

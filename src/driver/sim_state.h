@@ -167,7 +167,6 @@ void mot_channel_send_step(struct sim *, mot_node from, const struct mot_coll_st
 void mot_faults_begin(struct sim *);
 void mot_faults_handle(struct sim *, const struct mot_pending *);
 bool mot_faults_waits(struct sim *, const struct mot_pending *); /* for a stalled node: put off. A dead node's: dropped */
-bool mot_faults_poisoned(const struct sim *, mot_node); /* its gradients are not numbers now */
 void mot_faults_halt(struct sim *);                 /* nothing is pending: who is missing? */
 
 /* sim_judge.c: updates, evaluations and the end of the run. */

@@ -5,7 +5,7 @@
  * The result of a job does not depend on when it is computed: its parameters are
  * frozen. So it goes to the crew as it begins, and is awaited as it ends. */
 #include "driver/clock.h"
-#include "driver/sim_state.h"
+#include "driver/sim_channel.h"
 #include <math.h>
 
 /* Under this many multiply-adds a job costs less than handing it over. */
@@ -151,6 +151,14 @@ void mot_sim_delay(struct sim *s, mot_node node, mot_time by)
     }
 }
 
+static void poison(struct sim *s, const struct sim_work *w, uint64_t job)
+{
+    const struct mot_faults *faults = &s->x->cluster->faults;
+    if (w->samples == 0 || !mot_fault_poisons(faults, s->world.seed, s->world.workers, w->node, job, s->now)) return;
+    mot_gradient_spoil(mot_pool_at(&s->pool, w->grad), s->world.dim);
+    s->channel->tally.poisoned++;
+}
+
 void mot_sim_work_done(struct sim *s, uint32_t index)
 {
     struct sim_work *w = &s->work[index];
@@ -167,10 +175,9 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
         enum mot_phase phase = w->samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE;
         s->watch.phase(s->watch.self, node, phase, w->tag, (uint32_t)w->samples, w->began, s->now);
     }
-    if (mot_faults_poisoned(s, node))
-        for (uint32_t i = 0; i < s->world.dim; i++) mot_pool_at(&s->pool, w->grad)[i] = NAN;
     struct mot_result result = { .tag = w->tag, .samples = (uint32_t)w->samples, .loss = w->loss, .grad = w->grad };
     struct mot_node_tally *tally = &s->node[node].tally;
+    if (s->channel) poison(s, w, tally->jobs);
     tally->jobs++;
     tally->samples += w->samples;
     s->samples += w->samples;

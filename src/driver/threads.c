@@ -485,6 +485,7 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     gather(t, out);
     out->has_faults = t->weather != NULL;
     out->faults = mot_weather_tally(t->weather);
+    for (mot_node i = 0; i < nodes; i++) out->faults.poisoned += t->node[i].poisoned;
     free(thread);
     if (status != MOT_OK) mot_outcome_close(out);
     return status;

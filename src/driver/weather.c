@@ -37,11 +37,10 @@ static void expect_next(struct mot_weather *w, int kind, mot_time after)
 static enum mot_status refuse_crashes(const struct mot_faults *f)
 {
     bool crashes = f->rate[MOT_FAULT_CRASH].per_s > 0;
-    for (uint32_t i = 0; i < f->scheduled; i++) crashes |= f->fault[i].kind == MOT_FAULT_CRASH || f->fault[i].kind == MOT_FAULT_RESTART ||
-        f->fault[i].kind == MOT_FAULT_POISON;
+    for (uint32_t i = 0; i < f->scheduled; i++) crashes |= f->fault[i].kind == MOT_FAULT_CRASH || f->fault[i].kind == MOT_FAULT_RESTART;
     if (!crashes) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "cluster.faults: nodes that crash and restart, and poison, can be simulated (motley sim) but not emulated; expected "
-                    "stall, partition, slow-link, drop, duplicate, reorder and corrupt only");
+    return mot_fail(MOT_EUSAGE, "cluster.faults: nodes that crash and restart can be simulated (motley sim) but not emulated; expected "
+                    "stall, partition, slow-link, drop, duplicate, reorder, corrupt and poison only");
 }
 
 enum mot_status mot_weather_open(const struct mot_cluster *cluster, uint64_t seed, struct mot_weather **out)

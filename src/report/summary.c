@@ -174,13 +174,13 @@ static json_t *faults_json(const struct mot_outcome *o)
     set_uint(faults, "corrupted", t->corrupted);
     set_uint(faults, "cut", t->cut);
     set_uint(faults, "resent", t->resent);
+    set_uint(faults, "poisoned", t->poisoned);
     set_uint(faults, "crashes", t->crashes);
     set_uint(faults, "restarts", t->restarts);
     set_uint(faults, "given_up", t->given_up);
     set_uint(faults, "stalls", t->stalls);
     set_uint(faults, "partitions", t->partitions);
     set_uint(faults, "slow_links", t->slow_links);
-    set_uint(faults, "poisons", t->poisons);
     return faults;
 }
 

@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INDENT 2
+#define GAP 2
+#define NAME_LEAST 8                   /* columns that are left of a name, come what may */
+
 size_t mot_text_width(const char *text)
 {
     size_t n = 0;
@@ -69,21 +73,33 @@ void mot_grid_addf(struct mot_grid *g, const char *format, ...)
     free(text);
 }
 
-void mot_grid_print(const struct mot_grid *g, FILE *out, bool colour)
+/* How wide each column is, the first one only as far as the others leave room for it. */
+static size_t *widths(const struct mot_grid *g, size_t columns)
 {
-    size_t *width = mot_new(g->columns, sizeof(*width));
+    size_t *width = mot_new(g->columns, sizeof(*width)), all = INDENT;
     for (size_t i = 0; i < g->cells; i++) {
         size_t mine = mot_text_width(g->cell[i]);
         if (mine > width[i % g->columns]) width[i % g->columns] = mine;
     }
+    for (size_t i = 0; i < g->columns; i++) all += width[i] + (width[i] && i + 1 < g->columns ? GAP : 0);
+    size_t over = all > columns ? all - columns : 0, least = width[0] < NAME_LEAST ? width[0] : NAME_LEAST;
+    width[0] = width[0] > over + least ? width[0] - over : least;
+    return width;
+}
+
+void mot_grid_print(const struct mot_grid *g, size_t columns, FILE *out, bool colour)
+{
+    size_t *width = widths(g, columns);
     for (size_t row = 0; row * g->columns < g->cells; row++) {
-        size_t owed = 0;               /* spaces are printed only before something */
+        size_t owed = INDENT;          /* spaces are printed only before something */
         if (row == 0 && colour) fputs("\x1b[2m", out);
-        fputs("  ", out);
         for (size_t i = 0; i < g->columns; i++) {
             const char *cell = g->cell[row * g->columns + i];
-            if (*cell) fprintf(out, "%*s%s", (int)owed, "", cell);
-            size_t rest = width[i] - mot_text_width(cell) + (width[i] ? 2 : 0);
+            size_t mine = mot_text_width(cell), bytes = strlen(cell);
+            bool cut = mine > width[i];
+            if (cut) bytes = mot_text_cut(cell, width[i] - 1);
+            if (*cell) fprintf(out, "%*s%.*s%s", (int)owed, "", (int)bytes, cell, cut ? "~" : "");
+            size_t rest = (cut ? 0 : width[i] - mine) + (width[i] ? GAP : 0);
             owed = *cell ? rest : owed + rest;
         }
         if (row == 0 && colour) fputs("\x1b[0m", out);

@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Cells are added row by row; the first row is the head, the first column is left-aligned. */
+/* Cells are added row by row; the first row is the head. Where a line would be too long, the first column is cut. */
 struct mot_grid { size_t columns, cells, room; char **cell; };
 void mot_grid_open(struct mot_grid *, size_t columns);
 void mot_grid_add(struct mot_grid *, const char *text);
 void mot_grid_addf(struct mot_grid *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void mot_grid_print(const struct mot_grid *, FILE *out, bool colour);
+void mot_grid_print(const struct mot_grid *, size_t columns, FILE *out, bool colour);
 void mot_grid_close(struct mot_grid *);
 
 size_t mot_text_width(const char *);              /* characters of UTF-8 */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TEXT 96
+#define SENTENCES_MOST 12            /* conditions of which the answer speaks; the tables have all */
 
 /* What a sentence is made of: the arms under one condition, by the figure that judges them. */
 struct contest {
@@ -197,7 +198,7 @@ void mot_page_headline(const json_t *document, FILE *out)
         return;
     }
     if (conditions > 1) fputs("<ul class=\"answer\">\n", out);
-    for (; c.condition < conditions; c.condition++) {
+    for (; c.condition < conditions && c.condition < SENTENCES_MOST; c.condition++) {
         c.best = c.arms;
         for (size_t arm = 0; arm < c.arms; arm++) {
             double median = median_of(&c, arm);
@@ -212,6 +213,7 @@ void mot_page_headline(const json_t *document, FILE *out)
         put_sentence(&c);
         fputs(conditions > 1 ? "</li>\n" : "</p>\n", out);
     }
+    if (conditions > SENTENCES_MOST) fprintf(out, "<li class=\"soft\">and %zu more conditions, in the tables below</li>\n", conditions - SENTENCES_MOST);
     if (conditions > 1) fputs("</ul>\n", out);
 }
 

@@ -214,12 +214,20 @@ struct mot_interval mot_stats_interval(const double *value, size_t n)
 
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
-/* The interval of signed ranks lies in the means of any two differences (Walsh; Hodges and Lehmann, 1963). */
+/* The interval of signed ranks lies in the means of any two differences (Walsh; Hodges and Lehmann, 1963). Where a difference
+ * has no measure, since only one of the two came to anything, it would outweigh all others: then only signs count. Which of
+ * the two it is depends on the sizes of the differences and not on their signs, so either keeps its promise. */
 static struct mot_interval of_differences(const double *value, size_t n)
 {
     double *sorted = sorted_copy(value, n), *mean = mot_new(n * (n + 1) / 2, sizeof(*mean));
     struct mot_interval i = describe(sorted, n);
     size_t means = 0;
+    if (isinf(sorted[0]) || isinf(sorted[n - 1])) {
+        widen(&i, sorted, n, coin_tail(n));
+        free(mean);
+        free(sorted);
+        return i;
+    }
     for (size_t a = 0; a < n; a++)
         for (size_t b = a; b < n; b++) mean[means++] = between(sorted[a], sorted[b], 0.5);
     qsort(mean, means, sizeof(*mean), by_value);

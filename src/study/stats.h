@@ -4,7 +4,8 @@
  * as later than any that did (INFINITY). An interval holds the bootstrap's 95 % (percentiles of the medians of all
  * possible resamples, computed rather than drawn: no seed, the same bits every time). For few runs that alone is too
  * narrow (of two equal methods with seven seeds it would tell 12 in 100 apart), so it is widened to the exact interval of
- * order statistics, and for pairs to that of Wilcoxon's signed ranks: differences of equal methods are symmetric. */
+ * order statistics, and for pairs to that of Wilcoxon's signed ranks (of signs alone, where a run of a pair never reached its
+ * target): differences of equal methods are symmetric. */
 #ifndef MOT_STUDY_STATS_H
 #define MOT_STUDY_STATS_H
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MOST 28                   /* columns of an arm's name */
 #define COLUMNS 98
 #define DIM "\x1b[2m"
 #define BOLD "\x1b[1m"
@@ -57,14 +56,6 @@ static const json_t *get(const json_t *object, const char *a, const char *b)
 static const char *name_of(const struct page *p, const char *side, size_t at)
 {
     return text(json_array_get(json_object_get(p->d, side), at), "name");
-}
-
-/* An arm's name, cut where it would push the figures off the screen. */
-static char *short_name(const struct page *p, size_t arm)
-{
-    const char *name = name_of(p, "arms", arm);
-    size_t most = mot_text_cut(name, NAME_MOST);
-    return name[most] ? mot_format("%.*s~", (int)mot_text_cut(name, NAME_MOST - 1), name) : mot_text(name);
 }
 
 /* ---- Figures as text ------------------------------------------------------------------------------ */
@@ -160,9 +151,7 @@ static void share_cell(double share, struct mot_grid *g)
 
 static void arm_cell(const struct page *p, const json_t *cell, struct mot_grid *g)
 {
-    char *name = short_name(p, count(cell, "arm"));
-    mot_grid_add(g, name);
-    free(name);
+    mot_grid_add(g, name_of(p, "arms", count(cell, "arm")));
 }
 
 static void print_times(const struct page *p, const json_t *const *cell, size_t n)
@@ -171,9 +160,9 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
     struct mot_grid g;
     mot_grid_open(&g, (p->judged ? 6 : 3) + p->target);
     mot_grid_add(&g, "");
-    mot_grid_add(&g, p->target ? "time to target" : "time");
-    mot_grid_add(&g, "95 % interval");
-    for (size_t i = 0; i < 3 && p->judged; i++) mot_grid_add(&g, (const char *const[]){ "speed-up", "95 % interval", "verdict" }[i]);
+    mot_grid_add(&g, p->target ? "to target" : "time");
+    mot_grid_add(&g, "95 %");
+    for (size_t i = 0; i < 3 && p->judged; i++) mot_grid_add(&g, (const char *const[]){ "speed-up", "95 %", "verdict" }[i]);
     if (p->target) mot_grid_add(&g, "reached");
     for (size_t i = 0; i < n; i++) {
         const json_t *against = get(cell[i], "against", figure);
@@ -183,7 +172,7 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
         else for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
         if (p->target) mot_grid_addf(&g, "%zu of %zu", count(cell[i], "reached"), count(cell[i], "runs"));
     }
-    mot_grid_print(&g, p->out, p->colour);
+    mot_grid_print(&g, COLUMNS, p->out, p->colour);
     mot_grid_close(&g);
 }
 
@@ -206,7 +195,7 @@ static void print_costs(const struct page *p, const json_t *const *cell, size_t 
         if (isnan(wait)) mot_grid_add(&g, "-");
         else mot_grid_addf(&g, "%.0f %%, worker %zu%s%s%s", 100 * wait, count(worst, "id"), *group ? " (" : "", group, *group ? ")" : "");
     }
-    mot_grid_print(&g, p->out, p->colour);
+    mot_grid_print(&g, COLUMNS, p->out, p->colour);
     mot_grid_close(&g);
 }
 
@@ -324,7 +313,7 @@ static void print_points(const struct page *p, const json_t *tuned)
     size_t i;
     json_t *point;
     mot_grid_open(&g, 6);
-    const char *const head[] = { "", by, "95 % interval", "failed", "length", "" };
+    const char *const head[] = { "", by, "95 %", "failed", "length", "" };
     for (i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
     json_array_foreach(points, i, point) {
         const json_t *score = json_object_get(point, "score");
@@ -341,7 +330,7 @@ static void print_points(const struct page *p, const json_t *tuned)
         }
         free(values);
     }
-    mot_grid_print(&g, p->out, p->colour);
+    mot_grid_print(&g, COLUMNS, p->out, p->colour);
     mot_grid_close(&g);
 }
 

@@ -2,7 +2,7 @@
 #include "../driver/run.h"
 #include "report/tally.h"
 
-#define SMALL "data", "digits", "model", "mlp", "workers", "6", "method", "async", "batch", "16", "optimizer.lr", "0.05", "evaluate.train", "end"
+#define SMALL "data", "digits", "model", "softmax", "workers", "6", "method", "async", "batch", "16", "optimizer.lr", "0.05", "evaluate.train", "end"
 #define MIXED "{network: none, workers: [{count: 3, jitter: {name: lognormal, sigma: 0.5}}, {count: 3, speed: 300 samples/s}]}"
 
 static uint64_t hash_of(const char *const *pairs)

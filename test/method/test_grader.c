@@ -133,7 +133,7 @@ TEST(a_queue_leaks_no_buffers)
 static void cancels(enum mot_driver driver)
 {
     struct run r = { .ways = { .driver = driver } };
-    RUN_SET(&r, "data", "synthetic", "data.size", "80000", "data.test", "0", "workers", "2", "model", "{name: mlp, hidden: [256]}", "batch", "[10, 40000]",
+    RUN_SET(&r, "data", "synthetic", "data.size", "4000", "data.test", "0", "workers", "2", "model", "{name: mlp, hidden: [256]}", "batch", "[10, 40000]",
             "method", "async", "method.max_staleness", "10", "method.on_stale", "cancel", "stop.updates", "100", "evaluate.train", "end",
             "evaluate.every", "1000 updates", "optimizer.lr", "0.01");
     run_go(&r);

@@ -80,11 +80,8 @@ printf 'workers:\n  - {count: 1, speed: 300/s}\n  - {count: 3, speed: 100/s}\n' 
 says "speeds come from a cluster file" 0 "     0         300       719" "$MOTLEY" partition digits --cluster "$box/cluster.yaml"
 
 # Ctrl-C in the middle leaves neither the folder nor a temporary one.
-"$MOTLEY" partition synthetic --data-size 40000 --data-cols 200 --workers 8 --algorithm blocked --out "$box/half" --quiet 2>/dev/null &
-job=$!
-sleep 1
-kill -INT $job
-wait $job
+timeout --preserve-status -s INT -k 60 1 "$MOTLEY" partition synthetic --data-size 40000 --data-cols 200 --workers 8 --algorithm blocked \
+    --out "$box/half" --quiet 2>/dev/null
 holds "an interrupted partition ends with 130" test $? -eq 130
 holds "and leaves nothing behind" absent "$box/half*"
 

@@ -86,11 +86,12 @@ class Browser:
 class Page:
     def __init__(self, browser, url, width=1280, height=900, dark=False, scripts=True, touch=False):
         self.browser = browser
-        target = browser.call('Target.createTarget', url='about:blank')['targetId']
-        self.session = browser.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+        self.target = browser.call('Target.createTarget', url='about:blank')['targetId']
+        self.session = browser.call('Target.attachToTarget', targetId=self.target, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Log', 'Network'):
             self.call(domain + '.enable')
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=touch)
+        self.call('Emulation.setFocusEmulationEnabled', enabled=True)
         self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}])
         if touch:
             self.call('Emulation.setTouchEmulationEnabled', enabled=True)
@@ -100,6 +101,9 @@ class Page:
         self.call('Page.navigate', url=url)
         browser.wait_for('Page.loadEventFired', self.session)
         self.loaded_s = time.monotonic() - self.began
+
+    def close(self):
+        self.browser.call('Target.closeTarget', targetId=self.target)
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)
@@ -136,7 +140,7 @@ class Page:
             self.call('Input.dispatchKeyEvent', type=kind, key=key, windowsVirtualKeyCode=code)
 
     def shot(self, path, clip=None):
-        how = {'format': 'png', 'captureBeyondViewport': True}
+        how = {'format': 'png', 'captureBeyondViewport': clip is not None}
         if clip:
             how['clip'] = dict(zip(('x', 'y', 'width', 'height'), clip), scale=1)
         with open(path, 'wb') as file:

@@ -46,13 +46,15 @@ function barTip(arm, cell) {
   return tipTable(armName(arm) + (DATA.conditions[cell.c] ? ', ' + DATA.conditions[cell.c] : ''), rows);
 }
 
+const CONDITIONS_MOST = 60; // bars of more would be no picture
+
 function paintTarget(host, width) {
-  const narrow = width < 560, cells = DATA.cells;
+  const narrow = width < 560, cells = DATA.cells.filter(cell => cell.c < CONDITIONS_MOST), conditions = DATA.conditions.slice(0, CONDITIONS_MOST);
   const ends = cells.flatMap(cell => [cell.tt && cell.tt.high, cell.tt && cell.tt.median, cell.tt && cell.tt.beyond]);
   for (const run of DATA.runs) ends.push(run.tt);
   const most = Math.max(0, ...ends.filter(v => v !== null && v !== undefined && isFinite(v)));
   const label = narrow ? 0 : Math.min(220, 20 + 7.5 * Math.max(6, ...DATA.arms.map(name => name.length)));
-  const rowHigh = narrow ? 46 : 32, groups = DATA.conditions.length, rooms = narrow ? 10 : 190;
+  const rowHigh = narrow ? 46 : 32, groups = conditions.length, rooms = narrow ? 10 : 190;
   const height = groups * DATA.arms.length * rowHigh + (groups > 1 ? groups * 30 : 4) + 42;
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'Time to target, a bar for each arm' });
   const x = scaleOf({ from: 0, to: most || 1, log: false, pixels: [label, Math.max(label + 60, width - rooms)], kind: 'time', count: Math.max(3, Math.floor((width - label - rooms) / 90)) });
@@ -63,7 +65,7 @@ function paintTarget(host, width) {
   }
   svg.append(draw('text', { x: label, y: bottom + 33, class: 'soft' }, 'Time (' + x.unit.name + ')'));
   let top = 4;
-  DATA.conditions.forEach((name, c) => {
+  conditions.forEach((name, c) => {
     if (groups > 1) {
       svg.append(shortText({ x: 0, y: top + 19, 'font-weight': 600 }, name, width));
       top += 28;
@@ -92,6 +94,7 @@ function startTarget() {
   }
   const kind = goal.kind.endsWith('accuracy') ? 'share' : 'plain';
   $('target-note').textContent = 'Until ' + metricTitle(goal.kind).toLowerCase() + ' is ' + (kind === 'share' ? 'at least ' : 'at most ') + SHOW[kind](goal.value) +
-    (DATA.runs.length > DATA.cells.length ? '. Bars are medians, whiskers 95 % intervals of the median, dots single runs.' : '.');
+    (DATA.runs.length > DATA.cells.length ? '. Bars are medians, whiskers 95 % intervals of the median, dots single runs.' : '.') +
+    (DATA.conditions.length > CONDITIONS_MOST ? ' The first ' + CONDITIONS_MOST + ' of ' + DATA.conditions.length + ' conditions are drawn; the table has all.' : '');
   keepDrawn($('target-chart'), width => paintTarget($('target-chart'), width));
 }

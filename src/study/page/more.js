@@ -9,13 +9,13 @@ function paintBins(host, width, arm, bins) {
   const dense = sorted.map(([from, to, n]) => [from, to + 1, n / all / (to + 1 - from), n]);
   const y = scaleOf({ from: 0, to: Math.max(...dense.map(d => d[2])) * 1.05, log: false, pixels: [box.bottom, box.top], kind: 'share', count: 4 });
   box.left = tickRoom(y.ticks);
-  const x = scaleOf({ from: 0, to: end, log: false, pixels: [box.left, box.right], kind: 'count', count: Math.max(3, Math.floor(width / 70)) });
-  x.ticks = x.ticks.filter(([v]) => Math.abs(v - Math.round(v)) < 1e-9);
+  const x = scaleOf({ from: -0.5, to: end - 0.5, log: false, pixels: [box.left, box.right], kind: 'count', count: Math.max(3, Math.floor(width / 70)) });
+  x.ticks = x.ticks.filter(([v]) => v >= 0 && Math.abs(v - Math.round(v)) < 1e-9);
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', class: armClass(arm), 'aria-label': 'Staleness of gradients under ' + armName(arm) });
   const uneven = sorted.some(([from, to]) => to > from);
   const inside = frame(svg, box, x, y, 'Updates old', uneven ? 'Gradients, for each update' : 'Gradients');
   for (const [from, to, share, n] of dense) {
-    const a = x.at(from), b = x.at(to);
+    const a = x.at(from - 0.5), b = x.at(to - 0.5);
     inside.append(draw('rect', { x: a, y: y.at(share), width: Math.max(0.8, b - a - (b - a > 4 ? 1 : 0)), height: Math.max(0, box.bottom - y.at(share)), class: 'fillbar' }));
     inside.append(withTip(draw('rect', { x: a, y: box.top, width: Math.max(1, b - a), height: box.bottom - box.top, class: 'hit' }),
       () => tipTable((to - from > 1 ? from + ' to ' + (to - 1) : from) + ' updates old', [[arm, armName(arm), showCount(n) + ' gradients, ' + showShare(n / all)]])));
@@ -23,6 +23,7 @@ function paintBins(host, width, arm, bins) {
   host.replaceChildren(svg);
 }
 
+const STALENESS_MOST = 30;
 function startStaleness() {
   const cells = DATA.cells.filter(cell => cell.mean !== null || cell.bins.length);
   if (!cells.length) {
@@ -30,7 +31,8 @@ function startStaleness() {
     return;
   }
   $('staleness-note').textContent = 'How many updates were made between the reading of a model and the use of the gradient that was computed with it; over all runs of an arm.';
-  for (const cell of cells) {
+  if (cells.length > STALENESS_MOST) $('staleness-note').textContent += ' The first ' + STALENESS_MOST + ' of ' + cells.length + ' are drawn.';
+  for (const cell of cells.slice(0, STALENESS_MOST)) {
     const chart = make('div', { class: 'chart' }), condition = DATA.conditions[cell.c];
     $('staleness-charts').append(make('div', {},
       make('h4', {}, make('span', { class: 'key ' + armClass(cell.a) }), armName(cell.a) + (condition ? ', ' + condition : '')),

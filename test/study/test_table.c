@@ -1,0 +1,214 @@
+/* A study's document and its table, from summaries that are written here: what is counted, and what is said. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "study/store.h"
+#include "study/study.h"
+#include "test.h"
+#include <unistd.h>
+
+#define ARMS 3
+#define SEEDS 10
+
+static char here[64];
+static struct mot_study_run run[ARMS * SEEDS];
+static char folders[ARMS * SEEDS][160];
+static size_t runs;
+
+/* A run of `arm` that reached its target at `time`; NaN: it went on for 120 s without; negative: it diverged. */
+static void add_run(uint32_t arm, uint64_t seed, double time)
+{
+    char target[160], path[192], *folder = folders[runs];
+    bool reached = time >= 0;
+    snprintf(folder, sizeof(folders[0]), "%s/%zu", here, runs);
+    mot_make_folder(folder);
+    if (reached) snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": true, \"time_s\": %g, \"updates\": 40}", time);
+    else snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": false, \"time_s\": null, \"updates\": null}");
+    char *text = mot_format(
+        "{\"status\": \"%s\", \"ended_by\": \"%s\", \"updates\": 50, \"time_s\": %g, \"bytes_sent\": 1000, \"train_loss\": %s, \"test_loss\": 0.4, "
+        "\"test_accuracy\": 0.81, \"grad_norm\": 0.1, \"target\": %s, \"staleness\": {\"mean\": null, \"max\": null}, \"worker\": ["
+        "{\"id\": 0, \"name\": \"fast\", \"compute_s\": 3, \"wait_s\": 6, \"send_s\": 1}, {\"id\": 1, \"name\": null, \"compute_s\": 8, \"wait_s\": 1, \"send_s\": 1}]}",
+        time < 0 ? "diverged" : "ok", reached ? "target" : time < 0 ? "diverged" : "time", reached ? time : 120, time < 0 ? "null" : "0.5", target);
+    snprintf(path, sizeof(path), "%s/summary.json", folder);
+    mot_file_replace(path, text, strlen(text));
+    free(text);
+    run[runs++] = (struct mot_study_run){ .arm = arm, .condition = 0, .seed = seed, .folder = folder };
+}
+
+static void add_crash(uint32_t arm, uint64_t seed)
+{
+    run[runs++] = (struct mot_study_run){ .arm = arm, .condition = 0, .seed = seed, .failed = "crashed: signal 11 (Segmentation fault)" };
+}
+
+static json_t *document(const char *const *name, size_t arms)
+{
+    static struct mot_study_side arm[ARMS], condition = { .name = "" };
+    for (size_t i = 0; i < arms; i++) arm[i] = (struct mot_study_side){ .name = name[i] };
+    struct mot_study s = { .title = "exp.yaml", .command = "motley compare exp.yaml", .experiment = "", .arm = arm, .arms = arms,
+        .condition = &condition, .conditions = 1, .run = run, .runs = runs };
+    json_t *d = NULL;
+    if (mot_study_document(&s, &d) != MOT_OK) printf("  %s\n", mot_error());
+    return d;
+}
+
+static void begin(void)
+{
+    mot_remove_tree(here);
+    snprintf(here, sizeof(here), "/tmp/motley-table-XXXXXX");
+    if (!mkdtemp(here)) abort();
+    runs = 0;
+}
+
+static char *table_of(const json_t *d)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    mot_study_print(d, out, false);
+    fclose(out);
+    return text;
+}
+
+static const json_t *at(const json_t *d, size_t arm, const char *a, const char *b)
+{
+    const json_t *cell = json_array_get(json_object_get(d, "cells"), arm);
+    return json_object_get(json_object_get(cell, a), b);
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+TEST(a_crashed_run_is_left_out_of_its_pair_and_a_missed_target_is_not)
+{
+    static const char *const names[] = { "base", "other" };
+    begin();
+    for (uint64_t s = 1; s <= 10; s++) add_run(0, s, 10 + (double)s / 10);
+    for (uint64_t s = 1; s <= 8; s++) add_run(1, s, 5 + (double)s / 20);
+    add_run(1, 9, NAN);
+    add_crash(1, 10);
+    json_t *d = document(names, 2);
+    CHECK(d != NULL);
+    CHECK_INT(number(at(d, 1, "figures", "time_to_target"), "n"), 9);
+    CHECK_INT(number(at(d, 1, "against", "time_to_target"), "n"), 9);
+    CHECK_NEAR(number(at(d, 1, "against", "time_to_target"), "ratio"), 2, 1e-9);
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "time_to_target"), "verdict")), "faster");
+    CHECK_INT(json_integer_value(json_object_get(json_array_get(json_object_get(d, "cells"), 1), "failed")), 1);
+    CHECK_INT(json_integer_value(json_object_get(json_array_get(json_object_get(d, "cells"), 1), "reached")), 8);
+    char *table = table_of(d);
+    CHECK_HAS(table, "other: 1 of 10 runs crashed");
+    CHECK_HAS(table, "signal 11");
+    CHECK_HAS(table, "other: 1 of 10 runs ended without reaching the target");
+    free(table);
+    json_decref(d);
+}
+
+TEST(a_median_that_was_not_reached_is_beyond_where_the_runs_stopped_or_never)
+{
+    static const char *const names[] = { "base", "late", "wild" };
+    begin();
+    for (uint64_t s = 1; s <= 6; s++) {
+        add_run(0, s, 30);
+        add_run(1, s, s < 3 ? 100 : NAN);
+        add_run(2, s, -1);
+    }
+    json_t *d = document(names, 3);
+    CHECK(isnan(number(at(d, 1, "figures", "time_to_target"), "median")));
+    CHECK_NEAR(number(at(d, 1, "figures", "time_to_target"), "beyond"), 120, 0);
+    CHECK(isnan(number(at(d, 2, "figures", "time_to_target"), "beyond")));
+    char *table = table_of(d);
+    CHECK_HAS(table, "> 120 s");
+    CHECK_HAS(table, "2 of 6");
+    CHECK_HAS(table, "wild: 6 of 6 runs diverged");
+    CHECK_HAS(table, "\n  wild  never ");
+    free(table);
+    json_decref(d);
+}
+
+TEST(where_neither_reaches_the_target_the_table_says_not_comparable_and_why)
+{
+    static const char *const names[] = { "base", "other" };
+    begin();
+    for (uint64_t s = 1; s <= 8; s++) {
+        add_run(0, s, s < 3 ? 50 : NAN);
+        add_run(1, s, s < 3 ? 60 : NAN);
+    }
+    json_t *d = document(names, 2);
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "time_to_target"), "verdict")), "not comparable");
+    char *table = table_of(d);
+    CHECK_HAS(table, "other: not comparable: in 6 of 8 pairs neither reached the target");
+    free(table);
+    json_decref(d);
+}
+
+TEST(utilisation_and_waits_are_shares_of_the_workers_time)
+{
+    static const char *const names[] = { "base" };
+    begin();
+    add_run(0, 1, 5);
+    json_t *d = document(names, 1);
+    CHECK_NEAR(number(at(d, 0, "figures", "utilisation"), "median"), 11.0 / 20, 1e-12);
+    CHECK_NEAR(number(at(d, 0, "figures", "worst_wait"), "median"), 0.6, 1e-12);
+    const json_t *worst = json_object_get(json_array_get(json_object_get(d, "cells"), 0), "worst_worker");
+    CHECK_INT(json_integer_value(json_object_get(worst, "id")), 0);
+    CHECK_TEXT(json_string_value(json_object_get(worst, "name")), "fast");
+    json_decref(d);
+}
+
+TEST(the_table_fits_a_hundred_columns_whatever_the_arms_are_called)
+{
+    static const char *const names[] = { "an arm with a name that is longer than anybody would ever write by hand",
+        "l\xc3\xa9on et \xc3\xa9mile et zo\xc3\xa9 et no\xc3\xabl et ren\xc3\xa9", "c" };
+    begin();
+    for (uint64_t s = 1; s <= 10; s++) {
+        add_run(0, s, 1000 + 1.5 * (double)s);
+        add_run(1, s, s < 4 ? NAN : 1100 + 170 * (double)s);
+        add_crash(2, s);
+    }
+    json_t *d = document(names, 3);
+    char *table = table_of(d);
+    for (const char *line = table; *line;) {
+        size_t n = strcspn(line, "\n"), width = 0;
+        for (size_t i = 0; i < n; i++) width += ((unsigned char)line[i] & 0xC0) != 0x80;
+        if (width > 100) FAIL("%zu columns: %.*s", width, (int)n, line);
+        if (n && line[n - 1] == ' ') FAIL("a space at the end: '%.*s'", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    CHECK_HAS(table, "c: 10 of 10 runs crashed");
+    CHECK_HAS(table, "no\xc3\xabl et ren\xc3\xa9: 3 of 10"); /* in the notes a name is whole */
+    free(table);
+    json_decref(d);
+}
+
+TEST(the_order_in_which_runs_are_given_changes_nothing_but_their_list)
+{
+    static const char *const names[] = { "base", "other" };
+    begin();
+    for (uint64_t s = 1; s <= 7; s++) {
+        add_run(0, s, 10 + (double)s);
+        add_run(1, s, 12 + (double)s);
+    }
+    json_t *a = document(names, 2);
+    for (size_t i = 0; i < runs / 2; i++) {
+        struct mot_study_run kept = run[i];
+        run[i] = run[runs - 1 - i];
+        run[runs - 1 - i] = kept;
+    }
+    json_t *b = document(names, 2);
+    CHECK(json_equal(json_object_get(a, "cells"), json_object_get(b, "cells")));
+    char *one = table_of(a), *two = table_of(b);
+    CHECK_TEXT(one, two);
+    free(two);
+    free(one);
+    json_decref(b);
+    json_decref(a);
+}
+
+static void clean_up(void) { mot_remove_tree(here); }
+
+int main(int count, char **arguments)
+{
+    atexit(clean_up);
+    return test_main(count, arguments);
+}

@@ -450,6 +450,17 @@ static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root
     return status;
 }
 
+/* The cluster that a setting changes; `auto` is one without keys. */
+static enum mot_status open_cluster(const struct mot_reader *r, struct mot_yaml *root)
+{
+    struct mot_yaml *node = mot_yaml_get(root, "cluster");
+    enum mot_status status = load_cluster(r, root);
+    if (status || !node || node->kind != MOT_YAML_SCALAR) return status;
+    node->kind = MOT_YAML_MAP;
+    node->flag = "auto";
+    return MOT_OK;
+}
+
 static unsigned depth_of(const char *key)
 {
     unsigned dots = 0;
@@ -470,7 +481,7 @@ static enum mot_status apply(const struct mot_reader *r, struct mot_yaml *root, 
         for (size_t i = 0; i < n; i++) {
             enum mot_status status = MOT_OK;
             if (depth_of(setting[i].key) != depth) continue;
-            if (strncmp(setting[i].key, "cluster.", 8) == 0) status = load_cluster(r, root);
+            if (strncmp(setting[i].key, "cluster.", 8) == 0) status = open_cluster(r, root);
             if (!status) status = mot_yaml_put(root, setting[i].key, setting[i].value, setting[i].origin, r->arena);
             if (status) return status;
         }

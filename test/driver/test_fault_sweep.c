@@ -14,7 +14,7 @@
 #endif
 #define EVENTS_MOST 3000000u  /* of one run; it has some ten thousand */
 
-static char command[1500];
+static char command[1700];
 
 static void repeat_and_die(int signal_number)
 {

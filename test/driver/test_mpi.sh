@@ -27,6 +27,12 @@ want async updates 200
 "$motley" train "${flags[@]}" --method async --record --ranks 4 --out "$folder/taped" 2>"$folder/err" || fail "record"
 "$motley" sim --arrivals "$folder/taped" --out "$folder/replayed" --quiet || fail "a run of ranks cannot be replayed"
 want replayed model_hash "$(value taped model_hash)"
+for method in 'ringmaster --method-r 2' 'fedbuff --method-steps 3'; do   # jobs that are cancelled, and steps at the workers
+    name=${method%% *}
+    "$motley" train "${flags[@]}" --method $method --record --ranks 4 --out "$folder/$name" 2>"$folder/err" || fail "$method"
+    "$motley" sim --arrivals "$folder/$name" --out "$folder/$name-replayed" --quiet || fail "$method cannot be replayed"
+    want $name-replayed model_hash "$(value $name model_hash)"
+done
 clean
 if [ $asan = yes ]; then
     for method in allreduce server; do

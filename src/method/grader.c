@@ -114,8 +114,9 @@ void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot
     }
 }
 
-void mot_grader_check(const struct mot_grader *g)
+void mot_grader_check(const struct mot_grader *g, const struct mot_world *world, uint32_t queue)
 {
+    MOT_ASSERT(g->queue_max == queue && g->servers == world->servers);
     for (uint32_t server = 0; server < g->servers; server++) {
         MOT_ASSERT(g->numbers[server] >= g->begun && g->numbers[server] - g->begun <= g->queue_max);
         MOT_ASSERT(g->busy || g->given_up == 0);

@@ -46,6 +46,6 @@ struct mot_grader {
 struct mot_need mot_grader_need(const struct mot_world *, uint32_t queue);
 void mot_grader_init(struct mot_grader *, const struct mot_env *, uint32_t queue);
 void mot_grader_step(struct mot_grader *, struct mot_env *, const struct mot_event *);
-void mot_grader_check(const struct mot_grader *);
+void mot_grader_check(const struct mot_grader *, const struct mot_world *, uint32_t queue);
 
 #endif

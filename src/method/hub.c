@@ -341,24 +341,41 @@ void mot_served_step(const struct mot_served *rule, void *state, struct mot_env 
     }
 }
 
+/* The states of a checkpoint come this way too: places and the lengths of lists are looked at before they are followed. */
+static void check_seat(const struct mot_hub *h, const struct mot_env *env, mot_node worker)
+{
+    const struct mot_seat *seat = mot_hub_seat(h, worker);
+    uint32_t there = 0, mine = 0, all = 0, last = 0;
+    bool sent = true;
+    for (uint32_t place = seat->first; place; place = job_at(h, place, env)->next) {
+        MOT_ASSERT(place <= h->jobs_max && all++ < h->jobs_max);
+        sent = sent && place != seat->unsent;
+        there += sent;
+        mine += !job_at(h, place, env)->replaced;
+        MOT_ASSERT(job_at(h, place, env)->round <= h->params.step);
+        last = place;
+    }
+    MOT_ASSERT(last == seat->last && sent == (seat->unsent == 0));
+    MOT_ASSERT(there == seat->there && there <= h->queue && mine == seat->active);
+    MOT_ASSERT(seat->away == 0 || seat->active == 0);
+}
+
 void mot_served_check(const struct mot_served *rule, const void *state, const struct mot_env *env)
 {
     if (!is_server(env)) {
         if (rule->local_steps) mot_local_check(state);
-        else mot_grader_check(state);
+        else mot_grader_check(state, env->world, rule->need(env->conf, env->world).queue);
         return;
     }
     const struct mot_hub *h = state;
+    struct mot_hub_need need = rule->need(env->conf, env->world);
     uint32_t present = 0, active = 0;
+    MOT_ASSERT(h->seats_at == aligned(need.state_bytes) && h->queue == need.queue && h->jobs_max == jobs_max(&need, env->world));
+    MOT_ASSERT(h->free <= h->jobs_max);
     for (mot_node i = 0; i < env->world->workers; i++) {
-        const struct mot_seat *seat = mot_hub_seat(h, i);
-        uint32_t there = 0, mine = 0;
-        for (uint32_t place = seat->first; place; place = job_at(h, place, env)->next) mine += !job_at(h, place, env)->replaced;
-        for (uint32_t place = seat->first; place != seat->unsent; place = job_at(h, place, env)->next) there++;
-        MOT_ASSERT(there == seat->there && there <= h->queue && mine == seat->active);
-        MOT_ASSERT(seat->away == 0 || seat->active == 0);
-        present += seat->away == 0;
-        active += mine;
+        check_seat(h, env, i);
+        present += mot_hub_seat(h, i)->away == 0;
+        active += mot_hub_seat(h, i)->active;
     }
     MOT_ASSERT(present == h->present && active == h->active && h->params.x != MOT_NO_BUF);
     if (rule->check) rule->check(state, env);

@@ -141,7 +141,9 @@ static void print_cluster(struct page *p)
                  "what its link carries. A link carries one message at a time each way: B bytes keep the sender's link for B/up and the "
                  "receiver's for B/down; the message is there when the slower is done, plus both latencies.\n\n"
                  "The time of a job is fixed + samples/speed (or job_time), times the jitter, times 'factor' while the worker straggles. "
-                 "'motley cluster show FILE' prints a cluster as a table.");
+                 "'motley cluster show FILE' prints a cluster as a table.\n\n"
+                 "Of an experiment's cluster a flag sets any key: --cluster-slow 5, --set cluster.server.up=1Gbit; of its groups by their "
+                 "names or their numbers from 0: --set cluster.workers.slow.speed=100/s.");
     page_heading(p, "Example");
     page_lines(p, "network: {bandwidth: 1Gbit, latency: 100us}     # or none: messages take no time\n"
                   "workers:\n"

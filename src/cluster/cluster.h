@@ -69,6 +69,10 @@ enum mot_status mot_trace_read(const char *path, struct mot_arena *, const struc
 /* Whether two workers are alike in everything, a trace's column left aside. */
 bool mot_machine_alike(const struct mot_machine *, const struct mot_machine *);
 
+/* Its jobs take so many times longer; not of one that replays a trace. Times stay whole nanoseconds, so that what is printed reads
+ * back to the same. */
+void mot_machine_slow(struct mot_machine *, double factor);
+
 /* The clock of one worker's jobs: counter-based, so a struct of two numbers to checkpoint. */
 struct mot_pace { uint64_t jobs; uint32_t straggling; };
 

@@ -121,6 +121,29 @@ uint64_t mot_job_done(const struct mot_machine *m, mot_time whole, mot_time elap
     return count < samples ? count : samples;
 }
 
+/* ---- Slower ------------------------------------------------------------------------ */
+
+static double times(double seconds, double factor)
+{
+    return floor(seconds * factor * 1e9 + 0.5) / 1e9;
+}
+
+void mot_machine_slow(struct mot_machine *m, double factor)
+{
+    struct mot_law *t = &m->job_time;
+    if (!m->has_job_time) {
+        m->speed /= factor;
+        m->fixed = (mot_time)floor((double)m->fixed * factor + 0.5);
+        return;
+    }
+    t->mean = times(t->mean, factor);
+    t->low = times(t->low, factor);
+    t->high = times(t->high, factor);
+    t->sd = times(t->sd, factor);
+    t->unit = times(t->unit, factor);
+    t->plus = times(t->plus, factor);
+}
+
 /* ---- The cluster ----------------------------------------------------------------- */
 
 static bool same_law(const struct mot_law *a, const struct mot_law *b)

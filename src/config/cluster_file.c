@@ -226,7 +226,8 @@ static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *
         return status ? status : add_workers(g, node, key, &m, n, MOT_WORD_UINT);
     }
     if (node->kind == MOT_YAML_MAP)
-        return mot_read_fail(r, node, key, "expected a number or a list of groups ('- count: 4'); found a map of keys");
+        return mot_read_fail(r, node, key, "expected a number or a list of groups ('- count: 4'); found a map of keys%s", node->flag || mot_yaml_get(node, "name") ?
+                             "; only the groups of a list can be set one by one" : "");
     if (node->count == 0) return mot_read_fail(r, node, key, "expected at least one group of workers; found an empty list");
     uint32_t i = 0;
     for (const struct mot_yaml *group = node->first; group; group = group->next) {
@@ -239,6 +240,26 @@ static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *
 }
 
 /* ---- The whole ---------------------------------------------------------------------- */
+
+/* The last workers, after their groups are read: what is printed are groups that say the same. */
+static enum mot_status slow_down(struct gathering *g, const struct mot_yaml *node, const char *key, const struct mot_cluster_conf *conf)
+{
+    const struct mot_reader *r = g->reader;
+    const struct mot_yaml *slow = mot_yaml_get(node, "slow"), *count = mot_yaml_get(node, "slow_count");
+    if (conf->slow_count > g->workers)
+        return mot_read_fail(r, count, mot_key_join(r, key, "slow_count"), "expected at most %u, as many as there are workers; found %s",
+                             g->workers, mot_yaml_found(count, r->arena));
+    for (uint32_t i = g->workers - (uint32_t)conf->slow_count; conf->slow > 1 && i < g->workers; i++) {
+        struct mot_machine *m = &g->machine[i];
+        if (m->straggle.kind == MOT_STRAGGLE_TRACE)
+            return mot_read_fail(r, slow, mot_key_join(r, key, "slow"), "has no meaning for worker %u: its job times are those of a trace", i);
+        mot_machine_slow(m, conf->slow);
+        if (!(m->speed > 0) || (double)m->fixed > MOT_JOB_LONGEST_S * 1e9 || (m->has_job_time && mot_job_mean(m, 1) > MOT_JOB_LONGEST_S))
+            return mot_read_fail(r, slow, mot_key_join(r, key, "slow"), "expected jobs of at most %.0f s; with %s those of worker %u are longer",
+                                 MOT_JOB_LONGEST_S, mot_yaml_found(slow, r->arena), i);
+    }
+    return MOT_OK;
+}
 
 static enum mot_status add_server(struct gathering *g, const struct mot_yaml *node, const char *key)
 {
@@ -256,18 +277,18 @@ static enum mot_status add_server(struct gathering *g, const struct mot_yaml *no
 static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, const char *key, uint32_t workers,
                               const struct mot_yaml *asked_by)
 {
-    static const struct mot_option no_options[] = { { .name = NULL } };
     static const char *const keys[] = { "network", "workers", "server", "faults", NULL };
     const struct mot_reader *r = g->reader;
+    struct mot_cluster_conf conf;
     enum mot_status status = mot_read_map(r, node, key, "{workers: 8, network: {bandwidth: 1Gbit}}");
-    if (!status) status = mot_read_options(r, node, key, no_options, NULL, keys, 0);
+    if (!status) status = mot_read_options(r, node, key, mot_cluster_options, &conf, keys, 0);
     if (!status) status = read_network(r, mot_yaml_get(node, "network"), mot_key_join(r, key, "network"), &g->network);
     if (status) return status;
     const struct mot_yaml *list = mot_yaml_get(node, "workers");
     const char *list_key = mot_key_join(r, key, "workers");
     if (list) {
         if ((status = read_workers(g, list, list_key))) return status;
-    } else if (node && !workers) {
+    } else if (node && !workers && !node->flag) { /* a flag that sets a key of a cluster means the default one */
         return mot_read_fail(r, node, list_key, "is missing: a cluster needs workers, a number or a list of groups ('- count: 4')");
     } else {
         struct mot_machine m = plain_machine(&g->network);
@@ -276,6 +297,7 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
     if (workers && asked_by && workers != g->workers)
         return mot_read_fail(r, asked_by, "workers", "expected %u, as many as the cluster at %s has, or no such key; found %u", g->workers,
                              mot_yaml_where(list, r->arena), workers);
+    if ((status = slow_down(g, node, key, &conf))) return status;
     status = mot_faults_read(r, mot_yaml_get(node, "faults"), mot_key_join(r, key, "faults"), g->workers, g->arena, &g->faults);
     return status ? status : add_server(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"));
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 /* The tables fill these; cluster_tables.c. */
+struct mot_cluster_conf { double slow; uint64_t slow_count; };
 struct mot_link_conf { double bandwidth, up, down; uint64_t latency; };          /* NaN: free */
 struct mot_group_conf { const char *name; uint64_t count; double speed; uint64_t fixed; };
 struct mot_law_conf {
@@ -14,7 +15,7 @@ struct mot_law_conf {
     struct { double mean, low, high, sd, unit, plus, sigma, alpha; } factor;     /* a jitter's; sigma and alpha of both */
 };
 struct mot_straggle_conf { double factor, p, slow, p_slow, p_fast, stay_slow, stay_fast; const char *path; uint64_t column; };
-extern const struct mot_option mot_link_options[], mot_group_options[];
+extern const struct mot_option mot_cluster_options[], mot_link_options[], mot_group_options[];
 
 /* Reads the cluster under `node` (NULL: the default one), with one server. `workers` is how many
  * the experiment asks for (0: it does not say), asked for at `asked_by`. */

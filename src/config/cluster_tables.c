@@ -9,6 +9,14 @@
 #define LAW(field) offsetof(struct mot_law_conf, field)
 #define STRAGGLE(field) offsetof(struct mot_straggle_conf, field)
 
+const struct mot_option mot_cluster_options[] = {
+    { .name = "slow", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_cluster_conf, slow), .preset = "1", .min = 1, .max = 1e6,
+      .doc = "jobs of the last worker take so many times longer than its group says" },
+    { .name = "slow_count", .type = MOT_OPT_UINT, .offset = offsetof(struct mot_cluster_conf, slow_count), .preset = "1", .min = 1,
+      .max = MOT_WORKERS_MAX, .doc = "not only of the last one, but of so many" },
+    { .name = NULL },
+};
+
 const struct mot_option mot_link_options[] = {
     { .name = "bandwidth", .type = MOT_OPT_BANDWIDTH, .offset = LINK(bandwidth), .preset = "1Gbit", .word = "none", .min = ABOVE_ZERO,
       .doc = "up and down at once; none: messages take no time on this link" },
@@ -158,6 +166,7 @@ const struct mot_family mot_family_jitter = { "workers[].jitter", "law", "laws",
 const struct mot_family mot_family_straggle = { "workers[].straggle", "kind of straggling", "kinds of straggling", "none", get_straggle };
 
 const struct mot_section mot_cluster_sections[] = {
+    { "", "Keys outside sections", mot_cluster_options, NULL },
     { "network", "Links of all nodes, unless they say otherwise; 'none': messages take no time", mot_link_options, NULL },
     { "workers[]", "A list of groups of alike workers, or the number of workers; a group may also have the keys of network", mot_group_options,
       NULL },

@@ -450,6 +450,17 @@ static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root
     return status;
 }
 
+/* The cluster that a setting changes; `auto` is one without keys. */
+static enum mot_status open_cluster(const struct mot_reader *r, struct mot_yaml *root)
+{
+    struct mot_yaml *node = mot_yaml_get(root, "cluster");
+    enum mot_status status = load_cluster(r, root);
+    if (status || !node || node->kind != MOT_YAML_SCALAR) return status;
+    node->kind = MOT_YAML_MAP;
+    node->flag = "auto";
+    return MOT_OK;
+}
+
 static unsigned depth_of(const char *key)
 {
     unsigned dots = 0;
@@ -470,7 +481,7 @@ static enum mot_status apply(const struct mot_reader *r, struct mot_yaml *root, 
         for (size_t i = 0; i < n; i++) {
             enum mot_status status = MOT_OK;
             if (depth_of(setting[i].key) != depth) continue;
-            if (strncmp(setting[i].key, "cluster.", 8) == 0) status = load_cluster(r, root);
+            if (strncmp(setting[i].key, "cluster.", 8) == 0) status = open_cluster(r, root);
             if (!status) status = mot_yaml_put(root, setting[i].key, setting[i].value, setting[i].origin, r->arena);
             if (status) return status;
         }
@@ -526,7 +537,7 @@ enum mot_status mot_experiment_open_run(const char *name, const char *text, size
                                         struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
-    struct mot_reader reader = { .arena = &e->arena, .study = true };
+    struct mot_reader reader = { .arena = &e->arena, .study = true, .file = name };
     struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
     enum mot_status status = name ? mot_yaml_parse(name, false, text, n, &e->arena, &root) : MOT_OK;
     if (status) {

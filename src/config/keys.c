@@ -209,7 +209,7 @@ const struct mot_key *mot_keys(struct mot_arena *arena, size_t *n_out)
     struct key_list list = { .arena = arena };
     add_sections(&list, mot_sections);
     /* Of a cluster, only what is not in its list of workers can be named by a flag. */
-    static const char *const cluster_keys[] = { "network", "network.up", "network.down", "network.bandwidth", "network.latency",
+    static const char *const cluster_keys[] = { "slow", "slow_count", "network", "network.up", "network.down", "network.bandwidth", "network.latency",
                                                 "workers", "server", "server.up", "server.down", "server.bandwidth", "server.latency" };
     for (size_t i = 0; i < MOT_COUNT(cluster_keys); i++)
         add_key(&list, (struct mot_key){ dotted(arena, "cluster", cluster_keys[i]), NULL, NULL, "see motley help cluster" });

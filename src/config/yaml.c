@@ -1,5 +1,6 @@
 #include "config/yaml.h"
 #include "base/file.h"
+#include "base/words.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,8 @@ struct mot_yaml *mot_yaml_get(const struct mot_yaml *map, const char *key)
 
 /* ---- Settings from the command line ------------------------------------------ */
 
+#define ENTRIES_SHOWN 20u /* of a list, in a message */
+
 static struct mot_yaml *flag_node(enum mot_yaml_kind kind, const char *text, const char *origin, struct mot_arena *arena)
 {
     struct mot_yaml *node = mot_arena_new(arena, sizeof *node);
@@ -253,6 +256,60 @@ static enum mot_status flag_value(const char *value, const char *origin, struct 
     return MOT_OK;
 }
 
+/* What a setting can call the entry of a list: its name, or else its number. */
+static const char *entry_name(const struct mot_yaml *entry, uint32_t number, struct mot_arena *arena)
+{
+    char text[16];
+    const struct mot_yaml *name = mot_yaml_get(entry, "name");
+    if (name && name->kind == MOT_YAML_SCALAR && !strchr(name->text, '.')) return name->text;
+    snprintf(text, sizeof text, "%u", number);
+    return mot_arena_text(arena, text);
+}
+
+static enum mot_status no_entry(const struct mot_yaml *list, const char *key, const char *wanted, const char *origin, struct mot_arena *arena)
+{
+    const char **words = mot_arena_new(arena, (list->count + 1) * sizeof *words);
+    char *all = mot_text("");
+    uint32_t i = 0;
+    for (const struct mot_yaml *e = list->first; e && i < ENTRIES_SHOWN; e = e->next, i++) {
+        words[i] = entry_name(e, i, arena);
+        char *more = mot_format("%s%s%s", all, i ? ", " : "", words[i]);
+        free(all);
+        all = more;
+    }
+    const char *near = mot_nearest(wanted, words, i);
+    enum mot_status status = mot_fail(MOT_EUSAGE, "%s: there is no '%s' in '%s' at %s; expected %s%s, or a number from 0 to %u%s%s%s", origin, wanted,
+                                      key, mot_yaml_where(list, arena), list->count ? all : "nothing: it is empty",
+                                      list->count > ENTRIES_SHOWN ? ", ..." : "", list->count ? list->count - 1 : 0,
+                                      near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    free(all);
+    return status;
+}
+
+/* By its name first: a group may be called 1. An entry that is no map cannot have keys. */
+static enum mot_status find_entry(const struct mot_yaml *list, const char *key, const char *wanted, const char *origin, struct mot_arena *arena,
+                                  struct mot_yaml **out)
+{
+    struct mot_yaml *found = NULL;
+    uint32_t i = 0;
+    for (struct mot_yaml *e = list->first; e && !found; e = e->next) {
+        const struct mot_yaml *name = mot_yaml_get(e, "name");
+        if (name && name->kind == MOT_YAML_SCALAR && strcmp(name->text, wanted) == 0) found = e;
+    }
+    for (struct mot_yaml *e = list->first; e && !found; e = e->next, i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%u", i);
+        if (strcmp(number, wanted) == 0) found = e;
+    }
+    if (!found) return no_entry(list, key, wanted, origin, arena);
+    make_map(found, arena);
+    if (found->kind != MOT_YAML_MAP)
+        return mot_fail(MOT_EUSAGE, "%s: '%s' of '%s' is a list at %s; expected an entry that has keys", origin, wanted, key,
+                        mot_yaml_where(found, arena));
+    *out = found;
+    return MOT_OK;
+}
+
 enum mot_status mot_yaml_put(struct mot_yaml *root, const char *key, const char *value, const char *origin, struct mot_arena *arena)
 {
     origin = mot_arena_text(arena, origin);
@@ -268,9 +325,15 @@ enum mot_status mot_yaml_put(struct mot_yaml *root, const char *key, const char 
             put_member(map, part, next);
         }
         make_map(next, arena);
-        if (next->kind != MOT_YAML_MAP)
-            return mot_fail(MOT_EUSAGE, "%s: '%s' is a list at %s, and a setting cannot name what is in a list", origin, part,
-                            mot_yaml_where(next, arena));
+        if (next->kind == MOT_YAML_LIST) {
+            char *entry = dot + 1;
+            if (!(dot = strchr(entry, '.')))
+                return mot_fail(MOT_EUSAGE, "%s: '%s' is a list at %s; expected a key of one of its entries, such as %s.KEY", origin, part,
+                                mot_yaml_where(next, arena), key);
+            *dot = '\0';
+            enum mot_status status = find_entry(next, part, entry, origin, arena, &next);
+            if (status) return status;
+        }
         map = next;
     }
     struct mot_yaml *node;

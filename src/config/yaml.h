@@ -39,7 +39,8 @@ enum mot_status mot_yaml_read(const char *path, struct mot_arena *, struct mot_y
 struct mot_yaml *mot_yaml_get(const struct mot_yaml *map, const char *key);
 
 /* Sets the dotted `key` as the flag `origin` says. A plain word on the way
- * becomes {name: word}; a plain word put over {name: word, ...} keeps the map. */
+ * becomes {name: word}; a plain word put over {name: word, ...} keeps the map. An entry of a list is
+ * called by its `name`, or by its number from 0: workers.slow.speed, workers.1.speed. */
 enum mot_status mot_yaml_put(struct mot_yaml *root, const char *key, const char *value, const char *origin, struct mot_arena *);
 
 /* "exp.yaml:3:7" or "--stop-updates", of the value or of its key. */

@@ -16,6 +16,7 @@ struct mot_sim_options {
     const volatile sig_atomic_t *interrupt;    /* set: end cleanly at the next event; may be NULL */
     const char *checkpoint;                    /* file to write, or NULL */
     bool resume;                               /* begin from that file */
+    uint32_t frames;                           /* with faults: messages that may be out at once, before others wait; 0: as many as is planned for */
     /* Called once all is ready and the checkpoint, if any, is found good, with its mark; a failure is the run's. May be NULL. */
     enum mot_status (*begins)(void *self, uint64_t mark);
     void *begins_self;

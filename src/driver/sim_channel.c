@@ -20,8 +20,6 @@
 #define HOLD_UP UINT64_C(1000000)              /* 1 ms: the least that a reordered frame is held up */
 #define NODES_MOST 10000u
 
-uint32_t mot_channel_limit;
-
 /* ---- Room ------------------------------------------------------------------------------ */
 
 static uint64_t most_undelivered(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
@@ -77,7 +75,7 @@ enum mot_status mot_channel_open(struct sim *s, const struct mot_needs *n)
     c->conf = &s->x->cluster->faults;
     c->items = (uint32_t)mot_channel_items(n, s->x, &s->world);
     c->limit = (uint32_t)limit_of(n, s->x, &s->world);
-    if (mot_channel_limit && mot_channel_limit < c->limit) c->limit = mot_channel_limit;
+    if (s->o->frames && s->o->frames < c->limit) c->limit = s->o->frames;
     c->item = mot_new((size_t)c->items + 1, sizeof(*c->item));
     for (uint32_t i = c->items; i > 0; i--) {
         c->item[i].next = c->free;

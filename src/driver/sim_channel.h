@@ -61,8 +61,6 @@ struct sim_channel {
 };
 
 /* sim_channel.c */
-/* What may be out at once. 0: what memory was planned for; tests make it small. */
-extern uint32_t mot_channel_limit;
 uint64_t mot_channel_items(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);
 uint64_t mot_channel_events(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);
 uint64_t mot_channel_bytes(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);

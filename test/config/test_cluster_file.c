@@ -143,4 +143,54 @@ TEST(ten_thousand_workers_are_quickly_there)
     CHECK_HAS(mot_error(), "at most 100000 workers");
 }
 
+TEST(slow_stretches_the_jobs_of_the_last_workers_and_prints_plain_groups_that_read_back)
+{
+    static const char *const groups[] = {
+        "[{name: a, count: 2}, {name: b, count: 3, speed: 300/s, fixed: 7ms}]",
+        "[{count: 5, job_time: {name: poisson, mean: 7ms, unit: 3ms, plus: 1ms}}]",
+        "[{count: 5, job_time: {name: uniform, low: 1us, high: 2s}, jitter: {name: lognormal}}]",
+        "[{count: 5, job_time: {name: normal, mean: 333ns, sd: 100ns}, straggle: {name: markov}}]",
+        "5",
+    };
+    for (size_t i = 0; i < MOT_COUNT(groups); i++) {
+        char text[300];
+        snprintf(text, sizeof text, "workers: %s\nslow: 2.5\nslow_count: 2\n", groups[i]);
+        struct mot_cluster *c = parsed(text);
+        snprintf(text, sizeof text, "workers: %s\n", groups[i]);
+        struct mot_cluster *plain = parsed(text);
+        CHECK(c && plain);
+        for (uint32_t w = 0; w < 5; w++) {
+            double want = mot_job_mean(&plain->machine[w], 32) * (w < 3 ? 1 : 2.5);
+            CHECK_NEAR(mot_job_mean(&c->machine[w], 32), want, 1e-12 + 4e-9); /* whole nanoseconds */
+        }
+        char *first = printed(c);
+        CHECK(strstr(first, "\nslow:") == NULL);
+        struct mot_cluster *again = parsed(first);
+        CHECK(again);
+        char *second = printed(again);
+        CHECK_TEXT(second, first);
+        for (uint32_t w = 0; w < 5; w++) CHECK(mot_job_mean(&c->machine[w], 32) == mot_job_mean(&again->machine[w], 32));
+        free(first);
+        free(second);
+        mot_cluster_close(c);
+        mot_cluster_close(plain);
+        mot_cluster_close(again);
+    }
+}
+
+TEST(slow_refuses_more_workers_than_there_are_and_jobs_of_centuries)
+{
+    struct mot_cluster *c = NULL;
+    static const char *const wrong[][2] = {
+        { "{workers: 3, slow: 2, slow_count: 4}", "slow_count: expected at most 3, as many as there are workers; found '4'" },
+        { "{workers: [{job_time: 2000s}], slow: 1000000}", "those of worker 0 are longer" },
+        { "{workers: 3, slow: 0.5}", "slow: expected a number from 1 to" },
+        { "{workers: [{straggle: {name: trace, path: x.csv}}], slow: 2}", "has no meaning for worker 0: its job times are those of a trace" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
+        CHECK_INT(mot_cluster_parse("c.yaml", wrong[i][0], strlen(wrong[i][0]), &c), MOT_EUSAGE);
+        CHECK_HAS(mot_error(), wrong[i][1]);
+    }
+}
+
 TEST_MAIN()

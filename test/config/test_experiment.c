@@ -249,4 +249,58 @@ TEST(errors_in_a_cluster_file_name_that_file)
     CHECK_HAS(mot_error(), "--cluster: cluster.workers[0].speed: expected a rate");
 }
 
+#define GROUPS "{workers: [{name: fast, count: 2}, {name: slow, speed: 50/s, jitter: lognormal}, {count: 2}]}"
+
+TEST(a_group_of_workers_is_set_by_its_name_or_its_number)
+{
+    struct mot_experiment *e = WITH("cluster", GROUPS, "cluster.workers.slow.speed", "100/s", "cluster.workers.slow.jitter.sigma", "0.7",
+                                    "cluster.workers.2.count", "4", "cluster.workers.0.fixed", "3ms");
+    CHECK(e);
+    CHECK_INT(e->workers, 7);
+    CHECK(e->cluster->machine[2].speed == 100 && e->cluster->machine[2].jitter.sigma == 0.7);
+    CHECK(e->cluster->machine[0].speed == 1000 && e->cluster->machine[0].fixed == 3000000);
+    CHECK(e->cluster->machine[2].fixed == 0);
+    char *text = printed(e);
+    struct mot_experiment *again = parsed(text);
+    CHECK(again && mot_experiment_hash(again) == mot_experiment_hash(e));
+    free(text);
+    mot_experiment_close(e);
+    mot_experiment_close(again);
+}
+
+TEST(cluster_slow_changes_any_cluster_also_the_default_one)
+{
+    static const char *const before[] = { "{workers: 8}", "auto" };
+    struct mot_experiment *e = WITH("cluster.slow", "4");
+    CHECK(e);
+    CHECK_INT(e->workers, 8);
+    CHECK(e->cluster->machine[7].speed == 250 && e->cluster->machine[6].speed == 1000);
+    mot_experiment_close(e);
+    for (int i = 0; i < 2; i++) {
+        CHECK((e = WITH("cluster", before[i], "cluster.slow", "4", "cluster.slow_count", "2", "workers", "8")) != NULL);
+        CHECK(e->cluster->machine[7].speed == 250 && e->cluster->machine[6].speed == 250 && e->cluster->machine[5].speed == 1000);
+        mot_experiment_close(e);
+    }
+}
+
+TEST(a_setting_that_names_no_group_says_which_there_are)
+{
+    static const char *const wrong[][3] = {
+        { "cluster.workers.slw.speed", "100/s", "there is no 'slw' in 'workers' at --flag; expected fast, slow, 2, or a number from 0 to 2: did you mean 'slow'?" },
+        { "cluster.workers.3.speed", "100/s", "there is no '3' in 'workers'" },
+        { "cluster.workers.slow", "3", "expected a key of one of its entries, such as cluster.workers.slow.KEY" },
+        { "cluster.workers.slow.sped", "100/s", "unknown key: did you mean 'speed'?" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
+        struct mot_experiment *e = NULL;
+        struct mot_setting setting[] = { { "cluster", GROUPS, "--flag" }, { wrong[i][0], wrong[i][1], "--set" } };
+        CHECK_INT(mot_experiment_open(NULL, setting, 2, &e), MOT_EUSAGE);
+        CHECK_HAS(mot_error(), wrong[i][2]);
+    }
+    struct mot_experiment *e = NULL;
+    struct mot_setting setting[] = { { "cluster", "{workers: 4}", "--flag" }, { "cluster.workers.slow.speed", "9/s", "--set" } };
+    CHECK_INT(mot_experiment_open(NULL, setting, 2, &e), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "only the groups of a list can be set one by one");
+}
+
 TEST_MAIN()

@@ -1,5 +1,5 @@
 /* The channel of a simulated run: whatever frames suffer, each message arrives once and in order, in bounded memory. */
-#include "driver/sim_channel.h"
+#include "driver/sim.h"
 #include "method/methods.h"
 #include "run.h"
 
@@ -61,27 +61,40 @@ static const struct mot_option no_options[] = { { .name = NULL } };
 static const struct mot_method stream = { .name = "stream", .summary = "a stream of numbers", .options = no_options,
     .need = stream_need, .init = stream_init, .step = stream_step, .model = stream_model };
 
-static struct mot_outcome play(const char *faults, const char *seed)
+/* So many frames may be out at once; 0: as many as usual. */
+static struct mot_outcome play(const char *faults, const char *seed, uint32_t frames)
 {
     const struct mot_method *more[] = { &stream, NULL };
     char cluster[400];
-    struct run r = { 0 };
+    struct mot_experiment *x = NULL;
+    struct mot_job job;
+    struct mot_outcome out = { .status = MOT_EUSAGE };
     sent = received = out_of_order = lost_peers = 0;
     snprintf(cluster, sizeof cluster, "{workers: 2, faults: %s}", faults);
-    RUN_SET(&r, "data", "digits", "model", "softmax", "method", "stream", "cluster", cluster, "seed", seed);
+    const struct mot_setting setting[] = { { "data", "digits", "test" }, { "model", "softmax", "test" }, { "method", "stream", "test" },
+        { "cluster", cluster, "test" }, { "seed", seed, "test" } };
     mot_methods_extend(more);
-    run_go(&r);
+    if (mot_experiment_open(NULL, setting, MOT_COUNT(setting), &x) == MOT_OK && mot_job_open(x, &job) == MOT_OK) {
+        struct mot_sim_options o = { .experiment = x, .problem = &job.problem, .optim = &job.optim, .x0 = job.x0, .frames = frames };
+        struct mot_outcome all;
+        out.status = mot_sim_run(&o, &all);
+        if (out.status == MOT_OK) {
+            out = (struct mot_outcome){ .status = all.status, .last = all.last, .faults = all.faults };
+            mot_outcome_close(&all);
+        }
+        mot_job_close(&job);
+    }
+    if (out.status == MOT_EUSAGE) printf("  %s\n", mot_error());
     mot_methods_extend(NULL);
-    struct mot_outcome out = { .status = r.status != MOT_OK ? r.status : r.out.status, .last = r.out.last, .faults = r.out.faults };
-    run_free(&r);
+    mot_experiment_close(x);
     return out;
 }
 
-static void arrives(const char *faults)
+static void arrives_through(const char *faults, uint32_t frames)
 {
     static const char *const seeds[] = { "1", "2", "3" };
     for (int i = 0; i < 3; i++) {
-        struct mot_outcome out = play(faults, seeds[i]);
+        struct mot_outcome out = play(faults, seeds[i], frames);
         if (out.status != MOT_OK || out_of_order || received != MESSAGES) printf("  %s with seed %s\n", faults, seeds[i]);
         CHECK_INT(out.status, MOT_OK);
         CHECK_INT(sent, MESSAGES);
@@ -89,6 +102,8 @@ static void arrives(const char *faults)
         CHECK_INT(out_of_order, 0);
     }
 }
+
+static void arrives(const char *faults) { arrives_through(faults, 0); }
 
 TEST(a_third_of_frames_lost_leaves_a_stream_whole) { arrives("{drop: 30%}"); }
 TEST(doubled_frames_arrive_once) { arrives("{duplicate: 30%}"); }
@@ -102,18 +117,15 @@ TEST(slow_links_and_short_partitions_leave_a_stream_whole)
 
 TEST(what_exceeds_the_room_waits_its_turn)
 {
-    for (mot_channel_limit = 1; mot_channel_limit < 20; mot_channel_limit += 6) {
-        arrives("{drop: 20%, duplicate: 30%, reorder: 30%, corrupt: 10%}");
-        arrives("{drop: 5%, duplicate: 50%, stall: 0.3/s, partition: 0.3/s, partition_for: 100ms}");
+    for (uint32_t frames = 1; frames < 20; frames += 6) {
+        arrives_through("{drop: 20%, duplicate: 30%, reorder: 30%, corrupt: 10%}", frames);
+        arrives_through("{drop: 5%, duplicate: 50%, stall: 0.3/s, partition: 0.3/s, partition_for: 100ms}", frames);
     }
-    mot_channel_limit = 0;
 }
 
 TEST(a_peer_is_given_up_with_what_waited_for_it)
 {
-    mot_channel_limit = 3;
-    struct mot_outcome out = play("[{kind: partition, at: 5ms, for: 10s, worker: 1}]", "1");
-    mot_channel_limit = 0;
+    struct mot_outcome out = play("[{kind: partition, at: 5ms, for: 10s, worker: 1}]", "1", 3);
     CHECK_INT(out.status, MOT_EPEER);
     CHECK_INT(out.last.now, UINT64_C(1005000000));
     CHECK(received > 0 && out_of_order == 0);
@@ -122,14 +134,14 @@ TEST(a_peer_is_given_up_with_what_waited_for_it)
 TEST(time_outs_do_not_grow_with_what_waits_for_a_lost_frame)
 {
     /* Every message may be lost a few times; half a minute is ten milliseconds for each of the 3000. */
-    struct mot_outcome out = play("{drop: 30%}", "1");
+    struct mot_outcome out = play("{drop: 30%}", "1", 0);
     CHECK_INT(out.status, MOT_OK);
     CHECK(out.last.now < UINT64_C(30000000000));
 }
 
 TEST(each_fault_is_counted)
 {
-    struct mot_outcome out = play("{drop: 10%, duplicate: 10%, reorder: 10%, corrupt: 10%}", "1");
+    struct mot_outcome out = play("{drop: 10%, duplicate: 10%, reorder: 10%, corrupt: 10%}", "1", 0);
     uint64_t frames = 2 * MESSAGES; /* of data and thanks at the least, and as many acknowledgements at the most */
     CHECK(out.faults.dropped > frames / 20 && out.faults.dropped < frames);
     CHECK(out.faults.duplicated > frames / 20 && out.faults.duplicated < frames);
@@ -141,8 +153,8 @@ TEST(each_fault_is_counted)
 
 TEST(without_faults_below_it_the_channel_costs_no_time)
 {
-    mot_time plain = play("[]", "1").last.now;
-    struct mot_outcome out = play("[{kind: drop, at: 1000s, for: 1s}]", "1"); /* after the end */
+    mot_time plain = play("[]", "1", 0).last.now;
+    struct mot_outcome out = play("[{kind: drop, at: 1000s, for: 1s}]", "1", 0); /* after the end */
     CHECK_INT(out.last.now, plain);
     CHECK_INT(out.faults.resent, 0);
 }
@@ -150,8 +162,8 @@ TEST(without_faults_below_it_the_channel_costs_no_time)
 TEST(a_dropped_frame_costs_one_time_out)
 {
     /* All frames from or to worker 1 of the first microsecond: the first sixteen messages; the last of them to leave is sent anew last. */
-    mot_time plain = play("[]", "1").last.now;
-    struct mot_outcome out = play("[{kind: drop, at: 0, for: 1us, worker: 1}]", "1");
+    mot_time plain = play("[]", "1", 0).last.now;
+    struct mot_outcome out = play("[{kind: drop, at: 0, for: 1us, worker: 1}]", "1", 0);
     CHECK_INT(out.faults.dropped, AHEAD);
     CHECK_INT(out.faults.resent, AHEAD);
     CHECK(out.last.now >= plain + 10000000u); /* the least time-out is 10 ms */
@@ -160,7 +172,7 @@ TEST(a_dropped_frame_costs_one_time_out)
 
 TEST(a_peer_that_never_answers_is_given_up)
 {
-    struct mot_outcome out = play("[{kind: drop, at: 0, for: 1000s, probability: 1}]", "1");
+    struct mot_outcome out = play("[{kind: drop, at: 0, for: 1000s, probability: 1}]", "1", 0);
     CHECK_INT(out.status, MOT_EPEER);
     CHECK_INT(lost_peers, 1);
     CHECK_INT(received, 0);

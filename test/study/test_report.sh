@@ -1,0 +1,60 @@
+#!/bin/bash
+# motley report as a user sees it: what it writes, what it refuses, and with which code.
+set -euo pipefail
+motley=${MOTLEY:?names the program}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "FAIL: $*"; exit 1; }
+cd "$folder"
+refused() { # CODE WORDS COMMAND...
+    local code=$1 words=$2 got=0
+    shift 2
+    "$motley" "$@" >out 2>err || got=$?
+    [ $got -eq "$code" ] || fail "$*: exit code $got, expected $code"
+    grep -qF -- "$words" err || fail "$*: says '$(cat err)', expected '$words'"
+}
+
+for method in async server; do for seed in 1 2; do
+    "$motley" sim --data digits --model softmax --workers 3 --method $method --seed $seed --stop-updates 20 --evaluate-every "5 updates" --quiet --out runs/$method-$seed
+done; done
+"$motley" report runs --csv plots >table
+grep -q '^ *async' table && grep -q '^ *server' table || fail "the table lacks an arm: $(cat table)"
+[ -s report.html ] && [ "$(wc -l <plots-runs.csv)" -eq 5 ] && [ "$(wc -l <plots-curves.csv)" -eq 21 ] || fail "not all files are there: $(ls)"
+grep -q 'motley report runs --csv plots' report.html || fail "the page does not say how it was made"
+"$motley" report runs --out other.html --json >document.json
+grep -q '"arms": \[' document.json || fail "--json gives no document"
+cmp <(sed 1d plots-curves.csv) <("$motley" report runs/async-1 runs/async-2 runs/server-1 runs/server-2 --csv again --quiet; sed 1d again-curves.csv) || fail "a folder of runs is not the runs in it"
+echo "ok   a table, a page, CSV and JSON of runs that are there"
+
+# A study's folder gets its page again, also when it was moved with its runs.
+mkdir study && mv runs study/runs && cp document.json study/study.json
+"$motley" report study --quiet 2>err
+[ ! -s err ] && grep -q '"test_accuracy":\[' study/report.html || fail "the page of a moved study lacks its curves: $(cat err)"
+rm -r study/runs/async-1
+"$motley" report study --quiet 2>err
+grep -q '1 of 4 runs are not where' err || fail "a lost run is not noted: $(cat err)"
+echo "ok   a study's folder gets its page again"
+
+refused 2 'expected: motley report RUN' report
+refused 2 'No such file' report nowhere
+refused 2 'a study is reported alone' report study study/runs/server-1
+mkdir half && touch half/metrics.jsonl
+refused 3 'has not ended' report half
+echo '{' >study/study.json
+refused 3 'damaged' report study
+echo '{}' >study/study.json
+refused 3 'a list of arms' report study
+refused 2 '--out' report study/runs/server-1 --uot x.html
+echo '{"time_s":1' >>study/runs/server-1/metrics.jsonl
+echo 'x' >>study/runs/server-1/metrics.jsonl
+refused 3 'metrics.jsonl:' report study/runs/server-1
+[ ! -e half/report.html ] || fail "something was written where nothing could be"
+echo "ok   what is no run, unfinished or damaged is refused"
+
+# Over MPI rank 0 leaves a timeline and rows too.
+if "$motley" train --data digits --model softmax --workers 2 --ranks 2 --stop-updates 5 --quiet --out over >/dev/null 2>err; then
+    grep -q '"compute": \[\[' over/timeline.json && grep -q rows_by_class over/summary.json || fail "a run over MPI leaves no timeline or rows"
+    echo "ok   a run over MPI has a timeline"
+else
+    echo "skip a run over MPI: $(head -1 err)"
+fi

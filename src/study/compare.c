@@ -238,7 +238,7 @@ static enum mot_status check_outputs(const struct mot_compare *o)
     const char *slash = o->csv ? strrchr(o->csv, '/') : NULL;
     if (status != MOT_OK || !o->csv) return status;
     char *folder = !slash ? mot_text(".") : slash == o->csv ? mot_text("/") : mot_format("%.*s", (int)(slash - o->csv), o->csv);
-    if (access(folder, W_OK | X_OK) != 0) status = mot_fail(MOT_ESYSTEM, "--csv: cannot write into %s: %s", folder, strerror(errno));
+    if (access(folder, W_OK | X_OK) != 0) status = mot_fail(MOT_EUSAGE, "--csv: cannot write into %s: %s", folder, strerror(errno));
     free(folder);
     return status;
 }

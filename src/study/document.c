@@ -124,11 +124,14 @@ static double counted(const struct maker *m, const struct mot_run_figures *f, en
     return f->value[figure];
 }
 
-/* The same beside another run's: what a failed run sent until then is shown, but it is no thrift. */
+/* The same beside another run's: what a failed run sent until then is shown, but it is no thrift; nor is what a model without
+ * finite numbers guesses an accuracy. */
 static double compared(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
     bool failed = f->known && strcmp(f->status, "ok") != 0;
-    return failed && figure == MOT_FIGURE_BYTES ? INFINITY : counted(m, f, figure);
+    if (failed && figure == MOT_FIGURE_BYTES) return INFINITY;
+    if (failed && figure == MOT_FIGURE_TEST_ACCURACY && strcmp(f->status, "diverged") == 0 && m->measured[figure]) return 0;
+    return counted(m, f, figure);
 }
 
 /* A cell's runs: places in `order`. */

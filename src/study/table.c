@@ -261,8 +261,8 @@ static void note_runs(const struct page *p, const json_t *cell, run_is *is, cons
 
 static void note_cell(const struct page *p, const json_t *cell)
 {
-    static const struct { const char *status, *words; bool why; } kinds[] = {
-        { "diverged", "diverged: they never reach a target", false }, { "peer_lost", "lost a peer and ended early", true },
+    const struct { const char *status, *words; bool why; } kinds[] = {
+        { "diverged", p->target ? "diverged: they never reach a target" : "diverged: they never come to their end", false }, { "peer_lost", "lost a peer and ended early", true },
         { "crashed", "crashed, and are left out of the figures; the same command tries them again", true },
         { "refused", "could not be made, and are left out of the figures", true },
         { "system_error", "came to a halt", true }, { "bad_usage", "ended early", true }, { "deadline", "passed a deadline", true },
@@ -317,6 +317,14 @@ static bool varies(const json_t *points, const char *key, double usual)
     return false;
 }
 
+/* A figure and its interval, if it is of more than one run. */
+static void spread_cells(const json_t *score, struct mot_grid *g)
+{
+    mot_grid_addf(g, "%.4g", number(score, "median"));
+    if (count(score, "n") > 1) mot_grid_addf(g, "[%.4g, %.4g]", number(score, "low"), number(score, "high"));
+    else mot_grid_add(g, "");
+}
+
 /* The curve: a row a point, where there are few enough to read. */
 static void print_points(const struct page *p, const json_t *tuned)
 {
@@ -339,7 +347,7 @@ static void print_points(const struct page *p, const json_t *tuned)
             mot_grid_add(&g, values);
             if (time) time_cells(score, &g);
             else if (isnan(number(score, "median"))) mot_grid_add(&g, "-"), mot_grid_add(&g, "");
-            else mot_grid_addf(&g, "%.4g", number(score, "median")), mot_grid_addf(&g, "[%.4g, %.4g]", number(score, "low"), number(score, "high"));
+            else spread_cells(score, &g);
             if (time) mot_grid_addf(&g, "%zu of %zu", count(point, "reached"), count(point, "runs"));
             if (failed) mot_grid_addf(&g, "%zu of %zu", count(point, "failed"), count(point, "runs"));
             if (length) share_cell(number(point, "budget"), &g);
@@ -389,7 +397,7 @@ static void print_tuning(const struct page *p)
     if (!first) return;
     bool curve = json_array_size(tuning) <= 12;
     char *seeds = list_text(json_object_get(first, "seeds"));
-    fprintf(p->out, "\n%sTuned by %s on seeds %s%s%s\n", shade(p, BOLD), text(first, "by"), seeds,
+    fprintf(p->out, "\n%sTuned by %s on seed%s %s%s%s\n", shade(p, BOLD), text(first, "by"), json_array_size(json_object_get(first, "seeds")) == 1 ? "" : "s", seeds,
             json_is_true(json_object_get(first, "halving")) ? ", by halving" : "", shade(p, PLAIN));
     free(seeds);
     size_t i;

@@ -164,6 +164,7 @@ TEST(without_a_target_an_arm_that_diverges_early_is_slower_and_worse_not_faster)
     CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "train_loss"), "verdict")), "worse");
     CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "bytes"), "verdict")), "worse");
     CHECK_NEAR(number(at(d, 2, "figures", "bytes"), "median"), 1000, 0);
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "test_accuracy"), "verdict")), "worse");
     char *table = table_of(d);
     CHECK_HAS(table, "\n  wilder  never ");
     CHECK(!strstr(table, "faster "));

@@ -22,7 +22,7 @@ sweep:
   seed: 1..15
 YAML
 total=60
-made() { sed -n 's/^\([0-9]*\) runs made, \([0-9]*\) found.*/\1 \2/p' "$1"; }
+made() { sed -n 's/^\([0-9]*\) runs\{0,1\} made, \([0-9]*\) found.*/\1 \2/p' "$1"; }
 finished() { find "$1" -name sums | wc -l; }
 
 mkdir whole killed stopped both

@@ -115,6 +115,8 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("sweep: {seed: [1, 1]}", "twice");
     REFUSED("sweep: {seed: [a]}", "whole numbers");
     REFUSED("sweep: {output: [a]}", "--store");
+    REFUSED("sweep: {tune: [1, 2]}", "tune: expected a key of a run; found one of the study");
+    REFUSED("compare: [{label: x, sweep.batch: [1, 2]}]", "sweep.batch: expected a key of a run");
     REFUSED("compare: []", "compare: expected a list of what is compared; found an empty list");
     REFUSED("compare: async", "expected a list of what is compared");
     REFUSED("compare: [async, async]", "found 'async' twice: give one a label");
@@ -129,6 +131,8 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("tune: {over: {a: [1]}, bye: x}", "unknown key: did you mean 'by'");
     REFUSED("tune: {over: {a: [1]}, by: test_acuracy}", "did you mean 'test_accuracy'");
     REFUSED("tune: {over: {seed: [1]}}", "cannot be tuned");
+    REFUSED("tune: {over: {stop.updates: [10, 20]}}", "'stop.updates' cannot be tuned");
+    REFUSED("tune: {over: {method: [async]}}", "'method' cannot be tuned");
     REFUSED("tune: {over: {a: [1]}, seeds: 9..11}", "exp.yaml:1:31: tune.seeds: expected seeds that the arms are not judged on; found 9 in both");
     REFUSED("sweep: {a: [1]}\ntune: {over: {a: [1]}}", "tuned and swept");
     REFUSED("sweep: {a: 1..50, b: 1..50}", "at most 2000 combinations");

@@ -106,7 +106,7 @@ static enum mot_status choose(struct job *j)
     if (cut && (asked == KNN || asked == STOCHASTIC))
         return mot_fail(MOT_EUSAGE, "partition submodular: %s is for facility-location; a graph cut needs every pair once, and `blocked` does that "
                         "in little memory", algorithm_names[asked]);
-    /* From exact and large to small; a graph cut by `blocked` is exact too, and no slower than `knn`. */
+    /* From exact and large to small; a graph cut by `blocked` is exact too, in as little memory. */
     static const enum algorithm for_location[] = { DENSE, KNN, STOCHASTIC }, for_cut[] = { DENSE, BLOCKED };
     const enum algorithm *order = asked != AUTO ? &asked : cut ? for_cut : for_location;
     size_t n = asked != AUTO ? 1 : cut ? MOT_COUNT(for_cut) : MOT_COUNT(for_location);

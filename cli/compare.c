@@ -116,8 +116,12 @@ static enum mot_status dry_run(const struct cli_args *args, const struct mot_com
         json_decref(all);
         return MOT_OK;
     }
-    if (size.tuning) printf("%zu runs to tune%s\n", size.tuning, cli_given(args, "halving") ? ", fewer and shorter by halving" : "");
-    if (size.runs) printf("%zu runs to compare: %zu arms, %zu conditions, %zu seeds", size.runs, size.arms, size.conditions, size.seeds);
+    if (size.tuning) printf("%zu run%s to tune%s\n", size.tuning, size.tuning == 1 ? "" : "s", cli_given(args, "halving") ? ", fewer and shorter by halving" : "");
+    if (size.runs) {
+        printf("%zu run%s to compare: %zu arm%s, ", size.runs, size.runs == 1 ? "" : "s", size.arms, size.arms == 1 ? "" : "s");
+        if (size.conditions > 1) printf("%zu conditions, ", size.conditions);
+        printf("%zu seed%s", size.seeds, size.seeds == 1 ? "" : "s");
+    }
     if (size.runs && !size.tuning) printf("; %zu of them are in the store", size.there);
     if (size.runs) putchar('\n');
     return MOT_OK;
@@ -132,7 +136,7 @@ static void print_result(const struct cli_args *args, const struct mot_compare *
     mot_study_print(done->document, stdout, isatty(STDOUT_FILENO) && args->colour);
     if (args->quiet) return;
     fflush(stdout);
-    fprintf(stderr, "\n%zu runs made, %zu found in %s; %s/report.html shows them\n", done->made, done->found, o->store, o->out);
+    fprintf(stderr, "\n%zu run%s made, %zu found in %s; %s/report.html shows them\n", done->made, done->made == 1 ? "" : "s", done->found, o->store, o->out);
 }
 
 static enum mot_status run(const struct cli_args *args, const struct mot_compare *o)
@@ -195,11 +199,11 @@ const struct cli_command cli_compare = {
     .about =
         "Runs the experiment for every method and seed, on all cores, and prints a table: time to target with its 95 % interval, the "
         "speed-up over the first method with a verdict (faster, slower, not distinguishable, not comparable), loss and accuracy with "
-        "their spread, bytes, utilisation, the longest wait. Runs are paired by seed. With --out the same is in table.txt, as data in "
+        "their spread, bytes, utilisation, the longest wait. Runs are paired by seed. The folder of the study has the same in table.txt, as data in "
         "study.json, and to look at in report.html.\n"
         "What is compared, and under what conditions, may be in the file. `compare:` lists arms by hand: a method's name, or {label: TEXT, "
         "method: {name: server, k: 6}, optimizer.lr: 0.2}. `sweep:` makes every combination: `method: [allreduce, async]` gives arms, "
-        "`seed: 1..10` seeds, and any other key conditions, such as `batch: [16, 32]`. `tune:` tunes every arm under every condition before it is "
+        "`seed: 1..10` seeds, and any other key conditions, such as `cluster.slow: [1, 2, 5, 10]`. `tune:` tunes every arm under every condition before it is "
         "judged, on seeds of its own (see motley help tune).\n"
         "A run is kept in the store by the hash of its resolved experiment and of the program: it is made once. What was interrupted or "
         "killed goes on with the same command; a run that crashed is noted in the table and tried again the next time. The table of the same "

@@ -5,8 +5,8 @@
 #include "report/tensorboard.h"
 #include "study.h"
 #include "study/gather.h"
+#include "study/grid.h"
 #include "study/page.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,20 +64,31 @@ static enum mot_status open_study(const char *folder, json_t **out)
 
 /* ---- Outputs ------------------------------------------------------------------------------------- */
 
-/* A name that may be a folder's: what else is in it becomes dashes. malloc'd. */
-static char *folder_name(const char *arm, const char *condition, json_int_t seed)
+static const char *name_at(const json_t *document, const char *list, size_t at)
 {
-    char *name = mot_format("%s%s%s-seed-%" JSON_INTEGER_FORMAT, arm, *condition ? "-" : "", condition, seed);
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("-_=.", *c) && (unsigned char)*c < 0x80) *c = '-';
-    if (*name == '.') *name = '-';
-    return name;
+    const char *name = json_string_value(json_object_get(json_array_get(json_object_get(document, list), at), "name"));
+    return name ? name : "";
 }
 
-static const char *side_name(const json_t *document, const char *list, const json_t *place)
+/* The side's name as a part of a folder's, unlike any other side's; "" where it has none. malloc'd. */
+static char *folder_part(const json_t *document, const char *list, const json_t *place)
 {
-    const char *name = json_string_value(json_object_get(json_array_get(json_object_get(document, list), (size_t)json_integer_value(place)), "name"));
-    return name ? name : "";
+    size_t at = (size_t)json_integer_value(place);
+    if (!*name_at(document, list, at)) return mot_text("");
+    const char **name = mot_new(at + 1, sizeof(*name));
+    for (size_t i = 0; i <= at; i++) name[i] = name_at(document, list, i);
+    char *part = mot_slug(name, at);
+    free(name);
+    return part;
+}
+
+static char *folder_name(const json_t *document, const json_t *run)
+{
+    char *arm = folder_part(document, "arms", json_object_get(run, "arm")), *condition = folder_part(document, "conditions", json_object_get(run, "condition"));
+    char *name = mot_format("%s%s%s-seed-%" JSON_INTEGER_FORMAT, arm, *condition ? "-" : "", condition, json_integer_value(json_object_get(run, "seed")));
+    free(arm);
+    free(condition);
+    return name;
 }
 
 /* A folder for each run, named as TensorBoard will show it: runs of a store have no names, and are not to be touched. */
@@ -89,8 +100,7 @@ static enum mot_status write_events(const json_t *document, const char *into)
     json_array_foreach(json_object_get(document, "runs"), i, run) {
         const char *folder = json_string_value(json_object_get(run, "folder"));
         if (!folder || status != MOT_OK) continue;
-        char *name = folder_name(side_name(document, "arms", json_object_get(run, "arm")), side_name(document, "conditions", json_object_get(run, "condition")),
-                                 json_integer_value(json_object_get(run, "seed")));
+        char *name = folder_name(document, run);
         char *place = mot_path_join(into, name), *path = mot_path_join(place, MOT_TENSORBOARD_NAME), *metrics = mot_path_join(folder, "metrics.jsonl");
         struct mot_tensorboard *events = NULL;
         status = mot_make_folder(place);

@@ -41,6 +41,18 @@ json_t *mot_json_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *mot_json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string) return string;
+    char *plain = mot_text(text);
+    for (char *c = plain; *c; c++)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    string = json_string(plain);
+    free(plain);
+    return string;
+}
+
 /* Whether it holds lists or objects; with `lists`, plain lists do not count. */
 static bool holds_container(const json_t *value, bool lists)
 {

@@ -16,5 +16,7 @@ char *mot_seconds_text(uint64_t ns, char into[MOT_NUMBER_SIZE]);
 
 /* A JSON number, or null where the value is not finite. */
 json_t *mot_json_number(double value);
+/* A JSON string; bytes that are no UTF-8 (of a file's name, of a message that was cut) become '?'. */
+json_t *mot_json_text(const char *text);
 
 #endif

@@ -2,12 +2,14 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/report.h"
+#include "study/grid.h"
 #include "study/page.h"
 #include "study/study.h"
 #include "study/tuning.h"
-#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A study under way. */
 struct study {
@@ -177,19 +179,14 @@ static enum mot_status write_table(const char *path, const json_t *document)
     return mot_replace_commit(&file);
 }
 
-/* A name as a part of a file's name. malloc'd. */
-static char *slug(const char *name)
+/* The side's name as a part of a file's name, unlike those of the sides before it. malloc'd. */
+static char *file_part(const struct mot_study_side *side, size_t at)
 {
-    char *text = mot_text(name);
-    size_t n = 0;
-    for (const char *c = name; *c; c++) {
-        bool plain = isalnum((unsigned char)*c) || *c == '.' || *c == '=' || *c == '_';
-        if (plain) text[n++] = *c;
-        else if (n && text[n - 1] != '-') text[n++] = '-';
-    }
-    while (n && text[n - 1] == '-') n--;
-    text[n] = 0;
-    return text;
+    const char **name = mot_new(at + 1, sizeof(*name));
+    for (size_t i = 0; i <= at; i++) name[i] = side[i].name;
+    char *part = mot_slug(name, at);
+    free(name);
+    return part;
 }
 
 /* The experiment with its best values, for `motley sim`. */
@@ -201,7 +198,7 @@ static enum mot_status write_best(const struct study *s, size_t cell)
     struct mot_experiment *x;
     enum mot_status status = mot_study_plan_run(plan, arm, condition, best->setting, best->settings, NULL, &x);
     if (status != MOT_OK) return status;
-    char *a = slug(plan->arm[arm].name), *c = slug(plan->condition[condition].name);
+    char *a = file_part(plan->arm, arm), *c = *plan->condition[condition].name ? file_part(plan->condition, condition) : mot_text("");
     char *name = mot_format("best-%s%s%s.yaml", a, *c ? "-" : "", c), *path = mot_path_join(s->o->out, name);
     struct mot_replace file;
     status = mot_replace_begin(path, &file);
@@ -221,7 +218,7 @@ static enum mot_status write_best(const struct study *s, size_t cell)
 static enum mot_status write_folder(const struct study *s, const json_t *document)
 {
     const char *out = s->o->out;
-    enum mot_status status = mot_make_folder(out);
+    enum mot_status status = MOT_OK;
     char *json = mot_path_join(out, "study.json"), *table = mot_path_join(out, "table.txt"), *page = mot_path_join(out, "report.html");
     if (status == MOT_OK) status = write_json(json, document);
     if (status == MOT_OK) status = write_table(table, document);
@@ -234,6 +231,18 @@ static enum mot_status write_folder(const struct study *s, const json_t *documen
     return status;
 }
 
+/* Nobody should wait for runs only to hear that there is no place for their figures. */
+static enum mot_status check_outputs(const struct mot_compare *o)
+{
+    enum mot_status status = mot_make_folder(o->out);
+    const char *slash = o->csv ? strrchr(o->csv, '/') : NULL;
+    if (status != MOT_OK || !o->csv) return status;
+    char *folder = !slash ? mot_text(".") : slash == o->csv ? mot_text("/") : mot_format("%.*s", (int)(slash - o->csv), o->csv);
+    if (access(folder, W_OK | X_OK) != 0) status = mot_fail(MOT_EUSAGE, "--csv: cannot write into %s: %s", folder, strerror(errno));
+    free(folder);
+    return status;
+}
+
 enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared *out)
 {
     struct study s;
@@ -241,6 +250,7 @@ enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared
     json_t *document = NULL;
     enum mot_status status = open_study(o, &s, &tuning_runs);
     bool running = status == MOT_OK;
+    if (status == MOT_OK) status = check_outputs(o);
     if (status == MOT_OK && s.plan->tune.asked) status = tune(&s);
     if (status == MOT_OK && !o->tune_only) status = judge(&s);
     if (status == MOT_EINTERRUPTED && running) status = say_interrupted(&s);
@@ -254,14 +264,24 @@ enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared
 
 /* ---- Without running -------------------------------------------------------------------------------------- */
 
-static void print_side(const struct mot_study_side *side, size_t n, const char *what, FILE *out)
+static void print_arms(const struct mot_study_side *side, size_t n, FILE *out)
 {
-    fprintf(out, "%s\n", what);
+    size_t widest = 0;
+    for (size_t i = 0; i < n; i++)
+        if (mot_text_width(side[i].name) > widest) widest = mot_text_width(side[i].name);
+    fputs("arms\n", out);
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "  %s", *side[i].name ? side[i].name : "(one)");
+        fprintf(out, "  %s%*s", side[i].name, side[i].settings ? (int)(widest - mot_text_width(side[i].name)) : 0, "");
         for (size_t k = 0; k < side[i].settings; k++) fprintf(out, "%s%s: %s", k ? ", " : "    ", side[i].setting[k].key, side[i].setting[k].value);
         fputc('\n', out);
     }
+}
+
+/* Their names say what they set. */
+static void print_conditions(const struct mot_study_plan *plan, FILE *out)
+{
+    fputs("conditions\n", out);
+    for (size_t i = 0; i < plan->conditions; i++) fprintf(out, "  %s\n", plan->condition[i].name);
 }
 
 enum mot_status mot_compare_plan(const struct mot_compare *o, struct mot_compare_size *out, FILE *text)
@@ -278,8 +298,8 @@ enum mot_status mot_compare_plan(const struct mot_compare *o, struct mot_compare
         *out = size;
     }
     if (status == MOT_OK && text) {
-        print_side(s.plan->arm, s.plan->arms, "arms", text);
-        if (s.plan->conditions > 1) print_side(s.plan->condition, s.plan->conditions, "conditions", text);
+        print_arms(s.plan->arm, s.plan->arms, text);
+        if (s.plan->conditions > 1) print_conditions(s.plan, text);
         for (size_t i = 0; i < s.plan->tune.overs && s.plan->tune.asked; i++)
             fprintf(text, "%s  %s: %zu values\n", i ? "" : "tuned\n", s.plan->tune.over[i].key, s.plan->tune.over[i].values);
     }

@@ -14,6 +14,7 @@ struct maker {
     const struct mot_study *s;
     struct mot_run_figures *figures;   /* of each run */
     size_t *order, *begin;             /* runs by condition, arm and seed; where each cell begins among them, and the end */
+    bool measured[MOT_FIGURES];        /* some run has the figure */
     double *first, *second;            /* room for a figure of every run */
 };
 
@@ -24,7 +25,7 @@ static json_t *whole(uint64_t value)
 
 static json_t *text_or_null(const char *text)
 {
-    return text && *text ? json_string(text) : json_null();
+    return text && *text ? mot_json_text(text) : json_null();
 }
 
 static json_t *sides(const struct mot_study_side *side, size_t n)
@@ -56,7 +57,7 @@ static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figu
     json_object_set_new(run, "arm", json_integer(r->arm));
     json_object_set_new(run, "condition", json_integer(r->condition));
     json_object_set_new(run, "seed", whole(r->seed));
-    json_object_set_new(run, "folder", text_or_null(r->folder));
+    json_object_set_new(run, "folder", r->folder ? json_string(r->folder) : json_null());
     json_object_set_new(run, "status", json_string(f->known ? f->status : crashed ? "crashed" : "refused"));
     json_object_set_new(run, "ended_by", text_or_null(f->ended_by));
     char *failed = failure(r, f);
@@ -109,12 +110,28 @@ static json_t *target_json(const struct maker *m)
 
 /* ---- Cells ---------------------------------------------------------------------------------------- */
 
-/* A run's figure as it is counted: a run with a target that it did not reach is later than any that did. NaN: it has none. */
-static double counted(const struct mot_run_figures *f, enum mot_figure figure)
+/* A run's figure as it is counted: a run with a target that it did not reach is later than any that did. One that failed on
+ * its way never came to its end, and the loss of one that diverged is infinite: were they left out or taken as they are, an arm
+ * would do the better the sooner it fails. NaN: it has none. */
+static double counted(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
     if (!f->known) return NAN;
-    if (!mot_figure_kinds[figure].needs_target) return f->value[figure];
-    return !f->has_target ? NAN : f->reached ? f->value[figure] : INFINITY;
+    if (mot_figure_kinds[figure].needs_target) return !f->has_target ? NAN : f->reached ? f->value[figure] : INFINITY;
+    bool failed = strcmp(f->status, "ok") != 0, diverged = strcmp(f->status, "diverged") == 0;
+    if (failed && figure == MOT_FIGURE_TIME) return INFINITY;
+    bool infinite = figure == MOT_FIGURE_TRAIN_LOSS || figure == MOT_FIGURE_TEST_LOSS || figure == MOT_FIGURE_GRAD_NORM;
+    if (diverged && infinite && m->measured[figure]) return INFINITY;
+    return f->value[figure];
+}
+
+/* The same beside another run's: what a failed run sent until then is shown, but it is no thrift; nor is what a model without
+ * finite numbers guesses an accuracy. */
+static double compared(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
+{
+    bool failed = f->known && strcmp(f->status, "ok") != 0;
+    if (failed && figure == MOT_FIGURE_BYTES) return INFINITY;
+    if (failed && figure == MOT_FIGURE_TEST_ACCURACY && strcmp(f->status, "diverged") == 0 && m->measured[figure]) return 0;
+    return counted(m, f, figure);
 }
 
 /* A cell's runs: places in `order`. */
@@ -145,7 +162,7 @@ static double beyond(const struct maker *m, struct span cell, enum mot_figure fi
         const struct mot_run_figures *f = figures_at(m, i);
         if (!f->known || !f->has_target) continue;
         bool stopped = !f->reached && strcmp(f->status, "ok") == 0;
-        m->first[n++] = stopped ? f->value[MOT_FIGURE_TIME] : counted(f, figure);
+        m->first[n++] = stopped ? f->value[MOT_FIGURE_TIME] : counted(m, f, figure);
     }
     return mot_stats_median(m->first, n);
 }
@@ -161,7 +178,7 @@ static json_t *figure_json(const struct maker *m, struct span cell, enum mot_fig
 {
     size_t n = 0;
     for (size_t i = cell.from; i < cell.to; i++) {
-        double value = counted(figures_at(m, i), figure);
+        double value = counted(m, figures_at(m, i), figure);
         if (!isnan(value)) m->first[n++] = value;
     }
     struct mot_interval interval = mot_stats_interval(m->first, n);
@@ -177,8 +194,8 @@ static size_t pair_up(const struct maker *m, size_t arm, size_t condition, enum 
     while (mine.from < mine.to && other.from < other.to) {
         uint64_t a = seed_at(m, other.from), b = seed_at(m, mine.from);
         if (a == b) {
-            m->first[n] = counted(figures_at(m, other.from), figure);
-            m->second[n] = counted(figures_at(m, mine.from), figure);
+            m->first[n] = compared(m, figures_at(m, other.from), figure);
+            m->second[n] = compared(m, figures_at(m, mine.from), figure);
             n += !isnan(m->first[n]) && !isnan(m->second[n]);
         }
         other.from += a <= b;
@@ -198,11 +215,12 @@ static const char *verdict_word(enum mot_stats_verdict verdict, enum mot_figure_
     return "not comparable";
 }
 
-static char *reason(const struct mot_comparison *c)
+static char *reason(const struct mot_comparison *c, enum mot_figure figure)
 {
     if (c->verdict != MOT_NOT_COMPARABLE) return NULL;
     if (c->n == 0) return mot_text("no two runs of one seed have this figure");
-    if (2 * c->neither >= c->n) return mot_format("in %zu of %zu pairs neither reached the target", c->neither, c->n);
+    if (2 * c->neither >= c->n) return mot_format("in %zu of %zu pairs neither %s", c->neither, c->n,
+                                                   mot_figure_kinds[figure].needs_target ? "reached the target" : "came to its end");
     return mot_format("%zu pair%s of runs; a verdict needs %d", c->n, c->n == 1 ? "" : "s", MOT_PAIRS_LEAST);
 }
 
@@ -214,7 +232,7 @@ static json_t *against_json(const struct maker *m, size_t arm, size_t condition)
         if (sense == MOT_SENSE_NONE) continue;
         size_t n = pair_up(m, arm, condition, figure);
         struct mot_comparison c = mot_stats_compare(m->first, m->second, n, sense != MOT_SENSE_MORE);
-        char *why = reason(&c);
+        char *why = reason(&c, figure);
         json_object_set_new(against, mot_figure_kinds[figure].name,
             json_pack("{s:o, s:o, s:o, s:I, s:s, s:o}", "ratio", mot_json_number(c.ratio), "low", mot_json_number(c.low), "high",
                       mot_json_number(c.high), "n", (json_int_t)c.n, "verdict", verdict_word(c.verdict, sense), "reason", text_or_null(why)));
@@ -269,9 +287,9 @@ static json_t *make(const struct maker *m)
     const struct mot_study *s = m->s;
     json_t *document = json_object(), *cells = json_array();
     json_object_set_new(document, "motley", json_string(MOT_VERSION));
-    json_object_set_new(document, "title", json_string(s->title));
-    json_object_set_new(document, "command", json_string(s->command));
-    json_object_set_new(document, "experiment", json_string(s->experiment));
+    json_object_set_new(document, "title", mot_json_text(s->title));
+    json_object_set_new(document, "command", mot_json_text(s->command));
+    json_object_set_new(document, "experiment", mot_json_text(s->experiment));
     json_object_set_new(document, "target", target_json(m));
     json_object_set_new(document, "arms", sides(s->arm, s->arms));
     json_object_set_new(document, "conditions", sides(s->condition, s->conditions));
@@ -319,6 +337,8 @@ enum mot_status mot_study_document(const struct mot_study *s, json_t **out)
     enum mot_status status = MOT_OK;
     put_in_order(&m);
     for (size_t i = 0; i < s->runs && status == MOT_OK; i++) status = mot_figures_read(s->run[i].folder, &m.figures[i]);
+    for (size_t i = 0; i < s->runs; i++)
+        for (size_t k = 0; k < MOT_FIGURES; k++) m.measured[k] |= m.figures[i].known && !isnan(m.figures[i].value[k]);
     if (status == MOT_OK) *out = make(&m);
     free(m.begin);
     free(m.order);

@@ -1,10 +1,12 @@
 #include "study/grid.h"
 #include "base/memory.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INDENT 2
 #define GAP 2
+#define SLUG_MOST 100                  /* bytes: two of them and a seed are still a file's name */
 #define NAME_LEAST 8                   /* columns that are left of a name, come what may */
 
 size_t mot_text_width(const char *text)
@@ -23,6 +25,38 @@ size_t mot_text_cut(const char *text, size_t most)
         n += begins;
     }
     return bytes;
+}
+
+static char *plain_slug(const char *name)
+{
+    char *text = mot_text(name);
+    size_t n = strlen(text) < SLUG_MOST ? strlen(text) : SLUG_MOST;
+    while (n && ((unsigned char)text[n] & 0xC0) == 0x80) n--;  /* a character stays whole */
+    text[n] = 0;
+    n = 0;
+    for (const char *c = text; *c; c++) {
+        bool kept = isalnum((unsigned char)*c) || strchr(".=_", *c) || (unsigned char)*c >= 0x80;
+        if (kept) text[n++] = *c;
+        else if (n && text[n - 1] != '-') text[n++] = '-';
+    }
+    while (n && text[n - 1] == '-') n--;
+    text[n] = 0;
+    if (text[0] == '.') text[0] = '_';
+    return text;
+}
+
+char *mot_slug(const char *const *names, size_t at)
+{
+    char *mine = plain_slug(names[at]);
+    size_t before = 0;
+    for (size_t i = 0; i < at; i++) {
+        char *other = plain_slug(names[i]);
+        before += strcmp(mine, other) == 0;
+        free(other);
+    }
+    char *whole = !*mine ? mot_format("%zu", at + 1) : before ? mot_format("%s-%zu", mine, before + 1) : mot_text(mine);
+    free(mine);
+    return whole;
 }
 
 void mot_text_wrap(const char *text, const char *first, const char *rest, size_t columns, FILE *out)

@@ -18,6 +18,9 @@ void mot_grid_close(struct mot_grid *);
 size_t mot_text_width(const char *);              /* characters of UTF-8 */
 size_t mot_text_cut(const char *, size_t most);   /* bytes of at most so many characters */
 /* Words in lines of at most `columns`; the first begins with `first`, the others with `rest`. */
+/* names[at] as a part of a file's name: letters, digits and ._= are kept, and what is no ASCII; what else there is becomes a dash.
+ * Short, never empty, and unlike those of the names before it. malloc'd. */
+char *mot_slug(const char *const *names, size_t at);
 void mot_text_wrap(const char *text, const char *first, const char *rest, size_t columns, FILE *out);
 
 #endif

@@ -111,8 +111,11 @@ static size_t close_ones(const struct contest *c, bool named)
 static void first_wins(const struct contest *c)
 {
     size_t next = c->arms, alike = 0, worse = 0;
+    const char *why = "";
     for (size_t arm = 1; arm < c->arms; arm++) {
-        const char *verdict = mot_page_word(mot_page_against(cell_of(c, arm), c->kind->figure), "verdict");
+        const json_t *against = mot_page_against(cell_of(c, arm), c->kind->figure);
+        const char *verdict = mot_page_word(against, "verdict");
+        if (!*why) why = mot_page_word(against, "reason");
         if (strcmp(verdict, "not distinguishable") == 0) alike++;
         if (strcmp(verdict, is_time(c) ? "slower" : "worse") != 0) continue;
         worse++;
@@ -137,6 +140,10 @@ static void first_wins(const struct contest *c)
         put_arm(c, next);
         if (is_time(c)) fputs(", takes ", c->out), put_ratio(c, comparison, true), fputs(" as long", c->out);
         else fputs(", has ", c->out), put_median(c, next);
+    }
+    if (*why && !alike && !worse) {
+        fprintf(c->out, "; not compared with the other%s: ", c->arms == 2 ? "" : "s");
+        mot_page_text(why, c->out);
     }
     fputc('.', c->out);
     if (alike) fprintf(c->out, " %zu of the others cannot be told from it.", alike);

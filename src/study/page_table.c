@@ -2,6 +2,7 @@
 #include "study/page_parts.h"
 
 #include "base/memory.h"
+#include "study/stats.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static void put_against(const json_t *cell, const struct mot_page_kind *kind, si
     fputs("<td class=\"num\">", out);
     char text[TEXT], second[TEXT];
     if (!isnan(ratio)) fprintf(out, "%s\u00d7", mot_page_show(ratio, MOT_PAGE_RATIO, text, sizeof text));
-    if (!isnan(ratio) && !isnan(low))
+    if (!isnan(ratio) && !isnan(low) && mot_page_place(comparison, "n") > 1)
         fprintf(out, "<small>%s \u2013 %s</small>", mot_page_show(low, MOT_PAGE_RATIO, text, sizeof text),
                 isnan(high) ? "\u221e" : mot_page_show(high, MOT_PAGE_RATIO, second, sizeof second));
     fprintf(out, "<span class=\"verdict%s\">", good ? " good" : bad ? " bad" : "");
@@ -137,7 +138,7 @@ static void put_wait(const json_t *cell, const struct mot_page_kind *kind, FILE 
         return;
     }
     fprintf(out, "<td class=\"num\">%s", mot_page_show(mot_page_number(figure, "median"), kind->unit, text, sizeof text));
-    if (json_is_object(worst)) {
+    if (json_is_object(worst) && mot_page_number(figure, "median") > 0) {
         fprintf(out, "<small>worker %zu ", mot_page_place(worst, "id"));
         mot_page_text(mot_page_word(worst, "name"), out);
         fputs("</small>", out);
@@ -178,8 +179,10 @@ static void put_row(const json_t *document, const struct mot_page_kind *judge, s
 
 void mot_page_about(const json_t *document, FILE *out)
 {
-    bool seeds = json_array_size(mot_page_list(document, "seeds")) > 1;
-    fputs(seeds ? "Medians over seeds; below them their 95 % intervals." : "Figures of one seed, so without intervals.", out);
+    size_t seeds = json_array_size(mot_page_list(document, "seeds"));
+    fputs(seeds >= MOT_PAIRS_LEAST ? "Medians over seeds; below them their 95 % intervals."
+          : seeds > 1 ? "Medians over seeds; below them the least and the greatest: there is no 95 % interval of fewer than six."
+          : "Figures of one seed, so without intervals.", out);
     if (json_array_size(mot_page_list(document, "arms")) > 1)
         fputs(" A comparison is with the first arm, seed by seed; more than 1 is better.", out);
 }

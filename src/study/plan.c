@@ -84,6 +84,13 @@ static const char *label_of(struct planner *p, const struct mot_yaml *map)
     return label;
 }
 
+/* Whether a dotted key is this one, or one inside of it. */
+static bool is_below(const char *key, const char *section)
+{
+    size_t n = strlen(section);
+    return strncmp(key, section, n) == 0 && (key[n] == 0 || key[n] == '.');
+}
+
 /* A key that decides which runs there are cannot be set in them. */
 static enum mot_status check_key(const struct mot_yaml *node, const char *where)
 {
@@ -91,6 +98,9 @@ static enum mot_status check_key(const struct mot_yaml *node, const char *where)
         return mot_fail(MOT_EUSAGE, "%s: seed: all arms have the same seeds: set them in sweep, or with --seeds", where);
     if (strcmp(node->key, "output") == 0)
         return mot_fail(MOT_EUSAGE, "%s: output: the runs of a study are in its store: see --store and --out", where);
+    static const char *const sections[] = { "compare", "sweep", "tune" };
+    for (size_t i = 0; i < MOT_COUNT(sections); i++)
+        if (is_below(node->key, sections[i])) return mot_fail(MOT_EUSAGE, "%s: %s: expected a key of a run; found one of the study", where, node->key);
     return MOT_OK;
 }
 
@@ -238,10 +248,10 @@ static enum mot_status read_by(struct planner *p, const char *where, const char 
 static enum mot_status add_over(struct planner *p, const struct mot_axis *axis)
 {
     struct mot_tune_plan *tune = &p->plan->tune;
-    static const char *const never[] = { "method", "seed", "output", "stop", NULL };
-    for (size_t i = 0; never[i]; i++)
-        if (strcmp(axis->key, never[i]) == 0)
-            return mot_fail(MOT_EUSAGE, "%s: '%s' cannot be tuned: it decides what is compared, not how well it goes", axis->origin, axis->key);
+    static const char *const never[] = { "seed", "output", "stop", "evaluate", "compare", "sweep", "tune", NULL };
+    bool refused = strcmp(axis->key, "method") == 0;
+    for (size_t i = 0; never[i]; i++) refused |= is_below(axis->key, never[i]);
+    if (refused) return mot_fail(MOT_EUSAGE, "%s: '%s' cannot be tuned: it decides what is compared, not how well it goes", axis->origin, axis->key);
     for (size_t i = 0; i < tune->overs; i++)
         if (strcmp(tune->over[i].key, axis->key) == 0)
             return mot_fail(MOT_EUSAGE, "%s: expected a key once; found '%s' twice", axis->origin, axis->key);

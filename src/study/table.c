@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "study/grid.h"
+#include "study/stats.h"
 #include "study/study.h"
 #include <math.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ static void time_cells(const json_t *figure, struct mot_grid *g)
     print_short((isnan(median) ? past : median) / u.factor, one, sizeof(one));
     if (isnan(median) && isnan(past)) mot_grid_add(g, "never");
     else mot_grid_addf(g, "%s%s %s", isnan(median) ? "> " : "", one, u.name);
-    if (isnan(low)) {
+    if (isnan(low) || count(figure, "n") == 1) {
         mot_grid_add(g, "");
         return;
     }
@@ -122,7 +123,8 @@ static void ratio_cells(const json_t *against, struct mot_grid *g)
     mot_grid_add(g, one);
     ratio_text(number(against, "low"), one, sizeof(one));
     ratio_text(number(against, "high"), two, sizeof(two));
-    mot_grid_addf(g, "[%s, %s]", one, two);
+    if (count(against, "n") > 1) mot_grid_addf(g, "[%s, %s]", one, two);
+    else mot_grid_add(g, "");
     mot_grid_addf(g, "%s%s", verdict, *reason ? " *" : "");
 }
 
@@ -138,7 +140,8 @@ static void spread_cell(const json_t *figure, double factor, const char *unit, s
     if (*unit) snprintf(one, sizeof(one), "%.2f", factor * median);
     else snprintf(one, sizeof(one), "%.4g", factor * median);
     snprintf(two, sizeof(two), "%.2g", factor * spread);
-    mot_grid_addf(g, "%s%s +- %s", one, unit, isnan(spread) ? "-" : two);
+    if (count(figure, "n") > 1) mot_grid_addf(g, "%s%s +- %s", one, unit, isnan(spread) ? "-" : two);
+    else mot_grid_addf(g, "%s%s", one, unit);
 }
 
 static void share_cell(double share, struct mot_grid *g)
@@ -176,9 +179,18 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
     mot_grid_close(&g);
 }
 
+static bool has_figure(const json_t *const *cell, size_t n, const char *figure)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(number(json_object_get(json_object_get(cell[i], "figures"), figure), "median"))) return true;
+    return false;
+}
+
 static void print_costs(const struct page *p, const json_t *const *cell, size_t n)
 {
-    static const char *const head[] = { "", "train loss", "test accuracy", "sent", "busy", "longest wait" };
+    /* Data without a test part has no accuracy; the room is the gradient's norm's where it was asked for. */
+    bool accuracy = has_figure(cell, n, "test_accuracy") || !has_figure(cell, n, "grad_norm");
+    const char *const head[] = { "", "train loss", accuracy ? "test accuracy" : "gradient norm", "sent", "busy", "longest wait" };
     struct mot_grid g;
     mot_grid_open(&g, MOT_COUNT(head));
     for (size_t i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
@@ -188,11 +200,13 @@ static void print_costs(const struct page *p, const json_t *const *cell, size_t 
         char size[48];
         arm_cell(p, cell[i], &g);
         spread_cell(json_object_get(f, "train_loss"), 1, "", &g);
-        spread_cell(json_object_get(f, "test_accuracy"), 100, " %", &g);
+        if (accuracy) spread_cell(json_object_get(f, "test_accuracy"), 100, " %", &g);
+        else spread_cell(json_object_get(f, "grad_norm"), 1, "", &g);
         mot_grid_add(&g, isnan(bytes) ? "-" : mot_show_size(bytes, size, sizeof(size)));
         share_cell(number(json_object_get(f, "utilisation"), "median"), &g);
         const char *group = text(worst, "name");
         if (isnan(wait)) mot_grid_add(&g, "-");
+        else if (wait < 0.005) mot_grid_add(&g, "none");
         else mot_grid_addf(&g, "%.0f %%, worker %zu%s%s%s", 100 * wait, count(worst, "id"), *group ? " (" : "", group, *group ? ")" : "");
     }
     mot_grid_print(&g, COLUMNS, p->out, p->colour);
@@ -257,8 +271,8 @@ static void note_runs(const struct page *p, const json_t *cell, run_is *is, cons
 
 static void note_cell(const struct page *p, const json_t *cell)
 {
-    static const struct { const char *status, *words; bool why; } kinds[] = {
-        { "diverged", "diverged: they never reach a target", false }, { "peer_lost", "lost a peer and ended early", true },
+    const struct { const char *status, *words; bool why; } kinds[] = {
+        { "diverged", p->target ? "diverged: they never reach a target" : "diverged: they never come to their end", false }, { "peer_lost", "lost a peer and ended early", true },
         { "crashed", "crashed, and are left out of the figures; the same command tries them again", true },
         { "refused", "could not be made, and are left out of the figures", true },
         { "system_error", "came to a halt", true }, { "bad_usage", "ended early", true }, { "deadline", "passed a deadline", true },
@@ -303,18 +317,38 @@ static char *values_text(const json_t *values)
     return list;
 }
 
+/* Whether some point has the figure other than `usual`: a column that says the same everywhere says nothing. */
+static bool varies(const json_t *points, const char *key, double usual)
+{
+    size_t i;
+    json_t *point;
+    json_array_foreach(points, i, point)
+        if (number(point, key) != usual) return true;
+    return false;
+}
+
+/* A figure and its interval, if it is of more than one run. */
+static void spread_cells(const json_t *score, struct mot_grid *g)
+{
+    mot_grid_addf(g, "%.4g", number(score, "median"));
+    if (count(score, "n") > 1) mot_grid_addf(g, "[%.4g, %.4g]", number(score, "low"), number(score, "high"));
+    else mot_grid_add(g, "");
+}
+
 /* The curve: a row a point, where there are few enough to read. */
 static void print_points(const struct page *p, const json_t *tuned)
 {
     const json_t *points = json_object_get(tuned, "points");
     const char *by = text(tuned, "by");
-    bool time = strcmp(by, "time_to_target") == 0;
+    bool time = strcmp(by, "time_to_target") == 0, failed = varies(points, "failed", 0), length = varies(points, "budget", 1);
     struct mot_grid g;
     size_t i;
     json_t *point;
-    mot_grid_open(&g, 6);
-    const char *const head[] = { "", by, "95 %", "failed", "length", "" };
-    for (i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
+    mot_grid_open(&g, 4u + time + failed + length);
+    const struct { const char *name; bool shown; } head[] = { { "", true }, { by, true }, { "95 %", true }, { "reached", time }, { "failed", failed },
+        { "length", length }, { "", true } };
+    for (i = 0; i < MOT_COUNT(head); i++)
+        if (head[i].shown) mot_grid_add(&g, head[i].name);
     json_array_foreach(points, i, point) {
         const json_t *score = json_object_get(point, "score");
         char *values = values_text(json_object_get(point, "values"));
@@ -323,9 +357,10 @@ static void print_points(const struct page *p, const json_t *tuned)
             mot_grid_add(&g, values);
             if (time) time_cells(score, &g);
             else if (isnan(number(score, "median"))) mot_grid_add(&g, "-"), mot_grid_add(&g, "");
-            else mot_grid_addf(&g, "%.4g", number(score, "median")), mot_grid_addf(&g, "[%.4g, %.4g]", number(score, "low"), number(score, "high"));
-            mot_grid_addf(&g, "%zu of %zu", count(point, "failed"), count(point, "runs"));
-            share_cell(number(point, "budget"), &g);
+            else spread_cells(score, &g);
+            if (time) mot_grid_addf(&g, "%zu of %zu", count(point, "reached"), count(point, "runs"));
+            if (failed) mot_grid_addf(&g, "%zu of %zu", count(point, "failed"), count(point, "runs"));
+            if (length) share_cell(number(point, "budget"), &g);
             mot_grid_add(&g, best ? "best" : "");
         }
         free(values);
@@ -372,7 +407,7 @@ static void print_tuning(const struct page *p)
     if (!first) return;
     bool curve = json_array_size(tuning) <= 12;
     char *seeds = list_text(json_object_get(first, "seeds"));
-    fprintf(p->out, "\n%sTuned by %s on seeds %s%s%s\n", shade(p, BOLD), text(first, "by"), seeds,
+    fprintf(p->out, "\n%sTuned by %s on seed%s %s%s%s\n", shade(p, BOLD), text(first, "by"), json_array_size(json_object_get(first, "seeds")) == 1 ? "" : "s", seeds,
             json_is_true(json_object_get(first, "halving")) ? ", by halving" : "", shade(p, PLAIN));
     free(seeds);
     size_t i;
@@ -405,6 +440,20 @@ static void look_over(struct page *p)
     }
 }
 
+/* Whether an interval is shown of so few runs that it cannot be one of 95 %. */
+static bool has_few_seeds(const struct page *p)
+{
+    size_t seeds = json_array_size(json_object_get(p->d, "seeds")), i;
+    size_t tuned = json_array_size(json_object_get(json_array_get(json_object_get(p->d, "tuning"), 0), "seeds"));
+    json_t *cell;
+    bool few = (tuned > 1 && tuned < MOT_PAIRS_LEAST) || (seeds > 1 && seeds < MOT_PAIRS_LEAST);
+    json_array_foreach(json_object_get(p->d, "cells"), i, cell) {
+        size_t n = count(cell, "runs");
+        few |= n > 1 && n < MOT_PAIRS_LEAST;
+    }
+    return few;
+}
+
 void mot_study_print(const json_t *document, FILE *out, bool colour)
 {
     struct page page = { .d = document, .out = out, .colour = colour };
@@ -421,4 +470,6 @@ void mot_study_print(const json_t *document, FILE *out, bool colour)
                               p->judged ? "; speed-ups over the first arm, of pairs of runs with one seed: above 1 is faster" : "");
     mot_text_wrap(legend, "  ", "  ", COLUMNS, out);
     free(legend);
+    if (has_few_seeds(p))
+        mot_text_wrap("Of fewer than six runs the interval is from the least to the greatest: no interval of so few is one of 95 %.", "  ", "  ", COLUMNS, out);
 }

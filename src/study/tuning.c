@@ -148,17 +148,23 @@ static struct mot_study_setting *settings_of(struct tuner *t, const struct cell 
     return s;
 }
 
+/* Cells with fewer points have fewer rounds and begin later: until then their budget is 0. */
+static bool takes_part(const struct tuner *t, const double *budget, size_t cell)
+{
+    return t->cell[cell].axes && (!budget || budget[cell] > 0);
+}
+
 /* The cases of all points that are left, seed by seed: cases of one seed have one data set. */
 static struct mot_case *cases_of(struct tuner *t, const double *budget, size_t *n_out)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->cells; i++)
-        for (size_t p = 0; p < t->cell[i].points && t->cell[i].axes; p++) n += t->cell[i].point[p].alive ? t->tune->seeds.n : 0;
+        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) n += t->cell[i].point[p].alive ? t->tune->seeds.n : 0;
     struct mot_case *cases = mot_new(n + 1, sizeof(*cases));
     n = 0;
     for (size_t s = 0; s < t->tune->seeds.n; s++)
         for (size_t i = 0; i < t->cells; i++)
-            for (size_t p = 0; p < t->cell[i].points && t->cell[i].axes; p++) {
+            for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) {
                 const struct cell *c = &t->cell[i];
                 if (!c->point[p].alive) continue;
                 struct mot_case *one = &cases[n++];
@@ -240,9 +246,9 @@ static enum mot_status take_results(struct tuner *t, struct mot_case *cases, con
     enum mot_status status = MOT_OK;
     struct mot_run_figures *f = mot_new(seeds, sizeof(*f));
     for (size_t i = 0; i < t->cells; i++)
-        for (size_t p = 0; p < t->cell[i].points && t->cell[i].axes; p++) per_seed += t->cell[i].point[p].alive;
+        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) per_seed += t->cell[i].point[p].alive;
     for (size_t i = 0; i < t->cells; i++)
-        for (size_t p = 0; p < t->cell[i].points && t->cell[i].axes; p++) {
+        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) {
             struct point *point = &t->cell[i].point[p];
             if (!point->alive) continue;
             for (size_t s = 0; s < seeds && status == MOT_OK; s++) {
@@ -305,10 +311,13 @@ static enum mot_status all_rounds(struct tuner *t)
     double *budget = mot_new(t->cells, sizeof(*budget));
     enum mot_status status = MOT_OK;
     for (unsigned r = 0; r <= rounds && status == MOT_OK; r++) {
-        for (size_t i = 0; i < t->cells; i++) budget[i] = ldexp(1, (int)r - (int)rounds);
+        for (size_t i = 0; i < t->cells; i++) {
+            bool begun = r + rounds_before_last(t->cell[i].points) >= rounds;
+            budget[i] = begun ? ldexp(1, (int)r - (int)rounds) : 0;
+        }
         status = round_of(t, budget);
         for (size_t i = 0; i < t->cells && r < rounds && status == MOT_OK; i++)
-            if (alive(&t->cell[i]) > 2) keep_half(&t->cell[i]);
+            if (budget[i] > 0 && alive(&t->cell[i]) > 2) keep_half(&t->cell[i]);
     }
     free(budget);
     return status;

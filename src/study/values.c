@@ -172,6 +172,7 @@ enum mot_status mot_values_flag(const char *flag, const char *text, struct mot_a
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
         return mot_fail(MOT_EUSAGE, "%s: expected KEY=VALUES such as optimizer.lr=2^-1..2^-10; found '%.60s'", flag, text);
+    if (!equals[1]) return mot_fail(MOT_EUSAGE, "%s: %.*s: expected values such as 0.1,0.2 or 2^-1..2^-10; found none", flag, (int)(equals - text), text);
     char *key = mot_arena_text(arena, text);
     key[equals - text] = 0;
     struct mot_yaml *node;

@@ -254,6 +254,24 @@ TEST(a_store_that_cannot_be_written_is_said_before_anything_runs)
     CHECK_HAS(mot_error(), "MOTLEY_STORE");
 }
 
+TEST(outputs_that_cannot_be_written_are_said_before_anything_runs)
+{
+    fresh_start();
+    CHECK_INT(mot_file_replace(in_here("file"), "x", 1), MOT_OK);
+    struct mot_compare o = options("async", "1");
+    o.out = in_here("file");
+    go(&o);
+    CHECK(status != MOT_OK);
+    o = options("async", "1");
+    o.csv = in_here("nowhere/plot");
+    go(&o);
+    CHECK(status != MOT_OK);
+    CHECK_HAS(mot_error(), "--csv: cannot write into");
+    o = options("async", "1");
+    go(&o);
+    CHECK_INT(done.made, 1); /* so it had not been made before */
+}
+
 TEST(a_mistake_in_the_last_arm_is_found_before_the_first_runs)
 {
     fresh_start();

@@ -115,6 +115,8 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("sweep: {seed: [1, 1]}", "twice");
     REFUSED("sweep: {seed: [a]}", "whole numbers");
     REFUSED("sweep: {output: [a]}", "--store");
+    REFUSED("sweep: {tune: [1, 2]}", "tune: expected a key of a run; found one of the study");
+    REFUSED("compare: [{label: x, sweep.batch: [1, 2]}]", "sweep.batch: expected a key of a run");
     REFUSED("compare: []", "compare: expected a list of what is compared; found an empty list");
     REFUSED("compare: async", "expected a list of what is compared");
     REFUSED("compare: [async, async]", "found 'async' twice: give one a label");
@@ -129,6 +131,8 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("tune: {over: {a: [1]}, bye: x}", "unknown key: did you mean 'by'");
     REFUSED("tune: {over: {a: [1]}, by: test_acuracy}", "did you mean 'test_accuracy'");
     REFUSED("tune: {over: {seed: [1]}}", "cannot be tuned");
+    REFUSED("tune: {over: {stop.updates: [10, 20]}}", "'stop.updates' cannot be tuned");
+    REFUSED("tune: {over: {method: [async]}}", "'method' cannot be tuned");
     REFUSED("tune: {over: {a: [1]}, seeds: 9..11}", "exp.yaml:1:31: tune.seeds: expected seeds that the arms are not judged on; found 9 in both");
     REFUSED("sweep: {a: [1]}\ntune: {over: {a: [1]}}", "tuned and swept");
     REFUSED("sweep: {a: 1..50, b: 1..50}", "at most 2000 combinations");
@@ -165,6 +169,20 @@ TEST(a_wrong_key_or_value_of_a_run_is_named_where_it_was_written)
     take("compare: [async, {label: x, method: {name: server, kk: 3}}]");
     CHECK_INT(mot_study_plan_run(plan, 1, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "method.kk: unknown key");
+}
+
+TEST(a_path_that_is_swept_in_a_file_is_found_from_there_and_one_in_a_flag_from_here)
+{
+    const struct mot_setting flag = { "cluster", "nowhere.yaml", "--cluster" };
+    static const char text[] = "sweep: {cluster: [a.yaml]}", plain[] = "seed: 1";
+    struct mot_experiment *x;
+    CHECK_INT(mot_study_plan_parse("box/exp.yaml", text, strlen(text), &(struct mot_plan_flags){ .methods = NULL }, &plan), MOT_OK);
+    CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "'box/a.yaml'");
+    mot_study_plan_close(plan);
+    CHECK_INT(mot_study_plan_parse("box/exp.yaml", plain, strlen(plain), &(struct mot_plan_flags){ .setting = &flag, .settings = 1 }, &plan), MOT_OK);
+    CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "'nowhere.yaml'");
 }
 
 TEST(a_run_takes_flags_then_condition_then_arm_then_tuned_values_then_seed)

@@ -18,11 +18,11 @@ stop: {updates: 150, target: {test_accuracy: 0.9}}
 cluster: {workers: [{count: 6, speed: 1000 samples/s, jitter: {name: lognormal, sigma: 0.2}}]}
 sweep:
   method: [allreduce, async]
-  batch: [8, 16]
+  cluster.slow: [1, 4]
   seed: 1..15
 YAML
 total=60
-made() { sed -n 's/^\([0-9]*\) runs made, \([0-9]*\) found.*/\1 \2/p' "$1"; }
+made() { sed -n 's/^\([0-9]*\) runs\{0,1\} made, \([0-9]*\) found.*/\1 \2/p' "$1"; }
 finished() { find "$1" -name sums | wc -l; }
 
 mkdir whole killed stopped both

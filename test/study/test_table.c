@@ -1,6 +1,7 @@
 /* A study's document and its table, from summaries that are written here: what is counted, and what is said. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "study/grid.h"
 #include "study/store.h"
 #include "study/study.h"
 #include "test.h"
@@ -13,21 +14,24 @@ static char here[64];
 static struct mot_study_run run[ARMS * SEEDS];
 static char folders[ARMS * SEEDS][160];
 static size_t runs;
+static bool untested;                  /* runs have no test part */
+static bool without_target;
 
 /* A run of `arm` that reached its target at `time`; NaN: it went on for 120 s without; negative: it diverged. */
 static void add_run(uint32_t arm, uint64_t seed, double time)
 {
-    char target[160], path[192], *folder = folders[runs];
+    char target[160] = "null", path[192], *folder = folders[runs];
     bool reached = time >= 0;
     snprintf(folder, sizeof(folders[0]), "%s/%zu", here, runs);
     mot_make_folder(folder);
-    if (reached) snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": true, \"time_s\": %g, \"updates\": 40}", time);
+    if (without_target) reached = false;
+    else if (reached) snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": true, \"time_s\": %g, \"updates\": 40}", time);
     else snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": false, \"time_s\": null, \"updates\": null}");
     char *text = mot_format(
         "{\"status\": \"%s\", \"ended_by\": \"%s\", \"updates\": 50, \"time_s\": %g, \"bytes_sent\": 1000, \"train_loss\": %s, \"test_loss\": 0.4, "
-        "\"test_accuracy\": 0.81, \"grad_norm\": 0.1, \"target\": %s, \"staleness\": {\"mean\": null, \"max\": null}, \"worker\": ["
+        "\"test_accuracy\": %s, \"grad_norm\": 0.125, \"target\": %s, \"staleness\": {\"mean\": null, \"max\": null}, \"worker\": ["
         "{\"id\": 0, \"name\": \"fast\", \"compute_s\": 3, \"wait_s\": 6, \"send_s\": 1}, {\"id\": 1, \"name\": null, \"compute_s\": 8, \"wait_s\": 1, \"send_s\": 1}]}",
-        time < 0 ? "diverged" : "ok", reached ? "target" : time < 0 ? "diverged" : "time", reached ? time : 120, time < 0 ? "null" : "0.5", target);
+        time < 0 ? "diverged" : "ok", reached ? "target" : time < 0 ? "diverged" : "time", time < 0 ? -time : isnan(time) ? 120 : time, time < 0 ? "null" : "0.5", untested ? "null" : "0.81", target);
     snprintf(path, sizeof(path), "%s/summary.json", folder);
     mot_file_replace(path, text, strlen(text));
     free(text);
@@ -56,6 +60,8 @@ static void begin(void)
     snprintf(here, sizeof(here), "/tmp/motley-table-XXXXXX");
     if (!mkdtemp(here)) abort();
     runs = 0;
+    untested = false;
+    without_target = false;
 }
 
 static char *table_of(const json_t *d)
@@ -142,6 +148,73 @@ TEST(where_neither_reaches_the_target_the_table_says_not_comparable_and_why)
     json_decref(d);
 }
 
+TEST(without_a_target_an_arm_that_diverges_early_is_slower_and_worse_not_faster)
+{
+    static const char *const names[] = { "base", "wild", "wilder" };
+    begin();
+    without_target = true;
+    for (uint64_t s = 1; s <= 8; s++) {
+        add_run(0, s, 100);
+        add_run(1, s, s == 5 ? 50 : -10);  /* what diverges does so after a tenth of the time */
+        add_run(2, s, -1);
+    }
+    json_t *d = document(names, 3);
+    CHECK_NEAR(number(at(d, 1, "against", "time"), "ratio"), 0, 0);
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "time"), "verdict")), "not distinguishable"); /* one of eight may be chance */
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "time"), "verdict")), "slower");
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "train_loss"), "verdict")), "not distinguishable");
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "train_loss"), "verdict")), "worse");
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "bytes"), "verdict")), "worse");
+    CHECK_NEAR(number(at(d, 2, "figures", "bytes"), "median"), 1000, 0);
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "test_accuracy"), "verdict")), "worse");
+    char *table = table_of(d);
+    CHECK_HAS(table, "\n  wilder  never ");
+    CHECK(!strstr(table, "faster "));
+    free(table);
+    json_decref(d);
+}
+
+TEST(one_run_has_no_interval_and_of_few_the_table_says_what_it_is)
+{
+    static const char *const names[] = { "base", "other" };
+    begin();
+    add_run(0, 1, 10);
+    add_run(1, 1, 5);
+    json_t *d = document(names, 2);
+    char *table = table_of(d);
+    CHECK(!strstr(table, "["));
+    CHECK(!strstr(table, "Of fewer than six"));
+    free(table);
+    json_decref(d);
+    add_run(0, 2, 11);
+    add_run(1, 2, 6);
+    d = document(names, 2);
+    table = table_of(d);
+    CHECK_HAS(table, "[10.0, 11.0]");
+    CHECK_HAS(table, "Of fewer than six");
+    free(table);
+    json_decref(d);
+}
+
+TEST(names_as_parts_of_files_are_short_and_apart)
+{
+    static const char *const names[] = { "a b", "a-b", "a/../b", "\xe6\x97\xa5\xe6\x9c\xac", "<>", "..", "server k=6" };
+    static const char *const parts[] = { "a-b", "a-b-2", "a-..-b", "\xe6\x97\xa5\xe6\x9c\xac", "5", "_.", "server-k=6" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        char *part = mot_slug(names, i);
+        CHECK_TEXT(part, parts[i]);
+        free(part);
+    }
+    char long_name[400];
+    memset(long_name, 'x', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = 0;
+    const char *const two[] = { long_name, long_name };
+    char *part = mot_slug(two, 1);
+    CHECK(strlen(part) < 110);
+    CHECK_TEXT(part + strlen(part) - 2, "-2");
+    free(part);
+}
+
 TEST(utilisation_and_waits_are_shares_of_the_workers_time)
 {
     static const char *const names[] = { "base" };
@@ -203,6 +276,23 @@ TEST(the_order_in_which_runs_are_given_changes_nothing_but_their_list)
     free(one);
     json_decref(b);
     json_decref(a);
+}
+
+TEST(data_without_a_test_part_have_the_gradients_norm_in_place_of_accuracy)
+{
+    for (int without = 0; without < 2; without++) {
+        begin();
+        untested = without;
+        for (uint64_t seed = 1; seed <= 6; seed++)
+            for (uint32_t arm = 0; arm < 2; arm++) add_run(arm, seed, 10 + arm);
+        json_t *d = document((const char *const[]){ "a", "b" }, 2);
+        char *table = table_of(d);
+        CHECK((strstr(table, "gradient norm") != NULL) == without);
+        CHECK((strstr(table, "test accuracy") != NULL) == !without);
+        if (without) CHECK_HAS(table, "0.125");
+        free(table);
+        json_decref(d);
+    }
 }
 
 static void clean_up(void) { mot_remove_tree(here); }

@@ -124,6 +124,16 @@ TEST(halving_gives_the_better_half_twice_the_length)
     CHECK_INT(done.made, 3 * (8 + 4 + 2));
 }
 
+TEST(an_arm_with_fewer_points_has_fewer_rounds_of_halving)
+{
+    go("stop: {updates: 80}\ncompare: [{label: all}, {label: two, optimizer.lr: 0.1}]\n"
+       "tune: {over: {optimizer.lr: 2^-1..2^-4, batch: [8, 16]}, by: train_loss, halving: true, seeds: [7]}\n", true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(json_array_size(json_object_get(tuned(1), "points")), 2);
+    CHECK(budget(1, 0) == 1 && budget(1, 1) == 1);
+    CHECK_INT(done.made, 8 + 4 + 2 + 2); /* the two points of the second arm are tried at full length only */
+}
+
 TEST(each_arm_is_tuned_but_for_the_keys_it_sets_and_then_judged_on_other_seeds)
 {
     go("stop: {updates: 60, target: {test_accuracy: 0.7}}\n"

@@ -123,6 +123,7 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("compare: [{name: server, k: 6}]", "write {method: {name: server, k: 6}}");
     REFUSED("compare: [{seed: 3, method: async}]", "all arms have the same seeds");
     REFUSED("compare: [{label: [], method: async}]", "compare.label: expected a name");
+    REFUSED("compare: [{label: \"a\\nb\", method: async}]", "compare.label: expected a name on one line");
     REFUSED("compare: [[]]", "expected a method's name");
     REFUSED("compare: [async]\nsweep: {method: [async]}", "expected the arms in one place");
     REFUSED("tune: 3", "tune: expected a map");

@@ -283,6 +283,7 @@ int main(int count, char **arguments)
     const char *what = count > 1 ? arguments[1] : "";
     const bool all = !*what;
     check(mot_kernels_open());
+    setvbuf(stdout, NULL, _IOLBF, 0);
     if (all || strcmp(what, "select") == 0) bench_select();
     bool fashion = false;
     for (const struct mot_builtin *b = mot_builtins; b->name; b++) fashion |= strcmp(b->name, "fashion-mnist") == 0 && b->available();

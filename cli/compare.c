@@ -203,7 +203,7 @@ const struct cli_command cli_compare = {
         "study.json, and to look at in report.html.\n"
         "What is compared, and under what conditions, may be in the file. `compare:` lists arms by hand: a method's name, or {label: TEXT, "
         "method: {name: server, k: 6}, optimizer.lr: 0.2}. `sweep:` makes every combination: `method: [allreduce, async]` gives arms, "
-        "`seed: 1..10` seeds, and any other key conditions, such as `batch: [16, 32]`. `tune:` tunes every arm under every condition before it is "
+        "`seed: 1..10` seeds, and any other key conditions, such as `cluster.slow: [1, 2, 5, 10]`. `tune:` tunes every arm under every condition before it is "
         "judged, on seeds of its own (see motley help tune).\n"
         "A run is kept in the store by the hash of its resolved experiment and of the program: it is made once. What was interrupted or "
         "killed goes on with the same command; a run that crashed is noted in the table and tried again the next time. The table of the same "

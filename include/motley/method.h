@@ -230,7 +230,7 @@ struct mot_method {
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);
     void (*init)(void *state, struct mot_env *);          /* state is zeroed */
     void (*step)(void *state, struct mot_env *, const struct mot_event *);
-    void (*check)(const void *state, const struct mot_env *); /* invariants; may be NULL */
+    void (*check)(const void *state, const struct mot_env *); /* invariants, by MOT_ASSERT; only looks; may be NULL */
     /* What an evaluation looks at; false if this node has no model of its own.
      * The evaluated model is, for every parameter, the mean over the nodes that show it; one at least does. */
     bool (*model)(const void *state, const struct mot_env *, struct mot_view *);

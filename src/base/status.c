@@ -1,6 +1,8 @@
 /* status.c -- the message of the last failure, one for each thread. */
+#include "base/holds.h"
 #include <motley/method.h>
 #include <motley/status.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +46,24 @@ const char *mot_status_name(enum mot_status status)
     return "unknown";
 }
 
+static _Thread_local jmp_buf *doubts; /* of who would rather know than end */
+
+bool mot_holds(void (*facts)(void *self), void *self)
+{
+    jmp_buf here, *volatile before = doubts;
+    volatile bool held = false;
+    if (setjmp(here) == 0) {
+        doubts = &here;
+        facts(self);
+        held = true;
+    }
+    doubts = before;
+    return held;
+}
+
 void mot_assert_failed(const char *fact, const char *file, int line)
 {
+    if (doubts) longjmp(*doubts, 1);
     fflush(stdout);
     fprintf(stderr, "motley: a bug: %s:%d: does not hold: %s\n", file, line, fact);
     abort();

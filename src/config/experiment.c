@@ -537,7 +537,7 @@ enum mot_status mot_experiment_open_run(const char *name, const char *text, size
                                         struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
-    struct mot_reader reader = { .arena = &e->arena, .study = true };
+    struct mot_reader reader = { .arena = &e->arena, .study = true, .file = name };
     struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
     enum mot_status status = name ? mot_yaml_parse(name, false, text, n, &e->arena, &root) : MOT_OK;
     if (status) {

@@ -56,9 +56,17 @@ const char *mot_did_you_mean(const struct mot_reader *r, const char *wrong, cons
 
 /* ---- Paths ------------------------------------------------------------------- */
 
+/* Which file says it; NULL: a flag does. */
+static const char *file_of(const struct mot_reader *r, const struct mot_yaml *said_by)
+{
+    if (!said_by || !said_by->flag) return said_by ? said_by->file : NULL;
+    size_t n = r->file ? strlen(r->file) : 0;
+    return n && strncmp(said_by->flag, r->file, n) == 0 && said_by->flag[n] == ':' ? r->file : NULL;
+}
+
 const char *mot_read_beside(const struct mot_reader *r, const struct mot_yaml *said_by, const char *path)
 {
-    const char *file = said_by && !said_by->flag ? said_by->file : NULL;
+    const char *file = file_of(r, said_by);
     const char *slash = file ? strrchr(file, '/') : NULL;
     if (*path == '/' || !slash) return mot_arena_text(r->arena, path);
     return keep(r, mot_format("%.*s/%s", (int)(slash - file), file, path));

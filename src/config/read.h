@@ -10,6 +10,7 @@ struct mot_reader {
     struct mot_arena *arena;
     bool alone;            /* do not look for the files that the text names */
     bool study;            /* the sections of a study are somebody else's to read */
+    const char *file;      /* of a study: a setting that was written in it ("FILE:LINE:COLUMN") names paths from there; else NULL */
 };
 
 /* "WHERE: KEY: MESSAGE", where the node's value (or its key) stands. */

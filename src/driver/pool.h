@@ -39,6 +39,7 @@ void mot_pool_return(struct mot_pool *, mot_buf);        /* its count has come t
 
 static inline uint32_t mot_pool_count(const struct mot_pool *p, mot_buf b)
 {
+    MOT_ASSERT(b <= p->capacity);
     return atomic_load_explicit(&p->count[b], memory_order_acquire);
 }
 

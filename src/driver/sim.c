@@ -4,6 +4,7 @@
  * the crew's threads only compute gradients and evaluations, whose results do
  * not depend on who computes them or when. */
 #include "driver/sim.h"
+#include "base/holds.h"
 #include "base/memory.h"
 #include "driver/clock.h"
 #include "driver/sim_channel.h"
@@ -35,9 +36,9 @@ static void begin(struct sim *s)
     mot_sim_evaluate(s, false);
 }
 
-/* States that come from a file hold what the method says must hold, or the run goes no further. */
-static void check_states(struct sim *s)
+static void check_states(void *self)
 {
+    struct sim *s = self;
     for (mot_node i = 0; i < s->world.nodes && s->method->check; i++) {
         struct mot_env env = { .self = i, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool };
         if (!s->node[i].dead) s->method->check(s->node[i].state, &env);
@@ -187,8 +188,10 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
     uint64_t mark = 0;
     if (o->resume) {
         status = mot_sim_restore(s, &mark);
+        /* States that come from a file hold what the method says must hold, or the run goes no further. */
+        if (status == MOT_OK && !mot_holds(check_states, s))
+            status = mot_fail(MOT_EDATA, "%s: damaged: a node's state is none that method %s can be in", o->checkpoint, s->method->name);
         if (status != MOT_OK) goto out_close;
-        check_states(s);
         mot_sim_look(s);
     }
     if (o->begins) status = o->begins(o->begins_self, mark);

@@ -179,9 +179,18 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
     mot_grid_close(&g);
 }
 
+static bool has_figure(const json_t *const *cell, size_t n, const char *figure)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(number(json_object_get(json_object_get(cell[i], "figures"), figure), "median"))) return true;
+    return false;
+}
+
 static void print_costs(const struct page *p, const json_t *const *cell, size_t n)
 {
-    static const char *const head[] = { "", "train loss", "test accuracy", "sent", "busy", "longest wait" };
+    /* Data without a test part has no accuracy; the room is the gradient's norm's where it was asked for. */
+    bool accuracy = has_figure(cell, n, "test_accuracy") || !has_figure(cell, n, "grad_norm");
+    const char *const head[] = { "", "train loss", accuracy ? "test accuracy" : "gradient norm", "sent", "busy", "longest wait" };
     struct mot_grid g;
     mot_grid_open(&g, MOT_COUNT(head));
     for (size_t i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
@@ -191,7 +200,8 @@ static void print_costs(const struct page *p, const json_t *const *cell, size_t 
         char size[48];
         arm_cell(p, cell[i], &g);
         spread_cell(json_object_get(f, "train_loss"), 1, "", &g);
-        spread_cell(json_object_get(f, "test_accuracy"), 100, " %", &g);
+        if (accuracy) spread_cell(json_object_get(f, "test_accuracy"), 100, " %", &g);
+        else spread_cell(json_object_get(f, "grad_norm"), 1, "", &g);
         mot_grid_add(&g, isnan(bytes) ? "-" : mot_show_size(bytes, size, sizeof(size)));
         share_cell(number(json_object_get(f, "utilisation"), "median"), &g);
         const char *group = text(worst, "name");

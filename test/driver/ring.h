@@ -8,7 +8,9 @@
 
 #include <motley/method.h>
 
+#define RING_MARK UINT64_C(0x5e1fc0de0ddba11)
 struct ring_state {
+    uint64_t mark;
     struct mot_params params;
     mot_buf grad, came[2][2];   /* of the neighbour before and after; of this round and of the next */
     uint32_t samples;
@@ -24,6 +26,7 @@ static struct mot_need ring_need(const void *conf, const struct mot_world *w, mo
 static void ring_init(void *p, struct mot_env *env)
 {
     struct ring_state *s = p;
+    s->mark = RING_MARK;
     mot_params_init(env, &s->params);
     s->draw = mot_first_draw(env);
 }
@@ -87,6 +90,12 @@ static void ring_step(void *p, struct mot_env *env, const struct mot_event *even
     }
 }
 
+static void ring_check(const void *p, const struct mot_env *env)
+{
+    (void)env;
+    MOT_ASSERT(((const struct ring_state *)p)->mark == RING_MARK);
+}
+
 static bool ring_model(const void *p, const struct mot_env *env, struct mot_view *view)
 {
     (void)env;
@@ -97,6 +106,6 @@ static bool ring_model(const void *p, const struct mot_env *env, struct mot_view
 
 static const struct mot_option ring_options[] = { { .name = NULL } };
 static const struct mot_method ring = { .name = "ring", .summary = "neighbours on a ring take the mean of their models",
-    .options = ring_options, .decentralised = true, .need = ring_need, .init = ring_init, .step = ring_step, .model = ring_model };
+    .options = ring_options, .decentralised = true, .need = ring_need, .init = ring_init, .step = ring_step, .check = ring_check, .model = ring_model };
 
 #endif

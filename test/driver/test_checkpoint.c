@@ -92,6 +92,17 @@ TEST(allreduce_goes_on_to_the_same_end) { goes_on("allreduce"); }
 TEST(server_goes_on_to_the_same_end) { goes_on("server"); }
 TEST(async_goes_on_to_the_same_end) { goes_on("async"); }
 
+TEST(async_with_queues_kept_models_cancelled_jobs_and_shards_goes_on_to_the_same_end)
+{
+    static const char *const with[][9] = {
+        { "method.assign", "shuffled", "method.step", "compensated", "method.wait", "2", NULL },
+        { "method.assign", "random", "method.jobs", "9", "method.max_staleness", "9", NULL },
+        { "method.max_staleness", "3", "method.on_stale", "cancel", "method.step", "rescaled", NULL },
+        { "method.assign", "once", "method.shards", "3", NULL },
+    };
+    for (size_t i = 0; i < MOT_COUNT(with); i++) goes_on_from("async", "stop.updates", "23", "60", with[i]);
+}
+
 TEST(rennala_goes_on_to_the_same_end) { goes_on("rennala"); }
 TEST(malenia_goes_on_to_the_same_end) { goes_on("malenia"); }
 TEST(ringmaster_goes_on_to_the_same_end)

@@ -6,6 +6,7 @@
 #include "run.h"
 #include "shards.h"
 #include <stdlib.h>
+#include <xxhash.h>
 
 #define SMALL "data", "digits", "model", "mlp", "model.hidden", "[16]", "method", "ring", "evaluate.train", "end"
 #define UNEVEN "cluster", "{workers: [{count: 5, speed: 20000 samples/s}, {count: 1, speed: 2000 samples/s}], network: {latency: 10us}}"
@@ -143,6 +144,30 @@ TEST(a_simulated_ring_goes_on_to_the_same_end)
     CHECK(whole != 0 && part != 0 && part != whole);
     CHECK(go_to("23", MOT_DRIVER_SIM, folder, true) == part);
     CHECK(go_to("50", MOT_DRIVER_SIM, folder, true) == whole);
+    remove_folder(folder);
+}
+
+/* The checksum fits, so only the method can tell. */
+TEST(a_state_that_the_method_cannot_be_in_is_refused)
+{
+    char folder[64];
+    size_t n, at = 0;
+    unsigned char *bytes;
+    const uint64_t mark = RING_MARK;
+    fresh_folder(folder, sizeof folder);
+    CHECK(go_to("23", MOT_DRIVER_SIM, folder, false) != 0);
+    char *path = mot_path_join(folder, "checkpoint.bin");
+    CHECK_INT(mot_file_read(path, 1u << 30, &bytes, &n), MOT_OK);
+    while (at + 8 < n && memcmp(bytes + at, &mark, 8) != 0) at++;
+    CHECK(at + 8 < n);
+    bytes[at] ^= 1;
+    uint64_t sum = XXH64(bytes, n - sizeof sum, 0);
+    memcpy(bytes + n - sizeof sum, &sum, sizeof sum);
+    CHECK_INT(mot_file_replace(path, bytes, n), MOT_OK);
+    CHECK(go_to("50", MOT_DRIVER_SIM, folder, true) == 0);
+    CHECK_HAS(mot_error(), "checkpoint.bin: damaged: a node's state is none that method ring can be in");
+    free(bytes);
+    free(path);
     remove_folder(folder);
 }
 

@@ -59,9 +59,9 @@ static void same_again(const char *const *pairs, bool emulate)
 TEST(every_other_method_with_a_server_recorded_live_and_replayed_gives_the_same_model)
 {
     static const char *const methods[] = { "rennala", "malenia", "ringleader", "ia2sgd", "ca2fl", "mindflayer" };
-    for (size_t i = 0; i < MOT_COUNT(methods); i++) same_again(PAIRS("method", methods[i]), false);
-    same_again(PAIRS("method", "ringmaster", "method.r", "2", "batch", "[8, 8, 8, 300]"), false);
-    same_again(PAIRS("method", "fedbuff", "method.steps", "3", "method.assign", "random"), false);
+    for (size_t i = 0; i < MOT_COUNT(methods); i++) same_again(PAIRS("method", methods[i], "model", "softmax", "batch", "8"), false);
+    same_again(PAIRS("method", "ringmaster", "method.r", "2", "model", "softmax", "batch", "[8, 8, 8, 100]"), false);
+    same_again(PAIRS("method", "fedbuff", "model", "softmax", "batch", "8", "method.steps", "3", "method.assign", "random"), false);
 }
 
 TEST(async_recorded_live_and_replayed_gives_the_same_model) { same_again(PAIRS("method", "async"), false); }

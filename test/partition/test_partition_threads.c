@@ -7,7 +7,7 @@ static void same_on_any_threads(const char *name, const void *conf, const struct
 {
     static const double speed[6] = { 2, 1, 1, 3, 1, 1 };
     struct mot_parts first = { 0 }, p;
-    for (unsigned threads = 1; threads <= 5; threads++) {
+    for (unsigned threads = 1; threads <= 4; threads++) {
         struct mot_split s = { .table = &d->train, .parts = 6, .speed = speed, .seed = 9, .threads = threads };
         if (mot_partition(partitioner(name), conf, &s, threads == 1 ? &first : &p, NULL) != MOT_OK) FAIL("%s: %s", name, mot_error());
         if (threads == 1) continue;
@@ -20,7 +20,7 @@ static void same_on_any_threads(const char *name, const void *conf, const struct
 
 TEST(every_partitioner_gives_the_same_parts_on_any_number_of_threads)
 {
-    struct mot_dataset *d = open_set("digits", 500, 2);
+    struct mot_dataset *d = open_set("digits", 300, 2);
     for (size_t i = 0; mot_partitioners[i]; i++)
         if (strcmp(mot_partitioners[i]->name, "from") != 0) same_on_any_threads(mot_partitioners[i]->name, options_of(mot_partitioners[i]->name, NULL), d);
     mot_dataset_close(d);
@@ -28,7 +28,7 @@ TEST(every_partitioner_gives_the_same_parts_on_any_number_of_threads)
 
 TEST(submodular_gives_the_same_parts_whatever_the_algorithm_does_with_its_threads)
 {
-    struct mot_dataset *d = open_set("digits", 500, 2);
+    struct mot_dataset *d = open_set("digits", 300, 2);
     static const char *const algorithms[] = { "dense", "blocked", "knn", "stochastic" };
     for (int i = 0; i < 4; i++) {
         same_on_any_threads("submodular", OPTIONS("submodular", "algorithm", algorithms[i], "neighbours", "16"), d);
@@ -44,7 +44,7 @@ TEST(submodular_gives_the_same_parts_whatever_the_algorithm_does_with_its_thread
 
 TEST(the_figures_of_quality_are_the_same_bits_on_any_number_of_threads)
 {
-    struct mot_dataset *d = open_set("digits", 500, 2);
+    struct mot_dataset *d = open_set("digits", 300, 2);
     double mmd2[2] = { 0 }, value = 0;
     for (unsigned threads = 1; threads <= 4; threads++)
         for (int way = 0; way < 2; way++) {

@@ -279,23 +279,23 @@ TEST(classes_take_their_share_of_all_pairs)
 TEST(the_budget_chooses_the_algorithm)
 {
     struct quick r;
-    struct mot_dataset *d = open_set("digits", 0, 1);
+    struct mot_dataset *d = open_set("digits", 300, 1);
     MEASURE(d, NULL, "memory", "2G");
     CHECK_TEXT(r.cost.algorithm, "dense");
     double dense = r.cost.bytes;
     MEASURE(d, NULL, "algorithm", "knn", "neighbours", "32", "memory", "2G", "features", "raw");
     CHECK_TEXT(r.cost.algorithm, "knn");
-    struct mot_dataset *one = open_set("digits", 0, 1); /* one class: a matrix of 1797 x 1797 */
+    struct mot_dataset *one = open_set("digits", 700, 1); /* one class: a matrix of 700 x 700 */
     one->train.classes = 0;
     MEASURE(one, NULL, "memory", "2G");
     CHECK_TEXT(r.cost.algorithm, "dense");
-    MEASURE(one, NULL, "memory", "4MB");
+    MEASURE(one, NULL, "memory", "1.3MB");
     CHECK_TEXT(r.cost.algorithm, "knn");
-    CHECK(r.cost.bytes <= 4e6 && r.cost.neighbours >= 32);
-    MEASURE(one, NULL, "memory", "1.7MB");
+    CHECK(r.cost.bytes <= 1.3e6 && r.cost.neighbours >= 32);
+    MEASURE(one, NULL, "memory", "700kB");
     CHECK_TEXT(r.cost.algorithm, "stochastic");
-    CHECK(r.cost.bytes <= 1.7e6);
-    MEASURE(one, NULL, "memory", "2MB", "objective", "graph-cut");
+    CHECK(r.cost.bytes <= 7e5);
+    MEASURE(one, NULL, "memory", "800kB", "objective", "graph-cut");
     CHECK_TEXT(r.cost.algorithm, "blocked");
     CHECK(r.cost.exact && dense > 0);
     one->train.classes = d->train.classes;

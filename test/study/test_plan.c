@@ -172,6 +172,20 @@ TEST(a_wrong_key_or_value_of_a_run_is_named_where_it_was_written)
     CHECK_HAS(mot_error(), "method.kk: unknown key");
 }
 
+TEST(a_path_that_is_swept_in_a_file_is_found_from_there_and_one_in_a_flag_from_here)
+{
+    const struct mot_setting flag = { "cluster", "nowhere.yaml", "--cluster" };
+    static const char text[] = "sweep: {cluster: [a.yaml]}", plain[] = "seed: 1";
+    struct mot_experiment *x;
+    CHECK_INT(mot_study_plan_parse("box/exp.yaml", text, strlen(text), &(struct mot_plan_flags){ .methods = NULL }, &plan), MOT_OK);
+    CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "'box/a.yaml'");
+    mot_study_plan_close(plan);
+    CHECK_INT(mot_study_plan_parse("box/exp.yaml", plain, strlen(plain), &(struct mot_plan_flags){ .setting = &flag, .settings = 1 }, &plan), MOT_OK);
+    CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "'nowhere.yaml'");
+}
+
 TEST(a_run_takes_flags_then_condition_then_arm_then_tuned_values_then_seed)
 {
     const struct mot_setting flag = { "batch", "4", "--batch" };

@@ -18,7 +18,7 @@ stop: {updates: 150, target: {test_accuracy: 0.9}}
 cluster: {workers: [{count: 6, speed: 1000 samples/s, jitter: {name: lognormal, sigma: 0.2}}]}
 sweep:
   method: [allreduce, async]
-  batch: [8, 16]
+  cluster.slow: [1, 4]
   seed: 1..15
 YAML
 total=60

@@ -14,6 +14,7 @@ static char here[64];
 static struct mot_study_run run[ARMS * SEEDS];
 static char folders[ARMS * SEEDS][160];
 static size_t runs;
+static bool untested;                  /* runs have no test part */
 static bool without_target;
 
 /* A run of `arm` that reached its target at `time`; NaN: it went on for 120 s without; negative: it diverged. */
@@ -28,9 +29,9 @@ static void add_run(uint32_t arm, uint64_t seed, double time)
     else snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": false, \"time_s\": null, \"updates\": null}");
     char *text = mot_format(
         "{\"status\": \"%s\", \"ended_by\": \"%s\", \"updates\": 50, \"time_s\": %g, \"bytes_sent\": 1000, \"train_loss\": %s, \"test_loss\": 0.4, "
-        "\"test_accuracy\": 0.81, \"grad_norm\": 0.1, \"target\": %s, \"staleness\": {\"mean\": null, \"max\": null}, \"worker\": ["
+        "\"test_accuracy\": %s, \"grad_norm\": 0.125, \"target\": %s, \"staleness\": {\"mean\": null, \"max\": null}, \"worker\": ["
         "{\"id\": 0, \"name\": \"fast\", \"compute_s\": 3, \"wait_s\": 6, \"send_s\": 1}, {\"id\": 1, \"name\": null, \"compute_s\": 8, \"wait_s\": 1, \"send_s\": 1}]}",
-        time < 0 ? "diverged" : "ok", reached ? "target" : time < 0 ? "diverged" : "time", time < 0 ? -time : isnan(time) ? 120 : time, time < 0 ? "null" : "0.5", target);
+        time < 0 ? "diverged" : "ok", reached ? "target" : time < 0 ? "diverged" : "time", time < 0 ? -time : isnan(time) ? 120 : time, time < 0 ? "null" : "0.5", untested ? "null" : "0.81", target);
     snprintf(path, sizeof(path), "%s/summary.json", folder);
     mot_file_replace(path, text, strlen(text));
     free(text);
@@ -59,6 +60,7 @@ static void begin(void)
     snprintf(here, sizeof(here), "/tmp/motley-table-XXXXXX");
     if (!mkdtemp(here)) abort();
     runs = 0;
+    untested = false;
     without_target = false;
 }
 
@@ -275,6 +277,23 @@ TEST(the_order_in_which_runs_are_given_changes_nothing_but_their_list)
     free(one);
     json_decref(b);
     json_decref(a);
+}
+
+TEST(data_without_a_test_part_have_the_gradients_norm_in_place_of_accuracy)
+{
+    for (int without = 0; without < 2; without++) {
+        begin();
+        untested = without;
+        for (uint64_t seed = 1; seed <= 6; seed++)
+            for (uint32_t arm = 0; arm < 2; arm++) add_run(arm, seed, 10 + arm);
+        json_t *d = document((const char *const[]){ "a", "b" }, 2);
+        char *table = table_of(d);
+        CHECK((strstr(table, "gradient norm") != NULL) == without);
+        CHECK((strstr(table, "test accuracy") != NULL) == !without);
+        if (without) CHECK_HAS(table, "0.125");
+        free(table);
+        json_decref(d);
+    }
 }
 
 static void clean_up(void) { mot_remove_tree(here); }

@@ -12,8 +12,6 @@
 #define COLUMNS 98
 #define DIM "\x1b[2m"
 #define BOLD "\x1b[1m"
-#define GREEN "\x1b[32m"
-#define RED "\x1b[31m"
 #define PLAIN "\x1b[0m"
 
 struct page {

@@ -118,6 +118,9 @@ static enum mot_status add_by_hand(struct planner *p, const struct mot_yaml *nod
                         mot_value_text(node, p->arena));
     if (label && (label->kind != MOT_YAML_SCALAR || !*label->text))
         return mot_read_fail(&p->reader, label, "compare.label", "expected a name; found %s", mot_yaml_found(label, p->arena));
+    for (const char *c = label ? label->text : ""; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            return mot_read_fail(&p->reader, label, "compare.label", "expected a name on one line; found a character that is none");
     struct mot_study_side arm = { .name = label ? label->text : label_of(p, node) };
     for (const struct mot_yaml *child = node->first; child; child = child->next) {
         const char *where = mot_yaml_where(child, p->arena);

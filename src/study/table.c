@@ -12,8 +12,6 @@
 #define COLUMNS 98
 #define DIM "\x1b[2m"
 #define BOLD "\x1b[1m"
-#define GREEN "\x1b[32m"
-#define RED "\x1b[31m"
 #define PLAIN "\x1b[0m"
 
 struct page {
@@ -269,6 +267,24 @@ static void note_runs(const struct page *p, const json_t *cell, run_is *is, cons
     free(seeds);
 }
 
+/* Without a target the times are to the end of the run: which of two is better by then is another question, and the page's. */
+static void note_quality(const struct page *p, const json_t *cell)
+{
+    static const struct { const char *figure, *words; } by[] = { { "test_accuracy", "test accuracy" }, { "test_loss", "test loss" },
+        { "train_loss", "training loss" } };
+    size_t i = 0;
+    while (i < MOT_COUNT(by) && count(get(cell, "against", by[i].figure), "n") == 0) i++;
+    if (i == MOT_COUNT(by)) return;
+    const json_t *against = get(cell, "against", by[i].figure);
+    char ratio[32], low[32], high[32];
+    if (*text(against, "reason")) return;
+    ratio_text(number(against, "ratio"), ratio, sizeof(ratio));
+    ratio_text(number(against, "low"), low, sizeof(low));
+    ratio_text(number(against, "high"), high, sizeof(high));
+    note(p, "%s: in its %s at the end %s: %s [%s, %s], above 1 being better than the first arm", name_of(p, "arms", count(cell, "arm")), by[i].words,
+         text(against, "verdict"), ratio, low, high);
+}
+
 static void note_cell(const struct page *p, const json_t *cell)
 {
     const struct { const char *status, *words; bool why; } kinds[] = {
@@ -280,6 +296,7 @@ static void note_cell(const struct page *p, const json_t *cell)
     };
     for (size_t i = 0; i < MOT_COUNT(kinds); i++) note_runs(p, cell, has_status, kinds[i].status, kinds[i].words, kinds[i].why);
     if (p->target) note_runs(p, cell, missed, "", "ended without reaching the target: they count as later than any that did", false);
+    if (!p->target) note_quality(p, cell);
     const json_t *against = get(cell, "against", p->target ? "time_to_target" : "time");
     if (*text(against, "reason")) note(p, "%s: not comparable: %s", name_of(p, "arms", count(cell, "arm")), text(against, "reason"));
 }

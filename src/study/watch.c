@@ -1,6 +1,7 @@
 #include "study/watch.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "study/grid.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -100,7 +101,7 @@ void mot_watcher_tick(struct mot_watcher *w)
     if (w->r->terminal) {
         /* The last column stays free: a full line would wrap, and could not be cleared. */
         size_t most = width(err) - 1;
-        if (n > most) line[most] = 0;
+        if (n > most) line[mot_text_cut(line, most)] = 0;
         fprintf(err, "\r%s\x1b[K", line);
         w->drawn = true;
     } else {

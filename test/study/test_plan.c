@@ -123,6 +123,7 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("compare: [{name: server, k: 6}]", "write {method: {name: server, k: 6}}");
     REFUSED("compare: [{seed: 3, method: async}]", "all arms have the same seeds");
     REFUSED("compare: [{label: [], method: async}]", "compare.label: expected a name");
+    REFUSED("compare: [{label: \"a\\nb\", method: async}]", "compare.label: expected a name on one line");
     REFUSED("compare: [[]]", "expected a method's name");
     REFUSED("compare: [async]\nsweep: {method: [async]}", "expected the arms in one place");
     REFUSED("tune: 3", "tune: expected a map");
@@ -176,6 +177,7 @@ TEST(a_path_that_is_swept_in_a_file_is_found_from_there_and_one_in_a_flag_from_h
     const struct mot_setting flag = { "cluster", "nowhere.yaml", "--cluster" };
     static const char text[] = "sweep: {cluster: [a.yaml]}", plain[] = "seed: 1";
     struct mot_experiment *x;
+    mot_study_plan_close(plan);        /* of the test before */
     CHECK_INT(mot_study_plan_parse("box/exp.yaml", text, strlen(text), &(struct mot_plan_flags){ .methods = NULL }, &plan), MOT_OK);
     CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "'box/a.yaml'");

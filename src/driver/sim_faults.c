@@ -112,6 +112,21 @@ static void tell_servers(struct sim *s, mot_node node, bool up)
     for (mot_node i = s->world.workers; i < s->world.nodes; i++) tell(s, i, node, up);
 }
 
+/* Workers with models of their own go on without those who are lost, and do not take them back: the loss of the last one ends the run, and so
+ * does that of the last which had data left. */
+static void last_lost(struct sim *s, mot_node node)
+{
+    bool some = false;
+    for (mot_node i = 0; i < s->world.workers; i++) some = some || mot_sim_counts(s, i);
+    if (!some) {
+        s->peer = node;
+        s->has_peer = true;
+        mot_sim_end(s, MOT_EPEER, mot_status_name(MOT_EPEER));
+    } else if (mot_sim_all_stopped(s)) {
+        mot_sim_end(s, MOT_OK, "data");
+    }
+}
+
 /* Those who talk to it: the servers; of a server, the workers; without a server, everyone. */
 static void declare_lost(struct sim *s, mot_node node)
 {
@@ -124,6 +139,7 @@ static void declare_lost(struct sim *s, mot_node node)
     }
     for (mot_node i = 0; i < s->world.workers; i++)
         if (i != node) tell(s, i, node, false);
+    if (s->method->decentralised && !s->ended) last_lost(s, node);
 }
 
 static bool way_is_open(const struct sim *s, mot_node node)
@@ -320,9 +336,20 @@ static void expect_next(struct sim *s, uint32_t kind)
     if (at < (double)c->conf->until && at < 9e18) mot_sim_put(s, (mot_time)at, 0, SIM_FAULT, kind, 0, FAULT_ARRIVAL);
 }
 
+/* Whether anything is to come but random faults, which bring nobody back. */
+static bool goes_on(const struct sim *s)
+{
+    for (uint32_t i = s->heap.hole; i < s->heap.n; i++) {
+        const struct mot_pending *p = &s->heap.e[i];
+        if (!(p->kind == SIM_FAULT && p->instance == FAULT_ARRIVAL) && mot_sim_live(s, p)) return true;
+    }
+    return false;
+}
+
 static void random_fault(struct sim *s, uint32_t kind)
 {
     struct sim_channel *c = s->channel;
+    if (!goes_on(s)) return; /* nobody is left to fail: without a next one the run comes to its end */
     const struct mot_fault_rate *rate = &c->conf->rate[kind];
     mot_node victim = (mot_node)mot_rng_below(&c->arrivals[kind], s->world.workers);
     double lasts = mot_rng_exponential(&c->arrivals[kind]) * (double)rate->lasts;

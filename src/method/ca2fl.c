@@ -69,6 +69,7 @@ static void ca2fl_gradient(void *state, struct mot_env *env, const struct mot_an
         mot_buf sum = calibrated(b, c, env);
         for (uint32_t i = 0; i < b->count; i++, c->since++) {
             struct mot_row *row = &c->row[b->in[i].from];
+            if (mot_hub_seat(&b->hub, b->in[i].from)->away) continue; /* it went between its report and the update */
             mot_total_add(env, c->total, row, -1);
             mot_row_set(env, row, b->in[i].sum, b->in[i].batch, b->in[i].round);
             mot_total_add(env, c->total, row, 1);

@@ -2,7 +2,8 @@
  *
  *   on a gradient g of worker i:  x(t+1) = x(t) - lr / (n p_i) * g;  a job at x(t+1) for worker k, drawn with probability p_k, queued if it is busy
  *
- * The factor makes up for i being drawn more often than others: in the mean every worker's data weigh the same, whatever p is.
+ * The factor makes up for i being drawn more often than others: in the mean every worker's data weigh the same, whatever p is. It is that of the p
+ * by which the job was drawn, which may have changed since: slow workers' queues are long with jobs drawn before p had them drawn less.
  * Leconte, Jonckheere, Samsonov and Moulines, Queuing Dynamics of Asynchronous Federated Learning, AISTATS 2024 (arXiv 2405.00017), Algorithm 1.
  *
  * `p: optimal` is found from the job times seen so far, anew each time that the number of updates has doubled: the p for which the variance over the
@@ -21,7 +22,8 @@ struct gasync_conf { struct mot_hub_conf hub; const char *p; uint64_t jobs; };
 struct gasync {
     struct mot_hub hub;
     uint64_t count, next;             /* jobs drawn; the update at which p is found anew */
-    double number[];                  /* [workers] p; [workers] job times; 4 [workers] to work with */
+    uint64_t found;                   /* the update at which it was last; jobs of older rounds were drawn by the p before */
+    double number[];                  /* [workers] p; [workers] p before; [workers] job times; 4 [workers] to work with */
 };
 
 static uint32_t jobs_of(const struct gasync_conf *conf, const struct mot_world *world)
@@ -67,22 +69,22 @@ static enum mot_status gasync_validate(const void *c, const struct mot_world *wo
 static struct mot_hub_need gasync_need(const void *c, const struct mot_world *world)
 {
     uint32_t jobs = jobs_of(c, world);
-    return (struct mot_hub_need){ .state_bytes = sizeof(struct gasync) + 6 * sizeof(double) * world->workers, .buffers = 1,
+    return (struct mot_hub_need){ .state_bytes = sizeof(struct gasync) + 7 * sizeof(double) * world->workers, .buffers = 1,
         .queue = jobs > 1 ? 2 : 1, .backlog = jobs };
 }
 
 /* Of all probabilities, those of the workers that are there. */
-static double present_p(const struct gasync *s, const struct mot_env *env)
+static double present_p(const struct gasync *s, const struct mot_env *env, const double *p)
 {
     double sum = 0;
-    for (mot_node i = 0; i < env->world->workers; i++) sum += mot_hub_seat(&s->hub, i)->away ? 0 : s->number[i];
+    for (mot_node i = 0; i < env->world->workers; i++) sum += mot_hub_seat(&s->hub, i)->away ? 0 : p[i];
     return sum;
 }
 
 static mot_node draw(struct gasync *s, const struct mot_env *env)
 {
     struct mot_rng rng = mot_rng_at(env->world->seed, MOT_RNG_METHOD, s->count++);
-    double left = mot_rng_unit(&rng) * present_p(s, env);
+    double left = mot_rng_unit(&rng) * present_p(s, env, s->number);
     mot_node last = 0;
     for (mot_node i = 0; i < env->world->workers; i++) {
         if (mot_hub_seat(&s->hub, i)->away) continue;
@@ -115,7 +117,7 @@ static void improve(struct gasync *s, struct mot_env *env)
 {
     const struct gasync_conf *conf = env->conf;
     uint32_t n = env->world->workers, known = 0;
-    double *p = s->number, *seconds = p + n, mean = 0;
+    double *p = s->number, *before = p + n, *seconds = before + n, mean = 0;
     if (s->hub.params.step < s->next || strcmp(conf->p, "optimal") != 0) return;
     for (mot_node i = 0; i < n; i++) {
         const struct mot_seat *seat = mot_hub_seat(&s->hub, i);
@@ -128,6 +130,8 @@ static void improve(struct gasync *s, struct mot_env *env)
     if (known == 0) return; /* jobs that take no time */
     for (mot_node i = 0; i < n; i++)
         if (!(seconds[i] > 0)) seconds[i] = mean / known;
+    memcpy(before, p, n * sizeof(*p));
+    s->found = s->hub.params.step;
     mot_queue_optimal(n, seconds, jobs_of(conf, env->world), p, seconds + n);
     mot_note(env, "p_found", 1);
 }
@@ -135,7 +139,8 @@ static void improve(struct gasync *s, struct mot_env *env)
 static void gasync_gradient(void *state, struct mot_env *env, const struct mot_answer *a)
 {
     struct gasync *s = state;
-    double p = s->number[a->from] / present_p(s, env);
+    const double *drawn = a->round < s->found ? s->number + env->world->workers : s->number;
+    double p = drawn[a->from] / present_p(s, env, drawn);
     mot_hub_credit(env, a->from, a->delay);
     mot_params_step(env, &s->hub.params, a->grad, 1.0 / a->samples / (s->hub.present * p), 1);
     mot_advance(env);

@@ -79,4 +79,18 @@ TEST(a_worker_that_is_lost_leaves_the_cache)
     served_end(&s);
 }
 
+/* Its report is in the buffer as it goes: that goes into one update, and is not kept for those after it. */
+TEST(a_worker_that_is_lost_before_the_update_does_not_come_into_the_cache)
+{
+    SERVED(&s, &mot_method_ca2fl, N, N, "k", "2");
+    report(0, 100);
+    served_peer(&s, 0, false);
+    report(1, 2);                                    /* h = 0: v = (100 + 2) / 2 */
+    CHECK_NEAR(served_parameter(&s), -51, 1e-4);
+    report(2, 3);
+    report(3, 3);                                    /* h = 2 / 3, of the three that are there: v = 2/3 + 3 */
+    CHECK_NEAR(served_parameter(&s), -51 - 2.0 / 3 - 3, 1e-4);
+    served_end(&s);
+}
+
 TEST_MAIN()

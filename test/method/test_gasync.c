@@ -39,6 +39,26 @@ TEST(every_p_is_unbiased)
     }
 }
 
+/* The fourth update finds p, for which worker 3, ten times slower, is drawn less. The three jobs that were drawn before are still of the uniform p. */
+TEST(a_gradient_is_scaled_by_the_p_that_its_job_was_drawn_by)
+{
+    SERVED(&s, &mot_method_gasync, N, N, "p", "optimal");
+    for (mot_node i = 0; i < N; i++) {
+        s.env.now = i == 3 ? 10000000000 : 1000000000;
+        answer(i, 1);
+    }
+    CHECK_NEAR(served_noted(&s, "p_found"), 1, 0);
+    CHECK_NEAR(served_parameter(&s), -4, 1e-6);
+    unsigned before = 0;
+    for (mot_node i = 0; i < N; i++)
+        while (mot_hub_oldest(hub(), &s.env, i) < 4) {
+            answer(i, 1);
+            CHECK_NEAR(served_parameter(&s), -5.0 - before++, 1e-6);
+        }
+    CHECK_INT(before, 3);
+    served_end(&s);
+}
+
 /* Two workers of 1 s and 2 s, p = 1/2, two jobs: the states (2,0), (1,1), (0,2) weigh 1/4, 1/2, 1, the first is busy in the first two, so
  * the first does 3/7 jobs a second, and both together 6/7. */
 TEST(the_throughput_of_two_queues_is_that_computed_by_hand)

@@ -175,7 +175,7 @@ TEST(an_event_that_cannot_happen_is_named_with_its_node)
         { 4, 21, from_itself, "node 4, event 21" }, { 3, 4, a_timer, "node 3, event 4" }, { 0, 4, a_start, "node 0, event 4" },
     };
     /* Emulated, so that every worker has some events for sure. */
-    const char *const *pairs = PAIRS("method", "async", "stop.updates", "60", "cluster", "{workers: [{count: 4, speed: 100000 samples/s}]}");
+    const char *const *pairs = PAIRS("method", "async", "stop.updates", "100", "cluster", "{workers: [{count: 4, speed: 10000 samples/s}]}");
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct run r;
         CHECK(record(pairs, true) != 0);

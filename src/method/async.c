@@ -322,8 +322,9 @@ static void async_check(const void *state, const struct mot_env *env)
     const struct async_conf *conf = env->conf;
     uint32_t jobs = jobs_of(conf, env->world);
     MOT_ASSERT(s->hub.active + s->collected <= jobs);
-    bool ended = s->hub.present == 0 || (conf->shards > 1 && s->hub.present < env->world->workers);
-    if (conf->assign != MOT_ASSIGN_PURE && !ended) MOT_ASSERT(s->hub.active + s->collected == jobs);
+    /* A run that ends gives no jobs any more: without its workers, or, where the guard does not drop, at a gradient that is not finite. */
+    bool ends = s->hub.present == 0 || (conf->shards > 1 && s->hub.present < env->world->workers) || conf->hub.guard != MOT_GUARD_DROP;
+    if (conf->assign != MOT_ASSIGN_PURE && !ends) MOT_ASSERT(s->hub.active + s->collected == jobs);
     MOT_ASSERT(s->collected <= jobs);
     for (uint32_t i = 0; i < s->collected; i++) MOT_ASSERT(s->in[i].grad != MOT_NO_BUF && s->in[i].round <= s->hub.params.step);
     if (!bounded(conf, ON_STALE_WAIT) && !bounded(conf, ON_STALE_CANCEL)) return;

@@ -1,4 +1,7 @@
 #include "method/grader.h"
+#include "math/kernels.h"
+#include "method/hub.h"
+#include <math.h>
 #include <string.h>
 
 static size_t numbers_of(uint32_t queue, uint32_t servers)
@@ -83,13 +86,22 @@ static void model_came(struct mot_grader *g, struct mot_env *env, const struct m
     begin_next(g, env);
 }
 
+/* Of several servers each sees its range only. What is not finite in one of them shows in the loss, which all get: they refuse the gradient
+ * together. Else one alone would leave the worker out, and the others wait for jobs that it never begins. */
+static double loss_for_all(const struct mot_grader *g, const struct mot_env *env, const struct mot_result *w)
+{
+    const struct mot_hub_conf *conf = env->conf;
+    if (g->servers == 1 || w->samples == 0 || conf->guard == MOT_GUARD_OFF) return w->loss;
+    return isfinite(mot_kernels()->norm2(env->world->dim, mot_read(env, w->grad))) ? w->loss : NAN;
+}
+
 static void work_came(struct mot_grader *g, struct mot_env *env, const struct mot_result *w)
 {
     MOT_ASSERT(g->busy && w->tag == g->tag);
     bool too_long = env->now >= g->until && w->samples < env->world->batch[env->self];
     bool given_up = g->given_up || too_long;
     uint16_t kind = given_up ? MOT_MSG_GAVE_UP : MOT_MSG_GRAD;
-    struct mot_head head = { .samples = w->samples, .value = !given_up ? w->loss : g->given_up ? g->given_up : 1 };
+    struct mot_head head = { .samples = w->samples, .value = !given_up ? loss_for_all(g, env, w) : g->given_up ? g->given_up : 1 };
     g->busy = false;
     g->draw += w->samples;
     g->given_up = 0;

@@ -372,10 +372,13 @@ TEST(a_gradient_that_is_not_finite_is_dropped_and_three_in_a_row_bar_the_worker)
 
 TEST(the_guard_may_stop_the_run_or_look_at_losses_only)
 {
-    ASYNC("guard", "stop");
-    answer(1, NAN);
-    CHECK_INT(served_effect(&s, MOT_FX_STOP, 0)->stop, MOT_EDIVERGED);
-    served_end(&s);
+    static const char *const rules[] = { "pure", "random", "shuffled" };
+    for (size_t k = 0; k < MOT_COUNT(rules); k++) { /* with all rules: the job that came is not given again, and the state is sound */
+        ASYNC("guard", "stop", "assign", rules[k]);
+        answer(1, NAN);
+        CHECK_INT(served_effect(&s, MOT_FX_STOP, 0)->stop, MOT_EDIVERGED);
+        served_end(&s);
+    }
     ASYNC("guard", "off");
     answer(1, INFINITY);
     CHECK_INT(served_count(&s, MOT_FX_STOP), 0);

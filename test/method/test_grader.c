@@ -20,6 +20,32 @@ static uint32_t tag_begun(const struct served *s)
     return e ? e->work.tag : 0;
 }
 
+/* One entry of the last range is not finite. */
+static void spoilt_work(struct served *s, uint32_t tag)
+{
+    mot_buf grad = mot_pool_take(&s->pool);
+    for (uint32_t i = 0; i < s->world.dim; i++) mot_pool_at(&s->pool, grad)[i] = i + 1 < s->world.dim ? 1 : INFINITY;
+    struct mot_result w = { .tag = tag, .samples = BATCH, .loss = 1, .grad = grad };
+    served_step(s, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &w });
+    mot_pool_drop(&s->pool, grad);
+}
+
+/* Else the one that sees it would bar the worker after three, and the other wait for a job that it never begins. */
+TEST(all_servers_hear_of_a_gradient_that_is_not_finite_in_one_range)
+{
+    static const char *const guard[] = { "drop", "off" };
+    for (int k = 0; k < 2; k++) {
+        struct served s;
+        SERVED(&s, &mot_method_async, 2, 0, "shards", "2", "guard", guard[k]);
+        served_message(&s, 2, MOT_MSG_MODEL, (struct mot_head){ .round = 0 }, 0);
+        served_message(&s, 3, MOT_MSG_MODEL, (struct mot_head){ .round = 0 }, 0);
+        spoilt_work(&s, tag_begun(&s));
+        CHECK_INT(served_count(&s, MOT_FX_SEND), 2);
+        for (uint32_t e = 0; e < 2; e++) CHECK(isfinite(served_effect(&s, MOT_FX_SEND, e)->message.head.value) == (k == 1));
+        served_end(&s);
+    }
+}
+
 TEST(jobs_run_one_at_a_time_in_the_order_they_came)
 {
     struct served s;

@@ -83,6 +83,9 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     if (status == MOT_EDIVERGED)
         mot_fail(status, "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller optimizer.lr",
                  (unsigned long long)out.last.updates);
+    if (status == MOT_EDEADLINE)
+        mot_fail(status, "the run came to nothing more after %llu updates: no job ended within the method's limit; try a longer method.limit",
+                 (unsigned long long)out.last.updates);
     if (status == MOT_EPEER && out.has_peer)
         mot_fail(status, "%s %u was lost after %llu updates%s%s%s", out.peer < out.workers ? "worker" : "server",
                  out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,

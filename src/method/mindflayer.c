@@ -16,6 +16,7 @@
 
 #define RECENT 15u          /* tries that the median is taken of */
 #define FEW 5u              /* tries before there is one */
+#define EMPTY_MOST 1000u    /* rounds in a row without a gradient: the limit is one that nobody can keep */
 #define GRACE 1.01          /* times the median: jobs that always take the same time are to come in time */
 
 struct mindflayer_conf { struct mot_hub_conf hub; uint64_t tries; mot_time limit; double p; };
@@ -30,6 +31,7 @@ struct tries {
 
 struct mindflayer {
     struct mot_hub hub;
+    uint32_t empty, spare;            /* rounds in a row that brought nothing */
     struct mot_row row[];             /* [workers], then their tries */
 };
 
@@ -121,8 +123,13 @@ static void consider(struct mindflayer *s, struct mot_env *env)
         mot_params_step(env, &s->hub.params, mot_whole(env, sum.sum), 1.0 / expected, 1);
         mot_drop(env, sum.sum);
         for (mot_node i = 0; i < n; i++) mot_row_clear(env, &s->row[i]);
+        s->empty = 0;
     } else {
         mot_note(env, "empty_rounds", 1); /* a step along nothing */
+        if (++s->empty == EMPTY_MOST) {
+            mot_stop(env, MOT_EDEADLINE);
+            return;
+        }
     }
     mot_advance(env);
     open_round(s, env);

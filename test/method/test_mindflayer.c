@@ -110,4 +110,18 @@ TEST(steady_workers_lose_nothing)
     run_free(&r);
 }
 
+/* A limit that nobody can keep would make empty rounds for ever, where nothing but samples ends the run. */
+TEST(a_limit_that_no_try_keeps_ends_the_run_at_its_thousandth_empty_round)
+{
+    struct run r = { 0 };
+    RUN_SET(&r, "data", "digits", "model", "softmax", "stop.epochs", "1", "method", "mindflayer", "method.limit", "1ms", "method.tries", "1",
+            "cluster", "{network: none, workers: [{count: 2, job_time: {name: fixed, mean: 1s}}]}");
+    run_go(&r);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_INT(r.out.status, MOT_EDEADLINE);
+    CHECK_TEXT(r.out.ended_by, "deadline");
+    CHECK_NEAR(mot_note_find(&r.out, "empty_rounds")->sum, 1000, 0);
+    run_free(&r);
+}
+
 TEST_MAIN()

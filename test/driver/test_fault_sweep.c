@@ -6,7 +6,7 @@
 
 #define PATIENCE_S 280        /* for all of it: a run that hangs is ended, and named, before ctest loses its patience */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SEEDS 25u             /* they take ten times as long */
+#define SEEDS 15u             /* they take ten times as long */
 #define SEEDS_LONG 150u
 #else
 #define SEEDS 50u

@@ -174,7 +174,7 @@ static bool damage(const char *name, off_t at)
     char path[512];
     snprintf(path, sizeof(path), "%s/%s", text_at(0, "folder"), name);
     int file = open(path, O_RDWR);
-    char c;
+    char c = 0;
     bool good = file >= 0 && pread(file, &c, 1, at) == 1;
     c ^= 1;
     good = good && pwrite(file, &c, 1, at) == 1;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/rng.h"
+#include "base/stopwatch.h"
 #include "data/data.h"
 #include "math/kernels.h"
 #include "partition/greedy.h"
@@ -17,22 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
-
-static double wall(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double cpu(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
 
 static double peak_mb(void)
 {
@@ -104,15 +90,15 @@ static void select_once(const struct mot_features *f, double bandwidth, enum mot
     const uint32_t quota[] = { K };
     int64_t value;
     uint32_t *owner = mot_new(N, sizeof *owner), *all = mot_new(N, sizeof *all);
-    double w = wall(), c = cpu();
+    double w = mot_wall_s(), c = mot_cpu_s();
     struct mot_samples samples;
     mot_samples_open(f, NULL, N, bandwidth, &samples);
     struct mot_similar s = { .kind = kind, .samples = &samples, .crew = crew, .k = 256 };
     check(mot_similar_open(&s));
     struct mot_greedy g = { .similar = &s, .blocks = 1, .quota = quota, .owner = owner, .order = all, .value = &value };
     check(mot_greedy_run(&g));
-    *wall_s = wall() - w;
-    *cpu_s = cpu() - c;
+    *wall_s = mot_wall_s() - w;
+    *cpu_s = mot_cpu_s() - c;
     memcpy(order, all, K * sizeof *order);
     mot_similar_close(&s);
     mot_samples_close(&samples);
@@ -131,9 +117,9 @@ static void bench_select(void)
     struct mot_table t = { .rows = N, .cols = D, .x = x };
     struct mot_features f = { .rows = N, .cols = D, .x = x, .table = &t };
     double bandwidth = mot_features_bandwidth(&f, 1), gamma = 1 / (2 * bandwidth * bandwidth);
-    double plain_s = cpu();
+    double plain_s = mot_cpu_s();
     plain_greedy(x, gamma, exact);
-    plain_s = cpu() - plain_s;
+    plain_s = mot_cpu_s() - plain_s;
     double plain = value_of(x, gamma, exact);
     printf("Facility location, %d of %d samples, %d columns; plain greedy %.1f s of CPU, value %.6f\n", K, N, D, plain_s, plain);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -185,17 +171,17 @@ static struct cut run(const struct mot_dataset *d, const char *objective, const 
 {
     struct mot_split s = { .table = &d->train, .parts = 8, .seed = seed };
     struct mot_parts p;
-    struct cut r = { .wall_s = wall(), .cpu_s = cpu() };
+    struct cut r = { .wall_s = mot_wall_s(), .cpu_s = mot_cpu_s() };
     check(mot_partition(&mot_partition_submodular, options(objective, algorithm), &s, &p, &r.cost));
-    r.wall_s = wall() - r.wall_s;
-    r.cpu_s = cpu() - r.cpu_s;
+    r.wall_s = mot_wall_s() - r.wall_s;
+    r.cpu_s = mot_cpu_s() - r.cpu_s;
     if (measure) {
         struct mot_features f;
         struct mot_quality q;
-        double began = wall();
+        double began = mot_wall_s();
         check(mot_features_open("raw", &s, UINT64_MAX, NULL, &f));
         check(mot_quality_of(&s, &p, &f, r.cost.bandwidth, MOT_MMD_EXACT, &q));
-        r.measure_s = wall() - began;
+        r.measure_s = mot_wall_s() - began;
         r.mmd2 = q.mmd2_mean;
         r.random = q.mmd2_random;
         r.value = objective[0] == 'g' ? q.graph_cut : q.facility_location;

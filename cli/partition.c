@@ -2,6 +2,7 @@
 #include "api/job.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/stopwatch.h"
 #include "base/words.h"
 #include "cli.h"
 #include "config/version.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- Progress -------------------------------------------------------------------------------- */
@@ -25,24 +25,10 @@
 
 struct progress { const char *doing; double began, shown; bool terminal, drawn; };
 
-static double wall(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double cpu(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 static void on_progress(void *self, double done)
 {
     struct progress *p = self;
-    double now = wall(), passed = now - p->began;
+    double now = mot_wall_s(), passed = now - p->began;
     char left[48] = "";
     if (now - p->shown < (p->terminal ? REDRAW_S : LINE_S)) return;
     p->shown = now;
@@ -57,7 +43,7 @@ static void on_progress(void *self, double done)
 static void progress_begin(struct progress *p, const char *doing)
 {
     p->doing = doing;
-    p->began = wall();
+    p->began = mot_wall_s();
     p->shown = p->began - (p->terminal ? 0 : LINE_S - 2);
 }
 
@@ -341,7 +327,7 @@ static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
     const struct mot_submodular_conf *conf = submodular_of(r);
     struct mot_features f;
     struct mot_crew *crew = mot_crew_open(mot_split_threads(&r->split));
-    double wall_s = wall(), cpu_s = cpu();
+    double wall_s = mot_wall_s(), cpu_s = mot_cpu_s();
     enum mot_status status = MOT_OK;
     r->features = any ? conf ? conf->features : "raw" : NULL;
     if (any) status = mot_features_open(r->features, &r->split, conf ? conf->memory : mot_machine_memory(), crew, &f);
@@ -349,17 +335,17 @@ static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
     if (status != MOT_OK) return status;
     status = mot_quality_of(&r->split, &r->parts, any ? &f : NULL, r->cost.bandwidth, how, &r->q);
     if (any) mot_features_close(&f);
-    r->measure_s = wall() - wall_s;
-    r->measure_cpu_s = cpu() - cpu_s;
+    r->measure_s = mot_wall_s() - wall_s;
+    r->measure_cpu_s = mot_cpu_s() - cpu_s;
     return status;
 }
 
 static enum mot_status cut(struct result *r)
 {
-    double wall_s = wall(), cpu_s = cpu();
+    double wall_s = mot_wall_s(), cpu_s = mot_cpu_s();
     enum mot_status status = mot_partition(r->x->partitioner, r->x->partition_conf, &r->split, &r->parts, &r->cost);
-    r->split_s = wall() - wall_s;
-    r->split_cpu_s = cpu() - cpu_s;
+    r->split_s = mot_wall_s() - wall_s;
+    r->split_cpu_s = mot_cpu_s() - cpu_s;
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "driver/replay.h"
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "driver/pool.h"
 #include "driver/views.h"
 #include "driver/world.h"
@@ -7,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 struct work { bool pending; uint32_t tag, terms; struct mot_term *term; mot_buf at; };
@@ -496,13 +496,6 @@ static void close_replay(struct replay *r)
     mot_pool_close(&r->pool);
 }
 
-static double wall_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void fill_outcome(struct replay *r, struct mot_outcome *out)
 {
     uint32_t dim = r->world.dim, nodes = r->world.nodes;
@@ -520,13 +513,13 @@ static void fill_outcome(struct replay *r, struct mot_outcome *out)
 static enum mot_status run(struct replay *r, struct mot_outcome *out)
 {
     const struct mot_record *record = r->o->record;
-    double began = wall_now();
+    double began = mot_wall_s();
     if (r->evaluator) evaluate(r, false);
     enum mot_status status = loop(r);
     if (status != MOT_OK) return status;
     evaluate(r, true);
     fill_outcome(r, out);
-    out->wall_s = wall_now() - began;
+    out->wall_s = mot_wall_s() - began;
     if (reached_end(r) || record->model_hash == 0 || record->model_hash == out->model_hash) return MOT_OK;
     status = mot_fail(MOT_EREPRODUCE, "every event happened again, and yet the model is %016llx; the recorded run's was %016llx",
                       (unsigned long long)out->model_hash, (unsigned long long)record->model_hash);

@@ -5,6 +5,7 @@
 #include "report/report.h"
 
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "base/words.h"
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REDRAW_S 0.1
@@ -28,20 +28,13 @@ struct mot_progress {
     bool has_score;
 };
 
-static double wall(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 struct mot_progress *mot_progress_open(const struct mot_experiment *e, FILE *err, bool terminal)
 {
     struct mot_progress *p = mot_new(1, sizeof *p);
     p->e = e;
     p->err = err;
     p->terminal = terminal;
-    p->began = wall();
+    p->began = mot_wall_s();
     p->last = p->began + (terminal ? -REDRAW_S : FIRST_LINE_S - LINE_S);
     return p;
 }
@@ -132,7 +125,7 @@ static void draw(struct mot_progress *p, const struct mot_moment *m, double now)
 void mot_progress_tick(struct mot_progress *p, const struct mot_moment *m)
 {
     if (!p) return;
-    double now = wall();
+    double now = mot_wall_s();
     if (now - p->last >= (p->terminal ? REDRAW_S : LINE_S)) draw(p, m, now);
 }
 

@@ -1,11 +1,11 @@
 #include "study/watch.h"
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "base/words.h"
 #include "study/grid.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REDRAW_S 0.1
@@ -21,17 +21,10 @@ struct mot_watcher {
     bool drawn;
 };
 
-static double wall(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 struct mot_watcher *mot_watcher_open(const struct mot_runner *r, unsigned slots, size_t runs)
 {
     struct mot_watcher *w = mot_new(1, sizeof(*w));
-    *w = (struct mot_watcher){ .r = r, .slots = slots, .runs = runs, .now = mot_new(slots, sizeof(*w->now)), .began = wall() };
+    *w = (struct mot_watcher){ .r = r, .slots = slots, .runs = runs, .now = mot_new(slots, sizeof(*w->now)), .began = mot_wall_s() };
     w->last = w->began + (r->terminal ? -REDRAW_S : FIRST_LINE_S - LINE_S);
     return w;
 }
@@ -92,7 +85,7 @@ static size_t width(FILE *err)
 
 void mot_watcher_tick(struct mot_watcher *w)
 {
-    double now = wall();
+    double now = mot_wall_s();
     FILE *err = w->r->progress;
     if (!err || w->done == w->runs || now - w->last < (w->r->terminal ? REDRAW_S : LINE_S)) return;
     char line[1024];

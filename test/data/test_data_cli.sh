@@ -1,24 +1,6 @@
 #!/bin/bash
 # motley data list, info and convert, as a user sees them.
-set -uo pipefail
-[ -x "$MOTLEY" ] || { echo "skip: there is no motley"; exit 77; }
-box=$(mktemp -d)
-trap 'rm -rf "$box"' EXIT
-failures=0
-
-# says CLAIM CODE TEXT COMMAND...: the command ends with CODE and prints TEXT.
-says() {
-    local claim=$1 code=$2 text=$3 said got
-    shift 3
-    said=$("$@" 2>&1)
-    got=$?
-    if [ $got -eq "$code" ] && [[ $said == *"$text"* ]]; then echo "ok   $claim"
-    else
-        echo "FAIL $claim: code $got, expected $code and '$text':"
-        echo "$said"
-        failures=$((failures + 1))
-    fi
-}
+. "$(dirname "$0")/../says.sh"
 
 says "list names the built-in sets" 0 "fashion-mnist" "$MOTLEY" data list
 says "list speaks JSON" 0 '"available": true' "$MOTLEY" data list --json

@@ -81,8 +81,9 @@ void page_part(struct page *p, const struct mot_family *family, const struct mot
     option_items(p, part->options, "");
     if (!part->options || !part->options->name) page_text(p, "It has none.");
     page_heading(p, "Example");
-    char *example = part->options && part->options->name && part->options->preset
-        ? mot_format("%s: {name: %s, %s: %s}\n", family->section, part->name, part->options->name, part->options->preset)
+    const struct mot_option *first = part->options && part->options->name ? part->options : NULL;
+    char *example = first
+        ? mot_format("%s: {name: %s, %s: %s}\n", family->section, part->name, first->name, first->preset ? first->preset : "...")
         : mot_format("%s: %s\n", family->section, part->name);
     page_lines(p, example);
     free(example);

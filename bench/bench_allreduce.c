@@ -1,15 +1,19 @@
-/* bench_allreduce.c [THREADS...] -- the sum over all workers on threads, as a method gets it, against the memory.
+/* bench_allreduce.c [THREADS...] -- the sum over all workers on threads, as a method gets it,
+ * against the memory.
  *
  * A method that does nothing else joins one collective after another. The yardstick: two threads that
- * read and write each worker's buffer once, half of it each, in the same process. What every worker gets is one shared,
- * frozen sum; nobody needs a copy of his own. */
+ * read and write each worker's buffer once, half of it each, in the same process. What every
+ * worker gets is one shared, frozen sum; nobody needs a copy of his own. */
 #include "math/kernels.h"
 #include "rig.h"
 #include <pthread.h>
 
 /* ---- A method of sums ----------------------------------------------------------------------- */
 
-struct sums { mot_buf in; uint32_t round; };
+struct sums {
+    mot_buf in;
+    uint32_t round;
+};
 
 #define WARM_UP 2u
 static mot_time first_at, last_at; /* worker 0: after the warm-up, which touches the memory, and now */
@@ -17,7 +21,9 @@ static mot_time first_at, last_at; /* worker 0: after the warm-up, which touches
 static struct mot_need sums_need(const void *conf, const struct mot_world *w, mot_node self)
 {
     (void)conf, (void)w, (void)self;
-    return (struct mot_need){ .state_bytes = sizeof(struct sums), .buffers = 2, .works = 1, .terms = 1, .colls = 1 };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct sums), .buffers = 2, .works = 1, .terms = 1, .colls = 1
+    };
 }
 
 static void sums_init(void *state, struct mot_env *env) { (void)state, (void)env; }
@@ -55,8 +61,14 @@ static bool sums_model(const void *state, const struct mot_env *env, struct mot_
 }
 
 static const struct mot_option sums_options[] = { { .name = NULL } };
-static const struct mot_method sums = { .name = "sums", .summary = "sums", .about = "sums", .options = sums_options, .need = sums_need,
-    .init = sums_init, .step = sums_step, .model = sums_model };
+static const struct mot_method sums = { .name = "sums",
+    .summary = "sums",
+    .about = "sums",
+    .options = sums_options,
+    .need = sums_need,
+    .init = sums_init,
+    .step = sums_step,
+    .model = sums_model };
 static const struct mot_method *const extra[] = { &sums, NULL };
 
 static double measure_sum(unsigned threads, uint32_t dim, unsigned rounds)
@@ -67,8 +79,13 @@ static double measure_sum(unsigned threads, uint32_t dim, unsigned rounds)
     snprintf(workers, sizeof(workers), "%u", threads);
     snprintf(updates, sizeof(updates), "%u", rounds + WARM_UP);
     const struct mot_setting setting[] = {
-        { "data", "synthetic", "bench" }, { "data.size", "256", "bench" }, { "model", "softmax", "bench" }, { "workers", workers, "bench" },
-        { "method", "sums", "bench" }, { "stop.updates", updates, "bench" }, { "evaluate.every", "1000000000 updates", "bench" },
+        { "data", "synthetic", "bench" },
+        { "data.size", "256", "bench" },
+        { "model", "softmax", "bench" },
+        { "workers", workers, "bench" },
+        { "method", "sums", "bench" },
+        { "stop.updates", updates, "bench" },
+        { "evaluate.every", "1000000000 updates", "bench" },
     };
     mot_methods_extend(extra);
     enum mot_status status = rig_open(&r, &rig_silent, dim, setting, MOT_COUNT(setting));
@@ -85,7 +102,14 @@ static double measure_sum(unsigned threads, uint32_t dim, unsigned rounds)
 
 /* ---- The memory's limit ------------------------------------------------------------------------ */
 
-struct copier { pthread_t thread; pthread_barrier_t *barrier; float **buf; unsigned buffers, rounds; size_t first, n; double each; };
+struct copier {
+    pthread_t thread;
+    pthread_barrier_t *barrier;
+    float **buf;
+    unsigned buffers, rounds;
+    size_t first, n;
+    double each;
+};
 
 static void *read_and_write(void *p)
 {
@@ -109,7 +133,12 @@ static double measure_limit(unsigned buffers, uint32_t dim, unsigned rounds)
         for (uint32_t i = 0; i < dim; i++) buf[b][i] = 1;
     }
     for (unsigned i = 0; i < 2; i++) {
-        c[i] = (struct copier){ .barrier = &barrier, .buf = buf, .buffers = buffers, .rounds = rounds, .first = i * (size_t)(dim / 2), .n = dim / 2 };
+        c[i] = (struct copier){ .barrier = &barrier,
+            .buf = buf,
+            .buffers = buffers,
+            .rounds = rounds,
+            .first = i * (size_t)(dim / 2),
+            .n = dim / 2 };
         if (pthread_create(&c[i].thread, NULL, read_and_write, &c[i]) != 0) abort();
     }
     for (unsigned i = 0; i < 2; i++) pthread_join(c[i].thread, NULL);
@@ -122,8 +151,12 @@ static double measure_limit(unsigned buffers, uint32_t dim, unsigned rounds)
 
 int main(int count, char **arguments)
 {
-    static const struct { uint32_t bytes; unsigned rounds; } sizes[] = { { 4096, 4000 }, { 262144, 1000 }, { 4194304, 100 }, { 67108864, 8 } };
-    printf("%7s %10s %12s %22s %12s %8s\n", "threads", "bytes", "us", "(least to most)", "limit, us", "ratio");
+    static const struct {
+        uint32_t bytes;
+        unsigned rounds;
+    } sizes[] = { { 4096, 4000 }, { 262144, 1000 }, { 4194304, 100 }, { 67108864, 8 } };
+    printf(
+        "%7s %10s %12s %22s %12s %8s\n", "threads", "bytes", "us", "(least to most)", "limit, us", "ratio");
     for (int t = 1; t < (count > 1 ? count : 3); t++) {
         unsigned threads = count > 1 ? (unsigned)strtoul(arguments[t], NULL, 10) : 2u * (unsigned)t;
         if (threads < 1 || threads > 16) continue;
@@ -135,8 +168,9 @@ int main(int count, char **arguments)
             }
             qsort(sum, REPEATS, sizeof(*sum), rig_by_size);
             qsort(limit, REPEATS, sizeof(*limit), rig_by_size);
-            printf("%7u %10u %12.1f %10.1f to %8.1f %12.1f %8.2f\n", threads, sizes[s].bytes, sum[REPEATS / 2] * 1e6, sum[0] * 1e6,
-                   sum[REPEATS - 1] * 1e6, limit[REPEATS / 2] * 1e6, limit[REPEATS / 2] / sum[REPEATS / 2]);
+            printf("%7u %10u %12.1f %10.1f to %8.1f %12.1f %8.2f\n", threads, sizes[s].bytes,
+                sum[REPEATS / 2] * 1e6, sum[0] * 1e6, sum[REPEATS - 1] * 1e6, limit[REPEATS / 2] * 1e6,
+                limit[REPEATS / 2] / sum[REPEATS / 2]);
             fflush(stdout);
         }
     }

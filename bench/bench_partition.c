@@ -1,10 +1,12 @@
 /* bench_partition.c [select | limits | doubling] -- what submodular selection costs.
  *
- * select: facility location, lazy, 1,000 of 10,000 samples of 25 columns; its value, in double, against that of a greedy which looks
+ * select: facility location, lazy, 1,000 of 10,000 samples of 25 columns; its value, in double, against that
+ * of a greedy which looks
  *   at every sample for every pick.
- * limits: Fashion-MNIST over 8 workers: on 10,000 samples each algorithm's MMD^2 against the exact greedy's; all 60,000.
- * doubling: from 5,000 to 60,000 samples, and the exponent that fits the CPU times.
- * Without an argument all three. CPU seconds are of all threads: on a shared machine they mean more than the wall's. */
+ * limits: Fashion-MNIST over 8 workers: on 10,000 samples each algorithm's MMD^2 against the
+ * exact greedy's; all 60,000. doubling: from 5,000 to 60,000 samples, and the exponent that
+ * fits the CPU times. Without an argument all three. CPU seconds are of all threads: on a shared machine they
+ * mean more than the wall's. */
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/rng.h"
@@ -52,7 +54,8 @@ static void plain_greedy(const float *x, double gamma, uint32_t *order)
     unsigned char *taken = mot_new(N, 1);
     if (!s) exit(MOT_ESYSTEM);
     for (size_t i = 0; i < N; i++)
-        for (size_t j = 0; j <= i; j++) s[i * N + j] = s[j * N + i] = (float)exp(-gamma * distance2(x + i * D, x + j * D));
+        for (size_t j = 0; j <= i; j++)
+            s[i * N + j] = s[j * N + i] = (float)exp(-gamma * distance2(x + i * D, x + j * D));
     for (int k = 0; k < K; k++) {
         double most = -1;
         uint32_t best = 0;
@@ -61,14 +64,16 @@ static void plain_greedy(const float *x, double gamma, uint32_t *order)
             float lane[16] = { 0 };
             if (taken[v]) continue;
             for (int i = 0; i < N; i += 16)
-                for (int l = 0; l < 16; l++) lane[l] += row[i + l] > cover[i + l] ? row[i + l] - cover[i + l] : 0;
+                for (int l = 0; l < 16; l++)
+                    lane[l] += row[i + l] > cover[i + l] ? row[i + l] - cover[i + l] : 0;
             double gain = 0;
             for (int l = 0; l < 16; l++) gain += (double)lane[l];
             if (gain > most) most = gain, best = v;
         }
         taken[best] = 1;
         order[k] = best;
-        for (int i = 0; i < N; i++) cover[i] = s[(size_t)best * N + i] > cover[i] ? s[(size_t)best * N + i] : cover[i];
+        for (int i = 0; i < N; i++)
+            cover[i] = s[(size_t)best * N + i] > cover[i] ? s[(size_t)best * N + i] : cover[i];
     }
     free(s), free(cover), free(taken);
 }
@@ -85,7 +90,8 @@ static double value_of(const float *x, double gamma, const uint32_t *order)
     return value;
 }
 
-static void select_once(const struct mot_features *f, double bandwidth, enum mot_similar_kind kind, struct mot_crew *crew, uint32_t *order, double *wall_s, double *cpu_s)
+static void select_once(const struct mot_features *f, double bandwidth, enum mot_similar_kind kind,
+    struct mot_crew *crew, uint32_t *order, double *wall_s, double *cpu_s)
 {
     const uint32_t quota[] = { K };
     int64_t value;
@@ -95,7 +101,9 @@ static void select_once(const struct mot_features *f, double bandwidth, enum mot
     mot_samples_open(f, NULL, N, bandwidth, &samples);
     struct mot_similar s = { .kind = kind, .samples = &samples, .crew = crew, .k = 256 };
     check(mot_similar_open(&s));
-    struct mot_greedy g = { .similar = &s, .blocks = 1, .quota = quota, .owner = owner, .order = all, .value = &value };
+    struct mot_greedy g = {
+        .similar = &s, .blocks = 1, .quota = quota, .owner = owner, .order = all, .value = &value
+    };
     check(mot_greedy_run(&g));
     *wall_s = mot_wall_s() - w;
     *cpu_s = mot_cpu_s() - c;
@@ -107,8 +115,13 @@ static void select_once(const struct mot_features *f, double bandwidth, enum mot
 
 static void bench_select(void)
 {
-    static const struct { const char *name; enum mot_similar_kind kind; } ways[] = {
-        { "dense", MOT_SIMILAR_DENSE }, { "blocked", MOT_SIMILAR_BLOCKED }, { "knn, 256", MOT_SIMILAR_KNN },
+    static const struct {
+        const char *name;
+        enum mot_similar_kind kind;
+    } ways[] = {
+        { "dense", MOT_SIMILAR_DENSE },
+        { "blocked", MOT_SIMILAR_BLOCKED },
+        { "knn, 256", MOT_SIMILAR_KNN },
     };
     static uint32_t order[K], exact[K];
     struct mot_rng rng = mot_rng_at(1, MOT_RNG_TEST, 0);
@@ -121,7 +134,8 @@ static void bench_select(void)
     plain_greedy(x, gamma, exact);
     plain_s = mot_cpu_s() - plain_s;
     double plain = value_of(x, gamma, exact);
-    printf("Facility location, %d of %d samples, %d columns; plain greedy %.1f s of CPU, value %.6f\n", K, N, D, plain_s, plain);
+    printf("Facility location, %d of %d samples, %d columns; plain greedy %.1f s of CPU, value %.6f\n", K, N,
+        D, plain_s, plain);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct mot_crew *crew = mot_crew_open((unsigned)sysconf(_SC_NPROCESSORS_ONLN));
         double best = INFINITY, best_cpu = INFINITY, w, c;
@@ -133,8 +147,10 @@ static void bench_select(void)
         mot_crew_close(crew);
         int same = 0;
         while (same < K && order[same] == exact[same]) same++;
-        printf("  %-9s %.3f s, %.3f s of CPU (best of 5); submodlib's 11.9 s is %.0f times the wall's, %.0f times the CPU's; value %.8f of plain; the first %d picks are the same\n", ways[i].name, best, best_cpu,
-               11.9 / best, 11.9 / best_cpu, value_of(x, gamma, order) / plain, same);
+        printf("  %-9s %.3f s, %.3f s of CPU (best of 5); submodlib's 11.9 s is %.0f times the wall's, %.0f "
+               "times the CPU's; value %.8f of plain; the first %d picks are the same\n",
+            ways[i].name, best, best_cpu, 11.9 / best, 11.9 / best_cpu, value_of(x, gamma, order) / plain,
+            same);
     }
     free(x);
 }
@@ -165,9 +181,13 @@ static void *options(const char *objective, const char *algorithm)
     return conf;
 }
 
-struct cut { double wall_s, cpu_s, mmd2, random, value, measure_s; struct mot_split_cost cost; };
+struct cut {
+    double wall_s, cpu_s, mmd2, random, value, measure_s;
+    struct mot_split_cost cost;
+};
 
-static struct cut run(const struct mot_dataset *d, const char *objective, const char *algorithm, uint64_t seed, bool measure)
+static struct cut run(
+    const struct mot_dataset *d, const char *objective, const char *algorithm, uint64_t seed, bool measure)
 {
     struct mot_split s = { .table = &d->train, .parts = 8, .seed = seed };
     struct mot_parts p;
@@ -194,12 +214,20 @@ static struct cut run(const struct mot_dataset *d, const char *objective, const 
 
 static void bench_limits(void)
 {
-    static const struct { const char *objective, *algorithm; } ways[] = {
-        { "facility-location", "dense" }, { "facility-location", "knn" }, { "facility-location", "stochastic" }, { "facility-location", "blocked" },
-        { "graph-cut", "dense" }, { "graph-cut", "blocked" },
+    static const struct {
+        const char *objective, *algorithm;
+    } ways[] = {
+        { "facility-location", "dense" },
+        { "facility-location", "knn" },
+        { "facility-location", "stochastic" },
+        { "facility-location", "blocked" },
+        { "graph-cut", "dense" },
+        { "graph-cut", "blocked" },
     };
-    puts("Fashion-MNIST, 8 workers, raw pixels; MMD^2 and value as parts of the exact greedy's, mean over 3 seeds (worst)");
-    printf("%-18s %-11s %8s %8s %8s  %-16s %9s %10s\n", "objective", "algorithm", "rows", "wall s", "CPU s", "MMD^2", "value", "at random");
+    puts("Fashion-MNIST, 8 workers, raw pixels; MMD^2 and value as parts of the exact greedy's, mean over 3 "
+         "seeds (worst)");
+    printf("%-18s %-11s %8s %8s %8s  %-16s %9s %10s\n", "objective", "algorithm", "rows", "wall s", "CPU s",
+        "MMD^2", "value", "at random");
     struct cut exact[3];
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         double ratio = 0, worst = 0, value = 0, w = 0, c = 0, random = 0;
@@ -216,14 +244,17 @@ static void bench_limits(void)
             c += r.cpu_s / 3;
             mot_dataset_close(d);
         }
-        printf("%-18s %-11s %8d %8.2f %8.2f  %.3f (%.3f)    %9.5f %10.2f\n", ways[i].objective, ways[i].algorithm, 10000, w, c, ratio, worst, value, random);
+        printf("%-18s %-11s %8d %8.2f %8.2f  %.3f (%.3f)    %9.5f %10.2f\n", ways[i].objective,
+            ways[i].algorithm, 10000, w, c, ratio, worst, value, random);
     }
     struct mot_dataset *d = open_rows(60000, 1);
     for (size_t i = 0; i < 5; i++) {
         if (i == 2 || i == 3) continue; /* minutes */
         struct cut r = run(d, ways[i].objective, ways[i].algorithm, 1, true);
-        printf("%-18s %-11s %8d %8.2f %8.2f  %.3g; %.3g at random; measured in %.1f s; %.0f MB at the most so far\n", ways[i].objective, ways[i].algorithm, 60000,
-               r.wall_s, r.cpu_s, r.mmd2, r.random, r.measure_s, peak_mb());
+        printf("%-18s %-11s %8d %8.2f %8.2f  %.3g; %.3g at random; measured in %.1f s; %.0f MB at the most "
+               "so far\n",
+            ways[i].objective, ways[i].algorithm, 60000, r.wall_s, r.cpu_s, r.mmd2, r.random, r.measure_s,
+            peak_mb());
     }
     mot_dataset_close(d);
 }
@@ -241,12 +272,18 @@ static double exponent(const double *rows, const double *seconds, int n)
 
 static void bench_doubling(void)
 {
-    static const struct { const char *objective, *algorithm; } ways[] = {
-        { "facility-location", "dense" }, { "facility-location", "knn" }, { "graph-cut", "dense" }, { "graph-cut", "blocked" },
+    static const struct {
+        const char *objective, *algorithm;
+    } ways[] = {
+        { "facility-location", "dense" },
+        { "facility-location", "knn" },
+        { "graph-cut", "dense" },
+        { "graph-cut", "blocked" },
     };
     static const double rows[] = { 5000, 10000, 20000, 40000, 60000 };
     enum { SIZES = sizeof rows / sizeof *rows };
-    puts("CPU seconds as the rows double (Fashion-MNIST, 8 workers, 784 columns, 10 classes), and the exponent that fits");
+    puts("CPU seconds as the rows double (Fashion-MNIST, 8 workers, 784 columns, 10 classes), and the "
+         "exponent that fits");
     printf("%-18s %-9s", "objective", "algorithm");
     for (int i = 0; i < SIZES; i++) printf(" %8.0f", rows[i]);
     puts("  exponent");
@@ -272,7 +309,8 @@ int main(int count, char **arguments)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (all || strcmp(what, "select") == 0) bench_select();
     bool fashion = false;
-    for (const struct mot_builtin *b = mot_builtins; b->name; b++) fashion |= strcmp(b->name, "fashion-mnist") == 0 && b->available();
+    for (const struct mot_builtin *b = mot_builtins; b->name; b++)
+        fashion |= strcmp(b->name, "fashion-mnist") == 0 && b->available();
     if (!fashion && (all || strcmp(what, "select") != 0)) {
         puts("Fashion-MNIST is not on this machine: the rest is left out");
         return 0;

@@ -77,8 +77,8 @@ static void step(struct bench *b, const struct mot_table *table, uint32_t batch,
     mot_optim_step(&b->optim, 0, 1, b->g, 1.0 / batch, b->x, b->x, NULL, NULL);
 }
 
-static enum mot_status measure(const struct mot_table *table, const char *name, uint32_t batch, double seconds,
-                               double *speed_out)
+static enum mot_status measure(
+    const struct mot_table *table, const char *name, uint32_t batch, double seconds, double *speed_out)
 {
     struct bench b = { 0 };
     enum mot_status status = open_bench(&b, name);
@@ -125,7 +125,8 @@ static enum mot_status print_table(const struct mot_table *table)
 {
     static const char *const names[] = { "mlp", "softmax" };
     static const uint32_t batches[] = { 1, 32, 128 };
-    printf("kernels: %s, 1 thread\n%-8s %5s %12s   (least .. most)\n", mot_kernels_name(), "model", "batch", "samples/s");
+    printf("kernels: %s, 1 thread\n%-8s %5s %12s   (least .. most)\n", mot_kernels_name(), "model", "batch",
+        "samples/s");
     for (size_t n = 0; n < MOT_COUNT(names); n++)
         for (size_t b = 0; b < MOT_COUNT(batches); b++) {
             double speed[7];

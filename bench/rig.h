@@ -1,5 +1,5 @@
-/* rig.h -- for benchmarks of the driver on threads: a run whose model has as many floats as one likes and whose
- * gradient costs nothing, so that what is left is the driver. */
+/* rig.h -- for benchmarks of the driver on threads: a run whose model has as many floats as
+ * one likes and whose gradient costs nothing, so that what is left is the driver. */
 #ifndef MOT_BENCH_RIG_H
 #define MOT_BENCH_RIG_H
 
@@ -17,22 +17,28 @@ static inline double rig_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static inline double rig_grad(const struct mot_net *net, const float *x, const struct mot_batch *b, float coef, float *g, void *scratch)
+static inline double rig_grad(
+    const struct mot_net *net, const float *x, const struct mot_batch *b, float coef, float *g, void *scratch)
 {
     (void)net, (void)b, (void)scratch;
     g[0] += coef * x[0];
     return 0;
 }
 
-static inline double rig_loss(const struct mot_net *net, const float *x, const struct mot_batch *b, uint32_t *hits, void *scratch)
+static inline double rig_loss(
+    const struct mot_net *net, const float *x, const struct mot_batch *b, uint32_t *hits, void *scratch)
 {
     (void)net, (void)x, (void)b, (void)scratch;
     *hits = 0;
     return 0;
 }
 
-static const struct mot_model rig_trivial = { .name = "trivial", .computes = true, .grad = rig_grad, .loss = rig_loss };
-static const struct mot_model rig_silent = { .name = "silent", .computes = false, .grad = rig_grad, .loss = rig_loss };
+static const struct mot_model rig_trivial = {
+    .name = "trivial", .computes = true, .grad = rig_grad, .loss = rig_loss
+};
+static const struct mot_model rig_silent = {
+    .name = "silent", .computes = false, .grad = rig_grad, .loss = rig_loss
+};
 
 struct rig {
     struct mot_experiment *experiment;
@@ -43,23 +49,33 @@ struct rig {
     float *x0;
 };
 
-static inline enum mot_status rig_open(struct rig *r, const struct mot_model *model, uint32_t dim, const struct mot_setting *setting, size_t n)
+static inline enum mot_status rig_open(
+    struct rig *r, const struct mot_model *model, uint32_t dim, const struct mot_setting *setting, size_t n)
 {
     enum mot_status status = mot_experiment_open(NULL, setting, n, &r->experiment);
     if (status == MOT_OK) status = mot_job_open(r->experiment, &r->job);
     if (status != MOT_OK) return status;
-    r->net = (struct mot_net){ .kind = model, .shape = r->job.net.shape, .dim = dim, .parameters = dim, .outputs = 1, .segments = 1,
-        .segment = { { .name = "x", .len = dim, .shape = { dim }, .rank = 1 } }, .scratch_bytes = 64 };
+    r->net = (struct mot_net){ .kind = model,
+        .shape = r->job.net.shape,
+        .dim = dim,
+        .parameters = dim,
+        .outputs = 1,
+        .segments = 1,
+        .segment = { { .name = "x", .len = dim, .shape = { dim }, .rank = 1 } },
+        .scratch_bytes = 64 };
     r->problem = r->job.problem;
     r->problem.net = &r->net;
     r->x0 = mot_aligned((size_t)dim * sizeof(float));
-    return mot_optim_open(r->experiment->optimizer, &r->experiment->optim, &r->experiment->schedule, &r->net, &r->optim);
+    return mot_optim_open(
+        r->experiment->optimizer, &r->experiment->optim, &r->experiment->schedule, &r->net, &r->optim);
 }
 
 static inline enum mot_status rig_run(const struct rig *r, struct mot_outcome *out)
 {
-    return mot_threads_run(&(struct mot_live_options){ .experiment = r->experiment, .problem = &r->problem, .optim = &r->optim,
-        .x0 = r->x0 }, out);
+    return mot_threads_run(
+        &(struct mot_live_options){
+            .experiment = r->experiment, .problem = &r->problem, .optim = &r->optim, .x0 = r->x0 },
+        out);
 }
 
 static inline void rig_close(struct rig *r)

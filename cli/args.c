@@ -49,11 +49,14 @@ static enum mot_status half_a_command(const char *const *word, size_t words)
     }
     if (n == 0) return MOT_OK;
     if (words > 1) nearest = mot_nearest(word[1], second, n);
-    if (nearest) return mot_fail(MOT_EUSAGE, "'%s %s' is no command: did you mean '%s %s'?", word[0], word[1], word[0], nearest);
+    if (nearest)
+        return mot_fail(
+            MOT_EUSAGE, "'%s %s' is no command: did you mean '%s %s'?", word[0], word[1], word[0], nearest);
     return mot_fail(MOT_EUSAGE, "'%s' needs one of: %s", word[0], all);
 }
 
-enum mot_status cli_find_command(const char *const *word, size_t words, const struct cli_command **command_out, size_t *used_out)
+enum mot_status cli_find_command(
+    const char *const *word, size_t words, const struct cli_command **command_out, size_t *used_out)
 {
     const char *names[64];
     size_t n = 0;
@@ -69,7 +72,8 @@ enum mot_status cli_find_command(const char *const *word, size_t words, const st
     const char *nearest = mot_nearest(word[0], names, n);
     size_t length = strlen(word[0]);
     bool is_file = length > 5 && strcmp(word[0] + length - 5, ".yaml") == 0;
-    if (is_file) return mot_fail(MOT_EUSAGE, "'%s' is no command: did you mean 'motley sim %s'?", word[0], word[0]);
+    if (is_file)
+        return mot_fail(MOT_EUSAGE, "'%s' is no command: did you mean 'motley sim %s'?", word[0], word[0]);
     if (nearest) return mot_fail(MOT_EUSAGE, "'%s' is no command: did you mean '%s'?", word[0], nearest);
     return mot_fail(MOT_EUSAGE, "'%s' is no command; 'motley help' lists them", word[0]);
 }
@@ -88,8 +92,8 @@ struct parse {
     struct cli_args *args;
     struct mot_arena *arena;
     const char *const *word;
-    size_t words, at;                 /* at: the next word */
-    const struct mot_key *key;        /* the experiment's, where the command takes them */
+    size_t words, at;          /* at: the next word */
+    const struct mot_key *key; /* the experiment's, where the command takes them */
     size_t keys;
 };
 
@@ -153,7 +157,8 @@ static enum mot_status unknown_flag(const struct parse *p, const char *given, si
     }
     enum mot_status status = nearest
         ? mot_fail(MOT_EUSAGE, "%s: there is no such flag: did you mean '%s'?", wrong, nearest)
-        : mot_fail(MOT_EUSAGE, "%s: there is no such flag; 'motley help %s' lists them", wrong, command->name);
+        : mot_fail(
+              MOT_EUSAGE, "%s: there is no such flag; 'motley help %s' lists them", wrong, command->name);
     free(wrong);
     return status;
 }
@@ -181,7 +186,9 @@ static void add_given(struct parse *p, const struct cli_flag *flag, const char *
 static enum mot_status read_set(struct parse *p, const char *text)
 {
     const char *equals = strchr(text, '=');
-    if (!equals || equals == text) return mot_fail(MOT_EUSAGE, "--set: expected KEY=VALUE such as stop.updates=100; found '%.60s'", text);
+    if (!equals || equals == text)
+        return mot_fail(
+            MOT_EUSAGE, "--set: expected KEY=VALUE such as stop.updates=100; found '%.60s'", text);
     char *key = mot_arena_text(p->arena, text);
     key[equals - text] = '\0';
     add_setting(p, key, equals + 1, "--set");
@@ -197,7 +204,8 @@ static bool is_truth(const char *word)
 }
 
 /* The value after the `=`, or the next word. */
-static enum mot_status take_value(struct parse *p, const char *flag, const char *equals, const char *what, const char **out)
+static enum mot_status take_value(
+    struct parse *p, const char *flag, const char *equals, const char *what, const char **out)
 {
     if (equals) *out = equals + 1;
     else if (p->at < p->words) *out = p->word[p->at++];
@@ -209,7 +217,7 @@ static enum mot_status read_key_flag(struct parse *p, const struct mot_key *key,
 {
     const char *flag = flag_of(p, key->name), *value = "true";
     bool is_switch = key->option && key->option->type == MOT_OPT_BOOL && !equals &&
-                     !(p->at < p->words && is_truth(p->word[p->at]));
+        !(p->at < p->words && is_truth(p->word[p->at]));
     enum mot_status status = is_switch ? MOT_OK : take_value(p, flag, equals, "a value", &value);
     if (status) return status;
     add_setting(p, key->name, value, flag);
@@ -227,7 +235,8 @@ static enum mot_status read_flag(struct parse *p, const char *word)
         enum mot_status status = MOT_OK;
         const char *shown = flag_of(p, flag->name);
         if (flag->value) status = take_value(p, shown, equals, flag->value, &value);
-        else if (equals) status = mot_fail(MOT_EUSAGE, "%s: takes no value; found '%.60s'", shown, equals + 1);
+        else if (equals)
+            status = mot_fail(MOT_EUSAGE, "%s: takes no value; found '%.60s'", shown, equals + 1);
         if (status) return status;
         if (strcmp(flag->name, "json") == 0) a->json = true;
         if (strcmp(flag->name, "quiet") == 0) a->quiet = true;
@@ -247,14 +256,16 @@ static enum mot_status check_words(const struct cli_args *a)
 {
     const struct cli_command *c = a->command;
     if (a->words < c->words_min)
-        return mot_fail(MOT_EUSAGE, "expected: motley %s %s; found %s", c->name, c->synopsis, a->words ? "too little" : "nothing");
+        return mot_fail(MOT_EUSAGE, "expected: motley %s %s; found %s", c->name, c->synopsis,
+            a->words ? "too little" : "nothing");
     if (a->words > c->words_max)
-        return mot_fail(MOT_EUSAGE, "expected: motley %s %s; found '%.60s' besides", c->name, c->synopsis, a->word[c->words_max]);
+        return mot_fail(MOT_EUSAGE, "expected: motley %s %s; found '%.60s' besides", c->name, c->synopsis,
+            a->word[c->words_max]);
     return MOT_OK;
 }
 
-enum mot_status cli_parse(const struct cli_command *command, const char *const *word, size_t words, struct mot_arena *arena,
-                          struct cli_args *out)
+enum mot_status cli_parse(const struct cli_command *command, const char *const *word, size_t words,
+    struct mot_arena *arena, struct cli_args *out)
 {
     struct parse p = { .args = out, .arena = arena, .word = word, .words = words };
     bool only_words = false;

@@ -10,10 +10,12 @@ extern const struct cli_flag cli_common_flags[];
 
 /* Finds the command that the first words name. `used` is how many of them; an
  * error names the nearest command. */
-enum mot_status cli_find_command(const char *const *word, size_t words, const struct cli_command **command_out, size_t *used_out);
+enum mot_status cli_find_command(
+    const char *const *word, size_t words, const struct cli_command **command_out, size_t *used_out);
 
 /* Reads what follows the command. The arena owns all that is made. */
-enum mot_status cli_parse(const struct cli_command *, const char *const *word, size_t words, struct mot_arena *, struct cli_args *out);
+enum mot_status cli_parse(const struct cli_command *, const char *const *word, size_t words,
+    struct mot_arena *, struct cli_args *out);
 
 /* Whether the words ask for help or the version, wherever they stand. */
 bool cli_asks(const char *const *word, size_t words, const char *flag, const char *letter);

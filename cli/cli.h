@@ -7,43 +7,55 @@
 #include <stdbool.h>
 
 struct cli_flag {
-    const char *name;        /* "json": written --json */
-    const char *value;       /* "FILE", or NULL for a switch */
+    const char *name;  /* "json": written --json */
+    const char *value; /* "FILE", or NULL for a switch */
     const char *doc;
 };
 
 /* What main made of the command line. Every command also knows --help, --json, --quiet. */
 struct cli_args {
     const struct cli_command *command;
-    const char **word; size_t words;                  /* what is not a flag */
-    struct { const struct cli_flag *flag; const char *value; } *given; size_t givens;
-    struct mot_setting *setting; size_t settings;     /* experiment keys as flags, --set; where the command takes them */
-    const char *const *line; size_t lines;            /* the command line as it was, after the program's name */
-    bool json, quiet, colour;                         /* colour: stderr is a terminal and NO_COLOR is not set */
+    const char **word;
+    size_t words; /* what is not a flag */
+    struct {
+        const struct cli_flag *flag;
+        const char *value;
+    } * given;
+    size_t givens;
+    /* experiment keys as flags, --set; where the command takes them */
+    struct mot_setting *setting;
+    size_t settings;
+    /* the command line as it was, after the program's name */
+    const char *const *line;
+    size_t lines;
+    /* colour: stderr is a terminal and NO_COLOR is not set */
+    bool json, quiet, colour;
 };
 
 struct cli_command {
-    const char *name;        /* "sim", or "data info" for a nested one */
-    const char *synopsis;    /* "[EXPERIMENT.yaml] [flags]" */
-    const char *summary;     /* one line */
-    const char *about;       /* paragraphs; may be NULL */
-    const char *examples;    /* lines; may be NULL */
+    const char *name;             /* "sim", or "data info" for a nested one */
+    const char *synopsis;         /* "[EXPERIMENT.yaml] [flags]" */
+    const char *summary;          /* one line */
+    const char *about;            /* paragraphs; may be NULL */
+    const char *examples;         /* lines; may be NULL */
     const struct cli_flag *flags; /* ended by a NULL name; may be NULL */
     size_t words_min, words_max;
-    bool experiment_flags;   /* takes every experiment key as a flag, and --set */
-    enum mot_status (*run)(const struct cli_args *);  /* an error is in mot_error(); main prints it and exits with the status */
+    bool experiment_flags; /* takes every experiment key as a flag, and --set */
+    /* an error is in mot_error(); main prints it and exits with the status */
+    enum mot_status (*run)(const struct cli_args *);
 };
 extern const struct cli_command *const cli_commands[]; /* ended by NULL; cli/main.c */
 
-int cli_complain(enum mot_status);   /* prints mot_error(); returns the status */
+int cli_complain(enum mot_status); /* prints mot_error(); returns the status */
 bool cli_given(const struct cli_args *, const char *flag);
-const char *cli_value(const struct cli_args *, const char *flag);  /* the last given, or NULL */
+const char *cli_value(const struct cli_args *, const char *flag); /* the last given, or NULL */
 
 /* One per file: cli/<name>.c */
 extern const struct cli_command cli_sim, cli_train, cli_replay, cli_profile;
 extern const struct cli_command cli_compare, cli_tune, cli_report;
 extern const struct cli_command cli_partition;
-extern const struct cli_command cli_data_list, cli_data_info, cli_data_convert, cli_cluster_show, cli_topology;
+extern const struct cli_command cli_data_list, cli_data_info, cli_data_convert, cli_cluster_show,
+    cli_topology;
 extern const struct cli_command cli_eval, cli_predict, cli_help;
 
 #endif

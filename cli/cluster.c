@@ -14,7 +14,10 @@
 
 /* ---- A synchronous step ------------------------------------------------------------------ */
 
-struct waiting { double step_s, fastest_s; uint32_t last, rounds, times; };
+struct waiting {
+    double step_s, fastest_s;
+    uint32_t last, rounds, times;
+};
 
 /* Draws rounds of one job a worker: how long the last of them takes on average,
  * and which worker is the last most often. */
@@ -65,9 +68,13 @@ static char *group_name(const struct mot_machine *m, uint32_t first, uint32_t co
 /* ---- A table -------------------------------------------------------------------------------- */
 
 enum { GROUP, COUNT, SPEED, JOB, JITTER, STRAGGLE, UP, DOWN, LATENCY, COLUMNS };
-static const char *const titles[COLUMNS] = { "group", "count", "speed", "job of 32", "jitter", "straggling", "up", "down", "latency" };
+static const char *const titles[COLUMNS] = { "group", "count", "speed", "job of 32", "jitter", "straggling",
+    "up", "down", "latency" };
 
-struct table { char *(*row)[COLUMNS]; size_t rows; };
+struct table {
+    char *(*row)[COLUMNS];
+    size_t rows;
+};
 
 static char *shown_time(double seconds)
 {
@@ -137,7 +144,8 @@ static void show_faults(const struct mot_cluster *c)
     for (int i = 0; i < MOT_FAULTS_CHANCE; i++) {
         if (f->chance[i] <= 0) continue;
         enum mot_fault_kind kind = (enum mot_fault_kind)(MOT_FAULT_DROP + i);
-        printf("%s%s %.3g %% of %s", before, mot_fault_name(kind), 100 * f->chance[i], kind == MOT_FAULT_POISON ? "gradients" : "frames");
+        printf("%s%s %.3g %% of %s", before, mot_fault_name(kind), 100 * f->chance[i],
+            kind == MOT_FAULT_POISON ? "gradients" : "frames");
         before = ", ";
     }
     for (int i = 0; i < MOT_FAULTS_RANDOM; i++) {
@@ -165,10 +173,12 @@ static void show_text(const struct mot_cluster *c)
     const char *name = c->machine[w.last].name;
     char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s);
     printf("\n%u workers, %.*g samples/s together if none waits (jobs of %d samples).\n", c->workers,
-           total_speed(c) < 1e5 ? 6 : 15, total_speed(c) < 1e5 ? total_speed(c) : floor(total_speed(c) + 0.5), BATCH);
+        total_speed(c) < 1e5 ? 6 : 15, total_speed(c) < 1e5 ? total_speed(c) : floor(total_speed(c) + 0.5),
+        BATCH);
     if (w.step_s > w.fastest_s * 1.01)
-        printf("A synchronous step computes for %s; the fastest worker would need %s. It waits most often for worker %u%s%s%s.\n", step,
-               fastest, w.last, name ? " (" : "", name ? name : "", name ? ")" : "");
+        printf("A synchronous step computes for %s; the fastest worker would need %s. It waits most often "
+               "for worker %u%s%s%s.\n",
+            step, fastest, w.last, name ? " (" : "", name ? name : "", name ? ")" : "");
     else printf("A synchronous step computes for %s; no worker waits for another.\n", step);
     free(fastest);
     free(step);
@@ -177,15 +187,19 @@ static void show_text(const struct mot_cluster *c)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *bandwidth_json(double bytes_per_s) { return isinf(bytes_per_s) ? json_null() : json_real(bytes_per_s); }
+static json_t *bandwidth_json(double bytes_per_s)
+{
+    return isinf(bytes_per_s) ? json_null() : json_real(bytes_per_s);
+}
 
 static json_t *group_json(const struct mot_cluster *c, uint32_t first, uint32_t count)
 {
     const struct mot_machine *m = &c->machine[first];
     char *jitter = mot_jitter_text(m), *straggle = mot_straggle_text(m);
-    json_t *group = json_pack("{s:s?, s:i, s:f, s:s, s:s, s:o, s:o, s:f}", "name", m->name, "count", (int)count, "job_s",
-                              mot_job_mean(m, BATCH), "jitter", jitter, "straggle", straggle, "up_bytes_per_s", bandwidth_json(m->link.up),
-                              "down_bytes_per_s", bandwidth_json(m->link.down), "latency_s", (double)m->link.latency * 1e-9);
+    json_t *group = json_pack("{s:s?, s:i, s:f, s:s, s:s, s:o, s:o, s:f}", "name", m->name, "count",
+        (int)count, "job_s", mot_job_mean(m, BATCH), "jitter", jitter, "straggle", straggle, "up_bytes_per_s",
+        bandwidth_json(m->link.up), "down_bytes_per_s", bandwidth_json(m->link.down), "latency_s",
+        (double)m->link.latency * 1e-9);
     json_object_set_new(group, "first", json_integer(first));
     if (m->has_job_time) {
         char *law = mot_job_time_text(m);
@@ -210,11 +224,11 @@ static enum mot_status show_json(const struct mot_cluster *c)
     const struct mot_link *server = &c->machine[c->workers].link;
     const struct waiting w = watch_steps(c);
     double total = total_speed(c);
-    json_t *root = json_pack("{s:i, s:o, s:o, s:{s:o, s:o, s:f}, s:{s:i, s:f, s:f, s:i}}", "workers", (int)c->workers, "samples_per_s",
-                             isinf(total) ? json_null() : json_real(total), "groups", groups, "server", "up_bytes_per_s",
-                             bandwidth_json(server->up), "down_bytes_per_s", bandwidth_json(server->down), "latency_s",
-                             (double)server->latency * 1e-9, "synchronous_step", "samples", BATCH, "compute_s", w.step_s, "fastest_s",
-                             w.fastest_s, "waits_for", (int)w.last);
+    json_t *root = json_pack("{s:i, s:o, s:o, s:{s:o, s:o, s:f}, s:{s:i, s:f, s:f, s:i}}", "workers",
+        (int)c->workers, "samples_per_s", isinf(total) ? json_null() : json_real(total), "groups", groups,
+        "server", "up_bytes_per_s", bandwidth_json(server->up), "down_bytes_per_s",
+        bandwidth_json(server->down), "latency_s", (double)server->latency * 1e-9, "synchronous_step",
+        "samples", BATCH, "compute_s", w.step_s, "fastest_s", w.fastest_s, "waits_for", (int)w.last);
     if (!root) return mot_fail(MOT_ESYSTEM, "out of memory");
     json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     putchar('\n');
@@ -225,7 +239,8 @@ static enum mot_status show_json(const struct mot_cluster *c)
 static enum mot_status run_show(const struct cli_args *a)
 {
     struct mot_cluster *cluster;
-    if (!mot_file_exists(a->word[0])) return mot_fail(MOT_EUSAGE, "%s: there is no such cluster file", a->word[0]);
+    if (!mot_file_exists(a->word[0]))
+        return mot_fail(MOT_EUSAGE, "%s: there is no such cluster file", a->word[0]);
     enum mot_status status = mot_cluster_open(a->word[0], &cluster);
     if (status) return status;
     if (a->json) status = show_json(cluster);
@@ -238,8 +253,10 @@ const struct cli_command cli_cluster_show = {
     .name = "cluster show",
     .synopsis = "FILE",
     .summary = "print a cluster file as a table",
-    .about = "Shows every group of workers with its speed, the mean time of a job of 32 samples, jitter, straggling and link, and what a "
-             "step in which all wait for all would wait for: the mean over jobs drawn as the simulator draws them.",
+    .about = "Shows every group of workers with its speed, the mean time of a job of 32 samples, jitter, "
+             "straggling and link, and what a "
+             "step in which all wait for all would wait for: the mean over jobs drawn as the simulator draws "
+             "them.",
     .examples = "motley cluster show cluster.yaml\nmotley cluster show cluster.yaml --json\n",
     .words_min = 1,
     .words_max = 1,

@@ -16,8 +16,15 @@
 /* Flags that change how a study is made, not what comes out. */
 static bool is_manner(const char *word, bool *takes_value)
 {
-    static const struct { const char *flag; bool value; } manners[] = {
-        { "--jobs", true }, { "--fresh", false }, { "--quiet", false }, { "--json", false }, { "--csv", true },
+    static const struct {
+        const char *flag;
+        bool value;
+    } manners[] = {
+        { "--jobs", true },
+        { "--fresh", false },
+        { "--quiet", false },
+        { "--json", false },
+        { "--csv", true },
     };
     for (size_t i = 0; i < MOT_COUNT(manners); i++) {
         size_t n = strlen(manners[i].flag);
@@ -31,7 +38,9 @@ static bool is_manner(const char *word, bool *takes_value)
 /* As a shell would take it. */
 void cli_print_word(const char *word, FILE *out)
 {
-    bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:^%+@") == strlen(word);
+    bool plain = *word &&
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:^%+@") ==
+            strlen(word);
     if (plain) {
         fputs(word, out);
         return;
@@ -80,7 +89,8 @@ static const char **all_values(const struct cli_args *args, const char *flag, si
 /* runs/compare-demo for examples/demo.yaml. malloc'd. */
 static char *default_folder(const struct cli_args *args)
 {
-    const char *path = args->words ? args->word[0] : "defaults", *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *path = args->words ? args->word[0] : "defaults", *slash = strrchr(path, '/'),
+               *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
     return mot_format("runs/%s-%.*s", args->command->name, (int)n, name);
@@ -102,7 +112,8 @@ static enum mot_status jobs_of(const struct cli_args *args, unsigned *out)
     return MOT_OK;
 }
 
-/* ---- Running -------------------------------------------------------------------------------------------- */
+/* ---- Running
+ * -------------------------------------------------------------------------------------------- */
 
 static enum mot_status dry_run(const struct cli_args *args, const struct mot_compare *o)
 {
@@ -110,15 +121,19 @@ static enum mot_status dry_run(const struct cli_args *args, const struct mot_com
     enum mot_status status = mot_compare_plan(o, &size, args->json ? NULL : stdout);
     if (status != MOT_OK) return status;
     if (args->json) {
-        json_t *all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "arms", (json_int_t)size.arms, "conditions", (json_int_t)size.conditions,
-            "seeds", (json_int_t)size.seeds, "runs", (json_int_t)size.runs, "runs_there", (json_int_t)size.there, "tuning_runs", (json_int_t)size.tuning);
+        json_t *all = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "arms", (json_int_t)size.arms, "conditions",
+            (json_int_t)size.conditions, "seeds", (json_int_t)size.seeds, "runs", (json_int_t)size.runs,
+            "runs_there", (json_int_t)size.there, "tuning_runs", (json_int_t)size.tuning);
         mot_json_print(all, stdout);
         json_decref(all);
         return MOT_OK;
     }
-    if (size.tuning) printf("%zu run%s to tune%s\n", size.tuning, size.tuning == 1 ? "" : "s", cli_given(args, "halving") ? ", fewer and shorter by halving" : "");
+    if (size.tuning)
+        printf("%zu run%s to tune%s\n", size.tuning, size.tuning == 1 ? "" : "s",
+            cli_given(args, "halving") ? ", fewer and shorter by halving" : "");
     if (size.runs) {
-        printf("%zu run%s to compare: %zu arm%s, ", size.runs, size.runs == 1 ? "" : "s", size.arms, size.arms == 1 ? "" : "s");
+        printf("%zu run%s to compare: %zu arm%s, ", size.runs, size.runs == 1 ? "" : "s", size.arms,
+            size.arms == 1 ? "" : "s");
         if (size.conditions > 1) printf("%zu conditions, ", size.conditions);
         printf("%zu seed%s", size.seeds, size.seeds == 1 ? "" : "s");
     }
@@ -127,7 +142,8 @@ static enum mot_status dry_run(const struct cli_args *args, const struct mot_com
     return MOT_OK;
 }
 
-static void print_result(const struct cli_args *args, const struct mot_compare *o, const struct mot_compared *done)
+static void print_result(
+    const struct cli_args *args, const struct mot_compare *o, const struct mot_compared *done)
 {
     if (args->json) {
         mot_json_print(done->document, stdout);
@@ -136,7 +152,8 @@ static void print_result(const struct cli_args *args, const struct mot_compare *
     mot_study_print(done->document, stdout, isatty(STDOUT_FILENO) && args->colour);
     if (args->quiet) return;
     fflush(stdout);
-    fprintf(stderr, "\n%zu run%s made, %zu found in %s; %s/report.html shows them\n", done->made, done->made == 1 ? "" : "s", done->found, o->store, o->out);
+    fprintf(stderr, "\n%zu run%s made, %zu found in %s; %s/report.html shows them\n", done->made,
+        done->made == 1 ? "" : "s", done->found, o->store, o->out);
 }
 
 static enum mot_status run(const struct cli_args *args, const struct mot_compare *o)
@@ -148,8 +165,9 @@ static enum mot_status run(const struct cli_args *args, const struct mot_compare
     print_result(args, o, &done);
     json_decref(done.document);
     if (done.lost)
-        return mot_fail(MOT_ESYSTEM, "%zu run%s crashed or could not be made, as noted above; the same command tries again", done.lost,
-                        done.lost == 1 ? "" : "s");
+        return mot_fail(MOT_ESYSTEM,
+            "%zu run%s crashed or could not be made, as noted above; the same command tries again", done.lost,
+            done.lost == 1 ? "" : "s");
     return MOT_OK;
 }
 
@@ -159,11 +177,26 @@ enum mot_status cli_study(const struct cli_args *args, bool tune_only)
     const char **method = all_values(args, "methods", &methods), **over = all_values(args, "over", &overs);
     const char *out = cli_value(args, "out");
     char *folder = out ? mot_text(out) : default_folder(args), *command = command_of(args);
-    struct mot_compare o = { .experiment = args->words ? args->word[0] : NULL, .command = command, .store = store_of(args), .out = folder,
-        .csv = cli_value(args, "csv"), .models = cli_given(args, "models"), .fresh = cli_given(args, "fresh"), .tune_only = tune_only,
-        .progress = args->quiet ? NULL : stderr, .terminal = isatty(STDERR_FILENO), .interrupt = cli_catch_interrupts(),
-        .flags = { .methods = method, .methods_n = methods, .seeds = cli_value(args, "seeds"), .over = over, .overs = overs,
-            .by = cli_value(args, "by"), .halving = cli_given(args, "halving"), .tunes = tune_only, .setting = args->setting,
+    struct mot_compare o = { .experiment = args->words ? args->word[0] : NULL,
+        .command = command,
+        .store = store_of(args),
+        .out = folder,
+        .csv = cli_value(args, "csv"),
+        .models = cli_given(args, "models"),
+        .fresh = cli_given(args, "fresh"),
+        .tune_only = tune_only,
+        .progress = args->quiet ? NULL : stderr,
+        .terminal = isatty(STDERR_FILENO),
+        .interrupt = cli_catch_interrupts(),
+        .flags = { .methods = method,
+            .methods_n = methods,
+            .seeds = cli_value(args, "seeds"),
+            .over = over,
+            .overs = overs,
+            .by = cli_value(args, "by"),
+            .halving = cli_given(args, "halving"),
+            .tunes = tune_only,
+            .setting = args->setting,
             .settings = args->settings } };
     enum mot_status status = jobs_of(args, &o.jobs);
     if (status == MOT_OK) status = run(args, &o);
@@ -174,13 +207,12 @@ enum mot_status cli_study(const struct cli_args *args, bool tune_only)
     return status;
 }
 
-static enum mot_status compare(const struct cli_args *args)
-{
-    return cli_study(args, false);
-}
+static enum mot_status compare(const struct cli_args *args) { return cli_study(args, false); }
 
 static const struct cli_flag flags[] = {
-    { "methods", "LIST", "what is compared, in place of what the file says: allreduce,async or 'server{k: 6}, async'; the first is the baseline" },
+    { "methods", "LIST",
+        "what is compared, in place of what the file says: allreduce,async or 'server{k: 6}, async'; the "
+        "first is the baseline" },
     { "seeds", "SEEDS", "10 for so many, 3..12 or 1,2,5 for these; 10 unless told" },
     { "out", "DIR", "where study.json, table.txt and report.html go; runs/compare-NAME unless told" },
     { "store", "DIR", "where runs are kept, and found again; MOTLEY_STORE or else runs/store" },
@@ -196,24 +228,31 @@ const struct cli_command cli_compare = {
     .name = "compare",
     .synopsis = "[EXPERIMENT.yaml] [--methods A,B,C] [--seeds 10] [--KEY VALUE ...]",
     .summary = "compare methods over seeds: who is faster, by how much, and whether that is chance",
-    .about =
-        "Runs the experiment for every method and seed, on all cores, and prints a table: time to target with its 95 % interval, the "
-        "speed-up over the first method with a verdict (faster, slower, not distinguishable, not comparable), loss and accuracy with "
-        "their spread, bytes, utilisation, the longest wait. Runs are paired by seed. The folder of the study has the same in table.txt, as data in "
-        "study.json, and to look at in report.html.\n"
-        "What is compared, and under what conditions, may be in the file. `compare:` lists arms by hand: a method's name, or {label: TEXT, "
-        "method: {name: server, k: 6}, optimizer.lr: 0.2}. `sweep:` makes every combination: `method: [allreduce, async]` gives arms, "
-        "`seed: 1..10` seeds, and any other key conditions, such as `cluster.slow: [1, 2, 5, 10]`. `tune:` tunes every arm under every condition before it is "
-        "judged, on seeds of its own (see motley help tune).\n"
-        "A run is kept in the store by the hash of its resolved experiment and of the program: it is made once. What was interrupted or "
-        "killed goes on with the same command; a run that crashed is noted in the table and tried again the next time. The table of the same "
-        "study is the same, byte for byte, whenever it is made.\n"
-        "A run that ends without reaching the target counts as later than any that did; a run that crashed is left out, and noted. A verdict "
-        "needs six pairs of runs at least.",
-    .examples =
-        "motley compare examples/compare.yaml\n"
-        "motley compare examples/mixed.yaml --methods 'allreduce, server{k: 6}, async' --seeds 5\n"
-        "motley compare --methods allreduce,async --stop-updates 200 --model softmax\n",
+    .about = "Runs the experiment for every method and seed, on all cores, and prints a table: time to "
+             "target with its 95 % interval, the "
+             "speed-up over the first method with a verdict (faster, slower, not distinguishable, not "
+             "comparable), loss and accuracy with "
+             "their spread, bytes, utilisation, the longest wait. Runs are paired by seed. The folder of the "
+             "study has the same in table.txt, as data in "
+             "study.json, and to look at in report.html.\n"
+             "What is compared, and under what conditions, may be in the file. `compare:` lists arms by "
+             "hand: a method's name, or {label: TEXT, "
+             "method: {name: server, k: 6}, optimizer.lr: 0.2}. `sweep:` makes every combination: `method: "
+             "[allreduce, async]` gives arms, "
+             "`seed: 1..10` seeds, and any other key conditions, such as `cluster.slow: [1, 2, 5, 10]`. "
+             "`tune:` tunes every arm under every condition before it is "
+             "judged, on seeds of its own (see motley help tune).\n"
+             "A run is kept in the store by the hash of its resolved experiment and of the program: it is "
+             "made once. What was interrupted or "
+             "killed goes on with the same command; a run that crashed is noted in the table and tried again "
+             "the next time. The table of the same "
+             "study is the same, byte for byte, whenever it is made.\n"
+             "A run that ends without reaching the target counts as later than any that did; a run that "
+             "crashed is left out, and noted. A verdict "
+             "needs six pairs of runs at least.",
+    .examples = "motley compare examples/compare.yaml\n"
+                "motley compare examples/mixed.yaml --methods 'allreduce, server{k: 6}, async' --seeds 5\n"
+                "motley compare --methods allreduce,async --stop-updates 200 --model softmax\n",
     .flags = flags,
     .words_max = 1,
     .experiment_flags = true,

@@ -51,8 +51,11 @@ static enum mot_status run_list(const struct cli_args *args)
     if (args->json) {
         json_t *sets = json_array();
         for (const struct mot_builtin *b = mot_builtins; b->name; b++)
-            json_array_append_new(sets, json_pack("{s:s, s:s, s:b, s:s}", "name", b->name, "summary", b->summary, "available", (int)b->available(), "hint", b->hint));
-        json_t *all = json_pack("{s:o, s:[s, s, s, s]}", "sets", sets, "formats", "idx", "libsvm", "csv", "npy");
+            json_array_append_new(sets,
+                json_pack("{s:s, s:s, s:b, s:s}", "name", b->name, "summary", b->summary, "available",
+                    (int)b->available(), "hint", b->hint));
+        json_t *all =
+            json_pack("{s:o, s:[s, s, s, s]}", "sets", sets, "formats", "idx", "libsvm", "csv", "npy");
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(all);
@@ -64,14 +67,16 @@ static enum mot_status run_list(const struct cli_args *args)
         if (!b->available()) printf("  %-14s not on this machine: %s\n", "", b->hint);
     }
     puts("Files, each plain or .gz:");
-    for (const char *line = formats_text; *line; line = strchr(line, '\n') + 1) printf("  %.*s\n", (int)strcspn(line, "\n"), line);
+    for (const char *line = formats_text; *line; line = strchr(line, '\n') + 1)
+        printf("  %.*s\n", (int)strcspn(line, "\n"), line);
     return MOT_OK;
 }
 
 /* ---- what info and convert share --------------------------------------------------------- */
 
 /* The data options that were given as flags: --label-column is label_column. */
-static enum mot_status conf_of(const struct cli_args *args, const char *word, struct mot_arena *arena, struct mot_data_conf *out)
+static enum mot_status conf_of(
+    const struct cli_args *args, const char *word, struct mot_arena *arena, struct mot_data_conf *out)
 {
     struct mot_data_conf conf = { 0 };
     enum mot_status status = mot_options_preset(mot_data_options, &conf, arena);
@@ -84,7 +89,8 @@ static enum mot_status conf_of(const struct cli_args *args, const char *word, st
         status = mot_option_set(option, &conf, args->given[i].value, arena);
         if (status != MOT_OK) {
             char *why = mot_text(mot_error());
-            status = mot_fail(MOT_EUSAGE, "--%s %s: %s", args->given[i].flag->name, args->given[i].value, why);
+            status =
+                mot_fail(MOT_EUSAGE, "--%s %s: %s", args->given[i].flag->name, args->given[i].value, why);
             free(why);
         }
     }
@@ -138,7 +144,8 @@ static void gather_numbers(const struct mot_raw *raw, struct facts *f)
     f->bytes += (double)raw->rows * 4;
 }
 
-static enum mot_status gather_labels(const struct mot_raw *raw, const struct mot_data_conf *conf, struct facts *f)
+static enum mot_status gather_labels(
+    const struct mot_raw *raw, const struct mot_data_conf *conf, struct facts *f)
 {
     enum mot_task task;
     const struct mot_labels *l = &raw->labels;
@@ -169,7 +176,8 @@ static const char *scale_word(const struct mot_raw *raw)
     case MOT_SCALE_STANDARD: return "standard";
     case MOT_SCALE_MINMAX: return "minmax";
     case MOT_SCALE_UNIT: return "unit";
-    case MOT_SCALE_AUTO: case MOT_SCALE_NONE: break;
+    case MOT_SCALE_AUTO:
+    case MOT_SCALE_NONE: break;
     }
     return "none";
 }
@@ -181,45 +189,59 @@ static const char *format_word(const struct mot_raw *raw, const struct mot_data_
     return mot_format_name((enum mot_format)raw->format);
 }
 
-static void print_info_json(const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
+static void print_info_json(
+    const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
 {
-    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:I}", "name", conf->name, "format", format_word(raw, conf),
-                            "rows", (json_int_t)raw->rows, "cols", (json_int_t)raw->cols, "test_rows", (json_int_t)test_rows, "sparse", (int)raw->sparse,
-                            "nonzeros", (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto", scale_word(raw), "bytes",
-                            (json_int_t)f->bytes);
-    json_object_set_new(all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
+    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:I}", "name",
+        conf->name, "format", format_word(raw, conf), "rows", (json_int_t)raw->rows, "cols",
+        (json_int_t)raw->cols, "test_rows", (json_int_t)test_rows, "sparse", (int)raw->sparse, "nonzeros",
+        (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto",
+        scale_word(raw), "bytes", (json_int_t)f->bytes);
+    json_object_set_new(
+        all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
     if (raw->labelled && f->classes) {
         json_t *classes = json_array();
         for (uint32_t c = 0; c < f->class_count; c++) {
             json_t *name = json_string(f->class_names[c]); /* NULL where a label is not UTF-8 */
-            json_array_append_new(classes, json_pack("{s:o, s:I}", "label", name ? name : json_null(), "rows", (json_int_t)f->class_rows[c]));
+            json_array_append_new(classes,
+                json_pack(
+                    "{s:o, s:I}", "label", name ? name : json_null(), "rows", (json_int_t)f->class_rows[c]));
         }
         json_object_set_new(all, "classes", classes);
     } else if (raw->labelled) {
-        json_object_set_new(all, "label", json_pack("{s:f, s:f, s:f}", "min", f->label_least, "max", f->label_most, "mean", f->label_mean));
+        json_object_set_new(all, "label",
+            json_pack("{s:f, s:f, s:f}", "min", f->label_least, "max", f->label_most, "mean", f->label_mean));
     }
     json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     putchar('\n');
     json_decref(all);
 }
 
-static void print_info(const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
+static void print_info(
+    const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
 {
     char size[32];
     double all = (double)raw->rows * raw->cols;
-    printf("%-10s %s\n%-10s %s%s\n", "name", conf->name, "format", format_word(raw, conf), raw->sparse ? ", sparse" : "");
+    printf("%-10s %s\n%-10s %s%s\n", "name", conf->name, "format", format_word(raw, conf),
+        raw->sparse ? ", sparse" : "");
     printf("%-10s %u", "rows", raw->rows);
     if (test_rows) printf(" and %u to test on", test_rows);
-    printf("\n%-10s %u\n%-10s %llu (%.2f %%)\n", "columns", raw->cols, "non-zeros", (unsigned long long)f->nonzeros, 100 * (double)f->nonzeros / all);
+    printf("\n%-10s %u\n%-10s %llu (%.2f %%)\n", "columns", raw->cols, "non-zeros",
+        (unsigned long long)f->nonzeros, 100 * (double)f->nonzeros / all);
     printf("%-10s %g to %g, mean %g\n", "values", f->least, f->most, f->mean);
     if (!raw->labelled) printf("%-10s none\n", "labels");
     else if (f->classes) {
         printf("%-10s %u classes\n", "labels", f->class_count);
         for (uint32_t c = 0; c < f->class_count && c < 30; c++)
-            printf("%-10s   %-16s %llu (%.1f %%)\n", "", f->class_names[c], (unsigned long long)f->class_rows[c], 100 * (double)f->class_rows[c] / raw->rows);
-        if (f->class_count > 30) printf("%-10s   ... and %u more (all with --json)\n", "", f->class_count - 30);
-    } else printf("%-10s regression: %g to %g, mean %g\n", "labels", f->label_least, f->label_most, f->label_mean);
-    printf("%-10s auto is %s%s\n", "scaling", scale_word(raw), raw->picture ? ", one factor for all columns" : "");
+            printf("%-10s   %-16s %llu (%.1f %%)\n", "", f->class_names[c],
+                (unsigned long long)f->class_rows[c], 100 * (double)f->class_rows[c] / raw->rows);
+        if (f->class_count > 30)
+            printf("%-10s   ... and %u more (all with --json)\n", "", f->class_count - 30);
+    } else
+        printf(
+            "%-10s regression: %g to %g, mean %g\n", "labels", f->label_least, f->label_most, f->label_mean);
+    printf("%-10s auto is %s%s\n", "scaling", scale_word(raw),
+        raw->picture ? ", one factor for all columns" : "");
     printf("%-10s %s\n", "memory", mot_show_size(f->bytes, size, sizeof size));
 }
 
@@ -253,9 +275,19 @@ static enum mot_status run_info(const struct cli_args *args)
 /* By the end of the name, before .gz. */
 static enum mot_format format_of_name(const char *path)
 {
-    static const struct { const char *end; enum mot_format format; } ends[] = {
-        { ".csv", MOT_FORMAT_CSV }, { ".npy", MOT_FORMAT_NPY }, { ".libsvm", MOT_FORMAT_LIBSVM }, { ".svm", MOT_FORMAT_LIBSVM },
-        { ".svmlight", MOT_FORMAT_LIBSVM }, { ".idx", MOT_FORMAT_IDX }, { "-ubyte", MOT_FORMAT_IDX }, { ".idx2", MOT_FORMAT_IDX }, { ".idx3", MOT_FORMAT_IDX },
+    static const struct {
+        const char *end;
+        enum mot_format format;
+    } ends[] = {
+        { ".csv", MOT_FORMAT_CSV },
+        { ".npy", MOT_FORMAT_NPY },
+        { ".libsvm", MOT_FORMAT_LIBSVM },
+        { ".svm", MOT_FORMAT_LIBSVM },
+        { ".svmlight", MOT_FORMAT_LIBSVM },
+        { ".idx", MOT_FORMAT_IDX },
+        { "-ubyte", MOT_FORMAT_IDX },
+        { ".idx2", MOT_FORMAT_IDX },
+        { ".idx3", MOT_FORMAT_IDX },
     };
     size_t n = strlen(path);
     if (n > 3 && strcmp(path + n - 3, ".gz") == 0) n -= 3;
@@ -274,13 +306,20 @@ static enum mot_status target_format(const struct cli_args *args, enum mot_forma
     if (!to) {
         *out = format_of_name(args->word[1]);
         if (*out == MOT_FORMAT_AUTO)
-            return mot_fail(MOT_EUSAGE, "%s: its name does not say the format, expected it to end in .libsvm, .csv, .npy or .idx (and .gz), or --to FORMAT", args->word[1]);
+            return mot_fail(MOT_EUSAGE,
+                "%s: its name does not say the format, expected it to end in .libsvm, .csv, .npy or .idx "
+                "(and .gz), or --to FORMAT",
+                args->word[1]);
         return MOT_OK;
     }
     for (uint32_t i = 1; i < MOT_COUNT(words); i++)
-        if (strcmp(to, words[i]) == 0) { *out = (enum mot_format)i; return MOT_OK; }
+        if (strcmp(to, words[i]) == 0) {
+            *out = (enum mot_format)i;
+            return MOT_OK;
+        }
     const char *nearest = mot_nearest(to, words + 1, MOT_COUNT(words) - 1);
-    return mot_fail(MOT_EUSAGE, "--to %s: expected one of libsvm, csv, npy, idx%s%s%s", to, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return mot_fail(MOT_EUSAGE, "--to %s: expected one of libsvm, csv, npy, idx%s%s%s", to,
+        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static enum mot_status run_convert(const struct cli_args *args)
@@ -294,8 +333,8 @@ static enum mot_status run_convert(const struct cli_args *args)
     if (status == MOT_OK) status = open_raw(&conf, &raw);
     if (status == MOT_OK) status = mot_raw_write(&raw, args->word[1], cli_value(args, "labels-to"), format);
     if (status == MOT_OK && args->json) {
-        json_t *all = json_pack("{s:s, s:s, s:I, s:I}", "name", args->word[1], "format", mot_format_name(format), "rows",
-                                (json_int_t)raw.rows, "cols", (json_int_t)raw.cols);
+        json_t *all = json_pack("{s:s, s:s, s:I, s:I}", "name", args->word[1], "format",
+            mot_format_name(format), "rows", (json_int_t)raw.rows, "cols", (json_int_t)raw.cols);
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(all);
@@ -308,22 +347,39 @@ static enum mot_status run_convert(const struct cli_args *args)
 }
 
 const struct cli_command cli_data_list = {
-    .name = "data list", .synopsis = "[flags]", .summary = "the built-in data sets, and the formats of files",
-    .examples = "motley data list\n", .run = run_list,
+    .name = "data list",
+    .synopsis = "[flags]",
+    .summary = "the built-in data sets, and the formats of files",
+    .examples = "motley data list\n",
+    .run = run_list,
 };
 
 const struct cli_command cli_data_info = {
-    .name = "data info", .synopsis = "NAME|FILE [flags]", .summary = "what is in a data set: rows, columns, classes, range",
-    .about = "Reads the training part of a built-in set or a file and says what it holds, before any scaling.",
-    .examples = "motley data info digits\nmotley data info a9a.gz --json\nmotley data info occupancy.csv --skip date --label-column Occupancy\n",
-    .flags = info_flags, .words_min = 1, .words_max = 1, .run = run_info,
+    .name = "data info",
+    .synopsis = "NAME|FILE [flags]",
+    .summary = "what is in a data set: rows, columns, classes, range",
+    .about =
+        "Reads the training part of a built-in set or a file and says what it holds, before any scaling.",
+    .examples = "motley data info digits\nmotley data info a9a.gz --json\nmotley data info occupancy.csv "
+                "--skip date --label-column Occupancy\n",
+    .flags = info_flags,
+    .words_min = 1,
+    .words_max = 1,
+    .run = run_info,
 };
 
 const struct cli_command cli_data_convert = {
-    .name = "data convert", .synopsis = "IN OUT [flags]", .summary = "from one format to another",
-    .about = "Reads a built-in set or a file and writes it as LIBSVM, CSV, NPY or IDX (whole numbers from 0 to 255), gzip'd if OUT ends in .gz. "
-             "NPY and IDX have their labels in a second file. Numbers are written so that they read back as the same floats. "
+    .name = "data convert",
+    .synopsis = "IN OUT [flags]",
+    .summary = "from one format to another",
+    .about = "Reads a built-in set or a file and writes it as LIBSVM, CSV, NPY or IDX (whole numbers from 0 "
+             "to 255), gzip'd if OUT ends in .gz. "
+             "NPY and IDX have their labels in a second file. Numbers are written so that they read back as "
+             "the same floats. "
              "OUT appears whole or not at all.",
     .examples = "motley data convert digits digits.csv\nmotley data convert a9a.gz a9a.npy\n",
-    .flags = convert_flags, .words_min = 2, .words_max = 2, .run = run_convert,
+    .flags = convert_flags,
+    .words_min = 2,
+    .words_max = 2,
+    .run = run_convert,
 };

@@ -11,8 +11,14 @@
 
 static enum mot_status read_part(const char *text, enum mot_part *out)
 {
-    static const struct { const char *name; enum mot_part part; } parts[] = {
-        { "test", MOT_PART_TEST }, { "train", MOT_PART_TRAIN }, { "valid", MOT_PART_VALID }, { "all", MOT_PART_ALL },
+    static const struct {
+        const char *name;
+        enum mot_part part;
+    } parts[] = {
+        { "test", MOT_PART_TEST },
+        { "train", MOT_PART_TRAIN },
+        { "valid", MOT_PART_VALID },
+        { "all", MOT_PART_ALL },
     };
     *out = MOT_PART_AUTO;
     if (!text) return MOT_OK;
@@ -46,10 +52,9 @@ static double class_accuracy(const struct mot_marks *m, uint32_t class)
 
 static void print_json(const struct cli_args *args, const struct mot_subject *s, const struct mot_marks *m)
 {
-    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "model", args->word[0], "kind", s->net.kind->name,
-                          "data", args->word[1], "part", s->part, "rows", (json_int_t)m->rows,
-                          "loss", mot_json_number(m->loss), "accuracy", mot_json_number(m->accuracy),
-                          "rmse", mot_json_number(m->rmse));
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "model", args->word[0], "kind",
+        s->net.kind->name, "data", args->word[1], "part", s->part, "rows", (json_int_t)m->rows, "loss",
+        mot_json_number(m->loss), "accuracy", mot_json_number(m->accuracy), "rmse", mot_json_number(m->rmse));
     if (m->confusion) {
         json_t *classes = json_array(), *confusion = json_array();
         for (uint32_t c = 0; c < m->classes; c++) {
@@ -57,9 +62,9 @@ static void print_json(const struct cli_args *args, const struct mot_subject *s,
             for (uint32_t p = 0; p < m->classes; p++)
                 json_array_append_new(line, json_integer((json_int_t)m->confusion[c * m->classes + p]));
             json_array_append_new(confusion, line);
-            json_array_append_new(classes, json_pack("{s:s, s:I, s:o}", "name", class_name(s, c), "rows",
-                                                     (json_int_t)class_rows(m, c), "accuracy",
-                                                     mot_json_number(class_accuracy(m, c))));
+            json_array_append_new(classes,
+                json_pack("{s:s, s:I, s:o}", "name", class_name(s, c), "rows", (json_int_t)class_rows(m, c),
+                    "accuracy", mot_json_number(class_accuracy(m, c))));
         }
         json_object_set_new(o, "class", classes);
         json_object_set_new(o, "confusion", confusion);
@@ -83,7 +88,8 @@ static int cell_width(const struct mot_marks *m)
 static void print_classes(const struct mot_subject *s, const struct mot_marks *m)
 {
     int width = cell_width(m);
-    printf("\n  %-3s %-16s %8s %10s   predicted as\n  %-3s %-16s %8s %10s  ", "", "class", "rows", "accuracy", "", "", "", "");
+    printf("\n  %-3s %-16s %8s %10s   predicted as\n  %-3s %-16s %8s %10s  ", "", "class", "rows", "accuracy",
+        "", "", "", "");
     for (uint32_t p = 0; p < m->classes; p++) printf(" %*u", width, p);
     putchar('\n');
     for (uint32_t c = 0; c < m->classes; c++) {
@@ -91,17 +97,20 @@ static void print_classes(const struct mot_subject *s, const struct mot_marks *m
         printf("  %3u %-16.16s %8" PRIu64 " ", c, class_name(s, c), class_rows(m, c));
         if (isfinite(accuracy)) printf("%8.2f %%  ", 100 * accuracy);
         else printf("%10s  ", "-");
-        for (uint32_t p = 0; p < m->classes; p++) printf(" %*" PRIu64, width, m->confusion[c * m->classes + p]);
+        for (uint32_t p = 0; p < m->classes; p++)
+            printf(" %*" PRIu64, width, m->confusion[c * m->classes + p]);
         putchar('\n');
     }
 }
 
 static void print_people(const struct cli_args *args, const struct mot_subject *s, const struct mot_marks *m)
 {
-    printf("%s on %s%s%s%s: %" PRIu64 " rows\n", args->word[0], args->word[1], strcmp(s->part, "all") == 0 ? "" : ", the ",
-           strcmp(s->part, "all") == 0 ? "" : s->part, strcmp(s->part, "all") == 0 ? "" : " part", m->rows);
+    printf("%s on %s%s%s%s: %" PRIu64 " rows\n", args->word[0], args->word[1],
+        strcmp(s->part, "all") == 0 ? "" : ", the ", strcmp(s->part, "all") == 0 ? "" : s->part,
+        strcmp(s->part, "all") == 0 ? "" : " part", m->rows);
     printf("  loss       %.6g\n", m->loss);
-    if (isfinite(m->accuracy)) printf("  accuracy   %.2f %% (%" PRIu64 " right)\n", 100 * m->accuracy, m->right);
+    if (isfinite(m->accuracy))
+        printf("  accuracy   %.2f %% (%" PRIu64 " right)\n", 100 * m->accuracy, m->right);
     if (isfinite(m->rmse)) printf("  rmse       %.6g\n", m->rmse);
     if (m->confusion && !args->quiet) print_classes(s, m);
 }
@@ -115,7 +124,8 @@ static enum mot_status run(const struct cli_args *args)
     enum mot_status status = read_part(cli_value(args, "part"), &part);
     if (status != MOT_OK) return status;
     cli_data_settings(args, &settings);
-    status = mot_subject_open(args->word[0], args->word[1], part, settings.setting, settings.n, true, &subject);
+    status =
+        mot_subject_open(args->word[0], args->word[1], part, settings.setting, settings.n, true, &subject);
     if (status != MOT_OK) return status;
     mot_score_subject(&subject, &marks);
     if (args->json) print_json(args, &subject, &marks);
@@ -135,15 +145,20 @@ const struct cli_command cli_eval = {
     .name = "eval",
     .synopsis = "MODEL.safetensors DATA [flags]",
     .summary = "how good a saved model is on data",
-    .about = "Prints the loss without regulariser and the accuracy, and for up to 20 classes the accuracy of each and what "
+    .about = "Prints the loss without regulariser and the accuracy, and for up to 20 classes the accuracy of "
+             "each and what "
              "they were predicted as.\n\n"
-             "DATA is a built-in set or a file. The model file says which data it was trained on, with which options and which "
-             "seed: if DATA is the same, the rows that were kept for testing are cut off again and only they count, unless "
-             "--part says otherwise; if the file has changed since, that is an error. Of other data all rows count, scaled as "
+             "DATA is a built-in set or a file. The model file says which data it was trained on, with which "
+             "options and which "
+             "seed: if DATA is the same, the rows that were kept for testing are cut off again and only they "
+             "count, unless "
+             "--part says otherwise; if the file has changed since, that is an error. Of other data all rows "
+             "count, scaled as "
              "the training data were; a file is read like the training file unless flags say otherwise.",
     .examples = "motley eval runs/first/model.safetensors fashion-mnist\n"
                 "motley eval model.safetensors new.csv --label-column quality --json",
     .flags = flags,
-    .words_min = 2, .words_max = 2,
+    .words_min = 2,
+    .words_max = 2,
     .run = run,
 };

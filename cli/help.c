@@ -18,16 +18,19 @@ void help_short(FILE *out)
     struct page p = { .out = out };
     page_title(&p, "motley", "1", summary);
     page_heading(&p, "Commands");
-    for (size_t i = 0; cli_commands[i]; i++) page_item(&p, cli_commands[i]->name, cli_commands[i]->summary, NULL);
+    for (size_t i = 0; cli_commands[i]; i++)
+        page_item(&p, cli_commands[i]->name, cli_commands[i]->summary, NULL);
     page_heading(&p, "Begin with");
-    page_lines(&p, "motley sim                      train on a simulated cluster of 8 workers\n"
-                   "motley help                     everything there is\n");
+    page_lines(&p,
+        "motley sim                      train on a simulated cluster of 8 workers\n"
+        "motley help                     everything there is\n");
 }
 
 static void commands_and_topics(struct page *p)
 {
     page_heading(p, "Commands");
-    for (size_t i = 0; cli_commands[i]; i++) page_item(p, cli_commands[i]->name, cli_commands[i]->summary, NULL);
+    for (size_t i = 0; cli_commands[i]; i++)
+        page_item(p, cli_commands[i]->name, cli_commands[i]->summary, NULL);
     page_heading(p, "Help on more");
     for (const struct topic *t = topics; t->name; t++) page_item(p, t->name, t->summary, NULL);
     for (size_t i = 0; mot_families[i]; i++) {
@@ -56,7 +59,8 @@ static bool has_flag(const struct cli_command *c, const char *name)
 
 static void flag_item(struct page *p, const struct cli_flag *flag)
 {
-    char *term = flag->value ? mot_format("--%s %s", flag->name, flag->value) : mot_format("--%s", flag->name);
+    char *term =
+        flag->value ? mot_format("--%s %s", flag->name, flag->value) : mot_format("--%s", flag->name);
     page_item(p, term, flag->doc, NULL);
     free(term);
 }
@@ -74,7 +78,10 @@ static void command_body(struct page *p, const struct cli_command *c)
     page_heading(p, p->roff ? "Options" : "Flags");
     for (const struct cli_flag *f = c->flags; f && f->name; f++) flag_item(p, f);
     if (c->experiment_flags) {
-        page_item(p, "--KEY VALUE", "any key of an experiment, its dots as dashes: --stop-updates 100, --method async, --optimizer-lr 0.1", NULL);
+        page_item(p, "--KEY VALUE",
+            "any key of an experiment, its dots as dashes: --stop-updates 100, --method async, "
+            "--optimizer-lr 0.1",
+            NULL);
         page_item(p, "--set KEY=VALUE", "the same for a key with its dots: --set stop.updates=100", NULL);
         if (!has_flag(c, "out")) page_item(p, "--out DIR", "the run's folder; short for --output", NULL);
     }
@@ -113,8 +120,11 @@ static enum mot_status man_program(void)
     page_heading(&p, "Synopsis");
     page_lines(&p, "motley COMMAND [flags]\nmotley help COMMAND|TOPIC\nmotley --version\n");
     page_heading(&p, "Description");
-    page_text(&p, "motley trains models by distributed stochastic gradient descent on workers that differ: in speed, in bandwidth, "
-                  "in the data they hold, in how often they stall. Its simulator runs the real mathematics on a virtual clock.");
+    page_text(&p,
+        "motley trains models by distributed stochastic gradient descent on workers that differ: in speed, "
+        "in bandwidth, "
+        "in the data they hold, in how often they stall. Its simulator runs the real mathematics on a "
+        "virtual clock.");
     commands_and_topics(&p);
     page_heading(&p, "Exit status");
     topic_exit_codes_items(&p);
@@ -200,8 +210,10 @@ static enum mot_status help_family(const struct mot_family *family, const char *
     size_t n = 0;
     while (n < MOT_COUNT(names) && family->get(n, &part)) names[n++] = part.name;
     nearest = mot_nearest(name, names, n);
-    if (nearest) return mot_fail(MOT_EUSAGE, "there is no %s '%.60s': did you mean '%s'?", family->one, name, nearest);
-    return mot_fail(MOT_EUSAGE, "there is no %s '%.60s'; 'motley help %s' lists them", family->one, name, family->section);
+    if (nearest)
+        return mot_fail(MOT_EUSAGE, "there is no %s '%.60s': did you mean '%s'?", family->one, name, nearest);
+    return mot_fail(MOT_EUSAGE, "there is no %s '%.60s'; 'motley help %s' lists them", family->one, name,
+        family->section);
 }
 
 static enum mot_status no_topic(const char *wanted)
@@ -213,7 +225,8 @@ static enum mot_status no_topic(const char *wanted)
     for (size_t i = 0; mot_families[i]; i++) names[n++] = mot_families[i]->section;
     for (const struct mot_section *s = mot_sections; s->name; s++) names[n++] = s->name;
     nearest = mot_nearest(wanted, names, n);
-    if (nearest) return mot_fail(MOT_EUSAGE, "there is no help on '%.60s': did you mean '%s'?", wanted, nearest);
+    if (nearest)
+        return mot_fail(MOT_EUSAGE, "there is no help on '%.60s': did you mean '%s'?", wanted, nearest);
     return mot_fail(MOT_EUSAGE, "there is no help on '%.60s'; 'motley help' lists what there is", wanted);
 }
 
@@ -226,7 +239,8 @@ static enum mot_status help_topic(const struct cli_args *a)
         enum mot_status status = help_family(mot_families[i], second);
         /* A command may have the section's name: what it does follows. */
         for (size_t c = 0; cli_commands[c] && !second; c++)
-            if (strcmp(cli_commands[c]->name, first) == 0) putchar('\n'), help_command(stdout, cli_commands[c]);
+            if (strcmp(cli_commands[c]->name, first) == 0)
+                putchar('\n'), help_command(stdout, cli_commands[c]);
         return status;
     }
     char joined[128];

@@ -5,8 +5,8 @@
 #include "cli.h"
 #include <stdio.h>
 
-void help_short(FILE *);                                   /* `motley` alone */
-void help_all(FILE *);                                     /* `motley help` */
+void help_short(FILE *); /* `motley` alone */
+void help_all(FILE *);   /* `motley help` */
 void help_command(FILE *, const struct cli_command *);
 
 #endif

@@ -21,10 +21,11 @@
 #include <unistd.h>
 
 #define STATUS_FILE "MOTLEY_RANK_STATUS"
-#define GRACE_MS 5000   /* between rank 0's last word and the launcher's end */
+#define GRACE_MS 5000 /* between rank 0's last word and the launcher's end */
 
 /* What launchers say of the size of a job, and of our place in it. */
-static const char *const size_names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS" };
+static const char *const size_names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE",
+    "SLURM_STEP_NUM_TASKS" };
 static const char *const rank_names[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID" };
 
 static const char *first_of(const char *const *name, size_t n)
@@ -39,7 +40,8 @@ bool cli_under_mpi(void)
     const char *ours = getenv("OMPI_COMM_WORLD_SIZE"), *step = first_of(size_names, MOT_COUNT(size_names));
     if (ours) return true;
     /* A batch script has Slurm's variables without being a task of srun's. */
-    return step && (getenv("PMI_RANK") || getenv("PMIX_RANK") || (getenv("SLURM_STEP_ID") && strcmp(step, "1") != 0));
+    return step &&
+        (getenv("PMI_RANK") || getenv("PMIX_RANK") || (getenv("SLURM_STEP_ID") && strcmp(step, "1") != 0));
 }
 
 /* ---- A rank ------------------------------------------------------------------------------------- */
@@ -109,10 +111,7 @@ static enum mot_status check_ranks(const struct cli_args *args, uint32_t ranks, 
     return status;
 }
 
-static bool runs_open_mpi(void)
-{
-    return strstr(mot_wire_library(), "Open MPI") != NULL;
-}
+static bool runs_open_mpi(void) { return strstr(mot_wire_library(), "Open MPI") != NULL; }
 
 /* The launcher and its flags, ourselves, and our own words without --ranks. */
 static const char **command_of(const struct cli_args *args, const char *ranks, const char *self)
@@ -166,12 +165,10 @@ static int last_word(const char *path)
     return text[0] == 'b' ? -1 : (int)strtol(text, NULL, 10);
 }
 
-static void nap(void)
-{
-    nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
-}
+static void nap(void) { nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL); }
 
-/* Passes signals on: the first as a wish, the second as an order. A launcher that stays when rank 0 is done is ended. */
+/* Passes signals on: the first as a wish, the second as an order. A
+ * launcher that stays when rank 0 is done is ended. */
 static int wait_for(pid_t launcher, const char *path)
 {
     int code = 0, asked = 0;
@@ -190,13 +187,15 @@ enum mot_status cli_start_ranks(const struct cli_args *args, const char *ranks, 
 {
     char *end;
     long n = strtol(ranks, &end, 10);
-    if (*end || end == ranks || n < 1 || n > 100000) return mot_fail(MOT_EUSAGE, "--ranks: expected 1 to 100000; found '%.40s'", ranks);
+    if (*end || end == ranks || n < 1 || n > 100000)
+        return mot_fail(MOT_EUSAGE, "--ranks: expected 1 to 100000; found '%.40s'", ranks);
     struct mot_wire none;
     if (!mot_ranks_built()) return mot_wire_open(&none);
     enum mot_status status = check_ranks(args, (uint32_t)n, fit);
     if (status != MOT_OK) return status;
     char self[PATH_MAX] = "", path[] = "/tmp/motley-rank-XXXXXX";
-    if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0) return mot_fail(MOT_ESYSTEM, "/proc/self/exe: %s", strerror(errno));
+    if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
+        return mot_fail(MOT_ESYSTEM, "/proc/self/exe: %s", strerror(errno));
     int fd = mkstemp(path);
     if (fd < 0) return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
     close(fd);

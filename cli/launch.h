@@ -5,11 +5,15 @@
 #include "api/job.h"
 #include "cli.h"
 
-typedef enum mot_status cli_rank_run(const struct cli_args *);                            /* what a rank does */
-typedef enum mot_status cli_ranks_fit(const struct mot_experiment *, uint32_t ranks);     /* whether so many can do it */
+/* what a rank does */
+typedef enum mot_status cli_rank_run(const struct cli_args *);
+/* whether so many can do it */
+typedef enum mot_status cli_ranks_fit(const struct mot_experiment *, uint32_t ranks);
 
-bool cli_under_mpi(void);                                              /* mpirun or srun has started this process */
-enum mot_status cli_be_rank(const struct cli_args *, cli_rank_run *);  /* comes back only if there are no other ranks to leave with */
+/* mpirun or srun has started this process */
+bool cli_under_mpi(void);
+/* comes back only if there are no other ranks to leave with */
+enum mot_status cli_be_rank(const struct cli_args *, cli_rank_run *);
 enum mot_status cli_start_ranks(const struct cli_args *, const char *ranks, cli_ranks_fit *);
 
 #endif

@@ -8,11 +8,23 @@
 #include <unistd.h>
 
 const struct cli_command *const cli_commands[] = {
-    &cli_sim, &cli_train, &cli_replay, &cli_profile,
-    &cli_compare, &cli_tune, &cli_report,
+    &cli_sim,
+    &cli_train,
+    &cli_replay,
+    &cli_profile,
+    &cli_compare,
+    &cli_tune,
+    &cli_report,
     &cli_partition,
-    &cli_data_list, &cli_data_info, &cli_data_convert, &cli_cluster_show, &cli_topology,
-    &cli_eval, &cli_predict, &cli_help, NULL,
+    &cli_data_list,
+    &cli_data_info,
+    &cli_data_convert,
+    &cli_cluster_show,
+    &cli_topology,
+    &cli_eval,
+    &cli_predict,
+    &cli_help,
+    NULL,
 };
 
 static bool wants_colour(void)
@@ -65,6 +77,7 @@ int main(int count, char **arguments)
     size_t words = count > 0 ? (size_t)count - 1 : 0;
     enum mot_status status = run((const char *const *)(arguments + 1), words);
     if (status) return cli_complain(status);
-    if (fflush(stdout) != 0 || ferror(stdout)) return cli_complain(mot_fail(MOT_ESYSTEM, "standard output cannot be written"));
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return cli_complain(mot_fail(MOT_ESYSTEM, "standard output cannot be written"));
     return MOT_OK;
 }

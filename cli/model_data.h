@@ -4,15 +4,18 @@
 
 #include "cli.h"
 
-#define CLI_DATA_FLAGS                                                                                                  \
-    { "format", "FORMAT", "idx, libsvm, csv or npy; found by itself unless told" },                                    \
-    { "labels", "FILE", "IDX and NPY: the file of labels" },                                                           \
-    { "label-column", "COLUMN", "CSV: the label's column: a name, a number from 0, first, last, or none" },            \
-    { "skip", "COLUMNS", "CSV: columns to leave out, with commas between" },                                           \
-    { "separator", "CHARACTER", "CSV: what is between columns" },                                                      \
-    { "header", "auto|yes|no", "CSV: whether the first line names the columns" },                                      \
-    { "task", "auto|classes|regression", "whether labels are classes or values" },                                     \
-    { "rows", "COUNT", "take only the first so many rows" }
+#define CLI_DATA_FLAGS                                                                                       \
+    { "format", "FORMAT", "idx, libsvm, csv or npy; found by itself unless told" },                          \
+        { "labels", "FILE", "IDX and NPY: the file of labels" },                                             \
+        { "label-column", "COLUMN",                                                                          \
+            "CSV: the label's column: a name, a number from 0, first, last, or none" },                      \
+        { "skip", "COLUMNS", "CSV: columns to leave out, with commas between" },                             \
+        { "separator", "CHARACTER", "CSV: what is between columns" },                                        \
+        { "header", "auto|yes|no", "CSV: whether the first line names the columns" },                        \
+        { "task", "auto|classes|regression", "whether labels are classes or values" },                       \
+    {                                                                                                        \
+        "rows", "COUNT", "take only the first so many rows"                                                  \
+    }
 
 #define CLI_DATA_FLAGS_MOST 8
 

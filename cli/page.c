@@ -18,7 +18,8 @@ static void wrap(FILE *out, const char *text, size_t n, int indent, int at)
         while (text < end && isspace((unsigned char)*text)) text++;
         const char *word = text;
         int width = 0;
-        for (; text < end && !isspace((unsigned char)*text); text++) width += ((unsigned char)*text & 0xC0) != 0x80;
+        for (; text < end && !isspace((unsigned char)*text); text++)
+            width += ((unsigned char)*text & 0xC0) != 0x80;
         if (text == word) break;
         if (!fresh && at + 1 + width > WIDTH) {
             fprintf(out, "\n%*s", indent, "");
@@ -81,7 +82,8 @@ void page_title(struct page *p, const char *name, const char *section, const cha
         if (*c == '-' || *c == ' ') fputs("\\-", p->out);
         else putc(toupper((unsigned char)*c), p->out);
     }
-    fprintf(p->out, "\" \"%s\" \"%s\" \"motley %s\" \"motley manual\"\n.SH NAME\n", section, MOT_VERSION_DATE, MOT_VERSION);
+    fprintf(p->out, "\" \"%s\" \"%s\" \"motley %s\" \"motley manual\"\n.SH NAME\n", section, MOT_VERSION_DATE,
+        MOT_VERSION);
     for (const char *c = name; *c; c++) fputs(*c == '-' || *c == ' ' ? "\\-" : (char[]){ *c, '\0' }, p->out);
     fputs(" \\- ", p->out);
     escape_words(p->out, summary, strlen(summary));

@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct page { FILE *out; bool roff, fresh; }; /* fresh: nothing since the last heading */
+struct page {
+    FILE *out;
+    bool roff, fresh;
+}; /* fresh: nothing since the last heading */
 
 /* A man page's head: name, section and summary; in plain text only the summary line. */
 void page_title(struct page *, const char *name, const char *section, const char *summary);

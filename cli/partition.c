@@ -1,4 +1,5 @@
-/* partition.c -- `motley partition`: who is to hold which rows, how good that is, and the files that say so. */
+/* partition.c -- `motley partition`: who is to hold which rows, how
+ * good that is, and the files that say so. */
 #include "api/job.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -23,7 +24,11 @@
 #define REDRAW_S 0.2
 #define LINE_S 5.0
 
-struct progress { const char *doing; double began, shown; bool terminal, drawn; };
+struct progress {
+    const char *doing;
+    double began, shown;
+    bool terminal, drawn;
+};
 
 static void on_progress(void *self, double done)
 {
@@ -33,9 +38,10 @@ static void on_progress(void *self, double done)
     if (now - p->shown < (p->terminal ? REDRAW_S : LINE_S)) return;
     p->shown = now;
     if (done > 1) done = 1;
-    if (done > 0.01 && passed > 0.5) mot_show_time((uint64_t)(passed * (1 - done) / done * 1e9), left, sizeof left);
-    fprintf(stderr, "%s%s %3.0f %%%s%s%s%s", p->terminal ? "\r" : "", p->doing, floor(100 * done), *left ? "  " : "", left,
-            *left ? " left" : "", p->terminal ? "\x1b[K" : "\n");
+    if (done > 0.01 && passed > 0.5)
+        mot_show_time((uint64_t)(passed * (1 - done) / done * 1e9), left, sizeof left);
+    fprintf(stderr, "%s%s %3.0f %%%s%s%s%s", p->terminal ? "\r" : "", p->doing, floor(100 * done),
+        *left ? "  " : "", left, *left ? " left" : "", p->terminal ? "\x1b[K" : "\n");
     fflush(stderr);
     p->drawn = p->terminal;
 }
@@ -56,14 +62,21 @@ static void progress_clear(struct progress *p)
 /* ---- From flags to an experiment ----------------------------------------------------------------- */
 
 /* Flags that are options of the partition under their own name. */
-static const char *const option_flags[] = { "objective", "rule", "features", "bandwidth", "algorithm", "memory", "neighbours", "epsilon",
-                                            "sizes", "alpha", "labels", "from" };
+static const char *const option_flags[] = { "objective", "rule", "features", "bandwidth", "algorithm",
+    "memory", "neighbours", "epsilon", "sizes", "alpha", "labels", "from" };
 
-struct wish { struct mot_setting setting[64]; size_t settings; struct mot_arena arena; double *ratio; uint32_t ratios; };
+struct wish {
+    struct mot_setting setting[64];
+    size_t settings;
+    struct mot_arena arena;
+    double *ratio;
+    uint32_t ratios;
+};
 
 static void wish_for(struct wish *w, const char *key, const char *value, const char *origin)
 {
-    if (w->settings < MOT_COUNT(w->setting)) w->setting[w->settings++] = (struct mot_setting){ key, value, origin };
+    if (w->settings < MOT_COUNT(w->setting))
+        w->setting[w->settings++] = (struct mot_setting){ key, value, origin };
 }
 
 /* "2,1,1,1" */
@@ -75,7 +88,10 @@ static enum mot_status read_ratios(const char *text, struct wish *w)
         double value;
         snprintf(number, sizeof number, "%.*s", (int)(n < 63 ? n : 63), p);
         if (n == 0 || n > 63 || !mot_read_real(number, &value) || !(value > 0) || value > 1e300)
-            return mot_fail(MOT_EUSAGE, "--ratios: expected numbers above 0 with commas between, such as 2,1,1; found '%s' for worker %u", number, w->ratios);
+            return mot_fail(MOT_EUSAGE,
+                "--ratios: expected numbers above 0 with commas between, such as 2,1,1; found '%s' for "
+                "worker %u",
+                number, w->ratios);
         w->ratio = mot_grow(w->ratio, w->ratios + 1, sizeof *w->ratio);
         w->ratio[w->ratios++] = value;
         p += n;
@@ -89,7 +105,8 @@ static bool ends_in_yaml(const char *word)
     return n > 5 && strcmp(word + n - 5, ".yaml") == 0;
 }
 
-static enum mot_status open_experiment(const struct cli_args *args, struct wish *w, struct mot_experiment **out)
+static enum mot_status open_experiment(
+    const struct cli_args *args, struct wish *w, struct mot_experiment **out)
 {
     bool file = ends_in_yaml(args->word[0]);
     const char *ratios = cli_value(args, "ratios"), *by = cli_value(args, "by");
@@ -110,8 +127,10 @@ static enum mot_status open_experiment(const struct cli_args *args, struct wish 
         const struct mot_setting *s = &args->setting[i];
         sized |= strcmp(s->key, "workers") == 0;
         if (ratios && strncmp(s->key, "cluster", 7) == 0)
-            return mot_fail(MOT_EUSAGE, "--ratios and %s: expected one of them, both say how fast the workers are", s->origin);
-        if (w->settings == MOT_COUNT(w->setting)) return mot_fail(MOT_EUSAGE, "more than %zu flags", MOT_COUNT(w->setting));
+            return mot_fail(MOT_EUSAGE,
+                "--ratios and %s: expected one of them, both say how fast the workers are", s->origin);
+        if (w->settings == MOT_COUNT(w->setting))
+            return mot_fail(MOT_EUSAGE, "more than %zu flags", MOT_COUNT(w->setting));
         wish_for(w, s->key, s->value, s->origin);
     }
     char workers[16];
@@ -119,7 +138,8 @@ static enum mot_status open_experiment(const struct cli_args *args, struct wish 
     if (ratios && !sized) wish_for(w, "workers", mot_arena_text(&w->arena, workers), "--ratios");
     status = mot_experiment_open(file ? args->word[0] : NULL, w->setting, w->settings, out);
     if (status == MOT_OK && ratios && (*out)->workers != w->ratios) {
-        status = mot_fail(MOT_EUSAGE, "--ratios: %u numbers, expected one for each of the %u workers", w->ratios, (*out)->workers);
+        status = mot_fail(MOT_EUSAGE, "--ratios: %u numbers, expected one for each of the %u workers",
+            w->ratios, (*out)->workers);
         mot_experiment_close(*out);
     }
     return status;
@@ -155,14 +175,16 @@ static double peak_bytes(void)
 static json_t *counts_json(const struct result *r, uint32_t worker)
 {
     json_t *counts = json_array();
-    for (uint32_t l = 0; l < r->q.classes; l++) json_array_append_new(counts, json_integer(r->q.count[(size_t)l * r->q.parts + worker]));
+    for (uint32_t l = 0; l < r->q.classes; l++)
+        json_array_append_new(counts, json_integer(r->q.count[(size_t)l * r->q.parts + worker]));
     return counts;
 }
 
 static json_t *mmd2_json(const struct result *r, uint32_t worker)
 {
     json_t *list = json_array();
-    for (uint32_t l = 0; l < r->q.classes; l++) json_array_append_new(list, mot_json_number(r->q.mmd2[(size_t)l * r->q.parts + worker]));
+    for (uint32_t l = 0; l < r->q.classes; l++)
+        json_array_append_new(list, mot_json_number(r->q.mmd2[(size_t)l * r->q.parts + worker]));
     return list;
 }
 
@@ -183,12 +205,14 @@ static json_t *quality_json(const struct result *r)
 {
     const struct mot_quality *q = &r->q;
     bool has_mmd2 = r->features != NULL;
-    json_t *quality = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mmd2_mean", mot_json_number(q->mmd2_mean),
-        "mmd2_max", has_mmd2 ? mot_json_number(q->mmd2_max) : json_null(), "mmd2_random", has_mmd2 ? mot_json_number(q->mmd2_random) : json_null(),
-        "mmd2_by", has_mmd2 ? json_string(q->mmd2_exact ? "exact" : "random features") : json_null(),
-        "label_divergence_mean", mot_json_number(q->divergence_mean), "label_divergence_max", mot_json_number(q->divergence_max),
-        "quota_error_class", mot_json_number(q->quota_class), "quota_error_worker", mot_json_number(q->quota_worker),
-        "facility_location", mot_json_number(q->facility_location), "graph_cut", mot_json_number(q->graph_cut));
+    json_t *quality = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mmd2_mean",
+        mot_json_number(q->mmd2_mean), "mmd2_max", has_mmd2 ? mot_json_number(q->mmd2_max) : json_null(),
+        "mmd2_random", has_mmd2 ? mot_json_number(q->mmd2_random) : json_null(), "mmd2_by",
+        has_mmd2 ? json_string(q->mmd2_exact ? "exact" : "random features") : json_null(),
+        "label_divergence_mean", mot_json_number(q->divergence_mean), "label_divergence_max",
+        mot_json_number(q->divergence_max), "quota_error_class", mot_json_number(q->quota_class),
+        "quota_error_worker", mot_json_number(q->quota_worker), "facility_location",
+        mot_json_number(q->facility_location), "graph_cut", mot_json_number(q->graph_cut));
     json_object_set_new(quality, "bandwidth", has_mmd2 ? mot_json_number(q->bandwidth) : json_null());
     json_object_set_new(quality, "features", has_mmd2 ? json_string(r->features) : json_null());
     return quality;
@@ -197,8 +221,9 @@ static json_t *quality_json(const struct result *r)
 static json_t *cost_json(const struct result *r)
 {
     const struct mot_split_cost *c = &r->cost;
-    json_t *cost = json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "seconds", r->split_s, "cpu_seconds", r->split_cpu_s, "measure_seconds", r->measure_s,
-        "measure_cpu_seconds", r->measure_cpu_s, "peak_bytes", peak_bytes(), "threads", (json_int_t)mot_split_threads(&r->split));
+    json_t *cost = json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "seconds", r->split_s, "cpu_seconds",
+        r->split_cpu_s, "measure_seconds", r->measure_s, "measure_cpu_seconds", r->measure_cpu_s,
+        "peak_bytes", peak_bytes(), "threads", (json_int_t)mot_split_threads(&r->split));
     if (!c->algorithm) return cost;
     json_object_set_new(cost, "algorithm", json_string(c->algorithm));
     json_object_set_new(cost, "exact_greedy", json_boolean(c->exact));
@@ -213,7 +238,8 @@ static json_t *cost_json(const struct result *r)
 
 static json_t *result_json(const struct result *r)
 {
-    json_t *all = mot_partition_facts(&r->split, &r->parts), *workers = json_object_get(all, "workers"), *classes = json_array();
+    json_t *all = mot_partition_facts(&r->split, &r->parts), *workers = json_object_get(all, "workers"),
+           *classes = json_array();
     for (uint32_t j = 0; j < r->parts.parts; j++) {
         json_t *w = json_array_get(workers, j);
         json_object_set_new(w, "speed", mot_json_number(r->split.speed[j]));
@@ -226,7 +252,9 @@ static json_t *result_json(const struct result *r)
     }
     json_object_set_new(all, "motley", json_string(MOT_VERSION));
     json_object_set_new(all, "data", json_string(r->data->name));
-    json_object_set_new(all, "seed", json_integer((json_int_t)(r->x->data.data_seed != MOT_WORD_UINT ? r->x->data.data_seed : r->x->seed)));
+    json_object_set_new(all, "seed",
+        json_integer(
+            (json_int_t)(r->x->data.data_seed != MOT_WORD_UINT ? r->x->data.data_seed : r->x->seed)));
     json_object_set_new(all, "indexes", json_string("rows of the training file, from 0"));
     json_object_set_new(all, "classes", classes);
     json_object_set_new(all, "partition", partition_json(r));
@@ -242,7 +270,8 @@ static json_t *result_json(const struct result *r)
 
 static void print_table(const struct result *r)
 {
-    uint32_t parts = r->parts.parts, classes = r->q.classes, shown = r->data->train.classes && classes <= CLASSES_SHOWN ? classes : 0;
+    uint32_t parts = r->parts.parts, classes = r->q.classes,
+             shown = r->data->train.classes && classes <= CLASSES_SHOWN ? classes : 0;
     printf("%6s  %10s  %8s", "worker", "speed", "rows");
     for (uint32_t l = 0; l < shown; l++) printf("  %6.6s", r->data->class_names[l]);
     if (!shown && r->data->train.classes) printf("  %8s  %13s", "classes", "rows of each");
@@ -251,7 +280,8 @@ static void print_table(const struct result *r)
     for (uint32_t j = 0; j < parts && j < WORKERS_SHOWN; j++) {
         uint32_t least = UINT32_MAX, most = 0, present = 0, blocks = 0;
         double mmd2 = 0;
-        printf("%6u  %10.4g  %8llu", j, r->split.speed[j], (unsigned long long)(r->parts.at[j + 1] - r->parts.at[j]));
+        printf("%6u  %10.4g  %8llu", j, r->split.speed[j],
+            (unsigned long long)(r->parts.at[j + 1] - r->parts.at[j]));
         for (uint32_t l = 0; l < classes; l++) {
             uint32_t n = r->q.count[(size_t)l * parts + j];
             double m = r->q.mmd2[(size_t)l * parts + j];
@@ -275,37 +305,54 @@ static void print_algorithm(const struct result *r)
     if (!c->algorithm) return;
     printf("%-12s %s: ", "algorithm", c->algorithm);
     if (c->neighbours) printf("the %u largest similarities of each row; ", c->neighbours);
-    else if (c->candidates) printf("the best of up to %u samples a pick, at an expected loss of up to %.3g %% of the value; ", c->candidates, 100 * c->epsilon);
+    else if (c->candidates)
+        printf("the best of up to %u samples a pick, at an expected loss of up to %.3g %% of the value; ",
+            c->candidates, 100 * c->epsilon);
     else printf("the greedy choice, exactly; ");
-    printf("%.4g pairs compared, %.4g gains, %s planned\n", (double)c->pairs, (double)c->evaluations, mot_show_size(c->bytes, size, sizeof size));
+    printf("%.4g pairs compared, %.4g gains, %s planned\n", (double)c->pairs, (double)c->evaluations,
+        mot_show_size(c->bytes, size, sizeof size));
 }
 
 static void print_quality(const struct result *r)
 {
     const struct mot_quality *q = &r->q;
     double value = is_cut(r) ? q->graph_cut : q->facility_location;
-    if (submodular_of(r) && !isnan(value)) printf("%-12s %s %.8g over all classes and workers\n", "value", is_cut(r) ? "graph-cut" : "facility-location", value);
+    if (submodular_of(r) && !isnan(value))
+        printf("%-12s %s %.8g over all classes and workers\n", "value",
+            is_cut(r) ? "graph-cut" : "facility-location", value);
     if (r->features)
-        printf("%-12s of a worker's rows against their class: mean %.3g, worst %.3g; at random %.3g (%s, features %s, bandwidth %.4g)\n", "MMD^2",
-               q->mmd2_mean, q->mmd2_max, q->mmd2_random, q->mmd2_exact ? "exact" : "by random features", r->features, q->bandwidth);
-    if (r->data->train.classes) printf("%-12s divergence from all labels: mean %.3g, worst %.3g nats\n", "labels", q->divergence_mean, q->divergence_max);
-    printf("%-12s from shares by speed: a class by %.3g rows at most, a worker's total by %.3g\n", "distance", q->quota_class, q->quota_worker);
+        printf("%-12s of a worker's rows against their class: mean %.3g, worst %.3g; at random %.3g (%s, "
+               "features %s, bandwidth %.4g)\n",
+            "MMD^2", q->mmd2_mean, q->mmd2_max, q->mmd2_random,
+            q->mmd2_exact ? "exact" : "by random features", r->features, q->bandwidth);
+    if (r->data->train.classes)
+        printf("%-12s divergence from all labels: mean %.3g, worst %.3g nats\n", "labels", q->divergence_mean,
+            q->divergence_max);
+    printf("%-12s from shares by speed: a class by %.3g rows at most, a worker's total by %.3g\n", "distance",
+        q->quota_class, q->quota_worker);
 }
 
 static void print_cost(const struct result *r, const char *out)
 {
     char split[32], work[32], measure[32], size[32];
     const struct mot_dataset *d = r->data;
-    printf("%-12s %s to partition (%s of CPU), %s to measure; %s at the most\n", "cost", mot_show_time((uint64_t)(r->split_s * 1e9), split, sizeof split),
-           mot_show_time((uint64_t)(r->split_cpu_s * 1e9), work, sizeof work), mot_show_time((uint64_t)(r->measure_s * 1e9), measure, sizeof measure),
-           mot_show_size(peak_bytes(), size, sizeof size));
+    printf("%-12s %s to partition (%s of CPU), %s to measure; %s at the most\n", "cost",
+        mot_show_time((uint64_t)(r->split_s * 1e9), split, sizeof split),
+        mot_show_time((uint64_t)(r->split_cpu_s * 1e9), work, sizeof work),
+        mot_show_time((uint64_t)(r->measure_s * 1e9), measure, sizeof measure),
+        mot_show_size(peak_bytes(), size, sizeof size));
     printf("%-12s %u of the %u in the training file", "rows", d->train.rows, d->file_rows);
-    if (d->train.rows < d->file_rows) printf("; %u are kept to test or validate on (data.test, data.valid)", d->file_rows - d->train.rows);
+    if (d->train.rows < d->file_rows)
+        printf("; %u are kept to test or validate on (data.test, data.valid)", d->file_rows - d->train.rows);
     putchar('\n');
-    if (out) printf("%-12s %s: rows are numbered from 0 as in the file; train on them with `partition: {from: %s}`\n", "written", out, out);
+    if (out)
+        printf(
+            "%-12s %s: rows are numbered from 0 as in the file; train on them with `partition: {from: %s}`\n",
+            "written", out, out);
 }
 
-/* ---- The command ------------------------------------------------------------------------------------------ */
+/* ---- The command
+ * ------------------------------------------------------------------------------------------ */
 
 static enum mot_status how_to_measure(const struct cli_args *args, bool *any, enum mot_mmd_how *how)
 {
@@ -319,7 +366,9 @@ static enum mot_status how_to_measure(const struct cli_args *args, bool *any, en
         *how = i < 3 ? (enum mot_mmd_how)i : MOT_MMD_AUTO;
         return MOT_OK;
     }
-    return word ? mot_fail(MOT_EUSAGE, "--quality: expected one of auto, exact, random, none; found '%.40s'", word) : MOT_OK;
+    return word
+        ? mot_fail(MOT_EUSAGE, "--quality: expected one of auto, exact, random, none; found '%.40s'", word)
+        : MOT_OK;
 }
 
 static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
@@ -330,7 +379,9 @@ static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
     double wall_s = mot_wall_s(), cpu_s = mot_cpu_s();
     enum mot_status status = MOT_OK;
     r->features = any ? conf ? conf->features : "raw" : NULL;
-    if (any) status = mot_features_open(r->features, &r->split, conf ? conf->memory : mot_machine_memory(), crew, &f);
+    if (any)
+        status =
+            mot_features_open(r->features, &r->split, conf ? conf->memory : mot_machine_memory(), crew, &f);
     mot_crew_close(crew);
     if (status != MOT_OK) return status;
     status = mot_quality_of(&r->split, &r->parts, any ? &f : NULL, r->cost.bandwidth, how, &r->q);
@@ -343,7 +394,8 @@ static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
 static enum mot_status cut(struct result *r)
 {
     double wall_s = mot_wall_s(), cpu_s = mot_cpu_s();
-    enum mot_status status = mot_partition(r->x->partitioner, r->x->partition_conf, &r->split, &r->parts, &r->cost);
+    enum mot_status status =
+        mot_partition(r->x->partitioner, r->x->partition_conf, &r->split, &r->parts, &r->cost);
     r->split_s = mot_wall_s() - wall_s;
     r->split_cpu_s = mot_cpu_s() - cpu_s;
     return status;
@@ -359,7 +411,8 @@ static enum mot_status deliver(const struct cli_args *args, const struct result 
     mot_json_print(all, file);
     fclose(file);
     json_decref(all);
-    enum mot_status status = out ? mot_partition_write(out, cli_given(args, "replace"), &r->split, &r->parts, text, n) : MOT_OK;
+    enum mot_status status =
+        out ? mot_partition_write(out, cli_given(args, "replace"), &r->split, &r->parts, text, n) : MOT_OK;
     if (status == MOT_OK && args->json) fputs(text, stdout);
     free(text);
     if (status != MOT_OK || args->json || args->quiet) return status;
@@ -400,15 +453,21 @@ static enum mot_status partition(const struct cli_args *args)
     struct wish wish = { .settings = 0 };
     struct mot_experiment *x = NULL;
     struct mot_dataset *data = NULL;
-    const volatile sig_atomic_t *interrupt = cli_catch_interrupts(); /* also while the data is read: nothing is to be left behind */
+    /* also while the data is read: nothing is to be left behind */
+    const volatile sig_atomic_t *interrupt = cli_catch_interrupts();
     enum mot_status status = open_experiment(args, &wish, &x);
     if (status != MOT_OK) goto out_wish;
     double *speed = mot_speeds_of(x);
     for (uint32_t i = 0; i < wish.ratios; i++) speed[i] = wish.ratio[i];
     status = mot_dataset_open(&x->data, x->seed, &data);
     if (status == MOT_OK) {
-        struct result r = { .x = x, .data = data, .split = { .parts = x->workers, .speed = speed, .seed = x->seed, .threads = x->sim.threads,
-            .interrupt = interrupt } };
+        struct result r = { .x = x,
+            .data = data,
+            .split = { .parts = x->workers,
+                .speed = speed,
+                .seed = x->seed,
+                .threads = x->sim.threads,
+                .interrupt = interrupt } };
         status = with_data(args, &r);
         mot_dataset_close(data);
     }
@@ -421,11 +480,14 @@ out_wish:
 }
 
 static const struct cli_flag flags[] = {
-    { "by", "NAME", "the partitioner: submodular (if not given), equal, stratified, proportional, ... (see motley help partition)" },
+    { "by", "NAME",
+        "the partitioner: submodular (if not given), equal, stratified, proportional, ... (see motley help "
+        "partition)" },
     { "objective", "NAME", "submodular: facility-location or graph-cut" },
     { "rule", "NAME", "submodular: fill, literal or round-robin" },
     { "features", "WHAT", "submodular: raw, pca:K or FILE.npy, with a row for each row of the data's file" },
-    { "bandwidth", "NUMBER", "submodular: the width of the similarity; by default the median distance in a sample" },
+    { "bandwidth", "NUMBER",
+        "submodular: the width of the similarity; by default the median distance in a sample" },
     { "algorithm", "NAME", "submodular: auto, dense, blocked, knn or stochastic" },
     { "memory", "SIZE", "submodular: what may be taken beside the data, such as 2G" },
     { "neighbours", "K", "submodular, knn: similarities kept for each sample" },
@@ -434,33 +496,45 @@ static const struct cli_flag flags[] = {
     { "alpha", "NUMBER", "dirichlet, quantity: how even; 0.1 is very skewed" },
     { "labels", "K", "shards: labels of a worker" },
     { "from", "DIR", "measure the partition that is in this folder" },
-    { "ratios", "R,R,...", "how fast the workers are, as numbers; or name a cluster, perhaps measured by motley profile, with --cluster" },
-    { "quality", "auto|exact|random|none", "how MMD^2 is measured: over all pairs, by random features, or not at all; auto: pairs for classes of up to 20000 rows" },
-    { "out", "DIR", "write worker-0.npy, ... and partition.json there; without it only the table is printed" },
+    { "ratios", "R,R,...",
+        "how fast the workers are, as numbers; or name a cluster, perhaps measured by motley profile, with "
+        "--cluster" },
+    { "quality", "auto|exact|random|none",
+        "how MMD^2 is measured: over all pairs, by random features, or not at all; auto: pairs for classes "
+        "of up to 20000 rows" },
+    { "out", "DIR",
+        "write worker-0.npy, ... and partition.json there; without it only the table is printed" },
     { "replace", NULL, "write over a partition that is in --out" },
     { NULL, NULL, NULL },
 };
 
 const struct cli_command cli_partition = {
     .name = "partition",
-    .synopsis = "DATA|EXPERIMENT.yaml [--workers N | --cluster FILE | --ratios R,R,...] [--by NAME] [--out DIR]",
+    .synopsis =
+        "DATA|EXPERIMENT.yaml [--workers N | --cluster FILE | --ratios R,R,...] [--by NAME] [--out DIR]",
     .summary = "cut a data set over workers, by speed and by features",
-    .about =
-        "Says which rows each worker is to hold. `submodular` gives every worker a share of each class in proportion to its speed, chosen greedily so that "
-        "it looks like the whole class (RCD-SGD, arXiv 2211.00839); the other partitioners are those of an experiment's `partition:` section.\n"
-        "With --out DIR it writes a file of row numbers for each worker (worker-0.npy, int64) and partition.json with the quality and the cost. Rows are "
-        "numbered from 0 as they lie in the training file, whatever the order they are trained in; those kept to test on (data.test, by default a fifth "
-        "where the set has no test part) are in no file. `motley sim` and `motley train` take the folder as `partition: {from: DIR}` or --partition-from DIR, NumPy and "
-        "PyTorch index the same file by it: Subset(data, numpy.load('DIR/worker-0.npy')).\n"
-        "The table shows each worker's rows by class, and MMD^2, the distance of its rows from all rows of their class, beside what shuffled rows would have. "
-        "Under --memory the algorithm is chosen that fits: dense is exact; knn and stochastic are close; a graph cut is exact in any memory. "
-        "The result depends on the seed, not on the threads. Every key of an experiment is a flag here too (--data-test 0, --seed 2, --sim-threads 1).",
-    .examples =
-        "motley partition fashion-mnist --workers 8 --out parts\n"
-        "motley partition digits --ratios 2,1,1,1 --objective graph-cut\n"
-        "motley partition a9a.gz --cluster measured.yaml --features pca:32 --memory 500M\n"
-        "motley partition digits --workers 10 --by dirichlet --alpha 0.3\n"
-        "motley sim --data fashion-mnist --workers 8 --partition-from parts\n",
+    .about = "Says which rows each worker is to hold. `submodular` gives every worker a share of each class "
+             "in proportion to its speed, chosen greedily so that "
+             "it looks like the whole class (RCD-SGD, arXiv 2211.00839); the other partitioners are those of "
+             "an experiment's `partition:` section.\n"
+             "With --out DIR it writes a file of row numbers for each worker (worker-0.npy, int64) and "
+             "partition.json with the quality and the cost. Rows are "
+             "numbered from 0 as they lie in the training file, whatever the order they are trained in; "
+             "those kept to test on (data.test, by default a fifth "
+             "where the set has no test part) are in no file. `motley sim` and `motley train` take the "
+             "folder as `partition: {from: DIR}` or --partition-from DIR, NumPy and "
+             "PyTorch index the same file by it: Subset(data, numpy.load('DIR/worker-0.npy')).\n"
+             "The table shows each worker's rows by class, and MMD^2, the distance of its rows from all rows "
+             "of their class, beside what shuffled rows would have. "
+             "Under --memory the algorithm is chosen that fits: dense is exact; knn and stochastic are "
+             "close; a graph cut is exact in any memory. "
+             "The result depends on the seed, not on the threads. Every key of an experiment is a flag here "
+             "too (--data-test 0, --seed 2, --sim-threads 1).",
+    .examples = "motley partition fashion-mnist --workers 8 --out parts\n"
+                "motley partition digits --ratios 2,1,1,1 --objective graph-cut\n"
+                "motley partition a9a.gz --cluster measured.yaml --features pca:32 --memory 500M\n"
+                "motley partition digits --workers 10 --by dirichlet --alpha 0.3\n"
+                "motley sim --data fashion-mnist --workers 8 --partition-from parts\n",
     .flags = flags,
     .words_min = 1,
     .words_max = 1,

@@ -43,7 +43,8 @@ static void put_float(const struct writing *w, float value)
 {
     char text[MOT_NUMBER_SIZE];
     int digits = 6;
-    do snprintf(text, sizeof text, "%.*g", digits, (double)value); while (strtof(text, NULL) != value && ++digits <= 9);
+    do snprintf(text, sizeof text, "%.*g", digits, (double)value);
+    while (strtof(text, NULL) != value && ++digits <= 9);
     bool odd = w->json && strpbrk(text, "ni"); /* JSON has no nan and no inf */
     fputs(odd ? "null" : text, w->out);
 }
@@ -133,9 +134,12 @@ static enum mot_status run(const struct cli_args *args)
     struct cli_data_settings settings;
     struct mot_subject subject;
     cli_data_settings(args, &settings);
-    enum mot_status status = mot_subject_open(args->word[0], args->word[1], MOT_PART_ALL, settings.setting, settings.n, false, &subject);
+    enum mot_status status = mot_subject_open(
+        args->word[0], args->word[1], MOT_PART_ALL, settings.setting, settings.n, false, &subject);
     if (status != MOT_OK) return status;
-    struct writing w = { .s = &subject, .probabilities = cli_given(args, "probabilities"), .json = args->json };
+    struct writing w = {
+        .s = &subject, .probabilities = cli_given(args, "probabilities"), .json = args->json
+    };
     status = write_out(args, &w);
     mot_subject_close(&subject);
     return status;
@@ -152,12 +156,15 @@ const struct cli_command cli_predict = {
     .name = "predict",
     .synopsis = "MODEL.safetensors DATA [flags]",
     .summary = "what a saved model makes of each row",
-    .about = "Prints a line for each row of DATA, in its order: the class as the training data spelt it, or the value. Rows are "
-             "scaled as the training data were. They need no labels: a CSV file may lack the label's column, an IDX or NPY file "
+    .about = "Prints a line for each row of DATA, in its order: the class as the training data spelt it, or "
+             "the value. Rows are "
+             "scaled as the training data were. They need no labels: a CSV file may lack the label's column, "
+             "an IDX or NPY file "
              "its label file. Of a built-in set that has a test part of its own, that part is taken.",
     .examples = "motley predict runs/first/model.safetensors new.csv\n"
                 "motley predict model.safetensors images.npy --probabilities --out predicted.csv",
     .flags = flags,
-    .words_min = 2, .words_max = 2,
+    .words_min = 2,
+    .words_max = 2,
     .run = run,
 };

@@ -34,12 +34,14 @@ static const char *time_text(double seconds, char *into, size_t size)
 static void print_workers(const struct mot_profile *p)
 {
     char fixed[32], job[32];
-    printf("%6s  %12s  %10s  %12s  %7s  %6s  %8s\n", "worker", "samples/s", "fixed", "its batch", "fastest", "sigma", "jobs");
+    printf("%6s  %12s  %10s  %12s  %7s  %6s  %8s\n", "worker", "samples/s", "fixed", "its batch", "fastest",
+        "sigma", "jobs");
     for (uint32_t i = 0; i < p->workers; i++) {
         const struct mot_profile_worker *m = &p->worker[i];
         double whole = m->fixed_s + m->batch[2] * m->per_sample_s;
-        printf("%6u  %12.6g  %10s  %12s  %6.0f%%  %6.3f  %8.0f\n", i, 1 / m->per_sample_s, time_text(m->fixed_s, fixed, sizeof fixed),
-               time_text(whole, job, sizeof job), 100 * m->least, m->sigma, m->jobs);
+        printf("%6u  %12.6g  %10s  %12s  %6.0f%%  %6.3f  %8.0f\n", i, 1 / m->per_sample_s,
+            time_text(m->fixed_s, fixed, sizeof fixed), time_text(whole, job, sizeof job), 100 * m->least,
+            m->sigma, m->jobs);
     }
 }
 
@@ -50,9 +52,11 @@ static void print_pairs(const struct mot_profile *p)
     printf("\n%6s  %10s  %12s  %12s\n", "nodes", "latency", "there", "back");
     for (mot_node i = 0; i < p->nodes; i++)
         for (mot_node j = i + 1; j < p->nodes; j++) {
-            const struct mot_profile_pair *a = &p->pair[(size_t)i * p->nodes + j], *b = &p->pair[(size_t)j * p->nodes + i];
+            const struct mot_profile_pair *a = &p->pair[(size_t)i * p->nodes + j],
+                                          *b = &p->pair[(size_t)j * p->nodes + i];
             printf("%2u - %2u  %10s  %12s  %12s\n", i, j, time_text(a->latency_s, latency, sizeof latency),
-                   mot_show_bandwidth(a->bytes_per_s, there, sizeof there), mot_show_bandwidth(b->bytes_per_s, back, sizeof back));
+                mot_show_bandwidth(a->bytes_per_s, there, sizeof there),
+                mot_show_bandwidth(b->bytes_per_s, back, sizeof back));
         }
 }
 
@@ -61,15 +65,17 @@ static void print_json(const struct mot_profile *p, const char *path)
     json_t *workers = json_array(), *pairs = json_array();
     for (uint32_t i = 0; i < p->workers; i++) {
         const struct mot_profile_worker *m = &p->worker[i];
-        json_array_append_new(workers, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "id", (int)i, "samples_per_s", 1 / m->per_sample_s,
-                                                 "fixed_s", m->fixed_s, "least", m->least, "sigma", m->sigma, "jobs", m->jobs));
+        json_array_append_new(workers,
+            json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "id", (int)i, "samples_per_s", 1 / m->per_sample_s,
+                "fixed_s", m->fixed_s, "least", m->least, "sigma", m->sigma, "jobs", m->jobs));
     }
     for (mot_node i = 0; i < p->nodes; i++)
         for (mot_node j = 0; j < p->nodes; j++) {
             const struct mot_profile_pair *a = &p->pair[(size_t)i * p->nodes + j];
             if (i == j) continue;
-            json_array_append_new(pairs, json_pack("{s:i, s:i, s:f, s:o}", "from", (int)i, "to", (int)j, "latency_s", a->latency_s,
-                                                   "bytes_per_s", isfinite(a->bytes_per_s) ? json_real(a->bytes_per_s) : json_null()));
+            json_array_append_new(pairs,
+                json_pack("{s:i, s:i, s:f, s:o}", "from", (int)i, "to", (int)j, "latency_s", a->latency_s,
+                    "bytes_per_s", isfinite(a->bytes_per_s) ? json_real(a->bytes_per_s) : json_null()));
         }
     json_t *all = json_pack("{s:o, s:o, s:s?}", "worker", workers, "pair", pairs, "cluster", path);
     mot_json_print(all, stdout);
@@ -79,15 +85,18 @@ static void print_json(const struct mot_profile *p, const char *path)
 /* ---- The cluster file --------------------------------------------------------------------------- */
 
 /* The measured machines as a file's text, read back to be sure that it is one. */
-static enum mot_status cluster_text(const struct mot_job *j, const struct mot_profile *p, char **text_out, size_t *n_out)
+static enum mot_status cluster_text(
+    const struct mot_job *j, const struct mot_profile *p, char **text_out, size_t *n_out)
 {
     struct mot_cluster *back, c = { .workers = p->workers, .servers = 1 };
     c.machine = mot_new(p->workers + 1, sizeof(*c.machine));
     FILE *out = open_memstream(text_out, n_out);
     if (!out) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
     mot_profile_apply(p, &c);
-    fprintf(out, "# Measured by motley profile: model %s, %.0f parameters, %u workers at the same time%s, %.3g s.\n",
-            j->experiment->model->name, j->net.parameters, p->workers, mot_ranks_count() ? " over MPI" : "", (double)p->seconds * 1e-9);
+    fprintf(out,
+        "# Measured by motley profile: model %s, %.0f parameters, %u workers at the same time%s, %.3g s.\n",
+        j->experiment->model->name, j->net.parameters, p->workers, mot_ranks_count() ? " over MPI" : "",
+        (double)p->seconds * 1e-9);
     mot_cluster_print(&c, 0, out);
     free(c.machine);
     if (fclose(out) != 0) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
@@ -139,10 +148,19 @@ static enum mot_status measure(const struct cli_args *args, const struct mot_job
     bool over_mpi = mot_ranks_count() > 0, leads = mot_ranks_rank() == 0; /* who prints and writes */
     bool talks = leads && !args->quiet && isatty(STDERR_FILENO);
     const char *path = cli_value(args, "out");
-    struct mot_profile p = { .seconds = seconds, .interrupt = cli_catch_interrupts(), .progress = talks ? on_progress : NULL, .progress_self = &shown };
+    struct mot_profile p = { .seconds = seconds,
+        .interrupt = cli_catch_interrupts(),
+        .progress = talks ? on_progress : NULL,
+        .progress_self = &shown };
     if (!j->net.kind->computes)
-        return mot_fail(MOT_EUSAGE, "model %s computes nothing, so there is nothing to measure; name the model that will be trained", j->net.kind->name);
-    struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
+        return mot_fail(MOT_EUSAGE,
+            "model %s computes nothing, so there is nothing to measure; name the model that will be trained",
+            j->net.kind->name);
+    struct mot_live_options o = { .experiment = j->experiment,
+        .problem = &j->problem,
+        .optim = &j->optim,
+        .x0 = j->x0,
+        .hash = j->hash,
         .interrupt = p.interrupt };
     enum mot_status status = over_mpi ? mot_ranks_profile(&o, &p) : mot_threads_profile(&o, &p);
     if (talks) fprintf(stderr, "\r               \r");
@@ -160,7 +178,8 @@ static enum mot_status profile_here(const struct cli_args *args)
     struct mot_job job;
     mot_time seconds;
     enum mot_status status = seconds_of(args, &seconds);
-    if (status == MOT_OK) status = mot_experiment_open(args->words ? args->word[0] : NULL, args->setting, args->settings, &x);
+    if (status == MOT_OK)
+        status = mot_experiment_open(args->words ? args->word[0] : NULL, args->setting, args->settings, &x);
     if (status != MOT_OK) return status;
     status = mot_job_open(x, &job);
     if (status == MOT_OK) {
@@ -174,7 +193,8 @@ static enum mot_status profile_here(const struct cli_args *args)
 static enum mot_status profile(const struct cli_args *args)
 {
     if (cli_under_mpi()) return cli_be_rank(args, profile_here);
-    if (cli_given(args, "ranks")) return cli_start_ranks(args, cli_value(args, "ranks"), mot_ranks_fit_profile);
+    if (cli_given(args, "ranks"))
+        return cli_start_ranks(args, cli_value(args, "ranks"), mot_ranks_fit_profile);
     return profile_here(args);
 }
 
@@ -189,20 +209,24 @@ const struct cli_command cli_profile = {
     .name = "profile",
     .synopsis = "[EXPERIMENT.yaml] [--seconds N] [--ranks N] [--out CLUSTER.yaml]",
     .summary = "measure workers and links; write a cluster file",
-    .about =
-        "Computes gradients of the experiment's model with all its workers at the same time, a thread each, and fits to every worker's times "
-        "`fixed + samples / speed` and how much they vary; then measures latency and bandwidth between each two nodes while the others are "
-        "still. --out names the cluster file to write; `motley sim --cluster FILE` then predicts what `motley train` would "
-        "take, and for machines that are slower or links that are thinner the file can be edited.\n"
-        "Other programs that run meanwhile are measured too. Between threads a message is passed, not copied: its latency is that of waking "
-        "a thread, its bandwidth that of reading the memory.\n"
-        "Started by mpirun or srun, or with --ranks N, it measures over MPI: a rank for each worker, whatever the method. A server is not "
-        "measured there; the file gives it rank 0's link. Only rank 0 prints and writes; when a rank is lost the code is 4 (peer_lost), "
-        "and nothing is written.",
-    .examples =
-        "motley profile --workers 4 --out here.yaml\n"
-        "motley sim --workers 4 --cluster here.yaml\n"
-        "mpirun -n 4 motley profile --workers 4 --out cluster.yaml\n",
+    .about = "Computes gradients of the experiment's model with all its workers at the same time, a thread "
+             "each, and fits to every worker's times "
+             "`fixed + samples / speed` and how much they vary; then measures latency and bandwidth between "
+             "each two nodes while the others are "
+             "still. --out names the cluster file to write; `motley sim --cluster FILE` then predicts what "
+             "`motley train` would "
+             "take, and for machines that are slower or links that are thinner the file can be edited.\n"
+             "Other programs that run meanwhile are measured too. Between threads a message is passed, not "
+             "copied: its latency is that of waking "
+             "a thread, its bandwidth that of reading the memory.\n"
+             "Started by mpirun or srun, or with --ranks N, it measures over MPI: a rank for each worker, "
+             "whatever the method. A server is not "
+             "measured there; the file gives it rank 0's link. Only rank 0 prints and writes; when a rank is "
+             "lost the code is 4 (peer_lost), "
+             "and nothing is written.",
+    .examples = "motley profile --workers 4 --out here.yaml\n"
+                "motley sim --workers 4 --cluster here.yaml\n"
+                "mpirun -n 4 motley profile --workers 4 --out cluster.yaml\n",
     .flags = flags,
     .words_max = 1,
     .experiment_flags = true,

@@ -1,4 +1,5 @@
-/* replay.c -- `motley replay`: the events of one node of a recorded run, a line each, for people and debuggers. */
+/* replay.c -- `motley replay`: the events of one node of a recorded
+ * run, a line each, for people and debuggers. */
 #include "api/job.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -8,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct range { uint64_t from, to; bool quiet; };
+struct range {
+    uint64_t from, to;
+    bool quiet;
+};
 
 /* ---- A line ------------------------------------------------------------------------------- */
 
@@ -17,7 +21,8 @@ static void print_event(const struct mot_taped *e)
     switch (e->kind) {
     case MOT_EV_START: printf("START"); return;
     case MOT_EV_MESSAGE:
-        printf("MESSAGE from %u kind %u round %llu", e->from, (unsigned)e->message, (unsigned long long)e->head.round);
+        printf("MESSAGE from %u kind %u round %llu", e->from, (unsigned)e->message,
+            (unsigned long long)e->head.round);
         if (e->head.samples) printf(" samples %u value %.9g", e->head.samples, e->head.value);
         return;
     case MOT_EV_WORK: {
@@ -35,11 +40,15 @@ static void print_event(const struct mot_taped *e)
 static void print_effect(const struct mot_effect *e, mot_time now)
 {
     switch (e->kind) {
-    case MOT_FX_SEND: printf(" send(to %u kind %u round %llu)", e->message.to, (unsigned)e->message.kind, (unsigned long long)e->message.head.round); return;
+    case MOT_FX_SEND:
+        printf(" send(to %u kind %u round %llu)", e->message.to, (unsigned)e->message.kind,
+            (unsigned long long)e->message.head.round);
+        return;
     case MOT_FX_START: {
         uint64_t samples = 0;
         for (uint32_t t = 0; t < e->work.terms; t++) samples += e->work.term[t].samples;
-        printf(" start(tag %u draw %llu samples %llu)", e->work.tag, (unsigned long long)e->work.term[0].draw, (unsigned long long)samples);
+        printf(" start(tag %u draw %llu samples %llu)", e->work.tag, (unsigned long long)e->work.term[0].draw,
+            (unsigned long long)samples);
         return;
     }
     case MOT_FX_CANCEL: printf(" cancel(tag %u)", e->alarm.tag); return;
@@ -68,17 +77,19 @@ static void on_event(void *self, const struct mot_replayed *r)
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-static enum mot_status read_number(const struct cli_args *args, const char *flag, uint64_t least, uint64_t most, uint64_t *out)
+static enum mot_status read_number(
+    const struct cli_args *args, const char *flag, uint64_t least, uint64_t most, uint64_t *out)
 {
     const char *text = cli_value(args, flag);
     if (!text) return MOT_OK;
     if (!mot_read_uint(text, out) || *out < least || *out > most)
-        return mot_fail(MOT_EUSAGE, "--%s: expected a whole number from %llu to %llu; found '%.40s'", flag, (unsigned long long)least,
-                        (unsigned long long)most, text);
+        return mot_fail(MOT_EUSAGE, "--%s: expected a whole number from %llu to %llu; found '%.40s'", flag,
+            (unsigned long long)least, (unsigned long long)most, text);
     return MOT_OK;
 }
 
-static enum mot_status replay_job(const struct cli_args *args, const struct mot_job *j, const struct mot_record *record)
+static enum mot_status replay_job(
+    const struct cli_args *args, const struct mot_job *j, const struct mot_record *record)
 {
     struct range range = { .from = 1, .to = UINT64_MAX, .quiet = args->quiet };
     uint64_t node = 0, most = UINT64_MAX;
@@ -88,9 +99,16 @@ static enum mot_status replay_job(const struct cli_args *args, const struct mot_
     if (status == MOT_OK) status = read_number(args, "to", range.from, most, &range.to);
     if (status != MOT_OK) return status;
     struct mot_outcome out;
-    status = mot_replay_run(&(struct mot_replay_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim,
-        .x0 = j->x0, .record = record, .node = (mot_node)node, .until = range.to == UINT64_MAX ? 0 : range.to, .seen = on_event,
-        .seen_self = &range }, &out);
+    status = mot_replay_run(&(struct mot_replay_options){ .experiment = j->experiment,
+                                .problem = &j->problem,
+                                .optim = &j->optim,
+                                .x0 = j->x0,
+                                .record = record,
+                                .node = (mot_node)node,
+                                .until = range.to == UINT64_MAX ? 0 : range.to,
+                                .seen = on_event,
+                                .seen_self = &range },
+        &out);
     if (status != MOT_OK) return status;
     if (!args->quiet && range.to == UINT64_MAX)
         printf("The model is that of the recorded run: %016llx.\n", (unsigned long long)out.model_hash);
@@ -133,15 +151,17 @@ const struct cli_command cli_replay = {
     .synopsis = "RUN [--node N] [--from EVENT] [--to EVENT]",
     .summary = "step through what one node of a recorded run did",
     .about =
-        "Runs again what `motley train --record` kept in the folder RUN, and prints a line for each event that the node was given: its "
-        "number, the time, what it was, and after the arrow what the method did. What other nodes sent is computed again, since "
+        "Runs again what `motley train --record` kept in the folder RUN, and prints a line for each event "
+        "that the node was given: its "
+        "number, the time, what it was, and after the arrow what the method did. What other nodes sent is "
+        "computed again, since "
         "a record holds no parameters, so everything up to the last event asked for is run.\n"
-        "In a debugger, mot_replay_here(node, number) is called before each of the node's steps: break there, then step into the "
+        "In a debugger, mot_replay_here(node, number) is called before each of the node's steps: break "
+        "there, then step into the "
         "method. `gdb --args motley replay RUN --node 3`, `break mot_replay_here if number == 120`, `run`.\n"
         "If an event cannot happen again, the exit code is 7 and the message names node and event.",
-    .examples =
-        "motley train --method async --workers 4 --record --out runs/live\n"
-        "motley replay runs/live --node 3 --to 20\n",
+    .examples = "motley train --method async --workers 4 --record --out runs/live\n"
+                "motley replay runs/live --node 3 --to 20\n",
     .flags = flags,
     .words_min = 1,
     .words_max = 1,

@@ -1,4 +1,5 @@
-/* report.c -- `motley report`: runs that are there already, as a table, a page, CSV files, events for TensorBoard. */
+/* report.c -- `motley report`: runs that are there already, as a
+ * table, a page, CSV files, events for TensorBoard. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/report.h"
@@ -34,7 +35,8 @@ static void find_runs(json_t *document, const char *study)
 {
     size_t i, lost = 0;
     json_t *run;
-    json_array_foreach(json_object_get(document, "runs"), i, run) {
+    json_array_foreach(json_object_get(document, "runs"), i, run)
+    {
         const char *folder = json_string_value(json_object_get(run, "folder"));
         if (!folder || mot_file_exists(folder)) continue;
         char *beside = mot_path_join(study, folder);
@@ -42,7 +44,10 @@ static void find_runs(json_t *document, const char *study)
         else lost++;
         free(beside);
     }
-    if (lost) fprintf(stderr, "motley: %zu of %zu runs are not where %s/study.json says; the page is without their curves\n", lost, i, study);
+    if (lost)
+        fprintf(stderr,
+            "motley: %zu of %zu runs are not where %s/study.json says; the page is without their curves\n",
+            lost, i, study);
 }
 
 static enum mot_status open_study(const char *folder, json_t **out)
@@ -66,7 +71,8 @@ static enum mot_status open_study(const char *folder, json_t **out)
 
 static const char *name_at(const json_t *document, const char *list, size_t at)
 {
-    const char *name = json_string_value(json_object_get(json_array_get(json_object_get(document, list), at), "name"));
+    const char *name =
+        json_string_value(json_object_get(json_array_get(json_object_get(document, list), at), "name"));
     return name ? name : "";
 }
 
@@ -84,24 +90,29 @@ static char *folder_part(const json_t *document, const char *list, const json_t 
 
 static char *folder_name(const json_t *document, const json_t *run)
 {
-    char *arm = folder_part(document, "arms", json_object_get(run, "arm")), *condition = folder_part(document, "conditions", json_object_get(run, "condition"));
-    char *name = mot_format("%s%s%s-seed-%" JSON_INTEGER_FORMAT, arm, *condition ? "-" : "", condition, json_integer_value(json_object_get(run, "seed")));
+    char *arm = folder_part(document, "arms", json_object_get(run, "arm")),
+         *condition = folder_part(document, "conditions", json_object_get(run, "condition"));
+    char *name = mot_format("%s%s%s-seed-%" JSON_INTEGER_FORMAT, arm, *condition ? "-" : "", condition,
+        json_integer_value(json_object_get(run, "seed")));
     free(arm);
     free(condition);
     return name;
 }
 
-/* A folder for each run, named as TensorBoard will show it: runs of a store have no names, and are not to be touched. */
+/* A folder for each run, named as TensorBoard will show it: runs of a
+ * store have no names, and are not to be touched. */
 static enum mot_status write_events(const json_t *document, const char *into)
 {
     size_t i;
     json_t *run;
     enum mot_status status = MOT_OK;
-    json_array_foreach(json_object_get(document, "runs"), i, run) {
+    json_array_foreach(json_object_get(document, "runs"), i, run)
+    {
         const char *folder = json_string_value(json_object_get(run, "folder"));
         if (!folder || status != MOT_OK) continue;
         char *name = folder_name(document, run);
-        char *place = mot_path_join(into, name), *path = mot_path_join(place, MOT_TENSORBOARD_NAME), *metrics = mot_path_join(folder, "metrics.jsonl");
+        char *place = mot_path_join(into, name), *path = mot_path_join(place, MOT_TENSORBOARD_NAME),
+             *metrics = mot_path_join(folder, "metrics.jsonl");
         struct mot_tensorboard *events = NULL;
         status = mot_make_folder(place);
         if (status == MOT_OK) status = mot_tensorboard_open(path, metrics, &events);
@@ -170,7 +181,9 @@ static enum mot_status report(const struct cli_args *args)
         bool is_study = mot_file_exists(study);
         free(study);
         if (!is_study) continue;
-        if (args->words > 1) return mot_fail(MOT_EUSAGE, "%s: a study is reported alone; found %zu folders", args->word[i], args->words);
+        if (args->words > 1)
+            return mot_fail(
+                MOT_EUSAGE, "%s: a study is reported alone; found %zu folders", args->word[i], args->words);
         return report_study(args, args->word[i]);
     }
     return report_runs(args);
@@ -178,7 +191,8 @@ static enum mot_status report(const struct cli_args *args)
 
 static const struct cli_flag flags[] = {
     { "out", "FILE.html", "the page; report.html if not given, for a study in its folder" },
-    { "csv", "PREFIX", "also write PREFIX-runs.csv, a row a run, and PREFIX-curves.csv, a row an evaluation" },
+    { "csv", "PREFIX",
+        "also write PREFIX-runs.csv, a row a run, and PREFIX-curves.csv, a row an evaluation" },
     { "tensorboard", NULL, "also write events for TensorBoard, a folder a run, beside the page" },
     { NULL, NULL, NULL },
 };
@@ -188,15 +202,17 @@ const struct cli_command cli_report = {
     .synopsis = "RUN... [--out FILE.html] [--csv PREFIX] [--tensorboard]",
     .summary = "compare runs that are there: a table and a page to look at",
     .about =
-        "Reads the folders that motley sim and motley train left, prints a table of them, and writes a page: one file that needs no "
-        "network, with the curves, the time to the target, a timeline of each run, the data of each worker and the settings. Runs that differ only in "
-        "their seed are one arm, and arms are compared seed by seed with the first; they are named by what differs between them. A "
+        "Reads the folders that motley sim and motley train left, prints a table of them, and writes a page: "
+        "one file that needs no "
+        "network, with the curves, the time to the target, a timeline of each run, the data of each worker "
+        "and the settings. Runs that differ only in "
+        "their seed are one arm, and arms are compared seed by seed with the first; they are named by what "
+        "differs between them. A "
         "folder that holds runs stands for all of them.\n"
         "A study's folder (motley compare) is reported as it is: its page is made again from study.json.",
-    .examples =
-        "motley report runs/first runs/second\n"
-        "motley report runs/* --out all.html --csv all\n"
-        "motley report studies/demo --tensorboard\n",
+    .examples = "motley report runs/first runs/second\n"
+                "motley report runs/* --out all.html --csv all\n"
+                "motley report studies/demo --tensorboard\n",
     .flags = flags,
     .words_min = 1,
     .words_max = 10000,

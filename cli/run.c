@@ -18,12 +18,13 @@ static void print_size_line(const char *what, uint64_t bytes)
 
 static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan)
 {
-    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method", j->experiment->method->name,
-        "workers", (json_int_t)j->experiment->workers, "servers", (json_int_t)j->experiment->servers,
-        "train_rows", (json_int_t)j->data->train.rows, "parameters", (json_int_t)j->net.parameters,
-        "memory_bytes", "data", (json_int_t)plan->data, "buffers", (json_int_t)plan->buffers, "states", (json_int_t)plan->states,
-        "events", (json_int_t)plan->events, "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation,
-        "total", (json_int_t)plan->total);
+    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method",
+        j->experiment->method->name, "workers", (json_int_t)j->experiment->workers, "servers",
+        (json_int_t)j->experiment->servers, "train_rows", (json_int_t)j->data->train.rows, "parameters",
+        (json_int_t)j->net.parameters, "memory_bytes", "data", (json_int_t)plan->data, "buffers",
+        (json_int_t)plan->buffers, "states", (json_int_t)plan->states, "events", (json_int_t)plan->events,
+        "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation, "total",
+        (json_int_t)plan->total);
     mot_json_print(all, stdout);
     json_decref(all);
 }
@@ -40,8 +41,9 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     }
     status = mot_experiment_print(j->experiment, stdout);
     if (status != MOT_OK) return status;
-    printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
-           j->experiment->servers, j->experiment->servers == 1 ? "" : "s", j->data->train.rows, j->net.parameters);
+    printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n",
+        j->experiment->workers, j->experiment->servers, j->experiment->servers == 1 ? "" : "s",
+        j->data->train.rows, j->net.parameters);
     printf("# Memory reserved at the start; nothing is allocated while it runs:\n");
     print_size_line("data", plan.data);
     print_size_line("buffers", plan.buffers);
@@ -50,8 +52,9 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     print_size_line("scratch", plan.scratch);
     print_size_line("evaluation", plan.evaluation);
     print_size_line("in all", plan.total);
-    printf("# (%llu buffers of the model's size: address space for the most that can be needed; only what is used counts.)\n",
-           (unsigned long long)plan.buffer_count);
+    printf("# (%llu buffers of the model's size: address space for the most that can be needed; only what is "
+           "used counts.)\n",
+        (unsigned long long)plan.buffer_count);
     return MOT_OK;
 }
 
@@ -59,12 +62,21 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
 {
     struct mot_outcome out;
     bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
-    struct mot_job_ways ways = { .driver = driver, .emulate = cli_given(args, "emulate"), .resume = cli_given(args, "resume"), .replace = cli_given(args, "replace"),
-        .tensorboard = cli_given(args, "tensorboard"), .record = cli_given(args, "record"), .arrivals = cli_value(args, "arrivals"),
-        .interrupt = cli_catch_interrupts(), .progress = args->quiet || !leads ? NULL : stderr, .terminal = isatty(STDERR_FILENO) };
+    struct mot_job_ways ways = { .driver = driver,
+        .emulate = cli_given(args, "emulate"),
+        .resume = cli_given(args, "resume"),
+        .replace = cli_given(args, "replace"),
+        .tensorboard = cli_given(args, "tensorboard"),
+        .record = cli_given(args, "record"),
+        .arrivals = cli_value(args, "arrivals"),
+        .interrupt = cli_catch_interrupts(),
+        .progress = args->quiet || !leads ? NULL : stderr,
+        .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
-        return mot_fail(MOT_EUSAGE, "--resume and --replace: expected one of them; the first goes on with the run in --out, the second "
-                        "writes over it");
+        return mot_fail(MOT_EUSAGE,
+            "--resume and --replace: expected one of them; the first goes on with the run in --out, the "
+            "second "
+            "writes over it");
     enum mot_status status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
     if (!leads) {
@@ -81,19 +93,27 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     }
     status = out.status;
     if (status == MOT_EDIVERGED)
-        mot_fail(status, "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller optimizer.lr",
-                 (unsigned long long)out.last.updates);
+        mot_fail(status,
+            "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller "
+            "optimizer.lr",
+            (unsigned long long)out.last.updates);
     if (status == MOT_EDEADLINE)
-        mot_fail(status, "the run came to nothing more after %llu updates: no job ended within the method's limit; try a longer method.limit",
-                 (unsigned long long)out.last.updates);
+        mot_fail(status,
+            "the run came to nothing more after %llu updates: no job ended within the method's limit; try a "
+            "longer method.limit",
+            (unsigned long long)out.last.updates);
     if (status == MOT_EPEER && out.has_peer)
-        mot_fail(status, "%s %u was lost after %llu updates%s%s%s", out.peer < out.workers ? "worker" : "server",
-                 out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
-                 out.peer_by ? ": " : "", out.peer_by ? mot_lost_how(out.peer_by) : "",
-                 j->experiment->output && driver != MOT_DRIVER_SIM ? "; --resume goes on from the last checkpoint" : "");
-    else if (status == MOT_EPEER) mot_fail(status, "a peer was lost after %llu updates", (unsigned long long)out.last.updates);
+        mot_fail(status, "%s %u was lost after %llu updates%s%s%s",
+            out.peer < out.workers ? "worker" : "server",
+            out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
+            out.peer_by ? ": " : "", out.peer_by ? mot_lost_how(out.peer_by) : "",
+            j->experiment->output && driver != MOT_DRIVER_SIM ? "; --resume goes on from the last checkpoint"
+                                                              : "");
+    else if (status == MOT_EPEER)
+        mot_fail(status, "a peer was lost after %llu updates", (unsigned long long)out.last.updates);
     if (status == MOT_EINTERRUPTED)
-        mot_fail(status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
+        mot_fail(
+            status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
     mot_outcome_close(&out);
     return status;
 }
@@ -121,7 +141,8 @@ enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
     /* A replay does not write where the recorded run wrote; only --out says where to. */
     struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
     size_t settings = cli_given(args, "arrivals");
-    if (settings) setting[0] = (struct mot_setting){ .key = "output", .value = "none", .origin = "--arrivals" };
+    if (settings)
+        setting[0] = (struct mot_setting){ .key = "output", .value = "none", .origin = "--arrivals" };
     for (size_t i = 0; i < args->settings; i++) setting[settings++] = args->setting[i];
     enum mot_status status = mot_experiment_open(path, setting, settings, &x);
     free(setting);

@@ -11,8 +11,10 @@
 static void option_item(struct page *p, const struct mot_option *o, const char *prefix)
 {
     char *term = mot_format("%s%s%s", prefix, *prefix ? "." : "", o->name);
-    char *expects = mot_option_expects(o), *also = o->also ? mot_format("; also called %s", o->also) : mot_text("");
-    char *more = o->preset ? mot_format("%s; default: %s%s", expects, o->preset, also) : mot_format("%s; must be given%s", expects, also);
+    char *expects = mot_option_expects(o),
+         *also = o->also ? mot_format("; also called %s", o->also) : mot_text("");
+    char *more = o->preset ? mot_format("%s; default: %s%s", expects, o->preset, also)
+                           : mot_format("%s; must be given%s", expects, also);
     page_item(p, term, o->doc, more);
     free(more);
     free(also);
@@ -82,9 +84,9 @@ void page_part(struct page *p, const struct mot_family *family, const struct mot
     if (!part->options || !part->options->name) page_text(p, "It has none.");
     page_heading(p, "Example");
     const struct mot_option *first = part->options && part->options->name ? part->options : NULL;
-    char *example = first
-        ? mot_format("%s: {name: %s, %s: %s}\n", family->section, part->name, first->name, first->preset ? first->preset : "...")
-        : mot_format("%s: %s\n", family->section, part->name);
+    char *example = first ? mot_format("%s: {name: %s, %s: %s}\n", family->section, part->name, first->name,
+                                first->preset ? first->preset : "...")
+                          : mot_format("%s: %s\n", family->section, part->name);
     page_lines(p, example);
     free(example);
 }
@@ -93,21 +95,27 @@ void page_part(struct page *p, const struct mot_family *family, const struct mot
 
 static void print_experiment(struct page *p)
 {
-    page_text(p, "An experiment is a YAML file; every key has a default, so that an empty file is an experiment too. A plain word for a "
-                 "section is its name: 'method: async' is 'method: {name: async}'. Every key is also a flag, its dots as dashes: "
-                 "--stop-updates 100. Flags come after the file. Paths in a file are relative to that file, 'output' to where you are.\n\n"
-                 "Times have units (3ms, 10s, 5min), bandwidths too (20Mbit, 1GB/s); numbers may be written 25e6, 10k, 2^-3 or 20%.");
+    page_text(p,
+        "An experiment is a YAML file; every key has a default, so that an empty file is an experiment too. "
+        "A plain word for a "
+        "section is its name: 'method: async' is 'method: {name: async}'. Every key is also a flag, its dots "
+        "as dashes: "
+        "--stop-updates 100. Flags come after the file. Paths in a file are relative to that file, 'output' "
+        "to where you are.\n\n"
+        "Times have units (3ms, 10s, 5min), bandwidths too (20Mbit, 1GB/s); numbers may be written 25e6, "
+        "10k, 2^-3 or 20%.");
     page_heading(p, "Example");
-    page_lines(p, "seed: 1\n"
-                  "data: fashion-mnist\n"
-                  "model: {name: mlp, hidden: [128, 64]}\n"
-                  "method: {name: async}\n"
-                  "optimizer: {name: sgd, lr: 0.1, momentum: 0.9, schedule: {name: cosine, warmup: 100}}\n"
-                  "batch: 32\n"
-                  "cluster: cluster.yaml\n"
-                  "evaluate: {every: 1s}\n"
-                  "stop: {time: 10min, target: {test_accuracy: 0.85}}\n"
-                  "output: runs/first\n");
+    page_lines(p,
+        "seed: 1\n"
+        "data: fashion-mnist\n"
+        "model: {name: mlp, hidden: [128, 64]}\n"
+        "method: {name: async}\n"
+        "optimizer: {name: sgd, lr: 0.1, momentum: 0.9, schedule: {name: cosine, warmup: 100}}\n"
+        "batch: 32\n"
+        "cluster: cluster.yaml\n"
+        "evaluate: {every: 1s}\n"
+        "stop: {time: 10min, target: {test_accuracy: 0.85}}\n"
+        "output: runs/first\n");
     for (const struct mot_section *s = mot_sections; s->name; s++) page_section(p, s, s->name);
     for (size_t i = 0; p->roff && mot_families[i]; i++) {
         struct mot_part part;
@@ -127,7 +135,8 @@ static void law_options(struct page *p, const struct mot_family *family)
     for (size_t i = 0; family->get(i, &part); i++) {
         char *keys = mot_text("");
         for (const struct mot_option *o = part.options; o && o->name; o++) {
-            char *longer = mot_format("%s%s%s%s%s", keys, *keys ? ", " : "", o->name, o->preset ? "=" : "", o->preset ? o->preset : "");
+            char *longer = mot_format("%s%s%s%s%s", keys, *keys ? ", " : "", o->name, o->preset ? "=" : "",
+                o->preset ? o->preset : "");
             free(keys);
             keys = longer;
         }
@@ -138,20 +147,26 @@ static void law_options(struct page *p, const struct mot_family *family)
 
 static void print_cluster(struct page *p)
 {
-    page_text(p, "A cluster is a YAML file, or the same under the key 'cluster' of an experiment. It says how fast each worker computes and "
-                 "what its link carries. A link carries one message at a time each way: B bytes keep the sender's link for B/up and the "
-                 "receiver's for B/down; the message is there when the slower is done, plus both latencies.\n\n"
-                 "The time of a job is fixed + samples/speed (or job_time), times the jitter, times 'factor' while the worker straggles. "
-                 "'motley cluster show FILE' prints a cluster as a table.\n\n"
-                 "Of an experiment's cluster a flag sets any key: --cluster-slow 5, --set cluster.server.up=1Gbit; of its groups by their "
-                 "names or their numbers from 0: --set cluster.workers.slow.speed=100/s.");
+    page_text(p,
+        "A cluster is a YAML file, or the same under the key 'cluster' of an experiment. It says how fast "
+        "each worker computes and "
+        "what its link carries. A link carries one message at a time each way: B bytes keep the sender's "
+        "link for B/up and the "
+        "receiver's for B/down; the message is there when the slower is done, plus both latencies.\n\n"
+        "The time of a job is fixed + samples/speed (or job_time), times the jitter, times 'factor' while "
+        "the worker straggles. "
+        "'motley cluster show FILE' prints a cluster as a table.\n\n"
+        "Of an experiment's cluster a flag sets any key: --cluster-slow 5, --set cluster.server.up=1Gbit; of "
+        "its groups by their "
+        "names or their numbers from 0: --set cluster.workers.slow.speed=100/s.");
     page_heading(p, "Example");
-    page_lines(p, "network: {bandwidth: 1Gbit, latency: 100us}     # or none: messages take no time\n"
-                  "workers:\n"
-                  "  - {name: fast, count: 6, speed: 1000 samples/s, jitter: {name: lognormal, sigma: 0.2}}\n"
-                  "  - {name: slow, count: 2, speed: 250 samples/s, up: 20Mbit, down: 100Mbit}\n"
-                  "server: {bandwidth: 10Gbit}\n"
-                  "faults: {drop: 1%, until: 20s, schedule: [{kind: crash, at: 3s, for: 2s, worker: 7}]}\n");
+    page_lines(p,
+        "network: {bandwidth: 1Gbit, latency: 100us}     # or none: messages take no time\n"
+        "workers:\n"
+        "  - {name: fast, count: 6, speed: 1000 samples/s, jitter: {name: lognormal, sigma: 0.2}}\n"
+        "  - {name: slow, count: 2, speed: 250 samples/s, up: 20Mbit, down: 100Mbit}\n"
+        "server: {bandwidth: 10Gbit}\n"
+        "faults: {drop: 1%, until: 20s, schedule: [{kind: crash, at: 3s, for: 2s, worker: 7}]}\n");
     for (const struct mot_section *s = mot_cluster_sections; s->name; s++) {
         section_head(p, s->name, s->doc);
         option_items(p, s->options, "");
@@ -162,8 +177,10 @@ static void print_cluster(struct page *p)
 
 static void print_data(struct page *p)
 {
-    page_text(p, "'data: NAME' is a data set that motley knows, 'data: FILE' a file (IDX, LIBSVM, CSV or NPY, each also as .gz). "
-                 "'motley data info NAME|FILE' describes one.");
+    page_text(p,
+        "'data: NAME' is a data set that motley knows, 'data: FILE' a file (IDX, LIBSVM, CSV or NPY, each "
+        "also as .gz). "
+        "'motley data info NAME|FILE' describes one.");
     page_heading(p, "Built in");
     for (const struct mot_builtin *b = mot_builtins; b->name; b++)
         page_item(p, b->name, b->summary, b->available && b->available() ? NULL : b->hint);

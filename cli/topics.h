@@ -5,9 +5,12 @@
 #include "config/keys.h"
 #include "page.h"
 
-struct topic { const char *name, *summary; void (*print)(struct page *); };
-extern const struct topic topics[];                        /* ended by a NULL name */
-const struct topic *topic_find(const char *name);          /* or NULL */
+struct topic {
+    const char *name, *summary;
+    void (*print)(struct page *);
+};
+extern const struct topic topics[];               /* ended by a NULL name */
+const struct topic *topic_find(const char *name); /* or NULL */
 
 void topic_exit_codes_items(struct page *);
 

@@ -42,7 +42,10 @@ static inline void fuzz_check_labels(const struct mot_raw *raw)
 /* Takes the status of a reader and, if it is good, its table. */
 static inline void fuzz_check(enum mot_status status, struct mot_raw *raw)
 {
-    if (status != MOT_OK) { MOT_ASSERT(mot_error()[0] != 0); return; }
+    if (status != MOT_OK) {
+        MOT_ASSERT(mot_error()[0] != 0);
+        return;
+    }
     MOT_ASSERT(raw->rows > 0 && raw->cols > 0);
     if (raw->sparse) {
         MOT_ASSERT(raw->row_at[0] == 0);
@@ -59,7 +62,10 @@ static inline void fuzz_check(enum mot_status status, struct mot_raw *raw)
 }
 
 /* An input for a pair of files: two bytes say how long the second one is. */
-struct fuzz_pair { const uint8_t *x, *y; size_t x_n, y_n; };
+struct fuzz_pair {
+    const uint8_t *x, *y;
+    size_t x_n, y_n;
+};
 static inline struct fuzz_pair fuzz_pair(const uint8_t *bytes, size_t n)
 {
     if (n < 2) return (struct fuzz_pair){ bytes, bytes, n, 0 };

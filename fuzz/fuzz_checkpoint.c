@@ -1,5 +1,6 @@
-/* fuzz_checkpoint.c -- any bytes as the body of a checkpoint: its header and checksum are made to fit, so that
- * damage gets past them. What is let through is saved again, which must give something that is let through. */
+/* fuzz_checkpoint.c -- any bytes as the body of a checkpoint: its header and checksum are made
+ * to fit, so that damage gets past them. What is let through is saved again, which must give something that
+ * is let through. */
 #include "api/job.h"
 #include "driver/sim_state.h"
 #include <stdlib.h>
@@ -10,17 +11,29 @@
 static const char *const methods[] = { "allreduce", "server", "async" };
 #define METHODS 3
 
-struct bench { struct mot_experiment *x; struct mot_job job; };
+struct bench {
+    struct mot_experiment *x;
+    struct mot_job job;
+};
 static struct bench bench[METHODS];
 
 static void make(struct bench *b, const char *method)
 {
     const struct mot_setting setting[] = {
-        { "data", "synthetic", "fuzz" }, { "data.size", "60", "fuzz" }, { "data.cols", "3", "fuzz" }, { "data.valid", "0.1", "fuzz" },
-        { "model", "softmax", "fuzz" }, { "method", method, "fuzz" }, { "workers", "3", "fuzz" }, { "batch", "4", "fuzz" },
-        { "optimizer.momentum", "0.9", "fuzz" }, { "sim.threads", "1", "fuzz" }, { "stop.updates", "10", "fuzz" },
+        { "data", "synthetic", "fuzz" },
+        { "data.size", "60", "fuzz" },
+        { "data.cols", "3", "fuzz" },
+        { "data.valid", "0.1", "fuzz" },
+        { "model", "softmax", "fuzz" },
+        { "method", method, "fuzz" },
+        { "workers", "3", "fuzz" },
+        { "batch", "4", "fuzz" },
+        { "optimizer.momentum", "0.9", "fuzz" },
+        { "sim.threads", "1", "fuzz" },
+        { "stop.updates", "10", "fuzz" },
     };
-    if (mot_experiment_open(NULL, setting, MOT_COUNT(setting), &b->x) != MOT_OK || mot_job_open(b->x, &b->job) != MOT_OK) {
+    if (mot_experiment_open(NULL, setting, MOT_COUNT(setting), &b->x) != MOT_OK ||
+        mot_job_open(b->x, &b->job) != MOT_OK) {
         fprintf(stderr, "%s\n", mot_error());
         abort();
     }
@@ -39,7 +52,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (n == 0) return 0;
     struct bench *b = &bench[bytes[0] % METHODS];
     if (!b->x) make(b, methods[bytes[0] % METHODS]);
-    const struct mot_sim_options o = { .experiment = b->x, .problem = &b->job.problem, .optim = &b->job.optim, .x0 = b->job.x0,
+    const struct mot_sim_options o = { .experiment = b->x,
+        .problem = &b->job.problem,
+        .optim = &b->job.optim,
+        .x0 = b->job.x0,
         .checkpoint = "x" };
     struct sim *s = open_sim(&o);
     struct mot_bytes file = mot_sim_pack(s);

@@ -3,7 +3,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static const char *const columns[] = { "last", "first", "1", "y" }, *const separators[] = { NULL, ";", "tab", "space" };
+    static const char *const columns[] = { "last", "first", "1", "y" },
+                             *const separators[] = { NULL, ";", "tab", "space" };
     struct mot_read_conf conf = fuzz_conf();
     if (n == 0) return 0;
     conf.label_column = columns[bytes[0] & 3];

@@ -1,4 +1,5 @@
-/* fuzz_record.c -- any bytes through the reader of records; and the same bytes as a tape, past the checksum. */
+/* fuzz_record.c -- any bytes through the reader of records; and the
+ * same bytes as a tape, past the checksum. */
 #include "driver/record.h"
 #include <stdlib.h>
 

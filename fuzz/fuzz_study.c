@@ -1,5 +1,5 @@
-/* fuzz_study.c -- any bytes as a study's file: what is accepted is within its limits, and what it sets is text that
- * the experiment's reader takes or refuses in words. */
+/* fuzz_study.c -- any bytes as a study's file: what is accepted is within its limits, and what
+ * it sets is text that the experiment's reader takes or refuses in words. */
 #include "study/plan.h"
 #include "study/values.h"
 #include <stdlib.h>
@@ -11,13 +11,15 @@ static void check_side(const struct mot_study_side *side, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         MOT_ASSERT(side[i].name);
-        for (size_t k = 0; k < side[i].settings; k++) MOT_ASSERT(*side[i].setting[k].origin && side[i].setting[k].key && side[i].setting[k].value);
+        for (size_t k = 0; k < side[i].settings; k++)
+            MOT_ASSERT(*side[i].setting[k].origin && side[i].setting[k].key && side[i].setting[k].value);
     }
 }
 
 static void check_plan(const struct mot_study_plan *plan)
 {
-    MOT_ASSERT(plan->arms >= 1 && plan->arms <= MOT_ARMS_MAX && plan->conditions >= 1 && plan->conditions <= MOT_CONDITIONS_MAX);
+    MOT_ASSERT(plan->arms >= 1 && plan->arms <= MOT_ARMS_MAX && plan->conditions >= 1 &&
+        plan->conditions <= MOT_CONDITIONS_MAX);
     MOT_ASSERT(plan->seeds.n >= 1 && plan->arms * plan->conditions * plan->seeds.n <= MOT_RUNS_MAX);
     MOT_ASSERT(!plan->tune.asked || (plan->tune.overs >= 1 && plan->tune.seeds.n >= 1));
     check_side(plan->arm, plan->arms);
@@ -30,7 +32,8 @@ static void check_text(const char *text)
     if (*text != '{' && *text != '[') return;
     struct mot_arena arena = { 0 };
     struct mot_yaml *node;
-    if (mot_yaml_parse("value", true, text, strlen(text), &arena, &node) == MOT_OK && node->kind != MOT_YAML_SCALAR)
+    if (mot_yaml_parse("value", true, text, strlen(text), &arena, &node) == MOT_OK &&
+        node->kind != MOT_YAML_SCALAR)
         MOT_ASSERT(strcmp(mot_value_text(node, &arena), text) == 0);
     mot_arena_free(&arena);
 }

@@ -1,4 +1,5 @@
-/* fuzz_topology.c -- any bytes as an edge list or a mixing matrix; the first byte says which, and over how many workers. */
+/* fuzz_topology.c -- any bytes as an edge list or a mixing matrix; the
+ * first byte says which, and over how many workers. */
 #include "fuzz.h"
 #include "topology/topology.h"
 #include <string.h>
@@ -7,14 +8,16 @@ static void check_graph(uint32_t nodes, struct mot_edge *edge, uint32_t edges)
 {
     struct mot_graph g;
     uint32_t lonely = nodes;
-    for (uint32_t e = 0; e < edges; e++) MOT_ASSERT(edge[e].a < nodes && edge[e].b < nodes && edge[e].a != edge[e].b);
+    for (uint32_t e = 0; e < edges; e++)
+        MOT_ASSERT(edge[e].a < nodes && edge[e].b < nodes && edge[e].a != edge[e].b);
     mot_graph_open(nodes, edge, edges, &g);
     MOT_ASSERT(mot_graph_connected(&g, &lonely) || lonely < nodes);
     mot_graph_cut(&g);
     MOT_ASSERT(g.edges == 0 || g.matchings <= mot_graph_degree_max(&g) + 1);
     for (uint32_t i = 0; i < nodes; i++)
         for (uint32_t k = g.at[i]; k < g.at[i + 1]; k++)
-            for (uint32_t l = g.at[i]; l < k; l++) MOT_ASSERT(g.matching[g.link[k].edge] != g.matching[g.link[l].edge]);
+            for (uint32_t l = g.at[i]; l < k; l++)
+                MOT_ASSERT(g.matching[g.link[k].edge] != g.matching[g.link[l].edge]);
     mot_graph_close(&g);
 }
 

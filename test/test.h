@@ -13,53 +13,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct test { const char *name; void (*run)(void); struct test *next; };
+struct test {
+    const char *name;
+    void (*run)(void);
+    struct test *next;
+};
 static struct test *test_first, **test_last = &test_first;
 static int test_failures, test_skips;
 static const char *test_skipped;
 
-#define TEST(claim)                                                               \
-    static void claim(void);                                                      \
-    __attribute__((constructor)) static void claim##_register(void)               \
-    {                                                                             \
-        static struct test t = { #claim, claim, NULL };                           \
-        *test_last = &t;                                                          \
-        test_last = &t.next;                                                      \
-    }                                                                             \
+#define TEST(claim)                                                                                          \
+    static void claim(void);                                                                                 \
+    __attribute__((constructor)) static void claim##_register(void)                                          \
+    {                                                                                                        \
+        static struct test t = { #claim, claim, NULL };                                                      \
+        *test_last = &t;                                                                                     \
+        test_last = &t.next;                                                                                 \
+    }                                                                                                        \
     static void claim(void)
 
-#define FAIL(...)                                                                 \
-    do {                                                                          \
-        printf("  %s:%d: ", __FILE__, __LINE__);                                  \
-        printf(__VA_ARGS__);                                                      \
-        putchar('\n');                                                            \
-        test_failures++;                                                          \
-        return;                                                                   \
+#define FAIL(...)                                                                                            \
+    do {                                                                                                     \
+        printf("  %s:%d: ", __FILE__, __LINE__);                                                             \
+        printf(__VA_ARGS__);                                                                                 \
+        putchar('\n');                                                                                       \
+        test_failures++;                                                                                     \
+        return;                                                                                              \
     } while (0)
-#define CHECK(fact) do { if (!(fact)) FAIL("does not hold: %s", #fact); } while (0)
-#define CHECK_INT(a, b)                                                           \
-    do {                                                                          \
-        long long a_ = (long long)(a), b_ = (long long)(b);                       \
-        if (a_ != b_) FAIL("%s is %lld, expected %lld", #a, a_, b_);              \
+#define CHECK(fact)                                                                                          \
+    do {                                                                                                     \
+        if (!(fact)) FAIL("does not hold: %s", #fact);                                                       \
     } while (0)
-#define CHECK_NEAR(a, b, tolerance)                                               \
-    do {                                                                          \
-        double a_ = (double)(a), b_ = (double)(b);                                \
-        if (!(fabs(a_ - b_) <= (tolerance)))                                      \
-            FAIL("%s is %.12g, expected %.12g within %g", #a, a_, b_, (double)(tolerance)); \
+#define CHECK_INT(a, b)                                                                                      \
+    do {                                                                                                     \
+        long long a_ = (long long)(a), b_ = (long long)(b);                                                  \
+        if (a_ != b_) FAIL("%s is %lld, expected %lld", #a, a_, b_);                                         \
     } while (0)
-#define CHECK_TEXT(a, b)                                                          \
-    do {                                                                          \
-        const char *a_ = (a), *b_ = (b);                                          \
-        if (!a_ || strcmp(a_, b_) != 0) FAIL("%s is \"%s\", expected \"%s\"", #a, a_ ? a_ : "(null)", b_); \
+#define CHECK_NEAR(a, b, tolerance)                                                                          \
+    do {                                                                                                     \
+        double a_ = (double)(a), b_ = (double)(b);                                                           \
+        if (!(fabs(a_ - b_) <= (tolerance)))                                                                 \
+            FAIL("%s is %.12g, expected %.12g within %g", #a, a_, b_, (double)(tolerance));                  \
     } while (0)
-#define CHECK_HAS(text, part)                                                     \
-    do {                                                                          \
-        const char *t_ = (text), *p_ = (part);                                    \
-        if (!t_ || !strstr(t_, p_)) FAIL("\"%s\" does not contain \"%s\"", t_ ? t_ : "(null)", p_); \
+#define CHECK_TEXT(a, b)                                                                                     \
+    do {                                                                                                     \
+        const char *a_ = (a), *b_ = (b);                                                                     \
+        if (!a_ || strcmp(a_, b_) != 0) FAIL("%s is \"%s\", expected \"%s\"", #a, a_ ? a_ : "(null)", b_);   \
+    } while (0)
+#define CHECK_HAS(text, part)                                                                                \
+    do {                                                                                                     \
+        const char *t_ = (text), *p_ = (part);                                                               \
+        if (!t_ || !strstr(t_, p_)) FAIL("\"%s\" does not contain \"%s\"", t_ ? t_ : "(null)", p_);          \
     } while (0)
 /* Says why and leaves the test, which then counts as skipped. */
-#define SKIP(why) do { test_skipped = (why); return; } while (0)
+#define SKIP(why)                                                                                            \
+    do {                                                                                                     \
+        test_skipped = (why);                                                                                \
+        return;                                                                                              \
+    } while (0)
 
 static int test_main(int count, char **arguments)
 {
@@ -70,13 +81,16 @@ static int test_main(int count, char **arguments)
         test_skipped = NULL;
         t->run();
         run++;
-        if (test_skipped) { printf("skip %s: %s\n", t->name, test_skipped); test_skips++; }
-        else printf("%s %s\n", test_failures == before ? "ok  " : "FAIL", t->name);
+        if (test_skipped) {
+            printf("skip %s: %s\n", t->name, test_skipped);
+            test_skips++;
+        } else printf("%s %s\n", test_failures == before ? "ok  " : "FAIL", t->name);
         fflush(stdout);
     }
     printf("%d tests, %d failed, %d skipped\n", run, test_failures, test_skips);
     return test_failures || run == 0;
 }
-#define TEST_MAIN() int main(int count, char **arguments) { return test_main(count, arguments); }
+#define TEST_MAIN()                                                                                          \
+    int main(int count, char **arguments) { return test_main(count, arguments); }
 
 #endif

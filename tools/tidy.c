@@ -23,7 +23,9 @@
 /* ---- The rules ---------------------------------------------------------------- */
 
 /* Which rooms of src/ a room may include from, besides itself and include/motley. */
-static const struct { const char *room, *may; } edges[] = {
+static const struct {
+    const char *room, *may;
+} edges[] = {
     { "base", "" },
     { "math", "base" },
     { "data", "base math" },
@@ -38,7 +40,8 @@ static const struct { const char *room, *may; } edges[] = {
     { "report", "base math data partition cluster compress topology code method config driver" },
     { "api", "base math data partition cluster compress topology code method config driver report" },
     { "study", "base math data partition cluster compress topology code method config driver report api" },
-    { "cli", "base math data partition cluster compress topology code method config driver report api study" },
+    { "cli",
+        "base math data partition cluster compress topology code method config driver report api study" },
 };
 
 /* A method sees the world through method.h alone. */
@@ -53,9 +56,11 @@ static const char *const banned_calls =
 static const char *const careless_calls = "scanf fscanf sscanf";
 
 /* In the rooms that decide a run's numbers, libm would give each machine its own bits. */
-static const char *const exact_rooms = "base math data partition cluster compress topology code method driver";
+static const char *const exact_rooms =
+    "base math data partition cluster compress topology code method driver";
 static const char *const inexact_calls =
-    "exp exp2 exp10 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh cbrt hypot erf erfc lgamma tgamma "
+    "exp exp2 exp10 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh cbrt "
+    "hypot erf erfc lgamma tgamma "
     "expf exp2f expm1f logf log2f log10f log1pf powf sinf cosf tanf atanf atan2f tanhf cbrtf hypotf erff";
 
 /* The plain twins that kernels are checked against; and any line that says "libm is fine", and why. */
@@ -64,13 +69,21 @@ static const char *const inexact_waiver = "libm is fine";
 
 /* A method never allocates, reads a clock or does I/O. */
 static const char *const method_calls =
-    "malloc calloc realloc free mot_new mot_grow mot_text mot_format mot_aligned mot_reserve mot_arena_new fopen open read write "
+    "malloc calloc realloc free mot_new mot_grow mot_text mot_format mot_aligned mot_reserve mot_arena_new "
+    "fopen open read write "
     "printf fprintf puts fputs time clock clock_gettime gettimeofday nanosleep usleep sleep pthread_create";
 
-static const char *const marks[] = { "TO" "DO", "FIX" "ME", "XX" "X:", "HA" "CK:" };
+static const char *const marks[] = { "TO"
+                                     "DO",
+    "FIX"
+    "ME",
+    "XX"
+    "X:",
+    "HA"
+    "CK:" };
 static const char *const machine_folders[] = { "work", "root", "farm", "home" };
 
-enum { FILE_LINES = 700, FUNCTION_LINES = 80 };
+enum { FILE_LINES = 700, FUNCTION_LINES = 80, COLUMNS = 110 };
 
 /* ---- Findings -------------------------------------------------------------------- */
 
@@ -90,10 +103,7 @@ __attribute__((format(printf, 3, 4))) static void breach(const char *path, int l
 
 /* ---- Text -------------------------------------------------------------------------- */
 
-static bool is_word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
+static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* Whether `word` of n bytes is one of the blank-separated `list`. */
 static bool in_list(const char *list, const char *word, size_t n)
@@ -139,7 +149,8 @@ static char *read_all(FILE *in, size_t *n_out)
     return text;
 }
 
-/* A copy in which comments and the insides of literals are blanks: what is left is code, at the same offsets. */
+/* A copy in which comments and the insides of literals are blanks:
+ * what is left is code, at the same offsets. */
 static char *only_code(const char *text, size_t n)
 {
     char *code = checked(malloc(n + 1));
@@ -215,12 +226,14 @@ static void check_include(const char *path, int line, const char *room, const ch
     if (!quoted) return;
     size_t n = strcspn(name, "/");
     if (name[n] == 0) {
-        if (strcmp(room, "cli") != 0) breach(path, line, "\"%s\": write the room, as in \"%s/%s\"", name, room, name);
+        if (strcmp(room, "cli") != 0)
+            breach(path, line, "\"%s\": write the room, as in \"%s/%s\"", name, room, name);
         return;
     }
     bool own = strlen(room) == n && memcmp(room, name, n) == 0;
     if (!own && !in_list(may, name, n))
-        breach(path, line, "%s may not include \"%s\": edges point downward (%s%s)", room, name, *may ? "only " : "it depends on nothing", may);
+        breach(path, line, "%s may not include \"%s\": edges point downward (%s%s)", room, name,
+            *may ? "only " : "it depends on nothing", may);
 }
 
 static void check_includes(const char *path, const char *text, const char *code)
@@ -258,7 +271,8 @@ static void check_calls(const char *path, const char *text, const char *code)
 {
     char room[64];
     room_of(path, room, sizeof room);
-    bool exact = *room && in_list(exact_rooms, room, strlen(room)) && !in_list(inexact_files, path, strlen(path));
+    bool exact =
+        *room && in_list(exact_rooms, room, strlen(room)) && !in_list(inexact_files, path, strlen(path));
     bool method = strcmp(room, "method") == 0;
     int line = 1;
     for (const char *p = code; *p;) {
@@ -270,14 +284,18 @@ static void check_calls(const char *path, const char *text, const char *code)
         while (is_word_char(*p)) p++;
         size_t n = (size_t)(p - word);
         if (p[strspn(p, " \t")] != '(') continue;
-        bool member = word > code && (word[-1] == '.' || (word[-1] == '>' && word - 1 > code && word[-2] == '-'));
+        bool member =
+            word > code && (word[-1] == '.' || (word[-1] == '>' && word - 1 > code && word[-2] == '-'));
         if (member) continue;
         if (in_list(banned_calls, word, n)) breach(path, line, "%.*s() is banned", (int)n, word);
-        if (*room && in_list(careless_calls, word, n)) breach(path, line, "%.*s() is banned here: see base/words.h", (int)n, word);
+        if (*room && in_list(careless_calls, word, n))
+            breach(path, line, "%.*s() is banned here: see base/words.h", (int)n, word);
         if (exact && in_list(inexact_calls, word, n) && !waived(text, code, word))
-            breach(path, line, "%.*s() gives different bits on different machines: see base/exact.h", (int)n, word);
+            breach(path, line, "%.*s() gives different bits on different machines: see base/exact.h", (int)n,
+                word);
         if (method && in_list(method_calls, word, n))
-            breach(path, line, "a method calls %.*s(): it may not allocate, read a clock or do I/O", (int)n, word);
+            breach(path, line, "a method calls %.*s(): it may not allocate, read a clock or do I/O", (int)n,
+                word);
     }
 }
 
@@ -301,9 +319,27 @@ static void check_text(const char *path, const char *text)
     }
 }
 
+/* Lines of C fit COLUMNS; a character of several bytes is one column. */
+static void check_columns(const char *path, const char *text)
+{
+    int line = 1, columns = 0;
+    for (const char *p = text; *p; p++) {
+        if (*p == '\n') {
+            if (columns > COLUMNS) breach(path, line, "%d columns: lines have at most %d", columns, COLUMNS);
+            line++;
+            columns = 0;
+        } else if (((unsigned char)*p & 0xc0) != 0x80) {
+            columns++;
+        }
+    }
+}
+
 /* ---- Sizes ------------------------------------------------------------------------------- */
 
-static struct { int files, lines, longest_file, functions, longest_function; char file[PATH_MAX], function[PATH_MAX + 300]; } sizes;
+static struct {
+    int files, lines, longest_file, functions, longest_function;
+    char file[PATH_MAX], function[PATH_MAX + 300];
+} sizes;
 
 /* A function's body begins with a brace in the first column after a line that is
  * not a type or an initialiser, and ends with a brace in the first column. */
@@ -328,7 +364,8 @@ static void measure(const char *path, const char *code)
                 sizes.longest_function = length;
                 snprintf(sizes.function, sizeof sizes.function, "%s() in %s", name, path);
             }
-            if (length > FUNCTION_LINES) printf("note: %s:%d: %s() has %d lines\n", path, began, name, length);
+            if (length > FUNCTION_LINES)
+                printf("note: %s:%d: %s() has %d lines\n", path, began, name, length);
             began = 0;
             *name = 0;
         }
@@ -382,7 +419,8 @@ static void check_exports(const char *library)
         /* Sanitizers and gcov export things of their own. */
         if (begins_with(name, "__") || begins_with(name, "_init") || begins_with(name, "_fini")) continue;
         symbols++;
-        if (!in_list(declared ? declared : "", name, n)) breach(library, 0, "exports %.*s, which no public header declares MOT_API", (int)n, name);
+        if (!in_list(declared ? declared : "", name, n))
+            breach(library, 0, "exports %.*s, which no public header declares MOT_API", (int)n, name);
     }
     if (!in || pclose(in) != 0 || symbols == 0) breach(library, 0, "cannot list its symbols");
 }
@@ -402,7 +440,8 @@ static int visit(const char *path, const struct stat *info, int type, struct FTW
 {
     (void)info;
     const char *name = path + at->base;
-    bool skip = at->level > 0 && (strcmp(name, ".git") == 0 || begins_with(name, "build") || strcmp(name, "runs") == 0);
+    bool skip = at->level > 0 &&
+        (strcmp(name, ".git") == 0 || begins_with(name, "build") || strcmp(name, "runs") == 0);
     if (type == FTW_D && skip) return FTW_SKIP_SUBTREE;
     if (type == FTW_F) add_path(path + 2); /* without "./" */
     return FTW_CONTINUE;
@@ -445,6 +484,7 @@ static void check_file(const char *path)
         char *code = only_code(text, n);
         check_includes(path, text, code);
         check_calls(path, text, code);
+        check_columns(path, text);
         measure(path, code);
         if (begins_with(path, "include/motley/")) collect_declared(code);
         free(code);
@@ -475,8 +515,9 @@ int main(int count, char **arguments)
     free(paths);
     if (*library) check_exports(library);
     free(declared);
-    printf("%d C files, %d lines, %d functions; longest file %s (%d lines), longest function %s (%d lines)\n", sizes.files, sizes.lines,
-           sizes.functions, sizes.file, sizes.longest_file, sizes.function, sizes.longest_function);
+    printf("%d C files, %d lines, %d functions; longest file %s (%d lines), longest function %s (%d lines)\n",
+        sizes.files, sizes.lines, sizes.functions, sizes.file, sizes.longest_file, sizes.function,
+        sizes.longest_function);
     if (breaches) printf("%d breaches\n", breaches);
     return breaches != 0;
 }

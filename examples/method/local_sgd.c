@@ -7,27 +7,36 @@
 #include <motley/method.h>
 
 /* 1. Options: a struct, and a table that describes it. Parsing, help and errors follow. */
-struct conf { uint64_t period; };
+struct conf {
+    uint64_t period;
+};
 
 static const struct mot_option options[] = {
-    { .name = "period", .type = MOT_OPT_UINT, .offset = offsetof(struct conf, period), .preset = "8", .min = 1, .max = 1e6,
-      .doc = "local steps between two averagings" },
+    { .name = "period",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct conf, period),
+        .preset = "8",
+        .min = 1,
+        .max = 1e6,
+        .doc = "local steps between two averagings" },
     { .name = NULL },
 };
 
 /* 2. State: plain bytes, no pointers. Buffers are handles. */
 struct state {
-    struct mot_params params;   /* the model and the optimiser's own buffers */
-    uint64_t draw;              /* how far this worker is in its data */
-    uint32_t round;             /* averagings done: the collective's tag */
-    uint32_t alone;             /* steps since the last one */
+    struct mot_params params; /* the model and the optimiser's own buffers */
+    uint64_t draw;            /* how far this worker is in its data */
+    uint32_t round;           /* averagings done: the collective's tag */
+    uint32_t alone;           /* steps since the last one */
 };
 
 /* 3. The most that a node has at once: the driver reserves it, so effects cannot fail. */
 static struct mot_need need(const void *conf, const struct mot_world *world, mot_node self)
 {
     (void)conf, (void)world, (void)self;
-    return (struct mot_need){ .state_bytes = sizeof(struct state), .buffers = 8, .works = 1, .terms = 1, .colls = 1 };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct state), .buffers = 8, .works = 1, .terms = 1, .colls = 1
+    };
 }
 
 static void init(void *p, struct mot_env *env)
@@ -40,8 +49,12 @@ static void init(void *p, struct mot_env *env)
 /* 4. Effects: ask for a gradient over the next batch of this worker's part. */
 static void compute(struct state *s, struct mot_env *env)
 {
-    struct mot_term term = { .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1 };
-    mot_start(env, &(struct mot_work){ .tag = s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
+    struct mot_term term = {
+        .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
+    mot_start(env,
+        &(struct mot_work){
+            .tag = s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
 }
 
 static void gradient_came(struct state *s, struct mot_env *env, const struct mot_result *w)
@@ -56,7 +69,8 @@ static void gradient_came(struct state *s, struct mot_env *env, const struct mot
         compute(s, env);
         return;
     }
-    mot_collect(env, &(struct mot_coll){ .tag = s->round, .in = mot_whole(env, s->params.x), .scalar = { w->samples } });
+    mot_collect(env,
+        &(struct mot_coll){ .tag = s->round, .in = mot_whole(env, s->params.x), .scalar = { w->samples } });
 }
 
 static void sum_came(struct state *s, struct mot_env *env, const struct mot_coll_result *sum)
@@ -85,7 +99,8 @@ static void step(void *p, struct mot_env *env, const struct mot_event *event)
     case MOT_EV_PEER: /* the mean needs everyone */
         if (!event->peer.up) mot_stop(env, MOT_EPEER);
         return;
-    case MOT_EV_MESSAGE: case MOT_EV_TIMER: MOT_ASSERT(!"local SGD asked for none of these"); return;
+    case MOT_EV_MESSAGE:
+    case MOT_EV_TIMER: MOT_ASSERT(!"local SGD asked for none of these"); return;
     }
 }
 

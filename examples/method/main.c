@@ -1,6 +1,7 @@
 /* main.c -- runs local SGD through the library.
  *
- *   cc main.c local_sgd.c $(pkg-config --cflags --libs motley) -o local_sgd && ./local_sgd method.period=16 */
+ *   cc main.c local_sgd.c $(pkg-config --cflags --libs motley) -o local_sgd
+ *   ./local_sgd method.period=16 */
 #include <motley/motley.h>
 #include <stdio.h>
 

@@ -27,14 +27,14 @@ MOT_API const char *mot_version(void); /* "0.1.0" */
 struct mot_run;
 
 struct mot_run_options {
-    size_t size;                              /* sizeof(struct mot_run_options) */
-    const char *experiment;                   /* a file; NULL: the defaults */
-    const char *const *set;                   /* "key=value", applied in order after the file */
+    size_t size;            /* sizeof(struct mot_run_options) */
+    const char *experiment; /* a file; NULL: the defaults */
+    const char *const *set; /* "key=value", applied in order after the file */
     size_t sets;
-    const struct mot_method *const *methods;  /* methods of your own, ended by NULL; may be NULL */
-    const volatile sig_atomic_t *interrupt;   /* when it becomes nonzero the run ends cleanly; may be NULL */
-    int resume;                               /* go on from the checkpoint in the experiment's `output` */
-    int replace;                              /* write over a run that is in `output` */
+    const struct mot_method *const *methods; /* methods of your own, ended by NULL; may be NULL */
+    const volatile sig_atomic_t *interrupt;  /* when it becomes nonzero the run ends cleanly; may be NULL */
+    int resume;                              /* go on from the checkpoint in the experiment's `output` */
+    int replace;                             /* write over a run that is in `output` */
 };
 
 /* Reads the experiment and its data. On failure mot_error() says why, and *out is untouched. */

@@ -22,14 +22,14 @@ extern "C" {
 
 enum mot_status {
     MOT_OK = 0,
-    MOT_ESYSTEM = 1,         /* the machine said no: disk, memory, permissions */
-    MOT_EUSAGE = 2,          /* bad usage or configuration */
-    MOT_EDATA = 3,           /* bad data */
-    MOT_EPEER = 4,           /* a peer was lost */
-    MOT_EDEADLINE = 5,       /* a deadline passed */
-    MOT_EDIVERGED = 6,       /* the loss became NaN or infinite */
-    MOT_EREPRODUCE = 7,      /* a run that should repeat did not */
-    MOT_EINTERRUPTED = 130,  /* Ctrl-C */
+    MOT_ESYSTEM = 1,        /* the machine said no: disk, memory, permissions */
+    MOT_EUSAGE = 2,         /* bad usage or configuration */
+    MOT_EDATA = 3,          /* bad data */
+    MOT_EPEER = 4,          /* a peer was lost */
+    MOT_EDEADLINE = 5,      /* a deadline passed */
+    MOT_EDIVERGED = 6,      /* the loss became NaN or infinite */
+    MOT_EREPRODUCE = 7,     /* a run that should repeat did not */
+    MOT_EINTERRUPTED = 130, /* Ctrl-C */
 };
 
 /* Records the message for this thread (printf-style) and returns `status`. */

@@ -23,7 +23,8 @@ static uint64_t updates_of(const struct mot_experiment *x, const struct mot_part
 {
     if (x->stop.updates != MOT_WORD_UINT) return x->stop.updates;
     if (isnan(x->stop.epochs)) return MOT_WORD_UINT;
-    /* One update of a synchronous method takes every worker's batch, of an asynchronous one a single batch. */
+    /* One update of a synchronous method takes every worker's batch,
+     * of an asynchronous one a single batch. */
     double samples = 0;
     for (uint32_t i = 0; i < x->workers; i++)
         samples += x->batch_full ? (double)(parts->at[i + 1] - parts->at[i]) : (double)x->batch[i];
@@ -64,8 +65,9 @@ static uint64_t job_hash(const struct mot_job *j)
     /* What a folder says may change without the experiment's text. */
     if (j->experiment->partitioner == &mot_partition_from)
         data = mot_hash3(data, XXH64(j->parts.at, ((size_t)j->parts.parts + 1) * sizeof *j->parts.at, 0),
-                         XXH64(j->parts.row, (size_t)j->parts.at[j->parts.parts] * sizeof *j->parts.row, 0));
-    uint64_t hash = mot_hash3(mot_experiment_hash(j->experiment), data, XXH64(j->x0, j->net.dim * sizeof(float), 0));
+            XXH64(j->parts.row, (size_t)j->parts.at[j->parts.parts] * sizeof *j->parts.row, 0));
+    uint64_t hash =
+        mot_hash3(mot_experiment_hash(j->experiment), data, XXH64(j->x0, j->net.dim * sizeof(float), 0));
     return j->experiment->method->neighbours ? mot_hash3(hash, mot_mixing_hash(&j->mixing), 0) : hash;
 }
 
@@ -78,7 +80,8 @@ double *mot_speeds_of(const struct mot_experiment *x)
         all += mean;
         speed[i] = (double)samples / mean;
     }
-    for (uint32_t i = 0; i < x->workers && all == 0; i++) speed[i] = 1; /* where jobs take no time all are alike */
+    /* where jobs take no time all are alike */
+    for (uint32_t i = 0; i < x->workers && all == 0; i++) speed[i] = 1;
     return speed;
 }
 
@@ -86,8 +89,13 @@ static enum mot_status open_parts(struct mot_job *j)
 {
     const struct mot_experiment *x = j->experiment;
     double *speed = mot_speeds_of(x);
-    struct mot_split split = { .table = &j->data->train, .parts = x->workers, .speed = speed, .seed = x->seed, .threads = x->sim.threads,
-        .file_rows = j->data->file_rows, .file_row = j->data->file_row };
+    struct mot_split split = { .table = &j->data->train,
+        .parts = x->workers,
+        .speed = speed,
+        .seed = x->seed,
+        .threads = x->sim.threads,
+        .file_rows = j->data->file_rows,
+        .file_row = j->data->file_row };
     enum mot_status status = mot_partition(x->partitioner, x->partition_conf, &split, &j->parts, NULL);
     free(speed);
     return status;
@@ -107,8 +115,10 @@ static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job 
         mot_job_close(j);
         return status;
     }
-    j->problem = (struct mot_problem){ .data = j->data, .net = &j->net,
-        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts }, .mixing = x->method->neighbours ? &j->mixing.mixing : NULL };
+    j->problem = (struct mot_problem){ .data = j->data,
+        .net = &j->net,
+        .sampler = { .seed = x->seed, .conf = x->sampler, .parts = &j->parts },
+        .mixing = x->method->neighbours ? &j->mixing.mixing : NULL };
     j->hash = job_hash(j);
     return MOT_OK;
 }
@@ -193,26 +203,32 @@ static bool same_folder(const char *a, const char *b)
 }
 
 /* A folder with a run in it is not written over unless that was asked for. Nothing is touched here. */
-static enum mot_status folder_check(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
+static enum mot_status folder_check(
+    const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
 {
     const char *path = j->experiment->output;
     if (ways->arrivals && same_folder(ways->arrivals, path))
-        return mot_fail(MOT_EUSAGE, "%s: the recorded run is in this folder; name another one with --out", path);
+        return mot_fail(
+            MOT_EUSAGE, "%s: the recorded run is in this folder; name another one with --out", path);
     bool has_run = mot_file_exists(f->metrics) || mot_file_exists(f->summary);
     if (ways->resume) {
         if (mot_file_exists(f->checkpoint)) return MOT_OK;
-        return mot_fail(MOT_EUSAGE, "%s: no checkpoint to resume from; expected a run that was interrupted, ended, or ran with "
-                        "checkpoint.every", f->checkpoint);
+        return mot_fail(MOT_EUSAGE,
+            "%s: no checkpoint to resume from; expected a run that was interrupted, ended, or ran with "
+            "checkpoint.every",
+            f->checkpoint);
     }
     if (has_run && !ways->replace)
-        return mot_fail(MOT_EUSAGE, "%s: there is a run in this folder; --resume goes on with it, --replace writes over it", path);
+        return mot_fail(MOT_EUSAGE,
+            "%s: there is a run in this folder; --resume goes on with it, --replace writes over it", path);
     return MOT_OK;
 }
 
 /* What is left of an older run would be taken for this one's. */
 static enum mot_status folder_clear(const struct folder *f)
 {
-    const char *const old[] = { f->summary, f->trace, f->timeline, f->events, f->model, f->best, f->checkpoint, f->record };
+    const char *const old[] = { f->summary, f->trace, f->timeline, f->events, f->model, f->best,
+        f->checkpoint, f->record };
     enum mot_status status = MOT_OK;
     for (size_t i = 0; i < MOT_COUNT(old) && status == MOT_OK; i++) status = remove_old(old[i]);
     return status;
@@ -236,8 +252,8 @@ json_t *mot_job_summary(const struct mot_job *j, enum mot_driver driver, const s
     return summary;
 }
 
-static enum mot_status write_summary(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
-                                     const struct mot_outcome *out)
+static enum mot_status write_summary(const struct mot_job *j, const struct mot_job_ways *ways,
+    const struct folder *f, const struct mot_outcome *out)
 {
     json_t *summary = mot_job_summary(j, ways->driver, out);
     struct mot_replace file;
@@ -250,8 +266,8 @@ static enum mot_status write_summary(const struct mot_job *j, const struct mot_j
     return status;
 }
 
-static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
-                                     const struct mot_outcome *out)
+static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways,
+    const struct folder *f, const struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
     enum mot_status status = MOT_OK;
@@ -275,7 +291,8 @@ struct watcher {
     struct mot_progress *progress;
 };
 
-static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from, mot_time to)
+static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples,
+    mot_time from, mot_time to)
 {
     struct watcher *w = self;
     if (w->timeline) mot_timeline_phase(w->timeline, node, phase, from, to);
@@ -314,8 +331,8 @@ static uint64_t on_mark(void *self)
     return w->metrics ? mot_metrics_bytes(w->metrics) : 0;
 }
 
-/* Only now that the run is sure to begin is its folder touched. The metrics of a resumed run are cut back to what
- * the checkpoint knows; a file of events is made of them anew. */
+/* Only now that the run is sure to begin is its folder touched. The metrics of a resumed run
+ * are cut back to what the checkpoint knows; a file of events is made of them anew. */
 static enum mot_status on_begin(void *self, uint64_t mark)
 {
     struct watcher *w = self;
@@ -324,23 +341,35 @@ static enum mot_status on_begin(void *self, uint64_t mark)
     enum mot_status status = mot_make_folder(x->output);
     if (status == MOT_OK && !w->resume) status = folder_clear(w->folder);
     if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
-    bool events = w->tensorboard || mot_file_exists(w->folder->events); /* of a resumed run: it goes on with it */
-    if (status == MOT_OK && events) status = mot_tensorboard_open(w->folder->events, w->folder->metrics, &w->events);
+    /* of a resumed run: it goes on with it */
+    bool events = w->tensorboard || mot_file_exists(w->folder->events);
+    if (status == MOT_OK && events)
+        status = mot_tensorboard_open(w->folder->events, w->folder->metrics, &w->events);
     if (status == MOT_OK) status = write_experiment(x, w->folder->experiment);
     if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, &w->trace);
     return status;
 }
 
-static enum mot_status simulate(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
-                                const struct mot_watch *watch, struct mot_outcome *out)
+static enum mot_status simulate(const struct mot_job *j, const struct mot_job_ways *ways,
+    const struct folder *f, const struct mot_watch *watch, struct mot_outcome *out)
 {
-    return mot_sim_run(&(struct mot_sim_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0,
-        .hash = j->hash, .watch = watch, .interrupt = ways->interrupt, .checkpoint = f && !ways->lean ? f->checkpoint : NULL,
-        .resume = ways->resume, .begins = on_begin, .begins_self = watch->self }, out);
+    return mot_sim_run(&(struct mot_sim_options){ .experiment = j->experiment,
+                           .problem = &j->problem,
+                           .optim = &j->optim,
+                           .x0 = j->x0,
+                           .hash = j->hash,
+                           .watch = watch,
+                           .interrupt = ways->interrupt,
+                           .checkpoint = f && !ways->lean ? f->checkpoint : NULL,
+                           .resume = ways->resume,
+                           .begins = on_begin,
+                           .begins_self = watch->self },
+        out);
 }
 
 /* record.bin; ranks but the first write record.RANK.bin. */
-static enum mot_status write_record(const struct mot_job *j, const struct mot_record *record, const struct folder *f)
+static enum mot_status write_record(
+    const struct mot_job *j, const struct mot_record *record, const struct folder *f)
 {
     uint32_t rank = mot_ranks_rank();
     if (rank == 0) return mot_record_write(record, f->record);
@@ -353,18 +382,31 @@ static enum mot_status write_record(const struct mot_job *j, const struct mot_re
 }
 
 /* For real, on threads or over MPI. There only rank 0 has a folder to write and somebody who watches. */
-static enum mot_status run_live(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f,
-                                const struct mot_watch *watch, struct mot_outcome *out)
+static enum mot_status run_live(const struct mot_job *j, const struct mot_job_ways *ways,
+    const struct folder *f, const struct mot_watch *watch, struct mot_outcome *out)
 {
     struct mot_record record = { 0 };
-    if (ways->record && !f) return mot_fail(MOT_EUSAGE, "--record: where to? Name the run's folder with --out");
+    if (ways->record && !f)
+        return mot_fail(MOT_EUSAGE, "--record: where to? Name the run's folder with --out");
     if (ways->record && ways->resume)
-        return mot_fail(MOT_EUSAGE, "--record: a run is recorded from its beginning; it cannot be added with --resume");
+        return mot_fail(
+            MOT_EUSAGE, "--record: a run is recorded from its beginning; it cannot be added with --resume");
     if (ways->record) mot_record_open(&record, j->experiment->workers + j->experiment->servers, j->hash);
-    struct mot_live_options o = { .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim, .x0 = j->x0, .hash = j->hash,
-        .watch = watch, .interrupt = ways->interrupt, .emulate = ways->emulate, .checkpoint = f ? f->checkpoint : NULL,
-        .resume = ways->resume, .begins = on_begin, .begins_self = watch ? watch->self : NULL, .record = ways->record ? &record : NULL };
-    enum mot_status status = ways->driver == MOT_DRIVER_MPI ? mot_ranks_run(&o, out) : mot_threads_run(&o, out);
+    struct mot_live_options o = { .experiment = j->experiment,
+        .problem = &j->problem,
+        .optim = &j->optim,
+        .x0 = j->x0,
+        .hash = j->hash,
+        .watch = watch,
+        .interrupt = ways->interrupt,
+        .emulate = ways->emulate,
+        .checkpoint = f ? f->checkpoint : NULL,
+        .resume = ways->resume,
+        .begins = on_begin,
+        .begins_self = watch ? watch->self : NULL,
+        .record = ways->record ? &record : NULL };
+    enum mot_status status =
+        ways->driver == MOT_DRIVER_MPI ? mot_ranks_run(&o, out) : mot_threads_run(&o, out);
     if (ways->record && status == MOT_OK) {
         record.model_hash = out->model_hash;
         record.status = out->status;
@@ -375,15 +417,26 @@ static enum mot_status run_live(const struct mot_job *j, const struct mot_job_wa
     return status;
 }
 
-static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways *ways, const struct mot_watch *watch, struct mot_outcome *out)
+static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways *ways,
+    const struct mot_watch *watch, struct mot_outcome *out)
 {
     struct mot_record record;
-    if (ways->resume) return mot_fail(MOT_EUSAGE, "--arrivals: a replay begins where the recorded run began; it cannot go on with --resume");
+    if (ways->resume)
+        return mot_fail(MOT_EUSAGE,
+            "--arrivals: a replay begins where the recorded run began; it cannot go on with --resume");
     enum mot_status status = mot_record_read(ways->arrivals, j->hash, &record);
     if (status != MOT_OK) return status;
-    status = mot_replay_run(&(struct mot_replay_options){ .experiment = j->experiment, .problem = &j->problem, .optim = &j->optim,
-        .x0 = j->x0, .record = &record, .watch = watch, .interrupt = ways->interrupt, .evaluates = true,
-        .begins = on_begin, .begins_self = watch->self }, out);
+    status = mot_replay_run(&(struct mot_replay_options){ .experiment = j->experiment,
+                                .problem = &j->problem,
+                                .optim = &j->optim,
+                                .x0 = j->x0,
+                                .record = &record,
+                                .watch = watch,
+                                .interrupt = ways->interrupt,
+                                .evaluates = true,
+                                .begins = on_begin,
+                                .begins_self = watch->self },
+        out);
     mot_record_close(&record);
     return status;
 }
@@ -393,8 +446,9 @@ static enum mot_status watch_end(struct watcher *w, enum mot_status status, cons
 {
     bool ran = status == MOT_OK;
     if (w->progress) mot_progress_close(w->progress);
-    const enum mot_status closed[] = { w->metrics ? mot_metrics_close(w->metrics) : MOT_OK, mot_tensorboard_close(w->events),
-        ran ? mot_trace_close(w->trace) : MOT_OK, ran ? mot_timeline_close(w->timeline, out->last.now) : MOT_OK };
+    const enum mot_status closed[] = { w->metrics ? mot_metrics_close(w->metrics) : MOT_OK,
+        mot_tensorboard_close(w->events), ran ? mot_trace_close(w->trace) : MOT_OK,
+        ran ? mot_timeline_close(w->timeline, out->last.now) : MOT_OK };
     if (!ran) {
         mot_trace_abandon(w->trace);
         mot_timeline_abandon(w->timeline);
@@ -403,10 +457,13 @@ static enum mot_status watch_end(struct watcher *w, enum mot_status status, cons
     return status;
 }
 
-static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
+static enum mot_status watch_run(
+    const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = { .experiment = x, .folder = f, .resume = ways->resume, .tensorboard = ways->tensorboard };
+    struct watcher w = {
+        .experiment = x, .folder = f, .resume = ways->resume, .tensorboard = ways->tensorboard
+    };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     /* A timeline is of a run's beginning: a resumed run keeps the one that is there. */
     if (f && !(ways->resume && mot_file_exists(f->timeline))) w.timeline = mot_timeline_open(f->timeline, x);
@@ -421,7 +478,8 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     enum mot_status status = MOT_OK;
     switch (ways->driver) {
     case MOT_DRIVER_SIM: status = simulate(j, ways, f, &watch, out); break;
-    case MOT_DRIVER_THREADS: case MOT_DRIVER_MPI: status = run_live(j, ways, f, &watch, out); break;
+    case MOT_DRIVER_THREADS:
+    case MOT_DRIVER_MPI: status = run_live(j, ways, f, &watch, out); break;
     case MOT_DRIVER_REPLAY: status = replay(j, ways, &watch, out); break;
     }
     enum mot_status end = watch_end(&w, status, out);
@@ -434,7 +492,8 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
     const struct mot_experiment *x = j->experiment;
     bool follows = ways->driver == MOT_DRIVER_MPI && mot_ranks_rank() != 0;
     if (!x->output) {
-        if (ways->tensorboard) return mot_fail(MOT_EUSAGE, "--tensorboard: where to? Name the run's folder with --out");
+        if (ways->tensorboard)
+            return mot_fail(MOT_EUSAGE, "--tensorboard: where to? Name the run's folder with --out");
         if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
         return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, out);
     }
@@ -443,7 +502,8 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
     if (follows) {
         enum mot_status status = run_live(j, ways, &f, NULL, out);
         /* Rank 0 is gone: the next one says so in its stead. */
-        if (status == MOT_OK && out->has_peer && mot_ranks_rank() == 1) status = write_summary(j, ways, &f, out);
+        if (status == MOT_OK && out->has_peer && mot_ranks_rank() == 1)
+            status = write_summary(j, ways, &f, out);
         folder_free(&f);
         return status;
     }

@@ -10,22 +10,23 @@
 
 /* An experiment with its data read, its model fitted and its parts cut. */
 struct mot_job {
-    const struct mot_experiment *experiment;  /* not owned */
+    const struct mot_experiment *experiment; /* not owned */
     struct mot_dataset *data;
-    bool lent;                                /* the data is somebody else's */
+    bool lent; /* the data is somebody else's */
     struct mot_net net;
     struct mot_parts parts;
     struct mot_problem problem;
     struct mot_optim optim;
-    struct mot_mixing_plan mixing;            /* of methods with neighbours */
+    struct mot_mixing_plan mixing; /* of methods with neighbours */
     float *x0;
-    uint64_t hash;                            /* of the experiment and its data */
+    uint64_t hash; /* of the experiment and its data */
 };
 /* What partitions go by: samples a second of each worker at its own batch. malloc'd. */
 double *mot_speeds_of(const struct mot_experiment *);
 
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
-/* The same with data that is there already: what mot_dataset_open gives for this experiment. It must outlive the job. */
+/* The same with data that is there already: what mot_dataset_open gives
+ * for this experiment. It must outlive the job. */
 enum mot_status mot_job_open_with(const struct mot_experiment *, struct mot_dataset *, struct mot_job *out);
 void mot_job_close(struct mot_job *);
 
@@ -34,16 +35,16 @@ const char *mot_driver_name(enum mot_driver); /* "sim", "threads", "mpi", "repla
 
 struct mot_job_ways {
     enum mot_driver driver;
-    bool emulate;                             /* threads: as slow as the cluster says */
-    bool resume;                              /* go on from the checkpoint in the experiment's folder */
-    bool lean;                                /* leave neither model nor checkpoint in the folder */
-    bool replace;                             /* a run that is in the folder may be overwritten */
-    bool tensorboard;                         /* write events for TensorBoard into the folder */
-    bool record;                              /* threads: keep what every node was given, in the folder */
-    const char *arrivals;                     /* replay: the folder of the run that was recorded */
-    FILE *progress;                           /* NULL: none */
-    bool terminal;                            /* progress is a terminal */
-    const volatile sig_atomic_t *interrupt;   /* may be NULL */
+    bool emulate;                           /* threads: as slow as the cluster says */
+    bool resume;                            /* go on from the checkpoint in the experiment's folder */
+    bool lean;                              /* leave neither model nor checkpoint in the folder */
+    bool replace;                           /* a run that is in the folder may be overwritten */
+    bool tensorboard;                       /* write events for TensorBoard into the folder */
+    bool record;                            /* threads: keep what every node was given, in the folder */
+    const char *arrivals;                   /* replay: the folder of the run that was recorded */
+    FILE *progress;                         /* NULL: none */
+    bool terminal;                          /* progress is a terminal */
+    const volatile sig_atomic_t *interrupt; /* may be NULL */
 };
 /* Runs, and writes the experiment's folder if it names one. MOT_OK: see out->status. */
 enum mot_status mot_job_run(const struct mot_job *, const struct mot_job_ways *, struct mot_outcome *out);

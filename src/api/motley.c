@@ -17,13 +17,11 @@ struct mot_run {
     char *text;
 };
 
-const char *mot_version(void)
-{
-    return MOTLEY_VERSION;
-}
+const char *mot_version(void) { return MOTLEY_VERSION; }
 
 /* "key=value" texts as settings; the copies belong to *memory. */
-static enum mot_status read_settings(const struct mot_run_options *o, struct mot_arena *memory, struct mot_setting **out)
+static enum mot_status read_settings(
+    const struct mot_run_options *o, struct mot_arena *memory, struct mot_setting **out)
 {
     struct mot_setting *setting = mot_arena_new(memory, (o->sets + 1) * sizeof(*setting));
     for (size_t i = 0; i < o->sets; i++) {
@@ -53,10 +51,14 @@ static enum mot_status open_experiment(const struct mot_run_options *o, struct m
 /* The options of a caller that was built against an older header: fields it does not know are zero. */
 static enum mot_status known_options(const struct mot_run_options *given, struct mot_run_options *out)
 {
-    size_t least = offsetof(struct mot_run_options, replace) + sizeof(given->replace); /* all of the first version */
+    /* all of the first version */
+    size_t least = offsetof(struct mot_run_options, replace) + sizeof(given->replace);
     if (given->size < least || given->size > sizeof(*out))
-        return mot_fail(MOT_EUSAGE, "mot_run_options.size is %zu, expected %zu to %zu: set it to sizeof, and use a library that is not older "
-                        "than its header", given->size, least, sizeof(*out));
+        return mot_fail(MOT_EUSAGE,
+            "mot_run_options.size is %zu, expected %zu to %zu: set it to sizeof, and use a library that is "
+            "not older "
+            "than its header",
+            given->size, least, sizeof(*out));
     *out = (struct mot_run_options){ 0 };
     memcpy(out, given, given->size);
     return MOT_OK;
@@ -92,10 +94,7 @@ enum mot_status mot_run_simulate(struct mot_run *r)
     return r->outcome.status;
 }
 
-const char *mot_run_summary(const struct mot_run *r)
-{
-    return r->text ? r->text : "";
-}
+const char *mot_run_summary(const struct mot_run *r) { return r->text ? r->text : ""; }
 
 double mot_run_number(const struct mot_run *r, const char *key)
 {

@@ -6,12 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct mot_bytes { unsigned char *at; size_t n, room; };
+struct mot_bytes {
+    unsigned char *at;
+    size_t n, room;
+};
 void mot_bytes_put(struct mot_bytes *, const void *, size_t n);
 void mot_bytes_free(struct mot_bytes *);
 
 /* Reading never goes past the end: once it would, `short_of` stays true and zeros come out. */
-struct mot_reader { const unsigned char *at; size_t n, done; bool short_of; };
+struct mot_reader {
+    const unsigned char *at;
+    size_t n, done;
+    bool short_of;
+};
 void mot_reader_get(struct mot_reader *, void *, size_t n);
 
 /* Writes or reads one field, by name. */

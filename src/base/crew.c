@@ -5,21 +5,27 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct member { struct mot_crew *crew; unsigned who; pthread_t thread; };
+struct member {
+    struct mot_crew *crew;
+    unsigned who;
+    pthread_t thread;
+};
 
 struct mot_crew {
-    unsigned threads;            /* with the caller's own */
-    struct member *member;       /* [threads]; entry 0 is the caller */
+    unsigned threads;      /* with the caller's own */
+    struct member *member; /* [threads]; entry 0 is the caller */
     pthread_mutex_t lock;
-    pthread_cond_t work, done;   /* something is queued or the end; something was finished */
+    pthread_cond_t work, done; /* something is queued or the end; something was finished */
     struct mot_crew_task *first, *last;
     bool end;
 };
 
 static void unlink_task(struct mot_crew *c, struct mot_crew_task *t)
 {
-    if (t->before) t->before->next = t->next; else c->first = t->next;
-    if (t->next) t->next->before = t->before; else c->last = t->before;
+    if (t->before) t->before->next = t->next;
+    else c->first = t->next;
+    if (t->next) t->next->before = t->before;
+    else c->last = t->before;
     t->next = t->before = NULL;
 }
 
@@ -27,7 +33,8 @@ static void append_task(struct mot_crew *c, struct mot_crew_task *t)
 {
     t->before = c->last;
     t->next = NULL;
-    if (c->last) c->last->next = t; else c->first = t;
+    if (c->last) c->last->next = t;
+    else c->first = t;
     c->last = t;
     t->state = MOT_TASK_QUEUED;
 }
@@ -94,10 +101,7 @@ void mot_crew_close(struct mot_crew *c)
     free(c);
 }
 
-unsigned mot_crew_threads(const struct mot_crew *c)
-{
-    return c->threads;
-}
+unsigned mot_crew_threads(const struct mot_crew *c) { return c->threads; }
 
 void mot_crew_give(struct mot_crew *c, struct mot_crew_task *t)
 {
@@ -123,7 +127,7 @@ void mot_crew_await(struct mot_crew *c, struct mot_crew_task *t)
     while (t->state != MOT_TASK_DONE) {
         struct mot_crew_task *mine = t;
         if (t->state == MOT_TASK_QUEUED) unlink_task(c, t);
-        else if (t->state == MOT_TASK_RUNNING) mine = c->first;   /* help with another meanwhile */
+        else if (t->state == MOT_TASK_RUNNING) mine = c->first; /* help with another meanwhile */
         if (!mine) {
             pthread_cond_wait(&c->done, &c->lock);
             continue;
@@ -148,8 +152,16 @@ bool mot_crew_recall(struct mot_crew *c, struct mot_crew_task *t)
 
 /* ---- A loop over all threads ------------------------------------------------ */
 
-struct each { void (*run)(void *, uint32_t, unsigned); void *context; uint32_t n; atomic_uint next; };
-struct each_task { struct mot_crew_task task; struct each *each; };
+struct each {
+    void (*run)(void *, uint32_t, unsigned);
+    void *context;
+    uint32_t n;
+    atomic_uint next;
+};
+struct each_task {
+    struct mot_crew_task task;
+    struct each *each;
+};
 
 static void each_loop(struct each *e, unsigned who)
 {
@@ -160,10 +172,7 @@ static void each_loop(struct each *e, unsigned who)
     }
 }
 
-static void each_run(struct mot_crew_task *t, unsigned who)
-{
-    each_loop(((struct each_task *)t)->each, who);
-}
+static void each_run(struct mot_crew_task *t, unsigned who) { each_loop(((struct each_task *)t)->each, who); }
 
 #define EACH_MOST 64u
 

@@ -11,21 +11,24 @@
 
 enum mot_task_state { MOT_TASK_IDLE, MOT_TASK_QUEUED, MOT_TASK_RUNNING, MOT_TASK_DONE };
 struct mot_crew_task {
-    void (*run)(struct mot_crew_task *, unsigned who);  /* who: 0..threads-1, for scratch */
+    void (*run)(struct mot_crew_task *, unsigned who); /* who: 0..threads-1, for scratch */
     struct mot_crew_task *next, *before;
-    enum mot_task_state state;                          /* guarded by the crew's lock */
+    enum mot_task_state state; /* guarded by the crew's lock */
 };
 
 struct mot_crew;
 struct mot_crew *mot_crew_open(unsigned threads);
-void mot_crew_close(struct mot_crew *);                 /* waits for what runs; drops what is queued */
+void mot_crew_close(struct mot_crew *); /* waits for what runs; drops what is queued */
 unsigned mot_crew_threads(const struct mot_crew *);
 
-void mot_crew_give(struct mot_crew *, struct mot_crew_task *);  /* idle or done before */
-void mot_crew_await(struct mot_crew *, struct mot_crew_task *); /* returns when it is done; also takes an idle one */
-bool mot_crew_recall(struct mot_crew *, struct mot_crew_task *);/* back to idle; true if it had not begun. Waits if it runs. */
+void mot_crew_give(struct mot_crew *, struct mot_crew_task *); /* idle or done before */
+/* returns when it is done; also takes an idle one */
+void mot_crew_await(struct mot_crew *, struct mot_crew_task *);
+/* back to idle; true if it had not begun. Waits if it runs. */
+bool mot_crew_recall(struct mot_crew *, struct mot_crew_task *);
 
 /* Calls run(context, i, who) for i in 0..n-1, on all threads, in any order. */
-void mot_crew_each(struct mot_crew *, uint32_t n, void (*run)(void *context, uint32_t i, unsigned who), void *context);
+void mot_crew_each(
+    struct mot_crew *, uint32_t n, void (*run)(void *context, uint32_t i, unsigned who), void *context);
 
 #endif

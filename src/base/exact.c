@@ -28,10 +28,7 @@ static double from_bits(uint64_t bits)
 }
 
 /* 2^k for a normal result. */
-static double power_of_two(int k)
-{
-    return from_bits((uint64_t)(k + 1023) << 52);
-}
+static double power_of_two(int k) { return from_bits((uint64_t)(k + 1023) << 52); }
 
 /* y * 2^k, rounded once even where the result is subnormal; y in (1/2, 2). */
 static double scale(double y, int k)
@@ -52,8 +49,19 @@ double mot_exp(double x)
 
     /* e^r = 1 + r + r^2 (1/2! + r/3! + ... + r^12/14!) */
     static const double inverse_factorial[] = {
-        1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
-        1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800, 1.0 / 87178291200,
+        1.0 / 2,
+        1.0 / 6,
+        1.0 / 24,
+        1.0 / 120,
+        1.0 / 720,
+        1.0 / 5040,
+        1.0 / 40320,
+        1.0 / 362880,
+        1.0 / 3628800,
+        1.0 / 39916800,
+        1.0 / 479001600,
+        1.0 / 6227020800,
+        1.0 / 87178291200,
     };
     double sum = 0;
     for (int i = (int)(sizeof inverse_factorial / sizeof *inverse_factorial) - 1; i >= 0; i--)

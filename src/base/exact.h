@@ -4,6 +4,6 @@
 #define MOT_BASE_EXACT_H
 
 double mot_exp(double x);
-double mot_log(double x);   /* x > 0 */
+double mot_log(double x); /* x > 0 */
 
 #endif

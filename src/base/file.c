@@ -73,16 +73,15 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *r)
 
 static bool waits_for_disk = true;
 
-void mot_replace_without_waiting(void)
-{
-    waits_for_disk = false;
-}
+void mot_replace_without_waiting(void) { waits_for_disk = false; }
 
 /* Makes the rename itself survive a power cut. Some file systems cannot; then nothing is lost by trying. */
 static void sync_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = !slash ? mot_text(".") : slash == path ? mot_text("/") : mot_format("%.*s", (int)(slash - path), path);
+    char *folder = !slash ? mot_text(".")
+        : slash == path   ? mot_text("/")
+                          : mot_format("%.*s", (int)(slash - path), path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(folder);
     if (fd < 0) return;
@@ -151,7 +150,8 @@ enum mot_status mot_file_read(const char *path, size_t most, unsigned char **byt
     if (fstat(fileno(in), &info) == 0 && S_ISREG(info.st_mode)) {
         if ((uintmax_t)info.st_size > most) {
             fclose(in);
-            return mot_fail(MOT_EDATA, "%s: found %jd bytes, expected at most %zu", path, (intmax_t)info.st_size, most);
+            return mot_fail(
+                MOT_EDATA, "%s: found %jd bytes, expected at most %zu", path, (intmax_t)info.st_size, most);
         }
         room = (size_t)info.st_size + 2; /* one more than the file, to see its end; one for the zero */
     }
@@ -193,8 +193,10 @@ enum mot_status mot_make_folder(const char *path)
         char kept = *end;
         *end = 0;
         if (*partial && mkdir(partial, 0777) != 0) {
-            int error = errno; /* on a read-only file system a folder that is there may give EROFS, not EEXIST */
-            if (!is_folder(partial)) status = refuse("make folder", partial, error == EEXIST ? ENOTDIR : error);
+            /* on a read-only file system a folder that is there may give EROFS, not EEXIST */
+            int error = errno;
+            if (!is_folder(partial))
+                status = refuse("make folder", partial, error == EEXIST ? ENOTDIR : error);
         }
         *end = kept;
         if (kept == 0) break;
@@ -204,10 +206,7 @@ enum mot_status mot_make_folder(const char *path)
     return status;
 }
 
-bool mot_file_exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
+bool mot_file_exists(const char *path) { return access(path, F_OK) == 0; }
 
 char *mot_path_join(const char *folder, const char *name)
 {

@@ -11,19 +11,22 @@
 enum mot_status mot_file_replace(const char *path, const void *bytes, size_t n);
 
 /* The same for those who print: begin, write to ->out, then commit or abandon. */
-struct mot_replace { FILE *out; char *path, *temporary; };
+struct mot_replace {
+    FILE *out;
+    char *path, *temporary;
+};
 enum mot_status mot_replace_begin(const char *path, struct mot_replace *);
 enum mot_status mot_replace_commit(struct mot_replace *);
 void mot_replace_abandon(struct mot_replace *);
 
-/* From now on this process does not wait for the disk when it replaces files: for those whose files carry sums, so that
- * what a power cut takes is noticed and made again. */
+/* From now on this process does not wait for the disk when it replaces files: for those whose
+ * files carry sums, so that what a power cut takes is noticed and made again. */
 void mot_replace_without_waiting(void);
 
 /* The whole file in memory, with a zero byte after it; free() it. Refuses files over `most` bytes. */
 enum mot_status mot_file_read(const char *path, size_t most, unsigned char **bytes_out, size_t *n_out);
 
-enum mot_status mot_make_folder(const char *path);  /* and its parents; fine if it is there */
+enum mot_status mot_make_folder(const char *path); /* and its parents; fine if it is there */
 bool mot_file_exists(const char *path);
 char *mot_path_join(const char *folder, const char *name); /* malloc'd */
 

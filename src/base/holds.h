@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Calls facts(self), which only looks, and takes nothing that would have to be given back. False: a MOT_ASSERT in it did not
- * hold, and the rest was left out. */
+/* Calls facts(self), which only looks, and takes nothing that would have to be given back. False: a
+ * MOT_ASSERT in it did not hold, and the rest was left out. */
 bool mot_holds(void (*facts)(void *self), void *self);
 
 #endif

@@ -9,17 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *field(const struct mot_option *o, void *conf)
-{
-    return (char *)conf + o->offset;
-}
+static void *field(const struct mot_option *o, void *conf) { return (char *)conf + o->offset; }
 
 /* ---- Ranges ------------------------------------------------------------------ */
 
-static bool limited(const struct mot_option *o)
-{
-    return o->min != 0 || o->max != 0;
-}
+static bool limited(const struct mot_option *o) { return o->min != 0 || o->max != 0; }
 
 /* A maximum below the minimum, such as the 0 of a table that gives only a minimum, is none. */
 static bool limited_above(const struct mot_option *o)
@@ -27,10 +21,7 @@ static bool limited_above(const struct mot_option *o)
     return limited(o) && o->max >= o->min && !isinf(o->max);
 }
 
-static bool limited_below(const struct mot_option *o)
-{
-    return limited(o) && !isinf(o->min);
-}
+static bool limited_below(const struct mot_option *o) { return limited(o) && !isinf(o->min); }
 
 static bool in_range(const struct mot_option *o, double value)
 {
@@ -97,7 +88,11 @@ static const char *example(enum mot_option_type type)
     case MOT_OPT_BANDWIDTH: return "20Mbit";
     case MOT_OPT_RATE: return "500 samples/s";
     case MOT_OPT_UINTS: return "[256, 128]";
-    case MOT_OPT_UINT: case MOT_OPT_REAL: case MOT_OPT_BOOL: case MOT_OPT_CHOICE: case MOT_OPT_TEXT: return NULL;
+    case MOT_OPT_UINT:
+    case MOT_OPT_REAL:
+    case MOT_OPT_BOOL:
+    case MOT_OPT_CHOICE:
+    case MOT_OPT_TEXT: return NULL;
     }
     return NULL;
 }
@@ -105,7 +100,8 @@ static const char *example(enum mot_option_type type)
 static void print_limit(FILE *out, enum mot_option_type type, double limit)
 {
     char text[64];
-    if (type == MOT_OPT_TIME) fputs(limit == 0 ? "0" : mot_show_time((uint64_t)limit, text, sizeof text), out);
+    if (type == MOT_OPT_TIME)
+        fputs(limit == 0 ? "0" : mot_show_time((uint64_t)limit, text, sizeof text), out);
     else if (type == MOT_OPT_SIZE) fputs(mot_show_size(limit, text, sizeof text), out);
     else if (type == MOT_OPT_BANDWIDTH) fputs(mot_show_bandwidth(limit, text, sizeof text), out);
     else if (fabs(limit) < 1e15 && limit == floor(limit)) fprintf(out, "%.0f", limit);
@@ -160,10 +156,7 @@ static char *expects(const struct mot_option *o, bool with_example)
     return text;
 }
 
-char *mot_option_expects(const struct mot_option *o)
-{
-    return expects(o, false);
-}
+char *mot_option_expects(const struct mot_option *o) { return expects(o, false); }
 
 static enum mot_status refuse(const struct mot_option *o, const char *found)
 {
@@ -175,7 +168,8 @@ static enum mot_status refuse(const struct mot_option *o, const char *found)
     near = mot_nearest(found, word, n);
     /* Long input, such as a file given in place of a word, would bury the message. */
     const char *dots = strlen(found) > 60 ? "..." : "";
-    if (near) mot_fail(MOT_EUSAGE, "expected %s; found '%.60s%s': did you mean '%s'?", expected, found, dots, near);
+    if (near)
+        mot_fail(MOT_EUSAGE, "expected %s; found '%.60s%s': did you mean '%s'?", expected, found, dots, near);
     else mot_fail(MOT_EUSAGE, "expected %s; found '%.60s%s'", expected, found, dots);
     free(expected);
     free(copy);
@@ -212,7 +206,8 @@ static bool read_uints(const struct mot_option *o, const char *text, struct mot_
         char *comma = strchr(p, ',');
         if (comma) *comma = 0;
         uint64_t value;
-        good = list.n < MOT_UINTS_MAX && mot_read_uint(p, &value) && value <= UINT32_MAX && in_range(o, (double)value);
+        good = list.n < MOT_UINTS_MAX && mot_read_uint(p, &value) && value <= UINT32_MAX &&
+            in_range(o, (double)value);
         if (good) list.v[list.n++] = (uint32_t)value;
         if (!comma) break;
         p = comma + 1;
@@ -225,8 +220,12 @@ static bool read_uints(const struct mot_option *o, const char *text, struct mot_
 static void set_word(const struct mot_option *o, void *at)
 {
     switch (o->type) {
-    case MOT_OPT_UINT: case MOT_OPT_TIME: case MOT_OPT_SIZE: *(uint64_t *)at = MOT_WORD_UINT; return;
-    case MOT_OPT_REAL: case MOT_OPT_BANDWIDTH: case MOT_OPT_RATE: *(double *)at = NAN; return;
+    case MOT_OPT_UINT:
+    case MOT_OPT_TIME:
+    case MOT_OPT_SIZE: *(uint64_t *)at = MOT_WORD_UINT; return;
+    case MOT_OPT_REAL:
+    case MOT_OPT_BANDWIDTH:
+    case MOT_OPT_RATE: *(double *)at = NAN; return;
     case MOT_OPT_TEXT: *(const char **)at = NULL; return;
     case MOT_OPT_CHOICE: *(uint32_t *)at = UINT32_MAX; return;
     case MOT_OPT_UINTS: *(struct mot_uints *)at = (struct mot_uints){ 0 }; return;
@@ -239,7 +238,7 @@ static bool read_whole(const struct mot_option *o, const char *text, uint64_t *o
 {
     uint64_t value;
     bool good = o->type == MOT_OPT_UINT ? mot_read_uint(text, &value)
-              : o->type == MOT_OPT_TIME ? mot_read_time(text, &value)
+        : o->type == MOT_OPT_TIME       ? mot_read_time(text, &value)
                                         : mot_read_size(text, &value);
     if (!good || !in_range(o, (double)value)) return false;
     if (value == MOT_WORD_UINT && (o->word || o->type == MOT_OPT_TIME)) return false; /* means the word */
@@ -250,15 +249,16 @@ static bool read_whole(const struct mot_option *o, const char *text, uint64_t *o
 static bool read_number(const struct mot_option *o, const char *text, double *out)
 {
     double value;
-    bool good = o->type == MOT_OPT_REAL      ? mot_read_real(text, &value)
-              : o->type == MOT_OPT_BANDWIDTH ? mot_read_bandwidth(text, &value)
-                                             : mot_read_rate(text, &value);
+    bool good = o->type == MOT_OPT_REAL ? mot_read_real(text, &value)
+        : o->type == MOT_OPT_BANDWIDTH  ? mot_read_bandwidth(text, &value)
+                                        : mot_read_rate(text, &value);
     if (!good || !in_range(o, value)) return false;
     *out = value;
     return true;
 }
 
-enum mot_status mot_option_set(const struct mot_option *o, void *conf, const char *text, struct mot_arena *arena)
+enum mot_status mot_option_set(
+    const struct mot_option *o, void *conf, const char *text, struct mot_arena *arena)
 {
     void *at = field(o, conf);
     if (o->word && strcmp(text, o->word) == 0) {
@@ -267,8 +267,12 @@ enum mot_status mot_option_set(const struct mot_option *o, void *conf, const cha
     }
     bool good = false;
     switch (o->type) {
-    case MOT_OPT_UINT: case MOT_OPT_TIME: case MOT_OPT_SIZE: good = read_whole(o, text, at); break;
-    case MOT_OPT_REAL: case MOT_OPT_BANDWIDTH: case MOT_OPT_RATE: good = read_number(o, text, at); break;
+    case MOT_OPT_UINT:
+    case MOT_OPT_TIME:
+    case MOT_OPT_SIZE: good = read_whole(o, text, at); break;
+    case MOT_OPT_REAL:
+    case MOT_OPT_BANDWIDTH:
+    case MOT_OPT_RATE: good = read_number(o, text, at); break;
     case MOT_OPT_BOOL: good = read_bool(text, at); break;
     case MOT_OPT_CHOICE: good = read_choice(o->choices, text, at); break;
     case MOT_OPT_UINTS: good = read_uints(o, text, at); break;
@@ -317,10 +321,14 @@ static void print_real(double value, char *into, size_t size)
     }
 }
 
-struct written { const char *unit; double factor; };
+struct written {
+    const char *unit;
+    double factor;
+};
 
 /* In the unit that needs the fewest characters and reads back exactly. */
-static char *real_with_unit(double value, const struct written *unit, size_t n, bool (*read)(const char *, double *))
+static char *real_with_unit(
+    double value, const struct written *unit, size_t n, bool (*read)(const char *, double *))
 {
     char best[96] = "", text[96], number[64];
     for (size_t i = 0; i < n; i++) {
@@ -333,7 +341,10 @@ static char *real_with_unit(double value, const struct written *unit, size_t n, 
     return mot_text(best);
 }
 
-struct whole_unit { const char *name; uint64_t factor; };
+struct whole_unit {
+    const char *name;
+    uint64_t factor;
+};
 
 /* In the unit of which it is the fewest. */
 static char *whole_with_unit(uint64_t value, const struct whole_unit *unit, size_t n)
@@ -341,14 +352,19 @@ static char *whole_with_unit(uint64_t value, const struct whole_unit *unit, size
     size_t best = 0; /* the first unit is 1 */
     for (size_t i = 1; i < n; i++)
         if (value && value % unit[i].factor == 0 && unit[i].factor > unit[best].factor) best = i;
-    return mot_format("%llu%s", (unsigned long long)(value / unit[best].factor), value ? unit[best].name : "");
+    return mot_format(
+        "%llu%s", (unsigned long long)(value / unit[best].factor), value ? unit[best].name : "");
 }
 
 static char *time_text(uint64_t ns)
 {
     static const struct whole_unit unit[] = {
-        { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", UINT64_C(1000000000) },
-        { "min", UINT64_C(60000000000) }, { "h", UINT64_C(3600000000000) },
+        { "ns", 1 },
+        { "us", 1000 },
+        { "ms", 1000000 },
+        { "s", UINT64_C(1000000000) },
+        { "min", UINT64_C(60000000000) },
+        { "h", UINT64_C(3600000000000) },
     };
     return whole_with_unit(ns, unit, MOT_COUNT(unit));
 }
@@ -356,8 +372,13 @@ static char *time_text(uint64_t ns)
 static char *size_text(uint64_t bytes)
 {
     static const struct whole_unit unit[] = {
-        { "B", 1 }, { "kB", 1000 }, { "MB", 1000000 }, { "GB", 1000000000 },
-        { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 },
+        { "B", 1 },
+        { "kB", 1000 },
+        { "MB", 1000000 },
+        { "GB", 1000000000 },
+        { "KiB", 1 << 10 },
+        { "MiB", 1 << 20 },
+        { "GiB", 1 << 30 },
     };
     return whole_with_unit(bytes, unit, MOT_COUNT(unit));
 }
@@ -365,7 +386,13 @@ static char *size_text(uint64_t bytes)
 static char *bandwidth_text(double bytes_per_s)
 {
     static const struct written unit[] = {
-        { "B/s", 1 }, { "kbit", 125 }, { "Mbit", 125e3 }, { "Gbit", 125e6 }, { "kB/s", 1e3 }, { "MB/s", 1e6 }, { "GB/s", 1e9 },
+        { "B/s", 1 },
+        { "kbit", 125 },
+        { "Mbit", 125e3 },
+        { "Gbit", 125e6 },
+        { "kB/s", 1e3 },
+        { "MB/s", 1e6 },
+        { "GB/s", 1e9 },
     };
     return real_with_unit(bytes_per_s, unit, MOT_COUNT(unit), mot_read_bandwidth);
 }
@@ -404,8 +431,12 @@ static bool holds_word(const struct mot_option *o, const void *at)
 {
     if (!o->word) return false;
     switch (o->type) {
-    case MOT_OPT_UINT: case MOT_OPT_TIME: case MOT_OPT_SIZE: return *(const uint64_t *)at == MOT_WORD_UINT;
-    case MOT_OPT_REAL: case MOT_OPT_BANDWIDTH: case MOT_OPT_RATE: return isnan(*(const double *)at);
+    case MOT_OPT_UINT:
+    case MOT_OPT_TIME:
+    case MOT_OPT_SIZE: return *(const uint64_t *)at == MOT_WORD_UINT;
+    case MOT_OPT_REAL:
+    case MOT_OPT_BANDWIDTH:
+    case MOT_OPT_RATE: return isnan(*(const double *)at);
     case MOT_OPT_TEXT: return *(const char *const *)at == NULL;
     case MOT_OPT_CHOICE: return *(const uint32_t *)at == UINT32_MAX;
     case MOT_OPT_UINTS: return ((const struct mot_uints *)at)->n == 0;

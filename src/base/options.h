@@ -18,7 +18,8 @@ const struct mot_option *mot_option_find(const struct mot_option *table, const c
 /* The field as text that mot_option_set reads back to the same value. malloc'd. */
 char *mot_option_text(const struct mot_option *, const void *conf);
 
-/* "a time, 0 or more", "one of drop, wait", "a number from 0 to 1, or 'none'": for help and errors. malloc'd. */
+/* "a time, 0 or more", "one of drop, wait", "a number from 0 to 1,
+ * or 'none'": for help and errors. malloc'd. */
 char *mot_option_expects(const struct mot_option *);
 
 #endif

@@ -36,10 +36,7 @@ uint64_t mot_rng_next(struct mot_rng *rng)
     return mix(z ^ (rng->key << 32 | rng->key >> 32));
 }
 
-double mot_rng_unit(struct mot_rng *rng)
-{
-    return (double)(mot_rng_next(rng) >> 11) * 0x1p-53;
-}
+double mot_rng_unit(struct mot_rng *rng) { return (double)(mot_rng_next(rng) >> 11) * 0x1p-53; }
 
 /* Lemire, "Fast random integer generation in an interval" (2019): the high half
  * of a product, rejecting the few low halves that would favour some results. */
@@ -64,10 +61,7 @@ double mot_rng_normal(struct mot_rng *rng)
     }
 }
 
-double mot_rng_exponential(struct mot_rng *rng)
-{
-    return -mot_log(1 - mot_rng_unit(rng));
-}
+double mot_rng_exponential(struct mot_rng *rng) { return -mot_log(1 - mot_rng_unit(rng)); }
 
 /* log k!: exact sums of logarithms are not needed, Stirling's series has an error
  * under 1e-9 from k = 10 on. */
@@ -76,7 +70,8 @@ static double log_factorial(double k)
     double more = 0;
     while (k < 10) more -= mot_log(k += 1);
     double i = 1 / k, i2 = i * i;
-    return (k + 0.5) * mot_log(k) - k + 0.91893853320467274 + i * (1.0 / 12 - i2 * (1.0 / 360 - i2 / 1260)) + more;
+    return (k + 0.5) * mot_log(k) - k + 0.91893853320467274 + i * (1.0 / 12 - i2 * (1.0 / 360 - i2 / 1260)) +
+        more;
 }
 
 /* Counts how many arrivals of rate 1 fall into `mean`, by multiplying uniforms (Knuth). */

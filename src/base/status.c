@@ -25,10 +25,7 @@ enum mot_status mot_fail(enum mot_status status, const char *format, ...)
     return status;
 }
 
-const char *mot_error(void)
-{
-    return message;
-}
+const char *mot_error(void) { return message; }
 
 const char *mot_status_name(enum mot_status status)
 {

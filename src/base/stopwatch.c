@@ -13,5 +13,6 @@ double mot_cpu_s(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+        1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }

@@ -2,7 +2,7 @@
 #ifndef MOT_BASE_STOPWATCH_H
 #define MOT_BASE_STOPWATCH_H
 
-double mot_wall_s(void);   /* since some moment */
-double mot_cpu_s(void);    /* of this process, all threads */
+double mot_wall_s(void); /* since some moment */
+double mot_cpu_s(void);  /* of this process, all threads */
 
 #endif

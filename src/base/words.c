@@ -18,7 +18,12 @@
 #define NUMBER_CHARS_MAX 127
 
 /* digits * 10^exponent, but for `more`: digits that did not fit were cut off. */
-struct decimal { bool negative, more; uint64_t digits; int exponent; char text[NUMBER_CHARS_MAX + 1]; };
+struct decimal {
+    bool negative, more;
+    uint64_t digits;
+    int exponent;
+    char text[NUMBER_CHARS_MAX + 1];
+};
 
 static const char *skip_space(const char *p)
 {
@@ -26,21 +31,16 @@ static const char *skip_space(const char *p)
     return p;
 }
 
-static bool at_end(const char *p)
-{
-    return *skip_space(p) == 0;
-}
+static bool at_end(const char *p) { return *skip_space(p) == 0; }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static void add_digit(struct decimal *d, char c, bool fraction)
 {
     uint64_t next;
     unsigned digit = (unsigned)(c - '0');
-    if (d->more || __builtin_mul_overflow(d->digits, UINT64_C(10), &next) || __builtin_add_overflow(next, digit, &next)) {
+    if (d->more || __builtin_mul_overflow(d->digits, UINT64_C(10), &next) ||
+        __builtin_add_overflow(next, digit, &next)) {
         d->more = d->more || digit != 0;
         d->exponent += !fraction;
         return;
@@ -105,10 +105,7 @@ static bool to_integer(const struct decimal *d, uint64_t factor, bool whole, uin
 /* strtod follows the host program's locale, in which 0.5 may be spelt 0,5. */
 static locale_t plain_locale;
 
-static void make_plain_locale(void)
-{
-    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
+static void make_plain_locale(void) { plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 static bool to_real(const struct decimal *d, double *out)
 {
@@ -122,24 +119,61 @@ static bool to_real(const struct decimal *d, double *out)
 
 /* ---- Units ---------------------------------------------------------------------- */
 
-struct unit { const char *name; uint64_t factor; };
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
 
 static const struct unit count_units[] = {
-    { "", 1 }, { "k", 1000 }, { "K", 1000 }, { "M", 1000000 }, { "G", 1000000000 }, { NULL, 0 },
+    { "", 1 },
+    { "k", 1000 },
+    { "K", 1000 },
+    { "M", 1000000 },
+    { "G", 1000000000 },
+    { NULL, 0 },
 };
 static const struct unit time_units[] = {
-    { "ns", 1 }, { "us", 1000 }, { "\302\265s", 1000 }, { "\316\274s", 1000 }, { "ms", 1000000 }, { "s", UINT64_C(1000000000) },
-    { "min", UINT64_C(60000000000) }, { "h", UINT64_C(3600000000000) }, { "d", UINT64_C(86400000000000) }, { NULL, 0 },
+    { "ns", 1 },
+    { "us", 1000 },
+    { "\302\265s", 1000 },
+    { "\316\274s", 1000 },
+    { "ms", 1000000 },
+    { "s", UINT64_C(1000000000) },
+    { "min", UINT64_C(60000000000) },
+    { "h", UINT64_C(3600000000000) },
+    { "d", UINT64_C(86400000000000) },
+    { NULL, 0 },
 };
 static const struct unit size_units[] = {
-    { "B", 1 }, { "kB", 1000 }, { "KB", 1000 }, { "MB", 1000000 }, { "GB", 1000000000 }, { "TB", UINT64_C(1000000000000) },
-    { "KiB", UINT64_C(1) << 10 }, { "MiB", UINT64_C(1) << 20 }, { "GiB", UINT64_C(1) << 30 }, { "TiB", UINT64_C(1) << 40 }, { NULL, 0 },
+    { "B", 1 },
+    { "kB", 1000 },
+    { "KB", 1000 },
+    { "MB", 1000000 },
+    { "GB", 1000000000 },
+    { "TB", UINT64_C(1000000000000) },
+    { "KiB", UINT64_C(1) << 10 },
+    { "MiB", UINT64_C(1) << 20 },
+    { "GiB", UINT64_C(1) << 30 },
+    { "TiB", UINT64_C(1) << 40 },
+    { NULL, 0 },
 };
 static const struct unit bit_units[] = {
-    { "bit", 1 }, { "kbit", 1000 }, { "Kbit", 1000 }, { "Mbit", 1000000 }, { "Gbit", 1000000000 }, { "Tbit", UINT64_C(1000000000000) }, { NULL, 0 },
+    { "bit", 1 },
+    { "kbit", 1000 },
+    { "Kbit", 1000 },
+    { "Mbit", 1000000 },
+    { "Gbit", 1000000000 },
+    { "Tbit", UINT64_C(1000000000000) },
+    { NULL, 0 },
 };
 static const struct unit bps_units[] = {
-    { "bps", 1 }, { "kbps", 1000 }, { "Kbps", 1000 }, { "Mbps", 1000000 }, { "Gbps", 1000000000 }, { "Tbps", UINT64_C(1000000000000) }, { NULL, 0 },
+    { "bps", 1 },
+    { "kbps", 1000 },
+    { "Kbps", 1000 },
+    { "Mbps", 1000000 },
+    { "Gbps", 1000000000 },
+    { "Tbps", UINT64_C(1000000000000) },
+    { NULL, 0 },
 };
 
 /* The unit whose name is the first n bytes of p, or NULL. */
@@ -170,10 +204,7 @@ static bool read_integer(const char *text, const struct unit *units, bool whole,
     return n == 0 && d.digits == 0 && to_integer(&d, 1, whole, out);
 }
 
-bool mot_read_uint(const char *text, uint64_t *out)
-{
-    return read_integer(text, count_units, true, out);
-}
+bool mot_read_uint(const char *text, uint64_t *out) { return read_integer(text, count_units, true, out); }
 
 bool mot_read_time(const char *text, uint64_t *ns_out)
 {
@@ -183,9 +214,15 @@ bool mot_read_time(const char *text, uint64_t *ns_out)
 bool mot_read_size(const char *text, uint64_t *bytes_out)
 {
     static const struct unit short_units[] = {
-        { "k", 1000 }, { "K", 1000 }, { "M", 1000000 }, { "G", 1000000000 }, { "T", UINT64_C(1000000000000) }, { NULL, 0 },
+        { "k", 1000 },
+        { "K", 1000 },
+        { "M", 1000000 },
+        { "G", 1000000000 },
+        { "T", UINT64_C(1000000000000) },
+        { NULL, 0 },
     };
-    return read_integer(text, size_units, false, bytes_out) || read_integer(text, short_units, false, bytes_out);
+    return read_integer(text, size_units, false, bytes_out) ||
+        read_integer(text, short_units, false, bytes_out);
 }
 
 /* base^exponent by squaring: plain multiplications, equal everywhere. */
@@ -234,10 +271,8 @@ bool mot_read_bandwidth(const char *text, double *bytes_per_s_out)
         factor = (double)unit->factor / 8;
     else if (per_second && (unit = find_unit(size_units, p, n - 2))) /* bytes without "a second" are a size */
         factor = (double)unit->factor;
-    else if (n == 0 && value == 0)
-        factor = 1;
-    else
-        return false;
+    else if (n == 0 && value == 0) factor = 1;
+    else return false;
     if (!isfinite(value * factor)) return false;
     *bytes_per_s_out = value * factor;
     return true;
@@ -274,8 +309,15 @@ bool mot_read_rate(const char *text, double *per_s_out)
 
 char *mot_show_time(uint64_t ns, char *into, size_t size)
 {
-    static const struct { const char *name; double ns; } unit[] = {
-        { "h", 3.6e12 }, { "min", 6e10 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 },
+    static const struct {
+        const char *name;
+        double ns;
+    } unit[] = {
+        { "h", 3.6e12 },
+        { "min", 6e10 },
+        { "s", 1e9 },
+        { "ms", 1e6 },
+        { "us", 1e3 },
     };
     if (ns == UINT64_MAX) {
         snprintf(into, size, "never");
@@ -324,10 +366,7 @@ char *mot_show_bandwidth(double bytes_per_s, char *into, size_t size)
 #define WORD_CHARS_MAX 63
 
 /* Upper case and the kind of dash are not what makes a word wrong. */
-static int fold(char c)
-{
-    return c == '_' ? '-' : tolower((unsigned char)c);
-}
+static int fold(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
 
 /* Edits (insert, delete, replace, swap two neighbours) from a to b: the optimal
  * string alignment distance. */
@@ -343,7 +382,8 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
             unsigned best = last[j - 1] + !same;
             if (last[j] + 1 < best) best = last[j] + 1;
             if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-            bool swapped = i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
+            bool swapped =
+                i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
             if (swapped && before[j - 2] + 1 < best) best = before[j - 2] + 1;
             now[j] = best;
         }

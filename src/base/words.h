@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 /* Each reads the whole text and returns false (leaving *out alone) where it cannot. */
-bool mot_read_uint(const char *text, uint64_t *out);        /* 8, 25e6, 10k, 2M */
-bool mot_read_real(const char *text, double *out);          /* 0.1, 1e-4, 2^-3, 20% */
-bool mot_read_time(const char *text, uint64_t *ns_out);     /* 3ms, 1.5 s, 10min, 2h; a unit is needed, but for 0 */
-bool mot_read_size(const char *text, uint64_t *bytes_out);  /* 2GB = 2G = 2e9, 64MiB, 512B */
+bool mot_read_uint(const char *text, uint64_t *out); /* 8, 25e6, 10k, 2M */
+bool mot_read_real(const char *text, double *out);   /* 0.1, 1e-4, 2^-3, 20% */
+/* 3ms, 1.5 s, 10min, 2h; a unit is needed, but for 0 */
+bool mot_read_time(const char *text, uint64_t *ns_out);
+bool mot_read_size(const char *text, uint64_t *bytes_out);          /* 2GB = 2G = 2e9, 64MiB, 512B */
 bool mot_read_bandwidth(const char *text, double *bytes_per_s_out); /* 20Mbit, 1Gbit/s, 10MB/s */
-bool mot_read_rate(const char *text, double *per_s_out);    /* 500 samples/s, 3/min, 1k/s */
+bool mot_read_rate(const char *text, double *per_s_out);            /* 500 samples/s, 3/min, 1k/s */
 
 /* For people: "1.50 s", "20 Mbit/s", "2.4 GB". Returns `into`. */
 char *mot_show_time(uint64_t ns, char *into, size_t size);

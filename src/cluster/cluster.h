@@ -10,45 +10,65 @@
 
 /* A random quantity. As a job_time it is in seconds; as a jitter it multiplies.
  * value = |draw| + plus. */
-enum mot_law_kind { MOT_LAW_FIXED, MOT_LAW_UNIFORM, MOT_LAW_NORMAL, MOT_LAW_LOGNORMAL, MOT_LAW_EXPONENTIAL, MOT_LAW_PARETO, MOT_LAW_POISSON };
+enum mot_law_kind {
+    MOT_LAW_FIXED,
+    MOT_LAW_UNIFORM,
+    MOT_LAW_NORMAL,
+    MOT_LAW_LOGNORMAL,
+    MOT_LAW_EXPONENTIAL,
+    MOT_LAW_PARETO,
+    MOT_LAW_POISSON
+};
 struct mot_law {
     enum mot_law_kind kind;
-    double mean;       /* fixed, normal, exponential, poisson, pareto, lognormal: the mean */
-    double low, high;  /* uniform */
-    double sd;         /* normal */
-    double sigma;      /* lognormal: deviation of the logarithm */
-    double alpha;      /* pareto: tail exponent, > 1 */
-    double unit;       /* poisson: a count of what; 1 s for a job_time */
+    double mean;      /* fixed, normal, exponential, poisson, pareto, lognormal: the mean */
+    double low, high; /* uniform */
+    double sd;        /* normal */
+    double sigma;     /* lognormal: deviation of the logarithm */
+    double alpha;     /* pareto: tail exponent, > 1 */
+    double unit;      /* poisson: a count of what; 1 s for a job_time */
     double plus;
 };
 double mot_law_draw(const struct mot_law *, struct mot_rng *);
 double mot_law_mean(const struct mot_law *);
 
 /* Straggling multiplies a job's time by `factor` while the worker straggles. */
-enum mot_straggle_kind { MOT_STRAGGLE_NONE, MOT_STRAGGLE_IID, MOT_STRAGGLE_TWO_CLASS, MOT_STRAGGLE_MARKOV, MOT_STRAGGLE_TRACE };
-struct mot_trace { uint32_t rows, cols; const double *seconds; }; /* [rows][cols] */
+enum mot_straggle_kind {
+    MOT_STRAGGLE_NONE,
+    MOT_STRAGGLE_IID,
+    MOT_STRAGGLE_TWO_CLASS,
+    MOT_STRAGGLE_MARKOV,
+    MOT_STRAGGLE_TRACE
+};
+struct mot_trace {
+    uint32_t rows, cols;
+    const double *seconds;
+}; /* [rows][cols] */
 struct mot_straggle {
     enum mot_straggle_kind kind;
-    double factor;         /* 5: five times slower */
-    double p;              /* iid: the chance that a job straggles */
-    double slow;           /* two-class: the chance that a worker is of the slow class */
-    double p_slow, p_fast; /* two-class: the chance that a job straggles, in each class */
-    double stay_slow, stay_fast; /* markov */
-    const char *path;      /* trace: CSV, a row an iteration, a column a node, seconds */
-    uint32_t column;       /* trace: this worker's column */
+    double factor;                 /* 5: five times slower */
+    double p;                      /* iid: the chance that a job straggles */
+    double slow;                   /* two-class: the chance that a worker is of the slow class */
+    double p_slow, p_fast;         /* two-class: the chance that a job straggles, in each class */
+    double stay_slow, stay_fast;   /* markov */
+    const char *path;              /* trace: CSV, a row an iteration, a column a node, seconds */
+    uint32_t column;               /* trace: this worker's column */
     const struct mot_trace *trace; /* shared, owned by the cluster */
 };
 
 /* What a job takes at the most: longer than any run, and far from where nanoseconds overflow: 31 years. */
 #define MOT_JOB_LONGEST_S 1e9
 
-struct mot_link { double up, down; mot_time latency; }; /* bytes a second; INFINITY: free */
+struct mot_link {
+    double up, down;
+    mot_time latency;
+}; /* bytes a second; INFINITY: free */
 
-struct mot_machine {       /* one node of the cluster */
-    const char *name;      /* the group's name, or NULL */
-    double speed;          /* samples a second */
-    mot_time fixed;        /* a batch costs this besides */
-    bool has_job_time;     /* then job_time replaces speed and fixed */
+struct mot_machine {   /* one node of the cluster */
+    const char *name;  /* the group's name, or NULL */
+    double speed;      /* samples a second */
+    mot_time fixed;    /* a batch costs this besides */
+    bool has_job_time; /* then job_time replaces speed and fixed */
     struct mot_law job_time, jitter;
     struct mot_straggle straggle;
     struct mot_link link;
@@ -56,7 +76,7 @@ struct mot_machine {       /* one node of the cluster */
 
 struct mot_cluster {
     uint32_t workers, servers;
-    struct mot_machine *machine;   /* [workers + servers] */
+    struct mot_machine *machine; /* [workers + servers] */
     struct mot_faults faults;
     struct mot_arena_block *arena; /* names, traces */
 };
@@ -69,16 +89,20 @@ enum mot_status mot_trace_read(const char *path, struct mot_arena *, const struc
 /* Whether two workers are alike in everything, a trace's column left aside. */
 bool mot_machine_alike(const struct mot_machine *, const struct mot_machine *);
 
-/* Its jobs take so many times longer; not of one that replays a trace. Times stay whole nanoseconds, so that what is printed reads
- * back to the same. */
+/* Its jobs take so many times longer; not of one that replays a trace. Times stay whole nanoseconds, so that
+ * what is printed reads back to the same. */
 void mot_machine_slow(struct mot_machine *, double factor);
 
 /* The clock of one worker's jobs: counter-based, so a struct of two numbers to checkpoint. */
-struct mot_pace { uint64_t jobs; uint32_t straggling; };
+struct mot_pace {
+    uint64_t jobs;
+    uint32_t straggling;
+};
 
 /* How long the worker's next job takes, for `samples` samples; advances *pace.
  * job_time is the time of a whole job of any size. */
-mot_time mot_job_time(const struct mot_machine *, uint64_t seed, mot_node worker, struct mot_pace *pace, uint64_t samples);
+mot_time mot_job_time(
+    const struct mot_machine *, uint64_t seed, mot_node worker, struct mot_pace *pace, uint64_t samples);
 
 /* The time that a job takes on average, in seconds. */
 double mot_job_mean(const struct mot_machine *, uint64_t samples);
@@ -87,8 +111,8 @@ double mot_job_mean(const struct mot_machine *, uint64_t samples);
  * takes `whole`, how many of `samples` are finished after `elapsed`. */
 uint64_t mot_job_done(const struct mot_machine *, mot_time whole, mot_time elapsed, uint64_t samples);
 
-/* Cuts `total` (at least n) into n whole shares in proportion to the speeds, which are above 0: at least 1 each, the sum kept, what
- * rounding leaves given to the largest remainders, the lower index first. */
+/* Cuts `total` (at least n) into n whole shares in proportion to the speeds, which are above 0: at least 1
+ * each, the sum kept, what rounding leaves given to the largest remainders, the lower index first. */
 void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *share_out);
 
 #endif

@@ -27,7 +27,8 @@ bool mot_fault_hits(const struct mot_fault *f, uint32_t workers, mot_node node)
     return false;
 }
 
-bool mot_fault_poisons(const struct mot_faults *faults, uint64_t seed, uint32_t workers, mot_node node, uint64_t job, mot_time now)
+bool mot_fault_poisons(const struct mot_faults *faults, uint64_t seed, uint32_t workers, mot_node node,
+    uint64_t job, mot_time now)
 {
     double chance = now < faults->until ? faults->chance[MOT_FAULT_POISON - MOT_FAULT_DROP] : 0;
     for (uint32_t i = 0; i < faults->scheduled; i++) {

@@ -33,13 +33,15 @@ static bool markov_next(const struct mot_straggle *s, struct mot_rng *rng, const
     return pace->straggling ? u < s->stay_slow : u < to_slow;
 }
 
-static bool straggles(const struct mot_straggle *s, uint64_t seed, mot_node worker, const struct mot_pace *pace)
+static bool straggles(
+    const struct mot_straggle *s, uint64_t seed, mot_node worker, const struct mot_pace *pace)
 {
     if (s->kind == MOT_STRAGGLE_NONE || s->kind == MOT_STRAGGLE_TRACE) return false;
     struct mot_rng rng = stream(seed, MOT_RNG_STRAGGLE, worker, pace->jobs);
     switch (s->kind) {
     case MOT_STRAGGLE_IID: return mot_rng_unit(&rng) < s->p;
-    case MOT_STRAGGLE_TWO_CLASS: return mot_rng_unit(&rng) < (is_slow_class(s, seed, worker) ? s->p_slow : s->p_fast);
+    case MOT_STRAGGLE_TWO_CLASS:
+        return mot_rng_unit(&rng) < (is_slow_class(s, seed, worker) ? s->p_slow : s->p_fast);
     case MOT_STRAGGLE_MARKOV: return markov_next(s, &rng, pace);
     case MOT_STRAGGLE_NONE:
     case MOT_STRAGGLE_TRACE: break;
@@ -59,7 +61,8 @@ static double recorded(const struct mot_straggle *s, uint64_t job)
     return s->trace->seconds[(job % s->trace->rows) * s->trace->cols + s->column];
 }
 
-mot_time mot_job_time(const struct mot_machine *m, uint64_t seed, mot_node worker, struct mot_pace *pace, uint64_t samples)
+mot_time mot_job_time(
+    const struct mot_machine *m, uint64_t seed, mot_node worker, struct mot_pace *pace, uint64_t samples)
 {
     double seconds;
     if (m->straggle.kind == MOT_STRAGGLE_TRACE) {
@@ -106,7 +109,8 @@ double mot_job_mean(const struct mot_machine *m, uint64_t samples)
         return sum / m->straggle.trace->rows;
     }
     double seconds = m->has_job_time ? mot_law_mean(&m->job_time) : nominal(m, samples);
-    return seconds * mot_law_mean(&m->jitter) * (1 + straggling_share(&m->straggle) * (m->straggle.factor - 1));
+    return seconds * mot_law_mean(&m->jitter) *
+        (1 + straggling_share(&m->straggle) * (m->straggle.factor - 1));
 }
 
 uint64_t mot_job_done(const struct mot_machine *m, mot_time whole, mot_time elapsed, uint64_t samples)
@@ -123,10 +127,7 @@ uint64_t mot_job_done(const struct mot_machine *m, mot_time whole, mot_time elap
 
 /* ---- Slower ------------------------------------------------------------------------ */
 
-static double times(double seconds, double factor)
-{
-    return floor(seconds * factor * 1e9 + 0.5) / 1e9;
-}
+static double times(double seconds, double factor) { return floor(seconds * factor * 1e9 + 0.5) / 1e9; }
 
 void mot_machine_slow(struct mot_machine *m, double factor)
 {
@@ -148,23 +149,25 @@ void mot_machine_slow(struct mot_machine *m, double factor)
 
 static bool same_law(const struct mot_law *a, const struct mot_law *b)
 {
-    return a->kind == b->kind && a->mean == b->mean && a->low == b->low && a->high == b->high && a->sd == b->sd &&
-           a->sigma == b->sigma && a->alpha == b->alpha && a->unit == b->unit && a->plus == b->plus;
+    return a->kind == b->kind && a->mean == b->mean && a->low == b->low && a->high == b->high &&
+        a->sd == b->sd && a->sigma == b->sigma && a->alpha == b->alpha && a->unit == b->unit &&
+        a->plus == b->plus;
 }
 
 static bool same_straggle(const struct mot_straggle *a, const struct mot_straggle *b)
 {
-    return a->kind == b->kind && a->factor == b->factor && a->p == b->p && a->slow == b->slow && a->p_slow == b->p_slow &&
-           a->p_fast == b->p_fast && a->stay_slow == b->stay_slow && a->stay_fast == b->stay_fast && a->trace == b->trace;
+    return a->kind == b->kind && a->factor == b->factor && a->p == b->p && a->slow == b->slow &&
+        a->p_slow == b->p_slow && a->p_fast == b->p_fast && a->stay_slow == b->stay_slow &&
+        a->stay_fast == b->stay_fast && a->trace == b->trace;
 }
 
 bool mot_machine_alike(const struct mot_machine *a, const struct mot_machine *b)
 {
     bool same_name = a->name == b->name; /* a name is stored once for a group */
     return same_name && a->speed == b->speed && a->fixed == b->fixed && a->has_job_time == b->has_job_time &&
-           same_law(&a->job_time, &b->job_time) && same_law(&a->jitter, &b->jitter) &&
-           same_straggle(&a->straggle, &b->straggle) && a->link.up == b->link.up && a->link.down == b->link.down &&
-           a->link.latency == b->link.latency;
+        same_law(&a->job_time, &b->job_time) && same_law(&a->jitter, &b->jitter) &&
+        same_straggle(&a->straggle, &b->straggle) && a->link.up == b->link.up &&
+        a->link.down == b->link.down && a->link.latency == b->link.latency;
 }
 
 void mot_cluster_close(struct mot_cluster *cluster)

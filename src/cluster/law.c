@@ -46,7 +46,8 @@ static double folded_mean(double mean, double sd)
     if (sd <= 0) return fabs(mean);
     const double two_over_pi = 0.63661977236758134;
     double ratio = mean / sd;
-    return sd * sqrt(two_over_pi) * mot_exp(-0.5 * ratio * ratio) + mean * erf(ratio / sqrt(2)); /* libm is fine: only shown */
+    double half = erf(ratio / sqrt(2)); /* libm is fine: only shown */
+    return sd * sqrt(two_over_pi) * mot_exp(-0.5 * ratio * ratio) + mean * half;
 }
 
 double mot_law_mean(const struct mot_law *law)

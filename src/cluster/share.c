@@ -3,7 +3,10 @@
 #include "cluster/cluster.h"
 #include <stdlib.h>
 
-struct wish { double lacks; uint32_t index; };
+struct wish {
+    double lacks;
+    uint32_t index;
+};
 
 static int by_wish(const void *x, const void *y)
 {
@@ -18,7 +21,8 @@ void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *sh
     uint64_t left = total;
     bool again = true;
     for (uint32_t i = 0; i < n; i++) share_out[i] = 0;
-    /* Who would get less than 1 gets 1; the others share what is left, which may leave another one with less than 1. */
+    /* Who would get less than 1 gets 1; the others share what is left,
+     * which may leave another one with less than 1. */
     while (again) {
         double speeds = 0;
         again = false;
@@ -44,6 +48,7 @@ void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *sh
     }
     qsort(wish, wishes, sizeof(*wish), by_wish);
     for (uint32_t k = 0; given < left && wishes; k = (k + 1) % wishes, given++) share_out[wish[k].index]++;
-    for (uint32_t k = wishes; given > left && k-- > 0; given--) share_out[wish[k].index]--; /* only by rounding */
+    /* only by rounding */
+    for (uint32_t k = wishes; given > left && k-- > 0; given--) share_out[wish[k].index]--;
     free(wish);
 }

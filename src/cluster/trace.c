@@ -10,7 +10,10 @@
 #define TRACE_BYTES_MAX (256u << 20)
 #define TRACE_COLUMNS_MAX 100000
 
-struct csv { const char *path, *at; uint32_t line; };
+struct csv {
+    const char *path, *at;
+    uint32_t line;
+};
 
 /* The end of the cell that begins at `at`. */
 static const char *cell_end(const char *at)
@@ -42,8 +45,8 @@ static enum mot_status bad_cell(const struct csv *csv, uint32_t column, const ch
 {
     int n = (int)(cell_end(at) - at);
     while (n > 0 && at[n - 1] == '\r') n--;
-    return mot_fail(MOT_EDATA, "%s:%u: column %u: found '%.*s', expected a time in seconds, 0 or more", csv->path, csv->line,
-                    column, n > 40 ? 40 : n, at);
+    return mot_fail(MOT_EDATA, "%s:%u: column %u: found '%.*s', expected a time in seconds, 0 or more",
+        csv->path, csv->line, column, n > 40 ? 40 : n, at);
 }
 
 /* One line into `out`; the first `skip` cells are left out. */
@@ -51,12 +54,14 @@ static enum mot_status read_line(struct csv *csv, uint32_t skip, uint32_t cols, 
 {
     uint32_t cells = count_cells(csv->at);
     if (cells != skip + cols)
-        return mot_fail(MOT_EDATA, "%s:%u: found %u columns, expected %u as in the first line", csv->path, csv->line, cells, skip + cols);
+        return mot_fail(MOT_EDATA, "%s:%u: found %u columns, expected %u as in the first line", csv->path,
+            csv->line, cells, skip + cols);
     for (uint32_t c = 0; c < cells; c++) {
         const char *end = cell_end(csv->at);
         double seconds;
         if (c >= skip) {
-            if (!read_cell(csv->at, end, &seconds) || !(seconds >= 0) || isinf(seconds)) return bad_cell(csv, c + 1, csv->at);
+            if (!read_cell(csv->at, end, &seconds) || !(seconds >= 0) || isinf(seconds))
+                return bad_cell(csv, c + 1, csv->at);
             out[c - skip] = seconds;
         }
         csv->at = *end ? end + 1 : end;
@@ -81,7 +86,8 @@ static void next_line(struct csv *csv)
 static bool is_header(const char *at)
 {
     while (*at == ' ' || *at == '\t') at++;
-    bool word = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_' || *at == '"' || *at == '\'' || (unsigned char)*at >= 0x80;
+    bool word = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || *at == '_' || *at == '"' ||
+        *at == '\'' || (unsigned char)*at >= 0x80;
     return word && strncasecmp(at, "nan", 3) != 0 && strncasecmp(at, "inf", 3) != 0;
 }
 
@@ -90,15 +96,22 @@ static enum mot_status parse(struct csv *csv, struct mot_arena *arena, const str
     bool header = is_header(csv->at);
     uint32_t skip = header && strncmp(csv->at, "iteration,", 10) == 0;
     uint32_t cells = count_cells(csv->at), cols = cells - skip;
-    if (is_blank(csv->at)) return mot_fail(MOT_EDATA, "%s:%u: found an empty line, expected job times in seconds", csv->path, csv->line);
+    if (is_blank(csv->at))
+        return mot_fail(
+            MOT_EDATA, "%s:%u: found an empty line, expected job times in seconds", csv->path, csv->line);
     if (cells > TRACE_COLUMNS_MAX)
-        return mot_fail(MOT_EDATA, "%s:%u: found more than %d columns", csv->path, csv->line, TRACE_COLUMNS_MAX);
+        return mot_fail(
+            MOT_EDATA, "%s:%u: found more than %d columns", csv->path, csv->line, TRACE_COLUMNS_MAX);
     if (header) next_line(csv);
     double *seconds = NULL;
     size_t rows = 0, room = 0;
     enum mot_status status = MOT_OK;
     for (; *csv->at; csv->line++) {
-        if (is_blank(csv->at)) { next_line(csv); csv->line--; continue; }
+        if (is_blank(csv->at)) {
+            next_line(csv);
+            csv->line--;
+            continue;
+        }
         if (rows == room) {
             room = room ? 2 * room : 64;
             seconds = mot_grow(seconds, room * cols, sizeof *seconds);
@@ -106,7 +119,10 @@ static enum mot_status parse(struct csv *csv, struct mot_arena *arena, const str
         if ((status = read_line(csv, skip, cols, seconds + rows * cols))) goto out_free;
         rows++;
     }
-    if (rows == 0) { status = mot_fail(MOT_EDATA, "%s: found no rows, expected job times in seconds", csv->path); goto out_free; }
+    if (rows == 0) {
+        status = mot_fail(MOT_EDATA, "%s: found no rows, expected job times in seconds", csv->path);
+        goto out_free;
+    }
     struct mot_trace *trace = mot_arena_new(arena, sizeof *trace);
     double *kept = mot_arena_new(arena, rows * cols * sizeof *kept);
     memcpy(kept, seconds, rows * cols * sizeof *kept);

@@ -13,7 +13,7 @@ static double free_or(double bandwidth) { return isnan(bandwidth) ? INFINITY : b
 
 /* Reads the link's keys that `node` has over `link`; `others` are the node's other keys. */
 static enum mot_status read_link(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-                                 const char *const *others, struct mot_link *link)
+    const char *const *others, struct mot_link *link)
 {
     struct mot_link_conf conf = { link->up, link->up, link->down, link->latency };
     enum mot_status status = mot_read_options(r, node, key, mot_link_options, &conf, others, MOT_READ_KEEP);
@@ -25,15 +25,17 @@ static enum mot_status read_link(const struct mot_reader *r, const struct mot_ya
     return MOT_OK;
 }
 
-static enum mot_status read_network(const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_link *out)
+static enum mot_status read_network(
+    const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_link *out)
 {
     *out = (struct mot_link){ 125e6, 125e6, 100000 }; /* 1 Gbit/s and 100 us */
     if (!node) return MOT_OK;
     if (node->kind == MOT_YAML_SCALAR) {
         static const char *const words[] = { "none", NULL };
         if (strcmp(node->text, "none") != 0)
-            return mot_read_fail(r, node, key, "expected 'none' or a map such as {bandwidth: 1Gbit, latency: 100us}; found %s%s",
-                                 mot_yaml_found(node, r->arena), mot_did_you_mean(r, node->text, words));
+            return mot_read_fail(r, node, key,
+                "expected 'none' or a map such as {bandwidth: 1Gbit, latency: 100us}; found %s%s",
+                mot_yaml_found(node, r->arena), mot_did_you_mean(r, node->text, words));
         *out = (struct mot_link){ INFINITY, INFINITY, 0 };
         return MOT_OK;
     }
@@ -46,16 +48,19 @@ static double seconds(uint64_t ns) { return (double)ns / 1e9; }
 
 static const char *const name_key[] = { "name", NULL };
 
-static enum mot_status check_law(const struct mot_reader *r, const struct mot_yaml *node, const char *key, const struct mot_law *law)
+static enum mot_status check_law(
+    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const struct mot_law *law)
 {
     if (law->kind == MOT_LAW_UNIFORM && law->high < law->low)
-        return mot_read_fail(r, node, key, "expected low <= high; found low %g and high %g", law->low, law->high);
+        return mot_read_fail(
+            r, node, key, "expected low <= high; found low %g and high %g", law->low, law->high);
     if (law->kind == MOT_LAW_POISSON && law->mean > 1e9 * law->unit)
         return mot_read_fail(r, node, key, "expected a mean of at most a billion units");
     return MOT_OK;
 }
 
-static enum mot_status read_job_time(const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
+static enum mot_status read_job_time(
+    const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
 {
     if (!node) return MOT_OK;
     m->has_job_time = true;
@@ -63,7 +68,8 @@ static enum mot_status read_job_time(const struct mot_reader *r, const struct mo
     if (node->kind == MOT_YAML_SCALAR && mot_read_time(node->text, &ns)) {
         m->job_time = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = seconds(ns) };
         if (m->job_time.mean <= MOT_JOB_LONGEST_S) return MOT_OK;
-        return mot_read_fail(r, node, key, "expected a time of at most %.0f s; found %s", MOT_JOB_LONGEST_S, mot_yaml_found(node, r->arena));
+        return mot_read_fail(r, node, key, "expected a time of at most %.0f s; found %s", MOT_JOB_LONGEST_S,
+            mot_yaml_found(node, r->arena));
     }
     struct mot_part part;
     struct mot_law_conf conf = { 0 };
@@ -71,14 +77,21 @@ static enum mot_status read_job_time(const struct mot_reader *r, const struct mo
     if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
     if (status) return status;
     m->job_time = (struct mot_law){
-        .kind = (enum mot_law_kind)part.index, .mean = seconds(conf.time.mean), .low = seconds(conf.time.low),
-        .high = seconds(conf.time.high), .sd = seconds(conf.time.sd), .unit = seconds(conf.time.unit),
-        .plus = seconds(conf.time.plus), .sigma = conf.factor.sigma, .alpha = conf.factor.alpha,
+        .kind = (enum mot_law_kind)part.index,
+        .mean = seconds(conf.time.mean),
+        .low = seconds(conf.time.low),
+        .high = seconds(conf.time.high),
+        .sd = seconds(conf.time.sd),
+        .unit = seconds(conf.time.unit),
+        .plus = seconds(conf.time.plus),
+        .sigma = conf.factor.sigma,
+        .alpha = conf.factor.alpha,
     };
     return check_law(r, node, key, &m->job_time);
 }
 
-static enum mot_status read_jitter(const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
+static enum mot_status read_jitter(
+    const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
 {
     struct mot_part part;
     struct mot_law_conf conf = { .factor.mean = 1 };
@@ -86,8 +99,15 @@ static enum mot_status read_jitter(const struct mot_reader *r, const struct mot_
     if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
     if (status) return status;
     m->jitter = (struct mot_law){
-        .kind = (enum mot_law_kind)part.index, .mean = conf.factor.mean, .low = conf.factor.low, .high = conf.factor.high,
-        .sd = conf.factor.sd, .unit = conf.factor.unit, .plus = conf.factor.plus, .sigma = conf.factor.sigma, .alpha = conf.factor.alpha,
+        .kind = (enum mot_law_kind)part.index,
+        .mean = conf.factor.mean,
+        .low = conf.factor.low,
+        .high = conf.factor.high,
+        .sd = conf.factor.sd,
+        .unit = conf.factor.unit,
+        .plus = conf.factor.plus,
+        .sigma = conf.factor.sigma,
+        .alpha = conf.factor.alpha,
     };
     if (part.index == MOT_LAW_UNIFORM) m->jitter.mean = 0;
     return node ? check_law(r, node, key, &m->jitter) : MOT_OK;
@@ -98,20 +118,27 @@ static enum mot_status read_jitter(const struct mot_reader *r, const struct mot_
 /* What one cluster's groups share while they are read. */
 struct gathering {
     const struct mot_reader *reader;
-    struct mot_arena *arena;        /* the cluster's */
+    struct mot_arena *arena; /* the cluster's */
     struct mot_link network;
-    struct known_trace { const char *path; const struct mot_trace *trace; struct known_trace *next; } *traces;
+    struct known_trace {
+        const char *path;
+        const struct mot_trace *trace;
+        struct known_trace *next;
+    } * traces;
     struct mot_machine *machine;
     uint32_t workers, room;
     struct mot_faults faults;
 };
 
 /* A trace that several groups replay is read once. */
-static enum mot_status find_trace(struct gathering *g, const struct mot_yaml *node, const char *key, const char *path,
-                                  const struct mot_trace **out)
+static enum mot_status find_trace(struct gathering *g, const struct mot_yaml *node, const char *key,
+    const char *path, const struct mot_trace **out)
 {
     for (struct known_trace *t = g->traces; t; t = t->next)
-        if (strcmp(t->path, path) == 0) { *out = t->trace; return MOT_OK; }
+        if (strcmp(t->path, path) == 0) {
+            *out = t->trace;
+            return MOT_OK;
+        }
     struct known_trace *known = mot_arena_new(g->arena, sizeof *known);
     if (g->reader->alone) {
         static const double second[] = { 1 };
@@ -130,7 +157,7 @@ static enum mot_status find_trace(struct gathering *g, const struct mot_yaml *no
 }
 
 static enum mot_status read_trace(struct gathering *g, const struct mot_yaml *node, const char *key,
-                                  const struct mot_straggle_conf *conf, struct mot_straggle *s)
+    const struct mot_straggle_conf *conf, struct mot_straggle *s)
 {
     const struct mot_reader *r = g->reader;
     const struct mot_yaml *path = mot_yaml_get(node, "path"), *column = mot_yaml_get(node, "column");
@@ -138,13 +165,14 @@ static enum mot_status read_trace(struct gathering *g, const struct mot_yaml *no
     enum mot_status status = find_trace(g, path, mot_key_join(r, key, "path"), s->path, &s->trace);
     if (status) return status;
     if (conf->column != MOT_WORD_UINT && conf->column >= s->trace->cols && !r->alone)
-        return mot_read_fail(r, column, mot_key_join(r, key, "column"), "expected a column from 0 to %u of '%s'; found %s",
-                             s->trace->cols - 1, s->path, mot_yaml_found(column, r->arena));
+        return mot_read_fail(r, column, mot_key_join(r, key, "column"),
+            "expected a column from 0 to %u of '%s'; found %s", s->trace->cols - 1, s->path,
+            mot_yaml_found(column, r->arena));
     return MOT_OK;
 }
 
-static enum mot_status read_straggle(struct gathering *g, const struct mot_yaml *node, const char *key, struct mot_machine *m,
-                                     uint64_t *column)
+static enum mot_status read_straggle(struct gathering *g, const struct mot_yaml *node, const char *key,
+    struct mot_machine *m, uint64_t *column)
 {
     const struct mot_reader *r = g->reader;
     struct mot_part part;
@@ -153,8 +181,14 @@ static enum mot_status read_straggle(struct gathering *g, const struct mot_yaml 
     if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
     if (status) return status;
     m->straggle = (struct mot_straggle){
-        .kind = (enum mot_straggle_kind)part.index, .factor = conf.factor, .p = conf.p, .slow = conf.slow, .p_slow = conf.p_slow,
-        .p_fast = conf.p_fast, .stay_slow = conf.stay_slow, .stay_fast = conf.stay_fast,
+        .kind = (enum mot_straggle_kind)part.index,
+        .factor = conf.factor,
+        .p = conf.p,
+        .slow = conf.slow,
+        .p_slow = conf.p_slow,
+        .p_fast = conf.p_fast,
+        .stay_slow = conf.stay_slow,
+        .stay_fast = conf.stay_fast,
     };
     *column = conf.column;
     return m->straggle.kind == MOT_STRAGGLE_TRACE ? read_trace(g, node, key, &conf, &m->straggle) : MOT_OK;
@@ -162,11 +196,12 @@ static enum mot_status read_straggle(struct gathering *g, const struct mot_yaml 
 
 /* ---- Groups of workers ----------------------------------------------------------- */
 
-static enum mot_status add_workers(struct gathering *g, const struct mot_yaml *node, const char *key, const struct mot_machine *m,
-                                   uint64_t count, uint64_t column)
+static enum mot_status add_workers(struct gathering *g, const struct mot_yaml *node, const char *key,
+    const struct mot_machine *m, uint64_t count, uint64_t column)
 {
     if (count > MOT_WORKERS_MAX - g->workers)
-        return mot_read_fail(g->reader, node, key, "expected at most %d workers; found more", MOT_WORKERS_MAX);
+        return mot_read_fail(
+            g->reader, node, key, "expected at most %d workers; found more", MOT_WORKERS_MAX);
     if (g->workers + count > g->room) {
         g->room = g->workers + (uint32_t)count + g->room;
         g->machine = mot_grow(g->machine, g->room, sizeof *g->machine);
@@ -185,8 +220,10 @@ static enum mot_status add_workers(struct gathering *g, const struct mot_yaml *n
 
 static enum mot_status read_group(struct gathering *g, const struct mot_yaml *node, const char *key)
 {
-    static const char *const link_and_laws[] = { "bandwidth", "up", "down", "latency", "job_time", "jitter", "straggle", NULL };
-    static const char *const group_and_laws[] = { "name", "count", "speed", "fixed", "job_time", "jitter", "straggle", NULL };
+    static const char *const link_and_laws[] = { "bandwidth", "up", "down", "latency", "job_time", "jitter",
+        "straggle", NULL };
+    static const char *const group_and_laws[] = { "name", "count", "speed", "fixed", "job_time", "jitter",
+        "straggle", NULL };
     const struct mot_reader *r = g->reader;
     struct mot_group_conf conf = { 0 };
     struct mot_machine m = { .link = g->network };
@@ -198,10 +235,13 @@ static enum mot_status read_group(struct gathering *g, const struct mot_yaml *no
     if (!status) status = read_link(r, node, key, group_and_laws, &m.link);
     if (!status) status = read_job_time(r, job_time, mot_key_join(r, key, "job_time"), &m);
     if (!status) status = read_jitter(r, mot_yaml_get(node, "jitter"), mot_key_join(r, key, "jitter"), &m);
-    if (!status) status = read_straggle(g, mot_yaml_get(node, "straggle"), mot_key_join(r, key, "straggle"), &m, &column);
+    if (!status)
+        status =
+            read_straggle(g, mot_yaml_get(node, "straggle"), mot_key_join(r, key, "straggle"), &m, &column);
     if (status) return status;
     if (job_time && speed)
-        return mot_read_fail_key(r, speed, mot_key_join(r, key, speed->key), "has no meaning beside job_time, which is the time of a whole job");
+        return mot_read_fail_key(r, speed, mot_key_join(r, key, speed->key),
+            "has no meaning beside job_time, which is the time of a whole job");
     m.name = conf.name ? mot_arena_text(g->arena, conf.name) : NULL;
     m.speed = conf.speed;
     m.fixed = conf.fixed;
@@ -211,7 +251,10 @@ static enum mot_status read_group(struct gathering *g, const struct mot_yaml *no
 static struct mot_machine plain_machine(const struct mot_link *link)
 {
     return (struct mot_machine){
-        .speed = 1000, .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 }, .straggle.factor = 1, .link = *link,
+        .speed = 1000,
+        .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 },
+        .straggle.factor = 1,
+        .link = *link,
     };
 }
 
@@ -219,16 +262,21 @@ static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *
 {
     const struct mot_reader *r = g->reader;
     if (node->kind == MOT_YAML_SCALAR) {
-        static const struct mot_option count = { .name = "workers", .type = MOT_OPT_UINT, .min = 1, .max = MOT_WORKERS_MAX };
+        static const struct mot_option count = {
+            .name = "workers", .type = MOT_OPT_UINT, .min = 1, .max = MOT_WORKERS_MAX
+        };
         uint64_t n;
         struct mot_machine m = plain_machine(&g->network);
         enum mot_status status = mot_read_value(r, node, key, &count, &n);
         return status ? status : add_workers(g, node, key, &m, n, MOT_WORD_UINT);
     }
     if (node->kind == MOT_YAML_MAP)
-        return mot_read_fail(r, node, key, "expected a number or a list of groups ('- count: 4'); found a map of keys%s", node->flag || mot_yaml_get(node, "name") ?
-                             "; only the groups of a list can be set one by one" : "");
-    if (node->count == 0) return mot_read_fail(r, node, key, "expected at least one group of workers; found an empty list");
+        return mot_read_fail(r, node, key,
+            "expected a number or a list of groups ('- count: 4'); found a map of keys%s",
+            node->flag || mot_yaml_get(node, "name") ? "; only the groups of a list can be set one by one"
+                                                     : "");
+    if (node->count == 0)
+        return mot_read_fail(r, node, key, "expected at least one group of workers; found an empty list");
     uint32_t i = 0;
     for (const struct mot_yaml *group = node->first; group; group = group->next) {
         char at[64];
@@ -242,21 +290,26 @@ static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *
 /* ---- The whole ---------------------------------------------------------------------- */
 
 /* The last workers, after their groups are read: what is printed are groups that say the same. */
-static enum mot_status slow_down(struct gathering *g, const struct mot_yaml *node, const char *key, const struct mot_cluster_conf *conf)
+static enum mot_status slow_down(
+    struct gathering *g, const struct mot_yaml *node, const char *key, const struct mot_cluster_conf *conf)
 {
     const struct mot_reader *r = g->reader;
     const struct mot_yaml *slow = mot_yaml_get(node, "slow"), *count = mot_yaml_get(node, "slow_count");
     if (conf->slow_count > g->workers)
-        return mot_read_fail(r, count, mot_key_join(r, key, "slow_count"), "expected at most %u, as many as there are workers; found %s",
-                             g->workers, mot_yaml_found(count, r->arena));
+        return mot_read_fail(r, count, mot_key_join(r, key, "slow_count"),
+            "expected at most %u, as many as there are workers; found %s", g->workers,
+            mot_yaml_found(count, r->arena));
     for (uint32_t i = g->workers - (uint32_t)conf->slow_count; conf->slow > 1 && i < g->workers; i++) {
         struct mot_machine *m = &g->machine[i];
         if (m->straggle.kind == MOT_STRAGGLE_TRACE)
-            return mot_read_fail(r, slow, mot_key_join(r, key, "slow"), "has no meaning for worker %u: its job times are those of a trace", i);
+            return mot_read_fail(r, slow, mot_key_join(r, key, "slow"),
+                "has no meaning for worker %u: its job times are those of a trace", i);
         mot_machine_slow(m, conf->slow);
-        if (!(m->speed > 0) || (double)m->fixed > MOT_JOB_LONGEST_S * 1e9 || (m->has_job_time && mot_job_mean(m, 1) > MOT_JOB_LONGEST_S))
-            return mot_read_fail(r, slow, mot_key_join(r, key, "slow"), "expected jobs of at most %.0f s; with %s those of worker %u are longer",
-                                 MOT_JOB_LONGEST_S, mot_yaml_found(slow, r->arena), i);
+        if (!(m->speed > 0) || (double)m->fixed > MOT_JOB_LONGEST_S * 1e9 ||
+            (m->has_job_time && mot_job_mean(m, 1) > MOT_JOB_LONGEST_S))
+            return mot_read_fail(r, slow, mot_key_join(r, key, "slow"),
+                "expected jobs of at most %.0f s; with %s those of worker %u are longer", MOT_JOB_LONGEST_S,
+                mot_yaml_found(slow, r->arena), i);
     }
     return MOT_OK;
 }
@@ -274,36 +327,42 @@ static enum mot_status add_server(struct gathering *g, const struct mot_yaml *no
     return MOT_OK;
 }
 
-static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, const char *key, uint32_t workers,
-                              const struct mot_yaml *asked_by)
+static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, const char *key,
+    uint32_t workers, const struct mot_yaml *asked_by)
 {
     static const char *const keys[] = { "network", "workers", "server", "faults", NULL };
     const struct mot_reader *r = g->reader;
     struct mot_cluster_conf conf;
     enum mot_status status = mot_read_map(r, node, key, "{workers: 8, network: {bandwidth: 1Gbit}}");
     if (!status) status = mot_read_options(r, node, key, mot_cluster_options, &conf, keys, 0);
-    if (!status) status = read_network(r, mot_yaml_get(node, "network"), mot_key_join(r, key, "network"), &g->network);
+    if (!status)
+        status = read_network(r, mot_yaml_get(node, "network"), mot_key_join(r, key, "network"), &g->network);
     if (status) return status;
     const struct mot_yaml *list = mot_yaml_get(node, "workers");
     const char *list_key = mot_key_join(r, key, "workers");
     if (list) {
         if ((status = read_workers(g, list, list_key))) return status;
-    } else if (node && !workers && !node->flag) { /* a flag that sets a key of a cluster means the default one */
-        return mot_read_fail(r, node, list_key, "is missing: a cluster needs workers, a number or a list of groups ('- count: 4')");
+    } else if (node && !workers &&
+        !node->flag) { /* a flag that sets a key of a cluster means the default one */
+        return mot_read_fail(r, node, list_key,
+            "is missing: a cluster needs workers, a number or a list of groups ('- count: 4')");
     } else {
         struct mot_machine m = plain_machine(&g->network);
-        if ((status = add_workers(g, node, list_key, &m, workers ? workers : 8, MOT_WORD_UINT))) return status;
+        if ((status = add_workers(g, node, list_key, &m, workers ? workers : 8, MOT_WORD_UINT)))
+            return status;
     }
     if (workers && asked_by && workers != g->workers)
-        return mot_read_fail(r, asked_by, "workers", "expected %u, as many as the cluster at %s has, or no such key; found %u", g->workers,
-                             mot_yaml_where(list, r->arena), workers);
+        return mot_read_fail(r, asked_by, "workers",
+            "expected %u, as many as the cluster at %s has, or no such key; found %u", g->workers,
+            mot_yaml_where(list, r->arena), workers);
     if ((status = slow_down(g, node, key, &conf))) return status;
-    status = mot_faults_read(r, mot_yaml_get(node, "faults"), mot_key_join(r, key, "faults"), g->workers, g->arena, &g->faults);
+    status = mot_faults_read(
+        r, mot_yaml_get(node, "faults"), mot_key_join(r, key, "faults"), g->workers, g->arena, &g->faults);
     return status ? status : add_server(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"));
 }
 
-enum mot_status mot_cluster_build(const struct mot_reader *r, const struct mot_yaml *node, const char *key, uint32_t workers,
-                                  const struct mot_yaml *asked_by, struct mot_cluster **out)
+enum mot_status mot_cluster_build(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
+    uint32_t workers, const struct mot_yaml *asked_by, struct mot_cluster **out)
 {
     struct mot_arena arena = { NULL };
     struct gathering g = { .reader = r, .arena = &arena };

@@ -7,27 +7,48 @@
 #include <stdio.h>
 
 /* The tables fill these; cluster_tables.c. */
-struct mot_cluster_conf { double slow; uint64_t slow_count; };
-struct mot_link_conf { double bandwidth, up, down; uint64_t latency; };          /* NaN: free */
-struct mot_group_conf { const char *name; uint64_t count; double speed; uint64_t fixed; };
-struct mot_law_conf {
-    struct { uint64_t mean, low, high, sd, unit, plus; } time;                   /* a job_time's, ns */
-    struct { double mean, low, high, sd, unit, plus, sigma, alpha; } factor;     /* a jitter's; sigma and alpha of both */
+struct mot_cluster_conf {
+    double slow;
+    uint64_t slow_count;
 };
-struct mot_straggle_conf { double factor, p, slow, p_slow, p_fast, stay_slow, stay_fast; const char *path; uint64_t column; };
+struct mot_link_conf {
+    double bandwidth, up, down;
+    uint64_t latency;
+}; /* NaN: free */
+struct mot_group_conf {
+    const char *name;
+    uint64_t count;
+    double speed;
+    uint64_t fixed;
+};
+struct mot_law_conf {
+    struct {
+        uint64_t mean, low, high, sd, unit, plus;
+    } time; /* a job_time's, ns */
+    /* a jitter's; sigma and alpha of both */
+    struct {
+        double mean, low, high, sd, unit, plus, sigma, alpha;
+    } factor;
+};
+struct mot_straggle_conf {
+    double factor, p, slow, p_slow, p_fast, stay_slow, stay_fast;
+    const char *path;
+    uint64_t column;
+};
 extern const struct mot_option mot_cluster_options[], mot_link_options[], mot_group_options[];
 
 /* Reads the cluster under `node` (NULL: the default one), with one server. `workers` is how many
  * the experiment asks for (0: it does not say), asked for at `asked_by`. */
-enum mot_status mot_cluster_build(const struct mot_reader *, const struct mot_yaml *node, const char *key, uint32_t workers,
-                                  const struct mot_yaml *asked_by, struct mot_cluster **out);
+enum mot_status mot_cluster_build(const struct mot_reader *, const struct mot_yaml *node, const char *key,
+    uint32_t workers, const struct mot_yaml *asked_by, struct mot_cluster **out);
 
 /* As many servers as that, all like the one that the cluster was built with. */
 void mot_cluster_serve(struct mot_cluster *, uint32_t servers);
 
 /* A cluster file on its own, with one server. */
 enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out);
-enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, struct mot_cluster **out); /* looks for no files */
+/* looks for no files */
+enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, struct mot_cluster **out);
 
 /* As YAML, each line after `indent` spaces: groups of alike workers, all links spelled out. */
 void mot_cluster_print(const struct mot_cluster *, int indent, FILE *);

@@ -12,8 +12,8 @@ static uint64_t nanoseconds(double seconds) { return (uint64_t)llround(seconds *
 static struct mot_law_conf time_conf(const struct mot_law *law)
 {
     return (struct mot_law_conf){
-        .time = { nanoseconds(law->mean), nanoseconds(law->low), nanoseconds(law->high), nanoseconds(law->sd), nanoseconds(law->unit),
-                  nanoseconds(law->plus) },
+        .time = { nanoseconds(law->mean), nanoseconds(law->low), nanoseconds(law->high), nanoseconds(law->sd),
+            nanoseconds(law->unit), nanoseconds(law->plus) },
         .factor = { .sigma = law->sigma, .alpha = law->alpha },
     };
 }
@@ -27,7 +27,8 @@ static struct mot_law_conf factor_conf(const struct mot_law *law)
 
 static struct mot_straggle_conf straggle_conf(const struct mot_straggle *s, uint64_t column)
 {
-    return (struct mot_straggle_conf){ s->factor, s->p, s->slow, s->p_slow, s->p_fast, s->stay_slow, s->stay_fast, s->path, column };
+    return (struct mot_straggle_conf){ s->factor, s->p, s->slow, s->p_slow, s->p_fast, s->stay_slow,
+        s->stay_fast, s->path, column };
 }
 
 static double none_if_free(double bandwidth) { return isinf(bandwidth) ? NAN : bandwidth; }
@@ -63,7 +64,8 @@ uint32_t mot_cluster_group(const struct mot_cluster *c, uint32_t at)
 
 static void print_link(const struct mot_link *link, int indent, FILE *out)
 {
-    const struct mot_link_conf conf = { none_if_free(link->up), none_if_free(link->up), none_if_free(link->down), link->latency };
+    const struct mot_link_conf conf = { none_if_free(link->up), none_if_free(link->up),
+        none_if_free(link->down), link->latency };
     /* The first option, `bandwidth`, is only a short way to say the next two. */
     mot_print_options(&mot_link_options[1], &conf, indent, out);
 }
@@ -87,7 +89,8 @@ static void print_group(const struct mot_cluster *c, uint32_t first, uint32_t co
     const struct mot_law_conf jitter = factor_conf(&m->jitter);
     const struct mot_part jitter_part = part_at(&mot_family_jitter, m->jitter.kind);
     mot_print_part("jitter", jitter_part.name, jitter_part.options, &jitter, indent, out);
-    const struct mot_straggle_conf straggle = straggle_conf(&m->straggle, is_auto(c, first) ? MOT_WORD_UINT : m->straggle.column);
+    const struct mot_straggle_conf straggle =
+        straggle_conf(&m->straggle, is_auto(c, first) ? MOT_WORD_UINT : m->straggle.column);
     const struct mot_part straggle_part = part_at(&mot_family_straggle, m->straggle.kind);
     mot_print_part("straggle", straggle_part.name, straggle_part.options, &straggle, indent, out);
     print_link(&m->link, indent, out);
@@ -118,7 +121,8 @@ static char *in_words(const char *name, const struct mot_option *options, const 
         char *value = mot_option_text(o, conf);
         const char *slash = o->type == MOT_OPT_TEXT ? strrchr(value, '/') : NULL;
         if (!o->preset || strcmp(value, o->preset) != 0) {
-            char *longer = mot_format("%s%s%s %s", text, open ? ", " : " (", o->name, slash ? slash + 1 : value);
+            char *longer =
+                mot_format("%s%s%s %s", text, open ? ", " : " (", o->name, slash ? slash + 1 : value);
             free(text);
             text = longer;
             open = true;
@@ -140,7 +144,8 @@ char *mot_job_time_text(const struct mot_machine *m)
 
 char *mot_jitter_text(const struct mot_machine *m)
 {
-    if (m->jitter.kind == MOT_LAW_FIXED && m->jitter.mean == 1 && m->jitter.plus == 0) return mot_text("none");
+    if (m->jitter.kind == MOT_LAW_FIXED && m->jitter.mean == 1 && m->jitter.plus == 0)
+        return mot_text("none");
     const struct mot_part part = part_at(&mot_family_jitter, m->jitter.kind);
     const struct mot_law_conf conf = factor_conf(&m->jitter);
     return in_words(part.name, part.options, &conf);

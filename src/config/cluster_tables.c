@@ -10,94 +10,208 @@
 #define STRAGGLE(field) offsetof(struct mot_straggle_conf, field)
 
 const struct mot_option mot_cluster_options[] = {
-    { .name = "slow", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_cluster_conf, slow), .preset = "1", .min = 1, .max = 1e6,
-      .doc = "jobs of the last worker take so many times longer than its group says" },
-    { .name = "slow_count", .type = MOT_OPT_UINT, .offset = offsetof(struct mot_cluster_conf, slow_count), .preset = "1", .min = 1,
-      .max = MOT_WORKERS_MAX, .doc = "not only of the last one, but of so many" },
+    { .name = "slow",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mot_cluster_conf, slow),
+        .preset = "1",
+        .min = 1,
+        .max = 1e6,
+        .doc = "jobs of the last worker take so many times longer than its group says" },
+    { .name = "slow_count",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct mot_cluster_conf, slow_count),
+        .preset = "1",
+        .min = 1,
+        .max = MOT_WORKERS_MAX,
+        .doc = "not only of the last one, but of so many" },
     { .name = NULL },
 };
 
 const struct mot_option mot_link_options[] = {
-    { .name = "bandwidth", .type = MOT_OPT_BANDWIDTH, .offset = LINK(bandwidth), .preset = "1Gbit", .word = "none", .min = ABOVE_ZERO,
-      .doc = "up and down at once; none: messages take no time on this link" },
-    { .name = "up", .type = MOT_OPT_BANDWIDTH, .offset = LINK(up), .preset = "1Gbit", .word = "none", .min = ABOVE_ZERO,
-      .doc = "bandwidth of what the node sends" },
-    { .name = "down", .type = MOT_OPT_BANDWIDTH, .offset = LINK(down), .preset = "1Gbit", .word = "none", .min = ABOVE_ZERO,
-      .doc = "bandwidth of what the node receives" },
-    { .name = "latency", .type = MOT_OPT_TIME, .offset = LINK(latency), .preset = "100us",
-      .doc = "time that a message spends at this end of its way; both ends add up" },
+    { .name = "bandwidth",
+        .type = MOT_OPT_BANDWIDTH,
+        .offset = LINK(bandwidth),
+        .preset = "1Gbit",
+        .word = "none",
+        .min = ABOVE_ZERO,
+        .doc = "up and down at once; none: messages take no time on this link" },
+    { .name = "up",
+        .type = MOT_OPT_BANDWIDTH,
+        .offset = LINK(up),
+        .preset = "1Gbit",
+        .word = "none",
+        .min = ABOVE_ZERO,
+        .doc = "bandwidth of what the node sends" },
+    { .name = "down",
+        .type = MOT_OPT_BANDWIDTH,
+        .offset = LINK(down),
+        .preset = "1Gbit",
+        .word = "none",
+        .min = ABOVE_ZERO,
+        .doc = "bandwidth of what the node receives" },
+    { .name = "latency",
+        .type = MOT_OPT_TIME,
+        .offset = LINK(latency),
+        .preset = "100us",
+        .doc = "time that a message spends at this end of its way; both ends add up" },
     { .name = NULL },
 };
 
 const struct mot_option mot_group_options[] = {
-    { .name = "name", .type = MOT_OPT_TEXT, .offset = GROUP(name), .preset = "none", .word = "none", .doc = "a name for tables and verdicts" },
-    { .name = "count", .type = MOT_OPT_UINT, .offset = GROUP(count), .preset = "1", .min = 1, .max = MOT_WORKERS_MAX,
-      .doc = "how many workers are like this" },
-    { .name = "speed", .type = MOT_OPT_RATE, .offset = GROUP(speed), .preset = "1000 samples/s", .min = ABOVE_ZERO,
-      .doc = "samples a second" },
-    { .name = "fixed", .type = MOT_OPT_TIME, .offset = GROUP(fixed), .preset = "0", .max = MOT_JOB_LONGEST_S * 1e9,
-      .doc = "a cost of each batch besides its samples" },
+    { .name = "name",
+        .type = MOT_OPT_TEXT,
+        .offset = GROUP(name),
+        .preset = "none",
+        .word = "none",
+        .doc = "a name for tables and verdicts" },
+    { .name = "count",
+        .type = MOT_OPT_UINT,
+        .offset = GROUP(count),
+        .preset = "1",
+        .min = 1,
+        .max = MOT_WORKERS_MAX,
+        .doc = "how many workers are like this" },
+    { .name = "speed",
+        .type = MOT_OPT_RATE,
+        .offset = GROUP(speed),
+        .preset = "1000 samples/s",
+        .min = ABOVE_ZERO,
+        .doc = "samples a second" },
+    { .name = "fixed",
+        .type = MOT_OPT_TIME,
+        .offset = GROUP(fixed),
+        .preset = "0",
+        .max = MOT_JOB_LONGEST_S * 1e9,
+        .doc = "a cost of each batch besides its samples" },
     { .name = NULL },
 };
 
 /* ---- Laws ---------------------------------------------------------------------- */
 
-#define TIME_MEAN { .name = "mean", .type = MOT_OPT_TIME, .offset = LAW(time.mean), .max = MOT_JOB_LONGEST_S * 1e9, \
-                    .doc = "the mean time of a job" }
-#define TIME_PLUS { .name = "plus", .type = MOT_OPT_TIME, .offset = LAW(time.plus), .preset = "0", .max = MOT_JOB_LONGEST_S * 1e9, \
-                    .doc = "added to every draw" }
-#define FACTOR_MEAN { .name = "mean", .type = MOT_OPT_REAL, .offset = LAW(factor.mean), .preset = "1", .min = ABOVE_ZERO, \
-                      .doc = "the mean factor" }
-#define FACTOR_PLUS { .name = "plus", .type = MOT_OPT_REAL, .offset = LAW(factor.plus), .preset = "0", .max = 1e6, .doc = "added to every draw" }
-#define SIGMA { .name = "sigma", .type = MOT_OPT_REAL, .offset = LAW(factor.sigma), .preset = "0.2", .max = 10, \
-                .doc = "deviation of the logarithm" }
-#define ALPHA { .name = "alpha", .type = MOT_OPT_REAL, .offset = LAW(factor.alpha), .preset = "3", .min = 1.01, .max = 1000, \
-                .doc = "the tail's exponent: the smaller, the heavier" }
-#define END { .name = NULL }
+#define TIME_MEAN                                                                                            \
+    {                                                                                                        \
+        .name = "mean", .type = MOT_OPT_TIME, .offset = LAW(time.mean), .max = MOT_JOB_LONGEST_S * 1e9,      \
+        .doc = "the mean time of a job"                                                                      \
+    }
+#define TIME_PLUS                                                                                            \
+    {                                                                                                        \
+        .name = "plus", .type = MOT_OPT_TIME, .offset = LAW(time.plus), .preset = "0",                       \
+        .max = MOT_JOB_LONGEST_S * 1e9, .doc = "added to every draw"                                         \
+    }
+#define FACTOR_MEAN                                                                                          \
+    {                                                                                                        \
+        .name = "mean", .type = MOT_OPT_REAL, .offset = LAW(factor.mean), .preset = "1", .min = ABOVE_ZERO,  \
+        .doc = "the mean factor"                                                                             \
+    }
+#define FACTOR_PLUS                                                                                          \
+    {                                                                                                        \
+        .name = "plus", .type = MOT_OPT_REAL, .offset = LAW(factor.plus), .preset = "0", .max = 1e6,         \
+        .doc = "added to every draw"                                                                         \
+    }
+#define SIGMA                                                                                                \
+    {                                                                                                        \
+        .name = "sigma", .type = MOT_OPT_REAL, .offset = LAW(factor.sigma), .preset = "0.2", .max = 10,      \
+        .doc = "deviation of the logarithm"                                                                  \
+    }
+#define ALPHA                                                                                                \
+    {                                                                                                        \
+        .name = "alpha", .type = MOT_OPT_REAL, .offset = LAW(factor.alpha), .preset = "3", .min = 1.01,      \
+        .max = 1000, .doc = "the tail's exponent: the smaller, the heavier"                                  \
+    }
+#define END                                                                                                  \
+    {                                                                                                        \
+        .name = NULL                                                                                         \
+    }
 
 static const struct mot_option time_mean[] = { TIME_MEAN, TIME_PLUS, END };
 static const struct mot_option time_uniform[] = {
-    { .name = "low", .type = MOT_OPT_TIME, .offset = LAW(time.low), .max = MOT_JOB_LONGEST_S * 1e9, .preset = "0", .doc = "the least" },
-    { .name = "high", .type = MOT_OPT_TIME, .offset = LAW(time.high), .max = MOT_JOB_LONGEST_S * 1e9, .doc = "the most" },
-    TIME_PLUS, END,
+    { .name = "low",
+        .type = MOT_OPT_TIME,
+        .offset = LAW(time.low),
+        .max = MOT_JOB_LONGEST_S * 1e9,
+        .preset = "0",
+        .doc = "the least" },
+    { .name = "high",
+        .type = MOT_OPT_TIME,
+        .offset = LAW(time.high),
+        .max = MOT_JOB_LONGEST_S * 1e9,
+        .doc = "the most" },
+    TIME_PLUS,
+    END,
 };
 static const struct mot_option time_normal[] = {
     TIME_MEAN,
-    { .name = "sd", .type = MOT_OPT_TIME, .offset = LAW(time.sd), .max = MOT_JOB_LONGEST_S * 1e9, .doc = "the deviation; the sign of a draw is dropped" },
-    TIME_PLUS, END,
+    { .name = "sd",
+        .type = MOT_OPT_TIME,
+        .offset = LAW(time.sd),
+        .max = MOT_JOB_LONGEST_S * 1e9,
+        .doc = "the deviation; the sign of a draw is dropped" },
+    TIME_PLUS,
+    END,
 };
 static const struct mot_option time_lognormal[] = { TIME_MEAN, SIGMA, TIME_PLUS, END };
 static const struct mot_option time_pareto[] = { TIME_MEAN, ALPHA, TIME_PLUS, END };
 static const struct mot_option time_poisson[] = {
     TIME_MEAN,
-    { .name = "unit", .type = MOT_OPT_TIME, .offset = LAW(time.unit), .preset = "1s", .min = 1, .max = MOT_JOB_LONGEST_S * 1e9,
-      .doc = "what is counted: a draw is a whole number of it" },
-    TIME_PLUS, END,
+    { .name = "unit",
+        .type = MOT_OPT_TIME,
+        .offset = LAW(time.unit),
+        .preset = "1s",
+        .min = 1,
+        .max = MOT_JOB_LONGEST_S * 1e9,
+        .doc = "what is counted: a draw is a whole number of it" },
+    TIME_PLUS,
+    END,
 };
 
 static const struct mot_option factor_mean[] = { FACTOR_MEAN, FACTOR_PLUS, END };
 static const struct mot_option factor_uniform[] = {
-    { .name = "low", .type = MOT_OPT_REAL, .offset = LAW(factor.low), .preset = "0.5", .max = 1e6, .doc = "the least" },
-    { .name = "high", .type = MOT_OPT_REAL, .offset = LAW(factor.high), .preset = "1.5", .max = 1e6, .doc = "the most" },
-    FACTOR_PLUS, END,
+    { .name = "low",
+        .type = MOT_OPT_REAL,
+        .offset = LAW(factor.low),
+        .preset = "0.5",
+        .max = 1e6,
+        .doc = "the least" },
+    { .name = "high",
+        .type = MOT_OPT_REAL,
+        .offset = LAW(factor.high),
+        .preset = "1.5",
+        .max = 1e6,
+        .doc = "the most" },
+    FACTOR_PLUS,
+    END,
 };
 static const struct mot_option factor_normal[] = {
     FACTOR_MEAN,
-    { .name = "sd", .type = MOT_OPT_REAL, .offset = LAW(factor.sd), .preset = "0.1", .max = 1e6,
-      .doc = "the deviation; the sign of a draw is dropped" },
-    FACTOR_PLUS, END,
+    { .name = "sd",
+        .type = MOT_OPT_REAL,
+        .offset = LAW(factor.sd),
+        .preset = "0.1",
+        .max = 1e6,
+        .doc = "the deviation; the sign of a draw is dropped" },
+    FACTOR_PLUS,
+    END,
 };
 static const struct mot_option factor_lognormal[] = { FACTOR_MEAN, SIGMA, FACTOR_PLUS, END };
 static const struct mot_option factor_pareto[] = { FACTOR_MEAN, ALPHA, FACTOR_PLUS, END };
 static const struct mot_option factor_poisson[] = {
     FACTOR_MEAN,
-    { .name = "unit", .type = MOT_OPT_REAL, .offset = LAW(factor.unit), .preset = "0.1", .min = 1e-6, .max = 1e6,
-      .doc = "what is counted: a draw is a whole number of it" },
-    FACTOR_PLUS, END,
+    { .name = "unit",
+        .type = MOT_OPT_REAL,
+        .offset = LAW(factor.unit),
+        .preset = "0.1",
+        .min = 1e-6,
+        .max = 1e6,
+        .doc = "what is counted: a draw is a whole number of it" },
+    FACTOR_PLUS,
+    END,
 };
 
 /* In the order of enum mot_law_kind. */
-static const struct { const char *name, *summary; const struct mot_option *time, *factor; } laws[] = {
+static const struct {
+    const char *name, *summary;
+    const struct mot_option *time, *factor;
+} laws[] = {
     { "fixed", "always the mean", time_mean, factor_mean },
     { "uniform", "anything from low to high", time_uniform, factor_uniform },
     { "normal", "|N(mean, sd)|", time_normal, factor_normal },
@@ -123,30 +237,52 @@ static bool get_jitter(size_t i, struct mot_part *out)
 
 /* ---- Straggling ------------------------------------------------------------------ */
 
-#define FACTOR { .name = "factor", .type = MOT_OPT_REAL, .offset = STRAGGLE(factor), .preset = "5", .min = ABOVE_ZERO, .max = 1e6, \
-                 .doc = "a straggling job takes so many times longer" }
-#define CHANCE(key, default_, text) { .name = #key, .type = MOT_OPT_REAL, .offset = STRAGGLE(key), .preset = default_, .max = 1, .doc = text }
+#define FACTOR                                                                                               \
+    {                                                                                                        \
+        .name = "factor", .type = MOT_OPT_REAL, .offset = STRAGGLE(factor), .preset = "5",                   \
+        .min = ABOVE_ZERO, .max = 1e6, .doc = "a straggling job takes so many times longer"                  \
+    }
+#define CHANCE(key, default_, text)                                                                          \
+    {                                                                                                        \
+        .name = #key, .type = MOT_OPT_REAL, .offset = STRAGGLE(key), .preset = default_, .max = 1,           \
+        .doc = text                                                                                          \
+    }
 
 static const struct mot_option iid[] = { FACTOR, CHANCE(p, "0.1", "the chance that a job straggles"), END };
 static const struct mot_option two_class[] = {
-    FACTOR, CHANCE(slow, "0.2", "the chance that a worker is of the slow class, drawn once"),
+    FACTOR,
+    CHANCE(slow, "0.2", "the chance that a worker is of the slow class, drawn once"),
     CHANCE(p_slow, "0.8", "the chance that a job of a slow worker straggles"),
-    CHANCE(p_fast, "0.01", "the chance that a job of another worker straggles"), END,
+    CHANCE(p_fast, "0.01", "the chance that a job of another worker straggles"),
+    END,
 };
 static const struct mot_option markov[] = {
-    FACTOR, CHANCE(stay_slow, "0.95", "the chance that a straggling worker straggles in its next job too"),
-    CHANCE(stay_fast, "0.95", "the chance that another worker does not straggle in its next job"), END,
+    FACTOR,
+    CHANCE(stay_slow, "0.95", "the chance that a straggling worker straggles in its next job too"),
+    CHANCE(stay_fast, "0.95", "the chance that another worker does not straggle in its next job"),
+    END,
 };
 static const struct mot_option trace[] = {
-    { .name = "path", .type = MOT_OPT_TEXT, .offset = STRAGGLE(path),
-      .doc = "a CSV file with a row an iteration, a column a node, in seconds; relative to the file that says it" },
-    { .name = "column", .type = MOT_OPT_UINT, .offset = STRAGGLE(column), .preset = "auto", .word = "auto",
-      .doc = "the column, from 0, that these workers replay; auto: worker i replays column i, and again from the first" },
+    { .name = "path",
+        .type = MOT_OPT_TEXT,
+        .offset = STRAGGLE(path),
+        .doc = "a CSV file with a row an iteration, a column a node, in seconds; relative to the file that "
+               "says it" },
+    { .name = "column",
+        .type = MOT_OPT_UINT,
+        .offset = STRAGGLE(column),
+        .preset = "auto",
+        .word = "auto",
+        .doc = "the column, from 0, that these workers replay; auto: worker i replays column i, and again "
+               "from the first" },
     END,
 };
 
 /* In the order of enum mot_straggle_kind. */
-static const struct { const char *name, *summary; const struct mot_option *options; } straggles[] = {
+static const struct {
+    const char *name, *summary;
+    const struct mot_option *options;
+} straggles[] = {
     { "none", "no straggling", NULL },
     { "iid", "every job straggles with the same chance", iid },
     { "two-class", "some workers straggle often, the others hardly ever", two_class },
@@ -157,24 +293,33 @@ static const struct { const char *name, *summary; const struct mot_option *optio
 static bool get_straggle(size_t i, struct mot_part *out)
 {
     if (i >= MOT_COUNT(straggles)) return false;
-    *out = (struct mot_part){ straggles[i].name, straggles[i].summary, NULL, straggles[i].options, &straggles[i], i };
+    *out = (struct mot_part){ straggles[i].name, straggles[i].summary, NULL, straggles[i].options,
+        &straggles[i], i };
     return true;
 }
 
 const struct mot_family mot_family_job_time = { "workers[].job_time", "law", "laws", "fixed", get_job_time };
 const struct mot_family mot_family_jitter = { "workers[].jitter", "law", "laws", "fixed", get_jitter };
-const struct mot_family mot_family_straggle = { "workers[].straggle", "kind of straggling", "kinds of straggling", "none", get_straggle };
+const struct mot_family mot_family_straggle = { "workers[].straggle", "kind of straggling",
+    "kinds of straggling", "none", get_straggle };
 
 const struct mot_section mot_cluster_sections[] = {
     { "", "Keys outside sections", mot_cluster_options, NULL },
-    { "network", "Links of all nodes, unless they say otherwise; 'none': messages take no time", mot_link_options, NULL },
-    { "workers[]", "A list of groups of alike workers, or the number of workers; a group may also have the keys of network", mot_group_options,
-      NULL },
-    { "workers[].job_time", "The time of a whole job of any size, in place of speed and fixed; 'job_time: 2s' is fixed", NULL, &mot_family_job_time },
+    { "network", "Links of all nodes, unless they say otherwise; 'none': messages take no time",
+        mot_link_options, NULL },
+    { "workers[]",
+        "A list of groups of alike workers, or the number of workers; a group may also have the keys of "
+        "network",
+        mot_group_options, NULL },
+    { "workers[].job_time",
+        "The time of a whole job of any size, in place of speed and fixed; 'job_time: 2s' is fixed", NULL,
+        &mot_family_job_time },
     { "workers[].jitter", "A random factor on the time of each job", NULL, &mot_family_jitter },
     { "workers[].straggle", "Now and then a worker is several times slower", NULL, &mot_family_straggle },
     { "server", "The link of each server; by default the network's", NULL, NULL },
-    { "faults", "What goes wrong at random, from the seed; times are exponential with the mean given", mot_faults_options, NULL },
-    { "faults.schedule[]", "What goes wrong at given times: a list; 'faults: [...]' is short for it", NULL, &mot_family_fault },
+    { "faults", "What goes wrong at random, from the seed; times are exponential with the mean given",
+        mot_faults_options, NULL },
+    { "faults.schedule[]", "What goes wrong at given times: a list; 'faults: [...]' is short for it", NULL,
+        &mot_family_fault },
     { NULL, NULL, NULL, NULL },
 };

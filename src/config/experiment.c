@@ -24,10 +24,12 @@ static bool is_builtin(const char *name)
 }
 
 /* A plain word is a built-in set's name, or else a file. */
-static enum mot_status read_data_word(const struct mot_reader *r, const struct mot_yaml *word, const char *key, struct mot_data_conf *conf)
+static enum mot_status read_data_word(
+    const struct mot_reader *r, const struct mot_yaml *word, const char *key, struct mot_data_conf *conf)
 {
     if (word->kind != MOT_YAML_SCALAR || !*word->text)
-        return mot_read_fail(r, word, key, "expected the name of a data set or a file; found %s", mot_yaml_found(word, r->arena));
+        return mot_read_fail(r, word, key, "expected the name of a data set or a file; found %s",
+            mot_yaml_found(word, r->arena));
     conf->name = conf->path = NULL;
     if (is_builtin(word->text)) {
         conf->name = mot_arena_text(r->arena, word->text);
@@ -42,11 +44,12 @@ static enum mot_status read_data_word(const struct mot_reader *r, const struct m
         words[i] = mot_builtins[i].name;
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", words[i]);
     }
-    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no such file%s", known,
-                         mot_yaml_found(word, r->arena), mot_did_you_mean(r, word->text, words));
+    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no such file%s",
+        known, mot_yaml_found(word, r->arena), mot_did_you_mean(r, word->text, words));
 }
 
-static enum mot_status read_data_file(const struct mot_reader *r, const struct mot_yaml *map, const char *name, const char **path)
+static enum mot_status read_data_file(
+    const struct mot_reader *r, const struct mot_yaml *map, const char *name, const char **path)
 {
     const struct mot_yaml *node = mot_read_given(map, mot_option_find(mot_data_options, name));
     if (!node || !*path) return MOT_OK;
@@ -55,7 +58,8 @@ static enum mot_status read_data_file(const struct mot_reader *r, const struct m
     return mot_read_fail(r, node, mot_key_join(r, "data", name), "there is no file '%s'", *path);
 }
 
-static enum mot_status read_data(const struct mot_reader *r, const struct mot_yaml *node, struct mot_data_conf *conf)
+static enum mot_status read_data(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_data_conf *conf)
 {
     enum mot_status status = mot_read_options(r, node, "data", mot_data_options, conf, name_key, 0);
     if (status) return status;
@@ -63,7 +67,8 @@ static enum mot_status read_data(const struct mot_reader *r, const struct mot_ya
     const struct mot_yaml *name = map ? mot_yaml_get(map, "name") : node;
     const struct mot_yaml *path = mot_read_given(map, mot_option_find(mot_data_options, "path"));
     if (name && path)
-        return mot_read_fail_key(r, path, "data.path", "expected either a name or a path; found both, name at %s", mot_yaml_where(name, r->arena));
+        return mot_read_fail_key(r, path, "data.path",
+            "expected either a name or a path; found both, name at %s", mot_yaml_where(name, r->arena));
     if (conf->path) conf->name = NULL;
     else if (!name) conf->name = "digits";
     else if ((status = read_data_word(r, name, map ? "data.name" : "data", conf))) return status;
@@ -75,35 +80,43 @@ static enum mot_status read_data(const struct mot_reader *r, const struct mot_ya
 
 /* ---- Parts that come by name --------------------------------------------------------- */
 
-static enum mot_status read_part(const struct mot_reader *r, const struct mot_yaml *node, const struct mot_family *family,
-                                 struct mot_part *part)
+static enum mot_status read_part(const struct mot_reader *r, const struct mot_yaml *node,
+    const struct mot_family *family, struct mot_part *part)
 {
     if (node && node->kind == MOT_YAML_LIST)
-        return mot_read_fail(r, node, family->section, "expected a name or a map such as {name: %s}; found a list", family->preset);
+        return mot_read_fail(r, node, family->section,
+            "expected a name or a map such as {name: %s}; found a list", family->preset);
     return mot_read_name(r, node, family->section, family, part);
 }
 
 /* Folders and files that a partition names are looked for beside the file that names them. */
-static enum mot_status read_partition_paths(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_partition_paths(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const char *const names[] = { "from", "features" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
-        const struct mot_option *option = e->partitioner->options ? mot_option_find(e->partitioner->options, names[i]) : NULL;
-        const struct mot_yaml *given = option && node && node->kind == MOT_YAML_MAP ? mot_read_given(node, option) : NULL;
+        const struct mot_option *option =
+            e->partitioner->options ? mot_option_find(e->partitioner->options, names[i]) : NULL;
+        const struct mot_yaml *given =
+            option && node && node->kind == MOT_YAML_MAP ? mot_read_given(node, option) : NULL;
         if (!given) continue;
         const char **path = (const char **)((char *)e->partition_conf + option->offset);
         if (mot_features_word(*path)) continue;
         *path = mot_read_path(r, given, *path);
         if (!r->alone && !mot_file_exists(*path))
-            return mot_read_fail(r, given, mot_key_join(r, "partition", names[i]), "there is no %s '%s'", i ? "file" : "folder", *path);
+            return mot_read_fail(r, given, mot_key_join(r, "partition", names[i]), "there is no %s '%s'",
+                i ? "file" : "folder", *path);
     }
     return MOT_OK;
 }
 
-static enum mot_status read_partition(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_partition(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_part part;
-    bool folder = node && node->kind == MOT_YAML_MAP && mot_yaml_get(node, "from") && !mot_yaml_get(node, "name"); /* {from: DIR} */
+    /* {from: DIR} */
+    bool folder =
+        node && node->kind == MOT_YAML_MAP && mot_yaml_get(node, "from") && !mot_yaml_get(node, "name");
     enum mot_status status = MOT_OK;
     if (folder) mot_family_find(&mot_family_partition, "from", &part);
     else status = read_part(r, node, &mot_family_partition, &part);
@@ -114,7 +127,8 @@ static enum mot_status read_partition(const struct mot_reader *r, const struct m
     return status ? status : read_partition_paths(r, node, e);
 }
 
-static enum mot_status read_model(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_model(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_part part;
     enum mot_status status = read_part(r, node, &mot_family_model, &part);
@@ -124,7 +138,8 @@ static enum mot_status read_model(const struct mot_reader *r, const struct mot_y
     return mot_read_options(r, node, "model", part.options, e->model_conf, name_key, 0);
 }
 
-static enum mot_status read_method(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_method(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_part part;
     enum mot_status status = read_part(r, node, &mot_family_method, &part);
@@ -140,7 +155,8 @@ static enum mot_status join_edges(const struct mot_reader *r, struct mot_yaml *l
     size_t n = 1;
     for (const struct mot_yaml *child = list->first; child; child = child->next) {
         if (child->kind != MOT_YAML_SCALAR)
-            return mot_read_fail(r, child, "topology.list", "expected an edge such as 0-1; found %s", mot_yaml_found(child, r->arena));
+            return mot_read_fail(r, child, "topology.list", "expected an edge such as 0-1; found %s",
+                mot_yaml_found(child, r->arena));
         n += strlen(child->text) + 2;
     }
     char *text = mot_arena_new(r->arena, n);
@@ -152,7 +168,8 @@ static enum mot_status join_edges(const struct mot_reader *r, struct mot_yaml *l
     return MOT_OK;
 }
 
-static enum mot_status read_topology(const struct mot_reader *r, struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_topology(
+    const struct mot_reader *r, struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_part part;
     enum mot_status status = read_part(r, node, &mot_family_topology, &part);
@@ -169,7 +186,8 @@ static enum mot_status read_topology(const struct mot_reader *r, struct mot_yaml
     return mot_read_fail(r, path, "topology.path", "there is no file '%s'", conf->path);
 }
 
-static enum mot_status read_optimizer(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_optimizer(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const char *const others[] = { "name", "schedule", NULL };
     struct mot_part part;
@@ -179,7 +197,8 @@ static enum mot_status read_optimizer(const struct mot_reader *r, const struct m
     e->optim.clip = NAN;
     status = mot_read_options(r, node, "optimizer", part.options, &e->optim, others, 0);
     if (status) return status;
-    return mot_read_options(r, mot_yaml_get(node, "schedule"), "optimizer.schedule", mot_schedule_options, &e->schedule, NULL, 0);
+    return mot_read_options(
+        r, mot_yaml_get(node, "schedule"), "optimizer.schedule", mot_schedule_options, &e->schedule, NULL, 0);
 }
 
 /* ---- Small sections -------------------------------------------------------------------- */
@@ -189,7 +208,10 @@ static bool read_every_text(const char *text, struct mot_every *out)
 {
     uint64_t ns;
     double value;
-    if (strcmp(text, "auto") == 0) { *out = (struct mot_every){ MOT_EVERY_AUTO, 0 }; return true; }
+    if (strcmp(text, "auto") == 0) {
+        *out = (struct mot_every){ MOT_EVERY_AUTO, 0 };
+        return true;
+    }
     if (mot_read_time(text, &ns)) {
         *out = (struct mot_every){ MOT_EVERY_TIME, (double)ns };
         return ns > 0 && ns < UINT64_C(1) << 53;
@@ -208,16 +230,18 @@ static bool read_every_text(const char *text, struct mot_every *out)
     return true;
 }
 
-static enum mot_status read_every(const struct mot_reader *r, const struct mot_yaml *section, const char *key, const char *text,
-                                  struct mot_every *out)
+static enum mot_status read_every(const struct mot_reader *r, const struct mot_yaml *section, const char *key,
+    const char *text, struct mot_every *out)
 {
     if (read_every_text(text, out)) return MOT_OK;
     const struct mot_yaml *node = mot_yaml_get(section, "every");
-    return mot_read_fail(r, node, key, "expected a time such as 1s, '100 updates', '0.5 epochs' or 'auto'; found %s",
-                         mot_yaml_found(node, r->arena));
+    return mot_read_fail(r, node, key,
+        "expected a time such as 1s, '100 updates', '0.5 epochs' or 'auto'; found %s",
+        mot_yaml_found(node, r->arena));
 }
 
-static enum mot_status read_evaluate(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_evaluate(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_evaluate_conf conf;
     enum mot_status status = mot_read_options(r, node, "evaluate", mot_evaluate_options, &conf, NULL, 0);
@@ -227,7 +251,8 @@ static enum mot_status read_evaluate(const struct mot_reader *r, const struct mo
     return read_every(r, node, "evaluate.every", conf.every, &e->evaluate.every);
 }
 
-static enum mot_status read_checkpoint(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_checkpoint(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_checkpoint_conf conf;
     enum mot_status status = mot_read_options(r, node, "checkpoint", mot_checkpoint_options, &conf, NULL, 0);
@@ -235,7 +260,8 @@ static enum mot_status read_checkpoint(const struct mot_reader *r, const struct 
 }
 
 /* A target that a flag gives replaces one that the file gives. */
-static enum mot_status read_target(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_target(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_target_conf conf;
     enum mot_status status = mot_read_map(r, node, "stop.target", "{test_accuracy: 0.8}");
@@ -247,7 +273,8 @@ static enum mot_status read_target(const struct mot_reader *r, const struct mot_
         const struct mot_yaml *given = mot_yaml_get(node, mot_target_options[i].name);
         if (!given || isnan(value[i])) continue;
         if (chosen && !chosen->flag == !given->flag)
-            return mot_read_fail_key(r, given, "stop.target", "expected one target; found two, '%s' and '%s'", chosen->key, given->key);
+            return mot_read_fail_key(r, given, "stop.target", "expected one target; found two, '%s' and '%s'",
+                chosen->key, given->key);
         if (chosen && !given->flag) continue;
         chosen = given;
         e->stop.target = MOT_TARGET_TRAIN_LOSS + i;
@@ -256,7 +283,8 @@ static enum mot_status read_target(const struct mot_reader *r, const struct mot_
     return MOT_OK;
 }
 
-/* Whether the run's clock never moves: all workers do their jobs in no time, or one of those that wait for nobody. */
+/* Whether the run's clock never moves: all workers do their jobs in no
+ * time, or one of those that wait for nobody. */
 static bool stands_still(const struct mot_experiment *e)
 {
     uint32_t timeless = 0;
@@ -268,7 +296,8 @@ static bool stands_still(const struct mot_experiment *e)
     return e->method->asynchronous ? timeless > 0 : timeless == e->workers;
 }
 
-static enum mot_status read_stop(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_stop(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const char *const others[] = { "target", NULL };
     struct mot_stop_conf conf;
@@ -279,17 +308,21 @@ static enum mot_status read_stop(const struct mot_reader *r, const struct mot_ya
     bool limited = conf.updates != MOT_WORD_UINT || conf.time != MOT_NEVER;
     if (limited && !mot_yaml_get(node, "epochs")) conf.epochs = NAN;
     if (!limited && isnan(conf.epochs) && e->stop.target == MOT_TARGET_NONE)
-        return mot_read_fail(r, node, "stop", "expected at least one of updates, epochs, time and target; found nothing that ends the run");
+        return mot_read_fail(r, node, "stop",
+            "expected at least one of updates, epochs, time and target; found nothing that ends the run");
     if (conf.updates == MOT_WORD_UINT && isnan(conf.epochs) && conf.time != MOT_NEVER && stands_still(e))
-        return mot_read_fail(r, node, "stop", "expected updates or epochs, since jobs and messages take no time in this cluster; found only time, "
-                             "which would never come");
+        return mot_read_fail(r, node, "stop",
+            "expected updates or epochs, since jobs and messages take no time in this cluster; found only "
+            "time, "
+            "which would never come");
     e->stop.updates = conf.updates;
     e->stop.epochs = conf.epochs;
     e->stop.time = conf.time;
     return MOT_OK;
 }
 
-static enum mot_status read_sim(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_sim(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_sim_conf conf;
     enum mot_status status = mot_read_options(r, node, "sim", mot_sim_options, &conf, NULL, 0);
@@ -302,7 +335,8 @@ static enum mot_status read_sim(const struct mot_reader *r, const struct mot_yam
     return MOT_OK;
 }
 
-static enum mot_status read_mpi(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_mpi(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_mpi_conf conf;
     enum mot_status status = mot_read_options(r, node, "mpi", mot_mpi_options, &conf, NULL, 0);
@@ -316,37 +350,48 @@ static enum mot_status read_mpi(const struct mot_reader *r, const struct mot_yam
 /* ---- Workers ------------------------------------------------------------------------------ */
 
 /* b[i] = workers * B * r[i] / sum of r: as many samples together as before, and all need the same time. */
-static enum mot_status size_batches(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e)
+static enum mot_status size_batches(
+    const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e)
 {
     const struct mot_yaml *node = mot_yaml_get(root, "batch"), *place = mot_yaml_get(root, "sizing");
     if (e->batch_full || (node && node->kind == MOT_YAML_LIST))
-        return mot_read_fail(r, place, "sizing", "expected batch to be a number that is shared in proportion to speed; found %s",
-                             e->batch_full ? "'full'" : "a list");
+        return mot_read_fail(r, place, "sizing",
+            "expected batch to be a number that is shared in proportion to speed; found %s",
+            e->batch_full ? "'full'" : "a list");
     double *speed = mot_arena_new(r->arena, e->workers * sizeof *speed);
     uint32_t each = e->batch[0];
     for (uint32_t i = 0; i < e->workers; i++) {
         double seconds = mot_job_mean(&e->cluster->machine[i], each);
         if (!(seconds > 0))
-            return mot_read_fail(r, place, "sizing", "worker %u does its jobs in no time in this cluster; there is nothing to be in proportion to", i);
+            return mot_read_fail(r, place, "sizing",
+                "worker %u does its jobs in no time in this cluster; there is nothing to be in proportion to",
+                i);
         speed[i] = each / seconds;
     }
     mot_share_out(e->workers, speed, (uint64_t)e->workers * each, e->batch);
     return MOT_OK;
 }
 
-static enum mot_status read_batch(const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+static enum mot_status read_batch(
+    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
-    static const struct mot_option size = { .name = "batch", .type = MOT_OPT_UINT, .min = 1, .max = 1e9, .word = "full" };
+    static const struct mot_option size = {
+        .name = "batch", .type = MOT_OPT_UINT, .min = 1, .max = 1e9, .word = "full"
+    };
     uint64_t value = 32;
     e->batch = mot_arena_new(r->arena, e->workers * sizeof *e->batch);
     if (node && node->kind == MOT_YAML_LIST) {
         if (node->count != e->workers)
-            return mot_read_fail(r, node, "batch", "expected one number for each of the %u workers; found a list of %u", e->workers, node->count);
+            return mot_read_fail(r, node, "batch",
+                "expected one number for each of the %u workers; found a list of %u", e->workers,
+                node->count);
         const struct mot_yaml *child = node->first;
         for (uint32_t i = 0; i < e->workers; i++, child = child->next) {
             enum mot_status status = mot_read_value(r, child, "batch", &size, &value);
             if (status) return status;
-            if (value == MOT_WORD_UINT) return mot_read_fail(r, child, "batch", "expected a whole number from 1 to 1000000000; found 'full' in a list");
+            if (value == MOT_WORD_UINT)
+                return mot_read_fail(r, child, "batch",
+                    "expected a whole number from 1 to 1000000000; found 'full' in a list");
             e->batch[i] = (uint32_t)value;
         }
         return MOT_OK;
@@ -363,10 +408,14 @@ static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml 
 {
     struct mot_yaml *node = mot_yaml_get(root, "cluster"), *loaded;
     if (!node || node->kind != MOT_YAML_SCALAR || strcmp(node->text, "auto") == 0) return MOT_OK;
-    if (!*node->text) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; found %s", mot_yaml_found(node, r->arena));
+    if (!*node->text)
+        return mot_read_fail(
+            r, node, "cluster", "expected a cluster file or a map; found %s", mot_yaml_found(node, r->arena));
     if (r->alone) return mot_read_fail(r, node, "cluster", "expected a map; found a file");
     const char *path = mot_read_beside(r, node, node->text);
-    if (!mot_file_exists(path)) return mot_read_fail(r, node, "cluster", "expected a cluster file or a map; there is no file '%s'", path);
+    if (!mot_file_exists(path))
+        return mot_read_fail(
+            r, node, "cluster", "expected a cluster file or a map; there is no file '%s'", path);
     enum mot_status status = mot_yaml_read(path, r->arena, &loaded);
     if (status) return status;
     if (loaded->kind != MOT_YAML_MAP) return mot_read_map(r, loaded, "cluster", "{workers: 8}");
@@ -376,7 +425,8 @@ static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml 
     return MOT_OK;
 }
 
-static enum mot_status read_cluster(const struct mot_reader *r, const struct mot_yaml *root, uint64_t workers, struct mot_experiment *e)
+static enum mot_status read_cluster(
+    const struct mot_reader *r, const struct mot_yaml *root, uint64_t workers, struct mot_experiment *e)
 {
     const struct mot_yaml *node = mot_yaml_get(root, "cluster"), *asked_by = mot_yaml_get(root, "workers");
     uint32_t asked = workers == MOT_WORD_UINT ? 0 : (uint32_t)workers;
@@ -384,7 +434,8 @@ static enum mot_status read_cluster(const struct mot_reader *r, const struct mot
     enum mot_status status = mot_cluster_build(r, node, "cluster", asked, asked_by, &e->cluster);
     if (status) return status;
     e->workers = e->cluster->workers;
-    e->servers = e->method->server_count ? e->method->server_count(e->method_conf, e->workers) : e->method->servers;
+    e->servers =
+        e->method->server_count ? e->method->server_count(e->method_conf, e->workers) : e->method->servers;
     mot_cluster_serve(e->cluster, e->servers);
     return MOT_OK;
 }
@@ -400,16 +451,19 @@ static enum mot_status refuse_study(const struct mot_reader *r, const struct mot
         const struct mot_yaml *node = mot_yaml_get(root, *section);
         const char *command = strcmp(*section, "tune") == 0 ? "tune" : "compare";
         if (node)
-            return mot_read_fail_key(r, node, *section, "makes this file a study, which is many runs: run it with 'motley %s %s'", command,
-                                     node->file ? node->file : "FILE");
+            return mot_read_fail_key(r, node, *section,
+                "makes this file a study, which is many runs: run it with 'motley %s %s'", command,
+                node->file ? node->file : "FILE");
     }
     return MOT_OK;
 }
 
-static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e, uint64_t *workers, bool *proportional)
+static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root,
+    struct mot_experiment *e, uint64_t *workers, bool *proportional)
 {
-    static const char *const others[] = { "data", "partition", "sampler", "model", "method", "topology", "optimizer", "batch", "cluster", "evaluate",
-                                          "stop", "sim", "mpi", "checkpoint", "compare", "sweep", "tune", NULL };
+    static const char *const others[] = { "data", "partition", "sampler", "model", "method", "topology",
+        "optimizer", "batch", "cluster", "evaluate", "stop", "sim", "mpi", "checkpoint", "compare", "sweep",
+        "tune", NULL };
     struct mot_header_conf conf;
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
     if (!status) status = refuse_study(r, root);
@@ -420,7 +474,8 @@ static enum mot_status read_header(const struct mot_reader *r, const struct mot_
     e->from = conf.from ? mot_read_path(r, mot_yaml_get(root, "from"), conf.from) : NULL;
     /* A run's folder is where the person is, not where the experiment's file is. */
     e->output = conf.output ? mot_read_path(r, NULL, conf.output) : NULL;
-    if (e->output && !*conf.output) return mot_read_fail(r, mot_yaml_get(root, "output"), "output", "expected a folder; found ''");
+    if (e->output && !*conf.output)
+        return mot_read_fail(r, mot_yaml_get(root, "output"), "output", "expected a folder; found ''");
     *workers = conf.workers;
     *proportional = conf.sizing == 1;
     return MOT_OK;
@@ -433,7 +488,9 @@ static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root
     enum mot_status status = read_header(r, root, e, &workers, &proportional);
     if (!status) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
     if (!status) status = read_partition(r, mot_yaml_get(root, "partition"), e);
-    if (!status) status = mot_read_options(r, mot_yaml_get(root, "sampler"), "sampler", mot_sampler_options, &e->sampler, NULL, 0);
+    if (!status)
+        status = mot_read_options(
+            r, mot_yaml_get(root, "sampler"), "sampler", mot_sampler_options, &e->sampler, NULL, 0);
     if (!status) status = read_model(r, mot_yaml_get(root, "model"), e);
     if (!status) status = read_method(r, mot_yaml_get(root, "method"), e);
     if (!status) status = read_topology(r, mot_yaml_get(root, "topology"), e);
@@ -470,7 +527,8 @@ static unsigned depth_of(const char *key)
 
 /* A section's name before its options, whatever the order of the flags: `--method`
  * replaces a section and must not lose what `--method-k` puts into it. */
-static enum mot_status apply(const struct mot_reader *r, struct mot_yaml *root, const struct mot_setting *setting, size_t n)
+static enum mot_status apply(
+    const struct mot_reader *r, struct mot_yaml *root, const struct mot_setting *setting, size_t n)
 {
     unsigned deepest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -482,15 +540,16 @@ static enum mot_status apply(const struct mot_reader *r, struct mot_yaml *root, 
             enum mot_status status = MOT_OK;
             if (depth_of(setting[i].key) != depth) continue;
             if (strncmp(setting[i].key, "cluster.", 8) == 0) status = open_cluster(r, root);
-            if (!status) status = mot_yaml_put(root, setting[i].key, setting[i].value, setting[i].origin, r->arena);
+            if (!status)
+                status = mot_yaml_put(root, setting[i].key, setting[i].value, setting[i].origin, r->arena);
             if (status) return status;
         }
     }
     return MOT_OK;
 }
 
-static enum mot_status finish(struct mot_experiment *e, struct mot_reader *r, struct mot_yaml *root, const struct mot_setting *setting,
-                              size_t settings, struct mot_experiment **out)
+static enum mot_status finish(struct mot_experiment *e, struct mot_reader *r, struct mot_yaml *root,
+    const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
     if (!status) status = apply(r, root, setting, settings);
@@ -503,7 +562,8 @@ static enum mot_status finish(struct mot_experiment *e, struct mot_reader *r, st
     return MOT_OK;
 }
 
-enum mot_status mot_experiment_open(const char *path, const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
+enum mot_status mot_experiment_open(
+    const char *path, const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
     struct mot_reader reader = { .arena = &e->arena };
@@ -520,7 +580,8 @@ enum mot_status mot_experiment_open(const char *path, const struct mot_setting *
     return finish(e, &reader, root, setting, settings, out);
 }
 
-enum mot_status mot_experiment_parse(const char *name, const char *text, size_t n, struct mot_experiment **out)
+enum mot_status mot_experiment_parse(
+    const char *name, const char *text, size_t n, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
     struct mot_reader reader = { .arena = &e->arena, .alone = true };
@@ -533,8 +594,8 @@ enum mot_status mot_experiment_parse(const char *name, const char *text, size_t 
     return finish(e, &reader, root, NULL, 0, out);
 }
 
-enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n, const struct mot_setting *setting, size_t settings,
-                                        struct mot_experiment **out)
+enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n,
+    const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
     struct mot_reader reader = { .arena = &e->arena, .study = true, .file = name };

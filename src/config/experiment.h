@@ -15,69 +15,87 @@
 #include <stdio.h>
 
 enum mot_every_unit { MOT_EVERY_AUTO, MOT_EVERY_TIME, MOT_EVERY_UPDATES, MOT_EVERY_EPOCHS };
-struct mot_every { enum mot_every_unit unit; double value; };  /* "1s", "100 updates", "0.5 epochs", "auto"; time in ns */
+/* "1s", "100 updates", "0.5 epochs", "auto"; time in ns */
+struct mot_every {
+    enum mot_every_unit unit;
+    double value;
+};
 
 enum mot_collective { MOT_COLLECTIVE_RING, MOT_COLLECTIVE_TREE, MOT_COLLECTIVE_DOUBLING };
-enum mot_target_kind { MOT_TARGET_NONE, MOT_TARGET_TRAIN_LOSS, MOT_TARGET_TEST_ACCURACY, MOT_TARGET_GRAD_NORM };
+enum mot_target_kind {
+    MOT_TARGET_NONE,
+    MOT_TARGET_TRAIN_LOSS,
+    MOT_TARGET_TEST_ACCURACY,
+    MOT_TARGET_GRAD_NORM
+};
 
 struct mot_experiment {
-    struct mot_arena arena;            /* owns what the pointers below name */
+    struct mot_arena arena; /* owns what the pointers below name */
     uint64_t seed;
     uint32_t workers;
     struct mot_data_conf data;
-    const struct mot_partitioner *partitioner;  void *partition_conf;
+    const struct mot_partitioner *partitioner;
+    void *partition_conf;
     struct mot_sampler_conf sampler;
-    const struct mot_model *model;              void *model_conf;
-    const struct mot_method *method;            void *method_conf;
-    const struct mot_topology *topology;        struct mot_topology_conf topology_conf; /* of methods with neighbours */
-    uint32_t servers;                  /* of the method, with these options */
+    const struct mot_model *model;
+    void *model_conf;
+    const struct mot_method *method;
+    void *method_conf;
+    /* of methods with neighbours */
+    const struct mot_topology *topology;
+    struct mot_topology_conf topology_conf;
+    uint32_t servers; /* of the method, with these options */
     const struct mot_optimizer *optimizer;
     struct mot_optim_conf optim;
     struct mot_schedule_conf schedule;
     bool batch_full;
-    uint32_t *batch;                   /* [workers]; undefined if batch_full */
-    struct mot_cluster *cluster;       /* workers and the method's servers */
+    uint32_t *batch;             /* [workers]; undefined if batch_full */
+    struct mot_cluster *cluster; /* workers and the method's servers */
     struct {
         struct mot_every every;
-        uint32_t train;                /* 0 always, 1 end: when the whole training set is evaluated */
-        bool grad_norm;                /* at every evaluation, not only at the end */
+        uint32_t train; /* 0 always, 1 end: when the whole training set is evaluated */
+        bool grad_norm; /* at every evaluation, not only at the end */
     } evaluate;
     struct {
-        uint64_t updates;              /* MOT_WORD_UINT: not limited */
-        double epochs;                 /* NaN: not limited */
-        mot_time time;                 /* MOT_NEVER: not limited */
+        uint64_t updates; /* MOT_WORD_UINT: not limited */
+        double epochs;    /* NaN: not limited */
+        mot_time time;    /* MOT_NEVER: not limited */
         enum mot_target_kind target;
         double value;
     } stop;
     struct {
-        uint32_t threads;              /* resolved: at least 1 */
-        uint32_t collective;           /* enum mot_collective */
+        uint32_t threads;    /* resolved: at least 1 */
+        uint32_t collective; /* enum mot_collective */
         bool overcommit;
     } sim;
     struct {
-        bool fast;                     /* sums by MPI's own algorithm, not in rank order */
-        bool own;                      /* the server has a rank of its own */
-        bool check_all;                /* checksums for bodies too */
+        bool fast;      /* sums by MPI's own algorithm, not in rank order */
+        bool own;       /* the server has a rank of its own */
+        bool check_all; /* checksums for bodies too */
     } mpi;
-    struct mot_every checkpoint;       /* run time, updates or epochs; MOT_EVERY_AUTO: at the end only */
-    const char *from;                  /* a model.safetensors to begin from; NULL: the model's own init */
+    struct mot_every checkpoint; /* run time, updates or epochs; MOT_EVERY_AUTO: at the end only */
+    const char *from;            /* a model.safetensors to begin from; NULL: the model's own init */
     bool trace;
-    const char *output;                /* the run's folder; NULL: none is written */
+    const char *output; /* the run's folder; NULL: none is written */
 };
 
 /* A setting from the command line: "stop.updates" = "100", said by `origin`
  * ("--stop-updates", "--set"), applied after the file, in order. */
-struct mot_setting { const char *key, *value, *origin; };
+struct mot_setting {
+    const char *key, *value, *origin;
+};
 
 /* Reads `path` (NULL: defaults only), applies the settings, resolves. Errors name
  * file, line and column (or the flag), what was expected and the nearest name. */
-enum mot_status mot_experiment_open(const char *path, const struct mot_setting *, size_t settings, struct mot_experiment **out);
+enum mot_status mot_experiment_open(
+    const char *path, const struct mot_setting *, size_t settings, struct mot_experiment **out);
 void mot_experiment_close(struct mot_experiment *);
 
-/* The same for one run of a study: from the file's text, which messages call `name` (NULL: defaults only), and whose
- * sections compare, sweep and tune are passed over. mot_experiment_open refuses a file that has them. */
-enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n, const struct mot_setting *, size_t settings,
-                                        struct mot_experiment **out);
+/* The same for one run of a study: from the file's text, which messages call `name` (NULL:
+ * defaults only), and whose sections compare, sweep and tune are passed over. mot_experiment_open refuses a
+ * file that has them. */
+enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n,
+    const struct mot_setting *, size_t settings, struct mot_experiment **out);
 extern const char *const mot_study_sections[]; /* "compare", "sweep", "tune"; ended by NULL */
 
 /* The experiment as resolved, as YAML that gives the same experiment again.

@@ -40,7 +40,8 @@ void mot_print_scalar(const char *text, FILE *out)
 
 void mot_print_option(const struct mot_option *option, const void *conf, int indent, FILE *out)
 {
-    bool no_text = option->type == MOT_OPT_TEXT && !*(const char *const *)((const char *)conf + option->offset);
+    bool no_text =
+        option->type == MOT_OPT_TEXT && !*(const char *const *)((const char *)conf + option->offset);
     if (no_text) return; /* what the word gives is what leaving the key out gives */
     char *text = mot_option_text(option, conf);
     fprintf(out, "%*s%s: ", indent, "", option->name);
@@ -55,7 +56,8 @@ void mot_print_options(const struct mot_option *table, const void *conf, int ind
     for (const struct mot_option *o = table; o && o->name; o++) mot_print_option(o, conf, indent, out);
 }
 
-void mot_print_part(const char *section, const char *name, const struct mot_option *table, const void *conf, int indent, FILE *out)
+void mot_print_part(const char *section, const char *name, const struct mot_option *table, const void *conf,
+    int indent, FILE *out)
 {
     fprintf(out, "%*s%s:\n%*sname: %s\n", indent, "", section, indent + 2, "", name);
     mot_print_options(table, conf, indent + 2, out);
@@ -73,8 +75,11 @@ static void print_every(const char *section, const struct mot_every *every, FILE
         return;
     }
     const uint64_t ns = (uint64_t)every->value;
-    char *text = every->unit == MOT_EVERY_TIME ? mot_option_text(&time, &ns) : mot_option_text(&number, &every->value);
-    const char *unit = every->unit == MOT_EVERY_UPDATES ? " updates" : every->unit == MOT_EVERY_EPOCHS ? " epochs" : "";
+    char *text =
+        every->unit == MOT_EVERY_TIME ? mot_option_text(&time, &ns) : mot_option_text(&number, &every->value);
+    const char *unit = every->unit == MOT_EVERY_UPDATES ? " updates"
+        : every->unit == MOT_EVERY_EPOCHS               ? " epochs"
+                                                        : "";
     fprintf(out, "  every: %s%s\n", text, unit);
     free(text);
 }
@@ -123,7 +128,8 @@ static void print_essence(const struct mot_experiment *e, FILE *out)
     mot_print_options(mot_sampler_options, &e->sampler, 2, out);
     mot_print_part("model", e->model->name, e->model->options, e->model_conf, 0, out);
     mot_print_part("method", e->method->name, e->method->options, e->method_conf, 0, out);
-    if (e->method->neighbours) mot_print_part("topology", e->topology->name, e->topology->options, &e->topology_conf, 0, out);
+    if (e->method->neighbours)
+        mot_print_part("topology", e->topology->name, e->topology->options, &e->topology_conf, 0, out);
     mot_print_part("optimizer", e->optimizer->name, e->optimizer->options, &e->optim, 0, out);
     fputs("  schedule:\n", out);
     mot_print_options(mot_schedule_options, &e->schedule, 4, out);
@@ -144,7 +150,8 @@ enum mot_status mot_experiment_print(const struct mot_experiment *e, FILE *out)
     const struct mot_sim_conf sim = sim_conf(e);
     const struct mot_mpi_conf mpi = { e->mpi.fast, e->mpi.own, e->mpi.check_all };
     const struct mot_header_conf header = { .trace = e->trace, .from = e->from, .output = e->output };
-    fprintf(out, "# An experiment as motley " MOT_VERSION " resolved it. Running it again repeats the run.\n");
+    fprintf(
+        out, "# An experiment as motley " MOT_VERSION " resolved it. Running it again repeats the run.\n");
     print_essence(e, out);
     print_stop(e, out);
     fputs("sim:\n", out);
@@ -169,7 +176,8 @@ uint64_t mot_experiment_hash(const struct mot_experiment *e)
     print_essence(e, out);
     mot_print_option(mot_option_find(mot_sim_options, "collective"), &sim, 0, out);
     /* A schedule that ends where the run ends makes `stop` a part of the mathematics. */
-    bool ends_with_run = e->schedule.name == MOT_SCHEDULE_COSINE || e->schedule.name == MOT_SCHEDULE_POLYNOMIAL;
+    bool ends_with_run =
+        e->schedule.name == MOT_SCHEDULE_COSINE || e->schedule.name == MOT_SCHEDULE_POLYNOMIAL;
     if (ends_with_run && e->schedule.total == MOT_WORD_UINT) print_stop(e, out);
     fclose(out);
     uint64_t hash = XXH64(text, n, 0);

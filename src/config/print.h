@@ -13,6 +13,7 @@ void mot_print_option(const struct mot_option *, const void *conf, int indent, F
 void mot_print_options(const struct mot_option *table, const void *conf, int indent, FILE *);
 
 /* "section:" with its name and options below. */
-void mot_print_part(const char *section, const char *name, const struct mot_option *table, const void *conf, int indent, FILE *);
+void mot_print_part(const char *section, const char *name, const struct mot_option *table, const void *conf,
+    int indent, FILE *);
 
 #endif

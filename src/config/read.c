@@ -16,7 +16,8 @@ static enum mot_status fail_at(const char *where, const char *key, const char *f
     return mot_fail(MOT_EUSAGE, "%s: %s%s%s", where, key, *key ? ": " : "", message);
 }
 
-enum mot_status mot_read_fail(const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
+enum mot_status mot_read_fail(
+    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
 {
     va_list rest;
     va_start(rest, format);
@@ -25,7 +26,8 @@ enum mot_status mot_read_fail(const struct mot_reader *r, const struct mot_yaml 
     return status;
 }
 
-enum mot_status mot_read_fail_key(const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
+enum mot_status mot_read_fail_key(
+    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
 {
     va_list rest;
     va_start(rest, format);
@@ -105,8 +107,8 @@ static const char *joined(const struct mot_reader *r, const char *const *words)
     return keep(r, text);
 }
 
-enum mot_status mot_read_name(const struct mot_reader *r, const struct mot_yaml *node, const char *key, const struct mot_family *family,
-                              struct mot_part *out)
+enum mot_status mot_read_name(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
+    const struct mot_family *family, struct mot_part *out)
 {
     const struct mot_yaml *name = node;
     if (node && node->kind == MOT_YAML_MAP) {
@@ -119,17 +121,20 @@ enum mot_status mot_read_name(const struct mot_reader *r, const struct mot_yaml 
     }
     const char *const *words = names_of(r, family);
     if (name->kind != MOT_YAML_SCALAR)
-        return mot_read_fail(r, name, key, "expected one of %s; found %s", joined(r, words), mot_yaml_found(name, r->arena));
+        return mot_read_fail(
+            r, name, key, "expected one of %s; found %s", joined(r, words), mot_yaml_found(name, r->arena));
     if (!mot_family_find(family, name->text, out))
-        return mot_read_fail(r, name, key, "expected one of %s; found %s%s", joined(r, words), mot_yaml_found(name, r->arena),
-                             mot_did_you_mean(r, name->text, words));
+        return mot_read_fail(r, name, key, "expected one of %s; found %s%s", joined(r, words),
+            mot_yaml_found(name, r->arena), mot_did_you_mean(r, name->text, words));
     return MOT_OK;
 }
 
-enum mot_status mot_read_map(const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *example)
+enum mot_status mot_read_map(
+    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *example)
 {
     if (!node || node->kind == MOT_YAML_MAP) return MOT_OK;
-    return mot_read_fail(r, node, key, "expected a map such as %s; found %s", example, mot_yaml_found(node, r->arena));
+    return mot_read_fail(
+        r, node, key, "expected a map such as %s; found %s", example, mot_yaml_found(node, r->arena));
 }
 
 /* ---- Values ------------------------------------------------------------------ */
@@ -145,7 +150,10 @@ static const char *list_text(const struct mot_reader *r, const struct mot_yaml *
     bool plain = true;
     putc('[', out);
     for (const struct mot_yaml *child = list->first; child; child = child->next) {
-        if (child->kind != MOT_YAML_SCALAR || strpbrk(child->text, ",[]")) { plain = false; break; }
+        if (child->kind != MOT_YAML_SCALAR || strpbrk(child->text, ",[]")) {
+            plain = false;
+            break;
+        }
         fprintf(out, "%s%s", child == list->first ? "" : ", ", child->text);
     }
     putc(']', out);
@@ -156,13 +164,14 @@ static const char *list_text(const struct mot_reader *r, const struct mot_yaml *
 }
 
 enum mot_status mot_read_value(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-                               const struct mot_option *option, void *conf)
+    const struct mot_option *option, void *conf)
 {
     const char *text = NULL;
     if (node->kind == MOT_YAML_SCALAR && (*node->text || node->quoted)) text = node->text;
     if (node->kind == MOT_YAML_LIST && option->type == MOT_OPT_UINTS) text = list_text(r, node);
     if (!text)
-        return mot_read_fail(r, node, key, "expected %s; found %s", keep(r, mot_option_expects(option)), mot_yaml_found(node, r->arena));
+        return mot_read_fail(r, node, key, "expected %s; found %s", keep(r, mot_option_expects(option)),
+            mot_yaml_found(node, r->arena));
     if (mot_option_set(option, conf, text, r->arena)) return mot_read_fail(r, node, key, "%s", mot_error());
     return MOT_OK;
 }
@@ -191,16 +200,18 @@ static const char *elsewhere(const struct mot_reader *r, const char *full, const
     size_t n;
     const struct mot_key *key = mot_keys(r->arena, &n);
     for (size_t i = 0; i < n; i++)
-        if (key[i].of && strcmp(key[i].name, full) == 0) return keep(r, mot_format("; it is an option of '%s'", key[i].of));
+        if (key[i].of && strcmp(key[i].name, full) == 0)
+            return keep(r, mot_format("; it is an option of '%s'", key[i].of));
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(key[i].name, '.');
-        if (dot && strcmp(dot + 1, wrong) == 0) return keep(r, mot_format(": did you mean '%s'?", key[i].name));
+        if (dot && strcmp(dot + 1, wrong) == 0)
+            return keep(r, mot_format(": did you mean '%s'?", key[i].name));
     }
     return "";
 }
 
-static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_yaml *node, const char *section,
-                                   const struct mot_option *table, const char *const *others)
+static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_yaml *node,
+    const char *section, const struct mot_option *table, const char *const *others)
 {
     size_t n = 0, at = 0;
     for (const struct mot_option *o = table; o && o->name; o++) n += 2;
@@ -218,13 +229,14 @@ static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_
     const char *full = mot_key_join(r, section, shown), *near = mot_did_you_mean(r, node->key, words);
     if (!*near) near = elsewhere(r, full, node->key);
     return mot_read_fail_key(r, node, full, "unknown key%s%s%s", near,
-                             *known ? " (known here: " : " (there are no keys here", *known ? keep(r, mot_format("%s)", known)) : ")");
+        *known ? " (known here: " : " (there are no keys here",
+        *known ? keep(r, mot_format("%s)", known)) : ")");
 }
 
 /* {name: nonconvex, lambda: 0.1} under a choice: `lambda` is an option beside it. */
-static enum mot_status read_nested(const struct mot_reader *r, const struct mot_yaml *map, const struct mot_yaml *node,
-                                   const char *section, const char *key, const struct mot_option *option,
-                                   const struct mot_option *table, void *conf, bool *given)
+static enum mot_status read_nested(const struct mot_reader *r, const struct mot_yaml *map,
+    const struct mot_yaml *node, const char *section, const char *key, const struct mot_option *option,
+    const struct mot_option *table, void *conf, bool *given)
 {
     for (const struct mot_yaml *child = node->first; child; child = child->next) {
         const char *inner = mot_key_join(r, key, child->key);
@@ -235,7 +247,8 @@ static enum mot_status read_nested(const struct mot_reader *r, const struct mot_
             return unknown_key(r, child, key, table, name_only);
         }
         if (!is_name && mot_read_given(map, sibling))
-            return mot_read_fail_key(r, child, inner, "is given twice: here and as %s", mot_key_join(r, section, sibling->name));
+            return mot_read_fail_key(
+                r, child, inner, "is given twice: here and as %s", mot_key_join(r, section, sibling->name));
         enum mot_status status = mot_read_value(r, child, inner, sibling, conf);
         if (status) return status;
         given[sibling - table] = true;
@@ -243,9 +256,9 @@ static enum mot_status read_nested(const struct mot_reader *r, const struct mot_
     return MOT_OK;
 }
 
-static enum mot_status read_member(const struct mot_reader *r, const struct mot_yaml *map, const struct mot_yaml *node,
-                                   const char *section, const struct mot_option *table, void *conf,
-                                   const char *const *others, bool *given)
+static enum mot_status read_member(const struct mot_reader *r, const struct mot_yaml *map,
+    const struct mot_yaml *node, const char *section, const struct mot_option *table, void *conf,
+    const char *const *others, bool *given)
 {
     if (among(node->key, others)) return MOT_OK;
     const struct mot_option *option = mot_option_find(table, node->key);
@@ -254,7 +267,8 @@ static enum mot_status read_member(const struct mot_reader *r, const struct mot_
     const struct mot_yaml *chosen = mot_read_given(map, option);
     if (chosen != node) {
         if (chosen->flag && !node->flag) return MOT_OK;
-        return mot_read_fail_key(r, node, key, "is given twice: '%s' and '%s' mean the same", option->name, option->also);
+        return mot_read_fail_key(
+            r, node, key, "is given twice: '%s' and '%s' mean the same", option->name, option->also);
     }
     given[option - table] = true;
     if (node->kind == MOT_YAML_MAP && option->type == MOT_OPT_CHOICE)
@@ -263,7 +277,7 @@ static enum mot_status read_member(const struct mot_reader *r, const struct mot_
 }
 
 enum mot_status mot_read_options(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-                                 const struct mot_option *table, void *conf, const char *const *others, unsigned flags)
+    const struct mot_option *table, void *conf, const char *const *others, unsigned flags)
 {
     static const struct mot_option no_options[] = { { .name = NULL } };
     if (!table) table = no_options;
@@ -287,7 +301,8 @@ enum mot_status mot_read_options(const struct mot_reader *r, const struct mot_ya
         if ((status = read_member(r, node, child, key, table, conf, others, given))) return status;
     for (size_t i = 0; i < n; i++) {
         if (given[i] || table[i].preset || (flags & MOT_READ_KEEP)) continue;
-        const char *name = mot_key_join(r, key, table[i].name), *expects = keep(r, mot_option_expects(&table[i]));
+        const char *name = mot_key_join(r, key, table[i].name),
+                   *expects = keep(r, mot_option_expects(&table[i]));
         if (place) return mot_read_fail(r, place, name, "is missing; expected %s", expects);
         return mot_fail(MOT_EUSAGE, "%s: is missing; expected %s", name, expects);
     }

@@ -8,7 +8,7 @@
 
 struct builder {
     yaml_parser_t parser;
-    yaml_event_t event;               /* the current one; deleted before the next */
+    yaml_event_t event; /* the current one; deleted before the next */
     const char *name;
     bool flag;
     struct mot_arena *arena;
@@ -28,7 +28,7 @@ static enum mot_status parser_failed(const struct builder *b)
     if (p->error == YAML_MEMORY_ERROR) return mot_fail(MOT_ESYSTEM, "%s: out of memory", b->name);
     if (p->error == YAML_READER_ERROR)
         return mot_fail(MOT_EUSAGE, "%s: byte %zu: %s, expected UTF-8 text", b->name, p->problem_offset,
-                        p->problem ? p->problem : "unreadable");
+            p->problem ? p->problem : "unreadable");
     char *what = p->context
         ? mot_format("not valid YAML: %s, %s", p->context, p->problem ? p->problem : "unreadable")
         : mot_format("not valid YAML: %s", p->problem ? p->problem : "unreadable");
@@ -99,14 +99,16 @@ static enum mot_status build_list(struct builder *b, int depth, struct mot_yaml 
 static enum mot_status build_member(struct builder *b, int depth, struct mot_yaml *map)
 {
     yaml_mark_t at = b->event.start_mark;
-    if (b->event.type != YAML_SCALAR_EVENT) return complain(b, at, "found a list or a map as a key, expected a name");
+    if (b->event.type != YAML_SCALAR_EVENT)
+        return complain(b, at, "found a list or a map as a key, expected a name");
     if (map->count == MOT_YAML_KEYS_MAX) return complain(b, at, "found more than 500 keys in one map");
     struct mot_yaml *key, *value;
     enum mot_status status = build_scalar(b, &key);
     if (status) return status;
     const struct mot_yaml *twin = mot_yaml_get(map, key->text);
     if (twin) {
-        char *what = mot_format("%s is given twice, first in line %u", mot_yaml_quote(key->text, b->arena), twin->key_line);
+        char *what = mot_format(
+            "%s is given twice, first in line %u", mot_yaml_quote(key->text, b->arena), twin->key_line);
         status = complain(b, at, what);
         free(what);
         return status;
@@ -142,12 +144,16 @@ static enum mot_status build(struct builder *b, int depth, struct mot_yaml **out
     switch (b->event.type) {
     case YAML_SCALAR_EVENT: return build_scalar(b, out);
     case YAML_SEQUENCE_START_EVENT:
-        if (b->event.data.sequence_start.anchor) return complain(b, at, "found an anchor ('&'), which is not allowed here");
-        if (b->event.data.sequence_start.tag) return complain(b, at, "found a YAML tag ('!'), expected a plain list");
+        if (b->event.data.sequence_start.anchor)
+            return complain(b, at, "found an anchor ('&'), which is not allowed here");
+        if (b->event.data.sequence_start.tag)
+            return complain(b, at, "found a YAML tag ('!'), expected a plain list");
         return build_list(b, depth, out);
     case YAML_MAPPING_START_EVENT:
-        if (b->event.data.mapping_start.anchor) return complain(b, at, "found an anchor ('&'), which is not allowed here");
-        if (b->event.data.mapping_start.tag) return complain(b, at, "found a YAML tag ('!'), expected a plain map");
+        if (b->event.data.mapping_start.anchor)
+            return complain(b, at, "found an anchor ('&'), which is not allowed here");
+        if (b->event.data.mapping_start.tag)
+            return complain(b, at, "found a YAML tag ('!'), expected a plain map");
         return build_map(b, depth, out);
     case YAML_ALIAS_EVENT: return complain(b, at, "found an alias ('*'), which is not allowed here");
     default: return complain(b, at, "not valid YAML: found no value");
@@ -156,8 +162,8 @@ static enum mot_status build(struct builder *b, int depth, struct mot_yaml **out
 
 static enum mot_status build_stream(struct builder *b, struct mot_yaml **out)
 {
-    enum mot_status status = advance(b);                     /* the stream's start */
-    if (!status) status = advance(b);                        /* a document's start, or the end */
+    enum mot_status status = advance(b); /* the stream's start */
+    if (!status) status = advance(b);    /* a document's start, or the end */
     if (status) return status;
     if (b->event.type == YAML_STREAM_END_EVENT) {
         *out = new_node(b, MOT_YAML_MAP);
@@ -166,7 +172,7 @@ static enum mot_status build_stream(struct builder *b, struct mot_yaml **out)
     struct mot_yaml *root;
     if ((status = advance(b))) return status;
     if ((status = build(b, 1, &root))) return status;
-    if ((status = advance(b))) return status;                /* the document's end */
+    if ((status = advance(b))) return status; /* the document's end */
     if ((status = advance(b))) return status;
     if (b->event.type != YAML_STREAM_END_EVENT)
         return complain(b, b->event.start_mark, "found a second YAML document ('---'), expected one");
@@ -174,9 +180,11 @@ static enum mot_status build_stream(struct builder *b, struct mot_yaml **out)
     return MOT_OK;
 }
 
-enum mot_status mot_yaml_parse(const char *name, bool flag, const char *text, size_t n, struct mot_arena *arena, struct mot_yaml **out)
+enum mot_status mot_yaml_parse(
+    const char *name, bool flag, const char *text, size_t n, struct mot_arena *arena, struct mot_yaml **out)
 {
-    if (n > MOT_YAML_BYTES_MAX) return mot_fail(MOT_EUSAGE, "%s: found %zu bytes, expected at most 4 MiB", name, n);
+    if (n > MOT_YAML_BYTES_MAX)
+        return mot_fail(MOT_EUSAGE, "%s: found %zu bytes, expected at most 4 MiB", name, n);
     struct builder b = { .name = mot_arena_text(arena, name), .flag = flag, .arena = arena };
     if (!yaml_parser_initialize(&b.parser)) return mot_fail(MOT_ESYSTEM, "%s: out of memory", name);
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
@@ -210,7 +218,8 @@ struct mot_yaml *mot_yaml_get(const struct mot_yaml *map, const char *key)
 
 #define ENTRIES_SHOWN 20u /* of a list, in a message */
 
-static struct mot_yaml *flag_node(enum mot_yaml_kind kind, const char *text, const char *origin, struct mot_arena *arena)
+static struct mot_yaml *flag_node(
+    enum mot_yaml_kind kind, const char *text, const char *origin, struct mot_arena *arena)
 {
     struct mot_yaml *node = mot_arena_new(arena, sizeof *node);
     node->kind = kind;
@@ -249,7 +258,8 @@ static void make_map(struct mot_yaml *node, struct mot_arena *arena)
     append(node, name);
 }
 
-static enum mot_status flag_value(const char *value, const char *origin, struct mot_arena *arena, struct mot_yaml **out)
+static enum mot_status flag_value(
+    const char *value, const char *origin, struct mot_arena *arena, struct mot_yaml **out)
 {
     if (*value == '[' || *value == '{') return mot_yaml_parse(origin, true, value, strlen(value), arena, out);
     *out = flag_node(MOT_YAML_SCALAR, mot_arena_text(arena, value), origin, arena);
@@ -266,7 +276,8 @@ static const char *entry_name(const struct mot_yaml *entry, uint32_t number, str
     return mot_arena_text(arena, text);
 }
 
-static enum mot_status no_entry(const struct mot_yaml *list, const char *key, const char *wanted, const char *origin, struct mot_arena *arena)
+static enum mot_status no_entry(const struct mot_yaml *list, const char *key, const char *wanted,
+    const char *origin, struct mot_arena *arena)
 {
     const char **words = mot_arena_new(arena, (list->count + 1) * sizeof *words);
     char *all = mot_text("");
@@ -278,17 +289,18 @@ static enum mot_status no_entry(const struct mot_yaml *list, const char *key, co
         all = more;
     }
     const char *near = mot_nearest(wanted, words, i);
-    enum mot_status status = mot_fail(MOT_EUSAGE, "%s: there is no '%s' in '%s' at %s; expected %s%s, or a number from 0 to %u%s%s%s", origin, wanted,
-                                      key, mot_yaml_where(list, arena), list->count ? all : "nothing: it is empty",
-                                      list->count > ENTRIES_SHOWN ? ", ..." : "", list->count ? list->count - 1 : 0,
-                                      near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    enum mot_status status = mot_fail(MOT_EUSAGE,
+        "%s: there is no '%s' in '%s' at %s; expected %s%s, or a number from 0 to %u%s%s%s", origin, wanted,
+        key, mot_yaml_where(list, arena), list->count ? all : "nothing: it is empty",
+        list->count > ENTRIES_SHOWN ? ", ..." : "", list->count ? list->count - 1 : 0,
+        near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
     free(all);
     return status;
 }
 
 /* By its name first: a group may be called 1. An entry that is no map cannot have keys. */
-static enum mot_status find_entry(const struct mot_yaml *list, const char *key, const char *wanted, const char *origin, struct mot_arena *arena,
-                                  struct mot_yaml **out)
+static enum mot_status find_entry(const struct mot_yaml *list, const char *key, const char *wanted,
+    const char *origin, struct mot_arena *arena, struct mot_yaml **out)
 {
     struct mot_yaml *found = NULL;
     uint32_t i = 0;
@@ -304,17 +316,19 @@ static enum mot_status find_entry(const struct mot_yaml *list, const char *key, 
     if (!found) return no_entry(list, key, wanted, origin, arena);
     make_map(found, arena);
     if (found->kind != MOT_YAML_MAP)
-        return mot_fail(MOT_EUSAGE, "%s: '%s' of '%s' is a list at %s; expected an entry that has keys", origin, wanted, key,
-                        mot_yaml_where(found, arena));
+        return mot_fail(MOT_EUSAGE, "%s: '%s' of '%s' is a list at %s; expected an entry that has keys",
+            origin, wanted, key, mot_yaml_where(found, arena));
     *out = found;
     return MOT_OK;
 }
 
-enum mot_status mot_yaml_put(struct mot_yaml *root, const char *key, const char *value, const char *origin, struct mot_arena *arena)
+enum mot_status mot_yaml_put(
+    struct mot_yaml *root, const char *key, const char *value, const char *origin, struct mot_arena *arena)
 {
     origin = mot_arena_text(arena, origin);
     if (!*key || *key == '.' || key[strlen(key) - 1] == '.' || strstr(key, ".."))
-        return mot_fail(MOT_EUSAGE, "%s: expected a key such as stop.updates; found %s", origin, mot_yaml_quote(key, arena));
+        return mot_fail(MOT_EUSAGE, "%s: expected a key such as stop.updates; found %s", origin,
+            mot_yaml_quote(key, arena));
     char *part = mot_arena_text(arena, key), *dot;
     struct mot_yaml *map = root;
     for (; (dot = strchr(part, '.')); part = dot + 1) {
@@ -328,8 +342,9 @@ enum mot_status mot_yaml_put(struct mot_yaml *root, const char *key, const char 
         if (next->kind == MOT_YAML_LIST) {
             char *entry = dot + 1;
             if (!(dot = strchr(entry, '.')))
-                return mot_fail(MOT_EUSAGE, "%s: '%s' is a list at %s; expected a key of one of its entries, such as %s.KEY", origin, part,
-                                mot_yaml_where(next, arena), key);
+                return mot_fail(MOT_EUSAGE,
+                    "%s: '%s' is a list at %s; expected a key of one of its entries, such as %s.KEY", origin,
+                    part, mot_yaml_where(next, arena), key);
             *dot = '\0';
             enum mot_status status = find_entry(next, part, entry, origin, arena, &next);
             if (status) return status;
@@ -340,7 +355,8 @@ enum mot_status mot_yaml_put(struct mot_yaml *root, const char *key, const char 
     enum mot_status status = flag_value(value, origin, arena, &node);
     if (status) return status;
     const struct mot_yaml *old = mot_yaml_get(map, part), *name = mot_yaml_get(old, "name");
-    if (node->kind == MOT_YAML_SCALAR && name && name->kind == MOT_YAML_SCALAR && strcmp(name->text, node->text) == 0)
+    if (node->kind == MOT_YAML_SCALAR && name && name->kind == MOT_YAML_SCALAR &&
+        strcmp(name->text, node->text) == 0)
         return MOT_OK;
     put_member(map, part, node);
     return MOT_OK;
@@ -372,7 +388,8 @@ const char *mot_yaml_quote(const char *text, struct mot_arena *arena)
 {
     char shown[64];
     size_t n = 0;
-    for (; text[n] && n < sizeof shown - 4; n++) shown[n] = (unsigned char)text[n] < ' ' || text[n] == 127 ? '?' : text[n];
+    for (; text[n] && n < sizeof shown - 4; n++)
+        shown[n] = (unsigned char)text[n] < ' ' || text[n] == 127 ? '?' : text[n];
     /* A character is not cut in half. */
     while (text[n] && n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
     shown[n] = '\0';

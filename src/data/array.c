@@ -29,7 +29,10 @@ static double number_at(const unsigned char *p, struct mot_number_type type)
     case MOT_NUMBER_REAL: {
         double wide;
         float narrow;
-        if (type.bytes == 8) { memcpy(&wide, &bits, 8); return wide; }
+        if (type.bytes == 8) {
+            memcpy(&wide, &bits, 8);
+            return wide;
+        }
         uint32_t half = (uint32_t)bits;
         memcpy(&narrow, &half, 4);
         return (double)narrow;
@@ -52,37 +55,45 @@ static size_t convert(const unsigned char *bytes, size_t n, struct mot_number_ty
     return n;
 }
 
-static enum mot_status check_size(const struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf)
+static enum mot_status check_size(
+    const struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf)
 {
     uint64_t offset = mot_source_offset(s), left = mot_source_left(s);
-    if (a->rows == 0 || a->cols == 0) return mot_fail_at(s, offset, "the header says %llu x %llu numbers, expected at least one",
-                                                         (unsigned long long)a->rows, (unsigned long long)a->cols);
+    if (a->rows == 0 || a->cols == 0)
+        return mot_fail_at(s, offset, "the header says %llu x %llu numbers, expected at least one",
+            (unsigned long long)a->rows, (unsigned long long)a->cols);
     if (a->rows > MOT_ROWS_MAX || a->cols > MOT_COLS_MAX)
         return mot_fail_at(s, offset, "the header says %llu rows of %llu columns, expected at most %u of %u",
-                           (unsigned long long)a->rows, (unsigned long long)a->cols, MOT_ROWS_MAX, MOT_COLS_MAX);
+            (unsigned long long)a->rows, (unsigned long long)a->cols, MOT_ROWS_MAX, MOT_COLS_MAX);
     if (a->rows > left / a->cols / a->type.bytes)
-        return mot_fail_at(s, offset, "the header says %llu x %llu numbers of %u bytes, but the file %s %llu bytes after it: truncated or damaged",
-                           (unsigned long long)a->rows, (unsigned long long)a->cols, a->type.bytes,
-                           "can hold no more than", (unsigned long long)left);
+        return mot_fail_at(s, offset,
+            "the header says %llu x %llu numbers of %u bytes, but the file %s %llu bytes after it: truncated "
+            "or damaged",
+            (unsigned long long)a->rows, (unsigned long long)a->cols, a->type.bytes, "can hold no more than",
+            (unsigned long long)left);
     uint64_t rows = a->rows < conf->rows ? a->rows : conf->rows;
     char size[32];
     if (rows * a->cols > conf->memory / sizeof(float))
-        return mot_fail_at(s, offset, "%llu x %llu numbers need %s of memory, more than this machine has", (unsigned long long)rows,
-                           (unsigned long long)a->cols, mot_show_size((double)rows * (double)a->cols * 4, size, sizeof size));
+        return mot_fail_at(s, offset, "%llu x %llu numbers need %s of memory, more than this machine has",
+            (unsigned long long)rows, (unsigned long long)a->cols,
+            mot_show_size((double)rows * (double)a->cols * 4, size, sizeof size));
     return MOT_OK;
 }
 
 static enum mot_status fail_short(const struct mot_source *s, uint64_t numbers, struct mot_number_type type)
 {
-    return mot_fail_at(s, mot_source_offset(s), "the file ends here, expected %llu numbers of %u bytes in all: truncated",
-                       (unsigned long long)numbers, type.bytes);
+    return mot_fail_at(s, mot_source_offset(s),
+        "the file ends here, expected %llu numbers of %u bytes in all: truncated",
+        (unsigned long long)numbers, type.bytes);
 }
 
-static enum mot_status fail_infinite(const struct mot_source *s, uint64_t offset, uint64_t index, const struct mot_array *a, double found)
+static enum mot_status fail_infinite(
+    const struct mot_source *s, uint64_t offset, uint64_t index, const struct mot_array *a, double found)
 {
-    uint64_t row = a->fortran ? index % a->rows : index / a->cols, col = a->fortran ? index / a->rows : index % a->cols;
-    return mot_fail_at(s, offset, "row %llu, column %llu: found %g, expected a finite 32-bit float", (unsigned long long)row,
-                       (unsigned long long)col, found);
+    uint64_t row = a->fortran ? index % a->rows : index / a->cols,
+             col = a->fortran ? index / a->rows : index % a->cols;
+    return mot_fail_at(s, offset, "row %llu, column %llu: found %g, expected a finite 32-bit float",
+        (unsigned long long)row, (unsigned long long)col, found);
 }
 
 static enum mot_status check_end(struct mot_source *s)
@@ -90,15 +101,19 @@ static enum mot_status check_end(struct mot_source *s)
     const unsigned char *more;
     size_t n;
     enum mot_status status = mot_source_peek(s, 1, &more, &n);
-    if (status == MOT_OK && n) return mot_fail_at(s, mot_source_offset(s), "bytes follow the last number, expected the end of the file");
+    if (status == MOT_OK && n)
+        return mot_fail_at(
+            s, mot_source_offset(s), "bytes follow the last number, expected the end of the file");
     return status;
 }
 
-static enum mot_status read_rows(struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf, unsigned char *chunk, struct mot_raw *raw)
+static enum mot_status read_rows(struct mot_source *s, const struct mot_array *a,
+    const struct mot_read_conf *conf, unsigned char *chunk, struct mot_raw *raw)
 {
     uint64_t whole = (uint64_t)raw->rows * a->cols;
     for (uint64_t done = 0; done < whole;) {
-        uint64_t want = whole - done < CHUNK_BYTES / a->type.bytes ? whole - done : CHUNK_BYTES / a->type.bytes;
+        uint64_t want =
+            whole - done < CHUNK_BYTES / a->type.bytes ? whole - done : CHUNK_BYTES / a->type.bytes;
         uint64_t offset = mot_source_offset(s);
         size_t got;
         enum mot_status status = mot_source_read(s, chunk, (size_t)want * a->type.bytes, &got);
@@ -110,7 +125,8 @@ static enum mot_status read_rows(struct mot_source *s, const struct mot_array *a
         if (status != MOT_OK) return status;
         size_t good = convert(chunk, (size_t)want, a->type, raw->x + done);
         if (good < want)
-            return fail_infinite(s, offset + good * a->type.bytes, done + good, a, number_at(chunk + good * a->type.bytes, a->type));
+            return fail_infinite(s, offset + good * a->type.bytes, done + good, a,
+                number_at(chunk + good * a->type.bytes, a->type));
         done += want;
     }
     return raw->rows == a->rows ? check_end(s) : MOT_OK;
@@ -128,10 +144,14 @@ static enum mot_status read_columns(struct mot_source *s, const struct mot_array
         size_t got;
         status = mot_source_read(s, column, (size_t)a->rows * a->type.bytes, &got);
         if (status != MOT_OK) break;
-        if (got < a->rows * a->type.bytes) { status = fail_short(s, a->rows * a->cols, a->type); break; }
+        if (got < a->rows * a->type.bytes) {
+            status = fail_short(s, a->rows * a->cols, a->type);
+            break;
+        }
         size_t good = convert(column, (size_t)a->rows, a->type, x);
         if (good < a->rows)
-            status = fail_infinite(s, offset + good * a->type.bytes, c * a->rows + good, a, number_at(column + good * a->type.bytes, a->type));
+            status = fail_infinite(s, offset + good * a->type.bytes, c * a->rows + good, a,
+                number_at(column + good * a->type.bytes, a->type));
         for (uint32_t r = 0; r < raw->rows && status == MOT_OK; r++) raw->x[(size_t)r * a->cols + c] = x[r];
     }
     free(column);
@@ -139,11 +159,13 @@ static enum mot_status read_columns(struct mot_source *s, const struct mot_array
     return status == MOT_OK ? check_end(s) : status;
 }
 
-enum mot_status mot_array_read(struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf, struct mot_raw *out)
+enum mot_status mot_array_read(
+    struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf, struct mot_raw *out)
 {
     enum mot_status status = check_size(s, a, conf);
     if (status != MOT_OK) return status;
-    struct mot_raw raw = { .rows = (uint32_t)(a->rows < conf->rows ? a->rows : conf->rows), .cols = (uint32_t)a->cols };
+    struct mot_raw raw = { .rows = (uint32_t)(a->rows < conf->rows ? a->rows : conf->rows),
+        .cols = (uint32_t)a->cols };
     raw.picture = a->type.kind == MOT_NUMBER_UINT && a->type.bytes == 1;
     if (a->fortran && a->rank > 1) status = read_columns(s, a, &raw);
     else {
@@ -151,19 +173,26 @@ enum mot_status mot_array_read(struct mot_source *s, const struct mot_array *a, 
         status = read_rows(s, a, conf, chunk, &raw);
         free(chunk);
     }
-    if (status != MOT_OK) { mot_raw_free(&raw); return status; }
+    if (status != MOT_OK) {
+        mot_raw_free(&raw);
+        return status;
+    }
     *out = raw;
     return MOT_OK;
 }
 
-enum mot_status mot_array_read_labels(struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf, uint64_t rows, struct mot_labels *out)
+enum mot_status mot_array_read_labels(struct mot_source *s, const struct mot_array *a,
+    const struct mot_read_conf *conf, uint64_t rows, struct mot_labels *out)
 {
     enum mot_status status = check_size(s, a, conf);
     if (status != MOT_OK) return status;
-    if (a->cols != 1) return mot_fail_at(s, mot_source_offset(s), "labels of %llu numbers a row, expected one", (unsigned long long)a->cols);
+    if (a->cols != 1)
+        return mot_fail_at(s, mot_source_offset(s), "labels of %llu numbers a row, expected one",
+            (unsigned long long)a->cols);
     if (a->rows != rows)
-        return mot_fail_at(s, mot_source_offset(s), "%llu labels, expected %llu, one for each row of the features",
-                           (unsigned long long)a->rows, (unsigned long long)rows);
+        return mot_fail_at(s, mot_source_offset(s),
+            "%llu labels, expected %llu, one for each row of the features", (unsigned long long)a->rows,
+            (unsigned long long)rows);
     struct mot_labels labels = { 0 };
     uint64_t take = rows < conf->rows ? rows : conf->rows;
     for (uint64_t r = 0; r < take && status == MOT_OK; r++) {
@@ -171,13 +200,20 @@ enum mot_status mot_array_read_labels(struct mot_source *s, const struct mot_arr
         size_t got;
         status = mot_source_read(s, bytes, a->type.bytes, &got);
         if (status != MOT_OK) break;
-        if (got < a->type.bytes) { status = fail_short(s, rows, a->type); break; }
+        if (got < a->type.bytes) {
+            status = fail_short(s, rows, a->type);
+            break;
+        }
         double value = number_at(bytes, a->type);
-        if (!isfinite((float)value)) status = fail_infinite(s, mot_source_offset(s) - a->type.bytes, r, a, value);
+        if (!isfinite((float)value))
+            status = fail_infinite(s, mot_source_offset(s) - a->type.bytes, r, a, value);
         else status = mot_labels_add_number(&labels, s, value, r);
     }
     if (status == MOT_OK && take == rows) status = check_end(s);
-    if (status != MOT_OK) { mot_labels_free(&labels); return status; }
+    if (status != MOT_OK) {
+        mot_labels_free(&labels);
+        return status;
+    }
     *out = labels;
     return MOT_OK;
 }

@@ -19,9 +19,11 @@ static bool fashion_available(void)
 }
 
 const struct mot_builtin mot_builtins[] = {
-    { "digits", "1,797 handwritten digits of 8 x 8 pixels, 10 classes (UCI, CC BY 4.0)", "part of motley", always },
+    { "digits", "1,797 handwritten digits of 8 x 8 pixels, 10 classes (UCI, CC BY 4.0)", "part of motley",
+        always },
     { "fashion-mnist", "60,000 + 10,000 pictures of clothes of 28 x 28 pixels, 10 classes (Zalando, MIT)",
-      "apt-get install dataset-fashion-mnist (or set MOTLEY_DATA to a folder that has fashion-mnist/)", fashion_available },
+        "apt-get install dataset-fashion-mnist (or set MOTLEY_DATA to a folder that has fashion-mnist/)",
+        fashion_available },
     { "synthetic", "made-up rows: blobs, linear or regression, of any size", "part of motley", always },
     { 0 },
 };
@@ -35,7 +37,11 @@ static const char digits[DIGITS][66] = {
 
 void mot_read_digits(uint64_t rows, struct mot_raw *out)
 {
-    struct mot_raw raw = { .rows = (uint32_t)(rows < DIGITS ? rows : DIGITS), .cols = 64, .picture = true, .labelled = true, .format = MOT_FORMAT_IDX };
+    struct mot_raw raw = { .rows = (uint32_t)(rows < DIGITS ? rows : DIGITS),
+        .cols = 64,
+        .picture = true,
+        .labelled = true,
+        .format = MOT_FORMAT_IDX };
     raw.x = mot_new((size_t)raw.rows * raw.cols, sizeof *raw.x);
     raw.x_room = (size_t)raw.rows * raw.cols;
     for (uint32_t r = 0; r < raw.rows; r++) {
@@ -61,7 +67,8 @@ static const char *sets_folder(void)
 static char *fashion_path(int part, const char *what)
 {
     for (int packed = 1; packed >= 0; packed--) {
-        char *path = mot_format("%s/fashion-mnist/%s-%s-ubyte%s", sets_folder(), part ? "t10k" : "train", what, packed ? ".gz" : "");
+        char *path = mot_format("%s/fashion-mnist/%s-%s-ubyte%s", sets_folder(), part ? "t10k" : "train",
+            what, packed ? ".gz" : "");
         if (mot_file_exists(path)) return path;
         free(path);
     }
@@ -74,9 +81,11 @@ enum mot_status mot_read_fashion(int part, const struct mot_read_conf *conf, str
     enum mot_status status;
     if (images && labels) status = mot_raw_open_file(images, labels, MOT_FORMAT_IDX, conf, out);
     else
-        status = mot_fail(MOT_EDATA, "fashion-mnist: no %s-%s-ubyte.gz in %s/fashion-mnist; get it with: apt-get install dataset-fashion-mnist%s",
-                          part ? "t10k" : "train", images ? "labels-idx1" : "images-idx3", sets_folder(),
-                          getenv("MOTLEY_DATA") ? " (and unset MOTLEY_DATA)" : "");
+        status = mot_fail(MOT_EDATA,
+            "fashion-mnist: no %s-%s-ubyte.gz in %s/fashion-mnist; get it with: apt-get install "
+            "dataset-fashion-mnist%s",
+            part ? "t10k" : "train", images ? "labels-idx1" : "images-idx3", sets_folder(),
+            getenv("MOTLEY_DATA") ? " (and unset MOTLEY_DATA)" : "");
     free(images);
     free(labels);
     return status;

@@ -14,21 +14,26 @@ struct reader {
     struct csv_layout layout;
     struct csv_fields fields;
     struct mot_raw raw;
-    uint64_t empty_line;  /* where an empty row was, which must be followed by none that is not */
+    uint64_t empty_line; /* where an empty row was, which must be followed by none that is not */
 };
 
-static enum mot_status fail_cell(const struct reader *r, uint32_t column, const struct csv_field *f, const char *expected)
+static enum mot_status fail_cell(
+    const struct reader *r, uint32_t column, const struct csv_field *f, const char *expected)
 {
     char found[MOT_CLIP], name[MOT_CLIP] = "";
-    if (r->layout.names) mot_clip(name, sizeof name, r->layout.names[column], strlen(r->layout.names[column]));
-    return mot_fail_line(r->s, "column %u%s%s%s: found %s, expected %s", column, *name ? " (" : "", name, *name ? ")" : "",
-                         f->n ? mot_clip(found, sizeof found, f->text, f->n) : "an empty cell", expected);
+    if (r->layout.names)
+        mot_clip(name, sizeof name, r->layout.names[column], strlen(r->layout.names[column]));
+    return mot_fail_line(r->s, "column %u%s%s%s: found %s, expected %s", column, *name ? " (" : "", name,
+        *name ? ")" : "", f->n ? mot_clip(found, sizeof found, f->text, f->n) : "an empty cell", expected);
 }
 
-static enum mot_status read_feature(const struct reader *r, uint32_t column, const struct csv_field *f, float *out)
+static enum mot_status read_feature(
+    const struct reader *r, uint32_t column, const struct csv_field *f, float *out)
 {
     const char *end = f->text + f->n;
-    if (f->n == 0 || (mot_scan_float(f->text, '.', out) != end && !(r->layout.decimal_comma && mot_scan_float(f->text, ',', out) == end)))
+    if (f->n == 0 ||
+        (mot_scan_float(f->text, '.', out) != end &&
+            !(r->layout.decimal_comma && mot_scan_float(f->text, ',', out) == end)))
         return fail_cell(r, column, f, "a number (a column that is none can be left out with `skip`)");
     if (!isfinite(*out)) return fail_cell(r, column, f, "a number that fits a 32-bit float");
     return MOT_OK;
@@ -43,13 +48,15 @@ static enum mot_status read_label(struct reader *r, const struct csv_field *f)
         static const char *const damaged[] = { "nan", "inf", "infinity", "na", "null" };
         const char *text = f->text + (*f->text == '-' || *f->text == '+');
         for (size_t i = 0; i < MOT_COUNT(damaged); i++)
-            if (strlen(damaged[i]) == f->n - (size_t)(text - f->text) && strncasecmp(text, damaged[i], strlen(damaged[i])) == 0)
+            if (strlen(damaged[i]) == f->n - (size_t)(text - f->text) &&
+                strncasecmp(text, damaged[i], strlen(damaged[i])) == 0)
                 return fail_cell(r, r->layout.label, f, "a label");
     } else if (!isfinite((float)value)) {
         return fail_cell(r, r->layout.label, f, "a number that fits a 32-bit float");
     }
     bool comma = number && r->layout.decimal_comma && memchr(f->text, ',', f->n);
-    return mot_labels_add(&r->raw.labels, r->s, f->text, f->n, comma ? ',' : '.', mot_source_line_number(r->s));
+    return mot_labels_add(
+        &r->raw.labels, r->s, f->text, f->n, comma ? ',' : '.', mot_source_line_number(r->s));
 }
 
 static enum mot_status read_row(struct reader *r)
@@ -59,9 +66,11 @@ static enum mot_status read_row(struct reader *r)
     size_t cells = r->fields.count, expected = layout->width + layout->row_names;
     while (cells > expected && r->fields.field[cells - 1].n == 0) cells--;
     if (cells != expected)
-        return mot_fail_line(r->s, "%zu columns, expected %zu as in the first %s", cells, expected, layout->header ? "rows" : "row");
+        return mot_fail_line(r->s, "%zu columns, expected %zu as in the first %s", cells, expected,
+            layout->header ? "rows" : "row");
     uint64_t begin = (uint64_t)raw->rows * layout->features;
-    enum mot_status status = mot_raw_room(r->s, (void **)&raw->x, &raw->x_room, begin + layout->features, sizeof *raw->x, r->conf->memory);
+    enum mot_status status = mot_raw_room(
+        r->s, (void **)&raw->x, &raw->x_room, begin + layout->features, sizeof *raw->x, r->conf->memory);
     float *x = raw->x + begin;
     for (uint32_t c = 0; c < layout->width && status == MOT_OK; c++) {
         const struct csv_field *f = &r->fields.field[c + layout->row_names];
@@ -84,8 +93,10 @@ static enum mot_status read_line(struct reader *r, char *line, size_t n)
         return MOT_OK;
     }
     if (r->empty_line)
-        return mot_fail(MOT_EDATA, "%s:%llu: an empty row, expected none before the last row (line %llu has numbers)", mot_source_name(r->s),
-                        (unsigned long long)r->empty_line, (unsigned long long)mot_source_line_number(r->s));
+        return mot_fail(MOT_EDATA,
+            "%s:%llu: an empty row, expected none before the last row (line %llu has numbers)",
+            mot_source_name(r->s), (unsigned long long)r->empty_line,
+            (unsigned long long)mot_source_line_number(r->s));
     if (r->raw.rows == MOT_ROWS_MAX) return mot_fail_line(r->s, "more than %u rows", MOT_ROWS_MAX);
     return read_row(r);
 }
@@ -99,10 +110,16 @@ static enum mot_status read_all(struct reader *r)
         enum mot_status status = mot_source_line(r->s, &line, &n);
         if (status != MOT_OK) return status;
         if (!line) break;
-        if (mot_source_line_number(r->s) == 1 && n >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) { line += 3; n -= 3; }
+        if (mot_source_line_number(r->s) == 1 && n >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) {
+            line += 3;
+            n -= 3;
+        }
         if (!begun && strspn(line, " \t\r") == n) continue; /* blank lines before the first */
         begun = true;
-        if (header) { header = false; continue; }
+        if (header) {
+            header = false;
+            continue;
+        }
         status = read_line(r, line, n);
         if (status != MOT_OK) return status;
     }
@@ -131,11 +148,16 @@ enum mot_status mot_read_csv(struct mot_source *s, const struct mot_read_conf *c
     r.raw.cols = r.layout.features;
     r.raw.labelled = r.layout.labelled;
     status = read_all(&r);
-    if (status == MOT_OK && r.raw.rows == 0) status = mot_fail(MOT_EDATA, "%s: a header and no rows, expected lines of numbers", mot_source_name(s));
+    if (status == MOT_OK && r.raw.rows == 0)
+        status =
+            mot_fail(MOT_EDATA, "%s: a header and no rows, expected lines of numbers", mot_source_name(s));
     if (status == MOT_OK) take_names(&r);
     csv_layout_free(&r.layout);
     free(r.fields.field);
-    if (status != MOT_OK) { mot_raw_free(&r.raw); return status; }
+    if (status != MOT_OK) {
+        mot_raw_free(&r.raw);
+        return status;
+    }
     *out = r.raw;
     return MOT_OK;
 }

@@ -4,18 +4,25 @@
 
 #include "data/formats.h"
 
-struct csv_field { char *text; size_t n; bool quoted; };
-struct csv_fields { struct csv_field *field; size_t count, room; };
+struct csv_field {
+    char *text;
+    size_t n;
+    bool quoted;
+};
+struct csv_fields {
+    struct csv_field *field;
+    size_t count, room;
+};
 
 enum csv_role { CSV_FEATURE, CSV_LABEL, CSV_SKIP };
 
 struct csv_layout {
-    char separator;        /* ' ' stands for any run of blanks */
+    char separator; /* ' ' stands for any run of blanks */
     bool header, decimal_comma;
-    bool row_names;        /* rows have one cell more than the header, before the others */
-    uint32_t width;        /* cells of a row, without the row's name */
-    char **names;          /* [width], or NULL */
-    unsigned char *role;   /* [width]: enum csv_role */
+    bool row_names;           /* rows have one cell more than the header, before the others */
+    uint32_t width;           /* cells of a row, without the row's name */
+    char **names;             /* [width], or NULL */
+    unsigned char *role;      /* [width]: enum csv_role */
     uint32_t features, label; /* label: the column, if there is one */
     bool labelled;
 };

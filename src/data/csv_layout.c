@@ -10,7 +10,14 @@
 #define LOOK_LINES 20
 
 /* The first lines that are not blank, as a copy. */
-struct look { char *text; struct { char *at; size_t n; } line[LOOK_LINES]; size_t lines; };
+struct look {
+    char *text;
+    struct {
+        char *at;
+        size_t n;
+    } line[LOOK_LINES];
+    size_t lines;
+};
 
 static bool blank_line(const char *p, size_t n)
 {
@@ -84,7 +91,8 @@ const char *csv_split(char *line, size_t n, char separator, struct csv_fields *f
         } else {
             while (p < end && *p != separator && !(runs && *p == '\t')) p++;
             field->n = (size_t)(p - field->text);
-            while (field->n && (field->text[field->n - 1] == ' ' || field->text[field->n - 1] == '\t')) field->n--;
+            while (field->n && (field->text[field->n - 1] == ' ' || field->text[field->n - 1] == '\t'))
+                field->n--;
         }
         if (p == end) return NULL;
         if (!runs) p++;
@@ -142,7 +150,8 @@ static char find_separator(const struct look *look)
     return fallback;
 }
 
-static enum mot_status separator_of(const struct mot_source *s, const struct mot_read_conf *conf, const struct look *look, char *out)
+static enum mot_status separator_of(
+    const struct mot_source *s, const struct mot_read_conf *conf, const struct look *look, char *out)
 {
     const char *asked = conf->separator;
     if (asked && (strcmp(asked, "tab") == 0 || strcmp(asked, "\\t") == 0)) *out = '\t';
@@ -150,13 +159,14 @@ static enum mot_status separator_of(const struct mot_source *s, const struct mot
     else if (asked && strlen(asked) == 1 && *asked != '"' && *asked != '\n') *out = *asked;
     else if (asked) {
         char clip[MOT_CLIP];
-        return mot_fail(MOT_EUSAGE, "separator %s, expected one character, 'tab' or 'space'", mot_clip(clip, sizeof clip, asked, strlen(asked)));
+        return mot_fail(MOT_EUSAGE, "separator %s, expected one character, 'tab' or 'space'",
+            mot_clip(clip, sizeof clip, asked, strlen(asked)));
     } else {
         char clip[MOT_CLIP];
         *out = find_separator(look);
         if (!*out && !conf->unlabelled)
-            return mot_fail(MOT_EDATA, "%s:1: found %s, expected columns separated by ',', ';', tab or space", mot_source_name(s),
-                            mot_clip(clip, sizeof clip, look->line[0].at, look->line[0].n));
+            return mot_fail(MOT_EDATA, "%s:1: found %s, expected columns separated by ',', ';', tab or space",
+                mot_source_name(s), mot_clip(clip, sizeof clip, look->line[0].at, look->line[0].n));
         if (!*out) *out = ','; /* a single column of features */
     }
     return MOT_OK;
@@ -165,7 +175,8 @@ static enum mot_status separator_of(const struct mot_source *s, const struct mot
 /* ---- the header and the columns ------------------------------------------------ */
 
 /* A header has no number in it, or has a word above a number. */
-static bool looks_like_header(const struct csv_layout *layout, const struct csv_fields *first, const struct csv_fields *second)
+static bool looks_like_header(
+    const struct csv_layout *layout, const struct csv_fields *first, const struct csv_fields *second)
 {
     double value;
     size_t words = 0, used = csv_used(first);
@@ -192,18 +203,22 @@ static uint32_t column_of(const struct csv_layout *layout, const char *text, siz
     return n && number < layout->width ? (uint32_t)number : layout->width;
 }
 
-static enum mot_status fail_column(const struct mot_source *s, const struct csv_layout *layout, const char *option, const char *text, size_t n)
+static enum mot_status fail_column(const struct mot_source *s, const struct csv_layout *layout,
+    const char *option, const char *text, size_t n)
 {
     char clip[MOT_CLIP], *wrong = mot_format("%.*s", (int)n, text);
-    const char *nearest = layout->names ? mot_nearest(wrong, (const char *const *)layout->names, layout->width) : NULL;
-    enum mot_status status = mot_fail(MOT_EUSAGE, "%s: %s %s is no column, expected a %snumber from 0 to %u%s%s%s", mot_source_name(s), option,
-                                      mot_clip(clip, sizeof clip, text, n), layout->names ? "name of the header or a " : "", layout->width - 1,
-                                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    const char *nearest =
+        layout->names ? mot_nearest(wrong, (const char *const *)layout->names, layout->width) : NULL;
+    enum mot_status status = mot_fail(MOT_EUSAGE,
+        "%s: %s %s is no column, expected a %snumber from 0 to %u%s%s%s", mot_source_name(s), option,
+        mot_clip(clip, sizeof clip, text, n), layout->names ? "name of the header or a " : "",
+        layout->width - 1, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     free(wrong);
     return status;
 }
 
-static enum mot_status assign_roles(const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
+static enum mot_status assign_roles(
+    const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
 {
     const char *label = conf->label_column ? conf->label_column : "last";
     layout->labelled = !conf->unlabelled;
@@ -224,33 +239,40 @@ static enum mot_status assign_roles(const struct mot_source *s, const struct mot
         layout->label = column_of(layout, label, strlen(label));
         if (layout->label == layout->width && strcmp(label, "last") == 0) layout->label = layout->width - 1;
         if (layout->label == layout->width && strcmp(label, "first") == 0) layout->label = 0;
-        if (layout->label == layout->width) return fail_column(s, layout, "label_column", label, strlen(label));
+        if (layout->label == layout->width)
+            return fail_column(s, layout, "label_column", label, strlen(label));
         if (layout->role[layout->label] == CSV_SKIP)
-            return mot_fail(MOT_EUSAGE, "%s: column %u is both the label and skipped", mot_source_name(s), layout->label);
+            return mot_fail(
+                MOT_EUSAGE, "%s: column %u is both the label and skipped", mot_source_name(s), layout->label);
         layout->role[layout->label] = CSV_LABEL;
     }
     for (uint32_t c = 0; c < layout->width; c++) layout->features += layout->role[c] == CSV_FEATURE;
-    if (layout->features == 0) return mot_fail(MOT_EDATA, "%s: no column is left for the features", mot_source_name(s));
+    if (layout->features == 0)
+        return mot_fail(MOT_EDATA, "%s: no column is left for the features", mot_source_name(s));
     return MOT_OK;
 }
 
-static enum mot_status find_columns(const struct mot_source *s, const struct mot_read_conf *conf, struct look *look, struct csv_layout *layout)
+static enum mot_status find_columns(const struct mot_source *s, const struct mot_read_conf *conf,
+    struct look *look, struct csv_layout *layout)
 {
     struct csv_fields first = { 0 }, second = { 0 };
     const char *wrong = csv_split(look->line[0].at, look->line[0].n, layout->separator, &first);
-    if (!wrong && look->lines > 1) wrong = csv_split(look->line[1].at, look->line[1].n, layout->separator, &second);
+    if (!wrong && look->lines > 1)
+        wrong = csv_split(look->line[1].at, look->line[1].n, layout->separator, &second);
     enum mot_status status = MOT_OK;
     if (wrong) status = mot_fail(MOT_EDATA, "%s: in the first two lines: %s", mot_source_name(s), wrong);
     else {
         layout->header = conf->header == 0 ? looks_like_header(layout, &first, &second) : conf->header == 1;
         size_t width = csv_used(&first);
         if (width == 0 || width > MOT_COLS_MAX)
-            status = mot_fail(MOT_EDATA, "%s:1: %zu columns, expected 1 to %u", mot_source_name(s), width, MOT_COLS_MAX);
+            status = mot_fail(
+                MOT_EDATA, "%s:1: %zu columns, expected 1 to %u", mot_source_name(s), width, MOT_COLS_MAX);
         layout->width = (uint32_t)width;
         layout->row_names = layout->header && csv_used(&second) == width + 1;
         if (status == MOT_OK && layout->header) {
             layout->names = mot_new(width, sizeof *layout->names);
-            for (size_t c = 0; c < width; c++) layout->names[c] = mot_format("%.*s", (int)first.field[c].n, first.field[c].text);
+            for (size_t c = 0; c < width; c++)
+                layout->names[c] = mot_format("%.*s", (int)first.field[c].n, first.field[c].text);
         }
         if (status == MOT_OK) status = assign_roles(s, conf, layout);
     }
@@ -259,17 +281,20 @@ static enum mot_status find_columns(const struct mot_source *s, const struct mot
     return status;
 }
 
-enum mot_status csv_layout_find(struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *out)
+enum mot_status csv_layout_find(
+    struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *out)
 {
     struct look look = { 0 };
     struct csv_layout layout = { 0 };
     enum mot_status status = look_ahead(s, &look);
-    if (status == MOT_OK && look.lines == 0) status = mot_fail(MOT_EDATA, "%s: no rows, expected lines of numbers", mot_source_name(s));
+    if (status == MOT_OK && look.lines == 0)
+        status = mot_fail(MOT_EDATA, "%s: no rows, expected lines of numbers", mot_source_name(s));
     if (status == MOT_OK) status = separator_of(s, conf, &look, &layout.separator);
     layout.decimal_comma = layout.separator == ';';
     if (status == MOT_OK) status = find_columns(s, conf, &look, &layout);
     free(look.text);
-    if (status == MOT_OK) *out = layout; else csv_layout_free(&layout);
+    if (status == MOT_OK) *out = layout;
+    else csv_layout_free(&layout);
     return status;
 }
 

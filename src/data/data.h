@@ -14,33 +14,37 @@ enum mot_synthetic { MOT_SYNTHETIC_BLOBS, MOT_SYNTHETIC_LINEAR, MOT_SYNTHETIC_RE
 
 /* The `data:` section. One table, mot_data_options, describes it. */
 struct mot_data_conf {
-    const char *name;        /* digits, fashion-mnist, synthetic, or a file; NULL: path, or else digits */
-    const char *path;        /* the training file; goes before name */
-    const char *labels;      /* label file for IDX and NPY; NULL: found by its usual name */
-    const char *test_path, *test_labels;  /* a test file of its own; else `test` cuts one off */
+    const char *name;   /* digits, fashion-mnist, synthetic, or a file; NULL: path, or else digits */
+    const char *path;   /* the training file; goes before name */
+    const char *labels; /* label file for IDX and NPY; NULL: found by its usual name */
+    const char *test_path, *test_labels;       /* a test file of its own; else `test` cuts one off */
     uint32_t format, scale, order, task, kind; /* the enums above */
-    uint64_t rows;           /* use only the first so many; MOT_WORD_UINT: all */
-    double test, valid;      /* fractions of the rows; test NaN: 0.2, unless the set has a test part of its own */
-    const char *label_column;/* CSV: a name, a number from 0, "last" or "first"; "none": no labels, to predict only */
-    const char *skip;        /* CSV: columns to leave out, with commas between; NULL: none */
-    const char *separator;   /* CSV: NULL finds it */
-    uint32_t header;         /* CSV: auto|yes|no */
+    uint64_t rows;                             /* use only the first so many; MOT_WORD_UINT: all */
+    /* fractions of the rows; test NaN: 0.2, unless the set has a test part of its own */
+    double test, valid;
+    /* CSV: a name, a number from 0, "last" or "first"; "none": no labels, to predict only */
+    const char *label_column;
+    const char *skip;             /* CSV: columns to leave out, with commas between; NULL: none */
+    const char *separator;        /* CSV: NULL finds it */
+    uint32_t header;              /* CSV: auto|yes|no */
     uint64_t size, cols, classes; /* synthetic */
     double noise;
-    uint64_t data_seed;      /* of the order and the synthetic rows; MOT_WORD_UINT: the experiment's */
+    uint64_t data_seed; /* of the order and the synthetic rows; MOT_WORD_UINT: the experiment's */
 };
 extern const struct mot_option mot_data_options[];
 
 struct mot_dataset {
     char *name;
     struct mot_table train, valid, test; /* rows may be 0 in valid and test */
-    char **class_names;      /* [classes]: the labels as the file spells them */
-    char **column_names;     /* [cols], or NULL */
-    uint32_t scale;          /* as resolved: never AUTO */
-    float *shift, *factor;   /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
-    uint32_t file_rows;      /* rows taken from the training file, of which train is the beginning after ordering */
-    uint32_t *file_row;      /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */
-    uint64_t hash;           /* XXH64 of the three tables: tells data sets apart in a checkpoint */
+    char **class_names;                  /* [classes]: the labels as the file spells them */
+    char **column_names;                 /* [cols], or NULL */
+    uint32_t scale;                      /* as resolved: never AUTO */
+    float *shift, *factor;               /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
+    /* rows taken from the training file, of which train is the beginning after ordering */
+    uint32_t file_rows;
+    /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */
+    uint32_t *file_row;
+    uint64_t hash; /* XXH64 of the three tables: tells data sets apart in a checkpoint */
 };
 
 /* Reads, cuts, orders and scales. `seed` is the experiment's. */
@@ -51,16 +55,20 @@ void mot_dataset_close(struct mot_dataset *);
  * the schema's, classes by its names, scaled as it says. A set with a test part of its own
  * (fashion-mnist, or test_path) gives that part, else all rows count. train.y is NULL with
  * `label_column: none`. For `motley eval` and `motley predict`. */
-struct mot_schema {          /* stored in a model file: what its input must look like */
+struct mot_schema { /* stored in a model file: what its input must look like */
     uint32_t cols, classes, scale;
     char **class_names;
     float *shift, *factor;
 };
-enum mot_status mot_dataset_open_as(const struct mot_data_conf *, const struct mot_schema *, struct mot_dataset **out);
+enum mot_status mot_dataset_open_as(
+    const struct mot_data_conf *, const struct mot_schema *, struct mot_dataset **out);
 
 /* The built-in sets: name, summary, ended by a NULL name. `available` says whether
  * its file is on this machine; `hint` how to get it. */
-struct mot_builtin { const char *name, *summary, *hint; bool (*available)(void); };
+struct mot_builtin {
+    const char *name, *summary, *hint;
+    bool (*available)(void);
+};
 extern const struct mot_builtin mot_builtins[];
 
 #endif

@@ -35,7 +35,10 @@ void mot_dataset_close(struct mot_dataset *set)
     free(o);
 }
 
-static const char *name_of(const struct mot_data_conf *conf) { return conf->path ? conf->path : conf->name ? conf->name : "digits"; }
+static const char *name_of(const struct mot_data_conf *conf)
+{
+    return conf->path ? conf->path : conf->name ? conf->name : "digits";
+}
 
 static struct mot_read_conf read_conf(const struct mot_data_conf *conf)
 {
@@ -71,7 +74,8 @@ static enum mot_status settle_labels(struct owner *o, const struct mot_data_conf
     class_of = NULL;
     if (o->test.rows) {
         const char *name = conf->test_path ? conf->test_path : name_of(conf);
-        if (task == MOT_TASK_CLASSES) status = mot_labels_match(&o->test.labels, name, o->set.class_names, o->classes, &class_of);
+        if (task == MOT_TASK_CLASSES)
+            status = mot_labels_match(&o->test.labels, name, o->set.class_names, o->classes, &class_of);
         else status = mot_labels_task(&o->test.labels, MOT_TASK_REGRESSION, name, &task);
         if (status == MOT_OK) o->test_y = label_values(&o->test.labels, class_of);
         free(class_of);
@@ -83,7 +87,10 @@ static enum mot_status settle_labels(struct owner *o, const struct mot_data_conf
 
 /* ---- order -------------------------------------------------------------------------- */
 
-struct keyed { float y; uint32_t row; };
+struct keyed {
+    float y;
+    uint32_t row;
+};
 
 static int by_label(const void *a, const void *b)
 {
@@ -108,7 +115,8 @@ static uint32_t *make_order(const struct owner *o, enum mot_order order, uint64_
     return from;
 }
 
-/* Row r becomes what row from[r] was, along the cycles of the permutation: a large table is not held twice. */
+/* Row r becomes what row from[r] was, along the cycles of the
+ * permutation: a large table is not held twice. */
 static void reorder_dense(struct mot_raw *raw, const uint32_t *from)
 {
     size_t bytes = (size_t)raw->cols * sizeof *raw->x;
@@ -159,17 +167,22 @@ static void put_in_order(struct owner *o, enum mot_order order, uint64_t seed)
     for (uint32_t r = 0; r < o->rows.rows; r++) y[r] = o->y[from[r]];
     free(o->y);
     o->y = y;
-    if (o->rows.sparse) reorder_sparse(&o->rows, from); else reorder_dense(&o->rows, from);
+    if (o->rows.sparse) reorder_sparse(&o->rows, from);
+    else reorder_dense(&o->rows, from);
     o->set.file_row = from;
 }
 
 /* ---- split and hash -------------------------------------------------------------------- */
 
-static struct mot_table window(const struct mot_raw *raw, const float *y, uint32_t classes, uint32_t first, uint32_t rows)
+static struct mot_table window(
+    const struct mot_raw *raw, const float *y, uint32_t classes, uint32_t first, uint32_t rows)
 {
     struct mot_table t = { .rows = rows, .cols = raw->cols, .classes = classes, .y = y ? y + first : NULL };
-    if (raw->sparse) { t.row_at = raw->row_at + first; t.col = raw->col; t.val = raw->val; }
-    else if (raw->x) t.x = raw->x + (size_t)first * raw->cols;
+    if (raw->sparse) {
+        t.row_at = raw->row_at + first;
+        t.col = raw->col;
+        t.val = raw->val;
+    } else if (raw->x) t.x = raw->x + (size_t)first * raw->cols;
     return t;
 }
 
@@ -179,7 +192,9 @@ static enum mot_status split(struct owner *o, const struct mot_data_conf *conf)
     if (o->test.rows == 0) test = (uint32_t)((isnan(conf->test) ? 0.2 : conf->test) * rows + 0.5);
     uint32_t valid = (uint32_t)(conf->valid * rows + 0.5);
     if ((uint64_t)test + valid >= rows)
-        return mot_fail(MOT_EUSAGE, "%s: of %u rows, %u are to test and %u to validate on, expected some to train on", name_of(conf), rows, test, valid);
+        return mot_fail(MOT_EUSAGE,
+            "%s: of %u rows, %u are to test and %u to validate on, expected some to train on", name_of(conf),
+            rows, test, valid);
     uint32_t train = rows - test - valid;
     o->set.train = window(&o->rows, o->y, o->classes, 0, train);
     o->set.valid = window(&o->rows, o->y, o->classes, train, valid);
@@ -227,7 +242,9 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
 {
     if (!has_test_part(conf) || conf->test == 0) return MOT_OK;
     if (!isnan(conf->test))
-        return mot_fail(MOT_EUSAGE, "%s has a test part of its own: `test` is %g, expected auto, or 0 for none", name_of(conf), conf->test);
+        return mot_fail(MOT_EUSAGE,
+            "%s has a test part of its own: `test` is %g, expected auto, or 0 for none", name_of(conf),
+            conf->test);
     struct mot_read_conf read = read_conf(conf);
     read.rows = UINT64_MAX;
     if (o->rows.sparse) read.base = o->rows.from_zero ? MOT_INDEX_ZERO : MOT_INDEX_ONE;
@@ -235,9 +252,11 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
     if (status != MOT_OK) return status;
     const char *name = conf->test_path ? conf->test_path : name_of(conf);
     if (o->test.sparse != o->rows.sparse)
-        return mot_fail(MOT_EDATA, "%s: is %s, expected %s as %s is", name, o->test.sparse ? "sparse" : "dense", o->rows.sparse ? "sparse" : "dense", name_of(conf));
+        return mot_fail(MOT_EDATA, "%s: is %s, expected %s as %s is", name,
+            o->test.sparse ? "sparse" : "dense", o->rows.sparse ? "sparse" : "dense", name_of(conf));
     if (!o->rows.sparse && o->test.cols != o->rows.cols)
-        return mot_fail(MOT_EDATA, "%s: %u columns, expected %u as in %s", name, o->test.cols, o->rows.cols, name_of(conf));
+        return mot_fail(MOT_EDATA, "%s: %u columns, expected %u as in %s", name, o->test.cols, o->rows.cols,
+            name_of(conf));
     if (o->test.cols > o->rows.cols) o->rows.cols = o->test.cols;
     o->test.cols = o->rows.cols;
     return MOT_OK;
@@ -246,12 +265,15 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
 static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *conf, uint64_t seed)
 {
     struct mot_read_conf read = read_conf(conf);
-    if (read.unlabelled) return mot_fail(MOT_EUSAGE, "%s: label_column is none, expected a column: training needs labels", name_of(conf));
+    if (read.unlabelled)
+        return mot_fail(
+            MOT_EUSAGE, "%s: label_column is none, expected a column: training needs labels", name_of(conf));
     if (conf->data_seed != MOT_WORD_UINT) seed = conf->data_seed;
     enum mot_status status = mot_raw_open(conf, seed, 0, &read, &o->rows);
     if (status != MOT_OK) return status;
     if (conf->rows && conf->rows != MOT_WORD_UINT && o->rows.rows < conf->rows)
-        return mot_fail(MOT_EUSAGE, "%s: `rows` asks for the first %llu, but there are %u", name_of(conf), (unsigned long long)conf->rows, o->rows.rows);
+        return mot_fail(MOT_EUSAGE, "%s: `rows` asks for the first %llu, but there are %u", name_of(conf),
+            (unsigned long long)conf->rows, o->rows.rows);
     status = read_test(o, conf, seed);
     if (status == MOT_OK) status = settle_labels(o, conf);
     if (status != MOT_OK) return status;
@@ -264,13 +286,19 @@ static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *c
     mot_scale_fit(&o->rows, set->train.rows, scale, !chosen && o->rows.picture, &set->shift, &set->factor);
     set->scale = scale;
     status = mot_scale_apply(&o->rows, name_of(conf), scale, set->shift, set->factor);
-    if (status == MOT_OK && o->test.rows) status = mot_scale_apply(&o->test, conf->test_path ? conf->test_path : name_of(conf), scale, set->shift, set->factor);
+    if (status == MOT_OK && o->test.rows)
+        status = mot_scale_apply(
+            &o->test, conf->test_path ? conf->test_path : name_of(conf), scale, set->shift, set->factor);
     return status;
 }
 
-static enum mot_status finish(struct owner *o, enum mot_status status, const char *name, struct mot_dataset **out)
+static enum mot_status finish(
+    struct owner *o, enum mot_status status, const char *name, struct mot_dataset **out)
 {
-    if (status != MOT_OK) { mot_dataset_close(&o->set); return status; }
+    if (status != MOT_OK) {
+        mot_dataset_close(&o->set);
+        return status;
+    }
     o->set.name = mot_text(name);
     o->set.column_names = o->rows.column_names;
     o->set.file_rows = o->rows.rows;
@@ -287,7 +315,8 @@ enum mot_status mot_dataset_open(const struct mot_data_conf *conf, uint64_t seed
 
 /* ---- for a model that is already there ----------------------------------------------------- */
 
-static enum mot_status open_as_steps(struct owner *o, const struct mot_data_conf *conf, const struct mot_schema *schema)
+static enum mot_status open_as_steps(
+    struct owner *o, const struct mot_data_conf *conf, const struct mot_schema *schema)
 {
     struct mot_read_conf read = read_conf(conf);
     const char *name = name_of(conf);
@@ -297,14 +326,19 @@ static enum mot_status open_as_steps(struct owner *o, const struct mot_data_conf
     if (status != MOT_OK) return status;
     if (raw->cols > schema->cols || (!raw->sparse && raw->cols < schema->cols)) {
         uint32_t found = raw->cols;
-        return mot_fail(MOT_EDATA, "%s: %u columns of features, expected %s%u as the model has", name, found, raw->sparse ? "at most " : "", schema->cols);
+        return mot_fail(MOT_EDATA, "%s: %u columns of features, expected %s%u as the model has", name, found,
+            raw->sparse ? "at most " : "", schema->cols);
     }
     raw->cols = schema->cols;
     if (raw->sparse && schema->shift)
-        return mot_fail(MOT_EDATA, "%s: sparse rows, but the model was trained on dense ones that were shifted; convert the file to CSV", name);
+        return mot_fail(MOT_EDATA,
+            "%s: sparse rows, but the model was trained on dense ones that were shifted; convert the file to "
+            "CSV",
+            name);
     uint32_t *class_of = NULL;
     enum mot_task task;
-    if (raw->labelled && schema->classes) status = mot_labels_match(&raw->labels, name, schema->class_names, schema->classes, &class_of);
+    if (raw->labelled && schema->classes)
+        status = mot_labels_match(&raw->labels, name, schema->class_names, schema->classes, &class_of);
     else if (raw->labelled) status = mot_labels_task(&raw->labels, MOT_TASK_REGRESSION, name, &task);
     if (status == MOT_OK && raw->labelled) o->y = label_values(&raw->labels, class_of);
     free(class_of);
@@ -314,7 +348,8 @@ static enum mot_status open_as_steps(struct owner *o, const struct mot_data_conf
     o->set.scale = schema->scale;
     if (schema->classes) {
         o->set.class_names = mot_new(schema->classes, sizeof *o->set.class_names);
-        for (uint32_t c = 0; c < schema->classes; c++) o->set.class_names[c] = mot_text(schema->class_names[c]);
+        for (uint32_t c = 0; c < schema->classes; c++)
+            o->set.class_names[c] = mot_text(schema->class_names[c]);
     }
     size_t bytes = (size_t)schema->cols * sizeof(float);
     if (schema->shift) o->set.shift = memcpy(mot_new(schema->cols, sizeof(float)), schema->shift, bytes);
@@ -325,7 +360,8 @@ static enum mot_status open_as_steps(struct owner *o, const struct mot_data_conf
     return mot_scale_apply(raw, name, (enum mot_scale)schema->scale, schema->shift, schema->factor);
 }
 
-enum mot_status mot_dataset_open_as(const struct mot_data_conf *conf, const struct mot_schema *schema, struct mot_dataset **out)
+enum mot_status mot_dataset_open_as(
+    const struct mot_data_conf *conf, const struct mot_schema *schema, struct mot_dataset **out)
 {
     struct owner *o = mot_new(1, sizeof *o);
     return finish(o, open_as_steps(o, conf, schema), name_of(conf), out);

@@ -13,13 +13,16 @@ struct mot_read_conf {
     uint64_t memory;          /* bytes that one array may take */
     bool unlabelled;          /* the file has features only */
     enum mot_index_base base; /* LIBSVM */
-    const char *label_column, *separator, *skip; uint32_t header; /* CSV, as in mot_data_conf */
+    const char *label_column, *separator, *skip;
+    uint32_t header; /* CSV, as in mot_data_conf */
 };
 struct mot_read_conf mot_read_preset(void); /* all rows, the machine's memory, labels in the last column */
 
 /* Each writes *out only on success; free it with mot_raw_free. `labels` may be NULL if unlabelled. */
-enum mot_status mot_read_idx(struct mot_source *, struct mot_source *labels, const struct mot_read_conf *, struct mot_raw *out);
-enum mot_status mot_read_npy(struct mot_source *, struct mot_source *labels, const struct mot_read_conf *, struct mot_raw *out);
+enum mot_status mot_read_idx(
+    struct mot_source *, struct mot_source *labels, const struct mot_read_conf *, struct mot_raw *out);
+enum mot_status mot_read_npy(
+    struct mot_source *, struct mot_source *labels, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_read_libsvm(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_read_csv(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
 
@@ -29,40 +32,52 @@ const char *mot_format_name(enum mot_format);
 
 /* Opens what a configuration names: `part` 0 the rows to train on, 1 the set's own test part
  * (MOT_OK with rows 0 where it has none). */
-enum mot_status mot_raw_open(const struct mot_data_conf *, uint64_t seed, int part, const struct mot_read_conf *, struct mot_raw *out);
+enum mot_status mot_raw_open(
+    const struct mot_data_conf *, uint64_t seed, int part, const struct mot_read_conf *, struct mot_raw *out);
 /* A file and, where the format needs one, its label file (NULL: found by its usual name). */
-enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot_format, const struct mot_read_conf *, struct mot_raw *out);
+enum mot_status mot_raw_open_file(
+    const char *path, const char *labels, enum mot_format, const struct mot_read_conf *, struct mot_raw *out);
 
 /* The built-in sets. */
 void mot_read_digits(uint64_t rows, struct mot_raw *out);
 enum mot_status mot_read_fashion(int part, const struct mot_read_conf *, struct mot_raw *out);
-enum mot_status mot_make_synthetic(const struct mot_data_conf *, uint64_t seed, const struct mot_read_conf *, struct mot_raw *out);
+enum mot_status mot_make_synthetic(
+    const struct mot_data_conf *, uint64_t seed, const struct mot_read_conf *, struct mot_raw *out);
 
-/* An NPY file of whole numbers in one dimension, such as row numbers: exact, where a table holds floats. A number below
- * 0 or of MOT_ROWS_MAX or more, and more than `most` of them, is an error. The array is malloc'd. */
+/* An NPY file of whole numbers in one dimension, such as row numbers: exact, where a table
+ * holds floats. A number below 0 or of MOT_ROWS_MAX or more, and more than `most` of them, is an error. The
+ * array is malloc'd. */
 enum mot_status mot_read_npy_rows(struct mot_source *, uint64_t most, uint32_t **row_out, uint32_t *n_out);
 enum mot_status mot_write_npy_rows(const char *path, const uint32_t *row, uint32_t n); /* as int64 */
 
 /* Writes a table; the file appears whole or not at all, gzip'd if its name ends in .gz. NPY and IDX
  * write the labels to a second file: labels_path, or its usual name if NULL. */
-enum mot_status mot_raw_write(const struct mot_raw *, const char *path, const char *labels_path, enum mot_format);
-/* The label file that belongs to a file of features, by the usual names; malloc'd, NULL if the name is not usual. */
+enum mot_status mot_raw_write(
+    const struct mot_raw *, const char *path, const char *labels_path, enum mot_format);
+/* The label file that belongs to a file of features, by the usual
+ * names; malloc'd, NULL if the name is not usual. */
 char *mot_labels_path(const char *path, enum mot_format);
 
 /* ---- arrays of numbers as IDX and NPY store them ---------------------------- */
 
 enum mot_number_kind { MOT_NUMBER_UINT, MOT_NUMBER_INT, MOT_NUMBER_REAL, MOT_NUMBER_BOOL };
-struct mot_number_type { enum mot_number_kind kind; uint32_t bytes; bool big_endian; };
+struct mot_number_type {
+    enum mot_number_kind kind;
+    uint32_t bytes;
+    bool big_endian;
+};
 
-struct mot_array {            /* a header, read */
+struct mot_array { /* a header, read */
     struct mot_number_type type;
-    uint64_t rows, cols;      /* first dimension, product of the others */
+    uint64_t rows, cols; /* first dimension, product of the others */
     uint32_t rank;
-    bool fortran;             /* column after column */
+    bool fortran; /* column after column */
 };
 
 /* Checks a header's size against what the source can hold and the limits; reads rows * cols numbers. */
-enum mot_status mot_array_read(struct mot_source *, const struct mot_array *, const struct mot_read_conf *, struct mot_raw *out);
-enum mot_status mot_array_read_labels(struct mot_source *, const struct mot_array *, const struct mot_read_conf *, uint64_t rows, struct mot_labels *out);
+enum mot_status mot_array_read(
+    struct mot_source *, const struct mot_array *, const struct mot_read_conf *, struct mot_raw *out);
+enum mot_status mot_array_read_labels(struct mot_source *, const struct mot_array *,
+    const struct mot_read_conf *, uint64_t rows, struct mot_labels *out);
 
 #endif

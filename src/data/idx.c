@@ -4,12 +4,22 @@
 
 static bool idx_type(unsigned char code, struct mot_number_type *out)
 {
-    static const struct { unsigned char code; struct mot_number_type type; } types[] = {
-        { 0x08, { MOT_NUMBER_UINT, 1, true } }, { 0x09, { MOT_NUMBER_INT, 1, true } }, { 0x0B, { MOT_NUMBER_INT, 2, true } },
-        { 0x0C, { MOT_NUMBER_INT, 4, true } },  { 0x0D, { MOT_NUMBER_REAL, 4, true } }, { 0x0E, { MOT_NUMBER_REAL, 8, true } },
+    static const struct {
+        unsigned char code;
+        struct mot_number_type type;
+    } types[] = {
+        { 0x08, { MOT_NUMBER_UINT, 1, true } },
+        { 0x09, { MOT_NUMBER_INT, 1, true } },
+        { 0x0B, { MOT_NUMBER_INT, 2, true } },
+        { 0x0C, { MOT_NUMBER_INT, 4, true } },
+        { 0x0D, { MOT_NUMBER_REAL, 4, true } },
+        { 0x0E, { MOT_NUMBER_REAL, 8, true } },
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].code == code) { *out = types[i].type; return true; }
+        if (types[i].code == code) {
+            *out = types[i].type;
+            return true;
+        }
     return false;
 }
 
@@ -18,7 +28,8 @@ static enum mot_status read_exact(struct mot_source *s, unsigned char *into, siz
     size_t got;
     enum mot_status status = mot_source_read(s, into, n, &got);
     if (status == MOT_OK && got < n)
-        return mot_fail_at(s, mot_source_offset(s), "the file ends inside %s, expected %zu bytes: truncated", what, n);
+        return mot_fail_at(
+            s, mot_source_offset(s), "the file ends inside %s, expected %zu bytes: truncated", what, n);
     return status;
 }
 
@@ -28,7 +39,8 @@ static enum mot_status idx_header(struct mot_source *s, struct mot_array *out)
     enum mot_status status = read_exact(s, magic, 4, "the IDX magic");
     if (status != MOT_OK) return status;
     if (magic[0] || magic[1])
-        return mot_fail_at(s, 0, "the file begins with %02x %02x, expected the IDX magic 00 00", magic[0], magic[1]);
+        return mot_fail_at(
+            s, 0, "the file begins with %02x %02x, expected the IDX magic 00 00", magic[0], magic[1]);
     struct mot_array a = { .rows = 1, .cols = 1, .rank = magic[3] };
     if (!idx_type(magic[2], &a.type))
         return mot_fail_at(s, 2, "IDX type 0x%02x, expected 0x08, 0x09, 0x0b, 0x0c, 0x0d or 0x0e", magic[2]);
@@ -38,14 +50,17 @@ static enum mot_status idx_header(struct mot_source *s, struct mot_array *out)
         if (status != MOT_OK) return status;
         uint64_t n = (uint64_t)size[0] << 24 | (uint64_t)size[1] << 16 | (uint64_t)size[2] << 8 | size[3];
         if (d == 0) a.rows = n;
-        else if (n && a.cols > MOT_COLS_MAX / n) return mot_fail_at(s, mot_source_offset(s) - 4, "dimension %u is %llu: over %u columns", d, (unsigned long long)n, MOT_COLS_MAX);
+        else if (n && a.cols > MOT_COLS_MAX / n)
+            return mot_fail_at(s, mot_source_offset(s) - 4, "dimension %u is %llu: over %u columns", d,
+                (unsigned long long)n, MOT_COLS_MAX);
         else a.cols *= n;
     }
     *out = a;
     return MOT_OK;
 }
 
-enum mot_status mot_read_idx(struct mot_source *s, struct mot_source *labels, const struct mot_read_conf *conf, struct mot_raw *out)
+enum mot_status mot_read_idx(
+    struct mot_source *s, struct mot_source *labels, const struct mot_read_conf *conf, struct mot_raw *out)
 {
     struct mot_array x, y;
     struct mot_raw raw;
@@ -56,7 +71,10 @@ enum mot_status mot_read_idx(struct mot_source *s, struct mot_source *labels, co
     if (!conf->unlabelled) {
         status = idx_header(labels, &y);
         if (status == MOT_OK) status = mot_array_read_labels(labels, &y, conf, x.rows, &raw.labels);
-        if (status != MOT_OK) { mot_raw_free(&raw); return status; }
+        if (status != MOT_OK) {
+            mot_raw_free(&raw);
+            return status;
+        }
         raw.labelled = true;
     }
     *out = raw;

@@ -48,14 +48,22 @@ static inline bool scan(const char *text, char point, struct scanned *out)
     out->negative = *p == '-';
     if (*p == '-' || *p == '+') p++;
     for (; is_digit(*p); p++, any = true) {
-        if (count < 19) { digits = digits * 10 + (uint64_t)(*p - '0'); count += digits != 0; }
-        else { exact = exact && *p == '0'; if (exponent < 100000) exponent++; }
+        if (count < 19) {
+            digits = digits * 10 + (uint64_t)(*p - '0');
+            count += digits != 0;
+        } else {
+            exact = exact && *p == '0';
+            if (exponent < 100000) exponent++;
+        }
     }
     if (*p == point) {
         const char *before = p++;
         for (; is_digit(*p); p++, any = true) {
-            if (count < 19) { digits = digits * 10 + (uint64_t)(*p - '0'); count += digits != 0; if (exponent > -100000) exponent--; }
-            else exact = exact && *p == '0';
+            if (count < 19) {
+                digits = digits * 10 + (uint64_t)(*p - '0');
+                count += digits != 0;
+                if (exponent > -100000) exponent--;
+            } else exact = exact && *p == '0';
         }
         if (!any) p = before;
     }
@@ -68,8 +76,8 @@ static inline bool scan(const char *text, char point, struct scanned *out)
     return true;
 }
 
-static const double power_of_ten[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
-                                       1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+static const double power_of_ten[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
+    1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 
 /* Both factors are exact in double, so one operation rounds once: to the nearest. */
 static inline bool simple(const struct scanned *s, double *out)
@@ -86,7 +94,8 @@ static void plain_text(const char *text, const struct scanned *s, char point, ch
 {
     size_t n = (size_t)(s->end - text);
     if (n >= NUMBER_MAX) {
-        snprintf(copy, NUMBER_MAX, "%s%llue%d", s->negative ? "-" : "", (unsigned long long)s->digits, s->exponent);
+        snprintf(copy, NUMBER_MAX, "%s%llue%d", s->negative ? "-" : "", (unsigned long long)s->digits,
+            s->exponent);
         return;
     }
     memcpy(copy, text, n);
@@ -118,7 +127,8 @@ const char *mot_scan_float(const char *text, char point, float *out)
          * floats, or where floats are subnormal and the halves lie elsewhere. */
         uint64_t bits;
         memcpy(&bits, &value, sizeof bits);
-        if ((bits & UINT64_C(0x1fffffff)) != UINT64_C(0x10000000) && (fabs(value) >= 0x1p-126 || value == 0)) {
+        if ((bits & UINT64_C(0x1fffffff)) != UINT64_C(0x10000000) &&
+            (fabs(value) >= 0x1p-126 || value == 0)) {
             *out = (float)value;
             return s.end;
         }
@@ -166,7 +176,11 @@ char *mot_clip(char *into, size_t size, const char *text, size_t n)
         if (c >= 0x20 && c != 0x7f) into[at++] = (char)c;
         else at += (size_t)snprintf(into + at, size - at, c == '\t' ? "\\t" : "\\x%02x", c);
     }
-    while (i < n && i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80) { i--; at--; } /* no half of a UTF-8 letter */
+    /* no half of a UTF-8 letter */
+    while (i < n && i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80) {
+        i--;
+        at--;
+    }
     snprintf(into + at, size - at, "%s", i < n ? "...'" : "'");
     return into;
 }

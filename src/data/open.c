@@ -49,13 +49,28 @@ enum mot_status mot_detect_format(struct mot_source *s, enum mot_format *out)
     if (status != MOT_OK) return status;
     const char *name = mot_source_name(s);
     if (n == 0) return mot_fail(MOT_EDATA, "%s: the file is empty", name);
-    if (n >= 6 && memcmp(at, "\x93NUMPY", 6) == 0) { *out = MOT_FORMAT_NPY; return MOT_OK; }
-    if (n >= 4 && at[0] == 0 && at[1] == 0 && at[2] >= 0x08 && at[2] <= 0x0E && at[3] >= 1 && at[3] <= 8) { *out = MOT_FORMAT_IDX; return MOT_OK; }
-    if (name_has(name, ".npy")) { *out = MOT_FORMAT_NPY; return MOT_OK; }
-    if (name_has(name, "-ubyte") || name_has(name, "-idx1") || name_has(name, "-idx3") || name_has(name, ".idx")) { *out = MOT_FORMAT_IDX; return MOT_OK; }
+    if (n >= 6 && memcmp(at, "\x93NUMPY", 6) == 0) {
+        *out = MOT_FORMAT_NPY;
+        return MOT_OK;
+    }
+    if (n >= 4 && at[0] == 0 && at[1] == 0 && at[2] >= 0x08 && at[2] <= 0x0E && at[3] >= 1 && at[3] <= 8) {
+        *out = MOT_FORMAT_IDX;
+        return MOT_OK;
+    }
+    if (name_has(name, ".npy")) {
+        *out = MOT_FORMAT_NPY;
+        return MOT_OK;
+    }
+    if (name_has(name, "-ubyte") || name_has(name, "-idx1") || name_has(name, "-idx3") ||
+        name_has(name, ".idx")) {
+        *out = MOT_FORMAT_IDX;
+        return MOT_OK;
+    }
     const unsigned char *zero = memchr(at, 0, n);
     if (zero)
-        return mot_fail_at(s, (uint64_t)(zero - at), "a zero byte, so this is no text; and the file begins with neither the magic of IDX (00 00 08 03) nor of NPY (93 4e 55 4d)");
+        return mot_fail_at(s, (uint64_t)(zero - at),
+            "a zero byte, so this is no text; and the file begins with neither the magic of IDX (00 00 08 "
+            "03) nor of NPY (93 4e 55 4d)");
     char *text = mot_new(n + 1, 1);
     memcpy(text, at, n);
     bool sparse = name_has(name, ".libsvm") || name_has(name, ".svm");
@@ -72,16 +87,24 @@ enum mot_status mot_detect_format(struct mot_source *s, enum mot_format *out)
 
 static char *with_name(const char *path, const char *base, const char *at, const char *from, const char *to)
 {
-    return mot_format("%.*s%.*s%s%s", (int)(base - path), path, (int)(at - base), base, to, at + strlen(from));
+    return mot_format(
+        "%.*s%.*s%s%s", (int)(base - path), path, (int)(at - base), base, to, at + strlen(from));
 }
 
 char *mot_labels_path(const char *path, enum mot_format format)
 {
-    static const struct { enum mot_format format; const char *from, *to; } usual[] = {
-        { MOT_FORMAT_IDX, "images-idx3", "labels-idx1" }, { MOT_FORMAT_IDX, "images.idx3", "labels.idx1" },
-        { MOT_FORMAT_IDX, "images-idx4", "labels-idx1" }, { MOT_FORMAT_IDX, "images-idx2", "labels-idx1" },
-        { MOT_FORMAT_IDX, "images", "labels" },           { MOT_FORMAT_IDX, "features", "labels" },
-        { MOT_FORMAT_NPY, "images", "labels" },           { MOT_FORMAT_NPY, "features", "labels" },
+    static const struct {
+        enum mot_format format;
+        const char *from, *to;
+    } usual[] = {
+        { MOT_FORMAT_IDX, "images-idx3", "labels-idx1" },
+        { MOT_FORMAT_IDX, "images.idx3", "labels.idx1" },
+        { MOT_FORMAT_IDX, "images-idx4", "labels-idx1" },
+        { MOT_FORMAT_IDX, "images-idx2", "labels-idx1" },
+        { MOT_FORMAT_IDX, "images", "labels" },
+        { MOT_FORMAT_IDX, "features", "labels" },
+        { MOT_FORMAT_NPY, "images", "labels" },
+        { MOT_FORMAT_NPY, "features", "labels" },
         { MOT_FORMAT_NPY, "data", "labels" },
     };
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -89,9 +112,11 @@ char *mot_labels_path(const char *path, enum mot_format format)
         const char *at = usual[i].format == format ? strstr(base, usual[i].from) : NULL;
         if (at) return with_name(path, base, at, usual[i].from, usual[i].to);
     }
-    /* X.npy goes with y.npy, x_train.npy with y_train.npy, train_X.npy with train_y.npy; else NAME.npy with NAME-labels.npy. */
+    /* X.npy goes with y.npy, x_train.npy with y_train.npy, train_X.npy with
+     * train_y.npy; else NAME.npy with NAME-labels.npy. */
     for (const char *x = base; format == MOT_FORMAT_NPY && *x; x++) {
-        bool begins = x == base || x[-1] == '_' || x[-1] == '-', ends = x[1] == '.' || x[1] == '_' || x[1] == '-';
+        bool begins = x == base || x[-1] == '_' || x[-1] == '-',
+             ends = x[1] == '.' || x[1] == '_' || x[1] == '-';
         if ((*x == 'x' || *x == 'X') && begins && ends) return with_name(path, base, x, "x", "y");
     }
     const char *dot = strchr(base, '.');
@@ -111,19 +136,23 @@ static char *existing(char *path)
     return there ? other : path;
 }
 
-static enum mot_status open_labels(const char *path, const char *labels, enum mot_format format, struct mot_source **out)
+static enum mot_status open_labels(
+    const char *path, const char *labels, enum mot_format format, struct mot_source **out)
 {
     if (labels) return mot_source_open(labels, 0, out);
     char *found = existing(mot_labels_path(path, format));
     enum mot_status status;
     if (!mot_file_exists(found))
-        status = mot_fail(MOT_EDATA, "%s: its labels were looked for in %s, which does not exist; name them with `labels`", path, found);
+        status = mot_fail(MOT_EDATA,
+            "%s: its labels were looked for in %s, which does not exist; name them with `labels`", path,
+            found);
     else status = mot_source_open(found, 0, out);
     free(found);
     return status;
 }
 
-enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot_format format, const struct mot_read_conf *conf, struct mot_raw *out)
+enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot_format format,
+    const struct mot_read_conf *conf, struct mot_raw *out)
 {
     struct mot_source *s, *y = NULL;
     enum mot_status status = mot_source_open(path, 0, &s);
@@ -131,9 +160,11 @@ enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot
     if (format == MOT_FORMAT_AUTO) status = mot_detect_format(s, &format);
     bool pair = format == MOT_FORMAT_IDX || format == MOT_FORMAT_NPY;
     if (status == MOT_OK && labels && !pair)
-        status = mot_fail(MOT_EUSAGE, "%s: `labels` is for IDX and NPY; a %s file has its labels inside", path, mot_format_name(format));
+        status = mot_fail(MOT_EUSAGE, "%s: `labels` is for IDX and NPY; a %s file has its labels inside",
+            path, mot_format_name(format));
     if (status == MOT_OK && conf->unlabelled && format == MOT_FORMAT_LIBSVM)
-        status = mot_fail(MOT_EUSAGE, "%s: a LIBSVM file has a label in every row: label_column cannot be none", path);
+        status = mot_fail(
+            MOT_EUSAGE, "%s: a LIBSVM file has a label in every row: label_column cannot be none", path);
     if (status == MOT_OK && pair && !conf->unlabelled) status = open_labels(path, labels, format, &y);
     if (status == MOT_OK) {
         switch (format) {
@@ -163,22 +194,28 @@ static enum mot_status fail_name(const char *name)
         list = longer;
     }
     const char *nearest = mot_nearest(name, names, n);
-    enum mot_status status = mot_fail(MOT_EUSAGE, "data '%s' is neither a built-in set (%s) nor a file%s%s%s", name, list,
-                                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    enum mot_status status = mot_fail(MOT_EUSAGE, "data '%s' is neither a built-in set (%s) nor a file%s%s%s",
+        name, list, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     free(list);
     return status;
 }
 
-enum mot_status mot_raw_open(const struct mot_data_conf *conf, uint64_t seed, int part, const struct mot_read_conf *read, struct mot_raw *out)
+enum mot_status mot_raw_open(const struct mot_data_conf *conf, uint64_t seed, int part,
+    const struct mot_read_conf *read, struct mot_raw *out)
 {
     struct mot_raw none = { 0 };
-    if (part == 1 && conf->test_path) return mot_raw_open_file(conf->test_path, conf->test_labels, (enum mot_format)conf->format, read, out);
+    if (part == 1 && conf->test_path)
+        return mot_raw_open_file(
+            conf->test_path, conf->test_labels, (enum mot_format)conf->format, read, out);
     const char *path = conf->path;
     if (!path) {
         const char *name = conf->name ? conf->name : "digits";
         if (strcmp(name, "fashion-mnist") == 0) return mot_read_fashion(part, read, out);
         bool digits = strcmp(name, "digits") == 0, synthetic = strcmp(name, "synthetic") == 0;
-        if (part == 0 && digits) { mot_read_digits(read->rows, out); return MOT_OK; }
+        if (part == 0 && digits) {
+            mot_read_digits(read->rows, out);
+            return MOT_OK;
+        }
         if (part == 0 && synthetic) return mot_make_synthetic(conf, seed, read, out);
         if (!digits && !synthetic && !mot_file_exists(name)) return fail_name(name);
         path = digits || synthetic ? NULL : name;

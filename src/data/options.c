@@ -5,31 +5,65 @@
 #define AT(field) offsetof(struct mot_data_conf, field)
 
 const struct mot_option mot_data_options[] = {
-    { "name", MOT_OPT_TEXT, AT(name), "auto", "a built-in set (digits, fashion-mnist, synthetic) or a file; auto: `path`, or else digits", .word = "auto" },
-    { "path", MOT_OPT_TEXT, AT(path), "none", "the file to train on: IDX, LIBSVM, CSV or NPY, plain or .gz", .word = "none", .also = "file" },
-    { "labels", MOT_OPT_TEXT, AT(labels), "auto", "IDX and NPY: the file of labels; auto: found by its usual name (images-idx3 -> labels-idx1, X.npy -> y.npy)", .word = "auto" },
-    { "test_path", MOT_OPT_TEXT, AT(test_path), "none", "a file to test on; without it, `test` cuts rows off", .word = "none" },
-    { "test_labels", MOT_OPT_TEXT, AT(test_labels), "auto", "IDX and NPY: the labels of test_path", .word = "auto" },
-    { "format", MOT_OPT_CHOICE, AT(format), "auto", "the format of the files; auto: by their first bytes, or else their name", .choices = "auto|idx|libsvm|csv|npy" },
+    { "name", MOT_OPT_TEXT, AT(name), "auto",
+        "a built-in set (digits, fashion-mnist, synthetic) or a file; auto: `path`, or else digits",
+        .word = "auto" },
+    { "path", MOT_OPT_TEXT, AT(path), "none", "the file to train on: IDX, LIBSVM, CSV or NPY, plain or .gz",
+        .word = "none", .also = "file" },
+    { "labels", MOT_OPT_TEXT, AT(labels), "auto",
+        "IDX and NPY: the file of labels; auto: found by its usual name (images-idx3 -> labels-idx1, X.npy "
+        "-> y.npy)",
+        .word = "auto" },
+    { "test_path", MOT_OPT_TEXT, AT(test_path), "none", "a file to test on; without it, `test` cuts rows off",
+        .word = "none" },
+    { "test_labels", MOT_OPT_TEXT, AT(test_labels), "auto", "IDX and NPY: the labels of test_path",
+        .word = "auto" },
+    { "format", MOT_OPT_CHOICE, AT(format), "auto",
+        "the format of the files; auto: by their first bytes, or else their name",
+        .choices = "auto|idx|libsvm|csv|npy" },
     { "scale", MOT_OPT_CHOICE, AT(scale), "auto",
-      "scaling, fitted on the training rows: standard (mean 0, deviation 1), minmax (0 to 1), unit (rows of length 1); sparse rows stay sparse, so "
-      "standard divides by the deviation and minmax by the largest size, without a shift; auto: pictures to 0..1 with one factor, "
-      "CSV and NPY standard, LIBSVM and synthetic none", .choices = "auto|none|standard|minmax|unit" },
-    { "order", MOT_OPT_CHOICE, AT(order), "shuffled", "the order of the rows before the split: shuffled by the seed, as in the file, or sorted by label", .choices = "shuffled|file|sorted" },
-    { "task", MOT_OPT_CHOICE, AT(task), "auto", "whether labels are classes or values; auto: words, and at most 100 different whole numbers, are classes", .choices = "auto|classes|regression" },
-    { "kind", MOT_OPT_CHOICE, AT(kind), "blobs", "synthetic: a cloud a class, classes cut by planes, or a linear value with noise", .choices = "blobs|linear|regression" },
-    { "rows", MOT_OPT_UINT, AT(rows), "all", "use only the first so many rows of the training file", .min = 1, .max = 4294967294.0, .word = "all" },
-    { "test", MOT_OPT_REAL, AT(test), "auto", "the fraction of rows, from the end, to test on; auto: 0.2, or the test part that the set has", .min = 0, .max = 0.99, .word = "auto" },
-    { "valid", MOT_OPT_REAL, AT(valid), "0", "the fraction of rows, before those, to validate on", .min = 0, .max = 0.99 },
-    { "label_column", MOT_OPT_TEXT, AT(label_column), "last", "CSV: the label's column: its name, its number from 0, first, last, or none (to predict)", .also = "label" },
-    { "skip", MOT_OPT_TEXT, AT(skip), "none", "CSV: columns to leave out: names or numbers from 0, with commas between", .word = "none" },
-    { "separator", MOT_OPT_TEXT, AT(separator), "auto", "CSV: what is between columns: a character, tab or space; auto: found among , ; tab space", .word = "auto" },
-    { "header", MOT_OPT_CHOICE, AT(header), "auto", "CSV: whether the first line names the columns; auto: it does if it has a word above a number, or no number", .choices = "auto|yes|no" },
+        "scaling, fitted on the training rows: standard (mean 0, deviation 1), minmax (0 to 1), unit (rows "
+        "of length 1); sparse rows stay sparse, so "
+        "standard divides by the deviation and minmax by the largest size, without a shift; auto: pictures "
+        "to 0..1 with one factor, "
+        "CSV and NPY standard, LIBSVM and synthetic none",
+        .choices = "auto|none|standard|minmax|unit" },
+    { "order", MOT_OPT_CHOICE, AT(order), "shuffled",
+        "the order of the rows before the split: shuffled by the seed, as in the file, or sorted by label",
+        .choices = "shuffled|file|sorted" },
+    { "task", MOT_OPT_CHOICE, AT(task), "auto",
+        "whether labels are classes or values; auto: words, and at most 100 different whole numbers, are "
+        "classes",
+        .choices = "auto|classes|regression" },
+    { "kind", MOT_OPT_CHOICE, AT(kind), "blobs",
+        "synthetic: a cloud a class, classes cut by planes, or a linear value with noise",
+        .choices = "blobs|linear|regression" },
+    { "rows", MOT_OPT_UINT, AT(rows), "all", "use only the first so many rows of the training file", .min = 1,
+        .max = 4294967294.0, .word = "all" },
+    { "test", MOT_OPT_REAL, AT(test), "auto",
+        "the fraction of rows, from the end, to test on; auto: 0.2, or the test part that the set has",
+        .min = 0, .max = 0.99, .word = "auto" },
+    { "valid", MOT_OPT_REAL, AT(valid), "0", "the fraction of rows, before those, to validate on", .min = 0,
+        .max = 0.99 },
+    { "label_column", MOT_OPT_TEXT, AT(label_column), "last",
+        "CSV: the label's column: its name, its number from 0, first, last, or none (to predict)",
+        .also = "label" },
+    { "skip", MOT_OPT_TEXT, AT(skip), "none",
+        "CSV: columns to leave out: names or numbers from 0, with commas between", .word = "none" },
+    { "separator", MOT_OPT_TEXT, AT(separator), "auto",
+        "CSV: what is between columns: a character, tab or space; auto: found among , ; tab space",
+        .word = "auto" },
+    { "header", MOT_OPT_CHOICE, AT(header), "auto",
+        "CSV: whether the first line names the columns; auto: it does if it has a word above a number, or no "
+        "number",
+        .choices = "auto|yes|no" },
     { "size", MOT_OPT_UINT, AT(size), "1000", "synthetic: rows", .min = 1, .max = 4294967294.0 },
     { "cols", MOT_OPT_UINT, AT(cols), "20", "synthetic: columns", .min = 1, .max = 134217728.0 },
     { "classes", MOT_OPT_UINT, AT(classes), "2", "synthetic: classes", .min = 2, .max = 65536 },
-    { "noise", MOT_OPT_REAL, AT(noise), "0.2", "synthetic: the deviation of the noise; the signal has size 1", .min = 0, .max = 1000 },
-    { "data_seed", MOT_OPT_UINT, AT(data_seed), "auto", "the seed of the order and of synthetic rows; auto: the experiment's", .word = "auto" },
+    { "noise", MOT_OPT_REAL, AT(noise), "0.2", "synthetic: the deviation of the noise; the signal has size 1",
+        .min = 0, .max = 1000 },
+    { "data_seed", MOT_OPT_UINT, AT(data_seed), "auto",
+        "the seed of the order and of synthetic rows; auto: the experiment's", .word = "auto" },
     { 0 },
 };
 
@@ -38,8 +72,12 @@ const struct mot_option mot_data_options[] = {
 
 const struct mot_option mot_sampler_options[] = {
     { "name", MOT_OPT_CHOICE, AT(name), "reshuffle",
-      "which rows a batch takes: reshuffle (each row once an epoch, in a new order), once (one order for ever), replace (each draw uniform), "
-      "choice (no row twice in a batch, batches independent), sequential (the part's own order)", .choices = "reshuffle|once|replace|choice|sequential" },
-    { "passes", MOT_OPT_UINT, AT(passes), "endless", "how often a worker goes through its rows before it has none left", .min = 1, .max = 1e15, .word = "endless" },
+        "which rows a batch takes: reshuffle (each row once an epoch, in a new order), once (one order for "
+        "ever), replace (each draw uniform), "
+        "choice (no row twice in a batch, batches independent), sequential (the part's own order)",
+        .choices = "reshuffle|once|replace|choice|sequential" },
+    { "passes", MOT_OPT_UINT, AT(passes), "endless",
+        "how often a worker goes through its rows before it has none left", .min = 1, .max = 1e15,
+        .word = "endless" },
     { 0 },
 };

@@ -38,13 +38,14 @@ uint64_t mot_raw_entries(const struct mot_raw *raw)
     return raw->sparse ? raw->row_at[raw->rows] : (uint64_t)raw->rows * raw->cols;
 }
 
-enum mot_status mot_raw_room(const struct mot_source *source, void **array, size_t *room, uint64_t need, size_t size, uint64_t most)
+enum mot_status mot_raw_room(
+    const struct mot_source *source, void **array, size_t *room, uint64_t need, size_t size, uint64_t most)
 {
     if (need <= *room) return MOT_OK;
     if (need > most / size) {
         char text[32];
         return mot_fail(MOT_EDATA, "%s: the table needs more than %s of memory, the limit on this machine",
-                        mot_source_name(source), mot_show_size((double)most, text, sizeof text));
+            mot_source_name(source), mot_show_size((double)most, text, sizeof text));
     }
     uint64_t wanted = *room ? 2 * (uint64_t)*room : 1024;
     if (wanted < need) wanted = need;
@@ -77,24 +78,28 @@ static void grow_slots(struct mot_labels *l)
 }
 
 /* The entry of a label, or UINT32_MAX; *at_out is where it would go. */
-static uint32_t find(const struct mot_labels *l, bool number, double value, const char *text, size_t n, uint32_t *at_out)
+static uint32_t find(
+    const struct mot_labels *l, bool number, double value, const char *text, size_t n, uint32_t *at_out)
 {
     uint32_t at = (uint32_t)(number ? hash_number(value) : hash_word(text, n)) & (l->slots - 1);
     for (; l->slot[at]; at = (at + 1) & (l->slots - 1)) {
         const struct mot_label *s = &l->seen[l->slot[at] - 1];
         if (s->number != number) continue;
-        if (number ? s->value == value : strlen(s->text) == n && memcmp(s->text, text, n) == 0) return l->slot[at] - 1;
+        if (number ? s->value == value : strlen(s->text) == n && memcmp(s->text, text, n) == 0)
+            return l->slot[at] - 1;
     }
     *at_out = at;
     return UINT32_MAX;
 }
 
 static enum mot_status add(struct mot_labels *l, const struct mot_source *source, bool number, double value,
-                           const char *text, size_t n, uint64_t line)
+    const char *text, size_t n, uint64_t line)
 {
-    enum mot_status status = mot_raw_room(source, (void **)&l->value, &l->value_room, (uint64_t)l->rows + 1, sizeof *l->value, SIZE_MAX);
+    enum mot_status status = mot_raw_room(
+        source, (void **)&l->value, &l->value_room, (uint64_t)l->rows + 1, sizeof *l->value, SIZE_MAX);
     if (status == MOT_OK)
-        status = mot_raw_room(source, (void **)&l->id, &l->id_room, (uint64_t)l->rows + 1, sizeof *l->id, SIZE_MAX);
+        status = mot_raw_room(
+            source, (void **)&l->id, &l->id_room, (uint64_t)l->rows + 1, sizeof *l->id, SIZE_MAX);
     if (status != MOT_OK) return status;
     if (value == 0) value = 0; /* -0 is 0 */
     l->value[l->rows] = value;
@@ -105,11 +110,15 @@ static enum mot_status add(struct mot_labels *l, const struct mot_source *source
     if (l->many && (!number || l->words)) {
         char clip[MOT_CLIP];
         const char *word = number ? l->seen[l->words - 1].text : text;
-        return mot_fail(MOT_EDATA, "%s:%llu: more than %u different labels, some of them words such as %s: expected classes or numbers",
-                        mot_source_name(source), (unsigned long long)line, MOT_CLASSES_MAX, mot_clip(clip, sizeof clip, word, number ? strlen(word) : n));
+        return mot_fail(MOT_EDATA,
+            "%s:%llu: more than %u different labels, some of them words such as %s: expected classes or "
+            "numbers",
+            mot_source_name(source), (unsigned long long)line, MOT_CLASSES_MAX,
+            mot_clip(clip, sizeof clip, word, number ? strlen(word) : n));
     }
     if (id == UINT32_MAX && !l->many) {
-        status = mot_raw_room(source, (void **)&l->seen, &l->seen_room, (uint64_t)l->count + 1, sizeof *l->seen, SIZE_MAX);
+        status = mot_raw_room(
+            source, (void **)&l->seen, &l->seen_room, (uint64_t)l->count + 1, sizeof *l->seen, SIZE_MAX);
         if (status != MOT_OK) return status;
         id = l->count++;
         l->seen[id] = (struct mot_label){ mot_format("%.*s", (int)n, text), value, number, line };
@@ -120,16 +129,21 @@ static enum mot_status add(struct mot_labels *l, const struct mot_source *source
     return MOT_OK;
 }
 
-enum mot_status mot_labels_add(struct mot_labels *l, const struct mot_source *source, const char *text, size_t n, char point, uint64_t line)
+enum mot_status mot_labels_add(struct mot_labels *l, const struct mot_source *source, const char *text,
+    size_t n, char point, uint64_t line)
 {
-    while (n && (*text == ' ' || *text == '\t')) { text++; n--; }
+    while (n && (*text == ' ' || *text == '\t')) {
+        text++;
+        n--;
+    }
     while (n && (text[n - 1] == ' ' || text[n - 1] == '\t')) n--;
     double value = 0;
     bool number = mot_is_number(text, n, point, &value);
     return add(l, source, number, value, text, n, line);
 }
 
-enum mot_status mot_labels_add_number(struct mot_labels *l, const struct mot_source *source, double value, uint64_t line)
+enum mot_status mot_labels_add_number(
+    struct mot_labels *l, const struct mot_source *source, double value, uint64_t line)
 {
     /* The spelling is needed only for a label that is new; printing each would be slow. */
     uint32_t at;
@@ -147,25 +161,34 @@ enum mot_status mot_labels_add_number(struct mot_labels *l, const struct mot_sou
     return add(l, source, true, value, text, (size_t)n, line);
 }
 
-enum mot_status mot_labels_task(const struct mot_labels *l, enum mot_task asked, const char *name, enum mot_task *out)
+enum mot_status mot_labels_task(
+    const struct mot_labels *l, enum mot_task asked, const char *name, enum mot_task *out)
 {
     char clip[MOT_CLIP];
     if (asked == MOT_TASK_REGRESSION && l->words) {
         const struct mot_label *word = &l->seen[l->words - 1];
-        return mot_fail(MOT_EDATA, "%s:%llu: label %s, expected a number, because the task is regression", name,
-                        (unsigned long long)word->line, mot_clip(clip, sizeof clip, word->text, strlen(word->text)));
+        return mot_fail(MOT_EDATA, "%s:%llu: label %s, expected a number, because the task is regression",
+            name, (unsigned long long)word->line,
+            mot_clip(clip, sizeof clip, word->text, strlen(word->text)));
     }
     if (asked == MOT_TASK_CLASSES && l->many)
-        return mot_fail(MOT_EDATA, "%s: more than %u different labels, expected fewer, because the task is classes", name, MOT_CLASSES_MAX);
+        return mot_fail(MOT_EDATA,
+            "%s: more than %u different labels, expected fewer, because the task is classes", name,
+            MOT_CLASSES_MAX);
     if (asked != MOT_TASK_AUTO) *out = asked;
-    else *out = l->words || (!l->fractions && !l->many && l->count <= MOT_AUTO_CLASSES_MAX) ? MOT_TASK_CLASSES : MOT_TASK_REGRESSION;
+    else
+        *out = l->words || (!l->fractions && !l->many && l->count <= MOT_AUTO_CLASSES_MAX)
+            ? MOT_TASK_CLASSES
+            : MOT_TASK_REGRESSION;
     return MOT_OK;
 }
 
-enum mot_status mot_raw_task(const struct mot_raw *raw, enum mot_task asked, const char *name, enum mot_task *out)
+enum mot_status mot_raw_task(
+    const struct mot_raw *raw, enum mot_task asked, const char *name, enum mot_task *out)
 {
     const struct mot_labels *l = &raw->labels;
-    if (asked == MOT_TASK_AUTO && raw->format == MOT_FORMAT_IDX && !l->fractions && !l->many) asked = MOT_TASK_CLASSES;
+    if (asked == MOT_TASK_AUTO && raw->format == MOT_FORMAT_IDX && !l->fractions && !l->many)
+        asked = MOT_TASK_CLASSES;
     return mot_labels_task(l, asked, name, out);
 }
 
@@ -177,7 +200,8 @@ static int by_value_then_word(const void *a, const void *b)
     return (p->value > q->value) - (p->value < q->value);
 }
 
-void mot_labels_classes(const struct mot_labels *l, uint32_t *count_out, char ***names_out, uint32_t **class_of_out)
+void mot_labels_classes(
+    const struct mot_labels *l, uint32_t *count_out, char ***names_out, uint32_t **class_of_out)
 {
     const struct mot_label **order = mot_new(l->count + 1, sizeof *order);
     for (uint32_t i = 0; i < l->count; i++) order[i] = &l->seen[i];
@@ -211,10 +235,12 @@ static char *list_names(char *const *names, uint32_t count)
     return text;
 }
 
-enum mot_status mot_labels_match(const struct mot_labels *l, const char *name, char *const *names, uint32_t count, uint32_t **class_of_out)
+enum mot_status mot_labels_match(
+    const struct mot_labels *l, const char *name, char *const *names, uint32_t count, uint32_t **class_of_out)
 {
     struct mot_labels known = { 0 };
-    if (count > MOT_CLASSES_MAX) return mot_fail(MOT_EDATA, "%s: %u classes, expected at most %u", name, count, MOT_CLASSES_MAX);
+    if (count > MOT_CLASSES_MAX)
+        return mot_fail(MOT_EDATA, "%s: %u classes, expected at most %u", name, count, MOT_CLASSES_MAX);
     for (uint32_t c = 0; c < count; c++) { /* by value where a name is a number: "1" is "+1" is "1.0" */
         double value = 0;
         size_t n = strlen(names[c]);
@@ -225,16 +251,22 @@ enum mot_status mot_labels_match(const struct mot_labels *l, const char *name, c
     enum mot_status status = MOT_OK;
     for (uint32_t i = 0; i < l->count && status == MOT_OK; i++) {
         const struct mot_label *s = &l->seen[i];
-        uint32_t id = known.slots ? find(&known, s->number, s->value, s->text, strlen(s->text), &at) : UINT32_MAX;
-        if (id != UINT32_MAX) { class_of[i] = (uint32_t)known.seen[id].line; continue; }
+        uint32_t id =
+            known.slots ? find(&known, s->number, s->value, s->text, strlen(s->text), &at) : UINT32_MAX;
+        if (id != UINT32_MAX) {
+            class_of[i] = (uint32_t)known.seen[id].line;
+            continue;
+        }
         char *list = list_names(names, count), clip[MOT_CLIP];
-        status = mot_fail(MOT_EDATA, "%s:%llu: label %s is not among the known classes: %s", name, (unsigned long long)s->line,
-                          mot_clip(clip, sizeof clip, s->text, strlen(s->text)), list);
+        status = mot_fail(MOT_EDATA, "%s:%llu: label %s is not among the known classes: %s", name,
+            (unsigned long long)s->line, mot_clip(clip, sizeof clip, s->text, strlen(s->text)), list);
         free(list);
     }
     if (status == MOT_OK && l->many)
-        status = mot_fail(MOT_EDATA, "%s: more than %u different labels, expected %u classes", name, MOT_CLASSES_MAX, count);
+        status = mot_fail(MOT_EDATA, "%s: more than %u different labels, expected %u classes", name,
+            MOT_CLASSES_MAX, count);
     mot_labels_free(&known);
-    if (status == MOT_OK) *class_of_out = class_of; else free(class_of);
+    if (status == MOT_OK) *class_of_out = class_of;
+    else free(class_of);
     return status;
 }

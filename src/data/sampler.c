@@ -27,13 +27,17 @@ static uint64_t round_of(const struct mot_sampler *s, uint64_t rows, uint64_t fi
 {
     switch ((enum mot_sampling)s->conf.name) {
     case MOT_SAMPLE_RESHUFFLE: return at / rows;
-    case MOT_SAMPLE_CHOICE: return (at - first) / rows; /* a batch larger than the part begins anew when it is used up */
-    case MOT_SAMPLE_ONCE: case MOT_SAMPLE_REPLACE: case MOT_SAMPLE_SEQUENTIAL: return 0;
+    case MOT_SAMPLE_CHOICE:
+        return (at - first) / rows; /* a batch larger than the part begins anew when it is used up */
+    case MOT_SAMPLE_ONCE:
+    case MOT_SAMPLE_REPLACE:
+    case MOT_SAMPLE_SEQUENTIAL: return 0;
     }
     return 0;
 }
 
-uint32_t mot_sample(const struct mot_sampler *s, uint32_t part, uint64_t draw, uint32_t skip, uint32_t n, uint32_t *row_out)
+uint32_t mot_sample(
+    const struct mot_sampler *s, uint32_t part, uint64_t draw, uint32_t skip, uint32_t n, uint32_t *row_out)
 {
     enum mot_sampling kind = (enum mot_sampling)s->conf.name;
     uint64_t rows = part_rows(s, part), key = mot_hash3(s->seed, MOT_RNG_SAMPLER, part);
@@ -46,7 +50,8 @@ uint32_t mot_sample(const struct mot_sampler *s, uint32_t part, uint64_t draw, u
         if (now != round) order = mot_hash3(key, round = now, 2);
         if (kind == MOT_SAMPLE_SEQUENTIAL) pick = at % rows;
         /* The high half of a 64 x 64 bit product is uniform on 0..rows-1 to within rows / 2^64. */
-        else if (kind == MOT_SAMPLE_REPLACE) pick = (uint64_t)((unsigned __int128)mot_hash3(key, at, 3) * rows >> 64);
+        else if (kind == MOT_SAMPLE_REPLACE)
+            pick = (uint64_t)((unsigned __int128)mot_hash3(key, at, 3) * rows >> 64);
         else pick = mot_permute(order, rows, (at - origin) % rows);
         row_out[i] = row[pick];
     }

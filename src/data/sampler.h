@@ -14,19 +14,31 @@ enum mot_sampling {
 };
 
 /* The `sampler:` section. */
-struct mot_sampler_conf { uint32_t name; uint64_t passes; /* MOT_WORD_UINT: endless */ };
+struct mot_sampler_conf {
+    uint32_t name;
+    uint64_t passes; /* MOT_WORD_UINT: endless */
+};
 extern const struct mot_option mot_sampler_options[];
 
 /* Parts: part p is rows row[at[p]] .. row[at[p+1]-1] of the training table. */
-struct mot_parts { uint32_t parts; uint64_t *at; uint32_t *row; };
+struct mot_parts {
+    uint32_t parts;
+    uint64_t *at;
+    uint32_t *row;
+};
 
-struct mot_sampler { uint64_t seed; struct mot_sampler_conf conf; const struct mot_parts *parts; };
+struct mot_sampler {
+    uint64_t seed;
+    struct mot_sampler_conf conf;
+    const struct mot_parts *parts;
+};
 
 /* Writes the rows of positions draw .. draw+n-1 of the part's endless sequence;
  * returns how many there are: fewer than n only when `passes` end it. `skip`
  * positions of this batch were taken by earlier calls (a batch is computed slice
  * by slice; CHOICE is keyed by the batch's own draw). */
-uint32_t mot_sample(const struct mot_sampler *, uint32_t part, uint64_t draw, uint32_t skip, uint32_t n, uint32_t *row_out);
+uint32_t mot_sample(
+    const struct mot_sampler *, uint32_t part, uint64_t draw, uint32_t skip, uint32_t n, uint32_t *row_out);
 
 /* How many of n samples from `draw` on exist: what mot_sample would give in total. */
 uint64_t mot_sample_count(const struct mot_sampler *, uint32_t part, uint64_t draw, uint64_t n);

@@ -5,12 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct column { double mean, spread, low, high; };
+struct column {
+    double mean, spread, low, high;
+};
 
 enum mot_scale mot_scale_auto(const struct mot_raw *raw)
 {
     if (raw->picture) return MOT_SCALE_MINMAX;
-    return raw->format == MOT_FORMAT_CSV || raw->format == MOT_FORMAT_NPY ? MOT_SCALE_STANDARD : MOT_SCALE_NONE;
+    return raw->format == MOT_FORMAT_CSV || raw->format == MOT_FORMAT_NPY ? MOT_SCALE_STANDARD
+                                                                          : MOT_SCALE_NONE;
 }
 
 static void widen(struct column *c, double value)
@@ -64,23 +67,33 @@ static void measure_sparse(const struct mot_raw *raw, uint32_t rows, struct colu
 static void merge_ranges(struct column *column, uint32_t cols)
 {
     struct column all = column[0];
-    for (uint32_t c = 1; c < cols; c++) { widen(&all, column[c].low); widen(&all, column[c].high); }
-    for (uint32_t c = 0; c < cols; c++) { column[c].low = all.low; column[c].high = all.high; }
+    for (uint32_t c = 1; c < cols; c++) {
+        widen(&all, column[c].low);
+        widen(&all, column[c].high);
+    }
+    for (uint32_t c = 0; c < cols; c++) {
+        column[c].low = all.low;
+        column[c].high = all.high;
+    }
 }
 
-void mot_scale_fit(const struct mot_raw *raw, uint32_t rows, enum mot_scale scale, bool one_range, float **shift_out, float **factor_out)
+void mot_scale_fit(const struct mot_raw *raw, uint32_t rows, enum mot_scale scale, bool one_range,
+    float **shift_out, float **factor_out)
 {
     *shift_out = *factor_out = NULL;
     if (scale != MOT_SCALE_STANDARD && scale != MOT_SCALE_MINMAX) return;
     struct column *column = mot_new(raw->cols, sizeof *column);
-    if (raw->sparse) measure_sparse(raw, rows, column); else measure_dense(raw, rows, column);
+    if (raw->sparse) measure_sparse(raw, rows, column);
+    else measure_dense(raw, rows, column);
     if (one_range) merge_ranges(column, raw->cols);
-    float *factor = mot_new(raw->cols, sizeof *factor), *shift = raw->sparse ? NULL : mot_new(raw->cols, sizeof *shift);
+    float *factor = mot_new(raw->cols, sizeof *factor),
+          *shift = raw->sparse ? NULL : mot_new(raw->cols, sizeof *shift);
     for (uint32_t c = 0; c < raw->cols; c++) {
         const struct column *k = &column[c];
         double largest = fmax(fabs(k->low), fabs(k->high));
         double size = scale == MOT_SCALE_STANDARD ? k->spread : raw->sparse ? largest : k->high - k->low;
-        /* A column that never changes says nothing: it is only shifted. (A sum of equal numbers may round: ask the range.) */
+        /* A column that never changes says nothing: it is only shifted. (A sum
+         * of equal numbers may round: ask the range.) */
         bool constant = k->low == k->high && !(raw->sparse && scale == MOT_SCALE_MINMAX);
         factor[c] = constant || !(size > 0) ? 1 : (float)(1 / size);
         if (shift) shift[c] = (float)(scale == MOT_SCALE_STANDARD ? k->mean : k->low);
@@ -97,7 +110,8 @@ static float row_length(const float *v, uint64_t n)
     return sum > 0 ? (float)(1 / sqrt(sum)) : 1;
 }
 
-static bool apply_row(float *v, const uint32_t *col, uint64_t n, enum mot_scale scale, const float *shift, const float *factor)
+static bool apply_row(
+    float *v, const uint32_t *col, uint64_t n, enum mot_scale scale, const float *shift, const float *factor)
 {
     if (scale == MOT_SCALE_UNIT) {
         float length = row_length(v, n);
@@ -112,13 +126,19 @@ static bool apply_row(float *v, const uint32_t *col, uint64_t n, enum mot_scale 
     return worst == 0;
 }
 
-enum mot_status mot_scale_apply(struct mot_raw *raw, const char *name, enum mot_scale scale, const float *shift, const float *factor)
+enum mot_status mot_scale_apply(
+    struct mot_raw *raw, const char *name, enum mot_scale scale, const float *shift, const float *factor)
 {
     if (scale != MOT_SCALE_UNIT && !factor) return MOT_OK;
     for (uint32_t r = 0; r < raw->rows; r++) {
-        uint64_t at = raw->sparse ? raw->row_at[r] : (uint64_t)r * raw->cols, n = raw->sparse ? raw->row_at[r + 1] - at : raw->cols;
-        if (!apply_row((raw->sparse ? raw->val : raw->x) + at, raw->sparse ? raw->col + at : NULL, n, scale, shift, factor))
-            return mot_fail(MOT_EDATA, "%s: row %u: a number leaves the range of a 32-bit float when scaled: use `scale: none`, or mend the data", name, r);
+        uint64_t at = raw->sparse ? raw->row_at[r] : (uint64_t)r * raw->cols,
+                 n = raw->sparse ? raw->row_at[r + 1] - at : raw->cols;
+        if (!apply_row((raw->sparse ? raw->val : raw->x) + at, raw->sparse ? raw->col + at : NULL, n, scale,
+                shift, factor))
+            return mot_fail(MOT_EDATA,
+                "%s: row %u: a number leaves the range of a 32-bit float when scaled: use `scale: none`, or "
+                "mend the data",
+                name, r);
     }
     return MOT_OK;
 }

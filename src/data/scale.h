@@ -8,9 +8,11 @@
 enum mot_scale mot_scale_auto(const struct mot_raw *);
 
 /* Shift and factor [cols] from rows 0..rows-1 (either may be NULL). `one_range`: one pair for all columns. */
-void mot_scale_fit(const struct mot_raw *, uint32_t rows, enum mot_scale, bool one_range, float **shift_out, float **factor_out);
+void mot_scale_fit(const struct mot_raw *, uint32_t rows, enum mot_scale, bool one_range, float **shift_out,
+    float **factor_out);
 
 /* Changes every row of the table; an error where a number would leave the range of float. */
-enum mot_status mot_scale_apply(struct mot_raw *, const char *name, enum mot_scale, const float *shift, const float *factor);
+enum mot_status mot_scale_apply(
+    struct mot_raw *, const char *name, enum mot_scale, const float *shift, const float *factor);
 
 #endif

@@ -19,19 +19,19 @@
 
 struct mot_source {
     char *name;
-    int fd;                        /* -1: memory */
-    const unsigned char *memory;   /* what is left of it */
+    int fd;                      /* -1: memory */
+    const unsigned char *memory; /* what is left of it */
     size_t memory_left;
-    uint64_t file_bytes;           /* UINT64_MAX: not known (a pipe) */
-    bool packed, ended;            /* gzip; nothing more will come into the window */
-    bool in_member;                /* inside a gzip stream that has not ended */
+    uint64_t file_bytes; /* UINT64_MAX: not known (a pipe) */
+    bool packed, ended;  /* gzip; nothing more will come into the window */
+    bool in_member;      /* inside a gzip stream that has not ended */
     z_stream z;
-    unsigned char *input;          /* compressed bytes read from fd */
-    uint64_t input_offset;         /* of the end of what was read */
+    unsigned char *input;  /* compressed bytes read from fd */
+    uint64_t input_offset; /* of the end of what was read */
     uint64_t most, produced;
-    unsigned char *window;         /* [room + 1] */
+    unsigned char *window; /* [room + 1] */
     size_t room, begin, end;
-    uint64_t offset, line;         /* of window[begin]; lines taken */
+    uint64_t offset, line; /* of window[begin]; lines taken */
 };
 
 uint64_t mot_source_most(void) { return 2 * mot_machine_memory(); }
@@ -47,8 +47,11 @@ static enum mot_status raw_read(struct mot_source *s, unsigned char *into, size_
         return MOT_OK;
     }
     ssize_t r;
-    do r = read(s->fd, into, n); while (r < 0 && errno == EINTR);
-    if (r < 0) return mot_fail(errno == EISDIR ? MOT_EDATA : MOT_ESYSTEM, "%s: cannot read: %s", s->name, strerror(errno));
+    do r = read(s->fd, into, n);
+    while (r < 0 && errno == EINTR);
+    if (r < 0)
+        return mot_fail(
+            errno == EISDIR ? MOT_EDATA : MOT_ESYSTEM, "%s: cannot read: %s", s->name, strerror(errno));
     *got = (size_t)r;
     return MOT_OK;
 }
@@ -64,7 +67,10 @@ static enum mot_status refill_input(struct mot_source *s)
     return MOT_OK;
 }
 
-static unsigned long long packed_offset(const struct mot_source *s) { return s->input_offset - s->z.avail_in; }
+static unsigned long long packed_offset(const struct mot_source *s)
+{
+    return s->input_offset - s->z.avail_in;
+}
 
 /* Between gzip members: another may follow, or zero bytes of padding, or the end. */
 static enum mot_status next_member(struct mot_source *s)
@@ -73,12 +79,17 @@ static enum mot_status next_member(struct mot_source *s)
         if (s->z.avail_in == 0) {
             enum mot_status status = refill_input(s);
             if (status != MOT_OK) return status;
-            if (s->z.avail_in == 0) { s->ended = true; return MOT_OK; }
+            if (s->z.avail_in == 0) {
+                s->ended = true;
+                return MOT_OK;
+            }
         }
         if (*s->z.next_in == 0x1f) break;
         if (*s->z.next_in != 0)
-            return mot_fail(MOT_EDATA, "%s: compressed offset %llu: byte 0x%02x after the end of the gzip data, expected nothing more",
-                            s->name, packed_offset(s), *s->z.next_in);
+            return mot_fail(MOT_EDATA,
+                "%s: compressed offset %llu: byte 0x%02x after the end of the gzip data, expected nothing "
+                "more",
+                s->name, packed_offset(s), *s->z.next_in);
         s->z.next_in++;
         s->z.avail_in--;
     }
@@ -98,8 +109,10 @@ static enum mot_status unpack(struct mot_source *s, unsigned char *into, size_t 
             status = refill_input(s);
             if (status != MOT_OK) return status;
             if (s->z.avail_in == 0)
-                return mot_fail(MOT_EDATA, "%s: compressed offset %llu: the gzip data ends here, expected more: the file is truncated",
-                                s->name, packed_offset(s));
+                return mot_fail(MOT_EDATA,
+                    "%s: compressed offset %llu: the gzip data ends here, expected more: the file is "
+                    "truncated",
+                    s->name, packed_offset(s));
         }
         s->z.next_out = into;
         s->z.avail_out = (uInt)n;
@@ -107,8 +120,8 @@ static enum mot_status unpack(struct mot_source *s, unsigned char *into, size_t 
         *got = n - s->z.avail_out;
         if (said == Z_STREAM_END) s->in_member = false;
         else if (said == Z_NEED_DICT || (said != Z_OK && said != Z_BUF_ERROR))
-            return mot_fail(MOT_EDATA, "%s: compressed offset %llu: damaged gzip data: %s", s->name, packed_offset(s),
-                            s->z.msg ? s->z.msg : "unexpected contents");
+            return mot_fail(MOT_EDATA, "%s: compressed offset %llu: damaged gzip data: %s", s->name,
+                packed_offset(s), s->z.msg ? s->z.msg : "unexpected contents");
     }
     return MOT_OK;
 }
@@ -135,7 +148,7 @@ static enum mot_status refill(struct mot_source *s)
     if (s->packed && s->produced > s->most) {
         char size[32];
         return mot_fail(MOT_EDATA, "%s: decompresses to more than %s, the limit on this machine", s->name,
-                        mot_show_size((double)s->most, size, sizeof size));
+            mot_show_size((double)s->most, size, sizeof size));
     }
     return MOT_OK;
 }
@@ -144,7 +157,8 @@ static enum mot_status refill(struct mot_source *s)
 static enum mot_status begin(struct mot_source *s)
 {
     s->room = WINDOW_BYTES;
-    if (s->fd < 0 && s->file_bytes < s->room) s->room = s->file_bytes < 64 ? 64 : (size_t)s->file_bytes; /* grows where it must */
+    /* grows where it must */
+    if (s->fd < 0 && s->file_bytes < s->room) s->room = s->file_bytes < 64 ? 64 : (size_t)s->file_bytes;
     s->window = mot_new(s->room + 1, 1);
     size_t have = 0, got = 0;
     do {
@@ -170,7 +184,10 @@ static enum mot_status begin(struct mot_source *s)
 static enum mot_status finish_open(struct mot_source *s, struct mot_source **out)
 {
     enum mot_status status = begin(s);
-    if (status != MOT_OK) { mot_source_close(s); return status; }
+    if (status != MOT_OK) {
+        mot_source_close(s);
+        return status;
+    }
     *out = s;
     return MOT_OK;
 }
@@ -199,7 +216,8 @@ enum mot_status mot_source_open(const char *path, uint64_t most, struct mot_sour
     return finish_open(s, out);
 }
 
-enum mot_status mot_source_memory(const char *name, const void *bytes, size_t n, uint64_t most, struct mot_source **out)
+enum mot_status mot_source_memory(
+    const char *name, const void *bytes, size_t n, uint64_t most, struct mot_source **out)
 {
     struct mot_source *s = source_new(name, most);
     s->memory = bytes;
@@ -239,7 +257,8 @@ static void take(struct mot_source *s, size_t n)
     s->offset += n;
 }
 
-enum mot_status mot_source_peek(struct mot_source *s, size_t want, const unsigned char **at_out, size_t *n_out)
+enum mot_status mot_source_peek(
+    struct mot_source *s, size_t want, const unsigned char **at_out, size_t *n_out)
 {
     while (s->end - s->begin < want && !s->ended) {
         enum mot_status status = refill(s);
@@ -273,7 +292,8 @@ enum mot_status mot_source_line(struct mot_source *s, char **line_out, size_t *n
     size_t seen = 0;
     unsigned char *newline = NULL;
     for (;;) {
-        if (s->end - s->begin > seen) newline = memchr(s->window + s->begin + seen, '\n', s->end - s->begin - seen);
+        if (s->end - s->begin > seen)
+            newline = memchr(s->window + s->begin + seen, '\n', s->end - s->begin - seen);
         if (newline || s->ended) break;
         seen = s->end - s->begin;
         if (seen > MOT_LINE_MAX) {
@@ -283,7 +303,11 @@ enum mot_status mot_source_line(struct mot_source *s, char **line_out, size_t *n
         enum mot_status status = refill(s);
         if (status != MOT_OK) return status;
     }
-    if (s->begin == s->end) { *line_out = NULL; *n_out = 0; return MOT_OK; }
+    if (s->begin == s->end) {
+        *line_out = NULL;
+        *n_out = 0;
+        return MOT_OK;
+    }
     char *line = (char *)s->window + s->begin;
     size_t n = newline ? (size_t)((char *)newline - line) : s->end - s->begin;
     take(s, n + (newline != NULL));

@@ -17,18 +17,20 @@ struct mot_source;
 /* `most`: decompressed bytes after which a gzip file is refused as a bomb; 0: the limit that
  * mot_source_most gives. Memory is not copied and must outlive the source. */
 enum mot_status mot_source_open(const char *path, uint64_t most, struct mot_source **out);
-enum mot_status mot_source_memory(const char *name, const void *bytes, size_t n, uint64_t most, struct mot_source **out);
+enum mot_status mot_source_memory(
+    const char *name, const void *bytes, size_t n, uint64_t most, struct mot_source **out);
 void mot_source_close(struct mot_source *);
 uint64_t mot_source_most(void);
 
 const char *mot_source_name(const struct mot_source *);
-uint64_t mot_source_offset(const struct mot_source *); /* of the next byte */
+uint64_t mot_source_offset(const struct mot_source *);      /* of the next byte */
 uint64_t mot_source_line_number(const struct mot_source *); /* of the last line taken, from 1 */
 /* The most bytes that can still come: what a file cannot hold need not be allocated. */
 uint64_t mot_source_left(const struct mot_source *);
 
 /* Looks at up to `want` bytes ahead without taking them; fewer only at the end. */
-enum mot_status mot_source_peek(struct mot_source *, size_t want, const unsigned char **at_out, size_t *n_out);
+enum mot_status mot_source_peek(
+    struct mot_source *, size_t want, const unsigned char **at_out, size_t *n_out);
 /* Takes up to `want` bytes; fewer only at the end. */
 enum mot_status mot_source_read(struct mot_source *, void *into, size_t want, size_t *n_out);
 /* Takes a line, without its end (LF or CRLF), a zero byte after it; the caller may write
@@ -37,6 +39,7 @@ enum mot_status mot_source_line(struct mot_source *, char **line_out, size_t *n_
 
 /* MOT_EDATA with "name:line: " or "name: offset N: " before the message. */
 enum mot_status mot_fail_line(const struct mot_source *, const char *format, ...) MOT_PRINTF(2, 3);
-enum mot_status mot_fail_at(const struct mot_source *, uint64_t offset, const char *format, ...) MOT_PRINTF(3, 4);
+enum mot_status mot_fail_at(const struct mot_source *, uint64_t offset, const char *format, ...)
+    MOT_PRINTF(3, 4);
 
 #endif

@@ -28,46 +28,62 @@ static double dot(const float *a, const float *b, uint32_t n)
 }
 
 /* Fills a row and returns its label. */
-static double make_row(const struct mot_data_conf *conf, const float *truth, uint32_t classes, uint64_t seed, uint64_t row, float *x)
+static double make_row(const struct mot_data_conf *conf, const float *truth, uint32_t classes, uint64_t seed,
+    uint64_t row, float *x)
 {
     struct mot_rng rng = mot_rng_at(seed, MOT_RNG_SYNTHETIC, row + 1);
     uint32_t cols = (uint32_t)conf->cols, best = 0;
     if (conf->kind == MOT_SYNTHETIC_BLOBS) {
         uint32_t label = (uint32_t)(row % classes);
-        for (uint32_t c = 0; c < cols; c++) x[c] = (float)((double)truth[(size_t)label * cols + c] + conf->noise * mot_rng_normal(&rng));
+        for (uint32_t c = 0; c < cols; c++)
+            x[c] = (float)((double)truth[(size_t)label * cols + c] + conf->noise * mot_rng_normal(&rng));
         return label;
     }
     for (uint32_t c = 0; c < cols; c++) x[c] = (float)mot_rng_normal(&rng);
-    if (conf->kind == MOT_SYNTHETIC_REGRESSION) return dot(truth, x, cols) + conf->noise * mot_rng_normal(&rng);
+    if (conf->kind == MOT_SYNTHETIC_REGRESSION)
+        return dot(truth, x, cols) + conf->noise * mot_rng_normal(&rng);
     double best_score = -INFINITY;
     for (uint32_t k = 0; k < classes; k++) {
         double score = dot(truth + (size_t)k * cols, x, cols) + conf->noise * mot_rng_normal(&rng);
-        if (score > best_score) { best_score = score; best = k; }
+        if (score > best_score) {
+            best_score = score;
+            best = k;
+        }
     }
     return best;
 }
 
-enum mot_status mot_make_synthetic(const struct mot_data_conf *conf, uint64_t seed, const struct mot_read_conf *read, struct mot_raw *out)
+enum mot_status mot_make_synthetic(
+    const struct mot_data_conf *conf, uint64_t seed, const struct mot_read_conf *read, struct mot_raw *out)
 {
     bool regression = conf->kind == MOT_SYNTHETIC_REGRESSION;
     uint64_t rows = conf->size < read->rows ? conf->size : read->rows;
     uint32_t classes = regression ? 1 : (uint32_t)conf->classes;
     if (conf->size == 0 || conf->cols == 0 || conf->classes < 2)
-        return mot_fail(MOT_EUSAGE, "synthetic: %llu rows of %llu columns in %llu classes, expected at least 1 of 1 in 2", (unsigned long long)conf->size,
-                        (unsigned long long)conf->cols, (unsigned long long)conf->classes);
+        return mot_fail(MOT_EUSAGE,
+            "synthetic: %llu rows of %llu columns in %llu classes, expected at least 1 of 1 in 2",
+            (unsigned long long)conf->size, (unsigned long long)conf->cols,
+            (unsigned long long)conf->classes);
     char size[32];
     double bytes = ((double)rows + classes) * (double)conf->cols * sizeof(float);
-    if (rows > MOT_ROWS_MAX || conf->cols > MOT_COLS_MAX || conf->classes > MOT_CLASSES_MAX || bytes > (double)read->memory)
-        return mot_fail(MOT_EUSAGE, "synthetic: %llu rows of %llu columns need %s, more than this machine has", (unsigned long long)rows,
-                        (unsigned long long)conf->cols, mot_show_size(bytes, size, sizeof size));
+    if (rows > MOT_ROWS_MAX || conf->cols > MOT_COLS_MAX || conf->classes > MOT_CLASSES_MAX ||
+        bytes > (double)read->memory)
+        return mot_fail(MOT_EUSAGE,
+            "synthetic: %llu rows of %llu columns need %s, more than this machine has",
+            (unsigned long long)rows, (unsigned long long)conf->cols,
+            mot_show_size(bytes, size, sizeof size));
     struct mot_raw raw = { .rows = (uint32_t)rows, .cols = (uint32_t)conf->cols, .labelled = true };
     raw.x = mot_new((size_t)rows * raw.cols, sizeof *raw.x);
     float *truth = make_truth(seed, classes, raw.cols);
     enum mot_status status = MOT_OK;
     for (uint64_t r = 0; r < rows && status == MOT_OK; r++)
-        status = mot_labels_add_number(&raw.labels, NULL, make_row(conf, truth, classes, seed, r, raw.x + r * raw.cols), r);
+        status = mot_labels_add_number(
+            &raw.labels, NULL, make_row(conf, truth, classes, seed, r, raw.x + r * raw.cols), r);
     free(truth);
-    if (status != MOT_OK) { mot_raw_free(&raw); return status; }
+    if (status != MOT_OK) {
+        mot_raw_free(&raw);
+        return status;
+    }
     *out = raw;
     return MOT_OK;
 }

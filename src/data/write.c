@@ -29,7 +29,10 @@ static enum mot_status out_open(const char *path, struct out **out)
 {
     struct out *o = mot_new(1, sizeof *o);
     enum mot_status status = mot_replace_begin(path, &o->file);
-    if (status != MOT_OK) { free(o); return status; }
+    if (status != MOT_OK) {
+        free(o);
+        return status;
+    }
     o->packed = ends_with(path, ".gz");
     if (o->packed && deflateInit2(&o->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         mot_replace_abandon(&o->file);
@@ -75,7 +78,8 @@ static enum mot_status out_close(struct out *o, enum mot_status status)
 {
     if (status == MOT_OK) flush(o, true);
     if (o->packed) deflateEnd(&o->z);
-    if (status == MOT_OK && o->failed) status = mot_fail(MOT_ESYSTEM, "%s: cannot write: %s", o->file.path, strerror(errno));
+    if (status == MOT_OK && o->failed)
+        status = mot_fail(MOT_ESYSTEM, "%s: cannot write: %s", o->file.path, strerror(errno));
     if (status == MOT_OK) status = mot_replace_commit(&o->file);
     else mot_replace_abandon(&o->file);
     free(o);
@@ -105,18 +109,25 @@ static enum mot_status write_libsvm(const struct mot_raw *raw, const char *path,
 {
     char text[64], label[40];
     if (!raw->labelled || raw->labels.words)
-        return mot_fail(MOT_EDATA, "%s: LIBSVM needs a number as the label of each row, and these are %s", path, raw->labelled ? "words" : "not there");
+        return mot_fail(MOT_EDATA, "%s: LIBSVM needs a number as the label of each row, and these are %s",
+            path, raw->labelled ? "words" : "not there");
     for (uint32_t r = 0; r < raw->rows; r++) {
         double value;
         const char *spelt = label_text(raw, r, label);
-        if (!mot_is_number(spelt, strlen(spelt), '.', &value)) { mot_print_float(label, sizeof label, (float)raw->labels.value[r]); spelt = label; }
+        if (!mot_is_number(spelt, strlen(spelt), '.', &value)) {
+            mot_print_float(label, sizeof label, (float)raw->labels.value[r]);
+            spelt = label;
+        }
         put_text(o, spelt);
-        uint64_t begin = raw->sparse ? raw->row_at[r] : (uint64_t)r * raw->cols, n = raw->sparse ? raw->row_at[r + 1] - begin : raw->cols;
+        uint64_t begin = raw->sparse ? raw->row_at[r] : (uint64_t)r * raw->cols,
+                 n = raw->sparse ? raw->row_at[r + 1] - begin : raw->cols;
         for (uint64_t i = 0; i < n; i++) {
             float number = raw->sparse ? raw->val[begin + i] : raw->x[begin + i];
-            bool corner = !raw->sparse && r == 0 && i + 1 == n; /* an explicit zero keeps the number of columns */
+            /* an explicit zero keeps the number of columns */
+            bool corner = !raw->sparse && r == 0 && i + 1 == n;
             if (!raw->sparse && number == 0 && !corner) continue;
-            int length = snprintf(text, sizeof text, " %llu:", (unsigned long long)(raw->sparse ? raw->col[begin + i] : i) + 1);
+            int length = snprintf(
+                text, sizeof text, " %llu:", (unsigned long long)(raw->sparse ? raw->col[begin + i] : i) + 1);
             length += mot_print_float(text + length, sizeof text - (size_t)length, number);
             put(o, text, (size_t)length);
         }
@@ -129,7 +140,10 @@ static enum mot_status write_libsvm(const struct mot_raw *raw, const char *path,
 
 static void put_cell(struct out *o, const char *text)
 {
-    if (!text[strcspn(text, ",\"\n\r ;\t")]) { put_text(o, text); return; }
+    if (!text[strcspn(text, ",\"\n\r ;\t")]) {
+        put_text(o, text);
+        return;
+    }
     put(o, "\"", 1);
     for (; *text; text++) put(o, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
     put(o, "\"", 1);
@@ -144,7 +158,10 @@ static enum mot_status write_csv(const struct mot_raw *raw, struct out *o)
         if (c) put(o, ",", 1);
         put_cell(o, raw->column_names ? raw->column_names[c] : text);
     }
-    if (raw->labelled) { put(o, ",", 1); put_cell(o, raw->label_name ? raw->label_name : "label"); }
+    if (raw->labelled) {
+        put(o, ",", 1);
+        put_cell(o, raw->label_name ? raw->label_name : "label");
+    }
     put(o, "\n", 1);
     for (uint32_t r = 0; r < raw->rows; r++) {
         const float *x = dense_row(raw, r, scratch);
@@ -152,7 +169,10 @@ static enum mot_status write_csv(const struct mot_raw *raw, struct out *o)
             if (c) put(o, ",", 1);
             put(o, text, (size_t)mot_print_float(text, sizeof text, x[c]));
         }
-        if (raw->labelled) { put(o, ",", 1); put_cell(o, label_text(raw, r, text)); }
+        if (raw->labelled) {
+            put(o, ",", 1);
+            put_cell(o, label_text(raw, r, text));
+        }
         put(o, "\n", 1);
     }
     free(scratch);
@@ -164,9 +184,11 @@ static enum mot_status write_csv(const struct mot_raw *raw, struct out *o)
 static void put_npy_header(struct out *o, const char *type, const char *shape)
 {
     char header[256];
-    int n = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
+    int n = snprintf(
+        header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
     size_t whole = (10 + (size_t)n + 1 + 63) / 64 * 64 - 10; /* numbers begin at a multiple of 64 */
-    unsigned char head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(whole & 255), (unsigned char)(whole >> 8) };
+    unsigned char head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(whole & 255),
+        (unsigned char)(whole >> 8) };
     put(o, head, sizeof head);
     put(o, header, (size_t)n);
     for (size_t i = (size_t)n; i + 1 < whole; i++) put(o, " ", 1);
@@ -175,7 +197,8 @@ static void put_npy_header(struct out *o, const char *type, const char *shape)
 
 static void put_u32_big(struct out *o, uint32_t v)
 {
-    unsigned char b[4] = { (unsigned char)(v >> 24), (unsigned char)(v >> 16), (unsigned char)(v >> 8), (unsigned char)v };
+    unsigned char b[4] = { (unsigned char)(v >> 24), (unsigned char)(v >> 16), (unsigned char)(v >> 8),
+        (unsigned char)v };
     put(o, b, 4);
 }
 
@@ -185,7 +208,8 @@ static enum mot_status write_npy(const struct mot_raw *raw, struct out *o)
     float *scratch = mot_new(raw->cols, sizeof *scratch);
     snprintf(shape, sizeof shape, "(%u, %u)", raw->rows, raw->cols);
     put_npy_header(o, "<f4", shape);
-    for (uint32_t r = 0; r < raw->rows; r++) put(o, dense_row(raw, r, scratch), (size_t)raw->cols * sizeof(float));
+    for (uint32_t r = 0; r < raw->rows; r++)
+        put(o, dense_row(raw, r, scratch), (size_t)raw->cols * sizeof(float));
     free(scratch);
     return MOT_OK;
 }
@@ -193,7 +217,8 @@ static enum mot_status write_npy(const struct mot_raw *raw, struct out *o)
 static enum mot_status write_npy_labels(const struct mot_raw *raw, const char *path, struct out *o)
 {
     char shape[64];
-    if (raw->labels.words) return mot_fail(MOT_EDATA, "%s: NPY labels are numbers, and these are words: convert to CSV", path);
+    if (raw->labels.words)
+        return mot_fail(MOT_EDATA, "%s: NPY labels are numbers, and these are words: convert to CSV", path);
     snprintf(shape, sizeof shape, "(%u,)", raw->rows);
     put_npy_header(o, raw->labels.fractions ? "<f8" : "<i8", shape);
     for (uint32_t r = 0; r < raw->rows; r++) {
@@ -212,7 +237,8 @@ enum mot_status mot_write_npy_rows(const char *path, const uint32_t *row, uint32
     snprintf(shape, sizeof shape, "(%u,)", n);
     put_npy_header(o, "<i8", shape);
     for (uint32_t i = 0; i < n; i++) {
-        unsigned char number[8] = { (unsigned char)row[i], (unsigned char)(row[i] >> 8), (unsigned char)(row[i] >> 16), (unsigned char)(row[i] >> 24) };
+        unsigned char number[8] = { (unsigned char)row[i], (unsigned char)(row[i] >> 8),
+            (unsigned char)(row[i] >> 16), (unsigned char)(row[i] >> 24) };
         put(o, number, sizeof number);
     }
     return out_close(o, MOT_OK);
@@ -233,7 +259,10 @@ static enum mot_status write_idx(const struct mot_raw *raw, const char *path, st
         for (uint32_t c = 0; c < raw->cols && status == MOT_OK; c++) {
             unsigned char byte = is_byte((double)x[c]) ? (unsigned char)x[c] : 0;
             if (!is_byte((double)x[c]))
-                status = mot_fail(MOT_EDATA, "%s: row %u, column %u is %g, expected whole numbers from 0 to 255 for IDX: convert to NPY", path, r, c, (double)x[c]);
+                status = mot_fail(MOT_EDATA,
+                    "%s: row %u, column %u is %g, expected whole numbers from 0 to 255 for IDX: convert to "
+                    "NPY",
+                    path, r, c, (double)x[c]);
             put(o, &byte, 1);
         }
     }
@@ -248,7 +277,9 @@ static enum mot_status write_idx_labels(const struct mot_raw *raw, const char *p
     put_u32_big(o, raw->rows);
     for (uint32_t r = 0; r < raw->rows; r++) {
         double v = raw->labels.words ? -1 : raw->labels.value[r];
-        if (!is_byte(v)) return mot_fail(MOT_EDATA, "%s: the label of row %u is no whole number from 0 to 255, as IDX needs", path, r);
+        if (!is_byte(v))
+            return mot_fail(
+                MOT_EDATA, "%s: the label of row %u is no whole number from 0 to 255, as IDX needs", path, r);
         unsigned char byte = (unsigned char)v;
         put(o, &byte, 1);
     }
@@ -257,7 +288,8 @@ static enum mot_status write_idx_labels(const struct mot_raw *raw, const char *p
 
 /* ------------------------------------------------------------------------------------------- */
 
-static enum mot_status write_features(const struct mot_raw *raw, const char *path, enum mot_format format, struct out *o)
+static enum mot_status write_features(
+    const struct mot_raw *raw, const char *path, enum mot_format format, struct out *o)
 {
     switch (format) {
     case MOT_FORMAT_AUTO: break;
@@ -270,7 +302,8 @@ static enum mot_status write_features(const struct mot_raw *raw, const char *pat
 }
 
 /* Both files, or none: neither gets its name before both are written. */
-enum mot_status mot_raw_write(const struct mot_raw *raw, const char *path, const char *labels_path, enum mot_format format)
+enum mot_status mot_raw_write(
+    const struct mot_raw *raw, const char *path, const char *labels_path, enum mot_format format)
 {
     struct out *x, *y;
     char *usual = labels_path ? NULL : mot_labels_path(path, format);
@@ -279,8 +312,13 @@ enum mot_status mot_raw_write(const struct mot_raw *raw, const char *path, const
     enum mot_status status = out_open(path, &x);
     if (status != MOT_OK) goto out_free_usual;
     status = pair ? out_open(labels_path, &y) : MOT_OK;
-    if (status != MOT_OK) { out_close(x, status); goto out_free_usual; }
-    if (pair) status = format == MOT_FORMAT_NPY ? write_npy_labels(raw, labels_path, y) : write_idx_labels(raw, labels_path, y);
+    if (status != MOT_OK) {
+        out_close(x, status);
+        goto out_free_usual;
+    }
+    if (pair)
+        status = format == MOT_FORMAT_NPY ? write_npy_labels(raw, labels_path, y)
+                                          : write_idx_labels(raw, labels_path, y);
     if (status == MOT_OK) status = write_features(raw, path, format, x);
     if (pair) status = out_close(y, status);
     status = out_close(x, status);

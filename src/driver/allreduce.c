@@ -13,14 +13,17 @@ static uint32_t chunk_first(uint32_t len, uint32_t n, uint32_t c)
     return c * each + (c < longer ? c : longer);
 }
 
-static bool ring_next(uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+static bool ring_next(
+    uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
 {
     uint32_t steps = 2 * (n - 1);
     if (!p->joined || p->sent == steps || p->sent > p->received) return false;
     uint32_t step = p->sent++, back = step < n ? step : step - n; /* step mod n, step < 2n */
     uint32_t chunk = self >= back ? self - back : self + n - back, right = self + 1;
-    *out = (struct mot_coll_step){ .to = right == n ? 0 : right, .step = step,
-        .first = chunk_first(len, n, chunk), .last = chunk_first(len, n, chunk + 1) };
+    *out = (struct mot_coll_step){ .to = right == n ? 0 : right,
+        .step = step,
+        .first = chunk_first(len, n, chunk),
+        .last = chunk_first(len, n, chunk + 1) };
     return true;
 }
 
@@ -44,7 +47,8 @@ static uint32_t tree_children(uint32_t n, mot_node self)
 enum { TREE_UP = 0, TREE_DOWN = 1 };
 
 /* sent counts: one message up (but for the root), then one down to each child, the largest subtree first. */
-static bool tree_next(uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+static bool tree_next(
+    uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
 {
     uint32_t children = tree_children(n, self), up = self != 0;
     if (!p->joined || p->received < children || p->sent == children + up) return false;
@@ -80,7 +84,8 @@ static uint32_t doubling_steps(uint32_t n)
 
 #define DOUBLING_FOLD 31u /* the step number of a message to or from an extra node */
 
-static bool doubling_next(uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+static bool doubling_next(
+    uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
 {
     uint32_t steps = doubling_steps(n), core = 1u << steps, has_extra = self + core < n;
     if (!p->joined) return false;
@@ -109,7 +114,8 @@ static bool doubling_next(uint32_t n, mot_node self, uint32_t len, struct mot_co
 
 /* ---- The three behind one door ------------------------------------------------------ */
 
-void mot_schedule_received(enum mot_collective kind, uint32_t n, mot_node self, mot_node from, uint32_t step, struct mot_coll_progress *p)
+void mot_schedule_received(enum mot_collective kind, uint32_t n, mot_node self, mot_node from, uint32_t step,
+    struct mot_coll_progress *p)
 {
     MOT_ASSERT(from < n && self < n && from != self);
     switch (kind) {
@@ -118,7 +124,8 @@ void mot_schedule_received(enum mot_collective kind, uint32_t n, mot_node self, 
         p->received++;
         return;
     case MOT_COLLECTIVE_TREE:
-        if (step == TREE_DOWN) p->have |= 1; else p->received++;
+        if (step == TREE_DOWN) p->have |= 1;
+        else p->received++;
         return;
     case MOT_COLLECTIVE_DOUBLING:
         MOT_ASSERT(step <= DOUBLING_FOLD && !(p->have >> step & 1));
@@ -127,7 +134,8 @@ void mot_schedule_received(enum mot_collective kind, uint32_t n, mot_node self, 
     }
 }
 
-bool mot_schedule_next(enum mot_collective kind, uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+bool mot_schedule_next(enum mot_collective kind, uint32_t n, mot_node self, uint32_t len,
+    struct mot_coll_progress *p, struct mot_coll_step *out)
 {
     if (n == 1) return false;
     switch (kind) {
@@ -138,16 +146,15 @@ bool mot_schedule_next(enum mot_collective kind, uint32_t n, mot_node self, uint
     return false;
 }
 
-bool mot_schedule_complete(enum mot_collective kind, uint32_t n, mot_node self, const struct mot_coll_progress *p)
+bool mot_schedule_complete(
+    enum mot_collective kind, uint32_t n, mot_node self, const struct mot_coll_progress *p)
 {
     if (!p->joined) return false;
     if (n == 1) return true;
     uint32_t steps = doubling_steps(n), core = 1u << steps;
     switch (kind) {
-    case MOT_COLLECTIVE_RING:
-        return p->received == 2 * (n - 1);
-    case MOT_COLLECTIVE_TREE:
-        return p->received == tree_children(n, self) && (self == 0 || (p->have & 1));
+    case MOT_COLLECTIVE_RING: return p->received == 2 * (n - 1);
+    case MOT_COLLECTIVE_TREE: return p->received == tree_children(n, self) && (self == 0 || (p->have & 1));
     case MOT_COLLECTIVE_DOUBLING:
         if (self >= core) return p->have >> DOUBLING_FOLD & 1;
         /* Its partners may be done before its extra node gave anything: it must have sent all, too. */
@@ -159,7 +166,7 @@ bool mot_schedule_complete(enum mot_collective kind, uint32_t n, mot_node self, 
 uint64_t mot_schedule_flights(enum mot_collective kind, uint32_t n)
 {
     switch (kind) {
-    case MOT_COLLECTIVE_RING: return n;                        /* each chunk is in one place */
+    case MOT_COLLECTIVE_RING: return n; /* each chunk is in one place */
     case MOT_COLLECTIVE_TREE: return 2 * (uint64_t)n;
     case MOT_COLLECTIVE_DOUBLING: return (uint64_t)n * (doubling_steps(n) + 1);
     }

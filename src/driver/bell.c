@@ -48,6 +48,7 @@ void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded
     }
     atomic_fetch_add(&b->asleep, 1);
     /* The kernel looks at `rung` once more before it puts us to sleep: a ring in between is not missed. */
-    if (mot_bell_heard(b) == heard) syscall(SYS_futex, &b->rung, FUTEX_WAIT_BITSET_PRIVATE, heard, &end, NULL, FUTEX_BITSET_MATCH_ANY);
+    if (mot_bell_heard(b) == heard)
+        syscall(SYS_futex, &b->rung, FUTEX_WAIT_BITSET_PRIVATE, heard, &end, NULL, FUTEX_BITSET_MATCH_ANY);
     atomic_fetch_sub(&b->asleep, 1);
 }

@@ -13,11 +13,14 @@
 
 struct mot_bell {
     _Atomic uint32_t rung, asleep;
-    uint32_t spins;              /* the sleeper's own: how long spinning has been worth it */
+    uint32_t spins; /* the sleeper's own: how long spinning has been worth it */
 };
 
 void mot_bell_ring(struct mot_bell *);
-static inline uint32_t mot_bell_heard(struct mot_bell *b) { return atomic_load_explicit(&b->rung, memory_order_acquire); }
+static inline uint32_t mot_bell_heard(struct mot_bell *b)
+{
+    return atomic_load_explicit(&b->rung, memory_order_acquire);
+}
 /* Returns when the bell was rung after `heard`, or after about `ns`. */
 void mot_bell_wait(struct mot_bell *, uint32_t heard, uint64_t ns, bool crowded);
 

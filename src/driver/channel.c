@@ -66,10 +66,7 @@ bool mot_line_silent(const struct mot_line *c, mot_time now)
     return !c->broken && now > c->heard && now - c->heard > mot_line_patience(c);
 }
 
-void mot_line_excuse(struct mot_line *c, mot_time away)
-{
-    c->heard += away;
-}
+void mot_line_excuse(struct mot_line *c, mot_time away) { c->heard += away; }
 
 uint64_t mot_body_sum(const void *body, size_t bytes)
 {

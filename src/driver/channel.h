@@ -39,30 +39,30 @@ enum mot_envelope_kind {
 /* No padding: the checksum is over its bytes. */
 struct mot_envelope {
     uint32_t magic;
-    uint16_t kind, message;          /* message: the method's kind */
+    uint16_t kind, message; /* message: the method's kind */
     uint32_t life, status;
     uint64_t seq;
-    mot_node from, to;               /* nodes; a rank where ranks are spoken of */
-    uint64_t samples;                /* that node `from` has computed so far */
-    uint64_t round;                  /* of the head; of a collective: its number */
-    double value;                    /* of the head */
-    uint32_t head_samples, tag;      /* of the head; of a collective */
-    uint32_t off, len;               /* the body: floats of a buffer */
-    uint32_t last, step;             /* a collective after which all leave; a step of its schedule */
+    mot_node from, to;          /* nodes; a rank where ranks are spoken of */
+    uint64_t samples;           /* that node `from` has computed so far */
+    uint64_t round;             /* of the head; of a collective: its number */
+    double value;               /* of the head */
+    uint32_t head_samples, tag; /* of the head; of a collective */
+    uint32_t off, len;          /* the body: floats of a buffer */
+    uint32_t last, step;        /* a collective after which all leave; a step of its schedule */
     double scalar[MOT_SCALARS];
-    mot_time sent;                   /* by the sender's clock of the run */
-    mot_time lag, took;              /* emulating: how long it waits for the sender's up link, and keeps it */
-    uint64_t bytes, body_sum;        /* of the body; its XXH64, or 0 where it is not checked */
-    uint64_t sum;                    /* XXH64 of all above */
+    mot_time sent;            /* by the sender's clock of the run */
+    mot_time lag, took;       /* emulating: how long it waits for the sender's up link, and keeps it */
+    uint64_t bytes, body_sum; /* of the body; its XXH64, or 0 where it is not checked */
+    uint64_t sum;             /* XXH64 of all above */
 };
 _Static_assert(sizeof(struct mot_envelope) == 160, "an envelope has no padding");
 
 struct mot_line {
-    uint32_t life, peer_life;        /* ours; the peer's: 0 until it is known */
-    uint64_t sent, received;         /* numbers of the last ones */
-    bool broken;                     /* lost: nothing goes through any more */
-    mot_time heard, spoken;          /* the last sign of the peer; our last */
-    double gap_mean, gap_deviation;  /* of the peer's signs, ns */
+    uint32_t life, peer_life;       /* ours; the peer's: 0 until it is known */
+    uint64_t sent, received;        /* numbers of the last ones */
+    bool broken;                    /* lost: nothing goes through any more */
+    mot_time heard, spoken;         /* the last sign of the peer; our last */
+    double gap_mean, gap_deviation; /* of the peer's signs, ns */
 };
 
 void mot_line_open(struct mot_line *, uint32_t life, mot_time now);
@@ -74,11 +74,11 @@ enum mot_line_verdict { MOT_LINE_ACCEPT, MOT_LINE_OLD, MOT_LINE_DUPLICATE, MOT_L
 /* What to do with an envelope that came. GAP and DAMAGED break the channel. */
 enum mot_line_verdict mot_line_receive(struct mot_line *, const struct mot_envelope *, mot_time now);
 
-mot_time mot_line_patience(const struct mot_line *);          /* how much silence is too much */
-bool mot_line_silent(const struct mot_line *, mot_time now);  /* there was too much of it */
+mot_time mot_line_patience(const struct mot_line *);         /* how much silence is too much */
+bool mot_line_silent(const struct mot_line *, mot_time now); /* there was too much of it */
 /* We were away for so long (stopped, swapped out) and could not have heard anything. */
 void mot_line_excuse(struct mot_line *, mot_time away);
 
-uint64_t mot_body_sum(const void *body, size_t bytes);              /* never 0 */
+uint64_t mot_body_sum(const void *body, size_t bytes); /* never 0 */
 
 #endif

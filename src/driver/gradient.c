@@ -12,10 +12,12 @@ uint64_t mot_terms_samples(const struct mot_problem *p, const struct mot_term *t
     return total;
 }
 
-void mot_gradient_begin(struct mot_gradient_run *r, const struct mot_problem *p, const struct mot_term *term, uint32_t terms,
-                        uint64_t samples, const float *x, float *g)
+void mot_gradient_begin(struct mot_gradient_run *r, const struct mot_problem *p, const struct mot_term *term,
+    uint32_t terms, uint64_t samples, const float *x, float *g)
 {
-    *r = (struct mot_gradient_run){ .problem = p, .term = term, .terms = terms, .left = samples, .x = x, .g = g };
+    *r = (struct mot_gradient_run){
+        .problem = p, .term = term, .terms = terms, .left = samples, .x = x, .g = g
+    };
     memset(g, 0, p->net->dim * sizeof(*g));
     if (!p->net->kind->computes) r->left = 0;
 }
@@ -49,8 +51,8 @@ void mot_gradient_spoil(float *g, uint32_t dim)
     for (uint32_t i = 0; i < dim; i++) g[i] = NAN;
 }
 
-double mot_gradient(const struct mot_problem *p, const struct mot_term *term, uint32_t terms, uint64_t samples,
-                    const float *x, float *g, void *scratch)
+double mot_gradient(const struct mot_problem *p, const struct mot_term *term, uint32_t terms,
+    uint64_t samples, const float *x, float *g, void *scratch)
 {
     struct mot_gradient_run run;
     mot_gradient_begin(&run, p, term, terms, samples, x, g);
@@ -60,17 +62,17 @@ double mot_gradient(const struct mot_problem *p, const struct mot_term *term, ui
 
 /* ---- Evaluation ---------------------------------------------------------------- */
 
-#define CHUNK_ROWS 1024u   /* rows that one thread evaluates at a time */
-#define LANES 8u           /* gradient accumulators; chunk c goes to lane c % LANES */
+#define CHUNK_ROWS 1024u /* rows that one thread evaluates at a time */
+#define LANES 8u         /* gradient accumulators; chunk c goes to lane c % LANES */
 
 struct mot_evaluator {
     const struct mot_problem *problem;
     struct mot_crew *crew;
-    void **scratch;        /* [threads] */
-    double *loss;          /* [chunks of the largest table] */
+    void **scratch; /* [threads] */
+    double *loss;   /* [chunks of the largest table] */
     uint32_t *hits;
-    double *lane;          /* [LANES][dim], made when a gradient is first asked for */
-    float *chunk_grad;     /* [threads][dim] */
+    double *lane;      /* [LANES][dim], made when a gradient is first asked for */
+    float *chunk_grad; /* [threads][dim] */
     const float *x;
     const struct mot_table *table;
 };
@@ -80,10 +82,7 @@ static uint32_t chunks_of(const struct mot_table *t)
     return t->rows / CHUNK_ROWS + (t->rows % CHUNK_ROWS != 0);
 }
 
-static uint32_t most(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
+static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 struct mot_evaluator *mot_evaluator_open(const struct mot_problem *p, struct mot_crew *crew)
 {
@@ -112,10 +111,7 @@ void mot_evaluator_close(struct mot_evaluator *e)
     free(e);
 }
 
-size_t mot_evaluator_bytes(const struct mot_net *net)
-{
-    return LANES * (size_t)net->dim * sizeof(double);
-}
+size_t mot_evaluator_bytes(const struct mot_net *net) { return LANES * (size_t)net->dim * sizeof(double); }
 
 static struct mot_batch slice_of(const struct mot_table *t, uint32_t first, uint32_t end)
 {
@@ -146,7 +142,8 @@ static void loss_chunk(void *context, uint32_t chunk, unsigned who)
     e->hits[chunk] = hits;
 }
 
-static void evaluate_table(struct mot_evaluator *e, const struct mot_table *t, double *loss_out, double *accuracy_out)
+static void evaluate_table(
+    struct mot_evaluator *e, const struct mot_table *t, double *loss_out, double *accuracy_out)
 {
     if (t->rows == 0) return;
     uint32_t chunks = chunks_of(t);

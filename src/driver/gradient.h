@@ -23,25 +23,31 @@ uint64_t mot_terms_samples(const struct mot_problem *, const struct mot_term *, 
 /* Writes into g the sum of coef * gradient over the first `samples` samples of the
  * terms, at x, in slices of MOT_SLICE_ROWS; returns the sum of coef * loss. */
 double mot_gradient(const struct mot_problem *, const struct mot_term *, uint32_t terms, uint64_t samples,
-                    const float *x, float *g, void *scratch);
+    const float *x, float *g, void *scratch);
 
 /* The same, a slice at a time, for those who have other things to do between. */
 struct mot_gradient_run {
     const struct mot_problem *problem;
     const struct mot_term *term;
-    uint32_t terms, at;          /* at: the term that is under way */
-    uint64_t in_term, left;      /* samples done of this term; still to do in all */
+    uint32_t terms, at;     /* at: the term that is under way */
+    uint64_t in_term, left; /* samples done of this term; still to do in all */
     const float *x;
     float *g;
     double loss;
 };
-void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *, uint32_t terms,
-                        uint64_t samples, const float *x, float *g);
+void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *,
+    uint32_t terms, uint64_t samples, const float *x, float *g);
 bool mot_gradient_slice(struct mot_gradient_run *, void *scratch); /* false: there was nothing left to do */
-void mot_gradient_spoil(float *g, uint32_t dim);                   /* what a poisoned worker hands over: NaN */
+/* what a poisoned worker hands over: NaN */
+void mot_gradient_spoil(float *g, uint32_t dim);
 
 /* What an evaluation computes; the rest of the score is NaN. */
-enum mot_evaluate_what { MOT_EVALUATE_TRAIN = 1, MOT_EVALUATE_VALID = 2, MOT_EVALUATE_TEST = 4, MOT_EVALUATE_GRAD = 8 };
+enum mot_evaluate_what {
+    MOT_EVALUATE_TRAIN = 1,
+    MOT_EVALUATE_VALID = 2,
+    MOT_EVALUATE_TEST = 4,
+    MOT_EVALUATE_GRAD = 8
+};
 struct mot_evaluator;
 struct mot_evaluator *mot_evaluator_open(const struct mot_problem *, struct mot_crew *);
 void mot_evaluator_close(struct mot_evaluator *);

@@ -11,14 +11,15 @@
 
 struct mot_pending {
     mot_time at;
-    uint64_t tie;              /* the causing node, then the order of scheduling: see mot_tie */
-    uint16_t kind, instance;   /* the simulator's: what and, for collectives, which */
-    uint32_t index, extra;     /* the simulator's: a slot or node, and a generation or step */
+    uint64_t tie;            /* the causing node, then the order of scheduling: see mot_tie */
+    uint16_t kind, instance; /* the simulator's: what and, for collectives, which */
+    uint32_t index, extra;   /* the simulator's: a slot or node, and a generation or step */
     uint32_t spare;
 };
 
-#define MOT_ORDER_BITS 40      /* a million events a second for twelve days */
-_Static_assert(sizeof(struct mot_pending) == 32, "two in a cache line; no padding, a checkpoint writes it as it lies");
+#define MOT_ORDER_BITS 40 /* a million events a second for twelve days */
+_Static_assert(
+    sizeof(struct mot_pending) == 32, "two in a cache line; no padding, a checkpoint writes it as it lies");
 
 static inline uint64_t mot_tie(mot_node rank, uint64_t order)
 {
@@ -26,15 +27,12 @@ static inline uint64_t mot_tie(mot_node rank, uint64_t order)
     return (uint64_t)rank << MOT_ORDER_BITS | order;
 }
 
-static inline mot_node mot_tie_rank(uint64_t tie)
-{
-    return (mot_node)(tie >> MOT_ORDER_BITS);
-}
+static inline mot_node mot_tie_rank(uint64_t tie) { return (mot_node)(tie >> MOT_ORDER_BITS); }
 
 struct mot_heap {
     struct mot_pending *e;
     uint32_t n, capacity, most;
-    bool hole;                 /* the root was taken and nothing has been put in its place yet */
+    bool hole; /* the root was taken and nothing has been put in its place yet */
 };
 
 void mot_heap_open(struct mot_heap *, uint32_t capacity);
@@ -42,7 +40,7 @@ void mot_heap_close(struct mot_heap *);
 void mot_heap_put(struct mot_heap *, const struct mot_pending *);
 /* The earliest, or NULL if there is none; valid until the next put or take. */
 const struct mot_pending *mot_heap_first(struct mot_heap *);
-struct mot_pending mot_heap_take(struct mot_heap *);   /* the earliest; the heap is not empty */
+struct mot_pending mot_heap_take(struct mot_heap *); /* the earliest; the heap is not empty */
 
 /* Without branches: which event is earlier is anybody's guess, the processor's too. */
 static inline bool mot_pending_before(const struct mot_pending *a, const struct mot_pending *b)

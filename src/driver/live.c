@@ -22,14 +22,17 @@ void mot_live_lead(struct mot_live *l)
 void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_port *port, mot_node self)
 {
     const struct mot_method *m = l->experiment->method;
-    *n = (struct mot_live_node){ .live = l, .port = port, .self = self,
-        .need = m->need(l->experiment->method_conf, &l->world, self) };
+    *n = (struct mot_live_node){
+        .live = l, .port = port, .self = self, .need = m->need(l->experiment->method_conf, &l->world, self)
+    };
     if (self >= l->world.workers) n->need.works = 0;
     n->state = mot_new(1, n->need.state_bytes);
     n->scratch = mot_aligned(l->problem->net->scratch_bytes + 64);
-    mot_outbox_open(&n->outbox, mot_outbox_room(&n->need), n->need.terms * (n->need.works ? n->need.works : 1));
+    mot_outbox_open(
+        &n->outbox, mot_outbox_room(&n->need), n->need.terms * (n->need.works ? n->need.works : 1));
     n->work = mot_new(n->need.works + 1, sizeof(*n->work));
-    for (uint32_t i = 0; i < n->need.works; i++) n->work[i].term = mot_new(n->need.terms, sizeof(struct mot_term));
+    for (uint32_t i = 0; i < n->need.works; i++)
+        n->work[i].term = mot_new(n->need.terms, sizeof(struct mot_term));
     n->alarm = mot_new(n->need.alarms + 1, sizeof(*n->alarm));
     for (uint32_t i = 0; i < n->need.alarms; i++) n->alarm[i] = MOT_NEVER;
     n->credit = mot_new(l->world.workers, sizeof(*n->credit));
@@ -51,13 +54,18 @@ void mot_live_node_close(struct mot_live_node *n)
 
 static struct mot_env env_of(struct mot_live_node *n)
 {
-    return (struct mot_env){ .self = n->self, .now = mot_live_now(n->live), .world = &n->live->world,
-        .conf = n->live->experiment->method_conf, .pool = &n->live->pool, .out = &n->outbox };
+    return (struct mot_env){ .self = n->self,
+        .now = mot_live_now(n->live),
+        .world = &n->live->world,
+        .conf = n->live->experiment->method_conf,
+        .pool = &n->live->pool,
+        .out = &n->outbox };
 }
 
 /* ---- Telling the watcher ------------------------------------------------------------------ */
 
-static void watch_phase(struct mot_live_node *n, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from)
+static void watch_phase(
+    struct mot_live_node *n, enum mot_phase phase, uint32_t tag, uint32_t samples, mot_time from)
 {
     struct mot_live *l = n->live;
     if (!l->watch.phase || !mot_watch_follows(&l->watch)) return;
@@ -71,10 +79,17 @@ static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
     struct mot_live *l = n->live;
     if (!l->watch.flight || !mot_watch_follows(&l->watch)) return;
     const struct mot_message *m = &a->message;
-    mot_time now = mot_live_now(l), sent = a->sent < now ? a->sent : now; /* the clocks of two processes may differ a little */
+    /* the clocks of two processes may differ a little */
+    mot_time now = mot_live_now(l), sent = a->sent < now ? a->sent : now;
     pthread_mutex_lock(&l->watch_lock);
-    l->watch.flight(l->watch.self, &(struct mot_flight){ .from = m->from, .to = m->to, .kind = m->kind,
-        .bytes = m->body.buf ? (uint64_t)m->body.len * 4 : 0, .sent = sent, .began = sent, .delivered = now });
+    l->watch.flight(l->watch.self,
+        &(struct mot_flight){ .from = m->from,
+            .to = m->to,
+            .kind = m->kind,
+            .bytes = m->body.buf ? (uint64_t)m->body.len * 4 : 0,
+            .sent = sent,
+            .began = sent,
+            .delivered = now });
     pthread_mutex_unlock(&l->watch_lock);
 }
 
@@ -114,10 +129,11 @@ static void begin_next(struct mot_live_node *n)
     next->state = MOT_LIVE_RUNNING;
     next->began = next->ends = mot_live_now(l);
     next->asked = mot_terms_samples(l->problem, next->term, next->terms);
-    if (l->emulate && next->asked) next->ends += mot_job_time(machine_of(n), l->world.seed, n->self, &n->pace, next->asked);
+    if (l->emulate && next->asked)
+        next->ends += mot_job_time(machine_of(n), l->world.seed, n->self, &n->pace, next->asked);
     next->grad = mot_pool_take(&l->pool);
-    mot_gradient_begin(&next->run, l->problem, next->term, next->terms, next->asked, mot_pool_at(&l->pool, next->at),
-                       mot_pool_at(&l->pool, next->grad));
+    mot_gradient_begin(&next->run, l->problem, next->term, next->terms, next->asked,
+        mot_pool_at(&l->pool, next->at), mot_pool_at(&l->pool, next->grad));
 }
 
 static void start_work(struct mot_live_node *n, const struct mot_work *work)
@@ -143,7 +159,9 @@ static void poison(struct mot_live_node *n, mot_buf grad)
 {
     struct mot_live *l = n->live;
     const struct mot_faults *f = &l->experiment->cluster->faults;
-    if (!f->any || !mot_fault_poisons(f, l->world.seed, l->world.workers, n->self, n->tally.jobs, mot_live_now(l))) return;
+    if (!f->any ||
+        !mot_fault_poisons(f, l->world.seed, l->world.workers, n->self, n->tally.jobs, mot_live_now(l)))
+        return;
     mot_gradient_spoil(mot_pool_at(&l->pool, grad), l->world.dim);
     n->poisoned++;
     if (n->tape) n->tape->spoilt = true;
@@ -153,12 +171,16 @@ static void poison(struct mot_live_node *n, mot_buf grad)
 static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
 {
     struct mot_live *l = n->live;
-    struct mot_result result = { .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad };
+    struct mot_result result = {
+        .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad
+    };
     n->tally.compute += mot_live_now(l) - w->began;
-    watch_phase(n, result.samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->tag, result.samples, w->began);
+    watch_phase(n, result.samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->tag,
+        result.samples, w->began);
     if (l->emulate && result.samples) poison(n, w->grad);
     n->tally.jobs++;
-    atomic_store_explicit(&l->job_us[n->self], (uint32_t)(n->tally.compute / n->tally.jobs / 1000), memory_order_relaxed);
+    atomic_store_explicit(
+        &l->job_us[n->self], (uint32_t)(n->tally.compute / n->tally.jobs / 1000), memory_order_relaxed);
     n->tally.samples += result.samples;
     n->port->samples(n->port, result.samples);
     mot_pool_drop(&l->pool, w->at);
@@ -183,8 +205,8 @@ static struct mot_live_work *cancelled(struct mot_live_node *n)
         w->began = mot_live_now(n->live);
         w->asked = 0;
         w->grad = mot_pool_take(&n->live->pool);
-        mot_gradient_begin(&w->run, n->live->problem, w->term, w->terms, 0, mot_pool_at(&n->live->pool, w->at),
-                           mot_pool_at(&n->live->pool, w->grad));
+        mot_gradient_begin(&w->run, n->live->problem, w->term, w->terms, 0,
+            mot_pool_at(&n->live->pool, w->at), mot_pool_at(&n->live->pool, w->grad));
         return w;
     }
     return NULL;
@@ -238,10 +260,7 @@ static void show(struct mot_live_node *n, bool last)
     else n->port->show(n->port, &s);
 }
 
-static bool shows(const struct mot_live_node *n)
-{
-    return n->live->showing > 1 && n->self >= n->live->lead;
-}
+static bool shows(const struct mot_live_node *n) { return n->live->showing > 1 && n->self >= n->live->lead; }
 
 static void show_what_is_asked_for(struct mot_live_node *n)
 {
@@ -254,8 +273,8 @@ static void show_what_is_asked_for(struct mot_live_node *n)
     if (!n->shown_last && n->advanced >= l->experiment->stop.updates) show(n, true);
 }
 
-/* Whether the lead ends the run for all at once. Where all workers make the same updates, they leave together instead: after the sum
- * that the lead joins as its last. */
+/* Whether the lead ends the run for all at once. Where all workers make the same updates, they leave together
+ * instead: after the sum that the lead joins as its last. */
 static bool ends_at_once(const struct mot_live *l)
 {
     return l->world.servers > 0 || l->experiment->method->decentralised;
@@ -303,7 +322,8 @@ static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
         n->out_of_data = e->stop == MOT_OK;
         if (e->stop != MOT_OK) n->status = e->stop;
         if (e->stop != MOT_OK || (n->self >= l->world.workers && l->showing == 1)) n->port->end(n->port);
-        else if (shows(n) && !n->shown_last) show(n, true); /* the run ends when the last server has shown its last */
+        /* the run ends when the last server has shown its last */
+        else if (shows(n) && !n->shown_last) show(n, true);
         return;
     }
 }
@@ -335,9 +355,7 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
         mot_pool_drop(&n->live->pool, a->coll.out.buf);
         if (a->last) n->finished = true;
         return;
-    case MOT_ARRIVAL_PEER:
-        step(n, &(struct mot_event){ .kind = MOT_EV_PEER, .peer = a->peer });
-        return;
+    case MOT_ARRIVAL_PEER: step(n, &(struct mot_event){ .kind = MOT_EV_PEER, .peer = a->peer }); return;
     }
 }
 
@@ -357,10 +375,7 @@ static bool alarm_due(struct mot_live_node *n, mot_time *next)
     return false;
 }
 
-bool mot_live_node_over(const struct mot_live_node *n)
-{
-    return n->finished || n->port->ended(n->port);
-}
+bool mot_live_node_over(const struct mot_live_node *n) { return n->finished || n->port->ended(n->port); }
 
 /* A lead that waits looks up now and then: at the clock, a target that was met, Ctrl-C. */
 static bool ends_here(struct mot_live_node *n)
@@ -372,10 +387,7 @@ static bool ends_here(struct mot_live_node *n)
     return true;
 }
 
-void mot_live_node_begin(struct mot_live_node *n)
-{
-    step(n, &(struct mot_event){ .kind = MOT_EV_START });
-}
+void mot_live_node_begin(struct mot_live_node *n) { step(n, &(struct mot_event){ .kind = MOT_EV_START }); }
 
 /* What can be done now, if anything; else until when there is nothing but arrivals. */
 static bool do_something(struct mot_live_node *n, mot_time *next)

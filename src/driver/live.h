@@ -23,32 +23,37 @@ struct mot_live {
     const struct mot_problem *problem;
     struct mot_world world;
     struct mot_pool pool;
-    uint64_t began_ns;                /* the run's clock starts here */
-    bool emulate;                     /* jobs and messages take the time that the cluster's model says */
-    struct mot_judge *judge;          /* of the lead node's process; else NULL */
-    mot_node lead;                    /* the first of the nodes whose models make up the run's, */
-    uint32_t showing;                 /* and how many they are */
-    /* Where they are several, the judge asks: each shows what it has after its first update that is not before `at`. */
-    struct { _Atomic uint64_t number, at; } ask;
-    const char *checkpoint;           /* file to write, or NULL */
-    uint64_t hash;                    /* of experiment and data: a checkpoint belongs to it */
-    _Atomic uint32_t *job_us;         /* [workers]: the time of each one's mean job, as far as it is known here */
-    struct mot_watch watch;           /* for traces; its functions are called by one node at a time */
+    uint64_t began_ns;       /* the run's clock starts here */
+    bool emulate;            /* jobs and messages take the time that the cluster's model says */
+    struct mot_judge *judge; /* of the lead node's process; else NULL */
+    mot_node lead;           /* the first of the nodes whose models make up the run's, */
+    uint32_t showing;        /* and how many they are */
+    /* Where they are several, the judge asks: each shows what it has
+     * after its first update that is not before `at`. */
+    struct {
+        _Atomic uint64_t number, at;
+    } ask;
+    const char *checkpoint; /* file to write, or NULL */
+    uint64_t hash;          /* of experiment and data: a checkpoint belongs to it */
+    /* [workers]: the time of each one's mean job, as far as it is known here */
+    _Atomic uint32_t *job_us;
+    struct mot_watch watch; /* for traces; its functions are called by one node at a time */
     pthread_mutex_t watch_lock;
 };
 
-mot_time mot_live_now(const struct mot_live *);   /* the run's clock */
-void mot_live_lead(struct mot_live *);            /* its world is known: whose models make up the run's */
-#define MOT_LIVE_SHOWN 6 /* buffers that the judge may hold of a node: those of the set under way and of its last */
+mot_time mot_live_now(const struct mot_live *); /* the run's clock */
+void mot_live_lead(struct mot_live *);          /* its world is known: whose models make up the run's */
+#define MOT_LIVE_SHOWN                                                                                       \
+    6 /* buffers that the judge may hold of a node: those of the set under way and of its last */
 
 enum mot_live_state { MOT_LIVE_FREE, MOT_LIVE_WAITING, MOT_LIVE_RUNNING };
 struct mot_live_work {
     enum mot_live_state state;
     uint32_t tag, terms;
-    struct mot_term *term;            /* room for need.terms */
+    struct mot_term *term; /* room for need.terms */
     mot_buf at, grad;
     uint64_t order, asked;
-    mot_time deadline, began, ends;   /* ends: not before, when emulating */
+    mot_time deadline, began, ends; /* ends: not before, when emulating */
     struct mot_gradient_run run;
 };
 
@@ -58,30 +63,31 @@ struct mot_live_node {
     mot_node self;
     void *state, *scratch;
     struct mot_outbox outbox;
-    struct mot_tape *tape;            /* keeps the events it is given; NULL: nobody asked for it */
+    struct mot_tape *tape; /* keeps the events it is given; NULL: nobody asked for it */
     struct mot_need need;
-    struct mot_live_work *work;       /* [need.works] */
-    mot_time *alarm;                  /* [need.alarms]; MOT_NEVER: not set */
+    struct mot_live_work *work; /* [need.works] */
+    mot_time *alarm;            /* [need.alarms]; MOT_NEVER: not set */
     uint64_t order, advanced;
-    uint64_t answered;                /* the number of the last ask that it answered */
+    uint64_t answered; /* the number of the last ask that it answered */
     bool shown_last;
-    mot_time joined;                  /* when it joined the collective that is under way */
+    mot_time joined; /* when it joined the collective that is under way */
     struct mot_pace pace;
     bool finished, waiting;
-    mot_time waits_since;             /* waiting: nothing to compute and nothing came */
-    enum mot_status status;           /* of mot_stop */
+    mot_time waits_since;   /* waiting: nothing to compute and nothing came */
+    enum mot_status status; /* of mot_stop */
     bool out_of_data;
     struct mot_node_tally tally;
-    uint64_t *credit;                 /* [workers]: whose gradients went into this node's updates */
-    uint64_t *seen;                   /* [workers]: samples that each had computed when it last sent to this node */
+    uint64_t *credit; /* [workers]: whose gradients went into this node's updates */
+    /* [workers]: samples that each had computed when it last sent to this node */
+    uint64_t *seen;
     struct mot_notes notes;
-    uint64_t events, poisoned;        /* poisoned: gradients that the emulated cluster spoilt */
+    uint64_t events, poisoned; /* poisoned: gradients that the emulated cluster spoilt */
 };
 
 /* `need` is what the method says of this node. */
 void mot_live_node_open(struct mot_live_node *, struct mot_live *, struct mot_port *, mot_node self);
 void mot_live_node_close(struct mot_live_node *);
-void mot_live_node_run(struct mot_live_node *);   /* until the node or the run has ended */
+void mot_live_node_run(struct mot_live_node *); /* until the node or the run has ended */
 
 /* The same in pieces, for a thread with several nodes: begin, turns until it is over, end. A turn
  * does one thing that can be done now: an arrival, an alarm, a slice of work. False: there
@@ -89,7 +95,7 @@ void mot_live_node_run(struct mot_live_node *);   /* until the node or the run h
 void mot_live_node_begin(struct mot_live_node *);
 bool mot_live_node_turn(struct mot_live_node *, mot_time *next);
 bool mot_live_node_over(const struct mot_live_node *);
-void mot_live_node_end(struct mot_live_node *);   /* no turns follow: closes its account of time */
+void mot_live_node_end(struct mot_live_node *); /* no turns follow: closes its account of time */
 
 /* ---- Checkpoints ------------------------------------------------------------------------
  * The lead's parameters with their optimiser, and how far each worker is in its data. Work that
@@ -99,27 +105,30 @@ struct mot_live_checkpoint {
     uint64_t updates, samples, mark;
     mot_time now;
     uint64_t step;
-    uint64_t *draw;                   /* [workers] */
-    const float *x, *slot[2];         /* [dim]; slots may be NULL */
+    uint64_t *draw;           /* [workers] */
+    const float *x, *slot[2]; /* [dim]; slots may be NULL */
 };
-enum mot_status mot_live_save(const char *path, uint64_t hash, const struct mot_world *, const struct mot_live_checkpoint *);
-enum mot_status mot_live_load(const char *path, uint64_t hash, const struct mot_world *, struct mot_live_checkpoint *out);
+enum mot_status mot_live_save(
+    const char *path, uint64_t hash, const struct mot_world *, const struct mot_live_checkpoint *);
+enum mot_status mot_live_load(
+    const char *path, uint64_t hash, const struct mot_world *, struct mot_live_checkpoint *out);
 void mot_live_checkpoint_free(struct mot_live_checkpoint *);
 /* Where a worker's data stands after the updates of a synchronous method without a server. */
 uint64_t mot_live_draw(const struct mot_live *, mot_node worker, uint64_t updates);
 
 /* ---- The judge: evaluations and the end of the run, at the lead node ---------------------
- * The lead is the first server, or else worker 0. Evaluations run in a thread of their own. Where the run's model is that
- * of several nodes, each shows its own when it has come to the update that the judge asked for, and goes on. */
+ * The lead is the first server, or else worker 0. Evaluations run in a thread of their own.
+ * Where the run's model is that of several nodes, each shows its own when it has come to the update that the
+ * judge asked for, and goes on. */
 
 struct mot_judge *mot_judge_open(struct mot_live *, struct mot_live_node *lead, const struct mot_watch *,
-                                 const volatile sig_atomic_t *interrupt);
+    const volatile sig_atomic_t *interrupt);
 /* After an update of the lead; true: the run is to end now. */
 bool mot_judge_update(struct mot_judge *);
-bool mot_judge_wants_end(struct mot_judge *);     /* a target, the time or an interrupt says so */
-void mot_judge_show(struct mot_judge *, const struct mot_shown *);  /* by any node; the holds go with it */
-void mot_judge_lost(struct mot_judge *, mot_node);                  /* it will show nothing any more */
-bool mot_judge_has_last(struct mot_judge *, mot_node);              /* it has shown what it ends with */
+bool mot_judge_wants_end(struct mot_judge *); /* a target, the time or an interrupt says so */
+void mot_judge_show(struct mot_judge *, const struct mot_shown *); /* by any node; the holds go with it */
+void mot_judge_lost(struct mot_judge *, mot_node);                 /* it will show nothing any more */
+bool mot_judge_has_last(struct mot_judge *, mot_node);             /* it has shown what it ends with */
 /* When the lead has finished: the last evaluation, and what is known at this node, into out. */
 void mot_judge_close(struct mot_judge *, struct mot_outcome *out);
 

@@ -10,16 +10,23 @@
 #define MAGIC "MOTLEYLV"
 #define VERSION 1u
 
-struct fit { char magic[8]; uint32_t version, workers, dim, slots; uint64_t hash; };
+struct fit {
+    char magic[8];
+    uint32_t version, workers, dim, slots;
+    uint64_t hash;
+};
 
 static struct fit fit_of(uint64_t hash, const struct mot_world *w)
 {
-    struct fit f = { .version = VERSION, .workers = w->workers, .dim = w->dim, .slots = w->optim->slots, .hash = hash };
+    struct fit f = {
+        .version = VERSION, .workers = w->workers, .dim = w->dim, .slots = w->optim->slots, .hash = hash
+    };
     memcpy(f.magic, MAGIC, sizeof(f.magic));
     return f;
 }
 
-enum mot_status mot_live_save(const char *path, uint64_t hash, const struct mot_world *w, const struct mot_live_checkpoint *c)
+enum mot_status mot_live_save(
+    const char *path, uint64_t hash, const struct mot_world *w, const struct mot_live_checkpoint *c)
 {
     struct mot_bytes b = { 0 };
     struct fit f = fit_of(hash, w);
@@ -46,24 +53,30 @@ static float *read_floats(struct mot_reader *r, uint32_t n)
     return x;
 }
 
-static enum mot_status read_from(const char *path, const unsigned char *bytes, size_t n, const struct fit *want, struct mot_live_checkpoint *c)
+static enum mot_status read_from(const char *path, const unsigned char *bytes, size_t n,
+    const struct fit *want, struct mot_live_checkpoint *c)
 {
     struct fit have;
     uint64_t sum;
     if (n < sizeof(have) + sizeof(sum) || memcmp(bytes, MAGIC, 8) != 0)
-        return mot_fail(MOT_EDATA, "%s: not a checkpoint of a live run of motley (%zu bytes); one of a simulated run is resumed by "
-                        "motley sim", path, n);
+        return mot_fail(MOT_EDATA,
+            "%s: not a checkpoint of a live run of motley (%zu bytes); one of a simulated run is resumed by "
+            "motley sim",
+            path, n);
     memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
     if (sum != XXH64(bytes, n - sizeof(sum), 0))
         return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not fit its %zu bytes", path, n);
     struct mot_reader r = { .at = bytes, .n = n - sizeof(sum) };
     MOT_GET(&r, have);
     if (have.version != want->version)
-        return mot_fail(MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want->version);
+        return mot_fail(
+            MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want->version);
     if (memcmp(&have, want, sizeof(have)) != 0)
-        return mot_fail(MOT_EUSAGE, "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u workers, %u "
-                        "parameters): data, model, method, cluster, evaluate and seed must be as they were", path, have.workers, have.dim,
-                        want->workers, want->dim);
+        return mot_fail(MOT_EUSAGE,
+            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u "
+            "workers, %u "
+            "parameters): data, model, method, cluster, evaluate and seed must be as they were",
+            path, have.workers, have.dim, want->workers, want->dim);
     MOT_GET(&r, c->updates);
     MOT_GET(&r, c->samples);
     MOT_GET(&r, c->mark);
@@ -73,11 +86,13 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
     c->x = read_floats(&r, want->dim);
     for (uint32_t s = 0; s < want->slots; s++) c->slot[s] = read_floats(&r, want->dim);
-    if (r.short_of || r.done != r.n) return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    if (r.short_of || r.done != r.n)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     return MOT_OK;
 }
 
-enum mot_status mot_live_load(const char *path, uint64_t hash, const struct mot_world *w, struct mot_live_checkpoint *out)
+enum mot_status mot_live_load(
+    const char *path, uint64_t hash, const struct mot_world *w, struct mot_live_checkpoint *out)
 {
     unsigned char *bytes;
     size_t n;
@@ -104,5 +119,6 @@ uint64_t mot_live_draw(const struct mot_live *l, mot_node worker, uint64_t updat
 {
     const struct mot_world *w = &l->world;
     uint64_t first = w->draw0 ? w->draw0[worker] : 0;
-    return first + mot_sample_count(&l->problem->sampler, worker, first, (updates - w->step0) * w->batch[worker]);
+    return first +
+        mot_sample_count(&l->problem->sampler, worker, first, (updates - w->step0) * w->batch[worker]);
 }

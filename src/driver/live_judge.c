@@ -5,9 +5,10 @@
  * and so frozen, cost the lead nothing. What is due while the thread is busy is left
  * out; the last evaluation and the last checkpoint are always made.
  *
- * Where several nodes have the model between them (servers with a range each, workers whose models differ), the lead asks
- * for it a little before the update at which it is due, so that those who are ahead of it hear of it in time. Each shows what it
- * has after that update; when all have, the thread gets the lot. One set is under way at a time. */
+ * Where several nodes have the model between them (servers with a range each, workers whose
+ * models differ), the lead asks for it a little before the update at which it is due, so that those who are
+ * ahead of it hear of it in time. Each shows what it has after that update; when all have, the thread gets
+ * the lot. One set is under way at a time. */
 #include "base/memory.h"
 #include "driver/live.h"
 #include "driver/views.h"
@@ -19,7 +20,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define ASK_AHEAD 4u /* updates before one is due at which the lead asks for it, besides one for each node that shows its model */
+/* Updates before one is due at which the lead asks for it, besides one for each node that shows its
+ * model. */
+#define ASK_AHEAD 4u
 
 struct mot_judge {
     struct mot_live *live;
@@ -36,18 +39,20 @@ struct mot_judge {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool has_job, busy, closing;
-    bool evaluates, saves;         /* what the job is */
-    struct mot_params params;      /* of the job: held */
-    struct mot_shown *shown;       /* [nodes], where several show theirs: of the set under way or of the job; x is MOT_NO_BUF until it is here */
-    struct mot_shown *last_shown;  /* [nodes]: what each ends with */
-    bool *lost;                    /* [nodes] */
-    uint32_t missing;              /* of the set under way; 0: there is none */
+    bool evaluates, saves;    /* what the job is */
+    struct mot_params params; /* of the job: held */
+    /* [nodes], where several show theirs: of the set under way or of
+     * the job; x is MOT_NO_BUF until it is here */
+    struct mot_shown *shown;
+    struct mot_shown *last_shown; /* [nodes]: what each ends with */
+    bool *lost;                   /* [nodes] */
+    uint32_t missing;             /* of the set under way; 0: there is none */
     uint32_t lasts_missing;
-    struct mot_view *view;         /* [nodes]: room for what is put together, */
-    float *whole[3];               /* and for what comes of it: the model and the optimiser's buffers */
+    struct mot_view *view; /* [nodes]: room for what is put together, */
+    float *whole[3];       /* and for what comes of it: the model and the optimiser's buffers */
     struct mot_moment moment;
-    uint64_t *draw;                /* [workers] */
-    struct mot_moment last;        /* of the last evaluation */
+    uint64_t *draw;         /* [workers] */
+    struct mot_moment last; /* of the last evaluation */
     enum mot_status save_status;
     atomic_bool target_met;
     mot_time target_at;
@@ -63,10 +68,18 @@ static struct mot_moment moment_of(struct mot_judge *j)
 {
     struct mot_live_node *n = j->lead;
     uint64_t samples = n->port->samples(n->port, 0);
-    struct mot_moment m = { .now = mot_live_now(j->live), .updates = n->advanced, .steps = n->advanced, .samples = samples,
-        .epochs = (double)samples / j->live->problem->data->train.rows, .bytes_sent = n->tally.bytes_sent,
-        .messages = n->tally.messages_sent, .events = n->events, .staleness_mean = NAN, .staleness_max = NAN,
-        .slowest = NAN, .slowest_factor = NAN,
+    struct mot_moment m = { .now = mot_live_now(j->live),
+        .updates = n->advanced,
+        .steps = n->advanced,
+        .samples = samples,
+        .epochs = (double)samples / j->live->problem->data->train.rows,
+        .bytes_sent = n->tally.bytes_sent,
+        .messages = n->tally.messages_sent,
+        .events = n->events,
+        .staleness_mean = NAN,
+        .staleness_max = NAN,
+        .slowest = NAN,
+        .slowest_factor = NAN,
         .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     const struct mot_note_tally *stale = mot_notes_staleness(&n->notes);
     if (stale) {
@@ -76,7 +89,8 @@ static struct mot_moment moment_of(struct mot_judge *j)
     return m;
 }
 
-/* Where a worker's data stands, for a checkpoint; `updates` are those of the worker, or without a server of all. */
+/* Where a worker's data stands, for a checkpoint; `updates` are those
+ * of the worker, or without a server of all. */
 static uint64_t draw_of(struct mot_judge *j, mot_node worker, uint64_t updates)
 {
     const struct mot_live *l = j->live;
@@ -106,33 +120,38 @@ static void drop_params(struct mot_judge *j, const struct mot_params *p)
     for (int s = 0; s < 2; s++) mot_pool_drop(&j->live->pool, p->slot[s]);
 }
 
-static float *floats_of(struct mot_judge *j, mot_buf b)
-{
-    return b ? mot_pool_at(&j->live->pool, b) : NULL;
-}
+static float *floats_of(struct mot_judge *j, mot_buf b) { return b ? mot_pool_at(&j->live->pool, b) : NULL; }
 
 /* A model with its optimiser: where it lies. */
-struct at { const float *x, *slot[2]; uint64_t step; };
+struct at {
+    const float *x, *slot[2];
+    uint64_t step;
+};
 
 static void save(struct mot_judge *j, const struct at *at, const struct mot_moment *m)
 {
-    struct mot_live_checkpoint c = { .updates = m->updates, .samples = m->samples, .now = m->now, .step = at->step, .draw = j->draw,
-        .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0, .x = at->x, .slot = { at->slot[0], at->slot[1] } };
+    struct mot_live_checkpoint c = { .updates = m->updates,
+        .samples = m->samples,
+        .now = m->now,
+        .step = at->step,
+        .draw = j->draw,
+        .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0,
+        .x = at->x,
+        .slot = { at->slot[0], at->slot[1] } };
     enum mot_status status = mot_live_save(j->live->checkpoint, j->live->hash, &j->live->world, &c);
     if (j->save_status == MOT_OK) j->save_status = status;
 }
 
 static struct at at_params(struct mot_judge *j, const struct mot_params *p)
 {
-    return (struct at){ .x = floats_of(j, p->x), .slot = { floats_of(j, p->slot[0]), floats_of(j, p->slot[1]) }, .step = p->step };
+    return (struct at){ .x = floats_of(j, p->x),
+        .slot = { floats_of(j, p->slot[0]), floats_of(j, p->slot[1]) },
+        .step = p->step };
 }
 
 /* ---- A model that several nodes have between them ------------------------------------------------ */
 
-static bool several(const struct mot_judge *j)
-{
-    return j->live->showing > 1;
-}
+static bool several(const struct mot_judge *j) { return j->live->showing > 1; }
 
 static void drop_shown(struct mot_judge *j, struct mot_shown *s)
 {
@@ -170,7 +189,8 @@ static struct at put_together(struct mot_judge *j, const struct mot_shown *set, 
 {
     struct mot_live *l = j->live;
     struct at at = { .x = mean_of(j, set, 0), .step = UINT64_MAX };
-    for (uint32_t s = 0; with_slots && s < l->world.optim->slots; s++) at.slot[s] = mean_of(j, set, 1 + (int)s);
+    for (uint32_t s = 0; with_slots && s < l->world.optim->slots; s++)
+        at.slot[s] = mean_of(j, set, 1 + (int)s);
     for (mot_node i = l->lead; i < l->lead + l->showing; i++)
         if (set[i].view.x != MOT_NO_BUF && set[i].step < at.step) at.step = set[i].step;
     if (at.step == UINT64_MAX) at.step = l->world.step0;
@@ -203,7 +223,8 @@ static void put_shown(struct mot_judge *j, const struct mot_shown *s)
     j->shown[s->node] = *s;
     if (s->node == j->lead->self) { /* it is the lead's own thread that is here */
         j->moment = moment_of(j);
-        for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++) j->draw[i] = draw_of(j, i, 0);
+        for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++)
+            j->draw[i] = draw_of(j, i, 0);
     }
     if (--j->missing == 0) set_is_whole(j);
 }
@@ -252,7 +273,8 @@ bool mot_judge_has_last(struct mot_judge *j, mot_node node)
     return has;
 }
 
-/* Asks for a set, if none is under way; those who have ended have answered. The lead has not: what it asks for is still to come. */
+/* Asks for a set, if none is under way; those who have ended have answered.
+ * The lead has not: what it asks for is still to come. */
 static void ask(struct mot_judge *j, uint64_t at, bool evaluates, bool saves)
 {
     struct mot_live *l = j->live;
@@ -290,7 +312,8 @@ static void evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, 
 {
     const struct mot_experiment *e = j->live->experiment;
     unsigned what = MOT_EVALUATE_VALID | MOT_EVALUATE_TEST;
-    if (final || e->evaluate.train == 0 || e->stop.target == MOT_TARGET_TRAIN_LOSS) what |= MOT_EVALUATE_TRAIN;
+    if (final || e->evaluate.train == 0 || e->stop.target == MOT_TARGET_TRAIN_LOSS)
+        what |= MOT_EVALUATE_TRAIN;
     if (final || e->evaluate.grad_norm || e->stop.target == MOT_TARGET_GRAD_NORM) what |= MOT_EVALUATE_GRAD;
     m->score = mot_evaluate(j->evaluator, x, what);
     if (!atomic_load(&j->target_met) && target_met(e, &m->score)) {
@@ -299,8 +322,10 @@ static void evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, 
         atomic_store(&j->target_met, true);
     }
     bool classes = j->live->problem->data->train.classes > 0;
-    if (j->best && !isnan(m->score.valid_loss) && (isnan(j->best_score.valid_loss) ||
-        (classes ? m->score.valid_accuracy > j->best_score.valid_accuracy : m->score.valid_loss < j->best_score.valid_loss))) {
+    if (j->best && !isnan(m->score.valid_loss) &&
+        (isnan(j->best_score.valid_loss) ||
+            (classes ? m->score.valid_accuracy > j->best_score.valid_accuracy
+                     : m->score.valid_loss < j->best_score.valid_loss))) {
         j->best_score = m->score;
         j->best_updates = m->updates;
         memcpy(j->best, x, j->live->world.dim * sizeof(*x));
@@ -396,7 +421,8 @@ bool mot_judge_wants_end(struct mot_judge *j)
     return j->ended_by != NULL;
 }
 
-/* Whether the lead has to ask now for what is due at *at, or before: an update that is near, or a time or an epoch that has come. */
+/* Whether the lead has to ask now for what is due at *at, or before: an
+ * update that is near, or a time or an epoch that has come. */
 static bool due_soon(struct mot_judge *j, const struct mot_every *every, double *next, uint64_t *at)
 {
     uint64_t ahead = j->live->showing + ASK_AHEAD, now = j->lead->advanced;
@@ -404,9 +430,11 @@ static bool due_soon(struct mot_judge *j, const struct mot_every *every, double 
         *at = now + 1;
         return due(j, every, next);
     }
-    if (*next <= (double)now) *next = (floor((double)now / every->value) + 1) * every->value; /* what was due while the thread was busy */
+    /* what was due while the thread was busy */
+    if (*next <= (double)now) *next = (floor((double)now / every->value) + 1) * every->value;
     *at = (uint64_t)ceil(*next);
-    if (*at > now + ahead || *at >= j->live->experiment->stop.updates) return false; /* the last one is made anyway */
+    /* the last one is made anyway */
+    if (*at > now + ahead || *at >= j->live->experiment->stop.updates) return false;
     *next = (floor((double)*at / every->value) + 1) * every->value;
     return true;
 }
@@ -417,7 +445,8 @@ static void ask_for_what_is_due(struct mot_judge *j)
     if (j->lead->shown_last || pthread_mutex_trylock(&j->lock) != 0) return;
     if (!j->busy && !j->has_job && j->missing == 0) {
         bool evaluates = due_soon(j, &j->every, &j->next, &at);
-        bool saves = j->live->checkpoint && due_soon(j, &j->live->experiment->checkpoint, &j->next_save, &save_at);
+        bool saves =
+            j->live->checkpoint && due_soon(j, &j->live->experiment->checkpoint, &j->next_save, &save_at);
         if (evaluates || saves) ask(j, evaluates ? at : save_at, evaluates, saves);
     }
     pthread_mutex_unlock(&j->lock);
@@ -442,7 +471,8 @@ bool mot_judge_update(struct mot_judge *j)
             j->ticked_s = now;
             struct mot_moment m = moment_of(j);
             struct mot_pick pick = { 0 };
-            for (mot_node i = 0; i < j->live->world.workers; i++) mot_pick_worker(&pick, i, j->live->job_us[i]);
+            for (mot_node i = 0; i < j->live->world.workers; i++)
+                mot_pick_worker(&pick, i, j->live->job_us[i]);
             mot_pick_slowest(&pick, &m);
             pthread_mutex_lock(&j->live->watch_lock);
             j->watch.tick(j->watch.self, &m);
@@ -459,7 +489,8 @@ static void open_several(struct mot_judge *j)
     j->last_shown = mot_new(l->world.nodes, sizeof(*j->last_shown));
     j->lost = mot_new(l->world.nodes, sizeof(*j->lost));
     j->view = mot_new(l->showing, sizeof(*j->view));
-    for (uint32_t i = 0; i < 1 + l->world.optim->slots; i++) j->whole[i] = mot_aligned((size_t)l->world.dim * sizeof(float));
+    for (uint32_t i = 0; i < 1 + l->world.optim->slots; i++)
+        j->whole[i] = mot_aligned((size_t)l->world.dim * sizeof(float));
     j->lasts_missing = l->showing;
 }
 
@@ -476,8 +507,8 @@ static void close_several(struct mot_judge *j)
     for (int i = 0; i < 3; i++) free(j->whole[i]);
 }
 
-struct mot_judge *mot_judge_open(struct mot_live *l, struct mot_live_node *lead, const struct mot_watch *watch,
-                                 const volatile sig_atomic_t *interrupt)
+struct mot_judge *mot_judge_open(struct mot_live *l, struct mot_live_node *lead,
+    const struct mot_watch *watch, const volatile sig_atomic_t *interrupt)
 {
     const struct mot_experiment *x = l->experiment;
     struct mot_judge *j = mot_new(1, sizeof(*j));
@@ -500,7 +531,8 @@ struct mot_judge *mot_judge_open(struct mot_live *l, struct mot_live_node *lead,
     if (start.updates == 0) evaluate(j, &start, mot_pool_at(&l->pool, l->world.x0), false);
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->wake, NULL);
-    if (pthread_create(&j->thread, NULL, evaluate_main, j) != 0) MOT_ASSERT(!"a thread for evaluations cannot be started");
+    if (pthread_create(&j->thread, NULL, evaluate_main, j) != 0)
+        MOT_ASSERT(!"a thread for evaluations cannot be started");
     return j;
 }
 
@@ -530,14 +562,22 @@ void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
         take_snapshot(j);
         at = at_params(j, &j->params);
     }
-    /* As in the simulator, a checkpoint knows nothing of the last evaluation: a run that goes on makes its own. */
+    /* As in the simulator, a checkpoint knows nothing of the last
+     * evaluation: a run that goes on makes its own. */
     if (l->checkpoint && j->lead->status != MOT_EDIVERGED) save(j, &at, &j->moment);
     struct mot_moment m = j->moment;
     evaluate(j, &m, at.x, true);
     enum mot_status status = j->lead->status != MOT_OK ? j->lead->status : j->status;
-    *out = (struct mot_outcome){ .status = status, .last = j->last, .workers = l->world.workers, .servers = l->world.servers,
-        .best_score = j->best_score, .best_updates = j->best_updates };
-    out->ended_by = status == MOT_EDIVERGED ? "diverged" : j->lead->out_of_data ? "data" : j->ended_by ? j->ended_by : "updates";
+    *out = (struct mot_outcome){ .status = status,
+        .last = j->last,
+        .workers = l->world.workers,
+        .servers = l->world.servers,
+        .best_score = j->best_score,
+        .best_updates = j->best_updates };
+    out->ended_by = status == MOT_EDIVERGED ? "diverged"
+        : j->lead->out_of_data              ? "data"
+        : j->ended_by                       ? j->ended_by
+                                            : "updates";
     out->target.reached = atomic_load(&j->target_met);
     out->target.at = j->target_at;
     out->target.updates = j->target_updates;

@@ -14,20 +14,51 @@ const char *mot_wire_library(void) { return "none"; }
 enum mot_status mot_wire_open(struct mot_wire *out)
 {
     (void)out;
-    return mot_fail(MOT_EUSAGE, "this motley was built without MPI; install libopenmpi-dev and build again, or run without mpirun: "
-                    "motley train uses threads then");
+    return mot_fail(MOT_EUSAGE,
+        "this motley was built without MPI; install libopenmpi-dev and build again, or run without mpirun: "
+        "motley train uses threads then");
 }
 
 /* Nobody comes here without a wire. */
-void mot_wire_exchange(const void *mine, void *all, size_t bytes) { (void)mine; (void)all; (void)bytes; }
-void mot_wire_close(enum mot_wire_leave leave, int code) { (void)leave; (void)code; }
-void mot_wire_send(uint32_t to, const struct mot_envelope *e, const void *body, void *token) { (void)to; (void)e; (void)body; (void)token; }
-void mot_wire_receive(uint32_t from, void *into, size_t bytes, void *token) { (void)from; (void)into; (void)bytes; (void)token; }
+void mot_wire_exchange(const void *mine, void *all, size_t bytes)
+{
+    (void)mine;
+    (void)all;
+    (void)bytes;
+}
+void mot_wire_close(enum mot_wire_leave leave, int code)
+{
+    (void)leave;
+    (void)code;
+}
+void mot_wire_send(uint32_t to, const struct mot_envelope *e, const void *body, void *token)
+{
+    (void)to;
+    (void)e;
+    (void)body;
+    (void)token;
+}
+void mot_wire_receive(uint32_t from, void *into, size_t bytes, void *token)
+{
+    (void)from;
+    (void)into;
+    (void)bytes;
+    (void)token;
+}
 void mot_wire_reduce(const float *in, float *out, uint32_t n, double *scalar, int scalars, void *token)
 {
-    (void)in; (void)out; (void)n; (void)scalar; (void)scalars; (void)token;
+    (void)in;
+    (void)out;
+    (void)n;
+    (void)scalar;
+    (void)scalars;
+    (void)token;
 }
-bool mot_wire_poll(struct mot_wire_event *out) { (void)out; return false; }
+bool mot_wire_poll(struct mot_wire_event *out)
+{
+    (void)out;
+    return false;
+}
 uint32_t mot_wire_sending(void) { return 0; }
 
 #else
@@ -40,12 +71,21 @@ uint32_t mot_wire_sending(void) { return 0; }
 #include <string.h>
 
 enum { TAG_ENVELOPE = 1, TAG_BODY = 2 };
-#define AHEAD 16u                                /* envelopes that can be received before we look */
+#define AHEAD 16u /* envelopes that can be received before we look */
 
 enum flight_kind { FLIGHT_ENVELOPE, FLIGHT_OUT, FLIGHT_IN, FLIGHT_REDUCE };
-struct flight { enum flight_kind kind; uint32_t from; void *token; bool failed; };
+struct flight {
+    enum flight_kind kind;
+    uint32_t from;
+    void *token;
+    bool failed;
+};
 
-struct letter_box { struct letter_box *next; struct mot_envelope envelope; }; /* an envelope must lie still until it is sent */
+/* an envelope must lie still until it is sent */
+struct letter_box {
+    struct letter_box *next;
+    struct mot_envelope envelope;
+};
 
 static struct {
     MPI_Comm comm, reduce;
@@ -58,9 +98,10 @@ static struct {
     int *done;
     MPI_Status *status;
     uint32_t flights, room, sending;
-    uint32_t done_n, done_at;                    /* finished ones that poll has not told yet: [done_at, done_n) of told */
+    /* finished ones that poll has not told yet: [done_at, done_n) of told */
+    uint32_t done_n, done_at;
     struct flight *told;
-    uint32_t reducing;                           /* requests of the sum under way */
+    uint32_t reducing; /* requests of the sum under way */
     struct letter_box *spare;
 } mpi;
 
@@ -77,17 +118,20 @@ const char *mot_wire_library(void)
 
 static void post_ahead(uint32_t i)
 {
-    MPI_Irecv(&mpi.ahead[i], sizeof(struct mot_envelope), MPI_BYTE, MPI_ANY_SOURCE, TAG_ENVELOPE, mpi.comm, &mpi.ahead_request[i]);
+    MPI_Irecv(&mpi.ahead[i], sizeof(struct mot_envelope), MPI_BYTE, MPI_ANY_SOURCE, TAG_ENVELOPE, mpi.comm,
+        &mpi.ahead_request[i]);
 }
 
 enum mot_status mot_wire_open(struct mot_wire *out)
 {
     int provided = MPI_THREAD_SINGLE, rank = 0, ranks = 0;
-    /* One thread at a time calls: the node's, or the keeper that gives signs of life while the node computes. */
+    /* One thread at a time calls: the node's, or the keeper that
+     * gives signs of life while the node computes. */
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
         return mot_fail(MOT_ESYSTEM, "MPI cannot be started; expected mpirun -n RANKS motley train ...");
     if (provided < MPI_THREAD_SERIALIZED)
-        return mot_fail(MOT_ESYSTEM, "this MPI library lets only one thread call it; expected MPI_THREAD_SERIALIZED");
+        return mot_fail(
+            MOT_ESYSTEM, "this MPI library lets only one thread call it; expected MPI_THREAD_SERIALIZED");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &mpi.comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &mpi.reduce);
@@ -168,7 +212,8 @@ void mot_wire_send(uint32_t to, const struct mot_envelope *e, const void *body, 
     if (box) mpi.spare = box->next;
     else box = mot_new(1, sizeof(*box));
     box->envelope = *e;
-    MPI_Isend(&box->envelope, sizeof(box->envelope), MPI_BYTE, (int)to, TAG_ENVELOPE, mpi.comm, add_flight(FLIGHT_ENVELOPE, to, box));
+    MPI_Isend(&box->envelope, sizeof(box->envelope), MPI_BYTE, (int)to, TAG_ENVELOPE, mpi.comm,
+        add_flight(FLIGHT_ENVELOPE, to, box));
     if (e->bytes == 0) return;
     MPI_Datatype type;
     int n = count_of(e->bytes, &type);
@@ -187,7 +232,8 @@ void mot_wire_reduce(const float *in, float *out, uint32_t n, double *scalar, in
     MOT_ASSERT(mpi.reducing == 0 && n <= INT_MAX);
     mpi.reducing = 2;
     MPI_Iallreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, mpi.reduce, add_flight(FLIGHT_REDUCE, 0, token));
-    MPI_Iallreduce(MPI_IN_PLACE, scalar, scalars, MPI_DOUBLE, MPI_SUM, mpi.reduce, add_flight(FLIGHT_REDUCE, 0, token));
+    MPI_Iallreduce(
+        MPI_IN_PLACE, scalar, scalars, MPI_DOUBLE, MPI_SUM, mpi.reduce, add_flight(FLIGHT_REDUCE, 0, token));
 }
 
 uint32_t mot_wire_sending(void) { return mpi.sending; }

@@ -22,7 +22,8 @@ struct mot_neighbour_id mot_neighbour_self(void)
     if (boot >= 0) close(boot);
     ssize_t more = n > 0 ? readlink("/proc/self/ns/pid", text + n, sizeof(text) - (size_t)n) : -1;
     /* 0: unknown, and nobody's neighbour. */
-    return (struct mot_neighbour_id){ .machine = more > 0 ? XXH64(text, (size_t)(n + more), 0) : 0, .pid = getpid() };
+    return (struct mot_neighbour_id){ .machine = more > 0 ? XXH64(text, (size_t)(n + more), 0) : 0,
+        .pid = getpid() };
 }
 
 int mot_neighbour_open(const struct mot_neighbour_id *id)

@@ -8,13 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct mot_neighbour_id { uint64_t machine; int64_t pid; }; /* machine: the boot and the pid namespace, hashed */
+/* machine: the boot and the pid namespace, hashed */
+struct mot_neighbour_id {
+    uint64_t machine;
+    int64_t pid;
+};
 struct mot_neighbour_id mot_neighbour_self(void);
 
 /* A descriptor, or -1: it is elsewhere, or cannot be watched. */
 int mot_neighbour_open(const struct mot_neighbour_id *);
 void mot_neighbour_close(int);
-bool mot_neighbour_gone(int);   /* it has ended; false too where it cannot be watched */
-bool mot_neighbour_end(int);    /* kills it, also when it is stopped; false: that is not possible */
+bool mot_neighbour_gone(int); /* it has ended; false too where it cannot be watched */
+bool mot_neighbour_end(int);  /* kills it, also when it is stopped; false: that is not possible */
 
 #endif

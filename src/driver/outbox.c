@@ -32,10 +32,7 @@ void mot_outbox_close(struct mot_outbox *o)
     *o = (struct mot_outbox){ 0 };
 }
 
-void mot_outbox_clear(struct mot_outbox *o)
-{
-    o->n = o->terms = 0;
-}
+void mot_outbox_clear(struct mot_outbox *o) { o->n = o->terms = 0; }
 
 static struct mot_effect *push(struct mot_env *env, enum mot_effect_kind kind)
 {
@@ -71,10 +68,7 @@ void mot_start(struct mot_env *env, const struct mot_work *work)
     e->work.term = copy;
 }
 
-void mot_cancel(struct mot_env *env, uint32_t tag)
-{
-    push(env, MOT_FX_CANCEL)->alarm.tag = tag;
-}
+void mot_cancel(struct mot_env *env, uint32_t tag) { push(env, MOT_FX_CANCEL)->alarm.tag = tag; }
 
 void mot_collect(struct mot_env *env, const struct mot_coll *coll)
 {
@@ -91,10 +85,7 @@ void mot_alarm(struct mot_env *env, uint32_t tag, mot_time at)
     e->alarm.at = at;
 }
 
-void mot_advance(struct mot_env *env)
-{
-    push(env, MOT_FX_ADVANCE);
-}
+void mot_advance(struct mot_env *env) { push(env, MOT_FX_ADVANCE); }
 
 void mot_credit(struct mot_env *env, mot_node worker)
 {
@@ -109,10 +100,7 @@ void mot_note(struct mot_env *env, const char *key, double value)
     e->note.value = value;
 }
 
-void mot_stop(struct mot_env *env, enum mot_status why)
-{
-    push(env, MOT_FX_STOP)->stop = why;
-}
+void mot_stop(struct mot_env *env, enum mot_status why) { push(env, MOT_FX_STOP)->stop = why; }
 
 /* ---- Buffers -------------------------------------------------------------- */
 
@@ -207,7 +195,8 @@ void mot_params_init(struct mot_env *env, struct mot_params *p)
 {
     const struct mot_world *w = env->world;
     *p = (struct mot_params){ .x = mot_hold(env, w->x0), .step = w->step0 };
-    for (uint32_t s = 0; s < w->optim->slots; s++) p->slot[s] = mot_hold(env, w->slot0[s] ? w->slot0[s] : w->zero);
+    for (uint32_t s = 0; s < w->optim->slots; s++)
+        p->slot[s] = mot_hold(env, w->slot0[s] ? w->slot0[s] : w->zero);
 }
 
 uint64_t mot_first_draw(const struct mot_env *env)
@@ -253,7 +242,8 @@ static mot_buf writable(struct mot_env *env, mot_buf b)
     return mot_pool_count(env->pool, b) == 1 ? b : mot_take(env);
 }
 
-static void compute_step(struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
+static void compute_step(
+    struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
 {
     const struct mot_optim *optim = env->world->optim;
     struct mot_params old = *p;
@@ -265,15 +255,16 @@ static void compute_step(struct mot_env *env, struct mot_params *p, struct mot_s
         in[s] = mot_pool_at(env->pool, old.slot[s]);
         out[s] = mot_pool_at(env->pool, p->slot[s]);
     }
-    mot_optim_step_range(optim, grad.off, grad.len, old.step, lr_factor, mot_pool_at(env->pool, grad.buf), scale,
-                         mot_pool_at(env->pool, old.x), mot_pool_at(env->pool, p->x), in, out);
+    mot_optim_step_range(optim, grad.off, grad.len, old.step, lr_factor, mot_pool_at(env->pool, grad.buf),
+        scale, mot_pool_at(env->pool, old.x), mot_pool_at(env->pool, p->x), in, out);
     p->step = old.step + 1;
     if (p->x != old.x) mot_drop(env, old.x);
     for (uint32_t s = 0; s < optim->slots; s++)
         if (p->slot[s] != old.slot[s]) mot_drop(env, old.slot[s]);
 }
 
-void mot_params_step(struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
+void mot_params_step(
+    struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
 {
     MOT_ASSERT(grad.off <= env->world->dim && grad.len <= env->world->dim - grad.off);
     struct mot_memo *m = env->memo;
@@ -281,8 +272,10 @@ void mot_params_step(struct mot_env *env, struct mot_params *p, struct mot_slice
         compute_step(env, p, grad, scale, lr_factor);
         return;
     }
-    if (m->set && same_params(&m->in, p) && same_slice(m->grad, grad) && m->scale == scale && m->lr_factor == lr_factor) {
-        mot_buf held[3] = { m->out.x, m->out.slot[0], m->out.slot[1] }, old[3] = { p->x, p->slot[0], p->slot[1] };
+    if (m->set && same_params(&m->in, p) && same_slice(m->grad, grad) && m->scale == scale &&
+        m->lr_factor == lr_factor) {
+        mot_buf held[3] = { m->out.x, m->out.slot[0], m->out.slot[1] },
+                old[3] = { p->x, p->slot[0], p->slot[1] };
         for (int i = 0; i < 3; i++)
             if (held[i]) mot_hold(env, held[i]);
         for (int i = 0; i < 3; i++) mot_drop(env, old[i]);

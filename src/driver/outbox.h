@@ -5,32 +5,48 @@
 #include <motley/method.h>
 
 enum mot_effect_kind {
-    MOT_FX_SEND, MOT_FX_START, MOT_FX_CANCEL, MOT_FX_COLLECT, MOT_FX_ALARM,
-    MOT_FX_ADVANCE, MOT_FX_CREDIT, MOT_FX_NOTE, MOT_FX_STOP,
+    MOT_FX_SEND,
+    MOT_FX_START,
+    MOT_FX_CANCEL,
+    MOT_FX_COLLECT,
+    MOT_FX_ALARM,
+    MOT_FX_ADVANCE,
+    MOT_FX_CREDIT,
+    MOT_FX_NOTE,
+    MOT_FX_STOP,
 };
 
 struct mot_effect {
     enum mot_effect_kind kind;
     union {
         struct mot_message message;
-        struct mot_work work;                              /* term points into the outbox */
+        struct mot_work work; /* term points into the outbox */
         struct mot_coll coll;
-        struct { uint32_t tag; mot_time at; } alarm;       /* and cancel: tag */
-        struct { const char *key; double value; } note;
+        struct {
+            uint32_t tag;
+            mot_time at;
+        } alarm; /* and cancel: tag */
+        struct {
+            const char *key;
+            double value;
+        } note;
         mot_node credit;
         enum mot_status stop;
     };
 };
 
 /* The buffers that a node's state holds, one entry a hold: what is to be dropped when the node is gone. */
-struct mot_ledger { mot_buf *held; uint32_t n, max; };
+struct mot_ledger {
+    mot_buf *held;
+    uint32_t n, max;
+};
 
 struct mot_outbox {
     struct mot_effect *effect;
     uint32_t n, max;
     struct mot_term *term;
     uint32_t terms, terms_max;
-    struct mot_ledger *ledger;       /* of the node whose step runs; NULL: nobody wants to know */
+    struct mot_ledger *ledger; /* of the node whose step runs; NULL: nobody wants to know */
 };
 
 /* The room that a node with this need can fill in one step. */

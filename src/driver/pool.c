@@ -2,10 +2,7 @@
 #include "base/memory.h"
 #include <stdlib.h>
 
-static uint32_t stride_of(uint32_t dim)
-{
-    return (dim + 15u) & ~15u; /* rows start on a cache line */
-}
+static uint32_t stride_of(uint32_t dim) { return (dim + 15u) & ~15u; /* rows start on a cache line */ }
 
 size_t mot_pool_bytes(uint32_t dim, uint32_t capacity)
 {

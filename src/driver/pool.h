@@ -13,19 +13,20 @@
 
 struct mot_pool {
     float *memory;
-    uint32_t dim, stride;      /* floats in a buffer; from one to the next */
-    uint32_t capacity;         /* handles are 1..capacity */
+    uint32_t dim, stride; /* floats in a buffer; from one to the next */
+    uint32_t capacity;    /* handles are 1..capacity */
     uint32_t used, used_most;
-    _Atomic uint32_t *count;   /* [capacity + 1] */
-    uint32_t *free;            /* a stack of the handles not in use */
-    bool shared;               /* several threads take, hold and drop */
-    pthread_mutex_t lock;      /* shared: of the stack */
+    _Atomic uint32_t *count; /* [capacity + 1] */
+    uint32_t *free;          /* a stack of the handles not in use */
+    bool shared;             /* several threads take, hold and drop */
+    pthread_mutex_t lock;    /* shared: of the stack */
 };
 
 void mot_pool_open(struct mot_pool *, uint32_t dim, uint32_t capacity);
 void mot_pool_close(struct mot_pool *);
-size_t mot_pool_bytes(uint32_t dim, uint32_t capacity);  /* what open would reserve */
-void mot_pool_rebuild(struct mot_pool *);                /* after counts were restored: makes the free stack */
+size_t mot_pool_bytes(uint32_t dim, uint32_t capacity); /* what open would reserve */
+/* after counts were restored: makes the free stack */
+void mot_pool_rebuild(struct mot_pool *);
 
 mot_buf mot_pool_take(struct mot_pool *);
 
@@ -35,7 +36,7 @@ static inline float *mot_pool_at(const struct mot_pool *p, mot_buf b)
     return p->memory + (size_t)(b - 1) * p->stride;
 }
 
-void mot_pool_return(struct mot_pool *, mot_buf);        /* its count has come to 0 */
+void mot_pool_return(struct mot_pool *, mot_buf); /* its count has come to 0 */
 
 static inline uint32_t mot_pool_count(const struct mot_pool *p, mot_buf b)
 {

@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GO: compute now. TURN: measure your pair with node `round`. PING and BULK are answered with PONG; a PING with
- * `samples` set is answered with a PONG that has a body. RESULT: figure number `round`. STOP: it is over. */
+/* GO: compute now. TURN: measure your pair with node `round`. PING and BULK are answered with
+ * PONG; a PING with `samples` set is answered with a PONG that has a body. RESULT: figure number `round`.
+ * STOP: it is over. */
 enum kind { GO, TURN, PING, BULK, PONG, RESULT, STOP };
 
 enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, LEAST, VARIANCE, COMPUTED, LATENCY = 16, THERE, BACK };
 
 #define ROUNDS_MAX 400u
 #define ROUNDS_LEAST 5u
-#define PAIR_NS UINT64_C(60000000)       /* for each of a pair's three figures, at the most */
+#define PAIR_NS UINT64_C(60000000) /* for each of a pair's three figures, at the most */
 #define LOOK_UP_NS UINT64_C(2000000)
 
 struct prober {
@@ -21,18 +22,21 @@ struct prober {
     struct mot_live_node *n;
     mot_buf body;
     bool go, over;
-    mot_node turn;                       /* to measure the pair with it; `nodes`: nobody's */
+    mot_node turn; /* to measure the pair with it; `nodes`: nobody's */
     uint32_t pongs;
-    uint32_t results;                    /* node 0: figures that came in */
-    double figure[3];                    /* node 0: of the pair that is measured */
-    double *least, *variance;            /* node 0: [workers] */
+    uint32_t results;         /* node 0: figures that came in */
+    double figure[3];         /* node 0: of the pair that is measured */
+    double *least, *variance; /* node 0: [workers] */
     float sink;
 };
 
 void mot_profile_open(struct mot_profile *p, const struct mot_world *w, mot_time seconds)
 {
-    *p = (struct mot_profile){ .workers = w->workers, .nodes = w->nodes, .seconds = seconds,
-        .worker = mot_new(w->workers, sizeof(*p->worker)), .pair = mot_new((size_t)w->nodes * w->nodes, sizeof(*p->pair)) };
+    *p = (struct mot_profile){ .workers = w->workers,
+        .nodes = w->nodes,
+        .seconds = seconds,
+        .worker = mot_new(w->workers, sizeof(*p->worker)),
+        .pair = mot_new((size_t)w->nodes * w->nodes, sizeof(*p->pair)) };
 }
 
 void mot_profile_close(struct mot_profile *p)
@@ -42,15 +46,9 @@ void mot_profile_close(struct mot_profile *p)
     *p = (struct mot_profile){ 0 };
 }
 
-static bool interrupted(const struct mot_profile *p)
-{
-    return p->interrupt && *p->interrupt;
-}
+static bool interrupted(const struct mot_profile *p) { return p->interrupt && *p->interrupt; }
 
-static mot_time now_of(const struct prober *r)
-{
-    return mot_live_now(r->n->live);
-}
+static mot_time now_of(const struct prober *r) { return mot_live_now(r->n->live); }
 
 /* Who is interrupted ends it for all: ranks are not always interrupted together. */
 static bool over(struct prober *r)
@@ -63,7 +61,10 @@ static bool over(struct prober *r)
 
 static void tell(struct prober *r, mot_node to, enum kind kind, struct mot_head head, mot_buf body)
 {
-    struct mot_message m = { .from = r->n->self, .to = to, .kind = (uint16_t)kind, .head = head,
+    struct mot_message m = { .from = r->n->self,
+        .to = to,
+        .kind = (uint16_t)kind,
+        .head = head,
         .body = { .buf = body, .len = body ? r->n->live->world.dim : 0 } };
     if (body) mot_pool_hold(&r->n->live->pool, body);
     r->n->port->send(r->n->port, &m);
@@ -139,7 +140,9 @@ static uint32_t batch_of(const struct mot_world *w, mot_node worker, int size)
 }
 
 /* Jobs of one size: how many, their times' sum and sum of squares, and the shortest. */
-struct times { double n, sum, squares, least; };
+struct times {
+    double n, sum, squares, least;
+};
 
 static void add_time(struct times *t, double seconds)
 {
@@ -176,12 +179,16 @@ static void compute(struct prober *r)
     /* Every size twice at the least, if it takes longer than it should; the first jobs only warm up. */
     for (uint64_t job = 0; (before < end || job < 4 * MOT_PROFILE_SIZES) && !over(r); job++) {
         int size = (int)(job % MOT_PROFILE_SIZES);
-        struct mot_term term = { .part = self, .draw = draw, .samples = batch_of(&l->world, self, size), .coef = 1 };
+        struct mot_term term = {
+            .part = self, .draw = draw, .samples = batch_of(&l->world, self, size), .coef = 1
+        };
         uint64_t samples = mot_terms_samples(l->problem, &term, 1);
         draw = samples < term.samples ? 0 : draw + samples; /* data that ends begins again */
-        mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0), mot_pool_at(&l->pool, grad), r->n->scratch);
+        mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0),
+            mot_pool_at(&l->pool, grad), r->n->scratch);
         mot_time now = now_of(r);
-        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before) add_time(&times[size], (double)(now - before) * 1e-9);
+        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before)
+            add_time(&times[size], (double)(now - before) * 1e-9);
         if (self == 0 && r->p->progress && job % 16 == 0)
             r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
         look(r); /* off the clock: others may be done, lost or interrupted */
@@ -249,7 +256,8 @@ static double bandwidth(const struct prober *r, double bulk_s, double small_s)
 
 static void measure_pair(struct prober *r, mot_node peer)
 {
-    double small = round_trip(r, peer, PING, false), there = round_trip(r, peer, BULK, false), back = round_trip(r, peer, PING, true);
+    double small = round_trip(r, peer, PING, false), there = round_trip(r, peer, BULK, false),
+           back = round_trip(r, peer, PING, true);
     report(r, LATENCY, small / 2);
     report(r, THERE, bandwidth(r, there, small));
     report(r, BACK, bandwidth(r, back, small));
@@ -314,7 +322,8 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
     mot_pool_drop(&n->live->pool, r.body);
 }
 
-/* ---- A cluster of it ------------------------------------------------------------------------------------ */
+/* ---- A cluster of it
+ * ------------------------------------------------------------------------------------ */
 
 struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
 {
@@ -322,7 +331,8 @@ struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
     double mine = 0, all = 0;
     for (mot_node j = 0; j < p->nodes; j++) {
         if (j == node) continue;
-        const struct mot_profile_pair *there = &p->pair[(size_t)node * p->nodes + j], *back = &p->pair[(size_t)j * p->nodes + node];
+        const struct mot_profile_pair *there = &p->pair[(size_t)node * p->nodes + j],
+                                      *back = &p->pair[(size_t)j * p->nodes + node];
         /* A pair whose bulk took no longer than nothing says little beside one whose bulk did. */
         if (isfinite(there->bytes_per_s)) link.up = fmax(link.up, there->bytes_per_s);
         if (isfinite(back->bytes_per_s)) link.down = fmax(link.down, back->bytes_per_s);
@@ -330,7 +340,8 @@ struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
     }
     for (mot_node i = 0; i < p->nodes; i++)
         for (mot_node j = i + 1; j < p->nodes; j++) all += p->pair[(size_t)i * p->nodes + j].latency_s;
-    /* A pair's latency is the sum of its two ends': mine = (nodes - 2) own + sum of all own, and that is all / (nodes - 1). */
+    /* A pair's latency is the sum of its two ends': mine = (nodes - 2) own +
+     * sum of all own, and that is all / (nodes - 1). */
     double own = p->nodes > 2 ? (mine - all / (p->nodes - 1)) / (p->nodes - 2) : mine / 2;
     link.latency = own > 0 ? (mot_time)(own * 1e9 + 0.5) : 0;
     if (!(link.up > 0)) link.up = INFINITY;
@@ -343,7 +354,8 @@ void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
     for (mot_node i = 0; i < c->workers + c->servers; i++) {
         struct mot_machine *m = &c->machine[i];
         /* A method without a server was measured: one would be like worker 0. */
-        m->link = p->nodes > 1 ? mot_profile_link(p, i < p->nodes ? i : 0) : (struct mot_link){ INFINITY, INFINITY, 0 };
+        m->link = p->nodes > 1 ? mot_profile_link(p, i < p->nodes ? i : 0)
+                               : (struct mot_link){ INFINITY, INFINITY, 0 };
         if (i >= c->workers) continue;
         const struct mot_profile_worker *w = &p->worker[i];
         m->has_job_time = false;
@@ -351,6 +363,11 @@ void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
         m->speed = w->per_sample_s > 0 ? 1 / w->per_sample_s : 1e9;
         m->fixed = (mot_time)(w->fixed_s * 1e9 + 0.5);
         m->jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 1, .unit = 1 };
-        if (w->sigma > 0) m->jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL, .mean = 1 - w->least, .sigma = w->sigma, .unit = 1, .plus = w->least };
+        if (w->sigma > 0)
+            m->jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL,
+                .mean = 1 - w->least,
+                .sigma = w->sigma,
+                .unit = 1,
+                .plus = w->least };
     }
 }

@@ -2,7 +2,8 @@
  *
  * Every node runs mot_profile_node() in the place of its method, over the same ports; so a driver that has
  * ports can be profiled. First all workers compute at the same time, as they would; then the nodes play
- * ping-pong pair by pair while the others are still. What is found comes to node 0 in the heads of messages. */
+ * ping-pong pair by pair while the others are still. What is found comes to node 0 in the
+ * heads of messages. */
 #ifndef MOT_DRIVER_PROFILE_H
 #define MOT_DRIVER_PROFILE_H
 
@@ -12,23 +13,26 @@
 #define MOT_PROFILE_SIZES 4
 
 struct mot_profile_worker {
-    uint32_t batch[MOT_PROFILE_SIZES];        /* samples in a job of each size */
-    double mean_s[MOT_PROFILE_SIZES];         /* what such a job took */
-    double jobs;                              /* of all sizes */
-    double fixed_s, per_sample_s;             /* fitted: fixed + samples * per_sample */
-    double least, sigma;                      /* times least + a lognormal, which is 1 on average */
+    uint32_t batch[MOT_PROFILE_SIZES]; /* samples in a job of each size */
+    double mean_s[MOT_PROFILE_SIZES];  /* what such a job took */
+    double jobs;                       /* of all sizes */
+    double fixed_s, per_sample_s;      /* fitted: fixed + samples * per_sample */
+    double least, sigma;               /* times least + a lognormal, which is 1 on average */
 };
-struct mot_profile_pair { double latency_s, bytes_per_s; }; /* one way; INFINITY: no slower than nothing at all */
+/* one way; INFINITY: no slower than nothing at all */
+struct mot_profile_pair {
+    double latency_s, bytes_per_s;
+};
 
 struct mot_profile {
     uint32_t workers, nodes;
-    mot_time seconds;                         /* of computing, in ns */
-    const volatile sig_atomic_t *interrupt;   /* may be NULL */
+    mot_time seconds;                          /* of computing, in ns */
+    const volatile sig_atomic_t *interrupt;    /* may be NULL */
     void (*progress)(void *self, double done); /* 0..1, called by node 0's thread; may be NULL */
     void *progress_self;
-    struct mot_profile_worker *worker;        /* [workers] */
-    struct mot_profile_pair *pair;            /* [nodes][nodes], row: the sender */
-    bool whole;                               /* nobody was interrupted or lost */
+    struct mot_profile_worker *worker; /* [workers] */
+    struct mot_profile_pair *pair;     /* [nodes][nodes], row: the sender */
+    bool whole;                        /* nobody was interrupted or lost */
 };
 void mot_profile_open(struct mot_profile *, const struct mot_world *, mot_time seconds);
 void mot_profile_close(struct mot_profile *);
@@ -36,8 +40,9 @@ void mot_profile_close(struct mot_profile *);
 /* The part of one node. Results are complete in node 0's process. */
 void mot_profile_node(struct mot_profile *, struct mot_live_node *);
 
-/* The least-squares line through the mean times; and the law of a job's time as a multiple of it, which varies with
- * `variance` and is never below `least`: no job is faster than one that had a core to itself. */
+/* The least-squares line through the mean times; and the law of a job's time as a multiple of
+ * it, which varies with `variance` and is never below `least`: no job is faster than one that
+ * had a core to itself. */
 void mot_profile_fit(struct mot_profile_worker *, double least, double variance);
 /* A node's link, from its pairs: latencies add up, the thinner end limits. */
 struct mot_link mot_profile_link(const struct mot_profile *, mot_node);

@@ -1,4 +1,5 @@
-/* ranks.c -- a run over ranks from its beginning to its end: joining, agreeing, the nodes' loop, the accounts, leaving.
+/* ranks.c -- a run over ranks from its beginning to its end: joining, agreeing, the nodes' loop, the
+ * accounts, leaving.
  *
  * A rank leaves only when rank 0 has written everything and said so: a launcher takes a rank that
  * ends early for a failure and kills the rest. */
@@ -50,27 +51,36 @@ enum mot_status mot_ranks_fit(const struct mot_experiment *x, uint32_t ranks)
 {
     if (ranks == 0) ranks = mot_crowd.wire.ranks;
     uint32_t own = x->mpi.own ? x->servers : 0;
-    const char *servers = own > 1 ? " and servers with ranks of their own" : own ? " and a server with a rank of its own" : "";
+    const char *servers = own > 1 ? " and servers with ranks of their own"
+        : own                     ? " and a server with a rank of its own"
+                                  : "";
     if (own && x->mpi.fast)
-        return mot_fail(MOT_EUSAGE, "mpi.reduction: fast sums over all ranks, but with mpi.place: own rank 0 has no worker; expected one of "
-                        "the two");
+        return mot_fail(MOT_EUSAGE,
+            "mpi.reduction: fast sums over all ranks, but with mpi.place: own rank 0 has no worker; expected "
+            "one of "
+            "the two");
     if (ranks == x->workers + own) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s%s; expected %u: mpirun -n %u, or --workers %u", ranks, ranks == 1 ? "" : "s",
-                    x->workers, x->workers == 1 ? "" : "s", servers, x->workers + own,
-                    x->workers + own, ranks > own ? ranks - own : 1);
+    return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s%s; expected %u: mpirun -n %u, or --workers %u",
+        ranks, ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", servers, x->workers + own,
+        x->workers + own, ranks > own ? ranks - own : 1);
 }
 
 enum mot_status mot_ranks_fit_profile(const struct mot_experiment *x, uint32_t ranks)
 {
     if (ranks == 0) ranks = mot_crowd.wire.ranks;
     if (ranks == x->workers) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s; a profile has a rank for each: mpirun -n %u, or --workers %u", ranks,
-                    ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", x->workers, ranks);
+    return mot_fail(MOT_EUSAGE,
+        "%u rank%s for %u worker%s; a profile has a rank for each: mpirun -n %u, or --workers %u", ranks,
+        ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", x->workers, ranks);
 }
 
 /* ---- Joining ------------------------------------------------------------------------------------ */
 
-struct introduction { struct mot_neighbour_id id; uint32_t life; char kernels[20]; };
+struct introduction {
+    struct mot_neighbour_id id;
+    uint32_t life;
+    char kernels[20];
+};
 
 /* Kernel sets differ in the last bits, so all use the same: what all have, or else the plain one. */
 static enum mot_status settle_kernels(const struct introduction *who, uint32_t ranks)
@@ -78,8 +88,9 @@ static enum mot_status settle_kernels(const struct introduction *who, uint32_t r
     for (uint32_t r = 1; r < ranks; r++) {
         if (strcmp(who[r].kernels, who[0].kernels) == 0) continue;
         if (mot_kernels_use("generic")) return MOT_OK;
-        return mot_fail(MOT_EREPRODUCE, "rank %u computes with kernels '%s', rank 0 with '%s', and there is no set that both have", r,
-                        who[r].kernels, who[0].kernels);
+        return mot_fail(MOT_EREPRODUCE,
+            "rank %u computes with kernels '%s', rank 0 with '%s', and there is no set that both have", r,
+            who[r].kernels, who[0].kernels);
     }
     return MOT_OK;
 }
@@ -134,10 +145,13 @@ static enum mot_status judge_hellos(struct crowd *p, enum mot_status mine, uint6
     for (uint32_t r = 1; r < p->wire.ranks; r++) {
         struct peer *peer = &p->peer[r];
         if (!peer->lost && peer->hello_status != MOT_OK)
-            return mot_fail((enum mot_status)peer->hello_status, "rank %u: %s", r, peer->hello_text ? peer->hello_text : "failed");
+            return mot_fail((enum mot_status)peer->hello_status, "rank %u: %s", r,
+                peer->hello_text ? peer->hello_text : "failed");
         if (!peer->lost && peer->hello_hash != hash)
-            return mot_fail(MOT_EREPRODUCE, "rank %u has read another experiment, other data or another model to begin with than rank 0; "
-                            "every rank must see the same files and settings", r);
+            return mot_fail(MOT_EREPRODUCE,
+                "rank %u has read another experiment, other data or another model to begin with than rank 0; "
+                "every rank must see the same files and settings",
+                r);
     }
     if (p->losses) {
         name_lost(p, " before the run began");
@@ -161,27 +175,34 @@ enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash)
     if (p->wire.rank == 0) {
         while (!all_said_hello(p)) mot_ranks_rest(p, MOT_NEVER);
         enum mot_status status = judge_hellos(p, mine, hash);
-        for (uint32_t r = 1; r < p->wire.ranks; r++) p->peer[r].said_hello = false; /* there may be a next time */
+        /* there may be a next time */
+        for (uint32_t r = 1; r < p->wire.ranks; r++) p->peer[r].said_hello = false;
         snprintf(text, sizeof(text), "%s", status == MOT_OK ? "" : mot_error());
         for (uint32_t r = 1; r < p->wire.ranks; r++) {
-            struct mot_envelope e = { .kind = MOT_ENVELOPE_VERDICT, .to = r, .status = status, .bytes = strlen(text) };
+            struct mot_envelope e = {
+                .kind = MOT_ENVELOPE_VERDICT, .to = r, .status = status, .bytes = strlen(text)
+            };
             mot_ranks_post(p, r, &e, text, 0);
         }
         return status;
     }
     snprintf(text, sizeof(text), "%s", mine == MOT_OK ? "" : mot_error());
-    struct mot_envelope e = { .kind = MOT_ENVELOPE_HELLO, .from = p->wire.rank, .status = mine, .round = hash, .bytes = strlen(text) };
+    struct mot_envelope e = {
+        .kind = MOT_ENVELOPE_HELLO, .from = p->wire.rank, .status = mine, .round = hash, .bytes = strlen(text)
+    };
     p->agreed = false;
     mot_ranks_post(p, 0, &e, text, 0);
     while (!p->agreed && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
     if (p->orphan) return mot_fail(MOT_EPEER, "rank 0 was lost before the run began");
-    if (p->verdict != MOT_OK) mot_fail((enum mot_status)p->verdict, "%s", p->verdict_text ? p->verdict_text : "");
+    if (p->verdict != MOT_OK)
+        mot_fail((enum mot_status)p->verdict, "%s", p->verdict_text ? p->verdict_text : "");
     return (enum mot_status)p->verdict;
 }
 
 /* ---- The run ------------------------------------------------------------------------------------------ */
 
-static void begin_from(struct mot_live *l, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+static void begin_from(
+    struct mot_live *l, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
     for (uint32_t s = 0; s < o->optim->slots; s++) {
         l->world.slot0[s] = mot_pool_take(&l->pool);
@@ -214,14 +235,16 @@ static void close_berths(struct crowd *p)
     free(p->berth);
 }
 
-static void open_crowd(struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+static void open_crowd(
+    struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
     struct mot_live *l = &p->live;
     struct mot_needs needs = mot_needs_of(l->experiment, &l->world);
     uint32_t window = mot_needs_window(&needs);
     /* Address space for the most that anyone can have sent here; only what comes costs memory. */
     uint64_t shown = needs.shown * (MOT_LIVE_SHOWN + 3); /* what rank 0 has, and what is on its way there */
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends + shown) + window + 2 + 2 + 6);
+    mot_pool_open(
+        &l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends + shown) + window + 2 + 2 + 6);
     l->pool.shared = true; /* with the judge's evaluations */
     l->job_us = mot_new(l->world.workers, sizeof(*l->job_us));
     pthread_mutex_init(&l->watch_lock, NULL);
@@ -245,14 +268,19 @@ static void begin_methods(struct crowd *p, const struct mot_live_options *o)
     for (uint32_t i = 0; i < p->berths; i++) {
         struct mot_live_node *n = &p->berth[i].node;
         if (o->record) n->tape = &o->record->tape[n->self];
-        struct mot_env env = { .self = n->self, .world = &l->world, .conf = l->experiment->method_conf, .pool = &l->pool, .out = &n->outbox };
+        struct mot_env env = { .self = n->self,
+            .world = &l->world,
+            .conf = l->experiment->method_conf,
+            .pool = &l->pool,
+            .out = &n->outbox };
         l->experiment->method->init(n->state, &env);
     }
 }
 
 static void close_crowd(struct crowd *p)
 {
-    if (p->losses || p->orphan) return; /* the wire may still write to what a lost rank owes us; the process ends soon */
+    /* the wire may still write to what a lost rank owes us; the process ends soon */
+    if (p->losses || p->orphan) return;
     p->running = false;
     close_berths(p);
     free(p->final);
@@ -295,9 +323,15 @@ static bool all_said_final(const struct crowd *p)
 
 static struct rank_final final_of(const struct mot_live_node *n)
 {
-    struct rank_final f = { .tally = n->tally, .events = n->events, .advanced = n->advanced, .poisoned = n->poisoned, .status = n->status,
-        .out_of_data = n->out_of_data, .notes = n->notes };
-    for (uint32_t i = 0; i < n->notes.n; i++) snprintf(f.key[i], sizeof(f.key[i]), "%s", n->notes.note[i].key);
+    struct rank_final f = { .tally = n->tally,
+        .events = n->events,
+        .advanced = n->advanced,
+        .poisoned = n->poisoned,
+        .status = n->status,
+        .out_of_data = n->out_of_data,
+        .notes = n->notes };
+    for (uint32_t i = 0; i < n->notes.n; i++)
+        snprintf(f.key[i], sizeof(f.key[i]), "%s", n->notes.note[i].key);
     return f;
 }
 
@@ -322,7 +356,8 @@ static void gather(struct crowd *p, struct mot_outcome *out)
         if (rank == 0) f = final_of(&mot_ranks_berth(p, i)->node);
         else if (p->said_final[i]) f = p->final[i];
         mot_time busy = f.tally.compute + f.tally.wait;
-        f.tally.send = out->last.now > busy ? out->last.now - busy : 0; /* what is left: messages and updates */
+        /* what is left: messages and updates */
+        f.tally.send = out->last.now > busy ? out->last.now - busy : 0;
         out->node[i] = f.tally;
         out->last.bytes_sent += f.tally.bytes_sent;
         out->last.messages += f.tally.messages_sent;
@@ -354,7 +389,8 @@ static void gather(struct crowd *p, struct mot_outcome *out)
 
 static void await_finals(struct crowd *p)
 {
-    while (!all_said_final(p) || !mot_ranks_all_shown(p) || (mot_wire_sending() && p->losses == 0)) mot_ranks_rest(p, MOT_NEVER);
+    while (!all_said_final(p) || !mot_ranks_all_shown(p) || (mot_wire_sending() && p->losses == 0))
+        mot_ranks_rest(p, MOT_NEVER);
 }
 
 static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
@@ -374,12 +410,24 @@ static void obituary(struct crowd *p, struct mot_outcome *out)
 {
     const struct mot_world *w = &p->live.world;
     const struct mot_live_node *n = &p->berth[0].node;
-    *out = (struct mot_outcome){ .status = MOT_EPEER, .ended_by = mot_status_name(MOT_EPEER), .workers = w->workers, .servers = w->servers,
-        .has_peer = true, .peer = w->servers ? w->workers : 0, .peer_at = p->peer[0].lost_at, .peer_by = p->peer[0].by,
+    *out = (struct mot_outcome){ .status = MOT_EPEER,
+        .ended_by = mot_status_name(MOT_EPEER),
+        .workers = w->workers,
+        .servers = w->servers,
+        .has_peer = true,
+        .peer = w->servers ? w->workers : 0,
+        .peer_at = p->peer[0].lost_at,
+        .peer_by = p->peer[0].by,
         .node = mot_new(w->nodes, sizeof(*out->node)) };
     out->node[n->self] = n->tally;
-    out->last = (struct mot_moment){ .now = mot_live_now(&p->live), .updates = n->advanced, .steps = n->advanced,
-        .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    out->last = (struct mot_moment){ .now = mot_live_now(&p->live),
+        .updates = n->advanced,
+        .steps = n->advanced,
+        .staleness_mean = NAN,
+        .staleness_max = NAN,
+        .slowest = NAN,
+        .slowest_factor = NAN,
+        .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     out->wall_s = (double)out->last.now * 1e-9;
 }
 
@@ -391,7 +439,9 @@ static enum mot_status await_bye(struct crowd *p)
         mot_node node = p->berth[i].node.self;
         struct rank_final *final = &p->final[node]; /* lies still until it is sent */
         *final = final_of(&p->berth[i].node);
-        struct mot_envelope e = { .kind = MOT_ENVELOPE_FINAL, .from = node, .bytes = sizeof(*final), .samples = final->tally.samples };
+        struct mot_envelope e = {
+            .kind = MOT_ENVELOPE_FINAL, .from = node, .bytes = sizeof(*final), .samples = final->tally.samples
+        };
         mot_ranks_post(p, 0, &e, final, 0);
     }
     while (!p->bye && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
@@ -408,13 +458,14 @@ static void follow_run(struct crowd *p, struct mot_outcome *out)
 /* What must be the same everywhere: a rank with other settings would compute something else. */
 static uint64_t hash_of(const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
-    const uint64_t part[] = { o->hash, o->experiment->stop.updates, o->emulate, o->resume, from->step, from->samples,
-        from->x ? XXH64(from->x, o->problem->net->dim * sizeof(float), 0) : 0 };
+    const uint64_t part[] = { o->hash, o->experiment->stop.updates, o->emulate, o->resume, from->step,
+        from->samples, from->x ? XXH64(from->x, o->problem->net->dim * sizeof(float), 0) : 0 };
     return XXH64(part, sizeof(part), 0);
 }
 
 /* Opens what there is to receive into, and waits until all have: then the clocks start. */
-static enum mot_status get_ready(struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+static enum mot_status get_ready(
+    struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
     struct mot_live *l = &p->live;
     enum mot_status status = MOT_OK;
@@ -423,7 +474,8 @@ static enum mot_status get_ready(struct crowd *p, const struct mot_live_options 
     begin_methods(p, o);
     p->samples0 = from->samples;
     l->began_ns = mot_ranks_clock() - from->now;
-    if (p->wire.rank == 0) l->judge = mot_judge_open(l, &mot_ranks_berth(p, l->lead)->node, o->watch, o->interrupt);
+    if (p->wire.rank == 0)
+        l->judge = mot_judge_open(l, &mot_ranks_berth(p, l->lead)->node, o->watch, o->interrupt);
     p->running = true;
     status = mot_ranks_agree(status, 0);
     l->began_ns = mot_ranks_clock() - from->now;
@@ -439,7 +491,10 @@ enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outco
     p->options = o;
     p->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*p->part_rows));
     p->batch = mot_new(x->workers, sizeof(*p->batch));
-    *l = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .hash = o->hash,
+    *l = (struct mot_live){ .experiment = x,
+        .problem = o->problem,
+        .emulate = o->emulate,
+        .hash = o->hash,
         .checkpoint = p->wire.rank == 0 ? o->checkpoint : NULL };
     mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &l->world);
     mot_live_lead(l);
@@ -464,10 +519,12 @@ enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outco
     return status;
 }
 
-/* ---- A profile ---------------------------------------------------------------------------------------------- */
+/* ---- A profile
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Opens what there is to receive into, and waits until all have, as a run does. */
-static enum mot_status ready_profile(struct crowd *p, const struct mot_live_options *o, struct mot_profile *profile)
+static enum mot_status ready_profile(
+    struct crowd *p, const struct mot_live_options *o, struct mot_profile *profile)
 {
     struct mot_profile asked = *profile;
     open_crowd(p, o, NULL); /* a run's buffers, and a judge's, are more than a profile takes */
@@ -520,7 +577,8 @@ enum mot_status mot_ranks_profile(const struct mot_live_options *o, struct mot_p
     return status;
 }
 
-/* ---- Leaving ---------------------------------------------------------------------------------------------- */
+/* ---- Leaving
+ * ---------------------------------------------------------------------------------------------- */
 
 static void stop_keeper(struct crowd *p)
 {

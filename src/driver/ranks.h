@@ -12,7 +12,7 @@ bool mot_ranks_built(void);
 
 /* Joins the other ranks, and settles on kernels that all of them have. */
 enum mot_status mot_ranks_open(void);
-uint32_t mot_ranks_rank(void);       /* 0 where mot_ranks_open was not called */
+uint32_t mot_ranks_rank(void); /* 0 where mot_ranks_open was not called */
 uint32_t mot_ranks_count(void);
 
 /* Whether so many ranks can run the experiment; 0: those that there are. */
@@ -27,8 +27,9 @@ enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash);
 /* As mot_threads_run. Rank 0 gets the outcome; the others its status only. */
 enum mot_status mot_ranks_run(const struct mot_live_options *, struct mot_outcome *out);
 
-/* As mot_threads_profile, but for workers only: *out has no node for a server. On rank 0 *out is open if MOT_OK comes
- * back; the others get rank 0's status when it leaves, and nothing to close. A rank that is lost is an error. */
+/* As mot_threads_profile, but for workers only: *out has no node for a server. On rank 0 *out
+ * is open if MOT_OK comes back; the others get rank 0's status when it leaves, and nothing to close. A rank
+ * that is lost is an error. */
 enum mot_status mot_ranks_profile(const struct mot_live_options *, struct mot_profile *out);
 
 /* Rank 0 is done with its files: all leave. Does not return. */

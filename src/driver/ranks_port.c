@@ -28,13 +28,14 @@ static mot_time due_at(struct crowd *p, struct berth *to, const struct mot_envel
 {
     if (!p->live.emulate) return 0;
     return mot_network_arrive(p->live.experiment->cluster, &to->nic, e->from, e->to, wire_size(p, floats),
-                              (struct mot_departure){ e->lag, e->took }, mot_live_now(&p->live));
+        (struct mot_departure){ e->lag, e->took }, mot_live_now(&p->live));
 }
 
 static void depart(struct crowd *p, struct berth *from, struct mot_envelope *e, double floats)
 {
     if (!p->live.emulate) return;
-    struct mot_departure d = mot_network_leave(p->live.experiment->cluster, &from->nic, e->from, wire_size(p, floats), mot_live_now(&p->live));
+    struct mot_departure d = mot_network_leave(
+        p->live.experiment->cluster, &from->nic, e->from, wire_size(p, floats), mot_live_now(&p->live));
     e->lag = d.lag;
     e->took = d.took;
 }
@@ -42,9 +43,14 @@ static void depart(struct crowd *p, struct berth *from, struct mot_envelope *e, 
 static void fill_message(struct letter *l, mot_buf buf)
 {
     const struct mot_envelope *e = &l->envelope;
-    l->arrival = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = { .from = e->from, .to = e->to, .kind = e->message,
-        .head = { .round = e->round, .samples = e->head_samples, .value = e->value }, .body = { .buf = buf, .off = e->off, .len = e->len } },
-        .sender_samples = e->samples, .sent = e->sent };
+    l->arrival = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE,
+        .message = { .from = e->from,
+            .to = e->to,
+            .kind = e->message,
+            .head = { .round = e->round, .samples = e->head_samples, .value = e->value },
+            .body = { .buf = buf, .off = e->off, .len = e->len } },
+        .sender_samples = e->samples,
+        .sent = e->sent };
 }
 
 bool mot_ranks_expect_message(struct crowd *p, struct letter *l)
@@ -52,7 +58,9 @@ bool mot_ranks_expect_message(struct crowd *p, struct letter *l)
     const struct mot_envelope *e = &l->envelope;
     struct berth *b = mot_ranks_berth(p, e->to);
     uint32_t dim = p->live.world.dim;
-    if (!b || e->from >= p->live.world.nodes || e->off > dim || e->len > dim - e->off || e->bytes != (uint64_t)e->len * 4) return false;
+    if (!b || e->from >= p->live.world.nodes || e->off > dim || e->len > dim - e->off ||
+        e->bytes != (uint64_t)e->len * 4)
+        return false;
     mot_buf buf = e->bytes ? mot_pool_take(&p->live.pool) : MOT_NO_BUF;
     if (buf) l->body = mot_pool_at(&p->live.pool, buf) + e->off;
     fill_message(l, buf);
@@ -67,9 +75,18 @@ static void port_send(struct mot_port *port, const struct mot_message *m)
     struct crowd *p = &mot_crowd;
     struct mot_slice body = m->body;
     if (!body.buf) body.off = body.len = 0;
-    struct mot_envelope e = { .kind = MOT_ENVELOPE_MESSAGE, .message = m->kind, .from = b->node.self, .to = m->to,
-        .samples = atomic_load(&b->samples), .round = m->head.round, .value = m->head.value, .head_samples = m->head.samples,
-        .off = body.off, .len = body.len, .bytes = (uint64_t)body.len * 4, .sent = mot_live_now(&p->live) };
+    struct mot_envelope e = { .kind = MOT_ENVELOPE_MESSAGE,
+        .message = m->kind,
+        .from = b->node.self,
+        .to = m->to,
+        .samples = atomic_load(&b->samples),
+        .round = m->head.round,
+        .value = m->head.value,
+        .head_samples = m->head.samples,
+        .off = body.off,
+        .len = body.len,
+        .bytes = (uint64_t)body.len * 4,
+        .sent = mot_live_now(&p->live) };
     depart(p, b, &e, body.len);
     if ((local = mot_ranks_berth(p, m->to)) != NULL) {
         pthread_mutex_lock(&p->lock);
@@ -194,7 +211,8 @@ static void tell_lost(struct crowd *p, struct berth *b, mot_node node)
     struct letter *l = mot_ranks_letter(p);
     l->here = true;
     l->envelope.from = node;
-    l->arrival = (struct mot_arrival){ .kind = MOT_ARRIVAL_PEER, .peer = { .node = node, .life = 1, .up = false } };
+    l->arrival =
+        (struct mot_arrival){ .kind = MOT_ARRIVAL_PEER, .peer = { .node = node, .life = 1, .up = false } };
     put(b, l);
 }
 
@@ -210,8 +228,15 @@ void mot_ranks_tell_lost(struct crowd *p, uint32_t rank)
 
 void mot_ranks_port_open(struct crowd *p, struct berth *b, mot_node self)
 {
-    *b = (struct berth){ .port = { .send = port_send, .join = port_join, .poll = port_poll, .idle = port_idle, .end = port_end,
-        .ended = port_ended, .samples = port_samples, .ask = mot_ranks_ask, .show = mot_ranks_show } };
+    *b = (struct berth){ .port = { .send = port_send,
+                             .join = port_join,
+                             .poll = port_poll,
+                             .idle = port_idle,
+                             .end = port_end,
+                             .ended = port_ended,
+                             .samples = port_samples,
+                             .ask = mot_ranks_ask,
+                             .show = mot_ranks_show } };
     b->tail = &b->first;
     mot_live_node_open(&b->node, &p->live, &b->port, self);
 }

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NEIGHBOURS_NS UINT64_C(50000000)  /* how often the kernel is asked who is still there */
-#define AWAY_NS UINT64_C(500000000)       /* who has not looked for so long cannot blame others for silence */
+#define NEIGHBOURS_NS UINT64_C(50000000) /* how often the kernel is asked who is still there */
+#define AWAY_NS UINT64_C(500000000)      /* who has not looked for so long cannot blame others for silence */
 #define TEXT_MAX 65536u
 
 struct crowd mot_crowd;
@@ -49,7 +49,9 @@ static void beat(struct crowd *p, uint64_t now)
 {
     for (uint32_t r = 0; r < (p->wire.rank == 0 ? p->wire.ranks : 1); r++) {
         if (!watches(p, r) || now < p->peer[r].line.spoken + MOT_BEAT_NS) continue;
-        struct mot_envelope e = { .kind = MOT_ENVELOPE_BEAT, .from = p->wire.rank, .to = r,
+        struct mot_envelope e = { .kind = MOT_ENVELOPE_BEAT,
+            .from = p->wire.rank,
+            .to = r,
             .samples = p->berths ? atomic_load(&p->berth[0].samples) : 0 };
         mot_ranks_post(p, r, &e, NULL, 0);
     }
@@ -144,17 +146,24 @@ static bool expect(struct crowd *p, struct letter *l)
     case MOT_ENVELOPE_MESSAGE:
         if (p->running) return mot_ranks_expect_message(p, l);
         break;
-    case MOT_ENVELOPE_PART: case MOT_ENVELOPE_SUM:
+    case MOT_ENVELOPE_PART:
+    case MOT_ENVELOPE_SUM:
         if (p->running) return mot_ranks_expect_part(p, l);
         break;
-    case MOT_ENVELOPE_HELLO: case MOT_ENVELOPE_VERDICT: case MOT_ENVELOPE_FINAL:
+    case MOT_ENVELOPE_HELLO:
+    case MOT_ENVELOPE_VERDICT:
+    case MOT_ENVELOPE_FINAL:
         if (e->bytes > TEXT_MAX) return false;
         break;
     case MOT_ENVELOPE_SHOW:
         if (p->running && p->live.judge) return mot_ranks_expect_show(p, l);
         break;
-    case MOT_ENVELOPE_BEAT: case MOT_ENVELOPE_ASK: case MOT_ENVELOPE_TOKEN: case MOT_ENVELOPE_END: case MOT_ENVELOPE_BYE: case MOT_ENVELOPE_LOST:
-        return e->bytes == 0;
+    case MOT_ENVELOPE_BEAT:
+    case MOT_ENVELOPE_ASK:
+    case MOT_ENVELOPE_TOKEN:
+    case MOT_ENVELOPE_END:
+    case MOT_ENVELOPE_BYE:
+    case MOT_ENVELOPE_LOST: return e->bytes == 0;
     default: return false;
     }
     l->body = mot_new(1, e->bytes + 1); /* a text has its end */
@@ -173,7 +182,8 @@ static void final_came(struct crowd *p, const struct letter *l)
 {
     mot_node node = l->envelope.from;
     if (!p->running) return;
-    if (node >= p->live.world.nodes || mot_ranks_of(p, node) != l->rank || l->envelope.bytes != sizeof(*p->final))
+    if (node >= p->live.world.nodes || mot_ranks_of(p, node) != l->rank ||
+        l->envelope.bytes != sizeof(*p->final))
         return distrust(p, l->rank, "damage");
     struct rank_final *final = &p->final[node];
     memcpy(final, l->body, sizeof(*final));
@@ -198,9 +208,7 @@ static void peer_says(struct crowd *p, struct letter *l)
         p->verdict = e->status;
         p->verdict_text = take_text(l, p->verdict_text);
         return;
-    case MOT_ENVELOPE_FINAL:
-        final_came(p, l);
-        return;
+    case MOT_ENVELOPE_FINAL: final_came(p, l); return;
     case MOT_ENVELOPE_ASK:
         atomic_store(&p->live.ask.at, e->sent);
         atomic_store(&p->live.ask.number, e->round);
@@ -214,7 +222,8 @@ static void peer_says(struct crowd *p, struct letter *l)
         p->bye = p->ended = true;
         return;
     case MOT_ENVELOPE_LOST:
-        if (e->from == p->wire.rank) p->orphan = p->ended = true; /* we were given up; going on would only confuse */
+        /* we were given up; going on would only confuse */
+        if (e->from == p->wire.rank) p->orphan = p->ended = true;
         else if (e->from < p->wire.ranks) lose(p, e->from, "death");
         return;
     default: return;
@@ -248,7 +257,8 @@ static void envelope_came(struct crowd *p, const struct mot_wire_event *event)
     struct peer *peer = &p->peer[event->from];
     switch (mot_line_receive(&peer->line, &event->envelope, mot_ranks_clock())) {
     case MOT_LINE_ACCEPT: break;
-    case MOT_LINE_OLD: case MOT_LINE_DUPLICATE: return;
+    case MOT_LINE_OLD:
+    case MOT_LINE_DUPLICATE: return;
     case MOT_LINE_GAP: distrust(p, event->from, "damage"); return;
     case MOT_LINE_DAMAGED: distrust(p, event->from, "damage"); return;
     }
@@ -300,7 +310,8 @@ void mot_ranks_rest(struct crowd *p, mot_time until)
     for (;;) {
         mot_ranks_progress(p);
         uint64_t now = mot_ranks_clock(), waited = now - began;
-        if (p->news != news || waited >= 5000000 || (until != MOT_NEVER && mot_live_now(&p->live) >= until)) return;
+        if (p->news != news || waited >= 5000000 || (until != MOT_NEVER && mot_live_now(&p->live) >= until))
+            return;
         if (waited > 1000000) {
             struct timespec nap = { .tv_nsec = 50000 };
             nanosleep(&nap, NULL);

@@ -1,7 +1,9 @@
-/* ranks_show.c -- models that rank 0 evaluates and that are elsewhere: servers with a range each, workers whose models differ.
+/* ranks_show.c -- models that rank 0 evaluates and that are elsewhere: servers with a range each, workers
+ * whose models differ.
  *
- * Rank 0 asks; each node there sends what it has after the update that was asked for, straight from the held buffer,
- * and goes on. The optimiser's buffers go with it where checkpoints are written. The floats of a range are all that is sent of it. */
+ * Rank 0 asks; each node there sends what it has after the update that was asked for, straight
+ * from the held buffer, and goes on. The optimiser's buffers go with it where checkpoints are written. The
+ * floats of a range are all that is sent of it. */
 #include "driver/ranks_state.h"
 
 void mot_ranks_ask(struct mot_port *port, uint64_t number, uint64_t at)
@@ -26,9 +28,17 @@ void mot_ranks_show(struct mot_port *port, const struct mot_shown *s)
             mot_pool_drop(&p->live.pool, buf[i]);
             continue;
         }
-        struct mot_envelope e = { .kind = MOT_ENVELOPE_SHOW, .message = (uint16_t)i, .from = s->node, .samples = atomic_load(&b->samples),
-            .round = s->updates, .value = s->view.scale, .head_samples = s->slot[0] ? 1 + slots : 1, .sent = s->step, .last = s->last,
-            .off = s->view.len ? s->view.off : 0, .len = s->view.len ? s->view.len : whole };
+        struct mot_envelope e = { .kind = MOT_ENVELOPE_SHOW,
+            .message = (uint16_t)i,
+            .from = s->node,
+            .samples = atomic_load(&b->samples),
+            .round = s->updates,
+            .value = s->view.scale,
+            .head_samples = s->slot[0] ? 1 + slots : 1,
+            .sent = s->step,
+            .last = s->last,
+            .off = s->view.len ? s->view.off : 0,
+            .len = s->view.len ? s->view.len : whole };
         const float *at = mot_pool_at(&p->live.pool, buf[i]) + e.off;
         e.bytes = (uint64_t)e.len * sizeof(*at);
         if (p->live.experiment->mpi.check_all) e.body_sum = mot_body_sum(at, e.bytes);
@@ -41,8 +51,11 @@ bool mot_ranks_expect_show(struct crowd *p, struct letter *l)
     const struct mot_live *live = &p->live;
     const struct mot_envelope *e = &l->envelope;
     uint32_t dim = live->world.dim;
-    if (!p->show || e->from < live->lead || e->from >= live->lead + live->showing || mot_ranks_of(p, e->from) != l->rank) return false;
-    if (e->off > dim || e->len == 0 || e->len > dim - e->off || e->bytes != (uint64_t)e->len * sizeof(float)) return false;
+    if (!p->show || e->from < live->lead || e->from >= live->lead + live->showing ||
+        mot_ranks_of(p, e->from) != l->rank)
+        return false;
+    if (e->off > dim || e->len == 0 || e->len > dim - e->off || e->bytes != (uint64_t)e->len * sizeof(float))
+        return false;
     if (e->head_samples > 1 + live->world.optim->slots || e->message >= e->head_samples) return false;
     mot_buf buf = mot_pool_take(&p->live.pool);
     l->body = mot_pool_at(&p->live.pool, buf) + e->off;
@@ -56,7 +69,10 @@ void mot_ranks_show_came(struct crowd *p, const struct letter *l)
     struct rank_show *r = &p->show[e->from];
     mot_buf buf = l->arrival.message.body.buf;
     if (e->message == 0) {
-        r->shown = (struct mot_shown){ .node = e->from, .last = e->last, .updates = e->round, .step = e->sent,
+        r->shown = (struct mot_shown){ .node = e->from,
+            .last = e->last,
+            .updates = e->round,
+            .step = e->sent,
             .view = { .x = buf, .scale = e->value, .off = e->off, .len = e->len } };
         r->here = 0;
     } else {

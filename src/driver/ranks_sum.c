@@ -2,10 +2,10 @@
  *
  * The floats are cut into as many ranges as there are workers. Everyone sends range j of its input
  * to worker j, straight from the buffer; worker j adds what it gets in rank order and sends the
- * sum of its range to all. So each float crosses the wire twice for each worker, as in a ring, but in two hops
- * instead of 2 (n - 1). Scalars and the wish to end ride on the envelopes. With `reduction: fast`
- * MPI does it, in whatever order it likes. Emulating, empty tokens follow the schedule that
- * the simulator would use, and the sum is not seen before they say so. */
+ * sum of its range to all. So each float crosses the wire twice for each worker, as in a ring,
+ * but in two hops instead of 2 (n - 1). Scalars and the wish to end ride on the envelopes.
+ * With `reduction: fast` MPI does it, in whatever order it likes. Emulating, empty tokens
+ * follow the schedule that the simulator would use, and the sum is not seen before they say so. */
 #include "base/memory.h"
 #include "driver/ranks_state.h"
 #include "math/kernels.h"
@@ -17,10 +17,7 @@ static mot_node self_of(const struct crowd *p)
     return p->berth[0].node.self; /* the worker of a rank is its first node */
 }
 
-static struct sum *sum_at(struct crowd *p, uint64_t number)
-{
-    return &p->sum[number % p->window];
-}
+static struct sum *sum_at(struct crowd *p, uint64_t number) { return &p->sum[number % p->window]; }
 
 static uint32_t chunk_of(const struct crowd *p, uint32_t len)
 {
@@ -28,7 +25,9 @@ static uint32_t chunk_of(const struct crowd *p, uint32_t len)
     return (chunk + 15u) & ~15u; /* ranges begin on cache lines */
 }
 
-struct range { uint32_t first, len; };
+struct range {
+    uint32_t first, len;
+};
 static struct range range_of(const struct crowd *p, uint32_t len, mot_node owner)
 {
     uint64_t chunk = chunk_of(p, len), first = chunk * owner;
@@ -37,10 +36,7 @@ static struct range range_of(const struct crowd *p, uint32_t len, mot_node owner
 }
 
 /* Whether our worker is done with that one. */
-static bool is_over(const struct crowd *p, uint64_t number)
-{
-    return number + p->summing <= p->sums;
-}
+static bool is_over(const struct crowd *p, uint64_t number) { return number + p->summing <= p->sums; }
 
 /* The first that is heard of this collective, from us or from another, makes it. */
 static struct sum *begin_sum(struct crowd *p, uint64_t number, uint32_t tag, uint32_t len)
@@ -60,14 +56,23 @@ static struct sum *begin_sum(struct crowd *p, uint64_t number, uint32_t tag, uin
     return s;
 }
 
-static void send_range(struct crowd *p, struct sum *s, enum mot_envelope_kind kind, mot_node owner, mot_node to, mot_buf buf, uint32_t off)
+static void send_range(struct crowd *p, struct sum *s, enum mot_envelope_kind kind, mot_node owner,
+    mot_node to, mot_buf buf, uint32_t off)
 {
     struct range r = range_of(p, s->len, owner);
     mot_node self = self_of(p);
     struct berth *b = &p->berth[0];
     const float *body = mot_pool_at(&p->live.pool, buf) + off + r.first;
-    struct mot_envelope e = { .kind = (uint16_t)kind, .from = self, .to = to, .samples = atomic_load(&b->samples), .round = s->number,
-        .tag = s->tag, .off = owner, .len = s->len, .last = s->last, .bytes = (uint64_t)r.len * sizeof(float) };
+    struct mot_envelope e = { .kind = (uint16_t)kind,
+        .from = self,
+        .to = to,
+        .samples = atomic_load(&b->samples),
+        .round = s->number,
+        .tag = s->tag,
+        .off = owner,
+        .len = s->len,
+        .last = s->last,
+        .bytes = (uint64_t)r.len * sizeof(float) };
     memcpy(e.scalar, s->scalar[self], sizeof(e.scalar));
     if (e.bytes && p->live.experiment->mpi.check_all) e.body_sum = mot_body_sum(body, e.bytes);
     if (e.bytes) mot_pool_hold(&p->live.pool, buf); /* until it is sent */
@@ -105,11 +110,20 @@ static void send_tokens(struct crowd *p, struct sum *s)
     struct berth *b = &p->berth[0];
     mot_node self = self_of(p);
     const struct mot_experiment *x = p->live.experiment;
-    while (mot_schedule_next((enum mot_collective)x->sim.collective, p->live.world.workers, self, s->len, &s->progress, &step)) {
+    while (mot_schedule_next(
+        (enum mot_collective)x->sim.collective, p->live.world.workers, self, s->len, &s->progress, &step)) {
         uint64_t bytes = (uint64_t)((double)(step.last - step.first) * p->wire_bytes + 0.5);
         struct mot_departure d = mot_network_leave(x->cluster, &b->nic, self, bytes, mot_live_now(&p->live));
-        struct mot_envelope e = { .kind = MOT_ENVELOPE_TOKEN, .from = self, .to = step.to, .round = s->number, .tag = s->tag, .len = s->len,
-            .step = step.step, .lag = d.lag, .took = d.took, .value = (double)bytes };
+        struct mot_envelope e = { .kind = MOT_ENVELOPE_TOKEN,
+            .from = self,
+            .to = step.to,
+            .round = s->number,
+            .tag = s->tag,
+            .len = s->len,
+            .step = step.step,
+            .lag = d.lag,
+            .took = d.took,
+            .value = (double)bytes };
         mot_ranks_post(p, mot_ranks_of(p, step.to), &e, NULL, 0);
     }
 }
@@ -122,7 +136,7 @@ void mot_ranks_token_came(struct crowd *p, const struct mot_envelope *e)
     struct berth *b = &p->berth[0];
     l->envelope = *e;
     l->due = mot_network_arrive(p->live.experiment->cluster, &b->nic, e->from, e->to, (uint64_t)e->value,
-                                (struct mot_departure){ e->lag, e->took }, mot_live_now(&p->live));
+        (struct mot_departure){ e->lag, e->took }, mot_live_now(&p->live));
     struct letter **at = &p->tokens; /* those of one sender stay in order */
     while (*at) at = &(*at)->next;
     *at = l;
@@ -139,8 +153,8 @@ static void tokens_due(struct crowd *p)
         }
         *at = l->next;
         struct sum *s = sum_at(p, l->envelope.round);
-        mot_schedule_received((enum mot_collective)p->live.experiment->sim.collective, p->live.world.workers, self_of(p), l->envelope.from,
-                              l->envelope.step, &s->progress);
+        mot_schedule_received((enum mot_collective)p->live.experiment->sim.collective, p->live.world.workers,
+            self_of(p), l->envelope.from, l->envelope.step, &s->progress);
         if (s->joined) send_tokens(p, s);
         mot_ranks_letter_free(p, l);
     }
@@ -167,8 +181,8 @@ void mot_ranks_join(struct crowd *p, const struct mot_coll *coll, bool last)
     if (p->live.experiment->mpi.fast) {
         memcpy(s->fast, coll->scalar, sizeof(coll->scalar));
         s->fast[MOT_SCALARS] = last;
-        mot_wire_reduce(mot_pool_at(&p->live.pool, s->in.buf) + s->in.off, mot_pool_at(&p->live.pool, s->out), s->len, s->fast,
-                        MOT_SCALARS + 1, s);
+        mot_wire_reduce(mot_pool_at(&p->live.pool, s->in.buf) + s->in.off, mot_pool_at(&p->live.pool, s->out),
+            s->len, s->fast, MOT_SCALARS + 1, s);
     } else {
         for (uint32_t i = 1; i < n; i++) {
             mot_node to = (self + i) % n;
@@ -183,7 +197,8 @@ bool mot_ranks_expect_part(struct crowd *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
     uint32_t n = p->live.world.workers;
-    if (e->from >= n || e->off >= n || e->len > p->live.world.dim || p->window == 0 || is_over(p, e->round)) return false;
+    if (e->from >= n || e->off >= n || e->len > p->live.world.dim || p->window == 0 || is_over(p, e->round))
+        return false;
     struct range r = range_of(p, e->len, e->off);
     struct sum *s = begin_sum(p, e->round, e->tag, e->len);
     if (!s || e->bytes != (uint64_t)r.len * sizeof(float)) return false;
@@ -217,8 +232,11 @@ bool mot_ranks_sum_ready(struct crowd *p, struct mot_arrival *out)
     bool fast = x->mpi.fast;
     if (p->live.emulate) tokens_due(p);
     if (fast ? !s->reduced : s->sums < n) return false;
-    if (p->live.emulate && !mot_schedule_complete((enum mot_collective)x->sim.collective, n, self_of(p), &s->progress)) return false;
-    *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL, .coll = { .tag = s->tag, .out = { .buf = s->out, .len = s->len } },
+    if (p->live.emulate &&
+        !mot_schedule_complete((enum mot_collective)x->sim.collective, n, self_of(p), &s->progress))
+        return false;
+    *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL,
+        .coll = { .tag = s->tag, .out = { .buf = s->out, .len = s->len } },
         .last = fast ? s->fast[MOT_SCALARS] != 0 : s->last };
     for (int k = 0; k < MOT_SCALARS; k++) {
         if (fast) out->coll.scalar[k] = s->fast[k];

@@ -8,10 +8,10 @@
 
 #define MAGIC "MOTLEYRC"
 #define VERSION 1u
-#define SPOILT 0x80u             /* beside the kind of an event */
+#define SPOILT 0x80u /* beside the kind of an event */
 #define NODES_MAX (1u << 20)
 #define FILE_MAX ((size_t)1 << 36)
-#define LEAST_EVENT 2u  /* bytes: what it is, and when */
+#define LEAST_EVENT 2u /* bytes: what it is, and when */
 
 /* ---- Packing: seven bits a byte, the last one without its top bit ------------------------- */
 
@@ -119,7 +119,8 @@ static bool get_event(struct mot_tape_reader *r, struct mot_taped *e)
     case MOT_EV_MESSAGE:
         if (!get_small(r, &e->from) || !get_small(r, &small) || small > UINT16_MAX) return false;
         e->message = (uint16_t)small;
-        if (!get_number(r, &e->head.round) || !get_small(r, &e->head.samples) || !get_bits(r, &number)) return false;
+        if (!get_number(r, &e->head.round) || !get_small(r, &e->head.samples) || !get_bits(r, &number))
+            return false;
         memcpy(&e->head.value, &number, sizeof(number));
         return true;
     case MOT_EV_WORK: return get_small(r, &e->tag) && get_small(r, &e->samples) && get_bits(r, &e->check);
@@ -150,9 +151,18 @@ bool mot_tape_next(struct mot_tape_reader *r, struct mot_taped *out)
 
 /* ---- Files ------------------------------------------------------------------------------------- */
 
-struct head { char magic[8]; uint32_t version, nodes; uint64_t hash, model_hash; uint32_t status, tapes; };
-struct tape_head { uint32_t node, spare; uint64_t events, bytes; };
-_Static_assert(sizeof(struct head) == 40 && sizeof(struct tape_head) == 24, "no padding: they are written as they lie");
+struct head {
+    char magic[8];
+    uint32_t version, nodes;
+    uint64_t hash, model_hash;
+    uint32_t status, tapes;
+};
+struct tape_head {
+    uint32_t node, spare;
+    uint64_t events, bytes;
+};
+_Static_assert(
+    sizeof(struct head) == 40 && sizeof(struct tape_head) == 24, "no padding: they are written as they lie");
 
 void mot_record_open(struct mot_record *r, uint32_t nodes, uint64_t hash)
 {
@@ -169,7 +179,11 @@ void mot_record_close(struct mot_record *r)
 enum mot_status mot_record_write(const struct mot_record *r, const char *path)
 {
     struct mot_bytes out = { 0 };
-    struct head head = { .version = VERSION, .nodes = r->nodes, .hash = r->hash, .model_hash = r->model_hash, .status = r->status };
+    struct head head = { .version = VERSION,
+        .nodes = r->nodes,
+        .hash = r->hash,
+        .model_hash = r->model_hash,
+        .status = r->status };
     memcpy(head.magic, MAGIC, sizeof(head.magic));
     for (uint32_t i = 0; i < r->nodes; i++) head.tapes += r->tape[i].events > 0;
     MOT_PUT(&out, head);
@@ -211,7 +225,8 @@ static enum mot_status parse_tape(const char *name, struct mot_reader *in, struc
 {
     struct tape_head h;
     MOT_GET(in, h);
-    if (in->short_of || h.node >= into->nodes || h.bytes > in->n - in->done || h.events > h.bytes / LEAST_EVENT)
+    if (in->short_of || h.node >= into->nodes || h.bytes > in->n - in->done ||
+        h.events > h.bytes / LEAST_EVENT)
         return damaged(name, "a tape that does not fit");
     struct mot_tape *t = &into->tape[h.node];
     if (t->events) return damaged(name, "two tapes of one node");
@@ -223,19 +238,23 @@ static enum mot_status parse_tape(const char *name, struct mot_reader *in, struc
     return sound(t, into->nodes) ? MOT_OK : damaged(name, "an event that cannot be read");
 }
 
-enum mot_status mot_record_parse(const char *name, const unsigned char *bytes, size_t n, struct mot_record *into)
+enum mot_status mot_record_parse(
+    const char *name, const unsigned char *bytes, size_t n, struct mot_record *into)
 {
     struct head head;
     uint64_t sum;
     if (n < sizeof(head) + sizeof(sum) || memcmp(bytes, MAGIC, sizeof(head.magic)) != 0)
-        return mot_fail(MOT_EDATA, "%s: not a record of motley, or cut off; expected a record.bin of `motley train --record`", name);
+        return mot_fail(MOT_EDATA,
+            "%s: not a record of motley, or cut off; expected a record.bin of `motley train --record`", name);
     memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
     if (XXH64(bytes, n - sizeof(sum), 0) != sum) return damaged(name, "its checksum does not fit");
     struct mot_reader in = { .at = bytes, .n = n - sizeof(sum) };
     MOT_GET(&in, head);
     if (head.version != VERSION)
-        return mot_fail(MOT_EDATA, "%s: a record of version %u; this motley reads version %u", name, head.version, VERSION);
-    if (head.nodes == 0 || head.nodes > NODES_MAX || head.tapes > head.nodes) return damaged(name, "a number of nodes that cannot be");
+        return mot_fail(MOT_EDATA, "%s: a record of version %u; this motley reads version %u", name,
+            head.version, VERSION);
+    if (head.nodes == 0 || head.nodes > NODES_MAX || head.tapes > head.nodes)
+        return damaged(name, "a number of nodes that cannot be");
     if (!into->tape) mot_record_open(into, head.nodes, head.hash);
     if (head.nodes != into->nodes || head.hash != into->hash)
         return mot_fail(MOT_EDATA, "%s: not of the same run as the other files of the record", name);
@@ -264,8 +283,10 @@ enum mot_status mot_record_read(const char *folder, uint64_t hash, struct mot_re
 {
     char *path = mot_path_join(folder, "record.bin");
     *out = (struct mot_record){ 0 };
-    enum mot_status status = mot_file_exists(path) ? read_file(path, out)
-        : mot_fail(MOT_EUSAGE, "%s: there is no such file; expected the folder of a run of `motley train --record`", path);
+    enum mot_status status = mot_file_exists(path)
+        ? read_file(path, out)
+        : mot_fail(MOT_EUSAGE,
+              "%s: there is no such file; expected the folder of a run of `motley train --record`", path);
     free(path);
     for (uint32_t i = 1; status == MOT_OK && i < out->nodes; i++) {
         char *name = mot_format("record.%u.bin", i);
@@ -275,8 +296,10 @@ enum mot_status mot_record_read(const char *folder, uint64_t hash, struct mot_re
         free(name);
     }
     if (status == MOT_OK && hash && out->hash != hash)
-        status = mot_fail(MOT_EREPRODUCE, "%s: recorded from another experiment, other data or another initial model; "
-                          "its own is experiment.yaml beside it", folder);
+        status = mot_fail(MOT_EREPRODUCE,
+            "%s: recorded from another experiment, other data or another initial model; "
+            "its own is experiment.yaml beside it",
+            folder);
     if (status != MOT_OK) mot_record_close(out);
     return status;
 }

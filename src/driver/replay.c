@@ -10,25 +10,41 @@
 #include <string.h>
 #include <xxhash.h>
 
-struct work { bool pending; uint32_t tag, terms; struct mot_term *term; mot_buf at; };
-struct part { bool joined; struct mot_slice in; double scalar[MOT_SCALARS]; };  /* of one worker, in one collective */
-struct coll { uint32_t tag, joined, left; struct part *part; mot_buf out; double scalar[MOT_SCALARS]; };
+struct work {
+    bool pending;
+    uint32_t tag, terms;
+    struct mot_term *term;
+    mot_buf at;
+};
+/* of one worker, in one collective */
+struct part {
+    bool joined;
+    struct mot_slice in;
+    double scalar[MOT_SCALARS];
+};
+struct coll {
+    uint32_t tag, joined, left;
+    struct part *part;
+    mot_buf out;
+    double scalar[MOT_SCALARS];
+};
 
 struct node {
     void *state;
     struct mot_need need;
     struct mot_outbox outbox;
     struct mot_tape_reader tape;
-    struct mot_taped next;               /* the event that is to come */
-    bool over;                           /* there is none */
-    uint64_t number;                     /* of `next`, from 1 */
-    struct mot_message *inbox;           /* in order of sending */
+    struct mot_taped next;     /* the event that is to come */
+    bool over;                 /* there is none */
+    uint64_t number;           /* of `next`, from 1 */
+    struct mot_message *inbox; /* in order of sending */
     uint32_t waiting, room;
-    struct work *work;                   /* [need.works] */
-    mot_time *alarm;                     /* [need.alarms] */
-    uint64_t colls, left, advanced;      /* collectives joined, and those that it has the sum of */
-    bool *down;                          /* [nodes]: peers it was told are lost; NULL: none ever */
-    struct mot_view last;                /* what it had after the last update of the run, held; where several show their models */
+    struct work *work;              /* [need.works] */
+    mot_time *alarm;                /* [need.alarms] */
+    uint64_t colls, left, advanced; /* collectives joined, and those that it has the sum of */
+    bool *down;                     /* [nodes]: peers it was told are lost; NULL: none ever */
+    /* what it had after the last update of the run, held; where several show their models */
+    struct mot_view last;
     struct mot_node_tally tally;
 };
 
@@ -40,13 +56,13 @@ struct replay {
     uint32_t *batch;
     struct mot_pool pool;
     struct node *node;
-    struct coll *coll;                   /* [window] */
+    struct coll *coll; /* [window] */
     uint32_t window;
     void *scratch;
-    mot_node lead;                       /* the first of the nodes whose models make up the run's, */
-    uint32_t showing;                    /* and how many they are */
-    struct mot_view *view;               /* [showing]: room for what they show, */
-    float *mean;                         /* and for its mean */
+    mot_node lead;         /* the first of the nodes whose models make up the run's, */
+    uint32_t showing;      /* and how many they are */
+    struct mot_view *view; /* [showing]: room for what they show, */
+    float *mean;           /* and for its mean */
     mot_time now;
     uint64_t events, samples;
     struct mot_crew *crew;
@@ -56,7 +72,7 @@ struct replay {
     struct mot_watch watch;
     struct mot_moment last;
     struct mot_notes notes;
-    bool full;                           /* more is held than the method declared */
+    bool full; /* more is held than the method declared */
 };
 
 __attribute__((noinline)) void mot_replay_here(mot_node node, uint64_t number)
@@ -68,8 +84,8 @@ static enum mot_status differs(const struct replay *r, mot_node node, const char
 {
     static const char *const names[] = { "START", "MESSAGE", "WORK", "COLL", "TIMER", "PEER" };
     const struct node *n = &r->node[node];
-    return mot_fail(MOT_EREPRODUCE, "node %u, event %llu (%s at %.6f s): %s", node, (unsigned long long)n->number,
-                    names[n->next.kind], (double)n->next.now * 1e-9, what);
+    return mot_fail(MOT_EREPRODUCE, "node %u, event %llu (%s at %.6f s): %s", node,
+        (unsigned long long)n->number, names[n->next.kind], (double)n->next.now * 1e-9, what);
 }
 
 static void advance_tape(struct node *n)
@@ -179,8 +195,8 @@ static void carry_out(struct replay *r, mot_node node, const struct mot_effect *
         return;
     case MOT_FX_CREDIT: r->node[e->credit].tally.updates++; return;
     case MOT_FX_NOTE: mot_notes_add(&r->notes, e->note.key, e->note.value); return;
-    case MOT_FX_CANCEL: return;  /* the record says how many samples were done */
-    case MOT_FX_STOP: return;    /* and what came after */
+    case MOT_FX_CANCEL: return; /* the record says how many samples were done */
+    case MOT_FX_STOP: return;   /* and what came after */
     }
 }
 
@@ -189,14 +205,21 @@ static void step(struct replay *r, mot_node node, const struct mot_event *event)
     struct node *n = &r->node[node];
     const struct mot_method *m = r->x->method;
     bool looked_at = node == r->o->node && (r->o->seen || r->o->until);
-    struct mot_env env = { .self = node, .now = n->next.now, .world = &r->world, .conf = r->x->method_conf, .pool = &r->pool, .out = &n->outbox };
+    struct mot_env env = { .self = node,
+        .now = n->next.now,
+        .world = &r->world,
+        .conf = r->x->method_conf,
+        .pool = &r->pool,
+        .out = &n->outbox };
     r->now = n->next.now;
     r->events++;
     if (looked_at) mot_replay_here(node, n->number);
     m->step(n->state, &env, event);
     if (m->check) m->check(n->state, &env);
     if (looked_at && r->o->seen)
-        r->o->seen(r->o->seen_self, &(struct mot_replayed){ .node = node, .number = n->number, .event = &n->next, .effects = &n->outbox });
+        r->o->seen(r->o->seen_self,
+            &(struct mot_replayed){
+                .node = node, .number = n->number, .event = &n->next, .effects = &n->outbox });
     for (uint32_t i = 0; i < n->outbox.n; i++) carry_out(r, node, &n->outbox.effect[i]);
     mot_outbox_clear(&n->outbox);
 }
@@ -212,7 +235,7 @@ static enum mot_status give_message(struct replay *r, mot_node node)
     memmove(at, at + 1, after * sizeof(*at));
     n->waiting--;
     bool same = m.kind == e->message && m.head.round == e->head.round && m.head.samples == e->head.samples &&
-                memcmp(&m.head.value, &e->head.value, sizeof(m.head.value)) == 0;
+        memcmp(&m.head.value, &e->head.value, sizeof(m.head.value)) == 0;
     if (n->down && n->down[m.from]) same = false;
     if (same) step(r, node, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
     mot_pool_drop(&r->pool, m.body.buf);
@@ -227,7 +250,7 @@ static enum mot_status give_work(struct replay *r, mot_node node)
     if (n->next.samples > asked) return differs(r, node, "more samples than the work has");
     struct mot_result result = { .tag = w->tag, .samples = n->next.samples, .grad = mot_pool_take(&r->pool) };
     result.loss = mot_gradient(r->o->problem, w->term, w->terms, result.samples, mot_pool_at(&r->pool, w->at),
-                               mot_pool_at(&r->pool, result.grad), r->scratch);
+        mot_pool_at(&r->pool, result.grad), r->scratch);
     if (n->next.spoilt) mot_gradient_spoil(mot_pool_at(&r->pool, result.grad), r->world.dim);
     w->pending = false;
     mot_pool_drop(&r->pool, w->at);
@@ -238,7 +261,9 @@ static enum mot_status give_work(struct replay *r, mot_node node)
     bool same = loss_bits == n->next.check;
     if (same) step(r, node, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &result });
     mot_pool_drop(&r->pool, result.grad);
-    return same ? MOT_OK : differs(r, node, "the loss is not the recorded one: other data, another model, or other kernels");
+    return same
+        ? MOT_OK
+        : differs(r, node, "the loss is not the recorded one: other data, another model, or other kernels");
 }
 
 /* In rank order, as everywhere. */
@@ -285,8 +310,11 @@ static enum mot_status give_peer(struct replay *r, mot_node node)
     struct node *n = &r->node[node];
     struct mot_peer peer = n->next.peer;
     if (!n->down) n->down = mot_new(r->world.nodes, sizeof(*n->down));
-    if (peer.up) return differs(r, node, "a peer came back as a new life, which has no tape; only runs without one can be replayed");
-    if (peer.node == node || n->down[peer.node]) return differs(r, node, "a peer is lost that was lost before");
+    if (peer.up)
+        return differs(r, node,
+            "a peer came back as a new life, which has no tape; only runs without one can be replayed");
+    if (peer.node == node || n->down[peer.node])
+        return differs(r, node, "a peer is lost that was lost before");
     n->down[peer.node] = true;
     for (struct mot_message *m; (m = letter_from(n, peer.node)) != NULL; n->waiting--) {
         mot_pool_drop(&r->pool, m->body.buf);
@@ -311,7 +339,8 @@ static enum mot_status give(struct replay *r, mot_node node)
         break;
     case MOT_EV_PEER: status = give_peer(r, node); break;
     }
-    if (status == MOT_OK && r->full) status = differs(r, node, "it joins a sum while the one before is not finished");
+    if (status == MOT_OK && r->full)
+        status = differs(r, node, "it joins a sum while the one before is not finished");
     if (status == MOT_OK) advance_tape(n);
     return status;
 }
@@ -320,12 +349,18 @@ static enum mot_status give(struct replay *r, mot_node node)
 
 static struct mot_moment moment_of(const struct replay *r)
 {
-    struct mot_moment m = { .now = r->now, .updates = UINT64_MAX, .samples = r->samples,
-        .epochs = (double)r->samples / r->o->problem->data->train.rows, .events = r->events, .staleness_mean = NAN, .staleness_max = NAN,
+    struct mot_moment m = { .now = r->now,
+        .updates = UINT64_MAX,
+        .samples = r->samples,
+        .epochs = (double)r->samples / r->o->problem->data->train.rows,
+        .events = r->events,
+        .staleness_mean = NAN,
+        .staleness_max = NAN,
         .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     for (mot_node i = 0; i < r->world.nodes; i++) {
         m.steps += r->node[i].advanced;
-        if (i >= r->lead && i < r->lead + r->showing && r->node[i].advanced < m.updates) m.updates = r->node[i].advanced;
+        if (i >= r->lead && i < r->lead + r->showing && r->node[i].advanced < m.updates)
+            m.updates = r->node[i].advanced;
         m.bytes_sent += r->node[i].tally.bytes_sent;
         m.messages += r->node[i].tally.messages_sent;
     }
@@ -343,7 +378,8 @@ static bool view_of(const struct replay *r, mot_node node, struct mot_view *out)
     return r->x->method->model(r->node[node].state, &env, out);
 }
 
-/* Where several nodes have the model between them, a node that has made all its updates shows what it had after the last. */
+/* Where several nodes have the model between them, a node that has made
+ * all its updates shows what it had after the last. */
 static const float *model_of(struct replay *r)
 {
     uint32_t n = 0;
@@ -359,7 +395,9 @@ static void keep_last(struct replay *r, mot_node node)
 {
     struct node *n = &r->node[node];
     struct mot_view v;
-    if (r->showing < 2 || node < r->lead || n->last.x != MOT_NO_BUF || n->advanced < r->x->stop.updates || !view_of(r, node, &v)) return;
+    if (r->showing < 2 || node < r->lead || n->last.x != MOT_NO_BUF || n->advanced < r->x->stop.updates ||
+        !view_of(r, node, &v))
+        return;
     mot_pool_hold(&r->pool, v.x);
     n->last = v;
 }
@@ -381,7 +419,8 @@ static void lead_stepped(struct replay *r)
     if (!r->evaluator) return;
     switch (r->every.unit) {
     case MOT_EVERY_UPDATES: done = (double)r->node[r->lead].advanced; break;
-    case MOT_EVERY_TIME: case MOT_EVERY_AUTO: done = (double)r->now; break;
+    case MOT_EVERY_TIME:
+    case MOT_EVERY_AUTO: done = (double)r->now; break;
     case MOT_EVERY_EPOCHS: done = (double)r->samples / r->o->problem->data->train.rows; break;
     }
     if (done < r->next_eval) return;
@@ -420,7 +459,8 @@ static enum mot_status loop(struct replay *r)
     }
     mot_node stuck = r->world.nodes; /* the first in time: the others wait for what it would have done */
     for (mot_node i = 0; i < r->world.nodes; i++)
-        if (!r->node[i].over && (stuck == r->world.nodes || r->node[i].next.now < r->node[stuck].next.now)) stuck = i;
+        if (!r->node[i].over && (stuck == r->world.nodes || r->node[i].next.now < r->node[stuck].next.now))
+            stuck = i;
     if (stuck == r->world.nodes) return MOT_OK;
     return differs(r, stuck, "it cannot happen: nothing that was recorded before leads to it");
 }
@@ -433,14 +473,18 @@ static void open_node(struct replay *r, mot_node i)
     n->need = r->x->method->need(r->x->method_conf, &r->world, i);
     if (i >= r->world.workers) n->need.works = 0;
     n->state = mot_new(1, n->need.state_bytes);
-    mot_outbox_open(&n->outbox, mot_outbox_room(&n->need), n->need.terms * (n->need.works ? n->need.works : 1));
+    mot_outbox_open(
+        &n->outbox, mot_outbox_room(&n->need), n->need.terms * (n->need.works ? n->need.works : 1));
     n->work = mot_new(n->need.works + 1, sizeof(*n->work));
-    for (uint32_t w = 0; w < n->need.works; w++) n->work[w].term = mot_new(n->need.terms, sizeof(struct mot_term));
+    for (uint32_t w = 0; w < n->need.works; w++)
+        n->work[w].term = mot_new(n->need.terms, sizeof(struct mot_term));
     n->alarm = mot_new(n->need.alarms + 1, sizeof(*n->alarm));
     for (uint32_t a = 0; a < n->need.alarms; a++) n->alarm[a] = MOT_NEVER;
     mot_tape_rewind(&r->o->record->tape[i], &n->tape);
     advance_tape(n);
-    struct mot_env env = { .self = i, .world = &r->world, .conf = r->x->method_conf, .pool = &r->pool, .out = &n->outbox };
+    struct mot_env env = {
+        .self = i, .world = &r->world, .conf = r->x->method_conf, .pool = &r->pool, .out = &n->outbox
+    };
     r->x->method->init(n->state, &env);
 }
 
@@ -500,8 +544,12 @@ static void fill_outcome(struct replay *r, struct mot_outcome *out)
 {
     uint32_t dim = r->world.dim, nodes = r->world.nodes;
     enum mot_status status = (enum mot_status)r->o->record->status;
-    *out = (struct mot_outcome){ .status = status, .ended_by = "record", .last = r->last, .workers = r->world.workers,
-        .servers = r->world.servers, .best_score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    *out = (struct mot_outcome){ .status = status,
+        .ended_by = "record",
+        .last = r->last,
+        .workers = r->world.workers,
+        .servers = r->world.servers,
+        .best_score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     mot_outcome_note(out, &r->notes);
     out->node = mot_new(nodes, sizeof(*out->node));
     for (mot_node i = 0; i < nodes; i++) out->node[i] = r->node[i].tally;
@@ -521,8 +569,9 @@ static enum mot_status run(struct replay *r, struct mot_outcome *out)
     fill_outcome(r, out);
     out->wall_s = mot_wall_s() - began;
     if (reached_end(r) || record->model_hash == 0 || record->model_hash == out->model_hash) return MOT_OK;
-    status = mot_fail(MOT_EREPRODUCE, "every event happened again, and yet the model is %016llx; the recorded run's was %016llx",
-                      (unsigned long long)out->model_hash, (unsigned long long)record->model_hash);
+    status = mot_fail(MOT_EREPRODUCE,
+        "every event happened again, and yet the model is %016llx; the recorded run's was %016llx",
+        (unsigned long long)out->model_hash, (unsigned long long)record->model_hash);
     mot_outcome_close(out);
     return status;
 }
@@ -537,7 +586,8 @@ enum mot_status mot_replay_run(const struct mot_replay_options *o, struct mot_ou
     mot_world_fill(r->x, o->problem, o->optim, r->part_rows, r->batch, &r->world);
     enum mot_status status = mot_world_check(r->x, &r->world);
     if (status == MOT_OK && o->record->nodes != r->world.nodes)
-        status = mot_fail(MOT_EREPRODUCE, "the record is of %u nodes; the experiment has %u", o->record->nodes, r->world.nodes);
+        status = mot_fail(MOT_EREPRODUCE, "the record is of %u nodes; the experiment has %u",
+            o->record->nodes, r->world.nodes);
     if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, 0);
     if (status == MOT_OK) {
         open_replay(r);

@@ -15,26 +15,29 @@
 /* An event of the node that is looked at. */
 struct mot_replayed {
     mot_node node;
-    uint64_t number;                         /* of this node's events, from 1 */
+    uint64_t number; /* of this node's events, from 1 */
     const struct mot_taped *event;
-    const struct mot_outbox *effects;        /* of the step */
+    const struct mot_outbox *effects; /* of the step */
 };
 
 struct mot_replay_options {
     const struct mot_experiment *experiment;
     const struct mot_problem *problem;
     const struct mot_optim *optim;
-    const float *x0;                         /* [dim]: the initial parameters */
+    const float *x0; /* [dim]: the initial parameters */
     const struct mot_record *record;
-    const struct mot_watch *watch;           /* may be NULL */
-    const volatile sig_atomic_t *interrupt;  /* may be NULL */
+    const struct mot_watch *watch;          /* may be NULL */
+    const volatile sig_atomic_t *interrupt; /* may be NULL */
     /* Called when the replay is sure to begin, with 0; an error keeps it from beginning. May be NULL. */
     enum mot_status (*begins)(void *self, uint64_t mark);
     void *begins_self;
-    bool evaluates;                          /* as the experiment says, and at the end; else nothing is evaluated */
-    mot_node node;                           /* whose events `seen` is told of */
-    uint64_t until;                          /* ends after this event of that node; 0: at the end of the record */
-    void (*seen)(void *self, const struct mot_replayed *); /* after the step, before its effects; may be NULL */
+    /* as the experiment says, and at the end; else nothing is evaluated */
+    bool evaluates;
+    mot_node node; /* whose events `seen` is told of */
+    /* ends after this event of that node; 0: at the end of the record */
+    uint64_t until;
+    /* after the step, before its effects; may be NULL */
+    void (*seen)(void *self, const struct mot_replayed *);
     void *seen_self;
 };
 

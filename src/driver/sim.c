@@ -24,7 +24,11 @@ double mot_sim_wall(void)
 static void begin(struct sim *s)
 {
     for (mot_node i = 0; i < s->world.nodes; i++) {
-        struct mot_env env = { .self = i, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool, .out = &s->outbox,
+        struct mot_env env = { .self = i,
+            .world = &s->world,
+            .conf = s->x->method_conf,
+            .pool = &s->pool,
+            .out = &s->outbox,
             .memo = mot_sim_memo(s) };
         if (s->channel && i < s->world.workers) s->outbox.ledger = &s->channel->health[i].ledger;
         s->method->init(s->node[i].state, &env);
@@ -40,7 +44,9 @@ static void check_states(void *self)
 {
     struct sim *s = self;
     for (mot_node i = 0; i < s->world.nodes && s->method->check; i++) {
-        struct mot_env env = { .self = i, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool };
+        struct mot_env env = {
+            .self = i, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool
+        };
         if (!s->node[i].dead) s->method->check(s->node[i].state, &env);
     }
 }
@@ -68,14 +74,17 @@ static void handle(struct sim *s, const struct mot_pending *p)
         struct sim_alarm *a = &s->alarm[p->index];
         mot_node node = a->node;
         a->at = MOT_NEVER;
-        mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_TIMER, .timer = p->index - s->node[node].alarm });
+        mot_sim_step(
+            s, node, &(struct mot_event){ .kind = MOT_EV_TIMER, .timer = p->index - s->node[node].alarm });
         return;
     }
     case SIM_FRAME: mot_channel_frame(s, p); return;
     case SIM_ACK: mot_channel_ack(s, p); return;
     case SIM_DELIVER: mot_channel_deliver(s, p->index); return;
     case SIM_RESEND: mot_channel_resend(s, p->index); return;
-    case SIM_FAULT: case SIM_LOST: case SIM_JOIN: mot_faults_handle(s, p); return;
+    case SIM_FAULT:
+    case SIM_LOST:
+    case SIM_JOIN: mot_faults_handle(s, p); return;
     }
 }
 
@@ -89,7 +98,8 @@ static void tick(struct sim *s)
     struct mot_moment m = mot_sim_moment(s);
     struct mot_pick pick = { 0 };
     for (mot_node i = 0; i < s->world.workers; i++)
-        mot_pick_worker(&pick, i, s->node[i].tally.jobs ? (double)s->node[i].tally.compute / (double)s->node[i].tally.jobs : 0);
+        mot_pick_worker(&pick, i,
+            s->node[i].tally.jobs ? (double)s->node[i].tally.compute / (double)s->node[i].tally.jobs : 0);
     mot_pick_slowest(&pick, &m);
     s->watch.tick(s->watch.self, &m);
 }
@@ -101,7 +111,8 @@ static void loop(struct sim *s)
         if (!first && s->channel) mot_faults_halt(s);
         if (s->ended) return;
         if (!first) {
-            mot_fail(MOT_ESYSTEM, "method %s came to a halt: no message, work or alarm is pending", s->method->name);
+            mot_fail(MOT_ESYSTEM, "method %s came to a halt: no message, work or alarm is pending",
+                s->method->name);
             mot_sim_end(s, MOT_ESYSTEM, "halt");
             return;
         }
@@ -123,8 +134,11 @@ static void loop(struct sim *s)
             return;
         }
         if (next >= MOT_CLOCK_END) {
-            mot_fail(MOT_EUSAGE, "the run's clock would pass 292 years after %llu updates: a job or a message of this cluster takes that "
-                     "long; look at its speeds and links, or give stop.time", (unsigned long long)s->updates);
+            mot_fail(MOT_EUSAGE,
+                "the run's clock would pass 292 years after %llu updates: a job or a message of this cluster "
+                "takes that "
+                "long; look at its speeds and links, or give stop.time",
+                (unsigned long long)s->updates);
             mot_sim_end(s, MOT_EUSAGE, "clock");
             return;
         }
@@ -151,9 +165,15 @@ static float *copy_model(const float *x, uint32_t dim)
 static void fill_outcome(struct sim *s, struct mot_outcome *out)
 {
     uint32_t dim = s->world.dim;
-    *out = (struct mot_outcome){ .status = s->status, .ended_by = s->ended_by, .last = s->last, .workers = s->world.workers,
-        .servers = s->world.servers, .best_score = s->best_score, .best_updates = s->best_updates,
-        .job_wall_s = s->job_wall_s, .wall_s = mot_sim_wall() - s->started_wall_s };
+    *out = (struct mot_outcome){ .status = s->status,
+        .ended_by = s->ended_by,
+        .last = s->last,
+        .workers = s->world.workers,
+        .servers = s->world.servers,
+        .best_score = s->best_score,
+        .best_updates = s->best_updates,
+        .job_wall_s = s->job_wall_s,
+        .wall_s = mot_sim_wall() - s->started_wall_s };
     out->has_peer = s->has_peer && s->status == MOT_EPEER;
     out->peer = s->peer;
     if (s->channel) {
@@ -190,7 +210,8 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
         status = mot_sim_restore(s, &mark);
         /* States that come from a file hold what the method says must hold, or the run goes no further. */
         if (status == MOT_OK && !mot_holds(check_states, s))
-            status = mot_fail(MOT_EDATA, "%s: damaged: a node's state is none that method %s can be in", o->checkpoint, s->method->name);
+            status = mot_fail(MOT_EDATA, "%s: damaged: a node's state is none that method %s can be in",
+                o->checkpoint, s->method->name);
         if (status != MOT_OK) goto out_close;
         mot_sim_look(s);
     }
@@ -200,7 +221,8 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
     else if (!s->ended) mot_sim_due(s); /* had the run not ended there, it would have been done then */
     loop(s);
     /* What a checkpoint keeps must not depend on the last evaluation. */
-    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK) && mot_sim_save(s) != MOT_OK) {
+    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK) &&
+        mot_sim_save(s) != MOT_OK) {
         s->status = MOT_ESYSTEM;
         s->ended_by = "checkpoint";
     }

@@ -15,16 +15,18 @@
 #include <stdlib.h>
 
 #define MOST_TRIES 24u
-#define MOST_COPIES 4u                         /* of one item under way at once */
-#define LEAST_TIMEOUT UINT64_C(10000000)       /* 10 ms */
-#define HOLD_UP UINT64_C(1000000)              /* 1 ms: the least that a reordered frame is held up */
+#define MOST_COPIES 4u                   /* of one item under way at once */
+#define LEAST_TIMEOUT UINT64_C(10000000) /* 10 ms */
+#define HOLD_UP UINT64_C(1000000)        /* 1 ms: the least that a reordered frame is held up */
 #define NODES_MOST 10000u
 
 /* ---- Room ------------------------------------------------------------------------------ */
 
-static uint64_t most_undelivered(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
+static uint64_t most_undelivered(
+    const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
-    return n->sends + mot_needs_window(n) * mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers);
+    return n->sends +
+        mot_needs_window(n) * mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers);
 }
 
 static uint64_t limit_of(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
@@ -32,7 +34,8 @@ static uint64_t limit_of(const struct mot_needs *n, const struct mot_experiment 
     return 2 * most_undelivered(n, x, w) + 64;
 }
 
-uint64_t mot_channel_items(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
+uint64_t mot_channel_items(
+    const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
     return limit_of(n, x, w) + most_undelivered(n, x, w);
 }
@@ -42,18 +45,23 @@ static uint64_t faults_of(const struct mot_experiment *x)
     return x->cluster->faults.scheduled + MOT_FAULTS_RANDOM * RANDOM_SLOTS;
 }
 
-uint64_t mot_channel_events(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
+uint64_t mot_channel_events(
+    const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
-    /* Copies, a time-out, an acknowledgement and a delivery of each item; begin, end and cut of each fault; lost and back. */
-    return (MOST_COPIES + 4) * mot_channel_items(n, x, w) + 3 * faults_of(x) + 2 * (uint64_t)w->nodes + MOT_FAULTS_RANDOM;
+    /* Copies, a time-out, an acknowledgement and a delivery of each item;
+     * begin, end and cut of each fault; lost and back. */
+    return (MOST_COPIES + 4) * mot_channel_items(n, x, w) + 3 * faults_of(x) + 2 * (uint64_t)w->nodes +
+        MOT_FAULTS_RANDOM;
 }
 
-uint64_t mot_channel_bytes(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
+uint64_t mot_channel_bytes(
+    const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
     if (!x->cluster->faults.any) return 0;
     /* Of the connections only those in use are touched; each node has some. */
-    return mot_channel_items(n, x, w) * sizeof(struct sim_item) + 4 * (uint64_t)w->nodes * sizeof(struct sim_conn) +
-        faults_of(x) * sizeof(struct sim_fault) + w->nodes * sizeof(struct sim_health);
+    return mot_channel_items(n, x, w) * sizeof(struct sim_item) +
+        4 * (uint64_t)w->nodes * sizeof(struct sim_conn) + faults_of(x) * sizeof(struct sim_fault) +
+        w->nodes * sizeof(struct sim_health);
 }
 
 static void open_faults(struct sim *s, struct sim_channel *c)
@@ -62,7 +70,8 @@ static void open_faults(struct sim *s, struct sim_channel *c)
     c->fault = mot_new(c->faults, sizeof(*c->fault));
     c->active = mot_new(c->faults, sizeof(*c->active));
     for (uint32_t i = 0; i < c->conf->scheduled; i++) c->fault[i].f = c->conf->fault[i];
-    for (int i = 0; i < MOT_FAULTS_RANDOM; i++) c->arrivals[i] = mot_rng_at(s->world.seed, MOT_RNG_FAULT, (uint64_t)i);
+    for (int i = 0; i < MOT_FAULTS_RANDOM; i++)
+        c->arrivals[i] = mot_rng_at(s->world.seed, MOT_RNG_FAULT, (uint64_t)i);
 }
 
 enum mot_status mot_channel_open(struct sim *s, const struct mot_needs *n)
@@ -70,7 +79,8 @@ enum mot_status mot_channel_open(struct sim *s, const struct mot_needs *n)
     uint32_t nodes = s->world.nodes;
     if (!s->x->cluster->faults.any) return MOT_OK;
     if (nodes > NODES_MOST)
-        return mot_fail(MOT_EUSAGE, "cluster.faults: faults are simulated for at most %u nodes; this run has %u", NODES_MOST, nodes);
+        return mot_fail(MOT_EUSAGE,
+            "cluster.faults: faults are simulated for at most %u nodes; this run has %u", NODES_MOST, nodes);
     struct sim_channel *c = s->channel = mot_new(1, sizeof(*c));
     c->conf = &s->x->cluster->faults;
     c->items = (uint32_t)mot_channel_items(n, s->x, &s->world);
@@ -160,7 +170,10 @@ static void settle(struct sim *s, uint32_t index)
 /* ---- Sending ------------------------------------------------------------------------------------- */
 
 /* What happens to one frame: a function of the seed and of how many went before it. */
-struct fate { bool dropped, doubled, held_up, damaged; double by; };
+struct fate {
+    bool dropped, doubled, held_up, damaged;
+    double by;
+};
 
 static struct fate fate_of(struct sim *s, mot_node from, mot_node to)
 {
@@ -193,7 +206,8 @@ static mot_time held_up(const struct sim *s, mot_node from, mot_node to, double 
 static mot_time timeout_of(const struct sim *s, const struct sim_item *i)
 {
     const struct sim_conn *conn = &s->channel->conn[i->conn];
-    mot_time base = conn->srtt + 4 * conn->rttvar, most = s->channel->conf->detect / 8, least = 6 * way(s, i->m.from, i->m.to);
+    mot_time base = conn->srtt + 4 * conn->rttvar, most = s->channel->conf->detect / 8,
+             least = 6 * way(s, i->m.from, i->m.to);
     if (least < LEAST_TIMEOUT) least = LEAST_TIMEOUT; /* three round trips */
     if (base < LEAST_TIMEOUT) base = LEAST_TIMEOUT;
     if (most < least) most = least;
@@ -236,11 +250,20 @@ static void transmit(struct sim *s, uint32_t index)
     i->tries++;
     i->left = t.delivered - up.latency - down.latency;
     if (s->watch.flight && mot_watch_follows(&s->watch))
-        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = i->collective ? (uint16_t)i->step : i->m.kind,
-            .bytes = i->bytes, .sent = s->now, .began = t.began, .delivered = t.delivered, .collective = i->collective });
+        s->watch.flight(s->watch.self,
+            &(struct mot_flight){ .from = from,
+                .to = to,
+                .kind = i->collective ? (uint16_t)i->step : i->m.kind,
+                .bytes = i->bytes,
+                .sent = s->now,
+                .began = t.began,
+                .delivered = t.delivered,
+                .collective = i->collective });
     if (!fate.dropped) {
-        put_frame(s, index, mot_after(t.delivered, fate.held_up ? held_up(s, from, to, fate.by) : 0), fate.damaged);
-        if (fate.doubled) put_frame(s, index, mot_after(t.delivered, held_up(s, from, to, 1 - fate.by)), false);
+        put_frame(
+            s, index, mot_after(t.delivered, fate.held_up ? held_up(s, from, to, fate.by) : 0), fate.damaged);
+        if (fate.doubled)
+            put_frame(s, index, mot_after(t.delivered, held_up(s, from, to, 1 - fate.by)), false);
     }
     arm(s, index);
 }
@@ -254,7 +277,11 @@ static struct sim_item *new_item(struct sim *s, mot_node from, mot_node to, uint
     *index = c->free;
     struct sim_item *i = &c->item[*index];
     c->free = i->next;
-    *i = (struct sim_item){ .used = true, .conn = pair, .seq = conn->seq++, .bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5), .generation = i->generation,
+    *i = (struct sim_item){ .used = true,
+        .conn = pair,
+        .seq = conn->seq++,
+        .bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5),
+        .generation = i->generation,
         .m = { .from = from, .to = to } };
     if (conn->seq == 1) { /* what the handshake of the two measured */
         conn->srtt = 2 * way(s, from, to);
@@ -299,7 +326,8 @@ void mot_channel_send(struct sim *s, const struct mot_message *m)
         mot_pool_drop(&s->pool, m->body.buf);
         return;
     }
-    new_item(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, &index)->m = *m; /* the hold of mot_send is ours now */
+    /* the hold of mot_send is ours now */
+    new_item(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, &index)->m = *m;
     submit(s, index);
 }
 
@@ -377,7 +405,8 @@ void mot_channel_deliver(struct sim *s, uint32_t pair)
     while (!s->ended && !s->node[to].dead && conn->deliver && c->item[conn->deliver].seq < conn->arrived) {
         if (s->node[to].stalled_until > s->now) {
             conn->delivering = true;
-            mot_sim_put(s, s->node[to].stalled_until, pair / s->world.nodes, SIM_DELIVER, pair, conn->generation, 0);
+            mot_sim_put(
+                s, s->node[to].stalled_until, pair / s->world.nodes, SIM_DELIVER, pair, conn->generation, 0);
             return;
         }
         uint32_t index = conn->deliver;
@@ -411,8 +440,9 @@ void mot_channel_frame(struct sim *s, const struct mot_pending *p)
     settle(s, p->index);
 }
 
-/* A round trip was measured: of the frame that is answered, not of those that waited for it; and only if it was sent
- * once, as otherwise nobody knows which one is answered (Karn and Partridge, 1987). */
+/* A round trip was measured: of the frame that is answered, not of those that waited for it;
+ * and only if it was sent once, as otherwise nobody knows which one is answered (Karn and
+ * Partridge, 1987). */
 static void learn(struct sim *s, struct sim_conn *conn, const struct sim_item *i)
 {
     if (i->tries != 1 || s->now < i->left) return;
@@ -429,7 +459,8 @@ void mot_channel_ack(struct sim *s, const struct mot_pending *p)
     bool blocked = mot_faults_blocked(s, to, from);
     conn->acking = false;
     if (blocked && p->instance != ACK_LOST) c->tally.cut++;
-    while (p->instance != ACK_LOST && !blocked && !s->node[from].dead && conn->first && c->item[conn->first].seq < conn->ack) {
+    while (p->instance != ACK_LOST && !blocked && !s->node[from].dead && conn->first &&
+        c->item[conn->first].seq < conn->ack) {
         uint32_t index = conn->first;
         struct sim_item *i = &c->item[index];
         conn->first = i->next;
@@ -468,7 +499,9 @@ static void close_conn(struct sim *s, mot_node from, mot_node to)
     struct sim_conn *conn = &c->conn[pair];
     if (!conn->known) return;
     /* What was acknowledged but waits for a stalled node comes before the unacknowledged. */
-    uint32_t at = conn->deliver && (!conn->first || c->item[conn->deliver].seq < c->item[conn->first].seq) ? conn->deliver : conn->first;
+    uint32_t at = conn->deliver && (!conn->first || c->item[conn->deliver].seq < c->item[conn->first].seq)
+        ? conn->deliver
+        : conn->first;
     *conn = (struct sim_conn){ .known = true, .generation = conn->generation + 1 };
     while (at) {
         struct sim_item *i = &c->item[at];
@@ -498,10 +531,12 @@ bool mot_channel_live(const struct sim *s, const struct mot_pending *p)
 {
     const struct sim_channel *c = s->channel;
     switch (p->kind) {
-    case SIM_ACK: case SIM_DELIVER: return c->conn[p->index].generation == p->extra;
+    case SIM_ACK:
+    case SIM_DELIVER: return c->conn[p->index].generation == p->extra;
     case SIM_RESEND: return c->item[p->index].used && c->item[p->index].generation == p->extra;
     case SIM_FAULT: return p->instance == FAULT_ARRIVAL || c->fault[p->index].generation == p->extra;
-    case SIM_LOST: return s->node[p->index].dead && !c->health[p->index].told && c->health[p->index].life == p->extra;
+    case SIM_LOST:
+        return s->node[p->index].dead && !c->health[p->index].told && c->health[p->index].life == p->extra;
     case SIM_JOIN: return s->node[p->index].dead && c->health[p->index].joins == p->extra;
     default: return true;
     }

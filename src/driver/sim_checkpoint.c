@@ -15,7 +15,11 @@
 #define VERSION 3u
 #define KEY_BYTES 64
 
-struct visit { bool writing; struct mot_bytes out; struct mot_reader in; };
+struct visit {
+    bool writing;
+    struct mot_bytes out;
+    struct mot_reader in;
+};
 
 static void visit_bytes(struct visit *v, void *at, size_t n)
 {
@@ -32,7 +36,8 @@ static void visit_bool(struct visit *v, bool *field)
     *field = byte != 0;
 }
 
-/* What falls due next is kept as long as it is counted as before: `stop` and `checkpoint` may have changed. */
+/* What falls due next is kept as long as it is counted as before:
+ * `stop` and `checkpoint` may have changed. */
 static void visit_every(struct visit *v, const struct sim *s, const struct mot_every *every, double *next)
 {
     uint32_t unit = every->unit;
@@ -306,7 +311,8 @@ static void visit_params(struct visit *v, struct mot_params *p)
     VISIT(v, p->step);
 }
 
-/* Without it replicas that have yet to make a step would compute their own, and share nothing with the others ever after. */
+/* Without it replicas that have yet to make a step would compute their
+ * own, and share nothing with the others ever after. */
 static void visit_memo(struct visit *v, struct mot_memo *m)
 {
     visit_bool(v, &m->set);
@@ -334,7 +340,8 @@ static void visit_buffers(struct visit *v, struct sim *s)
 {
     bool *gradient = mot_new((size_t)s->pool.capacity + 1, sizeof(*gradient));
     for (uint32_t i = 0; i < s->works; i++)
-        if (s->work[i].state == WORK_RUNNING && s->work[i].grad <= s->pool.capacity) gradient[s->work[i].grad] = true;
+        if (s->work[i].state == WORK_RUNNING && s->work[i].grad <= s->pool.capacity)
+            gradient[s->work[i].grad] = true;
     for (mot_buf b = 1; b <= s->pool.capacity; b++) {
         uint32_t count = s->pool.count[b];
         VISIT(v, count);
@@ -347,15 +354,27 @@ static void visit_buffers(struct visit *v, struct sim *s)
 }
 
 /* What must be alike for a checkpoint to fit this run. */
-struct fit { char magic[8]; uint32_t version, workers, servers, dim, works, alarms, messages, window, capacity, heap; uint64_t hash; };
+struct fit {
+    char magic[8];
+    uint32_t version, workers, servers, dim, works, alarms, messages, window, capacity, heap;
+    uint64_t hash;
+};
 
 _Static_assert(sizeof(struct fit) + sizeof(uint64_t) == MOT_SIM_HEAD, "no padding; the mark follows");
 
 static struct fit fit_of(const struct sim *s)
 {
-    struct fit f = { .version = VERSION, .workers = s->world.workers, .servers = s->world.servers, .dim = s->world.dim,
-        .works = s->works, .alarms = s->alarms, .messages = s->messages, .window = s->window, .capacity = s->pool.capacity,
-        .heap = s->heap.capacity, .hash = s->o->hash };
+    struct fit f = { .version = VERSION,
+        .workers = s->world.workers,
+        .servers = s->world.servers,
+        .dim = s->world.dim,
+        .works = s->works,
+        .alarms = s->alarms,
+        .messages = s->messages,
+        .window = s->window,
+        .capacity = s->pool.capacity,
+        .heap = s->heap.capacity,
+        .hash = s->o->hash };
     memcpy(f.magic, MAGIC, sizeof(f.magic));
     return f;
 }
@@ -401,7 +420,8 @@ enum mot_status mot_sim_save(struct sim *s)
 
 static bool good_slice(const struct sim *s, struct mot_slice b)
 {
-    return b.buf <= s->pool.capacity && (uint64_t)b.off + b.len <= s->pool.dim && (b.buf == MOT_NO_BUF || s->pool.count[b.buf] > 0);
+    return b.buf <= s->pool.capacity && (uint64_t)b.off + b.len <= s->pool.dim &&
+        (b.buf == MOT_NO_BUF || s->pool.count[b.buf] > 0);
 }
 
 static bool good_event(const struct sim *s, const struct mot_pending *p)
@@ -411,16 +431,23 @@ static bool good_event(const struct sim *s, const struct mot_pending *p)
     case SIM_MESSAGE: return p->index < s->messages;
     case SIM_WORK: return p->index < s->works;
     case SIM_TIMER: return p->index < s->alarms;
-    case SIM_COLL: return p->index < s->world.workers && mot_tie_rank(p->tie) < s->world.workers && p->instance < s->window;
+    case SIM_COLL:
+        return p->index < s->world.workers && mot_tie_rank(p->tie) < s->world.workers &&
+            p->instance < s->window;
     default: break;
     }
     const struct sim_channel *c = s->channel;
     if (!c) return false;
     switch (p->kind) {
-    case SIM_FRAME: case SIM_RESEND: return p->index > 0 && p->index <= c->items;
-    case SIM_ACK: case SIM_DELIVER: return p->index < (uint64_t)s->world.nodes * s->world.nodes;
-    case SIM_FAULT: return p->instance <= FAULT_ARRIVAL && p->index < (p->instance == FAULT_ARRIVAL ? MOT_FAULTS_RANDOM : c->faults);
-    case SIM_LOST: case SIM_JOIN: return p->index < s->world.nodes;
+    case SIM_FRAME:
+    case SIM_RESEND: return p->index > 0 && p->index <= c->items;
+    case SIM_ACK:
+    case SIM_DELIVER: return p->index < (uint64_t)s->world.nodes * s->world.nodes;
+    case SIM_FAULT:
+        return p->instance <= FAULT_ARRIVAL &&
+            p->index < (p->instance == FAULT_ARRIVAL ? MOT_FAULTS_RANDOM : c->faults);
+    case SIM_LOST:
+    case SIM_JOIN: return p->index < s->world.nodes;
     default: return false;
     }
 }
@@ -428,9 +455,13 @@ static bool good_event(const struct sim *s, const struct mot_pending *p)
 static bool good_item(const struct sim *s, const struct sim_item *i)
 {
     const struct sim_channel *c = s->channel;
-    if (i->next > c->items || i->queue_next > c->items || i->conn >= (uint64_t)s->world.nodes * s->world.nodes) return false;
+    if (i->next > c->items || i->queue_next > c->items ||
+        i->conn >= (uint64_t)s->world.nodes * s->world.nodes)
+        return false;
     if (i->m.from >= s->world.nodes || i->m.to >= s->world.nodes) return false;
-    if (i->collective && (i->instance >= s->window || i->m.from >= s->world.workers || i->m.to >= s->world.workers)) return false;
+    if (i->collective &&
+        (i->instance >= s->window || i->m.from >= s->world.workers || i->m.to >= s->world.workers))
+        return false;
     return good_slice(s, i->m.body);
 }
 
@@ -438,12 +469,14 @@ static bool good_channel(const struct sim *s)
 {
     const struct sim_channel *c = s->channel;
     if (!c) return true;
-    if (c->free > c->items || c->held_first > c->items || c->held_last > c->items || s->peer > s->world.nodes) return false;
+    if (c->free > c->items || c->held_first > c->items || c->held_last > c->items || s->peer > s->world.nodes)
+        return false;
     for (uint32_t i = 1; i <= c->items; i++)
         if (!good_item(s, &c->item[i])) return false;
     for (uint32_t i = 0; i < c->knowns; i++) {
         const struct sim_conn *n = &c->conn[c->known[i]];
-        if (n->first > c->items || n->arrive > c->items || n->deliver > c->items || n->last > c->items) return false;
+        if (n->first > c->items || n->arrive > c->items || n->deliver > c->items || n->last > c->items)
+            return false;
     }
     for (uint32_t i = 0; i < c->faults; i++)
         if (c->fault[i].f.kind > MOT_FAULT_POISON || c->fault[i].f.workers.n > MOT_UINTS_MAX) return false;
@@ -463,12 +496,15 @@ static bool good_params(const struct sim *s, const struct mot_params *p)
     return true;
 }
 
-/* A checksum keeps out accidents; this keeps out files that were made to do harm to the reader. Nodes' states are
- * their method's: its check() looks at them before the run goes on. */
+/* A checksum keeps out accidents; this keeps out files that were made to do harm to the
+ * reader. Nodes' states are their method's: its check() looks at them before the run goes on. */
 static bool sound(const struct sim *s)
 {
     const struct mot_memo *m = &s->memo;
-    if (m->set && (!good_params(s, &m->in) || !good_params(s, &m->out) || m->grad.buf == MOT_NO_BUF || !good_slice(s, m->grad))) return false;
+    if (m->set &&
+        (!good_params(s, &m->in) || !good_params(s, &m->out) || m->grad.buf == MOT_NO_BUF ||
+            !good_slice(s, m->grad)))
+        return false;
     for (uint32_t i = 0; s->showing > 1 && i < 2 * s->world.nodes; i++) {
         const struct mot_view *shown = &s->shown[i % 2].view[i / 2];
         if (!good_slice(s, (struct mot_slice){ shown->x, shown->off, shown->len })) return false;
@@ -480,8 +516,12 @@ static bool sound(const struct sim *s)
         if (s->message[i].from >= s->world.nodes || s->message[i].to >= s->world.nodes) return false;
     for (uint32_t i = 0; i < s->works; i++) {
         const struct sim_work *w = &s->work[i];
-        uint32_t room = (uint32_t)((i + 1 < s->works ? s->work[i + 1].term : s->term + (w->term - s->term) + s->last_terms) - w->term);
-        if (w->state > WORK_RUNNING || w->terms > room || w->at > s->pool.capacity || w->grad > s->pool.capacity) return false;
+        uint32_t room = (uint32_t)((i + 1 < s->works ? s->work[i + 1].term
+                                                     : s->term + (w->term - s->term) + s->last_terms) -
+            w->term);
+        if (w->state > WORK_RUNNING || w->terms > room || w->at > s->pool.capacity ||
+            w->grad > s->pool.capacity)
+            return false;
         if (w->state != WORK_FREE && (w->at == MOT_NO_BUF || s->pool.count[w->at] == 0)) return false;
         if (w->state == WORK_RUNNING && (w->grad == MOT_NO_BUF || s->pool.count[w->grad] == 0)) return false;
         for (uint32_t t = 0; t < w->terms; t++)
@@ -511,11 +551,16 @@ enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t
     VISIT(&v, have);
     VISIT(&v, mark);
     if (have.version != want.version)
-        return mot_fail(MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want.version);
+        return mot_fail(
+            MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want.version);
     if (memcmp(&have, &want, sizeof(have)) != 0)
-        return mot_fail(MOT_EUSAGE, "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u workers, "
-                        "%u parameters): data, model, method, cluster, evaluate and seed must be as they were; only stop, "
-                        "checkpoint, trace, sim.threads and output may change", path, have.workers, have.dim, want.workers, want.dim);
+        return mot_fail(MOT_EUSAGE,
+            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u "
+            "workers, "
+            "%u parameters): data, model, method, cluster, evaluate and seed must be as they were; only "
+            "stop, "
+            "checkpoint, trace, sim.threads and output may change",
+            path, have.workers, have.dim, want.workers, want.dim);
     visit_all(&v, s);
     if (v.in.short_of || v.in.done != v.in.n || !sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);

@@ -3,16 +3,17 @@
 #include "math/kernels.h"
 #include <string.h>
 
-static struct sim_coll *coll_of(struct sim *s, uint64_t number)
-{
-    return &s->coll[number % s->window];
-}
+static struct sim_coll *coll_of(struct sim *s, uint64_t number) { return &s->coll[number % s->window]; }
 
 /* ---- The numbers: in rank order, whatever the schedule ------------------------------- */
 
 #define SUM_RANGE 16384u /* floats that one thread adds up at a time */
 
-struct sum { struct sim *s; struct sim_coll *c; float *out; };
+struct sum {
+    struct sim *s;
+    struct sim_coll *c;
+    float *out;
+};
 
 static void sum_range(void *context, uint32_t range, unsigned who)
 {
@@ -48,10 +49,7 @@ static void sum_inputs(struct sim *s, struct sim_coll *c)
 
 /* ---- The schedule ---------------------------------------------------------------------- */
 
-static uint32_t instance_of(struct sim *s, const struct sim_coll *c)
-{
-    return (uint32_t)(c - s->coll);
-}
+static uint32_t instance_of(struct sim *s, const struct sim_coll *c) { return (uint32_t)(c - s->coll); }
 
 static void send_step(struct sim *s, struct sim_coll *c, mot_node from, const struct mot_coll_step *step)
 {
@@ -59,7 +57,8 @@ static void send_step(struct sim *s, struct sim_coll *c, mot_node from, const st
         mot_channel_send_step(s, from, step, instance_of(s, c));
         return;
     }
-    mot_time delivered = mot_sim_depart(s, from, step->to, step->last - step->first, (uint16_t)step->step, true);
+    mot_time delivered =
+        mot_sim_depart(s, from, step->to, step->last - step->first, (uint16_t)step->step, true);
     mot_sim_put(s, delivered, from, SIM_COLL, step->to, step->step, instance_of(s, c));
 }
 
@@ -67,7 +66,8 @@ static void finish(struct sim *s, struct sim_coll *c, mot_node node)
 {
     if (c->finished++ == 0) sum_inputs(s, c);
     c->progress[node].finished = true;
-    if (s->watch.phase && mot_watch_follows(&s->watch)) s->watch.phase(s->watch.self, node, MOT_PHASE_COLLECTIVE, c->tag, 0, c->began[node], s->now);
+    if (s->watch.phase && mot_watch_follows(&s->watch))
+        s->watch.phase(s->watch.self, node, MOT_PHASE_COLLECTIVE, c->tag, 0, c->began[node], s->now);
     struct mot_coll_result result = { .tag = c->tag, .out = { .buf = c->out, .off = 0, .len = c->len } };
     memcpy(result.scalar, c->sum, sizeof(result.scalar));
     bool last = c->finished == s->world.workers;
@@ -129,6 +129,7 @@ void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
 void mot_sim_coll_step(struct sim *s, uint32_t instance, mot_node from, mot_node to, uint32_t step)
 {
     struct sim_coll *c = &s->coll[instance];
-    mot_schedule_received((enum mot_collective)s->x->sim.collective, s->world.workers, to, from, step, &c->progress[to]);
+    mot_schedule_received(
+        (enum mot_collective)s->x->sim.collective, s->world.workers, to, from, step, &c->progress[to]);
     if (go_on(s, c, to)) finish(s, c, to);
 }

@@ -2,8 +2,8 @@
 #include "driver/clock.h"
 #include "driver/sim_channel.h"
 
-/* In debug builds invariants are looked at after every step, in others now and then: a look may take as long as there
- * are workers. (NDEBUG says nothing here: asserts are on in every build.) */
+/* In debug builds invariants are looked at after every step, in others now and then: a look
+ * may take as long as there are workers. (NDEBUG says nothing here: asserts are on in every build.) */
 #ifdef MOT_DEBUG
 #define CHECK_EVERY 1u
 #else
@@ -31,9 +31,16 @@ bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
     switch ((enum sim_event)p->kind) {
     case SIM_WORK: return s->work[p->index].state == WORK_RUNNING && s->work[p->index].generation == p->extra;
     case SIM_TIMER: return s->alarm[p->index].at != MOT_NEVER && s->alarm[p->index].generation == p->extra;
-    case SIM_START: case SIM_MESSAGE: case SIM_COLL: return true;
-    case SIM_FRAME: case SIM_ACK: case SIM_DELIVER: case SIM_RESEND: case SIM_FAULT: case SIM_LOST: case SIM_JOIN:
-        return mot_channel_live(s, p);
+    case SIM_START:
+    case SIM_MESSAGE:
+    case SIM_COLL: return true;
+    case SIM_FRAME:
+    case SIM_ACK:
+    case SIM_DELIVER:
+    case SIM_RESEND:
+    case SIM_FAULT:
+    case SIM_LOST:
+    case SIM_JOIN: return mot_channel_live(s, p);
     }
     return true;
 }
@@ -53,16 +60,22 @@ static void sweep(struct sim *s)
     }
 }
 
-void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind, uint32_t index, uint32_t extra, uint32_t instance)
+void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind, uint32_t index,
+    uint32_t extra, uint32_t instance)
 {
     MOT_ASSERT(at >= s->now);
-    struct mot_pending p = { .at = at, .tie = mot_tie(rank, s->order++), .kind = (uint16_t)kind,
-        .instance = (uint16_t)instance, .index = index, .extra = extra };
+    struct mot_pending p = { .at = at,
+        .tie = mot_tie(rank, s->order++),
+        .kind = (uint16_t)kind,
+        .instance = (uint16_t)instance,
+        .index = index,
+        .extra = extra };
     if (s->heap.n == s->heap.capacity && !s->heap.hole) sweep(s);
     mot_heap_put(&s->heap, &p);
 }
 
-mot_time mot_sim_depart(struct sim *s, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective)
+mot_time mot_sim_depart(
+    struct sim *s, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective)
 {
     uint64_t bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5);
     struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, from, to, bytes, s->now);
@@ -75,8 +88,15 @@ mot_time mot_sim_depart(struct sim *s, mot_node from, mot_node to, uint64_t floa
     s->bytes_sent += bytes;
     s->messages_sent++;
     if (s->watch.flight && mot_watch_follows(&s->watch))
-        s->watch.flight(s->watch.self, &(struct mot_flight){ .from = from, .to = to, .kind = kind, .bytes = bytes, .sent = s->now,
-            .began = t.began, .delivered = t.delivered, .collective = collective });
+        s->watch.flight(s->watch.self,
+            &(struct mot_flight){ .from = from,
+                .to = to,
+                .kind = kind,
+                .bytes = bytes,
+                .sent = s->now,
+                .began = t.began,
+                .delivered = t.delivered,
+                .collective = collective });
     return t.delivered;
 }
 
@@ -97,7 +117,8 @@ static void send(struct sim *s, const struct mot_message *m)
     MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
     uint32_t slot = s->message_free[--s->messages_free];
     s->message[slot] = *m; /* the hold of mot_send is ours now */
-    mot_time delivered = mot_sim_depart(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, m->kind, false);
+    mot_time delivered =
+        mot_sim_depart(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, m->kind, false);
     mot_sim_put(s, delivered, m->from, SIM_MESSAGE, slot, 0, 0);
 }
 
@@ -117,7 +138,8 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
 bool mot_sim_all_stopped(const struct sim *s)
 {
     uint32_t count = s->world.servers ? s->world.servers : s->world.workers;
-    for (mot_node i = 0; s->channel && s->method->decentralised && i < s->world.workers; i++) count -= !mot_sim_counts(s, i);
+    for (mot_node i = 0; s->channel && s->method->decentralised && i < s->world.workers; i++)
+        count -= !mot_sim_counts(s, i);
     return count > 0 && s->stops == count;
 }
 
@@ -150,7 +172,8 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
         if (s->node[node].advanced++ == s->updates && mot_sim_counts(s, node)) s->at_least--;
         s->steps++;
         if (mot_sim_counts(s, node)) s->node[node].tally.updates++;
-        if (s->watch.update && mot_watch_follows(&s->watch)) s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
+        if (s->watch.update && mot_watch_follows(&s->watch))
+            s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
         *advanced = true;
         return;
     }
@@ -161,8 +184,13 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     struct sim_node *n = &s->node[node];
     if (n->stopped) return; /* what still reaches it changes nothing */
     MOT_ASSERT(s->outbox.n == 0 && !n->dead);
-    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .pool = &s->pool,
-        .out = &s->outbox, .memo = mot_sim_memo(s) };
+    struct mot_env env = { .self = node,
+        .now = s->now,
+        .world = &s->world,
+        .conf = s->x->method_conf,
+        .pool = &s->pool,
+        .out = &s->outbox,
+        .memo = mot_sim_memo(s) };
     if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;
     s->method->step(n->state, &env, event);
     s->outbox.ledger = NULL;

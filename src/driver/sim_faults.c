@@ -2,7 +2,8 @@
  *
  *   up --crash--> dead, untold --`detect` later--> told: its peers get MOT_EV_PEER{down}
  *   up --cut off for `detect`, or all resends in vain--> given up: dead and told
- *   dead --restart, or the way is open again--> up: a new life; init, MOT_EV_START; its server gets MOT_EV_PEER{up}
+ *   dead --restart, or the way is open again--> up: a new life; init, MOT_EV_START;
+ *     its server gets MOT_EV_PEER{up}
  *
  * A crash takes the node's state, works and alarms with it, and what its channel had not yet put on the wire;
  * frames under way still arrive, until the loss is told. A node that was given up while it
@@ -27,7 +28,9 @@ bool mot_faults_blocked(const struct sim *s, mot_node a, mot_node b)
     const struct sim_channel *c = s->channel;
     for (uint32_t i = 0; i < c->actives; i++) {
         const struct mot_fault *f = &c->fault[c->active[i]].f;
-        if (f->kind == MOT_FAULT_PARTITION && mot_fault_hits(f, s->world.workers, a) != mot_fault_hits(f, s->world.workers, b)) return true;
+        if (f->kind == MOT_FAULT_PARTITION &&
+            mot_fault_hits(f, s->world.workers, a) != mot_fault_hits(f, s->world.workers, b))
+            return true;
     }
     return false;
 }
@@ -39,7 +42,8 @@ double mot_faults_chance(const struct sim *s, enum mot_fault_kind kind, mot_node
     for (uint32_t i = 0; i < c->actives; i++) {
         const struct mot_fault *f = &c->fault[c->active[i]].f;
         if (f->kind != kind || f->amount <= chance) continue;
-        if (mot_fault_hits(f, s->world.workers, from) || mot_fault_hits(f, s->world.workers, to)) chance = f->amount;
+        if (mot_fault_hits(f, s->world.workers, from) || mot_fault_hits(f, s->world.workers, to))
+            chance = f->amount;
     }
     return chance;
 }
@@ -50,7 +54,8 @@ double mot_faults_slow(const struct sim *s, mot_node node)
     double factor = 1;
     for (uint32_t i = 0; i < c->actives; i++) {
         const struct mot_fault *f = &c->fault[c->active[i]].f;
-        if (f->kind == MOT_FAULT_SLOW_LINK && mot_fault_hits(f, s->world.workers, node) && f->amount > factor) factor = f->amount;
+        if (f->kind == MOT_FAULT_SLOW_LINK && mot_fault_hits(f, s->world.workers, node) && f->amount > factor)
+            factor = f->amount;
     }
     return factor;
 }
@@ -84,7 +89,7 @@ static void crash(struct sim *s, mot_node node)
     s->channel->tally.crashes++;
     h->cut = h->wants_join = false;
     h->joins++;
-    if (s->node[node].dead) return;    /* given up before: now it is really gone */
+    if (s->node[node].dead) return; /* given up before: now it is really gone */
     kill_node(s, node, MOT_FAULT_CRASH);
     expect_loss(s, node, s->now + s->channel->conf->detect);
 }
@@ -103,8 +108,9 @@ static void tell(struct sim *s, mot_node to, mot_node node, bool up)
 {
     if (s->node[to].dead || s->ended) return;
     s->peer = node;
-    mot_sim_step(s, to, &(struct mot_event){ .kind = MOT_EV_PEER,
-        .peer = { .node = node, .life = s->channel->health[node].life, .up = up } });
+    mot_sim_step(s, to,
+        &(struct mot_event){
+            .kind = MOT_EV_PEER, .peer = { .node = node, .life = s->channel->health[node].life, .up = up } });
 }
 
 static void tell_servers(struct sim *s, mot_node node, bool up)
@@ -112,8 +118,8 @@ static void tell_servers(struct sim *s, mot_node node, bool up)
     for (mot_node i = s->world.workers; i < s->world.nodes; i++) tell(s, i, node, up);
 }
 
-/* Workers with models of their own go on without those who are lost, and do not take them back: the loss of the last one ends the run, and so
- * does that of the last which had data left. */
+/* Workers with models of their own go on without those who are lost, and do not take them back: the loss of
+ * the last one ends the run, and so does that of the last which had data left. */
 static void last_lost(struct sim *s, mot_node node)
 {
     bool some = false;
@@ -183,14 +189,22 @@ static void join(struct sim *s, mot_node node)
     if (s->nic[node].up_free > s->now) s->nic[node].up_free = s->now;
     if (s->nic[node].down_free > s->now) s->nic[node].down_free = s->now;
     memset(n->state, 0, n->state_bytes);
-    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf, .life = h->life, .pool = &s->pool,
-        .out = &s->outbox, .memo = mot_sim_memo(s) };
+    struct mot_env env = { .self = node,
+        .now = s->now,
+        .world = &s->world,
+        .conf = s->x->method_conf,
+        .life = h->life,
+        .pool = &s->pool,
+        .out = &s->outbox,
+        .memo = mot_sim_memo(s) };
     s->outbox.ledger = &h->ledger;
     s->method->init(n->state, &env);
     s->outbox.ledger = NULL;
     mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_START });
     if (server_of(s, &server)) tell_servers(s, node, true);
-    else for (mot_node i = 0; i < s->world.workers; i++) if (i != node) tell(s, i, node, true);
+    else
+        for (mot_node i = 0; i < s->world.workers; i++)
+            if (i != node) tell(s, i, node, true);
 }
 
 void mot_faults_give_up(struct sim *s, mot_node from, mot_node to)
@@ -225,12 +239,16 @@ bool mot_faults_waits(struct sim *s, const struct mot_pending *p)
     case SIM_WORK: node = s->work[p->index].node; break;
     case SIM_TIMER: node = s->alarm[p->index].node; break;
     case SIM_COLL: node = p->index; break;
-    case SIM_LOST: case SIM_JOIN: if (!server_of(s, &node)) return false; break;
+    case SIM_LOST:
+    case SIM_JOIN:
+        if (!server_of(s, &node)) return false;
+        break;
     default: return false;
     }
     bool of_node = p->kind != SIM_LOST && p->kind != SIM_JOIN;
     if (of_node && s->node[node].dead) return true;
-    if (of_node && p->kind == SIM_START && s->channel->health[node].life > 0) return true; /* of a life that is over */
+    /* of a life that is over */
+    if (of_node && p->kind == SIM_START && s->channel->health[node].life > 0) return true;
     if (s->node[node].stalled_until <= s->now) return false;
     struct mot_pending later = *p;
     later.at = s->node[node].stalled_until;
@@ -288,7 +306,11 @@ static void begin_fault(struct sim *s, uint32_t slot)
         if (f->lasts >= c->conf->detect) put_fault(s, slot, FAULT_CUT, s->now + c->conf->detect);
         break;
     case MOT_FAULT_SLOW_LINK: c->tally.slow_links++; break;
-    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: case MOT_FAULT_POISON: break;
+    case MOT_FAULT_DROP:
+    case MOT_FAULT_DUPLICATE:
+    case MOT_FAULT_REORDER:
+    case MOT_FAULT_CORRUPT:
+    case MOT_FAULT_POISON: break;
     }
     if (end != MOT_NEVER) put_fault(s, slot, FAULT_END, end);
 }
@@ -298,7 +320,8 @@ static void cut_off(struct sim *s, const struct mot_fault *f)
 {
     mot_node server;
     for (mot_node i = 0; i < s->world.workers; i++) {
-        bool cut = server_of(s, &server) ? mot_faults_blocked(s, i, server) : mot_fault_hits(f, s->world.workers, i);
+        bool cut =
+            server_of(s, &server) ? mot_faults_blocked(s, i, server) : mot_fault_hits(f, s->world.workers, i);
         if (cut) give_up(s, i, MOT_FAULT_PARTITION);
     }
 }
@@ -316,16 +339,23 @@ static void end_fault(struct sim *s, uint32_t slot)
         break;
     case MOT_FAULT_PARTITION:
         for (mot_node i = 0; i < s->world.workers; i++)
-            if (s->node[i].dead && (s->channel->health[i].cut || s->channel->health[i].wants_join)) come_back(s, i);
+            if (s->node[i].dead && (s->channel->health[i].cut || s->channel->health[i].wants_join))
+                come_back(s, i);
         break;
-    case MOT_FAULT_RESTART: case MOT_FAULT_SLOW_LINK:
-    case MOT_FAULT_DROP: case MOT_FAULT_DUPLICATE: case MOT_FAULT_REORDER: case MOT_FAULT_CORRUPT: case MOT_FAULT_POISON: break;
+    case MOT_FAULT_RESTART:
+    case MOT_FAULT_SLOW_LINK:
+    case MOT_FAULT_DROP:
+    case MOT_FAULT_DUPLICATE:
+    case MOT_FAULT_REORDER:
+    case MOT_FAULT_CORRUPT:
+    case MOT_FAULT_POISON: break;
     }
 }
 
 /* ---- Random faults ------------------------------------------------------------------------------------ */
 
-static const enum mot_fault_kind random_kind[MOT_FAULTS_RANDOM] = { MOT_FAULT_CRASH, MOT_FAULT_STALL, MOT_FAULT_PARTITION, MOT_FAULT_SLOW_LINK };
+static const enum mot_fault_kind random_kind[MOT_FAULTS_RANDOM] = { MOT_FAULT_CRASH, MOT_FAULT_STALL,
+    MOT_FAULT_PARTITION, MOT_FAULT_SLOW_LINK };
 
 static void expect_next(struct sim *s, uint32_t kind)
 {
@@ -333,7 +363,8 @@ static void expect_next(struct sim *s, uint32_t kind)
     double rate = c->conf->rate[kind].per_s * s->world.workers;
     if (rate <= 0) return;
     double wait = mot_rng_exponential(&c->arrivals[kind]) / rate * 1e9, at = (double)s->now + wait;
-    if (at < (double)c->conf->until && at < 9e18) mot_sim_put(s, (mot_time)at, 0, SIM_FAULT, kind, 0, FAULT_ARRIVAL);
+    if (at < (double)c->conf->until && at < 9e18)
+        mot_sim_put(s, (mot_time)at, 0, SIM_FAULT, kind, 0, FAULT_ARRIVAL);
 }
 
 /* Whether anything is to come but random faults, which bring nobody back. */
@@ -357,8 +388,13 @@ static void random_fault(struct sim *s, uint32_t kind)
     uint32_t slot = c->conf->scheduled + kind * RANDOM_SLOTS, end = slot + RANDOM_SLOTS;
     while (slot < end && c->fault[slot].state != FAULT_IDLE) slot++;
     if (slot == end || s->node[victim].dead) return;
-    c->fault[slot].f = (struct mot_fault){ .kind = random_kind[kind], .at = s->now, .amount = c->conf->slow_factor,
-        .lasts = rate->lasts == MOT_NEVER ? MOT_NEVER : lasts < 1 ? 1 : (mot_time)lasts, .workers = { .n = 1, .v = { victim } } };
+    c->fault[slot].f = (struct mot_fault){ .kind = random_kind[kind],
+        .at = s->now,
+        .amount = c->conf->slow_factor,
+        .lasts = rate->lasts == MOT_NEVER ? MOT_NEVER
+            : lasts < 1                   ? 1
+                                          : (mot_time)lasts,
+        .workers = { .n = 1, .v = { victim } } };
     begin_fault(s, slot);
     if (c->fault[slot].f.lasts == MOT_NEVER) { /* nothing more comes of it: the next may use its place */
         c->fault[slot].state = FAULT_IDLE;
@@ -366,7 +402,8 @@ static void random_fault(struct sim *s, uint32_t kind)
     }
 }
 
-/* ---- The doors ------------------------------------------------------------------------------------------ */
+/* ---- The doors
+ * ------------------------------------------------------------------------------------------ */
 
 void mot_faults_begin(struct sim *s)
 {

@@ -19,9 +19,19 @@ static double epochs_of(const struct sim *s)
 
 struct mot_moment mot_sim_moment(const struct sim *s)
 {
-    struct mot_moment m = { .now = s->now, .updates = s->updates, .steps = s->steps, .samples = s->samples,
-        .epochs = epochs_of(s), .bytes_sent = s->bytes_sent, .messages = s->messages_sent, .events = s->events,
-        .staleness_mean = NAN, .staleness_max = NAN, .slowest = NAN, .slowest_factor = NAN, .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+    struct mot_moment m = { .now = s->now,
+        .updates = s->updates,
+        .steps = s->steps,
+        .samples = s->samples,
+        .epochs = epochs_of(s),
+        .bytes_sent = s->bytes_sent,
+        .messages = s->messages_sent,
+        .events = s->events,
+        .staleness_mean = NAN,
+        .staleness_max = NAN,
+        .slowest = NAN,
+        .slowest_factor = NAN,
+        .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     const struct mot_note_tally *stale = mot_notes_staleness(&s->notes);
     if (stale) {
         m.staleness_mean = stale->sum / (double)stale->count;
@@ -41,13 +51,15 @@ static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
 }
 
 /* Nodes whose models differ do not make their updates at the same time. What is evaluated at an update, and
- * what the run ends with, is what each has after just that one, as on real machines. A node that is past it before
- * it is known to be due, since another evaluation comes first, shows what it has at its next. */
+ * what the run ends with, is what each has after just that one, as on real machines. A node
+ * that is past it before it is known to be due, since another evaluation comes first, shows
+ * what it has at its next. */
 void mot_sim_show(struct sim *s, mot_node node)
 {
     for (int k = 0; k < 2; k++) {
         struct mot_view v, *kept = &s->shown[k].view[node];
-        if (s->node[node].advanced < s->shown[k].at || kept->x != MOT_NO_BUF || !view_of(s, node, &v)) continue;
+        if (s->node[node].advanced < s->shown[k].at || kept->x != MOT_NO_BUF || !view_of(s, node, &v))
+            continue;
         v.params = NULL; /* only the node knows for how long they are valid */
         mot_pool_hold(&s->pool, v.x);
         *kept = v;
@@ -72,7 +84,8 @@ void mot_sim_show_next(struct sim *s)
 static const struct mot_view *shown_by(const struct sim *s, mot_node node)
 {
     for (int k = 1; k >= 0; k--)
-        if (s->updates >= s->shown[k].at && s->shown[k].view[node].x != MOT_NO_BUF) return &s->shown[k].view[node];
+        if (s->updates >= s->shown[k].at && s->shown[k].view[node].x != MOT_NO_BUF)
+            return &s->shown[k].view[node];
     return NULL;
 }
 
@@ -117,7 +130,8 @@ static void keep_best(struct sim *s, const struct mot_score *score, const float 
     if (!s->best || isnan(score->valid_loss)) return;
     bool classes = s->problem->data->train.classes > 0;
     bool better = isnan(s->best_score.valid_loss) ||
-        (classes ? score->valid_accuracy > s->best_score.valid_accuracy : score->valid_loss < s->best_score.valid_loss);
+        (classes ? score->valid_accuracy > s->best_score.valid_accuracy
+                 : score->valid_loss < s->best_score.valid_loss);
     if (!better) return;
     s->best_score = *score;
     s->best_updates = s->updates;
@@ -145,8 +159,9 @@ void mot_sim_evaluate(struct sim *s, bool final)
         s->target_at = s->now;
         s->target_updates = s->updates;
     }
-    if (s->problem->net->kind->computes && (isinf(m.score.test_loss) || isinf(m.score.train_loss) ||
-        ((what & MOT_EVALUATE_TRAIN || final) && isnan(m.score.train_loss))))
+    if (s->problem->net->kind->computes &&
+        (isinf(m.score.test_loss) || isinf(m.score.train_loss) ||
+            ((what & MOT_EVALUATE_TRAIN || final) && isnan(m.score.train_loss))))
         mot_sim_end(s, MOT_EDIVERGED, "diverged");
     keep_best(s, &m.score, x);
     s->last = m;
@@ -188,22 +203,25 @@ static bool every_due(const struct sim *s, const struct mot_every *e, double *ne
     switch (e->unit) {
     case MOT_EVERY_UPDATES: return due((double)s->updates, e->value, next);
     case MOT_EVERY_EPOCHS: return due(s->epochs, e->value, next);
-    case MOT_EVERY_TIME: case MOT_EVERY_AUTO: return false;
+    case MOT_EVERY_TIME:
+    case MOT_EVERY_AUTO: return false;
     }
     return false;
 }
 
-/* Whose updates are the run's: the servers, or, without servers, the workers; of workers with models of their own only those
- * that were never lost: the others' go on. */
+/* Whose updates are the run's: the servers, or, without servers, the workers; of workers with models of their
+ * own only those that were never lost: the others' go on. */
 bool mot_sim_counts(const struct sim *s, mot_node node)
 {
     if (s->world.servers > 0) return node >= s->world.workers;
-    return !s->channel || !s->method->decentralised || (!s->node[node].dead && s->channel->health[node].life == 0);
+    return !s->channel || !s->method->decentralised ||
+        (!s->node[node].dead && s->channel->health[node].life == 0);
 }
 
 void mot_sim_misses(struct sim *s, mot_node node)
 {
-    if (mot_sim_counts(s, node) && s->method->decentralised && s->node[node].advanced == s->updates) s->at_least--;
+    if (mot_sim_counts(s, node) && s->method->decentralised && s->node[node].advanced == s->updates)
+        s->at_least--;
 }
 
 /* The least number of updates over those that count, kept without looking at all of them each time. */
@@ -260,7 +278,8 @@ void mot_sim_before(struct sim *s, mot_time next)
         due((double)(next - 1 > s->now ? next - 1 : s->now), s->every.value, &s->next_eval);
         mot_sim_evaluate(s, false);
     }
-    if (s->x->checkpoint.unit == MOT_EVERY_TIME && due((double)next, s->x->checkpoint.value, &s->next_checkpoint))
+    if (s->x->checkpoint.unit == MOT_EVERY_TIME &&
+        due((double)next, s->x->checkpoint.value, &s->next_checkpoint))
         s->save_due = true;
     if (s->save_due && !s->ended) {
         s->save_due = false;

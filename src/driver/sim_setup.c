@@ -13,37 +13,45 @@ static uint64_t buffers_of(const struct mot_needs *n)
 }
 
 /* Twice what can be pending at once: cancelled events stay until they are swept out. */
-static uint64_t events_of(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
+static uint64_t events_of(
+    const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
-    uint64_t colls = mot_needs_window(n) * (mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers) + w->workers);
+    uint64_t colls = mot_needs_window(n) *
+        (mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers) + w->workers);
     uint64_t faults = x->cluster->faults.any ? mot_channel_events(n, x, w) : 0;
     return 2 * (w->nodes + n->sends + n->works + n->alarms + colls + faults) + 64;
 }
 
 static uint64_t table_bytes(const struct mot_table *t)
 {
-    uint64_t cells = t->x ? (uint64_t)t->rows * t->cols * 4 : t->row_at ? t->row_at[t->rows] * 8 + (uint64_t)t->rows * 8 : 0;
+    uint64_t cells = t->x ? (uint64_t)t->rows * t->cols * 4
+        : t->row_at       ? t->row_at[t->rows] * 8 + (uint64_t)t->rows * 8
+                          : 0;
     return cells + (uint64_t)t->rows * 4;
 }
 
 static void plan_from(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_world *w,
-                      const struct mot_needs *n, struct mot_plan *out)
+    const struct mot_needs *n, struct mot_plan *out)
 {
     const struct mot_net *net = p->net;
-    uint64_t per_coll = sizeof(struct mot_slice) + sizeof(double[MOT_SCALARS]) + sizeof(mot_time) + sizeof(struct mot_coll_progress);
+    uint64_t per_coll = sizeof(struct mot_slice) + sizeof(double[MOT_SCALARS]) + sizeof(mot_time) +
+        sizeof(struct mot_coll_progress);
     *out = (struct mot_plan){ .buffer_count = buffers_of(n) };
     out->buffers = out->buffer_count * ((uint64_t)((net->dim + 15u) & ~15u) * 4 + 8);
-    out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) + n->works * sizeof(struct sim_work) +
-        n->terms * sizeof(struct mot_term) + n->alarms * sizeof(struct sim_alarm) + mot_needs_window(n) * (uint64_t)w->workers * per_coll;
-    out->events = events_of(n, x, w) * sizeof(struct mot_pending) + n->sends * (sizeof(struct mot_message) + 4) +
-        mot_outbox_room(&n->most) * sizeof(struct mot_effect) + mot_channel_bytes(n, x, w);
+    out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) +
+        n->works * sizeof(struct sim_work) + n->terms * sizeof(struct mot_term) +
+        n->alarms * sizeof(struct sim_alarm) + mot_needs_window(n) * (uint64_t)w->workers * per_coll;
+    out->events = events_of(n, x, w) * sizeof(struct mot_pending) +
+        n->sends * (sizeof(struct mot_message) + 4) + mot_outbox_room(&n->most) * sizeof(struct mot_effect) +
+        mot_channel_bytes(n, x, w);
     out->scratch = 2 * (uint64_t)x->sim.threads * (net->scratch_bytes + 64);
     out->evaluation = mot_evaluator_bytes(net) + (2 + x->sim.threads) * (uint64_t)net->dim * 4;
     out->data = table_bytes(&p->data->train) + table_bytes(&p->data->valid) + table_bytes(&p->data->test);
     out->total = out->buffers + out->states + out->events + out->scratch + out->evaluation + out->data;
 }
 
-enum mot_status mot_sim_plan(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_optim *optim, struct mot_plan *out)
+enum mot_status mot_sim_plan(const struct mot_experiment *x, const struct mot_problem *p,
+    const struct mot_optim *optim, struct mot_plan *out)
 {
     uint64_t *part_rows = mot_new(p->sampler.parts->parts, sizeof(*part_rows));
     uint32_t *batch = mot_new(x->workers, sizeof(*batch));
@@ -65,10 +73,11 @@ static enum mot_status check_memory(const struct mot_experiment *x, const struct
     uint64_t have = mot_machine_memory();
     char need_text[32], have_text[32];
     if (x->sim.overcommit || plan->total < have / 10 * 9) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "this run may need %s of memory (%llu buffers of the model's size) and the machine has %s; use fewer "
-                    "workers or a smaller model, or --sim-overcommit true if you know that it will not use it all",
-                    mot_show_size((double)plan->total, need_text, sizeof(need_text)), (unsigned long long)plan->buffer_count,
-                    mot_show_size((double)have, have_text, sizeof(have_text)));
+    return mot_fail(MOT_EUSAGE,
+        "this run may need %s of memory (%llu buffers of the model's size) and the machine has %s; use fewer "
+        "workers or a smaller model, or --sim-overcommit true if you know that it will not use it all",
+        mot_show_size((double)plan->total, need_text, sizeof(need_text)),
+        (unsigned long long)plan->buffer_count, mot_show_size((double)have, have_text, sizeof(have_text)));
 }
 
 /* ---- Reserving --------------------------------------------------------------------------- */
@@ -79,7 +88,8 @@ static void open_nodes(struct sim *s, const struct mot_needs *sum)
     s->nic = mot_new(s->world.nodes, sizeof(*s->nic));
     s->view = mot_new(s->world.nodes, sizeof(*s->view));
     s->showing = mot_world_showing(s->x, &s->world);
-    for (int k = 0; k < 2 && s->showing > 1; k++) s->shown[k].view = mot_new(s->world.nodes, sizeof(*s->shown[k].view));
+    for (int k = 0; k < 2 && s->showing > 1; k++)
+        s->shown[k].view = mot_new(s->world.nodes, sizeof(*s->shown[k].view));
     s->states_bytes = sum->states;
     s->states = mot_reserve(s->states_bytes);
     s->works = (uint32_t)sum->works;
@@ -104,7 +114,8 @@ static void open_nodes(struct sim *s, const struct mot_needs *sum)
         for (uint32_t k = 0; k < need.works; k++, work++, term += need.terms)
             s->work[work] = (struct sim_work){ .sim = s, .node = i, .term = term };
         if (need.works) s->last_terms = need.terms;
-        for (uint32_t k = 0; k < need.alarms; k++, alarm++) s->alarm[alarm] = (struct sim_alarm){ .node = i, .at = MOT_NEVER };
+        for (uint32_t k = 0; k < need.alarms; k++, alarm++)
+            s->alarm[alarm] = (struct sim_alarm){ .node = i, .at = MOT_NEVER };
     }
 }
 
@@ -118,8 +129,10 @@ static void open_messages(struct sim *s, const struct mot_needs *sum)
     s->coll = mot_new(s->window + 1, sizeof(*s->coll));
     for (uint32_t k = 0; k < s->window; k++) {
         uint32_t n = s->world.workers;
-        s->coll[k] = (struct sim_coll){ .in = mot_new(n, sizeof(*s->coll->in)), .scalar = mot_new(n, sizeof(*s->coll->scalar)),
-            .began = mot_new(n, sizeof(*s->coll->began)), .progress = mot_new(n, sizeof(*s->coll->progress)) };
+        s->coll[k] = (struct sim_coll){ .in = mot_new(n, sizeof(*s->coll->in)),
+            .scalar = mot_new(n, sizeof(*s->coll->scalar)),
+            .began = mot_new(n, sizeof(*s->coll->began)),
+            .progress = mot_new(n, sizeof(*s->coll->progress)) };
     }
 }
 
@@ -129,7 +142,8 @@ static void open_compute(struct sim *s)
     const struct mot_table *t = &s->problem->data->train;
     s->crew = mot_crew_open(s->x->sim.threads);
     s->scratch = mot_new(mot_crew_threads(s->crew), sizeof(*s->scratch));
-    for (unsigned i = 0; i < mot_crew_threads(s->crew); i++) s->scratch[i] = mot_aligned(net->scratch_bytes + 64);
+    for (unsigned i = 0; i < mot_crew_threads(s->crew); i++)
+        s->scratch[i] = mot_aligned(net->scratch_bytes + 64);
     s->evaluator = mot_evaluator_open(s->problem, s->crew);
     s->mean = mot_aligned((size_t)net->dim * sizeof(float));
     if (s->problem->data->valid.rows) s->best = mot_aligned((size_t)net->dim * sizeof(float));

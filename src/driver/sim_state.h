@@ -14,48 +14,64 @@
 #include "driver/world.h"
 
 /* The last six only in runs with faults. */
-enum sim_event { SIM_START, SIM_MESSAGE, SIM_WORK, SIM_TIMER, SIM_COLL, SIM_FRAME, SIM_ACK, SIM_DELIVER, SIM_RESEND, SIM_FAULT,
-    SIM_LOST, SIM_JOIN };
+enum sim_event {
+    SIM_START,
+    SIM_MESSAGE,
+    SIM_WORK,
+    SIM_TIMER,
+    SIM_COLL,
+    SIM_FRAME,
+    SIM_ACK,
+    SIM_DELIVER,
+    SIM_RESEND,
+    SIM_FAULT,
+    SIM_LOST,
+    SIM_JOIN
+};
 
 struct sim_node {
     void *state;
     uint32_t state_bytes;
-    uint32_t work, works, alarm, alarms;  /* the node's slots: first and how many */
-    uint64_t advanced;                    /* updates of its own model */
-    uint64_t colls;                       /* collectives joined */
+    uint32_t work, works, alarm, alarms; /* the node's slots: first and how many */
+    uint64_t advanced;                   /* updates of its own model */
+    uint64_t colls;                      /* collectives joined */
     uint32_t stopped;
-    bool dead;                            /* crashed, or given up by its peers */
+    bool dead; /* crashed, or given up by its peers */
     mot_time stalled_until;
     struct mot_pace pace;
     /* Where its time goes: `since` is when the account was last brought up to date. */
     mot_time since;
-    uint32_t computing, flying;           /* works running; messages from or to it under way */
+    uint32_t computing, flying; /* works running; messages from or to it under way */
     struct mot_node_tally tally;
 };
 
 enum work_state { WORK_FREE, WORK_WAITING, WORK_RUNNING };
 struct sim_work {
-    struct mot_crew_task task;            /* first: the crew's pointer is ours */
+    struct mot_crew_task task; /* first: the crew's pointer is ours */
     struct sim *sim;
     mot_node node;
     uint32_t state, tag, generation, terms;
-    struct mot_term *term;                /* room for need.terms, in sim->term */
+    struct mot_term *term; /* room for need.terms, in sim->term */
     mot_buf at, grad;
-    uint64_t order;                       /* among the node's works: the lowest waiting runs next */
-    uint64_t asked, samples;              /* what there is; what will be covered */
-    mot_time deadline, began, whole;      /* whole: how long all of it takes */
+    uint64_t order;                  /* among the node's works: the lowest waiting runs next */
+    uint64_t asked, samples;         /* what there is; what will be covered */
+    mot_time deadline, began, whole; /* whole: how long all of it takes */
     double loss, wall_s;
 };
 
-struct sim_alarm { mot_node node; uint32_t generation; mot_time at; };
+struct sim_alarm {
+    mot_node node;
+    uint32_t generation;
+    mot_time at;
+};
 
-struct sim_coll {                         /* one collective under way */
+struct sim_coll { /* one collective under way */
     uint32_t tag, joined, finished, len;
-    struct mot_slice *in;                 /* [workers] */
-    double (*scalar)[MOT_SCALARS];        /* [workers] */
-    mot_time *began;                      /* [workers] */
-    struct mot_coll_progress *progress;   /* [workers] */
-    mot_buf out;                          /* the sum, from the first completion on */
+    struct mot_slice *in;               /* [workers] */
+    double (*scalar)[MOT_SCALARS];      /* [workers] */
+    mot_time *began;                    /* [workers] */
+    struct mot_coll_progress *progress; /* [workers] */
+    mot_buf out;                        /* the sum, from the first completion on */
     double sum[MOT_SCALARS];
 };
 
@@ -68,8 +84,8 @@ struct sim {
     struct mot_world world;
     uint64_t *part_rows;
     uint32_t *batch;
-    double wire_bytes;                    /* a float on the wire: 4, more for a phantom */
-    double cost_per_sample;               /* multiply-adds: small jobs are not worth a thread */
+    double wire_bytes;      /* a float on the wire: 4, more for a phantom */
+    double cost_per_sample; /* multiply-adds: small jobs are not worth a thread */
 
     struct mot_pool pool;
     struct mot_outbox outbox;
@@ -77,53 +93,57 @@ struct sim {
     struct mot_heap heap;
     struct mot_crew *crew;
     struct mot_evaluator *evaluator;
-    void **scratch;                       /* [threads] */
+    void **scratch; /* [threads] */
 
     struct sim_node *node;
     unsigned char *states;
     size_t states_bytes;
     struct mot_nic *nic;
     struct sim_work *work;
-    uint32_t works, last_terms;           /* last_terms: room of the last work */
+    uint32_t works, last_terms; /* last_terms: room of the last work */
     struct mot_term *term;
     struct sim_alarm *alarm;
     uint32_t alarms;
-    struct mot_message *message;          /* slots of messages under way */
+    struct mot_message *message; /* slots of messages under way */
     uint32_t *message_free, messages_free, messages;
-    struct sim_coll *coll;                /* [window]: the k-th collective is coll[k % window] */
+    struct sim_coll *coll; /* [window]: the k-th collective is coll[k % window] */
     uint32_t window;
-    struct sim_channel *channel;          /* NULL: nothing goes wrong in this run */
+    struct sim_channel *channel; /* NULL: nothing goes wrong in this run */
 
     mot_time now;
-    uint64_t order;                       /* of scheduling */
+    uint64_t order; /* of scheduling */
     uint64_t events, messages_sent, bytes_sent, samples, steps;
-    uint64_t updates;                     /* of the server, or the least of the workers' */
-    double epochs;                        /* as of the last of them: between two, jobs are counted that are in none yet */
-    uint32_t at_least;                    /* of those that count, how many have made just `updates` */
-    uint32_t stops;                       /* nodes that count and have stopped */
+    uint64_t updates; /* of the server, or the least of the workers' */
+    /* as of the last of them: between two, jobs are counted that are in none yet */
+    double epochs;
+    uint32_t at_least; /* of those that count, how many have made just `updates` */
+    uint32_t stops;    /* nodes that count and have stopped */
 
-    double next_eval, next_checkpoint;    /* in the unit of each */
-    struct mot_every every;               /* evaluate.every, resolved */
+    double next_eval, next_checkpoint; /* in the unit of each */
+    struct mot_every every;            /* evaluate.every, resolved */
     struct mot_moment last;
-    bool save_due;                        /* a checkpoint is to be written before the next event */
-    bool evaluated_now;                   /* nothing has happened since last */
-    struct mot_view *view;                /* [nodes]: room to put together what is evaluated */
-    uint32_t showing;                     /* nodes whose models make up the run's; where they are several: */
-    struct { uint64_t at; struct mot_view *view; } shown[2]; /* what each node ([nodes]) had at its update `at`, held; x is MOT_NO_BUF until
+    bool save_due;         /* a checkpoint is to be written before the next event */
+    bool evaluated_now;    /* nothing has happened since last */
+    struct mot_view *view; /* [nodes]: room to put together what is evaluated */
+    uint32_t showing;      /* nodes whose models make up the run's; where they are several: */
+    struct {
+        uint64_t at;
+        struct mot_view *view;
+    } shown[2];  /* what each node ([nodes]) had at its update `at`, held; x is MOT_NO_BUF until
                                              then. 0: for the next evaluation, 1: for the end */
-    float *mean;                          /* the evaluated model where nodes differ */
+    float *mean; /* the evaluated model where nodes differ */
     struct mot_score best_score;
     float *best;
     uint64_t best_updates;
     double job_wall_s, started_wall_s, ticked_wall_s;
 
     struct mot_notes notes;
-    struct mot_arena arena;               /* keys of notes that came from a checkpoint */
+    struct mot_arena arena; /* keys of notes that came from a checkpoint */
 
     bool ended;
     enum mot_status status;
     const char *ended_by;
-    bool has_peer;                        /* a node was lost for good: */
+    bool has_peer; /* a node was lost for good: */
     mot_node peer;
     bool target_reached;
     mot_time target_at;
@@ -131,7 +151,7 @@ struct sim {
 };
 
 /* sim.c */
-double mot_sim_wall(void);                          /* seconds of the real clock */
+double mot_sim_wall(void); /* seconds of the real clock */
 
 /* sim_setup.c */
 enum mot_status mot_sim_open(const struct mot_sim_options *, struct sim **out);
@@ -139,47 +159,57 @@ void mot_sim_close(struct sim *);
 
 /* sim_effects.c: one event to one node, and what follows from it. */
 void mot_sim_step(struct sim *, mot_node, const struct mot_event *);
-void mot_sim_put(struct sim *, mot_time at, mot_node rank, enum sim_event, uint32_t index, uint32_t extra, uint32_t instance);
-/* A message leaves, and is delivered at the time returned: the links price it, accounts and traces hear of it. */
-mot_time mot_sim_depart(struct sim *, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective);
+void mot_sim_put(struct sim *, mot_time at, mot_node rank, enum sim_event, uint32_t index, uint32_t extra,
+    uint32_t instance);
+/* A message leaves, and is delivered at the time returned: the links
+ * price it, accounts and traces hear of it. */
+mot_time mot_sim_depart(
+    struct sim *, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective);
 void mot_sim_arrive(struct sim *, mot_node from, mot_node to);
-void mot_sim_account(struct sim *, mot_node);      /* bring the node's account up to now */
-struct mot_memo *mot_sim_memo(struct sim *);       /* where all replicas make the same steps; else NULL */
-bool mot_sim_all_stopped(const struct sim *);      /* the servers, or, without servers, the workers: the run ends by itself */
-bool mot_sim_live(const struct sim *, const struct mot_pending *);  /* false: cancelled or re-armed since */
+void mot_sim_account(struct sim *, mot_node); /* bring the node's account up to now */
+struct mot_memo *mot_sim_memo(struct sim *);  /* where all replicas make the same steps; else NULL */
+/* the servers, or, without servers, the workers: the run ends by itself */
+bool mot_sim_all_stopped(const struct sim *);
+bool mot_sim_live(const struct sim *, const struct mot_pending *); /* false: cancelled or re-armed since */
 
 /* sim_work.c */
 void mot_sim_start(struct sim *, mot_node, const struct mot_work *);
 void mot_sim_cancel(struct sim *, mot_node, uint32_t tag);
 void mot_sim_work_done(struct sim *, uint32_t work);
-void mot_sim_compute(struct sim *, struct sim_work *);  /* give a running work's mathematics to the crew */
-void mot_sim_abandon(struct sim *, mot_node);           /* the node is gone, its works with it */
+void mot_sim_compute(struct sim *, struct sim_work *);   /* give a running work's mathematics to the crew */
+void mot_sim_abandon(struct sim *, mot_node);            /* the node is gone, its works with it */
 void mot_sim_delay(struct sim *, mot_node, mot_time by); /* the running work goes on so much later */
 
 /* sim_collective.c */
 void mot_sim_join(struct sim *, mot_node, const struct mot_coll *);
 void mot_sim_coll_received(struct sim *, const struct mot_pending *);
-void mot_sim_coll_step(struct sim *, uint32_t instance, mot_node from, mot_node to, uint32_t step); /* over the channel */
+/* over the channel */
+void mot_sim_coll_step(struct sim *, uint32_t instance, mot_node from, mot_node to, uint32_t step);
 
 /* sim_channel.c, sim_faults.c: only in runs with faults. */
 void mot_channel_send(struct sim *, const struct mot_message *);
 void mot_channel_send_step(struct sim *, mot_node from, const struct mot_coll_step *, uint32_t instance);
 void mot_faults_begin(struct sim *);
 void mot_faults_handle(struct sim *, const struct mot_pending *);
-bool mot_faults_waits(struct sim *, const struct mot_pending *); /* for a stalled node: put off. A dead node's: dropped */
-void mot_faults_halt(struct sim *);                 /* nothing is pending: who is missing? */
+/* for a stalled node: put off. A dead node's: dropped */
+bool mot_faults_waits(struct sim *, const struct mot_pending *);
+void mot_faults_halt(struct sim *); /* nothing is pending: who is missing? */
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
-bool mot_sim_counts(const struct sim *, mot_node);   /* whether its updates are the run's */
-void mot_sim_misses(struct sim *, mot_node);         /* it is about to be lost */
-void mot_sim_progress(struct sim *);                /* a node has advanced */
-void mot_sim_look(struct sim *);                    /* whether an end is reached: target, updates, epochs, no data left */
-void mot_sim_due(struct sim *);                     /* evaluations and checkpoints by updates and epochs that are due */
-double mot_sim_next(const struct sim *, const struct mot_every *);  /* the first one that is not over yet */
-void mot_sim_before(struct sim *, mot_time next);   /* evaluations by time that fall due before `next` */
+bool mot_sim_counts(const struct sim *, mot_node); /* whether its updates are the run's */
+void mot_sim_misses(struct sim *, mot_node);       /* it is about to be lost */
+void mot_sim_progress(struct sim *);               /* a node has advanced */
+/* whether an end is reached: target, updates, epochs, no data left */
+void mot_sim_look(struct sim *);
+/* evaluations and checkpoints by updates and epochs that are due */
+void mot_sim_due(struct sim *);
+double mot_sim_next(const struct sim *, const struct mot_every *); /* the first one that is not over yet */
+void mot_sim_before(struct sim *, mot_time next); /* evaluations by time that fall due before `next` */
 void mot_sim_evaluate(struct sim *, bool final);
-void mot_sim_show(struct sim *, mot_node);          /* it has advanced: keeps its model, if that is asked for here */
-void mot_sim_show_next(struct sim *);               /* sets when the next are to be kept; forgets those of another update */
+/* it has advanced: keeps its model, if that is asked for here */
+void mot_sim_show(struct sim *, mot_node);
+/* sets when the next are to be kept; forgets those of another update */
+void mot_sim_show_next(struct sim *);
 void mot_sim_end(struct sim *, enum mot_status, const char *by);
 const float *mot_sim_model(struct sim *);
 struct mot_moment mot_sim_moment(const struct sim *);

@@ -17,7 +17,7 @@ static void compute(struct mot_crew_task *task, unsigned who)
     struct sim *s = w->sim;
     double began = mot_sim_wall();
     w->loss = mot_gradient(s->problem, w->term, w->terms, w->samples, mot_pool_at(&s->pool, w->at),
-                           mot_pool_at(&s->pool, w->grad), s->scratch[who]);
+        mot_pool_at(&s->pool, w->grad), s->scratch[who]);
     w->wall_s = mot_sim_wall() - began;
 }
 
@@ -134,7 +134,8 @@ void mot_sim_delay(struct sim *s, mot_node node, mot_time by)
         w->began += by;
         mot_time ends = w->began + w->whole;
         if (w->samples < w->asked || w->deadline < ends) {
-            /* What a deadline leaves of it becomes less. A deadline that has passed waits for the node, as all its events do. */
+            /* What a deadline leaves of it becomes less. A deadline that has
+             * passed waits for the node, as all its events do. */
             if (w->deadline < ends) ends = w->deadline > s->now ? w->deadline : s->now;
             /* At the end of the stall it is as far as at its beginning. */
             mot_time wakes = n->stalled_until > ends ? n->stalled_until : ends;
@@ -154,7 +155,8 @@ void mot_sim_delay(struct sim *s, mot_node node, mot_time by)
 static void poison(struct sim *s, const struct sim_work *w, uint64_t job)
 {
     const struct mot_faults *faults = &s->x->cluster->faults;
-    if (w->samples == 0 || !mot_fault_poisons(faults, s->world.seed, s->world.workers, w->node, job, s->now)) return;
+    if (w->samples == 0 || !mot_fault_poisons(faults, s->world.seed, s->world.workers, w->node, job, s->now))
+        return;
     mot_gradient_spoil(mot_pool_at(&s->pool, w->grad), s->world.dim);
     s->channel->tally.poisoned++;
 }
@@ -175,7 +177,9 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
         enum mot_phase phase = w->samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE;
         s->watch.phase(s->watch.self, node, phase, w->tag, (uint32_t)w->samples, w->began, s->now);
     }
-    struct mot_result result = { .tag = w->tag, .samples = (uint32_t)w->samples, .loss = w->loss, .grad = w->grad };
+    struct mot_result result = {
+        .tag = w->tag, .samples = (uint32_t)w->samples, .loss = w->loss, .grad = w->grad
+    };
     struct mot_node_tally *tally = &s->node[node].tally;
     if (s->channel) poison(s, w, tally->jobs);
     tally->jobs++;

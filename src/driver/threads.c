@@ -26,25 +26,32 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RANGE 16384u                     /* floats that a thread adds up at a time */
-#define AT_ONCE 8u                       /* inputs that are added in one pass over memory */
-#define LOOK_UP_NS UINT64_C(50000000)    /* a sleeper looks at clock and interrupt this often */
+#define RANGE 16384u                  /* floats that a thread adds up at a time */
+#define AT_ONCE 8u                    /* inputs that are added in one pass over memory */
+#define LOOK_UP_NS UINT64_C(50000000) /* a sleeper looks at clock and interrupt this often */
 
-struct letter { mot_time due; bool token; uint32_t slot, step; uint64_t samples; mot_time sent; struct mot_message message; };
+struct letter {
+    mot_time due;
+    bool token;
+    uint32_t slot, step;
+    uint64_t samples;
+    mot_time sent;
+    struct mot_message message;
+};
 
 struct mailbox {
     pthread_mutex_t lock;
-    struct letter *letter;               /* a queue: [first, first + n) modulo room */
+    struct letter *letter; /* a queue: [first, first + n) modulo room */
     uint32_t first, n, room;
-    _Atomic uint32_t waiting;            /* = n, to look at without the lock */
+    _Atomic uint32_t waiting; /* = n, to look at without the lock */
     struct mot_bell bell;
 };
 
-struct slot {                            /* one collective under way */
+struct slot { /* one collective under way */
     uint32_t tag, len;
-    struct mot_slice *in;                /* [workers] */
-    double (*scalar)[MOT_SCALARS];       /* [workers] */
-    struct mot_coll_progress *progress;  /* [workers]: emulating; each entry is its node's */
+    struct mot_slice *in;               /* [workers] */
+    double (*scalar)[MOT_SCALARS];      /* [workers] */
+    struct mot_coll_progress *progress; /* [workers]: emulating; each entry is its node's */
     mot_buf out;
     double sum[MOT_SCALARS];
     _Atomic uint32_t joined, next, added, left; /* next range to take; ranges done; nodes that have gone on */
@@ -52,25 +59,33 @@ struct slot {                            /* one collective under way */
 };
 
 struct town;
-struct house { struct mot_port port; struct town *town; mot_node self; uint64_t colls; uint32_t len; bool pending; }; /* len: of its last collective */
+/* len: of its last collective */
+struct house {
+    struct mot_port port;
+    struct town *town;
+    mot_node self;
+    uint64_t colls;
+    uint32_t len;
+    bool pending;
+};
 
 struct town {
     struct mot_live live;
-    struct house *house;                 /* [nodes] */
-    struct mailbox *box;                 /* [nodes] */
-    struct mot_live_node *node;          /* [nodes] */
-    struct slot *slot;                   /* [window] */
+    struct house *house;        /* [nodes] */
+    struct mailbox *box;        /* [nodes] */
+    struct mot_live_node *node; /* [nodes] */
+    struct slot *slot;          /* [window] */
     uint32_t window;
-    struct mot_nic *nic;                 /* emulating */
-    struct mot_weather *weather;         /* emulating a cluster with faults; else NULL */
-    pthread_mutex_t nic_lock;            /* of both */
+    struct mot_nic *nic;         /* emulating */
+    struct mot_weather *weather; /* emulating a cluster with faults; else NULL */
+    pthread_mutex_t nic_lock;    /* of both */
     double wire_bytes;
-    bool crowded;                        /* more threads than cores */
+    bool crowded; /* more threads than cores */
     _Atomic uint64_t samples;
     _Atomic bool ended;
     uint64_t *part_rows;
     uint32_t *batch;
-    mot_time begins_at;                  /* a run that goes on: where its clock stood */
+    mot_time begins_at; /* a run that goes on: where its clock stood */
 };
 
 /* ---- Mailboxes ------------------------------------------------------------------------------ */
@@ -79,7 +94,8 @@ static void post(struct town *t, mot_node to, const struct letter *l)
 {
     struct mailbox *b = &t->box[to];
     pthread_mutex_lock(&b->lock);
-    if (b->n == b->room) { /* rooms are made for what need() declares; tokens of a collective may need more, once */
+    /* rooms are made for what need() declares; tokens of a collective may need more, once */
+    if (b->n == b->room) {
         uint32_t room = b->room * 2;
         struct letter *more = mot_new(room, sizeof(*more));
         for (uint32_t i = 0; i < b->n; i++) more[i] = b->letter[(b->first + i) % b->room];
@@ -111,7 +127,8 @@ static bool fetch(struct town *t, mot_node self, struct letter *out, mot_time *n
         }
         found = true;
         *out = *l;
-        for (uint32_t k = i; k > 0; k--) b->letter[(b->first + k) % b->room] = b->letter[(b->first + k - 1) % b->room];
+        for (uint32_t k = i; k > 0; k--)
+            b->letter[(b->first + k) % b->room] = b->letter[(b->first + k - 1) % b->room];
         b->first = (b->first + 1) % b->room;
         atomic_store(&b->waiting, --b->n);
     }
@@ -126,7 +143,8 @@ static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats
     uint64_t bytes = (uint64_t)(floats * t->wire_bytes + 0.5);
     pthread_mutex_lock(&t->nic_lock);
     mot_time now = mot_live_now(&t->live);
-    mot_time due = t->weather ? mot_weather_send(t->weather, t->nic, from, to, bytes, now)
+    mot_time due = t->weather
+        ? mot_weather_send(t->weather, t->nic, from, to, bytes, now)
         : mot_network_send(t->live.experiment->cluster, t->nic, from, to, bytes, now).delivered;
     pthread_mutex_unlock(&t->nic_lock);
     return due;
@@ -135,7 +153,8 @@ static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats
 static void port_send(struct mot_port *p, const struct mot_message *m)
 {
     struct house *h = (struct house *)p;
-    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0), .message = *m,
+    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0),
+        .message = *m,
         .samples = h->town->node[h->self].tally.samples };
     if (h->town->live.watch.flight) l.sent = mot_live_now(&h->town->live);
     post(h->town, m->to, &l);
@@ -143,15 +162,9 @@ static void port_send(struct mot_port *p, const struct mot_message *m)
 
 /* ---- Collectives ------------------------------------------------------------------------------ */
 
-static struct slot *slot_of(struct house *h)
-{
-    return &h->town->slot[(h->colls - 1) % h->town->window];
-}
+static struct slot *slot_of(struct house *h) { return &h->town->slot[(h->colls - 1) % h->town->window]; }
 
-static uint32_t ranges_of(const struct slot *c)
-{
-    return (c->len + RANGE - 1) / RANGE;
-}
+static uint32_t ranges_of(const struct slot *c) { return (c->len + RANGE - 1) / RANGE; }
 
 static void ring_workers(struct town *t)
 {
@@ -164,10 +177,14 @@ static void send_tokens(struct house *h)
     struct slot *c = slot_of(h);
     struct mot_coll_step step;
     uint32_t n = t->live.world.workers;
-    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, h->len, &c->progress[h->self], &step)) {
+    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, h->len,
+        &c->progress[h->self], &step)) {
         double floats = (double)(step.last - step.first);
-        struct letter l = { .due = due_at(t, h->self, step.to, floats), .token = true, .slot = (uint32_t)(c - t->slot),
-            .step = step.step, .message = { .from = h->self } };
+        struct letter l = { .due = due_at(t, h->self, step.to, floats),
+            .token = true,
+            .slot = (uint32_t)(c - t->slot),
+            .step = step.step,
+            .message = { .from = h->self } };
         post(t, step.to, &l);
     }
 }
@@ -198,7 +215,8 @@ static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last
 static void add_range(struct town *t, struct slot *c, uint32_t range)
 {
     const struct mot_kernels *k = mot_kernels();
-    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE, workers = t->live.world.workers;
+    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE,
+             workers = t->live.world.workers;
     float *out = mot_pool_at(&t->live.pool, c->out) + first;
     for (mot_node i = 0; i < workers;) {
         const float *in[AT_ONCE];
@@ -232,7 +250,8 @@ static void leave(struct house *h, struct slot *c, struct mot_arrival *out)
     struct town *t = h->town;
     uint32_t n = t->live.world.workers;
     h->pending = false;
-    *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL, .coll = { .tag = c->tag, .out = { .buf = c->out, .len = c->len } },
+    *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL,
+        .coll = { .tag = c->tag, .out = { .buf = c->out, .len = c->len } },
         .last = atomic_load(&c->last) };
     for (mot_node i = 0; i < n; i++)
         for (int k = 0; k < MOT_SCALARS; k++) out->coll.scalar[k] += c->scalar[i][k];
@@ -253,8 +272,10 @@ static bool coll_ready(struct house *h, struct mot_arrival *out)
     if (!h->pending) return false;
     struct slot *c = slot_of(h);
     if (!help_add(t, c)) return false;
-    if (t->live.emulate && !mot_schedule_complete((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
-                                                  h->self, &c->progress[h->self])) return false;
+    if (t->live.emulate &&
+        !mot_schedule_complete((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
+            h->self, &c->progress[h->self]))
+        return false;
     leave(h, c, out);
     return true;
 }
@@ -263,8 +284,8 @@ static void token_came(struct house *h, const struct letter *l)
 {
     struct town *t = h->town;
     struct slot *c = &t->slot[l->slot];
-    mot_schedule_received((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers, h->self, l->message.from,
-                          l->step, &c->progress[h->self]);
+    mot_schedule_received((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
+        h->self, l->message.from, l->step, &c->progress[h->self]);
     if (h->pending && c == slot_of(h)) send_tokens(h);
 }
 
@@ -298,8 +319,9 @@ static bool port_poll(struct mot_port *p, struct mot_arrival *out)
             token_came(h, &l);
             continue;
         }
-        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples,
-            .sent = l.sent };
+        *out = (struct mot_arrival){
+            .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples, .sent = l.sent
+        };
         return true;
     }
     return coll_ready(h, out);
@@ -349,13 +371,15 @@ static uint64_t port_samples(struct mot_port *p, uint64_t more)
 
 /* ---- Setting up and taking down -------------------------------------------------------------------- */
 
-static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs, const struct mot_live_checkpoint *from)
+static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs,
+    const struct mot_live_checkpoint *from)
 {
     struct mot_live *l = &t->live;
     uint32_t nodes = l->world.nodes, workers = l->world.workers;
     t->window = mot_needs_window(needs);
     /* x0 and zero, the optimiser's buffers of a run that goes on, and what the judge holds at a time. */
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)(needs->buffers + needs->shown * MOT_LIVE_SHOWN) + t->window + 2 + 2 + 6);
+    mot_pool_open(&l->pool, l->world.dim,
+        (uint32_t)(needs->buffers + needs->shown * MOT_LIVE_SHOWN) + t->window + 2 + 2 + 6);
     l->pool.shared = true;
     l->world.x0 = mot_pool_take(&l->pool);
     l->world.zero = mot_pool_take(&l->pool);
@@ -391,8 +415,15 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
         pthread_mutex_init(&b->lock, NULL);
         b->room = needs->most.sends + 8;
         b->letter = mot_new(b->room, sizeof(*b->letter));
-        t->house[i] = (struct house){ .town = t, .self = i, .port = { .send = port_send, .join = port_join, .poll = port_poll,
-            .idle = port_idle, .end = port_end, .ended = port_ended, .samples = port_samples } };
+        t->house[i] = (struct house){ .town = t,
+            .self = i,
+            .port = { .send = port_send,
+                .join = port_join,
+                .poll = port_poll,
+                .idle = port_idle,
+                .end = port_end,
+                .ended = port_ended,
+                .samples = port_samples } };
         mot_live_node_open(&t->node[i], l, &t->house[i].port, i);
         if (o->record) t->node[i].tape = &o->record->tape[i];
     }
@@ -439,7 +470,8 @@ static void gather(struct town *t, struct mot_outcome *out)
     for (mot_node i = 0; i < w->nodes; i++) {
         struct mot_live_node *n = &t->node[i];
         mot_time busy = n->tally.compute + n->tally.wait;
-        n->tally.send = out->last.now > busy ? out->last.now - busy : 0; /* what is left: messages and updates */
+        /* what is left: messages and updates */
+        n->tally.send = out->last.now > busy ? out->last.now - busy : 0;
         out->node[i] = n->tally;
         bytes += n->tally.bytes_sent;
         messages += n->tally.messages_sent;
@@ -467,14 +499,20 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     pthread_t *thread = mot_new(nodes, sizeof(*thread));
     enum mot_status status = MOT_OK;
     for (mot_node i = 0; i < nodes; i++) {
-        struct mot_env env = { .self = i, .world = &l->world, .conf = l->experiment->method_conf, .pool = &l->pool, .out = &t->node[i].outbox };
+        struct mot_env env = { .self = i,
+            .world = &l->world,
+            .conf = l->experiment->method_conf,
+            .pool = &l->pool,
+            .out = &t->node[i].outbox };
         l->experiment->method->init(t->node[i].state, &env);
     }
     l->judge = mot_judge_open(l, &t->node[l->lead], o->watch, o->interrupt);
     l->began_ns += mot_live_now(l) - t->begins_at; /* the clock starts when the nodes do */
-    while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0) started++;
+    while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0)
+        started++;
     if (started < nodes) {
-        status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
+        status = mot_fail(
+            MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
         port_end(&t->house[0].port);
     }
     for (uint32_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
@@ -497,7 +535,11 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
     const struct mot_experiment *x = o->experiment;
     t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
     t->batch = mot_new(x->workers, sizeof(*t->batch));
-    t->live = (struct mot_live){ .experiment = x, .problem = o->problem, .emulate = o->emulate, .checkpoint = o->checkpoint, .hash = o->hash };
+    t->live = (struct mot_live){ .experiment = x,
+        .problem = o->problem,
+        .emulate = o->emulate,
+        .checkpoint = o->checkpoint,
+        .hash = o->hash };
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
     mot_live_lead(&t->live);
     enum mot_status status = mot_world_check(x, &t->live.world);
@@ -523,7 +565,10 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
 
 /* ---- Profiles --------------------------------------------------------------------------------------- */
 
-struct probe { struct mot_profile *profile; struct mot_live_node *node; };
+struct probe {
+    struct mot_profile *profile;
+    struct mot_live_node *node;
+};
 
 static void *probe_main(void *p)
 {
@@ -538,10 +583,12 @@ static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
     pthread_t *thread = mot_new(nodes, sizeof(*thread));
     struct probe *probe = mot_new(nodes, sizeof(*probe));
     for (mot_node i = 0; i < nodes; i++) probe[i] = (struct probe){ profile, &t->node[i] };
-    while (started < nodes && pthread_create(&thread[started], NULL, probe_main, &probe[started]) == 0) started++;
+    while (started < nodes && pthread_create(&thread[started], NULL, probe_main, &probe[started]) == 0)
+        started++;
     enum mot_status status = MOT_OK;
     if (started < nodes) {
-        status = mot_fail(MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
+        status = mot_fail(
+            MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
         port_end(&t->house[0].port);
     } else {
         probe_main(&probe[0]);

@@ -12,7 +12,8 @@ static bool same_whole(const struct mot_pool *p, const struct mot_view *view, ui
 }
 
 /* In double, so that the mean of equal models is that model, bit for bit. */
-static void add_range(const struct mot_pool *p, const struct mot_view *v, uint32_t at, uint32_t len, double *sum, uint32_t *count)
+static void add_range(const struct mot_pool *p, const struct mot_view *v, uint32_t at, uint32_t len,
+    double *sum, uint32_t *count)
 {
     uint32_t first = v->len ? v->off : 0, end = v->len ? v->off + v->len : p->dim;
     MOT_ASSERT(end <= p->dim && "a view ends past the model");
@@ -25,7 +26,8 @@ static void add_range(const struct mot_pool *p, const struct mot_view *v, uint32
     }
 }
 
-const float *mot_views_mean(const struct mot_pool *p, const struct mot_view *view, uint32_t n, const float *rest, float *into)
+const float *mot_views_mean(
+    const struct mot_pool *p, const struct mot_view *view, uint32_t n, const float *rest, float *into)
 {
     if (same_whole(p, view, n)) return mot_pool_at(p, view[0].x);
     for (uint32_t at = 0, len; at < p->dim; at += len) {

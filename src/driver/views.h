@@ -4,8 +4,10 @@
 
 #include "driver/pool.h"
 
-/* The mean of n views, taken in their order: the buffer itself where all show the same whole one, else written to
- * `into` ([dim]). Parameters that nobody shows are those of `rest`; NULL: that is a bug. */
-const float *mot_views_mean(const struct mot_pool *, const struct mot_view *, uint32_t n, const float *rest, float *into);
+/* The mean of n views, taken in their order: the buffer itself where all show the same whole
+ * one, else written to `into` ([dim]). Parameters that nobody shows are those of `rest`; NULL:
+ * that is a bug. */
+const float *mot_views_mean(
+    const struct mot_pool *, const struct mot_view *, uint32_t n, const float *rest, float *into);
 
 #endif

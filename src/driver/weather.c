@@ -3,27 +3,28 @@
 #include "driver/clock.h"
 #include <stdlib.h>
 
-#define LEAST_TIMEOUT UINT64_C(10000000)   /* as the simulator's channel has it */
+#define LEAST_TIMEOUT UINT64_C(10000000) /* as the simulator's channel has it */
 #define HOLD_UP UINT64_C(1000000)
-#define KEPT 256u                          /* faults that are remembered; older ones are over */
+#define KEPT 256u /* faults that are remembered; older ones are over */
 
 struct mot_weather {
     const struct mot_cluster *cluster;
     const struct mot_faults *conf;
     uint64_t seed, frames;
     uint32_t nodes;
-    struct mot_fault *begun;               /* [KEPT]: the k-th to begin is begun[k % KEPT] */
+    struct mot_fault *begun; /* [KEPT]: the k-th to begin is begun[k % KEPT] */
     uint64_t begins;
-    bool *scheduled;                       /* [conf->scheduled]: has begun */
+    bool *scheduled; /* [conf->scheduled]: has begun */
     struct mot_rng arrivals[MOT_FAULTS_RANDOM];
-    mot_time next[MOT_FAULTS_RANDOM];      /* the next random fault of the kind */
-    mot_time *last;                        /* [nodes * nodes]: of each pair, the last arrival */
-    uint64_t *seen;                        /* [nodes]: faults that it has looked at */
-    mot_time *stalled;                     /* [nodes]: until when */
+    mot_time next[MOT_FAULTS_RANDOM]; /* the next random fault of the kind */
+    mot_time *last;                   /* [nodes * nodes]: of each pair, the last arrival */
+    uint64_t *seen;                   /* [nodes]: faults that it has looked at */
+    mot_time *stalled;                /* [nodes]: until when */
     struct mot_fault_tally tally;
 };
 
-static const enum mot_fault_kind random_kind[MOT_FAULTS_RANDOM] = { MOT_FAULT_CRASH, MOT_FAULT_STALL, MOT_FAULT_PARTITION, MOT_FAULT_SLOW_LINK };
+static const enum mot_fault_kind random_kind[MOT_FAULTS_RANDOM] = { MOT_FAULT_CRASH, MOT_FAULT_STALL,
+    MOT_FAULT_PARTITION, MOT_FAULT_SLOW_LINK };
 
 static void expect_next(struct mot_weather *w, int kind, mot_time after)
 {
@@ -37,10 +38,13 @@ static void expect_next(struct mot_weather *w, int kind, mot_time after)
 static enum mot_status refuse_crashes(const struct mot_faults *f)
 {
     bool crashes = f->rate[MOT_FAULT_CRASH].per_s > 0;
-    for (uint32_t i = 0; i < f->scheduled; i++) crashes |= f->fault[i].kind == MOT_FAULT_CRASH || f->fault[i].kind == MOT_FAULT_RESTART;
+    for (uint32_t i = 0; i < f->scheduled; i++)
+        crashes |= f->fault[i].kind == MOT_FAULT_CRASH || f->fault[i].kind == MOT_FAULT_RESTART;
     if (!crashes) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "cluster.faults: nodes that crash and restart can be simulated (motley sim) but not emulated; expected "
-                    "stall, partition, slow-link, drop, duplicate, reorder, corrupt and poison only");
+    return mot_fail(MOT_EUSAGE,
+        "cluster.faults: nodes that crash and restart can be simulated (motley sim) but not emulated; "
+        "expected "
+        "stall, partition, slow-link, drop, duplicate, reorder, corrupt and poison only");
 }
 
 enum mot_status mot_weather_open(const struct mot_cluster *cluster, uint64_t seed, struct mot_weather **out)
@@ -98,14 +102,19 @@ static void bring_up_to(struct mot_weather *w, mot_time now)
         while (w->next[k] <= now) {
             mot_node victim = (mot_node)mot_rng_below(&w->arrivals[k], w->cluster->workers);
             double lasts = mot_rng_exponential(&w->arrivals[k]) * (double)w->conf->rate[k].lasts;
-            begin(w, &(struct mot_fault){ .kind = random_kind[k], .at = w->next[k], .lasts = lasts < 1 ? 1 : (mot_time)lasts,
-                .amount = w->conf->slow_factor, .workers = { .n = 1, .v = { victim } } });
+            begin(w,
+                &(struct mot_fault){ .kind = random_kind[k],
+                    .at = w->next[k],
+                    .lasts = lasts < 1 ? 1 : (mot_time)lasts,
+                    .amount = w->conf->slow_factor,
+                    .workers = { .n = 1, .v = { victim } } });
             expect_next(w, k, w->next[k]);
         }
     }
 }
 
-static const struct mot_fault *lasting(const struct mot_weather *w, enum mot_fault_kind kind, mot_time at, uint64_t *from)
+static const struct mot_fault *lasting(
+    const struct mot_weather *w, enum mot_fault_kind kind, mot_time at, uint64_t *from)
 {
     for (; *from < w->begins; (*from)++) {
         const struct mot_fault *f = &w->begun[*from % KEPT];
@@ -117,17 +126,15 @@ static const struct mot_fault *lasting(const struct mot_weather *w, enum mot_fau
     return NULL;
 }
 
-static uint64_t oldest(const struct mot_weather *w)
-{
-    return w->begins > KEPT ? w->begins - KEPT : 0;
-}
+static uint64_t oldest(const struct mot_weather *w) { return w->begins > KEPT ? w->begins - KEPT : 0; }
 
 static bool hits(const struct mot_weather *w, const struct mot_fault *f, mot_node node)
 {
     return mot_fault_hits(f, w->cluster->workers, node);
 }
 
-static double chance(const struct mot_weather *w, enum mot_fault_kind kind, mot_node from, mot_node to, mot_time at)
+static double chance(
+    const struct mot_weather *w, enum mot_fault_kind kind, mot_node from, mot_node to, mot_time at)
 {
     double most = at < w->conf->until ? w->conf->chance[kind - MOT_FAULT_DROP] : 0;
     uint64_t i = oldest(w);
@@ -159,7 +166,8 @@ static struct mot_link link_of(const struct mot_weather *w, mot_node node, mot_t
 /* ---- Messages -------------------------------------------------------------------------------------- */
 
 /* One try at `at`: whether the frame gets through; *more is by how much it is held up. */
-static bool gets_through(struct mot_weather *w, mot_node from, mot_node to, mot_time way, mot_time at, mot_time *more)
+static bool gets_through(
+    struct mot_weather *w, mot_node from, mot_node to, mot_time way, mot_time at, mot_time *more)
 {
     struct mot_rng rng = mot_rng_at(w->seed, MOT_RNG_FRAME, w->frames++);
     bool drop = mot_rng_unit(&rng) < chance(w, MOT_FAULT_DROP, from, to, at);
@@ -182,12 +190,14 @@ static bool gets_through(struct mot_weather *w, mot_node from, mot_node to, mot_
     return true;
 }
 
-mot_time mot_weather_send(struct mot_weather *w, struct mot_nic *nic, mot_node from, mot_node to, uint64_t bytes, mot_time now)
+mot_time mot_weather_send(
+    struct mot_weather *w, struct mot_nic *nic, mot_node from, mot_node to, uint64_t bytes, mot_time now)
 {
     bring_up_to(w, now);
     struct mot_link up = link_of(w, from, now), down = link_of(w, to, now);
     struct mot_transfer t = mot_network_pass(&up, &down, &nic[from], &nic[to], bytes, now);
-    mot_time way = up.latency + down.latency, more = 0, wait = 6 * way > LEAST_TIMEOUT ? 6 * way : LEAST_TIMEOUT;
+    mot_time way = up.latency + down.latency, more = 0,
+             wait = 6 * way > LEAST_TIMEOUT ? 6 * way : LEAST_TIMEOUT;
     mot_time most = w->conf->detect / 8 > wait ? w->conf->detect / 8 : wait, at = t.delivered;
     while (!gets_through(w, from, to, way, at - way, &more) && at < MOT_CLOCK_END) {
         w->tally.resent++;
@@ -210,7 +220,8 @@ mot_time mot_weather_stall(struct mot_weather *w, mot_node node, mot_time now, m
     for (; i < w->begins; i++) {
         const struct mot_fault *f = &w->begun[i % KEPT];
         if (f->kind != MOT_FAULT_STALL || !hits(w, f, node)) continue;
-        mot_time from = f->at > w->stalled[node] ? f->at : w->stalled[node], until = mot_after(f->at, f->lasts);
+        mot_time from = f->at > w->stalled[node] ? f->at : w->stalled[node],
+                 until = mot_after(f->at, f->lasts);
         if (until <= from) continue;
         *longer += until - from;
         w->stalled[node] = until;

@@ -1,12 +1,19 @@
 #include "driver/world.h"
 #include <math.h>
 
-void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_optim *optim, uint64_t *part_rows,
-                    uint32_t *batch, struct mot_world *w)
+void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p,
+    const struct mot_optim *optim, uint64_t *part_rows, uint32_t *batch, struct mot_world *w)
 {
     const struct mot_parts *parts = p->sampler.parts;
-    *w = (struct mot_world){ .workers = x->workers, .servers = x->servers, .nodes = x->workers + x->servers,
-        .dim = p->net->dim, .seed = x->seed, .parts = parts->parts, .part_rows = part_rows, .batch = batch, .optim = optim,
+    *w = (struct mot_world){ .workers = x->workers,
+        .servers = x->servers,
+        .nodes = x->workers + x->servers,
+        .dim = p->net->dim,
+        .seed = x->seed,
+        .parts = parts->parts,
+        .part_rows = part_rows,
+        .batch = batch,
+        .optim = optim,
         .mixing = p->mixing };
     for (uint32_t i = 0; i < parts->parts; i++) part_rows[i] = parts->at[i + 1] - parts->at[i];
     for (uint32_t i = 0; i < w->workers; i++) batch[i] = x->batch_full ? (uint32_t)part_rows[i] : x->batch[i];
@@ -20,10 +27,7 @@ enum mot_status mot_world_check(const struct mot_experiment *x, const struct mot
     return MOT_OK;
 }
 
-mot_node mot_world_lead(const struct mot_world *w)
-{
-    return w->servers ? w->workers : 0;
-}
+mot_node mot_world_lead(const struct mot_world *w) { return w->servers ? w->workers : 0; }
 
 uint32_t mot_world_showing(const struct mot_experiment *x, const struct mot_world *w)
 {
@@ -31,10 +35,7 @@ uint32_t mot_world_showing(const struct mot_experiment *x, const struct mot_worl
     return w->servers ? w->servers : x->method->decentralised ? w->workers : 1;
 }
 
-size_t mot_state_room(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
+size_t mot_state_room(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 struct mot_needs mot_needs_of(const struct mot_experiment *x, const struct mot_world *w)
 {
@@ -69,9 +70,11 @@ struct mot_every mot_every_resolve(const struct mot_experiment *x)
     struct mot_every every = x->evaluate.every;
     if (every.unit == MOT_EVERY_AUTO) {
         if (x->stop.updates != MOT_WORD_UINT)
-            every = (struct mot_every){ MOT_EVERY_UPDATES, x->stop.updates < 50 ? 1 : floor((double)x->stop.updates / 50) };
+            every = (struct mot_every){ MOT_EVERY_UPDATES,
+                x->stop.updates < 50 ? 1 : floor((double)x->stop.updates / 50) };
         else if (!isnan(x->stop.epochs)) every = (struct mot_every){ MOT_EVERY_EPOCHS, x->stop.epochs / 50 };
-        else if (x->stop.time != MOT_NEVER) every = (struct mot_every){ MOT_EVERY_TIME, (double)x->stop.time / 50 };
+        else if (x->stop.time != MOT_NEVER)
+            every = (struct mot_every){ MOT_EVERY_TIME, (double)x->stop.time / 50 };
         else every = (struct mot_every){ MOT_EVERY_EPOCHS, 0.25 };
     }
     if (every.unit == MOT_EVERY_TIME && every.value < 1) every.value = 1;

@@ -10,7 +10,8 @@ extern const struct mot_kernels mot_kernels_generic, mot_kernels_avx2, mot_kerne
 
 #define SETS_MAX 2
 static const struct mot_kernels *available[SETS_MAX + 1];
-static const struct mot_kernels *chosen;   /* NULL after choosing: the environment asked for what is not there */
+/* NULL after choosing: the environment asked for what is not there */
+static const struct mot_kernels *chosen;
 static const char *wanted;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -38,8 +39,8 @@ enum mot_status mot_kernels_open(void)
 {
     pthread_once(&once, choose);
     if (chosen) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "MOTLEY_KERNELS is '%s', but this machine has %s%s%s", wanted, available[0]->name,
-                    available[1] ? " and " : " only", available[1] ? available[1]->name : "");
+    return mot_fail(MOT_EUSAGE, "MOTLEY_KERNELS is '%s', but this machine has %s%s%s", wanted,
+        available[0]->name, available[1] ? " and " : " only", available[1] ? available[1]->name : "");
 }
 
 const struct mot_kernels *mot_kernels(void)

@@ -27,19 +27,28 @@ static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1)
  * element is a chain of additions over k, in order, broken only at fixed k for the caches' sake. */
 struct mot_gemm {
     uint32_t m, n, k;
-    const float *a; size_t a_row, a_block, a_col;
-    const float *b; size_t b_panel;
-    float *c;       size_t c_row, c_panel;
-    const float *bias;           /* [m], or NULL for 0; not with add */
+    const float *a;
+    size_t a_row, a_block, a_col;
+    const float *b;
+    size_t b_panel;
+    float *c;
+    size_t c_row, c_panel;
+    const float *bias; /* [m], or NULL for 0; not with add */
     bool add;
 };
 
 /* v = momentum v + (grad g + decay x); x -= lr (v, or with Nesterov's way grad g + decay x + momentum v). */
-struct mot_sgd { float grad, decay, momentum, lr; bool nesterov; };
+struct mot_sgd {
+    float grad, decay, momentum, lr;
+    bool nesterov;
+};
 
-/* m = beta1 m + new1 g', v = beta2 v + new2 g'^2 with g' = grad g; x -= decay x + rate m / (root sqrt(v) + epsilon).
- * new is 1 - beta, given apart because a float's 1 - 0.999 is wrong in the fifth digit. */
-struct mot_adamw { float grad, beta1, new1, beta2, new2, decay, rate, root, epsilon; };
+/* m = beta1 m + new1 g', v = beta2 v + new2 g'^2 with g' = grad g; x -= decay x + rate m /
+ * (root sqrt(v) + epsilon). new is 1 - beta, given apart because a float's 1 - 0.999 is wrong
+ * in the fifth digit. */
+struct mot_adamw {
+    float grad, beta1, new1, beta2, new2, decay, rate, root, epsilon;
+};
 
 struct mot_kernels {
     const char *name;
@@ -54,15 +63,18 @@ struct mot_kernels {
     void (*row_sums)(uint32_t rows, uint32_t cols, const float *in, float *y);
 
     /* ---- vectors of n ---- */
-    void (*axpy)(size_t n, float a, const float *x, float *y);                       /* y += a x */
-    void (*sum)(size_t n, uint32_t terms, const float *a, const float *const *x, float *y); /* y = sum a[t] x[t], in order */
-    void (*add)(size_t n, uint32_t terms, const float *const *x, float *y);           /* y = x[0] + x[1] + ..., in order */
-    double (*dot)(size_t n, const float *x, const float *y);                         /* in double, 16 lanes */
-    double (*norm2)(size_t n, const float *x);                                       /* the square of the norm */
+    void (*axpy)(size_t n, float a, const float *x, float *y); /* y += a x */
+    /* y = sum a[t] x[t], in order */
+    void (*sum)(size_t n, uint32_t terms, const float *a, const float *const *x, float *y);
+    /* y = x[0] + x[1] + ..., in order */
+    void (*add)(size_t n, uint32_t terms, const float *const *x, float *y);
+    double (*dot)(size_t n, const float *x, const float *y); /* in double, 16 lanes */
+    /* the square of the norm */
+    double (*norm2)(size_t n, const float *x);
     void (*exp)(size_t n, const float *x, float *y);
     void (*log)(size_t n, const float *x, float *y);
     void (*relu)(size_t n, float *x);
-    void (*relu_back)(size_t n, const float *h, float *d);                           /* d = 0 where h <= 0 */
+    void (*relu_back)(size_t n, const float *h, float *d); /* d = 0 where h <= 0 */
 
     /* ---- sparse rows: n entries, columns and values ---- */
     double (*sparse_dot)(size_t n, const uint32_t *col, const float *val, const float *w);
@@ -80,25 +92,29 @@ struct mot_kernels {
     /* Sum of the cross-entropies against labels smoothed by `smoothing`; z becomes coef
      * times the slope (0 in the padding). hits, if not NULL: rows whose first greatest
      * z is at their label. */
-    double (*softmax_loss)(uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing,
-                           uint32_t *hits);
+    double (*softmax_loss)(uint32_t rows, uint32_t classes, float *z, const float *y, float coef,
+        float smoothing, uint32_t *hits);
 
     /* ---- similarities: shorts, 65535 for 1, so that sums are exact in any order ---- */
-    /* out(i, j) = exp(-gamma max(0, a2[i] + b2[j] - 2 dot(i, j))), with dot [panels][rows][16] as gemm leaves it, a2 and b2 the
-     * squared norms (infinite where a column is padding: 0 comes out), out(i, j) = out[i*out_row + j]. */
-    void (*gauss)(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2, float gamma, uint16_t *out,
-                  size_t out_row);
-    uint64_t (*uncovered)(size_t n, const uint16_t *s, const uint16_t *cover);       /* sum of max(0, s - cover) */
-    void (*cover)(size_t n, const uint16_t *s, uint16_t *cover);                     /* cover = max(cover, s) */
-    void (*add_short)(size_t n, const uint16_t *s, uint64_t *sum);                   /* sum += s */
-    void (*cosine)(size_t n, const float *x, float *y);                              /* |x| up to 1e4 */
+    /* out(i, j) = exp(-gamma max(0, a2[i] + b2[j] - 2 dot(i, j))), with dot [panels][rows][16] as gemm leaves
+     * it, a2 and b2 the squared norms (infinite where a column is padding: 0 comes out), out(i, j) =
+     * out[i*out_row + j]. */
+    void (*gauss)(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2,
+        float gamma, uint16_t *out, size_t out_row);
+    /* sum of max(0, s - cover) */
+    uint64_t (*uncovered)(size_t n, const uint16_t *s, const uint16_t *cover);
+    /* cover = max(cover, s) */
+    void (*cover)(size_t n, const uint16_t *s, uint16_t *cover);
+    void (*add_short)(size_t n, const uint16_t *s, uint64_t *sum); /* sum += s */
+    void (*cosine)(size_t n, const float *x, float *y);            /* |x| up to 1e4 */
 
     /* ---- optimisers: one pass, every out may be its in ---- */
-    void (*sgd)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out);   /* without momentum */
-    void (*momentum)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out, const float *v,
-                     float *v_out);
-    void (*adamw)(size_t n, const struct mot_adamw *, const float *g, const float *x, float *x_out, const float *m,
-                  float *m_out, const float *v, float *v_out);
+    /* without momentum */
+    void (*sgd)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out);
+    void (*momentum)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out,
+        const float *v, float *v_out);
+    void (*adamw)(size_t n, const struct mot_adamw *, const float *g, const float *x, float *x_out,
+        const float *m, float *m_out, const float *v, float *v_out);
 };
 
 /* The set in use. MOTLEY_KERNELS=generic|avx2|neon overrides the choice, once, at the first use. */

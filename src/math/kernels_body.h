@@ -1,4 +1,5 @@
-/* kernels_body.h -- all kernels of one set. A file kernels_<set>.c defines KERNELS_TABLE, KERNELS_NAME and includes this. */
+/* kernels_body.h -- all kernels of one set. A file kernels_<set>.c
+ * defines KERNELS_TABLE, KERNELS_NAME and includes this. */
 #include "math/kernels.h"
 #include "math/simd.h"
 #include <motley/model.h>
@@ -10,11 +11,32 @@
 
 const struct mot_kernels KERNELS_TABLE = {
     .name = KERNELS_NAME,
-    .gemm = gemm, .pack = pack, .transpose = transpose, .row_sums = row_sums,
-    .axpy = axpy, .sum = sum_of, .add = add_all, .dot = dot, .norm2 = norm2, .exp = exp_all, .log = log_all,
-    .relu = relu, .relu_back = relu_back,
-    .sparse_dot = sparse_dot, .sparse_axpy = sparse_axpy, .sparse_axpy_double = sparse_axpy_double,
-    .rows_sum = rows_sum, .logistic = logistic, .softmax = softmax, .softmax_loss = softmax_loss,
-    .gauss = gauss, .uncovered = uncovered, .cover = cover, .add_short = add_short, .cosine = cosine,
-    .sgd = sgd, .momentum = momentum, .adamw = adamw,
+    .gemm = gemm,
+    .pack = pack,
+    .transpose = transpose,
+    .row_sums = row_sums,
+    .axpy = axpy,
+    .sum = sum_of,
+    .add = add_all,
+    .dot = dot,
+    .norm2 = norm2,
+    .exp = exp_all,
+    .log = log_all,
+    .relu = relu,
+    .relu_back = relu_back,
+    .sparse_dot = sparse_dot,
+    .sparse_axpy = sparse_axpy,
+    .sparse_axpy_double = sparse_axpy_double,
+    .rows_sum = rows_sum,
+    .logistic = logistic,
+    .softmax = softmax,
+    .softmax_loss = softmax_loss,
+    .gauss = gauss,
+    .uncovered = uncovered,
+    .cover = cover,
+    .add_short = add_short,
+    .cosine = cosine,
+    .sgd = sgd,
+    .momentum = momentum,
+    .adamw = adamw,
 };

@@ -21,11 +21,13 @@ _Static_assert(MOT_PANEL % TILE_COLS == 0, "a panel is a whole number of tiles")
 _Static_assert(K_BLOCK % MOT_PANEL == 0, "a block of k begins at a block of A");
 
 struct tile {
-    const float *a; size_t a_row, a_block, a_col;
+    const float *a;
+    size_t a_row, a_block, a_col;
     const float *b;
-    float *c; size_t c_row;
+    float *c;
+    size_t c_row;
     uint32_t k;
-    const float *bias;           /* what the sums begin with, one for each row */
+    const float *bias; /* what the sums begin with, one for each row */
     bool add;
 };
 
@@ -33,7 +35,8 @@ struct tile {
 INLINE void tile_rows(const struct tile *t, const int rows)
 {
     vf sum[TILE_ROWS][TILE_VECTORS];
-    UNROLL for (int i = 0; i < rows; i++) {
+    UNROLL for (int i = 0; i < rows; i++)
+    {
         /* C is needed when the sums are done; until then it has time to come from far. */
         __builtin_prefetch(t->c + (size_t)i * t->c_row, 1);
         UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = all(t->bias[i]);
@@ -47,27 +50,37 @@ INLINE void tile_rows(const struct tile *t, const int rows)
         for (uint32_t k = 0; k < count; k++, b += MOT_PANEL, a += a_col) {
             vf in[TILE_VECTORS];
             UNROLL for (int v = 0; v < TILE_VECTORS; v++) in[v] = load(b + v * LANES);
-            UNROLL for (int i = 0; i < rows; i++) {
+            UNROLL for (int i = 0; i < rows; i++)
+            {
                 vf w = all(a[(size_t)i * a_row]);
                 UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = fma_f(w, in[v], sum[i][v]);
             }
         }
     }
 
-    if (t->add)
-        UNROLL for (int i = 0; i < rows; i++)
-            UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] += load(t->c + (size_t)i * t->c_row + v * LANES);
     UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int v = 0; v < TILE_VECTORS; v++) store(t->c + (size_t)i * t->c_row + v * LANES, sum[i][v]);
+    {
+        float *c = t->c + (size_t)i * t->c_row;
+        if (t->add) UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] += load(c + v * LANES);
+        UNROLL for (int v = 0; v < TILE_VECTORS; v++) store(c + v * LANES, sum[i][v]);
+    }
 }
 
-/* Functions of their own: clang would merge what the cases of a switch have in common and lose the constant. */
-#define TILE(n) static __attribute__((noinline)) void tile_##n(const struct tile *t) { tile_rows(t, n); }
-TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
+/* Functions of their own: clang would merge what the cases of a
+ * switch have in common and lose the constant. */
+#define TILE(n)                                                                                              \
+    static __attribute__((noinline)) void tile_##n(const struct tile *t) { tile_rows(t, n); }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
 
 static void tile_run(const struct tile *t, uint32_t rows)
 {
-    static void (*const of_rows[TILE_ROWS])(const struct tile *) = { tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 };
+    static void (*const of_rows[TILE_ROWS])(
+        const struct tile *) = { tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 };
     of_rows[rows - 1](t);
 }
 
@@ -81,11 +94,13 @@ static void tile_edge(const struct tile *t, uint32_t rows, uint32_t cols)
     for (uint32_t i = 0; i < rows && t->add; i++)
         memcpy(copy + i * TILE_COLS, t->c + i * t->c_row, cols * sizeof *copy);
     tile_run(&whole, rows);
-    for (uint32_t i = 0; i < rows; i++) memcpy(t->c + i * t->c_row, copy + i * TILE_COLS, cols * sizeof *copy);
+    for (uint32_t i = 0; i < rows; i++)
+        memcpy(t->c + i * t->c_row, copy + i * TILE_COLS, cols * sizeof *copy);
 }
 
 /* Rows i0 .. i1-1 of C, one panel, the k of one block. */
-static void gemm_block(const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint32_t panel, uint32_t k0, uint32_t k)
+static void gemm_block(
+    const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint32_t panel, uint32_t k0, uint32_t k)
 {
     static const float zeros[TILE_ROWS];
     uint32_t cols = g->n - panel * MOT_PANEL < MOT_PANEL ? g->n - panel * MOT_PANEL : MOT_PANEL;
@@ -93,11 +108,15 @@ static void gemm_block(const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint3
         for (uint32_t i = i0; i < i1; i += TILE_ROWS) {
             struct tile t = {
                 .a = g->a + i * g->a_row + k0 / MOT_PANEL * g->a_block,
-                .a_row = g->a_row, .a_block = g->a_block, .a_col = g->a_col,
+                .a_row = g->a_row,
+                .a_block = g->a_block,
+                .a_col = g->a_col,
                 .b = g->b + panel * g->b_panel + (size_t)k0 * MOT_PANEL + j,
                 .c = g->c + panel * g->c_panel + i * g->c_row + j,
-                .c_row = g->c_row, .k = k,
-                .bias = g->bias && k0 == 0 ? g->bias + i : zeros, .add = g->add || k0 > 0,
+                .c_row = g->c_row,
+                .k = k,
+                .bias = g->bias && k0 == 0 ? g->bias + i : zeros,
+                .add = g->add || k0 > 0,
             };
             uint32_t rows = i1 - i < TILE_ROWS ? i1 - i : TILE_ROWS;
             if (cols - j >= TILE_COLS) tile_run(&t, rows);
@@ -139,22 +158,26 @@ INLINE void turn(vf v[LANES])
 {
 #if LANES == 8
     vf t[8], s[8];
-    UNROLL for (int i = 0; i < 8; i += 2) {
+    UNROLL for (int i = 0; i < 8; i += 2)
+    {
         t[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
         t[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
     }
-    UNROLL for (int i = 0; i < 8; i += 4)
-        UNROLL for (int h = 0; h < 2; h++) {
-            s[i + 2 * h] = __builtin_shufflevector(t[i + h], t[i + h + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            s[i + 2 * h + 1] = __builtin_shufflevector(t[i + h], t[i + h + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    UNROLL for (int i = 0; i < 4; i++) {
+    UNROLL for (int i = 0; i < 8; i += 4) UNROLL for (int h = 0; h < 2; h++)
+    {
+        s[i + 2 * h] = __builtin_shufflevector(t[i + h], t[i + h + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        s[i + 2 * h + 1] = __builtin_shufflevector(t[i + h], t[i + h + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    UNROLL for (int i = 0; i < 4; i++)
+    {
         v[i] = __builtin_shufflevector(s[i], s[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
         v[i + 4] = __builtin_shufflevector(s[i], s[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
 #else
-    vf a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5), b = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-    vf c = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5), d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    vf a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5),
+       b = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    vf c = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5),
+       d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
     v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
     v[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
     v[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
@@ -169,13 +192,14 @@ static void transpose(uint32_t rows, uint32_t cols, const float *in, float *out)
     for (uint32_t r = 0; r < padded; r += LANES)
         for (uint32_t c = 0; c < cols; c += LANES) {
             const float *from = in + (size_t)(c / MOT_PANEL) * rows * MOT_PANEL + c % MOT_PANEL;
-            float *to = out + (size_t)(r / MOT_PANEL) * cols * MOT_PANEL + (size_t)c * MOT_PANEL + r % MOT_PANEL;
+            float *to =
+                out + (size_t)(r / MOT_PANEL) * cols * MOT_PANEL + (size_t)c * MOT_PANEL + r % MOT_PANEL;
             vf v[LANES];
-            UNROLL for (uint32_t i = 0; i < LANES; i++)
-                v[i] = r + i < rows ? load(from + (size_t)(r + i) * MOT_PANEL) : (vf){ 0 };
+            UNROLL for (uint32_t i = 0; i < LANES; i++) v[i] =
+                r + i < rows ? load(from + (size_t)(r + i) * MOT_PANEL) : (vf){ 0 };
             turn(v);
-            UNROLL for (uint32_t i = 0; i < LANES; i++)
-                if (c + i < cols) store(to + (size_t)i * MOT_PANEL, v[i]);
+            UNROLL for (uint32_t i = 0; i < LANES; i++) if (c + i < cols)
+                store(to + (size_t)i * MOT_PANEL, v[i]);
         }
 }
 
@@ -187,9 +211,12 @@ static void row_sums(uint32_t rows, uint32_t cols, const float *in, float *y)
         for (uint32_t p = 0; p < panels; p++) {
             const float *from = in + ((size_t)p * rows + r) * MOT_PANEL;
             uint32_t left = cols - p * MOT_PANEL;
-            UNROLL for (uint32_t v = 0; v < MOT_PANEL / LANES; v++)
-                lane[v] += left >= MOT_PANEL ? load(from + v * LANES)
-                         : load_part(from + v * LANES, left <= v * LANES ? 0 : left - v * LANES < LANES ? left - v * LANES : LANES);
+            UNROLL for (uint32_t v = 0; v < MOT_PANEL / LANES; v++) lane[v] += left >= MOT_PANEL
+                ? load(from + v * LANES)
+                : load_part(from + v * LANES,
+                      left <= v * LANES              ? 0
+                          : left - v * LANES < LANES ? left - v * LANES
+                                                     : LANES);
         }
         float sum[MOT_PANEL];
         memcpy(sum, lane, sizeof sum);

@@ -1,16 +1,16 @@
 /* kernels_loss.h -- losses over the rows of a slice; a part of kernels_body.h. */
 
 /* Sixteen columns at a time, their sums in registers while the rows pass. */
-INLINE void columns_sum(uint32_t rows, const double *d, const float *const *row, uint32_t j, const uint32_t cols,
-                        double sum[MOT_PANEL])
+INLINE void columns_sum(uint32_t rows, const double *d, const float *const *row, uint32_t j,
+    const uint32_t cols, double sum[MOT_PANEL])
 {
     vd lane[MOT_PANEL / DLANES] = { 0 };
     for (uint32_t r = 0; r < rows; r++) {
         float part[MOT_PANEL] = { 0 };
         const float *x = row[r] + j;
         if (cols < MOT_PANEL) x = memcpy(part, x, cols * sizeof *part);
-        UNROLL for (uint32_t v = 0; v < MOT_PANEL / DLANES; v++)
-            lane[v] = fma_d(all_d(d[r]), widen(x + v * DLANES), lane[v]);
+        UNROLL for (uint32_t v = 0; v < MOT_PANEL / DLANES; v++) lane[v] =
+            fma_d(all_d(d[r]), widen(x + v * DLANES), lane[v]);
     }
     memcpy(sum, lane, sizeof lane);
 }
@@ -55,7 +55,8 @@ static double logistic(uint32_t rows, const double *z, const float *y, double co
 /* z becomes exp(z - most); most is the greatest of each row, sum the row's sum. */
 INLINE void softmax_panel(uint32_t classes, float *z, vf most[ROW_VECTORS], vf sum[ROW_VECTORS])
 {
-    UNROLL for (int v = 0; v < ROW_VECTORS; v++) {
+    UNROLL for (int v = 0; v < ROW_VECTORS; v++)
+    {
         vf top = load(z + v * LANES), total = { 0 };
         for (uint32_t c = 1; c < classes; c++) {
             vf at = load(z + (size_t)c * MOT_PANEL + v * LANES);
@@ -77,8 +78,8 @@ static void softmax(uint32_t rows, uint32_t classes, float *z)
     for (uint32_t p = 0; p < mot_panels(rows); p++, z += (size_t)classes * MOT_PANEL) {
         vf most[ROW_VECTORS], sum[ROW_VECTORS];
         softmax_panel(classes, z, most, sum);
-        for (uint32_t c = 0; c < classes; c++)
-            UNROLL for (int v = 0; v < ROW_VECTORS; v++) {
+        for (uint32_t c = 0; c < classes; c++) UNROLL for (int v = 0; v < ROW_VECTORS; v++)
+            {
                 float *at = z + (size_t)c * MOT_PANEL + v * LANES;
                 store(at, load(at) / sum[v]);
             }
@@ -99,8 +100,8 @@ static bool is_first_greatest(uint32_t classes, const float *z, uint32_t label)
 
 /* With p the probabilities and t = (1 - smoothing) onehot + smoothing / classes the target:
  * loss = -sum t log p = log sum exp(z - most) - sum t (z - most), slope = p - t. */
-static double softmax_loss(uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing,
-                           uint32_t *hits)
+static double softmax_loss(
+    uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing, uint32_t *hits)
 {
     double total = 0;
     const float even = smoothing / (float)classes;
@@ -117,7 +118,8 @@ static double softmax_loss(uint32_t rows, uint32_t classes, float *z, const floa
 
         vf most[ROW_VECTORS], sum[ROW_VECTORS];
         softmax_panel(classes, z, most, sum);
-        UNROLL for (int v = 0; v < ROW_VECTORS; v++) {
+        UNROLL for (int v = 0; v < ROW_VECTORS; v++)
+        {
             store(top + v * LANES, most[v]);
             store(all_log + v * LANES, log_f(sum[v]));
         }
@@ -128,8 +130,8 @@ static double softmax_loss(uint32_t rows, uint32_t classes, float *z, const floa
 
         float weight[MOT_PANEL] = { 0 };
         for (uint32_t r = 0; r < left; r++) weight[r] = coef;
-        for (uint32_t c = 0; c < classes; c++)
-            UNROLL for (int v = 0; v < ROW_VECTORS; v++) {
+        for (uint32_t c = 0; c < classes; c++) UNROLL for (int v = 0; v < ROW_VECTORS; v++)
+            {
                 float *at = z + (size_t)c * MOT_PANEL + v * LANES;
                 vf w = load(weight + v * LANES);
                 store(at, choose(w == 0.0f, (vf){ 0 }, w * (load(at) / sum[v] - even)));

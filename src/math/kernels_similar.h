@@ -1,21 +1,36 @@
 /* kernels_similar.h -- similarities between samples, and the sums that greedy selection makes of them; a part
- * of kernels_body.h. A similarity is a short, 65535 for 1: sums of them are exact, so that neither the width of
- * a vector nor the number of threads shows in what is selected. */
+ * of kernels_body.h. A similarity is a short, 65535 for 1: sums of them are exact, so that
+ * neither the width of a vector nor the number of threads shows in what is selected. */
 #define SHORTS (2 * LANES)
 
-INLINE vs load_s(const uint16_t *p) { vs v; memcpy(&v, p, sizeof v); return v; }
+INLINE vs load_s(const uint16_t *p)
+{
+    vs v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
 INLINE void store_s(uint16_t *p, vs v) { memcpy(p, &v, sizeof v); }
-INLINE vs load_s_part(const uint16_t *p, size_t n) { vs v = { 0 }; memcpy(&v, p, n * sizeof *p); return v; }
-INLINE vs in_s(const uint16_t *p, size_t i, size_t left) { return left >= SHORTS ? load_s(p + i) : load_s_part(p + i, left); }
+INLINE vs load_s_part(const uint16_t *p, size_t n)
+{
+    vs v = { 0 };
+    memcpy(&v, p, n * sizeof *p);
+    return v;
+}
+INLINE vs in_s(const uint16_t *p, size_t i, size_t left)
+{
+    return left >= SHORTS ? load_s(p + i) : load_s_part(p + i, left);
+}
 
-static void gauss(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2, float gamma, uint16_t *out,
-                  size_t out_row)
+static void gauss(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2,
+    float gamma, uint16_t *out, size_t out_row)
 {
     for (uint32_t p = 0; p < panels; p++)
         for (uint32_t i = 0; i < rows; i++, dot += MOT_PANEL) {
             uint16_t *to = out + i * out_row + (size_t)p * MOT_PANEL;
-            UNROLL for (uint32_t v = 0; v < MOT_PANEL; v += LANES) {
-                vf square = fma_f(all(-2.0f), load(dot + v), all(a2[i]) + load(b2 + (size_t)p * MOT_PANEL + v));
+            UNROLL for (uint32_t v = 0; v < MOT_PANEL; v += LANES)
+            {
+                vf square =
+                    fma_f(all(-2.0f), load(dot + v), all(a2[i]) + load(b2 + (size_t)p * MOT_PANEL + v));
                 square = choose(square > 0.0f, square, (vf){ 0 });
                 vf s = fma_f(exp_f(-gamma * square), all(65535.0f), all(0.5f));
                 typedef uint16_t half __attribute__((vector_size(2 * LANES)));
@@ -34,11 +49,13 @@ static uint64_t uncovered(size_t n, const uint16_t *s, const uint16_t *covered)
     for (size_t at = 0; at < n;) {
         size_t end = n - at > SHORT_BLOCK * SHORTS ? at + SHORT_BLOCK * SHORTS : n;
         vu sum[2] = { 0 };
-        for (; at + 2 * SHORTS <= end; at += 2 * SHORTS)
-            UNROLL for (int v = 0; v < 2; v++) {
+        for (; at + 2 * SHORTS <= end; at += 2 * SHORTS) {
+            UNROLL for (int v = 0; v < 2; v++)
+            {
                 vu d = (vu)above(load_s(s + at + v * SHORTS), load_s(covered + at + v * SHORTS));
                 sum[v] += (d & 0xffffu) + (d >> 16);
             }
+        }
         for (; at < end; at += SHORTS) {
             vu d = (vu)above(in_s(s, at, end - at), in_s(covered, at, end - at));
             sum[0] += (d & 0xffffu) + (d >> 16);
@@ -66,8 +83,8 @@ static void add_short(size_t n, const uint16_t *s, uint64_t *sum)
     for (size_t i = 0; i < n; i++) sum[i] += s[i];
 }
 
-/* cos(x) = cos(r) for r = x - 2 pi round(x / 2 pi), |r| <= pi; in x the high part of 2 pi has so few bits that its
- * multiples are exact. Taylor to r^16 about 0: at pi the rest is 1e-7. */
+/* cos(x) = cos(r) for r = x - 2 pi round(x / 2 pi), |r| <= pi; in x the high part of 2 pi has
+ * so few bits that its multiples are exact. Taylor to r^16 about 0: at pi the rest is 1e-7. */
 INLINE vf cosine_f(vf x)
 {
     const float shift = 12582912.0f;
@@ -86,4 +103,7 @@ INLINE vf cosine_f(vf x)
     return fma_f(p, z, all(1.0f));
 }
 
-static void cosine(size_t n, const float *x, float *y) { FOR_LANES(n, i, left) out(y, i, left, cosine_f(in(x, i, left))); }
+static void cosine(size_t n, const float *x, float *y)
+{
+    FOR_LANES(n, i, left) out(y, i, left, cosine_f(in(x, i, left)));
+}

@@ -2,9 +2,12 @@
 
 /* Runs `each(i, n)` over n numbers, LANES at a time; the last may be fewer. `in` and `out` then
  * load and store at i, whole or in part. */
-#define FOR_LANES(n, i, left)                                                            \
-    for (size_t i = 0, left; left = (n) - i < LANES ? (n) - i : LANES, i < (n); i += LANES)
-INLINE vf in(const float *p, size_t i, size_t left) { return left == LANES ? load(p + i) : load_part(p + i, left); }
+#define FOR_LANES(n, i, left)                                                                                \
+    for (size_t i = 0, left; left = (n)-i < LANES ? (n)-i : LANES, i < (n); i += LANES)
+INLINE vf in(const float *p, size_t i, size_t left)
+{
+    return left == LANES ? load(p + i) : load_part(p + i, left);
+}
 INLINE void out(float *p, size_t i, size_t left, vf v)
 {
     if (left == LANES) store(p + i, v);
@@ -18,7 +21,8 @@ static void axpy(size_t n, float a, const float *x, float *y)
 
 static void sum_of(size_t n, uint32_t terms, const float *a, const float *const *x, float *y)
 {
-    FOR_LANES(n, i, left) {
+    FOR_LANES(n, i, left)
+    {
         vf sum = { 0 };
         for (uint32_t t = 0; t < terms; t++) sum = fma_f(all(a[t]), in(x[t], i, left), sum);
         out(y, i, left, sum);
@@ -53,8 +57,8 @@ static double dot(size_t n, const float *x, const float *y)
     vd sum[DOT_VECTORS] = { 0 };
     size_t i = 0;
     for (; i + DOT_LANES <= n; i += DOT_LANES)
-        UNROLL for (int v = 0; v < DOT_VECTORS; v++)
-            sum[v] += widen(x + i + v * DLANES) * widen(y + i + v * DLANES);
+        UNROLL for (int v = 0; v < DOT_VECTORS; v++) sum[v] +=
+            widen(x + i + v * DLANES) * widen(y + i + v * DLANES);
     double lane[DOT_LANES];
     memcpy(lane, sum, sizeof lane);
     for (size_t k = 0; i + k < n; k++) lane[k] += (double)x[i + k] * (double)y[i + k];
@@ -65,13 +69,20 @@ static double dot(size_t n, const float *x, const float *y)
 
 static double norm2(size_t n, const float *x) { return dot(n, x, x); }
 
-static void exp_all(size_t n, const float *x, float *y) { FOR_LANES(n, i, left) out(y, i, left, exp_f(in(x, i, left))); }
-static void log_all(size_t n, const float *x, float *y) { FOR_LANES(n, i, left) out(y, i, left, log_f(in(x, i, left))); }
+static void exp_all(size_t n, const float *x, float *y)
+{
+    FOR_LANES(n, i, left) out(y, i, left, exp_f(in(x, i, left)));
+}
+static void log_all(size_t n, const float *x, float *y)
+{
+    FOR_LANES(n, i, left) out(y, i, left, log_f(in(x, i, left)));
+}
 
 /* NaN stays NaN: a comparison with it is false. */
 static void relu(size_t n, float *x)
 {
-    FOR_LANES(n, i, left) {
+    FOR_LANES(n, i, left)
+    {
         vf v = in(x, i, left);
         out(x, i, left, choose(v < 0.0f, (vf){ 0 }, v));
     }
@@ -109,7 +120,8 @@ static void sparse_axpy_double(size_t n, double a, const uint32_t *col, const fl
 
 static void sgd(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out)
 {
-    FOR_LANES(n, i, left) {
+    FOR_LANES(n, i, left)
+    {
         vf at = in(x, i, left);
         vf step = fma_f(all(s->decay), at, s->grad * in(g, i, left));
         out(x_out, i, left, fma_f(all(-s->lr), step, at));
@@ -117,9 +129,10 @@ static void sgd(size_t n, const struct mot_sgd *s, const float *g, const float *
 }
 
 INLINE void momentum_loop(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out,
-                          const float *v, float *v_out, const bool nesterov)
+    const float *v, float *v_out, const bool nesterov)
 {
-    FOR_LANES(n, i, left) {
+    FOR_LANES(n, i, left)
+    {
         vf at = in(x, i, left);
         vf step = fma_f(all(s->decay), at, s->grad * in(g, i, left));
         vf speed = fma_f(all(s->momentum), in(v, i, left), step);
@@ -129,17 +142,18 @@ INLINE void momentum_loop(size_t n, const struct mot_sgd *s, const float *g, con
     }
 }
 
-static void momentum(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out, const float *v,
-                     float *v_out)
+static void momentum(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out,
+    const float *v, float *v_out)
 {
     if (s->nesterov) momentum_loop(n, s, g, x, x_out, v, v_out, true);
     else momentum_loop(n, s, g, x, x_out, v, v_out, false);
 }
 
-static void adamw(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out, const float *m,
-                  float *m_out, const float *v, float *v_out)
+static void adamw(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out,
+    const float *m, float *m_out, const float *v, float *v_out)
 {
-    FOR_LANES(n, i, left) {
+    FOR_LANES(n, i, left)
+    {
         vf slope = s->grad * in(g, i, left);
         vf mean = fma_f(all(s->beta1), in(m, i, left), s->new1 * slope);
         vf square = fma_f(all(s->beta2), in(v, i, left), s->new2 * slope * slope);

@@ -1,15 +1,17 @@
 /* layers.c -- networks of full layers: forward and backward over one slice.
  *
  * Activations lie in panels (kernels.h) in two ways: by feature, [width][rows], which the products with the
- * weights read, and by row, [rows][width], which the gradient of the weights reads. The weights are used where
- * they lie. With W of a layer [out][in], A its input and D the slope of the loss at its output:
+ * weights read, and by row, [rows][width], which the gradient of the weights reads. The
+ * weights are used where they lie. With W of a layer [out][in], A its input and D the slope of
+ * the loss at its output:
  *
  *     output  [out][rows]  =  W [out][in]    . A by feature [in][rows]   + bias
  *     dA      [in][rows]   =  W' [in][out]   . D [out][rows]
  *     dW      [out][in]   +=  D [out][rows]  . A by row [rows][in]
  *
- * Sparse rows never become dense: the first layer then takes a sparse dot, and backward a sparse axpy, for each
- * (output, row); a row of W is reused by all rows of the slice while it is in the cache. */
+ * Sparse rows never become dense: the first layer then takes a sparse dot, and backward a
+ * sparse axpy, for each (output, row); a row of W is reused by all rows of the slice while it
+ * is in the cache. */
 #include "math/layers.h"
 #include "math/kernels.h"
 #include <motley/method.h>
@@ -18,7 +20,7 @@
 
 struct layer {
     uint32_t in, out;
-    size_t weight, bias;         /* offsets into x and g */
+    size_t weight, bias; /* offsets into x and g */
     bool has_bias;
     /* Offsets in floats into the scratch: the output in both forms, and the slope there (the last layer's
      * slope takes the place of its output). */
@@ -76,7 +78,7 @@ enum mot_status mot_layers_open(struct mot_net *net, uint32_t layers, const uint
     for (uint32_t l = 0; l < layers; l++) parameters += (double)widths[l + 1] * ((double)widths[l] + bias);
     if (parameters > INT32_MAX)
         return mot_fail(MOT_EUSAGE, "%s would have %.3g parameters on %u columns; at most %.3g are possible",
-                        net->kind->name, parameters, net->shape.cols, (double)INT32_MAX);
+            net->kind->name, parameters, net->shape.cols, (double)INT32_MAX);
     for (uint32_t l = 0; l < layers; l++) {
         char weight[24] = "weight", constant[24] = "bias";
         if (layers > 1) {
@@ -95,7 +97,8 @@ enum mot_status mot_layers_open(struct mot_net *net, uint32_t layers, const uint
 
 /* ---- Forward ------------------------------------------------------------------ */
 
-static void first_layer_sparse(const struct layer *l, const float *x, const struct mot_batch *batch, float *scratch)
+static void first_layer_sparse(
+    const struct layer *l, const float *x, const struct mot_batch *batch, float *scratch)
 {
     const struct mot_table *t = batch->table;
     float *out = scratch + l->by_feature;
@@ -136,10 +139,18 @@ static void forward(const struct plan *p, const float *x, const struct mot_batch
             first_layer_sparse(l, x, batch, scratch);
         } else {
             k->gemm(&(struct mot_gemm){
-                .m = l->out, .n = mot_panels(rows) * MOT_PANEL, .k = l->in,
-                .a = x + l->weight, .a_row = l->in, .a_col = 1, .a_block = MOT_PANEL,
-                .b = scratch + (n ? p->layer[n - 1].by_feature : p->in_by_feature), .b_panel = (size_t)l->in * MOT_PANEL,
-                .c = scratch + l->by_feature, .c_row = MOT_PANEL, .c_panel = (size_t)l->out * MOT_PANEL,
+                .m = l->out,
+                .n = mot_panels(rows) * MOT_PANEL,
+                .k = l->in,
+                .a = x + l->weight,
+                .a_row = l->in,
+                .a_col = 1,
+                .a_block = MOT_PANEL,
+                .b = scratch + (n ? p->layer[n - 1].by_feature : p->in_by_feature),
+                .b_panel = (size_t)l->in * MOT_PANEL,
+                .c = scratch + l->by_feature,
+                .c_row = MOT_PANEL,
+                .c_panel = (size_t)l->out * MOT_PANEL,
                 .bias = l->has_bias ? x + l->bias : NULL,
             });
         }
@@ -149,7 +160,8 @@ static void forward(const struct plan *p, const float *x, const struct mot_batch
 
 /* ---- Backward ------------------------------------------------------------------ */
 
-static void weights_gradient_sparse(const struct layer *l, const struct mot_batch *batch, const float *slope, float *g)
+static void weights_gradient_sparse(
+    const struct layer *l, const struct mot_batch *batch, const float *slope, float *g)
 {
     const struct mot_table *t = batch->table;
     for (uint32_t o = 0; o < l->out; o++)
@@ -158,23 +170,34 @@ static void weights_gradient_sparse(const struct layer *l, const struct mot_batc
             uint32_t r = mot_batch_row(batch, i);
             uint64_t from = t->row_at[r];
             if (d == 0) continue; /* ReLU was closed */
-            mot_kernels()->sparse_axpy(t->row_at[r + 1] - from, d, t->col + from, t->val + from,
-                                       g + l->weight + (size_t)o * l->in);
+            mot_kernels()->sparse_axpy(
+                t->row_at[r + 1] - from, d, t->col + from, t->val + from, g + l->weight + (size_t)o * l->in);
         }
 }
 
-static void weights_gradient(const struct layer *l, uint32_t rows, const float *slope, const float *by_row, float *g)
+static void weights_gradient(
+    const struct layer *l, uint32_t rows, const float *slope, const float *by_row, float *g)
 {
     mot_kernels()->gemm(&(struct mot_gemm){
-        .m = l->out, .n = l->in, .k = rows,
-        .a = slope, .a_row = MOT_PANEL, .a_col = 1, .a_block = (size_t)l->out * MOT_PANEL,
-        .b = by_row, .b_panel = (size_t)rows * MOT_PANEL,
-        .c = g + l->weight, .c_row = l->in, .c_panel = MOT_PANEL, .add = true,
+        .m = l->out,
+        .n = l->in,
+        .k = rows,
+        .a = slope,
+        .a_row = MOT_PANEL,
+        .a_col = 1,
+        .a_block = (size_t)l->out * MOT_PANEL,
+        .b = by_row,
+        .b_panel = (size_t)rows * MOT_PANEL,
+        .c = g + l->weight,
+        .c_row = l->in,
+        .c_panel = MOT_PANEL,
+        .add = true,
     });
 }
 
 /* From the slope at the last layer's output down to the first layer. */
-static void backward(const struct plan *p, const float *x, const struct mot_batch *batch, float *g, float *scratch)
+static void backward(
+    const struct plan *p, const float *x, const struct mot_batch *batch, float *g, float *scratch)
 {
     const struct mot_kernels *k = mot_kernels();
     uint32_t rows = batch->rows;
@@ -190,10 +213,18 @@ static void backward(const struct plan *p, const float *x, const struct mot_batc
         k->transpose(below->out, rows, scratch + below->by_feature, scratch + below->by_row);
         weights_gradient(l, rows, slope, scratch + below->by_row, g);
         k->gemm(&(struct mot_gemm){
-            .m = l->in, .n = mot_panels(rows) * MOT_PANEL, .k = l->out,
-            .a = x + l->weight, .a_row = 1, .a_col = l->in, .a_block = (size_t)l->in * MOT_PANEL,
-            .b = slope, .b_panel = (size_t)l->out * MOT_PANEL,
-            .c = scratch + below->slope, .c_row = MOT_PANEL, .c_panel = (size_t)l->in * MOT_PANEL,
+            .m = l->in,
+            .n = mot_panels(rows) * MOT_PANEL,
+            .k = l->out,
+            .a = x + l->weight,
+            .a_row = 1,
+            .a_col = l->in,
+            .a_block = (size_t)l->in * MOT_PANEL,
+            .b = slope,
+            .b_panel = (size_t)l->out * MOT_PANEL,
+            .c = scratch + below->slope,
+            .c_row = MOT_PANEL,
+            .c_panel = (size_t)l->in * MOT_PANEL,
         });
         k->relu_back(panelled(below->out, rows), scratch + below->by_feature, scratch + below->slope);
         slope = scratch + below->slope;
@@ -201,22 +232,22 @@ static void backward(const struct plan *p, const float *x, const struct mot_batc
 }
 
 double mot_layers_grad(const struct mot_net *net, const struct mot_layers_loss *how, const float *x,
-                       const struct mot_batch *batch, float coef, float *g, void *scratch)
+    const struct mot_batch *batch, float coef, float *g, void *scratch)
 {
     if (batch->rows == 0) return 0;
     struct plan p;
     make_plan(net, &p);
     float *s = scratch;
     forward(&p, x, batch, s);
-    double loss = mot_kernels()->softmax_loss(batch->rows, net->outputs, s + p.layer[p.layers - 1].by_feature, s + p.labels,
-                                              coef, how->smoothing, NULL);
+    double loss = mot_kernels()->softmax_loss(batch->rows, net->outputs, s + p.layer[p.layers - 1].by_feature,
+        s + p.labels, coef, how->smoothing, NULL);
     backward(&p, x, batch, g, s);
     return (double)coef * loss + mot_reg_add(&how->reg, net, x, (double)coef * batch->rows, g);
 }
 
 /* Evaluation is against the true labels, not the smoothed ones. */
-double mot_layers_loss(const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits,
-                       void *scratch)
+double mot_layers_loss(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits, void *scratch)
 {
     *hits = 0;
     if (batch->rows == 0) return 0;
@@ -224,11 +255,12 @@ double mot_layers_loss(const struct mot_net *net, const float *x, const struct m
     make_plan(net, &p);
     float *s = scratch;
     forward(&p, x, batch, s);
-    return mot_kernels()->softmax_loss(batch->rows, net->outputs, s + p.layer[p.layers - 1].by_feature, s + p.labels, 1, 0,
-                                       hits);
+    return mot_kernels()->softmax_loss(
+        batch->rows, net->outputs, s + p.layer[p.layers - 1].by_feature, s + p.labels, 1, 0, hits);
 }
 
-void mot_layers_predict(const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out, void *scratch)
+void mot_layers_predict(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out, void *scratch)
 {
     if (batch->rows == 0) return;
     struct plan p;
@@ -238,5 +270,6 @@ void mot_layers_predict(const struct mot_net *net, const float *x, const struct 
     mot_kernels()->softmax(batch->rows, net->outputs, z);
     for (uint32_t i = 0; i < batch->rows; i++)
         for (uint32_t c = 0; c < net->outputs; c++)
-            out[(size_t)i * net->outputs + c] = z[((size_t)(i / MOT_PANEL) * net->outputs + c) * MOT_PANEL + i % MOT_PANEL];
+            out[(size_t)i * net->outputs + c] =
+                z[((size_t)(i / MOT_PANEL) * net->outputs + c) * MOT_PANEL + i % MOT_PANEL];
 }

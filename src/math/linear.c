@@ -11,7 +11,7 @@ struct scratch {
     double z[MOT_SLICE_ROWS], d[MOT_SLICE_ROWS];
     float y[MOT_SLICE_ROWS];
     const float *row[MOT_SLICE_ROWS];
-    double sum[];                /* [cols], for sparse rows */
+    double sum[]; /* [cols], for sparse rows */
 };
 
 static enum mot_status open_linear(struct mot_net *net)
@@ -28,9 +28,11 @@ static enum mot_status open_linear(struct mot_net *net)
 static enum mot_status open_logistic(struct mot_net *net)
 {
     if (net->shape.classes == 0)
-        return mot_fail(MOT_EUSAGE, "logistic needs 2 classes, the data has values to predict; use least-squares");
+        return mot_fail(
+            MOT_EUSAGE, "logistic needs 2 classes, the data has values to predict; use least-squares");
     if (net->shape.classes != 2)
-        return mot_fail(MOT_EUSAGE, "logistic needs 2 classes, the data has %u; use softmax", net->shape.classes);
+        return mot_fail(
+            MOT_EUSAGE, "logistic needs 2 classes, the data has %u; use softmax", net->shape.classes);
     net->outputs = 2;
     return open_linear(net);
 }
@@ -38,15 +40,17 @@ static enum mot_status open_logistic(struct mot_net *net)
 static enum mot_status open_squares(struct mot_net *net)
 {
     if (net->shape.classes != 0)
-        return mot_fail(MOT_EUSAGE, "least-squares needs values to predict, the data has %u classes; use %s, or read the "
-                        "labels as values (data.task: regression)", net->shape.classes,
-                        net->shape.classes == 2 ? "logistic" : "softmax");
+        return mot_fail(MOT_EUSAGE,
+            "least-squares needs values to predict, the data has %u classes; use %s, or read the "
+            "labels as values (data.task: regression)",
+            net->shape.classes, net->shape.classes == 2 ? "logistic" : "softmax");
     net->outputs = 1;
     return open_linear(net);
 }
 
 /* z = the output for each row; y = the labels, side by side. */
-static void forward(const struct mot_net *net, const float *x, const struct mot_batch *batch, struct scratch *s)
+static void forward(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, struct scratch *s)
 {
     const struct mot_linear_conf *conf = net->conf;
     const struct mot_table *t = batch->table;
@@ -93,15 +97,16 @@ static void sparse_backward(const struct mot_batch *batch, struct scratch *s, fl
         for (uint64_t e = t->row_at[r]; e < t->row_at[r + 1]; e++) {
             uint32_t c = t->col[e];
             g[c] = (float)((double)g[c] + s->sum[c]);
-            s->sum[c] = 0;       /* a column met again adds nothing */
+            s->sum[c] = 0; /* a column met again adds nothing */
         }
     }
     for (uint32_t c = 0; !few && c < t->cols; c++) g[c] = (float)((double)g[c] + s->sum[c]);
 }
 
-/* g += the sum over rows of d times the row, and the penalty's part; returns the penalty's part of the loss. */
-static double backward(const struct mot_net *net, const float *x, const struct mot_batch *batch, double coef, float *g,
-                       struct scratch *s)
+/* g += the sum over rows of d times the row, and the penalty's
+ * part; returns the penalty's part of the loss. */
+static double backward(const struct mot_net *net, const float *x, const struct mot_batch *batch, double coef,
+    float *g, struct scratch *s)
 {
     const struct mot_linear_conf *conf = net->conf;
     if (batch->table->x) mot_kernels()->rows_sum(batch->rows, net->shape.cols, s->d, s->row, g);
@@ -122,8 +127,8 @@ static double penalty(const struct mot_net *net, const float *x)
 
 /* ---- Logistic regression ---------------------------------------------------- */
 
-static double logistic_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef, float *g,
-                            void *scratch)
+static double logistic_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, float *g, void *scratch)
 {
     struct scratch *s = scratch;
     forward(net, x, batch, s);
@@ -131,8 +136,8 @@ static double logistic_grad(const struct mot_net *net, const float *x, const str
     return (double)coef * loss + backward(net, x, batch, (double)coef, g, s);
 }
 
-static double logistic_loss(const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits,
-                            void *scratch)
+static double logistic_loss(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits, void *scratch)
 {
     struct scratch *s = scratch;
     forward(net, x, batch, s);
@@ -142,12 +147,12 @@ static double logistic_loss(const struct mot_net *net, const float *x, const str
 }
 
 /* The slope of the loss at label 0 is the probability of class 1, and the other way round. */
-static void logistic_predict(const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out,
-                             void *scratch)
+static void logistic_predict(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out, void *scratch)
 {
     struct scratch *s = scratch;
     forward(net, x, batch, s);
-    for (uint32_t class = 0; class < 2; class++) {
+    for (uint32_t class = 0; class < 2; class ++) {
         for (uint32_t i = 0; i < batch->rows; i++) s->y[i] = class ? 0 : 1;
         mot_kernels()->logistic(batch->rows, s->z, s->y, class ? 1 : -1, s->d);
         for (uint32_t i = 0; i < batch->rows; i++) out[2 * i + class] = (float)s->d[i];
@@ -157,11 +162,19 @@ static void logistic_predict(const struct mot_net *net, const float *x, const st
 const struct mot_model mot_model_logistic = {
     .name = "logistic",
     .summary = "logistic regression: a line between two classes",
-    .about = "The loss of a row is log(1 + exp(-s z)), z = w.x + b, with s = -1 for class 0 and +1 for class 1. Convex, "
-             "fast on sparse data, computed in double within a slice. With reg: nonconvex it is the test problem of many "
+    .about = "The loss of a row is log(1 + exp(-s z)), z = w.x + b, with s = -1 for class 0 and +1 for class "
+             "1. Convex, "
+             "fast on sparse data, computed in double within a slice. With reg: nonconvex it is the test "
+             "problem of many "
              "papers on asynchronous methods. For more than two classes use softmax.",
-    .options = mot_linear_options, .conf_bytes = sizeof(struct mot_linear_conf), .computes = true,
-    .open = open_logistic, .init = mot_linear_init, .grad = logistic_grad, .loss = logistic_loss, .penalty = penalty,
+    .options = mot_linear_options,
+    .conf_bytes = sizeof(struct mot_linear_conf),
+    .computes = true,
+    .open = open_logistic,
+    .init = mot_linear_init,
+    .grad = logistic_grad,
+    .loss = logistic_loss,
+    .penalty = penalty,
     .predict = logistic_predict,
 };
 
@@ -178,24 +191,24 @@ static double squares(const struct mot_batch *batch, double coef, struct scratch
     return loss;
 }
 
-static double squares_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef, float *g,
-                           void *scratch)
+static double squares_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, float *g, void *scratch)
 {
     forward(net, x, batch, scratch);
     double loss = squares(batch, (double)coef, scratch);
     return (double)coef * loss + backward(net, x, batch, (double)coef, g, scratch);
 }
 
-static double squares_loss(const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits,
-                           void *scratch)
+static double squares_loss(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits, void *scratch)
 {
     *hits = 0;
     forward(net, x, batch, scratch);
     return squares(batch, 0, scratch);
 }
 
-static void squares_predict(const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out,
-                            void *scratch)
+static void squares_predict(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out, void *scratch)
 {
     struct scratch *s = scratch;
     forward(net, x, batch, s);
@@ -205,9 +218,16 @@ static void squares_predict(const struct mot_net *net, const float *x, const str
 const struct mot_model mot_model_least_squares = {
     .name = "least-squares",
     .summary = "linear regression: predicts a value",
-    .about = "The loss of a row is (w.x + b - y)^2 / 2. With reg: l2 it is ridge regression. Convex; scale the columns, or "
+    .about = "The loss of a row is (w.x + b - y)^2 / 2. With reg: l2 it is ridge regression. Convex; scale "
+             "the columns, or "
              "the learning rate has to be small.",
-    .options = mot_linear_options, .conf_bytes = sizeof(struct mot_linear_conf), .computes = true,
-    .open = open_squares, .init = mot_linear_init, .grad = squares_grad, .loss = squares_loss, .penalty = penalty,
+    .options = mot_linear_options,
+    .conf_bytes = sizeof(struct mot_linear_conf),
+    .computes = true,
+    .open = open_squares,
+    .init = mot_linear_init,
+    .grad = squares_grad,
+    .loss = squares_loss,
+    .penalty = penalty,
     .predict = squares_predict,
 };

@@ -6,7 +6,10 @@
 
 /* Penalties on the weights (biases are free): none, lambda/2 sum w^2, lambda sum w^2/(1+w^2). */
 enum mot_reg_kind { MOT_REG_NONE, MOT_REG_L2, MOT_REG_NONCONVEX };
-struct mot_reg { uint32_t kind; double lambda; };
+struct mot_reg {
+    uint32_t kind;
+    double lambda;
+};
 
 /* Complains where kind and lambda do not go together. */
 enum mot_status mot_reg_check(const struct mot_reg *);
@@ -17,7 +20,11 @@ double mot_reg_add(const struct mot_reg *, const struct mot_net *, const float *
 
 enum mot_linear_init { MOT_INIT_ZEROS, MOT_INIT_ONES, MOT_INIT_RANDOM };
 
-struct mot_linear_conf { struct mot_reg reg; bool bias; uint32_t init; };
+struct mot_linear_conf {
+    struct mot_reg reg;
+    bool bias;
+    uint32_t init;
+};
 
 /* The options of every linear model, in one table. */
 extern const struct mot_option mot_linear_options[];
@@ -29,6 +36,9 @@ extern const struct mot_model mot_model_logistic, mot_model_least_squares, mot_m
 void mot_net_add_segment(struct mot_net *, const char *name, uint32_t rank, uint32_t rows, uint32_t cols);
 
 /* The table's row number of the batch's row i. */
-static inline uint32_t mot_batch_row(const struct mot_batch *b, uint32_t i) { return b->row ? b->row[i] : b->first + i; }
+static inline uint32_t mot_batch_row(const struct mot_batch *b, uint32_t i)
+{
+    return b->row ? b->row[i] : b->first + i;
+}
 
 #endif

@@ -6,14 +6,21 @@
 
 /* ---- Phantom ---------------------------------------------------------------------- */
 
-#define PHANTOM_STORED 1024      /* floats kept, whatever it stands for */
+#define PHANTOM_STORED 1024 /* floats kept, whatever it stands for */
 #define NONE __builtin_nan("")
 
-struct phantom_conf { uint64_t parameters; };
+struct phantom_conf {
+    uint64_t parameters;
+};
 
 static const struct mot_option phantom_options[] = {
-    { .name = "parameters", .type = MOT_OPT_UINT, .offset = offsetof(struct phantom_conf, parameters), .preset = "1e6",
-      .min = 1, .max = 1e12, .doc = "how many parameters its messages are priced for" },
+    { .name = "parameters",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct phantom_conf, parameters),
+        .preset = "1e6",
+        .min = 1,
+        .max = 1e12,
+        .doc = "how many parameters its messages are priced for" },
     { .name = NULL },
 };
 
@@ -34,23 +41,23 @@ static void phantom_init(const struct mot_net *net, uint64_t seed, float *x)
     memset(x, 0, net->dim * sizeof *x);
 }
 
-static double phantom_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef, float *g,
-                           void *scratch)
+static double phantom_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, float *g, void *scratch)
 {
     (void)net, (void)x, (void)batch, (void)coef, (void)g, (void)scratch;
     return NONE;
 }
 
-static double phantom_loss(const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits,
-                           void *scratch)
+static double phantom_loss(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits, void *scratch)
 {
     (void)net, (void)x, (void)batch, (void)scratch;
     *hits = 0;
     return NONE;
 }
 
-static void phantom_predict(const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out,
-                            void *scratch)
+static void phantom_predict(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out, void *scratch)
 {
     (void)x, (void)scratch;
     for (size_t i = 0; i < (size_t)batch->rows * net->outputs; i++) out[i] = (float)NONE;
@@ -59,24 +66,38 @@ static void phantom_predict(const struct mot_net *net, const float *x, const str
 static const struct mot_model phantom = {
     .name = "phantom",
     .summary = "a size and a cost without mathematics, for studies of time alone",
-    .about = "Messages cost what a model of so many parameters costs, and work takes the time that the cluster says; nothing "
-             "is computed and there is no loss. For large models and large clusters, where only time is in question.",
-    .options = phantom_options, .conf_bytes = sizeof(struct phantom_conf), .computes = false,
-    .open = phantom_open, .init = phantom_init, .grad = phantom_grad, .loss = phantom_loss, .predict = phantom_predict,
+    .about = "Messages cost what a model of so many parameters costs, and work takes the time that the "
+             "cluster says; nothing "
+             "is computed and there is no loss. For large models and large clusters, where only time is in "
+             "question.",
+    .options = phantom_options,
+    .conf_bytes = sizeof(struct phantom_conf),
+    .computes = false,
+    .open = phantom_open,
+    .init = phantom_init,
+    .grad = phantom_grad,
+    .loss = phantom_loss,
+    .predict = phantom_predict,
 };
 
 /* ---- All of them --------------------------------------------------------------------- */
 
 const struct mot_model *const mot_models[] = {
-    &mot_model_logistic, &mot_model_least_squares, &mot_model_softmax, &mot_model_mlp, &phantom, NULL,
+    &mot_model_logistic,
+    &mot_model_least_squares,
+    &mot_model_softmax,
+    &mot_model_mlp,
+    &phantom,
+    NULL,
 };
 
-enum mot_status mot_net_open(const struct mot_model *kind, const void *conf, const struct mot_shape *shape,
-                             struct mot_net *out)
+enum mot_status mot_net_open(
+    const struct mot_model *kind, const void *conf, const struct mot_shape *shape, struct mot_net *out)
 {
     enum mot_status status = mot_kernels_open();
     if (status) return status;
-    if (shape->cols == 0 && kind->computes) return mot_fail(MOT_EUSAGE, "%s needs columns, the data has none", kind->name);
+    if (shape->cols == 0 && kind->computes)
+        return mot_fail(MOT_EUSAGE, "%s needs columns, the data has none", kind->name);
     struct mot_net net = { .kind = kind, .conf = conf, .shape = *shape };
     status = kind->open(&net);
     if (status == MOT_OK) *out = net;

@@ -4,10 +4,12 @@
 
 #include <motley/model.h>
 
-extern const struct mot_model *const mot_models[]; /* ended by NULL: logistic, least-squares, softmax, mlp, phantom */
+/* ended by NULL: logistic, least-squares, softmax, mlp, phantom */
+extern const struct mot_model *const mot_models[];
 
 /* Sets net->kind, conf, shape, then calls the model's own open. */
-enum mot_status mot_net_open(const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
+enum mot_status mot_net_open(
+    const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
 
 /* Phantom: seconds of work a sample are the cluster's affair; nothing here. */
 

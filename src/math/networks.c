@@ -6,7 +6,8 @@
 static enum mot_status needs_classes(const struct mot_net *net)
 {
     if (net->shape.classes == 0)
-        return mot_fail(MOT_EUSAGE, "%s needs classes, the data has values to predict; use least-squares", net->kind->name);
+        return mot_fail(MOT_EUSAGE, "%s needs classes, the data has values to predict; use least-squares",
+            net->kind->name);
     if (net->shape.classes == 1)
         return mot_fail(MOT_EUSAGE, "%s needs 2 classes or more, the data has 1", net->kind->name);
     return MOT_OK;
@@ -19,12 +20,13 @@ static enum mot_status softmax_open(struct mot_net *net)
     const struct mot_linear_conf *conf = net->conf;
     enum mot_status status = needs_classes(net);
     if (!status) status = mot_reg_check(&conf->reg);
-    if (!status) status = mot_layers_open(net, 1, (uint32_t[]){ net->shape.cols, net->shape.classes }, conf->bias);
+    if (!status)
+        status = mot_layers_open(net, 1, (uint32_t[]){ net->shape.cols, net->shape.classes }, conf->bias);
     return status;
 }
 
-static double softmax_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef, float *g,
-                           void *scratch)
+static double softmax_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, float *g, void *scratch)
 {
     const struct mot_linear_conf *conf = net->conf;
     return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, g, scratch);
@@ -39,26 +41,54 @@ static double softmax_penalty(const struct mot_net *net, const float *x)
 const struct mot_model mot_model_softmax = {
     .name = "softmax",
     .summary = "softmax regression: a linear model for any number of classes",
-    .about = "The loss of a row is -log p of its class, p = softmax(W x + b). Convex. With two classes it does what logistic "
+    .about = "The loss of a row is -log p of its class, p = softmax(W x + b). Convex. With two classes it "
+             "does what logistic "
              "does, with twice the parameters.",
-    .options = mot_linear_options, .conf_bytes = sizeof(struct mot_linear_conf), .computes = true,
-    .open = softmax_open, .init = mot_linear_init, .grad = softmax_grad, .loss = mot_layers_loss, .penalty = softmax_penalty,
+    .options = mot_linear_options,
+    .conf_bytes = sizeof(struct mot_linear_conf),
+    .computes = true,
+    .open = softmax_open,
+    .init = mot_linear_init,
+    .grad = softmax_grad,
+    .loss = mot_layers_loss,
+    .penalty = softmax_penalty,
     .predict = mot_layers_predict,
 };
 
 /* ---- Multi-layer perceptron -------------------------------------------------------- */
 
-struct mlp_conf { struct mot_uints hidden; double smoothing; struct mot_reg reg; };
+struct mlp_conf {
+    struct mot_uints hidden;
+    double smoothing;
+    struct mot_reg reg;
+};
 
 static const struct mot_option mlp_options[] = {
-    { .name = "hidden", .type = MOT_OPT_UINTS, .offset = offsetof(struct mlp_conf, hidden), .preset = "[128, 64]",
-      .min = 1, .max = 1 << 20, .doc = "widths of the hidden layers, from the input on" },
-    { .name = "label_smoothing", .type = MOT_OPT_REAL, .offset = offsetof(struct mlp_conf, smoothing), .preset = "0",
-      .max = 1, .doc = "how much of each label is spread evenly over all classes while training" },
-    { .name = "reg", .type = MOT_OPT_CHOICE, .offset = offsetof(struct mlp_conf, reg.kind), .preset = "none",
-      .choices = "none|l2", .doc = "penalty on the weights: l2 is lambda/2 times the sum of w^2; biases are free" },
-    { .name = "lambda", .type = MOT_OPT_REAL, .offset = offsetof(struct mlp_conf, reg.lambda), .preset = "0",
-      .max = 1e6, .doc = "strength of the penalty that reg names" },
+    { .name = "hidden",
+        .type = MOT_OPT_UINTS,
+        .offset = offsetof(struct mlp_conf, hidden),
+        .preset = "[128, 64]",
+        .min = 1,
+        .max = 1 << 20,
+        .doc = "widths of the hidden layers, from the input on" },
+    { .name = "label_smoothing",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mlp_conf, smoothing),
+        .preset = "0",
+        .max = 1,
+        .doc = "how much of each label is spread evenly over all classes while training" },
+    { .name = "reg",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct mlp_conf, reg.kind),
+        .preset = "none",
+        .choices = "none|l2",
+        .doc = "penalty on the weights: l2 is lambda/2 times the sum of w^2; biases are free" },
+    { .name = "lambda",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mlp_conf, reg.lambda),
+        .preset = "0",
+        .max = 1e6,
+        .doc = "strength of the penalty that reg names" },
     { .name = NULL },
 };
 
@@ -74,7 +104,8 @@ static enum mot_status mlp_open(struct mot_net *net)
     memcpy(widths + 1, conf->hidden.v, conf->hidden.n * sizeof *widths);
     widths[layers] = net->shape.classes;
     for (uint32_t l = 1; l < layers; l++)
-        if (widths[l] == 0) return mot_fail(MOT_EUSAGE, "mlp's hidden layer %u has width 0; at least 1 is needed", l);
+        if (widths[l] == 0)
+            return mot_fail(MOT_EUSAGE, "mlp's hidden layer %u has width 0; at least 1 is needed", l);
     return mot_layers_open(net, layers, widths, true);
 }
 
@@ -90,11 +121,12 @@ static void mlp_init(const struct mot_net *net, uint64_t seed, float *x)
     }
 }
 
-static double mlp_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef, float *g,
-                       void *scratch)
+static double mlp_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef,
+    float *g, void *scratch)
 {
     const struct mlp_conf *conf = net->conf;
-    return mot_layers_grad(net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch, coef, g, scratch);
+    return mot_layers_grad(
+        net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch, coef, g, scratch);
 }
 
 static double mlp_penalty(const struct mot_net *net, const float *x)
@@ -106,9 +138,16 @@ static double mlp_penalty(const struct mot_net *net, const float *x)
 const struct mot_model mot_model_mlp = {
     .name = "mlp",
     .summary = "multi-layer perceptron: full layers with ReLU between them",
-    .about = "Full layers of the widths in hidden, ReLU after each, softmax cross-entropy at the end; He's initial weights, "
+    .about = "Full layers of the widths in hidden, ReLU after each, softmax cross-entropy at the end; He's "
+             "initial weights, "
              "drawn from the seed. A good first choice for images of a few thousand pixels and for tables.",
-    .options = mlp_options, .conf_bytes = sizeof(struct mlp_conf), .computes = true,
-    .open = mlp_open, .init = mlp_init, .grad = mlp_grad, .loss = mot_layers_loss, .penalty = mlp_penalty,
+    .options = mlp_options,
+    .conf_bytes = sizeof(struct mlp_conf),
+    .computes = true,
+    .open = mlp_open,
+    .init = mlp_init,
+    .grad = mlp_grad,
+    .loss = mot_layers_loss,
+    .penalty = mlp_penalty,
     .predict = mot_layers_predict,
 };

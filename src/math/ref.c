@@ -19,7 +19,7 @@ static void gemm_ref(const struct mot_gemm *g)
             double sum = g->bias ? (double)g->bias[i] : 0;
             for (uint32_t k = 0; k < g->k; k++)
                 sum += (double)g->a[i * g->a_row + k / MOT_PANEL * g->a_block + k % MOT_PANEL * g->a_col] *
-                       (double)g->b[j / MOT_PANEL * g->b_panel + (size_t)k * MOT_PANEL + j % MOT_PANEL];
+                    (double)g->b[j / MOT_PANEL * g->b_panel + (size_t)k * MOT_PANEL + j % MOT_PANEL];
             float *c = g->c + j / MOT_PANEL * g->c_panel + i * g->c_row + j % MOT_PANEL;
             *c = (float)(g->add ? (double)*c + sum : sum);
         }
@@ -28,7 +28,8 @@ static void gemm_ref(const struct mot_gemm *g)
 static void pack_ref(uint32_t rows, uint32_t cols, const float *const *row, float *out)
 {
     for (uint32_t r = 0; r < rows; r++)
-        for (uint32_t c = 0; c < mot_panels(cols) * MOT_PANEL; c++) out[at(rows, r, c)] = c < cols ? row[r][c] : 0;
+        for (uint32_t c = 0; c < mot_panels(cols) * MOT_PANEL; c++)
+            out[at(rows, r, c)] = c < cols ? row[r][c] : 0;
 }
 
 static void transpose_ref(uint32_t rows, uint32_t cols, const float *in, float *out)
@@ -155,8 +156,8 @@ static void softmax_ref(uint32_t rows, uint32_t classes, float *z)
     }
 }
 
-static double softmax_loss_ref(uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing,
-                               uint32_t *hits)
+static double softmax_loss_ref(
+    uint32_t rows, uint32_t classes, float *z, const float *y, float coef, float smoothing, uint32_t *hits)
 {
     double total = 0;
     for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r++) {
@@ -181,36 +182,38 @@ static double softmax_loss_ref(uint32_t rows, uint32_t classes, float *z, const 
 static void sgd_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out)
 {
     for (size_t i = 0; i < n; i++)
-        x_out[i] = (float)((double)x[i] - (double)s->lr * ((double)s->grad * (double)g[i] + (double)s->decay * (double)x[i]));
+        x_out[i] = (float)((double)x[i] -
+            (double)s->lr * ((double)s->grad * (double)g[i] + (double)s->decay * (double)x[i]));
 }
 
-static void momentum_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out, const float *v,
-                         float *v_out)
+static void momentum_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out,
+    const float *v, float *v_out)
 {
     for (size_t i = 0; i < n; i++) {
         double step = (double)s->grad * (double)g[i] + (double)s->decay * (double)x[i];
         double speed = (double)s->momentum * (double)v[i] + step;
-        x_out[i] = (float)((double)x[i] - (double)s->lr * (s->nesterov ? step + (double)s->momentum * speed : speed));
+        x_out[i] = (float)((double)x[i] -
+            (double)s->lr * (s->nesterov ? step + (double)s->momentum * speed : speed));
         v_out[i] = (float)speed;
     }
 }
 
-static void adamw_ref(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out, const float *m,
-                      float *m_out, const float *v, float *v_out)
+static void adamw_ref(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out,
+    const float *m, float *m_out, const float *v, float *v_out)
 {
     for (size_t i = 0; i < n; i++) {
         double slope = (double)s->grad * (double)g[i];
         double mean = (double)s->beta1 * (double)m[i] + (double)s->new1 * slope;
         double square = (double)s->beta2 * (double)v[i] + (double)s->new2 * slope * slope;
         x_out[i] = (float)((double)x[i] - (double)s->decay * (double)x[i] -
-                           (double)s->rate * mean / ((double)s->root * sqrt(square) + (double)s->epsilon));
+            (double)s->rate * mean / ((double)s->root * sqrt(square) + (double)s->epsilon));
         m_out[i] = (float)mean;
         v_out[i] = (float)square;
     }
 }
 
-static void gauss_ref(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2, float gamma, uint16_t *out,
-                      size_t out_row)
+static void gauss_ref(uint32_t rows, uint32_t panels, const float *dot, const float *a2, const float *b2,
+    float gamma, uint16_t *out, size_t out_row)
 {
     for (uint32_t i = 0; i < rows; i++)
         for (uint32_t j = 0; j < panels * MOT_PANEL; j++) {
@@ -246,11 +249,32 @@ static void cosine_ref(size_t n, const float *x, float *y)
 
 const struct mot_kernels mot_kernels_ref = {
     .name = "ref",
-    .gemm = gemm_ref, .pack = pack_ref, .transpose = transpose_ref, .row_sums = row_sums_ref,
-    .axpy = axpy_ref, .sum = sum_ref, .add = add_ref, .dot = dot_ref, .norm2 = norm2_ref, .exp = exp_ref, .log = log_ref,
-    .relu = relu_ref, .relu_back = relu_back_ref,
-    .sparse_dot = sparse_dot_ref, .sparse_axpy = sparse_axpy_ref, .sparse_axpy_double = sparse_axpy_double_ref,
-    .rows_sum = rows_sum_ref, .logistic = logistic_ref, .softmax = softmax_ref, .softmax_loss = softmax_loss_ref,
-    .gauss = gauss_ref, .uncovered = uncovered_ref, .cover = cover_ref, .add_short = add_short_ref, .cosine = cosine_ref,
-    .sgd = sgd_ref, .momentum = momentum_ref, .adamw = adamw_ref,
+    .gemm = gemm_ref,
+    .pack = pack_ref,
+    .transpose = transpose_ref,
+    .row_sums = row_sums_ref,
+    .axpy = axpy_ref,
+    .sum = sum_ref,
+    .add = add_ref,
+    .dot = dot_ref,
+    .norm2 = norm2_ref,
+    .exp = exp_ref,
+    .log = log_ref,
+    .relu = relu_ref,
+    .relu_back = relu_back_ref,
+    .sparse_dot = sparse_dot_ref,
+    .sparse_axpy = sparse_axpy_ref,
+    .sparse_axpy_double = sparse_axpy_double_ref,
+    .rows_sum = rows_sum_ref,
+    .logistic = logistic_ref,
+    .softmax = softmax_ref,
+    .softmax_loss = softmax_loss_ref,
+    .gauss = gauss_ref,
+    .uncovered = uncovered_ref,
+    .cover = cover_ref,
+    .add_short = add_short_ref,
+    .cosine = cosine_ref,
+    .sgd = sgd_ref,
+    .momentum = momentum_ref,
+    .adamw = adamw_ref,
 };

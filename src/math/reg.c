@@ -6,27 +6,43 @@
 #include <string.h>
 
 const struct mot_option mot_linear_options[] = {
-    { .name = "reg", .type = MOT_OPT_CHOICE, .offset = offsetof(struct mot_linear_conf, reg.kind), .preset = "none",
-      .choices = "none|l2|nonconvex",
-      .doc = "penalty on the weights: l2 is lambda/2 times the sum of w^2, nonconvex is lambda times the sum of w^2/(1+w^2); "
-             "biases are free" },
-    { .name = "lambda", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_linear_conf, reg.lambda), .preset = "0",
-      .max = 1e6, .doc = "strength of the penalty that reg names" },
-    { .name = "bias", .type = MOT_OPT_BOOL, .offset = offsetof(struct mot_linear_conf, bias), .preset = "true",
-      .doc = "whether each output has a constant of its own beside its weights" },
-    { .name = "init", .type = MOT_OPT_CHOICE, .offset = offsetof(struct mot_linear_conf, init), .preset = "zeros",
-      .choices = "zeros|ones|random",
-      .doc = "the parameters to begin with; random draws weights from a normal law with deviation 0.01 and leaves biases 0" },
+    { .name = "reg",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct mot_linear_conf, reg.kind),
+        .preset = "none",
+        .choices = "none|l2|nonconvex",
+        .doc = "penalty on the weights: l2 is lambda/2 times the sum of w^2, nonconvex is lambda times the "
+               "sum of w^2/(1+w^2); "
+               "biases are free" },
+    { .name = "lambda",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mot_linear_conf, reg.lambda),
+        .preset = "0",
+        .max = 1e6,
+        .doc = "strength of the penalty that reg names" },
+    { .name = "bias",
+        .type = MOT_OPT_BOOL,
+        .offset = offsetof(struct mot_linear_conf, bias),
+        .preset = "true",
+        .doc = "whether each output has a constant of its own beside its weights" },
+    { .name = "init",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct mot_linear_conf, init),
+        .preset = "zeros",
+        .choices = "zeros|ones|random",
+        .doc = "the parameters to begin with; random draws weights from a normal law with deviation 0.01 and "
+               "leaves biases 0" },
     { .name = NULL },
 };
 
 enum mot_status mot_reg_check(const struct mot_reg *reg)
 {
     if (reg->kind == MOT_REG_NONE && reg->lambda > 0)
-        return mot_fail(MOT_EUSAGE, "lambda is %g but reg is none; set reg to the penalty you want", reg->lambda);
+        return mot_fail(
+            MOT_EUSAGE, "lambda is %g but reg is none; set reg to the penalty you want", reg->lambda);
     if (reg->kind != MOT_REG_NONE && !(reg->lambda > 0))
         return mot_fail(MOT_EUSAGE, "reg is %s but lambda is 0; set lambda to its strength, such as 1e-4",
-                        reg->kind == MOT_REG_L2 ? "l2" : "nonconvex");
+            reg->kind == MOT_REG_L2 ? "l2" : "nonconvex");
     return MOT_OK;
 }
 
@@ -82,8 +98,10 @@ void mot_linear_init(const struct mot_net *net, uint64_t seed, float *x)
 void mot_net_add_segment(struct mot_net *net, const char *name, uint32_t rank, uint32_t rows, uint32_t cols)
 {
     struct mot_segment *s = &net->segment[net->segments++];
-    *s = (struct mot_segment){ .off = net->dim, .len = rank == 2 ? rows * cols : rows, .rank = rank,
-                               .shape = { rows, rank == 2 ? cols : 0 } };
+    *s = (struct mot_segment){ .off = net->dim,
+        .len = rank == 2 ? rows * cols : rows,
+        .rank = rank,
+        .shape = { rows, rank == 2 ? cols : 0 } };
     snprintf(s->name, sizeof s->name, "%s", name);
     net->dim += s->len;
     net->parameters = net->dim;

@@ -5,21 +5,53 @@
 #include "math/optim.h"
 
 const struct mot_option mot_schedule_options[] = {
-    { .name = "name", .type = MOT_OPT_CHOICE, .offset = offsetof(struct mot_schedule_conf, name), .preset = "constant",
-      .choices = "constant|step|cosine|polynomial", .doc = "how the learning rate falls over the run" },
-    { .name = "warmup", .type = MOT_OPT_UINT, .offset = offsetof(struct mot_schedule_conf, warmup), .preset = "0",
-      .max = 1e15, .doc = "updates over which the rate first rises linearly to lr; for every schedule" },
-    { .name = "total", .type = MOT_OPT_UINT, .offset = offsetof(struct mot_schedule_conf, total), .preset = "auto",
-      .word = "auto", .min = 1, .max = 1e15,
-      .doc = "cosine and polynomial: the update at which the rate reaches its end; auto takes it from stop" },
-    { .name = "every", .type = MOT_OPT_UINT, .offset = offsetof(struct mot_schedule_conf, every), .preset = "1000",
-      .min = 1, .max = 1e15, .doc = "step: updates between two drops" },
-    { .name = "factor", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_schedule_conf, factor), .preset = "0.1",
-      .max = 1, .doc = "step: what a drop multiplies the rate by" },
-    { .name = "power", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_schedule_conf, power), .preset = "2",
-      .min = 1e-3, .max = 100, .doc = "polynomial: the exponent of the part of the run that is left" },
-    { .name = "end", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_schedule_conf, end), .preset = "0",
-      .max = 1, .doc = "cosine and polynomial: the last rate as a fraction of lr" },
+    { .name = "name",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct mot_schedule_conf, name),
+        .preset = "constant",
+        .choices = "constant|step|cosine|polynomial",
+        .doc = "how the learning rate falls over the run" },
+    { .name = "warmup",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct mot_schedule_conf, warmup),
+        .preset = "0",
+        .max = 1e15,
+        .doc = "updates over which the rate first rises linearly to lr; for every schedule" },
+    { .name = "total",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct mot_schedule_conf, total),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1,
+        .max = 1e15,
+        .doc =
+            "cosine and polynomial: the update at which the rate reaches its end; auto takes it from stop" },
+    { .name = "every",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct mot_schedule_conf, every),
+        .preset = "1000",
+        .min = 1,
+        .max = 1e15,
+        .doc = "step: updates between two drops" },
+    { .name = "factor",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mot_schedule_conf, factor),
+        .preset = "0.1",
+        .max = 1,
+        .doc = "step: what a drop multiplies the rate by" },
+    { .name = "power",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mot_schedule_conf, power),
+        .preset = "2",
+        .min = 1e-3,
+        .max = 100,
+        .doc = "polynomial: the exponent of the part of the run that is left" },
+    { .name = "end",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mot_schedule_conf, end),
+        .preset = "0",
+        .max = 1,
+        .doc = "cosine and polynomial: the last rate as a fraction of lr" },
     { .name = NULL },
 };
 
@@ -45,18 +77,13 @@ static double power(double base, uint64_t n)
 double mot_schedule_rate(const struct mot_schedule_conf *s, double lr, uint64_t step)
 {
     double rate = lr;
-    double left = 1;             /* the part of the way from the warm-up's end to the total */
+    double left = 1; /* the part of the way from the warm-up's end to the total */
     if (step > s->warmup && s->total > s->warmup)
         left = step >= s->total ? 0 : (double)(s->total - step) / (double)(s->total - s->warmup);
     switch ((enum mot_schedule)s->name) {
-    case MOT_SCHEDULE_CONSTANT:
-        break;
-    case MOT_SCHEDULE_STEP:
-        rate *= power(s->factor, step / s->every);
-        break;
-    case MOT_SCHEDULE_COSINE:
-        rate *= s->end + (1 - s->end) * (1 + cos_pi(1 - left)) / 2;
-        break;
+    case MOT_SCHEDULE_CONSTANT: break;
+    case MOT_SCHEDULE_STEP: rate *= power(s->factor, step / s->every); break;
+    case MOT_SCHEDULE_COSINE: rate *= s->end + (1 - s->end) * (1 + cos_pi(1 - left)) / 2; break;
     case MOT_SCHEDULE_POLYNOMIAL:
         rate *= s->end + (1 - s->end) * (left <= 0 ? 0 : left == 1 ? 1 : mot_exp(s->power * mot_log(left)));
         break;

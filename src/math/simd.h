@@ -32,8 +32,8 @@ typedef uint32_t vu __attribute__((vector_size(4 * LANES)));
 typedef double vd __attribute__((vector_size(4 * LANES)));
 typedef int64_t vdi __attribute__((vector_size(4 * LANES)));
 typedef uint64_t vdu __attribute__((vector_size(4 * LANES)));
-typedef uint16_t vs __attribute__((vector_size(4 * LANES)));  /* twice as many short numbers */
-typedef float vh __attribute__((vector_size(2 * LANES)));  /* half of a vf: becomes a vd */
+typedef uint16_t vs __attribute__((vector_size(4 * LANES))); /* twice as many short numbers */
+typedef float vh __attribute__((vector_size(2 * LANES)));    /* half of a vf: becomes a vd */
 
 #define INLINE static inline __attribute__((always_inline, unused))
 /* clang unrolls short loops by itself; its pragma acts too late for arrays to become registers. */
@@ -43,13 +43,33 @@ typedef float vh __attribute__((vector_size(2 * LANES)));  /* half of a vf: beco
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-INLINE vf load(const float *p) { vf v; memcpy(&v, p, sizeof v); return v; }
+INLINE vf load(const float *p)
+{
+    vf v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
 INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }
-INLINE vf load_part(const float *p, size_t n) { vf v = { 0 }; memcpy(&v, p, n * sizeof *p); return v; }
+INLINE vf load_part(const float *p, size_t n)
+{
+    vf v = { 0 };
+    memcpy(&v, p, n * sizeof *p);
+    return v;
+}
 INLINE void store_part(float *p, vf v, size_t n) { memcpy(p, &v, n * sizeof *p); }
-INLINE vd load_d(const double *p) { vd v; memcpy(&v, p, sizeof v); return v; }
+INLINE vd load_d(const double *p)
+{
+    vd v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
 INLINE void store_d(double *p, vd v) { memcpy(p, &v, sizeof v); }
-INLINE vd widen(const float *p) { vh v; memcpy(&v, p, sizeof v); return __builtin_convertvector(v, vd); }
+INLINE vd widen(const float *p)
+{
+    vh v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, vd);
+}
 
 INLINE vf all(float a) { return a - (vf){ 0 }; }
 INLINE vd all_d(double a) { return a - (vd){ 0 }; }
@@ -60,7 +80,8 @@ INLINE vd choose_d(vdi yes, vd a, vd b) { return (vd)(((vdi)a & yes) | ((vdi)b &
 INLINE vf fma_f(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 INLINE vd fma_d(vd a, vd b, vd c) { return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
 INLINE vf root(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
-INLINE vs above(vs a, vs b) { return (vs)_mm256_subs_epu16((__m256i)a, (__m256i)b); } /* a - b, or 0 where b is greater */
+/* a - b, or 0 where b is greater */
+INLINE vs above(vs a, vs b) { return (vs)_mm256_subs_epu16((__m256i)a, (__m256i)b); }
 #elif defined(__aarch64__) && !defined(MOT_SIMD_PLAIN)
 INLINE vf fma_f(vf a, vf b, vf c) { return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
 INLINE vd fma_d(vd a, vd b, vd c) { return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b); }
@@ -109,7 +130,7 @@ INLINE vf log_f(vf x)
 {
     vi tiny = x < 1.17549435e-38f;
     vf y = choose(tiny, x * 8388608.0f, x);
-    vu bits = (vu)y - 0x3f3504f3u;               /* below sqrt(1/2): one power less */
+    vu bits = (vu)y - 0x3f3504f3u; /* below sqrt(1/2): one power less */
     vi e = ((vi)bits >> 23) - (tiny & 23);
     vf m = (vf)((bits & 0x007fffffu) + 0x3f3504f3u);
     vf f = m - 1.0f, s = f / (f + 2.0f), z = s * s;
@@ -118,7 +139,7 @@ INLINE vf log_f(vf x)
     p = fma_f(p, z, all(2.0f / 5));
     p = fma_f(p, z, all(2.0f / 3));
     vf h = 0.5f * f * f, n = __builtin_convertvector(e, vf);
-    vf r = fma_f(n, all(-2.12194440e-4f), s * fma_f(p, z, h));  /* log(1+f) = f - h + s (h + p z) */
+    vf r = fma_f(n, all(-2.12194440e-4f), s * fma_f(p, z, h)); /* log(1+f) = f - h + s (h + p z) */
     vf result = fma_f(n, all(0.693359375f), f - (h - r));
     const float inf = __builtin_inff();
     result = choose(x == inf, all(inf), result);
@@ -135,8 +156,8 @@ INLINE vd exp_d(vd x)
     vd n = shifted - shift;
     vd r = fma_d(n, all_d(-0x1.62e42fee00000p-1), x);
     r = fma_d(n, all_d(-0x1.a39ef35793c76p-33), r);
-    static const double c[] = { 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
-                                1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5 };
+    static const double c[] = { 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
+        1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5 };
     vd p = all_d(c[0]);
     UNROLL for (int i = 1; i < 12; i++) p = fma_d(p, r, all_d(c[i]));
     p = fma_d(p, r * r, r) + 1.0;

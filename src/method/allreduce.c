@@ -9,7 +9,11 @@
  * left, all stop in the same round. */
 #include "method/methods.h"
 
-struct allreduce { struct mot_params params; uint64_t draw; uint32_t round; };
+struct allreduce {
+    struct mot_params params;
+    uint64_t draw;
+    uint32_t round;
+};
 
 static struct mot_need allreduce_need(const void *conf, const struct mot_world *world, mot_node self)
 {
@@ -17,7 +21,9 @@ static struct mot_need allreduce_need(const void *conf, const struct mot_world *
     (void)world;
     (void)self;
     /* The parameters, those of the next step, and the gradient in the collective. */
-    return (struct mot_need){ .state_bytes = sizeof(struct allreduce), .buffers = 7, .works = 1, .terms = 1, .colls = 1 };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct allreduce), .buffers = 7, .works = 1, .terms = 1, .colls = 1
+    };
 }
 
 static void allreduce_init(void *state, struct mot_env *env)
@@ -30,15 +36,21 @@ static void allreduce_init(void *state, struct mot_env *env)
 
 static void begin_round(struct allreduce *s, struct mot_env *env)
 {
-    struct mot_term term = { .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1 };
-    mot_start(env, &(struct mot_work){ .tag = s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
+    struct mot_term term = {
+        .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
+    mot_start(env,
+        &(struct mot_work){
+            .tag = s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
 }
 
 static void work_came(struct allreduce *s, struct mot_env *env, const struct mot_result *w)
 {
     MOT_ASSERT(w->tag == s->round);
     s->draw += w->samples;
-    mot_collect(env, &(struct mot_coll){ .tag = s->round, .in = mot_whole(env, w->grad), .scalar = { w->samples, w->loss } });
+    mot_collect(env,
+        &(struct mot_coll){
+            .tag = s->round, .in = mot_whole(env, w->grad), .scalar = { w->samples, w->loss } });
 }
 
 static void sum_came(struct allreduce *s, struct mot_env *env, const struct mot_coll_result *sum)
@@ -65,7 +77,8 @@ static void allreduce_step(void *state, struct mot_env *env, const struct mot_ev
     case MOT_EV_PEER: /* the sum needs everyone */
         if (!event->peer.up) mot_stop(env, MOT_EPEER);
         return;
-    case MOT_EV_MESSAGE: case MOT_EV_TIMER: MOT_ASSERT(!"allreduce asked for none of these"); return;
+    case MOT_EV_MESSAGE:
+    case MOT_EV_TIMER: MOT_ASSERT(!"allreduce asked for none of these"); return;
     }
 }
 
@@ -92,10 +105,13 @@ const struct mot_method mot_method_allreduce = {
     .summary = "synchronous SGD: all workers' gradients are summed in every step",
     .about =
         "Each step, every worker computes the gradient of its own batch, the sums are added over all workers "
-        "(sim.collective names the algorithm), and everyone makes the same step. Batches may differ from worker to "
-        "worker (batch: [64, 64, 16]): the mean is over samples, not over workers. A worker that has run out of data "
+        "(sim.collective names the algorithm), and everyone makes the same step. Batches may differ from "
+        "worker to "
+        "worker (batch: [64, 64, 16]): the mean is over samples, not over workers. A worker that has run out "
+        "of data "
         "does not stall the others.\n"
-        "The result is that of SGD with one large batch. The pace is the slowest worker's: with mixed machines give the "
+        "The result is that of SGD with one large batch. The pace is the slowest worker's: with mixed "
+        "machines give the "
         "slow ones smaller batches, or look at server and async.",
     .options = allreduce_options,
     .need = allreduce_need,

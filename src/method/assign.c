@@ -23,7 +23,8 @@ static void draw_order(uint64_t epoch, const struct mot_env *env, uint32_t *orde
     }
 }
 
-mot_node mot_assign_next(struct mot_assign *a, enum mot_assign_rule rule, const struct mot_hub *h, const struct mot_env *env, uint32_t *order)
+mot_node mot_assign_next(struct mot_assign *a, enum mot_assign_rule rule, const struct mot_hub *h,
+    const struct mot_env *env, uint32_t *order)
 {
     uint32_t n = env->world->workers;
     mot_node worker;

@@ -6,10 +6,14 @@
 
 enum mot_assign_rule { MOT_ASSIGN_PURE, MOT_ASSIGN_RANDOM, MOT_ASSIGN_SHUFFLED, MOT_ASSIGN_ONCE };
 
-struct mot_assign { uint64_t count; };  /* jobs given by the rule so far */
+struct mot_assign {
+    uint64_t count;
+}; /* jobs given by the rule so far */
 
-/* The next worker by the rule, which is not MOT_ASSIGN_PURE, among those that are there: uniform, or the next entry of a
- * permutation of all workers, redrawn every n assignments or never. `order` has room for a number for each worker. */
-mot_node mot_assign_next(struct mot_assign *, enum mot_assign_rule, const struct mot_hub *, const struct mot_env *, uint32_t *order);
+/* The next worker by the rule, which is not MOT_ASSIGN_PURE, among those that are there:
+ * uniform, or the next entry of a permutation of all workers, redrawn every n assignments or never. `order`
+ * has room for a number for each worker. */
+mot_node mot_assign_next(struct mot_assign *, enum mot_assign_rule, const struct mot_hub *,
+    const struct mot_env *, uint32_t *order);
 
 #endif

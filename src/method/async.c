@@ -1,16 +1,17 @@
-/* async.c -- asynchronous SGD: collect b, update, assign b (Islamov, Safaryan and Alistarh, AsGrad, AISTATS 2024, Algorithm 1).
+/* async.c -- asynchronous SGD: collect b, update, assign b (Islamov, Safaryan and Alistarh, AsGrad, AISTATS
+ * 2024, Algorithm 1).
  *
  *   assign a job (i, 0) to every worker i
  *   for t = 0, 1, ...
  *     collect b finished jobs (i, pi)               wait: b
- *     x(t+1) = x(t) - lr/b * sum of g_i(x(pi))      g_i: the mean gradient over the job's samples; step: by its delay
- *     assign b jobs (k, t+1) at x(t+1)              assign: k is who was received from, uniform, or next in a permutation
+ *     x(t+1) = x(t) - lr/b * sum of g_i(x(pi))      g_i: the job's mean gradient; step: by its delay
+ *     assign b jobs (k, t+1) at x(t+1)              assign: k is the sender, uniform, or a permutation's next
  *
- * A job is computed on the data of the worker it is assigned to, and queues there. The delay of a job is t - pi, its
- * `staleness`. A bound on it is kept in one of three ways:
- *   wait    no update is made that would make a job that is still under way too late: finished ones wait for it. With c(a) the
- *           jobs of age a = t - pi or more that an update leaves, collected or not, b (bound - a) >= c(a) for all a says
- *           that all of them can still come into updates in time
+ * A job is computed on the data of the worker it is assigned to, and queues there. The delay
+ * of a job is t - pi, its `staleness`. A bound on it is kept in one of three ways:
+ *   wait    no update is made that would make a job that is still under way too late: finished ones wait
+ *           for it. With c(a) the jobs of age a = t - pi or more that an update leaves, collected or not,
+ *           b (bound - a) >= c(a) for all a says that all of them can still come into updates in time
  *   drop    what comes too late is dropped
  *   cancel  a job that becomes too late is given up, and its worker begins one at the new model
  *
@@ -27,20 +28,26 @@ enum on_stale { ON_STALE_WAIT, ON_STALE_DROP, ON_STALE_CANCEL };
 struct async_conf {
     struct mot_hub_conf hub;
     uint32_t assign, on_stale;
-    uint64_t wait, jobs, max_staleness;   /* MOT_WORD_UINT: all; as many as workers; none */
+    uint64_t wait, jobs, max_staleness; /* MOT_WORD_UINT: all; as many as workers; none */
     uint64_t shards;
     struct mot_stepsize_conf step;
 };
 
 /* A gradient that is in and waits for the update. */
-struct collected { uint64_t round; double factor; uint32_t samples; mot_node from; mot_buf grad, at; };
+struct collected {
+    uint64_t round;
+    double factor;
+    uint32_t samples;
+    mot_node from;
+    mot_buf grad, at;
+};
 
 struct async {
     struct mot_hub hub;
     struct mot_assign assign;
     uint32_t collected;
     uint32_t spare;
-    struct collected in[];                /* [jobs], then order[workers], then ages[bound + 1] */
+    struct collected in[]; /* [jobs], then order[workers], then ages[bound + 1] */
 };
 
 static uint32_t jobs_of(const struct async_conf *conf, const struct mot_world *world)
@@ -142,14 +149,15 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
     const struct async_conf *conf = env->conf;
     mot_buf out = mot_take(env);
     struct mot_slice mine = mot_hub_range(env, out);
-    mot_compensate(&conf->step, mine.len, mot_read(env, c->grad) + mine.off, c->samples, mot_read(env, s->hub.params.x) + mine.off,
-                   mot_read(env, c->at) + mine.off, mot_edit(env, out) + mine.off);
+    mot_compensate(&conf->step, mine.len, mot_read(env, c->grad) + mine.off, c->samples,
+        mot_read(env, s->hub.params.x) + mine.off, mot_read(env, c->at) + mine.off,
+        mot_edit(env, out) + mine.off);
     mot_drop(env, c->grad);
     c->grad = out;
 }
 
-/* One step along the mean of b gradients. Where their batches are of one size they are added as they are and divided once: then
- * the sum is that of a synchronous step, to the bit. */
+/* One step along the mean of b gradients. Where their batches are of one size they are added as they are and
+ * divided once: then the sum is that of a synchronous step, to the bit. */
 static void step_along(struct async *s, struct mot_env *env, const struct collected *in, uint32_t b)
 {
     const struct mot_kernels *k = mot_kernels();
@@ -161,7 +169,8 @@ static void step_along(struct async *s, struct mot_env *env, const struct collec
     }
     struct mot_slice sum = mot_hub_range(env, b > 1 ? mot_take(env) : mot_hold(env, in[0].grad));
     for (uint32_t i = 0; i < b && b > 1; i++) {
-        float weight = alike ? 1 : (float)(in[i].factor * b / (factors * in[i].samples)), *out = mot_edit(env, sum.buf) + sum.off;
+        float weight = alike ? 1 : (float)(in[i].factor * b / (factors * in[i].samples)),
+              *out = mot_edit(env, sum.buf) + sum.off;
         const float *grad = mot_read(env, in[i].grad) + sum.off;
         if (i == 0) k->sum(sum.len, 1, &weight, &grad, out);
         else k->axpy(sum.len, weight, grad, out);
@@ -206,9 +215,9 @@ static void update(struct async *s, struct mot_env *env, uint32_t b)
     if (bounded(conf, ON_STALE_CANCEL)) cancel_stale(s, env);
 }
 
-/* Makes an update if enough has come. Where jobs were lost with their workers there may be less than b to wait for. A job
- * that the others have waited for may allow several updates; they are made one by one, so that evaluations and the end
- * of the run fall between them. */
+/* Makes an update if enough has come. Where jobs were lost with their workers there may be less than b to
+ * wait for. A job that the others have waited for may allow several updates; they are made one by one, so
+ * that evaluations and the end of the run fall between them. */
 static void consider(struct async *s, struct mot_env *env)
 {
     uint32_t b = wait_of(env->conf, env->world), all = s->hub.active + s->collected;
@@ -230,21 +239,26 @@ static void async_gradient(void *state, struct mot_env *env, const struct mot_an
 {
     struct async *s = state;
     const struct async_conf *conf = env->conf;
-    double factor = mot_stepsize(&conf->step, &s->hub, env, a, (double)jobs_of(conf, env->world) / wait_of(conf, env->world));
+    double factor = mot_stepsize(
+        &conf->step, &s->hub, env, a, (double)jobs_of(conf, env->world) / wait_of(conf, env->world));
     if (factor == 0 || (bounded(conf, ON_STALE_DROP) && a->delay > conf->max_staleness)) {
         mot_note(env, "dropped", 1);
         assign(s, env, a->from);
         return;
     }
-    s->in[s->collected++] = (struct collected){ .round = a->round, .factor = factor, .samples = a->samples, .from = a->from,
-        .grad = mot_hold(env, a->grad.buf), .at = a->at == MOT_NO_BUF ? MOT_NO_BUF : mot_hold(env, a->at) };
+    s->in[s->collected++] = (struct collected){ .round = a->round,
+        .factor = factor,
+        .samples = a->samples,
+        .from = a->from,
+        .grad = mot_hold(env, a->grad.buf),
+        .at = a->at == MOT_NO_BUF ? MOT_NO_BUF : mot_hold(env, a->at) };
     consider(s, env);
 }
 
 /* ---- Workers come and go ------------------------------------------------------------------------ */
 
-/* Its jobs go to others; in the pure variant there are that many less, and nobody waits for them. Several servers agree on who
- * gets a job by counting, which they could not any more: they end the run. */
+/* Its jobs go to others; in the pure variant there are that many less, and nobody waits for them. Several
+ * servers agree on who gets a job by counting, which they could not any more: they end the run. */
 static void async_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     const struct async_conf *conf = env->conf;
@@ -258,10 +272,7 @@ static void async_lost(void *state, struct mot_env *env, mot_node worker, uint32
     consider(state, env);
 }
 
-static void async_assign(void *state, struct mot_env *env, mot_node worker)
-{
-    assign(state, env, worker);
-}
+static void async_assign(void *state, struct mot_env *env, mot_node worker) { assign(state, env, worker); }
 
 /* ---- The table ------------------------------------------------------------------------------------ */
 
@@ -270,25 +281,42 @@ static enum mot_status async_validate(const void *p, const struct mot_world *wor
     const struct async_conf *conf = p;
     uint32_t jobs = jobs_of(conf, world), b = wait_of(conf, world);
     if (conf->assign == MOT_ASSIGN_PURE && jobs % world->workers)
-        return mot_fail(MOT_EUSAGE, "method.jobs: %u jobs cannot be shared evenly by %u workers; 'assign: pure' gives every worker as many: "
-                        "expected a multiple of %u, or another way to assign", jobs, world->workers, world->workers);
+        return mot_fail(MOT_EUSAGE,
+            "method.jobs: %u jobs cannot be shared evenly by %u workers; 'assign: pure' gives every worker "
+            "as many: "
+            "expected a multiple of %u, or another way to assign",
+            jobs, world->workers, world->workers);
     if (b > jobs)
-        return mot_fail(MOT_EUSAGE, "method.wait: an update waits for %u gradients, but there are %u active jobs; expected 1 to %u", b, jobs, jobs);
+        return mot_fail(MOT_EUSAGE,
+            "method.wait: an update waits for %u gradients, but there are %u active jobs; expected 1 to %u",
+            b, jobs, jobs);
     if (conf->step.rule == MOT_STEP_RESCALED && conf->assign != MOT_ASSIGN_PURE)
-        return mot_fail(MOT_EUSAGE, "method.step: 'rescaled' makes up for fast workers' many updates and needs 'assign: pure'; the other ways to "
-                        "assign give every worker as many already");
+        return mot_fail(MOT_EUSAGE,
+            "method.step: 'rescaled' makes up for fast workers' many updates and needs 'assign: pure'; the "
+            "other ways to "
+            "assign give every worker as many already");
     if (bounded(conf, ON_STALE_WAIT) && jobs > b * (conf->max_staleness + 1))
-        return mot_fail(MOT_EUSAGE, "method.max_staleness: %u jobs, %u to an update, cannot all come into updates within a delay of %llu; expected "
-                        "%u or more, or 'on_stale: drop' or 'cancel'", jobs, b, (unsigned long long)conf->max_staleness, (jobs + b - 1) / b - 1);
+        return mot_fail(MOT_EUSAGE,
+            "method.max_staleness: %u jobs, %u to an update, cannot all come into updates within a delay of "
+            "%llu; expected "
+            "%u or more, or 'on_stale: drop' or 'cancel'",
+            jobs, b, (unsigned long long)conf->max_staleness, (jobs + b - 1) / b - 1);
     if (conf->shards > 1 && bounded(conf, ON_STALE_CANCEL))
-        return mot_fail(MOT_EUSAGE, "method.on_stale: 'cancel' needs one server; with %llu shards use 'wait' or 'drop'", (unsigned long long)conf->shards);
+        return mot_fail(MOT_EUSAGE,
+            "method.on_stale: 'cancel' needs one server; with %llu shards use 'wait' or 'drop'",
+            (unsigned long long)conf->shards);
     if (conf->shards > 1 && conf->step.rule == MOT_STEP_CLIPPED)
-        return mot_fail(MOT_EUSAGE, "method.step: 'clipped' looks at the whole gradient's norm, and no shard has all of it; expected another rule, or one server");
+        return mot_fail(MOT_EUSAGE,
+            "method.step: 'clipped' looks at the whole gradient's norm, and no shard has all of it; expected "
+            "another rule, or one server");
     if (conf->shards > 1 && !mot_optim_splits(world->optim))
-        return mot_fail(MOT_EUSAGE, "optimizer: clipping and LARS look at norms, and a shard does not know those of the whole; expected sgd or adamw "
-                        "without clip, or one server");
+        return mot_fail(MOT_EUSAGE,
+            "optimizer: clipping and LARS look at norms, and a shard does not know those of the whole; "
+            "expected sgd or adamw "
+            "without clip, or one server");
     if (conf->shards > 1 && conf->shards > world->dim)
-        return mot_fail(MOT_EUSAGE, "method.shards: %llu servers for %u parameters; expected %u or less", (unsigned long long)conf->shards, world->dim, world->dim);
+        return mot_fail(MOT_EUSAGE, "method.shards: %llu servers for %u parameters; expected %u or less",
+            (unsigned long long)conf->shards, world->dim, world->dim);
     return mot_stepsize_validate(&conf->step, world);
 }
 
@@ -302,14 +330,20 @@ static struct mot_hub_need async_need(const void *p, const struct mot_world *wor
 {
     const struct async_conf *conf = p;
     uint32_t jobs = jobs_of(conf, world), n = world->workers;
-    bool pure = conf->assign == MOT_ASSIGN_PURE, cancel = bounded(conf, ON_STALE_CANCEL), compensated = conf->step.rule == MOT_STEP_COMPENSATED;
+    bool pure = conf->assign == MOT_ASSIGN_PURE, cancel = bounded(conf, ON_STALE_CANCEL),
+         compensated = conf->step.rule == MOT_STEP_COMPENSATED;
     size_t ages = bounded(conf, ON_STALE_WAIT) ? conf->max_staleness + 1 : 0;
-    /* What is collected: all jobs at the most, where updates wait. A sum, and the gradient that comes with the event. */
+    /* What is collected: all jobs at the most, where updates wait. A sum,
+     * and the gradient that comes with the event. */
     uint32_t collected = wait_of(conf, world) > 1 || ages ? jobs : 1;
     return (struct mot_hub_need){
-        .state_bytes = offsetof(struct async, in) + jobs * sizeof(struct collected) + (n + ages) * sizeof(uint32_t),
+        .state_bytes =
+            offsetof(struct async, in) + jobs * sizeof(struct collected) + (n + ages) * sizeof(uint32_t),
         .buffers = (compensated ? 2 : 1) * collected + 2,
-        .queue = (pure ? jobs / n : jobs > 1 ? 2 : 1) + cancel,
+        .queue = (pure              ? jobs / n
+                         : jobs > 1 ? 2
+                                    : 1) +
+            cancel,
         .backlog = pure && !cancel ? 0 : jobs,
         .alarms = ages > 0,
         .keep = compensated,
@@ -322,11 +356,14 @@ static void async_check(const void *state, const struct mot_env *env)
     const struct async_conf *conf = env->conf;
     uint32_t jobs = jobs_of(conf, env->world);
     MOT_ASSERT(s->hub.active + s->collected <= jobs);
-    /* A run that ends gives no jobs any more: without its workers, or, where the guard does not drop, at a gradient that is not finite. */
-    bool ends = s->hub.present == 0 || (conf->shards > 1 && s->hub.present < env->world->workers) || conf->hub.guard != MOT_GUARD_DROP;
+    /* A run that ends gives no jobs any more: without its workers, or, where the
+     * guard does not drop, at a gradient that is not finite. */
+    bool ends = s->hub.present == 0 || (conf->shards > 1 && s->hub.present < env->world->workers) ||
+        conf->hub.guard != MOT_GUARD_DROP;
     if (conf->assign != MOT_ASSIGN_PURE && !ends) MOT_ASSERT(s->hub.active + s->collected == jobs);
     MOT_ASSERT(s->collected <= jobs);
-    for (uint32_t i = 0; i < s->collected; i++) MOT_ASSERT(s->in[i].grad != MOT_NO_BUF && s->in[i].round <= s->hub.params.step);
+    for (uint32_t i = 0; i < s->collected; i++)
+        MOT_ASSERT(s->in[i].grad != MOT_NO_BUF && s->in[i].round <= s->hub.params.step);
     if (!bounded(conf, ON_STALE_WAIT) && !bounded(conf, ON_STALE_CANCEL)) return;
     for (mot_node i = 0; i < env->world->workers; i++) {
         uint64_t oldest = mot_hub_oldest(&s->hub, env, i);
@@ -334,27 +371,65 @@ static void async_check(const void *state, const struct mot_env *env)
     }
 }
 
-static const struct mot_served async = { .need = async_need, .begin = async_begin, .gradient = async_gradient, .lost = async_lost,
-    .back = async_assign, .refused = async_assign, .timer = async_timer, .check = async_check };
+static const struct mot_served async = { .need = async_need,
+    .begin = async_begin,
+    .gradient = async_gradient,
+    .lost = async_lost,
+    .back = async_assign,
+    .refused = async_assign,
+    .timer = async_timer,
+    .check = async_check };
 MOT_SERVED(async)
 
 static const struct mot_option async_options[] = {
-    { .name = "assign", .type = MOT_OPT_CHOICE, .offset = offsetof(struct async_conf, assign), .preset = "pure",
-      .choices = "pure|random|shuffled|once",
-      .doc = "who gets a new job: the worker that a gradient came from; one drawn at random; the next of a permutation of the workers, drawn "
-             "anew after each round of all; or drawn once" },
-    { .name = "wait", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, wait), .preset = "1", .word = "all", .min = 1, .max = 1e6,
-      .doc = "gradients that an update waits for, and takes the mean of" },
-    { .name = "jobs", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, jobs), .preset = "workers", .word = "workers", .min = 1, .max = 1e6,
-      .doc = "active jobs at all times; they queue at a worker that has several" },
+    { .name = "assign",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct async_conf, assign),
+        .preset = "pure",
+        .choices = "pure|random|shuffled|once",
+        .doc = "who gets a new job: the worker that a gradient came from; one drawn at random; the next of a "
+               "permutation of the workers, drawn "
+               "anew after each round of all; or drawn once" },
+    { .name = "wait",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct async_conf, wait),
+        .preset = "1",
+        .word = "all",
+        .min = 1,
+        .max = 1e6,
+        .doc = "gradients that an update waits for, and takes the mean of" },
+    { .name = "jobs",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct async_conf, jobs),
+        .preset = "workers",
+        .word = "workers",
+        .min = 1,
+        .max = 1e6,
+        .doc = "active jobs at all times; they queue at a worker that has several" },
     MOT_STEPSIZE_OPTIONS(struct async_conf, step),
-    { .name = "max_staleness", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, max_staleness), .preset = "none", .word = "none", .max = 1e6,
-      .doc = "no gradient that goes into an update is of a model more updates old than this" },
-    { .name = "on_stale", .type = MOT_OPT_CHOICE, .offset = offsetof(struct async_conf, on_stale), .preset = "wait", .choices = "wait|drop|cancel",
-      .doc = "how max_staleness is kept: updates wait for the jobs that would come too late; such gradients are dropped; or their jobs are given "
-             "up as soon as they would, and begun anew" },
-    { .name = "shards", .type = MOT_OPT_UINT, .offset = offsetof(struct async_conf, shards), .preset = "1", .min = 1, .max = 64,
-      .doc = "servers, each with a range of the parameters and a link of its own, for models that one link cannot carry" },
+    { .name = "max_staleness",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct async_conf, max_staleness),
+        .preset = "none",
+        .word = "none",
+        .max = 1e6,
+        .doc = "no gradient that goes into an update is of a model more updates old than this" },
+    { .name = "on_stale",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct async_conf, on_stale),
+        .preset = "wait",
+        .choices = "wait|drop|cancel",
+        .doc = "how max_staleness is kept: updates wait for the jobs that would come too late; such "
+               "gradients are dropped; or their jobs are given "
+               "up as soon as they would, and begun anew" },
+    { .name = "shards",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct async_conf, shards),
+        .preset = "1",
+        .min = 1,
+        .max = 64,
+        .doc = "servers, each with a range of the parameters and a link of its own, for models that one link "
+               "cannot carry" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
@@ -363,24 +438,39 @@ const struct mot_method mot_method_async = {
     .name = "async",
     .summary = "asynchronous SGD: every gradient is an update, nobody waits",
     .about =
-        "A server makes an update of each gradient as it arrives, or of each `wait` of them, and gives out as many new jobs. "
-        "With assign: pure they go back to the workers just heard from. The pace is then the sum of the workers' paces, however "
-        "different they are. The price is staleness: a gradient may be of a model many updates old (see staleness in the summary), so "
-        "the learning rate often has to be smaller than that of allreduce; and fast workers' data weigh more than slow ones', which "
-        "leaves an error that no longer run removes. Use it when speeds differ a lot and the workers' data are alike.\n"
-        "assign: shuffled gives every worker one job in each round of all workers, so that every worker's data weigh the same; jobs queue "
-        "at slow workers, and the pace falls towards theirs. Use it when the workers' data differ. random does the same on average.\n"
-        "Special cases: wait: all is mini-batch SGD, whose pace is the slowest worker's; jobs: 1 with assign: shuffled is SGD with "
+        "A server makes an update of each gradient as it arrives, or of each `wait` of them, and gives out "
+        "as many new jobs. "
+        "With assign: pure they go back to the workers just heard from. The pace is then the sum of the "
+        "workers' paces, however "
+        "different they are. The price is staleness: a gradient may be of a model many updates old (see "
+        "staleness in the summary), so "
+        "the learning rate often has to be smaller than that of allreduce; and fast workers' data weigh more "
+        "than slow ones', which "
+        "leaves an error that no longer run removes. Use it when speeds differ a lot and the workers' data "
+        "are alike.\n"
+        "assign: shuffled gives every worker one job in each round of all workers, so that every worker's "
+        "data weigh the same; jobs queue "
+        "at slow workers, and the pace falls towards theirs. Use it when the workers' data differ. random "
+        "does the same on average.\n"
+        "Special cases: wait: all is mini-batch SGD, whose pace is the slowest worker's; jobs: 1 with "
+        "assign: shuffled is SGD with "
         "random reshuffling, with assign: once shuffle-once, both over workers in place of samples.\n"
-        "step: how late gradients are tamed. adaptive and cutoff take smaller steps for long delays, rescaled larger ones for slow "
-        "workers' gradients so that all data weigh the same at the pure variant's pace, clipped shortens long gradients, compensated "
+        "step: how late gradients are tamed. adaptive and cutoff take smaller steps for long delays, "
+        "rescaled larger ones for slow "
+        "workers' gradients so that all data weigh the same at the pure variant's pace, clipped shortens "
+        "long gradients, compensated "
         "corrects a gradient for the way that the model has gone since, by its own square for a Hessian.\n"
-        "shards: k servers with a range of the parameters each: a worker sends each its range of the gradient, and begins when it has the "
-        "new ranges of all. Ranges are updated apart, so a job's model may be of different ages in its parts. With assign other than pure, "
+        "shards: k servers with a range of the parameters each: a worker sends each its range of the "
+        "gradient, and begins when it has the "
+        "new ranges of all. Ranges are updated apart, so a job's model may be of different ages in its "
+        "parts. With assign other than pure, "
         "the loss of a worker, or the end of its data, ends such a run.\n"
-        "Papers: Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024; step adaptive: Mishchenko, Bach, Even, Woodworth, NeurIPS 2022; "
-        "cutoff: Koloskova, Stich, Jaggi, NeurIPS 2022; compensated: Zheng and others, ICML 2017 (DC-ASGD); max_staleness with wait: Ho and "
-        "others, NIPS 2013 (stale synchronous parallel); with cancel: Maranjyan, Tyurin, Richtarik, ICML 2025 (Ringmaster ASGD).",
+        "Papers: Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024; step adaptive: Mishchenko, Bach, Even, "
+        "Woodworth, NeurIPS 2022; "
+        "cutoff: Koloskova, Stich, Jaggi, NeurIPS 2022; compensated: Zheng and others, ICML 2017 (DC-ASGD); "
+        "max_staleness with wait: Ho and "
+        "others, NIPS 2013 (stale synchronous parallel); with cancel: Maranjyan, Tyurin, Richtarik, ICML "
+        "2025 (Ringmaster ASGD).",
     .options = async_options,
     .conf_bytes = sizeof(struct async_conf),
     .asynchronous = true,

@@ -7,14 +7,17 @@ static uint32_t k_of(const struct mot_buffered_conf *conf, const struct mot_worl
 
 size_t mot_buffered_bytes(const void *p, const struct mot_world *world)
 {
-    size_t bytes = sizeof(struct mot_buffered) + k_of(p, world) * sizeof(struct mot_parcel) + world->workers * sizeof(uint32_t);
+    size_t bytes = sizeof(struct mot_buffered) + k_of(p, world) * sizeof(struct mot_parcel) +
+        world->workers * sizeof(uint32_t);
     return (bytes + 15) & ~(size_t)15;
 }
 
 struct mot_hub_need mot_buffered_need(const void *p, const struct mot_world *world)
 {
     const struct mot_buffered_conf *conf = p;
-    return (struct mot_hub_need){ .state_bytes = mot_buffered_bytes(conf, world), .buffers = k_of(conf, world) + 2, .queue = 1,
+    return (struct mot_hub_need){ .state_bytes = mot_buffered_bytes(conf, world),
+        .buffers = k_of(conf, world) + 2,
+        .queue = 1,
         .backlog = conf->assign == MOT_ASSIGN_PURE ? 0 : world->workers };
 }
 
@@ -34,7 +37,10 @@ bool mot_buffered_put(struct mot_buffered *b, struct mot_env *env, const struct 
 {
     uint32_t at = b->count++;
     for (; at > 0 && b->in[at - 1].from > a->from; at--) b->in[at] = b->in[at - 1];
-    b->in[at] = (struct mot_parcel){ .round = a->round, .weight = weight, .sum = mot_hold(env, a->grad.buf), .from = a->from,
+    b->in[at] = (struct mot_parcel){ .round = a->round,
+        .weight = weight,
+        .sum = mot_hold(env, a->grad.buf),
+        .from = a->from,
         .batch = env->world->batch[a->from] };
     mot_hub_credit(env, a->from, a->delay);
     return b->count == b->k;
@@ -57,7 +63,8 @@ void mot_buffered_assign(void *state, struct mot_env *env, mot_node worker)
         if (!mot_hub_seat(&b->hub, worker)->away) mot_hub_give(&b->hub, env, worker);
         return;
     }
-    while (b->hub.active < env->world->workers) mot_hub_give(&b->hub, env, mot_assign_next(&b->assign, conf->assign, &b->hub, env, order));
+    while (b->hub.active < env->world->workers)
+        mot_hub_give(&b->hub, env, mot_assign_next(&b->assign, conf->assign, &b->hub, env, order));
 }
 
 void mot_buffered_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
@@ -71,5 +78,6 @@ void mot_buffered_check(const void *state, const struct mot_env *env)
     const struct mot_buffered *b = state;
     MOT_ASSERT(b->count == 0 || b->count < b->k);
     MOT_ASSERT(b->hub.active <= env->world->workers);
-    for (uint32_t i = 0; i < b->count; i++) MOT_ASSERT(b->in[i].sum != MOT_NO_BUF && (i == 0 || b->in[i - 1].from <= b->in[i].from));
+    for (uint32_t i = 0; i < b->count; i++)
+        MOT_ASSERT(b->in[i].sum != MOT_NO_BUF && (i == 0 || b->in[i - 1].from <= b->in[i].from));
 }

@@ -1,19 +1,23 @@
 /* ca2fl.c -- CA2FL: FedBuff, calibrated by what every worker sent last.
  *
- *   Worker:  Q steps of SGD from the model it was given; sends D_i = x - y(Q)                            (local.h)
+ *   Worker:  Q steps of SGD from the model it was given; sends D_i = x - y(Q) (local.h)
  *   Server:  h_i: the last D of worker i, 0 before the first;  h = the mean of the h_i over all workers
- *            at K arrivals:  v = h + 1/K * sum (D_i - h_i);  x -= server_rate * v;  h_i = D_i of those that arrived
+ *            at K arrivals:  v = h + 1/K * sum (D_i - h_i);  x -= server_rate * v;  h_i = D_i of those
  *
  * So those who did not arrive are represented by what they sent last, and fast workers' data weigh no more.
- * Wang, Cao, Wu, Chen and Chen, Tackling the Data Heterogeneity in Asynchronous Federated Learning with Cached Update
- * Calibration, ICLR 2024, Algorithm 2. */
+ * Wang, Cao, Wu, Chen and Chen, Tackling the Data Heterogeneity in Asynchronous Federated
+ * Learning with Cached Update Calibration, ICLR 2024, Algorithm 2. */
 #include "math/kernels.h"
 #include "method/buffered.h"
 #include "method/methods.h"
 #include "method/table.h"
 
 /* Behind the buffer lie the rows: mot_row[workers], the h_i. */
-struct cache { mot_buf total; uint32_t since; struct mot_row row[]; };
+struct cache {
+    mot_buf total;
+    uint32_t since;
+    struct mot_row row[];
+};
 
 static struct cache *cache_of(const void *state, const struct mot_env *env)
 {
@@ -53,7 +57,8 @@ static mot_buf calibrated(const struct mot_buffered *b, const struct cache *c, s
     for (uint32_t i = 0; i < b->count; i++) {
         const struct mot_row *row = &c->row[b->in[i].from];
         k->axpy(env->world->dim, (float)b->in[i].weight, mot_read(env, b->in[i].sum), to);
-        if (row->sum != MOT_NO_BUF) k->axpy(env->world->dim, (float)(-1.0 / (double)row->samples), mot_read(env, row->sum), to);
+        if (row->sum != MOT_NO_BUF)
+            k->axpy(env->world->dim, (float)(-1.0 / (double)row->samples), mot_read(env, row->sum), to);
     }
     return sum;
 }
@@ -69,7 +74,8 @@ static void ca2fl_gradient(void *state, struct mot_env *env, const struct mot_an
         mot_buf sum = calibrated(b, c, env);
         for (uint32_t i = 0; i < b->count; i++, c->since++) {
             struct mot_row *row = &c->row[b->in[i].from];
-            if (mot_hub_seat(&b->hub, b->in[i].from)->away) continue; /* it went between its report and the update */
+            /* it went between its report and the update */
+            if (mot_hub_seat(&b->hub, b->in[i].from)->away) continue;
             mot_total_add(env, c->total, row, -1);
             mot_row_set(env, row, b->in[i].sum, b->in[i].batch, b->in[i].round);
             mot_total_add(env, c->total, row, 1);
@@ -89,8 +95,14 @@ static void ca2fl_lost(void *state, struct mot_env *env, mot_node worker, uint32
     mot_buffered_lost(state, env, worker, jobs);
 }
 
-static const struct mot_served ca2fl = { .need = ca2fl_need, .begin = ca2fl_begin, .gradient = ca2fl_gradient, .lost = ca2fl_lost,
-    .back = mot_buffered_assign, .refused = mot_buffered_assign, .check = mot_buffered_check, .local_steps = mot_buffered_steps };
+static const struct mot_served ca2fl = { .need = ca2fl_need,
+    .begin = ca2fl_begin,
+    .gradient = ca2fl_gradient,
+    .lost = ca2fl_lost,
+    .back = mot_buffered_assign,
+    .refused = mot_buffered_assign,
+    .check = mot_buffered_check,
+    .local_steps = mot_buffered_steps };
 MOT_SERVED(ca2fl)
 
 static const struct mot_option ca2fl_options[] = { MOT_BUFFERED_OPTIONS, { .name = NULL } };
@@ -98,13 +110,16 @@ static const struct mot_option ca2fl_options[] = { MOT_BUFFERED_OPTIONS, { .name
 const struct mot_method mot_method_ca2fl = {
     .name = "ca2fl",
     .summary = "FedBuff, calibrated by what every worker sent last, so that all data weigh the same",
-    .about =
-        "As with fedbuff a worker makes some steps of SGD by itself and sends how far it went, and the server makes an update for every K that come. It keeps "
-        "what each worker sent last, and lets that stand for the workers that are not among the K: so every worker's data weigh the same in every update. "
-        "The server keeps a model's size for each worker.\n"
-        "Use it in place of fedbuff when the workers' data differ. With one local step, k: 1 and few workers it is much like ia2sgd.\n"
-        "Paper: Wang, Cao, Wu, Chen, Chen, Tackling the Data Heterogeneity in Asynchronous Federated Learning with Cached Update Calibration, ICLR 2024, "
-        "Algorithm 2.",
+    .about = "As with fedbuff a worker makes some steps of SGD by itself and sends how far it went, and the "
+             "server makes an update for every K that come. It keeps "
+             "what each worker sent last, and lets that stand for the workers that are not among the K: so "
+             "every worker's data weigh the same in every update. "
+             "The server keeps a model's size for each worker.\n"
+             "Use it in place of fedbuff when the workers' data differ. With one local step, k: 1 and few "
+             "workers it is much like ia2sgd.\n"
+             "Paper: Wang, Cao, Wu, Chen, Chen, Tackling the Data Heterogeneity in Asynchronous Federated "
+             "Learning with Cached Update Calibration, ICLR 2024, "
+             "Algorithm 2.",
     .options = ca2fl_options,
     .conf_bytes = sizeof(struct mot_buffered_conf),
     .asynchronous = true,

@@ -1,18 +1,20 @@
 /* dpsgd.c -- decentralised SGD: every worker has a model of its own and averages it with its neighbours'.
  *
- *   g = gradient of a batch of its own part at x[i]               while the models of the round are on their way
+ *   g = gradient of a batch of its own part at x[i]               while the round's models are on their way
  *   y = sum over j of W[i][j] x[j]  if k mod F = 0,  else x[i]    F: the period
  *   x[i] = y - rate * g                                           g was taken BEFORE the averaging
  *
- * D-PSGD (Lian, Zhang, Zhang, Hsieh, Zhang and Liu, Can Decentralized Algorithms Outperform Centralized Algorithms?, 2017)
- * uses all links in every such round. MATCHA (Wang, Sahu, Yang, Joshi and Kar, 2019) cuts them into matchings and uses matching
- * j with the chance p[j], drawn from a seed that all workers share, so that nobody has to be told. The period, and batches in
- * proportion to speed, are those of RCD-SGD (He and Dube, 2022, Algorithm 2).
+ * D-PSGD (Lian, Zhang, Zhang, Hsieh, Zhang and Liu, Can Decentralized Algorithms Outperform Centralized
+ * Algorithms?, 2017) uses all links in every such round. MATCHA (Wang, Sahu, Yang, Joshi and Kar, 2019) cuts
+ * them into matchings and uses matching j with the chance p[j], drawn from a seed that all workers share, so
+ * that nobody has to be told. The period, and batches in proportion to speed, are those of RCD-SGD (He and
+ * Dube, 2022, Algorithm 2).
  *
- * W is symmetric with rows of sum 1, so averaging does not move the mean of all models, and that mean makes the step
- * of the mean gradient. The rate of worker i is scaled by its share of the rows (workers * rows[i] / all rows, as in federated
- * averaging, McMahan et al., 2017): then the mean gradient is that of the loss over all rows, whatever the sizes
- * of parts and batches. With parts of one size this is Algorithm 2 to the letter; `weigh: equal` is in any case. */
+ * W is symmetric with rows of sum 1, so averaging does not move the mean of all models, and
+ * that mean makes the step of the mean gradient. The rate of worker i is scaled by its share of the rows
+ * (workers * rows[i] / all rows, as in federated averaging, McMahan et al., 2017): then the mean gradient is
+ * that of the loss over all rows, whatever the sizes of parts and batches. With parts of one size this is
+ * Algorithm 2 to the letter; `weigh: equal` is in any case. */
 #include "base/rng.h"
 #include "method/methods.h"
 #include "method/mixer.h"
@@ -20,15 +22,20 @@
 
 enum weigh { WEIGH_ROWS, WEIGH_EQUAL };
 enum on_loss { LOSS_STOP, LOSS_CONTINUE };
-struct dpsgd_conf { uint64_t period; uint32_t weigh, on_loss; double budget; };
+struct dpsgd_conf {
+    uint64_t period;
+    uint32_t weigh, on_loss;
+    double budget;
+};
 
 struct dpsgd {
     struct mot_params params;
-    uint64_t draw, round, last;        /* last: the round in which nobody has data left; 0: not known yet */
-    double rate;                       /* this worker's factor */
-    mot_buf grad;                      /* of this round, when it is here and the models are not */
+    uint64_t draw, round, last; /* last: the round in which nobody has data left; 0: not known yet */
+    double rate;                /* this worker's factor */
+    mot_buf grad;               /* of this round, when it is here and the models are not */
     uint32_t samples;
-    bool begun, computing, retired;    /* a round is under way; retired: a new life of a worker that the others go on without */
+    /* a round is under way; retired: a new life of a worker that the others go on without */
+    bool begun, computing, retired;
     struct mot_mixer mixer;
 };
 
@@ -48,7 +55,8 @@ static bool mixes(const struct dpsgd *s, const struct mot_env *env)
 
 /* ---- The data's end ------------------------------------------------------------------------------------ */
 
-/* All samplers make as many passes: what this worker's were is known at its end, and so is when the others' are over. */
+/* All samplers make as many passes: what this worker's were is known at
+ * its end, and so is when the others' are over. */
 static uint64_t last_round(const struct dpsgd *s, const struct mot_env *env)
 {
     const struct mot_world *w = env->world;
@@ -57,24 +65,32 @@ static uint64_t last_round(const struct dpsgd *s, const struct mot_env *env)
     uint64_t passes = s->draw / w->part_rows[env->self];
     for (mot_node i = 0; i < w->workers; i++) {
         uint64_t all = passes * w->part_rows[i], before = w->draw0 ? w->draw0[i] : 0;
-        uint64_t left = all > before ? all - before : 0, rounds = w->step0 + (left + w->batch[i] - 1) / (w->batch[i] ? w->batch[i] : 1);
+        uint64_t left = all > before ? all - before : 0,
+                 rounds = w->step0 + (left + w->batch[i] - 1) / (w->batch[i] ? w->batch[i] : 1);
         if (rounds > last) last = rounds;
     }
     return last;
 }
 
-/* ---- Rounds ---------------------------------------------------------------------------------------------- */
+/* ---- Rounds
+ * ---------------------------------------------------------------------------------------------- */
 
 static void begin_round(struct dpsgd *s, struct mot_env *env)
 {
-    struct mot_term term = { .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1 };
+    struct mot_term term = {
+        .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
     if (s->last && s->round >= s->last) {
         mot_stop(env, MOT_OK);
         return;
     }
     s->begun = s->computing = true;
-    mot_start(env, &(struct mot_work){ .tag = (uint32_t)s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
-    if (mixes(s, env)) mot_mixer_open(&s->mixer, env, s->round, s->params.x, env->world->mixing->matchings ? draw_matching : NULL);
+    mot_start(env,
+        &(struct mot_work){
+            .tag = (uint32_t)s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
+    if (mixes(s, env))
+        mot_mixer_open(
+            &s->mixer, env, s->round, s->params.x, env->world->mixing->matchings ? draw_matching : NULL);
 }
 
 static void average(struct dpsgd *s, struct mot_env *env)
@@ -125,7 +141,8 @@ static void peer_changed(struct dpsgd *s, struct mot_env *env, struct mot_peer p
     consider(s, env);
 }
 
-/* ---- The method ------------------------------------------------------------------------------------------- */
+/* ---- The method
+ * ------------------------------------------------------------------------------------------- */
 
 static struct mot_need dpsgd_need(const void *conf, const struct mot_world *world, mot_node self)
 {
@@ -170,7 +187,8 @@ static void dpsgd_step(void *state, struct mot_env *env, const struct mot_event 
         consider(s, env);
         return;
     case MOT_EV_PEER: peer_changed(s, env, event->peer); return;
-    case MOT_EV_COLL: case MOT_EV_TIMER: MOT_ASSERT(!"D-PSGD asked for none of these"); return;
+    case MOT_EV_COLL:
+    case MOT_EV_TIMER: MOT_ASSERT(!"D-PSGD asked for none of these"); return;
     }
 }
 
@@ -192,31 +210,50 @@ static bool dpsgd_model(const void *state, const struct mot_env *env, struct mot
 }
 
 #define FIELD(field) offsetof(struct dpsgd_conf, field)
-#define OPTIONS                                                                                                              \
-    { .name = "period", .type = MOT_OPT_UINT, .offset = FIELD(period), .preset = "1", .min = 1, .max = 1e9,                  \
-      .doc = "models are averaged in every so manieth step; between, each worker goes on alone" },                           \
-    { .name = "weigh", .type = MOT_OPT_CHOICE, .offset = FIELD(weigh), .preset = "rows", .choices = "rows|equal",            \
-      .doc = "a worker's learning rate: in proportion to the rows it holds, so that the mean model follows the loss over "   \
-             "all rows; or the same for all, whatever they hold" },                                                          \
-    { .name = "on_loss", .type = MOT_OPT_CHOICE, .offset = FIELD(on_loss), .preset = "stop", .choices = "stop|continue",     \
-      .doc = "what the loss of a neighbour does: ends the run, or leaves the others to go on, its weight being added to "    \
-             "each one's own" }
+#define OPTIONS                                                                                              \
+    { .name = "period",                                                                                      \
+        .type = MOT_OPT_UINT,                                                                                \
+        .offset = FIELD(period),                                                                             \
+        .preset = "1",                                                                                       \
+        .min = 1,                                                                                            \
+        .max = 1e9,                                                                                          \
+        .doc = "models are averaged in every so manieth step; between, each worker goes on alone" },         \
+        { .name = "weigh",                                                                                   \
+            .type = MOT_OPT_CHOICE,                                                                          \
+            .offset = FIELD(weigh),                                                                          \
+            .preset = "rows",                                                                                \
+            .choices = "rows|equal",                                                                         \
+            .doc = "a worker's learning rate: in proportion to the rows it holds, so that the mean model "   \
+                   "follows the loss over "                                                                  \
+                   "all rows; or the same for all, whatever they hold" },                                    \
+    {                                                                                                        \
+        .name = "on_loss", .type = MOT_OPT_CHOICE, .offset = FIELD(on_loss), .preset = "stop",               \
+        .choices = "stop|continue",                                                                          \
+        .doc = "what the loss of a neighbour does: ends the run, or leaves the others to go on, its weight " \
+               "being added to "                                                                             \
+               "each one's own"                                                                              \
+    }
 
 static const struct mot_option dpsgd_options[] = { OPTIONS, { .name = NULL } };
 
 const struct mot_method mot_method_dpsgd = {
     .name = "dpsgd",
     .summary = "decentralised SGD: each worker averages its model with its neighbours' in the topology",
-    .about =
-        "No server and no sum over everyone: in each step a worker sends its model to its neighbours (topology: names them, motley topology "
-        "shows them), computes the gradient of its own batch meanwhile, averages the models by the mixing matrix and makes its step. The "
-        "models of the workers differ a little; what is evaluated and written is their mean. Momentum and other state of the optimiser "
-        "stay with the worker.\n"
-        "A step waits for the slowest neighbour, not for the slowest worker, and its messages do not grow with the number of workers. With "
-        "period: 2 half of the messages are sent. Give mixed machines batches in proportion to their speed (sizing: proportional) "
-        "and parts to match.\n"
-        "Papers: Lian, Zhang, Zhang, Hsieh, Zhang, Liu, Can Decentralized Algorithms Outperform Centralized Algorithms?, 2017; He, Dube, "
-        "RCD-SGD, 2022.",
+    .about = "No server and no sum over everyone: in each step a worker sends its model to its neighbours "
+             "(topology: names them, motley topology "
+             "shows them), computes the gradient of its own batch meanwhile, averages the models by the "
+             "mixing matrix and makes its step. The "
+             "models of the workers differ a little; what is evaluated and written is their mean. Momentum "
+             "and other state of the optimiser "
+             "stay with the worker.\n"
+             "A step waits for the slowest neighbour, not for the slowest worker, and its messages do not "
+             "grow with the number of workers. With "
+             "period: 2 half of the messages are sent. Give mixed machines batches in proportion to their "
+             "speed (sizing: proportional) "
+             "and parts to match.\n"
+             "Papers: Lian, Zhang, Zhang, Hsieh, Zhang, Liu, Can Decentralized Algorithms Outperform "
+             "Centralized Algorithms?, 2017; He, Dube, "
+             "RCD-SGD, 2022.",
     .options = dpsgd_options,
     .conf_bytes = sizeof(struct dpsgd_conf),
     .decentralised = true,
@@ -228,28 +265,36 @@ const struct mot_method mot_method_dpsgd = {
     .model = dpsgd_model,
 };
 
-static double matcha_budget(const void *conf)
-{
-    return ((const struct dpsgd_conf *)conf)->budget;
-}
+static double matcha_budget(const void *conf) { return ((const struct dpsgd_conf *)conf)->budget; }
 
 static const struct mot_option matcha_options[] = {
-    { .name = "budget", .type = MOT_OPT_REAL, .offset = FIELD(budget), .preset = "0.5", .min = 0.01, .max = 1,
-      .doc = "the mean share of the matchings that a round uses; 1: all, which is dpsgd with topology.weights: laplacian" },
-    OPTIONS, { .name = NULL },
+    { .name = "budget",
+        .type = MOT_OPT_REAL,
+        .offset = FIELD(budget),
+        .preset = "0.5",
+        .min = 0.01,
+        .max = 1,
+        .doc = "the mean share of the matchings that a round uses; 1: all, which is dpsgd with "
+               "topology.weights: laplacian" },
+    OPTIONS,
+    { .name = NULL },
 };
 
 const struct mot_method mot_method_matcha = {
     .name = "matcha",
     .summary = "decentralised SGD that uses only some links of the topology in each step, drawn at random",
-    .about =
-        "As dpsgd, but the links of the topology are cut into matchings, sets in which no worker occurs twice, and each step uses matching j "
-        "with a chance p[j] of its own. The chances make the graph that is used on average as well connected as the budget allows: "
-        "links without which it would fall apart are used often, others seldom (motley topology NAME --method matcha shows them). All "
-        "workers draw from the same seed, so nobody has to be told which links a step uses.\n"
-        "Use it where links are slow: with budget 0.5 half of the messages are sent, and most of the mixing is kept.\n"
-        "Papers: Wang, Sahu, Yang, Joshi, Kar, MATCHA: Speeding Up Decentralized SGD via Matching Decomposition Sampling, 2019; He, Dube, "
-        "RCD-SGD, 2022.",
+    .about = "As dpsgd, but the links of the topology are cut into matchings, sets in which no worker occurs "
+             "twice, and each step uses matching j "
+             "with a chance p[j] of its own. The chances make the graph that is used on average as well "
+             "connected as the budget allows: "
+             "links without which it would fall apart are used often, others seldom (motley topology NAME "
+             "--method matcha shows them). All "
+             "workers draw from the same seed, so nobody has to be told which links a step uses.\n"
+             "Use it where links are slow: with budget 0.5 half of the messages are sent, and most of the "
+             "mixing is kept.\n"
+             "Papers: Wang, Sahu, Yang, Joshi, Kar, MATCHA: Speeding Up Decentralized SGD via Matching "
+             "Decomposition Sampling, 2019; He, Dube, "
+             "RCD-SGD, 2022.",
     .options = matcha_options,
     .conf_bytes = sizeof(struct dpsgd_conf),
     .decentralised = true,

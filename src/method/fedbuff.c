@@ -1,21 +1,25 @@
 /* fedbuff.c -- FedBuff: local steps, and a buffer.
  *
- *   Worker:  Q steps of SGD from the model of round pi; sends D = x(pi) - y(Q)                          (local.h)
+ *   Worker:  Q steps of SGD from the model of round pi; sends D = x(pi) - y(Q) (local.h)
  *   Server:  buffer += s(t - pi) * D,  s(d) = 1 / sqrt(1 + d);  the worker goes on with x(t)
  *            at K of them:  x(t+1) = x(t) - server_rate / K * buffer;  the buffer is empty again
  *
- * Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek and Huba, Federated Learning with Buffered Asynchronous Aggregation,
- * AISTATS 2022 (arXiv 2106.06639), Algorithms 1 and 2. There the new job goes to a client drawn at random (`assign: random`). */
+ * Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek and Huba, Federated Learning with Buffered
+ * Asynchronous Aggregation, AISTATS 2022 (arXiv 2106.06639), Algorithms 1 and 2. There the new job goes to a
+ * client drawn at random (`assign: random`). */
 #include "math/kernels.h"
 #include "method/buffered.h"
 #include "method/methods.h"
 #include <math.h>
 
 enum discount { DISCOUNT_ROOT, DISCOUNT_NONE };
-struct fedbuff_conf { struct mot_buffered_conf buffered; uint32_t discount; };
+struct fedbuff_conf {
+    struct mot_buffered_conf buffered;
+    uint32_t discount;
+};
 
-/* The sum of the parcels by weight, in worker order. Where all weigh the same they are added as they are and `scale` is their weight: one
- * gradient of one worker is then the very step of asynchronous SGD. */
+/* The sum of the parcels by weight, in worker order. Where all weigh the same they are added as they are and
+ * `scale` is their weight: one gradient of one worker is then the very step of asynchronous SGD. */
 static mot_buf weigh(const struct mot_buffered *b, struct mot_env *env, double *scale)
 {
     const struct mot_kernels *k = mot_kernels();
@@ -47,14 +51,23 @@ static void fedbuff_gradient(void *state, struct mot_env *env, const struct mot_
     mot_buffered_assign(b, env, a->from);
 }
 
-static const struct mot_served fedbuff = { .need = mot_buffered_need, .begin = mot_buffered_begin, .gradient = fedbuff_gradient,
-    .lost = mot_buffered_lost, .back = mot_buffered_assign, .refused = mot_buffered_assign, .check = mot_buffered_check,
+static const struct mot_served fedbuff = { .need = mot_buffered_need,
+    .begin = mot_buffered_begin,
+    .gradient = fedbuff_gradient,
+    .lost = mot_buffered_lost,
+    .back = mot_buffered_assign,
+    .refused = mot_buffered_assign,
+    .check = mot_buffered_check,
     .local_steps = mot_buffered_steps };
 MOT_SERVED(fedbuff)
 
 static const struct mot_option fedbuff_options[] = {
-    { .name = "discount", .type = MOT_OPT_CHOICE, .offset = offsetof(struct fedbuff_conf, discount), .preset = "root", .choices = "root|none",
-      .doc = "how much less a late job weighs: 1 / sqrt(1 + delay), or as much as others" },
+    { .name = "discount",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct fedbuff_conf, discount),
+        .preset = "root",
+        .choices = "root|none",
+        .doc = "how much less a late job weighs: 1 / sqrt(1 + delay), or as much as others" },
     MOT_BUFFERED_OPTIONS,
     { .name = NULL },
 };
@@ -62,13 +75,16 @@ static const struct mot_option fedbuff_options[] = {
 const struct mot_method mot_method_fedbuff = {
     .name = "fedbuff",
     .summary = "local steps at the workers, and an update for every K of them that have reported",
-    .about =
-        "A worker makes some steps of SGD by itself and sends how far it went; the server makes an update of the mean of every K that come, the late ones "
-        "weighing less. Messages are rarer by the number of steps, and nobody waits. The rate of the workers' steps is the optimiser's.\n"
-        "Use it when the network is slow beside the workers, or there are very many of them. Local steps on data that differ pull apart: take few of them, "
-        "assign: shuffled, or ca2fl.\n"
-        "Paper: Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022, "
-        "Algorithms 1 and 2.",
+    .about = "A worker makes some steps of SGD by itself and sends how far it went; the server makes an "
+             "update of the mean of every K that come, the late ones "
+             "weighing less. Messages are rarer by the number of steps, and nobody waits. The rate of the "
+             "workers' steps is the optimiser's.\n"
+             "Use it when the network is slow beside the workers, or there are very many of them. Local "
+             "steps on data that differ pull apart: take few of them, "
+             "assign: shuffled, or ca2fl.\n"
+             "Paper: Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered "
+             "Asynchronous Aggregation, AISTATS 2022, "
+             "Algorithms 1 and 2.",
     .options = fedbuff_options,
     .conf_bytes = sizeof(struct fedbuff_conf),
     .asynchronous = true,

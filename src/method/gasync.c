@@ -1,14 +1,18 @@
 /* gasync.c -- Generalized AsyncSGD: asynchronous SGD whose jobs go to worker i with probability p_i.
  *
- *   on a gradient g of worker i:  x(t+1) = x(t) - lr / (n p_i) * g;  a job at x(t+1) for worker k, drawn with probability p_k, queued if it is busy
+ *   on a gradient g of worker i:  x(t+1) = x(t) - lr / (n p_i) * g;
+ *   then a job at x(t+1) for worker k, drawn with probability p_k, queued if it is busy
  *
- * The factor makes up for i being drawn more often than others: in the mean every worker's data weigh the same, whatever p is. It is that of the p
- * by which the job was drawn, which may have changed since: slow workers' queues are long with jobs drawn before p had them drawn less.
- * Leconte, Jonckheere, Samsonov and Moulines, Queuing Dynamics of Asynchronous Federated Learning, AISTATS 2024 (arXiv 2405.00017), Algorithm 1.
+ * The factor makes up for i being drawn more often than others: in the mean every worker's data weigh the
+ * same, whatever p is. It is that of the p by which the job was drawn, which may have changed since: slow
+ * workers' queues are long with jobs drawn before p had them drawn less. Leconte, Jonckheere, Samsonov and
+ * Moulines, Queuing Dynamics of Asynchronous Federated Learning, AISTATS 2024 (arXiv
+ * 2405.00017), Algorithm 1.
  *
- * `p: optimal` is found from the job times seen so far, anew each time that the number of updates has doubled: the p for which the variance over the
- * pace of the updates is least (queueing.h). Alahyane, Comte, Jonckheere and Moulines, Optimizing Asynchronous Federated Learning, 2025
- * (arXiv 2502.08206) put speed into the objective so; theirs is the whole bound, with constants that a run does not know. */
+ * `p: optimal` is found from the job times seen so far, anew each time that the number of updates has
+ * doubled: the p for which the variance over the pace of the updates is least (queueing.h). Alahyane, Comte,
+ * Jonckheere and Moulines, Optimizing Asynchronous Federated Learning, 2025 (arXiv 2502.08206) put speed into
+ * the objective so; theirs is the whole bound, with constants that a run does not know. */
 #include "base/rng.h"
 #include "base/words.h"
 #include "method/hub.h"
@@ -17,13 +21,19 @@
 #include <string.h>
 
 #define OPTIMAL_MOST 1000000u /* workers times jobs, for the time that it takes */
-struct gasync_conf { struct mot_hub_conf hub; const char *p; uint64_t jobs; };
+struct gasync_conf {
+    struct mot_hub_conf hub;
+    const char *p;
+    uint64_t jobs;
+};
 
 struct gasync {
     struct mot_hub hub;
-    uint64_t count, next;             /* jobs drawn; the update at which p is found anew */
-    uint64_t found;                   /* the update at which it was last; jobs of older rounds were drawn by the p before */
-    double number[];                  /* [workers] p; [workers] p before; [workers] job times; 4 [workers] to work with */
+    uint64_t count, next; /* jobs drawn; the update at which p is found anew */
+    /* the update at which it was last; jobs of older rounds were drawn by the p before */
+    uint64_t found;
+    /* [workers] p; [workers] p before; [workers] job times; 4 [workers] to work with */
+    double number[];
 };
 
 static uint32_t jobs_of(const struct gasync_conf *conf, const struct mot_world *world)
@@ -31,7 +41,8 @@ static uint32_t jobs_of(const struct gasync_conf *conf, const struct mot_world *
     return conf->jobs == MOT_WORD_UINT ? world->workers : (uint32_t)conf->jobs;
 }
 
-/* The probabilities of the text, uniform where it has none to say; they need not add up to 1. Returns how many were read, or -1. */
+/* The probabilities of the text, uniform where it has none to say; they need
+ * not add up to 1. Returns how many were read, or -1. */
 static int64_t read_p(const char *text, double *p, uint32_t n)
 {
     if (strcmp(text, "optimal") == 0 || strcmp(text, "uniform") == 0) {
@@ -57,20 +68,27 @@ static enum mot_status gasync_validate(const void *c, const struct mot_world *wo
 {
     const struct gasync_conf *conf = c;
     int64_t count = read_p(conf->p, NULL, world->workers);
-    if (count < 0) return mot_fail(MOT_EUSAGE, "method.p: expected numbers above 0, 'uniform' or 'optimal'; found '%s'", conf->p);
+    if (count < 0)
+        return mot_fail(
+            MOT_EUSAGE, "method.p: expected numbers above 0, 'uniform' or 'optimal'; found '%s'", conf->p);
     if (count != world->workers)
-        return mot_fail(MOT_EUSAGE, "method.p: %lld numbers for %u workers; expected one for each", (long long)count, world->workers);
+        return mot_fail(MOT_EUSAGE, "method.p: %lld numbers for %u workers; expected one for each",
+            (long long)count, world->workers);
     if (strcmp(conf->p, "optimal") == 0 && (uint64_t)world->workers * jobs_of(conf, world) > OPTIMAL_MOST)
-        return mot_fail(MOT_EUSAGE, "method.p: 'optimal' takes too long for %u workers with %u jobs; expected at most %u for their product, or 'uniform'",
-                        world->workers, jobs_of(conf, world), OPTIMAL_MOST);
+        return mot_fail(MOT_EUSAGE,
+            "method.p: 'optimal' takes too long for %u workers with %u jobs; expected at most %u for their "
+            "product, or 'uniform'",
+            world->workers, jobs_of(conf, world), OPTIMAL_MOST);
     return MOT_OK;
 }
 
 static struct mot_hub_need gasync_need(const void *c, const struct mot_world *world)
 {
     uint32_t jobs = jobs_of(c, world);
-    return (struct mot_hub_need){ .state_bytes = sizeof(struct gasync) + 7 * sizeof(double) * world->workers, .buffers = 1,
-        .queue = jobs > 1 ? 2 : 1, .backlog = jobs };
+    return (struct mot_hub_need){ .state_bytes = sizeof(struct gasync) + 7 * sizeof(double) * world->workers,
+        .buffers = 1,
+        .queue = jobs > 1 ? 2 : 1,
+        .backlog = jobs };
 }
 
 /* Of all probabilities, those of the workers that are there. */
@@ -161,30 +179,51 @@ static void gasync_check(const void *state, const struct mot_env *env)
     for (mot_node i = 0; i < env->world->workers; i++) MOT_ASSERT(s->number[i] > 0);
 }
 
-static const struct mot_served gasync = { .need = gasync_need, .begin = gasync_begin, .gradient = gasync_gradient, .lost = gasync_lost,
-    .back = assign, .refused = assign, .check = gasync_check };
+static const struct mot_served gasync = { .need = gasync_need,
+    .begin = gasync_begin,
+    .gradient = gasync_gradient,
+    .lost = gasync_lost,
+    .back = assign,
+    .refused = assign,
+    .check = gasync_check };
 MOT_SERVED(gasync)
 
 static const struct mot_option gasync_options[] = {
-    { .name = "p", .type = MOT_OPT_TEXT, .offset = offsetof(struct gasync_conf, p), .preset = "optimal",
-      .doc = "how likely each worker is to get the next job: a number for each, which need not add up to 1, as in '0.5 0.3 0.2'; uniform; or optimal, found "
-             "from the job times as the run goes on, uniform until every worker has answered" },
-    { .name = "jobs", .type = MOT_OPT_UINT, .offset = offsetof(struct gasync_conf, jobs), .preset = "workers", .word = "workers", .min = 1, .max = 1e6,
-      .doc = "active jobs at all times; they queue at a worker that has several. Fewer of them are less stale, more keep workers busier" },
+    { .name = "p",
+        .type = MOT_OPT_TEXT,
+        .offset = offsetof(struct gasync_conf, p),
+        .preset = "optimal",
+        .doc = "how likely each worker is to get the next job: a number for each, which need not add up to "
+               "1, as in '0.5 0.3 0.2'; uniform; or optimal, found "
+               "from the job times as the run goes on, uniform until every worker has answered" },
+    { .name = "jobs",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct gasync_conf, jobs),
+        .preset = "workers",
+        .word = "workers",
+        .min = 1,
+        .max = 1e6,
+        .doc = "active jobs at all times; they queue at a worker that has several. Fewer of them are less "
+               "stale, more keep workers busier" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
 
 const struct mot_method mot_method_gasync = {
     .name = "gasync",
-    .summary = "asynchronous SGD whose jobs go to workers with given or optimised probabilities, and are scaled to weigh all data the same",
-    .about =
-        "A new job goes to worker i with probability p_i, and its gradient is multiplied by 1 / (n p_i): whatever p is, every worker's data weigh the same in the "
-        "mean. With p uniform it is async with assign: random, at the pace of slow workers' queues. Giving fast workers more jobs raises the pace and, since "
-        "slow ones' gradients count for more then, the noise; p: optimal finds the balance from the job times.\n"
-        "Use it when the workers' data differ, speeds differ, and the server has no memory for a table of gradients; with that memory, ringleader is better.\n"
-        "Papers: Leconte, Jonckheere, Samsonov, Moulines, Queuing Dynamics of Asynchronous Federated Learning, AISTATS 2024, Algorithm 1; Alahyane, Comte, "
-        "Jonckheere, Moulines, Optimizing Asynchronous Federated Learning, 2025.",
+    .summary = "asynchronous SGD whose jobs go to workers with given or optimised probabilities, and are "
+               "scaled to weigh all data the same",
+    .about = "A new job goes to worker i with probability p_i, and its gradient is multiplied by 1 / (n "
+             "p_i): whatever p is, every worker's data weigh the same in the "
+             "mean. With p uniform it is async with assign: random, at the pace of slow workers' queues. "
+             "Giving fast workers more jobs raises the pace and, since "
+             "slow ones' gradients count for more then, the noise; p: optimal finds the balance from the job "
+             "times.\n"
+             "Use it when the workers' data differ, speeds differ, and the server has no memory for a table "
+             "of gradients; with that memory, ringleader is better.\n"
+             "Papers: Leconte, Jonckheere, Samsonov, Moulines, Queuing Dynamics of Asynchronous Federated "
+             "Learning, AISTATS 2024, Algorithm 1; Alahyane, Comte, "
+             "Jonckheere, Moulines, Optimizing Asynchronous Federated Learning, 2025.",
     .options = gasync_options,
     .conf_bytes = sizeof(struct gasync_conf),
     .asynchronous = true,

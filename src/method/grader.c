@@ -4,10 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static size_t numbers_of(uint32_t queue, uint32_t servers)
-{
-    return servers + (size_t)(queue + 1) * servers;
-}
+static size_t numbers_of(uint32_t queue, uint32_t servers) { return servers + (size_t)(queue + 1) * servers; }
 
 /* The rounds, one a server, of job number `k` in the queue; `queue_max`: of the running one. */
 static uint64_t *rounds_at(struct mot_grader *g, uint32_t place)
@@ -25,8 +22,12 @@ struct mot_need mot_grader_need(const struct mot_world *world, uint32_t queue)
 {
     size_t numbers = numbers_of(queue, world->servers);
     /* The models of its jobs, and their gradients on the way to the servers. */
-    return (struct mot_need){ .state_bytes = sizeof(struct mot_grader) + numbers * sizeof(uint64_t) + queue * sizeof(struct mot_grader_job),
-        .buffers = 2 * queue, .sends = queue * world->servers, .works = 1, .terms = 1 };
+    return (struct mot_need){ .state_bytes = sizeof(struct mot_grader) + numbers * sizeof(uint64_t) +
+            queue * sizeof(struct mot_grader_job),
+        .buffers = 2 * queue,
+        .sends = queue * world->servers,
+        .works = 1,
+        .terms = 1 };
 }
 
 void mot_grader_init(struct mot_grader *g, const struct mot_env *env, uint32_t queue)
@@ -43,13 +44,18 @@ static void begin_next(struct mot_grader *g, struct mot_env *env)
     if (g->busy || next->here < g->servers) return;
     g->job = *next;
     *next = (struct mot_grader_job){ 0 };
-    memcpy(rounds_at(g, g->queue_max), rounds_at(g, (uint32_t)(g->begun % g->queue_max)), g->servers * sizeof(uint64_t));
+    memcpy(rounds_at(g, g->queue_max), rounds_at(g, (uint32_t)(g->begun % g->queue_max)),
+        g->servers * sizeof(uint64_t));
     g->begun++;
     g->busy = true;
     g->tag++;
     g->until = g->job.limit_s > 0 ? env->now + (mot_time)(g->job.limit_s * 1e9) : MOT_NEVER;
-    struct mot_term term = { .part = env->self, .draw = g->draw, .samples = env->world->batch[env->self], .coef = 1 };
-    mot_start(env, &(struct mot_work){ .tag = g->tag, .terms = 1, .term = &term, .deadline = g->until, .at = g->job.at });
+    struct mot_term term = {
+        .part = env->self, .draw = g->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
+    mot_start(env,
+        &(struct mot_work){
+            .tag = g->tag, .terms = 1, .term = &term, .deadline = g->until, .at = g->job.at });
     mot_drop(env, g->job.at);
 }
 
@@ -80,14 +86,16 @@ static void model_came(struct mot_grader *g, struct mot_env *env, const struct m
         job->at = mot_hold(env, m->body.buf);
     } else {
         if (job->here == 0) job->at = mot_take(env);
-        memcpy(mot_edit(env, job->at) + m->body.off, mot_read(env, m->body.buf) + m->body.off, m->body.len * sizeof(float));
+        memcpy(mot_edit(env, job->at) + m->body.off, mot_read(env, m->body.buf) + m->body.off,
+            m->body.len * sizeof(float));
     }
     job->here++;
     begin_next(g, env);
 }
 
-/* Of several servers each sees its range only. What is not finite in one of them shows in the loss, which all get: they refuse the gradient
- * together. Else one alone would leave the worker out, and the others wait for jobs that it never begins. */
+/* Of several servers each sees its range only. What is not finite in one of them shows in the loss, which all
+ * get: they refuse the gradient together. Else one alone would leave the worker out, and the others wait for
+ * jobs that it never begins. */
 static double loss_for_all(const struct mot_grader *g, const struct mot_env *env, const struct mot_result *w)
 {
     const struct mot_hub_conf *conf = env->conf;
@@ -101,7 +109,10 @@ static void work_came(struct mot_grader *g, struct mot_env *env, const struct mo
     bool too_long = env->now >= g->until && w->samples < env->world->batch[env->self];
     bool given_up = g->given_up || too_long;
     uint16_t kind = given_up ? MOT_MSG_GAVE_UP : MOT_MSG_GRAD;
-    struct mot_head head = { .samples = w->samples, .value = !given_up ? loss_for_all(g, env, w) : g->given_up ? g->given_up : 1 };
+    struct mot_head head = { .samples = w->samples,
+        .value = !given_up ? loss_for_all(g, env, w)
+            : g->given_up  ? g->given_up
+                           : 1 };
     g->busy = false;
     g->draw += w->samples;
     g->given_up = 0;
@@ -122,7 +133,8 @@ void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot
     case MOT_EV_PEER:
         if (event->peer.node >= env->world->workers && !event->peer.up) mot_stop(env, MOT_EPEER);
         return;
-    case MOT_EV_COLL: case MOT_EV_TIMER: MOT_ASSERT(!"a grader asked for none of these"); return;
+    case MOT_EV_COLL:
+    case MOT_EV_TIMER: MOT_ASSERT(!"a grader asked for none of these"); return;
     }
 }
 

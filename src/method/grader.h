@@ -15,8 +15,9 @@
  * count as drawn: a worker's place in its data is the sum of what it has computed, which is
  * what a checkpoint knows of it, and who is often interrupted does not see the same rows again and again.
  *
- * With several servers each has a range of the parameters, and a job comes in as many messages: the k-th MODEL of every
- * server is for the k-th job, which begins when all are there. Every server gets its range of the gradient.
+ * With several servers each has a range of the parameters, and a job comes in as many messages: the k-th
+ * MODEL of every server is for the k-th job, which begins when all are there. Every server
+ * gets its range of the gradient.
  *
  * Without its server a worker has nothing to do; other workers' lives are no concern of it. */
 #ifndef MOT_METHOD_GRADER_H
@@ -28,19 +29,25 @@
  * GRAD: round, samples, value = the loss's sum. GAVE_UP: samples, value = how many jobs. */
 enum { MOT_MSG_MODEL, MOT_MSG_GRAD, MOT_MSG_REPLACE, MOT_MSG_GAVE_UP };
 
-struct mot_grader_job { double limit_s; mot_buf at; uint32_t here; };  /* here: ranges of the model that have come */
+/* here: ranges of the model that have come */
+struct mot_grader_job {
+    double limit_s;
+    mot_buf at;
+    uint32_t here;
+};
 
 struct mot_grader {
-    struct mot_grader_job job;         /* the one that runs */
+    struct mot_grader_job job; /* the one that runs */
     uint64_t draw;
-    uint64_t begun;                    /* jobs that have begun, or been given up before */
-    mot_time until;                    /* the running one is given up then; MOT_NEVER */
+    uint64_t begun; /* jobs that have begun, or been given up before */
+    mot_time until; /* the running one is given up then; MOT_NEVER */
     uint32_t tag, busy;
-    uint32_t given_up;                 /* jobs to be answered when the running one, cancelled, comes in */
+    uint32_t given_up; /* jobs to be answered when the running one, cancelled, comes in */
     uint32_t queue_max, servers;
     uint32_t spare;
-    uint64_t numbers[];                /* came[servers]: messages for jobs from each; round[queue_max + 1][servers] of the jobs
-                                        * in the queue, job k's at k % queue_max, and last of the running one; the queue itself */
+    /* came[servers]: messages for jobs from each; round[queue_max + 1][servers] of the jobs in the queue, job
+     * k's at k % queue_max, and last of the running one; the queue itself */
+    uint64_t numbers[];
 };
 
 struct mot_need mot_grader_need(const struct mot_world *, uint32_t queue);

@@ -4,20 +4,14 @@
 
 /* ---- Seats and jobs ----------------------------------------------------------------------- */
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 15) & ~(size_t)15;
-}
+static size_t aligned(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
 
 static struct mot_seat *seats_of(const struct mot_hub *h)
 {
     return (struct mot_seat *)((char *)(uintptr_t)h + h->seats_at);
 }
 
-const struct mot_seat *mot_hub_seat(const struct mot_hub *h, mot_node worker)
-{
-    return &seats_of(h)[worker];
-}
+const struct mot_seat *mot_hub_seat(const struct mot_hub *h, mot_node worker) { return &seats_of(h)[worker]; }
 
 static struct mot_hub_job *job_at(const struct mot_hub *h, uint32_t place, const struct mot_env *env)
 {
@@ -31,7 +25,8 @@ static uint32_t jobs_max(const struct mot_hub_need *need, const struct mot_world
 
 static size_t state_bytes(const struct mot_hub_need *need, const struct mot_world *world)
 {
-    return aligned(need->state_bytes) + world->workers * sizeof(struct mot_seat) + jobs_max(need, world) * sizeof(struct mot_hub_job);
+    return aligned(need->state_bytes) + world->workers * sizeof(struct mot_seat) +
+        jobs_max(need, world) * sizeof(struct mot_hub_job);
 }
 
 static void lay_out(struct mot_hub *h, struct mot_env *env, const struct mot_hub_need *need)
@@ -61,7 +56,8 @@ static void feed(struct mot_hub *h, struct mot_env *env, mot_node worker)
     struct mot_seat *seat = &seats_of(h)[worker];
     while (seat->unsent && seat->there < h->queue) {
         struct mot_hub_job *job = job_at(h, seat->unsent, env);
-        mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s }, mot_hub_range(env, job->x));
+        mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s },
+            mot_hub_range(env, job->x));
         if (!h->keep) {
             mot_drop(env, job->x);
             job->x = MOT_NO_BUF;
@@ -79,7 +75,11 @@ static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16
     MOT_ASSERT(place && "more jobs than need() declared");
     struct mot_hub_job *job = job_at(h, place, env);
     h->free = job->next;
-    *job = (struct mot_hub_job){ .round = h->params.step, .limit_s = limit_s, .given = env->now, .x = mot_hold(env, h->params.x), .kind = kind };
+    *job = (struct mot_hub_job){ .round = h->params.step,
+        .limit_s = limit_s,
+        .given = env->now,
+        .x = mot_hold(env, h->params.x),
+        .kind = kind };
     if (seat->last) job_at(h, seat->last, env)->next = place;
     else seat->first = place;
     seat->last = place;
@@ -89,7 +89,8 @@ static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16
     feed(h, env, worker);
 }
 
-/* Takes the oldest job off the seat, and frees its place. The model it was computed at becomes the caller's. */
+/* Takes the oldest job off the seat, and frees its place. The model
+ * it was computed at becomes the caller's. */
 static struct mot_hub_job take_first(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
 {
     uint32_t place = seat->first;
@@ -107,7 +108,8 @@ static struct mot_hub_job take_first(struct mot_hub *h, struct mot_env *env, str
     return job;
 }
 
-/* None of its jobs is active any more: what has not been sent is forgotten, answers to the rest will be waste. */
+/* None of its jobs is active any more: what has not been sent is
+ * forgotten, answers to the rest will be waste. */
 static uint32_t void_jobs(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
 {
     uint32_t active = seat->active, last = 0;
@@ -180,8 +182,10 @@ void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-/* The worker is away from now on. Its jobs are gone: those of a lost one at once, of others as their answers come. */
-static void leave(const struct mot_served *rule, void *state, struct mot_env *env, mot_node worker, enum mot_away why)
+/* The worker is away from now on. Its jobs are gone: those of a lost
+ * one at once, of others as their answers come. */
+static void leave(
+    const struct mot_served *rule, void *state, struct mot_env *env, mot_node worker, enum mot_away why)
 {
     struct mot_hub *h = state;
     struct mot_seat *seat = &seats_of(h)[worker];
@@ -193,11 +197,13 @@ static void leave(const struct mot_served *rule, void *state, struct mot_env *en
         seat->away = MOT_AWAY_LOST;
     }
     if (was_there) h->present--;
-    if (h->present == 0) mot_stop(env, why == MOT_AWAY_LOST ? MOT_EPEER : why == MOT_AWAY_BARRED ? MOT_EDIVERGED : MOT_OK);
+    if (h->present == 0)
+        mot_stop(env, why == MOT_AWAY_LOST ? MOT_EPEER : why == MOT_AWAY_BARRED ? MOT_EDIVERGED : MOT_OK);
     else if (was_there && rule->lost) rule->lost(state, env, worker, jobs);
 }
 
-static void peer_changed(const struct mot_served *rule, void *state, struct mot_env *env, struct mot_peer peer)
+static void peer_changed(
+    const struct mot_served *rule, void *state, struct mot_env *env, struct mot_peer peer)
 {
     struct mot_hub *h = state;
     MOT_ASSERT(peer.node < env->world->workers);
@@ -220,7 +226,8 @@ static void peer_changed(const struct mot_served *rule, void *state, struct mot_
 static bool sound(const struct mot_env *env, const struct mot_hub_conf *conf, const struct mot_message *m)
 {
     if (!isfinite(m->head.value)) return false;
-    return conf->guard == MOT_GUARD_OFF || isfinite(mot_kernels()->norm2(m->body.len, mot_read(env, m->body.buf) + m->body.off));
+    return conf->guard == MOT_GUARD_OFF ||
+        isfinite(mot_kernels()->norm2(m->body.len, mot_read(env, m->body.buf) + m->body.off));
 }
 
 static void refuse(const struct mot_served *rule, void *state, struct mot_env *env, mot_node from)
@@ -248,7 +255,8 @@ static mot_time time_taken(struct mot_seat *seat, const struct mot_env *env, con
     return env->now - began;
 }
 
-static void gradient_came(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)
+static void gradient_came(
+    const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)
 {
     struct mot_hub *h = state;
     struct mot_seat *seat = &seats_of(h)[m->from];
@@ -268,8 +276,14 @@ static void gradient_came(const struct mot_served *rule, void *state, struct mot
         seat->strikes = 0;
         seat->answers++;
         seat->busy += took;
-        struct mot_answer a = { .from = m->from, .round = job.round, .delay = h->params.step - job.round, .samples = m->head.samples,
-            .loss = m->head.value, .grad = m->body, .at = job.x, .took = took };
+        struct mot_answer a = { .from = m->from,
+            .round = job.round,
+            .delay = h->params.step - job.round,
+            .samples = m->head.samples,
+            .loss = m->head.value,
+            .grad = m->body,
+            .at = job.x,
+            .took = took };
         rule->gradient(state, env, &a);
         mot_note(env, "active_jobs", h->active);
     }
@@ -277,7 +291,8 @@ static void gradient_came(const struct mot_served *rule, void *state, struct mot
     feed(h, env, m->from);
 }
 
-static void jobs_given_up(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)
+static void jobs_given_up(
+    const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_message *m)
 {
     struct mot_hub *h = state;
     struct mot_seat *seat = &seats_of(h)[m->from];
@@ -294,19 +309,20 @@ static void jobs_given_up(const struct mot_served *rule, void *state, struct mot
 
 /* ---- A method of these --------------------------------------------------------------------------- */
 
-static bool is_server(const struct mot_env *env)
-{
-    return env->self >= env->world->workers;
-}
+static bool is_server(const struct mot_env *env) { return env->self >= env->world->workers; }
 
-struct mot_need mot_served_need(const struct mot_served *rule, const void *conf, const struct mot_world *world, mot_node self)
+struct mot_need mot_served_need(
+    const struct mot_served *rule, const void *conf, const struct mot_world *world, mot_node self)
 {
     struct mot_hub_need need = rule->need(conf, world);
-    if (self < world->workers) return rule->local_steps ? mot_local_need() : mot_grader_need(world, need.queue);
-    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An update may credit
-     * all jobs there are, which takes as much room as sending them. */
-    return (struct mot_need){ .state_bytes = state_bytes(&need, world), .buffers = need.buffers + jobs_max(&need, world) + 6,
-        .sends = jobs_max(&need, world), .alarms = need.alarms };
+    if (self < world->workers)
+        return rule->local_steps ? mot_local_need() : mot_grader_need(world, need.queue);
+    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An
+     * update may credit all jobs there are, which takes as much room as sending them. */
+    return (struct mot_need){ .state_bytes = state_bytes(&need, world),
+        .buffers = need.buffers + jobs_max(&need, world) + 6,
+        .sends = jobs_max(&need, world),
+        .alarms = need.alarms };
 }
 
 void mot_served_init(const struct mot_served *rule, void *state, struct mot_env *env)
@@ -322,10 +338,12 @@ void mot_served_init(const struct mot_served *rule, void *state, struct mot_env 
     mot_params_init(env, &h->params);
 }
 
-void mot_served_step(const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
+void mot_served_step(
+    const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     if (!is_server(env)) {
-        if (rule->local_steps) mot_local_step(state, env, event, env->world->workers, rule->local_steps(env->conf));
+        if (rule->local_steps)
+            mot_local_step(state, env, event, env->world->workers, rule->local_steps(env->conf));
         else mot_grader_step(state, env, event);
         return;
     }
@@ -337,11 +355,13 @@ void mot_served_step(const struct mot_served *rule, void *state, struct mot_env 
         return;
     case MOT_EV_PEER: peer_changed(rule, state, env, event->peer); return;
     case MOT_EV_TIMER: rule->timer(state, env, event->timer); return;
-    case MOT_EV_WORK: case MOT_EV_COLL: MOT_ASSERT(!"the server asked for none of these"); return;
+    case MOT_EV_WORK:
+    case MOT_EV_COLL: MOT_ASSERT(!"the server asked for none of these"); return;
     }
 }
 
-/* The states of a checkpoint come this way too: places and the lengths of lists are looked at before they are followed. */
+/* The states of a checkpoint come this way too: places and the lengths
+ * of lists are looked at before they are followed. */
 static void check_seat(const struct mot_hub *h, const struct mot_env *env, mot_node worker)
 {
     const struct mot_seat *seat = mot_hub_seat(h, worker);
@@ -370,7 +390,8 @@ void mot_served_check(const struct mot_served *rule, const void *state, const st
     const struct mot_hub *h = state;
     struct mot_hub_need need = rule->need(env->conf, env->world);
     uint32_t present = 0, active = 0;
-    MOT_ASSERT(h->seats_at == aligned(need.state_bytes) && h->queue == need.queue && h->jobs_max == jobs_max(&need, env->world));
+    MOT_ASSERT(h->seats_at == aligned(need.state_bytes) && h->queue == need.queue &&
+        h->jobs_max == jobs_max(&need, env->world));
     MOT_ASSERT(h->free <= h->jobs_max);
     for (mot_node i = 0; i < env->world->workers; i++) {
         check_seat(h, env, i);
@@ -386,6 +407,7 @@ bool mot_served_model(const void *state, const struct mot_env *env, struct mot_v
     if (!is_server(env)) return false;
     const struct mot_params *params = &((const struct mot_hub *)state)->params;
     struct mot_slice mine = mot_hub_range(env, params->x);
-    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params, .off = mine.off, .len = mine.len };
+    *view =
+        (struct mot_view){ .x = params->x, .scale = 1, .params = params, .off = mine.off, .len = mine.len };
     return true;
 }

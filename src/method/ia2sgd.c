@@ -1,26 +1,36 @@
-/* ia2sgd.c -- incremental aggregated asynchronous SGD: every step goes along the mean of all workers' latest gradients.
+/* ia2sgd.c -- incremental aggregated asynchronous SGD: every step goes along the mean of all
+ * workers' latest gradients.
  *
- *   wait for a gradient of every worker: m = their mean                       (start: zero: m = 0, and no waiting)
- *   on `wait` new gradients g_i:  m += (g_i - the one before of i) / n for each;  x -= lr * m;  jobs at the new x for their workers
+ *   wait for a gradient of every worker: m = their mean                       (start: zero: m
+ *   = 0, no waiting)
+ *   on `wait` new gradients g_i:  m += (g_i - the one before of i) / n for each;  x -= lr * m;
+ *     then jobs at the new x for their workers
  *
- * Wang, Sun, Wai and Zhang, Dual-Delayed Asynchronous SGD for Arbitrarily Heterogeneous Data (DuDe-ASGD), arXiv 2405.16966; its
- * semi-asynchronous form waits for several workers. The same as IA2SGD in Maranjyan and Richtarik, Ringleader ASGD, ICLR 2026.
+ * Wang, Sun, Wai and Zhang, Dual-Delayed Asynchronous SGD for Arbitrarily Heterogeneous Data (DuDe-ASGD),
+ * arXiv 2405.16966; its semi-asynchronous form waits for several workers. The same as IA2SGD in Maranjyan and
+ * Richtarik, Ringleader ASGD, ICLR 2026.
  *
- * A sum that is only ever added to and subtracted from forgets no rounding error of the beginning, where gradients are large: it is
- * taken anew from the table every n gradients, which costs as much again as keeping it. */
+ * A sum that is only ever added to and subtracted from forgets no rounding error of the beginning, where
+ * gradients are large: it is taken anew from the table every n gradients, which costs as much again as
+ * keeping it. */
 #include "method/methods.h"
 #include "method/table.h"
 
 enum start { START_WAIT, START_ZERO };
-struct ia2sgd_conf { struct mot_hub_conf hub; uint32_t start; uint64_t wait; };
+struct ia2sgd_conf {
+    struct mot_hub_conf hub;
+    uint32_t start;
+    uint64_t wait;
+};
 
 struct ia2sgd {
     struct mot_hub hub;
-    uint32_t filled;                  /* rows in use */
-    uint32_t got;                     /* gradients since the last update */
-    uint32_t since;                   /* and since the total was taken anew */
-    mot_buf total;                    /* the sum of the rows' means: n m */
-    struct mot_row row[];             /* [workers], then for each worker whether it waits for the update: uint32_t */
+    uint32_t filled; /* rows in use */
+    uint32_t got;    /* gradients since the last update */
+    uint32_t since;  /* and since the total was taken anew */
+    mot_buf total;   /* the sum of the rows' means: n m */
+    /* [workers], then for each worker whether it waits for the update: uint32_t */
+    struct mot_row row[];
 };
 
 static uint32_t *waits_of(const struct ia2sgd *s, const struct mot_env *env)
@@ -32,16 +42,19 @@ static enum mot_status ia2sgd_validate(const void *p, const struct mot_world *wo
 {
     const struct ia2sgd_conf *conf = p;
     if (conf->wait > world->workers)
-        return mot_fail(MOT_EUSAGE, "method.wait: an update waits for %llu workers, but there are %u; expected 1 to %u", (unsigned long long)conf->wait,
-                        world->workers, world->workers);
+        return mot_fail(MOT_EUSAGE,
+            "method.wait: an update waits for %llu workers, but there are %u; expected 1 to %u",
+            (unsigned long long)conf->wait, world->workers, world->workers);
     return MOT_OK;
 }
 
 static struct mot_hub_need ia2sgd_need(const void *conf, const struct mot_world *world)
 {
     (void)conf;
-    return (struct mot_hub_need){ .state_bytes = sizeof(struct ia2sgd) + world->workers * (sizeof(struct mot_row) + sizeof(uint32_t)),
-        .buffers = world->workers + 3, .queue = 1 };
+    return (struct mot_hub_need){ .state_bytes = sizeof(struct ia2sgd) +
+            world->workers * (sizeof(struct mot_row) + sizeof(uint32_t)),
+        .buffers = world->workers + 3,
+        .queue = 1 };
 }
 
 static void take_total(struct ia2sgd *s, struct mot_env *env)
@@ -58,7 +71,8 @@ static void ia2sgd_begin(void *state, struct mot_env *env)
     for (mot_node i = 0; i < env->world->workers; i++) mot_hub_give(state, env, i);
 }
 
-/* Whether there is a gradient of everyone who is there, once. Who comes back later is missing until its first gradient, and not waited for. */
+/* Whether there is a gradient of everyone who is there, once. Who comes back later
+ * is missing until its first gradient, and not waited for. */
 static bool begun(const struct ia2sgd *s, const struct mot_env *env)
 {
     const struct ia2sgd_conf *conf = env->conf;
@@ -127,15 +141,29 @@ static void ia2sgd_check(const void *state, const struct mot_env *env)
     MOT_ASSERT(waiting == s->got && s->filled == mot_rows_filled(s->row, env->world->workers));
 }
 
-static const struct mot_served ia2sgd = { .need = ia2sgd_need, .begin = ia2sgd_begin, .gradient = ia2sgd_gradient, .lost = ia2sgd_lost,
+static const struct mot_served ia2sgd = { .need = ia2sgd_need,
+    .begin = ia2sgd_begin,
+    .gradient = ia2sgd_gradient,
+    .lost = ia2sgd_lost,
     .check = ia2sgd_check };
 MOT_SERVED(ia2sgd)
 
 static const struct mot_option ia2sgd_options[] = {
-    { .name = "start", .type = MOT_OPT_CHOICE, .offset = offsetof(struct ia2sgd_conf, start), .preset = "wait", .choices = "wait|zero",
-      .doc = "the first step waits for a gradient of every worker; or goes along those that are there, the others taken for zero" },
-    { .name = "wait", .type = MOT_OPT_UINT, .offset = offsetof(struct ia2sgd_conf, wait), .preset = "1", .min = 1, .max = 1e6,
-      .doc = "new gradients that an update waits for, of as many workers; those that have sent theirs idle until then" },
+    { .name = "start",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct ia2sgd_conf, start),
+        .preset = "wait",
+        .choices = "wait|zero",
+        .doc = "the first step waits for a gradient of every worker; or goes along those that are there, the "
+               "others taken for zero" },
+    { .name = "wait",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct ia2sgd_conf, wait),
+        .preset = "1",
+        .min = 1,
+        .max = 1e6,
+        .doc = "new gradients that an update waits for, of as many workers; those that have sent theirs idle "
+               "until then" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
@@ -143,14 +171,18 @@ static const struct mot_option ia2sgd_options[] = {
 const struct mot_method mot_method_ia2sgd = {
     .name = "ia2sgd",
     .summary = "asynchronous SGD along the mean of all workers' latest gradients",
-    .about =
-        "The server keeps the latest gradient of every worker; a new one takes the place of its worker's last, and each step goes along the mean of the "
-        "table. So every worker's data weigh the same, at the pace of pure asynchronous SGD. The price: the rows of slow workers are as old as their jobs "
-        "are long (table_age in the summary), which bounds the learning rate, and fast workers' noise is not averaged. The server keeps a gradient of each "
-        "worker. Known as DuDe-ASGD too, whose semi-asynchronous form is `wait`.\n"
-        "Use it when the workers' data differ and their speeds not too much; when speeds differ a lot, ringleader keeps the table younger.\n"
-        "Papers: Wang, Sun, Wai, Zhang, Dual-Delayed Asynchronous SGD for Arbitrarily Heterogeneous Data, 2024; Maranjyan, Richtarik, Ringleader ASGD, "
-        "ICLR 2026.",
+    .about = "The server keeps the latest gradient of every worker; a new one takes the place of its "
+             "worker's last, and each step goes along the mean of the "
+             "table. So every worker's data weigh the same, at the pace of pure asynchronous SGD. The price: "
+             "the rows of slow workers are as old as their jobs "
+             "are long (table_age in the summary), which bounds the learning rate, and fast workers' noise "
+             "is not averaged. The server keeps a gradient of each "
+             "worker. Known as DuDe-ASGD too, whose semi-asynchronous form is `wait`.\n"
+             "Use it when the workers' data differ and their speeds not too much; when speeds differ a lot, "
+             "ringleader keeps the table younger.\n"
+             "Papers: Wang, Sun, Wai, Zhang, Dual-Delayed Asynchronous SGD for Arbitrarily Heterogeneous "
+             "Data, 2024; Maranjyan, Richtarik, Ringleader ASGD, "
+             "ICLR 2026.",
     .options = ia2sgd_options,
     .conf_bytes = sizeof(struct ia2sgd_conf),
     .asynchronous = true,

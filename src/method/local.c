@@ -6,18 +6,20 @@
 struct mot_need mot_local_need(void)
 {
     /* The model, the next one, the sum and the one before it; a sum on its way to the server. */
-    return (struct mot_need){ .state_bytes = sizeof(struct mot_local), .buffers = 6, .sends = 1, .works = 1, .terms = 1 };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct mot_local), .buffers = 6, .sends = 1, .works = 1, .terms = 1
+    };
 }
 
-void mot_local_init(struct mot_local *l, const struct mot_env *env)
-{
-    l->draw = mot_first_draw(env);
-}
+void mot_local_init(struct mot_local *l, const struct mot_env *env) { l->draw = mot_first_draw(env); }
 
 static void compute(struct mot_local *l, struct mot_env *env)
 {
-    struct mot_term term = { .part = env->self, .draw = l->draw, .samples = env->world->batch[env->self], .coef = 1 };
-    mot_start(env, &(struct mot_work){ .tag = ++l->tag, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = l->y });
+    struct mot_term term = {
+        .part = env->self, .draw = l->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
+    mot_start(env,
+        &(struct mot_work){ .tag = ++l->tag, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = l->y });
 }
 
 static void model_came(struct mot_local *l, struct mot_env *env, const struct mot_message *m)
@@ -30,7 +32,8 @@ static void model_came(struct mot_local *l, struct mot_env *env, const struct mo
     compute(l, env);
 }
 
-/* A batch that was cut short by the end of the data counts as a whole one: its mean goes into the sum like the others'. */
+/* A batch that was cut short by the end of the data counts as a whole
+ * one: its mean goes into the sum like the others'. */
 static void add(struct mot_local *l, struct mot_env *env, const struct mot_result *w)
 {
     const struct mot_kernels *k = mot_kernels();
@@ -66,7 +69,8 @@ static void descend(struct mot_local *l, struct mot_env *env, const struct mot_r
     l->y = y;
 }
 
-static void work_came(struct mot_local *l, struct mot_env *env, const struct mot_result *w, mot_node server, uint32_t steps)
+static void work_came(
+    struct mot_local *l, struct mot_env *env, const struct mot_result *w, mot_node server, uint32_t steps)
 {
     MOT_ASSERT(l->y != MOT_NO_BUF && w->tag == l->tag);
     l->draw += w->samples;
@@ -88,7 +92,8 @@ static void work_came(struct mot_local *l, struct mot_env *env, const struct mot
     l->own = false;
 }
 
-void mot_local_step(struct mot_local *l, struct mot_env *env, const struct mot_event *event, mot_node server, uint32_t steps)
+void mot_local_step(
+    struct mot_local *l, struct mot_env *env, const struct mot_event *event, mot_node server, uint32_t steps)
 {
     switch (event->kind) {
     case MOT_EV_START: return; /* the server speaks first */
@@ -97,7 +102,8 @@ void mot_local_step(struct mot_local *l, struct mot_env *env, const struct mot_e
     case MOT_EV_PEER:
         if (event->peer.node == server && !event->peer.up) mot_stop(env, MOT_EPEER);
         return;
-    case MOT_EV_COLL: case MOT_EV_TIMER: MOT_ASSERT(!"local steps asked for none of these"); return;
+    case MOT_EV_COLL:
+    case MOT_EV_TIMER: MOT_ASSERT(!"local steps asked for none of these"); return;
     }
 }
 

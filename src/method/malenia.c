@@ -1,4 +1,5 @@
-/* malenia.c -- Malenia SGD: minibatch SGD in which every worker's data weigh the same, and the fast ones' extra gradients lessen the noise.
+/* malenia.c -- Malenia SGD: minibatch SGD in which every worker's data weigh the same, and the fast ones'
+ * extra gradients lessen the noise.
  *
  *   for k = 0, 1, ...:
  *     every worker computes gradients at x(k), one after the other: B_i of worker i so far
@@ -12,26 +13,34 @@
 #include "method/table.h"
 #include "method/unfinished.h"
 
-struct malenia_conf { struct mot_hub_conf hub; uint32_t unfinished; uint64_t s; };
+struct malenia_conf {
+    struct mot_hub_conf hub;
+    uint32_t unfinished;
+    uint64_t s;
+};
 
 struct malenia {
     struct mot_hub hub;
-    struct mot_row row[];             /* [workers]; jobs is B_i */
+    struct mot_row row[]; /* [workers]; jobs is B_i */
 };
 
 static enum mot_status malenia_validate(const void *p, const struct mot_world *world)
 {
     const struct malenia_conf *conf = p;
     if (conf->s < world->workers)
-        return mot_fail(MOT_EUSAGE, "method.s: %llu gradients, but an update takes one at least of each of the %u workers; expected %u or more, or 'auto'",
-                        (unsigned long long)conf->s, world->workers, world->workers);
+        return mot_fail(MOT_EUSAGE,
+            "method.s: %llu gradients, but an update takes one at least of each of the %u workers; expected "
+            "%u or more, or 'auto'",
+            (unsigned long long)conf->s, world->workers, world->workers);
     return MOT_OK;
 }
 
 static struct mot_hub_need malenia_need(const void *p, const struct mot_world *world)
 {
     const struct malenia_conf *conf = p;
-    struct mot_hub_need need = { .state_bytes = sizeof(struct malenia) + world->workers * sizeof(struct mot_row), .buffers = world->workers + 2 };
+    struct mot_hub_need need = { .state_bytes =
+                                     sizeof(struct malenia) + world->workers * sizeof(struct mot_row),
+        .buffers = world->workers + 2 };
     mot_unfinished_need(conf->unfinished, world, &need);
     return need;
 }
@@ -47,16 +56,14 @@ static void open_round(struct malenia *m, struct mot_env *env)
     }
 }
 
-static void malenia_begin(void *state, struct mot_env *env)
-{
-    open_round(state, env);
-}
+static void malenia_begin(void *state, struct mot_env *env) { open_round(state, env); }
 
 /* n / sum 1/B_i >= S/n. One who is away counts with what it gave before it went; n are those who count. */
 static bool enough(const struct malenia *m, const struct mot_env *env)
 {
     const struct malenia_conf *conf = env->conf;
-    double inverse = 0, n = 0, all = env->world->workers, s = conf->s == MOT_WORD_UINT ? all : (double)conf->s;
+    double inverse = 0, n = 0, all = env->world->workers,
+           s = conf->s == MOT_WORD_UINT ? all : (double)conf->s;
     for (mot_node i = 0; i < env->world->workers; i++) {
         if (m->row[i].jobs == 0 && mot_hub_seat(&m->hub, i)->away) continue;
         if (m->row[i].jobs == 0) return false;
@@ -105,18 +112,29 @@ static void malenia_lost(void *state, struct mot_env *env, mot_node worker, uint
 static void malenia_check(const void *state, const struct mot_env *env)
 {
     const struct malenia *m = state;
-    for (mot_node i = 0; i < env->world->workers; i++) MOT_ASSERT(m->row[i].jobs == 0 || m->row[i].oldest == m->hub.params.step);
+    for (mot_node i = 0; i < env->world->workers; i++)
+        MOT_ASSERT(m->row[i].jobs == 0 || m->row[i].oldest == m->hub.params.step);
     MOT_ASSERT(m->hub.present == 0 || !enough(m, env));
 }
 
-static const struct mot_served malenia = { .need = malenia_need, .begin = malenia_begin, .gradient = malenia_gradient, .lost = malenia_lost,
+static const struct mot_served malenia = { .need = malenia_need,
+    .begin = malenia_begin,
+    .gradient = malenia_gradient,
+    .lost = malenia_lost,
     .check = malenia_check };
 MOT_SERVED(malenia)
 
 static const struct mot_option malenia_options[] = {
-    { .name = "s", .type = MOT_OPT_UINT, .offset = offsetof(struct malenia_conf, s), .preset = "auto", .word = "auto", .min = 1, .max = 1e9,
-      .doc = "an update waits until the harmonic mean of the workers' numbers of gradients is s / workers; more of them make less noise. auto: "
-             "the number of workers, so that it waits for one of each" },
+    { .name = "s",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct malenia_conf, s),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1,
+        .max = 1e9,
+        .doc = "an update waits until the harmonic mean of the workers' numbers of gradients is s / workers; "
+               "more of them make less noise. auto: "
+               "the number of workers, so that it waits for one of each" },
     MOT_UNFINISHED_OPTION(struct malenia_conf, unfinished),
     MOT_HUB_OPTIONS,
     { .name = NULL },
@@ -124,16 +142,21 @@ static const struct mot_option malenia_options[] = {
 
 const struct mot_method mot_method_malenia = {
     .name = "malenia",
-    .summary = "minibatch SGD in which every worker's data weigh the same, and fast workers' extra gradients lessen the noise",
-    .about =
-        "Every worker computes gradients at the same model, as many as it can. When there are enough of all workers (in the harmonic mean), the "
-        "update takes the mean over workers of each one's mean. Nothing is stale, no worker's data weigh more for its speed, and fast workers "
-        "do not idle; but an update waits for the slowest worker, and what is unfinished then is lost (wasted in the summary). The server keeps "
-        "a gradient of each worker.\n"
-        "Use it when the workers' data differ and gradients are noisy (small batches), so that the extra ones are worth having. Where a straggler "
-        "makes updates rare, ringleader makes more of them in the same time.\n"
-        "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed Computation Model, "
-        "NeurIPS 2023, Method 6.",
+    .summary = "minibatch SGD in which every worker's data weigh the same, and fast workers' extra gradients "
+               "lessen the noise",
+    .about = "Every worker computes gradients at the same model, as many as it can. When there are enough of "
+             "all workers (in the harmonic mean), the "
+             "update takes the mean over workers of each one's mean. Nothing is stale, no worker's data "
+             "weigh more for its speed, and fast workers "
+             "do not idle; but an update waits for the slowest worker, and what is unfinished then is lost "
+             "(wasted in the summary). The server keeps "
+             "a gradient of each worker.\n"
+             "Use it when the workers' data differ and gradients are noisy (small batches), so that the "
+             "extra ones are worth having. Where a straggler "
+             "makes updates rare, ringleader makes more of them in the same time.\n"
+             "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization "
+             "Methods Under a Fixed Computation Model, "
+             "NeurIPS 2023, Method 6.",
     .options = malenia_options,
     .conf_bytes = sizeof(struct malenia_conf),
     .validate = malenia_validate,

@@ -5,7 +5,8 @@
 #include <motley/method.h>
 
 extern const struct mot_method mot_method_allreduce, mot_method_server, mot_method_async;
-extern const struct mot_method mot_method_rennala, mot_method_malenia, mot_method_ringmaster, mot_method_ringleader, mot_method_ia2sgd;
+extern const struct mot_method mot_method_rennala, mot_method_malenia, mot_method_ringmaster,
+    mot_method_ringleader, mot_method_ia2sgd;
 extern const struct mot_method mot_method_fedbuff, mot_method_ca2fl, mot_method_mindflayer, mot_method_gasync;
 extern const struct mot_method mot_method_dpsgd, mot_method_matcha;
 

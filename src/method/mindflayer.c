@@ -1,38 +1,45 @@
 /* mindflayer.c -- MindFlayer SGD: a fixed number of tries for each worker, each given up after a time.
  *
  *   for k = 0, 1, ...:
- *     worker i makes B_i tries to compute a gradient at x(k), one after the other; a try that has taken t_i is given up
- *     g = (sum of all gradients that came) / (sum_i p_i B_i),   p_i: the probability that a try of i takes less than t_i
+ *     worker i makes B_i tries to compute a gradient at x(k), one after the other; a try that has
+ *       taken t_i is given up
+ *     g = (sum of all gradients that came) / (sum_i p_i B_i),   p_i = P(a try of i takes less than t_i)
  *     x(k+1) = x(k) - lr * g
  *
  * g is unbiased: the denominator is the number of gradients that can be expected, not the number that came.
- * Maranjyan, Shaikh Omar and Richtarik, MindFlayer SGD: Efficient Parallel SGD in the Presence of Heterogeneous and Random
- * Worker Compute Times, UAI 2025 (arXiv 2410.04285), Algorithm 1.
+ * Maranjyan, Shaikh Omar and Richtarik, MindFlayer SGD: Efficient Parallel SGD in the Presence of
+ * Heterogeneous and Random Worker Compute Times, UAI 2025 (arXiv 2410.04285), Algorithm 1.
  *
- * There t_i and p_i are known. Here `limit: auto` is a little more than the median of the worker's last tries, those given up counting as endless, and p_i is
- * the part of its tries with a limit that came in time. */
+ * There t_i and p_i are known. Here `limit: auto` is a little more than the median of the worker's last
+ * tries, those given up counting as endless, and p_i is the part of its tries with a limit
+ * that came in time. */
 #include "method/methods.h"
 #include "method/table.h"
 
-#define RECENT 15u          /* tries that the median is taken of */
-#define FEW 5u              /* tries before there is one */
-#define EMPTY_MOST 1000u    /* rounds in a row without a gradient: the limit is one that nobody can keep */
-#define GRACE 1.01          /* times the median: jobs that always take the same time are to come in time */
+#define RECENT 15u       /* tries that the median is taken of */
+#define FEW 5u           /* tries before there is one */
+#define EMPTY_MOST 1000u /* rounds in a row without a gradient: the limit is one that nobody can keep */
+#define GRACE 1.01       /* times the median: jobs that always take the same time are to come in time */
 
-struct mindflayer_conf { struct mot_hub_conf hub; uint64_t tries; mot_time limit; double p; };
+struct mindflayer_conf {
+    struct mot_hub_conf hub;
+    uint64_t tries;
+    mot_time limit;
+    double p;
+};
 
 struct tries {
-    double limit_s;                   /* of this round's tries; 0: none */
-    uint32_t left, over;              /* of this round: not yet given; done or given up */
-    uint32_t limited, in_time;        /* since the run began: tries with a limit, and those that came */
+    double limit_s;            /* of this round's tries; 0: none */
+    uint32_t left, over;       /* of this round: not yet given; done or given up */
+    uint32_t limited, in_time; /* since the run began: tries with a limit, and those that came */
     uint32_t recent_n, recent_next;
-    mot_time recent[RECENT];          /* MOT_NEVER: given up */
+    mot_time recent[RECENT]; /* MOT_NEVER: given up */
 };
 
 struct mindflayer {
     struct mot_hub hub;
-    uint32_t empty, spare;            /* rounds in a row that brought nothing */
-    struct mot_row row[];             /* [workers], then their tries */
+    uint32_t empty, spare; /* rounds in a row that brought nothing */
+    struct mot_row row[];  /* [workers], then their tries */
 };
 
 static struct tries *tries_of(const struct mindflayer *s, const struct mot_env *env, mot_node worker)
@@ -43,8 +50,10 @@ static struct tries *tries_of(const struct mindflayer *s, const struct mot_env *
 static struct mot_hub_need mindflayer_need(const void *p, const struct mot_world *world)
 {
     const struct mindflayer_conf *conf = p;
-    return (struct mot_hub_need){ .state_bytes = sizeof(struct mindflayer) + world->workers * (sizeof(struct mot_row) + sizeof(struct tries)),
-        .buffers = world->workers + 2, .queue = conf->tries > 1 ? 2 : 1 };
+    return (struct mot_hub_need){ .state_bytes = sizeof(struct mindflayer) +
+            world->workers * (sizeof(struct mot_row) + sizeof(struct tries)),
+        .buffers = world->workers + 2,
+        .queue = conf->tries > 1 ? 2 : 1 };
 }
 
 /* ---- Limits and probabilities ------------------------------------------------------------- */
@@ -60,7 +69,8 @@ static double limit_of(const struct tries *t, const struct mindflayer_conf *conf
         sorted[j] = t->recent[i];
     }
     mot_time median = sorted[t->recent_n / 2];
-    return median == MOT_NEVER ? 0 : GRACE * (double)median / 1e9; /* most were given up: it has become slower, by how much is to be seen */
+    /* most were given up: it has become slower, by how much is to be seen */
+    return median == MOT_NEVER ? 0 : GRACE * (double)median / 1e9;
 }
 
 static double p_of(const struct tries *t, const struct mindflayer_conf *conf)
@@ -101,12 +111,10 @@ static void open_round(struct mindflayer *s, struct mot_env *env)
     }
 }
 
-static void mindflayer_begin(void *state, struct mot_env *env)
-{
-    open_round(state, env);
-}
+static void mindflayer_begin(void *state, struct mot_env *env) { open_round(state, env); }
 
-/* Makes the step when all tries are over. The expected number of gradients is counted in samples, of which batches may have different numbers. */
+/* Makes the step when all tries are over. The expected number of gradients is
+ * counted in samples, of which batches may have different numbers. */
 static void consider(struct mindflayer *s, struct mot_env *env)
 {
     const struct mindflayer_conf *conf = env->conf;
@@ -185,36 +193,66 @@ static void mindflayer_check(const void *state, const struct mot_env *env)
     const struct mindflayer_conf *conf = env->conf;
     for (mot_node i = 0; i < env->world->workers; i++) {
         const struct tries *t = tries_of(s, env, i);
-        MOT_ASSERT(t->left + t->over + mot_hub_seat(&s->hub, i)->active <= conf->tries && s->row[i].jobs <= t->over);
+        MOT_ASSERT(
+            t->left + t->over + mot_hub_seat(&s->hub, i)->active <= conf->tries && s->row[i].jobs <= t->over);
         MOT_ASSERT(t->in_time <= t->limited && t->recent_n <= RECENT);
     }
 }
 
-static const struct mot_served mindflayer = { .need = mindflayer_need, .begin = mindflayer_begin, .gradient = mindflayer_gradient,
-    .lost = mindflayer_lost, .back = mindflayer_back, .refused = mindflayer_refused, .gave_up = mindflayer_gave_up, .check = mindflayer_check };
+static const struct mot_served mindflayer = { .need = mindflayer_need,
+    .begin = mindflayer_begin,
+    .gradient = mindflayer_gradient,
+    .lost = mindflayer_lost,
+    .back = mindflayer_back,
+    .refused = mindflayer_refused,
+    .gave_up = mindflayer_gave_up,
+    .check = mindflayer_check };
 MOT_SERVED(mindflayer)
 
 static const struct mot_option mindflayer_options[] = {
-    { .name = "tries", .type = MOT_OPT_UINT, .offset = offsetof(struct mindflayer_conf, tries), .preset = "2", .min = 1, .max = 1e6,
-      .doc = "tries of each worker in a round" },
-    { .name = "limit", .type = MOT_OPT_TIME, .offset = offsetof(struct mindflayer_conf, limit), .preset = "auto", .word = "auto", .min = 1, .max = 31536000e9,
-      .doc = "the time after which a try is given up, computing only. auto: for each worker the median of its recent tries and 1 %, and none before there are five" },
-    { .name = "p", .type = MOT_OPT_REAL, .offset = offsetof(struct mindflayer_conf, p), .preset = "auto", .word = "auto", .min = 1e-9, .max = 1,
-      .doc = "the probability that a try comes in time. auto: the part of each worker's that did so far" },
+    { .name = "tries",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct mindflayer_conf, tries),
+        .preset = "2",
+        .min = 1,
+        .max = 1e6,
+        .doc = "tries of each worker in a round" },
+    { .name = "limit",
+        .type = MOT_OPT_TIME,
+        .offset = offsetof(struct mindflayer_conf, limit),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1,
+        .max = 31536000e9,
+        .doc = "the time after which a try is given up, computing only. auto: for each worker the median of "
+               "its recent tries and 1 %, and none before there are five" },
+    { .name = "p",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct mindflayer_conf, p),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1e-9,
+        .max = 1,
+        .doc = "the probability that a try comes in time. auto: the part of each worker's that did so far" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
 
 const struct mot_method mot_method_mindflayer = {
     .name = "mindflayer",
-    .summary = "synchronous SGD in which each worker has some tries, and a try that takes too long is given up",
-    .about =
-        "In each round every worker tries some times to compute a gradient at the same model; a try that takes longer than the limit is stopped, and the next "
-        "begins. The sum of what came is divided by what could be expected, which makes the step unbiased. Where job times have heavy tails (machines that "
-        "stall now and then), most of the time lost to stragglers is saved; what was stopped is counted (wasted in the summary).\n"
-        "Use it when each worker is sometimes fast and sometimes very slow, by chance. Against workers that are always slow it does not help: a round lasts as "
-        "long as the slowest worker's tries. Workers that finish more tries weigh more, so the workers' data should be alike.\n"
-        "Paper: Maranjyan, Shaikh Omar, Richtarik, MindFlayer SGD, UAI 2025, Algorithm 1.",
+    .summary =
+        "synchronous SGD in which each worker has some tries, and a try that takes too long is given up",
+    .about = "In each round every worker tries some times to compute a gradient at the same model; a try "
+             "that takes longer than the limit is stopped, and the next "
+             "begins. The sum of what came is divided by what could be expected, which makes the step "
+             "unbiased. Where job times have heavy tails (machines that "
+             "stall now and then), most of the time lost to stragglers is saved; what was stopped is counted "
+             "(wasted in the summary).\n"
+             "Use it when each worker is sometimes fast and sometimes very slow, by chance. Against workers "
+             "that are always slow it does not help: a round lasts as "
+             "long as the slowest worker's tries. Workers that finish more tries weigh more, so the workers' "
+             "data should be alike.\n"
+             "Paper: Maranjyan, Shaikh Omar, Richtarik, MindFlayer SGD, UAI 2025, Algorithm 1.",
     .options = mindflayer_options,
     .conf_bytes = sizeof(struct mindflayer_conf),
     MOT_SERVED_BY(mindflayer),

@@ -8,10 +8,7 @@ static uint32_t degree(const struct mot_world *w, mot_node self)
     return w->mixing->at[self + 1] - w->mixing->at[self];
 }
 
-static struct mot_mixer_seat *seats_of(const struct mot_mixer *m)
-{
-    return (struct mot_mixer_seat *)(m + 1);
-}
+static struct mot_mixer_seat *seats_of(const struct mot_mixer *m) { return (struct mot_mixer_seat *)(m + 1); }
 
 static const struct mot_near *near_of(const struct mot_env *env)
 {
@@ -23,7 +20,8 @@ void mot_mixer_need(const struct mot_world *world, mot_node self, struct mot_nee
     uint32_t n = degree(world, self);
     need->state_bytes += n * sizeof(struct mot_mixer_seat);
     need->sends += 2 * n;
-    need->buffers += 4 * n + 1; /* two models in each seat, two of its own on the way to each neighbour, and the mean */
+    /* two models in each seat, two of its own on the way to each neighbour, and the mean */
+    need->buffers += 4 * n + 1;
 }
 
 void mot_mixer_init(struct mot_mixer *m, const struct mot_env *env)
@@ -43,7 +41,8 @@ void mot_mixer_open(struct mot_mixer *m, struct mot_env *env, uint64_t round, mo
         seat->used = !seat->lost && (!uses || uses(env, round, near[k].matching));
         if (!seat->used) continue;
         m->missing += seat->models == 0;
-        mot_send(env, near[k].node, MOT_MSG_PEER_MODEL, (struct mot_head){ .round = round }, mot_whole(env, x));
+        mot_send(
+            env, near[k].node, MOT_MSG_PEER_MODEL, (struct mot_head){ .round = round }, mot_whole(env, x));
     }
 }
 
@@ -70,17 +69,15 @@ void mot_mixer_message(struct mot_mixer *m, struct mot_env *env, const struct mo
     seat->model[seat->models++] = mot_hold(env, message->body.buf);
 }
 
-bool mot_mixer_ready(const struct mot_mixer *m)
-{
-    return m->open && m->missing == 0;
-}
+bool mot_mixer_ready(const struct mot_mixer *m) { return m->open && m->missing == 0; }
 
 static void add(double *sum, double weight, const float *x, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) sum[i] += weight * (double)x[i];
 }
 
-static void mean_range(const struct mot_mixer *m, const struct mot_env *env, mot_buf x, double own, uint32_t at, uint32_t n, double *sum)
+static void mean_range(const struct mot_mixer *m, const struct mot_env *env, mot_buf x, double own,
+    uint32_t at, uint32_t n, double *sum)
 {
     const struct mot_near *near = near_of(env);
     const struct mot_mixer_seat *seat = seats_of(m);

@@ -1,7 +1,8 @@
 #include "method/queueing.h"
 #include "base/exact.h"
 
-double mot_queue_throughput(uint32_t n, const double *p, const double *seconds, uint32_t jobs, double *length, double *before)
+double mot_queue_throughput(
+    uint32_t n, const double *p, const double *seconds, uint32_t jobs, double *length, double *before)
 {
     double rate = 0;
     for (uint32_t i = 0; i < n; i++) length[i] = 0;
@@ -29,11 +30,13 @@ double mot_queue_cost(uint32_t n, const double *p, const double *seconds, uint32
     return inverse_sum(n, p) / ((double)n * n) / mot_queue_throughput(n, p, seconds, jobs, work, work + n);
 }
 
-/* Descent in log p. With S = sum 1/p, the slope of log(cost) in log p_i is  length_i - before_i - (1 / p_i) / S : the queue that one job more makes at i,
- * against i's part in the variance. The slopes add up to 0, so that only the shares matter. */
+/* Descent in log p. With S = sum 1/p, the slope of log(cost) in log p_i is  length_i - before_i - (1 / p_i) /
+ * S : the queue that one job more makes at i, against i's part in the variance. The slopes add up to 0, so
+ * that only the shares matter. */
 void mot_queue_optimal(uint32_t n, const double *seconds, uint32_t jobs, double *p, double *work)
 {
-    double *length = work, *before = work + n, *slope = work + 2 * (uint64_t)n, *trial = work + 3 * (uint64_t)n;
+    double *length = work, *before = work + n, *slope = work + 2 * (uint64_t)n,
+           *trial = work + 3 * (uint64_t)n;
     double cost = mot_queue_cost(n, p, seconds, jobs, work), pace = 0.5 * n;
     uint64_t most = 20 + UINT64_C(50000000) / ((uint64_t)n * jobs);
     for (uint64_t k = 0; k < most && k < 2000 && pace > 1e-9; k++) {

@@ -12,18 +12,24 @@
 #include "method/table.h"
 #include "method/unfinished.h"
 
-struct rennala_conf { struct mot_hub_conf hub; uint32_t unfinished; uint64_t s; };
+struct rennala_conf {
+    struct mot_hub_conf hub;
+    uint32_t unfinished;
+    uint64_t s;
+};
 
 struct rennala {
     struct mot_hub hub;
-    uint64_t got;                     /* gradients of this round */
-    struct mot_row row[];             /* [workers] */
+    uint64_t got;         /* gradients of this round */
+    struct mot_row row[]; /* [workers] */
 };
 
 static struct mot_hub_need rennala_need(const void *p, const struct mot_world *world)
 {
     const struct rennala_conf *conf = p;
-    struct mot_hub_need need = { .state_bytes = sizeof(struct rennala) + world->workers * sizeof(struct mot_row), .buffers = world->workers + 2 };
+    struct mot_hub_need need = { .state_bytes =
+                                     sizeof(struct rennala) + world->workers * sizeof(struct mot_row),
+        .buffers = world->workers + 2 };
     mot_unfinished_need(conf->unfinished, world, &need);
     return need;
 }
@@ -40,10 +46,7 @@ static void open_round(struct rennala *r, struct mot_env *env)
     }
 }
 
-static void rennala_begin(void *state, struct mot_env *env)
-{
-    open_round(state, env);
-}
+static void rennala_begin(void *state, struct mot_env *env) { open_round(state, env); }
 
 static void close_round(struct rennala *r, struct mot_env *env)
 {
@@ -86,12 +89,21 @@ static void rennala_check(const void *state, const struct mot_env *env)
     MOT_ASSERT(jobs == r->got);
 }
 
-static const struct mot_served rennala = { .need = rennala_need, .begin = rennala_begin, .gradient = rennala_gradient, .check = rennala_check };
+static const struct mot_served rennala = {
+    .need = rennala_need, .begin = rennala_begin, .gradient = rennala_gradient, .check = rennala_check
+};
 MOT_SERVED(rennala)
 
 static const struct mot_option rennala_options[] = {
-    { .name = "s", .type = MOT_OPT_UINT, .offset = offsetof(struct rennala_conf, s), .preset = "auto", .word = "auto", .min = 1, .max = 1e9,
-      .doc = "gradients that an update takes; more of them make less noise, and updates rarer. auto: as many as there are workers" },
+    { .name = "s",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct rennala_conf, s),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1,
+        .max = 1e9,
+        .doc = "gradients that an update takes; more of them make less noise, and updates rarer. auto: as "
+               "many as there are workers" },
     MOT_UNFINISHED_OPTION(struct rennala_conf, unfinished),
     MOT_HUB_OPTIONS,
     { .name = NULL },
@@ -100,14 +112,18 @@ static const struct mot_option rennala_options[] = {
 const struct mot_method mot_method_rennala = {
     .name = "rennala",
     .summary = "minibatch SGD whose batch of S gradients is filled by whoever is fast",
-    .about =
-        "Every worker computes gradients at the same model; the update takes the mean of the first S of them, many of a fast worker and "
-        "perhaps none of a slow one. Nothing is stale, and nobody waits for stragglers; what is unfinished at an update is lost (wasted "
-        "and wasted_samples in the summary). No method has a better worst-case time when all workers draw from the same data.\n"
-        "Use it when speeds differ a lot, the workers' data are alike, and staleness hurts. A worker that never is among the first S is "
-        "not heard: when the workers' data differ, use malenia or ringleader.\n"
-        "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed Computation Model, "
-        "NeurIPS 2023, Method 4.",
+    .about = "Every worker computes gradients at the same model; the update takes the mean of the first S of "
+             "them, many of a fast worker and "
+             "perhaps none of a slow one. Nothing is stale, and nobody waits for stragglers; what is "
+             "unfinished at an update is lost (wasted "
+             "and wasted_samples in the summary). No method has a better worst-case time when all workers "
+             "draw from the same data.\n"
+             "Use it when speeds differ a lot, the workers' data are alike, and staleness hurts. A worker "
+             "that never is among the first S is "
+             "not heard: when the workers' data differ, use malenia or ringleader.\n"
+             "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization "
+             "Methods Under a Fixed Computation Model, "
+             "NeurIPS 2023, Method 4.",
     .options = rennala_options,
     .conf_bytes = sizeof(struct rennala_conf),
     MOT_SERVED_BY(rennala),

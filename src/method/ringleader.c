@@ -1,26 +1,31 @@
-/* ringleader.c -- Ringleader ASGD: asynchronous SGD along the mean of a table with gradients of all workers, none of them older than two rounds.
+/* ringleader.c -- Ringleader ASGD: asynchronous SGD along the mean of a table with gradients of all workers,
+ * none of them older than two rounds.
  *
  *   Phase 1:  until every worker is in the table: G_i += g, b_i += 1, and another job at x(k) for i
- *   Phase 2:  one step for each worker, along the mean over workers of G_i / b_i: first for the last of phase 1, then for each of the
- *             others as it reports, with its gradient in the table; it gets a job at the new model
+ *   Phase 2:  one step for each worker, along the mean over workers of G_i / b_i: first for the last of
+ *             phase 1, then for each of the others as it reports, with its gradient in the table; it gets a
+ *             job at the new model
  *             who reports again adds to the next round's table, and gets a job at x(k)
  *   then the next round's table becomes the table
  *
  * So a round is exactly n steps, and no gradient in the table is more than 2n - 2 steps old.
- * Maranjyan and Richtarik, Ringleader ASGD: The First Asynchronous SGD with Optimal Time Complexity under Data
- * Heterogeneity, ICLR 2026 (arXiv 2509.22860), Algorithm 1. */
+ * Maranjyan and Richtarik, Ringleader ASGD: The First Asynchronous SGD with Optimal Time
+ * Complexity under Data Heterogeneity, ICLR 2026 (arXiv 2509.22860), Algorithm 1. */
 #include "method/methods.h"
 #include "method/table.h"
 
-struct ringleader_conf { struct mot_hub_conf hub; };
+struct ringleader_conf {
+    struct mot_hub_conf hub;
+};
 
 struct ringleader {
     struct mot_hub hub;
-    uint32_t owed;                    /* steps of phase 2 to be made; 0: phase 1 */
-    mot_buf total;                    /* in phase 2: the sum of the rows' means */
-    uint32_t now;                     /* which table is this round's */
-    uint32_t filled;                  /* rows of it in phase 2 */
-    struct mot_row row[];             /* [2][workers], then for each worker whether its step is owed: uint32_t */
+    uint32_t owed;   /* steps of phase 2 to be made; 0: phase 1 */
+    mot_buf total;   /* in phase 2: the sum of the rows' means */
+    uint32_t now;    /* which table is this round's */
+    uint32_t filled; /* rows of it in phase 2 */
+    /* [2][workers], then for each worker whether its step is owed: uint32_t */
+    struct mot_row row[];
 };
 
 static struct mot_row *table_of(struct ringleader *r, const struct mot_env *env, bool next)
@@ -36,8 +41,10 @@ static uint32_t *owed_to(struct ringleader *r, const struct mot_env *env)
 static struct mot_hub_need ringleader_need(const void *conf, const struct mot_world *world)
 {
     (void)conf;
-    return (struct mot_hub_need){ .state_bytes = sizeof(struct ringleader) + world->workers * (2 * sizeof(struct mot_row) + sizeof(uint32_t)),
-        .buffers = 2 * world->workers + 3, .queue = 1 };
+    return (struct mot_hub_need){ .state_bytes = sizeof(struct ringleader) +
+            world->workers * (2 * sizeof(struct mot_row) + sizeof(uint32_t)),
+        .buffers = 2 * world->workers + 3,
+        .queue = 1 };
 }
 
 static void ringleader_begin(void *state, struct mot_env *env)
@@ -47,7 +54,8 @@ static void ringleader_begin(void *state, struct mot_env *env)
 
 static void step(struct ringleader *r, struct mot_env *env)
 {
-    mot_note(env, "table_age", (double)mot_rows_age(table_of(r, env, false), env->world->workers, r->hub.params.step));
+    mot_note(env, "table_age",
+        (double)mot_rows_age(table_of(r, env, false), env->world->workers, r->hub.params.step));
     mot_params_step(env, &r->hub.params, mot_whole(env, r->total), 1.0 / r->filled, 1);
     mot_advance(env);
 }
@@ -79,7 +87,8 @@ static void begin_steps(struct ringleader *r, struct mot_env *env, mot_node last
     r->total = mot_rows_total(env, table_of(r, env, false), n);
     r->filled = mot_rows_filled(table_of(r, env, false), n);
     r->owed = 0;
-    for (mot_node i = 0; i < n; i++) r->owed += owed_to(r, env)[i] = i != last && !mot_hub_seat(&r->hub, i)->away;
+    for (mot_node i = 0; i < n; i++)
+        r->owed += owed_to(r, env)[i] = i != last && !mot_hub_seat(&r->hub, i)->away;
     step(r, env);
     if (r->owed == 0) end_round(r, env);
 }
@@ -135,24 +144,33 @@ static void ringleader_check(const void *state, const struct mot_env *env)
     MOT_ASSERT(mot_rows_age(table_of(r, env, false), n, r->hub.params.step) < 2 * n);
 }
 
-static const struct mot_served ringleader = { .need = ringleader_need, .begin = ringleader_begin, .gradient = ringleader_gradient,
-    .lost = ringleader_lost, .check = ringleader_check };
+static const struct mot_served ringleader = { .need = ringleader_need,
+    .begin = ringleader_begin,
+    .gradient = ringleader_gradient,
+    .lost = ringleader_lost,
+    .check = ringleader_check };
 MOT_SERVED(ringleader)
 
 static const struct mot_option ringleader_options[] = { MOT_HUB_OPTIONS, { .name = NULL } };
 
 const struct mot_method mot_method_ringleader = {
     .name = "ringleader",
-    .summary = "asynchronous SGD along the mean of all workers' gradients, with a bounded age and nothing thrown away",
-    .about =
-        "The server keeps a table with the gradients of every worker, and each step goes along the mean over workers of each one's mean, so that all data "
-        "weigh the same whatever the speeds. It works in rounds: first it waits until every worker is in the table, then it makes exactly one step for each "
-        "worker as it reports again. Fast workers' further gradients lessen the noise of their row; none is thrown away, and nobody idles. No gradient in "
-        "use is more than 2n - 2 steps old (table_age in the summary). It keeps up to two gradients of each worker.\n"
-        "Use it when both the workers' speeds and their data differ: the first choice then. The mean over a whole table allows the learning rate of a "
-        "synchronous method divided by about the number of workers.\n"
-        "Paper: Maranjyan, Richtarik, Ringleader ASGD: The First Asynchronous SGD with Optimal Time Complexity under Data Heterogeneity, ICLR 2026, "
-        "Algorithm 1.",
+    .summary = "asynchronous SGD along the mean of all workers' gradients, with a bounded age and nothing "
+               "thrown away",
+    .about = "The server keeps a table with the gradients of every worker, and each step goes along the mean "
+             "over workers of each one's mean, so that all data "
+             "weigh the same whatever the speeds. It works in rounds: first it waits until every worker is "
+             "in the table, then it makes exactly one step for each "
+             "worker as it reports again. Fast workers' further gradients lessen the noise of their row; "
+             "none is thrown away, and nobody idles. No gradient in "
+             "use is more than 2n - 2 steps old (table_age in the summary). It keeps up to two gradients of "
+             "each worker.\n"
+             "Use it when both the workers' speeds and their data differ: the first choice then. The mean "
+             "over a whole table allows the learning rate of a "
+             "synchronous method divided by about the number of workers.\n"
+             "Paper: Maranjyan, Richtarik, Ringleader ASGD: The First Asynchronous SGD with Optimal Time "
+             "Complexity under Data Heterogeneity, ICLR 2026, "
+             "Algorithm 1.",
     .options = ringleader_options,
     .conf_bytes = sizeof(struct ringleader_conf),
     .asynchronous = true,

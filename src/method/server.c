@@ -13,17 +13,24 @@
 #include <stddef.h>
 
 enum deadline_rule { DEADLINE_NONE, DEADLINE_FIXED, DEADLINE_ADAPTIVE };
-struct server_conf { struct mot_hub_conf hub; uint64_t k; uint32_t deadline; mot_time after; double spread; };
+struct server_conf {
+    struct mot_hub_conf hub;
+    uint64_t k;
+    uint32_t deadline;
+    mot_time after;
+    double spread;
+};
 
 #define LONGEST 1e18 /* ns, 31 years: a deadline beyond it is none */
-#define RECENT 128u /* response times that the adaptive deadline looks at */
+#define RECENT 128u  /* response times that the adaptive deadline looks at */
 
 struct server {
     struct mot_hub hub;
-    uint32_t got, overdue;            /* gradients in; the deadline has passed */
+    uint32_t got, overdue; /* gradients in; the deadline has passed */
     uint32_t recent_n, recent_next;
     mot_time recent[RECENT], sorted[RECENT];
-    uint32_t samples[];               /* [workers], then the workers' gradients of this round: mot_buf[workers] */
+    /* [workers], then the workers' gradients of this round: mot_buf[workers] */
+    uint32_t samples[];
 };
 
 static mot_buf *grads_of(const struct server *s, const struct mot_env *env)
@@ -35,8 +42,9 @@ static enum mot_status server_validate(const void *p, const struct mot_world *wo
 {
     const struct server_conf *conf = p;
     if (conf->k != MOT_WORD_UINT && conf->k > world->workers)
-        return mot_fail(MOT_EUSAGE, "method.k: %llu gradients a round, but there are %u workers; expected 1 to %u, or 'all'",
-                        (unsigned long long)conf->k, world->workers, world->workers);
+        return mot_fail(MOT_EUSAGE,
+            "method.k: %llu gradients a round, but there are %u workers; expected 1 to %u, or 'all'",
+            (unsigned long long)conf->k, world->workers, world->workers);
     return MOT_OK;
 }
 
@@ -44,8 +52,11 @@ static struct mot_hub_need server_need(const void *conf, const struct mot_world 
 {
     (void)conf;
     /* A gradient of each worker, and their sum. */
-    return (struct mot_hub_need){ .state_bytes = offsetof(struct server, samples) + world->workers * (sizeof(uint32_t) + sizeof(mot_buf)),
-        .buffers = world->workers + 1, .queue = 1, .alarms = 1 };
+    return (struct mot_hub_need){ .state_bytes = offsetof(struct server, samples) +
+            world->workers * (sizeof(uint32_t) + sizeof(mot_buf)),
+        .buffers = world->workers + 1,
+        .queue = 1,
+        .alarms = 1 };
 }
 
 /* ---- The adaptive deadline --------------------------------------------------------------- */
@@ -66,9 +77,11 @@ static mot_time median_plus_spread(struct server *s, double spread)
     for (uint32_t i = 0; i < n; i++) s->sorted[i] = s->recent[i];
     sort_times(s->sorted, n);
     mot_time median = s->sorted[n / 2];
-    for (uint32_t i = 0; i < n; i++) s->sorted[i] = s->recent[i] > median ? s->recent[i] - median : median - s->recent[i];
+    for (uint32_t i = 0; i < n; i++)
+        s->sorted[i] = s->recent[i] > median ? s->recent[i] - median : median - s->recent[i];
     sort_times(s->sorted, n);
-    /* Machines that are all alike have no deviation: a twentieth of the median still gives them some grace. */
+    /* Machines that are all alike have no deviation: a twentieth of
+     * the median still gives them some grace. */
     double deviation = (double)s->sorted[n / 2], least = (double)median / 20;
     double grace = spread * (deviation > least ? deviation : least);
     return median + (mot_time)(grace < LONGEST ? grace : LONGEST);
@@ -82,7 +95,8 @@ static void arm_deadline(struct server *s, struct mot_env *env)
     case DEADLINE_NONE: return;
     case DEADLINE_FIXED: mot_alarm(env, 0, env->now + conf->after); return;
     case DEADLINE_ADAPTIVE: /* the first round has nothing to go by and waits for k */
-        if (s->recent_n >= s->hub.present || s->recent_n == RECENT) mot_alarm(env, 0, env->now + median_plus_spread(s, conf->spread));
+        if (s->recent_n >= s->hub.present || s->recent_n == RECENT)
+            mot_alarm(env, 0, env->now + median_plus_spread(s, conf->spread));
         return;
     }
 }
@@ -99,10 +113,7 @@ static void open_round(struct server *s, struct mot_env *env)
     arm_deadline(s, env);
 }
 
-static void server_begin(void *state, struct mot_env *env)
-{
-    open_round(state, env);
-}
+static void server_begin(void *state, struct mot_env *env) { open_round(state, env); }
 
 static void close_round(struct server *s, struct mot_env *env)
 {
@@ -186,36 +197,64 @@ static void server_check(const void *state, const struct mot_env *env)
     MOT_ASSERT(got == s->got && s->recent_n <= RECENT && s->recent_next < RECENT);
 }
 
-static const struct mot_served server = { .need = server_need, .begin = server_begin, .gradient = server_gradient,
-    .lost = server_lost, .back = server_back, .timer = server_timer, .check = server_check };
+static const struct mot_served server = { .need = server_need,
+    .begin = server_begin,
+    .gradient = server_gradient,
+    .lost = server_lost,
+    .back = server_back,
+    .timer = server_timer,
+    .check = server_check };
 MOT_SERVED(server)
 
 static const struct mot_option server_options[] = {
     MOT_HUB_OPTIONS,
-    { .name = "k", .type = MOT_OPT_UINT, .offset = offsetof(struct server_conf, k), .preset = "all", .word = "all", .min = 1, .max = 1e6,
-      .doc = "gradients that close a round; the workers beyond k are backups" },
-    { .name = "deadline", .type = MOT_OPT_CHOICE, .offset = offsetof(struct server_conf, deadline), .preset = "none",
-      .choices = "none|fixed|adaptive",
-      .doc = "closes a round before k gradients are in: never, `after` a fixed time, or at the median of recent response times plus "
-             "`spread` deviations; a round needs one gradient in any case" },
-    { .name = "after", .type = MOT_OPT_TIME, .offset = offsetof(struct server_conf, after), .preset = "1s", .min = 1, .max = 31536000e9,
-      .doc = "the fixed deadline, from the opening of the round" },
-    { .name = "spread", .type = MOT_OPT_REAL, .offset = offsetof(struct server_conf, spread), .preset = "4", .min = 0, .max = 1e6,
-      .doc = "the adaptive deadline's median absolute deviations above the median" },
+    { .name = "k",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct server_conf, k),
+        .preset = "all",
+        .word = "all",
+        .min = 1,
+        .max = 1e6,
+        .doc = "gradients that close a round; the workers beyond k are backups" },
+    { .name = "deadline",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct server_conf, deadline),
+        .preset = "none",
+        .choices = "none|fixed|adaptive",
+        .doc = "closes a round before k gradients are in: never, `after` a fixed time, or at the median of "
+               "recent response times plus "
+               "`spread` deviations; a round needs one gradient in any case" },
+    { .name = "after",
+        .type = MOT_OPT_TIME,
+        .offset = offsetof(struct server_conf, after),
+        .preset = "1s",
+        .min = 1,
+        .max = 31536000e9,
+        .doc = "the fixed deadline, from the opening of the round" },
+    { .name = "spread",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct server_conf, spread),
+        .preset = "4",
+        .min = 0,
+        .max = 1e6,
+        .doc = "the adaptive deadline's median absolute deviations above the median" },
     { .name = NULL },
 };
 
 const struct mot_method mot_method_server = {
     .name = "server",
     .summary = "synchronous SGD that closes a round at the first k gradients or at a deadline",
-    .about =
-        "A server sends the model to its workers and makes a step when k gradients of the round are in, or when the deadline passes. "
-        "What arrives later is dropped and counted (late in the summary), and its worker gets the current model. With k below the "
-        "number of workers a round does not wait for stragglers; their work is lost, and on data that differs between workers the "
-        "model learns less of theirs.\n"
-        "Use it when some workers are slow now and then. A worker that is always slow contributes nothing: give it smaller batches, "
-        "or use async.\n"
-        "Paper: Chen, Pan, Monga, Bengio, Jozefowicz, Revisiting Distributed Synchronous SGD, 2016.",
+    .about = "A server sends the model to its workers and makes a step when k gradients of the round are in, "
+             "or when the deadline passes. "
+             "What arrives later is dropped and counted (late in the summary), and its worker gets the "
+             "current model. With k below the "
+             "number of workers a round does not wait for stragglers; their work is lost, and on data that "
+             "differs between workers the "
+             "model learns less of theirs.\n"
+             "Use it when some workers are slow now and then. A worker that is always slow contributes "
+             "nothing: give it smaller batches, "
+             "or use async.\n"
+             "Paper: Chen, Pan, Monga, Bengio, Jozefowicz, Revisiting Distributed Synchronous SGD, 2016.",
     .options = server_options,
     .conf_bytes = sizeof(struct server_conf),
     .validate = server_validate,

@@ -4,13 +4,15 @@
 enum mot_status mot_stepsize_validate(const struct mot_stepsize_conf *conf, const struct mot_world *world)
 {
     if (conf->times.n > 0 && conf->times.n != world->workers)
-        return mot_fail(MOT_EUSAGE, "method.times: %u times for %u workers; expected one for each, or none to have them measured",
-                        conf->times.n, world->workers);
+        return mot_fail(MOT_EUSAGE,
+            "method.times: %u times for %u workers; expected one for each, or none to have them measured",
+            conf->times.n, world->workers);
     return MOT_OK;
 }
 
 /* A worker's mean job time. One that has not answered yet has taken all of the time so far, or longer. */
-static double job_time(const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env, mot_node worker)
+static double job_time(
+    const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env, mot_node worker)
 {
     if (conf->times.n) return conf->times.v[worker];
     const struct mot_seat *seat = mot_hub_seat(h, worker);
@@ -18,9 +20,11 @@ static double job_time(const struct mot_stepsize_conf *conf, const struct mot_hu
     return time > 1 ? time : 1;
 }
 
-/* Rescaled asynchronous SGD: worker i answers in proportion to 1/time(i); a step in proportion to time(i) gives every
- * worker's data the same weight, and the normalisation keeps the mean step: time(i) * sum(1/time(j)) / n. */
-static double rescaled(const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env, mot_node worker)
+/* Rescaled asynchronous SGD: worker i answers in proportion to 1/time(i); a step in proportion
+ * to time(i) gives every worker's data the same weight, and the normalisation keeps the mean step: time(i) *
+ * sum(1/time(j)) / n. */
+static double rescaled(
+    const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env, mot_node worker)
 {
     double rates = 0;
     for (mot_node j = 0; j < env->world->workers; j++)
@@ -28,8 +32,8 @@ static double rescaled(const struct mot_stepsize_conf *conf, const struct mot_hu
     return job_time(conf, h, env, worker) * rates / h->present;
 }
 
-double mot_stepsize(const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env, const struct mot_answer *a,
-                    double concurrency)
+double mot_stepsize(const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env,
+    const struct mot_answer *a, double concurrency)
 {
     double delay = (double)a->delay, limit;
     switch ((enum mot_step_rule)conf->rule) {
@@ -42,15 +46,17 @@ double mot_stepsize(const struct mot_stepsize_conf *conf, const struct mot_hub *
     case MOT_STEP_RESCALED: return rescaled(conf, h, env, a->from);
     case MOT_STEP_CLIPPED:
         limit = conf->clip * a->samples;
-        double norm = __builtin_sqrt(mot_kernels()->norm2(a->grad.len, mot_read(env, a->grad.buf) + a->grad.off));
+        double norm =
+            __builtin_sqrt(mot_kernels()->norm2(a->grad.len, mot_read(env, a->grad.buf) + a->grad.off));
         return norm > limit ? limit / norm : 1;
-    case MOT_STEP_CONSTANT: case MOT_STEP_COMPENSATED: return 1;
+    case MOT_STEP_CONSTANT:
+    case MOT_STEP_COMPENSATED: return 1;
     }
     return 1;
 }
 
-void mot_compensate(const struct mot_stepsize_conf *conf, uint32_t dim, const float *grad, uint32_t samples, const float *x, const float *at,
-                    float *out)
+void mot_compensate(const struct mot_stepsize_conf *conf, uint32_t dim, const float *grad, uint32_t samples,
+    const float *x, const float *at, float *out)
 {
     float lambda = (float)(conf->lambda / samples);
     for (uint32_t i = 0; i < dim; i++) out[i] = grad[i] + lambda * grad[i] * grad[i] * (x[i] - at[i]);

@@ -4,41 +4,78 @@
 
 #include "method/hub.h"
 
-enum mot_step_rule { MOT_STEP_CONSTANT, MOT_STEP_ADAPTIVE, MOT_STEP_CUTOFF, MOT_STEP_RESCALED, MOT_STEP_CLIPPED, MOT_STEP_COMPENSATED };
+enum mot_step_rule {
+    MOT_STEP_CONSTANT,
+    MOT_STEP_ADAPTIVE,
+    MOT_STEP_CUTOFF,
+    MOT_STEP_RESCALED,
+    MOT_STEP_CLIPPED,
+    MOT_STEP_COMPENSATED
+};
 enum mot_beyond { MOT_BEYOND_DROP, MOT_BEYOND_SHRINK };
 
 struct mot_stepsize_conf {
     uint32_t rule, beyond;
-    uint64_t cutoff;            /* MOT_WORD_UINT: the concurrency */
+    uint64_t cutoff; /* MOT_WORD_UINT: the concurrency */
     double clip, lambda;
-    struct mot_uints times;     /* none: measured */
+    struct mot_uints times; /* none: measured */
 };
 
 /* The entries of a table of options for a field `step` of CONF. */
-#define MOT_STEPSIZE_OPTIONS(CONF, step)                                                                                     \
-    { .name = "step", .type = MOT_OPT_CHOICE, .offset = offsetof(CONF, step.rule), .preset = "constant",                       \
-      .choices = "constant|adaptive|cutoff|rescaled|clipped|compensated",                                                      \
-      .doc = "the step along a gradient of delay d, with n active jobs: lr; lr n/max(n,d); lr up to a delay of `cutoff`; lr in "  \
-             "proportion to the worker's mean job time; lr with gradients no longer than `clip`; lr with the delay compensated" }, \
-    { .name = "cutoff", .type = MOT_OPT_UINT, .offset = offsetof(CONF, step.cutoff), .preset = "auto", .word = "auto", .max = 1e9, \
-      .doc = "cutoff: the largest delay that takes a full step; auto: the active jobs over `wait`" },                           \
-    { .name = "beyond", .type = MOT_OPT_CHOICE, .offset = offsetof(CONF, step.beyond), .preset = "shrink", .choices = "drop|shrink", \
-      .doc = "cutoff: what is done with a gradient of a larger delay d: dropped, or a step of lr cutoff/d" },                   \
-    { .name = "times", .type = MOT_OPT_UINTS, .offset = offsetof(CONF, step.times), .preset = "[]", .min = 1, .max = 1e9,         \
-      .doc = "rescaled: each worker's job time, in any unit; none: measured as the run goes" },                                \
-    { .name = "clip", .type = MOT_OPT_REAL, .offset = offsetof(CONF, step.clip), .preset = "1", .min = 1e-9, .max = 1e9,           \
-      .doc = "clipped: the norm to which longer gradients are shortened, each by itself" },                                    \
-    { .name = "lambda", .type = MOT_OPT_REAL, .offset = offsetof(CONF, step.lambda), .preset = "0.04", .max = 1e6,               \
-      .doc = "compensated: how much of lambda g g (x - x_old) is added to a gradient g of the model x_old" }
+#define MOT_STEPSIZE_OPTIONS(CONF, step)                                                                     \
+    { .name = "step",                                                                                        \
+        .type = MOT_OPT_CHOICE,                                                                              \
+        .offset = offsetof(CONF, step.rule),                                                                 \
+        .preset = "constant",                                                                                \
+        .choices = "constant|adaptive|cutoff|rescaled|clipped|compensated",                                  \
+        .doc = "the step along a gradient of delay d, with n active jobs: lr; lr n/max(n,d); lr up to a "    \
+               "delay of `cutoff`; lr in "                                                                   \
+               "proportion to the worker's mean job time; lr with gradients no longer than `clip`; lr with " \
+               "the delay compensated" },                                                                    \
+        { .name = "cutoff",                                                                                  \
+            .type = MOT_OPT_UINT,                                                                            \
+            .offset = offsetof(CONF, step.cutoff),                                                           \
+            .preset = "auto",                                                                                \
+            .word = "auto",                                                                                  \
+            .max = 1e9,                                                                                      \
+            .doc = "cutoff: the largest delay that takes a full step; auto: the active jobs over `wait`" },  \
+        { .name = "beyond",                                                                                  \
+            .type = MOT_OPT_CHOICE,                                                                          \
+            .offset = offsetof(CONF, step.beyond),                                                           \
+            .preset = "shrink",                                                                              \
+            .choices = "drop|shrink",                                                                        \
+            .doc = "cutoff: what is done with a gradient of a larger delay d: dropped, or a step of lr "     \
+                   "cutoff/d" },                                                                             \
+        { .name = "times",                                                                                   \
+            .type = MOT_OPT_UINTS,                                                                           \
+            .offset = offsetof(CONF, step.times),                                                            \
+            .preset = "[]",                                                                                  \
+            .min = 1,                                                                                        \
+            .max = 1e9,                                                                                      \
+            .doc = "rescaled: each worker's job time, in any unit; none: measured as the run goes" },        \
+        { .name = "clip",                                                                                    \
+            .type = MOT_OPT_REAL,                                                                            \
+            .offset = offsetof(CONF, step.clip),                                                             \
+            .preset = "1",                                                                                   \
+            .min = 1e-9,                                                                                     \
+            .max = 1e9,                                                                                      \
+            .doc = "clipped: the norm to which longer gradients are shortened, each by itself" },            \
+    {                                                                                                        \
+        .name = "lambda", .type = MOT_OPT_REAL, .offset = offsetof(CONF, step.lambda), .preset = "0.04",     \
+        .max = 1e6,                                                                                          \
+        .doc = "compensated: how much of lambda g g (x - x_old) is added to a gradient g of the model x_old" \
+    }
 
 enum mot_status mot_stepsize_validate(const struct mot_stepsize_conf *, const struct mot_world *);
 
-/* The factor of the learning rate for this gradient; 0: it is to be dropped. `concurrency`: active jobs over gradients an update. */
-double mot_stepsize(const struct mot_stepsize_conf *, const struct mot_hub *, const struct mot_env *, const struct mot_answer *,
-                    double concurrency);
+/* The factor of the learning rate for this gradient; 0: it is to be dropped.
+ * `concurrency`: active jobs over gradients an update. */
+double mot_stepsize(const struct mot_stepsize_conf *, const struct mot_hub *, const struct mot_env *,
+    const struct mot_answer *, double concurrency);
 
-/* out = samples times the compensated mean gradient: DC-ASGD for a gradient sum of the model `at`, applied at x. */
-void mot_compensate(const struct mot_stepsize_conf *, uint32_t dim, const float *grad, uint32_t samples, const float *x, const float *at,
-                    float *out);
+/* out = samples times the compensated mean gradient: DC-ASGD for a
+ * gradient sum of the model `at`, applied at x. */
+void mot_compensate(const struct mot_stepsize_conf *, uint32_t dim, const float *grad, uint32_t samples,
+    const float *x, const float *at, float *out);
 
 #endif

@@ -82,7 +82,8 @@ struct mot_mean mot_rows_mean(struct mot_env *env, const struct mot_row *row, ui
         samples = row[i].samples;
     }
     MOT_ASSERT(filled > 0);
-    return (struct mot_mean){ .sum = add_up(env, row, rows, !alike), .scale = 1.0 / (alike ? (double)filled * (double)samples : filled) };
+    return (struct mot_mean){ .sum = add_up(env, row, rows, !alike),
+        .scale = 1.0 / (alike ? (double)filled * (double)samples : filled) };
 }
 
 struct mot_mean mot_rows_pooled(struct mot_env *env, const struct mot_row *row, uint32_t rows)
@@ -101,5 +102,6 @@ mot_buf mot_rows_total(struct mot_env *env, const struct mot_row *row, uint32_t 
 void mot_total_add(struct mot_env *env, mot_buf total, const struct mot_row *row, double sign)
 {
     if (row->sum == MOT_NO_BUF) return;
-    mot_kernels()->axpy(env->world->dim, (float)(sign / (double)row->samples), mot_read(env, row->sum), mot_edit(env, total));
+    mot_kernels()->axpy(
+        env->world->dim, (float)(sign / (double)row->samples), mot_read(env, row->sum), mot_edit(env, total));
 }

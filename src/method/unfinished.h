@@ -6,14 +6,19 @@
 
 enum mot_unfinished { MOT_UNFINISHED_CANCEL, MOT_UNFINISHED_FINISH };
 
-#define MOT_UNFINISHED_OPTION(conf, member)                                                                                  \
-    { .name = "unfinished", .type = MOT_OPT_CHOICE, .offset = offsetof(conf, member), .preset = "cancel",                      \
-      .choices = "cancel|finish",                                                                                             \
-      .doc = "what becomes of jobs that are of no use any more: they are given up and begun anew at the current model, at the " \
-             "price of a message to each worker; or they are finished, their gradients dropped when they come" }
+#define MOT_UNFINISHED_OPTION(conf, member)                                                                  \
+    {                                                                                                        \
+        .name = "unfinished", .type = MOT_OPT_CHOICE, .offset = offsetof(conf, member), .preset = "cancel",  \
+        .choices = "cancel|finish",                                                                          \
+        .doc = "what becomes of jobs that are of no use any more: they are given up and begun anew at the "  \
+               "current model, at the "                                                                      \
+               "price of a message to each worker; or they are finished, their gradients dropped when they " \
+               "come"                                                                                        \
+    }
 
 /* Jobs at a worker, and jobs that wait at the server: a replaced job keeps its place until it is answered. */
-static inline void mot_unfinished_need(enum mot_unfinished what, const struct mot_world *world, struct mot_hub_need *need)
+static inline void mot_unfinished_need(
+    enum mot_unfinished what, const struct mot_world *world, struct mot_hub_need *need)
 {
     need->queue = what == MOT_UNFINISHED_CANCEL ? 2 : 1;
     need->backlog = what == MOT_UNFINISHED_CANCEL ? world->workers : 0;

@@ -14,18 +14,23 @@
 
 bool mot_features_word(const char *what) { return strcmp(what, "raw") == 0 || strncmp(what, "pca:", 4) == 0; }
 
-static enum mot_status open_pca(const char *what, const struct mot_split *s, uint64_t memory, struct mot_crew *crew, struct mot_features *f)
+static enum mot_status open_pca(const char *what, const struct mot_split *s, uint64_t memory,
+    struct mot_crew *crew, struct mot_features *f)
 {
     uint64_t k;
     const struct mot_table *t = s->table;
     uint32_t most = t->cols < t->rows ? t->cols : t->rows;
     if (!mot_read_uint(what + 4, &k) || k < 1 || k > most)
-        return mot_fail(MOT_EUSAGE, "features '%.60s': expected pca:K with K from 1 to %u, the least of the data's rows and columns", what, most);
+        return mot_fail(MOT_EUSAGE,
+            "features '%.60s': expected pca:K with K from 1 to %u, the least of the data's rows and columns",
+            what, most);
     double bytes = 8.0 * ((double)t->rows + t->cols) * ((double)k + 16);
     if (bytes > (double)memory) {
         char need[32], have[32];
-        return mot_fail(MOT_EUSAGE, "features %s of %u rows take %s, more than the memory of %s: take fewer components", what, t->rows,
-                        mot_show_size(bytes, need, sizeof need), mot_show_size((double)memory, have, sizeof have));
+        return mot_fail(MOT_EUSAGE,
+            "features %s of %u rows take %s, more than the memory of %s: take fewer components", what,
+            t->rows, mot_show_size(bytes, need, sizeof need),
+            mot_show_size((double)memory, have, sizeof have));
     }
     f->cols = (uint32_t)k;
     f->own = mot_new((size_t)t->rows * f->cols, sizeof *f->own);
@@ -34,7 +39,8 @@ static enum mot_status open_pca(const char *what, const struct mot_split *s, uin
     return MOT_OK;
 }
 
-static enum mot_status open_file(const char *path, const struct mot_split *s, uint64_t memory, struct mot_features *f)
+static enum mot_status open_file(
+    const char *path, const struct mot_split *s, uint64_t memory, struct mot_features *f)
 {
     struct mot_source *source;
     struct mot_raw raw = { 0 };
@@ -47,7 +53,9 @@ static enum mot_status open_file(const char *path, const struct mot_split *s, ui
     status = mot_read_npy(source, NULL, &read, &raw);
     mot_source_close(source);
     if (status == MOT_OK && raw.rows != rows)
-        status = mot_fail(MOT_EDATA, "%s: %u rows of features, expected %u: one for each row of the data's file", path, raw.rows, rows);
+        status =
+            mot_fail(MOT_EDATA, "%s: %u rows of features, expected %u: one for each row of the data's file",
+                path, raw.rows, rows);
     if (status != MOT_OK) {
         mot_raw_free(&raw);
         return status;
@@ -61,7 +69,8 @@ static enum mot_status open_file(const char *path, const struct mot_split *s, ui
     return MOT_OK;
 }
 
-enum mot_status mot_features_open(const char *what, const struct mot_split *s, uint64_t memory, struct mot_crew *crew, struct mot_features *out)
+enum mot_status mot_features_open(const char *what, const struct mot_split *s, uint64_t memory,
+    struct mot_crew *crew, struct mot_features *out)
 {
     const struct mot_table *t = s->table;
     struct mot_features f = { .rows = t->rows, .cols = t->cols, .x = t->x, .table = t };
@@ -106,13 +115,17 @@ static void take_mean_away(float *a, uint32_t n, uint32_t cols)
         for (uint32_t c = 0; c < cols; c++) mean[c] += (double)a[(size_t)i * cols + c];
     for (uint32_t c = 0; c < cols; c++) mean[c] /= n;
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t c = 0; c < cols; c++) a[(size_t)i * cols + c] = (float)((double)a[(size_t)i * cols + c] - mean[c]);
+        for (uint32_t c = 0; c < cols; c++)
+            a[(size_t)i * cols + c] = (float)((double)a[(size_t)i * cols + c] - mean[c]);
     free(mean);
 }
 
-void mot_samples_open(const struct mot_features *f, const uint32_t *row, uint32_t n, double bandwidth, struct mot_samples *out)
+void mot_samples_open(
+    const struct mot_features *f, const uint32_t *row, uint32_t n, double bandwidth, struct mot_samples *out)
 {
-    struct mot_samples s = { .n = n, .cols = f->cols, .panels = mot_panels(n), .gamma = (float)(1 / (2 * bandwidth * bandwidth)) };
+    struct mot_samples s = {
+        .n = n, .cols = f->cols, .panels = mot_panels(n), .gamma = (float)(1 / (2 * bandwidth * bandwidth))
+    };
     s.width = (size_t)s.panels * MOT_PANEL;
     s.a = mot_aligned((size_t)n * s.cols * sizeof(float));
     s.b = mot_aligned(s.width * s.cols * sizeof(float));
@@ -140,28 +153,39 @@ void mot_samples_close(struct mot_samples *s)
 /* Panels at a time whose products fit in the scratch. */
 #define PANELS_AT_ONCE (MOT_SAMPLES_SCRATCH / (MOT_SAMPLES_ROWS * MOT_PANEL))
 
-static void products(const struct mot_samples *s, const float *a, uint32_t n, uint32_t panel, uint32_t panels, float *out)
+static void products(
+    const struct mot_samples *s, const float *a, uint32_t n, uint32_t panel, uint32_t panels, float *out)
 {
-    mot_kernels()->gemm(&(struct mot_gemm){ .m = n, .n = panels * MOT_PANEL, .k = s->cols,
-        .a = a, .a_row = s->cols, .a_block = MOT_PANEL, .a_col = 1,
-        .b = s->b + (size_t)panel * s->cols * MOT_PANEL, .b_panel = (size_t)s->cols * MOT_PANEL,
-        .c = out, .c_row = MOT_PANEL, .c_panel = (size_t)n * MOT_PANEL });
+    mot_kernels()->gemm(&(struct mot_gemm){ .m = n,
+        .n = panels * MOT_PANEL,
+        .k = s->cols,
+        .a = a,
+        .a_row = s->cols,
+        .a_block = MOT_PANEL,
+        .a_col = 1,
+        .b = s->b + (size_t)panel * s->cols * MOT_PANEL,
+        .b_panel = (size_t)s->cols * MOT_PANEL,
+        .c = out,
+        .c_row = MOT_PANEL,
+        .c_panel = (size_t)n * MOT_PANEL });
 }
 
-void mot_samples_compare_rows(const struct mot_samples *s, const float *a, const float *norm2, uint32_t n, uint32_t from, uint32_t to,
-                              float *scratch, uint16_t *out, size_t out_row)
+void mot_samples_compare_rows(const struct mot_samples *s, const float *a, const float *norm2, uint32_t n,
+    uint32_t from, uint32_t to, float *scratch, uint16_t *out, size_t out_row)
 {
     for (uint32_t p = from; p < to; p += PANELS_AT_ONCE) {
         uint32_t panels = to - p < PANELS_AT_ONCE ? to - p : PANELS_AT_ONCE;
         products(s, a, n, p, panels, scratch);
-        mot_kernels()->gauss(n, panels, scratch, norm2, s->norm2 + (size_t)p * MOT_PANEL, s->gamma, out + (size_t)(p - from) * MOT_PANEL, out_row);
+        mot_kernels()->gauss(n, panels, scratch, norm2, s->norm2 + (size_t)p * MOT_PANEL, s->gamma,
+            out + (size_t)(p - from) * MOT_PANEL, out_row);
     }
 }
 
-void mot_samples_compare(const struct mot_samples *s, uint32_t first, uint32_t n, uint32_t from, uint32_t to, float *scratch,
-                         uint16_t *out, size_t out_row)
+void mot_samples_compare(const struct mot_samples *s, uint32_t first, uint32_t n, uint32_t from, uint32_t to,
+    float *scratch, uint16_t *out, size_t out_row)
 {
-    mot_samples_compare_rows(s, s->a + (size_t)first * s->cols, s->norm2 + first, n, from, to, scratch, out, out_row);
+    mot_samples_compare_rows(
+        s, s->a + (size_t)first * s->cols, s->norm2 + first, n, from, to, scratch, out, out_row);
 }
 
 /* ---- Bandwidth ------------------------------------------------------------------------------ */

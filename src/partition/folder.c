@@ -16,8 +16,14 @@
 #define WORKERS_MOST 10000000u
 #define NAME_MOST 64
 
-static uint32_t file_rows_of(const struct mot_split *s) { return s->file_rows ? s->file_rows : s->table->rows; }
-static uint32_t file_row(const struct mot_split *s, uint32_t row) { return s->file_row ? s->file_row[row] : row; }
+static uint32_t file_rows_of(const struct mot_split *s)
+{
+    return s->file_rows ? s->file_rows : s->table->rows;
+}
+static uint32_t file_row(const struct mot_split *s, uint32_t row)
+{
+    return s->file_row ? s->file_row[row] : row;
+}
 
 /* For each row of the file its row in the table, or UINT32_MAX. */
 static uint32_t *table_rows(const struct mot_split *s)
@@ -36,7 +42,8 @@ static uint64_t rows_hash(const struct mot_split *s)
     XXH64_reset(state, 0);
     for (uint32_t i = 0; i < n; i++) {
         if (row[i] == UINT32_MAX) continue;
-        unsigned char bytes[8] = { (unsigned char)i, (unsigned char)(i >> 8), (unsigned char)(i >> 16), (unsigned char)(i >> 24) };
+        unsigned char bytes[8] = { (unsigned char)i, (unsigned char)(i >> 8), (unsigned char)(i >> 16),
+            (unsigned char)(i >> 24) };
         memcpy(bytes + 4, &s->table->y[row[i]], 4);
         XXH64_update(state, bytes, sizeof bytes);
     }
@@ -46,7 +53,10 @@ static uint64_t rows_hash(const struct mot_split *s)
     return hash;
 }
 
-static void file_name(uint32_t worker, char into[NAME_MOST]) { snprintf(into, NAME_MOST, "worker-%u.npy", worker); }
+static void file_name(uint32_t worker, char into[NAME_MOST])
+{
+    snprintf(into, NAME_MOST, "worker-%u.npy", worker);
+}
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
@@ -57,10 +67,11 @@ json_t *mot_partition_facts(const struct mot_split *s, const struct mot_parts *p
     json_t *workers = json_array();
     for (uint32_t j = 0; j < parts->parts; j++) {
         file_name(j, name);
-        json_array_append_new(workers, json_pack("{s:s, s:I}", "file", name, "rows", (json_int_t)(parts->at[j + 1] - parts->at[j])));
+        json_array_append_new(workers,
+            json_pack("{s:s, s:I}", "file", name, "rows", (json_int_t)(parts->at[j + 1] - parts->at[j])));
     }
-    return json_pack("{s:i, s:I, s:I, s:s, s:o}", "version", VERSION, "rows", (json_int_t)s->table->rows, "file_rows",
-                     (json_int_t)file_rows_of(s), "rows_hash", hash, "workers", workers);
+    return json_pack("{s:i, s:I, s:I, s:s, s:o}", "version", VERSION, "rows", (json_int_t)s->table->rows,
+        "file_rows", (json_int_t)file_rows_of(s), "rows_hash", hash, "workers", workers);
 }
 
 static bool is_ours(const char *name)
@@ -83,8 +94,16 @@ static bool each_name(const char *folder, bool (*each)(const char *folder, const
     return good;
 }
 
-static bool check_ours(const char *folder, const char *name) { (void)folder; return is_ours(name); }
-static bool say_no(const char *folder, const char *name) { (void)folder, (void)name; return false; }
+static bool check_ours(const char *folder, const char *name)
+{
+    (void)folder;
+    return is_ours(name);
+}
+static bool say_no(const char *folder, const char *name)
+{
+    (void)folder, (void)name;
+    return false;
+}
 
 static bool remove_one(const char *folder, const char *name)
 {
@@ -104,19 +123,26 @@ enum mot_status mot_partition_writable(const char *folder, bool replace)
 {
     struct stat info;
     if (stat(folder, &info) != 0) return MOT_OK;
-    if (!S_ISDIR(info.st_mode)) return mot_fail(MOT_EUSAGE, "%s: is a file, expected a folder to write the partition to", folder);
+    if (!S_ISDIR(info.st_mode))
+        return mot_fail(MOT_EUSAGE, "%s: is a file, expected a folder to write the partition to", folder);
     if (each_name(folder, say_no)) return MOT_OK;
-    if (!each_name(folder, check_ours)) return mot_fail(MOT_EUSAGE, "%s: there are other files in this folder, expected an empty or a new one", folder);
-    if (!replace) return mot_fail(MOT_EUSAGE, "%s: there is a partition in this folder; --replace writes over it", folder);
+    if (!each_name(folder, check_ours))
+        return mot_fail(
+            MOT_EUSAGE, "%s: there are other files in this folder, expected an empty or a new one", folder);
+    if (!replace)
+        return mot_fail(
+            MOT_EUSAGE, "%s: there is a partition in this folder; --replace writes over it", folder);
     return MOT_OK;
 }
 
-static enum mot_status write_files(const char *folder, const struct mot_split *s, const struct mot_parts *parts, const char *text, size_t n)
+static enum mot_status write_files(
+    const char *folder, const struct mot_split *s, const struct mot_parts *parts, const char *text, size_t n)
 {
     enum mot_status status = MOT_OK;
     for (uint32_t j = 0; j < parts->parts && status == MOT_OK; j++) {
         char name[NAME_MOST];
-        uint32_t rows = (uint32_t)(parts->at[j + 1] - parts->at[j]), *row = mot_new((size_t)rows + 1, sizeof *row);
+        uint32_t rows = (uint32_t)(parts->at[j + 1] - parts->at[j]),
+                 *row = mot_new((size_t)rows + 1, sizeof *row);
         file_name(j, name);
         char *path = mot_path_join(folder, name);
         for (uint32_t i = 0; i < rows; i++) row[i] = file_row(s, parts->row[parts->at[j] + i]);
@@ -135,23 +161,27 @@ static enum mot_status write_files(const char *folder, const struct mot_split *s
 static enum mot_status put_in_place(const char *made, const char *folder, const char *aside)
 {
     bool there = access(folder, F_OK) == 0 && !each_name(folder, say_no);
-    if (there && rename(folder, aside) != 0) return mot_fail(MOT_ESYSTEM, "cannot move %s aside: %s", folder, strerror(errno));
+    if (there && rename(folder, aside) != 0)
+        return mot_fail(MOT_ESYSTEM, "cannot move %s aside: %s", folder, strerror(errno));
     if (rename(made, folder) == 0) {
         if (there) remove_folder(aside);
         return MOT_OK;
     }
     enum mot_status status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", folder, strerror(errno));
-    if (there && rename(aside, folder) != 0) status = mot_fail(MOT_ESYSTEM, "cannot write %s; what it held is in %s", folder, aside);
+    if (there && rename(aside, folder) != 0)
+        status = mot_fail(MOT_ESYSTEM, "cannot write %s; what it held is in %s", folder, aside);
     return status;
 }
 
-enum mot_status mot_partition_write(const char *folder, bool replace, const struct mot_split *s, const struct mot_parts *parts, const char *text, size_t n)
+enum mot_status mot_partition_write(const char *folder, bool replace, const struct mot_split *s,
+    const struct mot_parts *parts, const char *text, size_t n)
 {
     enum mot_status status = mot_partition_writable(folder, replace);
     if (status != MOT_OK) return status;
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/') length--;
-    char *plain = mot_format("%.*s", (int)length, folder), *made = mot_format("%s.%ld.tmp", plain, (long)getpid());
+    char *plain = mot_format("%.*s", (int)length, folder),
+         *made = mot_format("%s.%ld.tmp", plain, (long)getpid());
     char *aside = mot_format("%s.%ld.old", plain, (long)getpid());
     status = mot_make_folder(made);
     if (status == MOT_OK) status = write_files(made, s, parts, text, n);
@@ -177,7 +207,8 @@ static enum mot_status get_number(const json_t *root, const char *name, const ch
 {
     json_t *value = json_object_get(root, key);
     json_int_t n = json_is_integer(value) ? json_integer_value(value) : -1;
-    if (n < 1 || n > MOT_ROWS_MAX) return mot_fail(MOT_EDATA, "%s: '%s' is not a whole number of rows, expected 1 or more", name, key);
+    if (n < 1 || n > MOT_ROWS_MAX)
+        return mot_fail(MOT_EDATA, "%s: '%s' is not a whole number of rows, expected 1 or more", name, key);
     *out = (uint32_t)n;
     return MOT_OK;
 }
@@ -186,7 +217,9 @@ static enum mot_status get_hash(const json_t *root, const char *name, uint64_t *
 {
     const char *text = json_string_value(json_object_get(root, "rows_hash"));
     bool good = text && strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
-    if (!good) return mot_fail(MOT_EDATA, "%s: 'rows_hash' is missing or damaged, expected 16 hexadecimal digits", name);
+    if (!good)
+        return mot_fail(
+            MOT_EDATA, "%s: 'rows_hash' is missing or damaged, expected 16 hexadecimal digits", name);
     *out = strtoull(text, NULL, 16);
     return MOT_OK;
 }
@@ -196,24 +229,30 @@ static enum mot_status get_workers(const json_t *root, const char *name, struct 
     json_t *list = json_object_get(root, "workers"), *each;
     size_t n = json_array_size(list), i;
     uint64_t rows = 0;
-    if (n == 0 || n > WORKERS_MOST) return mot_fail(MOT_EDATA, "%s: 'workers' is not a list of 1 to %u workers", name, WORKERS_MOST);
+    if (n == 0 || n > WORKERS_MOST)
+        return mot_fail(MOT_EDATA, "%s: 'workers' is not a list of 1 to %u workers", name, WORKERS_MOST);
     x->workers = (uint32_t)n;
     x->file = mot_new(n, sizeof *x->file);
     x->file_n = mot_new(n, sizeof *x->file_n);
-    json_array_foreach(list, i, each) {
+    json_array_foreach(list, i, each)
+    {
         const char *file = json_string_value(json_object_get(each, "file"));
         if (!file || !is_ours(file) || strlen(file) >= NAME_MOST)
-            return mot_fail(MOT_EDATA, "%s: worker %zu has no file, expected a name such as worker-0.npy", name, i);
+            return mot_fail(
+                MOT_EDATA, "%s: worker %zu has no file, expected a name such as worker-0.npy", name, i);
         x->file[i] = mot_text(file);
         enum mot_status status = get_number(each, name, "rows", &x->file_n[i]);
         if (status != MOT_OK) return status;
         rows += x->file_n[i];
     }
-    if (rows != x->rows) return mot_fail(MOT_EDATA, "%s: the workers have %llu rows together, expected the %u of 'rows'", name, (unsigned long long)rows, x->rows);
+    if (rows != x->rows)
+        return mot_fail(MOT_EDATA, "%s: the workers have %llu rows together, expected the %u of 'rows'", name,
+            (unsigned long long)rows, x->rows);
     return MOT_OK;
 }
 
-enum mot_status mot_partition_parse(const char *name, const char *text, size_t n, struct mot_partition_index *out)
+enum mot_status mot_partition_parse(
+    const char *name, const char *text, size_t n, struct mot_partition_index *out)
 {
     json_error_t error;
     struct mot_partition_index x = { 0 };
@@ -222,7 +261,8 @@ enum mot_status mot_partition_parse(const char *name, const char *text, size_t n
     enum mot_status status = MOT_OK;
     json_t *version = json_object_get(root, "version"), *seed = json_object_get(root, "seed");
     if (!json_is_integer(version) || json_integer_value(version) != VERSION)
-        status = mot_fail(MOT_EDATA, "%s: 'version' is not %d: not a partition that this motley wrote", name, VERSION);
+        status = mot_fail(
+            MOT_EDATA, "%s: 'version' is not %d: not a partition that this motley wrote", name, VERSION);
     if (status == MOT_OK) status = get_number(root, name, "rows", &x.rows);
     if (status == MOT_OK) status = get_number(root, name, "file_rows", &x.file_rows);
     if (status == MOT_OK) status = get_hash(root, name, &x.rows_hash);
@@ -239,18 +279,26 @@ enum mot_status mot_partition_parse(const char *name, const char *text, size_t n
 }
 
 /* Whether the partition was made for these rows and workers. */
-static enum mot_status check_fit(const char *folder, const struct mot_partition_index *x, const struct mot_split *s)
+static enum mot_status check_fit(
+    const char *folder, const struct mot_partition_index *x, const struct mot_split *s)
 {
     char seed[64] = "";
     if (x->workers != s->parts)
-        return mot_fail(MOT_EUSAGE, "%s: a partition for %u workers, expected one for the experiment's %u", folder, x->workers, s->parts);
-    if (x->rows == s->table->rows && x->file_rows == file_rows_of(s) && x->rows_hash == rows_hash(s)) return MOT_OK;
-    if (x->has_seed) snprintf(seed, sizeof seed, " (it was made with seed %llu)", (unsigned long long)x->seed);
-    return mot_fail(MOT_EUSAGE, "%s: a partition of other training rows: %u of %u, while the experiment trains on %u of %u. The file, data.rows, data.test, data.valid "
-                    "and what shuffles before the split, data.data_seed, must be the same%s", folder, x->rows, x->file_rows, s->table->rows, file_rows_of(s), seed);
+        return mot_fail(MOT_EUSAGE, "%s: a partition for %u workers, expected one for the experiment's %u",
+            folder, x->workers, s->parts);
+    if (x->rows == s->table->rows && x->file_rows == file_rows_of(s) && x->rows_hash == rows_hash(s))
+        return MOT_OK;
+    if (x->has_seed)
+        snprintf(seed, sizeof seed, " (it was made with seed %llu)", (unsigned long long)x->seed);
+    return mot_fail(MOT_EUSAGE,
+        "%s: a partition of other training rows: %u of %u, while the experiment trains on %u of %u. The "
+        "file, data.rows, data.test, data.valid "
+        "and what shuffles before the split, data.data_seed, must be the same%s",
+        folder, x->rows, x->file_rows, s->table->rows, file_rows_of(s), seed);
 }
 
-static enum mot_status read_worker(const char *folder, const struct mot_partition_index *x, uint32_t worker, uint32_t *table_row, uint32_t *out)
+static enum mot_status read_worker(const char *folder, const struct mot_partition_index *x, uint32_t worker,
+    uint32_t *table_row, uint32_t *out)
 {
     struct mot_source *source;
     uint32_t n = 0, *row = NULL;
@@ -261,10 +309,14 @@ static enum mot_status read_worker(const char *folder, const struct mot_partitio
         mot_source_close(source);
     }
     if (status == MOT_OK && n != x->file_n[worker])
-        status = mot_fail(MOT_EDATA, "%s: %u rows, expected %u as partition.json says", path, n, x->file_n[worker]);
+        status = mot_fail(
+            MOT_EDATA, "%s: %u rows, expected %u as partition.json says", path, n, x->file_n[worker]);
     for (uint32_t i = 0; i < n && status == MOT_OK; i++) {
         bool good = row[i] < x->file_rows && table_row[row[i]] != UINT32_MAX;
-        if (!good) status = mot_fail(MOT_EDATA, "%s: entry %u is row %u, expected a row that is trained on and that no other worker has", path, i, row[i]);
+        if (!good)
+            status = mot_fail(MOT_EDATA,
+                "%s: entry %u is row %u, expected a row that is trained on and that no other worker has",
+                path, i, row[i]);
         else out[i] = table_row[row[i]], table_row[row[i]] = UINT32_MAX;
     }
     free(row);
@@ -279,7 +331,9 @@ enum mot_status mot_partition_read(const char *folder, const struct mot_split *s
     struct mot_partition_index x;
     char *path = mot_path_join(folder, "partition.json");
     if (!mot_file_exists(path)) {
-        enum mot_status missing = mot_fail(MOT_EUSAGE, "%s: no partition here: there is no partition.json, which `motley partition --out` writes", folder);
+        enum mot_status missing = mot_fail(MOT_EUSAGE,
+            "%s: no partition here: there is no partition.json, which `motley partition --out` writes",
+            folder);
         free(path);
         return missing;
     }
@@ -294,7 +348,8 @@ enum mot_status mot_partition_read(const char *folder, const struct mot_split *s
     if (status == MOT_OK) {
         struct mot_parts parts = mot_parts_sized(x.workers, x.file_n);
         uint32_t *table_row = table_rows(s);
-        for (uint32_t j = 0; j < x.workers && status == MOT_OK; j++) status = read_worker(folder, &x, j, table_row, parts.row + parts.at[j]);
+        for (uint32_t j = 0; j < x.workers && status == MOT_OK; j++)
+            status = read_worker(folder, &x, j, table_row, parts.row + parts.at[j]);
         free(table_row);
         if (status == MOT_OK) *out = parts;
         else mot_parts_free(&parts);
@@ -305,20 +360,29 @@ enum mot_status mot_partition_read(const char *folder, const struct mot_split *s
 
 /* ---- The partitioner ------------------------------------------------------------------------------ */
 
-struct from_conf { const char *from; };
+struct from_conf {
+    const char *from;
+};
 
 static const struct mot_option from_options[] = {
-    { .name = "from", .type = MOT_OPT_TEXT, .offset = offsetof(struct from_conf, from), .doc = "the folder that `motley partition --out` wrote" },
+    { .name = "from",
+        .type = MOT_OPT_TEXT,
+        .offset = offsetof(struct from_conf, from),
+        .doc = "the folder that `motley partition --out` wrote" },
     { .name = NULL },
 };
 
-static enum mot_status split_from(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_from(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)cost;
     return mot_partition_read(((const struct from_conf *)conf)->from, s, out);
 }
 
 const struct mot_partitioner mot_partition_from = {
-    .name = "from", .summary = "as a folder says that `motley partition` wrote", .options = from_options,
-    .conf_bytes = sizeof(struct from_conf), .split = split_from,
+    .name = "from",
+    .summary = "as a folder says that `motley partition` wrote",
+    .options = from_options,
+    .conf_bytes = sizeof(struct from_conf),
+    .split = split_from,
 };

@@ -1,10 +1,11 @@
 /* greedy.c -- the blocks' turns, and how each takes its next sample.
  *
- * Facility location is lazy (Minoux, "Accelerated greedy algorithms", 1978): a gain only shrinks while its block
- * grows, so an old gain is a bound, and samples are looked at again in the order of their bounds until one that was
- * just looked at is on top. Every block has a heap of its own; samples that others took are dropped when met.
- * Stochastic is "lazier than lazy" (Mirzasoleiman et al., 2015): the best of (n/q) ln(1/epsilon) samples drawn, found by bounds.
- * Graph cut needs no heap: a pick changes every gain of its block by one row of similarities. */
+ * Facility location is lazy (Minoux, "Accelerated greedy algorithms", 1978): a gain only
+ * shrinks while its block grows, so an old gain is a bound, and samples are looked at again in the order of
+ * their bounds until one that was just looked at is on top. Every block has a heap of its own; samples that
+ * others took are dropped when met. Stochastic is "lazier than lazy" (Mirzasoleiman et al., 2015): the best
+ * of (n/q) ln(1/epsilon) samples drawn, found by bounds. Graph cut needs no heap: a pick changes every gain
+ * of its block by one row of similarities. */
 #include "partition/greedy.h"
 
 #include "base/exact.h"
@@ -15,23 +16,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry { uint64_t gain; uint32_t id, age; }; /* age: how large the block was when the gain was taken */
-struct heap { struct entry *entry; uint32_t n; };
+struct entry {
+    uint64_t gain;
+    uint32_t id, age;
+}; /* age: how large the block was when the gain was taken */
+struct heap {
+    struct entry *entry;
+    uint32_t n;
+};
 
 struct state {
     struct mot_greedy *g;
     uint32_t n, left;
     size_t width;
-    uint32_t *size;         /* [blocks] */
-    uint32_t turn;          /* round-robin: where the next search begins */
-    uint64_t *total;        /* [n] */
-    uint16_t *cover;        /* facility location [blocks][width] */
-    struct heap *heap;      /* lazy [blocks]; made at a block's first turn */
-    uint32_t *rest;         /* stochastic and graph cut: samples that nobody has yet */
-    uint32_t *place;        /* [n]: where a sample is in `rest` */
-    uint64_t *bound;        /* stochastic [blocks][n]: the last gain seen */
-    struct entry *drawn;    /* stochastic [n] */
-    uint64_t *taken;        /* graph cut [blocks][n]: each sample's similarity to the block */
+    uint32_t *size;      /* [blocks] */
+    uint32_t turn;       /* round-robin: where the next search begins */
+    uint64_t *total;     /* [n] */
+    uint16_t *cover;     /* facility location [blocks][width] */
+    struct heap *heap;   /* lazy [blocks]; made at a block's first turn */
+    uint32_t *rest;      /* stochastic and graph cut: samples that nobody has yet */
+    uint32_t *place;     /* [n]: where a sample is in `rest` */
+    uint64_t *bound;     /* stochastic [blocks][n]: the last gain seen */
+    struct entry *drawn; /* stochastic [n] */
+    uint64_t *taken;     /* graph cut [blocks][n]: each sample's similarity to the block */
 };
 
 double mot_greedy_bytes(enum mot_objective objective, bool stochastic, uint32_t n, uint32_t blocks)
@@ -111,7 +118,10 @@ static void cover_by(struct state *s, uint32_t block, uint32_t id)
 
 /* ---- Lazy ------------------------------------------------------------------------------------------ */
 
-static bool is_above(const struct entry *a, const struct entry *b) { return a->gain != b->gain ? a->gain > b->gain : a->id < b->id; }
+static bool is_above(const struct entry *a, const struct entry *b)
+{
+    return a->gain != b->gain ? a->gain > b->gain : a->id < b->id;
+}
 
 static void sift_down(struct heap *h, uint32_t i)
 {
@@ -151,12 +161,13 @@ static void heap_make(struct state *s, struct heap *h)
     for (uint32_t i = h->n / 2; i-- > 0;) sift_down(h, i);
 }
 
-/* Looks again at the samples with the largest bounds: one where rows are at hand, several where computing them
- * together is cheaper. Which one is the largest in the end does not depend on that. */
+/* Looks again at the samples with the largest bounds: one where rows are at hand, several
+ * where computing them together is cheaper. Which one is the largest in the end does not depend on that. */
 static void look_again(struct state *s, uint32_t block, struct heap *h)
 {
     struct entry seen[MOT_SIMILAR_BATCH];
-    uint32_t id[MOT_SIMILAR_BATCH], n = 0, most = s->g->similar->kind == MOT_SIMILAR_BLOCKED ? MOT_SIMILAR_BATCH : 1;
+    uint32_t id[MOT_SIMILAR_BATCH], n = 0,
+                                    most = s->g->similar->kind == MOT_SIMILAR_BLOCKED ? MOT_SIMILAR_BATCH : 1;
     uint64_t gain[MOT_SIMILAR_BATCH];
     while (n < most && h->n && h->entry[0].age != s->size[block]) {
         struct entry top = heap_pop(h);
@@ -192,7 +203,8 @@ static int by_bound(const void *a, const void *b)
 static uint32_t draw_candidates(struct state *s, uint32_t block)
 {
     struct mot_greedy *g = s->g;
-    struct mot_rng rng = mot_rng_at(g->draws.seed, MOT_RNG_PARTITION, mot_hash3(g->draws.index, block, s->size[block]));
+    struct mot_rng rng =
+        mot_rng_at(g->draws.seed, MOT_RNG_PARTITION, mot_hash3(g->draws.index, block, s->size[block]));
     double want = ceil((double)s->n / g->quota[block] * -mot_log(g->epsilon));
     uint32_t n = want < s->left ? (uint32_t)want : s->left;
     for (uint32_t i = 0; i < n; i++) { /* the drawn ones go to the front */
@@ -228,7 +240,8 @@ static struct entry pick_stochastic(struct state *s, uint32_t block)
     return best;
 }
 
-/* ---- Graph cut --------------------------------------------------------------------------------------------- */
+/* ---- Graph cut
+ * --------------------------------------------------------------------------------------------- */
 
 /* The gain of v is its similarity to all others, less twice that to the block: total - 1 - 2 taken. */
 static uint32_t pick_cut(struct state *s, uint32_t block, int64_t *gain_out)
@@ -255,7 +268,8 @@ static void cut_by(struct state *s, uint32_t block, uint32_t id)
     mot_kernels()->add_short(s->n, row, s->taken + (size_t)block * s->n);
 }
 
-/* ---- All picks ----------------------------------------------------------------------------------------------- */
+/* ---- All picks
+ * ----------------------------------------------------------------------------------------------- */
 
 static void forget(struct state *s, uint32_t id)
 {
@@ -356,7 +370,8 @@ enum mot_status mot_greedy_run(struct mot_greedy *g)
     for (uint32_t block; status == MOT_OK && s.left && (block = next_block(&s)) != MOT_NOBODY;) {
         take(&s, block);
         mot_work_step(x->work, x->who, units);
-        if (x->work && mot_split_interrupted(x->work->split)) status = mot_fail(MOT_EINTERRUPTED, "interrupted");
+        if (x->work && mot_split_interrupted(x->work->split))
+            status = mot_fail(MOT_EINTERRUPTED, "interrupted");
     }
     state_close(&s);
     return status;

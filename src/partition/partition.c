@@ -1,5 +1,5 @@
-/* partition.c -- the partitioners by name, and the plain ones: equal, contiguous and stratified parts, whose sizes
- * differ by at most one. */
+/* partition.c -- the partitioners by name, and the plain ones: equal, contiguous and
+ * stratified parts, whose sizes differ by at most one. */
 #include "partition/partition.h"
 
 #include "base/memory.h"
@@ -74,7 +74,9 @@ unsigned mot_split_threads(const struct mot_split *s)
 enum mot_status mot_split_needs_classes(const struct mot_split *s, const char *name)
 {
     if (s->table->classes) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "partition %s: the labels are values to predict, expected classes (data.task: classes makes them so)", name);
+    return mot_fail(MOT_EUSAGE,
+        "partition %s: the labels are values to predict, expected classes (data.task: classes makes them so)",
+        name);
 }
 
 /* ---- The plain ones ---------------------------------------------------------------------- */
@@ -91,7 +93,8 @@ static struct mot_parts parts_alike(const struct mot_split *s)
 
 static uint64_t shuffle_key(uint64_t seed) { return mot_hash3(seed, MOT_RNG_PARTITION, 0); }
 
-static enum mot_status split_equal(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_equal(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)conf, (void)cost;
     uint32_t rows = s->table->rows;
@@ -100,7 +103,8 @@ static enum mot_status split_equal(const void *conf, const struct mot_split *s, 
     return MOT_OK;
 }
 
-static enum mot_status split_contiguous(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_contiguous(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)conf, (void)cost;
     *out = parts_alike(s);
@@ -108,7 +112,10 @@ static enum mot_status split_contiguous(const void *conf, const struct mot_split
     return MOT_OK;
 }
 
-struct keyed { float y; uint32_t place, row; };
+struct keyed {
+    float y;
+    uint32_t place, row;
+};
 
 static int by_label(const void *a, const void *b)
 {
@@ -133,7 +140,8 @@ static struct keyed *sorted_rows(const struct mot_split *s)
 /* Rows sorted by label (shuffled among equals) are dealt like cards: with classes, any class's
  * share of two parts differs by at most one row. Values are dealt in a random order each round,
  * so that no part always gets the smallest of a round. */
-static enum mot_status split_stratified(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_stratified(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)conf, (void)cost;
     uint32_t rows = s->table->rows, parts = s->parts;
@@ -143,14 +151,16 @@ static enum mot_status split_stratified(const void *conf, const struct mot_split
         uint32_t round = i / parts, part = i % parts;
         bool last = round == rows / parts; /* fewer than `parts` cards: the first parts are the larger ones */
         if (s->table->classes == 0 && !last)
-            part = (uint32_t)mot_permute(mot_hash3(s->seed, MOT_RNG_PARTITION, 1 + (uint64_t)round), parts, part);
+            part = (uint32_t)mot_permute(
+                mot_hash3(s->seed, MOT_RNG_PARTITION, 1 + (uint64_t)round), parts, part);
         out->row[out->at[part] + round] = order[i].row;
     }
     free(order);
     return MOT_OK;
 }
 
-static enum mot_status split_sorted(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_sorted(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)conf, (void)cost;
     struct keyed *order = sorted_rows(s);
@@ -163,7 +173,8 @@ static enum mot_status split_sorted(const void *conf, const struct mot_split *s,
 /* ---- In proportion to speed ------------------------------------------------------------------ */
 
 /* Each class is shuffled and cut by its quotas. */
-static enum mot_status split_proportional(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_proportional(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)conf, (void)cost;
     struct mot_strata strata = mot_strata_of(s->table);
@@ -187,35 +198,57 @@ out_free:
 
 /* ---- By name ------------------------------------------------------------------------------------ */
 
-static const struct mot_partitioner equal = { .name = "equal", .summary = "parts of one size, rows at random", .split = split_equal };
+static const struct mot_partitioner equal = {
+    .name = "equal", .summary = "parts of one size, rows at random", .split = split_equal
+};
 static const struct mot_partitioner contiguous = {
-    .name = "contiguous", .summary = "parts of one size, in the order of the rows", .split = split_contiguous,
+    .name = "contiguous",
+    .summary = "parts of one size, in the order of the rows",
+    .split = split_contiguous,
 };
 static const struct mot_partitioner stratified = {
-    .name = "stratified", .summary = "parts of one size with the same mix of labels", .split = split_stratified,
+    .name = "stratified",
+    .summary = "parts of one size with the same mix of labels",
+    .split = split_stratified,
 };
 const struct mot_partitioner mot_partition_sorted = {
-    .name = "sorted", .summary = "parts of one size of the rows sorted by label: the hardest mix", .split = split_sorted,
+    .name = "sorted",
+    .summary = "parts of one size of the rows sorted by label: the hardest mix",
+    .split = split_sorted,
 };
 const struct mot_partitioner mot_partition_proportional = {
-    .name = "proportional", .summary = "of every class a share in proportion to the worker's speed, rows at random",
+    .name = "proportional",
+    .summary = "of every class a share in proportion to the worker's speed, rows at random",
     .split = split_proportional,
 };
 
 const struct mot_partitioner *const mot_partitioners[] = {
-    &equal, &contiguous, &stratified, &mot_partition_proportional, &mot_partition_submodular, &mot_partition_dirichlet,
-    &mot_partition_shards, &mot_partition_quantity, &mot_partition_sorted, &mot_partition_from, NULL,
+    &equal,
+    &contiguous,
+    &stratified,
+    &mot_partition_proportional,
+    &mot_partition_submodular,
+    &mot_partition_dirichlet,
+    &mot_partition_shards,
+    &mot_partition_quantity,
+    &mot_partition_sorted,
+    &mot_partition_from,
+    NULL,
 };
 
-enum mot_status mot_partition(const struct mot_partitioner *kind, const void *conf, const struct mot_split *s, struct mot_parts *out,
-                              struct mot_split_cost *cost)
+enum mot_status mot_partition(const struct mot_partitioner *kind, const void *conf, const struct mot_split *s,
+    struct mot_parts *out, struct mot_split_cost *cost)
 {
     struct mot_split_cost unseen;
     if (!cost) cost = &unseen;
     *cost = (struct mot_split_cost){ 0 };
-    if (s->parts == 0) return mot_fail(MOT_EUSAGE, "no workers to give the %u training rows to, expected at least one", s->table->rows);
+    if (s->parts == 0)
+        return mot_fail(
+            MOT_EUSAGE, "no workers to give the %u training rows to, expected at least one", s->table->rows);
     if (s->parts > s->table->rows)
-        return mot_fail(MOT_EUSAGE, "%u workers share %u training rows, expected at least a row for each: use fewer workers or more rows",
-                        s->parts, s->table->rows);
+        return mot_fail(MOT_EUSAGE,
+            "%u workers share %u training rows, expected at least a row for each: use fewer workers or more "
+            "rows",
+            s->parts, s->table->rows);
     return kind->split(conf, s, out, cost);
 }

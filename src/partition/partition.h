@@ -12,46 +12,50 @@
 struct mot_split {
     const struct mot_table *table;
     uint32_t parts;
-    const double *speed;                     /* [parts], in any unit; NULL: all alike */
+    const double *speed; /* [parts], in any unit; NULL: all alike */
     uint64_t seed;
-    unsigned threads;                        /* 0: a thread a core. The result does not depend on it. */
-    uint32_t file_rows;                      /* rows of the file that the table was cut from; 0: the table is all of it */
-    const uint32_t *file_row;                /* [rows]: which of them a row of the table is; NULL: the same */
-    const volatile sig_atomic_t *interrupt;  /* may be NULL */
+    unsigned threads; /* 0: a thread a core. The result does not depend on it. */
+    /* rows of the file that the table was cut from; 0: the table is all of it */
+    uint32_t file_rows;
+    const uint32_t *file_row;               /* [rows]: which of them a row of the table is; NULL: the same */
+    const volatile sig_atomic_t *interrupt; /* may be NULL */
     void (*progress)(void *self, double done); /* 0 to 1, always from the calling thread; may be NULL */
     void *progress_self;
 };
 
 /* What it took, and what came out where a function was maximised. */
 struct mot_split_cost {
-    const char *algorithm;     /* "dense", "knn", ...; NULL: nothing to choose from */
-    bool exact;                /* the plain greedy algorithm's result, sample by sample */
-    uint32_t neighbours;       /* knn: similarities kept for each sample */
-    uint32_t candidates;       /* stochastic: the most that a pick looks at */
-    double epsilon;            /* stochastic: the loss of value that this may cost, on average */
-    double bandwidth;          /* of the Gaussian; 0: no similarities were taken */
-    uint64_t pairs;            /* similarities computed */
-    uint64_t evaluations;      /* gains computed */
-    double bytes;              /* of memory planned, beside the data set */
+    const char *algorithm; /* "dense", "knn", ...; NULL: nothing to choose from */
+    bool exact;            /* the plain greedy algorithm's result, sample by sample */
+    uint32_t neighbours;   /* knn: similarities kept for each sample */
+    uint32_t candidates;   /* stochastic: the most that a pick looks at */
+    double epsilon;        /* stochastic: the loss of value that this may cost, on average */
+    double bandwidth;      /* of the Gaussian; 0: no similarities were taken */
+    uint64_t pairs;        /* similarities computed */
+    uint64_t evaluations;  /* gains computed */
+    double bytes;          /* of memory planned, beside the data set */
 };
 
 struct mot_partitioner {
     const char *name, *summary;
     const struct mot_option *options; /* may be NULL */
     size_t conf_bytes;
-    enum mot_status (*split)(const void *conf, const struct mot_split *, struct mot_parts *out, struct mot_split_cost *cost);
+    enum mot_status (*split)(
+        const void *conf, const struct mot_split *, struct mot_parts *out, struct mot_split_cost *cost);
 };
 extern const struct mot_partitioner *const mot_partitioners[]; /* ended by NULL */
 
 /* Cuts the table. Every row is in exactly one part and no part is empty. `cost` may be NULL. */
-enum mot_status mot_partition(const struct mot_partitioner *, const void *conf, const struct mot_split *, struct mot_parts *out,
-                              struct mot_split_cost *cost);
+enum mot_status mot_partition(const struct mot_partitioner *, const void *conf, const struct mot_split *,
+    struct mot_parts *out, struct mot_split_cost *cost);
 void mot_parts_free(struct mot_parts *);
 
 /* ---- For those who write one ---------------------------------------------------------- */
 
 /* The table's rows by class, in the table's order; values to predict (classes = 0) are one class. */
-struct mot_strata { uint32_t classes, *at, *row; };
+struct mot_strata {
+    uint32_t classes, *at, *row;
+};
 struct mot_strata mot_strata_of(const struct mot_table *);
 void mot_strata_free(struct mot_strata *);
 
@@ -67,7 +71,8 @@ unsigned mot_split_threads(const struct mot_split *);
 /* Labels as classes are needed by `name`: an error where the table has values. */
 enum mot_status mot_split_needs_classes(const struct mot_split *, const char *name);
 
-extern const struct mot_partitioner mot_partition_proportional, mot_partition_submodular, mot_partition_dirichlet, mot_partition_shards,
-    mot_partition_quantity, mot_partition_sorted, mot_partition_from;
+extern const struct mot_partitioner mot_partition_proportional, mot_partition_submodular,
+    mot_partition_dirichlet, mot_partition_shards, mot_partition_quantity, mot_partition_sorted,
+    mot_partition_from;
 
 #endif

@@ -1,5 +1,6 @@
-/* pca.c -- the leading principal components, by subspace iteration (Halko, Martinsson and Tropp, "Finding structure with
- * randomness", 2011). Rows are never copied; every number is a sum in a fixed order, whoever computes it. */
+/* pca.c -- the leading principal components, by subspace iteration (Halko, Martinsson and Tropp, "Finding
+ * structure with randomness", 2011). Rows are never copied; every number is a sum in a fixed order, whoever
+ * computes it. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "math/kernels.h"
@@ -8,21 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXTRA 8u       /* directions beside those asked for: they speed up the last of these */
+#define EXTRA 8u /* directions beside those asked for: they speed up the last of these */
 #define PASSES 8u
-#define CHUNK 256u     /* rows, or columns, of one piece of work */
+#define CHUNK 256u /* rows, or columns, of one piece of work */
 
 struct pca {
     const struct mot_table *t;
-    uint32_t width, panels;   /* directions, and panels of them */
-    float *q;                 /* panels [panels][cols][16]: the directions */
-    float *z;                 /* panels [panels][rows][16]: the rows seen along them */
-    float *shift;             /* [width]: the mean seen along them */
-    float *next;              /* as q */
-    double *mean;             /* [cols] */
+    uint32_t width, panels; /* directions, and panels of them */
+    float *q;               /* panels [panels][cols][16]: the directions */
+    float *z;               /* panels [panels][rows][16]: the rows seen along them */
+    float *shift;           /* [width]: the mean seen along them */
+    float *next;            /* as q */
+    double *mean;           /* [cols] */
 };
 
-static float *at(float *panel, size_t rows, size_t r, uint32_t c) { return panel + (c / MOT_PANEL * rows + r) * MOT_PANEL + c % MOT_PANEL; }
+static float *at(float *panel, size_t rows, size_t r, uint32_t c)
+{
+    return panel + (c / MOT_PANEL * rows + r) * MOT_PANEL + c % MOT_PANEL;
+}
 
 static void find_mean(struct pca *p)
 {
@@ -31,7 +35,8 @@ static void find_mean(struct pca *p)
         if (t->x)
             for (uint32_t c = 0; c < t->cols; c++) p->mean[c] += (double)t->x[(size_t)r * t->cols + c];
         else
-            for (uint64_t i = t->row_at[r]; i < t->row_at[r + 1]; i++) p->mean[t->col[i]] += (double)t->val[i];
+            for (uint64_t i = t->row_at[r]; i < t->row_at[r + 1]; i++)
+                p->mean[t->col[i]] += (double)t->val[i];
     }
     for (uint32_t c = 0; c < t->cols; c++) p->mean[c] /= t->rows;
 }
@@ -44,25 +49,36 @@ static void rows_along(void *context, uint32_t i, unsigned who)
     const struct mot_table *t = p->t;
     uint32_t first = i * CHUNK, n = t->rows - first < CHUNK ? t->rows - first : CHUNK;
     if (t->x) {
-        mot_kernels()->gemm(&(struct mot_gemm){ .m = n, .n = p->panels * MOT_PANEL, .k = t->cols,
-            .a = t->x + (size_t)first * t->cols, .a_row = t->cols, .a_block = MOT_PANEL, .a_col = 1,
-            .b = p->q, .b_panel = (size_t)t->cols * MOT_PANEL,
-            .c = p->z + (size_t)first * MOT_PANEL, .c_row = MOT_PANEL, .c_panel = (size_t)t->rows * MOT_PANEL });
+        mot_kernels()->gemm(&(struct mot_gemm){ .m = n,
+            .n = p->panels * MOT_PANEL,
+            .k = t->cols,
+            .a = t->x + (size_t)first * t->cols,
+            .a_row = t->cols,
+            .a_block = MOT_PANEL,
+            .a_col = 1,
+            .b = p->q,
+            .b_panel = (size_t)t->cols * MOT_PANEL,
+            .c = p->z + (size_t)first * MOT_PANEL,
+            .c_row = MOT_PANEL,
+            .c_panel = (size_t)t->rows * MOT_PANEL });
     } else {
         for (uint32_t panel = 0; panel < p->panels; panel++)
             for (uint32_t r = first; r < first + n; r++) {
                 float *z = p->z + ((size_t)panel * t->rows + r) * MOT_PANEL;
                 memset(z, 0, MOT_PANEL * sizeof *z);
                 for (uint64_t e = t->row_at[r]; e < t->row_at[r + 1]; e++)
-                    for (uint32_t c = 0; c < MOT_PANEL; c++) z[c] += t->val[e] * p->q[((size_t)panel * t->cols + t->col[e]) * MOT_PANEL + c];
+                    for (uint32_t c = 0; c < MOT_PANEL; c++)
+                        z[c] += t->val[e] * p->q[((size_t)panel * t->cols + t->col[e]) * MOT_PANEL + c];
             }
     }
     for (uint32_t panel = 0; panel < p->panels; panel++)
         for (uint32_t r = first; r < first + n; r++)
-            for (uint32_t c = 0; c < MOT_PANEL; c++) p->z[((size_t)panel * t->rows + r) * MOT_PANEL + c] -= p->shift[panel * MOT_PANEL + c];
+            for (uint32_t c = 0; c < MOT_PANEL; c++)
+                p->z[((size_t)panel * t->rows + r) * MOT_PANEL + c] -= p->shift[panel * MOT_PANEL + c];
 }
 
-/* next = x' z: of dense rows CHUNK columns, of sparse ones a panel of directions. The mean needs no care: z sums to 0. */
+/* next = x' z: of dense rows CHUNK columns, of sparse ones a panel of
+ * directions. The mean needs no care: z sums to 0. */
 static void columns_back(void *context, uint32_t i, unsigned who)
 {
     (void)who;
@@ -70,10 +86,18 @@ static void columns_back(void *context, uint32_t i, unsigned who)
     const struct mot_table *t = p->t;
     if (t->x) {
         uint32_t first = i * CHUNK, n = t->cols - first < CHUNK ? t->cols - first : CHUNK;
-        mot_kernels()->gemm(&(struct mot_gemm){ .m = n, .n = p->panels * MOT_PANEL, .k = t->rows,
-            .a = t->x + first, .a_row = 1, .a_block = (size_t)MOT_PANEL * t->cols, .a_col = t->cols,
-            .b = p->z, .b_panel = (size_t)t->rows * MOT_PANEL,
-            .c = p->next + (size_t)first * MOT_PANEL, .c_row = MOT_PANEL, .c_panel = (size_t)t->cols * MOT_PANEL });
+        mot_kernels()->gemm(&(struct mot_gemm){ .m = n,
+            .n = p->panels * MOT_PANEL,
+            .k = t->rows,
+            .a = t->x + first,
+            .a_row = 1,
+            .a_block = (size_t)MOT_PANEL * t->cols,
+            .a_col = t->cols,
+            .b = p->z,
+            .b_panel = (size_t)t->rows * MOT_PANEL,
+            .c = p->next + (size_t)first * MOT_PANEL,
+            .c_row = MOT_PANEL,
+            .c_panel = (size_t)t->cols * MOT_PANEL });
         return;
     }
     float *to = p->next + (size_t)i * t->cols * MOT_PANEL;
@@ -81,7 +105,8 @@ static void columns_back(void *context, uint32_t i, unsigned who)
     for (uint32_t r = 0; r < t->rows; r++) {
         const float *z = p->z + ((size_t)i * t->rows + r) * MOT_PANEL;
         for (uint64_t e = t->row_at[r]; e < t->row_at[r + 1]; e++)
-            for (uint32_t c = 0; c < MOT_PANEL; c++) to[(size_t)t->col[e] * MOT_PANEL + c] += t->val[e] * z[c];
+            for (uint32_t c = 0; c < MOT_PANEL; c++)
+                to[(size_t)t->col[e] * MOT_PANEL + c] += t->val[e] * z[c];
     }
 }
 
@@ -113,7 +138,8 @@ static void begin_anywhere(struct pca *p, uint64_t seed)
 {
     struct mot_rng rng = mot_rng_at(seed, MOT_RNG_PARTITION, UINT64_C(2) << 40);
     for (uint32_t c = 0; c < p->width; c++)
-        for (uint32_t r = 0; r < p->t->cols; r++) *at(p->next, p->t->cols, r, c) = (float)mot_rng_normal(&rng);
+        for (uint32_t r = 0; r < p->t->cols; r++)
+            *at(p->next, p->t->cols, r, c) = (float)mot_rng_normal(&rng);
 }
 
 static void look_along(struct pca *p, struct mot_crew *crew)

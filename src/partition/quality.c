@@ -1,7 +1,9 @@
-/* quality.c -- MMD^2 of blocks against their classes, the objectives' values, label divergence and quota errors.
+/* quality.c -- MMD^2 of blocks against their classes, the objectives' values, label divergence
+ * and quota errors.
  *
- * A class's samples are sorted by owner, so that each block is a range of columns. Similarities are shorts: their sums
- * are exact, and every row's are kept until all are there, so nothing depends on the threads. */
+ * A class's samples are sorted by owner, so that each block is a range of columns.
+ * Similarities are shorts: their sums are exact, and every row's are kept until all are there, so nothing
+ * depends on the threads. */
 #include "partition/quality.h"
 
 #include "base/exact.h"
@@ -15,27 +17,31 @@
 #include <string.h>
 
 #define ROWS MOT_SAMPLES_ROWS
-#define FREQUENCIES 1024u      /* each gives a cosine and a sine */
+#define FREQUENCIES 1024u /* each gives a cosine and a sine */
 
-/* A random block of m of n samples, without replacement, is off by (1/m - 1/n) n/(n-1) (1 - mean similarity) on average. */
-static double random_mmd2(double m, double n, double similarity) { return n > 1 ? (1 / m - 1 / n) * n / (n - 1) * (1 - similarity) : 0; }
+/* A random block of m of n samples, without replacement, is off by (1/m -
+ * 1/n) n/(n-1) (1 - mean similarity) on average. */
+static double random_mmd2(double m, double n, double similarity)
+{
+    return n > 1 ? (1 / m - 1 / n) * n / (n - 1) * (1 - similarity) : 0;
+}
 
 struct measure {
     const struct mot_split *split;
     const struct mot_features *features;
     struct mot_quality *q;
-    uint32_t *owner;             /* [rows of the table] */
+    uint32_t *owner; /* [rows of the table] */
     struct mot_strata strata;
     struct mot_crew *crew;
-    double done, total;          /* pairs, for the progress */
+    double done, total; /* pairs, for the progress */
     /* of the class at hand */
     struct mot_samples samples;
-    uint32_t n, *begin;          /* begin [parts + 1]: where a block's samples are */
-    uint16_t *rows;              /* exact: [threads][ROWS][width] */
-    float *scratch;              /* exact: [threads][MOT_SAMPLES_SCRATCH] */
-    uint64_t *own, *all;         /* exact [n]: a sample's similarity to its block, to its class */
-    uint64_t *cover_part;        /* exact [row blocks][parts] */
-    atomic_uint ready;           /* blocks of rows done, for the progress */
+    uint32_t n, *begin;   /* begin [parts + 1]: where a block's samples are */
+    uint16_t *rows;       /* exact: [threads][ROWS][width] */
+    float *scratch;       /* exact: [threads][MOT_SAMPLES_SCRATCH] */
+    uint64_t *own, *all;  /* exact [n]: a sample's similarity to its block, to its class */
+    uint64_t *cover_part; /* exact [row blocks][parts] */
+    atomic_uint ready;    /* blocks of rows done, for the progress */
 };
 
 /* ---- Exact ------------------------------------------------------------------------------------ */
@@ -66,7 +72,8 @@ static void exact_rows(void *context, uint32_t block, unsigned who)
     uint16_t *rows = m->rows + (size_t)who * ROWS * x->width;
     uint64_t *cover = m->cover_part + (size_t)block * parts;
     if (mot_split_interrupted(m->split)) return;
-    mot_samples_compare(x, first, n, 0, x->panels, m->scratch + (size_t)who * MOT_SAMPLES_SCRATCH, rows, x->width);
+    mot_samples_compare(
+        x, first, n, 0, x->panels, m->scratch + (size_t)who * MOT_SAMPLES_SCRATCH, rows, x->width);
     for (uint32_t i = 0; i < n; i++) {
         const uint16_t *row = rows + i * x->width;
         for (uint32_t j = 0; j < parts; j++) {
@@ -106,7 +113,7 @@ static void exact_class(struct measure *m, uint32_t class)
         q->graph_cut += (across - inside) / 65535;
         double square = inside / (size * size) + whole / (n * n) - 2 * across / (size * n);
         if (size > 0) q->mmd2_random += random_mmd2(size, n, whole / (n * n) / 65535);
-        q->mmd2[(size_t)class * parts + j] = size > 0 ? (square > 0 ? square : 0) / 65535 : NAN;
+        q->mmd2[(size_t) class * parts + j] = size > 0 ? (square > 0 ? square : 0) / 65535 : NAN;
     }
     free(m->rows);
     free(m->scratch);
@@ -117,7 +124,13 @@ static void exact_class(struct measure *m, uint32_t class)
 
 /* ---- Random features (Rahimi and Recht, "Random features for large-scale kernel machines", 2007) ------- */
 
-struct fourier { struct measure *m; float *frequency; double *sum; float *wave; uint32_t panels; };
+struct fourier {
+    struct measure *m;
+    float *frequency;
+    double *sum;
+    float *wave;
+    uint32_t panels;
+};
 
 /* Directions from a normal law of deviation 1 / bandwidth, in panels of [cols][16]. */
 static float *frequencies(const struct measure *m, uint32_t cols)
@@ -140,9 +153,18 @@ static void fourier_block(void *context, uint32_t part, unsigned who)
     for (uint32_t first = m->begin[part]; first < m->begin[part + 1]; first += ROWS) {
         uint32_t n = m->begin[part + 1] - first < ROWS ? m->begin[part + 1] - first : ROWS;
         if (mot_split_interrupted(m->split)) return;
-        mot_kernels()->gemm(&(struct mot_gemm){ .m = n, .n = FREQUENCIES, .k = x->cols,
-            .a = x->a + (size_t)first * x->cols, .a_row = x->cols, .a_block = MOT_PANEL, .a_col = 1,
-            .b = f->frequency, .b_panel = (size_t)x->cols * MOT_PANEL, .c = wave, .c_row = FREQUENCIES, .c_panel = MOT_PANEL });
+        mot_kernels()->gemm(&(struct mot_gemm){ .m = n,
+            .n = FREQUENCIES,
+            .k = x->cols,
+            .a = x->a + (size_t)first * x->cols,
+            .a_row = x->cols,
+            .a_block = MOT_PANEL,
+            .a_col = 1,
+            .b = f->frequency,
+            .b_panel = (size_t)x->cols * MOT_PANEL,
+            .c = wave,
+            .c_row = FREQUENCIES,
+            .c_panel = MOT_PANEL });
         for (uint32_t i = 0; i < n; i++) {
             float *row = wave + (size_t)i * FREQUENCIES, turned[FREQUENCIES];
             for (uint32_t k = 0; k < FREQUENCIES; k++) turned[k] = row[k] - 1.57079633f;
@@ -154,7 +176,8 @@ static void fourier_block(void *context, uint32_t part, unsigned who)
             }
         }
     }
-    if (who == 0) mot_split_progress(m->split, (m->done + (double)m->begin[part + 1] * FREQUENCIES) / m->total);
+    if (who == 0)
+        mot_split_progress(m->split, (m->done + (double)m->begin[part + 1] * FREQUENCIES) / m->total);
 }
 
 static void random_class(struct measure *m, uint32_t class)
@@ -168,7 +191,8 @@ static void random_class(struct measure *m, uint32_t class)
     for (uint32_t j = 0; j < q->parts; j++)
         for (uint32_t k = 0; k < 2 * FREQUENCIES; k++) whole[k] += f.sum[(size_t)j * 2 * FREQUENCIES + k];
     double similarity = 0;
-    for (uint32_t k = 0; k < 2 * FREQUENCIES; k++) similarity += whole[k] / m->n * (whole[k] / m->n) / FREQUENCIES;
+    for (uint32_t k = 0; k < 2 * FREQUENCIES; k++)
+        similarity += whole[k] / m->n * (whole[k] / m->n) / FREQUENCIES;
     for (uint32_t j = 0; j < q->parts; j++) {
         double size = m->begin[j + 1] - m->begin[j], square = 0;
         if (size > 0) q->mmd2_random += random_mmd2(size, m->n, similarity);
@@ -176,7 +200,7 @@ static void random_class(struct measure *m, uint32_t class)
             double d = f.sum[(size_t)j * 2 * FREQUENCIES + k] / size - whole[k] / m->n;
             square += d * d;
         }
-        q->mmd2[(size_t)class * q->parts + j] = size > 0 ? square / FREQUENCIES : NAN;
+        q->mmd2[(size_t) class * q->parts + j] = size > 0 ? square / FREQUENCIES : NAN;
     }
     q->mmd2_exact = false;
     q->facility_location = q->graph_cut = NAN;
@@ -188,9 +212,15 @@ static void random_class(struct measure *m, uint32_t class)
 
 /* ---- A class ------------------------------------------------------------------------------------------ */
 
-static bool is_exact(enum mot_mmd_how how, uint32_t n) { return how == MOT_MMD_EXACT || (how == MOT_MMD_AUTO && n <= MOT_MMD_EXACT_ROWS); }
+static bool is_exact(enum mot_mmd_how how, uint32_t n)
+{
+    return how == MOT_MMD_EXACT || (how == MOT_MMD_AUTO && n <= MOT_MMD_EXACT_ROWS);
+}
 
-static double class_work(enum mot_mmd_how how, uint32_t n) { return is_exact(how, n) ? (double)n * n : (double)n * FREQUENCIES; }
+static double class_work(enum mot_mmd_how how, uint32_t n)
+{
+    return is_exact(how, n) ? (double)n * n : (double)n * FREQUENCIES;
+}
 
 static void measure_class(struct measure *m, uint32_t class, enum mot_mmd_how how)
 {
@@ -200,7 +230,8 @@ static void measure_class(struct measure *m, uint32_t class, enum mot_mmd_how ho
     if (m->n == 0) return;
     uint32_t *sorted = mot_new(m->n, sizeof *sorted), *next = mot_new(parts, sizeof *next);
     m->begin = mot_new((size_t)parts + 1, sizeof *m->begin);
-    for (uint32_t j = 0; j < parts; j++) next[j] = m->begin[j], m->begin[j + 1] = m->begin[j] + m->q->count[(size_t)class * parts + j];
+    for (uint32_t j = 0; j < parts; j++)
+        next[j] = m->begin[j], m->begin[j + 1] = m->begin[j] + m->q->count[(size_t) class * parts + j];
     for (uint32_t i = 0; i < m->n; i++) sorted[next[m->owner[row[i]]]++] = row[i];
     mot_samples_open(m->features, sorted, m->n, m->q->bandwidth, &m->samples);
     if (is_exact(how, m->n)) exact_class(m, class);
@@ -226,7 +257,8 @@ static void summarise_mmd2(struct mot_quality *q)
     q->mmd2_random = blocks ? q->mmd2_random / blocks : NAN;
 }
 
-/* ---- Labels and quotas ---------------------------------------------------------------------------------- */
+/* ---- Labels and quotas
+ * ---------------------------------------------------------------------------------- */
 
 static void measure_labels(struct measure *m)
 {
@@ -236,7 +268,8 @@ static void measure_labels(struct measure *m)
         double size = 0, divergence = 0;
         for (uint32_t l = 0; l < q->classes; l++) size += q->count[(size_t)l * q->parts + j];
         for (uint32_t l = 0; l < q->classes; l++) {
-            double p = q->count[(size_t)l * q->parts + j] / size, all = (m->strata.at[l + 1] - m->strata.at[l]) / rows;
+            double p = q->count[(size_t)l * q->parts + j] / size,
+                   all = (m->strata.at[l + 1] - m->strata.at[l]) / rows;
             if (p > 0) divergence += p * mot_log(p / all);
         }
         q->divergence_mean += divergence / q->parts;
@@ -253,7 +286,8 @@ static void measure_quotas(struct measure *m)
     for (uint32_t j = 0; j < q->parts; j++) {
         double size = 0;
         for (uint32_t l = 0; l < q->classes; l++) {
-            double count = q->count[(size_t)l * q->parts + j], exact = (m->strata.at[l + 1] - m->strata.at[l]) * share[j];
+            double count = q->count[(size_t)l * q->parts + j],
+                   exact = (m->strata.at[l + 1] - m->strata.at[l]) * share[j];
             size += count;
             if (fabs(count - exact) > q->quota_class) q->quota_class = fabs(count - exact);
         }
@@ -263,10 +297,11 @@ static void measure_quotas(struct measure *m)
     free(share);
 }
 
-/* ---- All -------------------------------------------------------------------------------------------------- */
+/* ---- All
+ * -------------------------------------------------------------------------------------------------- */
 
-enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *parts, const struct mot_features *features, double bandwidth,
-                               enum mot_mmd_how how, struct mot_quality *out)
+enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *parts,
+    const struct mot_features *features, double bandwidth, enum mot_mmd_how how, struct mot_quality *out)
 {
     struct mot_quality q = { .parts = parts->parts, .mmd2_exact = true, .mmd2_mean = NAN };
     struct measure m = { .split = s, .features = features, .q = &q, .strata = mot_strata_of(s->table) };
@@ -280,12 +315,13 @@ enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts
         for (uint64_t i = parts->at[j]; i < parts->at[j + 1]; i++) {
             uint32_t row = parts->row[i], class = s->table->classes ? (uint32_t)s->table->y[row] : 0;
             m.owner[row] = j;
-            q.count[(size_t)class * q.parts + j]++;
+            q.count[(size_t) class * q.parts + j]++;
         }
     if (features) {
         m.crew = mot_crew_open(mot_split_threads(s));
         q.bandwidth = bandwidth > 0 ? bandwidth : mot_features_bandwidth(features, s->seed);
-        for (uint32_t l = 0; l < q.classes; l++) m.total += class_work(how, m.strata.at[l + 1] - m.strata.at[l]);
+        for (uint32_t l = 0; l < q.classes; l++)
+            m.total += class_work(how, m.strata.at[l + 1] - m.strata.at[l]);
         for (uint32_t l = 0; l < q.classes && !mot_split_interrupted(s); l++) measure_class(&m, l, how);
         summarise_mmd2(&q);
         mot_crew_close(m.crew);

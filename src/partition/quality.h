@@ -5,31 +5,37 @@
 #include "partition/features.h"
 
 enum mot_mmd_how {
-    MOT_MMD_AUTO,    /* exact for classes of up to MOT_MMD_EXACT_ROWS rows */
-    MOT_MMD_EXACT,   /* every pair: time in the square of a class's rows, memory in proportion to them */
-    MOT_MMD_RANDOM,  /* random Fourier features: time and memory in proportion to the rows, a relative error of about 5 % */
+    MOT_MMD_AUTO,  /* exact for classes of up to MOT_MMD_EXACT_ROWS rows */
+    MOT_MMD_EXACT, /* every pair: time in the square of a class's rows, memory in proportion to them */
+    /* random Fourier features: time and memory in proportion to the rows, a relative error of about 5 % */
+    MOT_MMD_RANDOM,
 };
 #define MOT_MMD_EXACT_ROWS 20000u
 
-/* MMD^2 of block A against its class V is |mean of A - mean of V|^2 in the feature space of the Gaussian: 0 where the block
- * looks like its class. (Gretton et al., "A kernel two-sample test", 2012; the biased estimate, diagonal included.) */
+/* MMD^2 of block A against its class V is |mean of A - mean of V|^2 in the feature space of the Gaussian: 0
+ * where the block looks like its class. (Gretton et al., "A kernel two-sample test", 2012; the biased
+ * estimate, diagonal included.) */
 struct mot_quality {
     uint32_t classes, parts;
-    uint32_t *count;             /* [classes][parts]: rows */
-    double *mmd2;                /* [classes][parts]; NaN where there are no rows */
-    double mmd2_mean, mmd2_max;  /* over the blocks that have rows */
-    double mmd2_random;          /* what the mean would be, on average, if each class were shared out at random in the same sizes */
-    bool mmd2_exact;             /* of all classes */
-    double facility_location, graph_cut; /* sum of f over classes and workers; NaN where random features were used */
+    uint32_t *count;            /* [classes][parts]: rows */
+    double *mmd2;               /* [classes][parts]; NaN where there are no rows */
+    double mmd2_mean, mmd2_max; /* over the blocks that have rows */
+    /* what the mean would be, on average, if each class were shared out at random in the same sizes */
+    double mmd2_random;
+    bool mmd2_exact; /* of all classes */
+    /* sum of f over classes and workers; NaN where random features were used */
+    double facility_location, graph_cut;
     double bandwidth;
-    double divergence_mean, divergence_max; /* KL of a worker's labels from all labels, nats; NaN for values */
-    double quota_class, quota_worker; /* the largest distance from |V_l| r_j / sum r, and from |V| r_j / sum r */
+    /* KL of a worker's labels from all labels, nats; NaN for values */
+    double divergence_mean, divergence_max;
+    /* the largest distance from |V_l| r_j / sum r, and from |V| r_j / sum r */
+    double quota_class, quota_worker;
 };
 
-/* Features may be NULL: then there is no MMD^2. bandwidth 0: the median distance. MOT_EINTERRUPTED if s->interrupt says so;
- * s->progress is told how far it is. s->table, parts, speed, seed and threads count. */
-enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *, const struct mot_features *, double bandwidth,
-                               enum mot_mmd_how, struct mot_quality *out);
+/* Features may be NULL: then there is no MMD^2. bandwidth 0: the median distance. MOT_EINTERRUPTED if
+ * s->interrupt says so; s->progress is told how far it is. s->table, parts, speed, seed and threads count. */
+enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *,
+    const struct mot_features *, double bandwidth, enum mot_mmd_how, struct mot_quality *out);
 void mot_quality_close(struct mot_quality *);
 
 #endif

@@ -1,10 +1,11 @@
 /* quota.c -- two-way controlled rounding of the table |V_l| r_j / sum r.
  *
- * Rounding each class by itself (largest remainders) gives the same workers the extra row in every class: with 100
- * workers and 10 classes of 50 half of them end with nothing. Here the extra rows of a class go to the workers that
- * are most behind so far; what still misses a worker's total is repaired by exchanging extras along a path of
- * workers and classes. That such a rounding exists is the integrality of flows (Bacharach, "Matrix rounding
- * problems", 1966): a path is missing only where a worker is to have a row that its share does not contain. */
+ * Rounding each class by itself (largest remainders) gives the same workers the extra row in
+ * every class: with 100 workers and 10 classes of 50 half of them end with nothing. Here the extra rows of a
+ * class go to the workers that are most behind so far; what still misses a worker's total is repaired by
+ * exchanging extras along a path of workers and classes. That such a rounding exists is the integrality of
+ * flows (Bacharach, "Matrix rounding problems", 1966): a path is missing only where a worker is to have a row
+ * that its share does not contain. */
 #include "partition/quota.h"
 
 #include "base/memory.h"
@@ -17,14 +18,17 @@ enum { WHOLE, DOWN, UP }; /* a cell: its exact value is whole, or was rounded do
 
 struct rounding {
     uint32_t classes, parts;
-    const uint32_t *rows;       /* [classes] */
-    const double *share;        /* [parts], 1 in all */
-    unsigned char *way;         /* [classes][parts] */
-    uint32_t *quota;            /* [classes][parts] */
+    const uint32_t *rows;           /* [classes] */
+    const double *share;            /* [parts], 1 in all */
+    unsigned char *way;             /* [classes][parts] */
+    uint32_t *quota;                /* [classes][parts] */
     uint32_t *total, *least, *most; /* [parts] */
 };
 
-static size_t cell(const struct rounding *r, uint32_t class, uint32_t part) { return (size_t)class * r->parts + part; }
+static size_t cell(const struct rounding *r, uint32_t class, uint32_t part)
+{
+    return (size_t) class * r->parts + part;
+}
 
 /* Floor, where what is whole but for rounding errors counts as whole. */
 static uint32_t whole_part(double exact, bool *is_whole)
@@ -36,7 +40,10 @@ static uint32_t whole_part(double exact, bool *is_whole)
 
 /* ---- First try: extras to those who are behind --------------------------------------------- */
 
-struct behind { double by; uint32_t part; };
+struct behind {
+    double by;
+    uint32_t part;
+};
 
 static int most_behind_first(const void *a, const void *b)
 {
@@ -70,7 +77,10 @@ static void round_class(struct rounding *r, uint32_t class, double *behind, stru
 
 /* ---- Repair: an extra row moves along a path ------------------------------------------------- */
 
-struct path { uint32_t *queue, *by_part, *by_class; unsigned char *seen_part, *seen_class; };
+struct path {
+    uint32_t *queue, *by_part, *by_class;
+    unsigned char *seen_part, *seen_class;
+};
 
 static void exchange(struct rounding *r, uint32_t class, uint32_t from, uint32_t to)
 {
@@ -113,8 +123,8 @@ static bool move_one(struct rounding *r, struct path *p, uint32_t start, bool gi
 
 static bool repair(struct rounding *r)
 {
-    struct path p = { mot_new(r->parts, sizeof(uint32_t)), mot_new(r->parts, sizeof(uint32_t)), mot_new(r->parts, sizeof(uint32_t)),
-                      mot_new(r->parts, 1), mot_new(r->classes, 1) };
+    struct path p = { mot_new(r->parts, sizeof(uint32_t)), mot_new(r->parts, sizeof(uint32_t)),
+        mot_new(r->parts, sizeof(uint32_t)), mot_new(r->parts, 1), mot_new(r->classes, 1) };
     bool good = true;
     for (uint32_t j = 0; j < r->parts && good; j++) {
         while (good && r->total[j] > r->most[j]) good = move_one(r, &p, j, true);
@@ -181,24 +191,33 @@ static enum mot_status check_speeds(uint32_t parts, const double *speed)
 {
     for (uint32_t i = 0; speed && i < parts; i++)
         if (!(speed[i] > 0) || speed[i] > 1e300)
-            return mot_fail(MOT_EUSAGE, "the speed of worker %u is %g, expected a finite number above 0: sizes go by speed", i, speed[i]);
+            return mot_fail(MOT_EUSAGE,
+                "the speed of worker %u is %g, expected a finite number above 0: sizes go by speed", i,
+                speed[i]);
     return MOT_OK;
 }
 
-enum mot_status mot_quota_of(const struct mot_strata *s, uint32_t parts, const double *speed, uint32_t **quota_out)
+enum mot_status mot_quota_of(
+    const struct mot_strata *s, uint32_t parts, const double *speed, uint32_t **quota_out)
 {
     enum mot_status status = check_speeds(parts, speed);
     if (status != MOT_OK) return status;
     if ((uint64_t)s->classes * parts > CELLS_MAX)
-        return mot_fail(MOT_EUSAGE, "%u classes over %u workers, expected at most %llu pairs of them", s->classes, parts,
-                        (unsigned long long)CELLS_MAX);
+        return mot_fail(MOT_EUSAGE, "%u classes over %u workers, expected at most %llu pairs of them",
+            s->classes, parts, (unsigned long long)CELLS_MAX);
     uint32_t *rows = mot_new(s->classes, sizeof *rows), all = s->at[s->classes];
     double *share = mot_new(parts, sizeof *share);
     size_t cells = (size_t)s->classes * parts;
     for (uint32_t l = 0; l < s->classes; l++) rows[l] = s->at[l + 1] - s->at[l];
     mot_shares_of(parts, speed, share);
-    struct rounding r = { .classes = s->classes, .parts = parts, .rows = rows, .share = share, .way = mot_new(cells, 1),
-        .quota = mot_new(cells, sizeof *r.quota), .total = mot_new(parts, sizeof *r.total), .least = mot_new(parts, sizeof *r.least),
+    struct rounding r = { .classes = s->classes,
+        .parts = parts,
+        .rows = rows,
+        .share = share,
+        .way = mot_new(cells, 1),
+        .quota = mot_new(cells, sizeof *r.quota),
+        .total = mot_new(parts, sizeof *r.total),
+        .least = mot_new(parts, sizeof *r.least),
         .most = mot_new(parts, sizeof *r.most) };
     bool good = round_all(&r, all);
     if (!good) {
@@ -213,7 +232,9 @@ enum mot_status mot_quota_of(const struct mot_strata *s, uint32_t parts, const d
     free(r.most);
     if (!good) {
         free(r.quota);
-        return mot_fail(MOT_EUSAGE, "%u rows of %u classes cannot be shared out to %u workers by these speeds", all, s->classes, parts);
+        return mot_fail(MOT_EUSAGE,
+            "%u rows of %u classes cannot be shared out to %u workers by these speeds", all, s->classes,
+            parts);
     }
     *quota_out = r.quota;
     return MOT_OK;

@@ -7,9 +7,11 @@
 /* Each worker's share of the rows if rows could be cut: r_j / sum r; speed NULL: all alike. */
 void mot_shares_of(uint32_t parts, const double *speed, double *share_out);
 
-/* Whole quotas [classes][parts], malloc'd: every class is given away exactly; each quota, and each worker's total, is
- * its exact value rounded up or down; no worker gets nothing. Only where workers are so slow that the last two
- * cannot hold together does a worker get its one row at the cost of the others' shares. */
-enum mot_status mot_quota_of(const struct mot_strata *, uint32_t parts, const double *speed, uint32_t **quota_out);
+/* Whole quotas [classes][parts], malloc'd: every class is given away exactly; each quota, and
+ * each worker's total, is its exact value rounded up or down; no worker gets nothing. Only where workers are
+ * so slow that the last two cannot hold together does a worker get its one row at the cost of
+ * the others' shares. */
+enum mot_status mot_quota_of(
+    const struct mot_strata *, uint32_t parts, const double *speed, uint32_t **quota_out);
 
 #endif

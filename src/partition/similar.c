@@ -12,10 +12,14 @@ void mot_work_step(struct mot_work *w, unsigned who, uint64_t units)
     if (who == 0) mot_split_progress(w->split, w->total > 0 ? (double)done / w->total : 0);
 }
 
-static bool interrupted(const struct mot_similar *s) { return s->work && mot_split_interrupted(s->work->split); }
+static bool interrupted(const struct mot_similar *s)
+{
+    return s->work && mot_split_interrupted(s->work->split);
+}
 
 /* Runs the pieces on the crew, or here one after the other. */
-static void each(struct mot_similar *s, uint32_t pieces, void (*run)(void *, uint32_t, unsigned), void *context)
+static void each(
+    struct mot_similar *s, uint32_t pieces, void (*run)(void *, uint32_t, unsigned), void *context)
 {
     if (s->crew) {
         mot_crew_each(s->crew, pieces, run, context);
@@ -29,7 +33,10 @@ static unsigned threads_of(const struct mot_similar *s) { return s->crew ? mot_c
 /* Who reports progress: a thread of the crew, or the one that has this class. */
 static unsigned reporter(const struct mot_similar *s, unsigned who) { return s->crew ? who : s->who; }
 
-static float *scratch_of(const struct mot_similar *s, unsigned who) { return s->scratch + (size_t)who * MOT_SAMPLES_SCRATCH; }
+static float *scratch_of(const struct mot_similar *s, unsigned who)
+{
+    return s->scratch + (size_t)who * MOT_SAMPLES_SCRATCH;
+}
 
 static size_t width_of(uint32_t n) { return (size_t)mot_panels(n) * MOT_PANEL; }
 
@@ -52,19 +59,24 @@ double mot_similar_bytes(enum mot_similar_kind kind, uint32_t n, uint32_t k)
 static void mirror(uint16_t *matrix, size_t width, uint32_t i0, uint32_t rows, uint32_t j0, uint32_t cols)
 {
     for (uint32_t j = j0; j < j0 + cols; j++)
-        for (uint32_t i = i0; i < i0 + rows; i++) matrix[(size_t)j * width + i] = matrix[(size_t)i * width + j];
+        for (uint32_t i = i0; i < i0 + rows; i++)
+            matrix[(size_t)j * width + i] = matrix[(size_t)i * width + j];
 }
 
 static void dense_rows(void *context, uint32_t block, unsigned who)
 {
     struct mot_similar *s = context;
     const struct mot_samples *x = s->samples;
-    uint32_t i0 = block * TILE, rows = x->n - i0 < TILE ? x->n - i0 : TILE;
+    uint32_t i0 = block * TILE
+    , rows = x->n - i0 < TILE
+    ? x->n - i0 : TILE;
     if (interrupted(s)) return;
     for (uint32_t p = i0 / MOT_PANEL; p < x->panels; p += TILE_PANELS) {
         uint32_t to = p + TILE_PANELS < x->panels ? p + TILE_PANELS : x->panels, j0 = p * MOT_PANEL;
-        mot_samples_compare(x, i0, rows, p, to, scratch_of(s, who), s->matrix + (size_t)i0 * x->width + j0, x->width);
-        uint32_t cols = x->n - j0 < TILE ? x->n - j0 : TILE;
+        mot_samples_compare(
+            x, i0, rows, p, to, scratch_of(s, who), s->matrix + (size_t)i0 * x->width + j0, x->width);
+        uint32_t cols = x->n - j0 < TILE
+        ? x->n - j0 : TILE;
         if (j0 != i0) mirror(s->matrix, x->width, i0, rows, j0, cols);
         mot_work_step(s->work, reporter(s, who), (uint64_t)rows * cols * (x->cols + 16));
     }
@@ -72,8 +84,8 @@ static void dense_rows(void *context, uint32_t block, unsigned who)
 
 /* ---- Nearest neighbours ---------------------------------------------------------------------- */
 
-/* The k largest of a row: a count by high byte and then by low byte finds the least of them; those equal to it are taken
- * in the order of the samples. */
+/* The k largest of a row: a count by high byte and then by low byte finds the least of them;
+ * those equal to it are taken in the order of the samples. */
 static void nearest_of(const uint16_t *row, uint32_t n, uint32_t k, uint32_t *near, uint16_t *how)
 {
     uint32_t high[256] = { 0 }, low[256] = { 0 }, above = 0, h = 255, l = 255, out = 0;
@@ -92,19 +104,26 @@ static void nearest_of(const uint16_t *row, uint32_t n, uint32_t k, uint32_t *ne
     }
 }
 
-struct knn { struct mot_similar *s; uint16_t *rows; };
+struct knn {
+    struct mot_similar *s;
+    uint16_t *rows;
+};
 
 static void knn_rows(void *context, uint32_t block, unsigned who)
 {
     struct knn *k = context;
     struct mot_similar *s = k->s;
     const struct mot_samples *x = s->samples;
-    uint32_t i0 = block * TILE, rows = x->n - i0 < TILE ? x->n - i0 : TILE;
-    uint16_t *row = k->rows + (size_t)who * TILE * x->width;
+    uint32_t i0 = block * TILE
+    , rows = x->n - i0 < TILE
+    ? x->n - i0 : TILE;
+    uint16_t *row = k->rows + (size_t)who * TILE
+    *x->width;
     if (interrupted(s)) return;
     mot_samples_compare(x, i0, rows, 0, x->panels, scratch_of(s, who), row, x->width);
     for (uint32_t i = 0; i < rows; i++)
-        nearest_of(row + i * x->width, x->n, s->k, s->near + (size_t)(i0 + i) * s->k, s->how + (size_t)(i0 + i) * s->k);
+        nearest_of(row + i * x->width, x->n, s->k, s->near + (size_t)(i0 + i) * s->k,
+            s->how + (size_t)(i0 + i) * s->k);
     mot_work_step(s->work, reporter(s, who), (uint64_t)rows * x->n * (x->cols + 16));
 }
 
@@ -155,7 +174,10 @@ void mot_similar_close(struct mot_similar *s)
 
 #define PIECE_PANELS 256u
 
-struct piece { struct mot_similar *s; uint32_t n; };
+struct piece {
+    struct mot_similar *s;
+    uint32_t n;
+};
 
 static void batch_piece(void *context, uint32_t i, unsigned who)
 {
@@ -163,23 +185,30 @@ static void batch_piece(void *context, uint32_t i, unsigned who)
     const struct mot_similar *s = p->s;
     const struct mot_samples *x = s->samples;
     uint32_t from = i * PIECE_PANELS, to = from + PIECE_PANELS < x->panels ? from + PIECE_PANELS : x->panels;
-    mot_samples_compare_rows(x, s->batch, s->batch_norm2, p->n, from, to, scratch_of(s, who), s->rows + (size_t)from * MOT_PANEL, x->width);
+    mot_samples_compare_rows(x, s->batch, s->batch_norm2, p->n, from, to, scratch_of(s, who),
+        s->rows + (size_t)from * MOT_PANEL, x->width);
 }
 
 void mot_similar_rows(struct mot_similar *s, const uint32_t *id, uint32_t n, const uint16_t **row_out)
 {
     const struct mot_samples *x = s->samples;
-    for (uint32_t i = 0; i < n; i++) row_out[i] = s->matrix ? s->matrix + (size_t)id[i] * x->width : s->rows + (size_t)i * x->width;
+    for (uint32_t i = 0; i < n; i++)
+        row_out[i] = s->matrix ? s->matrix + (size_t)id[i] * x->width : s->rows + (size_t)i * x->width;
     if (s->matrix) return;
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(s->batch + (size_t)i * x->cols, x->a + (size_t)id[i] * x->cols, (size_t)x->cols * sizeof(float));
+        memcpy(
+            s->batch + (size_t)i * x->cols, x->a + (size_t)id[i] * x->cols, (size_t)x->cols * sizeof(float));
         s->batch_norm2[i] = x->norm2[id[i]];
     }
     each(s, (x->panels + PIECE_PANELS - 1) / PIECE_PANELS, batch_piece, &(struct piece){ s, n });
     s->pairs += (uint64_t)n * x->n;
 }
 
-struct totals { struct mot_similar *s; uint64_t *total; const uint16_t *nothing; };
+struct totals {
+    struct mot_similar *s;
+    uint64_t *total;
+    const uint16_t *nothing;
+};
 
 static void dense_totals(void *context, uint32_t block, unsigned who)
 {
@@ -194,12 +223,14 @@ enum mot_status mot_similar_totals(struct mot_similar *s, uint64_t *total)
 {
     const struct mot_samples *x = s->samples;
     uint16_t *nothing = mot_new(x->width, sizeof *nothing);
-    if (s->kind == MOT_SIMILAR_DENSE) each(s, (x->n + TILE - 1) / TILE, dense_totals, &(struct totals){ s, total, nothing });
+    if (s->kind == MOT_SIMILAR_DENSE)
+        each(s, (x->n + TILE - 1) / TILE, dense_totals, &(struct totals){ s, total, nothing });
     for (uint32_t i = 0; i < x->n && s->kind == MOT_SIMILAR_KNN; i++) {
         total[i] = 0;
         for (uint32_t j = 0; j < s->k; j++) total[i] += s->how[(size_t)i * s->k + j];
     }
-    for (uint32_t i = 0; i < x->n && s->kind == MOT_SIMILAR_BLOCKED && !interrupted(s); i += MOT_SIMILAR_BATCH) {
+    for (uint32_t i = 0; i < x->n && s->kind == MOT_SIMILAR_BLOCKED && !interrupted(s);
+         i += MOT_SIMILAR_BATCH) {
         uint32_t id[MOT_SIMILAR_BATCH], n = x->n - i < MOT_SIMILAR_BATCH ? x->n - i : MOT_SIMILAR_BATCH;
         const uint16_t *row[MOT_SIMILAR_BATCH];
         for (uint32_t j = 0; j < n; j++) id[j] = i + j;

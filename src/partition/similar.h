@@ -6,34 +6,40 @@
 #include <stdatomic.h>
 
 enum mot_similar_kind {
-    MOT_SIMILAR_DENSE,    /* the whole matrix, shorts */
-    MOT_SIMILAR_BLOCKED,  /* rows are computed when they are asked for, some at a time */
-    MOT_SIMILAR_KNN,      /* of each row the largest only; what is left out counts as 0 */
+    MOT_SIMILAR_DENSE,   /* the whole matrix, shorts */
+    MOT_SIMILAR_BLOCKED, /* rows are computed when they are asked for, some at a time */
+    MOT_SIMILAR_KNN,     /* of each row the largest only; what is left out counts as 0 */
 };
 
 /* How far a long work is: shared by threads; only the one that called reports. */
-struct mot_work { const struct mot_split *split; atomic_ullong done; double total; };
+struct mot_work {
+    const struct mot_split *split;
+    atomic_ullong done;
+    double total;
+};
 void mot_work_step(struct mot_work *, unsigned who, uint64_t units);
 
-#define MOT_SIMILAR_BATCH 24u  /* rows that are asked for at once, at the most */
+#define MOT_SIMILAR_BATCH 24u /* rows that are asked for at once, at the most */
 
 struct mot_similar {
     enum mot_similar_kind kind;
     const struct mot_samples *samples;
-    struct mot_crew *crew;      /* computes with all its threads; NULL: the caller alone, as thread `who` */
+    struct mot_crew *crew; /* computes with all its threads; NULL: the caller alone, as thread `who` */
     unsigned who;
-    struct mot_work *work;      /* may be NULL */
-    uint16_t *matrix;           /* dense [n][width] */
-    uint32_t k, *near;          /* knn [n][k]: the samples nearest to each, itself first */
-    uint16_t *how;              /* knn [n][k] */
-    uint16_t *rows;             /* blocked [BATCH][width] */
+    struct mot_work *work;                /* may be NULL */
+    uint16_t *matrix;                     /* dense [n][width] */
+    uint32_t k, *near;                    /* knn [n][k]: the samples nearest to each, itself first */
+    uint16_t *how;                        /* knn [n][k] */
+    uint16_t *rows;                       /* blocked [BATCH][width] */
     float *batch, *batch_norm2, *scratch; /* blocked; scratch is one for each thread */
-    uint64_t pairs;             /* computed so far */
+    uint64_t pairs;                       /* computed so far */
 };
 
-double mot_similar_bytes(enum mot_similar_kind, uint32_t n, uint32_t k); /* beside the samples, with one thread */
+/* beside the samples, with one thread */
+double mot_similar_bytes(enum mot_similar_kind, uint32_t n, uint32_t k);
 
-/* Fills what the kind keeps; `s` has kind, samples, crew, who, work and (knn) k. MOT_EINTERRUPTED if that was asked for. */
+/* Fills what the kind keeps; `s` has kind, samples, crew, who, work and
+ * (knn) k. MOT_EINTERRUPTED if that was asked for. */
 enum mot_status mot_similar_open(struct mot_similar *s);
 void mot_similar_close(struct mot_similar *);
 

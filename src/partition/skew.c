@@ -1,9 +1,9 @@
 /* skew.c -- parts that differ on purpose: what people test methods for non-IID data with.
  *
- * dirichlet: each class is shared out by proportions drawn from Dirichlet(alpha) (Hsu, Qi and Brown, "Measuring the
- * effects of non-identical data distribution", 2019). shards: each worker has k labels (McMahan et al.,
- * "Communication-efficient learning of deep networks", 2017). quantity: like rows, unlike sizes (Li et al.,
- * "Federated learning on non-IID data silos", 2022). */
+ * dirichlet: each class is shared out by proportions drawn from Dirichlet(alpha) (Hsu, Qi and Brown,
+ * "Measuring the effects of non-identical data distribution", 2019). shards: each worker has k labels
+ * (McMahan et al., "Communication-efficient learning of deep networks", 2017). quantity: like rows, unlike
+ * sizes (Li et al., "Federated learning on non-IID data silos", 2022). */
 #include "base/exact.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -11,21 +11,35 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct alpha_conf { double alpha; };
-struct shards_conf { uint64_t labels; };
+struct alpha_conf {
+    double alpha;
+};
+struct shards_conf {
+    uint64_t labels;
+};
 
 /* Streams of MOT_RNG_PARTITION, apart from those that shuffle. */
 enum { DRAW_SHARES = 1 << 20, ORDER_LABELS = 2 << 20, ORDER_WORKERS, SHUFFLE_CLASS = 3 << 20 };
 
 static const struct mot_option alpha_options[] = {
-    { .name = "alpha", .type = MOT_OPT_REAL, .offset = offsetof(struct alpha_conf, alpha), .preset = "0.5", .min = 1e-3, .max = 1e6,
-      .doc = "how even the proportions are: 0.1 gives most to a few workers, 100 is nearly even" },
+    { .name = "alpha",
+        .type = MOT_OPT_REAL,
+        .offset = offsetof(struct alpha_conf, alpha),
+        .preset = "0.5",
+        .min = 1e-3,
+        .max = 1e6,
+        .doc = "how even the proportions are: 0.1 gives most to a few workers, 100 is nearly even" },
     { .name = NULL },
 };
 
 static const struct mot_option shards_options[] = {
-    { .name = "labels", .type = MOT_OPT_UINT, .offset = offsetof(struct shards_conf, labels), .preset = "2", .min = 1, .max = 65536,
-      .doc = "how many labels a worker has" },
+    { .name = "labels",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct shards_conf, labels),
+        .preset = "2",
+        .min = 1,
+        .max = 65536,
+        .doc = "how many labels a worker has" },
     { .name = NULL },
 };
 
@@ -90,7 +104,8 @@ static void fill_empty(uint32_t parts, uint32_t rows, uint32_t *owner)
 
 /* ---- The partitioners -------------------------------------------------------------------- */
 
-static enum mot_status split_dirichlet(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_dirichlet(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)cost;
     const struct alpha_conf *c = conf;
@@ -106,7 +121,8 @@ static enum mot_status split_dirichlet(const void *conf, const struct mot_split 
         dirichlet_draw(&rng, c->alpha, s->parts, share);
         cut_shares(s->parts, share, n, size);
         for (uint32_t j = 0; j < s->parts; j++)
-            for (uint32_t k = 0; k < size[j]; k++) owner[strata.row[first + (uint32_t)mot_permute(key, n, at++)]] = j;
+            for (uint32_t k = 0; k < size[j]; k++)
+                owner[strata.row[first + (uint32_t)mot_permute(key, n, at++)]] = j;
     }
     fill_empty(s->parts, s->table->rows, owner);
     *out = mot_parts_owned(s->parts, s->table->rows, owner);
@@ -117,7 +133,8 @@ static enum mot_status split_dirichlet(const void *conf, const struct mot_split 
     return MOT_OK;
 }
 
-static enum mot_status split_quantity(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_quantity(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)cost;
     const struct alpha_conf *c = conf;
@@ -135,8 +152,8 @@ static enum mot_status split_quantity(const void *conf, const struct mot_split *
     return MOT_OK;
 }
 
-/* How many workers share each class: in proportion to its rows, one at least, `parts` at most, parts * labels in all
- * if the classes can take them. */
+/* How many workers share each class: in proportion to its rows, one at least, `parts` at most,
+ * parts * labels in all if the classes can take them. */
 static void share_slots(const struct mot_strata *strata, uint32_t parts, uint64_t slots, uint32_t *slot)
 {
     uint64_t given = 0;
@@ -156,25 +173,29 @@ static void share_slots(const struct mot_strata *strata, uint32_t parts, uint64_
     }
 }
 
-/* Classes one after another, each over its workers, worker after worker around the circle: as no class has more slots than
- * there are workers, a worker's labels differ. */
-static void deal_slots(const struct mot_split *s, const struct mot_strata *strata, const uint32_t *slot, uint32_t *owner)
+/* Classes one after another, each over its workers, worker after worker around the circle: as no class has
+ * more slots than there are workers, a worker's labels differ. */
+static void deal_slots(
+    const struct mot_split *s, const struct mot_strata *strata, const uint32_t *slot, uint32_t *owner)
 {
     uint64_t labels_key = mot_hash3(s->seed, MOT_RNG_PARTITION, ORDER_LABELS);
     uint64_t workers_key = mot_hash3(s->seed, MOT_RNG_PARTITION, ORDER_WORKERS);
     uint64_t dealt = 0;
     for (uint32_t i = 0; i < strata->classes; i++) {
-        uint32_t l = (uint32_t)mot_permute(labels_key, strata->classes, i), first = strata->at[l], n = strata->at[l + 1] - first;
+        uint32_t l = (uint32_t)mot_permute(labels_key, strata->classes, i), first = strata->at[l],
+                 n = strata->at[l + 1] - first;
         uint64_t key = mot_hash3(s->seed, MOT_RNG_PARTITION, SHUFFLE_CLASS + (uint64_t)l);
         for (uint32_t k = 0; k < n; k++) {
             uint64_t which = dealt + (uint64_t)k * slot[l] / n;
-            owner[strata->row[first + (uint32_t)mot_permute(key, n, k)]] = (uint32_t)mot_permute(workers_key, s->parts, which % s->parts);
+            owner[strata->row[first + (uint32_t)mot_permute(key, n, k)]] =
+                (uint32_t)mot_permute(workers_key, s->parts, which % s->parts);
         }
         dealt += slot[l];
     }
 }
 
-static enum mot_status split_shards(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split_shards(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)cost;
     const struct shards_conf *c = conf;
@@ -185,8 +206,11 @@ static enum mot_status split_shards(const void *conf, const struct mot_split *s,
     for (uint32_t l = 0; l < strata.classes; l++) present += strata.at[l + 1] > strata.at[l];
     if (s->parts * c->labels < present) {
         mot_strata_free(&strata);
-        return mot_fail(MOT_EUSAGE, "partition shards: %u workers with %llu labels each hold %llu, expected at least the %u that the data has: "
-                        "some rows would be nobody's", s->parts, (unsigned long long)c->labels, (unsigned long long)(s->parts * c->labels), present);
+        return mot_fail(MOT_EUSAGE,
+            "partition shards: %u workers with %llu labels each hold %llu, expected at least the %u that the "
+            "data has: "
+            "some rows would be nobody's",
+            s->parts, (unsigned long long)c->labels, (unsigned long long)(s->parts * c->labels), present);
     }
     uint32_t *owner = mot_new(s->table->rows, sizeof *owner), *slot = mot_new(strata.classes, sizeof *slot);
     share_slots(&strata, s->parts, s->parts * c->labels, slot);
@@ -200,14 +224,23 @@ static enum mot_status split_shards(const void *conf, const struct mot_split *s,
 }
 
 const struct mot_partitioner mot_partition_dirichlet = {
-    .name = "dirichlet", .summary = "each class by proportions drawn from Dirichlet(alpha): skewed labels", .options = alpha_options,
-    .conf_bytes = sizeof(struct alpha_conf), .split = split_dirichlet,
+    .name = "dirichlet",
+    .summary = "each class by proportions drawn from Dirichlet(alpha): skewed labels",
+    .options = alpha_options,
+    .conf_bytes = sizeof(struct alpha_conf),
+    .split = split_dirichlet,
 };
 const struct mot_partitioner mot_partition_quantity = {
-    .name = "quantity", .summary = "rows at random, sizes drawn from Dirichlet(alpha): skewed sizes", .options = alpha_options,
-    .conf_bytes = sizeof(struct alpha_conf), .split = split_quantity,
+    .name = "quantity",
+    .summary = "rows at random, sizes drawn from Dirichlet(alpha): skewed sizes",
+    .options = alpha_options,
+    .conf_bytes = sizeof(struct alpha_conf),
+    .split = split_quantity,
 };
 const struct mot_partitioner mot_partition_shards = {
-    .name = "shards", .summary = "a few labels for each worker", .options = shards_options,
-    .conf_bytes = sizeof(struct shards_conf), .split = split_shards,
+    .name = "shards",
+    .summary = "a few labels for each worker",
+    .options = shards_options,
+    .conf_bytes = sizeof(struct shards_conf),
+    .split = split_shards,
 };

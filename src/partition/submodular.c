@@ -1,8 +1,8 @@
 /* submodular.c -- the partitioner `submodular`: quotas by speed, then each class by the greedy of greedy.h.
  *
- * Only samples of one class are compared, which takes 1/L of all pairs with L balanced classes, and classes are
- * independent: they are done side by side where the memory allows it. Which algorithm is taken depends on the
- * data, the options and the budget only, never on the threads. */
+ * Only samples of one class are compared, which takes 1/L of all pairs with L balanced
+ * classes, and classes are independent: they are done side by side where the memory allows it. Which
+ * algorithm is taken depends on the data, the options and the budget only, never on the threads. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "partition/greedy.h"
@@ -19,24 +19,69 @@ static const char *const algorithm_names[] = { "auto", "dense", "blocked", "knn"
 #define AT(field) offsetof(struct mot_submodular_conf, field)
 
 static const struct mot_option options[] = {
-    { .name = "objective", .type = MOT_OPT_CHOICE, .offset = AT(objective), .preset = "facility-location", .choices = "facility-location|graph-cut",
-      .doc = "what a block maximises: how well it covers its class, or how much it shares with the rest of it" },
-    { .name = "rule", .type = MOT_OPT_CHOICE, .offset = AT(rule), .preset = "fill", .choices = "fill|literal|round-robin",
-      .doc = "the block that takes the next sample: the one filled least, the one with the least value (as the paper has it), or each in turn" },
-    { .name = "features", .type = MOT_OPT_TEXT, .offset = AT(features), .preset = "raw",
-      .doc = "what samples are compared by: raw (the data's columns), pca:K (K principal components), or an NPY file with a row for each row of the data's file" },
-    { .name = "bandwidth", .type = MOT_OPT_REAL, .offset = AT(bandwidth), .preset = "auto", .word = "auto", .min = 1e-30, .max = 1e30,
-      .doc = "the similarity's width: exp(-d^2 / (2 bandwidth^2)); auto: the median distance in a sample" },
-    { .name = "algorithm", .type = MOT_OPT_CHOICE, .offset = AT(algorithm), .preset = "auto", .choices = "auto|dense|blocked|knn|stochastic",
-      .doc = "dense keeps all similarities of a class, blocked none and knn the largest; stochastic looks at a random few samples a pick; auto: by memory" },
-    { .name = "memory", .type = MOT_OPT_SIZE, .offset = AT(memory), .preset = "2GB", .min = 1,
-      .doc = "what may be taken beside the data" },
-    { .name = "neighbours", .type = MOT_OPT_UINT, .offset = AT(neighbours), .preset = "auto", .word = "auto", .min = 1, .max = 1e6,
-      .doc = "knn: similarities kept for each sample; auto: 16 for each worker, 128 at least, fewer if memory is short" },
-    { .name = "epsilon", .type = MOT_OPT_REAL, .offset = AT(epsilon), .preset = "1e-4", .min = 1e-9, .max = 0.9,
-      .doc = "stochastic: the share of the value that may be lost, on average" },
-    { .name = "sizes", .type = MOT_OPT_CHOICE, .offset = AT(sizes), .preset = "speed", .choices = "speed|equal",
-      .doc = "how many rows a worker gets: in proportion to its speed, or all the same" },
+    { .name = "objective",
+        .type = MOT_OPT_CHOICE,
+        .offset = AT(objective),
+        .preset = "facility-location",
+        .choices = "facility-location|graph-cut",
+        .doc = "what a block maximises: how well it covers its class, or how much it shares with the rest of "
+               "it" },
+    { .name = "rule",
+        .type = MOT_OPT_CHOICE,
+        .offset = AT(rule),
+        .preset = "fill",
+        .choices = "fill|literal|round-robin",
+        .doc = "the block that takes the next sample: the one filled least, the one with the least value (as "
+               "the paper has it), or each in turn" },
+    { .name = "features",
+        .type = MOT_OPT_TEXT,
+        .offset = AT(features),
+        .preset = "raw",
+        .doc = "what samples are compared by: raw (the data's columns), pca:K (K principal components), or "
+               "an NPY file with a row for each row of the data's file" },
+    { .name = "bandwidth",
+        .type = MOT_OPT_REAL,
+        .offset = AT(bandwidth),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1e-30,
+        .max = 1e30,
+        .doc = "the similarity's width: exp(-d^2 / (2 bandwidth^2)); auto: the median distance in a sample" },
+    { .name = "algorithm",
+        .type = MOT_OPT_CHOICE,
+        .offset = AT(algorithm),
+        .preset = "auto",
+        .choices = "auto|dense|blocked|knn|stochastic",
+        .doc = "dense keeps all similarities of a class, blocked none and knn the largest; stochastic looks "
+               "at a random few samples a pick; auto: by memory" },
+    { .name = "memory",
+        .type = MOT_OPT_SIZE,
+        .offset = AT(memory),
+        .preset = "2GB",
+        .min = 1,
+        .doc = "what may be taken beside the data" },
+    { .name = "neighbours",
+        .type = MOT_OPT_UINT,
+        .offset = AT(neighbours),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1,
+        .max = 1e6,
+        .doc = "knn: similarities kept for each sample; auto: 16 for each worker, 128 at least, fewer if "
+               "memory is short" },
+    { .name = "epsilon",
+        .type = MOT_OPT_REAL,
+        .offset = AT(epsilon),
+        .preset = "1e-4",
+        .min = 1e-9,
+        .max = 0.9,
+        .doc = "stochastic: the share of the value that may be lost, on average" },
+    { .name = "sizes",
+        .type = MOT_OPT_CHOICE,
+        .offset = AT(sizes),
+        .preset = "speed",
+        .choices = "speed|equal",
+        .doc = "how many rows a worker gets: in proportion to its speed, or all the same" },
     { .name = NULL },
 };
 
@@ -46,14 +91,19 @@ struct job {
     struct mot_split_cost *cost;
     struct mot_features features;
     struct mot_strata strata;
-    uint32_t *quota, *owner;       /* [classes][parts], [rows] */
+    uint32_t *quota, *owner; /* [classes][parts], [rows] */
     double bandwidth;
     enum algorithm algorithm;
     enum mot_similar_kind kind;
     uint32_t neighbours;
     struct mot_work work;
-    struct mot_crew *crew;         /* for the classes one after another; NULL: each class has a thread */
-    struct result { uint64_t pairs, evaluations; uint32_t candidates; enum mot_status status; } *result; /* [classes] */
+    struct mot_crew *crew; /* for the classes one after another; NULL: each class has a thread */
+    /* [classes] */
+    struct result {
+        uint64_t pairs, evaluations;
+        uint32_t candidates;
+        enum mot_status status;
+    } * result;
 };
 
 /* ---- The plan --------------------------------------------------------------------------- */
@@ -75,13 +125,14 @@ static double class_bytes(const struct job *j, enum algorithm a, uint32_t neighb
 {
     uint32_t n = largest_class(&j->strata);
     return mot_samples_bytes(n, j->features.cols) + mot_similar_bytes(kind_of(a), n, neighbours) +
-           mot_greedy_bytes((enum mot_objective)j->conf->objective, a == STOCHASTIC, n, j->split->parts);
+        mot_greedy_bytes((enum mot_objective)j->conf->objective, a == STOCHASTIC, n, j->split->parts);
 }
 
 /* As many neighbours as were asked for or as fit; 0: not even the least. */
 static uint32_t neighbours_for(const struct job *j, double room)
 {
-    uint32_t n = largest_class(&j->strata), least = 32, parts = j->split->parts < 1000000 ? j->split->parts : 1000000;
+    uint32_t n = largest_class(&j->strata), least = 32,
+             parts = j->split->parts < 1000000 ? j->split->parts : 1000000;
     uint32_t want = 16 * parts > 128 ? 16 * parts : 128;
     if (j->conf->neighbours != MOT_WORD_UINT) want = least = (uint32_t)j->conf->neighbours;
     if (want > n) want = n;
@@ -93,9 +144,11 @@ static uint32_t neighbours_for(const struct job *j, double room)
 static enum mot_status too_small(const struct job *j, double need, enum algorithm least)
 {
     char a[32], b[32];
-    return mot_fail(MOT_EUSAGE, "partition submodular: a memory of %s is too small: %s needs %s beside the data, for classes of up to %u rows with %u columns",
-                    mot_show_size((double)j->conf->memory, a, sizeof a), algorithm_names[least],
-                    mot_show_size(ceil(need), b, sizeof b), largest_class(&j->strata), j->features.cols);
+    return mot_fail(MOT_EUSAGE,
+        "partition submodular: a memory of %s is too small: %s needs %s beside the data, for classes of up "
+        "to %u rows with %u columns",
+        mot_show_size((double)j->conf->memory, a, sizeof a), algorithm_names[least],
+        mot_show_size(ceil(need), b, sizeof b), largest_class(&j->strata), j->features.cols);
 }
 
 static enum mot_status choose(struct job *j)
@@ -104,8 +157,11 @@ static enum mot_status choose(struct job *j)
     enum algorithm asked = (enum algorithm)j->conf->algorithm;
     double own = mot_features_bytes(&j->features), room = (double)j->conf->memory - own;
     if (cut && (asked == KNN || asked == STOCHASTIC))
-        return mot_fail(MOT_EUSAGE, "partition submodular: %s is for facility-location; a graph cut needs every pair once, and `blocked` does that "
-                        "in little memory", algorithm_names[asked]);
+        return mot_fail(MOT_EUSAGE,
+            "partition submodular: %s is for facility-location; a graph cut needs every pair once, and "
+            "`blocked` does that "
+            "in little memory",
+            algorithm_names[asked]);
     /* From exact and large to small; a graph cut by `blocked` is exact too, in as little memory. */
     static const enum algorithm for_location[] = { DENSE, KNN, STOCHASTIC }, for_cut[] = { DENSE, BLOCKED };
     const enum algorithm *order = asked != AUTO ? &asked : cut ? for_cut : for_location;
@@ -118,7 +174,9 @@ static enum mot_status choose(struct job *j)
     }
     enum algorithm least = order[n - 1];
     uint64_t asked_k = j->conf->neighbours;
-    if (j->algorithm == AUTO) return too_small(j, own + class_bytes(j, least, asked_k != MOT_WORD_UINT ? (uint32_t)asked_k : 32), least);
+    if (j->algorithm == AUTO)
+        return too_small(
+            j, own + class_bytes(j, least, asked_k != MOT_WORD_UINT ? (uint32_t)asked_k : 32), least);
     j->kind = kind_of(j->algorithm);
     j->cost->bytes = own + class_bytes(j, j->algorithm, j->neighbours);
     return MOT_OK;
@@ -130,9 +188,14 @@ static uint64_t units_of_class(const struct job *j, uint32_t c)
 {
     uint32_t n = j->strata.at[c + 1] - j->strata.at[c];
     struct mot_samples samples = { .n = n, .cols = j->features.cols };
-    struct mot_similar similar = { .kind = j->kind, .samples = &samples, .k = j->neighbours < n ? j->neighbours : n };
-    struct mot_greedy g = { .similar = &similar, .objective = (enum mot_objective)j->conf->objective, .blocks = j->split->parts,
-        .quota = j->quota + (size_t)c * j->split->parts, .stochastic = j->algorithm == STOCHASTIC };
+    struct mot_similar similar = {
+        .kind = j->kind, .samples = &samples, .k = j->neighbours < n ? j->neighbours : n
+    };
+    struct mot_greedy g = { .similar = &similar,
+        .objective = (enum mot_objective)j->conf->objective,
+        .blocks = j->split->parts,
+        .quota = j->quota + (size_t)c * j->split->parts,
+        .stochastic = j->algorithm == STOCHASTIC };
     uint64_t all = (uint64_t)n * n * (j->features.cols + 16), fill = all;
     if (j->kind == MOT_SIMILAR_DENSE) fill = all / 2;
     if (j->algorithm == STOCHASTIC) fill = 0;
@@ -152,10 +215,22 @@ static void run_class(void *context, uint32_t c, unsigned who)
     }
     struct mot_samples samples;
     mot_samples_open(&j->features, row, n, j->bandwidth, &samples);
-    struct mot_similar similar = { .kind = j->kind, .samples = &samples, .crew = j->crew, .who = who, .work = &j->work, .k = j->neighbours };
-    struct mot_greedy g = { .similar = &similar, .objective = (enum mot_objective)j->conf->objective, .rule = (enum mot_block_rule)j->conf->rule,
-        .blocks = parts, .quota = j->quota + (size_t)c * parts, .stochastic = j->algorithm == STOCHASTIC, .epsilon = j->conf->epsilon,
-        .draws = { j->split->seed, c }, .owner = mot_new(n, sizeof(uint32_t)), .value = mot_new(parts, sizeof(int64_t)) };
+    struct mot_similar similar = { .kind = j->kind,
+        .samples = &samples,
+        .crew = j->crew,
+        .who = who,
+        .work = &j->work,
+        .k = j->neighbours };
+    struct mot_greedy g = { .similar = &similar,
+        .objective = (enum mot_objective)j->conf->objective,
+        .rule = (enum mot_block_rule)j->conf->rule,
+        .blocks = parts,
+        .quota = j->quota + (size_t)c * parts,
+        .stochastic = j->algorithm == STOCHASTIC,
+        .epsilon = j->conf->epsilon,
+        .draws = { j->split->seed, c },
+        .owner = mot_new(n, sizeof(uint32_t)),
+        .value = mot_new(parts, sizeof(int64_t)) };
     r->status = mot_similar_open(&similar);
     if (r->status == MOT_OK) r->status = mot_greedy_run(&g);
     for (uint32_t i = 0; i < n && r->status == MOT_OK; i++) j->owner[row[i]] = g.owner[i];
@@ -170,11 +245,13 @@ static void run_class(void *context, uint32_t c, unsigned who)
 
 /* ---- All of them ------------------------------------------------------------------------------- */
 
-/* A thread a class where each thread can have one and the memory holds as many; else all threads in one class. */
+/* A thread a class where each thread can have one and the memory
+ * holds as many; else all threads in one class. */
 static enum mot_status run_classes(struct job *j, struct mot_crew *crew)
 {
     uint32_t classes = j->strata.classes, busy = 0;
-    double own = mot_features_bytes(&j->features), each = j->cost->bytes - own, room = (double)j->conf->memory - own;
+    double own = mot_features_bytes(&j->features), each = j->cost->bytes - own,
+           room = (double)j->conf->memory - own;
     unsigned threads = mot_crew_threads(crew);
     for (uint32_t c = 0; c < classes; c++) {
         busy += j->strata.at[c + 1] > j->strata.at[c];
@@ -201,20 +278,28 @@ static enum mot_status run(struct job *j, struct mot_crew *crew)
 {
     const struct mot_split *s = j->split;
     enum mot_status status = mot_features_open(j->conf->features, s, j->conf->memory, crew, &j->features);
-    if (status == MOT_OK) status = mot_quota_of(&j->strata, s->parts, j->conf->sizes == BY_SPEED ? s->speed : NULL, &j->quota);
+    if (status == MOT_OK)
+        status = mot_quota_of(&j->strata, s->parts, j->conf->sizes == BY_SPEED ? s->speed : NULL, &j->quota);
     if (status == MOT_OK) status = choose(j);
     if (status != MOT_OK) return status;
-    j->bandwidth = isnan(j->conf->bandwidth) ? mot_features_bandwidth(&j->features, s->seed) : j->conf->bandwidth;
-    *j->cost = (struct mot_split_cost){ .algorithm = algorithm_names[j->algorithm], .exact = j->algorithm == DENSE || j->algorithm == BLOCKED,
-        .neighbours = j->neighbours, .bandwidth = j->bandwidth, .bytes = j->cost->bytes,
+    j->bandwidth =
+        isnan(j->conf->bandwidth) ? mot_features_bandwidth(&j->features, s->seed) : j->conf->bandwidth;
+    *j->cost = (struct mot_split_cost){ .algorithm = algorithm_names[j->algorithm],
+        .exact = j->algorithm == DENSE || j->algorithm == BLOCKED,
+        .neighbours = j->neighbours,
+        .bandwidth = j->bandwidth,
+        .bytes = j->cost->bytes,
         .epsilon = j->algorithm == STOCHASTIC ? j->conf->epsilon : 0 };
     return run_classes(j, crew);
 }
 
-static enum mot_status split(const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
+static enum mot_status split(
+    const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     struct mot_crew *crew = mot_crew_open(mot_split_threads(s));
-    struct job j = { .conf = conf, .split = s, .cost = cost, .strata = mot_strata_of(s->table), .work = { .split = s } };
+    struct job j = {
+        .conf = conf, .split = s, .cost = cost, .strata = mot_strata_of(s->table), .work = { .split = s }
+    };
     j.owner = mot_new(s->table->rows, sizeof *j.owner);
     j.result = mot_new(j.strata.classes, sizeof *j.result);
     enum mot_status status = run(&j, crew);
@@ -229,6 +314,9 @@ static enum mot_status split(const void *conf, const struct mot_split *s, struct
 }
 
 const struct mot_partitioner mot_partition_submodular = {
-    .name = "submodular", .summary = "of every class a share by speed that looks like the whole class (RCD-SGD)", .options = options,
-    .conf_bytes = sizeof(struct mot_submodular_conf), .split = split,
+    .name = "submodular",
+    .summary = "of every class a share by speed that looks like the whole class (RCD-SGD)",
+    .options = options,
+    .conf_bytes = sizeof(struct mot_submodular_conf),
+    .split = split,
 };

@@ -5,7 +5,7 @@
 #include "partition/partition.h"
 
 struct mot_submodular_conf {
-    uint32_t objective, rule;    /* enum mot_objective, enum mot_block_rule */
+    uint32_t objective, rule; /* enum mot_objective, enum mot_block_rule */
     const char *features;
     double bandwidth;            /* NaN: the median distance */
     uint32_t algorithm;          /* 0: by memory */

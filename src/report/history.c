@@ -11,8 +11,23 @@
 #define BYTES_MOST ((size_t)1 << 30)
 
 const char *const mot_column_name[MOT_COLUMNS] = {
-    "time_s", "updates", "steps", "samples", "epochs", "train_loss", "train_accuracy", "valid_loss", "valid_accuracy", "test_loss",
-    "test_accuracy", "grad_norm", "bytes_sent", "messages", "events", "staleness_mean", "staleness_max",
+    "time_s",
+    "updates",
+    "steps",
+    "samples",
+    "epochs",
+    "train_loss",
+    "train_accuracy",
+    "valid_loss",
+    "valid_accuracy",
+    "test_loss",
+    "test_accuracy",
+    "grad_norm",
+    "bytes_sent",
+    "messages",
+    "events",
+    "staleness_mean",
+    "staleness_max",
 };
 
 void mot_history_free(struct mot_history *h)
@@ -21,26 +36,31 @@ void mot_history_free(struct mot_history *h)
     *h = (struct mot_history){ 0 };
 }
 
-static enum mot_status read_line(const char *name, size_t line, const char *text, size_t n, struct mot_history *h)
+static enum mot_status read_line(
+    const char *name, size_t line, const char *text, size_t n, struct mot_history *h)
 {
     json_error_t error;
     json_t *object = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
     if (!object) return mot_fail(MOT_EDATA, "%s:%zu: damaged: %s", name, line, error.text);
     if (!json_is_object(object)) {
         json_decref(object);
-        return mot_fail(MOT_EDATA, "%s:%zu: expected an object with the figures of an evaluation; found something else", name, line);
+        return mot_fail(MOT_EDATA,
+            "%s:%zu: expected an object with the figures of an evaluation; found something else", name, line);
     }
     for (int c = 0; c < MOT_COLUMNS; c++) {
         const json_t *value = json_object_get(object, mot_column_name[c]);
         if (value && !json_is_number(value) && !json_is_null(value)) {
             json_decref(object);
-            return mot_fail(MOT_EDATA, "%s:%zu: %s: expected a number or null; found something else", name, line, mot_column_name[c]);
+            return mot_fail(MOT_EDATA, "%s:%zu: %s: expected a number or null; found something else", name,
+                line, mot_column_name[c]);
         }
         h->value[c][h->n] = json_is_number(value) ? json_number_value(value) : (double)NAN;
     }
     bool has_place = !isnan(h->value[MOT_COL_TIME][h->n]) && !isnan(h->value[MOT_COL_UPDATES][h->n]);
     json_decref(object);
-    if (!has_place) return mot_fail(MOT_EDATA, "%s:%zu: expected time_s and updates of an evaluation; found none", name, line);
+    if (!has_place)
+        return mot_fail(
+            MOT_EDATA, "%s:%zu: expected time_s and updates of an evaluation; found none", name, line);
     h->n++;
     return MOT_OK;
 }

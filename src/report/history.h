@@ -6,15 +6,36 @@
 #include <stddef.h>
 
 enum mot_column {
-    MOT_COL_TIME, MOT_COL_UPDATES, MOT_COL_STEPS, MOT_COL_SAMPLES, MOT_COL_EPOCHS, MOT_COL_TRAIN_LOSS, MOT_COL_TRAIN_ACCURACY,
-    MOT_COL_VALID_LOSS, MOT_COL_VALID_ACCURACY, MOT_COL_TEST_LOSS, MOT_COL_TEST_ACCURACY, MOT_COL_GRAD_NORM, MOT_COL_BYTES,
-    MOT_COL_MESSAGES, MOT_COL_EVENTS, MOT_COL_STALENESS_MEAN, MOT_COL_STALENESS_MAX, MOT_COLUMNS,
+    MOT_COL_TIME,
+    MOT_COL_UPDATES,
+    MOT_COL_STEPS,
+    MOT_COL_SAMPLES,
+    MOT_COL_EPOCHS,
+    MOT_COL_TRAIN_LOSS,
+    MOT_COL_TRAIN_ACCURACY,
+    MOT_COL_VALID_LOSS,
+    MOT_COL_VALID_ACCURACY,
+    MOT_COL_TEST_LOSS,
+    MOT_COL_TEST_ACCURACY,
+    MOT_COL_GRAD_NORM,
+    MOT_COL_BYTES,
+    MOT_COL_MESSAGES,
+    MOT_COL_EVENTS,
+    MOT_COL_STALENESS_MEAN,
+    MOT_COL_STALENESS_MAX,
+    MOT_COLUMNS,
 };
-extern const char *const mot_column_name[MOT_COLUMNS];  /* "time_s", "updates", ...: the keys of metrics.jsonl */
+/* "time_s", "updates", ...: the keys of metrics.jsonl */
+extern const char *const mot_column_name[MOT_COLUMNS];
 
-struct mot_history { size_t n; double *value[MOT_COLUMNS]; };  /* [n] each; NaN where the file says null or nothing */
+/* [n] each; NaN where the file says null or nothing */
+struct mot_history {
+    size_t n;
+    double *value[MOT_COLUMNS];
+};
 
-/* A last line without an end is what a killed run leaves, and is passed over. Any other damage is an error with its line. */
+/* A last line without an end is what a killed run leaves, and is passed
+ * over. Any other damage is an error with its line. */
 enum mot_status mot_history_read(const char *path, struct mot_history *out);
 enum mot_status mot_history_parse(const char *name, const char *text, size_t n, struct mot_history *out);
 void mot_history_free(struct mot_history *);

@@ -36,10 +36,7 @@ char *mot_seconds_text(uint64_t ns, char into[MOT_NUMBER_SIZE])
     return into;
 }
 
-json_t *mot_json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
+json_t *mot_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 json_t *mot_json_text(const char *text)
 {
@@ -59,10 +56,10 @@ static bool holds_container(const json_t *value, bool lists)
     size_t i;
     const char *key;
     json_t *each;
-    json_array_foreach(value, i, each)
-        if (json_is_object(each) || (json_is_array(each) && !(lists && !holds_container(each, false)))) return true;
-    json_object_foreach((json_t *)value, key, each)
-        if (json_is_object(each) || (json_is_array(each) && !(lists && !holds_container(each, false)))) return true;
+    json_array_foreach(value, i, each) if (json_is_object(each) ||
+        (json_is_array(each) && !(lists && !holds_container(each, false)))) return true;
+    json_object_foreach((json_t *)value, key, each) if (json_is_object(each) ||
+        (json_is_array(each) && !(lists && !holds_container(each, false)))) return true;
     return false;
 }
 
@@ -93,7 +90,8 @@ static void print_lead(size_t n, bool open, int depth, FILE *out)
     if (open) fprintf(out, "\n%*s", 2 * (depth + 1), "");
 }
 
-/* Containers that hold only plain values are one line, deep down also those that hold plain lists; others open up. */
+/* Containers that hold only plain values are one line, deep down also
+ * those that hold plain lists; others open up. */
 static void print_value(const json_t *value, int depth, FILE *out)
 {
     bool array = json_is_array(value);
@@ -106,11 +104,13 @@ static void print_value(const json_t *value, int depth, FILE *out)
     const char *key;
     json_t *each;
     fputc(array ? '[' : '{', out);
-    json_array_foreach(value, i, each) {
+    json_array_foreach(value, i, each)
+    {
         print_lead(n++, open, depth, out);
         print_value(each, depth + 1, out);
     }
-    json_object_foreach((json_t *)value, key, each) {
+    json_object_foreach((json_t *)value, key, each)
+    {
         print_lead(n++, open, depth, out);
         print_text(key, out);
         fputs(": ", out);

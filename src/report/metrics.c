@@ -18,7 +18,7 @@ struct mot_metrics {
     FILE *out;
     char *path;
     uint64_t bytes;
-    int trouble;                       /* the errno of the first write that failed */
+    int trouble; /* the errno of the first write that failed */
 };
 
 /* Cuts the file after `keep` bytes, which must end with a whole line. */
@@ -27,14 +27,18 @@ static enum mot_status cut(const char *path, int file, uint64_t keep)
     struct stat facts;
     if (fstat(file, &facts) != 0) return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
     if ((uint64_t)facts.st_size < keep)
-        return mot_fail(MOT_EDATA, "%s: has %lld bytes, expected at least the %" PRIu64
-                        " that were written when the checkpoint was taken", path, (long long)facts.st_size, keep);
+        return mot_fail(MOT_EDATA,
+            "%s: has %lld bytes, expected at least the %" PRIu64
+            " that were written when the checkpoint was taken",
+            path, (long long)facts.st_size, keep);
     char last;
     if (pread(file, &last, 1, (off_t)(keep - 1)) != 1)
         return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
     if (last != '\n')
-        return mot_fail(MOT_EDATA, "%s: byte %" PRIu64 " is 0x%02x, expected the end of a line: "
-                        "the file is not the one of this checkpoint", path, keep - 1, (unsigned char)last);
+        return mot_fail(MOT_EDATA,
+            "%s: byte %" PRIu64 " is 0x%02x, expected the end of a line: "
+            "the file is not the one of this checkpoint",
+            path, keep - 1, (unsigned char)last);
     if (ftruncate(file, (off_t)keep) != 0 || lseek(file, (off_t)keep, SEEK_SET) < 0)
         return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
     return MOT_OK;
@@ -46,8 +50,10 @@ enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_met
     int file = open(path, flags, 0666);
     if (file < 0) {
         if (keep > 0 && errno == ENOENT)
-            return mot_fail(MOT_EDATA, "%s: is missing, expected the %" PRIu64
-                            " bytes that were written when the checkpoint was taken", path, keep);
+            return mot_fail(MOT_EDATA,
+                "%s: is missing, expected the %" PRIu64
+                " bytes that were written when the checkpoint was taken",
+                path, keep);
         return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
     }
     enum mot_status status = keep > 0 ? cut(path, file, keep) : MOT_OK;
@@ -73,21 +79,32 @@ enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_met
 static char *line_of(const struct mot_moment *m)
 {
     const struct mot_score *s = &m->score;
-    const struct { const char *key; double value; } real[] = {
-        { "train_loss", s->train_loss }, { "train_accuracy", s->train_accuracy },
-        { "valid_loss", s->valid_loss }, { "valid_accuracy", s->valid_accuracy },
-        { "test_loss", s->test_loss }, { "test_accuracy", s->test_accuracy }, { "grad_norm", s->grad_norm },
+    const struct {
+        const char *key;
+        double value;
+    } real[] = {
+        { "train_loss", s->train_loss },
+        { "train_accuracy", s->train_accuracy },
+        { "valid_loss", s->valid_loss },
+        { "valid_accuracy", s->valid_accuracy },
+        { "test_loss", s->test_loss },
+        { "test_accuracy", s->test_accuracy },
+        { "grad_norm", s->grad_norm },
     };
     const size_t most = 1024;
     char *line = mot_new(most, 1), number[MOT_NUMBER_SIZE], second[MOT_NUMBER_SIZE];
-    int n = snprintf(line, most, "{\"time_s\":%s,\"updates\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"samples\":%" PRIu64
-                     ",\"epochs\":%s", mot_seconds_text(m->now, number), m->updates, m->steps, m->samples,
-                     mot_number_text(m->epochs, second));
+    int n = snprintf(line, most,
+        "{\"time_s\":%s,\"updates\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"epochs\":%s",
+        mot_seconds_text(m->now, number), m->updates, m->steps, m->samples,
+        mot_number_text(m->epochs, second));
     for (size_t i = 0; i < MOT_COUNT(real); i++)
-        n += snprintf(line + n, most - (size_t)n, ",\"%s\":%s", real[i].key, mot_number_text(real[i].value, number));
-    n += snprintf(line + n, most - (size_t)n, ",\"bytes_sent\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"events\":%" PRIu64
-                  ",\"staleness_mean\":%s,\"staleness_max\":%s}\n", m->bytes_sent, m->messages, m->events,
-                  mot_number_text(m->staleness_mean, number), mot_number_text(m->staleness_max, second));
+        n += snprintf(
+            line + n, most - (size_t)n, ",\"%s\":%s", real[i].key, mot_number_text(real[i].value, number));
+    n += snprintf(line + n, most - (size_t)n,
+        ",\"bytes_sent\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"events\":%" PRIu64
+        ",\"staleness_mean\":%s,\"staleness_max\":%s}\n",
+        m->bytes_sent, m->messages, m->events, mot_number_text(m->staleness_mean, number),
+        mot_number_text(m->staleness_max, second));
     MOT_ASSERT((size_t)n < most);
     return line;
 }
@@ -97,22 +114,21 @@ void mot_metrics_add(struct mot_metrics *m, const struct mot_moment *moment)
     char *line = line_of(moment);
     size_t n = strlen(line);
     errno = 0;
-    if ((fwrite(line, 1, n, m->out) != n || fflush(m->out) != 0) && !m->trouble) m->trouble = errno ? errno : EIO;
+    if ((fwrite(line, 1, n, m->out) != n || fflush(m->out) != 0) && !m->trouble)
+        m->trouble = errno ? errno : EIO;
     m->bytes += n;
     free(line);
 }
 
-uint64_t mot_metrics_bytes(const struct mot_metrics *m)
-{
-    return m->bytes;
-}
+uint64_t mot_metrics_bytes(const struct mot_metrics *m) { return m->bytes; }
 
 enum mot_status mot_metrics_close(struct mot_metrics *m)
 {
     if (!m) return MOT_OK;
     enum mot_status status = MOT_OK;
     if (fclose(m->out) != 0 && !m->trouble) m->trouble = errno;
-    if (m->trouble) status = mot_fail(MOT_ESYSTEM, "%s: could not be written: %s", m->path, strerror(m->trouble));
+    if (m->trouble)
+        status = mot_fail(MOT_ESYSTEM, "%s: could not be written: %s", m->path, strerror(m->trouble));
     free(m->path);
     free(m);
     return status;

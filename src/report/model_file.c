@@ -26,13 +26,17 @@
 #define FACTOR "scale.factor"
 
 static const char *const scale_name[] = {
-    [MOT_SCALE_AUTO] = NULL, [MOT_SCALE_NONE] = "none", [MOT_SCALE_STANDARD] = "standard",
-    [MOT_SCALE_MINMAX] = "minmax", [MOT_SCALE_UNIT] = "unit",
+    [MOT_SCALE_AUTO] = NULL,
+    [MOT_SCALE_NONE] = "none",
+    [MOT_SCALE_STANDARD] = "standard",
+    [MOT_SCALE_MINMAX] = "minmax",
+    [MOT_SCALE_UNIT] = "unit",
 };
 
 /* ---- Writing ---------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static void put(json_t *metadata, const char *key, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void put(
+    json_t *metadata, const char *key, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -42,7 +46,8 @@ __attribute__((format(printf, 3, 4))) static void put(json_t *metadata, const ch
 }
 
 /* "<section>.<key>" for each option that has a value. */
-static void put_options(json_t *metadata, const char *section, const struct mot_option *table, const void *conf)
+static void put_options(
+    json_t *metadata, const char *section, const struct mot_option *table, const void *conf)
 {
     if (!table || !conf) return;
     for (const struct mot_option *o = table; o->name; o++) {
@@ -72,7 +77,8 @@ static void put_class_names(json_t *metadata, char *const *names, uint32_t class
     json_decref(list);
 }
 
-static json_t *metadata_of(const struct mot_experiment *e, const struct mot_net *net, const struct mot_dataset *data)
+static json_t *metadata_of(
+    const struct mot_experiment *e, const struct mot_net *net, const struct mot_dataset *data)
 {
     json_t *m = json_object();
     put(m, "motley", "%s", MOT_VERSION);
@@ -97,16 +103,19 @@ static json_t *metadata_of(const struct mot_experiment *e, const struct mot_net 
 }
 
 enum mot_status mot_model_save(const char *path, const struct mot_experiment *e, const struct mot_net *net,
-                               const struct mot_dataset *data, const float *x)
+    const struct mot_dataset *data, const float *x)
 {
     struct mot_tensor_source source[MOT_SEGMENTS_MAX + 2];
     size_t n = 0;
     for (uint32_t i = 0; i < net->segments; i++) {
         const struct mot_segment *s = &net->segment[i];
-        source[n++] = (struct mot_tensor_source){ s->name, s->rank, { s->shape[0], s->shape[1] }, x + s->off };
+        source[n++] =
+            (struct mot_tensor_source){ s->name, s->rank, { s->shape[0], s->shape[1] }, x + s->off };
     }
-    if (data && data->shift) source[n++] = (struct mot_tensor_source){ SHIFT, 1, { net->shape.cols, 0 }, data->shift };
-    if (data && data->factor) source[n++] = (struct mot_tensor_source){ FACTOR, 1, { net->shape.cols, 0 }, data->factor };
+    if (data && data->shift)
+        source[n++] = (struct mot_tensor_source){ SHIFT, 1, { net->shape.cols, 0 }, data->shift };
+    if (data && data->factor)
+        source[n++] = (struct mot_tensor_source){ FACTOR, 1, { net->shape.cols, 0 }, data->factor };
     json_t *metadata = metadata_of(e, net, data);
     enum mot_status status = mot_tensors_write(path, metadata, source, n);
     json_decref(metadata);
@@ -115,7 +124,11 @@ enum mot_status mot_model_save(const char *path, const struct mot_experiment *e,
 
 /* ---- Reading ---------------------------------------------------------------- */
 
-struct reading { const char *path; const struct mot_tensors *t; struct mot_saved_model *m; };
+struct reading {
+    const char *path;
+    const struct mot_tensors *t;
+    struct mot_saved_model *m;
+};
 
 static const char *text_of(const struct reading *r, const char *key)
 {
@@ -126,27 +139,32 @@ static enum mot_status read_count(const struct reading *r, const char *key, uint
 {
     const char *text = text_of(r, key);
     uint64_t value;
-    if (!text) return mot_fail(MOT_EDATA, "%s: __metadata__ has no %s: not a model that motley saved", r->path, key);
+    if (!text)
+        return mot_fail(MOT_EDATA, "%s: __metadata__ has no %s: not a model that motley saved", r->path, key);
     if (!mot_read_uint(text, &value) || value > most)
-        return mot_fail(MOT_EDATA, "%s: __metadata__: %s is %.40s, expected a number up to %" PRIu64, r->path, key, text, most);
+        return mot_fail(MOT_EDATA, "%s: __metadata__: %s is %.40s, expected a number up to %" PRIu64, r->path,
+            key, text, most);
     *out = value;
     return MOT_OK;
 }
 
 /* The options of a section, as the metadata spell them, over their presets. */
-static enum mot_status read_options(const struct reading *r, const char *section, const struct mot_option *table, void *conf)
+static enum mot_status read_options(
+    const struct reading *r, const char *section, const struct mot_option *table, void *conf)
 {
     if (!table) return MOT_OK;
     enum mot_status status = mot_options_preset(table, conf, &r->m->arena);
     size_t length = strlen(section);
     const char *key;
     json_t *value;
-    json_object_foreach(r->t->metadata, key, value) {
+    json_object_foreach(r->t->metadata, key, value)
+    {
         if (status != MOT_OK) break;
         if (strncmp(key, section, length) != 0 || key[length] != '.') continue;
         const struct mot_option *option = mot_option_find(table, key + length + 1);
         if (!option) {
-            status = mot_fail(MOT_EDATA, "%s: __metadata__: this version knows no option %.80s", r->path, key);
+            status =
+                mot_fail(MOT_EDATA, "%s: __metadata__: this version knows no option %.80s", r->path, key);
         } else if (mot_option_set(option, conf, json_string_value(value), &r->m->arena) != MOT_OK) {
             char *why = mot_text(mot_error());
             status = mot_fail(MOT_EDATA, "%s: __metadata__: %.80s: %s", r->path, key, why);
@@ -161,12 +179,15 @@ static enum mot_status read_class_names(const struct reading *r)
     struct mot_schema *schema = &r->m->schema;
     const char *text = text_of(r, "class_names");
     if (schema->classes == 0) return MOT_OK;
-    if (!text) return mot_fail(MOT_EDATA, "%s: __metadata__ has no class_names for its %u classes", r->path, schema->classes);
+    if (!text)
+        return mot_fail(
+            MOT_EDATA, "%s: __metadata__ has no class_names for its %u classes", r->path, schema->classes);
     json_error_t error;
     json_t *list = json_loads(text, 0, &error);
     enum mot_status status = MOT_OK;
     if (!json_is_array(list) || json_array_size(list) != schema->classes) {
-        status = mot_fail(MOT_EDATA, "%s: __metadata__: class_names is not a list of %u texts", r->path, schema->classes);
+        status = mot_fail(
+            MOT_EDATA, "%s: __metadata__: class_names is not a list of %u texts", r->path, schema->classes);
     } else {
         schema->class_names = mot_arena_new(&r->m->arena, schema->classes * sizeof *schema->class_names);
         for (uint32_t i = 0; i < schema->classes && status == MOT_OK; i++) {
@@ -185,7 +206,7 @@ static enum mot_status read_columns(const struct reading *r, const char *name, f
     if (!t) return MOT_OK;
     if (t->rank != 1 || t->shape[0] != r->m->schema.cols)
         return mot_fail(MOT_EDATA, "%s: tensor %s: expected the shape [%u], a number a column", r->path, name,
-                        r->m->schema.cols);
+            r->m->schema.cols);
     *out = mot_arena_new(&r->m->arena, t->floats * sizeof(float));
     mot_tensor_copy(t, *out);
     return MOT_OK;
@@ -198,8 +219,9 @@ static enum mot_status read_scaling(const struct reading *r)
     for (uint32_t i = 0; scale && i < MOT_COUNT(scale_name); i++)
         if (scale_name[i] && strcmp(scale, scale_name[i]) == 0) schema->scale = i;
     if (schema->scale == MOT_SCALE_AUTO)
-        return mot_fail(MOT_EDATA, "%s: __metadata__: scale is %.40s, expected none, standard, minmax or unit", r->path,
-                        scale ? scale : "missing");
+        return mot_fail(MOT_EDATA,
+            "%s: __metadata__: scale is %.40s, expected none, standard, minmax or unit", r->path,
+            scale ? scale : "missing");
     enum mot_status status = read_columns(r, SHIFT, &schema->shift);
     return status == MOT_OK ? read_columns(r, FACTOR, &schema->factor) : status;
 }
@@ -226,7 +248,8 @@ static enum mot_status read_source(const struct reading *r)
         /* What has no text and no word for it was left out, and is not the preset either. */
         char *key = mot_format("data.%s", o->name);
         const char *none = NULL;
-        if (o->type == MOT_OPT_TEXT && !text_of(r, key)) memcpy((char *)&r->m->data + o->offset, &none, sizeof none);
+        if (o->type == MOT_OPT_TEXT && !text_of(r, key))
+            memcpy((char *)&r->m->data + o->offset, &none, sizeof none);
         free(key);
     }
     const char *hash = text_of(r, "data_hash");
@@ -238,14 +261,17 @@ static enum mot_status read_source(const struct reading *r)
 static enum mot_status read_net(const struct reading *r)
 {
     const char *name = text_of(r, "model"), *sparse = text_of(r, "sparse");
-    if (!name) return mot_fail(MOT_EDATA, "%s: __metadata__ names no model: not a model that motley saved", r->path);
+    if (!name)
+        return mot_fail(MOT_EDATA, "%s: __metadata__ names no model: not a model that motley saved", r->path);
     const struct mot_model *const *kind = mot_models;
     while (*kind && strcmp((*kind)->name, name) != 0) kind++;
-    if (!*kind) return mot_fail(MOT_EDATA, "%s: __metadata__: this version knows no model %.80s", r->path, name);
+    if (!*kind)
+        return mot_fail(MOT_EDATA, "%s: __metadata__: this version knows no model %.80s", r->path, name);
     void *conf = mot_arena_new(&r->m->arena, (*kind)->conf_bytes ? (*kind)->conf_bytes : 1);
     enum mot_status status = read_options(r, "model", (*kind)->options, conf);
     if (status != MOT_OK) return status;
-    struct mot_shape shape = { r->m->schema.cols, r->m->schema.classes, sparse && strcmp(sparse, "true") == 0 };
+    struct mot_shape shape = { r->m->schema.cols, r->m->schema.classes,
+        sparse && strcmp(sparse, "true") == 0 };
     if (mot_net_open(*kind, conf, &shape, &r->m->net) != MOT_OK) {
         char *why = mot_text(mot_error());
         status = mot_fail(MOT_EDATA, "%s: its metadata describe no model: %s", r->path, why);
@@ -260,10 +286,11 @@ static enum mot_status wrong_shape(const char *path, const struct mot_segment *s
     for (uint32_t i = 0, n = 0; i < t->rank && n < sizeof found - 24; i++)
         n += (uint32_t)snprintf(found + n, sizeof found - n, i ? ", %" PRIu64 : "%" PRIu64, t->shape[i]);
     if (s->rank == 2)
-        return mot_fail(MOT_EDATA, "%s: tensor %s has the shape [%s], expected [%u, %u]", path, s->name, found,
-                        s->shape[0], s->shape[1]);
+        return mot_fail(MOT_EDATA, "%s: tensor %s has the shape [%s], expected [%u, %u]", path, s->name,
+            found, s->shape[0], s->shape[1]);
     if (s->rank == 1)
-        return mot_fail(MOT_EDATA, "%s: tensor %s has the shape [%s], expected [%u]", path, s->name, found, s->shape[0]);
+        return mot_fail(
+            MOT_EDATA, "%s: tensor %s has the shape [%s], expected [%u]", path, s->name, found, s->shape[0]);
     return mot_fail(MOT_EDATA, "%s: tensor %s has the shape [%s], expected []", path, s->name, found);
 }
 
@@ -273,7 +300,9 @@ static enum mot_status check_tensors(const char *path, const struct mot_tensors 
     for (uint32_t i = 0; i < net->segments; i++) {
         const struct mot_segment *s = &net->segment[i];
         const struct mot_tensor *tensor = mot_tensors_find(t, s->name);
-        if (!tensor) return mot_fail(MOT_EDATA, "%s: has no tensor %s, which the model %s needs", path, s->name, net->kind->name);
+        if (!tensor)
+            return mot_fail(
+                MOT_EDATA, "%s: has no tensor %s, which the model %s needs", path, s->name, net->kind->name);
         bool same = tensor->rank == s->rank && tensor->floats == s->len;
         for (uint32_t d = 0; same && d < s->rank; d++) same = tensor->shape[d] == s->shape[d];
         if (!same) return wrong_shape(path, s, tensor);
@@ -281,9 +310,11 @@ static enum mot_status check_tensors(const char *path, const struct mot_tensors 
     for (size_t i = 0; i < t->n; i++) {
         const char *name = t->tensor[i].name;
         bool known = strcmp(name, SHIFT) == 0 || strcmp(name, FACTOR) == 0;
-        for (uint32_t k = 0; !known && k < net->segments; k++) known = strcmp(name, net->segment[k].name) == 0;
-        if (!known) return mot_fail(MOT_EDATA, "%s: has a tensor %.100s, which the model %s does not know", path, name,
-                                    net->kind->name);
+        for (uint32_t k = 0; !known && k < net->segments; k++)
+            known = strcmp(name, net->segment[k].name) == 0;
+        if (!known)
+            return mot_fail(MOT_EDATA, "%s: has a tensor %.100s, which the model %s does not know", path,
+                name, net->kind->name);
     }
     return MOT_OK;
 }
@@ -294,11 +325,13 @@ static void copy_tensors(const struct mot_tensors *t, const struct mot_net *net,
         mot_tensor_copy(mot_tensors_find(t, net->segment[i].name), x + net->segment[i].off);
 }
 
-enum mot_status mot_saved_model_read(const char *path, const struct mot_tensors *t, struct mot_saved_model **out)
+enum mot_status mot_saved_model_read(
+    const char *path, const struct mot_tensors *t, struct mot_saved_model **out)
 {
     struct mot_saved_model *m = mot_new(1, sizeof *m);
     const struct reading reading = { path, t, m }, *r = &reading;
-    enum mot_status status = t->metadata ? read_schema(r)
+    enum mot_status status = t->metadata
+        ? read_schema(r)
         : mot_fail(MOT_EDATA, "%s: has no __metadata__: not a model that motley saved", path);
     if (status == MOT_OK) status = read_net(r);
     if (status == MOT_OK) status = check_tensors(path, t, &m->net);

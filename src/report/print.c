@@ -9,14 +9,14 @@
 #include <string.h>
 
 #define COLUMNS 96
-#define TABLE_MOST 16      /* workers listed one by one; of more only the extremes */
+#define TABLE_MOST 16 /* workers listed one by one; of more only the extremes */
 
-struct page { FILE *out; bool colour; };
+struct page {
+    FILE *out;
+    bool colour;
+};
 
-static const char *shade(const struct page *p, const char *code)
-{
-    return p->colour ? code : "";
-}
+static const char *shade(const struct page *p, const char *code) { return p->colour ? code : ""; }
 #define BOLD "\x1b[1m"
 #define DIM "\x1b[2m"
 #define RED "\x1b[31m"
@@ -43,7 +43,8 @@ static void print_part(const struct page *p, const char *name, double loss, doub
     if (!isfinite(loss) && !isfinite(accuracy)) return;
     row(p, name);
     fprintf(p->out, "loss %s", figure(loss, false, one));
-    if (isfinite(accuracy)) fprintf(p->out, ", accuracy %s%s%s", shade(p, BOLD), figure(accuracy, true, two), shade(p, PLAIN));
+    if (isfinite(accuracy))
+        fprintf(p->out, ", accuracy %s%s%s", shade(p, BOLD), figure(accuracy, true, two), shade(p, PLAIN));
     fputc('\n', p->out);
 }
 
@@ -55,9 +56,8 @@ static void print_target(const struct page *p, const struct mot_experiment *e, c
     fprintf(p->out, "%s %.4g: ", mot_target_name(e->stop.target), e->stop.value);
     if (o->target.reached)
         fprintf(p->out, "%sreached%s at %s, after %" PRIu64 " updates\n", shade(p, GREEN), shade(p, PLAIN),
-                mot_show_time(o->target.at, time, sizeof time), o->target.updates);
-    else
-        fprintf(p->out, "%snot reached%s\n", shade(p, RED), shade(p, PLAIN));
+            mot_show_time(o->target.at, time, sizeof time), o->target.updates);
+    else fprintf(p->out, "%snot reached%s\n", shade(p, RED), shade(p, PLAIN));
 }
 
 static double share_of(mot_time part, mot_time whole)
@@ -65,16 +65,17 @@ static double share_of(mot_time part, mot_time whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void print_node(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o, mot_node i)
+static void print_node(
+    const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o, mot_node i)
 {
     const struct mot_node_tally *t = &o->node[i];
     char label[64], job[48], size[48];
     mot_time whole = t->compute + t->wait + t->send;
     mot_node_label(e, o, i, label, sizeof label);
-    fprintf(p->out, "  %-22.22s %8.1f %8.1f %8.1f %12s %10" PRIu64 " %12s\n", label, share_of(t->compute, whole),
-            share_of(t->wait, whole), share_of(t->send, whole),
-            t->jobs ? mot_show_time((mot_time)(1e9 * mot_job_seconds(e, o, i) + 0.5), job, sizeof job) : "-", t->updates,
-            mot_show_size((double)t->bytes_sent, size, sizeof size));
+    fprintf(p->out, "  %-22.22s %8.1f %8.1f %8.1f %12s %10" PRIu64 " %12s\n", label,
+        share_of(t->compute, whole), share_of(t->wait, whole), share_of(t->send, whole),
+        t->jobs ? mot_show_time((mot_time)(1e9 * mot_job_seconds(e, o, i) + 0.5), job, sizeof job) : "-",
+        t->updates, mot_show_size((double)t->bytes_sent, size, sizeof size));
 }
 
 static double job_of(const struct mot_node_tally *t)
@@ -91,7 +92,9 @@ static void print_extremes(const struct page *p, const struct mot_experiment *e,
         if (job_of(&o->node[i]) < job_of(&o->node[fast]) || isnan(job_of(&o->node[fast]))) fast = i;
         if (o->node[i].wait > o->node[idle].wait) idle = i;
     }
-    fprintf(p->out, "  of %u workers the one with the longest jobs, with the shortest, and that waited most:\n", o->workers);
+    fprintf(p->out,
+        "  of %u workers the one with the longest jobs, with the shortest, and that waited most:\n",
+        o->workers);
     print_node(p, e, o, slow);
     print_node(p, e, o, fast);
     print_node(p, e, o, idle);
@@ -100,13 +103,13 @@ static void print_extremes(const struct page *p, const struct mot_experiment *e,
 static void print_table(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
 {
     if (!o->node || o->workers == 0) return;
-    fprintf(p->out, "\n  %s%-22s %8s %8s %8s %12s %10s %12s%s\n", shade(p, DIM), "time in %", "compute", "wait", "send",
-            "a job", "updates", "sent", shade(p, PLAIN));
+    fprintf(p->out, "\n  %s%-22s %8s %8s %8s %12s %10s %12s%s\n", shade(p, DIM), "time in %", "compute",
+        "wait", "send", "a job", "updates", "sent", shade(p, PLAIN));
     if (o->workers <= TABLE_MOST)
         for (mot_node i = 0; i < o->workers; i++) print_node(p, e, o, i);
-    else
-        print_extremes(p, e, o);
-    for (mot_node i = o->workers; i < o->workers + o->servers && i < o->workers + 4; i++) print_node(p, e, o, i);
+    else print_extremes(p, e, o);
+    for (mot_node i = o->workers; i < o->workers + o->servers && i < o->workers + 4; i++)
+        print_node(p, e, o, i);
 }
 
 /* Words that fit into the columns; `like this` stays together where it fits into a line. */
@@ -139,21 +142,24 @@ static void print_head(const struct page *p, const struct mot_experiment *e, con
     const struct mot_moment *last = &o->last;
     bool good = o->status == MOT_OK;
     char time[48], size[48];
-    fprintf(p->out, "%s%s%s on %u worker%s: %s%s%s", shade(p, BOLD), e->method ? e->method->name : "run", shade(p, PLAIN),
-            o->workers, o->workers == 1 ? "" : "s", shade(p, good ? GREEN : RED), good ? "done" : mot_status_name(o->status),
-            shade(p, PLAIN));
+    fprintf(p->out, "%s%s%s on %u worker%s: %s%s%s", shade(p, BOLD), e->method ? e->method->name : "run",
+        shade(p, PLAIN), o->workers, o->workers == 1 ? "" : "s", shade(p, good ? GREEN : RED),
+        good ? "done" : mot_status_name(o->status), shade(p, PLAIN));
     if (good && o->ended_by) fprintf(p->out, " (ended by %s)", o->ended_by);
     fputc('\n', p->out);
     row(p, "time");
-    fprintf(p->out, "%s%s%s on the run's clock", shade(p, BOLD), mot_show_time(last->now, time, sizeof time), shade(p, PLAIN));
+    fprintf(p->out, "%s%s%s on the run's clock", shade(p, BOLD), mot_show_time(last->now, time, sizeof time),
+        shade(p, PLAIN));
     if (isfinite(o->wall_s)) fprintf(p->out, ", %.2f s of real time", o->wall_s);
     fputc('\n', p->out);
     row(p, "work");
-    fprintf(p->out, "%" PRIu64 " update%s, %" PRIu64 " samples", last->updates, last->updates == 1 ? "" : "s", last->samples);
+    fprintf(p->out, "%" PRIu64 " update%s, %" PRIu64 " samples", last->updates, last->updates == 1 ? "" : "s",
+        last->samples);
     if (isfinite(last->epochs)) fprintf(p->out, ", %.2f epochs", last->epochs);
     fputc('\n', p->out);
     row(p, "network");
-    fprintf(p->out, "%s in %" PRIu64 " messages\n", mot_show_size((double)last->bytes_sent, size, sizeof size), last->messages);
+    fprintf(p->out, "%s in %" PRIu64 " messages\n",
+        mot_show_size((double)last->bytes_sent, size, sizeof size), last->messages);
 }
 
 void mot_summary_print(const struct mot_experiment *e, const struct mot_outcome *o, FILE *out, bool colour)

@@ -16,15 +16,15 @@
 #include <unistd.h>
 
 #define REDRAW_S 0.1
-#define LINE_S 5.0         /* between plain lines */
-#define FIRST_LINE_S 2.0   /* a run shorter than this prints none */
+#define LINE_S 5.0       /* between plain lines */
+#define FIRST_LINE_S 2.0 /* a run shorter than this prints none */
 
 struct mot_progress {
     const struct mot_experiment *e;
     FILE *err;
     bool terminal, drawn;
-    double began, last;                /* wall seconds */
-    struct mot_moment scored;          /* the last evaluation */
+    double began, last;       /* wall seconds */
+    struct mot_moment scored; /* the last evaluation */
     bool has_score;
 };
 
@@ -58,7 +58,10 @@ static double done(const struct mot_experiment *e, const struct mot_moment *m)
     return most < 1 || isnan(most) ? most : 1;
 }
 
-struct line { char text[512]; size_t used; };
+struct line {
+    char text[512];
+    size_t used;
+};
 
 __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char *format, ...)
 {

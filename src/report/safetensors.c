@@ -21,22 +21,24 @@ static uint64_t read_u64(const unsigned char *b)
     return value;
 }
 
-static enum mot_status read_shape(const char *name, const char *key, const json_t *entry, struct mot_tensor *t)
+static enum mot_status read_shape(
+    const char *name, const char *key, const json_t *entry, struct mot_tensor *t)
 {
     const json_t *dtype = json_object_get(entry, "dtype"), *shape = json_object_get(entry, "shape");
     if (!json_is_string(dtype) || strcmp(json_string_value(dtype), "F32") != 0)
         return mot_fail(MOT_EDATA, "%s: tensor %.100s: dtype is %.20s, expected F32", name, key,
-                        json_is_string(dtype) ? json_string_value(dtype) : "missing");
+            json_is_string(dtype) ? json_string_value(dtype) : "missing");
     if (!json_is_array(shape) || json_array_size(shape) > MOT_TENSOR_RANK_MAX)
         return mot_fail(MOT_EDATA, "%s: tensor %.100s: shape is not a list of at most %d numbers", name, key,
-                        MOT_TENSOR_RANK_MAX);
+            MOT_TENSOR_RANK_MAX);
     t->rank = (uint32_t)json_array_size(shape);
     t->floats = 1;
     for (uint32_t i = 0; i < t->rank; i++) {
         const json_t *side = json_array_get(shape, i);
         json_int_t length = json_integer_value(side);
         if (!json_is_integer(side) || length < 0)
-            return mot_fail(MOT_EDATA, "%s: tensor %.100s: shape[%u] is not a number from 0 on", name, key, i);
+            return mot_fail(
+                MOT_EDATA, "%s: tensor %.100s: shape[%u] is not a number from 0 on", name, key, i);
         t->shape[i] = (uint64_t)length;
         if (__builtin_mul_overflow(t->floats, t->shape[i], &t->floats) || t->floats > FILE_MOST / 4)
             return mot_fail(MOT_EDATA, "%s: tensor %.100s: shape is larger than any file", name, key);
@@ -44,11 +46,12 @@ static enum mot_status read_shape(const char *name, const char *key, const json_
     return MOT_OK;
 }
 
-static enum mot_status read_entry(const char *name, const char *key, const json_t *entry, const unsigned char *data,
-                                  uint64_t bytes, struct mot_tensor *t)
+static enum mot_status read_entry(const char *name, const char *key, const json_t *entry,
+    const unsigned char *data, uint64_t bytes, struct mot_tensor *t)
 {
     if (!json_is_object(entry) || json_object_size(entry) != 3)
-        return mot_fail(MOT_EDATA, "%s: tensor %.100s: expected dtype, shape and data_offsets, and nothing else", name, key);
+        return mot_fail(MOT_EDATA,
+            "%s: tensor %.100s: expected dtype, shape and data_offsets, and nothing else", name, key);
     enum mot_status status = read_shape(name, key, entry, t);
     if (status != MOT_OK) return status;
     const json_t *offsets = json_object_get(entry, "data_offsets");
@@ -57,11 +60,13 @@ static enum mot_status read_entry(const char *name, const char *key, const json_
         return mot_fail(MOT_EDATA, "%s: tensor %.100s: data_offsets is not a list of two numbers", name, key);
     json_int_t begin = json_integer_value(from), end = json_integer_value(to);
     if (begin < 0 || end < begin || (uint64_t)end > bytes)
-        return mot_fail(MOT_EDATA, "%s: tensor %.100s: data_offsets are %lld and %lld, expected both within the %" PRIu64
-                        " bytes of data", name, key, (long long)begin, (long long)end, bytes);
+        return mot_fail(MOT_EDATA,
+            "%s: tensor %.100s: data_offsets are %lld and %lld, expected both within the %" PRIu64
+            " bytes of data",
+            name, key, (long long)begin, (long long)end, bytes);
     if ((uint64_t)(end - begin) != 4 * t->floats)
         return mot_fail(MOT_EDATA, "%s: tensor %.100s: has %lld bytes, its shape needs %" PRIu64, name, key,
-                        (long long)(end - begin), 4 * t->floats);
+            (long long)(end - begin), 4 * t->floats);
     t->name = key;
     t->bytes = data + begin;
     return MOT_OK;
@@ -71,24 +76,28 @@ static int by_place(const void *a, const void *b)
 {
     const struct mot_tensor *s = a, *t = b;
     if (s->bytes != t->bytes) return s->bytes < t->bytes ? -1 : 1;
-    if (s->floats != t->floats) return s->floats < t->floats ? -1 : 1; /* empty ones lie before what begins there */
+    /* empty ones lie before what begins there */
+    if (s->floats != t->floats) return s->floats < t->floats ? -1 : 1;
     return strcmp(s->name, t->name);
 }
 
 /* The tensors, sorted, must cover the data: each begins where the last ended. */
-static enum mot_status check_cover(const char *name, const struct mot_tensors *t, const unsigned char *data, uint64_t bytes)
+static enum mot_status check_cover(
+    const char *name, const struct mot_tensors *t, const unsigned char *data, uint64_t bytes)
 {
     uint64_t at = 0;
     for (size_t i = 0; i < t->n; i++) {
         uint64_t begin = (uint64_t)(t->tensor[i].bytes - data);
         if (begin != at)
-            return mot_fail(MOT_EDATA, "%s: tensor %.100s begins at byte %" PRIu64 " of the data, expected %" PRIu64 ": %s",
-                            name, t->tensor[i].name, begin, at, begin < at ? "tensors overlap" : "there is a hole");
+            return mot_fail(MOT_EDATA,
+                "%s: tensor %.100s begins at byte %" PRIu64 " of the data, expected %" PRIu64 ": %s", name,
+                t->tensor[i].name, begin, at, begin < at ? "tensors overlap" : "there is a hole");
         at += 4 * t->tensor[i].floats;
     }
     if (at != bytes)
-        return mot_fail(MOT_EDATA, "%s: %" PRIu64 " bytes follow the header, expected %" PRIu64 ", which the tensors fill",
-                        name, bytes, at);
+        return mot_fail(MOT_EDATA,
+            "%s: %" PRIu64 " bytes follow the header, expected %" PRIu64 ", which the tensors fill", name,
+            bytes, at);
     return MOT_OK;
 }
 
@@ -97,13 +106,13 @@ static enum mot_status read_metadata(const char *name, json_t *metadata)
     const char *key;
     json_t *value;
     if (!json_is_object(metadata)) return mot_fail(MOT_EDATA, "%s: __metadata__ is not an object", name);
-    json_object_foreach(metadata, key, value)
-        if (!json_is_string(value))
-            return mot_fail(MOT_EDATA, "%s: __metadata__: the value of %.100s is not a text", name, key);
+    json_object_foreach(metadata, key, value) if (!json_is_string(value)) return mot_fail(
+        MOT_EDATA, "%s: __metadata__: the value of %.100s is not a text", name, key);
     return MOT_OK;
 }
 
-static enum mot_status read_entries(const char *name, struct mot_tensors *t, const unsigned char *data, uint64_t bytes)
+static enum mot_status read_entries(
+    const char *name, struct mot_tensors *t, const unsigned char *data, uint64_t bytes)
 {
     const char *key;
     json_t *entry;
@@ -111,7 +120,8 @@ static enum mot_status read_entries(const char *name, struct mot_tensors *t, con
     if (most > TENSORS_MOST)
         return mot_fail(MOT_EDATA, "%s: names %zu tensors, expected at most %d", name, most, TENSORS_MOST);
     t->tensor = mot_new(most ? most : 1, sizeof *t->tensor);
-    json_object_foreach(t->header, key, entry) {
+    json_object_foreach(t->header, key, entry)
+    {
         enum mot_status status;
         if (strcmp(key, "__metadata__") == 0) {
             status = read_metadata(name, entry);
@@ -126,22 +136,28 @@ static enum mot_status read_entries(const char *name, struct mot_tensors *t, con
     return check_cover(name, t, data, bytes);
 }
 
-enum mot_status mot_tensors_parse(const char *name, const unsigned char *bytes, size_t n, struct mot_tensors *out)
+enum mot_status mot_tensors_parse(
+    const char *name, const unsigned char *bytes, size_t n, struct mot_tensors *out)
 {
-    if (n < 8) return mot_fail(MOT_EDATA, "%s: has %zu bytes, expected a safetensors file of at least 10", name, n);
+    if (n < 8)
+        return mot_fail(MOT_EDATA, "%s: has %zu bytes, expected a safetensors file of at least 10", name, n);
     uint64_t header = read_u64(bytes);
     if (header > n - 8 || header > HEADER_MOST)
-        return mot_fail(MOT_EDATA, "%s: gives its header %" PRIu64 " bytes, expected at most %" PRIu64
-                        ": not a safetensors file, or cut off", name, header,
-                        (uint64_t)n - 8 < HEADER_MOST ? (uint64_t)n - 8 : HEADER_MOST);
+        return mot_fail(MOT_EDATA,
+            "%s: gives its header %" PRIu64 " bytes, expected at most %" PRIu64
+            ": not a safetensors file, or cut off",
+            name, header, (uint64_t)n - 8 < HEADER_MOST ? (uint64_t)n - 8 : HEADER_MOST);
     if (header < 2 || bytes[8] != '{')
-        return mot_fail(MOT_EDATA, "%s: offset 8: expected '{', where the header begins: not a safetensors file", name);
+        return mot_fail(
+            MOT_EDATA, "%s: offset 8: expected '{', where the header begins: not a safetensors file", name);
     json_error_t error;
     struct mot_tensors t = { 0 };
     t.header = json_loadb((const char *)bytes + 8, (size_t)header, JSON_REJECT_DUPLICATES, &error);
     if (!t.header)
-        return mot_fail(MOT_EDATA, "%s: offset %d: the header is not valid JSON: %s", name, 8 + error.position, error.text);
-    enum mot_status status = json_is_object(t.header) ? read_entries(name, &t, bytes + 8 + header, n - 8 - header)
+        return mot_fail(MOT_EDATA, "%s: offset %d: the header is not valid JSON: %s", name,
+            8 + error.position, error.text);
+    enum mot_status status = json_is_object(t.header)
+        ? read_entries(name, &t, bytes + 8 + header, n - 8 - header)
         : mot_fail(MOT_EDATA, "%s: the header is not a JSON object", name);
     if (status != MOT_OK) {
         mot_tensors_free(&t);
@@ -207,8 +223,8 @@ static json_t *header_of(json_t *metadata, const struct mot_tensor_source *sourc
         for (uint32_t d = 0; d < source[i].rank; d++)
             json_array_append_new(shape, json_integer((json_int_t)source[i].shape[d]));
         json_object_set_new(header, source[i].name,
-                            json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape, "data_offsets",
-                                      (json_int_t)at, (json_int_t)(at + bytes)));
+            json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape, "data_offsets", (json_int_t)at,
+                (json_int_t)(at + bytes)));
         at += bytes;
     }
     return header;
@@ -235,10 +251,12 @@ static bool write_header(FILE *out, const char *text)
     size_t length = strlen(text), padded = (length + 7) / 8 * 8;
     unsigned char size[8];
     for (int b = 0; b < 8; b++) size[b] = (unsigned char)((uint64_t)padded >> 8 * b);
-    return fwrite(size, 1, 8, out) == 8 && fprintf(out, "%s%*s", text, (int)(padded - length), "") == (int)padded;
+    return fwrite(size, 1, 8, out) == 8 &&
+        fprintf(out, "%s%*s", text, (int)(padded - length), "") == (int)padded;
 }
 
-enum mot_status mot_tensors_write(const char *path, json_t *metadata, const struct mot_tensor_source *source, size_t n)
+enum mot_status mot_tensors_write(
+    const char *path, json_t *metadata, const struct mot_tensor_source *source, size_t n)
 {
     json_t *header = header_of(metadata, source, n);
     char *text = json_dumps(header, JSON_COMPACT);
@@ -248,7 +266,8 @@ enum mot_status mot_tensors_write(const char *path, json_t *metadata, const stru
     enum mot_status status = mot_replace_begin(path, &file);
     if (status == MOT_OK) {
         bool good = write_header(file.out, text);
-        for (size_t i = 0; good && i < n; i++) good = write_floats(file.out, source[i].x, floats_of(&source[i]));
+        for (size_t i = 0; good && i < n; i++)
+            good = write_floats(file.out, source[i].x, floats_of(&source[i]));
         if (good) {
             status = mot_replace_commit(&file);
         } else {

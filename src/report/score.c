@@ -36,7 +36,8 @@ static bool same_source(const struct mot_saved_model *m, const char *source)
     return same;
 }
 
-static enum mot_status apply(struct mot_saved_model *m, const struct mot_setting *setting, size_t n, struct mot_data_conf *conf)
+static enum mot_status apply(
+    struct mot_saved_model *m, const struct mot_setting *setting, size_t n, struct mot_data_conf *conf)
 {
     for (size_t i = 0; i < n; i++) {
         const struct mot_option *option = mot_option_find(mot_data_options, setting[i].key);
@@ -69,8 +70,8 @@ static bool was_set(const struct mot_setting *setting, size_t n, const char *key
 }
 
 /* All rows of the source in the file's order, in the model's units. */
-static enum mot_status open_whole(struct mot_subject *s, const char *source, bool same, const struct mot_setting *setting,
-                                  size_t n, bool labels)
+static enum mot_status open_whole(struct mot_subject *s, const char *source, bool same,
+    const struct mot_setting *setting, size_t n, bool labels)
 {
     struct mot_saved_model *m = s->model;
     struct mot_data_conf conf;
@@ -105,13 +106,14 @@ static enum mot_status open_whole(struct mot_subject *s, const char *source, boo
     s->tables = 1;
     s->part = "all";
     /* A model may look at the labels of what it predicts, though it does not use them. */
-    if (!s->table[0].y) s->table[0].y = mot_arena_new(&m->arena, ((size_t)s->table[0].rows + 1) * sizeof(float));
+    if (!s->table[0].y)
+        s->table[0].y = mot_arena_new(&m->arena, ((size_t)s->table[0].rows + 1) * sizeof(float));
     return MOT_OK;
 }
 
 /* The parts that the training run had. */
 static enum mot_status open_parts(struct mot_subject *s, const char *source, enum mot_part part,
-                                  const struct mot_setting *setting, size_t n)
+    const struct mot_setting *setting, size_t n)
 {
     struct mot_saved_model *m = s->model;
     struct mot_data_conf conf = m->data;
@@ -121,41 +123,50 @@ static enum mot_status open_parts(struct mot_subject *s, const char *source, enu
     if (status != MOT_OK) return status;
     struct mot_dataset *d = s->data;
     if (d->hash != m->data_hash)
-        return mot_fail(MOT_EDATA, "%s: as read now is not the data that the model was trained on, so its test part cannot be "
-                        "told from its training part; `--part all` takes all rows", source);
+        return mot_fail(MOT_EDATA,
+            "%s: as read now is not the data that the model was trained on, so its test part cannot be "
+            "told from its training part; `--part all` takes all rows",
+            source);
     if (part == MOT_PART_TRAIN || part == MOT_PART_ALL) s->table[s->tables++] = d->train;
     if (part == MOT_PART_VALID || part == MOT_PART_ALL) s->table[s->tables++] = d->valid;
     if (part == MOT_PART_TEST || part == MOT_PART_ALL) s->table[s->tables++] = d->test;
-    static const char *const name[] = { [MOT_PART_TEST] = "test", [MOT_PART_TRAIN] = "train", [MOT_PART_VALID] = "valid",
-                                        [MOT_PART_ALL] = "all" };
+    static const char *const name[] = { [MOT_PART_TEST] = "test",
+        [MOT_PART_TRAIN] = "train",
+        [MOT_PART_VALID] = "valid",
+        [MOT_PART_ALL] = "all" };
     s->part = name[part];
     return MOT_OK;
 }
 
 static enum mot_status open_data(struct mot_subject *s, const char *source, enum mot_part part,
-                                 const struct mot_setting *setting, size_t n, bool labels)
+    const struct mot_setting *setting, size_t n, bool labels)
 {
     bool same = same_source(s->model, source);
     if (!same && (part == MOT_PART_TEST || part == MOT_PART_TRAIN || part == MOT_PART_VALID))
-        return mot_fail(MOT_EUSAGE, "--part: %s is not what the model was trained on (%s), so it has no such parts; leave "
-                        "--part out, or say all", source, s->model->has_data ? source_of(&s->model->data) : "unknown");
+        return mot_fail(MOT_EUSAGE,
+            "--part: %s is not what the model was trained on (%s), so it has no such parts; leave "
+            "--part out, or say all",
+            source, s->model->has_data ? source_of(&s->model->data) : "unknown");
     if (part == MOT_PART_AUTO) part = same ? MOT_PART_TEST : MOT_PART_ALL;
     if (same && part != MOT_PART_ALL) return open_parts(s, source, part, setting, n);
     return open_whole(s, source, same, setting, n, labels);
 }
 
-enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part part, const struct mot_setting *setting,
-                                 size_t n, bool labels, struct mot_subject *out)
+enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part part,
+    const struct mot_setting *setting, size_t n, bool labels, struct mot_subject *out)
 {
     struct mot_subject s = { 0 };
     enum mot_status status = mot_model_load(model, &s.model);
     if (status != MOT_OK) return status;
     const struct mot_model *kind = s.model->net.kind;
-    if (!kind->computes) status = mot_fail(MOT_EUSAGE, "%s: a %s computes nothing, so it has no predictions", model, kind->name);
+    if (!kind->computes)
+        status =
+            mot_fail(MOT_EUSAGE, "%s: a %s computes nothing, so it has no predictions", model, kind->name);
     if (status == MOT_OK) status = open_data(&s, source, part, setting, n, labels);
     for (size_t i = 0; i < s.tables; i++) s.rows += s.table[i].rows;
     if (status == MOT_OK && s.rows == 0)
-        status = mot_fail(MOT_EUSAGE, "%s: its %s part has no rows; choose another with --part", source, s.part);
+        status =
+            mot_fail(MOT_EUSAGE, "%s: its %s part has no rows; choose another with --part", source, s.part);
     if (status == MOT_OK) {
         /* The scratch of a net depends on whether rows are sparse; its parameters do not. */
         struct mot_shape shape = s.model->net.shape;
@@ -256,7 +267,8 @@ void mot_marks_free(struct mot_marks *m)
     *m = (struct mot_marks){ 0 };
 }
 
-void mot_predict_subject(const struct mot_subject *s, void (*row)(void *self, const float *outputs, uint32_t best), void *self)
+void mot_predict_subject(
+    const struct mot_subject *s, void (*row)(void *self, const float *outputs, uint32_t best), void *self)
 {
     struct judged j = { .s = s, .row = row, .self = self };
     judge(&j);

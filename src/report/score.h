@@ -4,20 +4,20 @@
 
 #include "report/report.h"
 
-#define MOT_CONFUSION_MOST 20  /* classes up to which a confusion matrix is kept */
+#define MOT_CONFUSION_MOST 20 /* classes up to which a confusion matrix is kept */
 
 /* Which rows: those the model was tested on, trained on, or all. AUTO is the test
  * part where DATA is what the model was trained on, else all. */
 enum mot_part { MOT_PART_AUTO, MOT_PART_TEST, MOT_PART_TRAIN, MOT_PART_VALID, MOT_PART_ALL };
 
-struct mot_subject {           /* a model, and the rows that it shall judge */
+struct mot_subject { /* a model, and the rows that it shall judge */
     struct mot_saved_model *model;
-    struct mot_net net;        /* the model's, opened for these rows */
+    struct mot_net net; /* the model's, opened for these rows */
     struct mot_dataset *data;
     struct mot_table table[3];
     size_t tables;
     uint64_t rows;
-    const char *part;          /* "test", "train", "valid" or "all" */
+    const char *part; /* "test", "train", "valid" or "all" */
 };
 
 /* Opens both. `source` is a built-in set's name or a file. Where it is what the model
@@ -25,21 +25,22 @@ struct mot_subject {           /* a model, and the rows that it shall judge */
  * so the split is the same; the data's hash must then be the same too. Where it is
  * another file, only what tells how to read one is taken over. Settings have keys of
  * the data section. `labels`: whether rows without labels are refused. */
-enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part, const struct mot_setting *, size_t settings,
-                                 bool labels, struct mot_subject *out);
+enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part,
+    const struct mot_setting *, size_t settings, bool labels, struct mot_subject *out);
 void mot_subject_close(struct mot_subject *);
 
 struct mot_marks {
     uint64_t rows, right;
-    double loss, accuracy;     /* means; accuracy and rmse are NaN where there is none */
+    double loss, accuracy; /* means; accuracy and rmse are NaN where there is none */
     double rmse;
-    uint32_t classes;          /* 0: no class has figures of its own */
-    uint64_t *confusion;       /* [true][predicted], or NULL with more than MOT_CONFUSION_MOST classes */
+    uint32_t classes;    /* 0: no class has figures of its own */
+    uint64_t *confusion; /* [true][predicted], or NULL with more than MOT_CONFUSION_MOST classes */
 };
 void mot_score_subject(const struct mot_subject *, struct mot_marks *out);
 void mot_marks_free(struct mot_marks *);
 
 /* Calls `row` for each row in order with the net's outputs: probabilities of the classes, or the value. */
-void mot_predict_subject(const struct mot_subject *, void (*row)(void *self, const float *outputs, uint32_t best), void *self);
+void mot_predict_subject(
+    const struct mot_subject *, void (*row)(void *self, const float *outputs, uint32_t best), void *self);
 
 #endif

@@ -1,4 +1,5 @@
-/* summary.c -- a run's result as JSON: summary.json, and what --json prints. docs/run-folder.md names every key. */
+/* summary.c -- a run's result as JSON: summary.json, and what --json
+ * prints. docs/run-folder.md names every key. */
 #include "report/report.h"
 
 #include "base/memory.h"
@@ -20,10 +21,7 @@ static json_t *uint_json(uint64_t value)
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
 }
 
-static void set_uint(json_t *object, const char *key, uint64_t value)
-{
-    set(object, key, uint_json(value));
-}
+static void set_uint(json_t *object, const char *key, uint64_t value) { set(object, key, uint_json(value)); }
 
 static void set_time(json_t *object, const char *key, mot_time ns)
 {
@@ -63,7 +61,8 @@ static json_t *target_json(const struct mot_experiment *e, const struct mot_outc
     return target;
 }
 
-static json_t *nodes_json(const struct mot_experiment *e, const struct mot_outcome *o, uint32_t first, uint32_t n)
+static json_t *nodes_json(
+    const struct mot_experiment *e, const struct mot_outcome *o, uint32_t first, uint32_t n)
 {
     json_t *list = json_array();
     for (uint32_t i = first; i < first + n; i++) {
@@ -198,8 +197,8 @@ static json_t *peer_json(const struct mot_experiment *e, const struct mot_outcom
     return peer;
 }
 
-json_t *mot_summary_json(const struct mot_experiment *e, const struct mot_outcome *o, const char *driver,
-                         const char *folder)
+json_t *mot_summary_json(
+    const struct mot_experiment *e, const struct mot_outcome *o, const char *driver, const char *folder)
 {
     const struct mot_moment *last = &o->last;
     char hash[17];

@@ -8,11 +8,13 @@
 
 const char *mot_machine_name(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node)
 {
-    if (!e->cluster || node >= e->cluster->workers + e->cluster->servers || node >= o->workers + o->servers) return NULL;
+    if (!e->cluster || node >= e->cluster->workers + e->cluster->servers || node >= o->workers + o->servers)
+        return NULL;
     return e->cluster->machine[node].name;
 }
 
-char *mot_node_label(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node, char *into, size_t size)
+char *mot_node_label(
+    const struct mot_experiment *e, const struct mot_outcome *o, mot_node node, char *into, size_t size)
 {
     const char *name = mot_machine_name(e, o, node);
     if (node >= o->workers) {
@@ -30,7 +32,8 @@ double mot_job_seconds(const struct mot_experiment *e, const struct mot_outcome 
 {
     const struct mot_node_tally *t = &o->node[node];
     if (t->jobs == 0) return NAN;
-    double jobs = (double)t->jobs, most = (double)t->compute / 1e9 / jobs, least = (double)t->compute / 1e9 / (jobs + 1);
+    double jobs = (double)t->jobs, most = (double)t->compute / 1e9 / jobs,
+           least = (double)t->compute / 1e9 / (jobs + 1);
     if (!e->cluster || node >= e->cluster->workers || node >= e->workers) return most;
     uint64_t samples = e->batch_full || !e->batch ? t->samples / t->jobs : e->batch[node];
     double mean = mot_job_mean(&e->cluster->machine[node], samples);

@@ -24,15 +24,25 @@
 struct mot_tensorboard {
     FILE *out;
     char *path;
-    int trouble;                       /* the errno of the first write that failed */
+    int trouble; /* the errno of the first write that failed */
 };
 
 /* What is shown, under which tag; a slash makes a group. */
-static const struct { enum mot_column column; const char *tag; } scalars[] = {
-    { MOT_COL_TRAIN_LOSS, "loss/train" }, { MOT_COL_VALID_LOSS, "loss/valid" }, { MOT_COL_TEST_LOSS, "loss/test" },
-    { MOT_COL_TRAIN_ACCURACY, "accuracy/train" }, { MOT_COL_VALID_ACCURACY, "accuracy/valid" }, { MOT_COL_TEST_ACCURACY, "accuracy/test" },
-    { MOT_COL_GRAD_NORM, "grad_norm" }, { MOT_COL_EPOCHS, "progress/epochs" }, { MOT_COL_BYTES, "progress/bytes_sent" },
-    { MOT_COL_STALENESS_MEAN, "staleness/mean" }, { MOT_COL_STALENESS_MAX, "staleness/max" },
+static const struct {
+    enum mot_column column;
+    const char *tag;
+} scalars[] = {
+    { MOT_COL_TRAIN_LOSS, "loss/train" },
+    { MOT_COL_VALID_LOSS, "loss/valid" },
+    { MOT_COL_TEST_LOSS, "loss/test" },
+    { MOT_COL_TRAIN_ACCURACY, "accuracy/train" },
+    { MOT_COL_VALID_ACCURACY, "accuracy/valid" },
+    { MOT_COL_TEST_ACCURACY, "accuracy/test" },
+    { MOT_COL_GRAD_NORM, "grad_norm" },
+    { MOT_COL_EPOCHS, "progress/epochs" },
+    { MOT_COL_BYTES, "progress/bytes_sent" },
+    { MOT_COL_STALENESS_MEAN, "staleness/mean" },
+    { MOT_COL_STALENESS_MAX, "staleness/max" },
 };
 
 /* ---- Encoding ------------------------------------------------------------------------------ */
@@ -49,7 +59,10 @@ static uint32_t masked_crc(const unsigned char *bytes, size_t n)
     return ((crc >> 15) | (crc << 17)) + UINT32_C(0xa282ead8);
 }
 
-struct message { unsigned char byte[EVENT_MOST]; size_t n; };
+struct message {
+    unsigned char byte[EVENT_MOST];
+    size_t n;
+};
 
 static void put_byte(struct message *m, unsigned value)
 {
@@ -70,10 +83,7 @@ static void put_little(struct message *m, uint64_t value, int bytes)
 
 enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
-static void put_key(struct message *m, unsigned field, enum wire wire)
-{
-    put_varint(m, field << 3 | wire);
-}
+static void put_key(struct message *m, unsigned field, enum wire wire) { put_varint(m, field << 3 | wire); }
 
 static void put_double(struct message *m, unsigned field, double value)
 {
@@ -107,7 +117,7 @@ static bool write_record(FILE *out, const struct message *event)
     put_little(&head, masked_crc(head.byte, 8), 4);
     put_little(&tail, masked_crc(event->byte, event->n), 4);
     return fwrite(head.byte, 1, head.n, out) == head.n && fwrite(event->byte, 1, event->n, out) == event->n &&
-           fwrite(tail.byte, 1, tail.n, out) == tail.n;
+        fwrite(tail.byte, 1, tail.n, out) == tail.n;
 }
 
 static bool write_version(FILE *out)
@@ -175,7 +185,8 @@ void mot_tensorboard_add(struct mot_tensorboard *t, const struct mot_moment *m)
     char seconds[MOT_NUMBER_SIZE];
     double value[MOT_COLUMNS];
     for (int c = 0; c < MOT_COLUMNS; c++) value[c] = (double)NAN;
-    value[MOT_COL_TIME] = strtod(mot_seconds_text(m->now, seconds), NULL); /* as metrics.jsonl gives it back */
+    /* as metrics.jsonl gives it back */
+    value[MOT_COL_TIME] = strtod(mot_seconds_text(m->now, seconds), NULL);
     value[MOT_COL_UPDATES] = (double)m->updates;
     value[MOT_COL_EPOCHS] = m->epochs;
     value[MOT_COL_TRAIN_LOSS] = s->train_loss;
@@ -191,7 +202,8 @@ void mot_tensorboard_add(struct mot_tensorboard *t, const struct mot_moment *m)
     for (int c = 0; c < MOT_COLUMNS; c++) /* metrics.jsonl knows no infinity either */
         if (!isfinite(value[c])) value[c] = (double)NAN;
     errno = 0;
-    if ((!write_scalars(t->out, value) || fflush(t->out) != 0) && !t->trouble) t->trouble = errno ? errno : EIO;
+    if ((!write_scalars(t->out, value) || fflush(t->out) != 0) && !t->trouble)
+        t->trouble = errno ? errno : EIO;
 }
 
 enum mot_status mot_tensorboard_close(struct mot_tensorboard *t)
@@ -199,7 +211,8 @@ enum mot_status mot_tensorboard_close(struct mot_tensorboard *t)
     if (!t) return MOT_OK;
     enum mot_status status = MOT_OK;
     if (fclose(t->out) != 0 && !t->trouble) t->trouble = errno;
-    if (t->trouble) status = mot_fail(MOT_ESYSTEM, "%s: could not be written: %s", t->path, strerror(t->trouble));
+    if (t->trouble)
+        status = mot_fail(MOT_ESYSTEM, "%s: could not be written: %s", t->path, strerror(t->trouble));
     free(t->path);
     free(t);
     return status;

@@ -1,9 +1,10 @@
-/* timeline.c -- timeline.json: what every node did in the beginning of a run, small enough to be in every folder.
+/* timeline.c -- timeline.json: what every node did in the beginning of a run, small enough to
+ * be in every folder.
  *
- * Spans are kept in memory, a fixed number of them. A node's messages that overlap become one span, so a collective
- * of many small messages costs one or two. When all spans are used the time is noted; for a short while
- * longer, phases that began before it are still taken, since a phase is reported when it ends. Then
- * `enough` is set, and the driver no longer asks. */
+ * Spans are kept in memory, a fixed number of them. A node's messages that overlap become one
+ * span, so a collective of many small messages costs one or two. When all spans are used the time is noted;
+ * for a short while longer, phases that began before it are still taken, since a phase is
+ * reported when it ends. Then `enough` is set, and the driver no longer asks. */
 #include "report/timeline.h"
 
 #include "base/file.h"
@@ -15,28 +16,38 @@ enum kind { COMPUTE, CANCELLED, COLLECTIVE, SEND, RECEIVE, KINDS };
 static const char *const kind_name[KINDS] = { "compute", "cancelled", "collective", "send", "receive" };
 
 #define ROWS_MOST (MOT_TIMELINE_WORKERS + MOT_TIMELINE_SERVERS)
-#define LATE_SPANS (ROWS_MOST * 4)       /* for phases that end after the cut */
-#define LATE_REPORTS 2048                /* that are looked through for them */
+#define LATE_SPANS (ROWS_MOST * 4) /* for phases that end after the cut */
+#define LATE_REPORTS 2048          /* that are looked through for them */
 #define NOBODY UINT16_MAX
 
-struct span { uint16_t row; uint8_t kind; mot_time from, to; };
-struct union_of { mot_time from, to; bool open; };
-struct row { mot_node node; struct union_of message[2]; }; /* sent, received */
+struct span {
+    uint16_t row;
+    uint8_t kind;
+    mot_time from, to;
+};
+struct union_of {
+    mot_time from, to;
+    bool open;
+};
+struct row {
+    mot_node node;
+    struct union_of message[2];
+}; /* sent, received */
 
 struct mot_timeline {
     char *path;
     const struct mot_experiment *experiment;
     uint32_t workers, nodes;
-    uint16_t *place;                     /* [nodes]: a node's row, or NOBODY */
+    uint16_t *place; /* [nodes]: a node's row, or NOBODY */
     struct row row[ROWS_MOST];
     uint32_t rows;
-    struct span *span;                   /* [MOT_TIMELINE_SPANS + LATE_SPANS] */
-    uint32_t spans, opens;               /* opens: unions that will become spans */
-    uint32_t late;                       /* reports since the cut */
+    struct span *span;     /* [MOT_TIMELINE_SPANS + LATE_SPANS] */
+    uint32_t spans, opens; /* opens: unions that will become spans */
+    uint32_t late;         /* reports since the cut */
     mot_time from, latest, cut;
     bool any, is_cut, saved;
     atomic_bool enough;
-    enum mot_status status;              /* of the first write that failed */
+    enum mot_status status; /* of the first write that failed */
 };
 
 /* All nodes if they are few; else the first, the last and some evenly between. */
@@ -66,10 +77,7 @@ struct mot_timeline *mot_timeline_open(const char *path, const struct mot_experi
     return t;
 }
 
-const atomic_bool *mot_timeline_enough(const struct mot_timeline *t)
-{
-    return &t->enough;
-}
+const atomic_bool *mot_timeline_enough(const struct mot_timeline *t) { return &t->enough; }
 
 static void add(struct mot_timeline *t, uint16_t row, enum kind kind, mot_time from, mot_time to)
 {
@@ -92,14 +100,19 @@ static bool takes(struct mot_timeline *t, mot_time from, mot_time now)
     return from < t->cut;
 }
 
-void mot_timeline_phase(struct mot_timeline *t, mot_node node, enum mot_phase phase, mot_time from, mot_time to)
+void mot_timeline_phase(
+    struct mot_timeline *t, mot_node node, enum mot_phase phase, mot_time from, mot_time to)
 {
     MOT_ASSERT(node < t->nodes && from <= to);
     if (atomic_load_explicit(&t->enough, memory_order_relaxed)) return;
     uint16_t row = t->place[node];
     if (row == NOBODY && !t->is_cut) return;
     if (!takes(t, from, to) || row == NOBODY) return;
-    add(t, row, phase == MOT_PHASE_COMPUTE ? COMPUTE : phase == MOT_PHASE_CANCELLED ? CANCELLED : COLLECTIVE, from, to);
+    add(t, row,
+        phase == MOT_PHASE_COMPUTE         ? COMPUTE
+            : phase == MOT_PHASE_CANCELLED ? CANCELLED
+                                           : COLLECTIVE,
+        from, to);
 }
 
 /* The message joins the node's last span if they touch; else that one is done and another begins. */
@@ -159,7 +172,8 @@ static void print_row(const struct mot_timeline *t, uint32_t row, FILE *out)
 {
     const struct mot_cluster *cluster = t->experiment->cluster;
     mot_node node = t->row[row].node;
-    const char *name = cluster && node < cluster->workers + cluster->servers ? cluster->machine[node].name : NULL;
+    const char *name =
+        cluster && node < cluster->workers + cluster->servers ? cluster->machine[node].name : NULL;
     fprintf(out, "%s\n    {\"id\": %" PRIu32 ", \"name\": ", row ? "," : "", node);
     print_text(name, out);
     fprintf(out, ", \"role\": \"%s\"", node < t->workers ? "worker" : "server");
@@ -190,8 +204,10 @@ static enum mot_status write_file(struct mot_timeline *t, mot_time end)
     struct mot_replace file;
     enum mot_status status = mot_replace_begin(t->path, &file);
     if (status != MOT_OK) return status;
-    fprintf(file.out, "{\n  \"unit\": \"ns\",\n  \"from\": %" PRIu64 ",\n  \"until\": %" PRIu64 ",\n  \"cut\": %s,\n  \"nodes_of_run\": %" PRIu32
-            ",\n  \"node\": [", t->from, t->is_cut ? t->cut : end, t->is_cut ? "true" : "false", t->nodes);
+    fprintf(file.out,
+        "{\n  \"unit\": \"ns\",\n  \"from\": %" PRIu64 ",\n  \"until\": %" PRIu64
+        ",\n  \"cut\": %s,\n  \"nodes_of_run\": %" PRIu32 ",\n  \"node\": [",
+        t->from, t->is_cut ? t->cut : end, t->is_cut ? "true" : "false", t->nodes);
     for (uint32_t row = 0; row < t->rows; row++) print_row(t, row, file.out);
     fputs("\n  ]\n}\n", file.out);
     return mot_replace_commit(&file);

@@ -4,8 +4,8 @@
 
 #include "driver/outcome.h"
 
-#define MOT_TIMELINE_SPANS 2000    /* after so many the timeline ends, and says where */
-#define MOT_TIMELINE_WORKERS 32    /* so many are drawn, evenly chosen among all */
+#define MOT_TIMELINE_SPANS 2000 /* after so many the timeline ends, and says where */
+#define MOT_TIMELINE_WORKERS 32 /* so many are drawn, evenly chosen among all */
 #define MOT_TIMELINE_SERVERS 4
 
 struct mot_timeline;

@@ -24,12 +24,15 @@
 
 #define TRACE_EVENTS_MAX UINT64_C(2000000)
 #define BUFFER_BYTES (UINT32_C(1) << 20)
-#define RECORD_MOST 512                /* bytes of one event, names included */
+#define RECORD_MOST 512 /* bytes of one event, names included */
 #define NAME_MOST 96
 
 enum lane { LANE_PHASE, LANE_PHASE_LAST = 3, LANE_SEND, LANE_RECEIVE, LANES = 8 };
 
-struct track { mot_time end[LANES]; bool named[LANES]; };
+struct track {
+    mot_time end[LANES];
+    bool named[LANES];
+};
 
 struct mot_trace_file {
     struct mot_replace file;
@@ -39,13 +42,14 @@ struct mot_trace_file {
     const struct mot_cluster *cluster; /* may be NULL */
     struct track *track;               /* [nodes] */
     uint64_t events, most, flights, dropped;
-    int trouble;                       /* the errno of the first write that failed */
+    int trouble; /* the errno of the first write that failed */
 };
 
 static void flush(struct mot_trace_file *t)
 {
     errno = 0;
-    if (t->used && fwrite(t->buffer, 1, t->used, t->file.out) != t->used && !t->trouble) t->trouble = errno ? errno : EIO;
+    if (t->used && fwrite(t->buffer, 1, t->used, t->file.out) != t->used && !t->trouble)
+        t->trouble = errno ? errno : EIO;
     t->used = 0;
 }
 
@@ -67,7 +71,8 @@ static void put_uint(struct mot_trace_file *t, uint64_t value)
 {
     char digits[20];
     size_t n = 0;
-    do digits[n++] = (char)('0' + value % 10); while (value /= 10);
+    do digits[n++] = (char)('0' + value % 10);
+    while (value /= 10);
     while (n) t->buffer[t->used++] = digits[--n];
 }
 
@@ -112,10 +117,7 @@ static void put_label(struct mot_trace_file *t, mot_node node)
     }
 }
 
-static uint64_t track_id(mot_node node, uint32_t lane)
-{
-    return (uint64_t)node * LANES + lane + 1;
-}
+static uint64_t track_id(mot_node node, uint32_t lane) { return (uint64_t)node * LANES + lane + 1; }
 
 /* {"ph":"X","pid":1,"tid":12 */
 static void put_head(struct mot_trace_file *t, const char *kind, mot_node node, uint32_t lane)
@@ -159,16 +161,14 @@ enum mot_status mot_trace_open(const char *path, const struct mot_experiment *e,
     t->cluster = e->cluster;
     t->track = mot_new(t->nodes, sizeof *t->track);
     t->most = TRACE_EVENTS_MAX;
-    put(t, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-           "{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"motley\"}}");
+    put(t,
+        "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+        "{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"motley\"}}");
     *out = t;
     return MOT_OK;
 }
 
-void mot_trace_limit(struct mot_trace_file *t, uint64_t most)
-{
-    t->most = most;
-}
+void mot_trace_limit(struct mot_trace_file *t, uint64_t most) { t->most = most; }
 
 /* Whether `n` events more are within the limit; what is beyond it is counted. */
 static bool room(struct mot_trace_file *t, uint64_t n)
@@ -178,18 +178,22 @@ static bool room(struct mot_trace_file *t, uint64_t n)
         return true;
     }
     if (t->dropped == 0)
-        fprintf(stderr, "trace.json: stops after %" PRIu64 " events, the run goes on; "
-                "a shorter run is traced whole\n", t->events);
+        fprintf(stderr,
+            "trace.json: stops after %" PRIu64 " events, the run goes on; "
+            "a shorter run is traced whole\n",
+            t->events);
     t->dropped += n;
     return false;
 }
 
 static const char *const phase_name[] = {
-    [MOT_PHASE_COMPUTE] = "compute", [MOT_PHASE_CANCELLED] = "cancelled", [MOT_PHASE_COLLECTIVE] = "collective",
+    [MOT_PHASE_COMPUTE] = "compute",
+    [MOT_PHASE_CANCELLED] = "cancelled",
+    [MOT_PHASE_COLLECTIVE] = "collective",
 };
 
-void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples,
-                     mot_time from, mot_time to)
+void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase phase, uint32_t tag,
+    uint32_t samples, mot_time from, mot_time to)
 {
     MOT_ASSERT(node < t->nodes && from <= to);
     if (!room(t, 1)) return;
@@ -236,7 +240,8 @@ static void claim(mot_time *end, mot_time *from, mot_time *to)
     }
 }
 
-static void put_transfer(struct mot_trace_file *t, const struct mot_flight *f, bool send, mot_time from, mot_time to)
+static void put_transfer(
+    struct mot_trace_file *t, const struct mot_flight *f, bool send, mot_time from, mot_time to)
 {
     mot_node node = send ? f->from : f->to;
     uint32_t lane = send ? LANE_SEND : LANE_RECEIVE;

@@ -49,10 +49,7 @@ void mot_say(struct mot_words *w, const char *format, ...)
     w->text[w->used] = '\0';
 }
 
-double mot_percent(double share)
-{
-    return floor(100 * share + 0.5);
-}
+double mot_percent(double share) { return floor(100 * share + 0.5); }
 
 /* ---- Gathering ------------------------------------------------------------- */
 
@@ -62,10 +59,7 @@ double mot_share_of(mot_time part, const struct mot_node_tally *t)
     return sum > 0 ? (double)part / sum : 0;
 }
 
-static double compute_share(const struct mot_node_tally *t)
-{
-    return mot_share_of(t->compute, t);
-}
+static double compute_share(const struct mot_node_tally *t) { return mot_share_of(t->compute, t); }
 
 /* Seconds a job at the least: the time computed includes the job that the end of the run cut short. */
 static double shortest_job(const struct mot_node_tally *t)
@@ -73,7 +67,8 @@ static double shortest_job(const struct mot_node_tally *t)
     return (double)t->compute / 1e9 / ((double)t->jobs + 1);
 }
 
-/* From which multiple of the median on a worker is slow: where times are drawn at random, few jobs say little. */
+/* From which multiple of the median on a worker is slow: where times
+ * are drawn at random, few jobs say little. */
 static double slow_from(const struct mot_facts *f, uint32_t i)
 {
     const struct mot_cluster *c = f->e->cluster;
@@ -102,8 +97,8 @@ static void gather_slow(struct mot_facts *f)
     f->job_median = mot_median(f->job, f->n);
     double others = 0, count = 0;
     for (uint32_t i = 0; i < f->n; i++) {
-        f->slow[i] = f->job_median > 0 && f->job[i] >= slow_from(f, i) * f->job_median
-                     && shortest_job(&f->o->node[i]) > f->job_median;
+        f->slow[i] = f->job_median > 0 && f->job[i] >= slow_from(f, i) * f->job_median &&
+            shortest_job(&f->o->node[i]) > f->job_median;
         if (f->slow[i] && (f->slow_count++ == 0 || f->job[i] > f->job[f->slowest])) f->slowest = i;
         if (!f->slow[i]) others += compute_share(&f->o->node[i]), count++;
     }
@@ -112,7 +107,8 @@ static void gather_slow(struct mot_facts *f)
         f->waited_for_slow = compute_share(&f->o->node[f->slowest]) - (count > 0 ? others / count : 0);
         f->in_step = jobs[f->slowest] >= 0.75 * mot_median(jobs, f->n);
         /* Out of step, a job was probably half done when the run ended. */
-        if (!f->in_step && jobs[f->slowest] < 10) f->slow_factor *= jobs[f->slowest] / (jobs[f->slowest] + 0.5);
+        if (!f->in_step && jobs[f->slowest] < 10)
+            f->slow_factor *= jobs[f->slowest] / (jobs[f->slowest] + 0.5);
     }
     free(jobs);
 }
@@ -182,10 +178,7 @@ uint32_t mot_round_of(const struct mot_facts *f)
     return method_uint(f, "k", &k) && k > 0 && k < f->n ? (uint32_t)k : f->n;
 }
 
-bool mot_method_is(const struct mot_facts *f, const char *name)
-{
-    return strcmp(f->method, name) == 0;
-}
+bool mot_method_is(const struct mot_facts *f, const char *name) { return strcmp(f->method, name) == 0; }
 
 /* "worker 7 (edge)", "workers 6 (edge) and 7 (edge)", "workers 3, 4, 5 and 9 more". */
 void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count)
@@ -207,9 +200,14 @@ void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool 
 
 const char *mot_lost_how(const char *by)
 {
-    static const struct { const char *by, *how; } ways[] = {
-        { "crash", "it crashed" }, { "partition", "a partition had cut it off for cluster.faults.detect" },
-        { "death", "its process ended" }, { "silence", "it gave no sign of life for too long" }, { "damage", "what came from it was damaged" },
+    static const struct {
+        const char *by, *how;
+    } ways[] = {
+        { "crash", "it crashed" },
+        { "partition", "a partition had cut it off for cluster.faults.detect" },
+        { "death", "its process ended" },
+        { "silence", "it gave no sign of life for too long" },
+        { "damage", "what came from it was damaged" },
     };
     for (size_t i = 0; i < MOT_COUNT(ways); i++)
         if (strcmp(by, ways[i].by) == 0) return ways[i].how;
@@ -231,7 +229,8 @@ static void say_lost(struct mot_words *w, const struct mot_facts *f)
         mot_say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
     }
     if (o->peer >= o->workers) mot_say(w, ". Without its server nobody can go on. ");
-    else if (strcmp(f->method, "allreduce") == 0) mot_say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
+    else if (strcmp(f->method, "allreduce") == 0)
+        mot_say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
     else mot_say(w, ", the last one that was left. ");
 }
 
@@ -241,10 +240,13 @@ static void say_faults(struct mot_words *w, const struct mot_facts *f)
     const struct mot_fault_tally *t = &f->o->faults;
     if (!f->o->has_faults) return;
     if (t->resent && t->dropped + t->corrupted + t->cut)
-        mot_say(w, "Faults of the network cost %" PRIu64 " resends (%" PRIu64 " frames dropped, %" PRIu64 " corrupted, %" PRIu64
-            " cut off by partitions). ", t->resent, t->dropped, t->corrupted, t->cut);
+        mot_say(w,
+            "Faults of the network cost %" PRIu64 " resends (%" PRIu64 " frames dropped, %" PRIu64
+            " corrupted, %" PRIu64 " cut off by partitions). ",
+            t->resent, t->dropped, t->corrupted, t->cut);
     if (t->crashes || t->given_up)
-        mot_say(w, "%" PRIu64 " crash%s, %" PRIu64 " given up, %" PRIu64 " back. ", t->crashes, t->crashes == 1 ? "" : "es", t->given_up, t->restarts);
+        mot_say(w, "%" PRIu64 " crash%s, %" PRIu64 " given up, %" PRIu64 " back. ", t->crashes,
+            t->crashes == 1 ? "" : "es", t->given_up, t->restarts);
     if (t->stalls) mot_say(w, "%" PRIu64 " stall%s. ", t->stalls, t->stalls == 1 ? "" : "s");
 }
 
@@ -254,7 +256,8 @@ static void say_end(struct mot_words *w, const struct mot_facts *f)
     const struct mot_outcome *o = f->o;
     const char *by = o->ended_by ? o->ended_by : "";
     if (o->status == MOT_EDIVERGED) {
-        mot_say(w, "The run diverged: its loss was no longer a number after %" PRIu64 " updates. ", o->last.updates);
+        mot_say(w, "The run diverged: its loss was no longer a number after %" PRIu64 " updates. ",
+            o->last.updates);
         return;
     }
     if (o->status == MOT_EINTERRUPTED || strcmp(by, "interrupted") == 0)
@@ -279,7 +282,8 @@ static uint32_t fitting_batch(const struct mot_facts *f, uint32_t i)
     const struct mot_experiment *e = f->e;
     if (e->batch_full || !e->batch || i >= e->workers || !(f->job[i] > 0)) return 0;
     const struct mot_machine *m = e->cluster && i < e->cluster->workers ? &e->cluster->machine[i] : NULL;
-    if (m && (m->has_job_time || m->straggle.kind == MOT_STRAGGLE_TRACE)) return 0; /* the batch decides nothing */
+    /* the batch decides nothing */
+    if (m && (m->has_job_time || m->straggle.kind == MOT_STRAGGLE_TRACE)) return 0;
     double ratio = f->job_median / f->job[i], fixed = m ? (double)m->fixed / 1e9 : 0;
     if (ratio < SLOW_FACTOR && ratio > 1 / SLOW_FACTOR) return e->batch[i];
     if (fixed >= f->job_median || fixed >= f->job[i]) return 0;
@@ -294,8 +298,8 @@ static void say_batches(struct mot_words *w, const struct mot_facts *f, uint32_t
         if (fitting_batch(f, i) == 0) return;
     if (fitting_batch(f, who) == f->e->batch[who]) return;
     if (f->n > 16) {
-        mot_say(w, "%sa batch that fits the speed (about %u instead of %u for worker %u)", lead, fitting_batch(f, who),
-            f->e->batch[who], who);
+        mot_say(w, "%sa batch that fits the speed (about %u instead of %u for worker %u)", lead,
+            fitting_batch(f, who), f->e->batch[who], who);
         return;
     }
     mot_say(w, "%sbatches that fit the speeds: `batch: [", lead);
@@ -308,11 +312,14 @@ static void say_slow_workers(struct mot_words *w, const struct mot_facts *f)
     const char *it = f->slow_count == 1 ? "it" : "them";
     mot_say(w, "Held back by ");
     mot_say_workers(w, f, f->slow, f->slow_count);
-    mot_say(w, ": a job takes %s%.1f times the median's (%.3g s against %.3g s), and the other%s waited %.0f %% of "
-        "the time for %s. ", f->slow_count > 1 ? "up to " : "", f->slow_factor, f->job[f->slowest], f->job_median,
+    mot_say(w,
+        ": a job takes %s%.1f times the median's (%.3g s against %.3g s), and the other%s waited %.0f %% of "
+        "the time for %s. ",
+        f->slow_count > 1 ? "up to " : "", f->slow_factor, f->job[f->slowest], f->job_median,
         f->n - f->slow_count == 1 ? "" : "s", mot_percent(f->waited_for_slow), it);
     uint32_t k = f->n - f->slow_count;
-    if (mot_method_is(f, "server")) mot_say(w, "Try rounds that close without %s (`--method-k %u`), `--method async`", it, k);
+    if (mot_method_is(f, "server"))
+        mot_say(w, "Try rounds that close without %s (`--method-k %u`), `--method async`", it, k);
     else mot_say(w, "Try not to wait for %s (`--method server --method-k %u`, or `--method async`)", it, k);
     say_batches(w, f, f->slowest, ", or ");
     mot_say(w, ". ");
@@ -326,9 +333,11 @@ static bool say_fast_workers(struct mot_words *w, const struct mot_facts *f)
     if (idle < 2 * WAIT_SHARE) return false;
     char label[160];
     mot_node_label(f->e, f->o, f->fastest, label, sizeof label);
-    mot_say(w, "Held back by uneven speeds: a job of %s takes %.2f of the median's time (%.3g s against %.3g s), and it "
-        "computed only %.0f %% of the time. ", label, f->job[f->fastest] / f->job_median, f->job[f->fastest],
-        f->job_median, mot_percent(1 - idle));
+    mot_say(w,
+        "Held back by uneven speeds: a job of %s takes %.2f of the median's time (%.3g s against %.3g s), "
+        "and it "
+        "computed only %.0f %% of the time. ",
+        label, f->job[f->fastest] / f->job_median, f->job[f->fastest], f->job_median, mot_percent(1 - idle));
     mot_say(w, "Try `--method async`");
     say_batches(w, f, f->fastest, ", or ");
     mot_say(w, ". ");
@@ -346,11 +355,13 @@ static bool say_deadlines(struct mot_words *w, const struct mot_facts *f)
     if (f->slow_count) {
         mot_say(w, " for ");
         mot_say_workers(w, f, f->slow, f->slow_count);
-        mot_say(w, ", whose jobs take %s%.1f times the median's", f->slow_count > 1 ? "up to " : "", f->slow_factor);
+        mot_say(w, ", whose jobs take %s%.1f times the median's", f->slow_count > 1 ? "up to " : "",
+            f->slow_factor);
     }
     mot_say(w, ", and the workers waited %.0f %% of the time. Try ", mot_percent(f->wait));
     if (f->slow_count && f->n - f->slow_count < mot_round_of(f))
-        mot_say(w, "`--method-k %u`, which closes a round without %s, ", f->n - f->slow_count, f->slow_count == 1 ? "it" : "them");
+        mot_say(w, "`--method-k %u`, which closes a round without %s, ", f->n - f->slow_count,
+            f->slow_count == 1 ? "it" : "them");
     mot_say(w, "a shorter deadline, or `--method async`. ");
     return true;
 }
@@ -358,16 +369,20 @@ static bool say_deadlines(struct mot_words *w, const struct mot_facts *f)
 static void say_waiting(struct mot_words *w, const struct mot_facts *f)
 {
     if (mot_method_is(f, "async") || f->n == 1) {
-        mot_say(w, "The workers computed %.0f %% of the time, waited for messages %.0f %% and had nothing to do %.0f %%. ",
+        mot_say(w,
+            "The workers computed %.0f %% of the time, waited for messages %.0f %% and had nothing to do "
+            "%.0f %%. ",
             mot_percent(f->compute), mot_percent(f->send), mot_percent(f->wait));
         return;
     }
     if (say_deadlines(w, f)) return;
     uint32_t k = mot_round_of(f);
-    mot_say(w, "Held back by waiting: those it waits for are alike on average, but each round waits for the one that is last in it, "
-        "and the workers waited %.0f %% of the time. ", mot_percent(f->wait));
-    if (k == 1 || f->late_share > MANY_LATE)
-        mot_say(w, "Try `--method async`, which waits for nobody. ");
+    mot_say(w,
+        "Held back by waiting: those it waits for are alike on average, but each round waits for the one "
+        "that is last in it, "
+        "and the workers waited %.0f %% of the time. ",
+        mot_percent(f->wait));
+    if (k == 1 || f->late_share > MANY_LATE) mot_say(w, "Try `--method async`, which waits for nobody. ");
     else
         mot_say(w, "Try `%s--method-k %u`, which leaves the last out, or `--method async`. ",
             mot_method_is(f, "server") ? "" : "--method server ", k - (k + 7) / 8);
@@ -387,7 +402,8 @@ static bool say_starved(struct mot_words *w, const struct mot_facts *f)
     if (count) {
         mot_say(w, ", but ");
         mot_say_workers(w, f, starved, count);
-        mot_say(w, " only %.0f %%, with messages under way for %.0f %% of the time", mot_percent(compute / count), mot_percent(send / count));
+        mot_say(w, " only %.0f %%, with messages under way for %.0f %% of the time",
+            mot_percent(compute / count), mot_percent(send / count));
     }
     free(starved);
     return count > 0;
@@ -396,7 +412,9 @@ static bool say_starved(struct mot_words *w, const struct mot_facts *f)
 static void say_compute(struct mot_words *w, const struct mot_facts *f)
 {
     if (f->n == 1) {
-        mot_say(w, "One worker, which computed %.0f %% of the time. Try more workers (`--workers 4`) or a faster one. ",
+        mot_say(w,
+            "One worker, which computed %.0f %% of the time. Try more workers (`--workers 4`) or a faster "
+            "one. ",
             mot_percent(f->compute));
         return;
     }
@@ -409,7 +427,8 @@ static void say_compute(struct mot_words *w, const struct mot_facts *f)
             f->slow_count > 1 ? "up to " : "", f->slow_factor, f->slow_count == 1 ? "it" : "them");
     } else {
         bool balanced = !starved && !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median);
-        mot_say(w, "%s (a job takes %.3g s). Try more or faster workers. ", balanced ? " and are balanced" : "", f->job_median);
+        mot_say(w, "%s (a job takes %.3g s). Try more or faster workers. ",
+            balanced ? " and are balanced" : "", f->job_median);
     }
 }
 
@@ -417,9 +436,10 @@ static void say_cause(struct mot_words *w, const struct mot_facts *f)
 {
     /* What the slowest did not spend on computing is not its doing: the network's, or the server's. */
     double beside = f->slow_count ? 1 - compute_share(&f->o->node[f->slowest]) : 1;
-    bool network = (f->send >= SEND_SHARE && f->send >= f->wait)
-                   || (f->critical_send >= 0.5 && f->waited_for_critical >= WAIT_SHARE);
-    bool awaited = f->in_step && f->n - f->slow_count < mot_round_of(f); /* a round cannot close without the slow */
+    bool network = (f->send >= SEND_SHARE && f->send >= f->wait) ||
+        (f->critical_send >= 0.5 && f->waited_for_critical >= WAIT_SHARE);
+    /* a round cannot close without the slow */
+    bool awaited = f->in_step && f->n - f->slow_count < mot_round_of(f);
     if (awaited && f->waited_for_slow >= WAIT_SHARE && (f->waited_for_slow >= beside || !network)) {
         say_slow_workers(w, f);
     } else if (network) {
@@ -463,9 +483,9 @@ static void say_late(struct mot_words *w, const struct mot_facts *f)
     mot_say(w, ". ");
     /* Where rounds wait too long already, a larger k is no advice. */
     if (f->late_share > MANY_LATE && mot_round_of(f) < f->n && f->wait < WAIT_SHARE)
-        mot_say(w, "Try a larger k (`--method-k %u`), or `--method async`, which uses them all. ", mot_round_of(f) + 1);
-    else
-        mot_say(w, "`--method async` would use them all. ");
+        mot_say(w, "Try a larger k (`--method-k %u`), or `--method async`, which uses them all. ",
+            mot_round_of(f) + 1);
+    else mot_say(w, "`--method async` would use them all. ");
 }
 
 static void say_stale(struct mot_words *w, const struct mot_facts *f)
@@ -475,20 +495,26 @@ static void say_stale(struct mot_words *w, const struct mot_facts *f)
     double mean = stale->sum / (double)stale->count;
     /* n equal workers make a gradient about n - 1 updates old: only more than that is news. */
     if (!(mean > 1.5 * f->n || stale->max > 3.0 * f->n)) return;
-    mot_say(w, "Gradients were %.1f updates old on average, %.0f at most (about %u is what %u equal workers give): if the "
-        "loss is unsteady, try a smaller rate (`--optimizer-lr %.3g`). ", mean, stale->max, f->n - 1, f->n,
-        f->e->optim.lr / 2);
+    mot_say(w,
+        "Gradients were %.1f updates old on average, %.0f at most (about %u is what %u equal workers give): "
+        "if the "
+        "loss is unsteady, try a smaller rate (`--optimizer-lr %.3g`). ",
+        mean, stale->max, f->n - 1, f->n, f->e->optim.lr / 2);
 }
 
 static void say_diverged(struct mot_words *w, const struct mot_facts *f)
 {
-    if (f->e->optim.lr > 0) mot_say(w, "Try a smaller learning rate: `--optimizer-lr %.3g`", f->e->optim.lr / 4);
+    if (f->e->optim.lr > 0)
+        mot_say(w, "Try a smaller learning rate: `--optimizer-lr %.3g`", f->e->optim.lr / 4);
     else mot_say(w, "Try a smaller learning rate (`--optimizer-lr`)");
     mot_say(w, ", a warm-up (`--optimizer-schedule-warmup 100`), or clipping (`--optimizer-clip 1`). ");
     const struct mot_note_tally *stale = mot_note_find(f->o, "staleness");
     if (stale && stale->count && stale->sum / (double)stale->count > 1)
-        mot_say(w, "Gradients were %.1f updates old on average, which asks for a smaller rate than a synchronous method "
-            "would. ", stale->sum / (double)stale->count);
+        mot_say(w,
+            "Gradients were %.1f updates old on average, which asks for a smaller rate than a synchronous "
+            "method "
+            "would. ",
+            stale->sum / (double)stale->count);
 }
 
 char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
@@ -501,9 +527,12 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     if (o->status == MOT_EDIVERGED) {
         say_diverged(&w, &f);
     } else if (f.time <= 0 && f.job_median >= 0) {
-        mot_say(&w, "The run's clock did not move: jobs and messages take no time in this cluster, so nothing held the run back. ");
+        mot_say(&w,
+            "The run's clock did not move: jobs and messages take no time in this cluster, so nothing held "
+            "the run back. ");
     } else if (f.n == 0 || f.time <= 0 || isnan(f.job_median)) {
-        mot_say(&w, "No worker finished a job before the end, so nothing can be said of what held the run back. ");
+        mot_say(&w,
+            "No worker finished a job before the end, so nothing can be said of what held the run back. ");
     } else {
         say_cause(&w, &f);
         say_late(&w, &f);

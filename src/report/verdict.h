@@ -4,27 +4,34 @@
 
 #include "report/report.h"
 
-#define WAIT_SHARE 0.10    /* from here on the others' waiting is worth a sentence */
+#define WAIT_SHARE 0.10 /* from here on the others' waiting is worth a sentence */
 
 struct mot_facts {
     const struct mot_experiment *e;
     const struct mot_outcome *o;
-    uint32_t n;                        /* workers */
-    double time;                       /* seconds */
-    double *job;                       /* seconds a job, NaN without one */
+    uint32_t n;  /* workers */
+    double time; /* seconds */
+    double *job; /* seconds a job, NaN without one */
     bool *slow;
-    double job_median, slow_factor;    /* the slowest against the median */
+    double job_median, slow_factor; /* the slowest against the median */
     uint32_t slow_count, slowest, fastest;
-    double compute, send, wait;        /* mean shares over the workers */
-    uint32_t critical;                 /* the worker that waited least: the others waited for it, if for anyone */
-    double critical_send, waited_for_critical; /* its share of messages under way; how much more the others waited */
-    double waited_for_slow;            /* by how much more of the time the slowest computed than those not slow */
-    bool in_step;                      /* the slow did about as many jobs as the others: they go in rounds */
-    double *lost, late, late_share;    /* gradients dropped: of each worker; of all; of all that were computed */
+    double compute, send, wait; /* mean shares over the workers */
+    /* the worker that waited least: the others waited for it, if for anyone */
+    uint32_t critical;
+    /* its share of messages under way; how much more the others waited */
+    double critical_send, waited_for_critical;
+    /* by how much more of the time the slowest computed than those not slow */
+    double waited_for_slow;
+    bool in_step; /* the slow did about as many jobs as the others: they go in rounds */
+    /* gradients dropped: of each worker; of all; of all that were computed */
+    double *lost, late, late_share;
     const char *method;
 };
 
-struct mot_words { char *text; size_t used, size; };
+struct mot_words {
+    char *text;
+    size_t used, size;
+};
 
 __attribute__((format(printf, 2, 3))) void mot_say(struct mot_words *, const char *format, ...);
 double mot_percent(double share);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUSY_LINK 0.60     /* a link in use this much holds others up */
-#define THIN_LINK 0.50     /* of the median's bandwidth */
-#define FAR_LATENCY 4.0    /* times the median's latency */
+#define BUSY_LINK 0.60  /* a link in use this much holds others up */
+#define THIN_LINK 0.50  /* of the median's bandwidth */
+#define FAR_LATENCY 4.0 /* times the median's latency */
 
 /* How much of the run a link was in use, from the bytes and the bandwidth; 0 if it is free. */
 static double use_of(double bytes, double bandwidth, double time)
@@ -36,11 +36,15 @@ bool mot_say_incast(struct mot_words *w, const struct mot_facts *f)
     double use = down ? down_use : up_use;
     if (use < BUSY_LINK) return false;
     char speed[32], label[160];
-    mot_say(w, "Held back by the network: messages were under way %.0f %% of the workers' time, and the link %s the %s "
-        "(%s) was in use %.0f %% of the run. ", mot_percent(f->send), down ? "into" : "out of",
-        mot_node_label(f->e, f->o, f->n, label, sizeof label),
-        mot_show_bandwidth(down ? link->down : link->up, speed, sizeof speed), mot_percent(use < 1 ? use : 1));
-    mot_say(w, "Try more bandwidth for the server (a `server:` section in the cluster file), larger batches (fewer "
+    mot_say(w,
+        "Held back by the network: messages were under way %.0f %% of the workers' time, and the link %s the "
+        "%s "
+        "(%s) was in use %.0f %% of the run. ",
+        mot_percent(f->send), down ? "into" : "out of", mot_node_label(f->e, f->o, f->n, label, sizeof label),
+        mot_show_bandwidth(down ? link->down : link->up, speed, sizeof speed),
+        mot_percent(use < 1 ? use : 1));
+    mot_say(w,
+        "Try more bandwidth for the server (a `server:` section in the cluster file), larger batches (fewer "
         "messages a sample), or `--method allreduce`, which has no such meeting point. ");
     return true;
 }
@@ -73,24 +77,32 @@ bool mot_say_thin(struct mot_words *w, const struct mot_facts *f)
         if ((thin[i] = width[i] < THIN_LINK * median)) count++;
     if (count) {
         char one[32], other[32];
-        mot_say(w, "Held back by the network: messages were under way %.0f %% of the workers' time, and the link of ",
+        mot_say(w,
+            "Held back by the network: messages were under way %.0f %% of the workers' time, and the link "
+            "of ",
             mot_percent(f->send));
         mot_say_workers(w, f, thin, count);
-        mot_say(w, " is thin (%s against a median of %s)", mot_show_bandwidth(width[thinnest], one, sizeof one),
+        mot_say(w, " is thin (%s against a median of %s)",
+            mot_show_bandwidth(width[thinnest], one, sizeof one),
             mot_show_bandwidth(median, other, sizeof other));
         double waited = waited_for(f, thin);
         const char *it = count == 1 ? "it" : "them";
         if (waited >= WAIT_SHARE)
-            mot_say(w, "; the other%s waited %.0f %% of the time for %s", f->n - count == 1 ? "" : "s", mot_percent(waited), it);
+            mot_say(w, "; the other%s waited %.0f %% of the time for %s", f->n - count == 1 ? "" : "s",
+                mot_percent(waited), it);
         mot_say(w, ". ");
         if (f->o->servers == 0)
-            mot_say(w, "Every collective passes through %s. Try `--method async` or `--method server --method-k %u`, "
-                "where only %s own messages are slow, or larger batches. ", it, f->n - count, count == 1 ? "its" : "their");
+            mot_say(w,
+                "Every collective passes through %s. Try `--method async` or `--method server --method-k "
+                "%u`, "
+                "where only %s own messages are slow, or larger batches. ",
+                it, f->n - count, count == 1 ? "its" : "their");
         else if (f->n - count < mot_round_of(f))
-            mot_say(w, "Try larger batches (fewer messages a sample), or rounds that close without %s (`%s--method-k %u`). ",
+            mot_say(w,
+                "Try larger batches (fewer messages a sample), or rounds that close without %s "
+                "(`%s--method-k %u`). ",
                 it, mot_method_is(f, "server") ? "" : "--method server ", f->n - count);
-        else
-            mot_say(w, "Try larger batches (fewer messages a sample). ");
+        else mot_say(w, "Try larger batches (fewer messages a sample). ");
     }
     free(width);
     free(thin);
@@ -101,7 +113,8 @@ bool mot_say_thin(struct mot_words *w, const struct mot_facts *f)
 static double carried_by(const struct mot_facts *f, uint32_t i)
 {
     const struct mot_link *link = &f->e->cluster->machine[i].link;
-    double sent = (double)f->o->node[i].bytes_sent, got = sent; /* a collective sends as much as it receives */
+    /* a collective sends as much as it receives */
+    double sent = (double)f->o->node[i].bytes_sent, got = sent;
     if (f->o->servers) got = 0;
     for (uint32_t s = f->n; s < f->n + f->o->servers; s++) got += (double)f->o->node[s].bytes_sent / f->n;
     return fmax(use_of(sent, link->up, f->time), use_of(got, link->down, f->time));
@@ -127,14 +140,17 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
         char one[48], other[48];
         mot_say(w, "Held back by the network: messages to and from ");
         mot_say_workers(w, f, far, count);
-        mot_say(w, " have a latency of %s (the median's: %s), and the other%s waited %.0f %% of the time for %s. ",
-            mot_show_time((mot_time)latency[farthest], one, sizeof one), mot_show_time((mot_time)median, other, sizeof other),
-            f->n - count == 1 ? "" : "s", mot_percent(waited), count == 1 ? "it" : "them");
+        mot_say(w,
+            " have a latency of %s (the median's: %s), and the other%s waited %.0f %% of the time for %s. ",
+            mot_show_time((mot_time)latency[farthest], one, sizeof one),
+            mot_show_time((mot_time)median, other, sizeof other), f->n - count == 1 ? "" : "s",
+            mot_percent(waited), count == 1 ? "it" : "them");
         if (f->n - count < mot_round_of(f))
-            mot_say(w, "Try rounds that close without %s (`%s--method-k %u`), `--method async`, or larger batches. ",
-                count == 1 ? "it" : "them", mot_method_is(f, "server") ? "" : "--method server ", f->n - count);
-        else
-            mot_say(w, "Try `--method async`, or larger batches. ");
+            mot_say(w,
+                "Try rounds that close without %s (`%s--method-k %u`), `--method async`, or larger batches. ",
+                count == 1 ? "it" : "them", mot_method_is(f, "server") ? "" : "--method server ",
+                f->n - count);
+        else mot_say(w, "Try `--method async`, or larger batches. ");
     }
     free(latency);
     free(far);
@@ -147,16 +163,19 @@ void mot_say_links(struct mot_words *w, const struct mot_facts *f)
     bool collective = f->o->servers == 0 && f->n > 2, ring = f->e->sim.collective == MOT_COLLECTIVE_RING;
     double carried = 0;
     if (has_links(f)) {
-        for (uint32_t i = 0; i < f->n; i++)
-            carried += carried_by(f, i);
+        for (uint32_t i = 0; i < f->n; i++) carried += carried_by(f, i);
         carried /= f->n;
     }
-    mot_say(w, "Held back by the network: messages were under way %.0f %% of the workers' time (computing: %.0f %%). ",
+    mot_say(w,
+        "Held back by the network: messages were under way %.0f %% of the workers' time (computing: %.0f "
+        "%%). ",
         mot_percent(f->send), mot_percent(f->compute));
     if (has_links(f) && carried < f->send / 4)
-        mot_say(w, "The bytes alone would take %.0f %%: the rest is latency. Try larger batches, so that there are "
-            "fewer messages a sample%s. ", mot_percent(carried), collective && ring
-            ? ", or a collective with fewer steps (`--sim-collective doubling`)" : "");
+        mot_say(w,
+            "The bytes alone would take %.0f %%: the rest is latency. Try larger batches, so that there are "
+            "fewer messages a sample%s. ",
+            mot_percent(carried),
+            collective && ring ? ", or a collective with fewer steps (`--sim-collective doubling`)" : "");
     else
         mot_say(w, "Try larger batches (fewer messages a sample), more bandwidth, %sor a smaller model. ",
             collective && !ring ? "a collective that sends less (`--sim-collective ring`), " : "");

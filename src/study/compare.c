@@ -18,7 +18,9 @@ struct study {
     struct mot_store *store;
     struct mot_runner runner;
     struct mot_tuning tuning;
-    struct mot_case *cases; size_t n;  /* those that judge: seed by seed, since cases of one seed share their data */
+    /* those that judge: seed by seed, since cases of one seed share their data */
+    struct mot_case *cases;
+    size_t n;
 };
 
 /* ---- Opening ------------------------------------------------------------------------------------- */
@@ -43,7 +45,9 @@ static void make_cases(struct study *s)
     s->cases = mot_new(s->n + 1, sizeof(*s->cases));
     for (size_t i = 0; i < s->n; i++) {
         size_t cell = i % cells;
-        s->cases[i] = (struct mot_case){ .arm = cell % plan->arms, .condition = cell / plan->arms, .seed = plan->seeds.seed[i / cells] };
+        s->cases[i] = (struct mot_case){
+            .arm = cell % plan->arms, .condition = cell / plan->arms, .seed = plan->seeds.seed[i / cells]
+        };
         if (!s->tuning.best) continue;
         s->cases[i].more = s->tuning.best[cell].setting;
         s->cases[i].mores = s->tuning.best[cell].settings;
@@ -64,12 +68,20 @@ static enum mot_status open_study(const struct mot_compare *o, struct study *s, 
     *s = (struct study){ .o = o };
     enum mot_status status = mot_study_plan_open(o->experiment, &o->flags, &s->plan);
     if (status == MOT_OK && o->tune_only && !s->plan->tune.asked)
-        status = mot_fail(MOT_EUSAGE, "nothing to tune: say --over KEY=VALUES, such as --over optimizer.lr=2^-1..2^-10, or give the file a "
-                          "section 'tune'");
+        status = mot_fail(MOT_EUSAGE,
+            "nothing to tune: say --over KEY=VALUES, such as --over optimizer.lr=2^-1..2^-10, or give the "
+            "file a "
+            "section 'tune'");
     if (status == MOT_OK) status = name_lone_arm(s->plan);
     if (status == MOT_OK) status = mot_store_open(o->store, &s->store);
-    s->runner = (struct mot_runner){ .plan = s->plan, .store = s->store, .jobs = o->jobs, .models = o->models, .fresh = o->fresh,
-        .progress = o->progress, .terminal = o->terminal, .interrupt = o->interrupt };
+    s->runner = (struct mot_runner){ .plan = s->plan,
+        .store = s->store,
+        .jobs = o->jobs,
+        .models = o->models,
+        .fresh = o->fresh,
+        .progress = o->progress,
+        .terminal = o->terminal,
+        .interrupt = o->interrupt };
     if (status == MOT_OK && s->plan->tune.asked) status = mot_tuning_check(&s->runner, tuning_runs);
     if (status == MOT_OK && !o->tune_only) {
         make_cases(s);
@@ -100,8 +112,9 @@ static enum mot_status judge(struct study *s)
 
 static enum mot_status say_interrupted(const struct study *s)
 {
-    return mot_fail(MOT_EINTERRUPTED, "interrupted: %zu runs were made and are kept in %s; the same command goes on from there", s->runner.made,
-                    s->o->store);
+    return mot_fail(MOT_EINTERRUPTED,
+        "interrupted: %zu runs were made and are kept in %s; the same command goes on from there",
+        s->runner.made, s->o->store);
 }
 
 /* ---- The document ------------------------------------------------------------------------------------- */
@@ -112,7 +125,8 @@ static char *shared_text(const struct mot_study_plan *plan)
     struct mot_setting *setting = mot_new(plan->flags + 2, sizeof(*setting));
     for (size_t i = 0; i < plan->flags; i++) setting[i] = plan->flag[i];
     setting[plan->flags] = (struct mot_setting){ "output", "none", "--out" };
-    setting[plan->flags + 1] = (struct mot_setting){ "sim.threads", "1", "--jobs" }; /* not this machine's number */
+    /* not this machine's number */
+    setting[plan->flags + 1] = (struct mot_setting){ "sim.threads", "1", "--jobs" };
     struct mot_experiment *x;
     char *text = NULL;
     size_t n;
@@ -138,8 +152,11 @@ static struct mot_study_run *judged_runs(const struct study *s)
 {
     struct mot_study_run *run = mot_new(s->n + 1, sizeof(*run));
     for (size_t i = 0; i < s->n; i++)
-        run[i] = (struct mot_study_run){ .arm = (uint32_t)s->cases[i].arm, .condition = (uint32_t)s->cases[i].condition,
-            .seed = s->cases[i].seed, .folder = s->cases[i].folder, .failed = s->cases[i].failed };
+        run[i] = (struct mot_study_run){ .arm = (uint32_t)s->cases[i].arm,
+            .condition = (uint32_t)s->cases[i].condition,
+            .seed = s->cases[i].seed,
+            .folder = s->cases[i].folder,
+            .failed = s->cases[i].failed };
     qsort(run, s->n, sizeof(*run), by_cell);
     return run;
 }
@@ -150,16 +167,27 @@ static enum mot_status make_document(const struct study *s, json_t **out)
     const char *slash = plan->path ? strrchr(plan->path, '/') : NULL;
     struct mot_study_run *run = s->o->tune_only ? NULL : judged_runs(s);
     char *shared = shared_text(plan);
-    struct mot_study study = { .title = slash ? slash + 1 : plan->path ? plan->path : "defaults", .command = s->o->command, .experiment = shared,
-        .arm = plan->arm, .condition = plan->condition, .arms = plan->arms, .conditions = plan->conditions, .run = run ? run : s->tuning.run,
-        .runs = run ? s->n : s->tuning.runs, .tuning = s->tuning.json, .unjudged = s->o->tune_only };
+    struct mot_study study = { .title = slash ? slash + 1
+            : plan->path                      ? plan->path
+                                              : "defaults",
+        .command = s->o->command,
+        .experiment = shared,
+        .arm = plan->arm,
+        .condition = plan->condition,
+        .arms = plan->arms,
+        .conditions = plan->conditions,
+        .run = run ? run : s->tuning.run,
+        .runs = run ? s->n : s->tuning.runs,
+        .tuning = s->tuning.json,
+        .unjudged = s->o->tune_only };
     enum mot_status status = mot_study_document(&study, out);
     free(shared);
     free(run);
     return status;
 }
 
-/* ---- The folder ------------------------------------------------------------------------------------------ */
+/* ---- The folder
+ * ------------------------------------------------------------------------------------------ */
 
 static enum mot_status write_json(const char *path, const json_t *document)
 {
@@ -196,9 +224,11 @@ static enum mot_status write_best(const struct study *s, size_t cell)
     size_t arm = cell % plan->arms, condition = cell / plan->arms;
     const struct mot_best *best = &s->tuning.best[cell];
     struct mot_experiment *x;
-    enum mot_status status = mot_study_plan_run(plan, arm, condition, best->setting, best->settings, NULL, &x);
+    enum mot_status status =
+        mot_study_plan_run(plan, arm, condition, best->setting, best->settings, NULL, &x);
     if (status != MOT_OK) return status;
-    char *a = file_part(plan->arm, arm), *c = *plan->condition[condition].name ? file_part(plan->condition, condition) : mot_text("");
+    char *a = file_part(plan->arm, arm),
+         *c = *plan->condition[condition].name ? file_part(plan->condition, condition) : mot_text("");
     char *name = mot_format("best-%s%s%s.yaml", a, *c ? "-" : "", c), *path = mot_path_join(s->o->out, name);
     struct mot_replace file;
     status = mot_replace_begin(path, &file);
@@ -219,12 +249,14 @@ static enum mot_status write_folder(const struct study *s, const json_t *documen
 {
     const char *out = s->o->out;
     enum mot_status status = MOT_OK;
-    char *json = mot_path_join(out, "study.json"), *table = mot_path_join(out, "table.txt"), *page = mot_path_join(out, "report.html");
+    char *json = mot_path_join(out, "study.json"), *table = mot_path_join(out, "table.txt"),
+         *page = mot_path_join(out, "report.html");
     if (status == MOT_OK) status = write_json(json, document);
     if (status == MOT_OK) status = write_table(table, document);
     if (status == MOT_OK) status = mot_page_write(document, page);
     if (status == MOT_OK && s->o->csv) status = mot_csv_write(document, s->o->csv);
-    for (size_t i = 0; s->tuning.best && i < s->plan->arms * s->plan->conditions && status == MOT_OK; i++) status = write_best(s, i);
+    for (size_t i = 0; s->tuning.best && i < s->plan->arms * s->plan->conditions && status == MOT_OK; i++)
+        status = write_best(s, i);
     free(page);
     free(table);
     free(json);
@@ -237,8 +269,11 @@ static enum mot_status check_outputs(const struct mot_compare *o)
     enum mot_status status = mot_make_folder(o->out);
     const char *slash = o->csv ? strrchr(o->csv, '/') : NULL;
     if (status != MOT_OK || !o->csv) return status;
-    char *folder = !slash ? mot_text(".") : slash == o->csv ? mot_text("/") : mot_format("%.*s", (int)(slash - o->csv), o->csv);
-    if (access(folder, W_OK | X_OK) != 0) status = mot_fail(MOT_EUSAGE, "--csv: cannot write into %s: %s", folder, strerror(errno));
+    char *folder = !slash ? mot_text(".")
+        : slash == o->csv ? mot_text("/")
+                          : mot_format("%.*s", (int)(slash - o->csv), o->csv);
+    if (access(folder, W_OK | X_OK) != 0)
+        status = mot_fail(MOT_EUSAGE, "--csv: cannot write into %s: %s", folder, strerror(errno));
     free(folder);
     return status;
 }
@@ -256,13 +291,15 @@ enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared
     if (status == MOT_EINTERRUPTED && running) status = say_interrupted(&s);
     if (status == MOT_OK) status = make_document(&s, &document);
     if (status == MOT_OK) status = write_folder(&s, document);
-    if (status == MOT_OK) *out = (struct mot_compared){ document, s.runner.made, s.runner.found, s.runner.lost };
+    if (status == MOT_OK)
+        *out = (struct mot_compared){ document, s.runner.made, s.runner.found, s.runner.lost };
     else json_decref(document);
     close_study(&s);
     return status;
 }
 
-/* ---- Without running -------------------------------------------------------------------------------------- */
+/* ---- Without running
+ * -------------------------------------------------------------------------------------- */
 
 static void print_arms(const struct mot_study_side *side, size_t n, FILE *out)
 {
@@ -271,8 +308,10 @@ static void print_arms(const struct mot_study_side *side, size_t n, FILE *out)
         if (mot_text_width(side[i].name) > widest) widest = mot_text_width(side[i].name);
     fputs("arms\n", out);
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "  %s%*s", side[i].name, side[i].settings ? (int)(widest - mot_text_width(side[i].name)) : 0, "");
-        for (size_t k = 0; k < side[i].settings; k++) fprintf(out, "%s%s: %s", k ? ", " : "    ", side[i].setting[k].key, side[i].setting[k].value);
+        fprintf(out, "  %s%*s", side[i].name,
+            side[i].settings ? (int)(widest - mot_text_width(side[i].name)) : 0, "");
+        for (size_t k = 0; k < side[i].settings; k++)
+            fprintf(out, "%s%s: %s", k ? ", " : "    ", side[i].setting[k].key, side[i].setting[k].value);
         fputc('\n', out);
     }
 }
@@ -301,7 +340,8 @@ enum mot_status mot_compare_plan(const struct mot_compare *o, struct mot_compare
         print_arms(s.plan->arm, s.plan->arms, text);
         if (s.plan->conditions > 1) print_conditions(s.plan, text);
         for (size_t i = 0; i < s.plan->tune.overs && s.plan->tune.asked; i++)
-            fprintf(text, "%s  %s: %zu values\n", i ? "" : "tuned\n", s.plan->tune.over[i].key, s.plan->tune.over[i].values);
+            fprintf(text, "%s  %s: %zu values\n", i ? "" : "tuned\n", s.plan->tune.over[i].key,
+                s.plan->tune.over[i].values);
     }
     close_study(&s);
     return status;

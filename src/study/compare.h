@@ -5,25 +5,30 @@
 #include "study/runner.h"
 
 struct mot_compare {
-    const char *experiment;            /* the file; NULL: defaults */
+    const char *experiment; /* the file; NULL: defaults */
     struct mot_plan_flags flags;
-    const char *command;               /* as typed, for the document */
-    const char *store, *out;           /* folders */
-    const char *csv;                   /* prefix, or NULL */
+    const char *command;     /* as typed, for the document */
+    const char *store, *out; /* folders */
+    const char *csv;         /* prefix, or NULL */
     unsigned jobs;
-    bool models, fresh, tune_only;     /* tune_only: stop after tuning, and leave the best experiments */
-    FILE *progress; bool terminal;     /* progress NULL: none */
+    bool models, fresh, tune_only; /* tune_only: stop after tuning, and leave the best experiments */
+    FILE *progress;
+    bool terminal; /* progress NULL: none */
     const volatile sig_atomic_t *interrupt;
 };
 struct mot_compared {
-    json_t *document;                  /* json_decref it */
-    size_t made, found, lost;          /* runs: made now, found in the store, crashed or refused */
+    json_t *document;         /* json_decref it */
+    size_t made, found, lost; /* runs: made now, found in the store, crashed or refused */
 };
-/* Writes study.json, table.txt and report.html into `out`. MOT_OK even if runs were lost: the document says which. */
+/* Writes study.json, table.txt and report.html into `out`. MOT_OK even
+ * if runs were lost: the document says which. */
 enum mot_status mot_compare_run(const struct mot_compare *, struct mot_compared *out);
 
-/* How many runs it would take, by kind, and how many of those are there; checks everything that can be without running. */
-struct mot_compare_size { size_t arms, conditions, seeds, runs, tuning, points, there; };
+/* How many runs it would take, by kind, and how many of those are there;
+ * checks everything that can be without running. */
+struct mot_compare_size {
+    size_t arms, conditions, seeds, runs, tuning, points, there;
+};
 enum mot_status mot_compare_plan(const struct mot_compare *, struct mot_compare_size *out, FILE *text);
 
 #endif

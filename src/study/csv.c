@@ -11,8 +11,21 @@
 #include <string.h>
 
 static const char *const figures[] = {
-    "time_to_target", "updates_to_target", "bytes_to_target", "time", "updates", "bytes", "train_loss", "test_loss", "test_accuracy",
-    "grad_norm", "utilisation", "worst_wait", "worst_worker", "staleness_mean", "staleness_max",
+    "time_to_target",
+    "updates_to_target",
+    "bytes_to_target",
+    "time",
+    "updates",
+    "bytes",
+    "train_loss",
+    "test_loss",
+    "test_accuracy",
+    "grad_norm",
+    "utilisation",
+    "worst_wait",
+    "worst_worker",
+    "staleness_mean",
+    "staleness_max",
 };
 
 /* Quoted where it has to be. */
@@ -53,7 +66,8 @@ static void write_runs(const json_t *document, FILE *out)
     fputs("arm,condition,seed,folder,status,ended_by,failed,reached", out);
     for (size_t f = 0; f < MOT_COUNT(figures); f++) fprintf(out, ",%s", figures[f]);
     fputs("\r\n", out);
-    json_array_foreach(mot_page_list(document, "runs"), i, run) {
+    json_array_foreach(mot_page_list(document, "runs"), i, run)
+    {
         static const char *const words[] = { "folder", "status", "ended_by", "failed" };
         put_run(document, run, out);
         for (size_t w = 0; w < MOT_COUNT(words); w++) {
@@ -98,7 +112,8 @@ static enum mot_status write_curves(const json_t *document, FILE *out)
     for (int c = 0; c < MOT_COLUMNS; c++) fprintf(out, ",%s", mot_column_name[c]);
     fputs("\r\n", out);
     const json_t *runs = mot_page_list(document, "runs");
-    for (size_t i = 0; i < json_array_size(runs) && status == MOT_OK; i++) status = write_curve(document, json_array_get(runs, i), out);
+    for (size_t i = 0; i < json_array_size(runs) && status == MOT_OK; i++)
+        status = write_curve(document, json_array_get(runs, i), out);
     return status;
 }
 

@@ -12,10 +12,11 @@
 
 struct maker {
     const struct mot_study *s;
-    struct mot_run_figures *figures;   /* of each run */
-    size_t *order, *begin;             /* runs by condition, arm and seed; where each cell begins among them, and the end */
-    bool measured[MOT_FIGURES];        /* some run has the figure */
-    double *first, *second;            /* room for a figure of every run */
+    struct mot_run_figures *figures; /* of each run */
+    /* runs by condition, arm and seed; where each cell begins among them, and the end */
+    size_t *order, *begin;
+    bool measured[MOT_FIGURES]; /* some run has the figure */
+    double *first, *second;     /* room for a figure of every run */
 };
 
 static json_t *whole(uint64_t value)
@@ -23,10 +24,7 @@ static json_t *whole(uint64_t value)
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text && *text ? mot_json_text(text) : json_null();
-}
+static json_t *text_or_null(const char *text) { return text && *text ? mot_json_text(text) : json_null(); }
 
 static json_t *sides(const struct mot_study_side *side, size_t n)
 {
@@ -46,7 +44,8 @@ static char *failure(const struct mot_study_run *r, const struct mot_run_figures
 {
     if (r->failed) return mot_text(r->failed);
     if (!f->known || strcmp(f->status, "ok") == 0) return NULL;
-    const char *why = strcmp(f->status, "diverged") == 0 ? "the loss became infinite or no number" : f->ended_by;
+    const char *why =
+        strcmp(f->status, "diverged") == 0 ? "the loss became infinite or no number" : f->ended_by;
     return mot_format("%s after %.0f updates: %s", f->status, f->value[MOT_FIGURE_UPDATES], why);
 }
 
@@ -64,7 +63,8 @@ static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figu
     json_object_set_new(run, "failed", text_or_null(failed));
     free(failed);
     json_object_set_new(run, "reached", json_boolean(f->reached));
-    for (size_t i = 0; i < MOT_FIGURES; i++) json_object_set_new(figures, mot_figure_kinds[i].name, mot_json_number(f->value[i]));
+    for (size_t i = 0; i < MOT_FIGURES; i++)
+        json_object_set_new(figures, mot_figure_kinds[i].name, mot_json_number(f->value[i]));
     json_object_set_new(run, "figures", figures);
     return run;
 }
@@ -72,7 +72,8 @@ static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figu
 static json_t *runs_json(const struct maker *m)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < m->s->runs; i++) json_array_append_new(list, run_json(&m->s->run[i], &m->figures[i]));
+    for (size_t i = 0; i < m->s->runs; i++)
+        json_array_append_new(list, run_json(&m->s->run[i], &m->figures[i]));
     return list;
 }
 
@@ -103,39 +104,48 @@ static json_t *target_json(const struct maker *m)
         if (!f->known) continue;
         if (!f->has_target) return json_null();
         if (!first) first = f;
-        if (strcmp(first->target, f->target) != 0 || first->target_value != f->target_value) return json_null();
+        if (strcmp(first->target, f->target) != 0 || first->target_value != f->target_value)
+            return json_null();
     }
-    return first ? json_pack("{s:s, s:o}", "kind", first->target, "value", mot_json_number(first->target_value)) : json_null();
+    return first
+        ? json_pack("{s:s, s:o}", "kind", first->target, "value", mot_json_number(first->target_value))
+        : json_null();
 }
 
 /* ---- Cells ---------------------------------------------------------------------------------------- */
 
-/* A run's figure as it is counted: a run with a target that it did not reach is later than any that did. One that failed on
- * its way never came to its end, and the loss of one that diverged is infinite: were they left out or taken as they are, an arm
- * would do the better the sooner it fails. NaN: it has none. */
+/* A run's figure as it is counted: a run with a target that it did not reach is later than any that did. One
+ * that failed on its way never came to its end, and the loss of one that diverged is infinite: were they left
+ * out or taken as they are, an arm would do the better the sooner it fails. NaN: it has none. */
 static double counted(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
     if (!f->known) return NAN;
-    if (mot_figure_kinds[figure].needs_target) return !f->has_target ? NAN : f->reached ? f->value[figure] : INFINITY;
+    if (mot_figure_kinds[figure].needs_target)
+        return !f->has_target ? NAN : f->reached ? f->value[figure] : INFINITY;
     bool failed = strcmp(f->status, "ok") != 0, diverged = strcmp(f->status, "diverged") == 0;
     if (failed && figure == MOT_FIGURE_TIME) return INFINITY;
-    bool infinite = figure == MOT_FIGURE_TRAIN_LOSS || figure == MOT_FIGURE_TEST_LOSS || figure == MOT_FIGURE_GRAD_NORM;
+    bool infinite =
+        figure == MOT_FIGURE_TRAIN_LOSS || figure == MOT_FIGURE_TEST_LOSS || figure == MOT_FIGURE_GRAD_NORM;
     if (diverged && infinite && m->measured[figure]) return INFINITY;
     return f->value[figure];
 }
 
-/* The same beside another run's: what a failed run sent until then is shown, but it is no thrift; nor is what a model without
- * finite numbers guesses an accuracy. */
+/* The same beside another run's: what a failed run sent until then is shown, but it is no thrift; nor is what
+ * a model without finite numbers guesses an accuracy. */
 static double compared(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
     bool failed = f->known && strcmp(f->status, "ok") != 0;
     if (failed && figure == MOT_FIGURE_BYTES) return INFINITY;
-    if (failed && figure == MOT_FIGURE_TEST_ACCURACY && strcmp(f->status, "diverged") == 0 && m->measured[figure]) return 0;
+    if (failed && figure == MOT_FIGURE_TEST_ACCURACY && strcmp(f->status, "diverged") == 0 &&
+        m->measured[figure])
+        return 0;
     return counted(m, f, figure);
 }
 
 /* A cell's runs: places in `order`. */
-struct span { size_t from, to; };
+struct span {
+    size_t from, to;
+};
 
 static struct span cell_of(const struct maker *m, size_t arm, size_t condition)
 {
@@ -148,13 +158,10 @@ static const struct mot_run_figures *figures_at(const struct maker *m, size_t pl
     return &m->figures[m->order[place]];
 }
 
-static uint64_t seed_at(const struct maker *m, size_t place)
-{
-    return m->s->run[m->order[place]].seed;
-}
+static uint64_t seed_at(const struct maker *m, size_t place) { return m->s->run[m->order[place]].seed; }
 
-/* What the median is known to exceed where it was not reached: had the runs that stopped short reached the target when they
- * stopped. One that failed never would have. */
+/* What the median is known to exceed where it was not reached: had the runs that stopped short reached the
+ * target when they stopped. One that failed never would have. */
 static double beyond(const struct maker *m, struct span cell, enum mot_figure figure)
 {
     size_t n = 0;
@@ -169,9 +176,10 @@ static double beyond(const struct maker *m, struct span cell, enum mot_figure fi
 
 static json_t *interval_json(const struct mot_interval *i, double past)
 {
-    return json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "median", mot_json_number(i->median), "low", mot_json_number(i->low),
-                     "high", mot_json_number(i->high), "n", (json_int_t)i->n, "q1", mot_json_number(i->q1), "q3", mot_json_number(i->q3),
-                     "least", mot_json_number(i->least), "most", mot_json_number(i->most), "beyond", mot_json_number(past));
+    return json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "median", mot_json_number(i->median),
+        "low", mot_json_number(i->low), "high", mot_json_number(i->high), "n", (json_int_t)i->n, "q1",
+        mot_json_number(i->q1), "q3", mot_json_number(i->q3), "least", mot_json_number(i->least), "most",
+        mot_json_number(i->most), "beyond", mot_json_number(past));
 }
 
 static json_t *figure_json(const struct maker *m, struct span cell, enum mot_figure figure)
@@ -182,7 +190,8 @@ static json_t *figure_json(const struct maker *m, struct span cell, enum mot_fig
         if (!isnan(value)) m->first[n++] = value;
     }
     struct mot_interval interval = mot_stats_interval(m->first, n);
-    double past = figure == MOT_FIGURE_TIME_TO_TARGET && isinf(interval.median) ? beyond(m, cell, figure) : NAN;
+    double past =
+        figure == MOT_FIGURE_TIME_TO_TARGET && isinf(interval.median) ? beyond(m, cell, figure) : NAN;
     return interval_json(&interval, past);
 }
 
@@ -219,8 +228,9 @@ static char *reason(const struct mot_comparison *c, enum mot_figure figure)
 {
     if (c->verdict != MOT_NOT_COMPARABLE) return NULL;
     if (c->n == 0) return mot_text("no two runs of one seed have this figure");
-    if (2 * c->neither >= c->n) return mot_format("in %zu of %zu pairs neither %s", c->neither, c->n,
-                                                   mot_figure_kinds[figure].needs_target ? "reached the target" : "came to its end");
+    if (2 * c->neither >= c->n)
+        return mot_format("in %zu of %zu pairs neither %s", c->neither, c->n,
+            mot_figure_kinds[figure].needs_target ? "reached the target" : "came to its end");
     return mot_format("%zu pair%s of runs; a verdict needs %d", c->n, c->n == 1 ? "" : "s", MOT_PAIRS_LEAST);
 }
 
@@ -234,8 +244,9 @@ static json_t *against_json(const struct maker *m, size_t arm, size_t condition)
         struct mot_comparison c = mot_stats_compare(m->first, m->second, n, sense != MOT_SENSE_MORE);
         char *why = reason(&c, figure);
         json_object_set_new(against, mot_figure_kinds[figure].name,
-            json_pack("{s:o, s:o, s:o, s:I, s:s, s:o}", "ratio", mot_json_number(c.ratio), "low", mot_json_number(c.low), "high",
-                      mot_json_number(c.high), "n", (json_int_t)c.n, "verdict", verdict_word(c.verdict, sense), "reason", text_or_null(why)));
+            json_pack("{s:o, s:o, s:o, s:I, s:s, s:o}", "ratio", mot_json_number(c.ratio), "low",
+                mot_json_number(c.low), "high", mot_json_number(c.high), "n", (json_int_t)c.n, "verdict",
+                verdict_word(c.verdict, sense), "reason", text_or_null(why)));
         free(why);
     }
     return against;
@@ -250,14 +261,15 @@ static json_t *worst_worker(const struct maker *m, struct span cell)
         double id = figures_at(m, i)->value[MOT_FIGURE_WORST_WORKER];
         size_t times = 0;
         if (isnan(id)) continue;
-        for (size_t k = cell.from; k < cell.to; k++) times += figures_at(m, k)->value[MOT_FIGURE_WORST_WORKER] == id;
+        for (size_t k = cell.from; k < cell.to; k++)
+            times += figures_at(m, k)->value[MOT_FIGURE_WORST_WORKER] == id;
         if (best && (times < most || (times == most && id >= best->value[MOT_FIGURE_WORST_WORKER]))) continue;
         best = figures_at(m, i);
         most = times;
     }
     if (!best) return json_null();
-    return json_pack("{s:I, s:o, s:I}", "id", (json_int_t)best->value[MOT_FIGURE_WORST_WORKER], "name", text_or_null(best->worst_name), "runs",
-                     (json_int_t)most);
+    return json_pack("{s:I, s:o, s:I}", "id", (json_int_t)best->value[MOT_FIGURE_WORST_WORKER], "name",
+        text_or_null(best->worst_name), "runs", (json_int_t)most);
 }
 
 static json_t *cell_json(const struct maker *m, size_t arm, size_t condition)
@@ -269,11 +281,13 @@ static json_t *cell_json(const struct maker *m, size_t arm, size_t condition)
         reached += f->reached;
         failed += !f->known || strcmp(f->status, "ok") != 0;
     }
-    json_t *cell = json_pack("{s:I, s:I, s:I, s:I, s:I}", "arm", (json_int_t)arm, "condition", (json_int_t)condition, "runs",
-                             (json_int_t)(span.to - span.from), "reached", reached, "failed", failed);
+    json_t *cell =
+        json_pack("{s:I, s:I, s:I, s:I, s:I}", "arm", (json_int_t)arm, "condition", (json_int_t)condition,
+            "runs", (json_int_t)(span.to - span.from), "reached", reached, "failed", failed);
     json_t *figures = json_object();
     for (size_t i = 0; i < MOT_FIGURES; i++)
-        if (i != MOT_FIGURE_WORST_WORKER) json_object_set_new(figures, mot_figure_kinds[i].name, figure_json(m, span, i));
+        if (i != MOT_FIGURE_WORST_WORKER)
+            json_object_set_new(figures, mot_figure_kinds[i].name, figure_json(m, span, i));
     json_object_set_new(cell, "figures", figures);
     json_object_set_new(cell, "against", against_json(m, arm, condition));
     json_object_set_new(cell, "worst_worker", worst_worker(m, span));
@@ -302,7 +316,10 @@ static json_t *make(const struct maker *m)
     return document;
 }
 
-struct placed { const struct mot_study_run *run; size_t at; };
+struct placed {
+    const struct mot_study_run *run;
+    size_t at;
+};
 
 static int by_cell(const void *a, const void *b)
 {
@@ -332,13 +349,17 @@ static void put_in_order(struct maker *m)
 
 enum mot_status mot_study_document(const struct mot_study *s, json_t **out)
 {
-    struct maker m = { .s = s, .figures = mot_new(s->runs + 1, sizeof(*m.figures)), .first = mot_new(s->runs + 1, sizeof(*m.first)),
+    struct maker m = { .s = s,
+        .figures = mot_new(s->runs + 1, sizeof(*m.figures)),
+        .first = mot_new(s->runs + 1, sizeof(*m.first)),
         .second = mot_new(s->runs + 1, sizeof(*m.second)) };
     enum mot_status status = MOT_OK;
     put_in_order(&m);
-    for (size_t i = 0; i < s->runs && status == MOT_OK; i++) status = mot_figures_read(s->run[i].folder, &m.figures[i]);
+    for (size_t i = 0; i < s->runs && status == MOT_OK; i++)
+        status = mot_figures_read(s->run[i].folder, &m.figures[i]);
     for (size_t i = 0; i < s->runs; i++)
-        for (size_t k = 0; k < MOT_FIGURES; k++) m.measured[k] |= m.figures[i].known && !isnan(m.figures[i].value[k]);
+        for (size_t k = 0; k < MOT_FIGURES; k++)
+            m.measured[k] |= m.figures[i].known && !isnan(m.figures[i].value[k]);
     if (status == MOT_OK) *out = make(&m);
     free(m.begin);
     free(m.order);

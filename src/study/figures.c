@@ -41,7 +41,8 @@ static void read_workers(const json_t *workers, struct mot_run_figures *f)
     double compute = 0, whole = 0, worst = -1;
     size_t i;
     json_t *w;
-    json_array_foreach(workers, i, w) {
+    json_array_foreach(workers, i, w)
+    {
         double mine = number(w, "compute_s") + number(w, "wait_s") + number(w, "send_s");
         if (!isfinite(mine)) continue;
         compute += number(w, "compute_s");
@@ -72,9 +73,16 @@ static void read_target(const json_t *s, struct mot_run_figures *f)
 
 static void read_summary(const json_t *s, struct mot_run_figures *f)
 {
-    static const struct { enum mot_figure figure; const char *key; } plain[] = {
-        { MOT_FIGURE_TIME, "time_s" }, { MOT_FIGURE_UPDATES, "updates" }, { MOT_FIGURE_BYTES, "bytes_sent" },
-        { MOT_FIGURE_TRAIN_LOSS, "train_loss" }, { MOT_FIGURE_TEST_LOSS, "test_loss" }, { MOT_FIGURE_TEST_ACCURACY, "test_accuracy" },
+    static const struct {
+        enum mot_figure figure;
+        const char *key;
+    } plain[] = {
+        { MOT_FIGURE_TIME, "time_s" },
+        { MOT_FIGURE_UPDATES, "updates" },
+        { MOT_FIGURE_BYTES, "bytes_sent" },
+        { MOT_FIGURE_TRAIN_LOSS, "train_loss" },
+        { MOT_FIGURE_TEST_LOSS, "test_loss" },
+        { MOT_FIGURE_TEST_ACCURACY, "test_accuracy" },
         { MOT_FIGURE_GRAD_NORM, "grad_norm" },
     };
     text(s, "status", f->status, sizeof(f->status));
@@ -100,7 +108,8 @@ enum mot_status mot_figures_read(const char *folder, struct mot_run_figures *f)
         f->known = true;
         read_summary(summary, f);
     } else {
-        status = mot_fail(MOT_EDATA, "%s: expected the summary of a run; %s", path, summary ? "found something else" : error.text);
+        status = mot_fail(MOT_EDATA, "%s: expected the summary of a run; %s", path,
+            summary ? "found something else" : error.text);
     }
     json_decref(summary);
     free(path);

@@ -1,7 +1,8 @@
 /* gather.c -- from run folders to a study.
  *
- * Every run's resolved experiment is laid out as a list of keys and values. What says nothing about the result (where it
- * was written, with how many threads) is left out, and so is the seed; runs with the same list are one arm. */
+ * Every run's resolved experiment is laid out as a list of keys and values. What says nothing about the
+ * result (where it was written, with how many threads) is left out, and so is the seed; runs with the same
+ * list are one arm. */
 #include "study/gather.h"
 
 #include "base/file.h"
@@ -17,7 +18,8 @@
 
 static bool says_nothing(const char *key)
 {
-    static const char *const keys[] = { "seed", "output", "trace", "sim.threads", "sim.overcommit", "checkpoint.every" };
+    static const char *const keys[] = { "seed", "output", "trace", "sim.threads", "sim.overcommit",
+        "checkpoint.every" };
     for (size_t i = 0; i < MOT_COUNT(keys); i++)
         if (strcmp(keys[i], key) == 0) return true;
     return false;
@@ -45,17 +47,22 @@ static void lay_out(struct layout *l, const struct mot_yaml *node, const char *k
     bool plain = node->kind == MOT_YAML_SCALAR;
     if (node->kind == MOT_YAML_LIST) {
         plain = true;
-        for (const struct mot_yaml *each = node->first; each; each = each->next) plain &= each->kind == MOT_YAML_SCALAR;
+        for (const struct mot_yaml *each = node->first; each; each = each->next)
+            plain &= each->kind == MOT_YAML_SCALAR;
     }
     if (plain) {
         if (says_nothing(key)) return;
-        if (l->n == l->room) l->entry = mot_grow(l->entry, l->room = l->room ? 2 * l->room : 128, sizeof *l->entry);
-        l->entry[l->n++] = (struct entry){ key, node->kind == MOT_YAML_LIST ? list_text(node, arena) : node->text };
+        if (l->n == l->room)
+            l->entry = mot_grow(l->entry, l->room = l->room ? 2 * l->room : 128, sizeof *l->entry);
+        l->entry[l->n++] =
+            (struct entry){ key, node->kind == MOT_YAML_LIST ? list_text(node, arena) : node->text };
         return;
     }
     size_t place = 0;
     for (const struct mot_yaml *each = node->first; each; each = each->next, place++) {
-        char *name = node->kind == MOT_YAML_LIST ? mot_format("%s[%zu]", key, place) : *key ? mot_format("%s.%s", key, each->key) : mot_text(each->key);
+        char *name = node->kind == MOT_YAML_LIST ? mot_format("%s[%zu]", key, place)
+            : *key                               ? mot_format("%s.%s", key, each->key)
+                                                 : mot_text(each->key);
         lay_out(l, each, mot_arena_text(arena, name), arena);
         free(name);
     }
@@ -69,8 +76,10 @@ static enum mot_status read_summary(const char *folder, struct found *f, struct 
     enum mot_status status = MOT_OK;
     const json_t *driver = json_object_get(summary, "driver"), *seed = json_object_get(summary, "seed");
     if (!summary) status = mot_fail(MOT_EDATA, "%s:%d: damaged: %s", path, error.line, error.text);
-    else if (!json_is_string(driver) || !json_is_integer(seed) || !json_is_string(json_object_get(summary, "status")))
-        status = mot_fail(MOT_EDATA, "%s: damaged: expected a run's summary with driver, seed and status", path);
+    else if (!json_is_string(driver) || !json_is_integer(seed) ||
+        !json_is_string(json_object_get(summary, "status")))
+        status =
+            mot_fail(MOT_EDATA, "%s: damaged: expected a run's summary with driver, seed and status", path);
     else {
         f->seed = (uint64_t)json_integer_value(seed);
         f->driver = mot_arena_text(arena, json_string_value(driver));
@@ -88,14 +97,19 @@ static bool has(const char *folder, const char *name)
     return there;
 }
 
-static bool is_run(const char *folder) { return has(folder, "experiment.yaml") || has(folder, "summary.json") || has(folder, "metrics.jsonl"); }
+static bool is_run(const char *folder)
+{
+    return has(folder, "experiment.yaml") || has(folder, "summary.json") || has(folder, "metrics.jsonl");
+}
 
 static enum mot_status read_run(const char *folder, struct found *f, struct mot_arena *arena)
 {
     if (!has(folder, "summary.json"))
         return mot_fail(MOT_EDATA, "%s: a run that has not ended: there is no summary.json%s", folder,
-                        has(folder, "checkpoint.bin") ? "; --resume goes on with it" : "");
-    if (!has(folder, "experiment.yaml")) return mot_fail(MOT_EDATA, "%s: a run without experiment.yaml, which says what it is a run of", folder);
+            has(folder, "checkpoint.bin") ? "; --resume goes on with it" : "");
+    if (!has(folder, "experiment.yaml"))
+        return mot_fail(
+            MOT_EDATA, "%s: a run without experiment.yaml, which says what it is a run of", folder);
     *f = (struct found){ .folder = mot_arena_text(arena, folder) };
     enum mot_status status = read_summary(folder, f, arena);
     if (status != MOT_OK) return status;
@@ -104,7 +118,8 @@ static enum mot_status read_run(const char *folder, struct found *f, struct mot_
     free(path);
     if (status != MOT_OK) return status;
     lay_out(&f->layout, f->experiment, "", arena);
-    if (f->layout.n == f->layout.room) f->layout.entry = mot_grow(f->layout.entry, f->layout.room += 1, sizeof *f->layout.entry);
+    if (f->layout.n == f->layout.room)
+        f->layout.entry = mot_grow(f->layout.entry, f->layout.room += 1, sizeof *f->layout.entry);
     f->layout.entry[f->layout.n++] = (struct entry){ "driver", f->driver };
     return MOT_OK;
 }
@@ -116,8 +131,10 @@ static enum mot_status add_run(struct finds *all, const char *folder)
     struct stat info = { 0 };
     (void)stat(folder, &info);
     for (size_t i = 0; i < all->n; i++)
-        if (all->found[i].device == info.st_dev && all->found[i].number == info.st_ino) return mot_fail(MOT_EUSAGE, "%s: named twice", folder);
-    if (all->n == all->room) all->found = mot_grow(all->found, all->room = all->room ? 2 * all->room : 32, sizeof *all->found);
+        if (all->found[i].device == info.st_dev && all->found[i].number == info.st_ino)
+            return mot_fail(MOT_EUSAGE, "%s: named twice", folder);
+    if (all->n == all->room)
+        all->found = mot_grow(all->found, all->room = all->room ? 2 * all->room : 32, sizeof *all->found);
     all->found[all->n] = (struct found){ 0 };
     enum mot_status status = read_run(folder, &all->found[all->n], all->arena);
     all->found[all->n].device = info.st_dev;
@@ -133,7 +150,9 @@ static enum mot_status add_folder(struct finds *all, const char *folder)
 {
     struct dirent **entry;
     int n = scandir(folder, &entry, is_named, versionsort);
-    if (n < 0) return mot_fail(errno == ENOENT || errno == ENOTDIR ? MOT_EUSAGE : MOT_ESYSTEM, "%s: %s; expected a run's folder", folder, strerror(errno));
+    if (n < 0)
+        return mot_fail(errno == ENOENT || errno == ENOTDIR ? MOT_EUSAGE : MOT_ESYSTEM,
+            "%s: %s; expected a run's folder", folder, strerror(errno));
     enum mot_status status = MOT_OK;
     size_t before = all->n;
     for (int i = 0; i < n; i++) {
@@ -144,7 +163,10 @@ static enum mot_status add_folder(struct finds *all, const char *folder)
     }
     free(entry);
     if (status == MOT_OK && all->n == before)
-        return mot_fail(MOT_EUSAGE, "%s: no run: expected a folder with experiment.yaml, metrics.jsonl and summary.json, or one that holds such folders", folder);
+        return mot_fail(MOT_EUSAGE,
+            "%s: no run: expected a folder with experiment.yaml, metrics.jsonl and summary.json, or one that "
+            "holds such folders",
+            folder);
     return status;
 }
 
@@ -152,7 +174,9 @@ static bool same_arm(const struct layout *a, const struct layout *b)
 {
     if (a->n != b->n) return false;
     for (size_t i = 0; i < a->n; i++)
-        if (strcmp(a->entry[i].key, b->entry[i].key) != 0 || strcmp(a->entry[i].value, b->entry[i].value) != 0) return false;
+        if (strcmp(a->entry[i].key, b->entry[i].key) != 0 ||
+            strcmp(a->entry[i].value, b->entry[i].value) != 0)
+            return false;
     return true;
 }
 
@@ -167,34 +191,47 @@ static enum mot_status find_arms(struct finds *all)
         f->arm = (uint32_t)arm;
         for (size_t k = 0; k < i; k++)
             if (all->found[k].arm == f->arm && all->found[k].seed == f->seed)
-                return mot_fail(MOT_EUSAGE, "%s and %s: the same experiment with the same seed %llu; expected each seed once", all->found[k].folder,
-                                f->folder, (unsigned long long)f->seed);
+                return mot_fail(MOT_EUSAGE,
+                    "%s and %s: the same experiment with the same seed %llu; expected each seed once",
+                    all->found[k].folder, f->folder, (unsigned long long)f->seed);
     }
     return MOT_OK;
 }
 
 static void fill_study(struct finds *all, const char *command, struct mot_study *s)
 {
-    struct mot_study_side *arm = mot_arena_new(all->arena, all->arms * sizeof *arm), *condition = mot_arena_new(all->arena, sizeof *condition);
+    struct mot_study_side *arm = mot_arena_new(all->arena, all->arms * sizeof *arm),
+                          *condition = mot_arena_new(all->arena, sizeof *condition);
     struct mot_study_run *run = mot_arena_new(all->arena, all->n * sizeof *run);
     mot_name_arms(all, arm);
     condition->name = "";
     for (size_t i = 0; i < all->n; i++)
-        run[i] = (struct mot_study_run){ .arm = all->found[i].arm, .seed = all->found[i].seed, .folder = all->found[i].folder };
-    *s = (struct mot_study){ .command = mot_arena_text(all->arena, command), .experiment = mot_shared_yaml(all), .arm = arm, .arms = all->arms,
-        .condition = condition, .conditions = 1, .run = run, .runs = all->n };
+        run[i] = (struct mot_study_run){
+            .arm = all->found[i].arm, .seed = all->found[i].seed, .folder = all->found[i].folder
+        };
+    *s = (struct mot_study){ .command = mot_arena_text(all->arena, command),
+        .experiment = mot_shared_yaml(all),
+        .arm = arm,
+        .arms = all->arms,
+        .condition = condition,
+        .conditions = 1,
+        .run = run,
+        .runs = all->n };
     const char *slash = strrchr(all->found[0].folder, '/');
-    char *title = all->n == 1 ? mot_text(slash && slash[1] ? slash + 1 : all->found[0].folder) : mot_format("%zu runs", all->n);
+    char *title = all->n == 1 ? mot_text(slash && slash[1] ? slash + 1 : all->found[0].folder)
+                              : mot_format("%zu runs", all->n);
     s->title = mot_arena_text(all->arena, title);
     free(title);
 }
 
-enum mot_status mot_gather(const char *const *folder, size_t folders, const char *command, struct mot_gathered **out)
+enum mot_status mot_gather(
+    const char *const *folder, size_t folders, const char *command, struct mot_gathered **out)
 {
     struct mot_gathered *g = mot_new(1, sizeof *g);
     struct finds all = { .arena = &g->arena };
     enum mot_status status = MOT_OK;
-    for (size_t i = 0; i < folders && status == MOT_OK; i++) status = is_run(folder[i]) ? add_run(&all, folder[i]) : add_folder(&all, folder[i]);
+    for (size_t i = 0; i < folders && status == MOT_OK; i++)
+        status = is_run(folder[i]) ? add_run(&all, folder[i]) : add_folder(&all, folder[i]);
     if (status == MOT_OK) status = find_arms(&all);
     if (status == MOT_OK) fill_study(&all, command, &g->study);
     for (size_t i = 0; i < all.n; i++) free(all.found[i].layout.entry);

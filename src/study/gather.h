@@ -6,13 +6,15 @@
 #include "study/study.h"
 
 struct mot_gathered {
-    struct mot_arena arena;            /* owns what the study's pointers name */
+    struct mot_arena arena; /* owns what the study's pointers name */
     struct mot_study study;
 };
 
-/* Runs that differ only in their seed are one arm; arms are named by what differs: the method, or else the keys. A
- * folder that is no run but holds some stands for them. Folders without a whole run are refused, saying why. */
-enum mot_status mot_gather(const char *const *folder, size_t folders, const char *command, struct mot_gathered **out);
+/* Runs that differ only in their seed are one arm; arms are named by what differs: the method,
+ * or else the keys. A folder that is no run but holds some stands for them. Folders without a whole run are
+ * refused, saying why. */
+enum mot_status mot_gather(
+    const char *const *folder, size_t folders, const char *command, struct mot_gathered **out);
 void mot_gathered_close(struct mot_gathered *);
 
 #endif

@@ -8,7 +8,10 @@
 
 #define KEYS_IN_A_NAME 3
 
-static const struct layout *layout_of(const struct finds *all, size_t arm) { return &all->found[all->arm[arm]].layout; }
+static const struct layout *layout_of(const struct finds *all, size_t arm)
+{
+    return &all->found[all->arm[arm]].layout;
+}
 
 static const char *value_of(const struct layout *l, const char *key)
 {
@@ -17,7 +20,8 @@ static const char *value_of(const struct layout *l, const char *key)
     return NULL;
 }
 
-/* Whether arms that have the key have different values; `besides` counts an arm without it as different too. */
+/* Whether arms that have the key have different values; `besides`
+ * counts an arm without it as different too. */
 static bool differs(const struct finds *all, const char *key, bool besides, const char *method)
 {
     const char *first = NULL;
@@ -35,7 +39,8 @@ static bool differs(const struct finds *all, const char *key, bool besides, cons
     return besides && have < arms && strncmp(key, "cluster.server", 14) != 0;
 }
 
-/* "server (k=6, optimizer.lr=0.1)": the method if it differs, and what sets it apart from others of that method. */
+/* "server (k=6, optimizer.lr=0.1)": the method if it differs, and
+ * what sets it apart from others of that method. */
 static char *name_of(const struct finds *all, size_t arm)
 {
     const struct layout *l = layout_of(all, arm);
@@ -45,7 +50,8 @@ static char *name_of(const struct finds *all, size_t arm)
     size_t shown = 0, more = 0;
     for (size_t i = 0; i < l->n && all->arms > 1; i++) {
         const struct entry *e = &l->entry[i];
-        if (strcmp(e->key, "method.name") == 0 || !differs(all, e->key, true, by_method ? method : NULL)) continue;
+        if (strcmp(e->key, "method.name") == 0 || !differs(all, e->key, true, by_method ? method : NULL))
+            continue;
         if (shown == KEYS_IN_A_NAME) {
             more++;
             continue;
@@ -56,7 +62,8 @@ static char *name_of(const struct finds *all, size_t arm)
         name = longer;
         shown++;
     }
-    char *whole = mot_format("%s%s%s", *name ? name : "run", more ? ", \u2026" : "", shown && by_method ? ")" : "");
+    char *whole =
+        mot_format("%s%s%s", *name ? name : "run", more ? ", \u2026" : "", shown && by_method ? ")" : "");
     free(name);
     return whole;
 }
@@ -68,7 +75,9 @@ void mot_name_arms(const struct finds *all, struct mot_study_side *arm)
         struct mot_study_setting *setting = mot_arena_new(all->arena, (l->n + 1) * sizeof *setting);
         size_t n = 0;
         for (size_t i = 0; i < l->n && all->arms > 1; i++)
-            if (differs(all, l->entry[i].key, true, NULL)) setting[n++] = (struct mot_study_setting){ .key = l->entry[i].key, .value = l->entry[i].value };
+            if (differs(all, l->entry[i].key, true, NULL))
+                setting[n++] =
+                    (struct mot_study_setting){ .key = l->entry[i].key, .value = l->entry[i].value };
         char *name = name_of(all, a);
         for (size_t b = 0; b < a; b++) /* what differs was left out of the name */
             if (strcmp(arm[b].name, name) == 0) {
@@ -77,14 +86,19 @@ void mot_name_arms(const struct finds *all, struct mot_study_side *arm)
                 name = numbered;
                 break;
             }
-        arm[a] = (struct mot_study_side){ .name = mot_arena_text(all->arena, name), .setting = setting, .settings = n };
+        arm[a] = (struct mot_study_side){
+            .name = mot_arena_text(all->arena, name), .setting = setting, .settings = n
+        };
         free(name);
     }
 }
 
 /* ---- What is shared --------------------------------------------------------------------------- */
 
-struct printer { const struct finds *all; FILE *out; };
+struct printer {
+    const struct finds *all;
+    FILE *out;
+};
 
 static bool is_shared(const struct finds *all, const char *key)
 {
@@ -101,8 +115,11 @@ static bool shares(const struct printer *p, const struct mot_yaml *node, const c
 {
     if (is_shared(p->all, key)) return true;
     size_t place = 0;
-    for (const struct mot_yaml *each = node->kind == MOT_YAML_SCALAR ? NULL : node->first; each; each = each->next, place++) {
-        char *name = node->kind == MOT_YAML_LIST ? mot_format("%s[%zu]", key, place) : *key ? mot_format("%s.%s", key, each->key) : mot_text(each->key);
+    for (const struct mot_yaml *each = node->kind == MOT_YAML_SCALAR ? NULL : node->first; each;
+         each = each->next, place++) {
+        char *name = node->kind == MOT_YAML_LIST ? mot_format("%s[%zu]", key, place)
+            : *key                               ? mot_format("%s.%s", key, each->key)
+                                                 : mot_text(each->key);
         bool found = shares(p, each, name);
         free(name);
         if (found) return true;
@@ -115,7 +132,9 @@ static void print_node(const struct printer *p, const struct mot_yaml *node, con
     size_t place = 0;
     for (const struct mot_yaml *each = node->first; each; each = each->next, place++) {
         bool list = node->kind == MOT_YAML_LIST;
-        char *name = list ? mot_format("%s[%zu]", key, place) : *key ? mot_format("%s.%s", key, each->key) : mot_text(each->key);
+        char *name = list ? mot_format("%s[%zu]", key, place)
+            : *key        ? mot_format("%s.%s", key, each->key)
+                          : mot_text(each->key);
         if (shares(p, each, name)) {
             if (list) fprintf(p->out, "%*s-\n", indent, "");
             else fprintf(p->out, "%*s%s:", indent, "", each->key);

@@ -6,12 +6,18 @@
 #include "config/yaml.h"
 #include "study/study.h"
 
-struct entry { const char *key, *value; };             /* "method.k" = "6" */
-struct layout { struct entry *entry; size_t n, room; };
+struct entry {
+    const char *key, *value;
+}; /* "method.k" = "6" */
+struct layout {
+    struct entry *entry;
+    size_t n, room;
+};
 
 struct found {
     const char *folder, *driver;
-    uint64_t seed, device, number;                      /* device and number: which folder it is, by whatever name */
+    /* device and number: which folder it is, by whatever name */
+    uint64_t seed, device, number;
     uint32_t arm;
     struct mot_yaml *experiment;
     struct layout layout;
@@ -19,8 +25,9 @@ struct found {
 
 struct finds {
     struct mot_arena *arena;
-    struct found *found; size_t n, room;
-    size_t *arm, arms;                                  /* the first run of each arm */
+    struct found *found;
+    size_t n, room;
+    size_t *arm, arms; /* the first run of each arm */
 };
 
 /* Names and settings of the arms. */

@@ -6,8 +6,8 @@
 
 #define INDENT 2
 #define GAP 2
-#define SLUG_MOST 100                  /* bytes: two of them and a seed are still a file's name */
-#define NAME_LEAST 8                   /* columns that are left of a name, come what may */
+#define SLUG_MOST 100 /* bytes: two of them and a seed are still a file's name */
+#define NAME_LEAST 8  /* columns that are left of a name, come what may */
 
 size_t mot_text_width(const char *text)
 {
@@ -31,7 +31,7 @@ static char *plain_slug(const char *name)
 {
     char *text = mot_text(name);
     size_t n = strlen(text) < SLUG_MOST ? strlen(text) : SLUG_MOST;
-    while (n && ((unsigned char)text[n] & 0xC0) == 0x80) n--;  /* a character stays whole */
+    while (n && ((unsigned char)text[n] & 0xC0) == 0x80) n--; /* a character stays whole */
     text[n] = 0;
     n = 0;
     for (const char *c = text; *c; c++) {
@@ -54,7 +54,9 @@ char *mot_slug(const char *const *names, size_t at)
         before += strcmp(mine, other) == 0;
         free(other);
     }
-    char *whole = !*mine ? mot_format("%zu", at + 1) : before ? mot_format("%s-%zu", mine, before + 1) : mot_text(mine);
+    char *whole = !*mine ? mot_format("%zu", at + 1)
+        : before         ? mot_format("%s-%zu", mine, before + 1)
+                         : mot_text(mine);
     free(mine);
     return whole;
 }
@@ -82,10 +84,7 @@ void mot_text_wrap(const char *text, const char *first, const char *rest, size_t
     fputc('\n', out);
 }
 
-void mot_grid_open(struct mot_grid *g, size_t columns)
-{
-    *g = (struct mot_grid){ .columns = columns };
-}
+void mot_grid_open(struct mot_grid *g, size_t columns) { *g = (struct mot_grid){ .columns = columns }; }
 
 void mot_grid_add(struct mot_grid *g, const char *text)
 {
@@ -125,7 +124,7 @@ void mot_grid_print(const struct mot_grid *g, size_t columns, FILE *out, bool co
 {
     size_t *width = widths(g, columns);
     for (size_t row = 0; row * g->columns < g->cells; row++) {
-        size_t owed = INDENT;          /* spaces are printed only before something */
+        size_t owed = INDENT; /* spaces are printed only before something */
         if (row == 0 && colour) fputs("\x1b[2m", out);
         for (size_t i = 0; i < g->columns; i++) {
             const char *cell = g->cell[row * g->columns + i];

@@ -1,8 +1,8 @@
 /* page.c -- report.html: one file, made of the template in src/study/page and the study's document.
  *
- * Whatever comes from a study is escaped where it is written, and the page's own rules (Content-Security-Policy) allow
- * only the one style and the one script that carry its number, and no request to anywhere. Without scripts the answer,
- * the tables and the settings are there all the same. */
+ * Whatever comes from a study is escaped where it is written, and the page's own rules
+ * (Content-Security-Policy) allow only the one style and the one script that carry its number, and no request
+ * to anywhere. Without scripts the answer, the tables and the settings are there all the same. */
 #include "study/page.h"
 
 #include "base/file.h"
@@ -28,14 +28,26 @@ void mot_page_text(const char *text, FILE *out)
     }
 }
 
-struct page { const json_t *document; uint64_t number; FILE *out; enum mot_status status; };
+struct page {
+    const json_t *document;
+    uint64_t number;
+    FILE *out;
+    enum mot_status status;
+};
 
 /* A blank in the template: {{what}}. */
 static void fill(struct page *p, const char *what, size_t n)
 {
-    const struct { const char *name; void (*write)(const json_t *, FILE *); } parts[] = {
-        { "headline", mot_page_headline }, { "facts", mot_page_facts }, { "about", mot_page_about }, { "tables", mot_page_tables },
-        { "failures", mot_page_failures }, { "settings", mot_page_settings },
+    const struct {
+        const char *name;
+        void (*write)(const json_t *, FILE *);
+    } parts[] = {
+        { "headline", mot_page_headline },
+        { "facts", mot_page_facts },
+        { "about", mot_page_about },
+        { "tables", mot_page_tables },
+        { "failures", mot_page_failures },
+        { "settings", mot_page_settings },
     };
     const char *const words[] = { "title", "command", "experiment" };
     for (size_t i = 0; i < MOT_COUNT(parts); i++)

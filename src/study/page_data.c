@@ -1,7 +1,7 @@
 /* page_data.c -- what the page's scripts draw: curves, intervals, staleness, some runs in detail.
  *
- * A page must open at once however large the study is. Curves are thinned out so that all together have a bounded
- * number of points, and numbers have six digits; the CSV files have everything. */
+ * A page must open at once however large the study is. Curves are thinned out so that all
+ * together have a bounded number of points, and numbers have six digits; the CSV files have everything. */
 #include "study/page_parts.h"
 
 #include "base/file.h"
@@ -12,17 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POINTS_MOST 24000            /* of all curves together, some 80 bytes each */
-#define POINTS_LEAST 12              /* of a curve that is shown at all */
-#define POINTS_CURVE 240             /* more than a screen shows */
+#define POINTS_MOST 24000 /* of all curves together, some 80 bytes each */
+#define POINTS_LEAST 12   /* of a curve that is shown at all */
+#define POINTS_CURVE 240  /* more than a screen shows */
 #define CURVES_MOST (POINTS_MOST / POINTS_LEAST)
 #define DETAIL_BYTES ((size_t)1300000)
 
-static const struct { enum mot_column column; const char *name, *title; } metrics[] = {
-    { MOT_COL_TEST_ACCURACY, "test_accuracy", "Test accuracy" }, { MOT_COL_TEST_LOSS, "test_loss", "Test loss" },
-    { MOT_COL_TRAIN_LOSS, "train_loss", "Training loss" }, { MOT_COL_TRAIN_ACCURACY, "train_accuracy", "Training accuracy" },
-    { MOT_COL_VALID_LOSS, "valid_loss", "Validation loss" }, { MOT_COL_VALID_ACCURACY, "valid_accuracy", "Validation accuracy" },
-    { MOT_COL_GRAD_NORM, "grad_norm", "Gradient norm" }, { MOT_COL_STALENESS_MEAN, "staleness", "Mean staleness so far" },
+static const struct {
+    enum mot_column column;
+    const char *name, *title;
+} metrics[] = {
+    { MOT_COL_TEST_ACCURACY, "test_accuracy", "Test accuracy" },
+    { MOT_COL_TEST_LOSS, "test_loss", "Test loss" },
+    { MOT_COL_TRAIN_LOSS, "train_loss", "Training loss" },
+    { MOT_COL_TRAIN_ACCURACY, "train_accuracy", "Training accuracy" },
+    { MOT_COL_VALID_LOSS, "valid_loss", "Validation loss" },
+    { MOT_COL_VALID_ACCURACY, "valid_accuracy", "Validation accuracy" },
+    { MOT_COL_GRAD_NORM, "grad_norm", "Gradient norm" },
+    { MOT_COL_STALENESS_MEAN, "staleness", "Mean staleness so far" },
 };
 
 /* ---- JSON that may stand in a script element ------------------------------------------------------ */
@@ -32,7 +39,8 @@ void mot_page_json_text(const char *text, FILE *out)
     fputc('"', out);
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == '<' || c == '>' || c == '&' || c == '"' || c == '\\' || c == 0x7f) fprintf(out, "\\u%04x", c);
+        if (c < 0x20 || c == '<' || c == '>' || c == '&' || c == '"' || c == '\\' || c == 0x7f)
+            fprintf(out, "\\u%04x", c);
         else fputc(c, out);
     }
     fputc('"', out);
@@ -59,13 +67,15 @@ static void put_json(const json_t *value, FILE *out)
     json_t *each;
     switch (value ? json_typeof(value) : JSON_NULL) {
     case JSON_STRING: mot_page_json_text(json_string_value(value), out); return;
-    case JSON_INTEGER: case JSON_REAL: mot_page_json_number(json_number_value(value), out); return;
+    case JSON_INTEGER:
+    case JSON_REAL: mot_page_json_number(json_number_value(value), out); return;
     case JSON_TRUE: fputs("true", out); return;
     case JSON_FALSE: fputs("false", out); return;
     case JSON_NULL: fputs("null", out); return;
     case JSON_ARRAY:
         fputc('[', out);
-        json_array_foreach(value, i, each) {
+        json_array_foreach(value, i, each)
+        {
             if (i) fputc(',', out);
             put_json(each, out);
         }
@@ -73,7 +83,8 @@ static void put_json(const json_t *value, FILE *out)
         return;
     case JSON_OBJECT:
         fputc('{', out);
-        json_object_foreach((json_t *)value, key, each) {
+        json_object_foreach((json_t *)value, key, each)
+        {
             if (i++) fputc(',', out);
             mot_page_json_text(key, out);
             fputc(':', out);
@@ -93,7 +104,11 @@ static void put_key(const char *lead, const char *key, FILE *out)
 
 /* ---- Curves --------------------------------------------------------------------------------------- */
 
-struct plan { size_t points, every; bool thinned, skipped; }; /* points of a curve; every so many-th run of a cell has one */
+/* points of a curve; every so many-th run of a cell has one */
+struct plan {
+    size_t points, every;
+    bool thinned, skipped;
+};
 
 static struct plan plan_of(size_t runs)
 {
@@ -160,14 +175,16 @@ static enum mot_status put_curve(const char *folder, struct plan *plan, FILE *ou
 /* An arm under a condition, as one number. */
 static size_t cell_number(const json_t *document, const json_t *entry)
 {
-    size_t arms = json_array_size(mot_page_list(document, "arms")), conditions = json_array_size(mot_page_list(document, "conditions"));
+    size_t arms = json_array_size(mot_page_list(document, "arms")),
+           conditions = json_array_size(mot_page_list(document, "conditions"));
     size_t number = mot_page_place(entry, "arm") * conditions + mot_page_place(entry, "condition");
     return number < arms * conditions ? number : 0;
 }
 
 static size_t cells_of(const json_t *document)
 {
-    return json_array_size(mot_page_list(document, "arms")) * json_array_size(mot_page_list(document, "conditions"));
+    return json_array_size(mot_page_list(document, "arms")) *
+        json_array_size(mot_page_list(document, "conditions"));
 }
 
 /* For every run, which of its cell's runs it is. */
@@ -188,10 +205,12 @@ static enum mot_status put_runs(const json_t *document, const size_t *place, str
     enum mot_status status = MOT_OK;
     put_key(",\n", "runs", out);
     fputc('[', out);
-    json_array_foreach(mot_page_list(document, "runs"), i, run) {
+    json_array_foreach(mot_page_list(document, "runs"), i, run)
+    {
         const char *folder = mot_page_word(run, "folder");
-        fprintf(out, "%s\n{\"a\":%zu,\"c\":%zu,\"s\":%" JSON_INTEGER_FORMAT ",\"st\":", i ? "," : "", mot_page_place(run, "arm"),
-                mot_page_place(run, "condition"), json_integer_value(json_object_get(run, "seed")));
+        fprintf(out, "%s\n{\"a\":%zu,\"c\":%zu,\"s\":%" JSON_INTEGER_FORMAT ",\"st\":", i ? "," : "",
+            mot_page_place(run, "arm"), mot_page_place(run, "condition"),
+            json_integer_value(json_object_get(run, "seed")));
         mot_page_json_text(mot_page_word(run, "status"), out);
         fprintf(out, ",\"r\":%s,\"tt\":", json_is_true(json_object_get(run, "reached")) ? "true" : "false");
         mot_page_json_number(mot_page_number(json_object_get(run, "figures"), "time_to_target"), out);
@@ -219,12 +238,16 @@ static void add_bins(json_t *all, const json_t *bins)
 {
     size_t i, k;
     json_t *bin, *old;
-    json_array_foreach(bins, i, bin) {
+    json_array_foreach(bins, i, bin)
+    {
         if (json_array_size(bin) != 3) continue;
         json_t *same = NULL;
-        json_array_foreach(all, k, old)
-            if (json_equal(json_array_get(old, 0), json_array_get(bin, 0)) && json_equal(json_array_get(old, 1), json_array_get(bin, 1))) same = old;
-        if (same) json_array_set_new(same, 2, json_real(json_number_value(json_array_get(same, 2)) + json_number_value(json_array_get(bin, 2))));
+        json_array_foreach(all, k, old) if (json_equal(json_array_get(old, 0), json_array_get(bin, 0)) &&
+            json_equal(json_array_get(old, 1), json_array_get(bin, 1))) same = old;
+        if (same)
+            json_array_set_new(same, 2,
+                json_real(
+                    json_number_value(json_array_get(same, 2)) + json_number_value(json_array_get(bin, 2))));
         else json_array_append_new(all, json_deep_copy(bin));
     }
 }
@@ -236,20 +259,26 @@ static void put_staleness(const json_t *document, FILE *out)
     json_t *run, *cell;
     json_t **bins = mot_new(cells + 1, sizeof(json_t *));
     for (i = 0; i <= cells; i++) bins[i] = json_array();
-    json_array_foreach(mot_page_list(document, "runs"), i, run) {
+    json_array_foreach(mot_page_list(document, "runs"), i, run)
+    {
         json_t *summary = summary_of(mot_page_word(run, "folder"));
-        add_bins(bins[cell_number(document, run)], json_object_get(json_object_get(summary, "staleness"), "histogram"));
+        add_bins(bins[cell_number(document, run)],
+            json_object_get(json_object_get(summary, "staleness"), "histogram"));
         json_decref(summary);
     }
     put_key(",\n", "cells", out);
     fputc('[', out);
-    json_array_foreach(mot_page_list(document, "cells"), i, cell) {
+    json_array_foreach(mot_page_list(document, "cells"), i, cell)
+    {
         const json_t *figures = json_object_get(cell, "figures");
-        fprintf(out, "%s{\"a\":%zu,\"c\":%zu,\"runs\":%zu,\"reached\":%zu,\"tt\":", i ? ",\n" : "\n", mot_page_place(cell, "arm"),
-                mot_page_place(cell, "condition"), mot_page_place(cell, "runs"), mot_page_place(cell, "reached"));
+        fprintf(out, "%s{\"a\":%zu,\"c\":%zu,\"runs\":%zu,\"reached\":%zu,\"tt\":", i ? ",\n" : "\n",
+            mot_page_place(cell, "arm"), mot_page_place(cell, "condition"), mot_page_place(cell, "runs"),
+            mot_page_place(cell, "reached"));
         put_json(json_object_get(figures, "time_to_target"), out);
-        fputs(",\"mean\":", out), mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_mean"), "median"), out);
-        fputs(",\"max\":", out), mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_max"), "most"), out);
+        fputs(",\"mean\":", out),
+            mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_mean"), "median"), out);
+        fputs(",\"max\":", out),
+            mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_max"), "most"), out);
         fputs(",\"bins\":", out), put_json(bins[cell_number(document, cell)], out);
         fputc('}', out);
     }
@@ -299,7 +328,8 @@ enum mot_status mot_page_data(const json_t *document, FILE *out)
     struct plan plan = plan_of(json_array_size(mot_page_list(document, "runs")));
     size_t *place = places_of(document);
     fputs("{\"metrics\":[", out);
-    for (size_t i = 0; i < MOT_COUNT(metrics); i++) fprintf(out, "%s[\"%s\",\"%s\"]", i ? "," : "", metrics[i].name, metrics[i].title);
+    for (size_t i = 0; i < MOT_COUNT(metrics); i++)
+        fprintf(out, "%s[\"%s\",\"%s\"]", i ? "," : "", metrics[i].name, metrics[i].title);
     fputc(']', out);
     put_names(document, "arms", out);
     put_names(document, "conditions", out);
@@ -309,7 +339,8 @@ enum mot_status mot_page_data(const json_t *document, FILE *out)
     enum mot_status status = put_runs(document, place, &plan, out);
     if (status == MOT_OK) {
         put_details(document, place, out);
-        fprintf(out, ",\n\"thinned\":%s,\"skipped\":%s}", plan.thinned ? "true" : "false", plan.skipped ? "true" : "false");
+        fprintf(out, ",\n\"thinned\":%s,\"skipped\":%s}", plan.thinned ? "true" : "false",
+            plan.skipped ? "true" : "false");
     }
     free(place);
     return status;

@@ -41,8 +41,8 @@ const json_t *mot_page_cell(const json_t *document, size_t arm, size_t condition
 {
     size_t i;
     json_t *cell;
-    json_array_foreach(mot_page_list(document, "cells"), i, cell)
-        if (mot_page_place(cell, "arm") == arm && mot_page_place(cell, "condition") == condition) return cell;
+    json_array_foreach(mot_page_list(document, "cells"), i, cell) if (mot_page_place(cell, "arm") == arm &&
+        mot_page_place(cell, "condition") == condition) return cell;
     return NULL;
 }
 
@@ -103,7 +103,8 @@ static char *show_digits(double value, int digits, char *into, size_t size)
 {
     double magnitude = fabs(value);
     int places = digits - 1;
-    for (double edge = 10; places > 0 && magnitude >= edge * (1 - 0.5 * pow(10, -digits)); edge *= 10) places--;
+    for (double edge = 10; places > 0 && magnitude >= edge * (1 - 0.5 * pow(10, -digits)); edge *= 10)
+        places--;
     for (double edge = 1; places < 8 && magnitude > 0 && magnitude < edge; edge /= 10) places++;
     snprintf(into, size, "%.*f", places, value);
     return into;
@@ -115,7 +116,9 @@ static char *show_bytes(double value, char *into, size_t size)
     size_t unit = 0;
     char digits[32];
     while (unit + 1 < MOT_COUNT(units) && value >= 999.5) value /= 1000, unit++;
-    snprintf(into, size, "%s %s", unit ? show_digits(value, 3, digits, sizeof digits) : show_count(value, digits, sizeof digits), units[unit]);
+    snprintf(into, size, "%s %s",
+        unit ? show_digits(value, 3, digits, sizeof digits) : show_count(value, digits, sizeof digits),
+        units[unit]);
     return into;
 }
 
@@ -126,11 +129,23 @@ char *mot_page_show(double value, enum mot_page_unit unit, char *into, size_t si
         return into;
     }
     switch (unit) {
-    case MOT_PAGE_SECONDS: return mot_show_time(value < 0 ? 0 : value > 9e9 ? UINT64_MAX - 1 : (uint64_t)(value * 1e9 + 0.5), into, size);
+    case MOT_PAGE_SECONDS:
+        return mot_show_time(value < 0 ? 0
+                : value > 9e9          ? UINT64_MAX - 1
+                                       : (uint64_t)(value * 1e9 + 0.5),
+            into, size);
     case MOT_PAGE_BYTES: return show_bytes(value, into, size);
     case MOT_PAGE_RATIO: return show_digits(value, 3, into, size);
-    case MOT_PAGE_SHARE: snprintf(into, size, value == 0 ? "%.0f %%" : value > 0 && value < 0.0995 ? "%.2f %%" : "%.1f %%", 100 * value); return into;
-    case MOT_PAGE_COUNT: if (fabs(value) < 1e15) return show_count(floor(value + 0.5), into, size); break;
+    case MOT_PAGE_SHARE:
+        snprintf(into, size,
+            value == 0                        ? "%.0f %%"
+                : value > 0 && value < 0.0995 ? "%.2f %%"
+                                              : "%.1f %%",
+            100 * value);
+        return into;
+    case MOT_PAGE_COUNT:
+        if (fabs(value) < 1e15) return show_count(floor(value + 0.5), into, size);
+        break;
     case MOT_PAGE_PLAIN: break;
     }
     if (value != 0 && (fabs(value) < 1e-3 || fabs(value) >= 1e5)) snprintf(into, size, "%.2e", value);
@@ -143,8 +158,8 @@ static bool has_figure(const json_t *document, const char *figure)
 {
     size_t i;
     json_t *cell;
-    json_array_foreach(mot_page_list(document, "cells"), i, cell)
-        if (mot_page_figure(cell, figure)) return true;
+    json_array_foreach(
+        mot_page_list(document, "cells"), i, cell) if (mot_page_figure(cell, figure)) return true;
     return false;
 }
 

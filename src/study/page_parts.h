@@ -13,28 +13,43 @@
 extern const char mot_page_html[], mot_page_css[], mot_page_js[];
 
 /* ---- Reading the document: what is missing is NULL, NaN, "" or 0 ------------------------------------ */
-const json_t *mot_page_list(const json_t *object, const char *key);    /* an empty list where there is none */
+const json_t *mot_page_list(const json_t *object, const char *key); /* an empty list where there is none */
 const char *mot_page_word(const json_t *object, const char *key);
 double mot_page_number(const json_t *object, const char *key);
-size_t mot_page_place(const json_t *object, const char *key);          /* a whole number from 0 */
+size_t mot_page_place(const json_t *object, const char *key); /* a whole number from 0 */
 const char *mot_page_name(const json_t *document, const char *list, size_t i);
 const json_t *mot_page_cell(const json_t *document, size_t arm, size_t condition);
-const json_t *mot_page_figure(const json_t *cell, const char *figure);   /* an INTERVAL, or NULL */
-const json_t *mot_page_against(const json_t *cell, const char *figure);  /* a COMPARISON, or NULL */
+const json_t *mot_page_figure(const json_t *cell, const char *figure);  /* an INTERVAL, or NULL */
+const json_t *mot_page_against(const json_t *cell, const char *figure); /* a COMPARISON, or NULL */
 
 /* ---- Figures ------------------------------------------------------------------------------------------ */
-enum mot_page_unit { MOT_PAGE_SECONDS, MOT_PAGE_BYTES, MOT_PAGE_SHARE, MOT_PAGE_COUNT, MOT_PAGE_RATIO, MOT_PAGE_PLAIN };
-struct mot_page_kind { const char *figure, *title; enum mot_page_unit unit; bool more; };  /* more: larger is better */
-const struct mot_page_kind *mot_page_kind(const char *figure);            /* NULL: not known */
+enum mot_page_unit {
+    MOT_PAGE_SECONDS,
+    MOT_PAGE_BYTES,
+    MOT_PAGE_SHARE,
+    MOT_PAGE_COUNT,
+    MOT_PAGE_RATIO,
+    MOT_PAGE_PLAIN
+};
+/* more: larger is better */
+struct mot_page_kind {
+    const char *figure, *title;
+    enum mot_page_unit unit;
+    bool more;
+};
+const struct mot_page_kind *mot_page_kind(const char *figure); /* NULL: not known */
 char *mot_page_show(double value, enum mot_page_unit, char *into, size_t size);
-/* By which arms are judged: the time to the target, or where there is none the best figure that all have. NULL: none. */
+/* By which arms are judged: the time to the target, or where there is
+ * none the best figure that all have. NULL: none. */
 const struct mot_page_kind *mot_page_judge(const json_t *document);
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */
-void mot_page_text(const char *text, FILE *);                             /* as HTML, in element or attribute */
-void mot_page_headline(const json_t *document, FILE *);                   /* the answer, a sentence for each condition */
+/* as HTML, in element or attribute */
+void mot_page_text(const char *text, FILE *);
+/* the answer, a sentence for each condition */
+void mot_page_headline(const json_t *document, FILE *);
 void mot_page_facts(const json_t *document, FILE *);
-void mot_page_about(const json_t *document, FILE *);                      /* how to read the tables */
+void mot_page_about(const json_t *document, FILE *); /* how to read the tables */
 void mot_page_tables(const json_t *document, FILE *);
 void mot_page_failures(const json_t *document, FILE *);
 void mot_page_settings(const json_t *document, FILE *);

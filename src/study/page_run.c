@@ -1,4 +1,5 @@
-/* page_run.c -- one run in detail, for the page: its timeline, where its workers' time went, which data they hold. */
+/* page_run.c -- one run in detail, for the page: its timeline, where
+ * its workers' time went, which data they hold. */
 #include "study/page_parts.h"
 
 #include "base/file.h"
@@ -7,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORKERS_MOST 64              /* that are listed, evenly chosen */
+#define WORKERS_MOST 64 /* that are listed, evenly chosen */
 #define CLASSES_MOST 100
-#define TICKS 1000000                /* a timeline's resolution */
+#define TICKS 1000000 /* a timeline's resolution */
 
 static json_t *load(const char *folder, const char *name)
 {
@@ -28,8 +29,10 @@ static void put_spans(const json_t *spans, json_int_t from, double ns_a_tick, FI
     json_t *span;
     long long at = 0;
     fputc('[', out);
-    json_array_foreach(spans, i, span) {
-        long long begin = llround((double)(whole(span, 0) - from) / ns_a_tick), end = llround((double)(whole(span, 1) - from) / ns_a_tick);
+    json_array_foreach(spans, i, span)
+    {
+        long long begin = llround((double)(whole(span, 0) - from) / ns_a_tick),
+                  end = llround((double)(whole(span, 1) - from) / ns_a_tick);
         fprintf(out, "%s%lld,%lld", i ? "," : "", begin - at, end - begin);
         at = end;
     }
@@ -39,15 +42,18 @@ static void put_spans(const json_t *spans, json_int_t from, double ns_a_tick, FI
 static void put_timeline(const json_t *timeline, FILE *out)
 {
     static const char *const kinds[] = { "compute", "cancelled", "collective", "send", "receive" };
-    json_int_t from = json_integer_value(json_object_get(timeline, "from")), until = json_integer_value(json_object_get(timeline, "until"));
+    json_int_t from = json_integer_value(json_object_get(timeline, "from")),
+               until = json_integer_value(json_object_get(timeline, "until"));
     double ns_a_tick = until > from ? (double)(until - from) / TICKS : 1;
     size_t i;
     json_t *node;
     fputs(",\"timeline\":{\"from\":", out), mot_page_json_number((double)from / 1e9, out);
     fputs(",\"until\":", out), mot_page_json_number((double)until / 1e9, out);
-    fprintf(out, ",\"ticks\":%d,\"cut\":%s,\"nodes\":%zu,\"node\":[", TICKS, json_is_true(json_object_get(timeline, "cut")) ? "true" : "false",
-            mot_page_place(timeline, "nodes_of_run"));
-    json_array_foreach(mot_page_list(timeline, "node"), i, node) {
+    fprintf(out, ",\"ticks\":%d,\"cut\":%s,\"nodes\":%zu,\"node\":[", TICKS,
+        json_is_true(json_object_get(timeline, "cut")) ? "true" : "false",
+        mot_page_place(timeline, "nodes_of_run"));
+    json_array_foreach(mot_page_list(timeline, "node"), i, node)
+    {
         fprintf(out, "%s{\"id\":%zu,\"role\":", i ? "," : "", mot_page_place(node, "id"));
         mot_page_json_text(mot_page_word(node, "role"), out);
         fputs(",\"name\":", out), mot_page_json_text(mot_page_word(node, "name"), out);
@@ -75,7 +81,8 @@ static void put_worker(const json_t *worker, FILE *out)
     fputs(",\"updates\":", out), mot_page_json_number(mot_page_number(worker, "updates"), out);
     if (classes && classes <= CLASSES_MOST) {
         fputs(",\"classes\":[", out);
-        for (size_t c = 0; c < classes; c++) fprintf(out, "%s%" JSON_INTEGER_FORMAT, c ? "," : "", whole(rows, c));
+        for (size_t c = 0; c < classes; c++)
+            fprintf(out, "%s%" JSON_INTEGER_FORMAT, c ? "," : "", whole(rows, c));
         fputc(']', out);
     }
     fputc('}', out);

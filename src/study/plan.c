@@ -10,15 +10,16 @@
 #define TUNE_SEEDS_PRESET "3"
 #define TUNE_SEED_FIRST 1001
 
-const char *const mot_tune_by_names[] = { "time_to_target", "test_accuracy", "train_loss", "grad_norm", NULL };
+const char *const mot_tune_by_names[] = { "time_to_target", "test_accuracy", "train_loss", "grad_norm",
+    NULL };
 
 struct planner {
     struct mot_study_plan *plan;
     const struct mot_plan_flags *flags;
     struct mot_arena *arena;
     struct mot_reader reader;
-    const struct mot_yaml *compare, *sweep, *tune;   /* NULL where the file has none */
-    uint64_t seed;                                   /* the experiment's own: the first of its seeds */
+    const struct mot_yaml *compare, *sweep, *tune; /* NULL where the file has none */
+    uint64_t seed;                                 /* the experiment's own: the first of its seeds */
 };
 
 static const char *keep(struct planner *p, char *text)
@@ -30,7 +31,8 @@ static const char *keep(struct planner *p, char *text)
 
 /* ---- Sides ------------------------------------------------------------------------------------ */
 
-static void add_setting(struct planner *p, struct mot_study_side *side, const char *key, const char *value, const char *origin)
+static void add_setting(
+    struct planner *p, struct mot_study_side *side, const char *key, const char *value, const char *origin)
 {
     struct mot_study_setting *more = mot_arena_new(p->arena, (side->settings + 1) * sizeof(*more));
     if (side->settings) memcpy(more, side->setting, side->settings * sizeof(*more));
@@ -43,8 +45,11 @@ static enum mot_status add_arm(struct planner *p, const struct mot_study_side *a
     struct mot_study_plan *plan = p->plan;
     for (size_t i = 0; i < plan->arms; i++)
         if (strcmp(plan->arm[i].name, arm->name) == 0)
-            return mot_fail(MOT_EUSAGE, "%s: expected arms with names of their own; found '%.60s' twice: give one a label", origin, arm->name);
-    if (plan->arms == MOT_ARMS_MAX) return mot_fail(MOT_EUSAGE, "%s: expected at most %d arms; found more", origin, MOT_ARMS_MAX);
+            return mot_fail(MOT_EUSAGE,
+                "%s: expected arms with names of their own; found '%.60s' twice: give one a label", origin,
+                arm->name);
+    if (plan->arms == MOT_ARMS_MAX)
+        return mot_fail(MOT_EUSAGE, "%s: expected at most %d arms; found more", origin, MOT_ARMS_MAX);
     plan->arm[plan->arms++] = *arm;
     return MOT_OK;
 }
@@ -52,9 +57,11 @@ static enum mot_status add_arm(struct planner *p, const struct mot_study_side *a
 static enum mot_status add_method(struct planner *p, const struct mot_yaml *node)
 {
     const char *origin = mot_yaml_where(node, p->arena);
-    if (node->kind == MOT_YAML_LIST || (node->kind == MOT_YAML_SCALAR && !*node->text) || (node->kind == MOT_YAML_MAP && !mot_yaml_get(node, "name")))
-        return mot_fail(MOT_EUSAGE, "%s: method: expected a name or a map such as {name: server, k: 6}; found %s", origin,
-                        mot_yaml_found(node, p->arena));
+    if (node->kind == MOT_YAML_LIST || (node->kind == MOT_YAML_SCALAR && !*node->text) ||
+        (node->kind == MOT_YAML_MAP && !mot_yaml_get(node, "name")))
+        return mot_fail(MOT_EUSAGE,
+            "%s: method: expected a name or a map such as {name: server, k: 6}; found %s", origin,
+            mot_yaml_found(node, p->arena));
     struct mot_study_side arm = { .name = mot_value_label(node, p->arena) };
     add_setting(p, &arm, "method", mot_value_text(node, p->arena), origin);
     return add_arm(p, &arm, origin);
@@ -64,10 +71,13 @@ static enum mot_status add_methods(struct planner *p, const struct mot_yaml *lis
 {
     const char *where = mot_yaml_where(list, p->arena);
     if (list->kind != MOT_YAML_LIST)
-        return mot_fail(MOT_EUSAGE, "%s: %s: expected a list of methods; found %s", where, key, mot_yaml_found(list, p->arena));
-    if (list->count == 0) return mot_fail(MOT_EUSAGE, "%s: %s: expected at least one method; found an empty list", where, key);
+        return mot_fail(MOT_EUSAGE, "%s: %s: expected a list of methods; found %s", where, key,
+            mot_yaml_found(list, p->arena));
+    if (list->count == 0)
+        return mot_fail(MOT_EUSAGE, "%s: %s: expected at least one method; found an empty list", where, key);
     enum mot_status status = MOT_OK;
-    for (const struct mot_yaml *child = list->first; child && status == MOT_OK; child = child->next) status = add_method(p, child);
+    for (const struct mot_yaml *child = list->first; child && status == MOT_OK; child = child->next)
+        status = add_method(p, child);
     return status;
 }
 
@@ -79,7 +89,9 @@ static const char *label_of(struct planner *p, const struct mot_yaml *map)
         if (strcmp(child->key, "label") == 0) continue;
         const char *value = mot_value_label(child, p->arena), *between = *label ? ", " : "";
         bool method = strcmp(child->key, "method") == 0;
-        label = keep(p, method ? mot_format("%s%s%s", label, between, value) : mot_format("%s%s%s=%s", label, between, child->key, value));
+        label = keep(p,
+            method ? mot_format("%s%s%s", label, between, value)
+                   : mot_format("%s%s%s=%s", label, between, child->key, value));
     }
     return label;
 }
@@ -95,12 +107,16 @@ static bool is_below(const char *key, const char *section)
 static enum mot_status check_key(const struct mot_yaml *node, const char *where)
 {
     if (strcmp(node->key, "seed") == 0)
-        return mot_fail(MOT_EUSAGE, "%s: seed: all arms have the same seeds: set them in sweep, or with --seeds", where);
+        return mot_fail(
+            MOT_EUSAGE, "%s: seed: all arms have the same seeds: set them in sweep, or with --seeds", where);
     if (strcmp(node->key, "output") == 0)
-        return mot_fail(MOT_EUSAGE, "%s: output: the runs of a study are in its store: see --store and --out", where);
+        return mot_fail(
+            MOT_EUSAGE, "%s: output: the runs of a study are in its store: see --store and --out", where);
     static const char *const sections[] = { "compare", "sweep", "tune" };
     for (size_t i = 0; i < MOT_COUNT(sections); i++)
-        if (is_below(node->key, sections[i])) return mot_fail(MOT_EUSAGE, "%s: %s: expected a key of a run; found one of the study", where, node->key);
+        if (is_below(node->key, sections[i]))
+            return mot_fail(
+                MOT_EUSAGE, "%s: %s: expected a key of a run; found one of the study", where, node->key);
     return MOT_OK;
 }
 
@@ -111,16 +127,21 @@ static enum mot_status add_by_hand(struct planner *p, const struct mot_yaml *nod
     const struct mot_yaml *label = mot_yaml_get(node, "label");
     if (node->kind == MOT_YAML_SCALAR) return add_method(p, node);
     if (node->kind != MOT_YAML_MAP || node->count == 0)
-        return mot_fail(MOT_EUSAGE, "%s: compare: expected a method's name, or a map such as {label: six, method: {name: server, k: 6}}; found %s",
-                        origin, mot_yaml_found(node, p->arena));
+        return mot_fail(MOT_EUSAGE,
+            "%s: compare: expected a method's name, or a map such as {label: six, method: {name: server, k: "
+            "6}}; found %s",
+            origin, mot_yaml_found(node, p->arena));
     if (mot_yaml_get(node, "name"))
-        return mot_fail(MOT_EUSAGE, "%s: compare: expected keys of an experiment; found 'name': write {method: %s}", origin,
-                        mot_value_text(node, p->arena));
+        return mot_fail(MOT_EUSAGE,
+            "%s: compare: expected keys of an experiment; found 'name': write {method: %s}", origin,
+            mot_value_text(node, p->arena));
     if (label && (label->kind != MOT_YAML_SCALAR || !*label->text))
-        return mot_read_fail(&p->reader, label, "compare.label", "expected a name; found %s", mot_yaml_found(label, p->arena));
+        return mot_read_fail(
+            &p->reader, label, "compare.label", "expected a name; found %s", mot_yaml_found(label, p->arena));
     for (const char *c = label ? label->text : ""; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
-            return mot_read_fail(&p->reader, label, "compare.label", "expected a name on one line; found a character that is none");
+            return mot_read_fail(&p->reader, label, "compare.label",
+                "expected a name on one line; found a character that is none");
     struct mot_study_side arm = { .name = label ? label->text : label_of(p, node) };
     for (const struct mot_yaml *child = node->first; child; child = child->next) {
         const char *where = mot_yaml_where(child, p->arena);
@@ -150,9 +171,10 @@ static enum mot_status arms_by_hand(struct planner *p)
     const struct mot_yaml *list = p->compare;
     if (list->kind != MOT_YAML_LIST || list->count == 0)
         return mot_read_fail(&p->reader, list, "compare", "expected a list of what is compared; found %s",
-                             list->kind == MOT_YAML_LIST ? "an empty list" : mot_yaml_found(list, p->arena));
+            list->kind == MOT_YAML_LIST ? "an empty list" : mot_yaml_found(list, p->arena));
     enum mot_status status = MOT_OK;
-    for (const struct mot_yaml *child = list->first; child && status == MOT_OK; child = child->next) status = add_by_hand(p, child);
+    for (const struct mot_yaml *child = list->first; child && status == MOT_OK; child = child->next)
+        status = add_by_hand(p, child);
     return status;
 }
 
@@ -163,10 +185,12 @@ static enum mot_status read_arms(struct planner *p)
     p->plan->arm = mot_arena_new(p->arena, MOT_ARMS_MAX * sizeof(*p->plan->arm));
     if (p->flags->methods_n) return arms_from_flags(p);
     if (p->compare && swept)
-        return mot_read_fail_key(&p->reader, swept, "sweep.method", "expected the arms in one place; found them here and under compare");
+        return mot_read_fail_key(&p->reader, swept, "sweep.method",
+            "expected the arms in one place; found them here and under compare");
     if (p->compare) return arms_by_hand(p);
     if (swept) return add_methods(p, swept, "sweep.method");
-    p->plan->arm[p->plan->arms++] = (struct mot_study_side){ .name = "" }; /* named when the experiment is known */
+    /* named when the experiment is known */
+    p->plan->arm[p->plan->arms++] = (struct mot_study_side){ .name = "" };
     return MOT_OK;
 }
 
@@ -180,7 +204,8 @@ static enum mot_status combine(struct planner *p, const struct mot_axis *axis, s
     for (size_t i = 0; i < axes; i++) {
         all *= axis[i].values;
         if (all > MOT_CONDITIONS_MAX)
-            return mot_fail(MOT_EUSAGE, "%s: sweep: expected at most %d combinations; found %zu or more", axis[i].origin, MOT_CONDITIONS_MAX, all);
+            return mot_fail(MOT_EUSAGE, "%s: sweep: expected at most %d combinations; found %zu or more",
+                axis[i].origin, MOT_CONDITIONS_MAX, all);
     }
     plan->condition = mot_arena_new(p->arena, all * sizeof(*plan->condition));
     plan->conditions = all;
@@ -192,7 +217,8 @@ static enum mot_status combine(struct planner *p, const struct mot_axis *axis, s
             stride /= axis[i].values;
             size_t at = c / stride % axis[i].values;
             add_setting(p, side, axis[i].key, axis[i].value[at], axis[i].place[at]);
-            side->name = keep(p, mot_format("%s%s%s=%s", side->name, i ? ", " : "", axis[i].key, axis[i].value[at]));
+            side->name =
+                keep(p, mot_format("%s%s%s=%s", side->name, i ? ", " : "", axis[i].key, axis[i].value[at]));
         }
     }
     return MOT_OK;
@@ -205,7 +231,9 @@ static enum mot_status read_conditions(struct planner *p)
     for (const struct mot_yaml *child = p->sweep ? p->sweep->first : NULL; child; child = child->next) {
         if (strcmp(child->key, "method") == 0 || strcmp(child->key, "seed") == 0) continue;
         enum mot_status status = check_key(child, mot_yaml_where_key(child, p->arena));
-        if (status == MOT_OK) status = mot_values_read(child, keep(p, mot_format("sweep.%s", child->key)), p->arena, &axis[axes]);
+        if (status == MOT_OK)
+            status =
+                mot_values_read(child, keep(p, mot_format("sweep.%s", child->key)), p->arena, &axis[axes]);
         if (status) return status;
         axis[axes].key = child->key;
         axes++;
@@ -215,7 +243,8 @@ static enum mot_status read_conditions(struct planner *p)
 
 /* ---- Seeds ------------------------------------------------------------------------------------------ */
 
-static enum mot_status seeds_text(struct planner *p, const char *origin, const char *text, uint64_t first, struct mot_seeds *out)
+static enum mot_status seeds_text(
+    struct planner *p, const char *origin, const char *text, uint64_t first, struct mot_seeds *out)
 {
     struct mot_yaml *node;
     bool list = *text == '[' || !strchr(text, ',');
@@ -231,7 +260,8 @@ static enum mot_status read_seeds(struct planner *p)
     if (flag) return seeds_text(p, "--seeds", flag, p->seed, &p->plan->seeds);
     if (!swept) return seeds_text(p, "--seeds", SEEDS_PRESET, p->seed, &p->plan->seeds);
     struct mot_axis axis;
-    enum mot_status status = mot_values_read(swept, "sweep.seed", p->arena, &axis); /* a lone number here is a mistake, not a count */
+    /* a lone number here is a mistake, not a count */
+    enum mot_status status = mot_values_read(swept, "sweep.seed", p->arena, &axis);
     return status ? status : mot_seeds_read(swept, "sweep.seed", p->seed, p->arena, &p->plan->seeds);
 }
 
@@ -244,17 +274,22 @@ static enum mot_status read_by(struct planner *p, const char *where, const char 
         p->plan->tune.by = (enum mot_tune_by)i;
         return MOT_OK;
     }
-    return mot_fail(MOT_EUSAGE, "%s: expected one of time_to_target, test_accuracy, train_loss, grad_norm; found '%.60s'%s", where, text,
-                    mot_did_you_mean(&p->reader, text, mot_tune_by_names));
+    return mot_fail(MOT_EUSAGE,
+        "%s: expected one of time_to_target, test_accuracy, train_loss, grad_norm; found '%.60s'%s", where,
+        text, mot_did_you_mean(&p->reader, text, mot_tune_by_names));
 }
 
 static enum mot_status add_over(struct planner *p, const struct mot_axis *axis)
 {
     struct mot_tune_plan *tune = &p->plan->tune;
-    static const char *const never[] = { "seed", "output", "stop", "evaluate", "compare", "sweep", "tune", NULL };
+    static const char *const never[] = { "seed", "output", "stop", "evaluate", "compare", "sweep", "tune",
+        NULL };
     bool refused = strcmp(axis->key, "method") == 0;
     for (size_t i = 0; never[i]; i++) refused |= is_below(axis->key, never[i]);
-    if (refused) return mot_fail(MOT_EUSAGE, "%s: '%s' cannot be tuned: it decides what is compared, not how well it goes", axis->origin, axis->key);
+    if (refused)
+        return mot_fail(MOT_EUSAGE,
+            "%s: '%s' cannot be tuned: it decides what is compared, not how well it goes", axis->origin,
+            axis->key);
     for (size_t i = 0; i < tune->overs; i++)
         if (strcmp(tune->over[i].key, axis->key) == 0)
             return mot_fail(MOT_EUSAGE, "%s: expected a key once; found '%s' twice", axis->origin, axis->key);
@@ -269,11 +304,15 @@ static enum mot_status over_from_file(struct planner *p)
 {
     const struct mot_yaml *over = mot_yaml_get(p->tune, "over");
     if (!over || over->kind != MOT_YAML_MAP || over->count == 0)
-        return mot_read_fail(&p->reader, over ? over : p->tune, "tune.over", "expected a map such as {optimizer.lr: 2^-1..2^-10}; found %s",
-                             !over ? "none" : over->kind == MOT_YAML_MAP ? "an empty one" : mot_yaml_found(over, p->arena));
+        return mot_read_fail(&p->reader, over ? over : p->tune, "tune.over",
+            "expected a map such as {optimizer.lr: 2^-1..2^-10}; found %s",
+            !over                            ? "none"
+                : over->kind == MOT_YAML_MAP ? "an empty one"
+                                             : mot_yaml_found(over, p->arena));
     for (const struct mot_yaml *child = over->first; child; child = child->next) {
         struct mot_axis axis;
-        enum mot_status status = mot_values_read(child, keep(p, mot_format("tune.over.%s", child->key)), p->arena, &axis);
+        enum mot_status status =
+            mot_values_read(child, keep(p, mot_format("tune.over.%s", child->key)), p->arena, &axis);
         axis.key = child->key;
         if (status == MOT_OK) status = add_over(p, &axis);
         if (status) return status;
@@ -283,10 +322,19 @@ static enum mot_status over_from_file(struct planner *p)
 
 static enum mot_status tune_from_file(struct planner *p)
 {
-    struct conf { const char *over, *by, *seeds; bool halving; } conf;
+    struct conf {
+        const char *over, *by, *seeds;
+        bool halving;
+    } conf;
     static const struct mot_option options[] = {
-        { .name = "by", .type = MOT_OPT_TEXT, .offset = offsetof(struct conf, by), .preset = "time_to_target" },
-        { .name = "halving", .type = MOT_OPT_BOOL, .offset = offsetof(struct conf, halving), .preset = "false" },
+        { .name = "by",
+            .type = MOT_OPT_TEXT,
+            .offset = offsetof(struct conf, by),
+            .preset = "time_to_target" },
+        { .name = "halving",
+            .type = MOT_OPT_BOOL,
+            .offset = offsetof(struct conf, halving),
+            .preset = "false" },
         { .name = NULL },
     };
     static const char *const others[] = { "over", "seeds", NULL };
@@ -297,7 +345,8 @@ static enum mot_status tune_from_file(struct planner *p)
     p->plan->tune.halving = conf.halving;
     const struct mot_yaml *by = mot_yaml_get(p->tune, "by"), *seeds = mot_yaml_get(p->tune, "seeds");
     if (by) status = read_by(p, keep(p, mot_format("%s: tune.by", mot_yaml_where(by, p->arena))), conf.by);
-    if (!status && seeds) status = mot_seeds_read(seeds, "tune.seeds", TUNE_SEED_FIRST, p->arena, &p->plan->tune.seeds);
+    if (!status && seeds)
+        status = mot_seeds_read(seeds, "tune.seeds", TUNE_SEED_FIRST, p->arena, &p->plan->tune.seeds);
     return status;
 }
 
@@ -315,8 +364,10 @@ static enum mot_status read_tune(struct planner *p)
     }
     if (status == MOT_OK && f->by) status = read_by(p, "--by", f->by);
     if (f->halving) tune->halving = true;
-    if (status == MOT_OK && f->tunes && f->seeds) status = seeds_text(p, "--seeds", f->seeds, TUNE_SEED_FIRST, &tune->seeds);
-    if (status == MOT_OK && !tune->seeds.n) status = seeds_text(p, "tune.seeds", TUNE_SEEDS_PRESET, TUNE_SEED_FIRST, &tune->seeds);
+    if (status == MOT_OK && f->tunes && f->seeds)
+        status = seeds_text(p, "--seeds", f->seeds, TUNE_SEED_FIRST, &tune->seeds);
+    if (status == MOT_OK && !tune->seeds.n)
+        status = seeds_text(p, "tune.seeds", TUNE_SEEDS_PRESET, TUNE_SEED_FIRST, &tune->seeds);
     return status;
 }
 
@@ -326,18 +377,22 @@ static enum mot_status check_apart(const struct mot_study_plan *plan)
     for (size_t i = 0; i < plan->tune.seeds.n; i++)
         for (size_t k = 0; k < plan->seeds.n; k++)
             if (plan->tune.seeds.seed[i] == plan->seeds.seed[k])
-                return mot_fail(MOT_EUSAGE, "%s: tune.seeds: expected seeds that the arms are not judged on; found %llu in both", plan->tune.seeds.origin,
-                                (unsigned long long)plan->seeds.seed[k]);
+                return mot_fail(MOT_EUSAGE,
+                    "%s: tune.seeds: expected seeds that the arms are not judged on; found %llu in both",
+                    plan->tune.seeds.origin, (unsigned long long)plan->seeds.seed[k]);
     return MOT_OK;
 }
 
 static enum mot_status check_size(const struct mot_study_plan *plan, bool tunes)
 {
     size_t cells = plan->arms * plan->conditions, points = plan->tune.asked ? 1 : 0;
-    for (size_t i = 0; i < plan->tune.overs && points <= MOT_RUNS_MAX; i++) points *= plan->tune.over[i].values;
-    size_t runs = points > MOT_RUNS_MAX ? SIZE_MAX : cells * ((tunes ? 0 : plan->seeds.n) + points * plan->tune.seeds.n);
-    if (runs > MOT_RUNS_MAX) return mot_fail(MOT_EUSAGE, "expected a study of at most %d runs; this one has %s%zu", MOT_RUNS_MAX,
-                                             runs == SIZE_MAX ? "more than " : "", runs == SIZE_MAX ? (size_t)MOT_RUNS_MAX : runs);
+    for (size_t i = 0; i < plan->tune.overs && points <= MOT_RUNS_MAX; i++)
+        points *= plan->tune.over[i].values;
+    size_t runs = points > MOT_RUNS_MAX ? SIZE_MAX
+                                        : cells * ((tunes ? 0 : plan->seeds.n) + points * plan->tune.seeds.n);
+    if (runs > MOT_RUNS_MAX)
+        return mot_fail(MOT_EUSAGE, "expected a study of at most %d runs; this one has %s%zu", MOT_RUNS_MAX,
+            runs == SIZE_MAX ? "more than " : "", runs == SIZE_MAX ? (size_t)MOT_RUNS_MAX : runs);
     return MOT_OK;
 }
 
@@ -347,11 +402,13 @@ static enum mot_status check_overlap(const struct planner *p)
     const struct mot_tune_plan *tune = &p->plan->tune;
     for (size_t i = 0; i < tune->overs; i++)
         if (mot_yaml_get(p->sweep, tune->over[i].key))
-            return mot_fail(MOT_EUSAGE, "%s: '%s' is tuned and swept; expected one of them", tune->over[i].origin, tune->over[i].key);
+            return mot_fail(MOT_EUSAGE, "%s: '%s' is tuned and swept; expected one of them",
+                tune->over[i].origin, tune->over[i].key);
     return MOT_OK;
 }
 
-/* ---- The whole -------------------------------------------------------------------------------------------- */
+/* ---- The whole
+ * -------------------------------------------------------------------------------------------- */
 
 /* Flags that would be lost in the arms or the seeds. */
 static enum mot_status check_flags(const struct mot_plan_flags *f)
@@ -359,9 +416,12 @@ static enum mot_status check_flags(const struct mot_plan_flags *f)
     for (size_t i = 0; i < f->settings; i++) {
         const char *key = f->setting[i].key, *origin = f->setting[i].origin;
         if (strcmp(key, "seed") == 0)
-            return mot_fail(MOT_EUSAGE, "%s: a study has several seeds: say --seeds 10, or --seeds 3..12", origin);
-        if (strcmp(key, "output") == 0) return mot_fail(MOT_EUSAGE, "%s: say --out DIR for the study, --store DIR for its runs", origin);
-        if (strcmp(key, "method") == 0 && f->methods_n) return mot_fail(MOT_EUSAGE, "%s: --methods says already which methods", origin);
+            return mot_fail(
+                MOT_EUSAGE, "%s: a study has several seeds: say --seeds 10, or --seeds 3..12", origin);
+        if (strcmp(key, "output") == 0)
+            return mot_fail(MOT_EUSAGE, "%s: say --out DIR for the study, --store DIR for its runs", origin);
+        if (strcmp(key, "method") == 0 && f->methods_n)
+            return mot_fail(MOT_EUSAGE, "%s: --methods says already which methods", origin);
     }
     return MOT_OK;
 }
@@ -369,8 +429,10 @@ static enum mot_status check_flags(const struct mot_plan_flags *f)
 static enum mot_status check_method_flag(const struct planner *p)
 {
     for (size_t i = 0; i < p->flags->settings; i++)
-        if (strcmp(p->flags->setting[i].key, "method") == 0 && (p->compare || mot_yaml_get(p->sweep, "method")))
-            return mot_fail(MOT_EUSAGE, "%s: the file says what is compared: say --methods to compare others", p->flags->setting[i].origin);
+        if (strcmp(p->flags->setting[i].key, "method") == 0 &&
+            (p->compare || mot_yaml_get(p->sweep, "method")))
+            return mot_fail(MOT_EUSAGE, "%s: the file says what is compared: say --methods to compare others",
+                p->flags->setting[i].origin);
     return MOT_OK;
 }
 
@@ -385,10 +447,12 @@ static enum mot_status read_sections(struct planner *p)
     p->sweep = mot_yaml_get(root, "sweep");
     p->tune = mot_yaml_get(root, "tune");
     if (p->sweep && (p->sweep->kind != MOT_YAML_MAP || p->sweep->count == 0))
-        return mot_read_fail(&p->reader, p->sweep, "sweep", "expected a map such as {method: [allreduce, async]}; found %s",
-                             p->sweep->kind == MOT_YAML_MAP ? "an empty one" : mot_yaml_found(p->sweep, p->arena));
+        return mot_read_fail(&p->reader, p->sweep, "sweep",
+            "expected a map such as {method: [allreduce, async]}; found %s",
+            p->sweep->kind == MOT_YAML_MAP ? "an empty one" : mot_yaml_found(p->sweep, p->arena));
     const struct mot_yaml *seed = mot_yaml_get(root, "seed");
-    if (seed && seed->kind == MOT_YAML_SCALAR && !mot_read_uint(seed->text, &p->seed)) p->seed = 1; /* its own reader will complain */
+    /* its own reader will complain */
+    if (seed && seed->kind == MOT_YAML_SCALAR && !mot_read_uint(seed->text, &p->seed)) p->seed = 1;
     return MOT_OK;
 }
 
@@ -412,10 +476,12 @@ static void copy_flags(struct mot_study_plan *plan, const struct mot_plan_flags 
     plan->flag = mot_arena_new(&plan->arena, (f->settings + 1) * sizeof(*plan->flag));
     for (size_t i = 0; i < f->settings; i++)
         plan->flag[plan->flags++] = (struct mot_setting){ mot_arena_text(&plan->arena, f->setting[i].key),
-            mot_arena_text(&plan->arena, f->setting[i].value), mot_arena_text(&plan->arena, f->setting[i].origin) };
+            mot_arena_text(&plan->arena, f->setting[i].value),
+            mot_arena_text(&plan->arena, f->setting[i].origin) };
 }
 
-enum mot_status mot_study_plan_parse(const char *name, const char *text, size_t n, const struct mot_plan_flags *flags, struct mot_study_plan **out)
+enum mot_status mot_study_plan_parse(const char *name, const char *text, size_t n,
+    const struct mot_plan_flags *flags, struct mot_study_plan **out)
 {
     struct mot_study_plan *plan = mot_new(1, sizeof(*plan));
     if (name) {
@@ -426,7 +492,9 @@ enum mot_status mot_study_plan_parse(const char *name, const char *text, size_t 
         plan->n = n;
     }
     copy_flags(plan, flags);
-    struct planner p = { .plan = plan, .flags = flags, .arena = &plan->arena, .reader = { .arena = &plan->arena }, .seed = 1 };
+    struct planner p = {
+        .plan = plan, .flags = flags, .arena = &plan->arena, .reader = { .arena = &plan->arena }, .seed = 1
+    };
     enum mot_status status = make(&p);
     if (status) {
         mot_study_plan_close(plan);
@@ -436,7 +504,8 @@ enum mot_status mot_study_plan_parse(const char *name, const char *text, size_t 
     return MOT_OK;
 }
 
-enum mot_status mot_study_plan_open(const char *path, const struct mot_plan_flags *flags, struct mot_study_plan **out)
+enum mot_status mot_study_plan_open(
+    const char *path, const struct mot_plan_flags *flags, struct mot_study_plan **out)
 {
     unsigned char *bytes = NULL;
     size_t n = 0;
@@ -454,19 +523,22 @@ void mot_study_plan_close(struct mot_study_plan *plan)
     free(plan);
 }
 
-/* ---- One run ------------------------------------------------------------------------------------------------ */
+/* ---- One run
+ * ------------------------------------------------------------------------------------------------ */
 
 static size_t append(struct mot_setting *to, size_t at, const struct mot_study_setting *from, size_t n)
 {
-    for (size_t i = 0; i < n; i++) to[at++] = (struct mot_setting){ from[i].key, from[i].value, from[i].origin };
+    for (size_t i = 0; i < n; i++)
+        to[at++] = (struct mot_setting){ from[i].key, from[i].value, from[i].origin };
     return at;
 }
 
-enum mot_status mot_study_plan_run(const struct mot_study_plan *plan, size_t arm, size_t condition, const struct mot_study_setting *more, size_t mores,
-                                   const uint64_t *seed, struct mot_experiment **out)
+enum mot_status mot_study_plan_run(const struct mot_study_plan *plan, size_t arm, size_t condition,
+    const struct mot_study_setting *more, size_t mores, const uint64_t *seed, struct mot_experiment **out)
 {
     const struct mot_study_side *a = &plan->arm[arm], *c = &plan->condition[condition];
-    struct mot_setting *setting = mot_new(plan->flags + a->settings + c->settings + mores + 2, sizeof(*setting));
+    struct mot_setting *setting =
+        mot_new(plan->flags + a->settings + c->settings + mores + 2, sizeof(*setting));
     size_t n = plan->flags;
     if (n) memcpy(setting, plan->flag, n * sizeof(*setting));
     n = append(setting, n, c->setting, c->settings);

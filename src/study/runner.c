@@ -21,10 +21,10 @@
 
 /* A worker, seen from the parent. */
 struct slot {
-    pid_t pid;                         /* 0: none */
-    int socket, words;                 /* words: what it wrote to its standard error */
-    size_t at;                         /* the case it has, or NOBODY */
-    uint64_t data;                     /* of its last case */
+    pid_t pid;         /* 0: none */
+    int socket, words; /* words: what it wrote to its standard error */
+    size_t at;         /* the case it has, or NOBODY */
+    uint64_t data;     /* of its last case */
     char *workshop;
 };
 
@@ -32,8 +32,8 @@ struct crew {
     struct mot_runner *r;
     struct mot_case *c;
     size_t n;
-    size_t *todo, todos;               /* cases without a run, in order; those handed out are NOBODY */
-    size_t left, first;                /* how many are not handed out; the first that may not be */
+    size_t *todo, todos; /* cases without a run, in order; those handed out are NOBODY */
+    size_t left, first;  /* how many are not handed out; the first that may not be */
     struct slot *slot;
     unsigned slots;
     uint32_t threads;
@@ -70,7 +70,8 @@ enum mot_status mot_cases_resolve(const struct mot_runner *r, struct mot_case *c
 {
     for (size_t i = 0; i < n; i++) {
         struct mot_experiment *x;
-        enum mot_status status = mot_study_plan_run(r->plan, c[i].arm, c[i].condition, c[i].more, c[i].mores, &c[i].seed, &x);
+        enum mot_status status =
+            mot_study_plan_run(r->plan, c[i].arm, c[i].condition, c[i].more, c[i].mores, &c[i].seed, &x);
         if (status != MOT_OK) return status;
         status = mot_store_key(r->store, x, r->models, c[i].key);
         c[i].data = data_of(x);
@@ -81,7 +82,10 @@ enum mot_status mot_cases_resolve(const struct mot_runner *r, struct mot_case *c
     return MOT_OK;
 }
 
-struct keyed { const char *key; size_t at; };
+struct keyed {
+    const char *key;
+    size_t at;
+};
 
 static int by_key(const void *a, const void *b)
 {
@@ -119,7 +123,7 @@ static enum mot_status start(struct crew *crew, struct slot *s)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);
-        signal(SIGINT, SIG_IGN);       /* the parent decides */
+        signal(SIGINT, SIG_IGN); /* the parent decides */
         signal(SIGTERM, SIG_DFL);
         signal(SIGUSR1, SIG_DFL);
         for (unsigned i = 0; i < crew->slots; i++)
@@ -173,9 +177,11 @@ static void last_words(int words, char *into, size_t size)
 static char *how_it_fell(int how, const char *words)
 {
     const char *colon = *words ? ": " : "";
-    if (!WIFSIGNALED(how)) return mot_format("crashed: its process ended with code %d%s%s", WEXITSTATUS(how), colon, words);
+    if (!WIFSIGNALED(how))
+        return mot_format("crashed: its process ended with code %d%s%s", WEXITSTATUS(how), colon, words);
     int number = WTERMSIG(how);
-    return mot_format("crashed: signal %d (%s)%s%s%s", number, strsignal(number), number == SIGKILL ? "; out of memory?" : "", colon, words);
+    return mot_format("crashed: signal %d (%s)%s%s%s", number, strsignal(number),
+        number == SIGKILL ? "; out of memory?" : "", colon, words);
 }
 
 /* ---- Handing out ------------------------------------------------------------------------------------ */
@@ -187,7 +193,8 @@ static bool loaded_elsewhere(const struct crew *crew, uint64_t data)
     return false;
 }
 
-/* The place in the list of the case that suits a worker best: one whose data it has; else one whose data nobody has. */
+/* The place in the list of the case that suits a worker best: one whose
+ * data it has; else one whose data nobody has. */
 static size_t choose(const struct crew *crew, const struct slot *s)
 {
     size_t fresh = NOBODY, any = NOBODY;
@@ -253,10 +260,7 @@ static void stop_all(struct crew *crew)
         if (crew->slot[i].pid) bury(&crew->slot[i]);
 }
 
-static bool interrupted(const struct crew *crew)
-{
-    return crew->r->interrupt && *crew->r->interrupt;
-}
+static bool interrupted(const struct crew *crew) { return crew->r->interrupt && *crew->r->interrupt; }
 
 /* Everyone who is free gets a case; true while somebody has one. */
 static enum mot_status keep_busy(struct crew *crew, bool *busy)
@@ -295,7 +299,8 @@ static enum mot_status work(struct crew *crew)
     return status;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------ */
+/* ---- The whole
+ * ------------------------------------------------------------------------------------------ */
 
 static unsigned cores(void)
 {
@@ -311,9 +316,10 @@ static enum mot_status run_crew(struct crew *crew)
     crew->slots = jobs;
     crew->threads = jobs < cores() ? cores() / jobs : 1;
     crew->slot = mot_new(jobs, sizeof(*crew->slot));
-    for (unsigned i = 0; i < jobs; i++) crew->slot[i].workshop = mot_store_workshop(r->store, (long)getpid(), i);
+    for (unsigned i = 0; i < jobs; i++)
+        crew->slot[i].workshop = mot_store_workshop(r->store, (long)getpid(), i);
     crew->watch = mot_watcher_open(r, jobs, crew->todos);
-    fflush(NULL);                      /* a child must not write what the parent has still to write */
+    fflush(NULL); /* a child must not write what the parent has still to write */
     enum mot_status status = work(crew);
     mot_watcher_close(crew->watch);
     if (status != MOT_OK) stop_all(crew);

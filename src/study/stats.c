@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAIL 0.025                     /* on either side of a 95 % interval */
+#define TAIL 0.025 /* on either side of a 95 % interval */
 #define NORMAL_TAIL 1.959963984540054
-#define EXACT_MOST 1000                /* values; of more, the interval of order statistics is as good */
-#define RANKS_MOST 50                  /* pairs; of more, the normal law is as good */
+#define EXACT_MOST 1000 /* values; of more, the interval of order statistics is as good */
+#define RANKS_MOST 50   /* pairs; of more, the normal law is as good */
 
 static int by_value(const void *a, const void *b)
 {
@@ -20,7 +20,7 @@ static int by_value(const void *a, const void *b)
 static double between(double a, double b, double share)
 {
     if (a == b || share == 0) return a;
-    if (isinf(a) && isinf(b)) return 0;  /* one each way: neither */
+    if (isinf(a) && isinf(b)) return 0; /* one each way: neither */
     if (isinf(a) || isinf(b)) return isinf(a) ? a : b;
     return a + share * (b - a);
 }
@@ -58,7 +58,9 @@ double mot_stats_median(const double *value, size_t n)
 
 /* ---- The bootstrap, without drawing ------------------------------------------------------- */
 
-struct outcome { double value, weight; };
+struct outcome {
+    double value, weight;
+};
 
 static int by_outcome(const void *a, const void *b)
 {
@@ -79,7 +81,8 @@ static double reach(const double *factorial, size_t n, size_t k, size_t m)
     if (k == n) return 1;
     double share = mot_log((double)k / (double)n), rest = mot_log(1 - (double)k / (double)n), sum = 0;
     for (size_t j = m; j <= n; j++)
-        sum += mot_exp(factorial[n] - factorial[j] - factorial[n - j] + (double)j * share + (double)(n - j) * rest);
+        sum += mot_exp(
+            factorial[n] - factorial[j] - factorial[n - j] + (double)j * share + (double)(n - j) * rest);
     return sum;
 }
 
@@ -101,13 +104,14 @@ static size_t odd_medians(const double *sorted, size_t n, const double *factoria
     return n;
 }
 
-/* Of an even number the middle two count. They are the values i < j if half of the draws are at or below i, the
- * largest of them i, and the others at or above j, the smallest of them j. What remains of i's share as the lower
- * one is that both are i. */
+/* Of an even number the middle two count. They are the values i < j if half of the draws are
+ * at or below i, the largest of them i, and the others at or above j, the smallest of them j. What remains of
+ * i's share as the lower one is that both are i. */
 static size_t even_medians(const double *sorted, size_t n, const double *factorial, struct outcome *out)
 {
     size_t half = n / 2, used = 0;
-    double scale = (factorial[n] - 2 * factorial[half]) / 2, before = 0; /* the binomial, half of it on either side */
+    /* the binomial, half of it on either side */
+    double scale = (factorial[n] - 2 * factorial[half]) / 2, before = 0;
     double *above = mot_new(n, sizeof(*above));
     for (size_t j = 0; j < n; j++) above[j] = power(n - j, n, half, scale) - power(n - j - 1, n, half, scale);
     for (size_t i = 0; i < n; i++) {
@@ -129,7 +133,8 @@ static void bootstrap(const double *sorted, size_t n, double *low, double *high)
 {
     double *factorial = log_factorials(n);
     struct outcome *median = mot_new(n * (n + 1) / 2, sizeof(*median));
-    size_t outcomes = n % 2 ? odd_medians(sorted, n, factorial, median) : even_medians(sorted, n, factorial, median);
+    size_t outcomes =
+        n % 2 ? odd_medians(sorted, n, factorial, median) : even_medians(sorted, n, factorial, median);
     free(factorial);
     qsort(median, outcomes, sizeof(*median), by_outcome);
     double weight = 0;
@@ -145,7 +150,8 @@ static void bootstrap(const double *sorted, size_t n, double *low, double *high)
 
 /* ---- Exact intervals ------------------------------------------------------------------------ */
 
-/* The largest k for which k or fewer of the `counts` outcomes, by their numbers of ways, are at most TAIL of all; -1 if none. */
+/* The largest k for which k or fewer of the `counts` outcomes, by their
+ * numbers of ways, are at most TAIL of all; -1 if none. */
 static long tail_of(const double *ways, size_t counts)
 {
     double all = 0, sum = 0;
@@ -195,8 +201,12 @@ static void widen(struct mot_interval *i, const double *sorted, size_t n, long t
 
 static struct mot_interval describe(const double *sorted, size_t n)
 {
-    struct mot_interval i = { .median = middle(sorted, n), .q1 = quantile(sorted, n, 0.25), .q3 = quantile(sorted, n, 0.75),
-        .least = sorted[0], .most = sorted[n - 1], .n = n };
+    struct mot_interval i = { .median = middle(sorted, n),
+        .q1 = quantile(sorted, n, 0.25),
+        .q3 = quantile(sorted, n, 0.75),
+        .least = sorted[0],
+        .most = sorted[n - 1],
+        .n = n };
     i.low = i.high = i.median;
     if (n <= EXACT_MOST) bootstrap(sorted, n, &i.low, &i.high);
     return i;
@@ -214,9 +224,10 @@ struct mot_interval mot_stats_interval(const double *value, size_t n)
 
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
-/* The interval of signed ranks lies in the means of any two differences (Walsh; Hodges and Lehmann, 1963). Where a difference
- * has no measure, since only one of the two came to anything, it would outweigh all others: then only signs count. Which of
- * the two it is depends on the sizes of the differences and not on their signs, so either keeps its promise. */
+/* The interval of signed ranks lies in the means of any two differences (Walsh; Hodges and Lehmann, 1963).
+ * Where a difference has no measure, since only one of the two came to anything, it would outweigh all
+ * others: then only signs count. Which of the two it is depends on the sizes of the differences and not on
+ * their signs, so either keeps its promise. */
 static struct mot_interval of_differences(const double *value, size_t n)
 {
     double *sorted = sorted_copy(value, n), *mean = mot_new(n * (n + 1) / 2, sizeof(*mean));

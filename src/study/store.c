@@ -23,11 +23,16 @@
 #define READ_BYTES (1u << 20)
 
 /* A file or folder that experiments name, and the hash of what is in it. */
-struct named { struct named *next; char *path; uint64_t hash; };
+struct named {
+    struct named *next;
+    char *path;
+    uint64_t hash;
+};
 
 struct mot_store {
     char *path, *tmp, *lock;
-    int users;                         /* holds the lock's first byte, shared, as long as this program lives */
+    /* holds the lock's first byte, shared, as long as this program lives */
+    int users;
     struct named *named;
 };
 
@@ -40,10 +45,7 @@ static int remove_entry(const char *path, const struct stat *facts, int kind, st
     return 0;
 }
 
-void mot_remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
+void mot_remove_tree(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
 
 static enum mot_status hash_file(const char *path, int flags, uint64_t *hash_out, uint64_t *bytes_out)
 {
@@ -69,8 +71,8 @@ static enum mot_status hash_file(const char *path, int flags, uint64_t *hash_out
 
 /* ---- Locks ------------------------------------------------------------------------------------ */
 
-/* A lock of the open file, not of the process: children share it, and it ends with the last of them. On a file
- * system without locks everything still works; only work may be done twice. */
+/* A lock of the open file, not of the process: children share it, and it ends with the last of
+ * them. On a file system without locks everything still works; only work may be done twice. */
 static bool lock_range(int file, short kind, uint64_t at, bool wait)
 {
     struct flock range = { .l_type = kind, .l_whence = SEEK_SET, .l_start = (off_t)at, .l_len = 1 };
@@ -79,10 +81,7 @@ static bool lock_range(int file, short kind, uint64_t at, bool wait)
 }
 
 /* Any place but the first byte. */
-static uint64_t place_of(const char *key)
-{
-    return 1 + (XXH3_64bits(key, strlen(key)) >> 2);
-}
+static uint64_t place_of(const char *key) { return 1 + (XXH3_64bits(key, strlen(key)) >> 2); }
 
 bool mot_store_claim(const struct mot_store *s, const char *key, struct mot_store_claim *claim)
 {
@@ -128,7 +127,8 @@ enum mot_status mot_store_open(const char *path, struct mot_store **out)
     }
     if (status != MOT_OK) {
         mot_store_close(s);
-        return mot_fail(status, "the store of runs: %s; --store or MOTLEY_STORE names another folder", mot_error());
+        return mot_fail(
+            status, "the store of runs: %s; --store or MOTLEY_STORE names another folder", mot_error());
     }
     if (lock_range(s->users, F_WRLCK, 0, false)) sweep_out(s);
     lock_range(s->users, F_RDLCK, 0, true);
@@ -166,10 +166,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int is_shown(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
+static int is_shown(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
 /* Of a folder: of the files in it. */
 static enum mot_status hash_folder(const char *path, uint64_t *hash_out)
@@ -203,7 +200,8 @@ static enum mot_status print_named(struct mot_store *s, const char *path, FILE *
     uint64_t hash = remembered(s, path, &known), bytes;
     if (!known) {
         if (stat(path, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))) return MOT_OK;
-        enum mot_status status = S_ISDIR(facts.st_mode) ? hash_folder(path, &hash) : hash_file(path, 0, &hash, &bytes);
+        enum mot_status status =
+            S_ISDIR(facts.st_mode) ? hash_folder(path, &hash) : hash_file(path, 0, &hash, &bytes);
         if (status) return status;
         struct named *n = mot_new(1, sizeof(*n));
         *n = (struct named){ s->named, mot_text(path), hash };
@@ -213,7 +211,8 @@ static enum mot_status print_named(struct mot_store *s, const char *path, FILE *
     return MOT_OK;
 }
 
-/* The value of a line "key: value" of the resolved experiment, if it is a path: those are absolute. In `into`. */
+/* The value of a line "key: value" of the resolved experiment, if it
+ * is a path: those are absolute. In `into`. */
 static bool path_in(const char *line, size_t n, char *into, size_t size)
 {
     const char *colon = memmem(line, n, ": ", 2);
@@ -229,8 +228,10 @@ static bool path_in(const char *line, size_t n, char *into, size_t size)
     return into[0] == '/';
 }
 
-/* Every path that the text names, whoever's key it is; and labels that nobody names but are found beside the rows. */
-static enum mot_status print_files(struct mot_store *s, const struct mot_experiment *x, const char *text, FILE *out)
+/* Every path that the text names, whoever's key it is; and labels that
+ * nobody names but are found beside the rows. */
+static enum mot_status print_files(
+    struct mot_store *s, const struct mot_experiment *x, const char *text, FILE *out)
 {
     enum mot_status status = MOT_OK;
     char path[PATH_MAX];
@@ -239,7 +240,8 @@ static enum mot_status print_files(struct mot_store *s, const struct mot_experim
         if (path_in(line, n, path, sizeof(path))) status = print_named(s, path, out);
         line += n + (line[n] == '\n');
     }
-    const char *const rows[] = { x->data.labels ? NULL : x->data.path, x->data.test_labels ? NULL : x->data.test_path };
+    const char *const rows[] = { x->data.labels ? NULL : x->data.path,
+        x->data.test_labels ? NULL : x->data.test_path };
     static const enum mot_format pairs[] = { MOT_FORMAT_IDX, MOT_FORMAT_NPY };
     for (size_t i = 0; i < MOT_COUNT(rows); i++)
         for (size_t k = 0; k < MOT_COUNT(pairs) && rows[i] && status == MOT_OK; k++) {
@@ -269,7 +271,8 @@ static char *bare_text(const struct mot_experiment *x)
     return NULL;
 }
 
-enum mot_status mot_store_key(struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
+enum mot_status mot_store_key(
+    struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
 {
     char *text = NULL, *bare = bare_text(x);
     size_t n;
@@ -278,7 +281,8 @@ enum mot_status mot_store_key(struct mot_store *s, const struct mot_experiment *
         free(bare);
         return mot_fail(MOT_ESYSTEM, "out of memory");
     }
-    fprintf(out, "motley %s %s %s%s\n%s", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH, models ? " models" : "", bare);
+    fprintf(out, "motley %s %s %s%s\n%s", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH,
+        models ? " models" : "", bare);
     enum mot_status status = print_files(s, x, bare, out);
     fclose(out);
     XXH128_hash_t hash = XXH3_128bits(text, n);
@@ -290,7 +294,8 @@ enum mot_status mot_store_key(struct mot_store *s, const struct mot_experiment *
 
 char *mot_store_folder(const struct mot_store *s, const char *key)
 {
-    return mot_format("%s%s%.2s/%s", s->path, s->path[0] && s->path[strlen(s->path) - 1] == '/' ? "" : "/", key, key);
+    return mot_format(
+        "%s%s%.2s/%s", s->path, s->path[0] && s->path[strlen(s->path) - 1] == '/' ? "" : "/", key, key);
 }
 
 /* ---- Sums ---------------------------------------------------------------------------------------------- */
@@ -347,7 +352,8 @@ bool mot_store_has(const struct mot_store *s, const char *key)
     return whole;
 }
 
-/* ---- Making a run -------------------------------------------------------------------------------------------- */
+/* ---- Making a run
+ * -------------------------------------------------------------------------------------------- */
 
 char *mot_store_workshop(const struct mot_store *s, long program, unsigned slot)
 {
@@ -366,18 +372,22 @@ void mot_store_remove(const struct mot_store *s, const char *key)
 enum mot_status mot_store_publish(const struct mot_store *s, const char *workshop, const char *key)
 {
     size_t n;
-    char *sums = sums_of(workshop, key, &n), *path = mot_path_join(workshop, SUMS), *folder = mot_store_folder(s, key);
+    char *sums = sums_of(workshop, key, &n), *path = mot_path_join(workshop, SUMS),
+         *folder = mot_store_folder(s, key);
     char *shelf = mot_format("%.*s", (int)(strrchr(folder, '/') - folder), folder);
     enum mot_status status = sums ? MOT_OK : MOT_ESYSTEM;
     FILE *out = sums ? fopen(path, "we") : NULL;
-    if (sums && (!out || fwrite(sums, 1, n, out) != n)) status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", path, strerror(errno));
-    if (out && fclose(out) != 0 && status == MOT_OK) status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", path, strerror(errno));
+    if (sums && (!out || fwrite(sums, 1, n, out) != n))
+        status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", path, strerror(errno));
+    if (out && fclose(out) != 0 && status == MOT_OK)
+        status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", path, strerror(errno));
     if (status == MOT_OK) status = mot_make_folder(shelf);
     /* A folder with something in it is not renamed over: if it is no whole run, it goes first. */
     if (status == MOT_OK && rename(workshop, folder) != 0) {
         if (!mot_store_has(s, key)) {
             mot_store_remove(s, key);
-            if (rename(workshop, folder) != 0) status = mot_fail(MOT_ESYSTEM, "cannot move a run to %s: %s", folder, strerror(errno));
+            if (rename(workshop, folder) != 0)
+                status = mot_fail(MOT_ESYSTEM, "cannot move a run to %s: %s", folder, strerror(errno));
         }
     }
     mot_remove_tree(workshop);

@@ -4,17 +4,19 @@
  *   STORE/tmp/PID-SLOT       a run being made
  *   STORE/ab/ab12...         a run: its folder, and `sums`, the sizes and hashes of its files
  *
- * The key of a run is a hash of the resolved experiment (without output and threads), the files that it names, the version,
- * the kernel set and the sources that the program was built from: other code never gets old results. A run
- * is made under tmp and renamed when it is whole. What does not agree with its sums is thrown away and made again.
+ * The key of a run is a hash of the resolved experiment (without output and threads), the files that it
+ * names, the version, the kernel set and the sources that the program was built from: other code never gets
+ * old results. A run is made under tmp and renamed when it is whole. What does not agree with its sums is
+ * thrown away and made again.
  *
- * Several programs may use one store: a lock on a range of STORE/lock is held by who makes the run of that key. */
+ * Several programs may use one store: a lock on a range of STORE/lock is held by who makes the
+ * run of that key. */
 #ifndef MOT_STUDY_STORE_H
 #define MOT_STUDY_STORE_H
 
 #include "config/experiment.h"
 
-#define MOT_KEY_SIZE 33                /* 32 hexadecimal digits and a zero */
+#define MOT_KEY_SIZE 33 /* 32 hexadecimal digits and a zero */
 
 struct mot_store;
 /* Makes the folder, and sweeps out what killed programs left unless others are at work. */
@@ -22,14 +24,20 @@ enum mot_status mot_store_open(const char *path, struct mot_store **out);
 void mot_store_close(struct mot_store *);
 
 /* `models`: the run leaves its model too, and is then another run. */
-enum mot_status mot_store_key(struct mot_store *, const struct mot_experiment *, bool models, char key[MOT_KEY_SIZE]);
+enum mot_status mot_store_key(
+    struct mot_store *, const struct mot_experiment *, bool models, char key[MOT_KEY_SIZE]);
 
-char *mot_store_folder(const struct mot_store *, const char *key);      /* where the run is or will be; malloc'd */
-bool mot_store_has(const struct mot_store *, const char *key);          /* it is there, and whole */
+/* where the run is or will be; malloc'd */
+char *mot_store_folder(const struct mot_store *, const char *key);
+bool mot_store_has(const struct mot_store *, const char *key); /* it is there, and whole */
 void mot_store_remove(const struct mot_store *, const char *key);
 
-/* Waits until nobody else makes this run; false if a signal came first. In a process of its own (see runner.c). */
-struct mot_store_claim { int file; uint64_t at; };
+/* Waits until nobody else makes this run; false if a signal came
+ * first. In a process of its own (see runner.c). */
+struct mot_store_claim {
+    int file;
+    uint64_t at;
+};
 bool mot_store_claim(const struct mot_store *, const char *key, struct mot_store_claim *);
 void mot_store_release(struct mot_store_claim *);
 

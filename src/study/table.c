@@ -1,5 +1,5 @@
-/* table.c -- a study's document as a person reads it: for each condition who is faster, and what it cost; then
- * whatever did not go as it should. Nothing is left out silently. */
+/* table.c -- a study's document as a person reads it: for each condition who is faster, and
+ * what it cost; then whatever did not go as it should. Nothing is left out silently. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "study/grid.h"
@@ -18,14 +18,11 @@ struct page {
     const json_t *d;
     FILE *out;
     bool colour;
-    bool target;                       /* there is one: else times are to the end */
-    bool judged;                       /* arms are compared */
+    bool target; /* there is one: else times are to the end */
+    bool judged; /* arms are compared */
 };
 
-static const char *shade(const struct page *p, const char *code)
-{
-    return p->colour ? code : "";
-}
+static const char *shade(const struct page *p, const char *code) { return p->colour ? code : ""; }
 
 /* ---- Reading the document --------------------------------------------------------------------- */
 
@@ -59,11 +56,15 @@ static const char *name_of(const struct page *p, const char *side, size_t at)
 
 /* ---- Figures as text ------------------------------------------------------------------------------ */
 
-struct unit { const char *name; double factor; };
+struct unit {
+    const char *name;
+    double factor;
+};
 
 static struct unit unit_of(double seconds)
 {
-    static const struct unit units[] = { { "h", 3600 }, { "min", 60 }, { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 } };
+    static const struct unit units[] = { { "h", 3600 }, { "min", 60 }, { "s", 1 }, { "ms", 1e-3 },
+        { "us", 1e-6 } };
     static const double least[] = { 2 * 3600, 300, 1, 1e-3, 0 };
     for (size_t i = 0; i < MOT_COUNT(units); i++)
         if (fabs(seconds) >= least[i]) return units[i];
@@ -82,7 +83,8 @@ static void print_short(double value, char *into, size_t size)
 /* A time with its interval: "7.75 s" and "[7.50, 8.00]". Where it was not reached: "> 120 s" or "never". */
 static void time_cells(const json_t *figure, struct mot_grid *g)
 {
-    double median = number(figure, "median"), low = number(figure, "low"), high = number(figure, "high"), past = number(figure, "beyond");
+    double median = number(figure, "median"), low = number(figure, "low"), high = number(figure, "high"),
+           past = number(figure, "beyond");
     char one[32], two[32];
     if (count(figure, "n") == 0) {
         mot_grid_add(g, "-");
@@ -163,14 +165,16 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
     mot_grid_add(&g, "");
     mot_grid_add(&g, p->target ? "to target" : "time");
     mot_grid_add(&g, "95 %");
-    for (size_t i = 0; i < 3 && p->judged; i++) mot_grid_add(&g, (const char *const[]){ "speed-up", "95 %", "verdict" }[i]);
+    for (size_t i = 0; i < 3 && p->judged; i++)
+        mot_grid_add(&g, (const char *const[]){ "speed-up", "95 %", "verdict" }[i]);
     if (p->target) mot_grid_add(&g, "reached");
     for (size_t i = 0; i < n; i++) {
         const json_t *against = get(cell[i], "against", figure);
         arm_cell(p, cell[i], &g);
         time_cells(get(cell[i], "figures", figure), &g);
         if (against) ratio_cells(against, &g);
-        else for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
+        else
+            for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
         if (p->target) mot_grid_addf(&g, "%zu of %zu", count(cell[i], "reached"), count(cell[i], "runs"));
     }
     mot_grid_print(&g, COLUMNS, p->out, p->colour);
@@ -180,7 +184,8 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
 static bool has_figure(const json_t *const *cell, size_t n, const char *figure)
 {
     for (size_t i = 0; i < n; i++)
-        if (!isnan(number(json_object_get(json_object_get(cell[i], "figures"), figure), "median"))) return true;
+        if (!isnan(number(json_object_get(json_object_get(cell[i], "figures"), figure), "median")))
+            return true;
     return false;
 }
 
@@ -188,13 +193,16 @@ static void print_costs(const struct page *p, const json_t *const *cell, size_t 
 {
     /* Data without a test part has no accuracy; the room is the gradient's norm's where it was asked for. */
     bool accuracy = has_figure(cell, n, "test_accuracy") || !has_figure(cell, n, "grad_norm");
-    const char *const head[] = { "", "train loss", accuracy ? "test accuracy" : "gradient norm", "sent", "busy", "longest wait" };
+    const char *const head[] = { "", "train loss", accuracy ? "test accuracy" : "gradient norm", "sent",
+        "busy", "longest wait" };
     struct mot_grid g;
     mot_grid_open(&g, MOT_COUNT(head));
     for (size_t i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
     for (size_t i = 0; i < n; i++) {
-        const json_t *f = json_object_get(cell[i], "figures"), *worst = json_object_get(cell[i], "worst_worker");
-        double bytes = number(json_object_get(f, "bytes"), "median"), wait = number(json_object_get(f, "worst_wait"), "median");
+        const json_t *f = json_object_get(cell[i], "figures"),
+                     *worst = json_object_get(cell[i], "worst_worker");
+        double bytes = number(json_object_get(f, "bytes"), "median"),
+               wait = number(json_object_get(f, "worst_wait"), "median");
         char size[48];
         arm_cell(p, cell[i], &g);
         spread_cell(json_object_get(f, "train_loss"), 1, "", &g);
@@ -205,13 +213,16 @@ static void print_costs(const struct page *p, const json_t *const *cell, size_t 
         const char *group = text(worst, "name");
         if (isnan(wait)) mot_grid_add(&g, "-");
         else if (wait < 0.005) mot_grid_add(&g, "none");
-        else mot_grid_addf(&g, "%.0f %%, worker %zu%s%s%s", 100 * wait, count(worst, "id"), *group ? " (" : "", group, *group ? ")" : "");
+        else
+            mot_grid_addf(&g, "%.0f %%, worker %zu%s%s%s", 100 * wait, count(worst, "id"), *group ? " (" : "",
+                group, *group ? ")" : "");
     }
     mot_grid_print(&g, COLUMNS, p->out, p->colour);
     mot_grid_close(&g);
 }
 
-/* ---- Notes ---------------------------------------------------------------------------------------------- */
+/* ---- Notes
+ * ---------------------------------------------------------------------------------------------- */
 
 /* A remark, wrapped. */
 static void note(const struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -228,17 +239,23 @@ static void note(const struct page *p, const char *format, ...)
 
 /* "3, 5 and 9": the seeds of the runs of a cell that `is` so. malloc'd; NULL if there are none. */
 typedef bool run_is(const json_t *run, const char *what);
-static char *seeds_of(const struct page *p, const json_t *cell, run_is *is, const char *what, size_t *n_out, const json_t **first)
+static char *seeds_of(const struct page *p, const json_t *cell, run_is *is, const char *what, size_t *n_out,
+    const json_t **first)
 {
     const json_t *runs = json_object_get(p->d, "runs");
     char *list = NULL;
     size_t i, n = 0;
     json_t *run;
-    json_array_foreach(runs, i, run) {
-        if (count(run, "arm") != count(cell, "arm") || count(run, "condition") != count(cell, "condition") || !is(run, what)) continue;
+    json_array_foreach(runs, i, run)
+    {
+        if (count(run, "arm") != count(cell, "arm") || count(run, "condition") != count(cell, "condition") ||
+            !is(run, what))
+            continue;
         if (n == 0) *first = run;
-        char *longer = n < 12 ? mot_format("%s%s%.0f", list ? list : "", list ? ", " : "", number(run, "seed"))
-                     : n == 12 ? mot_format("%s, ...", list) : mot_text(list);
+        char *longer = n < 12
+            ? mot_format("%s%s%.0f", list ? list : "", list ? ", " : "", number(run, "seed"))
+            : n == 12 ? mot_format("%s, ...", list)
+                      : mot_text(list);
         free(list);
         list = longer;
         n++;
@@ -247,7 +264,10 @@ static char *seeds_of(const struct page *p, const json_t *cell, run_is *is, cons
     return list;
 }
 
-static bool has_status(const json_t *run, const char *status) { return strcmp(text(run, "status"), status) == 0; }
+static bool has_status(const json_t *run, const char *status)
+{
+    return strcmp(text(run, "status"), status) == 0;
+}
 
 static bool missed(const json_t *run, const char *what)
 {
@@ -255,22 +275,27 @@ static bool missed(const json_t *run, const char *what)
     return has_status(run, "ok") && !json_is_true(json_object_get(run, "reached"));
 }
 
-static void note_runs(const struct page *p, const json_t *cell, run_is *is, const char *status, const char *words, bool why)
+static void note_runs(
+    const struct page *p, const json_t *cell, run_is *is, const char *status, const char *words, bool why)
 {
     size_t n;
     const json_t *first = NULL;
     char *seeds = seeds_of(p, cell, is, status, &n, &first);
     if (!seeds) return;
     const char *failed = text(first, "failed"), *colon = strchr(failed, ':');
-    note(p, "%s: %zu of %zu runs %s (seed%s %s)%s%s", name_of(p, "arms", count(cell, "arm")), n, count(cell, "runs"), words, n == 1 ? "" : "s",
-         seeds, why && colon ? "; the first " : "", why && colon ? failed : "");
+    note(p, "%s: %zu of %zu runs %s (seed%s %s)%s%s", name_of(p, "arms", count(cell, "arm")), n,
+        count(cell, "runs"), words, n == 1 ? "" : "s", seeds, why && colon ? "; the first " : "",
+        why && colon ? failed : "");
     free(seeds);
 }
 
-/* Without a target the times are to the end of the run: which of two is better by then is another question, and the page's. */
+/* Without a target the times are to the end of the run: which of two is
+ * better by then is another question, and the page's. */
 static void note_quality(const struct page *p, const json_t *cell)
 {
-    static const struct { const char *figure, *words; } by[] = { { "test_accuracy", "test accuracy" }, { "test_loss", "test loss" },
+    static const struct {
+        const char *figure, *words;
+    } by[] = { { "test_accuracy", "test accuracy" }, { "test_loss", "test loss" },
         { "train_loss", "training loss" } };
     size_t i = 0;
     while (i < MOT_COUNT(by) && count(get(cell, "against", by[i].figure), "n") == 0) i++;
@@ -281,24 +306,36 @@ static void note_quality(const struct page *p, const json_t *cell)
     ratio_text(number(against, "ratio"), ratio, sizeof(ratio));
     ratio_text(number(against, "low"), low, sizeof(low));
     ratio_text(number(against, "high"), high, sizeof(high));
-    note(p, "%s: in its %s at the end %s: %s [%s, %s], above 1 being better than the first arm", name_of(p, "arms", count(cell, "arm")), by[i].words,
-         text(against, "verdict"), ratio, low, high);
+    note(p, "%s: in its %s at the end %s: %s [%s, %s], above 1 being better than the first arm",
+        name_of(p, "arms", count(cell, "arm")), by[i].words, text(against, "verdict"), ratio, low, high);
 }
 
 static void note_cell(const struct page *p, const json_t *cell)
 {
-    const struct { const char *status, *words; bool why; } kinds[] = {
-        { "diverged", p->target ? "diverged: they never reach a target" : "diverged: they never come to their end", false }, { "peer_lost", "lost a peer and ended early", true },
+    const struct {
+        const char *status, *words;
+        bool why;
+    } kinds[] = {
+        { "diverged",
+            p->target ? "diverged: they never reach a target" : "diverged: they never come to their end",
+            false },
+        { "peer_lost", "lost a peer and ended early", true },
         { "crashed", "crashed, and are left out of the figures; the same command tries them again", true },
         { "refused", "could not be made, and are left out of the figures", true },
-        { "system_error", "came to a halt", true }, { "bad_usage", "ended early", true }, { "deadline", "passed a deadline", true },
+        { "system_error", "came to a halt", true },
+        { "bad_usage", "ended early", true },
+        { "deadline", "passed a deadline", true },
         { "interrupted", "were interrupted", true },
     };
-    for (size_t i = 0; i < MOT_COUNT(kinds); i++) note_runs(p, cell, has_status, kinds[i].status, kinds[i].words, kinds[i].why);
-    if (p->target) note_runs(p, cell, missed, "", "ended without reaching the target: they count as later than any that did", false);
+    for (size_t i = 0; i < MOT_COUNT(kinds); i++)
+        note_runs(p, cell, has_status, kinds[i].status, kinds[i].words, kinds[i].why);
+    if (p->target)
+        note_runs(p, cell, missed, "",
+            "ended without reaching the target: they count as later than any that did", false);
     if (!p->target) note_quality(p, cell);
     const json_t *against = get(cell, "against", p->target ? "time_to_target" : "time");
-    if (*text(against, "reason")) note(p, "%s: not comparable: %s", name_of(p, "arms", count(cell, "arm")), text(against, "reason"));
+    if (*text(against, "reason"))
+        note(p, "%s: not comparable: %s", name_of(p, "arms", count(cell, "arm")), text(against, "reason"));
 }
 
 static void print_condition(const struct page *p, size_t condition)
@@ -308,8 +345,7 @@ static void print_condition(const struct page *p, size_t condition)
     const char *name = name_of(p, "conditions", condition);
     size_t n = 0, i;
     json_t *cell;
-    json_array_foreach(cells, i, cell)
-        if (count(cell, "condition") == condition) mine[n++] = cell;
+    json_array_foreach(cells, i, cell) if (count(cell, "condition") == condition) mine[n++] = cell;
     if (*name) fprintf(p->out, "\n%s%s%s\n", shade(p, BOLD), name, shade(p, PLAIN));
     else fputc('\n', p->out);
     print_times(p, mine, n);
@@ -319,14 +355,16 @@ static void print_condition(const struct page *p, size_t condition)
     free(mine);
 }
 
-/* ---- Tuning ------------------------------------------------------------------------------------------------ */
+/* ---- Tuning
+ * ------------------------------------------------------------------------------------------------ */
 
 static char *values_text(const json_t *values)
 {
     char *list = mot_text("");
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)values, key, value) {
+    json_object_foreach((json_t *)values, key, value)
+    {
         char *longer = mot_format("%s%s%s=%s", list, *list ? ", " : "", key, json_string_value(value));
         free(list);
         list = longer;
@@ -334,13 +372,13 @@ static char *values_text(const json_t *values)
     return list;
 }
 
-/* Whether some point has the figure other than `usual`: a column that says the same everywhere says nothing. */
+/* Whether some point has the figure other than `usual`: a column
+ * that says the same everywhere says nothing. */
 static bool varies(const json_t *points, const char *key, double usual)
 {
     size_t i;
     json_t *point;
-    json_array_foreach(points, i, point)
-        if (number(point, key) != usual) return true;
+    json_array_foreach(points, i, point) if (number(point, key) != usual) return true;
     return false;
 }
 
@@ -357,16 +395,21 @@ static void print_points(const struct page *p, const json_t *tuned)
 {
     const json_t *points = json_object_get(tuned, "points");
     const char *by = text(tuned, "by");
-    bool time = strcmp(by, "time_to_target") == 0, failed = varies(points, "failed", 0), length = varies(points, "budget", 1);
+    bool time = strcmp(by, "time_to_target") == 0, failed = varies(points, "failed", 0),
+         length = varies(points, "budget", 1);
     struct mot_grid g;
     size_t i;
     json_t *point;
     mot_grid_open(&g, 4u + time + failed + length);
-    const struct { const char *name; bool shown; } head[] = { { "", true }, { by, true }, { "95 %", true }, { "reached", time }, { "failed", failed },
+    const struct {
+        const char *name;
+        bool shown;
+    } head[] = { { "", true }, { by, true }, { "95 %", true }, { "reached", time }, { "failed", failed },
         { "length", length }, { "", true } };
     for (i = 0; i < MOT_COUNT(head); i++)
         if (head[i].shown) mot_grid_add(&g, head[i].name);
-    json_array_foreach(points, i, point) {
+    json_array_foreach(points, i, point)
+    {
         const json_t *score = json_object_get(point, "score");
         char *values = values_text(json_object_get(point, "values"));
         bool best = json_is_true(json_object_get(point, "best"));
@@ -391,9 +434,11 @@ static char *list_text(const json_t *list)
     char *all = mot_text("");
     size_t i;
     json_t *each;
-    json_array_foreach(list, i, each) {
-        char *longer = json_is_string(each) ? mot_format("%s%s%s", all, i ? ", " : "", json_string_value(each))
-                                            : mot_format("%s%s%.0f", all, i ? ", " : "", json_number_value(each));
+    json_array_foreach(list, i, each)
+    {
+        char *longer = json_is_string(each)
+            ? mot_format("%s%s%s", all, i ? ", " : "", json_string_value(each))
+            : mot_format("%s%s%.0f", all, i ? ", " : "", json_number_value(each));
         free(all);
         all = longer;
     }
@@ -403,17 +448,23 @@ static char *list_text(const json_t *list)
 static void print_tuned(const struct page *p, const json_t *tuned, bool curve)
 {
     const char *condition = name_of(p, "conditions", count(tuned, "condition"));
-    const json_t *points = json_object_get(tuned, "points"), *edge = json_object_get(tuned, "edge"), *best = NULL;
+    const json_t *points = json_object_get(tuned, "points"), *edge = json_object_get(tuned, "edge"),
+                 *best = NULL;
     size_t i;
     json_t *point;
-    json_array_foreach(points, i, point)
-        if (json_is_true(json_object_get(point, "best"))) best = point;
+    json_array_foreach(points, i, point) if (json_is_true(json_object_get(point, "best"))) best = point;
     char *values = values_text(json_object_get(best, "values")), *edges = list_text(edge);
     bool hit = !isnan(number(json_object_get(best, "score"), "median"));
-    if (curve) fprintf(p->out, "\n%s%s%s%s%s\n", shade(p, BOLD), name_of(p, "arms", count(tuned, "arm")), *condition ? " under " : "", condition, shade(p, PLAIN));
+    if (curve)
+        fprintf(p->out, "\n%s%s%s%s%s\n", shade(p, BOLD), name_of(p, "arms", count(tuned, "arm")),
+            *condition ? " under " : "", condition, shade(p, PLAIN));
     if (curve) print_points(p, tuned);
-    note(p, "%s%s%s: %s is the best of %zu%s%s%s", name_of(p, "arms", count(tuned, "arm")), *condition ? " under " : "", condition, values,
-         json_array_size(points), hit ? "" : strcmp(text(tuned, "by"), "time_to_target") == 0 ? ", though most of its runs missed the target" : ", though its runs failed", *edges ? "; it is at the edge of what was tried: widen " : "", edges);
+    note(p, "%s%s%s: %s is the best of %zu%s%s%s", name_of(p, "arms", count(tuned, "arm")),
+        *condition ? " under " : "", condition, values, json_array_size(points),
+        hit                                                    ? ""
+            : strcmp(text(tuned, "by"), "time_to_target") == 0 ? ", though most of its runs missed the target"
+                                                               : ", though its runs failed",
+        *edges ? "; it is at the edge of what was tried: widen " : "", edges);
     free(edges);
     free(values);
 }
@@ -424,25 +475,30 @@ static void print_tuning(const struct page *p)
     if (!first) return;
     bool curve = json_array_size(tuning) <= 12;
     char *seeds = list_text(json_object_get(first, "seeds"));
-    fprintf(p->out, "\n%sTuned by %s on seed%s %s%s%s\n", shade(p, BOLD), text(first, "by"), json_array_size(json_object_get(first, "seeds")) == 1 ? "" : "s", seeds,
-            json_is_true(json_object_get(first, "halving")) ? ", by halving" : "", shade(p, PLAIN));
+    fprintf(p->out, "\n%sTuned by %s on seed%s %s%s%s\n", shade(p, BOLD), text(first, "by"),
+        json_array_size(json_object_get(first, "seeds")) == 1 ? "" : "s", seeds,
+        json_is_true(json_object_get(first, "halving")) ? ", by halving" : "", shade(p, PLAIN));
     free(seeds);
     size_t i;
     json_t *tuned;
     json_array_foreach(tuning, i, tuned) print_tuned(p, tuned, curve);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------------ */
+/* ---- The whole
+ * ------------------------------------------------------------------------------------------------ */
 
 static void print_head(const struct page *p)
 {
     const json_t *target = json_object_get(p->d, "target");
-    size_t arms = json_array_size(json_object_get(p->d, "arms")), conditions = json_array_size(json_object_get(p->d, "conditions"));
+    size_t arms = json_array_size(json_object_get(p->d, "arms")),
+           conditions = json_array_size(json_object_get(p->d, "conditions"));
     size_t seeds = json_array_size(json_object_get(p->d, "seeds"));
-    fprintf(p->out, "%s%s%s: %zu arm%s", shade(p, BOLD), text(p->d, "title"), shade(p, PLAIN), arms, arms == 1 ? "" : "s");
+    fprintf(p->out, "%s%s%s: %zu arm%s", shade(p, BOLD), text(p->d, "title"), shade(p, PLAIN), arms,
+        arms == 1 ? "" : "s");
     if (conditions > 1) fprintf(p->out, ", %zu conditions", conditions);
     fprintf(p->out, ", %zu seed%s", seeds, seeds == 1 ? "" : "s");
-    if (json_is_object(target)) fprintf(p->out, "; target: %s %.4g", text(target, "kind"), number(target, "value"));
+    if (json_is_object(target))
+        fprintf(p->out, "; target: %s %.4g", text(target, "kind"), number(target, "value"));
     fputc('\n', p->out);
 }
 
@@ -451,7 +507,8 @@ static void look_over(struct page *p)
 {
     size_t i;
     json_t *cell;
-    json_array_foreach(json_object_get(p->d, "cells"), i, cell) {
+    json_array_foreach(json_object_get(p->d, "cells"), i, cell)
+    {
         p->target |= count(get(cell, "figures", "time_to_target"), "n") > 0;
         p->judged |= json_object_size(json_object_get(cell, "against")) > 0;
     }
@@ -461,10 +518,12 @@ static void look_over(struct page *p)
 static bool has_few_seeds(const struct page *p)
 {
     size_t seeds = json_array_size(json_object_get(p->d, "seeds")), i;
-    size_t tuned = json_array_size(json_object_get(json_array_get(json_object_get(p->d, "tuning"), 0), "seeds"));
+    size_t tuned =
+        json_array_size(json_object_get(json_array_get(json_object_get(p->d, "tuning"), 0), "seeds"));
     json_t *cell;
     bool few = (tuned > 1 && tuned < MOT_PAIRS_LEAST) || (seeds > 1 && seeds < MOT_PAIRS_LEAST);
-    json_array_foreach(json_object_get(p->d, "cells"), i, cell) {
+    json_array_foreach(json_object_get(p->d, "cells"), i, cell)
+    {
         size_t n = count(cell, "runs");
         few |= n > 1 && n < MOT_PAIRS_LEAST;
     }
@@ -482,11 +541,15 @@ void mot_study_print(const json_t *document, FILE *out, bool colour)
     for (size_t c = 0; c < conditions; c++) print_condition(p, c);
     if (p->judged) print_tuning(p);
     fputc('\n', out);
-    char *legend = mot_format("Medians over seeds%s. +- is half the distance of the quartiles. 'busy' is the workers' share of time spent "
-                              "computing; 'longest wait' is the share of its time that the worker waited who waited most.",
-                              p->judged ? "; speed-ups over the first arm, of pairs of runs with one seed: above 1 is faster" : "");
+    char *legend = mot_format(
+        "Medians over seeds%s. +- is half the distance of the quartiles. 'busy' is the workers' share of "
+        "time spent "
+        "computing; 'longest wait' is the share of its time that the worker waited who waited most.",
+        p->judged ? "; speed-ups over the first arm, of pairs of runs with one seed: above 1 is faster" : "");
     mot_text_wrap(legend, "  ", "  ", COLUMNS, out);
     free(legend);
     if (has_few_seeds(p))
-        mot_text_wrap("Of fewer than six runs the interval is from the least to the greatest: no interval of so few is one of 95 %.", "  ", "  ", COLUMNS, out);
+        mot_text_wrap("Of fewer than six runs the interval is from the least to the greatest: no interval of "
+                      "so few is one of 95 %.",
+            "  ", "  ", COLUMNS, out);
 }

@@ -1,8 +1,8 @@
 /* tuning.c -- a grid of values for each arm under each condition, tried whole or by halving.
  *
- * Halving: with n points there are R = ceil(log2(n / 2)) rounds before the last, at most 4. Round r gives every point that is
- * left 2^(r - R) of the run's length (updates, epochs and time alike) and keeps the better half, rounded up; the last
- * round gives the full length to those that remain, at least two. */
+ * Halving: with n points there are R = ceil(log2(n / 2)) rounds before the last, at most 4. Round r gives
+ * every point that is left 2^(r - R) of the run's length (updates, epochs and time alike) and keeps the
+ * better half, rounded up; the last round gives the full length to those that remain, at least two. */
 #include "study/tuning.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -16,24 +16,32 @@
 #define ROUNDS_MOST 4
 
 struct point {
-    struct mot_study_setting *setting; size_t settings;
-    size_t *value;                     /* which of each axis */
+    struct mot_study_setting *setting;
+    size_t settings;
+    size_t *value; /* which of each axis */
     bool alive;
-    double budget;                     /* the share of the length at which it was last tried */
-    double *score;                     /* [seeds] smaller is better; INFINITY: none */
-    struct mot_interval interval;      /* of the figure itself */
-    double median, nearness;           /* of the scores; and of how near the target was, where it was missed */
+    double budget;                /* the share of the length at which it was last tried */
+    double *score;                /* [seeds] smaller is better; INFINITY: none */
+    struct mot_interval interval; /* of the figure itself */
+    /* of the scores; and of how near the target was, where it was missed */
+    double median, nearness;
     size_t reached, failed;
-    char **folder, **why;              /* [seeds] */
+    char **folder, **why; /* [seeds] */
 };
 
 /* One arm under one condition. */
 struct cell {
     size_t arm, condition;
-    const struct mot_axis **axis; size_t axes;
-    struct point *point; size_t points;
-    struct mot_study_setting whole[2]; size_t wholes;  /* what tuning sets at any length: a target is lifted */
-    uint64_t updates; double epochs; mot_time time;    /* what ends a run of full length */
+    const struct mot_axis **axis;
+    size_t axes;
+    struct point *point;
+    size_t points;
+    /* what tuning sets at any length: a target is lifted */
+    struct mot_study_setting whole[2];
+    size_t wholes;
+    uint64_t updates;
+    double epochs;
+    mot_time time; /* what ends a run of full length */
     enum mot_target_kind target;
 };
 
@@ -41,7 +49,8 @@ struct tuner {
     struct mot_runner *r;
     const struct mot_tune_plan *tune;
     struct mot_arena *arena;
-    struct cell *cell; size_t cells;
+    struct cell *cell;
+    size_t cells;
 };
 
 static const char *keep(struct tuner *t, char *text)
@@ -88,7 +97,8 @@ static void make_points(struct tuner *t, struct cell *c)
 static enum mot_status look_at(struct tuner *t, struct cell *c)
 {
     struct mot_experiment *x;
-    enum mot_status status = mot_study_plan_run(t->r->plan, c->arm, c->condition, c->point[0].setting, c->axes, NULL, &x);
+    enum mot_status status =
+        mot_study_plan_run(t->r->plan, c->arm, c->condition, c->point[0].setting, c->axes, NULL, &x);
     if (status != MOT_OK) return status;
     c->updates = x->stop.updates;
     c->epochs = x->stop.epochs;
@@ -96,13 +106,17 @@ static enum mot_status look_at(struct tuner *t, struct cell *c)
     c->target = x->stop.target;
     mot_experiment_close(x);
     if (t->tune->by == MOT_BY_TIME_TO_TARGET && c->target == MOT_TARGET_NONE)
-        return mot_fail(MOT_EUSAGE, "tuning by time_to_target: the experiment has no stop.target; give one, or tune by test_accuracy, train_loss "
-                        "or grad_norm");
+        return mot_fail(MOT_EUSAGE,
+            "tuning by time_to_target: the experiment has no stop.target; give one, or tune by "
+            "test_accuracy, train_loss "
+            "or grad_norm");
     if (t->tune->by != MOT_BY_TIME_TO_TARGET && c->target != MOT_TARGET_NONE)
         c->whole[c->wholes++] = (struct mot_study_setting){ "stop.target", "{}", "tune.by" };
     if (t->tune->halving && c->updates == MOT_WORD_UINT && isnan(c->epochs) && c->time == MOT_NEVER)
-        return mot_fail(MOT_EUSAGE, "tuning by halving: expected stop.updates, stop.epochs or stop.time, since shorter runs come first; found "
-                        "none of them");
+        return mot_fail(MOT_EUSAGE,
+            "tuning by halving: expected stop.updates, stop.epochs or stop.time, since shorter runs come "
+            "first; found "
+            "none of them");
     return MOT_OK;
 }
 
@@ -130,7 +144,8 @@ static enum mot_status open_cells(struct tuner *t)
 /* ---- A round -------------------------------------------------------------------------------------- */
 
 /* The point's settings, and those that shorten its runs. */
-static struct mot_study_setting *settings_of(struct tuner *t, const struct cell *c, const struct point *p, double budget, size_t *n_out)
+static struct mot_study_setting *settings_of(
+    struct tuner *t, const struct cell *c, const struct point *p, double budget, size_t *n_out)
 {
     struct mot_study_setting *s = mot_arena_new(t->arena, (c->axes + c->wholes + 4) * sizeof(*s));
     size_t n = 0;
@@ -138,12 +153,15 @@ static struct mot_study_setting *settings_of(struct tuner *t, const struct cell 
     for (size_t i = 0; i < c->wholes; i++) s[n++] = c->whole[i];
     if (budget < 1 && c->updates != MOT_WORD_UINT) {
         double updates = ceil((double)c->updates * budget);
-        s[n++] = (struct mot_study_setting){ "stop.updates", keep(t, mot_format("%.0f", updates)), "tune.halving" };
+        s[n++] = (struct mot_study_setting){ "stop.updates", keep(t, mot_format("%.0f", updates)),
+            "tune.halving" };
     }
     if (budget < 1 && !isnan(c->epochs))
-        s[n++] = (struct mot_study_setting){ "stop.epochs", keep(t, mot_format("%.17g", c->epochs * budget)), "tune.halving" };
+        s[n++] = (struct mot_study_setting){ "stop.epochs", keep(t, mot_format("%.17g", c->epochs * budget)),
+            "tune.halving" };
     if (budget < 1 && c->time != MOT_NEVER)
-        s[n++] = (struct mot_study_setting){ "stop.time", keep(t, mot_format("%.0fns", ceil((double)c->time * budget))), "tune.halving" };
+        s[n++] = (struct mot_study_setting){ "stop.time",
+            keep(t, mot_format("%.0fns", ceil((double)c->time * budget))), "tune.halving" };
     *n_out = n;
     return s;
 }
@@ -159,7 +177,8 @@ static struct mot_case *cases_of(struct tuner *t, const double *budget, size_t *
 {
     size_t n = 0;
     for (size_t i = 0; i < t->cells; i++)
-        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) n += t->cell[i].point[p].alive ? t->tune->seeds.n : 0;
+        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++)
+            n += t->cell[i].point[p].alive ? t->tune->seeds.n : 0;
     struct mot_case *cases = mot_new(n + 1, sizeof(*cases));
     n = 0;
     for (size_t s = 0; s < t->tune->seeds.n; s++)
@@ -168,7 +187,9 @@ static struct mot_case *cases_of(struct tuner *t, const double *budget, size_t *
                 const struct cell *c = &t->cell[i];
                 if (!c->point[p].alive) continue;
                 struct mot_case *one = &cases[n++];
-                *one = (struct mot_case){ .arm = c->arm, .condition = c->condition, .seed = t->tune->seeds.seed[s] };
+                *one = (struct mot_case){
+                    .arm = c->arm, .condition = c->condition, .seed = t->tune->seeds.seed[s]
+                };
                 one->more = settings_of(t, c, &c->point[p], budget ? budget[i] : 1, &one->mores);
             }
     *n_out = n;
@@ -190,12 +211,14 @@ static enum mot_figure figure_of(enum mot_tune_by by)
 static double nearness(enum mot_target_kind target, const struct mot_run_figures *f)
 {
     double value = target == MOT_TARGET_TEST_ACCURACY ? -f->value[MOT_FIGURE_TEST_ACCURACY]
-                 : target == MOT_TARGET_GRAD_NORM ? f->value[MOT_FIGURE_GRAD_NORM] : f->value[MOT_FIGURE_TRAIN_LOSS];
+        : target == MOT_TARGET_GRAD_NORM              ? f->value[MOT_FIGURE_GRAD_NORM]
+                                                      : f->value[MOT_FIGURE_TRAIN_LOSS];
     bool good = f->known && strcmp(f->status, "ok") == 0 && isfinite(value);
     return good ? value : INFINITY;
 }
 
-static void judge_point(const struct tuner *t, const struct cell *c, struct point *p, const struct mot_run_figures *f)
+static void judge_point(
+    const struct tuner *t, const struct cell *c, struct point *p, const struct mot_run_figures *f)
 {
     size_t seeds = t->tune->seeds.n;
     enum mot_figure figure = figure_of(t->tune->by);
@@ -220,7 +243,8 @@ static void judge_point(const struct tuner *t, const struct cell *c, struct poin
     free(near);
 }
 
-/* Whether a did better than b: by the score; where neither has one, by how many reached the target, then by how near they came. */
+/* Whether a did better than b: by the score; where neither has one, by how
+ * many reached the target, then by how near they came. */
 static bool beats(const struct point *a, const struct point *b)
 {
     if (a->budget != b->budget) return a->budget > b->budget;
@@ -246,7 +270,8 @@ static enum mot_status take_results(struct tuner *t, struct mot_case *cases, con
     enum mot_status status = MOT_OK;
     struct mot_run_figures *f = mot_new(seeds, sizeof(*f));
     for (size_t i = 0; i < t->cells; i++)
-        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) per_seed += t->cell[i].point[p].alive;
+        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++)
+            per_seed += t->cell[i].point[p].alive;
     for (size_t i = 0; i < t->cells; i++)
         for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) {
             struct point *point = &t->cell[i].point[p];
@@ -323,7 +348,8 @@ static enum mot_status all_rounds(struct tuner *t)
     return status;
 }
 
-/* ---- The result ----------------------------------------------------------------------------------------- */
+/* ---- The result
+ * ----------------------------------------------------------------------------------------- */
 
 static size_t best_of(const struct cell *c)
 {
@@ -352,13 +378,16 @@ static bool at_edge(const struct mot_axis *axis, size_t at)
 static json_t *point_json(const struct tuner *t, const struct cell *c, const struct point *p, bool best)
 {
     json_t *values = json_object();
-    for (size_t i = 0; i < c->axes; i++) json_object_set_new(values, p->setting[i].key, json_string(p->setting[i].value));
+    for (size_t i = 0; i < c->axes; i++)
+        json_object_set_new(values, p->setting[i].key, json_string(p->setting[i].value));
     const struct mot_interval *v = &p->interval;
-    json_t *score = json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:n}", "median", mot_json_number(v->median), "low", mot_json_number(v->low),
-        "high", mot_json_number(v->high), "n", (json_int_t)v->n, "q1", mot_json_number(v->q1), "q3", mot_json_number(v->q3), "least",
+    json_t *score = json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:n}", "median",
+        mot_json_number(v->median), "low", mot_json_number(v->low), "high", mot_json_number(v->high), "n",
+        (json_int_t)v->n, "q1", mot_json_number(v->q1), "q3", mot_json_number(v->q3), "least",
         mot_json_number(v->least), "most", mot_json_number(v->most), "beyond");
-    return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:b}", "values", values, "score", score, "runs", (json_int_t)t->tune->seeds.n, "reached",
-        (json_int_t)p->reached, "failed", (json_int_t)p->failed, "budget", mot_json_number(p->budget), "best", best);
+    return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:b}", "values", values, "score", score, "runs",
+        (json_int_t)t->tune->seeds.n, "reached", (json_int_t)p->reached, "failed", (json_int_t)p->failed,
+        "budget", mot_json_number(p->budget), "best", best);
 }
 
 static json_t *cell_json(const struct tuner *t, const struct cell *c)
@@ -367,12 +396,16 @@ static json_t *cell_json(const struct tuner *t, const struct cell *c)
     size_t best = best_of(c);
     for (size_t i = 0; i < c->axes; i++) {
         json_array_append_new(over, json_string(c->axis[i]->key));
-        if (at_edge(c->axis[i], c->point[best].value[i])) json_array_append_new(edge, json_string(c->axis[i]->key));
+        if (at_edge(c->axis[i], c->point[best].value[i]))
+            json_array_append_new(edge, json_string(c->axis[i]->key));
     }
-    for (size_t i = 0; i < t->tune->seeds.n; i++) json_array_append_new(seeds, json_integer((json_int_t)t->tune->seeds.seed[i]));
-    for (size_t p = 0; p < c->points; p++) json_array_append_new(points, point_json(t, c, &c->point[p], p == best));
-    return json_pack("{s:I, s:I, s:s, s:o, s:o, s:b, s:o, s:o}", "arm", (json_int_t)c->arm, "condition", (json_int_t)c->condition, "by",
-        mot_tune_by_names[t->tune->by], "over", over, "seeds", seeds, "halving", t->tune->halving, "edge", edge, "points", points);
+    for (size_t i = 0; i < t->tune->seeds.n; i++)
+        json_array_append_new(seeds, json_integer((json_int_t)t->tune->seeds.seed[i]));
+    for (size_t p = 0; p < c->points; p++)
+        json_array_append_new(points, point_json(t, c, &c->point[p], p == best));
+    return json_pack("{s:I, s:I, s:s, s:o, s:o, s:b, s:o, s:o}", "arm", (json_int_t)c->arm, "condition",
+        (json_int_t)c->condition, "by", mot_tune_by_names[t->tune->by], "over", over, "seeds", seeds,
+        "halving", t->tune->halving, "edge", edge, "points", points);
 }
 
 static void write_result(const struct tuner *t, struct mot_tuning *out)
@@ -388,8 +421,11 @@ static void write_result(const struct tuner *t, struct mot_tuning *out)
         out->best[i] = (struct mot_best){ best->setting, best->settings };
         json_array_append_new(out->json, cell_json(t, c));
         for (size_t s = 0; s < seeds; s++)
-            out->run[out->runs++] = (struct mot_study_run){ .arm = (uint32_t)c->arm, .condition = (uint32_t)c->condition,
-                .seed = t->tune->seeds.seed[s], .folder = best->folder[s], .failed = best->why[s] };
+            out->run[out->runs++] = (struct mot_study_run){ .arm = (uint32_t)c->arm,
+                .condition = (uint32_t)c->condition,
+                .seed = t->tune->seeds.seed[s],
+                .folder = best->folder[s],
+                .failed = best->why[s] };
     }
 }
 

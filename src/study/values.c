@@ -54,7 +54,8 @@ const char *mot_value_label(const struct mot_yaml *node, struct mot_arena *arena
     if (!name || name->kind != MOT_YAML_SCALAR) return mot_value_text(node, arena);
     const char *label = name->text;
     for (const struct mot_yaml *child = node->first; child; child = child->next)
-        if (child != name) label = keep(arena, mot_format("%s %s=%s", label, child->key, mot_value_label(child, arena)));
+        if (child != name)
+            label = keep(arena, mot_format("%s %s=%s", label, child->key, mot_value_label(child, arena)));
     return label;
 }
 
@@ -74,7 +75,10 @@ static bool read_whole(const char *text, size_t n, long *out)
     return true;
 }
 
-struct range { char base[32]; long from, to; };  /* base "": whole numbers */
+struct range {
+    char base[32];
+    long from, to;
+}; /* base "": whole numbers */
 
 /* "1..10" or "2^-1..2^-10"; both ends have the same base. */
 static bool read_range(const char *text, struct range *r)
@@ -92,15 +96,13 @@ static bool read_range(const char *text, struct range *r)
         r->base[base] = 0;
         if (!mot_read_real(r->base, &value) || !(value > 0)) return false;
         right += base + 1;
-        return read_whole(hat + 1, (size_t)(dots - hat) - 1, &r->from) && read_whole(right, strlen(right), &r->to);
+        return read_whole(hat + 1, (size_t)(dots - hat) - 1, &r->from) &&
+            read_whole(right, strlen(right), &r->to);
     }
     return read_whole(text, n, &r->from) && read_whole(right, strlen(right), &r->to);
 }
 
-static size_t range_count(const struct range *r)
-{
-    return (size_t)labs(r->to - r->from) + 1;
-}
+static size_t range_count(const struct range *r) { return (size_t)labs(r->to - r->from) + 1; }
 
 static long range_at(const struct range *r, size_t i)
 {
@@ -111,10 +113,12 @@ static long range_at(const struct range *r, size_t i)
 
 static enum mot_status too_many(const char *where, const char *key, size_t n)
 {
-    return mot_fail(MOT_EUSAGE, "%s: %s: expected at most %d values; found %zu", where, key, MOT_VALUES_MAX, n);
+    return mot_fail(
+        MOT_EUSAGE, "%s: %s: expected at most %d values; found %zu", where, key, MOT_VALUES_MAX, n);
 }
 
-static enum mot_status expand_range(const struct range *r, const char *where, const char *key, struct mot_arena *arena, struct mot_axis *out)
+static enum mot_status expand_range(
+    const struct range *r, const char *where, const char *key, struct mot_arena *arena, struct mot_axis *out)
 {
     size_t n = range_count(r);
     if (n > MOT_VALUES_MAX) return too_many(where, key, n);
@@ -133,20 +137,25 @@ static enum mot_status check_twice(const struct mot_axis *axis)
     for (size_t i = 1; i < axis->values; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(axis->value[i], axis->value[k]) == 0)
-                return mot_fail(MOT_EUSAGE, "%s: %s: expected every value once; found '%.60s' twice", axis->place[i], axis->key, axis->value[i]);
+                return mot_fail(MOT_EUSAGE, "%s: %s: expected every value once; found '%.60s' twice",
+                    axis->place[i], axis->key, axis->value[i]);
     return MOT_OK;
 }
 
-enum mot_status mot_values_read(const struct mot_yaml *node, const char *key, struct mot_arena *arena, struct mot_axis *out)
+enum mot_status mot_values_read(
+    const struct mot_yaml *node, const char *key, struct mot_arena *arena, struct mot_axis *out)
 {
     const char *where = mot_yaml_where(node, arena);
     struct range range;
     *out = (struct mot_axis){ .key = mot_arena_text(arena, key), .origin = where };
-    if (node->kind == MOT_YAML_SCALAR && read_range(node->text, &range)) return expand_range(&range, where, key, arena, out);
+    if (node->kind == MOT_YAML_SCALAR && read_range(node->text, &range))
+        return expand_range(&range, where, key, arena, out);
     if (node->kind != MOT_YAML_LIST)
-        return mot_fail(MOT_EUSAGE, "%s: %s: expected a list of values, or a range such as 1..10 or 2^-1..2^-10; found %s", where, key,
-                        mot_yaml_found(node, arena));
-    if (node->count == 0) return mot_fail(MOT_EUSAGE, "%s: %s: expected at least one value; found an empty list", where, key);
+        return mot_fail(MOT_EUSAGE,
+            "%s: %s: expected a list of values, or a range such as 1..10 or 2^-1..2^-10; found %s", where,
+            key, mot_yaml_found(node, arena));
+    if (node->count == 0)
+        return mot_fail(MOT_EUSAGE, "%s: %s: expected at least one value; found an empty list", where, key);
     if (node->count > MOT_VALUES_MAX) return too_many(where, key, node->count);
     out->value = mot_arena_new(arena, node->count * sizeof(*out->value));
     out->place = mot_arena_new(arena, node->count * sizeof(*out->place));
@@ -158,7 +167,8 @@ enum mot_status mot_values_read(const struct mot_yaml *node, const char *key, st
 }
 
 /* Words with commas between are a list; a range is a plain word. */
-static enum mot_status parse_values(const char *flag, const char *text, struct mot_arena *arena, struct mot_yaml **out)
+static enum mot_status parse_values(
+    const char *flag, const char *text, struct mot_arena *arena, struct mot_yaml **out)
 {
     bool list = *text == '[' || !strchr(text, ',');
     char *wrapped = list ? mot_text(text) : mot_format("[%s]", text);
@@ -167,12 +177,16 @@ static enum mot_status parse_values(const char *flag, const char *text, struct m
     return status;
 }
 
-enum mot_status mot_values_flag(const char *flag, const char *text, struct mot_arena *arena, struct mot_axis *out)
+enum mot_status mot_values_flag(
+    const char *flag, const char *text, struct mot_arena *arena, struct mot_axis *out)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
-        return mot_fail(MOT_EUSAGE, "%s: expected KEY=VALUES such as optimizer.lr=2^-1..2^-10; found '%.60s'", flag, text);
-    if (!equals[1]) return mot_fail(MOT_EUSAGE, "%s: %.*s: expected values such as 0.1,0.2 or 2^-1..2^-10; found none", flag, (int)(equals - text), text);
+        return mot_fail(MOT_EUSAGE, "%s: expected KEY=VALUES such as optimizer.lr=2^-1..2^-10; found '%.60s'",
+            flag, text);
+    if (!equals[1])
+        return mot_fail(MOT_EUSAGE, "%s: %.*s: expected values such as 0.1,0.2 or 2^-1..2^-10; found none",
+            flag, (int)(equals - text), text);
     char *key = mot_arena_text(arena, text);
     key[equals - text] = 0;
     struct mot_yaml *node;
@@ -184,34 +198,42 @@ enum mot_status mot_values_flag(const char *flag, const char *text, struct mot_a
 
 static enum mot_status seeds_of(const struct mot_axis *axis, struct mot_arena *arena, struct mot_seeds *out)
 {
-    *out = (struct mot_seeds){ .seed = mot_arena_new(arena, axis->values * sizeof(*out->seed)), .origin = axis->origin };
+    *out = (struct mot_seeds){ .seed = mot_arena_new(arena, axis->values * sizeof(*out->seed)),
+        .origin = axis->origin };
     for (size_t i = 0; i < axis->values; i++) {
         uint64_t seed;
         if (!mot_read_uint(axis->value[i], &seed))
-            return mot_fail(MOT_EUSAGE, "%s: %s: expected whole numbers; found '%.60s'", axis->place[i], axis->key, axis->value[i]);
+            return mot_fail(MOT_EUSAGE, "%s: %s: expected whole numbers; found '%.60s'", axis->place[i],
+                axis->key, axis->value[i]);
         for (size_t k = 0; k < out->n; k++)
             if (out->seed[k] == seed)
-                return mot_fail(MOT_EUSAGE, "%s: %s: expected every seed once; found %llu twice", axis->place[i], axis->key, (unsigned long long)seed);
+                return mot_fail(MOT_EUSAGE, "%s: %s: expected every seed once; found %llu twice",
+                    axis->place[i], axis->key, (unsigned long long)seed);
         out->seed[out->n++] = seed;
     }
     return MOT_OK;
 }
 
-enum mot_status mot_seeds_read(const struct mot_yaml *node, const char *key, uint64_t first, struct mot_arena *arena, struct mot_seeds *out)
+enum mot_status mot_seeds_read(const struct mot_yaml *node, const char *key, uint64_t first,
+    struct mot_arena *arena, struct mot_seeds *out)
 {
     struct mot_axis axis;
     struct range range;
     uint64_t count;
-    if (node->kind != MOT_YAML_SCALAR || read_range(node->text, &range) || !mot_read_uint(node->text, &count)) {
+    if (node->kind != MOT_YAML_SCALAR || read_range(node->text, &range) ||
+        !mot_read_uint(node->text, &count)) {
         enum mot_status status = mot_values_read(node, key, arena, &axis);
         return status ? status : seeds_of(&axis, arena, out);
     }
     const char *where = mot_yaml_where(node, arena);
     if (count == 0 || count > MOT_VALUES_MAX)
-        return mot_fail(MOT_EUSAGE, "%s: %s: expected a number of seeds from 1 to %d, or a range such as 3..12; found %llu", where, key,
-                        MOT_VALUES_MAX, (unsigned long long)count);
+        return mot_fail(MOT_EUSAGE,
+            "%s: %s: expected a number of seeds from 1 to %d, or a range such as 3..12; found %llu", where,
+            key, MOT_VALUES_MAX, (unsigned long long)count);
     if (first > UINT64_MAX - count) first = UINT64_MAX - count;
-    *out = (struct mot_seeds){ .seed = mot_arena_new(arena, count * sizeof(*out->seed)), .n = count, .origin = where };
+    *out = (struct mot_seeds){
+        .seed = mot_arena_new(arena, count * sizeof(*out->seed)), .n = count, .origin = where
+    };
     for (uint64_t i = 0; i < count; i++) out->seed[i] = first + i;
     return MOT_OK;
 }
@@ -222,7 +244,8 @@ enum mot_status mot_seeds_read(const struct mot_yaml *node, const char *key, uin
 static size_t element_length(const char *text)
 {
     size_t n = 0;
-    for (long depth = 0; text[n] && !(text[n] == ',' && depth <= 0); n++) depth += (text[n] == '{' || text[n] == '[') - (text[n] == '}' || text[n] == ']');
+    for (long depth = 0; text[n] && !(text[n] == ',' && depth <= 0); n++)
+        depth += (text[n] == '{' || text[n] == '[') - (text[n] == '}' || text[n] == ']');
     return n;
 }
 
@@ -238,10 +261,12 @@ static void print_element(const char *text, size_t n, FILE *out)
     }
     const char *inside = brace + 1;
     while (*inside == ' ') inside++;
-    fprintf(out, "{name: %.*s%s%.*s", (int)name, text, *inside == '}' ? "" : ", ", (int)(text + n - inside), inside);
+    fprintf(out, "{name: %.*s%s%.*s", (int)name, text, *inside == '}' ? "" : ", ", (int)(text + n - inside),
+        inside);
 }
 
-enum mot_status mot_methods_read(const char *flag, const char *text, struct mot_arena *arena, struct mot_yaml **list_out)
+enum mot_status mot_methods_read(
+    const char *flag, const char *text, struct mot_arena *arena, struct mot_yaml **list_out)
 {
     char *list = NULL;
     size_t n;

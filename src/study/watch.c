@@ -9,30 +9,29 @@
 #include <unistd.h>
 
 #define REDRAW_S 0.1
-#define LINE_S 5.0         /* between plain lines */
-#define FIRST_LINE_S 2.0   /* a study shorter than this prints none */
+#define LINE_S 5.0       /* between plain lines */
+#define FIRST_LINE_S 2.0 /* a study shorter than this prints none */
 
 struct mot_watcher {
     const struct mot_runner *r;
     unsigned slots;
     size_t runs, done;
-    const struct mot_case **now;       /* [slots] what runs there, or NULL */
-    double began, last;                /* wall seconds */
+    const struct mot_case **now; /* [slots] what runs there, or NULL */
+    double began, last;          /* wall seconds */
     bool drawn;
 };
 
 struct mot_watcher *mot_watcher_open(const struct mot_runner *r, unsigned slots, size_t runs)
 {
     struct mot_watcher *w = mot_new(1, sizeof(*w));
-    *w = (struct mot_watcher){ .r = r, .slots = slots, .runs = runs, .now = mot_new(slots, sizeof(*w->now)), .began = mot_wall_s() };
+    *w = (struct mot_watcher){
+        .r = r, .slots = slots, .runs = runs, .now = mot_new(slots, sizeof(*w->now)), .began = mot_wall_s()
+    };
     w->last = w->began + (r->terminal ? -REDRAW_S : FIRST_LINE_S - LINE_S);
     return w;
 }
 
-void mot_watcher_began(struct mot_watcher *w, const struct mot_case *c, unsigned slot)
-{
-    w->now[slot] = c;
-}
+void mot_watcher_began(struct mot_watcher *w, const struct mot_case *c, unsigned slot) { w->now[slot] = c; }
 
 void mot_watcher_ended(struct mot_watcher *w, unsigned slot)
 {
@@ -44,10 +43,12 @@ void mot_watcher_ended(struct mot_watcher *w, unsigned slot)
 static size_t describe(const struct mot_watcher *w, const struct mot_case *c, char *into, size_t size)
 {
     const char *condition = w->r->plan->condition[c->condition].name;
-    int n = snprintf(into, size, "%s%s%s", w->r->plan->arm[c->arm].name, *condition ? " under " : "", condition);
+    int n =
+        snprintf(into, size, "%s%s%s", w->r->plan->arm[c->arm].name, *condition ? " under " : "", condition);
     for (size_t i = 0; i < c->mores && n > 0 && (size_t)n < size; i++)
         n += snprintf(into + n, size - (size_t)n, " %s=%s", c->more[i].key, c->more[i].value);
-    if (n > 0 && (size_t)n < size) n += snprintf(into + n, size - (size_t)n, " seed %llu", (unsigned long long)c->seed);
+    if (n > 0 && (size_t)n < size)
+        n += snprintf(into + n, size - (size_t)n, " seed %llu", (unsigned long long)c->seed);
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
@@ -63,7 +64,8 @@ static size_t compose(const struct mot_watcher *w, double now, char *into, size_
     n += (size_t)snprintf(into + n, size - n, "%s: %zu of %zu runs", w->r->doing, w->done, w->runs);
     if (w->done && passed > 0.5) {
         double seconds = passed * (double)(w->runs - w->done) / (double)w->done;
-        n += (size_t)snprintf(into + n, size - n, ", %s left", mot_show_time((uint64_t)(seconds * 1e9), left, sizeof(left)));
+        n += (size_t)snprintf(
+            into + n, size - n, ", %s left", mot_show_time((uint64_t)(seconds * 1e9), left, sizeof(left)));
     }
     const char *before = "; now ";
     for (unsigned i = 0; i < w->slots && i < 4 && n + 80 < size; i++) {

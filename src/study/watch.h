@@ -9,6 +9,6 @@ struct mot_watcher *mot_watcher_open(const struct mot_runner *, unsigned slots, 
 void mot_watcher_began(struct mot_watcher *, const struct mot_case *, unsigned slot);
 void mot_watcher_ended(struct mot_watcher *, unsigned slot);
 void mot_watcher_tick(struct mot_watcher *);
-void mot_watcher_close(struct mot_watcher *);   /* the line is cleared */
+void mot_watcher_close(struct mot_watcher *); /* the line is cleared */
 
 #endif

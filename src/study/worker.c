@@ -13,7 +13,7 @@ struct worker {
     const struct mot_runner *runner;
     const char *workshop;
     uint32_t threads;
-    uint64_t loaded;                   /* whose data this is; 0: none */
+    uint64_t loaded; /* whose data this is; 0: none */
     struct mot_dataset *data;
 };
 
@@ -27,11 +27,13 @@ static enum mot_status load(struct worker *w, const struct mot_experiment *x, ui
     return mot_dataset_open(&x->data, x->seed, &w->data);
 }
 
-/* In its final place the run is called by its final name, and running its experiment again does not write there. */
-static enum mot_status rename_inside(const char *workshop, const struct mot_job *job, struct mot_experiment *x, const struct mot_outcome *out,
-                                     const char *folder)
+/* In its final place the run is called by its final name, and running
+ * its experiment again does not write there. */
+static enum mot_status rename_inside(const char *workshop, const struct mot_job *job,
+    struct mot_experiment *x, const struct mot_outcome *out, const char *folder)
 {
-    char *experiment = mot_path_join(workshop, "experiment.yaml"), *summary = mot_path_join(workshop, "summary.json");
+    char *experiment = mot_path_join(workshop, "experiment.yaml"),
+         *summary = mot_path_join(workshop, "summary.json");
     x->output = folder;
     json_t *json = mot_job_summary(job, MOT_DRIVER_SIM, out);
     FILE *file = fopen(experiment, "we");
@@ -57,7 +59,8 @@ static enum mot_status simulate(struct worker *w, const struct mot_case *c, stru
     if (status == MOT_OK) status = mot_job_open_with(x, w->data, &job);
     if (status != MOT_OK) return status;
     x->output = w->workshop;
-    status = mot_job_run(&job, &(struct mot_job_ways){ .driver = MOT_DRIVER_SIM, .lean = !w->runner->models }, &out);
+    status = mot_job_run(
+        &job, &(struct mot_job_ways){ .driver = MOT_DRIVER_SIM, .lean = !w->runner->models }, &out);
     if (status == MOT_OK) {
         char *folder = mot_store_folder(w->runner->store, c->key);
         status = rename_inside(w->workshop, &job, x, &out, folder);
@@ -72,7 +75,8 @@ static enum mot_status make_run(struct worker *w, const struct mot_case *c)
 {
     struct mot_experiment *x;
     char key[MOT_KEY_SIZE];
-    enum mot_status status = mot_study_plan_run(w->runner->plan, c->arm, c->condition, c->more, c->mores, &c->seed, &x);
+    enum mot_status status =
+        mot_study_plan_run(w->runner->plan, c->arm, c->condition, c->more, c->mores, &c->seed, &x);
     if (status != MOT_OK) return status;
     status = mot_store_key(w->runner->store, x, w->runner->models, key);
     if (status == MOT_OK && strcmp(key, c->key) != 0)
@@ -98,11 +102,12 @@ static enum mot_status have_run(struct worker *w, const struct mot_case *c)
     return status;
 }
 
-void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, size_t n, int socket, const char *workshop, uint32_t threads)
+void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, size_t n, int socket,
+    const char *workshop, uint32_t threads)
 {
     struct worker w = { .runner = runner, .workshop = workshop, .threads = threads };
     uint32_t at;
-    mot_replace_without_waiting();     /* the store has sums */
+    mot_replace_without_waiting(); /* the store has sums */
     while (recv(socket, &at, sizeof(at), 0) == sizeof(at) && at < n) {
         struct mot_reply reply = { .at = at };
         /* What it says on its way belongs to this case: should it fall, these are its last words. */

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MAX 64u   /* characters */
+#define NUMBER_MAX 64u /* characters */
 #define EDGES_MAX 50000000u
 
 /* A place in the text; what is read goes on from there. */
-struct cursor { const char *name, *at; uint32_t line; };
+struct cursor {
+    const char *name, *at;
+    uint32_t line;
+};
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /* Goes past blanks, `marks` and, if `lines`, line ends; comments are blanks. */
 static void skip(struct cursor *c, const char *marks, bool lines)
@@ -51,10 +51,11 @@ static enum mot_status read_end(struct cursor *c, uint32_t nodes, uint32_t *out)
     size_t n = 0;
     while (n < 12 && isdigit((unsigned char)c->at[n])) value = 10 * value + (uint64_t)(c->at[n++] - '0');
     if (n == 0 || n == 12)
-        return mot_fail(MOT_EUSAGE, "%s:%u: expected the number of a worker; found %s", c->name, c->line, found(c, shown, sizeof(shown)));
+        return mot_fail(MOT_EUSAGE, "%s:%u: expected the number of a worker; found %s", c->name, c->line,
+            found(c, shown, sizeof(shown)));
     if (value >= nodes)
-        return mot_fail(MOT_EUSAGE, "%s:%u: there is no worker %llu: there are %u, numbered from 0", c->name, c->line,
-                        (unsigned long long)value, nodes);
+        return mot_fail(MOT_EUSAGE, "%s:%u: there is no worker %llu: there are %u, numbered from 0", c->name,
+            c->line, (unsigned long long)value, nodes);
     c->at += n;
     *out = (uint32_t)value;
     return MOT_OK;
@@ -68,15 +69,16 @@ static enum mot_status read_edge(struct cursor *c, uint32_t nodes, struct mot_ed
     const char *before = c->at;
     skip(c, ",-", false);
     if (c->at == before)
-        return mot_fail(MOT_EUSAGE, "%s:%u: expected an edge such as 0-1; found %s after its first end", c->name, c->line,
-                        found(c, shown, sizeof(shown)));
+        return mot_fail(MOT_EUSAGE, "%s:%u: expected an edge such as 0-1; found %s after its first end",
+            c->name, c->line, found(c, shown, sizeof(shown)));
     status = read_end(c, nodes, &out->b);
     if (status == MOT_OK && out->a == out->b)
         return mot_fail(MOT_EUSAGE, "%s:%u: worker %u is linked with itself", c->name, c->line, out->a);
     return status;
 }
 
-enum mot_status mot_edges_parse(const char *name, const char *text, uint32_t nodes, struct mot_edge **edge_out, uint32_t *edges_out)
+enum mot_status mot_edges_parse(
+    const char *name, const char *text, uint32_t nodes, struct mot_edge **edge_out, uint32_t *edges_out)
 {
     struct cursor c = { name, text, 1 };
     struct mot_edge *edge = NULL;
@@ -91,11 +93,12 @@ enum mot_status mot_edges_parse(const char *name, const char *text, uint32_t nod
         status = read_edge(&c, nodes, &edge[n++]);
         if (status == MOT_OK && *c.at && !is_space(*c.at) && !strchr(",;#\n", *c.at)) {
             char shown[32];
-            status = mot_fail(MOT_EUSAGE, "%s:%u: expected a comma or a new line after an edge; found %s", name, c.line,
-                              found(&c, shown, sizeof(shown)));
+            status = mot_fail(MOT_EUSAGE, "%s:%u: expected a comma or a new line after an edge; found %s",
+                name, c.line, found(&c, shown, sizeof(shown)));
         }
     }
-    if (status == MOT_OK && n == 0 && nodes > 1) status = mot_fail(MOT_EUSAGE, "%s: no edges; expected lines such as '0 1'", name);
+    if (status == MOT_OK && n == 0 && nodes > 1)
+        status = mot_fail(MOT_EUSAGE, "%s: no edges; expected lines such as '0 1'", name);
     if (status != MOT_OK) {
         free(edge);
         return status;
@@ -117,7 +120,8 @@ static enum mot_status read_weight(struct cursor *c, double *out)
     }
     word[n] = '\0';
     if (n == 0 || !mot_read_real(word, out) || !isfinite(*out))
-        return mot_fail(MOT_EUSAGE, "%s:%u: expected a number; found %s", c->name, c->line, found(c, shown, sizeof(shown)));
+        return mot_fail(MOT_EUSAGE, "%s:%u: expected a number; found %s", c->name, c->line,
+            found(c, shown, sizeof(shown)));
     c->at += n;
     return MOT_OK;
 }
@@ -128,14 +132,17 @@ static enum mot_status read_row(struct cursor *c, uint32_t nodes, uint32_t row, 
         enum mot_status status = MOT_OK;
         skip(c, k ? "," : "", k == 0);
         if (!*c->at && k == 0)
-            return mot_fail(MOT_EUSAGE, "%s: %u rows; expected a row for each of the %u workers", c->name, row, nodes);
+            return mot_fail(
+                MOT_EUSAGE, "%s: %u rows; expected a row for each of the %u workers", c->name, row, nodes);
         if (!*c->at || *c->at == '\n')
-            return mot_fail(MOT_EUSAGE, "%s:%u: %u numbers; expected one for each of the %u workers", c->name, c->line, k, nodes);
+            return mot_fail(MOT_EUSAGE, "%s:%u: %u numbers; expected one for each of the %u workers", c->name,
+                c->line, k, nodes);
         if ((status = read_weight(c, &w[k])) != MOT_OK) return status;
     }
     skip(c, "", false);
     if (*c->at && *c->at != '\n')
-        return mot_fail(MOT_EUSAGE, "%s:%u: more than %u numbers; expected one for each of the %u workers", c->name, c->line, nodes, nodes);
+        return mot_fail(MOT_EUSAGE, "%s:%u: more than %u numbers; expected one for each of the %u workers",
+            c->name, c->line, nodes, nodes);
     return MOT_OK;
 }
 
@@ -144,10 +151,12 @@ enum mot_status mot_matrix_parse(const char *name, const char *text, uint32_t no
     struct cursor c = { name, text, 1 };
     double *w = mot_new((size_t)nodes * nodes, sizeof(*w));
     enum mot_status status = MOT_OK;
-    for (uint32_t i = 0; i < nodes && status == MOT_OK; i++) status = read_row(&c, nodes, i, w + (size_t)i * nodes);
+    for (uint32_t i = 0; i < nodes && status == MOT_OK; i++)
+        status = read_row(&c, nodes, i, w + (size_t)i * nodes);
     skip(&c, "", true);
     if (status == MOT_OK && *c.at)
-        status = mot_fail(MOT_EUSAGE, "%s:%u: more than %u rows; expected one for each worker", name, c.line, nodes);
+        status = mot_fail(
+            MOT_EUSAGE, "%s:%u: more than %u rows; expected one for each worker", name, c.line, nodes);
     if (status != MOT_OK) {
         free(w);
         return status;
@@ -166,11 +175,14 @@ enum mot_status mot_matrix_settle(const char *name, uint32_t nodes, double *w)
             double *here = &w[(size_t)i * nodes + k], *there = &w[(size_t)k * nodes + i];
             sum += *here;
             if (fabs(*here - *there) > DIGITS)
-                return mot_fail(MOT_EUSAGE, "%s: not symmetric: %g from worker %u to %u and %g back", name, *here, i, k, *there);
+                return mot_fail(MOT_EUSAGE, "%s: not symmetric: %g from worker %u to %u and %g back", name,
+                    *here, i, k, *there);
             if (k > i) *here = *there = (*here + *there) / 2;
         }
         if (fabs(sum - 1) > DIGITS)
-            return mot_fail(MOT_EUSAGE, "%s: the weights of worker %u add up to %.9g; expected 1, so that averaging keeps the mean", name, i, sum);
+            return mot_fail(MOT_EUSAGE,
+                "%s: the weights of worker %u add up to %.9g; expected 1, so that averaging keeps the mean",
+                name, i, sum);
     }
     for (uint32_t i = 0; i < nodes; i++) {
         double others = 0;

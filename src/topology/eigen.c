@@ -104,8 +104,8 @@ static double straighten(uint32_t n, double *x, const double *before, uint32_t k
     return sqrt(dot(n, x, x));
 }
 
-void mot_extremes(uint32_t n, void (*apply)(const void *self, const double *x, double *y), const void *self, uint32_t steps,
-                  double *least, double *greatest)
+void mot_extremes(uint32_t n, void (*apply)(const void *self, const double *x, double *y), const void *self,
+    uint32_t steps, double *least, double *greatest)
 {
     *least = *greatest = 0;
     if (n < 2) return;

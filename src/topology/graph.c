@@ -19,7 +19,8 @@ static void list_links(struct mot_graph *g)
         g->at[g->edge[e].b + 2]++;
     }
     for (uint32_t i = 2; i < g->nodes + 2; i++) g->at[i] += g->at[i - 1];
-    /* Who is below a node comes first, in rising order, since edges are sorted by their lower end; then who is above it. */
+    /* Who is below a node comes first, in rising order, since edges are
+     * sorted by their lower end; then who is above it. */
     for (int above = 0; above < 2; above++)
         for (uint32_t e = 0; e < g->edges; e++) {
             uint32_t node = above ? g->edge[e].a : g->edge[e].b, other = above ? g->edge[e].b : g->edge[e].a;
@@ -48,10 +49,7 @@ void mot_graph_close(struct mot_graph *g)
     *g = (struct mot_graph){ 0 };
 }
 
-uint32_t mot_graph_degree(const struct mot_graph *g, uint32_t node)
-{
-    return g->at[node + 1] - g->at[node];
-}
+uint32_t mot_graph_degree(const struct mot_graph *g, uint32_t node) { return g->at[node + 1] - g->at[node]; }
 
 uint32_t mot_graph_degree_max(const struct mot_graph *g)
 {
@@ -63,7 +61,8 @@ uint32_t mot_graph_degree_max(const struct mot_graph *g)
 
 /* ---- Distances ---------------------------------------------------------------------- */
 
-/* How far each node is from `first`, UINT32_MAX where there is no way; returns how many are reached. `queue` has room for all. */
+/* How far each node is from `first`, UINT32_MAX where there is no way;
+ * returns how many are reached. `queue` has room for all. */
 static uint32_t spread(const struct mot_graph *g, uint32_t first, uint32_t *distance, uint32_t *queue)
 {
     uint32_t reached = 1;

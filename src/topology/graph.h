@@ -6,15 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct mot_edge { uint32_t a, b; };        /* a < b */
+struct mot_edge {
+    uint32_t a, b;
+}; /* a < b */
 
 struct mot_graph {
     uint32_t nodes, edges;
-    struct mot_edge *edge;                 /* sorted, each once */
-    uint32_t *at;                          /* [nodes + 1]: who is near node i is link[at[i]] .. link[at[i + 1] - 1] */
-    struct mot_graph_link { uint32_t node, edge; } *link; /* rising by node */
-    uint32_t matchings;                    /* 0: not yet cut into matchings */
-    uint32_t *matching;                    /* [edges]: the matching of each */
+    struct mot_edge *edge; /* sorted, each once */
+    /* [nodes + 1]: who is near node i is link[at[i]] .. link[at[i + 1] - 1] */
+    uint32_t *at;
+    struct mot_graph_link {
+        uint32_t node, edge;
+    } * link;           /* rising by node */
+    uint32_t matchings; /* 0: not yet cut into matchings */
+    uint32_t *matching; /* [edges]: the matching of each */
 };
 
 /* Sorts the edges, drops those that are there twice, and lists who is near whom. Takes `edge` over
@@ -24,13 +29,15 @@ void mot_graph_close(struct mot_graph *);
 
 uint32_t mot_graph_degree(const struct mot_graph *, uint32_t node);
 uint32_t mot_graph_degree_max(const struct mot_graph *);
-/* Whether there is a way from every node to every other; if not, *lonely is one that node 0 does not reach. */
+/* Whether there is a way from every node to every other; if not,
+ * *lonely is one that node 0 does not reach. */
 bool mot_graph_connected(const struct mot_graph *, uint32_t *lonely);
 /* The longest of the shortest ways between two nodes of a connected graph. */
 uint32_t mot_graph_diameter(const struct mot_graph *);
 
-/* Cuts the edges into matchings: sets in which no node occurs twice. At most one more than the greatest degree
- * (Misra and Gries, A constructive proof of Vizing's theorem, 1992). Leaves a graph that is cut already as it is. */
+/* Cuts the edges into matchings: sets in which no node occurs twice. At most one more than the
+ * greatest degree (Misra and Gries, A constructive proof of Vizing's theorem, 1992). Leaves a graph that is
+ * cut already as it is. */
 void mot_graph_cut(struct mot_graph *);
 
 #endif

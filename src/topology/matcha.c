@@ -9,9 +9,9 @@
 
 /* ---- Chances -------------------------------------------------------------------------------
  *
- * The second least eigenvalue is concave in p but has kinks where it meets the third. So its soft minimum over all
- * eigenvalues but the constant vector's is climbed, -(1/mu) log sum exp(-mu l[i]), with a mu that grows from stage to
- * stage: it is smooth, concave, and at most log(n) / mu below the true one. */
+ * The second least eigenvalue is concave in p but has kinks where it meets the third. So its
+ * soft minimum over all eigenvalues but the constant vector's is climbed, -(1/mu) log sum exp(-mu l[i]), with
+ * a mu that grows from stage to stage: it is smooth, concave, and at most log(n) / mu below the true one. */
 
 #define STAGES 8
 #define WORK_MOST 2e9 /* floating-point operations for all of it, about a second */
@@ -60,12 +60,14 @@ static void project(uint32_t m, double total, double *p)
     for (uint32_t j = 0; j < m; j++) p[j] = fmin(fmax(p[j] + low, 0), 1);
 }
 
-/* One stage: steps along the slope, longer while they climb, shorter when they do not. Keeps the best p by the true
- * eigenvalue in `best`. */
-static void climb_stage(struct climb *c, double mu, uint32_t steps, double *p, double *best, double *best_least)
+/* One stage: steps along the slope, longer while they climb, shorter when they do not. Keeps
+ * the best p by the true eigenvalue in `best`. */
+static void climb_stage(
+    struct climb *c, double mu, uint32_t steps, double *p, double *best, double *best_least)
 {
     uint32_t m = c->g->matchings;
-    double *slope = mot_new(m, sizeof(*slope)), *next = mot_new(m, sizeof(*next)), *next_slope = mot_new(m, sizeof(*next_slope));
+    double *slope = mot_new(m, sizeof(*slope)), *next = mot_new(m, sizeof(*next)),
+           *next_slope = mot_new(m, sizeof(*next_slope));
     double least, height = soft_least(c, p, mu, &least, slope), step = 1 / mu;
     for (uint32_t k = 0; k < steps; k++) {
         for (uint32_t j = 0; j < m; j++) next[j] = p[j] + step * slope[j];
@@ -93,7 +95,10 @@ static void climb_stage(struct climb *c, double mu, uint32_t steps, double *p, d
 void mot_matcha_chances(const struct mot_graph *g, double budget, double *chance)
 {
     size_t cells = (size_t)g->nodes * g->nodes;
-    struct climb c = { .g = g, .budget = budget, .l = mot_new(cells, sizeof(double)), .values = mot_new(g->nodes, sizeof(double)),
+    struct climb c = { .g = g,
+        .budget = budget,
+        .l = mot_new(cells, sizeof(double)),
+        .values = mot_new(g->nodes, sizeof(double)),
         .vectors = mot_new(cells, sizeof(double)) };
     double least, cost = 40.0 * (double)cells * g->nodes, *p = mot_new(g->matchings, sizeof(*p));
     double steps = WORK_MOST / cost / STAGES;
@@ -110,7 +115,10 @@ void mot_matcha_chances(const struct mot_graph *g, double budget, double *chance
 
 /* ---- Alpha -------------------------------------------------------------------------------------- */
 
-struct round { uint32_t n; double *mean, *second, *a, *values; }; /* E[L]; E[L]^2 + 2 sum p (1 - p) L[j] */
+struct round {
+    uint32_t n;
+    double *mean, *second, *a, *values;
+}; /* E[L]; E[L]^2 + 2 sum p (1 - p) L[j] */
 
 /* The greatest eigenvalue of I - 2 a E[L] + a^2 second - J, which is the norm of E[W'W] - J. */
 static double norm_dense(void *self, double alpha)
@@ -127,10 +135,12 @@ static double norm_dense(void *self, double alpha)
 }
 
 /* For every disagreement the norm is a parabola in a that opens upward: their greatest is convex. */
-static double golden_section(double (*norm_at)(void *self, double alpha), void *r, double low, double high, double *norm_out)
+static double golden_section(
+    double (*norm_at)(void *self, double alpha), void *r, double low, double high, double *norm_out)
 {
     const double part = 0.6180339887498949;
-    double x = high - part * (high - low), y = low + part * (high - low), fx = norm_at(r, x), fy = norm_at(r, y);
+    double x = high - part * (high - low), y = low + part * (high - low), fx = norm_at(r, x),
+           fy = norm_at(r, y);
     for (int k = 0; k < 50; k++) {
         if (fx <= fy) {
             high = y;
@@ -154,15 +164,19 @@ double mot_matcha_alpha(const struct mot_graph *g, const double *chance, double 
 {
     uint32_t n = g->nodes;
     size_t cells = (size_t)n * n;
-    struct round r = { .n = n, .mean = mot_new(cells, sizeof(double)), .second = mot_new(cells, sizeof(double)),
-        .a = mot_new(cells, sizeof(double)), .values = mot_new(n, sizeof(double)) };
+    struct round r = { .n = n,
+        .mean = mot_new(cells, sizeof(double)),
+        .second = mot_new(cells, sizeof(double)),
+        .a = mot_new(cells, sizeof(double)),
+        .values = mot_new(n, sizeof(double)) };
     double *spread = mot_new((size_t)g->matchings + 1, sizeof(*spread));
     for (uint32_t j = 0; j < g->matchings; j++) spread[j] = 2 * chance[j] * (1 - chance[j]);
     mot_laplacian(g, chance, r.mean);
     mot_laplacian(g, spread, r.second);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < n; k++)
-            for (uint32_t t = 0; t < n; t++) r.second[(size_t)i * n + k] += r.mean[(size_t)i * n + t] * r.mean[(size_t)t * n + k];
+            for (uint32_t t = 0; t < n; t++)
+                r.second[(size_t)i * n + k] += r.mean[(size_t)i * n + t] * r.mean[(size_t)t * n + k];
     memcpy(r.a, r.mean, cells * sizeof(*r.a));
     mot_eigen(n, r.a, r.values, NULL);
     /* Past 2 / ln the fastest disagreement grows. */
@@ -177,7 +191,9 @@ double mot_matcha_alpha(const struct mot_graph *g, const double *chance, double 
 
 /* ---- One chance for all: E[L] and the second moment are polynomials of L ------------------------------- */
 
-struct uniform { double chance, second, greatest; };
+struct uniform {
+    double chance, second, greatest;
+};
 
 static double norm_along(const struct uniform *u, double alpha, double value)
 {

@@ -1,10 +1,12 @@
-/* matching.c -- an edge colouring with at most one colour more than the greatest degree; a colour is a matching.
+/* matching.c -- an edge colouring with at most one colour more than the greatest degree; a
+ * colour is a matching.
  *
- * An edge (u, v) without a colour gets one that is free at both ends. If there is none: with c free at u and d at v, the path
- * from v whose edges have the colours c, d, c, ... is turned over, unless it ends at u; in a bipartite graph it never does, so
- * that such a graph has no more colours than its greatest degree. Else a fan of u helps: a row of its neighbours v = f0, f1, ... in
- * which the colour of (u, f[k]) is free at f[k-1]. With c free at u and d free at the fan's last, the path from u whose edges
- * have the colours d, c, d, ... is turned over, so that d is free at u; then the fan is shifted up to a node at which d is free. */
+ * An edge (u, v) without a colour gets one that is free at both ends. If there is none: with c free at u and
+ * d at v, the path from v whose edges have the colours c, d, c, ... is turned over, unless it ends at u; in a
+ * bipartite graph it never does, so that such a graph has no more colours than its greatest degree. Else a
+ * fan of u helps: a row of its neighbours v = f0, f1, ... in which the colour of (u, f[k]) is free at f[k-1].
+ * With c free at u and d free at the fan's last, the path from u whose edges have the colours d, c, d, ... is
+ * turned over, so that d is free at u; then the fan is shifted up to a node at which d is free. */
 #include "base/memory.h"
 #include "topology/graph.h"
 #include <stdlib.h>
@@ -14,10 +16,11 @@
 struct colouring {
     const struct mot_graph *g;
     uint32_t colours;
-    uint32_t *edge_of;                     /* [nodes][colours]: the edge of that colour at the node, or NONE */
-    uint32_t *colour;                      /* [edges] */
-    uint32_t *fan;                         /* edges of u, each once */
-    bool *in_fan;                          /* [edges] */
+    /* [nodes][colours]: the edge of that colour at the node, or NONE */
+    uint32_t *edge_of;
+    uint32_t *colour; /* [edges] */
+    uint32_t *fan;    /* edges of u, each once */
+    bool *in_fan;     /* [edges] */
 };
 
 static uint32_t *slot(const struct colouring *c, uint32_t node, uint32_t colour)
@@ -64,7 +67,8 @@ static uint32_t open_fan(struct colouring *c, uint32_t u, uint32_t edge)
         uint32_t last = other_end(c, c->fan[n - 1], u);
         for (uint32_t l = c->g->at[u]; l < c->g->at[u + 1] && !grew; l++) {
             uint32_t next = c->g->link[l].edge;
-            if (c->in_fan[next] || c->colour[next] == NONE || *slot(c, last, c->colour[next]) != NONE) continue;
+            if (c->in_fan[next] || c->colour[next] == NONE || *slot(c, last, c->colour[next]) != NONE)
+                continue;
             c->in_fan[next] = grew = true;
             c->fan[n++] = next;
         }
@@ -99,7 +103,8 @@ static bool is_fan(const struct colouring *c, uint32_t u, uint32_t n)
 /* Where the path from `node` ends whose edges have the colours d, other, d, ... */
 static uint32_t end_of_path(const struct colouring *c, uint32_t node, uint32_t d, uint32_t other)
 {
-    for (uint32_t edge, colour = d; (edge = *slot(c, node, colour)) != NONE; colour = colour == d ? other : d) node = other_end(c, edge, node);
+    for (uint32_t edge, colour = d; (edge = *slot(c, node, colour)) != NONE; colour = colour == d ? other : d)
+        node = other_end(c, edge, node);
     return node;
 }
 
@@ -112,7 +117,8 @@ static bool colour_plainly(struct colouring *c, uint32_t edge)
         return true;
     }
     uint32_t free_u = free_colour(c, u), free_v = free_colour(c, v);
-    if (free_u + 1 >= c->colours || free_v + 1 >= c->colours || end_of_path(c, v, free_u, free_v) == u) return false;
+    if (free_u + 1 >= c->colours || free_v + 1 >= c->colours || end_of_path(c, v, free_u, free_v) == u)
+        return false;
     turn_path(c, v, free_u, free_v);
     paint(c, edge, free_u);
     return true;

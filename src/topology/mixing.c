@@ -44,7 +44,8 @@ static void apply(const void *self, const double *x, double *y)
     const struct mot_mixing_plan *p = self;
     for (uint32_t i = 0; i < p->graph.nodes; i++) {
         double sum = 0;
-        for (uint32_t k = p->at[i]; k < p->at[i + 1]; k++) sum += p->near[k].weight * (x[i] - x[p->near[k].node]);
+        for (uint32_t k = p->at[i]; k < p->at[i + 1]; k++)
+            sum += p->near[k].weight * (x[i] - x[p->near[k].node]);
         y[i] = sum;
     }
 }
@@ -80,7 +81,9 @@ static void list_near(struct mot_mixing_plan *p)
     p->near = mot_new(2 * (size_t)g->edges + 1, sizeof(*p->near));
     memcpy(p->at, g->at, ((size_t)g->nodes + 1) * sizeof(*p->at));
     for (uint32_t k = 0; k < 2 * g->edges; k++)
-        p->near[k] = (struct mot_near){ .node = g->link[k].node, .matching = g->matching ? g->matching[g->link[k].edge] : 0, .weight = 1 };
+        p->near[k] = (struct mot_near){
+            .node = g->link[k].node, .matching = g->matching ? g->matching[g->link[k].edge] : 0, .weight = 1
+        };
 }
 
 static void set_weights(struct mot_mixing_plan *p, double weight)
@@ -101,11 +104,12 @@ static void weigh_metropolis(struct mot_mixing_plan *p)
 static void weigh_file(struct mot_mixing_plan *p, const double *w)
 {
     for (uint32_t i = 0; i < p->graph.nodes; i++)
-        for (uint32_t k = p->at[i]; k < p->at[i + 1]; k++) p->near[k].weight = w[(size_t)i * p->graph.nodes + p->near[k].node];
+        for (uint32_t k = p->at[i]; k < p->at[i + 1]; k++)
+            p->near[k].weight = w[(size_t)i * p->graph.nodes + p->near[k].node];
 }
 
-static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_topology *kind, const struct mot_topology_conf *conf, const double *w,
-                                 double budget)
+static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_topology *kind,
+    const struct mot_topology_conf *conf, const double *w, double budget)
 {
     double least, greatest;
     extremes(p, &p->second, &p->greatest); /* with weights of 1: the graph's own Laplacian */
@@ -123,15 +127,21 @@ static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_top
     p->least = p->graph.nodes > 1 ? 1 - greatest : 1;
     p->norm = p->graph.nodes > 1 ? fmax(fabs(1 - least), fabs(1 - greatest)) : 0;
     if (p->norm < 1 - 1e-12) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "topology %s: averaging by these weights does not bring the workers' models together (the norm of W - J is %.6g; "
-                    "expected less than 1)", kind->name, p->norm);
+    return mot_fail(MOT_EUSAGE,
+        "topology %s: averaging by these weights does not bring the workers' models together (the norm of W "
+        "- J is %.6g; "
+        "expected less than 1)",
+        kind->name, p->norm);
 }
 
-static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct mot_topology *kind, const struct mot_topology_conf *conf,
-                                       const double *w, double budget)
+static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct mot_topology *kind,
+    const struct mot_topology_conf *conf, const double *w, double budget)
 {
     struct mot_graph *g = &p->graph;
-    if (w) return mot_fail(MOT_EUSAGE, "topology %s: a method that draws matchings has weights of its own; expected a graph", kind->name);
+    if (w)
+        return mot_fail(MOT_EUSAGE,
+            "topology %s: a method that draws matchings has weights of its own; expected a graph",
+            kind->name);
     mot_graph_cut(g);
     list_near(p);
     p->chance = mot_new((size_t)g->matchings + 1, sizeof(*p->chance));
@@ -151,7 +161,8 @@ static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct m
         p->greatest = budget * greatest;
         return MOT_OK;
     }
-    double *l = mot_new((size_t)g->nodes * g->nodes, sizeof(*l)), *values = mot_new(g->nodes, sizeof(*values));
+    double *l = mot_new((size_t)g->nodes * g->nodes, sizeof(*l)),
+           *values = mot_new(g->nodes, sizeof(*values));
     mot_matcha_chances(g, budget, p->chance);
     mot_laplacian(g, p->chance, l);
     mot_eigen(g->nodes, l, values, NULL);
@@ -177,8 +188,8 @@ static double least_own(const struct mot_mixing_plan *p)
     return least;
 }
 
-enum mot_status mot_mixing_open(const struct mot_topology *kind, const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, double budget,
-                                struct mot_mixing_plan *out)
+enum mot_status mot_mixing_open(const struct mot_topology *kind, const struct mot_topology_conf *conf,
+    uint32_t nodes, uint64_t seed, double budget, struct mot_mixing_plan *out)
 {
     struct mot_mixing_plan p = { .least = NAN };
     double *w = NULL;

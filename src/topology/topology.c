@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_MOST (1u << 30)   /* bytes of an edge list or a matrix */
-#define COMPLETE_MOST 8192u    /* nodes: 34 million edges */
+#define FILE_MOST (1u << 30) /* bytes of an edge list or a matrix */
+#define COMPLETE_MOST 8192u  /* nodes: 34 million edges */
 
 /* ---- A list that grows ------------------------------------------------------------------- */
 
-struct edges { struct mot_edge *e; uint32_t n, room; };
+struct edges {
+    struct mot_edge *e;
+    uint32_t n, room;
+};
 
 static void add(struct edges *l, uint32_t a, uint32_t b)
 {
@@ -28,7 +31,8 @@ static enum mot_status done(struct edges *l, uint32_t nodes, struct mot_graph *o
 
 /* ---- Kinds -------------------------------------------------------------------------------- */
 
-static enum mot_status build_ring(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_ring(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     struct edges l = { 0 };
     (void)conf;
@@ -38,7 +42,8 @@ static enum mot_status build_ring(const struct mot_topology_conf *conf, uint32_t
     return done(&l, nodes, out);
 }
 
-static enum mot_status build_torus(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_torus(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     struct edges l = { 0 };
     uint32_t rows = 1;
@@ -46,7 +51,8 @@ static enum mot_status build_torus(const struct mot_topology_conf *conf, uint32_
     (void)w;
     if (conf->rows != MOT_WORD_UINT) {
         if (conf->rows > nodes || nodes % conf->rows != 0)
-            return mot_fail(MOT_EUSAGE, "topology.rows: %u workers cannot stand in %llu rows of one length", nodes, (unsigned long long)conf->rows);
+            return mot_fail(MOT_EUSAGE, "topology.rows: %u workers cannot stand in %llu rows of one length",
+                nodes, (unsigned long long)conf->rows);
         rows = (uint32_t)conf->rows;
     } else {
         for (uint32_t r = 1; (uint64_t)r * r <= nodes; r++)
@@ -61,7 +67,8 @@ static enum mot_status build_torus(const struct mot_topology_conf *conf, uint32_
     return done(&l, nodes, out);
 }
 
-static enum mot_status build_star(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_star(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     struct edges l = { 0 };
     (void)conf;
@@ -71,20 +78,24 @@ static enum mot_status build_star(const struct mot_topology_conf *conf, uint32_t
     return done(&l, nodes, out);
 }
 
-static enum mot_status build_complete(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_complete(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     struct edges l = { 0 };
     (void)conf;
     (void)seed;
     (void)w;
     if (nodes > COMPLETE_MOST)
-        return mot_fail(MOT_EUSAGE, "topology: a complete graph of %u workers; expected at most %u: take exponential or regular", nodes, COMPLETE_MOST);
+        return mot_fail(MOT_EUSAGE,
+            "topology: a complete graph of %u workers; expected at most %u: take exponential or regular",
+            nodes, COMPLETE_MOST);
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = a + 1; b < nodes; b++) add(&l, a, b);
     return done(&l, nodes, out);
 }
 
-static enum mot_status build_exponential(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_exponential(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     struct edges l = { 0 };
     (void)conf;
@@ -118,13 +129,15 @@ static void relink(uint32_t *near, uint32_t degree, uint32_t a, uint32_t from, u
     near[(size_t)a * degree + k] = to;
 }
 
-/* a-b, c-d become a-c, b-d, unless that would make a loop or an edge that is there. Degrees stay as they are. */
+/* a-b, c-d become a-c, b-d, unless that would make a loop or an
+ * edge that is there. Degrees stay as they are. */
 static void exchange(struct edges *l, uint32_t *near, uint32_t degree, struct mot_rng *rng)
 {
     struct mot_edge *p = &l->e[mot_rng_below(rng, l->n)], *q = &l->e[mot_rng_below(rng, l->n)];
     bool turned = mot_rng_below(rng, 2);
     uint32_t a = p->a, b = p->b, c = turned ? q->b : q->a, d = turned ? q->a : q->b;
-    if (a == c || b == d || a == d || b == c || linked(near, degree, a, c) || linked(near, degree, b, d)) return;
+    if (a == c || b == d || a == d || b == c || linked(near, degree, a, c) || linked(near, degree, b, d))
+        return;
     relink(near, degree, a, b, c);
     relink(near, degree, b, a, d);
     relink(near, degree, c, d, a);
@@ -144,13 +157,17 @@ static void list_near(const struct edges *l, uint32_t nodes, uint32_t degree, ui
     free(n);
 }
 
-static enum mot_status build_regular(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_regular(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     uint32_t degree = (uint32_t)conf->degree, lonely;
     (void)w;
     if (conf->degree >= nodes || (uint64_t)nodes * degree % 2 != 0 || (degree < 2 && nodes > 2))
-        return mot_fail(MOT_EUSAGE, "topology.degree: there is no connected graph of %u workers with %llu neighbours each; expected 2 to %u, and an "
-                        "even number where the workers are odd in number", nodes, (unsigned long long)conf->degree, nodes ? nodes - 1 : 0);
+        return mot_fail(MOT_EUSAGE,
+            "topology.degree: there is no connected graph of %u workers with %llu neighbours each; expected "
+            "2 to %u, and an "
+            "even number where the workers are odd in number",
+            nodes, (unsigned long long)conf->degree, nodes ? nodes - 1 : 0);
     uint32_t *near = mot_new((size_t)nodes * degree + 1, sizeof(*near));
     struct mot_rng rng = mot_rng_at(conf->seed == MOT_WORD_UINT ? seed : conf->seed, MOT_RNG_TOPOLOGY, 1);
     struct edges l = { 0 };
@@ -174,7 +191,8 @@ static enum mot_status build_regular(const struct mot_topology_conf *conf, uint3
 
 /* ---- What the user brings ------------------------------------------------------------------------ */
 
-static enum mot_status build_edges(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_edges(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     struct edges l = { 0 };
     unsigned char *bytes = NULL;
@@ -182,16 +200,20 @@ static enum mot_status build_edges(const struct mot_topology_conf *conf, uint32_
     (void)seed;
     (void)w;
     if (!conf->path == !conf->list)
-        return mot_fail(MOT_EUSAGE, "topology: expected either 'list', such as [0-1, 1-2], or 'path', a file with an edge a line; found %s",
-                        conf->path ? "both" : "neither");
+        return mot_fail(MOT_EUSAGE,
+            "topology: expected either 'list', such as [0-1, 1-2], or 'path', a file with an edge a line; "
+            "found %s",
+            conf->path ? "both" : "neither");
     enum mot_status status = conf->path ? mot_file_read(conf->path, FILE_MOST, &bytes, &n) : MOT_OK;
     if (status == MOT_OK)
-        status = mot_edges_parse(conf->path ? conf->path : "topology.list", bytes ? (const char *)bytes : conf->list, nodes, &l.e, &l.n);
+        status = mot_edges_parse(conf->path ? conf->path : "topology.list",
+            bytes ? (const char *)bytes : conf->list, nodes, &l.e, &l.n);
     free(bytes);
     return status != MOT_OK ? status : done(&l, nodes, out);
 }
 
-static enum mot_status build_matrix(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_matrix(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     struct edges l = { 0 };
     unsigned char *bytes;
@@ -216,20 +238,33 @@ static enum mot_status build_matrix(const struct mot_topology_conf *conf, uint32
 }
 
 /* The graph of He and Dube's experiments, cut into matchings as they give them. */
-static enum mot_status build_rcd(const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
+static enum mot_status build_rcd(
+    const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
-    static const struct { struct mot_edge edge; uint32_t matching; } paper[] = {
-        { { 1, 5 }, 0 }, { { 6, 7 }, 0 }, { { 0, 4 }, 0 }, { { 2, 3 }, 0 },
-        { { 1, 7 }, 1 }, { { 3, 6 }, 1 },
-        { { 0, 1 }, 2 }, { { 3, 7 }, 2 }, { { 5, 6 }, 2 },
-        { { 1, 2 }, 3 }, { { 0, 7 }, 3 },
+    static const struct {
+        struct mot_edge edge;
+        uint32_t matching;
+    } paper[] = {
+        { { 1, 5 }, 0 },
+        { { 6, 7 }, 0 },
+        { { 0, 4 }, 0 },
+        { { 2, 3 }, 0 },
+        { { 1, 7 }, 1 },
+        { { 3, 6 }, 1 },
+        { { 0, 1 }, 2 },
+        { { 3, 7 }, 2 },
+        { { 5, 6 }, 2 },
+        { { 1, 2 }, 3 },
+        { { 0, 7 }, 3 },
         { { 1, 3 }, 4 },
     };
     struct edges l = { 0 };
     (void)conf;
     (void)seed;
     (void)w;
-    if (nodes != 8) return mot_fail(MOT_EUSAGE, "topology: the graph of the RCD-SGD paper has 8 workers; found %u", nodes);
+    if (nodes != 8)
+        return mot_fail(
+            MOT_EUSAGE, "topology: the graph of the RCD-SGD paper has 8 workers; found %u", nodes);
     for (size_t i = 0; i < MOT_COUNT(paper); i++) add(&l, paper[i].edge.a, paper[i].edge.b);
     done(&l, nodes, out);
     out->matchings = 5;
@@ -243,50 +278,94 @@ static enum mot_status build_rcd(const struct mot_topology_conf *conf, uint32_t 
 /* ---- The table -------------------------------------------------------------------------------------- */
 
 #define FIELD(field) offsetof(struct mot_topology_conf, field)
-#define WEIGHTS                                                                                                       \
-    { .name = "weights", .type = MOT_OPT_CHOICE, .offset = FIELD(weights), .preset = "metropolis",                    \
-      .choices = "metropolis|laplacian",                                                                              \
-      .doc = "the mixing matrix: 1 / (1 + the greater degree) for each edge; or I - a L, L the graph's Laplacian "    \
-             "and a = 2 / (its second least and greatest eigenvalue), which mixes fastest and stands smaller "        \
-             "learning rates only; matcha has weights of its own" }
+#define WEIGHTS                                                                                              \
+    {                                                                                                        \
+        .name = "weights", .type = MOT_OPT_CHOICE, .offset = FIELD(weights), .preset = "metropolis",         \
+        .choices = "metropolis|laplacian",                                                                   \
+        .doc = "the mixing matrix: 1 / (1 + the greater degree) for each edge; or I - a L, L the graph's "   \
+               "Laplacian "                                                                                  \
+               "and a = 2 / (its second least and greatest eigenvalue), which mixes fastest and stands "     \
+               "smaller "                                                                                    \
+               "learning rates only; matcha has weights of its own"                                          \
+    }
 
 static const struct mot_option plain_options[] = { WEIGHTS, { .name = NULL } };
 static const struct mot_option torus_options[] = {
-    { .name = "rows", .type = MOT_OPT_UINT, .offset = FIELD(rows), .preset = "auto", .word = "auto", .min = 1, .max = 1e5,
-      .doc = "rows of the grid, a divisor of the workers; auto: as square as can be" },
-    WEIGHTS, { .name = NULL },
+    { .name = "rows",
+        .type = MOT_OPT_UINT,
+        .offset = FIELD(rows),
+        .preset = "auto",
+        .word = "auto",
+        .min = 1,
+        .max = 1e5,
+        .doc = "rows of the grid, a divisor of the workers; auto: as square as can be" },
+    WEIGHTS,
+    { .name = NULL },
 };
 static const struct mot_option regular_options[] = {
-    { .name = "degree", .type = MOT_OPT_UINT, .offset = FIELD(degree), .preset = "4", .min = 1, .max = 1e3, .doc = "neighbours of every worker" },
-    { .name = "seed", .type = MOT_OPT_UINT, .offset = FIELD(seed), .preset = "run", .word = "run",
-      .doc = "what the graph is drawn from; run: the run's own seed" },
-    WEIGHTS, { .name = NULL },
+    { .name = "degree",
+        .type = MOT_OPT_UINT,
+        .offset = FIELD(degree),
+        .preset = "4",
+        .min = 1,
+        .max = 1e3,
+        .doc = "neighbours of every worker" },
+    { .name = "seed",
+        .type = MOT_OPT_UINT,
+        .offset = FIELD(seed),
+        .preset = "run",
+        .word = "run",
+        .doc = "what the graph is drawn from; run: the run's own seed" },
+    WEIGHTS,
+    { .name = NULL },
 };
 static const struct mot_option edges_options[] = {
-    { .name = "list", .type = MOT_OPT_TEXT, .offset = FIELD(list), .preset = "none", .word = "none", .doc = "the edges: [0-1, 1-2, 2-0]" },
-    { .name = "path", .type = MOT_OPT_TEXT, .offset = FIELD(path), .preset = "none", .word = "none", .doc = "a file with an edge a line, such as '0 1'" },
-    WEIGHTS, { .name = NULL },
+    { .name = "list",
+        .type = MOT_OPT_TEXT,
+        .offset = FIELD(list),
+        .preset = "none",
+        .word = "none",
+        .doc = "the edges: [0-1, 1-2, 2-0]" },
+    { .name = "path",
+        .type = MOT_OPT_TEXT,
+        .offset = FIELD(path),
+        .preset = "none",
+        .word = "none",
+        .doc = "a file with an edge a line, such as '0 1'" },
+    WEIGHTS,
+    { .name = NULL },
 };
 static const struct mot_option matrix_options[] = {
-    { .name = "path", .type = MOT_OPT_TEXT, .offset = FIELD(path), .preset = NULL,
-      .doc = "a file with the mixing matrix, a row a line: symmetric, each row adding up to 1" },
+    { .name = "path",
+        .type = MOT_OPT_TEXT,
+        .offset = FIELD(path),
+        .preset = NULL,
+        .doc = "a file with the mixing matrix, a row a line: symmetric, each row adding up to 1" },
     { .name = NULL },
 };
 
-static const struct mot_topology ring = { "ring", "each worker with the one before and the one after it", plain_options, build_ring };
-static const struct mot_topology torus = { "torus", "a grid whose borders meet: four neighbours", torus_options, build_torus };
+static const struct mot_topology ring = { "ring", "each worker with the one before and the one after it",
+    plain_options, build_ring };
+static const struct mot_topology torus = { "torus", "a grid whose borders meet: four neighbours",
+    torus_options, build_torus };
 static const struct mot_topology star = { "star", "all with worker 0", plain_options, build_star };
-static const struct mot_topology complete = { "complete", "all with all; its mixing matrix is the exact mean", plain_options, build_complete };
-static const struct mot_topology exponential = { "exponential", "each worker with those 1, 2, 4, 8, ... places away", plain_options, build_exponential };
-static const struct mot_topology regular = { "regular", "a random graph in which all have as many neighbours", regular_options, build_regular };
+static const struct mot_topology complete = { "complete", "all with all; its mixing matrix is the exact mean",
+    plain_options, build_complete };
+static const struct mot_topology exponential = { "exponential",
+    "each worker with those 1, 2, 4, 8, ... places away", plain_options, build_exponential };
+static const struct mot_topology regular = { "regular", "a random graph in which all have as many neighbours",
+    regular_options, build_regular };
 static const struct mot_topology edges = { "edges", "the edges you list", edges_options, build_edges };
-static const struct mot_topology matrix = { "matrix", "the mixing matrix you bring; who has a weight is a neighbour", matrix_options, build_matrix };
-static const struct mot_topology rcd = { "rcd", "the 8 workers and 12 edges of the RCD-SGD paper, with its matchings", plain_options, build_rcd };
+static const struct mot_topology matrix = { "matrix",
+    "the mixing matrix you bring; who has a weight is a neighbour", matrix_options, build_matrix };
+static const struct mot_topology rcd = { "rcd",
+    "the 8 workers and 12 edges of the RCD-SGD paper, with its matchings", plain_options, build_rcd };
 
-const struct mot_topology *const mot_topologies[] = { &ring, &torus, &star, &complete, &exponential, &regular, &edges, &matrix, &rcd, NULL };
+const struct mot_topology *const mot_topologies[] = { &ring, &torus, &star, &complete, &exponential, &regular,
+    &edges, &matrix, &rcd, NULL };
 
-enum mot_status mot_topology_build(const struct mot_topology *kind, const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed,
-                                   struct mot_graph *out, double **w)
+enum mot_status mot_topology_build(const struct mot_topology *kind, const struct mot_topology_conf *conf,
+    uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
     uint32_t lonely = 0;
     double *own = NULL;
@@ -295,7 +374,9 @@ enum mot_status mot_topology_build(const struct mot_topology *kind, const struct
     if (!mot_graph_connected(out, &lonely)) {
         mot_graph_close(out);
         free(own);
-        return mot_fail(MOT_EUSAGE, "topology %s: there is no way from worker 0 to worker %u, so their models would never meet", kind->name, lonely);
+        return mot_fail(MOT_EUSAGE,
+            "topology %s: there is no way from worker 0 to worker %u, so their models would never meet",
+            kind->name, lonely);
     }
     *w = own;
     return MOT_OK;

@@ -48,7 +48,8 @@ TEST(wrong_settings_are_named)
 
 TEST(a_run_that_diverges_says_so_by_its_status)
 {
-    const char *set[] = { "data=synthetic", "data.kind=regression", "model=least-squares", "optimizer.lr=1000", "stop.updates=500" };
+    const char *set[] = { "data=synthetic", "data.kind=regression", "model=least-squares",
+        "optimizer.lr=1000", "stop.updates=500" };
     struct mot_run_options o = { .size = sizeof(o), .set = set, .sets = 5 };
     struct mot_run *run = NULL;
     CHECK_INT(mot_run_open(&o, &run), MOT_OK);

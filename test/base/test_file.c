@@ -26,10 +26,7 @@ static void empty_folder(const char *path)
     rmdir(path);
 }
 
-__attribute__((destructor)) static void remove_folder(void)
-{
-    empty_folder(folder);
-}
+__attribute__((destructor)) static void remove_folder(void) { empty_folder(folder); }
 
 static int entries(const char *path)
 {
@@ -176,7 +173,11 @@ TEST(folders_are_made_with_their_parents)
 TEST(paths_join_with_one_slash)
 {
     static const char *const cases[][3] = {
-        { "a", "b", "a/b" }, { "a/", "b", "a/b" }, { "", "b", "b" }, { "a", "/b", "/b" }, { "/", "b", "/b" },
+        { "a", "b", "a/b" },
+        { "a/", "b", "a/b" },
+        { "", "b", "b" },
+        { "a", "/b", "/b" },
+        { "/", "b", "/b" },
     };
     for (size_t i = 0; i < MOT_COUNT(cases); i++) {
         char *path = mot_path_join(cases[i][0], cases[i][1]);

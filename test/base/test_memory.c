@@ -74,9 +74,6 @@ TEST(a_size_that_overflows_ends_the_program_with_status_1)
     CHECK_INT(WEXITSTATUS(status), 1);
 }
 
-TEST(the_machine_has_memory)
-{
-    CHECK(mot_machine_memory() > (uint64_t)64 << 20);
-}
+TEST(the_machine_has_memory) { CHECK(mot_machine_memory() > (uint64_t)64 << 20); }
 
 TEST_MAIN()

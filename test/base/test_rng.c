@@ -26,13 +26,17 @@ TEST(the_first_numbers_of_a_stream_never_change)
 
 TEST(streams_of_different_seed_purpose_or_index_differ)
 {
-    struct mot_rng base = mot_rng_at(1, MOT_RNG_TEST, 1), other[] = {
-        mot_rng_at(2, MOT_RNG_TEST, 1), mot_rng_at(1, MOT_RNG_INIT, 1), mot_rng_at(1, MOT_RNG_TEST, 2),
-    };
+    struct mot_rng base = mot_rng_at(1, MOT_RNG_TEST, 1),
+                   other[] = {
+                       mot_rng_at(2, MOT_RNG_TEST, 1),
+                       mot_rng_at(1, MOT_RNG_INIT, 1),
+                       mot_rng_at(1, MOT_RNG_TEST, 2),
+                   };
     for (int i = 0; i < 3; i++) {
         struct mot_rng a = base;
         int same_bits = 0;
-        for (int n = 0; n < 1000; n++) same_bits += __builtin_popcountll(~(mot_rng_next(&a) ^ mot_rng_next(&other[i])));
+        for (int n = 0; n < 1000; n++)
+            same_bits += __builtin_popcountll(~(mot_rng_next(&a) ^ mot_rng_next(&other[i])));
         CHECK_NEAR(same_bits, 32000, 5 * 126.5); /* 64,000 coin tosses: deviation 126.5 */
     }
 }
@@ -76,7 +80,8 @@ TEST(below_is_unbiased_where_a_modulus_would_not_be)
 }
 
 /* Mean and variance of n draws, and their error bars of five deviations. */
-static void check_moments(const char *law, int n, double (*draw)(struct mot_rng *), double mean, double variance, double fourth)
+static void check_moments(
+    const char *law, int n, double (*draw)(struct mot_rng *), double mean, double variance, double fourth)
 {
     struct mot_rng r = mot_rng_at(seed, MOT_RNG_TEST, 7);
     double sum = 0, square = 0;
@@ -131,7 +136,8 @@ static void check_poisson_cells(double mean)
         chi2 += (count[k] - p * DRAWS) * (count[k] - p * DRAWS) / (p * DRAWS);
         freedom++;
     }
-    if (chi2 > freedom + 4.5 * sqrt(2.0 * freedom)) FAIL("mean %g: chi2 %g with %d cells", mean, chi2, freedom);
+    if (chi2 > freedom + 4.5 * sqrt(2.0 * freedom))
+        FAIL("mean %g: chi2 %g with %d cells", mean, chi2, freedom);
 }
 
 TEST(poisson_counts_follow_the_law)

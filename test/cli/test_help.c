@@ -19,7 +19,11 @@ static int run(const char *words)
     int status = pclose(pipe);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
-#define NEEDS_PROGRAM() do { if (!getenv("MOTLEY") || access(getenv("MOTLEY"), X_OK) != 0) SKIP("MOTLEY does not name the program"); } while (0)
+#define NEEDS_PROGRAM()                                                                                      \
+    do {                                                                                                     \
+        if (!getenv("MOTLEY") || access(getenv("MOTLEY"), X_OK) != 0)                                        \
+            SKIP("MOTLEY does not name the program");                                                        \
+    } while (0)
 
 TEST(motley_alone_and_its_version_are_short)
 {
@@ -36,9 +40,10 @@ TEST(motley_alone_and_its_version_are_short)
 TEST(help_is_anywhere)
 {
     NEEDS_PROGRAM();
-    static const char *const words[] = { "help", "--help", "-h", "sim --help", "data info --help", "help sim", "help data", "help cluster", "help cluster show",
-                                         "help experiment", "help exit-codes", "help stop", "help schedule", "help method", "help model mlp",
-                                         "help optimizer adamw", "help partition equal", "help topology regular", "topology --help" };
+    static const char *const words[] = { "help", "--help", "-h", "sim --help", "data info --help", "help sim",
+        "help data", "help cluster", "help cluster show", "help experiment", "help exit-codes", "help stop",
+        "help schedule", "help method", "help model mlp", "help optimizer adamw", "help partition equal",
+        "help topology regular", "topology --help" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (run(words[i]) != 0) FAIL("motley %s fails", words[i]);
         if (strlen(output) < 80) FAIL("motley %s says only: %s", words[i], output);

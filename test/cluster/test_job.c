@@ -5,7 +5,9 @@
 
 static struct mot_machine plain(double speed)
 {
-    return (struct mot_machine){ .speed = speed, .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 }, .straggle.factor = 1 };
+    return (struct mot_machine){
+        .speed = speed, .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 }, .straggle.factor = 1
+    };
 }
 
 TEST(speed_and_fixed_cost_make_the_time_of_a_job)
@@ -64,7 +66,9 @@ TEST(a_worker_keeps_its_class_and_classes_have_their_shares)
 {
     struct mot_machine m = plain(1000);
     int workers = 4000, jobs = 100, slow_class = 0;
-    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TWO_CLASS, .factor = 5, .slow = 0.2, .p_slow = 0.8, .p_fast = 0.01 };
+    m.straggle = (struct mot_straggle){
+        .kind = MOT_STRAGGLE_TWO_CLASS, .factor = 5, .slow = 0.2, .p_slow = 0.8, .p_fast = 0.01
+    };
     printf("  seed 5\n");
     for (int w = 0; w < workers; w++) {
         struct mot_pace pace = { 0, 0 };
@@ -82,7 +86,9 @@ TEST(markov_straggling_has_its_stationary_share_and_runs)
     struct mot_machine m = plain(1000);
     int slow = 0, runs = 0, jobs = 200000, first = 0;
     struct mot_pace pace = { 0, 0 };
-    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_MARKOV, .factor = 3, .stay_slow = 0.9, .stay_fast = 0.95 };
+    m.straggle = (struct mot_straggle){
+        .kind = MOT_STRAGGLE_MARKOV, .factor = 3, .stay_slow = 0.9, .stay_fast = 0.95
+    };
     printf("  seed 6\n");
     for (int i = 0; i < jobs; i++) {
         uint32_t before = pace.straggling;
@@ -141,7 +147,8 @@ TEST(a_recorded_trace_is_replayed_cell_by_cell)
     CHECK_INT(trace->rows, 311);
     CHECK_INT(trace->cols, 10);
     struct mot_machine m = plain(1000);
-    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .factor = 1, .column = 6, .trace = trace };
+    m.straggle =
+        (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .factor = 1, .column = 6, .trace = trace };
     m.jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 7 }; /* has no say in a replay */
     FILE *file = fopen(path, "r");
     struct mot_pace pace = { 0, 0 };
@@ -162,7 +169,9 @@ TEST(a_recorded_trace_is_replayed_cell_by_cell)
 
 TEST(a_damaged_trace_is_refused_with_its_line)
 {
-    static const struct { const char *text, *message; } bad[] = {
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
         { "", "found an empty line" },
         { "iteration,a,b\n", "found no rows" },
         { "1,2\n3\n", ":2: found 1 columns, expected 2" },

@@ -36,9 +36,12 @@ TEST(the_sum_is_kept_and_no_share_is_off_by_one_where_all_are_above_one)
         mot_share_out(n, speed, total, share);
         for (uint32_t i = 0; i < n; i++) {
             sum += share[i];
-            if (fabs(share[i] - (double)total * speed[i] / speeds) >= 1) FAIL("seed %llu, worker %u", (unsigned long long)seed, i);
+            if (fabs(share[i] - (double)total * speed[i] / speeds) >= 1)
+                FAIL("seed %llu, worker %u", (unsigned long long)seed, i);
         }
-        if (sum != total) FAIL("seed %llu: %llu of %llu", (unsigned long long)seed, (unsigned long long)sum, (unsigned long long)total);
+        if (sum != total)
+            FAIL("seed %llu: %llu of %llu", (unsigned long long)seed, (unsigned long long)sum,
+                (unsigned long long)total);
     }
 }
 

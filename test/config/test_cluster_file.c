@@ -23,9 +23,10 @@ TEST(a_number_of_workers_is_a_cluster)
 
 TEST(links_come_from_the_network_unless_said_otherwise)
 {
-    struct mot_cluster *c = parsed("network: {bandwidth: 8Mbit, down: 16Mbit, latency: 2ms}\n"
-                                   "workers: [{}, {up: 80Mbit}, {bandwidth: none, latency: 0}, {latency: 1us}]\n"
-                                   "server: {bandwidth: 1Gbit}\n");
+    struct mot_cluster *c =
+        parsed("network: {bandwidth: 8Mbit, down: 16Mbit, latency: 2ms}\n"
+               "workers: [{}, {up: 80Mbit}, {bandwidth: none, latency: 0}, {latency: 1us}]\n"
+               "server: {bandwidth: 1Gbit}\n");
     CHECK(c);
     const struct mot_machine *m = c->machine;
     CHECK(m[0].link.up == 1e6 && m[0].link.down == 2e6 && m[0].link.latency == 2000000);
@@ -53,9 +54,11 @@ TEST(alike_neighbours_are_one_group_and_names_divide_them)
 
 TEST(laws_are_told_in_words)
 {
-    struct mot_cluster *c = parsed("workers:\n  - {job_time: {name: normal, mean: 2s, sd: 1s}, jitter: {name: lognormal, sigma: 0.5}, straggle: {name: iid, p: 0.5}}\n  - {}\n");
+    struct mot_cluster *c = parsed("workers:\n  - {job_time: {name: normal, mean: 2s, sd: 1s}, jitter: "
+                                   "{name: lognormal, sigma: 0.5}, straggle: {name: iid, p: 0.5}}\n  - {}\n");
     CHECK(c);
-    char *job = mot_job_time_text(&c->machine[0]), *jitter = mot_jitter_text(&c->machine[0]), *straggle = mot_straggle_text(&c->machine[0]);
+    char *job = mot_job_time_text(&c->machine[0]), *jitter = mot_jitter_text(&c->machine[0]),
+         *straggle = mot_straggle_text(&c->machine[0]);
     char *none = mot_jitter_text(&c->machine[1]);
     CHECK_TEXT(job, "normal (mean 2s, sd 1s)");
     CHECK_TEXT(jitter, "lognormal (sigma 0.5)");
@@ -80,18 +83,24 @@ static char *printed(const struct mot_cluster *c)
 
 TEST(faults_are_read)
 {
-    struct mot_cluster *c = parsed("workers: 4\nfaults:\n  drop: 1%\n  crash: 0.01/s\n  restart_after: never\n  until: 20s\n  schedule:\n"
-                                   "    - {kind: stall, at: 3s, for: 500ms, worker: 3}\n    - {kind: crash, at: 1s, server: true}\n"
-                                   "    - {kind: slow-link, at: 0, factor: 8}\n    - {kind: corrupt, at: 0, probability: 5%, workers: [1, 2]}\n");
+    struct mot_cluster *c = parsed(
+        "workers: 4\nfaults:\n  drop: 1%\n  crash: 0.01/s\n  restart_after: never\n  until: 20s\n  "
+        "schedule:\n"
+        "    - {kind: stall, at: 3s, for: 500ms, worker: 3}\n    - {kind: crash, at: 1s, server: true}\n"
+        "    - {kind: slow-link, at: 0, factor: 8}\n    - {kind: corrupt, at: 0, probability: 5%, workers: "
+        "[1, 2]}\n");
     CHECK(c);
     const struct mot_faults *f = &c->faults;
     CHECK(f->any && f->chance[0] == 0.01 && f->chance[1] == 0 && f->rate[0].per_s == 0.01);
-    CHECK(f->rate[0].lasts == MOT_NEVER && f->until == UINT64_C(20000000000) && f->detect == UINT64_C(1000000000));
+    CHECK(f->rate[0].lasts == MOT_NEVER && f->until == UINT64_C(20000000000) &&
+        f->detect == UINT64_C(1000000000));
     CHECK_INT(f->scheduled, 4);
-    CHECK(f->fault[0].kind == MOT_FAULT_STALL && f->fault[0].at == UINT64_C(3000000000) && f->fault[0].lasts == 500000000);
+    CHECK(f->fault[0].kind == MOT_FAULT_STALL && f->fault[0].at == UINT64_C(3000000000) &&
+        f->fault[0].lasts == 500000000);
     CHECK(f->fault[1].kind == MOT_FAULT_CRASH && f->fault[1].server && f->fault[1].lasts == MOT_NEVER);
     CHECK(f->fault[2].kind == MOT_FAULT_SLOW_LINK && f->fault[2].amount == 8 && f->fault[3].amount == 0.05);
-    CHECK(mot_fault_hits(&f->fault[0], 4, 3) && !mot_fault_hits(&f->fault[0], 4, 2) && !mot_fault_hits(&f->fault[0], 4, 4));
+    CHECK(mot_fault_hits(&f->fault[0], 4, 3) && !mot_fault_hits(&f->fault[0], 4, 2) &&
+        !mot_fault_hits(&f->fault[0], 4, 4));
     CHECK(mot_fault_hits(&f->fault[1], 4, 4) && !mot_fault_hits(&f->fault[1], 4, 0));
     CHECK(mot_fault_hits(&f->fault[2], 4, 0) && mot_fault_hits(&f->fault[2], 4, 4));
     mot_cluster_close(c);
@@ -100,9 +109,12 @@ TEST(faults_are_read)
 TEST(faults_are_printed_as_they_are_read)
 {
     struct mot_cluster *c = parsed("workers: 4\nfaults: {drop: 1%, stall: 2/min, until: 20s, schedule: ["
-        "{kind: crash, at: 1s, for: 2s, workers: [0, 1]}, {kind: restart, at: 9s, worker: 0}, {kind: stall, at: 1ms, server: true}, "
-        "{kind: partition, at: 2s, for: 3s, worker: 1, server: yes}, {kind: slow-link, at: 3s, factor: 2.5}, {kind: drop, at: 4s}, "
-        "{kind: duplicate, at: 4s, probability: 0.25}, {kind: reorder, at: 5s, for: 1ns}, {kind: corrupt, at: 6s, worker: 3}]}\n");
+                                   "{kind: crash, at: 1s, for: 2s, workers: [0, 1]}, {kind: restart, at: 9s, "
+                                   "worker: 0}, {kind: stall, at: 1ms, server: true}, "
+                                   "{kind: partition, at: 2s, for: 3s, worker: 1, server: yes}, {kind: "
+                                   "slow-link, at: 3s, factor: 2.5}, {kind: drop, at: 4s}, "
+                                   "{kind: duplicate, at: 4s, probability: 0.25}, {kind: reorder, at: 5s, "
+                                   "for: 1ns}, {kind: corrupt, at: 6s, worker: 3}]}\n");
     CHECK(c);
     char *once = printed(c);
     mot_cluster_close(c);
@@ -169,7 +181,8 @@ TEST(slow_stretches_the_jobs_of_the_last_workers_and_prints_plain_groups_that_re
         CHECK(again);
         char *second = printed(again);
         CHECK_TEXT(second, first);
-        for (uint32_t w = 0; w < 5; w++) CHECK(mot_job_mean(&c->machine[w], 32) == mot_job_mean(&again->machine[w], 32));
+        for (uint32_t w = 0; w < 5; w++)
+            CHECK(mot_job_mean(&c->machine[w], 32) == mot_job_mean(&again->machine[w], 32));
         free(first);
         free(second);
         mot_cluster_close(c);
@@ -182,10 +195,12 @@ TEST(slow_refuses_more_workers_than_there_are_and_jobs_of_centuries)
 {
     struct mot_cluster *c = NULL;
     static const char *const wrong[][2] = {
-        { "{workers: 3, slow: 2, slow_count: 4}", "slow_count: expected at most 3, as many as there are workers; found '4'" },
+        { "{workers: 3, slow: 2, slow_count: 4}",
+            "slow_count: expected at most 3, as many as there are workers; found '4'" },
         { "{workers: [{job_time: 2000s}], slow: 1000000}", "those of worker 0 are longer" },
         { "{workers: 3, slow: 0.5}", "slow: expected a number from 1 to" },
-        { "{workers: [{straggle: {name: trace, path: x.csv}}], slow: 2}", "has no meaning for worker 0: its job times are those of a trace" },
+        { "{workers: [{straggle: {name: trace, path: x.csv}}], slow: 2}",
+            "has no meaning for worker 0: its job times are those of a trace" },
     };
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
         CHECK_INT(mot_cluster_parse("c.yaml", wrong[i][0], strlen(wrong[i][0]), &c), MOT_EUSAGE);

@@ -63,13 +63,15 @@ static const char everything[] =
     "sampler: replace\n"
     "model: {name: logistic, reg: {name: nonconvex, lambda: 0.1}}\n"
     "method: {name: server, k: 7}\n"
-    "optimizer: {name: sgd, learning_rate: 2^-3, momentum: 0.9, clip: 5, schedule: {name: cosine, warmup: 10}}\n"
+    "optimizer: {name: sgd, learning_rate: 2^-3, momentum: 0.9, clip: 5, schedule: {name: cosine, warmup: "
+    "10}}\n"
     "batch: [1, 2, 3, 4, 5, 6, 7, 8]\n"
     "cluster:\n"
     "  network: {bandwidth: 20Mbit, latency: 3ms}\n"
     "  workers:\n"
     "    - {name: a, count: 3, speed: 333.3 samples/s, fixed: 1ms, jitter: {name: lognormal, sigma: 0.3}}\n"
-    "    - {count: 2, job_time: {name: normal, mean: 1s, sd: 1s, plus: 1s}, straggle: {name: two-class, slow: 0.5}}\n"
+    "    - {count: 2, job_time: {name: normal, mean: 1s, sd: 1s, plus: 1s}, straggle: {name: two-class, "
+    "slow: 0.5}}\n"
     "    - {job_time: {name: poisson, mean: 3s}, up: none, straggle: {name: markov, stay_slow: 0.9}}\n"
     "    - {job_time: {name: uniform, high: 2.5s}, jitter: {name: pareto, alpha: 2.5}, bandwidth: 1GB/s}\n"
     "    - {job_time: 123456789ns, straggle: {name: iid, p: 20%}}\n"
@@ -103,8 +105,10 @@ TEST(every_key_reaches_its_field)
     const struct mot_machine *m = e->cluster->machine;
     CHECK_TEXT(m[2].name, "a");
     CHECK(m[2].speed == 333.3 && m[2].fixed == 1000000 && m[2].link.up == 2.5e6);
-    CHECK(m[3].has_job_time && m[3].job_time.kind == MOT_LAW_NORMAL && m[3].job_time.sd == 1 && m[3].job_time.plus == 1);
-    CHECK(m[4].straggle.kind == MOT_STRAGGLE_TWO_CLASS && m[4].straggle.slow == 0.5 && m[4].straggle.p_slow == 0.8);
+    CHECK(m[3].has_job_time && m[3].job_time.kind == MOT_LAW_NORMAL && m[3].job_time.sd == 1 &&
+        m[3].job_time.plus == 1);
+    CHECK(m[4].straggle.kind == MOT_STRAGGLE_TWO_CLASS && m[4].straggle.slow == 0.5 &&
+        m[4].straggle.p_slow == 0.8);
     CHECK(isinf(m[5].link.up) && m[5].link.down == 2.5e6 && m[5].job_time.unit == 1);
     CHECK(m[6].link.up == 1e9 && m[6].jitter.alpha == 2.5 && m[6].job_time.high == 2.5);
     CHECK(m[7].job_time.mean == 0.123456789 && m[7].straggle.p == 0.2);
@@ -143,31 +147,48 @@ TEST(what_is_printed_reads_back_to_the_same_experiment)
 {
     check_fixpoint("");
     check_fixpoint(everything);
-    check_fixpoint("method: async\nbatch: full\nstop: {epochs: none, target: {test_accuracy: 85%}}\ncluster: {workers: 3, network: none}\n");
-    check_fixpoint("optimizer: {name: adamw, lr: 0.001}\nmodel: {name: mlp, hidden: [32, 16]}\nevaluate: {every: 1.5s}\n");
-    check_fixpoint("data: {name: synthetic, kind: regression, noise: 0.333333333333333}\nmodel: least-squares\nseed: 18446744073709551615\n");
+    check_fixpoint("method: async\nbatch: full\nstop: {epochs: none, target: {test_accuracy: 85%}}\ncluster: "
+                   "{workers: 3, network: none}\n");
+    check_fixpoint("optimizer: {name: adamw, lr: 0.001}\nmodel: {name: mlp, hidden: [32, 16]}\nevaluate: "
+                   "{every: 1.5s}\n");
+    check_fixpoint("data: {name: synthetic, kind: regression, noise: 0.333333333333333}\nmodel: "
+                   "least-squares\nseed: 18446744073709551615\n");
 }
 
 TEST(the_hash_tells_what_decides_the_run_and_nothing_else)
 {
-    static const struct { const char *key, *value; bool changes; } cases[] = {
-        { "seed", "2", true }, { "workers", "4", true }, { "optimizer.lr", "0.2", true }, { "batch", "16", true },
-        { "cluster.network", "none", true }, { "sim.collective", "tree", true }, { "method", "async", true }, { "data.rows", "100", true },
-        { "stop.updates", "5", false }, { "sim.threads", "7", false }, { "output", "x", false }, { "trace", "yes", false },
+    static const struct {
+        const char *key, *value;
+        bool changes;
+    } cases[] = {
+        { "seed", "2", true },
+        { "workers", "4", true },
+        { "optimizer.lr", "0.2", true },
+        { "batch", "16", true },
+        { "cluster.network", "none", true },
+        { "sim.collective", "tree", true },
+        { "method", "async", true },
+        { "data.rows", "100", true },
+        { "stop.updates", "5", false },
+        { "sim.threads", "7", false },
+        { "output", "x", false },
+        { "trace", "yes", false },
         { "checkpoint.every", "1s", false },
     };
     struct mot_experiment *base = WITH("cluster.workers", "8");
     uint64_t hash = mot_experiment_hash(base);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct mot_experiment *e = strcmp(cases[i].key, "workers") == 0 ? WITH("cluster.workers", cases[i].value)
-                                                                        : WITH("cluster.workers", "8", cases[i].key, cases[i].value);
+        struct mot_experiment *e = strcmp(cases[i].key, "workers") == 0
+            ? WITH("cluster.workers", cases[i].value)
+            : WITH("cluster.workers", "8", cases[i].key, cases[i].value);
         CHECK(e);
         if ((mot_experiment_hash(e) != hash) != cases[i].changes) FAIL("%s", cases[i].key);
         mot_experiment_close(e);
     }
     mot_experiment_close(base);
     /* A schedule that ends with the run makes the run's end a part of it. */
-    struct mot_experiment *a = WITH("optimizer.schedule", "cosine", "stop.updates", "5"), *b = WITH("optimizer.schedule", "cosine", "stop.updates", "6");
+    struct mot_experiment *a = WITH("optimizer.schedule", "cosine", "stop.updates", "5"),
+                          *b = WITH("optimizer.schedule", "cosine", "stop.updates", "6");
     CHECK(mot_experiment_hash(a) != mot_experiment_hash(b));
     mot_experiment_close(a);
     mot_experiment_close(b);
@@ -175,7 +196,8 @@ TEST(the_hash_tells_what_decides_the_run_and_nothing_else)
 
 TEST(flags_come_after_the_file_whatever_their_order)
 {
-    struct mot_experiment *e = WITH("method.k", "3", "method", "server", "stop.updates", "5", "stop.updates", "6");
+    struct mot_experiment *e =
+        WITH("method.k", "3", "method", "server", "stop.updates", "5", "stop.updates", "6");
     CHECK(e);
     CHECK_TEXT(e->method->name, "server");
     CHECK_INT(e->stop.updates, 6);
@@ -202,10 +224,13 @@ TEST(paths_in_a_file_are_relative_to_it_and_a_flag_beats_it)
 {
     char *data = put("d.csv", "1,0\n2,1\n"), *trace = put("t.csv", "1.5,2\n3,4\n");
     char *cluster = put("c.yaml", "workers:\n  - count: 3\n    straggle: {name: trace, path: t.csv}\n");
-    char *exp = put("e.yaml", "data: d.csv\ncluster: c.yaml\nstop: {target: {train_loss: 0.5}}\noptimizer: {learning_rate: 0.5}\n");
+    char *exp = put("e.yaml",
+        "data: d.csv\ncluster: c.yaml\nstop: {target: {train_loss: 0.5}}\noptimizer: {learning_rate: 0.5}\n");
     struct mot_setting settings[] = {
-        { "stop.target.test_accuracy", "0.8", "--stop-target-test-accuracy" }, { "optimizer.lr", "0.25", "--optimizer-lr" },
-        { "cluster.network", "none", "--cluster-network" }, { "data.rows", "1", "--data-rows" },
+        { "stop.target.test_accuracy", "0.8", "--stop-target-test-accuracy" },
+        { "optimizer.lr", "0.25", "--optimizer-lr" },
+        { "cluster.network", "none", "--cluster-network" },
+        { "data.rows", "1", "--data-rows" },
     };
     struct mot_experiment *e;
     if (mot_experiment_open(exp, settings, 4, &e)) FAIL("%s", mot_error());
@@ -253,8 +278,9 @@ TEST(errors_in_a_cluster_file_name_that_file)
 
 TEST(a_group_of_workers_is_set_by_its_name_or_its_number)
 {
-    struct mot_experiment *e = WITH("cluster", GROUPS, "cluster.workers.slow.speed", "100/s", "cluster.workers.slow.jitter.sigma", "0.7",
-                                    "cluster.workers.2.count", "4", "cluster.workers.0.fixed", "3ms");
+    struct mot_experiment *e =
+        WITH("cluster", GROUPS, "cluster.workers.slow.speed", "100/s", "cluster.workers.slow.jitter.sigma",
+            "0.7", "cluster.workers.2.count", "4", "cluster.workers.0.fixed", "3ms");
     CHECK(e);
     CHECK_INT(e->workers, 7);
     CHECK(e->cluster->machine[2].speed == 100 && e->cluster->machine[2].jitter.sigma == 0.7);
@@ -277,8 +303,10 @@ TEST(cluster_slow_changes_any_cluster_also_the_default_one)
     CHECK(e->cluster->machine[7].speed == 250 && e->cluster->machine[6].speed == 1000);
     mot_experiment_close(e);
     for (int i = 0; i < 2; i++) {
-        CHECK((e = WITH("cluster", before[i], "cluster.slow", "4", "cluster.slow_count", "2", "workers", "8")) != NULL);
-        CHECK(e->cluster->machine[7].speed == 250 && e->cluster->machine[6].speed == 250 && e->cluster->machine[5].speed == 1000);
+        CHECK((e = WITH("cluster", before[i], "cluster.slow", "4", "cluster.slow_count", "2", "workers",
+                   "8")) != NULL);
+        CHECK(e->cluster->machine[7].speed == 250 && e->cluster->machine[6].speed == 250 &&
+            e->cluster->machine[5].speed == 1000);
         mot_experiment_close(e);
     }
 }
@@ -286,19 +314,24 @@ TEST(cluster_slow_changes_any_cluster_also_the_default_one)
 TEST(a_setting_that_names_no_group_says_which_there_are)
 {
     static const char *const wrong[][3] = {
-        { "cluster.workers.slw.speed", "100/s", "there is no 'slw' in 'workers' at --flag; expected fast, slow, 2, or a number from 0 to 2: did you mean 'slow'?" },
+        { "cluster.workers.slw.speed", "100/s",
+            "there is no 'slw' in 'workers' at --flag; expected fast, slow, 2, or a number from 0 to 2: did "
+            "you mean 'slow'?" },
         { "cluster.workers.3.speed", "100/s", "there is no '3' in 'workers'" },
-        { "cluster.workers.slow", "3", "expected a key of one of its entries, such as cluster.workers.slow.KEY" },
+        { "cluster.workers.slow", "3",
+            "expected a key of one of its entries, such as cluster.workers.slow.KEY" },
         { "cluster.workers.slow.sped", "100/s", "unknown key: did you mean 'speed'?" },
     };
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
         struct mot_experiment *e = NULL;
-        struct mot_setting setting[] = { { "cluster", GROUPS, "--flag" }, { wrong[i][0], wrong[i][1], "--set" } };
+        struct mot_setting setting[] = { { "cluster", GROUPS, "--flag" },
+            { wrong[i][0], wrong[i][1], "--set" } };
         CHECK_INT(mot_experiment_open(NULL, setting, 2, &e), MOT_EUSAGE);
         CHECK_HAS(mot_error(), wrong[i][2]);
     }
     struct mot_experiment *e = NULL;
-    struct mot_setting setting[] = { { "cluster", "{workers: 4}", "--flag" }, { "cluster.workers.slow.speed", "9/s", "--set" } };
+    struct mot_setting setting[] = { { "cluster", "{workers: 4}", "--flag" },
+        { "cluster.workers.slow.speed", "9/s", "--set" } };
     CHECK_INT(mot_experiment_open(NULL, setting, 2, &e), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "only the groups of a list can be set one by one");
 }

@@ -31,9 +31,12 @@ static struct mot_experiment *again(const struct mot_experiment *x)
 TEST(what_is_printed_gives_the_same_experiment_again)
 {
     static const char *const texts[] = {
-        "method: {name: dpsgd, period: 2}\ntopology: {name: regular, degree: 3, seed: 5, weights: metropolis}\n",
-        "method: {name: matcha, budget: 0.25, on_loss: continue}\ntopology: {name: edges, list: [0-1, 1-2, 2-0]}\nworkers: 3\n",
-        "method: dpsgd\ntopology: torus\nbatch: 30\nsizing: proportional\ncluster: {workers: [{count: 2, speed: 2000/s}, {count: 4, speed: 500/s}]}\n",
+        "method: {name: dpsgd, period: 2}\ntopology: {name: regular, degree: 3, seed: 5, weights: "
+        "metropolis}\n",
+        "method: {name: matcha, budget: 0.25, on_loss: continue}\ntopology: {name: edges, list: [0-1, 1-2, "
+        "2-0]}\nworkers: 3\n",
+        "method: dpsgd\ntopology: torus\nbatch: 30\nsizing: proportional\ncluster: {workers: [{count: 2, "
+        "speed: 2000/s}, {count: 4, speed: 500/s}]}\n",
     };
     for (size_t i = 0; i < MOT_COUNT(texts); i++) {
         struct mot_experiment *x = open_text(texts[i]), *y = x ? again(x) : NULL;
@@ -48,7 +51,8 @@ TEST(what_is_printed_gives_the_same_experiment_again)
 
 TEST(sizing_shares_the_global_batch_by_speed)
 {
-    struct mot_experiment *x = open_text("batch: 30\nsizing: proportional\ncluster: {workers: [{count: 2, speed: 2000/s}, {count: 4, speed: 500/s}]}\n");
+    struct mot_experiment *x = open_text("batch: 30\nsizing: proportional\ncluster: {workers: [{count: 2, "
+                                         "speed: 2000/s}, {count: 4, speed: 500/s}]}\n");
     const uint32_t want[] = { 60, 60, 15, 15, 15, 15 };
     CHECK(x);
     for (int i = 0; i < 6; i++) CHECK_INT(x->batch[i], want[i]);
@@ -57,7 +61,8 @@ TEST(sizing_shares_the_global_batch_by_speed)
 
 TEST(a_methods_hash_does_not_depend_on_a_topology_that_it_does_not_use)
 {
-    struct mot_experiment *x = open_text("method: allreduce\ntopology: star\n"), *y = open_text("method: allreduce\n");
+    struct mot_experiment *x = open_text("method: allreduce\ntopology: star\n"),
+                          *y = open_text("method: allreduce\n");
     CHECK(x && y && mot_experiment_hash(x) == mot_experiment_hash(y));
     mot_experiment_close(x);
     mot_experiment_close(y);
@@ -71,7 +76,8 @@ TEST(mistakes_say_where)
     CHECK_HAS(mot_error(), "topology.list: expected an edge such as 0-1; found a list");
     CHECK(!open_text("topology: {name: edges, path: nowhere.txt}\n"));
     CHECK_HAS(mot_error(), "there is no file '/tmp/nowhere.txt'");
-    CHECK(!open_text("sizing: proportional\ncluster: {workers: [{count: 2, job_time: {name: fixed, mean: 0s}}]}\n"));
+    CHECK(!open_text(
+        "sizing: proportional\ncluster: {workers: [{count: 2, job_time: {name: fixed, mean: 0s}}]}\n"));
     CHECK_HAS(mot_error(), "sizing: worker 0 does its jobs in no time");
     CHECK(!open_text("method: {name: matcha, budget: 0}\n"));
     CHECK_HAS(mot_error(), "method.budget");

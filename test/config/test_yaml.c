@@ -36,7 +36,9 @@ TEST(an_empty_text_is_an_empty_map)
 
 TEST(what_yaml_allows_but_an_experiment_does_not_is_refused_with_its_place)
 {
-    static const struct { const char *text, *message; } bad[] = {
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
         { "a: 1\na: 2\n", "t.yaml:2:1: 'a' is given twice, first in line 1" },
         { "a: &x 1\nb: *x\n", "t.yaml:1:4: found an anchor" },
         { "a: [&x 1]\n", "t.yaml:1:5: found an anchor" },
@@ -65,7 +67,8 @@ TEST(a_map_of_too_many_keys_is_refused)
     struct mot_yaml *root;
     static char text[32 * (MOT_YAML_KEYS_MAX + 2)];
     size_t n = 0;
-    for (int i = 0; i <= MOT_YAML_KEYS_MAX; i++) n += (size_t)snprintf(text + n, sizeof text - n, "k%d: 1\n", i);
+    for (int i = 0; i <= MOT_YAML_KEYS_MAX; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "k%d: 1\n", i);
     CHECK_INT(parse(text, &arena, &root), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "more than 500 keys");
     mot_arena_free(&arena);

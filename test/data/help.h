@@ -15,7 +15,10 @@ __attribute__((unused)) static struct mot_data_conf preset(void)
 {
     static struct mot_arena arena;
     struct mot_data_conf conf = { 0 };
-    if (mot_options_preset(mot_data_options, &conf, &arena) != MOT_OK) { printf("%s\n", mot_error()); exit(1); }
+    if (mot_options_preset(mot_data_options, &conf, &arena) != MOT_OK) {
+        printf("%s\n", mot_error());
+        exit(1);
+    }
     return conf;
 }
 
@@ -29,7 +32,10 @@ __attribute__((unused)) static const char *real(const char *name)
     snprintf(at, sizeof path[0], "%s/data/%s", shared ? shared : "../shared", name);
     return access(at, R_OK) == 0 ? at : NULL;
 }
-#define NEED(path) do { if (!(path)) SKIP("the real data sets are not here (../shared/data, or MOTLEY_SHARED)"); } while (0)
+#define NEED(path)                                                                                           \
+    do {                                                                                                     \
+        if (!(path)) SKIP("the real data sets are not here (../shared/data, or MOTLEY_SHARED)");             \
+    } while (0)
 
 __attribute__((unused)) static unsigned char *packed(const void *bytes, size_t n, size_t *n_out)
 {
@@ -47,9 +53,10 @@ __attribute__((unused)) static unsigned char *packed(const void *bytes, size_t n
     return out;
 }
 
-/* Reads bytes as `format` (AUTO: as detected) under the name "file"; NULL labels: unlabelled where a pair is needed. */
-__attribute__((unused)) static enum mot_status read_bytes(enum mot_format format, const void *bytes, size_t n, const void *labels, size_t labels_n,
-                                                          const struct mot_read_conf *given, struct mot_raw *out)
+/* Reads bytes as `format` (AUTO: as detected) under the name "file";
+ * NULL labels: unlabelled where a pair is needed. */
+__attribute__((unused)) static enum mot_status read_bytes(enum mot_format format, const void *bytes, size_t n,
+    const void *labels, size_t labels_n, const struct mot_read_conf *given, struct mot_raw *out)
 {
     struct mot_read_conf conf = given ? *given : mot_read_preset();
     struct mot_source *s, *y = NULL;
@@ -71,13 +78,21 @@ __attribute__((unused)) static enum mot_status read_bytes(enum mot_format format
     mot_source_close(y);
     return status;
 }
-__attribute__((unused)) static enum mot_status read_text(enum mot_format format, const char *text, struct mot_raw *out)
+__attribute__((unused)) static enum mot_status read_text(
+    enum mot_format format, const char *text, struct mot_raw *out)
 {
     return read_bytes(format, text, strlen(text), NULL, 0, NULL, out);
 }
 
-__attribute__((unused)) static const char *label_of(const struct mot_raw *raw, uint32_t r) { return raw->labels.seen[raw->labels.id[r]].text; }
+__attribute__((unused)) static const char *label_of(const struct mot_raw *raw, uint32_t r)
+{
+    return raw->labels.seen[raw->labels.id[r]].text;
+}
 
-#define MUST(call) do { enum mot_status s_ = (call); if (s_ != MOT_OK) FAIL("%s: %s", #call, mot_error()); } while (0)
+#define MUST(call)                                                                                           \
+    do {                                                                                                     \
+        enum mot_status s_ = (call);                                                                         \
+        if (s_ != MOT_OK) FAIL("%s: %s", #call, mot_error());                                                \
+    } while (0)
 
 #endif

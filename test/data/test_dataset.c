@@ -86,7 +86,8 @@ TEST(the_preset_is_digits_in_0_to_1_split_four_to_one)
     CHECK_NEAR(set->factor[0], 1 / 16.0, 0);
     CHECK_NEAR(set->factor[63], 1 / 16.0, 0);
     float most = 0;
-    for (uint32_t i = 0; i < set->train.rows * 64; i++) if (set->train.x[i] > most) most = set->train.x[i];
+    for (uint32_t i = 0; i < set->train.rows * 64; i++)
+        if (set->train.x[i] > most) most = set->train.x[i];
     CHECK_NEAR(most, 1, 0);
     mot_dataset_close(set);
 }
@@ -119,8 +120,12 @@ TEST(shuffling_keeps_every_row_once_with_its_label)
     mot_read_digits(UINT64_MAX, &raw);
     uint64_t sum = 0, expected = 0; /* a sum of hashes does not depend on the order */
     for (uint32_t r = 0; r < 1797; r++) {
-        const struct mot_table *t = r < set->train.rows ? &set->train : r < set->train.rows + set->valid.rows ? &set->valid : &set->test;
-        uint32_t at = t == &set->train ? r : t == &set->valid ? r - set->train.rows : r - set->train.rows - set->valid.rows;
+        const struct mot_table *t = r < set->train.rows ? &set->train
+            : r < set->train.rows + set->valid.rows     ? &set->valid
+                                                        : &set->test;
+        uint32_t at = t == &set->train ? r
+            : t == &set->valid         ? r - set->train.rows
+                                       : r - set->train.rows - set->valid.rows;
         sum += XXH64(t->x + at * 64, 256, (uint64_t)t->y[at]);
         expected += XXH64(raw.x + r * 64, 256, (uint64_t)raw.labels.value[r]);
     }
@@ -224,7 +229,12 @@ TEST(fashion_mnist_has_its_own_test_part)
 
 TEST(labels_become_classes_in_order_of_value)
 {
-    static const struct { const char *text; uint32_t classes; const char *names[3]; float y[3]; } cases[] = {
+    static const struct {
+        const char *text;
+        uint32_t classes;
+        const char *names[3];
+        float y[3];
+    } cases[] = {
         { "+1 1:1\n-1 1:2\n+1 1:3\n", 2, { "-1", "+1" }, { 1, 0, 1 } },
         { "2 1:1\n1 1:2\n2 1:3\n", 2, { "1", "2" }, { 1, 0, 1 } },
         { "1 1:1\n0 1:2\n1.0 1:3\n", 2, { "0", "1" }, { 1, 0, 1 } },
@@ -453,9 +463,12 @@ static bool same_table(const struct mot_raw *a, const struct mot_raw *b)
         float x[2][64] = { { 0 } };
         const struct mot_raw *both[2] = { a, b };
         for (int k = 0; k < 2; k++)
-            for (uint32_t c = 0; c < a->cols && !both[k]->sparse; c++) x[k][c] = both[k]->x[(size_t)r * a->cols + c];
+            for (uint32_t c = 0; c < a->cols && !both[k]->sparse; c++)
+                x[k][c] = both[k]->x[(size_t)r * a->cols + c];
         for (int k = 0; k < 2; k++)
-            for (uint64_t i = both[k]->sparse ? both[k]->row_at[r] : 1; both[k]->sparse && i < both[k]->row_at[r + 1]; i++) x[k][both[k]->col[i]] = both[k]->val[i];
+            for (uint64_t i = both[k]->sparse ? both[k]->row_at[r] : 1;
+                 both[k]->sparse && i < both[k]->row_at[r + 1]; i++)
+                x[k][both[k]->col[i]] = both[k]->val[i];
         if (memcmp(x[0], x[1], sizeof x[0]) != 0 || a->labels.value[r] != b->labels.value[r]) return false;
     }
     return true;
@@ -463,9 +476,18 @@ static bool same_table(const struct mot_raw *a, const struct mot_raw *b)
 
 TEST(every_format_comes_back_as_it_went)
 {
-    static const struct { const char *name; enum mot_format format; } ways[] = {
-        { "digits.csv", MOT_FORMAT_CSV }, { "digits.libsvm", MOT_FORMAT_LIBSVM }, { "digits.npy", MOT_FORMAT_NPY }, { "digits-images-idx3-ubyte", MOT_FORMAT_IDX },
-        { "digits.csv.gz", MOT_FORMAT_CSV }, { "digits.libsvm.gz", MOT_FORMAT_LIBSVM }, { "digits.npy.gz", MOT_FORMAT_NPY }, { "digits-images-idx3-ubyte.gz", MOT_FORMAT_IDX },
+    static const struct {
+        const char *name;
+        enum mot_format format;
+    } ways[] = {
+        { "digits.csv", MOT_FORMAT_CSV },
+        { "digits.libsvm", MOT_FORMAT_LIBSVM },
+        { "digits.npy", MOT_FORMAT_NPY },
+        { "digits-images-idx3-ubyte", MOT_FORMAT_IDX },
+        { "digits.csv.gz", MOT_FORMAT_CSV },
+        { "digits.libsvm.gz", MOT_FORMAT_LIBSVM },
+        { "digits.npy.gz", MOT_FORMAT_NPY },
+        { "digits-images-idx3-ubyte.gz", MOT_FORMAT_IDX },
     };
     struct mot_raw digits, back;
     struct mot_read_conf read = mot_read_preset();
@@ -484,7 +506,8 @@ TEST(every_format_comes_back_as_it_went)
 TEST(odd_floats_and_spellings_survive_a_round_trip)
 {
     struct mot_raw raw, back;
-    MUST(read_text(MOT_FORMAT_LIBSVM, "+1 1:0.1 2:1e-40 3:3.4028235e38\n-1 2:-16777217 3:0.333333333333\n", &raw));
+    MUST(read_text(
+        MOT_FORMAT_LIBSVM, "+1 1:0.1 2:1e-40 3:3.4028235e38\n-1 2:-16777217 3:0.333333333333\n", &raw));
     static const enum mot_format formats[] = { MOT_FORMAT_CSV, MOT_FORMAT_LIBSVM, MOT_FORMAT_NPY };
     struct mot_read_conf read = mot_read_preset();
     for (size_t i = 0; i < 3; i++) {
@@ -511,10 +534,17 @@ TEST(odd_floats_and_spellings_survive_a_round_trip)
 
 TEST(labels_are_found_by_their_usual_names)
 {
-    static const struct { enum mot_format format; const char *path, *labels; } cases[] = {
-        { MOT_FORMAT_IDX, "d/train-images-idx3-ubyte.gz", "d/train-labels-idx1-ubyte.gz" }, { MOT_FORMAT_IDX, "images/train-images.idx3-ubyte", "images/train-labels.idx1-ubyte" },
-        { MOT_FORMAT_NPY, "X.npy", "y.npy" }, { MOT_FORMAT_NPY, "a/x_train.npy.gz", "a/y_train.npy.gz" }, { MOT_FORMAT_NPY, "train_X.npy", "train_y.npy" },
-        { MOT_FORMAT_NPY, "train-images.npy", "train-labels.npy" }, { MOT_FORMAT_NPY, "a.b/iris.npy", "a.b/iris-labels.npy" },
+    static const struct {
+        enum mot_format format;
+        const char *path, *labels;
+    } cases[] = {
+        { MOT_FORMAT_IDX, "d/train-images-idx3-ubyte.gz", "d/train-labels-idx1-ubyte.gz" },
+        { MOT_FORMAT_IDX, "images/train-images.idx3-ubyte", "images/train-labels.idx1-ubyte" },
+        { MOT_FORMAT_NPY, "X.npy", "y.npy" },
+        { MOT_FORMAT_NPY, "a/x_train.npy.gz", "a/y_train.npy.gz" },
+        { MOT_FORMAT_NPY, "train_X.npy", "train_y.npy" },
+        { MOT_FORMAT_NPY, "train-images.npy", "train-labels.npy" },
+        { MOT_FORMAT_NPY, "a.b/iris.npy", "a.b/iris-labels.npy" },
     };
     for (size_t i = 0; i < MOT_COUNT(cases); i++) {
         char *labels = mot_labels_path(cases[i].path, cases[i].format);

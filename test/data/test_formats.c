@@ -37,8 +37,11 @@ TEST(libsvm_counts_from_zero_where_a_zero_appears)
 
 TEST(csv_finds_separator_header_and_label)
 {
-    static const char *const texts[] = { "a,b,y\n1,2.5,cat\n3,4,dog\n", "a;b;y\n1;2,5;cat\n3;4;dog\n", "a\tb\ty\n1\t2.5\tcat\n3\t4\tdog\n", "a b  y\n1 2.5 cat\n 3  4 dog\n",
-                                         "1,2.5,cat\r\n3,4,dog\r\n\r\n\r\n", "\"a\",\"b\",\"y\"\n\"1\", 2.5 ,\"cat\"\n3,4,dog\n", ("\xEF\xBB\xBF" "a,b,y\n1,2.5,cat\n3,4,dog") };
+    static const char *const texts[] = { "a,b,y\n1,2.5,cat\n3,4,dog\n", "a;b;y\n1;2,5;cat\n3;4;dog\n",
+        "a\tb\ty\n1\t2.5\tcat\n3\t4\tdog\n", "a b  y\n1 2.5 cat\n 3  4 dog\n",
+        "1,2.5,cat\r\n3,4,dog\r\n\r\n\r\n", "\"a\",\"b\",\"y\"\n\"1\", 2.5 ,\"cat\"\n3,4,dog\n",
+        ("\xEF\xBB\xBF"
+         "a,b,y\n1,2.5,cat\n3,4,dog") };
     for (size_t i = 0; i < MOT_COUNT(texts); i++) {
         struct mot_raw raw;
         MUST(read_text(MOT_FORMAT_CSV, texts[i], &raw));
@@ -59,7 +62,8 @@ TEST(csv_takes_the_label_by_name_or_number_and_leaves_columns_out)
     struct mot_read_conf conf = mot_read_preset();
     conf.label_column = "kind";
     conf.skip = "date, 3";
-    MUST(read_bytes(MOT_FORMAT_CSV, TEXT("date,kind,x,more\nmonday,1,5,?\ntuesday,2,6,?\n"), NULL, 0, &conf, &raw));
+    MUST(read_bytes(
+        MOT_FORMAT_CSV, TEXT("date,kind,x,more\nmonday,1,5,?\ntuesday,2,6,?\n"), NULL, 0, &conf, &raw));
     CHECK_INT(raw.cols, 1);
     CHECK_NEAR(raw.x[1], 6, 0);
     CHECK_TEXT(raw.label_name, "kind");
@@ -90,10 +94,12 @@ TEST(csv_row_names_without_a_header_are_left_out)
     mot_raw_free(&raw);
 }
 
-static size_t npy(char *into, const char *descr, const char *order, const char *shape, int version, const void *numbers, size_t n)
+static size_t npy(char *into, const char *descr, const char *order, const char *shape, int version,
+    const void *numbers, size_t n)
 {
     char header[200];
-    int length = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, order, shape);
+    int length = snprintf(
+        header, sizeof header, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, order, shape);
     size_t at = version == 1 ? 10 : 12;
     memset(into, 0, at);
     memcpy(into, "\x93NUMPY", 6);
@@ -141,9 +147,18 @@ TEST(npy_reads_types_orders_and_versions)
 
 TEST(idx_reads_each_type)
 {
-    static const struct { unsigned char type; const char *bytes; size_t n; double first; } cases[] = {
-        { 0x08, "\xff\x02", 2, 255 }, { 0x09, "\xff\x02", 2, -1 }, { 0x0B, "\xff\xfe\0\1", 4, -2 },
-        { 0x0C, "\x80\0\0\0\0\0\0\1", 8, -2147483648.0 }, { 0x0D, "\x3f\xc0\0\0\0\0\0\0", 8, 1.5 }, { 0x0E, "\xc0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, -2 },
+    static const struct {
+        unsigned char type;
+        const char *bytes;
+        size_t n;
+        double first;
+    } cases[] = {
+        { 0x08, "\xff\x02", 2, 255 },
+        { 0x09, "\xff\x02", 2, -1 },
+        { 0x0B, "\xff\xfe\0\1", 4, -2 },
+        { 0x0C, "\x80\0\0\0\0\0\0\1", 8, -2147483648.0 },
+        { 0x0D, "\x3f\xc0\0\0\0\0\0\0", 8, 1.5 },
+        { 0x0E, "\xc0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, -2 },
     };
     for (size_t i = 0; i < MOT_COUNT(cases); i++) {
         unsigned char file[64] = { 0, 0, cases[i].type, 1, 0, 0, 0, 2 };
@@ -180,7 +195,8 @@ TEST(every_reader_reads_gzip_alike)
         MUST(read_text(MOT_FORMAT_AUTO, texts[i], &plain));
         MUST(read_bytes(MOT_FORMAT_AUTO, bytes, n, NULL, 0, NULL, &unpacked));
         CHECK_INT(plain.rows, unpacked.rows);
-        CHECK(memcmp(plain.sparse ? plain.val : plain.x, plain.sparse ? unpacked.val : unpacked.x, mot_raw_entries(&plain) * 4) == 0);
+        CHECK(memcmp(plain.sparse ? plain.val : plain.x, plain.sparse ? unpacked.val : unpacked.x,
+                  mot_raw_entries(&plain) * 4) == 0);
         mot_raw_free(&plain);
         mot_raw_free(&unpacked);
         free(bytes);
@@ -198,7 +214,10 @@ TEST(the_first_rows_are_enough_where_only_they_are_asked_for)
     MUST(read_bytes(MOT_FORMAT_CSV, TEXT("1,1\n2,2\nrubbish,,,,\n"), NULL, 0, &conf, &raw));
     CHECK_INT(raw.rows, 2);
     mot_raw_free(&raw);
-    MUST(read_bytes(MOT_FORMAT_IDX, TEXT("\0\0\x08\x02\0\0\0\3\0\0\0\2" "abcdef"), TEXT("\0\0\x08\x01\0\0\0\3\0\1\1"), &conf, &raw));
+    MUST(read_bytes(MOT_FORMAT_IDX,
+        TEXT("\0\0\x08\x02\0\0\0\3\0\0\0\2"
+             "abcdef"),
+        TEXT("\0\0\x08\x01\0\0\0\3\0\1\1"), &conf, &raw));
     CHECK_INT(raw.rows, 2);
     CHECK_INT(raw.labels.rows, 2);
     mot_raw_free(&raw);
@@ -206,8 +225,12 @@ TEST(the_first_rows_are_enough_where_only_they_are_asked_for)
 
 /* ---- what is damaged ---------------------------------------------------------------- */
 
-
-static const struct damage { enum mot_format format; const char *bytes; size_t n; const char *says[3]; } damages[] = {
+static const struct damage {
+    enum mot_format format;
+    const char *bytes;
+    size_t n;
+    const char *says[3];
+} damages[] = {
     { MOT_FORMAT_LIBSVM, TEXT("1 1:1\n1 3:1 2:1\n"), { "file:2:", "'2:1'", "above 3" } },
     { MOT_FORMAT_LIBSVM, TEXT("1 3:1 3:1\n"), { "file:1:", "'3:1'", "above 3" } },
     { MOT_FORMAT_LIBSVM, TEXT("1 1:nan\n"), { "file:1:", "'1:nan'", "finite number" } },
@@ -221,12 +244,15 @@ static const struct damage { enum mot_format format; const char *bytes; size_t n
     { MOT_FORMAT_LIBSVM, TEXT("1,2 1:1\n"), { "file:1:", "'1,2'", "label" } },
     { MOT_FORMAT_LIBSVM, TEXT("3:1 4:1\n"), { "file:1:", "'3:1'", "label" } },
     { MOT_FORMAT_LIBSVM, TEXT("nan 4:1\n"), { "file:1:", "'nan'", "label" } },
-    { MOT_FORMAT_LIBSVM, TEXT("1 99999999999999999999:1\n"), { "file:1:", "99999999999999999999:1", "below 134217728" } },
+    { MOT_FORMAT_LIBSVM, TEXT("1 99999999999999999999:1\n"),
+        { "file:1:", "99999999999999999999:1", "below 134217728" } },
     { MOT_FORMAT_LIBSVM, TEXT("1 1:1\0 2:1\n"), { "file:1:", "\\x00", "finite number" } },
     { MOT_FORMAT_LIBSVM, TEXT("1\n2\n"), { "file:", "no row has a feature", "index:value" } },
     { MOT_FORMAT_LIBSVM, TEXT("\n\n"), { "file:", "no rows", "label index:value" } },
-    { MOT_FORMAT_CSV, TEXT("a,b,y\n1,2,0\n1,,0\n"), { "file:3:", "column 1 ('b'): found an empty cell", "expected a number" } },
-    { MOT_FORMAT_CSV, TEXT("a,b,y\n1,2,0\n1,x,0\n"), { "file:3:", "column 1 ('b'): found 'x'", "expected a number" } },
+    { MOT_FORMAT_CSV, TEXT("a,b,y\n1,2,0\n1,,0\n"),
+        { "file:3:", "column 1 ('b'): found an empty cell", "expected a number" } },
+    { MOT_FORMAT_CSV, TEXT("a,b,y\n1,2,0\n1,x,0\n"),
+        { "file:3:", "column 1 ('b'): found 'x'", "expected a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\nNaN,2,0\n"), { "file:2:", "column 0: found 'NaN'", "expected a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,1e50,0\n"), { "file:2:", "found '1e50'", "32-bit float" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2\n"), { "file:2:", "2 columns", "expected 3" } },
@@ -243,57 +269,99 @@ static const struct damage { enum mot_format format; const char *bytes; size_t n
     { MOT_FORMAT_CSV, TEXT("word\n"), { "file:1:", "'word'", "separated by" } },
     { MOT_FORMAT_CSV, TEXT(" \n\n"), { "file:", "no rows", "expected" } },
     { MOT_FORMAT_IDX, TEXT("\0\0\x08"), { "file: offset 3:", "ends inside the IDX magic", "truncated" } },
-    { MOT_FORMAT_IDX, TEXT("\1\0\x08\x01\0\0\0\1x"), { "file: offset 0:", "01 00", "expected the IDX magic" } },
+    { MOT_FORMAT_IDX, TEXT("\1\0\x08\x01\0\0\0\1x"),
+        { "file: offset 0:", "01 00", "expected the IDX magic" } },
     { MOT_FORMAT_IDX, TEXT("\0\0\x0a\x01\0\0\0\1x"), { "file: offset 2:", "0x0a", "expected 0x08" } },
-    { MOT_FORMAT_IDX, TEXT("\0\0\x08\x09\0\0\0\1x"), { "file: offset 3:", "9 dimensions", "expected 1 to 8" } },
+    { MOT_FORMAT_IDX, TEXT("\0\0\x08\x09\0\0\0\1x"),
+        { "file: offset 3:", "9 dimensions", "expected 1 to 8" } },
     { MOT_FORMAT_IDX, TEXT("\0\0\x08\x02\0\0\0\1"), { "file: offset 8:", "ends inside", "truncated" } },
-    { MOT_FORMAT_IDX, TEXT("\0\0\x08\x02\0\0\0\2\0\0\0\3" "abcde"), { "file: offset 12:", "2 x 3 numbers of 1 bytes", "no more than 5 bytes" } },
-    { MOT_FORMAT_IDX, TEXT("\0\0\x08\x02\0\0\0\2\0\0\0\2" "abcde"), { "file: offset 16:", "bytes follow", "expected the end" } },
-    { MOT_FORMAT_IDX, TEXT("\0\0\x08\x02\xff\xff\xff\xff\0\xff\xff\xff" "abcde"), { "file: offset 12:", "4294967295", "expected at most" } },
-    { MOT_FORMAT_IDX, TEXT("\0\0\x08\x03\0\0\0\1\xff\xff\xff\xff\xff\xff\xff\xff" "abcde"), { "file: offset 8:", "dimension 1 is 4294967295", "columns" } },
+    { MOT_FORMAT_IDX,
+        TEXT("\0\0\x08\x02\0\0\0\2\0\0\0\3"
+             "abcde"),
+        { "file: offset 12:", "2 x 3 numbers of 1 bytes", "no more than 5 bytes" } },
+    { MOT_FORMAT_IDX,
+        TEXT("\0\0\x08\x02\0\0\0\2\0\0\0\2"
+             "abcde"),
+        { "file: offset 16:", "bytes follow", "expected the end" } },
+    { MOT_FORMAT_IDX,
+        TEXT("\0\0\x08\x02\xff\xff\xff\xff\0\xff\xff\xff"
+             "abcde"),
+        { "file: offset 12:", "4294967295", "expected at most" } },
+    { MOT_FORMAT_IDX,
+        TEXT("\0\0\x08\x03\0\0\0\1\xff\xff\xff\xff\xff\xff\xff\xff"
+             "abcde"),
+        { "file: offset 8:", "dimension 1 is 4294967295", "columns" } },
     { MOT_FORMAT_IDX, TEXT("\0\0\x08\x01\0\0\0\0"), { "file: offset 8:", "0 x 1", "at least one" } },
-    { MOT_FORMAT_IDX, TEXT("\0\0\x0d\x01\0\0\0\2\0\0\0\0\x7f\xc0\0\0"), { "file: offset 12:", "row 1, column 0: found nan", "finite" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPX\x01\0"), { "file: offset 0:", "93 4e 55 4d", "expected the NPY magic" } },
+    { MOT_FORMAT_IDX, TEXT("\0\0\x0d\x01\0\0\0\2\0\0\0\0\x7f\xc0\0\0"),
+        { "file: offset 12:", "row 1, column 0: found nan", "finite" } },
+    { MOT_FORMAT_NPY, TEXT("\x93NUMPX\x01\0"),
+        { "file: offset 0:", "93 4e 55 4d", "expected the NPY magic" } },
     { MOT_FORMAT_NPY, TEXT("\x93NUM"), { "file: offset 4:", "NPY magic", "truncated" } },
     { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x04\0"), { "file: offset 6:", "version 4.0", "expected 1, 2 or 3" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\xff\xff{}"), { "file: offset 8:", "65535 bytes", "than the file holds" } },
+    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\xff\xff{}"),
+        { "file: offset 8:", "65535 bytes", "than the file holds" } },
     { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x02\0{}"), { "file: offset 10:", "no 'descr'", "f4" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x0f\0{'descr': '|O'}"), { "file: offset 10:", "'|O'", "expected one of f4" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x20\0{'descr': [('a', '<f4'), ('b',)]}"), { "file: offset 10:", "NPY type", "expected one of f4" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x22\0{'descr': '<f4', 'shape': (2, x) } "), { "file: offset 10:", "(2, x)", "expected such as" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x22\0{'descr': '<f4', 'shape': (2, 2),}"), { "file: offset 10:", "fortran_order", "True or False" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x3e\0{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2, 2), } " "1234"), { "file: offset 10:", "Fortran", "at most 2" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x44\0{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 9), }" "1234"), { "file: offset 78:", "99999999999", "expected at most" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x3b\0{'descr': '<f4', 'fortran_order': False, 'shape': (2, 9), }" "1234"), { "file: offset 69:", "2 x 9 numbers of 4 bytes", "no more than 4 bytes" } },
-    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x38\0{'descr': '<f4', 'fortran_order': False, 'shape': (1,),}" "\0\0\x80\x7f"), { "file: offset 66:", "found inf", "finite" } },
+    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x0f\0{'descr': '|O'}"),
+        { "file: offset 10:", "'|O'", "expected one of f4" } },
+    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x20\0{'descr': [('a', '<f4'), ('b',)]}"),
+        { "file: offset 10:", "NPY type", "expected one of f4" } },
+    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x22\0{'descr': '<f4', 'shape': (2, x) } "),
+        { "file: offset 10:", "(2, x)", "expected such as" } },
+    { MOT_FORMAT_NPY, TEXT("\x93NUMPY\x01\0\x22\0{'descr': '<f4', 'shape': (2, 2),}"),
+        { "file: offset 10:", "fortran_order", "True or False" } },
+    { MOT_FORMAT_NPY,
+        TEXT("\x93NUMPY\x01\0\x3e\0{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2, 2), } "
+             "1234"),
+        { "file: offset 10:", "Fortran", "at most 2" } },
+    { MOT_FORMAT_NPY,
+        TEXT("\x93NUMPY\x01\0\x44\0{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 9), }"
+             "1234"),
+        { "file: offset 78:", "99999999999", "expected at most" } },
+    { MOT_FORMAT_NPY,
+        TEXT("\x93NUMPY\x01\0\x3b\0{'descr': '<f4', 'fortran_order': False, 'shape': (2, 9), }"
+             "1234"),
+        { "file: offset 69:", "2 x 9 numbers of 4 bytes", "no more than 4 bytes" } },
+    { MOT_FORMAT_NPY,
+        TEXT("\x93NUMPY\x01\0\x38\0{'descr': '<f4', 'fortran_order': False, 'shape': (1,),}"
+             "\0\0\x80\x7f"),
+        { "file: offset 66:", "found inf", "finite" } },
     { MOT_FORMAT_AUTO, TEXT(""), { "file:", "is empty", "" } },
     { MOT_FORMAT_AUTO, TEXT("abc\0def\x01\x02"), { "file: offset 3:", "zero byte", "no text" } },
     { MOT_FORMAT_AUTO, TEXT("\x1f\x8b"), { "file: compressed offset 2:", "ends here", "truncated" } },
-    { MOT_FORMAT_AUTO, TEXT("\x1f\x8b\x08\0\0\0\0\0\0\3\xff\xff\xff"), { "file: compressed offset", "damaged gzip data", "" } },
+    { MOT_FORMAT_AUTO, TEXT("\x1f\x8b\x08\0\0\0\0\0\0\3\xff\xff\xff"),
+        { "file: compressed offset", "damaged gzip data", "" } },
 };
 
 TEST(each_damage_has_a_message_that_says_where_what_and_what_was_expected)
 {
     for (size_t i = 0; i < MOT_COUNT(damages); i++) {
         struct mot_raw raw;
-        enum mot_status status = read_bytes(damages[i].format, damages[i].bytes, damages[i].n, NULL, 0, NULL, &raw);
+        enum mot_status status =
+            read_bytes(damages[i].format, damages[i].bytes, damages[i].n, NULL, 0, NULL, &raw);
         if (status != MOT_EDATA) FAIL("case %zu: status %d, expected %d", i, status, MOT_EDATA);
         for (int k = 0; k < 3; k++)
-            if (!strstr(mot_error(), damages[i].says[k])) FAIL("case %zu: \"%s\" does not say \"%s\"", i, mot_error(), damages[i].says[k]);
+            if (!strstr(mot_error(), damages[i].says[k]))
+                FAIL("case %zu: \"%s\" does not say \"%s\"", i, mot_error(), damages[i].says[k]);
     }
 }
 
 TEST(labels_that_do_not_belong_to_the_features_are_refused)
 {
-    static const char x[] = "\0\0\x08\x02\0\0\0\2\0\0\0\2" "abcd";
-    static const struct { const char *bytes; size_t n; const char *says; } cases[] = {
+    static const char x[] = "\0\0\x08\x02\0\0\0\2\0\0\0\2"
+                            "abcd";
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *says;
+    } cases[] = {
         { TEXT("\0\0\x08\x01\0\0\0\3\0\1\2"), "labels: offset 8: 3 labels, expected 2" },
         { TEXT("\0\0\x08\x02\0\0\0\2\0\0\0\2\0\1\2\3"), "2 numbers a row, expected one" },
         { TEXT("\0\0\x08\x01\0\0\0\2\0"), "no more than 1 bytes" },
     };
     for (size_t i = 0; i < MOT_COUNT(cases); i++) {
         struct mot_raw raw;
-        CHECK_INT(read_bytes(MOT_FORMAT_IDX, x, sizeof x - 1, cases[i].bytes, cases[i].n, NULL, &raw), MOT_EDATA);
+        CHECK_INT(
+            read_bytes(MOT_FORMAT_IDX, x, sizeof x - 1, cases[i].bytes, cases[i].n, NULL, &raw), MOT_EDATA);
         CHECK_HAS(mot_error(), cases[i].says);
     }
 }

@@ -1,7 +1,14 @@
 /* test_real.c -- known facts about real data sets. */
 #include "help.h"
 
-static const struct { const char *file; uint32_t rows, cols; uint64_t entries; uint32_t classes; const char *first_class, *last_class; uint32_t first, last; } facts[] = {
+static const struct {
+    const char *file;
+    uint32_t rows, cols;
+    uint64_t entries;
+    uint32_t classes;
+    const char *first_class, *last_class;
+    uint32_t first, last;
+} facts[] = {
     { "a9a/a9a.gz", 32561, 123, 451592, 2, "-1", "+1", 24720, 7841 },
     { "a9a/a9a.t.gz", 16281, 122, 225731, 2, "-1", "+1", 12435, 3846 },
     { "phishing/phishing.gz", 11055, 68, 331650, 2, "0", "1", 4898, 6157 },
@@ -33,10 +40,14 @@ TEST(real_files_have_their_published_rows_columns_and_classes)
             last += class_of[raw.labels.id[r]] == classes - 1;
         }
         bool good = raw.rows == facts[i].rows && raw.cols == facts[i].cols && classes == facts[i].classes &&
-                    (!facts[i].entries || mot_raw_entries(&raw) == facts[i].entries) && strcmp(names[0], facts[i].first_class) == 0 &&
-                    strcmp(names[classes - 1], facts[i].last_class) == 0 && (!facts[i].first || (first == facts[i].first && last == facts[i].last));
-        if (!good) FAIL("%s: %u x %u, %llu entries, %u classes %s (%u) .. %s (%u)", facts[i].file, raw.rows, raw.cols,
-                        (unsigned long long)mot_raw_entries(&raw), classes, names[0], first, names[classes - 1], last);
+            (!facts[i].entries || mot_raw_entries(&raw) == facts[i].entries) &&
+            strcmp(names[0], facts[i].first_class) == 0 &&
+            strcmp(names[classes - 1], facts[i].last_class) == 0 &&
+            (!facts[i].first || (first == facts[i].first && last == facts[i].last));
+        if (!good)
+            FAIL("%s: %u x %u, %llu entries, %u classes %s (%u) .. %s (%u)", facts[i].file, raw.rows,
+                raw.cols, (unsigned long long)mot_raw_entries(&raw), classes, names[0], first,
+                names[classes - 1], last);
         for (uint32_t c = 0; c < classes; c++) free(names[c]);
         free(names);
         free(class_of);
@@ -84,7 +95,8 @@ TEST(occupancy_has_row_names_that_its_header_lacks)
     conf.path = real("occupancy/datatraining.txt.gz");
     NEED(conf.path);
     CHECK_INT(mot_dataset_open(&conf, 1, &set), MOT_EDATA);
-    CHECK_HAS(mot_error(), "datatraining.txt.gz:2: column 0 ('date'): found '2015-02-04 17:51:00', expected a number");
+    CHECK_HAS(mot_error(),
+        "datatraining.txt.gz:2: column 0 ('date'): found '2015-02-04 17:51:00', expected a number");
     conf.skip = "date";
     conf.test_path = real("occupancy/datatest.txt.gz");
     MUST(mot_dataset_open(&conf, 1, &set));
@@ -116,7 +128,8 @@ TEST(air_quality_has_decimal_commas_and_empty_rows_at_the_end)
     CHECK_NEAR(set->train.x[0], 1360, 0);
     CHECK_NEAR(set->train.x[2], 11.9f, 0);
     float least = 0;
-    for (uint32_t r = 0; r < set->train.rows; r++) if (set->train.y[r] < least) least = set->train.y[r];
+    for (uint32_t r = 0; r < set->train.rows; r++)
+        if (set->train.y[r] < least) least = set->train.y[r];
     CHECK_NEAR(least, -200, 0); /* its mark for a missing value: the reader does not know that */
     mot_dataset_close(set);
 }

@@ -114,7 +114,8 @@ TEST(choice_has_no_row_twice_and_batches_are_independent)
         mot_sample(&s, 1, draw, 0, 10, first);
         for (int i = 0; i < 10; i++) count[first[i] - 1060]++;
     }
-    for (int i = 0; i < 40; i++) if (count[i] < 400 || count[i] > 600) FAIL("row %d was taken %u times of about 500", i, count[i]);
+    for (int i = 0; i < 40; i++)
+        if (count[i] < 400 || count[i] > 600) FAIL("row %d was taken %u times of about 500", i, count[i]);
 }
 
 TEST(passes_end_the_sequence)

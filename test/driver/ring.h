@@ -1,8 +1,9 @@
 /* ring.h -- for tests: decentralised SGD on a ring (Lian et al., NeurIPS 2017), in its plainest form.
  *
- * A worker computes a gradient at its model and sends the model to both neighbours; with theirs of the same round here it takes the
- * mean of the three and steps along its gradient. No collective and no server: a neighbour may be a round ahead, and
- * across the ring nodes may be further apart. Models differ; the run's is their mean. */
+ * A worker computes a gradient at its model and sends the model to both neighbours; with theirs of the same
+ * round here it takes the mean of the three and steps along its gradient. No collective and no server: a
+ * neighbour may be a round ahead, and across the ring nodes may be further apart. Models differ; the run's is
+ * their mean. */
 #ifndef MOT_TEST_RING_H
 #define MOT_TEST_RING_H
 
@@ -12,7 +13,7 @@
 struct ring_state {
     uint64_t mark;
     struct mot_params params;
-    mot_buf grad, came[2][2];   /* of the neighbour before and after; of this round and of the next */
+    mot_buf grad, came[2][2]; /* of the neighbour before and after; of this round and of the next */
     uint32_t samples;
     uint64_t round, draw;
 };
@@ -20,7 +21,9 @@ struct ring_state {
 static struct mot_need ring_need(const void *conf, const struct mot_world *w, mot_node self)
 {
     (void)conf, (void)w, (void)self;
-    return (struct mot_need){ .state_bytes = sizeof(struct ring_state), .buffers = 12, .sends = 4, .works = 1, .terms = 1 };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct ring_state), .buffers = 12, .sends = 4, .works = 1, .terms = 1
+    };
 }
 
 static void ring_init(void *p, struct mot_env *env)
@@ -39,16 +42,20 @@ static mot_node ring_neighbour(const struct mot_env *env, int side)
 
 static void ring_begin(struct ring_state *s, struct mot_env *env)
 {
-    struct mot_term term = { .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1 };
+    struct mot_term term = {
+        .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
     mot_start(env, &(struct mot_work){ .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
     for (int side = 0; side < 2; side++)
-        mot_send(env, ring_neighbour(env, side), (uint16_t)!side, (struct mot_head){ .round = s->round }, mot_whole(env, s->params.x));
+        mot_send(env, ring_neighbour(env, side), (uint16_t)!side, (struct mot_head){ .round = s->round },
+            mot_whole(env, s->params.x));
 }
 
 static void ring_mix(struct ring_state *s, struct mot_env *env)
 {
     if (!s->grad || !s->came[0][0] || !s->came[1][0]) return;
-    const float *mine = mot_read(env, s->params.x), *before = mot_read(env, s->came[0][0]), *after = mot_read(env, s->came[1][0]);
+    const float *mine = mot_read(env, s->params.x), *before = mot_read(env, s->came[0][0]),
+                *after = mot_read(env, s->came[1][0]);
     mot_buf mean = mot_take(env);
     float *out = mot_edit(env, mean);
     for (uint32_t j = 0; j < env->world->dim; j++) out[j] = (before[j] + mine[j] + after[j]) / 3;
@@ -85,8 +92,11 @@ static void ring_step(void *p, struct mot_env *env, const struct mot_event *even
         ring_mix(s, env);
         return;
     }
-    case MOT_EV_PEER: if (!event->peer.up) mot_stop(env, MOT_EPEER); return;
-    case MOT_EV_COLL: case MOT_EV_TIMER: MOT_ASSERT(!"a ring asks for none of these"); return;
+    case MOT_EV_PEER:
+        if (!event->peer.up) mot_stop(env, MOT_EPEER);
+        return;
+    case MOT_EV_COLL:
+    case MOT_EV_TIMER: MOT_ASSERT(!"a ring asks for none of these"); return;
     }
 }
 
@@ -105,7 +115,14 @@ static bool ring_model(const void *p, const struct mot_env *env, struct mot_view
 }
 
 static const struct mot_option ring_options[] = { { .name = NULL } };
-static const struct mot_method ring = { .name = "ring", .summary = "neighbours on a ring take the mean of their models",
-    .options = ring_options, .decentralised = true, .need = ring_need, .init = ring_init, .step = ring_step, .check = ring_check, .model = ring_model };
+static const struct mot_method ring = { .name = "ring",
+    .summary = "neighbours on a ring take the mean of their models",
+    .options = ring_options,
+    .decentralised = true,
+    .need = ring_need,
+    .init = ring_init,
+    .step = ring_step,
+    .check = ring_check,
+    .model = ring_model };
 
 #endif

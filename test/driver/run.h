@@ -33,17 +33,20 @@ static inline void run_set_all(struct run *r, const char *const *pair)
 static inline void run_go_file(struct run *r, const char *path)
 {
     r->status = mot_experiment_open(path, r->setting, r->settings, &r->experiment);
-    if (r->status != MOT_OK) { printf("  %s\n", mot_error()); return; }
+    if (r->status != MOT_OK) {
+        printf("  %s\n", mot_error());
+        return;
+    }
     r->status = mot_job_open(r->experiment, &r->job);
-    if (r->status != MOT_OK) { printf("  %s\n", mot_error()); return; }
+    if (r->status != MOT_OK) {
+        printf("  %s\n", mot_error());
+        return;
+    }
     r->status = mot_job_run(&r->job, &r->ways, &r->out);
     if (r->status != MOT_OK) printf("  %s\n", mot_error());
 }
 
-static inline void run_go(struct run *r)
-{
-    run_go_file(r, NULL);
-}
+static inline void run_go(struct run *r) { run_go_file(r, NULL); }
 
 static inline void run_free(struct run *r)
 {

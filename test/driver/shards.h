@@ -1,7 +1,9 @@
-/* shards.h -- for tests: a server in several nodes, each with a range of the parameters, in its plainest form.
+/* shards.h -- for tests: a server in several nodes, each with a range of the parameters, in
+ * its plainest form.
  *
- * Workers send each server its range of their gradient; it waits for all of them, adds them up in rank order, steps
- * its range, and sends it back. A worker goes on when it has all ranges. So it must end with the model of `server`. */
+ * Workers send each server its range of their gradient; it waits for all of them, adds them up
+ * in rank order, steps its range, and sends it back. A worker goes on when it has all ranges. So it must end
+ * with the model of `server`. */
 #ifndef MOT_TEST_SHARDS_H
 #define MOT_TEST_SHARDS_H
 
@@ -9,9 +11,20 @@
 
 #define SHARDS_WORKERS 8
 
-struct shards_conf { uint64_t shards; };
-struct shards_server { struct mot_params params; mot_buf grad[SHARDS_WORKERS]; uint32_t here; uint64_t samples; };
-struct shards_worker { mot_buf x; uint32_t here; uint64_t draw; };
+struct shards_conf {
+    uint64_t shards;
+};
+struct shards_server {
+    struct mot_params params;
+    mot_buf grad[SHARDS_WORKERS];
+    uint32_t here;
+    uint64_t samples;
+};
+struct shards_worker {
+    mot_buf x;
+    uint32_t here;
+    uint64_t draw;
+};
 
 static uint32_t shards_count(const void *conf, uint32_t workers)
 {
@@ -23,13 +36,19 @@ static struct mot_need shards_need(const void *conf, const struct mot_world *w, 
 {
     (void)conf;
     if (self >= w->workers)
-        return (struct mot_need){ .state_bytes = sizeof(struct shards_server), .buffers = SHARDS_WORKERS + 8, .sends = w->workers };
-    return (struct mot_need){ .state_bytes = sizeof(struct shards_worker), .buffers = 4, .sends = w->servers, .works = 1, .terms = 1 };
+        return (struct mot_need){
+            .state_bytes = sizeof(struct shards_server), .buffers = SHARDS_WORKERS + 8, .sends = w->workers
+        };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct shards_worker), .buffers = 4, .sends = w->servers, .works = 1, .terms = 1
+    };
 }
 
 static void shards_compute(struct shards_worker *s, struct mot_env *env)
 {
-    struct mot_term term = { .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1 };
+    struct mot_term term = {
+        .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
     mot_start(env, &(struct mot_work){ .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->x });
 }
 
@@ -52,7 +71,7 @@ static void shards_worker_step(struct shards_worker *s, struct mot_env *env, con
         s->draw += event->work->samples;
         for (uint32_t i = 0; i < w->servers; i++)
             mot_send(env, w->workers + i, 1, (struct mot_head){ .samples = event->work->samples },
-                     mot_shard(env, event->work->grad, i, w->servers));
+                mot_shard(env, event->work->grad, i, w->servers));
         mot_drop(env, s->x);
         s->x = mot_take(env);
     }
@@ -99,17 +118,29 @@ static bool shards_model(const void *p, const struct mot_env *env, struct mot_vi
     if (env->self < w->workers) return false;
     const struct mot_params *params = &((const struct shards_server *)p)->params;
     struct mot_slice mine = mot_shard(env, params->x, env->self - w->workers, w->servers);
-    *view = (struct mot_view){ .x = params->x, .scale = 1, .params = params, .off = mine.off, .len = mine.len };
+    *view =
+        (struct mot_view){ .x = params->x, .scale = 1, .params = params, .off = mine.off, .len = mine.len };
     return true;
 }
 
 static const struct mot_option shards_options[] = {
-    { .name = "shards", .type = MOT_OPT_UINT, .offset = offsetof(struct shards_conf, shards), .preset = "2", .min = 1, .max = 64,
-      .doc = "Servers, each with a range of the parameters" },
+    { .name = "shards",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct shards_conf, shards),
+        .preset = "2",
+        .min = 1,
+        .max = 64,
+        .doc = "Servers, each with a range of the parameters" },
     { .name = NULL },
 };
-static const struct mot_method shards = { .name = "shards", .summary = "a server in several nodes", .options = shards_options,
-    .conf_bytes = sizeof(struct shards_conf), .server_count = shards_count, .need = shards_need, .init = shards_init, .step = shards_step,
+static const struct mot_method shards = { .name = "shards",
+    .summary = "a server in several nodes",
+    .options = shards_options,
+    .conf_bytes = sizeof(struct shards_conf),
+    .server_count = shards_count,
+    .need = shards_need,
+    .init = shards_init,
+    .step = shards_step,
     .model = shards_model };
 
 #endif

@@ -7,7 +7,8 @@
 #define SANITIZED 1 /* they bring a malloc of their own */
 #else
 #define SANITIZED 0
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
 static atomic_ulong mallocs;
 
 void *malloc(size_t n)
@@ -43,9 +44,13 @@ static unsigned long mallocs_of(const char *method, const char *updates, const c
 #else
     struct run r = { 0 };
     char cluster[400];
-    snprintf(cluster, sizeof cluster, "{workers: [{count: 6, jitter: {name: lognormal, sigma: 0.3}}, {count: 2, speed: 200 samples/s}], faults: %s}", faults);
-    RUN_SET(&r, "data", "digits", "model", "mlp", "model.hidden", "[16]", "method", method, "stop.updates", updates, "sim.threads", "2",
-            "evaluate.every", "1000000 updates", "optimizer.momentum", "0.9", "cluster", cluster);
+    snprintf(cluster, sizeof cluster,
+        "{workers: [{count: 6, jitter: {name: lognormal, sigma: 0.3}}, {count: 2, speed: 200 samples/s}], "
+        "faults: %s}",
+        faults);
+    RUN_SET(&r, "data", "digits", "model", "mlp", "model.hidden", "[16]", "method", method, "stop.updates",
+        updates, "sim.threads", "2", "evaluate.every", "1000000 updates", "optimizer.momentum", "0.9",
+        "cluster", cluster);
     unsigned long before = atomic_load(&mallocs);
     run_go(&r);
     unsigned long used = atomic_load(&mallocs) - before;
@@ -69,12 +74,15 @@ TEST(a_long_run_allocates_no_more_than_a_short_one)
 TEST(nor_does_a_long_run_with_faults)
 {
     static const char *const methods[] = { "allreduce", "server", "async" };
-    static const char *const some = "{drop: 5%, duplicate: 5%, reorder: 5%, corrupt: 5%, stall: 0.1/s, slow_link: 0.1/s, partition: 0.02/s, partition_for: 50ms}";
-    static const char *const all = "{drop: 5%, duplicate: 5%, reorder: 5%, corrupt: 5%, stall: 0.1/s, crash: 0.1/s, partition: 0.1/s, partition_for: 800ms}";
+    static const char *const some = "{drop: 5%, duplicate: 5%, reorder: 5%, corrupt: 5%, stall: 0.1/s, "
+                                    "slow_link: 0.1/s, partition: 0.02/s, partition_for: 50ms}";
+    static const char *const all = "{drop: 5%, duplicate: 5%, reorder: 5%, corrupt: 5%, stall: 0.1/s, crash: "
+                                   "0.1/s, partition: 0.1/s, partition_for: 800ms}";
     if (SANITIZED) SKIP("a sanitizer brings its own malloc");
     for (int m = 0; m < 3; m++) {
         const char *faults = m ? all : some;
-        unsigned long few = mallocs_of(methods[m], "10", faults), many = mallocs_of(methods[m], "400", faults);
+        unsigned long few = mallocs_of(methods[m], "10", faults),
+                      many = mallocs_of(methods[m], "400", faults);
         CHECK(few > 0);
         CHECK_INT(many, few);
     }
@@ -83,8 +91,8 @@ TEST(nor_does_a_long_run_with_faults)
 TEST(ten_thousand_workers_fit_into_a_gigabyte)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "synthetic", "data.size", "20000", "model", "softmax", "method", "async", "workers", "10000", "batch", "1",
-            "stop.updates", "30000", "evaluate.every", "1000000 updates");
+    RUN_SET(&r, "data", "synthetic", "data.size", "20000", "model", "softmax", "method", "async", "workers",
+        "10000", "batch", "1", "stop.updates", "30000", "evaluate.every", "1000000 updates");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.last.updates, 30000);

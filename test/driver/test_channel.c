@@ -1,14 +1,17 @@
-/* The channel of a simulated run: whatever frames suffer, each message arrives once and in order, in bounded memory. */
+/* The channel of a simulated run: whatever frames suffer, each message
+ * arrives once and in order, in bounded memory. */
 #include "driver/sim.h"
 #include "method/methods.h"
 #include "run.h"
 
 #define MESSAGES 3000u
-#define AHEAD 16u          /* messages that the sender has under way */
+#define AHEAD 16u /* messages that the sender has under way */
 
 static uint32_t sent, received, out_of_order, lost_peers;
 
-struct stream { uint32_t sent, got; };
+struct stream {
+    uint32_t sent, got;
+};
 enum { STREAM_DATA, STREAM_THANKS };
 
 static struct mot_need stream_need(const void *conf, const struct mot_world *world, mot_node self)
@@ -22,7 +25,8 @@ static void stream_init(void *p, struct mot_env *env) { (void)p, (void)env; }
 static void pour(struct stream *s, struct mot_env *env)
 {
     while (s->sent < MESSAGES && s->sent - s->got < AHEAD) {
-        mot_send(env, 1, STREAM_DATA, (struct mot_head){ .round = s->sent++ }, mot_whole(env, env->world->x0));
+        mot_send(
+            env, 1, STREAM_DATA, (struct mot_head){ .round = s->sent++ }, mot_whole(env, env->world->x0));
         sent++;
     }
     if (s->got == MESSAGES) mot_stop(env, MOT_OK);
@@ -58,8 +62,13 @@ static bool stream_model(const void *p, const struct mot_env *env, struct mot_vi
 }
 
 static const struct mot_option no_options[] = { { .name = NULL } };
-static const struct mot_method stream = { .name = "stream", .summary = "a stream of numbers", .options = no_options,
-    .need = stream_need, .init = stream_init, .step = stream_step, .model = stream_model };
+static const struct mot_method stream = { .name = "stream",
+    .summary = "a stream of numbers",
+    .options = no_options,
+    .need = stream_need,
+    .init = stream_init,
+    .step = stream_step,
+    .model = stream_model };
 
 /* So many frames may be out at once; 0: as many as usual. */
 static struct mot_outcome play(const char *faults, const char *seed, uint32_t frames)
@@ -71,11 +80,14 @@ static struct mot_outcome play(const char *faults, const char *seed, uint32_t fr
     struct mot_outcome out = { .status = MOT_EUSAGE };
     sent = received = out_of_order = lost_peers = 0;
     snprintf(cluster, sizeof cluster, "{workers: 2, faults: %s}", faults);
-    const struct mot_setting setting[] = { { "data", "digits", "test" }, { "model", "softmax", "test" }, { "method", "stream", "test" },
-        { "cluster", cluster, "test" }, { "seed", seed, "test" } };
+    const struct mot_setting setting[] = { { "data", "digits", "test" }, { "model", "softmax", "test" },
+        { "method", "stream", "test" }, { "cluster", cluster, "test" }, { "seed", seed, "test" } };
     mot_methods_extend(more);
-    if (mot_experiment_open(NULL, setting, MOT_COUNT(setting), &x) == MOT_OK && mot_job_open(x, &job) == MOT_OK) {
-        struct mot_sim_options o = { .experiment = x, .problem = &job.problem, .optim = &job.optim, .x0 = job.x0, .frames = frames };
+    if (mot_experiment_open(NULL, setting, MOT_COUNT(setting), &x) == MOT_OK &&
+        mot_job_open(x, &job) == MOT_OK) {
+        struct mot_sim_options o = {
+            .experiment = x, .problem = &job.problem, .optim = &job.optim, .x0 = job.x0, .frames = frames
+        };
         struct mot_outcome all;
         out.status = mot_sim_run(&o, &all);
         if (out.status == MOT_OK) {
@@ -95,7 +107,8 @@ static void arrives_through(const char *faults, uint32_t frames)
     static const char *const seeds[] = { "1", "2", "3" };
     for (int i = 0; i < 3; i++) {
         struct mot_outcome out = play(faults, seeds[i], frames);
-        if (out.status != MOT_OK || out_of_order || received != MESSAGES) printf("  %s with seed %s\n", faults, seeds[i]);
+        if (out.status != MOT_OK || out_of_order || received != MESSAGES)
+            printf("  %s with seed %s\n", faults, seeds[i]);
         CHECK_INT(out.status, MOT_OK);
         CHECK_INT(sent, MESSAGES);
         CHECK_INT(received, MESSAGES);
@@ -109,17 +122,22 @@ TEST(a_third_of_frames_lost_leaves_a_stream_whole) { arrives("{drop: 30%}"); }
 TEST(doubled_frames_arrive_once) { arrives("{duplicate: 30%}"); }
 TEST(frames_that_overtake_each_other_are_put_in_order) { arrives("{reorder: 50%}"); }
 TEST(damaged_frames_are_sent_again) { arrives("{corrupt: 30%}"); }
-TEST(all_of_it_at_once_leaves_a_stream_whole) { arrives("{drop: 20%, duplicate: 30%, reorder: 30%, corrupt: 10%}"); }
+TEST(all_of_it_at_once_leaves_a_stream_whole)
+{
+    arrives("{drop: 20%, duplicate: 30%, reorder: 30%, corrupt: 10%}");
+}
 TEST(slow_links_and_short_partitions_leave_a_stream_whole)
 {
-    arrives("{drop: 5%, partition: 0.3/s, partition_for: 100ms, slow_link: 0.2/s, slow_link_factor: 50, stall: 0.3/s}");
+    arrives("{drop: 5%, partition: 0.3/s, partition_for: 100ms, slow_link: 0.2/s, slow_link_factor: 50, "
+            "stall: 0.3/s}");
 }
 
 TEST(what_exceeds_the_room_waits_its_turn)
 {
     for (uint32_t frames = 1; frames < 20; frames += 6) {
         arrives_through("{drop: 20%, duplicate: 30%, reorder: 30%, corrupt: 10%}", frames);
-        arrives_through("{drop: 5%, duplicate: 50%, stall: 0.3/s, partition: 0.3/s, partition_for: 100ms}", frames);
+        arrives_through(
+            "{drop: 5%, duplicate: 50%, stall: 0.3/s, partition: 0.3/s, partition_for: 100ms}", frames);
     }
 }
 
@@ -142,7 +160,8 @@ TEST(time_outs_do_not_grow_with_what_waits_for_a_lost_frame)
 TEST(each_fault_is_counted)
 {
     struct mot_outcome out = play("{drop: 10%, duplicate: 10%, reorder: 10%, corrupt: 10%}", "1", 0);
-    uint64_t frames = 2 * MESSAGES; /* of data and thanks at the least, and as many acknowledgements at the most */
+    /* of data and thanks at the least, and as many acknowledgements at the most */
+    uint64_t frames = 2 * MESSAGES;
     CHECK(out.faults.dropped > frames / 20 && out.faults.dropped < frames);
     CHECK(out.faults.duplicated > frames / 20 && out.faults.duplicated < frames);
     CHECK(out.faults.reordered > frames / 20 && out.faults.reordered < frames);
@@ -161,7 +180,8 @@ TEST(without_faults_below_it_the_channel_costs_no_time)
 
 TEST(a_dropped_frame_costs_one_time_out)
 {
-    /* All frames from or to worker 1 of the first microsecond: the first sixteen messages; the last of them to leave is sent anew last. */
+    /* All frames from or to worker 1 of the first microsecond: the first sixteen
+     * messages; the last of them to leave is sent anew last. */
     mot_time plain = play("[]", "1", 0).last.now;
     struct mot_outcome out = play("[{kind: drop, at: 0, for: 1us, worker: 1}]", "1", 0);
     CHECK_INT(out.faults.dropped, AHEAD);

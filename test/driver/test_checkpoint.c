@@ -15,8 +15,8 @@ static void fresh_folder(void)
 
 static void remove_folder(void)
 {
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "best.safetensors",
-        "checkpoint.bin", "trace.json" };
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
+        "model.safetensors", "best.safetensors", "checkpoint.bin", "trace.json" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
         char *path = mot_path_join(folder, names[i]);
         unlink(path);
@@ -35,11 +35,14 @@ static char *read_name(const char *name, size_t *n)
 }
 
 /* Everything that has state: momentum, jitter, Markov straggling, several evaluations. */
-#define RICH "data", "digits", "data.valid", "0.1", "model", "mlp", "model.hidden", "[16]", "optimizer.momentum", "0.9", "optimizer.lr", "0.02", \
-    "evaluate.every", "5 updates", "cluster", \
-    "{workers: [{count: 3, jitter: {name: lognormal, sigma: 0.3}}, {count: 2, speed: 300 samples/s, straggle: {name: markov, factor: 5}}]}"
+#define RICH                                                                                                 \
+    "data", "digits", "data.valid", "0.1", "model", "mlp", "model.hidden", "[16]", "optimizer.momentum",     \
+        "0.9", "optimizer.lr", "0.02", "evaluate.every", "5 updates", "cluster",                             \
+        "{workers: [{count: 3, jitter: {name: lognormal, sigma: 0.3}}, {count: 2, speed: 300 samples/s, "    \
+        "straggle: {name: markov, factor: 5}}]}"
 
-static void simulate_until(struct run *r, const char *method, const char *stop, const char *value, bool resume, const char *const *more)
+static void simulate_until(struct run *r, const char *method, const char *stop, const char *value,
+    bool resume, const char *const *more)
 {
     *r = (struct run){ .ways = { .resume = resume, .replace = true } };
     RUN_SET(r, RICH, "method", method, stop, value, "output", folder);
@@ -53,7 +56,8 @@ static void simulate(struct run *r, const char *method, const char *updates, boo
 }
 
 /* A run to `whole`, and one to `part` that then goes on to `whole`: the same model, clock and metrics. */
-static void goes_on_from(const char *method, const char *stop, const char *part, const char *whole, const char *const *more)
+static void goes_on_from(
+    const char *method, const char *stop, const char *part, const char *whole, const char *const *more)
 {
     struct run r;
     size_t whole_bytes, bytes;
@@ -113,21 +117,27 @@ TEST(ringleader_goes_on_to_the_same_end) { goes_on("ringleader"); }
 TEST(ia2sgd_goes_on_to_the_same_end) { goes_on("ia2sgd"); }
 TEST(fedbuff_goes_on_to_the_same_end)
 {
-    goes_on_from("fedbuff", "stop.updates", "23", "60", (const char *const[]){ "method.steps", "3", "method.k", "4", "method.assign", "shuffled", NULL });
+    goes_on_from("fedbuff", "stop.updates", "23", "60",
+        (const char *const[]){ "method.steps", "3", "method.k", "4", "method.assign", "shuffled", NULL });
 }
-TEST(ca2fl_goes_on_to_the_same_end) { goes_on_from("ca2fl", "stop.updates", "23", "60", (const char *const[]){ "method.steps", "2", NULL }); }
+TEST(ca2fl_goes_on_to_the_same_end)
+{
+    goes_on_from("ca2fl", "stop.updates", "23", "60", (const char *const[]){ "method.steps", "2", NULL });
+}
 TEST(mindflayer_goes_on_to_the_same_end) { goes_on("mindflayer"); }
 TEST(gasync_goes_on_to_the_same_end) { goes_on("gasync"); }
 
 TEST(the_adaptive_deadline_goes_on_to_the_same_end)
 {
-    goes_on_from("server", "stop.updates", "23", "60", (const char *const[]){ "method.deadline", "adaptive", "method.spread", "1", NULL });
+    goes_on_from("server", "stop.updates", "23", "60",
+        (const char *const[]){ "method.deadline", "adaptive", "method.spread", "1", NULL });
 }
 
 TEST(an_evaluation_that_was_due_as_the_run_ended_is_made_up_for)
 {
     goes_on_from("async", "stop.updates", "25", "60", NULL);
-    goes_on_from("allreduce", "stop.epochs", "1", "2", (const char *const[]){ "evaluate.every", "0.5 epochs", NULL });
+    goes_on_from(
+        "allreduce", "stop.epochs", "1", "2", (const char *const[]){ "evaluate.every", "0.5 epochs", NULL });
 }
 
 /* Stopped at every phase of a round: computing, in the collective, between two evaluations. */
@@ -135,8 +145,10 @@ TEST(a_run_that_ended_by_time_goes_on_to_the_same_end)
 {
     static const char *const ends[] = { "700ms", "700001us", "730ms", "760ms", "790ms", "815ms" };
     for (size_t i = 0; i < MOT_COUNT(ends); i++) {
-        goes_on_from("allreduce", "stop.time", ends[i], "2s", (const char *const[]){ "evaluate.every", "10ms", NULL });
-        goes_on_from("async", "stop.time", ends[i], "2s", (const char *const[]){ "evaluate.every", "1ms", NULL });
+        goes_on_from(
+            "allreduce", "stop.time", ends[i], "2s", (const char *const[]){ "evaluate.every", "10ms", NULL });
+        goes_on_from(
+            "async", "stop.time", ends[i], "2s", (const char *const[]){ "evaluate.every", "1ms", NULL });
     }
 }
 
@@ -164,8 +176,8 @@ TEST(a_run_is_not_over_before_the_update_that_makes_the_epoch)
 
 TEST(a_run_that_ran_out_of_data_can_be_resumed_and_is_the_same)
 {
-    static const char *const methods[] = { "allreduce", "server", "async", "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd",
-        "fedbuff", "ca2fl", "mindflayer", "gasync" };
+    static const char *const methods[] = { "allreduce", "server", "async", "rennala", "malenia", "ringmaster",
+        "ringleader", "ia2sgd", "fedbuff", "ca2fl", "mindflayer", "gasync" };
     for (size_t i = 0; i < MOT_COUNT(methods); i++) {
         struct run r;
         fresh_folder();
@@ -194,17 +206,20 @@ static size_t lines_of(const char *name)
     return lines;
 }
 
-/* `stop` and `checkpoint` may change, and with them the unit in which evaluations and checkpoints are counted. */
+/* `stop` and `checkpoint` may change, and with them the unit in
+ * which evaluations and checkpoints are counted. */
 TEST(a_run_that_is_resumed_with_another_end_counts_in_the_new_units)
 {
     struct run r;
     fresh_folder();
-    simulate_until(&r, "async", "stop.time", "1s", false, (const char *const[]){ "evaluate.every", "auto", "checkpoint.every", "10s", NULL });
+    simulate_until(&r, "async", "stop.time", "1s", false,
+        (const char *const[]){ "evaluate.every", "auto", "checkpoint.every", "10s", NULL });
     CHECK_INT(r.status, MOT_OK);
     CHECK(r.out.last.updates < 400);
     run_free(&r);
     size_t before = lines_of("metrics.jsonl");
-    simulate_until(&r, "async", "stop.updates", "500", true, (const char *const[]){ "evaluate.every", "auto", NULL });
+    simulate_until(
+        &r, "async", "stop.updates", "500", true, (const char *const[]){ "evaluate.every", "auto", NULL });
     CHECK_INT(r.status, MOT_OK);
     run_free(&r);
     CHECK(lines_of("metrics.jsonl") >= before + 10); /* every 10 updates */
@@ -222,7 +237,8 @@ TEST(a_checkpoint_within_a_collective_leaves_replicas_shared)
     run_free(&r);
     char *bytes = read_name("checkpoint.bin", &plain);
     free(bytes);
-    simulate_until(&r, "allreduce", "stop.updates", "40", false, (const char *const[]){ "checkpoint.every", "3ms", NULL });
+    simulate_until(&r, "allreduce", "stop.updates", "40", false,
+        (const char *const[]){ "checkpoint.every", "3ms", NULL });
     CHECK_INT(r.status, MOT_OK);
     run_free(&r);
     bytes = read_name("checkpoint.bin", &marked);
@@ -352,7 +368,8 @@ TEST(a_checkpoint_of_another_experiment_is_refused)
 
 TEST(a_resume_that_is_refused_leaves_the_folder_as_it_was)
 {
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "trace.json", "checkpoint.bin" };
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "trace.json",
+        "checkpoint.bin" };
     char *before[MOT_COUNT(names)], *after;
     size_t n[MOT_COUNT(names)], m;
     struct run r;
@@ -361,7 +378,8 @@ TEST(a_resume_that_is_refused_leaves_the_folder_as_it_was)
     CHECK_INT(r.status, MOT_OK);
     run_free(&r);
     for (size_t i = 0; i < MOT_COUNT(names); i++) before[i] = read_name(names[i], &n[i]);
-    simulate_until(&r, "async", "stop.updates", "60", true, (const char *const[]){ "trace", "true", "seed", "2", NULL });
+    simulate_until(
+        &r, "async", "stop.updates", "60", true, (const char *const[]){ "trace", "true", "seed", "2", NULL });
     CHECK_INT(r.status, MOT_EUSAGE);
     run_free(&r);
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
@@ -386,7 +404,8 @@ TEST(a_last_checkpoint_that_cannot_be_written_is_an_error_and_the_results_stay)
     fresh_folder();
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &few);
-    simulate_until(&r, "allreduce", "stop.updates", "5", false, (const char *const[]){ "data.valid", "0", NULL });
+    simulate_until(
+        &r, "allreduce", "stop.updates", "5", false, (const char *const[]){ "data.valid", "0", NULL });
     setrlimit(RLIMIT_FSIZE, &all);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.status, MOT_ESYSTEM);

@@ -1,4 +1,5 @@
-/* Methods whose nodes have models of their own: one mean at the end, simulated and on threads, however far nodes are apart. */
+/* Methods whose nodes have models of their own: one mean at the end,
+ * simulated and on threads, however far nodes are apart. */
 #include "base/file.h"
 #include "driver/ranks.h"
 #include "method/methods.h"
@@ -8,8 +9,12 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#define SMALL "data", "digits", "model", "mlp", "model.hidden", "[16]", "method", "ring", "evaluate.train", "end"
-#define UNEVEN "cluster", "{workers: [{count: 5, speed: 20000 samples/s}, {count: 1, speed: 2000 samples/s}], network: {latency: 10us}}"
+#define SMALL                                                                                                \
+    "data", "digits", "model", "mlp", "model.hidden", "[16]", "method", "ring", "evaluate.train", "end"
+#define UNEVEN                                                                                               \
+    "cluster",                                                                                               \
+        "{workers: [{count: 5, speed: 20000 samples/s}, {count: 1, speed: 2000 samples/s}], network: "       \
+        "{latency: 10us}}"
 #define EVEN "workers", "6"
 
 static void play(struct run *r)
@@ -32,10 +37,12 @@ static uint64_t model_of(enum mot_driver driver, bool emulate, const char *const
     return hash;
 }
 
-/* The slow worker's neighbours are held back at once, those across the ring some rounds later: in the simulator they are ahead when it ends. */
+/* The slow worker's neighbours are held back at once, those across the ring some
+ * rounds later: in the simulator they are ahead when it ends. */
 TEST(a_ring_ends_with_one_mean_simulated_and_on_threads)
 {
-    static const char *const even[] = { SMALL, EVEN, "stop.updates", "40", NULL }, *const uneven[] = { SMALL, UNEVEN, "stop.updates", "40", NULL };
+    static const char *const even[] = { SMALL, EVEN, "stop.updates", "40", NULL },
+                             *const uneven[] = { SMALL, UNEVEN, "stop.updates", "40", NULL };
     uint64_t hash = model_of(MOT_DRIVER_SIM, false, even);
     CHECK(hash != 0);
     CHECK(model_of(MOT_DRIVER_SIM, false, uneven) == hash);
@@ -60,7 +67,8 @@ static char *fresh_folder(char *folder, size_t size)
 
 static void remove_folder(const char *folder)
 {
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin", "record.bin" };
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
+        "model.safetensors", "checkpoint.bin", "record.bin" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
         char *path = mot_path_join(folder, names[i]);
         unlink(path);
@@ -82,7 +90,9 @@ static void lines_of(enum mot_driver driver, char *into, size_t size)
     FILE *f = fopen(path, "r");
     for (size_t n = 0; f && n < size && fgets(line, sizeof line, f);) {
         const char *updates = strstr(line, "\"updates\":"), *loss = strstr(line, "\"test_loss\":");
-        if (updates && loss) n += (size_t)snprintf(into + n, size - n, "%ld %.12g\n", strtol(updates + 10, NULL, 10), strtod(loss + 12, NULL));
+        if (updates && loss)
+            n += (size_t)snprintf(
+                into + n, size - n, "%ld %.12g\n", strtol(updates + 10, NULL, 10), strtod(loss + 12, NULL));
     }
     if (f) fclose(f);
     free(path);
@@ -118,7 +128,8 @@ TEST(a_ring_on_threads_can_be_ended_by_its_clock)
 TEST(a_target_that_the_mean_meets_ends_a_ring_on_threads)
 {
     struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
-    RUN_SET(&r, SMALL, EVEN, "stop.epochs", "200", "stop.target.test_accuracy", "0.8", "evaluate.every", "20 updates");
+    RUN_SET(&r, SMALL, EVEN, "stop.epochs", "200", "stop.target.test_accuracy", "0.8", "evaluate.every",
+        "20 updates");
     play(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_TEXT(r.out.ended_by, "target");
@@ -129,7 +140,8 @@ TEST(a_target_that_the_mean_meets_ends_a_ring_on_threads)
 static uint64_t go_to(const char *updates, enum mot_driver driver, const char *folder, bool resume)
 {
     struct run r = { .ways = { .driver = driver, .resume = resume, .replace = true } };
-    RUN_SET(&r, SMALL, UNEVEN, "stop.updates", updates, "optimizer.momentum", "0.9", "evaluate.every", "7 updates", "output", folder);
+    RUN_SET(&r, SMALL, UNEVEN, "stop.updates", updates, "optimizer.momentum", "0.9", "evaluate.every",
+        "7 updates", "output", folder);
     play(&r);
     uint64_t hash = r.status == MOT_OK && r.out.status == MOT_OK ? r.out.model_hash : 0;
     run_free(&r);
@@ -140,7 +152,8 @@ TEST(a_simulated_ring_goes_on_to_the_same_end)
 {
     char folder[64];
     fresh_folder(folder, sizeof folder);
-    uint64_t whole = go_to("50", MOT_DRIVER_SIM, folder, false), part = go_to("23", MOT_DRIVER_SIM, folder, false);
+    uint64_t whole = go_to("50", MOT_DRIVER_SIM, folder, false),
+             part = go_to("23", MOT_DRIVER_SIM, folder, false);
     CHECK(whole != 0 && part != 0 && part != whole);
     CHECK(go_to("23", MOT_DRIVER_SIM, folder, true) == part);
     CHECK(go_to("50", MOT_DRIVER_SIM, folder, true) == whole);
@@ -187,8 +200,10 @@ TEST(a_ring_on_threads_goes_on_from_the_mean)
 static uint64_t recorded(enum mot_driver driver, const struct mot_method *method, const char *folder)
 {
     const struct mot_method *const more[] = { method, NULL };
-    struct run r = { .ways = { .driver = driver, .record = driver == MOT_DRIVER_THREADS, .replace = true,
-        .arrivals = driver == MOT_DRIVER_REPLAY ? folder : NULL } };
+    struct run r = { .ways = { .driver = driver,
+                         .record = driver == MOT_DRIVER_THREADS,
+                         .replace = true,
+                         .arrivals = driver == MOT_DRIVER_REPLAY ? folder : NULL } };
     RUN_SET(&r, "data", "digits", "model", "mlp", EVEN, "method", method->name, "stop.updates", "40");
     if (driver == MOT_DRIVER_THREADS) RUN_SET(&r, "output", folder);
     mot_methods_extend(more);
@@ -212,14 +227,18 @@ TEST(what_several_nodes_have_between_them_is_replayed_to_the_same_model)
     }
 }
 
-/* For test_mpi_views.sh: `run DRIVER KEY=VALUE...` plays one of the two methods; over ranks it is started by mpirun. */
+/* For test_mpi_views.sh: `run DRIVER KEY=VALUE...` plays one of the two
+ * methods; over ranks it is started by mpirun. */
 static int run_one(char **words)
 {
     static const struct mot_method *const more[] = { &ring, &shards, NULL };
     static char setting[SETTINGS_MAX][256];
     bool ranks = strcmp(words[0], "mpi") == 0;
-    struct run r = { .ways = { .driver = ranks ? MOT_DRIVER_MPI : strcmp(words[0], "sim") == 0 ? MOT_DRIVER_SIM : MOT_DRIVER_THREADS,
-        .replace = true, .resume = getenv("RESUME") != NULL } };
+    struct run r = { .ways = { .driver = ranks              ? MOT_DRIVER_MPI
+                             : strcmp(words[0], "sim") == 0 ? MOT_DRIVER_SIM
+                                                            : MOT_DRIVER_THREADS,
+                         .replace = true,
+                         .resume = getenv("RESUME") != NULL } };
     for (int i = 1; words[i] && i < SETTINGS_MAX; i++) {
         snprintf(setting[i], sizeof setting[i], "%s", words[i]);
         char *value = strchr(setting[i], '=');
@@ -232,8 +251,8 @@ static int run_one(char **words)
     run_go(&r);
     bool leads = !ranks || mot_ranks_rank() == 0;
     if (leads && r.status == MOT_OK)
-        printf("%016llx %llu updates %s %.6g\n", (unsigned long long)r.out.model_hash, (unsigned long long)r.out.last.updates,
-               r.out.ended_by, r.out.last.score.test_loss);
+        printf("%016llx %llu updates %s %.6g\n", (unsigned long long)r.out.model_hash,
+            (unsigned long long)r.out.last.updates, r.out.ended_by, r.out.last.score.test_loss);
     enum mot_status status = r.status != MOT_OK ? r.status : r.out.status;
     run_free(&r);
     if (ranks) mot_ranks_leave(status);

@@ -3,8 +3,13 @@
 #include "run.h"
 #include "method/methods.h"
 
-struct probe { uint32_t works, timers; };
-static struct { uint32_t tag, samples; mot_time at; } seen[16];
+struct probe {
+    uint32_t works, timers;
+};
+static struct {
+    uint32_t tag, samples;
+    mot_time at;
+} seen[16];
 static uint32_t seen_n, timers_n;
 static mot_time timer_at[16];
 static uint64_t updates;
@@ -13,7 +18,9 @@ static void (*script)(struct probe *, struct mot_env *);
 static struct mot_need probe_need(const void *conf, const struct mot_world *world, mot_node self)
 {
     (void)conf, (void)world, (void)self;
-    return (struct mot_need){ .state_bytes = sizeof(struct probe), .buffers = 2, .works = 3, .terms = 2, .alarms = 2 };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct probe), .buffers = 2, .works = 3, .terms = 2, .alarms = 2
+    };
 }
 
 static void probe_init(void *p, struct mot_env *env) { (void)p, (void)env; }
@@ -33,7 +40,9 @@ static void probe_step(void *p, struct mot_env *env, const struct mot_event *eve
         if (event->timer == 1) mot_stop(env, MOT_OK);
         else mot_cancel(env, 1);
         return;
-    case MOT_EV_MESSAGE: case MOT_EV_COLL: case MOT_EV_PEER: return;
+    case MOT_EV_MESSAGE:
+    case MOT_EV_COLL:
+    case MOT_EV_PEER: return;
     }
 }
 
@@ -45,8 +54,13 @@ static bool probe_model(const void *p, const struct mot_env *env, struct mot_vie
 }
 
 static const struct mot_option no_options[] = { { .name = NULL } };
-static const struct mot_method probe = { .name = "probe", .summary = "asks for what tests ask for", .options = no_options,
-    .need = probe_need, .init = probe_init, .step = probe_step, .model = probe_model };
+static const struct mot_method probe = { .name = "probe",
+    .summary = "asks for what tests ask for",
+    .options = no_options,
+    .need = probe_need,
+    .init = probe_init,
+    .step = probe_step,
+    .model = probe_model };
 
 /* One worker of 1000 samples/s without a network: a sample is a millisecond. */
 static const char *faults = "[]";
@@ -74,7 +88,9 @@ static enum mot_status play(void (*what)(struct probe *, struct mot_env *))
 static void start(struct mot_env *env, uint32_t tag, uint32_t samples, mot_time deadline)
 {
     struct mot_term term = { .part = 0, .draw = 0, .samples = samples, .coef = 1 };
-    mot_start(env, &(struct mot_work){ .tag = tag, .terms = 1, .term = &term, .deadline = deadline, .at = env->world->x0 });
+    mot_start(env,
+        &(struct mot_work){
+            .tag = tag, .terms = 1, .term = &term, .deadline = deadline, .at = env->world->x0 });
 }
 
 static void two_works(struct probe *s, struct mot_env *env)
@@ -162,11 +178,11 @@ TEST(a_stall_lengthens_work_and_takes_from_what_a_deadline_leaves)
     CHECK_INT(play(deadline), MOT_OK); /* it passes while the node sleeps */
     CHECK_INT(seen[0].at, 70 * MS);
     CHECK_INT(seen[0].samples, 20);
-    CHECK_INT(play(cancel), MOT_OK);   /* so does the alarm that cancels */
+    CHECK_INT(play(cancel), MOT_OK); /* so does the alarm that cancels */
     CHECK_INT(timer_at[0], 70 * MS);
     CHECK_INT(seen[0].samples, 20);
     faults = "[{kind: stall, at: 40ms, for: 10ms, worker: 0}]";
-    CHECK_INT(play(cancel), MOT_OK);   /* and at the same moment, the fault comes first */
+    CHECK_INT(play(cancel), MOT_OK); /* and at the same moment, the fault comes first */
     CHECK_INT(seen[0].at, 50 * MS);
     CHECK_INT(seen[0].samples, 40);
     faults = "[]";
@@ -191,8 +207,11 @@ TEST(only_the_last_setting_of_an_alarm_goes_off)
 static void two_terms(struct probe *s, struct mot_env *env)
 {
     (void)s;
-    struct mot_term term[2] = { { .part = 0, .draw = 0, .samples = 20, .coef = 1 }, { .part = 0, .draw = 0, .samples = 20, .coef = -1 } };
-    mot_start(env, &(struct mot_work){ .tag = 3, .terms = 2, .term = term, .deadline = MOT_NEVER, .at = env->world->x0 });
+    struct mot_term term[2] = { { .part = 0, .draw = 0, .samples = 20, .coef = 1 },
+        { .part = 0, .draw = 0, .samples = 20, .coef = -1 } };
+    mot_start(env,
+        &(struct mot_work){
+            .tag = 3, .terms = 2, .term = term, .deadline = MOT_NEVER, .at = env->world->x0 });
     mot_alarm(env, 1, 1000 * MS);
 }
 

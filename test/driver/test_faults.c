@@ -6,26 +6,37 @@
 #define MS UINT64_C(1000000)
 #define BASE "data", "digits", "model", "softmax", "evaluate.every", "1000000 updates", "batch", "32"
 
-struct result { enum mot_status status; mot_time now; uint64_t updates, hash, events; struct mot_outcome out; };
+struct result {
+    enum mot_status status;
+    mot_time now;
+    uint64_t updates, hash, events;
+    struct mot_outcome out;
+};
 
 /* Four workers of 1000 samples/s: a job of 32 takes 32 ms. */
-static struct result simulate(const char *method, const char *updates, const char *faults, const char *threads)
+static struct result simulate(
+    const char *method, const char *updates, const char *faults, const char *threads)
 {
     char cluster[600];
     struct run r = { 0 };
     snprintf(cluster, sizeof cluster, "{workers: 4, faults: %s}", faults);
     RUN_SET(&r, BASE, "method", method, "stop.updates", updates, "cluster", cluster, "sim.threads", threads);
     run_go(&r);
-    struct result result = { r.status != MOT_OK ? r.status : r.out.status, r.out.last.now, r.out.last.updates, r.out.model_hash, r.out.last.events, r.out };
+    struct result result = { r.status != MOT_OK ? r.status : r.out.status, r.out.last.now, r.out.last.updates,
+        r.out.model_hash, r.out.last.events, r.out };
     run_free(&r);
     return result;
 }
 
-static struct result go(const char *method, const char *updates, const char *faults) { return simulate(method, updates, faults, "1"); }
+static struct result go(const char *method, const char *updates, const char *faults)
+{
+    return simulate(method, updates, faults, "1");
+}
 
 TEST(a_stall_of_two_seconds_delays_allreduce_by_just_two_seconds)
 {
-    struct result plain = go("allreduce", "100", "[]"), r = go("allreduce", "100", "[{kind: stall, at: 1s, for: 2s, worker: 1}]");
+    struct result plain = go("allreduce", "100", "[]"),
+                  r = go("allreduce", "100", "[{kind: stall, at: 1s, for: 2s, worker: 1}]");
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.now, plain.now + 2000 * MS);
     CHECK(r.hash == plain.hash);
@@ -36,13 +47,15 @@ TEST(a_stall_of_two_seconds_delays_allreduce_by_just_two_seconds)
 TEST(stalls_that_overlap_count_once)
 {
     struct result plain = go("allreduce", "100", "[]");
-    struct result r = go("allreduce", "100", "[{kind: stall, at: 1s, for: 1s, worker: 1}, {kind: stall, at: 1500ms, for: 1s, worker: 1}]");
+    struct result r = go("allreduce", "100",
+        "[{kind: stall, at: 1s, for: 1s, worker: 1}, {kind: stall, at: 1500ms, for: 1s, worker: 1}]");
     CHECK_INT(r.now, plain.now + 1500 * MS);
 }
 
 TEST(a_stalled_server_answers_when_it_wakes)
 {
-    struct result plain = go("server", "100", "[]"), r = go("server", "100", "[{kind: stall, at: 1s, for: 2s, server: true}]");
+    struct result plain = go("server", "100", "[]"),
+                  r = go("server", "100", "[{kind: stall, at: 1s, for: 2s, server: true}]");
     CHECK_INT(r.status, MOT_OK);
     CHECK(r.hash == plain.hash);
     CHECK(r.now > plain.now + 1900 * MS && r.now <= plain.now + 2000 * MS);
@@ -50,7 +63,8 @@ TEST(a_stalled_server_answers_when_it_wakes)
 
 TEST(a_stalled_worker_does_not_hold_up_async)
 {
-    struct result plain = go("async", "400", "[]"), r = go("async", "400", "[{kind: stall, at: 1s, for: 2s, worker: 1}]");
+    struct result plain = go("async", "400", "[]"),
+                  r = go("async", "400", "[{kind: stall, at: 1s, for: 2s, worker: 1}]");
     CHECK_INT(r.status, MOT_OK);
     CHECK(r.now < plain.now + 700 * MS); /* a quarter of the work for two seconds */
 }
@@ -63,7 +77,8 @@ TEST(a_short_partition_heals_without_a_trace_in_the_model)
         struct result r = go(methods[m], "100", "[{kind: partition, at: 1s, for: 500ms, workers: [1, 2]}]");
         CHECK_INT(r.status, MOT_OK);
         CHECK(r.hash == plain.hash);
-        CHECK(r.now > plain.now + 450 * MS && r.now < plain.now + 800 * MS); /* a time-out's doubling may outlast it */
+        /* a time-out's doubling may outlast it */
+        CHECK(r.now > plain.now + 450 * MS && r.now < plain.now + 800 * MS);
         CHECK(r.out.faults.cut > 0);
         CHECK_INT(r.out.faults.given_up, 0);
     }
@@ -83,7 +98,8 @@ TEST(server_and_async_go_on_without_the_cut_off_and_take_them_back)
 {
     static const char *const methods[] = { "server", "async" };
     for (int m = 0; m < 2; m++) {
-        struct result r = go(methods[m], m ? "800" : "200", "[{kind: partition, at: 1s, for: 3s, workers: [1, 2]}]");
+        struct result r =
+            go(methods[m], m ? "800" : "200", "[{kind: partition, at: 1s, for: 3s, workers: [1, 2]}]");
         CHECK_INT(r.status, MOT_OK);
         CHECK_INT(r.updates, m ? 800 : 200);
         CHECK_INT(r.out.faults.given_up, 2);
@@ -93,7 +109,8 @@ TEST(server_and_async_go_on_without_the_cut_off_and_take_them_back)
 
 TEST(the_side_with_the_server_is_the_one_that_goes_on)
 {
-    struct result a = go("async", "800", "[{kind: partition, at: 1s, for: 3s, workers: [0, 3], server: true}]");
+    struct result a =
+        go("async", "800", "[{kind: partition, at: 1s, for: 3s, workers: [0, 3], server: true}]");
     struct result b = go("async", "800", "[{kind: partition, at: 1s, for: 3s, workers: [1, 2]}]");
     CHECK_INT(a.out.faults.given_up, 2);
     CHECK(a.hash == b.hash);
@@ -116,8 +133,11 @@ TEST(a_crash_in_every_millisecond_of_a_round_stops_every_collective)
         for (int at = 0; at < 40; at++) {
             char cluster[200];
             struct run r = { 0 };
-            snprintf(cluster, sizeof cluster, "{workers: 5, network: {latency: 1ms}, faults: [{kind: crash, at: %dms, worker: %d}]}", 100 + at, at % 5);
-            RUN_SET(&r, BASE, "method", "allreduce", "stop.updates", "100", "cluster", cluster, "sim.collective", kinds[k]);
+            snprintf(cluster, sizeof cluster,
+                "{workers: 5, network: {latency: 1ms}, faults: [{kind: crash, at: %dms, worker: %d}]}",
+                100 + at, at % 5);
+            RUN_SET(&r, BASE, "method", "allreduce", "stop.updates", "100", "cluster", cluster,
+                "sim.collective", kinds[k]);
             run_go(&r);
             CHECK_INT(r.status, MOT_OK);
             CHECK_INT(r.out.status, MOT_EPEER);
@@ -134,7 +154,8 @@ TEST(a_crashed_worker_comes_back_and_contributes_again)
         const char *updates = m ? "800" : "200";
         struct result gone = go(methods[m], updates, "[{kind: crash, at: 1s, worker: 1}]");
         struct result back = go(methods[m], updates, "[{kind: crash, at: 1s, for: 2s, worker: 1}]");
-        struct result told = go(methods[m], updates, "[{kind: crash, at: 1s, worker: 1}, {kind: restart, at: 3s, worker: 1}]");
+        struct result told =
+            go(methods[m], updates, "[{kind: crash, at: 1s, worker: 1}, {kind: restart, at: 3s, worker: 1}]");
         CHECK_INT(gone.status, MOT_OK);
         CHECK_INT(back.status, MOT_OK);
         CHECK_INT(gone.out.faults.restarts, 0);
@@ -158,7 +179,8 @@ TEST(what_waited_for_a_stalled_worker_dies_with_it)
 {
     static const char *const methods[] = { "server", "async" };
     for (int m = 0; m < 2; m++) {
-        struct result r = go(methods[m], m ? "800" : "200", "[{kind: stall, at: 1s, for: 2s, worker: 1}, {kind: crash, at: 2s, for: 500ms, worker: 1}]");
+        struct result r = go(methods[m], m ? "800" : "200",
+            "[{kind: stall, at: 1s, for: 2s, worker: 1}, {kind: crash, at: 2s, for: 500ms, worker: 1}]");
         CHECK_INT(r.status, MOT_OK);
         CHECK_INT(r.out.faults.restarts, 1);
     }
@@ -171,7 +193,7 @@ TEST(a_worker_that_crashes_after_its_data_ran_out_is_counted_once)
         struct run r = { 0 };
         /* Worker 0 is done with its part long before the others; its crash must not end their run. */
         RUN_SET(&r, BASE, "method", methods[m], "sampler.passes", "1", "cluster",
-                "{workers: [{speed: 100000 samples/s}, {count: 2}], faults: [{kind: crash, at: 2s, worker: 0}]}");
+            "{workers: [{speed: 100000 samples/s}, {count: 2}], faults: [{kind: crash, at: 2s, worker: 0}]}");
         run_go(&r);
         CHECK_INT(r.status, MOT_OK);
         CHECK_INT(r.out.status, MOT_OK);
@@ -203,8 +225,10 @@ TEST(when_all_workers_are_gone_the_run_ends)
 
 TEST(a_slow_link_costs_what_its_bytes_take)
 {
-    /* Softmax on digits is 650 floats; the model of one worker of four takes its link 2600 B / (125 MB/s / 1e4) = 208 ms, both ways. */
-    struct result plain = go("server", "10", "[]"), r = go("server", "10", "[{kind: slow-link, at: 0, for: 1000s, factor: 10000, worker: 1}]");
+    /* Softmax on digits is 650 floats; the model of one worker of four takes its
+     * link 2600 B / (125 MB/s / 1e4) = 208 ms, both ways. */
+    struct result plain = go("server", "10", "[]"),
+                  r = go("server", "10", "[{kind: slow-link, at: 0, for: 1000s, factor: 10000, worker: 1}]");
     CHECK_INT(r.status, MOT_OK);
     CHECK(r.hash == plain.hash);
     CHECK(r.now > plain.now + 9 * 416 * MS && r.now < plain.now + 11 * 416 * MS);
@@ -213,8 +237,11 @@ TEST(a_slow_link_costs_what_its_bytes_take)
 
 /* ---- The seed decides ------------------------------------------------------------------------------ */
 
-#define MIX "{until: 8s, detect: 500ms, drop: 3%%, duplicate: 3%%, reorder: 3%%, corrupt: 2%%, stall: 0.1/s, slow_link: 0.1/s, " \
-    "partition: 0.05/s, partition_for: 200ms%s, schedule: [{kind: reorder, at: 2s, for: 1s, probability: 50%%, workers: [0, 2]}]}"
+#define MIX                                                                                                  \
+    "{until: 8s, detect: 500ms, drop: 3%%, duplicate: 3%%, reorder: 3%%, corrupt: 2%%, stall: 0.1/s, "       \
+    "slow_link: 0.1/s, "                                                                                     \
+    "partition: 0.05/s, partition_for: 200ms%s, schedule: [{kind: reorder, at: 2s, for: 1s, probability: "   \
+    "50%%, workers: [0, 2]}]}"
 
 static const char *mix_for(const char *method, char into[500])
 {
@@ -227,7 +254,8 @@ TEST(a_run_with_faults_is_the_same_on_one_thread_and_on_two)
     static const char *const methods[] = { "allreduce", "server", "async" };
     char mix[500];
     for (int m = 0; m < 3; m++) {
-        struct result one = simulate(methods[m], "200", mix_for(methods[m], mix), "1"), two = simulate(methods[m], "200", mix_for(methods[m], mix), "2");
+        struct result one = simulate(methods[m], "200", mix_for(methods[m], mix), "1"),
+                      two = simulate(methods[m], "200", mix_for(methods[m], mix), "2");
         CHECK(one.hash == two.hash);
         CHECK_INT(one.now, two.now);
         CHECK_INT(one.events, two.events);
@@ -240,17 +268,20 @@ static struct result in_folder(const char *method, const char *updates, const ch
 {
     char mix[500], cluster[600];
     struct run r = { .ways = { .resume = resume, .replace = !resume } };
-    snprintf(cluster, sizeof cluster, "{workers: [{count: 4, jitter: {name: lognormal}}], faults: %s}", mix_for(method, mix));
+    snprintf(cluster, sizeof cluster, "{workers: [{count: 4, jitter: {name: lognormal}}], faults: %s}",
+        mix_for(method, mix));
     RUN_SET(&r, BASE, "method", method, "stop.updates", updates, "cluster", cluster, "output", folder);
     run_go(&r);
-    struct result result = { r.status != MOT_OK ? r.status : r.out.status, r.out.last.now, r.out.last.updates, r.out.model_hash, r.out.last.events, r.out };
+    struct result result = { r.status != MOT_OK ? r.status : r.out.status, r.out.last.now, r.out.last.updates,
+        r.out.model_hash, r.out.last.events, r.out };
     run_free(&r);
     return result;
 }
 
 TEST(a_run_goes_on_from_the_middle_of_its_faults_to_the_same_end)
 {
-    static const char *const methods[] = { "allreduce", "server", "async" }, *const stops[] = { "3", "41", "77", "110", "151" };
+    static const char *const methods[] = { "allreduce", "server", "async" },
+                             *const stops[] = { "3", "41", "77", "110", "151" };
     for (int m = 0; m < 3; m++) {
         char folder[] = "/tmp/motley-faults-XXXXXX";
         if (!mkdtemp(folder)) abort();
@@ -263,7 +294,8 @@ TEST(a_run_goes_on_from_the_middle_of_its_faults_to_the_same_end)
             CHECK_INT(r.events, whole.events);
             CHECK(memcmp(&r.out.faults, &whole.out.faults, sizeof r.out.faults) == 0);
         }
-        static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin" };
+        static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
+            "model.safetensors", "checkpoint.bin" };
         for (size_t i = 0; i < MOT_COUNT(names); i++) {
             char *path = mot_path_join(folder, names[i]);
             unlink(path);
@@ -276,7 +308,8 @@ TEST(a_run_goes_on_from_the_middle_of_its_faults_to_the_same_end)
 TEST(another_seed_has_other_faults)
 {
     struct run r = { 0 };
-    RUN_SET(&r, BASE, "method", "async", "stop.updates", "200", "seed", "2", "cluster", "{workers: 4, faults: {drop: 5%}}");
+    RUN_SET(&r, BASE, "method", "async", "stop.updates", "200", "seed", "2", "cluster",
+        "{workers: 4, faults: {drop: 5%}}");
     run_go(&r);
     struct result one = go("async", "200", "{drop: 5%}");
     CHECK(one.now != r.out.last.now);

@@ -14,7 +14,8 @@ TEST(events_come_out_by_time_then_node_then_order)
         const struct mot_pending *first = mot_heap_first(&h);
         if (h.n < 4096 && (!first || mot_rng_below(&r, 2))) {
             /* Never before what came out: a simulator's events do not go back in time. */
-            struct mot_pending p = { .at = last.at + 1 + mot_rng_below(&r, 8), .tie = mot_tie((mot_node)mot_rng_below(&r, 4), order++) };
+            struct mot_pending p = { .at = last.at + 1 + mot_rng_below(&r, 8),
+                .tie = mot_tie((mot_node)mot_rng_below(&r, 4), order++) };
             mot_heap_put(&h, &p);
         } else {
             struct mot_pending p = mot_heap_take(&h);

@@ -9,7 +9,8 @@ static struct mot_nic nic[3];
 static void links(double up, double down, mot_time latency)
 {
     memset(nic, 0, sizeof(nic));
-    for (int i = 0; i < 3; i++) machine[i].link = (struct mot_link){ .up = up, .down = down, .latency = latency };
+    for (int i = 0; i < 3; i++)
+        machine[i].link = (struct mot_link){ .up = up, .down = down, .latency = latency };
 }
 
 TEST(a_message_takes_the_slower_link_and_both_latencies)
@@ -25,7 +26,8 @@ TEST(a_message_takes_the_slower_link_and_both_latencies)
 TEST(incast_queues_at_the_receivers_down_link)
 {
     links(1000, 1000, 0);
-    struct mot_transfer a = mot_network_send(&cluster, nic, 0, 2, 100, 0), b = mot_network_send(&cluster, nic, 1, 2, 100, 0);
+    struct mot_transfer a = mot_network_send(&cluster, nic, 0, 2, 100, 0),
+                        b = mot_network_send(&cluster, nic, 1, 2, 100, 0);
     CHECK_INT(a.delivered, 100000000);
     CHECK_INT(b.began, 100000000);
     CHECK_INT(b.delivered, 200000000);
@@ -51,7 +53,8 @@ TEST(a_fast_senders_link_is_free_before_a_slow_receiver_is_done)
 {
     links(1000, 1000, 0);
     machine[1].link.down = 100;
-    mot_network_send(&cluster, nic, 0, 1, 100, 0);          /* keeps 1's down link for 1 s, 0's up link for 0.1 s */
+    /* keeps 1's down link for 1 s, 0's up link for 0.1 s */
+    mot_network_send(&cluster, nic, 0, 1, 100, 0);
     struct mot_transfer b = mot_network_send(&cluster, nic, 0, 2, 100, 0);
     CHECK_INT(b.began, 100000000);
 }

@@ -5,7 +5,8 @@
 
 TEST(every_staleness_falls_into_the_one_bin_whose_bounds_hold_it)
 {
-    static const uint64_t values[] = { 0, 1, 2, 63, 127, 128, 129, 255, 256, 511, 512, 1u << 20, (1u << 21) - 1, UINT64_C(1) << 62 };
+    static const uint64_t values[] = { 0, 1, 2, 63, 127, 128, 129, 255, 256, 511, 512, 1u << 20,
+        (1u << 21) - 1, UINT64_C(1) << 62 };
     for (size_t i = 0; i < MOT_COUNT(values); i++) {
         struct mot_notes n = { 0 };
         mot_notes_add(&n, "staleness", (double)values[i]);
@@ -71,11 +72,13 @@ TEST(notes_of_several_nodes_add_up_by_their_names)
     CHECK_INT(both.staleness.count[9], 1);
 }
 
-/* Ten workers of equal speed, each with one job: apart from the beginning every gradient is nine updates old. */
+/* Ten workers of equal speed, each with one job: apart from the
+ * beginning every gradient is nine updates old. */
 TEST(ten_equal_workers_give_a_staleness_of_nine_and_the_histogram_says_so)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "10", "method", "async", "stop.updates", "500", "evaluate.every", "500 updates");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "10", "method", "async", "stop.updates",
+        "500", "evaluate.every", "500 updates");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.staleness.count[9], 491);

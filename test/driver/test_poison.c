@@ -1,10 +1,12 @@
-/* Gradients that come out as NaN: methods with a guard go on without them, others end; the same jobs are hit in every driver. */
+/* Gradients that come out as NaN: methods with a guard go on without them,
+ * others end; the same jobs are hit in every driver. */
 #include "base/file.h"
 #include "run.h"
 #include <math.h>
 #include <stdlib.h>
 
-#define BASE "data", "digits", "model", "softmax", "batch", "32", "evaluate.train", "end", "optimizer.lr", "0.05"
+#define BASE                                                                                                 \
+    "data", "digits", "model", "softmax", "batch", "32", "evaluate.train", "end", "optimizer.lr", "0.05"
 
 /* Four workers of 20,000 samples/s: a job of 32 takes 1.6 ms. */
 static void play(struct run *r, const char *method, const char *updates, const char *faults)
@@ -31,7 +33,8 @@ TEST(async_goes_on_without_the_gradients_of_a_poisoned_worker)
     CHECK(r.out.last.score.test_accuracy > 0.8);
     CHECK(r.out.faults.poisoned > 0);
     CHECK_INT(noted(&r.out, "guarded"), r.out.faults.poisoned);
-    CHECK(r.out.node[2].updates > 40 && r.out.node[2].updates < 63); /* a job in 1.6 ms and its messages, for 100 ms */
+    /* a job in 1.6 ms and its messages, for 100 ms */
+    CHECK(r.out.node[2].updates > 40 && r.out.node[2].updates < 63);
     run_free(&r);
 }
 
@@ -85,10 +88,11 @@ TEST(emulated_threads_are_poisoned_too_and_the_guard_holds)
 TEST(a_recorded_run_with_poison_is_replayed_to_the_same_model)
 {
     char folder[64] = "/tmp/motley-test-XXXXXX";
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin", "record.bin",
-        "timeline.json" };
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
+        "model.safetensors", "checkpoint.bin", "record.bin", "timeline.json" };
     if (!mkdtemp(folder)) abort();
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .emulate = true, .record = true, .replace = true } };
+    struct run r = { .ways = {
+                         .driver = MOT_DRIVER_THREADS, .emulate = true, .record = true, .replace = true } };
     RUN_SET(&r, "output", folder);
     play(&r, "async", "200", "{poison: 10%}");
     uint64_t hash = r.out.model_hash;

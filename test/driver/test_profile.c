@@ -58,7 +58,8 @@ TEST(a_nodes_latency_is_its_part_of_its_pairs)
     struct mot_profile_pair pair[16];
     struct mot_profile p = { .workers = 3, .nodes = 4, .pair = pair };
     for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) pair[i * 4 + j] = (struct mot_profile_pair){ own[i] + own[j], fmin(up[i], 5e8) };
+        for (int j = 0; j < 4; j++)
+            pair[i * 4 + j] = (struct mot_profile_pair){ own[i] + own[j], fmin(up[i], 5e8) };
     pair[0 * 4 + 1].bytes_per_s = INFINITY; /* too fast to be seen: the other pairs tell */
     for (mot_node i = 0; i < 4; i++) {
         struct mot_link link = mot_profile_link(&p, i);
@@ -76,8 +77,11 @@ static enum mot_status profile(struct run *r, const char *method, double seconds
     if (r->status == MOT_OK) r->status = mot_job_open(r->experiment, &r->job);
     if (r->status != MOT_OK) return r->status;
     *p = (struct mot_profile){ .seconds = (mot_time)(seconds * 1e9), .interrupt = &pressed };
-    return mot_threads_profile(&(struct mot_live_options){ .experiment = r->experiment, .problem = &r->job.problem,
-        .optim = &r->job.optim, .x0 = r->job.x0 }, p);
+    return mot_threads_profile(&(struct mot_live_options){ .experiment = r->experiment,
+                                   .problem = &r->job.problem,
+                                   .optim = &r->job.optim,
+                                   .x0 = r->job.x0 },
+        p);
 }
 
 TEST(a_profile_on_threads_measures_every_worker_and_pair_and_prints_a_cluster)
@@ -94,7 +98,9 @@ TEST(a_profile_on_threads_measures_every_worker_and_pair_and_prints_a_cluster)
             CHECK(p.worker[i].least > 0 && p.worker[i].least <= 1 && isfinite(p.worker[i].sigma));
         }
         for (mot_node i = 0; i < p.nodes; i++)
-            for (mot_node j = 0; j < p.nodes; j++) CHECK(i == j || (p.pair[i * p.nodes + j].latency_s > 0 && p.pair[i * p.nodes + j].bytes_per_s > 0));
+            for (mot_node j = 0; j < p.nodes; j++)
+                CHECK(i == j ||
+                    (p.pair[i * p.nodes + j].latency_s > 0 && p.pair[i * p.nodes + j].bytes_per_s > 0));
         struct mot_machine machine[4] = { { 0 } };
         struct mot_cluster c = { .workers = 3, .servers = 1, .machine = machine }, *back;
         mot_profile_apply(&p, &c);

@@ -5,7 +5,9 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
-#define SMALL "data", "digits", "model", "mlp", "workers", "4", "stop.updates", "300", "evaluate.train", "end", "optimizer.lr", "0.03"
+#define SMALL                                                                                                \
+    "data", "digits", "model", "mlp", "workers", "4", "stop.updates", "300", "evaluate.train", "end",        \
+        "optimizer.lr", "0.03"
 
 static const char *folder(void)
 {
@@ -17,15 +19,14 @@ static const char *folder(void)
     return path;
 }
 
-static char *record_path(void)
-{
-    return mot_path_join(folder(), "record.bin");
-}
+static char *record_path(void) { return mot_path_join(folder(), "record.bin"); }
 
 /* Pairs of settings beside SMALL, ended by NULL. */
 static uint64_t record(const char *const *pairs, bool emulate)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .record = true, .replace = true, .emulate = emulate } };
+    struct run r = {
+        .ways = { .driver = MOT_DRIVER_THREADS, .record = true, .replace = true, .emulate = emulate }
+    };
     RUN_SET(&r, SMALL, "output", folder());
     run_set_all(&r, pairs);
     run_go(&r);
@@ -43,7 +44,8 @@ static enum mot_status replay(const char *const *pairs, struct run *r)
     return r->status;
 }
 
-#define PAIRS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define PAIRS(...)                                                                                           \
+    (const char *const[]) { __VA_ARGS__, NULL }
 
 static void same_again(const char *const *pairs, bool emulate)
 {
@@ -58,22 +60,39 @@ static void same_again(const char *const *pairs, bool emulate)
 
 TEST(every_other_method_with_a_server_recorded_live_and_replayed_gives_the_same_model)
 {
-    static const char *const methods[] = { "rennala", "malenia", "ringleader", "ia2sgd", "ca2fl", "mindflayer" };
-    for (size_t i = 0; i < MOT_COUNT(methods); i++) same_again(PAIRS("method", methods[i], "model", "softmax", "batch", "8", "stop.updates", "100"), false);
-    same_again(PAIRS("method", "ringmaster", "method.r", "2", "model", "softmax", "batch", "[8, 8, 8, 100]", "stop.updates", "100"), false);
-    same_again(PAIRS("method", "fedbuff", "model", "softmax", "batch", "8", "method.steps", "3", "method.assign", "random", "stop.updates", "100"), false);
+    static const char *const methods[] = { "rennala", "malenia", "ringleader", "ia2sgd", "ca2fl",
+        "mindflayer" };
+    for (size_t i = 0; i < MOT_COUNT(methods); i++)
+        same_again(
+            PAIRS("method", methods[i], "model", "softmax", "batch", "8", "stop.updates", "100"), false);
+    same_again(PAIRS("method", "ringmaster", "method.r", "2", "model", "softmax", "batch", "[8, 8, 8, 100]",
+                   "stop.updates", "100"),
+        false);
+    same_again(PAIRS("method", "fedbuff", "model", "softmax", "batch", "8", "method.steps", "3",
+                   "method.assign", "random", "stop.updates", "100"),
+        false);
 }
 
 TEST(async_recorded_live_and_replayed_gives_the_same_model) { same_again(PAIRS("method", "async"), false); }
 TEST(async_with_queues_waits_and_cancelled_jobs_replayed_gives_the_same_model)
 {
     same_again(PAIRS("method", "async", "method.assign", "shuffled"), false);
-    same_again(PAIRS("method", "async", "method.assign", "random", "method.wait", "2", "method.jobs", "7", "method.step", "compensated"), false);
-    same_again(PAIRS("method", "async", "method.max_staleness", "2", "method.on_stale", "cancel", "batch", "[8, 8, 8, 300]"), false);
+    same_again(PAIRS("method", "async", "method.assign", "random", "method.wait", "2", "method.jobs", "7",
+                   "method.step", "compensated"),
+        false);
+    same_again(PAIRS("method", "async", "method.max_staleness", "2", "method.on_stale", "cancel", "batch",
+                   "[8, 8, 8, 300]"),
+        false);
     same_again(PAIRS("method", "async", "method.max_staleness", "3", "method.step", "rescaled"), false);
 }
-TEST(allreduce_replayed_gives_the_same_model) { same_again(PAIRS("method", "allreduce", "optimizer", "adamw"), false); }
-TEST(a_server_that_takes_the_first_k_replayed_gives_the_same_model) { same_again(PAIRS("method", "server", "method.k", "2"), false); }
+TEST(allreduce_replayed_gives_the_same_model)
+{
+    same_again(PAIRS("method", "allreduce", "optimizer", "adamw"), false);
+}
+TEST(a_server_that_takes_the_first_k_replayed_gives_the_same_model)
+{
+    same_again(PAIRS("method", "server", "method.k", "2"), false);
+}
 TEST(a_server_with_a_deadline_replayed_gives_the_same_model)
 {
     same_again(PAIRS("method", "server", "method.deadline", "fixed", "method.after", "300us"), false);
@@ -82,7 +101,8 @@ TEST(a_server_with_a_deadline_replayed_gives_the_same_model)
 
 TEST(an_emulated_mixed_cluster_replayed_gives_the_same_model)
 {
-    const char *cluster = "{network: {bandwidth: 1Gbit, latency: 100us}, workers: [{count: 3, speed: 100000 samples/s}, {speed: 20000 samples/s}]}";
+    const char *cluster = "{network: {bandwidth: 1Gbit, latency: 100us}, workers: [{count: 3, speed: 100000 "
+                          "samples/s}, {speed: 20000 samples/s}]}";
     same_again(PAIRS("method", "async", "cluster", cluster, "stop.updates", "120"), true);
     same_again(PAIRS("method", "allreduce", "cluster", cluster, "stop.updates", "60"), true);
 }
@@ -110,7 +130,9 @@ TEST(another_experiment_is_refused_with_exit_7)
 
 TEST(a_damaged_record_is_refused_with_exit_3)
 {
-    static const struct { size_t at, cut; } cases[] = { { 0, 0 }, { 9, 0 }, { 40, 0 }, { 70, 0 }, { 4001, 0 }, { 0, 1 }, { 0, 977 }, { 0, 4000 } };
+    static const struct {
+        size_t at, cut;
+    } cases[] = { { 0, 0 }, { 9, 0 }, { 40, 0 }, { 70, 0 }, { 4001, 0 }, { 0, 1 }, { 0, 977 }, { 0, 4000 } };
     const char *const *pairs = PAIRS("method", "async");
     unsigned char *bytes;
     size_t n;
@@ -170,12 +192,22 @@ static void a_start(struct mot_taped *e) { *e = (struct mot_taped){ .kind = MOT_
 
 TEST(an_event_that_cannot_happen_is_named_with_its_node)
 {
-    static const struct { mot_node node; uint64_t number; void (*change)(struct mot_taped *); const char *says; } cases[] = {
-        { 2, 3, fewer_samples, "node 2, event 3" }, { 1, 3, more_samples, "node 1, event 3" }, { 4, 20, other_round, "node 4, event 20" },
-        { 4, 21, from_itself, "node 4, event 21" }, { 3, 4, a_timer, "node 3, event 4" }, { 0, 4, a_start, "node 0, event 4" },
+    static const struct {
+        mot_node node;
+        uint64_t number;
+        void (*change)(struct mot_taped *);
+        const char *says;
+    } cases[] = {
+        { 2, 3, fewer_samples, "node 2, event 3" },
+        { 1, 3, more_samples, "node 1, event 3" },
+        { 4, 20, other_round, "node 4, event 20" },
+        { 4, 21, from_itself, "node 4, event 21" },
+        { 3, 4, a_timer, "node 3, event 4" },
+        { 0, 4, a_start, "node 0, event 4" },
     };
     /* Emulated, so that every worker has some events for sure. */
-    const char *const *pairs = PAIRS("method", "async", "stop.updates", "100", "cluster", "{workers: [{count: 4, speed: 10000 samples/s}]}");
+    const char *const *pairs = PAIRS("method", "async", "stop.updates", "100", "cluster",
+        "{workers: [{count: 4, speed: 10000 samples/s}]}");
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct run r;
         CHECK(record(pairs, true) != 0);
@@ -204,8 +236,17 @@ TEST(one_node_can_be_followed_event_by_event_up_to_one)
     CHECK_INT(replay(pairs, &r), MOT_OK);
     CHECK_INT(mot_record_read(folder(), r.job.hash, &tapes), MOT_OK);
     CHECK_INT(tapes.tape[4].events, 301); /* START, and a gradient for each update */
-    CHECK_INT(mot_replay_run(&(struct mot_replay_options){ .experiment = r.experiment, .problem = &r.job.problem, .optim = &r.job.optim,
-        .x0 = r.job.x0, .record = &tapes, .node = 4, .until = 50, .seen = count, .seen_self = &seen }, &out), MOT_OK);
+    CHECK_INT(mot_replay_run(&(struct mot_replay_options){ .experiment = r.experiment,
+                                 .problem = &r.job.problem,
+                                 .optim = &r.job.optim,
+                                 .x0 = r.job.x0,
+                                 .record = &tapes,
+                                 .node = 4,
+                                 .until = 50,
+                                 .seen = count,
+                                 .seen_self = &seen },
+                  &out),
+        MOT_OK);
     CHECK_INT(seen, 50);
     CHECK_INT(out.last.updates, 49);
     mot_outcome_close(&out);

@@ -4,9 +4,13 @@
 #include "test.h"
 
 #define MOST 40
-struct flight { mot_node from, to; uint32_t step; };
+struct flight {
+    mot_node from, to;
+    uint32_t step;
+};
 
-/* Joins nodes and delivers messages in a random order (in order for each pair); sums what each has heard of. */
+/* Joins nodes and delivers messages in a random order (in order for
+ * each pair); sums what each has heard of. */
 static void play(enum mot_collective kind, uint32_t n, struct mot_rng *rng)
 {
     static struct flight flight[MOST * MOST * 4];
@@ -19,13 +23,17 @@ static void play(enum mot_collective kind, uint32_t n, struct mot_rng *rng)
         mot_node node;
         if (flights == 0 || (joined < n && mot_rng_below(rng, 3) == 0)) {
             CHECK(joined < n); /* else nothing is under way and somebody waits for ever */
-            do node = (mot_node)mot_rng_below(rng, n); while (p[node].joined);
+            do node = (mot_node)mot_rng_below(rng, n);
+            while (p[node].joined);
             p[node].joined = true;
             joined++;
         } else {
             uint32_t pick = (uint32_t)mot_rng_below(rng, flights);
             for (uint32_t i = 0; i < pick; i++)
-                if (flight[i].from == flight[pick].from && flight[i].to == flight[pick].to) { pick = i; break; }
+                if (flight[i].from == flight[pick].from && flight[i].to == flight[pick].to) {
+                    pick = i;
+                    break;
+                }
             struct flight f = flight[pick];
             memmove(flight + pick, flight + pick + 1, (--flights - pick) * sizeof(f));
             node = f.to;

@@ -4,7 +4,9 @@
 #include "shards.h"
 #include <stdlib.h>
 
-#define SMALL "data", "digits", "model", "mlp", "model.hidden", "[16]", "workers", "4", "stop.updates", "60", "evaluate.train", "end"
+#define SMALL                                                                                                \
+    "data", "digits", "model", "mlp", "model.hidden", "[16]", "workers", "4", "stop.updates", "60",          \
+        "evaluate.train", "end"
 
 static uint64_t play(struct run *r)
 {
@@ -40,20 +42,31 @@ static void same_as_one_server(enum mot_driver driver, const char *optimizer, co
 }
 
 TEST(shards_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "sgd", "3"); }
-TEST(shards_with_momentum_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "{name: sgd, momentum: 0.9}", "7"); }
-TEST(shards_with_adamw_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "{name: adamw, lr: 0.01}", "2"); }
+TEST(shards_with_momentum_give_the_model_of_one_server)
+{
+    same_as_one_server(MOT_DRIVER_SIM, "{name: sgd, momentum: 0.9}", "7");
+}
+TEST(shards_with_adamw_give_the_model_of_one_server)
+{
+    same_as_one_server(MOT_DRIVER_SIM, "{name: adamw, lr: 0.01}", "2");
+}
 TEST(a_single_shard_is_a_server) { same_as_one_server(MOT_DRIVER_SIM, "sgd", "1"); }
 
-TEST(shards_on_threads_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_THREADS, "{name: sgd, momentum: 0.9}", "3"); }
+TEST(shards_on_threads_give_the_model_of_one_server)
+{
+    same_as_one_server(MOT_DRIVER_THREADS, "{name: sgd, momentum: 0.9}", "3");
+}
 
-/* A worker's k messages of 1/k of the model each way leave one NIC of its own; each server has only 1/k of the load on its own. */
+/* A worker's k messages of 1/k of the model each way leave one NIC of its
+ * own; each server has only 1/k of the load on its own. */
 TEST(more_servers_carry_a_model_that_one_link_cannot)
 {
     double seconds[2];
     for (int i = 0; i < 2; i++) {
         struct run r = { 0 };
-        RUN_SET(&r, "model", "phantom", "model.parameters", "10000000", "method", "shards", "method.shards", i ? "4" : "1",
-                "cluster", "{workers: 8, server: {bandwidth: 1Gbit}, network: {bandwidth: 10Gbit}}", "stop.updates", "20");
+        RUN_SET(&r, "model", "phantom", "model.parameters", "10000000", "method", "shards", "method.shards",
+            i ? "4" : "1", "cluster",
+            "{workers: 8, server: {bandwidth: 1Gbit}, network: {bandwidth: 10Gbit}}", "stop.updates", "20");
         CHECK(play(&r) != 0);
         seconds[i] = (double)r.out.last.now * 1e-9;
         run_free(&r);

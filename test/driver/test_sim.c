@@ -82,32 +82,38 @@ static enum mot_status end_of(struct run *r)
 TEST(a_clock_that_runs_out_of_nanoseconds_is_an_error_not_a_crash)
 {
     struct run jobs = { 0 }, links = { 0 }, deadline = { 0 };
-    RUN_SET(&jobs, "data", "digits", "model", "phantom", "cluster", "{workers: [{count: 2, job_time: 900000000s}]}", "stop.updates", "40");
+    RUN_SET(&jobs, "data", "digits", "model", "phantom", "cluster",
+        "{workers: [{count: 2, job_time: 900000000s}]}", "stop.updates", "40");
     CHECK_INT(end_of(&jobs), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "292 years");
-    RUN_SET(&links, "data", "digits", "model", "phantom", "model.parameters", "1e12", "workers", "2", "stop.updates", "40",
-            "cluster.network.bandwidth", "1bit");
+    RUN_SET(&links, "data", "digits", "model", "phantom", "model.parameters", "1e12", "workers", "2",
+        "stop.updates", "40", "cluster.network.bandwidth", "1bit");
     CHECK_INT(end_of(&links), MOT_EUSAGE);
-    RUN_SET(&deadline, "data", "digits", "model", "phantom", "method", "server", "method.deadline", "adaptive", "method.spread", "1e6",
-            "cluster", "{workers: [{count: 2, job_time: 9000000s}]}", "stop.updates", "40");
+    RUN_SET(&deadline, "data", "digits", "model", "phantom", "method", "server", "method.deadline",
+        "adaptive", "method.spread", "1e6", "cluster", "{workers: [{count: 2, job_time: 9000000s}]}",
+        "stop.updates", "40");
     CHECK_INT(end_of(&deadline), MOT_OK);
 }
 
 TEST(a_time_limit_comes_before_the_end_of_the_clock)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "digits", "model", "phantom", "cluster", "{workers: [{count: 2, job_time: 900000000s}]}", "stop.time", "100000h");
+    RUN_SET(&r, "data", "digits", "model", "phantom", "cluster",
+        "{workers: [{count: 2, job_time: 900000000s}]}", "stop.time", "100000h");
     CHECK_INT(end_of(&r), MOT_OK);
 }
 
 TEST(a_schedule_for_more_epochs_than_anyone_can_count_is_flat)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.schedule.name", "cosine", "stop.epochs", "1e300", "stop.time", "100ms");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.schedule.name", "cosine", "stop.epochs",
+        "1e300", "stop.time", "100ms");
     CHECK_INT(end_of(&r), MOT_OK);
 }
 
-struct seen { uint64_t evaluated; };
+struct seen {
+    uint64_t evaluated;
+};
 static void count_evaluation(void *self, const struct mot_moment *m)
 {
     (void)m;
@@ -124,8 +130,13 @@ TEST(evaluations_closer_than_doubles_can_tell_come_after_each_update)
         CHECK_INT(mot_experiment_open(NULL, r.setting, r.settings, &r.experiment), MOT_OK);
         CHECK_INT(mot_job_open(r.experiment, &r.job), MOT_OK);
         struct mot_watch watch = { .self = &seen, .evaluated = count_evaluation };
-        CHECK_INT(mot_sim_run(&(struct mot_sim_options){ .experiment = r.experiment, .problem = &r.job.problem, .optim = &r.job.optim,
-            .x0 = r.job.x0, .watch = &watch }, &r.out), MOT_OK);
+        CHECK_INT(mot_sim_run(&(struct mot_sim_options){ .experiment = r.experiment,
+                                  .problem = &r.job.problem,
+                                  .optim = &r.job.optim,
+                                  .x0 = r.job.x0,
+                                  .watch = &watch },
+                      &r.out),
+            MOT_OK);
         CHECK_INT(seen.evaluated, 41); /* the beginning, 39 updates, the end */
         run_free(&r);
     }
@@ -172,16 +183,17 @@ TEST(recursive_doubling_of_six_folds_two_extra_nodes)
 {
     struct run r = { 0 };
     RUN_SET(&r, PHANTOM, "workers", "6", "sim.collective", "doubling");
-    /* 4 and 5 give theirs to 0 and 1 by 32.2 ms. Meanwhile 2 and 3 have exchanged and send on to 0 and 1, whose down
-     * links are theirs until 64.2 ms; only then 0 and 1 exchange, by 96.4 ms. 0 then sends to 2 and, when its up link
-     * is free at 128.4 ms, the result to 4, which has it at 160.6 ms. */
+    /* 4 and 5 give theirs to 0 and 1 by 32.2 ms. Meanwhile 2 and 3 have exchanged and send on
+     * to 0 and 1, whose down links are theirs until 64.2 ms; only then 0 and 1 exchange, by 96.4 ms. 0 then
+     * sends to 2 and, when its up link is free at 128.4 ms, the result to 4, which has it at 160.6 ms. */
     CHECK_NEAR(seconds_of(&r), 0.032 + 0.1606, 1e-6);
 }
 
 TEST(a_thin_link_slows_the_ring_to_its_pace)
 {
     struct run r = { 0 };
-    RUN_SET(&r, PHANTOM, "cluster", "{workers: [{count: 3}, {up: 100Mbit, down: 100Mbit}]}", "sim.collective", "ring");
+    RUN_SET(&r, PHANTOM, "cluster", "{workers: [{count: 3}, {up: 100Mbit, down: 100Mbit}]}", "sim.collective",
+        "ring");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     double took = (double)r.out.last.now * 1e-9;
@@ -194,9 +206,10 @@ TEST(a_thin_link_slows_the_ring_to_its_pace)
 TEST(the_server_feels_incast)
 {
     struct run r = { 0 };
-    RUN_SET(&r, PHANTOM, "workers", "4", "method", "server", "cluster", "{network: {up: 1Gbit, down: 1Gbit, latency: 0s}}");
-    /* Models leave the server one after the other, 32 ms each; the last worker begins at 128 ms, is done at 160 ms,
-     * and by then the others' gradients, 32 ms each, have just made way: 192 ms. */
+    RUN_SET(&r, PHANTOM, "workers", "4", "method", "server", "cluster",
+        "{network: {up: 1Gbit, down: 1Gbit, latency: 0s}}");
+    /* Models leave the server one after the other, 32 ms each; the last worker begins at 128
+     * ms, is done at 160 ms, and by then the others' gradients, 32 ms each, have just made way: 192 ms. */
     CHECK_NEAR(seconds_of(&r), 0.192, 1e-6);
 }
 
@@ -213,7 +226,8 @@ TEST(bytes_of_a_ring_are_eight_m_times_n_minus_one_over_n_each)
 
 /* ---- Slow workers ---------------------------------------------------------------------------- */
 
-#define ONE_SLOW "{network: none, workers: [{count: 7, speed: 1000 samples/s}, {speed: 200 samples/s, name: slow}]}"
+#define ONE_SLOW                                                                                             \
+    "{network: none, workers: [{count: 7, speed: 1000 samples/s}, {speed: 200 samples/s, name: slow}]}"
 
 TEST(allreduce_takes_the_slow_workers_time_and_seven_of_eight_do_not)
 {
@@ -242,7 +256,8 @@ TEST(late_gradients_are_dropped_and_counted)
 TEST(an_adaptive_deadline_learns_to_leave_the_slow_worker_behind)
 {
     struct run r = { 0 };
-    RUN_SET(&r, SMALL, "workers", "8", "cluster", ONE_SLOW, "method", "server", "method.deadline", "adaptive");
+    RUN_SET(
+        &r, SMALL, "workers", "8", "cluster", ONE_SLOW, "method", "server", "method.deadline", "adaptive");
     double took = seconds_of(&r);
     /* The first round waits for all 160 ms; then 32 ms plus a fifth of it at the most. */
     CHECK(took < 0.160 + 39 * 0.032 * 1.25);
@@ -252,7 +267,8 @@ TEST(an_adaptive_deadline_learns_to_leave_the_slow_worker_behind)
 TEST(a_fixed_deadline_closes_rounds_with_what_there_is)
 {
     struct run r = { 0 };
-    RUN_SET(&r, SMALL, "workers", "8", "cluster", ONE_SLOW, "method", "server", "method.deadline", "fixed", "method.after", "50ms");
+    RUN_SET(&r, SMALL, "workers", "8", "cluster", ONE_SLOW, "method", "server", "method.deadline", "fixed",
+        "method.after", "50ms");
     CHECK_NEAR(seconds_of(&r), 40 * 0.050, 1e-6);
 }
 
@@ -278,8 +294,8 @@ TEST(a_worker_out_of_data_does_not_stall_the_others)
     for (int m = 0; m < 3; m++) {
         struct run r = { 0 };
         /* 1437 training rows over 4 workers; worker 0 takes twice as many at a time and is done first. */
-        RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "4", "method", methods[m], "batch", "[64, 32, 32, 32]",
-                "sampler.passes", "2", "stop.epochs", "100");
+        RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "4", "method", methods[m], "batch",
+            "[64, 32, 32, 32]", "sampler.passes", "2", "stop.epochs", "100");
         run_go(&r);
         CHECK_INT(r.status, MOT_OK);
         CHECK_INT(r.out.status, MOT_OK);
@@ -303,7 +319,8 @@ TEST(a_time_limit_ends_the_run_just_then)
 TEST(a_target_ends_the_run_when_an_evaluation_meets_it)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "digits", "model", "softmax", "stop.target.test_accuracy", "0.8", "evaluate.every", "5 updates");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "stop.target.test_accuracy", "0.8", "evaluate.every",
+        "5 updates");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_TEXT(r.out.ended_by, "target");
@@ -317,7 +334,8 @@ TEST(a_target_ends_the_run_when_an_evaluation_meets_it)
 TEST(a_run_that_diverges_says_so)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "synthetic", "data.kind", "regression", "model", "least-squares", "optimizer.lr", "1000", "stop.updates", "500");
+    RUN_SET(&r, "data", "synthetic", "data.kind", "regression", "model", "least-squares", "optimizer.lr",
+        "1000", "stop.updates", "500");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.status, MOT_EDIVERGED);

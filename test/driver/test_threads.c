@@ -48,8 +48,8 @@ TEST(data_that_runs_out_ends_a_run_on_threads)
     static const char *const methods[] = { "allreduce", "server", "async" };
     for (int m = 0; m < 3; m++) {
         struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
-        RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "4", "method", methods[m], "batch", "[64, 32, 32, 32]",
-                "sampler.passes", "2", "stop.epochs", "100");
+        RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "4", "method", methods[m], "batch",
+            "[64, 32, 32, 32]", "sampler.passes", "2", "stop.epochs", "100");
         run_go(&r);
         CHECK_INT(r.status, MOT_OK);
         CHECK_TEXT(r.out.ended_by, "data");
@@ -63,8 +63,9 @@ TEST(a_target_ends_a_run_on_threads)
     static const char *const methods[] = { "allreduce", "server", "async" };
     for (int m = 0; m < 3; m++) {
         struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
-        RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "3", "method", methods[m], "stop.target.test_accuracy", "0.7",
-                "optimizer.lr", "0.05", "evaluate.every", "10 updates", "stop.epochs", "2000");
+        RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "3", "method", methods[m],
+            "stop.target.test_accuracy", "0.7", "optimizer.lr", "0.05", "evaluate.every", "10 updates",
+            "stop.epochs", "2000");
         run_go(&r);
         CHECK_INT(r.status, MOT_OK);
         CHECK_TEXT(r.out.ended_by, "target");
@@ -76,7 +77,8 @@ TEST(a_target_ends_a_run_on_threads)
 TEST(divergence_is_noticed_on_threads)
 {
     struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
-    RUN_SET(&r, "data", "synthetic", "data.kind", "regression", "model", "least-squares", "optimizer.lr", "1000", "stop.updates", "5000");
+    RUN_SET(&r, "data", "synthetic", "data.kind", "regression", "model", "least-squares", "optimizer.lr",
+        "1000", "stop.updates", "5000");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.status, MOT_EDIVERGED);
@@ -89,13 +91,15 @@ TEST(an_emulated_run_takes_at_least_the_simulated_time)
     static const char *const methods[] = { "allreduce", "server" };
     for (int m = 0; m < 2; m++) {
         struct run s = { 0 }, t = { .ways = { .driver = MOT_DRIVER_THREADS, .emulate = true } };
-        const char *cluster = "{network: {bandwidth: 1Gbit, latency: 1ms}, workers: [{count: 3, speed: 4000 samples/s}, {speed: 1000 samples/s}]}";
+        const char *cluster = "{network: {bandwidth: 1Gbit, latency: 1ms}, workers: [{count: 3, speed: 4000 "
+                              "samples/s}, {speed: 1000 samples/s}]}";
         RUN_SET(&s, SMALL, "method", methods[m], "cluster", cluster, "stop.updates", "20");
         RUN_SET(&t, SMALL, "method", methods[m], "cluster", cluster, "stop.updates", "20");
         run_go(&s);
         run_go(&t);
         CHECK_INT(t.status, MOT_OK);
-        printf("  %s: simulated %.3f s, emulated %.3f s\n", methods[m], (double)s.out.last.now * 1e-9, (double)t.out.last.now * 1e-9);
+        printf("  %s: simulated %.3f s, emulated %.3f s\n", methods[m], (double)s.out.last.now * 1e-9,
+            (double)t.out.last.now * 1e-9);
         CHECK(t.out.last.now >= s.out.last.now);
         CHECK(t.out.model_hash == s.out.model_hash);
         run_free(&s);
@@ -108,7 +112,8 @@ TEST(an_emulated_run_takes_at_least_the_simulated_time)
 static uint64_t hash_in(const char *folder, const char *method, const char *updates, bool resume)
 {
     struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .resume = resume, .replace = true } };
-    RUN_SET(&r, SMALL, "method", method, "stop.updates", updates, "optimizer.momentum", "0.5", "output", folder);
+    RUN_SET(
+        &r, SMALL, "method", method, "stop.updates", updates, "optimizer.momentum", "0.5", "output", folder);
     run_go(&r);
     uint64_t hash = r.status == MOT_OK && r.out.status == MOT_OK ? r.out.model_hash : 0;
     run_free(&r);
@@ -129,7 +134,8 @@ TEST(a_synchronous_run_on_threads_goes_on_to_the_same_end)
     /* An asynchronous one goes on too, to an end of its own. */
     CHECK(hash_in(folder, "async", "80", false) != 0);
     CHECK(hash_in(folder, "async", "150", true) != 0);
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin", "timeline.json" };
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
+        "model.safetensors", "checkpoint.bin", "timeline.json" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);

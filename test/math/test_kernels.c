@@ -6,7 +6,8 @@
 #include <motley/model.h>
 
 #define SEED 20240611
-#define EACH_SET(k) for (const struct mot_kernels *const *set_ = mot_kernels_all(), *k; (k = *set_) != NULL; set_++)
+#define EACH_SET(k)                                                                                          \
+    for (const struct mot_kernels *const *set_ = mot_kernels_all(), *k; (k = *set_) != NULL; set_++)
 
 static struct mot_rng rng;
 static float *draw(float *x, size_t n)
@@ -40,12 +41,12 @@ static const uint32_t sizes[] = { 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 1
 
 enum form { FORWARD, TRANSPOSED, PANELLED, FORMS };
 
-static struct mot_gemm make_gemm(enum form form, uint32_t m, uint32_t n, uint32_t k, float *a, float *b, float *c,
-                                 const float *bias)
+static struct mot_gemm make_gemm(
+    enum form form, uint32_t m, uint32_t n, uint32_t k, float *a, float *b, float *c, const float *bias)
 {
     struct mot_gemm g = { .m = m, .n = n, .k = k, .a = a, .b = b, .b_panel = (size_t)k * MOT_PANEL, .c = c };
     switch (form) {
-    case FORWARD:     /* weights by panels: C in panels, bias */
+    case FORWARD: /* weights by panels: C in panels, bias */
         g.a_row = k, g.a_col = 1, g.a_block = MOT_PANEL;
         g.c_row = MOT_PANEL, g.c_panel = (size_t)m * MOT_PANEL, g.bias = bias;
         break;
@@ -53,7 +54,8 @@ static struct mot_gemm make_gemm(enum form form, uint32_t m, uint32_t n, uint32_
         g.a_row = 1, g.a_col = m, g.a_block = (size_t)m * MOT_PANEL;
         g.c_row = MOT_PANEL, g.c_panel = (size_t)m * MOT_PANEL;
         break;
-    case PANELLED: case FORMS:   /* adds into a plain matrix */
+    case PANELLED:
+    case FORMS: /* adds into a plain matrix */
         g.a_row = MOT_PANEL, g.a_col = 1, g.a_block = (size_t)m * MOT_PANEL;
         g.c_row = n, g.c_panel = MOT_PANEL, g.add = true;
         break;
@@ -81,19 +83,21 @@ TEST(gemm_matches_its_twin_for_all_forms_and_tails)
     static const uint32_t ns[] = { 1, 3, 8, 15, 16, 17, 24, 40, 128 };
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 1);
     EACH_SET(k)
-        for (int form = 0; form < FORMS; form++)
-            for (size_t i = 0; i < MOT_COUNT(ms); i++)
-                for (size_t j = 0; j < MOT_COUNT(ns); j++)
-                    for (size_t l = 0; l < MOT_COUNT(ks); l++) {
-                        double off = gemm_gap(k, form, ms[i], ns[j], ks[l]);
-                        if (!(off < 5e-6)) FAIL("%s form %d %ux%ux%u: off by %g", k->name, form, ms[i], ns[j], ks[l], off);
-                    }
+    for (int form = 0; form < FORMS; form++)
+        for (size_t i = 0; i < MOT_COUNT(ms); i++)
+            for (size_t j = 0; j < MOT_COUNT(ns); j++)
+                for (size_t l = 0; l < MOT_COUNT(ks); l++) {
+                    double off = gemm_gap(k, form, ms[i], ns[j], ks[l]);
+                    if (!(off < 5e-6))
+                        FAIL("%s form %d %ux%ux%u: off by %g", k->name, form, ms[i], ns[j], ks[l], off);
+                }
 }
 
 TEST(gemm_goes_on_over_blocks_of_k)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 2);
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         CHECK(gemm_gap(k, FORWARD, 11, 21, 1000) < 1e-5);
         CHECK(gemm_gap(k, TRANSPOSED, 11, 21, 784) < 1e-5);
         CHECK(gemm_gap(k, PANELLED, 11, 21, 800) < 1e-5);
@@ -106,7 +110,8 @@ TEST(gemm_adds_in_order_of_k_whatever_the_tile)
     uint32_t m = 13, n = 40, k = 77;
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 3);
     float *a = fresh((size_t)m * k), *b = fresh((size_t)mot_panels(n) * k * MOT_PANEL), *bias = fresh(m);
-    EACH_SET(set) {
+    EACH_SET(set)
+    {
         float c[13 * 48], one[13 * 16], *own = mot_new((size_t)k * MOT_PANEL, sizeof *own);
         struct mot_gemm g = make_gemm(FORWARD, m, n, k, a, b, c, bias);
         set->gemm(&g);
@@ -127,27 +132,27 @@ TEST(panels_are_packed_and_transposed_exactly)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 4);
     EACH_SET(k)
-        for (size_t i = 0; i < SIZES; i++)
-            for (size_t j = 0; j < SIZES; j++) {
-                uint32_t rows = sizes[i] < 128 ? sizes[i] : 128, cols = sizes[j];
-                float *x = fresh((size_t)rows * cols);
-                const float *row[128];
-                for (uint32_t r = 0; r < rows; r++) row[r] = x + (size_t)((r * 7) % rows) * cols;
-                size_t n = (size_t)rows * mot_panels(cols) * 16, turned = (size_t)cols * mot_panels(rows) * 16;
-                float *a = fresh(n), *b = fresh(n), *c = fresh(turned), *d = fresh(turned), *y = fresh(rows);
-                float *z = copy(y, rows);
-                k->pack(rows, cols, row, a);
-                mot_kernels_ref.pack(rows, cols, row, b);
-                k->transpose(rows, cols, a, c);
-                mot_kernels_ref.transpose(rows, cols, b, d);
-                k->row_sums(rows, cols, a, y);
-                mot_kernels_ref.row_sums(rows, cols, b, z);
-                int same = !memcmp(a, b, n * sizeof *a) && !memcmp(c, d, turned * sizeof *c);
-                double off = gap(rows, y, z);
-                free(x), free(a), free(b), free(c), free(d), free(y), free(z);
-                if (!same) FAIL("%s: %u x %u", k->name, rows, cols);
-                CHECK(off < 2e-6);
-            }
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t j = 0; j < SIZES; j++) {
+            uint32_t rows = sizes[i] < 128 ? sizes[i] : 128, cols = sizes[j];
+            float *x = fresh((size_t)rows * cols);
+            const float *row[128];
+            for (uint32_t r = 0; r < rows; r++) row[r] = x + (size_t)((r * 7) % rows) * cols;
+            size_t n = (size_t)rows * mot_panels(cols) * 16, turned = (size_t)cols * mot_panels(rows) * 16;
+            float *a = fresh(n), *b = fresh(n), *c = fresh(turned), *d = fresh(turned), *y = fresh(rows);
+            float *z = copy(y, rows);
+            k->pack(rows, cols, row, a);
+            mot_kernels_ref.pack(rows, cols, row, b);
+            k->transpose(rows, cols, a, c);
+            mot_kernels_ref.transpose(rows, cols, b, d);
+            k->row_sums(rows, cols, a, y);
+            mot_kernels_ref.row_sums(rows, cols, b, z);
+            int same = !memcmp(a, b, n * sizeof *a) && !memcmp(c, d, turned * sizeof *c);
+            double off = gap(rows, y, z);
+            free(x), free(a), free(b), free(c), free(d), free(y), free(z);
+            if (!same) FAIL("%s: %u x %u", k->name, rows, cols);
+            CHECK(off < 2e-6);
+        }
 }
 
 /* ---- Vectors ------------------------------------------------------------------ */
@@ -157,28 +162,28 @@ TEST(vector_kernels_match_their_twins)
     const struct mot_kernels *ref = &mot_kernels_ref;
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 5);
     EACH_SET(k)
-        for (size_t i = 0; i < SIZES; i++) {
-            size_t n = sizes[i];
-            float *x = fresh(n), *y = fresh(n), *z = copy(y, n), *u = fresh(n), *v = copy(u, n);
-            const float *terms[3] = { x, y, u }, a[3] = { 0.5f, -1.25f, 3 };
-            double off[6];
-            off[0] = fabs(k->dot(n, x, y) - ref->dot(n, x, y));
-            off[1] = fabs(k->norm2(n, x) - ref->norm2(n, x));
-            k->axpy(n, 0.7f, x, y), ref->axpy(n, 0.7f, x, z);
-            off[2] = gap(n, y, z);
-            k->sum(n, 3, a, terms, z), ref->sum(n, 3, a, terms, v);
-            off[3] = gap(n, z, v);
-            k->add(n, 3, terms, z), ref->add(n, 3, terms, v);
-            CHECK(memcmp(z, v, n * sizeof *z) == 0); /* in order: not a bit may differ */
-            memcpy(v, u, n * sizeof *v);
-            k->relu(n, u), ref->relu(n, v);
-            off[4] = gap(n, u, v);
-            k->relu_back(n, x, y), memcpy(z, y, n * sizeof *z), ref->relu_back(n, x, z);
-            off[5] = gap(n, y, z);
-            free(x), free(y), free(z), free(u), free(v);
-            CHECK(off[0] < 1e-13 && off[1] < 1e-13);
-            CHECK(off[2] < 1e-7 && off[3] < 3e-7 && off[4] == 0 && off[5] == 0);
-        }
+    for (size_t i = 0; i < SIZES; i++) {
+        size_t n = sizes[i];
+        float *x = fresh(n), *y = fresh(n), *z = copy(y, n), *u = fresh(n), *v = copy(u, n);
+        const float *terms[3] = { x, y, u }, a[3] = { 0.5f, -1.25f, 3 };
+        double off[6];
+        off[0] = fabs(k->dot(n, x, y) - ref->dot(n, x, y));
+        off[1] = fabs(k->norm2(n, x) - ref->norm2(n, x));
+        k->axpy(n, 0.7f, x, y), ref->axpy(n, 0.7f, x, z);
+        off[2] = gap(n, y, z);
+        k->sum(n, 3, a, terms, z), ref->sum(n, 3, a, terms, v);
+        off[3] = gap(n, z, v);
+        k->add(n, 3, terms, z), ref->add(n, 3, terms, v);
+        CHECK(memcmp(z, v, n * sizeof *z) == 0); /* in order: not a bit may differ */
+        memcpy(v, u, n * sizeof *v);
+        k->relu(n, u), ref->relu(n, v);
+        off[4] = gap(n, u, v);
+        k->relu_back(n, x, y), memcpy(z, y, n * sizeof *z), ref->relu_back(n, x, z);
+        off[5] = gap(n, y, z);
+        free(x), free(y), free(z), free(u), free(v);
+        CHECK(off[0] < 1e-13 && off[1] < 1e-13);
+        CHECK(off[2] < 1e-7 && off[3] < 3e-7 && off[4] == 0 && off[5] == 0);
+    }
 }
 
 TEST(dot_gives_the_same_bits_in_every_set)
@@ -187,7 +192,8 @@ TEST(dot_gives_the_same_bits_in_every_set)
     float *x = fresh(1003), *y = fresh(1003);
     double first = 0;
     bool begun = false;
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         double d = k->dot(1003, x, y);
         CHECK(!begun || d == first);
         first = d, begun = true;
@@ -202,47 +208,51 @@ TEST(similarities_are_those_of_the_twin_to_the_last_step)
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 40);
     static const uint32_t rows_of[] = { 1, 5, 16 };
     EACH_SET(k)
-        for (size_t r = 0; r < 3; r++)
-            for (uint32_t panels = 1; panels <= 3; panels++) {
-                uint32_t rows = rows_of[r], cols = panels * MOT_PANEL;
-                float *dot = fresh((size_t)rows * cols), *a2 = fresh(rows), *b2 = fresh(cols);
-                uint16_t *got = mot_new((size_t)rows * (cols + 3), sizeof *got), *want = mot_new((size_t)rows * (cols + 3), sizeof *want);
-                for (uint32_t i = 0; i < rows; i++) a2[i] += 1;
-                for (uint32_t j = 0; j < cols; j++) b2[j] = j + 2 < cols ? b2[j] + 1 : INFINITY;
-                k->gauss(rows, panels, dot, a2, b2, 0.7f, got, cols + 3);
-                mot_kernels_ref.gauss(rows, panels, dot, a2, b2, 0.7f, want, cols + 3);
-                int worst = 0, padding = 0;
-                for (uint32_t i = 0; i < rows; i++)
-                    for (uint32_t j = 0; j < cols; j++) {
-                        int off = abs((int)got[i * (cols + 3) + j] - (int)want[i * (cols + 3) + j]);
-                        if (off > worst) worst = off;
-                        if (j + 2 >= cols) padding += got[i * (cols + 3) + j];
-                    }
-                free(dot), free(a2), free(b2), free(got), free(want);
-                CHECK(worst <= 1);
-                CHECK_INT(padding, 0);
-            }
+    for (size_t r = 0; r < 3; r++)
+        for (uint32_t panels = 1; panels <= 3; panels++) {
+            uint32_t rows = rows_of[r], cols = panels * MOT_PANEL;
+            float *dot = fresh((size_t)rows * cols), *a2 = fresh(rows), *b2 = fresh(cols);
+            uint16_t *got = mot_new((size_t)rows * (cols + 3), sizeof *got),
+                     *want = mot_new((size_t)rows * (cols + 3), sizeof *want);
+            for (uint32_t i = 0; i < rows; i++) a2[i] += 1;
+            for (uint32_t j = 0; j < cols; j++) b2[j] = j + 2 < cols ? b2[j] + 1 : INFINITY;
+            k->gauss(rows, panels, dot, a2, b2, 0.7f, got, cols + 3);
+            mot_kernels_ref.gauss(rows, panels, dot, a2, b2, 0.7f, want, cols + 3);
+            int worst = 0, padding = 0;
+            for (uint32_t i = 0; i < rows; i++)
+                for (uint32_t j = 0; j < cols; j++) {
+                    int off = abs((int)got[i * (cols + 3) + j] - (int)want[i * (cols + 3) + j]);
+                    if (off > worst) worst = off;
+                    if (j + 2 >= cols) padding += got[i * (cols + 3) + j];
+                }
+            free(dot), free(a2), free(b2), free(got), free(want);
+            CHECK(worst <= 1);
+            CHECK_INT(padding, 0);
+        }
 }
 
 TEST(covers_and_their_gains_are_exact_in_every_set)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 41);
-    static const size_t lengths[] = { 0, 1, 7, 16, 31, 64, 1003, 600001 }; /* the last: more than one block of sums */
+    /* the last: more than one block of sums */
+    static const size_t lengths[] = { 0, 1, 7, 16, 31, 64, 1003, 600001 };
     EACH_SET(k)
-        for (size_t i = 0; i < MOT_COUNT(lengths); i++) {
-            size_t n = lengths[i];
-            uint16_t *s = mot_new(n + 1, sizeof *s), *c = mot_new(n + 1, sizeof *c), *d = mot_new(n + 1, sizeof *d);
-            uint64_t *sum = mot_new(n + 1, sizeof *sum), *twin = mot_new(n + 1, sizeof *twin);
-            for (size_t j = 0; j < n; j++) s[j] = (uint16_t)mot_rng_next(&rng), c[j] = d[j] = (uint16_t)(n > 2000 ? 0 : mot_rng_next(&rng));
-            if (n > 2000) memset(s, 0xff, n * sizeof *s);
-            uint64_t gain = k->uncovered(n, s, c), expected = mot_kernels_ref.uncovered(n, s, c);
-            k->cover(n, s, c), mot_kernels_ref.cover(n, s, d);
-            k->add_short(n, s, sum), mot_kernels_ref.add_short(n, s, twin);
-            bool same = memcmp(c, d, n * sizeof *c) == 0 && memcmp(sum, twin, n * sizeof *sum) == 0;
-            uint64_t left = k->uncovered(n, s, c);
-            free(s), free(c), free(d), free(sum), free(twin);
-            CHECK(gain == expected && same && left == 0);
-        }
+    for (size_t i = 0; i < MOT_COUNT(lengths); i++) {
+        size_t n = lengths[i];
+        uint16_t *s = mot_new(n + 1, sizeof *s), *c = mot_new(n + 1, sizeof *c),
+                 *d = mot_new(n + 1, sizeof *d);
+        uint64_t *sum = mot_new(n + 1, sizeof *sum), *twin = mot_new(n + 1, sizeof *twin);
+        for (size_t j = 0; j < n; j++)
+            s[j] = (uint16_t)mot_rng_next(&rng), c[j] = d[j] = (uint16_t)(n > 2000 ? 0 : mot_rng_next(&rng));
+        if (n > 2000) memset(s, 0xff, n * sizeof *s);
+        uint64_t gain = k->uncovered(n, s, c), expected = mot_kernels_ref.uncovered(n, s, c);
+        k->cover(n, s, c), mot_kernels_ref.cover(n, s, d);
+        k->add_short(n, s, sum), mot_kernels_ref.add_short(n, s, twin);
+        bool same = memcmp(c, d, n * sizeof *c) == 0 && memcmp(sum, twin, n * sizeof *sum) == 0;
+        uint64_t left = k->uncovered(n, s, c);
+        free(s), free(c), free(d), free(sum), free(twin);
+        CHECK(gain == expected && same && left == 0);
+    }
 }
 
 TEST(cosine_is_right_to_a_millionth)
@@ -250,7 +260,8 @@ TEST(cosine_is_right_to_a_millionth)
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 42);
     enum { N = 4001 };
     float *x = fresh(N), *y = fresh(N), *z = fresh(N);
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         for (int scale = 1; scale <= 10000; scale *= 10) {
             for (int i = 0; i < N; i++) x[i] = (float)((mot_rng_unit(&rng) * 2 - 1) * scale);
             k->cosine(N, x, y), mot_kernels_ref.cosine(N, x, z);
@@ -264,18 +275,18 @@ TEST(sparse_kernels_match_their_twins)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 7);
     EACH_SET(k)
-        for (uint32_t n = 0; n < 40; n++) {
-            uint32_t col[40];
-            float val[40], w[200], y[200], z[200];
-            double s[200] = { 0 }, t[200] = { 0 };
-            draw(val, 40), draw(w, 200), draw(y, 200), memcpy(z, y, sizeof z);
-            for (uint32_t i = 0; i < 40; i++) col[i] = i * 5 % 200;
-            CHECK_NEAR(k->sparse_dot(n, col, val, w), mot_kernels_ref.sparse_dot(n, col, val, w), 1e-14);
-            k->sparse_axpy(n, 0.3f, col, val, y), mot_kernels_ref.sparse_axpy(n, 0.3f, col, val, z);
-            k->sparse_axpy_double(n, 0.3, col, val, s), mot_kernels_ref.sparse_axpy_double(n, 0.3, col, val, t);
-            CHECK(gap(200, y, z) < 1e-7);
-            CHECK(memcmp(s, t, sizeof s) == 0);
-        }
+    for (uint32_t n = 0; n < 40; n++) {
+        uint32_t col[40];
+        float val[40], w[200], y[200], z[200];
+        double s[200] = { 0 }, t[200] = { 0 };
+        draw(val, 40), draw(w, 200), draw(y, 200), memcpy(z, y, sizeof z);
+        for (uint32_t i = 0; i < 40; i++) col[i] = i * 5 % 200;
+        CHECK_NEAR(k->sparse_dot(n, col, val, w), mot_kernels_ref.sparse_dot(n, col, val, w), 1e-14);
+        k->sparse_axpy(n, 0.3f, col, val, y), mot_kernels_ref.sparse_axpy(n, 0.3f, col, val, z);
+        k->sparse_axpy_double(n, 0.3, col, val, s), mot_kernels_ref.sparse_axpy_double(n, 0.3, col, val, t);
+        CHECK(gap(200, y, z) < 1e-7);
+        CHECK(memcmp(s, t, sizeof s) == 0);
+    }
 }
 
 /* ---- exp and log --------------------------------------------------------------- */
@@ -294,7 +305,8 @@ static double ulps(float got, double want)
 
 TEST(exp_is_within_two_ulps_everywhere)
 {
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         double worst = 0;
         for (double at = -110; at < 92; at += 1009 * 1.1e-7) {
             float x[8], y[8];
@@ -311,7 +323,8 @@ TEST(exp_is_within_two_ulps_everywhere)
 
 TEST(log_is_within_two_ulps_everywhere)
 {
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         double worst = 0;
         for (uint64_t bits = 1; bits < 0x7f800000u; bits += 1511) {
             float x[8], y[8];
@@ -341,19 +354,20 @@ TEST(logistic_matches_its_twin_and_does_not_overflow)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 8);
     EACH_SET(k)
-        for (uint32_t rows = 1; rows <= 128; rows += rows < 20 ? 1 : 36) {
-            double z[128], d[128], e[128];
-            float y[128];
-            for (uint32_t r = 0; r < rows; r++) {
-                z[r] = mot_rng_normal(&rng) * (r % 3 ? 2 : 200);
-                y[r] = mot_rng_below(&rng, 2);
-            }
-            double a = k->logistic(rows, z, y, 0.37, d), b = mot_kernels_ref.logistic(rows, z, y, 0.37, e);
-            CHECK_NEAR(a, b, 1e-14 * (1 + fabs(b)));
-            CHECK_NEAR(k->logistic(rows, z, y, 0.37, NULL), a, 0);
-            for (uint32_t r = 0; r < rows; r++) CHECK_NEAR(d[r], e[r], 1e-15);
+    for (uint32_t rows = 1; rows <= 128; rows += rows < 20 ? 1 : 36) {
+        double z[128], d[128], e[128];
+        float y[128];
+        for (uint32_t r = 0; r < rows; r++) {
+            z[r] = mot_rng_normal(&rng) * (r % 3 ? 2 : 200);
+            y[r] = mot_rng_below(&rng, 2);
         }
-    EACH_SET(k) {
+        double a = k->logistic(rows, z, y, 0.37, d), b = mot_kernels_ref.logistic(rows, z, y, 0.37, e);
+        CHECK_NEAR(a, b, 1e-14 * (1 + fabs(b)));
+        CHECK_NEAR(k->logistic(rows, z, y, 0.37, NULL), a, 0);
+        for (uint32_t r = 0; r < rows; r++) CHECK_NEAR(d[r], e[r], 1e-15);
+    }
+    EACH_SET(k)
+    {
         double far[5] = { 1e4, -1e4, 1e300, -1e300, NAN }, d[5];
         float ones[5] = { 1, 1, 1, 1, 1 };
         CHECK_NEAR(k->logistic(2, far, ones, 1, d), 1e4, 1e-9);
@@ -368,35 +382,36 @@ TEST(softmax_losses_match_their_twins)
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 9);
     static const uint32_t classes[] = { 2, 3, 10, 26 };
     EACH_SET(k)
-        for (size_t ci = 0; ci < 4; ci++)
-            for (uint32_t rows = 1; rows <= 128; rows += rows < 20 ? 1 : 36)
-                for (int smooth = 0; smooth < 2; smooth++) {
-                    uint32_t c = classes[ci], hits = 0, expected_hits = 0;
-                    size_t n = (size_t)c * mot_panels(rows) * 16;
-                    float y[128], *z = fresh(n), *want = mot_new(n, sizeof *want), *p = mot_new(n, sizeof *p), *q;
-                    for (size_t i = 0; i < n; i++) z[i] *= 20;
-                    for (uint32_t r = 0; r < rows; r++) y[r] = (float)mot_rng_below(&rng, c);
-                    memcpy(want, z, n * sizeof *z), memcpy(p, z, n * sizeof *z), q = copy(z, n);
-                    float s = smooth ? 0.1f : 0;
-                    double a = k->softmax_loss(rows, c, z, y, 0.5f, s, &hits);
-                    double b = mot_kernels_ref.softmax_loss(rows, c, want, y, 0.5f, s, &expected_hits);
-                    double off = gap(n, z, want), worst = 0;
-                    k->softmax(rows, c, p), mot_kernels_ref.softmax(rows, c, q);
-                    for (uint32_t r = 0; r < rows; r++)
-                        for (uint32_t i = 0; i < c; i++) {
-                            size_t at = ((size_t)(r / 16) * c + i) * 16 + r % 16;
-                            worst = fmax(worst, fabs((double)p[at] - (double)q[at]));
-                        }
-                    free(z), free(want), free(p), free(q);
-                    CHECK_NEAR(a, b, 1e-6 * (rows + b));
-                    CHECK(off < 3e-7 && worst < 5e-7);
-                    CHECK_INT(hits, expected_hits);
-                }
+    for (size_t ci = 0; ci < 4; ci++)
+        for (uint32_t rows = 1; rows <= 128; rows += rows < 20 ? 1 : 36)
+            for (int smooth = 0; smooth < 2; smooth++) {
+                uint32_t c = classes[ci], hits = 0, expected_hits = 0;
+                size_t n = (size_t)c * mot_panels(rows) * 16;
+                float y[128], *z = fresh(n), *want = mot_new(n, sizeof *want), *p = mot_new(n, sizeof *p), *q;
+                for (size_t i = 0; i < n; i++) z[i] *= 20;
+                for (uint32_t r = 0; r < rows; r++) y[r] = (float)mot_rng_below(&rng, c);
+                memcpy(want, z, n * sizeof *z), memcpy(p, z, n * sizeof *z), q = copy(z, n);
+                float s = smooth ? 0.1f : 0;
+                double a = k->softmax_loss(rows, c, z, y, 0.5f, s, &hits);
+                double b = mot_kernels_ref.softmax_loss(rows, c, want, y, 0.5f, s, &expected_hits);
+                double off = gap(n, z, want), worst = 0;
+                k->softmax(rows, c, p), mot_kernels_ref.softmax(rows, c, q);
+                for (uint32_t r = 0; r < rows; r++)
+                    for (uint32_t i = 0; i < c; i++) {
+                        size_t at = ((size_t)(r / 16) * c + i) * 16 + r % 16;
+                        worst = fmax(worst, fabs((double)p[at] - (double)q[at]));
+                    }
+                free(z), free(want), free(p), free(q);
+                CHECK_NEAR(a, b, 1e-6 * (rows + b));
+                CHECK(off < 3e-7 && worst < 5e-7);
+                CHECK_INT(hits, expected_hits);
+            }
 }
 
 TEST(softmax_counts_a_tie_for_the_first_class_only)
 {
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         float z[3 * 16] = { 0 }, y[2] = { 0, 2 };
         uint32_t hits = 0;
         CHECK_NEAR(k->softmax_loss(2, 3, z, y, 1, 0, &hits), 2 * log(3), 1e-6);
@@ -406,7 +421,8 @@ TEST(softmax_counts_a_tie_for_the_first_class_only)
 
 TEST(softmax_survives_large_numbers_and_passes_nan_on)
 {
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         float z[2 * 16] = { 0 }, y[1] = { 1 };
         z[0] = 3e38f, z[16] = -3e38f;
         CHECK_NEAR(k->softmax_loss(1, 2, z, y, 1, 0, NULL), 6e38, 1e32);
@@ -424,18 +440,18 @@ TEST(rows_sum_matches_its_twin)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 10);
     EACH_SET(k)
-        for (size_t j = 0; j < SIZES; j++) {
-            uint32_t rows = 37, cols = sizes[j];
-            float *x = fresh((size_t)rows * cols), *g = fresh(cols), *want = copy(g, cols);
-            const float *row[37];
-            double d[37];
-            for (uint32_t r = 0; r < rows; r++) row[r] = x + (size_t)r * cols, d[r] = mot_rng_normal(&rng);
-            k->rows_sum(rows, cols, d, row, g);
-            mot_kernels_ref.rows_sum(rows, cols, d, row, want);
-            double off = gap(cols, g, want);
-            free(x), free(g), free(want);
-            CHECK(off < 1e-7);
-        }
+    for (size_t j = 0; j < SIZES; j++) {
+        uint32_t rows = 37, cols = sizes[j];
+        float *x = fresh((size_t)rows * cols), *g = fresh(cols), *want = copy(g, cols);
+        const float *row[37];
+        double d[37];
+        for (uint32_t r = 0; r < rows; r++) row[r] = x + (size_t)r * cols, d[r] = mot_rng_normal(&rng);
+        k->rows_sum(rows, cols, d, row, g);
+        mot_kernels_ref.rows_sum(rows, cols, d, row, want);
+        double off = gap(cols, g, want);
+        free(x), free(g), free(want);
+        CHECK(off < 1e-7);
+    }
 }
 
 /* ---- Updates ---------------------------------------------------------------------- */
@@ -444,25 +460,26 @@ TEST(updates_match_their_twins_in_place_or_not)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 11);
     EACH_SET(k)
-        for (size_t i = 0; i < SIZES; i++)
-            for (int nesterov = 0; nesterov < 2; nesterov++) {
-                size_t n = sizes[i];
-                float g[130], x[130], m[130], v[130], a[3][130], b[3][130];
-                draw(g, n), draw(x, n), draw(m, n), draw(v, n);
-                for (size_t j = 0; j < n; j++) v[j] *= v[j];
-                struct mot_sgd s = { 0.5f, 0.01f, 0.9f, 0.1f, nesterov };
-                struct mot_adamw w = { 0.5f, 0.9f, 0.1f, 0.999f, 0.001f, 1e-4f, 0.01f, 31.6f, 1e-8f };
+    for (size_t i = 0; i < SIZES; i++)
+        for (int nesterov = 0; nesterov < 2; nesterov++) {
+            size_t n = sizes[i];
+            float g[130], x[130], m[130], v[130], a[3][130], b[3][130];
+            draw(g, n), draw(x, n), draw(m, n), draw(v, n);
+            for (size_t j = 0; j < n; j++) v[j] *= v[j];
+            struct mot_sgd s = { 0.5f, 0.01f, 0.9f, 0.1f, nesterov };
+            struct mot_adamw w = { 0.5f, 0.9f, 0.1f, 0.999f, 0.001f, 1e-4f, 0.01f, 31.6f, 1e-8f };
 
-                k->sgd(n, &s, g, x, a[0]), mot_kernels_ref.sgd(n, &s, g, x, b[0]);
-                CHECK(gap(n, a[0], b[0]) < 2e-7);
-                k->momentum(n, &s, g, x, a[0], m, a[1]), mot_kernels_ref.momentum(n, &s, g, x, b[0], m, b[1]);
-                CHECK(gap(n, a[0], b[0]) < 2e-7 && gap(n, a[1], b[1]) < 2e-7);
-                k->adamw(n, &w, g, x, a[0], m, a[1], v, a[2]), mot_kernels_ref.adamw(n, &w, g, x, b[0], m, b[1], v, b[2]);
-                CHECK(gap(n, a[0], b[0]) < 4e-7 && gap(n, a[1], b[1]) < 2e-7 && gap(n, a[2], b[2]) < 2e-7);
+            k->sgd(n, &s, g, x, a[0]), mot_kernels_ref.sgd(n, &s, g, x, b[0]);
+            CHECK(gap(n, a[0], b[0]) < 2e-7);
+            k->momentum(n, &s, g, x, a[0], m, a[1]), mot_kernels_ref.momentum(n, &s, g, x, b[0], m, b[1]);
+            CHECK(gap(n, a[0], b[0]) < 2e-7 && gap(n, a[1], b[1]) < 2e-7);
+            k->adamw(n, &w, g, x, a[0], m, a[1], v, a[2]),
+                mot_kernels_ref.adamw(n, &w, g, x, b[0], m, b[1], v, b[2]);
+            CHECK(gap(n, a[0], b[0]) < 4e-7 && gap(n, a[1], b[1]) < 2e-7 && gap(n, a[2], b[2]) < 2e-7);
 
-                k->adamw(n, &w, g, x, x, m, m, v, v);
-                CHECK(memcmp(x, a[0], n * sizeof *x) == 0 && memcmp(v, a[2], n * sizeof *v) == 0);
-            }
+            k->adamw(n, &w, g, x, x, m, m, v, v);
+            CHECK(memcmp(x, a[0], n * sizeof *x) == 0 && memcmp(v, a[2], n * sizeof *v) == 0);
+        }
 }
 
 /* ---- Determinism -------------------------------------------------------------------- */
@@ -476,7 +493,8 @@ TEST(results_do_not_depend_on_alignment_or_on_where_the_vector_ends)
     for (int i = 0; i < 160; i++) base[3][i] = fabsf(base[3][i]);
     struct mot_sgd s = { 0.37f, 0.013f, 0.87f, 0.11f, true };
     struct mot_adamw w = { 0.37f, 0.9f, 0.1f, 0.999f, 0.001f, 1e-4f, 0.013f, 31.6f, 1e-8f };
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         float whole[7][160], part[7][160];
         k->exp(160, base[0], whole[0]), k->log(160, base[3], whole[1]);
         k->momentum(160, &s, base[0], base[1], whole[2], base[2], whole[3]);
@@ -486,8 +504,8 @@ TEST(results_do_not_depend_on_alignment_or_on_where_the_vector_ends)
                 memset(part, 0, sizeof part);
                 k->exp(n, base[0] + off, part[0] + off), k->log(n, base[3] + off, part[1] + off);
                 k->momentum(n, &s, base[0] + off, base[1] + off, part[2] + off, base[2] + off, part[3] + off);
-                k->adamw(n, &w, base[0] + off, base[1] + off, part[4] + off, base[2] + off, part[5] + off, base[3] + off,
-                         part[6] + off);
+                k->adamw(n, &w, base[0] + off, base[1] + off, part[4] + off, base[2] + off, part[5] + off,
+                    base[3] + off, part[6] + off);
                 for (int i = 0; i < 7; i++)
                     if (memcmp(part[i] + off, whole[i] + off, n * sizeof(float)) != 0)
                         FAIL("%s: kernel %d, %zu numbers at %zu", k->name, i, n, off);
@@ -503,7 +521,8 @@ TEST(results_do_not_depend_on_alignment_or_on_where_the_vector_ends)
 TEST(a_row_has_the_same_loss_wherever_it_falls_in_the_batch)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 13);
-    EACH_SET(k) {
+    EACH_SET(k)
+    {
         float z[5], y = 3, panels[5 * 128] = { 0 }, labels[128];
         double alone = 0;
         draw(z, 5);

@@ -28,18 +28,21 @@ struct lab {
 };
 
 /* Options are "key=value" separated by spaces. */
-static enum mot_status set_options(const struct mot_model *m, void *conf, const char *options, struct mot_arena *arena)
+static enum mot_status set_options(
+    const struct mot_model *m, void *conf, const char *options, struct mot_arena *arena)
 {
     enum mot_status status = mot_options_preset(m->options, conf, arena);
     for (const char *at = options; *at && !status; at += strcspn(at, " "), at += strspn(at, " ")) {
         char key[32], value[64];
-        if (sscanf(at, "%31[^=]=%63[^ ]", key, value) != 2) return mot_fail(MOT_EUSAGE, "test option '%s'", at);
+        if (sscanf(at, "%31[^=]=%63[^ ]", key, value) != 2)
+            return mot_fail(MOT_EUSAGE, "test option '%s'", at);
         status = mot_option_set(mot_option_find(m->options, key), conf, value, arena);
     }
     return status;
 }
 
-static enum mot_status open_net(struct lab *lab, const char *model, const char *options, struct mot_shape shape)
+static enum mot_status open_net(
+    struct lab *lab, const char *model, const char *options, struct mot_shape shape)
 {
     const struct mot_model *m = find(model);
     void *conf = mot_arena_new(&lab->arena, m->conf_bytes);
@@ -64,13 +67,19 @@ static void make_data(struct lab *lab, uint32_t rows, uint32_t cols, uint32_t cl
         lab->row_at[r + 1] = entries;
         lab->y[r] = classes ? (float)mot_rng_below(&rng, classes) : (float)mot_rng_normal(&rng);
     }
-    lab->dense = (struct mot_table){ .rows = rows, .cols = cols, .classes = classes, .x = lab->data, .y = lab->y };
-    lab->sparse = (struct mot_table){ .rows = rows, .cols = cols, .classes = classes, .row_at = lab->row_at,
-                                      .col = lab->col, .val = lab->val, .y = lab->y };
+    lab->dense =
+        (struct mot_table){ .rows = rows, .cols = cols, .classes = classes, .x = lab->data, .y = lab->y };
+    lab->sparse = (struct mot_table){ .rows = rows,
+        .cols = cols,
+        .classes = classes,
+        .row_at = lab->row_at,
+        .col = lab->col,
+        .val = lab->val,
+        .y = lab->y };
 }
 
-static enum mot_status open_lab(struct lab *lab, const char *model, const char *options, uint32_t rows, uint32_t cols,
-                                uint32_t classes, bool sparse)
+static enum mot_status open_lab(struct lab *lab, const char *model, const char *options, uint32_t rows,
+    uint32_t cols, uint32_t classes, bool sparse)
 {
     memset(lab, 0, sizeof *lab);
     enum mot_status status = open_net(lab, model, options, (struct mot_shape){ cols, classes, sparse });
@@ -86,14 +95,18 @@ static enum mot_status open_lab(struct lab *lab, const char *model, const char *
 
 static void close_lab(struct lab *lab)
 {
-    free(lab->x), free(lab->g), free(lab->scratch), free(lab->data), free(lab->val), free(lab->col), free(lab->row_at);
+    free(lab->x), free(lab->g), free(lab->scratch), free(lab->data), free(lab->val), free(lab->col),
+        free(lab->row_at);
     free(lab->y);
     mot_arena_free(&lab->arena);
 }
 
 /* ---- The reference: a forward pass in double, from the segments alone ---------------- */
 
-struct wish { double lambda, smoothing; bool nonconvex; };
+struct wish {
+    double lambda, smoothing;
+    bool nonconvex;
+};
 
 static double outputs_loss(const struct lab *lab, const double *z, uint32_t n, double label, double smoothing)
 {
@@ -129,8 +142,8 @@ static double row_loss(const struct lab *lab, const double *x, uint32_t r, doubl
     return outputs_loss(lab, a, out, (double)lab->y[r], smoothing);
 }
 
-static double reference(const struct lab *lab, const double *x, const uint32_t *row, uint32_t first, uint32_t rows,
-                        const struct wish *w)
+static double reference(const struct lab *lab, const double *x, const uint32_t *row, uint32_t first,
+    uint32_t rows, const struct wish *w)
 {
     double sum = 0, penalty = 0;
     for (uint32_t i = 0; i < rows; i++) sum += row_loss(lab, x, row ? row[i] : first + i, w->smoothing);
@@ -144,7 +157,7 @@ static double reference(const struct lab *lab, const double *x, const uint32_t *
 
 /* Compares loss and gradient of a batch; returns the worst error, relative to the gradient's norm. */
 static double check_gradient(struct lab *lab, bool sparse, const uint32_t *row, uint32_t first, uint32_t rows,
-                             const struct wish *w, double *loss_off)
+    const struct wish *w, double *loss_off)
 {
     const struct mot_net *net = &lab->net;
     const float coef = 0.5f;
@@ -169,7 +182,8 @@ static double check_gradient(struct lab *lab, bool sparse, const uint32_t *row, 
     return worst / (1 + sqrt(norm));
 }
 
-static const char *const models[][3] = { /* model, options, classes */
+static const char *const models[][3] = {
+    /* model, options, classes */
     { "logistic", "", "2" },
     { "logistic", "bias=false reg=nonconvex lambda=0.1", "2" },
     { "logistic", "reg=l2 lambda=0.01", "2" },
@@ -201,14 +215,17 @@ TEST(every_gradient_agrees_with_finite_differences_dense_and_sparse)
         for (int sparse = 0; sparse < 2; sparse++) {
             struct lab lab;
             struct wish w = wish_of(models[m][1]);
-            CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 140, 19, (uint32_t)strtoul(models[m][2], NULL, 10), sparse), 0);
+            CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 140, 19,
+                          (uint32_t)strtoul(models[m][2], NULL, 10), sparse),
+                0);
             uint32_t list[128];
             for (uint32_t i = 0; i < 128; i++) list[i] = i * 37 % 140;
             for (size_t s = 0; s < MOT_COUNT(sizes); s++) {
-                double loss_off, off = check_gradient(&lab, sparse, s % 2 ? list : NULL, 3, sizes[s], &w, &loss_off);
+                double loss_off,
+                    off = check_gradient(&lab, sparse, s % 2 ? list : NULL, 3, sizes[s], &w, &loss_off);
                 if (!(off < 3e-6 && loss_off < 1e-6))
-                    FAIL("%s %s, sparse %d, %u rows: gradient off by %g, loss by %g", models[m][0], models[m][1], sparse,
-                         sizes[s], off, loss_off);
+                    FAIL("%s %s, sparse %d, %u rows: gradient off by %g, loss by %g", models[m][0],
+                        models[m][1], sparse, sizes[s], off, loss_off);
             }
             close_lab(&lab);
         }
@@ -223,7 +240,8 @@ TEST(wide_rows_with_tails_agree_too)
     CHECK_NEAR(check_gradient(&lab, false, NULL, 0, 33, &w, &loss_off), 0, 3e-6);
     close_lab(&lab);
     CHECK_INT(open_lab(&lab, "logistic", "", 40, 259, 2, true), MOT_OK);
-    CHECK_NEAR(check_gradient(&lab, true, NULL, 0, 1, &w, &loss_off), 0, 1e-6); /* fewer entries than columns */
+    /* fewer entries than columns */
+    CHECK_NEAR(check_gradient(&lab, true, NULL, 0, 1, &w, &loss_off), 0, 1e-6);
     CHECK_NEAR(check_gradient(&lab, true, NULL, 0, 40, &w, &loss_off), 0, 1e-6);
     close_lab(&lab);
 }
@@ -252,7 +270,9 @@ TEST(the_gradient_of_a_batch_is_the_sum_over_its_rows)
     for (size_t m = 0; m < MOT_COUNT(models); m++)
         for (int sparse = 0; sparse < 2; sparse++) {
             struct lab lab;
-            CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 50, 19, (uint32_t)strtoul(models[m][2], NULL, 10), sparse), 0);
+            CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 50, 19,
+                          (uint32_t)strtoul(models[m][2], NULL, 10), sparse),
+                0);
             const struct mot_table *t = sparse ? &lab.sparse : &lab.dense;
             struct mot_batch all = { t, NULL, 0, 50 };
             float *sum = mot_new(lab.net.dim, sizeof *sum);
@@ -274,7 +294,9 @@ TEST(a_row_list_and_a_range_give_the_same_bits)
 {
     for (size_t m = 0; m < MOT_COUNT(models); m++) {
         struct lab lab;
-        CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 140, 19, (uint32_t)strtoul(models[m][2], NULL, 10), false), 0);
+        CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 140, 19,
+                      (uint32_t)strtoul(models[m][2], NULL, 10), false),
+            0);
         uint32_t list[77];
         for (uint32_t i = 0; i < 77; i++) list[i] = i + 11;
         size_t bytes = lab.net.dim * sizeof(float);
@@ -306,8 +328,14 @@ TEST(loss_hits_and_predictions_agree_with_each_other)
             const float *p = out + (size_t)i * n;
             double y = (double)lab.y[5 + i], total = 0;
             uint32_t best = 0;
-            if (!classes) { sum += ((double)p[0] - y) * ((double)p[0] - y) / 2; continue; }
-            for (uint32_t c = 0; c < n; c++) { total += (double)p[c]; if (p[c] > p[best]) best = c; }
+            if (!classes) {
+                sum += ((double)p[0] - y) * ((double)p[0] - y) / 2;
+                continue;
+            }
+            for (uint32_t c = 0; c < n; c++) {
+                total += (double)p[c];
+                if (p[c] > p[best]) best = c;
+            }
             CHECK_NEAR(total, 1, 1e-6);
             sum -= log((double)p[(int)y]);
             expected += best == (uint32_t)y;
@@ -355,7 +383,9 @@ TEST(nan_in_the_parameters_becomes_nan_in_the_loss)
     for (size_t m = 0; m < MOT_COUNT(models); m++) {
         struct lab lab;
         uint32_t hits;
-        CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 20, 19, (uint32_t)strtoul(models[m][2], NULL, 10), false), 0);
+        CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 20, 19,
+                      (uint32_t)strtoul(models[m][2], NULL, 10), false),
+            0);
         struct mot_batch batch = { &lab.dense, NULL, 0, 20 };
         lab.x[3] = NAN;
         CHECK(isnan(lab.net.kind->loss(&lab.net, lab.x, &batch, &hits, lab.scratch)));
@@ -400,7 +430,11 @@ TEST(segments_are_named_and_cover_the_parameters)
 
 TEST(models_refuse_what_does_not_fit_and_say_what_would)
 {
-    static const struct { const char *model, *options; uint32_t classes; const char *says; } wrong[] = {
+    static const struct {
+        const char *model, *options;
+        uint32_t classes;
+        const char *says;
+    } wrong[] = {
         { "logistic", "", 10, "logistic needs 2 classes, the data has 10; use softmax" },
         { "logistic", "", 0, "use least-squares" },
         { "least-squares", "", 10, "the data has 10 classes; use softmax" },
@@ -415,7 +449,9 @@ TEST(models_refuse_what_does_not_fit_and_say_what_would)
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
         struct lab lab = { 0 };
         lab.net.dim = 12345;
-        CHECK_INT(open_net(&lab, wrong[i].model, wrong[i].options, (struct mot_shape){ 20, wrong[i].classes, false }), MOT_EUSAGE);
+        CHECK_INT(open_net(&lab, wrong[i].model, wrong[i].options,
+                      (struct mot_shape){ 20, wrong[i].classes, false }),
+            MOT_EUSAGE);
         CHECK_HAS(mot_error(), wrong[i].says);
         CHECK_INT(lab.net.dim, 12345); /* written only on success */
         mot_arena_free(&lab.arena);

@@ -5,10 +5,11 @@
 #include "math/optim.h"
 #include "test.h"
 
-#define N 37                     /* a weight of 5 x 6 and a bias of 7 */
+#define N 37 /* a weight of 5 x 6 and a bias of 7 */
 
 static struct mot_net net = {
-    .dim = N, .segments = 2,
+    .dim = N,
+    .segments = 2,
     .segment = { { "weight", 0, 30, { 5, 6 }, 2 }, { "bias", 30, 7, { 7, 0 }, 1 } },
 };
 static const struct mot_schedule_conf constant = { .name = MOT_SCHEDULE_CONSTANT };
@@ -43,9 +44,11 @@ static double norm(const double *x, int from, int to)
 }
 
 /* One textbook step on (x, m, v), number t from 0, gradient already scaled. */
-typedef void (*textbook)(const struct mot_optim_conf *, double lr, int t, const double *g, double *x, double *m, double *v);
+typedef void (*textbook)(
+    const struct mot_optim_conf *, double lr, int t, const double *g, double *x, double *m, double *v);
 
-static void book_sgd(const struct mot_optim_conf *c, double lr, int t, const double *g, double *x, double *m, double *v)
+static void book_sgd(
+    const struct mot_optim_conf *c, double lr, int t, const double *g, double *x, double *m, double *v)
 {
     (void)v, (void)t;
     for (int i = 0; i < N; i++) {
@@ -58,7 +61,8 @@ static void book_sgd(const struct mot_optim_conf *c, double lr, int t, const dou
     }
 }
 
-static void book_adamw(const struct mot_optim_conf *c, double lr, int t, const double *g, double *x, double *m, double *v)
+static void book_adamw(
+    const struct mot_optim_conf *c, double lr, int t, const double *g, double *x, double *m, double *v)
 {
     for (int i = 0; i < N; i++) {
         x[i] *= 1 - lr * c->weight_decay;
@@ -69,7 +73,8 @@ static void book_adamw(const struct mot_optim_conf *c, double lr, int t, const d
     }
 }
 
-static void book_lars(const struct mot_optim_conf *c, double lr, int t, const double *g, double *x, double *m, double *v)
+static void book_lars(
+    const struct mot_optim_conf *c, double lr, int t, const double *g, double *x, double *m, double *v)
 {
     (void)v, (void)t;
     for (uint32_t s = 0; s < net.segments; s++) {
@@ -85,7 +90,8 @@ static void book_lars(const struct mot_optim_conf *c, double lr, int t, const do
 }
 
 /* Runs 50 steps both ways; returns the greatest difference. in_place: outs are ins. */
-static double compare(const char *name, const struct mot_optim_conf *conf, textbook book, double scale, bool in_place)
+static double compare(
+    const char *name, const struct mot_optim_conf *conf, textbook book, double scale, bool in_place)
 {
     struct mot_optim optim;
     if (mot_optim_open(find(name), conf, &constant, &net, &optim)) return INFINITY;
@@ -98,8 +104,8 @@ static double compare(const char *name, const struct mot_optim_conf *conf, textb
         double at[N], factor = t % 3 ? 1 : 0.5, clipped = scale;
         for (int i = 0; i < N; i++) at[i] = (double)x[from][i];
         slope(at, g);
-        mot_optim_step(&optim, (uint64_t)t, factor, g, scale, x[from], x[to], (const float *const[]){ m[from], v[from] },
-                       (float *const[]){ m[to], v[to] });
+        mot_optim_step(&optim, (uint64_t)t, factor, g, scale, x[from], x[to],
+            (const float *const[]){ m[from], v[from] }, (float *const[]){ m[to], v[to] });
         slope(bx, g);
         for (int i = 0; i < N; i++) bg[i] = (double)g[i];
         double length = fabs(scale) * norm(bg, 0, N);
@@ -135,7 +141,7 @@ TEST(clipping_shortens_the_gradient_to_the_norm_and_no_more)
     struct mot_optim optim;
     CHECK_INT(mot_optim_open(find("sgd"), &c, &constant, &net, &optim), MOT_OK);
     float x[N] = { 0 }, g[N] = { 0 };
-    g[0] = 3, g[31] = 4;         /* norm 5, times scale 10 */
+    g[0] = 3, g[31] = 4; /* norm 5, times scale 10 */
     mot_optim_step(&optim, 0, 1, g, 10, x, x, NULL, NULL);
     CHECK_NEAR((double)x[0], -0.1 * 0.3, 1e-8);
     CHECK_NEAR((double)x[31], -0.1 * 0.4, 1e-8);
@@ -187,7 +193,7 @@ TEST(lars_steps_a_fraction_of_the_weights_norm_and_leaves_biases_to_sgd)
     mot_optim_step(&optim, 0, 1, g, 1, x, y, NULL, NULL);
     CHECK_NEAR((double)y[0], 2 - 0.0025 * 2, 1e-6);
     CHECK_NEAR((double)y[30], 2 - 1000, 1e-3);
-    memset(x, 0, sizeof x);      /* zeros are left, not kept for ever */
+    memset(x, 0, sizeof x); /* zeros are left, not kept for ever */
     mot_optim_step(&optim, 0, 1, g, 1, x, y, NULL, NULL);
     CHECK_NEAR((double)y[0], -1000, 1e-3);
 }
@@ -258,7 +264,7 @@ TEST(option_tables_have_valid_presets_and_the_synonym)
         struct mot_optim_conf c = { 0 };
         CHECK_INT(mot_options_preset(mot_optimizers[i]->options, &c, &arena), MOT_OK);
         CHECK(mot_option_find(mot_optimizers[i]->options, "learning_rate") ==
-              mot_option_find(mot_optimizers[i]->options, "lr"));
+            mot_option_find(mot_optimizers[i]->options, "lr"));
         CHECK(c.lr > 0 && isnan(c.clip));
     }
     CHECK_TEXT(mot_optimizers[0]->name, "sgd");
@@ -280,7 +286,8 @@ static void ranges_make_the_whole(const char *name, double momentum)
         float px[N], pm[N], pv[N], wx[N], wm[N], wv[N];
         for (int i = 0; i < N; i++) px[i] = pm[i] = pv[i] = NAN;
         mot_optim_step(&optim, 4, 1, g, 0.5, x, wx, (const float *[]){ m, v }, (float *[]){ wm, wv });
-        mot_optim_step_range(&optim, cut[part], cut[part + 1] - cut[part], 4, 1, g, 0.5, x, px, (const float *[]){ m, v }, (float *[]){ pm, pv });
+        mot_optim_step_range(&optim, cut[part], cut[part + 1] - cut[part], 4, 1, g, 0.5, x, px,
+            (const float *[]){ m, v }, (float *[]){ pm, pv });
         for (uint32_t i = 0; i < N; i++) {
             bool inside = i >= cut[part] && i < cut[part + 1];
             CHECK(inside ? memcmp(&px[i], &wx[i], sizeof px[i]) == 0 : isnan(px[i]));

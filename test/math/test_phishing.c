@@ -1,4 +1,5 @@
-/* The published experiment on asynchronous SGD: float parameters follow the float64 reference to its digits. */
+/* The published experiment on asynchronous SGD: float parameters
+ * follow the float64 reference to its digits. */
 #include "base/memory.h"
 #include "base/options.h"
 #include "math/models.h"
@@ -13,8 +14,9 @@
 static uint64_t row_at[ROWS + 1];
 static uint32_t col[ROWS * COLS];
 static float val[ROWS * COLS], y[ROWS];
-static const struct mot_table table = { .rows = ROWS, .cols = COLS, .classes = 2, .row_at = row_at, .col = col, .val = val,
-                                        .y = y };
+static const struct mot_table table = {
+    .rows = ROWS, .cols = COLS, .classes = 2, .row_at = row_at, .col = col, .val = val, .y = y
+};
 
 /* A few lines are enough for a file known to be right. */
 static bool read_phishing(void)
@@ -52,7 +54,8 @@ static double gradient(const float *x, uint32_t first, uint32_t n, float *g)
     memset(g, 0, net.dim * sizeof *g);
     for (uint32_t done = 0; done < n;) {
         uint32_t rows = n - done < MOT_SLICE_ROWS ? n - done : MOT_SLICE_ROWS;
-        loss += net.kind->grad(&net, x, &(struct mot_batch){ &table, NULL, first + done, rows }, 1, g, scratch);
+        loss +=
+            net.kind->grad(&net, x, &(struct mot_batch){ &table, NULL, first + done, rows }, 1, g, scratch);
         done += rows;
     }
     return loss;
@@ -96,9 +99,11 @@ TEST(pure_asynchronous_sgd_on_phishing_gives_the_reference_digits)
     const struct mot_model *logistic = mot_models[0];
     void *conf = mot_arena_new(&arena, logistic->conf_bytes);
     CHECK_INT(mot_options_preset(logistic->options, conf, &arena), MOT_OK);
-    static const char *const set[][2] = { { "reg", "nonconvex" }, { "lambda", "0.1" }, { "bias", "false" }, { "init", "ones" } };
+    static const char *const set[][2] = { { "reg", "nonconvex" }, { "lambda", "0.1" }, { "bias", "false" },
+        { "init", "ones" } };
     for (size_t i = 0; i < MOT_COUNT(set); i++)
-        CHECK_INT(mot_option_set(mot_option_find(logistic->options, set[i][0]), conf, set[i][1], &arena), MOT_OK);
+        CHECK_INT(
+            mot_option_set(mot_option_find(logistic->options, set[i][0]), conf, set[i][1], &arena), MOT_OK);
     CHECK_INT(mot_net_open(logistic, conf, &(struct mot_shape){ COLS, 2, true }, &net), MOT_OK);
     CHECK_INT(net.dim, COLS);
     scratch = mot_aligned(net.scratch_bytes);
@@ -110,7 +115,8 @@ TEST(pure_asynchronous_sgd_on_phishing_gives_the_reference_digits)
 
     struct mot_optim optim;
     struct mot_optim_conf sgd = { .lr = 0.125 };
-    CHECK_INT(mot_optim_open(mot_optimizers[0], &sgd, &(struct mot_schedule_conf){ 0 }, &net, &optim), MOT_OK);
+    CHECK_INT(
+        mot_optim_open(mot_optimizers[0], &sgd, &(struct mot_schedule_conf){ 0 }, &net, &optim), MOT_OK);
     run_pure(x, &optim, 500);
     CHECK_NEAR(whole_norm(x, &loss), 0.0125512, 5e-8);
     CHECK_NEAR(loss, 0.677267, 5e-7);

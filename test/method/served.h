@@ -32,7 +32,8 @@ static inline void served_clear(struct served *s)
 {
     /* The outbox holds what it sends and what works begin at; a driver would drop it later. */
     for (uint32_t e = 0; e < s->outbox.n; e++) {
-        if (s->outbox.effect[e].kind == MOT_FX_SEND) mot_pool_drop(&s->pool, s->outbox.effect[e].message.body.buf);
+        if (s->outbox.effect[e].kind == MOT_FX_SEND)
+            mot_pool_drop(&s->pool, s->outbox.effect[e].message.body.buf);
         if (s->outbox.effect[e].kind == MOT_FX_START) mot_pool_drop(&s->pool, s->outbox.effect[e].work.at);
     }
     mot_outbox_clear(&s->outbox);
@@ -45,9 +46,12 @@ static inline void served_step(struct served *s, const struct mot_event *event)
     s->method->check(s->state, &s->env);
 }
 
-/* Node `self` among so many workers, started. Options: pairs, ended by NULL. The model has 4 parameters, all 0; lr is 1. */
-#define SERVED(s, method, workers, self, ...) served_begin((s), (method), (workers), (self), (const char *const[]){ __VA_ARGS__, NULL })
-static inline void served_begin(struct served *s, const struct mot_method *m, uint32_t workers, mot_node self, const char *const *pair)
+/* Node `self` among so many workers, started. Options: pairs, ended by
+ * NULL. The model has 4 parameters, all 0; lr is 1. */
+#define SERVED(s, method, workers, self, ...)                                                                \
+    served_begin((s), (method), (workers), (self), (const char *const[]){ __VA_ARGS__, NULL })
+static inline void served_begin(
+    struct served *s, const struct mot_method *m, uint32_t workers, mot_node self, const char *const *pair)
 {
     *s = (struct served){ .method = m };
     s->conf = mot_new(1, m->conf_bytes);
@@ -67,8 +71,13 @@ static inline void served_begin(struct served *s, const struct mot_method *m, ui
     mot_optim_open(mot_optimizers[0], &sgd, &(struct mot_schedule_conf){ .total = 10 }, &s->net, &s->optim);
     uint32_t servers = m->server_count ? m->server_count(s->conf, workers) : m->servers;
     for (uint32_t i = 0; i < workers; i++) s->batch[i] = BATCH;
-    s->world = (struct mot_world){ .workers = workers, .servers = servers, .nodes = workers + servers, .dim = s->net.dim, .seed = 1,
-        .optim = &s->optim, .batch = s->batch };
+    s->world = (struct mot_world){ .workers = workers,
+        .servers = servers,
+        .nodes = workers + servers,
+        .dim = s->net.dim,
+        .seed = 1,
+        .optim = &s->optim,
+        .batch = s->batch };
     mot_pool_open(&s->pool, s->world.dim, 1024);
     s->world.x0 = mot_pool_take(&s->pool);
     s->world.zero = mot_pool_take(&s->pool);
@@ -81,7 +90,9 @@ static inline void served_begin(struct served *s, const struct mot_method *m, ui
     struct mot_need need = m->need(s->conf, &s->world, self);
     mot_outbox_open(&s->outbox, mot_outbox_room(&need), 8);
     s->state = mot_new(1, need.state_bytes);
-    s->env = (struct mot_env){ .self = self, .world = &s->world, .conf = s->conf, .pool = &s->pool, .out = &s->outbox };
+    s->env = (struct mot_env){
+        .self = self, .world = &s->world, .conf = s->conf, .pool = &s->pool, .out = &s->outbox
+    };
     m->init(s->state, &s->env);
     served_step(s, &(struct mot_event){ .kind = MOT_EV_START });
 }
@@ -97,19 +108,24 @@ static inline void served_end(struct served *s)
 }
 
 /* A message whose body is `value` everywhere. */
-static inline void served_message(struct served *s, mot_node from, uint16_t kind, struct mot_head head, float value)
+static inline void served_message(
+    struct served *s, mot_node from, uint16_t kind, struct mot_head head, float value)
 {
     mot_buf b = mot_pool_take(&s->pool);
     for (uint32_t i = 0; i < s->world.dim; i++) mot_pool_at(&s->pool, b)[i] = value;
-    struct mot_message m = { .from = from, .to = s->env.self, .kind = kind, .head = head, .body = { .buf = b, .len = s->world.dim } };
+    struct mot_message m = {
+        .from = from, .to = s->env.self, .kind = kind, .head = head, .body = { .buf = b, .len = s->world.dim }
+    };
     served_step(s, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
     mot_pool_drop(&s->pool, b);
 }
 
 /* A worker's gradient, the sum over `samples`, whose mean is `mean` everywhere. */
-static inline void served_gradient(struct served *s, mot_node from, uint64_t round, uint32_t samples, float mean)
+static inline void served_gradient(
+    struct served *s, mot_node from, uint64_t round, uint32_t samples, float mean)
 {
-    served_message(s, from, MOT_MSG_GRAD, (struct mot_head){ .round = round, .samples = samples }, mean * (float)samples);
+    served_message(s, from, MOT_MSG_GRAD, (struct mot_head){ .round = round, .samples = samples },
+        mean * (float)samples);
 }
 
 static inline void served_peer(struct served *s, mot_node node, bool up)
@@ -134,7 +150,8 @@ static inline uint32_t served_count(const struct served *s, enum mot_effect_kind
 }
 
 /* The k-th effect of a kind, or NULL. */
-static inline const struct mot_effect *served_effect(const struct served *s, enum mot_effect_kind kind, uint32_t k)
+static inline const struct mot_effect *served_effect(
+    const struct served *s, enum mot_effect_kind kind, uint32_t k)
 {
     for (uint32_t i = 0; i < s->outbox.n; i++)
         if (s->outbox.effect[i].kind == kind && k-- == 0) return &s->outbox.effect[i];
@@ -146,7 +163,8 @@ static inline double served_noted(const struct served *s, const char *key)
 {
     double sum = 0;
     for (uint32_t i = 0; i < s->outbox.n; i++)
-        if (s->outbox.effect[i].kind == MOT_FX_NOTE && strcmp(s->outbox.effect[i].note.key, key) == 0) sum += s->outbox.effect[i].note.value;
+        if (s->outbox.effect[i].kind == MOT_FX_NOTE && strcmp(s->outbox.effect[i].note.key, key) == 0)
+            sum += s->outbox.effect[i].note.value;
     return sum;
 }
 

@@ -19,7 +19,8 @@ static void answer(mot_node worker, float mean)
 static mot_node busy_worker(struct mot_rng *rng)
 {
     mot_node i;
-    do i = (mot_node)mot_rng_below(rng, N); while (mot_hub_seat(hub(), i)->active == 0);
+    do i = (mot_node)mot_rng_below(rng, N);
+    while (mot_hub_seat(hub(), i)->active == 0);
     return i;
 }
 
@@ -128,7 +129,8 @@ TEST(waiting_takes_the_mean_of_b_gradients_and_gives_b_jobs)
     ASYNC("wait", "3");
     answer(4, 3);
     answer(0, 6);
-    CHECK_INT(served_count(&s, MOT_FX_ADVANCE) + served_count(&s, MOT_FX_SEND), 0); /* the senders are idle until the update */
+    /* the senders are idle until the update */
+    CHECK_INT(served_count(&s, MOT_FX_ADVANCE) + served_count(&s, MOT_FX_SEND), 0);
     answer(2, 9);
     CHECK_INT(served_count(&s, MOT_FX_ADVANCE), 1);
     CHECK_INT(served_count(&s, MOT_FX_SEND), 3);
@@ -356,7 +358,7 @@ TEST(a_gradient_that_is_not_finite_is_dropped_and_three_in_a_row_bar_the_worker)
         CHECK_NEAR(served_noted(&s, "guarded"), 1, 0);
         CHECK_INT(served_effect(&s, MOT_FX_SEND, 0)->message.to, 1);
     }
-    answer(1, 1);       /* it is forgiven */
+    answer(1, 1); /* it is forgiven */
     answer(1, INFINITY);
     answer(1, -INFINITY);
     CHECK_INT(hub()->present, N);
@@ -373,7 +375,8 @@ TEST(a_gradient_that_is_not_finite_is_dropped_and_three_in_a_row_bar_the_worker)
 TEST(the_guard_may_stop_the_run_or_look_at_losses_only)
 {
     static const char *const rules[] = { "pure", "random", "shuffled" };
-    for (size_t k = 0; k < MOT_COUNT(rules); k++) { /* with all rules: the job that came is not given again, and the state is sound */
+    /* with all rules: the job that came is not given again, and the state is sound */
+    for (size_t k = 0; k < MOT_COUNT(rules); k++) {
         ASYNC("guard", "stop", "assign", rules[k]);
         answer(1, NAN);
         CHECK_INT(served_effect(&s, MOT_FX_STOP, 0)->stop, MOT_EDIVERGED);
@@ -390,7 +393,10 @@ TEST(the_guard_may_stop_the_run_or_look_at_losses_only)
 TEST(options_that_do_not_fit_are_refused_with_what_would)
 {
     const struct mot_method *m = &mot_method_async;
-    struct { const char *pairs[7]; const char *says; } wrong[] = {
+    struct {
+        const char *pairs[7];
+        const char *says;
+    } wrong[] = {
         { { "jobs", "7", NULL }, "multiple of 5" },
         { { "wait", "6", NULL }, "expected 1 to 5" },
         { { "assign", "random", "step", "rescaled", NULL }, "assign: pure" },
@@ -401,7 +407,8 @@ TEST(options_that_do_not_fit_are_refused_with_what_would)
         struct mot_arena arena = { 0 };
         void *conf = mot_new(1, m->conf_bytes);
         mot_options_preset(m->options, conf, &arena);
-        for (const char **p = wrong[k].pairs; *p; p += 2) mot_option_set(mot_option_find(m->options, p[0]), conf, p[1], &arena);
+        for (const char **p = wrong[k].pairs; *p; p += 2)
+            mot_option_set(mot_option_find(m->options, p[0]), conf, p[1], &arena);
         CHECK_INT(m->validate(conf, &(struct mot_world){ .workers = 5 }), MOT_EUSAGE);
         CHECK_HAS(mot_error(), wrong[k].says);
         free(conf);

@@ -2,14 +2,16 @@
 #include "../driver/run.h"
 #include "report/tally.h"
 
-#define SMALL "data", "digits", "model", "softmax", "workers", "5", "method", "async", "batch", "16", "optimizer.lr", "0.05", "stop.updates", "800", \
-    "evaluate.train", "end"
+#define SMALL                                                                                                \
+    "data", "digits", "model", "softmax", "workers", "5", "method", "async", "batch", "16", "optimizer.lr",  \
+        "0.05", "stop.updates", "800", "evaluate.train", "end"
 
 static void go(struct run *r, const char *fault, const char *const *pairs)
 {
     char cluster[300];
     *r = (struct run){ 0 };
-    snprintf(cluster, sizeof cluster, "{workers: [{count: 5}], faults: {detect: 200ms, schedule: [%s]}}", fault);
+    snprintf(
+        cluster, sizeof cluster, "{workers: [{count: 5}], faults: {detect: 200ms, schedule: [%s]}}", fault);
     RUN_SET(r, SMALL, "cluster", cluster);
     run_set_all(r, pairs);
     run_go(r);
@@ -53,12 +55,14 @@ TEST(a_hung_worker_holds_up_nobody_in_the_pure_variant)
 TEST(jobs_at_a_hung_worker_are_waited_for_or_given_up_as_asked)
 {
     struct run r;
-    GO(&r, "{kind: stall, at: 500ms, for: 10s, worker: 3}", "method.max_staleness", "10", "method.on_stale", "wait");
+    GO(&r, "{kind: stall, at: 500ms, for: 10s, worker: 3}", "method.max_staleness", "10", "method.on_stale",
+        "wait");
     CHECK_INT(r.out.last.updates, 800);
     CHECK(r.out.last.staleness_max <= 10);
     CHECK((double)r.out.last.now > 10e9);
     run_free(&r);
-    GO(&r, "{kind: stall, at: 500ms, for: 10s, worker: 3}", "method.max_staleness", "10", "method.on_stale", "cancel");
+    GO(&r, "{kind: stall, at: 500ms, for: 10s, worker: 3}", "method.max_staleness", "10", "method.on_stale",
+        "cancel");
     CHECK_INT(r.out.last.updates, 800);
     CHECK(r.out.last.staleness_max <= 10);
     CHECK((double)r.out.last.now < 10e9);

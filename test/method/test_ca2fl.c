@@ -8,23 +8,27 @@ static struct served s;
 static const struct mot_hub *hub(void) { return s.state; }
 static void report(mot_node i, float sum)
 {
-    served_message(&s, i, MOT_MSG_GRAD, (struct mot_head){ .round = mot_hub_oldest(hub(), &s.env, i), .samples = BATCH }, sum * BATCH);
+    served_message(&s, i, MOT_MSG_GRAD,
+        (struct mot_head){ .round = mot_hub_oldest(hub(), &s.env, i), .samples = BATCH }, sum * BATCH);
 }
 
 TEST(an_update_is_the_cached_mean_and_what_is_new_of_those_that_came)
 {
     SERVED(&s, &mot_method_ca2fl, N, N, "k", "2");
     report(0, 4);
-    report(1, 8);                                    /* h = 0: v = (4 + 8) / 2 */
+    report(1, 8); /* h = 0: v = (4 + 8) / 2 */
     CHECK_NEAR(served_parameter(&s), -6, 1e-5);
     report(2, 2);
-    report(0, 6);                                    /* h = (4 + 8) / 4 = 3: v = 3 + ((2 - 0) + (6 - 4)) / 2 = 5 */
+    /* h = (4 + 8) / 4 = 3: v = 3 + ((2 - 0) + (6 - 4)) / 2 = 5 */
+    report(0, 6);
     CHECK_NEAR(served_parameter(&s), -11, 1e-5);
     report(3, 1);
-    report(3, 5);                                    /* h = (6 + 8 + 2) / 4 = 4; both against h_3 = 0: v = 4 + 3 */
+    /* h = (6 + 8 + 2) / 4 = 4; both against h_3 = 0: v = 4 + 3 */
+    report(3, 5);
     CHECK_NEAR(served_parameter(&s), -18, 1e-5);
-    report(3, 5);                                    /* the later one is kept: h = (6 + 8 + 2 + 5) / 4 = 5.25 */
-    report(1, 8);                                    /* nothing new: v = h */
+    /* the later one is kept: h = (6 + 8 + 2 + 5) / 4 = 5.25 */
+    report(3, 5);
+    report(1, 8); /* nothing new: v = h */
     CHECK_NEAR(served_parameter(&s), -23.25, 1e-5);
     served_end(&s);
 }
@@ -58,7 +62,9 @@ TEST(with_everyone_in_the_buffer_it_is_fedbuff)
     float x[2];
     for (int way = 0; way < 2; way++) {
         struct mot_rng rng = mot_rng_at(6, MOT_RNG_TEST, 12);
-        served_begin(&s, method[way], N, N, way ? (const char *const[]){ "k", "4", "discount", "none", NULL } : (const char *const[]){ "k", "4", NULL });
+        served_begin(&s, method[way], N, N,
+            way ? (const char *const[]){ "k", "4", "discount", "none", NULL }
+                : (const char *const[]){ "k", "4", NULL });
         for (int k = 0; k < 100; k++)
             for (mot_node i = 0; i < N; i++) report((i + (mot_node)k) % N, (float)mot_rng_normal(&rng));
         x[way] = served_parameter(&s);
@@ -85,10 +91,10 @@ TEST(a_worker_that_is_lost_before_the_update_does_not_come_into_the_cache)
     SERVED(&s, &mot_method_ca2fl, N, N, "k", "2");
     report(0, 100);
     served_peer(&s, 0, false);
-    report(1, 2);                                    /* h = 0: v = (100 + 2) / 2 */
+    report(1, 2); /* h = 0: v = (100 + 2) / 2 */
     CHECK_NEAR(served_parameter(&s), -51, 1e-4);
     report(2, 3);
-    report(3, 3);                                    /* h = 2 / 3, of the three that are there: v = 2/3 + 3 */
+    report(3, 3); /* h = 2 / 3, of the three that are there: v = 2/3 + 3 */
     CHECK_NEAR(served_parameter(&s), -51 - 2.0 / 3 - 3, 1e-4);
     served_end(&s);
 }

@@ -4,8 +4,13 @@
 #include "topology/mixing.h"
 #include <stdlib.h>
 
-#define SMALL "data", "digits", "model", "mlp", "model.hidden", "[16]", "evaluate.train", "end", "evaluate.every", "1000000 updates"
-#define UNEVEN "cluster", "{workers: [{count: 5, speed: 20000 samples/s}, {count: 3, speed: 4000 samples/s}], network: {latency: 10us}}"
+#define SMALL                                                                                                \
+    "data", "digits", "model", "mlp", "model.hidden", "[16]", "evaluate.train", "end", "evaluate.every",     \
+        "1000000 updates"
+#define UNEVEN                                                                                               \
+    "cluster",                                                                                               \
+        "{workers: [{count: 5, speed: 20000 samples/s}, {count: 3, speed: 4000 samples/s}], network: "       \
+        "{latency: 10us}}"
 
 struct result {
     enum mot_status status;
@@ -24,8 +29,9 @@ static struct result play(enum mot_driver driver, bool emulate, const char *cons
     run_go(&r);
     struct result x = { .status = r.status };
     if (r.status == MOT_OK) {
-        x = (struct result){ r.out.status, r.out.model_hash, r.out.last.updates, r.out.last.messages, r.out.last.bytes_sent, r.out.last.samples,
-            r.out.last.now, r.out.last.score.train_loss, "", r.out.peer, r.out.has_peer };
+        x = (struct result){ r.out.status, r.out.model_hash, r.out.last.updates, r.out.last.messages,
+            r.out.last.bytes_sent, r.out.last.samples, r.out.last.now, r.out.last.score.train_loss, "",
+            r.out.peer, r.out.has_peer };
         snprintf(x.ended_by, sizeof(x.ended_by), "%s", r.out.ended_by);
     }
     run_free(&r);
@@ -40,7 +46,8 @@ TEST(every_round_sends_a_model_over_every_link_and_period_2_sends_just_half)
 {
     /* After 9 updates everyone has begun rounds 0 to 9. */
     struct result one = SIM(SMALL, "method", "dpsgd", "topology", "rcd", "stop.updates", "9");
-    struct result two = SIM(SMALL, "method", "dpsgd", "topology", "rcd", "stop.updates", "9", "method.period", "2");
+    struct result two =
+        SIM(SMALL, "method", "dpsgd", "topology", "rcd", "stop.updates", "9", "method.period", "2");
     CHECK_INT(one.messages, 10 * 24);
     CHECK_INT(two.messages, 5 * 24);
     CHECK_INT(2 * two.bytes, one.bytes);
@@ -49,8 +56,10 @@ TEST(every_round_sends_a_model_over_every_link_and_period_2_sends_just_half)
 
 TEST(matcha_sends_what_its_chances_say_and_budget_1_is_d_psgd_bit_for_bit)
 {
-    struct result all = SIM(SMALL, "method", "dpsgd", "topology", "{name: rcd, weights: laplacian}", "stop.updates", "60");
-    struct result whole = SIM(SMALL, "method", "matcha", "method.budget", "1", "topology", "rcd", "stop.updates", "60");
+    struct result all =
+        SIM(SMALL, "method", "dpsgd", "topology", "{name: rcd, weights: laplacian}", "stop.updates", "60");
+    struct result whole =
+        SIM(SMALL, "method", "matcha", "method.budget", "1", "topology", "rcd", "stop.updates", "60");
     CHECK(all.status == MOT_OK && whole.hash == all.hash);
     CHECK_INT(whole.messages, all.messages);
     CHECK_INT(whole.now, all.now);
@@ -66,23 +75,26 @@ TEST(matcha_sends_what_its_chances_say_and_budget_1_is_d_psgd_bit_for_bit)
         variance += 4 * size[j] * size[j] * plan.chance[j] * (1 - plan.chance[j]);
     }
     mot_mixing_close(&plan);
-    struct result half = SIM("data", "digits", "model", "phantom", "evaluate.every", "1000000 updates", "method", "matcha", "topology", "rcd",
-                             "stop.updates", "1999", "batch", "1");
+    struct result half = SIM("data", "digits", "model", "phantom", "evaluate.every", "1000000 updates",
+        "method", "matcha", "topology", "rcd", "stop.updates", "1999", "batch", "1");
     CHECK_NEAR((double)half.messages / 2000, mean, 4 * sqrt(variance / 2000));
 }
 
 TEST(workers_agree_on_the_links_without_being_told_and_another_seed_draws_others)
 {
     struct result a = SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30");
-    struct result b = SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30", "sim.threads", "4");
-    struct result c = SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30", "seed", "2");
+    struct result b =
+        SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30", "sim.threads", "4");
+    struct result c =
+        SIM(SMALL, UNEVEN, "method", "matcha", "topology", "rcd", "stop.updates", "30", "seed", "2");
     CHECK(a.status == MOT_OK && a.hash == b.hash && a.now == b.now);
     CHECK(c.messages != a.messages);
 }
 
 /* ---- Identities -------------------------------------------------------------------------------------- */
 
-/* Four parts whose rows are the same and whose labels are not: gradients of the squared loss differ by a constant. */
+/* Four parts whose rows are the same and whose labels are not:
+ * gradients of the squared loss differ by a constant. */
 static char *write_twins(char *folder)
 {
     snprintf(folder, 64, "/tmp/motley-test-XXXXXX");
@@ -92,7 +104,8 @@ static char *write_twins(char *folder)
     fprintf(f, "a,b,c,y\n");
     for (int part = 0; part < 4; part++)
         for (int row = 0; row < 10; row++)
-            fprintf(f, "%g,%g,%g,%g\n", 0.1 * row, row % 3 - 1.0, row * row * 0.01, part + 0.3 * row - 0.5 * (row % 2) * part);
+            fprintf(f, "%g,%g,%g,%g\n", 0.1 * row, row % 3 - 1.0, row * row * 0.01,
+                part + 0.3 * row - 0.5 * (row % 2) * part);
     fclose(f);
     return path;
 }
@@ -121,8 +134,10 @@ TEST(where_gradients_are_affine_with_one_slope_the_mean_of_the_models_is_allredu
 {
     static const char *const topologies[] = { "complete", "ring", "star" };
     char folder[64], *path = write_twins(folder);
-    const char *const settings[] = { "data.path", path, "data.label", "y", "data.test", "0", "data.scale", "none", "data.order", "file", "data.task", "regression", "workers", "4", "partition",
-        "contiguous", "batch", "full", "model", "least-squares", "optimizer.lr", "0.1", "optimizer.momentum", "0", "stop.updates", "50", NULL };
+    const char *const settings[] = { "data.path", path, "data.label", "y", "data.test", "0", "data.scale",
+        "none", "data.order", "file", "data.task", "regression", "workers", "4", "partition", "contiguous",
+        "batch", "full", "model", "least-squares", "optimizer.lr", "0.1", "optimizer.momentum", "0",
+        "stop.updates", "50", NULL };
     size_t dim;
     float *sum = model_of("allreduce", "ring", settings, &dim);
     CHECK(sum);
@@ -141,7 +156,8 @@ TEST(where_gradients_are_affine_with_one_slope_the_mean_of_the_models_is_allredu
 TEST(the_first_update_of_the_mean_is_allreduces_in_any_graph_and_only_the_first)
 {
     size_t dim;
-    const char *const one[] = { SMALL, "workers", "2", "stop.updates", "1", NULL }, *const ten[] = { SMALL, "workers", "2", "stop.updates", "10", NULL };
+    const char *const one[] = { SMALL, "workers", "2", "stop.updates", "1", NULL },
+                      *const ten[] = { SMALL, "workers", "2", "stop.updates", "10", NULL };
     float *sum = model_of("allreduce", "ring", one, &dim), *mean = model_of("dpsgd", "complete", one, &dim);
     CHECK(sum && mean && distance(sum, mean, dim) < 1e-6);
     free(sum);
@@ -155,7 +171,8 @@ TEST(the_first_update_of_the_mean_is_allreduces_in_any_graph_and_only_the_first)
 TEST(parts_of_any_size_weigh_by_their_rows_and_one_worker_alone_is_plain_sgd)
 {
     size_t dim;
-    const char *const uneven[] = { SMALL, "workers", "3", "batch", "[64, 16, 4]", "stop.updates", "1", "method.weigh", "rows", NULL };
+    const char *const uneven[] = { SMALL, "workers", "3", "batch", "[64, 16, 4]", "stop.updates", "1",
+        "method.weigh", "rows", NULL };
     const char *const alone[] = { SMALL, "workers", "1", "stop.updates", "20", NULL };
     float *a = model_of("dpsgd", "ring", alone, &dim), *b = model_of("allreduce", "ring", alone, &dim);
     CHECK(a && b && distance(a, b, dim) == 0);
@@ -166,53 +183,70 @@ TEST(parts_of_any_size_weigh_by_their_rows_and_one_worker_alone_is_plain_sgd)
     free(a);
 }
 
-/* ---- The clock ------------------------------------------------------------------------------------------- */
+/* ---- The clock
+ * ------------------------------------------------------------------------------------------- */
 
-/* Two workers twice as fast, no time on the network: an epoch takes n / N of the unit's time with equal batches, n / sum r with
- * batches in proportion. 320 samples a step; the training set of digits is not a multiple, so whole steps are counted. */
+/* Two workers twice as fast, no time on the network: an epoch takes n / N of the unit's time with equal
+ * batches, n / sum r with batches in proportion. 320 samples a step; the training set of digits is not a
+ * multiple, so whole steps are counted. */
 TEST(batches_in_proportion_to_speed_cut_the_barrier_from_n_over_N_to_n_over_the_sum_of_speeds)
 {
-#define FAST "cluster", "{workers: [{count: 1, speed: 2000 samples/s}, {count: 4, speed: 1000 samples/s}, {count: 1, speed: 2000 samples/s}, " \
-    "{count: 2, speed: 1000 samples/s}], network: {bandwidth: none, latency: 0s}}"
+#define FAST                                                                                                 \
+    "cluster",                                                                                               \
+        "{workers: [{count: 1, speed: 2000 samples/s}, {count: 4, speed: 1000 samples/s}, {count: 1, "       \
+        "speed: 2000 samples/s}, "                                                                           \
+        "{count: 2, speed: 1000 samples/s}], network: {bandwidth: none, latency: 0s}}"
     struct result equal = SIM(SMALL, FAST, "method", "dpsgd", "batch", "40", "stop.updates", "50");
-    struct result sized = SIM(SMALL, FAST, "method", "dpsgd", "batch", "40", "stop.updates", "50", "sizing", "proportional");
+    struct result sized =
+        SIM(SMALL, FAST, "method", "dpsgd", "batch", "40", "stop.updates", "50", "sizing", "proportional");
     CHECK_INT(equal.updates, sized.updates);
-    CHECK_INT(sized.samples, 50 * 320);                /* in step: nobody is ahead */
-    CHECK_INT(equal.now, 50 * 320 / 8 * 1000000);      /* n / N at 1000 samples/s */
-    CHECK_INT(sized.now, 50 * 320 / 10 * 1000000);     /* n / sum r */
+    CHECK_INT(sized.samples, 50 * 320);            /* in step: nobody is ahead */
+    CHECK_INT(equal.now, 50 * 320 / 8 * 1000000);  /* n / N at 1000 samples/s */
+    CHECK_INT(sized.now, 50 * 320 / 10 * 1000000); /* n / sum r */
 }
 
-/* The same by parts: a whole pass over each one's own in every step. 800 rows; a worker's total is within 1 of its share. */
+/* The same by parts: a whole pass over each one's own in every step. 800
+ * rows; a worker's total is within 1 of its share. */
 TEST(parts_in_proportion_to_speed_do_so_too)
 {
-#define WHOLE "data", "{name: synthetic, size: 1000, cols: 4}", "model", "logistic", "evaluate.train", "end", "method", "dpsgd", "batch", "full", "stop.updates", "10"
-    struct result equal = SIM(WHOLE, FAST, "partition", "stratified"), sized = SIM(WHOLE, FAST, "partition", "proportional");
+#define WHOLE                                                                                                \
+    "data", "{name: synthetic, size: 1000, cols: 4}", "model", "logistic", "evaluate.train", "end",          \
+        "method", "dpsgd", "batch", "full", "stop.updates", "10"
+    struct result equal = SIM(WHOLE, FAST, "partition", "stratified"),
+                  sized = SIM(WHOLE, FAST, "partition", "proportional");
     CHECK_INT(equal.now, UINT64_C(10) * 100 * 1000000);
     CHECK(sized.now >= UINT64_C(10) * 80 * 1000000 && sized.now <= UINT64_C(10) * 81 * 1000000);
 }
 
 TEST(models_travel_while_gradients_are_computed)
 {
-    /* A job takes 32 ms. A link of 10 Mbit/s carries a model of 2.5 KB in 2 ms, ready long before; one of 10 kbit/s does not. */
+    /* A job takes 32 ms. A link of 10 Mbit/s carries a model of 2.5 KB in 2
+     * ms, ready long before; one of 10 kbit/s does not. */
 #define LINK(rate) "cluster", "{workers: 4, network: {bandwidth: " rate ", latency: 0s}}"
-    struct result fast = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd", "stop.updates", "10", LINK("10Mbit"));
+    struct result fast = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd",
+        "stop.updates", "10", LINK("10Mbit"));
     CHECK_INT(fast.now, 320 * 1000000);
-    struct result slow = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd", "stop.updates", "10", LINK("10kbit"));
-    struct result half = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd", "stop.updates", "10", LINK("10kbit"),
-                             "method.period", "2");
+    struct result slow = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd",
+        "stop.updates", "10", LINK("10kbit"));
+    struct result half = SIM("data", "digits", "model", "softmax", "evaluate.train", "end", "method", "dpsgd",
+        "stop.updates", "10", LINK("10kbit"), "method.period", "2");
     CHECK(slow.now > 10 * fast.now);
-    CHECK_NEAR((double)half.now / (double)slow.now, 0.5, 0.04); /* rounds without messages take next to nothing */
+    /* rounds without messages take next to nothing */
+    CHECK_NEAR((double)half.now / (double)slow.now, 0.5, 0.04);
 }
 
-/* ---- Drivers -------------------------------------------------------------------------------------------------- */
+/* ---- Drivers
+ * -------------------------------------------------------------------------------------------------- */
 
 TEST(one_model_simulated_and_on_threads)
 {
     static const char *const methods[] = { "dpsgd", "matcha" };
     for (int m = 0; m < 2; m++) {
-        const char *const settings[] = { SMALL, UNEVEN, "topology", "rcd", "method", methods[m], "method.period", "3", "stop.updates", "40", "sizing",
-            "proportional", "optimizer.momentum", "0.9", NULL };
-        struct result sim = play(MOT_DRIVER_SIM, false, settings), threads = play(MOT_DRIVER_THREADS, false, settings);
+        const char *const settings[] = { SMALL, UNEVEN, "topology", "rcd", "method", methods[m],
+            "method.period", "3", "stop.updates", "40", "sizing", "proportional", "optimizer.momentum", "0.9",
+            NULL };
+        struct result sim = play(MOT_DRIVER_SIM, false, settings),
+                      threads = play(MOT_DRIVER_THREADS, false, settings);
         struct result slow = play(MOT_DRIVER_THREADS, true, settings);
         CHECK(sim.status == MOT_OK && threads.status == MOT_OK && slow.status == MOT_OK);
         CHECK(sim.hash == threads.hash && sim.hash == slow.hash);
@@ -222,7 +256,8 @@ TEST(one_model_simulated_and_on_threads)
 
 static void remove_folder(const char *folder)
 {
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "model.safetensors", "checkpoint.bin", "timeline.json" };
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
+        "model.safetensors", "checkpoint.bin", "timeline.json" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
         char *path = mot_path_join(folder, names[i]);
         unlink(path);
@@ -242,8 +277,8 @@ TEST(a_resumed_run_ends_as_if_it_had_not_stopped)
         const char *const stop[] = { "41", "17", "41" };
         for (int part = 0; part < 3; part++) { /* whole; the first part; the rest */
             struct run r = { .ways = { .resume = part == 2, .replace = true } };
-            RUN_SET(&r, SMALL, UNEVEN, "topology", "exponential", "method", methods[m], "method.period", "2", "stop.updates", stop[part],
-                    "optimizer.momentum", "0.9", "output", folder);
+            RUN_SET(&r, SMALL, UNEVEN, "topology", "exponential", "method", methods[m], "method.period", "2",
+                "stop.updates", stop[part], "optimizer.momentum", "0.9", "output", folder);
             run_go(&r);
             CHECK_INT(r.status, MOT_OK);
             if (part != 1) {
@@ -260,14 +295,16 @@ TEST(a_resumed_run_ends_as_if_it_had_not_stopped)
 TEST(when_all_data_has_been_seen_all_stop_in_the_same_round)
 {
     /* 1438 rows over 3 workers: 480, 479 and 479, in batches of 64, 16 and 5: 8, 30 and 96 rounds. */
-    struct result r = SIM(SMALL, "workers", "3", "batch", "[64, 16, 5]", "method", "dpsgd", "sampler.passes", "1");
+    struct result r =
+        SIM(SMALL, "workers", "3", "batch", "[64, 16, 5]", "method", "dpsgd", "sampler.passes", "1");
     CHECK_INT(r.status, MOT_OK);
     CHECK_TEXT(r.ended_by, "data");
     CHECK_INT(r.samples, 1438);
     CHECK_INT(r.updates, 96);
 }
 
-/* ---- Faults ---------------------------------------------------------------------------------------------------- */
+/* ---- Faults
+ * ---------------------------------------------------------------------------------------------------- */
 
 #define CRASH(rest) "cluster", "{workers: 6, faults: [{kind: crash, at: 1s, worker: 2" rest "}]}"
 
@@ -283,10 +320,12 @@ TEST(the_others_go_on_if_they_may_and_one_that_comes_back_is_not_missed)
 {
     static const char *const methods[] = { "dpsgd", "matcha" };
     for (int m = 0; m < 2; m++) {
-        struct result plain = SIM(SMALL, "method", methods[m], "topology", "exponential", "stop.updates", "100", "cluster", "{workers: 6}");
-        struct result gone = SIM(SMALL, "method", methods[m], "topology", "exponential", "method.on_loss", "continue", "stop.updates", "100", CRASH(""));
-        struct result back = SIM(SMALL, "method", methods[m], "topology", "exponential", "method.on_loss", "continue", "stop.updates", "100",
-                                 CRASH(", for: 500ms"));
+        struct result plain = SIM(SMALL, "method", methods[m], "topology", "exponential", "stop.updates",
+            "100", "cluster", "{workers: 6}");
+        struct result gone = SIM(SMALL, "method", methods[m], "topology", "exponential", "method.on_loss",
+            "continue", "stop.updates", "100", CRASH(""));
+        struct result back = SIM(SMALL, "method", methods[m], "topology", "exponential", "method.on_loss",
+            "continue", "stop.updates", "100", CRASH(", for: 500ms"));
         CHECK(gone.status == MOT_OK && back.status == MOT_OK);
         CHECK_INT(gone.updates, 100);
         CHECK_TEXT(back.ended_by, "updates");
@@ -296,50 +335,69 @@ TEST(the_others_go_on_if_they_may_and_one_that_comes_back_is_not_missed)
     }
 }
 
-/* Random faults that nobody is left to suffer do not keep the clock going; those who come back are not taken in again. */
+/* Random faults that nobody is left to suffer do not keep the clock
+ * going; those who come back are not taken in again. */
 TEST(a_run_whose_workers_are_all_gone_ends_however_many_faults_there_would_be)
 {
-    static const char *const clusters[] = { "{workers: 3, faults: {crash: 5/s, restart_after: never}}", "{workers: 1, faults: {crash: 5/s, restart_after: never}}",
-        "{workers: 1, faults: {partition: 5/s, partition_for: 3s}}", "{workers: 3, faults: {crash: 5/s, restart_after: 10ms, stall: 1/s}}" };
+    static const char *const clusters[] = { "{workers: 3, faults: {crash: 5/s, restart_after: never}}",
+        "{workers: 1, faults: {crash: 5/s, restart_after: never}}",
+        "{workers: 1, faults: {partition: 5/s, partition_for: 3s}}",
+        "{workers: 3, faults: {crash: 5/s, restart_after: 10ms, stall: 1/s}}" };
     for (size_t k = 0; k < MOT_COUNT(clusters); k++) {
-        struct result r = SIM(SMALL, "method", "dpsgd", "method.on_loss", "continue", "stop.updates", "10000", "stop.time", "10000s", "cluster", clusters[k]);
+        struct result r = SIM(SMALL, "method", "dpsgd", "method.on_loss", "continue", "stop.updates", "10000",
+            "stop.time", "10000s", "cluster", clusters[k]);
         CHECK_INT(r.status, MOT_EPEER);
         CHECK(r.has_peer);
         CHECK(r.now < UINT64_C(100000000000));
     }
-    struct result alone = SIM(SMALL, "method", "allreduce", "stop.updates", "10000", "stop.time", "10000s", "cluster", clusters[1]);
+    struct result alone = SIM(
+        SMALL, "method", "allreduce", "stop.updates", "10000", "stop.time", "10000s", "cluster", clusters[1]);
     CHECK(alone.status == MOT_EPEER && alone.now < UINT64_C(100000000000));
 }
 
 TEST(frames_that_are_lost_or_late_change_nothing_but_the_time)
 {
     struct result plain = SIM(SMALL, "method", "dpsgd", "stop.updates", "60", "cluster", "{workers: 6}");
-    struct result r = SIM(SMALL, "method", "dpsgd", "stop.updates", "60", "cluster", "{workers: 6, faults: {drop: 5%, duplicate: 5%, reorder: 5%}}");
+    struct result r = SIM(SMALL, "method", "dpsgd", "stop.updates", "60", "cluster",
+        "{workers: 6, faults: {drop: 5%, duplicate: 5%, reorder: 5%}}");
     CHECK(r.status == MOT_OK && r.hash == plain.hash);
     CHECK(r.now >= plain.now);
 }
 
-/* ---- The experiment ---------------------------------------------------------------------------------------------- */
+/* ---- The experiment
+ * ---------------------------------------------------------------------------------------------- */
 
 TEST(wrong_topologies_are_refused_and_other_methods_do_not_mind)
 {
-    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "rcd", "workers", "5", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "rcd", "workers", "5", "stop.updates", "1").status,
+        MOT_EUSAGE);
     CHECK_HAS(mot_error(), "has 8 workers; found 5");
     CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "rnig", "stop.updates", "1").status, MOT_EUSAGE);
     CHECK_HAS(mot_error(), "did you mean 'ring'?");
-    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: edges, list: [0-1, 1-2]}", "workers", "4", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: edges, list: [0-1, 1-2]}", "workers", "4",
+                  "stop.updates", "1")
+                  .status,
+        MOT_EUSAGE);
     CHECK_HAS(mot_error(), "no way from worker 0 to worker 3");
-    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: matrix}", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_INT(
+        SIM(SMALL, "method", "dpsgd", "topology", "{name: matrix}", "stop.updates", "1").status, MOT_EUSAGE);
     CHECK_HAS(mot_error(), "topology.path: is missing");
-    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: edges, list: [0-1, 1-2, 2-0]}", "workers", "3", "stop.updates", "1").status, MOT_OK);
-    CHECK_INT(SIM(SMALL, "method", "allreduce", "topology", "rcd", "workers", "5", "stop.updates", "1").status, MOT_OK);
+    CHECK_INT(SIM(SMALL, "method", "dpsgd", "topology", "{name: edges, list: [0-1, 1-2, 2-0]}", "workers",
+                  "3", "stop.updates", "1")
+                  .status,
+        MOT_OK);
+    CHECK_INT(
+        SIM(SMALL, "method", "allreduce", "topology", "rcd", "workers", "5", "stop.updates", "1").status,
+        MOT_OK);
 }
 
 TEST(sizing_needs_a_number_to_share)
 {
     CHECK_INT(SIM(SMALL, "sizing", "proportional", "batch", "full", "stop.updates", "1").status, MOT_EUSAGE);
     CHECK_HAS(mot_error(), "expected batch to be a number");
-    CHECK_INT(SIM(SMALL, "sizing", "proportional", "batch", "[1, 2]", "workers", "2", "stop.updates", "1").status, MOT_EUSAGE);
+    CHECK_INT(
+        SIM(SMALL, "sizing", "proportional", "batch", "[1, 2]", "workers", "2", "stop.updates", "1").status,
+        MOT_EUSAGE);
 }
 
 TEST_MAIN()

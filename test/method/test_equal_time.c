@@ -1,14 +1,20 @@
-/* All methods with a server on label-sorted phishing, ten workers of which worker i takes i seconds a batch of 16, in equal simulated time: 460 s.
- * Worker 0 has one label and is ten times as fast as worker 9, who has the other: what weighs workers by their speed is lost here.
+/* All methods with a server on label-sorted phishing, ten workers of which worker i takes i seconds a batch
+ * of 16, in equal simulated time: 460 s. Worker 0 has one label and is ten times as fast as worker 9, who has
+ * the other: what weighs workers by their speed is lost here.
  *
- * Step sizes 2^-1 .. 2^-10, and up to 2 for those that make an update in 10 s and can use it; by default only those around the best.
- * MOTLEY_LONG=1: all of them. */
+ * Step sizes 2^-1 .. 2^-10, and up to 2 for those that make an update in 10 s and can use it; by default only
+ * those around the best. MOTLEY_LONG=1: all of them. */
 #include "../driver/run.h"
 
-struct entry { const char *name, *method, *key, *value; int first, best; double most, least; };
+struct entry {
+    const char *name, *method, *key, *value;
+    int first, best;
+    double most, least;
+};
 
-/* A prototype gave, with one seed: pure 1.9e-1, synchronous 2.3e-2, random 2.2e-2, IA2SGD 8.5e-3, shuffled 7.9e-3, Ringleader 7.6e-3, Malenia
- * 5.7e-3, rescaled 5.5e-3. Three groups are apart, which is what is asserted; within the last the noise of the last steps decides. */
+/* A prototype gave, with one seed: pure 1.9e-1, synchronous 2.3e-2, random 2.2e-2, IA2SGD 8.5e-3, shuffled
+ * 7.9e-3, Ringleader 7.6e-3, Malenia 5.7e-3, rescaled 5.5e-3. Three groups are apart, which is what is
+ * asserted; within the last the noise of the last steps decides. */
 static const struct entry entries[] = {
     { "async, pure", "async", NULL, NULL, 1, 1, 0.30, 0.10 },
     { "rennala", "rennala", NULL, NULL, 1, 3, 0.60, 0.10 },
@@ -30,8 +36,9 @@ static double final_norm(const struct entry *e, const char *path, int power)
     char lr[24];
     struct run r = { 0 };
     snprintf(lr, sizeof lr, "%.10g", ldexp(1, -power));
-    RUN_SET(&r, "data.path", path, "data.order", "sorted", "batch", "16", "sampler", "reshuffle", "stop.updates", "10000000", "stop.time", "460s",
-            "evaluate.every", "460s", "optimizer.lr", lr, "method", e->method, "sim.threads", "1");
+    RUN_SET(&r, "data.path", path, "data.order", "sorted", "batch", "16", "sampler", "reshuffle",
+        "stop.updates", "10000000", "stop.time", "460s", "evaluate.every", "460s", "optimizer.lr", lr,
+        "method", e->method, "sim.threads", "1");
     if (e->key) run_set(&r, e->key, e->value);
     run_go_file(&r, "examples/asgrad-phishing.yaml");
     double norm = r.status == MOT_OK && r.out.status == MOT_OK ? r.out.last.score.grad_norm : INFINITY;

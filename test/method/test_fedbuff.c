@@ -9,7 +9,8 @@ static const struct mot_hub *hub(void) { return s.state; }
 /* A worker's way: the sum of the mean gradients of its steps. */
 static void report(mot_node i, float sum)
 {
-    served_message(&s, i, MOT_MSG_GRAD, (struct mot_head){ .round = mot_hub_oldest(hub(), &s.env, i), .samples = BATCH }, sum * BATCH);
+    served_message(&s, i, MOT_MSG_GRAD,
+        (struct mot_head){ .round = mot_hub_oldest(hub(), &s.env, i), .samples = BATCH }, sum * BATCH);
 }
 
 TEST(an_update_takes_k_reports_and_late_ones_weigh_less)
@@ -21,12 +22,12 @@ TEST(an_update_takes_k_reports_and_late_ones_weigh_less)
     report(1, 2);
     CHECK_INT(hub()->params.step, 1);
     CHECK_NEAR(served_parameter(&s), -3, 1e-6);
-    report(0, 1);                                /* both of model 0: a delay of 1 */
+    report(0, 1); /* both of model 0: a delay of 1 */
     report(2, 5);
     CHECK_NEAR(served_parameter(&s), -3 - 3 / sqrt(2), 1e-5);
     CHECK_NEAR(served_noted(&s, "staleness"), 1, 0);
-    report(1, 1);                                /* of model 1, as model 2 is there */
-    report(0, 1);                                /* of model 1 */
+    report(1, 1); /* of model 1, as model 2 is there */
+    report(0, 1); /* of model 1 */
     CHECK_NEAR(served_parameter(&s), -3 - 3 / sqrt(2) - 1 / sqrt(2), 1e-5);
     served_end(&s);
 }
@@ -52,7 +53,11 @@ TEST(a_worker_makes_its_steps_alone_and_sends_the_sum_of_its_gradients)
     SERVED(&s, &mot_method_fedbuff, N, 0, "steps", "3");
     mot_buf x = mot_pool_take(&s.pool);
     memset(mot_pool_at(&s.pool, x), 0, s.world.dim * sizeof(float));
-    struct mot_message m = { .from = N, .to = 0, .kind = MOT_MSG_MODEL, .head = { .round = 7 }, .body = { .buf = x, .len = s.world.dim } };
+    struct mot_message m = { .from = N,
+        .to = 0,
+        .kind = MOT_MSG_MODEL,
+        .head = { .round = 7 },
+        .body = { .buf = x, .len = s.world.dim } };
     served_step(&s, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
     static const float at[3] = { 0, -1, -3 };
     for (int q = 0; q < 3; q++) {
@@ -82,7 +87,9 @@ TEST(a_batch_cut_short_by_the_end_of_the_data_counts_as_a_step)
     mot_buf x = mot_pool_take(&s.pool), grad = mot_pool_take(&s.pool);
     memset(mot_pool_at(&s.pool, x), 0, s.world.dim * sizeof(float));
     for (uint32_t j = 0; j < s.world.dim; j++) mot_pool_at(&s.pool, grad)[j] = 10;
-    struct mot_message m = { .from = N, .to = 0, .kind = MOT_MSG_MODEL, .body = { .buf = x, .len = s.world.dim } };
+    struct mot_message m = {
+        .from = N, .to = 0, .kind = MOT_MSG_MODEL, .body = { .buf = x, .len = s.world.dim }
+    };
     served_step(&s, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
     static const uint32_t samples[3] = { 10, 5, 0 };
     for (uint32_t q = 0; q < 3; q++) {
@@ -101,8 +108,9 @@ TEST(a_batch_cut_short_by_the_end_of_the_data_counts_as_a_step)
 static uint64_t model_of(const char *method, const char *const *more)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.lr", "0.05", "batch", "16", "stop.updates", "60", "method", method,
-            "cluster", "{workers: [{count: 3}, {count: 2, speed: 300 samples/s, jitter: {name: lognormal, sigma: 0.3}}]}");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.lr", "0.05", "batch", "16", "stop.updates",
+        "60", "method", method, "cluster",
+        "{workers: [{count: 3}, {count: 2, speed: 300 samples/s, jitter: {name: lognormal, sigma: 0.3}}]}");
     run_set_all(&r, more);
     run_go(&r);
     uint64_t hash = r.status == MOT_OK && r.out.status == MOT_OK ? r.out.model_hash : 0;
@@ -114,9 +122,12 @@ TEST(one_step_a_buffer_of_one_and_no_discount_is_async_to_the_bit)
 {
     uint64_t pure = model_of("async", (const char *const[]){ NULL });
     CHECK(pure != 0);
-    CHECK(model_of("fedbuff", (const char *const[]){ "method.k", "1", "method.discount", "none", NULL }) == pure);
+    CHECK(model_of("fedbuff", (const char *const[]){ "method.k", "1", "method.discount", "none", NULL }) ==
+        pure);
     CHECK(model_of("fedbuff", (const char *const[]){ "method.k", "1", NULL }) != pure);
-    CHECK(model_of("fedbuff", (const char *const[]){ "method.k", "1", "method.discount", "none", "method.steps", "2", NULL }) != pure);
+    CHECK(model_of("fedbuff",
+              (const char *const[]){
+                  "method.k", "1", "method.discount", "none", "method.steps", "2", NULL }) != pure);
 }
 
 /* One worker, steps of its own, the server going where it went: plain SGD again, to rounding. */
@@ -125,7 +136,8 @@ TEST(one_worker_with_local_steps_is_plain_sgd)
     double loss[2];
     for (int way = 0; way < 2; way++) {
         struct run r = { 0 };
-        RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.lr", "0.1", "batch", "16", "workers", "1");
+        RUN_SET(
+            &r, "data", "digits", "model", "softmax", "optimizer.lr", "0.1", "batch", "16", "workers", "1");
         if (way) RUN_SET(&r, "method", "fedbuff", "method.steps", "5", "method.k", "1", "stop.updates", "40");
         else RUN_SET(&r, "method", "allreduce", "stop.updates", "200");
         run_go(&r);

@@ -8,7 +8,10 @@
 #define N 4u
 static struct served s;
 static const struct mot_hub *hub(void) { return s.state; }
-static void answer(mot_node i, float mean) { served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean); }
+static void answer(mot_node i, float mean)
+{
+    served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean);
+}
 
 TEST(a_gradient_is_scaled_by_one_over_n_p)
 {
@@ -21,7 +24,8 @@ TEST(a_gradient_is_scaled_by_one_over_n_p)
     served_end(&s);
 }
 
-/* Worker i's gradients are g_i = 2^i and jobs are answered in turn: whatever p is, the mean step is the mean of the g_i. */
+/* Worker i's gradients are g_i = 2^i and jobs are answered in turn:
+ * whatever p is, the mean step is the mean of the g_i. */
 TEST(every_p_is_unbiased)
 {
     static const char *const p[] = { "uniform", "4 3 2 1", "1, 1, 1, 7" };
@@ -39,7 +43,8 @@ TEST(every_p_is_unbiased)
     }
 }
 
-/* The fourth update finds p, for which worker 3, ten times slower, is drawn less. The three jobs that were drawn before are still of the uniform p. */
+/* The fourth update finds p, for which worker 3, ten times slower, is drawn less. The
+ * three jobs that were drawn before are still of the uniform p. */
 TEST(a_gradient_is_scaled_by_the_p_that_its_job_was_drawn_by)
 {
     SERVED(&s, &mot_method_gasync, N, N, "p", "optimal");
@@ -59,8 +64,8 @@ TEST(a_gradient_is_scaled_by_the_p_that_its_job_was_drawn_by)
     served_end(&s);
 }
 
-/* Two workers of 1 s and 2 s, p = 1/2, two jobs: the states (2,0), (1,1), (0,2) weigh 1/4, 1/2, 1, the first is busy in the first two, so
- * the first does 3/7 jobs a second, and both together 6/7. */
+/* Two workers of 1 s and 2 s, p = 1/2, two jobs: the states (2,0), (1,1), (0,2) weigh 1/4, 1/2, 1, the first
+ * is busy in the first two, so the first does 3/7 jobs a second, and both together 6/7. */
 TEST(the_throughput_of_two_queues_is_that_computed_by_hand)
 {
     double p[2] = { 0.5, 0.5 }, seconds[2] = { 1, 2 }, length[2], before[2];
@@ -105,8 +110,10 @@ TEST(the_optimal_p_is_a_minimum)
 static void run_with(struct run *r, const char *p)
 {
     *r = (struct run){ 0 };
-    RUN_SET(r, "data", "digits", "model", "softmax", "optimizer.lr", "0.02", "batch", "8", "stop.updates", "1000", "method", "gasync", "method.p", p,
-            "cluster", "{network: none, workers: [{count: 3, job_time: {name: exponential, mean: 1s}}, {count: 3, job_time: {name: exponential, mean: 8s}}]}");
+    RUN_SET(r, "data", "digits", "model", "softmax", "optimizer.lr", "0.02", "batch", "8", "stop.updates",
+        "1000", "method", "gasync", "method.p", p, "cluster",
+        "{network: none, workers: [{count: 3, job_time: {name: exponential, mean: 1s}}, {count: 3, job_time: "
+        "{name: exponential, mean: 8s}}]}");
     run_go(r);
 }
 
@@ -126,15 +133,16 @@ TEST(the_optimal_p_is_found_in_a_run_and_raises_its_pace)
 
 TEST(wrong_probabilities_are_refused)
 {
-    static const char *const wrong[][2] = { { "0.5 0.5", "2 numbers for 8 workers" }, { "a b", "expected numbers" }, { "1 1 1 1 1 1 1 0", "above 0" },
-        { "optimum", "'optimal'" } };
+    static const char *const wrong[][2] = { { "0.5 0.5", "2 numbers for 8 workers" },
+        { "a b", "expected numbers" }, { "1 1 1 1 1 1 1 0", "above 0" }, { "optimum", "'optimal'" } };
     struct mot_world world = { .workers = 8 };
     unsigned char conf[256] = { 0 };
     struct mot_arena arena = { 0 };
     mot_options_preset(mot_method_gasync.options, conf, &arena);
     CHECK_INT(mot_method_gasync.validate(conf, &world), MOT_OK);
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
-        CHECK_INT(mot_option_set(mot_option_find(mot_method_gasync.options, "p"), conf, wrong[i][0], &arena), MOT_OK);
+        CHECK_INT(mot_option_set(mot_option_find(mot_method_gasync.options, "p"), conf, wrong[i][0], &arena),
+            MOT_OK);
         CHECK_INT(mot_method_gasync.validate(conf, &world), MOT_EUSAGE);
         CHECK_HAS(mot_error(), wrong[i][1]);
     }

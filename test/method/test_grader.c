@@ -24,13 +24,15 @@ static uint32_t tag_begun(const struct served *s)
 static void spoilt_work(struct served *s, uint32_t tag)
 {
     mot_buf grad = mot_pool_take(&s->pool);
-    for (uint32_t i = 0; i < s->world.dim; i++) mot_pool_at(&s->pool, grad)[i] = i + 1 < s->world.dim ? 1 : INFINITY;
+    for (uint32_t i = 0; i < s->world.dim; i++)
+        mot_pool_at(&s->pool, grad)[i] = i + 1 < s->world.dim ? 1 : INFINITY;
     struct mot_result w = { .tag = tag, .samples = BATCH, .loss = 1, .grad = grad };
     served_step(s, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &w });
     mot_pool_drop(&s->pool, grad);
 }
 
-/* Else the one that sees it would bar the worker after three, and the other wait for a job that it never begins. */
+/* Else the one that sees it would bar the worker after three, and the
+ * other wait for a job that it never begins. */
 TEST(all_servers_hear_of_a_gradient_that_is_not_finite_in_one_range)
 {
     static const char *const guard[] = { "drop", "off" };
@@ -41,7 +43,8 @@ TEST(all_servers_hear_of_a_gradient_that_is_not_finite_in_one_range)
         served_message(&s, 3, MOT_MSG_MODEL, (struct mot_head){ .round = 0 }, 0);
         spoilt_work(&s, tag_begun(&s));
         CHECK_INT(served_count(&s, MOT_FX_SEND), 2);
-        for (uint32_t e = 0; e < 2; e++) CHECK(isfinite(served_effect(&s, MOT_FX_SEND, e)->message.head.value) == (k == 1));
+        for (uint32_t e = 0; e < 2; e++)
+            CHECK(isfinite(served_effect(&s, MOT_FX_SEND, e)->message.head.value) == (k == 1));
         served_end(&s);
     }
 }
@@ -96,7 +99,7 @@ TEST(jobs_that_wait_are_given_up_with_the_running_one_and_counted)
     model(&s, MOT_MSG_MODEL, 3);
     uint32_t first = tag_begun(&s);
     model(&s, MOT_MSG_REPLACE, 4);
-    model(&s, MOT_MSG_REPLACE, 5); /* before the first is out */
+    model(&s, MOT_MSG_REPLACE, 5);                 /* before the first is out */
     CHECK_INT(served_count(&s, MOT_FX_CANCEL), 0); /* it is being cancelled already */
     served_work(&s, first, 0);
     CHECK_NEAR(served_effect(&s, MOT_FX_SEND, 0)->message.head.value, 2, 0);
@@ -155,17 +158,20 @@ TEST(a_queue_leaks_no_buffers)
     served_end(&s);
 }
 
-/* Worker 0 has small jobs, worker 1 one that takes a thousand times as long and is always out of date before its end. */
+/* Worker 0 has small jobs, worker 1 one that takes a thousand times as
+ * long and is always out of date before its end. */
 static void cancels(enum mot_driver driver, const char *updates)
 {
     struct run r = { .ways = { .driver = driver } };
-    RUN_SET(&r, "data", "synthetic", "data.size", "4000", "data.test", "0", "workers", "2", "model", "{name: mlp, hidden: [256]}", "batch", "[10, 40000]",
-            "method", "async", "method.max_staleness", "10", "method.on_stale", "cancel", "stop.updates", updates, "evaluate.train", "end",
-            "evaluate.every", "10000 updates", "optimizer.lr", "0.01");
+    RUN_SET(&r, "data", "synthetic", "data.size", "4000", "data.test", "0", "workers", "2", "model",
+        "{name: mlp, hidden: [256]}", "batch", "[10, 40000]", "method", "async", "method.max_staleness", "10",
+        "method.on_stale", "cancel", "stop.updates", updates, "evaluate.train", "end", "evaluate.every",
+        "10000 updates", "optimizer.lr", "0.01");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.last.updates, r.experiment->stop.updates);
-    const struct mot_note_tally *wasted = mot_note_find(&r.out, "wasted"), *samples = mot_note_find(&r.out, "wasted_samples");
+    const struct mot_note_tally *wasted = mot_note_find(&r.out, "wasted"),
+                                *samples = mot_note_find(&r.out, "wasted_samples");
     CHECK(wasted && wasted->sum >= 1);
     CHECK(samples && samples->sum < 40000 * wasted->sum); /* before the end of the job */
     CHECK(r.out.last.staleness_max <= 10);

@@ -1,11 +1,15 @@
-/* Incremental aggregated asynchronous SGD by itself: every step goes along the mean of the latest gradients. */
+/* Incremental aggregated asynchronous SGD by itself: every step
+ * goes along the mean of the latest gradients. */
 #include "base/rng.h"
 #include "served.h"
 
 #define N 4u
 static struct served s;
 static const struct mot_hub *hub(void) { return s.state; }
-static void answer(mot_node i, float mean) { served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean); }
+static void answer(mot_node i, float mean)
+{
+    served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean);
+}
 
 TEST(the_first_step_waits_for_all_and_the_others_for_none)
 {
@@ -35,7 +39,8 @@ TEST(a_table_of_zeros_begins_at_once)
     served_end(&s);
 }
 
-/* A table beside the method's, in double: after thousands of gradients of very different size, each step is still along its mean. */
+/* A table beside the method's, in double: after thousands of gradients of
+ * very different size, each step is still along its mean. */
 TEST(each_step_is_along_the_mean_of_the_table)
 {
     struct mot_rng rng = mot_rng_at(3, MOT_RNG_TEST, 9);
@@ -49,7 +54,12 @@ TEST(each_step_is_along_the_mean_of_the_table)
         table[i] = g;
         for (mot_node j = 0; j < N; j++) mean += table[j] / N;
         answer(i, g);
-        CHECK_NEAR(served_parameter(&s), before - mean, 1e-6 * (fabs(before) + (k < 2000 ? 4000 : k < 2100 ? 10 : 0.01)));
+        CHECK_NEAR(served_parameter(&s), before - mean,
+            1e-6 *
+                (fabs(before) +
+                    (k < 2000          ? 4000
+                            : k < 2100 ? 10
+                                       : 0.01)));
     }
     served_end(&s);
 }

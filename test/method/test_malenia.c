@@ -13,7 +13,8 @@ static void answer(mot_node i, float mean)
     served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean);
 }
 
-/* S = 5 of 3 workers: the harmonic mean must reach 5/3.  B = (4, 1, 1) has 3 / (1/4 + 1 + 1) = 1.33;  (4, 2, 1) has 1.71. */
+/* S = 5 of 3 workers: the harmonic mean must reach 5/3.  B = (4, 1, 1)
+ * has 3 / (1/4 + 1 + 1) = 1.33;  (4, 2, 1) has 1.71. */
 TEST(an_update_waits_until_the_harmonic_mean_of_the_counts_reaches_s_over_n)
 {
     SERVED(&s, &mot_method_malenia, N, N, "s", "5");
@@ -34,11 +35,11 @@ TEST(no_number_of_gradients_of_one_worker_makes_up_for_the_others)
     for (int k = 0; k < 100; k++) answer(0, 1);
     answer(1, 1);
     answer(2, 1);
-    CHECK_INT(hub()->params.step, 0);   /* 3 / (0.01 + 1 + 1) = 1.49 */
+    CHECK_INT(hub()->params.step, 0); /* 3 / (0.01 + 1 + 1) = 1.49 */
     answer(1, 1);
-    CHECK_INT(hub()->params.step, 0);   /* 3 / (0.01 + 0.5 + 1) = 1.987 */
+    CHECK_INT(hub()->params.step, 0); /* 3 / (0.01 + 0.5 + 1) = 1.987 */
     answer(1, 1);
-    CHECK_INT(hub()->params.step, 1);   /* 3 / (0.01 + 0.333 + 1) = 2.23 */
+    CHECK_INT(hub()->params.step, 1); /* 3 / (0.01 + 0.333 + 1) = 2.23 */
     CHECK_NEAR(served_parameter(&s), -1, 1e-5);
     served_end(&s);
 }

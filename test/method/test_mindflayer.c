@@ -7,8 +7,14 @@
 #define N 2u
 static struct served s;
 static const struct mot_hub *hub(void) { return s.state; }
-static void answer(mot_node i, float mean) { served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean); }
-static void give_up(mot_node i) { served_message(&s, i, MOT_MSG_GAVE_UP, (struct mot_head){ .samples = 3, .value = 1 }, 0); }
+static void answer(mot_node i, float mean)
+{
+    served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean);
+}
+static void give_up(mot_node i)
+{
+    served_message(&s, i, MOT_MSG_GAVE_UP, (struct mot_head){ .samples = 3, .value = 1 }, 0);
+}
 
 /* Two workers, two tries each, of which half are to be expected: two gradients. Three came. */
 TEST(the_step_is_the_sum_of_what_came_over_what_could_be_expected)
@@ -78,15 +84,17 @@ TEST(nobody_waits_for_a_worker_that_is_lost_and_one_that_is_back_joins_the_next_
 static void run_with(struct run *r, const char *limit, const char *cluster)
 {
     *r = (struct run){ 0 };
-    RUN_SET(r, "data", "digits", "model", "softmax", "optimizer.lr", "0.2", "batch", "16", "stop.updates", "150", "method", "mindflayer",
-            "method.limit", limit, "cluster", cluster);
+    RUN_SET(r, "data", "digits", "model", "softmax", "optimizer.lr", "0.2", "batch", "16", "stop.updates",
+        "150", "method", "mindflayer", "method.limit", limit, "cluster", cluster);
     run_go(r);
 }
 
-/* One try in ten takes twenty times as long: the limit saves most of the time, and the loss is no worse for it. */
+/* One try in ten takes twenty times as long: the limit saves most of
+ * the time, and the loss is no worse for it. */
 TEST(where_jobs_straggle_by_chance_the_limit_saves_most_of_the_time)
 {
-    static const char cluster[] = "{network: none, workers: [{count: 6, job_time: {name: fixed, mean: 1s}, straggle: {name: iid, p: 10%, factor: 20}}]}";
+    static const char cluster[] = "{network: none, workers: [{count: 6, job_time: {name: fixed, mean: 1s}, "
+                                  "straggle: {name: iid, p: 10%, factor: 20}}]}";
     struct run with, without;
     run_with(&without, "1h", cluster);
     run_with(&with, "auto", cluster);
@@ -103,7 +111,9 @@ TEST(where_jobs_straggle_by_chance_the_limit_saves_most_of_the_time)
 TEST(steady_workers_lose_nothing)
 {
     struct run r;
-    run_with(&r, "auto", "{network: none, workers: [{count: 2, job_time: {name: fixed, mean: 1s}}, {count: 1, job_time: {name: fixed, mean: 3s}}]}");
+    run_with(&r, "auto",
+        "{network: none, workers: [{count: 2, job_time: {name: fixed, mean: 1s}}, {count: 1, job_time: "
+        "{name: fixed, mean: 3s}}]}");
     CHECK_INT(r.status, MOT_OK);
     CHECK(!mot_note_find(&r.out, "wasted"));
     CHECK_INT(r.out.last.now, UINT64_C(150) * 6 * 1000000000);
@@ -114,8 +124,9 @@ TEST(steady_workers_lose_nothing)
 TEST(a_limit_that_no_try_keeps_ends_the_run_at_its_thousandth_empty_round)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "digits", "model", "softmax", "stop.epochs", "1", "method", "mindflayer", "method.limit", "1ms", "method.tries", "1",
-            "cluster", "{network: none, workers: [{count: 2, job_time: {name: fixed, mean: 1s}}]}");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "stop.epochs", "1", "method", "mindflayer",
+        "method.limit", "1ms", "method.tries", "1", "cluster",
+        "{network: none, workers: [{count: 2, job_time: {name: fixed, mean: 1s}}]}");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.status, MOT_EDEADLINE);

@@ -63,8 +63,7 @@ static void deliver(mot_node lost)
 {
     for (uint32_t e = 0; e < outbox.n; e++) {
         const struct mot_message *m = &outbox.effect[e].message;
-        if (m->to != lost && m->from != lost)
-            mot_mixer_message(mixer[m->to], &env[m->to], m);
+        if (m->to != lost && m->from != lost) mot_mixer_message(mixer[m->to], &env[m->to], m);
         mot_pool_drop(&pool, m->body.buf);
     }
     mot_outbox_clear(&outbox);
@@ -109,7 +108,8 @@ static double largest(void)
     return most;
 }
 
-/* How far the mean of any parameter moves in a round, in units of 2^-24 times the largest parameter: at most 1 is promised. */
+/* How far the mean of any parameter moves in a round, in units of 2^-24
+ * times the largest parameter: at most 1 is promised. */
 static double drift(uint64_t round, mot_node lost)
 {
     double before[DIM], moved = 0, most = largest();
@@ -170,7 +170,8 @@ TEST(in_a_complete_graph_all_have_the_same_mean_after_one_round)
     begin("complete", 8);
     fill(1, false);
     mix(0, MOST);
-    for (uint32_t i = 1; i < 8; i++) CHECK(memcmp(mot_pool_at(&pool, x[0]), mot_pool_at(&pool, x[i]), DIM * sizeof(float)) == 0);
+    for (uint32_t i = 1; i < 8; i++)
+        CHECK(memcmp(mot_pool_at(&pool, x[0]), mot_pool_at(&pool, x[i]), DIM * sizeof(float)) == 0);
     end();
 }
 
@@ -194,18 +195,26 @@ TEST(a_model_of_the_next_round_waits_for_its_turn)
     for (uint32_t e = 0; e < outbox.n; e++) mot_pool_drop(&pool, outbox.effect[e].message.body.buf);
     mot_outbox_clear(&outbox);
     for (uint64_t round = 0; round < 2; round++) { /* worker 1 is one round ahead of worker 3 */
-        struct mot_message m = { .from = 1, .to = 0, .kind = MOT_MSG_PEER_MODEL, .head = { .round = round }, .body = { x[round ? 2 : 1], 0, DIM } };
+        struct mot_message m = { .from = 1,
+            .to = 0,
+            .kind = MOT_MSG_PEER_MODEL,
+            .head = { .round = round },
+            .body = { x[round ? 2 : 1], 0, DIM } };
         mot_mixer_message(mixer[0], &env[0], &m);
     }
     CHECK(!mot_mixer_ready(mixer[0]));
-    struct mot_message m = { .from = 3, .to = 0, .kind = MOT_MSG_PEER_MODEL, .head = { .round = 0 }, .body = { x[3], 0, DIM } };
+    struct mot_message m = {
+        .from = 3, .to = 0, .kind = MOT_MSG_PEER_MODEL, .head = { .round = 0 }, .body = { x[3], 0, DIM }
+    };
     mot_mixer_message(mixer[0], &env[0], &m);
     CHECK(mot_mixer_ready(mixer[0]));
     double a = plan.alpha;
     mot_buf y = mot_mixer_close(mixer[0], &env[0], x[0]);
     for (uint32_t k = 0; k < DIM; k++)
-        CHECK_NEAR(mot_pool_at(&pool, y)[k], (1 - 2 * a) * mot_pool_at(&pool, x[0])[k] + a * mot_pool_at(&pool, x[1])[k] +
-                   a * mot_pool_at(&pool, x[3])[k], 1e-6);
+        CHECK_NEAR(mot_pool_at(&pool, y)[k],
+            (1 - 2 * a) * mot_pool_at(&pool, x[0])[k] + a * mot_pool_at(&pool, x[1])[k] +
+                a * mot_pool_at(&pool, x[3])[k],
+            1e-6);
     mot_mixer_check(mixer[0], &env[0]);
     mot_mixer_open(mixer[0], &env[0], 1, y, NULL);
     CHECK_INT(mixer[0]->missing, 1); /* worker 1's is here */

@@ -5,7 +5,10 @@
 #define N 3u
 static struct served s;
 static const struct mot_hub *hub(void) { return s.state; }
-static void answer(mot_node i, float mean) { served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean); }
+static void answer(mot_node i, float mean)
+{
+    served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean);
+}
 
 /* Worker 0 is fast: it fills the batch of 4 with three gradients of its own; worker 2 never comes in. */
 TEST(an_update_is_the_mean_of_the_first_s_gradients_whoever_they_are_of)
@@ -18,7 +21,8 @@ TEST(an_update_is_the_mean_of_the_first_s_gradients_whoever_they_are_of)
     answer(0, 6);
     CHECK_INT(served_count(&s, MOT_FX_ADVANCE), 1);
     CHECK_NEAR(served_parameter(&s), -(1 + 2 + 7 + 6) / 4.0, 1e-6);
-    CHECK_INT(served_count(&s, MOT_FX_SEND), 3); /* all of them work at the new model: two have their job replaced */
+    /* all of them work at the new model: two have their job replaced */
+    CHECK_INT(served_count(&s, MOT_FX_SEND), 3);
     CHECK_INT(served_effect(&s, MOT_FX_SEND, 0)->message.kind, MOT_MSG_MODEL);
     CHECK_INT(served_effect(&s, MOT_FX_SEND, 1)->message.kind, MOT_MSG_REPLACE);
     CHECK_INT(served_effect(&s, MOT_FX_SEND, 2)->message.kind, MOT_MSG_REPLACE);
@@ -56,8 +60,9 @@ TEST(with_unfinished_finish_late_gradients_are_dropped_and_nothing_is_replaced)
 static uint64_t model_of(const char *method, const char *s_of)
 {
     struct run r = { 0 };
-    RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.lr", "0.2", "batch", "16", "stop.updates", "40", "method", method,
-            "cluster", "{network: none, workers: [{count: 4, job_time: {name: fixed, mean: 1s}}]}");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "optimizer.lr", "0.2", "batch", "16", "stop.updates",
+        "40", "method", method, "cluster",
+        "{network: none, workers: [{count: 4, job_time: {name: fixed, mean: 1s}}]}");
     if (s_of) run_set(&r, "method.s", s_of);
     run_go(&r);
     uint64_t hash = r.status == MOT_OK && r.out.status == MOT_OK ? r.out.model_hash : 0;

@@ -4,7 +4,10 @@
 
 static struct served s;
 static const struct mot_hub *hub(void) { return s.state; }
-static void answer(mot_node i, float mean) { served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean); }
+static void answer(mot_node i, float mean)
+{
+    served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean);
+}
 
 /* Three workers, by hand. A table is written (worker 0 | 1 | 2). */
 TEST(a_round_goes_as_in_the_pseudocode)
@@ -13,29 +16,34 @@ TEST(a_round_goes_as_in_the_pseudocode)
     answer(0, 3);
     answer(0, 9);
     answer(1, 4);
-    CHECK_INT(hub()->params.step, 0);                                /* phase 1: no step before all are in */
+    CHECK_INT(hub()->params.step, 0); /* phase 1: no step before all are in */
     CHECK_INT(mot_hub_oldest(hub(), &s.env, 0), 0);
-    answer(2, 2);                                                    /* (3 9 | 4 | 2): a step along (6 + 4 + 2) / 3 */
+    /* (3 9 | 4 | 2): a step along (6 + 4 + 2) / 3 */
+    answer(2, 2);
     CHECK_INT(hub()->params.step, 1);
     CHECK_NEAR(served_parameter(&s), -4, 1e-5);
     CHECK_INT(mot_hub_oldest(hub(), &s.env, 2), 1);
     CHECK_INT(mot_hub_oldest(hub(), &s.env, 0), 0);
-    answer(2, 50);                                                   /* it had its step: into the next table, at x(1) */
+    /* it had its step: into the next table, at x(1) */
+    answer(2, 50);
     CHECK_INT(hub()->params.step, 1);
-    answer(0, 0);                                                    /* (3 9 0 | 4 | 2): along (4 + 4 + 2) / 3 */
+    /* (3 9 0 | 4 | 2): along (4 + 4 + 2) / 3 */
+    answer(0, 0);
     CHECK_INT(hub()->params.step, 2);
     CHECK_NEAR(served_parameter(&s), -4 - 10.0 / 3, 1e-5);
-    answer(1, 8);                                                    /* (3 9 0 | 4 8 | 2): along (4 + 6 + 2) / 3 */
+    /* (3 9 0 | 4 8 | 2): along (4 + 6 + 2) / 3 */
+    answer(1, 8);
     CHECK_INT(hub()->params.step, 3);
     CHECK_NEAR(served_parameter(&s), -8 - 10.0 / 3, 1e-5);
     answer(0, 1);
-    answer(1, 1);                                                    /* round 2: (1 | 1 | 50) is full */
+    answer(1, 1); /* round 2: (1 | 1 | 50) is full */
     CHECK_INT(hub()->params.step, 4);
     CHECK_NEAR(served_parameter(&s), -8 - 10.0 / 3 - 52.0 / 3, 1e-4);
     served_end(&s);
 }
 
-/* Whatever the order: each worker has exactly one step a round, and the table is never older than 2n - 2. The oldest there can be is seen. */
+/* Whatever the order: each worker has exactly one step a round, and the table is
+ * never older than 2n - 2. The oldest there can be is seen. */
 TEST(every_round_has_n_steps_and_no_gradient_in_use_is_older_than_2n_minus_2)
 {
     for (uint32_t n = 1; n <= 6; n++) {
@@ -53,7 +61,8 @@ TEST(every_round_has_n_steps_and_no_gradient_in_use_is_older_than_2n_minus_2)
                 answer(i, 1);
                 CHECK(hub()->params.step <= before + 1);
                 if (hub()->params.step == before) continue;
-                if (served_noted(&s, "table_age") > (double)oldest) oldest = (uint64_t)served_noted(&s, "table_age");
+                if (served_noted(&s, "table_age") > (double)oldest)
+                    oldest = (uint64_t)served_noted(&s, "table_age");
                 CHECK(!had[i]);
                 had[i] = true;
                 if (++stepped == n) {
@@ -64,7 +73,8 @@ TEST(every_round_has_n_steps_and_no_gradient_in_use_is_older_than_2n_minus_2)
         }
         CHECK_INT(oldest, 2 * n - 2);
         CHECK(hub()->params.step > 100);
-        CHECK_NEAR(served_parameter(&s), -(double)hub()->params.step, 1e-3 * (double)hub()->params.step); /* the mean of ones is one */
+        /* the mean of ones is one */
+        CHECK_NEAR(served_parameter(&s), -(double)hub()->params.step, 1e-3 * (double)hub()->params.step);
         served_end(&s);
     }
 }
@@ -74,13 +84,13 @@ TEST(a_worker_that_is_lost_or_comes_back_in_either_phase_stalls_nobody)
     SERVED(&s, &mot_method_ringleader, 3, 3, NULL);
     answer(0, 1);
     answer(1, 1);
-    served_peer(&s, 2, false);                 /* in phase 1: the table is full without it */
+    served_peer(&s, 2, false); /* in phase 1: the table is full without it */
     CHECK_INT(hub()->params.step, 1);
     CHECK_NEAR(served_parameter(&s), -1, 1e-6);
     answer(0, 1);
     CHECK_INT(hub()->params.step, 2);
-    served_peer(&s, 2, true);                  /* back in phase 2: it is in the next round */
-    served_peer(&s, 1, false);                 /* and who goes is owed no step: the round ends */
+    served_peer(&s, 2, true);  /* back in phase 2: it is in the next round */
+    served_peer(&s, 1, false); /* and who goes is owed no step: the round ends */
     CHECK_INT(hub()->params.step, 2);
     answer(2, 5);
     answer(0, 1);

@@ -6,7 +6,10 @@
 #define N 4u
 static struct served s;
 static const struct mot_hub *hub(void) { return s.state; }
-static void answer(mot_node i, float mean) { served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean); }
+static void answer(mot_node i, float mean)
+{
+    served_gradient(&s, i, mot_hub_oldest(hub(), &s.env, i), BATCH, mean);
+}
 
 TEST(a_job_is_replaced_at_the_update_that_makes_its_delay_r)
 {
@@ -31,7 +34,8 @@ TEST(r_of_one_takes_one_gradient_of_each_model)
         answer(k % 2 ? 3 : 1, 1);
         CHECK_NEAR(served_noted(&s, "staleness"), 0, 0);
         for (mot_node i = 0; i < N; i++) CHECK_INT(mot_hub_oldest(hub(), &s.env, i), k + 1);
-        for (mot_node i = 0; i < N; i++) /* the workers give up what was replaced; whose answer came is at its new job */
+        /* the workers give up what was replaced; whose answer came is at its new job */
+        for (mot_node i = 0; i < N; i++)
             if (mot_hub_seat(hub(), i)->there == 2)
                 served_message(&s, i, MOT_MSG_GAVE_UP, (struct mot_head){ .samples = 1, .value = 1 }, 0);
     }
@@ -39,14 +43,16 @@ TEST(r_of_one_takes_one_gradient_of_each_model)
     served_end(&s);
 }
 
-static const char speeds[] = "{network: none, workers: [{count: 2, job_time: {name: exponential, mean: 1s}}, "
+static const char speeds[] =
+    "{network: none, workers: [{count: 2, job_time: {name: exponential, mean: 1s}}, "
     "{count: 3, job_time: {name: exponential, mean: 10s}}, {count: 1, job_time: {name: fixed, mean: 200s}}]}";
 
 static void run_with(struct run *r, const char *bound, const char *unfinished)
 {
     *r = (struct run){ 0 };
-    RUN_SET(r, "data", "digits", "model", "softmax", "optimizer.lr", "0.05", "batch", "8", "stop.updates", "2000", "method", "ringmaster",
-            "cluster", speeds, "method.r", bound, "method.unfinished", unfinished);
+    RUN_SET(r, "data", "digits", "model", "softmax", "optimizer.lr", "0.05", "batch", "8", "stop.updates",
+        "2000", "method", "ringmaster", "cluster", speeds, "method.r", bound, "method.unfinished",
+        unfinished);
     run_go(r);
 }
 
@@ -82,8 +88,8 @@ TEST(with_a_large_r_it_is_async)
 {
     struct run r, a = { 0 };
     run_with(&r, "1000000", "cancel");
-    RUN_SET(&a, "data", "digits", "model", "softmax", "optimizer.lr", "0.05", "batch", "8", "stop.updates", "2000", "method", "async",
-            "cluster", speeds);
+    RUN_SET(&a, "data", "digits", "model", "softmax", "optimizer.lr", "0.05", "batch", "8", "stop.updates",
+        "2000", "method", "async", "cluster", speeds);
     run_go(&a);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(a.status, MOT_OK);

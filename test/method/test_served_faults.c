@@ -1,16 +1,19 @@
-/* A worker that is killed, hangs, or sends nonsense, in each of the methods with a server and a rule of its own. */
+/* A worker that is killed, hangs, or sends nonsense, in each of the
+ * methods with a server and a rule of its own. */
 #include "../driver/run.h"
 #include "report/tally.h"
 
-static const char *const methods[] = { "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd", "fedbuff", "ca2fl", "mindflayer", "gasync" };
+static const char *const methods[] = { "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd", "fedbuff",
+    "ca2fl", "mindflayer", "gasync" };
 
 static void go(struct run *r, const char *method, const char *fault, const char *more)
 {
     char cluster[300];
     *r = (struct run){ 0 };
-    snprintf(cluster, sizeof cluster, "{workers: [{count: 5}], faults: {detect: 200ms, schedule: [%s]}}", fault);
-    RUN_SET(r, "data", "digits", "model", "softmax", "workers", "5", "method", method, "batch", "16", "optimizer.lr", "0.1", "stop.updates", "300",
-            "cluster", cluster, "evaluate.train", "end");
+    snprintf(
+        cluster, sizeof cluster, "{workers: [{count: 5}], faults: {detect: 200ms, schedule: [%s]}}", fault);
+    RUN_SET(r, "data", "digits", "model", "softmax", "workers", "5", "method", method, "batch", "16",
+        "optimizer.lr", "0.1", "stop.updates", "300", "cluster", cluster, "evaluate.train", "end");
     if (more) run_set(r, "method.guard", more);
     run_go(r);
 }
@@ -48,7 +51,8 @@ TEST(a_worker_that_hangs_for_a_while_comes_in_again)
     }
 }
 
-/* Three gradients in a row that are no numbers: it is left out, none of them is in the model, and the run ends as if it had been killed. */
+/* Three gradients in a row that are no numbers: it is left out, none of them is
+ * in the model, and the run ends as if it had been killed. */
 TEST(a_worker_that_sends_nonsense_is_left_out_or_ends_the_run_as_asked)
 {
     for (size_t i = 0; i < MOT_COUNT(methods); i++) {
@@ -72,8 +76,9 @@ TEST(data_that_run_out_end_the_run)
 {
     for (size_t i = 0; i < MOT_COUNT(methods); i++) {
         struct run r = { 0 };
-        RUN_SET(&r, "data", "digits", "model", "softmax", "method", methods[i], "batch", "16", "optimizer.lr", "0.1", "stop.updates", "1000000",
-                "sampler.passes", "2", "cluster", "{workers: [{count: 3}, {count: 2, speed: 400 samples/s}]}");
+        RUN_SET(&r, "data", "digits", "model", "softmax", "method", methods[i], "batch", "16", "optimizer.lr",
+            "0.1", "stop.updates", "1000000", "sampler.passes", "2", "cluster",
+            "{workers: [{count: 3}, {count: 2, speed: 400 samples/s}]}");
         run_go(&r);
         CHECK_INT(r.status, MOT_OK);
         CHECK_TEXT(r.out.ended_by, "data");

@@ -5,7 +5,10 @@
 static struct served s;
 
 static void begin(const char *k) { SERVED(&s, &mot_method_server, WORKERS, WORKERS, "k", k); }
-static void gradient(mot_node from, uint64_t round, uint32_t samples, float mean) { served_gradient(&s, from, round, samples, mean); }
+static void gradient(mot_node from, uint64_t round, uint32_t samples, float mean)
+{
+    served_gradient(&s, from, round, samples, mean);
+}
 static uint32_t effects(enum mot_effect_kind kind) { return served_count(&s, kind); }
 static float parameter(void) { return served_parameter(&s); }
 static void end(void) { served_end(&s); }

@@ -1,4 +1,5 @@
-/* help.h -- what the tests of partitions share: a built-in set as a split, options by text, facts about parts. */
+/* help.h -- what the tests of partitions share: a built-in set as a
+ * split, options by text, facts about parts. */
 #ifndef MOT_TEST_PARTITION_HELP_H
 #define MOT_TEST_PARTITION_HELP_H
 
@@ -18,15 +19,22 @@ __attribute__((unused)) static const struct mot_partitioner *partitioner(const c
     exit(1);
 }
 
-/* Options as pairs of key and value, ended by NULL; the presets for the rest. Lives as long as the program. */
+/* Options as pairs of key and value, ended by NULL; the presets
+ * for the rest. Lives as long as the program. */
 __attribute__((unused)) static void *options_of(const char *name, const char *const *pair)
 {
     static struct mot_arena arena;
     const struct mot_partitioner *p = partitioner(name);
     void *conf = mot_arena_new(&arena, p->conf_bytes + 1);
-    if (p->options && mot_options_preset(p->options, conf, &arena) != MOT_OK) { printf("%s\n", mot_error()); exit(1); }
+    if (p->options && mot_options_preset(p->options, conf, &arena) != MOT_OK) {
+        printf("%s\n", mot_error());
+        exit(1);
+    }
     for (; pair && *pair; pair += 2)
-        if (mot_option_set(mot_option_find(p->options, pair[0]), conf, pair[1], &arena) != MOT_OK) { printf("%s: %s\n", pair[0], mot_error()); exit(1); }
+        if (mot_option_set(mot_option_find(p->options, pair[0]), conf, pair[1], &arena) != MOT_OK) {
+            printf("%s: %s\n", pair[0], mot_error());
+            exit(1);
+        }
     return conf;
 }
 #define OPTIONS(name, ...) options_of((name), (const char *const[]){ __VA_ARGS__, NULL })
@@ -68,7 +76,7 @@ __attribute__((unused)) static bool covers(const struct mot_parts *p, uint32_t r
 __attribute__((unused)) static bool same_parts(const struct mot_parts *a, const struct mot_parts *b)
 {
     return a->parts == b->parts && memcmp(a->at, b->at, ((size_t)a->parts + 1) * sizeof *a->at) == 0 &&
-           memcmp(a->row, b->row, (size_t)a->at[a->parts] * sizeof *a->row) == 0;
+        memcmp(a->row, b->row, (size_t)a->at[a->parts] * sizeof *a->row) == 0;
 }
 
 /* Labels only: for what does not look at features. */
@@ -82,7 +90,8 @@ __attribute__((unused)) static struct mot_table labels_only(uint32_t classes, co
     return (struct mot_table){ .rows = n, .cols = 1, .classes = classes, .y = y };
 }
 
-__attribute__((unused)) static uint32_t count_label(const struct mot_parts *p, const struct mot_table *t, uint32_t part, uint32_t label)
+__attribute__((unused)) static uint32_t count_label(
+    const struct mot_parts *p, const struct mot_table *t, uint32_t part, uint32_t label)
 {
     uint32_t n = 0;
     for (uint64_t i = p->at[part]; i < p->at[part + 1]; i++) n += t->y[p->row[i]] == (float)label;

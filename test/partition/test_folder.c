@@ -1,4 +1,5 @@
-/* test_folder.c -- a partition on disk numbers the rows of the file, reads back as it was, and is refused where it is damaged or of other data. */
+/* test_folder.c -- a partition on disk numbers the rows of the file, reads back as
+ * it was, and is refused where it is damaged or of other data. */
 #include "partition/folder.h"
 
 #include "base/file.h"
@@ -22,14 +23,19 @@ static const char *in_box(const char *name)
 
 static void clean_up(void)
 {
-    const char *const names[] = { "parts/worker-0.npy", "parts/worker-1.npy", "parts/worker-2.npy", "parts/partition.json", "parts/mine.txt", "parts",
-                                  "parts.old", "file", "features.npy", "features-labels.npy" };
+    const char *const names[] = { "parts/worker-0.npy", "parts/worker-1.npy", "parts/worker-2.npy",
+        "parts/partition.json", "parts/mine.txt", "parts", "parts.old", "file", "features.npy",
+        "features-labels.npy" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) remove(in_box(names[i]));
     rmdir(box);
     *box = 0;
 }
 
-struct set { struct mot_dataset *data; struct mot_split split; struct mot_parts parts; };
+struct set {
+    struct mot_dataset *data;
+    struct mot_split split;
+    struct mot_parts parts;
+};
 
 static bool open_cut(struct set *s, uint32_t order, double test, uint64_t seed, uint32_t parts)
 {
@@ -41,7 +47,11 @@ static bool open_cut(struct set *s, uint32_t order, double test, uint64_t seed, 
     conf.order = order;
     conf.test = test;
     if (mot_dataset_open(&conf, seed, &s->data) != MOT_OK) return false;
-    s->split = (struct mot_split){ .table = &s->data->train, .parts = parts, .seed = seed, .file_rows = s->data->file_rows, .file_row = s->data->file_row };
+    s->split = (struct mot_split){ .table = &s->data->train,
+        .parts = parts,
+        .seed = seed,
+        .file_rows = s->data->file_rows,
+        .file_row = s->data->file_row };
     return mot_partition(partitioner("stratified"), NULL, &s->split, &s->parts, NULL) == MOT_OK;
 }
 
@@ -55,7 +65,8 @@ static enum mot_status write_set(const struct set *s, bool replace)
 {
     json_t *facts = mot_partition_facts(&s->split, &s->parts);
     char *text = json_dumps(facts, JSON_INDENT(1));
-    enum mot_status status = mot_partition_write(in_box("parts"), replace, &s->split, &s->parts, text, strlen(text));
+    enum mot_status status =
+        mot_partition_write(in_box("parts"), replace, &s->split, &s->parts, text, strlen(text));
     free(text);
     json_decref(facts);
     return status;
@@ -72,11 +83,13 @@ static enum mot_status read_rows(const char *path, uint32_t **row, uint32_t *n)
 }
 
 /* The file's row, found without the map under test: by its pixels. */
-static bool is_row_of_file(const struct set *s, uint32_t table_row, uint32_t file_row, const struct mot_dataset *plain)
+static bool is_row_of_file(
+    const struct set *s, uint32_t table_row, uint32_t file_row, const struct mot_dataset *plain)
 {
     const struct mot_table *a = &s->data->train, *b = &plain->train;
     return a->y[table_row] == b->y[file_row] &&
-           memcmp(a->x + (size_t)table_row * a->cols, b->x + (size_t)file_row * b->cols, a->cols * sizeof *a->x) == 0;
+        memcmp(a->x + (size_t)table_row * a->cols, b->x + (size_t)file_row * b->cols,
+            a->cols * sizeof *a->x) == 0;
 }
 
 TEST(rows_are_numbers_of_the_file_whatever_the_order_and_the_split)
@@ -94,7 +107,8 @@ TEST(rows_are_numbers_of_the_file_whatever_the_order_and_the_split)
                 snprintf(name, sizeof name, "parts/worker-%u.npy", j);
                 CHECK_INT(read_rows(in_box(name), &row, &n), MOT_OK);
                 CHECK_INT(n, s.parts.at[j + 1] - s.parts.at[j]);
-                for (uint32_t k = 0; k < n; k++) CHECK(is_row_of_file(&s, s.parts.row[s.parts.at[j] + k], row[k], plain.data));
+                for (uint32_t k = 0; k < n; k++)
+                    CHECK(is_row_of_file(&s, s.parts.row[s.parts.at[j] + k], row[k], plain.data));
                 seen += n;
                 free(row);
             }
@@ -115,7 +129,8 @@ TEST(a_partition_fits_the_same_rows_in_another_order)
     CHECK(open_cut(&shuffled, MOT_ORDER_SHUFFLED, 0, 5, 3) && open_cut(&sorted, MOT_ORDER_SORTED, 0, 5, 3));
     CHECK_INT(write_set(&shuffled, false), MOT_OK);
     CHECK_INT(mot_partition_read(in_box("parts"), &sorted.split, &back), MOT_OK);
-    for (uint32_t i = 0; i < 100; i++) CHECK_INT(sorted.split.file_row[back.row[i]], shuffled.split.file_row[shuffled.parts.row[i]]);
+    for (uint32_t i = 0; i < 100; i++)
+        CHECK_INT(sorted.split.file_row[back.row[i]], shuffled.split.file_row[shuffled.parts.row[i]]);
     mot_parts_free(&back);
     set_free(&shuffled), set_free(&sorted);
     clean_up();
@@ -125,7 +140,9 @@ TEST(a_partition_of_other_rows_or_workers_is_refused)
 {
     struct set a, other_seed, other_workers;
     struct mot_parts back;
-    CHECK(open_cut(&a, MOT_ORDER_SHUFFLED, 0.2, 5, 3) && open_cut(&other_seed, MOT_ORDER_SHUFFLED, 0.2, 6, 3) && open_cut(&other_workers, MOT_ORDER_SHUFFLED, 0.2, 5, 2));
+    CHECK(open_cut(&a, MOT_ORDER_SHUFFLED, 0.2, 5, 3) &&
+        open_cut(&other_seed, MOT_ORDER_SHUFFLED, 0.2, 6, 3) &&
+        open_cut(&other_workers, MOT_ORDER_SHUFFLED, 0.2, 5, 2));
     CHECK_INT(write_set(&a, false), MOT_OK);
     CHECK_INT(mot_partition_read(in_box("parts"), &other_seed.split, &back), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "a partition of other training rows");
@@ -187,7 +204,8 @@ static enum mot_status read_damaged(const struct set *s, const char *file, size_
     mot_file_replace(in_box(file), bytes, n);
     enum mot_status status = mot_partition_read(in_box("parts"), &s->split, &back);
     if (status == MOT_OK) {
-        /* Some bytes may be anything: white space in the JSON, a header's padding, a key that no reader looks at. */
+        /* Some bytes may be anything: white space in the JSON, a header's
+         * padding, a key that no reader looks at. */
         if (!covers(&back, s->data->train.rows)) status = MOT_ESYSTEM;
         mot_parts_free(&back);
     }
@@ -207,7 +225,8 @@ TEST(a_byte_changed_anywhere_is_refused_or_harmless)
     CHECK_INT(write_set(&s, false), MOT_OK);
     uint32_t refused = 0;
     for (int i = 0; i < 120; i++) {
-        enum mot_status status = read_damaged(&s, files[i % 3], mot_rng_below(&rng, 1 << 20), (int)mot_rng_below(&rng, 256));
+        enum mot_status status =
+            read_damaged(&s, files[i % 3], mot_rng_below(&rng, 1 << 20), (int)mot_rng_below(&rng, 256));
         if (status == MOT_ESYSTEM) FAIL("round %d gave parts that do not cover the rows", i);
         refused += status != MOT_OK;
     }
@@ -248,13 +267,25 @@ TEST(damage_is_named)
 TEST(the_index_says_what_is_wrong_with_it)
 {
     struct mot_partition_index x;
-    static const struct { const char *text, *says; } bad[] = {
-        { "{", "not JSON" }, { "[]", "'version' is not 1" }, { "{\"version\": 2}", "'version' is not 1" },
-        { "{\"version\": 1}", "'rows'" }, { "{\"version\": 1, \"rows\": -4}", "'rows'" }, { "{\"version\": 1, \"rows\": 3}", "'file_rows'" },
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        { "{", "not JSON" },
+        { "[]", "'version' is not 1" },
+        { "{\"version\": 2}", "'version' is not 1" },
+        { "{\"version\": 1}", "'rows'" },
+        { "{\"version\": 1, \"rows\": -4}", "'rows'" },
+        { "{\"version\": 1, \"rows\": 3}", "'file_rows'" },
         { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"12\"}", "'rows_hash'" },
-        { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"0123456789abcdef\", \"workers\": []}", "'workers'" },
-        { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"0123456789abcdef\", \"workers\": [{\"file\": \"../x.npy\", \"rows\": 3}]}", "worker 0 has no file" },
-        { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"0123456789abcdef\", \"workers\": [{\"file\": \"worker-0.npy\", \"rows\": 2}]}", "2 rows together, expected the 3" },
+        { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"0123456789abcdef\", \"workers\": "
+          "[]}",
+            "'workers'" },
+        { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"0123456789abcdef\", \"workers\": "
+          "[{\"file\": \"../x.npy\", \"rows\": 3}]}",
+            "worker 0 has no file" },
+        { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"0123456789abcdef\", \"workers\": "
+          "[{\"file\": \"worker-0.npy\", \"rows\": 2}]}",
+            "2 rows together, expected the 3" },
     };
     for (size_t i = 0; i < MOT_COUNT(bad); i++) {
         CHECK_INT(mot_partition_parse("partition.json", bad[i].text, strlen(bad[i].text), &x), MOT_EDATA);
@@ -272,12 +303,16 @@ TEST(a_feature_file_has_a_row_for_each_row_of_the_file)
     struct mot_raw raw = { .rows = 100, .cols = 1, .x = mot_new(100, sizeof(float)) };
     for (int i = 0; i < 100; i++) raw.x[i] = (float)i;
     CHECK_INT(mot_raw_write(&raw, in_box("features.npy"), NULL, MOT_FORMAT_NPY), MOT_OK);
-    CHECK_INT(mot_partition(partitioner("submodular"), OPTIONS("submodular", "features", in_box("features.npy")), &s.split, &p, NULL), MOT_OK);
+    CHECK_INT(mot_partition(partitioner("submodular"),
+                  OPTIONS("submodular", "features", in_box("features.npy")), &s.split, &p, NULL),
+        MOT_OK);
     CHECK(covers(&p, 80));
     mot_parts_free(&p);
     raw.rows = 80; /* as many as are trained on, but the file has more */
     CHECK_INT(mot_raw_write(&raw, in_box("features.npy"), NULL, MOT_FORMAT_NPY), MOT_OK);
-    CHECK_INT(mot_partition(partitioner("submodular"), OPTIONS("submodular", "features", in_box("features.npy")), &s.split, &p, NULL), MOT_EDATA);
+    CHECK_INT(mot_partition(partitioner("submodular"),
+                  OPTIONS("submodular", "features", in_box("features.npy")), &s.split, &p, NULL),
+        MOT_EDATA);
     CHECK_HAS(mot_error(), "80 rows of features, expected 100: one for each row of the data's file");
     free(raw.x);
     set_free(&s);

@@ -10,7 +10,9 @@ static struct mot_table table(uint32_t rows, uint32_t classes)
 {
     struct mot_rng rng = mot_rng_at(1, MOT_RNG_TEST, rows);
     float *y = mot_new(rows, sizeof *y);
-    for (uint32_t r = 0; r < rows; r++) y[r] = classes ? (float)(mot_rng_below(&rng, classes) * mot_rng_below(&rng, 2)) : (float)mot_rng_normal(&rng);
+    for (uint32_t r = 0; r < rows; r++)
+        y[r] = classes ? (float)(mot_rng_below(&rng, classes) * mot_rng_below(&rng, 2))
+                       : (float)mot_rng_normal(&rng);
     return (struct mot_table){ .rows = rows, .cols = 1, .classes = classes, .y = y };
 }
 
@@ -21,9 +23,11 @@ static const struct mot_partitioner *kind(const char *name)
     return NULL;
 }
 
-static enum mot_status cut(const char *name, const struct mot_table *t, uint32_t parts, uint64_t seed, struct mot_parts *out)
+static enum mot_status cut(
+    const char *name, const struct mot_table *t, uint32_t parts, uint64_t seed, struct mot_parts *out)
 {
-    return mot_partition(kind(name), NULL, &(struct mot_split){ .table = t, .parts = parts, .seed = seed }, out, NULL);
+    return mot_partition(
+        kind(name), NULL, &(struct mot_split){ .table = t, .parts = parts, .seed = seed }, out, NULL);
 }
 
 static bool disjoint_and_balanced(const struct mot_parts *p, uint32_t rows)
@@ -50,7 +54,8 @@ TEST(every_row_is_in_one_part_and_sizes_differ_by_at_most_one)
                     struct mot_table t = table(sizes[s], classes);
                     struct mot_parts p;
                     if (cut(names[k], &t, parts, 3, &p) != MOT_OK) FAIL("%s", mot_error());
-                    if (!disjoint_and_balanced(&p, sizes[s])) FAIL("%s: %u rows in %u parts", names[k], sizes[s], parts);
+                    if (!disjoint_and_balanced(&p, sizes[s]))
+                        FAIL("%s: %u rows in %u parts", names[k], sizes[s], parts);
                     mot_parts_free(&p);
                     free((void *)(size_t)t.y);
                 }
@@ -87,7 +92,7 @@ TEST(stratified_gives_each_part_the_same_mix)
     struct mot_table t = table(1003, 5);
     struct mot_parts p;
     CHECK_INT(cut("stratified", &t, 7, 1, &p), MOT_OK);
-    for (int class = 0; class < 5; class++) {
+    for (int class = 0; class < 5; class ++) {
         uint32_t least = UINT32_MAX, most = 0;
         for (uint32_t part = 0; part < 7; part++) {
             uint32_t n = 0;

@@ -1,17 +1,21 @@
-/* test_partition_sim.c -- partitions in a run: what they do to the clock, and that a folder gives the run that made it. */
+/* test_partition_sim.c -- partitions in a run: what they do to the
+ * clock, and that a folder gives the run that made it. */
 #include "../driver/run.h"
 #include "partition/folder.h"
 
 #include <unistd.h>
 
-#define UNEQUAL "{workers: [{count: 1, speed: 200/s}, {count: 4, speed: 100/s}, {count: 1, speed: 200/s}, {count: 2, speed: 100/s}], network: none}"
+#define UNEQUAL                                                                                              \
+    "{workers: [{count: 1, speed: 200/s}, {count: 4, speed: 100/s}, {count: 1, speed: 200/s}, {count: 2, "   \
+    "speed: 100/s}], network: none}"
 
 /* Every worker computes the gradient of all its rows, once: the step lasts as long as the slowest. */
 static double barrier_s(const char *partition)
 {
     struct run r = { .settings = 0 };
-    RUN_SET(&r, "data", "synthetic", "data.size", "5000", "data.test", "0", "model", "softmax", "method", "allreduce", "batch", "full",
-            "cluster", UNEQUAL, "partition", partition, "stop.updates", "1", "evaluate.train", "end");
+    RUN_SET(&r, "data", "synthetic", "data.size", "5000", "data.test", "0", "model", "softmax", "method",
+        "allreduce", "batch", "full", "cluster", UNEQUAL, "partition", partition, "stop.updates", "1",
+        "evaluate.train", "end");
     run_go(&r);
     double seconds = r.status == MOT_OK ? (double)r.out.last.now * 1e-9 : NAN;
     run_free(&r);
@@ -27,7 +31,8 @@ TEST(shares_by_speed_cut_the_barrier_from_n_over_workers_to_n_over_speeds)
     CHECK_NEAR(barrier_s("submodular"), 5.00, 0.011);
 }
 
-#define SMALL "data", "digits", "model", "softmax", "cluster", UNEQUAL, "stop.updates", "20", "method", "allreduce"
+#define SMALL                                                                                                \
+    "data", "digits", "model", "softmax", "cluster", UNEQUAL, "stop.updates", "20", "method", "allreduce"
 
 TEST(a_folder_gives_the_run_of_the_partition_that_it_was_written_from)
 {
@@ -37,7 +42,10 @@ TEST(a_folder_gives_the_run_of_the_partition_that_it_was_written_from)
     RUN_SET(&a, SMALL, "partition", "submodular");
     run_go(&a);
     CHECK_INT(a.status, MOT_OK);
-    struct mot_split split = { .table = &a.job.data->train, .parts = 8, .file_rows = a.job.data->file_rows, .file_row = a.job.data->file_row };
+    struct mot_split split = { .table = &a.job.data->train,
+        .parts = 8,
+        .file_rows = a.job.data->file_rows,
+        .file_row = a.job.data->file_row };
     json_t *facts = mot_partition_facts(&split, &a.job.parts);
     char *text = json_dumps(facts, 0);
     CHECK_INT(mot_partition_write(folder, false, &split, &a.job.parts, text, strlen(text)), MOT_OK);
@@ -61,8 +69,9 @@ TEST(a_folder_gives_the_run_of_the_partition_that_it_was_written_from)
 TEST(a_cluster_whose_jobs_take_no_time_counts_as_alike)
 {
     struct run r = { .settings = 0 };
-    RUN_SET(&r, "data", "digits", "model", "softmax", "cluster", "{workers: [{count: 4, job_time: 0s}], network: none}", "partition", "proportional",
-            "stop.updates", "1");
+    RUN_SET(&r, "data", "digits", "model", "softmax", "cluster",
+        "{workers: [{count: 4, job_time: 0s}], network: none}", "partition", "proportional", "stop.updates",
+        "1");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
     CHECK(r.job.parts.at[1] <= 360 && r.job.parts.at[1] >= 359);

@@ -8,8 +8,11 @@ static void same_on_any_threads(const char *name, const void *conf, const struct
     static const double speed[6] = { 2, 1, 1, 3, 1, 1 };
     struct mot_parts first = { 0 }, p;
     for (unsigned threads = 1; threads <= 4; threads++) {
-        struct mot_split s = { .table = &d->train, .parts = 6, .speed = speed, .seed = 9, .threads = threads };
-        if (mot_partition(partitioner(name), conf, &s, threads == 1 ? &first : &p, NULL) != MOT_OK) FAIL("%s: %s", name, mot_error());
+        struct mot_split s = {
+            .table = &d->train, .parts = 6, .speed = speed, .seed = 9, .threads = threads
+        };
+        if (mot_partition(partitioner(name), conf, &s, threads == 1 ? &first : &p, NULL) != MOT_OK)
+            FAIL("%s: %s", name, mot_error());
         if (threads == 1) continue;
         bool same = same_parts(&first, &p);
         mot_parts_free(&p);
@@ -22,7 +25,8 @@ TEST(every_partitioner_gives_the_same_parts_on_any_number_of_threads)
 {
     struct mot_dataset *d = open_set("digits", 300, 2);
     for (size_t i = 0; mot_partitioners[i]; i++)
-        if (strcmp(mot_partitioners[i]->name, "from") != 0) same_on_any_threads(mot_partitioners[i]->name, options_of(mot_partitioners[i]->name, NULL), d);
+        if (strcmp(mot_partitioners[i]->name, "from") != 0)
+            same_on_any_threads(mot_partitioners[i]->name, options_of(mot_partitioners[i]->name, NULL), d);
     mot_dataset_close(d);
 }
 
@@ -31,13 +35,18 @@ TEST(submodular_gives_the_same_parts_whatever_the_algorithm_does_with_its_thread
     struct mot_dataset *d = open_set("digits", 300, 2);
     static const char *const algorithms[] = { "dense", "blocked", "knn", "stochastic" };
     for (int i = 0; i < 4; i++) {
-        same_on_any_threads("submodular", OPTIONS("submodular", "algorithm", algorithms[i], "neighbours", "16"), d);
-        if (i < 2) same_on_any_threads("submodular", OPTIONS("submodular", "algorithm", algorithms[i], "objective", "graph-cut"), d);
+        same_on_any_threads(
+            "submodular", OPTIONS("submodular", "algorithm", algorithms[i], "neighbours", "16"), d);
+        if (i < 2)
+            same_on_any_threads(
+                "submodular", OPTIONS("submodular", "algorithm", algorithms[i], "objective", "graph-cut"), d);
     }
     same_on_any_threads("submodular", OPTIONS("submodular", "features", "pca:7"), d);
     uint32_t classes = d->train.classes;
     d->train.classes = 0; /* one class: all threads work on it together */
-    for (int i = 0; i < 4; i++) same_on_any_threads("submodular", OPTIONS("submodular", "algorithm", algorithms[i], "neighbours", "16"), d);
+    for (int i = 0; i < 4; i++)
+        same_on_any_threads(
+            "submodular", OPTIONS("submodular", "algorithm", algorithms[i], "neighbours", "16"), d);
     d->train.classes = classes;
     mot_dataset_close(d);
 }

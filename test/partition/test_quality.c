@@ -24,7 +24,8 @@ static double like(const struct mot_table *t, uint32_t a, uint32_t b, double ban
 }
 
 /* MMD^2 of part p's rows of a class, in double, as it is defined. */
-static double plain_mmd2(const struct mot_table *t, const struct mot_parts *p, uint32_t part, uint32_t class, double bandwidth)
+static double plain_mmd2(
+    const struct mot_table *t, const struct mot_parts *p, uint32_t part, uint32_t class, double bandwidth)
 {
     uint32_t *block = mot_new(t->rows, sizeof *block), *all = mot_new(t->rows, sizeof *all), m = 0, n = 0;
     for (uint64_t i = p->at[part]; i < p->at[part + 1]; i++)
@@ -52,7 +53,8 @@ TEST(mmd2_is_what_its_definition_gives)
     CHECK_INT(mot_features_open("raw", &s, UINT64_MAX, NULL, &f), MOT_OK);
     CHECK_INT(mot_quality_of(&s, &p, &f, 2.5, MOT_MMD_EXACT, &q), MOT_OK);
     for (uint32_t l = 0; l < 10; l++)
-        for (uint32_t j = 0; j < 3; j++) CHECK_NEAR(q.mmd2[l * 3 + j], plain_mmd2(&d->train, &p, j, l, 2.5), 5e-6);
+        for (uint32_t j = 0; j < 3; j++)
+            CHECK_NEAR(q.mmd2[l * 3 + j], plain_mmd2(&d->train, &p, j, l, 2.5), 5e-6);
     CHECK(q.mmd2_exact && q.mmd2_max >= q.mmd2_mean);
     mot_quality_close(&q);
     mot_features_close(&f);
@@ -129,7 +131,8 @@ TEST(label_divergence_is_zero_for_like_labels_and_log_classes_for_one_label)
 
 /* ---- Features --------------------------------------------------------------------------------- */
 
-/* Rows with variances 100, 25, 4 and 0.01 along known directions: components are uncorrelated and keep them. */
+/* Rows with variances 100, 25, 4 and 0.01 along known directions:
+ * components are uncorrelated and keep them. */
 TEST(components_are_uncorrelated_and_sorted_by_variance)
 {
     enum { N = 500, D = 20, K = 3 };
@@ -142,7 +145,9 @@ TEST(components_are_uncorrelated_and_sorted_by_variance)
         for (int j = 0; j <= k; j++) {
             double dot = 0;
             for (int c = 0; c < D; c++) dot += direction[k][c] * direction[j][c];
-            for (int c = 0; c < D; c++) direction[k][c] = j == k ? direction[k][c] / sqrt(dot) : direction[k][c] - dot * direction[j][c];
+            for (int c = 0; c < D; c++)
+                direction[k][c] =
+                    j == k ? direction[k][c] / sqrt(dot) : direction[k][c] - dot * direction[j][c];
         }
     }
     for (int r = 0; r < N; r++)
@@ -178,7 +183,8 @@ TEST(components_of_sparse_rows_are_those_of_the_same_rows_dense)
             col[row_at[r + 1]++] = c;
         }
     }
-    struct mot_table a = { .rows = N, .cols = D, .x = x }, b = { .rows = N, .cols = D, .row_at = row_at, .col = col, .val = val };
+    struct mot_table a = { .rows = N, .cols = D, .x = x },
+                     b = { .rows = N, .cols = D, .row_at = row_at, .col = col, .val = val };
     struct mot_crew *crew = mot_crew_open(1);
     mot_pca(&a, K, 1, crew, dense);
     mot_pca(&b, K, 1, crew, sparse);
@@ -190,8 +196,10 @@ TEST(the_bandwidth_is_the_median_distance)
 {
     mot_kernels_open();
     float x[3] = { 0, 1, 10 }, same[4] = { 3, 3, 3, 3 }, one[1] = { 7 };
-    struct mot_table t = { .rows = 3, .cols = 1, .x = x }, u = { .rows = 4, .cols = 1, .x = same }, v = { .rows = 1, .cols = 1, .x = one };
-    struct mot_features f = { .rows = 3, .cols = 1, .x = x, .table = &t }, g = { .rows = 4, .cols = 1, .x = same, .table = &u };
+    struct mot_table t = { .rows = 3, .cols = 1, .x = x }, u = { .rows = 4, .cols = 1, .x = same },
+                     v = { .rows = 1, .cols = 1, .x = one };
+    struct mot_features f = { .rows = 3, .cols = 1, .x = x, .table = &t },
+                        g = { .rows = 4, .cols = 1, .x = same, .table = &u };
     struct mot_features h = { .rows = 1, .cols = 1, .x = one, .table = &v };
     CHECK_NEAR(mot_features_bandwidth(&f, 1), 9, 1e-5); /* of 1, 9 and 10 */
     CHECK_NEAR(mot_features_bandwidth(&g, 1), 1, 0);    /* all equal: any will do */

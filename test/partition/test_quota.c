@@ -3,8 +3,10 @@
 
 #include "help.h"
 
-/* The largest distance of quotas and of totals from their exact values; -1 where rows are lost or a worker has none. */
-static void errors_of(const struct mot_strata *s, uint32_t parts, const double *speed, const uint32_t *quota, double *class_off, double *worker_off)
+/* The largest distance of quotas and of totals from their exact values;
+ * -1 where rows are lost or a worker has none. */
+static void errors_of(const struct mot_strata *s, uint32_t parts, const double *speed, const uint32_t *quota,
+    double *class_off, double *worker_off)
 {
     double *share = mot_new(parts, sizeof *share);
     mot_shares_of(parts, speed, share);
@@ -13,7 +15,8 @@ static void errors_of(const struct mot_strata *s, uint32_t parts, const double *
         uint32_t sum = 0;
         for (uint32_t j = 0; j < parts; j++) {
             sum += quota[(size_t)l * parts + j];
-            *class_off = fmax(*class_off, fabs(quota[(size_t)l * parts + j] - (s->at[l + 1] - s->at[l]) * share[j]));
+            *class_off =
+                fmax(*class_off, fabs(quota[(size_t)l * parts + j] - (s->at[l + 1] - s->at[l]) * share[j]));
         }
         if (sum != s->at[l + 1] - s->at[l]) *class_off = INFINITY;
     }
@@ -52,20 +55,24 @@ TEST(quotas_and_totals_are_within_one_row_whatever_the_speeds)
     struct mot_rng rng = mot_rng_at(7, MOT_RNG_TEST, 1);
     printf("  seed 7\n");
     for (int round = 0; round < 400; round++) {
-        uint32_t classes = 1 + (uint32_t)mot_rng_below(&rng, 12), parts = 1 + (uint32_t)mot_rng_below(&rng, 60), rows_of[12], n = 0, *quota;
+        uint32_t classes = 1 + (uint32_t)mot_rng_below(&rng, 12),
+                 parts = 1 + (uint32_t)mot_rng_below(&rng, 60), rows_of[12], n = 0, *quota;
         double *speed = mot_new(parts, sizeof *speed), class_off, worker_off, slowest = INFINITY, all = 0;
         for (uint32_t j = 0; j < parts; j++) {
             speed[j] = round % 3 == 0 ? 1 + (double)mot_rng_below(&rng, 3) : 0.5 + mot_rng_unit(&rng);
             slowest = fmin(slowest, speed[j]);
             all += speed[j];
         }
-        for (uint32_t l = 0; l < classes; l++) n += rows_of[l] = (uint32_t)mot_rng_below(&rng, round % 2 ? 9 : 200);
-        while (n * slowest / all < 1) n++, rows_of[0]++; /* else a worker's one row may cost another more than one */
+        for (uint32_t l = 0; l < classes; l++)
+            n += rows_of[l] = (uint32_t)mot_rng_below(&rng, round % 2 ? 9 : 200);
+        /* else a worker's one row may cost another more than one */
+        while (n * slowest / all < 1) n++, rows_of[0]++;
         struct mot_strata s = strata_of(classes, rows_of);
         if (mot_quota_of(&s, parts, speed, &quota) != MOT_OK) FAIL("round %d: %s", round, mot_error());
         errors_of(&s, parts, speed, quota, &class_off, &worker_off);
         if (!(class_off <= 1 && worker_off <= 1))
-            FAIL("round %d: %u classes, %u workers, %u rows: off by %g in a class, %g in a total", round, classes, parts, n, class_off, worker_off);
+            FAIL("round %d: %u classes, %u workers, %u rows: off by %g in a class, %g in a total", round,
+                classes, parts, n, class_off, worker_off);
         free(quota);
         free(speed);
         mot_strata_free(&s);

@@ -3,10 +3,12 @@
 
 static const uint32_t even[10] = { 600, 600, 600, 600, 600, 600, 600, 600, 600, 600 };
 
-static bool cut(const char *name, const void *conf, const struct mot_table *t, uint32_t parts, uint64_t seed, struct mot_parts *out)
+static bool cut(const char *name, const void *conf, const struct mot_table *t, uint32_t parts, uint64_t seed,
+    struct mot_parts *out)
 {
-    return mot_partition(partitioner(name), conf, &(struct mot_split){ .table = t, .parts = parts, .seed = seed }, out, NULL) == MOT_OK &&
-           covers(out, t->rows);
+    return mot_partition(partitioner(name), conf,
+               &(struct mot_split){ .table = t, .parts = parts, .seed = seed }, out, NULL) == MOT_OK &&
+        covers(out, t->rows);
 }
 
 /* The mean over workers of the largest share that one label has of a worker's rows. */
@@ -15,7 +17,8 @@ static double mean_top_label(const struct mot_parts *p, const struct mot_table *
     double sum = 0;
     for (uint32_t j = 0; j < p->parts; j++) {
         uint32_t most = 0;
-        for (uint32_t l = 0; l < t->classes; l++) most = count_label(p, t, j, l) > most ? count_label(p, t, j, l) : most;
+        for (uint32_t l = 0; l < t->classes; l++)
+            most = count_label(p, t, j, l) > most ? count_label(p, t, j, l) : most;
         sum += (double)most / (double)(p->at[j + 1] - p->at[j]) / p->parts;
     }
     return sum;
@@ -48,7 +51,8 @@ TEST(dirichlet_shares_have_the_variance_of_their_law)
     for (uint64_t i = 0, from = 0; i < PARTS; i++, from = 0) {
         uint32_t count[DRAWS] = { 0 };
         for (from = p.at[i]; from < p.at[i + 1]; from++) count[(uint32_t)t.y[p.row[from]]]++;
-        for (int l = 0; l < DRAWS; l++) sum += count[l] / 200.0, square += count[l] / 200.0 * (count[l] / 200.0);
+        for (int l = 0; l < DRAWS; l++)
+            sum += count[l] / 200.0, square += count[l] / 200.0 * (count[l] / 200.0);
     }
     double mean = sum / (DRAWS * PARTS), variance = square / (DRAWS * PARTS) - mean * mean;
     CHECK_NEAR(mean, 0.2, 1e-12);
@@ -62,7 +66,8 @@ TEST(a_tiny_alpha_still_leaves_no_worker_empty)
     struct mot_table t = labels_only(10, even);
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct mot_parts p;
-        if (!cut("dirichlet", OPTIONS("dirichlet", "alpha", "0.001"), &t, 50, seed, &p)) FAIL("seed %llu", (unsigned long long)seed);
+        if (!cut("dirichlet", OPTIONS("dirichlet", "alpha", "0.001"), &t, 50, seed, &p))
+            FAIL("seed %llu", (unsigned long long)seed);
         mot_parts_free(&p);
     }
     free((void *)(size_t)t.y);
@@ -130,7 +135,8 @@ TEST(sorted_gives_a_worker_neighbouring_labels)
     struct mot_table t = labels_only(10, even);
     struct mot_parts p;
     CHECK(cut("sorted", NULL, &t, 5, 2, &p));
-    for (uint32_t j = 0; j < 5; j++) CHECK_INT(count_label(&p, &t, j, 2 * j) + count_label(&p, &t, j, 2 * j + 1), 1200);
+    for (uint32_t j = 0; j < 5; j++)
+        CHECK_INT(count_label(&p, &t, j, 2 * j) + count_label(&p, &t, j, 2 * j + 1), 1200);
     mot_parts_free(&p);
     free((void *)(size_t)t.y);
 }

@@ -1,4 +1,5 @@
-/* test_submodular.c -- the greedy partition is what its definition says, however it is computed, and looks like its classes. */
+/* test_submodular.c -- the greedy partition is what its definition says,
+ * however it is computed, and looks like its classes. */
 #include "partition/greedy.h"
 #include "math/kernels.h"
 #include "partition/quality.h"
@@ -12,12 +13,15 @@ static struct mot_features random_features(uint32_t n, uint32_t cols, uint64_t s
     struct mot_rng rng = mot_rng_at(seed, MOT_RNG_TEST, 1);
     float *x = mot_new((size_t)n * cols, sizeof *x);
     for (size_t i = 0; i < (size_t)n * cols; i++) x[i] = (float)mot_rng_normal(&rng);
-    for (uint32_t i = 0; i + 1 < n; i += 9) memcpy(x + (size_t)(i + 1) * cols, x + (size_t)i * cols, cols * sizeof *x); /* equal samples: ties */
+    /* equal samples: ties */
+    for (uint32_t i = 0; i + 1 < n; i += 9)
+        memcpy(x + (size_t)(i + 1) * cols, x + (size_t)i * cols, cols * sizeof *x);
     *t = (struct mot_table){ .rows = n, .cols = cols, .x = x };
     return (struct mot_features){ .rows = n, .cols = cols, .x = x, .table = t };
 }
 
-static int64_t worth(enum mot_objective objective, const struct mot_similar *s, const uint32_t *owner, uint32_t block)
+static int64_t worth(
+    enum mot_objective objective, const struct mot_similar *s, const uint32_t *owner, uint32_t block)
 {
     uint32_t n = s->samples->n;
     int64_t f = 0;
@@ -48,7 +52,8 @@ static void by_definition(const struct mot_greedy *g, uint32_t *owner, uint32_t 
             uint32_t j = g->rule == MOT_RULE_ROUND_ROBIN ? (turn + i) % g->blocks : i;
             if (size[j] == g->quota[j]) continue;
             bool better = block == MOT_NOBODY;
-            if (!better && g->rule == MOT_RULE_FILL) better = size[j] * g->quota[block] < size[block] * g->quota[j];
+            if (!better && g->rule == MOT_RULE_FILL)
+                better = size[j] * g->quota[block] < size[block] * g->quota[j];
             if (!better && g->rule == MOT_RULE_LITERAL) better = value[j] < value[block];
             if (better) block = j;
         }
@@ -68,17 +73,21 @@ static void by_definition(const struct mot_greedy *g, uint32_t *owner, uint32_t 
     }
 }
 
-static struct mot_greedy greedy_for(struct mot_similar *s, enum mot_objective objective, enum mot_block_rule rule, const uint32_t *quota, uint32_t blocks)
+static struct mot_greedy greedy_for(struct mot_similar *s, enum mot_objective objective,
+    enum mot_block_rule rule, const uint32_t *quota, uint32_t blocks)
 {
     uint32_t n = s->samples->n;
-    return (struct mot_greedy){ .similar = s, .objective = objective, .rule = rule, .blocks = blocks, .quota = quota,
-        .owner = mot_new(n, sizeof(uint32_t)), .order = mot_new(n, sizeof(uint32_t)), .value = mot_new(blocks, sizeof(int64_t)) };
+    return (struct mot_greedy){ .similar = s,
+        .objective = objective,
+        .rule = rule,
+        .blocks = blocks,
+        .quota = quota,
+        .owner = mot_new(n, sizeof(uint32_t)),
+        .order = mot_new(n, sizeof(uint32_t)),
+        .value = mot_new(blocks, sizeof(int64_t)) };
 }
 
-static void greedy_free(struct mot_greedy *g)
-{
-    free(g->owner), free(g->order), free(g->value);
-}
+static void greedy_free(struct mot_greedy *g) { free(g->owner), free(g->order), free(g->value); }
 
 TEST(every_algorithm_takes_the_samples_of_the_definition_one_by_one)
 {
@@ -89,22 +98,33 @@ TEST(every_algorithm_takes_the_samples_of_the_definition_one_by_one)
         struct mot_features f = random_features(60, 5, round, &t);
         struct mot_samples x;
         mot_samples_open(&f, NULL, 60, 2, &x);
-        struct mot_similar dense = { .kind = MOT_SIMILAR_DENSE, .samples = &x }, blocked = { .kind = MOT_SIMILAR_BLOCKED, .samples = &x };
-        struct mot_similar knn = { .kind = MOT_SIMILAR_KNN, .samples = &x, .k = 60 }; /* all of them: then it is exact too */
-        CHECK(mot_similar_open(&dense) == MOT_OK && mot_similar_open(&blocked) == MOT_OK && mot_similar_open(&knn) == MOT_OK);
+        struct mot_similar dense = { .kind = MOT_SIMILAR_DENSE, .samples = &x },
+                           blocked = { .kind = MOT_SIMILAR_BLOCKED, .samples = &x };
+        /* all of them: then it is exact too */
+        struct mot_similar knn = { .kind = MOT_SIMILAR_KNN, .samples = &x, .k = 60 };
+        CHECK(mot_similar_open(&dense) == MOT_OK && mot_similar_open(&blocked) == MOT_OK &&
+            mot_similar_open(&knn) == MOT_OK);
         for (int objective = 0; objective < 2; objective++)
             for (int rule = 0; rule < 3; rule++) {
                 uint32_t owner[60], order[60];
                 struct mot_similar *ways[] = { &dense, &blocked, &knn };
-                struct mot_greedy plain = { .similar = &dense, .objective = (enum mot_objective)objective, .rule = (enum mot_block_rule)rule, .blocks = 4, .quota = quotas[round] };
+                struct mot_greedy plain = { .similar = &dense,
+                    .objective = (enum mot_objective)objective,
+                    .rule = (enum mot_block_rule)rule,
+                    .blocks = 4,
+                    .quota = quotas[round] };
                 by_definition(&plain, owner, order);
                 for (int way = 0; way < (objective == MOT_GRAPH_CUT ? 2 : 3); way++) {
-                    struct mot_greedy g = greedy_for(ways[way], plain.objective, plain.rule, quotas[round], 4);
+                    struct mot_greedy g =
+                        greedy_for(ways[way], plain.objective, plain.rule, quotas[round], 4);
                     enum mot_status status = mot_greedy_run(&g);
-                    bool same = memcmp(g.order, order, sizeof order) == 0 && memcmp(g.owner, owner, sizeof owner) == 0;
-                    for (uint32_t j = 0; j < 4; j++) same &= g.value[j] == worth(plain.objective, &dense, owner, j);
+                    bool same = memcmp(g.order, order, sizeof order) == 0 &&
+                        memcmp(g.owner, owner, sizeof owner) == 0;
+                    for (uint32_t j = 0; j < 4; j++)
+                        same &= g.value[j] == worth(plain.objective, &dense, owner, j);
                     greedy_free(&g);
-                    if (status != MOT_OK || !same) FAIL("round %u, objective %d, rule %d, way %d", round, objective, rule, way);
+                    if (status != MOT_OK || !same)
+                        FAIL("round %u, objective %d, rule %d, way %d", round, objective, rule, way);
                 }
             }
         mot_similar_close(&dense), mot_similar_close(&blocked), mot_similar_close(&knn);
@@ -145,7 +165,8 @@ TEST(a_stochastic_pick_among_all_samples_is_the_exact_one)
     mot_samples_open(&f, NULL, 40, 2, &x);
     struct mot_similar s = { .kind = MOT_SIMILAR_BLOCKED, .samples = &x };
     mot_similar_open(&s);
-    struct mot_greedy exact = greedy_for(&s, MOT_FACILITY_LOCATION, MOT_RULE_FILL, quota, 2), drawn = greedy_for(&s, MOT_FACILITY_LOCATION, MOT_RULE_FILL, quota, 2);
+    struct mot_greedy exact = greedy_for(&s, MOT_FACILITY_LOCATION, MOT_RULE_FILL, quota, 2),
+                      drawn = greedy_for(&s, MOT_FACILITY_LOCATION, MOT_RULE_FILL, quota, 2);
     drawn.stochastic = true;
     drawn.epsilon = 1e-9; /* 41 samples of 40 */
     CHECK(mot_greedy_run(&exact) == MOT_OK && mot_greedy_run(&drawn) == MOT_OK);
@@ -161,11 +182,22 @@ TEST(a_stochastic_pick_among_all_samples_is_the_exact_one)
 
 static const double unequal[8] = { 2, 1, 1, 1, 1, 2, 1, 1 };
 
-struct quick { double mmd2, random, value; struct mot_split_cost cost; bool covers; double quota_class, quota_worker; };
+struct quick {
+    double mmd2, random, value;
+    struct mot_split_cost cost;
+    bool covers;
+    double quota_class, quota_worker;
+};
 
-static enum mot_status cut_and_measure(const struct mot_dataset *d, const double *speed, uint32_t parts, const void *conf, struct quick *out)
+static enum mot_status cut_and_measure(
+    const struct mot_dataset *d, const double *speed, uint32_t parts, const void *conf, struct quick *out)
 {
-    struct mot_split s = { .table = &d->train, .parts = parts, .speed = speed, .seed = 1, .file_row = d->file_row, .file_rows = d->file_rows };
+    struct mot_split s = { .table = &d->train,
+        .parts = parts,
+        .speed = speed,
+        .seed = 1,
+        .file_row = d->file_row,
+        .file_rows = d->file_rows };
     struct mot_parts p;
     struct mot_features f;
     struct mot_quality q;
@@ -187,10 +219,12 @@ static enum mot_status cut_and_measure(const struct mot_dataset *d, const double
     return status;
 }
 
-#define MEASURE(d, speed, ...)                                                              \
-    if (cut_and_measure((d), (speed), 8, OPTIONS("submodular", __VA_ARGS__), &r) != MOT_OK) FAIL("%s", mot_error())
+#define MEASURE(d, speed, ...)                                                                               \
+    if (cut_and_measure((d), (speed), 8, OPTIONS("submodular", __VA_ARGS__), &r) != MOT_OK)                  \
+    FAIL("%s", mot_error())
 
-/* He and Dube's partition against a random one: at most half of its MMD^2 with equal workers, 0.6 of it with unequal ones. */
+/* He and Dube's partition against a random one: at most half of its MMD^2
+ * with equal workers, 0.6 of it with unequal ones. */
 static void looks_like_its_classes(const struct mot_dataset *d)
 {
     struct quick r;
@@ -246,7 +280,8 @@ TEST(the_scalable_algorithms_are_within_a_tenth_of_the_exact_one)
     static const char *const names[] = { "knn", "stochastic", "blocked" };
     for (int i = 0; i < 3; i++) {
         MEASURE(d, NULL, "algorithm", names[i], "neighbours", "48");
-        printf("  %s: %.3f of the exact MMD^2, %.5f of the value\n", names[i], r.mmd2 / exact, r.value / value);
+        printf(
+            "  %s: %.3f of the exact MMD^2, %.5f of the value\n", names[i], r.mmd2 / exact, r.value / value);
         CHECK_TEXT(r.cost.algorithm, names[i]);
         CHECK(r.mmd2 <= 1.1 * exact);
         CHECK(r.value >= 0.99 * value);
@@ -309,9 +344,13 @@ TEST(a_budget_too_small_for_any_algorithm_says_what_the_least_needs)
     struct mot_dataset *d = open_set("digits", 0, 1);
     CHECK_INT(cut_and_measure(d, NULL, 8, OPTIONS("submodular", "memory", "10kB"), &r), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "a memory of 10 kB is too small: stochastic needs");
-    CHECK_INT(cut_and_measure(d, NULL, 8, OPTIONS("submodular", "memory", "10kB", "objective", "graph-cut"), &r), MOT_EUSAGE);
+    CHECK_INT(
+        cut_and_measure(d, NULL, 8, OPTIONS("submodular", "memory", "10kB", "objective", "graph-cut"), &r),
+        MOT_EUSAGE);
     CHECK_HAS(mot_error(), "blocked needs");
-    CHECK_INT(cut_and_measure(d, NULL, 8, OPTIONS("submodular", "algorithm", "knn", "objective", "graph-cut"), &r), MOT_EUSAGE);
+    CHECK_INT(
+        cut_and_measure(d, NULL, 8, OPTIONS("submodular", "algorithm", "knn", "objective", "graph-cut"), &r),
+        MOT_EUSAGE);
     CHECK_HAS(mot_error(), "knn is for facility-location");
     CHECK_INT(cut_and_measure(d, NULL, 8, OPTIONS("submodular", "features", "pca:1000"), &r), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "expected pca:K with K from 1 to 64");
@@ -321,7 +360,8 @@ TEST(a_budget_too_small_for_any_algorithm_says_what_the_least_needs)
     double speed[8] = { 1, 1, 1, NAN, 1, 1, 1, 1 };
     CHECK_INT(cut_and_measure(d, speed, 8, OPTIONS("submodular", "memory", "1G"), &r), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "the speed of worker 3 is nan");
-    CHECK_INT(cut_and_measure(d, speed, 8, OPTIONS("submodular", "sizes", "equal"), &r), MOT_OK); /* which does not ask */
+    /* which does not ask */
+    CHECK_INT(cut_and_measure(d, speed, 8, OPTIONS("submodular", "sizes", "equal"), &r), MOT_OK);
     mot_dataset_close(d);
 }
 
@@ -330,7 +370,8 @@ TEST(more_workers_than_a_class_has_rows_leave_nobody_empty)
     struct quick r;
     struct mot_dataset *d = open_set("digits", 60, 1); /* six a class */
     for (uint32_t parts = 7; parts <= 60; parts += 13) {
-        if (cut_and_measure(d, NULL, parts, OPTIONS("submodular", "memory", "1G"), &r) != MOT_OK) FAIL("%s", mot_error());
+        if (cut_and_measure(d, NULL, parts, OPTIONS("submodular", "memory", "1G"), &r) != MOT_OK)
+            FAIL("%s", mot_error());
         CHECK(r.covers && r.quota_class <= 1 && r.quota_worker <= 1);
     }
     mot_dataset_close(d);
@@ -346,10 +387,13 @@ static void stop_soon(void *self, double done)
 TEST(an_interrupt_ends_the_work)
 {
     struct mot_dataset *d = open_set("digits", 0, 1);
-    struct mot_split s = { .table = &d->train, .parts = 8, .seed = 1, .threads = 1, .interrupt = &wish, .progress = stop_soon };
+    struct mot_split s = {
+        .table = &d->train, .parts = 8, .seed = 1, .threads = 1, .interrupt = &wish, .progress = stop_soon
+    };
     struct mot_parts p;
     wish = 0;
-    CHECK_INT(mot_partition(partitioner("submodular"), OPTIONS("submodular", "memory", "1G"), &s, &p, NULL), MOT_EINTERRUPTED);
+    CHECK_INT(mot_partition(partitioner("submodular"), OPTIONS("submodular", "memory", "1G"), &s, &p, NULL),
+        MOT_EINTERRUPTED);
     mot_dataset_close(d);
 }
 

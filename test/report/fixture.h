@@ -11,14 +11,22 @@
 
 #define NODES_MOST 64
 
-struct k_conf { uint64_t k; };
+struct k_conf {
+    uint64_t k;
+};
 static const struct mot_option k_options[] = {
-    { .name = "k", .type = MOT_OPT_UINT, .offset = 0, .preset = "all", .doc = "Gradients a round waits for", .word = "all" },
+    { .name = "k",
+        .type = MOT_OPT_UINT,
+        .offset = 0,
+        .preset = "all",
+        .doc = "Gradients a round waits for",
+        .word = "all" },
     { .name = NULL },
 };
 static const struct mot_method method_allreduce = { .name = "allreduce" };
-static const struct mot_method method_server = { .name = "server", .options = k_options,
-                                                 .conf_bytes = sizeof(struct k_conf), .servers = 1 };
+static const struct mot_method method_server = {
+    .name = "server", .options = k_options, .conf_bytes = sizeof(struct k_conf), .servers = 1
+};
 static const struct mot_method method_async = { .name = "async", .servers = 1 };
 
 struct run {
@@ -37,20 +45,38 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
     *r = (struct run){ 0 };
     const struct mot_score unknown = { NAN, NAN, NAN, NAN, NAN, NAN, NAN };
     r->conf.k = MOT_WORD_UINT;
-    r->cluster = (struct mot_cluster){ .workers = workers, .servers = method->servers, .machine = r->machine };
-    r->e = (struct mot_experiment){ .seed = 7, .workers = workers, .servers = method->servers, .method = method, .method_conf = &r->conf,
-                                    .batch = r->batch, .cluster = &r->cluster, .optim = { .lr = 0.1 },
-                                    .stop = { .updates = MOT_WORD_UINT, .epochs = NAN, .time = MOT_NEVER } };
-    r->o = (struct mot_outcome){ .status = MOT_OK, .ended_by = "updates", .wall_s = 0.5, .workers = workers,
-                                 .servers = method->servers, .node = r->node, .model_hash = 0xabc };
-    r->o.last = (struct mot_moment){ .now = (mot_time)(seconds * 1e9), .updates = (uint64_t)seconds, .epochs = 2,
-                                     .staleness_mean = NAN, .staleness_max = NAN, .score = unknown };
+    r->cluster =
+        (struct mot_cluster){ .workers = workers, .servers = method->servers, .machine = r->machine };
+    r->e = (struct mot_experiment){ .seed = 7,
+        .workers = workers,
+        .servers = method->servers,
+        .method = method,
+        .method_conf = &r->conf,
+        .batch = r->batch,
+        .cluster = &r->cluster,
+        .optim = { .lr = 0.1 },
+        .stop = { .updates = MOT_WORD_UINT, .epochs = NAN, .time = MOT_NEVER } };
+    r->o = (struct mot_outcome){ .status = MOT_OK,
+        .ended_by = "updates",
+        .wall_s = 0.5,
+        .workers = workers,
+        .servers = method->servers,
+        .node = r->node,
+        .model_hash = 0xabc };
+    r->o.last = (struct mot_moment){ .now = (mot_time)(seconds * 1e9),
+        .updates = (uint64_t)seconds,
+        .epochs = 2,
+        .staleness_mean = NAN,
+        .staleness_max = NAN,
+        .score = unknown };
     r->o.best_score = unknown;
     for (uint32_t i = 0; i < workers + method->servers; i++) {
         r->machine[i] = (struct mot_machine){ .speed = 32, .link = { 125e6, 125e6, 100000 } };
         r->batch[i] = 32;
-        if (i < workers) r->node[i] = (struct mot_node_tally){ .compute = r->o.last.now, .jobs = (uint64_t)seconds,
-                                                               .updates = (uint64_t)seconds };
+        if (i < workers)
+            r->node[i] = (struct mot_node_tally){
+                .compute = r->o.last.now, .jobs = (uint64_t)seconds, .updates = (uint64_t)seconds
+            };
         else r->node[i] = (struct mot_node_tally){ .wait = r->o.last.now };
     }
 }

@@ -3,14 +3,26 @@
 #include "report/fixture.h"
 #include "report/history.h"
 
-static enum mot_status parse(const char *text, struct mot_history *h) { return mot_history_parse("m.jsonl", text, strlen(text), h); }
+static enum mot_status parse(const char *text, struct mot_history *h)
+{
+    return mot_history_parse("m.jsonl", text, strlen(text), h);
+}
 
 TEST(what_metrics_wrote_is_read_back_to_the_last_bit)
 {
     char *path = scratch("metrics.jsonl");
     struct mot_metrics *m;
-    struct mot_moment moment = { .now = 1234567891, .updates = 7, .steps = 9, .samples = 11, .epochs = 0.1, .bytes_sent = 1ull << 50, .messages = 5,
-        .events = 6, .staleness_mean = 1.0 / 3, .staleness_max = NAN, .score = { 0.1, 0.2, NAN, NAN, 1e-300, 0.7, INFINITY } };
+    struct mot_moment moment = { .now = 1234567891,
+        .updates = 7,
+        .steps = 9,
+        .samples = 11,
+        .epochs = 0.1,
+        .bytes_sent = 1ull << 50,
+        .messages = 5,
+        .events = 6,
+        .staleness_mean = 1.0 / 3,
+        .staleness_max = NAN,
+        .score = { 0.1, 0.2, NAN, NAN, 1e-300, 0.7, INFINITY } };
     CHECK_INT(mot_metrics_open(path, 0, &m), MOT_OK);
     mot_metrics_add(m, &moment);
     moment.updates = 8;

@@ -6,9 +6,16 @@
 
 static struct mot_moment moment(uint64_t updates)
 {
-    struct mot_moment m = { .now = 1500000000 * updates + 1, .updates = updates, .steps = 2 * updates, .samples = 64 * updates,
-                            .epochs = 0.1 * (double)updates, .bytes_sent = 1000, .messages = 20, .events = 30,
-                            .staleness_mean = NAN, .staleness_max = NAN };
+    struct mot_moment m = { .now = 1500000000 * updates + 1,
+        .updates = updates,
+        .steps = 2 * updates,
+        .samples = 64 * updates,
+        .epochs = 0.1 * (double)updates,
+        .bytes_sent = 1000,
+        .messages = 20,
+        .events = 30,
+        .staleness_mean = NAN,
+        .staleness_max = NAN };
     m.score = (struct mot_score){ 0.1 + 0.2, 0.5, NAN, NAN, 1.0 / 3, INFINITY, 1e-300 };
     return m;
 }
@@ -32,10 +39,12 @@ TEST(a_line_has_every_key_and_its_numbers_read_back_exactly)
     CHECK_INT(mot_metrics_close(m), MOT_OK);
     char *text = written(path);
     CHECK_INT(strlen(text), bytes);
-    CHECK_TEXT(text, "{\"time_s\":4.500000001,\"updates\":3,\"steps\":6,\"samples\":192,\"epochs\":0.30000000000000004,"
-               "\"train_loss\":0.30000000000000004,\"train_accuracy\":0.5,\"valid_loss\":null,\"valid_accuracy\":null,"
-               "\"test_loss\":0.3333333333333333,\"test_accuracy\":null,\"grad_norm\":1e-300,\"bytes_sent\":1000,"
-               "\"messages\":20,\"events\":30,\"staleness_mean\":null,\"staleness_max\":null}\n");
+    CHECK_TEXT(text,
+        "{\"time_s\":4.500000001,\"updates\":3,\"steps\":6,\"samples\":192,\"epochs\":0.30000000000000004,"
+        "\"train_loss\":0.30000000000000004,\"train_accuracy\":0.5,\"valid_loss\":null,\"valid_accuracy\":"
+        "null,"
+        "\"test_loss\":0.3333333333333333,\"test_accuracy\":null,\"grad_norm\":1e-300,\"bytes_sent\":1000,"
+        "\"messages\":20,\"events\":30,\"staleness_mean\":null,\"staleness_max\":null}\n");
     json_t *line = json_loads(text, 0, NULL);
     CHECK(json_real_value(json_object_get(line, "test_loss")) == 1.0 / 3);
     CHECK(json_real_value(json_object_get(line, "train_loss")) == 0.1 + 0.2);

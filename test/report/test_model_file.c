@@ -23,12 +23,14 @@ struct trained {
     float *x;
 };
 
-static void set(const struct mot_option *table, void *conf, const char *key, const char *value, struct mot_arena *arena)
+static void set(
+    const struct mot_option *table, void *conf, const char *key, const char *value, struct mot_arena *arena)
 {
     if (mot_option_set(mot_option_find(table, key), conf, value, arena) != MOT_OK) abort();
 }
 
-static void trained_make(struct trained *t, const char *model, const char *key, const char *value, const char *data, uint64_t seed)
+static void trained_make(
+    struct trained *t, const char *model, const char *key, const char *value, const char *data, uint64_t seed)
 {
     *t = (struct trained){ 0 };
     t->e.seed = seed;
@@ -120,7 +122,9 @@ static enum mot_status load_changed(const char *key, const char *value)
 
 TEST(metadata_that_describe_another_model_are_refused)
 {
-    static const struct { const char *key, *value, *says; } wrong[] = {
+    static const struct {
+        const char *key, *value, *says;
+    } wrong[] = {
         { "model", "transformer", "knows no model transformer" },
         { "model", NULL, "names no model" },
         { "model", "phantom", "knows no option model" },
@@ -140,7 +144,8 @@ TEST(metadata_that_describe_another_model_are_refused)
     CHECK_INT(load_changed("x", "y"), MOT_OK); /* texts that nobody asks for do no harm */
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         enum mot_status status = load_changed(wrong[i].key, wrong[i].value);
-        if (status != MOT_EDATA) FAIL("%s: %s gives %d", wrong[i].key, wrong[i].value ? wrong[i].value : "(none)", status);
+        if (status != MOT_EDATA)
+            FAIL("%s: %s gives %d", wrong[i].key, wrong[i].value ? wrong[i].value : "(none)", status);
         CHECK_HAS(mot_error(), "file: ");
         CHECK_HAS(mot_error(), wrong[i].says);
     }
@@ -188,7 +193,8 @@ TEST(the_same_name_gives_the_test_part_of_the_training_run)
     CHECK_NEAR(marks.loss, loss_over(&t, &t.data->test, &right), 1e-12);
     CHECK_INT(marks.right, right);
     CHECK_NEAR(marks.accuracy, (double)right / (double)t.data->test.rows, 1e-15);
-    for (uint32_t i = 0; i < 100; i++) all += marks.confusion[i], diagonal += i / 10 == i % 10 ? marks.confusion[i] : 0;
+    for (uint32_t i = 0; i < 100; i++)
+        all += marks.confusion[i], diagonal += i / 10 == i % 10 ? marks.confusion[i] : 0;
     CHECK_INT(all, t.data->test.rows);
     CHECK_INT(diagonal, right);
     mot_marks_free(&marks);
@@ -264,7 +270,7 @@ TEST(a_file_is_predicted_with_and_without_its_label_column)
     CHECK_INT(mot_subject_open(path, train, MOT_PART_ALL, NULL, 0, false, &s), MOT_OK);
     mot_predict_subject(&s, remember, NULL);
     CHECK_INT(predictions, 5);
-    CHECK_NEAR(first_output[3], 1, 1e-6);  /* 2 (2 - 1) - 1 */
+    CHECK_NEAR(first_output[3], 1, 1e-6); /* 2 (2 - 1) - 1 */
     struct mot_marks marks;
     mot_score_subject(&s, &marks);
     CHECK(isnan(marks.accuracy));
@@ -280,7 +286,8 @@ TEST(a_model_of_sparse_rows_judges_dense_ones)
 {
     struct trained t;
     struct mot_subject s;
-    char *sparse = scratch("rows.libsvm"), *dense = scratch("rows.csv"), *path = scratch("sparse.safetensors");
+    char *sparse = scratch("rows.libsvm"), *dense = scratch("rows.csv"),
+         *path = scratch("sparse.safetensors");
     const char *rows = "1 1:1\n-1 2:1\n1 1:2 3:1\n-1 2:3\n1 3:1\n-1 1:1 2:2\n";
     CHECK_INT(mot_file_replace(sparse, rows, strlen(rows)), MOT_OK);
     rows = "1,0,0,1\n0,1,0,-1\n2,0,1,1\n";

@@ -37,7 +37,8 @@ TEST(the_layout_is_that_of_safetensors_byte_by_byte)
     unsigned char *bytes;
     size_t n;
     CHECK_INT(mot_file_read(path, 4096, &bytes, &n), MOT_OK);
-    const char *header = "{\"__metadata__\":{\"model\":\"x\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
+    const char *header = "{\"__metadata__\":{\"model\":\"x\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],"
+                         "\"data_offsets\":[0,24]},"
                          "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[24,28]}}";
     size_t length = strlen(header), padded = (length + 7) / 8 * 8;
     CHECK_INT(bytes[0] | bytes[1] << 8, padded);
@@ -45,8 +46,8 @@ TEST(the_layout_is_that_of_safetensors_byte_by_byte)
     CHECK(memcmp(bytes + 8, header, length) == 0);
     for (size_t i = length; i < padded; i++) CHECK_INT(bytes[8 + i], ' ');
     CHECK_INT(n, 8 + padded + 28);
-    static const unsigned char floats[] = { 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0, 0,
-                                            0, 0, 0x40, 0x40, 0, 0, 0x80, 0x40, 0, 0, 0x80, 0x3f };
+    static const unsigned char floats[] = { 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0, 0, 0, 0,
+        0x40, 0x40, 0, 0, 0x80, 0x40, 0, 0, 0x80, 0x3f };
     CHECK(memcmp(bytes + 8 + padded, floats, sizeof floats) == 0);
     struct mot_tensors t;
     CHECK_INT(mot_tensors_read(path, &t), MOT_OK);
@@ -63,39 +64,61 @@ TEST(tensors_may_be_named_in_any_order_and_be_empty)
 {
     CHECK_INT(parse("{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]},"
                     "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]},"
-                    "\"none\":{\"dtype\":\"F32\",\"shape\":[0,7],\"data_offsets\":[4,4]}}", 8), MOT_OK);
+                    "\"none\":{\"dtype\":\"F32\",\"shape\":[0,7],\"data_offsets\":[4,4]}}",
+                  8),
+        MOT_OK);
     CHECK_INT(parse("{}  ", 0), MOT_OK);
     CHECK_INT(parse("{\"__metadata__\":{}}", 0), MOT_OK);
 }
 
 TEST(every_damaged_file_is_refused_with_what_was_expected)
 {
-    static const struct { const char *header; size_t data; const char *says; } wrong[] = {
-        { "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "dtype is F16, expected F32" },
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *says;
+    } wrong[] = {
+        { "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
+            "dtype is F16, expected F32" },
         { "{\"a\":{\"dtype\":3,\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "dtype is missing" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "expected dtype, shape and data_offsets" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "and nothing else" },
         { "{\"a\":7}", 0, "expected dtype, shape and data_offsets" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]}}", 8, "shape is not a list" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "shape[0] is not a number from 0 on" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}", 8, "shape[0] is not a number" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8, "at most 8 numbers" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0, "larger than any file" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904],\"data_offsets\":[0,0]}}", 0, "larger than any file" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8,
+            "shape[0] is not a number from 0 on" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}", 8,
+            "shape[0] is not a number" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8,
+            "at most 8 numbers" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0,
+            "larger than any file" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904],\"data_offsets\":[0,0]}}", 0,
+            "larger than any file" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]}}", 8, "not a list of two numbers" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,12]}}", 8, "within the 8 bytes of data" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8, "within the 8 bytes of data" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8, "within the 8 bytes of data" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,9223372036854775807]}}", 8, "within the 8 bytes" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,99999999999999999999]}}", 8, "not valid JSON" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "has 8 bytes, its shape needs 12" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}",
-          12, "begins at byte 4 of the data, expected 8: tensors overlap" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}",
-          12, "begins at byte 8 of the data, expected 4: there is a hole" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 8, "8 bytes follow the header, expected 4" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
-          4, "not valid JSON: duplicate" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,12]}}", 8,
+            "within the 8 bytes of data" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8,
+            "within the 8 bytes of data" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8,
+            "within the 8 bytes of data" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,9223372036854775807]}}", 8,
+            "within the 8 bytes" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,99999999999999999999]}}", 8,
+            "not valid JSON" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8,
+            "has 8 bytes, its shape needs 12" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":\"F32\","
+          "\"shape\":[2],\"data_offsets\":[4,12]}}",
+            12, "begins at byte 4 of the data, expected 8: tensors overlap" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\","
+          "\"shape\":[1],\"data_offsets\":[8,12]}}",
+            12, "begins at byte 8 of the data, expected 4: there is a hole" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 8,
+            "8 bytes follow the header, expected 4" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\","
+          "\"shape\":[1],\"data_offsets\":[0,4]}}",
+            4, "not valid JSON: duplicate" },
         { "{\"__metadata__\":{\"a\":1}}", 0, "the value of a is not a text" },
         { "{\"__metadata__\":[]}", 0, "__metadata__ is not an object" },
         { "[]", 0, "offset 8: expected '{'" },

@@ -15,8 +15,8 @@ static json_t *node_of(json_t *timeline, json_int_t id)
 {
     size_t i;
     json_t *node;
-    json_array_foreach(json_object_get(timeline, "node"), i, node)
-        if (json_integer_value(json_object_get(node, "id")) == id) return node;
+    json_array_foreach(json_object_get(timeline, "node"), i,
+        node) if (json_integer_value(json_object_get(node, "id")) == id) return node;
     return NULL;
 }
 
@@ -25,11 +25,15 @@ static long long edge(json_t *node, const char *kind, size_t span, size_t side)
 {
     return json_integer_value(json_array_get(json_array_get(json_object_get(node, kind), span), side));
 }
-static long long number(json_t *timeline, const char *key) { return json_integer_value(json_object_get(timeline, key)); }
+static long long number(json_t *timeline, const char *key)
+{
+    return json_integer_value(json_object_get(timeline, key));
+}
 
 static void fly(struct mot_timeline *t, mot_node from, mot_node to, mot_time sent, mot_time delivered)
 {
-    mot_timeline_flight(t, &(struct mot_flight){ .from = from, .to = to, .sent = sent, .began = sent, .delivered = delivered });
+    mot_timeline_flight(t,
+        &(struct mot_flight){ .from = from, .to = to, .sent = sent, .began = sent, .delivered = delivered });
 }
 
 TEST(phases_and_messages_are_written_for_both_ends_to_the_nanosecond)
@@ -91,7 +95,8 @@ TEST(it_stops_after_its_spans_says_where_and_takes_phases_that_began_before)
     mot_time now = 0;
     for (; !atomic_load(mot_timeline_enough(t)); now += 100) {
         mot_timeline_phase(t, 0, MOT_PHASE_COMPUTE, now, now + 50);
-        if (now == 220000) mot_timeline_phase(t, 3, MOT_PHASE_COMPUTE, 7, now); /* long: it ends after the cut */
+        /* long: it ends after the cut */
+        if (now == 220000) mot_timeline_phase(t, 3, MOT_PHASE_COMPUTE, 7, now);
         CHECK(now < 1000000);
     }
     mot_timeline_save(t);

@@ -5,7 +5,9 @@
 
 /* ---- Reading a trace back ----------------------------------------------------- */
 
-struct span { long long track, from, to; };
+struct span {
+    long long track, from, to;
+};
 
 static int by_track(const void *a, const void *b)
 {
@@ -33,12 +35,13 @@ static size_t wrong_overlaps(const json_t *events)
     json_t *e;
     struct span *span = calloc(json_array_size(events) + 1, sizeof *span);
     struct span *open = calloc(json_array_size(events) + 1, sizeof *open);
-    json_array_foreach(events, i, e)
-        if (strcmp(text(e, "ph"), "X") == 0)
-            span[n++] = (struct span){ json_integer_value(json_object_get(e, "tid")), ns(e, "ts"), ns(e, "ts") + ns(e, "dur") };
+    json_array_foreach(events, i, e) if (strcmp(text(e, "ph"), "X") == 0) span[n++] =
+        (struct span){ json_integer_value(json_object_get(e, "tid")), ns(e, "ts"),
+            ns(e, "ts") + ns(e, "dur") };
     qsort(span, n, sizeof *span, by_track);
     for (i = 0; i < n; i++) {
-        while (depth && (open[depth - 1].track != span[i].track || open[depth - 1].to <= span[i].from)) depth--;
+        while (depth && (open[depth - 1].track != span[i].track || open[depth - 1].to <= span[i].from))
+            depth--;
         if (depth && span[i].to > open[depth - 1].to) wrong++;
         open[depth++] = span[i];
     }
@@ -53,17 +56,22 @@ static size_t broken_flows(const json_t *events, size_t *flows_out)
     json_t *e, *s;
     long long *began = calloc(n + 1, sizeof *began);
     for (i = 0; i <= n; i++) began[i] = -1;
-    json_array_foreach(events, i, e) {
+    json_array_foreach(events, i, e)
+    {
         const char *kind = text(e, "ph");
         if (strcmp(kind, "s") != 0 && strcmp(kind, "f") != 0) continue;
         size_t id = (size_t)json_integer_value(json_object_get(e, "id"));
         bool held = false;
         for (k = i; k-- > 0 && !held && i - k < 8;) {
             s = json_array_get(events, k);
-            held = strcmp(text(s, "ph"), "X") == 0 && json_equal(json_object_get(s, "tid"), json_object_get(e, "tid"))
-                   && ns(s, "ts") <= ns(e, "ts") && ns(e, "ts") < ns(s, "ts") + ns(s, "dur");
+            held = strcmp(text(s, "ph"), "X") == 0 &&
+                json_equal(json_object_get(s, "tid"), json_object_get(e, "tid")) &&
+                ns(s, "ts") <= ns(e, "ts") && ns(e, "ts") < ns(s, "ts") + ns(s, "dur");
         }
-        if (!held || id > n) { broken++; continue; }
+        if (!held || id > n) {
+            broken++;
+            continue;
+        }
         if (kind[0] == 's') began[id] = ns(e, "ts"), flows++;
         else if (began[id] < 0 || began[id] > ns(e, "ts") || strcmp(text(e, "bp"), "e") != 0) broken++;
         else began[id] = -2;
@@ -121,11 +129,14 @@ TEST(a_message_is_drawn_for_the_time_it_keeps_each_link)
     run_make(&r, &method_async, 2, 1);
     r.machine[0].link.up = 1e6; /* the server takes 125 MB/s */
     CHECK_INT(mot_trace_open(path, &r.e, &t), MOT_OK);
-    mot_trace_flight(t, &(struct mot_flight){ .from = 0, .to = 2, .bytes = 1000, .sent = 5, .began = 10, .delivered = 1200010 });
+    mot_trace_flight(t,
+        &(struct mot_flight){
+            .from = 0, .to = 2, .bytes = 1000, .sent = 5, .began = 10, .delivered = 1200010 });
     CHECK_INT(mot_trace_close(t), MOT_OK);
     json_t *trace = parsed(path), *events = json_object_get(trace, "traceEvents"), *e;
     size_t i, flows, slices = 0;
-    json_array_foreach(events, i, e) {
+    json_array_foreach(events, i, e)
+    {
         if (strcmp(text(e, "ph"), "X") != 0) continue;
         bool send = slices++ == 0;
         CHECK_TEXT(text(e, "name"), send ? "to server" : "from worker 0");
@@ -152,11 +163,18 @@ TEST(whatever_overlaps_in_the_run_nests_in_the_trace)
     for (int i = 0; i < 4000; i++) {
         mot_time from = mot_rng_below(&rng, 5000), to = from + mot_rng_below(&rng, 300);
         if (i % 2) {
-            mot_trace_phase(t, (mot_node)mot_rng_below(&rng, 4), (enum mot_phase)mot_rng_below(&rng, 3), 1, 2, from, to);
+            mot_trace_phase(
+                t, (mot_node)mot_rng_below(&rng, 4), (enum mot_phase)mot_rng_below(&rng, 3), 1, 2, from, to);
         } else {
             mot_node a = (mot_node)mot_rng_below(&rng, 4);
-            mot_trace_flight(t, &(struct mot_flight){ .from = a, .to = (a + 1) % 4, .bytes = mot_rng_below(&rng, 40), .sent = from,
-                                                      .began = from, .delivered = to, .collective = i % 4 == 0 });
+            mot_trace_flight(t,
+                &(struct mot_flight){ .from = a,
+                    .to = (a + 1) % 4,
+                    .bytes = mot_rng_below(&rng, 40),
+                    .sent = from,
+                    .began = from,
+                    .delivered = to,
+                    .collective = i % 4 == 0 });
         }
     }
     CHECK_INT(mot_trace_close(t), MOT_OK);
@@ -181,7 +199,9 @@ TEST(a_trace_stops_at_its_limit_says_so_and_stays_valid)
     int before = dup(2);
     CHECK(freopen(said, "w", stderr));
     for (mot_time i = 0; i < 100; i++)
-        mot_trace_flight(t, &(struct mot_flight){ .from = 0, .to = 2, .bytes = 8, .began = 100 * i, .delivered = 100 * i + 90 });
+        mot_trace_flight(t,
+            &(struct mot_flight){
+                .from = 0, .to = 2, .bytes = 8, .began = 100 * i, .delivered = 100 * i + 90 });
     fflush(stderr);
     dup2(before, 2), close(before);
     CHECK_INT(mot_trace_close(t), MOT_OK);
@@ -209,7 +229,8 @@ TEST(a_trace_larger_than_its_buffer_is_whole)
     char *path = scratch("large.json");
     run_make(&r, &method_allreduce, 4, 1);
     CHECK_INT(mot_trace_open(path, &r.e, &t), MOT_OK);
-    for (mot_time i = 0; i < 40000; i++) mot_trace_phase(t, i % 4, MOT_PHASE_COMPUTE, (uint32_t)i, 32, 1000 * i, 1000 * i + 900);
+    for (mot_time i = 0; i < 40000; i++)
+        mot_trace_phase(t, i % 4, MOT_PHASE_COMPUTE, (uint32_t)i, 32, 1000 * i, 1000 * i + 900);
     CHECK_INT(mot_trace_close(t), MOT_OK);
     json_t *trace = parsed(path), *events = json_object_get(trace, "traceEvents");
     CHECK_INT(json_array_size(events), 1 + 4 * 2 + 40000);

@@ -16,7 +16,8 @@ TEST(balanced_workers_that_compute_are_bound_by_computing)
 {
     struct run r;
     run_make(&r, &method_allreduce, 8, 100);
-    CHECK_HAS(judge(&r), "Bound by computing: the workers computed 100 % of the time and are balanced (a job takes 1 s)");
+    CHECK_HAS(judge(&r),
+        "Bound by computing: the workers computed 100 % of the time and are balanced (a job takes 1 s)");
 }
 
 TEST(a_slow_worker_is_named_with_its_group_factor_and_what_the_others_waited)
@@ -27,8 +28,9 @@ TEST(a_slow_worker_is_named_with_its_group_factor_and_what_the_others_waited)
     for (int i = 0; i < 8; i++) r.node[i].jobs = 20;
     for (int i = 0; i < 7; i++) run_shares(&r, i, 0.2, 0, 0.8);
     judge(&r);
-    CHECK_HAS(verdict, "Held back by worker 7 (edge): a job takes 5.0 times the median's (5 s against 1 s), "
-                       "and the others waited 80 % of the time for it");
+    CHECK_HAS(verdict,
+        "Held back by worker 7 (edge): a job takes 5.0 times the median's (5 s against 1 s), "
+        "and the others waited 80 % of the time for it");
     CHECK_HAS(verdict, "`--method server --method-k 7`");
     CHECK_HAS(verdict, "`--method async`");
     CHECK_HAS(verdict, "`batch: [32, 32, 32, 32, 32, 32, 32, 6]`");
@@ -60,7 +62,9 @@ TEST(the_slower_of_two_workers_is_named)
     run_make(&r, &method_allreduce, 2, 100);
     r.node[0].jobs = r.node[1].jobs = 50;
     run_shares(&r, 1, 0.4, 0, 0.6);
-    CHECK_HAS(judge(&r), "Held back by worker 0: a job takes 2.5 times the median's (2 s against 0.8 s), and the other waited 60 %");
+    CHECK_HAS(judge(&r),
+        "Held back by worker 0: a job takes 2.5 times the median's (2 s against 0.8 s), and the other waited "
+        "60 %");
 }
 
 TEST(a_fast_worker_among_equal_ones_gets_a_larger_batch)
@@ -103,7 +107,8 @@ TEST(a_batch_that_fits_leaves_the_fixed_cost_aside)
     for (int i = 0; i < 3; i++) run_shares(&r, i, 0.5, 0, 0.5);
     CHECK_HAS(judge(&r), "`batch: [32, 32, 32, 11]`"); /* 1.5 s beside the half second become 0.5 s */
     const struct mot_trace trace = { 1, 1, (const double[]){ 1.9 } };
-    for (int i = 0; i < 4; i++) r.machine[i].straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .trace = &trace };
+    for (int i = 0; i < 4; i++)
+        r.machine[i].straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .trace = &trace };
     judge(&r);
     CHECK_LACKS(verdict, "batch");
 }
@@ -136,7 +141,8 @@ TEST(rounds_kept_open_by_a_deadline_name_whom_they_are_kept_open_for)
     r.node[7].jobs = 20, r.node[7].updates = 0;
     run_note(&r, "deadlines", 97, 97, 1);
     judge(&r);
-    CHECK_HAS(verdict, "97 % of the rounds stayed open until their deadline for worker 7, whose jobs take 8.3 times");
+    CHECK_HAS(verdict,
+        "97 % of the rounds stayed open until their deadline for worker 7, whose jobs take 8.3 times");
     CHECK_HAS(verdict, "`--method-k 7`, which closes a round without it");
 }
 
@@ -147,7 +153,9 @@ TEST(a_worker_kept_from_computing_by_its_messages_is_named_though_nobody_waits)
     run_shares(&r, 5, 0.1, 0.9, 0);
     r.node[5].jobs = 10;
     judge(&r);
-    CHECK_HAS(verdict, "Bound by computing: the workers computed 89 % of the time, but worker 5 only 10 %, with messages under way for 90 %");
+    CHECK_HAS(verdict,
+        "Bound by computing: the workers computed 89 % of the time, but worker 5 only 10 %, with messages "
+        "under way for 90 %");
     CHECK_LACKS(verdict, "balanced");
 }
 
@@ -223,7 +231,9 @@ TEST(a_thin_link_that_all_wait_for_in_rounds_is_named_though_most_only_wait)
     for (int i = 0; i < 3; i++) run_shares(&r, i, 0.02, 0.07, 0.91);
     run_shares(&r, 3, 0.02, 0.98, 0);
     judge(&r);
-    CHECK_HAS(verdict, "the link of worker 3 is thin (2 Mbit/s against a median of 1 Gbit/s); the others waited 91 % of the time");
+    CHECK_HAS(verdict,
+        "the link of worker 3 is thin (2 Mbit/s against a median of 1 Gbit/s); the others waited 91 % of the "
+        "time");
     CHECK_LACKS(verdict, "those it waits for are alike");
 }
 
@@ -235,7 +245,9 @@ TEST(a_far_worker_that_all_wait_for_is_named)
     for (int i = 0; i < 8; i++) run_shares(&r, i, 0.1, 0.02, 0.88);
     run_shares(&r, 6, 0.1, 0.9, 0);
     judge(&r);
-    CHECK_HAS(verdict, "messages to and from worker 6 (moon) have a latency of 1.20 s (the median's: 100 us), and the others waited 88 %");
+    CHECK_HAS(verdict,
+        "messages to and from worker 6 (moon) have a latency of 1.20 s (the median's: 100 us), and the "
+        "others waited 88 %");
     CHECK_HAS(verdict, "(`--method-k 7`)");
 }
 
@@ -243,7 +255,8 @@ TEST(a_busy_link_into_the_workers_is_no_latency)
 {
     struct run r;
     run_make(&r, &method_async, 8, 100);
-    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.2, 0.8, 0), r.machine[i].link.down = 625000, r.node[i].bytes_sent = 40000000;
+    for (int i = 0; i < 8; i++)
+        run_shares(&r, i, 0.2, 0.8, 0), r.machine[i].link.down = 625000, r.node[i].bytes_sent = 40000000;
     r.node[8].bytes_sent = 320000000;
     judge(&r);
     CHECK_LACKS(verdict, "latency");
@@ -278,7 +291,9 @@ TEST(faults_that_cost_resends_are_told)
     run_make(&r, &method_async, 4, 100);
     CHECK_LACKS(judge(&r), "resends");
     r.o.has_faults = true;
-    r.o.faults = (struct mot_fault_tally){ .dropped = 7, .corrupted = 2, .resent = 9, .crashes = 1, .restarts = 1, .stalls = 2 };
+    r.o.faults = (struct mot_fault_tally){
+        .dropped = 7, .corrupted = 2, .resent = 9, .crashes = 1, .restarts = 1, .stalls = 2
+    };
     CHECK_HAS(judge(&r), "9 resends (7 frames dropped, 2 corrupted");
     CHECK_HAS(verdict, "1 crash, 0 given up, 1 back. 2 stalls.");
 }
@@ -287,7 +302,8 @@ TEST(a_few_random_jobs_make_no_worker_slow)
 {
     struct run r;
     run_make(&r, &method_async, 8, 10);
-    for (int i = 0; i < 8; i++) r.machine[i].jitter = (struct mot_law){ .kind = MOT_LAW_EXPONENTIAL, .mean = 1 };
+    for (int i = 0; i < 8; i++)
+        r.machine[i].jitter = (struct mot_law){ .kind = MOT_LAW_EXPONENTIAL, .mean = 1 };
     r.node[4].jobs = 7; /* 1.4 times the median, of seven draws */
     CHECK_HAS(judge(&r), "are balanced");
     for (int i = 0; i < 8; i++) r.node[i].jobs = 1000;
@@ -295,7 +311,9 @@ TEST(a_few_random_jobs_make_no_worker_slow)
     CHECK_HAS(judge(&r), "worker 4 took 1.4 times the median");
     /* Of jobs that are like the one before them, seven hundred say little too. */
     for (int i = 0; i < 8; i++)
-        r.machine[i].straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_MARKOV, .factor = 5, .stay_slow = 0.95, .stay_fast = 0.95 };
+        r.machine[i].straggle = (struct mot_straggle){
+            .kind = MOT_STRAGGLE_MARKOV, .factor = 5, .stay_slow = 0.95, .stay_fast = 0.95
+        };
     CHECK_HAS(judge(&r), "are balanced");
 }
 
@@ -303,7 +321,8 @@ TEST(latency_is_told_from_bandwidth)
 {
     struct run r;
     run_make(&r, &method_allreduce, 8, 100);
-    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.4, 0.6, 0), r.node[i].bytes_sent = 125000000; /* a second of 100 */
+    /* a second of 100 */
+    for (int i = 0; i < 8; i++) run_shares(&r, i, 0.4, 0.6, 0), r.node[i].bytes_sent = 125000000;
     CHECK_HAS(judge(&r), "The bytes alone would take 1 %: the rest is latency. Try larger batches");
     CHECK_HAS(verdict, "`--sim-collective doubling`");
     for (int i = 0; i < 8; i++) r.node[i].bytes_sent = 6000000000;
@@ -349,7 +368,8 @@ TEST(many_dropped_gradients_advise_a_larger_k)
     r.conf.k = 2;
     r.node[2].updates = r.node[3].updates = 0;
     run_note(&r, "late", 200, 200, 1);
-    CHECK_HAS(judge(&r), "200 gradients (50 %) came late and were dropped, most of them from workers 2 and 3");
+    CHECK_HAS(
+        judge(&r), "200 gradients (50 %) came late and were dropped, most of them from workers 2 and 3");
     CHECK_HAS(verdict, "`--method-k 3`");
 }
 
@@ -361,7 +381,8 @@ TEST(a_round_that_waits_and_drops_much_is_not_advised_both_ways)
     for (int i = 0; i < 8; i++) run_shares(&r, i, 0.7, 0, 0.3), r.node[i].updates = 75;
     run_note(&r, "late", 200, 200, 1);
     judge(&r);
-    CHECK_HAS(verdict, "Try `--method async`, which waits for nobody. 200 gradients (25 %) came late and were dropped. ");
+    CHECK_HAS(verdict,
+        "Try `--method async`, which waits for nobody. 200 gradients (25 %) came late and were dropped. ");
     CHECK_LACKS(verdict, "--method-k");
 }
 
@@ -373,7 +394,8 @@ TEST(staleness_is_news_only_beyond_what_equal_workers_give)
     judge(&r);
     CHECK_LACKS(verdict, "updates old");
     r.o.note[0].max = 40;
-    CHECK_HAS(judge(&r), "Gradients were 7.0 updates old on average, 40 at most (about 7 is what 8 equal workers give)");
+    CHECK_HAS(judge(&r),
+        "Gradients were 7.0 updates old on average, 40 at most (about 7 is what 8 equal workers give)");
     CHECK_HAS(verdict, "`--optimizer-lr 0.05`");
 }
 
@@ -383,7 +405,9 @@ TEST(a_target_not_reached_is_said_with_where_it_stood)
     run_make(&r, &method_allreduce, 2, 100);
     r.e.stop.target = MOT_TARGET_TEST_ACCURACY, r.e.stop.value = 0.85;
     r.o.last.score.test_accuracy = 0.8123;
-    CHECK_HAS(judge(&r), "The target, test_accuracy 0.85, was not reached: it stood at 0.8123 when stop.updates ended the run.");
+    CHECK_HAS(judge(&r),
+        "The target, test_accuracy 0.85, was not reached: it stood at 0.8123 when stop.updates ended the "
+        "run.");
     r.o.target.reached = true;
     judge(&r);
     CHECK_LACKS(verdict, "target");

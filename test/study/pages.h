@@ -33,7 +33,8 @@ static inline char *place(const char *name)
 /* Simulates into that folder; the settings are ended by NULL. */
 static inline void simulate(const char *folder, const char *const *more)
 {
-    const char *set[32] = { "data=digits", "model=softmax", "workers=4", "stop.updates=12", "evaluate.every=4 updates", "sim.threads=1" };
+    const char *set[32] = { "data=digits", "model=softmax", "workers=4", "stop.updates=12",
+        "evaluate.every=4 updates", "sim.threads=1" };
     size_t n = 6;
     char *output = mot_format("output=%s", folder);
     for (; *more; more++) set[n++] = *more;
@@ -77,37 +78,51 @@ static inline json_t *number(double value) { return isnan(value) ? json_null() :
 
 static inline json_t *interval(double median, double low, double high, int n)
 {
-    return json_pack("{s:o, s:o, s:o, s:i, s:n}", "median", number(median), "low", number(low), "high", number(high), "n", n, "beyond");
+    return json_pack("{s:o, s:o, s:o, s:i, s:n}", "median", number(median), "low", number(low), "high",
+        number(high), "n", n, "beyond");
 }
 
 /* Arms of these names under one condition; figures are added by tests. */
 static inline json_t *document_of(const char *const *names, size_t arms)
 {
-    json_t *d = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:f}, s:[], s:[{s:s, s:{}}], s:[i, i], s:[], s:[], s:[]}", "motley", "0.1.0", "title", "x.yaml",
-        "command", "motley compare x.yaml", "experiment", "seed: 1\n", "target", "kind", "test_accuracy", "value", 0.9, "arms", "conditions", "name", "",
-        "settings", "seeds", 1, 2, "runs", "cells", "tuning");
+    json_t *d =
+        json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:f}, s:[], s:[{s:s, s:{}}], s:[i, i], s:[], s:[], s:[]}",
+            "motley", "0.1.0", "title", "x.yaml", "command", "motley compare x.yaml", "experiment",
+            "seed: 1\n", "target", "kind", "test_accuracy", "value", 0.9, "arms", "conditions", "name", "",
+            "settings", "seeds", 1, 2, "runs", "cells", "tuning");
     for (size_t a = 0; a < arms; a++) {
-        json_array_append_new(json_object_get(d, "arms"), json_pack("{s:s, s:{s:s}}", "name", names[a], "settings", "method", names[a]));
-        json_array_append_new(json_object_get(d, "cells"), json_pack("{s:i, s:i, s:i, s:i, s:i, s:{}, s:{}, s:n}", "arm", (int)a, "condition", 0, "runs", 2,
-            "reached", 2, "failed", 0, "figures", "against", "worst_worker"));
+        json_array_append_new(json_object_get(d, "arms"),
+            json_pack("{s:s, s:{s:s}}", "name", names[a], "settings", "method", names[a]));
+        json_array_append_new(json_object_get(d, "cells"),
+            json_pack("{s:i, s:i, s:i, s:i, s:i, s:{}, s:{}, s:n}", "arm", (int)a, "condition", 0, "runs", 2,
+                "reached", 2, "failed", 0, "figures", "against", "worst_worker"));
     }
     return d;
 }
-static inline json_t *cell_at(json_t *d, size_t arm) { return json_array_get(json_object_get(d, "cells"), arm); }
-static inline void set_figure(json_t *d, size_t arm, const char *figure, double median, double low, double high)
+static inline json_t *cell_at(json_t *d, size_t arm)
+{
+    return json_array_get(json_object_get(d, "cells"), arm);
+}
+static inline void set_figure(
+    json_t *d, size_t arm, const char *figure, double median, double low, double high)
 {
     json_object_set_new(json_object_get(cell_at(d, arm), "figures"), figure, interval(median, low, high, 10));
 }
-static inline void set_against(json_t *d, size_t arm, const char *figure, double ratio, double low, double high, const char *verdict)
+static inline void set_against(
+    json_t *d, size_t arm, const char *figure, double ratio, double low, double high, const char *verdict)
 {
-    json_object_set_new(json_object_get(cell_at(d, arm), "against"), figure, json_pack("{s:f, s:f, s:f, s:i, s:s, s:n}", "ratio", ratio, "low", low,
-        "high", high, "n", 10, "verdict", verdict, "reason"));
+    json_object_set_new(json_object_get(cell_at(d, arm), "against"), figure,
+        json_pack("{s:f, s:f, s:f, s:i, s:s, s:n}", "ratio", ratio, "low", low, "high", high, "n", 10,
+            "verdict", verdict, "reason"));
 }
-static inline void add_run(json_t *d, int arm, int seed, const char *folder, const char *status, const char *failed, double time)
+static inline void add_run(
+    json_t *d, int arm, int seed, const char *folder, const char *status, const char *failed, double time)
 {
-    json_t *run = json_pack("{s:i, s:i, s:i, s:s?, s:s, s:s?, s:s?, s:b, s:{}}", "arm", arm, "condition", 0, "seed", seed, "folder", folder, "status", status,
-        "ended_by", "updates", "failed", failed, "reached", !isnan(time), "figures");
-    json_object_set_new(json_object_get(run, "figures"), "time_to_target", isnan(time) ? json_null() : json_real(time));
+    json_t *run = json_pack("{s:i, s:i, s:i, s:s?, s:s, s:s?, s:s?, s:b, s:{}}", "arm", arm, "condition", 0,
+        "seed", seed, "folder", folder, "status", status, "ended_by", "updates", "failed", failed, "reached",
+        !isnan(time), "figures");
+    json_object_set_new(
+        json_object_get(run, "figures"), "time_to_target", isnan(time) ? json_null() : json_real(time));
     json_array_append_new(json_object_get(d, "runs"), run);
 }
 

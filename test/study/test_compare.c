@@ -1,4 +1,5 @@
-/* A study from its file to its folder: what falls, what never arrives and what is damaged is seen and said. */
+/* A study from its file to its folder: what falls, what never
+ * arrives and what is damaged is seen and said. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "method/methods.h"
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char here[64];                  /* a folder of this test's own */
+static char here[64]; /* a folder of this test's own */
 
 static const char *in_here(const char *name)
 {
@@ -23,7 +24,7 @@ static const char *in_here(const char *name)
 /* ---- Methods that fall ------------------------------------------------------------------------- */
 
 static struct mot_method crasher, killer;
-static bool falls = true;              /* forked workers see what it was when the study began */
+static bool falls = true; /* forked workers see what it was when the study began */
 
 /* With the second seed worker 3 falls at its second event, and takes the process along. */
 static void crash_step(void *state, struct mot_env *env, const struct mot_event *event)
@@ -52,12 +53,22 @@ static struct mot_compare options(const char *methods, const char *seeds)
 {
     static const char *list;
     static const struct mot_setting setting[] = {
-        { "model", "softmax", "test" }, { "workers", "5", "test" }, { "stop.updates", "60", "test" }, { "evaluate.every", "10 updates", "test" },
+        { "model", "softmax", "test" },
+        { "workers", "5", "test" },
+        { "stop.updates", "60", "test" },
+        { "evaluate.every", "10 updates", "test" },
         { "stop.target.test_accuracy", "0.8", "test" },
     };
     list = methods;
-    return (struct mot_compare){ .command = "motley compare", .store = in_here("store"), .out = in_here("out"), .jobs = 2,
-        .flags = { .methods = &list, .methods_n = 1, .seeds = seeds, .setting = setting, .settings = MOT_COUNT(setting) } };
+    return (struct mot_compare){ .command = "motley compare",
+        .store = in_here("store"),
+        .out = in_here("out"),
+        .jobs = 2,
+        .flags = { .methods = &list,
+            .methods_n = 1,
+            .seeds = seeds,
+            .setting = setting,
+            .settings = MOT_COUNT(setting) } };
 }
 
 static void go(const struct mot_compare *o)
@@ -82,10 +93,7 @@ static void fresh_start(void)
     falls = true;
 }
 
-static const json_t *run_at(size_t i)
-{
-    return json_array_get(json_object_get(done.document, "runs"), i);
-}
+static const json_t *run_at(size_t i) { return json_array_get(json_object_get(done.document, "runs"), i); }
 
 static const char *text_at(size_t i, const char *key)
 {
@@ -124,7 +132,9 @@ TEST(a_run_that_crashes_is_noted_and_the_others_go_on)
     CHECK_HAS(text_at(4, "failed"), "the third worker fell");
     CHECK_HAS(text_at(6, "failed"), "signal 9 (Killed); out of memory?");
     CHECK(json_is_null(json_object_get(run_at(4), "folder")));
-    CHECK_INT(json_integer_value(json_object_get(json_array_get(json_object_get(done.document, "cells"), 1), "failed")), 1);
+    CHECK_INT(json_integer_value(
+                  json_object_get(json_array_get(json_object_get(done.document, "cells"), 1), "failed")),
+        1);
     char *table = file_text(in_here("out/table.txt"));
     CHECK_HAS(table, "crasher: 1 of 3 runs crashed");
     CHECK_HAS(table, "(seed 2); the first");

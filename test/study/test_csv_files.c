@@ -1,6 +1,7 @@
 #include "study/pages.h"
 
-/* A field of a CSV text by RFC 4180, unquoted into `into`; returns what follows its separator, NULL at the end. */
+/* A field of a CSV text by RFC 4180, unquoted into `into`; returns
+ * what follows its separator, NULL at the end. */
 static const char *field(const char *at, char *into, bool *ends_line)
 {
     size_t n = 0;
@@ -8,8 +9,10 @@ static const char *field(const char *at, char *into, bool *ends_line)
     if (quoted) at++;
     for (; *at; at++) {
         if (quoted && *at == '"' && at[1] == '"') at++;
-        else if (quoted && *at == '"') { quoted = false; continue; }
-        else if (!quoted && (*at == ',' || *at == '\r')) break;
+        else if (quoted && *at == '"') {
+            quoted = false;
+            continue;
+        } else if (!quoted && (*at == ',' || *at == '\r')) break;
         into[n++] = *at;
     }
     into[n] = 0;
@@ -45,7 +48,8 @@ TEST(names_with_commas_quotes_and_lines_come_back_as_they_were)
     const char *const names[] = { "server, k=6", "a \"quoted\"\nline", " plain" };
     char *prefix = place("names"), *path = place("names-runs.csv");
     json_t *d = document_of(names, 3);
-    for (int a = 0; a < 3; a++) add_run(d, a, 7 + a, NULL, a ? "ok" : "diverged", a ? NULL : "why, \"because\"", NAN);
+    for (int a = 0; a < 3; a++)
+        add_run(d, a, 7 + a, NULL, a ? "ok" : "diverged", a ? NULL : "why, \"because\"", NAN);
     CHECK_INT(mot_csv_write(d, prefix), MOT_OK);
     char *text = whole_file(path);
     for (size_t a = 0; a < 3; a++) CHECK_TEXT(at(text, a + 1, 0), names[a]);
@@ -61,17 +65,20 @@ TEST(names_with_commas_quotes_and_lines_come_back_as_they_were)
 TEST(numbers_have_all_their_digits)
 {
     const char *const names[] = { "a" };
-    char *prefix = place("digits"), *runs = place("digits-runs.csv"), *curves = place("digits-curves.csv"), *folder = place("run");
+    char *prefix = place("digits"), *runs = place("digits-runs.csv"), *curves = place("digits-curves.csv"),
+         *folder = place("run");
     SIMULATE(folder, "method=allreduce");
     json_t *d = document_of(names, 1);
     add_run(d, 0, 1, folder, "ok", NULL, 1.0 / 3);
     CHECK_INT(mot_csv_write(d, prefix), MOT_OK);
-    char *text = whole_file(runs), *rows = whole_file(curves), *path = mot_path_join(folder, "metrics.jsonl"), *lines = whole_file(path);
+    char *text = whole_file(runs), *rows = whole_file(curves), *path = mot_path_join(folder, "metrics.jsonl"),
+         *lines = whole_file(path);
     CHECK(strtod(at(text, 1, column_of(text, "time_to_target")), NULL) == 1.0 / 3);
     CHECK_INT(times_in(rows, "\r\n"), 5); /* the names, and evaluations after 0, 4, 8 and 12 updates */
     char *line = strchr(strchr(strchr(lines, '\n') + 1, '\n') + 1, '\n') + 1; /* the last */
     json_t *last = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
-    const char *const keys[] = { "time_s", "updates", "samples", "epochs", "train_loss", "test_loss", "test_accuracy", "bytes_sent", "messages" };
+    const char *const keys[] = { "time_s", "updates", "samples", "epochs", "train_loss", "test_loss",
+        "test_accuracy", "bytes_sent", "messages" };
     for (size_t k = 0; k < MOT_COUNT(keys); k++) {
         double want = json_number_value(json_object_get(last, keys[k]));
         CHECK(want > 0 && strtod(at(rows, 4, column_of(rows, keys[k])), NULL) == want);

@@ -68,7 +68,8 @@ TEST(arms_of_one_method_are_named_by_the_keys_that_differ)
 TEST(what_is_no_whole_run_is_refused_saying_why)
 {
     struct mot_gathered *g;
-    char *none = place("none"), *run = place("w/run"), *summary = mot_path_join(run, "summary.json"), *missing = place("missing");
+    char *none = place("none"), *run = place("w/run"), *summary = mot_path_join(run, "summary.json"),
+         *missing = place("missing");
     CHECK_INT(mot_make_folder(none), MOT_OK);
     CHECK_INT(mot_gather((const char *const[]){ none }, 1, "", &g), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "no run");

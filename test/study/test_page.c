@@ -5,7 +5,8 @@ static const char *const two[] = { "slow", "fast" };
 /* The answer as a reader sees it: without marks. */
 static char *answer_of(const json_t *d)
 {
-    char *page = page_of(d), *from = strstr(page, "class=\"answer\">"), *to = strstr(from, "</p>"), *out = mot_new(strlen(page) + 1, 1);
+    char *page = page_of(d), *from = strstr(page, "class=\"answer\">"), *to = strstr(from, "</p>"),
+         *out = mot_new(strlen(page) + 1, 1);
     size_t n = 0;
     bool mark = false;
     for (char *c = from + strlen("class=\"answer\">"); c < to; c++) {
@@ -24,7 +25,9 @@ TEST(the_answer_names_the_winner_and_by_how_much)
     set_figure(d, 1, "time_to_target", 2.5, 2.2, 2.9);
     set_against(d, 1, "time_to_target", 4, 3.5, 4.5, "faster");
     char *answer = answer_of(d);
-    CHECK_TEXT(answer, "fast wins: it reaches 90 % test accuracy in 2.50 s (median of 10, 2.20 s to 2.90 s), 4.00 times (3.50 to 4.50) as fast as slow.");
+    CHECK_TEXT(answer,
+        "fast wins: it reaches 90 % test accuracy in 2.50 s (median of 10, 2.20 s to 2.90 s), 4.00 times "
+        "(3.50 to 4.50) as fast as slow.");
     free(answer);
     json_decref(d);
 }
@@ -100,12 +103,15 @@ TEST(a_target_that_nobody_reaches_and_runs_that_fail_are_shown_as_such)
 
 TEST(no_text_of_a_study_becomes_part_of_the_page_itself)
 {
-    const char *const wicked[] = { "</script><img src=x onerror=alert(1)>", "{{data}} {{script}} <!-- & \"'" };
+    const char *const wicked[] = { "</script><img src=x onerror=alert(1)>",
+        "{{data}} {{script}} <!-- & \"'" };
     json_t *d = document_of(wicked, 2);
     json_object_set_new(d, "title", json_string("</title><script>alert(2)</script>"));
     json_object_set_new(d, "command", json_string("<img src=x onerror=alert(3)>"));
     json_object_set_new(d, "experiment", json_string("</pre><script>alert(4)</script>"));
-    json_array_append_new(json_object_get(d, "tuning"), json_pack("{s:i, s:i, s:s, s:[s], s:[]}", "arm", 0, "condition", 0, "by", "</script>", "over", "<b>", "points"));
+    json_array_append_new(json_object_get(d, "tuning"),
+        json_pack("{s:i, s:i, s:s, s:[s], s:[]}", "arm", 0, "condition", 0, "by", "</script>", "over", "<b>",
+            "points"));
     add_run(d, 0, 1, NULL, "<i>", "<img src=x onerror=alert(5)>", NAN);
     set_figure(d, 0, "time_to_target", 1, 1, 1);
     char *page = page_of(d);
@@ -113,7 +119,7 @@ TEST(no_text_of_a_study_becomes_part_of_the_page_itself)
     CHECK(!strstr(page, "<i>"));
     CHECK(!strstr(page, "<script>alert"));
     CHECK(!strstr(page, "</script><"));
-    CHECK_INT(times_in(page, "</script>"), 2);   /* the data's and the script's own */
+    CHECK_INT(times_in(page, "</script>"), 2);    /* the data's and the script's own */
     CHECK_INT(times_in(page, "'use strict'"), 1); /* {{script}} in a name is not filled in */
     CHECK_PAGE(page, "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;");
     CHECK_PAGE(page, "\\u003c/script\\u003e");
@@ -154,9 +160,11 @@ TEST(curves_timelines_rows_and_staleness_of_real_runs_are_in_it)
     json_int_t rows = 0, by_class = 0;
     size_t i, c;
     json_t *worker, *count;
-    json_array_foreach(json_object_get(summary, "worker"), i, worker) {
+    json_array_foreach(json_object_get(summary, "worker"), i, worker)
+    {
         rows += json_integer_value(json_object_get(worker, "rows"));
-        json_array_foreach(json_object_get(worker, "rows_by_class"), c, count) by_class += json_integer_value(count);
+        json_array_foreach(json_object_get(worker, "rows_by_class"), c, count) by_class +=
+            json_integer_value(count);
         CHECK_INT(json_array_size(json_object_get(worker, "rows_by_class")), 10);
     }
     CHECK_INT(rows, 1438); /* 80 % of the digits */
@@ -172,7 +180,8 @@ TEST(rows_of_numbers_to_predict_have_no_classes)
 {
     char *folder = place("regression"), *path = mot_path_join(folder, "summary.json");
     SIMULATE(folder, "data=synthetic", "data.kind=regression", "model=least-squares", "optimizer.lr=0.01");
-    json_t *summary = json_load_file(path, 0, NULL), *worker = json_array_get(json_object_get(summary, "worker"), 0);
+    json_t *summary = json_load_file(path, 0, NULL),
+           *worker = json_array_get(json_object_get(summary, "worker"), 0);
     CHECK_INT(json_integer_value(json_object_get(worker, "rows")), 200);
     CHECK(json_is_null(json_object_get(worker, "rows_by_class")));
     json_decref(summary);
@@ -186,8 +195,10 @@ TEST(a_large_study_is_thinned_out_to_a_file_that_opens_at_once)
     CHECK_INT(mot_make_folder(folder), MOT_OK);
     FILE *out = fopen(path, "w");
     for (int i = 0; i < 300; i++)
-        fprintf(out, "{\"time_s\":%d.123456789,\"updates\":%d,\"bytes_sent\":1%03d,\"test_accuracy\":0.%09d,\"test_loss\":1.%09d,\"train_loss\":2.%09d,\"grad_norm\":3.%09d}\n",
-                i, 10 * i, i, 123456789 + i, 987654321 - i, 111111111 + i, 222222222 + i);
+        fprintf(out,
+            "{\"time_s\":%d.123456789,\"updates\":%d,\"bytes_sent\":1%03d,\"test_accuracy\":0.%09d,\"test_"
+            "loss\":1.%09d,\"train_loss\":2.%09d,\"grad_norm\":3.%09d}\n",
+            i, 10 * i, i, 123456789 + i, 987654321 - i, 111111111 + i, 222222222 + i);
     fclose(out);
     json_t *d = document_of(two, 2);
     for (int i = 0; i < 400; i++) add_run(d, i % 2, i / 2, folder, "ok", NULL, 1.5);
@@ -204,7 +215,8 @@ TEST(a_large_study_is_thinned_out_to_a_file_that_opens_at_once)
 
 TEST(a_damaged_curve_is_an_error_with_its_place_and_leaves_no_page)
 {
-    char *folder = place("damaged"), *path = mot_path_join(folder, "metrics.jsonl"), *page = place("damaged.html");
+    char *folder = place("damaged"), *path = mot_path_join(folder, "metrics.jsonl"),
+         *page = place("damaged.html");
     CHECK_INT(mot_make_folder(folder), MOT_OK);
     CHECK_INT(mot_file_replace(path, "{\n", 2), MOT_OK);
     json_t *d = document_of(two, 1);

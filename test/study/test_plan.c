@@ -13,16 +13,19 @@ static void take_with(const char *text, const struct mot_plan_flags *flags)
     status = mot_study_plan_parse("exp.yaml", text, strlen(text), flags, &plan);
 }
 
-static void take(const char *text)
-{
-    take_with(text, &(struct mot_plan_flags){ .methods = NULL });
-}
+static void take(const char *text) { take_with(text, &(struct mot_plan_flags){ .methods = NULL }); }
 
-#define REFUSED(text, part) do { take(text); CHECK_INT(status, MOT_EUSAGE); CHECK_HAS(mot_error(), part); } while (0)
+#define REFUSED(text, part)                                                                                  \
+    do {                                                                                                     \
+        take(text);                                                                                          \
+        CHECK_INT(status, MOT_EUSAGE);                                                                       \
+        CHECK_HAS(mot_error(), part);                                                                        \
+    } while (0)
 
 TEST(arms_by_hand_are_names_or_labels_with_the_keys_they_set)
 {
-    take("compare:\n  - async\n  - {label: twin, method: async}\n  - {label: server 6 of 8, method: {name: server, k: 6}, optimizer.lr: 0.2}\n"
+    take("compare:\n  - async\n  - {label: twin, method: async}\n  - {label: server 6 of 8, method: {name: "
+         "server, k: 6}, optimizer.lr: 0.2}\n"
          "  - {method: {name: server, k: 4}, batch: 8}\n");
     CHECK_INT(status, MOT_OK);
     CHECK_INT(plan->arms, 4);
@@ -40,7 +43,8 @@ TEST(arms_by_hand_are_names_or_labels_with_the_keys_they_set)
 
 TEST(a_sweep_makes_arms_of_methods_seeds_of_seeds_and_conditions_of_the_rest)
 {
-    take("sweep:\n  method: [allreduce, {name: server, k: 6}]\n  batch: [8, 16, 32]\n  data: [{name: digits, test: 0.3}, digits]\n  seed: 3..7\n");
+    take("sweep:\n  method: [allreduce, {name: server, k: 6}]\n  batch: [8, 16, 32]\n  data: [{name: digits, "
+         "test: 0.3}, digits]\n  seed: 3..7\n");
     CHECK_INT(status, MOT_OK);
     CHECK_INT(plan->arms, 2);
     CHECK_TEXT(plan->arm[1].name, "server k=6");
@@ -77,7 +81,8 @@ TEST(ranges_go_up_and_down_and_over_powers)
 TEST(methods_on_the_command_line_may_carry_their_options)
 {
     const char *list = "allreduce, server{k: 6},{name: server, k: 4}, async{}";
-    take_with("compare: [async]\n", &(struct mot_plan_flags){ .methods = &list, .methods_n = 1, .seeds = "3..5" });
+    take_with(
+        "compare: [async]\n", &(struct mot_plan_flags){ .methods = &list, .methods_n = 1, .seeds = "3..5" });
     CHECK_INT(status, MOT_OK);
     CHECK_INT(plan->arms, 4);
     CHECK_TEXT(plan->arm[1].name, "server k=6");
@@ -104,7 +109,8 @@ TEST(seeds_count_from_the_experiments_own)
 
 TEST(a_wrong_study_is_refused_with_its_place)
 {
-    REFUSED("sweep: {batch: []}", "exp.yaml:1:16: sweep.batch: expected at least one value; found an empty list");
+    REFUSED(
+        "sweep: {batch: []}", "exp.yaml:1:16: sweep.batch: expected at least one value; found an empty list");
     REFUSED("sweep: {batch: 8}", "sweep.batch: expected a list of values");
     REFUSED("sweep: {batch: [8, 8]}", "found '8' twice");
     REFUSED("sweep: {}", "sweep: expected a map");
@@ -134,7 +140,8 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("tune: {over: {seed: [1]}}", "cannot be tuned");
     REFUSED("tune: {over: {stop.updates: [10, 20]}}", "'stop.updates' cannot be tuned");
     REFUSED("tune: {over: {method: [async]}}", "'method' cannot be tuned");
-    REFUSED("tune: {over: {a: [1]}, seeds: 9..11}", "exp.yaml:1:31: tune.seeds: expected seeds that the arms are not judged on; found 9 in both");
+    REFUSED("tune: {over: {a: [1]}, seeds: 9..11}",
+        "exp.yaml:1:31: tune.seeds: expected seeds that the arms are not judged on; found 9 in both");
     REFUSED("sweep: {a: [1]}\ntune: {over: {a: [1]}}", "tuned and swept");
     REFUSED("sweep: {a: 1..50, b: 1..50}", "at most 2000 combinations");
     REFUSED("sweep: {a: 1..1000, seed: 1..1000}", "at most 100000 runs; this one has 1000000");
@@ -145,7 +152,8 @@ TEST(a_wrong_study_is_refused_with_its_place)
 
 TEST(flags_that_would_be_lost_are_refused)
 {
-    const struct mot_setting seed = { "seed", "3", "--seed" }, method = { "method", "async", "--method" }, out = { "output", "x", "--output" };
+    const struct mot_setting seed = { "seed", "3", "--seed" }, method = { "method", "async", "--method" },
+                             out = { "output", "x", "--output" };
     take_with("", &(struct mot_plan_flags){ .setting = &seed, .settings = 1 });
     CHECK_HAS(mot_error(), "--seed: a study has several seeds");
     take_with("", &(struct mot_plan_flags){ .setting = &out, .settings = 1 });
@@ -177,12 +185,16 @@ TEST(a_path_that_is_swept_in_a_file_is_found_from_there_and_one_in_a_flag_from_h
     const struct mot_setting flag = { "cluster", "nowhere.yaml", "--cluster" };
     static const char text[] = "sweep: {cluster: [a.yaml]}", plain[] = "seed: 1";
     struct mot_experiment *x;
-    mot_study_plan_close(plan);        /* of the test before */
-    CHECK_INT(mot_study_plan_parse("box/exp.yaml", text, strlen(text), &(struct mot_plan_flags){ .methods = NULL }, &plan), MOT_OK);
+    mot_study_plan_close(plan); /* of the test before */
+    CHECK_INT(mot_study_plan_parse(
+                  "box/exp.yaml", text, strlen(text), &(struct mot_plan_flags){ .methods = NULL }, &plan),
+        MOT_OK);
     CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "'box/a.yaml'");
     mot_study_plan_close(plan);
-    CHECK_INT(mot_study_plan_parse("box/exp.yaml", plain, strlen(plain), &(struct mot_plan_flags){ .setting = &flag, .settings = 1 }, &plan), MOT_OK);
+    CHECK_INT(mot_study_plan_parse("box/exp.yaml", plain, strlen(plain),
+                  &(struct mot_plan_flags){ .setting = &flag, .settings = 1 }, &plan),
+        MOT_OK);
     CHECK_INT(mot_study_plan_run(plan, 0, 0, NULL, 0, NULL, &x), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "'nowhere.yaml'");
 }
@@ -193,8 +205,9 @@ TEST(a_run_takes_flags_then_condition_then_arm_then_tuned_values_then_seed)
     const struct mot_study_setting tuned = { "optimizer.lr", "0.5", "tune" };
     struct mot_experiment *x;
     uint64_t seed = 77;
-    take_with("batch: 2\nsweep: {workers: [3, 5]}\ncompare: [{label: a, method: async}, {label: b, batch: 16, optimizer.lr: 0.25}]\n",
-              &(struct mot_plan_flags){ .setting = &flag, .settings = 1 });
+    take_with("batch: 2\nsweep: {workers: [3, 5]}\ncompare: [{label: a, method: async}, {label: b, batch: "
+              "16, optimizer.lr: 0.25}]\n",
+        &(struct mot_plan_flags){ .setting = &flag, .settings = 1 });
     CHECK_INT(status, MOT_OK);
     CHECK_INT(mot_study_plan_run(plan, 0, 1, NULL, 0, &seed, &x), MOT_OK);
     CHECK(x->batch[0] == 4 && x->workers == 5 && x->seed == 77 && x->output == NULL);

@@ -82,7 +82,8 @@ TEST(intervals_of_medians_cover_the_true_median_19_times_of_20)
             struct mot_interval i = mot_stats_interval(value, n);
             covered += i.low <= truth && truth <= i.high;
         }
-        if (covered < DRAWS * 94 / 100) FAIL("of %d intervals of %zu values %zu cover the median", DRAWS, n, covered);
+        if (covered < DRAWS * 94 / 100)
+            FAIL("of %d intervals of %zu values %zu cover the median", DRAWS, n, covered);
     }
 }
 
@@ -113,7 +114,9 @@ static size_t told_apart(size_t n, double factor, double noise, double step, dou
 TEST(equal_methods_are_told_apart_at_most_one_time_in_twenty)
 {
     printf("  seed %d\n", SEED);
-    static const struct { double noise, step, missing; } worlds[] = { { 0.05, 0, 0 }, { 0.5, 0, 0 }, { 0.05, 0.025, 0 }, { 0.2, 0, 0.15 } };
+    static const struct {
+        double noise, step, missing;
+    } worlds[] = { { 0.05, 0, 0 }, { 0.5, 0, 0 }, { 0.05, 0.025, 0 }, { 0.2, 0, 0.15 } };
     for (size_t w = 0; w < 4; w++)
         for (size_t n = MOT_PAIRS_LEAST; n <= 20; n += n < 12 ? 1 : 4) {
             size_t wrong = told_apart(n, 1, worlds[w].noise, worlds[w].step, worlds[w].missing);
@@ -132,7 +135,8 @@ TEST(a_tenth_slower_is_found_out_with_ten_seeds)
 TEST(a_ratio_above_one_is_better_whichever_way_the_figure_points)
 {
     double slow[6] = { 2, 2.2, 2.1, 1.9, 2, 2.05 }, fast[6] = { 1, 1.1, 1.05, 0.95, 1, 1.025 };
-    struct mot_comparison time = mot_stats_compare(slow, fast, 6, true), accuracy = mot_stats_compare(slow, fast, 6, false);
+    struct mot_comparison time = mot_stats_compare(slow, fast, 6, true),
+                          accuracy = mot_stats_compare(slow, fast, 6, false);
     CHECK_NEAR(time.ratio, 2, 1e-12);
     CHECK_INT(time.verdict, MOT_BETTER);
     CHECK_NEAR(accuracy.ratio, 0.5, 1e-12);
@@ -167,7 +171,8 @@ TEST(who_never_reaches_the_target_is_slower_than_who_does)
 
 TEST(where_neither_reaches_it_nothing_can_be_compared)
 {
-    double first[8] = { 1, 1, 1, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY }, second[8] = { 2, 2, 2, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY };
+    double first[8] = { 1, 1, 1, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY },
+           second[8] = { 2, 2, 2, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY };
     struct mot_comparison c = mot_stats_compare(first, second, 8, true);
     CHECK_INT(c.neither, 5);
     CHECK_INT(c.verdict, MOT_NOT_COMPARABLE);

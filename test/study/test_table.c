@@ -1,4 +1,5 @@
-/* A study's document and its table, from summaries that are written here: what is counted, and what is said. */
+/* A study's document and its table, from summaries that are written
+ * here: what is counted, and what is said. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "study/grid.h"
@@ -14,10 +15,11 @@ static char here[64];
 static struct mot_study_run run[ARMS * SEEDS];
 static char folders[ARMS * SEEDS][160];
 static size_t runs;
-static bool untested;                  /* runs have no test part */
+static bool untested; /* runs have no test part */
 static bool without_target;
 
-/* A run of `arm` that reached its target at `time`; NaN: it went on for 120 s without; negative: it diverged. */
+/* A run of `arm` that reached its target at `time`; NaN: it went on
+ * for 120 s without; negative: it diverged. */
 static void add_run(uint32_t arm, uint64_t seed, double time)
 {
     char target[160] = "null", path[192], *folder = folders[runs];
@@ -25,13 +27,30 @@ static void add_run(uint32_t arm, uint64_t seed, double time)
     snprintf(folder, sizeof(folders[0]), "%s/%zu", here, runs);
     mot_make_folder(folder);
     if (without_target) reached = false;
-    else if (reached) snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": true, \"time_s\": %g, \"updates\": 40}", time);
-    else snprintf(target, sizeof(target), "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": false, \"time_s\": null, \"updates\": null}");
-    char *text = mot_format(
-        "{\"status\": \"%s\", \"ended_by\": \"%s\", \"updates\": 50, \"time_s\": %g, \"bytes_sent\": 1000, \"train_loss\": %s, \"test_loss\": 0.4, "
-        "\"test_accuracy\": %s, \"grad_norm\": 0.125, \"target\": %s, \"staleness\": {\"mean\": null, \"max\": null}, \"worker\": ["
-        "{\"id\": 0, \"name\": \"fast\", \"compute_s\": 3, \"wait_s\": 6, \"send_s\": 1}, {\"id\": 1, \"name\": null, \"compute_s\": 8, \"wait_s\": 1, \"send_s\": 1}]}",
-        time < 0 ? "diverged" : "ok", reached ? "target" : time < 0 ? "diverged" : "time", time < 0 ? -time : isnan(time) ? 120 : time, time < 0 ? "null" : "0.5", untested ? "null" : "0.81", target);
+    else if (reached)
+        snprintf(target, sizeof(target),
+            "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": true, \"time_s\": %g, \"updates\": "
+            "40}",
+            time);
+    else
+        snprintf(target, sizeof(target),
+            "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": false, \"time_s\": null, "
+            "\"updates\": null}");
+    char *text =
+        mot_format("{\"status\": \"%s\", \"ended_by\": \"%s\", \"updates\": 50, \"time_s\": %g, "
+                   "\"bytes_sent\": 1000, \"train_loss\": %s, \"test_loss\": 0.4, "
+                   "\"test_accuracy\": %s, \"grad_norm\": 0.125, \"target\": %s, \"staleness\": {\"mean\": "
+                   "null, \"max\": null}, \"worker\": ["
+                   "{\"id\": 0, \"name\": \"fast\", \"compute_s\": 3, \"wait_s\": 6, \"send_s\": 1}, "
+                   "{\"id\": 1, \"name\": null, \"compute_s\": 8, \"wait_s\": 1, \"send_s\": 1}]}",
+            time < 0 ? "diverged" : "ok",
+            reached        ? "target"
+                : time < 0 ? "diverged"
+                           : "time",
+            time < 0          ? -time
+                : isnan(time) ? 120
+                              : time,
+            time < 0 ? "null" : "0.5", untested ? "null" : "0.81", target);
     snprintf(path, sizeof(path), "%s/summary.json", folder);
     mot_file_replace(path, text, strlen(text));
     free(text);
@@ -40,15 +59,24 @@ static void add_run(uint32_t arm, uint64_t seed, double time)
 
 static void add_crash(uint32_t arm, uint64_t seed)
 {
-    run[runs++] = (struct mot_study_run){ .arm = arm, .condition = 0, .seed = seed, .failed = "crashed: signal 11 (Segmentation fault)" };
+    run[runs++] = (struct mot_study_run){
+        .arm = arm, .condition = 0, .seed = seed, .failed = "crashed: signal 11 (Segmentation fault)"
+    };
 }
 
 static json_t *document(const char *const *name, size_t arms)
 {
     static struct mot_study_side arm[ARMS], condition = { .name = "" };
     for (size_t i = 0; i < arms; i++) arm[i] = (struct mot_study_side){ .name = name[i] };
-    struct mot_study s = { .title = "exp.yaml", .command = "motley compare exp.yaml", .experiment = "", .arm = arm, .arms = arms,
-        .condition = &condition, .conditions = 1, .run = run, .runs = runs };
+    struct mot_study s = { .title = "exp.yaml",
+        .command = "motley compare exp.yaml",
+        .experiment = "",
+        .arm = arm,
+        .arms = arms,
+        .condition = &condition,
+        .conditions = 1,
+        .run = run,
+        .runs = runs };
     json_t *d = NULL;
     if (mot_study_document(&s, &d) != MOT_OK) printf("  %s\n", mot_error());
     return d;
@@ -99,9 +127,12 @@ TEST(a_crashed_run_is_left_out_of_its_pair_and_a_missed_target_is_not)
     CHECK_INT(number(at(d, 1, "figures", "time_to_target"), "n"), 9);
     CHECK_INT(number(at(d, 1, "against", "time_to_target"), "n"), 9);
     CHECK_NEAR(number(at(d, 1, "against", "time_to_target"), "ratio"), 2, 1e-9);
-    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "time_to_target"), "verdict")), "faster");
-    CHECK_INT(json_integer_value(json_object_get(json_array_get(json_object_get(d, "cells"), 1), "failed")), 1);
-    CHECK_INT(json_integer_value(json_object_get(json_array_get(json_object_get(d, "cells"), 1), "reached")), 8);
+    CHECK_TEXT(
+        json_string_value(json_object_get(at(d, 1, "against", "time_to_target"), "verdict")), "faster");
+    CHECK_INT(
+        json_integer_value(json_object_get(json_array_get(json_object_get(d, "cells"), 1), "failed")), 1);
+    CHECK_INT(
+        json_integer_value(json_object_get(json_array_get(json_object_get(d, "cells"), 1), "reached")), 8);
     char *table = table_of(d);
     CHECK_HAS(table, "other: 1 of 10 runs crashed");
     CHECK_HAS(table, "signal 11");
@@ -141,7 +172,8 @@ TEST(where_neither_reaches_the_target_the_table_says_not_comparable_and_why)
         add_run(1, s, s < 3 ? 60 : NAN);
     }
     json_t *d = document(names, 2);
-    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "time_to_target"), "verdict")), "not comparable");
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "time_to_target"), "verdict")),
+        "not comparable");
     char *table = table_of(d);
     CHECK_HAS(table, "other: not comparable: in 6 of 8 pairs neither reached the target");
     free(table);
@@ -155,14 +187,17 @@ TEST(without_a_target_an_arm_that_diverges_early_is_slower_and_worse_not_faster)
     without_target = true;
     for (uint64_t s = 1; s <= 8; s++) {
         add_run(0, s, 100);
-        add_run(1, s, s == 5 ? 50 : -10);  /* what diverges does so after a tenth of the time */
+        add_run(1, s, s == 5 ? 50 : -10); /* what diverges does so after a tenth of the time */
         add_run(2, s, -1);
     }
     json_t *d = document(names, 3);
     CHECK_NEAR(number(at(d, 1, "against", "time"), "ratio"), 0, 0);
-    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "time"), "verdict")), "not distinguishable"); /* one of eight may be chance */
+    /* one of eight may be chance */
+    CHECK_TEXT(
+        json_string_value(json_object_get(at(d, 1, "against", "time"), "verdict")), "not distinguishable");
     CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "time"), "verdict")), "slower");
-    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "train_loss"), "verdict")), "not distinguishable");
+    CHECK_TEXT(json_string_value(json_object_get(at(d, 1, "against", "train_loss"), "verdict")),
+        "not distinguishable");
     CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "train_loss"), "verdict")), "worse");
     CHECK_TEXT(json_string_value(json_object_get(at(d, 2, "against", "bytes"), "verdict")), "worse");
     CHECK_NEAR(number(at(d, 2, "figures", "bytes"), "median"), 1000, 0);
@@ -199,8 +234,10 @@ TEST(one_run_has_no_interval_and_of_few_the_table_says_what_it_is)
 
 TEST(names_as_parts_of_files_are_short_and_apart)
 {
-    static const char *const names[] = { "a b", "a-b", "a/../b", "\xe6\x97\xa5\xe6\x9c\xac", "<>", "..", "server k=6" };
-    static const char *const parts[] = { "a-b", "a-b-2", "a-..-b", "\xe6\x97\xa5\xe6\x9c\xac", "5", "_.", "server-k=6" };
+    static const char *const names[] = { "a b", "a-b", "a/../b", "\xe6\x97\xa5\xe6\x9c\xac", "<>", "..",
+        "server k=6" };
+    static const char *const parts[] = { "a-b", "a-b-2", "a-..-b", "\xe6\x97\xa5\xe6\x9c\xac", "5", "_.",
+        "server-k=6" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
         char *part = mot_slug(names, i);
         CHECK_TEXT(part, parts[i]);
@@ -232,8 +269,10 @@ TEST(utilisation_and_waits_are_shares_of_the_workers_time)
 
 TEST(the_table_fits_a_hundred_columns_whatever_the_arms_are_called)
 {
-    static const char *const names[] = { "an arm with a name that is longer than anybody would ever write by hand",
-        "l\xc3\xa9on et \xc3\xa9mile et zo\xc3\xa9 et no\xc3\xabl et ren\xc3\xa9", "c" };
+    static const char *const names[] = {
+        "an arm with a name that is longer than anybody would ever write by hand",
+        "l\xc3\xa9on et \xc3\xa9mile et zo\xc3\xa9 et no\xc3\xabl et ren\xc3\xa9", "c"
+    };
     begin();
     for (uint64_t s = 1; s <= 10; s++) {
         add_run(0, s, 1000 + 1.5 * (double)s);

@@ -19,7 +19,8 @@ static const char *in_here(const char *name)
     return path[at];
 }
 
-static const char base[] = "data: digits\nmodel: softmax\nworkers: 4\nmethod: async\nevaluate: {every: 10 updates}\n";
+static const char base[] =
+    "data: digits\nmodel: softmax\nworkers: 4\nmethod: async\nevaluate: {every: 10 updates}\n";
 
 /* The study of base and `more`. */
 static void go(const char *more, bool tune_only)
@@ -32,26 +33,25 @@ static void go(const char *more, bool tune_only)
     free(text);
     json_decref(done.document);
     done = (struct mot_compared){ NULL, 0, 0, 0 };
-    struct mot_compare o = { .experiment = in_here("exp.yaml"), .command = "motley", .store = in_here("store"), .out = in_here("out"), .jobs = 2,
-        .tune_only = tune_only, .flags = { .tunes = tune_only } };
+    struct mot_compare o = { .experiment = in_here("exp.yaml"),
+        .command = "motley",
+        .store = in_here("store"),
+        .out = in_here("out"),
+        .jobs = 2,
+        .tune_only = tune_only,
+        .flags = { .tunes = tune_only } };
     status = mot_compare_run(&o, &done);
     if (status != MOT_OK) printf("  %s\n", mot_error());
 }
 
-static const json_t *tuned(size_t i)
-{
-    return json_array_get(json_object_get(done.document, "tuning"), i);
-}
+static const json_t *tuned(size_t i) { return json_array_get(json_object_get(done.document, "tuning"), i); }
 
 static const json_t *point(size_t i, size_t p)
 {
     return json_array_get(json_object_get(tuned(i), "points"), p);
 }
 
-static double budget(size_t i, size_t p)
-{
-    return json_number_value(json_object_get(point(i, p), "budget"));
-}
+static double budget(size_t i, size_t p) { return json_number_value(json_object_get(point(i, p), "budget")); }
 
 static size_t best(size_t i)
 {
@@ -62,7 +62,9 @@ static size_t best(size_t i)
 
 TEST(a_grid_tries_every_combination_on_every_seed_and_takes_the_best)
 {
-    go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [1e-6, 0.1, 1e-5], batch: [8, 16]}, by: train_loss}\n", true);
+    go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [1e-6, 0.1, 1e-5], batch: [8, 16]}, by: "
+       "train_loss}\n",
+        true);
     CHECK_INT(status, MOT_OK);
     CHECK_INT(done.made, 18);
     CHECK_INT(json_array_size(json_object_get(tuned(0), "points")), 6);
@@ -73,16 +75,19 @@ TEST(a_grid_tries_every_combination_on_every_seed_and_takes_the_best)
         double median = json_number_value(json_object_get(json_object_get(point(0, p), "score"), "median"));
         if (median < least) least = median;
     }
-    CHECK_NEAR(json_number_value(json_object_get(json_object_get(point(0, best(0)), "score"), "median")), least, 0);
+    CHECK_NEAR(
+        json_number_value(json_object_get(json_object_get(point(0, best(0)), "score"), "median")), least, 0);
     CHECK_INT(json_integer_value(json_array_get(json_object_get(tuned(0), "seeds"), 2)), 1003);
     CHECK(json_array_size(json_object_get(done.document, "runs")) == 3); /* those of the best point, */
     const json_t *cell = json_array_get(json_object_get(done.document, "cells"), 0);
-    CHECK_INT(json_object_size(json_object_get(cell, "against")), 0);    /* which judge nothing */
+    CHECK_INT(json_object_size(json_object_get(cell, "against")), 0); /* which judge nothing */
 }
 
 TEST(the_best_experiment_is_whole_and_has_the_best_values_and_the_full_length)
 {
-    go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [0.25, 1e-6, 1e-5, 1e-4, 1e-3]}, by: train_loss, halving: true}\n", true);
+    go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [0.25, 1e-6, 1e-5, 1e-4, 1e-3]}, by: train_loss, "
+       "halving: true}\n",
+        true);
     CHECK_INT(status, MOT_OK);
     struct mot_experiment *x;
     CHECK_INT(mot_experiment_open(in_here("out/best-async.yaml"), NULL, 0, &x), MOT_OK);
@@ -92,7 +97,9 @@ TEST(the_best_experiment_is_whole_and_has_the_best_values_and_the_full_length)
 
 TEST(a_best_value_at_the_edge_is_said_to_be_there)
 {
-    go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [1e-6, 1e-5, 0.1], batch: [8, 16]}, by: train_loss}\n", true);
+    go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [1e-6, 1e-5, 0.1], batch: [8, 16]}, by: "
+       "train_loss}\n",
+        true);
     const json_t *edge = json_object_get(tuned(0), "edge");
     CHECK_TEXT(json_string_value(json_array_get(edge, 0)), "optimizer.lr");
     unsigned char *table = NULL;
@@ -109,7 +116,8 @@ TEST(a_best_value_at_the_edge_is_said_to_be_there)
 /* Eight points: 8 at a quarter, 4 at a half, 2 whole. */
 TEST(halving_gives_the_better_half_twice_the_length)
 {
-    go("stop: {updates: 80}\ntune: {over: {optimizer.lr: 2^-1..2^-8}, by: train_loss, halving: true}\n", true);
+    go("stop: {updates: 80}\ntune: {over: {optimizer.lr: 2^-1..2^-8}, by: train_loss, halving: true}\n",
+        true);
     CHECK_INT(status, MOT_OK);
     size_t quarter = 0, half = 0, whole = 0;
     for (size_t p = 0; p < 8; p++) {
@@ -127,7 +135,9 @@ TEST(halving_gives_the_better_half_twice_the_length)
 TEST(an_arm_with_fewer_points_has_fewer_rounds_of_halving)
 {
     go("stop: {updates: 80}\ncompare: [{label: all}, {label: two, optimizer.lr: 0.1}]\n"
-       "tune: {over: {optimizer.lr: 2^-1..2^-4, batch: [8, 16]}, by: train_loss, halving: true, seeds: [7]}\n", true);
+       "tune: {over: {optimizer.lr: 2^-1..2^-4, batch: [8, 16]}, by: train_loss, halving: true, seeds: "
+       "[7]}\n",
+        true);
     CHECK_INT(status, MOT_OK);
     CHECK_INT(json_array_size(json_object_get(tuned(1), "points")), 2);
     CHECK(budget(1, 0) == 1 && budget(1, 1) == 1);
@@ -137,20 +147,30 @@ TEST(an_arm_with_fewer_points_has_fewer_rounds_of_halving)
 TEST(each_arm_is_tuned_but_for_the_keys_it_sets_and_then_judged_on_other_seeds)
 {
     go("stop: {updates: 60, target: {test_accuracy: 0.7}}\n"
-       "compare: [async, {label: fixed, method: async, optimizer.lr: 0.125}]\nsweep: {seed: 1..6, batch: [8, 16]}\n"
-       "tune: {over: {optimizer.lr: [1e-6, 0.125]}}\n", false);
+       "compare: [async, {label: fixed, method: async, optimizer.lr: 0.125}]\nsweep: {seed: 1..6, batch: [8, "
+       "16]}\n"
+       "tune: {over: {optimizer.lr: [1e-6, 0.125]}}\n",
+        false);
     CHECK_INT(status, MOT_OK);
-    CHECK_INT(json_array_size(json_object_get(done.document, "tuning")), 2); /* one arm under two conditions */
-    CHECK_TEXT(json_string_value(json_object_get(json_object_get(point(0, best(0)), "values"), "optimizer.lr")), "0.125");
-    /* 2 conditions: 2 points on 3 seeds, then 6 seeds; the fixed arm's runs are the same as the tuned one's. */
+    /* one arm under two conditions */
+    CHECK_INT(json_array_size(json_object_get(done.document, "tuning")), 2);
+    CHECK_TEXT(
+        json_string_value(json_object_get(json_object_get(point(0, best(0)), "values"), "optimizer.lr")),
+        "0.125");
+    /* 2 conditions: 2 points on 3 seeds, then 6 seeds; the fixed
+     * arm's runs are the same as the tuned one's. */
     CHECK_INT(done.made, 2 * (2 * 3 + 6));
-    const json_t *against = json_object_get(json_object_get(json_array_get(json_object_get(done.document, "cells"), 1), "against"), "time_to_target");
+    const json_t *against = json_object_get(
+        json_object_get(json_array_get(json_object_get(done.document, "cells"), 1), "against"),
+        "time_to_target");
     CHECK_TEXT(json_string_value(json_object_get(against, "verdict")), "not distinguishable");
 }
 
 TEST(a_target_is_lifted_when_tuning_by_how_good_it_gets)
 {
-    go("stop: {updates: 50, target: {test_accuracy: 0.2}}\ntune: {over: {optimizer.lr: [0.1, 0.2]}, by: test_accuracy}\n", true);
+    go("stop: {updates: 50, target: {test_accuracy: 0.2}}\ntune: {over: {optimizer.lr: [0.1, 0.2]}, by: "
+       "test_accuracy}\n",
+        true);
     CHECK_INT(status, MOT_OK);
     const json_t *run = json_array_get(json_object_get(done.document, "runs"), 0);
     CHECK_TEXT(json_string_value(json_object_get(run, "ended_by")), "updates");
@@ -158,7 +178,8 @@ TEST(a_target_is_lifted_when_tuning_by_how_good_it_gets)
 
 TEST(where_no_point_reaches_the_target_the_nearest_is_taken)
 {
-    go("stop: {updates: 50, target: {test_accuracy: 1}}\ntune: {over: {optimizer.lr: [0, 0.1, 1e-6]}}\n", true);
+    go("stop: {updates: 50, target: {test_accuracy: 1}}\ntune: {over: {optimizer.lr: [0, 0.1, 1e-6]}}\n",
+        true);
     CHECK_INT(status, MOT_OK);
     CHECK_INT(best(0), 1);
     CHECK(json_is_null(json_object_get(json_object_get(point(0, 1), "score"), "median")));
@@ -170,7 +191,9 @@ TEST(what_cannot_be_tuned_is_said_before_anything_runs)
     go("stop: {updates: 50}\ntune: {over: {optimizer.lr: [0.1, 0.2]}}\n", true);
     CHECK_INT(status, MOT_EUSAGE);
     CHECK_HAS(mot_error(), "no stop.target");
-    go("stop: {epochs: none, target: {test_accuracy: 0.5}}\ntune: {over: {optimizer.lr: [0.1, 0.2]}, halving: true}\n", true);
+    go("stop: {epochs: none, target: {test_accuracy: 0.5}}\ntune: {over: {optimizer.lr: [0.1, 0.2]}, "
+       "halving: true}\n",
+        true);
     CHECK_INT(status, MOT_EUSAGE);
     CHECK_HAS(mot_error(), "shorter runs come first");
     go("stop: {updates: 50}\ntune: {over: {optimizer.lr: [0.1, fast]}, by: train_loss}\n", true);

@@ -77,6 +77,8 @@ passes "a word that contains one" src/base/planted.c '/* PHOTODOX */'
 catches "a path of one machine" test/base/planted.txt "see /ho""me/someone/x" 'a path of one machine'
 catches "another" src/base/planted.c "const char *p = \"/wo""rk/main\";" 'a path of one machine'
 passes "a path that only looks like one" src/base/planted.c "/* ../wo""rk/x and a/ro""ot/y */"
+catches "a line of 111 columns" src/base/planted.c "/* $(printf '%0105d' 0) */" '111 columns'
+passes "a line of 110 columns" src/base/planted.c "/* $(printf '%0104d' 0) */"
 
 fresh
 { for i in $(seq 120); do echo "int planted_$i;"; done; echo 'void long_one(void)'; echo '{'; for i in $(seq 90); do echo "    f($i);"; done; echo '}'; for i in $(seq 600); do echo; done; } >"$copy/src/base/planted.c"

@@ -31,7 +31,8 @@ TEST(the_second_difference_matrix_has_its_closed_form)
         if (i + 1 < SIZE) a[i * SIZE + i + 1] = a[(i + 1) * SIZE + i] = -1;
     }
     mot_eigen(SIZE, a, values, NULL);
-    for (uint32_t k = 0; k < SIZE; k++) CHECK_NEAR(values[k], 2 - 2 * cos((k + 1) * M_PI / (SIZE + 1)), 1e-14);
+    for (uint32_t k = 0; k < SIZE; k++)
+        CHECK_NEAR(values[k], 2 - 2 * cos((k + 1) * M_PI / (SIZE + 1)), 1e-14);
 }
 
 TEST(vectors_are_orthonormal_and_give_the_matrix_back)
@@ -48,13 +49,17 @@ TEST(vectors_are_orthonormal_and_give_the_matrix_back)
                     inner += v[i * SIZE + t] * v[k * SIZE + t];
                     back += values[t] * v[t * SIZE + i] * v[t * SIZE + k];
                 }
-                if (fabs(inner - (i == k)) > 1e-13 || fabs(back - kept[i * SIZE + k]) > 1e-12) FAIL("seed %llu", (unsigned long long)seed);
+                if (fabs(inner - (i == k)) > 1e-13 || fabs(back - kept[i * SIZE + k]) > 1e-12)
+                    FAIL("seed %llu", (unsigned long long)seed);
             }
         for (uint32_t i = 1; i < SIZE; i++) CHECK(values[i - 1] <= values[i]);
     }
 }
 
-struct dense { uint32_t n; const double *a; };
+struct dense {
+    uint32_t n;
+    const double *a;
+};
 
 static void apply(const void *self, const double *x, double *y)
 {

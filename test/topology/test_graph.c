@@ -17,7 +17,8 @@ static const struct mot_topology *kind_of(const char *name)
 }
 
 /* key = value, or NULL for none. */
-static enum mot_status build(const char *name, const char *key, const char *value, uint32_t nodes, struct mot_graph *g)
+static enum mot_status build(
+    const char *name, const char *key, const char *value, uint32_t nodes, struct mot_graph *g)
 {
     const struct mot_topology *kind = kind_of(name);
     struct mot_topology_conf conf = { 0 };
@@ -99,7 +100,8 @@ TEST(regular_graphs_are_regular_connected_and_drawn_from_their_seed)
             }
             CHECK_INT(status, MOT_OK);
             for (uint32_t i = 0; i < n; i++)
-                if (mot_graph_degree(&g, i) != d) FAIL("%u nodes of degree %u: node %u has %u", n, (unsigned)d, i, mot_graph_degree(&g, i));
+                if (mot_graph_degree(&g, i) != d)
+                    FAIL("%u nodes of degree %u: node %u has %u", n, (unsigned)d, i, mot_graph_degree(&g, i));
             mot_graph_close(&g);
         }
     CHECK_INT(build("regular", "seed", "1", 30, &g), MOT_OK);
@@ -153,7 +155,9 @@ TEST(no_worker_occurs_twice_in_a_matching_and_there_is_at_most_one_more_than_the
         struct mot_graph g;
         mot_graph_open(n, edge, edges, &g);
         mot_graph_cut(&g);
-        bool good = edges == 0 || (is_cut(&g) && g.matchings <= mot_graph_degree_max(&g) + 1 && g.matchings >= mot_graph_degree_max(&g));
+        bool good = edges == 0 ||
+            (is_cut(&g) && g.matchings <= mot_graph_degree_max(&g) + 1 &&
+                g.matchings >= mot_graph_degree_max(&g));
         mot_graph_close(&g);
         if (!good) FAIL("seed %llu: %u nodes, %u edges", (unsigned long long)seed, n, edges);
     }
@@ -186,7 +190,9 @@ TEST(edges_are_read_from_text_in_any_order_and_once)
 TEST(wrong_edges_say_what_and_where)
 {
     struct mot_graph g;
-    const struct { const char *text, *says; } wrong[] = {
+    const struct {
+        const char *text, *says;
+    } wrong[] = {
         { "0-1\n1-2\n2-4", "topology.list:3: there is no worker 4: there are 4" },
         { "0-1, 1-1", "worker 1 is linked with itself" },
         { "0-1, x-2", "expected the number of a worker; found x-2" },
@@ -214,7 +220,10 @@ static enum mot_status settle(const char *text, uint32_t n, double **w)
 TEST(a_matrix_is_read_and_its_rounded_digits_are_put_right)
 {
     double *w;
-    CHECK_INT(settle("# three\n0.3333333, 0.3333333, 0.3333333\n.3333333 .3333333 .3333333\n.3333333 .3333333 .3333333\n", 3, &w), MOT_OK);
+    CHECK_INT(settle("# three\n0.3333333, 0.3333333, 0.3333333\n.3333333 .3333333 .3333333\n.3333333 "
+                     ".3333333 .3333333\n",
+                  3, &w),
+        MOT_OK);
     for (int i = 0; i < 3; i++) CHECK_NEAR(w[3 * i] + w[3 * i + 1] + w[3 * i + 2], 1, 1e-15);
     free(w);
 }
@@ -222,7 +231,9 @@ TEST(a_matrix_is_read_and_its_rounded_digits_are_put_right)
 TEST(a_matrix_that_does_not_keep_the_mean_is_refused)
 {
     double *w;
-    const struct { const char *text, *says; } wrong[] = {
+    const struct {
+        const char *text, *says;
+    } wrong[] = {
         { "0.5 0.5\n0.4 0.6", "not symmetric: 0.5 from worker 0 to 1 and 0.4 back" },
         { "0.5 0.4\n0.4 0.6", "the weights of worker 0 add up to 0.9" },
         { "0.5 0.5", "1 rows; expected a row for each of the 2 workers" },

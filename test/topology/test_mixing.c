@@ -9,7 +9,8 @@
 
 static struct mot_arena arena;
 
-static enum mot_status open_plan(const char *name, const char *key, const char *value, uint32_t nodes, double budget, struct mot_mixing_plan *p)
+static enum mot_status open_plan(const char *name, const char *key, const char *value, uint32_t nodes,
+    double budget, struct mot_mixing_plan *p)
 {
     const struct mot_topology *kind = NULL;
     struct mot_topology_conf conf = { 0 };
@@ -43,7 +44,9 @@ TEST(gaps_are_those_of_the_closed_forms)
         CHECK_NEAR(gap_of("star", "laplacian", n), gap_from(1, n), 1e-13);
         CHECK_NEAR(gap_of("complete", "laplacian", n), 1, 1e-13);
     }
-    CHECK_NEAR(gap_of("torus", "laplacian", 20), gap_from(2 - 2 * cos(2 * M_PI / 5), 4 + 2 - 2 * cos(4 * M_PI / 5)), 1e-13); /* 4 x 5 */
+    /* 4 x 5 */
+    CHECK_NEAR(gap_of("torus", "laplacian", 20),
+        gap_from(2 - 2 * cos(2 * M_PI / 5), 4 + 2 - 2 * cos(4 * M_PI / 5)), 1e-13);
     /* The exponential graph of 8 is circulant with leaps 1, 2 and 4. */
     double least = 100, greatest = 0;
     for (int k = 1; k < 8; k++) {
@@ -57,7 +60,8 @@ TEST(gaps_are_those_of_the_closed_forms)
 
 TEST(every_matrix_is_symmetric_with_rows_of_sum_1_and_metropolis_has_no_negative_weight)
 {
-    static const char *const names[] = { "ring", "torus", "star", "complete", "exponential", "regular", "rcd" };
+    static const char *const names[] = { "ring", "torus", "star", "complete", "exponential", "regular",
+        "rcd" };
     static const char *const weights[] = { "laplacian", "metropolis" };
     for (size_t k = 0; k < MOT_COUNT(names); k++)
         for (int metropolis = 0; metropolis < 2; metropolis++) {
@@ -77,7 +81,8 @@ TEST(every_matrix_is_symmetric_with_rows_of_sum_1_and_metropolis_has_no_negative
                 CHECK_NEAR(column, 1, 1e-15);
             }
             CHECK(p.norm < 1);
-            CHECK((p.own_least < 0) == (!metropolis && strcmp(names[k], "star") == 0) || strcmp(names[k], "rcd") == 0);
+            CHECK((p.own_least < 0) == (!metropolis && strcmp(names[k], "star") == 0) ||
+                strcmp(names[k], "rcd") == 0);
             free(w);
             mot_mixing_close(&p);
         }
@@ -102,7 +107,8 @@ TEST(large_graphs_have_estimates_that_lie_inside)
     CHECK(p.second >= 2 - 2 * cos(2 * M_PI / n) - 1e-12 && p.greatest <= 4 + 1e-12);
     CHECK_NEAR(p.alpha, 0.5, 1e-3);
     mot_mixing_close(&p);
-    CHECK_INT(open_plan("star", "weights", "laplacian", n, NAN, &p), MOT_OK); /* two values: two steps find them */
+    /* two values: two steps find them */
+    CHECK_INT(open_plan("star", "weights", "laplacian", n, NAN, &p), MOT_OK);
     CHECK_NEAR(1 - p.norm, gap_from(1, n), 1e-9);
     mot_mixing_close(&p);
 }
@@ -155,8 +161,17 @@ static double second_of(const struct mot_graph *g, const double *chance)
 
 TEST(no_other_chances_within_the_budget_connect_better)
 {
-    static const struct { const char *name; uint32_t nodes; double budget; } at[] = {
-        { "rcd", 8, 0.5 }, { "rcd", 8, 0.2 }, { "star", 6, 0.5 }, { "ring", 7, 0.4 }, { "regular", 10, 0.3 }, { "complete", 6, 0.5 },
+    static const struct {
+        const char *name;
+        uint32_t nodes;
+        double budget;
+    } at[] = {
+        { "rcd", 8, 0.5 },
+        { "rcd", 8, 0.2 },
+        { "star", 6, 0.5 },
+        { "ring", 7, 0.4 },
+        { "regular", 10, 0.3 },
+        { "complete", 6, 0.5 },
     };
     for (size_t c = 0; c < MOT_COUNT(at); c++) {
         struct mot_mixing_plan p;
@@ -173,11 +188,13 @@ TEST(no_other_chances_within_the_budget_connect_better)
         for (int trial = 0; trial < 3000; trial++) {
             /* Half anywhere, half beside the chances found; scaled so that the budget is used up. */
             double other[16], sum = 0, near = trial % 2 ? mot_rng_unit(&rng) * 0.2 : 1;
-            for (uint32_t j = 0; j < m; j++) sum += other[j] = (1 - near) * p.chance[j] + near * mot_rng_unit(&rng);
+            for (uint32_t j = 0; j < m; j++)
+                sum += other[j] = (1 - near) * p.chance[j] + near * mot_rng_unit(&rng);
             for (uint32_t j = 0; j < m; j++) other[j] = fmin(other[j] * at[c].budget * m / sum, 1);
             found = fmax(found, second_of(&p.graph, other));
         }
-        if (found > best * (1 + 1e-4)) FAIL("%s of %u: %.9g, and %.9g by chance", at[c].name, at[c].nodes, best, found);
+        if (found > best * (1 + 1e-4))
+            FAIL("%s of %u: %.9g, and %.9g by chance", at[c].name, at[c].nodes, best, found);
         mot_mixing_close(&p);
     }
 }
@@ -259,7 +276,8 @@ TEST(one_chance_for_all_has_the_alpha_of_the_dense_search_and_large_graphs_use_i
 {
     struct mot_mixing_plan p;
     CHECK_INT(open_plan("ring", NULL, NULL, 8, 0.5, &p), MOT_OK);
-    double half[2] = { 0.5, 0.5 }, norm, dense_norm, l2 = 2 - 2 * cos(M_PI / 4), dense = mot_matcha_alpha(&p.graph, half, &dense_norm);
+    double half[2] = { 0.5, 0.5 }, norm, dense_norm, l2 = 2 - 2 * cos(M_PI / 4),
+           dense = mot_matcha_alpha(&p.graph, half, &dense_norm);
     double alpha = mot_matcha_alpha_uniform(0.5, l2, 4, &norm);
     CHECK_NEAR(alpha, dense, 1e-6);
     CHECK_NEAR(norm, dense_norm, 1e-12);

@@ -112,8 +112,7 @@ static enum mot_status jobs_of(const struct cli_args *args, unsigned *out)
     return MOT_OK;
 }
 
-/* ---- Running
- * -------------------------------------------------------------------------------------------- */
+/* ---- Running -------------------------------------------------------------------------- */
 
 static enum mot_status dry_run(const struct cli_args *args, const struct mot_compare *o)
 {

@@ -351,8 +351,7 @@ static void print_cost(const struct result *r, const char *out)
             "written", out, out);
 }
 
-/* ---- The command
- * ------------------------------------------------------------------------------------------ */
+/* ---- The command ---------------------------------------------------------------------- */
 
 static enum mot_status how_to_measure(const struct cli_args *args, bool *any, enum mot_mmd_how *how)
 {

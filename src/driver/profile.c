@@ -322,8 +322,7 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
     mot_pool_drop(&n->live->pool, r.body);
 }
 
-/* ---- A cluster of it
- * ------------------------------------------------------------------------------------ */
+/* ---- A cluster of it ------------------------------------------------------------------ */
 
 struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
 {

@@ -519,8 +519,7 @@ enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outco
     return status;
 }
 
-/* ---- A profile
- * ---------------------------------------------------------------------------------------------- */
+/* ---- A profile ------------------------------------------------------------------------ */
 
 /* Opens what there is to receive into, and waits until all have, as a run does. */
 static enum mot_status ready_profile(
@@ -577,8 +576,7 @@ enum mot_status mot_ranks_profile(const struct mot_live_options *o, struct mot_p
     return status;
 }
 
-/* ---- Leaving
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Leaving -------------------------------------------------------------------------- */
 
 static void stop_keeper(struct crowd *p)
 {

@@ -68,14 +68,14 @@ INLINE void tile_rows(const struct tile *t, const int rows)
 
 /* Functions of their own: clang would merge what the cases of a
  * switch have in common and lose the constant. */
-#define TILE(n)                                                                                              \
+#define DEFINE_TILE(n)                                                                                       \
     static __attribute__((noinline)) void tile_##n(const struct tile *t) { tile_rows(t, n); }
-TILE(1)
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
+DEFINE_TILE(1)
+DEFINE_TILE(2)
+DEFINE_TILE(3)
+DEFINE_TILE(4)
+DEFINE_TILE(5)
+DEFINE_TILE(6)
 
 static void tile_run(const struct tile *t, uint32_t rows)
 {

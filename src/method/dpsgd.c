@@ -72,8 +72,7 @@ static uint64_t last_round(const struct dpsgd *s, const struct mot_env *env)
     return last;
 }
 
-/* ---- Rounds
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Rounds --------------------------------------------------------------------------- */
 
 static void begin_round(struct dpsgd *s, struct mot_env *env)
 {
@@ -141,8 +140,7 @@ static void peer_changed(struct dpsgd *s, struct mot_env *env, struct mot_peer p
     consider(s, env);
 }
 
-/* ---- The method
- * ------------------------------------------------------------------------------------------- */
+/* ---- The method ----------------------------------------------------------------------- */
 
 static struct mot_need dpsgd_need(const void *conf, const struct mot_world *world, mot_node self)
 {

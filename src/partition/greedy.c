@@ -240,8 +240,7 @@ static struct entry pick_stochastic(struct state *s, uint32_t block)
     return best;
 }
 
-/* ---- Graph cut
- * --------------------------------------------------------------------------------------------- */
+/* ---- Graph cut ------------------------------------------------------------------------ */
 
 /* The gain of v is its similarity to all others, less twice that to the block: total - 1 - 2 taken. */
 static uint32_t pick_cut(struct state *s, uint32_t block, int64_t *gain_out)
@@ -268,8 +267,7 @@ static void cut_by(struct state *s, uint32_t block, uint32_t id)
     mot_kernels()->add_short(s->n, row, s->taken + (size_t)block * s->n);
 }
 
-/* ---- All picks
- * ----------------------------------------------------------------------------------------------- */
+/* ---- All picks ------------------------------------------------------------------------ */
 
 static void forget(struct state *s, uint32_t id)
 {

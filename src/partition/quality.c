@@ -257,8 +257,7 @@ static void summarise_mmd2(struct mot_quality *q)
     q->mmd2_random = blocks ? q->mmd2_random / blocks : NAN;
 }
 
-/* ---- Labels and quotas
- * ---------------------------------------------------------------------------------- */
+/* ---- Labels and quotas ---------------------------------------------------------------- */
 
 static void measure_labels(struct measure *m)
 {
@@ -297,8 +296,7 @@ static void measure_quotas(struct measure *m)
     free(share);
 }
 
-/* ---- All
- * -------------------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------ */
 
 enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *parts,
     const struct mot_features *features, double bandwidth, enum mot_mmd_how how, struct mot_quality *out)

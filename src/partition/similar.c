@@ -67,16 +67,13 @@ static void dense_rows(void *context, uint32_t block, unsigned who)
 {
     struct mot_similar *s = context;
     const struct mot_samples *x = s->samples;
-    uint32_t i0 = block * TILE
-    , rows = x->n - i0 < TILE
-    ? x->n - i0 : TILE;
+    uint32_t i0 = block * TILE, rows = x->n - i0 < TILE ? x->n - i0 : TILE;
     if (interrupted(s)) return;
     for (uint32_t p = i0 / MOT_PANEL; p < x->panels; p += TILE_PANELS) {
         uint32_t to = p + TILE_PANELS < x->panels ? p + TILE_PANELS : x->panels, j0 = p * MOT_PANEL;
         mot_samples_compare(
             x, i0, rows, p, to, scratch_of(s, who), s->matrix + (size_t)i0 * x->width + j0, x->width);
-        uint32_t cols = x->n - j0 < TILE
-        ? x->n - j0 : TILE;
+        uint32_t cols = x->n - j0 < TILE ? x->n - j0 : TILE;
         if (j0 != i0) mirror(s->matrix, x->width, i0, rows, j0, cols);
         mot_work_step(s->work, reporter(s, who), (uint64_t)rows * cols * (x->cols + 16));
     }
@@ -114,11 +111,8 @@ static void knn_rows(void *context, uint32_t block, unsigned who)
     struct knn *k = context;
     struct mot_similar *s = k->s;
     const struct mot_samples *x = s->samples;
-    uint32_t i0 = block * TILE
-    , rows = x->n - i0 < TILE
-    ? x->n - i0 : TILE;
-    uint16_t *row = k->rows + (size_t)who * TILE
-    *x->width;
+    uint32_t i0 = block * TILE, rows = x->n - i0 < TILE ? x->n - i0 : TILE;
+    uint16_t *row = k->rows + (size_t)who * TILE * x->width;
     if (interrupted(s)) return;
     mot_samples_compare(x, i0, rows, 0, x->panels, scratch_of(s, who), row, x->width);
     for (uint32_t i = 0; i < rows; i++)

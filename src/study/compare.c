@@ -186,8 +186,7 @@ static enum mot_status make_document(const struct study *s, json_t **out)
     return status;
 }
 
-/* ---- The folder
- * ------------------------------------------------------------------------------------------ */
+/* ---- The folder ----------------------------------------------------------------------- */
 
 static enum mot_status write_json(const char *path, const json_t *document)
 {
@@ -298,8 +297,7 @@ enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared
     return status;
 }
 
-/* ---- Without running
- * -------------------------------------------------------------------------------------- */
+/* ---- Without running ------------------------------------------------------------------ */
 
 static void print_arms(const struct mot_study_side *side, size_t n, FILE *out)
 {

@@ -407,8 +407,7 @@ static enum mot_status check_overlap(const struct planner *p)
     return MOT_OK;
 }
 
-/* ---- The whole
- * -------------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------ */
 
 /* Flags that would be lost in the arms or the seeds. */
 static enum mot_status check_flags(const struct mot_plan_flags *f)
@@ -523,8 +522,7 @@ void mot_study_plan_close(struct mot_study_plan *plan)
     free(plan);
 }
 
-/* ---- One run
- * ------------------------------------------------------------------------------------------------ */
+/* ---- One run -------------------------------------------------------------------------- */
 
 static size_t append(struct mot_setting *to, size_t at, const struct mot_study_setting *from, size_t n)
 {

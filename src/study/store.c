@@ -352,8 +352,7 @@ bool mot_store_has(const struct mot_store *s, const char *key)
     return whole;
 }
 
-/* ---- Making a run
- * -------------------------------------------------------------------------------------------- */
+/* ---- Making a run --------------------------------------------------------------------- */
 
 char *mot_store_workshop(const struct mot_store *s, long program, unsigned slot)
 {

@@ -221,8 +221,7 @@ static void print_costs(const struct page *p, const json_t *const *cell, size_t 
     mot_grid_close(&g);
 }
 
-/* ---- Notes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Notes ---------------------------------------------------------------------------- */
 
 /* A remark, wrapped. */
 static void note(const struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -355,8 +354,7 @@ static void print_condition(const struct page *p, size_t condition)
     free(mine);
 }
 
-/* ---- Tuning
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Tuning --------------------------------------------------------------------------- */
 
 static char *values_text(const json_t *values)
 {
@@ -484,8 +482,7 @@ static void print_tuning(const struct page *p)
     json_array_foreach(tuning, i, tuned) print_tuned(p, tuned, curve);
 }
 
-/* ---- The whole
- * ------------------------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------------ */
 
 static void print_head(const struct page *p)
 {

@@ -348,8 +348,7 @@ static enum mot_status all_rounds(struct tuner *t)
     return status;
 }
 
-/* ---- The result
- * ----------------------------------------------------------------------------------------- */
+/* ---- The result ----------------------------------------------------------------------- */
 
 static size_t best_of(const struct cell *c)
 {

@@ -183,8 +183,7 @@ TEST(parts_of_any_size_weigh_by_their_rows_and_one_worker_alone_is_plain_sgd)
     free(a);
 }
 
-/* ---- The clock
- * ------------------------------------------------------------------------------------------- */
+/* ---- The clock ------------------------------------------------------------------------ */
 
 /* Two workers twice as fast, no time on the network: an epoch takes n / N of the unit's time with equal
  * batches, n / sum r with batches in proportion. 320 samples a step; the training set of digits is not a
@@ -235,8 +234,7 @@ TEST(models_travel_while_gradients_are_computed)
     CHECK_NEAR((double)half.now / (double)slow.now, 0.5, 0.04);
 }
 
-/* ---- Drivers
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Drivers -------------------------------------------------------------------------- */
 
 TEST(one_model_simulated_and_on_threads)
 {
@@ -303,8 +301,7 @@ TEST(when_all_data_has_been_seen_all_stop_in_the_same_round)
     CHECK_INT(r.updates, 96);
 }
 
-/* ---- Faults
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- Faults --------------------------------------------------------------------------- */
 
 #define CRASH(rest) "cluster", "{workers: 6, faults: [{kind: crash, at: 1s, worker: 2" rest "}]}"
 
@@ -364,8 +361,7 @@ TEST(frames_that_are_lost_or_late_change_nothing_but_the_time)
     CHECK(r.now >= plain.now);
 }
 
-/* ---- The experiment
- * ---------------------------------------------------------------------------------------------- */
+/* ---- The experiment ------------------------------------------------------------------- */
 
 TEST(wrong_topologies_are_refused_and_other_methods_do_not_mind)
 {

@@ -42,18 +42,11 @@ static enum mot_status read_feature(
 static enum mot_status read_label(struct reader *r, const struct csv_field *f)
 {
     double value;
-    if (f->n == 0 || memchr(f->text, 0, f->n)) return fail_cell(r, r->layout.label, f, "a label");
     bool number = csv_number(&r->layout, f, &value);
-    if (!number) { /* "nan" and "inf" are damaged numbers rather than names of classes */
-        static const char *const damaged[] = { "nan", "inf", "infinity", "na", "null" };
-        const char *text = f->text + (*f->text == '-' || *f->text == '+');
-        for (size_t i = 0; i < MOT_COUNT(damaged); i++)
-            if (strlen(damaged[i]) == f->n - (size_t)(text - f->text) &&
-                strncasecmp(text, damaged[i], strlen(damaged[i])) == 0)
-                return fail_cell(r, r->layout.label, f, "a label");
-    } else if (!isfinite((float)value)) {
+    if ((!number && csv_damaged(f)) || memchr(f->text, 0, f->n))
+        return fail_cell(r, r->layout.label, f, "a label");
+    if (number && !isfinite((float)value))
         return fail_cell(r, r->layout.label, f, "a number that fits a 32-bit float");
-    }
     bool comma = number && r->layout.decimal_comma && memchr(f->text, ',', f->n);
     return mot_labels_add(
         &r->raw.labels, r->s, f->text, f->n, comma ? ',' : '.', mot_source_line_number(r->s));

@@ -31,6 +31,8 @@ struct csv_layout {
 const char *csv_split(char *line, size_t n, char separator, struct csv_fields *);
 /* Cells without the empty ones at the end. */
 size_t csv_used(const struct csv_fields *);
+/* Empty, or a word such as "nan" that stands for a value which is not there: no name of a class or column. */
+bool csv_damaged(const struct csv_field *);
 bool csv_number(const struct csv_layout *, const struct csv_field *, double *out);
 
 /* Finds all of it by looking ahead; takes nothing from the source. */

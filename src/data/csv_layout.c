@@ -106,6 +106,17 @@ size_t csv_used(const struct csv_fields *f)
     return n;
 }
 
+bool csv_damaged(const struct csv_field *f)
+{
+    static const char *const damaged[] = { "nan", "inf", "infinity", "na", "n/a", "null" };
+    const char *text = f->text;
+    size_t n = f->n;
+    if (n && (*text == '-' || *text == '+')) text++, n--;
+    for (size_t i = 0; i < MOT_COUNT(damaged); i++)
+        if (strlen(damaged[i]) == n && strncasecmp(text, damaged[i], n) == 0) return true;
+    return n == 0;
+}
+
 bool csv_number(const struct csv_layout *layout, const struct csv_field *f, double *out)
 {
     if (mot_is_number(f->text, f->n, '.', out)) return true;
@@ -174,20 +185,59 @@ static enum mot_status separator_of(
 
 /* ---- the header and the columns ------------------------------------------------ */
 
-/* A header has no number in it, or has a word above a number. */
-static bool looks_like_header(
-    const struct csv_layout *layout, const struct csv_fields *first, const struct csv_fields *second)
+enum cell { CELL_NUMBER, CELL_MISSING, CELL_WORD };
+
+/* A number that no float holds is still a number, and what stands for a value that is not there is no
+ * name of a column: neither may make a header of a row. */
+static enum cell kind_of(const struct csv_layout *layout, const struct csv_field *f)
 {
     double value;
-    size_t words = 0, used = csv_used(first);
-    bool above = false;
-    size_t shift = second->count == first->count + 1;
+    const char *end = f->text + f->n;
+    if (csv_number(layout, f, &value) || (f->n && mot_scan_double(f->text, '.', &value) == end) ||
+        (f->n && layout->decimal_comma && mot_scan_double(f->text, ',', &value) == end))
+        return CELL_NUMBER;
+    return csv_damaged(f) || (f->n == 1 && *f->text == '?') ? CELL_MISSING : CELL_WORD;
+}
+
+/* What the first row looks like. */
+struct first_row {
+    size_t numbers, missing, words;
+    size_t above; /* column + 1 of the first word that has a number below it */
+};
+
+static struct first_row look_at(
+    const struct csv_layout *layout, const struct csv_fields *first, const struct csv_fields *second)
+{
+    struct first_row row = { 0 };
+    size_t used = csv_used(first), shift = second->count == first->count + 1;
     for (size_t i = 0; i < used; i++) {
-        if (csv_number(layout, &first->field[i], &value)) continue;
-        words++;
-        if (i + shift < second->count && csv_number(layout, &second->field[i + shift], &value)) above = true;
+        enum cell kind = kind_of(layout, &first->field[i]);
+        row.numbers += kind == CELL_NUMBER;
+        row.missing += kind == CELL_MISSING;
+        row.words += kind == CELL_WORD;
+        bool below = i + shift < second->count && kind_of(layout, &second->field[i + shift]) == CELL_NUMBER;
+        if (kind == CELL_WORD && below && !row.above) row.above = i + 1;
     }
-    return words == used || above;
+    return row;
+}
+
+/* A header has words and no number. A row that has both, the word above a number, and one that has gaps
+ * and no word above a number, may be either: a guess would lose a row, or a name, without a word. */
+static enum mot_status find_header(const struct mot_source *s, const struct csv_fields *first,
+    const struct csv_fields *second, struct csv_layout *layout)
+{
+    struct first_row row = look_at(layout, first, second);
+    bool torn = row.numbers && row.above, gaps = !row.numbers && row.missing && !row.above;
+    layout->header = !row.numbers;
+    if (!torn && !gaps) return MOT_OK;
+    char clip[MOT_CLIP];
+    size_t column = torn ? row.above - 1 : 0;
+    while (gaps && kind_of(layout, &first->field[column]) != CELL_MISSING) column++;
+    const struct csv_field *f = &first->field[column];
+    return mot_fail(MOT_EDATA,
+        "%s:1: column %zu: found %s %s: is this line a header or a row? Say it with data.header: yes or no",
+        mot_source_name(s), column, f->n ? mot_clip(clip, sizeof clip, f->text, f->n) : "an empty cell",
+        torn ? "above a number, in a line that has numbers too" : "in a line without numbers");
 }
 
 /* The column of a name or number, or `width`. */
@@ -262,13 +312,15 @@ static enum mot_status find_columns(const struct mot_source *s, const struct mot
     enum mot_status status = MOT_OK;
     if (wrong) status = mot_fail(MOT_EDATA, "%s: in the first two lines: %s", mot_source_name(s), wrong);
     else {
-        layout->header = conf->header == 0 ? looks_like_header(layout, &first, &second) : conf->header == 1;
-        size_t width = csv_used(&first);
-        if (width == 0 || width > MOT_COLS_MAX)
+        layout->header = conf->header == 1;
+        if (conf->header == 0) status = find_header(s, &first, &second, layout);
+        size_t width = csv_used(&first), below = csv_used(&second);
+        if (below > width && below <= first.count) width = below; /* its last cells are there, but empty */
+        if (status == MOT_OK && (width == 0 || width > MOT_COLS_MAX))
             status = mot_fail(
                 MOT_EDATA, "%s:1: %zu columns, expected 1 to %u", mot_source_name(s), width, MOT_COLS_MAX);
         layout->width = (uint32_t)width;
-        layout->row_names = layout->header && csv_used(&second) == width + 1;
+        layout->row_names = layout->header && below == width + 1;
         if (status == MOT_OK && layout->header) {
             layout->names = mot_new(width, sizeof *layout->names);
             for (size_t c = 0; c < width; c++)

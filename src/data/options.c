@@ -54,8 +54,9 @@ const struct mot_option mot_data_options[] = {
         "CSV: what is between columns: a character, tab or space; auto: found among , ; tab space",
         .word = "auto" },
     { "header", MOT_OPT_CHOICE, AT(header), "auto",
-        "CSV: whether the first line names the columns; auto: it does if it has a word above a number, or no "
-        "number",
+        "CSV: whether the first line names the columns; auto: it does if it has words and no number; a line "
+        "that "
+        "may be either (a word above a number, beside numbers) is an error",
         .choices = "auto|yes|no" },
     { "size", MOT_OPT_UINT, AT(size), "1000", "synthetic: rows", .min = 1, .max = 4294967294.0 },
     { "cols", MOT_OPT_UINT, AT(cols), "20", "synthetic: columns", .min = 1, .max = 134217728.0 },

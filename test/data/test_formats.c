@@ -94,6 +94,58 @@ TEST(csv_row_names_without_a_header_are_left_out)
     mot_raw_free(&raw);
 }
 
+TEST(a_csv_header_has_words_and_no_number)
+{
+    static const struct {
+        const char *text;
+        bool header;
+    } cases[] = {
+        { "a,b,y\n1,2,0\n", true },
+        { ",a,b,y\n0,1,2,cat\n1,3,4,dog\n", true }, /* as pandas writes it */
+        { "\"\",\"x\",\"y\"\n\"1\",5,0\n", true },
+        { "NA,x,y\n1,5,0\n", true },
+        { "a,b,\n1,2,cat\n", true }, /* the label has no name */
+        { "1,2,cat\n3,4,dog\n", false },
+        { "2019,2020,2021\n1,2,0\n", false },
+        { "Ethanol,1,2,0\nAcetone,1,2,0\n", false },
+    };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct mot_raw raw;
+        struct mot_read_conf conf = mot_read_preset();
+        if (strncmp(cases[i].text, "Ethanol", 7) == 0) conf.label_column = "first";
+        MUST(read_bytes(MOT_FORMAT_CSV, cases[i].text, strlen(cases[i].text), NULL, 0, &conf, &raw));
+        if ((raw.column_names != NULL) != cases[i].header)
+            FAIL(
+                "case %zu: %s", i, cases[i].header ? "the header became a row" : "a row was taken for names");
+        uint32_t lines = 0;
+        for (const char *p = cases[i].text; *p; p++) lines += *p == '\n';
+        CHECK_INT(raw.rows, lines - cases[i].header);
+        if (strncmp(cases[i].text, "a,b,", 4) == 0) CHECK_INT(raw.cols, 2);
+        mot_raw_free(&raw);
+    }
+}
+
+TEST(a_csv_line_that_may_be_header_or_row_is_an_error_until_it_is_said)
+{
+    static const char *const texts[] = { "year,2019,y\n1,2,0\n", ",cat\n1,dog\n", "nan,cat\n1,dog\n",
+        "?,cat\n1,dog\n" };
+    for (size_t i = 0; i < MOT_COUNT(texts); i++) {
+        struct mot_raw raw;
+        struct mot_read_conf conf = mot_read_preset();
+        CHECK_INT(read_text(MOT_FORMAT_CSV, texts[i], &raw), MOT_EDATA);
+        CHECK_HAS(mot_error(), "file:1: column 0: found ");
+        CHECK_HAS(mot_error(), "data.header: yes or no");
+        conf.header = 1;
+        MUST(read_bytes(MOT_FORMAT_CSV, texts[i], strlen(texts[i]), NULL, 0, &conf, &raw));
+        CHECK_INT(raw.rows, 1);
+        mot_raw_free(&raw);
+        conf.header = 2;
+        CHECK_INT(read_bytes(MOT_FORMAT_CSV, texts[i], strlen(texts[i]), NULL, 0, &conf, &raw), MOT_EDATA);
+        CHECK_HAS(mot_error(), "file:1: column 0: found ");
+        CHECK_HAS(mot_error(), "expected a number");
+    }
+}
+
 static size_t npy(char *into, const char *descr, const char *order, const char *shape, int version,
     const void *numbers, size_t n)
 {
@@ -259,6 +311,11 @@ static const struct damage {
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0,5\n"), { "file:2:", "4 columns", "expected 3" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,\n"), { "file:2:", "column 2: found an empty cell", "a label" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,nan\n"), { "file:2:", "column 2: found 'nan'", "a label" } },
+    { MOT_FORMAT_CSV, TEXT(",2,0\n1,3,1\n"), { "file:1:", "column 0: found an empty cell", "a number" } },
+    { MOT_FORMAT_CSV, TEXT("?,2,0\n1,3,1\n"), { "file:1:", "column 0: found '?'", "a number" } },
+    { MOT_FORMAT_CSV, TEXT("1e999,2,0\n1,3,1\n"), { "file:1:", "column 0: found '1e999'", "32-bit float" } },
+    { MOT_FORMAT_CSV, TEXT("1e999,cat\n1,dog\n"), { "file:1:", "column 0: found '1e999'", "32-bit float" } },
+    { MOT_FORMAT_CSV, TEXT("1,2,\n1,3,1\n"), { "file:1:", "column 2: found an empty cell", "a label" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n\n1,2,0\n"), { "file:2:", "empty row", "line 3" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2,0\n"), { "file:3:", "quote", "not closed" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2\"x,0\n"), { "file:3:", "follows", "quote" } },

@@ -17,14 +17,21 @@ struct reader {
     uint64_t empty_line; /* where an empty row was, which must be followed by none that is not */
 };
 
+/* A cell may begin on a later line than its record. */
+static unsigned long long line_of(const struct reader *r, const struct csv_field *f)
+{
+    return mot_source_line_number(r->s) + f->line;
+}
+
 static enum mot_status fail_cell(
     const struct reader *r, uint32_t column, const struct csv_field *f, const char *expected)
 {
     char found[MOT_CLIP], name[MOT_CLIP] = "";
     if (r->layout.names)
         mot_clip(name, sizeof name, r->layout.names[column], strlen(r->layout.names[column]));
-    return mot_fail_line(r->s, "column %u%s%s%s: found %s, expected %s", column, *name ? " (" : "", name,
-        *name ? ")" : "", f->n ? mot_clip(found, sizeof found, f->text, f->n) : "an empty cell", expected);
+    return mot_fail(MOT_EDATA, "%s:%llu: column %u%s%s%s: found %s, expected %s", mot_source_name(r->s),
+        line_of(r, f), column, *name ? " (" : "", name, *name ? ")" : "",
+        f->n ? mot_clip(found, sizeof found, f->text, f->n) : "an empty cell", expected);
 }
 
 static enum mot_status read_feature(
@@ -48,8 +55,7 @@ static enum mot_status read_label(struct reader *r, const struct csv_field *f)
     if (number && !isfinite((float)value))
         return fail_cell(r, r->layout.label, f, "a number that fits a 32-bit float");
     bool comma = number && r->layout.decimal_comma && memchr(f->text, ',', f->n);
-    return mot_labels_add(
-        &r->raw.labels, r->s, f->text, f->n, comma ? ',' : '.', mot_source_line_number(r->s));
+    return mot_labels_add(&r->raw.labels, r->s, f->text, f->n, comma ? ',' : '.', line_of(r, f));
 }
 
 static enum mot_status read_row(struct reader *r)
@@ -77,10 +83,12 @@ static enum mot_status read_row(struct reader *r)
     return status;
 }
 
-static enum mot_status read_line(struct reader *r, char *line, size_t n)
+static enum mot_status read_record(struct reader *r, char *record, size_t n)
 {
-    const char *wrong = csv_split(line, n, r->layout.separator, &r->fields);
-    if (wrong) return mot_fail_line(r->s, "%s", wrong);
+    const char *wrong = csv_split(record, n, r->layout.separator, &r->fields);
+    if (wrong)
+        return mot_fail(MOT_EDATA, "%s:%llu: %s", mot_source_name(r->s),
+            line_of(r, &r->fields.field[r->fields.count - 1]), wrong);
     if (csv_used(&r->fields) == 0) {
         if (!r->empty_line) r->empty_line = mot_source_line_number(r->s);
         return MOT_OK;
@@ -98,25 +106,33 @@ static enum mot_status read_all(struct reader *r)
 {
     bool header = r->layout.header, begun = false;
     while (r->raw.rows < r->conf->rows) {
-        char *line;
+        struct csv_quotes quotes = { .separator = r->layout.separator };
+        char *record;
         size_t n;
-        enum mot_status status = mot_source_line(r->s, &line, &n);
+        enum mot_status status = mot_source_record(r->s, csv_goes_on, &quotes, &record, &n);
         if (status != MOT_OK) return status;
-        if (!line) break;
-        if (mot_source_line_number(r->s) == 1 && n >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) {
-            line += 3;
-            n -= 3;
-        }
-        if (!begun && strspn(line, " \t\r") == n) continue; /* blank lines before the first */
+        if (!record) break;
+        if (!begun && strspn(record, " \t\r") == n) continue; /* blank lines before the first */
         begun = true;
         if (header) {
             header = false;
             continue;
         }
-        status = read_line(r, line, n);
+        status = read_record(r, record, n);
         if (status != MOT_OK) return status;
     }
     return MOT_OK;
+}
+
+/* The mark that some programs put before UTF-8. */
+static enum mot_status skip_mark(struct mot_source *s)
+{
+    const unsigned char *at;
+    unsigned char mark[3];
+    size_t n;
+    enum mot_status status = mot_source_peek(s, sizeof mark, &at, &n);
+    if (status != MOT_OK || n < sizeof mark || memcmp(at, "\xEF\xBB\xBF", sizeof mark) != 0) return status;
+    return mot_source_read(s, mark, sizeof mark, &n);
 }
 
 /* The names of the features, and of the label. */
@@ -135,7 +151,8 @@ static void take_names(struct reader *r)
 enum mot_status mot_read_csv(struct mot_source *s, const struct mot_read_conf *conf, struct mot_raw *out)
 {
     struct reader r = { .s = s, .conf = conf };
-    enum mot_status status = csv_layout_find(s, conf, &r.layout);
+    enum mot_status status = skip_mark(s);
+    if (status == MOT_OK) status = csv_layout_find(s, conf, &r.layout);
     if (status != MOT_OK) return status;
     r.raw.format = MOT_FORMAT_CSV;
     r.raw.cols = r.layout.features;

@@ -7,7 +7,7 @@
 struct csv_field {
     char *text;
     size_t n;
-    bool quoted;
+    uint32_t line; /* of the record, from 0, on which it begins */
 };
 struct csv_fields {
     struct csv_field *field;
@@ -27,7 +27,14 @@ struct csv_layout {
     bool labelled;
 };
 
-/* Cuts a line, in place. Returns NULL, or what is wrong with its quotes. */
+/* Where quotes are: a record goes on over the end of a line inside them. */
+struct csv_quotes {
+    char separator; /* 0: any that is usual */
+    bool inside;
+};
+bool csv_goes_on(void *quotes, const char *line, size_t n); /* a mot_goes_on */
+
+/* Cuts a record, in place. Returns NULL, or what is wrong with the quotes of the last field. */
 const char *csv_split(char *line, size_t n, char separator, struct csv_fields *);
 /* Cells without the empty ones at the end. */
 size_t csv_used(const struct csv_fields *);

@@ -9,12 +9,13 @@
 #define LOOK_BYTES 65536
 #define LOOK_LINES 20
 
-/* The first lines that are not blank, as a copy. */
+/* The first records that are not blank, as a copy. */
 struct look {
     char *text;
     struct {
         char *at;
         size_t n;
+        uint64_t number; /* of its first line */
     } line[LOOK_LINES];
     size_t lines;
 };
@@ -26,76 +27,158 @@ static bool blank_line(const char *p, size_t n)
     return true;
 }
 
-static void find_lines(struct look *look, size_t n, bool whole)
+/* ---- quotes -------------------------------------------------------------------- */
+
+static bool is_blank(char separator, char c) { return c == ' ' || (c == '\t' && separator != '\t'); }
+
+static bool is_separator(char separator, char c)
 {
-    look->lines = 0;
-    for (char *p = look->text, *end = p + n; p < end && look->lines < LOOK_LINES;) {
-        char *newline = memchr(p, '\n', (size_t)(end - p));
-        if (!newline && !whole) break;
-        char *stop = newline ? newline : end;
-        size_t length = (size_t)(stop - p);
-        if (length && p[length - 1] == '\r') length--;
-        if (!blank_line(p, length)) {
-            look->line[look->lines].at = p;
-            look->line[look->lines++].n = length;
+    if (!separator) return c == '\t' || c == ';' || c == ',' || c == ' ';
+    return c == separator || (separator == ' ' && c == '\t');
+}
+
+static const char *skip_blanks(char separator, const char *p, const char *end)
+{
+    while (p < end && is_blank(separator, *p)) p++;
+    return p;
+}
+
+/* The quote that closes what p is inside of, or `end`. */
+static const char *closing_quote(const char *p, const char *end)
+{
+    while (p < end && !(*p == '"' && !(p + 1 < end && p[1] == '"'))) p += *p == '"' ? 2 : 1;
+    return p;
+}
+
+/* Whether a closing quote, with the blanks up to p, ends the field. */
+static bool ends_field(char separator, const char *p, const char *end)
+{
+    return p == end || is_separator(separator, *p) || (separator == ' ' && is_blank(separator, p[-1]));
+}
+
+bool csv_goes_on(void *quotes, const char *line, size_t n)
+{
+    struct csv_quotes *q = quotes;
+    const char *p = line, *end = line + n;
+    if (!q->inside && !memchr(line, '"', n)) return false;
+    for (;;) {
+        if (!q->inside) {
+            p = skip_blanks(q->separator, p, end);
+            q->inside = p < end && *p == '"';
+            if (q->inside) p++;
         }
-        p = stop + 1;
+        if (q->inside) {
+            p = closing_quote(p, end);
+            if (p == end) return true;
+            q->inside = false;
+            p = skip_blanks(q->separator, p + 1, end);
+            if (!ends_field(q->separator, p, end)) return false; /* wrong, and will be said to be */
+        }
+        while (p < end && !is_separator(q->separator, *p)) p++;
+        if (p == end) return false;
+        if (!is_blank(q->separator, *p)) p++;
     }
 }
 
-/* Two lines at least, if the file has them. */
-static enum mot_status look_ahead(struct mot_source *s, struct look *look)
+/* Copies the inside of quotes over itself, without the doubling. Returns where the closing one is, or
+ * `end`. */
+static char *take_quoted(char *p, char *end, struct csv_field *field, uint32_t *line)
 {
-    for (size_t want = LOOK_BYTES;; want *= 2) {
-        const unsigned char *at;
-        size_t n;
-        enum mot_status status = mot_source_peek(s, want, &at, &n);
-        if (status != MOT_OK) return status;
-        size_t mark = n >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-        look->text = mot_grow(look->text, n + 1, 1);
-        memcpy(look->text, at + mark, n - mark);
-        look->text[n - mark] = 0;
-        find_lines(look, n - mark, n < want);
-        if (look->lines >= 2 || n < want || want > MOT_LINE_MAX) return MOT_OK;
+    char *to = field->text = p;
+    for (; p < end; *to++ = *p++) {
+        if (*p == '"' && !(p + 1 < end && p[1] == '"')) break;
+        if (*p == '"') p++;
+        *line += *p == '\n';
     }
+    field->n = (size_t)(to - field->text);
+    if (p < end) *to = 0;
+    return p;
 }
 
-const char *csv_split(char *line, size_t n, char separator, struct csv_fields *f)
+const char *csv_split(char *record, size_t n, char separator, struct csv_fields *f)
 {
     bool runs = separator == ' ';
-    char *p = line, *end = line + n;
+    char *p = record, *end = record + n;
+    uint32_t line = 0;
     f->count = 0;
     for (;;) {
-        while (p < end && (*p == ' ' || (*p == '\t' && separator != '\t'))) p++;
+        while (p < end && is_blank(separator, *p)) p++;
         if (runs && p == end && f->count) return NULL;
         if (f->count == f->room) {
             f->room = f->room ? 2 * f->room : 64;
             f->field = mot_grow(f->field, f->room, sizeof *f->field);
         }
         struct csv_field *field = &f->field[f->count++];
-        *field = (struct csv_field){ p, 0, false };
+        *field = (struct csv_field){ p, 0, line };
         if (p < end && *p == '"') {
-            field->quoted = true;
-            char *to = ++field->text;
-            for (p = to;; *to++ = *p++) {
-                if (p == end) return "the quote is not closed on this line";
-                if (*p == '"' && !(p + 1 < end && p[1] == '"')) break;
-                if (*p == '"') p++;
-            }
-            field->n = (size_t)(to - field->text);
-            *to = 0;
+            p = take_quoted(p + 1, end, field, &line);
+            if (p == end) return "the quote is not closed before the end of the file";
             p++;
-            while (p < end && (*p == ' ' || (*p == '\t' && separator != '\t'))) p++;
-            bool apart = p == end || *p == separator || (runs && (p[-1] == ' ' || p[-1] == '\t'));
-            if (!apart) return "text follows a closing quote";
+            while (p < end && is_blank(separator, *p)) p++;
+            if (!ends_field(separator, p, end)) return "text follows a closing quote";
         } else {
-            while (p < end && *p != separator && !(runs && *p == '\t')) p++;
+            while (p < end && !is_separator(separator, *p)) p++;
             field->n = (size_t)(p - field->text);
             while (field->n && (field->text[field->n - 1] == ' ' || field->text[field->n - 1] == '\t'))
                 field->n--;
         }
         if (p == end) return NULL;
         if (!runs) p++;
+    }
+}
+
+/* ---- looking ahead --------------------------------------------------------------- */
+
+/* The end of the record at p. Where quotes never close, the reader says so; while the separator is only
+ * looked for, the last of them may be no quote at all: then its line ends the record. NULL: it goes on
+ * after `end`. */
+static char *record_end(char *p, char *end, bool whole, char separator)
+{
+    struct csv_quotes quotes = { .separator = separator };
+    char *newline = memchr(p, '\n', (size_t)(end - p)), *doubtful = newline;
+    for (char *line = p; newline && csv_goes_on(&quotes, line, (size_t)(newline - line));) {
+        if (memchr(line, '"', (size_t)(newline - line))) doubtful = newline;
+        line = newline + 1;
+        newline = memchr(line, '\n', (size_t)(end - line));
+    }
+    if (newline || !whole) return newline;
+    return doubtful && !separator ? doubtful : end;
+}
+
+static void find_lines(struct look *look, size_t n, bool whole, char separator)
+{
+    uint64_t number = 1;
+    look->lines = 0;
+    for (char *p = look->text, *end = p + n; p < end && look->lines < LOOK_LINES;) {
+        char *stop = record_end(p, end, whole, separator);
+        if (!stop) break;
+        size_t length = (size_t)(stop - p);
+        if (length && p[length - 1] == '\r') length--;
+        if (!blank_line(p, length)) {
+            look->line[look->lines].at = p;
+            look->line[look->lines].number = number;
+            look->line[look->lines++].n = length;
+        }
+        for (; p < stop; p++) number += *p == '\n';
+        number++;
+        p = stop + 1;
+    }
+}
+
+/* Two records at least, if the file has them. */
+static enum mot_status look_ahead(struct mot_source *s, char separator, struct look *look)
+{
+    for (size_t want = LOOK_BYTES;; want *= 2) {
+        const unsigned char *at;
+        size_t n;
+        enum mot_status status = mot_source_peek(s, want, &at, &n);
+        if (status != MOT_OK) return status;
+        bool whole = n < want || want > MOT_LINE_MAX;
+        look->text = mot_grow(look->text, n + 1, 1);
+        memcpy(look->text, at, n);
+        look->text[n] = 0;
+        find_lines(look, n, whole, separator);
+        if (look->lines >= 2 || whole) return MOT_OK;
     }
 }
 
@@ -176,8 +259,10 @@ static enum mot_status separator_of(
         char clip[MOT_CLIP];
         *out = find_separator(look);
         if (!*out && !conf->unlabelled)
-            return mot_fail(MOT_EDATA, "%s:1: found %s, expected columns separated by ',', ';', tab or space",
-                mot_source_name(s), mot_clip(clip, sizeof clip, look->line[0].at, look->line[0].n));
+            return mot_fail(MOT_EDATA,
+                "%s:%llu: found %s, expected columns separated by ',', ';', tab or space", mot_source_name(s),
+                (unsigned long long)look->line[0].number,
+                mot_clip(clip, sizeof clip, look->line[0].at, look->line[0].n));
         if (!*out) *out = ','; /* a single column of features */
     }
     return MOT_OK;
@@ -223,7 +308,7 @@ static struct first_row look_at(
 
 /* A header has words and no number. A row that has both, the word above a number, and one that has gaps
  * and no word above a number, may be either: a guess would lose a row, or a name, without a word. */
-static enum mot_status find_header(const struct mot_source *s, const struct csv_fields *first,
+static enum mot_status find_header(const struct mot_source *s, uint64_t line, const struct csv_fields *first,
     const struct csv_fields *second, struct csv_layout *layout)
 {
     struct first_row row = look_at(layout, first, second);
@@ -235,8 +320,10 @@ static enum mot_status find_header(const struct mot_source *s, const struct csv_
     while (gaps && kind_of(layout, &first->field[column]) != CELL_MISSING) column++;
     const struct csv_field *f = &first->field[column];
     return mot_fail(MOT_EDATA,
-        "%s:1: column %zu: found %s %s: is this line a header or a row? Say it with data.header: yes or no",
-        mot_source_name(s), column, f->n ? mot_clip(clip, sizeof clip, f->text, f->n) : "an empty cell",
+        "%s:%llu: column %zu: found %s %s: is this line a header or a row? Say it with data.header: yes or "
+        "no",
+        mot_source_name(s), (unsigned long long)line + f->line, column,
+        f->n ? mot_clip(clip, sizeof clip, f->text, f->n) : "an empty cell",
         torn ? "above a number, in a line that has numbers too" : "in a line without numbers");
 }
 
@@ -302,23 +389,29 @@ static enum mot_status assign_roles(
     return MOT_OK;
 }
 
+static enum mot_status split_look(
+    const struct mot_source *s, struct look *look, size_t i, char separator, struct csv_fields *out)
+{
+    const char *wrong = csv_split(look->line[i].at, look->line[i].n, separator, out);
+    if (!wrong) return MOT_OK;
+    return mot_fail(MOT_EDATA, "%s:%llu: %s", mot_source_name(s),
+        (unsigned long long)look->line[i].number + out->field[out->count - 1].line, wrong);
+}
+
 static enum mot_status find_columns(const struct mot_source *s, const struct mot_read_conf *conf,
     struct look *look, struct csv_layout *layout)
 {
     struct csv_fields first = { 0 }, second = { 0 };
-    const char *wrong = csv_split(look->line[0].at, look->line[0].n, layout->separator, &first);
-    if (!wrong && look->lines > 1)
-        wrong = csv_split(look->line[1].at, look->line[1].n, layout->separator, &second);
-    enum mot_status status = MOT_OK;
-    if (wrong) status = mot_fail(MOT_EDATA, "%s: in the first two lines: %s", mot_source_name(s), wrong);
-    else {
+    enum mot_status status = split_look(s, look, 0, layout->separator, &first);
+    if (status == MOT_OK && look->lines > 1) status = split_look(s, look, 1, layout->separator, &second);
+    if (status == MOT_OK) {
         layout->header = conf->header == 1;
-        if (conf->header == 0) status = find_header(s, &first, &second, layout);
+        if (conf->header == 0) status = find_header(s, look->line[0].number, &first, &second, layout);
         size_t width = csv_used(&first), below = csv_used(&second);
         if (below > width && below <= first.count) width = below; /* its last cells are there, but empty */
         if (status == MOT_OK && (width == 0 || width > MOT_COLS_MAX))
-            status = mot_fail(
-                MOT_EDATA, "%s:1: %zu columns, expected 1 to %u", mot_source_name(s), width, MOT_COLS_MAX);
+            status = mot_fail(MOT_EDATA, "%s:%llu: %zu columns, expected 1 to %u", mot_source_name(s),
+                (unsigned long long)look->line[0].number, width, MOT_COLS_MAX);
         layout->width = (uint32_t)width;
         layout->row_names = layout->header && below == width + 1;
         if (status == MOT_OK && layout->header) {
@@ -338,10 +431,11 @@ enum mot_status csv_layout_find(
 {
     struct look look = { 0 };
     struct csv_layout layout = { 0 };
-    enum mot_status status = look_ahead(s, &look);
+    enum mot_status status = look_ahead(s, 0, &look);
     if (status == MOT_OK && look.lines == 0)
         status = mot_fail(MOT_EDATA, "%s: no rows, expected lines of numbers", mot_source_name(s));
     if (status == MOT_OK) status = separator_of(s, conf, &look, &layout.separator);
+    if (status == MOT_OK) status = look_ahead(s, layout.separator, &look);
     layout.decimal_comma = layout.separator == ';';
     if (status == MOT_OK) status = find_columns(s, conf, &look, &layout);
     free(look.text);

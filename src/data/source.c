@@ -31,7 +31,8 @@ struct mot_source {
     uint64_t most, produced;
     unsigned char *window; /* [room + 1] */
     size_t room, begin, end;
-    uint64_t offset, line; /* of window[begin]; lines taken */
+    uint64_t offset, line; /* of window[begin]; where what was taken last begins */
+    uint64_t more_lines;   /* that it had after its first */
 };
 
 uint64_t mot_source_most(void) { return 2 * mot_machine_memory(); }
@@ -287,36 +288,56 @@ enum mot_status mot_source_read(struct mot_source *s, void *into, size_t want, s
     return MOT_OK;
 }
 
-enum mot_status mot_source_line(struct mot_source *s, char **line_out, size_t *n_out)
+/* The end of the line that begins `from` bytes ahead, as bytes ahead; at the end of the file, that. */
+static enum mot_status find_line_end(struct mot_source *s, size_t from, size_t *end_out)
 {
-    size_t seen = 0;
-    unsigned char *newline = NULL;
-    for (;;) {
-        if (s->end - s->begin > seen)
-            newline = memchr(s->window + s->begin + seen, '\n', s->end - s->begin - seen);
-        if (newline || s->ended) break;
-        seen = s->end - s->begin;
-        if (seen > MOT_LINE_MAX) {
+    for (size_t seen = from;;) {
+        const unsigned char *at = s->window + s->begin, *newline = NULL;
+        size_t have = s->end - s->begin;
+        if (have > seen) newline = memchr(at + seen, '\n', have - seen);
+        *end_out = newline ? (size_t)(newline - at) : have;
+        if (newline || s->ended) return MOT_OK;
+        if (have > MOT_LINE_MAX) {
             s->line++;
-            return mot_fail_line(s, "the line is longer than %u bytes", MOT_LINE_MAX);
+            return mot_fail_line(s, "the line is longer than %u bytes%s", MOT_LINE_MAX,
+                from ? ", with those that belong to it by an open quote" : "");
         }
+        seen = have;
         enum mot_status status = refill(s);
         if (status != MOT_OK) return status;
     }
+}
+
+enum mot_status mot_source_record(
+    struct mot_source *s, mot_goes_on *goes_on, void *self, char **record_out, size_t *n_out)
+{
+    size_t from = 0, n;
+    s->line += s->more_lines;
+    s->more_lines = 0;
+    for (;; from = n + 1, s->more_lines++) {
+        enum mot_status status = find_line_end(s, from, &n);
+        if (status != MOT_OK) return status;
+        bool last = s->begin + n == s->end;
+        if (last || !goes_on || !goes_on(self, (char *)s->window + s->begin + from, n - from)) break;
+    }
     if (s->begin == s->end) {
-        *line_out = NULL;
+        *record_out = NULL;
         *n_out = 0;
         return MOT_OK;
     }
-    char *line = (char *)s->window + s->begin;
-    size_t n = newline ? (size_t)((char *)newline - line) : s->end - s->begin;
-    take(s, n + (newline != NULL));
+    char *record = (char *)s->window + s->begin;
+    take(s, n + (s->begin + n < s->end));
     s->line++;
-    if (n > 0 && line[n - 1] == '\r') n--;
-    line[n] = 0;
-    *line_out = line;
+    if (n > 0 && record[n - 1] == '\r') n--;
+    record[n] = 0;
+    *record_out = record;
     *n_out = n;
     return MOT_OK;
+}
+
+enum mot_status mot_source_line(struct mot_source *s, char **line_out, size_t *n_out)
+{
+    return mot_source_record(s, NULL, NULL, line_out, n_out);
 }
 
 enum mot_status mot_fail_line(const struct mot_source *s, const char *format, ...)

@@ -23,8 +23,9 @@ void mot_source_close(struct mot_source *);
 uint64_t mot_source_most(void);
 
 const char *mot_source_name(const struct mot_source *);
-uint64_t mot_source_offset(const struct mot_source *);      /* of the next byte */
-uint64_t mot_source_line_number(const struct mot_source *); /* of the last line taken, from 1 */
+uint64_t mot_source_offset(const struct mot_source *); /* of the next byte */
+/* Where the last line or record taken begins, from 1. */
+uint64_t mot_source_line_number(const struct mot_source *);
 /* The most bytes that can still come: what a file cannot hold need not be allocated. */
 uint64_t mot_source_left(const struct mot_source *);
 
@@ -36,6 +37,11 @@ enum mot_status mot_source_read(struct mot_source *, void *into, size_t want, si
 /* Takes a line, without its end (LF or CRLF), a zero byte after it; the caller may write
  * into it until the next call. *line_out is NULL at the end of the file. */
 enum mot_status mot_source_line(struct mot_source *, char **line_out, size_t *n_out);
+/* The same for a record that may span lines: those after which goes_on(self, line, n) says so. It has the
+ * ends of its inner lines in it. */
+typedef bool mot_goes_on(void *self, const char *line, size_t n);
+enum mot_status mot_source_record(
+    struct mot_source *, mot_goes_on *, void *self, char **record_out, size_t *n_out);
 
 /* MOT_EDATA with "name:line: " or "name: offset N: " before the message. */
 enum mot_status mot_fail_line(const struct mot_source *, const char *format, ...) MOT_PRINTF(2, 3);

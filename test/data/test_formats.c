@@ -1,4 +1,5 @@
 /* test_formats.c -- what the readers accept, and what they say of what they do not. */
+#include "base/rng.h"
 #include "help.h"
 
 #define TEXT(literal) literal, sizeof(literal) - 1
@@ -143,6 +144,89 @@ TEST(a_csv_line_that_may_be_header_or_row_is_an_error_until_it_is_said)
         CHECK_INT(read_bytes(MOT_FORMAT_CSV, texts[i], strlen(texts[i]), NULL, 0, &conf, &raw), MOT_EDATA);
         CHECK_HAS(mot_error(), "file:1: column 0: found ");
         CHECK_HAS(mot_error(), "expected a number");
+    }
+}
+
+TEST(quoted_cells_of_a_csv_file_may_span_lines)
+{
+    struct mot_raw raw;
+    MUST(read_text(MOT_FORMAT_CSV,
+        "\xEF\xBB\xBF\"width\r\n(cm)\",b,y\r\n1,2,\"a\n\n\"\"b\"\"\"\r\n3,\"4\",\"c, d\ne\"\r\n5,6,f\r\n",
+        &raw));
+    CHECK_INT(raw.rows, 3);
+    CHECK_INT(raw.cols, 2);
+    CHECK_TEXT(raw.column_names[0], "width\r\n(cm)");
+    CHECK_TEXT(label_of(&raw, 0), "a\n\n\"b\"");
+    CHECK_TEXT(label_of(&raw, 1), "c, d\ne");
+    CHECK_TEXT(label_of(&raw, 2), "f");
+    CHECK_INT(raw.labels.seen[0].line, 3);
+    CHECK_INT(raw.labels.seen[1].line, 6);
+    CHECK_INT(raw.labels.seen[2].line, 8);
+    CHECK_NEAR(raw.x[5], 6, 0);
+    mot_raw_free(&raw);
+    struct mot_read_conf conf = mot_read_preset(); /* the line is that of the cell, not of its row */
+    conf.label_column = "first";
+    CHECK_INT(read_bytes(MOT_FORMAT_CSV, TEXT("y,a\nc,1\n\"d\n\n\",x\n"), NULL, 0, &conf, &raw), MOT_EDATA);
+    CHECK_HAS(mot_error(), "file:5: column 1 ('a'): found 'x'");
+    /* A quote inside a cell that does not begin with one is a letter. */
+    MUST(read_text(MOT_FORMAT_CSV, "disk 5\",y\n1,3.5\"\n2,a \"b\n", &raw));
+    CHECK_INT(raw.rows, 2);
+    CHECK_TEXT(label_of(&raw, 1), "a \"b");
+    mot_raw_free(&raw);
+}
+
+TEST(a_quoted_cell_may_be_longer_than_the_window)
+{
+    static const char rest[] = "\"\n2,c\nx,d\n";
+    size_t lines = 200000, n;
+    char *text = mot_new(4 * lines + 100, 1);
+    memcpy(text, "1,\"", n = 3);
+    for (size_t i = 0; i < lines; i++, n += 3) memcpy(text + n, "ab\n", 3);
+    memcpy(text + n, rest, sizeof rest - 1);
+    n += sizeof rest - 1;
+    struct mot_raw raw;
+    CHECK_INT(read_bytes(MOT_FORMAT_CSV, text, n, NULL, 0, NULL, &raw), MOT_EDATA);
+    CHECK_HAS(mot_error(), "file:200003: column 0: found 'x'");
+    MUST(read_bytes(MOT_FORMAT_CSV, text, n - 4, NULL, 0, NULL, &raw));
+    CHECK_INT(raw.rows, 2);
+    CHECK_INT(strlen(label_of(&raw, 0)), 3 * lines);
+    mot_raw_free(&raw);
+    free(text);
+}
+
+/* A cell of what is hard: quotes, ends of lines, separators, blanks; never empty, and no number. */
+static void random_cell(struct mot_rng *rng, char cell[16])
+{
+    static const char letters[] = "ab\",;\n\r \t";
+    size_t n = 1 + mot_rng_below(rng, 12);
+    for (size_t i = 0; i < n; i++) cell[i] = letters[mot_rng_below(rng, sizeof letters - 1)];
+    cell[0] = 'w', cell[n] = 'w', cell[n + 1] = 0; /* blanks around a label are not kept */
+}
+
+TEST(any_text_survives_quoting_in_a_csv_file)
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct mot_rng rng = mot_rng_at(seed, MOT_RNG_TEST, 0);
+        char cell[20][16], text[4096];
+        size_t n = 0;
+        for (size_t r = 0; r < MOT_COUNT(cell); r++) {
+            random_cell(&rng, cell[r]);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%zu,\"", r);
+            for (const char *p = cell[r]; *p; p++) {
+                if (*p == '"') text[n++] = '"';
+                text[n++] = *p;
+            }
+            n += (size_t)snprintf(
+                text + n, sizeof text - n, "\",%u%s", (unsigned)r % 3, seed & 1 ? "\r\n" : "\n");
+        }
+        struct mot_raw raw;
+        struct mot_read_conf conf = mot_read_preset();
+        conf.label_column = "1";
+        enum mot_status status = read_bytes(MOT_FORMAT_CSV, text, n, NULL, 0, &conf, &raw);
+        if (status != MOT_OK) FAIL("seed %llu: %s", (unsigned long long)seed, mot_error());
+        if (raw.rows != MOT_COUNT(cell)) FAIL("seed %llu: %u rows", (unsigned long long)seed, raw.rows);
+        for (uint32_t r = 0; r < raw.rows; r++) CHECK_TEXT(label_of(&raw, r), cell[r]);
+        mot_raw_free(&raw);
     }
 }
 
@@ -318,6 +402,12 @@ static const struct damage {
     { MOT_FORMAT_CSV, TEXT("1,2,\n1,3,1\n"), { "file:1:", "column 2: found an empty cell", "a label" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n\n1,2,0\n"), { "file:2:", "empty row", "line 3" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2,0\n"), { "file:3:", "quote", "not closed" } },
+    { MOT_FORMAT_CSV, TEXT("1,2,\"a\nb\"\n\"1\n\",\"2,0\n3,4,5\n"), { "file:4:", "quote", "not closed" } },
+    { MOT_FORMAT_CSV, TEXT("1,2,\"a\nb\"\n1,2,\"a\nb\"\n1,\"2,0\n3,4,5\n"),
+        { "file:5:", "quote", "not closed" } },
+    { MOT_FORMAT_CSV, TEXT("1,2,\"a\nb\"\n1,x,c\n"), { "file:3:", "column 1: found 'x'", "a number" } },
+    { MOT_FORMAT_CSV, TEXT("1,2,a\n\"1\n\n\",x,c\n"),
+        { "file:2:", "column 0: found '1\\x0a\\x0a'", "a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2\"x,0\n"), { "file:3:", "follows", "quote" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2\0,0\n"), { "file:2:", "found '2\\x00'", "expected a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,a\0b\n"), { "file:2:", "found 'a\\x00b'", "expected a label" } },

@@ -21,6 +21,7 @@ static const struct cli_flag info_flags[] = {
     { "separator", "CHARACTER", "CSV: what is between columns: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
     { "task", "auto|classes|regression", "what the labels are" },
+    { "unpack-max", "SIZE", "the most that a .gz file may unpack to" },
     { "rows", "N", "read only the first N rows" },
     { 0 },
 };
@@ -34,6 +35,7 @@ static const struct cli_flag convert_flags[] = {
     { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, with commas between" },
     { "separator", "CHARACTER", "CSV: what is between columns: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
+    { "unpack-max", "SIZE", "the most that a .gz file may unpack to" },
     { "rows", "N", "convert only the first N rows" },
     { 0 },
 };
@@ -101,13 +103,7 @@ static enum mot_status conf_of(
 
 static enum mot_status open_raw(const struct mot_data_conf *conf, struct mot_raw *out)
 {
-    struct mot_read_conf read = mot_read_preset();
-    read.rows = conf->rows;
-    read.label_column = conf->label_column;
-    read.unlabelled = conf->label_column && strcmp(conf->label_column, "none") == 0;
-    read.separator = conf->separator;
-    read.skip = conf->skip;
-    read.header = conf->header;
+    struct mot_read_conf read = mot_read_as(conf);
     return mot_raw_open(conf, 1, 0, &read, out);
 }
 
@@ -254,7 +250,8 @@ static enum mot_status run_info(const struct cli_args *args)
     enum mot_status status = conf_of(args, args->word[0], &arena, &conf);
     if (status == MOT_OK) status = open_raw(&conf, &raw);
     if (status == MOT_OK && strcmp(conf.name, "fashion-mnist") == 0) {
-        struct mot_read_conf read = mot_read_preset();
+        struct mot_read_conf read = mot_read_as(&conf);
+        read.rows = UINT64_MAX;
         status = mot_raw_open(&conf, 1, 1, &read, &test);
     }
     if (status == MOT_OK) gather_numbers(&raw, &facts);

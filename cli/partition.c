@@ -432,6 +432,7 @@ static enum mot_status with_data(const struct cli_args *args, struct result *r)
     r->split.table = &r->data->train;
     r->split.file_rows = r->data->file_rows;
     r->split.file_row = r->data->file_row;
+    r->split.unpack_max = r->x->data.unpack_max;
     if (!args->quiet) r->split.progress = on_progress, r->split.progress_self = &progress;
     enum mot_status status = how_to_measure(args, &any, &how);
     if (status == MOT_OK && out) status = mot_partition_writable(out, cli_given(args, "replace"));

@@ -95,7 +95,8 @@ static enum mot_status open_parts(struct mot_job *j)
         .seed = x->seed,
         .threads = x->sim.threads,
         .file_rows = j->data->file_rows,
-        .file_row = j->data->file_row };
+        .file_row = j->data->file_row,
+        .unpack_max = x->data.unpack_max };
     enum mot_status status = mot_partition(x->partitioner, x->partition_conf, &split, &j->parts, NULL);
     free(speed);
     return status;

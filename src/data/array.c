@@ -65,6 +65,8 @@ static enum mot_status check_size(
     if (a->rows > MOT_ROWS_MAX || a->cols > MOT_COLS_MAX)
         return mot_fail_at(s, offset, "the header says %llu rows of %llu columns, expected at most %u of %u",
             (unsigned long long)a->rows, (unsigned long long)a->cols, MOT_ROWS_MAX, MOT_COLS_MAX);
+    enum mot_status status = mot_source_promised(s, a->rows * a->cols * a->type.bytes);
+    if (status != MOT_OK) return status;
     if (a->rows > left / a->cols / a->type.bytes)
         return mot_fail_at(s, offset,
             "the header says %llu x %llu numbers of %u bytes, but the file %s %llu bytes after it: truncated "

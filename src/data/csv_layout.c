@@ -320,8 +320,8 @@ static enum mot_status find_header(const struct mot_source *s, uint64_t line, co
     while (gaps && kind_of(layout, &first->field[column]) != CELL_MISSING) column++;
     const struct csv_field *f = &first->field[column];
     return mot_fail(MOT_EDATA,
-        "%s:%llu: column %zu: found %s %s: is this line a header or a row? Say it with data.header: yes or "
-        "no",
+        "%s:%llu: column %zu: found %s %s: is this line a header or a row? Say it with `header: yes` or "
+        "`header: no`",
         mot_source_name(s), (unsigned long long)line + f->line, column,
         f->n ? mot_clip(clip, sizeof clip, f->text, f->n) : "an empty cell",
         torn ? "above a number, in a line that has numbers too" : "in a line without numbers");

@@ -19,7 +19,8 @@ struct mot_data_conf {
     const char *labels; /* label file for IDX and NPY; NULL: found by its usual name */
     const char *test_path, *test_labels;       /* a test file of its own; else `test` cuts one off */
     uint32_t format, scale, order, task, kind; /* the enums above */
-    uint64_t rows;                             /* use only the first so many; MOT_WORD_UINT: all */
+    uint64_t unpack_max; /* bytes that a gzip'd file may unpack to; MOT_WORD_UINT: see mot_source_open */
+    uint64_t rows;       /* use only the first so many; MOT_WORD_UINT: all */
     /* fractions of the rows; test NaN: 0.2, unless the set has a test part of its own */
     double test, valid;
     /* CSV: a name, a number from 0, "last" or "first"; "none": no labels, to predict only */

@@ -40,18 +40,6 @@ static const char *name_of(const struct mot_data_conf *conf)
     return conf->path ? conf->path : conf->name ? conf->name : "digits";
 }
 
-static struct mot_read_conf read_conf(const struct mot_data_conf *conf)
-{
-    struct mot_read_conf read = mot_read_preset();
-    read.rows = conf->rows ? conf->rows : UINT64_MAX; /* MOT_WORD_UINT: all */
-    read.label_column = conf->label_column;
-    read.unlabelled = conf->label_column && strcmp(conf->label_column, "none") == 0;
-    read.separator = conf->separator;
-    read.skip = conf->skip;
-    read.header = conf->header;
-    return read;
-}
-
 /* ---- labels ------------------------------------------------------------------------ */
 
 static float *label_values(const struct mot_labels *l, const uint32_t *class_of)
@@ -245,7 +233,7 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
         return mot_fail(MOT_EUSAGE,
             "%s has a test part of its own: `test` is %g, expected auto, or 0 for none", name_of(conf),
             conf->test);
-    struct mot_read_conf read = read_conf(conf);
+    struct mot_read_conf read = mot_read_as(conf);
     read.rows = UINT64_MAX;
     if (o->rows.sparse) read.base = o->rows.from_zero ? MOT_INDEX_ZERO : MOT_INDEX_ONE;
     enum mot_status status = mot_raw_open(conf, seed, 1, &read, &o->test);
@@ -264,7 +252,7 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
 
 static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *conf, uint64_t seed)
 {
-    struct mot_read_conf read = read_conf(conf);
+    struct mot_read_conf read = mot_read_as(conf);
     if (read.unlabelled)
         return mot_fail(
             MOT_EUSAGE, "%s: label_column is none, expected a column: training needs labels", name_of(conf));
@@ -318,7 +306,7 @@ enum mot_status mot_dataset_open(const struct mot_data_conf *conf, uint64_t seed
 static enum mot_status open_as_steps(
     struct owner *o, const struct mot_data_conf *conf, const struct mot_schema *schema)
 {
-    struct mot_read_conf read = read_conf(conf);
+    struct mot_read_conf read = mot_read_as(conf);
     const char *name = name_of(conf);
     struct mot_raw *raw = &o->rows;
     uint64_t seed = conf->data_seed != MOT_WORD_UINT ? conf->data_seed : 1;

@@ -11,12 +11,14 @@ enum mot_index_base { MOT_INDEX_AUTO, MOT_INDEX_ZERO, MOT_INDEX_ONE };
 struct mot_read_conf {
     uint64_t rows;            /* read no more than these */
     uint64_t memory;          /* bytes that one array may take */
+    uint64_t unpack_max;      /* as in mot_data_conf */
     bool unlabelled;          /* the file has features only */
     enum mot_index_base base; /* LIBSVM */
     const char *label_column, *separator, *skip;
     uint32_t header; /* CSV, as in mot_data_conf */
 };
 struct mot_read_conf mot_read_preset(void); /* all rows, the machine's memory, labels in the last column */
+struct mot_read_conf mot_read_as(const struct mot_data_conf *); /* as the `data:` section says */
 
 /* Each writes *out only on success; free it with mot_raw_free. `labels` may be NULL if unlabelled. */
 enum mot_status mot_read_idx(

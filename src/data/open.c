@@ -9,7 +9,22 @@
 
 struct mot_read_conf mot_read_preset(void)
 {
-    return (struct mot_read_conf){ .rows = UINT64_MAX, .memory = mot_machine_memory() };
+    return (struct mot_read_conf){
+        .rows = UINT64_MAX, .memory = mot_machine_memory(), .unpack_max = MOT_WORD_UINT
+    };
+}
+
+struct mot_read_conf mot_read_as(const struct mot_data_conf *conf)
+{
+    struct mot_read_conf read = mot_read_preset();
+    read.rows = conf->rows ? conf->rows : UINT64_MAX; /* MOT_WORD_UINT: all */
+    read.unpack_max = conf->unpack_max;
+    read.label_column = conf->label_column;
+    read.unlabelled = conf->label_column && strcmp(conf->label_column, "none") == 0;
+    read.separator = conf->separator;
+    read.skip = conf->skip;
+    read.header = conf->header;
+    return read;
 }
 
 const char *mot_format_name(enum mot_format format)
@@ -137,16 +152,16 @@ static char *existing(char *path)
 }
 
 static enum mot_status open_labels(
-    const char *path, const char *labels, enum mot_format format, struct mot_source **out)
+    const char *path, const char *labels, enum mot_format format, uint64_t most, struct mot_source **out)
 {
-    if (labels) return mot_source_open(labels, 0, out);
+    if (labels) return mot_source_open(labels, most, out);
     char *found = existing(mot_labels_path(path, format));
     enum mot_status status;
     if (!mot_file_exists(found))
         status = mot_fail(MOT_EDATA,
             "%s: its labels were looked for in %s, which does not exist; name them with `labels`", path,
             found);
-    else status = mot_source_open(found, 0, out);
+    else status = mot_source_open(found, most, out);
     free(found);
     return status;
 }
@@ -155,7 +170,7 @@ enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot
     const struct mot_read_conf *conf, struct mot_raw *out)
 {
     struct mot_source *s, *y = NULL;
-    enum mot_status status = mot_source_open(path, 0, &s);
+    enum mot_status status = mot_source_open(path, conf->unpack_max, &s);
     if (status != MOT_OK) return status;
     if (format == MOT_FORMAT_AUTO) status = mot_detect_format(s, &format);
     bool pair = format == MOT_FORMAT_IDX || format == MOT_FORMAT_NPY;
@@ -165,7 +180,8 @@ enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot
     if (status == MOT_OK && conf->unlabelled && format == MOT_FORMAT_LIBSVM)
         status = mot_fail(
             MOT_EUSAGE, "%s: a LIBSVM file has a label in every row: label_column cannot be none", path);
-    if (status == MOT_OK && pair && !conf->unlabelled) status = open_labels(path, labels, format, &y);
+    if (status == MOT_OK && pair && !conf->unlabelled)
+        status = open_labels(path, labels, format, conf->unpack_max, &y);
     if (status == MOT_OK) {
         switch (format) {
         case MOT_FORMAT_AUTO: break;

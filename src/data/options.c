@@ -21,6 +21,11 @@ const struct mot_option mot_data_options[] = {
     { "format", MOT_OPT_CHOICE, AT(format), "auto",
         "the format of the files; auto: by their first bytes, or else their name",
         .choices = "auto|idx|libsvm|csv|npy" },
+    { "unpack_max", MOT_OPT_SIZE, AT(unpack_max), "auto",
+        "the most that a .gz file may unpack to, so that a small file cannot fill the memory; auto: 1 GB, or "
+        "20 "
+        "times the file if that is more",
+        .min = 1, .max = 1e18, .word = "auto" },
     { "scale", MOT_OPT_CHOICE, AT(scale), "auto",
         "scaling, fitted on the training rows: standard (mean 0, deviation 1), minmax (0 to 1), unit (rows "
         "of length 1); sparse rows stay sparse, so "

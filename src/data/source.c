@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <motley/option.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 
 #define WINDOW_BYTES (UINT32_C(1) << 18)
 #define PACKED_BYTES (UINT32_C(1) << 16)
+/* What a file may unpack to where nobody says: real data shrinks by 3 to 15 times, a bomb by a thousand. */
+#define UNPACKED_BYTES UINT64_C(1000000000)
+#define UNPACKED_RATIO UINT64_C(20)
 #define DEFLATE_RATIO_MAX UINT64_C(1032) /* no deflate stream expands more: 258 bytes take at least 2 bits */
 
 struct mot_source {
@@ -34,8 +38,6 @@ struct mot_source {
     uint64_t offset, line; /* of window[begin]; where what was taken last begins */
     uint64_t more_lines;   /* that it had after its first */
 };
-
-uint64_t mot_source_most(void) { return 2 * mot_machine_memory(); }
 
 /* Raw bytes of the file, at most n; *got is 0 at its end. */
 static enum mot_status raw_read(struct mot_source *s, unsigned char *into, size_t n, size_t *got)
@@ -127,6 +129,15 @@ static enum mot_status unpack(struct mot_source *s, unsigned char *into, size_t 
     return MOT_OK;
 }
 
+static enum mot_status fail_unpacked(const struct mot_source *s)
+{
+    char size[32];
+    return mot_fail(MOT_EDATA,
+        "%s: unpacks to more than %s, a limit against small files that fill the memory; `unpack_max` raises "
+        "it",
+        s->name, mot_show_size((double)s->most, size, sizeof size));
+}
+
 /* Brings more bytes into the window; sets `ended` at the end of the file. */
 static enum mot_status refill(struct mot_source *s)
 {
@@ -146,11 +157,7 @@ static enum mot_status refill(struct mot_source *s)
     if (got == 0) s->ended = true;
     s->end += got;
     s->produced += got;
-    if (s->packed && s->produced > s->most) {
-        char size[32];
-        return mot_fail(MOT_EDATA, "%s: decompresses to more than %s, the limit on this machine", s->name,
-            mot_show_size((double)s->most, size, sizeof size));
-    }
+    if (s->packed && s->produced > s->most) return fail_unpacked(s);
     return MOT_OK;
 }
 
@@ -193,12 +200,18 @@ static enum mot_status finish_open(struct mot_source *s, struct mot_source **out
     return MOT_OK;
 }
 
-static struct mot_source *source_new(const char *name, uint64_t most)
+static struct mot_source *source_new(const char *name, uint64_t file_bytes, uint64_t most)
 {
     struct mot_source *s = mot_new(1, sizeof *s);
     s->name = mot_text(name);
     s->fd = -1;
-    s->most = most ? most : mot_source_most();
+    s->file_bytes = file_bytes;
+    s->most = most;
+    if (most == 0 || most == MOT_WORD_UINT) {
+        s->most = UNPACKED_BYTES;
+        if (file_bytes != UINT64_MAX && file_bytes > UNPACKED_BYTES / UNPACKED_RATIO)
+            s->most = file_bytes < UINT64_MAX / UNPACKED_RATIO ? file_bytes * UNPACKED_RATIO : UINT64_MAX;
+    }
     return s;
 }
 
@@ -211,19 +224,18 @@ enum mot_status mot_source_open(const char *path, uint64_t most, struct mot_sour
         close(fd);
         return mot_fail(MOT_EDATA, "%s: is a folder, expected a file", path);
     }
-    struct mot_source *s = source_new(path, most);
+    bool known = S_ISREG(about.st_mode);
+    struct mot_source *s = source_new(path, known ? (uint64_t)about.st_size : UINT64_MAX, most);
     s->fd = fd;
-    s->file_bytes = S_ISREG(about.st_mode) ? (uint64_t)about.st_size : UINT64_MAX;
     return finish_open(s, out);
 }
 
 enum mot_status mot_source_memory(
     const char *name, const void *bytes, size_t n, uint64_t most, struct mot_source **out)
 {
-    struct mot_source *s = source_new(name, most);
+    struct mot_source *s = source_new(name, n, most);
     s->memory = bytes;
     s->memory_left = n;
-    s->file_bytes = n;
     return finish_open(s, out);
 }
 
@@ -242,14 +254,24 @@ const char *mot_source_name(const struct mot_source *s) { return s->name; }
 uint64_t mot_source_offset(const struct mot_source *s) { return s->offset; }
 uint64_t mot_source_line_number(const struct mot_source *s) { return s->line; }
 
+/* The most that the file can unpack to. */
+static uint64_t whole_of(const struct mot_source *s)
+{
+    if (!s->packed) return s->file_bytes;
+    return s->file_bytes < UINT64_MAX / DEFLATE_RATIO_MAX ? s->file_bytes * DEFLATE_RATIO_MAX : UINT64_MAX;
+}
+
 uint64_t mot_source_left(const struct mot_source *s)
 {
-    uint64_t whole = s->file_bytes;
-    if (s->packed) {
-        whole = whole < UINT64_MAX / DEFLATE_RATIO_MAX ? whole * DEFLATE_RATIO_MAX : UINT64_MAX;
-        if (whole > s->most) whole = s->most;
-    }
+    uint64_t whole = whole_of(s);
+    if (s->packed && whole > s->most) whole = s->most;
     return whole > s->offset ? whole - s->offset : 0;
+}
+
+enum mot_status mot_source_promised(const struct mot_source *s, uint64_t bytes)
+{
+    uint64_t whole = whole_of(s), could = whole > s->offset ? whole - s->offset : 0;
+    return bytes > mot_source_left(s) && bytes <= could ? fail_unpacked(s) : MOT_OK;
 }
 
 static void take(struct mot_source *s, size_t n)

@@ -14,13 +14,12 @@
 
 struct mot_source;
 
-/* `most`: decompressed bytes after which a gzip file is refused as a bomb; 0: the limit that
- * mot_source_most gives. Memory is not copied and must outlive the source. */
+/* `most`: decompressed bytes after which a gzip file is refused as a bomb; 0 or MOT_WORD_UINT: 1 GB, or 20
+ * times the file where that is more. Memory is not copied and must outlive the source. */
 enum mot_status mot_source_open(const char *path, uint64_t most, struct mot_source **out);
 enum mot_status mot_source_memory(
     const char *name, const void *bytes, size_t n, uint64_t most, struct mot_source **out);
 void mot_source_close(struct mot_source *);
-uint64_t mot_source_most(void);
 
 const char *mot_source_name(const struct mot_source *);
 uint64_t mot_source_offset(const struct mot_source *); /* of the next byte */
@@ -28,6 +27,8 @@ uint64_t mot_source_offset(const struct mot_source *); /* of the next byte */
 uint64_t mot_source_line_number(const struct mot_source *);
 /* The most bytes that can still come: what a file cannot hold need not be allocated. */
 uint64_t mot_source_left(const struct mot_source *);
+/* Fails where so many bytes can still be in the file, but are more than may be unpacked. */
+enum mot_status mot_source_promised(const struct mot_source *, uint64_t bytes);
 
 /* Looks at up to `want` bytes ahead without taking them; fewer only at the end. */
 enum mot_status mot_source_peek(

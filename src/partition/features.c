@@ -48,7 +48,7 @@ static enum mot_status open_file(
     uint32_t rows = s->file_rows ? s->file_rows : s->table->rows;
     read.unlabelled = true;
     if (read.memory > memory) read.memory = memory;
-    enum mot_status status = mot_source_open(path, 0, &source);
+    enum mot_status status = mot_source_open(path, s->unpack_max, &source);
     if (status != MOT_OK) return status;
     status = mot_read_npy(source, NULL, &read, &raw);
     mot_source_close(source);

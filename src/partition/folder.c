@@ -297,13 +297,13 @@ static enum mot_status check_fit(
         folder, x->rows, x->file_rows, s->table->rows, file_rows_of(s), seed);
 }
 
-static enum mot_status read_worker(const char *folder, const struct mot_partition_index *x, uint32_t worker,
-    uint32_t *table_row, uint32_t *out)
+static enum mot_status read_worker(const char *folder, const struct mot_split *s,
+    const struct mot_partition_index *x, uint32_t worker, uint32_t *table_row, uint32_t *out)
 {
     struct mot_source *source;
     uint32_t n = 0, *row = NULL;
     char *path = mot_path_join(folder, x->file[worker]);
-    enum mot_status status = mot_source_open(path, 0, &source);
+    enum mot_status status = mot_source_open(path, s->unpack_max, &source);
     if (status == MOT_OK) {
         status = mot_read_npy_rows(source, x->file_rows, &row, &n);
         mot_source_close(source);
@@ -349,7 +349,7 @@ enum mot_status mot_partition_read(const char *folder, const struct mot_split *s
         struct mot_parts parts = mot_parts_sized(x.workers, x.file_n);
         uint32_t *table_row = table_rows(s);
         for (uint32_t j = 0; j < x.workers && status == MOT_OK; j++)
-            status = read_worker(folder, &x, j, table_row, parts.row + parts.at[j]);
+            status = read_worker(folder, s, &x, j, table_row, parts.row + parts.at[j]);
         free(table_row);
         if (status == MOT_OK) *out = parts;
         else mot_parts_free(&parts);

@@ -18,6 +18,7 @@ struct mot_split {
     /* rows of the file that the table was cut from; 0: the table is all of it */
     uint32_t file_rows;
     const uint32_t *file_row;               /* [rows]: which of them a row of the table is; NULL: the same */
+    uint64_t unpack_max;                    /* of gzip'd files that it reads: as in mot_data_conf, or 0 */
     const volatile sig_atomic_t *interrupt; /* may be NULL */
     void (*progress)(void *self, double done); /* 0 to 1, always from the calling thread; may be NULL */
     void *progress_self;

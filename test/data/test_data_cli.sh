@@ -25,4 +25,15 @@ says "IDX refuses what is no byte" 3 "expected whole numbers from 0 to 255" "$MO
 head -c 300 "$box/digits.libsvm.gz" >"$box/cut.gz"
 says "a truncated file is bad data" 3 "truncated" "$MOTLEY" data info "$box/cut.gz"
 says "a missing file is neither set nor file" 2 "nor a file" "$MOTLEY" data info "$box/none.csv"
+
+# Small files that unpack to large ones: every reader of .gz files stops at the limit.
+yes 1,2,0 | head -c 6000000 | gzip >"$box/bomb.csv.gz"
+says "a bomb is bad data" 3 "unpacks to more than 2 MB, a limit against" "$MOTLEY" data info "$box/bomb.csv.gz" --unpack-max 2MB
+says "the message names the option" 3 '`unpack_max` raises it' "$MOTLEY" sim --data "$box/bomb.csv.gz" --data-unpack-max 2MB
+says "a limit above its size lets it pass" 0 "rows       1000000" "$MOTLEY" data info "$box/bomb.csv.gz" --unpack-max 6MB
+gzip -k "$box/x.npy" "$box/y.npy"
+says "the limit holds for rows" 3 "x.npy.gz: unpacks to more than 400 kB" "$MOTLEY" data info "$box/x.npy.gz" --unpack-max 400kB
+says "the limit holds for labels" 3 "y.npy.gz: unpacks to more than 1 kB" "$MOTLEY" sim --data "{path: $box/x.npy, labels: $box/y.npy.gz, unpack_max: 1kB}"
+says "the limit holds for features" 3 "x.npy.gz: unpacks to more than 1 kB" \
+    "$MOTLEY" sim --data-unpack-max 1kB --partition "{name: submodular, features: $box/x.npy.gz}"
 exit $((failures > 0))

@@ -135,7 +135,7 @@ TEST(a_csv_line_that_may_be_header_or_row_is_an_error_until_it_is_said)
         struct mot_read_conf conf = mot_read_preset();
         CHECK_INT(read_text(MOT_FORMAT_CSV, texts[i], &raw), MOT_EDATA);
         CHECK_HAS(mot_error(), "file:1: column 0: found ");
-        CHECK_HAS(mot_error(), "data.header: yes or no");
+        CHECK_HAS(mot_error(), "`header: yes` or `header: no`");
         conf.header = 1;
         MUST(read_bytes(MOT_FORMAT_CSV, texts[i], strlen(texts[i]), NULL, 0, &conf, &raw));
         CHECK_INT(raw.rows, 1);

@@ -107,10 +107,29 @@ TEST(a_bomb_is_stopped_at_the_limit)
     CHECK(mot_source_left(s) <= 1 << 20);
     size_t got;
     CHECK_INT(mot_source_read(s, text, zeros, &got), MOT_EDATA);
-    CHECK_HAS(mot_error(), "decompresses to more than");
+    CHECK_HAS(mot_error(), "unpacks to more than 1.05 MB");
     mot_source_close(s);
     free(text);
     free(bytes);
+}
+
+TEST(a_file_may_unpack_to_a_gigabyte_or_twenty_times_its_size)
+{
+    static const struct {
+        size_t bytes;
+        uint64_t most;
+    } cases[] = { { 1000, 1032000 }, { 2000000, 1000000000 }, { 49000000, 1000000000 },
+        { 100000000, 2000000000 } };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        unsigned char *bytes = mot_new(cases[i].bytes, 1);
+        bytes[0] = 0x1f, bytes[1] = 0x8b;
+        for (int word = 0; word < 2; word++) {
+            struct mot_source *s = source(bytes, cases[i].bytes, word ? MOT_WORD_UINT : 0);
+            CHECK_INT(mot_source_left(s), cases[i].most);
+            mot_source_close(s);
+        }
+        free(bytes);
+    }
 }
 
 TEST(what_is_left_never_exceeds_what_the_file_can_hold)

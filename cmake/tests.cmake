@@ -46,6 +46,7 @@ foreach(source ${TEST_SCRIPTS})
   add_test(NAME ${name} COMMAND bash ${source} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   motley_label(${name} ${room})
 endforeach()
+set_tests_properties(test_budget PROPERTIES TIMEOUT 1200) # a minute, but under valgrind on a busy machine
 
 get_property(MOTLEY_THREAD_TESTS GLOBAL PROPERTY MOTLEY_THREAD_TESTS)
 add_custom_target(thread_tests DEPENDS ${MOTLEY_THREAD_TESTS})

@@ -1,16 +1,21 @@
 /* launch.c -- commands over MPI: `motley train` and `motley profile`.
  *
- * Launchers have exit codes of their own, so the one who starts a launcher learns how the run
- * ended from rank 0 itself, through a file that the environment names. */
+ * Launchers have exit codes of their own, so the one who starts a launcher learns from the roll (roll.h) who
+ * is there and how the run ended. */
 #include "launch.h"
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "base/words.h"
 #include "driver/ranks.h"
 #include "driver/wire.h"
+#include "interrupt.h"
+#include "noise.h"
+#include "roll.h"
 #include "run.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,24 +25,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STATUS_FILE "MOTLEY_RANK_STATUS"
-#define GRACE_MS 5000 /* between rank 0's last word and the launcher's end */
+#define REST_MS 20
+#define GRACE_S 5.0 /* between the run's end and the launcher's */
 
-/* What launchers say of the size of a job, and of our place in it. */
+/* What launchers say of the size of a job. */
 static const char *const size_names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE",
     "SLURM_STEP_NUM_TASKS" };
-static const char *const rank_names[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID" };
-
-static const char *first_of(const char *const *name, size_t n)
+static const char *size_by_launcher(void)
 {
-    for (size_t i = 0; i < n; i++)
-        if (getenv(name[i])) return getenv(name[i]);
+    for (size_t i = 0; i < MOT_COUNT(size_names); i++)
+        if (getenv(size_names[i])) return getenv(size_names[i]);
     return NULL;
 }
 
 bool cli_under_mpi(void)
 {
-    const char *ours = getenv("OMPI_COMM_WORLD_SIZE"), *step = first_of(size_names, MOT_COUNT(size_names));
+    const char *ours = getenv("OMPI_COMM_WORLD_SIZE"), *step = size_by_launcher();
     if (ours) return true;
     /* A batch script has Slurm's variables without being a task of srun's. */
     return step &&
@@ -46,35 +49,27 @@ bool cli_under_mpi(void)
 
 /* ---- A rank ------------------------------------------------------------------------------------- */
 
-/* "begun", then the status: an end without a status is a death. */
-static void tell_launcher(const char *word)
-{
-    const char *path = getenv(STATUS_FILE);
-    if (!path || mot_ranks_rank() != 0) return;
-    FILE *out = fopen(path, "w");
-    if (!out) return;
-    fprintf(out, "%s\n", word);
-    fclose(out);
-}
-
 enum mot_status cli_be_rank(const struct cli_args *args, cli_rank_run *run)
 {
     if (!mot_ranks_built()) {
-        const char *rank = first_of(rank_names, MOT_COUNT(rank_names));
+        const char *rank = cli_rank_by_launcher();
         if (rank && strcmp(rank, "0") != 0) exit(MOT_EUSAGE); /* one complaint is enough */
         struct mot_wire none;
         return mot_wire_open(&none);
     }
+    cli_catch_interrupts(); /* a wish to end may come as soon as the roll is full */
+    if (!cli_roll_say(CLI_ROLL_HERE, 0)) exit(MOT_EPEER);
     enum mot_status status = mot_ranks_open();
-    if (status != MOT_OK && mot_ranks_count() == 0) return status;
-    tell_launcher("begun");
+    if (status != MOT_OK && mot_ranks_count() == 0) {
+        cli_roll_say(CLI_ROLL_ENDED, status);
+        return status;
+    }
+    cli_roll_say(CLI_ROLL_JOINED, 0);
     if (status == MOT_OK) status = run(args);
     if (mot_ranks_rank() == 0) {
-        char code[16];
         if (status != MOT_OK) cli_complain(status);
-        snprintf(code, sizeof(code), "%d", (int)status);
         fflush(NULL);
-        tell_launcher(code);
+        cli_roll_say(CLI_ROLL_ENDED, status);
     }
     mot_ranks_leave(status);
 }
@@ -140,12 +135,13 @@ static const char **command_of(const struct cli_args *args, const char *ranks, c
     return word;
 }
 
-static void become(const char **word)
+static void become(const char **word, int says)
 {
     setpgid(0, 0); /* Ctrl-C is for us; we tell rank 0 */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    if (says >= 0) dup2(says, STDERR_FILENO);
     execvp(word[0], (char *const *)word);
     word[0] = "mpirun";
     execvp(word[0], (char *const *)word);
@@ -153,62 +149,116 @@ static void become(const char **word)
     _exit(127);
 }
 
-/* What rank 0 said: a status, -1: it began, -2: nothing. */
-static int last_word(const char *path)
+struct launcher {
+    pid_t pid;
+    bool ended;
+    int code;
+    struct cli_roll roll;
+    struct cli_noise noise;
+};
+
+static bool has_ended(struct launcher *l)
 {
-    char text[32] = "";
-    FILE *in = fopen(path, "r");
-    if (!in) return -2;
-    size_t n = fread(text, 1, sizeof(text) - 1, in);
-    fclose(in);
-    if (n == 0) return -2;
-    return text[0] == 'b' ? -1 : (int)strtol(text, NULL, 10);
+    int how = 0;
+    if (!l->ended && waitpid(l->pid, &how, WNOHANG) != 0) {
+        l->ended = true;
+        l->code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    }
+    return l->ended;
 }
 
-static void nap(void) { nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL); }
-
-/* Passes signals on: the first as a wish, the second as an order. A
- * launcher that stays when rank 0 is done is ended. */
-static int wait_for(pid_t launcher, const char *path)
+/* Ends a launcher that stays: politely, and then for certain. */
+static void end_launcher(struct launcher *l)
 {
-    int code = 0, asked = 0;
-    long since_ms = 0;
-    while (waitpid(launcher, &code, WNOHANG) == 0) {
-        if (wanted_end > asked) kill(launcher, ++asked == 1 ? SIGUSR1 : SIGTERM);
-        if (last_word(path) >= 0) since_ms += 20;
-        if (since_ms == GRACE_MS) kill(launcher, SIGTERM);
-        if (since_ms == 2 * GRACE_MS) kill(launcher, SIGKILL);
-        nap();
+    double began = mot_wall_s();
+    if (!l->ended) kill(l->pid, SIGTERM);
+    while (!has_ended(l)) {
+        if (mot_wall_s() - began > GRACE_S) kill(l->pid, SIGKILL);
+        cli_noise_pass(&l->noise, REST_MS);
     }
-    return WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code);
+}
+
+/* While ranks are starting nobody can say who was lost, or hear a wish to end: all are ended then. */
+static enum mot_status wait_for_start(struct launcher *l)
+{
+    struct cli_roll *roll = &l->roll;
+    for (;;) {
+        bool ended = has_ended(l);
+        cli_roll_read(roll);
+        if (roll->joined == roll->ranks || roll->status >= 0) return MOT_OK;
+        if (wanted_end) return mot_fail(MOT_EINTERRUPTED, "interrupted before the run began");
+        if (ended)
+            return mot_fail(MOT_ESYSTEM,
+                "mpirun ended with code %d before the run began: %u of %u ranks had started", l->code,
+                roll->here, roll->ranks);
+        enum mot_status status = cli_roll_check(roll);
+        if (status != MOT_OK) return status;
+        cli_roll_watch(roll, l->noise.from, REST_MS);
+        cli_noise_pass(&l->noise, 0);
+    }
+}
+
+/* Passes signals on: the first as a wish, the second as an order. A launcher that stays when rank 0 is done
+ * is ended. */
+static enum mot_status wait_for_end(struct launcher *l)
+{
+    int asked = 0;
+    double over_s = INFINITY;
+    while (!has_ended(l)) {
+        if (wanted_end > asked) kill(l->pid, ++asked == 1 ? SIGUSR1 : SIGTERM);
+        cli_roll_read(&l->roll);
+        if (l->roll.status >= 0 && isinf(over_s)) over_s = mot_wall_s();
+        if (mot_wall_s() - over_s > GRACE_S) end_launcher(l);
+        cli_noise_pass(&l->noise, REST_MS);
+    }
+    cli_roll_read(&l->roll);
+    return l->roll.status >= 0 ? (enum mot_status)l->roll.status : mot_fail(MOT_EPEER, "rank 0 was lost");
+}
+
+static enum mot_status wait_for(struct launcher *l)
+{
+    enum mot_status status = wait_for_start(l);
+    if (status == MOT_OK) return wait_for_end(l);
+    l->noise.mute = status != MOT_ESYSTEM; /* we know why it ends; how it takes that is nobody's business */
+    end_launcher(l);
+    cli_roll_end_ranks(&l->roll); /* who has outlived it */
+    return status;
+}
+
+static enum mot_status start(struct launcher *l, const char **word)
+{
+    int says = -1;
+    bool piped = cli_noise_open(&l->noise, &says);
+    fflush(NULL);
+    l->pid = piped ? fork() : -1;
+    if (l->pid == 0) become(word, says);
+    if (l->pid < 0) return mot_fail(MOT_ESYSTEM, "a process cannot be started: %s", strerror(errno));
+    close(says);
+    return MOT_OK;
 }
 
 enum mot_status cli_start_ranks(const struct cli_args *args, const char *ranks, cli_ranks_fit *fit)
 {
-    char *end;
+    char *end, self[PATH_MAX] = "";
+    struct launcher l = { 0 };
+    struct mot_wire none;
     long n = strtol(ranks, &end, 10);
     if (*end || end == ranks || n < 1 || n > 100000)
         return mot_fail(MOT_EUSAGE, "--ranks: expected 1 to 100000; found '%.40s'", ranks);
-    struct mot_wire none;
     if (!mot_ranks_built()) return mot_wire_open(&none);
+    catch_signals();
     enum mot_status status = check_ranks(args, (uint32_t)n, fit);
     if (status != MOT_OK) return status;
-    char self[PATH_MAX] = "", path[] = "/tmp/motley-rank-XXXXXX";
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
         return mot_fail(MOT_ESYSTEM, "/proc/self/exe: %s", strerror(errno));
-    int fd = mkstemp(path);
-    if (fd < 0) return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));
-    close(fd);
-    setenv(STATUS_FILE, path, 1);
-    catch_signals();
+    status = cli_roll_open(&l.roll, (uint32_t)n);
+    if (status != MOT_OK) return status;
     const char **word = command_of(args, ranks, self);
-    fflush(NULL);
-    pid_t launcher = fork();
-    if (launcher == 0) become(word);
-    int code = launcher > 0 ? wait_for(launcher, path) : 127, last = last_word(path);
-    unlink(path);
+    status = start(&l, word);
+    if (status == MOT_OK) status = wait_for(&l);
+    cli_noise_close(&l.noise, status == MOT_ESYSTEM);
+    cli_roll_close(&l.roll);
     free(word);
-    if (last == -2) return mot_fail(MOT_ESYSTEM, "mpirun ended with code %d before rank 0 began", code);
-    if (last == -1) return mot_fail(MOT_EPEER, "rank 0 was lost");
-    exit(last); /* it has said why itself */
+    if (l.roll.status >= 0) exit(l.roll.status); /* rank 0 has said why itself */
+    return status;
 }

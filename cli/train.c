@@ -39,10 +39,10 @@ const struct cli_command cli_train = {
              "0 on rank 0, further servers on the next "
              "ranks (mpi.place: own gives servers ranks of their own). --ranks N starts mpirun itself and "
              "exits with motley's own codes. Only rank 0 prints and writes. A rank "
-             "that dies or falls silent is noticed within seconds: allreduce ends with code 4 (peer_lost), "
+             "that dies or falls silent is noticed within 8 s: allreduce ends with code 4 (peer_lost), "
              "methods with a server go on without it, "
-             "where the launcher lets them (mpirun --enable-recovery; --ranks does that); without rank 0 all "
-             "end.\n"
+             "where the launcher lets them (mpirun --enable-recovery; --ranks does that); without rank 0, or "
+             "before the run has begun, all end.\n"
              "With --out DIR the run's folder is written; Ctrl-C ends the run cleanly, and --resume goes on: "
              "to the same end for a synchronous "
              "method, with the work under way asked for anew for an asynchronous one.",

@@ -187,6 +187,10 @@ enum mot_status mot_yaml_parse(
         return mot_fail(MOT_EUSAGE, "%s: found %zu bytes, expected at most 4 MiB", name, n);
     struct builder b = { .name = mot_arena_text(arena, name), .flag = flag, .arena = arena };
     if (!yaml_parser_initialize(&b.parser)) return mot_fail(MOT_ESYSTEM, "%s: out of memory", name);
+    /* libyaml would count a byte-order mark as a column, and so as an indentation */
+    size_t mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    text += mark;
+    n -= mark;
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, n);
     enum mot_status status = build_stream(&b, out);
@@ -195,11 +199,17 @@ enum mot_status mot_yaml_parse(
     return status;
 }
 
+enum mot_status mot_yaml_load(const char *path, unsigned char **bytes_out, size_t *n_out)
+{
+    enum mot_status status = mot_file_read(path, MOT_YAML_BYTES_MAX, bytes_out, n_out);
+    return status == MOT_EDATA ? MOT_EUSAGE : status; /* too long is a mistake of who wrote it */
+}
+
 enum mot_status mot_yaml_read(const char *path, struct mot_arena *arena, struct mot_yaml **out)
 {
     unsigned char *bytes;
     size_t n;
-    enum mot_status status = mot_file_read(path, MOT_YAML_BYTES_MAX, &bytes, &n);
+    enum mot_status status = mot_yaml_load(path, &bytes, &n);
     if (status) return status;
     status = mot_yaml_parse(path, false, (const char *)bytes, n, arena, out);
     free(bytes);

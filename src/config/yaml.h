@@ -34,6 +34,8 @@ struct mot_yaml {
  * it is a flag's value rather than a file. The arena owns the tree. */
 enum mot_status mot_yaml_parse(
     const char *name, bool flag, const char *text, size_t n, struct mot_arena *, struct mot_yaml **out);
+/* The text of one, for those who parse it themselves; free() it. */
+enum mot_status mot_yaml_load(const char *path, unsigned char **bytes_out, size_t *n_out);
 enum mot_status mot_yaml_read(const char *path, struct mot_arena *, struct mot_yaml **out);
 
 /* The map's member of that name, or NULL; NULL too if `map` is NULL or no map. */

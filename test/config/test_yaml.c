@@ -34,6 +34,20 @@ TEST(an_empty_text_is_an_empty_map)
     mot_arena_free(&arena);
 }
 
+TEST(a_byte_order_mark_is_no_indentation)
+{
+    struct mot_arena arena = { NULL };
+    struct mot_yaml *root;
+    CHECK_INT(parse("\xEF\xBB\xBF"
+                    "a: 1\nb: 2\n",
+                  &arena, &root),
+        MOT_OK);
+    CHECK_INT(root->count, 2);
+    CHECK_TEXT(mot_yaml_where(mot_yaml_get(root, "a"), &arena), "t.yaml:1:4");
+    CHECK_TEXT(mot_yaml_where(mot_yaml_get(root, "b"), &arena), "t.yaml:2:4");
+    mot_arena_free(&arena);
+}
+
 TEST(what_yaml_allows_but_an_experiment_does_not_is_refused_with_its_place)
 {
     static const struct {

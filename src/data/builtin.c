@@ -75,6 +75,12 @@ static char *fashion_path(int part, const char *what)
     return NULL;
 }
 
+char *mot_builtin_file(const char *set, int part, bool labels)
+{
+    if (strcmp(set, "fashion-mnist") != 0) return NULL;
+    return fashion_path(part, labels ? "labels-idx1" : "images-idx3");
+}
+
 enum mot_status mot_read_fashion(int part, const struct mot_read_conf *conf, struct mot_raw *out)
 {
     char *images = fashion_path(part, "images-idx3"), *labels = fashion_path(part, "labels-idx1");

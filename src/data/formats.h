@@ -59,6 +59,11 @@ enum mot_status mot_raw_write(
 /* The label file that belongs to a file of features, by the usual
  * names; malloc'd, NULL if the name is not usual. */
 char *mot_labels_path(const char *path, enum mot_format);
+/* The one that a reader takes, which may be packed where the rows are not. */
+char *mot_labels_beside(const char *path, enum mot_format);
+/* The file of a built-in set's part (as in mot_raw_open) with its rows or labels; NULL if there is none.
+ * malloc'd. */
+char *mot_builtin_file(const char *set, int part, bool labels);
 
 /* ---- arrays of numbers as IDX and NPY store them ---------------------------- */
 

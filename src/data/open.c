@@ -151,11 +151,16 @@ static char *existing(char *path)
     return there ? other : path;
 }
 
+char *mot_labels_beside(const char *path, enum mot_format format)
+{
+    return existing(mot_labels_path(path, format));
+}
+
 static enum mot_status open_labels(
     const char *path, const char *labels, enum mot_format format, uint64_t most, struct mot_source **out)
 {
     if (labels) return mot_source_open(labels, most, out);
-    char *found = existing(mot_labels_path(path, format));
+    char *found = mot_labels_beside(path, format);
     enum mot_status status;
     if (!mot_file_exists(found))
         status = mot_fail(MOT_EDATA,

@@ -108,7 +108,8 @@ enum mot_status mot_figures_read(const char *folder, struct mot_run_figures *f)
         f->known = true;
         read_summary(summary, f);
     } else {
-        status = mot_fail(MOT_EDATA, "%s: expected the summary of a run; %s", path,
+        bool gone = !summary && json_error_code(&error) == json_error_cannot_open_file;
+        status = mot_fail(gone ? MOT_ESYSTEM : MOT_EDATA, "%s: expected the summary of a run; %s", path,
             summary ? "found something else" : error.text);
     }
     json_decref(summary);

@@ -1,4 +1,5 @@
 #include "study/runner.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "config/print.h"
 #include "study/watch.h"
@@ -34,6 +35,7 @@ struct crew {
     size_t n;
     size_t *todo, todos; /* cases without a run, in order; those handed out are NOBODY */
     size_t left, first;  /* how many are not handed out; the first that may not be */
+    size_t *alike;       /* of each case the first of its key */
     struct slot *slot;
     unsigned slots;
     uint32_t threads;
@@ -333,12 +335,25 @@ static enum mot_status run_crew(struct crew *crew)
     return status;
 }
 
+/* Somebody may tidy up while a study runs. */
+static enum mot_status still_there(const struct mot_case *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (c[i].folder && !mot_file_exists(c[i].folder))
+            return mot_fail(MOT_ESYSTEM,
+                "%s: this run is no longer in the store: was it removed meanwhile? The same command makes "
+                "what "
+                "is missing",
+                c[i].folder);
+    return MOT_OK;
+}
+
 enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t n)
 {
     struct crew crew = { .r = r, .c = c, .n = n, .todo = mot_new(n + 1, sizeof(*crew.todo)) };
-    size_t *first = first_of_key(c, n);
+    crew.alike = first_of_key(c, n);
     for (size_t i = 0; i < n; i++) {
-        if (first[i] != i) continue;
+        if (crew.alike[i] != i) continue;
         if (!r->fresh && mot_store_has(r->store, c[i].key)) {
             c[i].folder = mot_store_folder(r->store, c[i].key);
             r->found++;
@@ -349,11 +364,13 @@ enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t 
     crew.left = crew.todos;
     enum mot_status status = crew.todos ? run_crew(&crew) : MOT_OK;
     for (size_t i = 0; i < n && status == MOT_OK; i++) {
-        if (first[i] == i) continue;
-        if (c[first[i]].folder) c[i].folder = mot_text(c[first[i]].folder);
-        if (c[first[i]].failed) c[i].failed = mot_text(c[first[i]].failed);
+        const struct mot_case *same = &c[crew.alike[i]];
+        if (same == &c[i]) continue;
+        if (same->folder) c[i].folder = mot_text(same->folder);
+        if (same->failed) c[i].failed = mot_text(same->failed);
     }
-    free(first);
+    if (status == MOT_OK) status = still_there(c, n);
+    free(crew.alike);
     free(crew.todo);
     return status;
 }

@@ -228,8 +228,31 @@ static bool path_in(const char *line, size_t n, char *into, size_t size)
     return into[0] == '/';
 }
 
-/* Every path that the text names, whoever's key it is; and labels that
- * nobody names but are found beside the rows. */
+/* A file that was looked for; takes the name. */
+static enum mot_status print_found(struct mot_store *s, char *path, FILE *out)
+{
+    enum mot_status status = path ? print_named(s, path, out) : MOT_OK;
+    free(path);
+    return status;
+}
+
+/* Files that nobody names: labels beside the rows, and those of a built-in set. */
+static enum mot_status print_unnamed(struct mot_store *s, const struct mot_data_conf *data, FILE *out)
+{
+    static const enum mot_format pairs[] = { MOT_FORMAT_IDX, MOT_FORMAT_NPY };
+    const char *const rows[] = { data->labels ? NULL : data->path,
+        data->test_labels ? NULL : data->test_path };
+    enum mot_status status = MOT_OK;
+    for (size_t i = 0; i < MOT_COUNT(rows); i++)
+        for (size_t k = 0; k < MOT_COUNT(pairs) && rows[i] && status == MOT_OK; k++)
+            status = print_found(s, mot_labels_beside(rows[i], pairs[k]), out);
+    for (int part = 0; part < 2 && data->name && !data->path; part++)
+        for (int labels = 0; labels < 2 && status == MOT_OK; labels++)
+            status = print_found(s, mot_builtin_file(data->name, part, labels), out);
+    return status;
+}
+
+/* Every path that the text names, whoever's key it is, and what is found without a name. */
 static enum mot_status print_files(
     struct mot_store *s, const struct mot_experiment *x, const char *text, FILE *out)
 {
@@ -240,16 +263,7 @@ static enum mot_status print_files(
         if (path_in(line, n, path, sizeof(path))) status = print_named(s, path, out);
         line += n + (line[n] == '\n');
     }
-    const char *const rows[] = { x->data.labels ? NULL : x->data.path,
-        x->data.test_labels ? NULL : x->data.test_path };
-    static const enum mot_format pairs[] = { MOT_FORMAT_IDX, MOT_FORMAT_NPY };
-    for (size_t i = 0; i < MOT_COUNT(rows); i++)
-        for (size_t k = 0; k < MOT_COUNT(pairs) && rows[i] && status == MOT_OK; k++) {
-            char *labels = mot_labels_path(rows[i], pairs[k]);
-            if (labels) status = print_named(s, labels, out);
-            free(labels);
-        }
-    return status;
+    return status == MOT_OK ? print_unnamed(s, &x->data, out) : status;
 }
 
 /* The experiment without what changes nothing in its result. malloc'd. */

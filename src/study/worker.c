@@ -119,5 +119,6 @@ void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, s
         }
         if (send(socket, &reply, sizeof(reply), MSG_NOSIGNAL) != sizeof(reply)) break;
     }
+    mot_dataset_close(w.data);
     _exit(0);
 }

@@ -127,12 +127,18 @@ static enum mot_status run(const struct cli_args *args)
     status =
         mot_subject_open(args->word[0], args->word[1], part, settings.setting, settings.n, true, &subject);
     if (status != MOT_OK) return status;
-    mot_score_subject(&subject, &marks);
-    if (args->json) print_json(args, &subject, &marks);
-    else print_people(args, &subject, &marks);
-    mot_marks_free(&marks);
+    status = cli_model_is_finite(args->word[0], subject.model);
+    if (status == MOT_OK) {
+        mot_score_subject(&subject, &marks);
+        if (args->json) print_json(args, &subject, &marks);
+        else print_people(args, &subject, &marks);
+        if (!isfinite(marks.loss))
+            status =
+                mot_fail(MOT_EDIVERGED, "%s: its loss on these rows is not a finite number", args->word[0]);
+        mot_marks_free(&marks);
+    }
     mot_subject_close(&subject);
-    return MOT_OK;
+    return status;
 }
 
 static const struct cli_flag flags[] = {

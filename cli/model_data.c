@@ -1,6 +1,7 @@
 /* model_data.c -- flags that tell how DATA is read, as settings of the data section. */
 #include "model_data.h"
 
+#include <math.h>
 #include <stdio.h>
 
 void cli_data_settings(const struct cli_args *args, struct cli_data_settings *out)
@@ -18,4 +19,15 @@ void cli_data_settings(const struct cli_args *args, struct cli_data_settings *ou
             if (*c == '-') *c = '_';
         out->setting[out->n++] = (struct mot_setting){ key, value, origin };
     }
+}
+
+enum mot_status cli_model_is_finite(const char *path, const struct mot_saved_model *m)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < m->net.dim; i++) wrong += !isfinite(m->x[i]);
+    if (!wrong) return MOT_OK;
+    return mot_fail(MOT_EDIVERGED,
+        "%s: %zu of its %zu parameters are not finite: the run that left it diverged, and it can judge "
+        "nothing",
+        path, wrong, (size_t)m->net.dim);
 }

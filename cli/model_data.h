@@ -3,6 +3,7 @@
 #define MOT_CLI_MODEL_DATA_H
 
 #include "cli.h"
+#include "report/score.h"
 
 #define CLI_DATA_FLAGS                                                                                       \
     { "format", "FORMAT", "idx, libsvm, csv or npy; found by itself unless told" },                          \
@@ -12,12 +13,13 @@
         { "skip", "COLUMNS", "CSV: columns to leave out, with commas between" },                             \
         { "separator", "CHARACTER", "CSV: what is between columns" },                                        \
         { "header", "auto|yes|no", "CSV: whether the first line names the columns" },                        \
+        { "unpack-max", "SIZE", "the most that a .gz file may unpack to" },                                  \
         { "task", "auto|classes|regression", "whether labels are classes or values" },                       \
     {                                                                                                        \
         "rows", "COUNT", "take only the first so many rows"                                                  \
     }
 
-#define CLI_DATA_FLAGS_MOST 8
+#define CLI_DATA_FLAGS_MOST 9
 
 struct cli_data_settings {
     size_t n;
@@ -26,5 +28,8 @@ struct cli_data_settings {
 };
 /* Those of the flags above that were given, as settings of the data section. */
 void cli_data_settings(const struct cli_args *, struct cli_data_settings *out);
+
+/* MOT_EDIVERGED where the model of that file has parameters that are no numbers: it can say nothing. */
+enum mot_status cli_model_is_finite(const char *path, const struct mot_saved_model *);
 
 #endif

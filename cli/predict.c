@@ -140,7 +140,8 @@ static enum mot_status run(const struct cli_args *args)
     struct writing w = {
         .s = &subject, .probabilities = cli_given(args, "probabilities"), .json = args->json
     };
-    status = write_out(args, &w);
+    status = cli_model_is_finite(args->word[0], subject.model);
+    if (status == MOT_OK) status = write_out(args, &w);
     mot_subject_close(&subject);
     return status;
 }

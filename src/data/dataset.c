@@ -226,6 +226,11 @@ static bool has_test_part(const struct mot_data_conf *conf)
     return conf->test_path || (!conf->path && conf->name && strcmp(conf->name, "fashion-mnist") == 0);
 }
 
+static bool is_synthetic(const struct mot_data_conf *conf)
+{
+    return !conf->path && conf->name && strcmp(conf->name, "synthetic") == 0;
+}
+
 static enum mot_status read_test(struct owner *o, const struct mot_data_conf *conf, uint64_t seed)
 {
     if (!has_test_part(conf) || conf->test == 0) return MOT_OK;
@@ -260,8 +265,9 @@ static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *c
     enum mot_status status = mot_raw_open(conf, seed, 0, &read, &o->rows);
     if (status != MOT_OK) return status;
     if (conf->rows && conf->rows != MOT_WORD_UINT && o->rows.rows < conf->rows)
-        return mot_fail(MOT_EUSAGE, "%s: `rows` asks for the first %llu, but there are %u", name_of(conf),
-            (unsigned long long)conf->rows, o->rows.rows);
+        return mot_fail(MOT_EUSAGE, "%s: `rows` asks for the first %llu, but there are %u%s", name_of(conf),
+            (unsigned long long)conf->rows, o->rows.rows,
+            is_synthetic(conf) ? "; `size` says how many are made" : "");
     status = read_test(o, conf, seed);
     if (status == MOT_OK) status = settle_labels(o, conf);
     if (status != MOT_OK) return status;

@@ -49,4 +49,14 @@ check a_model_cut_off_is_bad_data says 3 "$folder/cut" "$motley" eval "$folder/c
 check data_of_another_shape_is_bad_data says 3 "64" "$motley" eval "$model" synthetic
 printf 'a,b\n1,2\n' >"$folder/small.csv"
 check a_file_of_another_shape_is_bad_data says 3 "64" "$motley" predict "$model" "$folder/small.csv"
+
+"$motley" sim --quiet --data '{name: synthetic, kind: regression, size: 400}' --model least-squares --optimizer-lr 50 \
+    --stop-updates 200 --out "$folder/wild" 2>/dev/null
+wild=$folder/wild/model.safetensors
+check eval_of_a_model_that_diverged_ends_as_diverged says 6 "of its 21 parameters are not finite" "$motley" eval "$wild" synthetic
+check and_prints_no_figures [ ! -s "$folder/out" ]
+check predict_of_it_too says 6 "of its 21 parameters are not finite" "$motley" predict "$wild" synthetic
+"$motley" sim --quiet --data '{name: synthetic, kind: regression, size: 400}' --model least-squares --optimizer-lr 50 \
+    --stop-updates 10 --out "$folder/large" 2>/dev/null
+check a_large_model_is_judged sh -c "'$motley' eval '$folder/large/model.safetensors' synthetic >'$folder/out'"
 exit $failed

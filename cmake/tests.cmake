@@ -8,7 +8,7 @@ set(MOTLEY_TEST_ENVIRONMENT
 # A test's label is its room. Those that run threads are labelled `threads` too,
 # for ThreadSanitizer; but not those whose only threads are the simulator's crew, of which
 # test_sim has enough, and which are long.
-set(MOTLEY_LONG_SIMULATIONS "^test_(fault_sweep|allocation|asgrad|equal_time|served_faults|phishing|method_phishing)$")
+set(MOTLEY_LONG_SIMULATIONS "^test_(fault_sweep|default_rate|allocation|asgrad|equal_time|served_faults|phishing|method_phishing)$")
 function(motley_label name room)
   set(labels ${room})
   if((room MATCHES "^(driver|method|api)$" OR name MATCHES "sim|thread|parallel") AND NOT name MATCHES "${MOTLEY_LONG_SIMULATIONS}")

@@ -266,6 +266,9 @@ struct mot_method {
     bool neighbours;
     /* the mean share of the topology's matchings that a round uses; NULL: all links, always */
     double (*budget)(const void *conf);
+    /* How many updates old a gradient in use is, about, among workers of one speed: `optimizer.lr: auto` is
+     * the smaller for it. NULL: none is old. The conf is parsed but not yet validated. */
+    double (*delay)(const void *conf, uint32_t workers);
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);

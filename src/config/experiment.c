@@ -201,6 +201,16 @@ static enum mot_status read_optimizer(
         r, mot_yaml_get(node, "schedule"), "optimizer.schedule", mot_schedule_options, &e->schedule, NULL, 0);
 }
 
+/* `lr: auto` becomes a number, of two digits that a person can read and repeat. */
+static void resolve_rate(struct mot_experiment *e)
+{
+    if (!isnan(e->optim.lr)) return;
+    double delay = e->method->delay ? e->method->delay(e->method_conf, e->workers) : 0;
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.2g", mot_optim_rate(e->optimizer, &e->optim, delay));
+    e->optim.lr = strtod(digits, NULL);
+}
+
 /* ---- Small sections -------------------------------------------------------------------- */
 
 /* "auto", "1s", "100 updates", "0.5 epochs" */
@@ -497,6 +507,7 @@ static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root
     if (!status) status = read_optimizer(r, mot_yaml_get(root, "optimizer"), e);
     if (!status) status = load_cluster(r, root);
     if (!status) status = read_cluster(r, root, workers, e);
+    if (!status) resolve_rate(e);
     if (!status) status = read_batch(r, mot_yaml_get(root, "batch"), e);
     if (!status && proportional) status = size_batches(r, root, e);
     if (!status) status = read_evaluate(r, mot_yaml_get(root, "evaluate"), e);

@@ -2,11 +2,14 @@
 #include "math/optim.h"
 #include "math/kernels.h"
 
-#define LR(preset_text)                                                                                      \
+#define DELAY_FREE 4.0 /* updates that a gradient may be old, without momentum, at no smaller rate */
+
+#define LR(undelayed)                                                                                        \
     {                                                                                                        \
-        .name = "lr", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_optim_conf, lr),                   \
-        .preset = preset_text, .max = 1e6, .also = "learning_rate",                                          \
-        .doc = "learning rate: how far a step goes along the mean gradient"                                  \
+        .name = "lr", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_optim_conf, lr), .preset = "auto", \
+        .word = "auto", .max = 1e6, .also = "learning_rate",                                                 \
+        .doc = "learning rate: how far a step goes along the mean gradient; auto: " undelayed                \
+               ", less where a method's gradients are old, the more so with momentum"                        \
     }
 #define MOMENTUM(preset_text)                                                                                \
     {                                                                                                        \
@@ -52,6 +55,7 @@ static const struct mot_optimizer sgd = {
     .name = "sgd",
     .summary = "stochastic gradient descent, with momentum if asked",
     .options = sgd_options,
+    .rate = 0.1,
     .slots = sgd_slots,
 };
 
@@ -92,6 +96,7 @@ static const struct mot_optimizer adamw = {
     .name = "adamw",
     .summary = "Adam with decoupled weight decay: a step size for each parameter",
     .options = adamw_options,
+    .rate = 1e-3,
     .slots = adamw_slots,
 };
 
@@ -115,10 +120,19 @@ static const struct mot_optimizer lars = {
     .name = "lars",
     .summary = "SGD whose step is scaled for each layer: for very large batches",
     .options = lars_options,
+    .rate = 1,
     .slots = sgd_slots,
 };
 
 const struct mot_optimizer *const mot_optimizers[] = { &sgd, &adamw, &lars, NULL };
+
+/* Before the effect of a step shows in gradients that are d updates old, d more steps are made the same way,
+ * and momentum makes each of them 1 / (1 - momentum) times as long: together they must not overshoot. */
+double mot_optim_rate(const struct mot_optimizer *kind, const struct mot_optim_conf *conf, double delay)
+{
+    double most = DELAY_FREE * (1 - conf->momentum);
+    return delay > most ? kind->rate * most / delay : kind->rate;
+}
 
 /* ---- Opening ---------------------------------------------------------------------- */
 

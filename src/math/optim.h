@@ -25,7 +25,8 @@ struct mot_optim_conf {
 
 struct mot_optimizer { /* a kind: sgd, adamw, lars */
     const char *name, *summary;
-    const struct mot_option *options;                 /* over struct mot_optim_conf */
+    const struct mot_option *options; /* over struct mot_optim_conf */
+    double rate; /* what `lr: auto` is without delays; auto is NaN in the conf, and a number before a step */
     uint32_t (*slots)(const struct mot_optim_conf *); /* buffers of state: 0, 1 or 2 */
 };
 extern const struct mot_optimizer *const mot_optimizers[]; /* ended by NULL; the first is the default */
@@ -39,6 +40,9 @@ struct mot_optim { /* an optimiser fitted to a net */
 };
 enum mot_status mot_optim_open(const struct mot_optimizer *, const struct mot_optim_conf *,
     const struct mot_schedule_conf *, const struct mot_net *, struct mot_optim *out);
+
+/* The rate that suits gradients which are `delay` updates old (docs/methods.md has the measurements). */
+double mot_optim_rate(const struct mot_optimizer *, const struct mot_optim_conf *, double delay);
 
 double mot_schedule_rate(const struct mot_schedule_conf *, double lr, uint64_t step);
 

@@ -434,6 +434,15 @@ static const struct mot_option async_options[] = {
     { .name = NULL },
 };
 
+static double async_delay(const void *p, uint32_t workers)
+{
+    const struct async_conf *conf = p;
+    double jobs = conf->jobs == MOT_WORD_UINT ? workers : (double)conf->jobs,
+           wait = conf->wait == MOT_WORD_UINT ? workers : (double)conf->wait, delay = jobs / wait - 1;
+    if (conf->max_staleness == MOT_WORD_UINT || (double)conf->max_staleness > delay) return delay;
+    return (double)conf->max_staleness;
+}
+
 const struct mot_method mot_method_async = {
     .name = "async",
     .summary = "asynchronous SGD: every gradient is an update, nobody waits",
@@ -474,6 +483,7 @@ const struct mot_method mot_method_async = {
     .options = async_options,
     .conf_bytes = sizeof(struct async_conf),
     .asynchronous = true,
+    .delay = async_delay,
     .validate = async_validate,
     MOT_SERVED_BY(async),
     .server_count = async_servers,

@@ -1,8 +1,20 @@
 #include "method/buffered.h"
 
+static uint32_t k_among(const struct mot_buffered_conf *conf, uint32_t workers)
+{
+    return conf->k == MOT_WORD_UINT ? (workers + 3) / 4 : (uint32_t)conf->k;
+}
+
 static uint32_t k_of(const struct mot_buffered_conf *conf, const struct mot_world *world)
 {
-    return conf->k == MOT_WORD_UINT ? (world->workers + 3) / 4 : (uint32_t)conf->k;
+    return k_among(conf, world->workers);
+}
+
+double mot_buffered_delay(const void *p, uint32_t workers)
+{
+    const struct mot_buffered_conf *conf = p;
+    double updates = (double)workers / k_among(conf, workers) - 1;
+    return updates > 0 ? updates * (double)conf->steps : 0;
 }
 
 size_t mot_buffered_bytes(const void *p, const struct mot_world *world)

@@ -68,6 +68,8 @@ struct mot_hub_need mot_buffered_need(const void *conf, const struct mot_world *
 /* of the state, a multiple of 16 */
 size_t mot_buffered_bytes(const void *conf, const struct mot_world *);
 uint32_t mot_buffered_steps(const void *conf);
+/* in steps of the workers, of which an update has several */
+double mot_buffered_delay(const void *conf, uint32_t workers);
 void mot_buffered_begin(void *state, struct mot_env *);
 /* The answer is in the buffer from now on; true: it is full. */
 bool mot_buffered_put(struct mot_buffered *, struct mot_env *, const struct mot_answer *, double weight);

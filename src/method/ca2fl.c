@@ -123,5 +123,6 @@ const struct mot_method mot_method_ca2fl = {
     .options = ca2fl_options,
     .conf_bytes = sizeof(struct mot_buffered_conf),
     .asynchronous = true,
+    .delay = mot_buffered_delay,
     MOT_SERVED_BY(ca2fl),
 };

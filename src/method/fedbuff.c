@@ -88,5 +88,6 @@ const struct mot_method mot_method_fedbuff = {
     .options = fedbuff_options,
     .conf_bytes = sizeof(struct fedbuff_conf),
     .asynchronous = true,
+    .delay = mot_buffered_delay,
     MOT_SERVED_BY(fedbuff),
 };

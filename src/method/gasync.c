@@ -209,6 +209,12 @@ static const struct mot_option gasync_options[] = {
     { .name = NULL },
 };
 
+static double gasync_delay(const void *p, uint32_t workers)
+{
+    uint64_t jobs = ((const struct gasync_conf *)p)->jobs;
+    return (jobs == MOT_WORD_UINT ? workers : (double)jobs) - 1;
+}
+
 const struct mot_method mot_method_gasync = {
     .name = "gasync",
     .summary = "asynchronous SGD whose jobs go to workers with given or optimised probabilities, and are "
@@ -227,6 +233,7 @@ const struct mot_method mot_method_gasync = {
     .options = gasync_options,
     .conf_bytes = sizeof(struct gasync_conf),
     .asynchronous = true,
+    .delay = gasync_delay,
     .validate = gasync_validate,
     MOT_SERVED_BY(gasync),
 };

@@ -168,6 +168,13 @@ static const struct mot_option ia2sgd_options[] = {
     { .name = NULL },
 };
 
+/* The oldest row counts, since the step goes along all of them: as old as the job was when it came, and as
+ * long as it has been there. */
+static double ia2sgd_delay(const void *p, uint32_t workers)
+{
+    return 2 * ((double)workers / (double)((const struct ia2sgd_conf *)p)->wait - 1);
+}
+
 const struct mot_method mot_method_ia2sgd = {
     .name = "ia2sgd",
     .summary = "asynchronous SGD along the mean of all workers' latest gradients",
@@ -186,6 +193,7 @@ const struct mot_method mot_method_ia2sgd = {
     .options = ia2sgd_options,
     .conf_bytes = sizeof(struct ia2sgd_conf),
     .asynchronous = true,
+    .delay = ia2sgd_delay,
     .validate = ia2sgd_validate,
     MOT_SERVED_BY(ia2sgd),
 };

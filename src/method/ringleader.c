@@ -153,6 +153,13 @@ MOT_SERVED(ringleader)
 
 static const struct mot_option ringleader_options[] = { MOT_HUB_OPTIONS, { .name = NULL } };
 
+/* The oldest row counts: the step goes along all of them. */
+static double ringleader_delay(const void *conf, uint32_t workers)
+{
+    (void)conf;
+    return 2 * ((double)workers - 1);
+}
+
 const struct mot_method mot_method_ringleader = {
     .name = "ringleader",
     .summary = "asynchronous SGD along the mean of all workers' gradients, with a bounded age and nothing "
@@ -174,5 +181,6 @@ const struct mot_method mot_method_ringleader = {
     .options = ringleader_options,
     .conf_bytes = sizeof(struct ringleader_conf),
     .asynchronous = true,
+    .delay = ringleader_delay,
     MOT_SERVED_BY(ringleader),
 };

@@ -92,6 +92,12 @@ static const struct mot_option ringmaster_options[] = {
     { .name = NULL },
 };
 
+static double ringmaster_delay(const void *p, uint32_t workers)
+{
+    uint64_t r = ((const struct ringmaster_conf *)p)->r;
+    return r < workers ? (double)r - 1 : (double)workers - 1;
+}
+
 const struct mot_method mot_method_ringmaster = {
     .name = "ringmaster",
     .summary = "asynchronous SGD that stops the jobs whose delay reaches R, and begins them anew",
@@ -109,5 +115,6 @@ const struct mot_method mot_method_ringmaster = {
     .options = ringmaster_options,
     .conf_bytes = sizeof(struct ringmaster_conf),
     .asynchronous = true,
+    .delay = ringmaster_delay,
     MOT_SERVED_BY(ringmaster),
 };

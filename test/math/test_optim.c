@@ -27,6 +27,7 @@ static struct mot_optim_conf presets(const char *name)
     struct mot_arena arena = { 0 };
     mot_options_preset(find(name)->options, &conf, &arena);
     mot_arena_free(&arena);
+    conf.lr = mot_optim_rate(find(name), &conf, 0);
     return conf;
 }
 
@@ -265,10 +266,25 @@ TEST(option_tables_have_valid_presets_and_the_synonym)
         CHECK_INT(mot_options_preset(mot_optimizers[i]->options, &c, &arena), MOT_OK);
         CHECK(mot_option_find(mot_optimizers[i]->options, "learning_rate") ==
             mot_option_find(mot_optimizers[i]->options, "lr"));
-        CHECK(c.lr > 0 && isnan(c.clip));
+        CHECK(isnan(c.lr) && isnan(c.clip)); /* auto, which the experiment resolves */
+        CHECK(mot_optim_rate(mot_optimizers[i], &c, 0) == mot_optimizers[i]->rate);
     }
     CHECK_TEXT(mot_optimizers[0]->name, "sgd");
     mot_arena_free(&arena);
+}
+
+TEST(the_rate_that_suits_falls_with_the_delay_and_the_sooner_with_momentum)
+{
+    const struct mot_optimizer *sgd = find("sgd");
+    struct mot_optim_conf plain = presets("sgd"), heavy = plain;
+    heavy.momentum = 0.9;
+    CHECK_NEAR(mot_optim_rate(sgd, &plain, 3), 0.1, 0); /* a few updates late is no matter */
+    CHECK_NEAR(mot_optim_rate(sgd, &plain, 4), 0.1, 0);
+    CHECK_NEAR(mot_optim_rate(sgd, &plain, 8), 0.05, 1e-12);
+    CHECK_NEAR(mot_optim_rate(sgd, &plain, 40), 0.01, 1e-12);
+    CHECK_NEAR(mot_optim_rate(sgd, &heavy, 0), 0.1, 0); /* what is not late needs no care */
+    CHECK_NEAR(mot_optim_rate(sgd, &heavy, 4), 0.01, 1e-12);
+    CHECK_NEAR(mot_optim_rate(find("adamw"), &plain, 8), 5e-4, 1e-12);
 }
 
 /* Whole steps and steps of three ranges, with what lies outside of a range poisoned. */

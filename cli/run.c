@@ -58,6 +58,17 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     return MOT_OK;
 }
 
+/* The last worker that had the model is gone. */
+static void fail_without_model(const struct mot_outcome *out)
+{
+    char left[80] = "; no checkpoint was written";
+    if (out->saved)
+        snprintf(left, sizeof left, "; the checkpoint of update %llu can be resumed",
+            (unsigned long long)out->saved_updates);
+    mot_fail(MOT_EPEER, "worker %u was lost after %llu updates, and the model with it, as no other had it%s",
+        out->peer, (unsigned long long)out->last.updates, left);
+}
+
 static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j, enum mot_driver driver)
 {
     struct mot_outcome out;
@@ -102,7 +113,8 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
             "the run came to nothing more after %llu updates: no job ended within the method's limit; try a "
             "longer method.limit",
             (unsigned long long)out.last.updates);
-    if (status == MOT_EPEER && out.has_peer)
+    if (status == MOT_EPEER && out.model_lost) fail_without_model(&out);
+    else if (status == MOT_EPEER && out.has_peer)
         mot_fail(status, "%s %u was lost after %llu updates%s%s%s",
             out.peer < out.workers ? "worker" : "server",
             out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,

@@ -8,7 +8,7 @@ set(MOTLEY_TEST_ENVIRONMENT
 # A test's label is its room. Those that run threads are labelled `threads` too,
 # for ThreadSanitizer; but not those whose only threads are the simulator's crew, of which
 # test_sim has enough, and which are long.
-set(MOTLEY_LONG_SIMULATIONS "^test_(fault_sweep|default_rate|allocation|asgrad|equal_time|served_faults|phishing|method_phishing)$")
+set(MOTLEY_LONG_SIMULATIONS "^test_(fault_sweep|fault_storm|default_rate|allocation|asgrad|equal_time|served_faults|phishing|method_phishing)$")
 function(motley_label name room)
   set(labels ${room})
   if((room MATCHES "^(driver|method|api)$" OR name MATCHES "sim|thread|parallel") AND NOT name MATCHES "${MOTLEY_LONG_SIMULATIONS}")
@@ -36,6 +36,9 @@ foreach(source ${TEST_SOURCES})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   motley_label(${name} ${room})
 endforeach()
+
+# Runs of these are limited one by one (test/driver/patience.h); how many there are, MOTLEY_LONG says.
+set_tests_properties(test_fault_sweep test_fault_storm PROPERTIES TIMEOUT 7200)
 
 # test/<room>/test_<what>.sh sees what a user sees; 77 means skipped.
 file(GLOB TEST_SCRIPTS CONFIGURE_DEPENDS test/*/test_*.sh)

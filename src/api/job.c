@@ -272,7 +272,9 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
 {
     const struct mot_experiment *x = j->experiment;
     enum mot_status status = MOT_OK;
-    if (j->net.kind->computes && !ways->lean) {
+    if (out->model_lost) {
+        status = remove_old(f->model); /* of the run that this one goes on from */
+    } else if (j->net.kind->computes && !ways->lean) {
         status = mot_model_save(f->model, x, &j->net, j->data, out->x);
         if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
     }

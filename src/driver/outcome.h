@@ -100,6 +100,10 @@ struct mot_outcome {
     mot_node peer;
     mot_time peer_at;    /* when and by what it was lost, where that is known */
     const char *peer_by; /* "crash", "partition", "death", "silence", ... or NULL */
+    /* it was the last that had the model: `x` shows what was lost, and is not written */
+    bool model_lost;
+    bool saved; /* what is left then: a checkpoint, of this update */
+    uint64_t saved_updates;
     /* wall time in gradients, all threads: for the share of event handling */
     double job_wall_s;
 };

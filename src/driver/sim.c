@@ -176,6 +176,9 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
         .wall_s = mot_sim_wall() - s->started_wall_s };
     out->has_peer = s->has_peer && s->status == MOT_EPEER;
     out->peer = s->peer;
+    out->model_lost = s->model_lost;
+    out->saved = s->saved;
+    out->saved_updates = s->saved_updates;
     if (s->channel) {
         out->has_faults = true;
         out->faults = s->channel->tally;
@@ -213,6 +216,8 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
             status = mot_fail(MOT_EDATA, "%s: damaged: a node's state is none that method %s can be in",
                 o->checkpoint, s->method->name);
         if (status != MOT_OK) goto out_close;
+        s->saved = true;
+        s->saved_updates = s->updates;
         mot_sim_look(s);
     }
     if (o->begins) status = o->begins(o->begins_self, mark);

@@ -138,7 +138,7 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
 bool mot_sim_all_stopped(const struct sim *s)
 {
     uint32_t count = s->world.servers ? s->world.servers : s->world.workers;
-    for (mot_node i = 0; s->channel && s->method->decentralised && i < s->world.workers; i++)
+    for (mot_node i = 0; s->channel && s->world.servers == 0 && i < s->world.workers; i++)
         count -= !mot_sim_counts(s, i);
     return count > 0 && s->stops == count;
 }

@@ -62,10 +62,34 @@ double mot_faults_slow(const struct sim *s, mot_node node)
 
 /* ---- Loss and return ---------------------------------------------------------------------------- */
 
+static void end_by_loss(struct sim *s, mot_node node)
+{
+    s->peer = node;
+    s->has_peer = true;
+    mot_sim_end(s, MOT_EPEER, mot_status_name(MOT_EPEER));
+}
+
+/* Without a server only the workers have the model, and a new life knows nothing of it. */
+static bool last_with_model(const struct sim *s, mot_node node)
+{
+    if (s->world.servers > 0 || !mot_sim_counts(s, node)) return false;
+    for (mot_node i = 0; i < s->world.workers; i++)
+        if (i != node && mot_sim_counts(s, i)) return false;
+    return true;
+}
+
+/* The run ends with the last that has the model. Its state stays: the last evaluation shows what was lost. */
 static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
 {
     struct sim_node *n = &s->node[node];
     struct sim_health *h = &s->channel->health[node];
+    h->lost_by = by;
+    h->lost_at = s->now;
+    if (last_with_model(s, node)) {
+        s->model_lost = true;
+        end_by_loss(s, node);
+        return;
+    }
     mot_sim_abandon(s, node);
     mot_sim_misses(s, node);
     for (uint32_t i = 0; i < h->ledger.n; i++) mot_pool_drop(&s->pool, h->ledger.held[i]);
@@ -73,8 +97,7 @@ static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
     n->dead = true;
     n->stalled_until = 0;
     h->told = h->wants_join = false;
-    h->lost_by = by;
-    h->lost_at = s->now;
+    mot_sim_progress(s); /* it may have been the one that the others' updates were waiting for */
 }
 
 static void expect_loss(struct sim *s, mot_node node, mot_time at)
@@ -118,22 +141,9 @@ static void tell_servers(struct sim *s, mot_node node, bool up)
     for (mot_node i = s->world.workers; i < s->world.nodes; i++) tell(s, i, node, up);
 }
 
-/* Workers with models of their own go on without those who are lost, and do not take them back: the loss of
- * the last one ends the run, and so does that of the last which had data left. */
-static void last_lost(struct sim *s, mot_node node)
-{
-    bool some = false;
-    for (mot_node i = 0; i < s->world.workers; i++) some = some || mot_sim_counts(s, i);
-    if (!some) {
-        s->peer = node;
-        s->has_peer = true;
-        mot_sim_end(s, MOT_EPEER, mot_status_name(MOT_EPEER));
-    } else if (mot_sim_all_stopped(s)) {
-        mot_sim_end(s, MOT_OK, "data");
-    }
-}
-
-/* Those who talk to it: the servers; of a server, the workers; without a server, everyone. */
+/* Those who talk to it: the servers; of a server, the workers; without a server, everyone. A server does not
+ * come back, so its loss ends the run also if nobody is there to hear of it; and so does the loss of
+ * the last worker that had not stopped. */
 static void declare_lost(struct sim *s, mot_node node)
 {
     mot_node server;
@@ -145,7 +155,9 @@ static void declare_lost(struct sim *s, mot_node node)
     }
     for (mot_node i = 0; i < s->world.workers; i++)
         if (i != node) tell(s, i, node, false);
-    if (s->method->decentralised && !s->ended) last_lost(s, node);
+    if (s->ended) return;
+    if (node >= s->world.workers) end_by_loss(s, node);
+    else if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
 }
 
 static bool way_is_open(const struct sim *s, mot_node node)
@@ -315,13 +327,22 @@ static void begin_fault(struct sim *s, uint32_t slot)
     if (end != MOT_NEVER) put_fault(s, slot, FAULT_END, end);
 }
 
-/* Of two sides the one without the server is cut off; without a server, the one that the fault names. */
+static bool someone_outside(const struct sim *s, const struct mot_fault *f)
+{
+    for (mot_node i = 0; i < s->world.workers; i++)
+        if (!s->node[i].dead && !mot_fault_hits(f, s->world.workers, i)) return true;
+    return false;
+}
+
+/* Of two sides the one without the server is cut off; without a server, the one that the fault names, if
+ * anybody is on the other. */
 static void cut_off(struct sim *s, const struct mot_fault *f)
 {
     mot_node server;
-    for (mot_node i = 0; i < s->world.workers; i++) {
-        bool cut =
-            server_of(s, &server) ? mot_faults_blocked(s, i, server) : mot_fault_hits(f, s->world.workers, i);
+    bool served = server_of(s, &server);
+    if (!served && !someone_outside(s, f)) return;
+    for (mot_node i = 0; i < s->world.workers && !s->ended; i++) {
+        bool cut = served ? mot_faults_blocked(s, i, server) : mot_fault_hits(f, s->world.workers, i);
         if (cut) give_up(s, i, MOT_FAULT_PARTITION);
     }
 }
@@ -436,10 +457,6 @@ void mot_faults_handle(struct sim *s, const struct mot_pending *p)
 
 void mot_faults_halt(struct sim *s)
 {
-    for (mot_node i = s->world.nodes; i-- > 0 && !s->ended;) {
-        if (!s->node[i].dead) continue;
-        s->peer = i;
-        s->has_peer = true;
-        mot_sim_end(s, MOT_EPEER, mot_status_name(MOT_EPEER));
-    }
+    for (mot_node i = s->world.nodes; i-- > 0 && !s->ended;)
+        if (s->node[i].dead) end_by_loss(s, i);
 }

@@ -99,7 +99,8 @@ const float *mot_sim_model(struct sim *s)
         n++;
     }
     const float *x0 = mot_pool_at(&s->pool, s->world.x0);
-    return n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean) : x0; /* only crashes leave nobody */
+    return n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean)
+             : x0; /* only a damaged checkpoint leaves nobody */
 }
 
 /* ---- Evaluation --------------------------------------------------------------------------- */
@@ -209,42 +210,45 @@ static bool every_due(const struct sim *s, const struct mot_every *e, double *ne
     return false;
 }
 
-/* Whose updates are the run's: the servers, or, without servers, the workers; of workers with models of their
- * own only those that were never lost: the others' go on. */
+/* Whose updates are the run's: the servers, or, without servers, the workers that were never lost. They alone
+ * have the model. */
 bool mot_sim_counts(const struct sim *s, mot_node node)
 {
     if (s->world.servers > 0) return node >= s->world.workers;
-    return !s->channel || !s->method->decentralised ||
-        (!s->node[node].dead && s->channel->health[node].life == 0);
+    return !s->channel || (!s->node[node].dead && s->channel->health[node].life == 0);
 }
 
 void mot_sim_misses(struct sim *s, mot_node node)
 {
-    if (mot_sim_counts(s, node) && s->method->decentralised && s->node[node].advanced == s->updates)
+    if (node < s->world.workers && mot_sim_counts(s, node) && s->node[node].advanced == s->updates)
         s->at_least--;
 }
 
-/* The least number of updates over those that count, kept without looking at all of them each time. */
+/* The least number of updates over those that count, kept without looking at all of them each time. It rises
+ * one by one, also where the last that was behind is lost: each update has its evaluation and may be the
+ * end. */
 static bool least_rose(struct sim *s)
 {
     if (s->at_least > 0) return false;
     uint64_t least = UINT64_MAX;
+    uint32_t next = 0;
     for (mot_node i = s->world.servers ? s->world.workers : 0; i < s->world.nodes; i++) {
         if (!mot_sim_counts(s, i)) continue;
-        if (s->node[i].advanced < least) {
-            least = s->node[i].advanced;
-            s->at_least = 0;
-        }
-        s->at_least += s->node[i].advanced == least;
+        if (s->node[i].advanced < least) least = s->node[i].advanced;
+        next += s->node[i].advanced == s->updates + 1;
     }
-    if (least == UINT64_MAX) return false; /* all are lost */
-    s->updates = least;
+    if (least <= s->updates || least == UINT64_MAX) return false; /* only in a damaged checkpoint */
+    s->updates++;
+    s->at_least = next;
     return true;
 }
 
 static void save(struct sim *s)
 {
-    if (s->o->checkpoint && mot_sim_save(s) != MOT_OK) mot_sim_end(s, MOT_ESYSTEM, "checkpoint");
+    if (!s->o->checkpoint) return;
+    if (mot_sim_save(s) != MOT_OK) mot_sim_end(s, MOT_ESYSTEM, "checkpoint");
+    s->saved = true;
+    s->saved_updates = s->updates;
 }
 
 void mot_sim_look(struct sim *s)
@@ -264,10 +268,13 @@ void mot_sim_due(struct sim *s)
 
 void mot_sim_progress(struct sim *s)
 {
-    if (!least_rose(s)) return;
-    s->epochs = epochs_of(s);
-    if (!s->ended) mot_sim_look(s);
-    if (!s->ended) mot_sim_due(s);
+    while (least_rose(s)) {
+        s->evaluated_now = false;
+        s->epochs = epochs_of(s);
+        if (!s->ended) mot_sim_look(s);
+        if (!s->ended) mot_sim_due(s);
+        if (s->ended) return;
+    }
 }
 
 void mot_sim_before(struct sim *s, mot_time next)

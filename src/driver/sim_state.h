@@ -145,6 +145,9 @@ struct sim {
     const char *ended_by;
     bool has_peer; /* a node was lost for good: */
     mot_node peer;
+    bool model_lost;        /* it was the last that had the model */
+    bool saved;             /* there is a checkpoint, */
+    uint64_t saved_updates; /* of this update */
     bool target_reached;
     mot_time target_at;
     uint64_t target_updates;

@@ -214,6 +214,13 @@ const char *mot_lost_how(const char *by)
     return "frames to or from it were lost too often";
 }
 
+static void say_model_lost(struct mot_words *w, const struct mot_outcome *o)
+{
+    mot_say(w, ". It was the last that had the model, which is lost with it");
+    if (o->saved) mot_say(w, "; what is left is the checkpoint of update %" PRIu64 ". ", o->saved_updates);
+    else mot_say(w, ", as no checkpoint was written. ");
+}
+
 /* "worker 3 (slow)", and what became of it. */
 static void say_lost(struct mot_words *w, const struct mot_facts *f)
 {
@@ -228,9 +235,12 @@ static void say_lost(struct mot_words *w, const struct mot_facts *f)
     if (o->peer_by) {
         mot_say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
     }
-    if (o->peer >= o->workers) mot_say(w, ". Without its server nobody can go on. ");
+    if (o->model_lost) say_model_lost(w, o);
+    else if (o->peer >= o->workers) mot_say(w, ". Without its server nobody can go on. ");
     else if (strcmp(f->method, "allreduce") == 0)
         mot_say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
+    else if (f->e->method && f->e->method->decentralised)
+        mot_say(w, ". Its neighbours do not go on without it; `--method-on-loss continue` lets them. ");
     else mot_say(w, ", the last one that was left. ");
 }
 

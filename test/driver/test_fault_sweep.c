@@ -1,12 +1,10 @@
 /* Many seeds, all methods, all faults at once until some time: no assertion, no hang; after it
  * the target is met, or the status says whose loss made that impossible. A seed that fails prints the command
  * that repeats it. */
+#include "driver/patience.h"
 #include "run.h"
-#include <signal.h>
 #include <stdlib.h>
 
-#define PATIENCE_S                                                                                           \
-    280 /* for all of it: a run that hangs is ended, and named, before ctest loses its patience */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SEEDS 15u /* they take ten times as long */
 #define SEEDS_LONG 150u
@@ -15,18 +13,6 @@
 #define SEEDS_LONG 1000u
 #endif
 #define EVENTS_MOST 3000000u /* of one run; it has some ten thousand */
-
-static char command[1700];
-
-static void repeat_and_die(int signal_number)
-{
-    static const char why[] = "  assertion or hang; this repeats it:\n  ";
-    ssize_t n = write(STDOUT_FILENO, why, sizeof why - 1);
-    n = write(STDOUT_FILENO, command, strlen(command));
-    n = write(STDOUT_FILENO, "\n", 1);
-    (void)n;
-    _exit(128 + signal_number);
-}
 
 /* Every kind of fault is in every seed's mix; how hard, and what is scheduled besides, the seed decides. */
 static void mix_of(uint64_t seed, const char *method, char *into, size_t size)
@@ -127,7 +113,7 @@ static bool play(uint64_t seed, const char *method, struct seen *seen)
         snprintf(more, sizeof more, " --method-assign %s --method-max-staleness %s --method-on-stale %s",
             assign, stale, on_stale);
     if (server) snprintf(more, sizeof more, " --method-k %s --method-deadline %s", k, deadline);
-    snprintf(command, sizeof command,
+    snprintf(patience_command, sizeof patience_command,
         "motley sim --seed %s --method %s%s --sim-collective %s --data digits --model softmax --optimizer-lr "
         "%s --batch 32 "
         "--evaluate-every '20 updates' --stop-target-train-loss 0.3 --stop-time 200s --cluster '%s'",
@@ -139,9 +125,11 @@ static bool play(uint64_t seed, const char *method, struct seen *seen)
     if (other) run_set(&r, other[1], other[2]);
     if (async)
         RUN_SET(&r, "method.assign", assign, "method.max_staleness", stale, "method.on_stale", on_stale);
+    patience_for(PATIENCE_S);
     run_go(&r);
+    patience_for(0);
     bool good = holds(&r, &why);
-    if (!good) printf("  %s; this repeats it:\n  %s\n", why, command);
+    if (!good) printf("  %s; this repeats it:\n  %s\n", why, patience_command);
     const struct mot_fault_tally *t = &r.out.faults;
     bool met = r.out.status == MOT_OK;
     seen->met += met;
@@ -157,13 +145,8 @@ static bool play(uint64_t seed, const char *method, struct seen *seen)
 
 static void sweep_seeds(const char *method, uint64_t seeds, struct seen *seen)
 {
-    static bool first = true;
     const char *only = getenv("MOTLEY_SEED");
     unsigned failed = 0;
-    signal(SIGABRT, repeat_and_die);
-    signal(SIGALRM, repeat_and_die);
-    if (first) alarm(PATIENCE_S);
-    first = false;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         if (only && seed != strtoull(only, NULL, 10)) continue;
         failed += !play(seed, method, seen);

@@ -223,6 +223,112 @@ TEST(when_all_workers_are_gone_the_run_ends)
     CHECK_INT(r.status, MOT_EPEER);
 }
 
+/* ---- Without a server only the workers have the model ---------------------------------------------- */
+
+static const char *const serverless[] = { "allreduce", "dpsgd", "matcha" };
+
+TEST(the_loss_of_the_last_worker_with_the_model_ends_the_run_at_once)
+{
+    for (size_t m = 0; m < MOT_COUNT(serverless); m++) {
+        /* Nobody hears of the first loss: its detection takes until 2 s. */
+        struct result r = go(serverless[m], "3000",
+            "[{kind: crash, at: 1s, for: 5s, workers: [0, 2, 3]}, {kind: crash, at: 1200ms, for: 9s, worker: "
+            "1}]");
+        CHECK_INT(r.status, MOT_EPEER);
+        CHECK_INT(r.now, 1200 * MS);
+        CHECK_INT(r.out.peer, 1);
+        CHECK_INT(r.out.peer_at, 1200 * MS);
+        CHECK(r.out.model_lost && !r.out.saved);
+        CHECK_INT(r.out.faults.restarts, 0);
+        r = go(serverless[m], "3000", "[{kind: crash, at: 1s, for: 5s, workers: [0, 1, 2, 3]}]");
+        CHECK_INT(r.status, MOT_EPEER);
+        CHECK_INT(r.now, 1000 * MS);
+        CHECK(r.out.model_lost);
+        r = go(serverless[m], "3000", "{crash: 1/s, restart_after: 8760h, detect: 1000s}");
+        CHECK_INT(r.status, MOT_EPEER);
+        CHECK(r.out.model_lost && r.out.faults.crashes == 4);
+    }
+}
+
+TEST(a_worker_that_is_back_but_has_no_model_does_not_keep_the_run_alive)
+{
+    for (size_t m = 1; m < MOT_COUNT(serverless); m++) {
+        struct run r = { 0 };
+        RUN_SET(&r, BASE, "method", serverless[m], "method.on_loss", "continue", "stop.updates", "3000",
+            "cluster",
+            "{workers: 4, faults: {detect: 100ms, schedule: [{kind: crash, at: 1s, for: 1s, workers: [0, 1, "
+            "2]}, "
+            "{kind: crash, at: 5s, worker: 3}]}}");
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_EPEER);
+        CHECK_INT(r.out.faults.restarts, 3);
+        CHECK_INT(r.out.last.now, 5000 * MS);
+        CHECK(r.out.model_lost);
+        run_free(&r);
+    }
+}
+
+TEST(a_run_that_lost_its_model_shows_what_it_had_and_names_the_checkpoint_that_is_left)
+{
+    char folder[] = "/tmp/motley-faults-XXXXXX";
+    if (!mkdtemp(folder)) abort();
+    struct run r = { .ways = { .replace = true } };
+    RUN_SET(&r, BASE, "method", "allreduce", "stop.updates", "3000", "checkpoint.every", "10 updates",
+        "output", folder, "cluster",
+        "{workers: 3, faults: [{kind: crash, at: 1s, for: 5s, workers: [0, 1, 2]}]}");
+    run_go(&r);
+    CHECK_INT(r.out.status, MOT_EPEER);
+    CHECK(r.out.model_lost && r.out.saved);
+    CHECK_INT(r.out.last.updates, 30);
+    CHECK_INT(r.out.saved_updates, 30);
+    CHECK(r.out.last.score.train_loss < 2.0); /* 2.3 is the loss of the initial model */
+    static const char *const there[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "checkpoint.bin",
+        "timeline.json" };
+    char *model = mot_path_join(folder, "model.safetensors");
+    CHECK(!mot_file_exists(model));
+    free(model);
+    for (size_t i = 0; i < MOT_COUNT(there); i++) {
+        char *path = mot_path_join(folder, there[i]);
+        unlink(path);
+        free(path);
+    }
+    CHECK_INT(rmdir(folder), 0);
+    run_free(&r);
+}
+
+TEST(without_a_server_a_partition_with_nobody_on_the_other_side_cuts_off_nobody)
+{
+    struct result plain = go("allreduce", "100", "[]"),
+                  r = go("allreduce", "100", "[{kind: partition, at: 1s, for: 3s, workers: [0, 1, 2, 3]}]");
+    CHECK_INT(r.status, MOT_OK);
+    CHECK(r.hash == plain.hash);
+    CHECK_INT(r.out.faults.given_up, 0);
+}
+
+TEST(the_loss_of_a_server_ends_the_run_also_if_no_worker_is_there_to_hear_of_it)
+{
+    struct result r = go("async", "800",
+        "{detect: 3s, schedule: [{kind: crash, at: 1s, for: 8s, workers: [0, 1, 2, 3]}, "
+        "{kind: crash, at: 1100ms, server: true}]}");
+    CHECK_INT(r.status, MOT_EPEER);
+    CHECK_INT(r.out.peer, 4);
+    CHECK_INT(r.now, 4100 * MS);
+}
+
+TEST(the_loss_of_the_last_one_behind_moves_the_run_update_by_update_to_its_end)
+{
+    struct run r = { 0 };
+    RUN_SET(&r, BASE, "method", "dpsgd", "method.on_loss", "continue", "method.period", "40", "stop.updates",
+        "20", "cluster",
+        "{workers: [{count: 3}, {speed: 100 samples/s}], faults: [{kind: crash, at: 1200ms, worker: 3}]}");
+    run_go(&r);
+    CHECK_INT(r.out.status, MOT_OK);
+    CHECK_TEXT(r.out.ended_by, "updates");
+    CHECK_INT(r.out.last.updates, 20); /* the others were at 37 */
+    CHECK_INT(r.out.last.now, 1200 * MS);
+    run_free(&r);
+}
+
 TEST(a_slow_link_costs_what_its_bytes_take)
 {
     /* Softmax on digits is 650 floats; the model of one worker of four takes its

@@ -338,7 +338,6 @@ TEST(a_run_whose_workers_are_all_gone_ends_however_many_faults_there_would_be)
 {
     static const char *const clusters[] = { "{workers: 3, faults: {crash: 5/s, restart_after: never}}",
         "{workers: 1, faults: {crash: 5/s, restart_after: never}}",
-        "{workers: 1, faults: {partition: 5/s, partition_for: 3s}}",
         "{workers: 3, faults: {crash: 5/s, restart_after: 10ms, stall: 1/s}}" };
     for (size_t k = 0; k < MOT_COUNT(clusters); k++) {
         struct result r = SIM(SMALL, "method", "dpsgd", "method.on_loss", "continue", "stop.updates", "10000",
@@ -350,6 +349,9 @@ TEST(a_run_whose_workers_are_all_gone_ends_however_many_faults_there_would_be)
     struct result alone = SIM(
         SMALL, "method", "allreduce", "stop.updates", "10000", "stop.time", "10000s", "cluster", clusters[1]);
     CHECK(alone.status == MOT_EPEER && alone.now < UINT64_C(100000000000));
+    struct result nobody_else = SIM(SMALL, "method", "dpsgd", "stop.updates", "1000", "cluster",
+        "{workers: 1, faults: {partition: 5/s, partition_for: 3s}}");
+    CHECK(nobody_else.status == MOT_OK && nobody_else.updates == 1000);
 }
 
 TEST(frames_that_are_lost_or_late_change_nothing_but_the_time)

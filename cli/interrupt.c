@@ -6,7 +6,7 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int signal_number)
 {
     if (interrupted) _exit(128 + signal_number); /* the second time the user means it */
-    interrupted = 1;
+    interrupted = signal_number;
 }
 
 const volatile sig_atomic_t *cli_catch_interrupts(void)

@@ -1,5 +1,6 @@
 /* profile.c -- `motley profile`: measures this machine and writes a cluster for the simulator. */
 #include "api/job.h"
+#include "base/crew.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -31,6 +32,21 @@ static const char *time_text(double seconds, char *into, size_t size)
     return mot_show_time((uint64_t)(fmax(seconds, 0) * 1e9 + 0.5), into, size);
 }
 
+static uint32_t workers_here(const struct mot_profile *p)
+{
+    return mot_ranks_count() ? mot_ranks_here() : p->workers;
+}
+
+/* More workers than cores, on this machine: they take turns, and that is measured too. */
+static bool crowded(const struct mot_profile *p) { return workers_here(p) > mot_cores(); }
+
+#define CROWDED "%u workers share %u cores: each is as fast as its share, and answers when it has its turn"
+
+static void warn(const struct mot_profile *p)
+{
+    if (crowded(p)) fprintf(stderr, "motley: " CROWDED "\n", workers_here(p), mot_cores());
+}
+
 static void print_workers(const struct mot_profile *p)
 {
     char fixed[32], job[32];
@@ -39,7 +55,7 @@ static void print_workers(const struct mot_profile *p)
     for (uint32_t i = 0; i < p->workers; i++) {
         const struct mot_profile_worker *m = &p->worker[i];
         double whole = m->fixed_s + m->batch[2] * m->per_sample_s;
-        printf("%6u  %12.6g  %10s  %12s  %6.0f%%  %6.3f  %8.0f\n", i, 1 / m->per_sample_s,
+        printf("%6u  %12.6g  %10s  %12s  %6.0f%%  %6.3f  %8.0f\n", i, mot_profile_digits(1 / m->per_sample_s),
             time_text(m->fixed_s, fixed, sizeof fixed), time_text(whole, job, sizeof job), 100 * m->least,
             m->sigma, m->jobs);
     }
@@ -60,24 +76,28 @@ static void print_pairs(const struct mot_profile *p)
         }
 }
 
+static json_t *figure(double x) { return json_real(mot_profile_digits(x)); }
+
 static void print_json(const struct mot_profile *p, const char *path)
 {
     json_t *workers = json_array(), *pairs = json_array();
     for (uint32_t i = 0; i < p->workers; i++) {
         const struct mot_profile_worker *m = &p->worker[i];
         json_array_append_new(workers,
-            json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "id", (int)i, "samples_per_s", 1 / m->per_sample_s,
-                "fixed_s", m->fixed_s, "least", m->least, "sigma", m->sigma, "jobs", m->jobs));
+            json_pack("{s:i, s:o, s:o, s:o, s:o, s:f}", "id", (int)i, "samples_per_s",
+                figure(1 / m->per_sample_s), "fixed_s", figure(m->fixed_s), "least", figure(m->least),
+                "sigma", figure(m->sigma), "jobs", m->jobs));
     }
     for (mot_node i = 0; i < p->nodes; i++)
         for (mot_node j = 0; j < p->nodes; j++) {
             const struct mot_profile_pair *a = &p->pair[(size_t)i * p->nodes + j];
             if (i == j) continue;
             json_array_append_new(pairs,
-                json_pack("{s:i, s:i, s:f, s:o}", "from", (int)i, "to", (int)j, "latency_s", a->latency_s,
-                    "bytes_per_s", isfinite(a->bytes_per_s) ? json_real(a->bytes_per_s) : json_null()));
+                json_pack("{s:i, s:i, s:o, s:o}", "from", (int)i, "to", (int)j, "latency_s",
+                    figure(a->latency_s), "bytes_per_s", figure(a->bytes_per_s)));
         }
-    json_t *all = json_pack("{s:o, s:o, s:s?}", "worker", workers, "pair", pairs, "cluster", path);
+    json_t *all = json_pack(
+        "{s:o, s:o, s:b, s:s?}", "worker", workers, "pair", pairs, "crowded", crowded(p), "cluster", path);
     mot_json_print(all, stdout);
     json_decref(all);
 }
@@ -97,6 +117,7 @@ static enum mot_status cluster_text(
         "# Measured by motley profile: model %s, %.0f parameters, %u workers at the same time%s, %.3g s.\n",
         j->experiment->model->name, j->net.parameters, p->workers, mot_ranks_count() ? " over MPI" : "",
         (double)p->seconds * 1e-9);
+    if (crowded(p)) fprintf(out, "# " CROWDED ".\n", workers_here(p), mot_cores());
     mot_cluster_print(&c, 0, out);
     free(c.machine);
     if (fclose(out) != 0) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
@@ -168,6 +189,7 @@ static enum mot_status measure(const struct cli_args *args, const struct mot_job
     if (!p.whole) status = mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was written");
     if (status == MOT_OK && path) status = write_cluster(j, &p, path);
     if (status == MOT_OK) show(args, &p, path);
+    if (status == MOT_OK && !args->quiet) warn(&p);
     mot_profile_close(&p);
     return status;
 }
@@ -209,21 +231,26 @@ const struct cli_command cli_profile = {
     .name = "profile",
     .synopsis = "[EXPERIMENT.yaml] [--seconds N] [--ranks N] [--out CLUSTER.yaml]",
     .summary = "measure workers and links; write a cluster file",
-    .about = "Computes gradients of the experiment's model with all its workers at the same time, a thread "
-             "each, and fits to every worker's times "
-             "`fixed + samples / speed` and how much they vary; then measures latency and bandwidth between "
-             "each two nodes while the others are "
-             "still. --out names the cluster file to write; `motley sim --cluster FILE` then predicts what "
-             "`motley train` would "
-             "take, and for machines that are slower or links that are thinner the file can be edited.\n"
-             "Other programs that run meanwhile are measured too. Between threads a message is passed, not "
-             "copied: its latency is that of waking "
-             "a thread, its bandwidth that of reading the memory.\n"
-             "Started by mpirun or srun, or with --ranks N, it measures over MPI: a rank for each worker, "
-             "whatever the method. A server is not "
-             "measured there; the file gives it rank 0's link. Only rank 0 prints and writes; when a rank is "
-             "lost the code is 4 (peer_lost), "
-             "and nothing is written.",
+    .about =
+        "Computes gradients of the experiment's model with all its workers at the same time, a thread "
+        "each, and fits to every worker's times "
+        "`fixed + samples / speed` and how much they vary; then measures latency and bandwidth between "
+        "each two nodes while the others are "
+        "still. --out names the cluster file to write; `motley sim --cluster FILE` then predicts what "
+        "`motley train` would "
+        "take, and for machines that are slower or links that are thinner the file can be edited.\n"
+        "Other programs that run meanwhile are measured too. Between threads a message is passed, not "
+        "copied: its latency is that of waking "
+        "a thread, its bandwidth that of reading the memory. A model whose sending takes less than a tenth "
+        "longer than an empty message shows no bandwidth: the file then has what there is at least, ten "
+        "models in the time of a round trip. Figures have three digits. With more workers than cores it says "
+        "so: they "
+        "take turns, and each is measured with its share.\n"
+        "Started by mpirun or srun, or with --ranks N, it measures over MPI: a rank for each worker, "
+        "whatever the method. A server is not "
+        "measured there; the file gives it rank 0's link. Only rank 0 prints and writes; when a rank is "
+        "lost the code is 4 (peer_lost), "
+        "and nothing is written.",
     .examples = "motley profile --workers 4 --out here.yaml\n"
                 "motley sim --workers 4 --cluster here.yaml\n"
                 "mpirun -n 4 motley profile --workers 4 --out cluster.yaml\n",

@@ -4,6 +4,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+unsigned mot_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 && n < 1024 ? (unsigned)n : 1;
+}
 
 struct member {
     struct mot_crew *crew;

@@ -16,6 +16,8 @@ struct mot_crew_task {
     enum mot_task_state state; /* guarded by the crew's lock */
 };
 
+unsigned mot_cores(void); /* of this machine; 1 where nobody knows */
+
 struct mot_crew;
 struct mot_crew *mot_crew_open(unsigned threads);
 void mot_crew_close(struct mot_crew *); /* waits for what runs; drops what is queued */

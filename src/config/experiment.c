@@ -1,4 +1,5 @@
 #include "config/experiment.h"
+#include "base/crew.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/words.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const name_key[] = { "name", NULL };
 
@@ -337,9 +337,7 @@ static enum mot_status read_sim(
     struct mot_sim_conf conf;
     enum mot_status status = mot_read_options(r, node, "sim", mot_sim_options, &conf, NULL, 0);
     if (status) return status;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t all = cores > 0 && cores < 1024 ? (uint32_t)cores : 1;
-    e->sim.threads = conf.threads == MOT_WORD_UINT ? all : (uint32_t)conf.threads;
+    e->sim.threads = conf.threads == MOT_WORD_UINT ? mot_cores() : (uint32_t)conf.threads;
     e->sim.collective = conf.collective;
     e->sim.overcommit = conf.overcommit;
     return MOT_OK;

@@ -2,6 +2,7 @@
 #include "base/exact.h"
 #include "base/memory.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, LEAST, VARIANCE, COMPUTED, LA
 
 #define ROUNDS_MAX 400u
 #define ROUNDS_LEAST 5u
-#define PAIR_NS UINT64_C(60000000) /* for each of a pair's three figures, at the most */
+#define PAIR_NS UINT64_C(180000000) /* for a pair, at the most */
 #define LOOK_UP_NS UINT64_C(2000000)
 
 struct prober {
@@ -228,39 +229,46 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median time of there and back. */
+/* The time of there and back. */
 static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool body_back)
 {
-    double took[ROUNDS_MAX];
-    uint32_t n = 0;
-    mot_time began = now_of(r), before = began;
-    for (int warm = 3; n < ROUNDS_MAX && (n < ROUNDS_LEAST || before - began < PAIR_NS) && !over(r);) {
-        uint32_t pongs = r->pongs;
-        tell(r, peer, kind, (struct mot_head){ .samples = body_back }, kind == BULK ? r->body : MOT_NO_BUF);
-        while (r->pongs == pongs && !over(r)) attend(r);
-        mot_time now = now_of(r);
-        if (warm > 0) warm--;
-        else took[n++] = (double)(now - before) * 1e-9;
-        before = now;
-    }
-    if (n == 0) return NAN;
-    qsort(took, n, sizeof(*took), by_size);
-    return took[n / 2];
+    uint32_t pongs = r->pongs;
+    mot_time before = now_of(r);
+    tell(r, peer, kind, (struct mot_head){ .samples = body_back }, kind == BULK ? r->body : MOT_NO_BUF);
+    while (r->pongs == pongs && !over(r)) attend(r);
+    return (double)(now_of(r) - before) * 1e-9;
 }
 
-static double bandwidth(const struct prober *r, double bulk_s, double small_s)
+static double median(double *x, uint32_t n)
 {
-    double bytes = 4.0 * r->n->live->world.dim, seconds = bulk_s - small_s;
-    return seconds > 0 ? bytes / seconds : INFINITY;
+    if (n == 0) return NAN;
+    qsort(x, n, sizeof(*x), by_size);
+    return x[n / 2];
 }
 
+double mot_profile_bandwidth(double bytes, double bulk_s, double small_s)
+{
+    return bytes / fmax(bulk_s - small_s, MOT_PROFILE_SEEN * bulk_s);
+}
+
+/* Trips without a body, with one there and with one back take turns, so that what else the machine does
+ * comes upon all of them alike. */
 static void measure_pair(struct prober *r, mot_node peer)
 {
-    double small = round_trip(r, peer, PING, false), there = round_trip(r, peer, BULK, false),
-           back = round_trip(r, peer, PING, true);
-    report(r, LATENCY, small / 2);
-    report(r, THERE, bandwidth(r, there, small));
-    report(r, BACK, bandwidth(r, back, small));
+    double small[ROUNDS_MAX], there[ROUNDS_MAX], back[ROUNDS_MAX], bytes = 4.0 * r->n->live->world.dim;
+    mot_time began = now_of(r);
+    uint32_t n = 0;
+    for (int warm = 3; n < ROUNDS_MAX && (n < ROUNDS_LEAST || now_of(r) - began < PAIR_NS) && !over(r);) {
+        small[n] = round_trip(r, peer, PING, false);
+        there[n] = round_trip(r, peer, BULK, false);
+        back[n] = round_trip(r, peer, PING, true);
+        if (warm > 0) warm--;
+        else n++;
+    }
+    double empty_s = median(small, n);
+    report(r, LATENCY, empty_s / 2);
+    report(r, THERE, mot_profile_bandwidth(bytes, median(there, n), empty_s));
+    report(r, BACK, mot_profile_bandwidth(bytes, median(back, n), empty_s));
 }
 
 /* ---- The nodes' parts --------------------------------------------------------------------------------- */
@@ -322,7 +330,17 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
     mot_pool_drop(&n->live->pool, r.body);
 }
 
-/* ---- A cluster of it ------------------------------------------------------------------ */
+/* ---- A cluster of it ------------------------------------------------------------------------- */
+
+double mot_profile_digits(double x)
+{
+    char text[32];
+    if (!isfinite(x)) return x;
+    snprintf(text, sizeof(text), "%.3g", x);
+    return strtod(text, NULL);
+}
+
+static mot_time time_in_digits(double seconds) { return (mot_time)(mot_profile_digits(seconds * 1e9) + 0.5); }
 
 struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
 {
@@ -332,9 +350,8 @@ struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
         if (j == node) continue;
         const struct mot_profile_pair *there = &p->pair[(size_t)node * p->nodes + j],
                                       *back = &p->pair[(size_t)j * p->nodes + node];
-        /* A pair whose bulk took no longer than nothing says little beside one whose bulk did. */
-        if (isfinite(there->bytes_per_s)) link.up = fmax(link.up, there->bytes_per_s);
-        if (isfinite(back->bytes_per_s)) link.down = fmax(link.down, back->bytes_per_s);
+        link.up = fmax(link.up, there->bytes_per_s);
+        link.down = fmax(link.down, back->bytes_per_s);
         mine += there->latency_s;
     }
     for (mot_node i = 0; i < p->nodes; i++)
@@ -342,9 +359,9 @@ struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
     /* A pair's latency is the sum of its two ends': mine = (nodes - 2) own +
      * sum of all own, and that is all / (nodes - 1). */
     double own = p->nodes > 2 ? (mine - all / (p->nodes - 1)) / (p->nodes - 2) : mine / 2;
-    link.latency = own > 0 ? (mot_time)(own * 1e9 + 0.5) : 0;
-    if (!(link.up > 0)) link.up = INFINITY;
-    if (!(link.down > 0)) link.down = INFINITY;
+    link.latency = own > 0 ? time_in_digits(own) : 0;
+    link.up = mot_profile_digits(link.up);
+    link.down = mot_profile_digits(link.down);
     return link;
 }
 
@@ -359,14 +376,15 @@ void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
         const struct mot_profile_worker *w = &p->worker[i];
         m->has_job_time = false;
         m->straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_NONE };
-        m->speed = w->per_sample_s > 0 ? 1 / w->per_sample_s : 1e9;
-        m->fixed = (mot_time)(w->fixed_s * 1e9 + 0.5);
+        m->speed = w->per_sample_s > 0 ? mot_profile_digits(1 / w->per_sample_s) : 1e9;
+        m->fixed = time_in_digits(w->fixed_s);
         m->jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 1, .unit = 1 };
-        if (w->sigma > 0)
+        double least = mot_profile_digits(w->least);
+        if (w->sigma > 0 && least < 1)
             m->jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL,
-                .mean = 1 - w->least,
-                .sigma = w->sigma,
+                .mean = 1 - least,
+                .sigma = mot_profile_digits(w->sigma),
                 .unit = 1,
-                .plus = w->least };
+                .plus = least };
     }
 }

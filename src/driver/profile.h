@@ -19,7 +19,7 @@ struct mot_profile_worker {
     double fixed_s, per_sample_s;      /* fitted: fixed + samples * per_sample */
     double least, sigma;               /* times least + a lognormal, which is 1 on average */
 };
-/* one way; INFINITY: no slower than nothing at all */
+/* one way */
 struct mot_profile_pair {
     double latency_s, bytes_per_s;
 };
@@ -44,6 +44,13 @@ void mot_profile_node(struct mot_profile *, struct mot_live_node *);
  * it, which varies with `variance` and is never below `least`: no job is faster than one that
  * had a core to itself. */
 void mot_profile_fit(struct mot_profile_worker *, double least, double variance);
+/* Of a body of so many bytes, by round trips with and without it. A body that adds less than a tenth to its
+ * trip cannot be told from noise: then it is taken to add that tenth, and this is the bandwidth that there is
+ * at least. */
+#define MOT_PROFILE_SEEN 0.1
+double mot_profile_bandwidth(double bytes, double bulk_s, double small_s);
+/* A measured figure as it is shown: three digits. The rest is noise. */
+double mot_profile_digits(double);
 /* A node's link, from its pairs: latencies add up, the thinner end limits. */
 struct mot_link mot_profile_link(const struct mot_profile *, mot_node);
 /* The machines as measured, into a cluster of that many workers and servers. Names and the rest stay. */

@@ -3,6 +3,7 @@
  *
  * A rank leaves only when rank 0 has written everything and said so: a launcher takes a rank that
  * ends early for a failure and kills the rest. */
+#include "base/crew.h"
 #include "base/memory.h"
 #include "driver/neighbour.h"
 #include "driver/profile.h"
@@ -19,6 +20,7 @@
 bool mot_ranks_built(void) { return mot_wire_built(); }
 uint32_t mot_ranks_rank(void) { return mot_crowd.wire.rank; }
 uint32_t mot_ranks_count(void) { return mot_crowd.wire.ranks; }
+uint32_t mot_ranks_here(void) { return mot_crowd.here; }
 
 /* ---- Who is where --------------------------------------------------------------------------- */
 
@@ -117,13 +119,12 @@ enum mot_status mot_ranks_open(void)
     mot_wire_exchange(&me, who, sizeof(me));
     p->peer = mot_new(p->wire.ranks, sizeof(*p->peer));
     uint64_t now = mot_ranks_clock();
-    uint32_t here = 0;
     for (uint32_t r = 0; r < p->wire.ranks; r++) {
         mot_line_open(&p->peer[r].line, me.life, now);
         p->peer[r].neighbour = p->wire.rank == 0 || r == 0 ? mot_neighbour_open(&who[r].id) : -1;
-        here += who[r].id.machine == me.id.machine;
+        p->here += who[r].id.machine == me.id.machine;
     }
-    p->crowded = (long)here > sysconf(_SC_NPROCESSORS_ONLN);
+    p->crowded = p->here > mot_cores();
     p->looked_ns = now;
     if (status == MOT_OK) status = settle_kernels(who, p->wire.ranks);
     free(who);
@@ -376,8 +377,9 @@ static void gather(struct crowd *p, struct mot_outcome *out)
     for (mot_node i = 0; i < w->workers && w->servers; i++) out->node[i].updates += lead->credit[i];
     mot_outcome_note(out, &notes);
     if (p->losses == 0) return;
-    /* Launchers end a job that has lost a rank by the signal that people end it by. */
-    if (out->status == MOT_EINTERRUPTED) {
+    /* SIGTERM is how launchers end a job that has lost a rank; people press Ctrl-C. */
+    const volatile sig_atomic_t *interrupt = p->options->interrupt;
+    if (out->status == MOT_EINTERRUPTED && interrupt && *interrupt == SIGTERM) {
         out->status = MOT_EPEER;
         out->ended_by = mot_status_name(MOT_EPEER);
     }

@@ -14,6 +14,7 @@ bool mot_ranks_built(void);
 enum mot_status mot_ranks_open(void);
 uint32_t mot_ranks_rank(void); /* 0 where mot_ranks_open was not called */
 uint32_t mot_ranks_count(void);
+uint32_t mot_ranks_here(void); /* on this machine */
 
 /* Whether so many ranks can run the experiment; 0: those that there are. */
 enum mot_status mot_ranks_fit(const struct mot_experiment *, uint32_t ranks);

@@ -96,7 +96,8 @@ struct crowd {
     uint64_t samples0; /* of the run before, where this one goes on with it */
     uint64_t news;     /* counts what has come, for those who wait for it */
     uint64_t looked_ns, neighbours_ns;
-    bool crowded; /* more ranks here than cores */
+    uint32_t here; /* ranks on this machine */
+    bool crowded;  /* more than it has cores */
     double wire_bytes;
     struct sum *sum; /* [window] */
     uint32_t window, chunk_max;

@@ -9,6 +9,7 @@
  * have delivered it, and a collective sends empty tokens along its schedule: a node has the
  * sum when the tokens say so. */
 #include "driver/threads.h"
+#include "base/crew.h"
 #include "base/memory.h"
 #include "driver/allreduce.h"
 #include "driver/bell.h"
@@ -24,7 +25,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #define RANGE 16384u                  /* floats that a thread adds up at a time */
 #define AT_ONCE 8u                    /* inputs that are added in one pass over memory */
@@ -403,7 +403,7 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
     t->nic = mot_new(nodes, sizeof(*t->nic));
     pthread_mutex_init(&t->nic_lock, NULL);
     t->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
-    t->crowded = (long)nodes > sysconf(_SC_NPROCESSORS_ONLN);
+    t->crowded = nodes > mot_cores();
     t->slot = mot_new(t->window + 1, sizeof(*t->slot));
     for (uint32_t i = 0; i < t->window; i++) {
         t->slot[i].in = mot_new(workers, sizeof(struct mot_slice));

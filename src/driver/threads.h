@@ -13,7 +13,7 @@ struct mot_live_options {
     const struct mot_optim *optim;
     const float *x0;                        /* [dim]: the initial parameters */
     const struct mot_watch *watch;          /* may be NULL */
-    const volatile sig_atomic_t *interrupt; /* may be NULL */
+    const volatile sig_atomic_t *interrupt; /* set, to the signal: end cleanly; may be NULL */
     bool emulate;                           /* machines as slow and links as thin as the cluster says */
     const char *checkpoint;                 /* file to write, or NULL */
     uint64_t hash;                          /* of experiment and data: a checkpoint belongs to it */

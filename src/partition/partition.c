@@ -2,11 +2,11 @@
  * stratified parts, whose sizes differ by at most one. */
 #include "partition/partition.h"
 
+#include "base/crew.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "partition/quota.h"
 #include <stdlib.h>
-#include <unistd.h>
 
 /* ---- What partitioners share ----------------------------------------------------------- */
 
@@ -64,12 +64,7 @@ void mot_split_progress(const struct mot_split *s, double done)
     if (s->progress) s->progress(s->progress_self, done);
 }
 
-unsigned mot_split_threads(const struct mot_split *s)
-{
-    if (s->threads) return s->threads;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores > 0 && cores < 1024 ? (unsigned)cores : 1;
-}
+unsigned mot_split_threads(const struct mot_split *s) { return s->threads ? s->threads : mot_cores(); }
 
 enum mot_status mot_split_needs_classes(const struct mot_split *s, const char *name)
 {

@@ -43,15 +43,27 @@ rank_pid() { # RUN RANK
 }
 none_left() { # RUN
     local i
-    for i in $(seq 1 50); do
+    for i in $(seq 1 500); do
         [ -n "$(ranks_of "$1")" ] || return 0
         sleep 0.02
     done
     fail "$1 left processes behind: $(ranks_of "$1" | tr '\n' ' ')"
 }
+await_more_checkpoints() { # RUN COUNT: that many are written from now on
+    local i n=0 now last
+    last=$(stat -c %i.%y "$folder/$1/checkpoint.bin")
+    for i in $(seq 1 4000); do
+        now=$(stat -c %i.%y "$folder/$1/checkpoint.bin" 2>/dev/null || echo "$last")
+        if [ "$now" != "$last" ]; then n=$((n + 1)); fi
+        last=$now
+        [ $n -lt "$2" ] || return 0
+        sleep 0.02
+    done
+    fail "$1 wrote $n checkpoints, not $2 more"
+}
 await_checkpoint() { # RUN
     local i
-    for i in $(seq 1 1000); do
+    for i in $(seq 1 4000); do
         [ ! -s "$folder/$1/checkpoint.bin" ] || return 0
         sleep 0.02
     done

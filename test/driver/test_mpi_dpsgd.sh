@@ -25,13 +25,15 @@ none_left killed
 clean
 echo "a lost neighbour ends the run and is named"
 
-"${mpirun[@]}" --enable-recovery -n 4 "$motley" train "${flags[@]}" --method dpsgd --method-on_loss continue --stop-updates none --stop-time 3s \
+"${mpirun[@]}" --enable-recovery -n 4 "$motley" train "${flags[@]}" --method dpsgd --method-on_loss continue --stop-updates none --stop-time 120s \
     --checkpoint-every '20 updates' --out "$folder/goes-on" 2>"$folder/err" &
 pid=$!
 await_checkpoint goes-on
 kill -KILL "$(rank_pid goes-on 3)"
-wait $pid || fail "the others did not go on"
-want goes-on status ok
+await_more_checkpoints goes-on 3 # its neighbours wait for it, and so have noticed
+kill -INT "$(rank_pid goes-on 0)"
+wait $pid || true # mpirun's code
+want goes-on status interrupted
 grep -q '"neighbours_lost"' "$folder/goes-on/summary.json" || fail "the lost neighbour is not noted"
 none_left goes-on
 clean

@@ -60,12 +60,35 @@ TEST(a_nodes_latency_is_its_part_of_its_pairs)
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++)
             pair[i * 4 + j] = (struct mot_profile_pair){ own[i] + own[j], fmin(up[i], 5e8) };
-    pair[0 * 4 + 1].bytes_per_s = INFINITY; /* too fast to be seen: the other pairs tell */
+    pair[0 * 4 + 1].bytes_per_s = 1e6; /* hidden by noise, and so too low: the other pairs tell */
     for (mot_node i = 0; i < 4; i++) {
         struct mot_link link = mot_profile_link(&p, i);
         CHECK_NEAR((double)link.latency * 1e-9, own[i], 2e-9);
         CHECK_NEAR(link.up, fmin(up[i], 5e8), 1);
     }
+}
+
+TEST(a_bandwidth_that_noise_hides_is_what_there_is_at_least)
+{
+    CHECK_NEAR(mot_profile_bandwidth(1e6, 3e-3, 1e-3), 5e8, 1); /* 2 ms longer with the body than without */
+    CHECK_NEAR(mot_profile_bandwidth(1e6, 1e-3, 1e-3), 1e10, 10);
+    CHECK_NEAR(mot_profile_bandwidth(1e6, 1e-3, 5e-3), 1e10, 10); /* the empty ones were held up */
+}
+
+TEST(measured_figures_have_three_digits)
+{
+    CHECK(mot_profile_digits(123456.789) == 123000);
+    CHECK(mot_profile_digits(0.000123456) == 0.000123);
+    CHECK(mot_profile_digits(1) == 1 && mot_profile_digits(0) == 0);
+    struct mot_profile_worker w = worker_with(1.23456e-3, 1.0 / 98765.4);
+    struct mot_profile p = { .workers = 1, .nodes = 1, .worker = &w };
+    struct mot_machine machine = { 0 };
+    mot_profile_fit(&w, 0.56789, 0.0123456);
+    mot_profile_apply(&p, &(struct mot_cluster){ .workers = 1, .machine = &machine });
+    CHECK_NEAR(machine.speed, 98800, 1e-9);
+    CHECK_INT(machine.fixed, 1230000);
+    CHECK(machine.jitter.plus == 0.568);
+    CHECK(machine.jitter.sigma == mot_profile_digits(w.sigma));
 }
 
 static volatile sig_atomic_t pressed;
@@ -100,7 +123,8 @@ TEST(a_profile_on_threads_measures_every_worker_and_pair_and_prints_a_cluster)
         for (mot_node i = 0; i < p.nodes; i++)
             for (mot_node j = 0; j < p.nodes; j++)
                 CHECK(i == j ||
-                    (p.pair[i * p.nodes + j].latency_s > 0 && p.pair[i * p.nodes + j].bytes_per_s > 0));
+                    (p.pair[i * p.nodes + j].latency_s > 0 && p.pair[i * p.nodes + j].bytes_per_s > 0 &&
+                        isfinite(p.pair[i * p.nodes + j].bytes_per_s)));
         struct mot_machine machine[4] = { { 0 } };
         struct mot_cluster c = { .workers = 3, .servers = 1, .machine = machine }, *back;
         mot_profile_apply(&p, &c);

@@ -1,6 +1,7 @@
 /* cluster.c -- motley cluster show. */
 #include "base/file.h"
 #include "base/options.h"
+#include "base/shown.h"
 #include "base/words.h"
 #include "cli.h"
 #include "config/cluster_file.h"
@@ -110,6 +111,11 @@ static void add_row(struct table *t, const struct mot_cluster *c, uint32_t first
         row[JOB] = both;
     }
     add_link(row, &m->link);
+    for (int i = 0; i < COLUMNS; i++) { /* names and paths come from the file */
+        char *cell = mot_shown(row[i]);
+        free(row[i]);
+        row[i] = cell;
+    }
 }
 
 static void print_row(char *const *cell, const int *width)
@@ -170,7 +176,7 @@ static void show_text(const struct mot_cluster *c)
     free(t.row);
 
     const struct waiting w = watch_steps(c);
-    const char *name = c->machine[w.last].name;
+    char *name = c->machine[w.last].name ? mot_shown(c->machine[w.last].name) : NULL;
     char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s);
     printf("\n%u workers, %.*g samples/s together if none waits (jobs of %d samples).\n", c->workers,
         total_speed(c) < 1e5 ? 6 : 15, total_speed(c) < 1e5 ? total_speed(c) : floor(total_speed(c) + 0.5),
@@ -182,6 +188,7 @@ static void show_text(const struct mot_cluster *c)
     else printf("A synchronous step computes for %s; no worker waits for another.\n", step);
     free(fastest);
     free(step);
+    free(name);
     show_faults(c);
 }
 

@@ -1,6 +1,7 @@
 /* compare.c -- `motley compare`: the same data, model, cluster and seeds for every method. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "base/words.h"
 #include "interrupt.h"
 #include "report/report.h"
@@ -151,8 +152,10 @@ static void print_result(
     mot_study_print(done->document, stdout, isatty(STDOUT_FILENO) && args->colour);
     if (args->quiet) return;
     fflush(stdout);
+    char store[512], out[512];
     fprintf(stderr, "\n%zu run%s made, %zu found in %s; %s/report.html shows them\n", done->made,
-        done->made == 1 ? "" : "s", done->found, o->store, o->out);
+        done->made == 1 ? "" : "s", done->found, mot_show_text(o->store, store, sizeof store),
+        mot_show_text(o->out, out, sizeof out));
 }
 
 static enum mot_status run(const struct cli_args *args, const struct mot_compare *o)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/shown.h"
 #include "base/words.h"
 #include "data/formats.h"
 #include "data/scale.h"
@@ -216,10 +217,10 @@ static void print_info_json(
 static void print_info(
     const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
 {
-    char size[32];
+    char size[32], shown[256];
     double all = (double)raw->rows * raw->cols;
-    printf("%-10s %s\n%-10s %s%s\n", "name", conf->name, "format", format_word(raw, conf),
-        raw->sparse ? ", sparse" : "");
+    printf("%-10s %s\n%-10s %s%s\n", "name", mot_show_text(conf->name, shown, sizeof shown), "format",
+        format_word(raw, conf), raw->sparse ? ", sparse" : "");
     printf("%-10s %u", "rows", raw->rows);
     if (test_rows) printf(" and %u to test on", test_rows);
     printf("\n%-10s %u\n%-10s %llu (%.2f %%)\n", "columns", raw->cols, "non-zeros",
@@ -229,8 +230,9 @@ static void print_info(
     else if (f->classes) {
         printf("%-10s %u classes\n", "labels", f->class_count);
         for (uint32_t c = 0; c < f->class_count && c < 30; c++)
-            printf("%-10s   %-16s %llu (%.1f %%)\n", "", f->class_names[c],
-                (unsigned long long)f->class_rows[c], 100 * (double)f->class_rows[c] / raw->rows);
+            printf("%-10s   %-16s %llu (%.1f %%)\n", "",
+                mot_show_text(f->class_names[c], shown, sizeof shown), (unsigned long long)f->class_rows[c],
+                100 * (double)f->class_rows[c] / raw->rows);
         if (f->class_count > 30)
             printf("%-10s   ... and %u more (all with --json)\n", "", f->class_count - 30);
     } else
@@ -336,7 +338,9 @@ static enum mot_status run_convert(const struct cli_args *args)
         putchar('\n');
         json_decref(all);
     } else if (status == MOT_OK && !args->quiet) {
-        fprintf(stderr, "%s: %u rows of %u columns\n", args->word[1], raw.rows, raw.cols);
+        char shown[256];
+        fprintf(stderr, "%s: %u rows of %u columns\n", mot_show_text(args->word[1], shown, sizeof shown),
+            raw.rows, raw.cols);
     }
     mot_raw_free(&raw);
     mot_arena_free(&arena);

@@ -1,6 +1,7 @@
 /* eval.c -- motley eval: how good a saved model is on data. */
 #include "cli.h"
 
+#include "base/shown.h"
 #include "model_data.h"
 #include "report/json.h"
 #include "report/score.h"
@@ -52,9 +53,10 @@ static double class_accuracy(const struct mot_marks *m, uint32_t class)
 
 static void print_json(const struct cli_args *args, const struct mot_subject *s, const struct mot_marks *m)
 {
-    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "model", args->word[0], "kind",
-        s->net.kind->name, "data", args->word[1], "part", s->part, "rows", (json_int_t)m->rows, "loss",
-        mot_json_number(m->loss), "accuracy", mot_json_number(m->accuracy), "rmse", mot_json_number(m->rmse));
+    json_t *o = json_pack("{s:o, s:s, s:o, s:s, s:I, s:o, s:o, s:o}", "model", mot_json_text(args->word[0]),
+        "kind", s->net.kind->name, "data", mot_json_text(args->word[1]), "part", s->part, "rows",
+        (json_int_t)m->rows, "loss", mot_json_number(m->loss), "accuracy", mot_json_number(m->accuracy),
+        "rmse", mot_json_number(m->rmse));
     if (m->confusion) {
         json_t *classes = json_array(), *confusion = json_array();
         for (uint32_t c = 0; c < m->classes; c++) {
@@ -93,8 +95,10 @@ static void print_classes(const struct mot_subject *s, const struct mot_marks *m
     for (uint32_t p = 0; p < m->classes; p++) printf(" %*u", width, p);
     putchar('\n');
     for (uint32_t c = 0; c < m->classes; c++) {
+        char shown[17];
         double accuracy = class_accuracy(m, c);
-        printf("  %3u %-16.16s %8" PRIu64 " ", c, class_name(s, c), class_rows(m, c));
+        printf("  %3u %-16s %8" PRIu64 " ", c, mot_show_text(class_name(s, c), shown, sizeof shown),
+            class_rows(m, c));
         if (isfinite(accuracy)) printf("%8.2f %%  ", 100 * accuracy);
         else printf("%10s  ", "-");
         for (uint32_t p = 0; p < m->classes; p++)
@@ -105,9 +109,10 @@ static void print_classes(const struct mot_subject *s, const struct mot_marks *m
 
 static void print_people(const struct cli_args *args, const struct mot_subject *s, const struct mot_marks *m)
 {
-    printf("%s on %s%s%s%s: %" PRIu64 " rows\n", args->word[0], args->word[1],
-        strcmp(s->part, "all") == 0 ? "" : ", the ", strcmp(s->part, "all") == 0 ? "" : s->part,
-        strcmp(s->part, "all") == 0 ? "" : " part", m->rows);
+    char model[256], data[256];
+    printf("%s on %s%s%s%s: %" PRIu64 " rows\n", mot_show_text(args->word[0], model, sizeof model),
+        mot_show_text(args->word[1], data, sizeof data), strcmp(s->part, "all") == 0 ? "" : ", the ",
+        strcmp(s->part, "all") == 0 ? "" : s->part, strcmp(s->part, "all") == 0 ? "" : " part", m->rows);
     printf("  loss       %.6g\n", m->loss);
     if (isfinite(m->accuracy))
         printf("  accuracy   %.2f %% (%" PRIu64 " right)\n", 100 * m->accuracy, m->right);

@@ -1,5 +1,6 @@
 /* main.c -- the program: finds the command, reads its flags, runs it, says what went wrong. */
 #include "args.h"
+#include "base/shown.h"
 #include "config/version.h"
 #include "help.h"
 #include <stdio.h>
@@ -37,7 +38,9 @@ int cli_complain(enum mot_status status)
 {
     bool colour = wants_colour();
     fflush(stdout);
-    fprintf(stderr, "%smotley:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", mot_error());
+    fprintf(stderr, "%smotley:%s ", colour ? "\033[31m" : "", colour ? "\033[0m" : "");
+    mot_put_shown(mot_error(), stderr); /* which may have the contents of files in it */
+    fputc('\n', stderr);
     return status;
 }
 

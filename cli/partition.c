@@ -3,6 +3,7 @@
 #include "api/job.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/shown.h"
 #include "base/stopwatch.h"
 #include "base/words.h"
 #include "cli.h"
@@ -273,7 +274,10 @@ static void print_table(const struct result *r)
     uint32_t parts = r->parts.parts, classes = r->q.classes,
              shown = r->data->train.classes && classes <= CLASSES_SHOWN ? classes : 0;
     printf("%6s  %10s  %8s", "worker", "speed", "rows");
-    for (uint32_t l = 0; l < shown; l++) printf("  %6.6s", r->data->class_names[l]);
+    for (uint32_t l = 0; l < shown; l++) {
+        char name[7];
+        printf("  %6s", mot_show_text(r->data->class_names[l], name, sizeof name));
+    }
     if (!shown && r->data->train.classes) printf("  %8s  %13s", "classes", "rows of each");
     if (r->features) printf("  %9s", "MMD^2");
     putchar('\n');
@@ -320,11 +324,13 @@ static void print_quality(const struct result *r)
     if (submodular_of(r) && !isnan(value))
         printf("%-12s %s %.8g over all classes and workers\n", "value",
             is_cut(r) ? "graph-cut" : "facility-location", value);
+    char features[256];
     if (r->features)
         printf("%-12s of a worker's rows against their class: mean %.3g, worst %.3g; at random %.3g (%s, "
                "features %s, bandwidth %.4g)\n",
             "MMD^2", q->mmd2_mean, q->mmd2_max, q->mmd2_random,
-            q->mmd2_exact ? "exact" : "by random features", r->features, q->bandwidth);
+            q->mmd2_exact ? "exact" : "by random features",
+            mot_show_text(r->features, features, sizeof features), q->bandwidth);
     if (r->data->train.classes)
         printf("%-12s divergence from all labels: mean %.3g, worst %.3g nats\n", "labels", q->divergence_mean,
             q->divergence_max);
@@ -345,10 +351,12 @@ static void print_cost(const struct result *r, const char *out)
     if (d->train.rows < d->file_rows)
         printf("; %u are kept to test or validate on (data.test, data.valid)", d->file_rows - d->train.rows);
     putchar('\n');
+    char folder[512];
+    if (out) mot_show_text(out, folder, sizeof folder);
     if (out)
         printf(
             "%-12s %s: rows are numbered from 0 as in the file; train on them with `partition: {from: %s}`\n",
-            "written", out, out);
+            "written", folder, folder);
 }
 
 /* ---- The command ---------------------------------------------------------------------- */

@@ -2,12 +2,14 @@
 #include "cli.h"
 
 #include "base/file.h"
+#include "base/shown.h"
 #include "model_data.h"
 #include "report/json.h"
 #include "report/score.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 struct writing {
     FILE *out;
@@ -16,9 +18,14 @@ struct writing {
     uint64_t rows;
 };
 
-/* A field of CSV: quoted where it holds what would end it. */
+/* A field of CSV: quoted where it holds what would end it. On a terminal it is to be looked at, not read
+ * back. */
 static void put_field(FILE *out, const char *text)
 {
+    if (isatty(fileno(out))) {
+        mot_put_shown(text, out);
+        return;
+    }
     if (!strpbrk(text, ",\"\r\n")) {
         fputs(text, out);
         return;
@@ -33,7 +40,7 @@ static void put_field(FILE *out, const char *text)
 
 static void put_json_text(FILE *out, const char *text)
 {
-    json_t *string = json_string(text);
+    json_t *string = mot_json_text(text);
     json_dumpf(string, out, JSON_ENCODE_ANY);
     json_decref(string);
 }

@@ -2,6 +2,7 @@
  * table, a page, CSV files, events for TensorBoard. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "report/report.h"
 #include "report/tensorboard.h"
 #include "study.h"
@@ -44,10 +45,11 @@ static void find_runs(json_t *document, const char *study)
         else lost++;
         free(beside);
     }
+    char shown[512];
     if (lost)
         fprintf(stderr,
             "motley: %zu of %zu runs are not where %s/study.json says; the page is without their curves\n",
-            lost, i, study);
+            lost, i, mot_show_text(study, shown, sizeof shown));
 }
 
 static enum mot_status open_study(const char *folder, json_t **out)
@@ -135,9 +137,12 @@ static enum mot_status write_all(const struct cli_args *args, const json_t *docu
         mot_json_print(document, stdout);
     } else if (status == MOT_OK && !args->quiet) {
         mot_study_print(document, stdout, isatty(STDOUT_FILENO) && args->colour);
-        printf("\nThe page: %s\n", page);
-        if (csv) printf("For plots: %s-runs.csv and %s-curves.csv\n", csv, csv);
-        if (cli_given(args, "tensorboard")) printf("For TensorBoard: tensorboard --logdir %s\n", events);
+        char shown[512];
+        printf("\nThe page: %s\n", mot_show_text(page, shown, sizeof shown));
+        if (csv) mot_show_text(csv, shown, sizeof shown);
+        if (csv) printf("For plots: %s-runs.csv and %s-curves.csv\n", shown, shown);
+        if (cli_given(args, "tensorboard"))
+            printf("For TensorBoard: tensorboard --logdir %s\n", mot_show_text(events, shown, sizeof shown));
     }
     free(events);
     return status;

@@ -1,5 +1,6 @@
 #include "config/yaml.h"
 #include "base/file.h"
+#include "base/shown.h"
 #include "base/words.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -397,13 +398,7 @@ const char *mot_yaml_where_key(const struct mot_yaml *node, struct mot_arena *ar
 const char *mot_yaml_quote(const char *text, struct mot_arena *arena)
 {
     char shown[64];
-    size_t n = 0;
-    for (; text[n] && n < sizeof shown - 4; n++)
-        shown[n] = (unsigned char)text[n] < ' ' || text[n] == 127 ? '?' : text[n];
-    /* A character is not cut in half. */
-    while (text[n] && n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
-    shown[n] = '\0';
-    return arena_take(arena, mot_format("'%s%s'", shown, text[n] ? "..." : ""));
+    return arena_take(arena, mot_format("'%s'", mot_show_text(text, shown, sizeof shown)));
 }
 
 const char *mot_yaml_found(const struct mot_yaml *node, struct mot_arena *arena)

@@ -2,6 +2,7 @@
  * multiplication or division. The rest go to strtod_l in the C locale. */
 #include "data/number.h"
 
+#include "base/shown.h"
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -169,18 +170,10 @@ int mot_print_float(char *into, size_t size, float value)
 
 char *mot_clip(char *into, size_t size, const char *text, size_t n)
 {
-    size_t at = 0, i = 0;
-    into[at++] = '\'';
-    for (; i < n && at + 10 < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c >= 0x20 && c != 0x7f) into[at++] = (char)c;
-        else at += (size_t)snprintf(into + at, size - at, c == '\t' ? "\\t" : "\\x%02x", c);
-    }
-    /* no half of a UTF-8 letter */
-    while (i < n && i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80) {
-        i--;
-        at--;
-    }
-    snprintf(into + at, size - at, "%s", i < n ? "...'" : "'");
+    into[0] = '\'';
+    mot_show_bytes(text, n, into + 1, size - 2);
+    size_t end = strlen(into);
+    into[end] = '\'';
+    into[end + 1] = 0;
     return into;
 }

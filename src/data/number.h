@@ -19,7 +19,7 @@ bool mot_is_number(const char *text, size_t n, char point, double *out);
 /* The shortest text that mot_scan_float reads back as the same float; returns its length. */
 int mot_print_float(char *into, size_t size, float value);
 
-/* text[0..n-1] for an error message: clipped, quoted, with odd bytes as \xNN. Returns `into`. */
+/* text[0..n-1] for an error message: clipped, quoted, fit for a terminal. Returns `into`. */
 char *mot_clip(char *into, size_t size, const char *text, size_t n);
 #define MOT_CLIP 64
 

@@ -1,6 +1,7 @@
 /* print.c -- a run's result as a person reads it. */
 #include "report/report.h"
 
+#include "base/shown.h"
 #include "base/words.h"
 #include "report/tally.h"
 #include <inttypes.h>
@@ -188,5 +189,8 @@ void mot_summary_print(const struct mot_experiment *e, const struct mot_outcome 
     fputc('\n', out);
     print_wrapped(out, verdict, 2);
     free(verdict);
-    if (e->output) fprintf(out, "\n  %sfolder%s     %s\n", shade(p, DIM), shade(p, PLAIN), e->output);
+    if (!e->output) return;
+    fprintf(out, "\n  %sfolder%s     ", shade(p, DIM), shade(p, PLAIN));
+    mot_put_shown(e->output, out);
+    fputc('\n', out);
 }

@@ -2,6 +2,7 @@
 #include "report/tally.h"
 
 #include "base/memory.h"
+#include "base/shown.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ char *mot_node_label(
         if (o->servers > 1) snprintf(into, size, "server %u", node - o->workers);
         else snprintf(into, size, "server");
     } else if (name && name[0]) {
-        snprintf(into, size, "worker %u (%s)", node, name);
+        char shown[48];
+        snprintf(into, size, "worker %u (%s)", node, mot_show_text(name, shown, sizeof shown));
     } else {
         snprintf(into, size, "worker %u", node);
     }

@@ -1,6 +1,7 @@
 #include "study/compare.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "report/report.h"
 #include "study/grid.h"
 #include "study/page.h"
@@ -299,26 +300,42 @@ enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared
 
 /* ---- Without running ------------------------------------------------------------------ */
 
+static void print_setting(const struct mot_study_setting *s, const char *before, FILE *out)
+{
+    fputs(before, out);
+    mot_put_shown(s->key, out);
+    fputs(": ", out);
+    mot_put_shown(s->value, out);
+}
+
 static void print_arms(const struct mot_study_side *side, size_t n, FILE *out)
 {
     size_t widest = 0;
-    for (size_t i = 0; i < n; i++)
-        if (mot_text_width(side[i].name) > widest) widest = mot_text_width(side[i].name);
+    char **name = mot_new(n + 1, sizeof(*name));
+    for (size_t i = 0; i < n; i++) {
+        name[i] = mot_shown(side[i].name);
+        if (mot_text_width(name[i]) > widest) widest = mot_text_width(name[i]);
+    }
     fputs("arms\n", out);
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "  %s%*s", side[i].name,
-            side[i].settings ? (int)(widest - mot_text_width(side[i].name)) : 0, "");
+        fprintf(out, "  %s%*s", name[i], side[i].settings ? (int)(widest - mot_text_width(name[i])) : 0, "");
         for (size_t k = 0; k < side[i].settings; k++)
-            fprintf(out, "%s%s: %s", k ? ", " : "    ", side[i].setting[k].key, side[i].setting[k].value);
+            print_setting(&side[i].setting[k], k ? ", " : "    ", out);
         fputc('\n', out);
+        free(name[i]);
     }
+    free(name);
 }
 
 /* Their names say what they set. */
 static void print_conditions(const struct mot_study_plan *plan, FILE *out)
 {
     fputs("conditions\n", out);
-    for (size_t i = 0; i < plan->conditions; i++) fprintf(out, "  %s\n", plan->condition[i].name);
+    for (size_t i = 0; i < plan->conditions; i++) {
+        fputs("  ", out);
+        mot_put_shown(plan->condition[i].name, out);
+        fputc('\n', out);
+    }
 }
 
 enum mot_status mot_compare_plan(const struct mot_compare *o, struct mot_compare_size *out, FILE *text)

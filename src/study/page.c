@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "config/version.h"
 #include "study/page_parts.h"
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-void mot_page_text(const char *text, FILE *out)
+static void put_escaped(const char *text, FILE *out)
 {
     for (; *text; text++) {
         switch (*text) {
@@ -25,6 +26,21 @@ void mot_page_text(const char *text, FILE *out)
         case '\'': fputs("&#39;", out); break;
         default: fputc(*text, out);
         }
+    }
+}
+
+/* Controls are no text in HTML, but for the ends of lines. */
+void mot_page_text(const char *text, FILE *out)
+{
+    for (;;) {
+        size_t n = strcspn(text, "\n");
+        char *line = mot_format("%.*s", (int)n, text), *shown = mot_shown(line);
+        put_escaped(shown, out);
+        free(shown);
+        free(line);
+        if (!text[n]) return;
+        fputc('\n', out);
+        text += n + 1;
     }
 }
 

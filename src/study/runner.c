@@ -1,6 +1,7 @@
 #include "study/runner.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "config/print.h"
 #include "study/watch.h"
 #include <errno.h>
@@ -171,9 +172,7 @@ static void last_words(int words, char *into, size_t size)
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' ')) n--;
     text[n > 0 ? n : 0] = 0;
     const char *line = strrchr(text, '\n');
-    snprintf(into, size, "%s", line ? line + 1 : text);
-    for (char *c = into; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    mot_show_text(line ? line + 1 : text, into, size);
 }
 
 static char *how_it_fell(int how, const char *words)

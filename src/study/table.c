@@ -1,6 +1,7 @@
 /* table.c -- a study's document as a person reads it: for each condition who is faster, and
  * what it cost; then whatever did not go as it should. Nothing is left out silently. */
 #include "base/memory.h"
+#include "base/shown.h"
 #include "base/words.h"
 #include "study/grid.h"
 #include "study/stats.h"
@@ -527,8 +528,30 @@ static bool has_few_seeds(const struct page *p)
     return few;
 }
 
-void mot_study_print(const json_t *document, FILE *out, bool colour)
+/* The document with its texts fit for a terminal: arms, conditions and messages come from files. */
+static json_t *shown_copy(const json_t *value)
 {
+    json_t *copy, *each;
+    size_t i;
+    const char *key;
+    if (json_is_string(value)) {
+        char *text = mot_shown(json_string_value(value));
+        copy = json_string(text);
+        free(text);
+    } else if (json_is_array(value)) {
+        copy = json_array();
+        json_array_foreach((json_t *)(size_t)value, i, each) json_array_append_new(copy, shown_copy(each));
+    } else if (json_is_object(value)) {
+        copy = json_object();
+        json_object_foreach((json_t *)(size_t)value, key, each)
+            json_object_set_new(copy, key, shown_copy(each));
+    } else copy = json_incref((json_t *)(size_t)value);
+    return copy;
+}
+
+void mot_study_print(const json_t *given, FILE *out, bool colour)
+{
+    json_t *document = shown_copy(given);
     struct page page = { .d = document, .out = out, .colour = colour };
     const struct page *p = &page;
     size_t conditions = json_array_size(json_object_get(document, "conditions"));
@@ -549,4 +572,5 @@ void mot_study_print(const json_t *document, FILE *out, bool colour)
         mot_text_wrap("Of fewer than six runs the interval is from the least to the greatest: no interval of "
                       "so few is one of 95 %.",
             "  ", "  ", COLUMNS, out);
+    json_decref(document);
 }

@@ -1,5 +1,6 @@
 #include "study/watch.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "base/stopwatch.h"
 #include "base/words.h"
 #include "study/grid.h"
@@ -52,7 +53,7 @@ static size_t describe(const struct mot_watcher *w, const struct mot_case *c, ch
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
-static size_t compose(const struct mot_watcher *w, double now, char *into, size_t size)
+static void compose(const struct mot_watcher *w, double now, char *into, size_t size)
 {
     char left[48];
     double passed = now - w->began;
@@ -74,7 +75,6 @@ static size_t compose(const struct mot_watcher *w, double now, char *into, size_
         n += describe(w, w->now[i], into + n, size - n);
         before = ", ";
     }
-    return n;
 }
 
 static size_t width(FILE *err)
@@ -90,8 +90,9 @@ void mot_watcher_tick(struct mot_watcher *w)
     double now = mot_wall_s();
     FILE *err = w->r->progress;
     if (!err || w->done == w->runs || now - w->last < (w->r->terminal ? REDRAW_S : LINE_S)) return;
-    char line[1024];
-    size_t n = compose(w, now, line, sizeof(line));
+    char said[1024], line[1024];
+    compose(w, now, said, sizeof(said));
+    size_t n = strlen(mot_show_text(said, line, sizeof(line))); /* arms are named by a file */
     w->last = now;
     if (w->r->terminal) {
         /* The last column stays free: a full line would wrap, and could not be cleared. */

@@ -115,7 +115,7 @@ TEST(a_setting_makes_maps_on_its_way_and_keeps_names)
 TEST(what_is_quoted_in_messages_is_short_and_printable)
 {
     struct mot_arena arena = { NULL };
-    CHECK_TEXT(mot_yaml_quote("a\033[31mb", &arena), "'a?[31mb'");
+    CHECK_TEXT(mot_yaml_quote("a\033[31mb", &arena), "'a\\x1b[31mb'");
     char longer[201];
     memset(longer, 'x', 200);
     longer[200] = '\0';

@@ -407,7 +407,7 @@ static const struct damage {
         { "file:5:", "quote", "not closed" } },
     { MOT_FORMAT_CSV, TEXT("1,2,\"a\nb\"\n1,x,c\n"), { "file:3:", "column 1: found 'x'", "a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,a\n\"1\n\n\",x,c\n"),
-        { "file:2:", "column 0: found '1\\x0a\\x0a'", "a number" } },
+        { "file:2:", "column 0: found '1\\n\\n'", "a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2\"x,0\n"), { "file:3:", "follows", "quote" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2\0,0\n"), { "file:2:", "found '2\\x00'", "expected a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,a\0b\n"), { "file:2:", "found 'a\\x00b'", "expected a label" } },

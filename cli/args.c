@@ -249,6 +249,9 @@ static enum mot_status read_flag(struct parse *p, const char *word)
         return status ? status : read_set(p, value);
     }
     const struct mot_key *key = find_key(p, name, length);
+    if (key && a->command->prints_only && strcmp(key->name, "output") == 0)
+        return mot_fail(MOT_EUSAGE, "--%.*s: motley %s only prints, and writes no folder", (int)length, name,
+            a->command->name);
     return key ? read_key_flag(p, key, equals) : unknown_flag(p, word, length + 2);
 }
 

@@ -41,6 +41,7 @@ struct cli_command {
     const struct cli_flag *flags; /* ended by a NULL name; may be NULL */
     size_t words_min, words_max;
     bool experiment_flags; /* takes every experiment key as a flag, and --set */
+    bool prints_only;      /* and has no use for --out: giving it is a mistake */
     /* an error is in mot_error(); main prints it and exits with the status */
     enum mot_status (*run)(const struct cli_args *);
 };

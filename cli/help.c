@@ -83,7 +83,8 @@ static void command_body(struct page *p, const struct cli_command *c)
             "--optimizer-lr 0.1",
             NULL);
         page_item(p, "--set KEY=VALUE", "the same for a key with its dots: --set stop.updates=100", NULL);
-        if (!has_flag(c, "out")) page_item(p, "--out DIR", "the run's folder; short for --output", NULL);
+        if (!has_flag(c, "out") && !c->prints_only)
+            page_item(p, "--out DIR", "the run's folder; short for --output", NULL);
     }
     for (const struct cli_flag *f = cli_common_flags; f->name; f++) flag_item(p, f);
     if (c->examples) {
@@ -216,14 +217,57 @@ static enum mot_status help_family(const struct mot_family *family, const char *
         family->section);
 }
 
-static enum mot_status no_topic(const char *wanted)
+/* A part by its name alone: 'motley help async'. Of a name that several families have, all. */
+static bool help_part(const char *name)
 {
-    const char *names[128], *nearest;
+    struct page p = { .out = stdout };
+    struct mot_part part;
+    bool found = false;
+    for (size_t i = 0; mot_families[i]; i++) {
+        if (!mot_family_find(mot_families[i], name, &part)) continue;
+        if (found) putchar('\n');
+        page_part(&p, mot_families[i], &part);
+        found = true;
+    }
+    return found;
+}
+
+static const char *last_word(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    return dot ? dot + 1 : key;
+}
+
+/* A key, with its section or without: 'motley help optimizer.lr', 'motley help lr'. */
+static bool help_key(const char *wanted, const struct mot_key *key, size_t keys)
+{
+    struct page p = { .out = stdout };
+    bool found = false;
+    for (size_t i = 0; i < keys; i++) {
+        const struct mot_option *o = key[i].option;
+        bool also = o && o->also && strcmp(o->also, wanted) == 0;
+        if (!o || (strcmp(key[i].name, wanted) != 0 && strcmp(last_word(key[i].name), wanted) != 0 && !also))
+            continue;
+        if (!found) puts("Keys of an experiment");
+        page_key(&p, &key[i]);
+        found = true;
+    }
+    return found;
+}
+
+static enum mot_status no_topic(const char *wanted, const struct mot_key *key, size_t keys)
+{
+    const char *names[1024], *nearest;
     size_t n = 0;
+    struct mot_part part;
     for (size_t i = 0; cli_commands[i]; i++) names[n++] = cli_commands[i]->name;
     for (const struct topic *t = topics; t->name; t++) names[n++] = t->name;
-    for (size_t i = 0; mot_families[i]; i++) names[n++] = mot_families[i]->section;
     for (const struct mot_section *s = mot_sections; s->name; s++) names[n++] = s->name;
+    for (size_t i = 0; mot_families[i]; i++)
+        for (size_t k = 0; mot_families[i]->get(k, &part) && n < MOT_COUNT(names); k++)
+            names[n++] = part.name;
+    for (size_t i = 0; i < 2 * keys && n < MOT_COUNT(names); i++) /* with and without their sections */
+        names[n++] = i < keys ? key[i].name : last_word(key[i - keys].name);
     nearest = mot_nearest(wanted, names, n);
     if (nearest)
         return mot_fail(MOT_EUSAGE, "there is no help on '%.60s': did you mean '%s'?", wanted, nearest);
@@ -265,7 +309,13 @@ static enum mot_status help_topic(const struct cli_args *a)
         page_section(&p, s, s->name);
         return MOT_OK;
     }
-    return no_topic(joined);
+    if (help_part(joined)) return MOT_OK;
+    struct mot_arena arena = { NULL };
+    size_t keys;
+    const struct mot_key *key = mot_keys(&arena, &keys);
+    enum mot_status status = help_key(joined, key, keys) ? MOT_OK : no_topic(joined, key, keys);
+    mot_arena_free(&arena);
+    return status;
 }
 
 static enum mot_status run_help(const struct cli_args *a)
@@ -286,10 +336,15 @@ static const struct cli_flag help_flags[] = {
 
 const struct cli_command cli_help = {
     .name = "help",
-    .synopsis = "[COMMAND | TOPIC [NAME]]",
+    .synopsis = "[COMMAND | TOPIC [NAME] | NAME | KEY]",
     .summary = "explain commands, methods, models, files and exit codes",
-    .about = "Everything that is said of an option comes from the table that parses it.",
-    .examples = "motley help sim\nmotley help method async\nmotley help cluster\nmotley help experiment\n",
+    .about =
+        "A NAME is that of a method, model, optimizer, partition or topology; a KEY one of an experiment's, "
+        "with "
+        "its section or without. Everything that is said of an option comes from the table that parses it.",
+    .examples =
+        "motley help sim\nmotley help async\nmotley help method\nmotley help optimizer.lr\nmotley help "
+        "cluster\nmotley help experiment\n",
     .flags = help_flags,
     .words_max = 2,
     .run = run_help,

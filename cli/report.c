@@ -162,12 +162,12 @@ static enum mot_status report_study(const struct cli_args *args, const char *fol
     return status;
 }
 
-static enum mot_status report_runs(const struct cli_args *args)
+static enum mot_status report_runs(const struct cli_args *args, const char *const *folder, size_t folders)
 {
     struct mot_gathered *gathered;
     json_t *document;
     char *line = command_line(args);
-    enum mot_status status = mot_gather((const char *const *)args->word, args->words, line, &gathered);
+    enum mot_status status = mot_gather(folder, folders, line, &gathered);
     free(line);
     if (status != MOT_OK) return status;
     status = mot_study_document(&gathered->study, &document);
@@ -179,19 +179,39 @@ static enum mot_status report_runs(const struct cli_args *args)
     return status;
 }
 
+static bool is_study(const char *folder)
+{
+    char *path = mot_path_join(folder, "study.json");
+    bool there = mot_file_exists(path);
+    free(path);
+    return there;
+}
+
+/* Why a folder that stands among others, as in runs/<all>, is left out; NULL: it is not. */
+static const char *left_out(const char *folder)
+{
+    if (is_study(folder)) return "a study is reported alone";
+    if (mot_file_exists(folder) && !mot_holds_runs(folder)) return "there is no run in it";
+    return NULL;
+}
+
 static enum mot_status report(const struct cli_args *args)
 {
+    if (args->words == 1 && is_study(args->word[0])) return report_study(args, args->word[0]);
+    const char **folder = mot_new(args->words, sizeof *folder);
+    size_t folders = 0;
     for (size_t i = 0; i < args->words; i++) {
-        char *study = mot_path_join(args->word[i], "study.json");
-        bool is_study = mot_file_exists(study);
-        free(study);
-        if (!is_study) continue;
-        if (args->words > 1)
-            return mot_fail(
-                MOT_EUSAGE, "%s: a study is reported alone; found %zu folders", args->word[i], args->words);
-        return report_study(args, args->word[i]);
+        const char *why = args->words > 1 ? left_out(args->word[i]) : NULL;
+        if (!why) folder[folders++] = args->word[i];
+        if (!why || args->quiet) continue;
+        mot_put_shown(args->word[i], stderr);
+        fprintf(stderr, ": left out: %s\n", why);
     }
-    return report_runs(args);
+    enum mot_status status = folders
+        ? report_runs(args, folder, folders)
+        : mot_fail(MOT_EUSAGE, "none of the %zu folders is a run or holds one", args->words);
+    free(folder);
+    return status;
 }
 
 static const struct cli_flag flags[] = {
@@ -214,7 +234,9 @@ const struct cli_command cli_report = {
         "their seed are one arm, and arms are compared seed by seed with the first; they are named by what "
         "differs between them. A "
         "folder that holds runs stands for all of them.\n"
-        "A study's folder (motley compare) is reported as it is: its page is made again from study.json.",
+        "A study's folder (motley compare) is reported as it is: its page is made again from study.json. "
+        "Among "
+        "other folders it is left out, as is what holds no run, so runs/* may be given.",
     .examples = "motley report runs/first runs/second\n"
                 "motley report runs/* --out all.html --csv all\n"
                 "motley report studies/demo --tensorboard\n",

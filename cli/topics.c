@@ -8,19 +8,29 @@
 
 /* ---- Options --------------------------------------------------------------------------- */
 
+/* `of`: the part whose it is, or NULL. */
+static void key_item(struct page *p, const struct mot_option *o, const char *term, const char *of)
+{
+    char *expects = mot_option_expects(o),
+         *also = o->also ? mot_format("; also called %s", o->also) : mot_text("");
+    char *only = of ? mot_format("; of %s", of) : mot_text("");
+    char *more = o->preset ? mot_format("%s; default: %s%s%s", expects, o->preset, also, only)
+                           : mot_format("%s; must be given%s%s", expects, also, only);
+    page_item(p, term, o->doc, more);
+    free(more);
+    free(only);
+    free(also);
+    free(expects);
+}
+
 static void option_item(struct page *p, const struct mot_option *o, const char *prefix)
 {
     char *term = mot_format("%s%s%s", prefix, *prefix ? "." : "", o->name);
-    char *expects = mot_option_expects(o),
-         *also = o->also ? mot_format("; also called %s", o->also) : mot_text("");
-    char *more = o->preset ? mot_format("%s; default: %s%s", expects, o->preset, also)
-                           : mot_format("%s; must be given%s", expects, also);
-    page_item(p, term, o->doc, more);
-    free(more);
-    free(also);
-    free(expects);
+    key_item(p, o, term, NULL);
     free(term);
 }
+
+void page_key(struct page *p, const struct mot_key *key) { key_item(p, key->option, key->name, key->of); }
 
 static void option_items(struct page *p, const struct mot_option *options, const char *prefix)
 {

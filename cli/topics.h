@@ -19,4 +19,7 @@ void page_section(struct page *, const struct mot_section *, const char *prefix)
 void page_family(struct page *, const struct mot_family *);
 void page_part(struct page *, const struct mot_family *, const struct mot_part *);
 
+/* A key of an experiment, and whose it is. */
+void page_key(struct page *, const struct mot_key *);
+
 #endif

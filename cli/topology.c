@@ -193,5 +193,6 @@ const struct cli_command cli_topology = {
                 "motley topology edges --topology-list '0-1, 1-2, 2-3, 3-0' --workers 4 --json\n",
     .words_max = 1,
     .experiment_flags = true,
+    .prints_only = true,
     .run = run_topology,
 };

@@ -170,6 +170,22 @@ static enum mot_status add_folder(struct finds *all, const char *folder)
     return status;
 }
 
+bool mot_holds_runs(const char *folder)
+{
+    if (is_run(folder)) return true;
+    struct dirent **entry;
+    bool found = false;
+    int n = scandir(folder, &entry, is_named, NULL);
+    for (int i = 0; i < n; i++) {
+        char *path = mot_path_join(folder, entry[i]->d_name);
+        found = found || is_run(path);
+        free(path);
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
+    return found;
+}
+
 static bool same_arm(const struct layout *a, const struct layout *b)
 {
     if (a->n != b->n) return false;

@@ -17,4 +17,6 @@ enum mot_status mot_gather(
     const char *const *folder, size_t folders, const char *command, struct mot_gathered **out);
 void mot_gathered_close(struct mot_gathered *);
 
+bool mot_holds_runs(const char *folder); /* or is one */
+
 #endif

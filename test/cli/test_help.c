@@ -43,7 +43,8 @@ TEST(help_is_anywhere)
     static const char *const words[] = { "help", "--help", "-h", "sim --help", "data info --help", "help sim",
         "help data", "help cluster", "help cluster show", "help experiment", "help exit-codes", "help stop",
         "help schedule", "help method", "help model mlp", "help optimizer adamw", "help partition equal",
-        "help topology regular", "topology --help" };
+        "help topology regular", "topology --help", "help async", "help mlp", "help submodular", "help ring",
+        "help adamw", "help optimizer.lr", "help unpack_max", "help learning_rate" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (run(words[i]) != 0) FAIL("motley %s fails", words[i]);
         if (strlen(output) < 80) FAIL("motley %s says only: %s", words[i], output);
@@ -62,6 +63,64 @@ TEST(every_method_has_a_page_with_all_its_options)
             CHECK_HAS(output, part.summary);
             for (const struct mot_option *o = part.options; o && o->name; o++) CHECK_HAS(output, o->name);
         }
+}
+
+TEST(a_part_has_its_page_by_its_name_alone)
+{
+    NEEDS_PROGRAM();
+    struct mot_part part;
+    static char first[sizeof output];
+    for (size_t f = 0; mot_families[f]; f++)
+        for (size_t i = 0; mot_families[f]->get(i, &part); i++) {
+            char words[128];
+            snprintf(words, sizeof words, "help %s %s", mot_families[f]->section, part.name);
+            CHECK_INT(run(words), 0);
+            memcpy(first, output, strlen(output) + 1);
+            snprintf(words, sizeof words, "help %s", part.name);
+            CHECK_INT(run(words), 0);
+            CHECK_HAS(output, first); /* and those of other families that have the name */
+        }
+}
+
+TEST(a_key_has_its_help_with_and_without_its_section)
+{
+    NEEDS_PROGRAM();
+    CHECK_INT(run("help optimizer.lr"), 0);
+    CHECK_HAS(output, "optimizer.lr");
+    CHECK_HAS(output, "default: ");
+    CHECK_INT(run("help unpack_max"), 0);
+    CHECK_HAS(output, "data.unpack_max");
+    CHECK_INT(run("help period"), 0); /* of several methods */
+    CHECK_HAS(output, "method.period");
+    CHECK_HAS(output, "; of dpsgd");
+}
+
+TEST(what_has_no_help_has_a_nearest_name)
+{
+    NEEDS_PROGRAM();
+    static const char *const words[][2] = { { "asinc", "'async'" }, { "sofmax", "'softmax'" },
+        { "submodluar", "'submodular'" }, { "exponentail", "'exponential'" },
+        { "optimizer.momentun", "'optimizer.momentum'" }, { "unpak_max", "'unpack_max'" },
+        { "compar", "'compare'" } };
+    for (size_t i = 0; i < MOT_COUNT(words); i++) {
+        char line[128];
+        snprintf(line, sizeof line, "help %s 2>&1", words[i][0]);
+        CHECK_INT(run(line), 2);
+        CHECK_HAS(output, "did you mean ");
+        CHECK_HAS(output, words[i][1]);
+    }
+    CHECK_INT(run("help xqzw 2>&1"), 2);
+    CHECK_HAS(output, "'motley help' lists what there is");
+}
+
+TEST(a_command_that_only_prints_takes_no_folder)
+{
+    NEEDS_PROGRAM();
+    CHECK_INT(run("help topology"), 0);
+    CHECK(!strstr(output, "--out DIR"));
+    CHECK_INT(run("topology ring --out somewhere 2>&1"), 2);
+    CHECK_HAS(output, "--out: motley topology only prints, and writes no folder");
+    CHECK_INT(run("topology ring --output somewhere 2>&1"), 2);
 }
 
 TEST(the_experiment_page_has_every_key_and_its_default)

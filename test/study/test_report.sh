@@ -37,7 +37,15 @@ echo "ok   a study's folder gets its page again"
 
 refused 2 'expected: motley report RUN' report
 refused 2 'No such file' report nowhere
-refused 2 'a study is reported alone' report study study/runs/server-1
+"$motley" report study study/runs/server-1 --out one.html >out 2>err || fail "a study beside a run: $(cat err)"
+grep -q '^study: left out: a study is reported alone' err && grep -q server out || fail "a study beside a run: $(cat err)"
+refused 2 'No such file' report study/runs/server-1 nowhere
+refused 2 'none of the 2 folders is a run or holds one' report study study
+mkdir -p all && cp -r study/runs/server-1 study/runs/server-2 all
+"$motley" compare --methods allreduce,async --seeds 2 --model softmax --stop-updates 5 --quiet --out all/compare-one --store all/store >out
+"$motley" report all/* --out all.html >out 2>err || fail "report of everything: $(cat err)"
+[ "$(grep -c 'left out' err)" -eq 2 ] && grep -q '2 runs' out || fail "report of everything: $(cat err out)"
+echo "ok   of all folders the runs are reported, and the others named"
 mkdir half && touch half/metrics.jsonl
 refused 3 'has not ended' report half
 echo '{' >study/study.json

@@ -2,14 +2,6 @@
 #include "driver/clock.h"
 #include "driver/sim_channel.h"
 
-/* In debug builds invariants are looked at after every step, in others now and then: a look
- * may take as long as there are workers. (NDEBUG says nothing here: asserts are on in every build.) */
-#ifdef MOT_DEBUG
-#define CHECK_EVERY 1u
-#else
-#define CHECK_EVERY 256u
-#endif
-
 void mot_sim_account(struct sim *s, mot_node node)
 {
     struct sim_node *n = &s->node[node];
@@ -179,6 +171,21 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
     }
 }
 
+/* In debug builds invariants are looked at after every step, in others now and then: a look may take as long as
+ * there are workers, and is to cost no more than the steps between two. (NDEBUG says nothing here: asserts are
+ * on in every build.) */
+static bool looks(struct sim *s)
+{
+#ifdef MOT_DEBUG
+    const uint32_t often = 1;
+#else
+    const uint32_t often = s->world.nodes > 256 ? s->world.nodes : 256;
+#endif
+    if (!s->method->check || ++s->unlooked < often) return false;
+    s->unlooked = 0;
+    return true;
+}
+
 void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
 {
     struct sim_node *n = &s->node[node];
@@ -194,7 +201,7 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;
     s->method->step(n->state, &env, event);
     s->outbox.ledger = NULL;
-    if (s->method->check && s->events % CHECK_EVERY == 0) s->method->check(n->state, &env);
+    if (looks(s)) s->method->check(n->state, &env);
     bool advanced = false;
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
     mot_outbox_clear(&s->outbox);

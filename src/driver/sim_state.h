@@ -113,7 +113,8 @@ struct sim {
     mot_time now;
     uint64_t order; /* of scheduling */
     uint64_t events, messages_sent, bytes_sent, samples, steps;
-    uint64_t updates; /* of the server, or the least of the workers' */
+    uint32_t unlooked; /* steps since a method's invariants were looked at */
+    uint64_t updates;  /* of the server, or the least of the workers' */
     /* as of the last of them: between two, jobs are counted that are in none yet */
     double epochs;
     uint32_t at_least; /* of those that count, how many have made just `updates` */

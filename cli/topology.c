@@ -167,6 +167,7 @@ static enum mot_status run_topology(const struct cli_args *a)
     double budget = x->method->budget ? x->method->budget(x->method_conf) : NAN;
     status = mot_mixing_open(x->topology, &x->topology_conf, x->workers, x->seed, budget, &plan);
     if (status == MOT_OK) {
+        mot_mixing_measure(&plan);
         if (a->json) show_json(x, &plan);
         else show_text(x, &plan);
         mot_mixing_close(&plan);

@@ -59,6 +59,7 @@ struct mot_world {
     uint64_t seed;
     uint32_t parts;                /* worker i holds part i */
     const uint64_t *part_rows;     /* rows of each part */
+    uint64_t rows;                 /* of all parts */
     const uint32_t *batch;         /* samples a batch, for each worker */
     const struct mot_optim *optim; /* the optimiser the experiment asks for */
     mot_buf x0, zero;              /* the initial parameters, and zeros; the driver holds both */

@@ -15,7 +15,7 @@ void mot_world_fill(const struct mot_experiment *x, const struct mot_problem *p,
         .batch = batch,
         .optim = optim,
         .mixing = p->mixing };
-    for (uint32_t i = 0; i < parts->parts; i++) part_rows[i] = parts->at[i + 1] - parts->at[i];
+    for (uint32_t i = 0; i < parts->parts; i++) w->rows += part_rows[i] = parts->at[i + 1] - parts->at[i];
     for (uint32_t i = 0; i < w->workers; i++) batch[i] = x->batch_full ? (uint32_t)part_rows[i] : x->batch[i];
 }
 

@@ -154,10 +154,8 @@ static struct mot_need dpsgd_need(const void *conf, const struct mot_world *worl
 static double rate_of(const struct mot_env *env)
 {
     const struct mot_world *w = env->world;
-    double all = 0;
     if (((const struct dpsgd_conf *)env->conf)->weigh == WEIGH_EQUAL) return 1;
-    for (mot_node i = 0; i < w->workers; i++) all += (double)w->part_rows[i];
-    return w->workers * (double)w->part_rows[env->self] / all;
+    return w->workers * (double)w->part_rows[env->self] / (double)w->rows;
 }
 
 static void dpsgd_init(void *state, struct mot_env *env)

@@ -108,24 +108,43 @@ static void weigh_file(struct mot_mixing_plan *p, const double *w)
             p->near[k].weight = w[(size_t)i * p->graph.nodes + p->near[k].node];
 }
 
+/* What is left of a disagreement after a round, from the extreme eigenvalues of I - W. */
+static void set_norm(struct mot_mixing_plan *p, double least, double greatest)
+{
+    p->least = p->graph.nodes > 1 ? 1 - greatest : 1;
+    p->norm = p->graph.nodes > 1 ? fmax(fabs(1 - least), fabs(1 - greatest)) : 0;
+}
+
+void mot_mixing_measure(struct mot_mixing_plan *p)
+{
+    double least, greatest;
+    if (!isnan(p->norm)) return;
+    struct mot_mixing_plan plain = *p; /* the graph's own Laplacian: all weights 1 */
+    plain.near = mot_new(2 * (size_t)p->graph.edges + 1, sizeof(*plain.near));
+    memcpy(plain.near, p->near, 2 * (size_t)p->graph.edges * sizeof(*plain.near));
+    set_weights(&plain, 1);
+    extremes(&plain, &p->second, &p->greatest);
+    free(plain.near);
+    extremes(p, &least, &greatest);
+    set_norm(p, least, greatest);
+}
+
 static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_topology *kind,
     const struct mot_topology_conf *conf, const double *w, double budget)
 {
-    double least, greatest;
-    extremes(p, &p->second, &p->greatest); /* with weights of 1: the graph's own Laplacian */
-    bool laplacian = !isnan(budget) || (!w && conf->weights == MOT_WEIGHTS_LAPLACIAN);
-    if (!laplacian) {
-        p->alpha = NAN;
-        if (w) weigh_file(p, w);
-        else weigh_metropolis(p);
-        extremes(p, &least, &greatest);
-    } else {
+    if (!isnan(budget) || (!w && conf->weights == MOT_WEIGHTS_LAPLACIAN)) {
+        extremes(p, &p->second, &p->greatest); /* with weights of 1 */
         set_weights(p, p->alpha = p->graph.nodes > 1 ? 2 / (p->second + p->greatest) : 0);
-        least = p->alpha * p->second;
-        greatest = p->alpha * p->greatest;
+        set_norm(p, p->alpha * p->second, p->alpha * p->greatest);
+    } else if (w) {
+        weigh_file(p, w);
+        mot_mixing_measure(p);
+    } else {
+        /* The graph is connected and everyone keeps a weight of its own: models meet, at whatever pace. Eigenvalues
+         * are for people, and would take longer than all else that a run of many workers begins with. */
+        weigh_metropolis(p);
+        return MOT_OK;
     }
-    p->least = p->graph.nodes > 1 ? 1 - greatest : 1;
-    p->norm = p->graph.nodes > 1 ? fmax(fabs(1 - least), fabs(1 - greatest)) : 0;
     if (p->norm < 1 - 1e-12) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
         "topology %s: averaging by these weights does not bring the workers' models together (the norm of W "
@@ -191,7 +210,7 @@ static double least_own(const struct mot_mixing_plan *p)
 enum mot_status mot_mixing_open(const struct mot_topology *kind, const struct mot_topology_conf *conf,
     uint32_t nodes, uint64_t seed, double budget, struct mot_mixing_plan *out)
 {
-    struct mot_mixing_plan p = { .least = NAN };
+    struct mot_mixing_plan p = { .alpha = NAN, .second = NAN, .greatest = NAN, .least = NAN, .norm = NAN };
     double *w = NULL;
     enum mot_status status = mot_topology_build(kind, conf, nodes, seed, &p.graph, &w);
     if (status != MOT_OK) return status;

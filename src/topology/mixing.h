@@ -22,7 +22,8 @@ struct mot_mixing_plan {
     uint32_t *at;
     struct mot_near *near;
     double *chance;
-    double alpha;            /* NaN: weights differ from edge to edge */
+    double alpha; /* NaN: weights differ from edge to edge */
+    /* What follows is NaN until it is asked for, by mot_mixing_measure, where no weight depends on it. */
     double second, greatest; /* eigenvalues of L, or of E[L] where matchings are drawn */
     /* the least eigenvalue of W; NaN where matchings are drawn. A step along a gradient from before the
      * averaging is stable while rate * curvature stays below 1 + least */
@@ -38,6 +39,8 @@ struct mot_mixing_plan {
 /* The share of matchings that a round uses; NaN: all links, always, and no matchings are needed. */
 enum mot_status mot_mixing_open(const struct mot_topology *, const struct mot_topology_conf *, uint32_t nodes,
     uint64_t seed, double budget, struct mot_mixing_plan *out);
+/* Works out the eigenvalues and the norm, if they are not known. */
+void mot_mixing_measure(struct mot_mixing_plan *);
 void mot_mixing_close(struct mot_mixing_plan *);
 
 /* All that a run depends on, as a number. */

@@ -18,7 +18,9 @@ static enum mot_status open_plan(const char *name, const char *key, const char *
         if (strcmp(mot_topologies[i]->name, name) == 0) kind = mot_topologies[i];
     mot_options_preset(kind->options, &conf, &arena);
     if (key) mot_option_set(mot_option_find(kind->options, key), &conf, value, &arena);
-    return mot_mixing_open(kind, &conf, nodes, 7, budget, p);
+    enum mot_status status = mot_mixing_open(kind, &conf, nodes, 7, budget, p);
+    if (status == MOT_OK) mot_mixing_measure(p);
+    return status;
 }
 
 static double gap_of(const char *name, const char *weights, uint32_t nodes)
@@ -56,6 +58,24 @@ TEST(gaps_are_those_of_the_closed_forms)
     }
     CHECK_NEAR(gap_of("exponential", "laplacian", 8), gap_from(least, greatest), 1e-13);
     CHECK_NEAR(gap_of("ring", "metropolis", 8), 1 - (1 - (2 - 2 * cos(M_PI / 4)) / 3), 1e-13);
+}
+
+/* A run of many workers would wait for eigenvalues that only people look at. */
+TEST(eigenvalues_are_worked_out_only_where_weights_need_them)
+{
+    struct mot_topology_conf conf = { .weights = MOT_WEIGHTS_METROPOLIS };
+    struct mot_mixing_plan p;
+    CHECK_INT(mot_mixing_open(mot_topologies[0], &conf, 8, 7, NAN, &p), MOT_OK);
+    CHECK(isnan(p.norm) && isnan(p.second));
+    mot_mixing_measure(&p);
+    CHECK_NEAR(p.norm, 1 - (2 - 2 * cos(M_PI / 4)) / 3, 1e-13);
+    CHECK_NEAR(p.second, 2 - 2 * cos(M_PI / 4), 1e-13);
+    CHECK_NEAR(p.near[0].weight, 1.0 / 3, 0); /* measuring leaves the weights as they were */
+    mot_mixing_close(&p);
+    conf.weights = MOT_WEIGHTS_LAPLACIAN;
+    CHECK_INT(mot_mixing_open(mot_topologies[0], &conf, 8, 7, NAN, &p), MOT_OK);
+    CHECK(p.alpha > 0 && p.norm < 1);
+    mot_mixing_close(&p);
 }
 
 TEST(every_matrix_is_symmetric_with_rows_of_sum_1_and_metropolis_has_no_negative_weight)

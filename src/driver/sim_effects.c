@@ -171,9 +171,9 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
     }
 }
 
-/* In debug builds invariants are looked at after every step, in others now and then: a look may take as long as
- * there are workers, and is to cost no more than the steps between two. (NDEBUG says nothing here: asserts are
- * on in every build.) */
+/* In debug builds invariants are looked at after every step, in others now and then: a look may
+ * take as long as there are workers, and is to cost no more than the steps between two. (NDEBUG says
+ * nothing here: asserts are on in every build.) */
 static bool looks(struct sim *s)
 {
 #ifdef MOT_DEBUG

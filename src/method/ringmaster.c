@@ -9,6 +9,7 @@
  * late gradient is ignored as it comes. */
 #include "method/methods.h"
 #include "method/unfinished.h"
+#include <stddef.h>
 
 struct ringmaster_conf {
     struct mot_hub_conf hub;
@@ -16,8 +17,14 @@ struct ringmaster_conf {
     uint64_t r;
 };
 
+/* Workers with a job, by the model that they have it at, those with the same one by number: a ring
+ * through link[workers]. A job is given at the newest model, so it goes to the end, and the oldest is
+ * always the first: nobody has to look at all workers to find those that are late. */
 struct ringmaster {
     struct mot_hub hub;
+    struct {
+        mot_node before, after;
+    } link[]; /* [workers + 1]; of one without a job: itself */
 };
 
 static uint64_t threshold(const struct mot_env *env)
@@ -29,20 +36,53 @@ static uint64_t threshold(const struct mot_env *env)
 static struct mot_hub_need ringmaster_need(const void *p, const struct mot_world *world)
 {
     const struct ringmaster_conf *conf = p;
-    struct mot_hub_need need = { .state_bytes = sizeof(struct ringmaster) };
+    struct mot_hub_need need = { .state_bytes = offsetof(struct ringmaster, link) +
+            (world->workers + 1) * sizeof(((struct ringmaster *)0)->link[0]) };
     mot_unfinished_need(conf->unfinished, world, &need);
     return need;
 }
 
-static void ringmaster_begin(void *state, struct mot_env *env)
+static void unlink_worker(struct ringmaster *m, mot_node worker)
 {
-    for (mot_node i = 0; i < env->world->workers; i++) mot_hub_give(state, env, i);
+    mot_node before = m->link[worker].before, after = m->link[worker].after;
+    m->link[before].after = after;
+    m->link[after].before = before;
+    m->link[worker].before = m->link[worker].after = worker;
 }
 
-static bool too_late(const struct ringmaster *m, const struct mot_env *env, mot_node worker)
+/* The worker has just been given a job, at x(k). */
+static void link_last(struct ringmaster *m, const struct mot_env *env, mot_node worker)
 {
-    uint64_t oldest = mot_hub_oldest(&m->hub, env, worker);
-    return oldest != UINT64_MAX && m->hub.params.step - oldest >= threshold(env);
+    unlink_worker(m, worker);
+    mot_node ring = env->world->workers, before = m->link[ring].before;
+    while (before != ring && before > worker && mot_hub_oldest(&m->hub, env, before) == m->hub.params.step)
+        before = m->link[before].before;
+    mot_node after = m->link[before].after;
+    m->link[worker].before = before;
+    m->link[worker].after = after;
+    m->link[before].after = m->link[after].before = worker;
+}
+
+static void give(void *state, struct mot_env *env, mot_node worker)
+{
+    struct ringmaster *m = state;
+    mot_hub_give(&m->hub, env, worker);
+    link_last(m, env, worker);
+}
+
+static void ringmaster_begin(void *state, struct mot_env *env)
+{
+    struct ringmaster *m = state;
+    for (mot_node i = 0; i <= env->world->workers; i++) m->link[i].before = m->link[i].after = i;
+    for (mot_node i = 0; i < env->world->workers; i++) give(m, env, i);
+}
+
+/* The first of the workers whose job has become too late; else `workers`. */
+static mot_node first_late(const struct ringmaster *m, const struct mot_env *env)
+{
+    mot_node ring = env->world->workers, first = m->link[ring].after;
+    bool late = first != ring && m->hub.params.step - mot_hub_oldest(&m->hub, env, first) >= threshold(env);
+    return late ? first : ring;
 }
 
 static void ringmaster_gradient(void *state, struct mot_env *env, const struct mot_answer *a)
@@ -51,28 +91,57 @@ static void ringmaster_gradient(void *state, struct mot_env *env, const struct m
     const struct ringmaster_conf *conf = env->conf;
     if (a->delay >= threshold(env)) {
         mot_note(env, "dropped", 1);
-        mot_hub_give(&m->hub, env, a->from);
+        give(m, env, a->from);
         return;
     }
     mot_hub_credit(env, a->from, a->delay);
     mot_params_step(env, &m->hub.params, a->grad, 1.0 / a->samples, 1);
     mot_advance(env);
-    mot_hub_give(&m->hub, env, a->from);
+    give(m, env, a->from);
     if (conf->unfinished == MOT_UNFINISHED_FINISH) return;
-    for (mot_node i = 0; i < env->world->workers; i++)
-        if (too_late(m, env, i)) mot_hub_replace(&m->hub, env, i);
+    for (mot_node i; (i = first_late(m, env)) != env->world->workers;) {
+        mot_hub_replace(&m->hub, env, i);
+        link_last(m, env, i);
+    }
 }
 
+static void ringmaster_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
+{
+    (void)env;
+    (void)jobs;
+    unlink_worker(state, worker);
+}
+
+/* The states of a checkpoint come this way too: links are looked at before they are followed. */
 static void ringmaster_check(const void *state, const struct mot_env *env)
 {
+    const struct ringmaster *m = state;
     const struct ringmaster_conf *conf = env->conf;
-    for (mot_node i = 0; i < env->world->workers; i++)
-        MOT_ASSERT(conf->unfinished == MOT_UNFINISHED_FINISH || !too_late(state, env, i));
+    mot_node ring = env->world->workers, linked = 0, active = 0;
+    uint64_t round = 0;
+    /* A run that ends gives no job any more: without its workers, or at a gradient that is not finite. */
+    bool ends = m->hub.present == 0 || conf->hub.guard != MOT_GUARD_DROP;
+    for (mot_node i = 0; i < ring; i++) {
+        active += mot_hub_seat(&m->hub, i)->active > 0;
+        MOT_ASSERT(m->link[i].before <= ring && m->link[i].after <= ring);
+    }
+    for (mot_node i = m->link[ring].after, last = ring; i != ring; last = i, i = m->link[i].after) {
+        uint64_t mine = i < ring ? mot_hub_oldest(&m->hub, env, i) : UINT64_MAX;
+        MOT_ASSERT(i < ring && m->link[i].before == last && linked++ < ring);
+        MOT_ASSERT(mine > round || (mine == round && (last == ring || last < i)));
+        if (mine == UINT64_MAX && ends) return;
+        round = mine;
+    }
+    MOT_ASSERT(linked == active);
+    MOT_ASSERT(conf->unfinished == MOT_UNFINISHED_FINISH || first_late(m, env) == ring);
 }
 
 static const struct mot_served ringmaster = { .need = ringmaster_need,
     .begin = ringmaster_begin,
     .gradient = ringmaster_gradient,
+    .lost = ringmaster_lost,
+    .back = give,
+    .refused = give,
     .check = ringmaster_check };
 MOT_SERVED(ringmaster)
 

@@ -140,8 +140,8 @@ static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_top
         weigh_file(p, w);
         mot_mixing_measure(p);
     } else {
-        /* The graph is connected and everyone keeps a weight of its own: models meet, at whatever pace. Eigenvalues
-         * are for people, and would take longer than all else that a run of many workers begins with. */
+        /* The graph is connected and everyone keeps a weight of its own: models meet, at whatever pace.
+         * Eigenvalues are for people, and would take longer than all else that a run begins with. */
         weigh_metropolis(p);
         return MOT_OK;
     }

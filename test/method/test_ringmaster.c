@@ -1,5 +1,6 @@
 /* Ringmaster ASGD: no delay reaches R, and what is stopped for it is counted. */
 #include "../driver/run.h"
+#include "base/rng.h"
 #include "report/tally.h"
 #include "served.h"
 
@@ -40,6 +41,40 @@ TEST(r_of_one_takes_one_gradient_of_each_model)
                 served_message(&s, i, MOT_MSG_GAVE_UP, (struct mot_head){ .samples = 1, .value = 1 }, 0);
     }
     CHECK_INT(hub()->params.step, 10);
+    served_end(&s);
+}
+
+/* Those whose jobs are late are replaced, the lowest number first, as if all workers had been looked
+ * at; also after workers were lost, came back or sent nonsense. */
+TEST(the_late_are_found_in_order_whatever_comes_between)
+{
+    struct mot_rng rng = mot_rng_at(11, 0, 0);
+    uint32_t replaced = 0, refused = 0;
+    SERVED(&s, &mot_method_ringmaster, 12, 12, "r", "7");
+    for (int k = 0; k < 3000; k++) {
+        mot_node i = (mot_node)mot_rng_below(&rng, 12);
+        const struct mot_seat *seat = mot_hub_seat(hub(), i);
+        uint64_t step = hub()->params.step, age[12];
+        for (mot_node j = 0; j < 12; j++) age[j] = step - mot_hub_oldest(hub(), &s.env, j);
+        if (seat->there == 2) {
+            served_message(&s, i, MOT_MSG_GAVE_UP, (struct mot_head){ .samples = 1, .value = 1 }, 0);
+        } else if (seat->away || (mot_rng_below(&rng, 10) == 0 && hub()->present > 2)) {
+            served_peer(&s, i, seat->away);
+        } else {
+            bool nonsense = mot_rng_below(&rng, 6) == 0;
+            served_gradient(&s, i, step - age[i], BATCH, nonsense ? NAN : 1);
+            refused += nonsense;
+            mot_node last = 0;
+            for (uint32_t e = 1; e < served_count(&s, MOT_FX_SEND); e++, replaced++) {
+                const struct mot_message *m = &served_effect(&s, MOT_FX_SEND, e)->message;
+                CHECK(!nonsense && age[m->to] + 1 == 7 && m->to >= last && m->to != i);
+                last = m->to;
+            }
+        }
+        for (mot_node j = 0; j < 12; j++)
+            CHECK(mot_hub_seat(hub(), j)->away || hub()->params.step - mot_hub_oldest(hub(), &s.env, j) < 7);
+    }
+    CHECK(replaced > 200 && refused > 100 && hub()->params.step > 1000);
     served_end(&s);
 }
 

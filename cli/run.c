@@ -108,12 +108,12 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
             "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller "
             "optimizer.lr",
             (unsigned long long)out.last.updates);
-    if (status == MOT_EDEADLINE)
-        mot_fail(status,
-            "the run came to nothing more after %llu updates: no job ended within the method's limit; try a "
-            "longer method.limit",
-            (unsigned long long)out.last.updates);
-    if (status == MOT_EPEER && out.model_lost) fail_without_model(&out);
+    if (status == MOT_EDEADLINE || out.stuck_by) {
+        char why[240];
+        mot_stuck_how(&out, why, sizeof why);
+        mot_fail(status, "the run came to nothing more after %llu updates: %s",
+            (unsigned long long)out.last.updates, why);
+    } else if (status == MOT_EPEER && out.model_lost) fail_without_model(&out);
     else if (status == MOT_EPEER && out.has_peer)
         mot_fail(status, "%s %u was lost after %llu updates%s%s%s",
             out.peer < out.workers ? "worker" : "server",

@@ -205,7 +205,7 @@ void topic_exit_codes_items(struct page *p)
     page_item(p, "2", "bad usage or configuration: a flag, an experiment, a cluster file", NULL);
     page_item(p, "3", "bad data: a damaged or unsuitable data file", NULL);
     page_item(p, "4", "a peer was lost", NULL);
-    page_item(p, "5", "a deadline passed", NULL);
+    page_item(p, "5", "a deadline passed, or the run could make no progress", NULL);
     page_item(p, "6", "the loss became NaN or infinite", NULL);
     page_item(p, "7", "a run that should repeat did not", NULL);
     page_item(p, "130", "interrupted by Ctrl-C", NULL);

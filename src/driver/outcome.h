@@ -71,11 +71,15 @@ struct mot_fault_tally {
     uint64_t crashes, restarts, stalls, partitions, slow_links, given_up;
 };
 
+/* Why a run could make no progress: a worker that ends jobs in no time, workers that are lost again and
+ * again, stalls and partitions that let nothing through. */
+enum mot_stuck { MOT_STUCK_NOT, MOT_STUCK_SPIN, MOT_STUCK_LOSSES, MOT_STUCK_FAULTS };
+
 struct mot_outcome {
     struct mot_arena arena; /* owns keys of notes that came from a checkpoint */
     enum mot_status status;
     /* "updates", "epochs", "time", "target", "data", "diverged",
-     * "interrupted"; "checkpoint", "clock", "halt" */
+     * "interrupted"; "checkpoint", "clock", "halt", "no_progress" */
     const char *ended_by;
     struct mot_moment last;
     double wall_s;
@@ -96,6 +100,9 @@ struct mot_outcome {
     uint64_t model_hash; /* XXH64 of the little-endian floats */
     bool has_faults;
     struct mot_fault_tally faults;
+    enum mot_stuck stuck_by; /* where ended_by is "no_progress" */
+    mot_node stuck_node;
+    uint64_t stuck_count;
     bool has_peer; /* the loss of a node ended the run: */
     mot_node peer;
     mot_time peer_at;    /* when and by what it was lost, where that is known */

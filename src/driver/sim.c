@@ -74,6 +74,7 @@ static void handle(struct sim *s, const struct mot_pending *p)
         struct sim_alarm *a = &s->alarm[p->index];
         mot_node node = a->node;
         a->at = MOT_NEVER;
+        mot_stuck_turn(s, node);
         mot_sim_step(
             s, node, &(struct mot_event){ .kind = MOT_EV_TIMER, .timer = p->index - s->node[node].alarm });
         return;
@@ -176,6 +177,9 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
         .wall_s = mot_sim_wall() - s->started_wall_s };
     out->has_peer = s->has_peer && s->status == MOT_EPEER;
     out->peer = s->peer;
+    out->stuck_by = s->stuck_by;
+    out->stuck_node = s->stuck_node;
+    out->stuck_count = s->stuck_count;
     out->model_lost = s->model_lost;
     out->saved = s->saved;
     out->saved_updates = s->saved_updates;

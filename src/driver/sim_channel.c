@@ -247,6 +247,8 @@ static void transmit(struct sim *s, uint32_t index)
     struct mot_link up = slowed(s, from), down = slowed(s, to);
     struct mot_transfer t = mot_network_pass(&up, &down, &s->nic[from], &s->nic[to], i->bytes, s->now);
     struct fate fate = fate_of(s, from, to);
+    if (t.delivered - s->now > s->fruitless.longest_message)
+        s->fruitless.longest_message = t.delivered - s->now;
     i->tries++;
     i->left = t.delivered - up.latency - down.latency;
     if (s->watch.flight && mot_watch_follows(&s->watch))
@@ -385,6 +387,7 @@ static void hand_over(struct sim *s, uint32_t index)
     struct sim_item *i = &s->channel->item[index];
     struct mot_message m = i->m;
     mot_sim_arrive(s, m.from, m.to);
+    if (m.from < s->world.workers) mot_stuck_arrived(s);
     i->delivered = true;
     i->m.body.buf = MOT_NO_BUF;
     if (i->collective) {

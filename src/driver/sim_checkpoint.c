@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 3u
+#define VERSION 4u
 #define KEY_BYTES 64
 
 struct visit {
@@ -63,6 +63,7 @@ static void visit_counters(struct visit *v, struct sim *s)
     VISIT(v, s->epochs);
     VISIT(v, s->at_least);
     VISIT(v, s->stops);
+    VISIT(v, s->fruitless);
     visit_every(v, s, &s->every, &s->next_eval);
     visit_every(v, s, &s->x->checkpoint, &s->next_checkpoint);
     visit_bool(v, &s->evaluated_now);
@@ -88,6 +89,9 @@ static void visit_nodes(struct visit *v, struct sim *s)
         VISIT(v, n->advanced);
         VISIT(v, n->colls);
         VISIT(v, n->stopped);
+        VISIT(v, n->spin.at);
+        VISIT(v, n->spin.updates);
+        VISIT(v, n->spin.turns);
         VISIT(v, n->pace.jobs);
         VISIT(v, n->pace.straggling);
         VISIT(v, n->since);

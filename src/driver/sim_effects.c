@@ -163,6 +163,7 @@ static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, 
     case MOT_FX_ADVANCE:
         if (s->node[node].advanced++ == s->updates && mot_sim_counts(s, node)) s->at_least--;
         s->steps++;
+        mot_stuck_updated(s);
         if (mot_sim_counts(s, node)) s->node[node].tally.updates++;
         if (s->watch.update && mot_watch_follows(&s->watch))
             s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);

@@ -97,6 +97,7 @@ static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
     n->dead = true;
     n->stalled_until = 0;
     h->told = h->wants_join = false;
+    mot_stuck_lost(s, node);
     mot_sim_progress(s); /* it may have been the one that the others' updates were waiting for */
 }
 
@@ -160,12 +161,19 @@ static void declare_lost(struct sim *s, mot_node node)
     else if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
 }
 
+/* Whether any frame can come through: no handshake does where all are lost. */
+static bool passable(const struct sim *s, mot_node a, mot_node b)
+{
+    return !mot_faults_blocked(s, a, b) && mot_faults_chance(s, MOT_FAULT_DROP, a, b) < 1 &&
+        mot_faults_chance(s, MOT_FAULT_CORRUPT, a, b) < 1;
+}
+
 static bool way_is_open(const struct sim *s, mot_node node)
 {
     mot_node server;
-    if (server_of(s, &server)) return !mot_faults_blocked(s, node, server);
+    if (server_of(s, &server)) return passable(s, node, server);
     for (mot_node i = 0; i < s->world.workers; i++)
-        if (mot_faults_blocked(s, node, i)) return false;
+        if (i != node && !passable(s, node, i)) return false;
     return true;
 }
 
@@ -310,11 +318,13 @@ static void begin_fault(struct sim *s, uint32_t slot)
         break;
     case MOT_FAULT_STALL:
         c->tally.stalls++;
+        mot_stuck_fault(s);
         for (mot_node i = 0; i < s->world.nodes; i++)
             if (mot_fault_hits(f, s->world.workers, i)) stall(s, i, end == MOT_NEVER ? MOT_CLOCK_END : end);
         break;
     case MOT_FAULT_PARTITION:
         c->tally.partitions++;
+        mot_stuck_fault(s);
         if (f->lasts >= c->conf->detect) put_fault(s, slot, FAULT_CUT, s->now + c->conf->detect);
         break;
     case MOT_FAULT_SLOW_LINK: c->tally.slow_links++; break;
@@ -359,16 +369,16 @@ static void end_fault(struct sim *s, uint32_t slot)
         for (mot_node i = 0; i < s->world.nodes; i++) mot_sim_account(s, i);
         break;
     case MOT_FAULT_PARTITION:
+    case MOT_FAULT_DROP:
+    case MOT_FAULT_CORRUPT:
         for (mot_node i = 0; i < s->world.workers; i++)
             if (s->node[i].dead && (s->channel->health[i].cut || s->channel->health[i].wants_join))
                 come_back(s, i);
         break;
     case MOT_FAULT_RESTART:
     case MOT_FAULT_SLOW_LINK:
-    case MOT_FAULT_DROP:
     case MOT_FAULT_DUPLICATE:
     case MOT_FAULT_REORDER:
-    case MOT_FAULT_CORRUPT:
     case MOT_FAULT_POISON: break;
     }
 }

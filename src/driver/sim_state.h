@@ -29,6 +29,17 @@ enum sim_event {
     SIM_JOIN
 };
 
+/* What has happened without progress; see sim_stuck.c. */
+struct sim_spin { /* of a node: jobs and alarms that ended at this time, after this update */
+    mot_time at;
+    uint64_t updates;
+    uint32_t turns;
+};
+struct sim_fruitless {
+    uint64_t losses, faults; /* since the last update; since something of a worker's arrived */
+    mot_time since, longest_job, longest_message;
+};
+
 struct sim_node {
     void *state;
     uint32_t state_bytes;
@@ -39,6 +50,7 @@ struct sim_node {
     bool dead; /* crashed, or given up by its peers */
     mot_time stalled_until;
     struct mot_pace pace;
+    struct sim_spin spin;
     /* Where its time goes: `since` is when the account was last brought up to date. */
     mot_time since;
     uint32_t computing, flying; /* works running; messages from or to it under way */
@@ -110,6 +122,8 @@ struct sim {
     uint32_t window;
     struct sim_channel *channel; /* NULL: nothing goes wrong in this run */
 
+    struct sim_fruitless fruitless;
+
     mot_time now;
     uint64_t order; /* of scheduling */
     uint64_t events, messages_sent, bytes_sent, samples, steps;
@@ -146,6 +160,9 @@ struct sim {
     const char *ended_by;
     bool has_peer; /* a node was lost for good: */
     mot_node peer;
+    enum mot_stuck stuck_by; /* it can make no progress: why, whom that was seen at, how often */
+    mot_node stuck_node;
+    uint64_t stuck_count;
     bool model_lost;        /* it was the last that had the model */
     bool saved;             /* there is a checkpoint, */
     uint64_t saved_updates; /* of this update */
@@ -198,6 +215,13 @@ void mot_faults_handle(struct sim *, const struct mot_pending *);
 /* for a stalled node: put off. A dead node's: dropped */
 bool mot_faults_waits(struct sim *, const struct mot_pending *);
 void mot_faults_halt(struct sim *); /* nothing is pending: who is missing? */
+
+/* sim_stuck.c: what happens without progress is counted; enough of it ends the run. */
+void mot_stuck_turn(struct sim *, mot_node); /* a job or an alarm of the node is over */
+void mot_stuck_lost(struct sim *, mot_node);
+void mot_stuck_fault(struct sim *);   /* a stall or a partition begins */
+void mot_stuck_arrived(struct sim *); /* a message from a worker */
+void mot_stuck_updated(struct sim *); /* a node has made an update */
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
 bool mot_sim_counts(const struct sim *, mot_node); /* whether its updates are the run's */

@@ -45,6 +45,7 @@ static void begin_next(struct sim *s, mot_node node)
     next->began = s->now;
     next->asked = next->samples = mot_terms_samples(s->problem, next->term, next->terms);
     next->whole = next->asked ? mot_job_time(machine, s->world.seed, node, &n->pace, next->asked) : 0;
+    if (next->whole > s->fruitless.longest_job) s->fruitless.longest_job = next->whole;
     mot_time ends = mot_after(s->now, next->whole);
     if (next->deadline < ends) {
         ends = next->deadline > s->now ? next->deadline : s->now;
@@ -194,6 +195,7 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
         mot_sim_end(s, MOT_EDIVERGED, "diverged");
         return;
     }
+    mot_stuck_turn(s, node);
     begin_next(s, node);
     mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &result });
     mot_pool_drop(&s->pool, result.grad);

@@ -221,6 +221,34 @@ static void say_model_lost(struct mot_words *w, const struct mot_outcome *o)
     else mot_say(w, ", as no checkpoint was written. ");
 }
 
+void mot_stuck_how(const struct mot_outcome *o, char *into, size_t size)
+{
+    unsigned long long count = o->stuck_count;
+    switch (o->stuck_by) {
+    case MOT_STUCK_NOT:
+        snprintf(into, size, "no job ended within the method's limit; try a longer method.limit");
+        return;
+    case MOT_STUCK_SPIN:
+        snprintf(into, size,
+            "%s %u did %llu jobs or alarms at one instant of the run's clock and no update came of them; "
+            "what takes "
+            "no time cannot move the clock: give its jobs or its link some",
+            o->stuck_node < o->workers ? "worker" : "server",
+            o->stuck_node < o->workers ? o->stuck_node : o->stuck_node - o->workers, count);
+        return;
+    case MOT_STUCK_LOSSES:
+        snprintf(into, size,
+            "workers were lost %llu times since the last update, too often for the next; look at "
+            "cluster.faults",
+            count);
+        return;
+    case MOT_STUCK_FAULTS:
+        snprintf(into, size,
+            "in %llu stalls and partitions nothing arrived from any worker; look at cluster.faults", count);
+        return;
+    }
+}
+
 /* "worker 3 (slow)", and what became of it. */
 static void say_lost(struct mot_words *w, const struct mot_facts *f)
 {
@@ -272,7 +300,13 @@ static void say_end(struct mot_words *w, const struct mot_facts *f)
     }
     if (o->status == MOT_EINTERRUPTED || strcmp(by, "interrupted") == 0)
         mot_say(w, "The run was interrupted after %" PRIu64 " updates. ", o->last.updates);
-    if (o->status == MOT_EPEER) say_lost(w, f);
+    if (o->stuck_by || o->status == MOT_EDEADLINE) {
+        char why[240];
+        mot_stuck_how(o, why, sizeof why);
+        mot_say(w, "The run came to nothing more after %" PRIu64 " updates: %s. ", o->last.updates, why);
+    } else if (o->status == MOT_EPEER) {
+        say_lost(w, f);
+    }
     if (strcmp(by, "data") == 0)
         mot_say(w, "The run ended because the workers ran out of data: sampler.passes allows no more. ");
     if (e->stop.target == MOT_TARGET_NONE || o->target.reached) return;

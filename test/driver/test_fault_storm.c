@@ -69,7 +69,8 @@ static void say_fault(struct text *t, struct mot_rng *rng, struct mix *m)
 {
     const char *kind =
         ONE_OF(rng, "crash", "crash", "crash", "restart", "stall", "partition", "drop", "slow-link");
-    bool crash = strcmp(kind, "crash") == 0, server = crash && below(rng, 12) == 0;
+    bool crash = strcmp(kind, "crash") == 0, stall = strcmp(kind, "stall") == 0,
+         server = crash && below(rng, 12) == 0;
     say(t, "{kind: %s, at: %ums", kind, below(rng, 2500));
     if (server) {
         m->server_crashes = true;
@@ -77,7 +78,7 @@ static void say_fault(struct text *t, struct mot_rng *rng, struct mix *m)
         return;
     }
     if (strcmp(kind, "restart") != 0)
-        say(t, ", for: %s", ONE_OF(rng, "30ms", "500ms", "3s", crash ? "8760h" : "20s"));
+        say(t, ", for: %s", ONE_OF(rng, "30ms", "500ms", "3s", stall ? "20s" : "8760h"));
     if (strcmp(kind, "slow-link") == 0) say(t, ", factor: %s", ONE_OF(rng, "3", "1000"));
     if (strcmp(kind, "drop") == 0) say(t, ", probability: %s", ONE_OF(rng, "30%", "90%", "100%"));
     say_workers(t, rng, m->workers);

@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "cluster/cluster.h"
+#include "shared.h"
 #include "test.h"
 #include <unistd.h>
 
@@ -130,17 +131,10 @@ TEST(samples_done_at_a_deadline_begin_after_the_fixed_cost)
     CHECK_INT(mot_job_done(&m, whole, 50000000, 100), 25);
 }
 
-static void in_shared(const char *name, char *path, size_t size)
-{
-    const char *shared = getenv("MOTLEY_SHARED");
-    snprintf(path, size, "%s/data/ec2-stragglers/%s", shared ? shared : "../shared", name);
-}
-
 TEST(a_recorded_trace_is_replayed_cell_by_cell)
 {
     char path[512], line[4096];
-    in_shared("set4.csv", path, sizeof path);
-    if (!mot_file_exists(path)) SKIP("the EC2 traces are not on this machine");
+    if (!shared_file("ec2-stragglers/set4.csv", path, sizeof path)) SKIP(NOT_SHARED);
     struct mot_arena arena = { NULL };
     const struct mot_trace *trace;
     CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_OK);

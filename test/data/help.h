@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "data/formats.h"
+#include "shared.h"
 #include "test.h"
 #include <unistd.h>
 #include <zlib.h>
@@ -27,14 +28,11 @@ __attribute__((unused)) static const char *real(const char *name)
 {
     static char path[8][512];
     static int next;
-    const char *shared = getenv("MOTLEY_SHARED");
-    char *at = path[next++ % 8];
-    snprintf(at, sizeof path[0], "%s/data/%s", shared ? shared : "../shared", name);
-    return access(at, R_OK) == 0 ? at : NULL;
+    return shared_file(name, path[next++ % 8], sizeof path[0]);
 }
 #define NEED(path)                                                                                           \
     do {                                                                                                     \
-        if (!(path)) SKIP("the real data sets are not here (../shared/data, or MOTLEY_SHARED)");             \
+        if (!(path)) SKIP(NOT_SHARED);                                                                       \
     } while (0)
 
 __attribute__((unused)) static unsigned char *packed(const void *bytes, size_t n, size_t *n_out)

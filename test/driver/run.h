@@ -3,6 +3,7 @@
 #define MOT_TEST_RUN_H
 
 #include "api/job.h"
+#include "shared.h"
 #include "test.h"
 #include <unistd.h>
 
@@ -54,14 +55,6 @@ static inline void run_free(struct run *r)
     mot_job_close(&r->job);
     mot_experiment_close(r->experiment);
     r->experiment = NULL;
-}
-
-/* The folder of shared data, or NULL: then the test is skipped. */
-static inline const char *shared_file(const char *name, char *into, size_t size)
-{
-    const char *folder = getenv("MOTLEY_SHARED");
-    snprintf(into, size, "%s/data/%s", folder ? folder : "../shared", name);
-    return access(into, R_OK) == 0 ? into : NULL;
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "math/models.h"
 #include "math/optim.h"
+#include "shared.h"
 #include "test.h"
 #include <zlib.h>
 
@@ -21,10 +22,8 @@ static const struct mot_table table = {
 /* A few lines are enough for a file known to be right. */
 static bool read_phishing(void)
 {
-    const char *shared = getenv("MOTLEY_SHARED");
     char path[512], line[4096];
-    snprintf(path, sizeof path, "%s/data/phishing/phishing.gz", shared ? shared : "../shared");
-    gzFile file = gzopen(path, "rb");
+    gzFile file = shared_file("phishing/phishing.gz", path, sizeof path) ? gzopen(path, "rb") : NULL;
     if (!file) return false;
     uint32_t rows = 0;
     for (; rows < ROWS && gzgets(file, line, sizeof line); rows++) {
@@ -94,7 +93,7 @@ static void run_pure(float *x, const struct mot_optim *optim, uint32_t updates)
 
 TEST(pure_asynchronous_sgd_on_phishing_gives_the_reference_digits)
 {
-    if (!read_phishing()) SKIP("no phishing data in ../shared/data or $MOTLEY_SHARED/data");
+    if (!read_phishing()) SKIP(NOT_SHARED);
     struct mot_arena arena = { 0 };
     const struct mot_model *logistic = mot_models[0];
     void *conf = mot_arena_new(&arena, logistic->conf_bytes);

@@ -16,7 +16,7 @@ static const char *const rule_name[RULES] = { "pure", "random", "shuffled" };
 
 #define SKIP_WITHOUT_PHISHING()                                                                              \
     char path[512];                                                                                          \
-    if (!shared_file("phishing/phishing.gz", path, sizeof(path))) SKIP("no shared/data/phishing here")
+    if (!shared_file("phishing/phishing.gz", path, sizeof(path))) SKIP(NOT_SHARED)
 
 /* Ten workers of which worker i has the job times of a law with s = i. */
 static const char *cluster_of(const char *law)

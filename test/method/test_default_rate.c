@@ -7,7 +7,7 @@
 static struct mot_moment end_of(const char *method, const char *workers, const char *slow, const char *time)
 {
     struct run r = { 0 };
-    char count[16];
+    char count[24];
     snprintf(count, sizeof count, "%lu", strtoul(workers, NULL, 10) / 4);
     RUN_SET(&r, "data", "digits", "method", method, "workers", workers, "cluster.slow", slow,
         "cluster.slow_count", count, "evaluate.train", "end", "evaluate.every", "1000 epochs");

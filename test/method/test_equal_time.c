@@ -49,7 +49,7 @@ static double final_norm(const struct entry *e, const char *path, int power)
 TEST(in_equal_time_what_weighs_all_data_the_same_wins_where_data_and_speeds_differ)
 {
     char path[512];
-    if (!shared_file("phishing/phishing.gz", path, sizeof path)) SKIP("no shared/data/phishing here");
+    if (!shared_file("phishing/phishing.gz", path, sizeof path)) SKIP(NOT_SHARED);
     bool all = getenv("MOTLEY_LONG") != NULL;
     for (size_t i = 0; i < MOT_COUNT(entries); i++) {
         const struct entry *e = &entries[i];

@@ -4,7 +4,7 @@
 TEST(async_gives_the_reference_numbers_on_phishing)
 {
     char path[512];
-    if (!shared_file("phishing/phishing.gz", path, sizeof(path))) SKIP("no shared/data/phishing here");
+    if (!shared_file("phishing/phishing.gz", path, sizeof(path))) SKIP(NOT_SHARED);
     struct run r = { 0 };
     RUN_SET(&r, "data.path", path);
     run_go_file(&r, "examples/asgrad-phishing.yaml");
@@ -22,7 +22,7 @@ TEST(async_gives_the_reference_numbers_on_phishing)
 TEST(the_objective_at_the_start_is_that_of_the_reference)
 {
     char path[512];
-    if (!shared_file("phishing/phishing.gz", path, sizeof(path))) SKIP("no shared/data/phishing here");
+    if (!shared_file("phishing/phishing.gz", path, sizeof(path))) SKIP(NOT_SHARED);
     struct run r = { 0 };
     RUN_SET(&r, "data.path", path, "optimizer.lr", "1e-30", "stop.updates", "1");
     run_go_file(&r, "examples/asgrad-phishing.yaml");

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "data/data.h"
 #include "partition/partition.h"
+#include "shared.h"
 #include "test.h"
 #include <unistd.h>
 
@@ -57,9 +58,7 @@ __attribute__((unused)) static struct mot_dataset *open_set(const char *name, ui
 __attribute__((unused)) static const char *shared_set(const char *name)
 {
     static char path[512];
-    const char *shared = getenv("MOTLEY_SHARED");
-    snprintf(path, sizeof path, "%s/data/%s", shared ? shared : "../shared", name);
-    return access(path, R_OK) == 0 ? path : NULL;
+    return shared_file(name, path, sizeof path);
 }
 
 /* Every row in one part, no part empty. */

@@ -251,7 +251,7 @@ TEST(blocks_of_digits_look_like_their_classes)
 TEST(blocks_of_phishing_look_like_their_classes)
 {
     const char *path = shared_set("phishing/phishing.gz");
-    if (!path) SKIP("phishing is not here");
+    if (!path) SKIP(NOT_SHARED);
     struct mot_dataset *d = open_set(path, 3000, 1);
     looks_like_its_classes(d);
     mot_dataset_close(d);

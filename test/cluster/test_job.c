@@ -161,6 +161,9 @@ TEST(a_recorded_trace_is_replayed_cell_by_cell)
     mot_arena_free(&arena);
 }
 
+#define ZEROS "00000000000000000000000000000000000000000000000000000000000000000000000000000000"
+#define LONG_CELL                                                                                            \
+    ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS
 TEST(a_damaged_trace_is_refused_with_its_line)
 {
     static const struct {
@@ -175,6 +178,7 @@ TEST(a_damaged_trace_is_refused_with_its_line)
         { "1,2\n3,inf\n", ":2: column 2" },
         { "nan,2\n3,4\n", ":1: column 1: found 'nan'" },
         { ",a\n1,2\n", ":1: column 1: found ''" },
+        { LONG_CELL "\n", ":1: column 1: found '000" },
     };
     char path[] = "/tmp/motley-trace-XXXXXX";
     int fd = mkstemp(path);

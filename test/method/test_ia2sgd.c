@@ -108,4 +108,13 @@ TEST(the_loss_of_the_last_that_is_waited_for_makes_the_step)
     served_end(&s);
 }
 
+TEST(an_update_cannot_wait_for_more_workers_than_there_are)
+{
+    SERVED(&s, &mot_method_ia2sgd, N, N, "wait", "4");
+    CHECK_INT(mot_method_ia2sgd.validate(s.conf, &(struct mot_world){ .workers = 4 }), MOT_OK);
+    CHECK_INT(mot_method_ia2sgd.validate(s.conf, &(struct mot_world){ .workers = 3 }), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "expected 1 to 3");
+    served_end(&s);
+}
+
 TEST_MAIN()

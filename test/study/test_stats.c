@@ -178,4 +178,59 @@ TEST(where_neither_reaches_it_nothing_can_be_compared)
     CHECK_INT(c.verdict, MOT_NOT_COMPARABLE);
 }
 
+TEST(quartiles_lie_a_quarter_of_the_way_in)
+{
+    struct mot_interval odd = mot_stats_interval((double[]){ 9, 1, 8, 2, 7, 3, 6, 4, 5 }, 9),
+                        even = mot_stats_interval((double[]){ 40, 10, 30, 20 }, 4);
+    CHECK(odd.q1 == 3 && odd.median == 5 && odd.q3 == 7 && odd.least == 1 && odd.most == 9);
+    CHECK(even.q1 == 17.5 && even.median == 25 && even.q3 == 32.5 && even.n == 4);
+    /* a quarter of the way from the last that came to one that never did, there is nothing */
+    CHECK(isinf(mot_stats_interval((double[]){ 1, 2, 3, INFINITY }, 4).q3));
+}
+
+/* Of so many values, this many on either side may lie outside: the table of the sign test, two-sided at 5 %. */
+TEST(intervals_of_medians_are_those_of_the_sign_tests_table)
+{
+    static const struct {
+        size_t n, outside;
+    } table[] = { { 10, 1 }, { 20, 5 }, { 50, 17 }, { 60, 21 }, { 100, 39 } };
+    double value[100];
+    for (size_t i = 0; i < 100; i++) value[i] = (double)(i + 1);
+    for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++) {
+        struct mot_interval i = mot_stats_interval(value, table[k].n);
+        CHECK_NEAR(i.low, table[k].outside + 1, 0);
+        CHECK_NEAR(i.high, table[k].n - table[k].outside, 0);
+    }
+}
+
+/* n pairs, the second better by more and more; those of the greatest differences, whose ranks sum to `against`, say
+ * the opposite. */
+static enum mot_stats_verdict judged(size_t n, size_t against)
+{
+    double first[100], second[100];
+    for (size_t i = 0; i < n; i++) {
+        first[i] = mot_exp(0.01 * (double)(i + 1));
+        second[i] = 1;
+    }
+    for (size_t rank = n; rank > 0; rank--)
+        if (rank <= against) {
+            first[rank - 1] = 1 / first[rank - 1];
+            against -= rank;
+        }
+    return mot_stats_compare(first, second, n, true).verdict;
+}
+
+/* The greatest sum of ranks that is still no chance, two-sided at 5 %. */
+TEST(verdicts_are_those_of_wilcoxons_table)
+{
+    static const struct {
+        size_t n, most;
+    } table[] = { { 6, 0 }, { 8, 3 }, { 10, 8 }, { 20, 52 }, { 50, 434 }, { 60, 648 } };
+    for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++) {
+        if (judged(table[k].n, table[k].most) != MOT_BETTER ||
+            judged(table[k].n, table[k].most + 1) != MOT_ALIKE)
+            FAIL("%zu pairs: the limit is not %zu", table[k].n, table[k].most);
+    }
+}
+
 TEST_MAIN()

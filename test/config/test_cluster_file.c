@@ -208,4 +208,46 @@ TEST(slow_refuses_more_workers_than_there_are_and_jobs_of_centuries)
     }
 }
 
+/* A folder with a trace of three columns, and a cluster file beside it that names it. */
+static struct mot_cluster *traced(const char *workers)
+{
+    char folder[] = "/tmp/motley-cluster-XXXXXX", path[100], text[300];
+    if (!mkdtemp(folder)) abort();
+    snprintf(path, sizeof path, "%s/t.csv", folder);
+    mot_file_replace(path, "1,2,3\n4,5,6\n", 12);
+    snprintf(path, sizeof path, "%s/c.yaml", folder);
+    snprintf(text, sizeof text, "workers: %s\n", workers);
+    mot_file_replace(path, text, strlen(text));
+    struct mot_cluster *c = NULL;
+    if (mot_cluster_open(path, &c) != MOT_OK) c = NULL;
+    unlink(path);
+    snprintf(path, sizeof path, "%s/t.csv", folder);
+    unlink(path);
+    rmdir(folder);
+    return c;
+}
+
+TEST(workers_take_the_columns_of_a_trace_in_turn_or_the_one_that_is_named)
+{
+    struct mot_cluster *c = traced("[{speed: 1/s}, {count: 4, straggle: {name: trace, path: t.csv}},"
+                                   " {straggle: {name: trace, path: t.csv, column: 2}}]");
+    CHECK(c);
+    static const uint32_t column[6] = { 0, 1, 2, 0, 1, 2 };
+    for (uint32_t i = 1; i < 6; i++) {
+        CHECK_INT(c->machine[i].straggle.column, column[i]);
+        CHECK(c->machine[i].straggle.trace == c->machine[1].straggle.trace); /* read once */
+        CHECK_NEAR(mot_job_mean(&c->machine[i], 32), (1 + column[i] + 4 + column[i]) / 2.0, 1e-9);
+    }
+    mot_cluster_close(c);
+}
+
+TEST(a_column_that_a_trace_does_not_have_is_refused)
+{
+    CHECK(!traced("[{straggle: {name: trace, path: t.csv, column: 3}}]"));
+    CHECK_HAS(mot_error(), "straggle.column: expected a column from 0 to 2 of '");
+    CHECK_HAS(mot_error(), "found '3'");
+    CHECK(!traced("[{straggle: {name: trace, path: u.csv}}]"));
+    CHECK_HAS(mot_error(), "straggle.path: there is no file '");
+}
+
 TEST_MAIN()

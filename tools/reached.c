@@ -1,7 +1,9 @@
-/* reached.c -- notes which functions of the library run, for tools/mutate: a byte for each in the file that MOTLEY_REACHED
- * names, at the function's place in the library. The file is mapped, so what a killed process did is there too. */
+/* reached.c -- notes which functions of the library run, for tools/mutate: a byte for each in the file
+ * that MOTLEY_REACHED names, at the function's place in the library. The file is mapped, so what a killed
+ * process did is there too. */
 #include <fcntl.h>
 #include <link.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +19,7 @@ static int find(struct dl_phdr_info *object, size_t size, void *unused)
     (void)unused;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-        ElfW(Addr) at = (ElfW(Addr))&find - object->dlpi_addr;
+        ElfW(Addr) at = (uintptr_t)find - object->dlpi_addr;
         if (part->p_type != PT_LOAD || at < part->p_vaddr || at >= part->p_vaddr + part->p_memsz) continue;
         start = object->dlpi_addr;
         return 1;
@@ -40,7 +42,7 @@ __attribute__((constructor)) static void map(void)
 __attribute__((visibility("default"))) void __cyg_profile_func_enter(void *function, void *site)
 {
     (void)site;
-    ElfW(Addr) at = (ElfW(Addr))function - start;
+    ElfW(Addr) at = (uintptr_t)function - start;
     if (reached && at < SIZE && !reached[at]) reached[at] = 1;
 }
 

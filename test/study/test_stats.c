@@ -188,7 +188,7 @@ TEST(quartiles_lie_a_quarter_of_the_way_in)
     CHECK(isinf(mot_stats_interval((double[]){ 1, 2, 3, INFINITY }, 4).q3));
 }
 
-/* Of so many values, this many on either side may lie outside: the table of the sign test, two-sided at 5 %. */
+/* How many of the values may lie outside on either side: the table of the sign test, two-sided at 5 %. */
 TEST(intervals_of_medians_are_those_of_the_sign_tests_table)
 {
     static const struct {
@@ -203,8 +203,8 @@ TEST(intervals_of_medians_are_those_of_the_sign_tests_table)
     }
 }
 
-/* n pairs, the second better by more and more; those of the greatest differences, whose ranks sum to `against`, say
- * the opposite. */
+/* n pairs, the second better by more and more; those of the greatest differences, whose ranks sum to
+ * `against`, say the opposite. */
 static enum mot_stats_verdict judged(size_t n, size_t against)
 {
     double first[100], second[100];

@@ -89,3 +89,11 @@ if [ -x "$prefix/bin/motley" ]; then
     fi
     echo "ok   $pages man pages"
 fi
+
+# What was there before stays.
+touch "$prefix/include/other.h" "$prefix/include/motley/mine.h"
+CMAKE=$CMAKE "$(dirname "$0")/../../tools/uninstall" "$prefix" "$MOTLEY_BUILD" >"$folder/log" || { cat "$folder/log"; exit 1; }
+left=$(cd "$prefix" && find . ! -type d | sort | tr '\n' ' ')
+[ "$left" = "./include/motley/mine.h ./include/other.h " ] || { echo "FAIL uninstalling leaves $left"; exit 1; }
+[ ! -e "$prefix/share/doc/motley" ] || { echo "FAIL uninstalling leaves empty folders"; exit 1; }
+echo "ok   uninstalling removes what was installed, and nothing else"

@@ -295,6 +295,12 @@ static enum mot_status async_validate(const void *p, const struct mot_world *wor
             "method.step: 'rescaled' makes up for fast workers' many updates and needs 'assign: pure'; the "
             "other ways to "
             "assign give every worker as many already");
+    if (conf->step.rule == MOT_STEP_RESCALED && b > 1)
+        return mot_fail(MOT_EUSAGE,
+            "method.step: 'rescaled' takes workers to answer in proportion to their speed, which those who "
+            "wait for "
+            "others (method.wait: %u) do not; expected 'wait: 1', or another rule",
+            b);
     if (bounded(conf, ON_STALE_WAIT) && jobs > b * (conf->max_staleness + 1))
         return mot_fail(MOT_EUSAGE,
             "method.max_staleness: %u jobs, %u to an update, cannot all come into updates within a delay of "

@@ -30,7 +30,8 @@ struct mot_stepsize_conf {
         .choices = "constant|adaptive|cutoff|rescaled|clipped|compensated",                                  \
         .doc = "the step along a gradient of delay d, with n active jobs: lr; lr n/max(n,d); lr up to a "    \
                "delay of `cutoff`; lr in "                                                                   \
-               "proportion to the worker's mean job time; lr with gradients no longer than `clip`; lr with " \
+               "proportion to the worker's mean job time (wait: 1 only); lr with gradients no longer than "  \
+               "`clip`; lr with "                                                                            \
                "the delay compensated" },                                                                    \
         { .name = "cutoff",                                                                                  \
             .type = MOT_OPT_UINT,                                                                            \

@@ -400,6 +400,8 @@ TEST(options_that_do_not_fit_are_refused_with_what_would)
         { { "jobs", "7", NULL }, "multiple of 5" },
         { { "wait", "6", NULL }, "expected 1 to 5" },
         { { "assign", "random", "step", "rescaled", NULL }, "assign: pure" },
+        { { "step", "rescaled", "wait", "2", NULL }, "expected 'wait: 1'" },
+        { { "step", "rescaled", "wait", "all", NULL }, "expected 'wait: 1'" },
         { { "max_staleness", "3", NULL }, "expected 4 or more" },
         { { "step", "rescaled", "times", "[1, 2]", NULL }, "2 times for 5 workers" },
     };

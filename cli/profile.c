@@ -251,9 +251,9 @@ const struct cli_command cli_profile = {
         "measured there; the file gives it rank 0's link. Only rank 0 prints and writes; when a rank is "
         "lost the code is 4 (peer_lost), "
         "and nothing is written.",
-    .examples = "motley profile --workers 4 --out here.yaml\n"
-                "motley sim --workers 4 --cluster here.yaml\n"
-                "mpirun -n 4 motley profile --workers 4 --out cluster.yaml\n",
+    .examples = "motley profile --workers 2 --out here.yaml\n"
+                "motley sim --workers 2 --cluster here.yaml\n"
+                "motley profile --workers 2 --ranks 2 --out over-mpi.yaml\n",
     .flags = flags,
     .words_max = 1,
     .experiment_flags = true,

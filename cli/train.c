@@ -41,7 +41,9 @@ const struct cli_command cli_train = {
         "Started by mpirun or srun it runs over MPI: a rank for each worker, and the server with worker "
         "0 on rank 0, further servers on the next "
         "ranks (mpi.place: own gives servers ranks of their own). --ranks N starts mpirun itself and "
-        "exits with motley's own codes. Only rank 0 prints and writes. A rank "
+        "exits with motley's own codes; on several machines start mpirun yourself, which as root wants "
+        "--allow-run-as-root, and with "
+        "more ranks than cores --oversubscribe. Only rank 0 prints and writes. A rank "
         "that dies or falls silent is noticed within 8 s: allreduce ends with code 4 (peer_lost), "
         "methods with a server go on without it, "
         "where the launcher lets them (mpirun --enable-recovery; --ranks does that); without rank 0, or "
@@ -50,8 +52,7 @@ const struct cli_command cli_train = {
         "to the same end where the model is the simulator's, else with the work under way asked for anew.",
     .examples = "motley train --workers 2 --stop-epochs 5\n"
                 "motley train examples/mixed.yaml --method async --emulate --stop-time 20s\n"
-                "motley train --workers 4 --ranks 4\n"
-                "mpirun -n 4 motley train --workers 4 --out runs/four\n",
+                "motley train --workers 4 --ranks 4 --out runs/four\n",
     .flags = flags,
     .words_max = 1,
     .experiment_flags = true,

@@ -62,9 +62,10 @@ enum mot_status mot_ranks_fit(const struct mot_experiment *x, uint32_t ranks)
             "one of "
             "the two");
     if (ranks == x->workers + own) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "%u rank%s for %u worker%s%s; expected %u: mpirun -n %u, or --workers %u",
-        ranks, ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", servers, x->workers + own,
-        x->workers + own, ranks > own ? ranks - own : 1);
+    return mot_fail(MOT_EUSAGE,
+        "%u rank%s for %u worker%s%s; expected %u: --ranks %u or mpirun -n %u, or --workers %u", ranks,
+        ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", servers, x->workers + own,
+        x->workers + own, x->workers + own, ranks > own ? ranks - own : 1);
 }
 
 enum mot_status mot_ranks_fit_profile(const struct mot_experiment *x, uint32_t ranks)
@@ -72,8 +73,9 @@ enum mot_status mot_ranks_fit_profile(const struct mot_experiment *x, uint32_t r
     if (ranks == 0) ranks = mot_crowd.wire.ranks;
     if (ranks == x->workers) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
-        "%u rank%s for %u worker%s; a profile has a rank for each: mpirun -n %u, or --workers %u", ranks,
-        ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", x->workers, ranks);
+        "%u rank%s for %u worker%s; a profile has a rank for each: --ranks %u or mpirun -n %u, or --workers "
+        "%u",
+        ranks, ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", x->workers, x->workers, ranks);
 }
 
 /* ---- Joining ------------------------------------------------------------------------------------ */

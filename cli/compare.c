@@ -250,7 +250,8 @@ const struct cli_command cli_compare = {
              "the next time. The table of the same "
              "study is the same, byte for byte, whenever it is made.\n"
              "A run that ends without reaching the target counts as later than any that did; a run that "
-             "crashed is left out, and noted. A verdict "
+             "crashed is left out, and noted. Without a target arms are judged by what they learned (better, "
+             "worse), and only where that is alike by the time they took. A verdict "
              "needs six pairs of runs at least.",
     .examples = "motley compare examples/compare.yaml\n"
                 "motley compare examples/mixed.yaml --methods 'allreduce, server{k: 6}, async' --seeds 5\n"

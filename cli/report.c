@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/tensorboard.h"
 #include "study.h"
+#include "study/answer.h"
 #include "study/gather.h"
 #include "study/grid.h"
 #include "study/page.h"
@@ -64,6 +65,7 @@ static enum mot_status open_study(const char *folder, json_t **out)
         if (!json_is_array(json_object_get(document, lists[i])))
             status = mot_fail(MOT_EDATA, "%s: damaged: expected a study with a list of %s", path, lists[i]);
     free(path);
+    if (status == MOT_OK && !json_object_get(document, "answers")) mot_study_judge(document); /* an old one */
     if (status == MOT_OK) *out = document;
     else json_decref(document);
     return status;

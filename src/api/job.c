@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "driver/replay.h"
 #include "math/models.h"
+#include "report/learned.h"
 #include "report/report.h"
 #include "report/tensorboard.h"
 #include "report/timeline.h"
@@ -485,6 +486,7 @@ static enum mot_status watch_run(
     case MOT_DRIVER_MPI: status = run_live(j, ways, f, &watch, out); break;
     case MOT_DRIVER_REPLAY: status = replay(j, ways, &watch, out); break;
     }
+    if (status == MOT_OK) out->chance = mot_chance_of(j->data);
     enum mot_status end = watch_end(&w, status, out);
     if (status == MOT_OK && end != MOT_OK) mot_outcome_close(out);
     return end;

@@ -75,6 +75,13 @@ struct mot_fault_tally {
  * again, stalls and partitions that let nothing through. */
 enum mot_stuck { MOT_STUCK_NOT, MOT_STUCK_SPIN, MOT_STUCK_LOSSES, MOT_STUCK_FAULTS };
 
+/* What is reached by who knows only how often each answer occurs. */
+struct mot_chance {
+    uint64_t rows;         /* that it was counted on; 0: not known */
+    bool tested;           /* of the test part, else of the training part */
+    double accuracy, loss; /* of the commonest class, or NaN; of its shares, or of the mean value */
+};
+
 struct mot_outcome {
     struct mot_arena arena; /* owns keys of notes that came from a checkpoint */
     enum mot_status status;
@@ -97,7 +104,8 @@ struct mot_outcome {
     float *best;                    /* the best by validation, or NULL */
     struct mot_score best_score;
     uint64_t best_updates;
-    uint64_t model_hash; /* XXH64 of the little-endian floats */
+    struct mot_chance chance; /* given by who has the data at hand; else rows is 0 */
+    uint64_t model_hash;      /* XXH64 of the little-endian floats */
     bool has_faults;
     struct mot_fault_tally faults;
     enum mot_stuck stuck_by; /* where ended_by is "no_progress" */

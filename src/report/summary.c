@@ -6,6 +6,7 @@
 #include "config/version.h"
 #include "math/kernels.h"
 #include "report/json.h"
+#include "report/learned.h"
 #include "report/tally.h"
 #include <inttypes.h>
 #include <math.h>
@@ -220,6 +221,9 @@ json_t *mot_summary_json(
     set_time(s, "time_s", last->now);
     set(s, "wall_s", mot_json_number(o->wall_s));
     set_score(s, &last->score);
+    set(s, "chance_accuracy", o->chance.rows ? mot_json_number(o->chance.accuracy) : json_null());
+    enum mot_learned learned = mot_learned(e, o);
+    set(s, "learned", learned == MOT_LEARNED_UNKNOWN ? json_null() : json_boolean(learned == MOT_LEARNED));
     set_uint(s, "bytes_sent", last->bytes_sent);
     set_uint(s, "messages", last->messages);
     set_uint(s, "events", last->events);

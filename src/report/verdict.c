@@ -2,8 +2,9 @@
  *
  * Everything is read off the tallies: of each node the time it computed, the
  * time a message of its own or to it was under way, and the time it had neither.
- * The sentences come in the order: how it ended, what held it back (one cause,
- * the first that fits), what else to know, what to try.
+ * The sentences come in the order: how it ended, whether it learned anything,
+ * what held it back (one cause, the first that fits), what else to know, what to try.
+ * What to try is never what runs already.
  *
  *   diverged            the loss is not a number
  *   no time             the clock did not move, or nobody finished a job
@@ -18,6 +19,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/words.h"
+#include "math/optim.h"
 #include "report/tally.h"
 #include <inttypes.h>
 #include <math.h>
@@ -31,6 +33,7 @@
 #define MANY_LATE 0.20     /* so many of them that a round should rather wait for more */
 #define MANY_DEADLINES 0.5 /* rounds that close at the deadline */
 #define NAMED_MOST 3       /* workers named one by one */
+#define FEW_UPDATES 50     /* with so few even a good rate may come to nothing */
 
 void mot_say(struct mot_words *w, const char *format, ...)
 {
@@ -159,6 +162,11 @@ static void gather(struct mot_facts *f)
     if (all > 0) f->compute /= all, f->send /= all, f->wait /= all;
     gather_critical(f);
     gather_late(f);
+    const struct mot_note_tally *stale = mot_note_find(f->o, "staleness");
+    f->stale = stale && stale->count ? stale->sum / (double)stale->count : NAN;
+    f->stale_most = stale && stale->count ? stale->max : NAN;
+    f->learned = mot_learned(f->e, f->o);
+    f->timed = all > 0;
 }
 
 /* The value of the method's whole-number option, if it has such a one and it is not a word. */
@@ -171,6 +179,27 @@ static bool method_uint(const struct mot_facts *f, const char *key, uint64_t *ou
     return *out != MOT_WORD_UINT;
 }
 
+static bool method_has(const struct mot_facts *f, const char *key)
+{
+    return f->e->method && f->e->method->options && mot_option_find(f->e->method->options, key);
+}
+
+/* Whether an update takes several gradients: the option `wait`, or its word, which is all of them. */
+static bool waits_for_several(const struct mot_facts *f)
+{
+    uint64_t wait = 1;
+    return method_has(f, "wait") && (!method_uint(f, "wait", &wait) || wait > 1);
+}
+
+static bool assigns_purely(const struct mot_facts *f)
+{
+    uint32_t assign = 0;
+    if (!method_has(f, "assign")) return true;
+    const struct mot_option *option = mot_option_find(f->e->method->options, "assign");
+    memcpy(&assign, (const char *)f->e->method_conf + option->offset, sizeof assign);
+    return assign == 0; /* the first of the choices is pure */
+}
+
 /* How many gradients a round waits for. */
 uint32_t mot_round_of(const struct mot_facts *f)
 {
@@ -179,6 +208,28 @@ uint32_t mot_round_of(const struct mot_facts *f)
 }
 
 bool mot_method_is(const struct mot_facts *f, const char *name) { return strcmp(f->method, name) == 0; }
+
+/* rennala takes the first gradients of a model, whosever they are. */
+bool mot_has_no_rounds(const struct mot_facts *f)
+{
+    if (!f->e->method) return false;
+    if (f->e->method->asynchronous && waits_for_several(f)) return false;
+    return f->e->method->asynchronous || mot_method_is(f, "rennala");
+}
+
+bool mot_batches_can_grow(const struct mot_facts *f) { return !f->e->batch_full; }
+
+void mot_say_shorter_rounds(struct mot_words *w, const struct mot_facts *f, uint32_t k, const char *last)
+{
+    bool async = mot_method_is(f, "async");
+    if (async && !assigns_purely(f)) mot_say(w, "`--method-assign pure`");
+    else if (waits_for_several(f)) mot_say(w, "`--method-wait 1`");
+    else if (async) mot_say(w, "`--method ringmaster`");
+    else if (f->e->method && f->e->method->asynchronous) mot_say(w, "`--method async`");
+    else
+        mot_say(w, "`%s--method-k %u`%s`--method async`",
+            mot_method_is(f, "server") ? "" : "--method server ", k, last);
+}
 
 /* "worker 7 (edge)", "workers 6 (edge) and 7 (edge)", "workers 3, 4, 5 and 9 more". */
 void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count)
@@ -265,11 +316,12 @@ static void say_lost(struct mot_words *w, const struct mot_facts *f)
     }
     if (o->model_lost) say_model_lost(w, o);
     else if (o->peer >= o->workers) mot_say(w, ". Without its server nobody can go on. ");
-    else if (strcmp(f->method, "allreduce") == 0)
+    else if (mot_method_is(f, "allreduce"))
         mot_say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
-    else if (f->e->method && f->e->method->decentralised)
+    else if (method_has(f, "on_loss"))
         mot_say(w, ". Its neighbours do not go on without it; `--method-on-loss continue` lets them. ");
-    else mot_say(w, ", the last one that was left. ");
+    else if (o->servers == 1) mot_say(w, ", the last one that was left. ");
+    else mot_say(w, ". ");
 }
 
 /* Faults that a run lived through and that cost it something. */
@@ -361,10 +413,9 @@ static void say_slow_workers(struct mot_words *w, const struct mot_facts *f)
         "the time for %s. ",
         f->slow_count > 1 ? "up to " : "", f->slow_factor, f->job[f->slowest], f->job_median,
         f->n - f->slow_count == 1 ? "" : "s", mot_percent(f->waited_for_slow), it);
-    uint32_t k = f->n - f->slow_count;
-    if (mot_method_is(f, "server"))
-        mot_say(w, "Try rounds that close without %s (`--method-k %u`), `--method async`", it, k);
-    else mot_say(w, "Try not to wait for %s (`--method server --method-k %u`, or `--method async`)", it, k);
+    mot_say(w, "Try not to wait for %s (", it);
+    mot_say_shorter_rounds(w, f, f->n - f->slow_count, ", or ");
+    mot_say(w, ")");
     say_batches(w, f, f->slowest, ", or ");
     mot_say(w, ". ");
 }
@@ -382,7 +433,9 @@ static bool say_fast_workers(struct mot_words *w, const struct mot_facts *f)
         "and it "
         "computed only %.0f %% of the time. ",
         label, f->job[f->fastest] / f->job_median, f->job[f->fastest], f->job_median, mot_percent(1 - idle));
-    mot_say(w, "Try `--method async`");
+    mot_say(w, "Try ");
+    if (mot_method_is(f, "async")) mot_say_shorter_rounds(w, f, f->n, "");
+    else mot_say(w, "`--method async`");
     say_batches(w, f, f->fastest, ", or ");
     mot_say(w, ". ");
     return true;
@@ -412,7 +465,7 @@ static bool say_deadlines(struct mot_words *w, const struct mot_facts *f)
 
 static void say_waiting(struct mot_words *w, const struct mot_facts *f)
 {
-    if (mot_method_is(f, "async") || f->n == 1) {
+    if (mot_has_no_rounds(f) || f->n == 1) {
         mot_say(w,
             "The workers computed %.0f %% of the time, waited for messages %.0f %% and had nothing to do "
             "%.0f %%. ",
@@ -426,10 +479,14 @@ static void say_waiting(struct mot_words *w, const struct mot_facts *f)
         "that is last in it, "
         "and the workers waited %.0f %% of the time. ",
         mot_percent(f->wait));
-    if (k == 1 || f->late_share > MANY_LATE) mot_say(w, "Try `--method async`, which waits for nobody. ");
-    else
-        mot_say(w, "Try `%s--method-k %u`, which leaves the last out, or `--method async`. ",
-            mot_method_is(f, "server") ? "" : "--method server ", k - (k + 7) / 8);
+    bool server = mot_method_is(f, "server");
+    if (server && (k == 1 || f->late_share > MANY_LATE))
+        mot_say(w, "Try `--method async`, which waits for nobody. ");
+    else {
+        mot_say(w, "Try not to wait for the last (");
+        mot_say_shorter_rounds(w, f, k - (k + 7) / 8, ", or ");
+        mot_say(w, "). ");
+    }
 }
 
 /* Workers whose messages leave them little time to compute, though nobody waits for them. */
@@ -456,10 +513,9 @@ static bool say_starved(struct mot_words *w, const struct mot_facts *f)
 static void say_compute(struct mot_words *w, const struct mot_facts *f)
 {
     if (f->n == 1) {
-        mot_say(w,
-            "One worker, which computed %.0f %% of the time. Try more workers (`--workers 4`) or a faster "
-            "one. ",
-            mot_percent(f->compute));
+        mot_say(w, "One worker, which computed %.0f %% of the time. ", mot_percent(f->compute));
+        if (f->learned != MOT_LEARNED_NOTHING)
+            mot_say(w, "Try more workers (`--workers 4`) or a faster one. ");
         return;
     }
     mot_say(w, "Bound by computing: the workers computed %.0f %% of the time", mot_percent(f->compute));
@@ -471,8 +527,8 @@ static void say_compute(struct mot_words *w, const struct mot_facts *f)
             f->slow_count > 1 ? "up to " : "", f->slow_factor, f->slow_count == 1 ? "it" : "them");
     } else {
         bool balanced = !starved && !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median);
-        mot_say(w, "%s (a job takes %.3g s). Try more or faster workers. ",
-            balanced ? " and are balanced" : "", f->job_median);
+        mot_say(w, "%s (a job takes %.3g s). ", balanced ? " and are balanced" : "", f->job_median);
+        if (f->learned != MOT_LEARNED_NOTHING) mot_say(w, "Try more or faster workers. ");
     }
 }
 
@@ -529,21 +585,70 @@ static void say_late(struct mot_words *w, const struct mot_facts *f)
     if (f->late_share > MANY_LATE && mot_round_of(f) < f->n && f->wait < WAIT_SHARE)
         mot_say(w, "Try a larger k (`--method-k %u`), or `--method async`, which uses them all. ",
             mot_round_of(f) + 1);
-    else mot_say(w, "`--method async` would use them all. ");
+    else if (!mot_method_is(f, "async")) mot_say(w, "`--method async` would use them all. ");
+}
+
+/* The rate that `lr: auto` would take for gradients as old as these were, in its two digits. */
+static double suiting_rate(const struct mot_facts *f)
+{
+    if (!f->e->optimizer) return NAN;
+    return mot_optim_rate(f->e->optimizer, &f->e->optim, isnan(f->stale) ? 0 : f->stale);
+}
+
+/* What equal workers give: the method's own figure may be of the oldest that it uses. */
+static double usual_delay(const struct mot_facts *f)
+{
+    const struct mot_method *m = f->e->method;
+    double most = (double)f->n - 1, delay = m && m->delay ? m->delay(f->e->method_conf, f->n) : most;
+    return delay < most ? delay : most;
 }
 
 static void say_stale(struct mot_words *w, const struct mot_facts *f)
 {
-    const struct mot_note_tally *stale = mot_note_find(f->o, "staleness");
-    if (!stale || stale->count == 0 || f->n == 0) return;
-    double mean = stale->sum / (double)stale->count;
-    /* n equal workers make a gradient about n - 1 updates old: only more than that is news. */
-    if (!(mean > 1.5 * f->n || stale->max > 3.0 * f->n)) return;
-    mot_say(w,
-        "Gradients were %.1f updates old on average, %.0f at most (about %u is what %u equal workers give): "
-        "if the "
-        "loss is unsteady, try a smaller rate (`--optimizer-lr %.3g`). ",
-        mean, stale->max, f->n - 1, f->n, f->e->optim.lr / 2);
+    if (isnan(f->stale) || f->n == 0 || f->learned == MOT_LEARNED_NOTHING) return; /* which was said before */
+    double suits = suiting_rate(f), rate = f->e->optim.lr;
+    bool large = rate > 2 * suits;
+    /* n equal workers make a gradient at most about n - 1 updates old: only more than that is news. */
+    bool old = f->stale > 1.5 * f->n || f->stale_most > 3.0 * f->n;
+    if (!large && !old) return;
+    mot_say(w, "Gradients were %.1f updates old on average, %.0f at most", f->stale, f->stale_most);
+    if (old) mot_say(w, " (about %.0f is what %u equal workers give)", usual_delay(f), f->n);
+    mot_say(w, "%s: if the loss is unsteady, try a smaller rate (`--optimizer-lr %.2g`). ",
+        large ? ", for which the rate is large" : "", large ? suits : rate / 2);
+}
+
+/* What was reached, what chance would, why probably, and what to try. */
+static void say_unlearned(struct mot_words *w, const struct mot_facts *f)
+{
+    const struct mot_chance *c = &f->o->chance;
+    const struct mot_score *s = &f->o->last.score;
+    const char *part = c->tested ? "test" : "training";
+    double accuracy = c->tested ? s->test_accuracy : s->train_accuracy,
+           loss = c->tested ? s->test_loss : s->train_loss;
+    if (isfinite(c->accuracy))
+        mot_say(w,
+            "The run learned nothing: its %s accuracy is %.0f %%, and the commonest class alone would give "
+            "%.0f %%. ",
+            part, mot_percent(accuracy), mot_percent(c->accuracy));
+    else
+        mot_say(w, "The run learned nothing: its %s loss is %.3g, and the mean label alone would give %.3g. ",
+            part, loss, c->loss);
+    double rate = f->e->optim.lr, suits = suiting_rate(f);
+    const char *by = f->o->ended_by ? f->o->ended_by : "";
+    bool stop = strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0;
+    if (rate > 1.5 * suits && f->stale >= 1)
+        mot_say(w,
+            "The learning rate, %.3g, is probably too large for gradients that are %.1f updates old: try "
+            "`--optimizer-lr %.2g`. ",
+            rate, f->stale, suits);
+    else if (f->o->last.updates < FEW_UPDATES && stop)
+        mot_say(
+            w, "It made only %" PRIu64 " updates: let it make more (`--stop-%s`). ", f->o->last.updates, by);
+    else if (rate < suits / 4)
+        mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %.2g`. ", rate, suits);
+    else if (rate > 0)
+        mot_say(w, "Try a smaller learning rate (`--optimizer-lr %.2g`), or let `motley tune` find one. ",
+            rate / 4);
 }
 
 static void say_diverged(struct mot_words *w, const struct mot_facts *f)
@@ -551,14 +656,15 @@ static void say_diverged(struct mot_words *w, const struct mot_facts *f)
     if (f->e->optim.lr > 0)
         mot_say(w, "Try a smaller learning rate: `--optimizer-lr %.3g`", f->e->optim.lr / 4);
     else mot_say(w, "Try a smaller learning rate (`--optimizer-lr`)");
-    mot_say(w, ", a warm-up (`--optimizer-schedule-warmup 100`), or clipping (`--optimizer-clip 1`). ");
-    const struct mot_note_tally *stale = mot_note_find(f->o, "staleness");
-    if (stale && stale->count && stale->sum / (double)stale->count > 1)
+    bool warms = f->e->schedule.warmup > 0, clips = f->e->optim.clip > 0;
+    if (!warms) mot_say(w, "%s a warm-up (`--optimizer-schedule-warmup 100`)", clips ? " or" : ",");
+    if (!clips) mot_say(w, "%s clipping (`--optimizer-clip 1`)", warms ? " or" : ", or");
+    mot_say(w, ". ");
+    if (f->stale > 1)
         mot_say(w,
             "Gradients were %.1f updates old on average, which asks for a smaller rate than a synchronous "
-            "method "
-            "would. ",
-            stale->sum / (double)stale->count);
+            "method would. ",
+            f->stale);
 }
 
 char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
@@ -567,9 +673,12 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     struct mot_words w = { 0 };
     gather(&f);
     say_end(&w, &f);
+    if (f.learned == MOT_LEARNED_NOTHING && o->status == MOT_OK) say_unlearned(&w, &f);
     say_faults(&w, &f);
     if (o->status == MOT_EDIVERGED) {
         say_diverged(&w, &f);
+    } else if (f.time > 0 && !f.timed) {
+        mot_say(&w, "Nobody's time was measured in this run, so nothing can be said of what held it back. ");
     } else if (f.time <= 0 && f.job_median >= 0) {
         mot_say(&w,
             "The run's clock did not move: jobs and messages take no time in this cluster, so nothing held "

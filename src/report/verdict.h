@@ -2,6 +2,7 @@
 #ifndef MOT_REPORT_VERDICT_H
 #define MOT_REPORT_VERDICT_H
 
+#include "report/learned.h"
 #include "report/report.h"
 
 #define WAIT_SHARE 0.10 /* from here on the others' waiting is worth a sentence */
@@ -26,6 +27,9 @@ struct mot_facts {
     /* gradients dropped: of each worker; of all; of all that were computed */
     double *lost, late, late_share;
     const char *method;
+    double stale, stale_most; /* updates that gradients were old, on average and at most; NaN */
+    enum mot_learned learned;
+    bool timed; /* of some worker it is known where its time went */
 };
 
 struct mot_words {
@@ -38,6 +42,12 @@ double mot_percent(double share);
 double mot_share_of(mot_time part, const struct mot_node_tally *t);
 bool mot_method_is(const struct mot_facts *f, const char *name);
 uint32_t mot_round_of(const struct mot_facts *f);
+/* an update takes what comes: nobody waits for a round to close */
+bool mot_has_no_rounds(const struct mot_facts *f);
+/* "`--method-k 6`, `--method async`": ways to close rounds without `count` workers, other than
+ * the one that runs; `last` stands before the last of several. */
+void mot_say_shorter_rounds(struct mot_words *w, const struct mot_facts *f, uint32_t k, const char *last);
+bool mot_batches_can_grow(const struct mot_facts *f);
 void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count);
 
 /* verdict_network.c: each says what the links have to do with it; false: nothing, and nothing was said. */

@@ -44,8 +44,9 @@ bool mot_say_incast(struct mot_words *w, const struct mot_facts *f)
         mot_show_bandwidth(down ? link->down : link->up, speed, sizeof speed),
         mot_percent(use < 1 ? use : 1));
     mot_say(w,
-        "Try more bandwidth for the server (a `server:` section in the cluster file), larger batches (fewer "
-        "messages a sample), or `--method allreduce`, which has no such meeting point. ");
+        "Try more bandwidth for the server (a `server:` section in the cluster file), %sor `--method "
+        "allreduce`, which has no such meeting point. ",
+        mot_batches_can_grow(f) ? "larger batches (fewer messages a sample), " : "");
     return true;
 }
 
@@ -91,18 +92,20 @@ bool mot_say_thin(struct mot_words *w, const struct mot_facts *f)
             mot_say(w, "; the other%s waited %.0f %% of the time for %s", f->n - count == 1 ? "" : "s",
                 mot_percent(waited), it);
         mot_say(w, ". ");
+        const char *grow = mot_batches_can_grow(f) ? ", or larger batches" : "";
         if (f->o->servers == 0)
             mot_say(w,
-                "Every collective passes through %s. Try `--method async` or `--method server --method-k "
-                "%u`, "
-                "where only %s own messages are slow, or larger batches. ",
-                it, f->n - count, count == 1 ? "its" : "their");
-        else if (f->n - count < mot_round_of(f))
-            mot_say(w,
-                "Try larger batches (fewer messages a sample), or rounds that close without %s "
-                "(`%s--method-k %u`). ",
-                it, mot_method_is(f, "server") ? "" : "--method server ", f->n - count);
-        else mot_say(w, "Try larger batches (fewer messages a sample). ");
+                "%s %s. Try `--method async` or `--method server --method-k %u`, where only %s own messages "
+                "are "
+                "slow%s. ",
+                f->e->method && f->e->method->neighbours ? "Neighbours wait for"
+                                                         : "Every collective passes through",
+                it, f->n - count, count == 1 ? "its" : "their", grow);
+        else if (!mot_has_no_rounds(f) && f->n - count < mot_round_of(f)) {
+            mot_say(w, "Try not to wait for %s (", it);
+            mot_say_shorter_rounds(w, f, f->n - count, ", or ");
+            mot_say(w, ")%s. ", grow);
+        } else if (*grow) mot_say(w, "Try larger batches (fewer messages a sample). ");
     }
     free(width);
     free(thin);
@@ -145,12 +148,13 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
             mot_show_time((mot_time)latency[farthest], one, sizeof one),
             mot_show_time((mot_time)median, other, sizeof other), f->n - count == 1 ? "" : "s",
             mot_percent(waited), count == 1 ? "it" : "them");
-        if (f->n - count < mot_round_of(f))
-            mot_say(w,
-                "Try rounds that close without %s (`%s--method-k %u`), `--method async`, or larger batches. ",
-                count == 1 ? "it" : "them", mot_method_is(f, "server") ? "" : "--method server ",
-                f->n - count);
-        else mot_say(w, "Try `--method async`, or larger batches. ");
+        const char *grow = mot_batches_can_grow(f) ? ", or larger batches" : "";
+        if (!mot_has_no_rounds(f) && f->n - count < mot_round_of(f)) {
+            mot_say(w, "Try not to wait for %s (", count == 1 ? "it" : "them");
+            mot_say_shorter_rounds(w, f, f->n - count, ", or ");
+            mot_say(w, ")%s. ", grow);
+        } else if (!mot_method_is(f, "async")) mot_say(w, "Try `--method async`%s. ", grow);
+        else if (*grow) mot_say(w, "Try larger batches. ");
     }
     free(latency);
     free(far);
@@ -160,7 +164,8 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
 /* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */
 void mot_say_links(struct mot_words *w, const struct mot_facts *f)
 {
-    bool collective = f->o->servers == 0 && f->n > 2, ring = f->e->sim.collective == MOT_COLLECTIVE_RING;
+    bool collective = f->o->servers == 0 && f->n > 2 && !(f->e->method && f->e->method->neighbours),
+         ring = f->e->sim.collective == MOT_COLLECTIVE_RING;
     double carried = 0;
     if (has_links(f)) {
         for (uint32_t i = 0; i < f->n; i++) carried += carried_by(f, i);
@@ -170,13 +175,18 @@ void mot_say_links(struct mot_words *w, const struct mot_facts *f)
         "Held back by the network: messages were under way %.0f %% of the workers' time (computing: %.0f "
         "%%). ",
         mot_percent(f->send), mot_percent(f->compute));
-    if (has_links(f) && carried < f->send / 4)
-        mot_say(w,
-            "The bytes alone would take %.0f %%: the rest is latency. Try larger batches, so that there are "
-            "fewer messages a sample%s. ",
-            mot_percent(carried),
-            collective && ring ? ", or a collective with fewer steps (`--sim-collective doubling`)" : "");
-    else
-        mot_say(w, "Try larger batches (fewer messages a sample), more bandwidth, %sor a smaller model. ",
-            collective && !ring ? "a collective that sends less (`--sim-collective ring`), " : "");
+    const char *ring_way =
+                   collective && ring ? "a collective with fewer steps (`--sim-collective doubling`)" : "",
+               *wide_way =
+                   collective && !ring ? "a collective that sends less (`--sim-collective ring`), " : "";
+    bool grow = mot_batches_can_grow(f);
+    if (has_links(f) && carried < f->send / 4) {
+        mot_say(w, "The bytes alone would take %.0f %%: the rest is latency. ", mot_percent(carried));
+        if (grow) mot_say(w, "Try larger batches, so that there are fewer messages a sample");
+        if (*ring_way) mot_say(w, grow ? ", or %s" : "Try %s", ring_way);
+        if (grow || *ring_way) mot_say(w, ". ");
+    } else {
+        mot_say(w, "Try %smore bandwidth, %sor a smaller model. ",
+            grow ? "larger batches (fewer messages a sample), " : "", wide_way);
+    }
 }

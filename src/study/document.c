@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "config/version.h"
 #include "report/json.h"
+#include "study/answer.h"
 #include "study/figures.h"
 #include "study/stats.h"
 #include "study/study.h"
@@ -63,6 +64,8 @@ static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figu
     json_object_set_new(run, "failed", text_or_null(failed));
     free(failed);
     json_object_set_new(run, "reached", json_boolean(f->reached));
+    json_object_set_new(run, "learned",
+        f->learned == MOT_LEARNED_UNKNOWN ? json_null() : json_boolean(f->learned == MOT_LEARNED));
     for (size_t i = 0; i < MOT_FIGURES; i++)
         json_object_set_new(figures, mot_figure_kinds[i].name, mot_json_number(f->value[i]));
     json_object_set_new(run, "figures", figures);
@@ -275,15 +278,16 @@ static json_t *worst_worker(const struct maker *m, struct span cell)
 static json_t *cell_json(const struct maker *m, size_t arm, size_t condition)
 {
     struct span span = cell_of(m, arm, condition);
-    json_int_t reached = 0, failed = 0;
+    json_int_t reached = 0, failed = 0, unlearned = 0;
     for (size_t i = span.from; i < span.to; i++) {
         const struct mot_run_figures *f = figures_at(m, i);
         reached += f->reached;
+        unlearned += f->learned == MOT_LEARNED_NOTHING;
         failed += !f->known || strcmp(f->status, "ok") != 0;
     }
-    json_t *cell =
-        json_pack("{s:I, s:I, s:I, s:I, s:I}", "arm", (json_int_t)arm, "condition", (json_int_t)condition,
-            "runs", (json_int_t)(span.to - span.from), "reached", reached, "failed", failed);
+    json_t *cell = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "arm", (json_int_t)arm, "condition",
+        (json_int_t)condition, "runs", (json_int_t)(span.to - span.from), "reached", reached, "failed",
+        failed, "unlearned", unlearned);
     json_t *figures = json_object();
     for (size_t i = 0; i < MOT_FIGURES; i++)
         if (i != MOT_FIGURE_WORST_WORKER)
@@ -313,6 +317,7 @@ static json_t *make(const struct maker *m)
         for (size_t a = 0; a < s->arms; a++) json_array_append_new(cells, cell_json(m, a, c));
     json_object_set_new(document, "cells", cells);
     json_object_set_new(document, "tuning", s->tuning ? json_deep_copy(s->tuning) : json_array());
+    mot_study_judge(document);
     return document;
 }
 

@@ -87,6 +87,10 @@ static void read_summary(const json_t *s, struct mot_run_figures *f)
     };
     text(s, "status", f->status, sizeof(f->status));
     text(s, "ended_by", f->ended_by, sizeof(f->ended_by));
+    const json_t *learned = json_object_get(s, "learned");
+    f->learned = json_is_true(learned) ? MOT_LEARNED
+        : json_is_false(learned)       ? MOT_LEARNED_NOTHING
+                                       : MOT_LEARNED_UNKNOWN;
     for (size_t i = 0; i < MOT_COUNT(plain); i++) f->value[plain[i].figure] = number(s, plain[i].key);
     const json_t *staleness = json_object_get(s, "staleness");
     f->value[MOT_FIGURE_STALENESS_MEAN] = number(staleness, "mean");

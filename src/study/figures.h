@@ -2,6 +2,7 @@
 #ifndef MOT_STUDY_FIGURES_H
 #define MOT_STUDY_FIGURES_H
 
+#include "report/learned.h"
 #include <jansson.h>
 #include <motley/status.h>
 #include <stdbool.h>
@@ -38,6 +39,7 @@ struct mot_run_figures {
     bool known; /* there is a summary; else all are NaN */
     char status[24], ended_by[24];
     bool has_target, reached;
+    enum mot_learned learned;
     char target[24];
     double target_value;
     char worst_name[64];       /* the group of the worker that waited longest; "" if it has none */

@@ -153,21 +153,7 @@ char *mot_page_show(double value, enum mot_page_unit unit, char *into, size_t si
     return into;
 }
 
-/* Whether any cell has it; for figures at the end also whether a run ended well. */
-static bool has_figure(const json_t *document, const char *figure)
-{
-    size_t i;
-    json_t *cell;
-    json_array_foreach(
-        mot_page_list(document, "cells"), i, cell) if (mot_page_figure(cell, figure)) return true;
-    return false;
-}
-
 const struct mot_page_kind *mot_page_judge(const json_t *document)
 {
-    static const char *const order[] = { "test_accuracy", "test_loss", "train_loss", "grad_norm" };
-    if (json_is_object(json_object_get(document, "target"))) return mot_page_kind("time_to_target");
-    for (size_t i = 0; i < MOT_COUNT(order); i++)
-        if (has_figure(document, order[i])) return mot_page_kind(order[i]);
-    return has_figure(document, "time") ? mot_page_kind("time") : NULL;
+    return mot_page_kind(mot_page_word(document, "judged_by"));
 }

@@ -39,8 +39,7 @@ struct mot_page_kind {
 };
 const struct mot_page_kind *mot_page_kind(const char *figure); /* NULL: not known */
 char *mot_page_show(double value, enum mot_page_unit, char *into, size_t size);
-/* By which arms are judged: the time to the target, or where there is
- * none the best figure that all have. NULL: none. */
+/* By which arms are judged, as the document says. NULL: none. */
 const struct mot_page_kind *mot_page_judge(const json_t *document);
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */

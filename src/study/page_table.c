@@ -80,7 +80,8 @@ static void put_figure(const json_t *cell, const struct mot_page_kind *kind, FIL
 static void put_against(const json_t *cell, const struct mot_page_kind *kind, size_t arm, FILE *out)
 {
     const json_t *comparison = mot_page_against(cell, kind->figure);
-    const char *verdict = mot_page_word(comparison, "verdict");
+    const json_t *judged = json_object_get(cell, "verdict");
+    const char *verdict = mot_page_word(judged, "word");
     double ratio = mot_page_number(comparison, "ratio"), low = mot_page_number(comparison, "low"),
            high = mot_page_number(comparison, "high");
     if (arm == 0) {
@@ -91,8 +92,9 @@ static void put_against(const json_t *cell, const struct mot_page_kind *kind, si
         fputs("<td class=\"none\">\u2013</td>", out);
         return;
     }
-    bool good = strcmp(verdict, "faster") == 0 || strcmp(verdict, "better") == 0;
-    bool bad = strcmp(verdict, "slower") == 0 || strcmp(verdict, "worse") == 0;
+    bool good = strcmp(verdict, "faster") == 0 || strncmp(verdict, "better", 6) == 0;
+    bool bad = strcmp(verdict, "slower") == 0 || strcmp(verdict, "worse") == 0 ||
+        strcmp(verdict, "learned nothing") == 0;
     fputs("<td class=\"num\">", out);
     char text[TEXT], second[TEXT];
     if (!isnan(ratio)) fprintf(out, "%s\u00d7", mot_page_show(ratio, MOT_PAGE_RATIO, text, sizeof text));
@@ -102,9 +104,9 @@ static void put_against(const json_t *cell, const struct mot_page_kind *kind, si
     fprintf(out, "<span class=\"verdict%s\">", good ? " good" : bad ? " bad" : "");
     mot_page_text(verdict, out);
     fputs("</span>", out);
-    if (*mot_page_word(comparison, "reason")) {
+    if (*mot_page_word(judged, "reason")) {
         fputs("<small class=\"why\">", out);
-        mot_page_text(mot_page_word(comparison, "reason"), out);
+        mot_page_text(mot_page_word(judged, "reason"), out);
         fputs("</small>", out);
     }
     fputs("</td>", out);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/shown.h"
 #include "base/words.h"
+#include "study/answer.h"
 #include "study/grid.h"
 #include "study/stats.h"
 #include "study/study.h"
@@ -111,10 +112,10 @@ static void ratio_text(double ratio, char *into, size_t size)
     else snprintf(into, size, ratio >= 100 ? "%.0f" : ratio >= 10 ? "%.1f" : "%.2f", ratio);
 }
 
-static void ratio_cells(const json_t *against, struct mot_grid *g)
+static void ratio_cells(const json_t *against, const json_t *judged, struct mot_grid *g)
 {
     char one[32], two[32];
-    const char *verdict = text(against, "verdict"), *reason = text(against, "reason");
+    const char *verdict = text(judged, "word"), *reason = text(judged, "reason");
     if (count(against, "n") == 0) {
         for (int i = 0; i < 2; i++) mot_grid_add(g, "");
         mot_grid_add(g, verdict);
@@ -173,7 +174,7 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
         const json_t *against = get(cell[i], "against", figure);
         arm_cell(p, cell[i], &g);
         time_cells(get(cell[i], "figures", figure), &g);
-        if (against) ratio_cells(against, &g);
+        if (against) ratio_cells(against, json_object_get(cell[i], "verdict"), &g);
         else
             for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
         if (p->target) mot_grid_addf(&g, "%zu of %zu", count(cell[i], "reached"), count(cell[i], "runs"));
@@ -289,8 +290,7 @@ static void note_runs(
     free(seeds);
 }
 
-/* Without a target the times are to the end of the run: which of two is
- * better by then is another question, and the page's. */
+/* Without a target the times are to the end of the run, and what was learned by then decides: by how much. */
 static void note_quality(const struct page *p, const json_t *cell)
 {
     static const struct {
@@ -333,9 +333,18 @@ static void note_cell(const struct page *p, const json_t *cell)
         note_runs(p, cell, missed, "",
             "ended without reaching the target: they count as later than any that did", false);
     if (!p->target) note_quality(p, cell);
-    const json_t *against = get(cell, "against", p->target ? "time_to_target" : "time");
-    if (*text(against, "reason"))
-        note(p, "%s: not comparable: %s", name_of(p, "arms", count(cell, "arm")), text(against, "reason"));
+    const char *reason = text(json_object_get(cell, "verdict"), "reason");
+    if (*reason) note(p, "%s: not comparable: %s", name_of(p, "arms", count(cell, "arm")), reason);
+}
+
+static void print_answer(const struct page *p, size_t condition)
+{
+    char *answer = mot_answer_text(p->d, condition);
+    if (*answer) {
+        mot_text_wrap(answer, "  ", "  ", COLUMNS, p->out);
+        fputc('\n', p->out);
+    }
+    free(answer);
 }
 
 static void print_condition(const struct page *p, size_t condition)
@@ -348,6 +357,7 @@ static void print_condition(const struct page *p, size_t condition)
     json_array_foreach(cells, i, cell) if (count(cell, "condition") == condition) mine[n++] = cell;
     if (*name) fprintf(p->out, "\n%s%s%s\n", shade(p, BOLD), name, shade(p, PLAIN));
     else fputc('\n', p->out);
+    if (p->judged) print_answer(p, condition);
     print_times(p, mine, n);
     fputc('\n', p->out);
     print_costs(p, mine, n);
@@ -565,7 +575,8 @@ void mot_study_print(const json_t *given, FILE *out, bool colour)
         "Medians over seeds%s. +- is half the distance of the quartiles. 'busy' is the workers' share of "
         "time spent "
         "computing; 'longest wait' is the share of its time that the worker waited who waited most.",
-        p->judged ? "; speed-ups over the first arm, of pairs of runs with one seed: above 1 is faster" : "");
+        p->judged ? "; speed-ups over the first arm, of pairs of runs with one seed: above 1 is less time"
+                  : "");
     mot_text_wrap(legend, "  ", "  ", COLUMNS, out);
     free(legend);
     if (has_few_seeds(p))

@@ -27,7 +27,7 @@ static const struct mot_method method_allreduce = { .name = "allreduce" };
 static const struct mot_method method_server = {
     .name = "server", .options = k_options, .conf_bytes = sizeof(struct k_conf), .servers = 1
 };
-static const struct mot_method method_async = { .name = "async", .servers = 1 };
+static const struct mot_method method_async = { .name = "async", .servers = 1, .asynchronous = true };
 
 struct run {
     struct mot_experiment e;

@@ -37,6 +37,8 @@ TEST(a_summary_has_every_documented_key)
         "messages",
         "events",
         "model_hash",
+        "chance_accuracy",
+        "learned",
         "target",
         "best",
         "peer",

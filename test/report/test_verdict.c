@@ -1,3 +1,6 @@
+#include "base/options.h"
+#include "math/optim.h"
+#include "method/methods.h"
 #include "test.h"
 
 #include "report/fixture.h"
@@ -248,7 +251,7 @@ TEST(a_far_worker_that_all_wait_for_is_named)
     CHECK_HAS(verdict,
         "messages to and from worker 6 (moon) have a latency of 1.20 s (the median's: 100 us), and the "
         "others waited 88 %");
-    CHECK_HAS(verdict, "(`--method-k 7`)");
+    CHECK_HAS(verdict, "Try not to wait for it (`--method-k 7`, or `--method async`)");
 }
 
 TEST(a_busy_link_into_the_workers_is_no_latency)
@@ -344,7 +347,7 @@ TEST(equal_workers_that_wait_in_turn_are_held_back_by_waiting)
     CHECK_HAS(verdict, "waited 35 % of the time");
     CHECK_HAS(verdict, "`--method server --method-k 7`");
     r.e.method = &method_server, r.conf.k = 4;
-    CHECK_HAS(judge(&r), "Try `--method-k 3`");
+    CHECK_HAS(judge(&r), "Try not to wait for the last (`--method-k 3`, or `--method async`)");
 }
 
 TEST(dropped_gradients_are_counted_and_their_worker_named)
@@ -466,6 +469,195 @@ TEST(jobs_that_take_no_time_are_balanced)
     CHECK_HAS(verdict, "Held back by the network");
     CHECK_LACKS(verdict, "nan");
     CHECK_LACKS(verdict, "inf");
+}
+
+/* A classifier of 10 classes whose test accuracy at the end is this. */
+static void run_scores(struct run *r, double accuracy, double loss)
+{
+    r->o.chance = (struct mot_chance){ .rows = 360, .tested = true, .accuracy = 0.11, .loss = 2.3 };
+    r->o.last.score.test_accuracy = accuracy;
+    r->o.last.score.test_loss = loss;
+    r->e.optimizer = mot_optimizers[0];
+}
+
+TEST(a_run_that_learned_nothing_says_that_first_and_is_not_told_to_become_more)
+{
+    struct run r;
+    run_make(&r, &method_async, 16, 100);
+    run_scores(&r, 0.12, 2.31);
+    run_note(&r, "staleness", 100, 1500, 15);
+    judge(&r);
+    CHECK(strncmp(verdict,
+              "The run learned nothing: its test accuracy is 12 %, and the commonest class alone would give "
+              "11 %. "
+              "The learning rate, 0.1, is probably too large for gradients that are 15.0 updates old: try "
+              "`--optimizer-lr 0.027`. ",
+              200) == 0);
+    CHECK_HAS(verdict, "Bound by computing");
+    CHECK_LACKS(verdict, "more or faster workers");
+    run_make(&r, &method_allreduce, 1, 100);
+    run_scores(&r, 0.12, 2.31);
+    CHECK_LACKS(judge(&r), "Try more workers");
+}
+
+TEST(why_it_learned_nothing_depends_on_the_rate_and_the_updates)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 20);
+    run_scores(&r, 0.12, 2.31);
+    CHECK_HAS(judge(&r), "It made only 20 updates: let it make more (`--stop-updates`). ");
+    run_make(&r, &method_allreduce, 4, 1000);
+    run_scores(&r, 0.12, 2.31);
+    CHECK_HAS(judge(&r), "Try a smaller learning rate (`--optimizer-lr 0.025`)");
+    r.e.optim.lr = 0.001;
+    CHECK_HAS(judge(&r), "The learning rate, 0.001, is small: try `--optimizer-lr 0.1`. ");
+}
+
+TEST(what_is_above_chance_or_has_a_lower_loss_has_learned)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 1000);
+    run_scores(&r, 0.14, 2.31); /* within two deviations of 0.11 on 360 rows */
+    CHECK_HAS(judge(&r), "learned nothing");
+    run_scores(&r, 0.15, 2.31);
+    CHECK_LACKS(judge(&r), "learned nothing");
+    run_scores(&r, 0.11, 2.2); /* the commonest class, but surer of it where it is right */
+    CHECK_LACKS(judge(&r), "learned nothing");
+    run_scores(&r, 0.11, NAN);
+    CHECK_HAS(judge(&r), "learned nothing");
+    r.o.chance.rows = 0;
+    CHECK_LACKS(judge(&r), "learned nothing");
+}
+
+TEST(a_regression_has_learned_nothing_if_the_mean_label_is_as_good)
+{
+    static const struct mot_model squares = { .name = "least-squares" }, own = { .name = "own" };
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 1000);
+    r.e.model = &squares;
+    r.o.chance = (struct mot_chance){ .rows = 100, .accuracy = NAN, .loss = 0.5 };
+    r.o.last.score.train_loss = 0.495;
+    CHECK_HAS(judge(&r),
+        "The run learned nothing: its training loss is 0.495, and the mean label alone would give 0.5");
+    r.o.last.score.train_loss = 0.4;
+    CHECK_LACKS(judge(&r), "learned nothing");
+    r.o.last.score.train_loss = 0.6;
+    r.e.model = &own; /* whose loss may be anything */
+    CHECK_LACKS(judge(&r), "learned nothing");
+}
+
+TEST(a_rate_too_large_for_its_staleness_is_said_though_something_was_learned)
+{
+    struct run r;
+    run_make(&r, &method_async, 16, 100);
+    run_scores(&r, 0.39, 2);
+    run_note(&r, "staleness", 100, 1500, 15);
+    CHECK_HAS(judge(&r),
+        "15 at most, for which the rate is large: if the loss is unsteady, try a smaller rate "
+        "(`--optimizer-lr 0.027`)");
+    r.e.optim.lr = 0.027;
+    CHECK_LACKS(judge(&r), "updates old");
+}
+
+/* Ways for time to pass, each the cause of another sentence. */
+static void pass_time(struct run *r, int way)
+{
+    for (int i = 0; i < 8; i++) {
+        if (way == 0) run_shares(r, i, i == 7 ? 1 : 0.3, 0, i == 7 ? 0 : 0.7), r->node[i].jobs = 25;
+        if (way == 1) run_shares(r, i, i == 0 ? 0.2 : 1, 0, i == 0 ? 0.8 : 0), r->node[i].jobs = 100;
+        if (way == 2) run_shares(r, i, 0.6, 0.05, 0.35);
+        if (way == 3)
+            run_shares(r, i, 0.3, 0.7, 0), r->machine[6].link = (struct mot_link){ 1e6, 1e6, 100000 };
+        if (way == 4)
+            run_shares(r, i, 0.1, i == 6 ? 0.9 : 0.02, i == 6 ? 0 : 0.88),
+                r->machine[6].link.latency = 1200000000;
+        if (way == 5) run_shares(r, i, 0.3, 0.7, 0);
+        if (way == 6) run_shares(r, i, 0.7, 0, 0.3), r->node[i].updates = 75;
+    }
+    if (way == 6) run_note(r, "late", 200, 200, 1);
+}
+
+TEST(no_method_is_advised_to_become_itself)
+{
+    struct mot_arena arena = { 0 };
+    for (size_t m = 0; mot_method_at(m); m++) {
+        const struct mot_method *method = mot_method_at(m);
+        void *conf = mot_new(1, method->conf_bytes + 1);
+        char name[64], before[64];
+        snprintf(name, sizeof name, "--method %s`", method->name);
+        snprintf(before, sizeof before, "--method %s ", method->name);
+        if (method->options) CHECK_INT(mot_options_preset(method->options, conf, &arena), MOT_OK);
+        for (int way = 0; way < 7; way++) {
+            struct run r;
+            run_make(&r, method, 8, 100);
+            r.e.method_conf = conf;
+            pass_time(&r, way);
+            judge(&r);
+            if (strstr(verdict, name) || strstr(verdict, before)) FAIL("%s: %s", method->name, verdict);
+        }
+        free(conf);
+    }
+    mot_arena_free(&arena);
+}
+
+TEST(asynchronous_methods_have_no_rounds_that_wait_unless_they_wait_for_several)
+{
+    struct mot_arena arena = { 0 };
+    const struct mot_method *async = NULL;
+    for (size_t m = 0; mot_method_at(m); m++)
+        if (strcmp(mot_method_at(m)->name, "async") == 0) async = mot_method_at(m);
+    char *conf = mot_new(1, async->conf_bytes);
+    struct run r;
+    CHECK_INT(mot_options_preset(async->options, conf, &arena), MOT_OK);
+    run_make(&r, async, 8, 100);
+    r.e.method_conf = conf;
+    pass_time(&r, 2);
+    CHECK_LACKS(judge(&r), "each round waits");
+    CHECK_INT(mot_option_set(mot_option_find(async->options, "wait"), conf, "all", &arena), MOT_OK);
+    CHECK_HAS(judge(&r), "each round waits for the one that is last in it");
+    CHECK_HAS(verdict, "Try not to wait for the last (`--method-wait 1`)");
+    CHECK_INT(mot_option_set(mot_option_find(async->options, "assign"), conf, "shuffled", &arena), MOT_OK);
+    CHECK_HAS(judge(&r), "(`--method-assign pure`)");
+    free(conf);
+    mot_arena_free(&arena);
+}
+
+TEST(who_has_neighbours_has_no_collective_and_a_full_batch_cannot_grow)
+{
+    static const struct mot_method near = { .name = "dpsgd", .neighbours = true };
+    struct run r;
+    run_make(&r, &near, 8, 100);
+    pass_time(&r, 3);
+    CHECK_HAS(judge(&r), "Neighbours wait for it. Try");
+    CHECK_LACKS(verdict, "collective");
+    run_make(&r, &near, 8, 100);
+    pass_time(&r, 5);
+    CHECK_LACKS(judge(&r), "--sim-collective");
+    CHECK_HAS(verdict, "larger batches");
+    r.e.batch_full = true;
+    CHECK_LACKS(judge(&r), "larger batches");
+}
+
+TEST(a_run_in_which_nobodys_time_was_measured_is_not_bound_by_computing)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    for (int i = 0; i < 4; i++) r.node[i].compute = 0;
+    CHECK_HAS(judge(&r), "Nobody's time was measured");
+    CHECK_LACKS(verdict, "Bound by computing");
+}
+
+TEST(what_is_set_already_is_not_advised_to_a_run_that_diverged)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    r.o.status = MOT_EDIVERGED;
+    CHECK_HAS(
+        judge(&r), "`--optimizer-lr 0.025`, a warm-up (`--optimizer-schedule-warmup 100`), or clipping");
+    r.e.optim.clip = 1;
+    CHECK_HAS(judge(&r), "`--optimizer-lr 0.025` or a warm-up (`--optimizer-schedule-warmup 100`).");
+    r.e.schedule.warmup = 10;
+    CHECK_HAS(judge(&r), "`--optimizer-lr 0.025`.");
 }
 
 TEST(an_unknown_figure_never_becomes_nan_in_the_text)

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "study/answer.h"
 #include "study/page.h"
 #include "test.h"
 #include <ftw.h>
@@ -127,9 +128,10 @@ static inline void add_run(
 }
 
 /* The page as text. malloc'd. */
-static inline char *page_of(const json_t *d)
+static inline char *page_of(json_t *d)
 {
     char *path = place("page.html");
+    mot_study_judge(d);
     if (mot_page_write(d, path) != MOT_OK) printf("  %s\n", mot_error());
     char *text = whole_file(path);
     free(path);

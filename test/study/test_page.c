@@ -3,7 +3,7 @@
 static const char *const two[] = { "slow", "fast" };
 
 /* The answer as a reader sees it: without marks. */
-static char *answer_of(const json_t *d)
+static char *answer_of(json_t *d)
 {
     char *page = page_of(d), *from = strstr(page, "class=\"answer\">"), *to = strstr(from, "</p>"),
          *out = mot_new(strlen(page) + 1, 1);

@@ -107,6 +107,15 @@ echo "ok   twins are not told apart, and a tenth slower is found out with ten se
 grep -q "not comparable: 4 pairs of runs; a verdict needs 6" few.txt || fail "four seeds are judged: $(cat few.txt)"
 echo "ok   four seeds are too few for a verdict"
 
+# 0.1 is too large a rate for gradients that are 15 updates old.
+"$motley" compare --methods allreduce,async --workers 16 --seeds 6 --optimizer-lr 0.1 --quiet --out early >early.txt
+grep -q "^  async .* worse$" early.txt || fail "an arm that ends at 14 % is not worse: $(cat early.txt)"
+grep -q "allreduce wins" early.txt && grep -q "allreduce</b> wins" early/report.html || fail "table and page do not agree: $(cat early.txt)"
+! grep -q "faster" early.txt || fail "an arm that learned little is called faster: $(cat early.txt)"
+"$motley" compare --methods allreduce,async --workers 16 --seeds 6 --quiet --out suited >suited.txt
+grep -q "^  async .* better and faster$" suited.txt || fail "async does not learn with its own rate: $(cat suited.txt)"
+echo "ok   without a target arms are judged by what they learned, on the terminal and on the page"
+
 cat >wild.yaml <<'YAML'
 data: {name: synthetic, kind: regression, size: 400}
 model: least-squares

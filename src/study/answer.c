@@ -1,0 +1,417 @@
+/* answer.c -- who wins and by how much, or that nothing can be told apart: a verdict for each arm, and a
+ * sentence for each condition. It is made here, once; terminal and page only render it.
+ *
+ * Where there is a target, the time to it decides. Where there is none, what was learned decides, and the
+ * time to the end only among those that learned alike: to be done early with nothing learned is no merit. */
+#include "study/answer.h"
+#include "study/page_parts.h"
+
+#include "base/memory.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT 96
+
+/* What a sentence is made of: the arms under one condition, by the figure that judges them. */
+struct contest {
+    const json_t *document;
+    const struct mot_page_kind *kind;
+    size_t condition, arms;
+    size_t best; /* arms: none has the figure */
+    json_t *out; /* pieces: a text, {"arm": place}, {"number": text} or {"aside": text} */
+};
+
+static void say(const struct contest *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct contest *c, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    char *text = NULL;
+    if (vasprintf(&text, format, rest) < 0) text = NULL;
+    va_end(rest);
+    json_t *last = json_array_get(c->out, json_array_size(c->out) - 1);
+    if (text && json_is_string(last)) {
+        char *both = mot_format("%s%s", json_string_value(last), text);
+        json_string_set(last, both);
+        free(both);
+    } else if (text) {
+        json_array_append_new(c->out, json_string(text));
+    }
+    free(text);
+}
+
+static void put(const struct contest *c, const char *kind, const char *text)
+{
+    json_array_append_new(c->out, json_pack("{s:s}", kind, text));
+}
+
+static const json_t *cell_of(const struct contest *c, size_t arm)
+{
+    return mot_page_cell(c->document, arm, c->condition);
+}
+
+static double median_of(const struct contest *c, size_t arm)
+{
+    return mot_page_number(mot_page_figure(cell_of(c, arm), c->kind->figure), "median");
+}
+
+static void put_arm(const struct contest *c, size_t arm)
+{
+    json_array_append_new(c->out, json_pack("{s:I}", "arm", (json_int_t)arm));
+}
+
+static void put_median(const struct contest *c, size_t arm)
+{
+    const json_t *figure = mot_page_figure(cell_of(c, arm), c->kind->figure);
+    char median[TEXT], low[TEXT], high[TEXT], aside[4 * TEXT];
+    size_t n = mot_page_place(figure, "n");
+    put(c, "number", mot_page_show(mot_page_number(figure, "median"), c->kind->unit, median, sizeof median));
+    if (n < 2 || isnan(mot_page_number(figure, "low")) || isnan(mot_page_number(figure, "high"))) return;
+    snprintf(aside, sizeof aside, "(median of %zu, %s to %s)", n,
+        mot_page_show(mot_page_number(figure, "low"), c->kind->unit, low, sizeof low),
+        mot_page_show(mot_page_number(figure, "high"), c->kind->unit, high, sizeof high));
+    say(c, " ");
+    put(c, "aside", aside);
+}
+
+char *mot_answer_target(const json_t *document, char *into, size_t size)
+{
+    const json_t *target = json_object_get(document, "target");
+    const char *kind = mot_page_word(target, "kind");
+    double value = mot_page_number(target, "value");
+    char text[TEXT];
+    if (strcmp(kind, "test_accuracy") == 0) snprintf(into, size, "%g %% test accuracy", 100 * value);
+    else if (mot_page_kind(kind))
+        snprintf(into, size, "a %s of %s", strcmp(kind, "grad_norm") == 0 ? "gradient norm" : "training loss",
+            mot_page_show(value, MOT_PAGE_PLAIN, text, sizeof text));
+    else snprintf(into, size, "the target");
+    return into;
+}
+
+/* "test accuracy": the title in a sentence. */
+static const char *title_of(const struct mot_page_kind *kind, char into[TEXT])
+{
+    snprintf(into, TEXT, "%s", kind->title);
+    for (char *t = into; *t; t++) *t = (char)(*t >= 'A' && *t <= 'Z' ? *t + 32 : *t);
+    return into;
+}
+
+/* "reaches 92 % test accuracy in 0.60 s" */
+static void put_claim(const struct contest *c, size_t arm)
+{
+    char text[TEXT];
+    if (strcmp(c->kind->figure, "time_to_target") == 0)
+        say(c, "reaches %s in ", mot_answer_target(c->document, text, sizeof text));
+    else say(c, "ends with a %s of ", title_of(c->kind, text));
+    put_median(c, arm);
+}
+
+static bool is_time(const struct contest *c) { return c->kind->unit == MOT_PAGE_SECONDS; }
+
+static void put_ratio(const struct contest *c, const json_t *comparison, bool turned)
+{
+    double ratio = mot_page_number(comparison, "ratio"), low = mot_page_number(comparison, "low"),
+           high = mot_page_number(comparison, "high");
+    if (turned) {
+        double swap = 1 / low;
+        ratio = 1 / ratio, low = 1 / high, high = swap;
+    }
+    char text[TEXT], second[TEXT], aside[4 * TEXT];
+    put(c, "number", mot_page_show(ratio, MOT_PAGE_RATIO, text, sizeof text));
+    say(c, " times");
+    if (!isfinite(low) || !isfinite(high) || mot_page_place(comparison, "n") < 2) return;
+    snprintf(aside, sizeof aside, "(%s to %s)", mot_page_show(low, MOT_PAGE_RATIO, text, sizeof text),
+        mot_page_show(high, MOT_PAGE_RATIO, second, sizeof second));
+    say(c, " ");
+    put(c, "aside", aside);
+}
+
+/* ---- Verdicts ------------------------------------------------------------------------------------------ */
+
+static bool learned_nothing(const json_t *cell)
+{
+    return 2 * mot_page_place(cell, "unlearned") > mot_page_place(cell, "runs");
+}
+
+static json_t *verdict(const char *word, const char *by, const char *reason)
+{
+    return json_pack("{s:s, s:s, s:o}", "word", word, "by", by, "reason",
+        reason && *reason ? json_string(reason) : json_null());
+}
+
+static json_t *verdict_by(const json_t *cell, const char *figure)
+{
+    const json_t *c = mot_page_against(cell, figure);
+    return verdict(mot_page_word(c, "verdict"), figure, mot_page_word(c, "reason"));
+}
+
+/* What the arm is beside the first: by the time to the target; without one by what it learned, and only if
+ * that is alike by the time to the end. */
+static json_t *verdict_of(const json_t *cell, const json_t *first, const struct mot_page_kind *kind)
+{
+    if (kind->unit == MOT_PAGE_SECONDS) return verdict_by(cell, kind->figure);
+    const char *learned = mot_page_word(mot_page_against(cell, kind->figure), "verdict"),
+               *time = mot_page_word(mot_page_against(cell, "time"), "verdict");
+    if (learned_nothing(cell))
+        return learned_nothing(first) ? verdict("not comparable", kind->figure, "neither learned anything")
+                                      : verdict("learned nothing", kind->figure, NULL);
+    if (strcmp(learned, "better") == 0)
+        return verdict(strcmp(time, "slower") == 0 ? "better, but slower"
+                : strcmp(time, "faster") == 0      ? "better and faster"
+                                                   : "better",
+            kind->figure, NULL);
+    if (strcmp(learned, "not distinguishable") == 0 && !learned_nothing(first) &&
+        mot_page_against(cell, "time"))
+        return verdict_by(cell, "time");
+    return verdict_by(cell, kind->figure);
+}
+
+static const char *word_of(const struct contest *c, size_t arm)
+{
+    return mot_page_word(json_object_get(cell_of(c, arm), "verdict"), "word");
+}
+
+/* Whether the times to the end, and not what was learned, tell this arm from the first. */
+static bool told_by_time(const struct contest *c, size_t arm)
+{
+    const json_t *mine = json_object_get(cell_of(c, arm), "verdict");
+    const char *word = mot_page_word(mine, "word");
+    return !is_time(c) && strcmp(mot_page_word(mine, "by"), "time") == 0 &&
+        (strcmp(word, "faster") == 0 || strcmp(word, "slower") == 0);
+}
+
+static bool some_by_time(const struct contest *c)
+{
+    for (size_t arm = 1; arm < c->arms; arm++)
+        if (told_by_time(c, arm)) return true;
+    return false;
+}
+
+/* ---- Sentences ----------------------------------------------------------------------------------------- */
+
+/* Arms, neither the best nor the first, that the intervals do not set apart from the best; named if asked. */
+static size_t close_ones(const struct contest *c, bool named)
+{
+    const json_t *best = mot_page_figure(cell_of(c, c->best), c->kind->figure);
+    double low = mot_page_number(best, "low"), high = mot_page_number(best, "high");
+    size_t close = 0;
+    for (size_t arm = 1; arm < c->arms; arm++) {
+        const json_t *other = mot_page_figure(cell_of(c, arm), c->kind->figure);
+        double from = mot_page_number(other, "low"), to = mot_page_number(other, "high");
+        if (isnan(high)) high = (double)INFINITY;
+        if (arm == c->best || !(from <= high && low <= (isnan(to) ? (double)INFINITY : to))) continue;
+        if (named && close) say(c, ", ");
+        if (named) put_arm(c, arm);
+        close++;
+    }
+    return close;
+}
+
+/* The best arm is the first: how the others compare with it. */
+static void first_wins(const struct contest *c)
+{
+    size_t next = c->arms, alike = 0, worse = 0;
+    const char *why = "";
+    for (size_t arm = 1; arm < c->arms; arm++) {
+        const json_t *against = mot_page_against(cell_of(c, arm), c->kind->figure);
+        const char *verdict = mot_page_word(against, "verdict");
+        if (!*why) why = mot_page_word(against, "reason");
+        if (strcmp(verdict, "not distinguishable") == 0) alike++;
+        if (strcmp(verdict, is_time(c) ? "slower" : "worse") != 0) continue;
+        worse++;
+        double gap = median_of(c, arm);
+        if (isnan(gap)) continue;
+        if (next == c->arms || (c->kind->more ? gap > median_of(c, next) : gap < median_of(c, next)))
+            next = arm;
+    }
+    if (alike == c->arms - 1) {
+        say(c, some_by_time(c) ? "What they learn is not distinguishable: " : "Nothing is distinguishable: ");
+        put_arm(c, 0);
+        say(c, " ");
+        put_claim(c, 0);
+        say(c, ", and %s from it by these seeds.",
+            c->arms == 2 ? "the other cannot be told" : "none of the others can be told");
+        return;
+    }
+    put_arm(c, 0);
+    say(c, worse == c->arms - 1 ? " wins: it " : " has the best median: it ");
+    put_claim(c, 0);
+    if (next < c->arms) {
+        const json_t *comparison = mot_page_against(cell_of(c, next), c->kind->figure);
+        say(c, "; the next that is clearly behind, ");
+        put_arm(c, next);
+        if (is_time(c)) say(c, ", takes "), put_ratio(c, comparison, true), say(c, " as long");
+        else say(c, ", has "), put_median(c, next);
+    }
+    if (*why && !alike && !worse) {
+        say(c, "; not compared with the other%s: %s", c->arms == 2 ? "" : "s", why);
+    }
+    say(c, ".");
+    if (alike) say(c, " %zu of the others cannot be told from it.", alike);
+}
+
+static void another_wins(const struct contest *c)
+{
+    const json_t *comparison = mot_page_against(cell_of(c, c->best), c->kind->figure);
+    const char *verdict = mot_page_word(comparison, "verdict");
+    bool wins = strcmp(verdict, is_time(c) ? "faster" : "better") == 0;
+    size_t close = close_ones(c, false);
+    put_arm(c, c->best);
+    say(c, wins && !close ? " wins: it " : " has the best median: it ");
+    put_claim(c, c->best);
+    if (wins && is_time(c)) {
+        if (isnan(mot_page_number(comparison, "ratio")))
+            say(c, ", which "), put_arm(c, 0), say(c, " mostly does not");
+        else say(c, ", "), put_ratio(c, comparison, false), say(c, " as fast as "), put_arm(c, 0);
+    } else if (wins) {
+        say(c, ", "), put_arm(c, 0), say(c, " with "), put_median(c, 0);
+    } else if (strcmp(verdict, "not distinguishable") == 0) {
+        say(c, ", but that is not distinguishable from "), put_arm(c, 0), say(c, " by these seeds");
+    } else if (*mot_page_word(comparison, "reason")) {
+        say(c, "; not compared with "), put_arm(c, 0);
+        say(c, ": %s", mot_page_word(comparison, "reason"));
+    } else if (comparison) { /* a median may be ahead of one that wins most of the pairs */
+        say(c, ", though seed by seed it is %s than ", verdict), put_arm(c, 0);
+    }
+    say(c, ".");
+    if (!close) return;
+    say(c, " Close to it, with intervals that overlap its own: ");
+    close_ones(c, true);
+    say(c, ".");
+}
+
+/* " async is 1.83 times as fast as allreduce." */
+static void put_time(const struct contest *c, size_t arm)
+{
+    bool slower = strstr(word_of(c, arm), "slower") != NULL;
+    say(c, " ");
+    put_arm(c, arm);
+    say(c, slower ? " takes " : " is ");
+    put_ratio(c, mot_page_against(cell_of(c, arm), "time"), slower);
+    say(c, slower ? " as long as " : " as fast as ");
+    put_arm(c, 0);
+    say(c, ".");
+}
+
+/* What the sentence about what was learned leaves to say: who was faster, and who learned nothing. */
+static void put_rest(const struct contest *c)
+{
+    for (size_t arm = 0; arm < c->arms && !is_time(c); arm++) {
+        if (learned_nothing(cell_of(c, arm))) say(c, " "), put_arm(c, arm), say(c, " learned nothing.");
+        else if (told_by_time(c, arm) || strncmp(word_of(c, arm), "better", 6) == 0)
+            if (strstr(word_of(c, arm), "faster") || strstr(word_of(c, arm), "slower")) put_time(c, arm);
+    }
+}
+
+static bool all_learned_nothing(const struct contest *c)
+{
+    for (size_t arm = 0; arm < c->arms; arm++)
+        if (!learned_nothing(cell_of(c, arm))) return false;
+    return !is_time(c);
+}
+
+static void put_sentence(const struct contest *c)
+{
+    bool target = strcmp(c->kind->figure, "time_to_target") == 0;
+    char text[TEXT];
+    if (all_learned_nothing(c)) {
+        say(c, c->arms == 1 ? "It learned nothing: " : "No arm learned anything: ");
+        put_arm(c, c->best < c->arms ? c->best : 0);
+        if (c->best < c->arms) say(c, " "), put_claim(c, c->best);
+        else say(c, " has no figures");
+        say(c, ".");
+        return;
+    }
+    if (c->best == c->arms) {
+        say(c, c->arms == 1 ? "It does not reach " : "No arm reaches ");
+        if (target) say(c, "%s", mot_answer_target(c->document, text, sizeof text));
+        else say(c, "an end with figures to compare");
+        say(c, c->arms == 1 ? " in most runs." : " in at least half of its runs.");
+    } else if (c->arms == 1) {
+        put_arm(c, 0);
+        say(c, " ");
+        put_claim(c, 0);
+        say(c, ".");
+    } else if (c->best == 0) {
+        first_wins(c);
+    } else {
+        another_wins(c);
+    }
+    put_rest(c);
+}
+
+static size_t best_of(const struct contest *c)
+{
+    size_t best = c->arms;
+    for (size_t arm = 0; arm < c->arms; arm++) {
+        double median = median_of(c, arm);
+        if (isnan(median)) continue;
+        if (best == c->arms || (c->kind->more ? median > median_of(c, best) : median < median_of(c, best)))
+            best = arm;
+    }
+    return best;
+}
+
+/* ---- The figure that decides --------------------------------------------------------------------------- */
+
+static bool has_figure(const json_t *document, const char *figure)
+{
+    size_t i;
+    json_t *cell;
+    json_array_foreach(
+        mot_page_list(document, "cells"), i, cell) if (mot_page_figure(cell, figure)) return true;
+    return false;
+}
+
+static const struct mot_page_kind *judge_of(const json_t *document)
+{
+    static const char *const order[] = { "test_accuracy", "test_loss", "train_loss", "grad_norm", "time" };
+    if (json_is_object(json_object_get(document, "target"))) return mot_page_kind("time_to_target");
+    for (size_t i = 0; i < MOT_COUNT(order); i++)
+        if (has_figure(document, order[i])) return mot_page_kind(order[i]);
+    return NULL;
+}
+
+void mot_study_judge(json_t *document)
+{
+    struct contest c = { .document = document,
+        .kind = judge_of(document),
+        .arms = json_array_size(mot_page_list(document, "arms")) };
+    json_t *answers = json_array(), *cell;
+    size_t i, conditions = json_array_size(mot_page_list(document, "conditions"));
+    json_object_set_new(document, "judged_by", c.kind ? json_string(c.kind->figure) : json_null());
+    json_array_foreach(json_object_get(document, "cells"), i, cell)
+    {
+        bool compared = c.kind && json_object_size(json_object_get(cell, "against")) > 0;
+        const json_t *first = mot_page_cell(document, 0, mot_page_place(cell, "condition"));
+        json_object_set_new(cell, "verdict", compared ? verdict_of(cell, first, c.kind) : json_null());
+    }
+    for (; c.condition < conditions && c.kind && c.arms; c.condition++) {
+        c.best = best_of(&c);
+        c.out = json_array();
+        put_sentence(&c);
+        json_array_append_new(answers, c.out);
+    }
+    json_object_set_new(document, "answers", answers);
+}
+
+char *mot_answer_text(const json_t *document, size_t condition)
+{
+    const json_t *pieces = json_array_get(mot_page_list(document, "answers"), condition);
+    char *text = mot_text("");
+    size_t i;
+    json_t *piece;
+    json_array_foreach(pieces, i, piece)
+    {
+        const char *next = json_is_string(piece) ? json_string_value(piece) : mot_page_word(piece, "number");
+        if (json_object_get(piece, "arm"))
+            next = mot_page_name(document, "arms", mot_page_place(piece, "arm"));
+        if (json_object_get(piece, "aside")) next = mot_page_word(piece, "aside");
+        char *longer = mot_format("%s%s", text, next);
+        free(text);
+        text = longer;
+    }
+    return text;
+}

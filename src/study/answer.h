@@ -1,0 +1,18 @@
+/* answer.h -- the verdict of a study, made once and rendered by all who show it. */
+#ifndef MOT_STUDY_ANSWER_H
+#define MOT_STUDY_ANSWER_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Adds to a document with cells: `judged_by`, each cell's `verdict`, and `answers`, a sentence or two for
+ * each condition (see docs/study.md). */
+void mot_study_judge(json_t *document);
+
+/* The answer under a condition as plain text, "" where there is none. malloc'd. */
+char *mot_answer_text(const json_t *document, size_t condition);
+
+/* "92 % test accuracy", "a training loss of 0.1". Returns `into`. */
+char *mot_answer_target(const json_t *document, char *into, size_t size);
+
+#endif

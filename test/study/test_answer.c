@@ -1,0 +1,266 @@
+/* The verdict of a study: made once in the document, the same on the terminal and on the page, and what was
+ * learned before how fast. */
+#include "study/study.h"
+#include "pages.h"
+
+#define SEEDS 6
+static struct mot_study_run run[4 * SEEDS];
+static size_t runs;
+
+struct end {
+    double accuracy, loss, time; /* accuracy NaN: there is no test part */
+    int learned;                 /* -1: it cannot be said */
+    const char *status;          /* NULL: ok */
+    double target;               /* when it reached 0.8; NaN: not; 0: there is none */
+};
+
+static void add(uint32_t arm, uint64_t seed, const struct end *e)
+{
+    char *name = mot_format("run-%zu", runs), *folder = place(name),
+         *path = mot_path_join(folder, "summary.json");
+    char accuracy[40] = "null", loss[40] = "null", reached[120] = "null";
+    double noise = 1 + 0.001 * (double)((seed * 7) % 5);
+    if (!isnan(e->accuracy)) snprintf(accuracy, sizeof accuracy, "%.6f", e->accuracy * noise);
+    if (!isnan(e->loss)) snprintf(loss, sizeof loss, "%.6f", e->loss * noise);
+    if (e->target != 0)
+        snprintf(reached, sizeof reached,
+            isnan(e->target)
+                ? "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": false}"
+                : "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": true, \"time_s\": %g, "
+                  "\"updates\": 9}",
+            e->target);
+    char *text =
+        mot_format("{\"status\": \"%s\", \"ended_by\": \"epochs\", \"updates\": 50, \"time_s\": %g, "
+                   "\"bytes_sent\": 1000, \"train_loss\": %s, \"test_accuracy\": %s, \"learned\": %s, "
+                   "\"target\": %s, \"worker\": []}",
+            e->status ? e->status : "ok", e->time, loss, accuracy,
+            e->learned < 0   ? "null"
+                : e->learned ? "true"
+                             : "false",
+            reached);
+    mot_make_folder(folder);
+    if (mot_file_replace(path, text, strlen(text)) != MOT_OK) abort();
+    run[runs++] =
+        (struct mot_study_run){ .arm = arm, .seed = seed, .folder = folder }; /* kept until the end */
+    free(text);
+    free(path);
+    free(name);
+}
+
+/* Arms "first" and "second" over the seeds. */
+static json_t *compared(const struct end *first, const struct end *second, uint64_t seeds)
+{
+    static const struct mot_study_side arm[2] = { { .name = "first" }, { .name = "second" } },
+                                       condition = { .name = "" };
+    runs = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) add(0, seed, first), add(1, seed, second);
+    struct mot_study s = { .title = "x.yaml",
+        .command = "",
+        .experiment = "",
+        .arm = arm,
+        .arms = 2,
+        .condition = &condition,
+        .conditions = 1,
+        .run = run,
+        .runs = runs };
+    json_t *d = NULL;
+    if (mot_study_document(&s, &d) != MOT_OK) printf("  %s\n", mot_error());
+    for (size_t i = 0; i < runs; i++) free((char *)(uintptr_t)run[i].folder);
+    return d;
+}
+
+static const char *verdict_of(const json_t *d, const char *key)
+{
+    const json_t *cell = json_array_get(json_object_get(d, "cells"), 1);
+    const char *word = json_string_value(json_object_get(json_object_get(cell, "verdict"), key));
+    return word ? word : "";
+}
+
+/* A line of the text without its marks and breaks: words with one space between. */
+static char *plain(const char *text)
+{
+    char *out = mot_new(strlen(text) + 1, 1);
+    size_t n = 0;
+    bool mark = false;
+    for (; *text; text++) {
+        if (*text == '<') mark = true;
+        else if (*text == '>' && mark) mark = false;
+        else if (!mark && !(strchr(" \n", *text) && n && out[n - 1] == ' '))
+            out[n++] = *text == '\n' ? ' ' : *text;
+    }
+    return out;
+}
+
+/* The answer; and whether it and the verdict stand in the table and on the page. */
+static bool both_say;
+static char *answer_of(json_t *d)
+{
+    char *answer = mot_answer_text(d, 0), *table = NULL;
+    size_t n;
+    FILE *out = open_memstream(&table, &n);
+    mot_study_print(d, out, false);
+    fclose(out);
+    char *path = place("page.html");
+    if (mot_page_write(d, path) != MOT_OK) printf("  %s\n", mot_error());
+    char *page = whole_file(path), *words = plain(page), *rows = plain(table);
+    const char *word = verdict_of(d, "word");
+    both_say = strstr(words, answer) && strstr(rows, answer) && strstr(words, word) && strstr(rows, word);
+    if (!both_say) printf("  %s\n  %s\n", answer, table);
+    free(rows);
+    free(words);
+    free(page);
+    free(path);
+    free(table);
+    return answer;
+}
+
+static const struct end good = { .accuracy = 0.9, .loss = 0.3, .time = 10, .learned = 1 };
+
+#define ANSWERS(d, want_word, want_by)                                                                       \
+    char *answer = answer_of(d);                                                                             \
+    CHECK(both_say);                                                                                         \
+    CHECK_TEXT(verdict_of(d, "word"), want_word);                                                            \
+    CHECK_TEXT(verdict_of(d, "by"), want_by)
+#define DONE(d) (free(answer), json_decref(d))
+
+TEST(an_arm_that_learned_nothing_is_not_faster_however_soon_it_is_done)
+{
+    const struct end nothing = { .accuracy = 0.12, .loss = 2.3, .time = 2, .learned = 0 };
+    json_t *d = compared(&good, &nothing, SEEDS);
+    ANSWERS(d, "learned nothing", "test_accuracy");
+    CHECK_HAS(answer, "first wins: it ends with a test accuracy of 90.2 %");
+    CHECK_HAS(answer, "second learned nothing.");
+    CHECK(!strstr(answer, "fast"));
+    DONE(d);
+}
+
+TEST(nor_where_seeds_are_too_few_to_tell_its_accuracy)
+{
+    const struct end nothing = { .accuracy = 0.12, .loss = 2.3, .time = 2, .learned = 0 };
+    json_t *d = compared(&good, &nothing, 1);
+    ANSWERS(d, "learned nothing", "test_accuracy");
+    CHECK(!strstr(answer, "fast"));
+    DONE(d);
+}
+
+TEST(where_neither_learned_anything_there_is_nothing_to_compare)
+{
+    const struct end nothing = { .accuracy = 0.12, .loss = 2.3, .time = 10, .learned = 0 };
+    struct end sooner = nothing;
+    sooner.time = 2;
+    json_t *d = compared(&nothing, &sooner, SEEDS);
+    ANSWERS(d, "not comparable", "test_accuracy");
+    CHECK_TEXT(verdict_of(d, "reason"), "neither learned anything");
+    CHECK_HAS(answer, "No arm learned anything");
+    CHECK(!strstr(answer, "fast"));
+    DONE(d);
+}
+
+TEST(a_first_arm_that_learned_nothing_is_beaten_by_one_that_did)
+{
+    const struct end nothing = { .accuracy = 0.12, .loss = 2.3, .time = 2, .learned = 0 };
+    json_t *d = compared(&nothing, &good, SEEDS);
+    ANSWERS(d, "better, but slower", "test_accuracy");
+    CHECK_HAS(answer, "second wins");
+    CHECK_HAS(answer, "first learned nothing.");
+    DONE(d);
+}
+
+TEST(an_arm_that_diverged_is_worse_and_not_faster)
+{
+    const struct end wild = { .accuracy = 0.1, .loss = NAN, .time = 1, .learned = -1, .status = "diverged" };
+    json_t *d = compared(&good, &wild, SEEDS);
+    ANSWERS(d, "worse", "test_accuracy");
+    CHECK_HAS(answer, "first wins");
+    CHECK(!strstr(answer, "fast"));
+    DONE(d);
+}
+
+TEST(of_arms_that_learn_alike_the_sooner_is_faster)
+{
+    struct end sooner = good;
+    sooner.time = 5;
+    json_t *d = compared(&good, &sooner, SEEDS);
+    ANSWERS(d, "faster", "time");
+    CHECK_HAS(answer, "What they learn is not distinguishable");
+    CHECK_HAS(answer, "second is 2.00 times (2.00 to 2.00) as fast as first.");
+    DONE(d);
+    d = compared(&sooner, &good, SEEDS);
+    answer = answer_of(d);
+    CHECK(both_say);
+    CHECK_TEXT(verdict_of(d, "word"), "slower");
+    CHECK_HAS(answer, "second takes 2.00 times (2.00 to 2.00) as long as first.");
+    DONE(d);
+}
+
+TEST(what_is_better_is_better_also_where_it_is_slower)
+{
+    const struct end best = { .accuracy = 0.97, .loss = 0.1, .time = 40, .learned = 1 };
+    json_t *d = compared(&good, &best, SEEDS);
+    ANSWERS(d, "better, but slower", "test_accuracy");
+    CHECK_HAS(answer, "second wins: it ends with a test accuracy of 97.2 %");
+    CHECK_HAS(answer, "second takes 4.00 times (4.00 to 4.00) as long as first.");
+    DONE(d);
+    struct end both = best;
+    both.time = 5;
+    d = compared(&good, &both, SEEDS);
+    answer = answer_of(d);
+    CHECK(both_say);
+    CHECK_TEXT(verdict_of(d, "word"), "better and faster");
+    CHECK_HAS(answer, "second is 2.00 times (2.00 to 2.00) as fast as first.");
+    DONE(d);
+}
+
+TEST(what_is_worse_is_worse_also_where_it_is_faster)
+{
+    const struct end worse = { .accuracy = 0.7, .loss = 1, .time = 1, .learned = 1 };
+    json_t *d = compared(&good, &worse, SEEDS);
+    ANSWERS(d, "worse", "test_accuracy");
+    CHECK(!strstr(answer, "fast"));
+    DONE(d);
+}
+
+TEST(one_seed_compares_nothing)
+{
+    struct end sooner = good;
+    sooner.time = 5;
+    json_t *d = compared(&good, &sooner, 1);
+    ANSWERS(d, "not comparable", "test_accuracy");
+    CHECK_TEXT(verdict_of(d, "reason"), "1 pair of runs; a verdict needs 6");
+    CHECK_HAS(answer, "not compared with the other: 1 pair of runs; a verdict needs 6.");
+    DONE(d);
+}
+
+TEST(without_a_test_part_the_training_loss_decides)
+{
+    const struct end coarse = { .accuracy = NAN, .loss = 0.4, .time = 5, .learned = 1 },
+                     fine = { .accuracy = NAN, .loss = 0.2, .time = 5, .learned = 1 };
+    json_t *d = compared(&coarse, &fine, SEEDS);
+    ANSWERS(d, "better", "train_loss");
+    CHECK_HAS(answer, "second wins: it ends with a training loss of 0.2004");
+    DONE(d);
+}
+
+TEST(where_there_is_a_target_the_time_to_it_decides_and_some_may_miss_it)
+{
+    struct end slow = good, never = good, quick = good;
+    slow.target = 8, never.target = NAN, quick.target = 4;
+    json_t *d = compared(&slow, &quick, SEEDS);
+    ANSWERS(d, "faster", "time_to_target");
+    CHECK_HAS(answer, "second wins: it reaches 80 % test accuracy in 4.00 s");
+    DONE(d);
+    d = compared(&slow, &never, SEEDS);
+    answer = answer_of(d);
+    CHECK(both_say);
+    CHECK_TEXT(verdict_of(d, "word"), "slower");
+    CHECK_HAS(answer, "first wins: it reaches 80 % test accuracy in 8.00 s");
+    DONE(d);
+    d = compared(&never, &never, SEEDS);
+    answer = answer_of(d);
+    CHECK(both_say);
+    CHECK_TEXT(verdict_of(d, "word"), "not comparable");
+    CHECK_HAS(answer, "No arm reaches 80 % test accuracy in at least half of its runs.");
+    DONE(d);
+}
+
+TEST_MAIN()

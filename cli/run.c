@@ -69,6 +69,31 @@ static void fail_without_model(const struct mot_outcome *out)
         out->peer, (unsigned long long)out->last.updates, left);
 }
 
+/* A run that was over before: its folder says all there is to say. */
+static enum mot_status print_over(
+    const struct cli_args *args, const struct mot_job *j, const struct mot_outcome *out)
+{
+    const char *folder = j->experiment->output;
+    if (args->json) {
+        unsigned char *bytes;
+        size_t n;
+        char *path = mot_path_join(folder, "summary.json");
+        enum mot_status status = mot_file_read(path, SIZE_MAX, &bytes, &n);
+        free(path);
+        if (status != MOT_OK) return status;
+        fwrite(bytes, 1, n, stdout);
+        free(bytes);
+    } else if (!args->quiet && strcmp(out->ended_by, "data") == 0) {
+        printf("%s: the run is finished: its data ran out after %llu updates; nothing was changed\n", folder,
+            (unsigned long long)out->last.updates);
+    } else if (!args->quiet) {
+        printf("%s: the run is finished: stop.%s ended it after %llu updates; nothing was changed. With "
+               "another stop.%s it goes on.\n",
+            folder, out->ended_by, (unsigned long long)out->last.updates, out->ended_by);
+    }
+    return MOT_OK;
+}
+
 static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j, enum mot_driver driver)
 {
     struct mot_outcome out;
@@ -92,6 +117,11 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     if (status != MOT_OK) return status;
     if (!leads) {
         status = out.status;
+        mot_outcome_close(&out);
+        return status;
+    }
+    if (out.was_over) {
+        status = print_over(args, j, &out);
         mot_outcome_close(&out);
         return status;
     }

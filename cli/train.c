@@ -49,7 +49,8 @@ const struct cli_command cli_train = {
         "where the launcher lets them (mpirun --enable-recovery; --ranks does that); without rank 0, or "
         "before the run has begun, all end.\n"
         "With --out DIR the run's folder is written; Ctrl-C ends the run cleanly, and --resume goes on: "
-        "to the same end where the model is the simulator's, else with the work under way asked for anew.",
+        "to the same end where the model is the simulator's, else with the work under way asked for anew. "
+        "A finished run goes on only with a later stop.",
     .examples = "motley train --workers 2 --stop-epochs 5\n"
                 "motley train examples/mixed.yaml --method async --emulate --stop-time 20s\n"
                 "motley train --workers 4 --ranks 4 --out runs/four\n",

@@ -236,6 +236,13 @@ static enum mot_status folder_clear(const struct folder *f)
     return status;
 }
 
+/* Results are written last, and those of a run that goes on are removed as it begins: where they are, the
+ * run in the folder has written all it had to. */
+static bool is_settled(const struct mot_job_ways *ways, const struct folder *f)
+{
+    return ways->resume && f && mot_file_exists(f->summary);
+}
+
 static enum mot_status write_experiment(const struct mot_experiment *x, const char *path)
 {
     struct mot_replace file;
@@ -343,7 +350,7 @@ static enum mot_status on_begin(void *self, uint64_t mark)
     const struct mot_experiment *x = w->experiment;
     if (!w->folder) return MOT_OK;
     enum mot_status status = mot_make_folder(x->output);
-    if (status == MOT_OK && !w->resume) status = folder_clear(w->folder);
+    if (status == MOT_OK) status = w->resume ? remove_old(w->folder->summary) : folder_clear(w->folder);
     if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
     /* of a resumed run: it goes on with it */
     bool events = w->tensorboard || mot_file_exists(w->folder->events);
@@ -366,6 +373,7 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
                            .interrupt = ways->interrupt,
                            .checkpoint = f && !ways->lean ? f->checkpoint : NULL,
                            .resume = ways->resume,
+                           .settled = is_settled(ways, f),
                            .begins = on_begin,
                            .begins_self = watch->self },
         out);
@@ -406,6 +414,7 @@ static enum mot_status run_live(const struct mot_job *j, const struct mot_job_wa
         .emulate = ways->emulate,
         .checkpoint = f ? f->checkpoint : NULL,
         .resume = ways->resume,
+        .settled = is_settled(ways, f),
         .begins = on_begin,
         .begins_self = watch ? watch->self : NULL,
         .record = ways->record ? &record : NULL };
@@ -414,6 +423,7 @@ static enum mot_status run_live(const struct mot_job *j, const struct mot_job_wa
     if (ways->record && status == MOT_OK) {
         record.model_hash = out->model_hash;
         record.status = out->status;
+        if (out->ends_at) memcpy(record.ends_at, out->ends_at, record.nodes * sizeof(*record.ends_at));
         status = write_record(j, &record, f);
         if (status != MOT_OK) mot_outcome_close(out);
     }
@@ -448,7 +458,7 @@ static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways
 /* Closes what the watcher wrote; the run's own trouble goes first, and then no trace is left. */
 static enum mot_status watch_end(struct watcher *w, enum mot_status status, const struct mot_outcome *out)
 {
-    bool ran = status == MOT_OK;
+    bool ran = status == MOT_OK && !out->was_over;
     if (w->progress) mot_progress_close(w->progress);
     const enum mot_status closed[] = { w->metrics ? mot_metrics_close(w->metrics) : MOT_OK,
         mot_tensorboard_close(w->events), ran ? mot_trace_close(w->trace) : MOT_OK,
@@ -514,7 +524,7 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
     }
     enum mot_status status = folder_check(j, ways, &f);
     if (status == MOT_OK) status = watch_run(j, ways, &f, out);
-    if (status == MOT_OK) {
+    if (status == MOT_OK && !out->was_over) {
         status = write_results(j, ways, &f, out);
         if (status != MOT_OK) mot_outcome_close(out);
     }

@@ -13,18 +13,88 @@ mot_time mot_live_now(const struct mot_live *l)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - l->began_ns;
 }
 
-void mot_live_lead(struct mot_live *l)
+/* What had ended the run that goes on, if it has not been given a longer end. */
+static const char *over_by(const struct mot_live *l, const struct mot_live_checkpoint *from)
+{
+    const struct mot_experiment *x = l->experiment;
+    if (from->target.met && mot_target_met(x, &from->target.score)) return "target";
+    if (from->updates >= l->stop_at) return l->stop_by;
+    if (!l->course.known && (double)from->samples / l->problem->data->train.rows >= x->stop.epochs)
+        return "epochs";
+    if (from->out_of_data) return "data";
+    return from->now >= x->stop.time ? "time" : NULL;
+}
+
+void mot_live_begin(struct mot_live *l, const struct mot_live_checkpoint *from)
 {
     l->lead = mot_world_lead(&l->world);
     l->showing = mot_world_showing(l->experiment, &l->world);
+    l->from = from;
+    l->world.step0 = from ? from->step : 0;
+    l->world.draw0 = from ? from->draw : NULL;
+    l->every = mot_every_resolve(l->experiment);
+    l->course = mot_course_of(l->experiment, &l->world, l->problem, from ? from->samples : 0);
+    l->stop_at = mot_course_update(&l->course, l->experiment->stop.epochs);
+    l->stop_by = "epochs";
+    if (l->experiment->stop.updates <= l->stop_at) {
+        l->stop_at = l->experiment->stop.updates;
+        l->stop_by = "updates";
+    }
+    l->over = from ? over_by(l, from) : NULL;
+}
+
+uint32_t mot_live_buffers(const struct mot_live *l)
+{
+    uint32_t own = l->from && l->from->models > 1 ? l->from->models : 0;
+    return 2 + 2 + own * (1 + l->world.optim->slots) + MOT_LIVE_HELD;
+}
+
+void mot_live_fill(struct mot_live *l, const float *x0)
+{
+    const struct mot_live_params *from = l->from ? &l->from->model[0] : NULL;
+    size_t bytes = l->world.dim * sizeof(float);
+    l->world.x0 = mot_pool_take(&l->pool);
+    l->world.zero = mot_pool_take(&l->pool);
+    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : x0, bytes);
+    memset(mot_pool_at(&l->pool, l->world.zero), 0, bytes);
+    for (uint32_t s = 0; from && s < l->world.optim->slots; s++) {
+        l->world.slot0[s] = mot_pool_take(&l->pool);
+        memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], bytes);
+    }
+}
+
+/* The update after `u` at which the nodes show their models; the last one they show anyway. */
+static uint64_t next_show(const struct mot_live *l, uint64_t u)
+{
+    uint64_t at = mot_course_due(&l->course, &l->every, u), save = UINT64_MAX;
+    if (l->keeps) save = mot_course_due(&l->course, &l->experiment->checkpoint, u);
+    if (save < at) at = save;
+    return at < l->stop_at ? at : UINT64_MAX;
+}
+
+/* Where models differ, the node goes on with its own. */
+static void begin_with_own(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    const struct mot_live_params *own = &l->from->model[n->self];
+    size_t bytes = l->world.dim * sizeof(float);
+    n->world.x0 = mot_pool_take(&l->pool);
+    memcpy(mot_pool_at(&l->pool, n->world.x0), own->x, bytes);
+    for (uint32_t s = 0; s < l->world.optim->slots; s++) {
+        n->world.slot0[s] = mot_pool_take(&l->pool);
+        memcpy(mot_pool_at(&l->pool, n->world.slot0[s]), own->slot[s], bytes);
+    }
 }
 
 void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_port *port, mot_node self)
 {
     const struct mot_method *m = l->experiment->method;
-    *n = (struct mot_live_node){
-        .live = l, .port = port, .self = self, .need = m->need(l->experiment->method_conf, &l->world, self)
-    };
+    *n = (struct mot_live_node){ .live = l,
+        .port = port,
+        .self = self,
+        .world = l->world,
+        .need = m->need(l->experiment->method_conf, &l->world, self) };
+    if (l->from && l->from->models > 1) begin_with_own(n);
     if (self >= l->world.workers) n->need.works = 0;
     n->state = mot_new(1, n->need.state_bytes);
     n->scratch = mot_aligned(l->problem->net->scratch_bytes + 64);
@@ -38,6 +108,7 @@ void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_
     n->credit = mot_new(l->world.workers, sizeof(*n->credit));
     n->seen = mot_new(l->world.workers, sizeof(*n->seen));
     n->advanced = l->world.servers && self < l->world.workers ? 0 : l->world.step0;
+    n->next_show = next_show(l, n->advanced);
 }
 
 void mot_live_node_close(struct mot_live_node *n)
@@ -56,7 +127,7 @@ static struct mot_env env_of(struct mot_live_node *n)
 {
     return (struct mot_env){ .self = n->self,
         .now = mot_live_now(n->live),
-        .world = &n->live->world,
+        .world = &n->world,
         .conf = n->live->experiment->method_conf,
         .pool = &n->live->pool,
         .out = &n->outbox };
@@ -241,36 +312,40 @@ static void cancel_work(struct mot_live_node *n, uint32_t tag)
 /* ---- Steps and their effects -------------------------------------------------------------- */
 
 /* Hands what this node has of the model to the judge. */
-static void show(struct mot_live_node *n, bool last)
+static void show(struct mot_live_node *n, struct mot_shown s)
 {
     struct mot_live *l = n->live;
     struct mot_env env = env_of(n);
-    struct mot_shown s = { .node = n->self, .last = last, .updates = n->advanced, .step = n->advanced };
-    n->shown_last |= last;
+    s.node = n->self;
+    s.updates = s.step = n->advanced;
+    n->shown_last |= s.last;
     if (!l->experiment->method->model(n->state, &env, &s.view)) return;
     if (s.view.params) {
         s.step = s.view.params->step;
         for (uint32_t k = 0; k < l->world.optim->slots; k++) s.slot[k] = s.view.params->slot[k];
     }
     s.view.params = NULL;
-    mot_pool_hold(&l->pool, s.view.x);
-    for (int k = 0; k < 2; k++)
-        if (s.slot[k]) mot_pool_hold(&l->pool, s.slot[k]);
     if (l->judge) mot_judge_show(l->judge, &s);
     else n->port->show(n->port, &s);
 }
 
+static void show_last(struct mot_live_node *n) { show(n, (struct mot_shown){ .last = true }); }
+
 static bool shows(const struct mot_live_node *n) { return n->live->showing > 1 && n->self >= n->live->lead; }
 
-static void show_what_is_asked_for(struct mot_live_node *n)
+static void show_what_is_due(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
-    uint64_t number = atomic_load(&l->ask.number);
-    if (number != n->answered && n->advanced >= atomic_load(&l->ask.at)) {
-        n->answered = number;
-        show(n, false);
+    if (n->advanced >= n->next_show) {
+        show(n, (struct mot_shown){ .at = n->next_show });
+        n->next_show = next_show(l, n->next_show);
     }
-    if (!n->shown_last && n->advanced >= l->experiment->stop.updates) show(n, true);
+    uint64_t number = atomic_load(&l->ask.number), at = atomic_load(&l->ask.at);
+    if (number != n->answered && n->advanced >= at) {
+        n->answered = number;
+        show(n, (struct mot_shown){ .at = at, .asked = true });
+    }
+    if (!n->shown_last && n->advanced >= l->stop_at) show_last(n);
 }
 
 /* Whether the lead ends the run for all at once. Where all workers make the same updates, they leave together
@@ -286,9 +361,9 @@ static void advanced(struct mot_live_node *n)
     n->advanced++;
     n->tally.updates++;
     watch_update(n);
-    if (shows(n)) show_what_is_asked_for(n);
+    if (shows(n)) show_what_is_due(n);
     /* Every worker can count its updates: nobody has to be told. */
-    if (l->world.servers == 0 && n->advanced >= l->experiment->stop.updates) n->finished = true;
+    if (l->world.servers == 0 && n->advanced >= l->stop_at) n->finished = true;
     if (l->judge && n->self == l->lead && mot_judge_update(l->judge) && ends_at_once(l)) {
         n->finished = true;
         n->port->end(n->port);
@@ -323,7 +398,7 @@ static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
         if (e->stop != MOT_OK) n->status = e->stop;
         if (e->stop != MOT_OK || (n->self >= l->world.workers && l->showing == 1)) n->port->end(n->port);
         /* the run ends when the last server has shown its last */
-        else if (shows(n) && !n->shown_last) show(n, true);
+        else if (shows(n) && !n->shown_last) show_last(n);
         return;
     }
 }
@@ -424,7 +499,7 @@ void mot_live_node_end(struct mot_live_node *n)
 {
     if (n->waiting) n->tally.wait += mot_live_now(n->live) - n->waits_since;
     n->waiting = false;
-    if (shows(n) && !n->shown_last) show(n, true);
+    if (shows(n) && !n->shown_last) show_last(n);
 }
 
 void mot_live_node_run(struct mot_live_node *n)

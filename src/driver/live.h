@@ -13,6 +13,7 @@
 #include "driver/pool.h"
 #include "driver/port.h"
 #include "driver/record.h"
+#include "driver/world.h"
 #include <signal.h>
 
 struct mot_judge;
@@ -28,8 +29,17 @@ struct mot_live {
     struct mot_judge *judge; /* of the lead node's process; else NULL */
     mot_node lead;           /* the first of the nodes whose models make up the run's, */
     uint32_t showing;        /* and how many they are */
-    /* Where they are several, the judge asks: each shows what it has
-     * after its first update that is not before `at`. */
+    /* When the run ends by itself: at an update that every node knows. MOT_WORD_UINT: never. */
+    uint64_t stop_at;
+    const char *stop_by; /* "updates" or "epochs" */
+    struct mot_course course;
+    struct mot_every every;                 /* evaluate.every, resolved */
+    bool keeps;                             /* checkpoints are written, here or at the lead */
+    const struct mot_live_checkpoint *from; /* a run that goes on; else NULL */
+    const char *over;                       /* it had ended there, and by this; else NULL */
+    /* Where nodes that show are several, each shows its model at every update at which something is due. What
+     * the clock makes due the judge asks for: each shows what it has after its first update that is not
+     * before `at`. */
     struct {
         _Atomic uint64_t number, at;
     } ask;
@@ -42,9 +52,15 @@ struct mot_live {
 };
 
 mot_time mot_live_now(const struct mot_live *); /* the run's clock */
-void mot_live_lead(struct mot_live *);          /* its world is known: whose models make up the run's */
-#define MOT_LIVE_SHOWN                                                                                       \
-    6 /* buffers that the judge may hold of a node: those of the set under way and of its last */
+/* Its world is known, and what it goes on from, or NULL: whose models make up the run's, and when it ends. */
+void mot_live_begin(struct mot_live *, const struct mot_live_checkpoint *from);
+/* What a run begins with, into the pool: x0, zero, and of a run that goes on the optimiser's buffers. */
+uint32_t mot_live_buffers(const struct mot_live *); /* that takes, with what the judge holds */
+void mot_live_fill(struct mot_live *, const float *x0);
+/* Buffers that the judge holds at a time: of a job that waits, of one under way, and of the run's end. */
+#define MOT_LIVE_HELD 9u
+/* Buffers that may be on their way from a node to the judge of another process. */
+#define MOT_LIVE_SHOWN 9u
 
 enum mot_live_state { MOT_LIVE_FREE, MOT_LIVE_WAITING, MOT_LIVE_RUNNING };
 struct mot_live_work {
@@ -61,6 +77,7 @@ struct mot_live_node {
     struct mot_live *live;
     struct mot_port *port;
     mot_node self;
+    struct mot_world world; /* the run's; where models differ a run that goes on begins with its own */
     void *state, *scratch;
     struct mot_outbox outbox;
     struct mot_tape *tape; /* keeps the events it is given; NULL: nobody asked for it */
@@ -68,7 +85,8 @@ struct mot_live_node {
     struct mot_live_work *work; /* [need.works] */
     mot_time *alarm;            /* [need.alarms]; MOT_NEVER: not set */
     uint64_t order, advanced;
-    uint64_t answered; /* the number of the last ask that it answered */
+    uint64_t next_show; /* the update at which it next shows its model */
+    uint64_t answered;  /* the number of the last ask that it answered */
     bool shown_last;
     mot_time joined; /* when it joined the collective that is under way */
     struct mot_pace pace;
@@ -98,35 +116,59 @@ bool mot_live_node_over(const struct mot_live_node *);
 void mot_live_node_end(struct mot_live_node *); /* no turns follow: closes its account of time */
 
 /* ---- Checkpoints ------------------------------------------------------------------------
- * The lead's parameters with their optimiser, and how far each worker is in its data. Work that
- * is under way is not kept: it is asked for anew. So a synchronous run goes on to the same end
- * as without the stop; an asynchronous one goes on. */
+ * The parameters with their optimiser, and how far each worker is in its data: of the lead, or, where workers
+ * have models of their own and all are at the same update, of each. Work that is under way is not kept: it is
+ * asked for anew. So a synchronous run goes on to the same end as without the stop; an asynchronous one
+ * goes on. Workers that stand at different updates, as when the clock ends their run, are kept as their
+ * mean. */
+struct mot_live_params {
+    const float *x, *slot[2]; /* [dim]; slots may be NULL */
+};
 struct mot_live_checkpoint {
     uint64_t updates, samples, mark;
     mot_time now;
     uint64_t step;
-    uint64_t *draw;           /* [workers] */
-    const float *x, *slot[2]; /* [dim]; slots may be NULL */
+    uint32_t out_of_data; /* the data has ended, and so has the run */
+    struct {              /* a target that ended the run: what met it, and when */
+        uint32_t met;
+        struct mot_score score;
+        mot_time at;
+        uint64_t updates;
+    } target;
+    uint64_t *draw;                /* [workers] */
+    uint32_t models;               /* 1, or one for each worker */
+    struct mot_live_params *model; /* [models] */
 };
 enum mot_status mot_live_save(
     const char *path, uint64_t hash, const struct mot_world *, const struct mot_live_checkpoint *);
 enum mot_status mot_live_load(
     const char *path, uint64_t hash, const struct mot_world *, struct mot_live_checkpoint *out);
 void mot_live_checkpoint_free(struct mot_live_checkpoint *);
-/* Where a worker's data stands after the updates of a synchronous method without a server. */
-uint64_t mot_live_draw(const struct mot_live *, mot_node worker, uint64_t updates);
 
 /* ---- The judge: evaluations and the end of the run, at the lead node ---------------------
  * The lead is the first server, or else worker 0. Evaluations run in a thread of their own.
- * Where the run's model is that of several nodes, each shows its own when it has come to the update that the
- * judge asked for, and goes on. */
+ * Where the run's model is that of several nodes, each shows its own at the updates at which something
+ * is due, and goes on. */
 
-struct mot_judge *mot_judge_open(struct mot_live *, struct mot_live_node *lead, const struct mot_watch *,
-    const volatile sig_atomic_t *interrupt);
+/* A node's model, copied: whoever has it frees it. */
+struct mot_copy {
+    mot_node node;
+    bool last, asked;
+    uint64_t at, updates, step;
+    double scale;
+    uint32_t off, len;
+    float *x, *slot[2]; /* [len] */
+};
+void mot_copy_free(struct mot_copy *);
+
+enum mot_status mot_judge_open(struct mot_live *, struct mot_live_node *lead, const struct mot_watch *,
+    const volatile sig_atomic_t *interrupt, struct mot_judge **out);
+bool mot_judge_knows_end(struct mot_judge *); /* there is nothing to run for: the end is known */
 /* After an update of the lead; true: the run is to end now. */
 bool mot_judge_update(struct mot_judge *);
 bool mot_judge_wants_end(struct mot_judge *); /* a target, the time or an interrupt says so */
-void mot_judge_show(struct mot_judge *, const struct mot_shown *); /* by any node; the holds go with it */
+void mot_judge_show(struct mot_judge *, const struct mot_shown *); /* by a node of this process */
+void mot_judge_take(struct mot_judge *, struct mot_copy *);        /* what one elsewhere has shown */
 void mot_judge_lost(struct mot_judge *, mot_node);                 /* it will show nothing any more */
 bool mot_judge_has_last(struct mot_judge *, mot_node);             /* it has shown what it ends with */
 /* When the lead has finished: the last evaluation, and what is known at this node, into out. */

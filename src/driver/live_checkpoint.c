@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
-#define VERSION 1u
+#define VERSION 2u
 
 struct fit {
     char magic[8];
@@ -36,9 +36,17 @@ enum mot_status mot_live_save(
     MOT_PUT(&b, c->mark);
     MOT_PUT(&b, c->now);
     MOT_PUT(&b, c->step);
+    MOT_PUT(&b, c->out_of_data);
+    MOT_PUT(&b, c->target.met);
+    MOT_PUT(&b, c->target.score);
+    MOT_PUT(&b, c->target.at);
+    MOT_PUT(&b, c->target.updates);
     mot_bytes_put(&b, c->draw, w->workers * sizeof(*c->draw));
-    mot_bytes_put(&b, c->x, w->dim * sizeof(float));
-    for (uint32_t s = 0; s < f.slots; s++) mot_bytes_put(&b, c->slot[s], w->dim * sizeof(float));
+    MOT_PUT(&b, c->models);
+    for (uint32_t i = 0; i < c->models; i++) {
+        mot_bytes_put(&b, c->model[i].x, w->dim * sizeof(float));
+        for (uint32_t s = 0; s < f.slots; s++) mot_bytes_put(&b, c->model[i].slot[s], w->dim * sizeof(float));
+    }
     uint64_t sum = XXH64(b.at, b.n, 0);
     MOT_PUT(&b, sum);
     enum mot_status status = mot_file_replace(path, b.at, b.n);
@@ -82,10 +90,23 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     MOT_GET(&r, c->mark);
     MOT_GET(&r, c->now);
     MOT_GET(&r, c->step);
+    MOT_GET(&r, c->out_of_data);
+    MOT_GET(&r, c->target.met);
+    MOT_GET(&r, c->target.score);
+    MOT_GET(&r, c->target.at);
+    MOT_GET(&r, c->target.updates);
     c->draw = mot_new(want->workers, sizeof(*c->draw));
     mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
-    c->x = read_floats(&r, want->dim);
-    for (uint32_t s = 0; s < want->slots; s++) c->slot[s] = read_floats(&r, want->dim);
+    uint32_t models = 0;
+    MOT_GET(&r, models);
+    if (models != 1 && models != want->workers)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    c->models = models;
+    c->model = mot_new(models, sizeof(*c->model));
+    for (uint32_t i = 0; i < models && !r.short_of; i++) {
+        c->model[i].x = read_floats(&r, want->dim);
+        for (uint32_t s = 0; s < want->slots; s++) c->model[i].slot[s] = read_floats(&r, want->dim);
+    }
     if (r.short_of || r.done != r.n)
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     return MOT_OK;
@@ -110,15 +131,10 @@ enum mot_status mot_live_load(
 void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
 {
     free(c->draw);
-    free((void *)c->x);
-    for (int s = 0; s < 2; s++) free((void *)c->slot[s]);
+    for (uint32_t i = 0; i < c->models; i++) {
+        free((void *)c->model[i].x);
+        for (int s = 0; s < 2; s++) free((void *)c->model[i].slot[s]);
+    }
+    free(c->model);
     *c = (struct mot_live_checkpoint){ 0 };
-}
-
-uint64_t mot_live_draw(const struct mot_live *l, mot_node worker, uint64_t updates)
-{
-    const struct mot_world *w = &l->world;
-    uint64_t first = w->draw0 ? w->draw0[worker] : 0;
-    return first +
-        mot_sample_count(&l->problem->sampler, worker, first, (updates - w->step0) * w->batch[worker]);
 }

@@ -6,13 +6,17 @@
  * out; the last evaluation and the last checkpoint are always made.
  *
  * Where several nodes have the model between them (servers with a range each, workers whose
- * models differ), the lead asks for it a little before the update at which it is due, so that those who are
- * ahead of it hear of it in time. Each shows what it has after that update; when all have, the thread gets
- * the lot. One set is under way at a time. */
+ * models differ), each shows what it has at the updates at which something is due, which all know; when all
+ * have, the thread gets the lot. What the clock makes due the lead asks for.
+ *
+ * When a run ends depends on its updates, not on when this thread gets round to them. The update that ends
+ * it by stop.updates or stop.epochs is known before. With a target no evaluation is
+ * left out: the lead waits rather than to be two ahead of the thread. The evaluation that meets the target
+ * is the run's end, and what the nodes have done since is thrown away. */
 #include "base/memory.h"
 #include "driver/live.h"
 #include "driver/views.h"
-#include "driver/world.h"
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,9 +24,17 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Updates before one is due at which the lead asks for it, besides one for each node that shows its
- * model. */
-#define ASK_AHEAD 4u
+/* A model to evaluate, to keep, or to end with: of one node, or of several. */
+struct job {
+    struct job *next;
+    bool evaluates, saves, asked;
+    uint64_t at;              /* several: the update at which it is due */
+    uint32_t missing;         /* several: nodes that have not shown theirs yet */
+    struct mot_params params; /* one: held; else x is MOT_NO_BUF */
+    struct mot_copy *copy;    /* several: [nodes]; x is NULL where it is not here */
+    struct mot_moment moment;
+    uint64_t *draw; /* [workers] */
+};
 
 struct mot_judge {
     struct mot_live *live;
@@ -31,32 +43,27 @@ struct mot_judge {
     const volatile sig_atomic_t *interrupt;
     struct mot_crew *crew;
     struct mot_evaluator *evaluator;
-    struct mot_every every;
-    double next, next_save;
+    double next, next_save; /* where the lead says what is due */
     double ticked_s;
 
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool has_job, busy, closing;
-    bool evaluates, saves;    /* what the job is */
-    struct mot_params params; /* of the job: held */
-    /* [nodes], where several show theirs: of the set under way or of
-     * the job; x is MOT_NO_BUF until it is here */
-    struct mot_shown *shown;
-    struct mot_shown *last_shown; /* [nodes]: what each ends with */
-    bool *lost;                   /* [nodes] */
-    uint32_t missing;             /* of the set under way; 0: there is none */
+    pthread_cond_t wake, taken; /* there is something to do; something less is waiting */
+    bool busy, closing;
+    struct job *ready;          /* what waits for the thread, oldest first */
+    struct job *sets;           /* several: what is not whole yet */
+    struct job *final;          /* what the run ends with, where that is known before its nodes have ended */
+    struct mot_copy *last_copy; /* [nodes]: what each ends with */
+    bool *lost;                 /* [nodes] */
     uint32_t lasts_missing;
-    struct mot_view *view; /* [nodes]: room for what is put together, */
-    float *whole[3];       /* and for what comes of it: the model and the optimiser's buffers */
-    struct mot_moment moment;
-    uint64_t *draw;         /* [workers] */
-    struct mot_moment last; /* of the last evaluation */
+    struct mot_piece *piece; /* [nodes]: room for what is put together, */
+    float *whole[3];         /* and for what comes of it: the model and the optimiser's buffers */
+    struct mot_moment last;  /* of the last evaluation */
     enum mot_status save_status;
     atomic_bool target_met;
     mot_time target_at;
     uint64_t target_updates;
+    struct mot_score target_score;
     float *best;
     struct mot_score best_score;
     uint64_t best_updates;
@@ -64,15 +71,35 @@ struct mot_judge {
     enum mot_status status;
 };
 
+static bool several(const struct mot_judge *j) { return j->live->showing > 1; }
+
+/* ---- How far the run is ------------------------------------------------------------------------- */
+
+/* What has gone into the lead's updates; of a server also what has come and went into none. */
+static uint64_t samples_of(struct mot_judge *j)
+{
+    const struct mot_live *l = j->live;
+    const struct mot_live_node *n = j->lead;
+    if (l->course.known) return mot_course_samples(&l->course, n->advanced);
+    if (l->world.servers == 0) return n->port->samples(n->port, 0);
+    uint64_t all = l->course.samples0;
+    for (mot_node i = 0; i < l->world.workers; i++) all += n->seen[i];
+    return all;
+}
+
+static double epochs_of(struct mot_judge *j)
+{
+    return (double)samples_of(j) / j->live->problem->data->train.rows;
+}
+
 static struct mot_moment moment_of(struct mot_judge *j)
 {
     struct mot_live_node *n = j->lead;
-    uint64_t samples = n->port->samples(n->port, 0);
     struct mot_moment m = { .now = mot_live_now(j->live),
         .updates = n->advanced,
         .steps = n->advanced,
-        .samples = samples,
-        .epochs = (double)samples / j->live->problem->data->train.rows,
+        .samples = samples_of(j),
+        .epochs = epochs_of(j),
         .bytes_sent = n->tally.bytes_sent,
         .messages = n->tally.messages_sent,
         .events = n->events,
@@ -94,162 +121,315 @@ static struct mot_moment moment_of(struct mot_judge *j)
 static uint64_t draw_of(struct mot_judge *j, mot_node worker, uint64_t updates)
 {
     const struct mot_live *l = j->live;
-    if (l->world.servers == 0) return mot_live_draw(l, worker, updates);
+    if (l->world.servers == 0) return mot_course_draw(&l->course, worker, updates);
     return (l->world.draw0 ? l->world.draw0[worker] : 0) + j->lead->seen[worker];
 }
 
-/* Takes what the job needs of the lead, as it is after this update. */
-static void take_snapshot(struct mot_judge *j)
+/* ---- Jobs ------------------------------------------------------------------------------------------ */
+
+void mot_copy_free(struct mot_copy *c)
+{
+    free(c->x);
+    for (int s = 0; s < 2; s++) free(c->slot[s]);
+    *c = (struct mot_copy){ 0 };
+}
+
+static struct job *new_job(struct mot_judge *j, bool evaluates, bool saves)
+{
+    struct job *job = mot_new(1, sizeof(*job));
+    job->evaluates = evaluates;
+    job->saves = saves;
+    job->draw = mot_new(j->live->world.workers, sizeof(*job->draw));
+    if (several(j)) job->copy = mot_new(j->live->world.nodes, sizeof(*job->copy));
+    return job;
+}
+
+static void free_job(struct mot_judge *j, struct job *job)
+{
+    if (job->params.x) mot_pool_drop(&j->live->pool, job->params.x);
+    for (int s = 0; s < 2; s++) mot_pool_drop(&j->live->pool, job->params.slot[s]);
+    for (mot_node i = 0; job->copy && i < j->live->world.nodes; i++) mot_copy_free(&job->copy[i]);
+    free(job->copy);
+    free(job->draw);
+    free(job);
+}
+
+static void hold_params(struct mot_judge *j, struct job *job, const struct mot_params *params)
+{
+    job->params = *params;
+    mot_pool_hold(&j->live->pool, params->x);
+    for (int s = 0; s < 2; s++)
+        if (params->slot[s]) mot_pool_hold(&j->live->pool, params->slot[s]);
+}
+
+/* The lead's model, as it is after this update. */
+static struct job *snapshot(struct mot_judge *j, bool evaluates, bool saves)
 {
     struct mot_live *l = j->live;
-    struct mot_env env = { .self = j->lead->self, .world = &l->world, .conf = l->experiment->method_conf };
+    struct mot_env env = {
+        .self = j->lead->self, .world = &j->lead->world, .conf = l->experiment->method_conf
+    };
     struct mot_view view;
     bool has = l->experiment->method->model(j->lead->state, &env, &view);
     MOT_ASSERT(has && view.scale == 1.0);
-    j->moment = moment_of(j);
-    j->params = view.params ? *view.params : (struct mot_params){ .x = view.x };
-    mot_pool_hold(&l->pool, j->params.x);
-    for (int s = 0; s < 2; s++)
-        if (j->params.slot[s]) mot_pool_hold(&l->pool, j->params.slot[s]);
-    for (mot_node i = 0; i < l->world.workers; i++) j->draw[i] = draw_of(j, i, j->lead->advanced);
+    struct job *job = new_job(j, evaluates, saves);
+    job->moment = moment_of(j);
+    hold_params(j, job, view.params ? view.params : &(struct mot_params){ .x = view.x });
+    for (mot_node i = 0; i < l->world.workers; i++) job->draw[i] = draw_of(j, i, j->lead->advanced);
+    return job;
 }
 
-static void drop_params(struct mot_judge *j, const struct mot_params *p)
+/* The model that the run begins with: of a run that goes on, that of its checkpoint. */
+static struct job *beginning(struct mot_judge *j)
 {
-    mot_pool_drop(&j->live->pool, p->x);
-    for (int s = 0; s < 2; s++) mot_pool_drop(&j->live->pool, p->slot[s]);
+    const struct mot_live *l = j->live;
+    const struct mot_live_checkpoint *from = l->from;
+    struct job *job = new_job(j, false, false);
+    job->moment = moment_of(j);
+    for (mot_node i = 0; i < l->world.workers; i++) job->draw[i] = l->world.draw0 ? l->world.draw0[i] : 0;
+    if (from) {
+        job->moment.now = from->now;
+        job->moment.samples = from->samples;
+        job->moment.epochs = (double)from->samples / l->problem->data->train.rows;
+    }
+    if (!from || from->models == 1) {
+        struct mot_params params = { .x = l->world.x0, .step = l->world.step0 };
+        for (uint32_t s = 0; s < l->world.optim->slots; s++)
+            params.slot[s] = l->world.slot0[s] ? l->world.slot0[s] : l->world.zero;
+        hold_params(j, job, &params);
+        return job;
+    }
+    for (mot_node i = 0; i < from->models; i++) {
+        size_t bytes = l->world.dim * sizeof(float);
+        job->copy[i] = (struct mot_copy){
+            .node = i, .updates = from->updates, .step = from->step, .scale = 1, .len = l->world.dim
+        };
+        job->copy[i].x = mot_new(1, bytes);
+        memcpy(job->copy[i].x, from->model[i].x, bytes);
+    }
+    return job;
 }
-
-static float *floats_of(struct mot_judge *j, mot_buf b) { return b ? mot_pool_at(&j->live->pool, b) : NULL; }
 
 /* A model with its optimiser: where it lies. */
 struct at {
-    const float *x, *slot[2];
+    struct mot_live_params params;
     uint64_t step;
 };
 
-static void save(struct mot_judge *j, const struct at *at, const struct mot_moment *m)
-{
-    struct mot_live_checkpoint c = { .updates = m->updates,
-        .samples = m->samples,
-        .now = m->now,
-        .step = at->step,
-        .draw = j->draw,
-        .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0,
-        .x = at->x,
-        .slot = { at->slot[0], at->slot[1] } };
-    enum mot_status status = mot_live_save(j->live->checkpoint, j->live->hash, &j->live->world, &c);
-    if (j->save_status == MOT_OK) j->save_status = status;
-}
-
-static struct at at_params(struct mot_judge *j, const struct mot_params *p)
-{
-    return (struct at){ .x = floats_of(j, p->x),
-        .slot = { floats_of(j, p->slot[0]), floats_of(j, p->slot[1]) },
-        .step = p->step };
-}
-
-/* ---- A model that several nodes have between them ------------------------------------------------ */
-
-static bool several(const struct mot_judge *j) { return j->live->showing > 1; }
-
-static void drop_shown(struct mot_judge *j, struct mot_shown *s)
-{
-    mot_pool_drop(&j->live->pool, s->view.x);
-    for (int k = 0; k < 2; k++) mot_pool_drop(&j->live->pool, s->slot[k]);
-    *s = (struct mot_shown){ 0 };
-}
-
-static void hold_shown(struct mot_judge *j, const struct mot_shown *s)
-{
-    mot_pool_hold(&j->live->pool, s->view.x);
-    for (int k = 0; k < 2; k++)
-        if (s->slot[k]) mot_pool_hold(&j->live->pool, s->slot[k]);
-}
-
 /* The mean of the buffers that `which` names (0: the model), in the order of the nodes. */
-static const float *mean_of(struct mot_judge *j, const struct mot_shown *set, int which)
+static const float *mean_of(struct mot_judge *j, const struct mot_copy *set, int which)
 {
     struct mot_live *l = j->live;
     uint32_t n = 0;
     bool some_lost = false;
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
-        const struct mot_shown *s = &set[i];
-        some_lost |= j->lost[i] || s->view.x == MOT_NO_BUF;
-        if (s->view.x == MOT_NO_BUF) continue;
-        j->view[n] = s->view;
-        if (which > 0) j->view[n].x = s->slot[which - 1], j->view[n].scale = 1;
-        n += j->view[n].x != MOT_NO_BUF;
+        const struct mot_copy *c = &set[i];
+        const float *x = which ? c->slot[which - 1] : c->x;
+        some_lost |= j->lost[i] || !c->x;
+        if (x) j->piece[n++] = (struct mot_piece){ x, which ? 1 : c->scale, c->off, c->len };
     }
     const float *rest = mot_pool_at(&l->pool, which == 0 ? l->world.x0 : l->world.zero);
-    return n ? mot_views_mean(&l->pool, j->view, n, some_lost ? rest : NULL, j->whole[which]) : rest;
+    if (n == 0) return rest;
+    mot_pieces_mean(l->world.dim, j->piece, n, some_lost ? rest : NULL, j->whole[which]);
+    return j->whole[which];
 }
 
-static struct at put_together(struct mot_judge *j, const struct mot_shown *set, bool with_slots)
+static struct at put_together(struct mot_judge *j, const struct mot_copy *set, bool with_slots)
 {
     struct mot_live *l = j->live;
-    struct at at = { .x = mean_of(j, set, 0), .step = UINT64_MAX };
+    struct at at = { .params.x = mean_of(j, set, 0), .step = UINT64_MAX };
     for (uint32_t s = 0; with_slots && s < l->world.optim->slots; s++)
-        at.slot[s] = mean_of(j, set, 1 + (int)s);
+        at.params.slot[s] = mean_of(j, set, 1 + (int)s);
     for (mot_node i = l->lead; i < l->lead + l->showing; i++)
-        if (set[i].view.x != MOT_NO_BUF && set[i].step < at.step) at.step = set[i].step;
+        if (set[i].x && set[i].step < at.step) at.step = set[i].step;
     if (at.step == UINT64_MAX) at.step = l->world.step0;
     return at;
 }
 
+static const float *floats_of(struct mot_judge *j, mot_buf b)
+{
+    return b ? mot_pool_at(&j->live->pool, b) : NULL;
+}
+
+static struct at model_of(struct mot_judge *j, const struct job *job, bool with_slots)
+{
+    const struct mot_params *p = &job->params;
+    if (!p->x) return put_together(j, job->copy, with_slots);
+    return (struct at){ .params = { .x = floats_of(j, p->x),
+                            .slot = { floats_of(j, p->slot[0]), floats_of(j, p->slot[1]) } },
+        .step = p->step };
+}
+
+/* ---- Checkpoints ------------------------------------------------------------------------------------ */
+
+/* Whether each worker's own model can be kept: all are here, and after the same update. */
+static bool is_one_cut(const struct mot_judge *j, const struct mot_copy *set)
+{
+    const struct mot_live *l = j->live;
+    for (mot_node i = 0; i < l->world.workers; i++)
+        if (!set[i].x || set[i].updates != set[0].updates || set[i].scale != 1.0 ||
+            set[i].len != l->world.dim)
+            return false;
+    return true;
+}
+
+static void save(struct mot_judge *j, const struct job *job, bool final)
+{
+    struct mot_live *l = j->live;
+    bool own = l->experiment->method->decentralised && !job->params.x && is_one_cut(j, job->copy);
+    struct at at = model_of(j, job, true);
+    struct mot_live_checkpoint c = { .updates = job->moment.updates,
+        .samples = job->moment.samples,
+        .now = job->moment.now,
+        .step = at.step,
+        .out_of_data = final && j->lead->out_of_data,
+        .draw = job->draw,
+        .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0,
+        .models = own ? l->world.workers : 1 };
+    if (final && job == j->final && atomic_load(&j->target_met)) {
+        c.target.met = true;
+        c.target.score = j->target_score;
+        c.target.at = j->target_at;
+        c.target.updates = j->target_updates;
+    }
+    c.model = mot_new(c.models, sizeof(*c.model));
+    c.model[0] = at.params;
+    for (mot_node i = 0; own && i < c.models; i++)
+        c.model[i] =
+            (struct mot_live_params){ job->copy[i].x, { job->copy[i].slot[0], job->copy[i].slot[1] } };
+    enum mot_status status = mot_live_save(l->checkpoint, l->hash, &l->world, &c);
+    if (j->save_status == MOT_OK) j->save_status = status;
+    free(c.model);
+}
+
+/* ---- A model that several nodes have between them ------------------------------------------------ */
+
 /* What the set says of the moment: its updates are those of the node that has made the fewest. */
-static void count_set(struct mot_judge *j, const struct mot_shown *set, struct mot_moment *m)
+static void count_set(struct mot_judge *j, struct job *job)
 {
     struct mot_live *l = j->live;
     uint64_t least = UINT64_MAX;
     for (mot_node i = l->lead; i < l->lead + l->showing; i++)
-        if (set[i].view.x != MOT_NO_BUF && set[i].updates < least) least = set[i].updates;
-    if (least != UINT64_MAX) m->updates = least;
+        if (job->copy[i].x && job->copy[i].updates < least) least = job->copy[i].updates;
+    if (least != UINT64_MAX) job->moment.updates = least;
     for (mot_node i = 0; i < l->world.workers && l->world.servers == 0; i++)
-        j->draw[i] = draw_of(j, i, set[i].view.x != MOT_NO_BUF ? set[i].updates : m->updates);
+        job->draw[i] = draw_of(j, i, job->copy[i].x ? job->copy[i].updates : job->moment.updates);
 }
 
-/* All that are to come have come; the thread takes it from here. */
-static void set_is_whole(struct mot_judge *j)
+/* Whether an evaluation may not be left out: the run's end depends on it. */
+static bool may_end_at(const struct mot_judge *j, const struct job *job)
 {
-    j->moment.now = mot_live_now(j->live);
-    count_set(j, j->shown, &j->moment);
-    j->has_job = true;
+    const struct mot_experiment *x = j->live->experiment;
+    return job->evaluates && x->stop.target != MOT_TARGET_NONE && j->live->every.unit != MOT_EVERY_TIME;
+}
+
+static void append(struct mot_judge *j, struct job *job)
+{
+    struct job **at = &j->ready;
+    while (*at) at = &(*at)->next;
+    *at = job;
     pthread_cond_signal(&j->wake);
 }
 
-static void put_shown(struct mot_judge *j, const struct mot_shown *s)
+/* All that are to come have come; the thread takes it from here. */
+static void set_is_whole(struct mot_judge *j, struct job *job)
 {
-    j->shown[s->node] = *s;
-    if (s->node == j->lead->self) { /* it is the lead's own thread that is here */
-        j->moment = moment_of(j);
-        for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++)
-            j->draw[i] = draw_of(j, i, 0);
-    }
-    if (--j->missing == 0) set_is_whole(j);
+    struct job **at = &j->sets;
+    while (*at != job) at = &(*at)->next;
+    *at = job->next;
+    job->next = NULL;
+    count_set(j, job);
+    if (may_end_at(j, job) || (!j->busy && !j->ready)) append(j, job);
+    else free_job(j, job);
 }
 
-static void put_last(struct mot_judge *j, const struct mot_shown *s)
+static struct job *new_set(struct mot_judge *j, uint64_t at, bool asked, bool evaluates, bool saves)
 {
-    j->last_shown[s->node] = *s;
+    const struct mot_live *l = j->live;
+    struct job *job = new_job(j, evaluates, saves);
+    job->at = at;
+    job->asked = asked;
+    for (mot_node i = l->lead; i < l->lead + l->showing; i++) job->missing += !j->lost[i];
+    job->next = j->sets;
+    j->sets = job;
+    return job;
+}
+
+static struct job *set_of(struct mot_judge *j, const struct mot_copy *c)
+{
+    const struct mot_live *l = j->live;
+    struct job *job = j->sets;
+    while (job && (job->at != c->at || job->asked != c->asked)) job = job->next;
+    if (job || c->asked) return job;
+    return new_set(j, c->at, false, mot_course_due(&l->course, &l->every, c->at - 1) == c->at,
+        l->checkpoint && mot_course_due(&l->course, &l->experiment->checkpoint, c->at - 1) == c->at);
+}
+
+static void put_copy(struct mot_judge *j, struct job *job, const struct mot_copy *c)
+{
+    job->copy[c->node] = *c;
+    if (c->node == j->lead->self) { /* it is the lead's own thread that is here */
+        job->moment = moment_of(j);
+        for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++)
+            job->draw[i] = draw_of(j, i, 0);
+    }
+    if (--job->missing == 0) set_is_whole(j, job);
+}
+
+static float *copy_of(const float *x, uint32_t n)
+{
+    float *copy = mot_new(n, sizeof(*copy));
+    memcpy(copy, x, n * sizeof(*copy));
+    return copy;
+}
+
+static struct mot_copy copy_copy(const struct mot_copy *c)
+{
+    struct mot_copy twin = *c;
+    twin.x = copy_of(c->x, c->len);
+    for (int s = 0; s < 2; s++) twin.slot[s] = c->slot[s] ? copy_of(c->slot[s], c->len) : NULL;
+    return twin;
+}
+
+static void put_last(struct mot_judge *j, const struct mot_copy *c)
+{
+    j->last_copy[c->node] = *c;
     if (--j->lasts_missing == 0 && j->live->world.servers) j->lead->port->end(j->lead->port);
     /* A node that has ended answers no asks any more. */
-    if (j->missing == 0 || j->shown[s->node].view.x != MOT_NO_BUF) return;
-    hold_shown(j, s);
-    put_shown(j, s);
+    struct job *job = j->sets;
+    while (job && !job->asked) job = job->next;
+    if (!job || job->copy[c->node].x) return;
+    struct mot_copy twin = copy_copy(c);
+    put_copy(j, job, &twin);
+}
+
+void mot_judge_take(struct mot_judge *j, struct mot_copy *c)
+{
+    MOT_ASSERT(c->node < j->live->world.nodes && c->x);
+    pthread_mutex_lock(&j->lock);
+    struct job *job = c->last ? NULL : set_of(j, c);
+    if (c->last && !j->last_copy[c->node].x) put_last(j, c);
+    else if (job && !job->copy[c->node].x && !j->lost[c->node]) put_copy(j, job, c);
+    else mot_copy_free(c);
+    pthread_mutex_unlock(&j->lock);
 }
 
 void mot_judge_show(struct mot_judge *j, const struct mot_shown *s)
 {
-    pthread_mutex_lock(&j->lock);
-    MOT_ASSERT(s->node < j->live->world.nodes && s->view.x != MOT_NO_BUF);
-    if (s->last) put_last(j, s);
-    else if (j->missing && j->shown[s->node].view.x == MOT_NO_BUF) put_shown(j, s);
-    else {
-        struct mot_shown late = *s;
-        drop_shown(j, &late);
-    }
-    pthread_mutex_unlock(&j->lock);
+    const struct mot_live *l = j->live;
+    struct mot_copy c = { .node = s->node,
+        .last = s->last,
+        .asked = s->asked,
+        .at = s->at,
+        .updates = s->updates,
+        .step = s->step,
+        .scale = s->view.scale,
+        .off = s->view.len ? s->view.off : 0,
+        .len = s->view.len ? s->view.len : l->world.dim };
+    c.x = copy_of(mot_pool_at(&l->pool, s->view.x) + c.off, c.len);
+    for (uint32_t k = 0; k < l->world.optim->slots && l->checkpoint; k++)
+        if (s->slot[k]) c.slot[k] = copy_of(mot_pool_at(&l->pool, s->slot[k]) + c.off, c.len);
+    mot_judge_take(j, &c);
 }
 
 void mot_judge_lost(struct mot_judge *j, mot_node node)
@@ -259,8 +439,11 @@ void mot_judge_lost(struct mot_judge *j, mot_node node)
     pthread_mutex_lock(&j->lock);
     if (!j->lost[node]) {
         j->lost[node] = true;
-        if (j->last_shown[node].view.x == MOT_NO_BUF) j->lasts_missing--;
-        if (j->missing && j->shown[node].view.x == MOT_NO_BUF && --j->missing == 0) set_is_whole(j);
+        if (!j->last_copy[node].x) j->lasts_missing--;
+        for (struct job *job = j->sets, *next; job; job = next) {
+            next = job->next;
+            if (!job->copy[node].x && --job->missing == 0) set_is_whole(j, job);
+        }
     }
     pthread_mutex_unlock(&j->lock);
 }
@@ -268,28 +451,22 @@ void mot_judge_lost(struct mot_judge *j, mot_node node)
 bool mot_judge_has_last(struct mot_judge *j, mot_node node)
 {
     pthread_mutex_lock(&j->lock);
-    bool has = j->lost[node] || j->last_shown[node].view.x != MOT_NO_BUF;
+    bool has = j->lost[node] || j->last_copy[node].x;
     pthread_mutex_unlock(&j->lock);
     return has;
 }
 
-/* Asks for a set, if none is under way; those who have ended have answered.
- * The lead has not: what it asks for is still to come. */
-static void ask(struct mot_judge *j, uint64_t at, bool evaluates, bool saves)
+/* Asks for a set at the lead's next update; those who have ended have answered. */
+static void ask(struct mot_judge *j, bool evaluates, bool saves)
 {
     struct mot_live *l = j->live;
-    j->evaluates = evaluates;
-    j->saves = saves;
-    j->missing = 0;
+    uint64_t at = j->lead->advanced + 1, number = atomic_load(&l->ask.number) + 1;
+    struct job *job = new_set(j, at, true, evaluates, saves);
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
-        if (j->last_shown[i].view.x != MOT_NO_BUF) {
-            j->shown[i] = j->last_shown[i];
-            hold_shown(j, &j->shown[i]);
-        } else if (!j->lost[i]) {
-            j->missing++;
-        }
+        if (!j->last_copy[i].x || j->lost[i]) continue;
+        job->copy[i] = copy_copy(&j->last_copy[i]);
+        job->missing--; /* the lead has not ended: one at least is still to come */
     }
-    uint64_t number = atomic_load(&l->ask.number) + 1;
     atomic_store(&l->ask.at, at);
     atomic_store(&l->ask.number, number);
     if (j->lead->port->ask) j->lead->port->ask(j->lead->port, number, at);
@@ -297,39 +474,34 @@ static void ask(struct mot_judge *j, uint64_t at, bool evaluates, bool saves)
 
 /* ---- The evaluating thread ----------------------------------------------------------------- */
 
-static bool target_met(const struct mot_experiment *x, const struct mot_score *s)
+static void keep_best(struct mot_judge *j, const struct mot_moment *m, const float *x)
 {
-    switch (x->stop.target) {
-    case MOT_TARGET_NONE: return false;
-    case MOT_TARGET_TRAIN_LOSS: return s->train_loss <= x->stop.value;
-    case MOT_TARGET_TEST_ACCURACY: return s->test_accuracy >= x->stop.value;
-    case MOT_TARGET_GRAD_NORM: return s->grad_norm <= x->stop.value;
-    }
-    return false;
+    bool classes = j->live->problem->data->train.classes > 0;
+    if (!j->best || !mot_validates_better(&m->score, &j->best_score, classes)) return;
+    j->best_score = m->score;
+    j->best_updates = m->updates;
+    memcpy(j->best, x, j->live->world.dim * sizeof(*x));
 }
 
 static void evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, bool final)
 {
     const struct mot_experiment *e = j->live->experiment;
+    const unsigned all = MOT_EVALUATE_TRAIN | MOT_EVALUATE_VALID | MOT_EVALUATE_TEST | MOT_EVALUATE_GRAD;
     unsigned what = MOT_EVALUATE_VALID | MOT_EVALUATE_TEST;
-    if (final || e->evaluate.train == 0 || e->stop.target == MOT_TARGET_TRAIN_LOSS)
-        what |= MOT_EVALUATE_TRAIN;
-    if (final || e->evaluate.grad_norm || e->stop.target == MOT_TARGET_GRAD_NORM) what |= MOT_EVALUATE_GRAD;
-    m->score = mot_evaluate(j->evaluator, x, what);
-    if (!atomic_load(&j->target_met) && target_met(e, &m->score)) {
+    if (e->evaluate.train == 0 || e->stop.target == MOT_TARGET_TRAIN_LOSS) what |= MOT_EVALUATE_TRAIN;
+    if (e->evaluate.grad_norm || e->stop.target == MOT_TARGET_GRAD_NORM) what |= MOT_EVALUATE_GRAD;
+    m->score = mot_evaluate(j->evaluator, x, final ? all : what);
+    if (!atomic_load(&j->target_met) && mot_target_met(e, &m->score)) {
+        if (!final) { /* the run ends here: its last line has all the figures */
+            struct mot_score rest = mot_evaluate(j->evaluator, x, all & ~what);
+            mot_score_fill(&m->score, &rest);
+        }
         j->target_at = m->now;
         j->target_updates = m->updates;
+        j->target_score = m->score;
         atomic_store(&j->target_met, true);
     }
-    bool classes = j->live->problem->data->train.classes > 0;
-    if (j->best && !isnan(m->score.valid_loss) &&
-        (isnan(j->best_score.valid_loss) ||
-            (classes ? m->score.valid_accuracy > j->best_score.valid_accuracy
-                     : m->score.valid_loss < j->best_score.valid_loss))) {
-        j->best_score = m->score;
-        j->best_updates = m->updates;
-        memcpy(j->best, x, j->live->world.dim * sizeof(*x));
-    }
+    keep_best(j, m, x);
     j->last = *m;
     if (!j->watch.evaluated) return;
     pthread_mutex_lock(&j->live->watch_lock);
@@ -337,26 +509,36 @@ static void evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, 
     pthread_mutex_unlock(&j->live->watch_lock);
 }
 
+/* Once the target is met, what comes after it is nothing to the run. */
+static void do_job(struct mot_judge *j, struct job *job)
+{
+    if (!j->final && job->evaluates) {
+        struct mot_moment m = job->moment;
+        evaluate(j, &m, model_of(j, job, false).params.x, false);
+        if (atomic_load(&j->target_met)) {
+            j->final = job;
+            return;
+        }
+    }
+    if (!j->final && job->saves) save(j, job, false);
+    free_job(j, job);
+}
+
 static void *evaluate_main(void *p)
 {
     struct mot_judge *j = p;
     pthread_mutex_lock(&j->lock);
-    while (!j->closing || j->has_job) {
-        if (!j->has_job) {
+    while (!j->closing || j->ready) {
+        if (!j->ready) {
             pthread_cond_wait(&j->wake, &j->lock);
             continue;
         }
-        struct mot_moment m = j->moment;
-        struct mot_params params = j->params;
-        bool evaluates = j->evaluates, saves = j->saves;
-        j->has_job = false;
+        struct job *job = j->ready;
+        j->ready = job->next;
         j->busy = true;
+        pthread_cond_signal(&j->taken);
         pthread_mutex_unlock(&j->lock);
-        struct at at = several(j) ? put_together(j, j->shown, saves) : at_params(j, &params);
-        if (evaluates) evaluate(j, &m, at.x, false);
-        if (saves) save(j, &at, &m);
-        if (!several(j)) drop_params(j, &params);
-        for (mot_node i = 0; several(j) && i < j->live->world.nodes; i++) drop_shown(j, &j->shown[i]);
+        do_job(j, job);
         pthread_mutex_lock(&j->lock);
         j->busy = false;
     }
@@ -364,20 +546,16 @@ static void *evaluate_main(void *p)
     return NULL;
 }
 
+/* ---- What the lead asks ----------------------------------------------------------------------- */
+
 static void offer(struct mot_judge *j, bool evaluates, bool saves)
 {
-    if (pthread_mutex_trylock(&j->lock) != 0) return;
-    if (!j->busy && !j->has_job) {
-        take_snapshot(j);
-        j->evaluates = evaluates;
-        j->saves = saves;
-        j->has_job = true;
-        pthread_cond_signal(&j->wake);
-    }
+    pthread_mutex_lock(&j->lock);
+    bool must = may_end_at(j, &(struct job){ .evaluates = evaluates });
+    while (must && j->ready) pthread_cond_wait(&j->taken, &j->lock);
+    if (must || (!j->busy && !j->ready)) append(j, snapshot(j, evaluates, saves));
     pthread_mutex_unlock(&j->lock);
 }
-
-/* ---- What the lead asks ----------------------------------------------------------------------- */
 
 static bool due(struct mot_judge *j, const struct mot_every *every, double *next)
 {
@@ -385,9 +563,7 @@ static bool due(struct mot_judge *j, const struct mot_every *every, double *next
     switch (every->unit) {
     case MOT_EVERY_UPDATES: done = (double)j->lead->advanced; break;
     case MOT_EVERY_TIME: done = (double)mot_live_now(j->live); break;
-    case MOT_EVERY_EPOCHS:
-        done = (double)j->lead->port->samples(j->lead->port, 0) / j->live->problem->data->train.rows;
-        break;
+    case MOT_EVERY_EPOCHS: done = epochs_of(j); break;
     case MOT_EVERY_AUTO: return false;
     }
     if (done < *next) return false;
@@ -416,79 +592,86 @@ bool mot_judge_wants_end(struct mot_judge *j)
     if (j->interrupt && *j->interrupt) ended_by(j, MOT_EINTERRUPTED, "interrupted");
     else if (atomic_load(&j->target_met)) ended_by(j, MOT_OK, "target");
     else if (x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time) ended_by(j, MOT_OK, "time");
-    else if (!isnan(x->stop.epochs) && moment_of(j).epochs >= x->stop.epochs) ended_by(j, MOT_OK, "epochs");
-    else if (several(j) && all_have_ended(j)) ended_by(j, MOT_OK, "updates");
+    else if (several(j) && all_have_ended(j)) ended_by(j, MOT_OK, j->live->stop_by);
     return j->ended_by != NULL;
 }
 
-/* Whether the lead has to ask now for what is due at *at, or before: an
- * update that is near, or a time or an epoch that has come. */
-static bool due_soon(struct mot_judge *j, const struct mot_every *every, double *next, uint64_t *at)
+/* Whether the nodes know themselves when that is due. */
+static bool is_known(const struct mot_judge *j, const struct mot_every *every)
 {
-    uint64_t ahead = j->live->showing + ASK_AHEAD, now = j->lead->advanced;
-    if (every->unit != MOT_EVERY_UPDATES) {
-        *at = now + 1;
-        return due(j, every, next);
-    }
-    /* what was due while the thread was busy */
-    if (*next <= (double)now) *next = (floor((double)now / every->value) + 1) * every->value;
-    *at = (uint64_t)ceil(*next);
-    /* the last one is made anyway */
-    if (*at > now + ahead || *at >= j->live->experiment->stop.updates) return false;
-    *next = (floor((double)*at / every->value) + 1) * every->value;
-    return true;
+    return every->unit == MOT_EVERY_UPDATES || (every->unit == MOT_EVERY_EPOCHS && j->live->course.known);
 }
 
 static void ask_for_what_is_due(struct mot_judge *j)
 {
-    uint64_t at = 0, save_at = 0;
-    if (j->lead->shown_last || pthread_mutex_trylock(&j->lock) != 0) return;
-    if (!j->busy && !j->has_job && j->missing == 0) {
-        bool evaluates = due_soon(j, &j->every, &j->next, &at);
-        bool saves =
-            j->live->checkpoint && due_soon(j, &j->live->experiment->checkpoint, &j->next_save, &save_at);
-        if (evaluates || saves) ask(j, evaluates ? at : save_at, evaluates, saves);
-    }
+    const struct mot_every *checkpoint = &j->live->experiment->checkpoint;
+    bool evaluates = !is_known(j, &j->live->every) && due(j, &j->live->every, &j->next);
+    bool saves = j->live->checkpoint && !is_known(j, checkpoint) && due(j, checkpoint, &j->next_save);
+    if (!evaluates && !saves) return;
+    pthread_mutex_lock(&j->lock);
+    bool under_way = j->busy || j->ready;
+    for (const struct job *job = j->sets; job; job = job->next) under_way |= job->asked;
+    if (!under_way) ask(j, evaluates, saves);
     pthread_mutex_unlock(&j->lock);
+}
+
+/* Where no evaluation is left out, the lead does not run away from the thread, and nobody from the lead. */
+static void wait_for_thread(struct mot_judge *j)
+{
+    pthread_mutex_lock(&j->lock);
+    while (j->ready && j->ready->next) pthread_cond_wait(&j->taken, &j->lock);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static void tick(struct mot_judge *j)
+{
+    double now = (double)mot_live_now(j->live) * 1e-9;
+    if (now - j->ticked_s < 0.1) return;
+    j->ticked_s = now;
+    struct mot_moment m = moment_of(j);
+    struct mot_pick pick = { 0 };
+    for (mot_node i = 0; i < j->live->world.workers; i++) mot_pick_worker(&pick, i, j->live->job_us[i]);
+    mot_pick_slowest(&pick, &m);
+    pthread_mutex_lock(&j->live->watch_lock);
+    j->watch.tick(j->watch.self, &m);
+    pthread_mutex_unlock(&j->live->watch_lock);
+}
+
+/* Whether this update of a lead that has the whole model is the run's last. */
+static bool is_last(struct mot_judge *j)
+{
+    const struct mot_live *l = j->live;
+    if (j->lead->advanced >= l->stop_at) ended_by(j, MOT_OK, l->stop_by);
+    else if (!l->course.known && epochs_of(j) >= l->experiment->stop.epochs) ended_by(j, MOT_OK, "epochs");
+    else return false;
+    return true;
 }
 
 bool mot_judge_update(struct mot_judge *j)
 {
     if (several(j)) {
-        ask_for_what_is_due(j);
+        if (!j->lead->shown_last) ask_for_what_is_due(j);
+        wait_for_thread(j);
+        if (!j->live->course.known && epochs_of(j) >= j->live->experiment->stop.epochs)
+            ended_by(j, MOT_OK, "epochs");
     } else {
-        if (j->lead->advanced >= j->live->experiment->stop.updates) {
-            ended_by(j, MOT_OK, "updates");
-            return true;
-        }
-        bool evaluates = due(j, &j->every, &j->next);
+        if (is_last(j)) return true;
+        bool evaluates = due(j, &j->live->every, &j->next);
         bool saves = j->live->checkpoint && due(j, &j->live->experiment->checkpoint, &j->next_save);
         if (evaluates || saves) offer(j, evaluates, saves);
     }
-    if (j->watch.tick) {
-        double now = (double)mot_live_now(j->live) * 1e-9;
-        if (now - j->ticked_s >= 0.1) {
-            j->ticked_s = now;
-            struct mot_moment m = moment_of(j);
-            struct mot_pick pick = { 0 };
-            for (mot_node i = 0; i < j->live->world.workers; i++)
-                mot_pick_worker(&pick, i, j->live->job_us[i]);
-            mot_pick_slowest(&pick, &m);
-            pthread_mutex_lock(&j->live->watch_lock);
-            j->watch.tick(j->watch.self, &m);
-            pthread_mutex_unlock(&j->live->watch_lock);
-        }
-    }
+    if (j->watch.tick) tick(j);
     return mot_judge_wants_end(j);
 }
+
+/* ---- From the beginning to the end ---------------------------------------------------------------- */
 
 static void open_several(struct mot_judge *j)
 {
     const struct mot_live *l = j->live;
-    j->shown = mot_new(l->world.nodes, sizeof(*j->shown));
-    j->last_shown = mot_new(l->world.nodes, sizeof(*j->last_shown));
+    j->last_copy = mot_new(l->world.nodes, sizeof(*j->last_copy));
     j->lost = mot_new(l->world.nodes, sizeof(*j->lost));
-    j->view = mot_new(l->showing, sizeof(*j->view));
+    j->piece = mot_new(l->showing, sizeof(*j->piece));
     for (uint32_t i = 0; i < 1 + l->world.optim->slots; i++)
         j->whole[i] = mot_aligned((size_t)l->world.dim * sizeof(float));
     j->lasts_missing = l->showing;
@@ -496,19 +679,54 @@ static void open_several(struct mot_judge *j)
 
 static void close_several(struct mot_judge *j)
 {
-    for (mot_node i = 0; i < j->live->world.nodes; i++) {
-        drop_shown(j, &j->shown[i]);
-        drop_shown(j, &j->last_shown[i]);
-    }
-    free(j->shown);
-    free(j->last_shown);
+    for (mot_node i = 0; i < j->live->world.nodes; i++) mot_copy_free(&j->last_copy[i]);
+    free(j->last_copy);
     free(j->lost);
-    free(j->view);
+    free(j->piece);
     for (int i = 0; i < 3; i++) free(j->whole[i]);
 }
 
-struct mot_judge *mot_judge_open(struct mot_live *l, struct mot_live_node *lead,
-    const struct mot_watch *watch, const volatile sig_atomic_t *interrupt)
+static void judge_free(struct mot_judge *j)
+{
+    while (j->sets) {
+        struct job *next = j->sets->next;
+        free_job(j, j->sets);
+        j->sets = next;
+    }
+    if (j->final) free_job(j, j->final);
+    if (several(j)) close_several(j);
+    mot_evaluator_close(j->evaluator);
+    mot_crew_close(j->crew);
+    pthread_cond_destroy(&j->wake);
+    pthread_cond_destroy(&j->taken);
+    pthread_mutex_destroy(&j->lock);
+    free(j->best);
+    free(j);
+}
+
+/* Looks at the model that the run begins with: it may be the one that it ends with. */
+static void look_at_beginning(struct mot_judge *j)
+{
+    struct mot_live *l = j->live;
+    if (l->over) {
+        j->final = beginning(j);
+        ended_by(j, MOT_OK, l->over);
+        if (strcmp(l->over, "target") != 0) return;
+        atomic_store(&j->target_met, true);
+        j->target_score = l->from->target.score;
+        j->target_at = l->from->target.at;
+        j->target_updates = l->from->target.updates;
+        return;
+    }
+    struct mot_moment start = moment_of(j);
+    start.now = 0; /* the nodes' clock starts with them */
+    if (start.updates > 0) return;
+    evaluate(j, &start, mot_pool_at(&l->pool, l->world.x0), false);
+    if (atomic_load(&j->target_met)) j->final = beginning(j);
+}
+
+enum mot_status mot_judge_open(struct mot_live *l, struct mot_live_node *lead, const struct mot_watch *watch,
+    const volatile sig_atomic_t *interrupt, struct mot_judge **out)
 {
     const struct mot_experiment *x = l->experiment;
     struct mot_judge *j = mot_new(1, sizeof(*j));
@@ -518,29 +736,42 @@ struct mot_judge *mot_judge_open(struct mot_live *l, struct mot_live_node *lead,
     if (watch) j->watch = *watch;
     j->crew = mot_crew_open(1);
     j->evaluator = mot_evaluator_open(l->problem, j->crew);
-    j->every = mot_every_resolve(x);
-    j->draw = mot_new(l->world.workers, sizeof(*j->draw));
     if (several(j)) open_several(j);
-    j->next = j->every.value;
+    j->next = l->every.value;
     j->next_save = x->checkpoint.value;
-    due(j, &j->every, &j->next); /* a run that goes on is past some of them */
+    due(j, &l->every, &j->next); /* a run that goes on is past some of them */
     due(j, &x->checkpoint, &j->next_save);
     if (l->problem->data->valid.rows) j->best = mot_aligned((size_t)l->world.dim * sizeof(float));
     j->best_score = (struct mot_score){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
-    struct mot_moment start = moment_of(j);
-    if (start.updates == 0) evaluate(j, &start, mot_pool_at(&l->pool, l->world.x0), false);
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->wake, NULL);
-    if (pthread_create(&j->thread, NULL, evaluate_main, j) != 0)
-        MOT_ASSERT(!"a thread for evaluations cannot be started");
-    return j;
+    pthread_cond_init(&j->taken, NULL);
+    int error = pthread_create(&j->thread, NULL, evaluate_main, j);
+    if (error) {
+        judge_free(j);
+        return mot_fail(MOT_ESYSTEM, "the thread for evaluations could not be started: %s", strerror(error));
+    }
+    look_at_beginning(j); /* the thread has nothing to do yet */
+    *out = j;
+    return MOT_OK;
 }
 
-static float *copy_of(const float *x, uint32_t dim)
+bool mot_judge_knows_end(struct mot_judge *j) { return j->final != NULL; }
+
+/* What the nodes ended with. */
+static struct job *last_job(struct mot_judge *j)
 {
-    float *copy = mot_new(dim, sizeof(*copy));
-    memcpy(copy, x, dim * sizeof(*copy));
-    return copy;
+    const struct mot_live *l = j->live;
+    if (!several(j)) return snapshot(j, false, false);
+    struct job *job = new_job(j, false, false);
+    job->moment = moment_of(j);
+    for (mot_node i = 0; i < l->world.workers && l->world.servers; i++) job->draw[i] = draw_of(j, i, 0);
+    for (mot_node i = 0; i < l->world.nodes; i++) {
+        job->copy[i] = j->last_copy[i];
+        j->last_copy[i] = (struct mot_copy){ 0 };
+    }
+    count_set(j, job);
+    return job;
 }
 
 void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
@@ -552,22 +783,20 @@ void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
     pthread_mutex_unlock(&j->lock);
     pthread_join(j->thread, NULL);
 
-    struct at at;
-    if (several(j)) {
-        j->moment = moment_of(j);
-        for (mot_node i = 0; i < l->world.workers && l->world.servers; i++) j->draw[i] = draw_of(j, i, 0);
-        count_set(j, j->last_shown, &j->moment);
-        at = put_together(j, j->last_shown, l->checkpoint != NULL);
-    } else {
-        take_snapshot(j);
-        at = at_params(j, &j->params);
+    bool by_target = j->final && atomic_load(&j->target_met), knew = j->final != NULL;
+    if (by_target) {
+        j->status = MOT_OK;
+        j->ended_by = "target";
     }
+    enum mot_status status = !knew && j->lead->status != MOT_OK ? j->lead->status : j->status;
+    if (!knew) j->final = last_job(j);
+    const struct job *job = j->final;
     /* As in the simulator, a checkpoint knows nothing of the last
      * evaluation: a run that goes on makes its own. */
-    if (l->checkpoint && j->lead->status != MOT_EDIVERGED) save(j, &at, &j->moment);
-    struct mot_moment m = j->moment;
-    evaluate(j, &m, at.x, true);
-    enum mot_status status = j->lead->status != MOT_OK ? j->lead->status : j->status;
+    if (l->checkpoint && !l->over && status != MOT_EDIVERGED) save(j, job, true);
+    struct mot_moment m = job->moment;
+    const float *x = model_of(j, job, false).params.x;
+    if (!by_target || l->over) evaluate(j, &m, x, true);
     *out = (struct mot_outcome){ .status = status,
         .last = j->last,
         .workers = l->world.workers,
@@ -575,24 +804,19 @@ void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
         .best_score = j->best_score,
         .best_updates = j->best_updates };
     out->ended_by = status == MOT_EDIVERGED ? "diverged"
-        : j->lead->out_of_data              ? "data"
+        : j->lead->out_of_data && !knew     ? "data"
         : j->ended_by                       ? j->ended_by
-                                            : "updates";
+                                            : l->stop_by;
     out->target.reached = atomic_load(&j->target_met);
     out->target.at = j->target_at;
     out->target.updates = j->target_updates;
     out->node = mot_new(l->world.nodes, sizeof(*out->node));
-    out->x = copy_of(at.x, l->world.dim);
+    out->ends_at = mot_new(l->world.nodes, sizeof(*out->ends_at));
+    for (mot_node i = l->lead; i < l->lead + l->showing; i++)
+        out->ends_at[i] = job->params.x ? job->moment.updates : job->copy[i].updates;
+    out->x = copy_of(x, l->world.dim);
     out->model_hash = XXH64(out->x, l->world.dim * sizeof(float), 0);
     if (j->best && j->best_updates) out->best = copy_of(j->best, l->world.dim);
-    if (several(j)) close_several(j);
-    else drop_params(j, &j->params);
     if (j->save_status != MOT_OK && out->status == MOT_OK) out->status = j->save_status;
-    free(j->draw);
-    mot_evaluator_close(j->evaluator);
-    mot_crew_close(j->crew);
-    pthread_cond_destroy(&j->wake);
-    pthread_mutex_destroy(&j->lock);
-    free(j->best);
-    free(j);
+    judge_free(j);
 }

@@ -1,4 +1,5 @@
 #include "driver/outcome.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@ void mot_outcome_close(struct mot_outcome *out)
     mot_arena_free(&out->arena);
     free(out->node);
     free(out->x);
+    free(out->ends_at);
     free(out->best);
     *out = (struct mot_outcome){ 0 };
 }
@@ -16,6 +18,33 @@ void mot_outcome_note(struct mot_outcome *out, const struct mot_notes *n)
     memcpy(out->note, n->note, sizeof(out->note));
     out->notes = n->n;
     out->staleness = n->staleness;
+}
+
+void mot_score_fill(struct mot_score *into, const struct mot_score *from)
+{
+    double *a = (double *)into;
+    const double *b = (const double *)from;
+    _Static_assert(sizeof(*into) % sizeof(double) == 0, "a score is doubles only");
+    for (size_t i = 0; i < sizeof(*into) / sizeof(double); i++)
+        if (isnan(a[i])) a[i] = b[i];
+}
+
+bool mot_target_met(const struct mot_experiment *x, const struct mot_score *s)
+{
+    switch (x->stop.target) {
+    case MOT_TARGET_NONE: return false;
+    case MOT_TARGET_TRAIN_LOSS: return s->train_loss <= x->stop.value;
+    case MOT_TARGET_TEST_ACCURACY: return s->test_accuracy >= x->stop.value;
+    case MOT_TARGET_GRAD_NORM: return s->grad_norm <= x->stop.value;
+    }
+    return false;
+}
+
+bool mot_validates_better(const struct mot_score *a, const struct mot_score *b, bool classes)
+{
+    if (isnan(a->valid_loss)) return false;
+    if (isnan(b->valid_loss)) return true;
+    return classes ? a->valid_accuracy > b->valid_accuracy : a->valid_loss < b->valid_loss;
 }
 
 /* ---- Notes ---------------------------------------------------------------------------------- */

@@ -82,12 +82,19 @@ struct mot_chance {
     double accuracy, loss; /* of the commonest class, or NaN; of its shares, or of the mean value */
 };
 
+void mot_score_fill(struct mot_score *into, const struct mot_score *from); /* what is NaN there */
+/* Whether the experiment's target is met; a figure that was not evaluated (NaN) meets none. */
+bool mot_target_met(const struct mot_experiment *, const struct mot_score *);
+/* Whether a is the better of two by validation; NaN is worse than any. */
+bool mot_validates_better(const struct mot_score *a, const struct mot_score *b, bool classes);
+
 struct mot_outcome {
     struct mot_arena arena; /* owns keys of notes that came from a checkpoint */
     enum mot_status status;
     /* "updates", "epochs", "time", "target", "data", "diverged",
      * "interrupted"; "checkpoint", "clock", "halt", "no_progress" */
     const char *ended_by;
+    bool was_over; /* the run that was to go on had ended, with all its results: nothing was done */
     struct mot_moment last;
     double wall_s;
     struct {
@@ -101,7 +108,8 @@ struct mot_outcome {
     uint32_t notes;
     struct mot_histogram staleness; /* of the note of that name */
     float *x;                       /* the model, [dim] */
-    float *best;                    /* the best by validation, or NULL */
+    uint64_t *ends_at; /* live: [nodes], the update whose model is each one's part of it; else NULL */
+    float *best;       /* the best by validation, or NULL */
     struct mot_score best_score;
     uint64_t best_updates;
     struct mot_chance chance; /* given by who has the data at hand; else rows is 0 */

@@ -19,10 +19,11 @@ struct mot_arrival {
     bool last;
 };
 
-/* A node's model as it is after one of its updates. Its buffers are held, and so frozen. */
+/* A node's model as it is after one of its updates. */
 struct mot_shown {
     mot_node node;
-    bool last;              /* the one that it ends with */
+    bool last, asked;       /* the one that it ends with; one that the judge asked for */
+    uint64_t at;            /* the update for which it is shown */
     uint64_t updates, step; /* of the node; of its optimiser */
     struct mot_view view;   /* without params: */
     mot_buf slot[2];
@@ -40,7 +41,7 @@ struct mot_port {
     /* counts samples of this node; returns the total of all */
     uint64_t (*samples)(struct mot_port *, uint64_t more);
     /* Where nodes that show a model are in several processes; else NULL. ask: tells the others
-     * what the judge asks for; show: sends the judge what this node has, with the holds of its buffers. */
+     * what the judge asks for; show: sends the judge what this node has; it holds the buffers until then. */
     void (*ask)(struct mot_port *, uint64_t number, uint64_t at);
     void (*show)(struct mot_port *, const struct mot_shown *);
 };

@@ -204,17 +204,6 @@ enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash)
 
 /* ---- The run ------------------------------------------------------------------------------------------ */
 
-static void begin_from(
-    struct mot_live *l, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
-{
-    for (uint32_t s = 0; s < o->optim->slots; s++) {
-        l->world.slot0[s] = mot_pool_take(&l->pool);
-        memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], l->world.dim * sizeof(float));
-    }
-    l->world.step0 = from->step;
-    l->world.draw0 = from->draw;
-}
-
 static void open_berths(struct crowd *p)
 {
     uint32_t here = 0, n = 0;
@@ -238,25 +227,20 @@ static void close_berths(struct crowd *p)
     free(p->berth);
 }
 
-static void open_crowd(
-    struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+static void open_crowd(struct crowd *p, const struct mot_live_options *o)
 {
     struct mot_live *l = &p->live;
     struct mot_needs needs = mot_needs_of(l->experiment, &l->world);
     uint32_t window = mot_needs_window(&needs);
     /* Address space for the most that anyone can have sent here; only what comes costs memory. */
-    uint64_t shown = needs.shown * (MOT_LIVE_SHOWN + 3); /* what rank 0 has, and what is on its way there */
-    mot_pool_open(
-        &l->pool, l->world.dim, (uint32_t)(needs.buffers + needs.sends + shown) + window + 2 + 2 + 6);
+    uint64_t shown = needs.shown * MOT_LIVE_SHOWN;
+    mot_pool_open(&l->pool, l->world.dim,
+        (uint32_t)(needs.buffers + needs.sends + shown) + window + mot_live_buffers(l));
     l->pool.shared = true; /* with the judge's evaluations */
     l->job_us = mot_new(l->world.workers, sizeof(*l->job_us));
     pthread_mutex_init(&l->watch_lock, NULL);
     if (o->watch) l->watch = *o->watch;
-    l->world.x0 = mot_pool_take(&l->pool);
-    l->world.zero = mot_pool_take(&l->pool);
-    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : o->x0, l->world.dim * sizeof(float));
-    memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
-    if (from) begin_from(l, o, from);
+    mot_live_fill(l, o->x0);
     p->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
     p->final = mot_new(l->world.nodes, sizeof(*p->final));
     p->said_final = mot_new(l->world.nodes, sizeof(*p->said_final));
@@ -272,7 +256,7 @@ static void begin_methods(struct crowd *p, const struct mot_live_options *o)
         struct mot_live_node *n = &p->berth[i].node;
         if (o->record) n->tape = &o->record->tape[n->self];
         struct mot_env env = { .self = n->self,
-            .world = &l->world,
+            .world = &n->world,
             .conf = l->experiment->method_conf,
             .pool = &l->pool,
             .out = &n->outbox };
@@ -288,6 +272,7 @@ static void close_crowd(struct crowd *p)
     close_berths(p);
     free(p->final);
     free(p->said_final);
+    for (mot_node i = 0; p->show && i < p->live.world.nodes; i++) mot_copy_free(&p->show[i].copy);
     free(p->show);
     mot_ranks_sums_close(p);
     mot_pool_close(&p->live.pool);
@@ -369,7 +354,7 @@ static void gather(struct crowd *p, struct mot_outcome *out)
         out->last.steps += f.advanced;
         merge_notes(&notes, &f, out);
         out->faults.poisoned += f.poisoned;
-        if (f.status != MOT_OK) {
+        if (f.status != MOT_OK && strcmp(out->ended_by, "target") != 0) { /* what came after it is void */
             out->status = (enum mot_status)f.status;
             out->ended_by = mot_status_name(out->status);
         }
@@ -399,6 +384,7 @@ static void await_finals(struct crowd *p)
 
 static void lead_run(struct crowd *p, mot_time began, struct mot_outcome *out)
 {
+    if (mot_judge_knows_end(p->live.judge)) mot_ranks_end(p);
     run_nodes(p);
     await_finals(p);
     mot_time took = mot_live_now(&p->live);
@@ -463,23 +449,23 @@ static void follow_run(struct crowd *p, struct mot_outcome *out)
 static uint64_t hash_of(const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
     const uint64_t part[] = { o->hash, o->experiment->stop.updates, o->emulate, o->resume, from->step,
-        from->samples, from->x ? XXH64(from->x, o->problem->net->dim * sizeof(float), 0) : 0 };
+        from->samples, from->model ? XXH64(from->model[0].x, o->problem->net->dim * sizeof(float), 0) : 0 };
     return XXH64(part, sizeof(part), 0);
 }
 
 /* Opens what there is to receive into, and waits until all have: then the clocks start. */
 static enum mot_status get_ready(
-    struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from)
+    struct crowd *p, const struct mot_live_options *o, const struct mot_live_checkpoint *from, bool was_over)
 {
     struct mot_live *l = &p->live;
     enum mot_status status = MOT_OK;
-    if (p->wire.rank == 0 && o->begins) status = o->begins(o->begins_self, from->mark);
-    open_crowd(p, o, o->resume ? from : NULL);
+    if (p->wire.rank == 0 && o->begins && !was_over) status = o->begins(o->begins_self, from->mark);
+    open_crowd(p, o);
     begin_methods(p, o);
     p->samples0 = from->samples;
     l->began_ns = mot_ranks_clock() - from->now;
-    if (p->wire.rank == 0)
-        l->judge = mot_judge_open(l, &mot_ranks_berth(p, l->lead)->node, o->watch, o->interrupt);
+    if (p->wire.rank == 0 && status == MOT_OK)
+        status = mot_judge_open(l, &mot_ranks_berth(p, l->lead)->node, o->watch, o->interrupt, &l->judge);
     p->running = true;
     status = mot_ranks_agree(status, 0);
     l->began_ns = mot_ranks_clock() - from->now;
@@ -499,21 +485,25 @@ enum mot_status mot_ranks_run(const struct mot_live_options *o, struct mot_outco
         .problem = o->problem,
         .emulate = o->emulate,
         .hash = o->hash,
+        .keeps = o->checkpoint != NULL,
         .checkpoint = p->wire.rank == 0 ? o->checkpoint : NULL };
     mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &l->world);
-    mot_live_lead(l);
     enum mot_status status = mot_ranks_fit(x, 0);
     if (status == MOT_OK) status = mot_world_check(x, &l->world);
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &l->world, &from);
     status = mot_ranks_agree(status, status == MOT_OK ? hash_of(o, &from) : 0);
     if (status == MOT_OK) {
-        status = get_ready(p, o, &from);
+        mot_live_begin(l, o->resume ? &from : NULL);
+        bool was_over = l->over && o->settled;
+        if (was_over) l->checkpoint = NULL;
+        status = get_ready(p, o, &from, was_over);
         if (status == MOT_OK && p->wire.rank == 0) lead_run(p, from.now, out);
         else if (status == MOT_OK) follow_run(p, out);
         else if (l->judge) {
             mot_judge_close(l->judge, out);
             mot_outcome_close(out);
         }
+        if (status == MOT_OK) out->was_over = was_over;
         close_crowd(p);
     }
     mot_live_checkpoint_free(&from);
@@ -530,7 +520,7 @@ static enum mot_status ready_profile(
     struct crowd *p, const struct mot_live_options *o, struct mot_profile *profile)
 {
     struct mot_profile asked = *profile;
-    open_crowd(p, o, NULL); /* a run's buffers, and a judge's, are more than a profile takes */
+    open_crowd(p, o); /* a run's buffers, and a judge's, are more than a profile takes */
     mot_profile_open(profile, &p->live.world, asked.seconds);
     profile->nodes = p->live.world.workers;
     profile->interrupt = o->interrupt;
@@ -564,6 +554,7 @@ enum mot_status mot_ranks_profile(const struct mot_live_options *o, struct mot_p
     p->batch = mot_new(x->workers, sizeof(*p->batch));
     p->live = (struct mot_live){ .experiment = x, .problem = o->problem };
     mot_world_fill(x, o->problem, o->optim, p->part_rows, p->batch, &p->live.world);
+    mot_live_begin(&p->live, NULL);
     p->live.showing = 1;
     enum mot_status status = mot_ranks_fit_profile(x, 0);
     if (status == MOT_OK) status = mot_world_check(x, &p->live.world);

@@ -20,9 +20,9 @@ struct rank_final {
 };
 
 struct rank_show {
-    struct mot_shown shown;
-    uint32_t here;
-}; /* buffers that are here */
+    struct mot_copy copy;
+    uint32_t here; /* buffers that are here */
+};
 
 struct peer {
     struct mot_line line;
@@ -143,7 +143,7 @@ bool mot_ranks_expect_message(struct crowd *, struct letter *);
 void mot_ranks_ask(struct mot_port *, uint64_t number, uint64_t at);
 void mot_ranks_show(struct mot_port *, const struct mot_shown *);
 bool mot_ranks_expect_show(struct crowd *, struct letter *); /* where its floats go; false: nonsense */
-void mot_ranks_show_came(struct crowd *, const struct letter *);
+void mot_ranks_show_came(struct crowd *, struct letter *);   /* takes the body */
 /* every node that is not lost has shown what it ends with */
 bool mot_ranks_all_shown(struct crowd *);
 

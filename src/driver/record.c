@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYRC"
-#define VERSION 1u
+#define VERSION 2u
 #define SPOILT 0x80u /* beside the kind of an event */
 #define NODES_MAX (1u << 20)
 #define FILE_MAX ((size_t)1 << 36)
@@ -166,13 +166,17 @@ _Static_assert(
 
 void mot_record_open(struct mot_record *r, uint32_t nodes, uint64_t hash)
 {
-    *r = (struct mot_record){ .nodes = nodes, .hash = hash, .tape = mot_new(nodes, sizeof(*r->tape)) };
+    *r = (struct mot_record){ .nodes = nodes,
+        .hash = hash,
+        .ends_at = mot_new(nodes, sizeof(*r->ends_at)),
+        .tape = mot_new(nodes, sizeof(*r->tape)) };
 }
 
 void mot_record_close(struct mot_record *r)
 {
     for (uint32_t i = 0; i < r->nodes; i++) free(r->tape[i].at);
     free(r->tape);
+    free(r->ends_at);
     *r = (struct mot_record){ 0 };
 }
 
@@ -187,6 +191,7 @@ enum mot_status mot_record_write(const struct mot_record *r, const char *path)
     memcpy(head.magic, MAGIC, sizeof(head.magic));
     for (uint32_t i = 0; i < r->nodes; i++) head.tapes += r->tape[i].events > 0;
     MOT_PUT(&out, head);
+    if (head.model_hash) mot_bytes_put(&out, r->ends_at, r->nodes * sizeof(*r->ends_at));
     for (uint32_t i = 0; i < r->nodes; i++) {
         const struct mot_tape *t = &r->tape[i];
         struct tape_head h = { .node = i, .events = t->events, .bytes = t->n };
@@ -261,6 +266,8 @@ enum mot_status mot_record_parse(
     if (head.model_hash) {
         into->model_hash = head.model_hash;
         into->status = head.status;
+        mot_reader_get(&in, into->ends_at, into->nodes * sizeof(*into->ends_at));
+        if (in.short_of) return damaged(name, "cut off");
     }
     enum mot_status status = MOT_OK;
     for (uint32_t i = 0; i < head.tapes && status == MOT_OK; i++) status = parse_tape(name, &in, into);

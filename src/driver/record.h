@@ -46,6 +46,7 @@ struct mot_record {
     uint64_t hash;         /* of experiment and data: the record belongs to it */
     uint64_t model_hash;   /* what came out; 0 if it is not known here */
     uint32_t status;       /* and how: enum mot_status */
+    uint64_t *ends_at;     /* [nodes]: the update whose model is each one's part of what came out */
     struct mot_tape *tape; /* [nodes]; those of other processes are empty */
 };
 void mot_record_open(struct mot_record *, uint32_t nodes, uint64_t hash);

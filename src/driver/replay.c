@@ -358,9 +358,10 @@ static struct mot_moment moment_of(const struct replay *r)
         .staleness_max = NAN,
         .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
     for (mot_node i = 0; i < r->world.nodes; i++) {
-        m.steps += r->node[i].advanced;
-        if (i >= r->lead && i < r->lead + r->showing && r->node[i].advanced < m.updates)
-            m.updates = r->node[i].advanced;
+        const struct node *n = &r->node[i];
+        m.steps += n->advanced;
+        uint64_t updates = n->last.x != MOT_NO_BUF ? r->o->record->ends_at[i] : n->advanced;
+        if (i >= r->lead && i < r->lead + r->showing && updates < m.updates) m.updates = updates;
         m.bytes_sent += r->node[i].tally.bytes_sent;
         m.messages += r->node[i].tally.messages_sent;
     }
@@ -378,8 +379,7 @@ static bool view_of(const struct replay *r, mot_node node, struct mot_view *out)
     return r->x->method->model(r->node[node].state, &env, out);
 }
 
-/* Where several nodes have the model between them, a node that has made
- * all its updates shows what it had after the last. */
+/* A node that has come to the update that the run ended with shows what it had there: some went on. */
 static const float *model_of(struct replay *r)
 {
     uint32_t n = 0;
@@ -395,8 +395,8 @@ static void keep_last(struct replay *r, mot_node node)
 {
     struct node *n = &r->node[node];
     struct mot_view v;
-    if (r->showing < 2 || node < r->lead || n->last.x != MOT_NO_BUF || n->advanced < r->x->stop.updates ||
-        !view_of(r, node, &v))
+    if (node < r->lead || node >= r->lead + r->showing || n->last.x != MOT_NO_BUF ||
+        r->o->record->model_hash == 0 || n->advanced < r->o->record->ends_at[node] || !view_of(r, node, &v))
         return;
     mot_pool_hold(&r->pool, v.x);
     n->last = v;
@@ -494,7 +494,8 @@ static void open_replay(struct replay *r)
     struct mot_needs needs = mot_needs_of(r->x, &r->world);
     r->window = mot_needs_window(&needs);
     /* Time order is that of the live run, so what it had under way at once is enough: it declared it. */
-    mot_pool_open(&r->pool, r->world.dim, (uint32_t)(needs.buffers + needs.shown) + r->window + 4);
+    mot_pool_open(
+        &r->pool, r->world.dim, (uint32_t)needs.buffers + mot_world_showing(r->x, &r->world) + r->window + 4);
     r->world.x0 = mot_pool_take(&r->pool);
     r->world.zero = mot_pool_take(&r->pool);
     memcpy(mot_pool_at(&r->pool, r->world.x0), o->x0, r->world.dim * sizeof(float));

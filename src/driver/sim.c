@@ -206,6 +206,13 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     out->model_hash = XXH64(out->x, dim * sizeof(float), 0);
 }
 
+/* Whether nothing more happens before stop.time: the loop would end at once. */
+static bool time_is_up(struct sim *s)
+{
+    const struct mot_pending *first = mot_heap_first(&s->heap);
+    return s->now >= s->x->stop.time && (!first || first->at > s->x->stop.time);
+}
+
 enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome *out)
 {
     struct sim *s;
@@ -224,13 +231,14 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
         s->saved_updates = s->updates;
         mot_sim_look(s);
     }
-    if (o->begins) status = o->begins(o->begins_self, mark);
+    bool was_over = o->settled && (s->ended || time_is_up(s));
+    if (o->begins && !was_over) status = o->begins(o->begins_self, mark);
     if (status != MOT_OK) goto out_close;
     if (!o->resume) begin(s);
     else if (!s->ended) mot_sim_due(s); /* had the run not ended there, it would have been done then */
     loop(s);
     /* What a checkpoint keeps must not depend on the last evaluation. */
-    if (o->checkpoint && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK) &&
+    if (o->checkpoint && !was_over && (s->status == MOT_EINTERRUPTED || s->status == MOT_OK) &&
         mot_sim_save(s) != MOT_OK) {
         s->status = MOT_ESYSTEM;
         s->ended_by = "checkpoint";
@@ -246,6 +254,7 @@ enum mot_status mot_sim_run(const struct mot_sim_options *o, struct mot_outcome 
         s->last = m;
     }
     fill_outcome(s, out);
+    out->was_over = was_over;
 out_close:
     mot_sim_close(s);
     return status;

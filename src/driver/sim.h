@@ -16,6 +16,7 @@ struct mot_sim_options {
     const volatile sig_atomic_t *interrupt; /* set: end cleanly at the next event; may be NULL */
     const char *checkpoint;                 /* file to write, or NULL */
     bool resume;                            /* begin from that file */
+    bool settled; /* resuming: the results are there, so a run that is over is left as it is */
     /* with faults: messages that may be out at once, before others wait; 0: as many as is planned for */
     uint32_t frames;
     /* Called once all is ready and the checkpoint, if any, is found good,

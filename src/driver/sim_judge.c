@@ -69,8 +69,10 @@ void mot_sim_show(struct sim *s, mot_node node)
 void mot_sim_show_next(struct sim *s)
 {
     if (s->showing < 2) return;
-    uint64_t at[2] = { UINT64_MAX, s->x->stop.updates };
+    uint64_t at[2] = { UINT64_MAX, mot_course_update(&s->course, s->x->stop.epochs) };
     if (s->every.unit == MOT_EVERY_UPDATES && s->next_eval < 0x1p63) at[0] = (uint64_t)ceil(s->next_eval);
+    if (s->every.unit == MOT_EVERY_EPOCHS) at[0] = mot_course_update(&s->course, s->next_eval);
+    if (s->x->stop.updates < at[1]) at[1] = s->x->stop.updates;
     for (int k = 0; k < 2; k++) {
         for (mot_node i = 0; at[k] != s->shown[k].at && i < s->world.nodes; i++) {
             mot_pool_drop(&s->pool, s->shown[k].view[i].x);
@@ -105,35 +107,10 @@ const float *mot_sim_model(struct sim *s)
 
 /* ---- Evaluation --------------------------------------------------------------------------- */
 
-static void fill(struct mot_score *into, const struct mot_score *from)
-{
-    double *a = (double *)into;
-    const double *b = (const double *)from;
-    _Static_assert(sizeof(*into) % sizeof(double) == 0, "a score is doubles only");
-    for (size_t i = 0; i < sizeof(*into) / sizeof(double); i++)
-        if (isnan(a[i])) a[i] = b[i];
-}
-
-/* NaN compares false: a figure that was not evaluated meets no target. */
-static bool target_met(const struct sim *s, const struct mot_score *score)
-{
-    switch (s->x->stop.target) {
-    case MOT_TARGET_NONE: return false;
-    case MOT_TARGET_TRAIN_LOSS: return score->train_loss <= s->x->stop.value;
-    case MOT_TARGET_TEST_ACCURACY: return score->test_accuracy >= s->x->stop.value;
-    case MOT_TARGET_GRAD_NORM: return score->grad_norm <= s->x->stop.value;
-    }
-    return false;
-}
-
 static void keep_best(struct sim *s, const struct mot_score *score, const float *x)
 {
-    if (!s->best || isnan(score->valid_loss)) return;
     bool classes = s->problem->data->train.classes > 0;
-    bool better = isnan(s->best_score.valid_loss) ||
-        (classes ? score->valid_accuracy > s->best_score.valid_accuracy
-                 : score->valid_loss < s->best_score.valid_loss);
-    if (!better) return;
+    if (!s->best || !mot_validates_better(score, &s->best_score, classes)) return;
     s->best_score = *score;
     s->best_updates = s->updates;
     memcpy(s->best, x, s->world.dim * sizeof(*x));
@@ -149,13 +126,13 @@ void mot_sim_evaluate(struct sim *s, bool final)
     const float *x = mot_sim_model(s);
     struct mot_moment m = mot_sim_moment(s);
     m.score = mot_evaluate(s->evaluator, x, final ? all : what);
-    if (!final && target_met(s, &m.score)) {
+    if (!final && mot_target_met(s->x, &m.score)) {
         /* The run ends here: its last line has all the figures. */
         struct mot_score rest = mot_evaluate(s->evaluator, x, all & ~what);
-        fill(&m.score, &rest);
+        mot_score_fill(&m.score, &rest);
         mot_sim_end(s, MOT_OK, "target");
     }
-    if (!s->target_reached && target_met(s, &m.score)) {
+    if (!s->target_reached && mot_target_met(s->x, &m.score)) {
         s->target_reached = true;
         s->target_at = s->now;
         s->target_updates = s->updates;
@@ -270,7 +247,8 @@ void mot_sim_progress(struct sim *s)
 {
     while (least_rose(s)) {
         s->evaluated_now = false;
-        s->epochs = epochs_of(s);
+        /* What workers have begun beyond this update depends on how fast they are: it does not count here. */
+        s->epochs = s->course.known ? mot_course_epochs(&s->course, s->updates) : epochs_of(s);
         if (!s->ended) mot_sim_look(s);
         if (!s->ended) mot_sim_due(s);
         if (s->ended) return;

@@ -156,6 +156,8 @@ static void open_compute(struct sim *s)
 static void begin_counting(struct sim *s)
 {
     s->every = mot_every_resolve(s->x);
+    s->course = mot_course_of(s->x, &s->world, s->problem, 0);
+    s->course.known &= !s->x->cluster->faults.any;
     s->next_eval = s->every.value;
     s->next_checkpoint = s->x->checkpoint.value;
     mot_sim_show_next(s);

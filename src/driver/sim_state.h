@@ -136,6 +136,7 @@ struct sim {
 
     double next_eval, next_checkpoint; /* in the unit of each */
     struct mot_every every;            /* evaluate.every, resolved */
+    struct mot_course course;          /* not known where faults may take workers out */
     struct mot_moment last;
     bool save_due;         /* a checkpoint is to be written before the next event */
     bool evaluated_now;    /* nothing has happened since last */

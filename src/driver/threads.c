@@ -371,32 +371,18 @@ static uint64_t port_samples(struct mot_port *p, uint64_t more)
 
 /* ---- Setting up and taking down -------------------------------------------------------------------- */
 
-static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs,
-    const struct mot_live_checkpoint *from)
+static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs)
 {
     struct mot_live *l = &t->live;
     uint32_t nodes = l->world.nodes, workers = l->world.workers;
     t->window = mot_needs_window(needs);
-    /* x0 and zero, the optimiser's buffers of a run that goes on, and what the judge holds at a time. */
-    mot_pool_open(&l->pool, l->world.dim,
-        (uint32_t)(needs->buffers + needs->shown * MOT_LIVE_SHOWN) + t->window + 2 + 2 + 6);
+    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + mot_live_buffers(l));
     l->pool.shared = true;
-    l->world.x0 = mot_pool_take(&l->pool);
-    l->world.zero = mot_pool_take(&l->pool);
-    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : o->x0, l->world.dim * sizeof(float));
-    if (from) {
-        for (uint32_t s = 0; s < o->optim->slots; s++) {
-            l->world.slot0[s] = mot_pool_take(&l->pool);
-            memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], l->world.dim * sizeof(float));
-        }
-        l->world.step0 = from->step;
-        l->world.draw0 = from->draw;
-        atomic_store(&t->samples, from->samples);
-    }
+    mot_live_fill(l, o->x0);
+    if (l->from) atomic_store(&t->samples, l->from->samples);
     if (o->watch) l->watch = *o->watch;
     l->job_us = mot_new(workers, sizeof(*l->job_us));
     pthread_mutex_init(&l->watch_lock, NULL);
-    memset(mot_pool_at(&l->pool, l->world.zero), 0, l->world.dim * sizeof(float));
     t->house = mot_new(nodes, sizeof(*t->house));
     t->box = mot_new(nodes, sizeof(*t->box));
     t->node = mot_new(nodes, sizeof(*t->node));
@@ -478,7 +464,7 @@ static void gather(struct town *t, struct mot_outcome *out)
         events += n->events;
         steps += n->advanced;
         mot_notes_merge(&notes, &n->notes);
-        if (n->status != MOT_OK) {
+        if (n->status != MOT_OK && strcmp(out->ended_by, "target") != 0) { /* what came after it is void */
             out->status = n->status;
             out->ended_by = mot_status_name(n->status);
         }
@@ -500,13 +486,18 @@ static enum mot_status run_town(struct town *t, const struct mot_live_options *o
     enum mot_status status = MOT_OK;
     for (mot_node i = 0; i < nodes; i++) {
         struct mot_env env = { .self = i,
-            .world = &l->world,
+            .world = &t->node[i].world,
             .conf = l->experiment->method_conf,
             .pool = &l->pool,
             .out = &t->node[i].outbox };
         l->experiment->method->init(t->node[i].state, &env);
     }
-    l->judge = mot_judge_open(l, &t->node[l->lead], o->watch, o->interrupt);
+    status = mot_judge_open(l, &t->node[l->lead], o->watch, o->interrupt, &l->judge);
+    if (status != MOT_OK) {
+        free(thread);
+        return status;
+    }
+    if (mot_judge_knows_end(l->judge)) port_end(&t->house[0].port);
     l->began_ns += mot_live_now(l) - t->begins_at; /* the clock starts when the nodes do */
     while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0)
         started++;
@@ -539,20 +530,24 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
         .problem = o->problem,
         .emulate = o->emulate,
         .checkpoint = o->checkpoint,
+        .keeps = o->checkpoint != NULL,
         .hash = o->hash };
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
-    mot_live_lead(&t->live);
     enum mot_status status = mot_world_check(x, &t->live.world);
     struct mot_live_checkpoint from = { 0 };
     if (status == MOT_OK && o->emulate) status = mot_weather_open(x->cluster, x->seed, &t->weather);
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
-    if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, from.mark);
+    if (status == MOT_OK) mot_live_begin(&t->live, o->resume ? &from : NULL);
+    bool was_over = t->live.over && o->settled;
+    if (was_over) t->live.checkpoint = NULL;
+    if (status == MOT_OK && o->begins && !was_over) status = o->begins(o->begins_self, from.mark);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
         t->begins_at = from.now;
         t->live.began_ns = mot_live_now(&t->live) - from.now;
-        open_town(t, o, &needs, o->resume ? &from : NULL);
+        open_town(t, o, &needs);
         status = run_town(t, o, out);
+        if (status == MOT_OK) out->was_over = was_over;
         close_town(t);
     }
     mot_weather_close(t->weather);
@@ -608,7 +603,7 @@ enum mot_status mot_threads_profile(const struct mot_live_options *o, struct mot
     t->batch = mot_new(x->workers, sizeof(*t->batch));
     t->live = (struct mot_live){ .experiment = x, .problem = o->problem };
     mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
-    mot_live_lead(&t->live);
+    mot_live_begin(&t->live, NULL);
     enum mot_status status = mot_world_check(x, &t->live.world);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
@@ -618,7 +613,7 @@ enum mot_status mot_threads_profile(const struct mot_live_options *o, struct mot
         profile->progress = asked.progress;
         profile->progress_self = asked.progress_self;
         t->live.began_ns = mot_live_now(&t->live);
-        open_town(t, o, &needs, NULL);
+        open_town(t, o, &needs);
         status = probe_town(t, profile);
         close_town(t);
         if (status != MOT_OK) mot_profile_close(profile);

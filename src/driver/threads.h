@@ -18,6 +18,7 @@ struct mot_live_options {
     const char *checkpoint;                 /* file to write, or NULL */
     uint64_t hash;                          /* of experiment and data: a checkpoint belongs to it */
     bool resume;                            /* begin from that file */
+    bool settled; /* resuming: the results are there, so a run that is over is left as it is */
     /* Called when the run is sure to begin, with the checkpoint's
      * mark, or 0; an error keeps it from beginning. */
     enum mot_status (*begins)(void *self, uint64_t mark);

@@ -10,4 +10,12 @@
 const float *mot_views_mean(
     const struct mot_pool *, const struct mot_view *, uint32_t n, const float *rest, float *into);
 
+/* The same of what does not lie in a pool: scale * x[0..len-1] are the model's floats off..off+len-1. */
+struct mot_piece {
+    const float *x;
+    double scale;
+    uint32_t off, len;
+};
+void mot_pieces_mean(uint32_t dim, const struct mot_piece *, uint32_t n, const float *rest, float *into);
+
 #endif

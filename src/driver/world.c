@@ -65,6 +65,72 @@ uint32_t mot_needs_window(const struct mot_needs *n)
     return n->most.colls ? n->most.colls + 1 : 0; /* a node may be one collective ahead of another */
 }
 
+/* ---- Updates and epochs ------------------------------------------------------------------------ */
+
+struct mot_course mot_course_of(
+    const struct mot_experiment *x, const struct mot_world *w, const struct mot_problem *p, uint64_t samples0)
+{
+    return (struct mot_course){
+        .world = w, .problem = p, .known = w->servers == 0 && !x->method->asynchronous, .samples0 = samples0
+    };
+}
+
+uint64_t mot_course_draw(const struct mot_course *c, mot_node worker, uint64_t updates)
+{
+    const struct mot_world *w = c->world;
+    uint64_t first = w->draw0 ? w->draw0[worker] : 0, done, asked;
+    done = updates > w->step0 ? updates - w->step0 : 0;
+    if (__builtin_mul_overflow(done, (uint64_t)w->batch[worker], &asked)) asked = UINT64_MAX - first;
+    return first + mot_sample_count(&c->problem->sampler, worker, first, asked);
+}
+
+uint64_t mot_course_samples(const struct mot_course *c, uint64_t updates)
+{
+    const struct mot_world *w = c->world;
+    uint64_t all = c->samples0;
+    for (mot_node i = 0; i < w->workers; i++) {
+        uint64_t more = mot_course_draw(c, i, updates) - (w->draw0 ? w->draw0[i] : 0);
+        if (__builtin_add_overflow(all, more, &all)) return UINT64_MAX;
+    }
+    return all;
+}
+
+double mot_course_epochs(const struct mot_course *c, uint64_t updates)
+{
+    return (double)mot_course_samples(c, updates) / (double)c->problem->data->train.rows;
+}
+
+uint64_t mot_course_update(const struct mot_course *c, double epochs)
+{
+    uint64_t low = c->world->step0, high = UINT64_C(1) << 62;
+    if (!c->known || isnan(epochs) || mot_course_epochs(c, high) < epochs) return UINT64_MAX;
+    if (mot_course_epochs(c, low) >= epochs) return low;
+    while (high - low > 1) { /* low is before it, high is not */
+        uint64_t middle = low + (high - low) / 2;
+        if (mot_course_epochs(c, middle) >= epochs) high = middle;
+        else low = middle;
+    }
+    return high;
+}
+
+uint64_t mot_course_due(const struct mot_course *c, const struct mot_every *e, uint64_t after)
+{
+    double next;
+    switch (e->unit) {
+    case MOT_EVERY_UPDATES:
+        next = ceil((floor((double)after / e->value) + 1) * e->value);
+        if (!(next < 0x1p63)) return UINT64_MAX;
+        return (uint64_t)next > after ? (uint64_t)next : after + 1;
+    case MOT_EVERY_EPOCHS:
+        if (!c->known) return UINT64_MAX;
+        next = (floor(mot_course_epochs(c, after) / e->value) + 1) * e->value;
+        return mot_course_update(c, next);
+    case MOT_EVERY_TIME:
+    case MOT_EVERY_AUTO: return UINT64_MAX;
+    }
+    return UINT64_MAX;
+}
+
 struct mot_every mot_every_resolve(const struct mot_experiment *x)
 {
     struct mot_every every = x->evaluate.every;

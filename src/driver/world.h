@@ -25,6 +25,27 @@ struct mot_needs mot_needs_of(const struct mot_experiment *, const struct mot_wo
 uint32_t mot_needs_window(const struct mot_needs *); /* collectives that can be under way at once */
 size_t mot_state_room(size_t bytes);                 /* a state's bytes, rounded up to whole cache lines */
 
+/* How far a run is in its data after so many updates, where that is known before it begins: without a server
+ * every update takes a batch of every worker. So what is due at an epoch is due at an update that all nodes
+ * know, and no driver has to ask how far the others are. */
+struct mot_course {
+    const struct mot_world *world;
+    const struct mot_problem *problem;
+    bool known;
+    uint64_t samples0; /* of a run that goes on: before world->step0 */
+};
+struct mot_course mot_course_of(
+    const struct mot_experiment *, const struct mot_world *, const struct mot_problem *, uint64_t samples0);
+/* Where a worker is in its part after so many updates. */
+uint64_t mot_course_draw(const struct mot_course *, mot_node worker, uint64_t updates);
+uint64_t mot_course_samples(const struct mot_course *, uint64_t updates);
+double mot_course_epochs(const struct mot_course *, uint64_t updates);
+/* The first update by which so many epochs are done; UINT64_MAX: the data ends before, or it is not known. */
+uint64_t mot_course_update(const struct mot_course *, double epochs);
+/* The first update after this one at which something is due that is due every so often; UINT64_MAX where the
+ * clock says when, or it is not known. */
+uint64_t mot_course_due(const struct mot_course *, const struct mot_every *, uint64_t after);
+
 /* evaluate.every with auto resolved: about fifty evaluations, whatever ends the run. */
 struct mot_every mot_every_resolve(const struct mot_experiment *);
 

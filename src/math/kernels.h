@@ -21,20 +21,37 @@
 /* How many panels hold so many columns. */
 static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1) / MOT_PANEL; }
 
+/* At most so many rows of a batch go through the few_ kernels. */
+#define MOT_FEW 8u
+
 /* C[m][n] = bias + A B, or C += A B. A(i, k) = a[i*a_row + k/16*a_block + k%16*a_col], which
  * covers plain, transposed and panelled matrices. B is panels of [k][16]; all 16 columns
- * of its last panel are readable. C(i, j) = c[j/16*c_panel + i*c_row + j%16]. Each
- * element is a chain of additions over k, in order, broken only at fixed k for the caches' sake. */
+ * of its last panel are readable; or row k of B begins at b_row[k], for up to MOT_SLICE_ROWS rows.
+ * C(i, j) = c[j/16*c_panel + i*c_row + j%16]. Each element is a chain of additions over k, in order, broken
+ * only at fixed k for the caches' sake. */
 struct mot_gemm {
     uint32_t m, n, k;
     const float *a;
     size_t a_row, a_block, a_col;
-    const float *b;
+    const float *b; /* or NULL, and */
+    const float *const *b_row;
     size_t b_panel;
     float *c;
     size_t c_row, c_panel;
     const float *bias; /* [m], or NULL for 0; not with add */
     bool add;
+};
+
+/* One layer and a few rows: weights w[out][in], inputs x[r][in] where they lie, slopes d(r, o) =
+ * d[o*d_out + r*d_row], results from y on, y_row apart. The bits are those of gemm. */
+struct mot_few {
+    uint32_t rows, in, out; /* rows: 1 to MOT_FEW */
+    const float *w, *bias;  /* bias: [out], or NULL for 0 */
+    const float *const *x;
+    const float *d;
+    size_t d_out, d_row;
+    float *y;
+    size_t y_row;
 };
 
 /* v = momentum v + (grad g + decay x); x -= lr (v, or with Nesterov's way grad g + decay x + momentum v). */
@@ -55,12 +72,19 @@ struct mot_kernels {
 
     /* ---- matrices ---- */
     void (*gemm)(const struct mot_gemm *);
-    /* Rows lying anywhere -> panels [cols/16][rows][16], zeros in the padding. */
-    void (*pack)(uint32_t rows, uint32_t cols, const float *const *row, float *out);
+    /* Rows lying anywhere -> panels of their transpose, [rows/16][cols][16], zeros in the padding. `ahead`
+     * more rows, which will be asked for next, are fetched meanwhile. */
+    void (*turn_rows)(uint32_t rows, uint32_t cols, const float *const *row, uint32_t ahead, float *out);
     /* Panels of an [rows][cols] matrix -> panels of its transpose; zeros in the padding. */
     void (*transpose)(uint32_t rows, uint32_t cols, const float *in, float *out);
     /* y[i] += the sum of row i of an [rows][cols] matrix in panels. */
     void (*row_sums)(uint32_t rows, uint32_t cols, const float *in, float *y);
+
+    /* ---- a few rows ---- */
+    void (*few_forward)(const struct mot_few *); /* y(r, o) = bias[o] + the sum over i of w[o][i] x[r][i] */
+    void (*few_back)(const struct mot_few *);    /* y(r, i) = the sum over o of w[o][i] d(r, o) */
+    void (*few_weights)(const struct mot_few *); /* y(o, i) += the sum over r of d(r, o) x[r][i] */
+    void (*few_sums)(const struct mot_few *);    /* y[i] += the sum over r of x[r][i] */
 
     /* ---- vectors of n ---- */
     void (*axpy)(size_t n, float a, const float *x, float *y); /* y += a x */

@@ -6,15 +6,20 @@
 
 #include "math/kernels_gemm.h"
 #include "math/kernels_vector.h"
+#include "math/kernels_few.h"
 #include "math/kernels_loss.h"
 #include "math/kernels_similar.h"
 
 const struct mot_kernels KERNELS_TABLE = {
     .name = KERNELS_NAME,
     .gemm = gemm,
-    .pack = pack,
+    .turn_rows = turn_rows,
     .transpose = transpose,
     .row_sums = row_sums,
+    .few_forward = few_forward,
+    .few_back = few_back,
+    .few_weights = few_weights,
+    .few_sums = few_sums,
     .axpy = axpy,
     .sum = sum_of,
     .add = add_all,

@@ -98,12 +98,25 @@ static void tile_edge(const struct tile *t, uint32_t rows, uint32_t cols)
         memcpy(t->c + i * t->c_row, copy + i * TILE_COLS, cols * sizeof *copy);
 }
 
+/* Sixteen columns of rows that lie anywhere, as a panel; zeros in the padding. */
+static void pack_panel(uint32_t rows, const float *const *row, size_t from, uint32_t cols, float *out)
+{
+    for (uint32_t r = 0; r < rows; r++, out += MOT_PANEL) {
+        if (cols < MOT_PANEL) memset(out, 0, MOT_PANEL * sizeof *out);
+        if (cols < MOT_PANEL) memcpy(out, row[r] + from, cols * sizeof *out);
+        else memcpy(out, row[r] + from, MOT_PANEL * sizeof *out);
+    }
+}
+
 /* Rows i0 .. i1-1 of C, one panel, the k of one block. */
 static void gemm_block(
     const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint32_t panel, uint32_t k0, uint32_t k)
 {
     static const float zeros[TILE_ROWS];
     uint32_t cols = g->n - panel * MOT_PANEL < MOT_PANEL ? g->n - panel * MOT_PANEL : MOT_PANEL;
+    float packed[MOT_SLICE_ROWS * MOT_PANEL] __attribute__((aligned(64)));
+    const float *b = g->b ? g->b + panel * g->b_panel + (size_t)k0 * MOT_PANEL : packed;
+    if (!g->b) pack_panel(k, g->b_row + k0, (size_t)panel * MOT_PANEL, cols, packed);
     for (uint32_t j = 0; j < cols; j += TILE_COLS)
         for (uint32_t i = i0; i < i1; i += TILE_ROWS) {
             struct tile t = {
@@ -111,7 +124,7 @@ static void gemm_block(
                 .a_row = g->a_row,
                 .a_block = g->a_block,
                 .a_col = g->a_col,
-                .b = g->b + panel * g->b_panel + (size_t)k0 * MOT_PANEL + j,
+                .b = b + j,
                 .c = g->c + panel * g->c_panel + i * g->c_row + j,
                 .c_row = g->c_row,
                 .k = k,
@@ -139,84 +152,100 @@ static void gemm(const struct mot_gemm *g)
 
 /* ---- Panels --------------------------------------------------------------- */
 
-static void pack(uint32_t rows, uint32_t cols, const float *const *row, float *out)
+typedef float v4 __attribute__((vector_size(16))); /* four numbers, whatever LANES is */
+INLINE v4 load_four(const float *p)
 {
-    uint32_t whole = cols / MOT_PANEL, rest = cols % MOT_PANEL;
-    for (uint32_t r = 0; r < rows; r++) {
-        float *to = out + (size_t)r * MOT_PANEL;
-        for (uint32_t p = 0; p < whole; p++, to += (size_t)rows * MOT_PANEL)
-            memcpy(to, row[r] + (size_t)p * MOT_PANEL, MOT_PANEL * sizeof *to);
-        if (rest) {
-            memset(to, 0, MOT_PANEL * sizeof *to);
-            memcpy(to, row[r] + (size_t)whole * MOT_PANEL, rest * sizeof *to);
-        }
-    }
+    v4 v;
+    memcpy(&v, p, sizeof v);
+    return v;
 }
 
-/* v[LANES] becomes its transpose: pairs, pairs of pairs, (8 lanes: halves). */
-INLINE void turn(vf v[LANES])
+/* Numbers c .. c + 3 of LANES rows: v[j] becomes number c + j of each of them. Whole quarters are loaded into
+ * their place, so that with 8 lanes nothing has to cross from one half to the other later. */
+INLINE void columns_of_four(const float *const row[LANES], size_t c, vf v[4])
 {
 #if LANES == 8
-    vf t[8], s[8];
-    UNROLL for (int i = 0; i < 8; i += 2)
-    {
-        t[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        t[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    UNROLL for (int i = 0; i < 8; i += 4) UNROLL for (int h = 0; h < 2; h++)
-    {
-        s[i + 2 * h] = __builtin_shufflevector(t[i + h], t[i + h + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-        s[i + 2 * h + 1] = __builtin_shufflevector(t[i + h], t[i + h + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-    UNROLL for (int i = 0; i < 4; i++)
-    {
-        v[i] = __builtin_shufflevector(s[i], s[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        v[i + 4] = __builtin_shufflevector(s[i], s[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
+    vf at[4];
+    UNROLL for (int i = 0; i < 4; i++) at[i] =
+        __builtin_shufflevector(load_four(row[i] + c), load_four(row[i + 4] + c), 0, 1, 2, 3, 4, 5, 6, 7);
+    vf a = __builtin_shufflevector(at[0], at[1], 0, 8, 1, 9, 4, 12, 5, 13),
+       b = __builtin_shufflevector(at[0], at[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    vf d = __builtin_shufflevector(at[2], at[3], 0, 8, 1, 9, 4, 12, 5, 13),
+       e = __builtin_shufflevector(at[2], at[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    v[0] = __builtin_shufflevector(a, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    v[1] = __builtin_shufflevector(a, d, 2, 3, 10, 11, 6, 7, 14, 15);
+    v[2] = __builtin_shufflevector(b, e, 0, 1, 8, 9, 4, 5, 12, 13);
+    v[3] = __builtin_shufflevector(b, e, 2, 3, 10, 11, 6, 7, 14, 15);
 #else
-    vf a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5),
-       b = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-    vf c = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5),
-       d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
-    v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    v[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+    vf at[4];
+    UNROLL for (int i = 0; i < 4; i++) at[i] = load(row[i] + c);
+    vf a = __builtin_shufflevector(at[0], at[1], 0, 4, 1, 5),
+       b = __builtin_shufflevector(at[0], at[1], 2, 6, 3, 7);
+    vf d = __builtin_shufflevector(at[2], at[3], 0, 4, 1, 5),
+       e = __builtin_shufflevector(at[2], at[3], 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(a, d, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(a, d, 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(b, e, 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(b, e, 2, 3, 6, 7);
 #endif
+}
+
+/* LANES rows of `cols` numbers become LANES columns of a panel. */
+INLINE void turn_lanes(const float *const row[LANES], size_t cols, float *out)
+{
+    size_t c = 0;
+    for (; c + 4 <= cols; c += 4, out += 4 * MOT_PANEL) {
+        vf v[4];
+        columns_of_four(row, c, v);
+        UNROLL for (size_t i = 0; i < 4; i++) store(out + i * MOT_PANEL, v[i]);
+    }
+    for (; c < cols; c++, out += MOT_PANEL) UNROLL for (int i = 0; i < LANES; i++) out[i] = row[i][c];
+}
+
+#define TURN_COLS 64u /* columns turned at a time: rows without data then read zeros that are not many */
+
+static void turn_rows(uint32_t rows, uint32_t cols, const float *const *row, uint32_t ahead, float *out)
+{
+    static const float zeros[TURN_COLS];
+    for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r += LANES)
+        for (uint32_t c = 0; c < cols; c += TURN_COLS) {
+            const float *from[LANES];
+            uint32_t n = cols - c < TURN_COLS ? cols - c : TURN_COLS;
+            for (uint32_t i = 0; i < LANES; i++) {
+                from[i] = r + i < rows ? row[r + i] + c : zeros;
+                if (r + i + MOT_PANEL < rows + ahead)
+                    for (uint32_t line = 0; line < n; line += MOT_PANEL)
+                        __builtin_prefetch(row[r + i + MOT_PANEL] + c + line);
+            }
+            turn_lanes(from, n, out + ((size_t)(r / MOT_PANEL) * cols + c) * MOT_PANEL + r % MOT_PANEL);
+        }
 }
 
 static void transpose(uint32_t rows, uint32_t cols, const float *in, float *out)
 {
-    /* A square of LANES x LANES at a time: row r, column c of the input is at panel c/16, row r. */
-    uint32_t padded = mot_panels(rows) * MOT_PANEL;
-    for (uint32_t r = 0; r < padded; r += LANES)
-        for (uint32_t c = 0; c < cols; c += LANES) {
-            const float *from = in + (size_t)(c / MOT_PANEL) * rows * MOT_PANEL + c % MOT_PANEL;
-            float *to =
-                out + (size_t)(r / MOT_PANEL) * cols * MOT_PANEL + (size_t)c * MOT_PANEL + r % MOT_PANEL;
-            vf v[LANES];
-            UNROLL for (uint32_t i = 0; i < LANES; i++) v[i] =
-                r + i < rows ? load(from + (size_t)(r + i) * MOT_PANEL) : (vf){ 0 };
-            turn(v);
-            UNROLL for (uint32_t i = 0; i < LANES; i++) if (c + i < cols)
-                store(to + (size_t)i * MOT_PANEL, v[i]);
+    static const float zeros[MOT_PANEL];
+    for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r += LANES)
+        for (uint32_t c = 0; c < cols; c += MOT_PANEL) {
+            const float *from[LANES], *panel = in + (size_t)c * rows;
+            for (uint32_t i = 0; i < LANES; i++)
+                from[i] = r + i < rows ? panel + (size_t)(r + i) * MOT_PANEL : zeros;
+            turn_lanes(from, cols - c < MOT_PANEL ? cols - c : MOT_PANEL,
+                out + ((size_t)(r / MOT_PANEL) * cols + c) * MOT_PANEL + r % MOT_PANEL);
         }
 }
 
 static void row_sums(uint32_t rows, uint32_t cols, const float *in, float *y)
 {
+    static const float number[MOT_PANEL] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     uint32_t panels = mot_panels(cols);
     for (uint32_t r = 0; r < rows; r++) {
         vf lane[MOT_PANEL / LANES] = { 0 };
         for (uint32_t p = 0; p < panels; p++) {
             const float *from = in + ((size_t)p * rows + r) * MOT_PANEL;
-            uint32_t left = cols - p * MOT_PANEL;
-            UNROLL for (uint32_t v = 0; v < MOT_PANEL / LANES; v++) lane[v] += left >= MOT_PANEL
-                ? load(from + v * LANES)
-                : load_part(from + v * LANES,
-                      left <= v * LANES              ? 0
-                          : left - v * LANES < LANES ? left - v * LANES
-                                                     : LANES);
+            const float left =
+                (float)(cols - p * MOT_PANEL); /* what lies behind is padding, whatever it is */
+            UNROLL for (uint32_t v = 0; v < MOT_PANEL / LANES; v++) lane[v] +=
+                choose(load(number + v * LANES) < left, load(from + v * LANES), (vf){ 0 });
         }
         float sum[MOT_PANEL];
         memcpy(sum, lane, sizeof sum);

@@ -105,5 +105,5 @@ INLINE vf cosine_f(vf x)
 
 static void cosine(size_t n, const float *x, float *y)
 {
-    FOR_LANES(n, i, left) out(y, i, left, cosine_f(in(x, i, left)));
+    EACH_LANES(n, i, left, out(y, i, left, cosine_f(in(x, i, left))));
 }

@@ -1,9 +1,19 @@
 /* kernels_vector.h -- loops over vectors, sparse rows and parameters; a part of kernels_body.h. */
 
-/* Runs `each(i, n)` over n numbers, LANES at a time; the last may be fewer. `in` and `out` then
- * load and store at i, whole or in part. */
-#define FOR_LANES(n, i, left)                                                                                \
-    for (size_t i = 0, left; left = (n)-i < LANES ? (n)-i : LANES, i < (n); i += LANES)
+/* What follows `left` is done for i = 0, LANES, ... below n; `left` numbers are there: LANES, as a constant,
+ * in the loop, and fewer at most once, behind it. `in` and `out` load and store at i, whole or in part. */
+#define EACH_LANES(n, i, left, ...)                                                                          \
+    do {                                                                                                     \
+        size_t i = 0;                                                                                        \
+        for (; i + LANES <= (n); i += LANES) {                                                               \
+            const size_t left = LANES;                                                                       \
+            __VA_ARGS__;                                                                                     \
+        }                                                                                                    \
+        if (i < (n)) {                                                                                       \
+            const size_t left = (n)-i;                                                                       \
+            __VA_ARGS__;                                                                                     \
+        }                                                                                                    \
+    } while (0)
 INLINE vf in(const float *p, size_t i, size_t left)
 {
     return left == LANES ? load(p + i) : load_part(p + i, left);
@@ -16,17 +26,16 @@ INLINE void out(float *p, size_t i, size_t left, vf v)
 
 static void axpy(size_t n, float a, const float *x, float *y)
 {
-    FOR_LANES(n, i, left) out(y, i, left, fma_f(all(a), in(x, i, left), in(y, i, left)));
+    EACH_LANES(n, i, left, out(y, i, left, fma_f(all(a), in(x, i, left), in(y, i, left))));
 }
 
 static void sum_of(size_t n, uint32_t terms, const float *a, const float *const *x, float *y)
 {
-    FOR_LANES(n, i, left)
-    {
+    EACH_LANES(n, i, left, {
         vf sum = { 0 };
         for (uint32_t t = 0; t < terms; t++) sum = fma_f(all(a[t]), in(x[t], i, left), sum);
         out(y, i, left, sum);
-    }
+    });
 }
 
 /* Reads every term once and writes the sum once: for what does not fit in a cache. */
@@ -71,26 +80,25 @@ static double norm2(size_t n, const float *x) { return dot(n, x, x); }
 
 static void exp_all(size_t n, const float *x, float *y)
 {
-    FOR_LANES(n, i, left) out(y, i, left, exp_f(in(x, i, left)));
+    EACH_LANES(n, i, left, out(y, i, left, exp_f(in(x, i, left))));
 }
 static void log_all(size_t n, const float *x, float *y)
 {
-    FOR_LANES(n, i, left) out(y, i, left, log_f(in(x, i, left)));
+    EACH_LANES(n, i, left, out(y, i, left, log_f(in(x, i, left))));
 }
 
 /* NaN stays NaN: a comparison with it is false. */
 static void relu(size_t n, float *x)
 {
-    FOR_LANES(n, i, left)
-    {
+    EACH_LANES(n, i, left, {
         vf v = in(x, i, left);
         out(x, i, left, choose(v < 0.0f, (vf){ 0 }, v));
-    }
+    });
 }
 
 static void relu_back(size_t n, const float *h, float *d)
 {
-    FOR_LANES(n, i, left) out(d, i, left, choose(in(h, i, left) <= 0.0f, (vf){ 0 }, in(d, i, left)));
+    EACH_LANES(n, i, left, out(d, i, left, choose(in(h, i, left) <= 0.0f, (vf){ 0 }, in(d, i, left))));
 }
 
 /* ---- Sparse rows ---------------------------------------------------------- */
@@ -118,28 +126,29 @@ static void sparse_axpy_double(size_t n, double a, const uint32_t *col, const fl
 
 /* ---- Optimisers ------------------------------------------------------------ */
 
-static void sgd(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out)
+/* Settings are copied first: for all the compiler knows, every store may change one of them. */
+static void sgd(size_t n, const struct mot_sgd *set, const float *g, const float *x, float *x_out)
 {
-    FOR_LANES(n, i, left)
-    {
+    const struct mot_sgd s = *set;
+    EACH_LANES(n, i, left, {
         vf at = in(x, i, left);
-        vf step = fma_f(all(s->decay), at, s->grad * in(g, i, left));
-        out(x_out, i, left, fma_f(all(-s->lr), step, at));
-    }
+        vf step = fma_f(all(s.decay), at, s.grad * in(g, i, left));
+        out(x_out, i, left, fma_f(all(-s.lr), step, at));
+    });
 }
 
-INLINE void momentum_loop(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out,
+INLINE void momentum_loop(size_t n, const struct mot_sgd *set, const float *g, const float *x, float *x_out,
     const float *v, float *v_out, const bool nesterov)
 {
-    FOR_LANES(n, i, left)
-    {
+    const struct mot_sgd s = *set;
+    EACH_LANES(n, i, left, {
         vf at = in(x, i, left);
-        vf step = fma_f(all(s->decay), at, s->grad * in(g, i, left));
-        vf speed = fma_f(all(s->momentum), in(v, i, left), step);
+        vf step = fma_f(all(s.decay), at, s.grad * in(g, i, left));
+        vf speed = fma_f(all(s.momentum), in(v, i, left), step);
         out(v_out, i, left, speed);
-        if (nesterov) speed = fma_f(all(s->momentum), speed, step);
-        out(x_out, i, left, fma_f(all(-s->lr), speed, at));
-    }
+        if (nesterov) speed = fma_f(all(s.momentum), speed, step);
+        out(x_out, i, left, fma_f(all(-s.lr), speed, at));
+    });
 }
 
 static void momentum(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out,
@@ -149,18 +158,18 @@ static void momentum(size_t n, const struct mot_sgd *s, const float *g, const fl
     else momentum_loop(n, s, g, x, x_out, v, v_out, false);
 }
 
-static void adamw(size_t n, const struct mot_adamw *s, const float *g, const float *x, float *x_out,
+static void adamw(size_t n, const struct mot_adamw *set, const float *g, const float *x, float *x_out,
     const float *m, float *m_out, const float *v, float *v_out)
 {
-    FOR_LANES(n, i, left)
-    {
-        vf slope = s->grad * in(g, i, left);
-        vf mean = fma_f(all(s->beta1), in(m, i, left), s->new1 * slope);
-        vf square = fma_f(all(s->beta2), in(v, i, left), s->new2 * slope * slope);
+    const struct mot_adamw s = *set;
+    EACH_LANES(n, i, left, {
+        vf slope = s.grad * in(g, i, left);
+        vf mean = fma_f(all(s.beta1), in(m, i, left), s.new1 * slope);
+        vf square = fma_f(all(s.beta2), in(v, i, left), s.new2 * slope * slope);
         out(m_out, i, left, mean);
         out(v_out, i, left, square);
-        vf step = mean / fma_f(all(s->root), root(square), all(s->epsilon));
+        vf step = mean / fma_f(all(s.root), root(square), all(s.epsilon));
         vf at = in(x, i, left);
-        out(x_out, i, left, at - fma_f(all(s->decay), at, s->rate * step));
-    }
+        out(x_out, i, left, at - fma_f(all(s.decay), at, s.rate * step));
+    });
 }

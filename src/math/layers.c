@@ -9,6 +9,9 @@
  *     dA      [in][rows]   =  W' [in][out]   . D [out][rows]
  *     dW      [out][in]   +=  D [out][rows]  . A by row [rows][in]
  *
+ * Up to MOT_FEW dense rows go another way, which reads them where they lie and keeps activations and slopes
+ * as plain rows; only the last layer's output, for the loss, is by feature. The bits are the same.
+ *
  * Sparse rows never become dense: the first layer then takes a sparse dot, and backward a
  * sparse axpy, for each (output, row); a row of W is reused by all rows of the slice while it
  * is in the cache. */
@@ -17,6 +20,8 @@
 #include <motley/method.h>
 #include <stdio.h>
 #include <string.h>
+
+#define NARROW 96u /* up to so many outputs, a layer's weights stay in the cache from one panel to the next */
 
 struct layer {
     uint32_t in, out;
@@ -30,7 +35,7 @@ struct layer {
 struct plan {
     uint32_t layers;
     struct layer layer[MOT_LAYERS_MAX];
-    size_t in_by_feature, in_by_row, labels, rows; /* rows: pointers, MOT_SLICE_ROWS of them */
+    size_t in_by_feature, labels, rows; /* rows: pointers, MOT_SLICE_ROWS of them */
     size_t floats;
 };
 
@@ -51,10 +56,7 @@ static void make_plan(const struct mot_net *net, struct plan *p)
     memset(p, 0, sizeof *p);
     p->rows = claim(p, rows * sizeof(float *) / sizeof(float));
     p->labels = claim(p, rows);
-    if (!net->shape.sparse) {
-        p->in_by_feature = claim(p, panelled(net->shape.cols, rows));
-        p->in_by_row = claim(p, panelled(rows, net->shape.cols));
-    }
+    if (!net->shape.sparse) p->in_by_feature = claim(p, panelled(net->shape.cols, rows));
     for (uint32_t s = 0; s < net->segments; s++) {
         const struct mot_segment *at = &net->segment[s];
         if (at->rank == 1) {
@@ -115,46 +117,105 @@ static void first_layer_sparse(
     }
 }
 
-/* Brings the rows, which lie anywhere, into both panel forms. */
-static void read_rows(const struct plan *p, const struct mot_batch *batch, float *scratch)
+static const float **rows_of(const struct plan *p, float *scratch)
 {
-    const struct mot_table *t = batch->table;
-    const float **row = (const float **)(void *)(scratch + p->rows);
-    for (uint32_t i = 0; i < batch->rows; i++) row[i] = t->x + (size_t)mot_batch_row(batch, i) * t->cols;
-    mot_kernels()->pack(batch->rows, t->cols, row, scratch + p->in_by_row);
-    mot_kernels()->transpose(batch->rows, t->cols, scratch + p->in_by_row, scratch + p->in_by_feature);
+    return (const float **)(void *)(scratch + p->rows);
 }
 
-/* Leaves every layer's output by feature; the last one's is not yet softmaxed. */
-static void forward(const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
+/* Where labels and dense rows are. */
+static void find_rows(const struct plan *p, const struct mot_batch *batch, float *scratch)
+{
+    const struct mot_table *t = batch->table;
+    const float **row = rows_of(p, scratch);
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        uint32_t at = mot_batch_row(batch, i);
+        scratch[p->labels + i] = t->y[at];
+        if (t->x) row[i] = t->x + (size_t)at * t->cols;
+    }
+}
+
+static bool are_few(const struct mot_batch *batch) { return batch->table->x && batch->rows <= MOT_FEW; }
+
+/* The product of layer n over `panels` panels of rows, the first of which is `from`; `in` is the input by
+ * feature. */
+static void layer_forward(const struct plan *p, uint32_t n, const float *x, uint32_t from, uint32_t panels,
+    const float *in, float *scratch)
+{
+    const struct layer *l = &p->layer[n];
+    mot_kernels()->gemm(&(struct mot_gemm){
+        .m = l->out,
+        .n = panels * MOT_PANEL,
+        .k = l->in,
+        .a = x + l->weight,
+        .a_row = l->in,
+        .a_col = 1,
+        .a_block = MOT_PANEL,
+        .b = in,
+        .b_panel = (size_t)l->in * MOT_PANEL,
+        .c = scratch + l->by_feature + (size_t)from * l->out * MOT_PANEL,
+        .c_row = MOT_PANEL,
+        .c_panel = (size_t)l->out * MOT_PANEL,
+        .bias = l->has_bias ? x + l->bias : NULL,
+    });
+}
+
+/* Rows are turned as many at a time as their product with the weights needs to be worth it: with few outputs
+ * one panel, which is then still in the first cache. */
+static void first_layer_dense(
+    const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
+{
+    const struct layer *l = &p->layer[0];
+    const float **row = rows_of(p, scratch);
+    uint32_t step = l->out <= NARROW ? MOT_PANEL : MOT_SLICE_ROWS;
+    for (uint32_t i = 0; i < batch->rows; i += step) {
+        uint32_t left = batch->rows - i, rows = left < step ? left : step;
+        mot_kernels()->turn_rows(rows, l->in, row + i, left - rows, scratch + p->in_by_feature);
+        layer_forward(p, 0, x, i / MOT_PANEL, mot_panels(rows), scratch + p->in_by_feature, scratch);
+    }
+}
+
+static void few_forward(const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
 {
     const struct mot_kernels *k = mot_kernels();
-    uint32_t rows = batch->rows;
-    MOT_ASSERT(rows <= MOT_SLICE_ROWS);
-    for (uint32_t i = 0; i < rows; i++) scratch[p->labels + i] = batch->table->y[mot_batch_row(batch, i)];
-    if (batch->table->x) read_rows(p, batch, scratch);
+    const float *row[MOT_FEW];
+    memcpy(row, rows_of(p, scratch), batch->rows * sizeof *row);
     for (uint32_t n = 0; n < p->layers; n++) {
         const struct layer *l = &p->layer[n];
-        if (n == 0 && !batch->table->x) {
-            first_layer_sparse(l, x, batch, scratch);
-        } else {
-            k->gemm(&(struct mot_gemm){
-                .m = l->out,
-                .n = mot_panels(rows) * MOT_PANEL,
-                .k = l->in,
-                .a = x + l->weight,
-                .a_row = l->in,
-                .a_col = 1,
-                .a_block = MOT_PANEL,
-                .b = scratch + (n ? p->layer[n - 1].by_feature : p->in_by_feature),
-                .b_panel = (size_t)l->in * MOT_PANEL,
-                .c = scratch + l->by_feature,
-                .c_row = MOT_PANEL,
-                .c_panel = (size_t)l->out * MOT_PANEL,
-                .bias = l->has_bias ? x + l->bias : NULL,
-            });
-        }
-        if (n + 1 < p->layers) k->relu(panelled(l->out, rows), scratch + l->by_feature);
+        float *out = scratch + l->by_row;
+        k->few_forward(&(struct mot_few){ .rows = batch->rows,
+            .in = l->in,
+            .out = l->out,
+            .w = x + l->weight,
+            .bias = l->has_bias ? x + l->bias : NULL,
+            .x = row,
+            .y = out,
+            .y_row = l->out });
+        if (n + 1 < p->layers) k->relu((size_t)batch->rows * l->out, out);
+        for (uint32_t r = 0; r < batch->rows; r++) row[r] = out + (size_t)r * l->out;
+    }
+    const struct layer *last = &p->layer[p->layers - 1];
+    float *z = scratch + last->by_feature;
+    memset(z, 0, (size_t)last->out * MOT_PANEL * sizeof *z);
+    for (uint32_t o = 0; o < last->out; o++)
+        for (uint32_t r = 0; r < batch->rows; r++) z[o * MOT_PANEL + r] = row[r][o];
+}
+
+/* Leaves the last layer's output by feature, not yet softmaxed. */
+static void forward(const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
+{
+    MOT_ASSERT(batch->rows <= MOT_SLICE_ROWS);
+    find_rows(p, batch, scratch);
+    if (are_few(batch)) {
+        few_forward(p, x, batch, scratch);
+        return;
+    }
+    for (uint32_t n = 0; n < p->layers; n++) {
+        const struct layer *l = &p->layer[n];
+        if (n > 0)
+            layer_forward(p, n, x, 0, mot_panels(batch->rows), scratch + p->layer[n - 1].by_feature, scratch);
+        else if (batch->table->x) first_layer_dense(p, x, batch, scratch);
+        else first_layer_sparse(l, x, batch, scratch);
+        if (n + 1 < p->layers) mot_kernels()->relu(panelled(l->out, batch->rows), scratch + l->by_feature);
     }
 }
 
@@ -175,8 +236,9 @@ static void weights_gradient_sparse(
         }
 }
 
-static void weights_gradient(
-    const struct layer *l, uint32_t rows, const float *slope, const float *by_row, float *g)
+/* The input is by row: in panels, or where the rows lie. */
+static void weights_gradient(const struct layer *l, uint32_t rows, const float *slope, const float *by_row,
+    const float *const *row, float *g)
 {
     mot_kernels()->gemm(&(struct mot_gemm){
         .m = l->out,
@@ -187,12 +249,41 @@ static void weights_gradient(
         .a_col = 1,
         .a_block = (size_t)l->out * MOT_PANEL,
         .b = by_row,
+        .b_row = row,
         .b_panel = (size_t)rows * MOT_PANEL,
         .c = g + l->weight,
         .c_row = l->in,
         .c_panel = MOT_PANEL,
         .add = true,
     });
+}
+
+static void few_backward(
+    const struct plan *p, const float *x, const struct mot_batch *batch, float *g, float *scratch)
+{
+    const struct mot_kernels *k = mot_kernels();
+    const struct layer *last = &p->layer[p->layers - 1];
+    struct mot_few few = {
+        .rows = batch->rows, .d = scratch + last->by_feature, .d_out = MOT_PANEL, .d_row = 1
+    };
+    if (last->has_bias) k->row_sums(last->out, batch->rows, few.d, g + last->bias);
+    for (uint32_t n = p->layers; n-- > 0;) {
+        const struct layer *l = &p->layer[n], *below = n ? l - 1 : NULL;
+        const float *row[MOT_FEW];
+        for (uint32_t r = 0; r < batch->rows; r++)
+            row[r] = below ? scratch + below->by_row + (size_t)r * l->in : rows_of(p, scratch)[r];
+        few.in = l->in, few.out = l->out, few.w = x + l->weight;
+        few.x = row, few.y = g + l->weight, few.y_row = l->in;
+        k->few_weights(&few);
+        if (!below) return;
+        few.y = scratch + below->slope;
+        k->few_back(&few);
+        k->relu_back((size_t)batch->rows * l->in, scratch + below->by_row, few.y);
+        few.d = few.y, few.d_out = 1, few.d_row = l->in;
+        for (uint32_t r = 0; r < batch->rows; r++) row[r] = few.d + (size_t)r * l->in;
+        few.y = g + below->bias;
+        if (below->has_bias) k->few_sums(&few);
+    }
 }
 
 /* From the slope at the last layer's output down to the first layer. */
@@ -206,12 +297,12 @@ static void backward(
         const struct layer *l = &p->layer[n], *below = n ? l - 1 : NULL;
         if (l->has_bias) k->row_sums(l->out, rows, slope, g + l->bias);
         if (!below) {
-            if (batch->table->x) weights_gradient(l, rows, slope, scratch + p->in_by_row, g);
+            if (batch->table->x) weights_gradient(l, rows, slope, NULL, rows_of(p, scratch), g);
             else weights_gradient_sparse(l, batch, slope, g);
             return;
         }
         k->transpose(below->out, rows, scratch + below->by_feature, scratch + below->by_row);
-        weights_gradient(l, rows, slope, scratch + below->by_row, g);
+        weights_gradient(l, rows, slope, scratch + below->by_row, NULL, g);
         k->gemm(&(struct mot_gemm){
             .m = l->in,
             .n = mot_panels(rows) * MOT_PANEL,
@@ -241,7 +332,8 @@ double mot_layers_grad(const struct mot_net *net, const struct mot_layers_loss *
     forward(&p, x, batch, s);
     double loss = mot_kernels()->softmax_loss(batch->rows, net->outputs, s + p.layer[p.layers - 1].by_feature,
         s + p.labels, coef, how->smoothing, NULL);
-    backward(&p, x, batch, g, s);
+    if (are_few(batch)) few_backward(&p, x, batch, g, s);
+    else backward(&p, x, batch, g, s);
     return (double)coef * loss + mot_reg_add(&how->reg, net, x, (double)coef * batch->rows, g);
 }
 

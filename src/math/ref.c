@@ -19,17 +19,19 @@ static void gemm_ref(const struct mot_gemm *g)
             double sum = g->bias ? (double)g->bias[i] : 0;
             for (uint32_t k = 0; k < g->k; k++)
                 sum += (double)g->a[i * g->a_row + k / MOT_PANEL * g->a_block + k % MOT_PANEL * g->a_col] *
-                    (double)g->b[j / MOT_PANEL * g->b_panel + (size_t)k * MOT_PANEL + j % MOT_PANEL];
+                    (double)(g->b ? g->b[j / MOT_PANEL * g->b_panel + (size_t)k * MOT_PANEL + j % MOT_PANEL]
+                                  : g->b_row[k][j]);
             float *c = g->c + j / MOT_PANEL * g->c_panel + i * g->c_row + j % MOT_PANEL;
             *c = (float)(g->add ? (double)*c + sum : sum);
         }
 }
 
-static void pack_ref(uint32_t rows, uint32_t cols, const float *const *row, float *out)
+static void turn_rows_ref(uint32_t rows, uint32_t cols, const float *const *row, uint32_t ahead, float *out)
 {
-    for (uint32_t r = 0; r < rows; r++)
-        for (uint32_t c = 0; c < mot_panels(cols) * MOT_PANEL; c++)
-            out[at(rows, r, c)] = c < cols ? row[r][c] : 0;
+    (void)ahead;
+    for (uint32_t c = 0; c < cols; c++)
+        for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r++)
+            out[at(cols, c, r)] = r < rows ? row[r][c] : 0;
 }
 
 static void transpose_ref(uint32_t rows, uint32_t cols, const float *in, float *out)
@@ -45,6 +47,53 @@ static void row_sums_ref(uint32_t rows, uint32_t cols, const float *in, float *y
         double sum = 0;
         for (uint32_t c = 0; c < cols; c++) sum += (double)in[at(rows, r, c)];
         y[r] = (float)((double)y[r] + sum);
+    }
+}
+
+/* d(r, o) of a few rows */
+static double slope_of(const struct mot_few *f, uint32_t r, uint32_t o)
+{
+    return (double)f->d[o * f->d_out + r * f->d_row];
+}
+
+static void few_forward_ref(const struct mot_few *f)
+{
+    for (uint32_t r = 0; r < f->rows; r++)
+        for (uint32_t o = 0; o < f->out; o++) {
+            double sum = f->bias ? (double)f->bias[o] : 0;
+            for (uint32_t i = 0; i < f->in; i++)
+                sum += (double)f->w[(size_t)o * f->in + i] * (double)f->x[r][i];
+            f->y[r * f->y_row + o] = (float)sum;
+        }
+}
+
+static void few_back_ref(const struct mot_few *f)
+{
+    for (uint32_t r = 0; r < f->rows; r++)
+        for (uint32_t i = 0; i < f->in; i++) {
+            double sum = 0;
+            for (uint32_t o = 0; o < f->out; o++)
+                sum += (double)f->w[(size_t)o * f->in + i] * slope_of(f, r, o);
+            f->y[r * f->y_row + i] = (float)sum;
+        }
+}
+
+static void few_weights_ref(const struct mot_few *f)
+{
+    for (uint32_t o = 0; o < f->out; o++)
+        for (uint32_t i = 0; i < f->in; i++) {
+            double sum = (double)f->y[o * f->y_row + i];
+            for (uint32_t r = 0; r < f->rows; r++) sum += slope_of(f, r, o) * (double)f->x[r][i];
+            f->y[o * f->y_row + i] = (float)sum;
+        }
+}
+
+static void few_sums_ref(const struct mot_few *f)
+{
+    for (uint32_t i = 0; i < f->in; i++) {
+        double sum = (double)f->y[i];
+        for (uint32_t r = 0; r < f->rows; r++) sum += (double)f->x[r][i];
+        f->y[i] = (float)sum;
     }
 }
 
@@ -250,9 +299,13 @@ static void cosine_ref(size_t n, const float *x, float *y)
 const struct mot_kernels mot_kernels_ref = {
     .name = "ref",
     .gemm = gemm_ref,
-    .pack = pack_ref,
+    .turn_rows = turn_rows_ref,
     .transpose = transpose_ref,
     .row_sums = row_sums_ref,
+    .few_forward = few_forward_ref,
+    .few_back = few_back_ref,
+    .few_weights = few_weights_ref,
+    .few_sums = few_sums_ref,
     .axpy = axpy_ref,
     .sum = sum_ref,
     .add = add_ref,

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/rng.h"
+#include "math/kernels.h"
 #include "math/models.h"
 #include "test.h"
 
@@ -309,6 +310,64 @@ TEST(a_row_list_and_a_range_give_the_same_bits)
         CHECK(a == b && memcmp(again, lab.g, bytes) == 0);
         free(again);
         close_lab(&lab);
+    }
+}
+
+/* Loss and gradient of one batch, as one number. */
+static uint64_t bits_of_batch(struct lab *lab, uint32_t rows, uint64_t hash)
+{
+    uint32_t list[128], hits = 0, word;
+    for (uint32_t i = 0; i < rows; i++) list[i] = (i * 37 + rows) % 140;
+    struct mot_batch batch = { &lab->dense, list, 0, rows };
+    for (uint32_t i = 0; i < lab->net.dim; i++) lab->g[i] = (float)i / 1024;
+    double loss = lab->net.kind->grad(&lab->net, lab->x, &batch, 0.7f, lab->g, lab->scratch);
+    loss += lab->net.kind->loss(&lab->net, lab->x, &batch, &hits, lab->scratch);
+    uint64_t part;
+    memcpy(&part, &loss, sizeof part);
+    hash = mot_hash3(hash, part, hits);
+    for (uint32_t i = 0; i < lab->net.dim; i++) {
+        memcpy(&word, &lab->g[i], sizeof word);
+        hash = mot_hash3(hash, i, word);
+    }
+    return hash;
+}
+
+/* Recorded before small batches had ways of their own: a faster way may not show. */
+TEST(a_batch_of_any_size_gives_the_recorded_bits)
+{
+    static const uint32_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 17, 24, 32, 33, 100, 128 };
+    static const struct {
+        const char *set, *model, *options;
+        uint32_t cols, classes;
+        uint64_t bits;
+    } recorded[] = {
+        { "generic", "softmax", "", 397, 10, 0xd8f71f1f662305b3 },
+        { "generic", "softmax", "bias=false", 19, 3, 0x3f47fd7acf0934b8 },
+        { "generic", "softmax", "", 784, 17, 0xfc24f6f12cf9946d },
+        { "generic", "mlp", "hidden=[40,9]", 397, 10, 0x81cbd96877d7f2f4 },
+        { "generic", "mlp", "hidden=[400,33]", 48, 12, 0x43e6a271285bc38a },
+        { "generic", "mlp", "hidden=[5] label_smoothing=0.1 reg=l2 lambda=0.01", 21, 2, 0x14eaa0d40142fd03 },
+        { "avx2", "softmax", "", 397, 10, 0x656b994115bec9f4 },
+        { "avx2", "softmax", "bias=false", 19, 3, 0x9fe3a81ab61f3fc2 },
+        { "avx2", "softmax", "", 784, 17, 0xf124185daf8c7925 },
+        { "avx2", "mlp", "hidden=[40,9]", 397, 10, 0x347d541941e06155 },
+        { "avx2", "mlp", "hidden=[400,33]", 48, 12, 0x0a3a320588e135b0 },
+        { "avx2", "mlp", "hidden=[5] label_smoothing=0.1 reg=l2 lambda=0.01", 21, 2, 0x970622d40af45b9b },
+    };
+    const char *before = mot_kernels_name();
+    for (size_t t = 0; t < MOT_COUNT(recorded); t++) {
+        if (!mot_kernels_use(recorded[t].set)) continue;
+        struct lab lab;
+        CHECK_INT(open_lab(&lab, recorded[t].model, recorded[t].options, 140, recorded[t].cols,
+                      recorded[t].classes, false),
+            MOT_OK);
+        uint64_t bits = 0;
+        for (size_t s = 0; s < MOT_COUNT(sizes); s++) bits = bits_of_batch(&lab, sizes[s], bits);
+        close_lab(&lab);
+        mot_kernels_use(before);
+        if (bits != recorded[t].bits)
+            FAIL("%s %s %s, %u columns: 0x%016llx", recorded[t].set, recorded[t].model, recorded[t].options,
+                recorded[t].cols, (unsigned long long)bits);
     }
 }
 

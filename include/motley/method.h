@@ -109,6 +109,8 @@ struct mot_head {
 struct mot_message {
     mot_node from, to;
     uint16_t kind;
+    /* the body is what its sender handed over: it never left memory, or its checksum fits */
+    bool intact;
     struct mot_head head;
     struct mot_slice body; /* lent for this step; buf may be MOT_NO_BUF */
 };

@@ -49,8 +49,9 @@ void mot_send(struct mot_env *env, mot_node to, uint16_t kind, struct mot_head h
     MOT_ASSERT(to != env->self);
     MOT_ASSERT(body.buf == MOT_NO_BUF || body.off + body.len <= env->world->dim);
     if (body.buf != MOT_NO_BUF) mot_pool_hold(env->pool, body.buf);
-    push(env, MOT_FX_SEND)->message =
-        (struct mot_message){ .from = env->self, .to = to, .kind = kind, .head = head, .body = body };
+    push(env, MOT_FX_SEND)->message = (struct mot_message){
+        .from = env->self, .to = to, .kind = kind, .intact = true, .head = head, .body = body
+    };
 }
 
 void mot_start(struct mot_env *env, const struct mot_work *work)

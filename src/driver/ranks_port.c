@@ -47,6 +47,7 @@ static void fill_message(struct letter *l, mot_buf buf)
         .message = { .from = e->from,
             .to = e->to,
             .kind = e->message,
+            .intact = l->rank == mot_crowd.wire.rank || e->body_sum != 0 || e->bytes == 0,
             .head = { .round = e->round, .samples = e->head_samples, .value = e->value },
             .body = { .buf = buf, .off = e->off, .len = e->len } },
         .sender_samples = e->samples,

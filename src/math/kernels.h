@@ -95,6 +95,7 @@ struct mot_kernels {
     double (*dot)(size_t n, const float *x, const float *y); /* in double, 16 lanes */
     /* the square of the norm */
     double (*norm2)(size_t n, const float *x);
+    bool (*finite)(size_t n, const float *x); /* no entry is NaN or infinite */
     void (*exp)(size_t n, const float *x, float *y);
     void (*log)(size_t n, const float *x, float *y);
     void (*relu)(size_t n, float *x);

@@ -25,6 +25,7 @@ const struct mot_kernels KERNELS_TABLE = {
     .add = add_all,
     .dot = dot,
     .norm2 = norm2,
+    .finite = all_finite,
     .exp = exp_all,
     .log = log_all,
     .relu = relu,

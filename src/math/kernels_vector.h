@@ -78,6 +78,24 @@ static double dot(size_t n, const float *x, const float *y)
 
 static double norm2(size_t n, const float *x) { return dot(n, x, x); }
 
+/* Without its sign, a float that is NaN or infinite is greater than all others, as a whole number too. */
+static bool all_finite(size_t n, const float *x)
+{
+    enum { ROWS = 4 };
+    const vi magnitude = (vi){ 0 } + INT32_MAX;
+    vi bad[ROWS] = { 0 };
+    size_t i = 0;
+    for (; i + ROWS * LANES <= n; i += ROWS * LANES)
+        UNROLL for (size_t r = 0; r < ROWS; r++) bad[r] |=
+            ((vi)load(x + i + r * LANES) & magnitude) > 0x7f7fffff;
+    for (; i < n; i += LANES)
+        bad[0] |= ((vi)load_part(x + i, n - i < LANES ? n - i : LANES) & magnitude) > 0x7f7fffff;
+    bad[0] |= bad[1] | bad[2] | bad[3];
+    int32_t any = 0;
+    for (int lane = 0; lane < LANES; lane++) any |= bad[0][lane];
+    return any == 0;
+}
+
 static void exp_all(size_t n, const float *x, float *y)
 {
     EACH_LANES(n, i, left, out(y, i, left, exp_f(in(x, i, left))));

@@ -129,6 +129,13 @@ static double dot_ref(size_t n, const float *x, const float *y)
 
 static double norm2_ref(size_t n, const float *x) { return dot_ref(n, x, x); }
 
+static bool finite_ref(size_t n, const float *x)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(x[i] - x[i] == 0)) return false;
+    return true;
+}
+
 static void exp_ref(size_t n, const float *x, float *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = (float)exp((double)x[i]);
@@ -311,6 +318,7 @@ const struct mot_kernels mot_kernels_ref = {
     .add = add_ref,
     .dot = dot_ref,
     .norm2 = norm2_ref,
+    .finite = finite_ref,
     .exp = exp_ref,
     .log = log_ref,
     .relu = relu_ref,

@@ -93,14 +93,11 @@ static void model_came(struct mot_grader *g, struct mot_env *env, const struct m
     begin_next(g, env);
 }
 
-/* Of several servers each sees its range only. What is not finite in one of them shows in the loss, which all
- * get: they refuse the gradient together. Else one alone would leave the worker out, and the others wait for
- * jobs that it never begins. */
-static double loss_for_all(const struct mot_grader *g, const struct mot_env *env, const struct mot_result *w)
+double mot_told_loss(const struct mot_env *env, mot_buf grad, uint32_t samples, double loss)
 {
     const struct mot_hub_conf *conf = env->conf;
-    if (g->servers == 1 || w->samples == 0 || conf->guard == MOT_GUARD_OFF) return w->loss;
-    return isfinite(mot_kernels()->norm2(env->world->dim, mot_read(env, w->grad))) ? w->loss : NAN;
+    if (samples == 0 || conf->guard == MOT_GUARD_OFF) return loss;
+    return mot_kernels()->finite(env->world->dim, mot_read(env, grad)) ? loss : NAN;
 }
 
 static void work_came(struct mot_grader *g, struct mot_env *env, const struct mot_result *w)
@@ -110,7 +107,7 @@ static void work_came(struct mot_grader *g, struct mot_env *env, const struct mo
     bool given_up = g->given_up || too_long;
     uint16_t kind = given_up ? MOT_MSG_GAVE_UP : MOT_MSG_GRAD;
     struct mot_head head = { .samples = w->samples,
-        .value = !given_up ? loss_for_all(g, env, w)
+        .value = !given_up ? mot_told_loss(env, w->grad, w->samples, w->loss)
             : g->given_up  ? g->given_up
                            : 1 };
     g->busy = false;

@@ -50,6 +50,12 @@ struct mot_grader {
     uint64_t numbers[];
 };
 
+/* The loss that a worker tells beside its gradient: NaN if the gradient is not finite and there is a
+ * guard. The worker looks, as it has just written the gradient and nobody waits for it as for the server. And
+ * of several servers, each of which sees a range only, all refuse the gradient together: else one alone would
+ * leave the worker out, and the others wait for jobs that it never begins. */
+double mot_told_loss(const struct mot_env *, mot_buf grad, uint32_t samples, double loss);
+
 struct mot_need mot_grader_need(const struct mot_world *, uint32_t queue);
 void mot_grader_init(struct mot_grader *, const struct mot_env *, uint32_t queue);
 void mot_grader_step(struct mot_grader *, struct mot_env *, const struct mot_event *);

@@ -222,12 +222,13 @@ static void peer_changed(
 
 /* ---- Answers ------------------------------------------------------------------------------------ */
 
-/* Sums of squares are taken in double and cannot overflow: the norm is finite if all entries are. */
+/* Its worker has looked at the gradient (mot_told_loss). All wait for the server: it looks
+ * again only at what may have been damaged since. */
 static bool sound(const struct mot_env *env, const struct mot_hub_conf *conf, const struct mot_message *m)
 {
     if (!isfinite(m->head.value)) return false;
-    return conf->guard == MOT_GUARD_OFF ||
-        isfinite(mot_kernels()->norm2(m->body.len, mot_read(env, m->body.buf) + m->body.off));
+    return conf->guard == MOT_GUARD_OFF || m->intact ||
+        mot_kernels()->finite(m->body.len, mot_read(env, m->body.buf) + m->body.off);
 }
 
 static void refuse(const struct mot_served *rule, void *state, struct mot_env *env, mot_node from)

@@ -11,8 +11,9 @@
  * A method may have several servers (mot_method.server_count), each a hub with a range of the parameters;
  * then it does not replace jobs.
  *
- * Gradients that are not finite never reach the method (option `guard`). A worker that sends
- * MOT_HUB_STRIKES of them in a row is left out.
+ * Gradients that are not finite never reach the method (option `guard`): workers tell (grader.h), and
+ * bodies that may have been damaged on their way are looked at here. A worker that sends MOT_HUB_STRIKES of
+ * them in a row is left out.
  *
  * Notes: wasted, wasted_samples (jobs given up, and answers to replaced jobs), guarded, workers_barred,
  * workers_lost, workers_back, active_jobs (after each answer); and staleness by mot_hub_credit. */

@@ -84,8 +84,11 @@ static void work_came(
             return;
         }
     }
-    struct mot_head head = { .round = l->round, .samples = l->samples, .value = l->loss };
-    mot_send(env, server, MOT_MSG_GRAD, head, mot_whole(env, l->sum == MOT_NO_BUF ? w->grad : l->sum));
+    mot_buf sum = l->sum == MOT_NO_BUF ? w->grad : l->sum;
+    struct mot_head head = {
+        .round = l->round, .samples = l->samples, .value = mot_told_loss(env, sum, l->samples, l->loss)
+    };
+    mot_send(env, server, MOT_MSG_GRAD, head, mot_whole(env, sum));
     mot_drop(env, l->sum);
     mot_drop(env, l->y);
     l->sum = l->y = MOT_NO_BUF;

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "math/kernels.h"
 #include "test.h"
+#include <float.h>
 #include <motley/model.h>
 
 #define SEED 20240611
@@ -298,6 +299,29 @@ TEST(a_few_rows_get_the_bits_that_gemm_would_give_them)
 }
 
 /* ---- Vectors ------------------------------------------------------------------ */
+
+TEST(one_entry_that_is_not_finite_is_found_wherever_it_is)
+{
+    const float wrong[] = { NAN, -NAN, INFINITY, -INFINITY },
+                right[] = { FLT_MAX, -FLT_MAX, FLT_MIN / 2, -0.0f };
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 6);
+    EACH_SET(k)
+    for (size_t n = 0; n < 80; n++) {
+        float *x = fresh(n + 1);
+        x[n] = NAN; /* what lies behind is not looked at */
+        for (size_t i = 0; i < n; i++)
+            for (size_t w = 0; w < 4; w++) {
+                float was = x[i];
+                x[i] = right[w];
+                CHECK(k->finite(n, x) && mot_kernels_ref.finite(n, x));
+                x[i] = wrong[w];
+                CHECK(!k->finite(n, x) && !mot_kernels_ref.finite(n, x));
+                x[i] = was;
+            }
+        CHECK(k->finite(n, x));
+        free(x);
+    }
+}
 
 TEST(vector_kernels_match_their_twins)
 {

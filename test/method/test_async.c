@@ -372,6 +372,27 @@ TEST(a_gradient_that_is_not_finite_is_dropped_and_three_in_a_row_bar_the_worker)
     served_end(&s);
 }
 
+/* A body that came over a wire without a checksum may be another than its worker looked at. */
+TEST(the_server_looks_itself_only_at_what_may_have_been_damaged_on_its_way)
+{
+    for (int intact = 0; intact < 2; intact++) {
+        ASYNC(NULL);
+        mot_buf b = mot_pool_take(&s.pool);
+        for (uint32_t i = 0; i < s.world.dim; i++) mot_pool_at(&s.pool, b)[i] = NAN;
+        struct mot_message m = { .from = 1,
+            .to = s.env.self,
+            .kind = MOT_MSG_GRAD,
+            .intact = intact,
+            .head = { .samples = BATCH },
+            .body = { .buf = b, .len = s.world.dim } };
+        served_step(&s, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
+        CHECK_INT(hub()->params.step, intact);
+        CHECK_NEAR(served_noted(&s, "guarded"), !intact, 0);
+        mot_pool_drop(&s.pool, b);
+        served_end(&s);
+    }
+}
+
 TEST(the_guard_may_stop_the_run_or_look_at_losses_only)
 {
     static const char *const rules[] = { "pure", "random", "shuffled" };

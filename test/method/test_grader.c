@@ -49,6 +49,26 @@ TEST(all_servers_hear_of_a_gradient_that_is_not_finite_in_one_range)
     }
 }
 
+/* The worker has its gradient at hand; the server, for whom all wait, need not look at it. */
+TEST(workers_tell_of_a_gradient_that_is_not_finite)
+{
+    static const struct mot_method *const methods[] = { &mot_method_async, &mot_method_fedbuff };
+    static const char *const guard[] = { "drop", "stop", "off" };
+    for (size_t m = 0; m < 2; m++)
+        for (int k = 0; k < 3; k++) {
+            struct served s;
+            if (m == 0) SERVED(&s, methods[m], 2, 0, "guard", guard[k]);
+            else SERVED(&s, methods[m], 2, 0, "guard", guard[k], "steps", "1");
+            served_message(&s, 2, MOT_MSG_MODEL, (struct mot_head){ .round = 0 }, 0);
+            spoilt_work(&s, tag_begun(&s));
+            CHECK_INT(served_count(&s, MOT_FX_SEND), 1);
+            const struct mot_message *told = &served_effect(&s, MOT_FX_SEND, 0)->message;
+            CHECK(isfinite(told->head.value) == (k == 2));
+            CHECK(told->intact);
+            served_end(&s);
+        }
+}
+
 TEST(jobs_run_one_at_a_time_in_the_order_they_came)
 {
     struct served s;

@@ -199,6 +199,16 @@ TEST(a_damaged_trace_is_refused_with_its_line)
     CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_OK);
     CHECK_INT(trace->rows, 2);
     CHECK(trace->seconds[0] == 1.5 && trace->seconds[3] == 4);
+    static const char *const named[] = { "a,b\n1.5,2\n3,4\n", "Zone,b\n1.5,2\n3,4\n", "_a,b\n1.5,2\n3,4\n",
+        "\"fast\",b\n1.5,2\n3,4\n", " 'a',b\n1.5,2\n3,4\n", "\xc3\xa9,b\n1.5,2\n3,4\n",
+        "iteration,a,b\n1,1.5,2\n2,3,4\n" };
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        CHECK_INT(mot_file_replace(path, named[i], strlen(named[i])), MOT_OK);
+        if (mot_trace_read(path, &arena, &trace) != MOT_OK) FAIL("%s: %s", named[i], mot_error());
+        CHECK_INT(trace->rows, 2);
+        CHECK_INT(trace->cols, 2);
+        CHECK(trace->seconds[0] == 1.5 && trace->seconds[3] == 4);
+    }
     mot_arena_free(&arena);
     unlink(path);
 }

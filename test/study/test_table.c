@@ -335,6 +335,63 @@ TEST(data_without_a_test_part_have_the_gradients_norm_in_place_of_accuracy)
     }
 }
 
+static const char WHOLE[] =
+    "exp.yaml: 2 arms, 2 conditions, 6 seeds; target: test_accuracy 0.8\n"
+    "\n"
+    "slow=1\n"
+    "         to target  95 %          speed-up  95 %          verdict  reached\n"
+    "  base   10.3 ms    [10.1, 10.6]  1                                6 of 6\n"
+    "  other  21.4 ms    [20.4, 22.4]  0.48      [0.47, 0.50]  slower   6 of 6\n"
+    "\n"
+    "         train loss  test accuracy  sent  busy  longest wait\n"
+    "  base   0.5 +- 0    81.00 % +- 0   1 kB  55 %  60 %, worker 0 (fast)\n"
+    "  other  0.5 +- 0    81.00 % +- 0   1 kB  55 %  60 %, worker 0 (fast)\n"
+    "\n"
+    "slow=4\n"
+    "         to target  95 %          speed-up  95 %          verdict              reached\n"
+    "  base   6.90 min   [6.73, 7.07]  1                                            6 of 6\n"
+    "  other  107 s      [102, never]  3.87      [0.00, 3.96]  not distinguishable  5 of 6\n"
+    "\n"
+    "         train loss  test accuracy  sent  busy  longest wait\n"
+    "  base   0.5 +- 0    81.00 % +- 0   1 kB  55 %  60 %, worker 0 (fast)\n"
+    "  other  0.5 +- 0    81.00 % +- 0   1 kB  55 %  60 %, worker 0 (fast)\n"
+    "  - other: 1 of 6 runs ended without reaching the target: they count as later than any that did\n"
+    "    (seed 6)\n"
+    "\n"
+    "  Medians over seeds; speed-ups over the first arm, of pairs of runs with one seed: above 1 is\n"
+    "  faster. +- is half the distance of the quartiles. 'busy' is the workers' share of time spent\n"
+    "  computing; 'longest wait' is the share of its time that the worker waited who waited most.\n";
+
+/* Two arms under two conditions, all figures of a run, and a note: read it as a person would. */
+TEST(the_whole_table_reads_like_this)
+{
+    static struct mot_study_side arm[2] = { { .name = "base" }, { .name = "other" } },
+                                 condition[2] = { { .name = "slow=1" }, { .name = "slow=4" } };
+    begin();
+    for (uint64_t s = 1; s <= 6; s++)
+        for (uint32_t c = 0; c < 2; c++) {
+            add_run(0, s, (c ? 400 : 0.010) * (1 + (double)s / 100));
+            run[runs - 1].condition = c;
+            add_run(1, s, s == 6 && c ? NAN : (c ? 100 : 0.020) * (1 + (double)s / 50));
+            run[runs - 1].condition = c;
+        }
+    struct mot_study study = { .title = "exp.yaml",
+        .command = "motley compare exp.yaml",
+        .experiment = "",
+        .arm = arm,
+        .arms = 2,
+        .condition = condition,
+        .conditions = 2,
+        .run = run,
+        .runs = runs };
+    json_t *d = NULL;
+    CHECK_INT(mot_study_document(&study, &d), MOT_OK);
+    char *table = table_of(d);
+    CHECK_TEXT(table, WHOLE);
+    free(table);
+    json_decref(d);
+}
+
 static void clean_up(void) { mot_remove_tree(here); }
 
 int main(int count, char **arguments)

@@ -392,6 +392,60 @@ TEST(the_whole_table_reads_like_this)
     json_decref(d);
 }
 
+/* By a figure, on two seeds, the best at the edge; and by the time to the target, halved, where it was
+ * missed. */
+static const char TUNED[] =
+    "[{\"arm\": 0, \"condition\": 0, \"by\": \"train_loss\", \"seeds\": [11, 12], \"halving\": false,"
+    "  \"edge\": [\"optimizer.lr\"], \"points\": ["
+    "   {\"values\": {\"optimizer.lr\": \"0.1\", \"batch\": \"8\"}, \"runs\": 2, \"reached\": 0, \"failed\": "
+    "0,"
+    "    \"budget\": 1, \"best\": true, \"score\": {\"median\": 0.25, \"low\": 0.2, \"high\": 0.3, \"n\": "
+    "2}},"
+    "   {\"values\": {\"optimizer.lr\": \"0.2\", \"batch\": \"8\"}, \"runs\": 2, \"reached\": 0, \"failed\": "
+    "1,"
+    "    \"budget\": 1, \"best\": false, \"score\": {\"median\": 0.5, \"low\": 0.5, \"high\": 0.5, \"n\": "
+    "1}},"
+    "   {\"values\": {\"optimizer.lr\": \"9\", \"batch\": \"8\"}, \"runs\": 2, \"reached\": 0, \"failed\": 2,"
+    "    \"budget\": 1, \"best\": false, \"score\": {\"median\": null, \"low\": null, \"high\": null, \"n\": "
+    "0}}]},"
+    " {\"arm\": 1, \"condition\": 0, \"by\": \"time_to_target\", \"seeds\": [11], \"halving\": true,"
+    "  \"edge\": [], \"points\": ["
+    "   {\"values\": {\"optimizer.lr\": \"0.1\"}, \"runs\": 1, \"reached\": 0, \"failed\": 0,"
+    "    \"budget\": 0.5, \"best\": false, \"score\": {\"median\": null, \"beyond\": 20, \"n\": 1}},"
+    "   {\"values\": {\"optimizer.lr\": \"0.2\"}, \"runs\": 1, \"reached\": 0, \"failed\": 0,"
+    "    \"budget\": 1, \"best\": true, \"score\": {\"median\": null, \"beyond\": 40, \"n\": 1}}]}]";
+
+TEST(what_was_tuned_reads_like_this)
+{
+    begin();
+    add_run(0, 1, 10);
+    add_run(1, 1, 5);
+    json_t *d = document((const char *const[]){ "base", "other" }, 2), *tuning = json_loads(TUNED, 0, NULL);
+    CHECK(d && tuning);
+    json_object_set_new(d, "tuning", tuning);
+    char *table = table_of(d), *part = strstr(table, "Tuned by");
+    CHECK(part && strstr(part, "\n\n  Medians"));
+    strstr(part, "\n\n  Medians")[1] = 0;
+    CHECK_TEXT(part,
+        "Tuned by train_loss on seeds 11, 12\n"
+        "\n"
+        "base\n"
+        "                             train_loss  95 %        failed\n"
+        "  optimizer.lr=0.1, batch=8  0.25        [0.2, 0.3]  0 of 2  best\n"
+        "  optimizer.lr=0.2, batch=8  0.5                     1 of 2\n"
+        "  optimizer.lr=9, batch=8    -                       2 of 2\n"
+        "  - base: optimizer.lr=0.1, batch=8 is the best of 3; it is at the edge of what was tried: widen\n"
+        "    optimizer.lr\n"
+        "\n"
+        "other\n"
+        "                    time_to_target  95 %  reached  length\n"
+        "  optimizer.lr=0.1  > 20.0 s              0 of 1   50 %\n"
+        "  optimizer.lr=0.2  > 40.0 s              0 of 1   100 %   best\n"
+        "  - other: optimizer.lr=0.2 is the best of 2, though most of its runs missed the target\n");
+    free(table);
+    json_decref(d);
+}
+
 static void clean_up(void) { mot_remove_tree(here); }
 
 int main(int count, char **arguments)

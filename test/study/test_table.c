@@ -423,10 +423,8 @@ TEST(what_was_tuned_reads_like_this)
     json_t *d = document((const char *const[]){ "base", "other" }, 2), *tuning = json_loads(TUNED, 0, NULL);
     CHECK(d && tuning);
     json_object_set_new(d, "tuning", tuning);
-    char *table = table_of(d), *part = strstr(table, "Tuned by");
-    CHECK(part && strstr(part, "\n\n  Medians"));
-    strstr(part, "\n\n  Medians")[1] = 0;
-    CHECK_TEXT(part,
+    char *table = table_of(d);
+    CHECK_HAS(table,
         "Tuned by train_loss on seeds 11, 12\n"
         "\n"
         "base\n"

@@ -245,13 +245,14 @@ void mot_sim_due(struct sim *s)
 
 void mot_sim_progress(struct sim *s)
 {
+    bool stopped = s->ended; /* by the method itself: all of its last step counts */
     while (least_rose(s)) {
         s->evaluated_now = false;
         /* What workers have begun beyond this update depends on how fast they are: it does not count here. */
         s->epochs = s->course.known ? mot_course_epochs(&s->course, s->updates) : epochs_of(s);
         if (!s->ended) mot_sim_look(s);
         if (!s->ended) mot_sim_due(s);
-        if (s->ended) return;
+        if (s->ended && !stopped) return;
     }
 }
 

@@ -250,4 +250,41 @@ TEST(a_column_that_a_trace_does_not_have_is_refused)
     CHECK_HAS(mot_error(), "straggle.path: there is no file '");
 }
 
+TEST(a_cluster_is_told_in_words_without_what_goes_without_saying)
+{
+    static const struct {
+        const char *worker, *job, *jitter, *straggle;
+    } told[] = {
+        { "{}", "", "none", "none" },
+        { "{job_time: 2s, jitter: {name: lognormal}}", "fixed (mean 2s)", "lognormal", "none" },
+        { "{job_time: {name: uniform, low: 1ms, high: 2s, plus: 3us}, jitter: {name: uniform, low: 0.1}}",
+            "uniform (low 1ms, high 2s, plus 3us)", "uniform (low 0.1)", "none" },
+        { "{job_time: {name: normal, mean: 3ns, sd: 1ns}, jitter: {name: normal, sd: 0.5}}",
+            "normal (mean 3ns, sd 1ns)", "normal (sd 0.5)", "none" },
+        { "{job_time: {name: lognormal, mean: 1h, sigma: 0.3}, straggle: {name: iid, p: 0.25}}",
+            "lognormal (mean 1h, sigma 0.3)", "none", "iid (p 0.25)" },
+        { "{job_time: {name: pareto, mean: 1s, alpha: 4}, jitter: {name: pareto, mean: 2, alpha: 5}}",
+            "pareto (mean 1s, alpha 4)", "pareto (mean 2, alpha 5)", "none" },
+        { "{job_time: {name: poisson, mean: 9s, unit: 3s}, jitter: {name: poisson, unit: 0.2, plus: 1}}",
+            "poisson (mean 9s, unit 3s)", "poisson (unit 0.2, plus 1)", "none" },
+        { "{jitter: {name: exponential}, straggle: {name: two-class, factor: 3, slow: 0.5, p_fast: 0}}", "",
+            "exponential", "two-class (factor 3, slow 0.5, p_fast 0)" },
+        { "{jitter: {name: fixed, mean: 2}, straggle: {name: markov, stay_slow: 0.5}}", "", "fixed (mean 2)",
+            "markov (stay_slow 0.5)" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(told); i++) {
+        char text[300];
+        snprintf(text, sizeof text, "workers: [%s]\n", told[i].worker);
+        struct mot_cluster *c = parsed(text);
+        CHECK(c);
+        char *words[] = { c->machine[0].has_job_time ? mot_job_time_text(&c->machine[0]) : strdup(""),
+            mot_jitter_text(&c->machine[0]), mot_straggle_text(&c->machine[0]) };
+        CHECK_TEXT(words[0], told[i].job);
+        CHECK_TEXT(words[1], told[i].jitter);
+        CHECK_TEXT(words[2], told[i].straggle);
+        for (int w = 0; w < 3; w++) free(words[w]);
+        mot_cluster_close(c);
+    }
+}
+
 TEST_MAIN()

@@ -3,6 +3,7 @@
 #include <motley/motley.h>
 #include "base/file.h"
 #include "base/memory.h"
+#include "study/store.h"
 #include "test.h"
 #include <unistd.h>
 
@@ -95,12 +96,7 @@ static char *contents(const char *name)
     free(bytes);
     return text;
 }
-static void end(void)
-{
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf %s", here);
-    if (system(command) != 0) printf("  %s stays\n", here);
-}
+static void end(void) { mot_remove_tree(here); }
 
 TEST(what_a_run_over_an_older_one_does_not_write_does_not_stay)
 {

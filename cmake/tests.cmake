@@ -9,15 +9,26 @@ set(MOTLEY_TEST_ENVIRONMENT
 # for ThreadSanitizer; but not those whose only threads are the simulator's crew, of which
 # test_sim has enough, and which are long.
 set(MOTLEY_LONG_SIMULATIONS "^test_(fault_sweep|fault_storm|default_rate|allocation|asgrad|equal_time|served_faults|phishing|method_phishing)$")
+# Those that look at the tree, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
+# go through their fuzzer too, which has sanitizers (tools/check fuzz).
+set(MOTLEY_ONCE "^test_(install|page_browser|mpich)$")
+# Tests that wait for ranks, or are long, begin first: then the last ones do not leave cores idle.
+set(MOTLEY_FIRST "mpi|fault|asgrad|page_browser|study|replay|budget")
 function(motley_label name room)
   set(labels ${room})
+  if(room MATCHES "^(tools|budget|fuzz)$" OR name MATCHES "${MOTLEY_ONCE}")
+    list(APPEND labels once)
+  endif()
+  if(name MATCHES "${MOTLEY_FIRST}")
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
   if((room MATCHES "^(driver|method|api)$" OR name MATCHES "sim|thread|parallel") AND NOT name MATCHES "${MOTLEY_LONG_SIMULATIONS}")
     list(APPEND labels threads)
     if(TARGET ${name})
       set_property(GLOBAL APPEND PROPERTY MOTLEY_THREAD_TESTS ${name})
     endif()
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 900 SKIP_RETURN_CODE 77
     ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
 endfunction()
 
@@ -35,6 +46,7 @@ foreach(source ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE motley_static)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   motley_label(${name} ${room})
+  list(APPEND MOTLEY_TESTS ${name})
 endforeach()
 
 # Runs of these are limited one by one (test/driver/patience.h); how many there are, MOTLEY_LONG says.
@@ -51,9 +63,12 @@ foreach(source ${TEST_SCRIPTS})
 endforeach()
 set_tests_properties(test_budget PROPERTIES TIMEOUT 1200) # a minute, but under valgrind on a busy machine
 
+# What the tests need under a sanitizer, and what of it those of threads: no fuzzers, benchmarks or libraries to install.
+add_custom_target(tests DEPENDS ${MOTLEY_TESTS})
+add_dependencies(tests motley example_method) # which the scripts run
 get_property(MOTLEY_THREAD_TESTS GLOBAL PROPERTY MOTLEY_THREAD_TESTS)
 add_custom_target(thread_tests DEPENDS ${MOTLEY_THREAD_TESTS})
-add_dependencies(thread_tests motley example_method) # which the scripts run
+add_dependencies(thread_tests motley example_method)
 
 # The rules of the source tree, as a test.
 add_executable(tidy tools/tidy.c)
@@ -64,6 +79,7 @@ set_tests_properties(tidy PROPERTIES LABELS repo)
 # fuzz/fuzz_<what>.c, each with its seeds in fuzz/corpus/<what>: under MOTLEY_FUZZ a
 # libFuzzer program, else a test that feeds it the seeds.
 file(GLOB FUZZ_SOURCES CONFIGURE_DEPENDS fuzz/fuzz_*.c)
+add_custom_target(fuzzers)
 foreach(source ${FUZZ_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   string(REPLACE "fuzz_" "" what ${name})
@@ -75,6 +91,7 @@ foreach(source ${FUZZ_SOURCES})
     add_test(NAME ${name}_seeds COMMAND ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${what})
     motley_label(${name}_seeds fuzz)
   endif()
+  add_dependencies(fuzzers ${name})
   target_include_directories(${name} PRIVATE fuzz test)
   target_link_libraries(${name} PRIVATE motley_static)
 endforeach()
@@ -96,6 +113,6 @@ endforeach()
 # Whole-tree checks: `ctest -C checks` runs them beside the tests; `make test` does.
 foreach(check asan tsan valgrind fuzz)
   add_test(NAME check_${check} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check ${check})
-  set_tests_properties(check_${check} PROPERTIES LABELS check RUN_SERIAL ON TIMEOUT 1800 SKIP_RETURN_CODE 77
+  set_tests_properties(check_${check} PROPERTIES LABELS check RUN_SERIAL ON TIMEOUT 3600 SKIP_RETURN_CODE 77
     ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
 endforeach()

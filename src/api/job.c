@@ -7,10 +7,13 @@
 #include "report/report.h"
 #include "report/tensorboard.h"
 #include "report/timeline.h"
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -192,6 +195,40 @@ static void folder_free(struct folder *f)
     free(f->record);
 }
 
+static bool all_digits(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text[i] < '0' || text[i] > '9') return false;
+    return n > 0;
+}
+
+/* A file that is being replaced is called NAME.PID-NUMBER.tmp meanwhile (base/file.c). Gives the length of
+ * NAME, or 0. */
+static size_t temporary_of(const char *name)
+{
+    size_t n = strlen(name);
+    if (n < 4 || strcmp(name + n - 4, ".tmp") != 0) return 0;
+    const char *dash = name + n - 4, *dot;
+    while (dash > name && *dash != '-') dash--;
+    dot = dash;
+    while (dot > name && *dot != '.') dot--;
+    bool fits = dot > name && all_digits(dot + 1, (size_t)(dash - dot - 1)) &&
+        all_digits(dash + 1, (size_t)(name + n - 4 - dash - 1));
+    return fits ? (size_t)(dot - name) : 0;
+}
+
+/* Whether a run writes a file of that name into its folder. */
+static bool is_a_runs(const char *name, size_t n)
+{
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json", "trace.json",
+        "timeline.json", MOT_TENSORBOARD_NAME, "model.safetensors", "best.safetensors", "checkpoint.bin",
+        "record.bin" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++)
+        if (strlen(names[i]) == n && memcmp(name, names[i], n) == 0) return true;
+    return n > 11 && memcmp(name, "record.", 7) == 0 && memcmp(name + n - 4, ".bin", 4) == 0 &&
+        all_digits(name + 7, n - 11);
+}
+
 static enum mot_status remove_old(const char *path)
 {
     if (unlink(path) == 0 || errno == ENOENT) return MOT_OK;
@@ -204,6 +241,28 @@ static bool same_folder(const char *a, const char *b)
     return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+/* Locks the folder for this run, if it is there; the lock goes with the process, however that ends. */
+static enum mot_status folder_lock(const char *path, int *lock)
+{
+    if (*lock >= 0) return MOT_OK;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return MOT_OK; /* who makes it or writes there says what is wrong */
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) { /* some file systems have no locks */
+        *lock = fd;
+        return MOT_OK;
+    }
+    close(fd);
+    return mot_fail(MOT_EUSAGE,
+        "%s: another run is writing into this folder; wait for its end, or name another folder with --out",
+        path);
+}
+
+/* A run that was killed before it had a checkpoint: there is nothing to go on from, and nothing to lose. */
+static bool is_stillborn(const struct folder *f)
+{
+    return mot_file_exists(f->metrics) && !mot_file_exists(f->summary) && !mot_file_exists(f->checkpoint);
+}
+
 /* A folder with a run in it is not written over unless that was asked for. Nothing is touched here. */
 static enum mot_status folder_check(
     const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f)
@@ -212,7 +271,7 @@ static enum mot_status folder_check(
     if (ways->arrivals && same_folder(ways->arrivals, path))
         return mot_fail(
             MOT_EUSAGE, "%s: the recorded run is in this folder; name another one with --out", path);
-    bool has_run = mot_file_exists(f->metrics) || mot_file_exists(f->summary);
+    if (is_stillborn(f)) return MOT_OK;
     if (ways->resume) {
         if (mot_file_exists(f->checkpoint)) return MOT_OK;
         return mot_fail(MOT_EUSAGE,
@@ -220,19 +279,27 @@ static enum mot_status folder_check(
             "checkpoint.every",
             f->checkpoint);
     }
-    if (has_run && !ways->replace)
+    if ((mot_file_exists(f->checkpoint) || mot_file_exists(f->summary)) && !ways->replace)
         return mot_fail(MOT_EUSAGE,
             "%s: there is a run in this folder; --resume goes on with it, --replace writes over it", path);
     return MOT_OK;
 }
 
-/* What is left of an older run would be taken for this one's. */
-static enum mot_status folder_clear(const struct folder *f)
+/* Removes what killed runs have left half written, and, with `all`, what would be taken for this run's. What
+ * no run writes stays. */
+static enum mot_status folder_clear(const char *path, bool all)
 {
-    const char *const old[] = { f->summary, f->trace, f->timeline, f->events, f->model, f->best,
-        f->checkpoint, f->record };
     enum mot_status status = MOT_OK;
-    for (size_t i = 0; i < MOT_COUNT(old) && status == MOT_OK; i++) status = remove_old(old[i]);
+    DIR *d = opendir(path);
+    if (!d) return mot_fail(MOT_ESYSTEM, "%s: cannot be read: %s", path, strerror(errno));
+    for (struct dirent *e; status == MOT_OK && (e = readdir(d));) {
+        size_t whole = temporary_of(e->d_name);
+        if (whole ? !is_a_runs(e->d_name, whole) : !all || !is_a_runs(e->d_name, strlen(e->d_name))) continue;
+        char *name = mot_path_join(path, e->d_name);
+        status = remove_old(name);
+        free(name);
+    }
+    closedir(d);
     return status;
 }
 
@@ -294,6 +361,7 @@ static enum mot_status write_results(const struct mot_job *j, const struct mot_j
 struct watcher {
     const struct mot_experiment *experiment;
     const struct folder *folder; /* NULL: nothing is written */
+    int *lock;                   /* of the folder, once it is there */
     bool resume, tensorboard;
     struct mot_metrics *metrics;
     struct mot_tensorboard *events;
@@ -336,6 +404,12 @@ static void on_tick(void *self, const struct mot_moment *m)
     mot_progress_tick(((struct watcher *)self)->progress, m);
 }
 
+static void on_trouble(void *self, const char *what)
+{
+    (void)self;
+    fprintf(stderr, "motley: %s; the run goes on\n", what);
+}
+
 static uint64_t on_mark(void *self)
 {
     struct watcher *w = self;
@@ -350,14 +424,16 @@ static enum mot_status on_begin(void *self, uint64_t mark)
     const struct mot_experiment *x = w->experiment;
     if (!w->folder) return MOT_OK;
     enum mot_status status = mot_make_folder(x->output);
-    if (status == MOT_OK) status = w->resume ? remove_old(w->folder->summary) : folder_clear(w->folder);
+    if (status == MOT_OK) status = folder_lock(x->output, w->lock);
+    if (status == MOT_OK) status = folder_clear(x->output, !w->resume);
+    if (status == MOT_OK && w->resume) status = remove_old(w->folder->summary);
     if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
     /* of a resumed run: it goes on with it */
     bool events = w->tensorboard || mot_file_exists(w->folder->events);
     if (status == MOT_OK && events)
         status = mot_tensorboard_open(w->folder->events, w->folder->metrics, &w->events);
     if (status == MOT_OK) status = write_experiment(x, w->folder->experiment);
-    if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, &w->trace);
+    if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, w->resume, &w->trace);
     return status;
 }
 
@@ -455,6 +531,12 @@ static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways
     return status;
 }
 
+/* A folder that is not there any more is no mistake of who named it. */
+static enum mot_status of_the_machine(enum mot_status status)
+{
+    return status == MOT_EUSAGE ? MOT_ESYSTEM : status;
+}
+
 /* Closes what the watcher wrote; the run's own trouble goes first, and then no trace is left. */
 static enum mot_status watch_end(struct watcher *w, enum mot_status status, const struct mot_outcome *out)
 {
@@ -467,21 +549,23 @@ static enum mot_status watch_end(struct watcher *w, enum mot_status status, cons
         mot_trace_abandon(w->trace);
         mot_timeline_abandon(w->timeline);
     }
-    for (size_t i = 0; i < MOT_COUNT(closed) && status == MOT_OK; i++) status = closed[i];
+    for (size_t i = 0; i < MOT_COUNT(closed) && status == MOT_OK; i++) status = of_the_machine(closed[i]);
     return status;
 }
 
-static enum mot_status watch_run(
-    const struct mot_job *j, const struct mot_job_ways *ways, const struct folder *f, struct mot_outcome *out)
+static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways,
+    const struct folder *f, int *lock, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
     struct watcher w = {
-        .experiment = x, .folder = f, .resume = ways->resume, .tensorboard = ways->tensorboard
+        .experiment = x, .folder = f, .lock = lock, .resume = ways->resume, .tensorboard = ways->tensorboard
     };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     /* A timeline is of a run's beginning: a resumed run keeps the one that is there. */
     if (f && !(ways->resume && mot_file_exists(f->timeline))) w.timeline = mot_timeline_open(f->timeline, x);
-    struct mot_watch watch = { .self = &w, .evaluated = on_evaluated, .mark = on_mark };
+    struct mot_watch watch = {
+        .self = &w, .evaluated = on_evaluated, .mark = on_mark, .trouble = on_trouble
+    };
     if (w.progress) watch.tick = on_tick;
     if (w.timeline || (f && x->trace)) {
         watch.phase = on_phase;
@@ -502,6 +586,29 @@ static enum mot_status watch_run(
     return end;
 }
 
+static enum mot_status run_into(const struct mot_job *j, const struct mot_job_ways *asked,
+    const struct folder *f, struct mot_outcome *out)
+{
+    int lock = -1;
+    struct mot_job_ways ways = *asked;
+    enum mot_status status = folder_lock(j->experiment->output, &lock);
+    if (status == MOT_OK) status = folder_check(j, asked, f);
+    if (status == MOT_OK && is_stillborn(f)) {
+        if (asked->progress)
+            fprintf(asked->progress,
+                "%s: the run there ended without a checkpoint; this one starts from the beginning\n",
+                j->experiment->output);
+        ways.resume = false;
+    }
+    if (status == MOT_OK) status = watch_run(j, &ways, f, &lock, out);
+    if (status == MOT_OK && !out->was_over) {
+        status = of_the_machine(write_results(j, &ways, f, out));
+        if (status != MOT_OK) mot_outcome_close(out);
+    }
+    if (lock >= 0) close(lock);
+    return status;
+}
+
 enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *ways, struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
@@ -510,24 +617,21 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
         if (ways->tensorboard)
             return mot_fail(MOT_EUSAGE, "--tensorboard: where to? Name the run's folder with --out");
         if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
-        return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, out);
+        return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, NULL, out);
     }
     struct folder f;
     folder_names(x->output, &f);
     if (follows) {
-        enum mot_status status = run_live(j, ways, &f, NULL, out);
+        struct mot_job_ways own = *ways;
+        own.resume &= !is_stillborn(&f); /* as rank 0 sees it */
+        enum mot_status status = run_live(j, &own, &f, NULL, out);
         /* Rank 0 is gone: the next one says so in its stead. */
         if (status == MOT_OK && out->has_peer && mot_ranks_rank() == 1)
             status = write_summary(j, ways, &f, out);
         folder_free(&f);
         return status;
     }
-    enum mot_status status = folder_check(j, ways, &f);
-    if (status == MOT_OK) status = watch_run(j, ways, &f, out);
-    if (status == MOT_OK && !out->was_over) {
-        status = write_results(j, ways, &f, out);
-        if (status != MOT_OK) mot_outcome_close(out);
-    }
+    enum mot_status status = run_into(j, ways, &f, out);
     folder_free(&f);
     return status;
 }

@@ -59,7 +59,7 @@ struct mot_judge {
     struct mot_piece *piece; /* [nodes]: room for what is put together, */
     float *whole[3];         /* and for what comes of it: the model and the optimiser's buffers */
     struct mot_moment last;  /* of the last evaluation */
-    enum mot_status save_status;
+    char *save_error;        /* of the first checkpoint that could not be written */
     atomic_bool target_met;
     mot_time target_at;
     uint64_t target_updates;
@@ -298,8 +298,11 @@ static void save(struct mot_judge *j, const struct job *job, bool final)
         c.model[i] =
             (struct mot_live_params){ job->copy[i].x, { job->copy[i].slot[0], job->copy[i].slot[1] } };
     enum mot_status status = mot_live_save(l->checkpoint, l->hash, &l->world, &c);
-    if (j->save_status == MOT_OK) j->save_status = status;
     free(c.model);
+    if (status == MOT_OK) return;
+    if (!final && j->watch.trouble) j->watch.trouble(j->watch.self, mot_error());
+    if (j->save_error) return;
+    j->save_error = mot_text(mot_error());
 }
 
 /* ---- A model that several nodes have between them ------------------------------------------------ */
@@ -700,6 +703,7 @@ static void judge_free(struct mot_judge *j)
     pthread_cond_destroy(&j->wake);
     pthread_cond_destroy(&j->taken);
     pthread_mutex_destroy(&j->lock);
+    free(j->save_error);
     free(j->best);
     free(j);
 }
@@ -817,6 +821,9 @@ void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
     out->x = copy_of(x, l->world.dim);
     out->model_hash = XXH64(out->x, l->world.dim * sizeof(float), 0);
     if (j->best && j->best_updates) out->best = copy_of(j->best, l->world.dim);
-    if (j->save_status != MOT_OK && out->status == MOT_OK) out->status = j->save_status;
+    if (j->save_error && out->status == MOT_OK) {
+        out->status = mot_fail(MOT_ESYSTEM, "%s", j->save_error);
+        out->ended_by = "checkpoint";
+    }
     judge_free(j);
 }

@@ -152,7 +152,8 @@ struct mot_watch {
     void (*update)(void *self, mot_node, uint64_t updates_of_node, mot_time);
     void (*evaluated)(void *self, const struct mot_moment *);
     void (*tick)(void *self, const struct mot_moment *); /* about ten times a wall second; score is NaN */
-    uint64_t (*mark)(void *self); /* bytes of metrics written so far: kept in a checkpoint */
+    void (*trouble)(void *self, const char *what); /* something failed, and the run goes on; any thread */
+    uint64_t (*mark)(void *self);                  /* bytes of metrics written so far: kept in a checkpoint */
     /* set while the run lasts: phases, flights and updates are not asked for any more; may be NULL */
     const atomic_bool *enough;
 };

@@ -15,7 +15,9 @@ enum mot_status mot_metrics_close(struct mot_metrics *); /* says if a write fail
 
 /* ---- trace.json: Chrome trace events for Perfetto ---------------------------- */
 struct mot_trace_file;
-enum mot_status mot_trace_open(const char *path, const struct mot_experiment *, struct mot_trace_file **out);
+/* goes_on: what is in the file stays, and this is written behind it. */
+enum mot_status mot_trace_open(
+    const char *path, const struct mot_experiment *, bool goes_on, struct mot_trace_file **out);
 void mot_trace_phase(struct mot_trace_file *, mot_node, enum mot_phase, uint32_t tag, uint32_t samples,
     mot_time from, mot_time to);
 void mot_trace_flight(struct mot_trace_file *, const struct mot_flight *);

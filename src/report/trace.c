@@ -26,6 +26,7 @@
 #define BUFFER_BYTES (UINT32_C(1) << 20)
 #define RECORD_MOST 512 /* bytes of one event, names included */
 #define NAME_MOST 96
+#define FIRST_LINE "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
 
 enum lane { LANE_PHASE, LANE_PHASE_LAST = 3, LANE_SEND, LANE_RECEIVE, LANES = 8 };
 
@@ -147,7 +148,38 @@ static void name_track(struct mot_trace_file *t, mot_node node, uint32_t lane)
     put(t, "}}");
 }
 
-enum mot_status mot_trace_open(const char *path, const struct mot_experiment *e, struct mot_trace_file **out)
+/* The number in "key":"number" after `at`; 0 if it is not there. */
+static uint64_t number_after(const char *at, const char *key)
+{
+    const char *found = strstr(at, key);
+    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
+}
+
+/* Begins with the events that are in the file, if it is one of ours that was closed. */
+static bool take_over(struct mot_trace_file *t, const char *path)
+{
+    unsigned char *bytes;
+    size_t n;
+    if (!mot_file_exists(path) || mot_file_read(path, SIZE_MAX, &bytes, &n) != MOT_OK) return false;
+    static const char tail[] = "\n],\"otherData\":{";
+    const char *end = NULL, *text = (const char *)bytes;
+    size_t look = n < 4096 ? n : 4096; /* the tail is short */
+    for (const char *at = text + n - look; (at = strstr(at, tail)); at++) end = at;
+    bool ours = end && strncmp(text, FIRST_LINE, sizeof(FIRST_LINE) - 1) == 0;
+    if (ours) {
+        t->events = number_after(end, "\"events\":\"");
+        t->dropped = number_after(end, "\"events_left_out\":\"");
+        t->flights = t->events; /* more than there were: numbers of arrows that nobody has yet */
+        errno = 0;
+        if (fwrite(bytes, 1, (size_t)(end - text), t->file.out) != (size_t)(end - text))
+            t->trouble = errno ? errno : EIO;
+    }
+    free(bytes);
+    return ours;
+}
+
+enum mot_status mot_trace_open(
+    const char *path, const struct mot_experiment *e, bool goes_on, struct mot_trace_file **out)
 {
     struct mot_trace_file *t = mot_new(1, sizeof *t);
     enum mot_status status = mot_replace_begin(path, &t->file);
@@ -161,9 +193,10 @@ enum mot_status mot_trace_open(const char *path, const struct mot_experiment *e,
     t->cluster = e->cluster;
     t->track = mot_new(t->nodes, sizeof *t->track);
     t->most = TRACE_EVENTS_MAX;
-    put(t,
-        "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-        "{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"motley\"}}");
+    if (!goes_on || !take_over(t, path))
+        put(t,
+            FIRST_LINE
+            "{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"motley\"}}");
     *out = t;
     return MOT_OK;
 }

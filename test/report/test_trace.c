@@ -99,7 +99,7 @@ TEST(a_trace_names_its_tracks_and_keeps_the_nanosecond)
     char *path = scratch("trace.json");
     run_make(&r, &method_async, 2, 1);
     r.machine[1].name = "ed\"ge\\";
-    CHECK_INT(mot_trace_open(path, &r.e, &t), MOT_OK);
+    CHECK_INT(mot_trace_open(path, &r.e, false, &t), MOT_OK);
     mot_trace_phase(t, 1, MOT_PHASE_COMPUTE, 5, 32, 1234567, 9999999);
     mot_trace_update(t, 2, 1, 10000001);
     CHECK(access(path, F_OK) != 0); /* whole or not at all */
@@ -128,7 +128,7 @@ TEST(a_message_is_drawn_for_the_time_it_keeps_each_link)
     char *path = scratch("links.json");
     run_make(&r, &method_async, 2, 1);
     r.machine[0].link.up = 1e6; /* the server takes 125 MB/s */
-    CHECK_INT(mot_trace_open(path, &r.e, &t), MOT_OK);
+    CHECK_INT(mot_trace_open(path, &r.e, false, &t), MOT_OK);
     mot_trace_flight(t,
         &(struct mot_flight){
             .from = 0, .to = 2, .bytes = 1000, .sent = 5, .began = 10, .delivered = 1200010 });
@@ -159,7 +159,7 @@ TEST(whatever_overlaps_in_the_run_nests_in_the_trace)
     char *path = scratch("random.json");
     printf("  seed %llu\n", (unsigned long long)seed);
     run_make(&r, &method_async, 3, 1);
-    CHECK_INT(mot_trace_open(path, &r.e, &t), MOT_OK);
+    CHECK_INT(mot_trace_open(path, &r.e, false, &t), MOT_OK);
     for (int i = 0; i < 4000; i++) {
         mot_time from = mot_rng_below(&rng, 5000), to = from + mot_rng_below(&rng, 300);
         if (i % 2) {
@@ -193,7 +193,7 @@ TEST(a_trace_stops_at_its_limit_says_so_and_stays_valid)
     struct mot_trace_file *t;
     char *path = scratch("limit.json"), *said = scratch("stderr");
     run_make(&r, &method_async, 2, 1);
-    CHECK_INT(mot_trace_open(path, &r.e, &t), MOT_OK);
+    CHECK_INT(mot_trace_open(path, &r.e, false, &t), MOT_OK);
     mot_trace_limit(t, 10);
     fflush(stderr);
     int before = dup(2);
@@ -228,7 +228,7 @@ TEST(a_trace_larger_than_its_buffer_is_whole)
     struct mot_trace_file *t;
     char *path = scratch("large.json");
     run_make(&r, &method_allreduce, 4, 1);
-    CHECK_INT(mot_trace_open(path, &r.e, &t), MOT_OK);
+    CHECK_INT(mot_trace_open(path, &r.e, false, &t), MOT_OK);
     for (mot_time i = 0; i < 40000; i++)
         mot_trace_phase(t, i % 4, MOT_PHASE_COMPUTE, (uint32_t)i, 32, 1000 * i, 1000 * i + 900);
     CHECK_INT(mot_trace_close(t), MOT_OK);

@@ -1,0 +1,75 @@
+#!/bin/bash
+# A run's folder belongs to one run at a time, and holds nothing of a run that is gone.
+set -euo pipefail
+motley=${MOTLEY:?names the program}
+folder=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill -9 $pid 2>/dev/null; rm -rf "$folder"' EXIT
+fail() { echo "FAIL: $*"; exit 1; }
+flags=(--data digits --model softmax --workers 2 --quiet)
+await() { # FILE: until the run that was started last has written it
+    for _ in $(seq 1 3000); do
+        [ ! -s "$1" ] || return 0
+        kill -0 $pid 2>/dev/null || fail "the run ended before it wrote $1"
+        sleep 0.01
+    done
+    fail "no $1"
+}
+
+"$motley" train "${flags[@]}" --stop-time 600s --out "$folder/one" 2>"$folder/err" &
+pid=$!
+await "$folder/one/metrics.jsonl"
+for command in train sim; do
+    for more in "" --replace --resume; do
+        code=0
+        message=$("$motley" $command "${flags[@]}" --stop-updates 3 --out "$folder/one" $more 2>&1) || code=$?
+        [ $code -eq 2 ] && [[ $message == *one:\ another\ run\ is\ writing\ into\ this\ folder* ]] || fail "$command $more into a run's folder gives $code: $message"
+    done
+done
+kill -9 $pid
+wait $pid 2>/dev/null || true
+pid=
+[ ! -e "$folder/one/checkpoint.bin" ] || fail "there is a checkpoint already"
+cp -r "$folder/one" "$folder/two"
+echo "ok   two runs into one folder: the second fails at once"
+
+"$motley" train "${flags[@]}" --stop-updates 3 --out "$folder/one"
+"$motley" train "${flags[@]}" --stop-updates 3 --out "$folder/two" --resume
+for run in one two; do grep -q '"updates": 3,' "$folder/$run/summary.json" || fail "$run did not start again"; done
+echo "ok   killed before its first checkpoint, a run is started again, and its lock is gone"
+
+# What is left of others: half-written files and another run's records go, what is not a run's stays.
+gone=(checkpoint.bin.77-0.tmp metrics.jsonl.1-23.tmp record.1.bin record.12.bin record.2.bin.9-1.tmp best.safetensors)
+stays=(notes.txt record.x.bin record..bin mine.77-0.tmp checkpoint.bin.77.tmp checkpoint.bin.a-0.tmp report.html)
+for name in "${gone[@]}" "${stays[@]}"; do echo "$name" >"$folder/one/$name"; done
+"$motley" train "${flags[@]}" --stop-updates 4 --out "$folder/one" --replace
+for name in "${gone[@]}"; do [ ! -e "$folder/one/$name" ] || fail "--replace leaves $name"; done
+for name in "${stays[@]}"; do [ -e "$folder/one/$name" ] || fail "--replace removes $name"; done
+echo half >"$folder/one/summary.json.4-4.tmp"
+"$motley" train "${flags[@]}" --stop-updates 5 --out "$folder/one" --resume
+[ ! -e "$folder/one/summary.json.4-4.tmp" ] || fail "--resume leaves what another left half written"
+[ -e "$folder/one/record.x.bin" ] || fail "--resume removes what is no run's"
+echo "ok   --replace removes what was a run's, and nothing else"
+
+# The trace of a run that goes on is that of all of it.
+updates() { grep -c '"name":"update ' "$folder/$1/trace.json"; }
+for command in sim train; do
+    "$motley" $command "${flags[@]}" --trace true --stop-updates 40 --out "$folder/$command-whole"
+    "$motley" $command "${flags[@]}" --trace true --stop-updates 15 --out "$folder/$command"
+    "$motley" $command "${flags[@]}" --trace true --stop-updates 30 --out "$folder/$command" --resume
+    "$motley" $command "${flags[@]}" --trace true --stop-updates 40 --out "$folder/$command" --resume
+    [ "$(updates $command)" = "$(updates $command-whole)" ] || fail "$command: $(updates $command) updates in the trace, not $(updates $command-whole)"
+    if command -v python3 >/dev/null; then python3 -m json.tool "$folder/$command/trace.json" >/dev/null || fail "$command: the trace is no JSON"; fi
+done
+echo "ok   --resume goes on with the trace"
+
+"$motley" train "${flags[@]}" --stop-time 4s --checkpoint-every '50 updates' --out "$folder/gone" 2>"$folder/err" &
+pid=$!
+await "$folder/gone/checkpoint.bin"
+mv "$folder/gone" "$folder/elsewhere"
+code=0
+wait $pid || code=$?
+pid=
+[ $code -eq 1 ] || fail "a run whose folder is gone gives $code, not 1: $(cat "$folder/err")"
+grep -q 'checkpoint.bin.*the run goes on' "$folder/err" || fail "a failed checkpoint is not reported when it fails: $(cat "$folder/err")"
+echo "ok   a folder that is removed in mid-run is reported, and gives exit code 1"

@@ -331,6 +331,12 @@ static void print_quality(const struct result *r)
             "MMD^2", q->mmd2_mean, q->mmd2_max, q->mmd2_random,
             q->mmd2_exact ? "exact" : "by random features",
             mot_show_text(r->features, features, sizeof features), q->bandwidth);
+    /* Random features are some per cent off. */
+    if (submodular_of(r) && q->mmd2_mean > (q->mmd2_exact ? 1 : 1.1) * q->mmd2_random)
+        printf("%-12s chosen so, a worker's rows are less like their class than random ones would be (%.2g "
+               "times "
+               "the MMD^2): `--by proportional` takes random ones\n",
+            "warning", q->mmd2_mean / q->mmd2_random);
     if (r->data->train.classes)
         printf("%-12s divergence from all labels: mean %.3g, worst %.3g nats\n", "labels", q->divergence_mean,
             q->divergence_max);

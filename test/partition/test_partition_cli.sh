@@ -67,6 +67,10 @@ timeout --preserve-status -s INT -k 60 1 "$MOTLEY" partition synthetic --data-si
 holds "an interrupted partition ends with 130" test $? -eq 130
 holds "and leaves nothing behind" absent "$box/half*"
 
+says "a choice that is worse than random is warned of" 0 "warning      chosen so, a worker's rows are less like their class than random ones would be (1.3 times the MMD^2)" \
+    "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal
+"$MOTLEY" partition digits --ratios 8,1,1,1 >"$box/better"
+holds "one that is better is not" bash -c "grep -q '^MMD' '$box/better' && ! grep -q '^warning' '$box/better'"
 if python3 -c 'import numpy' 2>/dev/null; then
     says "NumPy reads the rows" 0 "int64 (360,)" python3 -c "import numpy; a = numpy.load('$box/t1/worker-1.npy'); print(a.dtype, a.shape)"
 fi

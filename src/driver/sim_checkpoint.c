@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 4u
+#define VERSION 5u
 #define KEY_BYTES 64
 
 struct visit {
@@ -294,17 +294,36 @@ static void visit_notes(struct visit *v, struct sim *s)
     if (notes->stale) VISIT(v, notes->staleness);
 }
 
-static void visit_shown(struct visit *v, struct sim *s)
+static void visit_piece(struct visit *v, const struct sim *s, struct mot_piece *p)
 {
-    for (int k = 0; k < 2 && s->showing > 1; k++) {
-        VISIT(v, s->shown[k].at);
-        for (mot_node i = 0; i < s->world.nodes; i++) {
-            struct mot_view *shown = &s->shown[k].view[i];
-            VISIT(v, shown->x);
-            VISIT(v, shown->scale);
-            VISIT(v, shown->off);
-            VISIT(v, shown->len);
-        }
+    bool here = p->x != NULL;
+    visit_bool(v, &here);
+    if (!here) return;
+    VISIT(v, p->scale);
+    VISIT(v, p->off);
+    VISIT(v, p->len);
+    if (p->off > s->world.dim || p->len > s->world.dim - p->off) {
+        v->in.short_of = true;
+        return;
+    }
+    if (!v->writing) {
+        free((float *)(uintptr_t)p->x); /* a damaged file may have it twice */
+        p->x = mot_new((size_t)p->len + 1, sizeof(*p->x));
+    }
+    visit_bytes(v, (float *)(uintptr_t)p->x, p->len * sizeof(*p->x));
+}
+
+static void visit_sets(struct visit *v, struct sim *s)
+{
+    struct sim_set *set = s->sets;
+    visit_bool(v, &s->at_update);
+    for (;;) {
+        uint64_t at = set ? set->at : UINT64_MAX;
+        VISIT(v, at);
+        if (at == UINT64_MAX || v->in.short_of) return;
+        if (!v->writing) set = mot_sim_set(s, at);
+        for (mot_node i = 0; i < s->world.nodes; i++) visit_piece(v, s, &set->piece[i]);
+        set = v->writing ? set->next : NULL;
     }
 }
 
@@ -392,7 +411,7 @@ static void visit_all(struct visit *v, struct sim *s)
     visit_channel(v, s);
     visit_notes(v, s);
     visit_memo(v, &s->memo);
-    visit_shown(v, s);
+    visit_sets(v, s);
     visit_heap(v, s);
     visit_buffers(v, s);
 }
@@ -509,10 +528,6 @@ static bool sound(const struct sim *s)
         (!good_params(s, &m->in) || !good_params(s, &m->out) || m->grad.buf == MOT_NO_BUF ||
             !good_slice(s, m->grad)))
         return false;
-    for (uint32_t i = 0; s->showing > 1 && i < 2 * s->world.nodes; i++) {
-        const struct mot_view *shown = &s->shown[i % 2].view[i / 2];
-        if (!good_slice(s, (struct mot_slice){ shown->x, shown->off, shown->len })) return false;
-    }
     if (s->messages_free > s->messages) return false;
     for (uint32_t i = 0; i < s->messages_free; i++)
         if (s->message_free[i] >= s->messages) return false;
@@ -569,7 +584,7 @@ enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t
     if (v.in.short_of || v.in.done != v.in.n || !sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     mot_pool_rebuild(&s->pool);
-    mot_sim_show_next(s);
+    mot_sim_show_begin(s);
     for (uint32_t i = 0; i < s->works; i++)
         if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
     *mark_out = mark;

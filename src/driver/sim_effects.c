@@ -206,8 +206,8 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     bool advanced = false;
     for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
     mot_outbox_clear(&s->outbox);
-    s->evaluated_now = false;
+    s->evaluated_now = s->at_update = false;
     if (!advanced) return;
-    if (s->showing > 1) mot_sim_show(s, node);
+    mot_sim_show(s, node);
     mot_sim_progress(s);
 }

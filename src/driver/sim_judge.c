@@ -40,71 +40,6 @@ struct mot_moment mot_sim_moment(const struct sim *s)
     return m;
 }
 
-/* ---- The evaluated model: the mean over the nodes that have one ------------------------ */
-
-static bool view_of(const struct sim *s, mot_node node, struct mot_view *out)
-{
-    struct mot_env env = { .self = node, .now = s->now, .world = &s->world, .conf = s->x->method_conf };
-    /* What a crashed server had last is still looked at; a worker's replica is gone. */
-    if (s->node[node].dead && node < s->world.workers) return false;
-    return s->method->model(s->node[node].state, &env, out);
-}
-
-/* Nodes whose models differ do not make their updates at the same time. What is evaluated at an update, and
- * what the run ends with, is what each has after just that one, as on real machines. A node
- * that is past it before it is known to be due, since another evaluation comes first, shows
- * what it has at its next. */
-void mot_sim_show(struct sim *s, mot_node node)
-{
-    for (int k = 0; k < 2; k++) {
-        struct mot_view v, *kept = &s->shown[k].view[node];
-        if (s->node[node].advanced < s->shown[k].at || kept->x != MOT_NO_BUF || !view_of(s, node, &v))
-            continue;
-        v.params = NULL; /* only the node knows for how long they are valid */
-        mot_pool_hold(&s->pool, v.x);
-        *kept = v;
-    }
-}
-
-void mot_sim_show_next(struct sim *s)
-{
-    if (s->showing < 2) return;
-    uint64_t at[2] = { UINT64_MAX, mot_course_update(&s->course, s->x->stop.epochs) };
-    if (s->every.unit == MOT_EVERY_UPDATES && s->next_eval < 0x1p63) at[0] = (uint64_t)ceil(s->next_eval);
-    if (s->every.unit == MOT_EVERY_EPOCHS) at[0] = mot_course_update(&s->course, s->next_eval);
-    if (s->x->stop.updates < at[1]) at[1] = s->x->stop.updates;
-    for (int k = 0; k < 2; k++) {
-        for (mot_node i = 0; at[k] != s->shown[k].at && i < s->world.nodes; i++) {
-            mot_pool_drop(&s->pool, s->shown[k].view[i].x);
-            s->shown[k].view[i].x = MOT_NO_BUF;
-        }
-        s->shown[k].at = at[k];
-    }
-}
-
-/* What the node has kept for this update, or NULL. */
-static const struct mot_view *shown_by(const struct sim *s, mot_node node)
-{
-    for (int k = 1; k >= 0; k--)
-        if (s->updates >= s->shown[k].at && s->shown[k].view[node].x != MOT_NO_BUF)
-            return &s->shown[k].view[node];
-    return NULL;
-}
-
-const float *mot_sim_model(struct sim *s)
-{
-    uint32_t n = 0;
-    for (mot_node i = 0; i < s->world.nodes; i++) {
-        if (!view_of(s, i, &s->view[n])) continue;
-        const struct mot_view *kept = s->showing > 1 ? shown_by(s, i) : NULL;
-        if (kept) s->view[n] = *kept;
-        n++;
-    }
-    const float *x0 = mot_pool_at(&s->pool, s->world.x0);
-    return n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean)
-             : x0; /* only a damaged checkpoint leaves nobody */
-}
-
 /* ---- Evaluation --------------------------------------------------------------------------- */
 
 static void keep_best(struct sim *s, const struct mot_score *score, const float *x)
@@ -239,7 +174,6 @@ void mot_sim_look(struct sim *s)
 void mot_sim_due(struct sim *s)
 {
     if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
-    if (!s->ended) mot_sim_show_next(s);
     if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
 }
 
@@ -248,6 +182,8 @@ void mot_sim_progress(struct sim *s)
     bool stopped = s->ended; /* by the method itself: all of its last step counts */
     while (least_rose(s)) {
         s->evaluated_now = false;
+        s->at_update = true;
+        mot_sim_forget(s, s->updates);
         /* What workers have begun beyond this update depends on how fast they are: it does not count here. */
         s->epochs = s->course.known ? mot_course_epochs(&s->course, s->updates) : epochs_of(s);
         if (!s->ended) mot_sim_look(s);

@@ -9,7 +9,7 @@
 
 static uint64_t buffers_of(const struct mot_needs *n)
 {
-    return n->buffers + 2 * n->shown + mot_needs_window(n) + MOT_MEMO_BUFFERS + 2 /* x0 and zero */ + 1;
+    return n->buffers + mot_needs_window(n) + MOT_MEMO_BUFFERS + 2 /* x0 and zero */ + 1;
 }
 
 /* Twice what can be pending at once: cancelled events stay until they are swept out. */
@@ -88,8 +88,7 @@ static void open_nodes(struct sim *s, const struct mot_needs *sum)
     s->nic = mot_new(s->world.nodes, sizeof(*s->nic));
     s->view = mot_new(s->world.nodes, sizeof(*s->view));
     s->showing = mot_world_showing(s->x, &s->world);
-    for (int k = 0; k < 2 && s->showing > 1; k++)
-        s->shown[k].view = mot_new(s->world.nodes, sizeof(*s->shown[k].view));
+    s->piece = mot_new(s->world.nodes, sizeof(*s->piece));
     s->states_bytes = sum->states;
     s->states = mot_reserve(s->states_bytes);
     s->works = (uint32_t)sum->works;
@@ -160,7 +159,7 @@ static void begin_counting(struct sim *s)
     s->course.known &= !s->x->cluster->faults.any;
     s->next_eval = s->every.value;
     s->next_checkpoint = s->x->checkpoint.value;
-    mot_sim_show_next(s);
+    mot_sim_show_begin(s);
 }
 
 static void open_buffers(struct sim *s, const struct mot_needs *sum)
@@ -235,7 +234,8 @@ void mot_sim_close(struct sim *s)
     free(s->node);
     free(s->nic);
     free(s->view);
-    for (int k = 0; k < 2; k++) free(s->shown[k].view);
+    mot_sim_forget(s, UINT64_MAX);
+    free(s->piece);
     free(s->work);
     free(s->term);
     free(s->alarm);

@@ -11,6 +11,7 @@
 #include "driver/outbox.h"
 #include "driver/pool.h"
 #include "driver/sim.h"
+#include "driver/views.h"
 #include "driver/world.h"
 
 /* The last six only in runs with faults. */
@@ -45,6 +46,7 @@ struct sim_node {
     uint32_t state_bytes;
     uint32_t work, works, alarm, alarms; /* the node's slots: first and how many */
     uint64_t advanced;                   /* updates of its own model */
+    uint64_t next_show;                  /* the one at which it next leaves a copy of it */
     uint64_t colls;                      /* collectives joined */
     uint32_t stopped;
     bool dead; /* crashed, or given up by its peers */
@@ -55,6 +57,12 @@ struct sim_node {
     mot_time since;
     uint32_t computing, flying; /* works running; messages from or to it under way */
     struct mot_node_tally tally;
+};
+
+struct sim_set {             /* of the models at one update */
+    uint64_t at, then;       /* then: the update of the next */
+    struct mot_piece *piece; /* [nodes]; x is a copy, NULL: it has not come there */
+    struct sim_set *next;
 };
 
 enum work_state { WORK_FREE, WORK_WAITING, WORK_RUNNING };
@@ -138,16 +146,15 @@ struct sim {
     struct mot_every every;            /* evaluate.every, resolved */
     struct mot_course course;          /* not known where faults may take workers out */
     struct mot_moment last;
-    bool save_due;         /* a checkpoint is to be written before the next event */
-    bool evaluated_now;    /* nothing has happened since last */
-    struct mot_view *view; /* [nodes]: room to put together what is evaluated */
-    uint32_t showing;      /* nodes whose models make up the run's; where they are several: */
-    struct {
-        uint64_t at;
-        struct mot_view *view;
-    } shown[2];  /* what each node ([nodes]) had at its update `at`, held; x is MOT_NO_BUF until
-                                             then. 0: for the next evaluation, 1: for the end */
-    float *mean; /* the evaluated model where nodes differ */
+    bool save_due;           /* a checkpoint is to be written before the next event */
+    bool evaluated_now;      /* nothing has happened since last */
+    struct mot_view *view;   /* [nodes]: room to put together what is evaluated */
+    uint32_t showing;        /* nodes whose models make up the run's; where they are several: */
+    struct sim_set *sets;    /* by update: what those had at it who have come there */
+    struct mot_piece *piece; /* [nodes]: room as above */
+    uint64_t stop_at;        /* the update that ends the run, if it is known */
+    bool at_update;          /* all that count have made just `updates`, or more, and no event came since */
+    float *mean;             /* the evaluated model where nodes differ */
     struct mot_score best_score;
     float *best;
     uint64_t best_updates;
@@ -235,13 +242,16 @@ void mot_sim_due(struct sim *);
 double mot_sim_next(const struct sim *, const struct mot_every *); /* the first one that is not over yet */
 void mot_sim_before(struct sim *, mot_time next); /* evaluations by time that fall due before `next` */
 void mot_sim_evaluate(struct sim *, bool final);
-/* it has advanced: keeps its model, if that is asked for here */
-void mot_sim_show(struct sim *, mot_node);
-/* sets when the next are to be kept; forgets those of another update */
-void mot_sim_show_next(struct sim *);
 void mot_sim_end(struct sim *, enum mot_status, const char *by);
-const float *mot_sim_model(struct sim *);
 struct mot_moment mot_sim_moment(const struct sim *);
+
+/* sim_show.c: the evaluated model, and what nodes whose models differ had at an update that is looked at. */
+void mot_sim_show_begin(struct sim *);     /* it is known when something is due */
+void mot_sim_show(struct sim *, mot_node); /* it has advanced */
+struct sim_set *mot_sim_set(
+    struct sim *, uint64_t at); /* the set of that update, a new one if there is none */
+void mot_sim_forget(struct sim *, uint64_t before);
+const float *mot_sim_model(struct sim *);
 
 /* sim_checkpoint.c */
 enum mot_status mot_sim_save(struct sim *);

@@ -339,6 +339,9 @@ static const char WHOLE[] =
     "exp.yaml: 2 arms, 2 conditions, 6 seeds; target: test_accuracy 0.8\n"
     "\n"
     "slow=1\n"
+    "  base wins: it reaches 80 % test accuracy in 10.3 ms (median of 6, 10.1 ms to 10.6 ms); the next\n"
+    "  that is clearly behind, other, takes 2.07 times (2.02 to 2.11) as long.\n"
+    "\n"
     "         to target  95 %          speed-up  95 %          verdict  reached\n"
     "  base   10.3 ms    [10.1, 10.6]  1                                6 of 6\n"
     "  other  21.4 ms    [20.4, 22.4]  0.48      [0.47, 0.50]  slower   6 of 6\n"
@@ -348,6 +351,9 @@ static const char WHOLE[] =
     "  other  0.5 +- 0    81.00 % +- 0   1 kB  55 %  60 %, worker 0 (fast)\n"
     "\n"
     "slow=4\n"
+    "  other has the best median: it reaches 80 % test accuracy in 107 s, but that is not\n"
+    "  distinguishable from base by these seeds.\n"
+    "\n"
     "         to target  95 %          speed-up  95 %          verdict              reached\n"
     "  base   6.90 min   [6.73, 7.07]  1                                            6 of 6\n"
     "  other  107 s      [102, never]  3.87      [0.00, 3.96]  not distinguishable  5 of 6\n"
@@ -359,7 +365,7 @@ static const char WHOLE[] =
     "    (seed 6)\n"
     "\n"
     "  Medians over seeds; speed-ups over the first arm, of pairs of runs with one seed: above 1 is\n"
-    "  faster. +- is half the distance of the quartiles. 'busy' is the workers' share of time spent\n"
+    "  less time. +- is half the distance of the quartiles. 'busy' is the workers' share of time spent\n"
     "  computing; 'longest wait' is the share of its time that the worker waited who waited most.\n";
 
 /* Two arms under two conditions, all figures of a run, and a note: read it as a person would. */

@@ -114,6 +114,32 @@ TEST(what_a_run_over_an_older_one_does_not_write_does_not_stay)
     end();
 }
 
+static int times_in(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) n++;
+    return n;
+}
+
+/* Two workers with two jobs each, which come by messages and end with others. */
+TEST(a_trace_has_every_job_message_and_update_of_the_run)
+{
+    begin();
+    CHECK_INT(RUN(NULL, PLAIN, output, "method=async", "workers=2", "stop.updates=3", "trace=true"), MOT_OK);
+    char *trace = contents("trace.json"), *timeline = contents("timeline.json");
+    CHECK_INT(times_in(trace, "\"name\":\"compute\""), 4);
+    CHECK_INT(times_in(trace, "\"ph\":\"s\""), 9);
+    CHECK_INT(times_in(trace, "\"ph\":\"f\""), 9);
+    CHECK_INT(times_in(trace, "\"name\":\"update "), 3);
+    CHECK_INT(times_in(trace, "\"name\":\"update 3\""), 1);
+    CHECK_INT(times_in(timeline, "\"compute\": [["), 2);
+    CHECK_INT(times_in(timeline, "\"send\": [["), 3);
+    CHECK_INT(times_in(timeline, "\"receive\": [["), 3);
+    free(timeline);
+    free(trace);
+    end();
+}
+
 TEST(a_run_that_is_there_stays_as_it_is_unless_it_is_to_be_replaced)
 {
     begin();

@@ -240,6 +240,19 @@ TEST(a_thin_link_that_all_wait_for_in_rounds_is_named_though_most_only_wait)
     CHECK_LACKS(verdict, "those it waits for are alike");
 }
 
+TEST(a_worker_that_sends_much_is_not_to_blame_when_it_waits_as_long_as_the_others)
+{
+    struct run r;
+    run_make(&r, &method_server, 4, 100);
+    for (int i = 0; i < 3; i++) run_shares(&r, i, 0.30, 0.25, 0.45);
+    run_shares(&r, 3, 0.06, 0.50, 0.44);
+    r.node[3].jobs = 20; /* as long as the others' */
+    judge(&r);
+    CHECK_HAS(verdict, "waited 45 %");
+    CHECK_LACKS(verdict, "network");
+    CHECK_LACKS(verdict, "link");
+}
+
 TEST(a_far_worker_that_all_wait_for_is_named)
 {
     struct run r;

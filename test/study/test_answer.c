@@ -228,6 +228,8 @@ TEST(one_seed_compares_nothing)
     ANSWERS(d, "not comparable", "test_accuracy");
     CHECK_TEXT(verdict_of(d, "reason"), "1 pair of runs; a verdict needs 6");
     CHECK_HAS(answer, "not compared with the other: 1 pair of runs; a verdict needs 6.");
+    CHECK(!strstr(answer, "median of 1"));
+    CHECK(json_is_null(json_object_get(json_array_get(json_object_get(d, "cells"), 0), "verdict")));
     DONE(d);
 }
 
@@ -261,6 +263,58 @@ TEST(where_there_is_a_target_the_time_to_it_decides_and_some_may_miss_it)
     CHECK_TEXT(verdict_of(d, "word"), "not comparable");
     CHECK_HAS(answer, "No arm reaches 80 % test accuracy in at least half of its runs.");
     DONE(d);
+}
+
+TEST(beside_a_first_arm_that_learned_nothing_nobody_is_faster)
+{
+    const struct end nothing = { .accuracy = 0.12, .loss = 2.3, .time = 10, .learned = 0 };
+    struct end little = nothing;
+    little.time = 2, little.learned = 1;
+    json_t *d = compared(&nothing, &little, SEEDS);
+    ANSWERS(d, "not distinguishable", "test_accuracy");
+    CHECK(!strstr(answer, "fast"));
+    DONE(d);
+}
+
+/* Three arms by hand: their times to the target, and how the last two compare with the first. */
+static char *three(double first, double second, double third, const char *one, const char *two)
+{
+    json_t *d = document_of((const char *const[]){ "a", "b", "c" }, 3);
+    const double time[] = { first, second, third };
+    for (size_t i = 0; i < 3; i++) set_figure(d, i, "time_to_target", time[i], time[i] - 0.1, time[i] + 0.1);
+    set_against(d, 1, "time_to_target", first / second, 0.9 * first / second, 1.1 * first / second, one);
+    set_against(d, 2, "time_to_target", first / third, 0.9 * first / third, 1.1 * first / third, two);
+    mot_study_judge(d);
+    char *answer = mot_answer_text(d, 0);
+    json_decref(d);
+    return answer;
+}
+
+TEST(of_three_arms_the_next_behind_is_named_and_who_cannot_be_told_apart_counted)
+{
+    char *answer = three(1, 2, 3, "slower", "slower");
+    CHECK_HAS(answer, "a wins: it reaches");
+    CHECK_HAS(answer, "the next that is clearly behind, b, takes 2.00 times");
+    free(answer);
+    answer = three(1, 3, 2, "slower", "slower");
+    CHECK_HAS(answer, "the next that is clearly behind, c, takes 2.00 times");
+    free(answer);
+    answer = three(1, 1.2, 3, "not distinguishable", "slower");
+    CHECK_HAS(answer, "a has the best median: it reaches");
+    CHECK_HAS(answer, "1 of the others cannot be told from it.");
+    free(answer);
+}
+
+TEST(of_three_arms_one_wins_only_if_no_other_is_close)
+{
+    char *answer = three(3, 1, 2, "faster", "faster");
+    CHECK_HAS(answer, "b wins: it reaches");
+    CHECK(!strstr(answer, "Close to it"));
+    free(answer);
+    answer = three(3, 1, 1.15, "faster", "faster");
+    CHECK_HAS(answer, "b has the best median: it reaches");
+    CHECK_HAS(answer, "Close to it, with intervals that overlap its own: c.");
+    free(answer);
 }
 
 TEST_MAIN()

@@ -42,14 +42,15 @@ static void begin_next(struct sim *s, mot_node node)
     if (!next) return;
     const struct mot_machine *machine = &s->x->cluster->machine[node];
     next->state = WORK_RUNNING;
-    next->began = s->now;
+    /* A stalled node that hears of a loss may be given work: it begins when it wakes. */
+    next->began = n->stalled_until > s->now ? n->stalled_until : s->now;
     next->asked = next->samples = mot_terms_samples(s->problem, next->term, next->terms);
     next->whole = next->asked ? mot_job_time(machine, s->world.seed, node, &n->pace, next->asked) : 0;
     if (next->whole > s->fruitless.longest_job) s->fruitless.longest_job = next->whole;
-    mot_time ends = mot_after(s->now, next->whole);
+    mot_time ends = mot_after(next->began, next->whole);
     if (next->deadline < ends) {
-        ends = next->deadline > s->now ? next->deadline : s->now;
-        next->samples = mot_job_done(machine, next->whole, ends - s->now, next->asked);
+        ends = next->deadline > next->began ? next->deadline : next->began;
+        next->samples = mot_job_done(machine, next->whole, ends - next->began, next->asked);
     }
     next->grad = mot_pool_take(&s->pool);
     mot_sim_compute(s, next);

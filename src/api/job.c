@@ -315,7 +315,9 @@ static enum mot_status write_experiment(const struct mot_experiment *x, const ch
     struct mot_replace file;
     enum mot_status status = mot_replace_begin(path, &file);
     if (status != MOT_OK) return status;
-    status = mot_experiment_print(x, file.out);
+    struct mot_experiment again = *x;
+    again.output = NULL; /* whoever runs the file says where to: not over this run */
+    status = mot_experiment_print(&again, file.out);
     if (status == MOT_OK) return mot_replace_commit(&file);
     mot_replace_abandon(&file);
     return status;

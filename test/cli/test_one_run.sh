@@ -38,6 +38,14 @@ echo "ok   two runs into one folder: the second fails at once"
 for run in one two; do grep -q '"updates": 3,' "$folder/$run/summary.json" || fail "$run did not start again"; done
 echo "ok   killed before its first checkpoint, a run is started again, and its lock is gone"
 
+# experiment.yaml can be run as it is: it repeats the run and leaves its folder alone.
+cp -r "$folder/one" "$folder/kept"
+again=$("$motley" train "$folder/one/experiment.yaml" --json --quiet) || fail "experiment.yaml cannot be run again"
+hash=$(sed -n 's/.*"model_hash": "\([0-9a-f]*\)".*/\1/p' "$folder/one/summary.json")
+[[ $again == *"$hash"* ]] || fail "experiment.yaml does not repeat the run"
+diff -r "$folder/one" "$folder/kept" >/dev/null || fail "running experiment.yaml changes the folder that it lies in"
+echo "ok   experiment.yaml, run again, repeats the run"
+
 # What is left of others: half-written files and another run's records go, what is not a run's stays.
 gone=(checkpoint.bin.77-0.tmp metrics.jsonl.1-23.tmp record.1.bin record.12.bin record.2.bin.9-1.tmp best.safetensors)
 stays=(notes.txt record.x.bin record..bin mine.77-0.tmp checkpoint.bin.77.tmp checkpoint.bin.a-0.tmp report.html)

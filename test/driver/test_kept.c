@@ -89,7 +89,7 @@ TEST(a_run_on_threads_that_is_stopped_twice_keeps_its_place_in_the_data)
     }
 }
 
-/* ---- A mailbox that grows ------------------------------------------------------------------------------- */
+/* ---- A mailbox that grows ------------------------------------------------------------------------ */
 
 /* Every other worker sends worker 0 one letter; the emulated links hold them all back until more are
  * under way than any node has declared. */

@@ -9,9 +9,9 @@ set(MOTLEY_TEST_ENVIRONMENT
 # for ThreadSanitizer; but not those whose only threads are the simulator's crew, of which
 # test_sim has enough, and which are long.
 set(MOTLEY_LONG_SIMULATIONS "^test_(fault_sweep|fault_storm|default_rate|allocation|asgrad|equal_time|served_faults|phishing|method_phishing)$")
-# Those that look at the tree, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
+# Those that look at the tree, at its pages, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
 # go through their fuzzer too, which has sanitizers (tools/check fuzz).
-set(MOTLEY_ONCE "^test_(install|page_browser|mpich)$")
+set(MOTLEY_ONCE "^test_(install|docs|page_browser|mpich)$")
 # Tests that wait for ranks, or are long, begin first: then the last ones do not leave cores idle.
 set(MOTLEY_FIRST "mpi|fault|asgrad|page_browser|study|replay|budget")
 function(motley_label name room)

@@ -1,12 +1,16 @@
 /* bench_step.c -- how many samples a second one thread trains: gradient and optimiser step.
  *
- * A step is what a worker does: zero the gradient, add the batch's gradient, take an SGD step along the
- * mean. Alone it prints a table. With the argument "-" it reads lines "MODEL BATCH SECONDS" (model: mlp =
- * 784-256-128-10, softmax = 784-10) and answers each with samples a second: bench_step_torch.py asks,
- * in turn with PyTorch. */
+ * A step is what a worker does: zero the gradient, add the gradient of rows that lie here and there,
+ * slice by slice, take an SGD step along the mean. Alone it prints a table of that, and what an evaluation
+ * takes beside one read of the same rows ("evaluation": only that). With the argument "-" it reads lines
+ * "MODEL BATCH SECONDS" (model: mlp = 784-256-128-10, softmax = 784-10) and answers each with samples a
+ * second: bench_step_torch.py asks, in turn with PyTorch. With "count MODEL BATCH STEPS" it makes just so
+ * many steps, for tools that count instructions. */
+#include "base/crew.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/rng.h"
+#include "driver/gradient.h"
 #include "math/kernels.h"
 #include "math/models.h"
 #include "math/optim.h"
@@ -68,12 +72,17 @@ static void close_bench(struct bench *b)
     mot_arena_free(&b->arena);
 }
 
+static uint32_t order[ROWS]; /* in which the rows are taken */
+
 static void step(struct bench *b, const struct mot_table *table, uint32_t batch, uint32_t *first)
 {
-    struct mot_batch rows = { table, NULL, *first, batch };
-    *first = *first + 2 * batch <= ROWS ? *first + batch : 0;
     memset(b->g, 0, b->net.dim * sizeof *b->g);
-    b->net.kind->grad(&b->net, b->x, &rows, 1, b->g, b->scratch);
+    for (uint32_t done = 0; done < batch; done += MOT_SLICE_ROWS) {
+        uint32_t rows = batch - done < MOT_SLICE_ROWS ? batch - done : MOT_SLICE_ROWS;
+        struct mot_batch slice = { table, order + *first + done, 0, rows };
+        b->net.kind->grad(&b->net, b->x, &slice, 1, b->g, b->scratch);
+    }
+    *first = *first + 2 * batch <= ROWS ? *first + batch : 0;
     mot_optim_step(&b->optim, 0, 1, b->g, 1.0 / batch, b->x, b->x, NULL, NULL);
 }
 
@@ -104,14 +113,26 @@ static enum mot_status answer_lines(const struct mot_table *table)
     unsigned batch;
     double seconds, speed;
     while (fgets(line, sizeof line, stdin)) {
-        if (sscanf(line, "%31s %u %lf", name, &batch, &seconds) != 3 || batch < 1 || batch > MOT_SLICE_ROWS)
-            return mot_fail(MOT_EUSAGE, "expected \"MODEL BATCH SECONDS\", batch 1 to %d", MOT_SLICE_ROWS);
+        if (sscanf(line, "%31s %u %lf", name, &batch, &seconds) != 3 || batch < 1 || batch > ROWS)
+            return mot_fail(MOT_EUSAGE, "expected \"MODEL BATCH SECONDS\", batch 1 to %d", ROWS);
         enum mot_status status = measure(table, name, batch, seconds, &speed);
         if (status) return status;
         printf("%.0f\n", speed);
         fflush(stdout);
     }
     return MOT_OK;
+}
+
+static enum mot_status count_steps(
+    const struct mot_table *table, const char *name, const char *batch, const char *steps)
+{
+    struct bench b = { 0 };
+    uint32_t first = 0, rows = (uint32_t)strtoul(batch, NULL, 10);
+    if (rows < 1 || rows > ROWS) return mot_fail(MOT_EUSAGE, "batch 1 to %d", ROWS);
+    enum mot_status status = open_bench(&b, name);
+    for (unsigned long i = strtoul(steps, NULL, 10); i > 0 && !status; i--) step(&b, table, rows, &first);
+    close_bench(&b);
+    return status;
 }
 
 static int by_speed(const void *a, const void *b)
@@ -124,7 +145,7 @@ static int by_speed(const void *a, const void *b)
 static enum mot_status print_table(const struct mot_table *table)
 {
     static const char *const names[] = { "mlp", "softmax" };
-    static const uint32_t batches[] = { 1, 32, 128 };
+    static const uint32_t batches[] = { 1, 8, 32, 128, 512 };
     printf("kernels: %s, 1 thread\n%-8s %5s %12s   (least .. most)\n", mot_kernels_name(), "model", "batch",
         "samples/s");
     for (size_t n = 0; n < MOT_COUNT(names); n++)
@@ -140,6 +161,77 @@ static enum mot_status print_table(const struct mot_table *table)
     return MOT_OK;
 }
 
+/* ---- Evaluation beside one read ---------------------------------------------------------- */
+
+#define MANY_ROWS 60000u
+#define READ_ROWS 1000u
+
+struct reading {
+    const struct mot_table *table;
+    uint64_t sum[MANY_ROWS / READ_ROWS];
+};
+
+static void read_rows(void *context, uint32_t part, unsigned who)
+{
+    struct reading *r = context;
+    (void)who;
+    size_t n = (size_t)READ_ROWS * COLS / 2;
+    const uint64_t *word = (const uint64_t *)(const void *)r->table->x + part * n;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += word[i];
+    r->sum[part] = sum;
+}
+
+/* In turn, the same rows and threads; the ratio is taken within each turn. */
+static enum mot_status compare_with_read(const struct mot_dataset *data, unsigned threads)
+{
+    struct bench b = { 0 };
+    enum mot_status status = open_bench(&b, "softmax");
+    struct mot_crew *crew = status ? NULL : mot_crew_open(threads);
+    struct mot_problem problem = { .data = data, .net = &b.net };
+    struct mot_evaluator *evaluator = crew ? mot_evaluator_open(&problem, crew) : NULL;
+    struct reading reading = { .table = &data->train };
+    double evaluated[15], read[15], ratio[15];
+    for (size_t i = 0; evaluator && i < MOT_COUNT(ratio); i++) {
+        double begin = now();
+        mot_crew_each(crew, MANY_ROWS / READ_ROWS, read_rows, &reading);
+        double middle = now();
+        mot_evaluate(evaluator, b.x, MOT_EVALUATE_TRAIN);
+        double end = now();
+        read[i] = middle - begin, evaluated[i] = end - middle, ratio[i] = evaluated[i] / read[i];
+    }
+    if (evaluator) {
+        qsort(evaluated, MOT_COUNT(ratio), sizeof *ratio, by_speed);
+        qsort(read, MOT_COUNT(ratio), sizeof *ratio, by_speed);
+        qsort(ratio, MOT_COUNT(ratio), sizeof *ratio, by_speed);
+        printf("%7u %13.1f %9.1f   %.2f (%.2f .. %.2f); least over least %.2f\n", threads, 1e3 * evaluated[7],
+            1e3 * read[7], ratio[7], ratio[0], ratio[14], evaluated[0] / read[0]);
+    }
+    mot_evaluator_close(evaluator);
+    if (crew) mot_crew_close(crew);
+    close_bench(&b);
+    return status;
+}
+
+static enum mot_status print_evaluation(const struct mot_table *few)
+{
+    size_t row_bytes = COLS * sizeof(float);
+    float *x = mot_aligned(MANY_ROWS * row_bytes), *y = mot_new(MANY_ROWS, sizeof *y);
+    for (uint32_t r = 0; r < MANY_ROWS; r++) {
+        memcpy(x + (size_t)r * COLS, few->x + (size_t)(r % ROWS) * COLS, row_bytes);
+        y[r] = few->y[r % ROWS];
+    }
+    struct mot_dataset data = { .train = {
+                                    .rows = MANY_ROWS, .cols = COLS, .classes = CLASSES, .x = x, .y = y } };
+    printf("softmax over %u x %u, CPU time of all threads\nthreads evaluation ms   read ms   ratio: median "
+           "(least .. most)\n",
+        MANY_ROWS, COLS);
+    enum mot_status status = compare_with_read(&data, 1);
+    if (!status && mot_cores() > 1) status = compare_with_read(&data, 2);
+    free(x), free(y);
+    return status;
+}
+
 int main(int count, char **arguments)
 {
     struct mot_rng rng = mot_rng_at(1, MOT_RNG_TEST, 0);
@@ -148,8 +240,17 @@ int main(int count, char **arguments)
     for (size_t i = 0; i < ROWS; i++) y[i] = (float)mot_rng_below(&rng, CLASSES);
     struct mot_table table = { .rows = ROWS, .cols = COLS, .classes = CLASSES, .x = x, .y = y };
 
-    bool asked = count > 1 && strcmp(arguments[1], "-") == 0;
-    enum mot_status status = asked ? answer_lines(&table) : print_table(&table);
+    for (uint32_t i = 0; i < ROWS; i++) order[i] = (uint32_t)mot_permute(1, ROWS, i);
+
+    enum mot_status status;
+    if (count > 1 && strcmp(arguments[1], "-") == 0) status = answer_lines(&table);
+    else if (count == 5 && strcmp(arguments[1], "count") == 0)
+        status = count_steps(&table, arguments[2], arguments[3], arguments[4]);
+    else if (count > 1 && strcmp(arguments[1], "evaluation") == 0) status = print_evaluation(&table);
+    else {
+        status = print_table(&table);
+        if (!status) status = print_evaluation(&table);
+    }
     if (status) fprintf(stderr, "bench_step: %s\n", mot_error());
     free(x), free(y);
     return status;

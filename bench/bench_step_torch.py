@@ -2,7 +2,8 @@
 
 Usage: bench_step_torch.py BENCH_STEP [REPEATS [SECONDS]]
 
-Both sides train the same model on one thread: forward, backward, SGD step. A repeat measures motley, then
+Both sides train the same model on one thread: gather the rows of the batch, which lie here and there, forward, backward,
+SGD step; PyTorch drops its gradients (set_to_none=True) instead of zeroing them. A repeat measures motley, then
 PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits both. Time is the CPU time of
 each process, which does not count what other processes take.
 """
@@ -28,15 +29,16 @@ def build(name):
     return net, torch.optim.SGD(net.parameters(), lr=0.01)
 
 
-def torch_speed(name, batch, seconds, x, y):
+def torch_speed(name, batch, seconds, x, y, order):
     net, optimizer = build(name)
     loss_of = torch.nn.CrossEntropyLoss()
     first = 0
 
     def step():
         nonlocal first
-        optimizer.zero_grad()
-        loss_of(net(x[first:first + batch]), y[first:first + batch]).backward()
+        rows = order[first:first + batch]
+        optimizer.zero_grad(set_to_none=True)
+        loss_of(net(x[rows]), y[rows]).backward()
         optimizer.step()
         first = first + batch if first + 2 * batch <= ROWS else 0
 
@@ -75,6 +77,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     x, y = torch.rand(ROWS, COLS), torch.randint(0, CLASSES, (ROWS,))
+    order = torch.randperm(ROWS)
     blas = blas_name()
     if not any(name in blas for name in ("openblas", "blis", "mkl")):
         print("warning: PyTorch has the reference BLAS here, which is slow; install libopenblas0-pthread", file=sys.stderr)
@@ -83,11 +86,11 @@ def main():
     print(f"PyTorch's BLAS: {blas}")
     print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (least .. most)")
     for name, label in (("mlp", "mlp 784-256-128-10"), ("softmax", "softmax 784-10")):
-        for batch in (32, 128):
+        for batch in (1, 8, 32, 128, 512):
             ours, theirs = [], []
             for _ in range(repeats):
                 ours.append(motley_speed(child, name, batch, seconds))
-                theirs.append(torch_speed(name, batch, seconds, x, y))
+                theirs.append(torch_speed(name, batch, seconds, x, y, order))
             ratios = [a / b for a, b in zip(ours, theirs)]
             print(f"{label:22} {batch:5} {middle(ours):10.0f} {middle(theirs):10.0f}   "
                   f"{middle(ratios):.2f} ({min(ratios):.2f} .. {max(ratios):.2f})", flush=True)

@@ -1,4 +1,5 @@
-"""ddp_torch.py PROCESSES STEPS -- steps a second of PyTorch's DistributedDataParallel over gloo.
+"""ddp_torch.py PROCESSES STEPS [alone] -- steps a second of PyTorch's DistributedDataParallel over gloo; with
+`alone` each process trains a model of its own and sends nothing, which is what communication is measured against.
 
 An MLP 784-256-128-10, batch 64 a process, SGD, one thread a process; made-up data, as the numbers do not matter for the pace.
 Prints one number. bench/ddp runs it in turn with motley."""
@@ -13,20 +14,21 @@ import torch.multiprocessing as mp
 from torch import nn
 
 
-def train(rank, processes, steps, store):
+def train(rank, processes, steps, store, alone):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=processes)
     torch.manual_seed(1)
     net = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
-    net = nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
+    if not alone:
+        net = nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     loss = nn.CrossEntropyLoss()
-    x, y = torch.rand(4096, 784), torch.randint(0, 10, (4096,))
+    x, y, order = torch.rand(4096, 784), torch.randint(0, 10, (4096,)), torch.randperm(4096)
 
     def step(i):
-        first = i * 64 % 4096
-        optimizer.zero_grad(set_to_none=False)
-        loss(net(x[first:first + 64]), y[first:first + 64]).backward()
+        rows = order[i * 64 % 4096:i * 64 % 4096 + 64]
+        optimizer.zero_grad(set_to_none=True)
+        loss(net(x[rows]), y[rows]).backward()
         optimizer.step()
 
     for i in range(20):
@@ -44,4 +46,4 @@ def train(rank, processes, steps, store):
 if __name__ == "__main__":
     count = int(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(train, (count, int(sys.argv[2]), os.path.join(folder, "store")), nprocs=count)
+        mp.spawn(train, (count, int(sys.argv[2]), os.path.join(folder, "store"), sys.argv[3:] == ["alone"]), nprocs=count)

@@ -21,6 +21,9 @@
 /* How many panels hold so many columns. */
 static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1) / MOT_PANEL; }
 
+/* Where a chain of additions is broken. A product may be made block by block, by gemm calls that add. */
+#define MOT_K_BLOCK 384u
+
 /* At most so many rows of a batch go through the few_ kernels. */
 #define MOT_FEW 8u
 
@@ -72,9 +75,11 @@ struct mot_kernels {
 
     /* ---- matrices ---- */
     void (*gemm)(const struct mot_gemm *);
-    /* Rows lying anywhere -> panels of their transpose, [rows/16][cols][16], zeros in the padding. `ahead`
-     * more rows, which will be asked for next, are fetched meanwhile. */
-    void (*turn_rows)(uint32_t rows, uint32_t cols, const float *const *row, uint32_t ahead, float *out);
+    /* Columns first .. first + cols - 1 of rows lying anywhere -> panels of their transpose,
+     * [rows/16][cols][16], zeros in the padding. `ahead` more rows, which will be asked for next, are
+     * fetched meanwhile. */
+    void (*turn_rows)(
+        uint32_t rows, const float *const *row, uint32_t ahead, size_t first, uint32_t cols, float *out);
     /* Panels of an [rows][cols] matrix -> panels of its transpose; zeros in the padding. */
     void (*transpose)(uint32_t rows, uint32_t cols, const float *in, float *out);
     /* y[i] += the sum of row i of an [rows][cols] matrix in panels. */

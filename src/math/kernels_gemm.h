@@ -16,7 +16,7 @@ _Static_assert(MOT_PANEL % TILE_COLS == 0, "a panel is a whole number of tiles")
 
 /* Blocks for the caches: the panel of B (K_BLOCK x 16 floats) stays in L1 while M_BLOCK rows of A
  * pass, and these rows stay in L2 while the panels pass. */
-#define K_BLOCK 384
+#define K_BLOCK MOT_K_BLOCK
 #define M_BLOCK 96
 _Static_assert(K_BLOCK % MOT_PANEL == 0, "a block of k begins at a block of A");
 
@@ -204,7 +204,8 @@ INLINE void turn_lanes(const float *const row[LANES], size_t cols, float *out)
 
 #define TURN_COLS 64u /* columns turned at a time: rows without data then read zeros that are not many */
 
-static void turn_rows(uint32_t rows, uint32_t cols, const float *const *row, uint32_t ahead, float *out)
+static void turn_rows(
+    uint32_t rows, const float *const *row, uint32_t ahead, size_t first, uint32_t cols, float *out)
 {
     static const float zeros[TURN_COLS];
     for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r += LANES)
@@ -212,10 +213,10 @@ static void turn_rows(uint32_t rows, uint32_t cols, const float *const *row, uin
             const float *from[LANES];
             uint32_t n = cols - c < TURN_COLS ? cols - c : TURN_COLS;
             for (uint32_t i = 0; i < LANES; i++) {
-                from[i] = r + i < rows ? row[r + i] + c : zeros;
-                if (r + i + MOT_PANEL < rows + ahead)
+                from[i] = r + i < rows ? row[r + i] + first + c : zeros;
+                if (r + i + LANES < rows + ahead)
                     for (uint32_t line = 0; line < n; line += MOT_PANEL)
-                        __builtin_prefetch(row[r + i + MOT_PANEL] + c + line);
+                        __builtin_prefetch(row[r + i + LANES] + first + c + line);
             }
             turn_lanes(from, n, out + ((size_t)(r / MOT_PANEL) * cols + c) * MOT_PANEL + r % MOT_PANEL);
         }

@@ -56,7 +56,7 @@ static void make_plan(const struct mot_net *net, struct plan *p)
     memset(p, 0, sizeof *p);
     p->rows = claim(p, rows * sizeof(float *) / sizeof(float));
     p->labels = claim(p, rows);
-    if (!net->shape.sparse) p->in_by_feature = claim(p, panelled(net->shape.cols, rows));
+    if (!net->shape.sparse) p->in_by_feature = claim(p, panelled(MOT_K_BLOCK, rows));
     for (uint32_t s = 0; s < net->segments; s++) {
         const struct mot_segment *at = &net->segment[s];
         if (at->rank == 1) {
@@ -136,42 +136,48 @@ static void find_rows(const struct plan *p, const struct mot_batch *batch, float
 
 static bool are_few(const struct mot_batch *batch) { return batch->table->x && batch->rows <= MOT_FEW; }
 
-/* The product of layer n over `panels` panels of rows, the first of which is `from`; `in` is the input by
- * feature. */
-static void layer_forward(const struct plan *p, uint32_t n, const float *x, uint32_t from, uint32_t panels,
-    const float *in, float *scratch)
+/* The product of a layer's weights with inputs first .. first + k - 1, which are given by feature, over the
+ * rows of `panels` panels from panel `from` on; later inputs are added to what earlier ones gave. */
+struct part {
+    uint32_t first, k, from, panels;
+    const float *in;
+};
+static void layer_forward(const struct layer *l, const float *x, const struct part *at, float *scratch)
 {
-    const struct layer *l = &p->layer[n];
     mot_kernels()->gemm(&(struct mot_gemm){
         .m = l->out,
-        .n = panels * MOT_PANEL,
-        .k = l->in,
-        .a = x + l->weight,
+        .n = at->panels * MOT_PANEL,
+        .k = at->k,
+        .a = x + l->weight + at->first,
         .a_row = l->in,
         .a_col = 1,
         .a_block = MOT_PANEL,
-        .b = in,
-        .b_panel = (size_t)l->in * MOT_PANEL,
-        .c = scratch + l->by_feature + (size_t)from * l->out * MOT_PANEL,
+        .b = at->in,
+        .b_panel = (size_t)at->k * MOT_PANEL,
+        .c = scratch + l->by_feature + (size_t)at->from * l->out * MOT_PANEL,
         .c_row = MOT_PANEL,
         .c_panel = (size_t)l->out * MOT_PANEL,
-        .bias = l->has_bias ? x + l->bias : NULL,
+        .bias = l->has_bias && at->first == 0 ? x + l->bias : NULL,
+        .add = at->first > 0,
     });
 }
 
-/* Rows are turned as many at a time as their product with the weights needs to be worth it: with few outputs
- * one panel, which is then still in the first cache. */
+/* A block of columns at a time, so that what was turned is in a cache when it is multiplied: in the first
+ * one where a panel of rows is enough for the weights, as with few outputs. */
 static void first_layer_dense(
     const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
 {
     const struct layer *l = &p->layer[0];
     const float **row = rows_of(p, scratch);
+    float *turned = scratch + p->in_by_feature;
     uint32_t step = l->out <= NARROW ? MOT_PANEL : MOT_SLICE_ROWS;
-    for (uint32_t i = 0; i < batch->rows; i += step) {
-        uint32_t left = batch->rows - i, rows = left < step ? left : step;
-        mot_kernels()->turn_rows(rows, l->in, row + i, left - rows, scratch + p->in_by_feature);
-        layer_forward(p, 0, x, i / MOT_PANEL, mot_panels(rows), scratch + p->in_by_feature, scratch);
-    }
+    for (uint32_t first = 0; first < l->in; first += MOT_K_BLOCK)
+        for (uint32_t i = 0; i < batch->rows; i += step) {
+            uint32_t left = batch->rows - i, rows = left < step ? left : step;
+            uint32_t k = l->in - first < MOT_K_BLOCK ? l->in - first : MOT_K_BLOCK;
+            mot_kernels()->turn_rows(rows, row + i, left - rows, first, k, turned);
+            layer_forward(l, x, &(struct part){ first, k, i / MOT_PANEL, mot_panels(rows), turned }, scratch);
+        }
 }
 
 static void few_forward(const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
@@ -212,7 +218,9 @@ static void forward(const struct plan *p, const float *x, const struct mot_batch
     for (uint32_t n = 0; n < p->layers; n++) {
         const struct layer *l = &p->layer[n];
         if (n > 0)
-            layer_forward(p, n, x, 0, mot_panels(batch->rows), scratch + p->layer[n - 1].by_feature, scratch);
+            layer_forward(l, x,
+                &(struct part){ 0, l->in, 0, mot_panels(batch->rows), scratch + (l - 1)->by_feature },
+                scratch);
         else if (batch->table->x) first_layer_dense(p, x, batch, scratch);
         else first_layer_sparse(l, x, batch, scratch);
         if (n + 1 < p->layers) mot_kernels()->relu(panelled(l->out, batch->rows), scratch + l->by_feature);

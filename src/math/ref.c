@@ -26,12 +26,13 @@ static void gemm_ref(const struct mot_gemm *g)
         }
 }
 
-static void turn_rows_ref(uint32_t rows, uint32_t cols, const float *const *row, uint32_t ahead, float *out)
+static void turn_rows_ref(
+    uint32_t rows, const float *const *row, uint32_t ahead, size_t first, uint32_t cols, float *out)
 {
     (void)ahead;
     for (uint32_t c = 0; c < cols; c++)
         for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r++)
-            out[at(cols, c, r)] = r < rows ? row[r][c] : 0;
+            out[at(cols, c, r)] = r < rows ? row[r][first + c] : 0;
 }
 
 static void transpose_ref(uint32_t rows, uint32_t cols, const float *in, float *out)

@@ -146,9 +146,15 @@ TEST(panels_are_transposed_exactly)
                 for (uint32_t col = 0; col < mot_panels(cols) * 16; col++)
                     a[(col / 16 * rows + r) * 16 + col % 16] = col < cols ? row[r][col] : 0;
             memcpy(b, a, n * sizeof *b);
-            k->turn_rows(rows, cols, row, 0, c);
-            mot_kernels_ref.turn_rows(rows, cols, row, 0, d);
+            k->turn_rows(rows, row, 0, 0, cols, c);
+            mot_kernels_ref.turn_rows(rows, row, 0, 0, cols, d);
             int same = !memcmp(c, d, turned * sizeof *c);
+            draw(c, turned), draw(d, turned);
+            if (cols > 3) { /* some columns of it, other rows to come */
+                k->turn_rows(rows - 1, row, 1, 2, cols - 3, c);
+                mot_kernels_ref.turn_rows(rows - 1, row, 1, 2, cols - 3, d);
+                same &= !memcmp(c, d, (size_t)(cols - 3) * mot_panels(rows - 1) * 16 * sizeof *c);
+            }
             draw(c, turned), draw(d, turned);
             k->transpose(rows, cols, a, c);
             mot_kernels_ref.transpose(rows, cols, b, d);
@@ -249,7 +255,7 @@ static void few_by_gemm(
     const struct mot_kernels *k, const struct few_lab *l, float *z, float *below, float *g)
 {
     float *turned = mot_new((size_t)l->in * MOT_PANEL, sizeof *turned);
-    k->turn_rows(l->rows, l->in, l->row, 0, turned);
+    k->turn_rows(l->rows, l->row, 0, 0, l->in, turned);
     struct mot_gemm forward = make_gemm(FORWARD, l->out, MOT_PANEL, l->in, l->w, turned, z, l->bias);
     forward.a_row = l->in;
     k->gemm(&forward);

@@ -164,6 +164,7 @@ struct mot_slice mot_shard(const struct mot_env *env, mot_buf b, uint32_t shard,
 {
     uint64_t dim = env->world->dim;
     MOT_ASSERT(shard < shards);
+    if (shards == 1) return mot_whole(env, b);
     uint32_t first = (uint32_t)(dim * shard / shards), end = (uint32_t)(dim * (shard + 1) / shards);
     return (struct mot_slice){ .buf = b, .off = first, .len = end - first };
 }

@@ -52,7 +52,10 @@ bool mot_validates_better(const struct mot_score *a, const struct mot_score *b, 
 struct mot_note_tally *mot_notes_of(struct mot_notes *n, const char *key)
 {
     uint32_t i = 0;
-    while (i < n->n && n->note[i].key != key && strcmp(n->note[i].key, key) != 0) i++;
+    /* Nearly always the very literal that it was noted under before. */
+    while (i < n->n && n->note[i].key != key) i++;
+    if (i == n->n)
+        for (i = 0; i < n->n && strcmp(n->note[i].key, key) != 0;) i++;
     if (i == n->n) {
         MOT_ASSERT(n->n < MOT_NOTES_MAX);
         n->note[n->n++] = (struct mot_note_tally){ .key = key };

@@ -114,6 +114,7 @@ static void async_begin(void *state, struct mot_env *env)
 /* The last b become the oldest, in worker order. */
 static void sort_collected(struct async *s, uint32_t b)
 {
+    if (s->collected == 1) return;
     for (uint32_t i = 1; i < s->collected; i++) {
         struct collected c = s->in[i];
         uint32_t j = i;
@@ -160,6 +161,10 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
  * divided once: then the sum is that of a synchronous step, to the bit. */
 static void step_along(struct async *s, struct mot_env *env, const struct collected *in, uint32_t b)
 {
+    if (b == 1) {
+        mot_params_step(env, &s->hub.params, mot_hub_range(env, in->grad), 1.0 / in->samples, in->factor);
+        return;
+    }
     const struct mot_kernels *k = mot_kernels();
     double factors = 0;
     bool alike = true;
@@ -167,8 +172,8 @@ static void step_along(struct async *s, struct mot_env *env, const struct collec
         factors += in[i].factor;
         alike = alike && in[i].samples == in[0].samples && in[i].factor == in[0].factor;
     }
-    struct mot_slice sum = mot_hub_range(env, b > 1 ? mot_take(env) : mot_hold(env, in[0].grad));
-    for (uint32_t i = 0; i < b && b > 1; i++) {
+    struct mot_slice sum = mot_hub_range(env, mot_take(env));
+    for (uint32_t i = 0; i < b; i++) {
         float weight = alike ? 1 : (float)(in[i].factor * b / (factors * in[i].samples)),
               *out = mot_edit(env, sum.buf) + sum.off;
         const float *grad = mot_read(env, in[i].grad) + sum.off;

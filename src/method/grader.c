@@ -44,8 +44,9 @@ static void begin_next(struct mot_grader *g, struct mot_env *env)
     if (g->busy || next->here < g->servers) return;
     g->job = *next;
     *next = (struct mot_grader_job){ 0 };
-    memcpy(rounds_at(g, g->queue_max), rounds_at(g, (uint32_t)(g->begun % g->queue_max)),
-        g->servers * sizeof(uint64_t));
+    const uint64_t *rounds = rounds_at(g, (uint32_t)(g->begun % g->queue_max));
+    for (uint32_t server = 0; server < g->servers; server++)
+        rounds_at(g, g->queue_max)[server] = rounds[server];
     g->begun++;
     g->busy = true;
     g->tag++;

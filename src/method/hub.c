@@ -45,9 +45,15 @@ static void lay_out(struct mot_hub *h, struct mot_env *env, const struct mot_hub
 static void free_job(struct mot_hub *h, struct mot_env *env, uint32_t place)
 {
     struct mot_hub_job *job = job_at(h, place, env);
-    mot_drop(env, job->x);
+    if (job->x) mot_drop(env, job->x);
     *job = (struct mot_hub_job){ .next = h->free };
     h->free = place;
+}
+
+static void send_job(struct mot_env *env, mot_node worker, const struct mot_hub_job *job, mot_buf x)
+{
+    mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s },
+        mot_hub_range(env, x));
 }
 
 /* Sends what waits for the worker, as far as its queue has room. */
@@ -56,8 +62,7 @@ static void feed(struct mot_hub *h, struct mot_env *env, mot_node worker)
     struct mot_seat *seat = &seats_of(h)[worker];
     while (seat->unsent && seat->there < h->queue) {
         struct mot_hub_job *job = job_at(h, seat->unsent, env);
-        mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s },
-            mot_hub_range(env, job->x));
+        send_job(env, worker, job, job->x);
         if (!h->keep) {
             mot_drop(env, job->x);
             job->x = MOT_NO_BUF;
@@ -75,18 +80,25 @@ static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16
     MOT_ASSERT(place && "more jobs than need() declared");
     struct mot_hub_job *job = job_at(h, place, env);
     h->free = job->next;
+    /* The model is held for a job that waits here, and for one whose answer needs it. */
+    bool now = !seat->unsent && seat->there < h->queue, hold = !now || h->keep;
     *job = (struct mot_hub_job){ .round = h->params.step,
         .limit_s = limit_s,
         .given = env->now,
-        .x = mot_hold(env, h->params.x),
+        .x = hold ? mot_hold(env, h->params.x) : MOT_NO_BUF,
         .kind = kind };
     if (seat->last) job_at(h, seat->last, env)->next = place;
     else seat->first = place;
     seat->last = place;
-    if (!seat->unsent) seat->unsent = place;
     seat->active++;
     h->active++;
-    feed(h, env, worker);
+    if (now) {
+        send_job(env, worker, job, h->params.x);
+        seat->there++;
+    } else {
+        if (!seat->unsent) seat->unsent = place;
+        feed(h, env, worker);
+    }
 }
 
 /* Takes the oldest job off the seat, and frees its place. The model
@@ -288,7 +300,7 @@ static void gradient_came(
         rule->gradient(state, env, &a);
         mot_note(env, "active_jobs", h->active);
     }
-    mot_drop(env, job.x);
+    if (job.x) mot_drop(env, job.x);
     feed(h, env, m->from);
 }
 

@@ -129,7 +129,9 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
         json_t *summary = mot_job_summary(j, driver, &out);
         mot_json_print(summary, stdout);
         json_decref(summary);
-    } else if (!args->quiet) {
+    } else if (args->quiet) {
+        mot_summary_line(j->experiment, &out, stdout);
+    } else {
         mot_summary_print(j->experiment, &out, stdout, isatty(STDOUT_FILENO) && args->colour);
     }
     status = out.status;

@@ -194,3 +194,16 @@ void mot_summary_print(const struct mot_experiment *e, const struct mot_outcome 
     mot_put_shown(e->output, out);
     fputc('\n', out);
 }
+
+void mot_summary_line(const struct mot_experiment *e, const struct mot_outcome *o, FILE *out)
+{
+    const struct mot_score *s = &o->last.score;
+    char text[32];
+    fprintf(out, "%s: %s after %" PRIu64 " update%s", e->method->name,
+        o->status == MOT_OK ? "done" : mot_status_name(o->status), o->last.updates,
+        o->last.updates == 1 ? "" : "s");
+    if (isfinite(s->test_accuracy)) fprintf(out, ", test accuracy %s", figure(s->test_accuracy, true, text));
+    else if (isfinite(s->test_loss)) fprintf(out, ", test loss %s", figure(s->test_loss, false, text));
+    else if (isfinite(s->train_loss)) fprintf(out, ", train loss %s", figure(s->train_loss, false, text));
+    fprintf(out, ", model %016" PRIx64 "\n", o->model_hash);
+}

@@ -44,6 +44,8 @@ void mot_stuck_how(const struct mot_outcome *, char *into, size_t size);
 char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
 /* The result as a person reads it, on `out`; colour if asked. */
 void mot_summary_print(const struct mot_experiment *, const struct mot_outcome *, FILE *out, bool colour);
+/* The same in one line. */
+void mot_summary_line(const struct mot_experiment *, const struct mot_outcome *, FILE *out);
 
 /* ---- progress on a terminal; plain lines elsewhere ------------------------------ */
 struct mot_progress;

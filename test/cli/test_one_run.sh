@@ -46,6 +46,11 @@ hash=$(sed -n 's/.*"model_hash": "\([0-9a-f]*\)".*/\1/p' "$folder/one/summary.js
 diff -r "$folder/one" "$folder/kept" >/dev/null || fail "running experiment.yaml changes the folder that it lies in"
 echo "ok   experiment.yaml, run again, repeats the run"
 
+line=$("$motley" train "$folder/one/experiment.yaml" --quiet 2>"$folder/err")
+[[ $line == "allreduce: done after 3 updates, test accuracy "*" %, model $hash" ]] || fail "--quiet says: $line"
+[ ! -s "$folder/err" ] || fail "--quiet remarks: $(cat "$folder/err")"
+echo "ok   --quiet leaves the result, in one line"
+
 # What is left of others: half-written files and another run's records go, what is not a run's stays.
 gone=(checkpoint.bin.77-0.tmp metrics.jsonl.1-23.tmp record.1.bin record.12.bin record.2.bin.9-1.tmp best.safetensors)
 stays=(notes.txt record.x.bin record..bin mine.77-0.tmp checkpoint.bin.77.tmp checkpoint.bin.a-0.tmp report.html)

@@ -5,7 +5,7 @@
 flags=(--data digits --model mlp --workers 4 --method allreduce --stop-updates none --stop-time 60s --evaluate-every '500 updates' --evaluate-train end --quiet)
 
 begin() { # RUN
-    timeout -k 1 50 "$motley" train "${flags[@]}" --ranks 4 --out "$folder/$1" 2>"$folder/err" &
+    timeout -k 1 200 "$motley" train "${flags[@]}" --ranks 4 --out "$folder/$1" 2>"$folder/err" &
     pid=$!
 }
 ends() { # RUN CODE

@@ -5,7 +5,7 @@
 probe=${MOTLEY_BUILD:?names the build}/test_decentralised
 flags=(data=digits model=mlp 'model.hidden=[16]' workers=4 stop.updates=60 'evaluate.every=20 updates' optimizer.momentum=0.9 optimizer.lr=0.02)
 losses() { sed 's/.*"updates":\([0-9]*\).*"test_loss":\([-0-9.e]*\).*/\1 \2/' "$folder/$1/metrics.jsonl"; } # RUN
-ranks() { timeout 100 "${mpirun[@]}" -n "$1" "$probe" run mpi "${@:2}" 2>"$folder/err" || fail "mpirun -n $*"; clean; } # N SETTINGS...
+ranks() { timeout 400 "${mpirun[@]}" -n "$1" "$probe" run mpi "${@:2}" 2>"$folder/err" || fail "mpirun -n $*"; clean; } # N SETTINGS...
 
 for method in ring shards; do
     want=$("$probe" run sim "${flags[@]}" method=$method "output=$folder/$method-sim")

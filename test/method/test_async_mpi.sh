@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../driver/mpi.sh"
 flags=(--data digits --model softmax --workers 3 --method async --batch 16 --optimizer-lr 0.05 --evaluate-train end --quiet)
 train() { # RUN FLAGS...
-    timeout 100 "$motley" train --ranks 3 "${flags[@]}" "${@:2}" --out "$folder/$1" 2>"$folder/err" || fail "train --ranks 3 ${*:2}"
+    timeout 400 "$motley" train --ranks 3 "${flags[@]}" "${@:2}" --out "$folder/$1" 2>"$folder/err" || fail "train --ranks 3 ${*:2}"
     clean
 }
 
@@ -14,12 +14,14 @@ train shards --method-wait all --method-shards 2 --stop-updates 60
 want shards model_hash "$(value sim model_hash)"
 echo "where all are waited for: the simulator's model, with one server and with two"
 
+many=600
+[ $asan = no ] || many=150
 for assign in pure random shuffled; do
-    train $assign --method-assign $assign --stop-updates 600 --record
-    want $assign updates 600
-    timeout 60 "$motley" sim --arrivals "$folder/$assign" --quiet --out "$folder/$assign-again" 2>"$folder/err" || fail "replay of $assign"
+    train $assign --method-assign $assign --stop-updates $many --record
+    want $assign updates $many
+    timeout 400 "$motley" sim --arrivals "$folder/$assign" --quiet --out "$folder/$assign-again" 2>"$folder/err" || fail "replay of $assign"
     want $assign-again model_hash "$(value $assign model_hash)"
-    train $assign-2 --method-assign $assign --method-shards 2 --stop-updates 600
+    train $assign-2 --method-assign $assign --method-shards 2 --stop-updates $many
 done
 echo "pure, random and shuffled, with two servers too; replayed to the same model"
 

@@ -401,7 +401,7 @@ TEST(a_run_goes_on_from_the_middle_of_its_faults_to_the_same_end)
             CHECK(memcmp(&r.out.faults, &whole.out.faults, sizeof r.out.faults) == 0);
         }
         static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
-            "model.safetensors", "checkpoint.bin" };
+            "model.safetensors", "checkpoint.bin", "timeline.json" };
         for (size_t i = 0; i < MOT_COUNT(names); i++) {
             char *path = mot_path_join(folder, names[i]);
             unlink(path);

@@ -42,6 +42,13 @@ static const char *list_text(const struct mot_yaml *list, struct mot_arena *aren
     return kept;
 }
 
+static void put_entry(struct layout *l, const char *key, const char *value)
+{
+    if (l->n == l->room)
+        l->entry = mot_grow(l->entry, l->room = l->room ? 2 * l->room : 128, sizeof *l->entry);
+    l->entry[l->n++] = (struct entry){ key, value };
+}
+
 static void lay_out(struct layout *l, const struct mot_yaml *node, const char *key, struct mot_arena *arena)
 {
     bool plain = node->kind == MOT_YAML_SCALAR;
@@ -52,10 +59,7 @@ static void lay_out(struct layout *l, const struct mot_yaml *node, const char *k
     }
     if (plain) {
         if (says_nothing(key)) return;
-        if (l->n == l->room)
-            l->entry = mot_grow(l->entry, l->room = l->room ? 2 * l->room : 128, sizeof *l->entry);
-        l->entry[l->n++] =
-            (struct entry){ key, node->kind == MOT_YAML_LIST ? list_text(node, arena) : node->text };
+        put_entry(l, key, node->kind == MOT_YAML_LIST ? list_text(node, arena) : node->text);
         return;
     }
     size_t place = 0;
@@ -118,9 +122,7 @@ static enum mot_status read_run(const char *folder, struct found *f, struct mot_
     free(path);
     if (status != MOT_OK) return status;
     lay_out(&f->layout, f->experiment, "", arena);
-    if (f->layout.n == f->layout.room)
-        f->layout.entry = mot_grow(f->layout.entry, f->layout.room += 1, sizeof *f->layout.entry);
-    f->layout.entry[f->layout.n++] = (struct entry){ "driver", f->driver };
+    put_entry(&f->layout, "driver", f->driver);
     return MOT_OK;
 }
 
@@ -196,22 +198,59 @@ static bool same_arm(const struct layout *a, const struct layout *b)
     return true;
 }
 
-static enum mot_status find_arms(struct finds *all)
+static void group_arms(struct finds *all)
 {
-    all->arm = mot_arena_new(all->arena, (all->n + 1) * sizeof *all->arm);
+    all->arms = 0;
     for (size_t i = 0; i < all->n; i++) {
         struct found *f = &all->found[i];
         size_t arm = 0;
         while (arm < all->arms && !same_arm(&all->found[all->arm[arm]].layout, &f->layout)) arm++;
         if (arm == all->arms) all->arm[all->arms++] = i;
         f->arm = (uint32_t)arm;
-        for (size_t k = 0; k < i; k++)
-            if (all->found[k].arm == f->arm && all->found[k].seed == f->seed)
+    }
+}
+
+/* Whether a second run of one experiment and seed says anything new: on real machines no two are alike. */
+static bool is_live(const struct found *f)
+{
+    return strcmp(f->driver, "threads") == 0 || strcmp(f->driver, "mpi") == 0;
+}
+
+/* Which run of its experiment and seed it is, in the order in which they were named. */
+static enum mot_status number_repeats(struct finds *all, bool *repeated)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        struct found *f = &all->found[i];
+        f->repeat = 1;
+        for (size_t k = 0; k < i; k++) {
+            if (all->found[k].arm != f->arm || all->found[k].seed != f->seed) continue;
+            if (!is_live(f))
                 return mot_fail(MOT_EUSAGE,
                     "%s and %s: the same experiment with the same seed %llu; expected each seed once",
                     all->found[k].folder, f->folder, (unsigned long long)f->seed);
+            f->repeat++;
+            repeated[f->arm] = true;
+        }
     }
     return MOT_OK;
+}
+
+/* An arm has a seed once: that is how runs are paired. So repeats are arms of their own. */
+static enum mot_status find_arms(struct finds *all)
+{
+    all->arm = mot_arena_new(all->arena, (all->n + 1) * sizeof *all->arm);
+    bool *repeated = mot_arena_new(all->arena, (all->n + 1) * sizeof *repeated);
+    group_arms(all);
+    enum mot_status status = number_repeats(all, repeated);
+    for (size_t i = 0; i < all->n && status == MOT_OK; i++) {
+        struct found *f = &all->found[i];
+        if (!repeated[f->arm]) continue;
+        char *number = mot_format("%u", f->repeat);
+        put_entry(&f->layout, "repeat", mot_arena_text(all->arena, number));
+        free(number);
+    }
+    group_arms(all);
+    return status;
 }
 
 static void fill_study(struct finds *all, const char *command, struct mot_study *s)

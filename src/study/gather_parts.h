@@ -18,7 +18,7 @@ struct found {
     const char *folder, *driver;
     /* device and number: which folder it is, by whatever name */
     uint64_t seed, device, number;
-    uint32_t arm;
+    uint32_t arm, repeat;
     struct mot_yaml *experiment;
     struct layout layout;
 };

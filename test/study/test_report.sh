@@ -26,6 +26,25 @@ grep -q '"arms": \[' document.json || fail "--json gives no document"
 cmp <(sed 1d plots-curves.csv) <("$motley" report runs/async-1 runs/async-2 runs/server-1 runs/server-2 --csv again --quiet; sed 1d again-curves.csv) || fail "a folder of runs is not the runs in it"
 echo "ok   a table, a page, CSV and JSON of runs that are there"
 
+# Two live runs of one seed are repeats, each beside the other; a second simulated one would say nothing new.
+for repeat in a b; do for seed in 1 2; do
+    "$motley" train --data digits --model softmax --workers 2 --method async --seed $seed --stop-updates 20 --quiet --out live/$repeat-$seed
+done; done
+"$motley" report live --json --out live.html >live.json
+python3 - live.json <<'END' || fail "repeats of live runs are not shown side by side: $(cat live.json)"
+import json, sys
+study = json.load(open(sys.argv[1]))
+assert [arm["name"] for arm in study["arms"]] == ["repeat=1", "repeat=2"], study["arms"]
+assert sorted((run["arm"], run["seed"], run["folder"]) for run in study["runs"]) == [
+    (0, 1, "live/a-1"), (0, 2, "live/a-2"), (1, 1, "live/b-1"), (1, 2, "live/b-2")], study["runs"]
+END
+"$motley" sim --data digits --model softmax --workers 2 --method async --seed 1 --stop-updates 20 --quiet --out simulated
+"$motley" report live/a-1 live/b-1 simulated --out live.html >table || fail "two live runs beside a simulated one are refused"
+grep -q 'repeat=1' table && grep -q 'repeat=2' table && grep -q 'driver=sim' table || fail "the table does not tell repeats apart: $(cat table)"
+cp -r runs/async-1 again
+refused 2 'the same experiment with the same seed 1' report runs/async-1 again
+echo "ok   live runs of one seed are repeats"
+
 # A study's folder gets its page again, also when it was moved with its runs.
 mkdir study && mv runs study/runs && cp document.json study/study.json
 "$motley" report study --quiet 2>err

@@ -157,6 +157,8 @@ static json_t *verdict_of(const json_t *cell, const json_t *first, const struct 
     if (learned_nothing(cell))
         return learned_nothing(first) ? verdict("not comparable", kind->figure, "neither learned anything")
                                       : verdict("learned nothing", kind->figure, NULL);
+    if (strcmp(learned, "better") == 0 && learned_nothing(first))
+        return verdict("better", kind->figure, NULL);
     if (strcmp(learned, "better") == 0)
         return verdict(strcmp(time, "slower") == 0 ? "better, but slower"
                 : strcmp(time, "faster") == 0      ? "better and faster"
@@ -282,14 +284,21 @@ static void another_wins(const struct contest *c)
     say(c, ".");
 }
 
-/* " async is 1.83 times as fast as allreduce." */
+/* " async is 1.83 times as fast as allreduce."; without a number where one of them mostly breaks off. */
 static void put_time(const struct contest *c, size_t arm)
 {
     bool slower = strstr(word_of(c, arm), "slower") != NULL;
+    const json_t *comparison = mot_page_against(cell_of(c, arm), "time");
+    double ratio = mot_page_number(comparison, "ratio");
     say(c, " ");
+    if (isnan(ratio) || ratio == 0) {
+        put_arm(c, slower ? arm : 0);
+        say(c, " mostly does not come to its end.");
+        return;
+    }
     put_arm(c, arm);
     say(c, slower ? " takes " : " is ");
-    put_ratio(c, mot_page_against(cell_of(c, arm), "time"), slower);
+    put_ratio(c, comparison, slower);
     say(c, slower ? " as long as " : " as fast as ");
     put_arm(c, 0);
     say(c, ".");

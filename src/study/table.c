@@ -302,7 +302,10 @@ static void note_quality(const struct page *p, const json_t *cell)
     if (i == MOT_COUNT(by)) return;
     const json_t *against = get(cell, "against", by[i].figure);
     char ratio[32], low[32], high[32];
-    if (*text(against, "reason")) return;
+    /* Beside what diverged there is no ratio, beside what learned nothing none that says anything. */
+    bool none = isnan(number(against, "ratio")) || number(against, "ratio") == 0 ||
+        *text(json_object_get(cell, "verdict"), "reason");
+    if (*text(against, "reason") || none) return;
     ratio_text(number(against, "ratio"), ratio, sizeof(ratio));
     ratio_text(number(against, "low"), low, sizeof(low));
     ratio_text(number(against, "high"), high, sizeof(high));

@@ -160,10 +160,45 @@ TEST(a_first_arm_that_learned_nothing_is_beaten_by_one_that_did)
 {
     const struct end nothing = { .accuracy = 0.12, .loss = 2.3, .time = 2, .learned = 0 };
     json_t *d = compared(&nothing, &good, SEEDS);
-    ANSWERS(d, "better, but slower", "test_accuracy");
+    ANSWERS(d, "better", "test_accuracy");
     CHECK_HAS(answer, "second wins");
     CHECK_HAS(answer, "first learned nothing.");
     DONE(d);
+}
+
+static char *table_of(const json_t *d)
+{
+    char *table = NULL;
+    size_t n;
+    FILE *out = open_memstream(&table, &n);
+    mot_study_print(d, out, false);
+    fclose(out);
+    return table;
+}
+
+TEST(beside_a_first_arm_that_diverged_there_is_no_ratio_to_tell)
+{
+    struct end wild = { .accuracy = 0.1, .loss = NAN, .time = 1, .learned = 0, .status = "diverged" };
+    json_t *d = compared(&wild, &good, SEEDS);
+    ANSWERS(d, "better", "test_accuracy");
+    CHECK(!strstr(answer, "times"));
+    char *table = table_of(d);
+    CHECK(!strstr(table, "above 1 being"));
+    free(table);
+    DONE(d);
+    wild.learned = -1;
+    d = compared(&wild, &good, SEEDS);
+    answer = answer_of(d);
+    CHECK(both_say);
+    CHECK_HAS(answer, "first mostly does not come to its end.");
+    CHECK(!strstr(answer, "times"));
+    DONE(d);
+    wild.learned = 0;
+    d = compared(&wild, &wild, SEEDS); /* of two that diverged nothing is "not distinguishable: 1.00" */
+    table = table_of(d);
+    CHECK(!strstr(table, "above 1 being"));
+    free(table);
+    json_decref(d);
 }
 
 TEST(an_arm_that_diverged_is_worse_and_not_faster)

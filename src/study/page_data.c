@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "report/history.h"
 #include "report/json.h"
 #include <math.h>
@@ -34,16 +35,18 @@ static const struct {
 
 /* ---- JSON that may stand in a script element ------------------------------------------------------ */
 
+/* Names come from files, and the script draws them: what would turn letters around is spelt out, as in the
+ * page's own text. */
 void mot_page_json_text(const char *text, FILE *out)
 {
+    char *shown = mot_shown(text);
     fputc('"', out);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == '<' || c == '>' || c == '&' || c == '"' || c == '\\' || c == 0x7f)
-            fprintf(out, "\\u%04x", c);
-        else fputc(c, out);
+    for (const char *p = shown; *p; p++) {
+        if (strchr("<>&\"\\", *p)) fprintf(out, "\\u%04x", (unsigned char)*p);
+        else fputc(*p, out);
     }
     fputc('"', out);
+    free(shown);
 }
 
 void mot_page_json_number(double value, FILE *out)

@@ -56,9 +56,9 @@ claim_json "$MOTLEY" compare study.yaml --seeds 2 --quiet --json
 "$MOTLEY" predict run/model.safetensors labels.csv --probabilities >said
 [ "$(head -1 said)" = "class,$bad,ok" ] && echo "ok   predict writes names as they are" ||
     { echo "FAIL predict writes names as they are: $(head -1 said | cat -v)"; failures=$((failures + 1)); }
-if grep -q $'\x1b' runs/compare-study/report.html; then
-    echo "FAIL the page has no raw escape"
+if LC_ALL=C grep -qae $'\x1b' -e $'\xe2\x80\xae' runs/compare-study/report.html; then
+    echo "FAIL the page has no raw escape, nor what turns text around"
     failures=$((failures + 1))
-else echo "ok   the page has no raw escape"
+else echo "ok   the page has no raw escape, nor what turns text around"
 fi
 exit $((failures > 0))

@@ -135,6 +135,11 @@ struct mot_live_checkpoint {
         mot_time at;
         uint64_t updates;
     } target;
+    struct { /* the best model by validation; x is NULL before the first evaluation, or without rows for it */
+        struct mot_score score;
+        uint64_t updates;
+        const float *x; /* [dim] */
+    } best;
     uint64_t *draw;                /* [workers] */
     uint32_t models;               /* 1, or one for each worker */
     struct mot_live_params *model; /* [models] */

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
-#define VERSION 2u
+#define VERSION 3u
 
 struct fit {
     char magic[8];
@@ -41,6 +41,13 @@ enum mot_status mot_live_save(
     MOT_PUT(&b, c->target.score);
     MOT_PUT(&b, c->target.at);
     MOT_PUT(&b, c->target.updates);
+    uint32_t has_best = c->best.x != NULL;
+    MOT_PUT(&b, has_best);
+    if (has_best) {
+        MOT_PUT(&b, c->best.score);
+        MOT_PUT(&b, c->best.updates);
+        mot_bytes_put(&b, c->best.x, w->dim * sizeof(float));
+    }
     mot_bytes_put(&b, c->draw, w->workers * sizeof(*c->draw));
     MOT_PUT(&b, c->models);
     for (uint32_t i = 0; i < c->models; i++) {
@@ -95,9 +102,15 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     MOT_GET(&r, c->target.score);
     MOT_GET(&r, c->target.at);
     MOT_GET(&r, c->target.updates);
+    uint32_t has_best = 0, models = 0;
+    MOT_GET(&r, has_best);
+    if (has_best) {
+        MOT_GET(&r, c->best.score);
+        MOT_GET(&r, c->best.updates);
+        c->best.x = read_floats(&r, want->dim);
+    }
     c->draw = mot_new(want->workers, sizeof(*c->draw));
     mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
-    uint32_t models = 0;
     MOT_GET(&r, models);
     if (models != 1 && models != want->workers)
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
@@ -131,6 +144,7 @@ enum mot_status mot_live_load(
 void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
 {
     free(c->draw);
+    free((void *)c->best.x);
     for (uint32_t i = 0; i < c->models; i++) {
         free((void *)c->model[i].x);
         for (int s = 0; s < 2; s++) free((void *)c->model[i].slot[s]);

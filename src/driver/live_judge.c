@@ -292,6 +292,11 @@ static void save(struct mot_judge *j, const struct job *job, bool final)
         c.target.at = j->target_at;
         c.target.updates = j->target_updates;
     }
+    if (j->best && !isnan(j->best_score.valid_loss)) {
+        c.best.score = j->best_score;
+        c.best.updates = j->best_updates;
+        c.best.x = j->best;
+    }
     c.model = mot_new(c.models, sizeof(*c.model));
     c.model[0] = at.params;
     for (mot_node i = 0; own && i < c.models; i++)
@@ -708,6 +713,19 @@ static void judge_free(struct mot_judge *j)
     free(j);
 }
 
+/* A run that goes on has to beat the best of what came before. */
+static void open_best(struct mot_judge *j)
+{
+    const struct mot_live *l = j->live;
+    j->best_score = (struct mot_score){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    if (l->problem->data->valid.rows == 0) return;
+    j->best = mot_aligned((size_t)l->world.dim * sizeof(float));
+    if (!l->from || !l->from->best.x) return;
+    j->best_score = l->from->best.score;
+    j->best_updates = l->from->best.updates;
+    memcpy(j->best, l->from->best.x, l->world.dim * sizeof(float));
+}
+
 /* Looks at the model that the run begins with: it may be the one that it ends with. */
 static void look_at_beginning(struct mot_judge *j)
 {
@@ -745,8 +763,7 @@ enum mot_status mot_judge_open(struct mot_live *l, struct mot_live_node *lead, c
     j->next_save = x->checkpoint.value;
     due(j, &l->every, &j->next); /* a run that goes on is past some of them */
     due(j, &x->checkpoint, &j->next_save);
-    if (l->problem->data->valid.rows) j->best = mot_aligned((size_t)l->world.dim * sizeof(float));
-    j->best_score = (struct mot_score){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    open_best(j);
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->wake, NULL);
     pthread_cond_init(&j->taken, NULL);

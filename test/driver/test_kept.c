@@ -89,6 +89,39 @@ TEST(a_run_on_threads_that_is_stopped_twice_keeps_its_place_in_the_data)
     }
 }
 
+/* Stops just after its best update, so that nothing which follows is as good. */
+static void keeps_the_best_over_a_stop(const char *method)
+{
+    char folder[] = "/tmp/motley-test-XXXXXX", after[24];
+    CHECK(mkdtemp(folder) != NULL);
+    struct run whole = { .ways = { .driver = MOT_DRIVER_THREADS } };
+    RUN_SET(&whole, WILD, "method", method, "topology", "ring", "stop.updates", "50");
+    run_go(&whole);
+    CHECK_INT(whole.out.status, MOT_OK);
+    CHECK(whole.out.best_updates > 0 && whole.out.best_updates < 49);
+    snprintf(after, sizeof after, "%llu", (unsigned long long)whole.out.best_updates + 1);
+    for (int part = 0; part < 2; part++) {
+        struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .resume = part == 1 } };
+        RUN_SET(&r, WILD, "method", method, "topology", "ring", "stop.updates", part ? "50" : after, "output",
+            folder);
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_OK);
+        CHECK_INT(r.out.best_updates, whole.out.best_updates);
+        CHECK(r.out.best_score.valid_accuracy == whole.out.best_score.valid_accuracy);
+        CHECK(r.out.best && memcmp(r.out.best, whole.out.best, r.job.net.dim * sizeof(float)) == 0);
+        run_free(&r);
+    }
+    run_free(&whole);
+    remove_folder(folder);
+}
+
+TEST(a_run_on_threads_that_goes_on_keeps_the_best_model_of_its_first_part)
+{
+    keeps_the_best_over_a_stop("allreduce");
+    keeps_the_best_over_a_stop("server");
+    keeps_the_best_over_a_stop("dpsgd");
+}
+
 /* ---- A mailbox that grows ------------------------------------------------------------------------ */
 
 /* Every other worker sends worker 0 one letter; the emulated links hold them all back until more are

@@ -11,7 +11,7 @@
 #include "interrupt.h"
 #include "partition/folder.h"
 #include "partition/quality.h"
-#include "partition/submodular.h"
+#include "partition/classwise.h"
 #include "report/json.h"
 #include "report/report.h"
 #include <math.h>
@@ -106,6 +106,13 @@ static bool ends_in_yaml(const char *word)
     return n > 5 && strcmp(word + n - 5, ".yaml") == 0;
 }
 
+/* Its own options name it. */
+static bool wants_submodular(const struct cli_args *args)
+{
+    return cli_value(args, "objective") || cli_value(args, "rule") || cli_value(args, "neighbours") ||
+        cli_value(args, "epsilon");
+}
+
 static enum mot_status open_experiment(
     const struct cli_args *args, struct wish *w, struct mot_experiment **out)
 {
@@ -114,7 +121,8 @@ static enum mot_status open_experiment(
     enum mot_status status = ratios ? read_ratios(ratios, w) : MOT_OK;
     if (status != MOT_OK) return status;
     if (!file) wish_for(w, "data", args->word[0], "DATA");
-    if (!by && !file) by = cli_value(args, "from") ? "from" : "submodular";
+    if (!by && !file)
+        by = cli_value(args, "from") ? "from" : wants_submodular(args) ? "submodular" : "herding";
     if (by) wish_for(w, "partition", by, "--by");
     for (size_t i = 0; i < MOT_COUNT(option_flags); i++) {
         const char *value = cli_value(args, option_flags[i]);
@@ -159,12 +167,10 @@ struct result {
     double split_s, split_cpu_s, measure_s, measure_cpu_s;
 };
 
-static const struct mot_submodular_conf *submodular_of(const struct result *r)
+static const struct mot_classwise_conf *classwise_of(const struct result *r)
 {
-    return r->x->partitioner == &mot_partition_submodular ? r->x->partition_conf : NULL;
+    return mot_is_classwise(r->x->partitioner) ? r->x->partition_conf : NULL;
 }
-
-static bool is_cut(const struct result *r) { return submodular_of(r) && submodular_of(r)->objective; }
 
 static double peak_bytes(void)
 {
@@ -181,11 +187,12 @@ static json_t *counts_json(const struct result *r, uint32_t worker)
     return counts;
 }
 
-static json_t *mmd2_json(const struct result *r, uint32_t worker)
+/* One figure of a worker for each class, from a table [classes][parts]. */
+static json_t *by_class_json(const struct result *r, const double *table, uint32_t worker)
 {
     json_t *list = json_array();
     for (uint32_t l = 0; l < r->q.classes; l++)
-        json_array_append_new(list, mot_json_number(r->q.mmd2[(size_t)l * r->q.parts + worker]));
+        json_array_append_new(list, mot_json_number(table[(size_t)l * r->q.parts + worker]));
     return list;
 }
 
@@ -214,6 +221,9 @@ static json_t *quality_json(const struct result *r)
         mot_json_number(q->divergence_max), "quota_error_class", mot_json_number(q->quota_class),
         "quota_error_worker", mot_json_number(q->quota_worker), "facility_location",
         mot_json_number(q->facility_location), "graph_cut", mot_json_number(q->graph_cut));
+    json_object_set_new(
+        quality, "mmd2_ratio_worst", has_mmd2 ? mot_json_number(q->ratio_worst) : json_null());
+    json_object_set_new(quality, "worse_than_random", has_mmd2 ? json_integer(q->worse) : json_null());
     json_object_set_new(quality, "bandwidth", has_mmd2 ? mot_json_number(q->bandwidth) : json_null());
     json_object_set_new(quality, "features", has_mmd2 ? json_string(r->features) : json_null());
     return quality;
@@ -245,7 +255,9 @@ static json_t *result_json(const struct result *r)
         json_t *w = json_array_get(workers, j);
         json_object_set_new(w, "speed", mot_json_number(r->split.speed[j]));
         json_object_set_new(w, "count", counts_json(r, j));
-        if (r->features) json_object_set_new(w, "mmd2", mmd2_json(r, j));
+        if (!r->features) continue;
+        json_object_set_new(w, "mmd2", by_class_json(r, r->q.mmd2, j));
+        json_object_set_new(w, "mmd2_random", by_class_json(r, r->q.random, j));
     }
     for (uint32_t l = 0; l < r->data->train.classes; l++) {
         json_t *name = json_string(r->data->class_names[l]); /* NULL where a label is not UTF-8 */
@@ -279,11 +291,11 @@ static void print_table(const struct result *r)
         printf("  %6s", mot_show_text(r->data->class_names[l], name, sizeof name));
     }
     if (!shown && r->data->train.classes) printf("  %8s  %13s", "classes", "rows of each");
-    if (r->features) printf("  %9s", "MMD^2");
+    if (r->features) printf("  %9s  %9s", "MMD^2", "of random");
     putchar('\n');
     for (uint32_t j = 0; j < parts && j < WORKERS_SHOWN; j++) {
         uint32_t least = UINT32_MAX, most = 0, present = 0, blocks = 0;
-        double mmd2 = 0;
+        double mmd2 = 0, random = 0;
         printf("%6u  %10.4g  %8llu", j, r->split.speed[j],
             (unsigned long long)(r->parts.at[j + 1] - r->parts.at[j]));
         for (uint32_t l = 0; l < classes; l++) {
@@ -293,10 +305,11 @@ static void print_table(const struct result *r)
             present += n > 0;
             if (n < least) least = n;
             if (n > most) most = n;
-            if (!isnan(m)) mmd2 += m, blocks++;
+            if (!isnan(m)) mmd2 += m, random += r->q.random[(size_t)l * parts + j], blocks++;
         }
         if (!shown && r->data->train.classes) printf("  %8u  %6u-%-6u", present, least, most);
-        if (r->features) printf("  %9.2e", blocks ? mmd2 / blocks : NAN);
+        if (r->features)
+            printf("  %9.2e  %9.2g", blocks ? mmd2 / blocks : NAN, random > 0 ? mmd2 / random : 0);
         putchar('\n');
     }
     if (parts > WORKERS_SHOWN) printf("... and %u more workers\n", parts - WORKERS_SHOWN);
@@ -312,18 +325,37 @@ static void print_algorithm(const struct result *r)
     else if (c->candidates)
         printf("the best of up to %u samples a pick, at an expected loss of up to %.3g %% of the value; ",
             c->candidates, 100 * c->epsilon);
-    else printf("the greedy choice, exactly; ");
+    else if (c->exact) printf("the greedy choice, exactly; ");
+    else printf("the greedy choice within chunks of rows, the rest by random features; ");
     printf("%.4g pairs compared, %.4g gains, %s planned\n", (double)c->pairs, (double)c->evaluations,
         mot_show_size(c->bytes, size, sizeof size));
+}
+
+/* How far the parts are from what chance would give, and where that is worst. */
+static void print_ratio(const struct result *r)
+{
+    const struct mot_quality *q = &r->q;
+    char name[64] = "";
+    if (q->mmd2_random <= 0) return; /* one worker has everything */
+    if (r->data->train.classes) mot_show_text(r->data->class_names[q->worst_class], name, sizeof name);
+    printf("%-12s %.2g of the MMD^2 that random rows would have; at worst %.2g, worker %u%s%s\n", "ratio",
+        q->mmd2_mean / q->mmd2_random, q->ratio_worst, q->worst_part, *name ? ", class " : "", name);
+    if (!classwise_of(r) || q->worse == 0) return;
+    printf("%-12s %u of %u blocks (a class at a worker) are less like their class than random rows would be",
+        "warning", q->worse, q->classes * q->parts);
+    printf("; try %s\n",
+        r->x->partitioner == &mot_partition_herding ? "`--by proportional`, which takes random rows"
+                                                    : "`--by herding`");
 }
 
 static void print_quality(const struct result *r)
 {
     const struct mot_quality *q = &r->q;
-    double value = is_cut(r) ? q->graph_cut : q->facility_location;
-    if (submodular_of(r) && !isnan(value))
+    if (r->x->partitioner == &mot_partition_submodular && !isnan(q->facility_location)) {
+        bool cut = classwise_of(r)->objective != 0;
         printf("%-12s %s %.8g over all classes and workers\n", "value",
-            is_cut(r) ? "graph-cut" : "facility-location", value);
+            cut ? "graph-cut" : "facility-location", cut ? q->graph_cut : q->facility_location);
+    }
     char features[256];
     if (r->features)
         printf("%-12s of a worker's rows against their class: mean %.3g, worst %.3g; at random %.3g (%s, "
@@ -331,12 +363,7 @@ static void print_quality(const struct result *r)
             "MMD^2", q->mmd2_mean, q->mmd2_max, q->mmd2_random,
             q->mmd2_exact ? "exact" : "by random features",
             mot_show_text(r->features, features, sizeof features), q->bandwidth);
-    /* Random features are some per cent off. */
-    if (submodular_of(r) && q->mmd2_mean > (q->mmd2_exact ? 1 : 1.1) * q->mmd2_random)
-        printf("%-12s chosen so, a worker's rows are less like their class than random ones would be (%.2g "
-               "times "
-               "the MMD^2): `--by proportional` takes random ones\n",
-            "warning", q->mmd2_mean / q->mmd2_random);
+    if (r->features) print_ratio(r);
     if (r->data->train.classes)
         printf("%-12s divergence from all labels: mean %.3g, worst %.3g nats\n", "labels", q->divergence_mean,
             q->divergence_max);
@@ -386,7 +413,7 @@ static enum mot_status how_to_measure(const struct cli_args *args, bool *any, en
 
 static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
 {
-    const struct mot_submodular_conf *conf = submodular_of(r);
+    const struct mot_classwise_conf *conf = classwise_of(r);
     struct mot_features f;
     struct mot_crew *crew = mot_crew_open(mot_split_threads(&r->split));
     double wall_s = mot_wall_s(), cpu_s = mot_cpu_s();
@@ -495,18 +522,21 @@ out_wish:
 
 static const struct cli_flag flags[] = {
     { "by", "NAME",
-        "the partitioner: submodular (if not given), equal, stratified, proportional, ... (see motley help "
+        "the partitioner: herding (if not given; submodular if an option of its own is), equal, stratified, "
+        "proportional, ... (see "
+        "motley help "
         "partition)" },
     { "objective", "NAME", "submodular: facility-location or graph-cut" },
     { "rule", "NAME", "submodular: fill, literal or round-robin" },
-    { "features", "WHAT", "submodular: raw, pca:K or FILE.npy, with a row for each row of the data's file" },
+    { "features", "WHAT",
+        "herding, submodular: raw, pca:K or FILE.npy, with a row for each row of the data's file" },
     { "bandwidth", "NUMBER",
-        "submodular: the width of the similarity; by default the median distance in a sample" },
-    { "algorithm", "NAME", "submodular: auto, dense, blocked, knn or stochastic" },
-    { "memory", "SIZE", "submodular: what may be taken beside the data, such as 2G" },
+        "herding, submodular: the width of the similarity; by default the median distance in a sample" },
+    { "algorithm", "NAME", "auto, dense, blocked; herding: chunks; submodular: knn, stochastic" },
+    { "memory", "SIZE", "herding, submodular: what may be taken beside the data, such as 2G" },
     { "neighbours", "K", "submodular, knn: similarities kept for each sample" },
     { "epsilon", "NUMBER", "submodular, stochastic: the share of the value that may be lost" },
-    { "sizes", "speed|equal", "submodular: sizes in proportion to speed, or all the same" },
+    { "sizes", "speed|equal", "herding, submodular: sizes in proportion to speed, or all the same" },
     { "alpha", "NUMBER", "dirichlet, quantity: how even; 0.1 is very skewed" },
     { "labels", "K", "shards: labels of a worker" },
     { "from", "DIR", "measure the partition that is in this folder" },
@@ -527,23 +557,24 @@ const struct cli_command cli_partition = {
     .synopsis =
         "DATA|EXPERIMENT.yaml [--workers N | --cluster FILE | --ratios R,R,...] [--by NAME] [--out DIR]",
     .summary = "cut a data set over workers, by speed and by features",
-    .about = "Says which rows each worker is to hold. `submodular` gives every worker a share of each class "
-             "in proportion to its speed, chosen greedily so that "
-             "it looks like the whole class (RCD-SGD, arXiv 2211.00839); the other partitioners are those of "
-             "an experiment's `partition:` section.\n"
-             "With --out DIR it writes a file of row numbers for each worker (worker-0.npy, int64) and "
-             "partition.json with the quality and the cost. Rows are "
-             "numbered from 0 as they lie in the training file, whatever the order they are trained in; "
-             "those kept to test on (data.test, by default a fifth "
-             "where the set has no test part) are in no file. `motley sim` and `motley train` take the "
-             "folder as `partition: {from: DIR}` or --partition-from DIR, NumPy and "
-             "PyTorch index the same file by it: Subset(data, numpy.load('DIR/worker-0.npy')).\n"
-             "The table shows each worker's rows by class, and MMD^2, the distance of its rows from all rows "
-             "of their class, beside what shuffled rows would have. "
-             "Under --memory the algorithm is chosen that fits: dense is exact; knn and stochastic are "
-             "close; a graph cut is exact in any memory. "
-             "The result depends on the seed, not on the threads. Every key of an experiment is a flag here "
-             "too (--data-test 0, --seed 2, --sim-threads 1).",
+    .about =
+        "Says which rows each worker is to hold. `herding` gives every worker a share of each class in "
+        "proportion to its speed, chosen so that its mean in feature space is the class's; `submodular` "
+        "does it as RCD-SGD does (arXiv 2211.00839); the other partitioners are those of an experiment's "
+        "`partition:` section.\n"
+        "With --out DIR it writes a file of row numbers for each worker (worker-0.npy, int64) and "
+        "partition.json with the quality and the cost. Rows are "
+        "numbered from 0 as they lie in the training file, whatever the order they are trained in; "
+        "those kept to test on (data.test, by default a fifth "
+        "where the set has no test part) are in no file. `motley sim` and `motley train` take the "
+        "folder as `partition: {from: DIR}` or --partition-from DIR, NumPy and "
+        "PyTorch index the same file by it: Subset(data, numpy.load('DIR/worker-0.npy')).\n"
+        "The table shows each worker's rows by class, and MMD^2, the distance of its rows from all rows "
+        "of their class, beside what shuffled rows would have. "
+        "Under --memory the algorithm is chosen that fits: dense is exact; chunks, knn and stochastic are "
+        "close; a graph cut is exact in any memory. "
+        "The result depends on the seed, not on the threads. Every key of an experiment is a flag here "
+        "too (--data-test 0, --seed 2, --sim-threads 1).",
     .examples = "motley partition fashion-mnist --workers 8 --out parts\n"
                 "motley partition digits --ratios 2,1,1,1 --objective graph-cut\n"
                 "motley partition a9a.gz --cluster measured.yaml --features pca:32 --memory 500M\n"

@@ -51,13 +51,7 @@ double mot_greedy_bytes(enum mot_objective objective, bool stochastic, uint32_t 
 
 static bool comes_before(const struct state *s, uint32_t a, uint32_t b)
 {
-    const struct mot_greedy *g = s->g;
-    switch (g->rule) {
-    case MOT_RULE_FILL: return (uint64_t)s->size[a] * g->quota[b] < (uint64_t)s->size[b] * g->quota[a];
-    case MOT_RULE_LITERAL: return g->value[a] < g->value[b];
-    case MOT_RULE_ROUND_ROBIN: break;
-    }
-    return false;
+    return s->g->rule == MOT_RULE_LITERAL && s->g->value[a] < s->g->value[b];
 }
 
 /* MOT_NOBODY when all are full. */
@@ -65,6 +59,7 @@ static uint32_t next_block(struct state *s)
 {
     const struct mot_greedy *g = s->g;
     uint32_t best = MOT_NOBODY, from = g->rule == MOT_RULE_ROUND_ROBIN ? s->turn : 0;
+    if (g->rule == MOT_RULE_FILL) return mot_quota_least_filled(g->blocks, s->size, g->quota);
     for (uint32_t i = 0; i < g->blocks; i++) {
         uint32_t j = from + i < g->blocks ? from + i : from + i - g->blocks;
         if (s->size[j] >= g->quota[j]) continue;

@@ -8,6 +8,7 @@
 #ifndef MOT_PARTITION_GREEDY_H
 #define MOT_PARTITION_GREEDY_H
 
+#include "partition/quota.h"
 #include "partition/similar.h"
 
 enum mot_objective { MOT_FACILITY_LOCATION, MOT_GRAPH_CUT };
@@ -16,8 +17,6 @@ enum mot_block_rule {
     MOT_RULE_LITERAL, /* the block whose f is least, as printed in the paper */
     MOT_RULE_ROUND_ROBIN,
 };
-
-#define MOT_NOBODY UINT32_MAX
 
 struct mot_greedy {
     struct mot_similar *similar;

@@ -222,6 +222,7 @@ const struct mot_partitioner *const mot_partitioners[] = {
     &contiguous,
     &stratified,
     &mot_partition_proportional,
+    &mot_partition_herding,
     &mot_partition_submodular,
     &mot_partition_dirichlet,
     &mot_partition_shards,

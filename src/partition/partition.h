@@ -72,8 +72,8 @@ unsigned mot_split_threads(const struct mot_split *);
 /* Labels as classes are needed by `name`: an error where the table has values. */
 enum mot_status mot_split_needs_classes(const struct mot_split *, const char *name);
 
-extern const struct mot_partitioner mot_partition_proportional, mot_partition_submodular,
-    mot_partition_dirichlet, mot_partition_shards, mot_partition_quantity, mot_partition_sorted,
-    mot_partition_from;
+extern const struct mot_partitioner mot_partition_proportional, mot_partition_herding,
+    mot_partition_submodular, mot_partition_dirichlet, mot_partition_shards, mot_partition_quantity,
+    mot_partition_sorted, mot_partition_from;
 
 #endif

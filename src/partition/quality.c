@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "math/kernels.h"
+#include "partition/fourier.h"
 #include "partition/quota.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -112,7 +113,8 @@ static void exact_class(struct measure *m, uint32_t class)
         q->facility_location += covered / 65535;
         q->graph_cut += (across - inside) / 65535;
         double square = inside / (size * size) + whole / (n * n) - 2 * across / (size * n);
-        if (size > 0) q->mmd2_random += random_mmd2(size, n, whole / (n * n) / 65535);
+        q->random[(size_t) class * parts + j] =
+            size > 0 ? random_mmd2(size, n, whole / (n * n) / 65535) : NAN;
         q->mmd2[(size_t) class * parts + j] = size > 0 ? (square > 0 ? square : 0) / 65535 : NAN;
     }
     free(m->rows);
@@ -126,21 +128,10 @@ static void exact_class(struct measure *m, uint32_t class)
 
 struct fourier {
     struct measure *m;
-    float *frequency;
+    struct mot_fourier map;
     double *sum;
     float *wave;
-    uint32_t panels;
 };
-
-/* Directions from a normal law of deviation 1 / bandwidth, in panels of [cols][16]. */
-static float *frequencies(const struct measure *m, uint32_t cols)
-{
-    struct mot_rng rng = mot_rng_at(m->split->seed, MOT_RNG_PARTITION, UINT64_C(3) << 40);
-    size_t floats = (size_t)cols * FREQUENCIES;
-    float *f = mot_aligned(floats * sizeof *f);
-    for (size_t i = 0; i < floats; i++) f[i] = (float)(mot_rng_normal(&rng) / m->q->bandwidth);
-    return f;
-}
 
 /* The sums of cosines and sines of one block's samples, [2][FREQUENCIES]. */
 static void fourier_block(void *context, uint32_t part, unsigned who)
@@ -148,33 +139,15 @@ static void fourier_block(void *context, uint32_t part, unsigned who)
     struct fourier *f = context;
     struct measure *m = f->m;
     const struct mot_samples *x = &m->samples;
-    float *wave = f->wave + (size_t)who * ROWS * FREQUENCIES;
+    float *wave = f->wave + (size_t)who * ROWS * 2 * FREQUENCIES;
     double *sum = f->sum + (size_t)part * 2 * FREQUENCIES;
     for (uint32_t first = m->begin[part]; first < m->begin[part + 1]; first += ROWS) {
         uint32_t n = m->begin[part + 1] - first < ROWS ? m->begin[part + 1] - first : ROWS;
         if (mot_split_interrupted(m->split)) return;
-        mot_kernels()->gemm(&(struct mot_gemm){ .m = n,
-            .n = FREQUENCIES,
-            .k = x->cols,
-            .a = x->a + (size_t)first * x->cols,
-            .a_row = x->cols,
-            .a_block = MOT_PANEL,
-            .a_col = 1,
-            .b = f->frequency,
-            .b_panel = (size_t)x->cols * MOT_PANEL,
-            .c = wave,
-            .c_row = FREQUENCIES,
-            .c_panel = MOT_PANEL });
-        for (uint32_t i = 0; i < n; i++) {
-            float *row = wave + (size_t)i * FREQUENCIES, turned[FREQUENCIES];
-            for (uint32_t k = 0; k < FREQUENCIES; k++) turned[k] = row[k] - 1.57079633f;
-            mot_kernels()->cosine(FREQUENCIES, row, row);
-            mot_kernels()->cosine(FREQUENCIES, turned, turned);
-            for (uint32_t k = 0; k < FREQUENCIES; k++) {
-                sum[k] += (double)row[k];
-                sum[FREQUENCIES + k] += (double)turned[k];
-            }
-        }
+        mot_fourier_map(&f->map, x->a + (size_t)first * x->cols, n, wave);
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < 2 * FREQUENCIES; k++)
+                sum[k] += (double)wave[(size_t)i * 2 * FREQUENCIES + k];
     }
     if (who == 0)
         mot_split_progress(m->split, (m->done + (double)m->begin[part + 1] * FREQUENCIES) / m->total);
@@ -183,9 +156,11 @@ static void fourier_block(void *context, uint32_t part, unsigned who)
 static void random_class(struct measure *m, uint32_t class)
 {
     struct mot_quality *q = m->q;
-    struct fourier f = { .m = m, .frequency = frequencies(m, m->samples.cols) };
+    struct fourier f = { .m = m };
+    mot_fourier_open(&f.map, m->samples.cols, FREQUENCIES, q->bandwidth,
+        mot_rng_at(m->split->seed, MOT_RNG_PARTITION, UINT64_C(3) << 40));
     f.sum = mot_new((size_t)q->parts * 2 * FREQUENCIES, sizeof *f.sum);
-    f.wave = mot_aligned((size_t)mot_crew_threads(m->crew) * ROWS * FREQUENCIES * sizeof *f.wave);
+    f.wave = mot_aligned((size_t)mot_crew_threads(m->crew) * ROWS * 2 * FREQUENCIES * sizeof *f.wave);
     mot_crew_each(m->crew, q->parts, fourier_block, &f);
     double *whole = mot_new(2 * FREQUENCIES, sizeof *whole);
     for (uint32_t j = 0; j < q->parts; j++)
@@ -195,7 +170,7 @@ static void random_class(struct measure *m, uint32_t class)
         similarity += whole[k] / m->n * (whole[k] / m->n) / FREQUENCIES;
     for (uint32_t j = 0; j < q->parts; j++) {
         double size = m->begin[j + 1] - m->begin[j], square = 0;
-        if (size > 0) q->mmd2_random += random_mmd2(size, m->n, similarity);
+        q->random[(size_t) class * q->parts + j] = size > 0 ? random_mmd2(size, m->n, similarity) : NAN;
         for (uint32_t k = 0; k < 2 * FREQUENCIES && size > 0; k++) {
             double d = f.sum[(size_t)j * 2 * FREQUENCIES + k] / size - whole[k] / m->n;
             square += d * d;
@@ -205,7 +180,7 @@ static void random_class(struct measure *m, uint32_t class)
     q->mmd2_exact = false;
     q->facility_location = q->graph_cut = NAN;
     free(whole);
-    free(f.frequency);
+    mot_fourier_close(&f.map);
     free(f.sum);
     free(f.wave);
 }
@@ -243,18 +218,28 @@ static void measure_class(struct measure *m, uint32_t class, enum mot_mmd_how ho
     free(sorted);
 }
 
+/* Random features are some per cent off. */
+#define TOLERANCE_RANDOM 1.1
+
 static void summarise_mmd2(struct mot_quality *q)
 {
-    double sum = 0;
+    double sum = 0, random = 0, above = q->mmd2_exact ? 1 : TOLERANCE_RANDOM;
     uint32_t blocks = 0;
     for (size_t i = 0; i < (size_t)q->classes * q->parts; i++) {
         if (isnan(q->mmd2[i])) continue;
         sum += q->mmd2[i];
+        random += q->random[i];
         blocks++;
         if (q->mmd2[i] > q->mmd2_max) q->mmd2_max = q->mmd2[i];
+        double ratio = q->random[i] > 0 ? q->mmd2[i] / q->random[i] : 0;
+        q->worse += ratio > above;
+        if (ratio <= q->ratio_worst) continue;
+        q->ratio_worst = ratio;
+        q->worst_class = (uint32_t)(i / q->parts);
+        q->worst_part = (uint32_t)(i % q->parts);
     }
     q->mmd2_mean = blocks ? sum / blocks : NAN;
-    q->mmd2_random = blocks ? q->mmd2_random / blocks : NAN;
+    q->mmd2_random = blocks ? random / blocks : NAN;
 }
 
 /* ---- Labels and quotas ---------------------------------------------------------------- */
@@ -307,7 +292,8 @@ enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts
     size_t cells = (size_t)q.classes * q.parts;
     q.count = mot_new(cells, sizeof *q.count);
     q.mmd2 = mot_new(cells, sizeof *q.mmd2);
-    for (size_t i = 0; i < cells; i++) q.mmd2[i] = NAN;
+    q.random = mot_new(cells, sizeof *q.random);
+    for (size_t i = 0; i < cells; i++) q.mmd2[i] = q.random[i] = NAN;
     m.owner = mot_new(s->table->rows, sizeof *m.owner);
     for (uint32_t j = 0; j < parts->parts; j++)
         for (uint64_t i = parts->at[j]; i < parts->at[j + 1]; i++) {
@@ -342,5 +328,6 @@ void mot_quality_close(struct mot_quality *q)
 {
     free(q->count);
     free(q->mmd2);
+    free(q->random);
     *q = (struct mot_quality){ 0 };
 }

@@ -20,8 +20,13 @@ struct mot_quality {
     uint32_t *count;            /* [classes][parts]: rows */
     double *mmd2;               /* [classes][parts]; NaN where there are no rows */
     double mmd2_mean, mmd2_max; /* over the blocks that have rows */
-    /* what the mean would be, on average, if each class were shared out at random in the same sizes */
-    double mmd2_random;
+    /* [classes][parts]: what mmd2 would be, on average, if the class were shared out at random in the same
+     * sizes; 0 where one worker has all of it */
+    double *random;
+    double mmd2_random; /* their mean */
+    double ratio_worst; /* the largest mmd2 / random, */
+    uint32_t worst_class, worst_part;
+    uint32_t worse;  /* and how many blocks are above 1, by more than what random features may be off */
     bool mmd2_exact; /* of all classes */
     /* sum of f over classes and workers; NaN where random features were used */
     double facility_location, graph_cut;

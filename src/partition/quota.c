@@ -239,3 +239,13 @@ enum mot_status mot_quota_of(
     *quota_out = r.quota;
     return MOT_OK;
 }
+
+uint32_t mot_quota_least_filled(uint32_t blocks, const uint32_t *size, const uint32_t *quota)
+{
+    uint32_t best = MOT_NOBODY;
+    for (uint32_t j = 0; j < blocks; j++) {
+        if (size[j] >= quota[j]) continue;
+        if (best == MOT_NOBODY || (uint64_t)size[j] * quota[best] < (uint64_t)size[best] * quota[j]) best = j;
+    }
+    return best;
+}

@@ -14,4 +14,8 @@ void mot_shares_of(uint32_t parts, const double *speed, double *share_out);
 enum mot_status mot_quota_of(
     const struct mot_strata *, uint32_t parts, const double *speed, uint32_t **quota_out);
 
+/* The block that is filled least, size / quota, among those that are not full; the first of equal ones. */
+#define MOT_NOBODY UINT32_MAX
+uint32_t mot_quota_least_filled(uint32_t blocks, const uint32_t *size, const uint32_t *quota);
+
 #endif

@@ -45,6 +45,9 @@ says "as many ratios as workers" 2 "2 numbers, expected one for each of the 3 wo
 says "ratios and a cluster are two answers" 2 "expected one of them" "$MOTLEY" partition digits --ratios 1,2 --cluster c.yaml
 says "more workers than rows are refused" 2 "2000 workers share 1438 training rows" "$MOTLEY" partition digits --workers 2000
 says "a budget too small is refused" 2 "a memory of 10 kB is too small" "$MOTLEY" partition digits --workers 8 --memory 10k
+says "the partitioner is herding unless another is asked for" 0 '"name": "herding"' "$MOTLEY" partition digits --workers 8 --json
+says "or an option of submodular's own is given" 0 '"name": "submodular"' "$MOTLEY" partition digits --workers 8 --json --rule fill
+says "the ratio to random rows is said, at worst too" 0 "of the MMD^2 that random rows would have; at worst 0." "$MOTLEY" partition digits --workers 8
 says "a misspelt partitioner has a nearest name" 2 "did you mean 'submodular'" "$MOTLEY" partition digits --by submodlar
 says "a misspelt rule has a nearest name" 2 "expected one of fill, literal, round-robin" "$MOTLEY" partition digits --rule fil
 says "an option of another partitioner is refused" 2 "alpha" "$MOTLEY" partition digits --alpha 0.3
@@ -67,7 +70,7 @@ timeout --preserve-status -s INT -k 60 1 "$MOTLEY" partition synthetic --data-si
 holds "an interrupted partition ends with 130" test $? -eq 130
 holds "and leaves nothing behind" absent "$box/half*"
 
-says "a choice that is worse than random is warned of" 0 "warning      chosen so, a worker's rows are less like their class than random ones would be (1.3 times the MMD^2)" \
+says "a choice that is worse than random is warned of" 0 "blocks (a class at a worker) are less like their class than random rows would be; try \`--by herding\`" \
     "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal
 "$MOTLEY" partition digits --ratios 8,1,1,1 >"$box/better"
 holds "one that is better is not" bash -c "grep -q '^MMD' '$box/better' && ! grep -q '^warning' '$box/better'"

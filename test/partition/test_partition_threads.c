@@ -51,6 +51,19 @@ TEST(submodular_gives_the_same_parts_whatever_the_algorithm_does_with_its_thread
     mot_dataset_close(d);
 }
 
+TEST(herding_gives_the_same_parts_whatever_the_algorithm_does_with_its_threads)
+{
+    struct mot_dataset *d = open_set("digits", 300, 2);
+    static const char *const algorithms[] = { "dense", "blocked", "chunks" };
+    uint32_t classes = d->train.classes;
+    for (int i = 0; i < 6; i++) {
+        d->train.classes = i < 3 ? classes : 0; /* one class: all threads work on it together */
+        same_on_any_threads("herding", OPTIONS("herding", "algorithm", algorithms[i % 3]), d);
+    }
+    d->train.classes = classes;
+    mot_dataset_close(d);
+}
+
 TEST(the_figures_of_quality_are_the_same_bits_on_any_number_of_threads)
 {
     struct mot_dataset *d = open_set("digits", 300, 2);

@@ -1,0 +1,53 @@
+/* herding.h -- shares out the samples of one class so that every block's mean, in the feature space of the
+ * Gaussian, is the mean of the class: each block takes the sample that brings its MMD^2 to the class down
+ * most (Welling, "Herding dynamical weights to learn", 2009; Chen, Welling and Smola, "Super-samples from
+ * kernel herding", 2010).
+ *
+ * With m(v) the mean similarity of v to its class and t(v) the sum of those to a block A, the block takes the
+ * largest (|A| + 1) m(v) - t(v); of equal ones the sample with the lowest number. How large the block is to
+ * become does not matter, so large and small ones look like the class alike. */
+#ifndef MOT_PARTITION_HERDING_H
+#define MOT_PARTITION_HERDING_H
+
+#include "partition/similar.h"
+
+struct mot_herding {
+    struct mot_similar *similar; /* dense or blocked: the same result */
+    uint32_t blocks;
+    const uint32_t *quota; /* [blocks]; n in all */
+    /* Where the samples are a chunk of a larger class, in units of similarity; NULL: they are all of it. */
+    const float *shift; /* [n]: how much nearer v is to the class than to the chunk, on average */
+    const float *owed;  /* [blocks][n]: |A| m(v) - t(v) of what a block took from earlier chunks */
+    uint32_t *owner;    /* out [n] */
+    uint32_t *order;    /* out [n]: samples in the order in which they were taken; may be NULL */
+    uint64_t evaluations;
+};
+
+/* MOT_OK or MOT_EINTERRUPTED. */
+enum mot_status mot_herding_run(struct mot_herding *);
+double mot_herding_bytes(uint32_t n, uint32_t blocks);
+/* Of mot_work, beside what fills `similar`. */
+uint64_t mot_herding_units(const struct mot_similar *, uint32_t n);
+
+/* A class of any size, in chunks of random samples: pairs are compared within a chunk, and random Fourier
+ * features carry what is left of each block's error from chunk to chunk. Time and memory grow in proportion
+ * to the class. With one chunk it is mot_herding_run. */
+struct mot_herding_class {
+    const struct mot_features *features;
+    const uint32_t *row; /* [n]: the class, as rows of the features */
+    uint32_t n, chunk, blocks;
+    const uint32_t *quota;
+    double bandwidth;
+    uint64_t seed, index; /* index: the class */
+    struct mot_crew *crew;
+    unsigned who;
+    struct mot_work *work;
+    uint32_t *owner; /* out [n] */
+    uint64_t pairs, evaluations;
+};
+#define MOT_HERDING_CHUNK 16384u
+enum mot_status mot_herding_chunks(struct mot_herding_class *);
+double mot_herding_chunks_bytes(uint32_t n, uint32_t cols, uint32_t chunk, uint32_t blocks);
+uint64_t mot_herding_chunks_units(uint32_t n, uint32_t cols, uint32_t chunk);
+
+#endif

@@ -430,6 +430,7 @@ TEST(what_was_tuned_reads_like_this)
     CHECK(d && tuning);
     json_object_set_new(d, "tuning", tuning);
     char *table = table_of(d);
+    CHECK_HAS(table, "exp.yaml: 2 arms, 1 seed; target: test_accuracy 0.8\n\n");
     CHECK_HAS(table,
         "Tuned by train_loss on seeds 11, 12\n"
         "\n"

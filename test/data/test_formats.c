@@ -75,6 +75,17 @@ TEST(csv_takes_the_label_by_name_or_number_and_leaves_columns_out)
     CHECK_NEAR(raw.x[1], 6, 0);
     CHECK_TEXT(label_of(&raw, 0), "2");
     mot_raw_free(&raw);
+    for (int c = 0; c < 12; c++) {
+        char number[8], label[8];
+        snprintf(number, sizeof number, "%d", c);
+        snprintf(label, sizeof label, "%d", 20 + c);
+        conf.label_column = number;
+        MUST(read_bytes(MOT_FORMAT_CSV,
+            TEXT("20,21,22,23,24,25,26,27,28,29,30,31\n1,2,3,4,5,6,7,8,9,10,11,12\n"), NULL, 0, &conf, &raw));
+        CHECK_INT(raw.cols, 11);
+        CHECK_TEXT(label_of(&raw, 0), label);
+        mot_raw_free(&raw);
+    }
 }
 
 TEST(csv_empty_columns_and_rows_at_the_end_do_not_count)

@@ -185,6 +185,36 @@ TEST(the_printed_result_shows_each_worker_the_target_and_the_verdict_within_its_
     free(text);
 }
 
+static size_t widest_line(const char *text)
+{
+    size_t most = 0;
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Names of all lengths push every word of the verdict over the edge once. */
+TEST(lines_of_the_verdict_are_filled_to_their_last_column_and_never_beyond)
+{
+    struct run r;
+    char name[61] = "";
+    size_t most = 0;
+    for (size_t n = 0; n < 60; n++) {
+        name[n] = 'x';
+        run_make(&r, &method_allreduce, 8, 100);
+        r.machine[7].name = name;
+        for (int i = 0; i < 8; i++) r.node[i].jobs = 20;
+        for (int i = 0; i < 7; i++) run_shares(&r, i, 0.2, 0, 0.8);
+        char *text = printed(&r, false);
+        if (widest_line(text) > 96) FAIL("too wide: %s", text);
+        if (widest_line(text) > most) most = widest_line(text);
+        free(text);
+    }
+    CHECK_INT(most, 96);
+}
+
 TEST(of_many_workers_only_the_extremes_are_printed)
 {
     struct run r;

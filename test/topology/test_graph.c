@@ -102,6 +102,10 @@ TEST(regular_graphs_are_regular_connected_and_drawn_from_their_seed)
             for (uint32_t i = 0; i < n; i++)
                 if (mot_graph_degree(&g, i) != d)
                     FAIL("%u nodes of degree %u: node %u has %u", n, (unsigned)d, i, mot_graph_degree(&g, i));
+            for (uint32_t e = 1; e < g.edges; e++) { /* listed as one would look one up */
+                const struct mot_edge *before = &g.edge[e - 1], *edge = &g.edge[e];
+                CHECK(before->a < edge->a || (before->a == edge->a && before->b < edge->b));
+            }
             mot_graph_close(&g);
         }
     CHECK_INT(build("regular", "seed", "1", 30, &g), MOT_OK);

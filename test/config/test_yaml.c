@@ -65,6 +65,9 @@ TEST(what_yaml_allows_but_an_experiment_does_not_is_refused_with_its_place)
         { "a: [1, 2\n", "not valid YAML" },
         { "a: b: c\n", "t.yaml:1:5: not valid YAML" },
         { "[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]", "nested more than 16 deep" },
+        { "{a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: {a: 1}}}}}}}}}}}}}}}}}",
+            "nested more than 16 deep" },
+        { "[{a: [{a: [{a: [{a: [{a: [{a: [{a: [{a: [1]}]}]}]}]}]}]}]}]", "nested more than 16 deep" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct mot_arena arena = { NULL };

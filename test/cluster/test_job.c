@@ -213,4 +213,47 @@ TEST(a_damaged_trace_is_refused_with_its_line)
     unlink(path);
 }
 
+#define DIFFERS(field, value)                                                                                \
+    do {                                                                                                     \
+        struct mot_machine other = m;                                                                        \
+        other.field = (value);                                                                               \
+        if (mot_machine_alike(&m, &other) || mot_machine_alike(&other, &m))                                  \
+            FAIL("machines that differ in " #field " are taken for alike");                                  \
+    } while (0)
+
+/* Groups of a printed cluster are of machines that are alike: one that is not would be lost. */
+TEST(machines_that_differ_in_anything_are_not_alike)
+{
+    const struct mot_machine m = { .speed = 1, .link = { 1, 1, 1 } };
+    static const double second = 1;
+    const struct mot_trace trace = { 1, 1, &second };
+    CHECK(mot_machine_alike(&m, &m));
+    DIFFERS(name, "a");
+    DIFFERS(speed, 2);
+    DIFFERS(fixed, 1);
+    DIFFERS(has_job_time, true);
+    DIFFERS(job_time.kind, MOT_LAW_UNIFORM);
+    DIFFERS(job_time.mean, 2);
+    DIFFERS(job_time.low, 2);
+    DIFFERS(job_time.high, 2);
+    DIFFERS(job_time.sd, 2);
+    DIFFERS(job_time.sigma, 2);
+    DIFFERS(job_time.alpha, 2);
+    DIFFERS(job_time.unit, 2);
+    DIFFERS(job_time.plus, 2);
+    DIFFERS(jitter.mean, 2);
+    DIFFERS(straggle.kind, MOT_STRAGGLE_TRACE);
+    DIFFERS(straggle.factor, 2);
+    DIFFERS(straggle.p, 0.5);
+    DIFFERS(straggle.slow, 0.5);
+    DIFFERS(straggle.p_slow, 0.5);
+    DIFFERS(straggle.p_fast, 0.5);
+    DIFFERS(straggle.stay_slow, 0.5);
+    DIFFERS(straggle.stay_fast, 0.5);
+    DIFFERS(straggle.trace, &trace);
+    DIFFERS(link.up, 2);
+    DIFFERS(link.down, 2);
+    DIFFERS(link.latency, 2);
+}
+
 TEST_MAIN()

@@ -118,6 +118,18 @@ TEST(regular_graphs_are_regular_connected_and_drawn_from_their_seed)
     mot_graph_close(&other);
 }
 
+/* What an experiment was run on can be had again by any later version. */
+TEST(the_regular_graph_of_a_seed_never_changes)
+{
+    static const struct mot_edge want[] = { { 0, 2 }, { 0, 3 }, { 0, 7 }, { 1, 5 }, { 1, 6 }, { 1, 7 },
+        { 2, 3 }, { 2, 4 }, { 3, 4 }, { 4, 5 }, { 5, 6 }, { 6, 7 } };
+    struct mot_graph g;
+    CHECK_INT(build("regular", "degree", "3", 8, &g), MOT_OK);
+    CHECK_INT(g.edges, 12);
+    for (uint32_t e = 0; e < g.edges; e++) CHECK(g.edge[e].a == want[e].a && g.edge[e].b == want[e].b);
+    mot_graph_close(&g);
+}
+
 TEST(the_papers_graph_has_its_12_edges_in_its_5_matchings)
 {
     struct mot_graph g;

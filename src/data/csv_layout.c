@@ -307,12 +307,13 @@ static struct first_row look_at(
 }
 
 /* A header has words and no number. A row that has both, the word above a number, and one that has gaps
- * and no word above a number, may be either: a guess would lose a row, or a name, without a word. */
+ * and no word above a number, may be either: a guess would lose a row, or a name, without a word. So may a
+ * row of nothing but gaps. */
 static enum mot_status find_header(const struct mot_source *s, uint64_t line, const struct csv_fields *first,
     const struct csv_fields *second, struct csv_layout *layout)
 {
     struct first_row row = look_at(layout, first, second);
-    bool torn = row.numbers && row.above, gaps = !row.numbers && row.missing && !row.above;
+    bool torn = row.numbers && row.above, gaps = !row.numbers && (row.missing || !row.words) && !row.above;
     layout->header = !row.numbers;
     if (!torn && !gaps) return MOT_OK;
     char clip[MOT_CLIP];

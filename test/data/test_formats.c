@@ -158,6 +158,14 @@ TEST(a_csv_line_that_may_be_header_or_row_is_an_error_until_it_is_said)
     }
 }
 
+TEST(a_csv_file_that_begins_with_a_row_of_gaps_is_not_read_without_it)
+{
+    struct mot_raw raw;
+    CHECK_INT(read_text(MOT_FORMAT_CSV, ",,\n1,2,0\n3,4,1\n", &raw), MOT_EDATA);
+    CHECK_HAS(mot_error(), "file:1: column 0: found an empty cell");
+    CHECK_HAS(mot_error(), "`header: yes` or `header: no`");
+}
+
 TEST(quoted_cells_of_a_csv_file_may_span_lines)
 {
     struct mot_raw raw;

@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "data/formats.h"
 #include "data/scale.h"
+#include "report/json.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -198,12 +199,10 @@ static void print_info_json(
         all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
     if (raw->labelled && f->classes) {
         json_t *classes = json_array();
-        for (uint32_t c = 0; c < f->class_count; c++) {
-            json_t *name = json_string(f->class_names[c]); /* NULL where a label is not UTF-8 */
+        for (uint32_t c = 0; c < f->class_count; c++)
             json_array_append_new(classes,
-                json_pack(
-                    "{s:o, s:I}", "label", name ? name : json_null(), "rows", (json_int_t)f->class_rows[c]));
-        }
+                json_pack("{s:o, s:I}", "label", mot_json_text(f->class_names[c]), "rows",
+                    (json_int_t)f->class_rows[c]));
         json_object_set_new(all, "classes", classes);
     } else if (raw->labelled) {
         json_object_set_new(all, "label",

@@ -65,8 +65,8 @@ static void print_json(const struct cli_args *args, const struct mot_subject *s,
                 json_array_append_new(line, json_integer((json_int_t)m->confusion[c * m->classes + p]));
             json_array_append_new(confusion, line);
             json_array_append_new(classes,
-                json_pack("{s:s, s:I, s:o}", "name", class_name(s, c), "rows", (json_int_t)class_rows(m, c),
-                    "accuracy", mot_json_number(class_accuracy(m, c))));
+                json_pack("{s:o, s:I, s:o}", "name", mot_json_text(class_name(s, c)), "rows",
+                    (json_int_t)class_rows(m, c), "accuracy", mot_json_number(class_accuracy(m, c))));
         }
         json_object_set_new(o, "class", classes);
         json_object_set_new(o, "confusion", confusion);

@@ -259,10 +259,8 @@ static json_t *result_json(const struct result *r)
         json_object_set_new(w, "mmd2", by_class_json(r, r->q.mmd2, j));
         json_object_set_new(w, "mmd2_random", by_class_json(r, r->q.random, j));
     }
-    for (uint32_t l = 0; l < r->data->train.classes; l++) {
-        json_t *name = json_string(r->data->class_names[l]); /* NULL where a label is not UTF-8 */
-        json_array_append_new(classes, name ? name : json_null());
-    }
+    for (uint32_t l = 0; l < r->data->train.classes; l++)
+        json_array_append_new(classes, mot_json_text(r->data->class_names[l]));
     json_object_set_new(all, "motley", json_string(MOT_VERSION));
     json_object_set_new(all, "data", json_string(r->data->name));
     json_object_set_new(all, "seed",

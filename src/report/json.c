@@ -5,6 +5,7 @@
 #include "report/json.h"
 
 #include "base/memory.h"
+#include "base/shown.h"
 #include "report/report.h"
 #include <math.h>
 #include <stdio.h>
@@ -42,11 +43,9 @@ json_t *mot_json_text(const char *text)
 {
     json_t *string = json_string(text);
     if (string) return string;
-    char *plain = mot_text(text);
-    for (char *c = plain; *c; c++)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    string = json_string(plain);
-    free(plain);
+    char *shown = mot_shown(text);
+    string = json_string(shown);
+    free(shown);
     return string;
 }
 

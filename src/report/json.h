@@ -16,7 +16,8 @@ char *mot_seconds_text(uint64_t ns, char into[MOT_NUMBER_SIZE]);
 
 /* A JSON number, or null where the value is not finite. */
 json_t *mot_json_number(double value);
-/* A JSON string; bytes that are no UTF-8 (of a file's name, of a message that was cut) become '?'. */
+/* A JSON string. Where the text is no UTF-8 (a label, a file's name, a message that was cut) it is spelt out:
+ * "caf\\xe9". */
 json_t *mot_json_text(const char *text);
 
 #endif

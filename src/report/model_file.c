@@ -63,13 +63,23 @@ static void put_options(
     }
 }
 
+/* JSON holds UTF-8 only, and a label is any bytes: then it is a list of them. */
+static json_t *class_name(const char *name)
+{
+    json_t *value = json_string(name);
+    if (value) return value;
+    value = json_array();
+    for (const char *p = name; *p; p++) json_array_append_new(value, json_integer((unsigned char)*p));
+    return value;
+}
+
 static void put_class_names(json_t *metadata, char *const *names, uint32_t classes)
 {
     if (classes == 0) return;
     json_t *list = json_array();
     for (uint32_t i = 0; i < classes; i++) {
-        json_t *name = names && names[i] ? json_string(names[i]) : NULL;
-        json_array_append_new(list, name ? name : json_sprintf("%u", i));
+        bool named = names && names[i];
+        json_array_append_new(list, named ? class_name(names[i]) : json_sprintf("%u", i));
     }
     char *text = json_dumps(list, JSON_COMPACT);
     if (text) put(metadata, "class_names", "%s", text);
@@ -174,6 +184,20 @@ static enum mot_status read_options(
     return status;
 }
 
+/* NULL: neither a text nor a list of bytes. */
+static char *read_class_name(const json_t *value, struct mot_arena *arena)
+{
+    if (json_is_string(value)) return mot_arena_text(arena, json_string_value(value));
+    size_t n = json_array_size(value);
+    char *name = n ? mot_arena_new(arena, n + 1) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        json_int_t byte = json_integer_value(json_array_get(value, i));
+        if (byte < 1 || byte > 255) return NULL;
+        name[i] = (char)byte;
+    }
+    return name;
+}
+
 static enum mot_status read_class_names(const struct reading *r)
 {
     struct mot_schema *schema = &r->m->schema;
@@ -191,9 +215,10 @@ static enum mot_status read_class_names(const struct reading *r)
     } else {
         schema->class_names = mot_arena_new(&r->m->arena, schema->classes * sizeof *schema->class_names);
         for (uint32_t i = 0; i < schema->classes && status == MOT_OK; i++) {
-            const char *name = json_string_value(json_array_get(list, i));
-            if (name) schema->class_names[i] = mot_arena_text(&r->m->arena, name);
-            else status = mot_fail(MOT_EDATA, "%s: __metadata__: class_names[%u] is not a text", r->path, i);
+            schema->class_names[i] = read_class_name(json_array_get(list, i), &r->m->arena);
+            if (!schema->class_names[i])
+                status = mot_fail(MOT_EDATA,
+                    "%s: __metadata__: class_names[%u] is neither a text nor a list of bytes", r->path, i);
         }
     }
     json_decref(list);

@@ -59,4 +59,13 @@ check predict_of_it_too says 6 "of its 21 parameters are not finite" "$motley" p
 "$motley" sim --quiet --data '{name: synthetic, kind: regression, size: 400}' --model least-squares --optimizer-lr 50 \
     --stop-updates 10 --out "$folder/large" 2>/dev/null
 check a_large_model_is_judged sh -c "'$motley' eval '$folder/large/model.safetensors' synthetic >'$folder/out'"
+
+# Labels are any bytes, of Latin-1 too.
+for i in $(seq 1 60); do printf '%s,%s,%b\n' "$((i % 2)).$((i * 3 % 10))" "0.$((i * 7 % 10))" "$([ $((i % 2)) = 0 ] && echo 'th\xe9' || echo 'caf\xe9')"; done >"$folder/latin.csv"
+"$motley" sim --quiet --data "$folder/latin.csv" --model softmax --workers 2 --stop-updates 60 --out "$folder/latin" >/dev/null || exit 1
+"$motley" predict "$folder/latin/model.safetensors" "$folder/latin.csv" >"$folder/predicted"
+cut -d, -f3 "$folder/latin.csv" >"$folder/labels"
+check labels_that_are_not_utf_8_come_back_as_they_were cmp "$folder/predicted" "$folder/labels"
+"$motley" eval "$folder/latin/model.safetensors" "$folder/latin.csv" --json >"$folder/latin.json"
+check and_are_spelt_out_in_json grep -qF '"name": "caf\\xe9"' "$folder/latin.json"
 exit $failed

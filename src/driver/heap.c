@@ -17,23 +17,24 @@ void mot_heap_close(struct mot_heap *h)
 /* Puts p where it belongs on the way down from the root. */
 static void sift_down(struct mot_heap *h, const struct mot_pending *p)
 {
-    uint32_t i = 0;
+    struct mot_pending *const e = h->e, *const end = e + h->n, *to = e;
+    const mot_when when = mot_pending_when(p);
     for (;;) {
-        uint32_t child = 4 * i + 1, best = child;
-        if (child >= h->n) break;
-        if (child + 4 <= h->n) {
-            uint32_t left = child + mot_pending_before(&h->e[child + 1], &h->e[child]);
-            uint32_t right = child + 2 + mot_pending_before(&h->e[child + 3], &h->e[child + 2]);
-            best = mot_pending_before(&h->e[right], &h->e[left]) ? right : left;
+        struct mot_pending *child = e + 4 * (to - e) + 1, *best = child;
+        if (child + 4 <= end) {
+            struct mot_pending *left = child + mot_pending_before(child + 1, child);
+            struct mot_pending *right = child + 2 + mot_pending_before(child + 3, child + 2);
+            best = mot_pending_before(right, left) ? right : left;
         } else {
-            for (uint32_t c = child + 1; c < h->n; c++)
-                if (mot_pending_before(&h->e[c], &h->e[best])) best = c;
+            if (child >= end) break;
+            for (struct mot_pending *c = child + 1; c < end; c++)
+                if (mot_pending_before(c, best)) best = c;
         }
-        if (!mot_pending_before(&h->e[best], p)) break;
-        h->e[i] = h->e[best];
-        i = best;
+        if (mot_pending_when(best) >= when) break;
+        *to = *best;
+        to = best;
     }
-    h->e[i] = *p;
+    *to = *p;
 }
 
 static void sift_up(struct mot_heap *h, const struct mot_pending *p)
@@ -50,9 +51,8 @@ static void sift_up(struct mot_heap *h, const struct mot_pending *p)
 
 /* Most events cause just one: taking leaves a hole at the root, which the next put
  * fills, one way down instead of a way down and a way up. */
-static void fill_hole(struct mot_heap *h)
+void mot_heap_fill(struct mot_heap *h)
 {
-    if (!h->hole) return;
     h->hole = false;
     struct mot_pending last = h->e[--h->n];
     if (h->n > 0) sift_down(h, &last);
@@ -68,18 +68,4 @@ void mot_heap_put(struct mot_heap *h, const struct mot_pending *p)
     MOT_ASSERT(h->n < h->capacity);
     sift_up(h, p);
     if (h->n > h->most) h->most = h->n;
-}
-
-const struct mot_pending *mot_heap_first(struct mot_heap *h)
-{
-    fill_hole(h);
-    return h->n ? &h->e[0] : NULL;
-}
-
-struct mot_pending mot_heap_take(struct mot_heap *h)
-{
-    fill_hole(h);
-    MOT_ASSERT(h->n > 0);
-    h->hole = true;
-    return h->e[0];
 }

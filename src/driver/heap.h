@@ -38,14 +38,35 @@ struct mot_heap {
 void mot_heap_open(struct mot_heap *, uint32_t capacity);
 void mot_heap_close(struct mot_heap *);
 void mot_heap_put(struct mot_heap *, const struct mot_pending *);
-/* The earliest, or NULL if there is none; valid until the next put or take. */
-const struct mot_pending *mot_heap_first(struct mot_heap *);
-struct mot_pending mot_heap_take(struct mot_heap *); /* the earliest; the heap is not empty */
+void mot_heap_fill(struct mot_heap *); /* the hole that a take has left */
 
-/* Without branches: which event is earlier is anybody's guess, the processor's too. */
+/* The earliest, or NULL if there is none; valid until the next put or take. */
+static inline const struct mot_pending *mot_heap_first(struct mot_heap *h)
+{
+    if (h->hole) mot_heap_fill(h);
+    return h->n ? &h->e[0] : NULL;
+}
+
+/* the earliest; the heap is not empty */
+static inline struct mot_pending mot_heap_take(struct mot_heap *h)
+{
+    if (h->hole) mot_heap_fill(h);
+    MOT_ASSERT(h->n > 0);
+    h->hole = true;
+    return h->e[0];
+}
+
+/* Time and tie as one number: two are compared by a subtraction, without branches, since which event is
+ * earlier is anybody's guess, the processor's too. */
+typedef unsigned __int128 mot_when;
+static inline mot_when mot_pending_when(const struct mot_pending *p)
+{
+    return (mot_when)p->at << 64 | p->tie;
+}
+
 static inline bool mot_pending_before(const struct mot_pending *a, const struct mot_pending *b)
 {
-    return (a->at < b->at) | ((a->at == b->at) & (a->tie < b->tie));
+    return mot_pending_when(a) < mot_pending_when(b);
 }
 
 #endif

@@ -5,8 +5,10 @@
 static mot_time wire_time(uint64_t bytes, double bytes_per_s)
 {
     if (bytes == 0 || isinf(bytes_per_s)) return 0;
-    double ns = ceil((double)bytes * 1e9 / bytes_per_s);
-    return ns < (double)MOT_CLOCK_END ? (mot_time)ns : MOT_CLOCK_END;
+    double ns = (double)bytes * 1e9 / bytes_per_s;
+    if (!(ns < (double)MOT_CLOCK_END)) return MOT_CLOCK_END;
+    int64_t whole = (int64_t)ns; /* rounded up: by hand, as not every processor does it in one instruction */
+    return (mot_time)(whole + ((double)whole < ns));
 }
 
 static mot_time later(mot_time a, mot_time b) { return a > b ? a : b; }
@@ -14,7 +16,8 @@ static mot_time later(mot_time a, mot_time b) { return a > b ? a : b; }
 struct mot_transfer mot_network_pass(const struct mot_link *out, const struct mot_link *in,
     struct mot_nic *from, struct mot_nic *to, uint64_t bytes, mot_time now)
 {
-    mot_time up = wire_time(bytes, out->up), down = wire_time(bytes, in->down);
+    mot_time up = wire_time(bytes, out->up);
+    mot_time down = in->down == out->up ? up : wire_time(bytes, in->down);
     mot_time began = later(now, later(from->up_free, to->down_free));
     from->up_free = mot_after(began, up);
     to->down_free = mot_after(began, down);

@@ -32,8 +32,6 @@ void mot_outbox_close(struct mot_outbox *o)
     *o = (struct mot_outbox){ 0 };
 }
 
-void mot_outbox_clear(struct mot_outbox *o) { o->n = o->terms = 0; }
-
 static struct mot_effect *push(struct mot_env *env, enum mot_effect_kind kind)
 {
     struct mot_outbox *o = env->out;
@@ -105,18 +103,17 @@ void mot_stop(struct mot_env *env, enum mot_status why) { push(env, MOT_FX_STOP)
 
 /* ---- Buffers -------------------------------------------------------------- */
 
-static void enter(const struct mot_env *env, mot_buf b)
+/* Nearly always nobody wants to know. */
+static struct mot_ledger *ledger_of(const struct mot_env *env) { return env->out ? env->out->ledger : NULL; }
+
+static void enter(struct mot_ledger *l, mot_buf b)
 {
-    struct mot_ledger *l = env->out ? env->out->ledger : NULL;
-    if (!l || b == MOT_NO_BUF) return;
     MOT_ASSERT(l->n < l->max && "a node holds more buffers than need() declared");
     l->held[l->n++] = b;
 }
 
-static void strike(const struct mot_env *env, mot_buf b)
+static void strike(struct mot_ledger *l, mot_buf b)
 {
-    struct mot_ledger *l = env->out ? env->out->ledger : NULL;
-    if (!l || b == MOT_NO_BUF) return;
     uint32_t i = l->n;
     while (i > 0 && l->held[i - 1] != b) i--;
     MOT_ASSERT(i > 0 && "a node drops a buffer that it does not hold");
@@ -126,21 +123,22 @@ static void strike(const struct mot_env *env, mot_buf b)
 mot_buf mot_take(struct mot_env *env)
 {
     mot_buf b = mot_pool_take(env->pool);
-    enter(env, b);
+    if (ledger_of(env)) enter(ledger_of(env), b);
     return b;
 }
 
 mot_buf mot_hold(struct mot_env *env, mot_buf b)
 {
     mot_pool_hold(env->pool, b);
-    enter(env, b);
+    if (ledger_of(env)) enter(ledger_of(env), b);
     return b;
 }
 
 void mot_drop(struct mot_env *env, mot_buf b)
 {
+    if (b == MOT_NO_BUF) return;
     mot_pool_drop(env->pool, b);
-    strike(env, b);
+    if (ledger_of(env)) strike(ledger_of(env), b);
 }
 
 const float *mot_read(const struct mot_env *env, mot_buf b)

@@ -53,7 +53,7 @@ struct mot_outbox {
 uint32_t mot_outbox_room(const struct mot_need *);
 void mot_outbox_open(struct mot_outbox *, uint32_t effects, uint32_t terms);
 void mot_outbox_close(struct mot_outbox *);
-void mot_outbox_clear(struct mot_outbox *);
+static inline void mot_outbox_clear(struct mot_outbox *o) { o->n = o->terms = 0; }
 
 /* The last optimiser step and what came of it. Where all replicas hold the same
  * model (allreduce), each asks for the same step; the simulator computes it once

@@ -52,10 +52,7 @@ bool mot_validates_better(const struct mot_score *a, const struct mot_score *b, 
 struct mot_note_tally *mot_notes_of(struct mot_notes *n, const char *key)
 {
     uint32_t i = 0;
-    /* Nearly always the very literal that it was noted under before. */
-    while (i < n->n && n->note[i].key != key) i++;
-    if (i == n->n)
-        for (i = 0; i < n->n && strcmp(n->note[i].key, key) != 0;) i++;
+    while (i < n->n && strcmp(n->note[i].key, key) != 0) i++;
     if (i == n->n) {
         MOT_ASSERT(n->n < MOT_NOTES_MAX);
         n->note[n->n++] = (struct mot_note_tally){ .key = key };
@@ -73,7 +70,10 @@ static uint32_t bin_of(double value)
 
 void mot_notes_add(struct mot_notes *n, const char *key, double value)
 {
-    struct mot_note_tally *t = mot_notes_of(n, key);
+    struct mot_note_tally *t = n->note;
+    /* Nearly always the very literal that it was noted under before. */
+    while (t < n->note + n->n && t->key != key) t++;
+    if (t == n->note + n->n) t = mot_notes_of(n, key);
     if (t->count++ == 0 || value > t->max) t->max = value;
     t->sum += value;
     if (n->stale && t == &n->note[n->stale - 1]) n->staleness.count[bin_of(value)]++;

@@ -129,10 +129,11 @@ static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
 
 bool mot_sim_all_stopped(const struct sim *s)
 {
+    if (s->stops == 0) return false;
     uint32_t count = s->world.servers ? s->world.servers : s->world.workers;
     for (mot_node i = 0; s->channel && s->world.servers == 0 && i < s->world.workers; i++)
         count -= !mot_sim_counts(s, i);
-    return count > 0 && s->stops == count;
+    return s->stops == count;
 }
 
 static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
@@ -208,6 +209,6 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     mot_outbox_clear(&s->outbox);
     s->evaluated_now = s->at_update = false;
     if (!advanced) return;
-    mot_sim_show(s, node);
+    if (s->showing > 1) mot_sim_show(s, node);
     mot_sim_progress(s);
 }

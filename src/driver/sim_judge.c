@@ -122,12 +122,9 @@ static bool every_due(const struct sim *s, const struct mot_every *e, double *ne
     return false;
 }
 
-/* Whose updates are the run's: the servers, or, without servers, the workers that were never lost. They alone
- * have the model. */
-bool mot_sim_counts(const struct sim *s, mot_node node)
+bool mot_sim_never_lost(const struct sim *s, mot_node node)
 {
-    if (s->world.servers > 0) return node >= s->world.workers;
-    return !s->channel || (!s->node[node].dead && s->channel->health[node].life == 0);
+    return !s->node[node].dead && s->channel->health[node].life == 0;
 }
 
 void mot_sim_misses(struct sim *s, mot_node node)
@@ -183,7 +180,7 @@ void mot_sim_progress(struct sim *s)
     while (least_rose(s)) {
         s->evaluated_now = false;
         s->at_update = true;
-        mot_sim_forget(s, s->updates);
+        if (s->sets) mot_sim_forget(s, s->updates);
         /* What workers have begun beyond this update depends on how fast they are: it does not count here. */
         s->epochs = s->course.known ? mot_course_epochs(&s->course, s->updates) : epochs_of(s);
         if (!s->ended) mot_sim_look(s);
@@ -192,7 +189,7 @@ void mot_sim_progress(struct sim *s)
     }
 }
 
-void mot_sim_before(struct sim *s, mot_time next)
+void mot_sim_before_due(struct sim *s, mot_time next)
 {
     if (s->every.unit == MOT_EVERY_TIME && (double)next > s->next_eval) {
         mot_time at = (mot_time)s->next_eval;

@@ -73,7 +73,7 @@ void mot_sim_show(struct sim *s, mot_node node)
 {
     struct sim_node *n = &s->node[node];
     struct mot_view v;
-    if (s->showing < 2 || n->advanced < n->next_show) return;
+    if (n->advanced < n->next_show) return;
     struct sim_set *set = mot_sim_set(s, n->next_show);
     n->next_show = set->then;
     if (set->piece[node].x || !view_of(s, node, &v)) return;

@@ -232,22 +232,35 @@ void mot_stuck_arrived(struct sim *); /* a message from a worker */
 void mot_stuck_updated(struct sim *); /* a node has made an update */
 
 /* sim_judge.c: updates, evaluations and the end of the run. */
-bool mot_sim_counts(const struct sim *, mot_node); /* whether its updates are the run's */
-void mot_sim_misses(struct sim *, mot_node);       /* it is about to be lost */
-void mot_sim_progress(struct sim *);               /* a node has advanced */
+bool mot_sim_never_lost(const struct sim *, mot_node);
+/* Whose updates are the run's: the servers, or, without servers, the workers that were never lost. They alone
+ * have the model. */
+static inline bool mot_sim_counts(const struct sim *s, mot_node node)
+{
+    if (s->world.servers > 0) return node >= s->world.workers;
+    return !s->channel || mot_sim_never_lost(s, node);
+}
+void mot_sim_misses(struct sim *, mot_node); /* it is about to be lost */
+void mot_sim_progress(struct sim *);         /* a node has advanced */
 /* whether an end is reached: target, updates, epochs, no data left */
 void mot_sim_look(struct sim *);
 /* evaluations and checkpoints by updates and epochs that are due */
 void mot_sim_due(struct sim *);
 double mot_sim_next(const struct sim *, const struct mot_every *); /* the first one that is not over yet */
-void mot_sim_before(struct sim *, mot_time next); /* evaluations by time that fall due before `next` */
+/* evaluations by time that fall due before `next`, and what is to be done before the next event */
+void mot_sim_before_due(struct sim *, mot_time next);
+static inline void mot_sim_before(struct sim *s, mot_time next)
+{
+    if (s->every.unit == MOT_EVERY_TIME || s->x->checkpoint.unit == MOT_EVERY_TIME || s->save_due)
+        mot_sim_before_due(s, next);
+}
 void mot_sim_evaluate(struct sim *, bool final);
 void mot_sim_end(struct sim *, enum mot_status, const char *by);
 struct mot_moment mot_sim_moment(const struct sim *);
 
 /* sim_show.c: the evaluated model, and what nodes whose models differ had at an update that is looked at. */
 void mot_sim_show_begin(struct sim *);     /* it is known when something is due */
-void mot_sim_show(struct sim *, mot_node); /* it has advanced */
+void mot_sim_show(struct sim *, mot_node); /* it has advanced, and is one of several */
 struct sim_set *mot_sim_set(
     struct sim *, uint64_t at); /* the set of that update, a new one if there is none */
 void mot_sim_forget(struct sim *, uint64_t before);

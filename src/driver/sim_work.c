@@ -11,19 +11,24 @@
 /* Under this many multiply-adds a job costs less than handing it over. */
 #define SMALL_JOB 30000.0
 
-static void compute(struct mot_crew_task *task, unsigned who)
+static void compute(struct sim_work *w, unsigned who)
 {
-    struct sim_work *w = (struct sim_work *)task;
     struct sim *s = w->sim;
-    double began = mot_sim_wall();
     w->loss = mot_gradient(s->problem, w->term, w->terms, w->samples, mot_pool_at(&s->pool, w->at),
         mot_pool_at(&s->pool, w->grad), s->scratch[who]);
+}
+
+static void run_task(struct mot_crew_task *task, unsigned who)
+{
+    struct sim_work *w = (struct sim_work *)task;
+    double began = mot_sim_wall();
+    compute(w, who);
     w->wall_s = mot_sim_wall() - began;
 }
 
 void mot_sim_compute(struct sim *s, struct sim_work *w)
 {
-    w->task.run = compute;
+    w->task.run = run_task;
     w->task.state = MOT_TASK_IDLE;
     if (s->problem->net->kind->computes && (double)w->samples * s->cost_per_sample > SMALL_JOB)
         mot_crew_give(s->crew, &w->task);
@@ -173,7 +178,7 @@ void mot_sim_work_done(struct sim *s, uint32_t index)
         mot_crew_await(s->crew, &w->task);
         s->job_wall_s += w->wall_s;
     } else {
-        compute(&w->task, 0);
+        compute(w, 0); /* of a phantom: nothing that takes time */
     }
     if (s->watch.phase && mot_watch_follows(&s->watch)) {
         enum mot_phase phase = w->samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE;

@@ -89,7 +89,10 @@ static bool all_finite(size_t n, const float *x)
         UNROLL for (size_t r = 0; r < ROWS; r++) bad[r] |=
             ((vi)load(x + i + r * LANES) & magnitude) > 0x7f7fffff;
     for (; i + LANES <= n; i += LANES) bad[0] |= ((vi)load(x + i) & magnitude) > 0x7f7fffff;
-    if (i < n) bad[1] |= ((vi)load_part(x + i, n - i) & magnitude) > 0x7f7fffff;
+    if (i < n) { /* the last LANES, some of them a second time, where there are as many */
+        vf last = n < LANES ? load_part(x, n) : load(x + n - LANES);
+        bad[1] |= ((vi)last & magnitude) > 0x7f7fffff;
+    }
     bad[0] |= bad[1] | bad[2] | bad[3];
     int32_t any = 0;
     for (int lane = 0; lane < LANES; lane++) any |= bad[0][lane];

@@ -198,15 +198,36 @@ static void cancel_stale(struct async *s, struct mot_env *env)
     }
 }
 
+static void credit(struct mot_env *env, mot_node from, uint64_t delay)
+{
+    const struct async_conf *conf = env->conf;
+    MOT_ASSERT(conf->max_staleness == MOT_WORD_UINT || delay <= conf->max_staleness);
+    mot_hub_credit(env, from, delay);
+}
+
+/* Whether every gradient makes an update by itself, as it is and as soon as it comes. */
+static bool at_once(const struct async_conf *conf, const struct mot_world *world)
+{
+    return wait_of(conf, world) == 1 && !bounded(conf, ON_STALE_WAIT) &&
+        conf->step.rule != MOT_STEP_COMPENSATED;
+}
+
+static void update_at_once(struct async *s, struct mot_env *env, const struct mot_answer *a, double factor)
+{
+    credit(env, a->from, a->delay);
+    mot_params_step(env, &s->hub.params, a->grad, 1.0 / a->samples, factor);
+    mot_advance(env);
+    assign(s, env, a->from);
+    if (bounded(env->conf, ON_STALE_CANCEL)) cancel_stale(s, env);
+}
+
 /* x(t+1) = x(t) - lr/b * sum, with the last b of those collected; and b new jobs. */
 static void update(struct async *s, struct mot_env *env, uint32_t b)
 {
     const struct async_conf *conf = env->conf;
     struct collected *in = s->in + s->collected - b;
     for (uint32_t i = 0; i < b; i++) {
-        uint64_t delay = s->hub.params.step - in[i].round;
-        MOT_ASSERT(conf->max_staleness == MOT_WORD_UINT || delay <= conf->max_staleness);
-        mot_hub_credit(env, in[i].from, delay);
+        credit(env, in[i].from, s->hub.params.step - in[i].round);
         if (in[i].at != MOT_NO_BUF) compensate(s, env, &in[i]);
     }
     step_along(s, env, in, b);
@@ -249,6 +270,10 @@ static void async_gradient(void *state, struct mot_env *env, const struct mot_an
     if (factor == 0 || (bounded(conf, ON_STALE_DROP) && a->delay > conf->max_staleness)) {
         mot_note(env, "dropped", 1);
         assign(s, env, a->from);
+        return;
+    }
+    if (at_once(conf, env->world)) {
+        update_at_once(s, env, a, factor);
         return;
     }
     s->in[s->collected++] = (struct collected){ .round = a->round,

@@ -37,27 +37,32 @@ void mot_grader_init(struct mot_grader *g, const struct mot_env *env, uint32_t q
     g->servers = env->world->servers;
 }
 
-/* Begins the next job, if all of it is there and none runs. The work holds the model from here on. */
+/* The work holds the model from here on. */
+static void begin(struct mot_grader *g, struct mot_env *env, mot_buf at, double limit_s)
+{
+    g->begun++;
+    g->busy = true;
+    g->tag++;
+    g->until = limit_s > 0 ? env->now + (mot_time)(limit_s * 1e9) : MOT_NEVER;
+    struct mot_term term = {
+        .part = env->self, .draw = g->draw, .samples = env->world->batch[env->self], .coef = 1
+    };
+    mot_start(
+        env, &(struct mot_work){ .tag = g->tag, .terms = 1, .term = &term, .deadline = g->until, .at = at });
+}
+
+/* Begins the next job, if all of it is there and none runs. */
 static void begin_next(struct mot_grader *g, struct mot_env *env)
 {
-    struct mot_grader_job *next = queue_at(g, g->begun);
-    if (g->busy || next->here < g->servers) return;
-    g->job = *next;
+    if (g->busy || g->begun == g->numbers[0]) return;
+    struct mot_grader_job *next = queue_at(g, g->begun), job = *next;
+    if (next->here < g->servers) return;
     *next = (struct mot_grader_job){ 0 };
     const uint64_t *rounds = rounds_at(g, (uint32_t)(g->begun % g->queue_max));
     for (uint32_t server = 0; server < g->servers; server++)
         rounds_at(g, g->queue_max)[server] = rounds[server];
-    g->begun++;
-    g->busy = true;
-    g->tag++;
-    g->until = g->job.limit_s > 0 ? env->now + (mot_time)(g->job.limit_s * 1e9) : MOT_NEVER;
-    struct mot_term term = {
-        .part = env->self, .draw = g->draw, .samples = env->world->batch[env->self], .coef = 1
-    };
-    mot_start(env,
-        &(struct mot_work){
-            .tag = g->tag, .terms = 1, .term = &term, .deadline = g->until, .at = g->job.at });
-    mot_drop(env, g->job.at);
+    begin(g, env, job.at, job.limit_s);
+    mot_drop(env, job.at);
 }
 
 static void give_up_all(struct mot_grader *g, struct mot_env *env)
@@ -80,6 +85,11 @@ static void model_came(struct mot_grader *g, struct mot_env *env, const struct m
     if (m->kind == MOT_MSG_REPLACE) give_up_all(g, env);
     uint64_t k = g->numbers[server]++;
     MOT_ASSERT(k - g->begun < g->queue_max && "a server sends no more than the queue holds");
+    if (g->servers == 1 && !g->busy) { /* nothing runs, so nothing waits either */
+        rounds_at(g, g->queue_max)[0] = m->head.round;
+        begin(g, env, m->body.buf, m->head.value);
+        return;
+    }
     struct mot_grader_job *job = queue_at(g, k);
     rounds_at(g, (uint32_t)(k % g->queue_max))[server] = m->head.round;
     job->limit_s = m->head.value;

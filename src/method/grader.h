@@ -37,7 +37,6 @@ struct mot_grader_job {
 };
 
 struct mot_grader {
-    struct mot_grader_job job; /* the one that runs */
     uint64_t draw;
     uint64_t begun; /* jobs that have begun, or been given up before */
     mot_time until; /* the running one is given up then; MOT_NEVER */

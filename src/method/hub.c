@@ -146,6 +146,7 @@ static uint32_t void_jobs(struct mot_hub *h, struct mot_env *env, struct mot_sea
 
 struct mot_slice mot_hub_range(const struct mot_env *env, mot_buf b)
 {
+    if (env->world->servers == 1) return (struct mot_slice){ .buf = b, .len = env->world->dim };
     return mot_shard(env, b, env->self - env->world->workers, env->world->servers);
 }
 
@@ -301,7 +302,7 @@ static void gradient_came(
         mot_note(env, "active_jobs", h->active);
     }
     if (job.x) mot_drop(env, job.x);
-    feed(h, env, m->from);
+    if (seat->unsent) feed(h, env, m->from);
 }
 
 static void jobs_given_up(
@@ -317,7 +318,7 @@ static void jobs_given_up(
         time_taken(seat, env, &job);
         if (!job.replaced && rule->gave_up) rule->gave_up(state, env, m->from);
     }
-    feed(h, env, m->from);
+    if (seat->unsent) feed(h, env, m->from);
 }
 
 /* ---- A method of these --------------------------------------------------------------------------- */

@@ -215,6 +215,18 @@ TEST(lines_of_the_verdict_are_filled_to_their_last_column_and_never_beyond)
     CHECK_INT(most, 96);
 }
 
+TEST(a_jobs_time_is_rounded_to_the_nearest_nanosecond)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 2, 100);
+    r.node[0].compute = 20 * 7, r.node[0].jobs = 20;
+    r.node[1].compute = 20 * 7 + 12, r.node[1].jobs = 20; /* 7.6 */
+    char *text = printed(&r, false);
+    CHECK_HAS(text, " 7 ns ");
+    CHECK_HAS(text, " 8 ns ");
+    free(text);
+}
+
 TEST(of_many_workers_only_the_extremes_are_printed)
 {
     struct run r;

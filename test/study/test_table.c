@@ -398,6 +398,20 @@ TEST(the_whole_table_reads_like_this)
     json_decref(d);
 }
 
+TEST(a_share_that_nobody_knows_is_a_dash_in_its_own_column)
+{
+    begin();
+    add_run(0, 1, 10);
+    json_t *d = document((const char *const[]){ "base" }, 1);
+    CHECK(d);
+    json_object_set_new((json_t *)at(d, 0, "figures", "utilisation"), "median", json_null());
+    char *table = table_of(d);
+    CHECK_HAS(table, "sent  busy  longest wait\n");
+    CHECK_HAS(table, "1 kB  -     60 %, worker 0 (fast)\n");
+    free(table);
+    json_decref(d);
+}
+
 /* By a figure, on two seeds, the best at the edge; and by the time to the target, halved, where it was
  * missed. */
 static const char TUNED[] =

@@ -7,7 +7,7 @@
 const struct cli_flag cli_common_flags[] = {
     { "help", NULL, "show help for this command" },
     { "json", NULL, "print one JSON object on standard output" },
-    { "quiet", NULL, "print no progress and no remarks, and of a run one line" },
+    { "quiet", NULL, "print the result alone: no progress, no remarks; of a run one line" },
     { NULL, NULL, NULL },
 };
 

@@ -453,8 +453,9 @@ static enum mot_status deliver(const struct cli_args *args, const struct result 
         out ? mot_partition_write(out, cli_given(args, "replace"), &r->split, &r->parts, text, n) : MOT_OK;
     if (status == MOT_OK && args->json) fputs(text, stdout);
     free(text);
-    if (status != MOT_OK || args->json || args->quiet) return status;
+    if (status != MOT_OK || args->json || (args->quiet && out)) return status;
     print_table(r);
+    if (args->quiet) return MOT_OK;
     putchar('\n');
     print_algorithm(r);
     print_quality(r);

@@ -156,7 +156,7 @@ static void show(const struct cli_args *args, const struct mot_profile *p, const
 {
     if (args->json) {
         print_json(p, path);
-    } else if (!args->quiet) {
+    } else if (!args->quiet || !path) {
         print_workers(p);
         print_pairs(p);
         if (path) printf("\n%s: a cluster for motley sim --cluster %s\n", path, path);

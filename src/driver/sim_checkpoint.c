@@ -562,7 +562,10 @@ enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t
     struct fit want = fit_of(s), have;
     uint64_t sum, mark;
     if (n < sizeof(have) + 2 * sizeof(uint64_t) || memcmp(bytes, MAGIC, 8) != 0)
-        return mot_fail(MOT_EDATA, "%s: not a checkpoint of motley (%zu bytes)", path, n);
+        return mot_fail(MOT_EDATA,
+            "%s: not a checkpoint of a simulated run of motley (%zu bytes); one of a live run is resumed by "
+            "motley train",
+            path, n);
     memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
     if (sum != XXH64(bytes, n - sizeof(sum), 0))
         return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not fit its %zu bytes", path, n);

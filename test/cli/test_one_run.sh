@@ -50,6 +50,10 @@ line=$("$motley" train "$folder/one/experiment.yaml" --quiet 2>"$folder/err")
 [[ $line == "allreduce: done after 3 updates, test accuracy "*" %, model $hash" ]] || fail "--quiet says: $line"
 [ ! -s "$folder/err" ] || fail "--quiet remarks: $(cat "$folder/err")"
 echo "ok   --quiet leaves the result, in one line"
+"$motley" partition digits --workers 2 --by equal --quality none --quiet 2>&1 | grep -q '^ *worker' || fail "--quiet: a partition that is not written is not shown"
+"$motley" profile --workers 2 --data digits --model softmax --seconds 0.1 --quiet 2>&1 | grep -q 'samples/s' || fail "--quiet: a profile that is not written is not shown"
+[ -z "$("$motley" partition digits --workers 2 --by equal --quality none --quiet --out "$folder/parts")" ] || fail "--quiet: a partition that is written is shown"
+echo "ok   --quiet shows a table that is the whole result, and none that is written to a file"
 
 # What is left of others: half-written files and another run's records go, what is not a run's stays.
 gone=(checkpoint.bin.77-0.tmp metrics.jsonl.1-23.tmp record.1.bin record.12.bin record.2.bin.9-1.tmp best.safetensors)

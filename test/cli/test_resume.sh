@@ -84,3 +84,9 @@ code=0; message=$("$motley" sim --resume --out "$folder/killed" --quiet 2>&1) ||
 [ $code -eq 3 ] || fail "a damaged checkpoint gives exit code $code, expected 3"
 [[ $message == *checkpoint.bin*damaged* ]] || fail "the message is: $message"
 echo "ok   a damaged checkpoint is refused"
+
+# A run goes on under the command that began it; the other one says which.
+"$motley" train --data digits --model softmax --workers 2 --stop-updates 5 --out "$folder/live" --quiet >/dev/null
+code=0; message=$("$motley" sim --data digits --model softmax --workers 2 --stop-updates 9 --resume --out "$folder/live" --quiet 2>&1) || code=$?
+[ $code -eq 3 ] && [[ $message == *"resumed by motley train"* ]] || fail "sim --resume of a live run gives $code: $message"
+echo "ok   sim names the command that resumes a live run"

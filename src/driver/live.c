@@ -63,6 +63,30 @@ void mot_live_fill(struct mot_live *l, const float *x0)
     }
 }
 
+uint64_t mot_live_samples(const struct mot_live_node *n)
+{
+    const struct mot_live *l = n->live;
+    if (l->course.known) return mot_course_samples(&l->course, n->advanced);
+    if (l->world.servers == 0) return n->port->samples(n->port, 0);
+    uint64_t all = l->course.samples0;
+    for (mot_node i = 0; i < l->world.workers; i++) all += n->seen[i];
+    return all;
+}
+
+double mot_live_epochs(const struct mot_live_node *n)
+{
+    return (double)mot_live_samples(n) / n->live->problem->data->train.rows;
+}
+
+bool mot_live_node_done(const struct mot_live_node *n)
+{
+    const struct mot_live *l = n->live;
+    if (n->advanced >= l->stop_at) return true;
+    if (l->course.known || isnan(l->experiment->stop.epochs))
+        return false; /* do not ask all workers for it */
+    return mot_live_epochs(n) >= l->experiment->stop.epochs;
+}
+
 /* The update after `u` at which the nodes show their models; the last one they show anyway. */
 static uint64_t next_show(const struct mot_live *l, uint64_t u)
 {
@@ -336,6 +360,11 @@ static bool shows(const struct mot_live_node *n) { return n->live->showing > 1 &
 static void show_what_is_due(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
+    if (n->shown_last) return;
+    if (mot_live_node_done(n)) {
+        show_last(n);
+        return;
+    }
     if (n->advanced >= n->next_show) {
         show(n, (struct mot_shown){ .at = n->next_show });
         n->next_show = next_show(l, n->next_show);
@@ -345,7 +374,6 @@ static void show_what_is_due(struct mot_live_node *n)
         n->answered = number;
         show(n, (struct mot_shown){ .at = at, .asked = true });
     }
-    if (!n->shown_last && n->advanced >= l->stop_at) show_last(n);
 }
 
 /* Whether the lead ends the run for all at once. Where all workers make the same updates, they leave together

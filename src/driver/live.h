@@ -113,6 +113,12 @@ void mot_live_node_run(struct mot_live_node *); /* until the node or the run has
 void mot_live_node_begin(struct mot_live_node *);
 bool mot_live_node_turn(struct mot_live_node *, mot_time *next);
 bool mot_live_node_over(const struct mot_live_node *);
+/* What has gone into its updates; of a server also what has come to it and went into none. */
+uint64_t mot_live_samples(const struct mot_live_node *);
+double mot_live_epochs(const struct mot_live_node *);
+/* Whether the run's last update, by stop.updates or stop.epochs, is behind it. Servers that have a range each
+ * come to the same update, each by what has come to itself. */
+bool mot_live_node_done(const struct mot_live_node *);
 void mot_live_node_end(struct mot_live_node *); /* no turns follow: closes its account of time */
 
 /* ---- Checkpoints ------------------------------------------------------------------------

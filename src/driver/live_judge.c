@@ -50,11 +50,12 @@ struct mot_judge {
     pthread_mutex_t lock;
     pthread_cond_t wake, taken; /* there is something to do; something less is waiting */
     bool busy, closing;
-    struct job *ready;          /* what waits for the thread, oldest first */
-    struct job *sets;           /* several: what is not whole yet */
-    struct job *final;          /* what the run ends with, where that is known before its nodes have ended */
-    struct mot_copy *last_copy; /* [nodes]: what each ends with */
-    bool *lost;                 /* [nodes] */
+    struct job *ready;  /* what waits for the thread, oldest first */
+    struct job *sets;   /* several: what is not whole yet */
+    struct job *final;  /* what the run ends with, where that is known before its nodes have ended */
+    struct job *ending; /* several: what each ends with; moment and draws are the lead's at its end */
+    bool ends_early;    /* a node has ended before live->stop_at */
+    bool *lost;         /* [nodes] */
     uint32_t lasts_missing;
     struct mot_piece *piece; /* [nodes]: room for what is put together, */
     float *whole[3];         /* and for what comes of it: the model and the optimiser's buffers */
@@ -75,31 +76,14 @@ static bool several(const struct mot_judge *j) { return j->live->showing > 1; }
 
 /* ---- How far the run is ------------------------------------------------------------------------- */
 
-/* What has gone into the lead's updates; of a server also what has come and went into none. */
-static uint64_t samples_of(struct mot_judge *j)
-{
-    const struct mot_live *l = j->live;
-    const struct mot_live_node *n = j->lead;
-    if (l->course.known) return mot_course_samples(&l->course, n->advanced);
-    if (l->world.servers == 0) return n->port->samples(n->port, 0);
-    uint64_t all = l->course.samples0;
-    for (mot_node i = 0; i < l->world.workers; i++) all += n->seen[i];
-    return all;
-}
-
-static double epochs_of(struct mot_judge *j)
-{
-    return (double)samples_of(j) / j->live->problem->data->train.rows;
-}
-
 static struct mot_moment moment_of(struct mot_judge *j)
 {
     struct mot_live_node *n = j->lead;
     struct mot_moment m = { .now = mot_live_now(j->live),
         .updates = n->advanced,
         .steps = n->advanced,
-        .samples = samples_of(j),
-        .epochs = epochs_of(j),
+        .samples = mot_live_samples(n),
+        .epochs = mot_live_epochs(n),
         .bytes_sent = n->tally.bytes_sent,
         .messages = n->tally.messages_sent,
         .events = n->events,
@@ -373,14 +357,22 @@ static struct job *set_of(struct mot_judge *j, const struct mot_copy *c)
         l->checkpoint && mot_course_due(&l->course, &l->experiment->checkpoint, c->at - 1) == c->at);
 }
 
-static void put_copy(struct mot_judge *j, struct job *job, const struct mot_copy *c)
+static void note_moment(struct mot_judge *j, struct job *job)
+{
+    job->moment = moment_of(j);
+    for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++)
+        job->draw[i] = draw_of(j, i, 0);
+}
+
+static void lay_copy(struct mot_judge *j, struct job *job, const struct mot_copy *c)
 {
     job->copy[c->node] = *c;
-    if (c->node == j->lead->self) { /* it is the lead's own thread that is here */
-        job->moment = moment_of(j);
-        for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++)
-            job->draw[i] = draw_of(j, i, 0);
-    }
+    if (c->node == j->lead->self) note_moment(j, job); /* it is the lead's own thread that is here */
+}
+
+static void put_copy(struct mot_judge *j, struct job *job, const struct mot_copy *c)
+{
+    lay_copy(j, job, c);
     if (--job->missing == 0) set_is_whole(j, job);
 }
 
@@ -401,7 +393,8 @@ static struct mot_copy copy_copy(const struct mot_copy *c)
 
 static void put_last(struct mot_judge *j, const struct mot_copy *c)
 {
-    j->last_copy[c->node] = *c;
+    lay_copy(j, j->ending, c);
+    j->ends_early |= c->updates < j->live->stop_at;
     if (--j->lasts_missing == 0 && j->live->world.servers) j->lead->port->end(j->lead->port);
     /* A node that has ended answers no asks any more. */
     struct job *job = j->sets;
@@ -416,7 +409,7 @@ void mot_judge_take(struct mot_judge *j, struct mot_copy *c)
     MOT_ASSERT(c->node < j->live->world.nodes && c->x);
     pthread_mutex_lock(&j->lock);
     struct job *job = c->last ? NULL : set_of(j, c);
-    if (c->last && !j->last_copy[c->node].x) put_last(j, c);
+    if (c->last && !j->ending->copy[c->node].x) put_last(j, c);
     else if (job && !job->copy[c->node].x && !j->lost[c->node]) put_copy(j, job, c);
     else mot_copy_free(c);
     pthread_mutex_unlock(&j->lock);
@@ -447,7 +440,7 @@ void mot_judge_lost(struct mot_judge *j, mot_node node)
     pthread_mutex_lock(&j->lock);
     if (!j->lost[node]) {
         j->lost[node] = true;
-        if (!j->last_copy[node].x) j->lasts_missing--;
+        if (!j->ending->copy[node].x) j->lasts_missing--;
         for (struct job *job = j->sets, *next; job; job = next) {
             next = job->next;
             if (!job->copy[node].x && --job->missing == 0) set_is_whole(j, job);
@@ -459,7 +452,7 @@ void mot_judge_lost(struct mot_judge *j, mot_node node)
 bool mot_judge_has_last(struct mot_judge *j, mot_node node)
 {
     pthread_mutex_lock(&j->lock);
-    bool has = j->lost[node] || j->last_copy[node].x;
+    bool has = j->lost[node] || j->ending->copy[node].x;
     pthread_mutex_unlock(&j->lock);
     return has;
 }
@@ -471,8 +464,8 @@ static void ask(struct mot_judge *j, bool evaluates, bool saves)
     uint64_t at = j->lead->advanced + 1, number = atomic_load(&l->ask.number) + 1;
     struct job *job = new_set(j, at, true, evaluates, saves);
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
-        if (!j->last_copy[i].x || j->lost[i]) continue;
-        job->copy[i] = copy_copy(&j->last_copy[i]);
+        if (!j->ending->copy[i].x || j->lost[i]) continue;
+        job->copy[i] = copy_copy(&j->ending->copy[i]);
         job->missing--; /* the lead has not ended: one at least is still to come */
     }
     atomic_store(&l->ask.at, at);
@@ -571,7 +564,7 @@ static bool due(struct mot_judge *j, const struct mot_every *every, double *next
     switch (every->unit) {
     case MOT_EVERY_UPDATES: done = (double)j->lead->advanced; break;
     case MOT_EVERY_TIME: done = (double)mot_live_now(j->live); break;
-    case MOT_EVERY_EPOCHS: done = epochs_of(j); break;
+    case MOT_EVERY_EPOCHS: done = mot_live_epochs(j->lead); break;
     case MOT_EVERY_AUTO: return false;
     }
     if (done < *next) return false;
@@ -586,10 +579,14 @@ static void ended_by(struct mot_judge *j, enum mot_status status, const char *by
     j->ended_by = by;
 }
 
-static bool all_have_ended(struct mot_judge *j)
+/* What ended nodes that end by themselves. */
+static const char *own_end(const struct mot_judge *j) { return j->ends_early ? "epochs" : j->live->stop_by; }
+
+static bool all_have_ended(struct mot_judge *j, const char **by)
 {
     pthread_mutex_lock(&j->lock);
     bool all = j->lasts_missing == 0;
+    *by = own_end(j);
     pthread_mutex_unlock(&j->lock);
     return all;
 }
@@ -597,10 +594,11 @@ static bool all_have_ended(struct mot_judge *j)
 bool mot_judge_wants_end(struct mot_judge *j)
 {
     const struct mot_experiment *x = j->live->experiment;
+    const char *by;
     if (j->interrupt && *j->interrupt) ended_by(j, MOT_EINTERRUPTED, "interrupted");
     else if (atomic_load(&j->target_met)) ended_by(j, MOT_OK, "target");
     else if (x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time) ended_by(j, MOT_OK, "time");
-    else if (several(j) && all_have_ended(j)) ended_by(j, MOT_OK, j->live->stop_by);
+    else if (several(j) && all_have_ended(j, &by)) ended_by(j, MOT_OK, by);
     return j->ended_by != NULL;
 }
 
@@ -650,7 +648,7 @@ static bool is_last(struct mot_judge *j)
 {
     const struct mot_live *l = j->live;
     if (j->lead->advanced >= l->stop_at) ended_by(j, MOT_OK, l->stop_by);
-    else if (!l->course.known && epochs_of(j) >= l->experiment->stop.epochs) ended_by(j, MOT_OK, "epochs");
+    else if (mot_live_node_done(j->lead)) ended_by(j, MOT_OK, "epochs");
     else return false;
     return true;
 }
@@ -660,8 +658,6 @@ bool mot_judge_update(struct mot_judge *j)
     if (several(j)) {
         if (!j->lead->shown_last) ask_for_what_is_due(j);
         wait_for_thread(j);
-        if (!j->live->course.known && epochs_of(j) >= j->live->experiment->stop.epochs)
-            ended_by(j, MOT_OK, "epochs");
     } else {
         if (is_last(j)) return true;
         bool evaluates = due(j, &j->live->every, &j->next);
@@ -677,7 +673,7 @@ bool mot_judge_update(struct mot_judge *j)
 static void open_several(struct mot_judge *j)
 {
     const struct mot_live *l = j->live;
-    j->last_copy = mot_new(l->world.nodes, sizeof(*j->last_copy));
+    j->ending = new_job(j, false, false);
     j->lost = mot_new(l->world.nodes, sizeof(*j->lost));
     j->piece = mot_new(l->showing, sizeof(*j->piece));
     for (uint32_t i = 0; i < 1 + l->world.optim->slots; i++)
@@ -687,8 +683,7 @@ static void open_several(struct mot_judge *j)
 
 static void close_several(struct mot_judge *j)
 {
-    for (mot_node i = 0; i < j->live->world.nodes; i++) mot_copy_free(&j->last_copy[i]);
-    free(j->last_copy);
+    if (j->ending) free_job(j, j->ending);
     free(j->lost);
     free(j->piece);
     for (int i = 0; i < 3; i++) free(j->whole[i]);
@@ -784,13 +779,9 @@ static struct job *last_job(struct mot_judge *j)
 {
     const struct mot_live *l = j->live;
     if (!several(j)) return snapshot(j, false, false);
-    struct job *job = new_job(j, false, false);
-    job->moment = moment_of(j);
-    for (mot_node i = 0; i < l->world.workers && l->world.servers; i++) job->draw[i] = draw_of(j, i, 0);
-    for (mot_node i = 0; i < l->world.nodes; i++) {
-        job->copy[i] = j->last_copy[i];
-        j->last_copy[i] = (struct mot_copy){ 0 };
-    }
+    struct job *job = j->ending;
+    j->ending = NULL;
+    if (!job->copy[l->lead].x) note_moment(j, job);
     count_set(j, job);
     return job;
 }
@@ -827,7 +818,7 @@ void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
     out->ended_by = status == MOT_EDIVERGED ? "diverged"
         : j->lead->out_of_data && !knew     ? "data"
         : j->ended_by                       ? j->ended_by
-                                            : l->stop_by;
+                                            : own_end(j);
     out->target.reached = atomic_load(&j->target_met);
     out->target.at = j->target_at;
     out->target.updates = j->target_updates;

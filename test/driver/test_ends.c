@@ -201,6 +201,31 @@ TEST(a_finished_run_on_threads_goes_on_with_a_later_end)
 }
 
 /* Killed when all was kept and nothing yet written of the results. */
+/* Servers with a range each end at one update, each by itself, and none of them keeps what came after it. */
+TEST(several_servers_end_at_the_same_update_simulated_and_on_threads)
+{
+    static const char *const method[] = { "method", "async", "method.wait", "4", "method.shards", "3", NULL };
+    fresh_folder();
+    for (size_t s = 0; s < 4;
+         s++) { /* what is due at an epoch one server asks the others for, when it is there */
+        struct end want = run_end(MOT_DRIVER_SIM, method, stops[s], NULL, false);
+        CHECK_TEXT(want.by, ended_by[s]);
+        for (int i = 0; i < 5; i++) {
+            struct end have = run_end(MOT_DRIVER_THREADS, method, stops[s], folder, false);
+            CHECK(same_end(&want, &have));
+            if (!same_end(&want, &have)) print_ends(method, stops[s], &want, &have);
+        }
+    }
+    static const char *const later[] = { "stop.epochs", "4", "evaluate.train", "end", NULL };
+    struct end want = run_end(MOT_DRIVER_SIM, method, later, NULL, false);
+    for (int i = 0; i < 5; i++) {
+        run_end(MOT_DRIVER_THREADS, method, stops[0], folder, false);
+        struct end have = run_end(MOT_DRIVER_THREADS, method, later, folder, true);
+        CHECK(have.fine && have.hash == want.hash && have.updates == want.updates);
+    }
+    remove_folder();
+}
+
 TEST(a_run_that_was_killed_at_its_very_end_writes_its_results_and_trains_no_further)
 {
     for (size_t m = 0; m < MOT_COUNT(methods); m++) {

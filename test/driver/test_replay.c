@@ -205,7 +205,7 @@ TEST(an_event_that_cannot_happen_is_named_with_its_node)
         { 3, 4, a_timer, "node 3, event 4" },
         { 0, 4, a_start, "node 0, event 4" },
     };
-    /* An update takes a gradient of each, so that every worker has these events however busy the machine is. */
+    /* An update takes a gradient of each: every worker has these events, however busy the machine is. */
     const char *const *pairs = PAIRS("method", "async", "method.wait", "4", "stop.updates", "25");
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct run r;

@@ -117,4 +117,19 @@ TEST(an_update_cannot_wait_for_more_workers_than_there_are)
     served_end(&s);
 }
 
+/* How many updates ago the oldest gradient in the table was asked for: what the method's bounds are about. */
+TEST(every_update_notes_how_old_the_table_is)
+{
+    SERVED(&s, &mot_method_ia2sgd, N, N, NULL);
+    for (mot_node i = 0; i < N; i++) answer(i, 1);
+    CHECK_NEAR(served_noted(&s, "table_age"), 0, 0);
+    for (uint64_t k = 1; k < 6; k++) { /* only worker 0 answers: the others' rows age */
+        answer(0, 1);
+        CHECK_NEAR(served_noted(&s, "table_age"), k, 0);
+    }
+    for (mot_node i = 1; i < N; i++) answer(i, 1); /* what they were asked for after the first update */
+    CHECK_NEAR(served_noted(&s, "table_age"), 7, 0);
+    served_end(&s);
+}
+
 TEST_MAIN()

@@ -132,7 +132,9 @@ static enum mot_status write_out(const struct cli_args *args, struct writing *w)
     w->out = file.out;
     write_all(w);
     status = mot_replace_commit(&file);
-    if (status == MOT_OK && !args->quiet) fprintf(stderr, "%" PRIu64 " predictions in %s\n", w->rows, path);
+    char shown[512];
+    if (status == MOT_OK && !args->quiet)
+        fprintf(stderr, "%" PRIu64 " predictions in %s\n", w->rows, mot_show_text(path, shown, sizeof shown));
     return status;
 }
 

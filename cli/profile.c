@@ -3,6 +3,7 @@
 #include "base/crew.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "base/words.h"
 #include "cli.h"
 #include "config/cluster_file.h"
@@ -159,7 +160,9 @@ static void show(const struct cli_args *args, const struct mot_profile *p, const
     } else if (!args->quiet || !path) {
         print_workers(p);
         print_pairs(p);
-        if (path) printf("\n%s: a cluster for motley sim --cluster %s\n", path, path);
+        char shown[512];
+        if (path) mot_show_text(path, shown, sizeof shown);
+        if (path) printf("\n%s: a cluster for motley sim --cluster %s\n", shown, shown);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "api/job.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/shown.h"
 #include "base/words.h"
 #include "run.h"
 #include "report/report.h"
@@ -83,14 +84,16 @@ static enum mot_status print_over(
         if (status != MOT_OK) return status;
         fwrite(bytes, 1, n, stdout);
         free(bytes);
-    } else if (!args->quiet && strcmp(out->ended_by, "data") == 0) {
-        printf("%s: the run is finished: its data ran out after %llu updates; nothing was changed\n", folder,
-            (unsigned long long)out->last.updates);
-    } else if (!args->quiet) {
-        printf("%s: the run is finished: stop.%s ended it after %llu updates; nothing was changed. With "
-               "another stop.%s it goes on.\n",
-            folder, out->ended_by, (unsigned long long)out->last.updates, out->ended_by);
+        return MOT_OK;
     }
+    mot_put_shown(folder, stdout);
+    if (strcmp(out->ended_by, "data") == 0)
+        printf(": the run is finished: its data ran out after %llu updates; nothing was changed\n",
+            (unsigned long long)out->last.updates);
+    else
+        printf(": the run is finished: stop.%s ended it after %llu updates; nothing was changed. With "
+               "another stop.%s it goes on.\n",
+            out->ended_by, (unsigned long long)out->last.updates, out->ended_by);
     return MOT_OK;
 }
 

@@ -53,6 +53,8 @@ echo "ok   --quiet leaves the result, in one line"
 "$motley" partition digits --workers 2 --by equal --quality none --quiet 2>&1 | grep -q '^ *worker' || fail "--quiet: a partition that is not written is not shown"
 "$motley" profile --workers 2 --data digits --model softmax --seconds 0.1 --quiet 2>&1 | grep -q 'samples/s' || fail "--quiet: a profile that is not written is not shown"
 [ -z "$("$motley" partition digits --workers 2 --by equal --quality none --quiet --out "$folder/parts")" ] || fail "--quiet: a partition that is written is shown"
+"$motley" train "$folder/one/experiment.yaml" --out "$folder/over" --quiet >/dev/null
+"$motley" train "$folder/one/experiment.yaml" --out "$folder/over" --resume --quiet | grep -q "the run is finished" || fail "--quiet: a finished run is not said to be"
 echo "ok   --quiet shows a table that is the whole result, and none that is written to a file"
 
 # What is left of others: half-written files and another run's records go, what is not a run's stays.

@@ -32,6 +32,9 @@ clean "data convert: a path" "$MOTLEY" data convert labels.csv "$bad.csv"
 clean "partition: a path" "$MOTLEY" partition labels.csv --workers 2 --quality none --out "$bad"
 clean "an error: a path that is not there" "$MOTLEY" sim "$bad.yaml"
 clean "a run's folder" "$MOTLEY" sim --data labels.csv --stop-updates 3 --out "$bad-run"
+clean "a run's folder, when the run is finished" "$MOTLEY" sim --data labels.csv --stop-updates 3 --out "$bad-run" --resume
+clean "predict: a path" "$MOTLEY" predict run/model.safetensors labels.csv --out "$bad.txt"
+clean "profile: a path" "$MOTLEY" profile --data labels.csv --workers 1 --seconds 0.05 --out "$bad.yaml"
 cat >cluster.yaml <<'YAML'
 workers: [{name: "\e[31mred", count: 2, speed: 10/s}, {name: fast, count: 2, speed: 1000/s}]
 YAML

@@ -337,7 +337,6 @@ static void gather(struct crowd *p, struct mot_outcome *out)
     struct mot_notes notes = { 0 };
     out->has_faults = p->live.emulate && p->live.experiment->cluster->faults.any;
     out->last.bytes_sent = out->last.messages = out->last.events = out->last.steps = 0;
-    out->last.samples = p->samples0;
     for (mot_node i = 0; i < w->nodes; i++) {
         uint32_t rank = mot_ranks_of(p, i);
         struct rank_final f = { .tally.samples = i < w->workers ? p->peer[rank].samples : 0 };
@@ -349,7 +348,6 @@ static void gather(struct crowd *p, struct mot_outcome *out)
         out->node[i] = f.tally;
         out->last.bytes_sent += f.tally.bytes_sent;
         out->last.messages += f.tally.messages_sent;
-        out->last.samples += f.tally.samples;
         out->last.events += f.events;
         out->last.steps += f.advanced;
         merge_notes(&notes, &f, out);
@@ -359,7 +357,6 @@ static void gather(struct crowd *p, struct mot_outcome *out)
             out->ended_by = mot_status_name(out->status);
         }
     }
-    out->last.epochs = (double)out->last.samples / p->live.problem->data->train.rows;
     const struct mot_live_node *lead = &mot_ranks_berth(p, p->live.lead)->node;
     for (mot_node i = 0; i < w->workers && w->servers; i++) out->node[i].updates += lead->credit[i];
     mot_outcome_note(out, &notes);

@@ -14,7 +14,7 @@ ends() { # RUN METHOD... : all ends of it, simulated and over ranks
         "$motley" sim "${flags[@]}" "$@" "${how[@]}" --out "$folder/$run-$stop-sim"
         "$motley" train "${flags[@]}" "$@" "${how[@]}" --ranks 3 --out "$folder/$run-$stop" 2>"$folder/err" || fail "$run, $stop"
         want "$run-$stop" ended_by $stop
-        for key in updates model_hash; do want "$run-$stop" $key "$(value "$run-$stop-sim" $key)"; done
+        for key in updates samples epochs model_hash; do want "$run-$stop" $key "$(value "$run-$stop-sim" $key)"; done
         clean
         [ $stop = epochs ] || continue
         cp -r "$folder/$run-$stop" "$folder/before"
@@ -24,7 +24,7 @@ ends() { # RUN METHOD... : all ends of it, simulated and over ranks
         # killed when all was kept and no result was written
         rm "$folder/$run-$stop/summary.json"
         "$motley" train "${flags[@]}" "$@" "${how[@]}" --ranks 3 --resume --out "$folder/$run-$stop" 2>"$folder/err" || fail "$run, resumed"
-        for key in updates model_hash ended_by; do want "$run-$stop" $key "$(value "$run-$stop-sim" $key)"; done
+        for key in updates samples epochs model_hash ended_by; do want "$run-$stop" $key "$(value "$run-$stop-sim" $key)"; done
         clean
     done
 }
@@ -32,7 +32,8 @@ ends allreduce --method allreduce
 ends server --method server
 ends dpsgd --method dpsgd --topology ring --method-period 4
 ends matcha --method matcha --topology complete
-echo "ok   the simulator's end, and a finished run stays as it is: allreduce, server, dpsgd, matcha"
+ends shards --method async --method-wait 3 --method-shards 2
+echo "ok   the simulator's end, and a finished run stays as it is: allreduce, server, dpsgd, matcha, several servers"
 
 # A run that goes on from a checkpoint of every worker's own model ends where the undisturbed one does.
 goes=("${flags[@]}" --method dpsgd --topology ring --optimizer-momentum 0.9)

@@ -213,6 +213,22 @@ TEST(a_damaged_trace_is_refused_with_its_line)
     unlink(path);
 }
 
+TEST(the_mean_of_a_job_counts_how_often_its_worker_straggles)
+{
+    struct mot_machine m = { .speed = 32, .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 } };
+    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_IID, .factor = 5, .p = 0.25 };
+    CHECK_NEAR(mot_job_mean(&m, 32), 0.75 + 0.25 * 5, 1e-12);
+    m.straggle = (struct mot_straggle){
+        .kind = MOT_STRAGGLE_TWO_CLASS, .factor = 5, .slow = 0.5, .p_slow = 0.4, .p_fast = 0.1
+    };
+    CHECK_NEAR(mot_job_mean(&m, 32), 0.75 + 0.25 * 5, 1e-12);
+    /* one step in twenty into straggling, one in four out of it: a sixth of the time */
+    m.straggle = (struct mot_straggle){
+        .kind = MOT_STRAGGLE_MARKOV, .factor = 7, .stay_slow = 0.75, .stay_fast = 0.95
+    };
+    CHECK_NEAR(mot_job_mean(&m, 32), 5.0 / 6 + 7.0 / 6, 1e-12);
+}
+
 #define DIFFERS(field, value)                                                                                \
     do {                                                                                                     \
         struct mot_machine other = m;                                                                        \

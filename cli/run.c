@@ -146,7 +146,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     if (status == MOT_EDEADLINE || out.stuck_by) {
         char why[240];
         mot_stuck_how(&out, why, sizeof why);
-        mot_fail(status, "the run came to nothing more after %llu updates: %s",
+        mot_fail(status, "the run stopped making progress after %llu updates: %s",
             (unsigned long long)out.last.updates, why);
     } else if (status == MOT_EPEER && out.model_lost) fail_without_model(&out);
     else if (status == MOT_EPEER && out.has_peer)

@@ -39,7 +39,7 @@ void mot_json_print(const json_t *, FILE *out);
  * network; by how much), and what to try. malloc'd. */
 /* "it crashed": what became of a node, from the outcome's peer_by */
 const char *mot_lost_how(const char *lost_by);
-/* why a run came to nothing more, without a full stop */
+/* why a run stopped making progress, without a full stop */
 void mot_stuck_how(const struct mot_outcome *, char *into, size_t size);
 char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
 /* The result as a person reads it, on `out`; colour if asked. */

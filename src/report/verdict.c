@@ -355,7 +355,7 @@ static void say_end(struct mot_words *w, const struct mot_facts *f)
     if (o->stuck_by || o->status == MOT_EDEADLINE) {
         char why[240];
         mot_stuck_how(o, why, sizeof why);
-        mot_say(w, "The run came to nothing more after %" PRIu64 " updates: %s. ", o->last.updates, why);
+        mot_say(w, "The run stopped making progress after %" PRIu64 " updates: %s. ", o->last.updates, why);
     } else if (o->status == MOT_EPEER) {
         say_lost(w, f);
     }

@@ -256,9 +256,10 @@ enum mot_status cli_start_ranks(const struct cli_args *args, const char *ranks, 
     const char **word = command_of(args, ranks, self);
     status = start(&l, word);
     if (status == MOT_OK) status = wait_for(&l);
-    cli_noise_close(&l.noise, status == MOT_ESYSTEM);
+    bool told = l.roll.status >= 0; /* rank 0 has said why itself */
+    cli_noise_close(&l.noise, status == MOT_ESYSTEM && !told);
     cli_roll_close(&l.roll);
     free(word);
-    if (l.roll.status >= 0) exit(l.roll.status); /* rank 0 has said why itself */
+    if (told) exit(l.roll.status);
     return status;
 }

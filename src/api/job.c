@@ -457,6 +457,12 @@ static enum mot_status simulate(const struct mot_job *j, const struct mot_job_wa
         out);
 }
 
+/* A folder that is not there any more is no mistake of who named it. */
+static enum mot_status of_the_machine(enum mot_status status)
+{
+    return status == MOT_EUSAGE ? MOT_ESYSTEM : status;
+}
+
 /* record.bin; ranks but the first write record.RANK.bin. */
 static enum mot_status write_record(
     const struct mot_job *j, const struct mot_record *record, const struct folder *f)
@@ -502,7 +508,7 @@ static enum mot_status run_live(const struct mot_job *j, const struct mot_job_wa
         record.model_hash = out->model_hash;
         record.status = out->status;
         if (out->ends_at) memcpy(record.ends_at, out->ends_at, record.nodes * sizeof(*record.ends_at));
-        status = write_record(j, &record, f);
+        status = of_the_machine(write_record(j, &record, f));
         if (status != MOT_OK) mot_outcome_close(out);
     }
     mot_record_close(&record);
@@ -531,12 +537,6 @@ static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways
         out);
     mot_record_close(&record);
     return status;
-}
-
-/* A folder that is not there any more is no mistake of who named it. */
-static enum mot_status of_the_machine(enum mot_status status)
-{
-    return status == MOT_EUSAGE ? MOT_ESYSTEM : status;
 }
 
 /* Closes what the watcher wrote; the run's own trouble goes first, and then no trace is left. */

@@ -61,6 +61,7 @@ struct mot_judge {
     float *whole[3];         /* and for what comes of it: the model and the optimiser's buffers */
     struct mot_moment last;  /* of the last evaluation */
     char *save_error;        /* of the first checkpoint that could not be written */
+    bool save_fails;         /* so did the last one: that has been said */
     atomic_bool target_met;
     mot_time target_at;
     uint64_t target_updates;
@@ -288,10 +289,11 @@ static void save(struct mot_judge *j, const struct job *job, bool final)
             (struct mot_live_params){ job->copy[i].x, { job->copy[i].slot[0], job->copy[i].slot[1] } };
     enum mot_status status = mot_live_save(l->checkpoint, l->hash, &l->world, &c);
     free(c.model);
+    bool again = j->save_fails;
+    j->save_fails = status != MOT_OK;
     if (status == MOT_OK) return;
-    if (!final && j->watch.trouble) j->watch.trouble(j->watch.self, mot_error());
-    if (j->save_error) return;
-    j->save_error = mot_text(mot_error());
+    if (!final && !again && j->watch.trouble) j->watch.trouble(j->watch.self, mot_error());
+    if (!j->save_error) j->save_error = mot_text(mot_error());
 }
 
 /* ---- A model that several nodes have between them ------------------------------------------------ */

@@ -63,6 +63,12 @@ for delay in "${moments[@]}"; do
 done
 echo "Ctrl-C ends it with 130 from the start"
 
+# What a run says of its own failure is all there is to say.
+code=0
+"$motley" train --ranks 2 --workers 2 --model softmax --stop-updates 5 --quiet --out /sys/motley 2>"$folder/err" || code=$?
+[ $code -eq 1 ] && [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q 'cannot make folder' "$folder/err" || fail "a folder that cannot be made gives $code"
+echo "a run that fails by itself says so in one line"
+
 # Dead before its first instruction, a rank never says that it is there: silence tells, after 8 s.
 if [ $asan = no ]; then # which must be loaded before anything else
     cat >"$folder/doom.c" <<'END'

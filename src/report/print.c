@@ -79,18 +79,15 @@ static void print_node(
         t->updates, mot_show_size((double)t->bytes_sent, size, sizeof size));
 }
 
-static double job_of(const struct mot_node_tally *t)
-{
-    return t->jobs ? (double)t->compute / (double)t->jobs : NAN;
-}
-
 /* Of many workers: the one with the longest jobs, the one with the shortest, the one that waited longest. */
 static void print_extremes(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
 {
     mot_node slow = 0, fast = 0, idle = 0;
     for (mot_node i = 1; i < o->workers; i++) {
-        if (job_of(&o->node[i]) > job_of(&o->node[slow]) || isnan(job_of(&o->node[slow]))) slow = i;
-        if (job_of(&o->node[i]) < job_of(&o->node[fast]) || isnan(job_of(&o->node[fast]))) fast = i;
+        if (mot_job_seconds(e, o, i) > mot_job_seconds(e, o, slow) || isnan(mot_job_seconds(e, o, slow)))
+            slow = i;
+        if (mot_job_seconds(e, o, i) < mot_job_seconds(e, o, fast) || isnan(mot_job_seconds(e, o, fast)))
+            fast = i;
         if (o->node[i].wait > o->node[idle].wait) idle = i;
     }
     fprintf(p->out,

@@ -30,11 +30,20 @@ char *mot_node_label(
     return into;
 }
 
+double mot_whole_jobs(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node)
+{
+    const struct mot_node_tally *t = &o->node[node];
+    double jobs = (double)t->jobs;
+    if (e->batch_full || !e->batch || node >= e->workers || !mot_note_find(o, "wasted")) return jobs;
+    double whole = (double)t->samples / e->batch[node];
+    return whole > 0 && whole < jobs ? whole : jobs;
+}
+
 double mot_job_seconds(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node)
 {
     const struct mot_node_tally *t = &o->node[node];
     if (t->jobs == 0) return NAN;
-    double jobs = (double)t->jobs, most = (double)t->compute / 1e9 / jobs,
+    double jobs = mot_whole_jobs(e, o, node), most = (double)t->compute / 1e9 / jobs,
            least = (double)t->compute / 1e9 / (jobs + 1);
     if (!e->cluster || node >= e->cluster->workers || node >= e->workers) return most;
     uint64_t samples = e->batch_full || !e->batch ? t->samples / t->jobs : e->batch[node];

@@ -10,6 +10,9 @@ char *mot_node_label(
 /* the group's, or NULL */
 const char *mot_machine_name(const struct mot_experiment *, const struct mot_outcome *, mot_node);
 
+/* The jobs of a worker as whole ones: those that its method cancels half way count for the samples they had
+ * come to. */
+double mot_whole_jobs(const struct mot_experiment *, const struct mot_outcome *, mot_node);
 /* Seconds a job of this worker; NaN if it finished none. The time it computed includes the job that the end
  * of the run cut short, so the figure is known only within bounds: the cluster's mean is taken
  * where it fits. */

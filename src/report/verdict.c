@@ -65,9 +65,9 @@ double mot_share_of(mot_time part, const struct mot_node_tally *t)
 static double compute_share(const struct mot_node_tally *t) { return mot_share_of(t->compute, t); }
 
 /* Seconds a job at the least: the time computed includes the job that the end of the run cut short. */
-static double shortest_job(const struct mot_node_tally *t)
+static double shortest_job(const struct mot_facts *f, uint32_t i)
 {
-    return (double)t->compute / 1e9 / ((double)t->jobs + 1);
+    return (double)f->o->node[i].compute / 1e9 / (mot_whole_jobs(f->e, f->o, i) + 1);
 }
 
 /* From which multiple of the median on a worker is slow: where times
@@ -101,7 +101,7 @@ static void gather_slow(struct mot_facts *f)
     double others = 0, count = 0;
     for (uint32_t i = 0; i < f->n; i++) {
         f->slow[i] = f->job_median > 0 && f->job[i] >= slow_from(f, i) * f->job_median &&
-            shortest_job(&f->o->node[i]) > f->job_median;
+            shortest_job(f, i) > f->job_median;
         if (f->slow[i] && (f->slow_count++ == 0 || f->job[i] > f->job[f->slowest])) f->slowest = i;
         if (!f->slow[i]) others += compute_share(&f->o->node[i]), count++;
     }
@@ -510,12 +510,29 @@ static bool say_starved(struct mot_words *w, const struct mot_facts *f)
     return count > 0;
 }
 
+/* The rate that `lr: auto` would take for gradients as old as these were, in its two digits. */
+static double suiting_rate(const struct mot_facts *f)
+{
+    if (!f->e->optimizer) return NAN;
+    return mot_optim_rate(f->e->optimizer, &f->e->optim, isnan(f->stale) ? 0 : f->stale);
+}
+
+static bool rate_is_large(const struct mot_facts *f)
+{
+    return f->stale >= 1 && f->e->optim.lr > 2 * suiting_rate(f);
+}
+
+/* More workers make gradients older, and what learned nothing faster is no better. */
+static bool may_grow(const struct mot_facts *f)
+{
+    return f->learned != MOT_LEARNED_NOTHING && !rate_is_large(f);
+}
+
 static void say_compute(struct mot_words *w, const struct mot_facts *f)
 {
     if (f->n == 1) {
         mot_say(w, "One worker, which computed %.0f %% of the time. ", mot_percent(f->compute));
-        if (f->learned != MOT_LEARNED_NOTHING)
-            mot_say(w, "Try more workers (`--workers 4`) or a faster one. ");
+        if (may_grow(f)) mot_say(w, "Try more workers (`--workers 4`) or a faster one. ");
         return;
     }
     mot_say(w, "Bound by computing: the workers computed %.0f %% of the time", mot_percent(f->compute));
@@ -528,7 +545,7 @@ static void say_compute(struct mot_words *w, const struct mot_facts *f)
     } else {
         bool balanced = !starved && !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median);
         mot_say(w, "%s (a job takes %.3g s). ", balanced ? " and are balanced" : "", f->job_median);
-        if (f->learned != MOT_LEARNED_NOTHING) mot_say(w, "Try more or faster workers. ");
+        if (may_grow(f)) mot_say(w, "Try more or faster workers. ");
     }
 }
 
@@ -588,13 +605,6 @@ static void say_late(struct mot_words *w, const struct mot_facts *f)
     else if (!mot_method_is(f, "async")) mot_say(w, "`--method async` would use them all. ");
 }
 
-/* The rate that `lr: auto` would take for gradients as old as these were, in its two digits. */
-static double suiting_rate(const struct mot_facts *f)
-{
-    if (!f->e->optimizer) return NAN;
-    return mot_optim_rate(f->e->optimizer, &f->e->optim, isnan(f->stale) ? 0 : f->stale);
-}
-
 /* What equal workers give: the method's own figure may be of the oldest that it uses. */
 static double usual_delay(const struct mot_facts *f)
 {
@@ -607,7 +617,7 @@ static void say_stale(struct mot_words *w, const struct mot_facts *f)
 {
     if (isnan(f->stale) || f->n == 0 || f->learned == MOT_LEARNED_NOTHING) return; /* which was said before */
     double suits = suiting_rate(f), rate = f->e->optim.lr;
-    bool large = rate > 2 * suits;
+    bool large = rate_is_large(f);
     /* n equal workers make a gradient at most about n - 1 updates old: only more than that is news. */
     bool old = f->stale > 1.5 * f->n || f->stale_most > 3.0 * f->n;
     if (!large && !old) return;

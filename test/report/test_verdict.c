@@ -568,8 +568,31 @@ TEST(a_rate_too_large_for_its_staleness_is_said_though_something_was_learned)
     CHECK_HAS(judge(&r),
         "15 at most, for which the rate is large: if the loss is unsteady, try a smaller rate "
         "(`--optimizer-lr 0.027`)");
+    CHECK_LACKS(verdict, "more or faster workers"); /* which would make them older */
     r.e.optim.lr = 0.027;
     CHECK_LACKS(judge(&r), "updates old");
+    CHECK_HAS(verdict, "more or faster workers");
+}
+
+TEST(gradients_that_are_not_old_are_not_said_to_be)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    run_scores(&r, 0.9, 0.3);
+    run_note(&r, "staleness", 100, 0, 0);
+    r.e.optim.lr = 0.5;
+    CHECK_LACKS(judge(&r), "updates old");
+}
+
+TEST(jobs_that_a_method_cancels_make_those_who_finish_theirs_no_slower)
+{
+    struct run r;
+    run_make(&r, &method_async, 4, 100);
+    for (int i = 0; i < 4; i++) r.batch[i] = 32, r.node[i].samples = 100 * 32;
+    for (int i = 0; i < 3; i++) r.node[i].jobs = 199; /* every other one ends as it begins */
+    run_note(&r, "wasted", 297, 297, 1);
+    CHECK_HAS(judge(&r), "are balanced (a job takes 1 s)");
+    CHECK_LACKS(verdict, "worker 3");
 }
 
 /* Ways for time to pass, each the cause of another sentence. */

@@ -211,6 +211,14 @@ static size_t close_ones(const struct contest *c, bool named)
     return close;
 }
 
+/* Whether the best has its median to itself. */
+static const char *has_best(const struct contest *c)
+{
+    for (size_t arm = 0; arm < c->arms; arm++)
+        if (arm != c->best && median_of(c, arm) == median_of(c, c->best)) return " is as good as any: it ";
+    return " has the best median: it ";
+}
+
 /* The best arm is the first: how the others compare with it. */
 static void first_wins(const struct contest *c)
 {
@@ -238,7 +246,7 @@ static void first_wins(const struct contest *c)
         return;
     }
     put_arm(c, 0);
-    say(c, worse == c->arms - 1 ? " wins: it " : " has the best median: it ");
+    say(c, "%s", worse == c->arms - 1 ? " wins: it " : has_best(c));
     put_claim(c, 0);
     if (next < c->arms) {
         const json_t *comparison = mot_page_against(cell_of(c, next), c->kind->figure);
@@ -261,7 +269,7 @@ static void another_wins(const struct contest *c)
     bool wins = strcmp(verdict, is_time(c) ? "faster" : "better") == 0;
     size_t close = close_ones(c, false);
     put_arm(c, c->best);
-    say(c, wins && !close ? " wins: it " : " has the best median: it ");
+    say(c, "%s", wins && !close ? " wins: it " : has_best(c));
     put_claim(c, c->best);
     if (wins && is_time(c)) {
         if (isnan(mot_page_number(comparison, "ratio")))

@@ -201,6 +201,16 @@ TEST(beside_a_first_arm_that_diverged_there_is_no_ratio_to_tell)
     json_decref(d);
 }
 
+TEST(of_arms_that_end_alike_none_has_the_best_median)
+{
+    json_t *d = compared(&good, &good, 1);
+    char *answer = answer_of(d);
+    CHECK(both_say);
+    CHECK_HAS(answer, "first is as good as any: it ends with a test accuracy of");
+    CHECK(!strstr(answer, "best"));
+    DONE(d);
+}
+
 TEST(an_arm_that_diverged_is_worse_and_not_faster)
 {
     const struct end wild = { .accuracy = 0.1, .loss = NAN, .time = 1, .learned = -1, .status = "diverged" };

@@ -84,6 +84,8 @@ static void put_against(const json_t *cell, const struct mot_page_kind *kind, si
     const char *verdict = mot_page_word(judged, "word");
     double ratio = mot_page_number(comparison, "ratio"), low = mot_page_number(comparison, "low"),
            high = mot_page_number(comparison, "high");
+    if (isnan(mot_page_number(mot_page_figure(cell, kind->figure), "median")) && ratio == 1)
+        ratio = (double)NAN; /* a tie of two that never came there */
     if (arm == 0) {
         fputs("<td class=\"num soft\">1<small>the baseline</small></td>", out);
         return;

@@ -112,13 +112,14 @@ static void ratio_text(double ratio, char *into, size_t size)
     else snprintf(into, size, ratio >= 100 ? "%.0f" : ratio >= 10 ? "%.1f" : "%.2f", ratio);
 }
 
-static void ratio_cells(const json_t *against, const json_t *judged, struct mot_grid *g)
+/* Of two that never came there, which is a tie, there is no ratio to show. */
+static void ratio_cells(const json_t *against, double median, const json_t *judged, struct mot_grid *g)
 {
     char one[32], two[32];
     const char *verdict = text(judged, "word"), *reason = text(judged, "reason");
-    if (count(against, "n") == 0) {
+    if (count(against, "n") == 0 || (isnan(median) && number(against, "ratio") == 1)) {
         for (int i = 0; i < 2; i++) mot_grid_add(g, "");
-        mot_grid_add(g, verdict);
+        mot_grid_addf(g, "%s%s", verdict, *reason && count(against, "n") ? " *" : "");
         return;
     }
     ratio_text(number(against, "ratio"), one, sizeof(one));
@@ -173,8 +174,9 @@ static void print_times(const struct page *p, const json_t *const *cell, size_t 
     for (size_t i = 0; i < n; i++) {
         const json_t *against = get(cell[i], "against", figure);
         arm_cell(p, cell[i], &g);
-        time_cells(get(cell[i], "figures", figure), &g);
-        if (against) ratio_cells(against, json_object_get(cell[i], "verdict"), &g);
+        const json_t *time = get(cell[i], "figures", figure);
+        time_cells(time, &g);
+        if (against) ratio_cells(against, number(time, "median"), json_object_get(cell[i], "verdict"), &g);
         else
             for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
         if (p->target) mot_grid_addf(&g, "%zu of %zu", count(cell[i], "reached"), count(cell[i], "runs"));

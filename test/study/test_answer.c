@@ -306,6 +306,12 @@ TEST(where_there_is_a_target_the_time_to_it_decides_and_some_may_miss_it)
     answer = answer_of(d);
     CHECK(both_say);
     CHECK_TEXT(verdict_of(d, "word"), "not comparable");
+    char *table = table_of(d), *path = place("page.html"), *page = whole_file(path);
+    CHECK(!strstr(table, "1.00")); /* nobody's time has no ratio to nobody's */
+    CHECK(!strstr(page, "1.00\u00d7"));
+    free(page);
+    free(path);
+    free(table);
     CHECK_HAS(answer, "No arm reaches 80 % test accuracy in at least half of its runs.");
     DONE(d);
 }

@@ -227,7 +227,7 @@ static void print_info(
     printf("%-10s %g to %g, mean %g\n", "values", f->least, f->most, f->mean);
     if (!raw->labelled) printf("%-10s none\n", "labels");
     else if (f->classes) {
-        printf("%-10s %u classes\n", "labels", f->class_count);
+        printf("%-10s %u class%s\n", "labels", f->class_count, f->class_count == 1 ? "" : "es");
         for (uint32_t c = 0; c < f->class_count && c < 30; c++)
             printf("%-10s   %-16s %llu (%.1f %%)\n", "",
                 mot_show_text(f->class_names[c], shown, sizeof shown), (unsigned long long)f->class_rows[c],

@@ -91,9 +91,10 @@ static enum mot_status print_over(
         printf(": the run is finished: its data ran out after %llu updates; nothing was changed\n",
             (unsigned long long)out->last.updates);
     else
-        printf(": the run is finished: stop.%s ended it after %llu updates; nothing was changed. With "
+        /* also one that was interrupted later than where it is now asked to end */
+        printf(": the run is finished: after %llu updates stop.%s is reached; nothing was changed. With "
                "another stop.%s it goes on.\n",
-            out->ended_by, (unsigned long long)out->last.updates, out->ended_by);
+            (unsigned long long)out->last.updates, out->ended_by, out->ended_by);
     return MOT_OK;
 }
 

@@ -202,5 +202,6 @@ void mot_summary_line(const struct mot_experiment *e, const struct mot_outcome *
     if (isfinite(s->test_accuracy)) fprintf(out, ", test accuracy %s", figure(s->test_accuracy, true, text));
     else if (isfinite(s->test_loss)) fprintf(out, ", test loss %s", figure(s->test_loss, false, text));
     else if (isfinite(s->train_loss)) fprintf(out, ", train loss %s", figure(s->train_loss, false, text));
-    fprintf(out, ", model %016" PRIx64 "\n", o->model_hash);
+    if (o->model_lost) fputs(", model lost\n", out);
+    else fprintf(out, ", model %016" PRIx64 "\n", o->model_hash);
 }

@@ -344,17 +344,24 @@ static enum mot_status write_summary(const struct mot_job *j, const struct mot_j
     return status;
 }
 
-static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways,
+static enum mot_status write_models(const struct mot_job *j, const struct mot_job_ways *ways,
     const struct folder *f, const struct mot_outcome *out)
 {
     const struct mot_experiment *x = j->experiment;
-    enum mot_status status = MOT_OK;
-    if (out->model_lost) {
-        status = remove_old(f->model); /* of the run that this one goes on from */
-    } else if (j->net.kind->computes && !ways->lean) {
-        status = mot_model_save(f->model, x, &j->net, j->data, out->x);
-        if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
-    }
+    if (out->model_lost) return remove_old(f->model); /* of the run that this one goes on from */
+    if (!j->net.kind->computes || ways->lean) return MOT_OK;
+    enum mot_status status = mot_model_save(f->model, x, &j->net, j->data, out->x);
+    if (status == MOT_OK && out->best) status = mot_model_save(f->best, x, &j->net, j->data, out->best);
+    return status;
+}
+
+/* A model is not given up because a trace or the metrics could not be written; the summary, which says that
+ * all is there, is. */
+static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways,
+    const struct folder *f, const struct mot_outcome *out, enum mot_status watched)
+{
+    enum mot_status status = write_models(j, ways, f, out);
+    if (status == MOT_OK) status = watched;
     return status == MOT_OK ? write_summary(j, ways, f, out) : status;
 }
 
@@ -539,9 +546,10 @@ static enum mot_status replay(const struct mot_job *j, const struct mot_job_ways
     return status;
 }
 
-/* Closes what the watcher wrote; the run's own trouble goes first, and then no trace is left. */
+/* Closes what the watcher wrote; of a run that came to nothing no trace is left. */
 static enum mot_status watch_end(struct watcher *w, enum mot_status status, const struct mot_outcome *out)
 {
+    enum mot_status worst = MOT_OK;
     bool ran = status == MOT_OK && !out->was_over;
     if (w->progress) mot_progress_close(w->progress);
     const enum mot_status closed[] = { w->metrics ? mot_metrics_close(w->metrics) : MOT_OK,
@@ -551,12 +559,13 @@ static enum mot_status watch_end(struct watcher *w, enum mot_status status, cons
         mot_trace_abandon(w->trace);
         mot_timeline_abandon(w->timeline);
     }
-    for (size_t i = 0; i < MOT_COUNT(closed) && status == MOT_OK; i++) status = of_the_machine(closed[i]);
-    return status;
+    for (size_t i = 0; i < MOT_COUNT(closed) && worst == MOT_OK; i++) worst = of_the_machine(closed[i]);
+    return worst;
 }
 
+/* *watched: whether all that was written on the way is whole. */
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways,
-    const struct folder *f, int *lock, struct mot_outcome *out)
+    const struct folder *f, int *lock, struct mot_outcome *out, enum mot_status *watched)
 {
     const struct mot_experiment *x = j->experiment;
     struct watcher w = {
@@ -583,9 +592,8 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     case MOT_DRIVER_REPLAY: status = replay(j, ways, &watch, out); break;
     }
     if (status == MOT_OK) out->chance = mot_chance_of(j->data);
-    enum mot_status end = watch_end(&w, status, out);
-    if (status == MOT_OK && end != MOT_OK) mot_outcome_close(out);
-    return end;
+    *watched = watch_end(&w, status, out);
+    return status;
 }
 
 static enum mot_status run_into(const struct mot_job *j, const struct mot_job_ways *asked,
@@ -602,9 +610,10 @@ static enum mot_status run_into(const struct mot_job *j, const struct mot_job_wa
                 j->experiment->output);
         ways.resume = false;
     }
-    if (status == MOT_OK) status = watch_run(j, &ways, f, &lock, out);
-    if (status == MOT_OK && !out->was_over) {
-        status = of_the_machine(write_results(j, &ways, f, out));
+    enum mot_status watched;
+    if (status == MOT_OK) status = watch_run(j, &ways, f, &lock, out, &watched);
+    if (status == MOT_OK) {
+        status = out->was_over ? watched : of_the_machine(write_results(j, &ways, f, out, watched));
         if (status != MOT_OK) mot_outcome_close(out);
     }
     if (lock >= 0) close(lock);
@@ -619,7 +628,8 @@ enum mot_status mot_job_run(const struct mot_job *j, const struct mot_job_ways *
         if (ways->tensorboard)
             return mot_fail(MOT_EUSAGE, "--tensorboard: where to? Name the run's folder with --out");
         if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
-        return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, NULL, out);
+        enum mot_status watched; /* nothing is written */
+        return follows ? run_live(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, NULL, out, &watched);
     }
     struct folder f;
     folder_names(x->output, &f);

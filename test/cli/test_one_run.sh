@@ -82,6 +82,19 @@ for command in sim train; do
 done
 echo "ok   --resume goes on with the trace"
 
+# What is trained is kept, whatever else cannot be written: here a folder comes to lie where the trace is to go.
+"$motley" train "${flags[@]}" --stop-time 2s --checkpoint-every '50 updates' --trace true --out "$folder/blocked" 2>"$folder/err" &
+pid=$!
+await "$folder/blocked/checkpoint.bin"
+mkdir "$folder/blocked/trace.json"
+code=0
+wait $pid || code=$?
+pid=
+[ $code -eq 1 ] && grep -q 'trace.json' "$folder/err" || fail "a trace that cannot be written gives $code: $(cat "$folder/err")"
+"$motley" eval "$folder/blocked/model.safetensors" digits >/dev/null || fail "the model went with the trace"
+[ ! -e "$folder/blocked/summary.json" ] || fail "a run without its trace passes for whole"
+echo "ok   a model is kept though a trace cannot be written"
+
 loses_folder() { # FLAGS... : a run whose folder goes when it has its first checkpoint
     "$motley" train "${flags[@]}" --stop-time 4s --checkpoint-every '50 updates' --out "$folder/gone" "$@" 2>"$folder/err" &
     pid=$!

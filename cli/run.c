@@ -90,8 +90,7 @@ static enum mot_status print_over(
     if (strcmp(out->ended_by, "data") == 0)
         printf(": the run is finished: its data ran out after %llu updates; nothing was changed\n",
             (unsigned long long)out->last.updates);
-    else
-        /* also one that was interrupted later than where it is now asked to end */
+    else /* also one that was interrupted later than where it is now asked to end */
         printf(": the run is finished: after %llu updates stop.%s is reached; nothing was changed. With "
                "another stop.%s it goes on.\n",
             (unsigned long long)out->last.updates, out->ended_by, out->ended_by);

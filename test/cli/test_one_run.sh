@@ -57,6 +57,13 @@ echo "ok   --quiet leaves the result, in one line"
 "$motley" train "$folder/one/experiment.yaml" --out "$folder/over" --resume --quiet | grep -q "the run is finished" || fail "--quiet: a finished run is not said to be"
 echo "ok   --quiet shows a table that is the whole result, and none that is written to a file"
 
+"$motley" sim "${flags[@]}" --stop-updates 9 --out "$folder/past" >/dev/null
+"$motley" sim "${flags[@]}" --stop-updates 6 --out "$folder/past" --resume | grep -q 'after 9 updates stop.updates is reached' || fail "a run past its end is not said to be"
+code=0
+"$motley" sim "${flags[@]}" --method allreduce --cluster '{workers: 2, faults: [{kind: crash, at: 1s, for: 5s, workers: [0, 1]}]}' >"$folder/lost" 2>/dev/null || code=$?
+[ $code -eq 4 ] && grep -q ', model lost$' "$folder/lost" || fail "a lost model has a hash: $(cat "$folder/lost")"
+echo "ok   the line of --quiet says what became of the model"
+
 # What is left of others: half-written files and another run's records go, what is not a run's stays.
 gone=(checkpoint.bin.77-0.tmp metrics.jsonl.1-23.tmp record.1.bin record.12.bin record.2.bin.9-1.tmp best.safetensors)
 stays=(notes.txt record.x.bin record..bin mine.77-0.tmp checkpoint.bin.77.tmp checkpoint.bin.a-0.tmp report.html)

@@ -356,6 +356,50 @@ TEST(of_three_arms_the_next_behind_is_named_and_who_cannot_be_told_apart_counted
     free(answer);
 }
 
+/* Three arms by hand: the accuracy they end with; the last two are worse than the first. */
+static char *three_by_accuracy(double first, double second, double third)
+{
+    json_t *d = document_of((const char *const[]){ "a", "b", "c" }, 3);
+    const double accuracy[] = { first, second, third };
+    json_object_set_new(d, "target", json_null());
+    for (size_t i = 0; i < 3; i++)
+        set_figure(d, i, "test_accuracy", accuracy[i], accuracy[i] - 0.01, accuracy[i] + 0.01);
+    for (size_t i = 1; i < 3; i++) set_against(d, i, "test_accuracy", accuracy[i] / first, 0.9, 1, "worse");
+    mot_study_judge(d);
+    char *answer = mot_answer_text(d, 0);
+    json_decref(d);
+    return answer;
+}
+
+TEST(by_accuracy_the_next_behind_is_the_one_with_the_most)
+{
+    char *answer = three_by_accuracy(0.9, 0.8, 0.7);
+    CHECK_HAS(answer, "a wins: it ends with a test accuracy of 90");
+    CHECK_HAS(answer, "the next that is clearly behind, b, has 80");
+    free(answer);
+    answer = three_by_accuracy(0.9, 0.7, 0.8);
+    CHECK_HAS(answer, "the next that is clearly behind, c, has 80");
+    free(answer);
+}
+
+/* One pair has a ratio, and no interval that a reader could take for a spread. */
+TEST(a_ratio_of_a_single_pair_has_no_interval)
+{
+    for (int n = 1; n <= 2; n++) {
+        json_t *d = document_of((const char *const[]){ "a", "b" }, 2);
+        set_figure(d, 0, "time_to_target", 1, 0.9, 1.1);
+        set_figure(d, 1, "time_to_target", 2, 1.9, 2.1);
+        set_against(d, 1, "time_to_target", 0.5, 0.4, 0.8, "slower");
+        json_t *against = json_object_get(json_array_get(json_object_get(d, "cells"), 1), "against");
+        json_object_set_new(json_object_get(against, "time_to_target"), "n", json_integer(n));
+        mot_study_judge(d);
+        char *answer = mot_answer_text(d, 0);
+        CHECK_HAS(answer, n == 1 ? "takes 2.00 times as long." : "takes 2.00 times (1.25 to 2.50) as long.");
+        free(answer);
+        json_decref(d);
+    }
+}
+
 TEST(of_three_arms_one_wins_only_if_no_other_is_close)
 {
     char *answer = three(3, 1, 2, "faster", "faster");

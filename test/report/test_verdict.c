@@ -50,6 +50,19 @@ TEST(two_equally_slow_workers_are_both_named)
     CHECK_HAS(verdict, "--method-k 6");
 }
 
+/* What the network did to one of them must not depend on which of two equals is looked at: the first. */
+TEST(of_equally_slow_workers_the_first_says_what_the_others_waited)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 8, 100);
+    for (int i = 0; i < 8; i++) r.node[i].jobs = 25;
+    for (int i = 0; i < 6; i++) run_shares(&r, i, 0.25, 0, 0.75);
+    run_shares(&r, 6, 0.9, 0.1, 0);
+    r.node[7].compute = r.node[6].compute;
+    r.node[7].wait = 3 * r.node[6].compute;
+    CHECK_HAS(judge(&r), "and the others waited 65 % of the time");
+}
+
 TEST(half_of_the_workers_slow_are_measured_against_the_fast_half)
 {
     struct run r;

@@ -393,22 +393,24 @@ TEST(a_resume_that_is_refused_leaves_the_folder_as_it_was)
     remove_folder();
 }
 
-/* A disk that is full: files over 20 kB cannot be written, which metrics are not and the checkpoint is. */
-TEST(a_last_checkpoint_that_cannot_be_written_is_an_error_and_the_results_stay)
+/* A disk that is full: files over 16 kB cannot be written, which the checkpoint is and the rest is not. */
+static void stays_without_its_last_checkpoint(enum mot_driver driver)
 {
-    struct run r;
+    struct run r = { .ways = { .driver = driver, .replace = true } };
     struct rlimit all, few;
     size_t n;
     CHECK(getrlimit(RLIMIT_FSIZE, &all) == 0);
-    few = (struct rlimit){ .rlim_cur = 20000, .rlim_max = all.rlim_max };
+    few = (struct rlimit){ .rlim_cur = 16000, .rlim_max = all.rlim_max };
     fresh_folder();
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &few);
-    simulate_until(
-        &r, "allreduce", "stop.updates", "5", false, (const char *const[]){ "data.valid", "0", NULL });
+    RUN_SET(&r, RICH, "method", "allreduce", "stop.updates", "5", "data.valid", "0", "model.hidden", "[32]",
+        "output", folder);
+    run_go(&r);
     setrlimit(RLIMIT_FSIZE, &all);
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.status, MOT_ESYSTEM);
+    CHECK_TEXT(r.out.ended_by, "checkpoint");
     CHECK_HAS(mot_error(), "checkpoint.bin");
     CHECK_INT(r.out.last.updates, 5);
     run_free(&r);
@@ -416,6 +418,31 @@ TEST(a_last_checkpoint_that_cannot_be_written_is_an_error_and_the_results_stay)
     CHECK(model != NULL);
     free(model);
     remove_folder();
+}
+
+TEST(a_last_checkpoint_that_cannot_be_written_is_an_error_and_the_results_stay)
+{
+    stays_without_its_last_checkpoint(MOT_DRIVER_SIM);
+    stays_without_its_last_checkpoint(MOT_DRIVER_THREADS);
+}
+
+TEST(checkpoints_are_written_when_they_are_due_and_no_sooner)
+{
+    static const struct {
+        const char *every;
+        uint64_t last;
+    } wanted[] = { { "10 updates", 20 }, { "7 updates", 21 }, { "30 updates", 0 } };
+    for (size_t i = 0; i < MOT_COUNT(wanted); i++) {
+        struct run r;
+        fresh_folder();
+        simulate_until(&r, "allreduce", "stop.updates", "25", false,
+            (const char *const[]){ "checkpoint.every", wanted[i].every, NULL });
+        CHECK_INT(r.out.last.updates, 25);
+        CHECK(r.out.saved == (wanted[i].last > 0));
+        CHECK_INT(r.out.saved_updates, wanted[i].last);
+        run_free(&r);
+        remove_folder();
+    }
 }
 
 TEST(a_folder_with_a_run_is_not_written_over)

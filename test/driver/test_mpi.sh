@@ -58,3 +58,17 @@ code=0
 [ $code = 7 ] || fail "ranks that read different experiments ended with $code"
 grep -q 'rank 1 has read another experiment' "$folder/err" || fail "the rank that differs is not named"
 echo "ranks that do not fit or do not agree are refused"
+
+# Kernel sets differ in the last bits: where ranks have different ones, all compute with the plain one.
+MOTLEY_KERNELS=generic "$motley" sim "${flags[@]}" --workers 2 --out "$folder/plain"
+for poor in 0 1; do
+    rank0=(); rank1=()
+    [ $poor = 1 ] || rank0=(env MOTLEY_KERNELS=generic)
+    [ $poor = 0 ] || rank1=(env MOTLEY_KERNELS=generic)
+    "${mpirun[@]}" -n 1 "${rank0[@]}" "$motley" train "${flags[@]}" --workers 2 --out "$folder/poor-$poor" : \
+        -n 1 "${rank1[@]}" "$motley" train "${flags[@]}" --workers 2 --out "$folder/poor-$poor" 2>"$folder/err" || fail "rank $poor with plain kernels"
+    want poor-$poor kernels generic
+    want poor-$poor model_hash "$(value plain model_hash)"
+done
+clean
+echo "ranks with different kernels all use the plain ones"

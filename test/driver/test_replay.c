@@ -107,6 +107,23 @@ TEST(an_emulated_mixed_cluster_replayed_gives_the_same_model)
     same_again(PAIRS("method", "allreduce", "cluster", cluster, "stop.updates", "60"), true);
 }
 
+/* Nodes run ahead of the evaluation that ends the run: it ends with the model that was evaluated. */
+TEST(a_run_that_its_target_ended_replayed_gives_the_model_that_met_it)
+{
+    static const char *const methods[] = { "allreduce", "dpsgd" };
+    for (size_t i = 0; i < MOT_COUNT(methods); i++) {
+        struct run r;
+        const char *const *pairs =
+            PAIRS("method", methods[i], "stop.target.test_accuracy", "0.6", "evaluate.every", "2 updates");
+        uint64_t hash = record(pairs, false);
+        CHECK(hash != 0);
+        CHECK_INT(replay(pairs, &r), MOT_OK);
+        CHECK(r.out.model_hash == hash);
+        CHECK(r.out.last.updates < 300 && r.out.last.updates % 2 == 0);
+        run_free(&r);
+    }
+}
+
 TEST(a_run_whose_data_runs_out_can_be_replayed)
 {
     struct run r;

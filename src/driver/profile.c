@@ -140,12 +140,7 @@ static uint32_t batch_of(const struct mot_world *w, mot_node worker, int size)
     return batch < 1 ? 1 : batch > 1u << 20 ? 1u << 20 : (uint32_t)batch;
 }
 
-/* Jobs of one size: how many, their times' sum and sum of squares, and the shortest. */
-struct times {
-    double n, sum, squares, least;
-};
-
-static void add_time(struct times *t, double seconds)
+void mot_profile_add(struct mot_profile_times *t, double seconds)
 {
     if (t->n == 0 || seconds < t->least) t->least = seconds;
     t->n++;
@@ -153,27 +148,37 @@ static void add_time(struct times *t, double seconds)
     t->squares += seconds * seconds;
 }
 
-static void report_times(struct prober *r, const struct times *t)
+struct mot_profile_spread mot_profile_spread(const struct mot_profile_times *t)
 {
-    double jobs = 0, least = 1, square = 0;
+    struct mot_profile_spread s = { .least = 1 };
+    double square = 0, means = 0;
     for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
-        double mean = t[k].n > 0 ? t[k].sum / t[k].n : NAN;
-        report(r, MEANS + (uint64_t)k, mean);
         if (t[k].n < 2) continue;
-        jobs += t[k].n;
+        double mean = t[k].sum / t[k].n;
+        means++;
+        s.jobs += t[k].n;
         square += (t[k].squares - t[k].n * mean * mean) / (mean * mean);
-        if (t[k].least / mean < least) least = t[k].least / mean;
+        if (t[k].least / mean < s.least) s.least = t[k].least / mean;
     }
-    report(r, JOBS, jobs);
-    report(r, LEAST, least);
-    report(r, VARIANCE, jobs > MOT_PROFILE_SIZES ? square / (jobs - MOT_PROFILE_SIZES) : 0);
+    if (means > 0) s.variance = square / (s.jobs - means);
+    return s;
+}
+
+static void report_times(struct prober *r, const struct mot_profile_times *t)
+{
+    struct mot_profile_spread s = mot_profile_spread(t);
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++)
+        report(r, MEANS + (uint64_t)k, t[k].n > 0 ? t[k].sum / t[k].n : NAN);
+    report(r, JOBS, s.jobs);
+    report(r, LEAST, s.least);
+    report(r, VARIANCE, s.variance);
 }
 
 static void compute(struct prober *r)
 {
     struct mot_live *l = r->n->live;
     mot_node self = r->n->self;
-    struct times times[MOT_PROFILE_SIZES] = { { 0 } };
+    struct mot_profile_times times[MOT_PROFILE_SIZES] = { { 0 } };
     mot_buf grad = mot_pool_take(&l->pool);
     mot_time began = now_of(r), end = began + r->p->seconds, before = began;
     uint64_t draw = 0;
@@ -189,7 +194,7 @@ static void compute(struct prober *r)
             mot_pool_at(&l->pool, grad), r->n->scratch);
         mot_time now = now_of(r);
         if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before)
-            add_time(&times[size], (double)(now - before) * 1e-9);
+            mot_profile_add(&times[size], (double)(now - before) * 1e-9);
         if (self == 0 && r->p->progress && job % 16 == 0)
             r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
         look(r); /* off the clock: others may be done, lost or interrupted */

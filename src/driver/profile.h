@@ -40,6 +40,17 @@ void mot_profile_close(struct mot_profile *);
 /* The part of one node. Results are complete in node 0's process. */
 void mot_profile_node(struct mot_profile *, struct mot_live_node *);
 
+/* Jobs of one size: how many, their times' sum and sum of squares, and the shortest. */
+struct mot_profile_times {
+    double n, sum, squares, least;
+};
+void mot_profile_add(struct mot_profile_times *, double seconds);
+/* Of jobs of all sizes, by times as multiples of their size's mean: the shortest, and the variance (without
+ * bias: each estimated mean counts as one job less). A size with a single job tells nothing of it. */
+struct mot_profile_spread {
+    double jobs, least, variance;
+};
+struct mot_profile_spread mot_profile_spread(const struct mot_profile_times *); /* [MOT_PROFILE_SIZES] */
 /* The least-squares line through the mean times; and the law of a job's time as a multiple of
  * it, which varies with `variance` and is never below `least`: no job is faster than one that
  * had a core to itself. */

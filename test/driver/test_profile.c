@@ -27,6 +27,22 @@ TEST(times_that_fall_with_the_batch_do_not_give_a_negative_cost)
     CHECK(w.sigma == 0);
 }
 
+/* By hand: 0.8, 1.2 around 1; 1.8, 2, 2.2 around 2; one job alone; none. Squares 0.08 + 0.02 over 5 - 2. */
+TEST(the_spread_of_jobs_is_relative_to_their_sizes_and_without_bias)
+{
+    static const double seconds[MOT_PROFILE_SIZES][3] = { { 0.8, 1.2 }, { 2.2, 1.8, 2 }, { 7 }, { 0 } };
+    struct mot_profile_times t[MOT_PROFILE_SIZES] = { { 0 } };
+    struct mot_profile_spread s = mot_profile_spread(t);
+    CHECK(s.jobs == 0 && s.least == 1 && s.variance == 0);
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++)
+        for (int i = 0; i < 3 && seconds[k][i] > 0; i++) mot_profile_add(&t[k], seconds[k][i]);
+    CHECK(t[1].least == 1.8);
+    s = mot_profile_spread(t);
+    CHECK_INT((int)s.jobs, 5);
+    CHECK_NEAR(s.least, 0.8, 1e-12);
+    CHECK_NEAR(s.variance, 0.1 / 3, 1e-12);
+}
+
 /* Draws from the fitted law have the mean 1, the variance that was measured, and none below the least. */
 TEST(the_fitted_jitter_has_the_mean_the_variance_and_the_least_that_were_measured)
 {

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 5u
+#define VERSION 6u
 #define KEY_BYTES 64
 
 struct visit {

@@ -139,8 +139,8 @@ struct mot_kernels {
     void (*cosine)(size_t n, const float *x, float *y);            /* |x| up to 1e4 */
 
     /* ---- optimisers: one pass, every out may be its in ---- */
-    /* without momentum */
-    void (*sgd)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out);
+    /* without momentum; false: g is not finite */
+    bool (*sgd)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out);
     void (*momentum)(size_t n, const struct mot_sgd *, const float *g, const float *x, float *x_out,
         const float *v, float *v_out);
     void (*adamw)(size_t n, const struct mot_adamw *, const float *g, const float *x, float *x_out,

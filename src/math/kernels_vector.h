@@ -79,24 +79,25 @@ static double dot(size_t n, const float *x, const float *y)
 static double norm2(size_t n, const float *x) { return dot(n, x, x); }
 
 /* Without its sign, a float that is NaN or infinite is greater than all others, as a whole number too. */
+INLINE vi not_finite(vf v) { return ((vi)v & ((vi){ 0 } + INT32_MAX)) > 0x7f7fffff; }
+INLINE bool none(vi v)
+{
+    int32_t any = 0;
+    for (int lane = 0; lane < LANES; lane++) any |= v[lane];
+    return any == 0;
+}
+
 static bool all_finite(size_t n, const float *x)
 {
     enum { ROWS = 4 };
-    const vi magnitude = (vi){ 0 } + INT32_MAX;
     vi bad[ROWS] = { 0 };
     size_t i = 0;
     for (; i + ROWS * LANES <= n; i += ROWS * LANES)
-        UNROLL for (size_t r = 0; r < ROWS; r++) bad[r] |=
-            ((vi)load(x + i + r * LANES) & magnitude) > 0x7f7fffff;
-    for (; i + LANES <= n; i += LANES) bad[0] |= ((vi)load(x + i) & magnitude) > 0x7f7fffff;
-    if (i < n) { /* the last LANES, some of them a second time, where there are as many */
-        vf last = n < LANES ? load_part(x, n) : load(x + n - LANES);
-        bad[1] |= ((vi)last & magnitude) > 0x7f7fffff;
-    }
-    bad[0] |= bad[1] | bad[2] | bad[3];
-    int32_t any = 0;
-    for (int lane = 0; lane < LANES; lane++) any |= bad[0][lane];
-    return any == 0;
+        UNROLL for (size_t r = 0; r < ROWS; r++) bad[r] |= not_finite(load(x + i + r * LANES));
+    for (; i + LANES <= n; i += LANES) bad[0] |= not_finite(load(x + i));
+    /* the last LANES, some of them a second time, where there are as many */
+    if (i < n) bad[1] |= not_finite(n < LANES ? load_part(x, n) : load(x + n - LANES));
+    return none(bad[0] | bad[1] | bad[2] | bad[3]);
 }
 
 static void exp_all(size_t n, const float *x, float *y)
@@ -148,14 +149,18 @@ static void sparse_axpy_double(size_t n, double a, const uint32_t *col, const fl
 /* ---- Optimisers ------------------------------------------------------------ */
 
 /* Settings are copied first: for all the compiler knows, every store may change one of them. */
-static void sgd(size_t n, const struct mot_sgd *set, const float *g, const float *x, float *x_out)
+static bool sgd(size_t n, const struct mot_sgd *set, const float *g, const float *x, float *x_out)
 {
     const struct mot_sgd s = *set;
+    vi bad = { 0 };
     EACH_LANES(n, i, left, {
+        vf slope = in(g, i, left);
         vf at = in(x, i, left);
-        vf step = fma_f(all(s.decay), at, s.grad * in(g, i, left));
+        bad |= not_finite(slope); /* the loop waits for memory: this takes no time */
+        vf step = fma_f(all(s.decay), at, s.grad * slope);
         out(x_out, i, left, fma_f(all(-s.lr), step, at));
     });
+    return none(bad);
 }
 
 INLINE void momentum_loop(size_t n, const struct mot_sgd *set, const float *g, const float *x, float *x_out,

@@ -182,19 +182,18 @@ struct step { /* what a step of any kind reads and writes */
     float *slot_out[2];
 };
 
-static void run_sgd(const struct step *s, const struct mot_sgd *how, size_t off, size_t len)
+static bool run_sgd(const struct step *s, const struct mot_sgd *how, size_t off, size_t len)
 {
     const struct mot_kernels *k = mot_kernels();
-    if (s->optim->slots)
-        k->momentum(
-            len, how, s->grad + off, s->x + off, s->x_out + off, s->slot[0] + off, s->slot_out[0] + off);
-    else k->sgd(len, how, s->grad + off, s->x + off, s->x_out + off);
+    if (!s->optim->slots) return k->sgd(len, how, s->grad + off, s->x + off, s->x_out + off);
+    k->momentum(len, how, s->grad + off, s->x + off, s->x_out + off, s->slot[0] + off, s->slot_out[0] + off);
+    return true;
 }
 
-static void step_sgd(const struct step *s)
+static bool step_sgd(const struct step *s)
 {
     const struct mot_optim_conf *conf = &s->optim->conf;
-    run_sgd(s,
+    return run_sgd(s,
         &(struct mot_sgd){
             (float)s->scale, (float)conf->weight_decay, (float)conf->momentum, (float)s->lr, conf->nesterov },
         s->off, s->len);
@@ -260,13 +259,18 @@ bool mot_optim_splits(const struct mot_optim *optim)
     return !(optim->conf.clip > 0) && optim->kind != &lars;
 }
 
+bool mot_optim_looks(const struct mot_optim *optim)
+{
+    return optim->kind == &sgd && optim->slots == 0 && !(optim->conf.clip > 0);
+}
+
 void mot_optim_step(const struct mot_optim *optim, uint64_t step, double lr_factor, const float *grad,
     double scale, const float *x, float *x_out, const float *const slot[2], float *const slot_out[2])
 {
     mot_optim_step_range(optim, 0, optim->net->dim, step, lr_factor, grad, scale, x, x_out, slot, slot_out);
 }
 
-void mot_optim_step_range(const struct mot_optim *optim, uint32_t off, uint32_t len, uint64_t step,
+bool mot_optim_step_range(const struct mot_optim *optim, uint32_t off, uint32_t len, uint64_t step,
     double lr_factor, const float *grad, double scale, const float *x, float *x_out,
     const float *const slot[2], float *const slot_out[2])
 {
@@ -290,7 +294,8 @@ void mot_optim_step_range(const struct mot_optim *optim, uint32_t off, uint32_t 
         s.slot[i] = slot[i];
         s.slot_out[i] = slot_out[i];
     }
+    if (optim->kind == &sgd) return step_sgd(&s);
     if (optim->kind == &adamw) step_adamw(&s);
-    else if (optim->kind == &lars) step_lars(&s);
-    else step_sgd(&s);
+    else step_lars(&s);
+    return true;
 }

@@ -236,11 +236,12 @@ static double softmax_loss_ref(
     return total;
 }
 
-static void sgd_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out)
+static bool sgd_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out)
 {
     for (size_t i = 0; i < n; i++)
         x_out[i] = (float)((double)x[i] -
             (double)s->lr * ((double)s->grad * (double)g[i] + (double)s->decay * (double)x[i]));
+    return finite_ref(n, g);
 }
 
 static void momentum_ref(size_t n, const struct mot_sgd *s, const float *g, const float *x, float *x_out,

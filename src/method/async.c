@@ -206,16 +206,17 @@ static void credit(struct mot_env *env, mot_node from, uint64_t delay)
 }
 
 /* Whether every gradient makes an update by itself, as it is and as soon as it comes. */
-static bool at_once(const struct async_conf *conf, const struct mot_world *world)
+static bool at_once(const void *p, const struct mot_world *world)
 {
+    const struct async_conf *conf = p;
     return wait_of(conf, world) == 1 && !bounded(conf, ON_STALE_WAIT) &&
         conf->step.rule != MOT_STEP_COMPENSATED;
 }
 
 static void update_at_once(struct async *s, struct mot_env *env, const struct mot_answer *a, double factor)
 {
+    if (!mot_hub_step(&s->hub, env, a, 1.0 / a->samples, factor)) return;
     credit(env, a->from, a->delay);
-    mot_params_step(env, &s->hub.params, a->grad, 1.0 / a->samples, factor);
     mot_advance(env);
     assign(s, env, a->from);
     if (bounded(env->conf, ON_STALE_CANCEL)) cancel_stale(s, env);
@@ -268,6 +269,7 @@ static void async_gradient(void *state, struct mot_env *env, const struct mot_an
     double factor = mot_stepsize(
         &conf->step, &s->hub, env, a, (double)jobs_of(conf, env->world) / wait_of(conf, env->world));
     if (factor == 0 || (bounded(conf, ON_STALE_DROP) && a->delay > conf->max_staleness)) {
+        if (!mot_hub_look(&s->hub, env, a)) return;
         mot_note(env, "dropped", 1);
         assign(s, env, a->from);
         return;
@@ -408,6 +410,7 @@ static void async_check(const void *state, const struct mot_env *env)
 }
 
 static const struct mot_served async = { .need = async_need,
+    .at_once = at_once,
     .begin = async_begin,
     .gradient = async_gradient,
     .lost = async_lost,

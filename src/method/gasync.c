@@ -159,8 +159,8 @@ static void gasync_gradient(void *state, struct mot_env *env, const struct mot_a
     struct gasync *s = state;
     const double *drawn = a->round < s->found ? s->number + env->world->workers : s->number;
     double p = drawn[a->from] / present_p(s, env, drawn);
+    if (!mot_hub_step(&s->hub, env, a, 1.0 / a->samples / (s->hub.present * p), 1)) return;
     mot_hub_credit(env, a->from, a->delay);
-    mot_params_step(env, &s->hub.params, a->grad, 1.0 / a->samples / (s->hub.present * p), 1);
     mot_advance(env);
     improve(s, env);
     assign(s, env, a->from);
@@ -180,6 +180,7 @@ static void gasync_check(const void *state, const struct mot_env *env)
 }
 
 static const struct mot_served gasync = { .need = gasync_need,
+    .at_once = mot_hub_always,
     .begin = gasync_begin,
     .gradient = gasync_gradient,
     .lost = gasync_lost,

@@ -30,8 +30,9 @@ struct mot_need mot_grader_need(const struct mot_world *world, uint32_t queue)
         .terms = 1 };
 }
 
-void mot_grader_init(struct mot_grader *g, const struct mot_env *env, uint32_t queue)
+void mot_grader_init(struct mot_grader *g, const struct mot_env *env, uint32_t queue, bool looks)
 {
+    g->looks = looks;
     g->draw = mot_first_draw(env);
     g->queue_max = queue;
     g->servers = env->world->servers;
@@ -117,10 +118,9 @@ static void work_came(struct mot_grader *g, struct mot_env *env, const struct mo
     bool too_long = env->now >= g->until && w->samples < env->world->batch[env->self];
     bool given_up = g->given_up || too_long;
     uint16_t kind = given_up ? MOT_MSG_GAVE_UP : MOT_MSG_GRAD;
-    struct mot_head head = { .samples = w->samples,
-        .value = !given_up ? mot_told_loss(env, w->grad, w->samples, w->loss)
-            : g->given_up  ? g->given_up
-                           : 1 };
+    struct mot_head head = { .samples = w->samples, .value = w->loss };
+    if (given_up) head.value = g->given_up ? g->given_up : 1;
+    else if (g->looks) head.value = mot_told_loss(env, w->grad, w->samples, w->loss);
     g->busy = false;
     g->draw += w->samples;
     g->given_up = 0;

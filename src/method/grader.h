@@ -43,20 +43,22 @@ struct mot_grader {
     uint32_t tag, busy;
     uint32_t given_up; /* jobs to be answered when the running one, cancelled, comes in */
     uint32_t queue_max, servers;
-    uint32_t spare;
+    uint32_t looks; /* at its gradients: no step of the server does */
     /* came[servers]: messages for jobs from each; round[queue_max + 1][servers] of the jobs in the queue, job
      * k's at k % queue_max, and last of the running one; the queue itself */
     uint64_t numbers[];
 };
 
 /* The loss that a worker tells beside its gradient: NaN if the gradient is not finite and there is a
- * guard. The worker looks, as it has just written the gradient and nobody waits for it as for the server. And
- * of several servers, each of which sees a range only, all refuse the gradient together: else one alone would
+ * guard. The worker looks, as it has just written the gradient and nobody waits for it as for the server,
+ * unless the server's step is made of this gradient alone and looks as it reads it (mot_hub_step). And of
+ * several servers, each of which sees a range only, all refuse the gradient together: else one alone would
  * leave the worker out, and the others wait for jobs that it never begins. */
 double mot_told_loss(const struct mot_env *, mot_buf grad, uint32_t samples, double loss);
 
 struct mot_need mot_grader_need(const struct mot_world *, uint32_t queue);
-void mot_grader_init(struct mot_grader *, const struct mot_env *, uint32_t queue);
+/* looks: at its gradients, if there is a guard */
+void mot_grader_init(struct mot_grader *, const struct mot_env *, uint32_t queue, bool looks);
 void mot_grader_step(struct mot_grader *, struct mot_env *, const struct mot_event *);
 void mot_grader_check(const struct mot_grader *, const struct mot_world *, uint32_t queue);
 

@@ -1,5 +1,6 @@
 #include "method/hub.h"
 #include "math/kernels.h"
+#include "math/optim.h"
 #include <math.h>
 
 /* ---- Seats and jobs ----------------------------------------------------------------------- */
@@ -12,6 +13,11 @@ static struct mot_seat *seats_of(const struct mot_hub *h)
 }
 
 const struct mot_seat *mot_hub_seat(const struct mot_hub *h, mot_node worker) { return &seats_of(h)[worker]; }
+
+static bool all_finite(const struct mot_env *env, struct mot_slice grad)
+{
+    return mot_kernels()->finite(grad.len, mot_read(env, grad.buf) + grad.off);
+}
 
 static struct mot_hub_job *job_at(const struct mot_hub *h, uint32_t place, const struct mot_env *env)
 {
@@ -186,6 +192,41 @@ void mot_hub_ages(const struct mot_hub *h, const struct mot_env *env, uint32_t *
         }
 }
 
+bool mot_hub_always(const void *conf, const struct mot_world *world)
+{
+    (void)conf;
+    (void)world;
+    return true;
+}
+
+bool mot_hub_look(const struct mot_hub *h, const struct mot_env *env, const struct mot_answer *a)
+{
+    if (h->looks) *a->refused = !all_finite(env, a->grad);
+    return !*a->refused;
+}
+
+bool mot_hub_step(
+    struct mot_hub *h, struct mot_env *env, const struct mot_answer *a, double scale, double factor)
+{
+    struct mot_params *p = &h->params;
+    if (!h->looks) {
+        mot_params_step(env, p, a->grad, scale, factor);
+        return true;
+    }
+    /* Never in place: what comes of a gradient that is not finite is thrown away. */
+    mot_buf next = mot_take(env);
+    if (!mot_optim_step_range(env->world->optim, a->grad.off, a->grad.len, p->step, factor,
+            mot_read(env, a->grad.buf), scale, mot_read(env, p->x), mot_edit(env, next), NULL, NULL)) {
+        mot_drop(env, next);
+        *a->refused = true;
+        return false;
+    }
+    mot_drop(env, p->x);
+    p->x = next;
+    p->step++;
+    return true;
+}
+
 void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
 {
     if (env->self != env->world->workers) return; /* of several servers one speaks for all */
@@ -235,13 +276,13 @@ static void peer_changed(
 
 /* ---- Answers ------------------------------------------------------------------------------------ */
 
-/* Its worker has looked at the gradient (mot_told_loss). All wait for the server: it looks
- * again only at what may have been damaged since. */
-static bool sound(const struct mot_env *env, const struct mot_hub_conf *conf, const struct mot_message *m)
+/* Its worker has looked at the gradient (mot_told_loss), or the step will. All wait for the server: it looks
+ * here only at what may have been damaged since. */
+static bool sound(const struct mot_hub *h, const struct mot_env *env, const struct mot_message *m)
 {
+    const struct mot_hub_conf *conf = env->conf;
     if (!isfinite(m->head.value)) return false;
-    return conf->guard == MOT_GUARD_OFF || m->intact ||
-        mot_kernels()->finite(m->body.len, mot_read(env, m->body.buf) + m->body.off);
+    return conf->guard == MOT_GUARD_OFF || h->looks || m->intact || all_finite(env, m->body);
 }
 
 static void refuse(const struct mot_served *rule, void *state, struct mot_env *env, mot_node from)
@@ -284,10 +325,10 @@ static void gradient_came(
         }
     } else if (m->head.samples == 0) {
         leave(rule, state, env, m->from, MOT_AWAY_NO_DATA);
-    } else if (!sound(env, env->conf, m)) {
+    } else if (!sound(h, env, m)) {
         refuse(rule, state, env, m->from);
     } else {
-        seat->strikes = 0;
+        bool refused = false;
         seat->answers++;
         seat->busy += took;
         struct mot_answer a = { .from = m->from,
@@ -297,9 +338,17 @@ static void gradient_came(
             .loss = m->head.value,
             .grad = m->body,
             .at = job.x,
-            .took = took };
+            .took = took,
+            .refused = &refused };
         rule->gradient(state, env, &a);
-        mot_note(env, "active_jobs", h->active);
+        if (refused) {
+            seat->answers--;
+            seat->busy -= took;
+            refuse(rule, state, env, m->from);
+        } else {
+            seat->strikes = 0;
+            mot_note(env, "active_jobs", h->active);
+        }
     }
     if (job.x) mot_drop(env, job.x);
     if (seat->unsent) feed(h, env, m->from);
@@ -339,15 +388,26 @@ struct mot_need mot_served_need(
         .alarms = need.alarms };
 }
 
+/* Whether the server's steps find the gradients that are not finite. Several servers would each find them in
+ * its own range only. */
+static bool steps_look(const struct mot_served *rule, const void *conf, const struct mot_world *world)
+{
+    const struct mot_hub_conf *hub = conf;
+    return hub->guard != MOT_GUARD_OFF && rule->at_once && rule->at_once(conf, world) &&
+        world->servers == 1 && mot_optim_looks(world->optim);
+}
+
 void mot_served_init(const struct mot_served *rule, void *state, struct mot_env *env)
 {
     struct mot_hub_need need = rule->need(env->conf, env->world);
+    bool looks = steps_look(rule, env->conf, env->world);
     if (!is_server(env)) {
         if (rule->local_steps) mot_local_init(state, env);
-        else mot_grader_init(state, env, need.queue);
+        else mot_grader_init(state, env, need.queue, !looks);
         return;
     }
     struct mot_hub *h = state;
+    h->looks = looks;
     lay_out(h, env, &need);
     mot_params_init(env, &h->params);
 }
@@ -405,7 +465,7 @@ void mot_served_check(const struct mot_served *rule, const void *state, const st
     struct mot_hub_need need = rule->need(env->conf, env->world);
     uint32_t present = 0, active = 0;
     MOT_ASSERT(h->seats_at == aligned(need.state_bytes) && h->queue == need.queue &&
-        h->jobs_max == jobs_max(&need, env->world));
+        h->jobs_max == jobs_max(&need, env->world) && h->looks == steps_look(rule, env->conf, env->world));
     MOT_ASSERT(h->free <= h->jobs_max);
     for (mot_node i = 0; i < env->world->workers; i++) {
         check_seat(h, env, i);

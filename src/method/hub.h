@@ -12,8 +12,9 @@
  * then it does not replace jobs.
  *
  * Gradients that are not finite never reach the method (option `guard`): workers tell (grader.h), and
- * bodies that may have been damaged on their way are looked at here. A worker that sends MOT_HUB_STRIKES of
- * them in a row is left out.
+ * bodies that may have been damaged on their way are looked at here; or, in methods that make a step of
+ * each gradient by itself, the step looks as it reads it and takes itself back (mot_hub_step). A worker
+ * that sends MOT_HUB_STRIKES of them in a row is left out.
  *
  * Notes: wasted, wasted_samples (jobs given up, and answers to replaced jobs), guarded, workers_barred,
  * workers_lost, workers_back, active_jobs (after each answer); and staleness by mot_hub_credit. */
@@ -84,6 +85,7 @@ struct mot_hub {
     uint32_t active;          /* jobs given, not answered, not replaced */
     uint32_t queue, keep;
     uint32_t free, jobs_max; /* the list of unused jobs */
+    uint32_t looks, spare;   /* looks: mot_hub_step looks for gradients that are not finite */
     uint64_t seats_at;       /* where seats and jobs lie, in bytes from here */
 };
 
@@ -98,11 +100,15 @@ struct mot_answer {
     mot_buf at; /* the model it was computed at, where need says `keep` */
     /* from when the worker could begin, as far as the server knows, links included */
     mot_time took;
+    bool *refused; /* mot_hub_step's and mot_hub_look's */
 };
 
 /* The method's rule. `state` begins with struct mot_hub; lost, back, gave_up, timer and check may be NULL. */
 struct mot_served {
     struct mot_hub_need (*need)(const void *conf, const struct mot_world *);
+    /* Whether every gradient makes a step by mot_hub_step, or is thrown away after mot_hub_look, before
+     * gradient() does anything else with it: then nobody else need look at it. NULL: no. */
+    bool (*at_once)(const void *conf, const struct mot_world *);
     /* also sets up the method's own state */
     void (*begin)(void *state, struct mot_env *);
     void (*gradient)(void *state, struct mot_env *, const struct mot_answer *);
@@ -121,6 +127,8 @@ struct mot_served {
     uint32_t (*local_steps)(const void *conf);
 };
 
+bool mot_hub_always(const void *conf, const struct mot_world *); /* for at_once */
+
 /* ---- What a rule calls ---------------------------------------------------------------- */
 
 const struct mot_seat *mot_hub_seat(const struct mot_hub *, mot_node worker);
@@ -137,6 +145,13 @@ uint64_t mot_hub_oldest(const struct mot_hub *, const struct mot_env *, mot_node
 
 /* How many active jobs have each age t - round, 0..oldest; those that are older count as `oldest`. */
 void mot_hub_ages(const struct mot_hub *, const struct mot_env *, uint32_t *count, uint64_t oldest);
+
+/* One step of the parameters along `scale` times the answer's gradient. False: it is not finite; nothing has
+ * changed, and the rule returns at once: the hub refuses the answer. */
+bool mot_hub_step(
+    struct mot_hub *, struct mot_env *, const struct mot_answer *, double scale, double lr_factor);
+/* The same for a gradient that makes no step. */
+bool mot_hub_look(const struct mot_hub *, const struct mot_env *, const struct mot_answer *);
 
 /* its gradient goes into the update: notes the delay */
 void mot_hub_credit(struct mot_env *, mot_node worker, uint64_t delay);

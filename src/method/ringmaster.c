@@ -90,12 +90,13 @@ static void ringmaster_gradient(void *state, struct mot_env *env, const struct m
     struct ringmaster *m = state;
     const struct ringmaster_conf *conf = env->conf;
     if (a->delay >= threshold(env)) {
+        if (!mot_hub_look(&m->hub, env, a)) return;
         mot_note(env, "dropped", 1);
         give(m, env, a->from);
         return;
     }
+    if (!mot_hub_step(&m->hub, env, a, 1.0 / a->samples, 1)) return;
     mot_hub_credit(env, a->from, a->delay);
-    mot_params_step(env, &m->hub.params, a->grad, 1.0 / a->samples, 1);
     mot_advance(env);
     give(m, env, a->from);
     if (conf->unfinished == MOT_UNFINISHED_FINISH) return;
@@ -137,6 +138,7 @@ static void ringmaster_check(const void *state, const struct mot_env *env)
 }
 
 static const struct mot_served ringmaster = { .need = ringmaster_need,
+    .at_once = mot_hub_always,
     .begin = ringmaster_begin,
     .gradient = ringmaster_gradient,
     .lost = ringmaster_lost,

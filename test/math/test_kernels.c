@@ -314,18 +314,22 @@ TEST(one_entry_that_is_not_finite_is_found_wherever_it_is)
     EACH_SET(k)
     for (size_t n = 0; n < 80; n++) {
         float *x = fresh(n + 1);
+        float *moved = fresh(n + 1);
+        const struct mot_sgd s = { 0.5f, 0.01f, 0, 0.1f, false };
         x[n] = NAN; /* what lies behind is not looked at */
         for (size_t i = 0; i < n; i++)
             for (size_t w = 0; w < 4; w++) {
                 float was = x[i];
                 x[i] = right[w];
                 CHECK(k->finite(n, x) && mot_kernels_ref.finite(n, x));
+                CHECK(k->sgd(n, &s, x, x, moved) && mot_kernels_ref.sgd(n, &s, x, x, moved));
                 x[i] = wrong[w];
                 CHECK(!k->finite(n, x) && !mot_kernels_ref.finite(n, x));
+                CHECK(!k->sgd(n, &s, x, x, moved) && !mot_kernels_ref.sgd(n, &s, x, x, moved));
                 x[i] = was;
             }
         CHECK(k->finite(n, x));
-        free(x);
+        free(x), free(moved);
     }
 }
 

@@ -372,25 +372,69 @@ TEST(a_gradient_that_is_not_finite_is_dropped_and_three_in_a_row_bar_the_worker)
     served_end(&s);
 }
 
-/* A body that came over a wire without a checksum may be another than its worker looked at. */
+/* A gradient of 1 but for its last entry, beside a loss that tells nothing of it. */
+static void spoilt_answer(bool intact)
+{
+    mot_buf b = mot_pool_take(&s.pool);
+    for (uint32_t i = 0; i < s.world.dim; i++) mot_pool_at(&s.pool, b)[i] = i + 1 < s.world.dim ? 1 : NAN;
+    struct mot_message m = { .from = 1,
+        .to = s.env.self,
+        .kind = MOT_MSG_GRAD,
+        .intact = intact,
+        .head = { .samples = BATCH },
+        .body = { .buf = b, .len = s.world.dim } };
+    served_step(&s, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
+    mot_pool_drop(&s.pool, b);
+}
+
+/* A body that came over a wire without a checksum may be another than its worker looked at. Here the worker
+ * looks: the step is made of another gradient than its own. */
 TEST(the_server_looks_itself_only_at_what_may_have_been_damaged_on_its_way)
 {
     for (int intact = 0; intact < 2; intact++) {
-        ASYNC(NULL);
-        mot_buf b = mot_pool_take(&s.pool);
-        for (uint32_t i = 0; i < s.world.dim; i++) mot_pool_at(&s.pool, b)[i] = NAN;
-        struct mot_message m = { .from = 1,
-            .to = s.env.self,
-            .kind = MOT_MSG_GRAD,
-            .intact = intact,
-            .head = { .samples = BATCH },
-            .body = { .buf = b, .len = s.world.dim } };
-        served_step(&s, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
+        ASYNC("step", "compensated");
+        spoilt_answer(intact);
         CHECK_INT(hub()->params.step, intact);
         CHECK_NEAR(served_noted(&s, "guarded"), !intact, 0);
-        mot_pool_drop(&s.pool, b);
         served_end(&s);
     }
+}
+
+/* The step reads the gradient anyhow. Its worker has not looked. */
+TEST(a_step_that_finds_its_gradient_not_finite_takes_itself_back)
+{
+    static const char *const step[] = { "constant", "clipped", "rescaled", "adaptive" };
+    for (int k = 0; k < 8; k++) {
+        ASYNC("step", step[k % 4]);
+        answer(0, 1);
+        float before = served_parameter(&s);
+        uint32_t used = s.pool.used, answers = mot_hub_seat(hub(), 1)->answers;
+        mot_time busy = mot_hub_seat(hub(), 1)->busy;
+        spoilt_answer(k < 4); /* damaged on its way or not */
+        CHECK_INT(hub()->params.step, 1);
+        CHECK_NEAR(served_parameter(&s), before, 0);
+        CHECK_INT(s.pool.used, used);
+        CHECK_INT(served_count(&s, MOT_FX_ADVANCE), 0);
+        CHECK_INT(served_count(&s, MOT_FX_CREDIT), 0);
+        CHECK_NEAR(served_noted(&s, "guarded"), 1, 0);
+        CHECK_INT(served_effect(&s, MOT_FX_SEND, 0)->message.to, 1); /* another try */
+        CHECK_INT(mot_hub_seat(hub(), 1)->strikes, 1);
+        CHECK(mot_hub_seat(hub(), 1)->answers == answers && mot_hub_seat(hub(), 1)->busy == busy);
+        served_end(&s);
+    }
+}
+
+/* It makes no step, but counts against its worker all the same. */
+TEST(a_gradient_that_comes_too_late_and_is_not_finite_is_refused_not_dropped)
+{
+    ASYNC("max_staleness", "1", "on_stale", "drop");
+    answer(0, 1);
+    answer(0, 1);
+    spoilt_answer(true);
+    CHECK_NEAR(served_noted(&s, "guarded"), 1, 0);
+    CHECK_NEAR(served_noted(&s, "dropped"), 0, 0);
+    CHECK_INT(mot_hub_seat(hub(), 1)->strikes, 1);
+    served_end(&s);
 }
 
 TEST(the_guard_may_stop_the_run_or_look_at_losses_only)

@@ -52,7 +52,7 @@ TEST(all_servers_hear_of_a_gradient_that_is_not_finite_in_one_range)
 /* The worker has its gradient at hand; the server, for whom all wait, need not look at it. */
 TEST(workers_tell_of_a_gradient_that_is_not_finite)
 {
-    static const struct mot_method *const methods[] = { &mot_method_async, &mot_method_fedbuff };
+    static const struct mot_method *const methods[] = { &mot_method_server, &mot_method_fedbuff };
     static const char *const guard[] = { "drop", "stop", "off" };
     for (size_t m = 0; m < 2; m++)
         for (int k = 0; k < 3; k++) {
@@ -65,6 +65,24 @@ TEST(workers_tell_of_a_gradient_that_is_not_finite)
             const struct mot_message *told = &served_effect(&s, MOT_FX_SEND, 0)->message;
             CHECK(isfinite(told->head.value) == (k == 2));
             CHECK(told->intact);
+            served_end(&s);
+        }
+}
+
+/* Where each gradient is a step of the server's, the step looks as it reads it (test_async.c). */
+TEST(workers_do_not_look_at_gradients_that_the_server_looks_at_for_nothing)
+{
+    static const struct mot_method *const methods[] = { &mot_method_async, &mot_method_ringmaster,
+        &mot_method_gasync };
+    for (size_t m = 0; m < MOT_COUNT(methods); m++)
+        for (int momentum = 0; momentum < 2; momentum++) {
+            struct served s;
+            SERVED(&s, methods[m], 2, 0, NULL);
+            s.optim.slots = (uint32_t)momentum; /* what a step has spoilt of it could not be taken back */
+            methods[m]->init(s.state, &s.env);
+            served_message(&s, 2, MOT_MSG_MODEL, (struct mot_head){ .round = 0 }, 0);
+            spoilt_work(&s, tag_begun(&s));
+            CHECK(isfinite(served_effect(&s, MOT_FX_SEND, 0)->message.head.value) == !momentum);
             served_end(&s);
         }
 }

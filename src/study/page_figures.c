@@ -101,11 +101,10 @@ static char *show_count(double value, char *into, size_t size)
 /* So many digits that count, zeros among them: figures that stand below each other should look alike. */
 static char *show_digits(double value, int digits, char *into, size_t size)
 {
-    double magnitude = fabs(value);
+    double magnitude = fabs(value), rounds = 1 - 0.5 * pow(10, -digits); /* from there up to the edge */
     int places = digits - 1;
-    for (double edge = 10; places > 0 && magnitude >= edge * (1 - 0.5 * pow(10, -digits)); edge *= 10)
-        places--;
-    for (double edge = 1; places < 8 && magnitude > 0 && magnitude < edge; edge /= 10) places++;
+    for (double edge = 10; places > 0 && magnitude >= edge * rounds; edge *= 10) places--;
+    for (double edge = 1; places < 8 && magnitude > 0 && magnitude < edge * rounds; edge /= 10) places++;
     snprintf(into, size, "%.*f", places, value);
     return into;
 }

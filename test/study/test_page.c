@@ -1,3 +1,4 @@
+#include "study/page_parts.h"
 #include "study/pages.h"
 
 static const char *const two[] = { "slow", "fast" };
@@ -174,6 +175,104 @@ TEST(curves_timelines_rows_and_staleness_of_real_runs_are_in_it)
     free(page);
     free(folder);
     json_decref(d);
+}
+
+/* What the page's script reads. */
+static json_t *data_of(const char *page)
+{
+    static const char begins[] = "<script type=\"application/json\" id=\"data\">";
+    const char *from = strstr(page, begins), *to = from ? strstr(from, "</script>") : NULL;
+    json_error_t error;
+    json_t *data =
+        to ? json_loadb(from + strlen(begins), (size_t)(to - from) - strlen(begins), 0, &error) : NULL;
+    if (!data) printf("  the page's data are no JSON: %s\n", to ? error.text : "there are none");
+    return data;
+}
+
+TEST(the_data_of_a_page_are_json_with_every_worker_of_its_run)
+{
+    char *folder = place("workers");
+    SIMULATE(folder, "method=async", "workers=3", "cluster.network.up=1Mbit");
+    json_t *d = document_of(two, 1);
+    add_run(d, 0, 1, folder, "ok", NULL, 1.5);
+    char *page = page_of(d);
+    json_t *data = data_of(page), *detail = json_array_get(json_object_get(data, "details"), 0), *worker;
+    CHECK(data && detail);
+    CHECK_INT(json_integer_value(json_object_get(detail, "workers_of_run")), 3);
+    size_t i, n = json_array_size(json_object_get(detail, "workers"));
+    CHECK_INT(n, 3);
+    json_array_foreach(json_object_get(detail, "workers"), i, worker)
+    {
+        CHECK_INT(json_integer_value(json_object_get(worker, "id")), i);
+        CHECK_INT(json_array_size(json_object_get(worker, "time")), 3);
+        CHECK_INT(json_array_size(json_object_get(worker, "classes")), 10);
+    }
+    json_decref(data);
+    free(page);
+    free(folder);
+    json_decref(d);
+}
+
+TEST(under_each_condition_there_is_an_answer_that_names_it)
+{
+    json_t *d = document_of(two, 1);
+    set_figure(d, 0, "time_to_target", 10, 9, 11);
+    json_array_append_new(json_object_get(d, "conditions"), json_pack("{s:s, s:{}}", "name", "", "settings"));
+    json_t *second = json_deep_copy(cell_at(d, 0));
+    json_object_set_new(second, "condition", json_integer(1));
+    json_array_append_new(json_object_get(d, "cells"), second);
+    for (size_t c = 0; c < 2; c++)
+        json_object_set_new(json_array_get(json_object_get(d, "conditions"), c), "name",
+            json_string(c ? "batch=16" : "batch=8"));
+    char *page = page_of(d);
+    CHECK_PAGE(page, "<li><span class=\"under\">batch=8</span> <b class=\"k0\">slow</b> reaches");
+    CHECK_PAGE(page, "<li><span class=\"under\">batch=16</span> <b class=\"k0\">slow</b> reaches");
+    CHECK_INT(times_in(page, "<ul class=\"answer\">"), 1);
+    free(page);
+    json_decref(d);
+}
+
+TEST(figures_have_the_digits_that_count_and_the_unit_that_suits)
+{
+    static const struct {
+        double value;
+        enum mot_page_unit unit;
+        const char *text;
+    } shown[] = {
+        { 9.994, MOT_PAGE_RATIO, "9.99" },
+        { 9.996, MOT_PAGE_RATIO, "10.0" },
+        { 10.4, MOT_PAGE_RATIO, "10.4" },
+        { 99.94, MOT_PAGE_RATIO, "99.9" },
+        { 99.96, MOT_PAGE_RATIO, "100" },
+        { 1234.5, MOT_PAGE_RATIO, "1234" },
+        { 0.1234, MOT_PAGE_RATIO, "0.123" },
+        { 1, MOT_PAGE_RATIO, "1.00" },
+        { 0, MOT_PAGE_PLAIN, "0.000" },
+        { 9.9996, MOT_PAGE_PLAIN, "10.00" },
+        { 0.00099, MOT_PAGE_PLAIN, "9.90e-04" },
+        { 0.001, MOT_PAGE_PLAIN, "0.001000" },
+        { 99999, MOT_PAGE_PLAIN, "99999" },
+        { 1e5, MOT_PAGE_PLAIN, "1.00e+05" },
+        { 999.4, MOT_PAGE_BYTES, "999 B" },
+        { 999.6, MOT_PAGE_BYTES, "1.00 kB" },
+        { 1.5e12, MOT_PAGE_BYTES, "1.50 TB" },
+        { 2.5e15, MOT_PAGE_BYTES, "2.50 PB" },
+        { 2.5e18, MOT_PAGE_BYTES, "2500 PB" },
+        { 0, MOT_PAGE_SHARE, "0 %" },
+        { 0.0994, MOT_PAGE_SHARE, "9.94 %" },
+        { 0.0996, MOT_PAGE_SHARE, "10.0 %" },
+        { 1, MOT_PAGE_SHARE, "100.0 %" },
+        { 123, MOT_PAGE_COUNT, "123" },
+        { 1234567.4, MOT_PAGE_COUNT, "1,234,567" },
+        { 999.5, MOT_PAGE_COUNT, "1,000" },
+        { 2e15, MOT_PAGE_COUNT, "2.00e+15" },
+        { 1.5, MOT_PAGE_SECONDS, "1.50 s" },
+        { -1, MOT_PAGE_SECONDS, "0 ns" },
+        { NAN, MOT_PAGE_SECONDS, "\u2013" },
+    };
+    char text[96];
+    for (size_t i = 0; i < MOT_COUNT(shown); i++)
+        CHECK_TEXT(mot_page_show(shown[i].value, shown[i].unit, text, sizeof text), shown[i].text);
 }
 
 TEST(rows_of_numbers_to_predict_have_no_classes)

@@ -398,6 +398,21 @@ TEST(the_whole_table_reads_like_this)
     json_decref(d);
 }
 
+TEST(of_a_table_in_colour_only_the_head_is_dim)
+{
+    struct mot_grid g;
+    char *text = NULL;
+    size_t n;
+    mot_grid_open(&g, 2);
+    for (int row = 0; row < 3; row++) mot_grid_addf(&g, "row %d", row), mot_grid_add(&g, row ? "x" : "head");
+    FILE *out = open_memstream(&text, &n);
+    mot_grid_print(&g, 100, out, true);
+    fclose(out);
+    CHECK_TEXT(text, "\x1b[2m  row 0  head\x1b[0m\n  row 1  x\n  row 2  x\n");
+    free(text);
+    mot_grid_close(&g);
+}
+
 TEST(a_share_that_nobody_knows_is_a_dash_in_its_own_column)
 {
     begin();

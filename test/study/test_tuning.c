@@ -144,6 +144,21 @@ TEST(an_arm_with_fewer_points_has_fewer_rounds_of_halving)
     CHECK_INT(done.made, 8 + 4 + 2 + 2); /* the two points of the second arm are tried at full length only */
 }
 
+/* Eight points begin with a quarter of the length; four of another arm a round later, all of them. */
+TEST(an_arm_that_begins_later_loses_no_point_before)
+{
+    go("stop: {updates: 80}\ncompare: [{label: eight}, {label: four, batch: 8}]\n"
+       "tune: {over: {optimizer.lr: 2^-1..2^-4, batch: [8, 16]}, by: train_loss, halving: true, seeds: "
+       "[7]}\n",
+        true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(json_array_size(json_object_get(tuned(1), "points")), 4);
+    size_t half = 0, whole = 0;
+    for (size_t p = 0; p < 4; p++) half += budget(1, p) == 0.5, whole += budget(1, p) == 1;
+    CHECK_INT(half, 2);
+    CHECK_INT(whole, 2);
+}
+
 TEST(each_arm_is_tuned_but_for_the_keys_it_sets_and_then_judged_on_other_seeds)
 {
     go("stop: {updates: 60, target: {test_accuracy: 0.7}}\n"

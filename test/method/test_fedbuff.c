@@ -80,6 +80,19 @@ TEST(a_worker_makes_its_steps_alone_and_sends_the_sum_of_its_gradients)
     served_end(&s);
 }
 
+TEST(a_worker_that_loses_its_server_stops_and_one_that_loses_another_worker_does_not)
+{
+    SERVED(&s, &mot_method_fedbuff, N, 0, "steps", "3");
+    served_step(&s, &(struct mot_event){ .kind = MOT_EV_PEER, .peer = { .node = 1 } });
+    CHECK(!served_effect(&s, MOT_FX_STOP, 0));
+    served_step(&s, &(struct mot_event){ .kind = MOT_EV_PEER, .peer = { .node = N, .up = true } });
+    CHECK(!served_effect(&s, MOT_FX_STOP, 0));
+    served_step(&s, &(struct mot_event){ .kind = MOT_EV_PEER, .peer = { .node = N } });
+    const struct mot_effect *stop = served_effect(&s, MOT_FX_STOP, 0);
+    CHECK(stop && stop->stop == MOT_EPEER);
+    served_end(&s);
+}
+
 /* Data that end in a batch of 5 of 10: its mean is a step like the others. */
 TEST(a_batch_cut_short_by_the_end_of_the_data_counts_as_a_step)
 {

@@ -8,6 +8,8 @@
 #define AHEAD 16u /* messages that the sender has under way */
 
 static uint32_t sent, received, out_of_order, lost_peers;
+static bool waits;       /* ten seconds after a loss, and then ends well */
+static mot_time sending; /* how long worker 0 had messages under way */
 
 struct stream {
     uint32_t sent, got;
@@ -17,7 +19,9 @@ enum { STREAM_DATA, STREAM_THANKS };
 static struct mot_need stream_need(const void *conf, const struct mot_world *world, mot_node self)
 {
     (void)conf, (void)world, (void)self;
-    return (struct mot_need){ .state_bytes = sizeof(struct stream), .buffers = 2, .sends = AHEAD + 1 };
+    return (struct mot_need){
+        .state_bytes = sizeof(struct stream), .buffers = 2, .sends = AHEAD + 1, .alarms = 1
+    };
 }
 
 static void stream_init(void *p, struct mot_env *env) { (void)p, (void)env; }
@@ -38,9 +42,11 @@ static void stream_step(void *p, struct mot_env *env, const struct mot_event *ev
     struct stream *s = p;
     if (event->kind == MOT_EV_PEER) {
         lost_peers++;
-        mot_stop(env, MOT_EPEER);
+        if (waits && env->self == 0) mot_alarm(env, 0, env->now + UINT64_C(10000000000));
+        else mot_stop(env, MOT_EPEER);
         return;
     }
+    if (event->kind == MOT_EV_TIMER) mot_stop(env, MOT_OK);
     if (event->kind == MOT_EV_START && env->self == 0) pour(s, env);
     if (event->kind != MOT_EV_MESSAGE) return;
     out_of_order += event->message->head.round != s->got;
@@ -92,6 +98,7 @@ static struct mot_outcome play(const char *faults, const char *seed, uint32_t fr
         out.status = mot_sim_run(&o, &all);
         if (out.status == MOT_OK) {
             out = (struct mot_outcome){ .status = all.status, .last = all.last, .faults = all.faults };
+            sending = all.node[0].send;
             mot_outcome_close(&all);
         }
         mot_job_close(&job);
@@ -147,6 +154,22 @@ TEST(a_peer_is_given_up_with_what_waited_for_it)
     CHECK_INT(out.status, MOT_EPEER);
     CHECK_INT(out.last.now, UINT64_C(1005000000));
     CHECK(received > 0 && out_of_order == 0);
+}
+
+/* All sixteen, not only the first: nothing is sent to the lost any more, and nobody is busy with it. */
+TEST(what_was_under_way_to_a_lost_peer_is_forgotten)
+{
+    waits = false;
+    struct mot_outcome until = play("[{kind: crash, at: 5ms, worker: 1}]", "1", 0);
+    CHECK_INT(until.status, MOT_EPEER);
+    waits = true;
+    struct mot_outcome out = play("[{kind: crash, at: 5ms, worker: 1}]", "1", 0);
+    waits = false;
+    CHECK_INT(out.status, MOT_OK);
+    CHECK_INT(lost_peers, 1);
+    CHECK_INT(out.last.now, until.last.now + UINT64_C(10000000000));
+    CHECK_INT(out.faults.resent, until.faults.resent);
+    CHECK(sending <= until.last.now);
 }
 
 TEST(time_outs_do_not_grow_with_what_waits_for_a_lost_frame)

@@ -74,6 +74,24 @@ TEST(notes_of_several_nodes_add_up_by_their_names)
 
 /* Ten workers of equal speed, each with one job: apart from the
  * beginning every gradient is nine updates old. */
+TEST(a_target_is_met_by_just_its_value_and_by_what_is_better)
+{
+    static const struct {
+        enum mot_target_kind kind;
+        double better;
+    } targets[] = { { MOT_TARGET_TRAIN_LOSS, 0.4 }, { MOT_TARGET_TEST_ACCURACY, 0.6 },
+        { MOT_TARGET_GRAD_NORM, 0.4 } };
+    for (size_t i = 0; i < MOT_COUNT(targets); i++)
+        for (int k = 0; k < 4; k++) {
+            double value[] = { targets[i].better, 0.5, 1 - targets[i].better, NAN };
+            struct mot_experiment x = { .stop = { .target = targets[i].kind, .value = 0.5 } };
+            struct mot_score s = { .train_loss = value[k], .test_accuracy = value[k], .grad_norm = value[k] };
+            CHECK(mot_target_met(&x, &s) == (k < 2));
+            x.stop.target = MOT_TARGET_NONE;
+            CHECK(!mot_target_met(&x, &s));
+        }
+}
+
 TEST(ten_equal_workers_give_a_staleness_of_nine_and_the_histogram_says_so)
 {
     struct run r = { 0 };

@@ -124,6 +124,25 @@ TEST(a_run_that_its_target_ended_replayed_gives_the_model_that_met_it)
     }
 }
 
+TEST(a_replay_tells_how_far_it_is)
+{
+    struct run r = { .ways = { .driver = MOT_DRIVER_REPLAY, .arrivals = folder() } };
+    const char *const *pairs = PAIRS("method", "allreduce", "evaluate.every", "50 updates");
+    char *text = NULL;
+    size_t n;
+    CHECK(record(pairs, false) != 0);
+    r.ways.progress = open_memstream(&text, &n);
+    r.ways.terminal = true;
+    RUN_SET(&r, SMALL);
+    run_set_all(&r, pairs);
+    run_go(&r);
+    fclose(r.ways.progress);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_HAS(text, "update");
+    free(text);
+    run_free(&r);
+}
+
 TEST(a_run_whose_data_runs_out_can_be_replayed)
 {
     struct run r;

@@ -445,8 +445,11 @@ static void follow_run(struct crowd *p, struct mot_outcome *out)
 /* What must be the same everywhere: a rank with other settings would compute something else. */
 static uint64_t hash_of(const struct mot_live_options *o, const struct mot_live_checkpoint *from)
 {
-    const uint64_t part[] = { o->hash, o->experiment->stop.updates, o->emulate, o->resume, from->step,
-        from->samples, from->model ? XXH64(from->model[0].x, o->problem->net->dim * sizeof(float), 0) : 0 };
+    const struct mot_experiment *x = o->experiment;
+    const uint64_t part[] = { o->hash, x->stop.updates, XXH64(&x->stop.epochs, sizeof(x->stop.epochs), 0),
+        (uint64_t)x->checkpoint.unit, XXH64(&x->checkpoint.value, sizeof(x->checkpoint.value), 0), o->emulate,
+        o->resume, from->step, from->samples,
+        from->model ? XXH64(from->model[0].x, o->problem->net->dim * sizeof(float), 0) : 0 };
     return XXH64(part, sizeof(part), 0);
 }
 

@@ -1,11 +1,11 @@
 /* bench_step.c -- how many samples a second one thread trains: gradient and optimiser step.
  *
- * A step is what a worker does: zero the gradient, add the gradient of rows that lie here and there,
- * slice by slice, take an SGD step along the mean. Alone it prints a table of that, and what an evaluation
- * takes beside one read of the same rows ("evaluation": only that). With the argument "-" it reads lines
- * "MODEL BATCH SECONDS" (model: mlp = 784-256-128-10, softmax = 784-10) and answers each with samples a
- * second: bench_step_torch.py asks, in turn with PyTorch. With "count MODEL BATCH STEPS" it makes just so
- * many steps, for tools that count instructions. */
+ * A step is what a worker does: make the gradient of rows that lie here and there, slice by slice, and
+ * take an SGD step along the mean. Alone it prints a table of that, and what an evaluation takes beside
+ * one read of the same rows ("evaluation": only that). With the argument "-" it reads lines "MODEL BATCH
+ * SECONDS" (model: mlp = 784-256-128-10, softmax = 784-10) and answers each with samples a second:
+ * bench_step_torch.py asks, in turn with PyTorch. With "count MODEL BATCH STEPS" it makes just so many
+ * steps, for tools that count instructions. */
 #include "base/crew.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -76,11 +76,10 @@ static uint32_t order[ROWS]; /* in which the rows are taken */
 
 static void step(struct bench *b, const struct mot_table *table, uint32_t batch, uint32_t *first)
 {
-    memset(b->g, 0, b->net.dim * sizeof *b->g);
     for (uint32_t done = 0; done < batch; done += MOT_SLICE_ROWS) {
         uint32_t rows = batch - done < MOT_SLICE_ROWS ? batch - done : MOT_SLICE_ROWS;
         struct mot_batch slice = { table, order + *first + done, 0, rows };
-        b->net.kind->grad(&b->net, b->x, &slice, 1, b->g, b->scratch);
+        mot_net_grad(&b->net, b->x, &slice, 1, done == 0, b->g, b->scratch);
     }
     *first = *first + 2 * batch <= ROWS ? *first + batch : 0;
     mot_optim_step(&b->optim, 0, 1, b->g, 1.0 / batch, b->x, b->x, NULL, NULL);

@@ -69,6 +69,10 @@ struct mot_model {
      * of coef * (loss + penalty) is returned. */
     double (*grad)(const struct mot_net *, const float *x, const struct mot_batch *, float coef, float *g,
         void *scratch);
+    /* The same with g = instead of g +=, and the bits of grad on zeros: what g held does not count. May be
+     * NULL: g is zeroed first, then. */
+    double (*grad_first)(const struct mot_net *, const float *x, const struct mot_batch *, float coef,
+        float *g, void *scratch);
     /* Sum of the losses without penalty, and the rows predicted right (0 for regression). */
     double (*loss)(
         const struct mot_net *, const float *x, const struct mot_batch *, uint32_t *hits, void *scratch);

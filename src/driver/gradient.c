@@ -1,5 +1,6 @@
 #include "driver/gradient.h"
 #include "base/memory.h"
+#include "math/models.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,8 @@ void mot_gradient_begin(struct mot_gradient_run *r, const struct mot_problem *p,
     uint32_t terms, uint64_t samples, const float *x, float *g)
 {
     *r = (struct mot_gradient_run){
-        .problem = p, .term = term, .terms = terms, .left = samples, .x = x, .g = g
+        .problem = p, .term = term, .terms = terms, .left = samples, .x = x, .g = g, .first = true
     };
-    memset(g, 0, p->net->dim * sizeof(*g));
     if (!p->net->kind->computes) r->left = 0;
 }
 
@@ -40,10 +40,17 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
         }
     }
     struct mot_batch batch = { .table = &r->problem->data->train, .row = row, .rows = got };
-    r->loss += net->kind->grad(net, r->x, &batch, r->term[r->at].coef, r->g, scratch);
+    r->loss += mot_net_grad(net, r->x, &batch, r->term[r->at].coef, r->first, r->g, scratch);
+    r->first = false;
     r->in_term += got;
     r->left -= got;
     return true;
+}
+
+void mot_gradient_end(struct mot_gradient_run *r)
+{
+    if (r->first) memset(r->g, 0, r->problem->net->dim * sizeof(*r->g));
+    r->first = false;
 }
 
 void mot_gradient_spoil(float *g, uint32_t dim)
@@ -57,6 +64,7 @@ double mot_gradient(const struct mot_problem *p, const struct mot_term *term, ui
     struct mot_gradient_run run;
     mot_gradient_begin(&run, p, term, terms, samples, x, g);
     while (mot_gradient_slice(&run, scratch)) {}
+    mot_gradient_end(&run);
     return run.loss;
 }
 
@@ -169,10 +177,10 @@ static void gradient_lane(void *context, uint32_t lane, unsigned who)
     memset(sum, 0, net->dim * sizeof(*sum));
     for (uint32_t chunk = lane; chunk < chunks_of(e->table); chunk += LANES) {
         uint32_t end = chunk_end(e->table, chunk);
-        memset(g, 0, net->dim * sizeof(*g));
-        for (uint32_t first = chunk * CHUNK_ROWS; first < end; first += MOT_SLICE_ROWS) {
+        uint32_t begin = chunk * CHUNK_ROWS;
+        for (uint32_t first = begin; first < end; first += MOT_SLICE_ROWS) {
             struct mot_batch batch = slice_of(e->table, first, end);
-            net->kind->grad(net, e->x, &batch, 1.0f, g, e->scratch[who]);
+            mot_net_grad(net, e->x, &batch, 1.0f, first == begin, g, e->scratch[who]);
         }
         for (uint32_t i = 0; i < net->dim; i++) sum[i] += (double)g[i];
     }

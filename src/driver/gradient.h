@@ -34,10 +34,13 @@ struct mot_gradient_run {
     const float *x;
     float *g;
     double loss;
+    bool first; /* no slice is done: g holds nothing yet */
 };
 void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *,
     uint32_t terms, uint64_t samples, const float *x, float *g);
 bool mot_gradient_slice(struct mot_gradient_run *, void *scratch); /* false: there was nothing left to do */
+/* Before g is read, however many slices were done: without any it is 0. */
+void mot_gradient_end(struct mot_gradient_run *);
 /* what a poisoned worker hands over: NaN */
 void mot_gradient_spoil(float *g, uint32_t dim);
 

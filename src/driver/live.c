@@ -266,6 +266,7 @@ static void poison(struct mot_live_node *n, mot_buf grad)
 static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
 {
     struct mot_live *l = n->live;
+    mot_gradient_end(&w->run);
     struct mot_result result = {
         .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad
     };

@@ -172,20 +172,26 @@ mot_buf mot_sum(struct mot_env *env, const mot_buf *in, uint32_t n)
     return mot_sum_range(env, in, n, 0, env->world->dim);
 }
 
+#define TERMS_AT_ONCE 8 /* so many buffers are read side by side before the sum is written */
+
 mot_buf mot_sum_range(struct mot_env *env, const mot_buf *in, uint32_t n, uint32_t off, uint32_t len)
 {
     MOT_ASSERT(off <= env->world->dim && len <= env->world->dim - off);
     const struct mot_kernels *k = mot_kernels();
     mot_buf out = mot_take(env);
     float *sum = mot_pool_at(env->pool, out) + off;
-    uint32_t added = 0;
+    const float *term[TERMS_AT_ONCE];
+    uint32_t terms = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (in[i] == MOT_NO_BUF) continue;
-        const float *x = mot_read(env, in[i]) + off;
-        if (added++ == 0) memcpy(sum, x, len * sizeof(*sum));
-        else k->axpy(len, 1.0f, x, sum);
+        if (terms == TERMS_AT_ONCE) {
+            k->add(len, terms, term, sum);
+            term[0] = sum, terms = 1;
+        }
+        term[terms++] = mot_read(env, in[i]) + off;
     }
-    MOT_ASSERT(added > 0);
+    MOT_ASSERT(terms > 0);
+    k->add(len, terms, term, sum);
     return out;
 }
 

@@ -42,7 +42,7 @@ struct mot_gemm {
     float *c;
     size_t c_row, c_panel;
     const float *bias; /* [m], or NULL for 0; not with add */
-    bool add;
+    bool add, fresh;   /* fresh, with add: C counts as zeros, whatever it holds */
 };
 
 /* One layer and a few rows: weights w[out][in], inputs x[r][in] where they lie, slopes d(r, o) =
@@ -55,6 +55,7 @@ struct mot_few {
     size_t d_out, d_row;
     float *y;
     size_t y_row;
+    bool fresh; /* few_weights: y counts as zeros, whatever it holds */
 };
 
 /* v = momentum v + (grad g + decay x); x -= lr (v, or with Nesterov's way grad g + decay x + momentum v). */

@@ -62,6 +62,39 @@ INLINE void few_chains(const struct few_strip *s, size_t k, size_t end, vf (*sum
         }
 }
 
+#if LANES == 8
+/* One row, two whole blocks that begin at `from`, and up to four outputs more than a vector holds: those of
+ * both blocks share a vector. */
+INLINE void few_forward_narrow(const struct few_strip *s, uint32_t from, const float *start)
+{
+    const float *x = s->x[0];
+    vf sum[2] = { load(start), { 0 } }, more = load_part(start + LANES, 4);
+    for (size_t k = from; k < from + K_BLOCK; k += 4) {
+        vf first[4], second[4], both[4], at[4];
+        UNROLL for (int i = 0; i < 4; i++) at[i] =
+            two_fours(s->w[LANES + i] + k, s->w[LANES + i] + k + K_BLOCK);
+        columns_of_four(s->w, k, first);
+        columns_of_four(s->w, k + K_BLOCK, second);
+        turn_four(at, both);
+        UNROLL for (int i = 0; i < 4; i++)
+        {
+            vf a = all((x + k)[i]), b = all((x + k + K_BLOCK)[i]);
+            sum[0] = fma_f(first[i], a, sum[0]);
+            sum[1] = fma_f(second[i], b, sum[1]);
+            more = fma_f(both[i], __builtin_shufflevector(a, b, 0, 1, 2, 3, 12, 13, 14, 15), more);
+        }
+    }
+    float rest[LANES];
+    vf total = from == 0 ? sum[0] : sum[0] + load(s->y);
+    store(s->y, sum[1] + total);
+    store(rest, more);
+    for (uint32_t i = 0; i < s->left - LANES; i++) {
+        float part = from == 0 ? rest[i] : rest[i] + s->y[LANES + i];
+        s->y[LANES + i] = rest[4 + i] + part;
+    }
+}
+#endif
+
 /* Inputs from .. end - 1, or two blocks that begin at `from`; `start` is what the sums begin with. */
 INLINE void few_forward_block(const struct few_strip *s, uint32_t from, uint32_t end, const float *start,
     const int rows, const int vectors, const int blocks)
@@ -98,6 +131,10 @@ INLINE void few_forward_strip(
     UNROLL for (int r = 0; r < rows; r++) s.x[r] = f->x[r];
     if (f->bias) memcpy(bias, f->bias + o, left * sizeof *bias);
     uint32_t k = 0;
+#if LANES == 8
+    if (rows == 1 && vectors == 2 && left > LANES && left <= LANES + 4)
+        for (; f->in - k >= 2 * K_BLOCK; k += 2 * K_BLOCK) few_forward_narrow(&s, k, k ? zeros : bias);
+#endif
     if (rows * vectors <= 4)
         for (; f->in - k >= 2 * K_BLOCK; k += 2 * K_BLOCK)
             few_forward_block(&s, k, k + K_BLOCK, k ? zeros : bias, rows, vectors, 2);
@@ -171,8 +208,9 @@ INLINE vf few_outer(
     return sum;
 }
 
-/* Along the rows of the gradient, as they lie: it is read and written once, which is what this costs. */
-INLINE void few_weights_rows(const struct mot_few *f, const int rows)
+/* Along the rows of the gradient, as they lie: it is read (but for a fresh one) and written once, which is
+ * what this costs. */
+INLINE void few_weights_loop(const struct mot_few *f, const int rows, const bool fresh)
 {
     const float *x[MOT_FEW];
     UNROLL for (int r = 0; r < rows; r++) x[r] = f->x[r];
@@ -180,8 +218,16 @@ INLINE void few_weights_rows(const struct mot_few *f, const int rows)
         float *y = f->y + (size_t)o * f->y_row;
         vf slope[MOT_FEW];
         UNROLL for (int r = 0; r < rows; r++) slope[r] = all(f->d[o * f->d_out + (size_t)r * f->d_row]);
-        EACH_LANES(f->in, i, left, out(y, i, left, few_outer(x, slope, rows, i, left) + in(y, i, left)));
+        EACH_LANES(f->in, i, left, {
+            vf old = fresh ? (vf){ 0 } : in(y, i, left);
+            out(y, i, left, few_outer(x, slope, rows, i, left) + old);
+        });
     }
+}
+INLINE void few_weights_rows(const struct mot_few *f, const int rows)
+{
+    if (f->fresh) few_weights_loop(f, rows, true);
+    else few_weights_loop(f, rows, false);
 }
 FEW(few_weights)
 

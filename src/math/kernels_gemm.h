@@ -28,8 +28,11 @@ struct tile {
     size_t c_row;
     uint32_t k;
     const float *bias; /* what the sums begin with, one for each row */
-    bool add;
+    bool add, fresh;
 };
+
+/* What sums are added to: C, or zeros in its place (a sum of -0 then becomes 0, as it would in C). */
+INLINE vf tile_old(const struct tile *t, const float *c) { return t->fresh ? (vf){ 0 } : load(c); }
 
 /* `rows` is known to the compiler at every call, so that all sums live in registers. */
 INLINE void tile_rows(const struct tile *t, const int rows)
@@ -61,7 +64,7 @@ INLINE void tile_rows(const struct tile *t, const int rows)
     UNROLL for (int i = 0; i < rows; i++)
     {
         float *c = t->c + (size_t)i * t->c_row;
-        if (t->add) UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] += load(c + v * LANES);
+        if (t->add) UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] += tile_old(t, c + v * LANES);
         UNROLL for (int v = 0; v < TILE_VECTORS; v++) store(c + v * LANES, sum[i][v]);
     }
 }
@@ -91,7 +94,7 @@ static void tile_edge(const struct tile *t, uint32_t rows, uint32_t cols)
     struct tile whole = *t;
     whole.c = copy;
     whole.c_row = TILE_COLS;
-    for (uint32_t i = 0; i < rows && t->add; i++)
+    for (uint32_t i = 0; i < rows && t->add && !t->fresh; i++)
         memcpy(copy + i * TILE_COLS, t->c + i * t->c_row, cols * sizeof *copy);
     tile_run(&whole, rows);
     for (uint32_t i = 0; i < rows; i++)
@@ -130,6 +133,7 @@ static void gemm_block(
                 .k = k,
                 .bias = g->bias && k0 == 0 ? g->bias + i : zeros,
                 .add = g->add || k0 > 0,
+                .fresh = g->fresh && k0 == 0,
             };
             uint32_t rows = i1 - i < TILE_ROWS ? i1 - i : TILE_ROWS;
             if (cols - j >= TILE_COLS) tile_run(&t, rows);
@@ -160,25 +164,29 @@ INLINE v4 load_four(const float *p)
     return v;
 }
 
-/* Numbers c .. c + 3 of LANES rows: v[j] becomes number c + j of each of them. Whole quarters are loaded into
- * their place, so that with 8 lanes nothing has to cross from one half to the other later. */
-INLINE void columns_of_four(const float *const row[LANES], size_t c, vf v[4])
-{
 #if LANES == 8
-    vf at[4];
-    UNROLL for (int i = 0; i < 4; i++) at[i] =
-        __builtin_shufflevector(load_four(row[i] + c), load_four(row[i + 4] + c), 0, 1, 2, 3, 4, 5, 6, 7);
+/* at[i] has four numbers of row i and four of row i + 4: v[j] becomes number j of each of the eight. Only one
+ * unit of the processor shuffles, all of them blend. */
+INLINE void turn_four(const vf at[4], vf v[4])
+{
     vf a = __builtin_shufflevector(at[0], at[1], 0, 8, 1, 9, 4, 12, 5, 13),
        b = __builtin_shufflevector(at[0], at[1], 2, 10, 3, 11, 6, 14, 7, 15);
     vf d = __builtin_shufflevector(at[2], at[3], 0, 8, 1, 9, 4, 12, 5, 13),
        e = __builtin_shufflevector(at[2], at[3], 2, 10, 3, 11, 6, 14, 7, 15);
-    v[0] = __builtin_shufflevector(a, d, 0, 1, 8, 9, 4, 5, 12, 13);
-    v[1] = __builtin_shufflevector(a, d, 2, 3, 10, 11, 6, 7, 14, 15);
-    v[2] = __builtin_shufflevector(b, e, 0, 1, 8, 9, 4, 5, 12, 13);
-    v[3] = __builtin_shufflevector(b, e, 2, 3, 10, 11, 6, 7, 14, 15);
+    vf f = __builtin_shufflevector(a, d, 2, 3, 8, 9, 6, 7, 12, 13),
+       g = __builtin_shufflevector(b, e, 2, 3, 8, 9, 6, 7, 12, 13);
+    v[0] = __builtin_shufflevector(a, f, 0, 1, 10, 11, 4, 5, 14, 15);
+    v[1] = __builtin_shufflevector(f, d, 0, 1, 10, 11, 4, 5, 14, 15);
+    v[2] = __builtin_shufflevector(b, g, 0, 1, 10, 11, 4, 5, 14, 15);
+    v[3] = __builtin_shufflevector(g, e, 0, 1, 10, 11, 4, 5, 14, 15);
+}
+INLINE vf two_fours(const float *low, const float *high)
+{
+    return __builtin_shufflevector(load_four(low), load_four(high), 0, 1, 2, 3, 4, 5, 6, 7);
+}
 #else
-    vf at[4];
-    UNROLL for (int i = 0; i < 4; i++) at[i] = load(row[i] + c);
+INLINE void turn_four(const vf at[4], vf v[4])
+{
     vf a = __builtin_shufflevector(at[0], at[1], 0, 4, 1, 5),
        b = __builtin_shufflevector(at[0], at[1], 2, 6, 3, 7);
     vf d = __builtin_shufflevector(at[2], at[3], 0, 4, 1, 5),
@@ -187,7 +195,20 @@ INLINE void columns_of_four(const float *const row[LANES], size_t c, vf v[4])
     v[1] = __builtin_shufflevector(a, d, 2, 3, 6, 7);
     v[2] = __builtin_shufflevector(b, e, 0, 1, 4, 5);
     v[3] = __builtin_shufflevector(b, e, 2, 3, 6, 7);
+}
 #endif
+
+/* Numbers c .. c + 3 of LANES rows: v[j] becomes number c + j of each of them. Whole quarters are loaded into
+ * their place, so that with 8 lanes nothing has to cross from one half to the other later. */
+INLINE void columns_of_four(const float *const row[LANES], size_t c, vf v[4])
+{
+    vf at[4];
+#if LANES == 8
+    UNROLL for (int i = 0; i < 4; i++) at[i] = two_fours(row[i] + c, row[i + 4] + c);
+#else
+    UNROLL for (int i = 0; i < 4; i++) at[i] = load(row[i] + c);
+#endif
+    turn_four(at, v);
 }
 
 /* LANES rows of `cols` numbers become LANES columns of a panel. */

@@ -52,11 +52,18 @@ static double logistic(uint32_t rows, const double *z, const float *y, double co
 
 #define ROW_VECTORS ((int)MOT_PANEL / LANES)
 
-/* z becomes exp(z - most); most is the greatest of each row, sum the row's sum. */
-INLINE void softmax_panel(uint32_t classes, float *z, vf most[ROW_VECTORS], vf sum[ROW_VECTORS])
+/* z becomes exp(z - most); most is the greatest of each row, sum the row's sum. Vectors behind the `left`
+ * rows are left alone. */
+INLINE void softmax_panel(
+    uint32_t left, uint32_t classes, float *z, vf most[ROW_VECTORS], vf sum[ROW_VECTORS])
 {
     UNROLL for (int v = 0; v < ROW_VECTORS; v++)
     {
+        if ((uint32_t)v * LANES >= left) {
+            most[v] = (vf){ 0 };
+            sum[v] = all(1);
+            continue;
+        }
         vf top = load(z + v * LANES), total = { 0 };
         for (uint32_t c = 1; c < classes; c++) {
             vf at = load(z + (size_t)c * MOT_PANEL + v * LANES);
@@ -77,7 +84,7 @@ static void softmax(uint32_t rows, uint32_t classes, float *z)
 {
     for (uint32_t p = 0; p < mot_panels(rows); p++, z += (size_t)classes * MOT_PANEL) {
         vf most[ROW_VECTORS], sum[ROW_VECTORS];
-        softmax_panel(classes, z, most, sum);
+        softmax_panel(rows - p * MOT_PANEL, classes, z, most, sum);
         for (uint32_t c = 0; c < classes; c++) UNROLL for (int v = 0; v < ROW_VECTORS; v++)
             {
                 float *at = z + (size_t)c * MOT_PANEL + v * LANES;
@@ -117,7 +124,7 @@ static double softmax_loss(
                 for (uint32_t r = 0; r < MOT_PANEL; r++) mean[r] += z[(size_t)c * MOT_PANEL + r];
 
         vf most[ROW_VECTORS], sum[ROW_VECTORS];
-        softmax_panel(classes, z, most, sum);
+        softmax_panel(left, classes, z, most, sum);
         UNROLL for (int v = 0; v < ROW_VECTORS; v++)
         {
             store(top + v * LANES, most[v]);
@@ -134,7 +141,8 @@ static double softmax_loss(
             {
                 float *at = z + (size_t)c * MOT_PANEL + v * LANES;
                 vf w = load(weight + v * LANES);
-                store(at, choose(w == 0.0f, (vf){ 0 }, w * (load(at) / sum[v] - even)));
+                if ((uint32_t)v * LANES >= left) store(at, (vf){ 0 });
+                else store(at, choose(w == 0.0f, (vf){ 0 }, w * (load(at) / sum[v] - even)));
             }
         for (uint32_t r = 0; r < left; r++) z[(size_t)y[r] * MOT_PANEL + r] -= coef * (1.0f - smoothing);
     }

@@ -5,7 +5,8 @@
 #define EACH_LANES(n, i, left, ...)                                                                          \
     do {                                                                                                     \
         size_t i = 0;                                                                                        \
-        for (; i + LANES <= (n); i += LANES) {                                                               \
+        UNROLL_4 for (; i + LANES <= (n); i += LANES)                                                        \
+        {                                                                                                    \
             const size_t left = LANES;                                                                       \
             __VA_ARGS__;                                                                                     \
         }                                                                                                    \

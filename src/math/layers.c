@@ -53,7 +53,8 @@ static size_t claim(struct plan *p, size_t floats)
 static void make_plan(const struct mot_net *net, struct plan *p)
 {
     const uint32_t rows = MOT_SLICE_ROWS;
-    memset(p, 0, sizeof *p);
+    p->layers = 0;
+    p->floats = p->in_by_feature = 0;
     p->rows = claim(p, rows * sizeof(float *) / sizeof(float));
     p->labels = claim(p, rows);
     if (!net->shape.sparse) p->in_by_feature = claim(p, panelled(MOT_K_BLOCK, rows));
@@ -65,9 +66,7 @@ static void make_plan(const struct mot_net *net, struct plan *p)
             continue;
         }
         struct layer *l = &p->layer[p->layers++];
-        l->out = at->shape[0];
-        l->in = at->shape[1];
-        l->weight = at->off;
+        *l = (struct layer){ .out = at->shape[0], .in = at->shape[1], .weight = at->off };
         l->by_feature = claim(p, panelled(l->out, rows));
         l->by_row = claim(p, panelled(rows, l->out));
         l->slope = claim(p, panelled(l->out, rows));
@@ -244,9 +243,15 @@ static void weights_gradient_sparse(
         }
 }
 
+/* Where a gradient goes: on top of what is there, or, fresh, in its place. */
+struct sink {
+    float *g;
+    bool fresh;
+};
+
 /* The input is by row: in panels, or where the rows lie. */
 static void weights_gradient(const struct layer *l, uint32_t rows, const float *slope, const float *by_row,
-    const float *const *row, float *g)
+    const float *const *row, struct sink to)
 {
     mot_kernels()->gemm(&(struct mot_gemm){
         .m = l->out,
@@ -259,29 +264,32 @@ static void weights_gradient(const struct layer *l, uint32_t rows, const float *
         .b = by_row,
         .b_row = row,
         .b_panel = (size_t)rows * MOT_PANEL,
-        .c = g + l->weight,
+        .c = to.g + l->weight,
         .c_row = l->in,
         .c_panel = MOT_PANEL,
         .add = true,
+        .fresh = to.fresh,
     });
 }
 
 static void few_backward(
-    const struct plan *p, const float *x, const struct mot_batch *batch, float *g, float *scratch)
+    const struct plan *p, const float *x, const struct mot_batch *batch, struct sink to, float *scratch)
 {
     const struct mot_kernels *k = mot_kernels();
     const struct layer *last = &p->layer[p->layers - 1];
-    struct mot_few few = {
-        .rows = batch->rows, .d = scratch + last->by_feature, .d_out = MOT_PANEL, .d_row = 1
-    };
-    if (last->has_bias) k->row_sums(last->out, batch->rows, few.d, g + last->bias);
+    struct mot_few few = { .rows = batch->rows,
+        .d = scratch + last->by_feature,
+        .d_out = MOT_PANEL,
+        .d_row = 1,
+        .fresh = to.fresh };
+    if (last->has_bias) k->row_sums(last->out, batch->rows, few.d, to.g + last->bias);
     for (uint32_t n = p->layers; n-- > 0;) {
         const struct layer *l = &p->layer[n], *below = n ? l - 1 : NULL;
         const float *row[MOT_FEW];
         for (uint32_t r = 0; r < batch->rows; r++)
             row[r] = below ? scratch + below->by_row + (size_t)r * l->in : rows_of(p, scratch)[r];
         few.in = l->in, few.out = l->out, few.w = x + l->weight;
-        few.x = row, few.y = g + l->weight, few.y_row = l->in;
+        few.x = row, few.y = to.g + l->weight, few.y_row = l->in;
         k->few_weights(&few);
         if (!below) return;
         few.y = scratch + below->slope;
@@ -289,28 +297,28 @@ static void few_backward(
         k->relu_back((size_t)batch->rows * l->in, scratch + below->by_row, few.y);
         few.d = few.y, few.d_out = 1, few.d_row = l->in;
         for (uint32_t r = 0; r < batch->rows; r++) row[r] = few.d + (size_t)r * l->in;
-        few.y = g + below->bias;
+        few.y = to.g + below->bias;
         if (below->has_bias) k->few_sums(&few);
     }
 }
 
 /* From the slope at the last layer's output down to the first layer. */
 static void backward(
-    const struct plan *p, const float *x, const struct mot_batch *batch, float *g, float *scratch)
+    const struct plan *p, const float *x, const struct mot_batch *batch, struct sink to, float *scratch)
 {
     const struct mot_kernels *k = mot_kernels();
     uint32_t rows = batch->rows;
     const float *slope = scratch + p->layer[p->layers - 1].by_feature;
     for (uint32_t n = p->layers; n-- > 0;) {
         const struct layer *l = &p->layer[n], *below = n ? l - 1 : NULL;
-        if (l->has_bias) k->row_sums(l->out, rows, slope, g + l->bias);
+        if (l->has_bias) k->row_sums(l->out, rows, slope, to.g + l->bias);
         if (!below) {
-            if (batch->table->x) weights_gradient(l, rows, slope, NULL, rows_of(p, scratch), g);
-            else weights_gradient_sparse(l, batch, slope, g);
+            if (batch->table->x) weights_gradient(l, rows, slope, NULL, rows_of(p, scratch), to);
+            else weights_gradient_sparse(l, batch, slope, to.g);
             return;
         }
         k->transpose(below->out, rows, scratch + below->by_feature, scratch + below->by_row);
-        weights_gradient(l, rows, slope, scratch + below->by_row, NULL, g);
+        weights_gradient(l, rows, slope, scratch + below->by_row, NULL, to);
         k->gemm(&(struct mot_gemm){
             .m = l->in,
             .n = mot_panels(rows) * MOT_PANEL,
@@ -330,18 +338,33 @@ static void backward(
     }
 }
 
-double mot_layers_grad(const struct mot_net *net, const struct mot_layers_loss *how, const float *x,
-    const struct mot_batch *batch, float coef, float *g, void *scratch)
+/* Zeros what a fresh gradient is still added to: biases, and the weights that sparse rows meet. */
+static void zero_sums(const struct plan *p, bool sparse, float *g)
 {
-    if (batch->rows == 0) return 0;
+    for (uint32_t n = 0; n < p->layers; n++) {
+        const struct layer *l = &p->layer[n];
+        if (l->has_bias) memset(g + l->bias, 0, l->out * sizeof *g);
+        if (sparse && n == 0) memset(g + l->weight, 0, (size_t)l->out * l->in * sizeof *g);
+    }
+}
+
+double mot_layers_grad(const struct mot_net *net, const struct mot_layers_loss *how, const float *x,
+    const struct mot_batch *batch, float coef, bool first, float *g, void *scratch)
+{
+    if (batch->rows == 0) {
+        if (first) memset(g, 0, net->dim * sizeof *g);
+        return 0;
+    }
     struct plan p;
     make_plan(net, &p);
     float *s = scratch;
+    struct sink to = { g, first };
+    if (first) zero_sums(&p, !batch->table->x, g);
     forward(&p, x, batch, s);
     double loss = mot_kernels()->softmax_loss(batch->rows, net->outputs, s + p.layer[p.layers - 1].by_feature,
         s + p.labels, coef, how->smoothing, NULL);
-    if (are_few(batch)) few_backward(&p, x, batch, g, s);
-    else backward(&p, x, batch, g, s);
+    if (are_few(batch)) few_backward(&p, x, batch, to, s);
+    else backward(&p, x, batch, to, s);
     return (double)coef * loss + mot_reg_add(&how->reg, net, x, (double)coef * batch->rows, g);
 }
 

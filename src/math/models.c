@@ -103,3 +103,11 @@ enum mot_status mot_net_open(
     if (status == MOT_OK) *out = net;
     return status;
 }
+
+double mot_net_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef,
+    bool first, float *g, void *scratch)
+{
+    if (first && net->kind->grad_first) return net->kind->grad_first(net, x, batch, coef, g, scratch);
+    if (first) memset(g, 0, net->dim * sizeof *g);
+    return net->kind->grad(net, x, batch, coef, g, scratch);
+}

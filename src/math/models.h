@@ -11,6 +11,10 @@ extern const struct mot_model *const mot_models[];
 enum mot_status mot_net_open(
     const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
 
+/* What the model's grad adds to g; `first`: g holds nothing yet. */
+double mot_net_grad(const struct mot_net *, const float *x, const struct mot_batch *, float coef, bool first,
+    float *g, void *scratch);
+
 /* Phantom: seconds of work a sample are the cluster's affair; nothing here. */
 
 #endif

@@ -29,7 +29,14 @@ static double softmax_grad(const struct mot_net *net, const float *x, const stru
     float coef, float *g, void *scratch)
 {
     const struct mot_linear_conf *conf = net->conf;
-    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, g, scratch);
+    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, false, g, scratch);
+}
+
+static double softmax_grad_first(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, float *g, void *scratch)
+{
+    const struct mot_linear_conf *conf = net->conf;
+    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, true, g, scratch);
 }
 
 static double softmax_penalty(const struct mot_net *net, const float *x)
@@ -50,6 +57,7 @@ const struct mot_model mot_model_softmax = {
     .open = softmax_open,
     .init = mot_linear_init,
     .grad = softmax_grad,
+    .grad_first = softmax_grad_first,
     .loss = mot_layers_loss,
     .penalty = softmax_penalty,
     .predict = mot_layers_predict,
@@ -125,8 +133,16 @@ static double mlp_grad(const struct mot_net *net, const float *x, const struct m
     float *g, void *scratch)
 {
     const struct mlp_conf *conf = net->conf;
-    return mot_layers_grad(
-        net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch, coef, g, scratch);
+    return mot_layers_grad(net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch,
+        coef, false, g, scratch);
+}
+
+static double mlp_grad_first(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, float *g, void *scratch)
+{
+    const struct mlp_conf *conf = net->conf;
+    return mot_layers_grad(net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch,
+        coef, true, g, scratch);
 }
 
 static double mlp_penalty(const struct mot_net *net, const float *x)
@@ -147,6 +163,7 @@ const struct mot_model mot_model_mlp = {
     .open = mlp_open,
     .init = mlp_init,
     .grad = mlp_grad,
+    .grad_first = mlp_grad_first,
     .loss = mot_layers_loss,
     .penalty = mlp_penalty,
     .predict = mot_layers_predict,

@@ -22,7 +22,7 @@ static void gemm_ref(const struct mot_gemm *g)
                     (double)(g->b ? g->b[j / MOT_PANEL * g->b_panel + (size_t)k * MOT_PANEL + j % MOT_PANEL]
                                   : g->b_row[k][j]);
             float *c = g->c + j / MOT_PANEL * g->c_panel + i * g->c_row + j % MOT_PANEL;
-            *c = (float)(g->add ? (double)*c + sum : sum);
+            *c = (float)(g->add && !g->fresh ? (double)*c + sum : sum);
         }
 }
 
@@ -83,7 +83,7 @@ static void few_weights_ref(const struct mot_few *f)
 {
     for (uint32_t o = 0; o < f->out; o++)
         for (uint32_t i = 0; i < f->in; i++) {
-            double sum = (double)f->y[o * f->y_row + i];
+            double sum = f->fresh ? 0 : (double)f->y[o * f->y_row + i];
             for (uint32_t r = 0; r < f->rows; r++) sum += slope_of(f, r, o) * (double)f->x[r][i];
             f->y[o * f->y_row + i] = (float)sum;
         }

@@ -39,8 +39,10 @@ typedef float vh __attribute__((vector_size(2 * LANES)));    /* half of a vf: be
 /* clang unrolls short loops by itself; its pragma acts too late for arrays to become registers. */
 #if defined(__clang__)
 #define UNROLL
+#define UNROLL_4
 #else
 #define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL_4 _Pragma("GCC unroll 4")
 #endif
 
 INLINE vf load(const float *p)

@@ -313,6 +313,32 @@ TEST(a_row_list_and_a_range_give_the_same_bits)
     }
 }
 
+/* With a tiny coef, products round to -0, which 0 + -0 is not. */
+TEST(the_first_slice_of_a_gradient_is_written_with_the_bits_of_adding_to_zeros)
+{
+    static const uint32_t sizes[] = { 0, 1, 2, 5, 8, 9, 17, 128 };
+    for (size_t m = 0; m < 2 * MOT_COUNT(models); m++) {
+        const char *const *model = models[m / 2];
+        bool sparse = m % 2;
+        struct lab lab;
+        CHECK_INT(
+            open_lab(&lab, model[0], model[1], 140, 19, (uint32_t)strtoul(model[2], NULL, 10), sparse), 0);
+        size_t bytes = lab.net.dim * sizeof(float);
+        float *zeros = mot_new(lab.net.dim, sizeof *zeros);
+        for (size_t s = 0; s < MOT_COUNT(sizes); s++) {
+            struct mot_batch batch = { sparse ? &lab.sparse : &lab.dense, NULL, 3, sizes[s] };
+            float coef = sizes[s] % 2 ? 1e-45f : 0.7f;
+            memset(zeros, 0, bytes);
+            memset(lab.g, 0xff, bytes); /* NaN */
+            double a = lab.net.kind->grad(&lab.net, lab.x, &batch, coef, zeros, lab.scratch);
+            double b = mot_net_grad(&lab.net, lab.x, &batch, coef, true, lab.g, lab.scratch);
+            CHECK(a == b && memcmp(zeros, lab.g, bytes) == 0);
+        }
+        free(zeros);
+        close_lab(&lab);
+    }
+}
+
 /* Loss and gradient of one batch, as one number. */
 static uint64_t bits_of_batch(struct lab *lab, uint32_t rows, uint64_t hash)
 {

@@ -114,6 +114,21 @@ TEST(what_a_run_over_an_older_one_does_not_write_does_not_stay)
     end();
 }
 
+TEST(what_no_run_writes_stays_when_a_run_is_replaced)
+{
+    static const char *const mine[] = { "record..bin", "record.0a.bin", "record.1.txt", "notes.md" },
+                             *const its[] = { "record.0.bin", "record.12.bin" };
+    begin();
+    CHECK_INT(RUN(NULL, PLAIN, output, "stop.updates=5"), MOT_OK);
+    for (size_t i = 0; i < MOT_COUNT(mine); i++)
+        CHECK_INT(mot_file_replace(path_of(mine[i]), "x", 1), MOT_OK);
+    for (size_t i = 0; i < MOT_COUNT(its); i++) CHECK_INT(mot_file_replace(path_of(its[i]), "x", 1), MOT_OK);
+    CHECK_INT(RUN(NULL, WAYS(.replace = 1), output, "stop.updates=5"), MOT_OK);
+    for (size_t i = 0; i < MOT_COUNT(mine); i++) CHECK(there(mine[i]));
+    for (size_t i = 0; i < MOT_COUNT(its); i++) CHECK(!there(its[i]));
+    end();
+}
+
 static int times_in(const char *text, const char *part)
 {
     int n = 0;

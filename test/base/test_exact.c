@@ -32,6 +32,13 @@ TEST(exp_of_a_small_result_is_rounded_once)
     }
 }
 
+TEST(exp_of_a_large_result_is_finite_up_to_the_largest_number)
+{
+    for (double x = 708; x <= 709.78; x += 0.01) CHECK(ulp_apart(mot_exp(x), exp(x)) <= 1);
+    CHECK(isfinite(mot_exp(709.782712893384)) && mot_exp(709.782712893384) > 1.797e308);
+    CHECK(isinf(mot_exp(709.7828)));
+}
+
 TEST(log_is_within_two_ulp_of_libm)
 {
     struct mot_rng r = mot_rng_at(7, MOT_RNG_TEST, 0);

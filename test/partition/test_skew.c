@@ -41,23 +41,25 @@ TEST(dirichlet_is_skewed_for_a_small_alpha_and_even_for_a_large_one)
 /* A share of Dirichlet(alpha) over n has mean 1/n and variance (1/n)(1 - 1/n) / (n alpha + 1). */
 TEST(dirichlet_shares_have_the_variance_of_their_law)
 {
-    enum { DRAWS = 400, PARTS = 5 };
-    static uint32_t rows_of[DRAWS];
-    for (int l = 0; l < DRAWS; l++) rows_of[l] = 200;
-    struct mot_table t = labels_only(DRAWS, rows_of);
-    struct mot_parts p;
-    double sum = 0, square = 0;
-    CHECK(cut("dirichlet", OPTIONS("dirichlet", "alpha", "0.5"), &t, PARTS, 11, &p));
-    for (uint64_t i = 0, from = 0; i < PARTS; i++, from = 0) {
-        uint32_t count[DRAWS] = { 0 };
-        for (from = p.at[i]; from < p.at[i + 1]; from++) count[(uint32_t)t.y[p.row[from]]]++;
-        for (int l = 0; l < DRAWS; l++)
-            sum += count[l] / 200.0, square += count[l] / 200.0 * (count[l] / 200.0);
+    enum { CLASSES = 400, PARTS = 5, SEEDS = 50 };
+    static uint32_t rows_of[CLASSES];
+    for (int l = 0; l < CLASSES; l++) rows_of[l] = 200;
+    struct mot_table t = labels_only(CLASSES, rows_of);
+    double sum = 0, square = 0, draws = (double)CLASSES * PARTS * SEEDS;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct mot_parts p;
+        CHECK(cut("dirichlet", OPTIONS("dirichlet", "alpha", "1"), &t, PARTS, seed, &p));
+        for (uint64_t i = 0; i < PARTS; i++) {
+            uint32_t count[CLASSES] = { 0 };
+            for (uint64_t at = p.at[i]; at < p.at[i + 1]; at++) count[(uint32_t)t.y[p.row[at]]]++;
+            for (int l = 0; l < CLASSES; l++)
+                sum += count[l] / 200.0, square += count[l] / 200.0 * (count[l] / 200.0);
+        }
+        mot_parts_free(&p);
     }
-    double mean = sum / (DRAWS * PARTS), variance = square / (DRAWS * PARTS) - mean * mean;
+    double mean = sum / draws, variance = square / draws - mean * mean;
     CHECK_NEAR(mean, 0.2, 1e-12);
-    CHECK_NEAR(variance, 0.2 * 0.8 / (PARTS * 0.5 + 1), 0.006); /* 0.0457; three deviations of 2000 draws */
-    mot_parts_free(&p);
+    CHECK_NEAR(variance, 0.2 * 0.8 / (PARTS + 1), 0.0005); /* 0.0267; four deviations of 20000 draws */
     free((void *)(size_t)t.y);
 }
 

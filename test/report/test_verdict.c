@@ -390,6 +390,17 @@ TEST(dropped_gradients_are_counted_and_their_worker_named)
     CHECK_LACKS(verdict, "late");
 }
 
+TEST(those_who_lose_half_as_many_as_the_worst_are_named_too)
+{
+    struct run r;
+    run_make(&r, &method_server, 8, 100);
+    r.conf.k = 7;
+    r.node[0].updates = 60, r.node[3].updates = 80, r.node[5].updates = 81;
+    run_note(&r, "late", 79, 79, 1);
+    judge(&r);
+    CHECK_HAS(verdict, "dropped, most of them from workers 0 and 3, whose data counts for less");
+}
+
 TEST(many_dropped_gradients_advise_a_larger_k)
 {
     struct run r;

@@ -201,6 +201,14 @@ TEST(edges_are_read_from_text_in_any_order_and_once)
     CHECK_INT(g.edges, 4);
     CHECK(has_edge(&g, 0, 1) && has_edge(&g, 0, 2) && has_edge(&g, 1, 2) && has_edge(&g, 2, 3));
     mot_graph_close(&g);
+    CHECK_INT(build("edges", "list", "0-10, 10-123", 124, &g), MOT_EUSAGE); /* the others have no way there */
+    CHECK_HAS(mot_error(), "no way from worker 0 to worker 1");
+    char ring[2000] = "0-123", *at = ring + 5;
+    for (int i = 0; i < 123; i++) at += snprintf(at, 20, ",%d-%d", i, i + 1);
+    CHECK_INT(build("edges", "list", ring, 124, &g), MOT_OK);
+    CHECK_INT(g.edges, 124);
+    CHECK(has_edge(&g, 99, 100) && has_edge(&g, 0, 123) && has_edge(&g, 122, 123));
+    mot_graph_close(&g);
 }
 
 TEST(wrong_edges_say_what_and_where)

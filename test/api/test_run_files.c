@@ -116,8 +116,9 @@ TEST(what_a_run_over_an_older_one_does_not_write_does_not_stay)
 
 TEST(what_no_run_writes_stays_when_a_run_is_replaced)
 {
-    static const char *const mine[] = { "record..bin", "record.0a.bin", "record.1.txt", "notes.md" },
-                             *const its[] = { "record.0.bin", "record.12.bin" };
+    static const char *const mine[] = { "record..bin", "record.0a.bin", "record.1.txt", "notes.md",
+        "notes.md.7-1.tmp", "summary.json.tmp", "summary.json.x-1.tmp", ".tmp" },
+                             *const its[] = { "record.0.bin", "record.12.bin", "summary.json.7-1.tmp" };
     begin();
     CHECK_INT(RUN(NULL, PLAIN, output, "stop.updates=5"), MOT_OK);
     for (size_t i = 0; i < MOT_COUNT(mine); i++)

@@ -192,13 +192,14 @@ TEST(a_damaged_trace_is_refused_with_its_line)
         CHECK_HAS(mot_error(), bad[i].message);
         mot_arena_free(&arena);
     }
-    const char good[] = "1.5,2\r\n\r\n3,4"; /* no header, CRLF, an empty line, no newline at the end */
+    const char good[] = "1.5,0.25\r\n\r\n0,4"; /* no header, CRLF, an empty line, no newline at the end */
     struct mot_arena arena = { NULL };
     const struct mot_trace *trace;
     CHECK_INT(mot_file_replace(path, good, strlen(good)), MOT_OK);
     CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_OK);
     CHECK_INT(trace->rows, 2);
-    CHECK(trace->seconds[0] == 1.5 && trace->seconds[3] == 4);
+    CHECK(trace->seconds[0] == 1.5 && trace->seconds[1] == 0.25 && trace->seconds[2] == 0 &&
+        trace->seconds[3] == 4);
     static const char *const named[] = { "a,b\n1.5,2\n3,4\n", "Zone,b\n1.5,2\n3,4\n", "_a,b\n1.5,2\n3,4\n",
         "\"fast\",b\n1.5,2\n3,4\n", " 'a',b\n1.5,2\n3,4\n", "\xc3\xa9,b\n1.5,2\n3,4\n",
         "iteration,a,b\n1,1.5,2\n2,3,4\n" };

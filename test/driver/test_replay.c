@@ -219,6 +219,10 @@ static void forge(mot_node node, uint64_t number, void (*change)(struct mot_tape
     free(path);
 }
 
+static void lost_sender(struct mot_taped *e)
+{
+    *e = (struct mot_taped){ .kind = MOT_EV_PEER, .now = e->now, .peer = { .node = e->from } };
+}
 static void fewer_samples(struct mot_taped *e) { e->samples = 5; }
 static void more_samples(struct mot_taped *e) { e->samples = 100000; }
 static void other_round(struct mot_taped *e) { e->head.round++; }
@@ -258,6 +262,20 @@ static void count(void *self, const struct mot_replayed *r)
     uint64_t *seen = self;
     CHECK_INT(r->node, 4);
     CHECK_INT(r->number, ++*seen);
+}
+
+/* Its letter is dropped and those of the others stay; what differs from the record then is named. */
+TEST(a_peer_that_is_lost_takes_its_letters_with_it)
+{
+    const char *const *pairs = PAIRS("method", "async", "method.wait", "4", "stop.updates", "25");
+    for (uint64_t number = 20; number < 28; number++) {
+        struct run r;
+        CHECK(record(pairs, false) != 0);
+        forge(4, number, lost_sender);
+        CHECK_INT(replay(pairs, &r), MOT_EREPRODUCE);
+        CHECK_HAS(mot_error(), "node ");
+        run_free(&r);
+    }
 }
 
 TEST(one_node_can_be_followed_event_by_event_up_to_one)

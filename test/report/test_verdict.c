@@ -548,6 +548,13 @@ TEST(why_it_learned_nothing_depends_on_the_rate_and_the_updates)
     CHECK_HAS(judge(&r), "Try a smaller learning rate (`--optimizer-lr 0.025`)");
     r.e.optim.lr = 0.001;
     CHECK_HAS(judge(&r), "The learning rate, 0.001, is small: try `--optimizer-lr 0.1`. ");
+    run_make(&r, &method_async, 16, 1000); /* 0.027 suits gradients of that age */
+    run_scores(&r, 0.12, 2.31);
+    run_note(&r, "staleness", 100, 1500, 15);
+    r.e.optim.lr = 0.045;
+    CHECK_HAS(judge(&r), "0.045, is probably too large for gradients that are 15.0 updates old");
+    r.e.optim.lr = 0.035;
+    CHECK_LACKS(judge(&r), "probably too large");
 }
 
 TEST(what_is_above_chance_or_has_a_lower_loss_has_learned)

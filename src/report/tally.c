@@ -45,7 +45,7 @@ double mot_job_seconds(const struct mot_experiment *e, const struct mot_outcome 
     if (t->jobs == 0) return NAN;
     double jobs = mot_whole_jobs(e, o, node), most = (double)t->compute / 1e9 / jobs,
            least = (double)t->compute / 1e9 / (jobs + 1);
-    if (!e->cluster || node >= e->cluster->workers || node >= e->workers) return most;
+    if (!e->cluster || node >= e->workers) return most;
     uint64_t samples = e->batch_full || !e->batch ? t->samples / t->jobs : e->batch[node];
     double mean = mot_job_mean(&e->cluster->machine[node], samples);
     return mean >= least && mean < most ? mean : most;

@@ -17,8 +17,9 @@ TEST(shares_follow_the_speeds_and_keep_the_sum)
 TEST(everyone_gets_one_however_slow)
 {
     const double speed[] = { 1e9, 1, 1e-9, 3 };
-    uint32_t share[4];
+    uint32_t share[5] = { [4] = 77 };
     mot_share_out(4, speed, 10, share);
+    CHECK_INT(share[4], 77); /* nobody else's */
     CHECK_INT(share[0], 7);
     for (int i = 1; i < 4; i++) CHECK_INT(share[i], 1);
     mot_share_out(4, speed, 4, share);

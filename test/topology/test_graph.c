@@ -197,7 +197,7 @@ TEST(an_even_ring_is_two_matchings_and_an_odd_one_three)
 TEST(edges_are_read_from_text_in_any_order_and_once)
 {
     struct mot_graph g;
-    CHECK_INT(build("edges", "list", "2-0, 0-1; 1,2\n # a comment - 9 9\n 3 2\n0 2", 4, &g), MOT_OK);
+    CHECK_INT(build("edges", "list", "2-0, 0-1; 1,2\r\n # a comment - 9 9\n\t3\t2\t\n0 2\r", 4, &g), MOT_OK);
     CHECK_INT(g.edges, 4);
     CHECK(has_edge(&g, 0, 1) && has_edge(&g, 0, 2) && has_edge(&g, 1, 2) && has_edge(&g, 2, 3));
     mot_graph_close(&g);

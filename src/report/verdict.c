@@ -18,10 +18,8 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "base/words.h"
 #include "math/optim.h"
 #include "report/tally.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,7 +31,6 @@
 #define MANY_LATE 0.20     /* so many of them that a round should rather wait for more */
 #define MANY_DEADLINES 0.5 /* rounds that close at the deadline */
 #define NAMED_MOST 3       /* workers named one by one */
-#define FEW_UPDATES 50     /* with so few even a good rate may come to nothing */
 
 void mot_say(struct mot_words *w, const char *format, ...)
 {
@@ -179,7 +176,7 @@ static bool method_uint(const struct mot_facts *f, const char *key, uint64_t *ou
     return *out != MOT_WORD_UINT;
 }
 
-static bool method_has(const struct mot_facts *f, const char *key)
+bool mot_method_has(const struct mot_facts *f, const char *key)
 {
     return f->e->method && f->e->method->options && mot_option_find(f->e->method->options, key);
 }
@@ -188,13 +185,13 @@ static bool method_has(const struct mot_facts *f, const char *key)
 static bool waits_for_several(const struct mot_facts *f)
 {
     uint64_t wait = 1;
-    return method_has(f, "wait") && (!method_uint(f, "wait", &wait) || wait > 1);
+    return mot_method_has(f, "wait") && (!method_uint(f, "wait", &wait) || wait > 1);
 }
 
 static bool assigns_purely(const struct mot_facts *f)
 {
     uint32_t assign = 0;
-    if (!method_has(f, "assign")) return true;
+    if (!mot_method_has(f, "assign")) return true;
     const struct mot_option *option = mot_option_find(f->e->method->options, "assign");
     memcpy(&assign, (const char *)f->e->method_conf + option->offset, sizeof assign);
     return assign == 0; /* the first of the choices is pure */
@@ -245,129 +242,6 @@ void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool 
         said++;
     }
     if (said < count) mot_say(w, " and %u more", count - said);
-}
-
-/* ---- How it ended ----------------------------------------------------------- */
-
-const char *mot_lost_how(const char *by)
-{
-    static const struct {
-        const char *by, *how;
-    } ways[] = {
-        { "crash", "it crashed" },
-        { "partition", "a partition had cut it off for cluster.faults.detect" },
-        { "death", "its process ended" },
-        { "silence", "it gave no sign of life for too long" },
-        { "damage", "what came from it was damaged" },
-    };
-    for (size_t i = 0; i < MOT_COUNT(ways); i++)
-        if (strcmp(by, ways[i].by) == 0) return ways[i].how;
-    return "frames to or from it were lost too often";
-}
-
-static void say_model_lost(struct mot_words *w, const struct mot_outcome *o)
-{
-    mot_say(w, ". It was the last that had the model, which is lost with it");
-    if (o->saved) mot_say(w, "; what is left is the checkpoint of update %" PRIu64 ". ", o->saved_updates);
-    else mot_say(w, ", as no checkpoint was written. ");
-}
-
-void mot_stuck_how(const struct mot_outcome *o, char *into, size_t size)
-{
-    unsigned long long count = o->stuck_count;
-    switch (o->stuck_by) {
-    case MOT_STUCK_NOT:
-        snprintf(into, size, "no job ended within the method's limit; try a longer method.limit");
-        return;
-    case MOT_STUCK_SPIN:
-        snprintf(into, size,
-            "%s %u did %llu jobs or alarms at one instant of the run's clock and no update came of them; "
-            "what takes "
-            "no time cannot move the clock: give its jobs or its link some",
-            o->stuck_node < o->workers ? "worker" : "server",
-            o->stuck_node < o->workers ? o->stuck_node : o->stuck_node - o->workers, count);
-        return;
-    case MOT_STUCK_LOSSES:
-        snprintf(into, size,
-            "workers were lost %llu times since the last update, too often for the next; look at "
-            "cluster.faults",
-            count);
-        return;
-    case MOT_STUCK_FAULTS:
-        snprintf(into, size,
-            "in %llu stalls and partitions nothing arrived from any worker; look at cluster.faults", count);
-        return;
-    }
-}
-
-/* "worker 3 (slow)", and what became of it. */
-static void say_lost(struct mot_words *w, const struct mot_facts *f)
-{
-    const struct mot_outcome *o = f->o;
-    char label[160], time[48];
-    if (!o->has_peer) {
-        mot_say(w, "The run ended after %" PRIu64 " updates because a peer was lost. ", o->last.updates);
-        return;
-    }
-    mot_say(w, "The run ended after %" PRIu64 " updates because %s was lost", o->last.updates,
-        mot_node_label(f->e, o, o->peer, label, sizeof label));
-    if (o->peer_by) {
-        mot_say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
-    }
-    if (o->model_lost) say_model_lost(w, o);
-    else if (o->peer >= o->workers) mot_say(w, ". Without its server nobody can go on. ");
-    else if (mot_method_is(f, "allreduce"))
-        mot_say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
-    else if (method_has(f, "on_loss"))
-        mot_say(w, ". Its neighbours do not go on without it; `--method-on-loss continue` lets them. ");
-    else if (o->servers == 1) mot_say(w, ", the last one that was left. ");
-    else mot_say(w, ". ");
-}
-
-/* Faults that a run lived through and that cost it something. */
-static void say_faults(struct mot_words *w, const struct mot_facts *f)
-{
-    const struct mot_fault_tally *t = &f->o->faults;
-    if (!f->o->has_faults) return;
-    if (t->resent && t->dropped + t->corrupted + t->cut)
-        mot_say(w,
-            "Faults of the network cost %" PRIu64 " resends (%" PRIu64 " frames dropped, %" PRIu64
-            " corrupted, %" PRIu64 " cut off by partitions). ",
-            t->resent, t->dropped, t->corrupted, t->cut);
-    if (t->crashes || t->given_up)
-        mot_say(w, "%" PRIu64 " crash%s, %" PRIu64 " given up, %" PRIu64 " back. ", t->crashes,
-            t->crashes == 1 ? "" : "es", t->given_up, t->restarts);
-    if (t->stalls) mot_say(w, "%" PRIu64 " stall%s. ", t->stalls, t->stalls == 1 ? "" : "s");
-}
-
-static void say_end(struct mot_words *w, const struct mot_facts *f)
-{
-    const struct mot_experiment *e = f->e;
-    const struct mot_outcome *o = f->o;
-    const char *by = o->ended_by ? o->ended_by : "";
-    if (o->status == MOT_EDIVERGED) {
-        mot_say(w, "The run diverged: its loss was no longer a number after %" PRIu64 " updates. ",
-            o->last.updates);
-        return;
-    }
-    if (o->status == MOT_EINTERRUPTED || strcmp(by, "interrupted") == 0)
-        mot_say(w, "The run was interrupted after %" PRIu64 " updates. ", o->last.updates);
-    if (o->stuck_by || o->status == MOT_EDEADLINE) {
-        char why[240];
-        mot_stuck_how(o, why, sizeof why);
-        mot_say(w, "The run stopped making progress after %" PRIu64 " updates: %s. ", o->last.updates, why);
-    } else if (o->status == MOT_EPEER) {
-        say_lost(w, f);
-    }
-    if (strcmp(by, "data") == 0)
-        mot_say(w, "The run ended because the workers ran out of data: sampler.passes allows no more. ");
-    if (e->stop.target == MOT_TARGET_NONE || o->target.reached) return;
-    double at = mot_target_figure(e->stop.target, &o->last.score);
-    mot_say(w, "The target, %s %.4g, was not reached", mot_target_name(e->stop.target), e->stop.value);
-    if (isfinite(at)) mot_say(w, ": it stood at %.4g", at);
-    if (strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0)
-        mot_say(w, " when stop.%s ended the run", by);
-    mot_say(w, ". ");
 }
 
 /* ---- What held it back ------------------------------------------------------- */
@@ -510,8 +384,7 @@ static bool say_starved(struct mot_words *w, const struct mot_facts *f)
     return count > 0;
 }
 
-/* The rate that `lr: auto` would take for gradients as old as these were, in its two digits. */
-static double suiting_rate(const struct mot_facts *f)
+double mot_suiting_rate(const struct mot_facts *f)
 {
     if (!f->e->optimizer) return NAN;
     return mot_optim_rate(f->e->optimizer, &f->e->optim, isnan(f->stale) ? 0 : f->stale);
@@ -519,7 +392,7 @@ static double suiting_rate(const struct mot_facts *f)
 
 static bool rate_is_large(const struct mot_facts *f)
 {
-    return f->stale >= 1 && f->e->optim.lr > 2 * suiting_rate(f);
+    return f->stale >= 1 && f->e->optim.lr > 2 * mot_suiting_rate(f);
 }
 
 /* More workers make gradients older, and what learned nothing faster is no better. */
@@ -616,7 +489,7 @@ static double usual_delay(const struct mot_facts *f)
 static void say_stale(struct mot_words *w, const struct mot_facts *f)
 {
     if (isnan(f->stale) || f->n == 0 || f->learned == MOT_LEARNED_NOTHING) return; /* which was said before */
-    double suits = suiting_rate(f), rate = f->e->optim.lr;
+    double suits = mot_suiting_rate(f), rate = f->e->optim.lr;
     bool large = rate_is_large(f);
     /* n equal workers make a gradient at most about n - 1 updates old: only more than that is news. */
     bool old = f->stale > 1.5 * f->n || f->stale_most > 3.0 * f->n;
@@ -627,66 +500,16 @@ static void say_stale(struct mot_words *w, const struct mot_facts *f)
         large ? ", for which the rate is large" : "", large ? suits : rate / 2);
 }
 
-/* What was reached, what chance would, why probably, and what to try. */
-static void say_unlearned(struct mot_words *w, const struct mot_facts *f)
-{
-    const struct mot_chance *c = &f->o->chance;
-    const struct mot_score *s = &f->o->last.score;
-    const char *part = c->tested ? "test" : "training";
-    double accuracy = c->tested ? s->test_accuracy : s->train_accuracy,
-           loss = c->tested ? s->test_loss : s->train_loss;
-    if (isfinite(c->accuracy))
-        mot_say(w,
-            "The run learned nothing: its %s accuracy is %.0f %%, and the commonest class alone would give "
-            "%.0f %%. ",
-            part, mot_percent(accuracy), mot_percent(c->accuracy));
-    else
-        mot_say(w, "The run learned nothing: its %s loss is %.3g, and the mean label alone would give %.3g. ",
-            part, loss, c->loss);
-    double rate = f->e->optim.lr, suits = suiting_rate(f);
-    const char *by = f->o->ended_by ? f->o->ended_by : "";
-    bool stop = strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0;
-    if (rate > 1.5 * suits && f->stale >= 1)
-        mot_say(w,
-            "The learning rate, %.3g, is probably too large for gradients that are %.1f updates old: try "
-            "`--optimizer-lr %.2g`. ",
-            rate, f->stale, suits);
-    else if (f->o->last.updates < FEW_UPDATES && stop)
-        mot_say(
-            w, "It made only %" PRIu64 " updates: let it make more (`--stop-%s`). ", f->o->last.updates, by);
-    else if (rate < suits / 4)
-        mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %.2g`. ", rate, suits);
-    else if (rate > 0)
-        mot_say(w, "Try a smaller learning rate (`--optimizer-lr %.2g`), or let `motley tune` find one. ",
-            rate / 4);
-}
-
-static void say_diverged(struct mot_words *w, const struct mot_facts *f)
-{
-    if (f->e->optim.lr > 0)
-        mot_say(w, "Try a smaller learning rate: `--optimizer-lr %.3g`", f->e->optim.lr / 4);
-    else mot_say(w, "Try a smaller learning rate (`--optimizer-lr`)");
-    bool warms = f->e->schedule.warmup > 0, clips = f->e->optim.clip > 0;
-    if (!warms) mot_say(w, "%s a warm-up (`--optimizer-schedule-warmup 100`)", clips ? " or" : ",");
-    if (!clips) mot_say(w, "%s clipping (`--optimizer-clip 1`)", warms ? " or" : ", or");
-    mot_say(w, ". ");
-    if (f->stale > 1)
-        mot_say(w,
-            "Gradients were %.1f updates old on average, which asks for a smaller rate than a synchronous "
-            "method would. ",
-            f->stale);
-}
-
 char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
 {
     struct mot_facts f = { .e = e, .o = o };
     struct mot_words w = { 0 };
     gather(&f);
-    say_end(&w, &f);
-    if (f.learned == MOT_LEARNED_NOTHING && o->status == MOT_OK) say_unlearned(&w, &f);
-    say_faults(&w, &f);
+    mot_say_end(&w, &f);
+    if (f.learned == MOT_LEARNED_NOTHING && o->status == MOT_OK) mot_say_unlearned(&w, &f);
+    mot_say_faults(&w, &f);
     if (o->status == MOT_EDIVERGED) {
-        say_diverged(&w, &f);
+        mot_say_diverged(&w, &f);
     } else if (f.time > 0 && !f.timed) {
         mot_say(&w, "Nobody's time was measured in this run, so nothing can be said of what held it back. ");
     } else if (f.time <= 0 && f.job_median >= 0) {

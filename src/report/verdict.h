@@ -1,4 +1,4 @@
-/* verdict.h -- what the verdict's two files share: the facts of a run, and the words made of them. */
+/* verdict.h -- what the verdict's files share: the facts of a run, and the words made of them. */
 #ifndef MOT_REPORT_VERDICT_H
 #define MOT_REPORT_VERDICT_H
 
@@ -41,6 +41,9 @@ __attribute__((format(printf, 2, 3))) void mot_say(struct mot_words *, const cha
 double mot_percent(double share);
 double mot_share_of(mot_time part, const struct mot_node_tally *t);
 bool mot_method_is(const struct mot_facts *f, const char *name);
+bool mot_method_has(const struct mot_facts *f, const char *key); /* such an option */
+/* The rate that `lr: auto` would take for gradients as old as these were, in its two digits. */
+double mot_suiting_rate(const struct mot_facts *f);
 uint32_t mot_round_of(const struct mot_facts *f);
 /* an update takes what comes: nobody waits for a round to close */
 bool mot_has_no_rounds(const struct mot_facts *f);
@@ -49,6 +52,14 @@ bool mot_has_no_rounds(const struct mot_facts *f);
 void mot_say_shorter_rounds(struct mot_words *w, const struct mot_facts *f, uint32_t k, const char *last);
 bool mot_batches_can_grow(const struct mot_facts *f);
 void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count);
+
+/* verdict_end.c */
+void mot_say_end(struct mot_words *w, const struct mot_facts *f);
+/* What was reached, what chance would, why probably, and what to try. */
+void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f);
+/* Faults that a run lived through and that cost it something. */
+void mot_say_faults(struct mot_words *w, const struct mot_facts *f);
+void mot_say_diverged(struct mot_words *w, const struct mot_facts *f); /* what to try then */
 
 /* verdict_network.c: each says what the links have to do with it; false: nothing, and nothing was said. */
 bool mot_say_incast(struct mot_words *w, const struct mot_facts *f);

@@ -1,0 +1,183 @@
+/* verdict_end.c -- how a run ended: lost, stuck, short of its target, diverged, or with nothing learned. */
+#include "base/memory.h"
+#include "base/words.h"
+#include "report/tally.h"
+#include "report/verdict.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define FEW_UPDATES 50 /* with so few even a good rate may come to nothing */
+
+/* ---- How it ended ----------------------------------------------------------- */
+
+const char *mot_lost_how(const char *by)
+{
+    static const struct {
+        const char *by, *how;
+    } ways[] = {
+        { "crash", "it crashed" },
+        { "partition", "a partition had cut it off for cluster.faults.detect" },
+        { "death", "its process ended" },
+        { "silence", "it gave no sign of life for too long" },
+        { "damage", "what came from it was damaged" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(ways); i++)
+        if (strcmp(by, ways[i].by) == 0) return ways[i].how;
+    return "frames to or from it were lost too often";
+}
+
+static void say_model_lost(struct mot_words *w, const struct mot_outcome *o)
+{
+    mot_say(w, ". It was the last that had the model, which is lost with it");
+    if (o->saved) mot_say(w, "; what is left is the checkpoint of update %" PRIu64 ". ", o->saved_updates);
+    else mot_say(w, ", as no checkpoint was written. ");
+}
+
+void mot_stuck_how(const struct mot_outcome *o, char *into, size_t size)
+{
+    unsigned long long count = o->stuck_count;
+    switch (o->stuck_by) {
+    case MOT_STUCK_NOT:
+        snprintf(into, size, "no job ended within the method's limit; try a longer method.limit");
+        return;
+    case MOT_STUCK_SPIN:
+        snprintf(into, size,
+            "%s %u did %llu jobs or alarms at one instant of the run's clock and no update came of them; "
+            "what takes "
+            "no time cannot move the clock: give its jobs or its link some",
+            o->stuck_node < o->workers ? "worker" : "server",
+            o->stuck_node < o->workers ? o->stuck_node : o->stuck_node - o->workers, count);
+        return;
+    case MOT_STUCK_LOSSES:
+        snprintf(into, size,
+            "workers were lost %llu times since the last update, too often for the next; look at "
+            "cluster.faults",
+            count);
+        return;
+    case MOT_STUCK_FAULTS:
+        snprintf(into, size,
+            "in %llu stalls and partitions nothing arrived from any worker; look at cluster.faults", count);
+        return;
+    }
+}
+
+/* "worker 3 (slow)", and what became of it. */
+static void say_lost(struct mot_words *w, const struct mot_facts *f)
+{
+    const struct mot_outcome *o = f->o;
+    char label[160], time[48];
+    if (!o->has_peer) {
+        mot_say(w, "The run ended after %" PRIu64 " updates because a peer was lost. ", o->last.updates);
+        return;
+    }
+    mot_say(w, "The run ended after %" PRIu64 " updates because %s was lost", o->last.updates,
+        mot_node_label(f->e, o, o->peer, label, sizeof label));
+    if (o->peer_by) {
+        mot_say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
+    }
+    if (o->model_lost) say_model_lost(w, o);
+    else if (o->peer >= o->workers) mot_say(w, ". Without its server nobody can go on. ");
+    else if (mot_method_is(f, "allreduce"))
+        mot_say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
+    else if (mot_method_has(f, "on_loss"))
+        mot_say(w, ". Its neighbours do not go on without it; `--method-on-loss continue` lets them. ");
+    else if (o->servers == 1) mot_say(w, ", the last one that was left. ");
+    else mot_say(w, ". ");
+}
+
+void mot_say_faults(struct mot_words *w, const struct mot_facts *f)
+{
+    const struct mot_fault_tally *t = &f->o->faults;
+    if (!f->o->has_faults) return;
+    if (t->resent && t->dropped + t->corrupted + t->cut)
+        mot_say(w,
+            "Faults of the network cost %" PRIu64 " resends (%" PRIu64 " frames dropped, %" PRIu64
+            " corrupted, %" PRIu64 " cut off by partitions). ",
+            t->resent, t->dropped, t->corrupted, t->cut);
+    if (t->crashes || t->given_up)
+        mot_say(w, "%" PRIu64 " crash%s, %" PRIu64 " given up, %" PRIu64 " back. ", t->crashes,
+            t->crashes == 1 ? "" : "es", t->given_up, t->restarts);
+    if (t->stalls) mot_say(w, "%" PRIu64 " stall%s. ", t->stalls, t->stalls == 1 ? "" : "s");
+}
+
+void mot_say_end(struct mot_words *w, const struct mot_facts *f)
+{
+    const struct mot_experiment *e = f->e;
+    const struct mot_outcome *o = f->o;
+    const char *by = o->ended_by ? o->ended_by : "";
+    if (o->status == MOT_EDIVERGED) {
+        mot_say(w, "The run diverged: its loss was no longer a number after %" PRIu64 " updates. ",
+            o->last.updates);
+        return;
+    }
+    if (o->status == MOT_EINTERRUPTED || strcmp(by, "interrupted") == 0)
+        mot_say(w, "The run was interrupted after %" PRIu64 " updates. ", o->last.updates);
+    if (o->stuck_by || o->status == MOT_EDEADLINE) {
+        char why[240];
+        mot_stuck_how(o, why, sizeof why);
+        mot_say(w, "The run stopped making progress after %" PRIu64 " updates: %s. ", o->last.updates, why);
+    } else if (o->status == MOT_EPEER) {
+        say_lost(w, f);
+    }
+    if (strcmp(by, "data") == 0)
+        mot_say(w, "The run ended because the workers ran out of data: sampler.passes allows no more. ");
+    if (e->stop.target == MOT_TARGET_NONE || o->target.reached) return;
+    double at = mot_target_figure(e->stop.target, &o->last.score);
+    mot_say(w, "The target, %s %.4g, was not reached", mot_target_name(e->stop.target), e->stop.value);
+    if (isfinite(at)) mot_say(w, ": it stood at %.4g", at);
+    if (strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0)
+        mot_say(w, " when stop.%s ended the run", by);
+    mot_say(w, ". ");
+}
+
+/* ---- What it learned --------------------------------------------------------- */
+
+void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f)
+{
+    const struct mot_chance *c = &f->o->chance;
+    const struct mot_score *s = &f->o->last.score;
+    const char *part = c->tested ? "test" : "training";
+    double accuracy = c->tested ? s->test_accuracy : s->train_accuracy,
+           loss = c->tested ? s->test_loss : s->train_loss;
+    if (isfinite(c->accuracy))
+        mot_say(w,
+            "The run learned nothing: its %s accuracy is %.0f %%, and the commonest class alone would give "
+            "%.0f %%. ",
+            part, mot_percent(accuracy), mot_percent(c->accuracy));
+    else
+        mot_say(w, "The run learned nothing: its %s loss is %.3g, and the mean label alone would give %.3g. ",
+            part, loss, c->loss);
+    double rate = f->e->optim.lr, suits = mot_suiting_rate(f);
+    const char *by = f->o->ended_by ? f->o->ended_by : "";
+    bool stop = strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0;
+    if (rate > 1.5 * suits && f->stale >= 1)
+        mot_say(w,
+            "The learning rate, %.3g, is probably too large for gradients that are %.1f updates old: try "
+            "`--optimizer-lr %.2g`. ",
+            rate, f->stale, suits);
+    else if (f->o->last.updates < FEW_UPDATES && stop)
+        mot_say(
+            w, "It made only %" PRIu64 " updates: let it make more (`--stop-%s`). ", f->o->last.updates, by);
+    else if (rate < suits / 4)
+        mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %.2g`. ", rate, suits);
+    else if (rate > 0)
+        mot_say(w, "Try a smaller learning rate (`--optimizer-lr %.2g`), or let `motley tune` find one. ",
+            rate / 4);
+}
+
+void mot_say_diverged(struct mot_words *w, const struct mot_facts *f)
+{
+    if (f->e->optim.lr > 0)
+        mot_say(w, "Try a smaller learning rate: `--optimizer-lr %.3g`", f->e->optim.lr / 4);
+    else mot_say(w, "Try a smaller learning rate (`--optimizer-lr`)");
+    bool warms = f->e->schedule.warmup > 0, clips = f->e->optim.clip > 0;
+    if (!warms) mot_say(w, "%s a warm-up (`--optimizer-schedule-warmup 100`)", clips ? " or" : ",");
+    if (!clips) mot_say(w, "%s clipping (`--optimizer-clip 1`)", warms ? " or" : ", or");
+    mot_say(w, ". ");
+    if (f->stale > 1)
+        mot_say(w,
+            "Gradients were %.1f updates old on average, which asks for a smaller rate than a synchronous "
+            "method would. ",
+            f->stale);
+}

@@ -66,8 +66,8 @@ static void fail_without_model(const struct mot_outcome *out)
     if (out->saved)
         snprintf(left, sizeof left, "; the checkpoint of update %llu can be resumed",
             (unsigned long long)out->saved_updates);
-    mot_fail(MOT_EPEER, "worker %u was lost after %llu updates, and the model with it, as no other had it%s",
-        out->peer, (unsigned long long)out->last.updates, left);
+    mot_fail(MOT_EPEER, "worker %u was lost after %llu update%s, and the model with it, as no other had it%s",
+        out->peer, (unsigned long long)out->last.updates, mot_plural(out->last.updates), left);
 }
 
 /* A run that was over before: its folder says all there is to say. */
@@ -88,12 +88,13 @@ static enum mot_status print_over(
     }
     mot_put_shown(folder, stdout);
     if (strcmp(out->ended_by, "data") == 0)
-        printf(": the run is finished: its data ran out after %llu updates; nothing was changed\n",
-            (unsigned long long)out->last.updates);
+        printf(": the run is finished: its data ran out after %llu update%s; nothing was changed\n",
+            (unsigned long long)out->last.updates, mot_plural(out->last.updates));
     else /* also one that was interrupted later than where it is now asked to end */
-        printf(": the run is finished: after %llu updates stop.%s is reached; nothing was changed. With "
+        printf(": the run is finished: after %llu update%s stop.%s is reached; nothing was changed. With "
                "another stop.%s it goes on.\n",
-            (unsigned long long)out->last.updates, out->ended_by, out->ended_by);
+            (unsigned long long)out->last.updates, mot_plural(out->last.updates), out->ended_by,
+            out->ended_by);
     return MOT_OK;
 }
 
@@ -140,24 +141,26 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     status = out.status;
     if (status == MOT_EDIVERGED)
         mot_fail(status,
-            "the run diverged after %llu updates: the loss is not a finite number any more; try a smaller "
+            "the run diverged after %llu update%s: the loss is not a finite number any more; try a smaller "
             "optimizer.lr",
-            (unsigned long long)out.last.updates);
+            (unsigned long long)out.last.updates, mot_plural(out.last.updates));
     if (status == MOT_EDEADLINE || out.stuck_by) {
         char why[240];
         mot_stuck_how(&out, why, sizeof why);
-        mot_fail(status, "the run stopped making progress after %llu updates: %s",
-            (unsigned long long)out.last.updates, why);
+        mot_fail(status, "the run stopped making progress after %llu update%s: %s",
+            (unsigned long long)out.last.updates, mot_plural(out.last.updates), why);
     } else if (status == MOT_EPEER && out.model_lost) fail_without_model(&out);
     else if (status == MOT_EPEER && out.has_peer)
-        mot_fail(status, "%s %u was lost after %llu updates%s%s%s",
+        mot_fail(status, "%s %u was lost after %llu update%s%s%s%s",
             out.peer < out.workers ? "worker" : "server",
             out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
-            out.peer_by ? ": " : "", out.peer_by ? mot_lost_how(out.peer_by) : "",
+            mot_plural(out.last.updates), out.peer_by ? ": " : "",
+            out.peer_by ? mot_lost_how(out.peer_by) : "",
             j->experiment->output && driver != MOT_DRIVER_SIM ? "; --resume goes on from the last checkpoint"
                                                               : "");
     else if (status == MOT_EPEER)
-        mot_fail(status, "a peer was lost after %llu updates", (unsigned long long)out.last.updates);
+        mot_fail(status, "a peer was lost after %llu update%s", (unsigned long long)out.last.updates,
+            mot_plural(out.last.updates));
     if (status == MOT_EINTERRUPTED)
         mot_fail(
             status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");

@@ -20,6 +20,9 @@ char *mot_show_time(uint64_t ns, char *into, size_t size);
 char *mot_show_size(double bytes, char *into, size_t size);
 char *mot_show_bandwidth(double bytes_per_s, char *into, size_t size);
 
+/* What ends a noun after a number: "1 update", "2 updates". */
+static inline const char *mot_plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
 /* The word of `words` (n of them, NULLs skipped) nearest to `wrong`, or NULL if none is near. */
 const char *mot_nearest(const char *wrong, const char *const *words, size_t n);
 

@@ -6,6 +6,7 @@
 #include "driver/sim.h"
 #include "base/holds.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "driver/clock.h"
 #include "driver/sim_channel.h"
 #include "driver/world.h"
@@ -136,10 +137,11 @@ static void loop(struct sim *s)
         }
         if (next >= MOT_CLOCK_END) {
             mot_fail(MOT_EUSAGE,
-                "the run's clock would pass 292 years after %llu updates: a job or a message of this cluster "
+                "the run's clock would pass 292 years after %llu update%s: a job or a message of this "
+                "cluster "
                 "takes that "
                 "long; look at its speeds and links, or give stop.time",
-                (unsigned long long)s->updates);
+                (unsigned long long)s->updates, mot_plural(s->updates));
             mot_sim_end(s, MOT_EUSAGE, "clock");
             return;
         }

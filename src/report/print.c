@@ -56,8 +56,8 @@ static void print_target(const struct page *p, const struct mot_experiment *e, c
     row(p, "target");
     fprintf(p->out, "%s %.4g: ", mot_target_name(e->stop.target), e->stop.value);
     if (o->target.reached)
-        fprintf(p->out, "%sreached%s at %s, after %" PRIu64 " updates\n", shade(p, GREEN), shade(p, PLAIN),
-            mot_show_time(o->target.at, time, sizeof time), o->target.updates);
+        fprintf(p->out, "%sreached%s at %s, after %" PRIu64 " update%s\n", shade(p, GREEN), shade(p, PLAIN),
+            mot_show_time(o->target.at, time, sizeof time), o->target.updates, mot_plural(o->target.updates));
     else fprintf(p->out, "%snot reached%s\n", shade(p, RED), shade(p, PLAIN));
 }
 

@@ -68,11 +68,12 @@ static void say_lost(struct mot_words *w, const struct mot_facts *f)
     const struct mot_outcome *o = f->o;
     char label[160], time[48];
     if (!o->has_peer) {
-        mot_say(w, "The run ended after %" PRIu64 " updates because a peer was lost. ", o->last.updates);
+        mot_say(w, "The run ended after %" PRIu64 " update%s because a peer was lost. ", o->last.updates,
+            mot_plural(o->last.updates));
         return;
     }
-    mot_say(w, "The run ended after %" PRIu64 " updates because %s was lost", o->last.updates,
-        mot_node_label(f->e, o, o->peer, label, sizeof label));
+    mot_say(w, "The run ended after %" PRIu64 " update%s because %s was lost", o->last.updates,
+        mot_plural(o->last.updates), mot_node_label(f->e, o, o->peer, label, sizeof label));
     if (o->peer_by) {
         mot_say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
     }
@@ -107,16 +108,18 @@ void mot_say_end(struct mot_words *w, const struct mot_facts *f)
     const struct mot_outcome *o = f->o;
     const char *by = o->ended_by ? o->ended_by : "";
     if (o->status == MOT_EDIVERGED) {
-        mot_say(w, "The run diverged: its loss was no longer a number after %" PRIu64 " updates. ",
-            o->last.updates);
+        mot_say(w, "The run diverged: its loss was no longer a number after %" PRIu64 " update%s. ",
+            o->last.updates, mot_plural(o->last.updates));
         return;
     }
     if (o->status == MOT_EINTERRUPTED || strcmp(by, "interrupted") == 0)
-        mot_say(w, "The run was interrupted after %" PRIu64 " updates. ", o->last.updates);
+        mot_say(w, "The run was interrupted after %" PRIu64 " update%s. ", o->last.updates,
+            mot_plural(o->last.updates));
     if (o->stuck_by || o->status == MOT_EDEADLINE) {
         char why[240];
         mot_stuck_how(o, why, sizeof why);
-        mot_say(w, "The run stopped making progress after %" PRIu64 " updates: %s. ", o->last.updates, why);
+        mot_say(w, "The run stopped making progress after %" PRIu64 " update%s: %s. ", o->last.updates,
+            mot_plural(o->last.updates), why);
     } else if (o->status == MOT_EPEER) {
         say_lost(w, f);
     }
@@ -157,8 +160,8 @@ void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f)
             "`--optimizer-lr %.2g`. ",
             rate, f->stale, suits);
     else if (f->o->last.updates < FEW_UPDATES && stop)
-        mot_say(
-            w, "It made only %" PRIu64 " updates: let it make more (`--stop-%s`). ", f->o->last.updates, by);
+        mot_say(w, "It made only %" PRIu64 " update%s: let it make more (`--stop-%s`). ", f->o->last.updates,
+            mot_plural(f->o->last.updates), by);
     else if (rate < suits / 4)
         mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %.2g`. ", rate, suits);
     else if (rate > 0)

@@ -47,7 +47,8 @@ static char *failure(const struct mot_study_run *r, const struct mot_run_figures
     if (!f->known || strcmp(f->status, "ok") == 0) return NULL;
     const char *why =
         strcmp(f->status, "diverged") == 0 ? "the loss became infinite or no number" : f->ended_by;
-    return mot_format("%s after %.0f updates: %s", f->status, f->value[MOT_FIGURE_UPDATES], why);
+    return mot_format("%s after %.0f update%s: %s", f->status, f->value[MOT_FIGURE_UPDATES],
+        f->value[MOT_FIGURE_UPDATES] == 1 ? "" : "s", why);
 }
 
 static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figures *f)

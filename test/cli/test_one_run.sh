@@ -59,6 +59,8 @@ echo "ok   --quiet shows a table that is the whole result, and none that is writ
 
 "$motley" sim "${flags[@]}" --stop-updates 9 --out "$folder/past" >/dev/null
 "$motley" sim "${flags[@]}" --stop-updates 6 --out "$folder/past" --resume | grep -q 'after 9 updates stop.updates is reached' || fail "a run past its end is not said to be"
+"$motley" sim "${flags[@]}" --stop-updates 1 --out "$folder/first" >/dev/null
+"$motley" sim "${flags[@]}" --stop-updates 1 --out "$folder/first" --resume | grep -q 'after 1 update stop.updates is reached' || fail "one update is said to be several"
 code=0
 "$motley" sim "${flags[@]}" --method allreduce --cluster '{workers: 2, faults: [{kind: crash, at: 1s, for: 5s, workers: [0, 1]}]}' >"$folder/lost" 2>/dev/null || code=$?
 [ $code -eq 4 ] && grep -q ', model lost$' "$folder/lost" || fail "a lost model has a hash: $(cat "$folder/lost")"

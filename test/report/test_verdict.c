@@ -453,6 +453,24 @@ TEST(a_target_not_reached_is_said_with_where_it_stood)
     CHECK_LACKS(verdict, "target");
 }
 
+TEST(a_run_that_ended_after_one_update_says_so_in_the_singular)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 2, 1);
+    r.o.status = MOT_EINTERRUPTED;
+    CHECK_HAS(judge(&r), "The run was interrupted after 1 update. ");
+    r.o.status = MOT_EDIVERGED;
+    CHECK_HAS(judge(&r), "no longer a number after 1 update. ");
+    r.o.status = MOT_EDEADLINE;
+    CHECK_HAS(judge(&r), "stopped making progress after 1 update: ");
+    r.o.status = MOT_EPEER;
+    CHECK_HAS(judge(&r), "The run ended after 1 update because a peer was lost. ");
+    r.o.has_peer = true;
+    CHECK_HAS(judge(&r), "The run ended after 1 update because worker 0");
+    r.o.last.updates = 2;
+    CHECK_HAS(judge(&r), "The run ended after 2 updates because worker 0");
+}
+
 TEST(a_diverged_run_is_told_to_take_a_smaller_rate)
 {
     struct run r;

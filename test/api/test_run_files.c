@@ -1,6 +1,7 @@
 /* A run and its folder, from the library: how long a schedule lasts, what is written, what is kept of an
  * older run, and what is refused. */
 #include <motley/motley.h>
+#include "api/job.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "study/store.h"
@@ -72,6 +73,36 @@ TEST(a_schedule_of_a_run_by_updates_lasts_as_many)
 }
 
 /* ---- The folder -------------------------------------------------------------------------------------- */
+
+/* ---- Speeds --------------------------------------------------------------------------------------- */
+
+static double *speeds_in(const char *cluster)
+{
+    const struct mot_setting set[] = { { "cluster", cluster, "test" }, { "batch", "10", "test" } };
+    struct mot_experiment *x = NULL;
+    if (mot_experiment_open(NULL, set, MOT_COUNT(set), &x) != MOT_OK) {
+        printf("  %s\n", mot_error());
+        return mot_new(2, sizeof(double));
+    }
+    double *speed = mot_speeds_of(x);
+    mot_experiment_close(x);
+    return speed;
+}
+
+TEST(workers_share_by_samples_a_second_and_alike_where_jobs_take_no_time)
+{
+    double *speed = speeds_in("{workers: [{speed: 100 samples/s}, {speed: 300 samples/s}]}");
+    CHECK_NEAR(speed[0], 100, 1e-6);
+    CHECK_NEAR(speed[1], 300, 1e-6);
+    free(speed);
+    speed = speeds_in("{workers: [{job_time: 1s}, {job_time: 4s}]}");
+    CHECK_NEAR(speed[0], 10, 1e-6);
+    CHECK_NEAR(speed[1], 2.5, 1e-6);
+    free(speed);
+    speed = speeds_in("{workers: [{count: 2, job_time: 0s}]}");
+    CHECK(speed[0] == 1 && speed[1] == 1);
+    free(speed);
+}
 
 static char here[64], output[80];
 static void begin(void)

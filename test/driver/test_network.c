@@ -59,6 +59,20 @@ TEST(a_fast_senders_link_is_free_before_a_slow_receiver_is_done)
     CHECK_INT(b.began, 100000000);
 }
 
+/* Emulated, each end knows only its own link; a message takes what it takes simulated. */
+TEST(what_leaves_one_end_arrives_at_the_other_when_the_simulator_says)
+{
+    struct mot_machine mixed[2] = { { .link = { 1e6, 2e6, 3000000 } }, { .link = { 4e6, 5e5, 7000000 } } };
+    struct mot_cluster c = { .workers = 2, .machine = mixed };
+    struct mot_nic whole[2] = { { 0 } }, sender = { 0 }, receiver = { 0 };
+    for (uint64_t i = 0; i < 3; i++) {
+        mot_time now = i * 1000000, simulated = mot_network_send(&c, whole, 0, 1, 1000, now).delivered;
+        struct mot_departure d = mot_network_leave(&c, &sender, 0, 1000, now);
+        CHECK_INT(mot_network_arrive(&c, &receiver, 0, 1, 1000, d, now), simulated);
+        CHECK_INT(simulated, (i + 1) * 2000000 + 10000000); /* 2 ms each at 500 kB/s, and both latencies */
+    }
+}
+
 TEST(no_network_costs_nothing)
 {
     links(INFINITY, INFINITY, 0);

@@ -164,20 +164,21 @@ const struct mot_method mot_method_ringleader = {
     .name = "ringleader",
     .summary = "asynchronous SGD along the mean of all workers' gradients, with a bounded age and nothing "
                "thrown away",
-    .about = "The server keeps a table with the gradients of every worker, and each step goes along the mean "
-             "over workers of each one's mean, so that all data "
-             "weigh the same whatever the speeds. It works in rounds: first it waits until every worker is "
-             "in the table, then it makes exactly one step for each "
-             "worker as it reports again. Fast workers' further gradients lessen the noise of their row; "
-             "none is thrown away, and nobody idles. No gradient in "
-             "use is more than 2n - 2 steps old (table_age in the summary). It keeps up to two gradients of "
-             "each worker.\n"
-             "Use it when both the workers' speeds and their data differ: the first choice then. The mean "
-             "over a whole table allows the learning rate of a "
-             "synchronous method divided by about the number of workers.\n"
-             "Paper: Maranjyan, Richtarik, Ringleader ASGD: The First Asynchronous SGD with Optimal Time "
-             "Complexity under Data Heterogeneity, ICLR 2026, "
-             "Algorithm 1.",
+    .about =
+        "The server keeps a table with the gradients of every worker, and each step goes along the mean "
+        "over workers of each one's mean, so that all data "
+        "weigh the same whatever the speeds. It works in rounds: first it waits until every worker is "
+        "in the table, then it makes exactly one step for each "
+        "worker as it reports again. Fast workers' further gradients lessen the noise of their row; "
+        "none is thrown away, and nobody idles. No gradient in "
+        "use is more than 2n - 2 steps old (table_age in the summary). It keeps up to two gradients of "
+        "each worker.\n"
+        "Use it when both the workers' speeds and their data differ; compare it with ia2sgd and malenia, "
+        "from which ten seeds could not always tell it. The mean over a whole table allows the learning "
+        "rate of a synchronous method divided by about the number of workers.\n"
+        "Paper: Maranjyan, Richtarik, Ringleader ASGD: The First Asynchronous SGD with Optimal Time "
+        "Complexity under Data Heterogeneity, ICLR 2026, "
+        "Algorithm 1.",
     .options = ringleader_options,
     .conf_bytes = sizeof(struct ringleader_conf),
     .asynchronous = true,

@@ -46,7 +46,7 @@ struct async {
     struct mot_hub hub;
     struct mot_assign assign;
     uint32_t collected;
-    uint32_t spare;
+    mot_buf mean_square;   /* of the gradients so far, where lambda adapts; else MOT_NO_BUF */
     struct collected in[]; /* [jobs], then order[workers], then ages[bound + 1] */
 };
 
@@ -103,7 +103,13 @@ static void assign(struct async *s, struct mot_env *env, mot_node worker)
 static void async_begin(void *state, struct mot_env *env)
 {
     struct async *s = state;
-    uint32_t jobs = jobs_of(env->conf, env->world), n = env->world->workers;
+    const struct async_conf *conf = env->conf;
+    uint32_t jobs = jobs_of(conf, env->world), n = env->world->workers;
+    if (mot_compensate_adapts(&conf->step)) {
+        s->mean_square = mot_take(env);
+        float *zero = mot_edit(env, s->mean_square);
+        for (uint32_t i = 0; i < env->world->dim; i++) zero[i] = 0;
+    }
     for (uint32_t round = 0; round < jobs / n; round++)
         for (mot_node i = 0; i < n; i++) mot_hub_give(&s->hub, env, i);
     if (jobs % n) assign(s, env, 0);
@@ -152,6 +158,7 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
     struct mot_slice mine = mot_hub_range(env, out);
     mot_compensate(&conf->step, mine.len, mot_read(env, c->grad) + mine.off, c->samples,
         mot_read(env, s->hub.params.x) + mine.off, mot_read(env, c->at) + mine.off,
+        s->mean_square == MOT_NO_BUF ? NULL : mot_edit(env, s->mean_square) + mine.off,
         mot_edit(env, out) + mine.off);
     mot_drop(env, c->grad);
     c->grad = out;
@@ -377,7 +384,7 @@ static struct mot_hub_need async_need(const void *p, const struct mot_world *wor
     return (struct mot_hub_need){
         .state_bytes =
             offsetof(struct async, in) + jobs * sizeof(struct collected) + (n + ages) * sizeof(uint32_t),
-        .buffers = (compensated ? 2 : 1) * collected + 2,
+        .buffers = (compensated ? 2 : 1) * collected + 2 + mot_compensate_adapts(&conf->step),
         .queue = (pure              ? jobs / n
                          : jobs > 1 ? 2
                                     : 1) +
@@ -503,11 +510,12 @@ const struct mot_method mot_method_async = {
         "Special cases: wait: all is mini-batch SGD, whose pace is the slowest worker's; jobs: 1 with "
         "assign: shuffled is SGD with "
         "random reshuffling, with assign: once shuffle-once, both over workers in place of samples.\n"
-        "step: how late gradients are tamed. adaptive and cutoff take smaller steps for long delays, "
-        "rescaled larger ones for slow "
+        "step: how late gradients are tamed. adaptive and cutoff take smaller steps for long delays (the "
+        "same ones, unless `cutoff` or `beyond` is set), rescaled larger ones for slow "
         "workers' gradients so that all data weigh the same at the pure variant's pace, clipped shortens "
         "long gradients, compensated "
-        "corrects a gradient for the way that the model has gone since, by its own square for a Hessian.\n"
+        "corrects a gradient for the way that the model has gone since, by its own square for a Hessian; "
+        "lambda_decay: 0.95 fits lambda to each parameter's gradients as the run goes.\n"
         "shards: k servers with a range of the parameters each: a worker sends each its range of the "
         "gradient, and begins when it has the "
         "new ranges of all. Ranges are updated apart, so a job's model may be of different ages in its "

@@ -1,5 +1,6 @@
 #include "method/stepsize.h"
 #include "math/kernels.h"
+#include <math.h>
 
 enum mot_status mot_stepsize_validate(const struct mot_stepsize_conf *conf, const struct mot_world *world)
 {
@@ -55,9 +56,29 @@ double mot_stepsize(const struct mot_stepsize_conf *conf, const struct mot_hub *
     return 1;
 }
 
-void mot_compensate(const struct mot_stepsize_conf *conf, uint32_t dim, const float *grad, uint32_t samples,
-    const float *x, const float *at, float *out)
+bool mot_compensate_adapts(const struct mot_stepsize_conf *conf)
 {
-    float lambda = (float)(conf->lambda / samples);
-    for (uint32_t i = 0; i < dim; i++) out[i] = grad[i] + lambda * grad[i] * grad[i] * (x[i] - at[i]);
+    return conf->rule == MOT_STEP_COMPENSATED && !isnan(conf->lambda_decay);
+}
+
+/* As long as gradients are small beside this, lambda stays finite: the paper's epsilon. */
+#define MEAN_SQUARE_LEAST 1e-7f
+
+void mot_compensate(const struct mot_stepsize_conf *conf, uint32_t dim, const float *grad, uint32_t samples,
+    const float *x, const float *at, float *mean_square, float *out)
+{
+    double given = conf->lambda;
+    if (!mean_square) {
+        float lambda = (float)((isnan(given) ? 0.04 : given) / samples);
+        for (uint32_t i = 0; i < dim; i++) out[i] = grad[i] + lambda * grad[i] * grad[i] * (x[i] - at[i]);
+        return;
+    }
+    float lambda = (float)((isnan(given) ? 2 : given) / samples), mean = (float)(1.0 / samples),
+          keep = (float)conf->lambda_decay, add = (float)(1 - conf->lambda_decay);
+    for (uint32_t i = 0; i < dim; i++) {
+        float g = grad[i] * mean;
+        mean_square[i] = keep * mean_square[i] + add * g * g;
+        float by = lambda / __builtin_sqrtf(mean_square[i] + MEAN_SQUARE_LEAST);
+        out[i] = grad[i] + by * grad[i] * grad[i] * (x[i] - at[i]);
+    }
 }

@@ -17,7 +17,9 @@ enum mot_beyond { MOT_BEYOND_DROP, MOT_BEYOND_SHRINK };
 struct mot_stepsize_conf {
     uint32_t rule, beyond;
     uint64_t cutoff; /* MOT_WORD_UINT: the concurrency */
-    double clip, lambda;
+    double clip;
+    double lambda;          /* NAN: as the paper has it */
+    double lambda_decay;    /* NAN: one lambda for all parameters */
     struct mot_uints times; /* none: measured */
 };
 
@@ -46,7 +48,7 @@ struct mot_stepsize_conf {
             .preset = "shrink",                                                                              \
             .choices = "drop|shrink",                                                                        \
             .doc = "cutoff: what is done with a gradient of a larger delay d: dropped, or a step of lr "     \
-                   "cutoff/d" },                                                                             \
+                   "cutoff/d, which with `cutoff: auto` is step: adaptive" },                                \
         { .name = "times",                                                                                   \
             .type = MOT_OPT_UINTS,                                                                           \
             .offset = offsetof(CONF, step.times),                                                            \
@@ -61,10 +63,21 @@ struct mot_stepsize_conf {
             .min = 1e-9,                                                                                     \
             .max = 1e9,                                                                                      \
             .doc = "clipped: the norm to which longer gradients are shortened, each by itself" },            \
+        { .name = "lambda",                                                                                  \
+            .type = MOT_OPT_REAL,                                                                            \
+            .offset = offsetof(CONF, step.lambda),                                                           \
+            .preset = "auto",                                                                                \
+            .word = "auto",                                                                                  \
+            .max = 1e6,                                                                                      \
+            .doc = "compensated: how much of lambda g g (x - x_old) is added to a gradient g of the model "  \
+                   "x_old; auto: 0.04, or 2 with `lambda_decay`" },                                          \
     {                                                                                                        \
-        .name = "lambda", .type = MOT_OPT_REAL, .offset = offsetof(CONF, step.lambda), .preset = "0.04",     \
-        .max = 1e6,                                                                                          \
-        .doc = "compensated: how much of lambda g g (x - x_old) is added to a gradient g of the model x_old" \
+        .name = "lambda_decay", .type = MOT_OPT_REAL, .offset = offsetof(CONF, step.lambda_decay),           \
+        .preset = "none", .word = "none", .max = 0.999999,                                                   \
+        .doc =                                                                                               \
+            "compensated: lambda is divided, parameter by parameter, by the root of a running mean of "      \
+            "squared gradients, this much of the old mean to each new square (DC-ASGD-a; the paper: 0.95); " \
+            "none: lambda is one for all (DC-ASGD-c)"                                                        \
     }
 
 enum mot_status mot_stepsize_validate(const struct mot_stepsize_conf *, const struct mot_world *);
@@ -74,9 +87,12 @@ enum mot_status mot_stepsize_validate(const struct mot_stepsize_conf *, const st
 double mot_stepsize(const struct mot_stepsize_conf *, const struct mot_hub *, const struct mot_env *,
     const struct mot_answer *, double concurrency);
 
-/* out = samples times the compensated mean gradient: DC-ASGD for a
- * gradient sum of the model `at`, applied at x. */
+/* Whether lambda follows a mean of squared gradients. */
+bool mot_compensate_adapts(const struct mot_stepsize_conf *);
+/* out = samples times the compensated mean gradient: DC-ASGD (Zheng and others, ICML 2017) for a gradient sum
+ * of the model `at`, applied at x. Where lambda adapts, `mean_square` takes in the gradient first, as in the
+ * paper; else it is NULL. */
 void mot_compensate(const struct mot_stepsize_conf *, uint32_t dim, const float *grad, uint32_t samples,
-    const float *x, const float *at, float *out);
+    const float *x, const float *at, float *mean_square, float *out);
 
 #endif

@@ -100,6 +100,7 @@ TEST(async_with_queues_kept_models_cancelled_jobs_and_shards_goes_on_to_the_same
 {
     static const char *const with[][9] = {
         { "method.assign", "shuffled", "method.step", "compensated", "method.wait", "2", NULL },
+        { "method.step", "compensated", "method.lambda_decay", "0.95", "method.shards", "2", NULL },
         { "method.assign", "random", "method.jobs", "9", "method.max_staleness", "9", NULL },
         { "method.max_staleness", "3", "method.on_stale", "cancel", "method.step", "rescaled", NULL },
         { "method.assign", "once", "method.shards", "3", NULL },

@@ -140,6 +140,8 @@ static const char *const *options_of(const char *method, uint64_t seed)
         { "async",
             { "method.assign", "random", "method.max_staleness", "4", "method.on_stale", "drop", NULL } },
         { "async", { "method.max_staleness", "5", "method.on_stale", "wait", NULL } },
+        { "async",
+            { "method.step", "compensated", "method.lambda_decay", "0.95", "method.wait", "2", NULL } },
         { "rennala", { "method.unfinished", "finish", NULL } },
         { "malenia", { "method.unfinished", "finish", NULL } },
         { "ringmaster", { "method.r", "2", NULL } },

@@ -80,6 +80,7 @@ TEST(async_with_queues_waits_and_cancelled_jobs_replayed_gives_the_same_model)
     same_again(PAIRS("method", "async", "method.assign", "random", "method.wait", "2", "method.jobs", "7",
                    "method.step", "compensated"),
         false);
+    same_again(PAIRS("method", "async", "method.step", "compensated", "method.lambda_decay", "0.95"), false);
     same_again(PAIRS("method", "async", "method.max_staleness", "2", "method.on_stale", "cancel", "batch",
                    "[8, 8, 8, 300]"),
         false);

@@ -178,6 +178,31 @@ TEST(a_cutoff_shrinks_or_drops_what_is_later)
     CHECK_NEAR(STEP(4, "step", "cutoff", "cutoff", "4", "beyond", "drop"), 1, 1e-6);
 }
 
+/* Where a run of random arrivals ends up under a rule. */
+static float end_by(const char *rule, const char *wait, const char *jobs)
+{
+    struct mot_rng rng = mot_rng_at(7, MOT_RNG_TEST, 0);
+    ASYNC("step", rule, "wait", wait, "jobs", jobs);
+    for (int k = 0; k < 400; k++) {
+        mot_node from = busy_worker(&rng);
+        if (from == 0 && mot_rng_below(&rng, 6)) continue; /* much later than the others */
+        answer(from, (float)mot_rng_normal(&rng));
+    }
+    float end = served_parameter(&s);
+    served_end(&s);
+    return end;
+}
+
+TEST(a_cutoff_at_its_defaults_is_the_adaptive_rule_to_the_bit)
+{
+    static const char *const with[][2] = { { "1", "5" }, { "1", "15" }, { "2", "10" }, { "3", "5" } };
+    for (size_t k = 0; k < MOT_COUNT(with); k++) {
+        float adaptive = end_by("adaptive", with[k][0], with[k][1]);
+        CHECK(end_by("cutoff", with[k][0], with[k][1]) == adaptive);
+        CHECK(end_by("constant", with[k][0], with[k][1]) != adaptive); /* some came late enough to matter */
+    }
+}
+
 TEST(clipped_gradients_are_no_longer_than_asked)
 {
     /* A gradient of 1 in 4 parameters has the norm 2. */
@@ -212,6 +237,58 @@ TEST(delay_compensation_adds_lambda_g_g_times_the_way_gone)
     answer(0, 3); /* of the model 0: 3 + 0.5 * 9 * (-2 - 0) = -6 */
     CHECK_NEAR(served_parameter(&s), -2 + 6, 1e-5);
     served_end(&s);
+}
+
+/* The worker's answer has a mean of its own in each parameter. */
+static void answer_each(mot_node worker, const double *mean)
+{
+    mot_buf b = mot_pool_take(&s.pool);
+    for (uint32_t i = 0; i < s.world.dim; i++) mot_pool_at(&s.pool, b)[i] = (float)(mean[i] * BATCH);
+    struct mot_message m = { .from = worker,
+        .to = s.env.self,
+        .kind = MOT_MSG_GRAD,
+        .head = { .round = mot_hub_oldest(hub(), &s.env, worker), .samples = BATCH },
+        .body = { .buf = b, .len = s.world.dim } };
+    served_step(&s, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
+    mot_pool_drop(&s.pool, b);
+}
+
+/* Zheng and others, 2017: v = m v + (1 - m) g^2;  x -= g + lambda / sqrt(v + 1e-7) g^2 (x - x_old), here with
+ * doubles and every model kept. */
+static void compensates_as_printed(
+    double decay, double lambda, const char *decay_text, const char *lambda_text)
+{
+    enum { STEPS = 200, DIM = 4 };
+    struct mot_rng rng = mot_rng_at(8, MOT_RNG_TEST, 0);
+    static double x[STEPS + 1][DIM];
+    double v[DIM] = { 0 }, most = 0;
+    memset(x, 0, sizeof x);
+    ASYNC("step", "compensated", "lambda_decay", decay_text, "lambda", lambda_text);
+    CHECK_INT(s.world.dim, DIM);
+    for (int t = 0; t < STEPS; t++) {
+        mot_node from = (mot_node)mot_rng_below(&rng, N);
+        const double *old = x[mot_hub_oldest(hub(), &s.env, from)];
+        double g[DIM];
+        for (int i = 0; i < DIM; i++) {
+            g[i] = 0.05 * (i + 1) * mot_rng_normal(&rng);
+            v[i] = decay * v[i] + (1 - decay) * g[i] * g[i];
+            double more = lambda / sqrt(v[i] + 1e-7) * g[i] * g[i] * (x[t][i] - old[i]);
+            x[t + 1][i] = x[t][i] - g[i] - more;
+            if (fabs(more) > most) most = fabs(more);
+        }
+        answer_each(from, g);
+        for (int i = 0; i < DIM; i++)
+            CHECK_NEAR(mot_read(&s.env, hub()->params.x)[i], x[t + 1][i], 2e-5 * (1 + fabs(x[t + 1][i])));
+    }
+    CHECK(most > 0.05); /* what was added is no matter of rounding */
+    served_end(&s);
+}
+
+TEST(an_adaptive_lambda_is_divided_by_the_root_of_the_mean_square_of_each_parameter)
+{
+    compensates_as_printed(0.95, 0.5, "0.95", "0.5");
+    compensates_as_printed(0, 0.5, "0", "0.5"); /* no memory: lambda |g| (x - x_old) */
+    compensates_as_printed(0.9, 2, "0.9", "auto");
 }
 
 /* ---- Bounded staleness --------------------------------------------------------------------- */

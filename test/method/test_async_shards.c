@@ -37,6 +37,9 @@ TEST(without_a_network_shards_give_the_model_of_one_server)
     CHECK(one != 0);
     CHECK(HASH("method.wait", "3", "method.step", "compensated", "method.max_staleness", "6", "method.shards",
               "3") == one);
+    uint64_t adapted = HASH("method.step", "compensated", "method.lambda_decay", "0.95");
+    CHECK(adapted != 0 && adapted != HASH("method.step", "compensated"));
+    CHECK(HASH("method.step", "compensated", "method.lambda_decay", "0.95", "method.shards", "3") == adapted);
 }
 
 static double time_of(const char *shards)

@@ -150,6 +150,181 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("compare: [", "not valid YAML");
 }
 
+/* A list of `n` words, number `i` written between `begin` and `end`; malloc'd. */
+static char *list_of(const char *before, const char *begin, size_t n, const char *end, const char *after)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    fputs(before, out);
+    for (size_t i = 0; i < n; i++) fprintf(out, "%s%s%zu%s", i ? ", " : "", begin, i, end);
+    fputs(after, out);
+    fclose(out);
+    return text;
+}
+
+TEST(a_study_may_be_as_large_as_its_limits_and_no_larger)
+{
+    char *arms = list_of("compare: [", "{label: a", 200, ", method: async}", "]"),
+         *more = list_of("compare: [", "{label: a", 201, ", method: async}", "]");
+    take(arms);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->arms, 200);
+    REFUSED(more, "expected at most 200 arms; found more");
+    free(arms);
+    free(more);
+    take("sweep: {a: 1..40, b: 1..50}");
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->conditions, 2000);
+    REFUSED("sweep: {a: 1..41, b: 1..50}", "at most 2000 combinations; found 2050 or more");
+    take("sweep: {a: 1..1000, seed: 1..100}");
+    CHECK_INT(status, MOT_OK);
+    REFUSED("sweep: {a: 1..1000, seed: 1..101}", "at most 100000 runs; this one has 101000");
+    /* 10 runs that judge, and 3 seeds of 33330 points */
+    take("tune: {over: {a: 1..3333, b: 1..10}}");
+    CHECK_INT(status, MOT_OK);
+    REFUSED("tune: {over: {a: 1..3334, b: 1..10}}", "this one has 100030");
+    const struct mot_plan_flags only = { .tunes = true };
+    take_with("tune: {over: {a: 1..10000, b: 1..10}, seeds: [7]}", &only);
+    CHECK_INT(status, MOT_OK);
+    take_with("tune: {over: {a: 1..10000, b: 1..11}, seeds: [7]}", &only);
+    CHECK_HAS(mot_error(), "this one has more than 100000");
+}
+
+TEST(a_key_may_have_ten_thousand_values)
+{
+    struct mot_arena arena = { 0 };
+    struct mot_axis axis;
+    CHECK_INT(mot_values_flag("--over", "x=1..10000", &arena, &axis), MOT_OK);
+    CHECK_INT(axis.values, 10000);
+    CHECK_TEXT(axis.value[9999], "10000");
+    CHECK_INT(mot_values_flag("--over", "x=0..10000", &arena, &axis), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "--over: x: expected at most 10000 values; found 10001");
+    char *most = list_of("x=", "", 10000, "", ""), *more = list_of("x=", "", 10001, "", "");
+    CHECK_INT(mot_values_flag("--over", most, &arena, &axis), MOT_OK);
+    CHECK_INT(axis.values, 10000);
+    CHECK_INT(mot_values_flag("--over", more, &arena, &axis), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "at most 10000 values; found 10001");
+    free(most);
+    free(more);
+    CHECK_INT(mot_values_flag("--over", "x=", &arena, &axis), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "--over: x: expected values such as 0.1,0.2 or 2^-1..2^-10; found none");
+    mot_arena_free(&arena);
+}
+
+TEST(what_is_nearly_a_range_is_none)
+{
+    struct mot_arena arena = { 0 };
+    struct mot_axis axis;
+    static const char *const none[] = { "x=..3", "x=1..", "x=1..a", "x=a..3", "x=-..3", "x=1..3x", "x=^1..^3",
+        "x=2^..2^3", "x=2^1..2^", "x=2^1..3", "x=2^1..3^3", "x=0^1..0^3", "x=-2^1..-2^3", "x=a^1..a^3",
+        "x=1000000000001..1000000000002", "x=-1000000000001..-1000000000002",
+        "x=000000000000000000000001..000000000000000000000002",
+        "x=00000000000000000000000000000002^1..00000000000000000000000000000002^2" };
+    for (size_t i = 0; i < MOT_COUNT(none); i++)
+        if (mot_values_flag("--over", none[i], &arena, &axis) != MOT_EUSAGE) FAIL("'%s' is taken", none[i]);
+    static const struct {
+        const char *text, *first, *last;
+        size_t n;
+    } range[] = { { "x=-2..1", "-2", "1", 4 }, { "x=7..7", "7", "7", 1 },
+        { "x=0.5^0..0.5^2", "0.5^0", "0.5^2", 3 },
+        { "x=999999999999..1000000000000", "999999999999", "1000000000000", 2 },
+        { "x=-999999999999..-1000000000000", "-999999999999", "-1000000000000", 2 },
+        { "x=00000000000000000000001..2", "1", "2", 2 },
+        { "x=0000000000000000000000000000002^1..0000000000000000000000000000002^2",
+            "0000000000000000000000000000002^1", "0000000000000000000000000000002^2", 2 } };
+    for (size_t i = 0; i < MOT_COUNT(range); i++) {
+        CHECK_INT(mot_values_flag("--over", range[i].text, &arena, &axis), MOT_OK);
+        CHECK_INT(axis.values, range[i].n);
+        CHECK_TEXT(axis.value[0], range[i].first);
+        CHECK_TEXT(axis.value[axis.values - 1], range[i].last);
+    }
+    mot_arena_free(&arena);
+}
+
+TEST(from_one_to_ten_thousand_seeds_each_of_them_once)
+{
+    take_with("", &(struct mot_plan_flags){ .seeds = "0" });
+    CHECK_HAS(mot_error(),
+        "--seeds: seeds: expected a number of seeds from 1 to 10000, or a range such as 3..12; found 0");
+    take_with("", &(struct mot_plan_flags){ .seeds = "1" });
+    CHECK_INT(plan->seeds.n, 1);
+    take_with("", &(struct mot_plan_flags){ .seeds = "10000" });
+    CHECK_INT(plan->seeds.n, 10000);
+    take_with("", &(struct mot_plan_flags){ .seeds = "10001" });
+    CHECK_INT(status, MOT_EUSAGE);
+    take_with("", &(struct mot_plan_flags){ .seeds = "1,01" });
+    CHECK_HAS(mot_error(), "expected every seed once; found 1 twice");
+    take_with("seed: 18446744073709551615\n", &(struct mot_plan_flags){ .seeds = "2" });
+    CHECK_INT(status, MOT_OK);
+    CHECK(plan->seeds.seed[0] + 1 == plan->seeds.seed[1] && plan->seeds.seed[1] == UINT64_MAX - 1);
+    take_with("seed: 18446744073709551613\n", &(struct mot_plan_flags){ .seeds = "2" });
+    CHECK(plan->seeds.seed[0] == UINT64_MAX - 2);
+    take("tune: {over: {a: [1]}}");
+    CHECK_INT(plan->tune.seeds.n, 3);
+    CHECK_INT(plan->tune.seeds.seed[0], 1001);
+    CHECK_INT(plan->seeds.n, 10);
+    /* a tuning's own seeds: those of the flag */
+    take_with("tune: {over: {a: [1]}, seeds: 5}", &(struct mot_plan_flags){ .seeds = "2", .tunes = true });
+    CHECK_INT(plan->tune.seeds.n, 2);
+    CHECK_INT(plan->seeds.n, 10);
+    take_with("tune: {over: {a: [1]}, seeds: 5}", &(struct mot_plan_flags){ .seeds = "2" });
+    CHECK_INT(plan->tune.seeds.n, 5);
+    CHECK_INT(plan->tune.seeds.seed[4], 1005);
+    CHECK_INT(plan->seeds.n, 2);
+}
+
+TEST(what_is_tuned_may_come_from_flags_which_go_before_the_file)
+{
+    const char *over[] = { "batch=8,16", "optimizer.lr=0.1,0.2,0.4" },
+               *twice[] = { "batch=8,16", "batch=2,4" };
+    take_with("tune: {over: {workers: [2, 4]}, by: grad_norm}",
+        &(struct mot_plan_flags){ .over = over, .overs = 2, .by = "train_loss", .halving = true });
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->tune.overs, 2);
+    CHECK_TEXT(plan->tune.over[0].key, "batch");
+    CHECK_TEXT(plan->tune.over[1].key, "optimizer.lr");
+    CHECK_INT(plan->tune.over[1].values, 3);
+    CHECK_INT(plan->tune.by, MOT_BY_TRAIN_LOSS);
+    CHECK(plan->tune.asked && plan->tune.halving);
+    take_with("", &(struct mot_plan_flags){ .over = over, .overs = 1 });
+    CHECK(plan->tune.asked && !plan->tune.halving);
+    CHECK_INT(plan->tune.by, MOT_BY_TIME_TO_TARGET);
+    take_with("tune: {over: {workers: [2, 4]}, by: grad_norm, halving: true}",
+        &(struct mot_plan_flags){ .overs = 0 });
+    CHECK_INT(plan->tune.by, MOT_BY_GRAD_NORM);
+    CHECK(plan->tune.halving);
+    take_with("", &(struct mot_plan_flags){ .over = twice, .overs = 2 });
+    CHECK_HAS(mot_error(), "--over: expected a key once; found 'batch' twice");
+    take_with("", &(struct mot_plan_flags){ .over = over, .overs = 1, .by = "los" });
+    CHECK_HAS(mot_error(),
+        "--by: expected one of time_to_target, test_accuracy, train_loss, grad_norm; found 'los'");
+    take("batch: 4");
+    CHECK(!plan->tune.asked);
+}
+
+TEST(only_a_studys_own_keys_are_refused_in_its_runs)
+{
+    take("sweep: {tunes: [1, 2]}"); /* no such key either, but that is for the experiment to say */
+    CHECK_INT(status, MOT_OK);
+    take("tune: {over: {stopped: [1, 2]}}");
+    CHECK_INT(status, MOT_OK);
+    REFUSED("tune: {over: {stop: [1, 2]}}", "'stop' cannot be tuned");
+    REFUSED("compare: [{compare: 1}]", "compare: expected a key of a run");
+    REFUSED("compare: [{label: a, output: x}]", "the runs of a study are in its store");
+    REFUSED("compare: [{label: \"a\\x7f\", method: async}]", "expected a name on one line");
+    REFUSED("compare: [{label: '', method: async}]", "compare.label: expected a name");
+    REFUSED("compare: [{}]", "expected a method's name");
+    REFUSED("compare: ['']", "expected a name or a map");
+    REFUSED("sweep: {method: [{k: 3}]}", "method: expected a name or a map such as {name: server, k: 6}");
+    REFUSED("sweep: []", "found a list");
+    REFUSED("sweep: {}", "found an empty one");
+    REFUSED("tune: {over: 3}", "tune.over: expected a map such as {optimizer.lr: 2^-1..2^-10}; found '3'");
+    REFUSED(
+        "tune: {by: grad_norm}", "tune.over: expected a map such as {optimizer.lr: 2^-1..2^-10}; found none");
+    REFUSED("tune: {over: {}}", "found an empty one");
+}
+
 TEST(flags_that_would_be_lost_are_refused)
 {
     const struct mot_setting seed = { "seed", "3", "--seed" }, method = { "method", "async", "--method" },
@@ -160,8 +335,14 @@ TEST(flags_that_would_be_lost_are_refused)
     CHECK_HAS(mot_error(), "--out DIR");
     take_with("compare: [async]", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
     CHECK_HAS(mot_error(), "say --methods");
+    take_with("sweep: {method: [async]}", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
+    CHECK_HAS(mot_error(), "say --methods");
     take_with("", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
     CHECK_INT(status, MOT_OK);
+    const char *list = "async";
+    take_with(
+        "", &(struct mot_plan_flags){ .setting = &method, .settings = 1, .methods = &list, .methods_n = 1 });
+    CHECK_HAS(mot_error(), "--method: --methods says already which methods");
 }
 
 TEST(a_wrong_key_or_value_of_a_run_is_named_where_it_was_written)

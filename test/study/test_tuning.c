@@ -4,6 +4,7 @@
 #include "study/compare.h"
 #include "study/study.h"
 #include "test.h"
+#include <glob.h>
 #include <unistd.h>
 
 static char here[64];
@@ -58,6 +59,34 @@ static size_t best(size_t i)
     size_t p = 0;
     while (!json_is_true(json_object_get(point(i, p), "best"))) p++;
     return p;
+}
+
+static double score(size_t i, size_t p, const char *of)
+{
+    const json_t *value = json_object_get(json_object_get(point(i, p), "score"), of);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static json_int_t count(size_t i, size_t p, const char *of)
+{
+    return json_integer_value(json_object_get(point(i, p), of));
+}
+
+/* How many runs of the store have this line in their experiment. */
+static size_t stored(const char *line)
+{
+    glob_t found;
+    size_t n = 0;
+    if (glob(in_here("store/*/*/experiment.yaml"), 0, NULL, &found) != 0) return 0;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        unsigned char *text = NULL;
+        size_t bytes;
+        if (mot_file_read(found.gl_pathv[i], 1 << 20, &text, &bytes) == MOT_OK)
+            n += strstr((char *)text, line) != NULL;
+        free(text);
+    }
+    globfree(&found);
+    return n;
 }
 
 TEST(a_grid_tries_every_combination_on_every_seed_and_takes_the_best)
@@ -159,6 +188,97 @@ TEST(an_arm_that_begins_later_loses_no_point_before)
     CHECK_INT(whole, 2);
 }
 
+TEST(halving_shortens_updates_epochs_and_time_alike)
+{
+    go("stop: {updates: 90, epochs: 2, time: 8s}\n"
+       "tune: {over: {optimizer.lr: 2^-1..2^-8}, by: grad_norm, halving: true, seeds: [7]}\n",
+        true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(stored("\n  updates: 23\n  epochs: 0.5\n  time: 2s\n"), 8);
+    CHECK_INT(stored("\n  updates: 45\n  epochs: 1\n  time: 4s\n"), 4);
+    CHECK_INT(stored("\n  updates: 90\n  epochs: 2\n  time: 8s\n"), 2);
+    for (size_t p = 0; p < 8; p++)
+        if (budget(0, p) == 1) CHECK(score(0, best(0), "median") <= score(0, p, "median"));
+    CHECK(json_is_true(json_object_get(tuned(0), "halving")));
+}
+
+/* Forty points would halve five times to come to two. */
+TEST(halving_begins_at_a_sixteenth_at_the_shortest_and_rounds_halves_up)
+{
+    go("stop: {updates: 32}\n"
+       "tune: {over: {optimizer.lr: 2^-1..2^-10, batch: [1, 2, 3, 4]}, by: train_loss, halving: true, seeds: "
+       "[7]}\n",
+        true);
+    CHECK_INT(status, MOT_OK);
+    size_t last[5] = { 0 };
+    for (size_t p = 0; p < 40; p++)
+        for (int r = 0; r < 5; r++) last[r] += budget(0, p) == ldexp(1, r - 4);
+    CHECK_INT(last[0], 20);
+    CHECK_INT(last[1], 10);
+    CHECK_INT(last[2], 5);
+    CHECK_INT(last[3], 2);
+    CHECK_INT(last[4], 3);
+    CHECK_INT(stored("\n  updates: 2\n"), 40);
+    CHECK_INT(done.made, 40 + 20 + 10 + 5 + 3);
+}
+
+TEST(a_figure_that_should_be_large_is_tuned_to_be_large)
+{
+    go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [1e-6, 0.1, 1e-4]}, by: test_accuracy}\n", true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(best(0), 1);
+    CHECK(score(0, 1, "median") > score(0, 0, "median") && score(0, 1, "median") > 0.5);
+    CHECK_INT(score(0, 1, "n"), 3);
+    CHECK(score(0, 1, "least") <= score(0, 1, "q1") && score(0, 1, "q3") <= score(0, 1, "most"));
+    CHECK(score(0, 1, "least") < score(0, 1, "most"));
+}
+
+#define LINEAR                                                                                               \
+    "compare: [{label: line, data: {name: synthetic, kind: regression, size: 200}, model: least-squares}]\n"
+
+TEST(runs_that_diverge_are_counted_and_have_no_score)
+{
+    go(LINEAR "stop: {updates: 60}\ntune: {over: {optimizer.lr: [900000, 0.01]}, by: train_loss}\n", true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(best(0), 1);
+    CHECK_INT(count(0, 0, "failed"), 3);
+    CHECK_INT(count(0, 1, "failed"), 0);
+    CHECK_INT(count(0, 0, "runs"), 3);
+    CHECK_INT(score(0, 0, "n"), 0);
+    CHECK(isnan(score(0, 0, "median")));
+    /* with a target they never reached it, which is a figure */
+    go(LINEAR
+        "stop: {updates: 60, target: {train_loss: 0.3}}\ntune: {over: {optimizer.lr: [900000, 0.01]}}\n",
+        true);
+    CHECK_INT(best(0), 1);
+    CHECK_INT(count(0, 0, "failed"), 3);
+    CHECK_INT(count(0, 0, "reached"), 0);
+    CHECK_INT(count(0, 1, "reached"), 3);
+    CHECK_INT(score(0, 0, "n"), 3);
+    CHECK_INT(score(0, 1, "n"), 3);
+}
+
+TEST(of_points_that_do_alike_the_first_is_taken)
+{
+    go("stop: {updates: 20}\ntune: {over: {optimizer.lr: [1e-6, 0.1, 1e-1, 0.10]}, by: train_loss}\n", true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(best(0), 1);
+    CHECK_INT(done.made, 6); /* the same run under three names */
+}
+
+TEST(an_edge_may_be_of_times_and_one_value_has_none)
+{
+    go("stop: {updates: 30, target: {test_accuracy: 0.3}}\n"
+       "tune: {over: {cluster.network.latency: [30ms, 2s, 100us], batch: [16]}}\n",
+        true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(best(0), 2);
+    CHECK_INT(json_array_size(json_object_get(tuned(0), "edge")), 1);
+    CHECK_TEXT(
+        json_string_value(json_array_get(json_object_get(tuned(0), "edge"), 0)), "cluster.network.latency");
+    CHECK_TEXT(json_string_value(json_array_get(json_object_get(tuned(0), "over"), 1)), "batch");
+}
+
 TEST(each_arm_is_tuned_but_for_the_keys_it_sets_and_then_judged_on_other_seeds)
 {
     go("stop: {updates: 60, target: {test_accuracy: 0.7}}\n"
@@ -169,6 +289,10 @@ TEST(each_arm_is_tuned_but_for_the_keys_it_sets_and_then_judged_on_other_seeds)
     CHECK_INT(status, MOT_OK);
     /* one arm under two conditions */
     CHECK_INT(json_array_size(json_object_get(done.document, "tuning")), 2);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_INT(json_integer_value(json_object_get(tuned(i), "arm")), 0);
+        CHECK_INT(json_integer_value(json_object_get(tuned(i), "condition")), i);
+    }
     CHECK_TEXT(
         json_string_value(json_object_get(json_object_get(point(0, best(0)), "values"), "optimizer.lr")),
         "0.125");
@@ -198,7 +322,15 @@ TEST(where_no_point_reaches_the_target_the_nearest_is_taken)
     CHECK_INT(status, MOT_OK);
     CHECK_INT(best(0), 1);
     CHECK(json_is_null(json_object_get(json_object_get(point(0, 1), "score"), "median")));
-    CHECK_INT(json_integer_value(json_object_get(point(0, 1), "reached")), 0);
+    CHECK_INT(count(0, 1, "reached"), 0);
+    CHECK_INT(score(0, 1, "n"), 3);
+    CHECK_INT(count(0, 1, "failed"), 0);
+    go("stop: {updates: 50, target: {train_loss: 0.001}}\ntune: {over: {optimizer.lr: [0, 1e-6, 0.1]}}\n",
+        true);
+    CHECK_INT(best(0), 2);
+    go("stop: {updates: 50, target: {grad_norm: 0.001}}\ntune: {over: {optimizer.lr: [0, 0.1, 1e-6]}}\n",
+        true);
+    CHECK_INT(best(0), 1);
 }
 
 TEST(what_cannot_be_tuned_is_said_before_anything_runs)

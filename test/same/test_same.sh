@@ -1,0 +1,112 @@
+#!/bin/bash
+# test_same.sh [--record] [PART] -- what fixed experiments give, to the bit: every method in the simulator,
+# resumed and not, with faults; the synchronous ones on threads and over ranks, too; studies and partitions.
+# A change that is not meant to change results leaves every line of results.txt as it is.
+#   --record   writes what comes out into results.txt. Such a change goes into a commit that says why.
+#   PART       only experiments whose names contain it
+# The results are those of the generic kernels, which are the same on every processor.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+results=$here/results.txt
+motley=${MOTLEY:-build/motley}
+record=false
+[ "${1:-}" = --record ] && { record=true; shift; }
+part=${1:-}
+[ -x "$motley" ] || { echo "skipped: there is no $motley"; exit 77; }
+box=$(mktemp -d)
+trap 'rm -rf "$box"' EXIT
+export MOTLEY_KERNELS=generic MOTLEY_STORE=$box/store
+
+# side_by_side COMMAND NAME...: as many at a time as there are cores
+side_by_side() {
+    [[ $2 == *"$part"* ]] || return 0
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    "$@" &
+}
+# run NAME KIND COMMAND...: one line of results, or what went wrong. How a run ends is a result, too.
+run() {
+    local name=$1 kind=$2 file=$box/${1//\//-}
+    shift 2
+    "$@" --quiet --out "$file" >"$file.out" 2>&1
+    if python3 "$here/digest.py" "$kind" "$file" >"$file.digest" 2>>"$file.out"; then
+        printf '%-28s %s\n' "$name" "$(cat "$file.digest")" >"$file.result"
+    else
+        { echo "FAIL $name: $*"; head -n 3 "$file.out"; } >"$file.wrong"
+    fi
+}
+# resumed NAME KIND COMMAND...: as run, but made in two goes
+resumed() {
+    "${@:3}" --stop-updates 25 --quiet --out "$box/${1//\//-}" >/dev/null 2>&1
+    run "$@" --stop-updates 60 --resume
+}
+
+fast='{count: 3, speed: 1000/s, jitter: {name: lognormal, sigma: 0.3}}'
+mixed="{workers: [$fast, {count: 3, speed: 200/s}]}"
+faulty='{workers: 6,
+    faults: {drop: 2%, duplicate: 2%, reorder: 2%, corrupt: 1%, stall: 0.2/s, slow_link: 0.1/s}}'
+every="10 updates"
+common=(--data digits --model softmax --batch 16 --evaluate-every "$every" --checkpoint-every "$every")
+two_nets=(--model mlp --model-hidden '[16]' --optimizer adamw --data-valid 0.1)
+for method in $("$motley" help method | awk '/^  [a-z]/ && !/motley/ { print $1 }'); do
+    case $method in
+    async | ringmaster | ringleader | ia2sgd | gasync) updates=400 ;;
+    *) updates=60 ;;
+    esac
+    sim=("$motley" sim "${common[@]}" --method "$method")
+    side_by_side run "sim/$method" run "${sim[@]}" --cluster "$mixed" --partition dirichlet \
+        --stop-updates $updates
+    side_by_side resumed "resumed/$method" run "${sim[@]}" --cluster "$mixed" "${two_nets[@]}"
+    side_by_side run "faults/$method" run "${sim[@]}" --cluster "$faulty" --stop-updates $updates
+done
+sim=("$motley" sim "${common[@]}" --stop-updates 200)
+for method in async fedbuff; do # a worker that was lost comes back
+    side_by_side run "crashes/$method" run "${sim[@]}" --method $method \
+        --cluster '{workers: 6, faults: {crash: 0.1/s, restart_after: 2s}}'
+done
+for assign in random shuffled once; do
+    side_by_side run "sim/async-$assign" run "${sim[@]}" --cluster "$mixed" \
+        --method "{name: async, assign: $assign}"
+done
+side_by_side run sim/async-shards run "${sim[@]}" --method '{name: async, shards: 3}' --cluster "$mixed"
+side_by_side run sim/target run "${sim[@]}" --stop-target-test_accuracy 0.8
+side_by_side run sim/epochs run "$motley" sim "${common[@]}" --stop-epochs 3 --evaluate-every '0.5 epochs'
+
+# Those whose rounds wait for all give one model under every driver.
+libraries=$(ldd "$motley")
+for method in allreduce server dpsgd matcha; do
+    live=("${common[@]}" --method "$method" --workers 3)
+    side_by_side run "threads/$method" model "$motley" train "${live[@]}" --stop-updates 40
+    side_by_side resumed "threads-resumed/$method" model "$motley" train "${live[@]}"
+    if command -v mpirun >/dev/null && [[ $libraries == *libmpi.* ]]; then
+        side_by_side run "ranks/$method" model "$motley" train "${live[@]}" --stop-updates 40 --ranks 3
+    fi
+done
+
+side_by_side run study/compare study "$motley" compare "${common[@]}" --workers 4 --seeds 6 \
+    --methods allreduce,async,server --stop-updates 40 --jobs 1
+side_by_side run study/tune study "$motley" tune "${common[@]}" --workers 4 --seeds 3 \
+    --methods allreduce,async --by train_loss --over optimizer.lr=2^-4..2^-1 --stop-updates 30 --jobs 1
+for by in herding submodular dirichlet; do
+    side_by_side run "partition/$by" parts "$motley" partition digits --workers 5 --by $by --seed 3
+done
+wait
+
+cat "$box"/*.wrong 2>/dev/null && exit 1
+cat "$box"/*.result 2>/dev/null | sort >"$box/measured"
+[ -s "$box/measured" ] || { echo "no experiment has '$part' in its name"; exit 2; }
+if $record; then
+    { cat "$box/measured"; cat "$results" 2>/dev/null; } | awk '!seen[$1]++' | sort >"$box/new"
+    cp "$box/new" "$results"
+    cat "$box/measured"
+    exit 0
+fi
+grep -F -- "$part" "$results" | grep -v "^ranks/" >"$box/wanted"
+grep "^ranks/" "$box/measured" >/dev/null && grep -F -- "$part" "$results" | grep "^ranks/" >>"$box/wanted"
+if sort "$box/wanted" | diff "$box/measured" - >"$box/diff"; then
+    echo "$(wc -l <"$box/measured") results are as recorded"
+    exit 0
+fi
+echo "what comes out (<) is not what was recorded (>):"
+cat "$box/diff"
+echo "If that is wanted: test/same/test_same.sh --record, and say why in the commit."
+exit 1

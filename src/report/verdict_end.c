@@ -72,8 +72,9 @@ static void say_lost(struct mot_words *w, const struct mot_facts *f)
             mot_plural(o->last.updates));
         return;
     }
-    mot_say(w, "The run ended after %" PRIu64 " update%s because %s was lost", o->last.updates,
-        mot_plural(o->last.updates), mot_node_label(f->e, o, o->peer, label, sizeof label));
+    mot_say(w, "The run ended after %" PRIu64 " update%s because %s%s was lost", o->last.updates,
+        mot_plural(o->last.updates), o->peer >= o->workers && o->servers == 1 ? "the " : "",
+        mot_node_label(f->e, o, o->peer, label, sizeof label));
     if (o->peer_by) {
         mot_say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
     }

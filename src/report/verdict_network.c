@@ -37,15 +37,17 @@ bool mot_say_incast(struct mot_words *w, const struct mot_facts *f)
     if (use < BUSY_LINK) return false;
     char speed[32], label[160];
     mot_say(w,
-        "Held back by the network: messages were under way %.0f %% of the workers' time, and the link %s the "
-        "%s "
+        "Held back by the network: messages were under way %.0f %% of the workers' time, and the link %s "
+        "%s%s "
         "(%s) was in use %.0f %% of the run. ",
-        mot_percent(f->send), down ? "into" : "out of", mot_node_label(f->e, f->o, f->n, label, sizeof label),
+        mot_percent(f->send), down ? "into" : "out of", f->o->servers == 1 ? "the " : "",
+        mot_node_label(f->e, f->o, f->n, label, sizeof label),
         mot_show_bandwidth(down ? link->down : link->up, speed, sizeof speed),
         mot_percent(use < 1 ? use : 1));
     mot_say(w,
-        "Try more bandwidth for the server (a `server:` section in the cluster file), %sor `--method "
+        "Try more bandwidth for the server%s (a `server:` section in the cluster file), %sor `--method "
         "allreduce`, which has no such meeting point. ",
+        mot_plural(f->o->servers),
         mot_batches_can_grow(f) ? "larger batches (fewer messages a sample), " : "");
     return true;
 }

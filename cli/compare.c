@@ -192,6 +192,7 @@ enum mot_status cli_study(const struct cli_args *args, bool tune_only)
         .interrupt = cli_catch_interrupts(),
         .flags = { .methods = method,
             .methods_n = methods,
+            .against = cli_value(args, "against"),
             .seeds = cli_value(args, "seeds"),
             .over = over,
             .overs = overs,
@@ -215,6 +216,7 @@ static const struct cli_flag flags[] = {
     { "methods", "LIST",
         "what is compared, in place of what the file says: allreduce,async or 'server{k: 6}, async'; the "
         "first is the baseline" },
+    { "against", "ARM", "the arm that the others are compared with, by its name; the first unless told" },
     { "seeds", "SEEDS", "10 for so many, 3..12 or 1,2,5 for these; 10 unless told" },
     { "out", "DIR", "where study.json, table.txt and report.html go; runs/compare-NAME unless told" },
     { "store", "DIR", "where runs are kept, and found again; MOTLEY_STORE or else runs/store" },

@@ -194,6 +194,25 @@ static enum mot_status read_arms(struct planner *p)
     return MOT_OK;
 }
 
+/* The arm that --against names goes first, since the first is what others are compared with. */
+static enum mot_status put_baseline_first(struct planner *p)
+{
+    struct mot_study_plan *plan = p->plan;
+    const char *wanted = p->flags->against, *names[MOT_ARMS_MAX];
+    if (!wanted) return MOT_OK;
+    for (size_t i = 0; i < plan->arms; i++) {
+        names[i] = plan->arm[i].name;
+        if (strcmp(names[i], wanted) != 0) continue;
+        struct mot_study_side first = plan->arm[i];
+        memmove(plan->arm + 1, plan->arm, i * sizeof(first));
+        plan->arm[0] = first;
+        return MOT_OK;
+    }
+    const char *near = mot_nearest(wanted, names, plan->arms);
+    return mot_fail(MOT_EUSAGE, "--against: expected the name of an arm; found '%.60s'%s%s%s", wanted,
+        near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 /* ---- Conditions ------------------------------------------------------------------------------------ */
 
 /* Every combination; the last key changes fastest. */
@@ -461,6 +480,7 @@ static enum mot_status make(struct planner *p)
     if (!status) status = read_sections(p);
     if (!status) status = check_method_flag(p);
     if (!status) status = read_arms(p);
+    if (!status) status = put_baseline_first(p);
     if (!status) status = read_conditions(p);
     if (!status) status = read_seeds(p);
     if (!status) status = read_tune(p);

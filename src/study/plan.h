@@ -55,8 +55,9 @@ struct mot_study_plan {
 /* What the command line adds; anything may be NULL. */
 struct mot_plan_flags {
     const char *const *methods;
-    size_t methods_n;  /* "allreduce, server{k: 6}" */
-    const char *seeds; /* "10", "3..12" */
+    size_t methods_n;    /* "allreduce, server{k: 6}" */
+    const char *against; /* the arm that is the baseline; NULL: the first */
+    const char *seeds;   /* "10", "3..12" */
     const char *const *over;
     size_t overs; /* "optimizer.lr=2^-1..2^-10" */
     const char *by;

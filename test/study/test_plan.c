@@ -97,6 +97,25 @@ TEST(methods_on_the_command_line_may_carry_their_options)
     }
 }
 
+TEST(the_arm_to_compare_with_goes_first_and_the_others_keep_their_order)
+{
+    static const char arms[] = "compare: [allreduce, async, {label: my own, method: server}, rennala]\n";
+    take_with(arms, &(struct mot_plan_flags){ .against = "my own" });
+    CHECK_INT(status, MOT_OK);
+    static const char *const order[] = { "my own", "allreduce", "async", "rennala" };
+    CHECK_INT(plan->arms, 4);
+    for (size_t i = 0; i < 4; i++) CHECK_TEXT(plan->arm[i].name, order[i]);
+    take_with(arms, &(struct mot_plan_flags){ .against = "allreduce" });
+    CHECK_TEXT(plan->arm[0].name, "allreduce");
+    CHECK_TEXT(plan->arm[1].name, "async");
+    take_with(arms, &(struct mot_plan_flags){ .against = "renala" });
+    CHECK_INT(status, MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "--against: expected the name of an arm; found 'renala': did you mean 'rennala'?");
+    take_with(arms, &(struct mot_plan_flags){ .against = "nothing near" });
+    CHECK_INT(status, MOT_EUSAGE);
+    CHECK(strstr(mot_error(), "did you mean") == NULL);
+}
+
 TEST(seeds_count_from_the_experiments_own)
 {
     take_with("seed: 40\n", &(struct mot_plan_flags){ .seeds = "3" });

@@ -89,30 +89,30 @@ double *mot_speeds_of(const struct mot_experiment *x)
     return speed;
 }
 
-static enum mot_status open_parts(struct mot_job *j)
+enum mot_status mot_job_parts(
+    const struct mot_experiment *x, const struct mot_dataset *data, struct mot_parts *out)
 {
-    const struct mot_experiment *x = j->experiment;
     double *speed = mot_speeds_of(x);
-    struct mot_split split = { .table = &j->data->train,
+    struct mot_split split = { .table = &data->train,
         .parts = x->workers,
         .speed = speed,
         .seed = x->seed,
         .threads = x->sim.threads,
-        .file_rows = j->data->file_rows,
-        .file_row = j->data->file_row,
+        .file_rows = data->file_rows,
+        .file_row = data->file_row,
         .unpack_max = x->data.unpack_max };
-    enum mot_status status = mot_partition(x->partitioner, x->partition_conf, &split, &j->parts, NULL);
+    enum mot_status status = mot_partition(x->partitioner, x->partition_conf, &split, out, NULL);
     free(speed);
     return status;
 }
 
-/* Everything but the data. */
+/* Everything but the data, and the parts if they are there. */
 static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job *j)
 {
     const struct mot_table *train = &j->data->train;
     struct mot_shape shape = { .cols = train->cols, .classes = train->classes, .sparse = train->x == NULL };
     enum mot_status status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
-    if (status == MOT_OK) status = open_parts(j);
+    if (status == MOT_OK && !j->parts.at) status = mot_job_parts(x, j->data, &j->parts);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);
     if (status == MOT_OK) status = open_mixing(j);
@@ -135,9 +135,10 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
     return status == MOT_OK ? open_rest(x, j) : status;
 }
 
-enum mot_status mot_job_open_with(const struct mot_experiment *x, struct mot_dataset *data, struct mot_job *j)
+enum mot_status mot_job_open_with(
+    const struct mot_experiment *x, struct mot_dataset *data, struct mot_parts parts, struct mot_job *j)
 {
-    *j = (struct mot_job){ .experiment = x, .data = data, .lent = true };
+    *j = (struct mot_job){ .experiment = x, .data = data, .lent = true, .parts = parts };
     return open_rest(x, j);
 }
 

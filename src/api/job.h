@@ -25,9 +25,13 @@ struct mot_job {
 double *mot_speeds_of(const struct mot_experiment *);
 
 enum mot_status mot_job_open(const struct mot_experiment *, struct mot_job *out);
-/* The same with data that is there already: what mot_dataset_open gives
- * for this experiment. It must outlive the job. */
-enum mot_status mot_job_open_with(const struct mot_experiment *, struct mot_dataset *, struct mot_job *out);
+/* The same with data and parts that are there already: what mot_dataset_open and mot_job_parts give for this
+ * experiment. The data must outlive the job; the parts are the job's from now on, also where it fails. */
+enum mot_status mot_job_open_with(
+    const struct mot_experiment *, struct mot_dataset *, struct mot_parts, struct mot_job *out);
+/* Who holds which rows. */
+enum mot_status mot_job_parts(
+    const struct mot_experiment *, const struct mot_dataset *, struct mot_parts *out);
 void mot_job_close(struct mot_job *);
 
 enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS, MOT_DRIVER_MPI, MOT_DRIVER_REPLAY };

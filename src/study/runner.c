@@ -36,6 +36,7 @@ struct crew {
     size_t n;
     size_t *todo, todos; /* cases without a run, in order; those handed out are NOBODY */
     size_t left, first;  /* how many are not handed out; the first that may not be */
+    bool partitions;     /* the cases' partitions are made, not their runs */
     size_t *alike;       /* of each case the first of its key */
     struct slot *slot;
     unsigned slots;
@@ -77,6 +78,7 @@ enum mot_status mot_cases_resolve(const struct mot_runner *r, struct mot_case *c
             mot_study_plan_run(r->plan, c[i].arm, c[i].condition, c[i].more, c[i].mores, &c[i].seed, &x);
         if (status != MOT_OK) return status;
         status = mot_store_key(r->store, x, r->models, c[i].key);
+        if (status == MOT_OK) status = mot_store_parts_key(r->store, x, c[i].parts);
         c[i].data = data_of(x);
         mot_experiment_close(x);
         if (status != MOT_OK) return status;
@@ -97,12 +99,13 @@ static int by_key(const void *a, const void *b)
     return order ? order : (p->at > q->at) - (p->at < q->at);
 }
 
-/* For each case the first one of the same key: arms that are the same under two names share their runs. */
-static size_t *first_of_key(const struct mot_case *c, size_t n)
+/* For each case the first one of the same key: arms that are the same under two names share their runs. Which
+ * of a case's keys is meant, its place in the struct says. */
+static size_t *first_of_key(const struct mot_case *c, size_t n, size_t place)
 {
     struct keyed *sorted = mot_new(n + 1, sizeof(*sorted));
     size_t *first = mot_new(n + 1, sizeof(*first));
-    for (size_t i = 0; i < n; i++) sorted[i] = (struct keyed){ c[i].key, i };
+    for (size_t i = 0; i < n; i++) sorted[i] = (struct keyed){ (const char *)&c[i] + place, i };
     qsort(sorted, n, sizeof(*sorted), by_key);
     for (size_t i = 0; i < n; i++) {
         bool same = i > 0 && strcmp(sorted[i].key, sorted[i - 1].key) == 0;
@@ -134,7 +137,7 @@ static enum mot_status start(struct crew *crew, struct slot *s)
         close(pair[0]);
         dup2(words, STDOUT_FILENO);
         dup2(words, STDERR_FILENO);
-        mot_worker(crew->r, crew->c, crew->n, pair[1], s->workshop, crew->threads);
+        mot_worker(crew->r, crew->c, crew->n, crew->partitions, pair[1], s->workshop, crew->threads);
     }
     int error = errno;
     close(pair[1]);
@@ -228,11 +231,15 @@ static void hand_out(struct crew *crew, struct slot *s)
 static void settle(struct crew *crew, struct slot *s, char *failed)
 {
     struct mot_case *c = &crew->c[s->at];
-    c->failed = failed;
-    if (!failed) c->folder = mot_store_folder(crew->r->store, c->key);
-    crew->r->made += !failed;
-    crew->r->lost += failed != NULL;
     s->at = NOBODY;
+    if (crew->partitions) {
+        free(failed); /* its runs will fail too, and say why */
+    } else {
+        c->failed = failed;
+        if (!failed) c->folder = mot_store_folder(crew->r->store, c->key);
+        crew->r->made += !failed;
+        crew->r->lost += failed != NULL;
+    }
     mot_watcher_ended(crew->watch, (unsigned)(s - crew->slot));
 }
 
@@ -313,12 +320,13 @@ static enum mot_status run_crew(struct crew *crew)
     struct mot_runner *r = crew->r;
     unsigned jobs = r->jobs ? r->jobs : cores();
     if (jobs > crew->todos) jobs = (unsigned)crew->todos;
+    crew->left = crew->todos;
     crew->slots = jobs;
     crew->threads = jobs < cores() ? cores() / jobs : 1;
     crew->slot = mot_new(jobs, sizeof(*crew->slot));
     for (unsigned i = 0; i < jobs; i++)
         crew->slot[i].workshop = mot_store_workshop(r->store, (long)getpid(), i);
-    crew->watch = mot_watcher_open(r, jobs, crew->todos);
+    crew->watch = mot_watcher_open(r, jobs, crew->todos, crew->partitions);
     fflush(NULL); /* a child must not write what the parent has still to write */
     enum mot_status status = work(crew);
     mot_watcher_close(crew->watch);
@@ -347,10 +355,32 @@ static enum mot_status still_there(const struct mot_case *c, size_t n)
     return MOT_OK;
 }
 
+/* Makes the partitions that several of these runs share; the rest are made by the runs themselves, unless
+ * what the store has is not to be trusted. */
+static enum mot_status make_partitions(const struct crew *runs)
+{
+    const struct mot_runner *r = runs->r;
+    const struct mot_case *c = runs->c;
+    struct crew crew = { .r = runs->r, .c = runs->c, .n = runs->n, .partitions = true };
+    size_t *first = first_of_key(c, crew.n, offsetof(struct mot_case, parts)),
+           *users = mot_new(crew.n + 1, sizeof(*users));
+    crew.todo = mot_new(crew.n + 1, sizeof(*crew.todo));
+    for (size_t i = 0; i < runs->todos; i++) {
+        size_t at = runs->todo[i];
+        bool now = *c[at].parts && ++users[first[at]] == (r->fresh ? 1 : 2);
+        if (now && (r->fresh || !mot_store_has(r->store, c[at].parts))) crew.todo[crew.todos++] = at;
+    }
+    enum mot_status status = crew.todos ? run_crew(&crew) : MOT_OK;
+    free(crew.todo);
+    free(users);
+    free(first);
+    return status;
+}
+
 enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t n)
 {
     struct crew crew = { .r = r, .c = c, .n = n, .todo = mot_new(n + 1, sizeof(*crew.todo)) };
-    crew.alike = first_of_key(c, n);
+    crew.alike = first_of_key(c, n, offsetof(struct mot_case, key));
     for (size_t i = 0; i < n; i++) {
         if (crew.alike[i] != i) continue;
         if (!r->fresh && mot_store_has(r->store, c[i].key)) {
@@ -360,8 +390,8 @@ enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t 
             crew.todo[crew.todos++] = i;
         }
     }
-    crew.left = crew.todos;
-    enum mot_status status = crew.todos ? run_crew(&crew) : MOT_OK;
+    enum mot_status status = make_partitions(&crew);
+    if (status == MOT_OK && crew.todos) status = run_crew(&crew);
     for (size_t i = 0; i < n && status == MOT_OK; i++) {
         const struct mot_case *same = &c[crew.alike[i]];
         if (same == &c[i]) continue;

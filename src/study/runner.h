@@ -1,7 +1,8 @@
 /* runner.h -- many runs on all cores, each in a process that may fall without the others.
  *
  * The parent forks a worker for each core and hands it cases by number; a worker makes a run,
- * puts it into the store and answers. A worker that dies takes its case with it, which is recorded, and
+ * puts it into the store and answers. Partitions that several runs share are made first, in the same way. A
+ * worker that dies takes its case with it, which is recorded, and
  * another one takes its place. A data set stays loaded in a worker as long as its cases share it. Workers die
  * with the parent. */
 #ifndef MOT_STUDY_RUNNER_H
@@ -17,10 +18,11 @@ struct mot_case {
     const struct mot_study_setting *more;
     size_t mores; /* besides: tuned values; not owned */
     uint64_t seed;
-    char key[MOT_KEY_SIZE]; /* filled by mot_cases_resolve, with */
-    uint64_t data;          /* which is equal for cases of one data set */
-    char *folder;           /* the finished run's, or NULL; free() it */
-    char *failed;           /* why there is none: "crashed: ..." or "refused: ..."; free() it */
+    char key[MOT_KEY_SIZE];   /* filled by mot_cases_resolve, with */
+    uint64_t data;            /* which is equal for cases of one data set, */
+    char parts[MOT_KEY_SIZE]; /* and the key of its partition, if that is worth keeping */
+    char *folder;             /* the finished run's, or NULL; free() it */
+    char *failed;             /* why there is none: "crashed: ..." or "refused: ..."; free() it */
 };
 void mot_cases_free(struct mot_case *, size_t n); /* what they own, and the array */
 
@@ -52,8 +54,9 @@ struct mot_reply {
     char text[2048];
 }; /* one message of a socket */
 
-/* What a worker does until its socket closes; never returns. */
-MOT_NORETURN void mot_worker(const struct mot_runner *, const struct mot_case *, size_t n, int socket,
-    const char *workshop, uint32_t threads);
+/* What a worker does until its socket closes; never returns. `partitions`: it makes the cases' partitions,
+ * not their runs. */
+MOT_NORETURN void mot_worker(const struct mot_runner *, const struct mot_case *, size_t n, bool partitions,
+    int socket, const char *workshop, uint32_t threads);
 
 #endif

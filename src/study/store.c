@@ -1,10 +1,13 @@
 #include "study/store.h"
+#include "api/job.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "config/print.h"
 #include "config/version.h"
 #include "data/formats.h"
 #include "math/kernels.h"
+#include "partition/classwise.h"
 #include "study/source_hash.h"
 #include <dirent.h>
 #include <errno.h>
@@ -285,25 +288,55 @@ static char *bare_text(const struct mot_experiment *x)
     return NULL;
 }
 
-enum mot_status mot_store_key(
-    struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
+/* Who holds which rows: the data, the partition's own options, the speeds and the seed. malloc'd. */
+static char *parts_text(const struct mot_experiment *x)
 {
-    char *text = NULL, *bare = bare_text(x);
+    char *text = NULL;
     size_t n;
-    FILE *out = bare ? open_memstream(&text, &n) : NULL;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return NULL;
+    double *speed = mot_speeds_of(x);
+    mot_print_options(mot_data_options, &x->data, 0, out);
+    mot_print_part("partition", x->partitioner->name, x->partitioner->options, x->partition_conf, 0, out);
+    fprintf(out, "seed: %" PRIu64 "\n", x->seed);
+    for (uint32_t i = 0; i < x->workers; i++) fprintf(out, "speed: %a\n", speed[i]);
+    free(speed);
+    fclose(out);
+    return text;
+}
+
+/* A hash of the program, the text and the files that it names; takes the text. */
+static enum mot_status key_of(
+    struct mot_store *s, const struct mot_experiment *x, const char *what, char *said, char key[MOT_KEY_SIZE])
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = said ? open_memstream(&text, &n) : NULL;
     if (!out) {
-        free(bare);
+        free(said);
         return mot_fail(MOT_ESYSTEM, "out of memory");
     }
-    fprintf(out, "motley %s %s %s%s\n%s", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH,
-        models ? " models" : "", bare);
-    enum mot_status status = print_files(s, x, bare, out);
+    fprintf(out, "motley %s %s %s%s\n%s", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH, what, said);
+    enum mot_status status = print_files(s, x, said, out);
     fclose(out);
     XXH128_hash_t hash = XXH3_128bits(text, n);
     free(text);
-    free(bare);
+    free(said);
     if (status == MOT_OK) snprintf(key, MOT_KEY_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
     return status;
+}
+
+enum mot_status mot_store_key(
+    struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
+{
+    return key_of(s, x, models ? " models" : "", bare_text(x), key);
+}
+
+enum mot_status mot_store_parts_key(
+    struct mot_store *s, const struct mot_experiment *x, char key[MOT_KEY_SIZE])
+{
+    key[0] = 0;
+    return mot_is_classwise(x->partitioner) ? key_of(s, x, " parts", parts_text(x), key) : MOT_OK;
 }
 
 char *mot_store_folder(const struct mot_store *s, const char *key)

@@ -1,8 +1,9 @@
-/* store.h -- finished runs, kept by what they are runs of.
+/* store.h -- finished runs, kept by what they are runs of, and partitions that several runs share.
  *
  *   STORE/lock               see below
  *   STORE/tmp/PID-SLOT       a run being made
- *   STORE/ab/ab12...         a run: its folder, and `sums`, the sizes and hashes of its files
+ *   STORE/ab/ab12...         a run: its folder, and `sums`, the sizes and hashes of its files; or a
+ *                            partition (parts.h), with `sums` too
  *
  * The key of a run is a hash of the resolved experiment (without output and threads), the files that it
  * names, the version, the kernel set and the sources that the program was built from: other code never gets
@@ -26,6 +27,10 @@ void mot_store_close(struct mot_store *);
 /* `models`: the run leaves its model too, and is then another run. */
 enum mot_status mot_store_key(
     struct mot_store *, const struct mot_experiment *, bool models, char key[MOT_KEY_SIZE]);
+
+/* The same for who holds which rows, a hash of what decides it. "" where that is found as fast as read. */
+enum mot_status mot_store_parts_key(
+    struct mot_store *, const struct mot_experiment *, char key[MOT_KEY_SIZE]);
 
 /* where the run is or will be; malloc'd */
 char *mot_store_folder(const struct mot_store *, const char *key);

@@ -19,15 +19,18 @@ struct mot_watcher {
     size_t runs, done;
     const struct mot_case **now; /* [slots] what runs there, or NULL */
     double began, last;          /* wall seconds */
-    bool drawn;
+    bool drawn, partitions;
 };
 
-struct mot_watcher *mot_watcher_open(const struct mot_runner *r, unsigned slots, size_t runs)
+struct mot_watcher *mot_watcher_open(const struct mot_runner *r, unsigned slots, size_t runs, bool partitions)
 {
     struct mot_watcher *w = mot_new(1, sizeof(*w));
-    *w = (struct mot_watcher){
-        .r = r, .slots = slots, .runs = runs, .now = mot_new(slots, sizeof(*w->now)), .began = mot_wall_s()
-    };
+    *w = (struct mot_watcher){ .r = r,
+        .partitions = partitions,
+        .slots = slots,
+        .runs = runs,
+        .now = mot_new(slots, sizeof(*w->now)),
+        .began = mot_wall_s() };
     w->last = w->began + (r->terminal ? -REDRAW_S : FIRST_LINE_S - LINE_S);
     return w;
 }
@@ -62,7 +65,8 @@ static void compose(const struct mot_watcher *w, double now, char *into, size_t 
         int filled = (int)(10 * w->done / (w->runs ? w->runs : 1));
         n += (size_t)snprintf(into, size, "[%.*s%.*s] ", filled, "##########", 10 - filled, "..........");
     }
-    n += (size_t)snprintf(into + n, size - n, "%s: %zu of %zu runs", w->r->doing, w->done, w->runs);
+    n += (size_t)snprintf(into + n, size - n, "%s: %zu of %zu %s", w->r->doing, w->done, w->runs,
+        w->partitions ? "partitions" : "runs");
     if (w->done && passed > 0.5) {
         double seconds = passed * (double)(w->runs - w->done) / (double)w->done;
         n += (size_t)snprintf(

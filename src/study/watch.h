@@ -5,7 +5,8 @@
 #include "study/runner.h"
 
 struct mot_watcher;
-struct mot_watcher *mot_watcher_open(const struct mot_runner *, unsigned slots, size_t runs);
+/* `partitions`: these are made, not runs. */
+struct mot_watcher *mot_watcher_open(const struct mot_runner *, unsigned slots, size_t runs, bool partitions);
 void mot_watcher_began(struct mot_watcher *, const struct mot_case *, unsigned slot);
 void mot_watcher_ended(struct mot_watcher *, unsigned slot);
 void mot_watcher_tick(struct mot_watcher *);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/report.h"
+#include "study/parts.h"
 #include "study/runner.h"
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,15 @@ static enum mot_status load(struct worker *w, const struct mot_experiment *x, ui
     w->data = NULL;
     w->loaded = data;
     return mot_dataset_open(&x->data, x->seed, &w->data);
+}
+
+/* Reads the data, and says who holds which rows of it. */
+static enum mot_status share_out(
+    struct worker *w, const struct mot_case *c, const struct mot_experiment *x, struct mot_parts *out)
+{
+    enum mot_status status = load(w, x, c->data);
+    return status == MOT_OK ? mot_parts_have(w->runner->store, c->parts, w->workshop, x, w->data, out)
+                            : status;
 }
 
 /* In its final place the run is called by its final name, and running
@@ -55,8 +65,9 @@ static enum mot_status simulate(struct worker *w, const struct mot_case *c, stru
 {
     struct mot_job job;
     struct mot_outcome out;
-    enum mot_status status = load(w, x, c->data);
-    if (status == MOT_OK) status = mot_job_open_with(x, w->data, &job);
+    struct mot_parts parts;
+    enum mot_status status = share_out(w, c, x, &parts);
+    if (status == MOT_OK) status = mot_job_open_with(x, w->data, parts, &job);
     if (status != MOT_OK) return status;
     x->output = w->workshop;
     status = mot_job_run(
@@ -71,7 +82,17 @@ static enum mot_status simulate(struct worker *w, const struct mot_case *c, stru
     return status == MOT_OK ? mot_store_publish(w->runner->store, w->workshop, c->key) : status;
 }
 
-static enum mot_status make_run(struct worker *w, const struct mot_case *c)
+static enum mot_status share_out_only(struct worker *w, const struct mot_case *c, struct mot_experiment *x)
+{
+    struct mot_parts parts;
+    if (w->runner->fresh) mot_store_remove(w->runner->store, c->parts);
+    enum mot_status status = share_out(w, c, x, &parts);
+    if (status == MOT_OK) mot_parts_free(&parts);
+    return status;
+}
+
+static enum mot_status with_experiment(struct worker *w, const struct mot_case *c,
+    enum mot_status (*make)(struct worker *, const struct mot_case *, struct mot_experiment *))
 {
     struct mot_experiment *x;
     char key[MOT_KEY_SIZE];
@@ -84,7 +105,7 @@ static enum mot_status make_run(struct worker *w, const struct mot_case *c)
     x->sim.threads = w->threads;
     x->checkpoint = (struct mot_every){ MOT_EVERY_AUTO, 0 };
     mot_remove_tree(w->workshop);
-    if (status == MOT_OK) status = simulate(w, c, x);
+    if (status == MOT_OK) status = make(w, c, x);
     mot_remove_tree(w->workshop);
     mot_experiment_close(x);
     return status;
@@ -97,13 +118,13 @@ static enum mot_status have_run(struct worker *w, const struct mot_case *c)
     if (!mot_store_claim(w->runner->store, c->key, &claim)) return mot_fail(MOT_EINTERRUPTED, "interrupted");
     enum mot_status status = MOT_OK;
     if (w->runner->fresh) mot_store_remove(w->runner->store, c->key);
-    if (!mot_store_has(w->runner->store, c->key)) status = make_run(w, c);
+    if (!mot_store_has(w->runner->store, c->key)) status = with_experiment(w, c, simulate);
     mot_store_release(&claim);
     return status;
 }
 
-void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, size_t n, int socket,
-    const char *workshop, uint32_t threads)
+void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, size_t n, bool partitions,
+    int socket, const char *workshop, uint32_t threads)
 {
     struct worker w = { .runner = runner, .workshop = workshop, .threads = threads };
     uint32_t at;
@@ -112,7 +133,8 @@ void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, s
         struct mot_reply reply = { .at = at };
         /* What it says on its way belongs to this case: should it fall, these are its last words. */
         if (ftruncate(STDERR_FILENO, 0) == 0) lseek(STDERR_FILENO, 0, SEEK_SET);
-        enum mot_status status = have_run(&w, &cases[at]);
+        enum mot_status status =
+            partitions ? with_experiment(&w, &cases[at], share_out_only) : have_run(&w, &cases[at]);
         if (status != MOT_OK) {
             reply.kind = MOT_REPLY_FAILED;
             snprintf(reply.text, sizeof(reply.text), "%s", mot_error());

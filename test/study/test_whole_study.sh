@@ -1,0 +1,89 @@
+#!/bin/bash
+# test_whole_study.sh [--record] -- everything that studies show, word for word and figure for figure, as it is in
+# whole/*.txt. A change that is not meant to show leaves those files as they are; --record writes them anew, in a
+# commit that says why. The results are those of the generic kernels, which are the same on every processor.
+record=false
+[ "${1:-}" = --record ] && record=true
+here=$(cd "$(dirname "$0")" && pwd)
+: "${MOTLEY:=$here/../../build/motley}"
+. "$here/../says.sh"
+command -v python3 >/dev/null || { echo "skip: there is no python3"; exit 77; }
+unset MOTLEY_STORE
+export MOTLEY_KERNELS=generic
+cd "$box" || exit 1
+
+# shows NAME FILE...: what whole/NAME.txt says
+shows() {
+    local name=$1
+    shift
+    python3 "$here/whole.py" "$box" "$@" >"shown.$name" || { echo "FAIL $name: cannot be read"; failures=$((failures + 1)); }
+    $record && cp "shown.$name" "$here/whole/$name.txt"
+    if cmp -s "shown.$name" "$here/whole/$name.txt"; then echo "ok   $name"
+    else
+        echo "FAIL $name is not what it was:"
+        diff "$here/whole/$name.txt" "shown.$name" | cut -c1-300 | head -20
+        failures=$((failures + 1))
+    fi
+}
+# made NAME COMMAND...: the command's output is in NAME.txt
+made() {
+    local name=$1
+    shift
+    "$@" >"$name.txt" 2>"$name.err" || { echo "FAIL $name: $(tail -1 "$name.err")"; failures=$((failures + 1)); }
+}
+
+cat >target.yaml <<'YAML'
+data: digits
+model: softmax
+workers: 4
+batch: 8
+evaluate: {every: 20 updates}
+stop: {updates: 60, target: {test_accuracy: 0.8}}
+cluster: {workers: [{count: 3, speed: 1000/s, jitter: {name: lognormal, sigma: 0.2}}, {name: edge, count: 1, speed: 250/s}]}
+compare:
+  - allreduce
+  - {label: first three, method: {name: server, k: 3}}
+  - async
+  - {label: "wild <b>", method: async, optimizer.lr: 90000}
+sweep: {cluster.slow: [1, 8], seed: 1..6}
+YAML
+made target "$MOTLEY" compare target.yaml --out target --csv target/plot
+shows target target.txt target/{study.json,report.html,plot-runs.csv,plot-curves.csv}
+
+cat >line.yaml <<'YAML'
+data: {name: synthetic, kind: regression, size: 200}
+model: least-squares
+workers: 3
+evaluate: {every: 10 updates}
+stop: {updates: 40}
+compare: [allreduce, {label: small, method: allreduce, optimizer.lr: 0.001}, {label: lost, method: allreduce, optimizer.lr: 900}]
+YAML
+made line "$MOTLEY" compare line.yaml --out line --seeds 7 --csv line/plot
+shows line line.txt line/{study.json,report.html,plot-runs.csv,plot-curves.csv}
+made few "$MOTLEY" compare line.yaml --out few --seeds 3
+shows few few.txt few/{study.json,report.html}
+
+cat >tuned.yaml <<'YAML'
+data: digits
+model: softmax
+workers: 3
+batch: 8
+evaluate: {every: 10 updates}
+stop: {updates: 40, target: {test_accuracy: 0.7}}
+compare: [allreduce, {label: fixed, method: async, optimizer.lr: 0.05}, {label: other, method: async}]
+sweep: {seed: 1..6}
+tune: {over: {optimizer.lr: 2^-1..2^-8}, halving: true, seeds: 3}
+YAML
+made tuned "$MOTLEY" compare tuned.yaml --out tuned
+shows tuned tuned.txt tuned/{study.json,report.html}
+
+sim=("$MOTLEY" sim --model softmax --batch 8 --workers 3 --evaluate-every "10 updates" --quiet)
+for seed in 1 2; do
+    "${sim[@]}" --stop-updates 30 --seed $seed --method allreduce --out runs/sum-$seed >sim.txt 2>&1
+    "${sim[@]}" --stop-updates 30 --seed $seed --method async --optimizer-lr 0.01 --out runs/async-$seed >sim.txt 2>&1
+done
+made gathered "$MOTLEY" report runs/* --out gathered.html --csv gathered
+shows gathered gathered.txt gathered.html gathered-runs.csv gathered-curves.csv
+made one "$MOTLEY" report runs/sum-1 --out one.html
+shows one one.txt one.html
+exit $((failures > 0))

@@ -1,36 +1,6 @@
 #!/bin/bash
-# test_whole_study.sh [--record] -- everything that studies show, word for word and figure for figure, as it is in
-# whole/*.txt. A change that is not meant to show leaves those files as they are; --record writes them anew, in a
-# commit that says why. The results are those of the generic kernels, which are the same on every processor.
-record=false
-[ "${1:-}" = --record ] && record=true
-here=$(cd "$(dirname "$0")" && pwd)
-: "${MOTLEY:=$here/../../build/motley}"
-. "$here/../says.sh"
-command -v python3 >/dev/null || { echo "skip: there is no python3"; exit 77; }
-unset MOTLEY_STORE
-export MOTLEY_KERNELS=generic
-cd "$box" || exit 1
-
-# shows NAME FILE...: what whole/NAME.txt says
-shows() {
-    local name=$1
-    shift
-    python3 "$here/whole.py" "$box" "$@" >"shown.$name" || { echo "FAIL $name: cannot be read"; failures=$((failures + 1)); }
-    $record && cp "shown.$name" "$here/whole/$name.txt"
-    if cmp -s "shown.$name" "$here/whole/$name.txt"; then echo "ok   $name"
-    else
-        echo "FAIL $name is not what it was:"
-        diff "$here/whole/$name.txt" "shown.$name" | cut -c1-300 | head -20
-        failures=$((failures + 1))
-    fi
-}
-# made NAME COMMAND...: the command's output is in NAME.txt
-made() {
-    local name=$1
-    shift
-    "$@" >"$name.txt" 2>"$name.err" || { echo "FAIL $name: $(tail -1 "$name.err")"; failures=$((failures + 1)); }
-}
+# test_whole_study.sh [--record] -- everything that studies show.
+. "$(dirname "$0")/../whole.sh"
 
 cat >target.yaml <<'YAML'
 data: digits
@@ -47,7 +17,7 @@ compare:
   - {label: "wild <b>", method: async, optimizer.lr: 90000}
 sweep: {cluster.slow: [1, 8], seed: 1..6}
 YAML
-made target "$MOTLEY" compare target.yaml --out target --csv target/plot
+made target "$MOTLEY" compare --quiet target.yaml --out target --csv target/plot
 shows target target.txt target/{study.json,report.html,plot-runs.csv,plot-curves.csv}
 
 cat >line.yaml <<'YAML'
@@ -58,9 +28,9 @@ evaluate: {every: 10 updates}
 stop: {updates: 40}
 compare: [allreduce, {label: small, method: allreduce, optimizer.lr: 0.001}, {label: lost, method: allreduce, optimizer.lr: 900}]
 YAML
-made line "$MOTLEY" compare line.yaml --out line --seeds 7 --csv line/plot
+made line "$MOTLEY" compare --quiet line.yaml --out line --seeds 7 --csv line/plot
 shows line line.txt line/{study.json,report.html,plot-runs.csv,plot-curves.csv}
-made few "$MOTLEY" compare line.yaml --out few --seeds 3
+made few "$MOTLEY" compare --quiet line.yaml --out few --seeds 3
 shows few few.txt few/{study.json,report.html}
 
 cat >tuned.yaml <<'YAML'
@@ -74,7 +44,7 @@ compare: [allreduce, {label: fixed, method: async, optimizer.lr: 0.05}, {label: 
 sweep: {seed: 1..6}
 tune: {over: {optimizer.lr: 2^-1..2^-8}, halving: true, seeds: 3}
 YAML
-made tuned "$MOTLEY" compare tuned.yaml --out tuned
+made tuned "$MOTLEY" compare --quiet tuned.yaml --out tuned
 shows tuned tuned.txt tuned/{study.json,report.html}
 
 sim=("$MOTLEY" sim --model softmax --batch 8 --workers 3 --evaluate-every "10 updates" --quiet)

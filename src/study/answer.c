@@ -386,6 +386,9 @@ static const struct mot_page_kind *judge_of(const json_t *document)
 {
     static const char *const order[] = { "test_accuracy", "test_loss", "train_loss", "grad_norm", "time" };
     if (json_is_object(json_object_get(document, "target"))) return mot_page_kind("time_to_target");
+    /* What arms were tuned by is what the study is about. */
+    const char *tuned_by = mot_page_word(json_array_get(mot_page_list(document, "tuning"), 0), "by");
+    if (has_figure(document, tuned_by)) return mot_page_kind(tuned_by);
     for (size_t i = 0; i < MOT_COUNT(order); i++)
         if (has_figure(document, order[i])) return mot_page_kind(order[i]);
     return NULL;

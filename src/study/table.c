@@ -298,10 +298,10 @@ static void note_quality(const struct page *p, const json_t *cell)
     static const struct {
         const char *figure, *words;
     } by[] = { { "test_accuracy", "test accuracy" }, { "test_loss", "test loss" },
-        { "train_loss", "training loss" } };
+        { "train_loss", "training loss" }, { "grad_norm", "gradient norm" } };
     size_t i = 0;
-    while (i < MOT_COUNT(by) && count(get(cell, "against", by[i].figure), "n") == 0) i++;
-    if (i == MOT_COUNT(by)) return;
+    while (i < MOT_COUNT(by) && strcmp(text(p->d, "judged_by"), by[i].figure) != 0) i++;
+    if (i == MOT_COUNT(by) || count(get(cell, "against", by[i].figure), "n") == 0) return;
     const json_t *against = get(cell, "against", by[i].figure);
     char ratio[32], low[32], high[32];
     /* Beside what diverged there is no ratio, beside what learned nothing none that says anything. */

@@ -47,6 +47,8 @@ static void add(uint32_t arm, uint64_t seed, const struct end *e)
     free(name);
 }
 
+static json_t *tuning; /* what arms were tuned by, or NULL */
+
 /* Arms "first" and "second" over the seeds. */
 static json_t *compared(const struct end *first, const struct end *second, uint64_t seeds)
 {
@@ -62,7 +64,8 @@ static json_t *compared(const struct end *first, const struct end *second, uint6
         .condition = &condition,
         .conditions = 1,
         .run = run,
-        .runs = runs };
+        .runs = runs,
+        .tuning = tuning };
     json_t *d = NULL;
     if (mot_study_document(&s, &d) != MOT_OK) printf("  %s\n", mot_error());
     for (size_t i = 0; i < runs; i++) free((char *)(uintptr_t)run[i].folder);
@@ -286,6 +289,27 @@ TEST(without_a_test_part_the_training_loss_decides)
     ANSWERS(d, "better", "train_loss");
     CHECK_HAS(answer, "second wins: it ends with a training loss of 0.2004");
     DONE(d);
+}
+
+TEST(arms_are_judged_by_what_they_were_tuned_by)
+{
+    const struct end accurate = { .accuracy = 0.97, .loss = 0.4, .time = 5, .learned = 1 },
+                     low = { .accuracy = 0.9, .loss = 0.2, .time = 5, .learned = 1 };
+    tuning = json_pack("[{s:i, s:i, s:s, s:[s], s:[i], s:b, s:[], s:[]}]", "arm", 0, "condition", 0, "by",
+        "train_loss", "over", "optimizer.lr", "seeds", 1001, "halving", 0, "edge", "points");
+    json_t *d = compared(&accurate, &low, SEEDS);
+    ANSWERS(d, "better", "train_loss");
+    CHECK_HAS(answer, "second wins: it ends with a training loss of 0.2004");
+    char *table = NULL;
+    size_t n;
+    FILE *out = open_memstream(&table, &n);
+    mot_study_print(d, out, false);
+    fclose(out);
+    CHECK_HAS(table, "in its training loss at the end better: 2.00 [2.00, 2.00]");
+    free(table);
+    DONE(d);
+    json_decref(tuning);
+    tuning = NULL;
 }
 
 TEST(where_there_is_a_target_the_time_to_it_decides_and_some_may_miss_it)

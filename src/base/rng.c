@@ -2,6 +2,7 @@
 #include "base/rng.h"
 
 #include "base/exact.h"
+#include "base/wide.h"
 #include <math.h>
 #include <motley/method.h>
 
@@ -43,10 +44,10 @@ double mot_rng_unit(struct mot_rng *rng) { return (double)(mot_rng_next(rng) >> 
 uint64_t mot_rng_below(struct mot_rng *rng, uint64_t n)
 {
     MOT_ASSERT(n > 0);
-    unsigned __int128 product = (unsigned __int128)mot_rng_next(rng) * n;
+    mot_uint128 product = (mot_uint128)mot_rng_next(rng) * n;
     if ((uint64_t)product < n) {
         uint64_t least = -n % n;
-        while ((uint64_t)product < least) product = (unsigned __int128)mot_rng_next(rng) * n;
+        while ((uint64_t)product < least) product = (mot_uint128)mot_rng_next(rng) * n;
     }
     return (uint64_t)(product >> 64);
 }

@@ -5,6 +5,7 @@
  * rounds to. */
 #include "base/words.h"
 
+#include "base/wide.h"
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
@@ -84,7 +85,7 @@ static bool to_integer(const struct decimal *d, uint64_t factor, bool whole, uin
 {
     if (d->negative && d->digits != 0) return false;
     if (whole && d->more) return false;
-    unsigned __int128 value = (unsigned __int128)d->digits * factor;
+    mot_uint128 value = (mot_uint128)d->digits * factor;
     int exponent = d->exponent;
     for (; exponent > 0 && value != 0; exponent--) {
         if (value > UINT64_MAX) return false;

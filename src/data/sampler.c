@@ -3,6 +3,7 @@
 #include "data/sampler.h"
 
 #include "base/rng.h"
+#include "base/wide.h"
 #include <motley/method.h>
 
 static uint64_t part_rows(const struct mot_sampler *s, uint32_t part)
@@ -51,7 +52,7 @@ uint32_t mot_sample(
         if (kind == MOT_SAMPLE_SEQUENTIAL) pick = at % rows;
         /* The high half of a 64 x 64 bit product is uniform on 0..rows-1 to within rows / 2^64. */
         else if (kind == MOT_SAMPLE_REPLACE)
-            pick = (uint64_t)((unsigned __int128)mot_hash3(key, at, 3) * rows >> 64);
+            pick = (uint64_t)((mot_uint128)mot_hash3(key, at, 3) * rows >> 64);
         else pick = mot_permute(order, rows, (at - origin) % rows);
         row_out[i] = row[pick];
     }

@@ -7,6 +7,7 @@
 #ifndef MOT_DRIVER_HEAP_H
 #define MOT_DRIVER_HEAP_H
 
+#include "base/wide.h"
 #include <motley/method.h>
 
 struct mot_pending {
@@ -58,7 +59,7 @@ static inline struct mot_pending mot_heap_take(struct mot_heap *h)
 
 /* Time and tie as one number: two are compared by a subtraction, without branches, since which event is
  * earlier is anybody's guess, the processor's too. */
-typedef unsigned __int128 mot_when;
+typedef mot_uint128 mot_when;
 static inline mot_when mot_pending_when(const struct mot_pending *p)
 {
     return (mot_when)p->at << 64 | p->tie;

@@ -183,11 +183,16 @@ static void final_came(struct crowd *p, const struct letter *l)
     mot_node node = l->envelope.from;
     if (!p->running) return;
     if (node >= p->live.world.nodes || mot_ranks_of(p, node) != l->rank ||
-        l->envelope.bytes != sizeof(*p->final))
-        return distrust(p, l->rank, "damage");
+        l->envelope.bytes != sizeof(*p->final)) {
+        distrust(p, l->rank, "damage");
+        return;
+    }
     struct rank_final *final = &p->final[node];
     memcpy(final, l->body, sizeof(*final));
-    if (final->notes.n > MOT_NOTES_MAX) return distrust(p, l->rank, "damage");
+    if (final->notes.n > MOT_NOTES_MAX) {
+        distrust(p, l->rank, "damage");
+        return;
+    }
     for (int i = 0; i < MOT_NOTES_MAX; i++) final->key[i][RANK_KEY_BYTES - 1] = 0;
     p->said_final[node] = true;
 }

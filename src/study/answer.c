@@ -76,9 +76,23 @@ static void put_median(const struct contest *c, size_t arm)
     put(c, "aside", aside);
 }
 
-char *mot_answer_target(const json_t *document, char *into, size_t size)
+const json_t *mot_study_target(const json_t *document, size_t condition)
 {
-    const json_t *target = json_object_get(document, "target");
+    const json_t *own =
+        json_object_get(json_array_get(mot_page_list(document, "conditions"), condition), "target");
+    return own ? own : json_object_get(document, "target");
+}
+
+bool mot_study_has_targets(const json_t *document)
+{
+    size_t conditions = json_array_size(mot_page_list(document, "conditions"));
+    for (size_t i = 0; i < conditions; i++)
+        if (!json_is_object(mot_study_target(document, i))) return false;
+    return conditions > 0;
+}
+
+char *mot_answer_target(const json_t *target, char *into, size_t size)
+{
     const char *kind = mot_page_word(target, "kind");
     double value = mot_page_number(target, "value");
     char text[TEXT];
@@ -98,12 +112,16 @@ static const char *title_of(const struct mot_page_kind *kind, char into[TEXT])
     return into;
 }
 
+static const char *target_of(const struct contest *c, char into[TEXT])
+{
+    return mot_answer_target(mot_study_target(c->document, c->condition), into, TEXT);
+}
+
 /* "reaches 92 % test accuracy in 0.60 s" */
 static void put_claim(const struct contest *c, size_t arm)
 {
     char text[TEXT];
-    if (strcmp(c->kind->figure, "time_to_target") == 0)
-        say(c, "reaches %s in ", mot_answer_target(c->document, text, sizeof text));
+    if (strcmp(c->kind->figure, "time_to_target") == 0) say(c, "reaches %s in ", target_of(c, text));
     else say(c, "ends with a %s of ", title_of(c->kind, text));
     put_median(c, arm);
 }
@@ -343,7 +361,7 @@ static void put_sentence(const struct contest *c)
     }
     if (c->best == c->arms) {
         say(c, c->arms == 1 ? "It does not reach " : "No arm reaches ");
-        if (target) say(c, "%s", mot_answer_target(c->document, text, sizeof text));
+        if (target) say(c, "%s", target_of(c, text));
         else say(c, "an end with figures to compare");
         say(c, c->arms == 1 ? " in most runs." : " in at least half of its runs.");
     } else if (c->arms == 1) {
@@ -385,7 +403,7 @@ static bool has_figure(const json_t *document, const char *figure)
 static const struct mot_page_kind *judge_of(const json_t *document)
 {
     static const char *const order[] = { "test_accuracy", "test_loss", "train_loss", "grad_norm", "time" };
-    if (json_is_object(json_object_get(document, "target"))) return mot_page_kind("time_to_target");
+    if (mot_study_has_targets(document)) return mot_page_kind("time_to_target");
     /* What arms were tuned by is what the study is about. */
     const char *tuned_by = mot_page_word(json_array_get(mot_page_list(document, "tuning"), 0), "by");
     if (has_figure(document, tuned_by)) return mot_page_kind(tuned_by);

@@ -3,6 +3,7 @@
 #define MOT_STUDY_ANSWER_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Adds to a document with cells: `judged_by`, each cell's `verdict`, and `answers`, a sentence or two for
@@ -12,7 +13,12 @@ void mot_study_judge(json_t *document);
 /* The answer under a condition as plain text, "" where there is none. malloc'd. */
 char *mot_answer_text(const json_t *document, size_t condition);
 
+/* The target of the runs under a condition: {kind, value}, or null where they have none or several. */
+const json_t *mot_study_target(const json_t *document, size_t condition);
+/* Whether there is one under each condition: then the time to it judges, also where they differ. */
+bool mot_study_has_targets(const json_t *document);
+
 /* "92 % test accuracy", "a training loss of 0.1". Returns `into`. */
-char *mot_answer_target(const json_t *document, char *into, size_t size);
+char *mot_answer_target(const json_t *target, char *into, size_t size);
 
 #endif

@@ -99,13 +99,14 @@ static json_t *seeds_json(const struct maker *m)
     return list;
 }
 
-/* The target that all runs share. */
-static json_t *target_json(const struct maker *m)
+/* The target that all runs under a condition share; EVERY: that all runs share. */
+#define EVERY SIZE_MAX
+static json_t *target_json(const struct maker *m, size_t condition)
 {
     const struct mot_run_figures *first = NULL;
     for (size_t i = 0; i < m->s->runs; i++) {
         const struct mot_run_figures *f = &m->figures[i];
-        if (!f->known) continue;
+        if (!f->known || (condition != EVERY && m->s->run[i].condition != condition)) continue;
         if (!f->has_target) return json_null();
         if (!first) first = f;
         if (strcmp(first->target, f->target) != 0 || first->target_value != f->target_value)
@@ -114,6 +115,14 @@ static json_t *target_json(const struct maker *m)
     return first
         ? json_pack("{s:s, s:o}", "kind", first->target, "value", mot_json_number(first->target_value))
         : json_null();
+}
+
+static json_t *conditions_json(const struct maker *m)
+{
+    json_t *list = sides(m->s->condition, m->s->conditions);
+    for (size_t i = 0; i < m->s->conditions; i++)
+        json_object_set_new(json_array_get(list, i), "target", target_json(m, i));
+    return list;
 }
 
 /* ---- Cells ---------------------------------------------------------------------------------------- */
@@ -309,9 +318,9 @@ static json_t *make(const struct maker *m)
     json_object_set_new(document, "title", mot_json_text(s->title));
     json_object_set_new(document, "command", mot_json_text(s->command));
     json_object_set_new(document, "experiment", mot_json_text(s->experiment));
-    json_object_set_new(document, "target", target_json(m));
+    json_object_set_new(document, "target", target_json(m, EVERY));
     json_object_set_new(document, "arms", sides(s->arm, s->arms));
-    json_object_set_new(document, "conditions", sides(s->condition, s->conditions));
+    json_object_set_new(document, "conditions", conditions_json(m));
     json_object_set_new(document, "seeds", seeds_json(m));
     json_object_set_new(document, "runs", runs_json(m));
     for (size_t c = 0; c < s->conditions; c++)

@@ -2,6 +2,7 @@
  *
  * A page must open at once however large the study is. Curves are thinned out so that all
  * together have a bounded number of points, and numbers have six digits; the CSV files have everything. */
+#include "study/answer.h"
 #include "study/page_parts.h"
 
 #include "base/file.h"
@@ -326,6 +327,18 @@ static void put_details(const json_t *document, const size_t *place, FILE *out)
     fprintf(out, "],\n\"details_left_out\":%zu", left_out);
 }
 
+/* A target or null for each condition. */
+static void put_targets(const json_t *document, FILE *out)
+{
+    put_key(",\n", "targets", out);
+    fputc('[', out);
+    for (size_t i = 0; i < json_array_size(mot_page_list(document, "conditions")); i++) {
+        if (i) fputc(',', out);
+        put_json(mot_study_target(document, i), out);
+    }
+    fputc(']', out);
+}
+
 enum mot_status mot_page_data(const json_t *document, FILE *out)
 {
     struct plan plan = plan_of(json_array_size(mot_page_list(document, "runs")));
@@ -336,7 +349,7 @@ enum mot_status mot_page_data(const json_t *document, FILE *out)
     fputc(']', out);
     put_names(document, "arms", out);
     put_names(document, "conditions", out);
-    put_key(",\n", "target", out), put_json(json_object_get(document, "target"), out);
+    put_targets(document, out);
     put_key(",\n", "tuning", out), put_json(json_object_get(document, "tuning"), out);
     put_staleness(document, out);
     enum mot_status status = put_runs(document, place, &plan, out);

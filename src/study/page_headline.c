@@ -69,12 +69,14 @@ void mot_page_facts(const json_t *document, FILE *out)
         out, "<li>%zu seed%s</li><li>%zu run%s", seeds, seeds == 1 ? "" : "s", runs, runs == 1 ? "" : "s");
     if (failed) fprintf(out, ", <a class=\"bad\" href=\"#failures\">%zu failed</a>", failed);
     fputs("</li>", out);
-    if (json_is_object(json_object_get(document, "target"))) {
-        char target[TEXT];
+    const json_t *target = json_object_get(document, "target");
+    if (json_is_object(target)) {
+        char text[TEXT];
         fputs("<li>target: ", out);
-        mot_page_text(mot_answer_target(document, target, sizeof target), out);
+        mot_page_text(mot_answer_target(target, text, sizeof text), out);
         fputs("</li>", out);
     } else {
-        fputs("<li>no target</li>", out);
+        fputs(mot_study_has_targets(document) ? "<li>a target for each condition</li>" : "<li>no target</li>",
+            out);
     }
 }

@@ -1,4 +1,5 @@
 /* page_table.c -- the tables and settings of the page, as plain HTML that needs no script. */
+#include "study/answer.h"
 #include "study/page_parts.h"
 
 #include "base/memory.h"
@@ -119,7 +120,7 @@ static void put_runs(const json_t *document, const json_t *cell, FILE *out)
 {
     size_t arm = mot_page_place(cell, "arm"), condition = mot_page_place(cell, "condition"),
            runs = mot_page_place(cell, "runs");
-    bool target = json_is_object(json_object_get(document, "target"));
+    bool target = json_is_object(mot_study_target(document, condition));
     const char *seen[8];
     size_t count[8] = { 0 }, kinds = 0, i, unreached = 0;
     json_t *run;
@@ -182,7 +183,7 @@ static void put_head(const json_t *document, const struct mot_page_kind *judge, 
                 judge->unit == MOT_PAGE_SECONDS ? "Speed-up" : "Against the first");
     }
     fprintf(out, "<th scope=\"col\">%s</th></tr></thead>\n",
-        json_is_object(json_object_get(document, "target")) ? "Reached it" : "Runs");
+        mot_study_has_targets(document) ? "Reached it" : "Runs");
 }
 
 static void put_row(

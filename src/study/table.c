@@ -512,6 +512,7 @@ static void print_head(const struct page *p)
     fprintf(p->out, ", %zu seed%s", seeds, seeds == 1 ? "" : "s");
     if (json_is_object(target))
         fprintf(p->out, "; target: %s %.4g", text(target, "kind"), number(target, "value"));
+    else if (mot_study_has_targets(p->d)) fputs("; a target for each condition", p->out);
     fputc('\n', p->out);
 }
 

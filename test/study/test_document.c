@@ -1,9 +1,10 @@
 /* What a study's document makes of summaries: pairs, worst workers, targets, why runs failed. */
 #include "study/study.h"
 #include "pages.h"
+#include "study/answer.h"
 
 static struct mot_study_run run[32];
-static size_t runs;
+static size_t runs, conditions = 1;
 
 /* Waits: of worker 0 and 1, out of 10 s each. */
 static void add(
@@ -29,14 +30,14 @@ static void add(
 static json_t *document(void)
 {
     static const struct mot_study_side arm[2] = { { .name = "first" }, { .name = "second" } },
-                                       condition = { .name = "" };
+                                       condition[2] = { { .name = "" }, { .name = "other" } };
     struct mot_study s = { .title = "x.yaml",
         .command = "",
         .experiment = "",
         .arm = arm,
         .arms = 2,
-        .condition = &condition,
-        .conditions = 1,
+        .condition = condition,
+        .conditions = conditions,
         .run = run,
         .runs = runs };
     json_t *d = NULL;
@@ -87,12 +88,44 @@ TEST(the_worst_worker_is_that_of_most_runs_and_of_equals_the_lowest)
     json_decref(d);
 }
 
+/* What an arm has learned when its target ends the run says nothing about it. */
+TEST(where_each_condition_has_a_target_of_its_own_the_time_to_it_judges)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        for (uint32_t c = 0; c < 2; c++) {
+            for (uint32_t a = 0; a < 2; a++) {
+                add(a, seed, "ok", c ? 0.25 : 0.5, a ? 2 : 4, 1, 2);
+                run[runs - 1].condition = c;
+            }
+        }
+    }
+    conditions = 2;
+    json_t *d = document();
+    conditions = 1;
+    CHECK(json_is_null(json_object_get(d, "target")));
+    CHECK_TEXT(json_string_value(json_object_get(d, "judged_by")), "time_to_target");
+    static const double value[] = { 0.5, 0.25 };
+    for (size_t c = 0; c < 2; c++) {
+        const json_t *target = json_object_get(json_array_get(json_object_get(d, "conditions"), c), "target");
+        CHECK_NEAR(json_number_value(json_object_get(target, "value")), value[c], 0);
+        const json_t *verdict = json_object_get(cell_at(d, 2 * c + 1), "verdict");
+        CHECK_TEXT(json_string_value(json_object_get(verdict, "word")), "faster");
+    }
+    char *first = mot_answer_text(d, 0), *second = mot_answer_text(d, 1);
+    CHECK_HAS(first, "reaches a training loss of 0.5");
+    CHECK_HAS(second, "reaches a training loss of 0.25");
+    free(first);
+    free(second);
+    json_decref(d);
+}
+
 TEST(targets_that_differ_are_not_one_and_a_failure_has_its_words)
 {
     add(0, 1, "ok", 0.5, 1, 1, 2);
     add(1, 1, "diverged", 0.25, 1, 1, 2);
     json_t *d = document();
     CHECK(json_is_null(json_object_get(d, "target")));
+    CHECK(json_is_null(json_object_get(json_array_get(json_object_get(d, "conditions"), 0), "target")));
     CHECK(json_is_null(json_object_get(json_array_get(json_object_get(d, "runs"), 0), "failed")));
     CHECK_TEXT(json_string_value(json_object_get(json_array_get(json_object_get(d, "runs"), 1), "failed")),
         "diverged after 50 updates: the loss became infinite or no number");

@@ -87,13 +87,15 @@ function paintTarget(host, width) {
 }
 
 function startTarget() {
-  const goal = DATA.target;
+  const goal = DATA.targets.find(Boolean);
   if (!goal) {
     $('target-note').textContent = 'The experiment names no target (stop.target), so there is no time to compare.';
     return;
   }
   const kind = goal.kind.endsWith('accuracy') ? 'share' : 'plain';
-  $('target-note').textContent = 'Until ' + metricTitle(goal.kind).toLowerCase() + ' is ' + (kind === 'share' ? 'at least ' : 'at most ') + SHOW[kind](goal.value) +
+  const same = DATA.targets.every(each => each && each.kind === goal.kind && each.value === goal.value);
+  $('target-note').textContent = (same ? 'Until ' + metricTitle(goal.kind).toLowerCase() + ' is ' + (kind === 'share' ? 'at least ' : 'at most ') + SHOW[kind](goal.value) :
+    'Until the target of each condition') +
     (DATA.runs.length > DATA.cells.length ? '. Bars are medians, whiskers 95 % intervals of the median, dots single runs.' : '.') +
     (DATA.conditions.length > CONDITIONS_MOST ? ' The first ' + CONDITIONS_MOST + ' of ' + DATA.conditions.length + ' conditions are drawn; the table has all.' : '');
   keepDrawn($('target-chart'), width => paintTarget($('target-chart'), width));

@@ -120,7 +120,7 @@ function paintArm(inside, x, y, { arm, lines, failed, band }) {
 }
 
 function paintGoal(inside, x, y, box) {
-  const goal = DATA.target;
+  const goal = DATA.targets[curve.condition];
   const value = goal && (asError() ? 1 - goal.value : goal.value);
   if (!goal || goal.kind !== curve.metric || value < y.from || value > y.to) return;
   const at = y.at(value);
@@ -195,7 +195,7 @@ function startCurves() {
     host.append(make('p', { class: 'about' }, 'No run left a curve.'));
     return;
   }
-  const wanted = DATA.target && shown.find(([name]) => name === DATA.target.kind);
+  const wanted = DATA.targets[0] && shown.find(([name]) => name === DATA.targets[0].kind);
   curve.metric = (wanted || shown[0])[0];
   const again = keepDrawn(host, width => paintCurves(host, width));
   const set = (key, value) => { curve[key] = value; again(); };

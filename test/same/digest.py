@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""digest.py KIND FOLDER -- the results of a run, a study or a partition as one line: what must not change.
+"""digest.py -- the results of runs, studies and partitions, each as one line: what must not change.
+
+Each line it reads is NAME KIND FOLDER; KIND is one of these:
 
 run    of every driver on a virtual clock: the model, and what metrics.jsonl says at every evaluation
 model  of a live run: the model and how many updates made it, not when
@@ -34,7 +36,7 @@ def numbers(value):
     return [repr(value)] if isinstance(value, (int, float)) else []
 
 
-def main(kind, folder):
+def digest(kind, folder):
     def read(name):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             return file.read()
@@ -55,4 +57,17 @@ def main(kind, folder):
     return line
 
 
-print(main(*sys.argv[1:]))
+def main():
+    wrong = 0
+    for line in sorted(sys.stdin):
+        name, kind, folder = line.split()
+        try:
+            print(f"{name:<28} {digest(kind, folder)}")
+        except Exception as error:  # whatever it is, what the run said tells more
+            with open(folder + ".out", encoding="utf-8") as file:
+                print(f"FAIL {name}: {error!r}:", *file.read().splitlines()[:3], sep="\n  ", file=sys.stderr)
+            wrong = 1
+    return wrong
+
+
+sys.exit(main())

@@ -28,11 +28,7 @@ run() {
     local name=$1 kind=$2 file=$box/${1//\//-}
     shift 2
     "$@" --quiet --out "$file" >"$file.out" 2>&1
-    if python3 "$here/digest.py" "$kind" "$file" >"$file.digest" 2>>"$file.out"; then
-        printf '%-28s %s\n' "$name" "$(cat "$file.digest")" >"$file.result"
-    else
-        { echo "FAIL $name: $*"; head -n 3 "$file.out"; } >"$file.wrong"
-    fi
+    echo "$name $kind $file" >"$file.made"
 }
 # resumed NAME KIND COMMAND...: as run, but made in two goes
 resumed() {
@@ -68,6 +64,48 @@ for assign in random shuffled once; do
         --method "{name: async, assign: $assign}"
 done
 side_by_side run sim/async-shards run "${sim[@]}" --method '{name: async, shards: 3}' --cluster "$mixed"
+# each WHAT FLAG VALUE...: a run for each value of a flag, which has no blanks but in names of keys and values
+each() {
+    local what=$1 flag=$2 value
+    shift 2
+    for value; do
+        side_by_side run "$what/$(tr -d ' {}[]' <<<"${value//name:/}")" run "$motley" sim "${common[@]}" --workers 6 \
+            --cluster "$mixed" --stop-updates 60 "${beside[@]}" "$flag" "$value"
+    done
+}
+beside=()
+each option --method '{name: server, k: 3}' '{name: server, deadline: fixed, after: 20ms}' \
+    '{name: server, deadline: adaptive, spread: 1}' '{name: async, wait: 3}' '{name: async, jobs: 12}' \
+    '{name: async, step: adaptive}' '{name: async, step: cutoff}' '{name: async, step: cutoff, cutoff: 5, beyond: drop}' \
+    '{name: async, step: rescaled, times: [1, 1, 1, 3, 3, 3]}' '{name: async, step: clipped, clip: 0.1}' \
+    '{name: async, step: compensated, lambda: 0.5}' '{name: async, max_staleness: 6}' \
+    '{name: async, max_staleness: 3, on_stale: drop}' '{name: async, max_staleness: 3, on_stale: cancel}' \
+    '{name: rennala, s: 40}' '{name: rennala, unfinished: finish}' '{name: malenia, s: 40}' \
+    '{name: malenia, unfinished: finish}' '{name: ringmaster, r: 3}' '{name: ringmaster, r: 3, unfinished: finish}' \
+    '{name: ia2sgd, start: zero}' '{name: ia2sgd, wait: 2}' '{name: fedbuff, discount: none, k: 2}' \
+    '{name: fedbuff, steps: 3, server_rate: 0.5}' '{name: fedbuff, assign: random}' '{name: ca2fl, steps: 3, assign: shuffled}' \
+    '{name: mindflayer, tries: 1, limit: 20ms}' '{name: mindflayer, p: 0.5}' '{name: gasync, jobs: 9}' \
+    '{name: gasync, p: uniform}' '{name: dpsgd, period: 2}' '{name: dpsgd, weigh: equal}' '{name: matcha, budget: 0.2, period: 3}'
+beside=(--method dpsgd)
+each topology --topology torus star complete exponential '{name: regular, degree: 3}' '{name: ring, weights: laplacian}' \
+    '{name: edges, list: 0-1 1-2 2-3 3-4 4-5 1-4}'
+beside=(--method matcha)
+each matchings --topology star complete '{name: regular, degree: 3}'
+beside=()
+each optimizer --optimizer '{name: sgd, momentum: 0.9, nesterov: true}' '{name: sgd, clip: 0.1, weight_decay: 0.01}' adamw \
+    '{name: lars, trust: 0.01}'
+each schedule --set optimizer.schedule='{name: step, every: 20, factor: 0.5}' \
+    optimizer.schedule='{name: cosine, warmup: 10}' optimizer.schedule='{name: polynomial, power: 1, total: 80, end: 0.1}'
+each model --model '{name: mlp, hidden: [8, 8], label_smoothing: 0.1}' '{name: softmax, reg: nonconvex, lambda: 0.01}' \
+    '{name: softmax, init: random, bias: false}' '{name: phantom, parameters: 1e6}'
+each partition --partition shards quantity sorted '{name: submodular, objective: graph-cut}'
+each sampler --sampler once replace choice sequential
+each law --set cluster.workers='[{count: 6, job_time: {name: uniform, low: 1ms, high: 9ms}}]' \
+    cluster.workers='[{count: 6, job_time: {name: pareto, mean: 5ms}}]' \
+    cluster.workers='[{count: 6, job_time: {name: poisson, mean: 5ms, unit: 1ms, plus: 1ms}}]' \
+    cluster.workers='[{count: 6, jitter: {name: normal, sd: 0.3}, straggle: {name: iid}}]' \
+    cluster.workers='[{count: 6, jitter: exponential, straggle: two-class}]' \
+    cluster.workers='[{count: 6, fixed: 2ms, straggle: markov}]'
 side_by_side run sim/target run "${sim[@]}" --stop-target-test_accuracy 0.8
 side_by_side run sim/epochs run "$motley" sim "${common[@]}" --stop-epochs 3 --evaluate-every '0.5 epochs'
 
@@ -91,8 +129,7 @@ for by in herding submodular dirichlet; do
 done
 wait
 
-cat "$box"/*.wrong 2>/dev/null && exit 1
-cat "$box"/*.result 2>/dev/null | sort >"$box/measured"
+cat "$box"/*.made 2>/dev/null | python3 "$here/digest.py" | sort >"$box/measured" || exit 1
 [ -s "$box/measured" ] || { echo "no experiment has '$part' in its name"; exit 2; }
 if $record; then
     { cat "$box/measured"; cat "$results" 2>/dev/null; } | awk '!seen[$1]++' | sort >"$box/new"

@@ -1,11 +1,8 @@
 /* Whole verdicts, word for word: verdicts.txt has what is said of each of these runs, in the order they stand
  * here. `MOTLEY_RECORD=1 build/test_verdicts` writes the file anew; read what has changed. */
-#include "base/file.h"
 #include "math/optim.h"
+#include "recorded.h"
 #include "report/fixture.h"
-#include "test.h"
-
-#define PAGE "test/report/verdicts.txt"
 
 static FILE *page;
 static struct run r;
@@ -302,7 +299,7 @@ static void unlearned(void)
 TEST(every_verdict_reads_as_it_is_written_down)
 {
     char *text = NULL;
-    size_t n, bytes;
+    size_t n;
     page = open_memstream(&text, &n);
     slow_workers();
     the_network();
@@ -310,20 +307,7 @@ TEST(every_verdict_reads_as_it_is_written_down)
     ends();
     unlearned();
     fclose(page);
-    if (getenv("MOTLEY_RECORD")) CHECK_INT(mot_file_replace(PAGE, text, n), MOT_OK);
-    unsigned char *known = NULL;
-    CHECK_INT(mot_file_read(PAGE, 1 << 22, &known, &bytes), MOT_OK);
-    /* line by line, so that a failure names the line */
-    const char *a = text, *b = (char *)known;
-    for (size_t line = 1; *a || *b; line++) {
-        size_t i = strcspn(a, "\n"), k = strcspn(b, "\n");
-        if (i != k || memcmp(a, b, i) != 0)
-            FAIL("%s:%zu: \"%.*s\"; expected \"%.*s\"", PAGE, line, (int)i, a, (int)k, b);
-        a += i + (a[i] != 0);
-        b += k + (b[k] != 0);
-    }
-    free(known);
-    free(text);
+    CHECK(as_recorded("test/report/verdicts.txt", text));
 }
 
 TEST_MAIN()

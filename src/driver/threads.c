@@ -164,7 +164,8 @@ static void port_send(struct mot_port *p, const struct mot_message *m)
 
 static struct slot *slot_of(struct house *h) { return &h->town->slot[(h->colls - 1) % h->town->window]; }
 
-static uint32_t ranges_of(const struct slot *c) { return (c->len + RANGE - 1) / RANGE; }
+/* At least one: who adds the last range drops the inputs, also where there are only scalars to add. */
+static uint32_t ranges_of(const struct slot *c) { return c->len ? (c->len + RANGE - 1) / RANGE : 1; }
 
 static void ring_workers(struct town *t)
 {

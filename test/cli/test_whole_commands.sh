@@ -1,0 +1,81 @@
+#!/bin/bash
+# test_whole_commands.sh [--record] -- everything that the commands print that look at things: clusters, topologies, data
+# sets, partitions, models, and what a run would be.
+. "$(dirname "$0")/../whole.sh"
+
+# prints NAME COMMAND...: the command's output is that of whole/NAME.txt
+printed=()
+prints() {
+    made "$@"
+    printed+=("$1.txt")
+}
+# together NAME: what was printed since the last time
+together() {
+    shows "$1" "${printed[@]}"
+    printed=()
+}
+
+cat >mixed.yaml <<'YAML'
+network: {bandwidth: 100Mbit, latency: 2ms}
+workers:
+  - {name: fast, count: 3, speed: 1000/s, jitter: {name: lognormal, sigma: 0.3}, up: 1Gbit}
+  - {name: slow, count: 2, speed: 150/s, fixed: 3ms, straggle: {name: markov, factor: 4}}
+  - {job_time: {name: pareto, mean: 20ms, alpha: 2}, straggle: {name: iid, p: 0.25}, latency: 0}
+  - {job_time: {name: uniform, low: 1ms, high: 2ms}, straggle: two-class}
+server: {bandwidth: 10Gbit}
+slow: 3
+slow_count: 2
+faults: {drop: 1%, crash: 0.01/s, until: 20s, schedule: [{kind: stall, at: 3s, for: 2s, workers: [1, 2]}, {kind: slow-link, at: 1s, factor: 4, server: true}]}
+YAML
+prints cluster "$MOTLEY" cluster show mixed.yaml
+prints cluster-json "$MOTLEY" cluster show mixed.yaml --json
+together cluster
+
+for kind in ring torus star complete exponential regular; do
+    prints $kind "$MOTLEY" topology $kind --workers 6
+done
+prints laplacian "$MOTLEY" topology torus --topology-rows 2 --topology-weights laplacian --workers 8
+prints edges "$MOTLEY" topology edges --topology-list '0-1 1-2 2-3 3-4 4-5 1-4 0-2' --workers 6
+prints rcd "$MOTLEY" topology rcd --workers 8
+printf '0.5 0.25 0.25\n0.25 0.75 0\n0.25 0 0.75\n' >weights.txt
+prints matrix "$MOTLEY" topology matrix --topology-path weights.txt --workers 3
+for kind in ring star complete exponential; do
+    prints "matchings-$kind" "$MOTLEY" topology $kind --workers 6 --method matcha --method-budget 0.4
+done
+prints json "$MOTLEY" topology ring --workers 5 --json
+together topology
+
+prints list "$MOTLEY" data list
+prints digits "$MOTLEY" data info digits
+prints synthetic "$MOTLEY" data info synthetic
+"$MOTLEY" data convert digits d.csv --rows 50 >/dev/null 2>&1
+"$MOTLEY" data convert digits d.svm --rows 50 >/dev/null 2>&1
+prints csv "$MOTLEY" data info d.csv
+prints libsvm "$MOTLEY" data info d.svm --json
+together data
+
+for by in equal contiguous stratified proportional sorted dirichlet quantity herding submodular; do
+    prints "parts-$by" "$MOTLEY" partition digits --workers 4 --by $by --seed 3 --out "parts-$by"
+done
+prints shards "$MOTLEY" partition digits --workers 5 --by shards --out parts-shards
+prints speeds "$MOTLEY" partition digits --by herding --cluster mixed.yaml --out parts-speeds
+together partition
+
+resolved() { # NAME FLAG...: the experiment, without what it would need of memory
+    local name=$1
+    shift
+    prints "$name" "$MOTLEY" sim --dry-run --sim-threads 2 "$@"
+    sed -i '/^# Memory/,/^# (/d' "$name.txt"
+}
+resolved deadlines --method '{name: server, deadline: adaptive, k: 4}' --cluster mixed.yaml --model softmax
+resolved matchings --method matcha --topology torus --workers 9 --partition dirichlet --optimizer adamw \
+    --model '{name: mlp, hidden: [8]}' --set optimizer.schedule='{name: cosine, warmup: 5}' --stop-updates 30 --batch '[1, 2, 3, 4, 5, 6, 7, 8, 9]'
+together experiments
+
+"$MOTLEY" sim --model softmax --workers 2 --stop-updates 20 --optimizer-lr 1 --out run --quiet >/dev/null 2>&1
+prints eval "$MOTLEY" eval run/model.safetensors digits
+prints eval-csv "$MOTLEY" eval run/model.safetensors d.csv
+prints eval-json "$MOTLEY" eval run/model.safetensors digits --part train --json
+prints predict "$MOTLEY" predict run/model.safetensors d.csv
+together models
+exit $((failures > 0))

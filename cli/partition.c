@@ -1,23 +1,19 @@
 /* partition.c -- `motley partition`: who is to hold which rows, how
  * good that is, and the files that say so. */
-#include "api/job.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "base/shown.h"
 #include "base/stopwatch.h"
 #include "base/words.h"
 #include "cli.h"
-#include "config/version.h"
 #include "interrupt.h"
+#include "partition.h"
 #include "partition/folder.h"
-#include "partition/quality.h"
-#include "partition/classwise.h"
-#include "report/json.h"
+#include "partition/glimpse.h"
 #include "report/report.h"
+#include "study.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- Progress -------------------------------------------------------------------------------- */
@@ -154,242 +150,6 @@ static enum mot_status open_experiment(
     return status;
 }
 
-/* ---- What came out ---------------------------------------------------------------------------------- */
-
-struct result {
-    const struct mot_experiment *x;
-    const struct mot_dataset *data;
-    struct mot_split split;
-    struct mot_parts parts;
-    struct mot_split_cost cost;
-    struct mot_quality q;
-    const char *features;
-    double split_s, split_cpu_s, measure_s, measure_cpu_s;
-};
-
-static const struct mot_classwise_conf *classwise_of(const struct result *r)
-{
-    return mot_is_classwise(r->x->partitioner) ? r->x->partition_conf : NULL;
-}
-
-static double peak_bytes(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return 1024.0 * (double)u.ru_maxrss;
-}
-
-static json_t *counts_json(const struct result *r, uint32_t worker)
-{
-    json_t *counts = json_array();
-    for (uint32_t l = 0; l < r->q.classes; l++)
-        json_array_append_new(counts, json_integer(r->q.count[(size_t)l * r->q.parts + worker]));
-    return counts;
-}
-
-/* One figure of a worker for each class, from a table [classes][parts]. */
-static json_t *by_class_json(const struct result *r, const double *table, uint32_t worker)
-{
-    json_t *list = json_array();
-    for (uint32_t l = 0; l < r->q.classes; l++)
-        json_array_append_new(list, mot_json_number(table[(size_t)l * r->q.parts + worker]));
-    return list;
-}
-
-static json_t *partition_json(const struct result *r)
-{
-    const struct mot_option *o = r->x->partitioner->options;
-    json_t *p = json_pack("{s:s}", "name", r->x->partitioner->name);
-    for (; o && o->name; o++) {
-        char *text = mot_option_text(o, r->x->partition_conf);
-        json_t *value = json_string(text);
-        json_object_set_new(p, o->name, value ? value : json_null());
-        free(text);
-    }
-    return p;
-}
-
-static json_t *quality_json(const struct result *r)
-{
-    const struct mot_quality *q = &r->q;
-    bool has_mmd2 = r->features != NULL;
-    json_t *quality = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "mmd2_mean",
-        mot_json_number(q->mmd2_mean), "mmd2_max", has_mmd2 ? mot_json_number(q->mmd2_max) : json_null(),
-        "mmd2_random", has_mmd2 ? mot_json_number(q->mmd2_random) : json_null(), "mmd2_by",
-        has_mmd2 ? json_string(q->mmd2_exact ? "exact" : "random features") : json_null(),
-        "label_divergence_mean", mot_json_number(q->divergence_mean), "label_divergence_max",
-        mot_json_number(q->divergence_max), "quota_error_class", mot_json_number(q->quota_class),
-        "quota_error_worker", mot_json_number(q->quota_worker), "facility_location",
-        mot_json_number(q->facility_location), "graph_cut", mot_json_number(q->graph_cut));
-    json_object_set_new(
-        quality, "mmd2_ratio_worst", has_mmd2 ? mot_json_number(q->ratio_worst) : json_null());
-    json_object_set_new(quality, "worse_than_random", has_mmd2 ? json_integer(q->worse) : json_null());
-    json_object_set_new(quality, "bandwidth", has_mmd2 ? mot_json_number(q->bandwidth) : json_null());
-    json_object_set_new(quality, "features", has_mmd2 ? json_string(r->features) : json_null());
-    return quality;
-}
-
-static json_t *cost_json(const struct result *r)
-{
-    const struct mot_split_cost *c = &r->cost;
-    json_t *cost = json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "seconds", r->split_s, "cpu_seconds",
-        r->split_cpu_s, "measure_seconds", r->measure_s, "measure_cpu_seconds", r->measure_cpu_s,
-        "peak_bytes", peak_bytes(), "threads", (json_int_t)mot_split_threads(&r->split));
-    if (!c->algorithm) return cost;
-    json_object_set_new(cost, "algorithm", json_string(c->algorithm));
-    json_object_set_new(cost, "exact_greedy", json_boolean(c->exact));
-    json_object_set_new(cost, "planned_bytes", json_real(c->bytes));
-    json_object_set_new(cost, "pairs", json_integer((json_int_t)c->pairs));
-    json_object_set_new(cost, "evaluations", json_integer((json_int_t)c->evaluations));
-    if (c->neighbours) json_object_set_new(cost, "neighbours", json_integer(c->neighbours));
-    if (c->candidates) json_object_set_new(cost, "candidates", json_integer(c->candidates));
-    if (c->epsilon > 0) json_object_set_new(cost, "epsilon", json_real(c->epsilon));
-    return cost;
-}
-
-static json_t *result_json(const struct result *r)
-{
-    json_t *all = mot_partition_facts(&r->split, &r->parts), *workers = json_object_get(all, "workers"),
-           *classes = json_array();
-    for (uint32_t j = 0; j < r->parts.parts; j++) {
-        json_t *w = json_array_get(workers, j);
-        json_object_set_new(w, "speed", mot_json_number(r->split.speed[j]));
-        json_object_set_new(w, "count", counts_json(r, j));
-        if (!r->features) continue;
-        json_object_set_new(w, "mmd2", by_class_json(r, r->q.mmd2, j));
-        json_object_set_new(w, "mmd2_random", by_class_json(r, r->q.random, j));
-    }
-    for (uint32_t l = 0; l < r->data->train.classes; l++)
-        json_array_append_new(classes, mot_json_text(r->data->class_names[l]));
-    json_object_set_new(all, "motley", json_string(MOT_VERSION));
-    json_object_set_new(all, "data", json_string(r->data->name));
-    json_object_set_new(all, "seed",
-        json_integer(
-            (json_int_t)(r->x->data.data_seed != MOT_WORD_UINT ? r->x->data.data_seed : r->x->seed)));
-    json_object_set_new(all, "indexes", json_string("rows of the training file, from 0"));
-    json_object_set_new(all, "classes", classes);
-    json_object_set_new(all, "partition", partition_json(r));
-    json_object_set_new(all, "quality", quality_json(r));
-    json_object_set_new(all, "cost", cost_json(r));
-    return all;
-}
-
-/* ---- On the terminal --------------------------------------------------------------------------------- */
-
-#define CLASSES_SHOWN 12u
-#define WORKERS_SHOWN 40u
-
-static void print_table(const struct result *r)
-{
-    uint32_t parts = r->parts.parts, classes = r->q.classes,
-             shown = r->data->train.classes && classes <= CLASSES_SHOWN ? classes : 0;
-    printf("%6s  %10s  %8s", "worker", "speed", "rows");
-    for (uint32_t l = 0; l < shown; l++) {
-        char name[7];
-        printf("  %6s", mot_show_text(r->data->class_names[l], name, sizeof name));
-    }
-    if (!shown && r->data->train.classes) printf("  %8s  %13s", "classes", "rows of each");
-    if (r->features) printf("  %9s  %9s", "MMD^2", "of random");
-    putchar('\n');
-    for (uint32_t j = 0; j < parts && j < WORKERS_SHOWN; j++) {
-        uint32_t least = UINT32_MAX, most = 0, present = 0, blocks = 0;
-        double mmd2 = 0, random = 0;
-        printf("%6u  %10.4g  %8llu", j, r->split.speed[j],
-            (unsigned long long)(r->parts.at[j + 1] - r->parts.at[j]));
-        for (uint32_t l = 0; l < classes; l++) {
-            uint32_t n = r->q.count[(size_t)l * parts + j];
-            double m = r->q.mmd2[(size_t)l * parts + j];
-            if (l < shown) printf("  %6u", n);
-            present += n > 0;
-            if (n < least) least = n;
-            if (n > most) most = n;
-            if (!isnan(m)) mmd2 += m, random += r->q.random[(size_t)l * parts + j], blocks++;
-        }
-        if (!shown && r->data->train.classes) printf("  %8u  %6u-%-6u", present, least, most);
-        if (r->features)
-            printf("  %9.2e  %9.2g", blocks ? mmd2 / blocks : NAN, random > 0 ? mmd2 / random : 0);
-        putchar('\n');
-    }
-    if (parts > WORKERS_SHOWN) printf("... and %u more workers\n", parts - WORKERS_SHOWN);
-}
-
-static void print_algorithm(const struct result *r)
-{
-    const struct mot_split_cost *c = &r->cost;
-    char size[32];
-    if (!c->algorithm) return;
-    printf("%-12s %s: ", "algorithm", c->algorithm);
-    if (c->neighbours) printf("the %u largest similarities of each row; ", c->neighbours);
-    else if (c->candidates)
-        printf("the best of up to %u samples a pick, at an expected loss of up to %.3g %% of the value; ",
-            c->candidates, 100 * c->epsilon);
-    else if (c->exact) printf("the greedy choice, exactly; ");
-    else printf("the greedy choice within chunks of rows, the rest by random features; ");
-    printf("%.4g pairs compared, %.4g gains, %s planned\n", (double)c->pairs, (double)c->evaluations,
-        mot_show_size(c->bytes, size, sizeof size));
-}
-
-/* How far the parts are from what chance would give, and where that is worst. */
-static void print_ratio(const struct result *r)
-{
-    const struct mot_quality *q = &r->q;
-    char name[64] = "";
-    if (q->mmd2_random <= 0) return; /* one worker has everything */
-    if (r->data->train.classes) mot_show_text(r->data->class_names[q->worst_class], name, sizeof name);
-    printf("%-12s %.2g of the MMD^2 that random rows would have; at worst %.2g, worker %u%s%s\n", "ratio",
-        q->mmd2_mean / q->mmd2_random, q->ratio_worst, q->worst_part, *name ? ", class " : "", name);
-    if (!classwise_of(r) || q->worse == 0) return;
-    printf("%-12s %u of %u blocks (a class at a worker) are less like their class than random rows would be",
-        "warning", q->worse, q->classes * q->parts);
-    printf("; try %s\n",
-        r->x->partitioner == &mot_partition_herding ? "`--by proportional`, which takes random rows"
-                                                    : "`--by herding`");
-}
-
-static void print_quality(const struct result *r)
-{
-    const struct mot_quality *q = &r->q;
-    if (r->x->partitioner == &mot_partition_submodular && !isnan(q->facility_location)) {
-        bool cut = classwise_of(r)->objective != 0;
-        printf("%-12s %s %.8g over all classes and workers\n", "value",
-            cut ? "graph-cut" : "facility-location", cut ? q->graph_cut : q->facility_location);
-    }
-    char features[256];
-    if (r->features)
-        printf("%-12s of a worker's rows against their class: mean %.3g, worst %.3g; at random %.3g (%s, "
-               "features %s, bandwidth %.4g)\n",
-            "MMD^2", q->mmd2_mean, q->mmd2_max, q->mmd2_random,
-            q->mmd2_exact ? "exact" : "by random features",
-            mot_show_text(r->features, features, sizeof features), q->bandwidth);
-    if (r->features) print_ratio(r);
-    if (r->data->train.classes)
-        printf("%-12s divergence from all labels: mean %.3g, worst %.3g nats\n", "labels", q->divergence_mean,
-            q->divergence_max);
-    printf("%-12s from shares by speed: a class by %.3g rows at most, a worker's total by %.3g\n", "distance",
-        q->quota_class, q->quota_worker);
-}
-
-static void print_cost(const struct result *r, const char *out)
-{
-    char split[32], work[32], measure[32], size[32];
-    const struct mot_dataset *d = r->data;
-    printf("%-12s %s to partition (%s of CPU), %s to measure; %s at the most\n", "cost",
-        mot_show_time((uint64_t)(r->split_s * 1e9), split, sizeof split),
-        mot_show_time((uint64_t)(r->split_cpu_s * 1e9), work, sizeof work),
-        mot_show_time((uint64_t)(r->measure_s * 1e9), measure, sizeof measure),
-        mot_show_size(peak_bytes(), size, sizeof size));
-    printf("%-12s %u of the %u in the training file", "rows", d->train.rows, d->file_rows);
-    if (d->train.rows < d->file_rows)
-        printf("; %u are kept to test or validate on (data.test, data.valid)", d->file_rows - d->train.rows);
-    putchar('\n');
-    char folder[512];
-    if (out) mot_show_text(out, folder, sizeof folder);
-    if (out)
-        printf(
-            "%-12s %s: rows are numbered from 0 as in the file; train on them with `partition: {from: %s}`\n",
-            "written", folder, folder);
-}
-
 /* ---- The command ---------------------------------------------------------------------- */
 
 static enum mot_status how_to_measure(const struct cli_args *args, bool *any, enum mot_mmd_how *how)
@@ -409,9 +169,39 @@ static enum mot_status how_to_measure(const struct cli_args *args, bool *any, en
         : MOT_OK;
 }
 
-static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
+static enum mot_status how_to_fall_back(const struct cli_args *args, bool measured, enum mot_fallback_by *by)
 {
-    const struct mot_classwise_conf *conf = classwise_of(r);
+    const char *word = cli_value(args, "fallback");
+    *by = !word                        ? MOT_FALLBACK_NONE
+        : strcmp(word, "herding") == 0 ? MOT_FALLBACK_HERDING
+                                       : MOT_FALLBACK_RANDOM;
+    if (word && *by == MOT_FALLBACK_RANDOM && strcmp(word, "random") != 0)
+        return mot_fail(MOT_EUSAGE, "--fallback: expected herding or random; found '%.40s'", word);
+    if (word && !measured)
+        return mot_fail(MOT_EUSAGE,
+            "--fallback and --quality none: expected one of them; what is worse than random has to be "
+            "measured");
+    return MOT_OK;
+}
+
+/* Classes are cut again with the options that they were cut with, or those of herding. */
+static enum mot_status fall_back(
+    struct cli_cut *r, const struct mot_features *f, enum mot_mmd_how how, enum mot_fallback_by by)
+{
+    struct mot_arena arena = { 0 };
+    struct mot_classwise_conf preset = { 0 };
+    const struct mot_classwise_conf *conf = cli_cut_classwise(r);
+    enum mot_status status =
+        conf ? MOT_OK : mot_options_preset(mot_partition_herding.options, &preset, &arena);
+    if (status == MOT_OK)
+        status = mot_fall_back(by, conf ? conf : &preset, &r->split, f, how, &r->parts, &r->q, &r->fallback);
+    mot_arena_free(&arena);
+    return status;
+}
+
+static enum mot_status measure(struct cli_cut *r, bool any, enum mot_mmd_how how, enum mot_fallback_by by)
+{
+    const struct mot_classwise_conf *conf = cli_cut_classwise(r);
     struct mot_features f;
     struct mot_crew *crew = mot_crew_open(mot_split_threads(&r->split));
     double wall_s = mot_wall_s(), cpu_s = mot_cpu_s();
@@ -423,13 +213,14 @@ static enum mot_status measure(struct result *r, bool any, enum mot_mmd_how how)
     mot_crew_close(crew);
     if (status != MOT_OK) return status;
     status = mot_quality_of(&r->split, &r->parts, any ? &f : NULL, r->cost.bandwidth, how, &r->q);
+    if (status == MOT_OK && by != MOT_FALLBACK_NONE) status = fall_back(r, &f, how, by);
     if (any) mot_features_close(&f);
     r->measure_s = mot_wall_s() - wall_s;
     r->measure_cpu_s = mot_cpu_s() - cpu_s;
     return status;
 }
 
-static enum mot_status cut(struct result *r)
+static enum mot_status cut(struct cli_cut *r)
 {
     double wall_s = mot_wall_s(), cpu_s = mot_cpu_s();
     enum mot_status status =
@@ -439,11 +230,33 @@ static enum mot_status cut(struct result *r)
     return status;
 }
 
-static enum mot_status deliver(const struct cli_args *args, const struct result *r, const char *out)
+/* As it was typed, but with --fallback herding. malloc'd. */
+static char *herding_command(const struct cli_args *args)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return mot_text("");
+    fputs("motley", out);
+    for (size_t i = 0; i < args->lines; i++) {
+        if (strncmp(args->line[i], "--fallback", 10) == 0) {
+            i += args->line[i][10] != '=';
+            continue;
+        }
+        putc(' ', out);
+        cli_print_word(args->line[i], out);
+    }
+    fputs(" --fallback herding", out);
+    if (cli_value(args, "out") && !cli_given(args, "replace")) fputs(" --replace", out);
+    fclose(out);
+    return text;
+}
+
+static enum mot_status deliver(const struct cli_args *args, const struct cli_cut *r, const char *out)
 {
     char *text = NULL;
     size_t n = 0;
-    json_t *all = result_json(r);
+    json_t *all = cli_cut_json(r);
     FILE *file = open_memstream(&text, &n);
     if (!file) return mot_fail(MOT_ESYSTEM, "no memory for partition.json");
     mot_json_print(all, file);
@@ -454,19 +267,18 @@ static enum mot_status deliver(const struct cli_args *args, const struct result 
     if (status == MOT_OK && args->json) fputs(text, stdout);
     free(text);
     if (status != MOT_OK || args->json || (args->quiet && out)) return status;
-    print_table(r);
-    if (args->quiet) return MOT_OK;
-    putchar('\n');
-    print_algorithm(r);
-    print_quality(r);
-    print_cost(r, out);
+    char *command = herding_command(args);
+    cli_cut_print(r, command, out, args->quiet);
+    free(command);
     return MOT_OK;
 }
 
-static enum mot_status with_data(const struct cli_args *args, struct result *r)
+static enum mot_status with_data(const struct cli_args *args, struct cli_cut *r)
 {
     bool any;
     enum mot_mmd_how how;
+    enum mot_fallback_by by;
+    struct mot_glimpse glimpse;
     const char *out = cli_value(args, "out");
     struct progress progress = { .terminal = isatty(STDERR_FILENO) };
     r->split.table = &r->data->train;
@@ -474,15 +286,20 @@ static enum mot_status with_data(const struct cli_args *args, struct result *r)
     r->split.file_row = r->data->file_row;
     r->split.unpack_max = r->x->data.unpack_max;
     if (!args->quiet) r->split.progress = on_progress, r->split.progress_self = &progress;
+    mot_glimpse_open(&glimpse, r->split.table->classes ? r->split.table->classes : 1, r->split.parts);
     enum mot_status status = how_to_measure(args, &any, &how);
+    if (status == MOT_OK) status = how_to_fall_back(args, any, &by);
+    if (status == MOT_OK && any && how != MOT_MMD_RANDOM) r->split.glimpse = &glimpse;
     if (status == MOT_OK && out) status = mot_partition_writable(out, cli_given(args, "replace"));
     progress_begin(&progress, "partitioning");
     if (status == MOT_OK) status = cut(r);
     progress_begin(&progress, "measuring");
-    if (status == MOT_OK) status = measure(r, any, how);
+    if (status == MOT_OK) status = measure(r, any, how, by);
     progress_clear(&progress);
     if (status == MOT_OK) status = deliver(args, r, out);
     if (status == MOT_EINTERRUPTED) mot_fail(status, "interrupted; nothing was written");
+    mot_glimpse_close(&glimpse);
+    mot_fallback_close(&r->fallback);
     mot_quality_close(&r->q);
     mot_parts_free(&r->parts);
     return status;
@@ -501,7 +318,7 @@ static enum mot_status partition(const struct cli_args *args)
     for (uint32_t i = 0; i < wish.ratios; i++) speed[i] = wish.ratio[i];
     status = mot_dataset_open(&x->data, x->seed, &data);
     if (status == MOT_OK) {
-        struct result r = { .x = x,
+        struct cli_cut r = { .x = x,
             .data = data,
             .split = { .parts = x->workers,
                 .speed = speed,
@@ -545,6 +362,9 @@ static const struct cli_flag flags[] = {
     { "quality", "auto|exact|random|none",
         "how MMD^2 is measured: over all pairs, by random features, or not at all; auto: pairs for classes "
         "of up to 20000 rows" },
+    { "fallback", "herding|random",
+        "cut a class again, every block as large as it is, where a worker's rows are less like it than "
+        "random rows would be; the better cut is kept" },
     { "out", "DIR",
         "write worker-0.npy, ... and partition.json there; without it only the table is printed" },
     { "replace", NULL, "write over a partition that is in --out" },
@@ -568,8 +388,10 @@ const struct cli_command cli_partition = {
         "where the set has no test part) are in no file. `motley sim` and `motley train` take the "
         "folder as `partition: {from: DIR}` or --partition-from DIR, NumPy and "
         "PyTorch index the same file by it: Subset(data, numpy.load('DIR/worker-0.npy')).\n"
-        "The table shows each worker's rows by class, and MMD^2, the distance of its rows from all rows "
-        "of their class, beside what shuffled rows would have. "
+        "The tables show each worker's rows by class, and MMD^2, the distance of its rows from all rows "
+        "of their class, over what random rows would have, for each class and worker: above 1 is worse than "
+        "chance. Herding is not, unless a worker has only a row or two of a class; other choices can be, and "
+        "--fallback herding cuts just those classes again. "
         "Under --memory the algorithm is chosen that fits: dense is exact; chunks, knn and stochastic are "
         "close; a graph cut is exact in any memory. "
         "The result depends on the seed, not on the threads. Every key of an experiment is a flag here "
@@ -577,6 +399,7 @@ const struct cli_command cli_partition = {
     .examples = "motley partition fashion-mnist --workers 8 --out parts\n"
                 "motley partition digits --ratios 2,1,1,1 --objective graph-cut\n"
                 "motley partition a9a.gz --cluster measured.yaml --features pca:32 --memory 500M\n"
+                "motley partition digits --ratios 8,1,1 --by submodular --fallback herding\n"
                 "motley partition digits --workers 10 --by dirichlet --alpha 0.3\n"
                 "motley sim --data fashion-mnist --workers 8 --partition-from parts\n",
     .flags = flags,

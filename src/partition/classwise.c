@@ -10,6 +10,7 @@
 #include "partition/greedy.h"
 #include "partition/herding.h"
 #include "partition/quota.h"
+#include "partition/sums.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,8 @@ static const struct mot_option submodular_options[] = {
 
 struct job {
     const struct mot_classwise_conf *conf;
-    bool herds; /* by herding, not by a submodular function */
+    bool herds;        /* by herding, not by a submodular function */
+    const bool *which; /* [classes]: those to cut; NULL: all */
     const struct mot_split *split;
     struct mot_split_cost *cost;
     struct mot_features features;
@@ -219,7 +221,7 @@ static enum mot_status choose(struct job *j)
 static uint64_t units_of_class(const struct job *j, uint32_t c)
 {
     uint32_t n = j->strata.at[c + 1] - j->strata.at[c];
-    if (n == 0) return 0;
+    if (n == 0 || (j->which && !j->which[c])) return 0;
     if (j->algorithm == CHUNKS) return mot_herding_chunks_units(n, j->features.cols, MOT_HERDING_CHUNK);
     struct mot_samples samples = { .n = n, .cols = j->features.cols };
     struct mot_similar similar = {
@@ -306,6 +308,7 @@ static enum mot_status compare_class(
     struct mot_similar similar = similar_of(j, &samples, who);
     enum mot_status status = mot_similar_open(&similar);
     if (status == MOT_OK) status = (j->herds ? herd_class : greedy_class)(j, c, &similar, owner, r);
+    if (status == MOT_OK) mot_glimpse_class(j->split->glimpse, c, &similar, owner);
     r->pairs = similar.pairs;
     mot_similar_close(&similar);
     mot_samples_close(&samples);
@@ -318,7 +321,7 @@ static void run_class(void *context, uint32_t c, unsigned who)
     struct result *r = &j->result[c];
     const uint32_t *row = j->strata.row + j->strata.at[c];
     uint32_t n = j->strata.at[c + 1] - j->strata.at[c];
-    if (n == 0) return;
+    if (n == 0 || (j->which && !j->which[c])) return;
     if (mot_split_interrupted(j->split)) {
         r->status = MOT_EINTERRUPTED;
         return;
@@ -365,7 +368,7 @@ static enum mot_status run(struct job *j, struct mot_crew *crew)
 {
     const struct mot_split *s = j->split;
     enum mot_status status = mot_features_open(j->conf->features, s, j->conf->memory, crew, &j->features);
-    if (status == MOT_OK)
+    if (status == MOT_OK && !j->quota)
         status = mot_quota_of(&j->strata, s->parts, j->conf->sizes == BY_SPEED ? s->speed : NULL, &j->quota);
     if (status == MOT_OK) status = choose(j);
     if (status != MOT_OK) return status;
@@ -381,26 +384,48 @@ static enum mot_status run(struct job *j, struct mot_crew *crew)
     return run_classes(j, crew);
 }
 
+/* Fills owner and, unless it is there, quota. */
+static enum mot_status run_job(struct job *j)
+{
+    struct mot_crew *crew = mot_crew_open(mot_split_threads(j->split));
+    j->strata = mot_strata_of(j->split->table);
+    j->work.split = j->split;
+    j->result = mot_new(j->strata.classes, sizeof *j->result);
+    enum mot_status status = run(j, crew);
+    mot_crew_close(crew);
+    mot_features_close(&j->features);
+    mot_strata_free(&j->strata);
+    free(j->result);
+    return status;
+}
+
 static enum mot_status split(const struct mot_classwise_conf *conf, bool herds, const struct mot_split *s,
     struct mot_parts *out, struct mot_split_cost *cost)
 {
-    struct mot_crew *crew = mot_crew_open(mot_split_threads(s));
-    struct job j = { .conf = conf,
-        .herds = herds,
-        .split = s,
-        .cost = cost,
-        .strata = mot_strata_of(s->table),
-        .work = { .split = s } };
+    struct job j = { .conf = conf, .herds = herds, .split = s, .cost = cost };
     j.owner = mot_new(s->table->rows, sizeof *j.owner);
-    j.result = mot_new(j.strata.classes, sizeof *j.result);
-    enum mot_status status = run(&j, crew);
+    enum mot_status status = run_job(&j);
     if (status == MOT_OK) *out = mot_parts_owned(s->parts, s->table->rows, j.owner);
-    mot_crew_close(crew);
-    mot_features_close(&j.features);
-    mot_strata_free(&j.strata);
     free(j.quota);
     free(j.owner);
-    free(j.result);
+    return status;
+}
+
+enum mot_status mot_herd_classes(const struct mot_classwise_conf *from, const struct mot_split *s,
+    const bool *which, const uint32_t *quota, uint32_t *owner)
+{
+    struct mot_split_cost cost = { 0 };
+    struct mot_classwise_conf conf = *from;
+    conf.algorithm = 0; /* another partitioner's, perhaps */
+    conf.neighbours = MOT_WORD_UINT;
+    struct job j = {
+        .conf = &conf, .herds = true, .split = s, .cost = &cost, .which = which, .owner = owner
+    };
+    size_t cells = (size_t)(s->table->classes ? s->table->classes : 1) * s->parts;
+    j.quota = mot_new(cells, sizeof *j.quota);
+    memcpy(j.quota, quota, cells * sizeof *j.quota);
+    enum mot_status status = run_job(&j);
+    free(j.quota);
     return status;
 }
 

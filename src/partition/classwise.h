@@ -14,6 +14,11 @@ struct mot_classwise_conf {
     uint32_t sizes;
 };
 
+/* Cuts some classes anew by herding, with `quota` [classes][parts] rows of each for every worker; owner is
+ * rewritten for their rows. Of the options features, bandwidth and memory count. */
+enum mot_status mot_herd_classes(const struct mot_classwise_conf *, const struct mot_split *,
+    const bool *which, const uint32_t *quota, uint32_t *owner);
+
 /* Whether the partitioner is one of these; its options are then a struct mot_classwise_conf. */
 bool mot_is_classwise(const struct mot_partitioner *);
 

@@ -5,7 +5,8 @@
  *
  * With m(v) the mean similarity of v to its class and t(v) the sum of those to a block A, the block takes the
  * largest (|A| + 1) m(v) - t(v); of equal ones the sample with the lowest number. How large the block is to
- * become does not matter, so large and small ones look like the class alike. */
+ * become does not matter, so large and small ones look like the class alike. Blocks that then are worse than
+ * random ones, for want of something better to take at the end, exchange samples with others. */
 #ifndef MOT_PARTITION_HERDING_H
 #define MOT_PARTITION_HERDING_H
 

@@ -22,6 +22,8 @@ struct mot_split {
     const volatile sig_atomic_t *interrupt; /* may be NULL */
     void (*progress)(void *self, double done); /* 0 to 1, always from the calling thread; may be NULL */
     void *progress_self;
+    struct mot_glimpse
+        *glimpse; /* filled while classes are cut and used by mot_quality_of (sums.h); or NULL */
 };
 
 /* What it took, and what came out where a function was maximised. */

@@ -11,6 +11,7 @@ enum mot_mmd_how {
     MOT_MMD_RANDOM,
 };
 #define MOT_MMD_EXACT_ROWS 20000u
+#define MOT_OBJECTIVE_ROWS 1024u
 
 /* MMD^2 of block A against its class V is |mean of A - mean of V|^2 in the feature space of the Gaussian: 0
  * where the block looks like its class. (Gretton et al., "A kernel two-sample test", 2012; the biased
@@ -28,8 +29,10 @@ struct mot_quality {
     uint32_t worst_class, worst_part;
     uint32_t worse;  /* and how many blocks are above 1, by more than what random features may be off */
     bool mmd2_exact; /* of all classes */
-    /* sum of f over classes and workers; NaN where random features were used */
+    bool *exact;     /* [classes] */
+    /* sum of f over classes and workers; of classes that are not exact, from MOT_OBJECTIVE_ROWS rows each */
     double facility_location, graph_cut;
+    double *location, *cut; /* [classes]: their parts */
     double bandwidth;
     /* KL of a worker's labels from all labels, nats; NaN for values */
     double divergence_mean, divergence_max;
@@ -42,5 +45,16 @@ struct mot_quality {
 enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *,
     const struct mot_features *, double bandwidth, enum mot_mmd_how, struct mot_quality *out);
 void mot_quality_close(struct mot_quality *);
+
+/* The same for parts that have changed within some classes, with as many rows of each at each worker. */
+enum mot_status mot_quality_again(const struct mot_split *, const struct mot_parts *,
+    const struct mot_features *, enum mot_mmd_how, const bool *which, struct mot_quality *);
+
+/* The figures over all classes from those of each. */
+void mot_quality_summarise(struct mot_quality *);
+
+/* MMD^2 over what random rows would have; NaN: no rows. */
+double mot_quality_ratio(const struct mot_quality *, uint32_t class, uint32_t part);
+bool mot_quality_is_worse(const struct mot_quality *, uint32_t class, uint32_t part);
 
 #endif

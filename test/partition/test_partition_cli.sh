@@ -70,8 +70,29 @@ timeout --preserve-status -s INT -k 60 1 "$MOTLEY" partition synthetic --data-si
 holds "an interrupted partition ends with 130" test $? -eq 130
 holds "and leaves nothing behind" absent "$box/half*"
 
-says "a choice that is worse than random is warned of" 0 "blocks (a class at a worker) are less like their class than random rows would be; try \`--by herding\`" \
+says "a choice that is worse than random is warned of" 0 "blocks (a class at a worker) are less like their class than random rows would be; this cuts their classes by herding instead:
+             motley partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal --fallback herding" \
     "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal
+says "and marked in the table of classes and workers" 0 "     0   !1.97   !5.76" \
+    "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal
+says "--fallback herding does it" 0 "fallback     10 of 10 classes had a block worse than random rows; cut by herding instead: 10. The largest ratio of these classes was 5.76 and is 0." \
+    "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal --fallback herding --out "$box/fell"
+holds "and partition.json says so" python3 -c "
+import json
+d = json.load(open('$box/fell/partition.json'))
+f = d['fallback']
+assert f['by'] == 'herding' and len(f['classes']) == 10 and all(c['taken'] for c in f['classes']), f
+assert all(c['ratio_worst_before'] > 1 > c['ratio_worst_after'] for c in f['classes']), f
+assert d['quality']['worse_than_random'] == 0 and max(max(w['mmd2_ratio']) for w in d['workers']) < 1, d['quality']"
+says "the command that is offered writes where the first one wrote" 0 "motley partition digits --ratios 8,1,1,1 --objective graph-cut --out $box/worse --fallback herding --replace" \
+    "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --out "$box/worse" --fallback=random
+says "a fallback that is none is refused" 2 "--fallback: expected herding or random; found 'cake'" "$MOTLEY" partition digits --fallback cake
+says "as is one of what is not measured" 2 "expected one of them" "$MOTLEY" partition digits --fallback herding --quality none
+says "of many blocks the worst are shown, and where the rest is" 0 'all 900 are `mmd2_ratio` of the workers' "$MOTLEY" partition digits --workers 90
+says "a row or two of a class are worse whoever chooses: said so" 0 "none of them has more than 2 rows. Fewer workers make larger blocks" \
+    "$MOTLEY" partition digits --workers 90
+says "the value of the objectives is there for large classes too" 0 '"objectives_by": "1024 rows of each class that is not compared pair by pair"' \
+    "$MOTLEY" partition synthetic --data-size 42000 --data-classes 2 --data-test 0 --workers 2 --by proportional --json
 "$MOTLEY" partition digits --ratios 8,1,1,1 >"$box/better"
 holds "one that is better is not" bash -c "grep -q '^MMD' '$box/better' && ! grep -q '^warning' '$box/better'"
 if python3 -c 'import numpy' 2>/dev/null; then

@@ -1,0 +1,33 @@
+/* partition.h -- what `motley partition` made, and the ways to show it. */
+#ifndef CLI_PARTITION_H
+#define CLI_PARTITION_H
+
+#include "api/job.h"
+#include "cli.h"
+#include "partition/fallback.h"
+#include <jansson.h>
+
+struct cli_cut {
+    const struct mot_experiment *x;
+    const struct mot_dataset *data;
+    struct mot_split split;
+    struct mot_parts parts;
+    struct mot_split_cost cost;
+    struct mot_quality q;
+    struct mot_fallback fallback;
+    const char *features; /* what MMD^2 was measured by; NULL: it was not */
+    double split_s, split_cpu_s, measure_s, measure_cpu_s;
+};
+
+/* The options of herding or submodular; NULL: another partitioner. */
+const struct mot_classwise_conf *cli_cut_classwise(const struct cli_cut *);
+double cli_cut_peak_bytes(void);
+
+/* partition.json. */
+json_t *cli_cut_json(const struct cli_cut *);
+
+/* The table of workers; then, unless `table_only`, ratios, quality and cost. `command` does it
+ * again with classes that are worse than random cut by herding. */
+void cli_cut_print(const struct cli_cut *, const char *command, const char *out, bool table_only);
+
+#endif

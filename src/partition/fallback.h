@@ -1,0 +1,26 @@
+/* fallback.h -- a class of which a worker's rows are less like the whole than random rows would be is cut
+ * again, every block as large as it was. */
+#ifndef MOT_PARTITION_FALLBACK_H
+#define MOT_PARTITION_FALLBACK_H
+
+#include "partition/classwise.h"
+#include "partition/quality.h"
+
+enum mot_fallback_by { MOT_FALLBACK_NONE, MOT_FALLBACK_HERDING, MOT_FALLBACK_RANDOM };
+
+struct mot_fallback {
+    enum mot_fallback_by by;
+    uint32_t tried, taken;  /* classes */
+    bool *was_tried;        /* [classes]: had a block that was worse than random */
+    bool *is_taken;         /* its worst block was worse than that of the new cut, which took its place */
+    double *before, *after; /* [classes]: the ratio of its worst block, of those tried */
+};
+
+/* Changes parts and quality where that makes the worst block of a class better. Of the options features,
+ * bandwidth (that of the quality) and memory count. */
+enum mot_status mot_fall_back(enum mot_fallback_by, const struct mot_classwise_conf *,
+    const struct mot_split *, const struct mot_features *, enum mot_mmd_how, struct mot_parts *,
+    struct mot_quality *, struct mot_fallback *out);
+void mot_fallback_close(struct mot_fallback *);
+
+#endif

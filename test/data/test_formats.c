@@ -358,6 +358,25 @@ TEST(every_reader_reads_gzip_alike)
     }
 }
 
+/* What is packed may have any length: only its end shows that there is too little. */
+TEST(a_packed_file_that_is_too_short_is_truncated_where_it_ends)
+{
+    static const char rows[] = "\0\0\x08\x02\0\0\0\3\0\0\0\2abcde", few[] = "\0\0\x08\x01\0\0\0\3\1\2",
+                      whole[] = "\0\0\x08\x02\0\0\0\3\0\0\0\2abcdef";
+    size_t n, few_n, whole_n;
+    unsigned char *short_rows = packed(rows, sizeof rows - 1, &n),
+                  *short_labels = packed(few, sizeof few - 1, &few_n),
+                  *all_rows = packed(whole, sizeof whole - 1, &whole_n);
+    struct mot_raw raw;
+    CHECK_INT(read_bytes(MOT_FORMAT_IDX, short_rows, n, NULL, 0, NULL, &raw), MOT_EDATA);
+    CHECK_HAS(mot_error(), "offset 17: the file ends here, expected 6 numbers of 1 bytes in all: truncated");
+    CHECK_INT(read_bytes(MOT_FORMAT_IDX, all_rows, whole_n, short_labels, few_n, NULL, &raw), MOT_EDATA);
+    CHECK_HAS(mot_error(), "the file ends here, expected 3 numbers of 1 bytes in all: truncated");
+    free(short_rows);
+    free(short_labels);
+    free(all_rows);
+}
+
 TEST(the_first_rows_are_enough_where_only_they_are_asked_for)
 {
     struct mot_raw raw;

@@ -10,7 +10,7 @@ static struct mot_study_side arm[] = { { .name = "a" }, { .name = "server" } },
 static struct mot_study_plan plan = { .arm = arm, .arms = 2, .condition = condition, .conditions = 2 };
 static struct mot_runner runner;
 
-static struct mot_watcher *begin(bool terminal, unsigned slots, size_t runs)
+static struct mot_watcher *begin_with(bool terminal, unsigned slots, size_t runs, bool partitions)
 {
     if (runner.progress) fclose(runner.progress);
     free(said);
@@ -18,7 +18,12 @@ static struct mot_watcher *begin(bool terminal, unsigned slots, size_t runs)
     runner = (struct mot_runner){
         .plan = &plan, .doing = "tuning", .progress = open_memstream(&said, &bytes), .terminal = terminal
     };
-    return mot_watcher_open(&runner, slots, runs);
+    return mot_watcher_open(&runner, slots, runs, partitions);
+}
+
+static struct mot_watcher *begin(bool terminal, unsigned slots, size_t runs)
+{
+    return begin_with(terminal, slots, runs, false);
 }
 
 static void pass(long ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL); }
@@ -101,6 +106,14 @@ TEST(the_line_fits_the_terminal_and_names_four_runs_at_most)
     CHECK(end != NULL);
     CHECK_INT(end - said, 80); /* the return and 79 columns */
     CHECK(strchr(said, '\n') == NULL);
+    mot_watcher_close(w);
+}
+
+TEST(partitions_that_are_made_before_the_runs_are_called_so)
+{
+    struct mot_watcher *w = begin_with(true, 1, 4, true);
+    mot_watcher_tick(w);
+    CHECK_TEXT(said, "\r[..........] tuning: 0 of 4 partitions\x1b[K");
     mot_watcher_close(w);
 }
 

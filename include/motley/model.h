@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define MOT_SLICE_ROWS 128
 #define MOT_SEGMENTS_MAX 64
 
@@ -82,4 +86,17 @@ struct mot_model {
         const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
 };
 
+/* For open(): adds a segment of `rank` 1 or 2 behind the others, and its floats to dim. */
+MOT_API void mot_net_add_segment(
+    struct mot_net *, const char *name, uint32_t rank, uint32_t rows, uint32_t cols);
+
+/* The table's row number of the batch's row i. */
+static inline uint32_t mot_batch_row(const struct mot_batch *b, uint32_t i)
+{
+    return b->row ? b->row[i] : b->first + i;
+}
+
+#ifdef __cplusplus
+}
+#endif
 #endif

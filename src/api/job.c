@@ -372,7 +372,7 @@ struct watcher {
     const struct mot_experiment *experiment;
     const struct folder *folder; /* NULL: nothing is written */
     int *lock;                   /* of the folder, once it is there */
-    bool resume, tensorboard;
+    const struct mot_job_ways *ways;
     struct mot_metrics *metrics;
     struct mot_tensorboard *events;
     struct mot_trace_file *trace;
@@ -407,11 +407,14 @@ static void on_evaluated(void *self, const struct mot_moment *m)
     if (w->events) mot_tensorboard_add(w->events, m);
     if (w->timeline) mot_timeline_save(w->timeline);
     if (w->progress) mot_progress_evaluated(w->progress, m);
+    if (w->ways->evaluated) w->ways->evaluated(w->ways->told, m);
 }
 
 static void on_tick(void *self, const struct mot_moment *m)
 {
-    mot_progress_tick(((struct watcher *)self)->progress, m);
+    struct watcher *w = self;
+    if (w->progress) mot_progress_tick(w->progress, m);
+    if (w->ways->tick) w->ways->tick(w->ways->told, m);
 }
 
 static void on_trouble(void *self, const char *what)
@@ -435,15 +438,16 @@ static enum mot_status on_begin(void *self, uint64_t mark)
     if (!w->folder) return MOT_OK;
     enum mot_status status = mot_make_folder(x->output);
     if (status == MOT_OK) status = folder_lock(x->output, w->lock);
-    if (status == MOT_OK) status = folder_clear(x->output, !w->resume);
-    if (status == MOT_OK && w->resume) status = remove_old(w->folder->summary);
+    if (status == MOT_OK) status = folder_clear(x->output, !w->ways->resume);
+    if (status == MOT_OK && w->ways->resume) status = remove_old(w->folder->summary);
     if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
     /* of a resumed run: it goes on with it */
-    bool events = w->tensorboard || mot_file_exists(w->folder->events);
+    bool events = w->ways->tensorboard || mot_file_exists(w->folder->events);
     if (status == MOT_OK && events)
         status = mot_tensorboard_open(w->folder->events, w->folder->metrics, &w->events);
     if (status == MOT_OK) status = write_experiment(x, w->folder->experiment);
-    if (status == MOT_OK && x->trace) status = mot_trace_open(w->folder->trace, x, w->resume, &w->trace);
+    if (status == MOT_OK && x->trace)
+        status = mot_trace_open(w->folder->trace, x, w->ways->resume, &w->trace);
     return status;
 }
 
@@ -569,16 +573,14 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     const struct folder *f, int *lock, struct mot_outcome *out, enum mot_status *watched)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = {
-        .experiment = x, .folder = f, .lock = lock, .resume = ways->resume, .tensorboard = ways->tensorboard
-    };
+    struct watcher w = { .experiment = x, .folder = f, .lock = lock, .ways = ways };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     /* A timeline is of a run's beginning: a resumed run keeps the one that is there. */
     if (f && !(ways->resume && mot_file_exists(f->timeline))) w.timeline = mot_timeline_open(f->timeline, x);
     struct mot_watch watch = {
         .self = &w, .evaluated = on_evaluated, .mark = on_mark, .trouble = on_trouble
     };
-    if (w.progress) watch.tick = on_tick;
+    if (w.progress || ways->tick) watch.tick = on_tick;
     if (w.timeline || (f && x->trace)) {
         watch.phase = on_phase;
         watch.flight = on_flight;

@@ -49,6 +49,10 @@ struct mot_job_ways {
     FILE *progress;                         /* NULL: none */
     bool terminal;                          /* progress is a terminal */
     const volatile sig_atomic_t *interrupt; /* may be NULL */
+    /* who else wants to know of evaluations, and about ten times a second how far it is; may be NULL */
+    void (*evaluated)(void *told, const struct mot_moment *);
+    void (*tick)(void *told, const struct mot_moment *);
+    void *told;
 };
 /* Runs, and writes the experiment's folder if it names one. MOT_OK: see out->status. */
 enum mot_status mot_job_run(const struct mot_job *, const struct mot_job_ways *, struct mot_outcome *out);

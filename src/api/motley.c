@@ -2,6 +2,7 @@
 #include <motley/motley.h>
 #include "api/job.h"
 #include "base/memory.h"
+#include "math/models.h"
 #include "report/report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ struct mot_run {
     struct mot_job job;
     struct mot_job_ways ways;
     struct mot_outcome outcome;
+    struct mot_run_options told; /* whom to tell how far it is */
     bool done;
     json_t *summary;
     char *text;
@@ -40,9 +42,11 @@ static enum mot_status open_experiment(const struct mot_run_options *o, struct m
     struct mot_setting *setting;
     enum mot_status status = read_settings(o, &memory, &setting);
     if (status == MOT_OK) {
-        const struct mot_method *const *before = mot_methods_extend(o->methods);
+        const struct mot_method *const *methods = mot_methods_extend(o->methods);
+        const struct mot_model *const *models = mot_models_extend(o->models);
         status = mot_experiment_open(o->experiment, setting, o->sets, out);
-        mot_methods_extend(before);
+        mot_models_extend(models);
+        mot_methods_extend(methods);
     }
     mot_arena_free(&memory);
     return status;
@@ -64,6 +68,36 @@ static enum mot_status known_options(const struct mot_run_options *given, struct
     return MOT_OK;
 }
 
+static struct mot_run_moment moment_of(const struct mot_moment *m)
+{
+    return (struct mot_run_moment){ .size = sizeof(struct mot_run_moment),
+        .updates = m->updates,
+        .samples = m->samples,
+        .time_s = (double)m->now * 1e-9,
+        .epochs = m->epochs,
+        .train_loss = m->score.train_loss,
+        .train_accuracy = m->score.train_accuracy,
+        .valid_loss = m->score.valid_loss,
+        .valid_accuracy = m->score.valid_accuracy,
+        .test_loss = m->score.test_loss,
+        .test_accuracy = m->score.test_accuracy,
+        .grad_norm = m->score.grad_norm };
+}
+
+static void tell_evaluated(void *self, const struct mot_moment *m)
+{
+    const struct mot_run *r = self;
+    struct mot_run_moment moment = moment_of(m);
+    r->told.evaluated(r->told.self, &moment);
+}
+
+static void tell_progress(void *self, const struct mot_moment *m)
+{
+    const struct mot_run *r = self;
+    struct mot_run_moment moment = moment_of(m);
+    r->told.progress(r->told.self, &moment);
+}
+
 enum mot_status mot_run_open(const struct mot_run_options *given, struct mot_run **out)
 {
     struct mot_run_options o;
@@ -76,23 +110,34 @@ enum mot_status mot_run_open(const struct mot_run_options *given, struct mot_run
         mot_run_close(r);
         return status;
     }
-    r->ways = (struct mot_job_ways){ .resume = o.resume, .replace = o.replace, .interrupt = o.interrupt };
+    r->told = o;
+    r->ways = (struct mot_job_ways){ .resume = o.resume,
+        .replace = o.replace,
+        .emulate = o.emulate,
+        .interrupt = o.interrupt,
+        .told = r,
+        .evaluated = o.evaluated ? tell_evaluated : NULL,
+        .tick = o.progress ? tell_progress : NULL };
     *out = r;
     return MOT_OK;
 }
 
-enum mot_status mot_run_simulate(struct mot_run *r)
+static enum mot_status run_once(struct mot_run *r, enum mot_driver driver)
 {
-    if (r->done) return mot_fail(MOT_EUSAGE, "mot_run_simulate: this run was simulated before; open another");
+    if (r->done) return mot_fail(MOT_EUSAGE, "this run has been made; open another");
+    r->ways.driver = driver;
     enum mot_status status = mot_job_run(&r->job, &r->ways, &r->outcome);
     if (status != MOT_OK) return status;
     r->done = true;
-    r->summary = mot_job_summary(&r->job, MOT_DRIVER_SIM, &r->outcome);
+    r->summary = mot_job_summary(&r->job, driver, &r->outcome);
     r->text = json_dumps(r->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     if (r->outcome.status == MOT_EDIVERGED) mot_fail(MOT_EDIVERGED, "the run diverged");
     if (r->outcome.status == MOT_EINTERRUPTED) mot_fail(MOT_EINTERRUPTED, "the run was interrupted");
     return r->outcome.status;
 }
+
+enum mot_status mot_run_simulate(struct mot_run *r) { return run_once(r, MOT_DRIVER_SIM); }
+enum mot_status mot_run_train(struct mot_run *r) { return run_once(r, MOT_DRIVER_THREADS); }
 
 const char *mot_run_summary(const struct mot_run *r) { return r->text ? r->text : ""; }
 

@@ -204,7 +204,7 @@ static bool get_partition(size_t i, struct mot_part *out)
 
 static bool get_model(size_t i, struct mot_part *out)
 {
-    const struct mot_model *m = mot_models[i];
+    const struct mot_model *m = mot_model_at(i);
     if (m) *out = (struct mot_part){ m->name, m->summary, m->about, m->options, m, i };
     return m;
 }

@@ -32,13 +32,4 @@ void mot_linear_init(const struct mot_net *, uint64_t seed, float *x);
 
 extern const struct mot_model mot_model_logistic, mot_model_least_squares, mot_model_softmax, mot_model_mlp;
 
-/* Adds a segment of `rank` 1 or 2 behind the others. */
-void mot_net_add_segment(struct mot_net *, const char *name, uint32_t rank, uint32_t rows, uint32_t cols);
-
-/* The table's row number of the batch's row i. */
-static inline uint32_t mot_batch_row(const struct mot_batch *b, uint32_t i)
-{
-    return b->row ? b->row[i] : b->first + i;
-}
-
 #endif

@@ -90,6 +90,25 @@ const struct mot_model *const mot_models[] = {
     &phantom,
     NULL,
 };
+#define BUILT_IN (sizeof(mot_models) / sizeof(mot_models[0]) - 1)
+
+/* Set only while an experiment is read: a run itself holds the model it uses. */
+static _Thread_local const struct mot_model *const *brought;
+
+const struct mot_model *mot_model_at(size_t i)
+{
+    if (i < BUILT_IN) return mot_models[i];
+    for (size_t k = 0; brought && brought[k]; k++)
+        if (k == i - BUILT_IN) return brought[k];
+    return NULL;
+}
+
+const struct mot_model *const *mot_models_extend(const struct mot_model *const *more)
+{
+    const struct mot_model *const *before = brought;
+    brought = more;
+    return before;
+}
 
 enum mot_status mot_net_open(
     const struct mot_model *kind, const void *conf, const struct mot_shape *shape, struct mot_net *out)

@@ -6,6 +6,11 @@
 
 /* ended by NULL: logistic, least-squares, softmax, mlp, phantom */
 extern const struct mot_model *const mot_models[];
+/* Model number i, or NULL past the last. */
+const struct mot_model *mot_model_at(size_t i);
+/* Models that a user of the library brings (ended by NULL, or NULL for none) follow the built-in ones in this
+ * thread, until the next call. Returns those before. */
+const struct mot_model *const *mot_models_extend(const struct mot_model *const *more);
 
 /* Sets net->kind, conf, shape, then calls the model's own open. */
 enum mot_status mot_net_open(

@@ -1,5 +1,6 @@
 /* The library's front: open, simulate, look, close; and what it refuses. */
 #include <motley/motley.h>
+#include <motley/random.h>
 #include "test.h"
 
 TEST(a_run_is_opened_simulated_and_looked_at)
@@ -54,6 +55,151 @@ TEST(a_run_that_diverges_says_so_by_its_status)
     struct mot_run *run = NULL;
     CHECK_INT(mot_run_open(&o, &run), MOT_OK);
     CHECK_INT(mot_run_simulate(run), MOT_EDIVERGED);
+    mot_run_close(run);
+}
+
+/* ---- A model that the caller brings: the mean of what is to be predicted, by gradient descent ---- */
+
+static enum mot_status mean_open(struct mot_net *net)
+{
+    if (net->shape.classes) return mot_fail(MOT_EUSAGE, "mean: the data has classes; expected values");
+    mot_net_add_segment(net, "mean", 1, 1, 0);
+    net->parameters = net->outputs = 1;
+    net->scratch_bytes = 64;
+    return MOT_OK;
+}
+
+static void mean_init(const struct mot_net *net, uint64_t seed, float *x)
+{
+    struct mot_rng rng = mot_rng_at(seed, MOT_RNG_INIT, 0);
+    (void)net;
+    x[0] = 1000 + (float)mot_rng_unit(&rng);
+}
+
+static double mean_grad(
+    const struct mot_net *net, const float *x, const struct mot_batch *b, float coef, float *g, void *scratch)
+{
+    double loss = 0;
+    (void)net, (void)scratch;
+    for (uint32_t i = 0; i < b->rows; i++) {
+        float off = x[0] - b->table->y[mot_batch_row(b, i)];
+        g[0] += coef * off;
+        loss += coef * off * off / 2;
+    }
+    return loss;
+}
+
+static double mean_loss(
+    const struct mot_net *net, const float *x, const struct mot_batch *b, uint32_t *hits, void *scratch)
+{
+    float g[1] = { 0 };
+    *hits = 0;
+    return mean_grad(net, x, b, 1, g, scratch);
+}
+
+static void mean_predict(
+    const struct mot_net *net, const float *x, const struct mot_batch *b, float *out, void *scratch)
+{
+    (void)net, (void)scratch;
+    for (uint32_t i = 0; i < b->rows; i++) out[i] = x[0];
+}
+
+static const struct mot_option no_options[] = { { .name = NULL } };
+static const struct mot_model mean = { .name = "mean",
+    .summary = "the mean of what is to be predicted",
+    .options = no_options,
+    .computes = true,
+    .open = mean_open,
+    .init = mean_init,
+    .grad = mean_grad,
+    .loss = mean_loss,
+    .predict = mean_predict };
+
+struct told {
+    unsigned evaluated;
+    double first, last;
+    uint64_t updates;
+};
+
+static void on_evaluated(void *self, const struct mot_run_moment *m)
+{
+    struct told *t = self;
+    if (t->evaluated++ == 0) t->first = m->train_loss;
+    t->last = m->train_loss;
+    t->updates = m->updates;
+}
+
+/* Makes the run the given way; *x is the model's only number. */
+static void mean_by(
+    enum mot_status (*make)(struct mot_run *), const char **set, size_t sets, struct told *t, float *x)
+{
+    static const struct mot_model *const models[] = { &mean, NULL };
+    struct mot_run_options o = {
+        .size = sizeof(o), .set = set, .sets = sets, .models = models, .evaluated = on_evaluated, .self = t
+    };
+    struct mot_run *run = NULL;
+    size_t n;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_INT(make(run), MOT_OK);
+    *x = mot_run_model(run, &n)[0];
+    CHECK_INT(n, 1);
+    mot_run_close(run);
+}
+
+TEST(a_model_of_ones_own_learns_simulated_and_on_threads_alike_and_evaluations_are_told)
+{
+    const char *set[] = { "data=synthetic", "data.kind=regression", "model=mean", "workers=3", "batch=full",
+        "optimizer.lr=0.5", "stop.updates=60", "evaluate.every=10 updates" };
+    struct told sim = { 0 }, live = { 0 };
+    float x, y;
+    mean_by(mot_run_simulate, set, 8, &sim, &x);
+    mean_by(mot_run_train, set, 8, &live, &y);
+    CHECK(x == y);
+    CHECK(fabs(x) < 10); /* from 1,000 */
+    CHECK_INT(sim.evaluated, 7);
+    CHECK_INT(sim.updates, 60);
+    CHECK_INT(live.updates, 60);
+    CHECK(sim.first > 400000 && sim.last < 1000);
+    CHECK(live.last == sim.last);
+}
+
+TEST(a_model_of_ones_own_is_known_only_to_its_run)
+{
+    const char *set[] = { "model=mean" };
+    struct mot_run_options o = { .size = sizeof(o), .set = set, .sets = 1 };
+    struct mot_run *run = NULL;
+    CHECK_INT(mot_run_open(&o, &run), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "mean");
+}
+
+TEST(a_caller_built_against_the_first_header_is_served)
+{
+    const char *set[] = { "model=softmax", "workers=2", "stop.updates=5" };
+    struct mot_run_options o = { .size = offsetof(struct mot_run_options, models), .set = set, .sets = 3 };
+    struct mot_run *run = NULL;
+    o.evaluated = (void (*)(void *, const struct mot_run_moment *))(uintptr_t)1; /* beyond what it knows */
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_INT(mot_run_simulate(run), MOT_OK);
+    mot_run_close(run);
+}
+
+static void count_ticks(void *self, const struct mot_run_moment *m)
+{
+    CHECK(isnan(m->train_loss));
+    (*(unsigned *)self)++;
+}
+
+TEST(progress_is_told_while_the_run_lasts)
+{
+    const char *set[] = { "model=softmax", "workers=2", "stop.time=0.6s" };
+    unsigned ticks = 0;
+    struct mot_run_options o = {
+        .size = sizeof(o), .set = set, .sets = 3, .progress = count_ticks, .self = &ticks
+    };
+    struct mot_run *run = NULL;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_INT(mot_run_train(run), MOT_OK);
+    CHECK(ticks >= 1);
     mot_run_close(run);
 }
 

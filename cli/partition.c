@@ -11,6 +11,7 @@
 #include "partition/glimpse.h"
 #include "report/report.h"
 #include "study.h"
+#include "study/page.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,8 +231,8 @@ static enum mot_status cut(struct cli_cut *r)
     return status;
 }
 
-/* As it was typed, but with --fallback herding. malloc'd. */
-static char *herding_command(const struct cli_args *args)
+/* As it was typed; `mends`: but with --fallback herding. malloc'd. */
+static char *command_of(const struct cli_args *args, bool mends)
 {
     char *text = NULL;
     size_t n;
@@ -239,17 +240,34 @@ static char *herding_command(const struct cli_args *args)
     if (!out) return mot_text("");
     fputs("motley", out);
     for (size_t i = 0; i < args->lines; i++) {
-        if (strncmp(args->line[i], "--fallback", 10) == 0) {
+        if (mends && strncmp(args->line[i], "--fallback", 10) == 0) {
             i += args->line[i][10] != '=';
             continue;
         }
         putc(' ', out);
         cli_print_word(args->line[i], out);
     }
-    fputs(" --fallback herding", out);
-    if (cli_value(args, "out") && !cli_given(args, "replace")) fputs(" --replace", out);
+    if (mends) fputs(" --fallback herding", out);
+    if (mends && cli_value(args, "out") && !cli_given(args, "replace")) fputs(" --replace", out);
     fclose(out);
     return text;
+}
+
+static enum mot_status write_folder(
+    const struct cli_args *args, const struct cli_cut *r, const json_t *all, const char *json)
+{
+    char *page = NULL, *command = command_of(args, false);
+    size_t n;
+    FILE *file = open_memstream(&page, &n);
+    enum mot_status status =
+        file ? mot_partition_page(all, command, file) : mot_fail(MOT_ESYSTEM, "no memory for partition.html");
+    if (file) fclose(file);
+    if (status == MOT_OK)
+        status = mot_partition_write(
+            cli_value(args, "out"), cli_given(args, "replace"), &r->split, &r->parts, json, page);
+    free(page);
+    free(command);
+    return status;
 }
 
 static enum mot_status deliver(const struct cli_args *args, const struct cli_cut *r, const char *out)
@@ -261,13 +279,12 @@ static enum mot_status deliver(const struct cli_args *args, const struct cli_cut
     if (!file) return mot_fail(MOT_ESYSTEM, "no memory for partition.json");
     mot_json_print(all, file);
     fclose(file);
-    json_decref(all);
-    enum mot_status status =
-        out ? mot_partition_write(out, cli_given(args, "replace"), &r->split, &r->parts, text, n) : MOT_OK;
+    enum mot_status status = out ? write_folder(args, r, all, text) : MOT_OK;
     if (status == MOT_OK && args->json) fputs(text, stdout);
+    json_decref(all);
     free(text);
     if (status != MOT_OK || args->json || (args->quiet && out)) return status;
-    char *command = herding_command(args);
+    char *command = command_of(args, true);
     cli_cut_print(r, command, out, args->quiet);
     free(command);
     return MOT_OK;
@@ -366,7 +383,8 @@ static const struct cli_flag flags[] = {
         "cut a class again, every block as large as it is, where a worker's rows are less like it than "
         "random rows would be; the better cut is kept" },
     { "out", "DIR",
-        "write worker-0.npy, ... and partition.json there; without it only the table is printed" },
+        "write worker-0.npy, ..., partition.json and a page to look at, partition.html, there; without it "
+        "only the tables are printed" },
     { "replace", NULL, "write over a partition that is in --out" },
     { NULL, NULL, NULL },
 };
@@ -381,8 +399,8 @@ const struct cli_command cli_partition = {
         "proportion to its speed, chosen so that its mean in feature space is the class's; `submodular` "
         "does it as RCD-SGD does (arXiv 2211.00839); the other partitioners are those of an experiment's "
         "`partition:` section.\n"
-        "With --out DIR it writes a file of row numbers for each worker (worker-0.npy, int64) and "
-        "partition.json with the quality and the cost. Rows are "
+        "With --out DIR it writes a file of row numbers for each worker (worker-0.npy, int64), "
+        "partition.json with the quality and the cost, and partition.html, a page that shows them. Rows are "
         "numbered from 0 as they lie in the training file, whatever the order they are trained in; "
         "those kept to test on (data.test, by default a fifth "
         "where the set has no test part) are in no file. `motley sim` and `motley train` take the "

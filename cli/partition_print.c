@@ -233,7 +233,8 @@ static void print_cost(const struct cli_cut *r, const char *out)
     if (out) mot_show_text(out, folder, sizeof folder);
     if (out)
         printf(
-            "%-12s %s: rows are numbered from 0 as in the file; train on them with `partition: {from: %s}`\n",
+            "%-12s %s: rows are numbered from 0 as in the file; train on them with `partition: {from: %s}`; "
+            "partition.html shows them\n",
             "written", folder, folder);
 }
 

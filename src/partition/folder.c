@@ -76,7 +76,7 @@ json_t *mot_partition_facts(const struct mot_split *s, const struct mot_parts *p
 
 static bool is_ours(const char *name)
 {
-    if (strcmp(name, "partition.json") == 0) return true;
+    if (strcmp(name, "partition.json") == 0 || strcmp(name, "partition.html") == 0) return true;
     if (strncmp(name, "worker-", 7) != 0) return false;
     size_t digits = strspn(name + 7, "0123456789");
     return digits > 0 && strcmp(name + 7 + digits, ".npy") == 0;
@@ -135,8 +135,16 @@ enum mot_status mot_partition_writable(const char *folder, bool replace)
     return MOT_OK;
 }
 
-static enum mot_status write_files(
-    const char *folder, const struct mot_split *s, const struct mot_parts *parts, const char *text, size_t n)
+static enum mot_status write_text(const char *folder, const char *name, const char *text)
+{
+    char *path = mot_path_join(folder, name);
+    enum mot_status status = mot_file_replace(path, text, strlen(text));
+    free(path);
+    return status;
+}
+
+static enum mot_status write_files(const char *folder, const struct mot_split *s,
+    const struct mot_parts *parts, const char *json, const char *page)
 {
     enum mot_status status = MOT_OK;
     for (uint32_t j = 0; j < parts->parts && status == MOT_OK; j++) {
@@ -151,10 +159,8 @@ static enum mot_status write_files(
         free(path);
         free(row);
     }
-    char *path = mot_path_join(folder, "partition.json");
-    if (status == MOT_OK) status = mot_file_replace(path, text, n);
-    free(path);
-    return status;
+    if (status == MOT_OK && page) status = write_text(folder, "partition.html", page);
+    return status == MOT_OK ? write_text(folder, "partition.json", json) : status;
 }
 
 /* The new folder takes the place of the old one, which goes only then. */
@@ -174,7 +180,7 @@ static enum mot_status put_in_place(const char *made, const char *folder, const 
 }
 
 enum mot_status mot_partition_write(const char *folder, bool replace, const struct mot_split *s,
-    const struct mot_parts *parts, const char *text, size_t n)
+    const struct mot_parts *parts, const char *json, const char *page)
 {
     enum mot_status status = mot_partition_writable(folder, replace);
     if (status != MOT_OK) return status;
@@ -184,7 +190,7 @@ enum mot_status mot_partition_write(const char *folder, bool replace, const stru
          *made = mot_format("%s.%ld.tmp", plain, (long)getpid());
     char *aside = mot_format("%s.%ld.old", plain, (long)getpid());
     status = mot_make_folder(made);
-    if (status == MOT_OK) status = write_files(made, s, parts, text, n);
+    if (status == MOT_OK) status = write_files(made, s, parts, json, page);
     if (status == MOT_OK) status = put_in_place(made, plain, aside);
     if (status != MOT_OK) remove_folder(made);
     free(plain);

@@ -16,9 +16,9 @@ json_t *mot_partition_facts(const struct mot_split *, const struct mot_parts *);
 /* Whether a partition may be written there: nothing, an empty folder, or
  * (replace) a folder with nothing but a partition. */
 enum mot_status mot_partition_writable(const char *folder, bool replace);
-/* Writes the folder whole or not at all; `text` is partition.json. */
+/* Writes the folder whole or not at all; `json` is partition.json, `page` partition.html, or NULL. */
 enum mot_status mot_partition_write(const char *folder, bool replace, const struct mot_split *,
-    const struct mot_parts *, const char *text, size_t n);
+    const struct mot_parts *, const char *json, const char *page);
 
 /* Reads it for these rows and workers: every row of the table must be somebody's. */
 enum mot_status mot_partition_read(const char *folder, const struct mot_split *, struct mot_parts *out);

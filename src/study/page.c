@@ -1,4 +1,5 @@
-/* page.c -- report.html: one file, made of the template in src/study/page and the study's document.
+/* page.c -- a page is one file, made of the templates in src/study/page and a document; report.html is a
+ * study's.
  *
  * Whatever comes from a study is escaped where it is written, and the page's own rules
  * (Content-Security-Policy) allow only the one style and the one script that carry its number, and no request
@@ -45,43 +46,54 @@ void mot_page_text(const char *text, FILE *out)
 }
 
 struct page {
+    const struct mot_page *kind;
     const json_t *document;
     uint64_t number;
     FILE *out;
     enum mot_status status;
 };
 
+static void put_template(struct page *, const char *text);
+
+static bool is(const char *name, const char *what, size_t n)
+{
+    return strlen(name) == n && memcmp(name, what, n) == 0;
+}
+
 /* A blank in the template: {{what}}. */
 static void fill(struct page *p, const char *what, size_t n)
 {
-    const struct {
-        const char *name;
-        void (*write)(const json_t *, FILE *);
-    } parts[] = {
-        { "headline", mot_page_headline },
-        { "facts", mot_page_facts },
-        { "about", mot_page_about },
-        { "tables", mot_page_tables },
-        { "failures", mot_page_failures },
-        { "settings", mot_page_settings },
-    };
     const char *const words[] = { "title", "command", "experiment" };
-    for (size_t i = 0; i < MOT_COUNT(parts); i++)
-        if (strlen(parts[i].name) == n && memcmp(parts[i].name, what, n) == 0) {
-            parts[i].write(p->document, p->out);
+    for (const struct mot_page_blank *b = p->kind->blank; b->name; b++)
+        if (is(b->name, what, n)) {
+            b->write(p->document, p->out);
             return;
         }
     for (size_t i = 0; i < MOT_COUNT(words); i++)
-        if (strlen(words[i]) == n && memcmp(words[i], what, n) == 0) {
+        if (is(words[i], what, n)) {
             mot_page_text(mot_page_word(p->document, words[i]), p->out);
             return;
         }
-    if (n == 5 && memcmp(what, "style", n) == 0) fputs(mot_page_css, p->out);
-    else if (n == 6 && memcmp(what, "script", n) == 0) fputs(mot_page_js, p->out);
-    else if (n == 7 && memcmp(what, "version", n) == 0) fputs(MOT_VERSION, p->out);
-    else if (n == 5 && memcmp(what, "nonce", n) == 0) fprintf(p->out, "%016" PRIx64, p->number);
-    else if (n == 4 && memcmp(what, "data", n) == 0) p->status = mot_page_data(p->document, p->out);
+    if (is("body", what, n)) put_template(p, p->kind->body);
+    else if (is("style", what, n)) fputs(mot_page_css, p->out);
+    else if (is("script", what, n)) fputs(p->kind->script, p->out);
+    else if (is("version", what, n)) fputs(MOT_VERSION, p->out);
+    else if (is("nonce", what, n)) fprintf(p->out, "%016" PRIx64, p->number);
+    else if (is("data", what, n)) p->status = p->kind->data(p->document, p->out);
     else MOT_ASSERT(!"a blank that the template names and nobody fills");
+}
+
+static void put_template(struct page *p, const char *text)
+{
+    const char *blank;
+    while (p->status == MOT_OK && (blank = strstr(text, "{{"))) {
+        fwrite(text, 1, (size_t)(blank - text), p->out);
+        const char *end = strstr(blank, "}}");
+        MOT_ASSERT(end);
+        fill(p, blank + 2, (size_t)(end - blank - 2));
+        text = end + 2;
+    }
+    if (p->status == MOT_OK) fputs(text, p->out);
 }
 
 /* A number that nobody who chose a name could know beforehand, and yet the same for the same study. */
@@ -94,24 +106,33 @@ static uint64_t number_of(const json_t *document)
     return number;
 }
 
+enum mot_status mot_page_print(const struct mot_page *kind, const json_t *document, FILE *out)
+{
+    struct page p = { kind, document, number_of(document), out, MOT_OK };
+    put_template(&p, mot_page_html);
+    return p.status;
+}
+
+static const struct mot_page_blank blanks[] = {
+    { "headline", mot_page_headline },
+    { "facts", mot_page_facts },
+    { "about", mot_page_about },
+    { "tables", mot_page_tables },
+    { "failures", mot_page_failures },
+    { "settings", mot_page_settings },
+    { NULL, NULL },
+};
+static const struct mot_page of_a_study = {
+    .body = mot_page_study, .script = mot_page_study_js, .blank = blanks, .data = mot_page_data
+};
+
 enum mot_status mot_page_write(const json_t *document, const char *path)
 {
     struct mot_replace file;
     enum mot_status status = mot_replace_begin(path, &file);
     if (status != MOT_OK) return status;
-    struct page p = { document, number_of(document), file.out, MOT_OK };
-    const char *at = mot_page_html, *blank;
-    while (p.status == MOT_OK && (blank = strstr(at, "{{"))) {
-        fwrite(at, 1, (size_t)(blank - at), file.out);
-        const char *end = strstr(blank, "}}");
-        MOT_ASSERT(end);
-        fill(&p, blank + 2, (size_t)(end - blank - 2));
-        at = end + 2;
-    }
-    if (p.status != MOT_OK) {
-        mot_replace_abandon(&file);
-        return p.status;
-    }
-    fputs(at, file.out);
-    return mot_replace_commit(&file);
+    status = mot_page_print(&of_a_study, document, file.out);
+    if (status == MOT_OK) return mot_replace_commit(&file);
+    mot_replace_abandon(&file);
+    return status;
 }

@@ -64,7 +64,7 @@ void mot_page_json_number(double value, FILE *out)
     fputs(text, out);
 }
 
-static void put_json(const json_t *value, FILE *out)
+void mot_page_json(const json_t *value, FILE *out)
 {
     size_t i = 0;
     const char *key;
@@ -81,7 +81,7 @@ static void put_json(const json_t *value, FILE *out)
         json_array_foreach(value, i, each)
         {
             if (i) fputc(',', out);
-            put_json(each, out);
+            mot_page_json(each, out);
         }
         fputc(']', out);
         return;
@@ -92,7 +92,7 @@ static void put_json(const json_t *value, FILE *out)
             if (i++) fputc(',', out);
             mot_page_json_text(key, out);
             fputc(':', out);
-            put_json(each, out);
+            mot_page_json(each, out);
         }
         fputc('}', out);
         return;
@@ -278,12 +278,12 @@ static void put_staleness(const json_t *document, FILE *out)
         fprintf(out, "%s{\"a\":%zu,\"c\":%zu,\"runs\":%zu,\"reached\":%zu,\"tt\":", i ? ",\n" : "\n",
             mot_page_place(cell, "arm"), mot_page_place(cell, "condition"), mot_page_place(cell, "runs"),
             mot_page_place(cell, "reached"));
-        put_json(json_object_get(figures, "time_to_target"), out);
+        mot_page_json(json_object_get(figures, "time_to_target"), out);
         fputs(",\"mean\":", out),
             mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_mean"), "median"), out);
         fputs(",\"max\":", out),
             mot_page_json_number(mot_page_number(json_object_get(figures, "staleness_max"), "most"), out);
-        fputs(",\"bins\":", out), put_json(bins[cell_number(document, cell)], out);
+        fputs(",\"bins\":", out), mot_page_json(bins[cell_number(document, cell)], out);
         fputc('}', out);
     }
     fputc(']', out);
@@ -334,7 +334,7 @@ static void put_targets(const json_t *document, FILE *out)
     fputc('[', out);
     for (size_t i = 0; i < json_array_size(mot_page_list(document, "conditions")); i++) {
         if (i) fputc(',', out);
-        put_json(mot_study_target(document, i), out);
+        mot_page_json(mot_study_target(document, i), out);
     }
     fputc(']', out);
 }
@@ -350,7 +350,7 @@ enum mot_status mot_page_data(const json_t *document, FILE *out)
     put_names(document, "arms", out);
     put_names(document, "conditions", out);
     put_targets(document, out);
-    put_key(",\n", "tuning", out), put_json(json_object_get(document, "tuning"), out);
+    put_key(",\n", "tuning", out), mot_page_json(json_object_get(document, "tuning"), out);
     put_staleness(document, out);
     enum mot_status status = put_runs(document, place, &plan, out);
     if (status == MOT_OK) {

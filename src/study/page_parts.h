@@ -10,7 +10,22 @@
 #include <stdio.h>
 
 /* The files of src/study/page, as the build embeds them. Each ends with a zero. */
-extern const char mot_page_html[], mot_page_css[], mot_page_js[];
+extern const char mot_page_html[], mot_page_css[], mot_page_study[], mot_page_study_js[],
+    mot_page_partition[], mot_page_partition_js[];
+
+/* A kind of page: page.html with a body of its own, and what fills the blanks of both. */
+struct mot_page_blank {
+    const char *name; /* {{name}} */
+    void (*write)(const json_t *document, FILE *);
+};
+struct mot_page {
+    const char *body, *script;
+    const struct mot_page_blank *blank; /* ended by a NULL name */
+    /* What the scripts draw: JSON in which no `<` stands. */
+    enum mot_status (*data)(const json_t *document, FILE *);
+};
+/* The document has a title and the command that repeats it. */
+enum mot_status mot_page_print(const struct mot_page *, const json_t *document, FILE *);
 
 /* ---- Reading the document: what is missing is NULL, NaN, "" or 0 ------------------------------------ */
 const json_t *mot_page_list(const json_t *object, const char *key); /* an empty list where there is none */
@@ -52,11 +67,11 @@ void mot_page_about(const json_t *document, FILE *); /* how to read the tables *
 void mot_page_tables(const json_t *document, FILE *);
 void mot_page_failures(const json_t *document, FILE *);
 void mot_page_settings(const json_t *document, FILE *);
-/* What the scripts draw: JSON in which no `<` stands. */
 enum mot_status mot_page_data(const json_t *document, FILE *);
 /* One run in detail, as a member of that; false: there is nothing to show. */
 size_t mot_page_detail(const char *folder, size_t run, const char *lead, FILE *);
 void mot_page_json_text(const char *text, FILE *);
 void mot_page_json_number(double value, FILE *);
+void mot_page_json(const json_t *, FILE *); /* any value; NULL is null */
 
 #endif

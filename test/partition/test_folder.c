@@ -65,8 +65,7 @@ static enum mot_status write_set(const struct set *s, bool replace)
 {
     json_t *facts = mot_partition_facts(&s->split, &s->parts);
     char *text = json_dumps(facts, JSON_INDENT(1));
-    enum mot_status status =
-        mot_partition_write(in_box("parts"), replace, &s->split, &s->parts, text, strlen(text));
+    enum mot_status status = mot_partition_write(in_box("parts"), replace, &s->split, &s->parts, text, NULL);
     free(text);
     json_decref(facts);
     return status;

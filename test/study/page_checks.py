@@ -1,64 +1,25 @@
 """page_checks.py FOLDER -- looks at FOLDER/*.html in Chromium as people do: wide and narrow, light and dark, with the pointer, by
 touch, by keyboard, on paper and without scripts. With MOTLEY_SHOTS=DIR it leaves pictures there."""
-import os, re, sys
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from browser import Browser
+import os
+from page_common import address, box as box_on, check, look_at, pages, run, seen_without_scripts, shots, sound, tip as tip_on
 
 SECTIONS = ['table', 'curves', 'target', 'run', 'staleness', 'settings', 'repeat']
-folder = os.path.abspath(sys.argv[1])
-shots = os.environ.get('MOTLEY_SHOTS')
-failures = 0
 
 
-def check(fact, claim):
-    global failures
-    if not fact:
-        print('FAIL', claim)
-        failures += 1
-
-
-def address(name):
-    return 'file://' + os.path.join(folder, name + '.html')
-
-
-def sound(page, name):
-    """What holds for every page, however it is looked at."""
-    page.settle()
-    check(page.problems == [], f'{name}: no error on the console: {page.problems[:3]}')
-    check(page.requests == [], f'{name}: nothing is asked of a network: {page.requests[:3]}')
-    check(page.value('document.documentElement.dataset.drawn') == 'yes', f'{name}: the scripts ran to their end')
-    wide = page.value('[document.documentElement.scrollWidth, document.documentElement.clientWidth]')
-    check(wide[0] <= wide[1], f'{name}: the page is {wide[0]} wide in a window of {wide[1]}')
-    for section in SECTIONS + (['tuning'] if page.value('DATA.tuning.length') else []):
-        size = page.value(f"(() => {{ const s = document.getElementById('{section}'); return s ? [s.offsetHeight, s.innerText.trim().length] : null }})()")
-        check(size and size[0] > 60 and size[1] > 20, f'{name}: section {section} is there and not empty: {size}')
-    unnamed = page.value("[...document.querySelectorAll('select, input, button')].filter(c => !(c.labels && c.labels.length) && !c.textContent.trim() && !c.ariaLabel).length")
-    check(unnamed == 0, f'{name}: {unnamed} controls without a name')
-    unreachable = page.value("[...document.querySelectorAll('select, input, button, summary, .scroll, #curve-chart svg')].filter(c => c.tabIndex < 0).length")
-    check(unreachable == 0, f'{name}: {unreachable} things that the keyboard does not reach')
-    broken = page.value("[...document.querySelectorAll('svg *')].filter(n => [...n.attributes].some(a => /NaN|undefined|Infinity/.test(a.value))).length")
-    check(broken == 0, f'{name}: {broken} shapes with numbers that are none')
+def sections(page):
+    return SECTIONS + (['tuning'] if page.value('DATA.tuning.length') else [])
 
 
 def looks(browser):
-    for name in sorted(f[:-5] for f in os.listdir(folder) if f.endswith('.html')):
-        for width, dark in ((1280, False), (1280, True), (390, False), (360, True), (320, False)) if name == 'study' else ((1280, True), (360, False)):
-            page = browser.open(address(name), width=width, dark=dark, touch=width < 600)
-            label = f"{name}-{width}-{'dark' if dark else 'light'}"
-            sound(page, label)
-            back = [int(v) for v in re.findall(r'\d+', page.value('getComputedStyle(document.body).backgroundColor'))]
-            check((sum(back[:3]) < 200) == dark, f'{label}: the background fits the theme: {back}')
-            if shots:
-                page.shot(os.path.join(shots, label + '.png'), (0, 0, width, page.value('document.documentElement.scrollHeight')))
-            page.close()
+    for name in pages():
+        look_at(browser, name, ((1280, False), (1280, True), (390, False), (360, True), (320, False)) if name == 'study' else ((1280, True), (360, False)), sections)
     print('ok   every page: no error, no request, all sections, no overflow at 320, 360, 390 and 1280, both themes')
 
 
 def use(browser):
     page = browser.open(address('study'))
     page.settle()
-    box = lambda what: page.value(f"(() => {{ const e = document.querySelector('{what}'); e.scrollIntoView({{ block: 'center' }}); const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height] }})()")
-    tip = lambda: page.value("document.getElementById('tip').hidden ? null : document.getElementById('tip').innerText")
+    box, tip = lambda what: box_on(page, what), lambda: tip_on(page)
     x, y, width, height = box('#curve-chart svg')
     page.mouse('mouseMoved', x + width * 0.1, y + height / 2)
     page.settle()
@@ -97,7 +58,7 @@ def use(browser):
         return s.reduce((sum, [, a, b]) => sum + b - a, 0) / (t.until - t.from) })""")
     check(max(shares) <= 1.05 and max(shares) > 0.3, f'a node computes for no longer than the timeline lasts: {shares}')
     page.value("(() => { const s = document.querySelector('#run-controls select'); s.value = s.options.length - 1; s.dispatchEvent(new Event('change')) })()")
-    sound(page, 'another run')
+    sound(page, 'another run', sections(page))
     # By keyboard; the pointer is elsewhere.
     page.mouse('mouseMoved', 2, 2)
     page.value("document.querySelector('#curve-chart svg').focus()")
@@ -115,7 +76,7 @@ def use(browser):
 def touch(browser):
     page = browser.open(address('study'), width=390, height=800, touch=True)
     page.settle()
-    x, y, width, height = page.value("(() => { const e = document.querySelector('#curve-chart svg'); e.scrollIntoView({ block: 'center' }); const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()")
+    x, y, width, height = box_on(page, '#curve-chart svg')
     page.call('Input.dispatchTouchEvent', type='touchStart', touchPoints=[{'x': x + width * 0.4, 'y': y + height / 2}])
     page.settle()
     shown = page.value("(() => { const t = document.getElementById('tip'), r = t.getBoundingClientRect(); return [t.hidden, r.left, r.right] })()")
@@ -126,14 +87,9 @@ def touch(browser):
 
 
 def without_scripts(browser):
-    page = browser.open(address('study'), scripts=False)
-    text = page.call('DOMSnapshot.captureSnapshot', computedStyles=['display'])
-    words = ' '.join(text['strings'])
-    rendered = text['documents'][0]['layout']
-    seen = ' '.join(text['strings'][i] for i in rendered['text'] if i >= 0)
+    seen, words = seen_without_scripts(browser, 'study')
     check('Results' in seen and 'async' in seen and 'Do it again' in seen and 'need JavaScript' in seen, 'without scripts the answer, the tables and the command are there')
     check('One run' not in seen and 'One run' in words, 'and nothing that would stay empty')
-    page.close()
     print('ok   without scripts')
 
 
@@ -200,7 +156,4 @@ def colours(browser):
     print('ok   colours: contrast, and eight arms told apart with any two kinds of cones')
 
 
-with Browser() as browser:
-    for part in (looks, use, touch, without_scripts, on_paper, wicked, colours):
-        part(browser)
-sys.exit(1 if failures else 0)
+run((looks, use, touch, without_scripts, on_paper, wicked, colours))

@@ -180,28 +180,14 @@ function paintData(host, width) {
     host.replaceChildren(make('p', { class: 'about' }, 'This run does not say which rows its workers hold.'));
     return;
   }
-  const label = width < 520 ? 84 : 130, sum = 64, columns = classes || 1, row = workers.length > 24 ? 18 : 26;
-  const cell = classes ? Math.max(classes > 20 ? 14 : 30, Math.min(64, (width - label - sum) / columns)) : Math.max(60, width - label - sum);
-  const inner = classes ? cell * columns : cell, wide = Math.max(width, label + inner + sum), height = workers.length * row + 26;
-  const svg = draw('svg', { width: Math.ceil(label + inner + sum) > width ? Math.ceil(label + inner + sum) : width, height, role: 'img', 'aria-label': 'Rows of each class that each worker holds' });
-  for (let c = 0; c < classes; c++)
-    if (classes <= 40 || c % 5 === 0) svg.append(draw('text', { x: label + (c + 0.5) * cell, y: 14, 'text-anchor': 'middle', class: 'tick' }, String(c)));
-  svg.append(draw('text', { x: label + inner + sum - 4, y: 14, 'text-anchor': 'end', class: 'tick' }, 'rows'));
-  svg.append(draw('text', { x: label - 8, y: 14, 'text-anchor': 'end', class: 'tick' }, classes ? 'class' : ''));
-  workers.forEach((worker, i) => {
-    const y = 20 + i * row;
-    svg.append(shortText({ x: label - 8, y: y + row / 2 + 4, 'text-anchor': 'end' }, width < 520 ? worker.id + (worker.name ? ' ' + worker.name : '') : nodeName(worker), label - 8));
-    svg.append(draw('text', { x: label + inner + sum - 4, y: y + row / 2 + 4, 'text-anchor': 'end', class: 'soft' }, showCount(worker.rows)));
-    if (!classes) svg.append(draw('rect', { x: label, y: y + 3, width: Math.max(1, worker.rows / most * inner), height: row - 6, class: 'compute' }));
-    for (let c = 0; c < classes; c++) {
-      const n = worker.classes[c], share = n / most;
-      svg.append(draw('rect', { x: label + c * cell, y, width: cell, height: row, class: 'wait cell' }));
-      svg.append(withTip(draw('rect', { x: label + c * cell, y, width: cell, height: row, class: 'heat cell', 'fill-opacity': n ? (0.08 + 0.92 * share).toFixed(3) : 0 }),
-        () => tipTable(nodeName(worker), [[null, 'class ' + c, showCount(n) + ' rows'], [null, 'of its ' + showCount(worker.rows), showShare(worker.rows ? n / worker.rows : 0)]])));
-      if (cell >= 30 && row >= 18) svg.append(draw('text', { x: label + (c + 0.5) * cell, y: y + row / 2 + 4, 'text-anchor': 'middle', class: share > 0.7 ? 'onheat' : '', 'pointer-events': 'none' }, n >= 1e5 ? Math.round(n / 1000) + 'k' : String(n)));
-    }
+  paintHeat(host, width, {
+    label: 'Rows of each class that each worker holds', corner: classes ? 'class' : '', total: 'rows',
+    columns: Array.from({ length: classes }, (_, c) => String(c)),
+    rows: workers.map(worker => ({
+      name: width < 520 ? worker.id + (worker.name ? ' ' + worker.name : '') : nodeName(worker), total: showCount(worker.rows), bar: worker.rows / most,
+      cells: classes ? worker.classes.map((n, c) => countCell(n, most, () => tipTable(nodeName(worker), [[null, 'class ' + c, showCount(n) + ' rows'], [null, 'of its ' + showCount(worker.rows), showShare(worker.rows ? n / worker.rows : 0)]]))) : [],
+    })),
   });
-  host.replaceChildren(svg);
   const left = gantt.detail.workers_of_run - workers.length;
   if (left > 0) note.textContent = workers.length + ' of ' + showCount(gantt.detail.workers_of_run) + ' workers, evenly chosen.';
   else if (!classes) note.textContent = 'The labels are numbers to predict, or the classes are too many to list: only rows are counted.';

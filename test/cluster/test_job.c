@@ -214,6 +214,123 @@ TEST(a_damaged_trace_is_refused_with_its_line)
     unlink(path);
 }
 
+static const struct mot_trace *trace_of(struct mot_arena *arena, const char *text, size_t n)
+{
+    const struct mot_trace *trace = NULL;
+    char path[] = "/tmp/motley-trace-XXXXXX";
+    int fd = mkstemp(path);
+    if (fd < 0) abort();
+    close(fd);
+    mot_file_replace(path, text, n);
+    if (mot_trace_read(path, arena, &trace) != MOT_OK) trace = NULL;
+    unlink(path);
+    return trace;
+}
+
+#define DIGITS_40 "0.25000000000000000000000000000000000000"
+TEST(cells_of_a_trace_may_have_blanks_around_them_and_63_digits)
+{
+    struct mot_arena arena = { NULL };
+    const struct mot_trace *t;
+#define TRACE(literal) t = trace_of(&arena, literal, sizeof(literal) - 1)
+    TRACE(" 1.5 ,\t2\t\r\n\t3,\t 4 \t\r\n");
+    CHECK(t && t->rows == 2 && t->cols == 2);
+    CHECK(t->seconds[0] == 1.5 && t->seconds[1] == 2 && t->seconds[2] == 3 && t->seconds[3] == 4);
+    TRACE(DIGITS_40 "00000000000000000000000\n");
+    CHECK(t && t->seconds[0] == 0.25);
+    TRACE(DIGITS_40 "000000000000000000000000\n");
+    CHECK(!t);
+    CHECK_HAS(mot_error(), ":1: column 1: found '" DIGITS_40 "', expected");
+    TRACE("1\n\n \t\r\n2\n\nx\n");
+    CHECK(!t);
+    CHECK_HAS(mot_error(), ":6: column 1: found 'x'");
+    TRACE("1,x\r\n");
+    CHECK_HAS(mot_error(), ":1: column 2: found 'x', expected");
+    TRACE("a,b\n1,2\n3,4,5\n");
+    CHECK_HAS(mot_error(), ":3: found 3 columns, expected 2");
+    TRACE("1\0,2\n");
+    CHECK_HAS(mot_error(), "found a zero byte");
+    TRACE("inf,2\n1,2\n");
+    CHECK_HAS(mot_error(), ":1: column 1: found 'inf'");
+    TRACE(" \t\n1\n");
+    CHECK_HAS(mot_error(), ":1: found an empty line");
+    static const char *const first[] = { "a", "z", "A", "Z", "\tb" };
+    for (size_t i = 0; i < MOT_COUNT(first); i++) {
+        char text[32];
+        int n = snprintf(text, sizeof text, "%s\n5\n", first[i]);
+        t = trace_of(&arena, text, (size_t)n);
+        if (!t || t->rows != 1 || t->seconds[0] != 5) FAIL("'%s' is no header", first[i]);
+    }
+    static const char *const none[] = { "@", "[", "`", "{" };
+    for (size_t i = 0; i < MOT_COUNT(none); i++) {
+        char text[32];
+        int n = snprintf(text, sizeof text, "%s\n5\n", none[i]);
+        if (trace_of(&arena, text, (size_t)n)) FAIL("'%s' is a header", none[i]);
+    }
+    TRACE("iteration\n5\n6\n"); /* a node's name, where nothing follows */
+    CHECK(t && t->cols == 1 && t->rows == 2);
+    mot_arena_free(&arena);
+}
+
+TEST(a_trace_may_be_long_and_as_wide_as_a_cluster)
+{
+    struct mot_arena arena = { NULL };
+    char *text = malloc(200002);
+    size_t n = 0;
+    for (int row = 0; row < 300; row++) n += (size_t)snprintf(text + n, 32, "%d,%d\n", row, 2 * row);
+    const struct mot_trace *t = trace_of(&arena, text, n);
+    CHECK(t && t->rows == 300 && t->cols == 2);
+    for (int row = 0; row < 300; row++)
+        CHECK(t->seconds[2 * row] == row && t->seconds[2 * row + 1] == 2 * row);
+    for (size_t i = 0; i < 200002; i += 2) text[i] = '1', text[i + 1] = ',';
+    t = trace_of(&arena, text, 199999);
+    CHECK(t && t->cols == 100000);
+    CHECK(!trace_of(&arena, text, 200001));
+    CHECK_HAS(mot_error(), "found more than 100000 columns");
+    free(text);
+    mot_arena_free(&arena);
+}
+
+TEST(a_machine_is_slower_in_all_that_its_jobs_take)
+{
+    struct mot_machine m = plain(600);
+    m.fixed = 3;
+    mot_machine_slow(&m, 2.5);
+    CHECK(m.speed == 240 && m.fixed == 8);
+    m.has_job_time = true;
+    m.job_time = (struct mot_law){
+        .mean = 1, .low = 2, .high = 3, .sd = 4, .unit = 5, .plus = 6, .sigma = 7, .alpha = 8
+    };
+    mot_machine_slow(&m, 3);
+    CHECK(m.job_time.mean == 3 && m.job_time.low == 6 && m.job_time.high == 9 && m.job_time.sd == 12);
+    CHECK(m.job_time.unit == 15 && m.job_time.plus == 18 && m.job_time.sigma == 7 && m.job_time.alpha == 8);
+    CHECK(m.speed == 240 && m.fixed == 8);
+    m.job_time.mean = 1e-9;
+    mot_machine_slow(&m, 2.4); /* in whole nanoseconds */
+    CHECK(m.job_time.mean == 2e-9);
+}
+
+TEST(of_a_recorded_job_samples_are_done_from_its_beginning)
+{
+    const double seconds[] = { 1 };
+    const struct mot_trace one = { 1, 1, seconds };
+    struct mot_machine m = plain(1000);
+    m.fixed = 500000000;
+    m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .trace = &one };
+    CHECK_INT(mot_job_done(&m, 1000000000, 250000000, 100), 25);
+    m.straggle.kind = MOT_STRAGGLE_NONE;
+    CHECK_INT(mot_job_done(&m, 1000000000, 500000000, 0), 0);
+    CHECK_INT(mot_job_done(&m, 600000000, 550000000, 100), 50);
+}
+
+TEST(a_chain_that_never_moves_straggles_never)
+{
+    struct mot_machine m = plain(10);
+    m.straggle =
+        (struct mot_straggle){ .kind = MOT_STRAGGLE_MARKOV, .factor = 9, .stay_slow = 1, .stay_fast = 1 };
+    CHECK_NEAR(mot_job_mean(&m, 10), 1, 1e-12);
+}
+
 TEST(the_mean_of_a_job_counts_how_often_its_worker_straggles)
 {
     struct mot_machine m = { .speed = 32, .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 } };

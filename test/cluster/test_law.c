@@ -46,6 +46,8 @@ TEST(normal_is_folded_and_its_mean_is_that_of_the_folded_law)
     /* E|N(s, s)| = s (sqrt(2/pi) e^(-1/2) + erf(1/sqrt 2)) = 1.16663 s */
     CHECK_NEAR(mot_law_mean(&wide), 1 + 2 * 1.166631, 1e-5);
     CHECK_NEAR(mean, mot_law_mean(&wide), 0.02);
+    const struct mot_law none = { .kind = MOT_LAW_NORMAL, .plus = 2 };
+    CHECK(mot_law_mean(&none) == 2);
     moments(&narrow, &mean, &sd);
     CHECK_NEAR(mean, 10, 0.01);
     CHECK_NEAR(sd, 1, 0.01);

@@ -14,6 +14,18 @@ TEST(shares_follow_the_speeds_and_keep_the_sum)
     for (int i = 0; i < 8; i++) CHECK_INT(share[i], want[i]);
 }
 
+TEST(what_is_left_goes_to_those_who_lack_most_and_then_to_the_first)
+{
+    const double alike[] = { 1, 1, 1, 1 }, apart[] = { 1, 3.6, 2.7, 2.7 };
+    uint32_t share[4];
+    mot_share_out(4, alike, 10, share);
+    const uint32_t first[] = { 3, 3, 2, 2 };
+    for (int i = 0; i < 4; i++) CHECK_INT(share[i], first[i]);
+    mot_share_out(4, apart, 10, share); /* 1, 3.6, 2.7 and 2.7: the two that lack 0.7 get one each */
+    const uint32_t most[] = { 1, 3, 3, 3 };
+    for (int i = 0; i < 4; i++) CHECK_INT(share[i], most[i]);
+}
+
 TEST(everyone_gets_one_however_slow)
 {
     const double speed[] = { 1e9, 1, 1e-9, 3 };

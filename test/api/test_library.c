@@ -55,6 +55,7 @@ TEST(a_run_that_diverges_says_so_by_its_status)
     struct mot_run *run = NULL;
     CHECK_INT(mot_run_open(&o, &run), MOT_OK);
     CHECK_INT(mot_run_simulate(run), MOT_EDIVERGED);
+    CHECK_TEXT(mot_error(), "the run diverged");
     mot_run_close(run);
 }
 
@@ -180,6 +181,49 @@ TEST(a_caller_built_against_the_first_header_is_served)
     o.evaluated = (void (*)(void *, const struct mot_run_moment *))(uintptr_t)1; /* beyond what it knows */
     CHECK_INT(mot_run_open(&o, &run), MOT_OK);
     CHECK_INT(mot_run_simulate(run), MOT_OK);
+    mot_run_close(run);
+}
+
+static void keep_moment(void *self, const struct mot_run_moment *m) { *(struct mot_run_moment *)self = *m; }
+
+TEST(the_last_evaluation_that_is_told_has_the_figures_of_the_summary)
+{
+    const char *set[] = { "model=softmax", "workers=2", "stop.updates=12", "data.valid=0.1",
+        "evaluate.grad_norm=true" };
+    struct mot_run_moment m = { 0 };
+    struct mot_run_options o = {
+        .size = sizeof(o), .set = set, .sets = 5, .evaluated = keep_moment, .self = &m
+    };
+    struct mot_run *run = NULL;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_INT(mot_run_simulate(run), MOT_OK);
+    CHECK_INT(m.size, sizeof m);
+    CHECK_INT(m.updates, 12);
+    CHECK_INT(m.samples, mot_run_number(run, "samples"));
+    CHECK_NEAR(m.time_s, mot_run_number(run, "time_s"), 1e-9);
+    CHECK_NEAR(m.epochs, mot_run_number(run, "epochs"), 0);
+    CHECK(m.train_loss == mot_run_number(run, "train_loss") && m.train_loss > 0);
+    CHECK(m.train_accuracy == mot_run_number(run, "train_accuracy") && m.train_accuracy > 0);
+    CHECK(m.valid_loss == mot_run_number(run, "valid_loss") && m.valid_loss > 0);
+    CHECK(m.valid_accuracy == mot_run_number(run, "valid_accuracy") && m.valid_accuracy > 0);
+    CHECK(m.test_loss == mot_run_number(run, "test_loss") && m.test_loss > 0);
+    CHECK(m.test_accuracy == mot_run_number(run, "test_accuracy") && m.test_accuracy > 0);
+    CHECK(m.grad_norm == mot_run_number(run, "grad_norm") && m.grad_norm > 0);
+    mot_run_close(run);
+}
+
+TEST(a_run_that_is_interrupted_says_so_by_its_status)
+{
+    const char *set[] = { "model=softmax", "workers=2", "stop.updates=50" };
+    volatile sig_atomic_t stop = 1;
+    struct mot_run_options o = { .size = sizeof(o), .set = set, .sets = 3, .interrupt = &stop };
+    struct mot_run *run = NULL;
+    size_t n;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK(mot_run_model(run, &n) == NULL && n == 0);
+    CHECK_INT(mot_run_simulate(run), MOT_EINTERRUPTED);
+    CHECK_TEXT(mot_error(), "the run was interrupted");
+    CHECK_HAS(mot_run_summary(run), "\"ended_by\": \"interrupted\"");
     mot_run_close(run);
 }
 

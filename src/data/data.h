@@ -25,10 +25,10 @@ struct mot_data_conf {
     double test, valid;
     /* CSV: a name, a number from 0, "last" or "first"; "none": no labels, to predict only */
     const char *label_column;
-    const char *skip;             /* CSV: columns to leave out, with commas between; NULL: none */
-    const char *separator;        /* CSV: NULL finds it */
-    uint32_t header;              /* CSV: auto|yes|no */
-    uint64_t size, cols, classes; /* synthetic */
+    const char *skip;                    /* CSV: columns to leave out, with commas between; NULL: none */
+    const char *separator;               /* CSV: NULL finds it */
+    uint32_t header;                     /* CSV: auto|yes|no */
+    uint64_t size, cols, classes, modes; /* synthetic */
     double noise;
     uint64_t data_seed; /* of the order and the synthetic rows; MOT_WORD_UINT: the experiment's */
 };

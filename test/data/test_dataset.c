@@ -172,6 +172,31 @@ TEST(blobs_without_noise_sit_on_their_centres)
     mot_dataset_close(set);
 }
 
+/* Rows of a class that are equal are of one cloud. */
+TEST(each_mode_of_a_class_has_half_the_rows_of_the_one_before_and_the_last_as_many)
+{
+    struct mot_data_conf conf = preset();
+    conf.name = "synthetic";
+    conf.noise = 0;
+    conf.modes = 4;
+    conf.size = 320;
+    conf.test = 0;
+    conf.order = MOT_ORDER_FILE;
+    struct mot_dataset *set;
+    MUST(mot_dataset_open(&conf, 7, &set));
+    for (uint32_t label = 0; label < 2; label++) {
+        static const uint32_t at[] = { 0, 1, 3, 7 }, expected[] = { 80, 40, 20, 20 };
+        for (size_t mode = 0; mode < 4; mode++) {
+            const float *first = set->train.x + (2 * at[mode] + label) * 20;
+            uint32_t rows = 0;
+            for (uint32_t r = label; r < 320; r += 2)
+                rows += memcmp(first, set->train.x + (size_t)r * 20, 20 * 4) == 0;
+            CHECK_INT(rows, expected[mode]);
+        }
+    }
+    mot_dataset_close(set);
+}
+
 TEST(an_unknown_name_lists_the_known_and_the_nearest)
 {
     struct mot_data_conf conf = preset();

@@ -5,12 +5,6 @@
 #include "cluster/cluster.h"
 #include "report/tally.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOW true /* ten times: a part of it will do */
-#else
-#define SLOW false
-#endif
-
 enum { PURE, RANDOM, SHUFFLED, RULES };
 static const char *const rule_name[RULES] = { "pure", "random", "shuffled" };
 
@@ -96,19 +90,19 @@ static void row(const char *law, const char *order, double pure, double random, 
 TEST(fixed_delays_rank_shuffled_random_pure_as_published) { row("fixed", "file", 1.0e-2, 3.3e-3, 1.0e-3); }
 TEST(poisson_delays_rank_shuffled_random_pure_as_published)
 {
-    if (SLOW) SKIP("a sanitizer has seen one row of the table");
+    if (SANITIZED) SKIP("a sanitizer has seen one row of the table");
     row("poisson", "file", 1.4e-2, 4.1e-3, 1.2e-3);
 }
 TEST(data_sorted_by_label_rank_shuffled_random_pure_as_published)
 {
-    if (SLOW) SKIP("a sanitizer has seen one row of the table");
+    if (SANITIZED) SKIP("a sanitizer has seen one row of the table");
     row("fixed", "sorted", 1.6e-1, 3.9e-2, 1.0e-2);
 }
 
 TEST(on_sorted_data_pure_stays_at_a_floor_that_a_longer_run_does_not_remove)
 {
     SKIP_WITHOUT_PHISHING();
-    if (SLOW) SKIP("12,000 gradients are long with a sanitizer");
+    if (SANITIZED) SKIP("12,000 gradients are long with a sanitizer");
     const char *const sorted[] = { "data.order", "sorted", NULL };
     CHECK_NEAR(final_norm(sorted, path, "fixed", 6, 1, "4000"), 0.237, 0.001);
     CHECK(final_norm(sorted, path, "fixed", 6, 1, "8000") > 0.22);
@@ -215,7 +209,7 @@ TEST(the_staleness_bound_holds_on_random_clusters)
 {
     static const char *const rules[] = { "pure", "random", "shuffled", "once" },
                              *const how[] = { "wait", "drop", "cancel" };
-    unsigned runs = getenv("MOTLEY_LONG") ? 400 : SLOW ? 12 : 60, first = 1, cancelled = 0;
+    unsigned runs = getenv("MOTLEY_LONG") ? 400 : SANITIZED ? 12 : 60, first = 1, cancelled = 0;
     printf("  seeds %u to %u\n", first, first + runs - 1);
     for (unsigned seed = first; seed < first + runs; seed++) {
         struct mot_rng rng = mot_rng_at(seed, MOT_RNG_TEST, 1);
@@ -254,7 +248,7 @@ TEST(the_staleness_bound_holds_on_random_clusters)
         cancelled += mot_note_find(&r.out, "wasted") != NULL;
         run_free(&r);
     }
-    CHECK(SLOW || cancelled > runs / 10);
+    CHECK(SANITIZED || cancelled > runs / 10);
 }
 
 TEST(the_job_times_of_the_paper_have_its_laws)

@@ -4,12 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOW true /* ten times: each method once will do */
-#else
-#define SLOW false
-#endif
-
 static struct mot_moment end_of(const char *method, const char *workers, const char *slow, const char *time)
 {
     struct run r = { 0 };
@@ -44,14 +38,14 @@ static void all_learn(const char *workers, const char *slow, bool in_its_time, d
 TEST(with_workers_alike_every_method_learns_85_of_100_of_what_allreduce_does_of_as_many_samples)
 {
     all_learn("4", "1", false, 0.85);
-    if (SLOW) return;
+    if (SANITIZED) return;
     all_learn("8", "1", false, 0.85);
     all_learn("16", "1", false, 0.85);
 }
 
 TEST(with_a_quarter_of_them_four_times_slower_every_method_learns_85_of_100_of_it_in_allreduces_time)
 {
-    if (SLOW) SKIP("a sanitizer makes it slow; each method has learned once");
+    if (SANITIZED) SKIP("a sanitizer makes it slow; each method has learned once");
     all_learn("4", "4", true, 0.85);
     all_learn("16", "4", true, 0.85);
 }

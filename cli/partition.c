@@ -312,6 +312,8 @@ static enum mot_status with_data(const struct cli_args *args, struct cli_cut *r)
     if (status == MOT_OK) status = cut(r);
     progress_begin(&progress, "measuring");
     if (status == MOT_OK) status = measure(r, any, how, by);
+    if (status == MOT_OK && cli_differ_is_asked(args))
+        status = cli_differ_measure(r->x, r->data, &r->parts, mot_split_threads(&r->split), &r->differ);
     progress_clear(&progress);
     if (status == MOT_OK) status = deliver(args, r, out);
     if (status == MOT_EINTERRUPTED) mot_fail(status, "interrupted; nothing was written");
@@ -412,6 +414,9 @@ const struct cli_command cli_partition = {
         "--fallback herding cuts just those classes again. "
         "Under --memory the algorithm is chosen that fits: dense is exact; chunks, knn and stochastic are "
         "close; a graph cut is exact in any memory. "
+        "With --model (or an EXPERIMENT.yaml, whose model it is) it also measures, at the model that a run "
+        "would begin with, how far the parts' gradients are from that of all rows (zeta^2) against the noise "
+        "of a batch (sigma^2 / b), and says whether the cut can show in a run. "
         "The result depends on the seed, not on the threads. Every key of an experiment is a flag here "
         "too (--data-test 0, --seed 2, --sim-threads 1).",
     .examples = "motley partition fashion-mnist --workers 8 --out parts\n"
@@ -419,6 +424,7 @@ const struct cli_command cli_partition = {
                 "motley partition a9a.gz --cluster measured.yaml --features pca:32 --memory 500M\n"
                 "motley partition digits --ratios 8,1,1 --by submodular --fallback herding\n"
                 "motley partition digits --workers 10 --by dirichlet --alpha 0.3\n"
+                "motley partition digits --workers 8 --by sorted --model mlp --model-hidden 32\n"
                 "motley sim --data fashion-mnist --workers 8 --partition-from parts\n",
     .flags = flags,
     .words_min = 1,

@@ -4,12 +4,13 @@
 
 #include "api/job.h"
 #include "cli.h"
+#include "differ.h"
 #include "partition/fallback.h"
 #include <jansson.h>
 
 struct cli_cut {
     const struct mot_experiment *x;
-    const struct mot_dataset *data;
+    struct mot_dataset *data;
     struct mot_split split;
     struct mot_parts parts;
     struct mot_split_cost cost;
@@ -17,6 +18,7 @@ struct cli_cut {
     struct mot_fallback fallback;
     const char *features; /* what MMD^2 was measured by; NULL: it was not */
     double split_s, split_cpu_s, measure_s, measure_cpu_s;
+    struct cli_differ differ;
 };
 
 /* The options of herding or submodular; NULL: another partitioner. */

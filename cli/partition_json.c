@@ -144,6 +144,7 @@ json_t *cli_cut_json(const struct cli_cut *r)
     json_object_set_new(all, "partition", partition_json(r));
     if (r->fallback.by != MOT_FALLBACK_NONE) json_object_set_new(all, "fallback", fallback_json(r));
     json_object_set_new(all, "quality", quality_json(r));
+    json_object_set_new(all, "heterogeneity", cli_differ_json(&r->differ));
     json_object_set_new(all, "cost", cost_json(r));
     return all;
 }

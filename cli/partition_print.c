@@ -246,5 +246,6 @@ void cli_cut_print(const struct cli_cut *r, const char *command, const char *out
     putchar('\n');
     print_algorithm(r);
     print_quality(r, command);
+    cli_differ_print(&r->differ);
     print_cost(r, out);
 }

@@ -29,6 +29,7 @@ enum mot_rng_purpose {
     MOT_RNG_FRAME,
     MOT_RNG_POISON,
     MOT_RNG_TOPOLOGY = 40,
+    MOT_RNG_LOOK,
 };
 
 struct mot_rng {

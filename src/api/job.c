@@ -378,6 +378,7 @@ struct watcher {
     struct mot_trace_file *trace;
     struct mot_timeline *timeline;
     struct mot_progress *progress;
+    struct mot_heterogeneity start; /* of the evaluation before the first update, if there was one */
 };
 
 static void on_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples,
@@ -403,6 +404,8 @@ static void on_update(void *self, mot_node node, uint64_t updates, mot_time now)
 static void on_evaluated(void *self, const struct mot_moment *m)
 {
     struct watcher *w = self;
+    if (m->updates == 0 && m->now == 0)
+        w->start = (struct mot_heterogeneity){ m->score.zeta2, m->score.sigma2 };
     if (w->metrics) mot_metrics_add(w->metrics, m);
     if (w->events) mot_tensorboard_add(w->events, m);
     if (w->timeline) mot_timeline_save(w->timeline);
@@ -568,12 +571,40 @@ static enum mot_status watch_end(struct watcher *w, enum mot_status status, cons
     return worst;
 }
 
+struct mot_heterogeneity mot_job_differs(
+    const struct mot_job *j, const struct mot_look *look, unsigned threads)
+{
+    struct mot_crew *crew = mot_crew_open(threads);
+    struct mot_evaluator *evaluator = mot_evaluator_open(&j->problem, crew);
+    struct mot_heterogeneity h = mot_evaluate_parts(evaluator, look, j->x0);
+    mot_evaluator_close(evaluator);
+    mot_crew_close(crew);
+    return h;
+}
+
+/* How far parts differed before the first update; a run that goes on did not look there. */
+static void fill_start(const struct mot_job *j, struct mot_heterogeneity seen, struct mot_outcome *out)
+{
+    const struct mot_parts *p = &j->parts;
+    if (isnan(seen.sigma2) && j->experiment->evaluate.heterogeneity != MOT_HETEROGENEITY_NEVER) {
+        struct mot_look look = mot_look_of_run(&j->problem);
+        seen = mot_job_differs(j, &look, 1);
+    }
+    out->start.known = !isnan(seen.sigma2);
+    out->start.zeta2 = seen.zeta2;
+    out->start.sigma2 = seen.sigma2;
+    out->start.batch_share = mot_batch_share(j->experiment, p);
+    out->start.share = mot_new(p->parts, sizeof *out->start.share);
+    for (uint32_t i = 0; i < p->parts; i++)
+        out->start.share[i] = (double)(p->at[i + 1] - p->at[i]) / (double)p->at[p->parts];
+}
+
 /* *watched: whether all that was written on the way is whole. */
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways,
     const struct folder *f, int *lock, struct mot_outcome *out, enum mot_status *watched)
 {
     const struct mot_experiment *x = j->experiment;
-    struct watcher w = { .experiment = x, .folder = f, .lock = lock, .ways = ways };
+    struct watcher w = { .experiment = x, .folder = f, .lock = lock, .ways = ways, .start = { NAN, NAN } };
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     /* A timeline is of a run's beginning: a resumed run keeps the one that is there. */
     if (f && !(ways->resume && mot_file_exists(f->timeline))) w.timeline = mot_timeline_open(f->timeline, x);
@@ -594,7 +625,10 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     case MOT_DRIVER_MPI: status = run_live(j, ways, f, &watch, out); break;
     case MOT_DRIVER_REPLAY: status = replay(j, ways, &watch, out); break;
     }
-    if (status == MOT_OK) out->chance = mot_chance_of(j->data);
+    if (status == MOT_OK) {
+        out->chance = mot_chance_of(j->data);
+        fill_start(j, w.start, out);
+    }
     *watched = watch_end(&w, status, out);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef MOT_API_JOB_H
 #define MOT_API_JOB_H
 
+#include "driver/heterogeneity.h"
 #include "driver/ranks.h"
 #include "driver/sim.h"
 #include "driver/threads.h"
@@ -33,6 +34,9 @@ enum mot_status mot_job_open_with(
 enum mot_status mot_job_parts(
     const struct mot_experiment *, const struct mot_dataset *, struct mot_parts *out);
 void mot_job_close(struct mot_job *);
+
+/* How far the parts differ at the model that the run begins with. */
+struct mot_heterogeneity mot_job_differs(const struct mot_job *, const struct mot_look *, unsigned threads);
 
 enum mot_driver { MOT_DRIVER_SIM, MOT_DRIVER_THREADS, MOT_DRIVER_MPI, MOT_DRIVER_REPLAY };
 const char *mot_driver_name(enum mot_driver); /* "sim", "threads", "mpi", "replay" */

@@ -258,6 +258,7 @@ static enum mot_status read_evaluate(
     if (status) return status;
     e->evaluate.train = conf.train;
     e->evaluate.grad_norm = conf.grad_norm;
+    e->evaluate.heterogeneity = (enum mot_heterogeneity_when)conf.heterogeneity;
     return read_every(r, node, "evaluate.every", conf.every, &e->evaluate.every);
 }
 

@@ -55,6 +55,11 @@ struct mot_experiment {
         struct mot_every every;
         uint32_t train; /* 0 always, 1 end: when the whole training set is evaluated */
         bool grad_norm; /* at every evaluation, not only at the end */
+        enum mot_heterogeneity_when {
+            MOT_HETEROGENEITY_ENDS,
+            MOT_HETEROGENEITY_ALWAYS,
+            MOT_HETEROGENEITY_NEVER
+        } heterogeneity;
     } evaluate;
     struct {
         uint64_t updates; /* MOT_WORD_UINT: not limited */

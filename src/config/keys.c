@@ -83,6 +83,13 @@ const struct mot_option mot_evaluate_options[] = {
         .offset = FIELD(mot_evaluate_conf, grad_norm),
         .preset = "false",
         .doc = "take the norm of the whole gradient at every evaluation, not only at the end" },
+    { .name = "heterogeneity",
+        .type = MOT_OPT_CHOICE,
+        .offset = FIELD(mot_evaluate_conf, heterogeneity),
+        .preset = "ends",
+        .choices = "ends|always|never",
+        .doc = "when it is measured, on some rows, how far the parts' gradients and those of rows differ "
+               "(zeta2, sigma2): at the start and the end, at every evaluation, or never" },
     { .name = NULL },
 };
 

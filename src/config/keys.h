@@ -51,6 +51,7 @@ struct mot_evaluate_conf {
     const char *every;
     uint32_t train;
     bool grad_norm;
+    uint32_t heterogeneity;
 };
 struct mot_stop_conf {
     uint64_t updates;

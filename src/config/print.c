@@ -119,7 +119,8 @@ static void print_stop(const struct mot_experiment *e, FILE *out)
 /* What decides the mathematics and the virtual clock. */
 static void print_essence(const struct mot_experiment *e, FILE *out)
 {
-    const struct mot_evaluate_conf evaluate = { NULL, e->evaluate.train, e->evaluate.grad_norm };
+    const struct mot_evaluate_conf evaluate = { NULL, e->evaluate.train, e->evaluate.grad_norm,
+        e->evaluate.heterogeneity };
     fprintf(out, "seed: %llu\nworkers: %u\n", (unsigned long long)e->seed, e->workers);
     fputs("data:\n", out);
     mot_print_options(mot_data_options, &e->data, 2, out);

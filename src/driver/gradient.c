@@ -1,4 +1,4 @@
-#include "driver/gradient.h"
+#include "driver/heterogeneity.h"
 #include "base/memory.h"
 #include "math/models.h"
 #include <math.h>
@@ -205,11 +205,32 @@ static double gradient_norm(struct mot_evaluator *e, const struct mot_table *t)
     return sqrt(square);
 }
 
+struct mot_heterogeneity mot_evaluate_parts(
+    struct mot_evaluator *e, const struct mot_look *look, const float *x)
+{
+    return mot_heterogeneity(e->problem, e->crew, e->scratch, look, x);
+}
+
+unsigned mot_evaluate_what(const struct mot_experiment *x, const struct mot_moment *m, bool final)
+{
+    bool begins = m->updates == 0 && m->now == 0;
+    unsigned what = MOT_EVALUATE_VALID | MOT_EVALUATE_TEST;
+    if (final || x->evaluate.train == 0 || x->stop.target == MOT_TARGET_TRAIN_LOSS)
+        what |= MOT_EVALUATE_TRAIN;
+    if (final || x->evaluate.grad_norm || x->stop.target == MOT_TARGET_GRAD_NORM) what |= MOT_EVALUATE_GRAD;
+    switch (x->evaluate.heterogeneity) {
+    case MOT_HETEROGENEITY_ENDS: return final || begins ? what | MOT_EVALUATE_PARTS : what;
+    case MOT_HETEROGENEITY_ALWAYS: return what | MOT_EVALUATE_PARTS;
+    case MOT_HETEROGENEITY_NEVER: return what;
+    }
+    return what;
+}
+
 struct mot_score mot_evaluate(struct mot_evaluator *e, const float *x, unsigned what)
 {
     const struct mot_dataset *d = e->problem->data;
     const struct mot_net *net = e->problem->net;
-    struct mot_score s = { NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    struct mot_score s = MOT_SCORE_UNKNOWN;
     if (!net->kind->computes) return s;
     e->x = x;
     if (what & MOT_EVALUATE_TRAIN) {
@@ -219,5 +240,11 @@ struct mot_score mot_evaluate(struct mot_evaluator *e, const float *x, unsigned 
     if (what & MOT_EVALUATE_VALID) evaluate_table(e, &d->valid, &s.valid_loss, &s.valid_accuracy);
     if (what & MOT_EVALUATE_TEST) evaluate_table(e, &d->test, &s.test_loss, &s.test_accuracy);
     if (what & MOT_EVALUATE_GRAD) s.grad_norm = gradient_norm(e, &d->train);
+    if (what & MOT_EVALUATE_PARTS) {
+        struct mot_look look = mot_look_of_run(e->problem);
+        struct mot_heterogeneity h = mot_evaluate_parts(e, &look, x);
+        s.zeta2 = h.zeta2;
+        s.sigma2 = h.sigma2;
+    }
     return s;
 }

@@ -49,8 +49,11 @@ enum mot_evaluate_what {
     MOT_EVALUATE_TRAIN = 1,
     MOT_EVALUATE_VALID = 2,
     MOT_EVALUATE_TEST = 4,
-    MOT_EVALUATE_GRAD = 8
+    MOT_EVALUATE_GRAD = 8,
+    MOT_EVALUATE_PARTS = 16 /* how far they differ */
 };
+/* What the experiment asks for at a moment, and at the end: all but what it never asks for. */
+unsigned mot_evaluate_what(const struct mot_experiment *, const struct mot_moment *, bool final);
 struct mot_evaluator;
 struct mot_evaluator *mot_evaluator_open(const struct mot_problem *, struct mot_crew *);
 void mot_evaluator_close(struct mot_evaluator *);

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
-#define VERSION 3u
+#define VERSION 4u
 
 struct fit {
     char magic[8];

@@ -114,22 +114,37 @@ struct at {
     uint64_t step;
 };
 
+/* Puts the buffers that `which` names into j->piece, in the order of the nodes; how many. */
+static uint32_t pieces_of(struct mot_judge *j, const struct mot_copy *set, int which)
+{
+    const struct mot_live *l = j->live;
+    uint32_t n = 0;
+    for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
+        const struct mot_copy *c = &set[i];
+        const float *x = which ? c->slot[which - 1] : c->x;
+        if (x) j->piece[n++] = (struct mot_piece){ x, which ? 1 : c->scale, c->off, c->len };
+    }
+    return n;
+}
+
 /* The mean of the buffers that `which` names (0: the model), in the order of the nodes. */
 static const float *mean_of(struct mot_judge *j, const struct mot_copy *set, int which)
 {
     struct mot_live *l = j->live;
-    uint32_t n = 0;
+    uint32_t n = pieces_of(j, set, which);
     bool some_lost = false;
-    for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
-        const struct mot_copy *c = &set[i];
-        const float *x = which ? c->slot[which - 1] : c->x;
-        some_lost |= j->lost[i] || !c->x;
-        if (x) j->piece[n++] = (struct mot_piece){ x, which ? 1 : c->scale, c->off, c->len };
-    }
+    for (mot_node i = l->lead; i < l->lead + l->showing; i++) some_lost |= j->lost[i] || !set[i].x;
     const float *rest = mot_pool_at(&l->pool, which == 0 ? l->world.x0 : l->world.zero);
     if (n == 0) return rest;
     mot_pieces_mean(l->world.dim, j->piece, n, some_lost ? rest : NULL, j->whole[which]);
     return j->whole[which];
+}
+
+/* How far the models are from their mean; before they part they are one. */
+static double spread_of(struct mot_judge *j, const struct mot_judge_job *job, const float *mean)
+{
+    if (job->params.x) return 0;
+    return mot_pieces_spread(j->live->world.dim, j->piece, pieces_of(j, job->copy, 0), mean);
 }
 
 static struct at put_together(struct mot_judge *j, const struct mot_copy *set, bool with_slots)
@@ -158,9 +173,11 @@ static struct at model_of(struct mot_judge *j, const struct mot_judge_job *job, 
         .step = p->step };
 }
 
-const float *mot_judge_x(struct mot_judge *j, const struct mot_judge_job *job)
+const float *mot_judge_x(struct mot_judge *j, const struct mot_judge_job *job, struct mot_moment *m)
 {
-    return model_of(j, job, false).params.x;
+    struct at at = model_of(j, job, false);
+    if (j->live->experiment->method->decentralised) m->consensus = spread_of(j, job, at.params.x);
+    return at.params.x;
 }
 
 /* ---- Checkpoints ------------------------------------------------------------------------------------ */
@@ -428,14 +445,11 @@ static void keep_best(struct mot_judge *j, const struct mot_moment *m, const flo
 void mot_judge_evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, bool final)
 {
     const struct mot_experiment *e = j->live->experiment;
-    const unsigned all = MOT_EVALUATE_TRAIN | MOT_EVALUATE_VALID | MOT_EVALUATE_TEST | MOT_EVALUATE_GRAD;
-    unsigned what = MOT_EVALUATE_VALID | MOT_EVALUATE_TEST;
-    if (e->evaluate.train == 0 || e->stop.target == MOT_TARGET_TRAIN_LOSS) what |= MOT_EVALUATE_TRAIN;
-    if (e->evaluate.grad_norm || e->stop.target == MOT_TARGET_GRAD_NORM) what |= MOT_EVALUATE_GRAD;
-    m->score = mot_evaluate(j->evaluator, x, final ? all : what);
+    unsigned what = mot_evaluate_what(e, m, final);
+    m->score = mot_evaluate(j->evaluator, x, what);
     if (!atomic_load(&j->target_met) && mot_target_met(e, &m->score)) {
         if (!final) { /* the run ends here: its last line has all the figures */
-            struct mot_score rest = mot_evaluate(j->evaluator, x, all & ~what);
+            struct mot_score rest = mot_evaluate(j->evaluator, x, mot_evaluate_what(e, m, true) & ~what);
             mot_score_fill(&m->score, &rest);
         }
         j->target_at = m->now;
@@ -456,7 +470,8 @@ static void do_job(struct mot_judge *j, struct mot_judge_job *job)
 {
     if (!j->final && job->evaluates) {
         struct mot_moment m = job->moment;
-        mot_judge_evaluate(j, &m, mot_judge_x(j, job), false);
+        const float *x = mot_judge_x(j, job, &m);
+        mot_judge_evaluate(j, &m, x, false);
         if (atomic_load(&j->target_met)) {
             j->final = job;
             return;

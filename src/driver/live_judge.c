@@ -29,16 +29,11 @@ struct mot_moment mot_judge_moment(struct mot_judge *j)
         .bytes_sent = n->tally.bytes_sent,
         .messages = n->tally.messages_sent,
         .events = n->events,
-        .staleness_mean = NAN,
-        .staleness_max = NAN,
+        .consensus = NAN,
         .slowest = NAN,
         .slowest_factor = NAN,
-        .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    const struct mot_note_tally *stale = mot_notes_staleness(&n->notes);
-    if (stale) {
-        m.staleness_mean = stale->sum / (double)stale->count;
-        m.staleness_max = stale->max;
-    }
+        .score = MOT_SCORE_UNKNOWN };
+    mot_moment_note(&m, &n->notes);
     return m;
 }
 
@@ -157,7 +152,7 @@ static void judge_free(struct mot_judge *j)
 static void open_best(struct mot_judge *j)
 {
     const struct mot_live *l = j->live;
-    j->best_score = (struct mot_score){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    j->best_score = (struct mot_score)MOT_SCORE_UNKNOWN;
     if (l->problem->data->valid.rows == 0) return;
     j->best = mot_aligned((size_t)l->world.dim * sizeof(float));
     if (!l->from || !l->from->best.x) return;
@@ -182,6 +177,7 @@ static void look_at_beginning(struct mot_judge *j)
     }
     struct mot_moment start = mot_judge_moment(j);
     start.now = 0; /* the nodes' clock starts with them */
+    if (l->experiment->method->decentralised) start.consensus = 0;
     if (start.updates > 0) return;
     mot_judge_evaluate(j, &start, mot_pool_at(&l->pool, l->world.x0), false);
     if (atomic_load(&j->target_met)) j->final = mot_judge_beginning(j);
@@ -231,7 +227,7 @@ void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
      * evaluation: a run that goes on makes its own. */
     if (l->checkpoint && !l->over && status != MOT_EDIVERGED) mot_judge_save(j, job, true);
     struct mot_moment m = job->moment;
-    const float *x = mot_judge_x(j, job);
+    const float *x = mot_judge_x(j, job, &m);
     if (!by_target || l->over) mot_judge_evaluate(j, &m, x, true);
     *out = (struct mot_outcome){ .status = status,
         .last = j->last,

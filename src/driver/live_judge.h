@@ -76,8 +76,9 @@ void mot_judge_evaluate(struct mot_judge *, struct mot_moment *, const float *x,
 void mot_judge_save(struct mot_judge *, const struct mot_judge_job *, bool final);
 /* The model that the run begins with: of a run that goes on, that of its checkpoint. */
 struct mot_judge_job *mot_judge_beginning(struct mot_judge *);
-struct mot_judge_job *mot_judge_last(struct mot_judge *);                   /* what the nodes ended with */
-const float *mot_judge_x(struct mot_judge *, const struct mot_judge_job *); /* until the next call */
+struct mot_judge_job *mot_judge_last(struct mot_judge *); /* what the nodes ended with */
+/* Until the next call; the moment gets how far the models are apart, where workers have their own. */
+const float *mot_judge_x(struct mot_judge *, const struct mot_judge_job *, struct mot_moment *);
 float *mot_floats_copy(const float *x, uint32_t n);
 
 #endif

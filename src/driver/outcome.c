@@ -10,6 +10,7 @@ void mot_outcome_close(struct mot_outcome *out)
     free(out->x);
     free(out->ends_at);
     free(out->best);
+    free(out->start.share);
     *out = (struct mot_outcome){ 0 };
 }
 
@@ -94,6 +95,17 @@ void mot_notes_merge(struct mot_notes *into, const struct mot_notes *from)
 const struct mot_note_tally *mot_notes_staleness(const struct mot_notes *n)
 {
     return n->stale ? &n->note[n->stale - 1] : NULL;
+}
+
+void mot_moment_note(struct mot_moment *m, const struct mot_notes *n)
+{
+    const struct mot_note_tally *stale = mot_notes_staleness(n);
+    m->staleness_mean = stale ? stale->sum / (double)stale->count : NAN;
+    m->staleness_max = stale ? stale->max : NAN;
+    m->active_jobs = NAN;
+    for (uint32_t i = 0; i < n->n; i++)
+        if (strcmp(n->note[i].key, "active_jobs") == 0)
+            m->active_jobs = n->note[i].sum / (double)n->note[i].count;
 }
 
 void mot_histogram_bounds(uint32_t bin, uint64_t *first, uint64_t *last)

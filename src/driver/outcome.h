@@ -4,6 +4,7 @@
 
 #include "config/experiment.h"
 #include <motley/method.h>
+#include <math.h>
 #include <stdatomic.h>
 
 /* Figures of the model; NaN where not evaluated. */
@@ -12,8 +13,13 @@ struct mot_score {
     double train_accuracy;
     double valid_loss, valid_accuracy;
     double test_loss, test_accuracy;
-    double grad_norm; /* of the whole objective */
+    double grad_norm;     /* of the whole objective */
+    double zeta2, sigma2; /* how far parts and rows differ: driver/heterogeneity.h */
 };
+#define MOT_SCORE_UNKNOWN                                                                                    \
+    {                                                                                                        \
+        NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN                                                          \
+    }
 
 /* A moment of the run: one line of metrics.jsonl. No wall-clock value in it. */
 struct mot_moment {
@@ -22,6 +28,9 @@ struct mot_moment {
     double epochs;
     uint64_t bytes_sent, messages, events;
     double staleness_mean, staleness_max;
+    double active_jobs; /* given out and not answered, mean over the answers so far; NaN */
+    double
+        consensus; /* mean squared distance of the workers' models from their mean; NaN where all have one */
     /* for progress: the worker whose jobs take longest, and how much longer than the mean; NaN */
     double slowest, slowest_factor;
     struct mot_score score;
@@ -61,6 +70,8 @@ void mot_notes_add(struct mot_notes *, const char *key, double value); /* the ke
 void mot_notes_merge(struct mot_notes *into, const struct mot_notes *from);
 struct mot_note_tally *mot_notes_of(struct mot_notes *, const char *key);   /* makes it if it is new */
 const struct mot_note_tally *mot_notes_staleness(const struct mot_notes *); /* or NULL */
+/* What methods note of delays and jobs under way, into a moment; NaN where they note none. */
+void mot_moment_note(struct mot_moment *, const struct mot_notes *);
 
 /* What went wrong in a run, and what the channel did about it. */
 struct mot_fault_tally {
@@ -113,7 +124,13 @@ struct mot_outcome {
     struct mot_score best_score;
     uint64_t best_updates;
     struct mot_chance chance; /* given by who has the data at hand; else rows is 0 */
-    uint64_t model_hash;      /* XXH64 of the little-endian floats */
+    struct {
+        bool known;           /* given by who has the data at hand, as `chance` */
+        double zeta2, sigma2; /* at the model that the run began with */
+        double batch_share;   /* mot_batch_share */
+        double *share;        /* [workers], of the rows */
+    } start;
+    uint64_t model_hash; /* XXH64 of the little-endian floats */
     bool has_faults;
     struct mot_fault_tally faults;
     enum mot_stuck stuck_by; /* where ended_by is "no_progress" */

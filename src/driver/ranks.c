@@ -412,9 +412,11 @@ static void obituary(struct crowd *p, struct mot_outcome *out)
         .steps = n->advanced,
         .staleness_mean = NAN,
         .staleness_max = NAN,
+        .active_jobs = NAN,
+        .consensus = NAN,
         .slowest = NAN,
         .slowest_factor = NAN,
-        .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+        .score = MOT_SCORE_UNKNOWN };
     out->wall_s = (double)out->last.now * 1e-9;
 }
 

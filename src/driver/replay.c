@@ -354,9 +354,8 @@ static struct mot_moment moment_of(const struct replay *r)
         .samples = r->samples,
         .epochs = (double)r->samples / r->o->problem->data->train.rows,
         .events = r->events,
-        .staleness_mean = NAN,
-        .staleness_max = NAN,
-        .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+        .consensus = NAN,
+        .score = MOT_SCORE_UNKNOWN };
     for (mot_node i = 0; i < r->world.nodes; i++) {
         const struct node *n = &r->node[i];
         m.steps += n->advanced;
@@ -365,11 +364,7 @@ static struct mot_moment moment_of(const struct replay *r)
         m.bytes_sent += r->node[i].tally.bytes_sent;
         m.messages += r->node[i].tally.messages_sent;
     }
-    const struct mot_note_tally *stale = mot_notes_staleness(&r->notes);
-    if (stale) {
-        m.staleness_mean = stale->sum / (double)stale->count;
-        m.staleness_max = stale->max;
-    }
+    mot_moment_note(&m, &r->notes);
     return m;
 }
 
@@ -380,7 +375,7 @@ static bool view_of(const struct replay *r, mot_node node, struct mot_view *out)
 }
 
 /* A node that has come to the update that the run ended with shows what it had there: some went on. */
-static const float *model_of(struct replay *r)
+static const float *model_of(struct replay *r, double *consensus)
 {
     uint32_t n = 0;
     for (mot_node i = r->lead; i < r->lead + r->showing; i++) {
@@ -388,7 +383,9 @@ static const float *model_of(struct replay *r)
         if (last->x != MOT_NO_BUF) r->view[n++] = *last;
         else n += view_of(r, i, &r->view[n]);
     }
-    return mot_views_mean(&r->pool, r->view, n, NULL, r->mean);
+    const float *x = mot_views_mean(&r->pool, r->view, n, NULL, r->mean);
+    if (consensus && r->x->method->decentralised) *consensus = mot_views_spread(&r->pool, r->view, n, x);
+    return x;
 }
 
 static void keep_last(struct replay *r, mot_node node)
@@ -404,12 +401,10 @@ static void keep_last(struct replay *r, mot_node node)
 
 static void evaluate(struct replay *r, bool final)
 {
-    unsigned what = MOT_EVALUATE_VALID | MOT_EVALUATE_TEST;
-    if (final || r->x->evaluate.train == 0) what |= MOT_EVALUATE_TRAIN;
-    if (final || r->x->evaluate.grad_norm) what |= MOT_EVALUATE_GRAD;
     r->last = moment_of(r);
     if (!r->evaluator) return;
-    r->last.score = mot_evaluate(r->evaluator, model_of(r), what);
+    const float *x = model_of(r, &r->last.consensus);
+    r->last.score = mot_evaluate(r->evaluator, x, mot_evaluate_what(r->x, &r->last, final));
     if (r->watch.evaluated) r->watch.evaluated(r->watch.self, &r->last);
 }
 
@@ -550,12 +545,12 @@ static void fill_outcome(struct replay *r, struct mot_outcome *out)
         .last = r->last,
         .workers = r->world.workers,
         .servers = r->world.servers,
-        .best_score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
+        .best_score = MOT_SCORE_UNKNOWN };
     mot_outcome_note(out, &r->notes);
     out->node = mot_new(nodes, sizeof(*out->node));
     for (mot_node i = 0; i < nodes; i++) out->node[i] = r->node[i].tally;
     out->x = mot_new(dim, sizeof(float));
-    memcpy(out->x, model_of(r), dim * sizeof(float));
+    memcpy(out->x, model_of(r, NULL), dim * sizeof(float));
     out->model_hash = XXH64(out->x, dim * sizeof(float), 0);
 }
 

@@ -202,7 +202,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     mot_outcome_note(out, &s->notes);
     out->arena = s->arena;
     s->arena = (struct mot_arena){ 0 };
-    out->x = copy_model(mot_sim_model(s), dim);
+    out->x = copy_model(mot_sim_model(s, NULL), dim);
     if (s->best && s->best_updates) out->best = copy_model(s->best, dim);
     /* The parameters are little-endian floats; motley supports no other machine (see base/status.c). */
     out->model_hash = XXH64(out->x, dim * sizeof(float), 0);

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 6u
+#define VERSION 7u
 #define KEY_BYTES 64
 
 struct visit {

@@ -27,16 +27,11 @@ struct mot_moment mot_sim_moment(const struct sim *s)
         .bytes_sent = s->bytes_sent,
         .messages = s->messages_sent,
         .events = s->events,
-        .staleness_mean = NAN,
-        .staleness_max = NAN,
+        .consensus = NAN,
         .slowest = NAN,
         .slowest_factor = NAN,
-        .score = { NAN, NAN, NAN, NAN, NAN, NAN, NAN } };
-    const struct mot_note_tally *stale = mot_notes_staleness(&s->notes);
-    if (stale) {
-        m.staleness_mean = stale->sum / (double)stale->count;
-        m.staleness_max = stale->max;
-    }
+        .score = MOT_SCORE_UNKNOWN };
+    mot_moment_note(&m, &s->notes);
     return m;
 }
 
@@ -53,17 +48,14 @@ static void keep_best(struct sim *s, const struct mot_score *score, const float 
 
 void mot_sim_evaluate(struct sim *s, bool final)
 {
-    const unsigned all = MOT_EVALUATE_TRAIN | MOT_EVALUATE_VALID | MOT_EVALUATE_TEST | MOT_EVALUATE_GRAD;
     if (s->evaluated_now && !final) return;
-    unsigned what = MOT_EVALUATE_VALID | MOT_EVALUATE_TEST;
-    if (s->x->evaluate.train == 0 || s->x->stop.target == MOT_TARGET_TRAIN_LOSS) what |= MOT_EVALUATE_TRAIN;
-    if (s->x->evaluate.grad_norm || s->x->stop.target == MOT_TARGET_GRAD_NORM) what |= MOT_EVALUATE_GRAD;
-    const float *x = mot_sim_model(s);
     struct mot_moment m = mot_sim_moment(s);
-    m.score = mot_evaluate(s->evaluator, x, final ? all : what);
+    const float *x = mot_sim_model(s, &m.consensus);
+    unsigned what = mot_evaluate_what(s->x, &m, final);
+    m.score = mot_evaluate(s->evaluator, x, what);
     if (!final && mot_target_met(s->x, &m.score)) {
         /* The run ends here: its last line has all the figures. */
-        struct mot_score rest = mot_evaluate(s->evaluator, x, all & ~what);
+        struct mot_score rest = mot_evaluate(s->evaluator, x, mot_evaluate_what(s->x, &m, true) & ~what);
         mot_score_fill(&m.score, &rest);
         mot_sim_end(s, MOT_OK, "target");
     }
@@ -74,7 +66,7 @@ void mot_sim_evaluate(struct sim *s, bool final)
     }
     if (s->problem->net->kind->computes &&
         (isinf(m.score.test_loss) || isinf(m.score.train_loss) ||
-            ((what & MOT_EVALUATE_TRAIN || final) && isnan(m.score.train_loss))))
+            ((what & MOT_EVALUATE_TRAIN) && isnan(m.score.train_loss))))
         mot_sim_end(s, MOT_EDIVERGED, "diverged");
     keep_best(s, &m.score, x);
     s->last = m;

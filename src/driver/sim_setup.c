@@ -146,7 +146,7 @@ static void open_compute(struct sim *s)
     s->evaluator = mot_evaluator_open(s->problem, s->crew);
     s->mean = mot_aligned((size_t)net->dim * sizeof(float));
     if (s->problem->data->valid.rows) s->best = mot_aligned((size_t)net->dim * sizeof(float));
-    s->best_score = (struct mot_score){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    s->best_score = (struct mot_score)MOT_SCORE_UNKNOWN;
     s->cost_per_sample = net->dim;
     if (!t->x && t->rows) s->cost_per_sample *= (double)t->row_at[t->rows] / ((double)t->rows * t->cols);
     s->wire_bytes = 4.0 * net->parameters / net->dim;

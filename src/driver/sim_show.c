@@ -85,7 +85,7 @@ void mot_sim_show(struct sim *s, mot_node node)
 /* ---- The mean ---------------------------------------------------------------------------------------- */
 
 /* Of those who have come to an update, and to nothing since. */
-static const float *mean_at_update(struct sim *s, const struct sim_set *set)
+static const float *mean_at_update(struct sim *s, const struct sim_set *set, double *consensus)
 {
     uint32_t n = 0;
     struct mot_view v;
@@ -97,16 +97,20 @@ static const float *mean_at_update(struct sim *s, const struct sim_set *set)
         s->piece[n++] = set->piece[i].x ? set->piece[i] : now;
     }
     mot_pieces_mean(s->world.dim, s->piece, n, mot_pool_at(&s->pool, s->world.x0), s->mean);
+    if (consensus) *consensus = mot_pieces_spread(s->world.dim, s->piece, n, s->mean);
     return s->mean;
 }
 
-const float *mot_sim_model(struct sim *s)
+const float *mot_sim_model(struct sim *s, double *consensus)
 {
     uint32_t n = 0;
+    if (!s->method->decentralised) consensus = NULL;
     for (const struct sim_set *set = s->sets; s->at_update && set; set = set->next)
-        if (set->at == s->updates) return mean_at_update(s, set);
+        if (set->at == s->updates) return mean_at_update(s, set, consensus);
     for (mot_node i = 0; i < s->world.nodes; i++) n += view_of(s, i, &s->view[n]);
     const float *x0 = mot_pool_at(&s->pool, s->world.x0);
-    return n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean)
-             : x0; /* only a damaged checkpoint leaves nobody */
+    const float *x = n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean)
+                       : x0; /* only a damaged checkpoint leaves nobody */
+    if (consensus) *consensus = mot_views_spread(&s->pool, s->view, n, x);
+    return x;
 }

@@ -264,7 +264,8 @@ void mot_sim_show(struct sim *, mot_node); /* it has advanced, and is one of sev
 struct sim_set *mot_sim_set(
     struct sim *, uint64_t at); /* the set of that update, a new one if there is none */
 void mot_sim_forget(struct sim *, uint64_t before);
-const float *mot_sim_model(struct sim *);
+/* consensus: set to how far the models are apart, where workers have models of their own; may be NULL */
+const float *mot_sim_model(struct sim *, double *consensus);
 
 /* sim_checkpoint.c */
 enum mot_status mot_sim_save(struct sim *);

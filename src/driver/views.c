@@ -62,3 +62,34 @@ void mot_pieces_mean(uint32_t dim, const struct mot_piece *piece, uint32_t n, co
 {
     mean(dim, piece, NULL, NULL, n, rest, into);
 }
+
+static double distance2(const struct mot_piece *p, const float *mean)
+{
+    double square = 0;
+    for (uint32_t j = 0; j < p->len; j++) {
+        double d = p->scale * (double)p->x[j] - (double)mean[p->off + j];
+        square += d * d;
+    }
+    return square;
+}
+
+double mot_views_spread(const struct mot_pool *p, const struct mot_view *view, uint32_t n, const float *mean)
+{
+    double sum = 0;
+    if (n == 0 || same_whole(p, view, n)) return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct mot_piece one = piece_of(p, &view[i]);
+        sum += distance2(&one, mean);
+    }
+    return sum / n;
+}
+
+double mot_pieces_spread(uint32_t dim, const struct mot_piece *piece, uint32_t n, const float *mean)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        MOT_ASSERT(piece[i].len == dim);
+        sum += distance2(&piece[i], mean);
+    }
+    return n ? sum / n : 0;
+}

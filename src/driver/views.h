@@ -18,4 +18,8 @@ struct mot_piece {
 };
 void mot_pieces_mean(uint32_t dim, const struct mot_piece *, uint32_t n, const float *rest, float *into);
 
+/* The consensus distance: the mean over n whole models of their squared distance from `mean`. */
+double mot_views_spread(const struct mot_pool *, const struct mot_view *, uint32_t n, const float *mean);
+double mot_pieces_spread(uint32_t dim, const struct mot_piece *, uint32_t n, const float *mean);
+
 #endif

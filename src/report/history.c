@@ -28,6 +28,10 @@ const char *const mot_column_name[MOT_COLUMNS] = {
     "events",
     "staleness_mean",
     "staleness_max",
+    "active_jobs_mean",
+    "consensus",
+    "zeta2",
+    "sigma2",
 };
 
 void mot_history_free(struct mot_history *h)

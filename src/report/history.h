@@ -23,6 +23,10 @@ enum mot_column {
     MOT_COL_EVENTS,
     MOT_COL_STALENESS_MEAN,
     MOT_COL_STALENESS_MAX,
+    MOT_COL_ACTIVE_JOBS,
+    MOT_COL_CONSENSUS,
+    MOT_COL_ZETA2,
+    MOT_COL_SIGMA2,
     MOT_COLUMNS,
 };
 /* "time_s", "updates", ...: the keys of metrics.jsonl */

@@ -79,7 +79,7 @@ enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_met
 static char *line_of(const struct mot_moment *m)
 {
     const struct mot_score *s = &m->score;
-    const struct {
+    const struct figure {
         const char *key;
         double value;
     } real[] = {
@@ -90,8 +90,14 @@ static char *line_of(const struct mot_moment *m)
         { "test_loss", s->test_loss },
         { "test_accuracy", s->test_accuracy },
         { "grad_norm", s->grad_norm },
-    };
-    const size_t most = 1024;
+    },
+      late[] = {
+          { "active_jobs_mean", m->active_jobs },
+          { "consensus", m->consensus },
+          { "zeta2", s->zeta2 },
+          { "sigma2", s->sigma2 },
+      };
+    const size_t most = 1536;
     char *line = mot_new(most, 1), number[MOT_NUMBER_SIZE], second[MOT_NUMBER_SIZE];
     int n = snprintf(line, most,
         "{\"time_s\":%s,\"updates\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"epochs\":%s",
@@ -102,9 +108,13 @@ static char *line_of(const struct mot_moment *m)
             line + n, most - (size_t)n, ",\"%s\":%s", real[i].key, mot_number_text(real[i].value, number));
     n += snprintf(line + n, most - (size_t)n,
         ",\"bytes_sent\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"events\":%" PRIu64
-        ",\"staleness_mean\":%s,\"staleness_max\":%s}\n",
+        ",\"staleness_mean\":%s,\"staleness_max\":%s",
         m->bytes_sent, m->messages, m->events, mot_number_text(m->staleness_mean, number),
         mot_number_text(m->staleness_max, second));
+    for (size_t i = 0; i < MOT_COUNT(late); i++)
+        n += snprintf(
+            line + n, most - (size_t)n, ",\"%s\":%s", late[i].key, mot_number_text(late[i].value, number));
+    n += snprintf(line + n, most - (size_t)n, "}\n");
     MOT_ASSERT((size_t)n < most);
     return line;
 }

@@ -7,6 +7,7 @@
 #include "math/kernels.h"
 #include "report/json.h"
 #include "report/learned.h"
+#include "report/parts.h"
 #include "report/tally.h"
 #include <inttypes.h>
 #include <math.h>
@@ -198,6 +199,25 @@ static json_t *peer_json(const struct mot_experiment *e, const struct mot_outcom
     return peer;
 }
 
+/* At the start and at the end, and what that meant before the run. */
+static json_t *heterogeneity_json(const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    const struct mot_score *last = &o->last.score;
+    double share = o->start.known ? o->start.batch_share : NAN;
+    struct mot_heterogeneity first = { NAN, NAN };
+    if (o->start.known) first = (struct mot_heterogeneity){ o->start.zeta2, o->start.sigma2 };
+    struct mot_parts_differ start = mot_parts_differ(first, share),
+                            end = mot_parts_differ(
+                                (struct mot_heterogeneity){ last->zeta2, last->sigma2 }, share);
+    char words[256];
+    mot_parts_words(&start, o->workers, mot_batch_of_all(e), true, words, sizeof words);
+    json_t *all = json_object();
+    set(all, "start", mot_parts_json(&start));
+    set(all, "end", mot_parts_json(&end));
+    set_text(all, "words", *words ? words : NULL);
+    return all;
+}
+
 json_t *mot_summary_json(
     const struct mot_experiment *e, const struct mot_outcome *o, const char *driver, const char *folder)
 {
@@ -233,6 +253,7 @@ json_t *mot_summary_json(
     set(s, "peer", peer_json(e, o));
     set(s, "faults", faults_json(o));
     set(s, "staleness", staleness_json(o));
+    set(s, "heterogeneity", heterogeneity_json(e, o));
     set(s, "waits", waits_json(o));
     set(s, "notes", notes_json(o));
     set(s, "worker", nodes_json(e, o, 0, o->workers));

@@ -43,6 +43,10 @@ static const struct {
     { MOT_COL_BYTES, "progress/bytes_sent" },
     { MOT_COL_STALENESS_MEAN, "staleness/mean" },
     { MOT_COL_STALENESS_MAX, "staleness/max" },
+    { MOT_COL_ACTIVE_JOBS, "active_jobs/mean" },
+    { MOT_COL_CONSENSUS, "consensus" },
+    { MOT_COL_ZETA2, "heterogeneity/zeta2" },
+    { MOT_COL_SIGMA2, "heterogeneity/sigma2" },
 };
 
 /* ---- Encoding ------------------------------------------------------------------------------ */
@@ -199,6 +203,10 @@ void mot_tensorboard_add(struct mot_tensorboard *t, const struct mot_moment *m)
     value[MOT_COL_BYTES] = (double)m->bytes_sent;
     value[MOT_COL_STALENESS_MEAN] = m->staleness_mean;
     value[MOT_COL_STALENESS_MAX] = m->staleness_max;
+    value[MOT_COL_ACTIVE_JOBS] = m->active_jobs;
+    value[MOT_COL_CONSENSUS] = m->consensus;
+    value[MOT_COL_ZETA2] = s->zeta2;
+    value[MOT_COL_SIGMA2] = s->sigma2;
     for (int c = 0; c < MOT_COLUMNS; c++) /* metrics.jsonl knows no infinity either */
         if (!isfinite(value[c])) value[c] = (double)NAN;
     errno = 0;

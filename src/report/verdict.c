@@ -523,6 +523,7 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
         say_cause(&w, &f);
         say_late(&w, &f);
         say_stale(&w, &f);
+        mot_say_parts(&w, &f);
     }
     if (w.used && w.text[w.used - 1] == ' ') w.text[w.used - 1] = '\0';
     free(f.job);

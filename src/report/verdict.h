@@ -61,6 +61,9 @@ void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f);
 void mot_say_faults(struct mot_words *w, const struct mot_facts *f);
 void mot_say_diverged(struct mot_words *w, const struct mot_facts *f); /* what to try then */
 
+/* verdict_parts.c: whose rows the model has learned from, where parts differ */
+void mot_say_parts(struct mot_words *w, const struct mot_facts *f);
+
 /* verdict_network.c: each says what the links have to do with it; false: nothing, and nothing was said. */
 bool mot_say_incast(struct mot_words *w, const struct mot_facts *f);
 bool mot_say_thin(struct mot_words *w, const struct mot_facts *f);

@@ -110,6 +110,8 @@ size_t mot_page_detail(const char *folder, size_t run, const char *lead, FILE *o
         MOT_ASSERT(buffer);
         fprintf(buffer, "%s{\"run\":%zu,\"verdict\":", lead, run);
         mot_page_json_text(mot_page_word(summary, "verdict"), buffer);
+        fputs(",\"parts\":", buffer);
+        mot_page_json_text(mot_page_word(json_object_get(summary, "heterogeneity"), "words"), buffer);
         fputs(",\"driver\":", buffer), mot_page_json_text(mot_page_word(summary, "driver"), buffer);
         fputs(",\"time\":", buffer), mot_page_json_number(mot_page_number(summary, "time_s"), buffer);
         put_workers(summary, buffer);

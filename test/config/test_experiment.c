@@ -76,7 +76,7 @@ static const char everything[] =
     "    - {job_time: {name: uniform, high: 2.5s}, jitter: {name: pareto, alpha: 2.5}, bandwidth: 1GB/s}\n"
     "    - {job_time: 123456789ns, straggle: {name: iid, p: 20%}}\n"
     "  server: {down: none, latency: 0}\n"
-    "evaluate: {every: 100 updates, train: end, grad_norm: true}\n"
+    "evaluate: {every: 100 updates, train: end, grad_norm: true, heterogeneity: always}\n"
     "stop: {updates: 10k, time: 10min, target: {grad_norm: 1e-3}}\n"
     "sim: {threads: 3, collective: tree, overcommit: yes}\n"
     "checkpoint: {every: 0.5 epochs}\n"
@@ -115,6 +115,7 @@ TEST(every_key_reaches_its_field)
     CHECK(isinf(m[8].link.down) && m[8].link.up == 2.5e6 && m[8].link.latency == 0);
     CHECK(e->evaluate.every.unit == MOT_EVERY_UPDATES && e->evaluate.every.value == 100);
     CHECK(e->evaluate.train == 1 && e->evaluate.grad_norm);
+    CHECK_INT(e->evaluate.heterogeneity, MOT_HETEROGENEITY_ALWAYS);
     CHECK_INT(e->stop.updates, 10000);
     CHECK(isnan(e->stop.epochs));
     CHECK_INT(e->stop.time, 600000000000LL);

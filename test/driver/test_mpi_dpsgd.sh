@@ -3,11 +3,16 @@
 . "$(dirname "$0")/mpi.sh"
 
 flags=(--data digits --model mlp --model-hidden '[16]' --workers 4 --topology exponential --evaluate-train end --quiet)
+# differ NAME: how far models, parts and rows differ at the end
+differ() { tail -n 1 "$folder/$1/metrics.jsonl" | grep -oE '"(consensus|zeta2|sigma2)":[^,}]*'; }
 for method in dpsgd matcha; do
     "$motley" sim "${flags[@]}" --method $method --method-period 2 --stop-updates 150 --out "$folder/$method-sim"
     "$motley" train "${flags[@]}" --method $method --method-period 2 --stop-updates 150 --ranks 4 --out "$folder/$method" 2>"$folder/err" || fail "$method"
     want $method model_hash "$(value $method-sim model_hash)"
     want $method updates 150
+    figures=$(differ $method-sim)
+    [[ $figures == *consensus*zeta2*sigma2* && $figures != *null* ]] || fail "$method: found $figures"
+    [ "$(differ $method)" = "$figures" ] || fail "$method: found $(differ $method), simulated $figures"
     clean
 done
 echo "one model simulated and with --ranks: dpsgd, matcha"

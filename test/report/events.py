@@ -36,7 +36,8 @@ def decode(body, proto):
 
 TAGS = {'loss/train': 'train_loss', 'loss/valid': 'valid_loss', 'loss/test': 'test_loss', 'accuracy/train': 'train_accuracy',
         'accuracy/valid': 'valid_accuracy', 'accuracy/test': 'test_accuracy', 'grad_norm': 'grad_norm', 'progress/epochs': 'epochs',
-        'progress/bytes_sent': 'bytes_sent', 'staleness/mean': 'staleness_mean', 'staleness/max': 'staleness_max'}
+        'progress/bytes_sent': 'bytes_sent', 'staleness/mean': 'staleness_mean', 'staleness/max': 'staleness_max', 'active_jobs/mean': 'active_jobs_mean', 'consensus': 'consensus',
+        'heterogeneity/zeta2': 'zeta2', 'heterogeneity/sigma2': 'sigma2'}
 
 path, proto, metrics = sys.argv[1:]
 found = [decode(body, proto) for body in records(path)]

@@ -43,7 +43,7 @@ struct run {
 static inline void run_make(struct run *r, const struct mot_method *method, uint32_t workers, double seconds)
 {
     *r = (struct run){ 0 };
-    const struct mot_score unknown = { NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+    const struct mot_score unknown = MOT_SCORE_UNKNOWN;
     r->conf.k = MOT_WORD_UINT;
     r->cluster =
         (struct mot_cluster){ .workers = workers, .servers = method->servers, .machine = r->machine };
@@ -68,6 +68,8 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
         .epochs = 2,
         .staleness_mean = NAN,
         .staleness_max = NAN,
+        .active_jobs = NAN,
+        .consensus = NAN,
         .score = unknown };
     r->o.best_score = unknown;
     for (uint32_t i = 0; i < workers + method->servers; i++) {

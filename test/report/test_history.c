@@ -22,7 +22,9 @@ TEST(what_metrics_wrote_is_read_back_to_the_last_bit)
         .events = 6,
         .staleness_mean = 1.0 / 3,
         .staleness_max = NAN,
-        .score = { 0.1, 0.2, NAN, NAN, 1e-300, 0.7, INFINITY } };
+        .active_jobs = 31.5,
+        .consensus = 1e-9,
+        .score = { 0.1, 0.2, NAN, NAN, 1e-300, 0.7, INFINITY, 0.3, NAN } };
     CHECK_INT(mot_metrics_open(path, 0, &m), MOT_OK);
     mot_metrics_add(m, &moment);
     moment.updates = 8;
@@ -37,9 +39,21 @@ TEST(what_metrics_wrote_is_read_back_to_the_last_bit)
     CHECK(h.value[MOT_COL_TEST_LOSS][0] == 1e-300);
     CHECK(h.value[MOT_COL_STALENESS_MEAN][1] == 1.0 / 3);
     CHECK(isnan(h.value[MOT_COL_VALID_LOSS][0]));
+    CHECK(h.value[MOT_COL_ACTIVE_JOBS][0] == 31.5 && h.value[MOT_COL_CONSENSUS][0] == 1e-9);
+    CHECK(h.value[MOT_COL_ZETA2][1] == 0.3 && isnan(h.value[MOT_COL_SIGMA2][1]));
     CHECK(isnan(h.value[MOT_COL_GRAD_NORM][0])); /* infinity is null there */
     mot_history_free(&h);
     free(path);
+}
+
+TEST(a_line_of_an_older_run_lacks_what_it_did_not_measure)
+{
+    struct mot_history h;
+    CHECK_INT(parse("{\"time_s\":1,\"updates\":2,\"staleness_max\":3}\n", &h), MOT_OK);
+    CHECK_INT(h.n, 1);
+    CHECK(h.value[MOT_COL_STALENESS_MAX][0] == 3);
+    CHECK(isnan(h.value[MOT_COL_ACTIVE_JOBS][0]) && isnan(h.value[MOT_COL_ZETA2][0]));
+    mot_history_free(&h);
 }
 
 TEST(the_half_line_of_a_killed_run_is_passed_over)

@@ -15,8 +15,10 @@ static struct mot_moment moment(uint64_t updates)
         .messages = 20,
         .events = 30,
         .staleness_mean = NAN,
-        .staleness_max = NAN };
-    m.score = (struct mot_score){ 0.1 + 0.2, 0.5, NAN, NAN, 1.0 / 3, INFINITY, 1e-300 };
+        .staleness_max = NAN,
+        .active_jobs = 7.5,
+        .consensus = NAN };
+    m.score = (struct mot_score){ 0.1 + 0.2, 0.5, NAN, NAN, 1.0 / 3, INFINITY, 1e-300, 0.7, 1e9 };
     return m;
 }
 
@@ -44,7 +46,9 @@ TEST(a_line_has_every_key_and_its_numbers_read_back_exactly)
         "\"train_loss\":0.30000000000000004,\"train_accuracy\":0.5,\"valid_loss\":null,\"valid_accuracy\":"
         "null,"
         "\"test_loss\":0.3333333333333333,\"test_accuracy\":null,\"grad_norm\":1e-300,\"bytes_sent\":1000,"
-        "\"messages\":20,\"events\":30,\"staleness_mean\":null,\"staleness_max\":null}\n");
+        "\"messages\":20,\"events\":30,\"staleness_mean\":null,\"staleness_max\":null,\"active_jobs_mean\":7."
+        "5,"
+        "\"consensus\":null,\"zeta2\":0.7,\"sigma2\":1000000000}\n");
     json_t *line = json_loads(text, 0, NULL);
     CHECK(json_real_value(json_object_get(line, "test_loss")) == 1.0 / 3);
     CHECK(json_real_value(json_object_get(line, "train_loss")) == 0.1 + 0.2);

@@ -44,6 +44,7 @@ TEST(a_summary_has_every_documented_key)
         "peer",
         "faults",
         "staleness",
+        "heterogeneity",
         "waits",
         "notes",
         "worker",
@@ -101,6 +102,25 @@ TEST(a_summary_carries_the_outcome)
     CHECK_NEAR(json_real_value(at(at(at(s, "waits"), "wait"), "worst_s")), 3, 1e-9);
     CHECK_NEAR(json_real_value(at(at(at(s, "waits"), "wait"), "median_s")), 0, 0);
     CHECK_INT(json_integer_value(at(at(at(s, "waits"), "wait"), "worker")), 3);
+    json_decref(s);
+}
+
+TEST(a_summary_says_how_far_parts_differed_at_the_start_and_the_end)
+{
+    struct run r;
+    run_make(&r, &method_async, 4, 10);
+    json_t *s = mot_summary_json(&r.e, &r.o, "sim", NULL), *h = json_object_get(s, "heterogeneity");
+    CHECK(json_is_null(json_object_get(at(h, "start"), "zeta2")));
+    CHECK(json_is_null(json_object_get(at(h, "end"), "ratio")));
+    CHECK(json_is_null(json_object_get(h, "words")));
+    json_decref(s);
+    r.o.start.known = true, r.o.start.zeta2 = 0.5, r.o.start.sigma2 = 80, r.o.start.batch_share = 1.0 / 32;
+    r.o.last.score.zeta2 = 6, r.o.last.score.sigma2 = 64;
+    s = mot_summary_json(&r.e, &r.o, "sim", NULL), h = json_object_get(s, "heterogeneity");
+    CHECK_NEAR(json_real_value(at(at(h, "start"), "batch_noise")), 2.5, 1e-12);
+    CHECK_NEAR(json_real_value(at(at(h, "start"), "ratio")), 0.2, 1e-12);
+    CHECK_NEAR(json_real_value(at(at(h, "end"), "ratio")), 3, 1e-12);
+    CHECK_HAS(json_string_value(at(h, "words")), "parts differ by about 20 % of a batch's noise");
     json_decref(s);
 }
 

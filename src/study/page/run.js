@@ -206,6 +206,7 @@ function startRun() {
     gantt.spans = timeline ? timeline.node.map(node => spansOf(timeline, node)) : [];
     // Commands and settings stand in backquotes.
     $('run-verdict').replaceChildren(...detail.verdict.split('`').map((part, n) => n % 2 ? make('code', {}, part) : part));
+    $('run-parts').textContent = detail.parts ? 'Before the first update ' + detail.parts + '.' : '';
     const notes = [];
     if (timeline) {
       firstLook(timeline);

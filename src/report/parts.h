@@ -1,0 +1,29 @@
+/* parts.h -- how far the workers' parts differ, against a batch's noise, in figures and in words. */
+#ifndef MOT_REPORT_PARTS_H
+#define MOT_REPORT_PARTS_H
+
+#include "driver/heterogeneity.h"
+#include <jansson.h>
+
+/* At one model. `noise` is sigma^2 times mot_batch_share. */
+struct mot_parts_differ {
+    double zeta2, sigma2, noise;
+};
+struct mot_parts_differ mot_parts_differ(struct mot_heterogeneity, double batch_share);
+/* zeta2 / noise; infinite where only parts differ, NaN where nothing does or nothing is known */
+double mot_parts_ratio(const struct mot_parts_differ *);
+
+/* What that means for a run, in one sentence without a full stop. `batch`: rows of a batch, 0 if workers have
+ * batches of several sizes. `some`: only some rows were looked at, so a small share is not told from none.
+ * Empty where nothing is known. Returns `into`. */
+char *mot_parts_words(
+    const struct mot_parts_differ *, uint32_t parts, uint32_t batch, bool some, char *into, size_t size);
+/* "2.1 %", "12 times" */
+char *mot_parts_ratio_text(double ratio, char *into, size_t size);
+/* rows of a batch if all workers have the same, else 0 */
+uint32_t mot_batch_of_all(const struct mot_experiment *);
+
+/* zeta2, sigma2, batch_noise, ratio */
+json_t *mot_parts_json(const struct mot_parts_differ *);
+
+#endif

@@ -129,15 +129,14 @@ static void relink(uint32_t *near, uint32_t degree, uint32_t a, uint32_t from, u
     near[(size_t)a * degree + k] = to;
 }
 
-/* a-b, c-d become a-c, b-d, unless that would make a loop or an
- * edge that is there. Degrees stay as they are. */
+/* a-b, c-d become a-c, b-d, unless that would make a loop or an edge that is there, as it would where the
+ * two have a node in common. Degrees stay as they are. */
 static void exchange(struct edges *l, uint32_t *near, uint32_t degree, struct mot_rng *rng)
 {
     struct mot_edge *p = &l->e[mot_rng_below(rng, l->n)], *q = &l->e[mot_rng_below(rng, l->n)];
     bool turned = mot_rng_below(rng, 2);
     uint32_t a = p->a, b = p->b, c = turned ? q->b : q->a, d = turned ? q->a : q->b;
-    if (a == c || b == d || a == d || b == c || linked(near, degree, a, c) || linked(near, degree, b, d))
-        return;
+    if (a == c || b == d || linked(near, degree, a, c) || linked(near, degree, b, d)) return;
     relink(near, degree, a, b, c);
     relink(near, degree, b, a, d);
     relink(near, degree, c, d, a);

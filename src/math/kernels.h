@@ -27,6 +27,10 @@ static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1)
 /* At most so many rows of a batch go through the few_ kernels. */
 #define MOT_FEW 8u
 
+/* At most so many outputs has a layer that goes through narrow_forward: its weights stay in the cache from
+ * one panel of rows to the next. */
+#define MOT_NARROW 96u
+
 /* C[m][n] = bias + A B, or C += A B. A(i, k) = a[i*a_row + k/16*a_block + k%16*a_col], which
  * covers plain, transposed and panelled matrices. B is panels of [k][16]; all 16 columns
  * of its last panel are readable; or row k of B begins at b_row[k], for up to MOT_SLICE_ROWS rows.
@@ -45,10 +49,11 @@ struct mot_gemm {
     bool add, fresh;   /* fresh, with add: C counts as zeros, whatever it holds */
 };
 
-/* One layer and a few rows: weights w[out][in], inputs x[r][in] where they lie, slopes d(r, o) =
- * d[o*d_out + r*d_row], results from y on, y_row apart. The bits are those of gemm. */
+/* One layer and rows that lie anywhere (a few of them, but for narrow_forward): weights w[out][in], inputs
+ * x[r][in], slopes d(r, o) = d[o*d_out + r*d_row], results from y on, y_row apart. The bits are those of
+ * gemm. */
 struct mot_few {
-    uint32_t rows, in, out; /* rows: 1 to MOT_FEW */
+    uint32_t rows, in, out; /* rows: 1 to MOT_FEW; in narrow_forward any, out: 1 to MOT_NARROW */
     const float *w, *bias;  /* bias: [out], or NULL for 0 */
     const float *const *x;
     const float *d;
@@ -77,10 +82,10 @@ struct mot_kernels {
     /* ---- matrices ---- */
     void (*gemm)(const struct mot_gemm *);
     /* Columns first .. first + cols - 1 of rows lying anywhere -> panels of their transpose,
-     * [rows/16][cols][16], zeros in the padding. `ahead` more rows, which will be asked for next, are
-     * fetched meanwhile. */
-    void (*turn_rows)(
-        uint32_t rows, const float *const *row, uint32_t ahead, size_t first, uint32_t cols, float *out);
+     * [rows/16][cols][16], zeros in the padding. */
+    void (*turn_rows)(uint32_t rows, const float *const *row, size_t first, uint32_t cols, float *out);
+    /* What few_forward computes, as panels [rows/16][out][16]; what is in the padding means nothing. */
+    void (*narrow_forward)(const struct mot_few *);
     /* Panels of an [rows][cols] matrix -> panels of its transpose; zeros in the padding. */
     void (*transpose)(uint32_t rows, uint32_t cols, const float *in, float *out);
     /* y[i] += the sum of row i of an [rows][cols] matrix in panels. */

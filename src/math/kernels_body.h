@@ -5,6 +5,7 @@
 #include <motley/model.h>
 
 #include "math/kernels_gemm.h"
+#include "math/kernels_narrow.h"
 #include "math/kernels_vector.h"
 #include "math/kernels_few.h"
 #include "math/kernels_loss.h"
@@ -14,6 +15,7 @@ const struct mot_kernels KERNELS_TABLE = {
     .name = KERNELS_NAME,
     .gemm = gemm,
     .turn_rows = turn_rows,
+    .narrow_forward = narrow_forward,
     .transpose = transpose,
     .row_sums = row_sums,
     .few_forward = few_forward,

@@ -23,36 +23,38 @@ _Static_assert(K_BLOCK % MOT_PANEL == 0, "a block of k begins at a block of A");
 struct tile {
     const float *a;
     size_t a_row, a_block, a_col;
-    const float *b;
+    const float *b; /* a panel; or NULL, and */
+    const float *const *b_row;
+    size_t b_at; /* where in each row the tile begins */
     float *c;
-    size_t c_row;
+    size_t c_row, c_soon; /* how far behind C that lies which the next tiles but one write */
     uint32_t k;
     const float *bias; /* what the sums begin with, one for each row */
     bool add, fresh;
 };
 
-/* What sums are added to: C, or zeros in its place (a sum of -0 then becomes 0, as it would in C). */
-INLINE vf tile_old(const struct tile *t, const float *c) { return t->fresh ? (vf){ 0 } : load(c); }
-
-/* `rows` is known to the compiler at every call, so that all sums live in registers. */
-INLINE void tile_rows(const struct tile *t, const int rows)
+/* `rows` is known to the compiler at every call, so that all sums live in registers; so is whether B is a
+ * panel. */
+INLINE void tile_rows(const struct tile *t, const int rows, const bool panel)
 {
     vf sum[TILE_ROWS][TILE_VECTORS];
     UNROLL for (int i = 0; i < rows; i++)
     {
         /* C is needed when the sums are done; until then it has time to come from far. */
-        __builtin_prefetch(t->c + (size_t)i * t->c_row, 1);
+        __builtin_prefetch(t->c + (size_t)i * t->c_row + t->c_soon, 1);
         UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = all(t->bias[i]);
     }
 
-    const float *b = t->b, *a_of_block = t->a;
+    const float *b = t->b, *const *b_row = t->b_row, *a_of_block = t->a;
     const size_t a_row = t->a_row, a_col = t->a_col;
     for (uint32_t k0 = 0; k0 < t->k; k0 += MOT_PANEL, a_of_block += t->a_block) {
         const float *a = a_of_block;
         uint32_t count = t->k - k0 < MOT_PANEL ? t->k - k0 : MOT_PANEL;
-        for (uint32_t k = 0; k < count; k++, b += MOT_PANEL, a += a_col) {
+        for (uint32_t k = 0; k < count; k++, a += a_col) {
             vf in[TILE_VECTORS];
-            UNROLL for (int v = 0; v < TILE_VECTORS; v++) in[v] = load(b + v * LANES);
+            const float *from = panel ? b : *b_row++ + t->b_at;
+            if (panel) b += MOT_PANEL;
+            UNROLL for (int v = 0; v < TILE_VECTORS; v++) in[v] = load(from + v * LANES);
             UNROLL for (int i = 0; i < rows; i++)
             {
                 vf w = all(a[(size_t)i * a_row]);
@@ -61,18 +63,24 @@ INLINE void tile_rows(const struct tile *t, const int rows)
         }
     }
 
-    UNROLL for (int i = 0; i < rows; i++)
-    {
-        float *c = t->c + (size_t)i * t->c_row;
-        if (t->add) UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] += tile_old(t, c + v * LANES);
-        UNROLL for (int v = 0; v < TILE_VECTORS; v++) store(c + v * LANES, sum[i][v]);
+    float *const c = t->c;
+    const size_t c_row = t->c_row;
+    if (t->add && t->fresh) { /* zeros in the place of C: a sum of -0 becomes 0, as it would there */
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] +=
+            (vf){ 0 };
+    } else if (t->add) {
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] +=
+            load(c + (size_t)i * c_row + v * LANES);
     }
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < TILE_VECTORS; v++)
+        store(c + (size_t)i * c_row + v * LANES, sum[i][v]);
 }
 
 /* Functions of their own: clang would merge what the cases of a
  * switch have in common and lose the constant. */
 #define DEFINE_TILE(n)                                                                                       \
-    static __attribute__((noinline)) void tile_##n(const struct tile *t) { tile_rows(t, n); }
+    static __attribute__((noinline)) void tile_##n(const struct tile *t) { tile_rows(t, n, true); }          \
+    static __attribute__((noinline)) void tile_of_rows_##n(const struct tile *t) { tile_rows(t, n, false); }
 DEFINE_TILE(1)
 DEFINE_TILE(2)
 DEFINE_TILE(3)
@@ -82,9 +90,11 @@ DEFINE_TILE(6)
 
 static void tile_run(const struct tile *t, uint32_t rows)
 {
-    static void (*const of_rows[TILE_ROWS])(
-        const struct tile *) = { tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 };
-    of_rows[rows - 1](t);
+    static void (*const way[2][TILE_ROWS])(const struct tile *) = {
+        { tile_of_rows_1, tile_of_rows_2, tile_of_rows_3, tile_of_rows_4, tile_of_rows_5, tile_of_rows_6 },
+        { tile_1, tile_2, tile_3, tile_4, tile_5, tile_6 },
+    };
+    way[t->b != NULL][rows - 1](t);
 }
 
 /* At C's right edge a tile works on a copy of its part of C. */
@@ -93,7 +103,7 @@ static void tile_edge(const struct tile *t, uint32_t rows, uint32_t cols)
     float copy[TILE_ROWS * TILE_COLS] = { 0 };
     struct tile whole = *t;
     whole.c = copy;
-    whole.c_row = TILE_COLS;
+    whole.c_row = TILE_COLS, whole.c_soon = 0;
     for (uint32_t i = 0; i < rows && t->add && !t->fresh; i++)
         memcpy(copy + i * TILE_COLS, t->c + i * t->c_row, cols * sizeof *copy);
     tile_run(&whole, rows);
@@ -111,6 +121,11 @@ static void pack_panel(uint32_t rows, const float *const *row, size_t from, uint
     }
 }
 
+/* Rows of B are packed where at least so many tiles read them, and at the right edge. */
+#define PACK_TILES 4
+/* Under so many k a tile is over before C can have come. */
+#define SHORT_K 32
+
 /* Rows i0 .. i1-1 of C, one panel, the k of one block. */
 static void gemm_block(
     const struct mot_gemm *g, uint32_t i0, uint32_t i1, uint32_t panel, uint32_t k0, uint32_t k)
@@ -118,24 +133,31 @@ static void gemm_block(
     static const float zeros[TILE_ROWS];
     uint32_t cols = g->n - panel * MOT_PANEL < MOT_PANEL ? g->n - panel * MOT_PANEL : MOT_PANEL;
     float packed[MOT_SLICE_ROWS * MOT_PANEL] __attribute__((aligned(64)));
-    const float *b = g->b ? g->b + panel * g->b_panel + (size_t)k0 * MOT_PANEL : packed;
-    if (!g->b) pack_panel(k, g->b_row + k0, (size_t)panel * MOT_PANEL, cols, packed);
+    const float *b = g->b ? g->b + panel * g->b_panel + (size_t)k0 * MOT_PANEL : NULL;
+    if (!b && (i1 - i0 > (PACK_TILES - 1) * TILE_ROWS || cols < MOT_PANEL)) {
+        pack_panel(k, g->b_row + k0, (size_t)panel * MOT_PANEL, cols, packed);
+        b = packed;
+    }
+    struct tile t = {
+        .a_row = g->a_row,
+        .a_block = g->a_block,
+        .a_col = g->a_col,
+        .b_row = b ? NULL : g->b_row + k0,
+        .c_row = g->c_row,
+        .c_soon = k < SHORT_K ? 2 * g->c_panel : 0,
+        .k = k,
+        .bias = zeros,
+        .add = g->add || k0 > 0,
+        .fresh = g->fresh && k0 == 0,
+    };
     for (uint32_t j = 0; j < cols; j += TILE_COLS)
         for (uint32_t i = i0; i < i1; i += TILE_ROWS) {
-            struct tile t = {
-                .a = g->a + i * g->a_row + k0 / MOT_PANEL * g->a_block,
-                .a_row = g->a_row,
-                .a_block = g->a_block,
-                .a_col = g->a_col,
-                .b = b + j,
-                .c = g->c + panel * g->c_panel + i * g->c_row + j,
-                .c_row = g->c_row,
-                .k = k,
-                .bias = g->bias && k0 == 0 ? g->bias + i : zeros,
-                .add = g->add || k0 > 0,
-                .fresh = g->fresh && k0 == 0,
-            };
             uint32_t rows = i1 - i < TILE_ROWS ? i1 - i : TILE_ROWS;
+            t.a = g->a + i * g->a_row + k0 / MOT_PANEL * g->a_block;
+            t.b = b ? b + j : NULL;
+            t.b_at = (size_t)panel * MOT_PANEL + j;
+            t.c = g->c + panel * g->c_panel + i * g->c_row + j;
+            if (g->bias && k0 == 0) t.bias = g->bias + i;
             if (cols - j >= TILE_COLS) tile_run(&t, rows);
             else tile_edge(&t, rows, cols - j);
         }
@@ -211,22 +233,22 @@ INLINE void columns_of_four(const float *const row[LANES], size_t c, vf v[4])
     turn_four(at, v);
 }
 
-/* LANES rows of `cols` numbers become LANES columns of a panel. */
-INLINE void turn_lanes(const float *const row[LANES], size_t cols, float *out)
+/* Numbers first .. first + cols - 1 of LANES rows become LANES columns of a panel. */
+INLINE void turn_lanes(const float *const row[LANES], size_t first, size_t cols, float *out)
 {
     size_t c = 0;
-    for (; c + 4 <= cols; c += 4, out += 4 * MOT_PANEL) {
+    UNROLL_4 for (; c + 4 <= cols; c += 4, out += 4 * MOT_PANEL)
+    {
         vf v[4];
-        columns_of_four(row, c, v);
+        columns_of_four(row, first + c, v);
         UNROLL for (size_t i = 0; i < 4; i++) store(out + i * MOT_PANEL, v[i]);
     }
-    for (; c < cols; c++, out += MOT_PANEL) UNROLL for (int i = 0; i < LANES; i++) out[i] = row[i][c];
+    for (; c < cols; c++, out += MOT_PANEL) UNROLL for (int i = 0; i < LANES; i++) out[i] = row[i][first + c];
 }
 
 #define TURN_COLS 64u /* columns turned at a time: rows without data then read zeros that are not many */
 
-static void turn_rows(
-    uint32_t rows, const float *const *row, uint32_t ahead, size_t first, uint32_t cols, float *out)
+static void turn_rows(uint32_t rows, const float *const *row, size_t first, uint32_t cols, float *out)
 {
     static const float zeros[TURN_COLS];
     for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r += LANES)
@@ -235,11 +257,11 @@ static void turn_rows(
             uint32_t n = cols - c < TURN_COLS ? cols - c : TURN_COLS;
             for (uint32_t i = 0; i < LANES; i++) {
                 from[i] = r + i < rows ? row[r + i] + first + c : zeros;
-                if (r + i + LANES < rows + ahead)
+                if (r + i + LANES < rows)
                     for (uint32_t line = 0; line < n; line += MOT_PANEL)
                         __builtin_prefetch(row[r + i + LANES] + first + c + line);
             }
-            turn_lanes(from, n, out + ((size_t)(r / MOT_PANEL) * cols + c) * MOT_PANEL + r % MOT_PANEL);
+            turn_lanes(from, 0, n, out + ((size_t)(r / MOT_PANEL) * cols + c) * MOT_PANEL + r % MOT_PANEL);
         }
 }
 
@@ -251,7 +273,7 @@ static void transpose(uint32_t rows, uint32_t cols, const float *in, float *out)
             const float *from[LANES], *panel = in + (size_t)c * rows;
             for (uint32_t i = 0; i < LANES; i++)
                 from[i] = r + i < rows ? panel + (size_t)(r + i) * MOT_PANEL : zeros;
-            turn_lanes(from, cols - c < MOT_PANEL ? cols - c : MOT_PANEL,
+            turn_lanes(from, 0, cols - c < MOT_PANEL ? cols - c : MOT_PANEL,
                 out + ((size_t)(r / MOT_PANEL) * cols + c) * MOT_PANEL + r % MOT_PANEL);
         }
 }

@@ -21,8 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NARROW 96u /* up to so many outputs, a layer's weights stay in the cache from one panel to the next */
-
 struct layer {
     uint32_t in, out;
     size_t weight, bias; /* offsets into x and g */
@@ -135,48 +133,52 @@ static void find_rows(const struct plan *p, const struct mot_batch *batch, float
 
 static bool are_few(const struct mot_batch *batch) { return batch->table->x && batch->rows <= MOT_FEW; }
 
-/* The product of a layer's weights with inputs first .. first + k - 1, which are given by feature, over the
- * rows of `panels` panels from panel `from` on; later inputs are added to what earlier ones gave. */
-struct part {
-    uint32_t first, k, from, panels;
-    const float *in;
-};
-static void layer_forward(const struct layer *l, const float *x, const struct part *at, float *scratch)
+/* The product of a layer's weights with inputs first .. first + k - 1, which are given by feature; later
+ * inputs are added to what earlier ones gave. */
+static void layer_forward(const struct layer *l, const float *x, uint32_t rows, uint32_t first, uint32_t k,
+    const float *in, float *scratch)
 {
     mot_kernels()->gemm(&(struct mot_gemm){
         .m = l->out,
-        .n = at->panels * MOT_PANEL,
-        .k = at->k,
-        .a = x + l->weight + at->first,
+        .n = mot_panels(rows) * MOT_PANEL,
+        .k = k,
+        .a = x + l->weight + first,
         .a_row = l->in,
         .a_col = 1,
         .a_block = MOT_PANEL,
-        .b = at->in,
-        .b_panel = (size_t)at->k * MOT_PANEL,
-        .c = scratch + l->by_feature + (size_t)at->from * l->out * MOT_PANEL,
+        .b = in,
+        .b_panel = (size_t)k * MOT_PANEL,
+        .c = scratch + l->by_feature,
         .c_row = MOT_PANEL,
         .c_panel = (size_t)l->out * MOT_PANEL,
-        .bias = l->has_bias && at->first == 0 ? x + l->bias : NULL,
-        .add = at->first > 0,
+        .bias = l->has_bias && first == 0 ? x + l->bias : NULL,
+        .add = first > 0,
     });
 }
 
-/* A block of columns at a time, so that what was turned is in a cache when it is multiplied: in the first
- * one where a panel of rows is enough for the weights, as with few outputs. */
+/* With many outputs a block of columns at a time, so that what was turned is in a cache when it is
+ * multiplied. */
 static void first_layer_dense(
     const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
 {
     const struct layer *l = &p->layer[0];
-    const float **row = rows_of(p, scratch);
+    const float *const *row = rows_of(p, scratch);
+    if (l->out <= MOT_NARROW) {
+        mot_kernels()->narrow_forward(&(struct mot_few){ .rows = batch->rows,
+            .in = l->in,
+            .out = l->out,
+            .w = x + l->weight,
+            .bias = l->has_bias ? x + l->bias : NULL,
+            .x = row,
+            .y = scratch + l->by_feature });
+        return;
+    }
     float *turned = scratch + p->in_by_feature;
-    uint32_t step = l->out <= NARROW ? MOT_PANEL : MOT_SLICE_ROWS;
-    for (uint32_t first = 0; first < l->in; first += MOT_K_BLOCK)
-        for (uint32_t i = 0; i < batch->rows; i += step) {
-            uint32_t left = batch->rows - i, rows = left < step ? left : step;
-            uint32_t k = l->in - first < MOT_K_BLOCK ? l->in - first : MOT_K_BLOCK;
-            mot_kernels()->turn_rows(rows, row + i, left - rows, first, k, turned);
-            layer_forward(l, x, &(struct part){ first, k, i / MOT_PANEL, mot_panels(rows), turned }, scratch);
-        }
+    for (uint32_t first = 0; first < l->in; first += MOT_K_BLOCK) {
+        uint32_t k = l->in - first < MOT_K_BLOCK ? l->in - first : MOT_K_BLOCK;
+        mot_kernels()->turn_rows(batch->rows, row, first, k, turned);
+        layer_forward(l, x, batch->rows, first, k, turned, scratch);
+    }
 }
 
 static void few_forward(const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
@@ -216,10 +218,7 @@ static void forward(const struct plan *p, const float *x, const struct mot_batch
     }
     for (uint32_t n = 0; n < p->layers; n++) {
         const struct layer *l = &p->layer[n];
-        if (n > 0)
-            layer_forward(l, x,
-                &(struct part){ 0, l->in, 0, mot_panels(batch->rows), scratch + (l - 1)->by_feature },
-                scratch);
+        if (n > 0) layer_forward(l, x, batch->rows, 0, l->in, scratch + (l - 1)->by_feature, scratch);
         else if (batch->table->x) first_layer_dense(p, x, batch, scratch);
         else first_layer_sparse(l, x, batch, scratch);
         if (n + 1 < p->layers) mot_kernels()->relu(panelled(l->out, batch->rows), scratch + l->by_feature);

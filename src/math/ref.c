@@ -26,10 +26,8 @@ static void gemm_ref(const struct mot_gemm *g)
         }
 }
 
-static void turn_rows_ref(
-    uint32_t rows, const float *const *row, uint32_t ahead, size_t first, uint32_t cols, float *out)
+static void turn_rows_ref(uint32_t rows, const float *const *row, size_t first, uint32_t cols, float *out)
 {
-    (void)ahead;
     for (uint32_t c = 0; c < cols; c++)
         for (uint32_t r = 0; r < mot_panels(rows) * MOT_PANEL; r++)
             out[at(cols, c, r)] = r < rows ? row[r][first + c] : 0;
@@ -65,6 +63,18 @@ static void few_forward_ref(const struct mot_few *f)
             for (uint32_t i = 0; i < f->in; i++)
                 sum += (double)f->w[(size_t)o * f->in + i] * (double)f->x[r][i];
             f->y[r * f->y_row + o] = (float)sum;
+        }
+}
+
+static void narrow_forward_ref(const struct mot_few *f)
+{
+    for (uint32_t r = 0; r < f->rows; r++)
+        for (uint32_t o = 0; o < f->out; o++) {
+            struct mot_few one = *f;
+            one.rows = one.out = 1;
+            one.w += (size_t)o * f->in, one.x += r, one.y += at(f->out, o, r);
+            if (f->bias) one.bias += o;
+            few_forward_ref(&one);
         }
 }
 
@@ -309,6 +319,7 @@ const struct mot_kernels mot_kernels_ref = {
     .name = "ref",
     .gemm = gemm_ref,
     .turn_rows = turn_rows_ref,
+    .narrow_forward = narrow_forward_ref,
     .transpose = transpose_ref,
     .row_sums = row_sums_ref,
     .few_forward = few_forward_ref,

@@ -71,7 +71,7 @@ static void few_by_gemm(
     const struct mot_kernels *k, const struct few_lab *l, float *z, float *below, float *g)
 {
     float *turned = mot_new((size_t)l->in * MOT_PANEL, sizeof *turned);
-    k->turn_rows(l->rows, l->row, 0, 0, l->in, turned);
+    k->turn_rows(l->rows, l->row, 0, l->in, turned);
     struct mot_gemm forward = make_gemm(FORWARD, l->out, MOT_PANEL, l->in, l->w, turned, z, l->bias);
     forward.a_row = l->in;
     k->gemm(&forward);

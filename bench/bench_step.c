@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/rng.h"
-#include "driver/gradient.h"
+#include "run/gradient.h"
 #include "math/kernels.h"
 #include "math/models.h"
 #include "math/optim.h"

@@ -7,7 +7,7 @@
 #include "base/words.h"
 #include "cli.h"
 #include "config/cluster_file.h"
-#include "driver/profile.h"
+#include "live/profile.h"
 #include "report/report.h"
 #include "interrupt.h"
 #include "launch.h"

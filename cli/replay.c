@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "cli.h"
-#include "driver/replay.h"
+#include "live/replay.h"
 #include <stdlib.h>
 #include <string.h>
 

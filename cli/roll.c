@@ -1,8 +1,8 @@
 #include "roll.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
-#include "driver/channel.h"
-#include "driver/neighbour.h"
+#include "wire/line.h"
+#include "wire/neighbour.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -22,7 +22,7 @@ function(motley_label name room)
   if(name MATCHES "${MOTLEY_FIRST}")
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
-  if((room MATCHES "^(driver|method|api)$" OR name MATCHES "sim|thread|parallel") AND NOT name MATCHES "${MOTLEY_LONG_SIMULATIONS}")
+  if((room MATCHES "^(run|sim|live|wire|method|api)$" OR name MATCHES "sim|thread|parallel") AND NOT name MATCHES "${MOTLEY_LONG_SIMULATIONS}")
     list(APPEND labels threads)
     if(TARGET ${name})
       set_property(GLOBAL APPEND PROPERTY MOTLEY_THREAD_TESTS ${name})
@@ -55,7 +55,7 @@ foreach(source ${TEST_SOURCES})
   list(APPEND MOTLEY_TESTS ${name})
 endforeach()
 
-# Runs of these are limited one by one (test/driver/patience.h); how many there are, MOTLEY_LONG says.
+# Runs of these are limited one by one (test/sim/patience.h); how many there are, MOTLEY_LONG says.
 set_tests_properties(test_fault_sweep test_fault_storm PROPERTIES TIMEOUT 7200)
 
 # test/<room>/test_<what>.sh sees what a user sees; 77 means skipped.

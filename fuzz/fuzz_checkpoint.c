@@ -2,7 +2,7 @@
  * to fit, so that damage gets past them. What is let through is saved again, which must give something that
  * is let through. */
 #include "api/job.h"
-#include "driver/sim_state.h"
+#include "sim/state.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

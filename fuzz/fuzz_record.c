@@ -1,6 +1,6 @@
 /* fuzz_record.c -- any bytes through the reader of records; and the
  * same bytes as a tape, past the checksum. */
-#include "driver/record.h"
+#include "live/record.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);

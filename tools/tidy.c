@@ -22,6 +22,7 @@
 
 /* ---- The rules ---------------------------------------------------------------- */
 
+#define LOW "base math data partition cluster compress topology code method config"
 /* Which rooms of src/ a room may include from, besides itself and include/motley. */
 static const struct {
     const char *room, *may;
@@ -36,12 +37,14 @@ static const struct {
     { "code", "base math" },
     { "method", "base math compress topology code" },
     { "config", "base math data partition cluster compress topology code method" },
-    { "driver", "base math data partition cluster compress topology code method config" },
-    { "report", "base math data partition cluster compress topology code method config driver" },
-    { "api", "base math data partition cluster compress topology code method config driver report" },
-    { "study", "base math data partition cluster compress topology code method config driver report api" },
-    { "cli",
-        "base math data partition cluster compress topology code method config driver report api study" },
+    { "run", LOW },
+    { "sim", LOW " run" },
+    { "live", LOW " run sim" },
+    { "wire", LOW " run sim live" },
+    { "report", LOW " run" },
+    { "api", LOW " run sim live wire report" },
+    { "study", LOW " run report api" },
+    { "cli", LOW " run sim live wire report api study" },
 };
 
 /* A method sees the world through method.h alone. */
@@ -57,7 +60,7 @@ static const char *const careless_calls = "scanf fscanf sscanf";
 
 /* In the rooms that decide a run's numbers, libm would give each machine its own bits. */
 static const char *const exact_rooms =
-    "base math data partition cluster compress topology code method driver";
+    "base math data partition cluster compress topology code method run sim live wire";
 static const char *const inexact_calls =
     "exp exp2 exp10 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh cbrt "
     "hypot erf erfc lgamma tgamma "
@@ -210,8 +213,8 @@ static void check_include(const char *path, int line, const char *room, const ch
             breach(path, line, "a public header includes \"%s\": only <motley/...> and the C library", name);
         return;
     }
-    if (strcmp(name, "mpi.h") == 0 && strcmp(path, "src/driver/mpi.c") != 0)
-        breach(path, line, "only src/driver/mpi.c includes mpi.h");
+    if (strcmp(name, "mpi.h") == 0 && strcmp(path, "src/wire/mpi.c") != 0)
+        breach(path, line, "only src/wire/mpi.c includes mpi.h");
     if (!*room) return;
     const char *may = may_include(room);
     if (!may) {

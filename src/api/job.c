@@ -1,7 +1,7 @@
 #include "api/job.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "driver/replay.h"
+#include "live/replay.h"
 #include "math/models.h"
 #include "report/learned.h"
 #include "report/report.h"

@@ -2,11 +2,11 @@
 #ifndef MOT_API_JOB_H
 #define MOT_API_JOB_H
 
-#include "driver/heterogeneity.h"
-#include "driver/ranks.h"
-#include "driver/sim.h"
-#include "driver/threads.h"
+#include "live/threads.h"
+#include "run/heterogeneity.h"
+#include "sim/sim.h"
 #include "topology/mixing.h"
+#include "wire/ranks.h"
 #include <jansson.h>
 
 /* An experiment with its data read, its model fitted and its parts cut. */

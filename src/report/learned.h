@@ -2,7 +2,7 @@
 #ifndef MOT_REPORT_LEARNED_H
 #define MOT_REPORT_LEARNED_H
 
-#include "driver/outcome.h"
+#include "run/outcome.h"
 #include "data/data.h"
 
 enum mot_learned { MOT_LEARNED_UNKNOWN, MOT_LEARNED_NOTHING, MOT_LEARNED };

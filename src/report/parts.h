@@ -2,7 +2,7 @@
 #ifndef MOT_REPORT_PARTS_H
 #define MOT_REPORT_PARTS_H
 
-#include "driver/heterogeneity.h"
+#include "run/heterogeneity.h"
 #include <jansson.h>
 
 /* At one model. `noise` is sigma^2 times mot_batch_share. */

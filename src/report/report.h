@@ -2,7 +2,7 @@
 #ifndef MOT_REPORT_REPORT_H
 #define MOT_REPORT_REPORT_H
 
-#include "driver/outcome.h"
+#include "run/outcome.h"
 #include <jansson.h>
 
 /* ---- metrics.jsonl: a line an evaluation, appended and flushed ------------- */

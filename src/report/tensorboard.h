@@ -2,7 +2,7 @@
 #ifndef MOT_REPORT_TENSORBOARD_H
 #define MOT_REPORT_TENSORBOARD_H
 
-#include "driver/outcome.h"
+#include "run/outcome.h"
 
 /* TensorBoard looks for "tfevents" in a name; the rest of it is free. */
 #define MOT_TENSORBOARD_NAME "events.out.tfevents.0.motley"

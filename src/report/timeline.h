@@ -2,7 +2,7 @@
 #ifndef MOT_REPORT_TIMELINE_H
 #define MOT_REPORT_TIMELINE_H
 
-#include "driver/outcome.h"
+#include "run/outcome.h"
 
 #define MOT_TIMELINE_SPANS 2000 /* after so many the timeline ends, and says where */
 #define MOT_TIMELINE_WORKERS 32 /* so many are drawn, evenly chosen among all */

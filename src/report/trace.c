@@ -257,7 +257,7 @@ void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase pha
 /* How long `bytes` keep a link: what the cluster says, or the whole flight where it says nothing. */
 static mot_time link_time(double bandwidth, uint64_t bytes, mot_time flight)
 {
-    double ns = ceil((double)bytes * 1e9 / bandwidth); /* as the links count it (driver/network.c) */
+    double ns = ceil((double)bytes * 1e9 / bandwidth); /* as the links count it (sim/network.c) */
     return isfinite(ns) && ns >= 0 && ns < (double)flight ? (mot_time)ns : flight;
 }
 

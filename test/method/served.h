@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "driver/outbox.h"
-#include "driver/pool.h"
+#include "run/outbox.h"
+#include "run/pool.h"
 #include "math/models.h"
 #include "math/optim.h"
 #include "method/hub.h"

@@ -1,7 +1,7 @@
 /* The published comparison of assignment rules (Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024) on
  * phishing, and what must hold of the template whatever the data. MOTLEY_LONG=1 for ten step
  * sizes and ten seeds. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "cluster/cluster.h"
 #include "report/tally.h"
 

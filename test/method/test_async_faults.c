@@ -1,5 +1,5 @@
 /* A worker of an asynchronous run that is killed, hangs, or sends nonsense. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "report/tally.h"
 
 #define SMALL                                                                                                \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Asynchronous SGD over MPI: queues, waiting, cancelled jobs and several servers.
-. "$(dirname "$0")/../driver/mpi.sh"
+. "$(dirname "$0")/../wire/mpi.sh"
 flags=(--data digits --model softmax --workers 3 --method async --batch 16 --optimizer-lr 0.05 --evaluate-train end --quiet)
 train() { # RUN FLAGS...
     timeout 400 "$motley" train --ranks 3 "${flags[@]}" "${@:2}" --out "$folder/$1" 2>"$folder/err" || fail "train --ranks 3 ${*:2}"

@@ -1,5 +1,5 @@
 /* Asynchronous SGD with a server in several nodes, each with a range of the parameters. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "report/tally.h"
 
 #define SMALL                                                                                                \

@@ -1,5 +1,5 @@
 /* CA2FL by itself: v = h + 1/K * sum (D_i - h_i). */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "base/rng.h"
 #include "served.h"
 

@@ -1,5 +1,5 @@
 /* The rate that a method takes without being told: each learns with it, however late its gradients come. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "method/methods.h"
 #include <math.h>
 #include <stdlib.h>

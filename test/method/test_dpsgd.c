@@ -1,5 +1,5 @@
 /* D-PSGD and MATCHA as whole runs: identities with other methods, messages, clocks, drivers, faults. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "base/file.h"
 #include "topology/mixing.h"
 #include <stdlib.h>

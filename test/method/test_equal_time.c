@@ -4,7 +4,7 @@
  *
  * Step sizes 2^-1 .. 2^-10, and up to 2 for those that make an update in 10 s and can use it; by default only
  * those around the best. MOTLEY_LONG=1: all of them. */
-#include "../driver/run.h"
+#include "../run/run.h"
 
 struct entry {
     const char *name, *method, *key, *value;

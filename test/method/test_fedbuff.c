@@ -1,5 +1,5 @@
 /* FedBuff by itself, the worker's local steps and the server's buffer; and what it is in its limits. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "served.h"
 
 #define N 3u

@@ -1,5 +1,5 @@
 /* Generalized AsyncSGD: any p is unbiased, and the optimal one is found from the speeds. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "base/rng.h"
 #include "method/queueing.h"
 #include "report/tally.h"

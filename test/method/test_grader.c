@@ -1,5 +1,5 @@
 /* A worker's queue of jobs: the grader by itself, and its cancelling on threads. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "report/tally.h"
 #include "served.h"
 

@@ -1,5 +1,5 @@
 /* MindFlayer SGD: tries that are given up, and a step that is unbiased all the same. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "base/rng.h"
 #include "report/tally.h"
 #include "served.h"

@@ -1,5 +1,5 @@
 /* Numbers of the published asynchronous experiment: examples/asgrad-phishing.yaml. */
-#include "../driver/run.h"
+#include "../run/run.h"
 
 TEST(async_gives_the_reference_numbers_on_phishing)
 {

@@ -1,5 +1,5 @@
 /* Rennala SGD by itself: S gradients of one model make an update, whoever they are of. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "served.h"
 
 #define N 3u

@@ -1,5 +1,5 @@
 /* Ringmaster ASGD: no delay reaches R, and what is stopped for it is counted. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "base/rng.h"
 #include "report/tally.h"
 #include "served.h"

@@ -1,6 +1,6 @@
 /* A worker that is killed, hangs, or sends nonsense, in each of the
  * methods with a server and a rule of its own. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "report/tally.h"
 
 static const char *const methods[] = { "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd", "fedbuff",

@@ -1,6 +1,6 @@
 /* test_partition_sim.c -- partitions in a run: what they do to the
  * clock, and that a folder gives the run that made it. */
-#include "../driver/run.h"
+#include "../run/run.h"
 #include "partition/folder.h"
 
 #include <unistd.h>

@@ -43,17 +43,17 @@ passes() {
 passes "the tree as it is" "" ""
 catches "base includes math" src/base/planted.c '#include "math/optim.h"' 'base may not include "math/optim.h"'
 catches "math includes data" src/math/planted.c '#include "data/data.h"' 'edges point downward'
-catches "data includes driver" src/data/planted.h '  #  include "driver/outcome.h"' 'edges point downward'
-catches "a method includes a driver" src/method/planted.c '#include "driver/outcome.h"' 'method may not include'
+catches "data includes driver" src/data/planted.h '  #  include "run/outcome.h"' 'edges point downward'
+catches "a method includes a driver" src/method/planted.c '#include "run/outcome.h"' 'method may not include'
 catches "a method includes the cluster" src/method/planted.c '#include "cluster/cluster.h"' 'method may not include'
 catches "a method includes the public library" src/method/planted.c '#include <motley/motley.h>' 'only <motley/method.h>'
-catches "config includes driver" src/config/planted.c '#include "driver/outcome.h"' 'config may not include'
-catches "driver includes report" src/driver/planted.c '#include "report/report.h"' 'driver may not include'
+catches "config includes driver" src/config/planted.c '#include "run/outcome.h"' 'config may not include'
+catches "a driver includes report" src/live/planted.c '#include "report/report.h"' 'live may not include'
 catches "report includes cli" src/report/planted.c '#include "cli/cli.h"' 'report may not include'
 catches "an include without its room" src/data/planted.c '#include "data.h"' 'write the room'
 catches "a public header includes the inside" include/motley/planted.h '#include "base/rng.h"' 'a public header includes'
-catches "mpi.h outside of its driver" src/driver/planted.c '#include <mpi.h>' 'only src/driver/mpi.c'
-passes "downward edges" src/driver/planted.c '#include "config/experiment.h"'
+catches "mpi.h outside of its driver" src/live/planted.c '#include <mpi.h>' 'only src/wire/mpi.c'
+passes "downward edges" src/live/planted.c '#include "config/experiment.h"'
 passes "an include in a comment" src/base/planted.c '/* #include "math/optim.h" */'
 
 for call in strcpy strcat sprintf atoi rand strtok gets; do

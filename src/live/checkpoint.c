@@ -1,0 +1,154 @@
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "live/node.h"
+#include "math/optim.h"
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define MAGIC "MOTLEYLV"
+#define VERSION 4u
+
+struct fit {
+    char magic[8];
+    uint32_t version, workers, dim, slots;
+    uint64_t hash;
+};
+
+static struct fit fit_of(uint64_t hash, const struct mot_world *w)
+{
+    struct fit f = {
+        .version = VERSION, .workers = w->workers, .dim = w->dim, .slots = w->optim->slots, .hash = hash
+    };
+    memcpy(f.magic, MAGIC, sizeof(f.magic));
+    return f;
+}
+
+enum mot_status mot_live_save(
+    const char *path, uint64_t hash, const struct mot_world *w, const struct mot_live_checkpoint *c)
+{
+    struct mot_bytes b = { 0 };
+    struct fit f = fit_of(hash, w);
+    MOT_PUT(&b, f);
+    MOT_PUT(&b, c->updates);
+    MOT_PUT(&b, c->samples);
+    MOT_PUT(&b, c->mark);
+    MOT_PUT(&b, c->now);
+    MOT_PUT(&b, c->step);
+    MOT_PUT(&b, c->out_of_data);
+    MOT_PUT(&b, c->target.met);
+    MOT_PUT(&b, c->target.score);
+    MOT_PUT(&b, c->target.at);
+    MOT_PUT(&b, c->target.updates);
+    uint32_t has_best = c->best.x != NULL;
+    MOT_PUT(&b, has_best);
+    if (has_best) {
+        MOT_PUT(&b, c->best.score);
+        MOT_PUT(&b, c->best.updates);
+        mot_bytes_put(&b, c->best.x, w->dim * sizeof(float));
+    }
+    mot_bytes_put(&b, c->draw, w->workers * sizeof(*c->draw));
+    MOT_PUT(&b, c->models);
+    for (uint32_t i = 0; i < c->models; i++) {
+        mot_bytes_put(&b, c->model[i].x, w->dim * sizeof(float));
+        for (uint32_t s = 0; s < f.slots; s++) mot_bytes_put(&b, c->model[i].slot[s], w->dim * sizeof(float));
+    }
+    uint64_t sum = XXH64(b.at, b.n, 0);
+    MOT_PUT(&b, sum);
+    enum mot_status status = mot_file_replace(path, b.at, b.n);
+    mot_bytes_free(&b);
+    return status;
+}
+
+static float *read_floats(struct mot_reader *r, uint32_t n)
+{
+    float *x = mot_new(n, sizeof(*x));
+    mot_reader_get(r, x, n * sizeof(*x));
+    return x;
+}
+
+static enum mot_status read_from(const char *path, const unsigned char *bytes, size_t n,
+    const struct fit *want, struct mot_live_checkpoint *c)
+{
+    struct fit have;
+    uint64_t sum;
+    if (n < sizeof(have) + sizeof(sum) || memcmp(bytes, MAGIC, 8) != 0)
+        return mot_fail(MOT_EDATA,
+            "%s: not a checkpoint of a live run of motley (%zu bytes); one of a simulated run is resumed by "
+            "motley sim",
+            path, n);
+    memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
+    if (sum != XXH64(bytes, n - sizeof(sum), 0))
+        return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not fit its %zu bytes", path, n);
+    struct mot_reader r = { .at = bytes, .n = n - sizeof(sum) };
+    MOT_GET(&r, have);
+    if (have.version != want->version)
+        return mot_fail(
+            MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want->version);
+    if (memcmp(&have, want, sizeof(have)) != 0)
+        return mot_fail(MOT_EUSAGE,
+            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u "
+            "workers, %u "
+            "parameters): data, model, method, cluster, evaluate and seed must be as they were",
+            path, have.workers, have.dim, want->workers, want->dim);
+    MOT_GET(&r, c->updates);
+    MOT_GET(&r, c->samples);
+    MOT_GET(&r, c->mark);
+    MOT_GET(&r, c->now);
+    MOT_GET(&r, c->step);
+    MOT_GET(&r, c->out_of_data);
+    MOT_GET(&r, c->target.met);
+    MOT_GET(&r, c->target.score);
+    MOT_GET(&r, c->target.at);
+    MOT_GET(&r, c->target.updates);
+    uint32_t has_best = 0, models = 0;
+    MOT_GET(&r, has_best);
+    if (has_best) {
+        MOT_GET(&r, c->best.score);
+        MOT_GET(&r, c->best.updates);
+        c->best.x = read_floats(&r, want->dim);
+    }
+    c->draw = mot_new(want->workers, sizeof(*c->draw));
+    mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
+    MOT_GET(&r, models);
+    if (models != 1 && models != want->workers)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    c->models = models;
+    c->model = mot_new(models, sizeof(*c->model));
+    for (uint32_t i = 0; i < models && !r.short_of; i++) {
+        c->model[i].x = read_floats(&r, want->dim);
+        for (uint32_t s = 0; s < want->slots; s++) c->model[i].slot[s] = read_floats(&r, want->dim);
+    }
+    if (r.short_of || r.done != r.n)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    return MOT_OK;
+}
+
+enum mot_status mot_live_load(
+    const char *path, uint64_t hash, const struct mot_world *w, struct mot_live_checkpoint *out)
+{
+    unsigned char *bytes;
+    size_t n;
+    struct fit want = fit_of(hash, w);
+    enum mot_status status = mot_file_read(path, SIZE_MAX, &bytes, &n);
+    if (status != MOT_OK) return status;
+    struct mot_live_checkpoint c = { 0 };
+    status = read_from(path, bytes, n, &want, &c);
+    free(bytes);
+    if (status == MOT_OK) *out = c;
+    else mot_live_checkpoint_free(&c);
+    return status;
+}
+
+void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
+{
+    free(c->draw);
+    free((void *)c->best.x);
+    for (uint32_t i = 0; i < c->models; i++) {
+        free((void *)c->model[i].x);
+        for (int s = 0; s < 2; s++) free((void *)c->model[i].slot[s]);
+    }
+    free(c->model);
+    *c = (struct mot_live_checkpoint){ 0 };
+}

@@ -1,0 +1,395 @@
+#include "live/profile.h"
+#include "base/exact.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* GO: compute now. TURN: measure your pair with node `round`. PING and BULK are answered with
+ * PONG; a PING with `samples` set is answered with a PONG that has a body. RESULT: figure number `round`.
+ * STOP: it is over. */
+enum kind { GO, TURN, PING, BULK, PONG, RESULT, STOP };
+
+enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, LEAST, VARIANCE, COMPUTED, LATENCY = 16, THERE, BACK };
+
+#define ROUNDS_MAX 400u
+#define ROUNDS_LEAST 5u
+#define PAIR_NS UINT64_C(180000000) /* for a pair, at the most */
+#define LOOK_UP_NS UINT64_C(2000000)
+
+struct prober {
+    struct mot_profile *p;
+    struct mot_live_node *n;
+    mot_buf body;
+    bool go, over;
+    mot_node turn; /* to measure the pair with it; `nodes`: nobody's */
+    uint32_t pongs;
+    uint32_t results;         /* node 0: figures that came in */
+    double figure[3];         /* node 0: of the pair that is measured */
+    double *least, *variance; /* node 0: [workers] */
+    float sink;
+};
+
+void mot_profile_open(struct mot_profile *p, const struct mot_world *w, mot_time seconds)
+{
+    *p = (struct mot_profile){ .workers = w->workers,
+        .nodes = w->nodes,
+        .seconds = seconds,
+        .worker = mot_new(w->workers, sizeof(*p->worker)),
+        .pair = mot_new((size_t)w->nodes * w->nodes, sizeof(*p->pair)) };
+}
+
+void mot_profile_close(struct mot_profile *p)
+{
+    free(p->worker);
+    free(p->pair);
+    *p = (struct mot_profile){ 0 };
+}
+
+static bool interrupted(const struct mot_profile *p) { return p->interrupt && *p->interrupt; }
+
+static mot_time now_of(const struct prober *r) { return mot_live_now(r->n->live); }
+
+/* Who is interrupted ends it for all: ranks are not always interrupted together. */
+static bool over(struct prober *r)
+{
+    if (interrupted(r->p)) r->n->port->end(r->n->port);
+    return r->over || r->n->port->ended(r->n->port);
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static void tell(struct prober *r, mot_node to, enum kind kind, struct mot_head head, mot_buf body)
+{
+    struct mot_message m = { .from = r->n->self,
+        .to = to,
+        .kind = (uint16_t)kind,
+        .head = head,
+        .body = { .buf = body, .len = body ? r->n->live->world.dim : 0 } };
+    if (body) mot_pool_hold(&r->n->live->pool, body);
+    r->n->port->send(r->n->port, &m);
+}
+
+/* What a transport that copies has done by now, one that passes pointers leaves to the reader. */
+static void read_body(struct prober *r, const struct mot_message *m)
+{
+    if (!m->body.buf) return;
+    const float *x = mot_pool_at(&r->n->live->pool, m->body.buf) + m->body.off;
+    float lane[16] = { 0 };
+    for (uint32_t i = 0; i + 16 <= m->body.len; i += 16)
+        for (int k = 0; k < 16; k++) lane[k] += x[i + (uint32_t)k];
+    for (int k = 0; k < 16; k++) r->sink += lane[k];
+}
+
+static void keep(struct prober *r, mot_node from, uint64_t figure, double value)
+{
+    struct mot_profile_worker *w = &r->p->worker[from < r->p->workers ? from : 0];
+    r->results++;
+    if (figure < JOBS) w->mean_s[figure] = value;
+    else if (figure == JOBS) w->jobs = value;
+    else if (figure == LEAST) r->least[from] = value;
+    else if (figure == VARIANCE) r->variance[from] = value;
+    else if (figure >= LATENCY && figure <= BACK) r->figure[figure - LATENCY] = value;
+}
+
+static void report(struct prober *r, uint64_t figure, double value)
+{
+    if (r->n->self == 0) keep(r, 0, figure, value);
+    else tell(r, 0, RESULT, (struct mot_head){ .round = figure, .value = value }, MOT_NO_BUF);
+}
+
+static void received(struct prober *r, const struct mot_message *m)
+{
+    read_body(r, m);
+    switch ((enum kind)m->kind) {
+    case GO: r->go = true; return;
+    case TURN: r->turn = (mot_node)m->head.round; return;
+    case PING: tell(r, m->from, PONG, (struct mot_head){ 0 }, m->head.samples ? r->body : MOT_NO_BUF); return;
+    case BULK: tell(r, m->from, PONG, (struct mot_head){ 0 }, MOT_NO_BUF); return;
+    case PONG: r->pongs++; return;
+    case RESULT: keep(r, m->from, m->head.round, m->head.value); return;
+    case STOP: r->over = true; return;
+    }
+}
+
+/* Takes one message, if there is one. Without a node that was lost there is no whole profile. */
+static bool look(struct prober *r)
+{
+    struct mot_arrival a;
+    if (!r->n->port->poll(r->n->port, &a)) return false;
+    if (a.kind == MOT_ARRIVAL_PEER && !a.peer.up) r->over = true;
+    if (a.kind != MOT_ARRIVAL_MESSAGE) return true;
+    received(r, &a.message);
+    mot_pool_drop(&r->n->live->pool, a.message.body.buf);
+    return true;
+}
+
+/* Takes one message, or sleeps a while for the next. */
+static void attend(struct prober *r)
+{
+    if (!look(r)) r->n->port->idle(r->n->port, now_of(r) + LOOK_UP_NS);
+}
+
+/* ---- Computing --------------------------------------------------------------------------------- */
+
+/* A quarter, half, all and twice of the batch that this worker would compute. */
+static uint32_t batch_of(const struct mot_world *w, mot_node worker, int size)
+{
+    uint64_t batch = (uint64_t)w->batch[worker] * (UINT64_C(1) << size) / 4;
+    return batch < 1 ? 1 : batch > 1u << 20 ? 1u << 20 : (uint32_t)batch;
+}
+
+void mot_profile_add(struct mot_profile_times *t, double seconds)
+{
+    if (t->n == 0 || seconds < t->least) t->least = seconds;
+    t->n++;
+    t->sum += seconds;
+    t->squares += seconds * seconds;
+}
+
+struct mot_profile_spread mot_profile_spread(const struct mot_profile_times *t)
+{
+    struct mot_profile_spread s = { .least = 1 };
+    double square = 0, means = 0;
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
+        if (t[k].n < 2) continue;
+        double mean = t[k].sum / t[k].n;
+        means++;
+        s.jobs += t[k].n;
+        square += (t[k].squares - t[k].n * mean * mean) / (mean * mean);
+        if (t[k].least / mean < s.least) s.least = t[k].least / mean;
+    }
+    if (means > 0) s.variance = square / (s.jobs - means);
+    return s;
+}
+
+static void report_times(struct prober *r, const struct mot_profile_times *t)
+{
+    struct mot_profile_spread s = mot_profile_spread(t);
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++)
+        report(r, MEANS + (uint64_t)k, t[k].n > 0 ? t[k].sum / t[k].n : NAN);
+    report(r, JOBS, s.jobs);
+    report(r, LEAST, s.least);
+    report(r, VARIANCE, s.variance);
+}
+
+static void compute(struct prober *r)
+{
+    struct mot_live *l = r->n->live;
+    mot_node self = r->n->self;
+    struct mot_profile_times times[MOT_PROFILE_SIZES] = { { 0 } };
+    mot_buf grad = mot_pool_take(&l->pool);
+    mot_time began = now_of(r), end = began + r->p->seconds, before = began;
+    uint64_t draw = 0;
+    /* Every size twice at the least, if it takes longer than it should; the first jobs only warm up. */
+    for (uint64_t job = 0; (before < end || job < 4 * MOT_PROFILE_SIZES) && !over(r); job++) {
+        int size = (int)(job % MOT_PROFILE_SIZES);
+        struct mot_term term = {
+            .part = self, .draw = draw, .samples = batch_of(&l->world, self, size), .coef = 1
+        };
+        uint64_t samples = mot_terms_samples(l->problem, &term, 1);
+        draw = samples < term.samples ? 0 : draw + samples; /* data that ends begins again */
+        mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0),
+            mot_pool_at(&l->pool, grad), r->n->scratch);
+        mot_time now = now_of(r);
+        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before)
+            mot_profile_add(&times[size], (double)(now - before) * 1e-9);
+        if (self == 0 && r->p->progress && job % 16 == 0)
+            r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
+        look(r); /* off the clock: others may be done, lost or interrupted */
+        before = now_of(r);
+    }
+    mot_pool_drop(&l->pool, grad);
+    report_times(r, times);
+}
+
+void mot_profile_fit(struct mot_profile_worker *w, double least, double variance)
+{
+    /* Each mean counts by its size's relative error: a millisecond matters more to a small batch. */
+    double s = 0, sb = 0, st = 0, sbb = 0, sbt = 0;
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
+        double b = w->batch[k], t = w->mean_s[k], weight = t > 0 ? 1 / (t * t) : 0;
+        if (!(weight > 0)) continue;
+        s += weight, sb += weight * b, st += weight * t, sbb += weight * b * b, sbt += weight * b * t;
+    }
+    double det = s * sbb - sb * sb;
+    w->per_sample_s = det > 0 ? (s * sbt - sb * st) / det : 0;
+    w->fixed_s = s > 0 ? (st - w->per_sample_s * sb) / s : 0;
+    if (w->fixed_s < 0 || !(w->per_sample_s > 0)) { /* noise: all of it goes by the sample */
+        w->fixed_s = 0;
+        w->per_sample_s = sbb > 0 ? sbt / sbb : 0;
+    }
+    /* A lognormal of mean m and deviation sigma of its logarithm varies with m^2 (exp(sigma^2) - 1). */
+    double mean = 1 - least;
+    w->least = mean > 0 && variance > 0 ? least : 1;
+    w->sigma = w->least < 1 ? sqrt(mot_log(1 + variance / (mean * mean))) : 0;
+}
+
+/* ---- Links ---------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The time of there and back. */
+static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool body_back)
+{
+    uint32_t pongs = r->pongs;
+    mot_time before = now_of(r);
+    tell(r, peer, kind, (struct mot_head){ .samples = body_back }, kind == BULK ? r->body : MOT_NO_BUF);
+    while (r->pongs == pongs && !over(r)) attend(r);
+    return (double)(now_of(r) - before) * 1e-9;
+}
+
+static double median(double *x, uint32_t n)
+{
+    if (n == 0) return NAN;
+    qsort(x, n, sizeof(*x), by_size);
+    return x[n / 2];
+}
+
+double mot_profile_bandwidth(double bytes, double bulk_s, double small_s)
+{
+    return bytes / fmax(bulk_s - small_s, MOT_PROFILE_SEEN * bulk_s);
+}
+
+/* Trips without a body, with one there and with one back take turns, so that what else the machine does
+ * comes upon all of them alike. */
+static void measure_pair(struct prober *r, mot_node peer)
+{
+    double small[ROUNDS_MAX], there[ROUNDS_MAX], back[ROUNDS_MAX], bytes = 4.0 * r->n->live->world.dim;
+    mot_time began = now_of(r);
+    uint32_t n = 0;
+    for (int warm = 3; n < ROUNDS_MAX && (n < ROUNDS_LEAST || now_of(r) - began < PAIR_NS) && !over(r);) {
+        small[n] = round_trip(r, peer, PING, false);
+        there[n] = round_trip(r, peer, BULK, false);
+        back[n] = round_trip(r, peer, PING, true);
+        if (warm > 0) warm--;
+        else n++;
+    }
+    double empty_s = median(small, n);
+    report(r, LATENCY, empty_s / 2);
+    report(r, THERE, mot_profile_bandwidth(bytes, median(there, n), empty_s));
+    report(r, BACK, mot_profile_bandwidth(bytes, median(back, n), empty_s));
+}
+
+/* ---- The nodes' parts --------------------------------------------------------------------------------- */
+
+static void lead_pairs(struct prober *r)
+{
+    struct mot_profile *p = r->p;
+    uint32_t pairs = p->nodes * (p->nodes - 1) / 2, done = 0;
+    for (mot_node i = 0; i < p->nodes; i++)
+        for (mot_node j = i + 1; j < p->nodes; j++) {
+            if (over(r)) return;
+            r->results = 0;
+            if (i == 0) measure_pair(r, j);
+            else tell(r, i, TURN, (struct mot_head){ .round = j }, MOT_NO_BUF);
+            while (r->results < 3 && !over(r)) attend(r);
+            p->pair[(size_t)i * p->nodes + j] = (struct mot_profile_pair){ r->figure[0], r->figure[1] };
+            p->pair[(size_t)j * p->nodes + i] = (struct mot_profile_pair){ r->figure[0], r->figure[2] };
+            if (p->progress) p->progress(p->progress_self, 0.5 + 0.5 * ++done / pairs);
+        }
+}
+
+static void lead(struct prober *r)
+{
+    struct mot_profile *p = r->p;
+    const struct mot_world *w = &r->n->live->world;
+    r->least = mot_new(p->workers, sizeof(*r->least));
+    r->variance = mot_new(p->workers, sizeof(*r->variance));
+    for (mot_node i = 1; i < p->nodes; i++) tell(r, i, GO, (struct mot_head){ 0 }, MOT_NO_BUF);
+    compute(r);
+    while (r->results < p->workers * COMPUTED && !over(r)) attend(r);
+    for (mot_node i = 0; i < p->workers; i++) {
+        for (int k = 0; k < MOT_PROFILE_SIZES; k++) p->worker[i].batch[k] = batch_of(w, i, k);
+        mot_profile_fit(&p->worker[i], r->least[i], r->variance[i]);
+    }
+    lead_pairs(r);
+    p->whole = !over(r);
+    for (mot_node i = 1; i < p->nodes; i++) tell(r, i, STOP, (struct mot_head){ 0 }, MOT_NO_BUF);
+    free(r->least);
+    free(r->variance);
+}
+
+void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
+{
+    struct prober r = { .p = p, .n = n, .turn = p->nodes, .body = mot_pool_take(&n->live->pool) };
+    memset(mot_pool_at(&n->live->pool, r.body), 0, n->live->world.dim * sizeof(float));
+    if (n->self == 0) {
+        lead(&r);
+    } else {
+        while (!r.go && !over(&r)) attend(&r);
+        if (n->self < p->workers && !over(&r)) compute(&r);
+        while (!over(&r)) {
+            attend(&r);
+            if (r.turn == p->nodes) continue;
+            mot_node peer = r.turn;
+            r.turn = p->nodes;
+            measure_pair(&r, peer);
+        }
+    }
+    mot_pool_drop(&n->live->pool, r.body);
+}
+
+/* ---- A cluster of it ------------------------------------------------------------------------- */
+
+double mot_profile_digits(double x)
+{
+    char text[32];
+    if (!isfinite(x)) return x;
+    snprintf(text, sizeof(text), "%.3g", x);
+    return strtod(text, NULL);
+}
+
+static mot_time time_in_digits(double seconds) { return (mot_time)(mot_profile_digits(seconds * 1e9) + 0.5); }
+
+struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
+{
+    struct mot_link link = { .up = 0, .down = 0 };
+    double mine = 0, all = 0;
+    for (mot_node j = 0; j < p->nodes; j++) {
+        if (j == node) continue;
+        const struct mot_profile_pair *there = &p->pair[(size_t)node * p->nodes + j],
+                                      *back = &p->pair[(size_t)j * p->nodes + node];
+        link.up = fmax(link.up, there->bytes_per_s);
+        link.down = fmax(link.down, back->bytes_per_s);
+        mine += there->latency_s;
+    }
+    for (mot_node i = 0; i < p->nodes; i++)
+        for (mot_node j = i + 1; j < p->nodes; j++) all += p->pair[(size_t)i * p->nodes + j].latency_s;
+    /* A pair's latency is the sum of its two ends': mine = (nodes - 2) own +
+     * sum of all own, and that is all / (nodes - 1). */
+    double own = p->nodes > 2 ? (mine - all / (p->nodes - 1)) / (p->nodes - 2) : mine / 2;
+    link.latency = own > 0 ? time_in_digits(own) : 0;
+    link.up = mot_profile_digits(link.up);
+    link.down = mot_profile_digits(link.down);
+    return link;
+}
+
+void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
+{
+    for (mot_node i = 0; i < c->workers + c->servers; i++) {
+        struct mot_machine *m = &c->machine[i];
+        /* A method without a server was measured: one would be like worker 0. */
+        m->link = p->nodes > 1 ? mot_profile_link(p, i < p->nodes ? i : 0)
+                               : (struct mot_link){ INFINITY, INFINITY, 0 };
+        if (i >= c->workers) continue;
+        const struct mot_profile_worker *w = &p->worker[i];
+        m->has_job_time = false;
+        m->straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_NONE };
+        m->speed = w->per_sample_s > 0 ? mot_profile_digits(1 / w->per_sample_s) : 1e9;
+        m->fixed = time_in_digits(w->fixed_s);
+        m->jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 1, .unit = 1 };
+        double least = mot_profile_digits(w->least);
+        if (w->sigma > 0 && least < 1)
+            m->jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL,
+                .mean = 1 - least,
+                .sigma = mot_profile_digits(w->sigma),
+                .unit = 1,
+                .plus = least };
+    }
+}

@@ -1,0 +1,174 @@
+/* coll_steps.c -- ring (Patarasuk and Yuan, 2009), binomial tree, and recursive
+ * doubling (Thakur, Rabenseifner and Gropp, 2005) as schedules of messages. */
+#include "sim/coll_steps.h"
+
+/* ---- Ring: n-1 steps of reduce-scatter, n-1 of all-gather ---------------------
+ * In step s node i passes chunk i-s (mod n) on to its right: first partial sums,
+ * then finished ones. Step s needs what came from the left in step s-1. */
+
+/* The floats before chunk c: the first len % n chunks are one longer than the others. */
+static uint32_t chunk_first(uint32_t len, uint32_t n, uint32_t c)
+{
+    uint32_t each = len / n, longer = len - each * n;
+    return c * each + (c < longer ? c : longer);
+}
+
+static bool ring_next(
+    uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+{
+    uint32_t steps = 2 * (n - 1);
+    if (!p->joined || p->sent == steps || p->sent > p->received) return false;
+    uint32_t step = p->sent++, back = step < n ? step : step - n; /* step mod n, step < 2n */
+    uint32_t chunk = self >= back ? self - back : self + n - back, right = self + 1;
+    *out = (struct mot_coll_step){ .to = right == n ? 0 : right,
+        .step = step,
+        .first = chunk_first(len, n, chunk),
+        .last = chunk_first(len, n, chunk + 1) };
+    return true;
+}
+
+/* ---- Binomial tree: sums flow to node 0, the result flows back ----------------- */
+
+/* Children of i are i + 2^k for the k below i's lowest set bit. */
+static uint32_t tree_levels(uint32_t n, mot_node self)
+{
+    uint32_t levels = 0;
+    while (((uint64_t)1 << levels) < n && !(self >> levels & 1)) levels++;
+    return levels;
+}
+
+static uint32_t tree_children(uint32_t n, mot_node self)
+{
+    uint32_t children = 0;
+    for (uint32_t k = 0; k < tree_levels(n, self); k++) children += self + ((uint64_t)1 << k) < n;
+    return children;
+}
+
+enum { TREE_UP = 0, TREE_DOWN = 1 };
+
+/* sent counts: one message up (but for the root), then one down to each child, the largest subtree first. */
+static bool tree_next(
+    uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+{
+    uint32_t children = tree_children(n, self), up = self != 0;
+    if (!p->joined || p->received < children || p->sent == children + up) return false;
+    if (up && p->sent == 0) {
+        p->sent++;
+        *out = (struct mot_coll_step){ .to = self & (self - 1), .step = TREE_UP, .last = len };
+        return true;
+    }
+    if (up && !(p->have & 1)) return false;
+    uint32_t child = p->sent++ - up, seen = 0;
+    for (uint32_t k = tree_levels(n, self); k-- > 0;) {
+        uint64_t to = self + ((uint64_t)1 << k);
+        if (to >= n) continue;
+        if (seen++ == child) {
+            *out = (struct mot_coll_step){ .to = (mot_node)to, .step = TREE_DOWN, .last = len };
+            return true;
+        }
+    }
+    MOT_ASSERT(!"a child of the tree is missing");
+    return false;
+}
+
+/* ---- Recursive doubling ----------------------------------------------------------
+ * Among the first p = 2^k nodes, step s exchanges everything with node i ^ 2^s. The
+ * n - p others give theirs to node i - p before and get the result after. */
+
+static uint32_t doubling_steps(uint32_t n)
+{
+    uint32_t k = 0;
+    while (((uint64_t)2 << k) <= n) k++;
+    return k;
+}
+
+#define DOUBLING_FOLD 31u /* the step number of a message to or from an extra node */
+
+static bool doubling_next(
+    uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+{
+    uint32_t steps = doubling_steps(n), core = 1u << steps, has_extra = self + core < n;
+    if (!p->joined) return false;
+    *out = (struct mot_coll_step){ .last = len };
+    if (self >= core) {
+        if (p->sent == 1) return false;
+        p->sent = 1;
+        out->to = self - core;
+        out->step = DOUBLING_FOLD;
+        return true;
+    }
+    if (has_extra && !(p->have >> DOUBLING_FOLD & 1)) return false;
+    if (p->sent < steps) {
+        if (p->sent > 0 && !(p->have >> (p->sent - 1) & 1)) return false;
+        out->to = self ^ (1u << p->sent);
+        out->step = p->sent++;
+        return true;
+    }
+    if (!has_extra || p->sent > steps) return false;
+    if (steps > 0 && !(p->have >> (steps - 1) & 1)) return false;
+    p->sent++;
+    out->to = self + core;
+    out->step = DOUBLING_FOLD;
+    return true;
+}
+
+/* ---- The three behind one door ------------------------------------------------------ */
+
+void mot_schedule_received(enum mot_collective kind, uint32_t n, mot_node self, mot_node from, uint32_t step,
+    struct mot_coll_progress *p)
+{
+    MOT_ASSERT(from < n && self < n && from != self);
+    switch (kind) {
+    case MOT_COLLECTIVE_RING:
+        MOT_ASSERT(step == p->received);
+        p->received++;
+        return;
+    case MOT_COLLECTIVE_TREE:
+        if (step == TREE_DOWN) p->have |= 1;
+        else p->received++;
+        return;
+    case MOT_COLLECTIVE_DOUBLING:
+        MOT_ASSERT(step <= DOUBLING_FOLD && !(p->have >> step & 1));
+        p->have |= (uint32_t)1 << step;
+        return;
+    }
+}
+
+bool mot_schedule_next(enum mot_collective kind, uint32_t n, mot_node self, uint32_t len,
+    struct mot_coll_progress *p, struct mot_coll_step *out)
+{
+    if (n == 1) return false;
+    switch (kind) {
+    case MOT_COLLECTIVE_RING: return ring_next(n, self, len, p, out);
+    case MOT_COLLECTIVE_TREE: return tree_next(n, self, len, p, out);
+    case MOT_COLLECTIVE_DOUBLING: return doubling_next(n, self, len, p, out);
+    }
+    return false;
+}
+
+bool mot_schedule_complete(
+    enum mot_collective kind, uint32_t n, mot_node self, const struct mot_coll_progress *p)
+{
+    if (!p->joined) return false;
+    if (n == 1) return true;
+    uint32_t steps = doubling_steps(n), core = 1u << steps;
+    switch (kind) {
+    case MOT_COLLECTIVE_RING: return p->received == 2 * (n - 1);
+    case MOT_COLLECTIVE_TREE: return p->received == tree_children(n, self) && (self == 0 || (p->have & 1));
+    case MOT_COLLECTIVE_DOUBLING:
+        if (self >= core) return p->have >> DOUBLING_FOLD & 1;
+        /* Its partners may be done before its extra node gave anything: it must have sent all, too. */
+        return p->sent >= steps && (p->have & (core - 1u)) == core - 1u;
+    }
+    return false;
+}
+
+uint64_t mot_schedule_flights(enum mot_collective kind, uint32_t n)
+{
+    switch (kind) {
+    case MOT_COLLECTIVE_RING: return n; /* each chunk is in one place */
+    case MOT_COLLECTIVE_TREE: return 2 * (uint64_t)n;
+    case MOT_COLLECTIVE_DOUBLING: return (uint64_t)n * (doubling_steps(n) + 1);
+    }
+    return 0;
+}

@@ -1,0 +1,168 @@
+/* Runs that can make no progress end by themselves and say why; runs that are only slow do not. */
+#include "base/file.h"
+#include "run/run.h"
+#include <stdlib.h>
+
+#define BASE                                                                                                 \
+    "data", "digits", "data.rows", "200", "model", "softmax", "evaluate.every", "1000000 updates", "batch",  \
+        "32", "optimizer.lr", "0.01"
+#define SECOND UINT64_C(1000000000)
+#define YEAR (8760 * 3600 * SECOND)
+
+static struct mot_outcome go(const char *method, const char *updates, const char *cluster)
+{
+    struct run r = { 0 };
+    RUN_SET(&r, BASE, "method", method, "stop.updates", updates, "cluster", cluster);
+    run_go(&r);
+    struct mot_outcome out = r.out;
+    if (r.status != MOT_OK) out.status = r.status;
+    run_free(&r);
+    return out;
+}
+
+TEST(workers_that_crash_before_any_job_ends_end_the_run)
+{
+    static const char *const methods[] = { "async", "server", "rennala", "malenia", "gasync" };
+    for (size_t m = 0; m < MOT_COUNT(methods); m++) {
+        struct mot_outcome o =
+            go(methods[m], "1000", "{workers: 4, faults: {crash: 1000/s, restart_after: 1ms}}");
+        CHECK_INT(o.status, MOT_EPEER);
+        CHECK_TEXT(o.ended_by, "no_progress");
+        CHECK_INT(o.stuck_by, MOT_STUCK_LOSSES);
+        CHECK_INT(o.last.updates, 0);
+        CHECK(o.has_peer && o.faults.restarts > 90000);
+    }
+}
+
+TEST(a_server_that_no_frame_reaches_is_not_tried_for_ever)
+{
+    static const char *const methods[] = { "async", "gasync", "server", "fedbuff" };
+    static const char *const faults[] = { "[{kind: drop, at: 0s, for: 8760h}]",
+        "[{kind: drop, at: 1s, for: 8760h}]", "[{kind: corrupt, at: 1s, for: 8760h, probability: 100%}]",
+        "[{kind: drop, at: 1s, for: 8760h, server: true}]" };
+    for (size_t m = 0; m < MOT_COUNT(methods); m++) {
+        for (size_t f = 0; f < MOT_COUNT(faults); f++) {
+            char cluster[200];
+            snprintf(cluster, sizeof cluster,
+                "{workers: [{count: 3}, {count: 3, latency: 30ms}], faults: %s}", faults[f]);
+            struct mot_outcome o = go(methods[m], "3000", cluster);
+            CHECK_INT(o.status, MOT_EPEER);
+            CHECK(o.has_peer && o.peer_by && strcmp(o.peer_by, "drop") == 0);
+            CHECK_INT(o.faults.restarts, 0);
+            CHECK(o.last.now < 30 * SECOND && o.last.events < 50000);
+        }
+    }
+}
+
+TEST(workers_cut_off_by_lost_frames_are_back_when_frames_come_through_again)
+{
+    struct mot_outcome o =
+        go("async", "3000", "{workers: 4, faults: [{kind: drop, at: 1s, for: 8s, workers: [1, 2]}]}");
+    CHECK_INT(o.status, MOT_OK);
+    CHECK_INT(o.faults.given_up, 2);
+    CHECK_INT(o.faults.restarts, 2);
+    CHECK(o.last.now > 9 * SECOND);
+}
+
+TEST(jobs_that_take_no_time_do_not_hold_the_clock_still_for_ever)
+{
+    static const char *const methods[] = { "malenia", "ringleader" };
+    for (size_t m = 0; m < MOT_COUNT(methods); m++) {
+        struct mot_outcome o =
+            go(methods[m], "1000", "{network: none, workers: [{job_time: 0s}, {count: 3, job_time: 1s}]}");
+        CHECK_INT(o.status, MOT_EDEADLINE);
+        CHECK_TEXT(o.ended_by, "no_progress");
+        CHECK_INT(o.stuck_by, MOT_STUCK_SPIN);
+        CHECK_INT(o.stuck_node, 0);
+        CHECK_INT(o.last.now, 0);
+        CHECK_INT(o.last.updates, 0);
+    }
+}
+
+TEST(stalls_that_never_let_a_job_end_end_the_run)
+{
+    struct mot_outcome o = go("async", "1000", "{workers: 1, faults: {stall: 1000/s, stall_for: 100ms}}");
+    CHECK_INT(o.status, MOT_EDEADLINE);
+    CHECK_INT(o.stuck_by, MOT_STUCK_FAULTS);
+    CHECK_INT(o.last.updates, 0);
+}
+
+/* ---- Slow, but alive ------------------------------------------------------------------------------- */
+
+TEST(a_run_in_which_a_thousand_lives_give_one_update_goes_on)
+{
+    /* A job takes 32 ms and a life 5: one in some six hundred sees the end of its job. */
+    struct mot_outcome o = go("async", "20", "{workers: 4, faults: {crash: 200/s, restart_after: 1ms}}");
+    CHECK_INT(o.status, MOT_OK);
+    CHECK_INT(o.last.updates, 20);
+    CHECK(o.faults.crashes > 20 * 200);
+}
+
+TEST(an_update_of_many_gradients_that_take_no_time_is_not_taken_for_a_standstill)
+{
+    struct run r = { 0 };
+    RUN_SET(&r, BASE, "method", "rennala", "method.s", "10000", "stop.updates", "3", "cluster",
+        "{network: none, workers: [{job_time: 0s}, {job_time: 1s}]}");
+    run_go(&r);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_INT(r.out.status, MOT_OK);
+    CHECK_INT(r.out.last.updates, 3);
+    CHECK_INT(r.out.last.now, 0);
+    run_free(&r);
+}
+
+TEST(a_year_in_which_nothing_happens_is_waited_for)
+{
+    struct mot_outcome o =
+        go("server", "10", "{workers: 4, faults: [{kind: stall, at: 100ms, for: 8760h, worker: 1}]}");
+    CHECK_INT(o.status, MOT_OK);
+    CHECK_INT(o.last.updates, 10);
+    CHECK(o.last.now > YEAR);
+    o = go("async", "10", "{workers: [{count: 2, job_time: 8760h}]}");
+    CHECK_INT(o.status, MOT_OK);
+    CHECK(o.last.now >= 5 * YEAR);
+}
+
+TEST(frequent_stalls_that_leave_some_time_only_slow_a_run_down)
+{
+    struct mot_outcome calm = go("async", "60", "{workers: 2}");
+    struct mot_outcome o = go("async", "60", "{workers: 2, faults: {stall: 500/s, stall_for: 10ms}}");
+    CHECK_INT(o.status, MOT_OK);
+    CHECK_INT(o.last.updates, 60);
+    CHECK(o.last.now > 50 * calm.last.now); /* one part in 150 of the time is left to them */
+}
+
+/* ---- Checkpoints -------------------------------------------------------------------------------------- */
+
+static struct mot_outcome in_folder(const char *folder, const char *time, bool resume)
+{
+    struct run r = { .ways = { .resume = resume, .replace = !resume } };
+    RUN_SET(&r, BASE, "method", "async", "stop.updates", "1000", "stop.time", time, "cluster",
+        "{workers: 4, faults: {crash: 1000/s, restart_after: 1ms}}", "output", folder);
+    run_go(&r);
+    struct mot_outcome out = r.out;
+    run_free(&r);
+    return out;
+}
+
+TEST(a_resumed_run_comes_to_the_same_standstill)
+{
+    char folder[] = "/tmp/motley-stuck-XXXXXX";
+    if (!mkdtemp(folder)) abort();
+    struct mot_outcome whole = in_folder(folder, "none", false);
+    CHECK_INT(in_folder(folder, "20s", false).status, MOT_OK);
+    struct mot_outcome o = in_folder(folder, "none", true);
+    CHECK_INT(o.stuck_by, MOT_STUCK_LOSSES);
+    CHECK_INT(o.last.events, whole.last.events);
+    CHECK_INT(o.last.now, whole.last.now);
+    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
+        "model.safetensors", "checkpoint.bin", "timeline.json" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        char *path = mot_path_join(folder, names[i]);
+        unlink(path);
+        free(path);
+    }
+    CHECK_INT(rmdir(folder), 0);
+}
+
+TEST_MAIN()

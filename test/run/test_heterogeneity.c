@@ -2,7 +2,7 @@
  * on some rows instead of all, and the same under every driver. */
 #include "base/memory.h"
 #include "run/heterogeneity.h"
-#include "driver/views.h"
+#include "run/views.h"
 #include "run/run.h"
 
 static const struct mot_look every_row = { .parts = UINT32_MAX, .rows = UINT64_MAX, .groups = UINT32_MAX };

@@ -4,6 +4,7 @@ set -euo pipefail
 motley=${MOTLEY:?names the program}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+. "$(dirname "$0")/../catches.sh"
 fail() { echo "FAIL: $*"; exit 1; }
 hash_of() { sed -n 's/.*"model_hash": "\([0-9a-f]*\)".*/\1/p'; }
 code() { local got=0; "$@" >"$folder/out" 2>"$folder/err" || got=$?; echo $got; }
@@ -39,7 +40,7 @@ printf 'x' | dd of="$folder/run/record.bin" bs=1 seek=200 conv=notrunc 2>/dev/nu
 grep -q 'samples/s' "$folder/table" || fail "no table"
 "$motley" sim "${flags[@]}" --workers 2 --cluster "$folder/here.yaml" --method async || fail "the measured cluster cannot be simulated"
 "$motley" profile --data digits --model softmax --workers 2 --seconds 60 --out "$folder/none.yaml" --quiet 2>"$folder/err" & pid=$!
-sleep 0.3
+await_catching $pid INT
 kill -INT $pid
 got=0
 wait $pid || got=$?

@@ -2,6 +2,7 @@
 set -euo pipefail
 motley=${MOTLEY:?names the program}
 source=${MOTLEY_SOURCE:?names the tree}
+. "$source/test/catches.sh"
 skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAIL: $*"; [ ! -s "${folder:-}/err" ] || tail -n 20 "$folder/err"; exit 1; }
 command -v mpirun >/dev/null || skip "mpirun is not installed: tools/setup build"

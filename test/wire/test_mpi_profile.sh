@@ -45,11 +45,6 @@ code=0; "$motley" profile "${flags[@]}" --ranks 3 2>"$folder/err" || code=$?
 [ $code = 2 ] || fail "--ranks 3 for 4 workers ended with $code"
 grep -q '3 ranks for 4 workers' "$folder/err" || fail "what is wrong with 3 ranks is not said"
 
-catches() { # PID: it computes, or is about to: the handler of SIGUSR1 is there
-    local mask
-    mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
-    [ -n "$mask" ] && ((0x$mask & 0x200))
-}
 begin() { # NAME
     local i rank at
     "$motley" profile "${flags[@]}" --seconds 60 --ranks 4 --quiet --out "$folder/$1" 2>"$folder/err" &
@@ -57,7 +52,8 @@ begin() { # NAME
     for rank in 0 1 2 3; do
         for i in $(seq 1 2000); do
             at=$(rank_pid "$1" $rank)
-            if [ -n "$at" ] && catches "$at"; then continue 2; fi
+            # it computes, or is about to
+            if [ -n "$at" ] && catches "$at" USR1; then continue 2; fi
             sleep 0.02
         done
         fail "$1: rank $rank did not begin"

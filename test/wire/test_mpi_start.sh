@@ -44,11 +44,10 @@ for delay in "${moments[@]}"; do
 done
 
 await_listener() { # RUN: leaves `listener`, motley under `timeout`, as soon as it catches SIGINT
-    local i mask
+    local i
     for i in $(seq 1 2000); do
         listener=$(pgrep -P $pid | head -n 1 || true)
-        mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/${listener:-0}/status" 2>/dev/null || true)
-        if [ -n "$mask" ] && ((0x$mask & 2)); then return 0; fi
+        ! catches "${listener:-0}" INT || return 0
         sleep 0.005
     done
     fail "$1: nobody listens to Ctrl-C"

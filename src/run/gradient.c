@@ -119,7 +119,11 @@ void mot_evaluator_close(struct mot_evaluator *e)
     free(e);
 }
 
-size_t mot_evaluator_bytes(const struct mot_net *net) { return LANES * (size_t)net->dim * sizeof(double); }
+/* Lanes for the whole gradient, and as many for those of the parts. */
+size_t mot_evaluator_bytes(const struct mot_net *net)
+{
+    return 2 * LANES * (size_t)net->dim * sizeof(double);
+}
 
 static struct mot_batch slice_of(const struct mot_table *t, uint32_t first, uint32_t end)
 {

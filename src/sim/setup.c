@@ -45,7 +45,7 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
         n->sends * (sizeof(struct mot_message) + 4) + mot_outbox_room(&n->most) * sizeof(struct mot_effect) +
         mot_channel_bytes(n, x, w);
     out->scratch = 2 * (uint64_t)x->sim.threads * (net->scratch_bytes + 64);
-    out->evaluation = mot_evaluator_bytes(net) + (2 + x->sim.threads) * (uint64_t)net->dim * 4;
+    out->evaluation = mot_evaluator_bytes(net) + (2 + 4 * x->sim.threads) * (uint64_t)net->dim * 4;
     out->data = table_bytes(&p->data->train) + table_bytes(&p->data->valid) + table_bytes(&p->data->test);
     out->total = out->buffers + out->states + out->events + out->scratch + out->evaluation + out->data;
 }

@@ -32,11 +32,11 @@ static const struct {
     { MOT_COL_VALID_ACCURACY, "valid_accuracy", "Validation accuracy" },
     { MOT_COL_GRAD_NORM, "grad_norm", "Gradient norm" },
     { MOT_COL_STALENESS_MEAN, "staleness", "Mean staleness so far" },
-    { MOT_COL_STALENESS_MAX, "staleness_max", "Largest staleness so far (τ_max)" },
-    { MOT_COL_ACTIVE_JOBS, "active_jobs", "Mean number of active jobs so far (τ_C)" },
-    { MOT_COL_CONSENSUS, "consensus", "Distance of the workers’ models from their mean, squared" },
-    { MOT_COL_ZETA2, "zeta2", "Distance of the parts’ gradients from that of all rows, squared (ζ²)" },
-    { MOT_COL_SIGMA2, "sigma2", "Distance of a row’s gradient from its part’s, squared (σ²)" },
+    { MOT_COL_STALENESS_MAX, "staleness_max", "Largest staleness so far (τ max)" },
+    { MOT_COL_ACTIVE_JOBS, "active_jobs", "Active jobs, mean so far (τ C)" },
+    { MOT_COL_CONSENSUS, "consensus", "Consensus distance" },
+    { MOT_COL_ZETA2, "zeta2", "ζ², parts’ gradients apart" },
+    { MOT_COL_SIGMA2, "sigma2", "σ², rows’ gradients apart" },
 };
 
 /* ---- JSON that may stand in a script element ------------------------------------------------------ */

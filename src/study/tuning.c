@@ -243,13 +243,13 @@ static void judge_point(
     free(near);
 }
 
-/* Whether a did better than b: by the score; where neither has one, by how
- * many reached the target, then by how near they came. */
+/* Whether a did better than b: by how many reached the target, if there is one, since a rate with which a
+ * lucky half comes there at once misses it on other seeds; then by the score, then by how near they came. */
 static bool beats(const struct point *a, const struct point *b)
 {
     if (a->budget != b->budget) return a->budget > b->budget;
-    if (a->median != b->median) return a->median < b->median;
     if (a->reached != b->reached) return a->reached > b->reached;
+    if (a->median != b->median) return a->median < b->median;
     return a->nearness < b->nearness;
 }
 

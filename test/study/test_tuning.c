@@ -315,6 +315,19 @@ TEST(a_target_is_lifted_when_tuning_by_how_good_it_gets)
     CHECK_TEXT(json_string_value(json_object_get(run, "ended_by")), "updates");
 }
 
+/* The first rate is the quicker one where it comes to the target, and misses it on one seed of three. */
+TEST(a_rate_that_misses_the_target_on_some_seeds_loses_to_one_that_never_does)
+{
+    go("stop: {updates: 200, target: {train_loss: 1.3}}\ncompare: [{label: many, workers: 12, batch: 2}]\n"
+       "tune: {over: {optimizer.lr: [0.125, 0.0625, 1e-6]}}\n",
+        true);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(count(0, 0, "reached"), 2);
+    CHECK_INT(count(0, 1, "reached"), 3);
+    CHECK(score(0, 0, "median") < score(0, 1, "median"));
+    CHECK_INT(best(0), 1);
+}
+
 TEST(where_no_point_reaches_the_target_the_nearest_is_taken)
 {
     go("stop: {updates: 50, target: {test_accuracy: 1}}\ntune: {over: {optimizer.lr: [0, 0.1, 1e-6]}}\n",

@@ -27,9 +27,9 @@ static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1)
 /* At most so many rows of a batch go through the few_ kernels. */
 #define MOT_FEW 8u
 
-/* At most so many outputs has a layer that goes through narrow_forward: its weights stay in the cache from
- * one panel of rows to the next. */
-#define MOT_NARROW 96u
+/* At most so many outputs has a layer that goes through narrow_forward: its weights pass once for every
+ * sixteen rows, which beyond that takes longer than what it hides. */
+#define MOT_NARROW 32u
 
 /* C[m][n] = bias + A B, or C += A B. A(i, k) = a[i*a_row + k/16*a_block + k%16*a_col], which
  * covers plain, transposed and panelled matrices. B is panels of [k][16]; all 16 columns

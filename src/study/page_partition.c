@@ -16,7 +16,7 @@ static const json_t *quality_of(const json_t *d) { return json_object_get(d, "qu
 static double quality(const json_t *d, const char *key) { return mot_page_number(quality_of(d), key); }
 static bool is_measured(const json_t *d) { return !isnan(quality(d, "mmd2_mean")); }
 
-/* Something to be compared with: not one worker with everything. */
+/* Something to be compared with: not one worker with everything, nor every class at one worker. */
 static bool has_random(const json_t *d) { return is_measured(d) && quality(d, "mmd2_random") > 0; }
 
 static double at(const json_t *worker, const char *key, size_t class)
@@ -109,7 +109,11 @@ static void put_headline(const json_t *d, FILE *out)
 {
     fputs("<p class=\"answer\">", out);
     if (!is_measured(d)) fputs("How like the whole the workers’ rows are was not measured.", out);
-    else if (!has_random(d)) fputs("One worker has all rows.", out);
+    else if (!has_random(d))
+        fputs(json_array_size(mot_page_list(d, "workers")) == 1
+                ? "One worker has all rows."
+                : "Every class lies whole at one worker: random rows could not be more like it.",
+            out);
     else put_ratios(d, out);
     fputs("</p>\n", out);
 }

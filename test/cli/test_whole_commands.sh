@@ -59,7 +59,11 @@ for by in equal contiguous stratified proportional sorted dirichlet quantity her
 done
 prints shards "$MOTLEY" partition digits --workers 5 --by shards --out parts-shards
 prints speeds "$MOTLEY" partition digits --by herding --cluster mixed.yaml --out parts-speeds
+prints regression "$MOTLEY" partition d.csv --data-task regression --data-label-column first --data-test 0 --workers 3 --by herding --out parts-regression
+prints alone "$MOTLEY" partition d.csv --workers 1 --out parts-alone
 together partition
+printed=(parts-{equal,sorted,dirichlet,herding,submodular,shards,speeds,regression,alone}/partition.html)
+together partition-pages
 
 resolved() { # NAME FLAG...: the experiment, without what it would need of memory
     local name=$1

@@ -164,13 +164,11 @@ void mot_pca(const struct mot_table *t, uint32_t k, uint64_t seed, struct mot_cr
     p.mean = mot_new(t->cols, sizeof(double));
     find_mean(&p);
     begin_anywhere(&p, seed);
-    for (uint32_t pass = 0; pass < PASSES; pass++) {
+    for (uint32_t pass = 0; pass <= PASSES; pass++) {
+        if (pass) mot_crew_each(crew, t->x ? (t->cols + CHUNK - 1) / CHUNK : p.panels, columns_back, &p);
         orthogonalise(&p);
         look_along(&p, crew);
-        mot_crew_each(crew, t->x ? (t->cols + CHUNK - 1) / CHUNK : p.panels, columns_back, &p);
     }
-    orthogonalise(&p);
-    look_along(&p, crew);
     for (uint32_t r = 0; r < t->rows; r++)
         for (uint32_t c = 0; c < k; c++) scores[(size_t)r * k + c] = *at(p.z, t->rows, r, c);
     free(p.q);

@@ -337,4 +337,23 @@ TEST(a_setting_that_names_no_group_says_which_there_are)
     CHECK_HAS(mot_error(), "only the groups of a list can be set one by one");
 }
 
+TEST(paths_are_absolute_and_have_no_dots_before_them)
+{
+    static const char *const given[][2] = { { "runs/a", "/runs/a" }, { "./runs/a", "/runs/a" },
+        { "././a", "/a" }, { "./.hidden", "/.hidden" }, { "../a", "/../a" } };
+    char *here = getcwd(NULL, 0);
+    CHECK(here != NULL);
+    for (size_t i = 0; i < MOT_COUNT(given); i++) {
+        struct mot_experiment *e = WITH("output", given[i][0]);
+        CHECK(e && strncmp(e->output, here, strlen(here)) == 0);
+        CHECK_TEXT(e->output + strlen(here), given[i][1]);
+        mot_experiment_close(e);
+    }
+    struct mot_experiment *e = WITH("output", "/tmp/./a");
+    CHECK(e != NULL);
+    CHECK_TEXT(e->output, "/tmp/./a");
+    mot_experiment_close(e);
+    free(here);
+}
+
 TEST_MAIN()

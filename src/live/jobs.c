@@ -9,6 +9,7 @@
 #include "live/judge.h"
 
 #include "base/memory.h"
+#include "run/judge.h"
 #include "run/views.h"
 #include <math.h>
 #include <stdlib.h>
@@ -457,6 +458,7 @@ void mot_judge_evaluate(struct mot_judge *j, struct mot_moment *m, const float *
         j->target_score = m->score;
         atomic_store(&j->target_met, true);
     }
+    if (mot_score_diverged(j->live->problem->net, &m->score, what)) atomic_store(&j->diverged, true);
     keep_best(j, m, x);
     j->last = *m;
     if (!j->watch.evaluated) return;

@@ -11,6 +11,7 @@
 #include "live/judge.h"
 
 #include "base/memory.h"
+#include "run/judge.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,16 +42,10 @@ struct mot_moment mot_judge_moment(struct mot_judge *j)
 
 static bool due(struct mot_judge *j, const struct mot_every *every, double *next)
 {
-    double done = 0;
-    switch (every->unit) {
-    case MOT_EVERY_UPDATES: done = (double)j->lead->advanced; break;
-    case MOT_EVERY_TIME: done = (double)mot_live_now(j->live); break;
-    case MOT_EVERY_EPOCHS: done = mot_live_epochs(j->lead); break;
-    case MOT_EVERY_AUTO: return false;
-    }
-    if (done < *next) return false;
-    *next = (floor(done / every->value) + 1) * every->value;
-    return true;
+    struct mot_reached at = { .updates = j->lead->advanced, .now = mot_live_now(j->live) };
+    if (every->unit == MOT_EVERY_EPOCHS)
+        at.epochs = mot_live_epochs(j->lead); /* may ask all workers for it */
+    return mot_every_due(every, &at, next);
 }
 
 static void ended_by(struct mot_judge *j, enum mot_status status, const char *by)
@@ -78,6 +73,7 @@ bool mot_judge_wants_end(struct mot_judge *j)
     const char *by;
     if (j->interrupt && *j->interrupt) ended_by(j, MOT_EINTERRUPTED, "interrupted");
     else if (atomic_load(&j->target_met)) ended_by(j, MOT_OK, "target");
+    else if (atomic_load(&j->diverged)) ended_by(j, MOT_EDIVERGED, "diverged");
     else if (x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time) ended_by(j, MOT_OK, "time");
     else if (mot_judge_several(j) && all_have_ended(j, &by)) ended_by(j, MOT_OK, by);
     return j->ended_by != NULL;

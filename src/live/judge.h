@@ -45,7 +45,7 @@ struct mot_judge {
     struct mot_moment last;  /* of the last evaluation */
     char *save_error;        /* of the first checkpoint that could not be written */
     bool save_fails;         /* so did the last one: that has been said */
-    atomic_bool target_met;
+    atomic_bool target_met, diverged;
     mot_time target_at;
     uint64_t target_updates;
     struct mot_score target_score;

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "run/pool.h"
+#include "run/judge.h"
 #include "run/views.h"
 #include "run/world.h"
 #include "math/kernels.h"
@@ -410,16 +411,10 @@ static void evaluate(struct replay *r, bool final)
 
 static void lead_stepped(struct replay *r)
 {
-    double done = 0;
-    if (!r->evaluator) return;
-    switch (r->every.unit) {
-    case MOT_EVERY_UPDATES: done = (double)r->node[r->lead].advanced; break;
-    case MOT_EVERY_TIME:
-    case MOT_EVERY_AUTO: done = (double)r->now; break;
-    case MOT_EVERY_EPOCHS: done = (double)r->samples / r->o->problem->data->train.rows; break;
-    }
-    if (done < r->next_eval) return;
-    r->next_eval = (floor(done / r->every.value) + 1) * r->every.value;
+    struct mot_reached at = { .updates = r->node[r->lead].advanced,
+        .epochs = (double)r->samples / r->o->problem->data->train.rows,
+        .now = r->now };
+    if (!r->evaluator || !mot_every_due(&r->every, &at, &r->next_eval)) return;
     evaluate(r, false);
     if (r->watch.tick) r->watch.tick(r->watch.self, &r->last);
 }

@@ -1,5 +1,6 @@
 /* judge.c -- how far the run is: updates, evaluations, targets and the end. */
 #include "sim/channel.h"
+#include "run/judge.h"
 #include "run/views.h"
 #include <math.h>
 #include <string.h>
@@ -64,10 +65,7 @@ void mot_sim_evaluate(struct sim *s, bool final)
         s->target_at = s->now;
         s->target_updates = s->updates;
     }
-    if (s->problem->net->kind->computes &&
-        (isinf(m.score.test_loss) || isinf(m.score.train_loss) ||
-            ((what & MOT_EVALUATE_TRAIN) && isnan(m.score.train_loss))))
-        mot_sim_end(s, MOT_EDIVERGED, "diverged");
+    if (mot_score_diverged(s->problem->net, &m.score, what)) mot_sim_end(s, MOT_EDIVERGED, "diverged");
     keep_best(s, &m.score, x);
     s->last = m;
     s->evaluated_now = true;
@@ -76,42 +74,28 @@ void mot_sim_evaluate(struct sim *s, bool final)
 
 /* ---- When: by updates and epochs after an update, by time before an event -------------------- */
 
-/* The first multiple of `every` after `done`; the next number where doubles are too coarse for it. */
-static double multiple_after(double done, double every)
+static struct mot_reached reached(const struct sim *s)
 {
-    double next = (floor(done / every) + 1) * every;
-    return next > done && isfinite(next) ? next : nextafter(done, INFINITY);
-}
-
-/* Whether `done` has come to *next; moves *next to the first multiple after it. */
-static bool due(double done, double every, double *next)
-{
-    if (done < *next) return false;
-    *next = multiple_after(done, every);
-    return true;
+    return (struct mot_reached){ .updates = s->updates, .epochs = s->epochs, .now = s->now };
 }
 
 double mot_sim_next(const struct sim *s, const struct mot_every *e)
 {
-    double done = 0;
-    switch (e->unit) {
-    case MOT_EVERY_AUTO: break;
-    case MOT_EVERY_UPDATES: done = (double)s->updates; break;
-    case MOT_EVERY_EPOCHS: done = s->epochs; break;
-    case MOT_EVERY_TIME: done = (double)s->now; break;
-    }
-    return done > 0 ? multiple_after(nextafter(done, 0), e->value) : e->value;
+    struct mot_reached at = reached(s);
+    double done = mot_reached_in(&at, e->unit);
+    return done > 0 ? mot_multiple_after(nextafter(done, 0), e->value) : e->value;
 }
 
+/* By updates and epochs; what is due by time is due before the event that comes after it. */
 static bool every_due(const struct sim *s, const struct mot_every *e, double *next)
 {
-    switch (e->unit) {
-    case MOT_EVERY_UPDATES: return due((double)s->updates, e->value, next);
-    case MOT_EVERY_EPOCHS: return due(s->epochs, e->value, next);
-    case MOT_EVERY_TIME:
-    case MOT_EVERY_AUTO: return false;
-    }
-    return false;
+    struct mot_reached at = reached(s);
+    return e->unit != MOT_EVERY_TIME && mot_every_due(e, &at, next);
+}
+
+static bool due_before(mot_time when, const struct mot_every *e, double *next)
+{
+    return mot_every_due(e, &(struct mot_reached){ .now = when }, next);
 }
 
 bool mot_sim_never_lost(const struct sim *s, mot_node node)
@@ -186,11 +170,10 @@ void mot_sim_before_due(struct sim *s, mot_time next)
     if (s->every.unit == MOT_EVERY_TIME && (double)next > s->next_eval) {
         mot_time at = (mot_time)s->next_eval;
         if (at > s->now) s->now = at;
-        due((double)(next - 1 > s->now ? next - 1 : s->now), s->every.value, &s->next_eval);
+        due_before(next - 1 > s->now ? next - 1 : s->now, &s->every, &s->next_eval);
         mot_sim_evaluate(s, false);
     }
-    if (s->x->checkpoint.unit == MOT_EVERY_TIME &&
-        due((double)next, s->x->checkpoint.value, &s->next_checkpoint))
+    if (s->x->checkpoint.unit == MOT_EVERY_TIME && due_before(next, &s->x->checkpoint, &s->next_checkpoint))
         s->save_due = true;
     if (s->save_due && !s->ended) {
         s->save_due = false;

@@ -413,6 +413,30 @@ TEST(of_a_table_in_colour_only_the_head_is_dim)
     mot_grid_close(&g);
 }
 
+TEST(times_have_three_digits_and_the_unit_that_suits)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } shown[] = { { 7200, "2.00 h" }, { 7199, "120 min" }, { 300, "5.00 min" }, { 299, "299 s" },
+        { 100, "100 s" }, { 99.94, "99.9 s" }, { 10, "10.0 s" }, { 9.994, "9.99 s" }, { 1, "1.00 s" },
+        { 0.999, "999 ms" }, { 0.001, "1.00 ms" }, { 0.0005, "500 us" }, { 1e-7, "0.100 us" },
+        { 1.234e-8, "0.0123 us" }, { 0, "0 us" } };
+    for (size_t i = 0; i < MOT_COUNT(shown); i++) {
+        begin();
+        add_run(0, 1, shown[i].seconds);
+        json_t *d = document((const char *const[]){ "base" }, 1);
+        CHECK(d);
+        char *table = table_of(d), inner[64], last[64];
+        snprintf(inner, sizeof inner, "\n  base  %s ", shown[i].text);
+        snprintf(last, sizeof last, "\n  base  %s\n", shown[i].text);
+        if (!strstr(table, inner) && !strstr(table, last))
+            FAIL("%g s is not %s:\n%s", shown[i].seconds, inner, table);
+        free(table);
+        json_decref(d);
+    }
+}
+
 TEST(a_share_that_nobody_knows_is_a_dash_in_its_own_column)
 {
     begin();

@@ -75,16 +75,16 @@ static const struct mot_option fedbuff_options[] = {
 const struct mot_method mot_method_fedbuff = {
     .name = "fedbuff",
     .summary = "local steps at the workers, and an update for every K of them that have reported",
-    .about = "A worker makes some steps of SGD by itself and sends how far it went; the server makes an "
-             "update of the mean of every K that come, the late ones "
-             "weighing less. Messages are rarer by the number of steps, and nobody waits. The rate of the "
-             "workers' steps is the optimiser's.\n"
-             "Use it when the network is slow beside the workers, or there are very many of them. Local "
-             "steps on data that differ pull apart: take few of them, "
-             "assign: shuffled, or ca2fl.\n"
-             "Paper: Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered "
-             "Asynchronous Aggregation, AISTATS 2022, "
-             "Algorithms 1 and 2.",
+    .about =
+        "A worker makes some steps of SGD by itself and sends how far it went; the server makes an "
+        "update of the mean of every K that come, the late ones "
+        "weighing less. Messages are rarer by the number of steps, and nobody waits. The rate of the "
+        "workers' steps is the optimiser's.\n"
+        "Use it with several steps when the network is slow beside the workers and the workers' data are "
+        "alike. Local steps on data that differ pull apart: take one, assign: shuffled, or ca2fl.\n"
+        "Paper: Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered "
+        "Asynchronous Aggregation, AISTATS 2022, "
+        "Algorithms 1 and 2.",
     .options = fedbuff_options,
     .conf_bytes = sizeof(struct fedbuff_conf),
     .asynchronous = true,

@@ -227,7 +227,8 @@ const struct mot_method mot_method_gasync = {
              "slow ones' gradients count for more then, the noise; p: optimal finds the balance from the job "
              "times.\n"
              "Use it when the workers' data differ, speeds differ, and the server has no memory for a table "
-             "of gradients; with that memory, ringleader is better.\n"
+             "of gradients; with that memory, ca2fl and ia2sgd were faster where measured "
+             "(docs/async-family.md).\n"
              "Papers: Leconte, Jonckheere, Samsonov, Moulines, Queuing Dynamics of Asynchronous Federated "
              "Learning, AISTATS 2024, Algorithm 1; Alahyane, Comte, "
              "Jonckheere, Moulines, Optimizing Asynchronous Federated Learning, 2025.",

@@ -185,8 +185,8 @@ const struct mot_method mot_method_ia2sgd = {
              "are long (table_age in the summary), which bounds the learning rate, and fast workers' noise "
              "is not averaged. The server keeps a gradient of each "
              "worker. Known as DuDe-ASGD too, whose semi-asynchronous form is `wait`.\n"
-             "Use it when the workers' data differ and their speeds not too much; when speeds differ a lot, "
-             "ringleader keeps the table younger.\n"
+             "Use it when the workers' data differ. When speeds differ a lot, ringleader keeps the table "
+             "younger, at the price of fewer updates: measure both.\n"
              "Papers: Wang, Sun, Wai, Zhang, Dual-Delayed Asynchronous SGD for Arbitrarily Heterogeneous "
              "Data, 2024; Maranjyan, Richtarik, Ringleader ASGD, "
              "ICLR 2026.",

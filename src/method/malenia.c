@@ -153,7 +153,7 @@ const struct mot_method mot_method_malenia = {
              "a gradient of each worker.\n"
              "Use it when the workers' data differ and gradients are noisy (small batches), so that the "
              "extra ones are worth having. Where a straggler "
-             "makes updates rare, ringleader makes more of them in the same time.\n"
+             "makes updates rare, ringleader, ia2sgd and ca2fl make more of them in the same time.\n"
              "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization "
              "Methods Under a Fixed Computation Model, "
              "NeurIPS 2023, Method 6.",

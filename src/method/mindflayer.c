@@ -242,17 +242,20 @@ const struct mot_method mot_method_mindflayer = {
     .name = "mindflayer",
     .summary =
         "synchronous SGD in which each worker has some tries, and a try that takes too long is given up",
-    .about = "In each round every worker tries some times to compute a gradient at the same model; a try "
-             "that takes longer than the limit is stopped, and the next "
-             "begins. The sum of what came is divided by what could be expected, which makes the step "
-             "unbiased. Where job times have heavy tails (machines that "
-             "stall now and then), most of the time lost to stragglers is saved; what was stopped is counted "
-             "(wasted in the summary).\n"
-             "Use it when each worker is sometimes fast and sometimes very slow, by chance. Against workers "
-             "that are always slow it does not help: a round lasts as "
-             "long as the slowest worker's tries. Workers that finish more tries weigh more, so the workers' "
-             "data should be alike.\n"
-             "Paper: Maranjyan, Shaikh Omar, Richtarik, MindFlayer SGD, UAI 2025, Algorithm 1.",
+    .about =
+        "In each round every worker tries some times to compute a gradient at the same model; a try "
+        "that takes longer than the limit is stopped, and the next "
+        "begins. The sum of what came is divided by what could be expected, which makes the step "
+        "unbiased. Where job times have heavy tails (machines that "
+        "stall now and then), most of the time lost to stragglers is saved; what was stopped is counted "
+        "(wasted in the summary).\n"
+        "It is meant for workers that are each sometimes fast and sometimes very slow, by chance; measure "
+        "server with backups and ringmaster beside it, which were faster on such workers "
+        "(docs/async-family.md). Against workers "
+        "that are always slow it does not help: a round lasts as "
+        "long as the slowest worker's tries. Workers that finish more tries weigh more, so the workers' "
+        "data should be alike.\n"
+        "Paper: Maranjyan, Shaikh Omar, Richtarik, MindFlayer SGD, UAI 2025, Algorithm 1.",
     .options = mindflayer_options,
     .conf_bytes = sizeof(struct mindflayer_conf),
     MOT_SERVED_BY(mindflayer),

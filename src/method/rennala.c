@@ -120,7 +120,7 @@ const struct mot_method mot_method_rennala = {
              "draw from the same data.\n"
              "Use it when speeds differ a lot, the workers' data are alike, and staleness hurts. A worker "
              "that never is among the first S is "
-             "not heard: when the workers' data differ, use malenia or ringleader.\n"
+             "not heard: when the workers' data differ, use malenia, ca2fl or ia2sgd.\n"
              "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization "
              "Methods Under a Fixed Computation Model, "
              "NeurIPS 2023, Method 4.",

@@ -180,7 +180,7 @@ const struct mot_method mot_method_ringmaster = {
              "sigma^2 / epsilon.\n"
              "Use it when some workers are much slower than others or stall, and the workers' data are "
              "alike. When the data differ, those of workers that are "
-             "stopped would be missing: use ringleader.\n"
+             "stopped would be missing: use ca2fl or ia2sgd.\n"
              "Paper: Maranjyan, Tyurin, Richtarik, Ringmaster ASGD: The First Asynchronous SGD with Optimal "
              "Time Complexity, ICML 2025, Algorithm 5.",
     .options = ringmaster_options,

@@ -26,6 +26,49 @@ TEST(text_stays_and_commands_are_spelt_out)
     }
 }
 
+/* The code as UTF-8. */
+static const char *utf8(uint32_t code)
+{
+    static char text[5];
+    int n = 0;
+    if (code < 0x80) text[n++] = (char)code;
+    else if (code < 0x800) text[n++] = (char)(0xc0 | code >> 6);
+    else if (code < 0x10000)
+        text[n++] = (char)(0xe0 | code >> 12), text[n++] = (char)(0x80 | (code >> 6 & 0x3f));
+    else {
+        text[n++] = (char)(0xf0 | code >> 18);
+        text[n++] = (char)(0x80 | (code >> 12 & 0x3f));
+        text[n++] = (char)(0x80 | (code >> 6 & 0x3f));
+    }
+    if (code >= 0x80) text[n++] = (char)(0x80 | (code & 0x3f));
+    text[n] = 0;
+    return text;
+}
+
+TEST(just_these_characters_are_spelt_out)
+{
+    static const uint32_t range[][2] = { { 0x01, 0x1f }, { 0x7f, 0x9f }, { 0x61c, 0x61c }, { 0x200e, 0x200f },
+        { 0x2028, 0x202e }, { 0x2066, 0x2069 } };
+    char into[16];
+    for (uint32_t code = 1; code <= 0x10ffff; code++) {
+        if (code >= 0xd800 && code < 0xe000) continue; /* no characters */
+        bool spelt = false;
+        for (size_t i = 0; i < MOT_COUNT(range); i++) spelt |= code >= range[i][0] && code <= range[i][1];
+        const char *plain = utf8(code);
+        bool kept = strcmp(mot_show_text(plain, into, sizeof into), plain) == 0;
+        if (kept == spelt) FAIL("U+%04x is %s", code, kept ? "kept" : into);
+    }
+    CHECK_TEXT(mot_show_text(utf8(0x1b), into, sizeof into), "\\x1b");
+    CHECK_TEXT(mot_show_text(utf8(0x9b), into, sizeof into), "\\u009b");
+    CHECK_TEXT(mot_show_text("\n\r\t", into, sizeof into), "\\n\\r\\t");
+    /* surrogates, what is beyond Unicode, what is longer than it need be, and what is cut off */
+    CHECK_TEXT(mot_show_text("\xed\xa0\x80", into, sizeof into), "\\xed\\xa0\\x80");
+    CHECK_TEXT(mot_show_text("\xf4\x90\x80", into, sizeof into), "\\xf4\\x90\\x80");
+    CHECK_TEXT(mot_show_text("\xc0\xaf", into, sizeof into), "\\xc0\\xaf");
+    CHECK_TEXT(mot_show_text("\xe2\x82", into, sizeof into), "\\xe2\\x82");
+    CHECK_TEXT(mot_show_text("\xf8", into, sizeof into), "\\xf8");
+}
+
 TEST(text_is_cut_between_characters)
 {
     char into[8];

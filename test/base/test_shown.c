@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "base/shown.h"
 #include "test.h"
+#include <stdbool.h>
 
 TEST(text_stays_and_commands_are_spelt_out)
 {

@@ -120,7 +120,7 @@ uint64_t mot_job_done(const struct mot_machine *m, mot_time whole, mot_time elap
     bool in_steps = !m->has_job_time && m->straggle.kind != MOT_STRAGGLE_TRACE && samples > 0;
     double share = in_steps ? (double)m->fixed * 1e-9 / nominal(m, samples) : 0;
     double fixed = share * (double)whole, rest = (double)whole - fixed, done = (double)elapsed - fixed;
-    if (done <= 0 || rest <= 0) return 0;
+    if (done <= 0) return 0; /* and else less than the rest */
     uint64_t count = (uint64_t)floor((double)samples * (done / rest));
     return count < samples ? count : samples;
 }

@@ -142,7 +142,11 @@ struct mot_kernels {
     /* cover = max(cover, s) */
     void (*cover)(size_t n, const uint16_t *s, uint16_t *cover);
     void (*add_short)(size_t n, const uint16_t *s, uint64_t *sum); /* sum += s */
-    void (*cosine)(size_t n, const float *x, float *y);            /* |x| up to 1e4 */
+    /* lead -= s, unless that is NULL; then the place of the first greatest next * mean + lead, 0 if n is 0 */
+    size_t (*herd)(size_t n, double next, const double *mean, const uint16_t *s, double *lead);
+    void (*cosine)(size_t n, const float *x, float *y);         /* |x| up to 1e4 */
+    void (*to_bytes)(size_t n, const float *x, int8_t *y);      /* the nearest to 127 x, |x| <= 1 */
+    void (*add_bytes)(size_t n, const int8_t *x, int32_t *sum); /* sum += x */
 
     /* ---- optimisers: one pass, every out may be its in ---- */
     /* without momentum; false: g is not finite */

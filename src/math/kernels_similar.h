@@ -107,3 +107,78 @@ static void cosine(size_t n, const float *x, float *y)
 {
     EACH_LANES(n, i, left, out(y, i, left, cosine_f(in(x, i, left))));
 }
+
+/* ---- herding ---- */
+
+INLINE vd widen_s(const uint16_t *p)
+{
+    typedef uint16_t few __attribute__((vector_size(2 * DLANES)));
+    typedef int32_t ints __attribute__((vector_size(4 * DLANES)));
+    few v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(__builtin_convertvector(v, ints), vd);
+}
+
+/* Every lane keeps the first of its greatest; places are exact as doubles. */
+struct greatest {
+    vd most, place;
+};
+
+INLINE void herd_lanes(
+    size_t i, double next, const double *mean, const uint16_t *s, double *lead, struct greatest *g)
+{
+    vd l = load_d(lead + i), place;
+    if (s) {
+        l -= widen_s(s + i);
+        store_d(lead + i, l);
+    }
+    for (int v = 0; v < DLANES; v++) place[v] = v;
+    vd score = all_d(next) * load_d(mean + i) + l;
+    vdi better = score > g->most;
+    g->most = choose_d(better, score, g->most);
+    g->place = choose_d(better, place + (double)i, g->place);
+}
+
+INLINE size_t herd_all(size_t n, double next, const double *mean, const uint16_t *s, double *lead)
+{
+    struct greatest g[2];
+    double most = -__builtin_inf(), best = 0;
+    size_t i = 0;
+    for (int u = 0; u < 2; u++) g[u] = (struct greatest){ all_d(most), (vd){ 0 } };
+    for (; i + 2 * DLANES <= n; i += 2 * DLANES) {
+        herd_lanes(i, next, mean, s, lead, &g[0]);
+        herd_lanes(i + DLANES, next, mean, s, lead, &g[1]);
+    }
+    for (int u = 0; u < 2; u++)
+        for (int v = 0; v < DLANES; v++) {
+            bool equal = g[u].most[v] == most && g[u].place[v] < best;
+            if (g[u].most[v] > most || equal) most = g[u].most[v], best = g[u].place[v];
+        }
+    for (; i < n; i++) {
+        if (s) lead[i] -= s[i];
+        double score = next * mean[i] + lead[i];
+        if (score > most) most = score, best = (double)i;
+    }
+    return (size_t)best;
+}
+
+static size_t herd(size_t n, double next, const double *mean, const uint16_t *s, double *lead)
+{
+    return s ? herd_all(n, next, mean, s, lead) : herd_all(n, next, mean, NULL, lead);
+}
+
+/* Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits. */
+static void to_bytes(size_t n, const float *x, int8_t *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        float shifted = x[i] * 127.0f + 12582912.0f;
+        int32_t bits;
+        memcpy(&bits, &shifted, sizeof bits);
+        y[i] = (int8_t)bits;
+    }
+}
+
+static void add_bytes(size_t n, const int8_t *x, int32_t *sum)
+{
+    for (size_t i = 0; i < n; i++) sum[i] += x[i];
+}

@@ -310,6 +310,26 @@ static void add_short_ref(size_t n, const uint16_t *s, uint64_t *sum)
     for (size_t i = 0; i < n; i++) sum[i] += s[i];
 }
 
+static size_t herd_ref(size_t n, double next, const double *mean, const uint16_t *s, double *lead)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (s) lead[i] -= s[i];
+        if (next * mean[i] + lead[i] > next * mean[best] + lead[best]) best = i;
+    }
+    return best;
+}
+
+static void to_bytes_ref(size_t n, const float *x, int8_t *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (int8_t)rintf(x[i] * 127.0f);
+}
+
+static void add_bytes_ref(size_t n, const int8_t *x, int32_t *sum)
+{
+    for (size_t i = 0; i < n; i++) sum[i] += x[i];
+}
+
 static void cosine_ref(size_t n, const float *x, float *y)
 {
     for (size_t i = 0; i < n; i++) y[i] = (float)cos((double)x[i]);
@@ -347,7 +367,10 @@ const struct mot_kernels mot_kernels_ref = {
     .uncovered = uncovered_ref,
     .cover = cover_ref,
     .add_short = add_short_ref,
+    .herd = herd_ref,
     .cosine = cosine_ref,
+    .to_bytes = to_bytes_ref,
+    .add_bytes = add_bytes_ref,
     .sgd = sgd_ref,
     .momentum = momentum_ref,
     .adamw = adamw_ref,

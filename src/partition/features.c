@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "data/formats.h"
 #include "math/kernels.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,8 +124,10 @@ static void take_mean_away(float *a, uint32_t n, uint32_t cols)
 void mot_samples_open(
     const struct mot_features *f, const uint32_t *row, uint32_t n, double bandwidth, struct mot_samples *out)
 {
+    double gamma = 1 / (2 * bandwidth * bandwidth);
+    /* a sample is like itself also where nothing else is */
     struct mot_samples s = {
-        .n = n, .cols = f->cols, .panels = mot_panels(n), .gamma = (float)(1 / (2 * bandwidth * bandwidth))
+        .n = n, .cols = f->cols, .panels = mot_panels(n), .gamma = gamma < FLT_MAX ? (float)gamma : FLT_MAX
     };
     s.width = (size_t)s.panels * MOT_PANEL;
     s.a = mot_aligned((size_t)n * s.cols * sizeof(float));

@@ -14,21 +14,27 @@ struct herd {
     double *lead;    /* [blocks][n]: what past chunks owe, less t(v) */
     uint64_t *total; /* [n]: the sum of v's similarities */
     uint32_t *size;
+    const uint16_t **last; /* [blocks]: the row of what a block took last, if it is still to be taken off */
 };
 
 double mot_herding_bytes(uint32_t n, uint32_t blocks) { return 8.0 * n * (blocks + 4.0); }
 
-static uint32_t best_of(const struct herd *s, uint32_t block)
+static uint32_t best_of(struct herd *s, uint32_t block)
 {
-    const double *mean = s->mean, *lead = s->lead + (size_t)block * s->n, next = s->size[block] + 1.0;
-    double most = -INFINITY;
-    uint32_t best = 0;
-    for (uint32_t v = 0; v < s->n; v++) {
-        double score = next * mean[v] + lead[v];
-        if (score > most) most = score, best = v;
-    }
+    double *lead = s->lead + (size_t)block * s->n;
+    const uint16_t *row = s->last[block];
+    s->last[block] = NULL;
     s->h->evaluations += s->left;
-    return best;
+    return (uint32_t)mot_kernels()->herd(s->n, s->size[block] + 1.0, s->mean, row, lead);
+}
+
+/* Takes the similarities to what the block took last off its scores. */
+static void take_off(struct herd *s, uint32_t block)
+{
+    double *lead = s->lead + (size_t)block * s->n;
+    const uint16_t *row = s->last[block];
+    for (uint32_t v = 0; v < s->n && row; v++) lead[v] -= row[v];
+    s->last[block] = NULL;
 }
 
 static void take(struct herd *s, uint32_t block, uint32_t v)
@@ -43,7 +49,8 @@ static void take(struct herd *s, uint32_t block, uint32_t v)
 /* A look at every sample and a row for a pick; blocked, also the totals and the computing of rows. */
 static uint64_t units_of_pick(const struct mot_similar *x, uint32_t n)
 {
-    return (uint64_t)n * (x->kind == MOT_SIMILAR_BLOCKED ? x->samples->cols + 16 + 64 : 64);
+    return (uint64_t)n * (x->kind == MOT_SIMILAR_BLOCKED ? x->samples->cols + 16u : 0u) +
+        (uint64_t)n * MOT_HERDING_PICK_UNITS;
 }
 
 uint64_t mot_herding_units(const struct mot_similar *x, uint32_t n) { return n * units_of_pick(x, n); }
@@ -65,8 +72,8 @@ static void take_some(struct herd *s)
     }
     mot_similar_rows(h->similar, id, n, row);
     for (uint32_t i = 0; i < n; i++) {
-        double *lead = s->lead + (size_t)of[i] * s->n;
-        for (uint32_t v = 0; v < s->n; v++) lead[v] -= row[i][v];
+        s->last[of[i]] = row[i];
+        if (h->similar->kind != MOT_SIMILAR_DENSE) take_off(s, of[i]); /* the row does not stay */
     }
     mot_work_step(h->similar->work, h->similar->who, n * units_of_pick(h->similar, s->n));
 }
@@ -75,8 +82,7 @@ static enum mot_status begin(struct herd *s)
 {
     const struct mot_herding *h = s->h;
     enum mot_status status = mot_similar_totals(h->similar, s->total);
-    for (uint32_t v = 0; v < s->n; v++)
-        s->mean[v] = (double)s->total[v] / s->n + (h->shift ? (double)h->shift[v] * 65535 : 0);
+    for (uint32_t v = 0; v < s->n; v++) s->mean[v] = (double)s->total[v] / s->n;
     for (size_t i = 0; h->owed && i < (size_t)h->blocks * s->n; i++) s->lead[i] = (double)h->owed[i] * 65535;
     return status;
 }
@@ -214,16 +220,19 @@ enum mot_status mot_herding_run(struct mot_herding *h)
     s.lead = mot_new((size_t)h->blocks * s.n, sizeof *s.lead);
     s.total = mot_new(s.n, sizeof *s.total);
     s.size = mot_new(h->blocks, sizeof *s.size);
+    s.last = mot_new(h->blocks, sizeof *s.last);
     enum mot_status status = begin(&s);
     while (status == MOT_OK && s.left) {
         take_some(&s);
         if (x->work && mot_split_interrupted(x->work->split))
             status = mot_fail(MOT_EINTERRUPTED, "interrupted");
     }
+    for (uint32_t j = 0; j < h->blocks; j++) take_off(&s, j);
     if (status == MOT_OK && !h->owed) mend(&s);
     free(s.mean);
     free(s.total);
     free(s.lead);
     free(s.size);
+    free(s.last);
     return status;
 }

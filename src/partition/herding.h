@@ -16,18 +16,20 @@ struct mot_herding {
     struct mot_similar *similar; /* dense or blocked: the same result */
     uint32_t blocks;
     const uint32_t *quota; /* [blocks]; n in all */
-    /* Where the samples are a chunk of a larger class, in units of similarity; NULL: they are all of it. */
-    const float *shift; /* [n]: how much nearer v is to the class than to the chunk, on average */
-    const float *owed;  /* [blocks][n]: |A| m(v) - t(v) of what a block took from earlier chunks */
-    uint32_t *owner;    /* out [n] */
-    uint32_t *order;    /* out [n]: samples in the order in which they were taken; may be NULL */
+    /* Where blocks have samples P of earlier chunks, what these leave to be desired, in units of similarity:
+     * [blocks][n], |P| times the mean similarity of v to earlier chunks less the sum of those to P; or NULL. */
+    const float *owed;
+    uint32_t *owner; /* out [n] */
+    uint32_t *order; /* out [n]: samples in the order in which they were taken; may be NULL */
     uint64_t evaluations;
 };
 
 /* MOT_OK or MOT_EINTERRUPTED. */
 enum mot_status mot_herding_run(struct mot_herding *);
 double mot_herding_bytes(uint32_t n, uint32_t blocks);
-/* Of mot_work, beside what fills `similar`. */
+/* Of mot_work, beside what fills `similar`. A look at one sample for a pick takes about as long as so many
+ * multiplications of a comparison. */
+#define MOT_HERDING_PICK_UNITS 24u
 uint64_t mot_herding_units(const struct mot_similar *, uint32_t n);
 
 /* A class of any size, in chunks of random samples: pairs are compared within a chunk, and random Fourier

@@ -1,16 +1,16 @@
 /* herding_chunks.c -- classes too large to compare all pairs.
  *
- * The score of v for block A, (|A| + 1) m(v) - t(v), is taken apart into what can be computed exactly in the
- * chunk at hand and what is a difference of means. With B the part of A in this chunk, P that in earlier
- * ones, c(v) the mean similarity of v to the chunk and t_B, t_P the sums of those to B and P:
+ * A class is cut into random chunks, and every block gets the same share of each. So a block looks like the
+ * class if what it has of the chunks so far looks like those: with B its part of the chunk at hand, P its
+ * part of earlier ones, c(v) the mean similarity of v to the chunk and t_B(v) the sum of those to B, the
+ * block takes the largest
  *
- *   (|B| + 1) c(v) - t_B(v)        exact
- *   + (|B| + 1) (m(v) - c(v))      <f(v), class mean - chunk's mean>
- *   + |P| m(v) - t_P(v)            <f(v), |P| class mean - sum over P>
+ *   (|B| + 1) c(v) - t_B(v)                    exact
+ *   + <f(v), |P| mean of the past - sum over P>
  *
- * with f the random Fourier features. Both differences are short vectors, and the error of random features
- * is in proportion to their length; approximating m(v) and t(v) themselves would drown what is left of the
- * blocks' errors in noise. */
+ * with f the random Fourier features. The second factor is a short vector, what is left of the block's error,
+ * and the error of random features is in proportion to its length; approximating c(v) and t(v) themselves
+ * would drown it in noise. Features of a chunk are kept, as bytes, until they are added to the past. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "math/kernels.h"
@@ -22,21 +22,27 @@
 
 #define FREQUENCIES 8192u
 #define WIDTH (2 * (size_t)FREQUENCIES)
-#define ROWS 48u /* mapped at a time */
+#define ROWS 48u   /* mapped at a time */
+#define RANGE 256u /* features added at a time */
+#define BYTE 127.0 /* of a cosine of 1 */
+#define WAVE_UNITS                                                                                           \
+    44u /* what a frequency costs beside the product, counted as products of a comparison are */
 
 struct chunks {
     struct mot_herding_class *h;
     struct mot_fourier fourier;
     uint32_t count, *id; /* chunks; id [n]: samples of the class in the order of the chunks */
     double *centre;      /* [cols]: taken away before mapping, so that angles are small */
-    double *mean;        /* [WIDTH]: of the class */
-    double *sum;         /* [count][WIDTH]: of each chunk */
-    double *taken;       /* [blocks][WIDTH]: of what each block has */
+    int64_t *past;       /* [WIDTH]: the sum over earlier chunks, in BYTEs; and of each block: */
+    int64_t *taken;      /* [blocks][WIDTH] */
+    uint32_t past_n;     /* samples in earlier chunks */
     uint32_t *size;      /* [blocks] */
     float *wave, *flat;  /* [threads][ROWS][WIDTH], [threads][ROWS][cols] */
     /* of the chunk at hand */
     uint32_t first, n;
-    float *vector, *score; /* [panels][WIDTH][16], [n][panels * 16]: products with shift and owed */
+    int8_t *kept;          /* [WIDTH / RANGE][n][RANGE] */
+    uint16_t *matrix;      /* similarities; one for all chunks, since fresh memory costs time */
+    float *vector, *score; /* [panels][WIDTH][16], [n][panels * 16]: products with what is owed */
     uint32_t panels;
     uint32_t *owner; /* [n] */
 };
@@ -77,25 +83,8 @@ static const float *map(struct chunks *c, const uint32_t *id, uint32_t n, unsign
     }
     mot_fourier_map(&c->fourier, flat, n, wave);
     unsigned reporter = c->h->crew ? who : c->h->who;
-    mot_work_step(c->h->work, reporter, (uint64_t)n * (cols + 64) * FREQUENCIES);
+    mot_work_step(c->h->work, reporter, (uint64_t)n * (cols + WAVE_UNITS) * FREQUENCIES);
     return wave;
-}
-
-static void add_waves(double *sum, const float *wave, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        for (size_t k = 0; k < WIDTH; k++) sum[k] += (double)wave[i * WIDTH + k];
-}
-
-/* ---- Means ---------------------------------------------------------------------------------- */
-
-static void sum_chunk(void *context, uint32_t i, unsigned who)
-{
-    struct chunks *c = context;
-    for (uint32_t at = chunk_at(c, i), end = chunk_at(c, i + 1); at < end && !interrupted(c); at += ROWS) {
-        uint32_t n = end - at < ROWS ? end - at : ROWS;
-        add_waves(c->sum + i * WIDTH, map(c, c->id + at, n, who), n);
-    }
 }
 
 static void find_centre(struct chunks *c)
@@ -110,39 +99,43 @@ static void find_centre(struct chunks *c)
     free(row);
 }
 
-static void find_means(struct chunks *c)
-{
-    find_centre(c);
-    each(c, c->count, sum_chunk);
-    for (uint32_t i = 0; i < c->count; i++)
-        for (size_t k = 0; k < WIDTH; k++) c->mean[k] += c->sum[i * WIDTH + k] / c->h->n;
-}
-
 /* ---- One chunk --------------------------------------------------------------------------------- */
 
-/* Column 0: the class mean less the chunk's; column 1 + j: what block j owes. */
-static void pack_vectors(struct chunks *c, uint32_t chunk)
+/* Column j: what block j owes. */
+static void pack_vectors(struct chunks *c)
 {
     memset(c->vector, 0, c->panels * WIDTH * MOT_PANEL * sizeof *c->vector);
-    for (uint32_t j = 0; j <= c->h->blocks; j++) {
+    for (uint32_t j = 0; j < c->h->blocks; j++) {
         float *to = c->vector + (size_t)(j / MOT_PANEL) * WIDTH * MOT_PANEL + j % MOT_PANEL;
+        double share = (double)c->size[j] / c->past_n;
         for (size_t k = 0; k < WIDTH; k++) {
-            double d = j == 0 ? c->mean[k] - c->sum[chunk * WIDTH + k] / c->n
-                              : c->size[j - 1] * c->mean[k] - c->taken[(j - 1) * WIDTH + k];
-            to[k * MOT_PANEL] = (float)(d / FREQUENCIES);
+            double owed = share * (double)c->past[k] - (double)c->taken[j * WIDTH + k];
+            to[k * MOT_PANEL] = (float)(owed / (BYTE * FREQUENCIES));
         }
     }
 }
 
-static void score_rows(void *context, uint32_t piece, unsigned who)
+/* Ranges of features lie one after the other: they are added up by different threads. */
+static int8_t *kept(const struct chunks *c, size_t range, uint32_t sample)
+{
+    return c->kept + (range * c->n + sample) * RANGE;
+}
+
+/* Features of some samples: their products with what is owed, and bytes for what comes after. */
+static void map_rows(void *context, uint32_t piece, unsigned who)
 {
     struct chunks *c = context;
     uint32_t at = piece * ROWS, n = c->n - at < ROWS ? c->n - at : ROWS;
     if (interrupted(c)) return;
+    const float *wave = map(c, c->id + c->first + at, n, who);
+    for (size_t r = 0; r < WIDTH / RANGE; r++)
+        for (uint32_t i = 0; i < n; i++)
+            mot_kernels()->to_bytes(RANGE, wave + i * WIDTH + r * RANGE, kept(c, r, at + i));
+    if (c->past_n == 0) return;
     mot_kernels()->gemm(&(struct mot_gemm){ .m = n,
         .n = c->panels * MOT_PANEL,
         .k = (uint32_t)WIDTH,
-        .a = map(c, c->id + c->first + at, n, who),
+        .a = wave,
         .a_row = WIDTH,
         .a_block = MOT_PANEL,
         .a_col = 1,
@@ -153,42 +146,47 @@ static void score_rows(void *context, uint32_t piece, unsigned who)
         .c_panel = MOT_PANEL });
 }
 
-/* Adds what block j took of this chunk to its sum. */
-static void sum_block(void *context, uint32_t j, unsigned who)
+/* Adds some features of the chunk to those of who took the samples. */
+static void add_range(void *context, uint32_t range, unsigned who)
 {
+    (void)who;
     struct chunks *c = context;
-    uint32_t id[ROWS], n = 0;
-    for (uint32_t i = 0; i < c->n && !interrupted(c); i++) {
-        if (c->owner[i] == j) id[n++] = c->id[c->first + i];
-        if (n < ROWS && (i + 1 < c->n || n == 0)) continue;
-        add_waves(c->taken + j * WIDTH, map(c, id, n, who), n);
-        n = 0;
-    }
+    size_t first = (size_t)range * RANGE;
+    int32_t *sum = mot_new((size_t)c->h->blocks * RANGE, sizeof *sum);
+    for (uint32_t i = 0; i < c->n; i++)
+        mot_kernels()->add_bytes(RANGE, kept(c, range, i), sum + (size_t)c->owner[i] * RANGE);
+    for (uint32_t j = 0; j < c->h->blocks; j++)
+        for (size_t k = 0; k < RANGE; k++) {
+            c->taken[j * WIDTH + first + k] += sum[j * RANGE + k];
+            c->past[first + k] += sum[j * RANGE + k];
+        }
+    free(sum);
 }
 
 static enum mot_status herd_chunk(struct chunks *c, struct mot_samples *samples, uint32_t *quota)
 {
     struct mot_herding_class *h = c->h;
-    struct mot_similar similar = {
-        .kind = MOT_SIMILAR_DENSE, .samples = samples, .crew = h->crew, .who = h->who, .work = h->work
-    };
+    struct mot_similar similar = { .kind = MOT_SIMILAR_DENSE,
+        .samples = samples,
+        .crew = h->crew,
+        .who = h->who,
+        .work = h->work,
+        .lent = c->matrix };
     struct mot_herding herd = { .similar = &similar, .blocks = h->blocks, .quota = quota, .owner = c->owner };
-    float *term = NULL;
-    if (c->count > 1) {
-        term = mot_new((size_t)(h->blocks + 1) * c->n, sizeof *term);
-        each(c, (c->n + ROWS - 1) / ROWS, score_rows);
-        for (uint32_t j = 0; j <= h->blocks; j++)
+    float *owed = NULL;
+    if (c->count > 1) each(c, (c->n + ROWS - 1) / ROWS, map_rows);
+    if (c->past_n > 0) {
+        herd.owed = owed = mot_new((size_t)h->blocks * c->n, sizeof *owed);
+        for (uint32_t j = 0; j < h->blocks; j++)
             for (uint32_t i = 0; i < c->n; i++)
-                term[(size_t)j * c->n + i] = c->score[(size_t)i * c->panels * MOT_PANEL + j];
-        herd.shift = term;
-        herd.owed = term + c->n;
+                owed[(size_t)j * c->n + i] = c->score[(size_t)i * c->panels * MOT_PANEL + j];
     }
     enum mot_status status = mot_similar_open(&similar);
     if (status == MOT_OK) status = mot_herding_run(&herd);
     h->pairs += similar.pairs;
     h->evaluations += herd.evaluations;
     mot_similar_close(&similar);
-    free(term);
+    free(owed);
     return status;
 }
 
@@ -211,13 +209,14 @@ static enum mot_status run_chunk(struct chunks *c, uint32_t chunk)
     uint32_t *row = mot_new(c->n, sizeof *row), *quota = mot_new(h->blocks, sizeof *quota);
     for (uint32_t i = 0; i < c->n; i++) row[i] = h->row[c->id[c->first + i]];
     share_out(c, quota);
-    if (c->count > 1) pack_vectors(c, chunk);
+    if (c->past_n > 0) pack_vectors(c);
     mot_samples_open(h->features, row, c->n, h->bandwidth, &samples);
     enum mot_status status = herd_chunk(c, &samples, quota);
     mot_samples_close(&samples);
     for (uint32_t i = 0; i < c->n && status == MOT_OK; i++) h->owner[c->id[c->first + i]] = c->owner[i];
-    if (status == MOT_OK && chunk + 1 < c->count) each(c, h->blocks, sum_block);
+    if (status == MOT_OK && chunk + 1 < c->count) each(c, (uint32_t)(WIDTH / RANGE), add_range);
     for (uint32_t j = 0; j < h->blocks; j++) c->size[j] += quota[j];
+    c->past_n += c->n;
     free(row);
     free(quota);
     return status == MOT_OK && interrupted(c) ? mot_fail(MOT_EINTERRUPTED, "interrupted") : status;
@@ -233,16 +232,16 @@ double mot_herding_chunks_bytes(uint32_t n, uint32_t cols, uint32_t chunk, uint3
     double exact = mot_samples_bytes(most, cols) + mot_similar_bytes(MOT_SIMILAR_DENSE, most, 0) +
         mot_herding_bytes(most, blocks) + 12.0 * n;
     if (count == 1) return exact;
-    double columns = (blocks / MOT_PANEL + 1.0) * MOT_PANEL;
-    return exact + 4.0 * cols * FREQUENCIES + 8.0 * WIDTH * (count + blocks + 1.0) +
-        4.0 * columns * (WIDTH + most) + 4.0 * (blocks + 1.0) * most + 4.0 * ROWS * (WIDTH + cols);
+    double columns = mot_panels(blocks) * (double)MOT_PANEL;
+    return exact + 4.0 * cols * FREQUENCIES + (double)WIDTH * most + 8.0 * WIDTH * (blocks + 1.0) +
+        4.0 * columns * (WIDTH + most) + 4.0 * blocks * most + 4.0 * ROWS * (WIDTH + cols);
 }
 
 uint64_t mot_herding_chunks_units(uint32_t n, uint32_t cols, uint32_t chunk)
 {
     uint32_t count = chunks_in(n, chunk), most = n / count + 1;
-    uint64_t exact = (uint64_t)n * most * (cols + 16) / 2 + (uint64_t)n * most * 64;
-    return exact + (count > 1 ? 3 * (uint64_t)n * (cols + 64) * FREQUENCIES : 0);
+    uint64_t exact = (uint64_t)n * most * (cols + 16) / 2 + (uint64_t)n * most * MOT_HERDING_PICK_UNITS;
+    return exact + (count > 1 ? (uint64_t)n * (cols + WAVE_UNITS) * FREQUENCIES : 0);
 }
 
 static void chunks_open(struct chunks *c)
@@ -258,12 +257,13 @@ static void chunks_open(struct chunks *c)
     mot_fourier_open(&c->fourier, cols, FREQUENCIES, h->bandwidth,
         mot_rng_at(h->seed, MOT_RNG_PARTITION, UINT64_C(5) << 40));
     c->centre = mot_new(cols, sizeof *c->centre);
-    c->mean = mot_new(WIDTH, sizeof *c->mean);
-    c->sum = mot_new(c->count * WIDTH, sizeof *c->sum);
+    c->past = mot_new(WIDTH, sizeof *c->past);
     c->taken = mot_new(h->blocks * WIDTH, sizeof *c->taken);
+    c->kept = mot_aligned(most * WIDTH);
+    c->matrix = mot_aligned((size_t)most * mot_panels(most) * MOT_PANEL * sizeof *c->matrix);
     c->wave = mot_aligned(threads_of(h) * ROWS * WIDTH * sizeof *c->wave);
     c->flat = mot_aligned((size_t)threads_of(h) * ROWS * cols * sizeof *c->flat);
-    c->panels = mot_panels(h->blocks + 1);
+    c->panels = mot_panels(h->blocks);
     c->vector = mot_aligned(c->panels * WIDTH * MOT_PANEL * sizeof *c->vector);
     c->score = mot_aligned((size_t)most * c->panels * MOT_PANEL * sizeof *c->score);
 }
@@ -275,9 +275,10 @@ static void chunks_close(struct chunks *c)
     free(c->owner);
     free(c->size);
     free(c->centre);
-    free(c->mean);
-    free(c->sum);
+    free(c->past);
     free(c->taken);
+    free(c->kept);
+    free(c->matrix);
     free(c->wave);
     free(c->flat);
     free(c->vector);
@@ -289,7 +290,7 @@ enum mot_status mot_herding_chunks(struct mot_herding_class *h)
     struct chunks c = { .h = h, .count = chunks_in(h->n, h->chunk) };
     enum mot_status status = MOT_OK;
     chunks_open(&c);
-    if (c.count > 1) find_means(&c);
+    if (c.count > 1) find_centre(&c);
     if (interrupted(&c)) status = mot_fail(MOT_EINTERRUPTED, "interrupted");
     for (uint32_t i = 0; i < c.count && status == MOT_OK; i++) status = run_chunk(&c, i);
     chunks_close(&c);

@@ -28,6 +28,7 @@ struct mot_similar {
     unsigned who;
     struct mot_work *work;                /* may be NULL */
     uint16_t *matrix;                     /* dense [n][width] */
+    uint16_t *lent;                       /* dense: room for it that is the caller's; NULL: it is made */
     uint32_t k, *near;                    /* knn [n][k]: the samples nearest to each, itself first */
     uint16_t *how;                        /* knn [n][k] */
     uint16_t *rows;                       /* blocked [BATCH][width] */

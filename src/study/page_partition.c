@@ -105,14 +105,28 @@ static void put_ratios(const json_t *d, FILE *out)
         fputs(" <code>--fallback herding</code> cuts their classes again.", out);
 }
 
+/* Whether no class is shared out. */
+static bool are_whole(const json_t *d)
+{
+    const json_t *workers = mot_page_list(d, "workers");
+    size_t classes = json_array_size(mot_page_list(json_array_get(workers, 0), "count"));
+    for (size_t l = 0; l < classes; l++) {
+        size_t j, holders = 0;
+        json_t *worker;
+        json_array_foreach(workers, j, worker) holders += at(worker, "count", l) > 0;
+        if (holders > 1) return false;
+    }
+    return true;
+}
+
 static void put_headline(const json_t *d, FILE *out)
 {
     fputs("<p class=\"answer\">", out);
     if (!is_measured(d)) fputs("How like the whole the workers’ rows are was not measured.", out);
+    else if (json_array_size(mot_page_list(d, "workers")) == 1) fputs("One worker has all rows.", out);
     else if (!has_random(d))
-        fputs(json_array_size(mot_page_list(d, "workers")) == 1
-                ? "One worker has all rows."
-                : "Every class lies whole at one worker: random rows could not be more like it.",
+        fputs(are_whole(d) ? "Every class lies whole at one worker: random rows could not be more like it."
+                           : "By these features all rows of a class are alike, and so are the workers’.",
             out);
     else put_ratios(d, out);
     fputs("</p>\n", out);

@@ -130,6 +130,49 @@ TEST(covers_and_their_gains_are_exact_in_every_set)
     }
 }
 
+TEST(the_first_greatest_is_found_and_what_was_taken_is_taken_off_in_every_set)
+{
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 43);
+    static const size_t lengths[] = { 0, 1, 3, 4, 8, 9, 17, 64, 1003 };
+    EACH_SET(k)
+    for (size_t i = 0; i < 3 * MOT_COUNT(lengths); i++) {
+        size_t n = lengths[i / 3];
+        double *mean = mot_new(n + 1, sizeof *mean), *lead = mot_new(n + 1, sizeof *lead),
+               *twin = mot_new(n + 1, sizeof *twin);
+        uint16_t *s = mot_new(n + 1, sizeof *s);
+        for (size_t j = 0; j < n; j++) {
+            /* few values, so that many are equal; some are out */
+            mean[j] = mot_rng_unit(&rng) < 0.2 ? -INFINITY : (double)(mot_rng_next(&rng) % 3);
+            lead[j] = twin[j] = (double)(mot_rng_next(&rng) % 5);
+            s[j] = (uint16_t)(i % 3 == 0 ? mot_rng_next(&rng) : mot_rng_next(&rng) % 2);
+        }
+        size_t got = k->herd(n, 3, mean, i % 3 == 1 ? NULL : s, lead),
+               expected = mot_kernels_ref.herd(n, 3, mean, i % 3 == 1 ? NULL : s, twin);
+        bool same = memcmp(lead, twin, n * sizeof *lead) == 0;
+        free(mean), free(lead), free(twin), free(s);
+        CHECK(same && got == expected);
+    }
+}
+
+TEST(bytes_of_cosines_are_the_nearest_and_their_sums_exact)
+{
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 44);
+    enum { N = 1003 };
+    float *x = fresh(N);
+    static int8_t y[N], z[N];
+    static int32_t sum[N], twin[N];
+    EACH_SET(k)
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < N; i++) x[i] = (float)(mot_rng_unit(&rng) * 2 - 1);
+        x[0] = 1, x[1] = -1, x[2] = 0;
+        k->to_bytes(N, x, y), mot_kernels_ref.to_bytes(N, x, z);
+        CHECK(memcmp(y, z, sizeof y) == 0 && y[0] == 127 && y[1] == -127);
+        k->add_bytes(N, y, sum), mot_kernels_ref.add_bytes(N, y, twin);
+        CHECK(memcmp(sum, twin, sizeof sum) == 0);
+    }
+    free(x);
+}
+
 TEST(cosine_is_right_to_a_millionth)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 42);

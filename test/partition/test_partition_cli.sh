@@ -51,6 +51,18 @@ says "the ratio to random rows is said, at worst too" 0 "of the MMD^2 that rando
 says "a misspelt partitioner has a nearest name" 2 "did you mean 'submodular'" "$MOTLEY" partition digits --by submodlar
 says "a misspelt rule has a nearest name" 2 "expected one of fill, literal, round-robin" "$MOTLEY" partition digits --rule fil
 says "an option of another partitioner is refused" 2 "alpha" "$MOTLEY" partition digits --alpha 0.3
+says "herding has no neighbours" 2 "expected one of auto, dense, blocked, chunks; found 'knn'" "$MOTLEY" partition digits --algorithm knn
+says "no memory is too little" 2 "partition.memory: expected a size such as 64MB" "$MOTLEY" partition digits --memory 0
+for bandwidth in 0 -1 nan; do
+    says "a bandwidth of $bandwidth is refused" 2 "expected a number from 1e-30 to 1e+30, or 'auto'; found '$bandwidth'" "$MOTLEY" partition digits --bandwidth $bandwidth
+done
+for k in 0 65 x; do
+    says "pca:$k is refused" 2 "features 'pca:$k': expected pca:K with K from 1 to 64" "$MOTLEY" partition digits --features pca:$k
+done
+"$MOTLEY" partition digits --workers 2 --bandwidth 1e-25 --json >"$box/narrow.json"
+holds "of a width at which nothing is alike no part is like its class" python3 -c "
+import json; assert json.load(open('$box/narrow.json'))['quality']['mmd2_mean'] > 0.003"
+says "of one at which all is alike, too" 0 '"mmd2_max": 0.0' "$MOTLEY" partition digits --workers 2 --bandwidth 1e25 --json
 says "a feature file must be there" 2 "there is no file" "$MOTLEY" partition digits --features none.npy
 "$MOTLEY" data convert digits "$box/x.npy" --rows 1000 2>/dev/null
 says "and be as long as the data" 3 "1000 rows of features, expected 1797" "$MOTLEY" partition digits --features "$box/x.npy"

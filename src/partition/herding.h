@@ -17,7 +17,8 @@ struct mot_herding {
     uint32_t blocks;
     const uint32_t *quota; /* [blocks]; n in all */
     /* Where blocks have samples P of earlier chunks, what these leave to be desired, in units of similarity:
-     * [blocks][n], |P| times the mean similarity of v to earlier chunks less the sum of those to P; or NULL. */
+     * [blocks][n], |P| times the mean similarity of v to earlier chunks, less the sum of those to P.
+     * NULL: they have none. */
     const float *owed;
     uint32_t *owner; /* out [n] */
     uint32_t *order; /* out [n]: samples in the order in which they were taken; may be NULL */

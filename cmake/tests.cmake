@@ -5,16 +5,16 @@ set(MOTLEY_TEST_ENVIRONMENT
   "MOTLEY=${CMAKE_BINARY_DIR}/motley" "MOTLEY_SOURCE=${CMAKE_SOURCE_DIR}" "MOTLEY_BUILD=${CMAKE_BINARY_DIR}"
   "MOTLEY_CC=${CMAKE_C_COMPILER}" "CMAKE=${CMAKE_COMMAND}")
 
-# A test's label is its room. Those that run threads are labelled `threads` too,
-# for ThreadSanitizer; but not those whose only threads are the simulator's crew, of which
-# test_sim has enough, and which are long.
-set(MOTLEY_LONG_SIMULATIONS "^test_(fault_sweep|fault_storm|default_rate|allocation|asgrad|equal_time|served_faults|phishing|method_phishing)$")
+# A test's label is its room. Those that run threads are labelled `threads` too, for ThreadSanitizer: their source
+# says so. The simulator's crew has its turn in test_sim and test_faults; other simulations would only be longer.
+set(MOTLEY_RUNS_THREADS "DRIVER_THREADS|on_threads|pthread_create")
+set(MOTLEY_CREW_TESTS "^test_(sim|faults|crew_threads|partition_threads|example_method)$")
 # Those that look at the tree, at its pages, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
 # go through their fuzzer too, which has sanitizers (tools/check fuzz).
 set(MOTLEY_ONCE "^test_(install|docs|page_browser|mpich)$")
 # Tests that wait for ranks, or are long, begin first: then the last ones do not leave cores idle.
 set(MOTLEY_FIRST "mpi|fault|asgrad|page_browser|study|replay|budget")
-function(motley_label name room)
+function(motley_label name room source)
   set(labels ${room})
   if(room MATCHES "^(tools|budget|same|fuzz)$" OR name MATCHES "${MOTLEY_ONCE}")
     list(APPEND labels once)
@@ -22,7 +22,8 @@ function(motley_label name room)
   if(name MATCHES "${MOTLEY_FIRST}")
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
-  if((room MATCHES "^(run|sim|live|wire|method|api)$" OR name MATCHES "sim|thread|parallel") AND NOT name MATCHES "${MOTLEY_LONG_SIMULATIONS}")
+  file(STRINGS ${source} runs_threads REGEX "${MOTLEY_RUNS_THREADS}" LIMIT_COUNT 1)
+  if(runs_threads OR name MATCHES "${MOTLEY_CREW_TESTS}")
     list(APPEND labels threads)
     if(TARGET ${name})
       set_property(GLOBAL APPEND PROPERTY MOTLEY_THREAD_TESTS ${name})
@@ -32,8 +33,14 @@ function(motley_label name room)
     ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
 endfunction()
 
-# Under AddressSanitizer these tests have kernels that it looks at too: between them they call all of them.
-set(MOTLEY_CHECKED_TESTS "^(math/.*|partition/test_(submodular|quality))$")
+# Under a sanitizer these tests have kernels that it looks at too: those that call every kernel for AddressSanitizer,
+# and for ThreadSanitizer one or two of every kind of driver that computes on several threads.
+if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+  set(MOTLEY_CHECKED_TESTS
+    "^(live/test_threads|run/test_(shards|decentralised)|sim/test_sim|partition/test_partition_threads)$")
+else()
+  set(MOTLEY_CHECKED_TESTS "^(math/.*|partition/test_(submodular|quality))$")
+endif()
 
 # test/<room>/test_<what>.c sees the library's insides.
 file(GLOB TEST_SOURCES CONFIGURE_DEPENDS test/*/test_*.c)
@@ -51,7 +58,7 @@ foreach(source ${TEST_SOURCES})
   endif()
   target_link_libraries(${name} PRIVATE motley_static)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  motley_label(${name} ${room})
+  motley_label(${name} ${room} ${source})
   list(APPEND MOTLEY_TESTS ${name})
 endforeach()
 
@@ -68,7 +75,7 @@ foreach(source ${TEST_SCRIPTS})
     string(REPLACE "test_" "test_${room}_" name ${name})
   endif()
   add_test(NAME ${name} COMMAND bash ${source} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  motley_label(${name} ${room})
+  motley_label(${name} ${room} ${source})
 endforeach()
 set_tests_properties(test_budget PROPERTIES TIMEOUT 1200) # a minute, but under valgrind on a busy machine
 
@@ -98,7 +105,7 @@ foreach(source ${FUZZ_SOURCES})
   else()
     add_executable(${name} ${source} tools/replay.c)
     add_test(NAME ${name}_seeds COMMAND ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${what})
-    motley_label(${name}_seeds fuzz)
+    motley_label(${name}_seeds fuzz ${source})
   endif()
   add_dependencies(fuzzers ${name})
   target_include_directories(${name} PRIVATE fuzz test)

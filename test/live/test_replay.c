@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #define SMALL                                                                                                \
-    "data", "digits", "model", "mlp", "workers", "4", "stop.updates", "300", "evaluate.train", "end",        \
+    "data", "digits", SMALL_MLP, "workers", "4", "stop.updates", "300", "evaluate.train", "end",             \
         "optimizer.lr", "0.03"
 
 static const char *folder(void)

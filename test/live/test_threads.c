@@ -1,7 +1,7 @@
 /* The driver on threads: the simulator's bits for synchronous methods, its clock when it emulates. */
 #include "run/run.h"
 
-#define SMALL "data", "digits", "model", "mlp", "workers", "4", "stop.updates", "200", "evaluate.train", "end"
+#define SMALL "data", "digits", SMALL_MLP, "workers", "4", "stop.updates", "200", "evaluate.train", "end"
 
 static uint64_t hash_of(struct run *r, enum mot_driver driver)
 {

@@ -7,6 +7,9 @@
 #include "test.h"
 #include <unistd.h>
 
+/* An MLP; a small one where a sanitizer looks at every number of it. */
+#define SMALL_MLP "model", SANITIZED ? "{name: mlp, hidden: [16]}" : "mlp"
+
 #define SETTINGS_MAX 40
 struct run {
     struct mot_setting setting[SETTINGS_MAX];

@@ -7,7 +7,7 @@
 const struct cli_flag cli_common_flags[] = {
     { "help", NULL, "show help for this command" },
     { "json", NULL, "print one JSON object on standard output" },
-    { "quiet", NULL, "print the result alone: no progress, no remarks; of a run one line" },
+    { "quiet", NULL, "print only the result: no progress, no remarks; one line for a run" },
     { NULL, NULL, NULL },
 };
 
@@ -20,7 +20,7 @@ static size_t count_names(const char *name)
     return n;
 }
 
-/* Whether the first words are the command's name. */
+/* True if the first words are the command's name. */
 static bool is_named(const struct cli_command *command, const char *const *word, size_t words)
 {
     const char *name = command->name;
@@ -34,7 +34,7 @@ static bool is_named(const struct cli_command *command, const char *const *word,
     return true;
 }
 
-/* "data" alone, or "data inof": the commands that begin so, or the nearest of them. */
+/* "data" alone, or "data inof": lists the subcommands, or suggests the nearest. */
 static enum mot_status half_a_command(const char *const *word, size_t words)
 {
     const char *second[16], *nearest = NULL;
@@ -51,8 +51,8 @@ static enum mot_status half_a_command(const char *const *word, size_t words)
     if (words > 1) nearest = mot_nearest(word[1], second, n);
     if (nearest)
         return mot_fail(
-            MOT_EUSAGE, "'%s %s' is no command: did you mean '%s %s'?", word[0], word[1], word[0], nearest);
-    return mot_fail(MOT_EUSAGE, "'%s' needs one of: %s", word[0], all);
+            MOT_EUSAGE, "unknown command '%s %s': did you mean '%s %s'?", word[0], word[1], word[0], nearest);
+    return mot_fail(MOT_EUSAGE, "'%s' needs a subcommand: %s", word[0], all);
 }
 
 enum mot_status cli_find_command(
@@ -68,14 +68,14 @@ enum mot_status cli_find_command(
         return MOT_OK;
     }
     enum mot_status status = half_a_command(word, words);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     const char *nearest = mot_nearest(word[0], names, n);
     size_t length = strlen(word[0]);
     bool is_file = length > 5 && strcmp(word[0] + length - 5, ".yaml") == 0;
     if (is_file)
-        return mot_fail(MOT_EUSAGE, "'%s' is no command: did you mean 'motley sim %s'?", word[0], word[0]);
-    if (nearest) return mot_fail(MOT_EUSAGE, "'%s' is no command: did you mean '%s'?", word[0], nearest);
-    return mot_fail(MOT_EUSAGE, "'%s' is no command; 'motley help' lists them", word[0]);
+        return mot_fail(MOT_EUSAGE, "unknown command '%s': did you mean 'motley sim %s'?", word[0], word[0]);
+    if (nearest) return mot_fail(MOT_EUSAGE, "unknown command '%s': did you mean '%s'?", word[0], nearest);
+    return mot_fail(MOT_EUSAGE, "unknown command '%s'; 'motley help' lists them", word[0]);
 }
 
 bool cli_asks(const char *const *word, size_t words, const char *flag, const char *letter)
@@ -87,13 +87,13 @@ bool cli_asks(const char *const *word, size_t words, const char *flag, const cha
 
 /* ---- Flags ------------------------------------------------------------------------------ */
 
-/* What is read so far. */
+/* The command line, as far as it has been read. */
 struct parse {
     struct cli_args *args;
     struct mot_arena *arena;
     const char *const *word;
     size_t words, at;          /* at: the next word */
-    const struct mot_key *key; /* the experiment's, where the command takes them */
+    const struct mot_key *key; /* of the experiment, if the command takes them */
     size_t keys;
 };
 
@@ -123,15 +123,13 @@ static const struct mot_key *find_key(const struct parse *p, const char *name, s
     return NULL;
 }
 
-/* The flag of a key, as people write it: "--stop-updates". In the arena. */
+/* A key as a flag: "--stop-updates". In the arena. */
 static const char *flag_of(const struct parse *p, const char *key)
 {
     char *text = mot_format("--%s", key);
     for (char *c = text + 2; *c; c++)
         if (*c == '.' || *c == '_') *c = '-';
-    const char *kept = mot_arena_text(p->arena, text);
-    free(text);
-    return kept;
+    return mot_arena_take(p->arena, text);
 }
 
 static enum mot_status unknown_flag(const struct parse *p, const char *given, size_t length)
@@ -150,15 +148,14 @@ static enum mot_status unknown_flag(const struct parse *p, const char *given, si
         if (*tail == '-' && !nearest && strcmp(tail + 1, wrong + 2) == 0) nearest = names[i];
     }
     if (!nearest) {
-        /* The dashes are right in every flag: they must not make a short word near. */
+        /* Every flag has the dashes: they must not bring a short word nearer. */
         for (size_t i = 0; i < n; i++) names[i] += 2;
         nearest = mot_nearest(length > 2 ? wrong + 2 : wrong, names, n);
         if (nearest) nearest -= 2;
     }
     enum mot_status status = nearest
-        ? mot_fail(MOT_EUSAGE, "%s: there is no such flag: did you mean '%s'?", wrong, nearest)
-        : mot_fail(
-              MOT_EUSAGE, "%s: there is no such flag; 'motley help %s' lists them", wrong, command->name);
+        ? mot_fail(MOT_EUSAGE, "unknown flag '%s': did you mean '%s'?", wrong, nearest)
+        : mot_fail(MOT_EUSAGE, "unknown flag '%s'; 'motley help %s' lists them", wrong, command->name);
     free(wrong);
     return status;
 }
@@ -188,7 +185,7 @@ static enum mot_status read_set(struct parse *p, const char *text)
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
         return mot_fail(
-            MOT_EUSAGE, "--set: expected KEY=VALUE such as stop.updates=100; found '%.60s'", text);
+            MOT_EUSAGE, "--set: expected KEY=VALUE, such as stop.updates=100; found '%.60s'", text);
     char *key = mot_arena_text(p->arena, text);
     key[equals - text] = '\0';
     add_setting(p, key, equals + 1, "--set");
@@ -209,7 +206,7 @@ static enum mot_status take_value(
 {
     if (equals) *out = equals + 1;
     else if (p->at < p->words) *out = p->word[p->at++];
-    else return mot_fail(MOT_EUSAGE, "%s: expected %s after it; found nothing", flag, what);
+    else return mot_fail(MOT_EUSAGE, "%s: expected %s after the flag; found nothing", flag, what);
     return MOT_OK;
 }
 
@@ -219,7 +216,7 @@ static enum mot_status read_key_flag(struct parse *p, const struct mot_key *key,
     bool is_switch = key->option && key->option->type == MOT_OPT_BOOL && !equals &&
         !(p->at < p->words && is_truth(p->word[p->at]));
     enum mot_status status = is_switch ? MOT_OK : take_value(p, flag, equals, "a value", &value);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     add_setting(p, key->name, value, flag);
     return MOT_OK;
 }
@@ -237,7 +234,7 @@ static enum mot_status read_flag(struct parse *p, const char *word)
         if (flag->value) status = take_value(p, shown, equals, flag->value, &value);
         else if (equals)
             status = mot_fail(MOT_EUSAGE, "%s: takes no value; found '%.60s'", shown, equals + 1);
-        if (status) return status;
+        if (status != MOT_OK) return status;
         if (strcmp(flag->name, "json") == 0) a->json = true;
         if (strcmp(flag->name, "quiet") == 0) a->quiet = true;
         add_given(p, flag, value);
@@ -246,11 +243,11 @@ static enum mot_status read_flag(struct parse *p, const char *word)
     if (!a->command->experiment_flags) return unknown_flag(p, word, length + 2);
     if (length == 3 && strncmp(name, "set", 3) == 0) {
         enum mot_status status = take_value(p, "--set", equals, "KEY=VALUE", &value);
-        return status ? status : read_set(p, value);
+        return status == MOT_OK ? read_set(p, value) : status;
     }
     const struct mot_key *key = find_key(p, name, length);
     if (key && a->command->prints_only && strcmp(key->name, "output") == 0)
-        return mot_fail(MOT_EUSAGE, "--%.*s: motley %s only prints, and writes no folder", (int)length, name,
+        return mot_fail(MOT_EUSAGE, "--%.*s: motley %s only prints; it writes no folder", (int)length, name,
             a->command->name);
     return key ? read_key_flag(p, key, equals) : unknown_flag(p, word, length + 2);
 }
@@ -260,10 +257,10 @@ static enum mot_status check_words(const struct cli_args *a)
     const struct cli_command *c = a->command;
     if (a->words < c->words_min)
         return mot_fail(MOT_EUSAGE, "expected: motley %s %s; found %s", c->name, c->synopsis,
-            a->words ? "too little" : "nothing");
+            a->words ? "too few arguments" : "no arguments");
     if (a->words > c->words_max)
-        return mot_fail(MOT_EUSAGE, "expected: motley %s %s; found '%.60s' besides", c->name, c->synopsis,
-            a->word[c->words_max]);
+        return mot_fail(MOT_EUSAGE, "expected: motley %s %s; unexpected argument '%.60s'", c->name,
+            c->synopsis, a->word[c->words_max]);
     return MOT_OK;
 }
 
@@ -287,7 +284,7 @@ enum mot_status cli_parse(const struct cli_command *command, const char *const *
             continue;
         }
         enum mot_status status = now[1] == '-' ? read_flag(&p, now) : unknown_flag(&p, now, strlen(now));
-        if (status) return status;
+        if (status != MOT_OK) return status;
     }
     return check_words(out);
 }

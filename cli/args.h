@@ -1,11 +1,11 @@
-/* args.h -- from words of a command line to struct cli_args. */
+/* args.h -- from the words of a command line to struct cli_args. */
 #ifndef MOT_CLI_ARGS_H
 #define MOT_CLI_ARGS_H
 
 #include "base/memory.h"
 #include "cli.h"
 
-/* The flags that every command knows; ended by a NULL name. */
+/* The flags that every command takes; ended by a NULL name. */
 extern const struct cli_flag cli_common_flags[];
 
 /* Finds the command that the first words name. `used` is how many of them; an
@@ -13,7 +13,7 @@ extern const struct cli_flag cli_common_flags[];
 enum mot_status cli_find_command(
     const char *const *word, size_t words, const struct cli_command **command_out, size_t *used_out);
 
-/* Reads what follows the command. The arena owns all that is made. */
+/* Parses what follows the command. The arena owns the result. */
 enum mot_status cli_parse(const struct cli_command *, const char *const *word, size_t words,
     struct mot_arena *, struct cli_args *out);
 

@@ -12,20 +12,20 @@ struct cli_flag {
     const char *doc;
 };
 
-/* What main made of the command line. Every command also knows --help, --json, --quiet. */
+/* The parsed command line. Every command also takes --help, --json and --quiet. */
 struct cli_args {
     const struct cli_command *command;
     const char **word;
-    size_t words; /* what is not a flag */
+    size_t words; /* arguments that are not flags */
     struct {
         const struct cli_flag *flag;
         const char *value;
     } * given;
     size_t givens;
-    /* experiment keys as flags, --set; where the command takes them */
+    /* experiment keys given as flags or by --set, if the command takes them */
     struct mot_setting *setting;
     size_t settings;
-    /* the command line as it was, after the program's name */
+    /* the command line as typed, after the program's name */
     const char *const *line;
     size_t lines;
     /* colour: stderr is a terminal and NO_COLOR is not set */
@@ -41,8 +41,8 @@ struct cli_command {
     const struct cli_flag *flags; /* ended by a NULL name; may be NULL */
     size_t words_min, words_max;
     bool experiment_flags; /* takes every experiment key as a flag, and --set */
-    bool prints_only;      /* and has no use for --out: giving it is a mistake */
-    /* an error is in mot_error(); main prints it and exits with the status */
+    bool prints_only;      /* rejects --out */
+    /* on failure main prints mot_error() and exits with the status */
     enum mot_status (*run)(const struct cli_args *);
 };
 extern const struct cli_command *const cli_commands[]; /* ended by NULL; cli/main.c */
@@ -56,7 +56,7 @@ extern const struct cli_command cli_sim, cli_train, cli_replay, cli_profile;
 extern const struct cli_command cli_compare, cli_tune, cli_report;
 extern const struct cli_command cli_partition;
 extern const struct cli_command cli_data_list, cli_data_info, cli_data_convert, cli_cluster_show,
-    cli_topology;
+    cli_trace_fit, cli_topology, cli_code;
 extern const struct cli_command cli_eval, cli_predict, cli_help;
 
 #endif

@@ -1,17 +1,18 @@
-/* cluster.c -- motley cluster show. */
+/* cluster.c -- `motley cluster show`. */
 #include "base/file.h"
 #include "base/options.h"
 #include "base/shown.h"
 #include "base/words.h"
 #include "cli.h"
 #include "config/cluster_file.h"
+#include "config/stream_file.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BATCH 32
-#define DRAWS_MAX 200000 /* jobs drawn to see what a synchronous step waits for */
+#define DRAWS_MAX 200000 /* jobs drawn to find what a synchronous step waits for */
 
 /* ---- A synchronous step ------------------------------------------------------------------ */
 
@@ -20,8 +21,7 @@ struct waiting {
     uint32_t last, rounds, times;
 };
 
-/* Draws rounds of one job a worker: how long the last of them takes on average,
- * and which worker is the last most often. */
+/* Draws rounds of one job per worker: how long the slowest takes on average, and who that is most often. */
 static struct waiting watch_steps(const struct mot_cluster *c)
 {
     struct mot_pace *pace = mot_new(c->workers, sizeof *pace);
@@ -49,7 +49,7 @@ static struct waiting watch_steps(const struct mot_cluster *c)
     return w;
 }
 
-/* Samples a second of all workers if none waits for another. */
+/* Samples per second of all workers together if none waits. */
 static double total_speed(const struct mot_cluster *c)
 {
     double total = 0;
@@ -110,6 +110,11 @@ static void add_row(struct table *t, const struct mot_cluster *c, uint32_t first
         free(law);
         row[JOB] = both;
     }
+    if (m->price == MOT_PRICE_SAMPLES) {
+        char *said = mot_format("%s, per samples", row[JOB]);
+        free(row[JOB]);
+        row[JOB] = said;
+    }
     add_link(row, &m->link);
     for (int i = 0; i < COLUMNS; i++) { /* names and paths come from the file */
         char *cell = mot_shown(row[i]);
@@ -139,7 +144,7 @@ static void print_table(const struct table *t)
     for (size_t r = 0; r < t->rows; r++) print_row(t->row[r], width);
 }
 
-/* "Faults: 2 scheduled; at random: drop 1 % of frames, crash 0.01/s of each worker." */
+/* "Faults: 2 scheduled; at random: drop 1 % of frames, crash 0.01/s per worker." */
 static void show_faults(const struct mot_cluster *c)
 {
     static const char *const rates[MOT_FAULTS_RANDOM] = { "crash", "stall", "partition", "slow link" };
@@ -156,10 +161,24 @@ static void show_faults(const struct mot_cluster *c)
     }
     for (int i = 0; i < MOT_FAULTS_RANDOM; i++) {
         if (f->rate[i].per_s <= 0) continue;
-        printf("%s%s %.3g/s of each worker", before, rates[i], f->rate[i].per_s);
+        printf("%s%s %.3g/s per worker", before, rates[i], f->rate[i].per_s);
         before = ", ";
     }
     puts(".");
+}
+
+/* "Samples arrive at workers 0 to 3: uniform (mean 38 samples/s, sd 24 samples/s)." */
+static void show_streams(const struct mot_cluster *c)
+{
+    for (uint32_t at = 0, n; at < c->workers; at += n) {
+        n = mot_cluster_group(c, at);
+        if (c->machine[at].stream.kind == MOT_STREAM_NONE) continue;
+        char *law = mot_stream_text(&c->machine[at].stream);
+        printf("Samples arrive at worker%s %u", n > 1 ? "s" : "", at);
+        if (n > 1) printf(" to %u", at + n - 1);
+        printf(": %s.\n", law);
+        free(law);
+    }
 }
 
 static void show_text(const struct mot_cluster *c)
@@ -182,13 +201,14 @@ static void show_text(const struct mot_cluster *c)
         total_speed(c) < 1e5 ? 6 : 15, total_speed(c) < 1e5 ? total_speed(c) : floor(total_speed(c) + 0.5),
         BATCH);
     if (w.step_s > w.fastest_s * 1.01)
-        printf("A synchronous step computes for %s; the fastest worker would need %s. It waits most often "
+        printf("A synchronous step computes for %s; the fastest worker alone would need %s. It mostly waits "
                "for worker %u%s%s%s.\n",
             step, fastest, w.last, name ? " (" : "", name ? name : "", name ? ")" : "");
     else printf("A synchronous step computes for %s; no worker waits for another.\n", step);
     free(fastest);
     free(step);
     free(name);
+    show_streams(c);
     show_faults(c);
 }
 
@@ -208,6 +228,8 @@ static json_t *group_json(const struct mot_cluster *c, uint32_t first, uint32_t 
         bandwidth_json(m->link.up), "down_bytes_per_s", bandwidth_json(m->link.down), "latency_s",
         (double)m->link.latency * 1e-9);
     json_object_set_new(group, "first", json_integer(first));
+    if (m->price != MOT_PRICE_AUTO)
+        json_object_set_new(group, "per", json_string(m->price == MOT_PRICE_JOB ? "job" : "samples"));
     if (m->has_job_time) {
         char *law = mot_job_time_text(m);
         json_object_set_new(group, "job_time", json_string(law));
@@ -215,6 +237,11 @@ static json_t *group_json(const struct mot_cluster *c, uint32_t first, uint32_t 
     } else if (m->straggle.kind != MOT_STRAGGLE_TRACE) {
         json_object_set_new(group, "speed", json_real(m->speed));
         json_object_set_new(group, "fixed_s", json_real((double)m->fixed * 1e-9));
+    }
+    if (m->stream.kind != MOT_STREAM_NONE) {
+        char *law = mot_stream_text(&m->stream);
+        json_object_set_new(group, "stream", json_string(law));
+        free(law);
     }
     free(straggle);
     free(jitter);
@@ -246,10 +273,9 @@ static enum mot_status show_json(const struct mot_cluster *c)
 static enum mot_status run_show(const struct cli_args *a)
 {
     struct mot_cluster *cluster;
-    if (!mot_file_exists(a->word[0]))
-        return mot_fail(MOT_EUSAGE, "%s: there is no such cluster file", a->word[0]);
+    if (!mot_file_exists(a->word[0])) return mot_fail(MOT_EUSAGE, "%s: no such cluster file", a->word[0]);
     enum mot_status status = mot_cluster_open(a->word[0], &cluster);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     if (a->json) status = show_json(cluster);
     else show_text(cluster);
     mot_cluster_close(cluster);
@@ -260,10 +286,9 @@ const struct cli_command cli_cluster_show = {
     .name = "cluster show",
     .synopsis = "FILE",
     .summary = "print a cluster file as a table",
-    .about = "Shows every group of workers with its speed, the mean time of a job of 32 samples, jitter, "
-             "straggling and link, and what a "
-             "step in which all wait for all would wait for: the mean over jobs drawn as the simulator draws "
-             "them.",
+    .about = "Shows every group of workers: speed, mean time of a job of 32 samples, jitter, straggling and "
+             "link. Then says how long a synchronous step computes and which worker it waits for, averaged "
+             "over jobs drawn as the simulator draws them.",
     .examples = "motley cluster show cluster.yaml\nmotley cluster show cluster.yaml --json\n",
     .words_min = 1,
     .words_max = 1,

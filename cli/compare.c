@@ -4,17 +4,17 @@
 #include "base/shown.h"
 #include "base/words.h"
 #include "interrupt.h"
+#include "page/page.h"
 #include "report/report.h"
 #include "study.h"
 #include "study/compare.h"
-#include "study/study.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- The command that repeats the study ------------------------------------------------------------ */
 
-/* Flags that change how a study is made, not what comes out. */
+/* Flags that change how a study is made, not its result. */
 static bool is_manner(const char *word, bool *takes_value)
 {
     static const struct {
@@ -36,7 +36,7 @@ static bool is_manner(const char *word, bool *takes_value)
     return false;
 }
 
-/* As a shell would take it. */
+/* Quoted for a shell. */
 void cli_print_word(const char *word, FILE *out)
 {
     bool plain = *word &&
@@ -137,7 +137,7 @@ static enum mot_status dry_run(const struct cli_args *args, const struct mot_com
         if (size.conditions > 1) printf("%zu conditions, ", size.conditions);
         printf("%zu seed%s", size.seeds, size.seeds == 1 ? "" : "s");
     }
-    if (size.runs && !size.tuning) printf("; %zu of them are in the store", size.there);
+    if (size.runs && !size.tuning) printf("; %zu already in the store", size.there);
     if (size.runs) putchar('\n');
     return MOT_OK;
 }
@@ -149,11 +149,11 @@ static void print_result(
         mot_json_print(done->document, stdout);
         return;
     }
-    mot_study_print(done->document, stdout, isatty(STDOUT_FILENO) && args->colour);
+    mot_study_table(done->document, stdout, isatty(STDOUT_FILENO) && args->colour);
     if (args->quiet) return;
     fflush(stdout);
     char store[512], out[512];
-    fprintf(stderr, "\n%zu run%s made, %zu found in %s; %s/report.html shows them\n", done->made,
+    fprintf(stderr, "\n%zu run%s made, %zu reused from %s; see %s/report.html\n", done->made,
         done->made == 1 ? "" : "s", done->found, mot_show_text(o->store, store, sizeof store),
         mot_show_text(o->out, out, sizeof out));
 }
@@ -164,13 +164,14 @@ static enum mot_status run(const struct cli_args *args, const struct mot_compare
     if (cli_given(args, "dry-run")) return dry_run(args, o);
     enum mot_status status = mot_compare_run(o, &done);
     if (status != MOT_OK) return status;
-    print_result(args, o, &done);
+    status = mot_study_show(done.document, o->out, o->csv);
+    if (status == MOT_OK) print_result(args, o, &done);
     json_decref(done.document);
-    if (done.lost)
+    if (status == MOT_OK && done.lost)
         return mot_fail(MOT_ESYSTEM,
-            "%zu run%s crashed or could not be made, as noted above; the same command tries again", done.lost,
-            done.lost == 1 ? "" : "s");
-    return MOT_OK;
+            "%zu run%s crashed or could not be made, as noted above; the same command tries %s again",
+            done.lost, done.lost == 1 ? "" : "s", done.lost == 1 ? "it" : "them");
+    return status;
 }
 
 enum mot_status cli_study(const struct cli_args *args, bool tune_only)
@@ -214,47 +215,42 @@ static enum mot_status compare(const struct cli_args *args) { return cli_study(a
 
 static const struct cli_flag flags[] = {
     { "methods", "LIST",
-        "what is compared, in place of what the file says: allreduce,async or 'server{k: 6}, async'; the "
-        "first is the baseline" },
-    { "against", "ARM", "the arm that the others are compared with, by its name; the first unless told" },
-    { "seeds", "SEEDS", "10 for so many, 3..12 or 1,2,5 for these; 10 unless told" },
-    { "out", "DIR", "where study.json, table.txt and report.html go; runs/compare-NAME unless told" },
-    { "store", "DIR", "where runs are kept, and found again; MOTLEY_STORE or else runs/store" },
-    { "jobs", "N", "how many runs at a time; one a core unless told" },
-    { "csv", "PREFIX", "write PREFIX-runs.csv and PREFIX-curves.csv too" },
+        "the methods to compare, instead of the file's: allreduce,async or 'server{k: 6}, async'; the first "
+        "is the baseline" },
+    { "against", "ARM", "the baseline, by the arm's name; default: the first arm" },
+    { "seeds", "SEEDS", "a number of seeds, or which: 3..12 or 1,2,5; default: 10" },
+    { "out", "DIR", "where study.json, table.txt and report.html go; default: runs/compare-NAME" },
+    { "store", "DIR", "where runs are kept and reused; default: MOTLEY_STORE, or else runs/store" },
+    { "jobs", "N", "how many runs at a time; default: one per core" },
+    { "csv", "PREFIX", "also write PREFIX-runs.csv and PREFIX-curves.csv" },
     { "models", NULL, "keep the model of every run" },
-    { "dry-run", NULL, "check everything, say how many runs there are, and run nothing" },
-    { "fresh", NULL, "make all runs again, also those in the store" },
+    { "dry-run", NULL, "check everything, say how many runs there are, then exit" },
+    { "fresh", NULL, "repeat all runs, even those in the store" },
     { NULL, NULL, NULL },
 };
 
 const struct cli_command cli_compare = {
     .name = "compare",
     .synopsis = "[EXPERIMENT.yaml] [--methods A,B,C] [--seeds 10] [--KEY VALUE ...]",
-    .summary = "compare methods over seeds: who is faster, by how much, and whether that is chance",
+    .summary = "compare methods over seeds, and tell differences from chance",
     .about = "Runs the experiment for every method and seed, on all cores, and prints a table: time to "
-             "target with its 95 % interval, the "
-             "speed-up over the first method with a verdict (faster, slower, not distinguishable, not "
-             "comparable), loss and accuracy with "
-             "their spread, bytes, utilisation, the longest wait. Runs are paired by seed. The folder of the "
-             "study has the same in table.txt, as data in "
-             "study.json, and to look at in report.html.\n"
-             "What is compared, and under what conditions, may be in the file. `compare:` lists arms by "
-             "hand: a method's name, or {label: TEXT, "
-             "method: {name: server, k: 6}, optimizer.lr: 0.2}. `sweep:` makes every combination: `method: "
-             "[allreduce, async]` gives arms, "
-             "`seed: 1..10` seeds, and any other key conditions, such as `cluster.slow: [1, 2, 5, 10]`. "
-             "`tune:` tunes every arm under every condition before it is "
-             "judged, on seeds of its own (see motley help tune).\n"
-             "A run is kept in the store by the hash of its resolved experiment and of the program: it is "
-             "made once. What was interrupted or "
-             "killed goes on with the same command; a run that crashed is noted in the table and tried again "
-             "the next time. The table of the same "
-             "study is the same, byte for byte, whenever it is made.\n"
+             "target with its 95 % interval, the speed-up over the baseline with a verdict (faster, slower, "
+             "not distinguishable, not comparable), loss and accuracy with their spread, bytes, utilisation, "
+             "the longest wait. Runs are paired by seed. The study's folder has the same table in table.txt, "
+             "the data in study.json, and a page in report.html.\n"
+             "The file may say what to compare and under which conditions. `compare:` lists arms: a method's "
+             "name, or {label: TEXT, method: {name: server, k: 6}, optimizer.lr: 0.2}. `sweep:` forms every "
+             "combination: `method: [allreduce, async]` gives arms, `seed: 1..10` seeds, and any other key "
+             "conditions, such as `cluster.slow: [1, 2, 5, 10]`. `tune:` tunes every arm under every "
+             "condition first, on seeds of its own (see motley help tune).\n"
+             "The store keeps each run under a hash of its resolved experiment and of the program, so no run "
+             "is made twice. After an interruption, the same command continues. A run that crashed is noted "
+             "in the table and tried again next time. The table of a study is the same, byte for byte, "
+             "whenever it is made.\n"
              "A run that ends without reaching the target counts as later than any that did; a run that "
-             "crashed is left out, and noted. Without a target arms are judged by what they learned (better, "
-             "worse), and only where that is alike by the time they took. A verdict "
-             "needs six pairs of runs at least.",
+             "crashed is left out and noted. Without a target, arms are judged by what they learned (better, "
+             "worse), and by time only if they learned equally well. A verdict needs at least six pairs of "
+             "runs.",
     .examples = "motley compare examples/compare.yaml\n"
                 "motley compare examples/mixed.yaml --methods 'allreduce, server{k: 6}, async' --seeds 5\n"
                 "motley compare --methods allreduce,async --stop-updates 200 --model softmax\n",

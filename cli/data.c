@@ -1,4 +1,4 @@
-/* data.c -- motley data list, data info, data convert. */
+/* data.c -- `motley data list`, `data info` and `data convert`. */
 #include "cli.h"
 
 #include "base/file.h"
@@ -16,28 +16,28 @@
 #include <string.h>
 
 static const struct cli_flag info_flags[] = {
-    { "labels", "FILE", "IDX and NPY: the file of labels; by default found by its usual name" },
+    { "labels", "FILE", "IDX and NPY: the label file; default: found by its usual name" },
     { "format", "FORMAT", "auto, idx, libsvm, csv or npy" },
-    { "label-column", "COLUMN", "CSV: the label's column: its name, its number from 0, first, last or none" },
-    { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, with commas between" },
-    { "separator", "CHARACTER", "CSV: what is between columns: a character, tab or space" },
+    { "label-column", "COLUMN", "CSV: the label column: its name, its number from 0, first, last or none" },
+    { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, separated by commas" },
+    { "separator", "CHARACTER", "CSV: the column separator: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
     { "task", "auto|classes|regression", "what the labels are" },
-    { "unpack-max", "SIZE", "the most that a .gz file may unpack to" },
+    { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },
     { "rows", "N", "read only the first N rows" },
     { 0 },
 };
 
 static const struct cli_flag convert_flags[] = {
-    { "to", "FORMAT", "libsvm, csv, npy or idx; by default what OUT's name ends in" },
-    { "labels-to", "FILE", "NPY and IDX: where the labels go; by default OUT's name with labels in it" },
-    { "labels", "FILE", "IDX and NPY: IN's file of labels; by default found by its usual name" },
+    { "to", "FORMAT", "libsvm, csv, npy or idx; default: by the ending of OUT" },
+    { "labels-to", "FILE", "NPY and IDX: where the labels go; default: OUT's name with 'labels' in it" },
+    { "labels", "FILE", "IDX and NPY: IN's label file; default: found by its usual name" },
     { "format", "FORMAT", "IN's format: auto, idx, libsvm, csv or npy" },
-    { "label-column", "COLUMN", "CSV: the label's column: its name, its number from 0, first, last or none" },
-    { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, with commas between" },
-    { "separator", "CHARACTER", "CSV: what is between columns: a character, tab or space" },
+    { "label-column", "COLUMN", "CSV: the label column: its name, its number from 0, first, last or none" },
+    { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, separated by commas" },
+    { "separator", "CHARACTER", "CSV: the column separator: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
-    { "unpack-max", "SIZE", "the most that a .gz file may unpack to" },
+    { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },
     { "rows", "N", "convert only the first N rows" },
     { 0 },
 };
@@ -45,9 +45,9 @@ static const struct cli_flag convert_flags[] = {
 /* ---- list ------------------------------------------------------------------------------ */
 
 static const char formats_text[] =
-    "IDX      images-idx3 with labels-idx1, as MNIST\n"
+    "IDX      images-idx3 with labels-idx1, like MNIST\n"
     "LIBSVM   label index:value ...; rows stay sparse\n"
-    "CSV      with or without header; , ; tab or space; the label last unless --label-column\n"
+    "CSV      with or without a header; comma, semicolon, tab or space; label last unless --label-column\n"
     "NPY      X.npy with y.npy; f4 f8 i1..i8 u1..u8 b1\n";
 
 static enum mot_status run_list(const struct cli_args *args)
@@ -70,15 +70,15 @@ static enum mot_status run_list(const struct cli_args *args)
         printf("  %-14s %s\n", b->name, b->summary);
         if (!b->available()) printf("  %-14s not on this machine: %s\n", "", b->hint);
     }
-    puts("Files, each plain or .gz:");
+    puts("File formats, each plain or .gz:");
     for (const char *line = formats_text; *line; line = strchr(line, '\n') + 1)
         printf("  %.*s\n", (int)strcspn(line, "\n"), line);
     return MOT_OK;
 }
 
-/* ---- what info and convert share --------------------------------------------------------- */
+/* ---- Shared by info and convert ---------------------------------------------------------- */
 
-/* The data options that were given as flags: --label-column is label_column. */
+/* The data options given as flags: --label-column is label_column. */
 static enum mot_status conf_of(
     const struct cli_args *args, const char *word, struct mot_arena *arena, struct mot_data_conf *out)
 {
@@ -221,7 +221,7 @@ static void print_info(
     printf("%-10s %s\n%-10s %s%s\n", "name", mot_show_text(conf->name, shown, sizeof shown), "format",
         format_word(raw, conf), raw->sparse ? ", sparse" : "");
     printf("%-10s %u", "rows", raw->rows);
-    if (test_rows) printf(" and %u to test on", test_rows);
+    if (test_rows) printf(" and %u test rows", test_rows);
     printf("\n%-10s %u\n%-10s %llu (%.2f %%)\n", "columns", raw->cols, "non-zeros",
         (unsigned long long)f->nonzeros, 100 * (double)f->nonzeros / all);
     printf("%-10s %g to %g, mean %g\n", "values", f->least, f->most, f->mean);
@@ -305,8 +305,8 @@ static enum mot_status target_format(const struct cli_args *args, enum mot_forma
         *out = format_of_name(args->word[1]);
         if (*out == MOT_FORMAT_AUTO)
             return mot_fail(MOT_EUSAGE,
-                "%s: its name does not say the format, expected it to end in .libsvm, .csv, .npy or .idx "
-                "(and .gz), or --to FORMAT",
+                "%s: cannot tell the format from the name; expected .libsvm, .csv, .npy or .idx (then "
+                "perhaps .gz), or --to FORMAT",
                 args->word[1]);
         return MOT_OK;
     }
@@ -349,7 +349,7 @@ static enum mot_status run_convert(const struct cli_args *args)
 const struct cli_command cli_data_list = {
     .name = "data list",
     .synopsis = "[flags]",
-    .summary = "the built-in data sets, and the formats of files",
+    .summary = "list built-in data sets and file formats",
     .examples = "motley data list\n",
     .run = run_list,
 };
@@ -357,11 +357,11 @@ const struct cli_command cli_data_list = {
 const struct cli_command cli_data_info = {
     .name = "data info",
     .synopsis = "NAME|FILE [flags]",
-    .summary = "what is in a data set: rows, columns, classes, range",
-    .about =
-        "Reads the training part of a built-in set or a file and says what it holds, before any scaling.",
-    .examples = "motley data info digits\nmotley data info a9a.gz --json\nmotley data info occupancy.csv "
-                "--skip date --label-column Occupancy\n",
+    .summary = "describe a data set: rows, columns, classes, range",
+    .about = "Reads a file, or the training rows of a built-in set, and describes them before any scaling.",
+    .examples = "motley data info digits\n"
+                "motley data info a9a.gz --json\n"
+                "motley data info occupancy.csv --skip date --label-column Occupancy\n",
     .flags = info_flags,
     .words_min = 1,
     .words_max = 1,
@@ -371,12 +371,10 @@ const struct cli_command cli_data_info = {
 const struct cli_command cli_data_convert = {
     .name = "data convert",
     .synopsis = "IN OUT [flags]",
-    .summary = "from one format to another",
+    .summary = "convert a data set from one format to another",
     .about = "Reads a built-in set or a file and writes it as LIBSVM, CSV, NPY or IDX (whole numbers from 0 "
-             "to 255), gzip'd if OUT ends in .gz. "
-             "NPY and IDX have their labels in a second file. Numbers are written so that they read back as "
-             "the same floats. "
-             "OUT appears whole or not at all.",
+             "to 255), compressed if OUT ends in .gz. NPY and IDX keep labels in a second file. Numbers are "
+             "written so that they read back as the same floats. OUT appears complete or not at all.",
     .examples = "motley data convert digits digits.csv\nmotley data convert a9a.gz a9a.npy\n",
     .flags = convert_flags,
     .words_min = 2,

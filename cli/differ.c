@@ -33,7 +33,8 @@ enum mot_status cli_differ_measure(const struct mot_experiment *x, struct mot_da
     struct mot_look look = mot_look_at_all(&job.problem);
     out->known = job.net.kind->computes;
     out->is = mot_parts_differ(mot_job_differs(&job, &look, threads), mot_batch_share(x, parts));
-    mot_parts_words(&out->is, parts->parts, mot_batch_of_all(x), false, out->words, sizeof out->words);
+    struct mot_parts_cut cut = { parts->parts, mot_batch_of_all(x), false };
+    mot_parts_words(&out->is, &cut, false, out->words, sizeof out->words);
     mot_job_close(&job);
     return MOT_OK;
 }
@@ -42,8 +43,7 @@ void cli_differ_print(const struct cli_differ *d)
 {
     if (!d->known) return;
     printf("%-12s zeta^2 %.4g between parts, sigma^2 %.4g between a part's rows, %.4g between its batches "
-           "(squared "
-           "distances; %s as it begins)\n",
+           "(squared distances, at the initial %s)\n",
         "gradients", d->is.zeta2, d->is.sigma2, d->is.noise, d->model);
     if (*d->words) printf("%-12s %s\n", "so", d->words);
 }

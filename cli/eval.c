@@ -1,4 +1,4 @@
-/* eval.c -- motley eval: how good a saved model is on data. */
+/* eval.c -- `motley eval`: how good a saved model is on data. */
 #include "cli.h"
 
 #include "base/shown.h"
@@ -28,7 +28,7 @@ static enum mot_status read_part(const char *text, enum mot_part *out)
             *out = parts[i].part;
             return MOT_OK;
         }
-    return mot_fail(MOT_EUSAGE, "--part: '%s', expected test, train, valid or all", text);
+    return mot_fail(MOT_EUSAGE, "--part: expected test, train, valid or all; found '%.40s'", text);
 }
 
 static const char *class_name(const struct mot_subject *s, uint32_t class)
@@ -77,7 +77,7 @@ static void print_json(const struct cli_args *args, const struct mot_subject *s,
 
 /* ---- For people --------------------------------------------------------------------- */
 
-/* The digits of the largest count, or of the largest class number. */
+/* The digits of the largest count; at least 3, for class numbers. */
 static int cell_width(const struct mot_marks *m)
 {
     uint64_t most = 0;
@@ -138,8 +138,7 @@ static enum mot_status run(const struct cli_args *args)
         if (args->json) print_json(args, &subject, &marks);
         else print_people(args, &subject, &marks);
         if (!isfinite(marks.loss))
-            status =
-                mot_fail(MOT_EDIVERGED, "%s: its loss on these rows is not a finite number", args->word[0]);
+            status = mot_fail(MOT_EDIVERGED, "%s: the loss on these rows is not finite", args->word[0]);
         mot_marks_free(&marks);
     }
     mot_subject_close(&subject);
@@ -147,7 +146,8 @@ static enum mot_status run(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "part", "test|train|valid|all", "which rows; test if DATA is what the model was trained on, else all" },
+    { "part", "test|train|valid|all",
+        "which rows; default: test if the model was trained on DATA, else all" },
     CLI_DATA_FLAGS,
     { NULL, NULL, NULL },
 };
@@ -155,17 +155,15 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_eval = {
     .name = "eval",
     .synopsis = "MODEL.safetensors DATA [flags]",
-    .summary = "how good a saved model is on data",
-    .about = "Prints the loss without regulariser and the accuracy, and for up to 20 classes the accuracy of "
-             "each and what "
-             "they were predicted as.\n\n"
-             "DATA is a built-in set or a file. The model file says which data it was trained on, with which "
-             "options and which "
-             "seed: if DATA is the same, the rows that were kept for testing are cut off again and only they "
-             "count, unless "
-             "--part says otherwise; if the file has changed since, that is an error. Of other data all rows "
-             "count, scaled as "
-             "the training data were; a file is read like the training file unless flags say otherwise.",
+    .summary = "evaluate a saved model on data",
+    .about = "Prints the loss (without the regulariser) and the accuracy; for up to 20 classes also the "
+             "accuracy of each class and the confusion matrix.\n"
+             "\n"
+             "DATA is a built-in set or a file. The model file says which data the model was trained on, "
+             "with which options and seed. If DATA is the same, only the test rows count unless --part says "
+             "otherwise; if the file has changed since, that is an error. Of other data all rows count, "
+             "scaled like the training data; a file is read like the training file unless flags say "
+             "otherwise.",
     .examples = "motley eval runs/first/model.safetensors fashion-mnist\n"
                 "motley eval model.safetensors new.csv --label-column quality --json",
     .flags = flags,

@@ -1,10 +1,10 @@
-/* help.c -- `motley help` and the man pages. What is said of an option comes from its table. */
+/* help.c -- `motley help` and the man pages. Everything about an option comes from its table. */
 #include "help.h"
 #include "args.h"
 #include "base/options.h"
 #include "base/words.h"
 #include "config/keys.h"
-#include "page.h"
+#include "help_page.h"
 #include "topics.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +20,10 @@ void help_short(FILE *out)
     page_heading(&p, "Commands");
     for (size_t i = 0; cli_commands[i]; i++)
         page_item(&p, cli_commands[i]->name, cli_commands[i]->summary, NULL);
-    page_heading(&p, "Begin with");
+    page_heading(&p, "Start with");
     page_lines(&p,
         "motley sim                      train on a simulated cluster of 8 workers\n"
-        "motley help                     everything there is\n");
+        "motley help                     list all commands and topics\n");
 }
 
 static void commands_and_topics(struct page *p)
@@ -31,12 +31,12 @@ static void commands_and_topics(struct page *p)
     page_heading(p, "Commands");
     for (size_t i = 0; cli_commands[i]; i++)
         page_item(p, cli_commands[i]->name, cli_commands[i]->summary, NULL);
-    page_heading(p, "Help on more");
+    page_heading(p, "Topics");
     for (const struct topic *t = topics; t->name; t++) page_item(p, t->name, t->summary, NULL);
     for (size_t i = 0; mot_families[i]; i++) {
         char term[64], text[160];
         snprintf(term, sizeof term, "%s [NAME]", mot_families[i]->section);
-        snprintf(text, sizeof text, "the %s, or one of them with its options", mot_families[i]->many);
+        snprintf(text, sizeof text, "the %s; with NAME, one of them and its options", mot_families[i]->many);
         page_item(p, term, text, NULL);
     }
 }
@@ -79,12 +79,13 @@ static void command_body(struct page *p, const struct cli_command *c)
     for (const struct cli_flag *f = c->flags; f && f->name; f++) flag_item(p, f);
     if (c->experiment_flags) {
         page_item(p, "--KEY VALUE",
-            "any key of an experiment, its dots as dashes: --stop-updates 100, --method async, "
-            "--optimizer-lr 0.1",
+            "any experiment key, with dashes for dots: --stop-updates 100, --method async, --optimizer-lr "
+            "0.1",
             NULL);
-        page_item(p, "--set KEY=VALUE", "the same for a key with its dots: --set stop.updates=100", NULL);
+        page_item(p, "--set KEY=VALUE", "the same, with the key as it is in the file: --set stop.updates=100",
+            NULL);
         if (!has_flag(c, "out") && !c->prints_only)
-            page_item(p, "--out DIR", "the run's folder; short for --output", NULL);
+            page_item(p, "--out DIR", "the run folder; short for --output", NULL);
     }
     for (const struct cli_flag *f = cli_common_flags; f->name; f++) flag_item(p, f);
     if (c->examples) {
@@ -106,6 +107,22 @@ void help_command(FILE *out, const struct cli_command *c)
     command_body(&p, c);
 }
 
+bool help_group(FILE *out, const char *first)
+{
+    struct page p = { .out = out };
+    size_t length = strlen(first), found = 0;
+    for (size_t i = 0; cli_commands[i]; i++) {
+        const struct cli_command *c = cli_commands[i];
+        if (strncmp(c->name, first, length) != 0 || c->name[length] != ' ') continue;
+        if (!found++) fputs("Commands\n", out);
+        page_item(&p, c->name, c->summary, NULL);
+    }
+    if (!found) return false;
+    page_heading(&p, "Details");
+    page_lines(&p, "motley COMMAND --help\n");
+    return true;
+}
+
 /* ---- Man pages ------------------------------------------------------------------------ */
 
 static void seealso(struct page *p, const char *pages)
@@ -123,15 +140,14 @@ static enum mot_status man_program(void)
     page_heading(&p, "Description");
     page_text(&p,
         "motley trains models by distributed stochastic gradient descent on workers that differ: in speed, "
-        "in bandwidth, "
-        "in the data they hold, in how often they stall. Its simulator runs the real mathematics on a "
-        "virtual clock.");
+        "in bandwidth, in the data they hold, in how often they stall. Its simulator runs the real "
+        "mathematics on a virtual clock.");
     commands_and_topics(&p);
     page_heading(&p, "Exit status");
     topic_exit_codes_items(&p);
     page_heading(&p, "Environment");
-    page_item(&p, "NO_COLOR", "if set and not empty, messages have no colour", NULL);
-    page_item(&p, "MOTLEY_STORE", "where compare and tune keep their runs, unless --store says", NULL);
+    page_item(&p, "NO_COLOR", "if set and not empty, messages are not coloured", NULL);
+    page_item(&p, "MOTLEY_STORE", "where compare and tune keep their runs, unless --store is given", NULL);
     seealso(&p, "motley-sim(1), motley-experiment(5), motley-cluster(5)");
     return MOT_OK;
 }
@@ -190,7 +206,7 @@ static enum mot_status man_page(const char *wanted)
     }
     if (strcmp(page, "motley-experiment") == 0) return man_file(topic_find("experiment"), page);
     if (strcmp(page, "motley-cluster") == 0) return man_file(topic_find("cluster"), page);
-    return mot_fail(MOT_EUSAGE, "--man: there is no page '%s'; 'motley help --man-list' lists them", page);
+    return mot_fail(MOT_EUSAGE, "--man: unknown page '%s'; 'motley help --man-list' lists them", page);
 }
 
 /* ---- help [WORDS] ----------------------------------------------------------------------- */
@@ -198,35 +214,35 @@ static enum mot_status man_page(const char *wanted)
 static enum mot_status help_family(const struct mot_family *family, const char *name)
 {
     struct page p = { .out = stdout };
-    struct mot_part part;
+    struct mot_choice choice;
     if (!name) {
         page_family(&p, family);
         return MOT_OK;
     }
-    if (mot_family_find(family, name, &part)) {
-        page_part(&p, family, &part);
+    if (mot_family_find(family, name, &choice)) {
+        page_choice(&p, family, &choice);
         return MOT_OK;
     }
     const char *names[64], *nearest;
     size_t n = 0;
-    while (n < MOT_COUNT(names) && family->get(n, &part)) names[n++] = part.name;
+    while (n < MOT_COUNT(names) && family->get(n, &choice)) names[n++] = choice.name;
     nearest = mot_nearest(name, names, n);
     if (nearest)
-        return mot_fail(MOT_EUSAGE, "there is no %s '%.60s': did you mean '%s'?", family->one, name, nearest);
-    return mot_fail(MOT_EUSAGE, "there is no %s '%.60s'; 'motley help %s' lists them", family->one, name,
-        family->section);
+        return mot_fail(MOT_EUSAGE, "unknown %s '%.60s': did you mean '%s'?", family->one, name, nearest);
+    return mot_fail(
+        MOT_EUSAGE, "unknown %s '%.60s'; 'motley help %s' lists them", family->one, name, family->section);
 }
 
-/* A part by its name alone: 'motley help async'. Of a name that several families have, all. */
+/* A part by its name alone: 'motley help async'. If several families share the name, all of them. */
 static bool help_part(const char *name)
 {
     struct page p = { .out = stdout };
-    struct mot_part part;
+    struct mot_choice choice;
     bool found = false;
     for (size_t i = 0; mot_families[i]; i++) {
-        if (!mot_family_find(mot_families[i], name, &part)) continue;
+        if (!mot_family_find(mot_families[i], name, &choice)) continue;
         if (found) putchar('\n');
-        page_part(&p, mot_families[i], &part);
+        page_choice(&p, mot_families[i], &choice);
         found = true;
     }
     return found;
@@ -259,19 +275,18 @@ static enum mot_status no_topic(const char *wanted, const struct mot_key *key, s
 {
     const char *names[1024], *nearest;
     size_t n = 0;
-    struct mot_part part;
+    struct mot_choice choice;
     for (size_t i = 0; cli_commands[i]; i++) names[n++] = cli_commands[i]->name;
     for (const struct topic *t = topics; t->name; t++) names[n++] = t->name;
     for (const struct mot_section *s = mot_sections; s->name; s++) names[n++] = s->name;
     for (size_t i = 0; mot_families[i]; i++)
-        for (size_t k = 0; mot_families[i]->get(k, &part) && n < MOT_COUNT(names); k++)
-            names[n++] = part.name;
+        for (size_t k = 0; mot_families[i]->get(k, &choice) && n < MOT_COUNT(names); k++)
+            names[n++] = choice.name;
     for (size_t i = 0; i < 2 * keys && n < MOT_COUNT(names); i++) /* with and without their sections */
         names[n++] = i < keys ? key[i].name : last_word(key[i - keys].name);
     nearest = mot_nearest(wanted, names, n);
-    if (nearest)
-        return mot_fail(MOT_EUSAGE, "there is no help on '%.60s': did you mean '%s'?", wanted, nearest);
-    return mot_fail(MOT_EUSAGE, "there is no help on '%.60s'; 'motley help' lists what there is", wanted);
+    if (nearest) return mot_fail(MOT_EUSAGE, "no help on '%.60s': did you mean '%s'?", wanted, nearest);
+    return mot_fail(MOT_EUSAGE, "no help on '%.60s'; 'motley help' lists the topics", wanted);
 }
 
 static enum mot_status help_topic(const struct cli_args *a)
@@ -281,7 +296,7 @@ static enum mot_status help_topic(const struct cli_args *a)
     for (size_t i = 0; mot_families[i]; i++) {
         if (strcmp(mot_families[i]->section, first) != 0) continue;
         enum mot_status status = help_family(mot_families[i], second);
-        /* A command may have the section's name: what it does follows. */
+        /* A command may share the section's name: its help follows. */
         for (size_t c = 0; cli_commands[c] && !second; c++)
             if (strcmp(cli_commands[c]->name, first) == 0)
                 putchar('\n'), help_command(stdout, cli_commands[c]);
@@ -313,7 +328,10 @@ static enum mot_status help_topic(const struct cli_args *a)
     struct mot_arena arena = { NULL };
     size_t keys;
     const struct mot_key *key = mot_keys(&arena, &keys);
-    enum mot_status status = help_key(joined, key, keys) ? MOT_OK : no_topic(joined, key, keys);
+    bool found = help_group(stdout, joined);
+    if (found) putchar('\n'); /* a key may share the word: its help follows */
+    if (help_key(joined, key, keys)) found = true;
+    enum mot_status status = found ? MOT_OK : no_topic(joined, key, keys);
     mot_arena_free(&arena);
     return status;
 }
@@ -329,7 +347,7 @@ static enum mot_status run_help(const struct cli_args *a)
 }
 
 static const struct cli_flag help_flags[] = {
-    { "man", "PAGE", "print a man page, such as motley-sim, in roff" },
+    { "man", "PAGE", "print a man page, such as motley-sim, as roff" },
     { "man-list", NULL, "list the man pages" },
     { NULL, NULL, NULL },
 };
@@ -338,13 +356,15 @@ const struct cli_command cli_help = {
     .name = "help",
     .synopsis = "[COMMAND | TOPIC [NAME] | NAME | KEY]",
     .summary = "explain commands, methods, models, files and exit codes",
-    .about =
-        "A NAME is that of a method, model, optimizer, partition or topology; a KEY one of an experiment's, "
-        "with "
-        "its section or without. Everything that is said of an option comes from the table that parses it.",
-    .examples =
-        "motley help sim\nmotley help async\nmotley help method\nmotley help optimizer.lr\nmotley help "
-        "cluster\nmotley help experiment\n",
+    .about = "NAME is a method, model, optimizer, partitioner, topology or code. KEY is an experiment key, "
+             "with or "
+             "without its section.",
+    .examples = "motley help sim\n"
+                "motley help async\n"
+                "motley help method\n"
+                "motley help optimizer.lr\n"
+                "motley help cluster\n"
+                "motley help experiment\n",
     .flags = help_flags,
     .words_max = 2,
     .run = run_help,

@@ -1,4 +1,4 @@
-/* help.h -- help and man pages, all from the tables that parse. */
+/* help.h -- help and man pages, made from the tables that parse. */
 #ifndef MOT_CLI_HELP_H
 #define MOT_CLI_HELP_H
 
@@ -8,5 +8,7 @@
 void help_short(FILE *); /* `motley` alone */
 void help_all(FILE *);   /* `motley help` */
 void help_command(FILE *, const struct cli_command *);
+/* The commands that begin with this word, such as "data"; false if none does. */
+bool help_group(FILE *, const char *first);
 
 #endif

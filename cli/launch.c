@@ -1,13 +1,12 @@
 /* launch.c -- commands over MPI: `motley train` and `motley profile`.
  *
- * Launchers have exit codes of their own, so the one who starts a launcher learns from the roll (roll.h) who
- * is there and how the run ended. */
+ * Launchers have exit codes of their own, so the process that starts one learns from the roll (roll.h) who is
+ * there and how the run ended. */
 #include "launch.h"
 #include "base/file.h"
 #include "base/stopwatch.h"
 #include "base/words.h"
 #include "wire/ranks.h"
-#include "wire/wire.h"
 #include "interrupt.h"
 #include "noise.h"
 #include "roll.h"
@@ -26,9 +25,10 @@
 #include <unistd.h>
 
 #define REST_MS 20
-#define GRACE_S 5.0 /* between the run's end and the launcher's */
+#define LIBRARY_BYTES 128 /* for the name of the MPI library */
+#define GRACE_S 5.0       /* between the run's end and the launcher's */
 
-/* What launchers say of the size of a job. */
+/* Where launchers put the number of ranks. */
 static const char *const size_names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE",
     "SLURM_STEP_NUM_TASKS" };
 static const char *size_by_launcher(void)
@@ -51,27 +51,34 @@ bool cli_under_mpi(void)
 
 enum mot_status cli_be_rank(const struct cli_args *args, cli_rank_run *run)
 {
-    if (!mot_ranks_built()) {
+    char library[LIBRARY_BYTES];
+    struct mot_transport *transport;
+    struct mot_ranks *ranks;
+    enum mot_status status = mot_mpi_library(library, sizeof library);
+    if (status != MOT_OK) {
         const char *rank = cli_rank_by_launcher();
-        if (rank && strcmp(rank, "0") != 0) exit(MOT_EUSAGE); /* one complaint is enough */
-        struct mot_wire none;
-        return mot_wire_open(&none);
+        if (rank && strcmp(rank, "0") != 0) exit(status); /* one message is enough */
+        return status;
     }
-    cli_catch_interrupts(); /* a wish to end may come as soon as the roll is full */
+    cli_catch_interrupts(); /* a request to stop may come as soon as the roll is full */
     if (!cli_roll_say(CLI_ROLL_HERE, 0)) exit(MOT_EPEER);
-    enum mot_status status = mot_ranks_open();
-    if (status != MOT_OK && mot_ranks_count() == 0) {
+    status = mot_mpi_open(&transport);
+    if (status != MOT_OK) {
         cli_roll_say(CLI_ROLL_ENDED, status);
         return status;
     }
+    status = mot_ranks_open(transport, &ranks);
     cli_roll_say(CLI_ROLL_JOINED, 0);
-    if (status == MOT_OK) status = run(args);
-    if (mot_ranks_rank() == 0) {
+    if (status == MOT_OK) status = run(args, ranks);
+    if (mot_ranks_rank(ranks) == 0) {
         if (status != MOT_OK) cli_complain(status);
         fflush(NULL);
         cli_roll_say(CLI_ROLL_ENDED, status);
     }
-    mot_ranks_leave(status);
+    bool clean = mot_ranks_leave(ranks, status);
+    fflush(NULL);
+    if (clean) exit(status);
+    _exit(status);
 }
 
 /* ---- The one who starts them ------------------------------------------------------------------------ */
@@ -93,7 +100,7 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-/* The experiment is read here too: an error is said once, and before anything is started. */
+/* The experiment is read here too, so that an error is reported once, before anything starts. */
 static enum mot_status check_ranks(const struct cli_args *args, uint32_t ranks, cli_ranks_fit *fit)
 {
     struct mot_experiment *x;
@@ -106,14 +113,13 @@ static enum mot_status check_ranks(const struct cli_args *args, uint32_t ranks, 
     return status;
 }
 
-static bool runs_open_mpi(void) { return strstr(mot_wire_library(), "Open MPI") != NULL; }
-
 /* The launcher and its flags, ourselves, and our own words without --ranks. */
-static const char **command_of(const struct cli_args *args, const char *ranks, const char *self)
+static const char **command_of(
+    const struct cli_args *args, const char *ranks, const char *self, const char *library)
 {
     const char **word = mot_new(args->lines + 16, sizeof(*word));
     size_t n = 0;
-    bool open_mpi = runs_open_mpi();
+    bool open_mpi = strstr(library, "Open MPI") != NULL;
     word[n++] = open_mpi ? "mpirun.openmpi" : "mpirun.mpich";
     word[n++] = "-n";
     word[n++] = ranks;
@@ -145,7 +151,7 @@ static void become(const char **word, int says)
     execvp(word[0], (char *const *)word);
     word[0] = "mpirun";
     execvp(word[0], (char *const *)word);
-    fprintf(stderr, "motley: mpirun cannot be started: %s; is openmpi-bin installed?\n", strerror(errno));
+    fprintf(stderr, "motley: cannot start mpirun: %s; is openmpi-bin installed?\n", strerror(errno));
     _exit(127);
 }
 
@@ -167,7 +173,7 @@ static bool has_ended(struct launcher *l)
     return l->ended;
 }
 
-/* Ends a launcher that stays: politely, and then for certain. */
+/* Ends a launcher that lingers: SIGTERM first, then SIGKILL. */
 static void end_launcher(struct launcher *l)
 {
     double began = mot_wall_s();
@@ -178,7 +184,7 @@ static void end_launcher(struct launcher *l)
     }
 }
 
-/* While ranks are starting nobody can say who was lost, or hear a wish to end: all are ended then. */
+/* While ranks are starting, nobody can report a loss or hear a request to stop: then all are ended. */
 static enum mot_status wait_for_start(struct launcher *l)
 {
     struct cli_roll *roll = &l->roll;
@@ -189,7 +195,7 @@ static enum mot_status wait_for_start(struct launcher *l)
         if (wanted_end) return mot_fail(MOT_EINTERRUPTED, "interrupted before the run began");
         if (ended)
             return mot_fail(MOT_ESYSTEM,
-                "mpirun ended with code %d before the run began: %u of %u ranks had started", l->code,
+                "mpirun exited with code %d before the run began: %u of %u ranks had started", l->code,
                 roll->here, roll->ranks);
         enum mot_status status = cli_roll_check(roll);
         if (status != MOT_OK) return status;
@@ -198,8 +204,8 @@ static enum mot_status wait_for_start(struct launcher *l)
     }
 }
 
-/* Passes signals on: the first as a wish, the second as an order. A launcher that stays when rank 0 is done
- * is ended. */
+/* Passes signals on: the first as a request, the second as an order. Ends a launcher that lingers after
+ * rank 0 is done. */
 static enum mot_status wait_for_end(struct launcher *l)
 {
     int asked = 0;
@@ -219,9 +225,9 @@ static enum mot_status wait_for(struct launcher *l)
 {
     enum mot_status status = wait_for_start(l);
     if (status == MOT_OK) return wait_for_end(l);
-    l->noise.mute = status != MOT_ESYSTEM; /* we know why it ends; how it takes that is nobody's business */
+    l->noise.mute = status != MOT_ESYSTEM; /* we know why it ends; its own complaints would only confuse */
     end_launcher(l);
-    cli_roll_end_ranks(&l->roll); /* who has outlived it */
+    cli_roll_end_ranks(&l->roll); /* those that outlived it */
     return status;
 }
 
@@ -232,28 +238,28 @@ static enum mot_status start(struct launcher *l, const char **word)
     fflush(NULL);
     l->pid = piped ? fork() : -1;
     if (l->pid == 0) become(word, says);
-    if (l->pid < 0) return mot_fail(MOT_ESYSTEM, "a process cannot be started: %s", strerror(errno));
+    if (l->pid < 0) return mot_fail(MOT_ESYSTEM, "cannot start a process: %s", strerror(errno));
     close(says);
     return MOT_OK;
 }
 
 enum mot_status cli_start_ranks(const struct cli_args *args, const char *ranks, cli_ranks_fit *fit)
 {
-    char *end, self[PATH_MAX] = "";
+    char *end, self[PATH_MAX] = "", library[LIBRARY_BYTES];
     struct launcher l = { 0 };
-    struct mot_wire none;
     long n = strtol(ranks, &end, 10);
     if (*end || end == ranks || n < 1 || n > 100000)
         return mot_fail(MOT_EUSAGE, "--ranks: expected 1 to 100000; found '%.40s'", ranks);
-    if (!mot_ranks_built()) return mot_wire_open(&none);
+    enum mot_status status = mot_mpi_library(library, sizeof library);
+    if (status != MOT_OK) return status;
     catch_signals();
-    enum mot_status status = check_ranks(args, (uint32_t)n, fit);
+    status = check_ranks(args, (uint32_t)n, fit);
     if (status != MOT_OK) return status;
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
         return mot_fail(MOT_ESYSTEM, "/proc/self/exe: %s", strerror(errno));
     status = cli_roll_open(&l.roll, (uint32_t)n);
     if (status != MOT_OK) return status;
-    const char **word = command_of(args, ranks, self);
+    const char **word = command_of(args, ranks, self, library);
     status = start(&l, word);
     if (status == MOT_OK) status = wait_for(&l);
     bool told = l.roll.status >= 0; /* rank 0 has said why itself */

@@ -1,4 +1,4 @@
-/* launch.h -- a command as one rank of several, and as the one who starts them. */
+/* launch.h -- running a command as one of several ranks, and starting the ranks. */
 #ifndef MOT_CLI_LAUNCH_H
 #define MOT_CLI_LAUNCH_H
 
@@ -6,13 +6,13 @@
 #include "cli.h"
 
 /* what a rank does */
-typedef enum mot_status cli_rank_run(const struct cli_args *);
-/* whether so many can do it */
+typedef enum mot_status cli_rank_run(const struct cli_args *, struct mot_ranks *);
+/* fails if that many ranks do not fit the experiment */
 typedef enum mot_status cli_ranks_fit(const struct mot_experiment *, uint32_t ranks);
 
-/* mpirun or srun has started this process */
+/* true if mpirun or srun started this process */
 bool cli_under_mpi(void);
-/* comes back only if there are no other ranks to leave with */
+/* returns only if there are no other ranks to leave with */
 enum mot_status cli_be_rank(const struct cli_args *, cli_rank_run *);
 enum mot_status cli_start_ranks(const struct cli_args *, const char *ranks, cli_ranks_fit *);
 

@@ -1,5 +1,6 @@
-/* main.c -- the program: finds the command, reads its flags, runs it, says what went wrong. */
+/* main.c -- the program: finds the command, parses its flags, runs it, reports errors. */
 #include "args.h"
+#include "base/memory.h"
 #include "base/shown.h"
 #include "config/version.h"
 #include "help.h"
@@ -21,7 +22,9 @@ const struct cli_command *const cli_commands[] = {
     &cli_data_info,
     &cli_data_convert,
     &cli_cluster_show,
+    &cli_trace_fit,
     &cli_topology,
+    &cli_code,
     &cli_eval,
     &cli_predict,
     &cli_help,
@@ -39,7 +42,7 @@ int cli_complain(enum mot_status status)
     bool colour = wants_colour();
     fflush(stdout);
     fprintf(stderr, "%smotley:%s ", colour ? "\033[31m" : "", colour ? "\033[0m" : "");
-    mot_put_shown(mot_error(), stderr); /* which may have the contents of files in it */
+    mot_put_shown(mot_error(), stderr); /* it may quote what is in a file */
     fputc('\n', stderr);
     return status;
 }
@@ -59,10 +62,11 @@ static enum mot_status run(const char *const *word, size_t words)
         help_all(stdout);
         return MOT_OK;
     }
+    if (asks_help && word[1][0] == '-' && help_group(stdout, word[0])) return MOT_OK;
     const struct cli_command *command;
     size_t used;
     enum mot_status status = cli_find_command(word, words, &command, &used);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     if (asks_help) {
         help_command(stdout, command);
         return MOT_OK;
@@ -70,7 +74,7 @@ static enum mot_status run(const char *const *word, size_t words)
     struct mot_arena arena = { NULL };
     struct cli_args args = { .colour = wants_colour(), .line = word, .lines = words };
     status = cli_parse(command, word + used, words - used, &arena, &args);
-    if (!status) status = command->run(&args);
+    if (status == MOT_OK) status = command->run(&args);
     mot_arena_free(&arena);
     return status;
 }
@@ -78,9 +82,16 @@ static enum mot_status run(const char *const *word, size_t words)
 int main(int count, char **arguments)
 {
     size_t words = count > 0 ? (size_t)count - 1 : 0;
-    enum mot_status status = run((const char *const *)(arguments + 1), words);
-    if (status) return cli_complain(status);
+    struct mot_spare *spare;
+    enum mot_status status = mot_spare_open(&spare);
+    if (status != MOT_OK) return cli_complain(status);
+    mot_spare_use(spare);
+    status = run((const char *const *)(arguments + 1), words);
+    if (mot_memory_refused()) status = mot_memory_status();
+    if (status != MOT_OK) return cli_complain(status);
     if (fflush(stdout) != 0 || ferror(stdout))
-        return cli_complain(mot_fail(MOT_ESYSTEM, "standard output cannot be written"));
+        return cli_complain(mot_fail(MOT_ESYSTEM, "cannot write to standard output"));
+    mot_spare_use(NULL);
+    mot_spare_close(spare);
     return MOT_OK;
 }

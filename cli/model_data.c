@@ -1,4 +1,4 @@
-/* model_data.c -- flags that tell how DATA is read, as settings of the data section. */
+/* model_data.c -- flags that say how to read DATA, as settings of the data section. */
 #include "model_data.h"
 
 #include <math.h>
@@ -27,7 +27,6 @@ enum mot_status cli_model_is_finite(const char *path, const struct mot_saved_mod
     for (size_t i = 0; i < m->net.dim; i++) wrong += !isfinite(m->x[i]);
     if (!wrong) return MOT_OK;
     return mot_fail(MOT_EDIVERGED,
-        "%s: %zu of its %zu parameters are not finite: the run that left it diverged, and it can judge "
-        "nothing",
+        "%s: %zu of its %zu parameters are not finite: the run that wrote it diverged, so it cannot be used",
         path, wrong, (size_t)m->net.dim);
 }

@@ -1,4 +1,4 @@
-/* model_data.h -- what `eval` and `predict` share: flags that tell how DATA is read. */
+/* model_data.h -- shared by `eval` and `predict`: flags that say how to read DATA. */
 #ifndef MOT_CLI_MODEL_DATA_H
 #define MOT_CLI_MODEL_DATA_H
 
@@ -6,17 +6,17 @@
 #include "report/score.h"
 
 #define CLI_DATA_FLAGS                                                                                       \
-    { "format", "FORMAT", "idx, libsvm, csv or npy; found by itself unless told" },                          \
-        { "labels", "FILE", "IDX and NPY: the file of labels" },                                             \
+    { "format", "FORMAT", "idx, libsvm, csv or npy; default: detected" },                                    \
+        { "labels", "FILE", "IDX and NPY: the label file" },                                                 \
         { "label-column", "COLUMN",                                                                          \
-            "CSV: the label's column: a name, a number from 0, first, last, or none" },                      \
-        { "skip", "COLUMNS", "CSV: columns to leave out, with commas between" },                             \
-        { "separator", "CHARACTER", "CSV: what is between columns" },                                        \
+            "CSV: the label column: a name, a number from 0, first, last, or none" },                        \
+        { "skip", "COLUMNS", "CSV: columns to leave out, separated by commas" },                             \
+        { "separator", "CHARACTER", "CSV: the column separator" },                                           \
         { "header", "auto|yes|no", "CSV: whether the first line names the columns" },                        \
-        { "unpack-max", "SIZE", "the most that a .gz file may unpack to" },                                  \
+        { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },                          \
         { "task", "auto|classes|regression", "whether labels are classes or values" },                       \
     {                                                                                                        \
-        "rows", "COUNT", "take only the first so many rows"                                                  \
+        "rows", "COUNT", "use only the first COUNT rows"                                                     \
     }
 
 #define CLI_DATA_FLAGS_MOST 9
@@ -26,10 +26,10 @@ struct cli_data_settings {
     struct mot_setting setting[CLI_DATA_FLAGS_MOST];
     char key[CLI_DATA_FLAGS_MOST][24], origin[CLI_DATA_FLAGS_MOST][26];
 };
-/* Those of the flags above that were given, as settings of the data section. */
+/* The flags above that were given, as settings of the data section. */
 void cli_data_settings(const struct cli_args *, struct cli_data_settings *out);
 
-/* MOT_EDIVERGED where the model of that file has parameters that are no numbers: it can say nothing. */
+/* MOT_EDIVERGED if that file's model has parameters that are not finite. */
 enum mot_status cli_model_is_finite(const char *path, const struct mot_saved_model *);
 
 #endif

@@ -1,17 +1,17 @@
-/* partition.c -- `motley partition`: who is to hold which rows, how
- * good that is, and the files that say so. */
+/* partition.c -- `motley partition`: which rows each worker holds, how good that is, and the files. */
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/stopwatch.h"
+#include "base/ticker.h"
 #include "base/words.h"
 #include "cli.h"
 #include "interrupt.h"
+#include "page/page.h"
 #include "partition.h"
 #include "partition/folder.h"
 #include "partition/glimpse.h"
 #include "report/report.h"
 #include "study.h"
-#include "study/page.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,42 +19,30 @@
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-#define REDRAW_S 0.2
-#define LINE_S 5.0
-
 struct progress {
     const char *doing;
-    double began, shown;
-    bool terminal, drawn;
+    struct mot_ticker ticker;
 };
 
 static void on_progress(void *self, double done)
 {
     struct progress *p = self;
-    double now = mot_wall_s(), passed = now - p->began;
-    char left[48] = "";
-    if (now - p->shown < (p->terminal ? REDRAW_S : LINE_S)) return;
-    p->shown = now;
+    double passed = mot_wall_s() - p->ticker.began;
+    char left[48] = "", line[160];
+    if (!mot_ticker_due(&p->ticker)) return;
     if (done > 1) done = 1;
     if (done > 0.01 && passed > 0.5)
         mot_show_time((uint64_t)(passed * (1 - done) / done * 1e9), left, sizeof left);
-    fprintf(stderr, "%s%s %3.0f %%%s%s%s%s", p->terminal ? "\r" : "", p->doing, floor(100 * done),
-        *left ? "  " : "", left, *left ? " left" : "", p->terminal ? "\x1b[K" : "\n");
-    fflush(stderr);
-    p->drawn = p->terminal;
+    snprintf(line, sizeof line, "%s %3.0f %%%s%s%s", p->doing, floor(100 * done), *left ? "  " : "", left,
+        *left ? " left" : "");
+    mot_ticker_show(&p->ticker, line);
 }
 
 static void progress_begin(struct progress *p, const char *doing)
 {
     p->doing = doing;
-    p->began = mot_wall_s();
-    p->shown = p->began - (p->terminal ? 0 : LINE_S - 2);
-}
-
-static void progress_clear(struct progress *p)
-{
-    if (p->drawn) fputs("\r\x1b[K", stderr);
-    p->drawn = false;
+    mot_ticker_clear(&p->ticker);
+    mot_ticker_open(&p->ticker, stderr, isatty(STDERR_FILENO));
 }
 
 /* ---- From flags to an experiment ----------------------------------------------------------------- */
@@ -87,7 +75,7 @@ static enum mot_status read_ratios(const char *text, struct wish *w)
         snprintf(number, sizeof number, "%.*s", (int)(n < 63 ? n : 63), p);
         if (n == 0 || n > 63 || !mot_read_real(number, &value) || !(value > 0) || value > 1e300)
             return mot_fail(MOT_EUSAGE,
-                "--ratios: expected numbers above 0 with commas between, such as 2,1,1; found '%s' for "
+                "--ratios: expected positive numbers separated by commas, such as 2,1,1; found '%s' for "
                 "worker %u",
                 number, w->ratios);
         w->ratio = mot_grow(w->ratio, w->ratios + 1, sizeof *w->ratio);
@@ -103,7 +91,7 @@ static bool ends_in_yaml(const char *word)
     return n > 5 && strcmp(word + n - 5, ".yaml") == 0;
 }
 
-/* Its own options name it. */
+/* Options that only submodular has imply it. */
 static bool wants_submodular(const struct cli_args *args)
 {
     return cli_value(args, "objective") || cli_value(args, "rule") || cli_value(args, "neighbours") ||
@@ -134,7 +122,7 @@ static enum mot_status open_experiment(
         sized |= strcmp(s->key, "workers") == 0;
         if (ratios && strncmp(s->key, "cluster", 7) == 0)
             return mot_fail(MOT_EUSAGE,
-                "--ratios and %s: expected one of them, both say how fast the workers are", s->origin);
+                "--ratios and %s: expected only one; both say how fast the workers are", s->origin);
         if (w->settings == MOT_COUNT(w->setting))
             return mot_fail(MOT_EUSAGE, "more than %zu flags", MOT_COUNT(w->setting));
         wish_for(w, s->key, s->value, s->origin);
@@ -144,8 +132,8 @@ static enum mot_status open_experiment(
     if (ratios && !sized) wish_for(w, "workers", mot_arena_text(&w->arena, workers), "--ratios");
     status = mot_experiment_open(file ? args->word[0] : NULL, w->setting, w->settings, out);
     if (status == MOT_OK && ratios && (*out)->workers != w->ratios) {
-        status = mot_fail(MOT_EUSAGE, "--ratios: %u numbers, expected one for each of the %u workers",
-            w->ratios, (*out)->workers);
+        status = mot_fail(MOT_EUSAGE, "--ratios: expected one number for each of the %u workers; found %u",
+            (*out)->workers, w->ratios);
         mot_experiment_close(*out);
     }
     return status;
@@ -180,12 +168,12 @@ static enum mot_status how_to_fall_back(const struct cli_args *args, bool measur
         return mot_fail(MOT_EUSAGE, "--fallback: expected herding or random; found '%.40s'", word);
     if (word && !measured)
         return mot_fail(MOT_EUSAGE,
-            "--fallback and --quality none: expected one of them; what is worse than random has to be "
-            "measured");
+            "--fallback and --quality none: expected only one; only a measurement shows what is worse than "
+            "random");
     return MOT_OK;
 }
 
-/* Classes are cut again with the options that they were cut with, or those of herding. */
+/* Classes are partitioned again with the same options, or with those of herding. */
 static enum mot_status fall_back(
     struct cli_cut *r, const struct mot_features *f, enum mot_mmd_how how, enum mot_fallback_by by)
 {
@@ -231,7 +219,7 @@ static enum mot_status cut(struct cli_cut *r)
     return status;
 }
 
-/* As it was typed; `mends`: but with --fallback herding. malloc'd. */
+/* As typed; `mends`: but with --fallback herding. malloc'd. */
 static char *command_of(const struct cli_args *args, bool mends)
 {
     char *text = NULL;
@@ -259,8 +247,8 @@ static enum mot_status write_folder(
     char *page = NULL, *command = command_of(args, false);
     size_t n;
     FILE *file = open_memstream(&page, &n);
-    enum mot_status status =
-        file ? mot_partition_page(all, command, file) : mot_fail(MOT_ESYSTEM, "no memory for partition.html");
+    enum mot_status status = file ? mot_partition_page(all, command, file)
+                                  : mot_fail(MOT_ESYSTEM, "out of memory for partition.html");
     if (file) fclose(file);
     if (status == MOT_OK)
         status = mot_partition_write(
@@ -276,7 +264,7 @@ static enum mot_status deliver(const struct cli_args *args, const struct cli_cut
     size_t n = 0;
     json_t *all = cli_cut_json(r);
     FILE *file = open_memstream(&text, &n);
-    if (!file) return mot_fail(MOT_ESYSTEM, "no memory for partition.json");
+    if (!file) return mot_fail(MOT_ESYSTEM, "out of memory for partition.json");
     mot_json_print(all, file);
     fclose(file);
     enum mot_status status = out ? write_folder(args, r, all, text) : MOT_OK;
@@ -297,7 +285,7 @@ static enum mot_status with_data(const struct cli_args *args, struct cli_cut *r)
     enum mot_fallback_by by;
     struct mot_glimpse glimpse;
     const char *out = cli_value(args, "out");
-    struct progress progress = { .terminal = isatty(STDERR_FILENO) };
+    struct progress progress = { 0 };
     r->split.table = &r->data->train;
     r->split.file_rows = r->data->file_rows;
     r->split.file_row = r->data->file_row;
@@ -314,7 +302,7 @@ static enum mot_status with_data(const struct cli_args *args, struct cli_cut *r)
     if (status == MOT_OK) status = measure(r, any, how, by);
     if (status == MOT_OK && cli_differ_is_asked(args))
         status = cli_differ_measure(r->x, r->data, &r->parts, mot_split_threads(&r->split), &r->differ);
-    progress_clear(&progress);
+    mot_ticker_clear(&progress.ticker);
     if (status == MOT_OK) status = deliver(args, r, out);
     if (status == MOT_EINTERRUPTED) mot_fail(status, "interrupted; nothing was written");
     mot_glimpse_close(&glimpse);
@@ -329,7 +317,7 @@ static enum mot_status partition(const struct cli_args *args)
     struct wish wish = { .settings = 0 };
     struct mot_experiment *x = NULL;
     struct mot_dataset *data = NULL;
-    /* also while the data is read: nothing is to be left behind */
+    /* also while the data is read: nothing must be left behind */
     const volatile sig_atomic_t *interrupt = cli_catch_interrupts();
     enum mot_status status = open_experiment(args, &wish, &x);
     if (status != MOT_OK) goto out_wish;
@@ -357,37 +345,35 @@ out_wish:
 
 static const struct cli_flag flags[] = {
     { "by", "NAME",
-        "the partitioner: herding (if not given; submodular if an option of its own is), equal, stratified, "
-        "proportional, ... (see "
-        "motley help "
-        "partition)" },
+        "the partitioner: herding, submodular, equal, stratified, proportional, ... (see motley help "
+        "partition); default: herding, or submodular if one of its own options is given" },
     { "objective", "NAME", "submodular: facility-location or graph-cut" },
     { "rule", "NAME", "submodular: fill, literal or round-robin" },
     { "features", "WHAT",
-        "herding, submodular: raw, pca:K or FILE.npy, with a row for each row of the data's file" },
+        "herding, submodular: raw, pca:K or FILE.npy with one row per row of the data file" },
     { "bandwidth", "NUMBER",
-        "herding, submodular: the width of the similarity; by default the median distance in a sample" },
+        "herding, submodular: the width of the similarity kernel; default: the median distance in a sample" },
     { "algorithm", "NAME", "auto, dense, blocked; herding: chunks; submodular: knn, stochastic" },
-    { "memory", "SIZE", "herding, submodular: what may be taken beside the data, such as 2G" },
-    { "neighbours", "K", "submodular, knn: similarities kept for each sample" },
-    { "epsilon", "NUMBER", "submodular, stochastic: the share of the value that may be lost" },
-    { "sizes", "speed|equal", "herding, submodular: sizes in proportion to speed, or all the same" },
+    { "memory", "SIZE", "herding, submodular: memory to use besides the data, such as 2G" },
+    { "neighbours", "K", "submodular, knn: similarities kept per sample" },
+    { "epsilon", "NUMBER", "submodular, stochastic: the fraction of the value that may be lost" },
+    { "sizes", "speed|equal", "herding, submodular: parts in proportion to speed, or of equal size" },
     { "alpha", "NUMBER", "dirichlet, quantity: how even; 0.1 is very skewed" },
-    { "labels", "K", "shards: labels of a worker" },
-    { "from", "DIR", "measure the partition that is in this folder" },
+    { "labels", "K", "shards: labels per worker" },
+    { "from", "DIR", "measure the partition in this folder" },
     { "ratios", "R,R,...",
-        "how fast the workers are, as numbers; or name a cluster, perhaps measured by motley profile, with "
+        "the workers' relative speeds; or give a cluster, such as one measured by motley profile, with "
         "--cluster" },
     { "quality", "auto|exact|random|none",
-        "how MMD^2 is measured: over all pairs, by random features, or not at all; auto: pairs for classes "
+        "how to measure MMD^2: over all pairs, with random features, or not at all; auto: pairs for classes "
         "of up to 20000 rows" },
     { "fallback", "herding|random",
-        "cut a class again, every block as large as it is, where a worker's rows are less like it than "
-        "random rows would be; the better cut is kept" },
+        "partition a class again, with the same counts, if some worker's rows represent it worse than random "
+        "rows would; the better result is kept" },
     { "out", "DIR",
-        "write worker-0.npy, ..., partition.json and a page to look at, partition.html, there; without it "
-        "only the tables are printed" },
-    { "replace", NULL, "write over a partition that is in --out" },
+        "write worker-0.npy, ..., partition.json and the page partition.html there; without it only the "
+        "tables are printed" },
+    { "replace", NULL, "overwrite the partition in --out" },
     { NULL, NULL, NULL },
 };
 
@@ -395,30 +381,28 @@ const struct cli_command cli_partition = {
     .name = "partition",
     .synopsis =
         "DATA|EXPERIMENT.yaml [--workers N | --cluster FILE | --ratios R,R,...] [--by NAME] [--out DIR]",
-    .summary = "cut a data set over workers, by speed and by features",
+    .summary = "partition a data set over workers, by speed and by features",
     .about =
-        "Says which rows each worker is to hold. `herding` gives every worker a share of each class in "
-        "proportion to its speed, chosen so that its mean in feature space is the class's; `submodular` "
-        "does it as RCD-SGD does (arXiv 2211.00839); the other partitioners are those of an experiment's "
-        "`partition:` section.\n"
-        "With --out DIR it writes a file of row numbers for each worker (worker-0.npy, int64), "
-        "partition.json with the quality and the cost, and partition.html, a page that shows them. Rows are "
-        "numbered from 0 as they lie in the training file, whatever the order they are trained in; "
-        "those kept to test on (data.test, by default a fifth "
-        "where the set has no test part) are in no file. `motley sim` and `motley train` take the "
-        "folder as `partition: {from: DIR}` or --partition-from DIR, NumPy and "
-        "PyTorch index the same file by it: Subset(data, numpy.load('DIR/worker-0.npy')).\n"
-        "The tables show each worker's rows by class, and MMD^2, the distance of its rows from all rows "
-        "of their class, over what random rows would have, for each class and worker: above 1 is worse than "
-        "chance. Herding is not, unless a worker has only a row or two of a class; other choices can be, and "
-        "--fallback herding cuts just those classes again. "
-        "Under --memory the algorithm is chosen that fits: dense is exact; chunks, knn and stochastic are "
-        "close; a graph cut is exact in any memory. "
-        "With --model (or an EXPERIMENT.yaml, whose model it is) it also measures, at the model that a run "
-        "would begin with, how far the parts' gradients are from that of all rows (zeta^2) against the noise "
-        "of a batch (sigma^2 / b), and says whether the cut can show in a run. "
-        "The result depends on the seed, not on the threads. Every key of an experiment is a flag here "
-        "too (--data-test 0, --seed 2, --sim-threads 1).",
+        "Chooses the rows that each worker holds. `herding` gives every worker a share of each class in "
+        "proportion to its speed, chosen so that its mean in feature space matches that of the class; "
+        "`submodular` follows RCD-SGD (arXiv 2211.00839); the other partitioners are those of an "
+        "experiment's `partition:` section.\n"
+        "With --out DIR it writes one file of row numbers per worker (worker-0.npy, int64), partition.json "
+        "with quality and cost, and the page partition.html. Rows are numbered from 0 as in the training "
+        "file, whatever order they are trained in; test rows (data.test, by default a fifth if the set has "
+        "no test rows of its own) are in no file. `motley sim` and `motley train` use the folder with "
+        "`partition: {from: DIR}` or --partition-from DIR; NumPy and PyTorch index the same file with it: "
+        "Subset(data, numpy.load('DIR/worker-0.npy')).\n"
+        "The tables show each worker's rows by class, and for each class and worker MMD^2, the distance of "
+        "the worker's rows from all rows of the class, relative to random rows: above 1 is worse than "
+        "chance. Herding stays below 1 unless a worker has only one or two rows of a class; others may not, "
+        "and --fallback herding partitions just those classes again. --memory decides the algorithm: dense "
+        "is exact; chunks, knn and stochastic are close; a graph cut is exact in any memory. With --model, "
+        "or with an EXPERIMENT.yaml and its model, it also measures at the initial model how far the "
+        "gradients of the parts are from that of all rows (zeta^2) compared with the noise of a batch "
+        "(sigma^2 / b), and says whether the partition can matter in a run. The result depends on the seed, "
+        "not on the number of threads. Every experiment key is a flag here too (--data-test 0, --seed 2, "
+        "--sim-threads 1).",
     .examples = "motley partition fashion-mnist --workers 8 --out parts\n"
                 "motley partition digits --ratios 2,1,1,1 --objective graph-cut\n"
                 "motley partition a9a.gz --cluster measured.yaml --features pca:32 --memory 500M\n"

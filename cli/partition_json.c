@@ -1,4 +1,4 @@
-/* partition_json.c -- partition.json: what a partition is, how good, and what it took. */
+/* partition_json.c -- partition.json: the partition, its quality and its cost. */
 #include "base/options.h"
 #include "config/version.h"
 #include "partition.h"
@@ -58,7 +58,7 @@ static json_t *ratios_json(const struct cli_cut *r, uint32_t worker)
     return list;
 }
 
-/* Which classes were cut again, and whether that was kept. */
+/* Which classes were partitioned again, and whether the result was kept. */
 static json_t *fallback_json(const struct cli_cut *r)
 {
     const struct mot_fallback *f = &r->fallback;

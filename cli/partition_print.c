@@ -19,7 +19,7 @@ static void print_table(const struct cli_cut *r)
         char name[7];
         printf("  %6s", mot_show_text(r->data->class_names[l], name, sizeof name));
     }
-    if (!shown && r->data->train.classes) printf("  %8s  %13s", "classes", "rows of each");
+    if (!shown && r->data->train.classes) printf("  %8s  %13s", "classes", "rows a class");
     if (r->features) printf("  %9s  %9s", "MMD^2", "of random");
     putchar('\n');
     for (uint32_t j = 0; j < parts && j < WORKERS_SHOWN; j++) {
@@ -50,21 +50,21 @@ static void print_algorithm(const struct cli_cut *r)
     char size[32];
     if (!c->algorithm) return;
     printf("%-12s %s: ", "algorithm", c->algorithm);
-    if (c->neighbours) printf("the %u largest similarities of each row; ", c->neighbours);
+    if (c->neighbours) printf("the %u largest similarities per row; ", c->neighbours);
     else if (c->candidates)
-        printf("the best of up to %u samples a pick, at an expected loss of up to %.3g %% of the value; ",
+        printf("the best of up to %u samples per pick, an expected loss of up to %.3g %% of the value; ",
             c->candidates, 100 * c->epsilon);
-    else if (c->exact) printf("the greedy choice, exactly; ");
-    else printf("the greedy choice within chunks of rows, the rest by random features; ");
-    printf("%.4g pairs compared, %.4g gains, %s planned\n", (double)c->pairs, (double)c->evaluations,
-        mot_show_size(c->bytes, size, sizeof size));
+    else if (c->exact) printf("exact greedy; ");
+    else printf("greedy within chunks of rows, random features for the rest; ");
+    printf("%.4g pairs compared, %.4g gains, %s of memory planned\n", (double)c->pairs,
+        (double)c->evaluations, mot_show_size(c->bytes, size, sizeof size));
 }
 
-/* ---- How far the parts are from what chance would give ------------------------------------------------ */
+/* ---- Compared with random rows ------------------------------------------------------------------------ */
 
 #define WORST_SHOWN 5u
 
-/* "class 7" of the data, or "" where labels are values. */
+/* ", class 7", or "" if labels are values. */
 static const char *class_text(const struct cli_cut *r, uint32_t class, char *into, size_t size)
 {
     char name[64];
@@ -86,8 +86,7 @@ static const char *mark(const struct mot_quality *q, uint32_t class, uint32_t pa
 static void print_ratios(const struct cli_cut *r)
 {
     const struct mot_quality *q = &r->q;
-    printf(
-        "\nMMD^2 over what random rows would have, by class; !: above 1, worse than chance\n%6s", "worker");
+    printf("\nMMD^2 relative to random rows, by class; !: above 1, worse than chance\n%6s", "worker");
     for (uint32_t l = 0; l < q->classes; l++) {
         char name[7];
         printf("  %6s",
@@ -129,7 +128,7 @@ static void print_worst(const struct cli_cut *r)
             if (!isnan(ratio)) block[n++] = (struct block){ ratio, l, j };
         }
     qsort(block, n, sizeof *block, by_ratio);
-    printf("\nMMD^2 over what random rows would have, the largest; !: above 1, worse than chance\n");
+    printf("\nMMD^2 relative to random rows, the largest; !: above 1, worse than chance\n");
     for (size_t i = 0; i < n && i < WORST_SHOWN; i++) {
         char name[96], text[32];
         snprintf(text, sizeof text, "%s%.2f", mark(q, block[i].class, block[i].part), block[i].ratio);
@@ -137,8 +136,7 @@ static void print_worst(const struct cli_cut *r)
             class_text(r, block[i].class, name, sizeof name),
             q->count[(size_t)block[i].class * q->parts + block[i].part]);
     }
-    if (n > WORST_SHOWN)
-        printf("  all %zu are `mmd2_ratio` of the workers in what --json prints and --out writes\n", n);
+    if (n > WORST_SHOWN) printf("  --json and --out give all %zu, as `mmd2_ratio` of the workers\n", n);
     free(block);
 }
 
@@ -153,15 +151,15 @@ static void print_fallback(const struct cli_cut *r)
         double now = f->is_taken[l] ? f->after[l] : f->before[l];
         if (now > after) after = now;
     }
-    const char *by = f->by == MOT_FALLBACK_HERDING ? "by herding" : "at random";
-    if (f->tried == 0) printf("%-12s not needed: nothing was worse than random rows\n", "fallback");
+    const char *by = f->by == MOT_FALLBACK_HERDING ? "herding" : "random rows";
+    if (f->tried == 0) printf("%-12s not needed: nothing is worse than random rows\n", "fallback");
     else
-        printf("%-12s %u of %u classes had a block worse than random rows; cut %s instead: %u. The largest "
-               "ratio of these classes was %.2f and is %.2f\n",
+        printf("%-12s %u of %u classes had a block worse than random rows; %s did better in %u. Their "
+               "largest ratio was %.2f and is now %.2f\n",
             "fallback", f->tried, r->q.classes, by, f->taken, before, after);
 }
 
-/* What can be done about blocks that are worse than random. */
+/* What to do about blocks that are worse than random. */
 static void print_warning(const struct cli_cut *r, const char *command)
 {
     const struct mot_quality *q = &r->q;
@@ -172,12 +170,13 @@ static void print_warning(const struct cli_cut *r, const char *command)
         for (uint32_t j = 0; j < q->parts; j++)
             if (mot_quality_is_worse(q, l, j) && q->count[(size_t)l * q->parts + j] > most)
                 most = q->count[(size_t)l * q->parts + j];
-    printf("%-12s %u of %u blocks (a class at a worker) are less like their class than random rows would be",
+    printf("%-12s %u of %u blocks (a worker's rows of a class) represent their class worse than random rows "
+           "would",
         "warning", q->worse, q->classes * q->parts);
     if (herds)
-        printf("; none of them has more than %u row%s. Fewer workers make larger blocks\n", most,
-            most == 1 ? "" : "s");
-    else printf("; this cuts their classes by herding instead:\n%-12s %s\n", "", command);
+        printf(
+            "; none has more than %u row%s. Fewer workers make larger blocks\n", most, most == 1 ? "" : "s");
+    else printf("; to use herding for their classes:\n%-12s %s\n", "", command);
 }
 
 static void print_ratio(const struct cli_cut *r, const char *command)
@@ -185,7 +184,7 @@ static void print_ratio(const struct cli_cut *r, const char *command)
     const struct mot_quality *q = &r->q;
     char name[96];
     if (q->mmd2_random <= 0) return; /* one worker has everything */
-    printf("%-12s %.2f of the MMD^2 that random rows would have; at worst %.2f, worker %u%s\n", "ratio",
+    printf("%-12s %.2f of the MMD^2 of random rows; at worst %.2f, worker %u%s\n", "ratio",
         q->mmd2_mean / q->mmd2_random, q->ratio_worst, q->worst_part,
         class_text(r, q->worst_class, name, sizeof name));
     print_fallback(r);
@@ -203,16 +202,16 @@ static void print_quality(const struct cli_cut *r, const char *command)
     }
     char features[256];
     if (r->features)
-        printf("%-12s of a worker's rows against their class: mean %.3g, worst %.3g; at random %.3g (%s, "
+        printf("%-12s between a worker's rows and their class: mean %.3g, worst %.3g; random rows %.3g (%s, "
                "features %s, bandwidth %.4g)\n",
             "MMD^2", q->mmd2_mean, q->mmd2_max, q->mmd2_random,
             q->mmd2_exact ? "exact" : "by random features",
             mot_show_text(r->features, features, sizeof features), q->bandwidth);
     if (r->features) print_ratio(r, command);
     if (r->data->train.classes)
-        printf("%-12s divergence from all labels: mean %.3g, worst %.3g nats\n", "labels", q->divergence_mean,
-            q->divergence_max);
-    printf("%-12s from shares by speed: a class by %.3g rows at most, a worker's total by %.3g\n", "distance",
+        printf("%-12s divergence from the overall distribution: mean %.3g, worst %.3g nats\n", "labels",
+            q->divergence_mean, q->divergence_max);
+    printf("%-12s from shares by speed: at most %.3g rows per class, %.3g in a worker's total\n", "distance",
         q->quota_class, q->quota_worker);
 }
 
@@ -220,21 +219,21 @@ static void print_cost(const struct cli_cut *r, const char *out)
 {
     char split[32], work[32], measure[32], size[32];
     const struct mot_dataset *d = r->data;
-    printf("%-12s %s to partition (%s of CPU), %s to measure; %s at the most\n", "cost",
+    printf("%-12s %s to partition (%s of CPU time), %s to measure; %s at peak\n", "cost",
         mot_show_time((uint64_t)(r->split_s * 1e9), split, sizeof split),
         mot_show_time((uint64_t)(r->split_cpu_s * 1e9), work, sizeof work),
         mot_show_time((uint64_t)(r->measure_s * 1e9), measure, sizeof measure),
         mot_show_size(cli_cut_peak_bytes(), size, sizeof size));
     printf("%-12s %u of the %u in the training file", "rows", d->train.rows, d->file_rows);
     if (d->train.rows < d->file_rows)
-        printf("; %u are kept to test or validate on (data.test, data.valid)", d->file_rows - d->train.rows);
+        printf(
+            "; %u are kept for testing or validation (data.test, data.valid)", d->file_rows - d->train.rows);
     putchar('\n');
     char folder[512];
     if (out) mot_show_text(out, folder, sizeof folder);
     if (out)
-        printf(
-            "%-12s %s: rows are numbered from 0 as in the file; train on them with `partition: {from: %s}`; "
-            "partition.html shows them\n",
+        printf("%-12s %s: row numbers count from 0 as in the file; train with `partition: {from: %s}`; see "
+               "partition.html\n",
             "written", folder, folder);
 }
 

@@ -1,6 +1,7 @@
-/* predict.c -- motley predict: what a saved model makes of each row. */
+/* predict.c -- `motley predict`: a saved model's prediction for each row. */
 #include "cli.h"
 
+#include "base/csv_field.h"
 #include "base/file.h"
 #include "base/shown.h"
 #include "model_data.h"
@@ -8,6 +9,7 @@
 #include "report/score.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,24 +20,16 @@ struct writing {
     uint64_t rows;
 };
 
-/* A field of CSV: quoted where it holds what would end it. On a terminal it is to be looked at, not read
- * back. */
+/* A CSV field, quoted if needed. A terminal gets text to look at, not to read back. */
 static void put_field(FILE *out, const char *text)
 {
     if (isatty(fileno(out))) {
         mot_put_shown(text, out);
         return;
     }
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
+    char *field = mot_csv_field(text, ",");
+    fputs(field, out);
+    free(field);
 }
 
 static void put_json_text(FILE *out, const char *text)
@@ -45,7 +39,7 @@ static void put_json_text(FILE *out, const char *text)
     json_decref(string);
 }
 
-/* A float as short as it reads back to the same float. */
+/* The shortest text that reads back as the same float. */
 static void put_float(const struct writing *w, float value)
 {
     char text[MOT_NUMBER_SIZE];
@@ -123,7 +117,7 @@ static enum mot_status write_out(const struct cli_args *args, struct writing *w)
         w->out = stdout;
         write_all(w);
         if (fflush(stdout) != 0 || ferror(stdout))
-            return mot_fail(MOT_ESYSTEM, "standard output: could not be written: %s", strerror(errno));
+            return mot_fail(MOT_ESYSTEM, "cannot write to standard output: %s", strerror(errno));
         return MOT_OK;
     }
     struct mot_replace file;
@@ -134,7 +128,8 @@ static enum mot_status write_out(const struct cli_args *args, struct writing *w)
     status = mot_replace_commit(&file);
     char shown[512];
     if (status == MOT_OK && !args->quiet)
-        fprintf(stderr, "%" PRIu64 " predictions in %s\n", w->rows, mot_show_text(path, shown, sizeof shown));
+        fprintf(stderr, "%" PRIu64 " predictions written to %s\n", w->rows,
+            mot_show_text(path, shown, sizeof shown));
     return status;
 }
 
@@ -156,8 +151,8 @@ static enum mot_status run(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "out", "FILE", "write to this file, which appears when it is complete, instead of standard output" },
-    { "probabilities", NULL, "add the probability of each class, under a line that names them" },
+    { "out", "FILE", "write to this file instead of standard output; it appears once complete" },
+    { "probabilities", NULL, "add the probability of each class, with a header line that names the classes" },
     CLI_DATA_FLAGS,
     { NULL, NULL, NULL },
 };
@@ -165,12 +160,11 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_predict = {
     .name = "predict",
     .synopsis = "MODEL.safetensors DATA [flags]",
-    .summary = "what a saved model makes of each row",
-    .about = "Prints a line for each row of DATA, in its order: the class as the training data spelt it, or "
-             "the value. Rows are "
-             "scaled as the training data were. They need no labels: a CSV file may lack the label's column, "
-             "an IDX or NPY file "
-             "its label file. Of a built-in set that has a test part of its own, that part is taken.",
+    .summary = "predict the class or value of each row with a saved model",
+    .about = "Prints one line per row of DATA, in order: the class as spelt in the training data, or the "
+             "value. Rows are scaled like the training data. They need no labels: a CSV file may lack the "
+             "label column, an IDX or NPY file its label file. For a built-in set with test rows of its own, "
+             "those are used.",
     .examples = "motley predict runs/first/model.safetensors new.csv\n"
                 "motley predict model.safetensors images.npy --probabilities --out predicted.csv",
     .flags = flags,

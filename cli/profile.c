@@ -1,5 +1,7 @@
-/* profile.c -- `motley profile`: measures this machine and writes a cluster for the simulator. */
+/* profile.c -- `motley profile`: measures this machine and writes a cluster file for the simulator. */
 #include "api/job.h"
+#include "live/threads.h"
+#include "wire/ranks.h"
 #include "base/crew.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -33,19 +35,23 @@ static const char *time_text(double seconds, char *into, size_t size)
     return mot_show_time((uint64_t)(fmax(seconds, 0) * 1e9 + 0.5), into, size);
 }
 
-static uint32_t workers_here(const struct mot_profile *p)
+static uint32_t workers_here(const struct mot_profile *p, const struct mot_ranks *ranks)
 {
-    return mot_ranks_count() ? mot_ranks_here() : p->workers;
+    return ranks ? mot_ranks_here(ranks) : p->workers;
 }
 
-/* More workers than cores, on this machine: they take turns, and that is measured too. */
-static bool crowded(const struct mot_profile *p) { return workers_here(p) > mot_cores(); }
-
-#define CROWDED "%u workers share %u cores: each is as fast as its share, and answers when it has its turn"
-
-static void warn(const struct mot_profile *p)
+/* More workers than cores on this machine: they take turns, which shows in the figures. */
+static bool crowded(const struct mot_profile *p, const struct mot_ranks *ranks)
 {
-    if (crowded(p)) fprintf(stderr, "motley: " CROWDED "\n", workers_here(p), mot_cores());
+    return workers_here(p, ranks) > mot_cores();
+}
+
+#define CROWDED                                                                                              \
+    "%u workers share %u cores: each is only as fast as its share, and answers when its turn comes"
+
+static void warn(const struct mot_profile *p, const struct mot_ranks *ranks)
+{
+    if (crowded(p, ranks)) fprintf(stderr, "motley: " CROWDED "\n", workers_here(p, ranks), mot_cores());
 }
 
 static void print_workers(const struct mot_profile *p)
@@ -79,7 +85,7 @@ static void print_pairs(const struct mot_profile *p)
 
 static json_t *figure(double x) { return json_real(mot_profile_digits(x)); }
 
-static void print_json(const struct mot_profile *p, const char *path)
+static void print_json(const struct mot_profile *p, const char *path, const struct mot_ranks *ranks)
 {
     json_t *workers = json_array(), *pairs = json_array();
     for (uint32_t i = 0; i < p->workers; i++) {
@@ -97,28 +103,27 @@ static void print_json(const struct mot_profile *p, const char *path)
                 json_pack("{s:i, s:i, s:o, s:o}", "from", (int)i, "to", (int)j, "latency_s",
                     figure(a->latency_s), "bytes_per_s", figure(a->bytes_per_s)));
         }
-    json_t *all = json_pack(
-        "{s:o, s:o, s:b, s:s?}", "worker", workers, "pair", pairs, "crowded", crowded(p), "cluster", path);
+    json_t *all = json_pack("{s:o, s:o, s:b, s:s?}", "worker", workers, "pair", pairs, "crowded",
+        crowded(p, ranks), "cluster", path);
     mot_json_print(all, stdout);
     json_decref(all);
 }
 
 /* ---- The cluster file --------------------------------------------------------------------------- */
 
-/* The measured machines as a file's text, read back to be sure that it is one. */
-static enum mot_status cluster_text(
-    const struct mot_job *j, const struct mot_profile *p, char **text_out, size_t *n_out)
+/* The text of the cluster file, parsed again to be sure that it is valid. */
+static enum mot_status cluster_text(const struct mot_job *j, const struct mot_profile *p,
+    const struct mot_ranks *ranks, char **text_out, size_t *n_out)
 {
     struct mot_cluster *back, c = { .workers = p->workers, .servers = 1 };
     c.machine = mot_new(p->workers + 1, sizeof(*c.machine));
     FILE *out = open_memstream(text_out, n_out);
     if (!out) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
     mot_profile_apply(p, &c);
-    fprintf(out,
-        "# Measured by motley profile: model %s, %.0f parameters, %u workers at the same time%s, %.3g s.\n",
-        j->experiment->model->name, j->net.parameters, p->workers, mot_ranks_count() ? " over MPI" : "",
+    fprintf(out, "# Measured by motley profile: model %s, %.0f parameters, %u workers at once%s, %.3g s.\n",
+        j->experiment->model->name, j->net.parameters, p->workers, ranks ? " over MPI" : "",
         (double)p->seconds * 1e-9);
-    if (crowded(p)) fprintf(out, "# " CROWDED ".\n", workers_here(p), mot_cores());
+    if (crowded(p, ranks)) fprintf(out, "# " CROWDED ".\n", workers_here(p, ranks), mot_cores());
     mot_cluster_print(&c, 0, out);
     free(c.machine);
     if (fclose(out) != 0) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
@@ -128,11 +133,12 @@ static enum mot_status cluster_text(
     return status;
 }
 
-static enum mot_status write_cluster(const struct mot_job *j, const struct mot_profile *p, const char *path)
+static enum mot_status write_cluster(
+    const struct mot_job *j, const struct mot_profile *p, const struct mot_ranks *ranks, const char *path)
 {
     char *text;
     size_t n;
-    enum mot_status status = cluster_text(j, p, &text, &n);
+    enum mot_status status = cluster_text(j, p, ranks, &text, &n);
     if (status != MOT_OK) return status;
     status = mot_file_replace(path, text, n);
     free(text);
@@ -153,23 +159,25 @@ static enum mot_status seconds_of(const struct cli_args *args, mot_time *out)
     return MOT_OK;
 }
 
-static void show(const struct cli_args *args, const struct mot_profile *p, const char *path)
+static void show(
+    const struct cli_args *args, const struct mot_profile *p, const struct mot_ranks *ranks, const char *path)
 {
     if (args->json) {
-        print_json(p, path);
+        print_json(p, path, ranks);
     } else if (!args->quiet || !path) {
         print_workers(p);
         print_pairs(p);
         char shown[512];
         if (path) mot_show_text(path, shown, sizeof shown);
-        if (path) printf("\n%s: a cluster for motley sim --cluster %s\n", shown, shown);
+        if (path) printf("\nWrote %s; use it with motley sim --cluster %s\n", shown, shown);
     }
 }
 
-static enum mot_status measure(const struct cli_args *args, const struct mot_job *j, mot_time seconds)
+static enum mot_status measure(
+    const struct cli_args *args, const struct mot_job *j, mot_time seconds, struct mot_ranks *ranks)
 {
     int shown = -1;
-    bool over_mpi = mot_ranks_count() > 0, leads = mot_ranks_rank() == 0; /* who prints and writes */
+    bool leads = mot_ranks_rank(ranks) == 0; /* who prints and writes */
     bool talks = leads && !args->quiet && isatty(STDERR_FILENO);
     const char *path = cli_value(args, "out");
     struct mot_profile p = { .seconds = seconds,
@@ -178,26 +186,26 @@ static enum mot_status measure(const struct cli_args *args, const struct mot_job
         .progress_self = &shown };
     if (!j->net.kind->computes)
         return mot_fail(MOT_EUSAGE,
-            "model %s computes nothing, so there is nothing to measure; name the model that will be trained",
+            "model %s computes nothing, so there is nothing to measure; give the model that you will train",
             j->net.kind->name);
-    struct mot_live_options o = { .experiment = j->experiment,
+    struct mot_driver_options o = { .experiment = j->experiment,
         .problem = &j->problem,
         .optim = &j->optim,
         .x0 = j->x0,
         .hash = j->hash,
         .interrupt = p.interrupt };
-    enum mot_status status = over_mpi ? mot_ranks_profile(&o, &p) : mot_threads_profile(&o, &p);
+    enum mot_status status = ranks ? mot_ranks_profile(ranks, &o, &p) : mot_threads_profile(&o, &p);
     if (talks) fprintf(stderr, "\r               \r");
     if (status != MOT_OK || !leads) return status;
     if (!p.whole) status = mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was written");
-    if (status == MOT_OK && path) status = write_cluster(j, &p, path);
-    if (status == MOT_OK) show(args, &p, path);
-    if (status == MOT_OK && !args->quiet) warn(&p);
+    if (status == MOT_OK && path) status = write_cluster(j, &p, ranks, path);
+    if (status == MOT_OK) show(args, &p, ranks, path);
+    if (status == MOT_OK && !args->quiet) warn(&p, ranks);
     mot_profile_close(&p);
     return status;
 }
 
-static enum mot_status profile_here(const struct cli_args *args)
+static enum mot_status profile_here(const struct cli_args *args, struct mot_ranks *ranks)
 {
     struct mot_experiment *x;
     struct mot_job job;
@@ -208,7 +216,7 @@ static enum mot_status profile_here(const struct cli_args *args)
     if (status != MOT_OK) return status;
     status = mot_job_open(x, &job);
     if (status == MOT_OK) {
-        status = measure(args, &job, seconds);
+        status = measure(args, &job, seconds, ranks);
         mot_job_close(&job);
     }
     mot_experiment_close(x);
@@ -220,13 +228,13 @@ static enum mot_status profile(const struct cli_args *args)
     if (cli_under_mpi()) return cli_be_rank(args, profile_here);
     if (cli_given(args, "ranks"))
         return cli_start_ranks(args, cli_value(args, "ranks"), mot_ranks_fit_profile);
-    return profile_here(args);
+    return profile_here(args, NULL);
 }
 
 static const struct cli_flag flags[] = {
-    { "out", "FILE", "the cluster file to write; without it only the table is printed" },
-    { "ranks", "N", "start so many ranks over MPI on this machine: one for each worker" },
-    { "seconds", "N", "how long all workers compute; 3 if not given" },
+    { "out", "FILE", "write this cluster file; without it only the table is printed" },
+    { "ranks", "N", "start N ranks over MPI on this machine, one per worker" },
+    { "seconds", "N", "how long the workers compute; default: 3" },
     { NULL, NULL, NULL },
 };
 
@@ -235,25 +243,20 @@ const struct cli_command cli_profile = {
     .synopsis = "[EXPERIMENT.yaml] [--seconds N] [--ranks N] [--out CLUSTER.yaml]",
     .summary = "measure workers and links; write a cluster file",
     .about =
-        "Computes gradients of the experiment's model with all its workers at the same time, a thread "
-        "each, and fits to every worker's times "
-        "`fixed + samples / speed` and how much they vary; then measures latency and bandwidth between "
-        "each two nodes while the others are "
-        "still. --out names the cluster file to write; `motley sim --cluster FILE` then predicts what "
-        "`motley train` would "
-        "take, and for machines that are slower or links that are thinner the file can be edited.\n"
-        "Other programs that run meanwhile are measured too. Between threads a message is passed, not "
-        "copied: its latency is that of waking "
-        "a thread, its bandwidth that of reading the memory. A model whose sending takes less than a tenth "
-        "longer than an empty message shows no bandwidth: the file then has what there is at least, ten "
-        "models in the time of a round trip. Figures have three digits. With more workers than cores it says "
-        "so: they "
-        "take turns, and each is measured with its share.\n"
-        "Started by mpirun or srun, or with --ranks N, it measures over MPI: a rank for each worker, "
-        "whatever the method. A server is not "
-        "measured there; the file gives it rank 0's link. Only rank 0 prints and writes; when a rank is "
-        "lost the code is 4 (peer_lost), "
-        "and nothing is written.",
+        "Computes gradients of the experiment's model on all workers at once, one thread each, and fits "
+        "`fixed + samples / speed` and its variation to every worker's times. Then measures latency and "
+        "bandwidth between each pair of nodes while the others are idle. --out writes a cluster file; "
+        "`motley sim --cluster FILE` then predicts how long `motley train` would take. Edit the file to try "
+        "slower machines or links.\n"
+        "Other programs that run meanwhile slow the workers down, and the figures show it. Between threads a "
+        "message is handed over, not copied: its latency is that of waking a thread, its bandwidth that of "
+        "reading memory. If sending the model takes less than a tenth longer than an empty message, its "
+        "bandwidth cannot be measured: the file then has a lower bound, ten models per round trip. Figures "
+        "have three digits. With more workers than cores, a warning says that they take turns, and each gets "
+        "only its share.\n"
+        "Started by mpirun or srun, or with --ranks N, it measures over MPI: one rank per worker, whatever "
+        "the method. A server is not measured there; the file gives it rank 0's link. Only rank 0 prints and "
+        "writes. If a rank is lost, the exit code is 4 (peer_lost) and nothing is written.",
     .examples = "motley profile --workers 2 --out here.yaml\n"
                 "motley sim --workers 2 --cluster here.yaml\n"
                 "motley profile --workers 2 --ranks 2 --out over-mpi.yaml\n",

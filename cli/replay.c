@@ -1,6 +1,6 @@
-/* replay.c -- `motley replay`: the events of one node of a recorded
- * run, a line each, for people and debuggers. */
+/* replay.c -- `motley replay`: the events of one node of a recorded run, one per line. */
 #include "api/job.h"
+#include "live/replay.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -16,6 +16,11 @@ struct range {
 
 /* ---- A line ------------------------------------------------------------------------------- */
 
+static const char *scope_of(enum mot_coll_scope scope)
+{
+    return scope == MOT_COLL_ALL ? "" : scope == MOT_COLL_GROUP ? " of the group" : " of the roots";
+}
+
 static void print_event(const struct mot_taped *e)
 {
     switch (e->kind) {
@@ -24,14 +29,18 @@ static void print_event(const struct mot_taped *e)
         printf("MESSAGE from %u kind %u round %llu", e->from, (unsigned)e->message,
             (unsigned long long)e->head.round);
         if (e->head.samples) printf(" samples %u value %.9g", e->head.samples, e->head.value);
+        if (e->rows) printf(" rows of part %u", e->rows - 1);
         return;
-    case MOT_EV_WORK: {
+    case MOT_EV_WORK:
+    case MOT_EV_PIECE: {
         double loss;
         memcpy(&loss, &e->check, sizeof(loss));
-        printf("WORK tag %u samples %u loss %.9g", e->tag, e->samples, loss);
+        if (e->kind == MOT_EV_PIECE) printf("PIECE %u", e->piece);
+        else printf("WORK");
+        printf(" tag %u samples %u loss %.9g", e->tag, e->samples, loss);
         return;
     }
-    case MOT_EV_COLL: printf("COLL tag %u", e->tag); return;
+    case MOT_EV_COLL: printf("COLL tag %u%s", e->tag, scope_of(e->scope)); return;
     case MOT_EV_TIMER: printf("TIMER %u", e->tag); return;
     case MOT_EV_PEER: printf("PEER %u %s", e->peer.node, e->peer.up ? "is back" : "is lost"); return;
     }
@@ -41,9 +50,12 @@ static void print_effect(const struct mot_effect *e, mot_time now)
 {
     switch (e->kind) {
     case MOT_FX_SEND:
-        printf(" send(to %u kind %u round %llu)", e->message.to, (unsigned)e->message.kind,
+        printf(" send(to %u kind %u round %llu", e->message.to, (unsigned)e->message.kind,
             (unsigned long long)e->message.head.round);
+        if (e->message.rows) printf(" rows of part %u", e->message.rows - 1);
+        putchar(')');
         return;
+    case MOT_FX_FORGET: printf(" forget(part %u)", e->part); return;
     case MOT_FX_START: {
         uint64_t samples = 0;
         for (uint32_t t = 0; t < e->work.terms; t++) samples += e->work.term[t].samples;
@@ -52,12 +64,18 @@ static void print_effect(const struct mot_effect *e, mot_time now)
         return;
     }
     case MOT_FX_CANCEL: printf(" cancel(tag %u)", e->alarm.tag); return;
-    case MOT_FX_COLLECT: printf(" collect(tag %u)", e->coll.tag); return;
+    case MOT_FX_COLLECT:
+        printf(" collect(tag %u%s%s)", e->coll.tag, scope_of(e->coll.scope),
+            e->coll.kind == MOT_COLL_TO_ROOT         ? " to the root"
+                : e->coll.kind == MOT_COLL_FROM_ROOT ? " from the root"
+                                                     : "");
+        return;
     case MOT_FX_ALARM:
         if (e->alarm.at == MOT_NEVER) printf(" disarm(%u)", e->alarm.tag);
         else printf(" alarm(%u in %.6f s)", e->alarm.tag, (double)(e->alarm.at - now) * 1e-9);
         return;
     case MOT_FX_ADVANCE: printf(" advance"); return;
+    case MOT_FX_ENTER: printf(" enter(at %llu)", (unsigned long long)e->updates); return;
     case MOT_FX_CREDIT: printf(" credit(%u)", e->credit); return;
     case MOT_FX_NOTE: printf(" note(%s %.6g)", e->note.key, e->note.value); return;
     case MOT_FX_STOP: printf(" stop(%s)", mot_status_name(e->stop)); return;
@@ -89,7 +107,7 @@ static enum mot_status read_number(
 }
 
 static enum mot_status replay_job(
-    const struct cli_args *args, const struct mot_job *j, const struct mot_record *record)
+    const struct cli_args *args, const struct mot_job *j, struct mot_record *record)
 {
     struct range range = { .from = 1, .to = UINT64_MAX, .quiet = args->quiet };
     uint64_t node = 0, most = UINT64_MAX;
@@ -99,19 +117,20 @@ static enum mot_status replay_job(
     if (status == MOT_OK) status = read_number(args, "to", range.from, most, &range.to);
     if (status != MOT_OK) return status;
     struct mot_outcome out;
-    status = mot_replay_run(&(struct mot_replay_options){ .experiment = j->experiment,
-                                .problem = &j->problem,
-                                .optim = &j->optim,
-                                .x0 = j->x0,
-                                .record = record,
-                                .node = (mot_node)node,
-                                .until = range.to == UINT64_MAX ? 0 : range.to,
-                                .seen = on_event,
-                                .seen_self = &range },
+    struct mot_inspection inspection = { .node = (mot_node)node,
+        .until = range.to == UINT64_MAX ? 0 : range.to,
+        .seen = on_event,
+        .seen_self = &range };
+    status = mot_driver_replay.run(&(struct mot_driver_options){ .experiment = j->experiment,
+                                       .problem = &j->problem,
+                                       .optim = &j->optim,
+                                       .x0 = j->x0,
+                                       .record = record,
+                                       .inspection = &inspection },
         &out);
     if (status != MOT_OK) return status;
     if (!args->quiet && range.to == UINT64_MAX)
-        printf("The model is that of the recorded run: %016llx.\n", (unsigned long long)out.model_hash);
+        printf("The model equals that of the recorded run: %016llx.\n", (unsigned long long)out.model_hash);
     mot_outcome_close(&out);
     return MOT_OK;
 }
@@ -140,26 +159,24 @@ static enum mot_status replay(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "node", "N", "the node: workers are 0, 1, ..., the server follows; 0 if not given" },
-    { "from", "EVENT", "print from this event of the node on; the first is 1" },
-    { "to", "EVENT", "end after this event of the node" },
+    { "node", "N", "the node: workers are 0, 1, ..., then comes the server; default: 0" },
+    { "from", "EVENT", "start printing at this event of the node; the first is 1" },
+    { "to", "EVENT", "stop after this event of the node" },
     { NULL, NULL, NULL },
 };
 
 const struct cli_command cli_replay = {
     .name = "replay",
     .synopsis = "RUN [--node N] [--from EVENT] [--to EVENT]",
-    .summary = "step through what one node of a recorded run did",
+    .summary = "step through the events of one node of a recorded run",
     .about =
-        "Runs again what `motley train --record` kept in the folder RUN, and prints a line for each event "
-        "that the node was given: its "
-        "number, the time, what it was, and after the arrow what the method did. What other nodes sent is "
-        "computed again, since "
-        "a record holds no parameters, so everything up to the last event asked for is run.\n"
-        "In a debugger, mot_replay_here(node, number) is called before each of the node's steps: break "
-        "there, then step into the "
-        "method. `gdb --args motley replay RUN --node 3`, `break mot_replay_here if number == 120`, `run`.\n"
-        "If an event cannot happen again, the exit code is 7 and the message names node and event.",
+        "Replays what `motley train --record` kept in the run folder RUN, and prints one line for each event "
+        "of the node: its number, the time, the event, and after the arrow what the method did. A record "
+        "holds no parameters, so what other nodes sent is computed again, up to the last event you ask for.\n"
+        "For debuggers, mot_replay_here(node, number) is called before each of the node's steps: break "
+        "there, then step into the method. `gdb --args motley replay RUN --node 3`, `break mot_replay_here "
+        "if number == 120`, `run`.\n"
+        "If an event cannot be repeated, the exit code is 7 and the message names the node and the event.",
     .examples = "motley train --method async --workers 4 --record --out runs/live\n"
                 "motley replay runs/live --node 3 --to 20\n",
     .flags = flags,

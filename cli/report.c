@@ -1,20 +1,21 @@
-/* report.c -- `motley report`: runs that are there already, as a
- * table, a page, CSV files, events for TensorBoard. */
+/* report.c -- `motley report`: finished runs as a table, a page, CSV files, TensorBoard events. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shown.h"
+#include "page/page.h"
+#include "report/json.h"
 #include "report/report.h"
 #include "report/tensorboard.h"
 #include "study.h"
 #include "study/answer.h"
+#include "study/document.h"
 #include "study/gather.h"
-#include "study/grid.h"
-#include "study/page.h"
+#include "study/slug.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The command line as a shell would take it again. malloc'd. */
+/* The command line, quoted for a shell. malloc'd. */
 static char *command_line(const struct cli_args *args)
 {
     char *line = NULL;
@@ -32,7 +33,7 @@ static char *command_line(const struct cli_args *args)
 
 /* ---- A study's folder -------------------------------------------------------------------------- */
 
-/* Where a study was moved together with its runs, they are found beside it. */
+/* If a study was moved together with its runs, they are beside it. */
 static void find_runs(json_t *document, const char *study)
 {
     size_t i, lost = 0;
@@ -49,8 +50,8 @@ static void find_runs(json_t *document, const char *study)
     char shown[512];
     if (lost)
         fprintf(stderr,
-            "motley: %zu of %zu runs are not where %s/study.json says; the page is without their curves\n",
-            lost, i, mot_show_text(study, shown, sizeof shown));
+            "motley: %zu of %zu runs are not where %s/study.json says; the page lacks their curves\n", lost,
+            i, mot_show_text(study, shown, sizeof shown));
 }
 
 static enum mot_status open_study(const char *folder, json_t **out)
@@ -65,7 +66,8 @@ static enum mot_status open_study(const char *folder, json_t **out)
         if (!json_is_array(json_object_get(document, lists[i])))
             status = mot_fail(MOT_EDATA, "%s: damaged: expected a study with a list of %s", path, lists[i]);
     free(path);
-    if (status == MOT_OK && !json_object_get(document, "answers")) mot_study_judge(document); /* an old one */
+    if (status == MOT_OK && !json_object_get(document, "answers"))
+        mot_study_judge(document); /* written by an older version */
     if (status == MOT_OK) *out = document;
     else json_decref(document);
     return status;
@@ -73,20 +75,12 @@ static enum mot_status open_study(const char *folder, json_t **out)
 
 /* ---- Outputs ------------------------------------------------------------------------------------- */
 
-static const char *name_at(const json_t *document, const char *list, size_t at)
+/* The side's name as part of a folder's name, unique among the sides; "" if it has none. malloc'd. */
+static char *folder_part(const json_t *document, const char *list, size_t at)
 {
-    const char *name =
-        json_string_value(json_object_get(json_array_get(json_object_get(document, list), at), "name"));
-    return name ? name : "";
-}
-
-/* The side's name as a part of a folder's, unlike any other side's; "" where it has none. malloc'd. */
-static char *folder_part(const json_t *document, const char *list, const json_t *place)
-{
-    size_t at = (size_t)json_integer_value(place);
-    if (!*name_at(document, list, at)) return mot_text("");
+    if (!*mot_document_name(document, list, at)) return mot_text("");
     const char **name = mot_new(at + 1, sizeof(*name));
-    for (size_t i = 0; i <= at; i++) name[i] = name_at(document, list, i);
+    for (size_t i = 0; i <= at; i++) name[i] = mot_document_name(document, list, i);
     char *part = mot_slug(name, at);
     free(name);
     return part;
@@ -94,8 +88,8 @@ static char *folder_part(const json_t *document, const char *list, const json_t 
 
 static char *folder_name(const json_t *document, const json_t *run)
 {
-    char *arm = folder_part(document, "arms", json_object_get(run, "arm")),
-         *condition = folder_part(document, "conditions", json_object_get(run, "condition"));
+    char *arm = folder_part(document, "arms", mot_json_get_count(run, "arm")),
+         *condition = folder_part(document, "conditions", mot_json_get_count(run, "condition"));
     char *name = mot_format("%s%s%s-seed-%" JSON_INTEGER_FORMAT, arm, *condition ? "-" : "", condition,
         json_integer_value(json_object_get(run, "seed")));
     free(arm);
@@ -103,8 +97,7 @@ static char *folder_name(const json_t *document, const json_t *run)
     return name;
 }
 
-/* A folder for each run, named as TensorBoard will show it: runs of a
- * store have no names, and are not to be touched. */
+/* One folder per run, named as TensorBoard will show it; runs in a store have no names and stay untouched. */
 static enum mot_status write_events(const json_t *document, const char *into)
 {
     size_t i;
@@ -138,9 +131,9 @@ static enum mot_status write_all(const struct cli_args *args, const json_t *docu
     if (status == MOT_OK && args->json) {
         mot_json_print(document, stdout);
     } else if (status == MOT_OK && !args->quiet) {
-        mot_study_print(document, stdout, isatty(STDOUT_FILENO) && args->colour);
+        mot_study_table(document, stdout, isatty(STDOUT_FILENO) && args->colour);
         char shown[512];
-        printf("\nThe page: %s\n", mot_show_text(page, shown, sizeof shown));
+        printf("\nPage: %s\n", mot_show_text(page, shown, sizeof shown));
         if (csv) mot_show_text(csv, shown, sizeof shown);
         if (csv) printf("For plots: %s-runs.csv and %s-curves.csv\n", shown, shown);
         if (cli_given(args, "tensorboard"))
@@ -189,11 +182,11 @@ static bool is_study(const char *folder)
     return there;
 }
 
-/* Why a folder that stands among others, as in runs/<all>, is left out; NULL: it is not. */
+/* Why a folder given among others, as in runs/<all>, is left out; NULL: it is not. */
 static const char *left_out(const char *folder)
 {
     if (is_study(folder)) return "a study is reported alone";
-    if (mot_file_exists(folder) && !mot_holds_runs(folder)) return "there is no run in it";
+    if (mot_file_exists(folder) && !mot_holds_runs(folder)) return "it holds no run";
     return NULL;
 }
 
@@ -211,34 +204,31 @@ static enum mot_status report(const struct cli_args *args)
     }
     enum mot_status status = folders
         ? report_runs(args, folder, folders)
-        : mot_fail(MOT_EUSAGE, "none of the %zu folders is a run or holds one", args->words);
+        : mot_fail(MOT_EUSAGE, "none of the %zu folders is a run folder or holds one", args->words);
     free(folder);
     return status;
 }
 
 static const struct cli_flag flags[] = {
-    { "out", "FILE.html", "the page; report.html if not given, for a study in its folder" },
+    { "out", "FILE.html", "the page; default: report.html, for a study in its own folder" },
     { "csv", "PREFIX",
-        "also write PREFIX-runs.csv, a row a run, and PREFIX-curves.csv, a row an evaluation" },
-    { "tensorboard", NULL, "also write events for TensorBoard, a folder a run, beside the page" },
+        "also write PREFIX-runs.csv, one row per run, and PREFIX-curves.csv, one row per evaluation" },
+    { "tensorboard", NULL, "also write TensorBoard events beside the page, one folder per run" },
     { NULL, NULL, NULL },
 };
 
 const struct cli_command cli_report = {
     .name = "report",
     .synopsis = "RUN... [--out FILE.html] [--csv PREFIX] [--tensorboard]",
-    .summary = "compare runs that are there: a table and a page to look at",
+    .summary = "compare finished runs: a table and a page",
     .about =
-        "Reads the folders that motley sim and motley train left, prints a table of them, and writes a page: "
-        "one file that needs no "
-        "network, with the curves, the time to the target, a timeline of each run, the data of each worker "
-        "and the settings. Runs that differ only in "
-        "their seed are one arm, and arms are compared seed by seed with the first; they are named by what "
-        "differs between them. A "
-        "folder that holds runs stands for all of them.\n"
-        "A study's folder (motley compare) is reported as it is: its page is made again from study.json. "
-        "Among "
-        "other folders it is left out, as is what holds no run, so runs/* may be given.",
+        "Reads the run folders that motley sim and motley train wrote, prints a table, and writes a page: "
+        "one file that needs no network, with learning curves, time to target, a timeline of each run, each "
+        "worker's data and the settings. Runs that differ only in their seed form one arm; arms are compared "
+        "with the first, seed by seed, and named by what sets them apart. A folder that holds run folders "
+        "stands for all of them.\n"
+        "For a study's folder (motley compare), the page is made again from study.json. Among other folders "
+        "a study is left out, as is a folder without runs, so you can give runs/*.",
     .examples = "motley report runs/first runs/second\n"
                 "motley report runs/* --out all.html --csv all\n"
                 "motley report studies/demo --tensorboard\n",

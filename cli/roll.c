@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define ROLL_FILE "MOTLEY_RANK_ROLL"
-/* Without any news for so long, MPI does not start. Ranks take turns where they outnumber the cores. */
+/* With no news for this long, MPI will not start. Ranks that outnumber the cores take turns. */
 #define START_S(ranks) (60 + 0.5 * (ranks))
 
 enum { ABSENT = -1, GONE = -2, UNWATCHED = -3 }; /* instead of a descriptor */
@@ -45,9 +45,11 @@ bool cli_roll_say(enum cli_roll_word word, int status)
 
 enum mot_status cli_roll_open(struct cli_roll *r, uint32_t ranks)
 {
-    *r = (struct cli_roll){
-        .path = "/tmp/motley-ranks-XXXXXX", .ranks = ranks, .heard_s = mot_wall_s(), .status = -1
-    };
+    static const char name[] = "/motley-ranks-XXXXXX";
+    const char *folder = getenv("TMPDIR");
+    *r = (struct cli_roll){ .ranks = ranks, .heard_s = mot_wall_s(), .status = -1 };
+    if (!folder || !*folder || strlen(folder) + sizeof(name) > sizeof(r->path)) folder = "/tmp";
+    snprintf(r->path, sizeof(r->path), "%s%s", folder, name);
     r->file = mkstemp(r->path);
     if (r->file < 0) return mot_fail(MOT_ESYSTEM, "%s: %s", r->path, strerror(errno));
     r->process = mot_new(ranks, sizeof(*r->process));
@@ -109,8 +111,8 @@ enum mot_status cli_roll_check(struct cli_roll *r)
     for (uint32_t i = 0; i < r->ranks && r->here && quiet > MOT_SILENCE_MAX_NS * 1e-9; i++)
         if (r->process[i] == ABSENT) return lost(i, "it did not start");
     if (r->here < r->ranks || quiet <= START_S(r->ranks)) return MOT_OK;
-    return mot_fail(MOT_EPEER, "MPI did not start within %.0f s: %u of %u ranks are up", START_S(r->ranks),
-        r->joined, r->ranks);
+    return mot_fail(MOT_EPEER, "MPI did not start within %.0f s: only %u of %u ranks are up",
+        START_S(r->ranks), r->joined, r->ranks);
 }
 
 void cli_roll_watch(const struct cli_roll *r, int also, int ms)

@@ -1,10 +1,12 @@
-/* run.c -- what `motley sim` and `motley train` share: from the command line to the result. */
+/* run.c -- shared by `motley sim` and `motley train`: from the command line to the result. */
 #include "api/job.h"
+#include "sim/sim.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shown.h"
 #include "base/words.h"
 #include "run.h"
+#include "report/json.h"
 #include "report/report.h"
 #include "interrupt.h"
 #include <stdlib.h>
@@ -26,11 +28,16 @@ static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan
         (json_int_t)plan->buffers, "states", (json_int_t)plan->states, "events", (json_int_t)plan->events,
         "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation, "total",
         (json_int_t)plan->total);
+    struct mot_foresight foresight;
+    if (mot_job_foresee(j, &foresight)) {
+        mot_json_set(all, "prediction", mot_foresight_json(&foresight));
+        mot_foresight_close(&foresight);
+    }
     mot_json_print(all, stdout);
     json_decref(all);
 }
 
-/* The plan as a resolved experiment; what it will cost stands beside it as comments. */
+/* The resolved experiment, with its cost in comments. */
 static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j)
 {
     struct mot_plan plan;
@@ -42,35 +49,41 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     }
     status = mot_experiment_print(j->experiment, stdout);
     if (status != MOT_OK) return status;
-    printf("\n# The plan: %u workers, %u server%s, %u training rows, %.0f parameters.\n",
-        j->experiment->workers, j->experiment->servers, j->experiment->servers == 1 ? "" : "s",
-        j->data->train.rows, j->net.parameters);
-    printf("# Memory reserved at the start; nothing is allocated while it runs:\n");
+    printf("\n# %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
+        j->experiment->servers, j->experiment->servers == 1 ? "" : "s", j->data->train.rows,
+        j->net.parameters);
+    printf("# Memory is reserved at the start; nothing is allocated during the run:\n");
     print_size_line("data", plan.data);
     print_size_line("buffers", plan.buffers);
     print_size_line("states", plan.states);
     print_size_line("events", plan.events);
     print_size_line("scratch", plan.scratch);
     print_size_line("evaluation", plan.evaluation);
-    print_size_line("in all", plan.total);
-    printf("# (%llu buffers of the model's size: address space for the most that can be needed; only what is "
-           "used counts.)\n",
+    print_size_line("total", plan.total);
+    printf("# (%llu buffers of the model's size: address space for the worst case; only what is used takes "
+           "memory.)\n",
         (unsigned long long)plan.buffer_count);
+    struct mot_foresight foresight;
+    if (mot_job_foresee(j, &foresight)) {
+        puts("#");
+        mot_foresight_print(&foresight, "# ", stdout);
+        mot_foresight_close(&foresight);
+    }
     return MOT_OK;
 }
 
-/* The last worker that had the model is gone. */
+/* The last worker with the model is gone. */
 static void fail_without_model(const struct mot_outcome *out)
 {
     char left[80] = "; no checkpoint was written";
     if (out->saved)
-        snprintf(left, sizeof left, "; the checkpoint of update %llu can be resumed",
+        snprintf(left, sizeof left, "; --resume continues from the checkpoint of update %llu",
             (unsigned long long)out->saved_updates);
-    mot_fail(MOT_EPEER, "worker %u was lost after %llu update%s, and the model with it, as no other had it%s",
+    mot_fail(MOT_EPEER, "worker %u was lost after %llu update%s, and with it the only copy of the model%s",
         out->peer, (unsigned long long)out->last.updates, mot_plural(out->last.updates), left);
 }
 
-/* A run that was over before: its folder says all there is to say. */
+/* A run that was already over: its folder has the result. */
 static enum mot_status print_over(
     const struct cli_args *args, const struct mot_job *j, const struct mot_outcome *out)
 {
@@ -88,21 +101,24 @@ static enum mot_status print_over(
     }
     mot_put_shown(folder, stdout);
     if (strcmp(out->ended_by, "data") == 0)
-        printf(": the run is finished: its data ran out after %llu update%s; nothing was changed\n",
+        printf(": already finished: its data ran out after %llu update%s; nothing was changed\n",
             (unsigned long long)out->last.updates, mot_plural(out->last.updates));
-    else /* also one that was interrupted later than where it is now asked to end */
-        printf(": the run is finished: after %llu update%s stop.%s is reached; nothing was changed. With "
-               "another stop.%s it goes on.\n",
-            (unsigned long long)out->last.updates, mot_plural(out->last.updates), out->ended_by,
+    else /* also one that was interrupted after the point where it is now asked to end */
+        printf(": already finished: stop.%s is reached, after %llu update%s; nothing was changed. Change "
+               "stop.%s to continue.\n",
+            out->ended_by, (unsigned long long)out->last.updates, mot_plural(out->last.updates),
             out->ended_by);
     return MOT_OK;
 }
 
-static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j, enum mot_driver driver)
+static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j,
+    const struct mot_driver *driver, struct mot_ranks *ranks)
 {
     struct mot_outcome out;
-    bool leads = driver != MOT_DRIVER_MPI || mot_ranks_rank() == 0; /* who prints */
+    bool leads = mot_driver_rank(driver, ranks) == 0; /* who prints */
     struct mot_job_ways ways = { .driver = driver,
+        .ranks = ranks,
+        .own_rows = ranks != NULL,
         .emulate = cli_given(args, "emulate"),
         .resume = cli_given(args, "resume"),
         .replace = cli_given(args, "replace"),
@@ -114,9 +130,8 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
         .terminal = isatty(STDERR_FILENO) };
     if (ways.resume && ways.replace)
         return mot_fail(MOT_EUSAGE,
-            "--resume and --replace: expected one of them; the first goes on with the run in --out, the "
-            "second "
-            "writes over it");
+            "--resume and --replace: expected only one; the first continues the run in --out, the second "
+            "overwrites it");
     enum mot_status status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
     if (!leads) {
@@ -141,8 +156,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     status = out.status;
     if (status == MOT_EDIVERGED)
         mot_fail(status,
-            "the run diverged after %llu update%s: the loss is not a finite number any more; try a smaller "
-            "optimizer.lr",
+            "the run diverged after %llu update%s: the loss is no longer finite; try a smaller optimizer.lr",
             (unsigned long long)out.last.updates, mot_plural(out.last.updates));
     if (status == MOT_EDEADLINE || out.stuck_by) {
         char why[240];
@@ -156,19 +170,22 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
             out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
             mot_plural(out.last.updates), out.peer_by ? ": " : "",
             out.peer_by ? mot_lost_how(out.peer_by) : "",
-            j->experiment->output && driver != MOT_DRIVER_SIM ? "; --resume goes on from the last checkpoint"
-                                                              : "");
+            j->experiment->output && driver->live ? "; --resume continues from the last checkpoint" : "");
     else if (status == MOT_EPEER)
         mot_fail(status, "a peer was lost after %llu update%s", (unsigned long long)out.last.updates,
             mot_plural(out.last.updates));
-    if (status == MOT_EINTERRUPTED)
-        mot_fail(
-            status, j->experiment->output ? "interrupted; --resume goes on where it stopped" : "interrupted");
+    if (status == MOT_EINTERRUPTED && j->experiment->output && out.saved &&
+        out.saved_updates < out.last.updates)
+        mot_fail(status, "interrupted; --resume continues from the checkpoint of update %llu",
+            (unsigned long long)out.saved_updates);
+    else if (status == MOT_EINTERRUPTED)
+        mot_fail(status,
+            j->experiment->output ? "interrupted; --resume continues where it stopped" : "interrupted");
     mot_outcome_close(&out);
     return status;
 }
 
-/* With --resume or --arrivals and no experiment file, the one in the run's folder is meant. */
+/* With --resume or --arrivals and no experiment file, the one in the run folder is meant. */
 char *cli_experiment_path(const struct cli_args *args)
 {
     if (args->words) return mot_text(args->word[0]);
@@ -183,12 +200,12 @@ char *cli_experiment_path(const struct cli_args *args)
     return NULL;
 }
 
-enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
+enum mot_status cli_run(const struct cli_args *args, const struct mot_driver *driver, struct mot_ranks *ranks)
 {
     struct mot_experiment *x;
     struct mot_job job;
     char *path = cli_experiment_path(args);
-    /* A replay does not write where the recorded run wrote; only --out says where to. */
+    /* A replay does not write to the recorded run's folder; only --out says where. */
     struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
     size_t settings = cli_given(args, "arrivals");
     if (settings)
@@ -198,12 +215,11 @@ enum mot_status cli_run(const struct cli_args *args, enum mot_driver driver)
     free(setting);
     free(path);
     if (status != MOT_OK) return status;
-    if (driver == MOT_DRIVER_MPI) status = mot_ranks_fit(x, 0);
+    if (driver->fits) status = driver->fits(ranks, x);
     if (status == MOT_OK) status = mot_job_open(x, &job);
     if (status == MOT_OK) {
-        bool follows = driver == MOT_DRIVER_MPI && mot_ranks_rank() != 0;
-        if (!cli_given(args, "dry-run")) status = run_job(args, &job, driver);
-        else if (!follows) status = print_plan(args, &job);
+        if (!cli_given(args, "dry-run")) status = run_job(args, &job, driver, ranks);
+        else if (mot_driver_rank(driver, ranks) == 0) status = print_plan(args, &job);
         mot_job_close(&job);
     }
     mot_experiment_close(x);

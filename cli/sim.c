@@ -3,19 +3,19 @@
 
 static enum mot_status sim(const struct cli_args *args)
 {
-    return cli_run(args, cli_given(args, "arrivals") ? MOT_DRIVER_REPLAY : MOT_DRIVER_SIM);
+    return cli_run(args, cli_given(args, "arrivals") ? &mot_driver_replay : &mot_driver_sim, NULL);
 }
 
 static const struct cli_flag flags[] = {
     { "dry-run", NULL,
-        "print the experiment as resolved and the memory it will reserve (with --json only the latter), and "
-        "run nothing" },
+        "print the resolved experiment, the memory it would reserve and what to expect of a code (with "
+        "--json without the first), then exit" },
     { "arrivals", "RUN",
-        "run again what motley train --record left in this folder: the same arrivals, the same model" },
+        "replay what motley train --record kept in this run folder: the same arrivals, the same model" },
     { "tensorboard", NULL,
-        "write events for TensorBoard into --out, at each evaluation; their time is the run's" },
-    { "resume", NULL, "go on with the run in --out from its last checkpoint" },
-    { "replace", NULL, "write over a run that is already in --out" },
+        "write TensorBoard events to --out at each evaluation, with the run's time as their time" },
+    { "resume", NULL, "continue the run in --out from its last checkpoint" },
+    { "replace", NULL, "overwrite the run in --out" },
     { NULL, NULL, NULL },
 };
 
@@ -23,21 +23,18 @@ const struct cli_command cli_sim = {
     .name = "sim",
     .synopsis = "[EXPERIMENT.yaml] [--KEY VALUE ...]",
     .summary = "train on a simulated cluster: real mathematics, virtual clock",
-    .about = "Runs the experiment in the simulator. Gradients are computed for real; how long they take, and "
-             "what messages "
-             "cost, comes from the cluster's description, so a run on any cluster repeats bit for bit on any "
-             "machine. Every key of an "
-             "experiment file is a flag (see motley help experiment); without a file the defaults train an "
-             "MLP on the built-in digits.\n"
-             "With --out DIR the run's folder is written: experiment.yaml, metrics.jsonl, summary.json, "
-             "timeline.json, model.safetensors, checkpoint.bin, "
-             "with --trace true also trace.json for Perfetto, and with a validation part best.safetensors. "
-             "Ctrl-C ends the run cleanly with what there is, and --resume goes on.\n"
-             "With --arrivals RUN nothing is drawn: every node gets the events that `motley train --record` "
-             "kept in RUN, in the same order, so "
-             "the model is the live run's, bit for bit, whatever the method. Without an experiment file "
-             "RUN's own is taken. If an event cannot "
-             "happen again, the exit code is 7 and the message names node and event.",
+    .about = "Runs the experiment in the simulator. Gradients are computed for real; how long they and the "
+             "messages take comes from the description of the cluster, so a run repeats bit for bit on any "
+             "machine. Every experiment key is a flag (see motley help experiment). Without a file, the "
+             "defaults train an MLP on the built-in digits.\n"
+             "With --out DIR it writes a run folder: experiment.yaml, metrics.jsonl, summary.json, "
+             "timeline.json, model.safetensors, checkpoint.bin; with --trace true also trace.json for "
+             "Perfetto, and with validation data best.safetensors. Ctrl-C ends the run cleanly and keeps "
+             "what there is; --resume continues it.\n"
+             "With --arrivals RUN nothing is random: every node gets the events that `motley train --record` "
+             "kept in RUN, in the same order, so the model is that of the live run, bit for bit, whatever "
+             "the method. Without an experiment file, RUN's own is used. If an event cannot be repeated, the "
+             "exit code is 7 and the message names the node and the event.",
     .examples = "motley sim\n"
                 "motley sim --method async --workers 16 --out runs/first\n"
                 "motley sim examples/mixed.yaml --method server --method-k 6\n"

@@ -8,14 +8,14 @@
 
 /* ---- Options --------------------------------------------------------------------------- */
 
-/* `of`: the part whose it is, or NULL. */
+/* `of`: the part that the key belongs to, or NULL. */
 static void key_item(struct page *p, const struct mot_option *o, const char *term, const char *of)
 {
     char *expects = mot_option_expects(o),
          *also = o->also ? mot_format("; also called %s", o->also) : mot_text("");
-    char *only = of ? mot_format("; of %s", of) : mot_text("");
+    char *only = of ? mot_format("; %s only", of) : mot_text("");
     char *more = o->preset ? mot_format("%s; default: %s%s%s", expects, o->preset, also, only)
-                           : mot_format("%s; must be given%s%s", expects, also, only);
+                           : mot_format("%s; required%s%s", expects, also, only);
     page_item(p, term, o->doc, more);
     free(more);
     free(only);
@@ -39,10 +39,10 @@ static void option_items(struct page *p, const struct mot_option *options, const
 
 static void names_of(struct page *p, const struct mot_family *family)
 {
-    struct mot_part part;
-    for (size_t i = 0; family->get(i, &part); i++) {
-        bool preset = strcmp(part.name, family->preset) == 0;
-        page_item(p, part.name, part.summary, preset ? "the default" : NULL);
+    struct mot_choice choice;
+    for (size_t i = 0; family->get(i, &choice); i++) {
+        bool preset = strcmp(choice.name, family->preset) == 0;
+        page_item(p, choice.name, choice.summary, preset ? "the default" : NULL);
     }
 }
 
@@ -75,28 +75,28 @@ void page_family(struct page *p, const struct mot_family *family)
     free(heading);
     if (p->roff) return;
     char *more = mot_format("motley help %s NAME\n", family->section);
-    page_heading(p, "More on one of them");
+    page_heading(p, "Details");
     page_lines(p, more);
     free(more);
 }
 
-void page_part(struct page *p, const struct mot_family *family, const struct mot_part *part)
+void page_choice(struct page *p, const struct mot_family *family, const struct mot_choice *choice)
 {
-    char *title = mot_format("%s %s", family->section, part->name);
-    page_title(p, title, "", part->summary);
+    char *title = mot_format("%s %s", family->section, choice->name);
+    page_title(p, title, "", choice->summary);
     free(title);
-    if (part->about) {
+    if (choice->about) {
         page_heading(p, "About");
-        page_text(p, part->about);
+        page_text(p, choice->about);
     }
     page_heading(p, "Options");
-    option_items(p, part->options, "");
-    if (!part->options || !part->options->name) page_text(p, "It has none.");
+    option_items(p, choice->options, "");
+    if (!choice->options || !choice->options->name) page_text(p, "None.");
     page_heading(p, "Example");
-    const struct mot_option *first = part->options && part->options->name ? part->options : NULL;
-    char *example = first ? mot_format("%s: {name: %s, %s: %s}\n", family->section, part->name, first->name,
+    const struct mot_option *first = choice->options && choice->options->name ? choice->options : NULL;
+    char *example = first ? mot_format("%s: {name: %s, %s: %s}\n", family->section, choice->name, first->name,
                                 first->preset ? first->preset : "...")
-                          : mot_format("%s: %s\n", family->section, part->name);
+                          : mot_format("%s: %s\n", family->section, choice->name);
     page_lines(p, example);
     free(example);
 }
@@ -106,14 +106,13 @@ void page_part(struct page *p, const struct mot_family *family, const struct mot
 static void print_experiment(struct page *p)
 {
     page_text(p,
-        "An experiment is a YAML file; every key has a default, so that an empty file is an experiment too. "
-        "A plain word for a "
-        "section is its name: 'method: async' is 'method: {name: async}'. Every key is also a flag, its dots "
-        "as dashes: "
-        "--stop-updates 100. Flags come after the file. Paths in a file are relative to that file, 'output' "
-        "to where you are.\n\n"
-        "Times have units (3ms, 10s, 5min), bandwidths too (20Mbit, 1GB/s); numbers may be written 25e6, "
-        "10k, 2^-3 or 20%.");
+        "An experiment is a YAML file. Every key has a default, so an empty file is an experiment too. A "
+        "plain word for a section is its name: 'method: async' means 'method: {name: async}'. Every key is "
+        "also a flag, with dashes for dots: --stop-updates 100. Flags override the file. Paths in a file are "
+        "relative to that file; 'output' is relative to the current folder.\n"
+        "\n"
+        "Times and bandwidths have units (3ms, 10s, 5min; 20Mbit, 1GB/s). Numbers may be written 25e6, 10k, "
+        "2^-3 or 20%.");
     page_heading(p, "Example");
     page_lines(p,
         "seed: 1\n"
@@ -128,29 +127,29 @@ static void print_experiment(struct page *p)
         "output: runs/first\n");
     for (const struct mot_section *s = mot_sections; s->name; s++) page_section(p, s, s->name);
     for (size_t i = 0; p->roff && mot_families[i]; i++) {
-        struct mot_part part;
-        for (size_t j = 0; mot_families[i]->get(j, &part); j++) {
-            if (!part.options || !part.options->name) continue;
-            char *heading = mot_format("Options of the %s %s", mot_families[i]->one, part.name);
+        struct mot_choice choice;
+        for (size_t j = 0; mot_families[i]->get(j, &choice); j++) {
+            if (!choice.options || !choice.options->name) continue;
+            char *heading = mot_format("Options of the %s %s", mot_families[i]->one, choice.name);
             page_heading(p, heading);
             free(heading);
-            option_items(p, part.options, mot_families[i]->section);
+            option_items(p, choice.options, mot_families[i]->section);
         }
     }
 }
 
 static void law_options(struct page *p, const struct mot_family *family)
 {
-    struct mot_part part;
-    for (size_t i = 0; family->get(i, &part); i++) {
+    struct mot_choice choice;
+    for (size_t i = 0; family->get(i, &choice); i++) {
         char *keys = mot_text("");
-        for (const struct mot_option *o = part.options; o && o->name; o++) {
+        for (const struct mot_option *o = choice.options; o && o->name; o++) {
             char *longer = mot_format("%s%s%s%s%s", keys, *keys ? ", " : "", o->name, o->preset ? "=" : "",
                 o->preset ? o->preset : "");
             free(keys);
             keys = longer;
         }
-        page_item(p, part.name, part.summary, *keys ? keys : NULL);
+        page_item(p, choice.name, choice.summary, *keys ? keys : NULL);
         free(keys);
     }
 }
@@ -158,17 +157,17 @@ static void law_options(struct page *p, const struct mot_family *family)
 static void print_cluster(struct page *p)
 {
     page_text(p,
-        "A cluster is a YAML file, or the same under the key 'cluster' of an experiment. It says how fast "
-        "each worker computes and "
-        "what its link carries. A link carries one message at a time each way: B bytes keep the sender's "
-        "link for B/up and the "
-        "receiver's for B/down; the message is there when the slower is done, plus both latencies.\n\n"
-        "The time of a job is fixed + samples/speed (or job_time), times the jitter, times 'factor' while "
-        "the worker straggles. "
-        "'motley cluster show FILE' prints a cluster as a table.\n\n"
-        "Of an experiment's cluster a flag sets any key: --cluster-slow 5, --set cluster.server.up=1Gbit; of "
-        "its groups by their "
-        "names or their numbers from 0: --set cluster.workers.slow.speed=100/s.");
+        "A cluster is a YAML file, or the same keys under 'cluster' in an experiment. It says how fast each "
+        "worker computes and how much its link carries. A link carries one message at a time in each "
+        "direction: B bytes occupy the sender's link for B/up and the receiver's for B/down; the message "
+        "arrives when the slower of the two is done, plus both latencies.\n"
+        "\n"
+        "A job takes fixed + samples/speed (or job_time), times the jitter, times 'factor' while the worker "
+        "straggles. A job_time or a trace is for a job of any size or, with 'per: samples', for one of the "
+        "worker's batch. 'motley cluster show FILE' prints a cluster as a table.\n"
+        "\n"
+        "Flags can set any key of an experiment's cluster: --cluster-slow 5, --set cluster.server.up=1Gbit. "
+        "A group goes by its name or its number from 0: --set cluster.workers.slow.speed=100/s.");
     page_heading(p, "Example");
     page_lines(p,
         "network: {bandwidth: 1Gbit, latency: 100us}     # or none: messages take no time\n"
@@ -181,15 +180,14 @@ static void print_cluster(struct page *p)
         section_head(p, s->name, s->doc);
         option_items(p, s->options, "");
         if (s->family) law_options(p, s->family);
-        if (!s->options && !s->family) page_text(p, "Its keys are those of network.");
+        if (!s->options && !s->family) page_text(p, "The same keys as network.");
     }
 }
 
 static void print_data(struct page *p)
 {
     page_text(p,
-        "'data: NAME' is a data set that motley knows, 'data: FILE' a file (IDX, LIBSVM, CSV or NPY, each "
-        "also as .gz). "
+        "'data: NAME' is a built-in data set, 'data: FILE' a file (IDX, LIBSVM, CSV or NPY; .gz is fine). "
         "'motley data info NAME|FILE' describes one.");
     page_heading(p, "Built in");
     for (const struct mot_builtin *b = mot_builtins; b->name; b++)
@@ -200,22 +198,22 @@ static void print_data(struct page *p)
 
 void topic_exit_codes_items(struct page *p)
 {
-    page_item(p, "0", "done; a time limit is a normal end", NULL);
-    page_item(p, "1", "the machine said no: disk, memory, permissions", NULL);
-    page_item(p, "2", "bad usage or configuration: a flag, an experiment, a cluster file", NULL);
+    page_item(p, "0", "success; reaching a time limit is a normal end", NULL);
+    page_item(p, "1", "system error: disk, memory, permissions", NULL);
+    page_item(p, "2", "bad usage or configuration: a flag, an experiment, a cluster file or its trace", NULL);
     page_item(p, "3", "bad data: a damaged or unsuitable data file", NULL);
     page_item(p, "4", "a peer was lost", NULL);
-    page_item(p, "5", "a deadline passed, or the run could make no progress", NULL);
+    page_item(p, "5", "a deadline passed, or the run could not make progress", NULL);
     page_item(p, "6", "the loss became NaN or infinite", NULL);
-    page_item(p, "7", "a run that should repeat did not", NULL);
+    page_item(p, "7", "a replayed run did not repeat", NULL);
     page_item(p, "130", "interrupted by Ctrl-C", NULL);
 }
 
 const struct topic topics[] = {
-    { "experiment", "the experiment file, with all its keys", print_experiment },
-    { "cluster", "the cluster file, with all its keys", print_cluster },
+    { "experiment", "the experiment file and all its keys", print_experiment },
+    { "cluster", "the cluster file and all its keys", print_cluster },
     { "data", "data sets and files", print_data },
-    { "exit-codes", "what the program's exit status means", topic_exit_codes_items },
+    { "exit-codes", "what each exit code means", topic_exit_codes_items },
     { NULL, NULL, NULL },
 };
 

@@ -1,4 +1,4 @@
-# cmake -D OUT=x.c -D FOLDER=src/study/page -P embed.cmake: the page's files as arrays of bytes that end with a zero.
+# cmake -D OUT=x.c -D FOLDER=src/page/template -P embed.cmake: the page's files as arrays of bytes that end with a zero.
 function(embed name)
   set(hex "")
   foreach(file ${ARGN})
@@ -10,11 +10,11 @@ function(embed name)
   file(APPEND ${OUT}.tmp "const char mot_page_${name}[] = {\n${bytes}0\n};\n")
 endfunction()
 
-file(WRITE ${OUT}.tmp "/* Made from src/study/page by cmake/embed.cmake. */\n#include \"study/page_parts.h\"\n\n")
+file(WRITE ${OUT}.tmp "/* Made from src/page/template by cmake/embed.cmake. */\n#include \"page/page_parts.h\"\n\n")
 embed(html page.html)
 embed(css page.css)
 embed(study study.html)
-embed(study_js basics.js common.js chart.js heat.js curves.js bars.js run.js more.js start.js)
+embed(study_js basics.js common.js chart.js heat.js curves.js bars.js code.js mixed.js traffic.js run.js more.js sweep.js start.js)
 embed(partition partition.html)
 embed(partition_js basics.js common.js chart.js heat.js partition.js)
 file(RENAME ${OUT}.tmp ${OUT})

@@ -11,7 +11,7 @@ set(MOTLEY_RUNS_THREADS "DRIVER_THREADS|on_threads|pthread_create")
 set(MOTLEY_CREW_TESTS "^test_(sim|faults|crew_threads|partition_threads|example_method)$")
 # Those that look at the tree, at its pages, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
 # go through their fuzzer too, which has sanitizers (tools/check fuzz).
-set(MOTLEY_ONCE "^test_(install|docs|page_browser|mpich)$")
+set(MOTLEY_ONCE "^test_(install|outside|docs|page_browser|mpich)$")
 # Tests that wait for ranks, or are long, begin first: then the last ones do not leave cores idle.
 set(MOTLEY_FIRST "mpi|fault|asgrad|page_browser|study|replay|budget")
 function(motley_label name room source)

@@ -1,8 +1,8 @@
 /* fuzz_checkpoint.c -- any bytes as the body of a checkpoint: its header and checksum are made
  * to fit, so that damage gets past them. What is let through is saved again, which must give something that
  * is let through. */
-#include "api/job.h"
 #include "sim/state.h"
+#include "small_job.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -17,29 +17,7 @@ struct bench {
 };
 static struct bench bench[METHODS];
 
-static void make(struct bench *b, const char *method)
-{
-    const struct mot_setting setting[] = {
-        { "data", "synthetic", "fuzz" },
-        { "data.size", "60", "fuzz" },
-        { "data.cols", "3", "fuzz" },
-        { "data.valid", "0.1", "fuzz" },
-        { "model", "softmax", "fuzz" },
-        { "method", method, "fuzz" },
-        { "workers", "3", "fuzz" },
-        { "batch", "4", "fuzz" },
-        { "optimizer.momentum", "0.9", "fuzz" },
-        { "sim.threads", "1", "fuzz" },
-        { "stop.updates", "10", "fuzz" },
-    };
-    if (mot_experiment_open(NULL, setting, MOT_COUNT(setting), &b->x) != MOT_OK ||
-        mot_job_open(b->x, &b->job) != MOT_OK) {
-        fprintf(stderr, "%s\n", mot_error());
-        abort();
-    }
-}
-
-static struct sim *open_sim(const struct mot_sim_options *o)
+static struct sim *open_sim(const struct mot_driver_options *o)
 {
     struct sim *s;
     if (mot_sim_open(o, &s) != MOT_OK) abort();
@@ -51,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     if (n == 0) return 0;
     struct bench *b = &bench[bytes[0] % METHODS];
-    if (!b->x) make(b, methods[bytes[0] % METHODS]);
-    const struct mot_sim_options o = { .experiment = b->x,
+    if (!b->x) small_job(methods[bytes[0] % METHODS], "3", &b->x, &b->job);
+    const struct mot_driver_options o = { .experiment = b->x,
         .problem = &b->job.problem,
         .optim = &b->job.optim,
         .x0 = b->job.x0,

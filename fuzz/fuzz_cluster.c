@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     char *text_again = print(again, &size_again);
     MOT_ASSERT(size == size_again && memcmp(text, text_again, size) == 0);
     for (uint32_t i = 0; i < c->workers && i < 100; i++) {
-        struct mot_pace pace = { 0, 0 }, same = { 0, 0 };
+        struct mot_pace pace = { 0 }, same = { 0 };
         for (int job = 0; job < 3; job++) {
             mot_time t = mot_job_time(&c->machine[i], 1, i, &pace, 32);
             MOT_ASSERT(t <= UINT64_C(1000000000000000000));

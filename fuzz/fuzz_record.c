@@ -14,7 +14,7 @@ static void walk(const struct mot_tape *t, bool whole)
     mot_time last = 0;
     mot_tape_rewind(t, &r);
     while (mot_tape_next(&r, &e)) {
-        if (e.now < last || e.kind > MOT_EV_PEER) abort();
+        if (e.now < last || e.kind > MOT_EV_PIECE) abort();
         last = e.now;
         events++;
     }

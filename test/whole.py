@@ -13,7 +13,7 @@ def plain(text, folder):
     text = re.sub(r"\b[0-9a-f]{2}/[0-9a-f]{32}\b", "KEY", text)
     text = re.sub(r"nonce(-|=\")[0-9a-f]{16}", r"nonce\1NUMBER", text)
     text = re.sub(r"\d+\.\d+ s of real time", "SECONDS of real time", text)
-    text = re.sub(r"<dt>(time to \w+|memory at the most)</dt><dd>[^<]*", r"<dt>\1</dt><dd>", text)
+    text = re.sub(r"<dt>(time to \w+|peak memory)</dt><dd>[^<]*", r"<dt>\1</dt><dd>", text)
     text = re.sub(r"^cost  .*$", "cost SECONDS AND BYTES", text, flags=re.M)
     text = re.sub(r'"(wall_s|version)": ?[^,}\n]*', r'"\1": null', text)
     return re.sub(r"motley \d+\.\d+\.\d+", "motley VERSION", text)

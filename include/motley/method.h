@@ -1,12 +1,11 @@
-/* method.h -- all that one needs to write a method.
+/* method.h -- all you need to write a method.
  *
- * A method is a pure state machine: step() takes one event and appends effects
- * to an outbox, which the driver carries out after it returns. A method never
- * blocks, reads a clock, allocates or does I/O, and cannot tell whether it runs
- * in the simulator, on threads or over MPI.
+ * A method is a pure state machine: step() takes one event and appends effects to an outbox, which the
+ * driver carries out after it returns. A method never blocks, reads a clock, allocates or does I/O, and
+ * cannot tell whether it runs in the simulator, on threads or over MPI.
  *
- * Its state is plain bytes without pointers (buffers are handles), so that
- * states + buffers + pending events are a checkpoint of a simulated run. */
+ * Its state is plain bytes without pointers (buffers are handles), so states, buffers and pending events
+ * together are a checkpoint of a simulated run. */
 #ifndef MOTLEY_METHOD_H
 #define MOTLEY_METHOD_H
 
@@ -26,19 +25,20 @@ typedef uint64_t mot_time; /* nanoseconds since the run began */
 
 #define MOT_NEVER UINT64_MAX
 #define MOT_NO_BUF UINT32_C(0)
+#define MOT_NO_NODE UINT32_MAX
 #define MOT_SCALARS 4
 
-/* A run of floats in a buffer. */
+/* A range of floats in a buffer. */
 struct mot_slice {
     mot_buf buf;
     uint32_t off, len;
 };
 
-/* Whom a worker averages its model with, where the method has `neighbours`. Who is near worker i is
- * near[at[i]] .. near[at[i + 1] - 1], rising. Weights are symmetric; what they leave of 1 is the worker's
- * own. The links are cut into matchings: sets in which no worker occurs twice. A method that asks for less
- * than all of them (see `budget`) uses matching j in a round with the chance chance[j],
- * independent of the others. */
+/* With whom a worker averages its model, if the method mixes. Worker i's neighbours are near[at[i]] ..
+ * near[at[i + 1] - 1], in increasing order. Weights are symmetric; a worker's own weight is 1 minus the
+ * sum of its neighbours'. The links are split into matchings: sets in which no worker occurs twice. A
+ * method that does not use all of them (see `budget`) uses matching j in a round with probability
+ * chance[j], independently of the others. */
 struct mot_near {
     mot_node node;
     uint32_t matching;
@@ -47,34 +47,82 @@ struct mot_near {
 struct mot_mixing {
     const uint32_t *at; /* [workers + 1] */
     const struct mot_near *near;
-    uint32_t matchings;   /* 0: the links are not cut, since all are used in every round */
+    uint32_t matchings;   /* 0: not split, since every round uses all links */
     const double *chance; /* [matchings] */
+    /* [workers]: 0 or 1, where every link joins a 0 with a 1, and there are at least as many 0 as 1; NULL:
+     * the graph is not bipartite */
+    const unsigned char *side;
 };
 
-/* What every node knows of the run. Does not change while it lasts. */
+/* What survives the end of a live run besides parameters and positions in the data: some numbers, and as
+ * many whole buffers as the method's traits say (`keeps`). */
+#define MOT_KEPT_WORDS 8
+#define MOT_KEPT_BUFFERS 4
+struct mot_kept {
+    uint64_t word[MOT_KEPT_WORDS];
+    mot_buf buf[MOT_KEPT_BUFFERS];
+};
+
+/* What every node knows about the run. Constant while the run lasts. */
 struct mot_optim;
+struct mot_code;
+struct mot_peer_maps;
+struct mot_compress;
 struct mot_world {
     uint32_t workers, servers, nodes; /* nodes = workers + servers */
+    uint32_t groups;                  /* of workers, equal in size and contiguous; 0: none */
     uint32_t dim;                     /* floats in a buffer: the model's parameters */
+    uint32_t tensors;          /* of the model: tensor t is floats tensor_at[t] .. tensor_at[t + 1] - 1 */
+    const uint32_t *tensor_at; /* [tensors + 1] */
     uint64_t seed;
-    uint32_t parts;                /* worker i holds part i */
-    const uint64_t *part_rows;     /* rows of each part */
-    uint64_t rows;                 /* of all parts */
-    const uint32_t *batch;         /* samples a batch, for each worker */
-    const struct mot_optim *optim; /* the optimiser the experiment asks for */
-    mot_buf x0, zero;              /* the initial parameters, and zeros; the driver holds both */
-    /* a run that goes on: the optimiser's buffers, or MOT_NO_BUF; held too */
+    bool elastic;              /* all workers may be lost and come back: a server waits for them */
+    bool streams;              /* samples arrive over time, at some worker at least */
+    uint32_t parts;            /* part i is worker i's, unless the method has `holds` or codes */
+    const uint64_t *part_rows; /* [parts] */
+    /* [parts]: samples of a part in one round. batch[i] if part i is worker i's; else the workers' batches
+     * together, in proportion to the parts' rows; with `batch: full` all rows */
+    const uint32_t *part_batch;
+    /* [parts]: bytes of its rows as a message; NULL if rows cannot move: part i is worker i's */
+    const uint64_t *part_bytes;
+    const uint64_t *row_bytes;     /* [parts]: of one row, on average, rounded up */
+    uint64_t rows;                 /* over all parts */
+    uint64_t passes;               /* after so many over its part a worker's data ends; 0: never */
+    const uint32_t *batch;         /* [workers]: batch sizes */
+    const struct mot_optim *optim; /* the experiment's optimiser */
+    mot_buf x0, zero;              /* initial parameters, and zeros; held by the driver */
+    /* resumed run: the optimiser's buffers, or MOT_NO_BUF; held too */
     mot_buf slot0[2];
-    uint64_t step0;                  /* and its steps */
-    const uint64_t *draw0;           /* and how far each worker is in its data; NULL: at the beginning */
-    const struct mot_mixing *mixing; /* of a method with `neighbours`; else NULL */
+    uint64_t step0;        /* resumed run: the optimiser's steps */
+    const uint64_t *draw0; /* and each worker's position in its data; NULL: at the start */
+    /* [nodes]: and what each node kept; buffers are held by the driver, and only a node's own are there.
+     * NULL: nothing was kept */
+    const struct mot_kept *kept;
+    const struct mot_mixing *mixing; /* NULL unless the method mixes */
+    const struct mot_code *code;     /* NULL unless the method codes */
+    struct mot_peer_maps *peers;     /* NULL unless the method has random peers (`peer_maps`) */
+    /* the experiment's compressor, resolved; NULL: none, or one that would change nothing */
+    const struct mot_compress *compress;
 };
+
+/* Groups of workers, in a world that has them. A group's root is its first worker. */
+static inline uint32_t mot_group_size(const struct mot_world *w) { return w->workers / w->groups; }
+static inline uint32_t mot_group_of(const struct mot_world *w, mot_node worker)
+{
+    return worker / mot_group_size(w);
+}
+static inline mot_node mot_group_root(const struct mot_world *w, uint32_t group)
+{
+    return group * mot_group_size(w);
+}
+static inline bool mot_is_root(const struct mot_world *w, mot_node worker)
+{
+    return worker % mot_group_size(w) == 0;
+}
 
 /* ---- Work: a gradient sum over samples ---------------------------------- */
 
-/* Which samples: `samples` of them from position `draw` on, in the endless
- * sequence that the sampler makes of a part. The same (seed, part, draw)
- * always names the same sample, whoever computes it. */
+/* Which samples: `samples` of them from position `draw` on, in the endless sequence that the sampler makes
+ * of a part. The same (seed, part, draw) always names the same sample, whoever computes it. */
 struct mot_term {
     uint32_t part;
     uint64_t draw;
@@ -86,20 +134,30 @@ struct mot_work {
     uint32_t tag; /* comes back in the result */
     uint32_t terms;
     const struct mot_term *term; /* copied by mot_start */
-    mot_time deadline;           /* take what is done by then; MOT_NEVER */
+    mot_time deadline;           /* take what is done by then; or MOT_NEVER */
     mot_buf at;                  /* the parameters; held until EV_WORK */
+    /* Each term by itself: a term that is finished comes as EV_PIECE, the one after it (the last, or the one
+     * that a deadline or a cancel interrupted) as EV_WORK. Still one job, with one job time. */
+    bool pieces;
+    /* A worker whose samples arrive over time: the job begins once so many of its own part are there, and
+     * takes those that are, up to what its terms ask for; 0: it waits for all of them. Such a worker takes
+     * its samples in the order of their arrival: `draw` of these terms is not looked at. */
+    uint32_t least;
 };
 
+/* Of all terms together or, if the work comes in pieces, of one. */
 struct mot_result {
     uint32_t tag;
-    uint32_t samples; /* covered; fewer than asked: deadline, cancel, or no data left */
+    uint32_t piece;   /* pieces: which term; else 0 */
+    uint32_t samples; /* covered; fewer than asked after a deadline, a cancel, or the end of the data */
+    uint64_t draw;    /* of its first sample: `draw` of its first term, or where the stream was */
     double loss;      /* sum of coef * loss over these samples */
     mot_buf grad;     /* sum of coef * gradient; lent for this step */
 };
 
 /* ---- Messages and collectives ------------------------------------------- */
 
-/* Travels beside the body; its meaning is the method's. */
+/* Travels with the body; the method defines its meaning. */
 struct mot_head {
     uint64_t round;
     uint32_t samples;
@@ -109,23 +167,54 @@ struct mot_head {
 struct mot_message {
     mot_node from, to;
     uint16_t kind;
-    /* the body is what its sender handed over: it never left memory, or its checksum fits */
+    /* the body is known to be what was sent: it never left memory, or its checksum matches */
     bool intact;
     struct mot_head head;
     struct mot_slice body; /* lent for this step; buf may be MOT_NO_BUF */
+    uint32_t rows;         /* 1 + the part whose rows it brings, which the node now holds; 0: none */
+    /* not 0: it brings only so many samples of that part, from this position on; the node holds no more of
+     * it, but may compute these */
+    uint32_t given;
+    uint64_t draw;
 };
 
-/* A sum over all workers: each calls mot_collect with the same `tag`, rising
- * from one collective to the next; everyone gets the sum, taken in rank order.
- * Scalars are summed beside it. */
+/* A collective: the members of its scope call mot_collect with the same tag, kind and range, and each gets
+ * one EV_COLL. Every scope has its own sequence of collectives: its members join in the same order, tags
+ * increase, and a worker has one of each scope at a time. Members are ranked by node; the first is the root.
+ *
+ * The range is in.off, in.len of a buffer, and the result is the same range of another. Without floats
+ * (in.buf = MOT_NO_BUF, in.len = 0) it is about the scalars alone.
+ *
+ * A collective with a member that is lost may never end, and a worker that has come back joins none. */
+enum mot_coll_scope {
+    MOT_COLL_ALL,   /* all workers */
+    MOT_COLL_GROUP, /* those of one's own group; needs traits.groups, as does */
+    MOT_COLL_ROOTS, /* the first worker of every group; others may not join */
+};
+#define MOT_COLL_SCOPES 3
+
+enum mot_coll_kind {
+    /* Everyone gets the sum, taken in rank order. Scalars are summed along with it. */
+    MOT_COLL_SUM,
+    /* The root gets the sum, and the others an empty result (no buffer, scalars 0) once their input is no
+     * longer needed: not before all have joined. */
+    MOT_COLL_TO_ROOT,
+    /* Everyone gets the root's floats and scalars: the root once all have joined, the others once they are
+     * there. Only the root gives a buffer; the others give the range, with in.buf = MOT_NO_BUF. */
+    MOT_COLL_FROM_ROOT,
+};
+
 struct mot_coll {
     uint32_t tag;
+    enum mot_coll_scope scope;
+    enum mot_coll_kind kind;
     struct mot_slice in;
     double scalar[MOT_SCALARS];
 };
 
 struct mot_coll_result {
     uint32_t tag;
+    enum mot_coll_scope scope;
     struct mot_slice out; /* lent for this step */
     double scalar[MOT_SCALARS];
 };
@@ -133,12 +222,15 @@ struct mot_coll_result {
 /* ---- Events -------------------------------------------------------------- */
 
 enum mot_event_kind {
-    MOT_EV_START,   /* once in a life, before any other */
+    MOT_EV_START,   /* once per life, before any other */
     MOT_EV_MESSAGE, /* exactly once each, in order for each pair of nodes */
-    MOT_EV_WORK,    /* exactly one for each mot_start */
-    MOT_EV_COLL,    /* exactly one for each mot_collect, unless a worker is lost */
-    MOT_EV_TIMER,   /* an alarm went off; it is disarmed */
-    MOT_EV_PEER,    /* a node was lost, or has come back as a new life that knows nothing */
+    MOT_EV_WORK,    /* exactly one per mot_start */
+    MOT_EV_COLL,    /* exactly one per mot_collect, unless a member of its scope is lost */
+    MOT_EV_TIMER,   /* an alarm fired; it is now disarmed */
+    /* a node was lost, or came back as a new life that knows nothing: before any message of that life comes,
+     * and what was sent to an earlier life does not reach it */
+    MOT_EV_PEER,
+    MOT_EV_PIECE, /* a term of a work is finished, and others follow; in the order of the terms */
 };
 
 struct mot_peer {
@@ -168,24 +260,45 @@ struct mot_env {
     mot_time now; /* constant during a step */
     const struct mot_world *world;
     const void *conf; /* the method's options, parsed */
-    /* in init: how often this node has begun before; not 0 if it was lost and has come back */
+    /* in init: how many lives this node had before; not 0 if it was lost and has come back */
     uint32_t life;
     struct mot_pool *pool;
     struct mot_outbox *out;
     struct mot_memo *memo;
+    const uint64_t *held; /* in check: parts that this worker holds, by bits; NULL: its own, or all */
 };
 
 /* ---- Effects: none can fail, need() declared the most there can be -------- */
 
 MOT_API void mot_send(struct mot_env *, mot_node to, uint16_t kind, struct mot_head, struct mot_slice body);
+/* A message whose body is the rows of a part. Only who holds the part may send it; the receiver holds it
+ * from its arrival on. It counts in `sends` like every message. */
+MOT_API void mot_send_rows(struct mot_env *, mot_node to, uint16_t kind, struct mot_head, uint32_t part);
+/* A message whose body is some samples of the sender's own part, from this position on. */
+MOT_API void mot_send_samples(
+    struct mot_env *, mot_node to, uint16_t kind, struct mot_head, uint64_t draw, uint32_t samples);
+MOT_API void mot_forget(struct mot_env *, uint32_t part); /* this worker no longer holds its rows */
 MOT_API void mot_start(struct mot_env *, const struct mot_work *);
-/* EV_WORK comes now, with the part done; void if it has come */
+/* The usual work: so many samples of this worker's own part. */
+static inline void mot_start_own(
+    struct mot_env *env, uint32_t tag, uint64_t draw, uint32_t samples, mot_buf at, mot_time deadline)
+{
+    const struct mot_term term = { .part = env->self, .draw = draw, .samples = samples, .coef = 1 };
+    const struct mot_work work = { .tag = tag, .terms = 1, .term = &term, .deadline = deadline, .at = at };
+    mot_start(env, &work);
+}
+/* EV_WORK comes now, with what is done; no effect if it has already come */
 MOT_API void mot_cancel(struct mot_env *, uint32_t tag);
 MOT_API void mot_collect(struct mot_env *, const struct mot_coll *);
 MOT_API void mot_alarm(struct mot_env *, uint32_t tag, mot_time at); /* tags 0..alarms-1; MOT_NEVER disarms */
-MOT_API void mot_advance(struct mot_env *);                 /* this node made an update of its model */
-MOT_API void mot_credit(struct mot_env *, mot_node worker); /* a gradient of that worker went into it */
-/* key: a literal; count, sum and max are kept */
+MOT_API void mot_advance(struct mot_env *);                          /* this node has updated its model */
+MOT_API void mot_credit(struct mot_env *, mot_node worker);          /* whose gradient went into it */
+/* The update of this step is made of so many samples, none counted twice; for methods that are redundant. */
+MOT_API void mot_used(struct mot_env *, uint64_t samples);
+/* A later life has got the run's model, as it is after so many updates: from now on the node counts again.
+ * For methods whose workers' models differ (MOT_MODEL_OF_EACH). */
+MOT_API void mot_enter(struct mot_env *, uint64_t updates);
+/* key: a literal. Count, sum and maximum are kept. */
 MOT_API void mot_note(struct mot_env *, const char *key, double value);
 MOT_API void mot_stop(struct mot_env *, enum mot_status why); /* this node has nothing left to do */
 
@@ -197,8 +310,7 @@ MOT_API void mot_drop(struct mot_env *, mot_buf);    /* count - 1; MOT_NO_BUF is
 MOT_API const float *mot_read(const struct mot_env *, mot_buf);
 MOT_API float *mot_edit(struct mot_env *, mot_buf); /* only while the count is 1 */
 MOT_API struct mot_slice mot_whole(const struct mot_env *, mot_buf);
-/* Part `shard` of `shards`: they follow each other, cover the
- * buffer, and none is empty where dim >= shards. */
+/* Part `shard` of `shards`: parts are consecutive, cover the buffer, and none is empty if dim >= shards. */
 MOT_API struct mot_slice mot_shard(const struct mot_env *, mot_buf, uint32_t shard, uint32_t shards);
 
 /* ---- Parameters with their optimiser -------------------------------------- */
@@ -209,80 +321,270 @@ struct mot_params {
 };
 
 MOT_API void mot_params_init(struct mot_env *, struct mot_params *);
-MOT_API uint64_t mot_first_draw(const struct mot_env *); /* where this worker begins in its part */
-/* One optimiser step along `scale` * grad, at `lr_factor` times the scheduled
- * rate. Writes new buffers where the old ones are shared.
+MOT_API uint64_t mot_first_draw(const struct mot_env *); /* where this worker starts in its part */
+/* One optimiser step along `scale` * grad, at `lr_factor` times the scheduled rate. Writes new buffers if
+ * the old ones are shared.
  *
- * The slice says which parameters: of a part of them, only that part is stepped, read and
- * written. What lies outside of it in `p` is then undefined, so a node that steps a part steps no other, and
- * its view says which it is. Parts stepped apart give the bits of the whole, but for clipping and LARS, which
- * look at the norms of what they step: mot_optim_splits (math/optim.h) tells. */
+ * The slice says which parameters: only that range is stepped, read and written. The rest of `p` is then
+ * undefined, so a node that steps a range steps no other, and its view says which. Ranges stepped
+ * separately give the bits of the whole, except with clipping and LARS, which use norms: mot_optim_splits
+ * tells. */
 MOT_API void mot_params_step(
     struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
 
-/* A new buffer: the sum of n whole buffers, taken in the order given. Entries
- * that are MOT_NO_BUF are left out; one at least is not. */
+/* Whether stepping ranges separately gives the bits of stepping the whole: clipping and LARS use norms,
+ * which a range does not know. */
+MOT_API bool mot_optim_splits(const struct mot_optim *);
+
+/* A new buffer: the sum of n whole buffers, in the order given. Entries that are MOT_NO_BUF are skipped;
+ * at least one must not be. */
 MOT_API mot_buf mot_sum(struct mot_env *, const mot_buf *in, uint32_t n);
-/* The same for the floats off..off+len-1; the others of the new buffer are undefined. */
+/* The same for floats off..off+len-1; the rest of the new buffer is undefined. */
 MOT_API mot_buf mot_sum_range(struct mot_env *, const mot_buf *in, uint32_t n, uint32_t off, uint32_t len);
+
+/* A new buffer: the sum of weight[i] times in[i], in the order given, taken in double. Entries that are
+ * MOT_NO_BUF or have the weight 0 are skipped; what is left may be nothing. */
+MOT_API mot_buf mot_sum_weighted(struct mot_env *, const mot_buf *in, const double *weight, uint32_t n);
+
+/* ---- Compression ------------------------------------------------------------------ */
+
+/* What a method sends can be compressed, as the experiment's section `compress` says. A packed buffer has an
+ * encoding beside its floats, which are exactly what that decodes to. It is sent and collected like any
+ * other, as the range it was packed with: what crosses the wire, and what links are charged for, is the
+ * encoding. A sum of packed buffers has the bits of the sum of their floats; each member sends its own to all
+ * others, since a sum of sparse floats is no longer sparse. Only collectives
+ * whose sum everyone gets (MOT_COLL_SUM) take them, from all members or from none.
+ *
+ * A method whose traits say that it `packs` does this with what it sends, be there a compressor or not:
+ *
+ *   struct mot_slice out = mot_pack(env, &s->packer, mot_whole(env, w->grad), w->samples);
+ *   mot_send(... out) or mot_collect(... .in = out);
+ *   mot_drop(env, out.buf);
+ *
+ * Without a compressor `out` is the argument, held once more: no bits and no cost differ.
+ *
+ * The packer is a member of the method's state. It remembers, by error feedback, what was not sent. That
+ * counts in means: `weight` is how many times a mean gradient the floats are (the samples of a sum, 1 for a
+ * mean), and what is left of one packing is added to the next in proportion to its weight, so that batches
+ * may vary. With weight 0 (no samples) nothing is added and nothing forgotten. Floats that are not finite are
+ * sent.
+ *
+ * Compressing only when little is lost (`compress.delta`; ScaDLES, Tyagi and Swany, 2022) takes two steps:
+ *
+ *   mot_weigh(env, &p, in, weight)    makes the packed buffer, tells whether this node would send it:
+ *                                     whether p.judged <= delta; p.judged is the moving average of
+ *                                     | |g|^2 - |C(g)|^2 | / |g|^2, where g has what was not sent before
+ *   mot_settle(env, &p, compress)     either the packed buffer; or g as it is, after which nothing is left
+ *
+ * In between, workers without a server vote, since all must give packed buffers or none: they collect,
+ * without floats, the scalar 1 from everyone who would compress, and mot_vote_passes tells what is done.
+ * mot_votes tells whether there is a vote at all: without a compressor or a delta mot_pack does.
+ *
+ * mot_pack does both steps, and follows this node's own judgement. A packer holds buffers, which drivers
+ * count beside those of `need`. */
+struct mot_packer {
+    mot_buf rest;  /* what was not sent, of this weight; ef21: all that was. Or MOT_NO_BUF */
+    mot_buf total; /* ef21: the sum of all that came out of collectives */
+    double weight, lost;
+    uint64_t packs; /* so far */
+    /* between mot_weigh and mot_settle, until which nothing above changes: */
+    mot_buf whole, packed;
+    uint32_t off, len;
+    double weighed, judged;
+};
+MOT_API struct mot_slice mot_pack(struct mot_env *, struct mot_packer *, struct mot_slice in, double weight);
+MOT_API bool mot_weigh(struct mot_env *, struct mot_packer *, struct mot_slice in, double weight);
+MOT_API struct mot_slice mot_settle(struct mot_env *, struct mot_packer *, bool compress);
+MOT_API bool mot_votes(const struct mot_world *);
+/* Whether so many agreeing workers are enough: at least half of all, rounded down, and one. */
+MOT_API bool mot_vote_passes(const struct mot_world *, double agreeing);
+/* What a collective's sum of packed buffers stands for; to be dropped. The sum itself, unless packets are
+ * differences (ef21). */
+MOT_API struct mot_slice mot_gathered(struct mot_env *, struct mot_packer *, struct mot_slice sum);
+/* For `keep`: puts what was not sent into out->buf[at] (and [at + 1]), behind a method's own, and some
+ * numbers into the last three words. mot_packer_init takes them from there in a resumed run; call it in
+ * `init`. The traits' `keeps` are the method's own buffers. */
+MOT_API void mot_packer_keep(
+    const struct mot_packer *, const struct mot_env *, struct mot_kept *out, uint32_t at);
+MOT_API void mot_packer_init(struct mot_env *, struct mot_packer *, uint32_t at);
+
+/* ---- Random peers ------------------------------------------------------------------ */
+
+/* Who gets from whom among n nodes: n >= 2 workers, or groups of them. A map is a function of the world's
+ * seed, the round and the segment: every node, a restarted one too, finds the same without asking. In a fair
+ * one everyone gets from one other node and sends to one. */
+enum mot_peer_draw {
+    MOT_PEERS_UNIFORM, /* fair; every such map is equally likely */
+    /* fair; nodes choose in turn among the sources that are left, as in the code of Yeo et al. */
+    MOT_PEERS_AUTHORS,
+    MOT_PEERS_UNFAIR, /* each node chooses for itself: some send to several, some to nobody */
+};
+MOT_API mot_node mot_peer_from(
+    const struct mot_env *, enum mot_peer_draw, uint32_t n, uint64_t round, uint32_t segment, mot_node node);
+/* Its k-th receiver, in increasing order; MOT_NO_NODE if it has no more than k. */
+MOT_API mot_node mot_peer_to(const struct mot_env *, enum mot_peer_draw, uint32_t n, uint64_t round,
+    uint32_t segment, mot_node node, uint32_t k);
+
+/* Whether the message has a body that is exactly this range of a buffer; for `admits`. */
+static inline bool mot_body_is(const struct mot_message *m, struct mot_slice range)
+{
+    return m->body.buf != MOT_NO_BUF && m->body.off == range.off && m->body.len == range.len;
+}
 
 /* ---- The method ------------------------------------------------------------ */
 
-/* The most that a node has at once. Over-declaring costs address space, not memory. */
+/* The most that a node has at once. Declaring too much costs address space, not memory. */
 struct mot_need {
     size_t state_bytes;
-    uint32_t buffers;      /* held, besides the gradients of running work */
-    uint32_t sends;        /* messages of its own not yet delivered */
-    uint32_t works, terms; /* running at once; terms in one */
+    uint32_t buffers; /* held, besides the gradients of running work */
+    /* bodies of messages that it keeps, whose senders count them in `buffers` as their own */
+    uint32_t holds;
+    uint32_t sends;        /* its messages in flight */
+    uint32_t works, terms; /* jobs at once; terms in one */
     uint32_t alarms;
-    uint32_t colls; /* collectives it has joined that are not finished */
+    uint32_t colls; /* collectives of one scope joined and not finished: 1, or 0 if it joins none */
 };
 
-/* The model is scale * x, or this node's part of it: the floats off..off+len-1 (len 0: all of
- * them). `params`: the parameters with their optimiser, for a checkpoint of a live run; NULL if the node has
- * none. Valid until its next step. */
+/* The model is scale * x, or this node's range of it: floats off..off+len-1 (len 0: all). `params`: the
+ * parameters with their optimiser, for checkpoints of live runs; NULL if the node has none. Valid until
+ * its next step. */
 struct mot_view {
     mot_buf x;
     double scale;
     const struct mot_params *params;
     uint32_t off, len;
+    /* Workers that mix models show whether mixing keeps their mean. `mass`: this worker's push-sum weight,
+     * with what it has sent and nobody can have received by this update; over all workers their mean is 1.
+     * 0: it has none. `moved`: all that mixing, not gradients, has moved its model by; over all workers the
+     * sum is 0. MOT_NO_BUF: not kept, as methods do whose mixing cannot move the mean. Both buffers may be
+     * held for longer than the step: a changed one is a new one. */
+    double mass;
+    mot_buf moved;
+};
+
+enum mot_model_of {
+    MOT_MODEL_OF_ALL,     /* all workers have the same one: worker 0 stands for all */
+    MOT_MODEL_OF_SERVERS, /* the servers have it, a range each; always so if there are servers */
+    /* No server, and the workers' models differ. The run's updates are the fewest of any worker that was
+     * never lost, or that has got a model again (mot_enter), and its model is the mean of theirs. Each worker
+     * stops by itself at update stop.updates, and the mean is over the models at that point. Unless
+     * workers go at their own pace: see `own_pace`. */
+    MOT_MODEL_OF_EACH,
+};
+
+enum mot_packs {
+    MOT_PACKS_NOTHING,
+    MOT_PACKS_GRADIENTS,   /* or displacements: what is not sent can be sent later */
+    MOT_PACKS_SUMS,        /* the same, for collectives of all workers, who may vote: mot_gathered is asked */
+    MOT_PACKS_MODELS,      /* whole: only a quantiser leaves something of every parameter */
+    MOT_PACKS_DIFFERENCES, /* to what was sent before: the method has feedback of its own */
+};
+
+/* What a method is. By default: no server, one model, and every update takes a batch from every worker. */
+struct mot_traits {
+    uint32_t servers; /* server nodes after the workers */
+    enum mot_model_of model;
+    uint32_t batches; /* per update, as schedules count epochs; by default one from every worker */
+    double passes;    /* the same as passes over all data, if workers make whole epochs; 0: see batches */
+    /* gradients that an update waits for while workers idle, by default one from every worker; 0: an
+     * update takes what comes */
+    uint32_t round;
+    bool asynchronous; /* an update need not take a gradient from every worker */
+    /* MOT_MODEL_OF_EACH: workers go at their own pace. The run's updates are the workers' steps together,
+     * divided by the workers and rounded down; every worker goes on until the driver ends the run for all.
+     * One that says mot_stop is out of data and still gets messages: others may need its answers. Models
+     * are taken as they are when an update is reached. */
+    bool own_pace;
+    bool guards;   /* it handles losses and gradients that are not finite; else one ends the run */
+    bool mixes;    /* it averages over the experiment's topology: the world has `mixing` */
+    bool drawn;    /* a round is of some workers drawn at random: the others rest */
+    bool local;    /* workers report steps of their own: what an update takes of a worker is many jobs */
+    bool in_turn;  /* jobs go to workers in turn or at random, not to whoever is idle: fast ones wait */
+    bool by_speed; /* rows of fast workers weigh more */
+    /* parts that the data is cut into, of equal size unless they are one per worker, which is the default;
+     * other numbers need `holds` */
+    uint32_t parts;
+    bool codes;          /* it uses the experiment's code: the world has `code`, and parts are the code's */
+    bool cuts;           /* codes: a round may close though its answers do not decode exactly */
+    uint32_t stragglers; /* codes: so many may be missing, whoever they are; the experiment's code says */
+    uint32_t shuffle;    /* codes: enum mot_shuffle_kind */
+    double shuffle_fraction; /* of `partial` */
+    uint64_t shuffle_period; /* rounds from one shuffle to the next */
+    /* workers compute the same samples more than once: the run's samples and epochs are those that the lead
+     * reports by mot_used, and what was computed is counted apart */
+    bool redundant;
+    bool varies;          /* how many samples an update takes is not known beforehand */
+    bool shares;          /* workers send samples to each other: data leaves the machine that it arrived at */
+    enum mot_packs packs; /* what it packs (mot_pack), and so which compressors suit it */
+    bool votes;           /* packs sums: its workers vote, if there is a delta */
+    const char *packs_not; /* why it packs nothing, for a message; NULL: it sends models */
+    /* all have the same model, but each keeps something of its own: set where what a packer left is kept */
+    bool keeps_own;
+    uint32_t keeps;     /* buffers that `keep` gives, at most MOT_KEPT_BUFFERS */
+    uint32_t groups;    /* of workers, for collectives: must divide their number; 0: none */
+    double budget;      /* mixes: mean share of the topology's matchings per round; NaN: all links */
+    uint32_t peer_maps; /* maps of random peers that are in use at once, over all nodes; 0: it has none */
+    /* rough staleness of gradients among workers of equal speed: `optimizer.lr: auto` is smaller for it */
+    double delay;
+};
+
+/* When a verdict asks a method for advice. */
+enum mot_situation_kind {
+    MOT_WHEN_LOST,    /* a lost worker ended the run; continues "worker 3 was lost: it crashed, at 2 s" */
+    MOT_WHEN_WAITING, /* rounds wait for slow workers: ways to wait for `rest` gradients; 0: for none */
+    MOT_WHEN_IDLE,    /* fast workers idle: ways to let them go on */
+    MOT_WHEN_OVERDUE, /* most rounds last until their deadline: ways out; `rest`: not slow; 0: unknown */
+    MOT_WHEN_LATE, /* many gradients came too late and were dropped: a sentence; `rest`: to wait for, or 0 */
+    MOT_WHEN_CROWDED, /* the server's link is full: ways around it */
+    MOT_WHEN_THIN,    /* workers have thin links, and there is no server: ways to wait for `rest` others */
+    MOT_WHEN_LEANING, /* parts differ, and the model leans to those of fast workers: a sentence */
+    MOT_WHEN_EMPTY,   /* the method ended the run because no gradient came in time: what to try */
+};
+struct mot_situation {
+    enum mot_situation_kind kind;
+    uint32_t workers, rest;
+    bool elastic; /* as in the world */
 };
 
 struct mot_method {
     const char *name;
     const char *summary; /* one line for `motley help` */
-    const char *about;   /* some paragraphs: what, when to use it, the paper */
+    const char *about;   /* a few paragraphs: what it does, when to use it, the paper */
     const struct mot_option *options;
     size_t conf_bytes;
-    uint32_t servers; /* server nodes after the workers */
-    /* Where their number depends on the options; NULL: `servers`.
-     * The conf is parsed but not yet validated. */
-    uint32_t (*server_count)(const void *conf, uint32_t workers);
-    bool asynchronous; /* an update takes one worker's batch, not all workers' */
-    /* it looks itself for losses and gradients that are not finite; else the run ends at one */
-    bool guards;
-    /* No server, and the workers' models differ: the run's updates are the least of theirs,
-     * and its model the mean. Each worker then stops by itself at its stop.updates-th update, and the mean is
-     * of the models that they have there. */
-    bool decentralised;
-    /* it averages over the links of the experiment's topology: the world has `mixing` */
-    bool neighbours;
-    /* the mean share of the topology's matchings that a round uses; NULL: all links, always */
-    double (*budget)(const void *conf);
-    /* How many updates old a gradient in use is, about, among workers of one speed: `optimizer.lr: auto` is
-     * the smaller for it. NULL: none is old. The conf is parsed but not yet validated. */
-    double (*delay)(const void *conf, uint32_t workers);
+    /* What the method is with these options, which are parsed but not yet validated. `out` holds the
+     * defaults (see struct mot_traits). NULL: those. */
+    void (*traits)(const void *conf, uint32_t workers, struct mot_traits *out);
+    /* Writes what a verdict should say in this situation into `into`, which is empty before; may be NULL. */
+    void (*advise)(const void *conf, const struct mot_situation *, char *into, size_t size);
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
+    /* Whether a worker holds the rows of a part from the beginning of the run: a job may name only parts
+     * that its worker holds. Rows that arrive are held too, mot_forget drops them, and a later life holds
+     * nothing until rows arrive. In a resumed run world->kept tells where rows had moved. Servers hold
+     * everything. NULL: worker i holds part i, and rows never move; or, if the method codes, the parts of
+     * role i. */
+    bool (*holds)(const void *conf, const struct mot_world *, mot_node worker, uint32_t part);
     struct mot_need (*need)(const void *conf, const struct mot_world *, mot_node self);
     void (*init)(void *state, struct mot_env *); /* state is zeroed */
     void (*step)(void *state, struct mot_env *, const struct mot_event *);
-    /* invariants, by MOT_ASSERT; only looks; may be NULL */
+    /* Whether this message can arrive at a node in this state: its kind, its sender, every number in its
+     * head, the range of its body, the part whose rows it brings. A driver that does not trust the other
+     * side asks before it delivers a message, and gives up the sender if the answer is no. So this and later
+     * steps must cope with whatever is admitted. Changes nothing. NULL: the node gets no messages. */
+    bool (*admits)(const void *state, const struct mot_env *, const struct mot_message *);
+    /* Asserts invariants (MOT_ASSERT). Changes nothing. May be NULL. */
     void (*check)(const void *state, const struct mot_env *);
-    /* What an evaluation looks at; false if this node has no model of its own.
-     * The evaluated model is, for every parameter, the mean over the nodes that show it; one
-     * at least does. */
+    /* The model to evaluate; false if this node has none. The evaluated model is, for every parameter, the
+     * mean over the nodes that show it; at least one must. */
     bool (*model)(const void *state, const struct mot_env *, struct mot_view *);
+    /* Updates so far without samples of this part, as the lead's state tells; NULL: there are none. */
+    uint64_t (*missed)(const void *state, const struct mot_world *, uint32_t part);
+    /* What a live run that is resumed from here must know besides the parameters and each worker's position
+     * in its data; `out` is zeroed. Asked, after an update, of nodes whose models make up the run's (see
+     * enum mot_model_of); `init` and `holds` find it in world->kept, that of every node, so what others have
+     * may follow from it. Simulated runs keep everything. May be NULL. */
+    void (*keep)(const void *state, const struct mot_env *, struct mot_kept *out);
 };
 
 /* Facts that methods assert; on in release builds too. */

@@ -1,8 +1,7 @@
 /* option.h -- options described by tables.
  *
- * A method, a model or a section of the experiment describes its options once.
- * Parsing, range checks, `motley help`, the man pages and the resolved
- * experiment file all follow from the table. */
+ * A method, a model or a section of the experiment describes its options once. Parsing, range checks, `motley
+ * help`, the man pages and the resolved experiment file all follow from the table. */
 #ifndef MOTLEY_OPTION_H
 #define MOTLEY_OPTION_H
 

@@ -1,8 +1,8 @@
 /* random.h -- counter-based random streams, one for each purpose.
  *
- * A stream is a function of (seed, purpose, index); its n-th number is a
- * function of n, so a stream can be entered anywhere, copied and stored: a method keeps
- * one in its state, or draws anew from the round's number. No libm: the same numbers on every machine. */
+ * A stream is a function of (seed, purpose, index), and its n-th number a function of n. So a stream can be
+ * entered anywhere, copied and stored: a method keeps one in its state, or derives it from the number of the
+ * round. No libm is involved: every machine gives the same numbers. */
 #ifndef MOTLEY_RANDOM_H
 #define MOTLEY_RANDOM_H
 
@@ -19,17 +19,21 @@ enum mot_rng_purpose {
     MOT_RNG_SYNTHETIC,
     MOT_RNG_PARTITION,
     MOT_RNG_SAMPLER,
-    MOT_RNG_INIT, /* a model's first parameters */
+    MOT_RNG_INIT, /* a model's initial parameters */
     MOT_RNG_JITTER,
     MOT_RNG_STRAGGLE,
     MOT_RNG_JOB,
-    MOT_RNG_METHOD, /* whatever a method draws; the index tells its streams apart */
+    MOT_RNG_METHOD, /* for methods; the index tells a method's streams apart */
     MOT_RNG_TEST,
     MOT_RNG_FAULT,
     MOT_RNG_FRAME,
     MOT_RNG_POISON,
     MOT_RNG_TOPOLOGY = 40,
     MOT_RNG_LOOK,
+    MOT_RNG_CODE,     /* matrices of gradient codes, shuffles of their roles */
+    MOT_RNG_PEERS,    /* who gets from whom in a round of random peers */
+    MOT_RNG_STREAM,   /* rates at which samples arrive */
+    MOT_RNG_COMPRESS, /* what compressors draw */
 };
 
 struct mot_rng {
@@ -45,9 +49,11 @@ MOT_API double mot_rng_normal(struct mot_rng *);              /* mean 0, deviati
 MOT_API double mot_rng_exponential(struct mot_rng *);         /* mean 1 */
 MOT_API uint64_t mot_rng_poisson(struct mot_rng *, double mean);
 
-/* A pseudo-random permutation of 0..n-1 with random access: where position i
- * goes under `key`. No table, no state (Feistel network with cycle walking). */
+/* A pseudo-random permutation of 0..n-1 with random access: where position i goes under `key`. It needs no
+ * table and no state (a Feistel network with cycle walking). */
 MOT_API uint64_t mot_permute(uint64_t key, uint64_t n, uint64_t i);
+/* Which position goes to i. */
+MOT_API uint64_t mot_permute_back(uint64_t key, uint64_t n, uint64_t i);
 
 #ifdef __cplusplus
 }

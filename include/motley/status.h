@@ -1,8 +1,7 @@
-/* status.h -- how functions of motley report success and failure.
+/* status.h -- how motley's functions report success and failure.
  *
- * A function that can fail returns enum mot_status. The first function that
- * detects a failure writes a message with mot_fail(); those above it pass the
- * status on unchanged. The values are the program's exit codes. */
+ * A function that can fail returns enum mot_status. Whoever detects a failure writes a message with
+ * mot_fail(); its callers pass the status on. The values are the program's exit codes. */
 #ifndef MOTLEY_STATUS_H
 #define MOTLEY_STATUS_H
 
@@ -22,13 +21,13 @@ extern "C" {
 
 enum mot_status {
     MOT_OK = 0,
-    MOT_ESYSTEM = 1,        /* the machine said no: disk, memory, permissions */
+    MOT_ESYSTEM = 1,        /* the machine refused: disk, memory, permissions */
     MOT_EUSAGE = 2,         /* bad usage or configuration */
     MOT_EDATA = 3,          /* bad data */
     MOT_EPEER = 4,          /* a peer was lost */
     MOT_EDEADLINE = 5,      /* a deadline passed */
     MOT_EDIVERGED = 6,      /* the loss became NaN or infinite */
-    MOT_EREPRODUCE = 7,     /* a run that should repeat did not */
+    MOT_EREPRODUCE = 7,     /* a run that should have repeated did not */
     MOT_EINTERRUPTED = 130, /* Ctrl-C */
 };
 

@@ -3,17 +3,19 @@
 #include "api/job.h"
 #include "base/memory.h"
 #include "math/models.h"
+#include "report/json.h"
 #include "report/report.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct mot_run {
+    struct mot_spare *spare;
     struct mot_experiment *experiment;
     struct mot_job job;
     struct mot_job_ways ways;
     struct mot_outcome outcome;
-    struct mot_run_options told; /* whom to tell how far it is */
+    struct mot_run_options told; /* whom to tell of progress */
     bool done;
     json_t *summary;
     char *text;
@@ -21,7 +23,7 @@ struct mot_run {
 
 const char *mot_version(void) { return MOTLEY_VERSION; }
 
-/* "key=value" texts as settings; the copies belong to *memory. */
+/* Turns "key=value" texts into settings; *memory owns the copies. */
 static enum mot_status read_settings(
     const struct mot_run_options *o, struct mot_arena *memory, struct mot_setting **out)
 {
@@ -52,15 +54,14 @@ static enum mot_status open_experiment(const struct mot_run_options *o, struct m
     return status;
 }
 
-/* The options of a caller that was built against an older header: fields it does not know are zero. */
+/* Options of a caller built against an older header: fields it does not know are zero. */
 static enum mot_status known_options(const struct mot_run_options *given, struct mot_run_options *out)
 {
-    /* all of the first version */
+    /* the size of the first version */
     size_t least = offsetof(struct mot_run_options, replace) + sizeof(given->replace);
     if (given->size < least || given->size > sizeof(*out))
         return mot_fail(MOT_EUSAGE,
-            "mot_run_options.size is %zu, expected %zu to %zu: set it to sizeof, and use a library that is "
-            "not older "
+            "mot_run_options.size is %zu, expected %zu to %zu: set it to sizeof, and use a library no older "
             "than its header",
             given->size, least, sizeof(*out));
     *out = (struct mot_run_options){ 0 };
@@ -81,7 +82,8 @@ static struct mot_run_moment moment_of(const struct mot_moment *m)
         .valid_accuracy = m->score.valid_accuracy,
         .test_loss = m->score.test_loss,
         .test_accuracy = m->score.test_accuracy,
-        .grad_norm = m->score.grad_norm };
+        .grad_norm = m->score.grad_norm,
+        .computed_samples = m->computed };
 }
 
 static void tell_evaluated(void *self, const struct mot_moment *m)
@@ -98,14 +100,30 @@ static void tell_progress(void *self, const struct mot_moment *m)
     r->told.progress(r->told.self, &moment);
 }
 
+/* How a call ended. If memory was refused, that overrides everything: the result may be incomplete. */
+static enum mot_status ended(enum mot_status status)
+{
+    return mot_memory_refused() ? mot_memory_status() : status;
+}
+
+static enum mot_status open_run(const struct mot_run_options *o, struct mot_run *r)
+{
+    enum mot_status status = open_experiment(o, &r->experiment);
+    return status == MOT_OK ? mot_job_open(r->experiment, &r->job) : status;
+}
+
 enum mot_status mot_run_open(const struct mot_run_options *given, struct mot_run **out)
 {
     struct mot_run_options o;
+    struct mot_spare *spare;
     enum mot_status status = known_options(given, &o);
+    if (status == MOT_OK) status = mot_spare_open(&spare);
     if (status != MOT_OK) return status;
+    struct mot_spare *before = mot_spare_use(spare);
     struct mot_run *r = mot_new(1, sizeof(*r));
-    status = open_experiment(&o, &r->experiment);
-    if (status == MOT_OK) status = mot_job_open(r->experiment, &r->job);
+    r->spare = spare;
+    status = ended(open_run(&o, r));
+    mot_spare_use(before);
     if (status != MOT_OK) {
         mot_run_close(r);
         return status;
@@ -122,29 +140,39 @@ enum mot_status mot_run_open(const struct mot_run_options *given, struct mot_run
     return MOT_OK;
 }
 
-static enum mot_status run_once(struct mot_run *r, enum mot_driver driver)
+static enum mot_status run_job(struct mot_run *r, const struct mot_driver *driver)
 {
-    if (r->done) return mot_fail(MOT_EUSAGE, "this run has been made; open another");
     r->ways.driver = driver;
     enum mot_status status = mot_job_run(&r->job, &r->ways, &r->outcome);
     if (status != MOT_OK) return status;
     r->done = true;
     r->summary = mot_job_summary(&r->job, driver, &r->outcome);
     r->text = json_dumps(r->summary, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    if (!r->text) mot_memory_refuse(0);
     if (r->outcome.status == MOT_EDIVERGED) mot_fail(MOT_EDIVERGED, "the run diverged");
     if (r->outcome.status == MOT_EINTERRUPTED) mot_fail(MOT_EINTERRUPTED, "the run was interrupted");
+    if (r->outcome.has_peer)
+        mot_fail(r->outcome.status, "the run ended because node %u was lost", r->outcome.peer);
     return r->outcome.status;
 }
 
-enum mot_status mot_run_simulate(struct mot_run *r) { return run_once(r, MOT_DRIVER_SIM); }
-enum mot_status mot_run_train(struct mot_run *r) { return run_once(r, MOT_DRIVER_THREADS); }
+static enum mot_status run_once(struct mot_run *r, const struct mot_driver *driver)
+{
+    if (r->done) return mot_fail(MOT_EUSAGE, "this run is over; open another");
+    struct mot_spare *before = mot_spare_use(r->spare);
+    enum mot_status status = ended(mot_memory_refused() ? MOT_OK : run_job(r, driver));
+    mot_spare_use(before);
+    return status;
+}
+
+enum mot_status mot_run_simulate(struct mot_run *r) { return run_once(r, &mot_driver_sim); }
+enum mot_status mot_run_train(struct mot_run *r) { return run_once(r, &mot_driver_threads); }
 
 const char *mot_run_summary(const struct mot_run *r) { return r->text ? r->text : ""; }
 
 double mot_run_number(const struct mot_run *r, const char *key)
 {
-    const json_t *value = json_object_get(r->summary, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return mot_json_get_number(r->summary, key);
 }
 
 const float *mot_run_model(const struct mot_run *r, size_t *floats_out)
@@ -161,5 +189,6 @@ void mot_run_close(struct mot_run *r)
     mot_outcome_close(&r->outcome);
     mot_job_close(&r->job);
     mot_experiment_close(r->experiment);
+    mot_spare_close(r->spare);
     free(r);
 }

@@ -9,7 +9,9 @@ void mot_bytes_put(struct mot_bytes *b, const void *from, size_t n)
     if (b->n + n > b->room) {
         size_t room = b->room ? b->room : 4096;
         while (room < b->n + n) room *= 2;
-        b->at = mot_grow(b->at, room, 1);
+        void *more = mot_grow_large(b->at, room, 1);
+        if (!more) return;
+        b->at = more;
         b->room = room;
     }
     memcpy(b->at + b->n, from, n);

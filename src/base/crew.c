@@ -24,6 +24,7 @@ struct mot_crew {
     pthread_mutex_t lock;
     pthread_cond_t work, done; /* something is queued or the end; something was finished */
     struct mot_crew_task *first, *last;
+    struct mot_spare *spare; /* of the thread that opened it */
     bool end;
 };
 
@@ -61,6 +62,7 @@ static void *member_main(void *argument)
 {
     struct member *m = argument;
     struct mot_crew *c = m->crew;
+    mot_spare_use(c->spare);
     pthread_mutex_lock(&c->lock);
     while (!c->end) {
         struct mot_crew_task *t = c->first;
@@ -83,10 +85,11 @@ struct mot_crew *mot_crew_open(unsigned threads)
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->work, NULL);
     pthread_cond_init(&c->done, NULL);
+    c->spare = mot_spare_mine();
     c->threads = 1;
     for (unsigned i = 1; i < threads; i++) {
         c->member[i] = (struct member){ .crew = c, .who = i };
-        /* Fewer threads than asked for is slower, not wrong. */
+        /* Fewer threads than asked for is only slower. */
         if (pthread_create(&c->member[i].thread, NULL, member_main, &c->member[i]) != 0) break;
         c->threads++;
     }
@@ -134,7 +137,7 @@ void mot_crew_await(struct mot_crew *c, struct mot_crew_task *t)
     while (t->state != MOT_TASK_DONE) {
         struct mot_crew_task *mine = t;
         if (t->state == MOT_TASK_QUEUED) unlink_task(c, t);
-        else if (t->state == MOT_TASK_RUNNING) mine = c->first; /* help with another meanwhile */
+        else if (t->state == MOT_TASK_RUNNING) mine = c->first; /* help with another task meanwhile */
         if (!mine) {
             pthread_cond_wait(&c->done, &c->lock);
             continue;
@@ -194,6 +197,6 @@ void mot_crew_each(struct mot_crew *c, uint32_t n, void (*run)(void *, uint32_t,
         mot_crew_give(c, &task[i].task);
     }
     each_loop(&e, 0);
-    /* A helper that never got to it must not keep a pointer to this frame. */
+    /* A helper that never ran must not keep a pointer to this frame. */
     for (unsigned i = 0; i < helpers; i++) mot_crew_recall(c, &task[i].task);
 }

@@ -1,8 +1,8 @@
-/* crew.h -- threads that compute for one that hands out work.
+/* crew.h -- threads that compute for the one that hands out work.
  *
- * A task is given to the crew and awaited later; who runs it, and when, does not
- * show in its result. The awaiting thread works too: with one thread there is
- * no crew at all and every task runs when it is awaited. */
+ * A task is given to the crew and awaited later; who runs it, and when, does not affect its result. The
+ * awaiting thread works too: with one thread there is no crew at all and every task runs when it is
+ * awaited. */
 #ifndef MOT_BASE_CREW_H
 #define MOT_BASE_CREW_H
 
@@ -16,7 +16,7 @@ struct mot_crew_task {
     enum mot_task_state state; /* guarded by the crew's lock */
 };
 
-unsigned mot_cores(void); /* of this machine; 1 where nobody knows */
+unsigned mot_cores(void); /* of this machine; 1 if unknown */
 
 struct mot_crew;
 struct mot_crew *mot_crew_open(unsigned threads);

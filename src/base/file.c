@@ -1,4 +1,4 @@
-/* file.c -- whole files, in and out. */
+/* file.c -- reads and writes whole files. */
 #include "base/file.h"
 
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* A name that leads nowhere is the user's mistake; anything else is the machine's. */
+/* A wrong name is the user's mistake; anything else is the system's. */
 static enum mot_status refuse(const char *verb, const char *path, int error)
 {
     bool named_wrong = error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG;
@@ -21,8 +21,8 @@ static enum mot_status refuse(const char *verb, const char *path, int error)
 
 /* ---- Replacing ---------------------------------------------------------------- */
 
-/* A new file beside the target: rename() is atomic only within a file system. The
- * mode is the umask's, as for any file the user makes (mkstemp would hide it). */
+/* A new file beside the target: rename() is atomic only within a file system. The umask decides the mode,
+ * as for any file of the user (mkstemp would hide it). */
 static int open_beside(const char *path, char **temporary_out)
 {
     static atomic_uint number;
@@ -51,7 +51,7 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *r)
         r->path = mot_text(path);
         fd = open(path, O_WRONLY | O_CLOEXEC);
     } else {
-        /* Through a symbolic link, what it points to is replaced, not the link. */
+        /* A symbolic link stays; the file it points to is replaced. */
         char *real = there ? realpath(path, NULL) : NULL;
         r->path = real ? real : mot_text(path);
         fd = open_beside(r->path, &r->temporary);
@@ -75,7 +75,7 @@ static bool waits_for_disk = true;
 
 void mot_replace_without_waiting(void) { waits_for_disk = false; }
 
-/* Makes the rename itself survive a power cut. Some file systems cannot; then nothing is lost by trying. */
+/* Makes the rename itself survive a power failure. Some file systems cannot; trying costs nothing. */
 static void sync_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -89,7 +89,7 @@ static void sync_folder_of(const char *path)
     close(fd);
 }
 
-/* A stream remembers that a write failed, not why: a full disk is the usual reason. */
+/* A stream remembers that a write failed but not why: usually a full disk. */
 static bool is_full(int file)
 {
     struct statvfs disk;
@@ -98,6 +98,10 @@ static bool is_full(int file)
 
 enum mot_status mot_replace_commit(struct mot_replace *r)
 {
+    if (mot_memory_refused()) { /* what was written may lack something */
+        mot_replace_abandon(r);
+        return mot_memory_status();
+    }
     errno = 0;
     bool good = fflush(r->out) == 0 && !ferror(r->out);
     if (good && r->temporary && waits_for_disk) good = fsync(fileno(r->out)) == 0;
@@ -130,7 +134,7 @@ enum mot_status mot_file_replace(const char *path, const void *bytes, size_t n)
 {
     struct mot_replace r;
     enum mot_status status = mot_replace_begin(path, &r);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     if (n && fwrite(bytes, 1, n, r.out) != n) { /* commit would find it too, but not why */
         int error = errno;
         mot_replace_abandon(&r);
@@ -155,20 +159,24 @@ enum mot_status mot_file_read(const char *path, size_t most, unsigned char **byt
         }
         room = (size_t)info.st_size + 2; /* one more than the file, to see its end; one for the zero */
     }
-    unsigned char *bytes = mot_new(room, 1);
+    unsigned char *bytes = mot_new_large(room, 1);
     size_t n = 0;
-    for (;;) {
+    while (bytes) {
         size_t got = fread(bytes + n, 1, room - 1 - n, in);
         n += got;
         if (got == 0 || n > most) break;
-        if (n == room - 1) bytes = mot_grow(bytes, room *= 2, 1);
+        if (n < room - 1) continue;
+        unsigned char *more = mot_grow_large(bytes, room *= 2, 1);
+        if (!more) free(bytes);
+        bytes = more;
     }
     int error = ferror(in) ? errno : 0;
     fclose(in);
+    if (!bytes) return mot_memory_status();
     if (error || n > most) {
         free(bytes);
         if (error) return refuse("read", path, error);
-        return mot_fail(MOT_EDATA, "%s: found more than %zu bytes, the most that is expected", path, most);
+        return mot_fail(MOT_EDATA, "%s: found more than %zu bytes, expected no more", path, most);
     }
     bytes[n] = 0;
     *bytes_out = bytes;

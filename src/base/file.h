@@ -1,4 +1,4 @@
-/* file.h -- reading whole files and replacing files without ever leaving half of one. */
+/* file.h -- reading whole files, and replacing files without ever leaving a partial one. */
 #ifndef MOT_BASE_FILE_H
 #define MOT_BASE_FILE_H
 
@@ -10,7 +10,7 @@
 /* Writes to a temporary name beside `path`, flushes, and renames over it. */
 enum mot_status mot_file_replace(const char *path, const void *bytes, size_t n);
 
-/* The same for those who print: begin, write to ->out, then commit or abandon. */
+/* The same for printing: begin, write to ->out, then commit or abandon. */
 struct mot_replace {
     FILE *out;
     char *path, *temporary;
@@ -19,8 +19,8 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *);
 enum mot_status mot_replace_commit(struct mot_replace *);
 void mot_replace_abandon(struct mot_replace *);
 
-/* From now on this process does not wait for the disk when it replaces files: for those whose
- * files carry sums, so that what a power cut takes is noticed and made again. */
+/* From now on this process does not wait for the disk when it replaces files: for files that carry
+ * checksums, so that a loss by power failure is noticed and repaired. */
 void mot_replace_without_waiting(void);
 
 /* The whole file in memory, with a zero byte after it; free() it. Refuses files over `most` bytes. */

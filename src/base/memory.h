@@ -1,12 +1,18 @@
-/* memory.h -- allocation that cannot be forgotten to be checked.
+/* memory.h -- allocation, and what happens when memory runs out.
  *
- * Set-up code allocates with these; they end the program with a message when
- * the machine has no memory left. Step functions and the simulator's loop never
- * allocate: what they use was reserved before the run. Sizes that come from
- * input are checked against limits before they get here. */
+ * mot_new and its like never return NULL, so small requests need no check. A library call (and the command
+ * line, for as long as it runs) opens a `struct mot_spare`: some memory put aside. A small request that
+ * malloc refuses is served from it, and the call is marked; its phases look at the mark and end with
+ * MOT_ESYSTEM. A request that grows with the input asks for `large` memory: it may get NULL, and then the
+ * call is marked, too. Without a spare, or once it is used up, the program ends with a message.
+ *
+ * Step functions and the simulator's loop never allocate: what they use was reserved before the run. Sizes
+ * that come from input are checked against limits before they get here. */
 #ifndef MOT_BASE_MEMORY_H
 #define MOT_BASE_MEMORY_H
 
+#include <motley/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,20 +22,45 @@ char *mot_text(const char *);                                                   
 char *mot_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* malloc'd */
 void *mot_aligned(size_t bytes); /* 64-byte aligned, zeroed; free() it */
 
-/* Address space that costs memory only where it is touched. */
+/* The same, or NULL if memory runs out: then mot_memory_refused(), and what was grown is as it was. */
+void *mot_new_large(size_t count, size_t size);
+void *mot_grow_large(void *old, size_t count, size_t size);
+void *mot_aligned_large(size_t bytes);
+
+/* Address space that costs memory only where it is touched; NULL likewise. */
 void *mot_reserve(size_t bytes);
 void mot_release(void *, size_t bytes);
 
 uint64_t mot_machine_memory(void); /* bytes of RAM */
 
+/* ---- Memory put aside ------------------------------------------------------------ */
+
+struct mot_spare;
+enum mot_status mot_spare_open(struct mot_spare **out);
+void mot_spare_close(struct mot_spare *); /* NULL is fine; what was given out stays */
+/* From now on this thread's. Returns the one before; NULL is none. A thread uses that of the thread which
+ * starts it, so that two library calls at a time do not see each other's. */
+struct mot_spare *mot_spare_use(struct mot_spare *);
+struct mot_spare *mot_spare_mine(void);
+
+/* Whether memory was refused since this thread's spare was opened. */
+bool mot_memory_refused(void);
+/* MOT_OK, or the failure that it is. */
+enum mot_status mot_memory_status(void);
+/* For those who hear of it from elsewhere, such as a library that was refused memory; 0: how much is not
+ * known. */
+void mot_memory_refuse(size_t bytes);
+
 #define MOT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* An arena: many small things with one end. */
+/* An arena: many small things freed together. */
 struct mot_arena {
     struct mot_arena_block *last;
 };
-void *mot_arena_new(struct mot_arena *, size_t bytes); /* zeroed, 16-byte aligned */
+void *mot_arena_new(struct mot_arena *, size_t bytes);       /* zeroed, 16-byte aligned */
+void *mot_arena_new_large(struct mot_arena *, size_t bytes); /* or NULL, as above */
 char *mot_arena_text(struct mot_arena *, const char *);
+char *mot_arena_take(struct mot_arena *, char *text); /* the same; frees the text */
 void mot_arena_free(struct mot_arena *);
 
 #endif

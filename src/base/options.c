@@ -79,7 +79,7 @@ static const char *noun(enum mot_option_type type)
     return "a value";
 }
 
-/* What one with a wrong unit needs to see; NULL where the noun says it all. */
+/* A hint for a wrong unit; NULL if the noun says enough. */
 static const char *example(enum mot_option_type type)
 {
     switch (type) {
@@ -140,7 +140,10 @@ static char *expects(const struct mot_option *o, bool with_example)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    MOT_ASSERT(out);
+    if (!out) {
+        mot_memory_refuse(0);
+        return mot_text(noun(o->type));
+    }
     fputs(noun(o->type), out);
     if (o->type == MOT_OPT_CHOICE) {
         const char *word[CHOICES_MAX];
@@ -152,8 +155,10 @@ static char *expects(const struct mot_option *o, bool with_example)
     if (with_example && example(o->type)) fprintf(out, " such as %s", example(o->type));
     print_range(out, o);
     if (o->word) fprintf(out, ", or '%s'", o->word);
-    MOT_ASSERT(fclose(out) == 0);
-    return text;
+    if (fclose(out) == 0 && text) return text;
+    free(text);
+    mot_memory_refuse(0);
+    return mot_text(noun(o->type));
 }
 
 char *mot_option_expects(const struct mot_option *o) { return expects(o, false); }
@@ -166,7 +171,7 @@ static enum mot_status refuse(const struct mot_option *o, const char *found)
     if (o->type == MOT_OPT_CHOICE) n = cut_choices(o->choices, word, &copy);
     if (o->word) word[n++] = o->word;
     near = mot_nearest(found, word, n);
-    /* Long input, such as a file given in place of a word, would bury the message. */
+    /* Long input, such as a file given instead of a word, would bury the message. */
     const char *dots = strlen(found) > 60 ? "..." : "";
     if (near)
         mot_fail(MOT_EUSAGE, "expected %s; found '%.60s%s': did you mean '%s'?", expected, found, dots, near);
@@ -289,7 +294,7 @@ enum mot_status mot_options_preset(const struct mot_option *table, void *conf, s
     for (const struct mot_option *o = table; o && o->name; o++) {
         if (!o->preset) continue;
         enum mot_status status = mot_option_set(o, conf, o->preset, arena);
-        if (status) return mot_fail(status, "the default of %s: %s", o->name, mot_error());
+        if (status != MOT_OK) return mot_fail(status, "the default of %s: %s", o->name, mot_error());
     }
     return MOT_OK;
 }
@@ -346,7 +351,7 @@ struct whole_unit {
     uint64_t factor;
 };
 
-/* In the unit of which it is the fewest. */
+/* In the unit that gives the smallest number. */
 static char *whole_with_unit(uint64_t value, const struct whole_unit *unit, size_t n)
 {
     size_t best = 0; /* the first unit is 1 */

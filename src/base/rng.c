@@ -118,6 +118,24 @@ uint64_t mot_rng_poisson(struct mot_rng *rng, double mean)
 
 #define FEISTEL_ROUNDS 6
 
+struct feistel {
+    uint64_t mask, key;
+    unsigned half;
+};
+
+static struct feistel feistel_of(uint64_t key, uint64_t n)
+{
+    unsigned bits = 64 - (unsigned)__builtin_clzll(n - 1), half = (bits + 1) / 2;
+    return (struct feistel){ .mask = (UINT64_C(1) << half) - 1, .key = mix(key + GOLDEN), .half = half };
+}
+
+static uint64_t feistel_round(const struct feistel *f, uint64_t right, uint64_t round)
+{
+    uint64_t x = ((right + round * GOLDEN) ^ f->key) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 29)) * UINT64_C(0x94d049bb133111eb);
+    return x >> 32 & f->mask;
+}
+
 /* A balanced Feistel network permutes 0 .. 4^half - 1 whatever its round function.
  * Walking on until the value is below n makes that a permutation of 0..n-1: the
  * walk stays on a cycle, which returns below n at the latest where it began. */
@@ -125,18 +143,32 @@ uint64_t mot_permute(uint64_t key, uint64_t n, uint64_t i)
 {
     MOT_ASSERT(i < n);
     if (n == 1) return 0;
-    unsigned bits = 64 - (unsigned)__builtin_clzll(n - 1), half = (bits + 1) / 2;
-    uint64_t mask = (UINT64_C(1) << half) - 1, round_key = mix(key + GOLDEN);
+    struct feistel f = feistel_of(key, n);
     do {
-        uint64_t left = i >> half, right = i & mask;
+        uint64_t left = i >> f.half, right = i & f.mask;
         for (uint64_t round = 1; round <= FEISTEL_ROUNDS; round++) {
-            uint64_t f = ((right + round * GOLDEN) ^ round_key) * UINT64_C(0xbf58476d1ce4e5b9);
-            f = (f ^ (f >> 29)) * UINT64_C(0x94d049bb133111eb);
-            uint64_t next = left ^ (f >> 32 & mask);
+            uint64_t next = left ^ feistel_round(&f, right, round);
             left = right;
             right = next;
         }
-        i = left << half | right;
+        i = left << f.half | right;
+    } while (i >= n);
+    return i;
+}
+
+uint64_t mot_permute_back(uint64_t key, uint64_t n, uint64_t i)
+{
+    MOT_ASSERT(i < n);
+    if (n == 1) return 0;
+    struct feistel f = feistel_of(key, n);
+    do {
+        uint64_t left = i >> f.half, right = i & f.mask;
+        for (uint64_t round = FEISTEL_ROUNDS; round >= 1; round--) {
+            uint64_t before = right ^ feistel_round(&f, left, round);
+            right = left;
+            left = before;
+        }
+        i = left << f.half | right;
     } while (i >= n);
     return i;
 }

@@ -88,3 +88,21 @@ void mot_put_shown(const char *text, FILE *out)
         fputs(spelt, out);
     }
 }
+
+size_t mot_text_width(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+size_t mot_text_cut(const char *text, size_t most)
+{
+    size_t bytes = 0, n = 0;
+    for (; text[bytes]; bytes++) {
+        bool begins = ((unsigned char)text[bytes] & 0xC0) != 0x80;
+        if (begins && n == most) break;
+        n += begins;
+    }
+    return bytes;
+}

@@ -43,7 +43,7 @@ const char *mot_status_name(enum mot_status status)
     return "unknown";
 }
 
-static _Thread_local jmp_buf *doubts; /* of who would rather know than end */
+static _Thread_local jmp_buf *doubts; /* of a caller that would rather know than abort */
 
 bool mot_holds(void (*facts)(void *self), void *self)
 {
@@ -62,6 +62,6 @@ void mot_assert_failed(const char *fact, const char *file, int line)
 {
     if (doubts) longjmp(*doubts, 1);
     fflush(stdout);
-    fprintf(stderr, "motley: a bug: %s:%d: does not hold: %s\n", file, line, fact);
+    fprintf(stderr, "motley: bug: %s:%d: assertion failed: %s\n", file, line, fact);
     abort();
 }

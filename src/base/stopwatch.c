@@ -2,12 +2,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
-double mot_wall_s(void)
+uint64_t mot_wall_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+double mot_wall_s(void) { return 1e-9 * (double)mot_wall_ns(); }
 
 double mot_cpu_s(void)
 {

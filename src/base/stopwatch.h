@@ -1,8 +1,11 @@
-/* stopwatch.h -- this machine's time, for progress and costs; never for what decides a run's numbers. */
+/* stopwatch.h -- this machine's clocks, for live runs, progress and costs; the simulation never sees them. */
 #ifndef MOT_BASE_STOPWATCH_H
 #define MOT_BASE_STOPWATCH_H
 
-double mot_wall_s(void); /* since some moment */
-double mot_cpu_s(void);  /* of this process, all threads */
+#include <stdint.h>
+
+uint64_t mot_wall_ns(void); /* monotonic, since some moment */
+double mot_wall_s(void);    /* the same in seconds */
+double mot_cpu_s(void);     /* of this process, all threads */
 
 #endif

@@ -5,11 +5,10 @@
  * rounds to. */
 #include "base/words.h"
 
+#include "base/plain.h"
 #include "base/wide.h"
 #include <ctype.h>
-#include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,16 +102,9 @@ static bool to_integer(const struct decimal *d, uint64_t factor, bool whole, uin
     return true;
 }
 
-/* strtod follows the host program's locale, in which 0.5 may be spelt 0,5. */
-static locale_t plain_locale;
-
-static void make_plain_locale(void) { plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
-
 static bool to_real(const struct decimal *d, double *out)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_plain_locale);
-    double value = plain_locale ? strtod_l(d->text, NULL, plain_locale) : strtod(d->text, NULL);
+    double value = mot_plain_double(d->text);
     if (!isfinite(value)) return false;
     *out = value;
     return true;
@@ -366,7 +358,7 @@ char *mot_show_bandwidth(double bytes_per_s, char *into, size_t size)
 
 #define WORD_CHARS_MAX 63
 
-/* Upper case and the kind of dash are not what makes a word wrong. */
+/* Case and the kind of dash do not count as errors. */
 static int fold(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
 
 /* Edits (insert, delete, replace, swap two neighbours) from a to b: the optimal
@@ -414,11 +406,11 @@ const char *mot_nearest(const char *wrong, const char *const *words, size_t coun
         if (m == 0 || m > WORD_CHARS_MAX) continue;
         size_t shared = common_prefix(wrong, words[i]), longer = n > m ? n : m, shorter = n < m ? n : m;
         unsigned edits = distance(wrong, n, words[i], m);
-        /* A third of the letters may be wrong; an abbreviation may lack more. */
+        /* Up to a third of the letters may be wrong; an abbreviation may lack more. */
         bool abbreviates = shared == shorter && shared >= 2;
         if (edits > (longer + 2) / 3 && !abbreviates) continue;
-        if (edits >= longer) continue; /* nothing in common: "k" is not near "lr" */
-        /* Of equally far words the one that begins alike is meant. */
+        if (edits >= longer) continue; /* nothing in common: "k" is not close to "lr" */
+        /* Of equally distant words, the one with the same beginning is meant. */
         unsigned far = 8 * (abbreviates && edits > 2 ? 2 : edits) + 4 - (unsigned)(shared < 4 ? shared : 4);
         if (!nearest || far < least) {
             nearest = words[i];

@@ -1,4 +1,4 @@
-/* words.h -- numbers with units, and the nearest valid name to a wrong one. */
+/* words.h -- numbers with units, and the valid name nearest to a wrong one. */
 #ifndef MOT_BASE_WORDS_H
 #define MOT_BASE_WORDS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each reads the whole text and returns false (leaving *out alone) where it cannot. */
+/* Each reads the whole text, or returns false and leaves *out alone. */
 bool mot_read_uint(const char *text, uint64_t *out); /* 8, 25e6, 10k, 2M */
 bool mot_read_real(const char *text, double *out);   /* 0.1, 1e-4, 2^-3, 20% */
 /* 3ms, 1.5 s, 10min, 2h; a unit is needed, but for 0 */
@@ -20,7 +20,7 @@ char *mot_show_time(uint64_t ns, char *into, size_t size);
 char *mot_show_size(double bytes, char *into, size_t size);
 char *mot_show_bandwidth(double bytes_per_s, char *into, size_t size);
 
-/* What ends a noun after a number: "1 update", "2 updates". */
+/* The ending of a noun after a number: "1 update", "2 updates". */
 static inline const char *mot_plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 /* The word of `words` (n of them, NULLs skipped) nearest to `wrong`, or NULL if none is near. */

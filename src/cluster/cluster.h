@@ -1,10 +1,11 @@
-/* cluster.h -- the model of a cluster: how long a job takes, what a link carries. */
+/* cluster.h -- the model of a cluster: how long a job takes, how much a link carries. */
 #ifndef MOT_CLUSTER_CLUSTER_H
 #define MOT_CLUSTER_CLUSTER_H
 
 #include "base/memory.h"
 #include "base/rng.h"
 #include "cluster/fault.h"
+#include "cluster/stream.h"
 #include <motley/method.h>
 #include <motley/option.h>
 
@@ -42,36 +43,49 @@ enum mot_straggle_kind {
 };
 struct mot_trace {
     uint32_t rows, cols;
-    const double *seconds;
-}; /* [rows][cols] */
+    const double *seconds;   /* [rows][cols] */
+    const char *const *name; /* [cols]: of the header, or NULL; "" where a cell is empty */
+};
 struct mot_straggle {
     enum mot_straggle_kind kind;
     double factor;                 /* 5: five times slower */
-    double p;                      /* iid: the chance that a job straggles */
-    double slow;                   /* two-class: the chance that a worker is of the slow class */
-    double p_slow, p_fast;         /* two-class: the chance that a job straggles, in each class */
+    double p;                      /* iid: the probability that a job straggles */
+    double slow;                   /* two-class: the probability that a worker is of the slow class */
+    double p_slow, p_fast;         /* two-class: the probability that a job straggles, in each class */
     double stay_slow, stay_fast;   /* markov */
-    const char *path;              /* trace: CSV, a row an iteration, a column a node, seconds */
+    const char *path;              /* trace: CSV, one row per iteration, one column per node, seconds */
     uint32_t column;               /* trace: this worker's column */
     const struct mot_trace *trace; /* shared, owned by the cluster */
 };
 
-/* What a job takes at the most: longer than any run, and far from where nanoseconds overflow: 31 years. */
+/* The longest that a job may take: longer than any run, and far from where nanoseconds overflow: 31 years. */
 #define MOT_JOB_LONGEST_S 1e9
 
 struct mot_link {
     double up, down;
     mot_time latency;
-}; /* bytes a second; INFINITY: free */
+}; /* bytes per second; INFINITY: free */
+
+/* What job_time and traces give: the time of a job of any size, or that of one of the worker's batch; then a
+ * job of another size takes as much more or less. Speeds always go by samples. */
+enum mot_price { MOT_PRICE_AUTO, MOT_PRICE_JOB, MOT_PRICE_SAMPLES };
+
+/* Where samples of a stream wait: in memory, then in storage; in bytes. Memory 0: not limited. */
+struct mot_room {
+    uint64_t memory, storage;
+};
 
 struct mot_machine {   /* one node of the cluster */
     const char *name;  /* the group's name, or NULL */
-    double speed;      /* samples a second */
+    double speed;      /* samples per second */
     mot_time fixed;    /* a batch costs this besides */
     bool has_job_time; /* then job_time replaces speed and fixed */
     struct mot_law job_time, jitter;
     struct mot_straggle straggle;
+    uint32_t price; /* enum mot_price; AUTO is JOB, unless the method makes it SAMPLES */
     struct mot_link link;
+    struct mot_stream stream;
+    struct mot_room room;
 };
 
 struct mot_cluster {
@@ -81,35 +95,59 @@ struct mot_cluster {
     struct mot_arena_block *arena; /* names, traces */
 };
 void mot_cluster_close(struct mot_cluster *);
+/* Whether samples arrive over time, at any worker. */
+bool mot_cluster_streams(const struct mot_cluster *);
 
 /* Reads the CSV of a trace: a header is allowed, and a first column called
  * `iteration` is left out. The arena owns the result. */
 enum mot_status mot_trace_read(const char *path, struct mot_arena *, const struct mot_trace **out);
+/* The same from text with a zero byte after it; errors call it `name`. */
+enum mot_status mot_trace_parse(
+    const char *name, const char *text, size_t n, struct mot_arena *, const struct mot_trace **out);
 
 /* Whether two workers are alike in everything, a trace's column left aside. */
 bool mot_machine_alike(const struct mot_machine *, const struct mot_machine *);
 
-/* Its jobs take so many times longer; not of one that replays a trace. Times stay whole nanoseconds, so that
- * what is printed reads back to the same. */
+/* Makes its jobs take this many times longer; not for a worker that replays a trace. Times stay whole
+ * nanoseconds, so that what is printed reads back to the same. */
 void mot_machine_slow(struct mot_machine *, double factor);
+
+/* Whether the times of this worker's jobs are job_time's or a trace's. */
+static inline bool mot_machine_timed(const struct mot_machine *m)
+{
+    return m->has_job_time || m->straggle.kind == MOT_STRAGGLE_TRACE;
+}
 
 /* The clock of one worker's jobs: counter-based, so a struct of two numbers to checkpoint. */
 struct mot_pace {
     uint64_t jobs;
     uint32_t straggling;
+    uint32_t batch; /* constant: job_time and traces are for so many samples; 0: for any number */
 };
+struct mot_pace mot_pace_of(const struct mot_machine *, uint32_t batch); /* of a worker with that batch */
 
-/* How long the worker's next job takes, for `samples` samples; advances *pace.
- * job_time is the time of a whole job of any size. */
+/* How long the worker's next job takes, for `samples` samples; advances *pace. */
 mot_time mot_job_time(
     const struct mot_machine *, uint64_t seed, mot_node worker, struct mot_pace *pace, uint64_t samples);
 
-/* The time that a job takes on average, in seconds. */
+/* The time that a job takes on average, in seconds; if job_time or a trace gives it, one of the worker's
+ * batch. */
 double mot_job_mean(const struct mot_machine *, uint64_t samples);
+
+/* The share of the worker's jobs whose time is multiplied by straggle.factor, in the long run; the class that
+ * the seed gives it is known. 0 for a trace. */
+double mot_straggling_share(const struct mot_machine *, uint64_t seed, mot_node worker);
+/* chance[i]: in which share of the rounds worker i is late, whatever makes it so: its job takes more than
+ * twice the time of the median worker that does not straggle. samples[i]: of its jobs; batch[i]: of those
+ * whose time job_time and traces give. */
+void mot_straggle_chances(const struct mot_cluster *, uint64_t seed, const uint32_t *batch,
+    const uint32_t *samples, double *chance);
 
 /* The fixed part of it, for counting what is done at a deadline: of a job that
  * takes `whole`, how many of `samples` are finished after `elapsed`. */
 uint64_t mot_job_done(const struct mot_machine *, mot_time whole, mot_time elapsed, uint64_t samples);
+/* The other way round: the first moment at which so many are done. */
+mot_time mot_job_when(const struct mot_machine *, mot_time whole, uint64_t done, uint64_t samples);
 
 /* Cuts `total` (at least n) into n whole shares in proportion to the speeds, which are above 0: at least 1
  * each, the sum kept, what rounding leaves given to the largest remainders, the lower index first. */

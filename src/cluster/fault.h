@@ -1,4 +1,4 @@
-/* fault.h -- what goes wrong in a cluster: at times that are given, or at random from the seed.
+/* fault.h -- what goes wrong in a cluster: at given times, or at random from the seed.
  *
  * A crash, a restart, a stall, a partition and a slow link happen to nodes; a drop, a
  * duplicate, a reordering and a corruption happen to frames, below the channel that hides

@@ -1,7 +1,6 @@
 /* law.c -- random quantities: job times and jitter.
  *
- * Every law is given by its mean, so that changing the law of a cluster keeps
- * how fast it is on average. */
+ * Every law is given by its mean, so that changing the law of a cluster keeps its average speed. */
 #include "base/exact.h"
 #include "cluster/cluster.h"
 #include <math.h>

@@ -1,4 +1,4 @@
-/* share.c -- whole shares in proportion to speed. */
+/* share.c -- whole-number shares in proportion to speed. */
 #include "base/memory.h"
 #include "cluster/cluster.h"
 #include <stdlib.h>
@@ -21,8 +21,7 @@ void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *sh
     uint64_t left = total;
     bool again = true;
     for (uint32_t i = 0; i < n; i++) share_out[i] = 0;
-    /* Who would get less than 1 gets 1; the others share what is left,
-     * which may leave another one with less than 1. */
+    /* A share below 1 becomes 1; the others divide the rest, which may push another one below 1. */
     while (again) {
         double speeds = 0;
         again = false;

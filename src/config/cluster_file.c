@@ -1,5 +1,6 @@
 #include "config/cluster_file.h"
 #include "config/fault_file.h"
+#include "config/stream_file.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/words.h"
@@ -11,13 +12,13 @@
 
 static double free_or(double bandwidth) { return isnan(bandwidth) ? INFINITY : bandwidth; }
 
-/* Reads the link's keys that `node` has over `link`; `others` are the node's other keys. */
-static enum mot_status read_link(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-    const char *const *others, struct mot_link *link)
+/* Overrides `link` with the keys that `node` has; `others` are the node's other keys. */
+static enum mot_status read_link(const struct mot_yaml_reader *r, const struct mot_yaml *node,
+    const char *key, const char *const *others, struct mot_link *link)
 {
     struct mot_link_conf conf = { link->up, link->up, link->down, link->latency };
     enum mot_status status = mot_read_options(r, node, key, mot_link_options, &conf, others, MOT_READ_KEEP);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     if (mot_yaml_get(node, "bandwidth")) link->up = link->down = free_or(conf.bandwidth);
     if (mot_yaml_get(node, "up")) link->up = free_or(conf.up);
     if (mot_yaml_get(node, "down")) link->down = free_or(conf.down);
@@ -26,7 +27,7 @@ static enum mot_status read_link(const struct mot_reader *r, const struct mot_ya
 }
 
 static enum mot_status read_network(
-    const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_link *out)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, struct mot_link *out)
 {
     *out = (struct mot_link){ 125e6, 125e6, 100000 }; /* 1 Gbit/s and 100 us */
     if (!node) return MOT_OK;
@@ -49,7 +50,7 @@ static double seconds(uint64_t ns) { return (double)ns / 1e9; }
 static const char *const name_key[] = { "name", NULL };
 
 static enum mot_status check_law(
-    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const struct mot_law *law)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, const struct mot_law *law)
 {
     if (law->kind == MOT_LAW_UNIFORM && law->high < law->low)
         return mot_read_fail(
@@ -60,7 +61,7 @@ static enum mot_status check_law(
 }
 
 static enum mot_status read_job_time(
-    const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
 {
     if (!node) return MOT_OK;
     m->has_job_time = true;
@@ -71,13 +72,13 @@ static enum mot_status read_job_time(
         return mot_read_fail(r, node, key, "expected a time of at most %.0f s; found %s", MOT_JOB_LONGEST_S,
             mot_yaml_found(node, r->arena));
     }
-    struct mot_part part;
+    struct mot_choice choice;
     struct mot_law_conf conf = { 0 };
-    enum mot_status status = mot_read_name(r, node, key, &mot_family_job_time, &part);
-    if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
-    if (status) return status;
+    enum mot_status status = mot_read_name(r, node, key, &mot_family_job_time, &choice);
+    if (status == MOT_OK) status = mot_read_options(r, node, key, choice.options, &conf, name_key, 0);
+    if (status != MOT_OK) return status;
     m->job_time = (struct mot_law){
-        .kind = (enum mot_law_kind)part.index,
+        .kind = (enum mot_law_kind)choice.index,
         .mean = seconds(conf.time.mean),
         .low = seconds(conf.time.low),
         .high = seconds(conf.time.high),
@@ -91,15 +92,15 @@ static enum mot_status read_job_time(
 }
 
 static enum mot_status read_jitter(
-    const struct mot_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, struct mot_machine *m)
 {
-    struct mot_part part;
+    struct mot_choice choice;
     struct mot_law_conf conf = { .factor.mean = 1 };
-    enum mot_status status = mot_read_name(r, node, key, &mot_family_jitter, &part);
-    if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
-    if (status) return status;
+    enum mot_status status = mot_read_name(r, node, key, &mot_family_jitter, &choice);
+    if (status == MOT_OK) status = mot_read_options(r, node, key, choice.options, &conf, name_key, 0);
+    if (status != MOT_OK) return status;
     m->jitter = (struct mot_law){
-        .kind = (enum mot_law_kind)part.index,
+        .kind = (enum mot_law_kind)choice.index,
         .mean = conf.factor.mean,
         .low = conf.factor.low,
         .high = conf.factor.high,
@@ -109,17 +110,19 @@ static enum mot_status read_jitter(
         .sigma = conf.factor.sigma,
         .alpha = conf.factor.alpha,
     };
-    if (part.index == MOT_LAW_UNIFORM) m->jitter.mean = 0;
+    if (choice.index == MOT_LAW_UNIFORM) m->jitter.mean = 0;
     return node ? check_law(r, node, key, &m->jitter) : MOT_OK;
 }
 
 /* ---- Straggling ---------------------------------------------------------------- */
 
-/* What one cluster's groups share while they are read. */
+/* What the groups of a cluster share while being read. */
 struct gathering {
-    const struct mot_reader *reader;
+    const struct mot_yaml_reader *reader;
     struct mot_arena *arena; /* the cluster's */
     struct mot_link network;
+    struct mot_stream stream; /* of groups that do not say, */
+    uint32_t price;           /* as is this */
     struct known_trace {
         const char *path;
         const struct mot_trace *trace;
@@ -130,7 +133,7 @@ struct gathering {
     struct mot_faults faults;
 };
 
-/* A trace that several groups replay is read once. */
+/* A trace that several groups use is read once. */
 static enum mot_status find_trace(struct gathering *g, const struct mot_yaml *node, const char *key,
     const char *path, const struct mot_trace **out)
 {
@@ -142,12 +145,12 @@ static enum mot_status find_trace(struct gathering *g, const struct mot_yaml *no
     struct known_trace *known = mot_arena_new(g->arena, sizeof *known);
     if (g->reader->alone) {
         static const double second[] = { 1 };
-        static const struct mot_trace no_file = { 1, 1, second };
+        static const struct mot_trace no_file = { 1, 1, second, NULL };
         known->trace = &no_file;
     } else {
         if (!mot_file_exists(path)) return mot_read_fail(g->reader, node, key, "there is no file '%s'", path);
         enum mot_status status = mot_trace_read(path, g->arena, &known->trace);
-        if (status) return status;
+        if (status != MOT_OK) return status;
     }
     known->path = mot_arena_text(g->arena, path);
     known->next = g->traces;
@@ -159,11 +162,11 @@ static enum mot_status find_trace(struct gathering *g, const struct mot_yaml *no
 static enum mot_status read_trace(struct gathering *g, const struct mot_yaml *node, const char *key,
     const struct mot_straggle_conf *conf, struct mot_straggle *s)
 {
-    const struct mot_reader *r = g->reader;
+    const struct mot_yaml_reader *r = g->reader;
     const struct mot_yaml *path = mot_yaml_get(node, "path"), *column = mot_yaml_get(node, "column");
     s->path = mot_arena_text(g->arena, mot_read_path(r, path, conf->path));
     enum mot_status status = find_trace(g, path, mot_key_join(r, key, "path"), s->path, &s->trace);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     if (conf->column != MOT_WORD_UINT && conf->column >= s->trace->cols && !r->alone)
         return mot_read_fail(r, column, mot_key_join(r, key, "column"),
             "expected a column from 0 to %u of '%s'; found %s", s->trace->cols - 1, s->path,
@@ -174,14 +177,14 @@ static enum mot_status read_trace(struct gathering *g, const struct mot_yaml *no
 static enum mot_status read_straggle(struct gathering *g, const struct mot_yaml *node, const char *key,
     struct mot_machine *m, uint64_t *column)
 {
-    const struct mot_reader *r = g->reader;
-    struct mot_part part;
+    const struct mot_yaml_reader *r = g->reader;
+    struct mot_choice choice;
     struct mot_straggle_conf conf = { .factor = 1, .column = MOT_WORD_UINT };
-    enum mot_status status = mot_read_name(r, node, key, &mot_family_straggle, &part);
-    if (!status) status = mot_read_options(r, node, key, part.options, &conf, name_key, 0);
-    if (status) return status;
+    enum mot_status status = mot_read_name(r, node, key, &mot_family_straggle, &choice);
+    if (status == MOT_OK) status = mot_read_options(r, node, key, choice.options, &conf, name_key, 0);
+    if (status != MOT_OK) return status;
     m->straggle = (struct mot_straggle){
-        .kind = (enum mot_straggle_kind)part.index,
+        .kind = (enum mot_straggle_kind)choice.index,
         .factor = conf.factor,
         .p = conf.p,
         .slow = conf.slow,
@@ -221,54 +224,69 @@ static enum mot_status add_workers(struct gathering *g, const struct mot_yaml *n
 static enum mot_status read_group(struct gathering *g, const struct mot_yaml *node, const char *key)
 {
     static const char *const link_and_laws[] = { "bandwidth", "up", "down", "latency", "job_time", "jitter",
-        "straggle", NULL };
-    static const char *const group_and_laws[] = { "name", "count", "speed", "fixed", "job_time", "jitter",
-        "straggle", NULL };
-    const struct mot_reader *r = g->reader;
+        "straggle", "stream", NULL };
+    static const char *const group_and_laws[] = { "name", "count", "speed", "fixed", "per", "job_time",
+        "jitter", "straggle", "stream", "memory", "storage", NULL };
+    const struct mot_yaml_reader *r = g->reader;
     struct mot_group_conf conf = { 0 };
-    struct mot_machine m = { .link = g->network };
+    struct mot_machine m = { .link = g->network, .stream = g->stream };
     const struct mot_yaml *job_time = mot_yaml_get(node, "job_time"), *speed = mot_yaml_get(node, "speed");
     if (!speed) speed = mot_yaml_get(node, "fixed");
     uint64_t column;
     enum mot_status status = mot_read_map(r, node, key, "{count: 4, speed: 500 samples/s}");
-    if (!status) status = mot_read_options(r, node, key, mot_group_options, &conf, link_and_laws, 0);
-    if (!status) status = read_link(r, node, key, group_and_laws, &m.link);
-    if (!status) status = read_job_time(r, job_time, mot_key_join(r, key, "job_time"), &m);
-    if (!status) status = read_jitter(r, mot_yaml_get(node, "jitter"), mot_key_join(r, key, "jitter"), &m);
-    if (!status)
+    if (status == MOT_OK) status = mot_read_options(r, node, key, mot_group_options, &conf, link_and_laws, 0);
+    if (status == MOT_OK) status = read_link(r, node, key, group_and_laws, &m.link);
+    if (status == MOT_OK) status = read_job_time(r, job_time, mot_key_join(r, key, "job_time"), &m);
+    if (status == MOT_OK)
+        status = read_jitter(r, mot_yaml_get(node, "jitter"), mot_key_join(r, key, "jitter"), &m);
+    if (status == MOT_OK)
         status =
             read_straggle(g, mot_yaml_get(node, "straggle"), mot_key_join(r, key, "straggle"), &m, &column);
-    if (status) return status;
+    if (status == MOT_OK)
+        status = mot_stream_read(r, mot_yaml_get(node, "stream"), mot_key_join(r, key, "stream"), &m.stream);
+    if (status != MOT_OK) return status;
     if (job_time && speed)
         return mot_read_fail_key(r, speed, mot_key_join(r, key, speed->key),
             "has no meaning beside job_time, which is the time of a whole job");
     m.name = conf.name ? mot_arena_text(g->arena, conf.name) : NULL;
     m.speed = conf.speed;
     m.fixed = conf.fixed;
+    m.room = conf.room;
+    if (m.room.memory == MOT_WORD_UINT) m.room.memory = 0;
+    if (m.room.storage && m.room.memory == 0)
+        return mot_read_fail_key(r, mot_yaml_get(node, "storage"), mot_key_join(r, key, "storage"),
+            "has no meaning without memory, which is then not limited");
+    if (conf.per == MOT_PRICE_JOB && !mot_machine_timed(&m))
+        return mot_read_fail(r, mot_yaml_get(node, "per"), mot_key_join(r, key, "per"),
+            "expected workers with a job_time or a trace; those with a speed take the longer the more "
+            "samples "
+            "a job has");
+    if (mot_machine_timed(&m)) m.price = conf.per == MOT_PRICE_AUTO ? g->price : conf.per;
     return add_workers(g, node, key, &m, conf.count, column);
 }
 
-static struct mot_machine plain_machine(const struct mot_link *link)
+static struct mot_machine plain_machine(const struct gathering *g)
 {
     return (struct mot_machine){
         .speed = 1000,
         .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 },
         .straggle.factor = 1,
-        .link = *link,
+        .link = g->network,
+        .stream = g->stream,
     };
 }
 
 static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *node, const char *key)
 {
-    const struct mot_reader *r = g->reader;
+    const struct mot_yaml_reader *r = g->reader;
     if (node->kind == MOT_YAML_SCALAR) {
         static const struct mot_option count = {
             .name = "workers", .type = MOT_OPT_UINT, .min = 1, .max = MOT_WORKERS_MAX
         };
         uint64_t n;
-        struct mot_machine m = plain_machine(&g->network);
+        struct mot_machine m = plain_machine(g);
         enum mot_status status = mot_read_value(r, node, key, &count, &n);
-        return status ? status : add_workers(g, node, key, &m, n, MOT_WORD_UINT);
+        return status == MOT_OK ? add_workers(g, node, key, &m, n, MOT_WORD_UINT) : status;
     }
     if (node->kind == MOT_YAML_MAP)
         return mot_read_fail(r, node, key,
@@ -282,18 +300,18 @@ static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *
         char at[64];
         snprintf(at, sizeof at, "%s[%u]", key, i++);
         enum mot_status status = read_group(g, group, mot_arena_text(r->arena, at));
-        if (status) return status;
+        if (status != MOT_OK) return status;
     }
     return MOT_OK;
 }
 
 /* ---- The whole ---------------------------------------------------------------------- */
 
-/* The last workers, after their groups are read: what is printed are groups that say the same. */
+/* Slows down the last workers once all groups are read; printed, they are groups of their own. */
 static enum mot_status slow_down(
     struct gathering *g, const struct mot_yaml *node, const char *key, const struct mot_cluster_conf *conf)
 {
-    const struct mot_reader *r = g->reader;
+    const struct mot_yaml_reader *r = g->reader;
     const struct mot_yaml *slow = mot_yaml_get(node, "slow"), *count = mot_yaml_get(node, "slow_count");
     if (conf->slow_count > g->workers)
         return mot_read_fail(r, count, mot_key_join(r, key, "slow_count"),
@@ -316,12 +334,13 @@ static enum mot_status slow_down(
 
 static enum mot_status add_server(struct gathering *g, const struct mot_yaml *node, const char *key)
 {
-    struct mot_machine server = plain_machine(&g->network);
+    struct mot_machine server = plain_machine(g);
     server.name = "server";
+    server.stream = (struct mot_stream){ 0 };
     enum mot_status status = MOT_OK;
     if (node) status = mot_read_map(g->reader, node, key, "{bandwidth: 10Gbit}");
-    if (node && !status) status = read_link(g->reader, node, key, NULL, &server.link);
-    if (status) return status;
+    if (node && status == MOT_OK) status = read_link(g->reader, node, key, NULL, &server.link);
+    if (status != MOT_OK) return status;
     g->machine = mot_grow(g->machine, (size_t)g->workers + 1, sizeof *g->machine);
     g->machine[g->workers] = server;
     return MOT_OK;
@@ -330,24 +349,27 @@ static enum mot_status add_server(struct gathering *g, const struct mot_yaml *no
 static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, const char *key,
     uint32_t workers, const struct mot_yaml *asked_by)
 {
-    static const char *const keys[] = { "network", "workers", "server", "faults", NULL };
-    const struct mot_reader *r = g->reader;
+    static const char *const keys[] = { "network", "workers", "server", "faults", "stream", NULL };
+    const struct mot_yaml_reader *r = g->reader;
     struct mot_cluster_conf conf;
     enum mot_status status = mot_read_map(r, node, key, "{workers: 8, network: {bandwidth: 1Gbit}}");
-    if (!status) status = mot_read_options(r, node, key, mot_cluster_options, &conf, keys, 0);
-    if (!status)
+    if (status == MOT_OK) status = mot_read_options(r, node, key, mot_cluster_options, &conf, keys, 0);
+    if (status == MOT_OK)
         status = read_network(r, mot_yaml_get(node, "network"), mot_key_join(r, key, "network"), &g->network);
-    if (status) return status;
+    if (status == MOT_OK)
+        status = mot_stream_read(r, mot_yaml_get(node, "stream"), mot_key_join(r, key, "stream"), &g->stream);
+    if (status != MOT_OK) return status;
+    g->price = conf.per;
     const struct mot_yaml *list = mot_yaml_get(node, "workers");
     const char *list_key = mot_key_join(r, key, "workers");
     if (list) {
         if ((status = read_workers(g, list, list_key))) return status;
     } else if (node && !workers &&
-        !node->flag) { /* a flag that sets a key of a cluster means the default one */
+        !node->flag) { /* a flag that sets a key of a cluster means the default cluster */
         return mot_read_fail(r, node, list_key,
             "is missing: a cluster needs workers, a number or a list of groups ('- count: 4')");
     } else {
-        struct mot_machine m = plain_machine(&g->network);
+        struct mot_machine m = plain_machine(g);
         if ((status = add_workers(g, node, list_key, &m, workers ? workers : 8, MOT_WORD_UINT)))
             return status;
     }
@@ -358,16 +380,17 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
     if ((status = slow_down(g, node, key, &conf))) return status;
     status = mot_faults_read(
         r, mot_yaml_get(node, "faults"), mot_key_join(r, key, "faults"), g->workers, g->arena, &g->faults);
-    return status ? status : add_server(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"));
+    return status == MOT_OK ? add_server(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"))
+                            : status;
 }
 
-enum mot_status mot_cluster_build(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-    uint32_t workers, const struct mot_yaml *asked_by, struct mot_cluster **out)
+enum mot_status mot_cluster_build(const struct mot_yaml_reader *r, const struct mot_yaml *node,
+    const char *key, uint32_t workers, const struct mot_yaml *asked_by, struct mot_cluster **out)
 {
     struct mot_arena arena = { NULL };
     struct gathering g = { .reader = r, .arena = &arena };
     enum mot_status status = gather(&g, node, key, workers, asked_by);
-    if (status) {
+    if (status != MOT_OK) {
         free(g.machine);
         mot_arena_free(&arena);
         return status;
@@ -389,10 +412,10 @@ void mot_cluster_serve(struct mot_cluster *c, uint32_t servers)
 enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
 {
     struct mot_arena arena = { NULL };
-    struct mot_reader reader = { .arena = &arena };
+    struct mot_yaml_reader reader = { .arena = &arena };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_read(path, &arena, &root);
-    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
+    if (status == MOT_OK) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
     mot_arena_free(&arena);
     return status;
 }
@@ -400,10 +423,10 @@ enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
 enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, struct mot_cluster **out)
 {
     struct mot_arena arena = { NULL };
-    struct mot_reader reader = { .arena = &arena, .alone = true };
+    struct mot_yaml_reader reader = { .arena = &arena, .alone = true };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_parse(name, false, text, n, &arena, &root);
-    if (!status) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
+    if (status == MOT_OK) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
     mot_arena_free(&arena);
     return status;
 }

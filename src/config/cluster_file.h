@@ -10,6 +10,7 @@
 struct mot_cluster_conf {
     double slow;
     uint64_t slow_count;
+    uint32_t per; /* enum mot_price */
 };
 struct mot_link_conf {
     double bandwidth, up, down;
@@ -20,6 +21,8 @@ struct mot_group_conf {
     uint64_t count;
     double speed;
     uint64_t fixed;
+    uint32_t per; /* enum mot_price */
+    struct mot_room room;
 };
 struct mot_law_conf {
     struct {
@@ -37,28 +40,30 @@ struct mot_straggle_conf {
 };
 extern const struct mot_option mot_cluster_options[], mot_link_options[], mot_group_options[];
 
-/* Reads the cluster under `node` (NULL: the default one), with one server. `workers` is how many
- * the experiment asks for (0: it does not say), asked for at `asked_by`. */
-enum mot_status mot_cluster_build(const struct mot_reader *, const struct mot_yaml *node, const char *key,
-    uint32_t workers, const struct mot_yaml *asked_by, struct mot_cluster **out);
+/* Reads the cluster under `node` (NULL: the default one), with one server. `workers` is how many the
+ * experiment asks for (0: it does not say), at `asked_by`. */
+enum mot_status mot_cluster_build(const struct mot_yaml_reader *, const struct mot_yaml *node,
+    const char *key, uint32_t workers, const struct mot_yaml *asked_by, struct mot_cluster **out);
 
-/* As many servers as that, all like the one that the cluster was built with. */
+/* Gives it that many servers, all like the one it was built with. */
 void mot_cluster_serve(struct mot_cluster *, uint32_t servers);
 
 /* A cluster file on its own, with one server. */
 enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out);
-/* looks for no files */
+/* opens no other files */
 enum mot_status mot_cluster_parse(const char *name, const char *text, size_t n, struct mot_cluster **out);
 
-/* As YAML, each line after `indent` spaces: groups of alike workers, all links spelled out. */
+/* As YAML, indented by `indent`: groups of identical workers, all links spelled out. */
 void mot_cluster_print(const struct mot_cluster *, int indent, FILE *);
 
-/* A run of workers that are alike: the first and how many, from `at` on. */
+/* How many workers from `at` on are identical. */
 uint32_t mot_cluster_group(const struct mot_cluster *, uint32_t at);
 
 /* "lognormal (mean 1, sigma 0.2)": a law or straggling in words. malloc'd. */
 char *mot_job_time_text(const struct mot_machine *);
 char *mot_jitter_text(const struct mot_machine *);
 char *mot_straggle_text(const struct mot_machine *);
+/* "name (option value, ...)"; presets are left out. malloc'd. */
+char *mot_choice_text(const char *name, const struct mot_option *, const void *conf);
 
 #endif

@@ -1,8 +1,9 @@
-/* cluster_print.c -- a cluster as YAML that reads back to the same, and in words. */
+/* cluster_print.c -- a cluster as YAML that reads back to the same cluster, and in words. */
 #include "base/options.h"
 #include "config/cluster_file.h"
 #include "config/fault_file.h"
 #include "config/print.h"
+#include "config/stream_file.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,15 @@ static struct mot_straggle_conf straggle_conf(const struct mot_straggle *s, uint
 
 static double none_if_free(double bandwidth) { return isinf(bandwidth) ? NAN : bandwidth; }
 
-static struct mot_part part_at(const struct mot_family *family, size_t i)
+static struct mot_choice part_at(const struct mot_family *family, size_t i)
 {
-    struct mot_part part;
-    family->get(i, &part);
-    return part;
+    struct mot_choice choice;
+    family->get(i, &choice);
+    return choice;
 }
 
-/* A worker whose column is what `auto` gives; printing says so, that groups stay groups. */
+/* Whether the worker's column is the one `auto` gives; it is then printed as auto, so that groups stay
+ * groups. */
 static bool is_auto(const struct mot_cluster *c, uint32_t worker)
 {
     const struct mot_straggle *s = &c->machine[worker].straggle;
@@ -66,34 +68,39 @@ static void print_link(const struct mot_link *link, int indent, FILE *out)
 {
     const struct mot_link_conf conf = { none_if_free(link->up), none_if_free(link->up),
         none_if_free(link->down), link->latency };
-    /* The first option, `bandwidth`, is only a short way to say the next two. */
+    /* The first option, `bandwidth`, is short for the next two. */
     mot_print_options(&mot_link_options[1], &conf, indent, out);
 }
 
 static void print_group(const struct mot_cluster *c, uint32_t first, uint32_t count, int indent, FILE *out)
 {
     const struct mot_machine *m = &c->machine[first];
-    const struct mot_group_conf group = { m->name, count, m->speed, m->fixed };
+    const struct mot_group_conf group = { m->name, count, m->speed, m->fixed, m->price, m->room };
     fprintf(out, "%*s-\n", indent, "");
     indent += 2;
     for (const struct mot_option *o = mot_group_options; o->name; o++) {
         bool of_speed = strcmp(o->name, "speed") == 0 || strcmp(o->name, "fixed") == 0;
-        if ((of_speed && m->has_job_time) || (strcmp(o->name, "name") == 0 && !m->name)) continue;
+        bool by_itself = strcmp(o->name, "per") == 0 && m->price == MOT_PRICE_AUTO;
+        bool of_store = strcmp(o->name, "memory") == 0 || strcmp(o->name, "storage") == 0;
+        if (of_store && m->room.memory == 0) continue;
+        if ((of_speed && m->has_job_time) || (strcmp(o->name, "name") == 0 && !m->name) || by_itself)
+            continue;
         mot_print_option(o, &group, indent, out);
     }
     if (m->has_job_time) {
         const struct mot_law_conf conf = time_conf(&m->job_time);
-        const struct mot_part part = part_at(&mot_family_job_time, m->job_time.kind);
-        mot_print_part("job_time", part.name, part.options, &conf, indent, out);
+        const struct mot_choice choice = part_at(&mot_family_job_time, m->job_time.kind);
+        mot_print_choice("job_time", choice.name, choice.options, &conf, indent, out);
     }
     const struct mot_law_conf jitter = factor_conf(&m->jitter);
-    const struct mot_part jitter_part = part_at(&mot_family_jitter, m->jitter.kind);
-    mot_print_part("jitter", jitter_part.name, jitter_part.options, &jitter, indent, out);
+    const struct mot_choice jitter_choice = part_at(&mot_family_jitter, m->jitter.kind);
+    mot_print_choice("jitter", jitter_choice.name, jitter_choice.options, &jitter, indent, out);
     const struct mot_straggle_conf straggle =
         straggle_conf(&m->straggle, is_auto(c, first) ? MOT_WORD_UINT : m->straggle.column);
-    const struct mot_part straggle_part = part_at(&mot_family_straggle, m->straggle.kind);
-    mot_print_part("straggle", straggle_part.name, straggle_part.options, &straggle, indent, out);
+    const struct mot_choice straggle_choice = part_at(&mot_family_straggle, m->straggle.kind);
+    mot_print_choice("straggle", straggle_choice.name, straggle_choice.options, &straggle, indent, out);
     print_link(&m->link, indent, out);
+    mot_stream_print(m, indent, out);
 }
 
 void mot_cluster_print(const struct mot_cluster *c, int indent, FILE *out)
@@ -112,8 +119,7 @@ void mot_cluster_print(const struct mot_cluster *c, int indent, FILE *out)
 
 /* ---- In words ------------------------------------------------------------------- */
 
-/* "lognormal (mean 1s, sigma 0.2)"; what has its preset is left out. */
-static char *in_words(const char *name, const struct mot_option *options, const void *conf)
+char *mot_choice_text(const char *name, const struct mot_option *options, const void *conf)
 {
     char *text = mot_text(name);
     bool open = false;
@@ -137,23 +143,23 @@ static char *in_words(const char *name, const struct mot_option *options, const 
 
 char *mot_job_time_text(const struct mot_machine *m)
 {
-    const struct mot_part part = part_at(&mot_family_job_time, m->job_time.kind);
+    const struct mot_choice choice = part_at(&mot_family_job_time, m->job_time.kind);
     const struct mot_law_conf conf = time_conf(&m->job_time);
-    return in_words(part.name, part.options, &conf);
+    return mot_choice_text(choice.name, choice.options, &conf);
 }
 
 char *mot_jitter_text(const struct mot_machine *m)
 {
     if (m->jitter.kind == MOT_LAW_FIXED && m->jitter.mean == 1 && m->jitter.plus == 0)
         return mot_text("none");
-    const struct mot_part part = part_at(&mot_family_jitter, m->jitter.kind);
+    const struct mot_choice choice = part_at(&mot_family_jitter, m->jitter.kind);
     const struct mot_law_conf conf = factor_conf(&m->jitter);
-    return in_words(part.name, part.options, &conf);
+    return mot_choice_text(choice.name, choice.options, &conf);
 }
 
 char *mot_straggle_text(const struct mot_machine *m)
 {
-    const struct mot_part part = part_at(&mot_family_straggle, m->straggle.kind);
+    const struct mot_choice choice = part_at(&mot_family_straggle, m->straggle.kind);
     const struct mot_straggle_conf conf = straggle_conf(&m->straggle, MOT_WORD_UINT);
-    return in_words(part.name, part.options, &conf);
+    return mot_choice_text(choice.name, choice.options, &conf);
 }

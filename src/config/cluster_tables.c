@@ -1,9 +1,11 @@
 /* cluster_tables.c -- the keys of a cluster file. */
 #include "config/cluster_file.h"
 #include "config/fault_file.h"
+#include "config/stream_file.h"
 #include <stddef.h>
 
-#define ABOVE_ZERO 1e-300 /* as a minimum it excludes 0 */
+#define ABOVE_ZERO 1e-300         /* as a minimum it excludes 0 */
+#define PRICES "auto|job|samples" /* in the order of enum mot_price */
 #define LINK(field) offsetof(struct mot_link_conf, field)
 #define GROUP(field) offsetof(struct mot_group_conf, field)
 #define LAW(field) offsetof(struct mot_law_conf, field)
@@ -16,14 +18,23 @@ const struct mot_option mot_cluster_options[] = {
         .preset = "1",
         .min = 1,
         .max = 1e6,
-        .doc = "jobs of the last worker take so many times longer than its group says" },
+        .doc = "slow down the last worker: its jobs take this many times longer than its group says" },
     { .name = "slow_count",
         .type = MOT_OPT_UINT,
         .offset = offsetof(struct mot_cluster_conf, slow_count),
         .preset = "1",
         .min = 1,
         .max = MOT_WORKERS_MAX,
-        .doc = "not only of the last one, but of so many" },
+        .doc = "how many workers, from the last, are slowed down" },
+    { .name = "per",
+        .type = MOT_OPT_CHOICE,
+        .offset = offsetof(struct mot_cluster_conf, per),
+        .preset = "auto",
+        .choices = PRICES,
+        .doc =
+            "what job_time and traces give: the time of a job, whatever its size, or that of the worker's "
+            "batch, so that a job of twice the samples takes twice as long; auto: samples if workers compute "
+            "the same samples more than once, as with a code, else job" },
     { .name = NULL },
 };
 
@@ -34,26 +45,26 @@ const struct mot_option mot_link_options[] = {
         .preset = "1Gbit",
         .word = "none",
         .min = ABOVE_ZERO,
-        .doc = "up and down at once; none: messages take no time on this link" },
+        .doc = "sets up and down; none: messages take no time on this link" },
     { .name = "up",
         .type = MOT_OPT_BANDWIDTH,
         .offset = LINK(up),
         .preset = "1Gbit",
         .word = "none",
         .min = ABOVE_ZERO,
-        .doc = "bandwidth of what the node sends" },
+        .doc = "bandwidth for sending" },
     { .name = "down",
         .type = MOT_OPT_BANDWIDTH,
         .offset = LINK(down),
         .preset = "1Gbit",
         .word = "none",
         .min = ABOVE_ZERO,
-        .doc = "bandwidth of what the node receives" },
+        .doc = "bandwidth for receiving" },
     { .name = "latency",
         .type = MOT_OPT_TIME,
         .offset = LINK(latency),
         .preset = "100us",
-        .doc = "time that a message spends at this end of its way; both ends add up" },
+        .doc = "delay of a message at this end; both ends add up" },
     { .name = NULL },
 };
 
@@ -70,19 +81,38 @@ const struct mot_option mot_group_options[] = {
         .preset = "1",
         .min = 1,
         .max = MOT_WORKERS_MAX,
-        .doc = "how many workers are like this" },
+        .doc = "how many such workers" },
     { .name = "speed",
         .type = MOT_OPT_RATE,
         .offset = GROUP(speed),
         .preset = "1000 samples/s",
         .min = ABOVE_ZERO,
-        .doc = "samples a second" },
+        .doc = "samples per second" },
     { .name = "fixed",
         .type = MOT_OPT_TIME,
         .offset = GROUP(fixed),
         .preset = "0",
         .max = MOT_JOB_LONGEST_S * 1e9,
-        .doc = "a cost of each batch besides its samples" },
+        .doc = "overhead per batch" },
+    { .name = "per",
+        .type = MOT_OPT_CHOICE,
+        .offset = GROUP(per),
+        .preset = "auto",
+        .choices = PRICES,
+        .doc = "of these workers; auto: as the cluster's key says" },
+    { .name = "memory",
+        .type = MOT_OPT_SIZE,
+        .offset = GROUP(room.memory),
+        .preset = "none",
+        .word = "none",
+        .min = 1,
+        .doc = "memory for samples of a stream that wait to be used; none: not limited" },
+    { .name = "storage",
+        .type = MOT_OPT_SIZE,
+        .offset = GROUP(room.storage),
+        .preset = "0",
+        .doc = "storage for those that memory has no room for; what neither can hold is dropped, the oldest "
+               "first" },
     { .name = NULL },
 };
 
@@ -111,12 +141,12 @@ const struct mot_option mot_group_options[] = {
 #define SIGMA                                                                                                \
     {                                                                                                        \
         .name = "sigma", .type = MOT_OPT_REAL, .offset = LAW(factor.sigma), .preset = "0.2", .max = 10,      \
-        .doc = "deviation of the logarithm"                                                                  \
+        .doc = "standard deviation of the logarithm"                                                         \
     }
 #define ALPHA                                                                                                \
     {                                                                                                        \
         .name = "alpha", .type = MOT_OPT_REAL, .offset = LAW(factor.alpha), .preset = "3", .min = 1.01,      \
-        .max = 1000, .doc = "the tail's exponent: the smaller, the heavier"                                  \
+        .max = 1000, .doc = "exponent of the tail: the smaller, the heavier"                                 \
     }
 #define END                                                                                                  \
     {                                                                                                        \
@@ -221,17 +251,17 @@ static const struct {
     { "poisson", "a Poisson number of units", time_poisson, factor_poisson },
 };
 
-static bool get_job_time(size_t i, struct mot_part *out)
+static bool get_job_time(size_t i, struct mot_choice *out)
 {
     if (i >= MOT_COUNT(laws)) return false;
-    *out = (struct mot_part){ laws[i].name, laws[i].summary, NULL, laws[i].time, &laws[i], i };
+    *out = (struct mot_choice){ laws[i].name, laws[i].summary, NULL, laws[i].time, &laws[i], i };
     return true;
 }
 
-static bool get_jitter(size_t i, struct mot_part *out)
+static bool get_jitter(size_t i, struct mot_choice *out)
 {
     if (i >= MOT_COUNT(laws)) return false;
-    *out = (struct mot_part){ laws[i].name, laws[i].summary, NULL, laws[i].factor, &laws[i], i };
+    *out = (struct mot_choice){ laws[i].name, laws[i].summary, NULL, laws[i].factor, &laws[i], i };
     return true;
 }
 
@@ -240,7 +270,7 @@ static bool get_jitter(size_t i, struct mot_part *out)
 #define FACTOR                                                                                               \
     {                                                                                                        \
         .name = "factor", .type = MOT_OPT_REAL, .offset = STRAGGLE(factor), .preset = "5",                   \
-        .min = ABOVE_ZERO, .max = 1e6, .doc = "a straggling job takes so many times longer"                  \
+        .min = ABOVE_ZERO, .max = 1e6, .doc = "a straggling job takes this many times longer"                \
     }
 #define CHANCE(key, default_, text)                                                                          \
     {                                                                                                        \
@@ -248,33 +278,34 @@ static bool get_jitter(size_t i, struct mot_part *out)
         .doc = text                                                                                          \
     }
 
-static const struct mot_option iid[] = { FACTOR, CHANCE(p, "0.1", "the chance that a job straggles"), END };
+static const struct mot_option iid[] = { FACTOR, CHANCE(p, "0.1", "the probability that a job straggles"),
+    END };
 static const struct mot_option two_class[] = {
     FACTOR,
-    CHANCE(slow, "0.2", "the chance that a worker is of the slow class, drawn once"),
-    CHANCE(p_slow, "0.8", "the chance that a job of a slow worker straggles"),
-    CHANCE(p_fast, "0.01", "the chance that a job of another worker straggles"),
+    CHANCE(slow, "0.2", "the probability that a worker is slow, drawn once"),
+    CHANCE(p_slow, "0.8", "the probability that a job of a slow worker straggles"),
+    CHANCE(p_fast, "0.01", "the probability that a job of any other worker straggles"),
     END,
 };
 static const struct mot_option markov[] = {
     FACTOR,
-    CHANCE(stay_slow, "0.95", "the chance that a straggling worker straggles in its next job too"),
-    CHANCE(stay_fast, "0.95", "the chance that another worker does not straggle in its next job"),
+    CHANCE(stay_slow, "0.95", "the probability that a straggling worker straggles in its next job too"),
+    CHANCE(stay_fast, "0.95", "the probability that any other worker does not straggle in its next job"),
     END,
 };
 static const struct mot_option trace[] = {
     { .name = "path",
         .type = MOT_OPT_TEXT,
         .offset = STRAGGLE(path),
-        .doc = "a CSV file with a row an iteration, a column a node, in seconds; relative to the file that "
-               "says it" },
+        .doc = "a CSV file of seconds, one row per iteration, one column per node; relative to the cluster "
+               "file" },
     { .name = "column",
         .type = MOT_OPT_UINT,
         .offset = STRAGGLE(column),
         .preset = "auto",
         .word = "auto",
-        .doc = "the column, from 0, that these workers replay; auto: worker i replays column i, and again "
-               "from the first" },
+        .doc = "the column, from 0, that these workers replay; auto: worker i replays column i, wrapping "
+               "around" },
     END,
 };
 
@@ -284,16 +315,16 @@ static const struct {
     const struct mot_option *options;
 } straggles[] = {
     { "none", "no straggling", NULL },
-    { "iid", "every job straggles with the same chance", iid },
-    { "two-class", "some workers straggle often, the others hardly ever", two_class },
+    { "iid", "every job straggles with the same probability", iid },
+    { "two-class", "some workers straggle often, the others rarely", two_class },
     { "markov", "a worker that straggles keeps straggling for a while", markov },
-    { "trace", "recorded job times, replayed: a cell of the file is the time of a job", trace },
+    { "trace", "replays recorded job times: each cell of the file is the time of one job", trace },
 };
 
-static bool get_straggle(size_t i, struct mot_part *out)
+static bool get_straggle(size_t i, struct mot_choice *out)
 {
     if (i >= MOT_COUNT(straggles)) return false;
-    *out = (struct mot_part){ straggles[i].name, straggles[i].summary, NULL, straggles[i].options,
+    *out = (struct mot_choice){ straggles[i].name, straggles[i].summary, NULL, straggles[i].options,
         &straggles[i], i };
     return true;
 }
@@ -305,21 +336,25 @@ const struct mot_family mot_family_straggle = { "workers[].straggle", "kind of s
 
 const struct mot_section mot_cluster_sections[] = {
     { "", "Keys outside sections", mot_cluster_options, NULL },
-    { "network", "Links of all nodes, unless they say otherwise; 'none': messages take no time",
+    { "network", "The link of every node that has none of its own; 'none': messages take no time",
         mot_link_options, NULL },
     { "workers[]",
-        "A list of groups of alike workers, or the number of workers; a group may also have the keys of "
-        "network",
+        "The number of workers, or a list of groups of identical workers; a group also takes the keys of "
+        "network, and a stream",
         mot_group_options, NULL },
-    { "workers[].job_time",
-        "The time of a whole job of any size, in place of speed and fixed; 'job_time: 2s' is fixed", NULL,
+    { "workers[].job_time", "The time of a job, instead of speed and fixed; 'job_time: 2s' is constant", NULL,
         &mot_family_job_time },
     { "workers[].jitter", "A random factor on the time of each job", NULL, &mot_family_jitter },
-    { "workers[].straggle", "Now and then a worker is several times slower", NULL, &mot_family_straggle },
-    { "server", "The link of each server; by default the network's", NULL, NULL },
-    { "faults", "What goes wrong at random, from the seed; times are exponential with the mean given",
+    { "workers[].straggle", "Jobs that take several times longer now and then", NULL, &mot_family_straggle },
+    { "stream",
+        "Samples arrive over time, instead of being there from the beginning; for every worker whose "
+        "group has "
+        "no `stream` of its own",
+        NULL, &mot_family_stream },
+    { "server", "The link of each server; default: that of network", NULL, NULL },
+    { "faults", "Random faults, drawn from the seed; times are exponential with the given mean",
         mot_faults_options, NULL },
-    { "faults.schedule[]", "What goes wrong at given times: a list; 'faults: [...]' is short for it", NULL,
+    { "faults.schedule[]", "Faults at given times: a list; 'faults: [...]' is short for it", NULL,
         &mot_family_fault },
     { NULL, NULL, NULL, NULL },
 };

@@ -4,8 +4,11 @@
 #include "base/options.h"
 #include "base/words.h"
 #include "config/cluster_file.h"
+#include "config/code_section.h"
+#include "config/compress_section.h"
 #include "config/parse.h"
 #include "config/read.h"
+#include "config/stream_file.h"
 #include "math/models.h"
 #include "partition/features.h"
 #include <math.h>
@@ -23,9 +26,9 @@ static bool is_builtin(const char *name)
     return false;
 }
 
-/* A plain word is a built-in set's name, or else a file. */
+/* A plain word is the name of a built-in set, or else a file. */
 static enum mot_status read_data_word(
-    const struct mot_reader *r, const struct mot_yaml *word, const char *key, struct mot_data_conf *conf)
+    const struct mot_yaml_reader *r, const struct mot_yaml *word, const char *key, struct mot_data_conf *conf)
 {
     if (word->kind != MOT_YAML_SCALAR || !*word->text)
         return mot_read_fail(r, word, key, "expected the name of a data set or a file; found %s",
@@ -44,12 +47,14 @@ static enum mot_status read_data_word(
         words[i] = mot_builtins[i].name;
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", words[i]);
     }
-    return mot_read_fail(r, word, key, "expected a file, or one of %s; found %s, and there is no such file%s",
+    return mot_read_fail(r, word, key,
+        "expected one of %s, or a file; found "
+        "%s, and there is no such file%s",
         known, mot_yaml_found(word, r->arena), mot_did_you_mean(r, word->text, words));
 }
 
 static enum mot_status read_data_file(
-    const struct mot_reader *r, const struct mot_yaml *map, const char *name, const char **path)
+    const struct mot_yaml_reader *r, const struct mot_yaml *map, const char *name, const char **path)
 {
     const struct mot_yaml *node = mot_read_given(map, mot_option_find(mot_data_options, name));
     if (!node || !*path) return MOT_OK;
@@ -59,10 +64,10 @@ static enum mot_status read_data_file(
 }
 
 static enum mot_status read_data(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_data_conf *conf)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_data_conf *conf)
 {
     enum mot_status status = mot_read_options(r, node, "data", mot_data_options, conf, name_key, 0);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     const struct mot_yaml *map = node && node->kind == MOT_YAML_MAP ? node : NULL;
     const struct mot_yaml *name = map ? mot_yaml_get(map, "name") : node;
     const struct mot_yaml *path = mot_read_given(map, mot_option_find(mot_data_options, "path"));
@@ -80,18 +85,18 @@ static enum mot_status read_data(
 
 /* ---- Parts that come by name --------------------------------------------------------- */
 
-static enum mot_status read_part(const struct mot_reader *r, const struct mot_yaml *node,
-    const struct mot_family *family, struct mot_part *part)
+static enum mot_status read_choice(const struct mot_yaml_reader *r, const struct mot_yaml *node,
+    const struct mot_family *family, struct mot_choice *choice)
 {
     if (node && node->kind == MOT_YAML_LIST)
         return mot_read_fail(r, node, family->section,
             "expected a name or a map such as {name: %s}; found a list", family->preset);
-    return mot_read_name(r, node, family->section, family, part);
+    return mot_read_name(r, node, family->section, family, choice);
 }
 
-/* Folders and files that a partition names are looked for beside the file that names them. */
+/* Paths in a partition are relative to the file that names them. */
 static enum mot_status read_partition_paths(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const char *const names[] = { "from", "features" };
     for (size_t i = 0; i < MOT_COUNT(names); i++) {
@@ -111,75 +116,58 @@ static enum mot_status read_partition_paths(
 }
 
 static enum mot_status read_partition(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
-    struct mot_part part;
+    struct mot_choice choice;
     /* {from: DIR} */
     bool folder =
         node && node->kind == MOT_YAML_MAP && mot_yaml_get(node, "from") && !mot_yaml_get(node, "name");
     enum mot_status status = MOT_OK;
-    if (folder) mot_family_find(&mot_family_partition, "from", &part);
-    else status = read_part(r, node, &mot_family_partition, &part);
-    if (status) return status;
-    e->partitioner = part.part;
+    if (folder) mot_family_find(&mot_family_partition, "from", &choice);
+    else status = read_choice(r, node, &mot_family_partition, &choice);
+    if (status != MOT_OK) return status;
+    e->partitioner = choice.kind;
     e->partition_conf = mot_arena_new(r->arena, e->partitioner->conf_bytes + 1);
-    status = mot_read_options(r, node, "partition", part.options, e->partition_conf, name_key, 0);
-    return status ? status : read_partition_paths(r, node, e);
+    status = mot_read_options(r, node, "partition", choice.options, e->partition_conf, name_key, 0);
+    return status == MOT_OK ? read_partition_paths(r, node, e) : status;
 }
 
 static enum mot_status read_model(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
-    struct mot_part part;
-    enum mot_status status = read_part(r, node, &mot_family_model, &part);
-    if (status) return status;
-    e->model = part.part;
+    struct mot_choice choice;
+    enum mot_status status = read_choice(r, node, &mot_family_model, &choice);
+    if (status != MOT_OK) return status;
+    e->model = choice.kind;
     e->model_conf = mot_arena_new(r->arena, e->model->conf_bytes + 1);
-    return mot_read_options(r, node, "model", part.options, e->model_conf, name_key, 0);
+    return mot_read_options(r, node, "model", choice.options, e->model_conf, name_key, 0);
 }
 
 static enum mot_status read_method(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
-    struct mot_part part;
-    enum mot_status status = read_part(r, node, &mot_family_method, &part);
-    if (status) return status;
-    e->method = part.part;
+    struct mot_choice choice;
+    enum mot_status status = read_choice(r, node, &mot_family_method, &choice);
+    if (status != MOT_OK) return status;
+    e->method = choice.kind;
     e->method_conf = mot_arena_new(r->arena, e->method->conf_bytes + 1);
-    return mot_read_options(r, node, "method", part.options, e->method_conf, name_key, 0);
-}
-
-/* [0-1, 1-2] as one text, which is what the option reads. */
-static enum mot_status join_edges(const struct mot_reader *r, struct mot_yaml *list)
-{
-    size_t n = 1;
-    for (const struct mot_yaml *child = list->first; child; child = child->next) {
-        if (child->kind != MOT_YAML_SCALAR)
-            return mot_read_fail(r, child, "topology.list", "expected an edge such as 0-1; found %s",
-                mot_yaml_found(child, r->arena));
-        n += strlen(child->text) + 2;
-    }
-    char *text = mot_arena_new(r->arena, n);
-    size_t used = 0;
-    for (const struct mot_yaml *child = list->first; child; child = child->next)
-        used += (size_t)snprintf(text + used, n - used, "%s%s", used ? ", " : "", child->text);
-    list->kind = MOT_YAML_SCALAR;
-    list->text = text;
-    return MOT_OK;
+    return mot_read_options(r, node, "method", choice.options, e->method_conf, name_key, 0);
 }
 
 static enum mot_status read_topology(
-    const struct mot_reader *r, struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, struct mot_yaml *node, struct mot_experiment *e)
 {
-    struct mot_part part;
-    enum mot_status status = read_part(r, node, &mot_family_topology, &part);
-    if (status) return status;
-    e->topology = part.part;
+    struct mot_choice choice;
+    enum mot_status status = read_choice(r, node, &mot_family_topology, &choice);
+    if (status != MOT_OK) return status;
+    e->topology = choice.kind;
     struct mot_yaml *list = mot_yaml_get(node, "list");
-    if (list && list->kind == MOT_YAML_LIST && (status = join_edges(r, list))) return status;
+    if (list && list->kind == MOT_YAML_LIST &&
+        (status = mot_read_joined(r, list, "topology.list", "an edge such as 0-1")))
+        return status;
     struct mot_topology_conf *conf = &e->topology_conf;
-    status = mot_read_options(r, node, "topology", part.options, conf, name_key, 0);
-    if (status || !conf->path) return status;
+    status = mot_read_options(r, node, "topology", choice.options, conf, name_key, 0);
+    if (status != MOT_OK || !conf->path) return status;
     const struct mot_yaml *path = mot_yaml_get(node, "path");
     conf->path = mot_read_path(r, path, conf->path);
     if (r->alone || mot_file_exists(conf->path)) return MOT_OK;
@@ -187,27 +175,26 @@ static enum mot_status read_topology(
 }
 
 static enum mot_status read_optimizer(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const char *const others[] = { "name", "schedule", NULL };
-    struct mot_part part;
-    enum mot_status status = read_part(r, node, &mot_family_optimizer, &part);
-    if (status) return status;
-    e->optimizer = part.part;
+    struct mot_choice choice;
+    enum mot_status status = read_choice(r, node, &mot_family_optimizer, &choice);
+    if (status != MOT_OK) return status;
+    e->optimizer = choice.kind;
     e->optim.clip = NAN;
-    status = mot_read_options(r, node, "optimizer", part.options, &e->optim, others, 0);
-    if (status) return status;
+    status = mot_read_options(r, node, "optimizer", choice.options, &e->optim, others, 0);
+    if (status != MOT_OK) return status;
     return mot_read_options(
         r, mot_yaml_get(node, "schedule"), "optimizer.schedule", mot_schedule_options, &e->schedule, NULL, 0);
 }
 
-/* `lr: auto` becomes a number, of two digits that a person can read and repeat. */
+/* `lr: auto` becomes a number with two digits, easy to read and to repeat. */
 static void resolve_rate(struct mot_experiment *e)
 {
     if (!isnan(e->optim.lr)) return;
-    double delay = e->method->delay ? e->method->delay(e->method_conf, e->workers) : 0;
     char digits[32];
-    snprintf(digits, sizeof digits, "%.2g", mot_optim_rate(e->optimizer, &e->optim, delay));
+    snprintf(digits, sizeof digits, "%.2g", mot_optim_rate(e->optimizer, &e->optim, e->traits.delay));
     e->optim.lr = strtod(digits, NULL);
 }
 
@@ -240,8 +227,8 @@ static bool read_every_text(const char *text, struct mot_every *out)
     return true;
 }
 
-static enum mot_status read_every(const struct mot_reader *r, const struct mot_yaml *section, const char *key,
-    const char *text, struct mot_every *out)
+static enum mot_status read_every(const struct mot_yaml_reader *r, const struct mot_yaml *section,
+    const char *key, const char *text, struct mot_every *out)
 {
     if (read_every_text(text, out)) return MOT_OK;
     const struct mot_yaml *node = mot_yaml_get(section, "every");
@@ -251,11 +238,11 @@ static enum mot_status read_every(const struct mot_reader *r, const struct mot_y
 }
 
 static enum mot_status read_evaluate(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_evaluate_conf conf;
     enum mot_status status = mot_read_options(r, node, "evaluate", mot_evaluate_options, &conf, NULL, 0);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     e->evaluate.train = conf.train;
     e->evaluate.grad_norm = conf.grad_norm;
     e->evaluate.heterogeneity = (enum mot_heterogeneity_when)conf.heterogeneity;
@@ -263,21 +250,22 @@ static enum mot_status read_evaluate(
 }
 
 static enum mot_status read_checkpoint(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_checkpoint_conf conf;
     enum mot_status status = mot_read_options(r, node, "checkpoint", mot_checkpoint_options, &conf, NULL, 0);
-    return status ? status : read_every(r, node, "checkpoint.every", conf.every, &e->checkpoint);
+    return status == MOT_OK ? read_every(r, node, "checkpoint.every", conf.every, &e->checkpoint) : status;
 }
 
-/* A target that a flag gives replaces one that the file gives. */
+/* A flag's target replaces the file's. */
 static enum mot_status read_target(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_target_conf conf;
     enum mot_status status = mot_read_map(r, node, "stop.target", "{test_accuracy: 0.8}");
-    if (!status) status = mot_read_options(r, node, "stop.target", mot_target_options, &conf, NULL, 0);
-    if (status) return status;
+    if (status == MOT_OK)
+        status = mot_read_options(r, node, "stop.target", mot_target_options, &conf, NULL, 0);
+    if (status != MOT_OK) return status;
     const struct mot_yaml *chosen = NULL;
     const double *value = &conf.train_loss;
     for (unsigned i = 0; mot_target_options[i].name; i++) {
@@ -294,8 +282,8 @@ static enum mot_status read_target(
     return MOT_OK;
 }
 
-/* Whether the run's clock never moves: all workers do their jobs in no
- * time, or one of those that wait for nobody. */
+/* Whether the run's clock never moves: all workers finish their jobs instantly, or one that waits for
+ * nobody does. */
 static bool stands_still(const struct mot_experiment *e)
 {
     uint32_t timeless = 0;
@@ -304,28 +292,29 @@ static bool stands_still(const struct mot_experiment *e)
         bool free_link = isinf(m->link.up) && isinf(m->link.down) && m->link.latency == 0;
         timeless += free_link && !(mot_job_mean(m, 1) > 0);
     }
-    return e->method->asynchronous ? timeless > 0 : timeless == e->workers;
+    return e->traits.asynchronous ? timeless > 0 : timeless == e->workers;
 }
 
 static enum mot_status read_stop(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const char *const others[] = { "target", NULL };
     struct mot_stop_conf conf;
     enum mot_status status = mot_read_map(r, node, "stop", "{epochs: 20}");
-    if (!status) status = mot_read_options(r, node, "stop", mot_stop_options, &conf, others, 0);
-    if (!status) status = read_target(r, mot_yaml_get(node, "target"), e);
-    if (status) return status;
+    if (status == MOT_OK) status = mot_read_options(r, node, "stop", mot_stop_options, &conf, others, 0);
+    if (status == MOT_OK) status = read_target(r, mot_yaml_get(node, "target"), e);
+    if (status != MOT_OK) return status;
     bool limited = conf.updates != MOT_WORD_UINT || conf.time != MOT_NEVER;
-    if (limited && !mot_yaml_get(node, "epochs")) conf.epochs = NAN;
+    bool streams = mot_cluster_streams(e->cluster);
+    if ((limited || streams) && !mot_yaml_get(node, "epochs")) conf.epochs = NAN;
     if (!limited && isnan(conf.epochs) && e->stop.target == MOT_TARGET_NONE)
         return mot_read_fail(r, node, "stop",
-            "expected at least one of updates, epochs, time and target; found nothing that ends the run");
+            "expected at least one of updates, %stime and target; found nothing that ends the run%s",
+            streams ? "" : "epochs, ", streams ? ", and the workers' streams never end" : "");
     if (conf.updates == MOT_WORD_UINT && isnan(conf.epochs) && conf.time != MOT_NEVER && stands_still(e))
         return mot_read_fail(r, node, "stop",
-            "expected updates or epochs, since jobs and messages take no time in this cluster; found only "
-            "time, "
-            "which would never come");
+            "expected updates or epochs, since jobs and messages take no time "
+            "in this cluster; found only time, which never passes");
     e->stop.updates = conf.updates;
     e->stop.epochs = conf.epochs;
     e->stop.time = conf.time;
@@ -333,11 +322,11 @@ static enum mot_status read_stop(
 }
 
 static enum mot_status read_sim(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_sim_conf conf;
     enum mot_status status = mot_read_options(r, node, "sim", mot_sim_options, &conf, NULL, 0);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     e->sim.threads = conf.threads == MOT_WORD_UINT ? mot_cores() : (uint32_t)conf.threads;
     e->sim.collective = conf.collective;
     e->sim.overcommit = conf.overcommit;
@@ -345,11 +334,11 @@ static enum mot_status read_sim(
 }
 
 static enum mot_status read_mpi(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     struct mot_mpi_conf conf;
     enum mot_status status = mot_read_options(r, node, "mpi", mot_mpi_options, &conf, NULL, 0);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     e->mpi.fast = conf.reduction == 1;
     e->mpi.own = conf.place == 1;
     e->mpi.check_all = conf.checksum == 1;
@@ -358,9 +347,10 @@ static enum mot_status read_mpi(
 
 /* ---- Workers ------------------------------------------------------------------------------ */
 
-/* b[i] = workers * B * r[i] / sum of r: as many samples together as before, and all need the same time. */
+/* b[i] = workers * B * r[i] / sum of r: as many samples in total as before, and all workers take the same
+ * time. */
 static enum mot_status size_batches(
-    const struct mot_reader *r, const struct mot_yaml *root, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *root, struct mot_experiment *e)
 {
     const struct mot_yaml *node = mot_yaml_get(root, "batch"), *place = mot_yaml_get(root, "sizing");
     if (e->batch_full || (node && node->kind == MOT_YAML_LIST))
@@ -373,7 +363,8 @@ static enum mot_status size_batches(
         double seconds = mot_job_mean(&e->cluster->machine[i], each);
         if (!(seconds > 0))
             return mot_read_fail(r, place, "sizing",
-                "worker %u does its jobs in no time in this cluster; there is nothing to be in proportion to",
+                "worker %u takes no time for its jobs in this "
+                "cluster, so it has no speed to be proportional to",
                 i);
         speed[i] = each / seconds;
     }
@@ -382,7 +373,7 @@ static enum mot_status size_batches(
 }
 
 static enum mot_status read_batch(
-    const struct mot_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
     static const struct mot_option size = {
         .name = "batch", .type = MOT_OPT_UINT, .min = 1, .max = 1e9, .word = "full"
@@ -397,7 +388,7 @@ static enum mot_status read_batch(
         const struct mot_yaml *child = node->first;
         for (uint32_t i = 0; i < e->workers; i++, child = child->next) {
             enum mot_status status = mot_read_value(r, child, "batch", &size, &value);
-            if (status) return status;
+            if (status != MOT_OK) return status;
             if (value == MOT_WORD_UINT)
                 return mot_read_fail(r, child, "batch",
                     "expected a whole number from 1 to 1000000000; found 'full' in a list");
@@ -406,14 +397,14 @@ static enum mot_status read_batch(
         return MOT_OK;
     }
     enum mot_status status = node ? mot_read_value(r, node, "batch", &size, &value) : MOT_OK;
-    if (status) return status;
+    if (status != MOT_OK) return status;
     e->batch_full = value == MOT_WORD_UINT;
     for (uint32_t i = 0; i < e->workers && !e->batch_full; i++) e->batch[i] = (uint32_t)value;
     return MOT_OK;
 }
 
-/* A cluster that is named is read in its place: its nodes keep their own file. */
-static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml *root)
+/* A named cluster file is read in place; its nodes remember that file. */
+static enum mot_status load_cluster(const struct mot_yaml_reader *r, struct mot_yaml *root)
 {
     struct mot_yaml *node = mot_yaml_get(root, "cluster"), *loaded;
     if (!node || node->kind != MOT_YAML_SCALAR || strcmp(node->text, "auto") == 0) return MOT_OK;
@@ -426,7 +417,7 @@ static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml 
         return mot_read_fail(
             r, node, "cluster", "expected a cluster file or a map; there is no file '%s'", path);
     enum mot_status status = mot_yaml_read(path, r->arena, &loaded);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     if (loaded->kind != MOT_YAML_MAP) return mot_read_map(r, loaded, "cluster", "{workers: 8}");
     loaded->key = node->key;
     loaded->next = node->next;
@@ -434,18 +425,42 @@ static enum mot_status load_cluster(const struct mot_reader *r, struct mot_yaml 
     return MOT_OK;
 }
 
+/* Redundant work must cost its time, or it would seem to be free. */
+static void price_jobs(struct mot_experiment *e)
+{
+    bool several = e->traits.codes || e->traits.redundant || e->traits.batches > e->workers;
+    for (uint32_t i = 0; i < e->workers && several; i++) {
+        struct mot_machine *m = &e->cluster->machine[i];
+        if (mot_machine_timed(m) && m->price == MOT_PRICE_AUTO) m->price = MOT_PRICE_SAMPLES;
+    }
+}
+
+static enum mot_status check_groups(
+    const struct mot_yaml_reader *r, const struct mot_yaml *root, const struct mot_experiment *e)
+{
+    uint32_t groups = e->traits.groups;
+    if (groups == 0 || e->workers % groups == 0) return MOT_OK;
+    return mot_read_fail(r, mot_yaml_get(root, "method"), "method",
+        "groups of workers must be equal in size; %u groups do not divide %u workers", groups, e->workers);
+}
+
 static enum mot_status read_cluster(
-    const struct mot_reader *r, const struct mot_yaml *root, uint64_t workers, struct mot_experiment *e)
+    const struct mot_yaml_reader *r, const struct mot_yaml *root, uint64_t workers, struct mot_experiment *e)
 {
     const struct mot_yaml *node = mot_yaml_get(root, "cluster"), *asked_by = mot_yaml_get(root, "workers");
     uint32_t asked = workers == MOT_WORD_UINT ? 0 : (uint32_t)workers;
     if (node && node->kind == MOT_YAML_SCALAR) node = NULL; /* auto */
     enum mot_status status = mot_cluster_build(r, node, "cluster", asked, asked_by, &e->cluster);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     e->workers = e->cluster->workers;
-    e->servers =
-        e->method->server_count ? e->method->server_count(e->method_conf, e->workers) : e->method->servers;
+    e->traits = mot_method_traits(e->method, e->method_conf, e->workers);
+    e->servers = e->traits.servers;
+    e->shared_parts = e->method->holds || e->traits.codes;
+    MOT_ASSERT(e->traits.parts == e->workers || e->shared_parts);
+    status = check_groups(r, root, e);
+    if (status != MOT_OK) return status;
     mot_cluster_serve(e->cluster, e->servers);
+    price_jobs(e);
     return MOT_OK;
 }
 
@@ -453,35 +468,37 @@ static enum mot_status read_cluster(
 
 const char *const mot_study_sections[] = { "compare", "sweep", "tune", NULL };
 
-/* A study is many runs; who asks for one is told how to have them all. */
-static enum mot_status refuse_study(const struct mot_reader *r, const struct mot_yaml *root)
+/* A study is many runs: whoever asks for one run is told how to run the study. */
+static enum mot_status refuse_study(const struct mot_yaml_reader *r, const struct mot_yaml *root)
 {
     for (const char *const *section = mot_study_sections; *section && !r->study; section++) {
         const struct mot_yaml *node = mot_yaml_get(root, *section);
         const char *command = strcmp(*section, "tune") == 0 ? "tune" : "compare";
         if (node)
             return mot_read_fail_key(r, node, *section,
-                "makes this file a study, which is many runs: run it with 'motley %s %s'", command,
+                "makes this file a study of many runs: run it with 'motley %s %s'", command,
                 node->file ? node->file : "FILE");
     }
     return MOT_OK;
 }
 
-static enum mot_status read_header(const struct mot_reader *r, const struct mot_yaml *root,
+static enum mot_status read_header(const struct mot_yaml_reader *r, const struct mot_yaml *root,
     struct mot_experiment *e, uint64_t *workers, bool *proportional)
 {
     static const char *const others[] = { "data", "partition", "sampler", "model", "method", "topology",
-        "optimizer", "batch", "cluster", "evaluate", "stop", "sim", "mpi", "checkpoint", "compare", "sweep",
-        "tune", NULL };
+        "code", "compress", "optimizer", "batch", "cluster", "evaluate", "stop", "sim", "mpi", "checkpoint",
+        "compare", "sweep", "tune", NULL };
     struct mot_header_conf conf;
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
-    if (!status) status = refuse_study(r, root);
-    if (!status) status = mot_read_options(r, root, "", mot_header_options, &conf, others, 0);
-    if (status) return status;
+    if (status == MOT_OK) status = refuse_study(r, root);
+    if (status == MOT_OK) status = mot_read_options(r, root, "", mot_header_options, &conf, others, 0);
+    if (status != MOT_OK) return status;
     e->seed = conf.seed;
     e->trace = conf.trace;
+    e->elastic = conf.elastic;
+    e->no_raw_data = conf.no_raw_data;
     e->from = conf.from ? mot_read_path(r, mot_yaml_get(root, "from"), conf.from) : NULL;
-    /* A run's folder is where the person is, not where the experiment's file is. */
+    /* Relative to the working directory, not to the experiment's file. */
     e->output = conf.output ? mot_read_path(r, NULL, conf.output) : NULL;
     if (e->output && !*conf.output)
         return mot_read_fail(r, mot_yaml_get(root, "output"), "output", "expected a folder; found ''");
@@ -490,39 +507,56 @@ static enum mot_status read_header(const struct mot_reader *r, const struct mot_
     return MOT_OK;
 }
 
-static enum mot_status resolve(const struct mot_reader *r, struct mot_yaml *root, struct mot_experiment *e)
+static enum mot_status check_raw_data(
+    const struct mot_yaml_reader *r, const struct mot_yaml *root, const struct mot_experiment *e)
+{
+    bool moves = e->traits.shares || (e->traits.codes && e->traits.shuffle != MOT_SHUFFLE_NONE);
+    if (!e->no_raw_data || !moves) return MOT_OK;
+    return mot_read_fail(r, mot_yaml_get(root, "no_raw_data"), "no_raw_data",
+        "method %s with these options sends samples from one worker to another (%s)", e->method->name,
+        e->traits.shares ? "alpha and beta" : "shuffle");
+}
+
+static enum mot_status resolve(
+    const struct mot_yaml_reader *r, struct mot_yaml *root, struct mot_experiment *e)
 {
     uint64_t workers = MOT_WORD_UINT;
     bool proportional = false;
     enum mot_status status = read_header(r, root, e, &workers, &proportional);
-    if (!status) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
-    if (!status) status = read_partition(r, mot_yaml_get(root, "partition"), e);
-    if (!status)
+    if (status == MOT_OK) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
+    if (status == MOT_OK) status = read_partition(r, mot_yaml_get(root, "partition"), e);
+    if (status == MOT_OK)
         status = mot_read_options(
             r, mot_yaml_get(root, "sampler"), "sampler", mot_sampler_options, &e->sampler, NULL, 0);
-    if (!status) status = read_model(r, mot_yaml_get(root, "model"), e);
-    if (!status) status = read_method(r, mot_yaml_get(root, "method"), e);
-    if (!status) status = read_topology(r, mot_yaml_get(root, "topology"), e);
-    if (!status) status = read_optimizer(r, mot_yaml_get(root, "optimizer"), e);
-    if (!status) status = load_cluster(r, root);
-    if (!status) status = read_cluster(r, root, workers, e);
-    if (!status) resolve_rate(e);
-    if (!status) status = read_batch(r, mot_yaml_get(root, "batch"), e);
-    if (!status && proportional) status = size_batches(r, root, e);
-    if (!status) status = read_evaluate(r, mot_yaml_get(root, "evaluate"), e);
-    if (!status) status = read_stop(r, mot_yaml_get(root, "stop"), e);
-    if (!status) status = read_sim(r, mot_yaml_get(root, "sim"), e);
-    if (!status) status = read_mpi(r, mot_yaml_get(root, "mpi"), e);
-    if (!status) status = read_checkpoint(r, mot_yaml_get(root, "checkpoint"), e);
+    if (status == MOT_OK) status = read_model(r, mot_yaml_get(root, "model"), e);
+    if (status == MOT_OK) status = read_method(r, mot_yaml_get(root, "method"), e);
+    if (status == MOT_OK) status = read_topology(r, mot_yaml_get(root, "topology"), e);
+    if (status == MOT_OK) status = mot_read_code(r, mot_yaml_get(root, "code"), e);
+    if (status == MOT_OK) status = mot_read_compress(r, mot_yaml_get(root, "compress"), e);
+    if (status == MOT_OK) status = read_optimizer(r, mot_yaml_get(root, "optimizer"), e);
+    if (status == MOT_OK) status = load_cluster(r, root);
+    if (status == MOT_OK) status = read_cluster(r, root, workers, e);
+    if (status == MOT_OK) status = mot_resolve_compress(r, mot_yaml_get(root, "compress"), e);
+    if (status == MOT_OK) resolve_rate(e);
+    if (status == MOT_OK) status = read_batch(r, mot_yaml_get(root, "batch"), e);
+    if (status == MOT_OK && proportional) status = size_batches(r, root, e);
+    if (status == MOT_OK) status = mot_resolve_code(r, mot_yaml_get(root, "code"), e);
+    if (status == MOT_OK) status = read_evaluate(r, mot_yaml_get(root, "evaluate"), e);
+    if (status == MOT_OK) status = read_stop(r, mot_yaml_get(root, "stop"), e);
+    if (status == MOT_OK) status = read_sim(r, mot_yaml_get(root, "sim"), e);
+    if (status == MOT_OK) status = read_mpi(r, mot_yaml_get(root, "mpi"), e);
+    if (status == MOT_OK) status = read_checkpoint(r, mot_yaml_get(root, "checkpoint"), e);
+    if (status == MOT_OK && mot_cluster_streams(e->cluster)) status = mot_streams_check(r, root, e);
+    if (status == MOT_OK) status = check_raw_data(r, root, e);
     return status;
 }
 
-/* The cluster that a setting changes; `auto` is one without keys. */
-static enum mot_status open_cluster(const struct mot_reader *r, struct mot_yaml *root)
+/* Opens the cluster for a setting to change; `auto` is one without keys. */
+static enum mot_status open_cluster(const struct mot_yaml_reader *r, struct mot_yaml *root)
 {
     struct mot_yaml *node = mot_yaml_get(root, "cluster");
     enum mot_status status = load_cluster(r, root);
-    if (status || !node || node->kind != MOT_YAML_SCALAR) return status;
+    if (status != MOT_OK || !node || node->kind != MOT_YAML_SCALAR) return status;
     node->kind = MOT_YAML_MAP;
     node->flag = "auto";
     return MOT_OK;
@@ -535,10 +569,10 @@ static unsigned depth_of(const char *key)
     return dots;
 }
 
-/* A section's name before its options, whatever the order of the flags: `--method`
- * replaces a section and must not lose what `--method-k` puts into it. */
+/* A section's name before its options, whatever the order of the flags: `--method` replaces the section
+ * and must not lose what `--method-k` sets in it. */
 static enum mot_status apply(
-    const struct mot_reader *r, struct mot_yaml *root, const struct mot_setting *setting, size_t n)
+    const struct mot_yaml_reader *r, struct mot_yaml *root, const struct mot_setting *setting, size_t n)
 {
     unsigned deepest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -550,21 +584,22 @@ static enum mot_status apply(
             enum mot_status status = MOT_OK;
             if (depth_of(setting[i].key) != depth) continue;
             if (strncmp(setting[i].key, "cluster.", 8) == 0) status = open_cluster(r, root);
-            if (!status)
+            if (status == MOT_OK)
                 status = mot_yaml_put(root, setting[i].key, setting[i].value, setting[i].origin, r->arena);
-            if (status) return status;
+            if (status != MOT_OK) return status;
         }
     }
     return MOT_OK;
 }
 
-static enum mot_status finish(struct mot_experiment *e, struct mot_reader *r, struct mot_yaml *root,
+static enum mot_status finish(struct mot_experiment *e, struct mot_yaml_reader *r, struct mot_yaml *root,
     const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
-    if (!status) status = apply(r, root, setting, settings);
-    if (!status) status = resolve(r, root, e);
-    if (status) {
+    if (status == MOT_OK) status = apply(r, root, setting, settings);
+    if (status == MOT_OK) status = resolve(r, root, e);
+    if (status == MOT_OK) status = mot_memory_status();
+    if (status != MOT_OK) {
         mot_experiment_close(e);
         return status;
     }
@@ -576,14 +611,14 @@ enum mot_status mot_experiment_open(
     const char *path, const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
-    struct mot_reader reader = { .arena = &e->arena };
+    struct mot_yaml_reader reader = { .arena = &e->arena };
     struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
     if (path && !mot_file_exists(path)) {
         free(e);
         return mot_fail(MOT_EUSAGE, "there is no experiment file '%s'", path);
     }
     enum mot_status status = path ? mot_yaml_read(path, &e->arena, &root) : MOT_OK;
-    if (status) {
+    if (status != MOT_OK) {
         mot_experiment_close(e);
         return status;
     }
@@ -594,10 +629,10 @@ enum mot_status mot_experiment_parse(
     const char *name, const char *text, size_t n, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
-    struct mot_reader reader = { .arena = &e->arena, .alone = true };
+    struct mot_yaml_reader reader = { .arena = &e->arena, .alone = true };
     struct mot_yaml *root;
     enum mot_status status = mot_yaml_parse(name, false, text, n, &e->arena, &root);
-    if (status) {
+    if (status != MOT_OK) {
         mot_experiment_close(e);
         return status;
     }
@@ -608,10 +643,10 @@ enum mot_status mot_experiment_open_run(const char *name, const char *text, size
     const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
     struct mot_experiment *e = mot_new(1, sizeof *e);
-    struct mot_reader reader = { .arena = &e->arena, .study = true, .file = name };
+    struct mot_yaml_reader reader = { .arena = &e->arena, .study = true, .file = name };
     struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
     enum mot_status status = name ? mot_yaml_parse(name, false, text, n, &e->arena, &root) : MOT_OK;
-    if (status) {
+    if (status != MOT_OK) {
         mot_experiment_close(e);
         return status;
     }

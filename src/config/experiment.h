@@ -1,15 +1,17 @@
-/* experiment.h -- an experiment, resolved: every key has its value, every name its part. */
+/* experiment.h -- an experiment, resolved: every key has a value, every name what it stands for. */
 #ifndef MOT_CONFIG_EXPERIMENT_H
 #define MOT_CONFIG_EXPERIMENT_H
 
 #include "base/memory.h"
 #include "cluster/cluster.h"
+#include "compress/compress.h"
 #include "data/data.h"
 #include "data/sampler.h"
 #include "math/optim.h"
 #include "method/methods.h"
 #include "partition/partition.h"
 #include "topology/topology.h"
+#include <motley/code.h>
 #include <motley/method.h>
 #include <motley/model.h>
 #include <stdio.h>
@@ -30,7 +32,7 @@ enum mot_target_kind {
 };
 
 struct mot_experiment {
-    struct mot_arena arena; /* owns what the pointers below name */
+    struct mot_arena arena; /* owns what the pointers below point to */
     uint64_t seed;
     uint32_t workers;
     struct mot_data_conf data;
@@ -41,10 +43,16 @@ struct mot_experiment {
     void *model_conf;
     const struct mot_method *method;
     void *method_conf;
-    /* of methods with neighbours */
+    /* of methods that mix */
     const struct mot_topology *topology;
     struct mot_topology_conf topology_conf;
-    uint32_t servers; /* of the method, with these options */
+    struct mot_code_spec code;    /* of methods that code; mot_code_of gives it with the seed */
+    struct mot_compress compress; /* kind->pack is NULL: nothing is compressed */
+    struct mot_traits traits;     /* that the method has with these options */
+    uint32_t servers;             /* traits.servers */
+    bool shared_parts;            /* part i is not worker i's: the method or its code says who holds which */
+    bool no_raw_data;             /* samples stay with the worker that they belong to */
+    bool elastic;                 /* a server waits for lost workers when none is left */
     const struct mot_optimizer *optimizer;
     struct mot_optim_conf optim;
     struct mot_schedule_conf schedule;
@@ -74,18 +82,18 @@ struct mot_experiment {
         bool overcommit;
     } sim;
     struct {
-        bool fast;      /* sums by MPI's own algorithm, not in rank order */
+        bool fast;      /* sums use MPI's own algorithm, not rank order */
         bool own;       /* the server has a rank of its own */
-        bool check_all; /* checksums for bodies too */
+        bool check_all; /* checksums cover bodies too */
     } mpi;
     struct mot_every checkpoint; /* run time, updates or epochs; MOT_EVERY_AUTO: at the end only */
-    const char *from;            /* a model.safetensors to begin from; NULL: the model's own init */
+    const char *from;            /* a model.safetensors to start from; NULL: the model's own initialisation */
     bool trace;
     const char *output; /* the run's folder; NULL: none is written */
 };
 
-/* A setting from the command line: "stop.updates" = "100", said by `origin`
- * ("--stop-updates", "--set"), applied after the file, in order. */
+/* A setting from the command line, such as "stop.updates" = "100"; `origin` is the flag
+ * ("--stop-updates", "--set"). Settings are applied after the file, in order. */
 struct mot_setting {
     const char *key, *value, *origin;
 };
@@ -96,19 +104,25 @@ enum mot_status mot_experiment_open(
     const char *path, const struct mot_setting *, size_t settings, struct mot_experiment **out);
 void mot_experiment_close(struct mot_experiment *);
 
-/* The same for one run of a study: from the file's text, which messages call `name` (NULL:
- * defaults only), and whose sections compare, sweep and tune are passed over. mot_experiment_open refuses a
- * file that has them. */
+/* The same for one run of a study: from the file's text, called `name` in messages (NULL: defaults only).
+ * Its sections compare, sweep and tune are skipped; mot_experiment_open refuses a file that has them. */
 enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n,
     const struct mot_setting *, size_t settings, struct mot_experiment **out);
 extern const char *const mot_study_sections[]; /* "compare", "sweep", "tune"; ended by NULL */
 
-/* The experiment as resolved, as YAML that gives the same experiment again.
- * Paths inside it are absolute; the cluster is inline. */
+/* Worker speeds, by which data is partitioned and some codes go: samples a second at each worker's own batch.
+ * malloc'd. */
+double *mot_speeds_of(const struct mot_experiment *);
+
+/* What the run's code is built from. */
+struct mot_code_spec mot_code_of(const struct mot_experiment *);
+
+/* The resolved experiment as YAML that reads back to the same experiment. Paths are absolute; the cluster
+ * is inline. */
 enum mot_status mot_experiment_print(const struct mot_experiment *, FILE *);
 
-/* XXH64 of all that decides the mathematics and the virtual clock (not output,
- * trace, threads, checkpoint, stop): a checkpoint is resumed only under the same. */
+/* XXH64 of all that decides the mathematics and the virtual clock (not output, trace, threads,
+ * checkpoint, stop): a run resumes only from a checkpoint with the same hash. */
 uint64_t mot_experiment_hash(const struct mot_experiment *);
 
 #endif

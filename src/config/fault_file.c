@@ -12,8 +12,8 @@ static bool must_name(enum mot_fault_kind kind)
         kind == MOT_FAULT_PARTITION;
 }
 
-static enum mot_status check_fault(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-    const struct mot_fault *f, uint32_t workers)
+static enum mot_status check_fault(const struct mot_yaml_reader *r, const struct mot_yaml *node,
+    const char *key, const struct mot_fault *f, uint32_t workers)
 {
     const struct mot_yaml *list =
         mot_yaml_get(node, "workers") ? mot_yaml_get(node, "workers") : mot_yaml_get(node, "worker");
@@ -22,7 +22,7 @@ static enum mot_status check_fault(const struct mot_reader *r, const struct mot_
             return mot_read_fail(r, list, mot_key_join(r, key, "workers"),
                 "expected workers from 0 to %u; found %u", workers - 1, f->workers.v[i]);
     if (must_name(f->kind) && f->workers.n == 0 && !f->server)
-        return mot_read_fail(r, node, key, "a %s must say to whom it happens: worker: 3, workers: [0, 1]%s",
+        return mot_read_fail(r, node, key, "a %s must say whom it affects: worker: 3, workers: [0, 1]%s",
             mot_fault_name(f->kind), f->kind == MOT_FAULT_RESTART ? "" : " or server: true");
     if (f->kind == MOT_FAULT_CRASH && f->server && f->lasts != MOT_NEVER)
         return mot_read_fail(r, mot_yaml_get(node, "for"), mot_key_join(r, key, "for"),
@@ -30,22 +30,22 @@ static enum mot_status check_fault(const struct mot_reader *r, const struct mot_
     return MOT_OK;
 }
 
-static enum mot_status read_fault(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-    uint32_t workers, struct mot_fault *out)
+static enum mot_status read_fault(const struct mot_yaml_reader *r, const struct mot_yaml *node,
+    const char *key, uint32_t workers, struct mot_fault *out)
 {
     static const char *const kind_key[] = { "kind", NULL };
-    struct mot_part part;
+    struct mot_choice choice;
     struct mot_fault_conf conf = { .lasts = MOT_NEVER };
     enum mot_status status = mot_read_map(r, node, key, "{kind: stall, at: 3s, for: 500ms, worker: 2}");
-    if (status) return status;
+    if (status != MOT_OK) return status;
     const struct mot_yaml *kind = mot_yaml_get(node, "kind");
     if (!kind)
         return mot_read_fail(
             r, node, mot_key_join(r, key, "kind"), "is missing; expected crash, stall, partition, drop, ...");
-    if ((status = mot_read_name(r, kind, mot_key_join(r, key, "kind"), &mot_family_fault, &part)))
+    if ((status = mot_read_name(r, kind, mot_key_join(r, key, "kind"), &mot_family_fault, &choice)))
         return status;
-    if ((status = mot_read_options(r, node, key, part.options, &conf, kind_key, 0))) return status;
-    *out = (struct mot_fault){ .kind = (enum mot_fault_kind)part.index,
+    if ((status = mot_read_options(r, node, key, choice.options, &conf, kind_key, 0))) return status;
+    *out = (struct mot_fault){ .kind = (enum mot_fault_kind)choice.index,
         .at = conf.at,
         .lasts = conf.lasts,
         .amount = conf.amount,
@@ -54,8 +54,8 @@ static enum mot_status read_fault(const struct mot_reader *r, const struct mot_y
     return check_fault(r, node, key, out, workers);
 }
 
-static enum mot_status read_schedule(const struct mot_reader *r, const struct mot_yaml *list, const char *key,
-    uint32_t workers, struct mot_arena *arena, struct mot_faults *out)
+static enum mot_status read_schedule(const struct mot_yaml_reader *r, const struct mot_yaml *list,
+    const char *key, uint32_t workers, struct mot_arena *arena, struct mot_faults *out)
 {
     if (list->kind != MOT_YAML_LIST)
         return mot_read_fail(r, list, key,
@@ -67,7 +67,7 @@ static enum mot_status read_schedule(const struct mot_reader *r, const struct mo
         snprintf(at, sizeof at, "%s[%u]", key, out->scheduled);
         enum mot_status status =
             read_fault(r, node, mot_arena_text(r->arena, at), workers, &out->fault[out->scheduled]);
-        if (status) return status;
+        if (status != MOT_OK) return status;
         out->scheduled++;
     }
     return MOT_OK;
@@ -89,7 +89,7 @@ static void take_conf(const struct mot_faults_conf *conf, struct mot_faults *f)
     }
 }
 
-enum mot_status mot_faults_read(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
+enum mot_status mot_faults_read(const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key,
     uint32_t workers, struct mot_arena *arena, struct mot_faults *out)
 {
     static const char *const others[] = { "schedule", NULL };
@@ -101,11 +101,12 @@ enum mot_status mot_faults_read(const struct mot_reader *r, const struct mot_yam
     const struct mot_yaml *schedule = bare ? node : mot_yaml_get(node, "schedule");
     status = bare ? MOT_OK
                   : mot_read_map(r, node, key, "{drop: 1%, schedule: [{kind: crash, at: 3s, worker: 2}]}");
-    if (!status) status = mot_read_options(r, bare ? NULL : node, key, mot_faults_options, &conf, others, 0);
-    if (!status && schedule)
+    if (status == MOT_OK)
+        status = mot_read_options(r, bare ? NULL : node, key, mot_faults_options, &conf, others, 0);
+    if (status == MOT_OK && schedule)
         status =
             read_schedule(r, schedule, bare ? key : mot_key_join(r, key, "schedule"), workers, arena, out);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     take_conf(&conf, out);
     return MOT_OK;
 }
@@ -114,11 +115,11 @@ enum mot_status mot_faults_read(const struct mot_reader *r, const struct mot_yam
 
 static void print_fault(const struct mot_fault *f, int indent, FILE *out)
 {
-    struct mot_part part;
+    struct mot_choice choice;
     const struct mot_fault_conf conf = { f->at, f->lasts, f->amount, f->workers, f->server };
-    mot_family_fault.get(f->kind, &part);
-    fprintf(out, "%*s-\n%*skind: %s\n", indent, "", indent + 2, "", part.name);
-    mot_print_options(part.options, &conf, indent + 2, out);
+    mot_family_fault.get(f->kind, &choice);
+    fprintf(out, "%*s-\n%*skind: %s\n", indent, "", indent + 2, "", choice.name);
+    mot_print_options(choice.options, &conf, indent + 2, out);
 }
 
 void mot_faults_print(const struct mot_faults *f, int indent, FILE *out)

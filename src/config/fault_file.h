@@ -20,11 +20,11 @@ struct mot_fault_conf {
 extern const struct mot_option mot_faults_options[];
 extern const struct mot_family mot_family_fault;
 
-/* Reads `node` (NULL: no faults) for a cluster of so many workers; the arena keeps the schedule. */
-enum mot_status mot_faults_read(const struct mot_reader *, const struct mot_yaml *node, const char *key,
+/* Reads `node` (NULL: no faults) for a cluster of that many workers; the arena owns the schedule. */
+enum mot_status mot_faults_read(const struct mot_yaml_reader *, const struct mot_yaml *node, const char *key,
     uint32_t workers, struct mot_arena *, struct mot_faults *out);
 
-/* As YAML under the key `faults`; nothing where nothing goes wrong. */
+/* As YAML under the key `faults`; nothing if there are none. */
 void mot_faults_print(const struct mot_faults *, int indent, FILE *);
 
 #endif

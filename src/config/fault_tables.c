@@ -25,23 +25,23 @@ const struct mot_option mot_faults_options[] = {
         .preset = "1s",
         .min = 1e6,
         .max = 31536000e9,
-        .doc = "a peer that is silent for so long is given up" },
+        .doc = "a peer that is silent for this long is given up for lost" },
     { .name = "until",
         .type = MOT_OPT_TIME,
         .offset = ALL(until),
         .preset = "never",
         .word = "never",
-        .doc = "no random fault begins after this time; what scheduled faults do is not touched by it" },
-    CHANCE("drop", 0, "the chance that a frame is lost"),
-    CHANCE("duplicate", 1, "the chance that a frame arrives twice"),
-    CHANCE("reorder", 2, "the chance that a frame is held up and others overtake it"),
-    CHANCE("corrupt", 3, "the chance that a frame arrives damaged; its checksum gives it away"),
+        .doc = "no random fault begins after this time; scheduled faults are not affected" },
+    CHANCE("drop", 0, "the probability that a frame is lost"),
+    CHANCE("duplicate", 1, "the probability that a frame arrives twice"),
+    CHANCE("reorder", 2, "the probability that a frame is delayed and others overtake it"),
+    CHANCE("corrupt", 3, "the probability that a frame arrives damaged; its checksum shows it"),
     { .name = "poison",
         .type = MOT_OPT_REAL,
         .offset = ALL(chance[4]),
         .preset = "0",
         .max = 1,
-        .doc = "the chance that a worker's gradient comes out as NaN; nothing hides that from the method" },
+        .doc = "the probability that a gradient is NaN; the method sees it" },
     RATE("crash", 0, "how often each worker crashes"),
     { .name = "restart_after",
         .type = MOT_OPT_TIME,
@@ -50,20 +50,20 @@ const struct mot_option mot_faults_options[] = {
         .word = "never",
         .min = 1,
         .max = 31536000e9,
-        .doc = "a crashed worker is back after this long on average, and knows nothing" },
+        .doc = "a crashed worker restarts after this long on average, without its state" },
     RATE("stall", 1, "how often each worker stalls: it computes nothing and handles no event"),
     MEAN("stall_for", 1, "200ms", "how long a stall lasts on average"),
     RATE("partition", 2, "how often each worker is cut off from all others"),
-    MEAN("partition_for", 2, "200ms", "how long it is cut off on average"),
-    RATE("slow_link", 3, "how often the link of each worker becomes slow"),
-    MEAN("slow_link_for", 3, "1s", "how long it is slow on average"),
+    MEAN("partition_for", 2, "200ms", "how long that lasts on average"),
+    RATE("slow_link", 3, "how often each worker's link becomes slow"),
+    MEAN("slow_link_for", 3, "1s", "how long a link stays slow on average"),
     { .name = "slow_link_factor",
         .type = MOT_OPT_REAL,
         .offset = ALL(slow_factor),
         .preset = "10",
         .min = 1,
         .max = 1e6,
-        .doc = "by how much a slow link is slower" },
+        .doc = "how many times slower a slow link is" },
     { .name = NULL },
 };
 
@@ -94,20 +94,20 @@ const struct mot_option mot_faults_options[] = {
 
 static const struct mot_option crash[] = {
     AT,
-    FOR("never", "never",
-        "until they are back as a new life that knows nothing; a server's crash ends the run"),
+    FOR("never", "never", "how long until they restart without their state; a server's crash ends the run"),
     WORKERS("which workers; [2, 3] or 2"),
     SERVER("the server"),
     END,
 };
-static const struct mot_option restart[] = { AT, WORKERS("which workers; void for one that runs"), END };
+static const struct mot_option restart[] = { AT, WORKERS("which workers; no effect on one that is running"),
+    END };
 static const struct mot_option stall[] = { AT, FOR("1s", NULL, "how long"), WORKERS("which workers"),
     SERVER("the server"), END };
 static const struct mot_option partition[] = {
     AT,
     FOR("1s", NULL, "how long"),
     WORKERS("the workers on one side; all others are on the other"),
-    SERVER("the server is on the side of these workers"),
+    SERVER("put the server on the side of these workers"),
     END,
 };
 static const struct mot_option slow_link[] = {
@@ -119,8 +119,8 @@ static const struct mot_option slow_link[] = {
         .preset = "10",
         .min = 1,
         .max = 1e6,
-        .doc = "bandwidth is divided by it" },
-    WORKERS("whose links; none, and no server: all links"),
+        .doc = "divides the bandwidth" },
+    WORKERS("whose links; all links if neither workers nor the server are given"),
     SERVER("the server's link"),
     END,
 };
@@ -132,8 +132,8 @@ static const struct mot_option frames[] = {
         .offset = ONE(amount),
         .preset = "1",
         .max = 1,
-        .doc = "the chance of each frame" },
-    WORKERS("frames from or to these; none, and no server: all frames"),
+        .doc = "the probability for each frame" },
+    WORKERS("frames from or to these; all frames if neither workers nor the server are given"),
     SERVER("frames from or to the server"),
     END,
 };
@@ -146,8 +146,8 @@ static const struct mot_option poison[] = {
         .offset = ONE(amount),
         .preset = "1",
         .max = 1,
-        .doc = "the chance of each gradient" },
-    WORKERS("whose gradients; none: all workers'"),
+        .doc = "the probability for each gradient" },
+    WORKERS("whose gradients; default: all workers'"),
     END,
 };
 
@@ -156,24 +156,25 @@ static const struct {
     const char *summary;
     const struct mot_option *options;
 } faults[] = {
-    { "a node stops; its state, its work and what it has not yet sent are gone", crash },
-    { "a crashed worker begins anew", restart },
-    { "a node computes nothing and handles no event; its channel still answers, so it is not given up",
+    { "a node stops and loses its state, its jobs and what it has not sent yet", crash },
+    { "a crashed worker restarts", restart },
+    { "a node computes nothing and handles no event; its channel still answers, so it is not given up for "
+      "lost",
         stall },
-    { "frames between two sides are lost; those cut off for longer than `detect` begin anew when it is over",
+    { "frames between two sides are lost; nodes cut off for longer than `detect` restart afterwards",
         partition },
     { "bandwidth is divided by a factor", slow_link },
-    { "frames are lost, and sent again", frames },
+    { "frames are lost and sent again", frames },
     { "frames arrive twice", frames },
-    { "frames are held up, and others overtake them", frames },
-    { "frames arrive damaged, are thrown away, and sent again", frames },
-    { "gradients come out as NaN, and the method has to deal with it", poison },
+    { "frames are delayed and others overtake them", frames },
+    { "frames arrive damaged, are discarded and sent again", frames },
+    { "gradients are NaN, and the method has to deal with it", poison },
 };
 
-static bool get_fault(size_t i, struct mot_part *out)
+static bool get_fault(size_t i, struct mot_choice *out)
 {
     if (i >= MOT_COUNT(faults)) return false;
-    *out = (struct mot_part){ mot_fault_name((enum mot_fault_kind)i), faults[i].summary, NULL,
+    *out = (struct mot_choice){ mot_fault_name((enum mot_fault_kind)i), faults[i].summary, NULL,
         faults[i].options, &faults[i], i };
     return true;
 }

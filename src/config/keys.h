@@ -9,11 +9,11 @@
 #include <motley/option.h>
 #include <stdbool.h>
 
-/* One of several that an experiment can name: a method, a model, a law. */
-struct mot_part {
+/* One of several things an experiment can name: a method, a model, a law. */
+struct mot_choice {
     const char *name, *summary, *about; /* about may be NULL */
     const struct mot_option *options;   /* may be NULL */
-    const void *part;                   /* the struct mot_method, mot_model, ... */
+    const void *kind;                   /* the struct mot_method, mot_model, ... */
     size_t index;                       /* its place in the family */
 };
 
@@ -21,16 +21,16 @@ struct mot_family {
     const char *section;    /* "method" */
     const char *one, *many; /* "method", "methods": for sentences */
     const char *preset;
-    bool (*get)(size_t i, struct mot_part *out); /* the i-th; false past the last */
+    bool (*get)(size_t i, struct mot_choice *out); /* the i-th; false past the last */
 };
-bool mot_family_find(const struct mot_family *, const char *name, struct mot_part *out);
+bool mot_family_find(const struct mot_family *, const char *name, struct mot_choice *out);
 
 extern const struct mot_family mot_family_partition, mot_family_model, mot_family_method,
-    mot_family_optimizer, mot_family_topology;
-extern const struct mot_family mot_family_job_time, mot_family_jitter, mot_family_straggle;
+    mot_family_optimizer, mot_family_topology, mot_family_code, mot_family_compress;
+extern const struct mot_family mot_family_job_time, mot_family_jitter, mot_family_straggle, mot_family_stream;
 extern const struct mot_family *const mot_families[]; /* of an experiment; ended by NULL */
 
-/* A section of the experiment: a table, or a family whose parts have tables. */
+/* A section of the experiment: a table, or a family whose members have tables. */
 struct mot_section {
     const char *name; /* "stop.target"; "" for the keys outside sections */
     const char *doc;
@@ -40,11 +40,11 @@ struct mot_section {
 extern const struct mot_section mot_sections[];         /* ended by a NULL name */
 extern const struct mot_section mot_cluster_sections[]; /* of a cluster file; ended by a NULL name */
 
-/* The tables of the sections that no part of motley but the experiment knows. */
+/* The tables of sections that only the experiment itself reads. */
 struct mot_header_conf {
     uint64_t seed, workers;
     uint32_t sizing;
-    bool trace;
+    bool trace, elastic, no_raw_data;
     const char *batch, *cluster, *from, *output;
 };
 struct mot_evaluate_conf {
@@ -79,12 +79,12 @@ extern const struct mot_option mot_header_options[], mot_evaluate_options[], mot
 struct mot_key {
     const char *name;                /* "method.k" */
     const struct mot_option *option; /* NULL: the section itself */
-    const char *of;                  /* "server" if only this method (model, ...) knows it */
+    const char *of;                  /* "server" if only this method (model, ...) has it */
     const char *doc;
 };
 const struct mot_key *mot_keys(struct mot_arena *, size_t *n_out);
 
-/* Workers that a run may have. */
+/* The most workers a run may have. */
 #define MOT_WORKERS_MAX 100000
 
 #endif

@@ -17,7 +17,7 @@ static enum mot_status fail_at(const char *where, const char *key, const char *f
 }
 
 enum mot_status mot_read_fail(
-    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
 {
     va_list rest;
     va_start(rest, format);
@@ -27,7 +27,7 @@ enum mot_status mot_read_fail(
 }
 
 enum mot_status mot_read_fail_key(
-    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, const char *format, ...)
 {
     va_list rest;
     va_start(rest, format);
@@ -36,67 +36,61 @@ enum mot_status mot_read_fail_key(
     return status;
 }
 
-static const char *keep(const struct mot_reader *r, char *text)
+const char *mot_key_join(const struct mot_yaml_reader *r, const char *section, const char *name)
 {
-    const char *kept = mot_arena_text(r->arena, text);
-    free(text);
-    return kept;
+    return *section ? mot_arena_take(r->arena, mot_format("%s.%s", section, name))
+                    : mot_arena_text(r->arena, name);
 }
 
-const char *mot_key_join(const struct mot_reader *r, const char *section, const char *name)
-{
-    return *section ? keep(r, mot_format("%s.%s", section, name)) : mot_arena_text(r->arena, name);
-}
-
-const char *mot_did_you_mean(const struct mot_reader *r, const char *wrong, const char *const *words)
+const char *mot_did_you_mean(const struct mot_yaml_reader *r, const char *wrong, const char *const *words)
 {
     size_t n = 0;
     while (words[n]) n++;
     const char *nearest = mot_nearest(wrong, words, n);
-    return nearest ? keep(r, mot_format(": did you mean '%s'?", nearest)) : "";
+    return nearest ? mot_arena_take(r->arena, mot_format(": did you mean '%s'?", nearest)) : "";
 }
 
 /* ---- Paths ------------------------------------------------------------------- */
 
-/* Which file says it; NULL: a flag does. */
-static const char *file_of(const struct mot_reader *r, const struct mot_yaml *said_by)
+/* The file that says it; NULL: a flag does. */
+static const char *file_of(const struct mot_yaml_reader *r, const struct mot_yaml *said_by)
 {
     if (!said_by || !said_by->flag) return said_by ? said_by->file : NULL;
     size_t n = r->file ? strlen(r->file) : 0;
     return n && strncmp(said_by->flag, r->file, n) == 0 && said_by->flag[n] == ':' ? r->file : NULL;
 }
 
-const char *mot_read_beside(const struct mot_reader *r, const struct mot_yaml *said_by, const char *path)
+const char *mot_read_beside(const struct mot_yaml_reader *r, const struct mot_yaml *said_by, const char *path)
 {
     const char *file = file_of(r, said_by);
     const char *slash = file ? strrchr(file, '/') : NULL;
     if (*path == '/' || !slash) return mot_arena_text(r->arena, path);
-    return keep(r, mot_format("%.*s/%s", (int)(slash - file), file, path));
+    return mot_arena_take(r->arena, mot_format("%.*s/%s", (int)(slash - file), file, path));
 }
 
-const char *mot_read_path(const struct mot_reader *r, const struct mot_yaml *said_by, const char *path)
+const char *mot_read_path(const struct mot_yaml_reader *r, const struct mot_yaml *said_by, const char *path)
 {
     char here[PATH_MAX];
     path = mot_read_beside(r, said_by, path);
     if (*path == '/' || !getcwd(here, sizeof here)) return path;
     while (strncmp(path, "./", 2) == 0) path += 2;
-    return keep(r, mot_format("%s/%s", strcmp(here, "/") == 0 ? "" : here, path));
+    return mot_arena_take(r->arena, mot_format("%s/%s", strcmp(here, "/") == 0 ? "" : here, path));
 }
 
 /* ---- Names ------------------------------------------------------------------- */
 
 /* The names of a family as words, ended by NULL. */
-static const char *const *names_of(const struct mot_reader *r, const struct mot_family *family)
+static const char *const *names_of(const struct mot_yaml_reader *r, const struct mot_family *family)
 {
-    struct mot_part part;
+    struct mot_choice choice;
     size_t n = 0;
-    while (family->get(n, &part)) n++;
+    while (family->get(n, &choice)) n++;
     const char **words = mot_arena_new(r->arena, (n + 1) * sizeof *words);
-    for (size_t i = 0; family->get(i, &part); i++) words[i] = part.name;
+    for (size_t i = 0; family->get(i, &choice); i++) words[i] = choice.name;
     return words;
 }
 
-static const char *joined(const struct mot_reader *r, const char *const *words)
+static const char *joined(const struct mot_yaml_reader *r, const char *const *words)
 {
     char *text = mot_text("");
     for (; *words; words++) {
@@ -104,11 +98,11 @@ static const char *joined(const struct mot_reader *r, const char *const *words)
         free(text);
         text = longer;
     }
-    return keep(r, text);
+    return mot_arena_take(r->arena, text);
 }
 
-enum mot_status mot_read_name(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-    const struct mot_family *family, struct mot_part *out)
+enum mot_status mot_read_name(const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key,
+    const struct mot_family *family, struct mot_choice *out)
 {
     const struct mot_yaml *name = node;
     if (node && node->kind == MOT_YAML_MAP) {
@@ -130,7 +124,7 @@ enum mot_status mot_read_name(const struct mot_reader *r, const struct mot_yaml 
 }
 
 enum mot_status mot_read_map(
-    const struct mot_reader *r, const struct mot_yaml *node, const char *key, const char *example)
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, const char *example)
 {
     if (!node || node->kind == MOT_YAML_MAP) return MOT_OK;
     return mot_read_fail(
@@ -139,14 +133,16 @@ enum mot_status mot_read_map(
 
 /* ---- Values ------------------------------------------------------------------ */
 
-/* A list of scalars as the text "[a, b]", which is how options take it; NULL if
- * it has anything else in it. */
-static const char *list_text(const struct mot_reader *r, const struct mot_yaml *list)
+/* A list of scalars as the text "[a, b]" that options take; NULL if it holds anything else. */
+static const char *list_text(const struct mot_yaml_reader *r, const struct mot_yaml *list)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    if (!out) return NULL;
+    if (!out) {
+        mot_memory_refuse(0);
+        return NULL;
+    }
     bool plain = true;
     putc('[', out);
     for (const struct mot_yaml *child = list->first; child; child = child->next) {
@@ -157,21 +153,24 @@ static const char *list_text(const struct mot_reader *r, const struct mot_yaml *
         fprintf(out, "%s%s", child == list->first ? "" : ", ", child->text);
     }
     putc(']', out);
-    fclose(out);
+    if (fclose(out) != 0 || !text) {
+        mot_memory_refuse(0);
+        plain = false;
+    }
     const char *kept = plain ? mot_arena_text(r->arena, text) : NULL;
     free(text);
     return kept;
 }
 
-enum mot_status mot_read_value(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
+enum mot_status mot_read_value(const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key,
     const struct mot_option *option, void *conf)
 {
     const char *text = NULL;
     if (node->kind == MOT_YAML_SCALAR && (*node->text || node->quoted)) text = node->text;
     if (node->kind == MOT_YAML_LIST && option->type == MOT_OPT_UINTS) text = list_text(r, node);
     if (!text)
-        return mot_read_fail(r, node, key, "expected %s; found %s", keep(r, mot_option_expects(option)),
-            mot_yaml_found(node, r->arena));
+        return mot_read_fail(r, node, key, "expected %s; found %s",
+            mot_arena_take(r->arena, mot_option_expects(option)), mot_yaml_found(node, r->arena));
     if (mot_option_set(option, conf, text, r->arena)) return mot_read_fail(r, node, key, "%s", mot_error());
     return MOT_OK;
 }
@@ -193,24 +192,24 @@ static bool among(const char *word, const char *const *words)
     return false;
 }
 
-/* A key that is known elsewhere: `lr` where `optimizer.lr` is meant, or `k`, which
- * only another method knows. */
-static const char *elsewhere(const struct mot_reader *r, const char *full, const char *wrong)
+/* A hint for a key that belongs elsewhere: `lr` instead of `optimizer.lr`, or `k`, which only another
+ * method has. */
+static const char *elsewhere(const struct mot_yaml_reader *r, const char *full, const char *wrong)
 {
     size_t n;
     const struct mot_key *key = mot_keys(r->arena, &n);
     for (size_t i = 0; i < n; i++)
         if (key[i].of && strcmp(key[i].name, full) == 0)
-            return keep(r, mot_format("; it is an option of '%s'", key[i].of));
+            return mot_arena_take(r->arena, mot_format("; it is an option of '%s'", key[i].of));
     for (size_t i = 0; i < n; i++) {
         const char *dot = strrchr(key[i].name, '.');
         if (dot && strcmp(dot + 1, wrong) == 0)
-            return keep(r, mot_format(": did you mean '%s'?", key[i].name));
+            return mot_arena_take(r->arena, mot_format(": did you mean '%s'?", key[i].name));
     }
     return "";
 }
 
-static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_yaml *node,
+static enum mot_status unknown_key(const struct mot_yaml_reader *r, const struct mot_yaml *node,
     const char *section, const struct mot_option *table, const char *const *others)
 {
     size_t n = 0, at = 0;
@@ -223,18 +222,18 @@ static enum mot_status unknown_key(const struct mot_reader *r, const struct mot_
     const char *known = joined(r, words);
     for (const struct mot_option *o = table; o && o->name; o++)
         if (o->also) words[at++] = o->also;
-    /* As in quotes, without them: a strange key is made printable and short. */
+    /* As if quoted, but without the quotes: an odd key is made printable and short. */
     char *shown = mot_arena_text(r->arena, mot_yaml_quote(node->key, r->arena) + 1);
     shown[strlen(shown) - 1] = '\0';
     const char *full = mot_key_join(r, section, shown), *near = mot_did_you_mean(r, node->key, words);
     if (!*near) near = elsewhere(r, full, node->key);
     return mot_read_fail_key(r, node, full, "unknown key%s%s%s", near,
         *known ? " (known here: " : " (there are no keys here",
-        *known ? keep(r, mot_format("%s)", known)) : ")");
+        *known ? mot_arena_take(r->arena, mot_format("%s)", known)) : ")");
 }
 
-/* {name: nonconvex, lambda: 0.1} under a choice: `lambda` is an option beside it. */
-static enum mot_status read_nested(const struct mot_reader *r, const struct mot_yaml *map,
+/* {name: nonconvex, lambda: 0.1} under a choice: `lambda` is a sibling option. */
+static enum mot_status read_nested(const struct mot_yaml_reader *r, const struct mot_yaml *map,
     const struct mot_yaml *node, const char *section, const char *key, const struct mot_option *option,
     const struct mot_option *table, void *conf, bool *given)
 {
@@ -250,13 +249,13 @@ static enum mot_status read_nested(const struct mot_reader *r, const struct mot_
             return mot_read_fail_key(
                 r, child, inner, "is given twice: here and as %s", mot_key_join(r, section, sibling->name));
         enum mot_status status = mot_read_value(r, child, inner, sibling, conf);
-        if (status) return status;
+        if (status != MOT_OK) return status;
         given[sibling - table] = true;
     }
     return MOT_OK;
 }
 
-static enum mot_status read_member(const struct mot_reader *r, const struct mot_yaml *map,
+static enum mot_status read_member(const struct mot_yaml_reader *r, const struct mot_yaml *map,
     const struct mot_yaml *node, const char *section, const struct mot_option *table, void *conf,
     const char *const *others, bool *given)
 {
@@ -276,8 +275,8 @@ static enum mot_status read_member(const struct mot_reader *r, const struct mot_
     return mot_read_value(r, node, key, option, conf);
 }
 
-enum mot_status mot_read_options(const struct mot_reader *r, const struct mot_yaml *node, const char *key,
-    const struct mot_option *table, void *conf, const char *const *others, unsigned flags)
+enum mot_status mot_read_options(const struct mot_yaml_reader *r, const struct mot_yaml *node,
+    const char *key, const struct mot_option *table, void *conf, const char *const *others, unsigned flags)
 {
     static const struct mot_option no_options[] = { { .name = NULL } };
     if (!table) table = no_options;
@@ -302,9 +301,28 @@ enum mot_status mot_read_options(const struct mot_reader *r, const struct mot_ya
     for (size_t i = 0; i < n; i++) {
         if (given[i] || table[i].preset || (flags & MOT_READ_KEEP)) continue;
         const char *name = mot_key_join(r, key, table[i].name),
-                   *expects = keep(r, mot_option_expects(&table[i]));
+                   *expects = mot_arena_take(r->arena, mot_option_expects(&table[i]));
         if (place) return mot_read_fail(r, place, name, "is missing; expected %s", expects);
         return mot_fail(MOT_EUSAGE, "%s: is missing; expected %s", name, expects);
     }
+    return MOT_OK;
+}
+
+enum mot_status mot_read_joined(
+    const struct mot_yaml_reader *r, struct mot_yaml *list, const char *key, const char *expected)
+{
+    size_t n = 1;
+    for (const struct mot_yaml *child = list->first; child; child = child->next) {
+        if (child->kind != MOT_YAML_SCALAR)
+            return mot_read_fail(
+                r, child, key, "expected %s; found %s", expected, mot_yaml_found(child, r->arena));
+        n += strlen(child->text) + 2;
+    }
+    char *text = mot_arena_new(r->arena, n);
+    size_t used = 0;
+    for (const struct mot_yaml *child = list->first; child; child = child->next)
+        used += (size_t)snprintf(text + used, n - used, "%s%s", used ? ", " : "", child->text);
+    list->kind = MOT_YAML_SCALAR;
+    list->text = text;
     return MOT_OK;
 }

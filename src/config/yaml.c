@@ -22,7 +22,7 @@ static enum mot_status complain(const struct builder *b, yaml_mark_t at, const c
     return mot_fail(MOT_EUSAGE, "%s:%zu:%zu: %s", b->name, at.line + 1, at.column + 1, what);
 }
 
-/* libyaml says what is wrong in its own words; where, we say in ours. */
+/* libyaml says what is wrong, in its own words; we say where. */
 static enum mot_status parser_failed(const struct builder *b)
 {
     const yaml_parser_t *p = &b->parser;
@@ -87,7 +87,7 @@ static enum mot_status build_list(struct builder *b, int depth, struct mot_yaml 
     struct mot_yaml *list = new_node(b, MOT_YAML_LIST);
     for (;;) {
         enum mot_status status = advance(b);
-        if (status) return status;
+        if (status != MOT_OK) return status;
         if (b->event.type == YAML_SEQUENCE_END_EVENT) break;
         struct mot_yaml *child;
         if ((status = build(b, depth + 1, &child))) return status;
@@ -105,7 +105,7 @@ static enum mot_status build_member(struct builder *b, int depth, struct mot_yam
     if (map->count == MOT_YAML_KEYS_MAX) return complain(b, at, "found more than 500 keys in one map");
     struct mot_yaml *key, *value;
     enum mot_status status = build_scalar(b, &key);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     const struct mot_yaml *twin = mot_yaml_get(map, key->text);
     if (twin) {
         char *what = mot_format(
@@ -128,7 +128,7 @@ static enum mot_status build_map(struct builder *b, int depth, struct mot_yaml *
     struct mot_yaml *map = new_node(b, MOT_YAML_MAP);
     for (;;) {
         enum mot_status status = advance(b);
-        if (status) return status;
+        if (status != MOT_OK) return status;
         if (b->event.type == YAML_MAPPING_END_EVENT) break;
         if ((status = build_member(b, depth, map))) return status;
     }
@@ -163,9 +163,9 @@ static enum mot_status build(struct builder *b, int depth, struct mot_yaml **out
 
 static enum mot_status build_stream(struct builder *b, struct mot_yaml **out)
 {
-    enum mot_status status = advance(b); /* the stream's start */
-    if (!status) status = advance(b);    /* a document's start, or the end */
-    if (status) return status;
+    enum mot_status status = advance(b);       /* the stream's start */
+    if (status == MOT_OK) status = advance(b); /* a document's start, or the end */
+    if (status != MOT_OK) return status;
     if (b->event.type == YAML_STREAM_END_EVENT) {
         *out = new_node(b, MOT_YAML_MAP);
         return MOT_OK;
@@ -188,13 +188,14 @@ enum mot_status mot_yaml_parse(
         return mot_fail(MOT_EUSAGE, "%s: found %zu bytes, expected at most 4 MiB", name, n);
     struct builder b = { .name = mot_arena_text(arena, name), .flag = flag, .arena = arena };
     if (!yaml_parser_initialize(&b.parser)) return mot_fail(MOT_ESYSTEM, "%s: out of memory", name);
-    /* libyaml would count a byte-order mark as a column, and so as an indentation */
+    /* libyaml would count a byte-order mark as a column, hence as indentation */
     size_t mark = n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     text += mark;
     n -= mark;
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, n);
     enum mot_status status = build_stream(&b, out);
+    if (status == MOT_OK) status = mot_memory_status();
     yaml_event_delete(&b.event);
     yaml_parser_delete(&b.parser);
     return status;
@@ -203,7 +204,7 @@ enum mot_status mot_yaml_parse(
 enum mot_status mot_yaml_load(const char *path, unsigned char **bytes_out, size_t *n_out)
 {
     enum mot_status status = mot_file_read(path, MOT_YAML_BYTES_MAX, bytes_out, n_out);
-    return status == MOT_EDATA ? MOT_EUSAGE : status; /* too long is a mistake of who wrote it */
+    return status == MOT_EDATA ? MOT_EUSAGE : status; /* too long: the user's mistake */
 }
 
 enum mot_status mot_yaml_read(const char *path, struct mot_arena *arena, struct mot_yaml **out)
@@ -211,7 +212,7 @@ enum mot_status mot_yaml_read(const char *path, struct mot_arena *arena, struct 
     unsigned char *bytes;
     size_t n;
     enum mot_status status = mot_yaml_load(path, &bytes, &n);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     status = mot_yaml_parse(path, false, (const char *)bytes, n, arena, out);
     free(bytes);
     return status;
@@ -240,7 +241,7 @@ static struct mot_yaml *flag_node(
     return node;
 }
 
-/* Puts `value` where the member of that key is, or at the end. */
+/* Replaces the member of that key, or appends it. */
 static void put_member(struct mot_yaml *map, const char *key, struct mot_yaml *value)
 {
     value->key = key;
@@ -254,7 +255,7 @@ static void put_member(struct mot_yaml *map, const char *key, struct mot_yaml *v
     append(map, value);
 }
 
-/* A scalar on the way to a key becomes a map that has it as its name. */
+/* A scalar on the way to a key becomes a map with that name. */
 static void make_map(struct mot_yaml *node, struct mot_arena *arena)
 {
     if (node->kind != MOT_YAML_SCALAR) return;
@@ -277,7 +278,7 @@ static enum mot_status flag_value(
     return MOT_OK;
 }
 
-/* What a setting can call the entry of a list: its name, or else its number. */
+/* What a setting may call an entry of a list: its name, or else its number. */
 static const char *entry_name(const struct mot_yaml *entry, uint32_t number, struct mot_arena *arena)
 {
     char text[16];
@@ -309,7 +310,7 @@ static enum mot_status no_entry(const struct mot_yaml *list, const char *key, co
     return status;
 }
 
-/* By its name first: a group may be called 1. An entry that is no map cannot have keys. */
+/* By name first: a group may be called 1. An entry that is not a map has no keys. */
 static enum mot_status find_entry(const struct mot_yaml *list, const char *key, const char *wanted,
     const char *origin, struct mot_arena *arena, struct mot_yaml **out)
 {
@@ -358,13 +359,13 @@ enum mot_status mot_yaml_put(
                     part, mot_yaml_where(next, arena), key);
             *dot = '\0';
             enum mot_status status = find_entry(next, part, entry, origin, arena, &next);
-            if (status) return status;
+            if (status != MOT_OK) return status;
         }
         map = next;
     }
     struct mot_yaml *node;
     enum mot_status status = flag_value(value, origin, arena, &node);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     const struct mot_yaml *old = mot_yaml_get(map, part), *name = mot_yaml_get(old, "name");
     if (node->kind == MOT_YAML_SCALAR && name && name->kind == MOT_YAML_SCALAR &&
         strcmp(name->text, node->text) == 0)
@@ -375,30 +376,23 @@ enum mot_status mot_yaml_put(
 
 /* ---- For messages ------------------------------------------------------------- */
 
-static const char *arena_take(struct mot_arena *arena, char *text)
-{
-    const char *kept = mot_arena_text(arena, text);
-    free(text);
-    return kept;
-}
-
 const char *mot_yaml_where(const struct mot_yaml *node, struct mot_arena *arena)
 {
     if (node->flag) return node->flag;
     if (!node->file) return "command line";
-    return arena_take(arena, mot_format("%s:%u:%u", node->file, node->line, node->column));
+    return mot_arena_take(arena, mot_format("%s:%u:%u", node->file, node->line, node->column));
 }
 
 const char *mot_yaml_where_key(const struct mot_yaml *node, struct mot_arena *arena)
 {
     if (!node->file || !node->key_line) return mot_yaml_where(node, arena);
-    return arena_take(arena, mot_format("%s:%u:%u", node->file, node->key_line, node->key_column));
+    return mot_arena_take(arena, mot_format("%s:%u:%u", node->file, node->key_line, node->key_column));
 }
 
 const char *mot_yaml_quote(const char *text, struct mot_arena *arena)
 {
     char shown[64];
-    return arena_take(arena, mot_format("'%s'", mot_show_text(text, shown, sizeof shown)));
+    return mot_arena_take(arena, mot_format("'%s'", mot_show_text(text, shown, sizeof shown)));
 }
 
 const char *mot_yaml_found(const struct mot_yaml *node, struct mot_arena *arena)

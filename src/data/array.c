@@ -1,5 +1,5 @@
-/* array.c -- typed numbers of either byte order into floats, no faster than they arrive: memory
- * grows with the bytes that were really there, not with what a header claims. */
+/* array.c -- typed numbers of either byte order into floats, as they arrive: memory grows with the bytes
+ * actually read, not with what a header claims. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "data/formats.h"
@@ -85,7 +85,7 @@ static enum mot_status check_size(
 static enum mot_status fail_short(const struct mot_source *s, uint64_t numbers, struct mot_number_type type)
 {
     return mot_fail_at(s, mot_source_offset(s),
-        "the file ends here, expected %llu numbers of %u bytes in all: truncated",
+        "the file ends here, expected a total of %llu numbers of %u bytes: truncated",
         (unsigned long long)numbers, type.bytes);
 }
 
@@ -137,10 +137,10 @@ static enum mot_status read_rows(struct mot_source *s, const struct mot_array *a
 /* Column after column: the numbers of a column are scattered over the rows. */
 static enum mot_status read_columns(struct mot_source *s, const struct mot_array *a, struct mot_raw *raw)
 {
-    unsigned char *column = mot_new((size_t)a->rows, a->type.bytes);
-    float *x = mot_new((size_t)a->rows, sizeof *x);
-    raw->x = mot_new((size_t)raw->rows * a->cols, sizeof *raw->x);
-    enum mot_status status = MOT_OK;
+    unsigned char *column = mot_new_large((size_t)a->rows, a->type.bytes);
+    float *x = mot_new_large((size_t)a->rows, sizeof *x);
+    raw->x = mot_new_large((size_t)raw->rows * a->cols, sizeof *raw->x);
+    enum mot_status status = mot_memory_status();
     for (uint64_t c = 0; c < a->cols && status == MOT_OK; c++) {
         uint64_t offset = mot_source_offset(s);
         size_t got;
@@ -189,8 +189,8 @@ enum mot_status mot_array_read_labels(struct mot_source *s, const struct mot_arr
     enum mot_status status = check_size(s, a, conf);
     if (status != MOT_OK) return status;
     if (a->cols != 1)
-        return mot_fail_at(s, mot_source_offset(s), "labels of %llu numbers a row, expected one",
-            (unsigned long long)a->cols);
+        return mot_fail_at(
+            s, mot_source_offset(s), "%llu labels per row, expected one", (unsigned long long)a->cols);
     if (a->rows != rows)
         return mot_fail_at(s, mot_source_offset(s),
             "%llu labels, expected %llu, one for each row of the features", (unsigned long long)a->rows,
@@ -218,4 +218,23 @@ enum mot_status mot_array_read_labels(struct mot_source *s, const struct mot_arr
     }
     *out = labels;
     return MOT_OK;
+}
+
+enum mot_status mot_array_read_set(struct mot_source *s, struct mot_source *labels,
+    enum mot_status (*header)(struct mot_source *, struct mot_array *out), enum mot_format format,
+    const struct mot_read_conf *conf, struct mot_raw *out)
+{
+    struct mot_array x, y;
+    struct mot_raw raw;
+    enum mot_status status = header(s, &x);
+    if (status == MOT_OK) status = mot_array_read(s, &x, conf, &raw);
+    if (status != MOT_OK) return status;
+    raw.format = format;
+    raw.labelled = !conf->unlabelled;
+    if (raw.labelled) status = header(labels, &y);
+    if (status == MOT_OK && raw.labelled)
+        status = mot_array_read_labels(labels, &y, conf, x.rows, &raw.labels);
+    if (status == MOT_OK) *out = raw;
+    else mot_raw_free(&raw);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* builtin.c -- the sets that have a name: in the library, from a Debian package, or made up. */
+/* builtin.c -- the sets that have a name: in the library, from a Debian package, or generated. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/formats.h"
@@ -21,10 +21,10 @@ static bool fashion_available(void)
 const struct mot_builtin mot_builtins[] = {
     { "digits", "1,797 handwritten digits of 8 x 8 pixels, 10 classes (UCI, CC BY 4.0)", "part of motley",
         always },
-    { "fashion-mnist", "60,000 + 10,000 pictures of clothes of 28 x 28 pixels, 10 classes (Zalando, MIT)",
+    { "fashion-mnist", "60,000 + 10,000 images of clothes of 28 x 28 pixels, 10 classes (Zalando, MIT)",
         "apt-get install dataset-fashion-mnist (or set MOTLEY_DATA to a folder that has fashion-mnist/)",
         fashion_available },
-    { "synthetic", "made-up rows: blobs, linear or regression, of any size", "part of motley", always },
+    { "synthetic", "generated rows: blobs, linear or regression, of any size", "part of motley", always },
     { 0 },
 };
 
@@ -35,23 +35,26 @@ static const char digits[DIGITS][66] = {
 #include "data/digits.inc"
 };
 
-void mot_read_digits(uint64_t rows, struct mot_raw *out)
+enum mot_status mot_read_digits(uint64_t rows, struct mot_raw *out)
 {
     struct mot_raw raw = { .rows = (uint32_t)(rows < DIGITS ? rows : DIGITS),
         .cols = 64,
         .picture = true,
         .labelled = true,
         .format = MOT_FORMAT_IDX };
-    raw.x = mot_new((size_t)raw.rows * raw.cols, sizeof *raw.x);
+    raw.x = mot_new_large((size_t)raw.rows * raw.cols, sizeof *raw.x);
     raw.x_room = (size_t)raw.rows * raw.cols;
-    for (uint32_t r = 0; r < raw.rows; r++) {
+    enum mot_status status = raw.x ? MOT_OK : mot_memory_status();
+    for (uint32_t r = 0; r < raw.rows && status == MOT_OK; r++) {
         for (uint32_t c = 0; c < 64; c++) {
             char pixel = digits[r][c + 1];
             raw.x[(size_t)r * 64 + c] = (float)(pixel <= '9' ? pixel - '0' : pixel - 'A' + 10);
         }
-        mot_labels_add_number(&raw.labels, NULL, digits[r][0] - '0', r);
+        status = mot_labels_add_number(&raw.labels, NULL, digits[r][0] - '0', r);
     }
-    *out = raw;
+    if (status == MOT_OK) *out = raw;
+    else mot_raw_free(&raw);
+    return status;
 }
 
 /* ---- fashion-mnist -------------------------------------------------------------- */

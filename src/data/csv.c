@@ -14,7 +14,7 @@ struct reader {
     struct csv_layout layout;
     struct csv_fields fields;
     struct mot_raw raw;
-    uint64_t empty_line; /* where an empty row was, which must be followed by none that is not */
+    uint64_t empty_line; /* line of an empty row; only empty ones may follow */
 };
 
 /* A cell may begin on a later line than its record. */
@@ -41,7 +41,7 @@ static enum mot_status read_feature(
     if (f->n == 0 ||
         (mot_scan_float(f->text, '.', out) != end &&
             !(r->layout.decimal_comma && mot_scan_float(f->text, ',', out) == end)))
-        return fail_cell(r, column, f, "a number (a column that is none can be left out with `skip`)");
+        return fail_cell(r, column, f, "a number (`skip` leaves out columns that are not numbers)");
     if (!isfinite(*out)) return fail_cell(r, column, f, "a number that fits a 32-bit float");
     return MOT_OK;
 }
@@ -86,6 +86,7 @@ static enum mot_status read_row(struct reader *r)
 static enum mot_status read_record(struct reader *r, char *record, size_t n)
 {
     const char *wrong = csv_split(record, n, r->layout.separator, &r->fields);
+    if (wrong && mot_memory_refused()) return mot_memory_status();
     if (wrong)
         return mot_fail(MOT_EDATA, "%s:%llu: %s", mot_source_name(r->s),
             line_of(r, &r->fields.field[r->fields.count - 1]), wrong);
@@ -94,8 +95,7 @@ static enum mot_status read_record(struct reader *r, char *record, size_t n)
         return MOT_OK;
     }
     if (r->empty_line)
-        return mot_fail(MOT_EDATA,
-            "%s:%llu: an empty row, expected none before the last row (line %llu has numbers)",
+        return mot_fail(MOT_EDATA, "%s:%llu: an empty row before the last row (line %llu has numbers)",
             mot_source_name(r->s), (unsigned long long)r->empty_line,
             (unsigned long long)mot_source_line_number(r->s));
     if (r->raw.rows == MOT_ROWS_MAX) return mot_fail_line(r->s, "more than %u rows", MOT_ROWS_MAX);
@@ -140,9 +140,9 @@ static void take_names(struct reader *r)
 {
     struct csv_layout *layout = &r->layout;
     if (!layout->names) return;
-    r->raw.column_names = mot_new(layout->features, sizeof *r->raw.column_names);
+    r->raw.column_names = mot_new_large(layout->features, sizeof *r->raw.column_names);
     uint32_t at = 0;
-    for (uint32_t c = 0; c < layout->width; c++) {
+    for (uint32_t c = 0; c < layout->width && !mot_memory_refused(); c++) {
         if (layout->role[c] == CSV_FEATURE) r->raw.column_names[at++] = mot_text(layout->names[c]);
         else if (layout->role[c] == CSV_LABEL) r->raw.label_name = mot_text(layout->names[c]);
     }
@@ -160,8 +160,9 @@ enum mot_status mot_read_csv(struct mot_source *s, const struct mot_read_conf *c
     status = read_all(&r);
     if (status == MOT_OK && r.raw.rows == 0)
         status =
-            mot_fail(MOT_EDATA, "%s: a header and no rows, expected lines of numbers", mot_source_name(s));
+            mot_fail(MOT_EDATA, "%s: a header but no rows, expected lines of numbers", mot_source_name(s));
     if (status == MOT_OK) take_names(&r);
+    if (status == MOT_OK) status = mot_memory_status();
     csv_layout_free(&r.layout);
     free(r.fields.field);
     if (status != MOT_OK) {

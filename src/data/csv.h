@@ -1,4 +1,4 @@
-/* csv.h -- what csv.c and csv_layout.c share: how a file is laid out, and splitting a line. */
+/* csv.h -- what csv.c and csv_layout.c share: the layout of a file, and splitting a line. */
 #ifndef MOT_DATA_CSV_H
 #define MOT_DATA_CSV_H
 
@@ -27,7 +27,7 @@ struct csv_layout {
     bool labelled;
 };
 
-/* Where quotes are: a record goes on over the end of a line inside them. */
+/* Quotes: inside them a record continues past the end of a line. */
 struct csv_quotes {
     char separator; /* 0: any that is usual */
     bool inside;
@@ -36,13 +36,13 @@ bool csv_goes_on(void *quotes, const char *line, size_t n); /* a mot_goes_on */
 
 /* Cuts a record, in place. Returns NULL, or what is wrong with the quotes of the last field. */
 const char *csv_split(char *line, size_t n, char separator, struct csv_fields *);
-/* Cells without the empty ones at the end. */
+/* The number of cells without empty ones at the end. */
 size_t csv_used(const struct csv_fields *);
-/* Empty, or a word such as "nan" that stands for a value which is not there: no name of a class or column. */
+/* Empty, or a word such as "nan" that stands for a missing value: not the name of a class or column. */
 bool csv_damaged(const struct csv_field *);
 bool csv_number(const struct csv_layout *, const struct csv_field *, double *out);
 
-/* Finds all of it by looking ahead; takes nothing from the source. */
+/* Finds all of it by looking ahead; consumes nothing. */
 enum mot_status csv_layout_find(struct mot_source *, const struct mot_read_conf *, struct csv_layout *out);
 void csv_layout_free(struct csv_layout *);
 

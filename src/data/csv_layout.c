@@ -1,4 +1,4 @@
-/* csv_layout.c -- looks at the first lines of a CSV file: separator, header, columns. */
+/* csv_layout.c -- finds the separator, header and columns of a CSV file from its first lines. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "data/csv.h"
@@ -9,7 +9,7 @@
 #define LOOK_BYTES 65536
 #define LOOK_LINES 20
 
-/* The first records that are not blank, as a copy. */
+/* A copy of the first records that are not blank. */
 struct look {
     char *text;
     struct {
@@ -72,7 +72,7 @@ bool csv_goes_on(void *quotes, const char *line, size_t n)
             if (p == end) return true;
             q->inside = false;
             p = skip_blanks(q->separator, p + 1, end);
-            if (!ends_field(q->separator, p, end)) return false; /* wrong, and will be said to be */
+            if (!ends_field(q->separator, p, end)) return false; /* wrong; reported later */
         }
         while (p < end && !is_separator(q->separator, *p)) p++;
         if (p == end) return false;
@@ -80,7 +80,7 @@ bool csv_goes_on(void *quotes, const char *line, size_t n)
     }
 }
 
-/* Copies the inside of quotes over itself, without the doubling. Returns where the closing one is, or
+/* Copies the inside of quotes over itself, undoubling quotes. Returns where the closing one is, or
  * `end`. */
 static char *take_quoted(char *p, char *end, struct csv_field *field, uint32_t *line)
 {
@@ -105,8 +105,11 @@ const char *csv_split(char *record, size_t n, char separator, struct csv_fields 
         while (p < end && is_blank(separator, *p)) p++;
         if (runs && p == end && f->count) return NULL;
         if (f->count == f->room) {
-            f->room = f->room ? 2 * f->room : 64;
-            f->field = mot_grow(f->field, f->room, sizeof *f->field);
+            uint32_t room = f->room ? 2 * f->room : 64;
+            struct csv_field *more = mot_grow_large(f->field, room, sizeof *more);
+            if (!more) return "out of memory for its cells";
+            f->field = more;
+            f->room = room;
         }
         struct csv_field *field = &f->field[f->count++];
         *field = (struct csv_field){ p, 0, line };
@@ -129,8 +132,8 @@ const char *csv_split(char *record, size_t n, char separator, struct csv_fields 
 
 /* ---- looking ahead --------------------------------------------------------------- */
 
-/* The end of the record at p. Where quotes never close, the reader says so; while the separator is only
- * looked for, the last of them may be no quote at all: then its line ends the record. NULL: it goes on
+/* The end of the record at p. If quotes never close, the reader says so; while we only look for the
+ * separator, the last one may not be a quote at all: then its line ends the record. NULL: it continues
  * after `end`. */
 static char *record_end(char *p, char *end, bool whole, char separator)
 {
@@ -165,7 +168,7 @@ static void find_lines(struct look *look, size_t n, bool whole, char separator)
     }
 }
 
-/* Two records at least, if the file has them. */
+/* At least two records, if the file has them. */
 static enum mot_status look_ahead(struct mot_source *s, char separator, struct look *look)
 {
     for (size_t want = LOOK_BYTES;; want *= 2) {
@@ -174,7 +177,9 @@ static enum mot_status look_ahead(struct mot_source *s, char separator, struct l
         enum mot_status status = mot_source_peek(s, want, &at, &n);
         if (status != MOT_OK) return status;
         bool whole = n < want || want > MOT_LINE_MAX;
-        look->text = mot_grow(look->text, n + 1, 1);
+        char *text = mot_grow_large(look->text, n + 1, 1);
+        if (!text) return mot_memory_status();
+        look->text = text;
         memcpy(look->text, at, n);
         look->text[n] = 0;
         find_lines(look, n, whole, separator);
@@ -223,8 +228,8 @@ static size_t count_of(const char *line, size_t n, char separator)
     return count;
 }
 
-/* A separator occurs equally often in every line; the header may have one fewer. If none does,
- * the one that every line has, so that the error speaks of the line that differs. */
+/* A separator occurs equally often in every line; the header may have one fewer. If none does, take the one
+ * that every line has, so that the error names the line that differs. */
 static char find_separator(const struct look *look)
 {
     static const char candidates[] = "\t;, ";
@@ -272,8 +277,8 @@ static enum mot_status separator_of(
 
 enum cell { CELL_NUMBER, CELL_MISSING, CELL_WORD };
 
-/* A number that no float holds is still a number, and what stands for a value that is not there is no
- * name of a column: neither may make a header of a row. */
+/* A number too large for a float is still a number, and a missing value is not the name of a column:
+ * neither may turn a row into a header. */
 static enum cell kind_of(const struct csv_layout *layout, const struct csv_field *f)
 {
     double value;
@@ -307,7 +312,7 @@ static struct first_row look_at(
 }
 
 /* A header has words and no number. A row that has both, the word above a number, and one that has gaps
- * and no word above a number, may be either: a guess would lose a row, or a name, without a word. So may a
+ * and no word above a number, may be either: a guess could silently lose a row or a name. So may a
  * row of nothing but gaps. */
 static enum mot_status find_header(const struct mot_source *s, uint64_t line, const struct csv_fields *first,
     const struct csv_fields *second, struct csv_layout *layout)
@@ -321,8 +326,7 @@ static enum mot_status find_header(const struct mot_source *s, uint64_t line, co
     while (gaps && kind_of(layout, &first->field[column]) != CELL_MISSING) column++;
     const struct csv_field *f = &first->field[column];
     return mot_fail(MOT_EDATA,
-        "%s:%llu: column %zu: found %s %s: is this line a header or a row? Say it with `header: yes` or "
-        "`header: no`",
+        "%s:%llu: column %zu: found %s %s: is this line a header or a row? Set `header: yes` or `header: no`",
         mot_source_name(s), (unsigned long long)line + f->line, column,
         f->n ? mot_clip(clip, sizeof clip, f->text, f->n) : "an empty cell",
         torn ? "above a number, in a line that has numbers too" : "in a line without numbers");
@@ -348,7 +352,7 @@ static enum mot_status fail_column(const struct mot_source *s, const struct csv_
     const char *nearest =
         layout->names ? mot_nearest(wrong, (const char *const *)layout->names, layout->width) : NULL;
     enum mot_status status = mot_fail(MOT_EUSAGE,
-        "%s: %s %s is no column, expected a %snumber from 0 to %u%s%s%s", mot_source_name(s), option,
+        "%s: %s %s is not a column, expected a %snumber from 0 to %u%s%s%s", mot_source_name(s), option,
         mot_clip(clip, sizeof clip, text, n), layout->names ? "name of the header or a " : "",
         layout->width - 1, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     free(wrong);
@@ -360,7 +364,8 @@ static enum mot_status assign_roles(
 {
     const char *label = conf->label_column ? conf->label_column : "last";
     layout->labelled = !conf->unlabelled;
-    layout->role = mot_new(layout->width, 1);
+    layout->role = mot_new_large(layout->width, 1);
+    if (!layout->role) return mot_memory_status();
     if (conf->skip) {
         for (const char *p = conf->skip; *p;) {
             while (*p == ' ' || *p == ',') p++;
@@ -386,7 +391,7 @@ static enum mot_status assign_roles(
     }
     for (uint32_t c = 0; c < layout->width; c++) layout->features += layout->role[c] == CSV_FEATURE;
     if (layout->features == 0)
-        return mot_fail(MOT_EDATA, "%s: no column is left for the features", mot_source_name(s));
+        return mot_fail(MOT_EDATA, "%s: no column left for the features", mot_source_name(s));
     return MOT_OK;
 }
 
@@ -395,6 +400,7 @@ static enum mot_status split_look(
 {
     const char *wrong = csv_split(look->line[i].at, look->line[i].n, separator, out);
     if (!wrong) return MOT_OK;
+    if (mot_memory_refused()) return mot_memory_status();
     return mot_fail(MOT_EDATA, "%s:%llu: %s", mot_source_name(s),
         (unsigned long long)look->line[i].number + out->field[out->count - 1].line, wrong);
 }
@@ -409,17 +415,18 @@ static enum mot_status find_columns(const struct mot_source *s, const struct mot
         layout->header = conf->header == 1;
         if (conf->header == 0) status = find_header(s, look->line[0].number, &first, &second, layout);
         size_t width = csv_used(&first), below = csv_used(&second);
-        if (below > width && below <= first.count) width = below; /* its last cells are there, but empty */
+        if (below > width && below <= first.count) width = below; /* its last cells are empty */
         if (status == MOT_OK && (width == 0 || width > MOT_COLS_MAX))
             status = mot_fail(MOT_EDATA, "%s:%llu: %zu columns, expected 1 to %u", mot_source_name(s),
                 (unsigned long long)look->line[0].number, width, MOT_COLS_MAX);
         layout->width = (uint32_t)width;
         layout->row_names = layout->header && below == width + 1;
         if (status == MOT_OK && layout->header) {
-            layout->names = mot_new(width, sizeof *layout->names);
-            for (size_t c = 0; c < width; c++)
+            layout->names = mot_new_large(width, sizeof *layout->names);
+            for (size_t c = 0; c < width && !mot_memory_refused(); c++)
                 layout->names[c] = mot_format("%.*s", (int)first.field[c].n, first.field[c].text);
         }
+        if (status == MOT_OK) status = mot_memory_status();
         if (status == MOT_OK) status = assign_roles(s, conf, layout);
     }
     free(first.field);

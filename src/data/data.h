@@ -1,4 +1,4 @@
-/* data.h -- data sets: from a name or a file to scaled train, validation and test tables. */
+/* data.h -- data sets: from a name or a file to scaled training, validation and test tables. */
 #ifndef MOT_DATA_DATA_H
 #define MOT_DATA_DATA_H
 
@@ -17,15 +17,15 @@ struct mot_data_conf {
     const char *name;   /* digits, fashion-mnist, synthetic, or a file; NULL: path, or else digits */
     const char *path;   /* the training file; goes before name */
     const char *labels; /* label file for IDX and NPY; NULL: found by its usual name */
-    const char *test_path, *test_labels;       /* a test file of its own; else `test` cuts one off */
+    const char *test_path, *test_labels;       /* a test file; without it `test` sets rows aside */
     uint32_t format, scale, order, task, kind; /* the enums above */
     uint64_t unpack_max; /* bytes that a gzip'd file may unpack to; MOT_WORD_UINT: see mot_source_open */
-    uint64_t rows;       /* use only the first so many; MOT_WORD_UINT: all */
-    /* fractions of the rows; test NaN: 0.2, unless the set has a test part of its own */
+    uint64_t rows;       /* use only this many from the start; MOT_WORD_UINT: all */
+    /* fractions of the rows; test NaN: 0.2, unless the set has test rows of its own */
     double test, valid;
-    /* CSV: a name, a number from 0, "last" or "first"; "none": no labels, to predict only */
+    /* CSV: a name, a number from 0, "last" or "first"; "none": no labels, for predictions */
     const char *label_column;
-    const char *skip;                    /* CSV: columns to leave out, with commas between; NULL: none */
+    const char *skip;                    /* CSV: columns to leave out, separated by commas; NULL: none */
     const char *separator;               /* CSV: NULL finds it */
     uint32_t header;                     /* CSV: auto|yes|no */
     uint64_t size, cols, classes, modes; /* synthetic */
@@ -48,12 +48,12 @@ struct mot_dataset {
     uint64_t hash; /* XXH64 of the three tables: tells data sets apart in a checkpoint */
 };
 
-/* Reads, cuts, orders and scales. `seed` is the experiment's. */
+/* Reads, orders, splits and scales. `seed` is the experiment's. */
 enum mot_status mot_dataset_open(const struct mot_data_conf *, uint64_t seed, struct mot_dataset **out);
 void mot_dataset_close(struct mot_dataset *);
 
 /* Reads a data set as one table, in the order of the file, into `train`: same columns as
- * the schema's, classes by its names, scaled as it says. A set with a test part of its own
+ * the schema's, classes by its names, scaled as it says. A set with test rows of its own
  * (fashion-mnist, or test_path) gives that part, else all rows count. train.y is NULL with
  * `label_column: none`. For `motley eval` and `motley predict`. */
 struct mot_schema { /* stored in a model file: what its input must look like */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The tables are windows into `rows` and `test`: nothing is copied to split. */
+/* The tables are windows into `rows` and `test`: splitting copies nothing. */
 struct owner {
-    struct mot_dataset set; /* first: what callers see */
+    struct mot_dataset set; /* first, since callers see it */
     uint32_t classes;
     struct mot_raw rows, test;
     float *y, *test_y;
@@ -42,10 +42,12 @@ static const char *name_of(const struct mot_data_conf *conf)
 
 /* ---- labels ------------------------------------------------------------------------ */
 
+/* NULL if memory runs out. */
 static float *label_values(const struct mot_labels *l, const uint32_t *class_of)
 {
-    float *y = mot_new((size_t)l->rows + 1, sizeof *y);
-    for (uint32_t r = 0; r < l->rows; r++) y[r] = class_of ? (float)class_of[l->id[r]] : (float)l->value[r];
+    float *y = mot_new_large((size_t)l->rows + 1, sizeof *y);
+    for (uint32_t r = 0; y && r < l->rows; r++)
+        y[r] = class_of ? (float)class_of[l->id[r]] : (float)l->value[r];
     return y;
 }
 
@@ -60,7 +62,8 @@ static enum mot_status settle_labels(struct owner *o, const struct mot_data_conf
     o->y = label_values(labels, class_of);
     free(class_of);
     class_of = NULL;
-    if (o->test.rows) {
+    status = mot_memory_status();
+    if (status == MOT_OK && o->test.rows) {
         const char *name = conf->test_path ? conf->test_path : name_of(conf);
         if (task == MOT_TASK_CLASSES)
             status = mot_labels_match(&o->test.labels, name, o->set.class_names, o->classes, &class_of);
@@ -70,7 +73,7 @@ static enum mot_status settle_labels(struct owner *o, const struct mot_data_conf
     }
     mot_labels_free(&o->rows.labels);
     mot_labels_free(&o->test.labels);
-    return status;
+    return status == MOT_OK ? mot_memory_status() : status;
 }
 
 /* ---- order -------------------------------------------------------------------------- */
@@ -89,9 +92,11 @@ static int by_label(const void *a, const void *b)
 
 static uint32_t *make_order(const struct owner *o, enum mot_order order, uint64_t seed)
 {
-    uint32_t rows = o->rows.rows, *from = mot_new(rows, sizeof *from);
+    uint32_t rows = o->rows.rows, *from = mot_new_large(rows, sizeof *from);
+    if (!from) return NULL;
     if (order == MOT_ORDER_SORTED) {
-        struct keyed *keyed = mot_new(rows, sizeof *keyed);
+        struct keyed *keyed = mot_new_large(rows, sizeof *keyed);
+        if (!keyed) return from; /* and the call is marked */
         for (uint32_t r = 0; r < rows; r++) keyed[r] = (struct keyed){ o->y[r], r };
         qsort(keyed, rows, sizeof *keyed, by_label);
         for (uint32_t r = 0; r < rows; r++) from[r] = keyed[r].row;
@@ -103,14 +108,13 @@ static uint32_t *make_order(const struct owner *o, enum mot_order order, uint64_
     return from;
 }
 
-/* Row r becomes what row from[r] was, along the cycles of the
- * permutation: a large table is not held twice. */
+/* Row r becomes what row from[r] was, cycle by cycle, so that a large table is not held twice. */
 static void reorder_dense(struct mot_raw *raw, const uint32_t *from)
 {
     size_t bytes = (size_t)raw->cols * sizeof *raw->x;
-    float *held = mot_new(raw->cols, sizeof *held);
-    unsigned char *done = mot_new(raw->rows, 1);
-    for (uint32_t start = 0; start < raw->rows; start++) {
+    float *held = mot_new_large(raw->cols, sizeof *held);
+    unsigned char *done = mot_new_large(raw->rows, 1);
+    for (uint32_t start = 0; held && done && start < raw->rows; start++) {
         if (done[start] || from[start] == start) continue;
         memcpy(held, raw->x + (size_t)start * raw->cols, bytes);
         uint32_t r = start;
@@ -128,9 +132,15 @@ static void reorder_dense(struct mot_raw *raw, const uint32_t *from)
 static void reorder_sparse(struct mot_raw *raw, const uint32_t *from)
 {
     uint64_t entries = raw->row_at[raw->rows], at = 0;
-    uint64_t *row_at = mot_new((size_t)raw->rows + 1, sizeof *row_at);
-    uint32_t *col = mot_new((size_t)entries + 1, sizeof *col);
-    float *val = mot_new((size_t)entries + 1, sizeof *val);
+    uint64_t *row_at = mot_new_large((size_t)raw->rows + 1, sizeof *row_at);
+    uint32_t *col = mot_new_large((size_t)entries + 1, sizeof *col);
+    float *val = mot_new_large((size_t)entries + 1, sizeof *val);
+    if (!row_at || !col || !val) {
+        free(row_at);
+        free(col);
+        free(val);
+        return;
+    }
     for (uint32_t r = 0; r < raw->rows; r++) {
         uint64_t begin = raw->row_at[from[r]], n = raw->row_at[from[r] + 1] - begin;
         if (n) {
@@ -147,17 +157,21 @@ static void reorder_sparse(struct mot_raw *raw, const uint32_t *from)
     raw->val = val;
 }
 
-static void put_in_order(struct owner *o, enum mot_order order, uint64_t seed)
+static enum mot_status put_in_order(struct owner *o, enum mot_order order, uint64_t seed)
 {
-    if (order == MOT_ORDER_FILE) return;
-    uint32_t *from = make_order(o, order, seed);
-    float *y = mot_new((size_t)o->rows.rows + 1, sizeof *y);
+    if (order == MOT_ORDER_FILE) return MOT_OK;
+    uint32_t *from = o->set.file_row = make_order(o, order, seed);
+    float *y = mot_new_large((size_t)o->rows.rows + 1, sizeof *y);
+    if (!from || !y || mot_memory_refused()) {
+        free(y);
+        return mot_memory_status();
+    }
     for (uint32_t r = 0; r < o->rows.rows; r++) y[r] = o->y[from[r]];
     free(o->y);
     o->y = y;
     if (o->rows.sparse) reorder_sparse(&o->rows, from);
     else reorder_dense(&o->rows, from);
-    o->set.file_row = from;
+    return mot_memory_status();
 }
 
 /* ---- split and hash -------------------------------------------------------------------- */
@@ -181,8 +195,8 @@ static enum mot_status split(struct owner *o, const struct mot_data_conf *conf)
     uint32_t valid = (uint32_t)(conf->valid * rows + 0.5);
     if ((uint64_t)test + valid >= rows)
         return mot_fail(MOT_EUSAGE,
-            "%s: of %u rows, %u are to test and %u to validate on, expected some to train on", name_of(conf),
-            rows, test, valid);
+            "%s: of %u rows, %u are for testing and %u for validation, expected some for training",
+            name_of(conf), rows, test, valid);
     uint32_t train = rows - test - valid;
     o->set.train = window(&o->rows, o->y, o->classes, 0, train);
     o->set.valid = window(&o->rows, o->y, o->classes, train, valid);
@@ -199,7 +213,7 @@ static void hash_table(XXH64_state_t *state, const struct mot_table *t)
     if (t->x) XXH64_update(state, t->x, (size_t)t->rows * t->cols * sizeof *t->x);
     if (!t->row_at || t->rows == 0) return;
     for (uint32_t r = 0; r < t->rows; r++) {
-        uint64_t n = t->row_at[r + 1] - t->row_at[r]; /* not the offset: a window's begins anywhere */
+        uint64_t n = t->row_at[r + 1] - t->row_at[r]; /* not the offset: a window begins anywhere */
         XXH64_update(state, &n, sizeof n);
     }
     uint64_t begin = t->row_at[0], n = t->row_at[t->rows] - begin;
@@ -210,6 +224,10 @@ static void hash_table(XXH64_state_t *state, const struct mot_table *t)
 static uint64_t hash_of(const struct mot_dataset *set)
 {
     XXH64_state_t *state = XXH64_createState();
+    if (!state) {
+        mot_memory_refuse(0);
+        return 0;
+    }
     XXH64_reset(state, 0);
     hash_table(state, &set->train);
     hash_table(state, &set->valid);
@@ -235,9 +253,8 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
 {
     if (!has_test_part(conf) || conf->test == 0) return MOT_OK;
     if (!isnan(conf->test))
-        return mot_fail(MOT_EUSAGE,
-            "%s has a test part of its own: `test` is %g, expected auto, or 0 for none", name_of(conf),
-            conf->test);
+        return mot_fail(MOT_EUSAGE, "%s has test rows of its own: `test` is %g, expected auto, or 0 for none",
+            name_of(conf), conf->test);
     struct mot_read_conf read = mot_read_as(conf);
     read.rows = UINT64_MAX;
     if (o->rows.sparse) read.base = o->rows.from_zero ? MOT_INDEX_ZERO : MOT_INDEX_ONE;
@@ -245,7 +262,7 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
     if (status != MOT_OK) return status;
     const char *name = conf->test_path ? conf->test_path : name_of(conf);
     if (o->test.sparse != o->rows.sparse)
-        return mot_fail(MOT_EDATA, "%s: is %s, expected %s as %s is", name,
+        return mot_fail(MOT_EDATA, "%s: %s rows, expected %s rows as in %s", name,
             o->test.sparse ? "sparse" : "dense", o->rows.sparse ? "sparse" : "dense", name_of(conf));
     if (!o->rows.sparse && o->test.cols != o->rows.cols)
         return mot_fail(MOT_EDATA, "%s: %u columns, expected %u as in %s", name, o->test.cols, o->rows.cols,
@@ -259,27 +276,26 @@ static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *c
 {
     struct mot_read_conf read = mot_read_as(conf);
     if (read.unlabelled)
-        return mot_fail(
-            MOT_EUSAGE, "%s: label_column is none, expected a column: training needs labels", name_of(conf));
+        return mot_fail(MOT_EUSAGE, "%s: label_column is none, but training needs labels", name_of(conf));
     if (conf->data_seed != MOT_WORD_UINT) seed = conf->data_seed;
     enum mot_status status = mot_raw_open(conf, seed, 0, &read, &o->rows);
     if (status != MOT_OK) return status;
     if (conf->rows && conf->rows != MOT_WORD_UINT && o->rows.rows < conf->rows)
         return mot_fail(MOT_EUSAGE, "%s: `rows` asks for the first %llu, but there are %u%s", name_of(conf),
             (unsigned long long)conf->rows, o->rows.rows,
-            is_synthetic(conf) ? "; `size` says how many are made" : "");
+            is_synthetic(conf) ? "; `size` says how many to generate" : "");
     status = read_test(o, conf, seed);
     if (status == MOT_OK) status = settle_labels(o, conf);
-    if (status != MOT_OK) return status;
-    put_in_order(o, (enum mot_order)conf->order, seed);
-    status = split(o, conf);
+    if (status == MOT_OK) status = put_in_order(o, (enum mot_order)conf->order, seed);
+    if (status == MOT_OK) status = split(o, conf);
     if (status != MOT_OK) return status;
     struct mot_dataset *set = &o->set;
     bool chosen = conf->scale != MOT_SCALE_AUTO;
     enum mot_scale scale = chosen ? (enum mot_scale)conf->scale : mot_scale_auto(&o->rows);
     mot_scale_fit(&o->rows, set->train.rows, scale, !chosen && o->rows.picture, &set->shift, &set->factor);
     set->scale = scale;
-    status = mot_scale_apply(&o->rows, name_of(conf), scale, set->shift, set->factor);
+    status = mot_memory_status();
+    if (status == MOT_OK) status = mot_scale_apply(&o->rows, name_of(conf), scale, set->shift, set->factor);
     if (status == MOT_OK && o->test.rows)
         status = mot_scale_apply(
             &o->test, conf->test_path ? conf->test_path : name_of(conf), scale, set->shift, set->factor);
@@ -289,14 +305,15 @@ static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *c
 static enum mot_status finish(
     struct owner *o, enum mot_status status, const char *name, struct mot_dataset **out)
 {
+    o->set.name = mot_text(name);
+    if (status == MOT_OK) o->set.hash = hash_of(&o->set);
+    if (status == MOT_OK) status = mot_memory_status();
     if (status != MOT_OK) {
         mot_dataset_close(&o->set);
         return status;
     }
-    o->set.name = mot_text(name);
     o->set.column_names = o->rows.column_names;
     o->set.file_rows = o->rows.rows;
-    o->set.hash = hash_of(&o->set);
     *out = &o->set;
     return MOT_OK;
 }
@@ -326,8 +343,7 @@ static enum mot_status open_as_steps(
     raw->cols = schema->cols;
     if (raw->sparse && schema->shift)
         return mot_fail(MOT_EDATA,
-            "%s: sparse rows, but the model was trained on dense ones that were shifted; convert the file to "
-            "CSV",
+            "%s: sparse rows, but the model was trained on dense rows with a shift; convert the file to CSV",
             name);
     uint32_t *class_of = NULL;
     enum mot_task task;
@@ -337,17 +353,21 @@ static enum mot_status open_as_steps(
     if (status == MOT_OK && raw->labelled) o->y = label_values(&raw->labels, class_of);
     free(class_of);
     mot_labels_free(&raw->labels);
+    if (status == MOT_OK) status = mot_memory_status();
     if (status != MOT_OK) return status;
     o->classes = schema->classes;
     o->set.scale = schema->scale;
     if (schema->classes) {
         o->set.class_names = mot_new(schema->classes, sizeof *o->set.class_names);
-        for (uint32_t c = 0; c < schema->classes; c++)
+        for (uint32_t c = 0; c < schema->classes && !mot_memory_refused(); c++)
             o->set.class_names[c] = mot_text(schema->class_names[c]);
     }
     size_t bytes = (size_t)schema->cols * sizeof(float);
-    if (schema->shift) o->set.shift = memcpy(mot_new(schema->cols, sizeof(float)), schema->shift, bytes);
-    if (schema->factor) o->set.factor = memcpy(mot_new(schema->cols, sizeof(float)), schema->factor, bytes);
+    if (schema->shift) o->set.shift = mot_new_large(schema->cols, sizeof(float));
+    if (schema->factor) o->set.factor = mot_new_large(schema->cols, sizeof(float));
+    if (mot_memory_refused()) return mot_memory_status();
+    if (schema->shift) memcpy(o->set.shift, schema->shift, bytes);
+    if (schema->factor) memcpy(o->set.factor, schema->factor, bytes);
     o->set.train = window(raw, o->y, o->classes, 0, raw->rows);
     o->set.valid = window(raw, o->y, o->classes, 0, 0);
     o->set.test = window(raw, o->y, o->classes, 0, 0);

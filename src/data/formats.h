@@ -1,4 +1,4 @@
-/* formats.h -- one reader and one writer a format. A reader reads from a source, so that
+/* formats.h -- one reader and one writer per format. A reader reads from a source, so that
  * files, gzip'd files and a fuzzer's bytes take the same path. */
 #ifndef MOT_DATA_FORMATS_H
 #define MOT_DATA_FORMATS_H
@@ -28,11 +28,11 @@ enum mot_status mot_read_npy(
 enum mot_status mot_read_libsvm(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_read_csv(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
 
-/* The format that the first bytes, or else the name, speak for. */
+/* The format, by the first bytes or else by the name. */
 enum mot_status mot_detect_format(struct mot_source *, enum mot_format *out);
 const char *mot_format_name(enum mot_format);
 
-/* Opens what a configuration names: `part` 0 the rows to train on, 1 the set's own test part
+/* Opens what a configuration names: `part` 0 the rows to train on, 1 the set's own test rows
  * (MOT_OK with rows 0 where it has none). */
 enum mot_status mot_raw_open(
     const struct mot_data_conf *, uint64_t seed, int part, const struct mot_read_conf *, struct mot_raw *out);
@@ -41,7 +41,7 @@ enum mot_status mot_raw_open_file(
     const char *path, const char *labels, enum mot_format, const struct mot_read_conf *, struct mot_raw *out);
 
 /* The built-in sets. */
-void mot_read_digits(uint64_t rows, struct mot_raw *out);
+enum mot_status mot_read_digits(uint64_t rows, struct mot_raw *out);
 enum mot_status mot_read_fashion(int part, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_make_synthetic(
     const struct mot_data_conf *, uint64_t seed, const struct mot_read_conf *, struct mot_raw *out);
@@ -52,14 +52,13 @@ enum mot_status mot_make_synthetic(
 enum mot_status mot_read_npy_rows(struct mot_source *, uint64_t most, uint32_t **row_out, uint32_t *n_out);
 enum mot_status mot_write_npy_rows(const char *path, const uint32_t *row, uint32_t n); /* as int64 */
 
-/* Writes a table; the file appears whole or not at all, gzip'd if its name ends in .gz. NPY and IDX
+/* Writes a table; the file appears complete or not at all, gzip'd if its name ends in .gz. NPY and IDX
  * write the labels to a second file: labels_path, or its usual name if NULL. */
 enum mot_status mot_raw_write(
     const struct mot_raw *, const char *path, const char *labels_path, enum mot_format);
-/* The label file that belongs to a file of features, by the usual
- * names; malloc'd, NULL if the name is not usual. */
+/* The label file for a file of features, by the usual names; malloc'd, NULL if the name is unusual. */
 char *mot_labels_path(const char *path, enum mot_format);
-/* The one that a reader takes, which may be packed where the rows are not. */
+/* The one that a reader opens, which may be compressed even if the rows are not. */
 char *mot_labels_beside(const char *path, enum mot_format);
 /* The file of a built-in set's part (as in mot_raw_open) with its rows or labels; NULL if there is none.
  * malloc'd. */
@@ -86,5 +85,9 @@ enum mot_status mot_array_read(
     struct mot_source *, const struct mot_array *, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_array_read_labels(struct mot_source *, const struct mot_array *,
     const struct mot_read_conf *, uint64_t rows, struct mot_labels *out);
+/* Rows, and their labels unless there are none, each behind a header of the format's own. */
+enum mot_status mot_array_read_set(struct mot_source *, struct mot_source *labels,
+    enum mot_status (*header)(struct mot_source *, struct mot_array *out), enum mot_format,
+    const struct mot_read_conf *, struct mot_raw *out);
 
 #endif

@@ -62,21 +62,5 @@ static enum mot_status idx_header(struct mot_source *s, struct mot_array *out)
 enum mot_status mot_read_idx(
     struct mot_source *s, struct mot_source *labels, const struct mot_read_conf *conf, struct mot_raw *out)
 {
-    struct mot_array x, y;
-    struct mot_raw raw;
-    enum mot_status status = idx_header(s, &x);
-    if (status == MOT_OK) status = mot_array_read(s, &x, conf, &raw);
-    if (status != MOT_OK) return status;
-    raw.format = MOT_FORMAT_IDX;
-    if (!conf->unlabelled) {
-        status = idx_header(labels, &y);
-        if (status == MOT_OK) status = mot_array_read_labels(labels, &y, conf, x.rows, &raw.labels);
-        if (status != MOT_OK) {
-            mot_raw_free(&raw);
-            return status;
-        }
-        raw.labelled = true;
-    }
-    *out = raw;
-    return MOT_OK;
+    return mot_array_read_set(s, labels, idx_header, MOT_FORMAT_IDX, conf, out);
 }

@@ -1,7 +1,7 @@
-/* libsvm.c -- "label index:value index:value ... # comment", a row a line. Rows stay sparse.
+/* libsvm.c -- "label index:value index:value ... # comment", one row per line. Rows stay sparse.
  *
- * Indices count from 1. Files that count from 0 exist: where an index 0 appears anywhere,
- * all indices of the file count from 0. Rising indices are part of the format. */
+ * Indices count from 1. Some files count from 0: if an index 0 appears anywhere, all indices of the file
+ * count from 0. The format requires increasing indices. */
 #include "data/formats.h"
 #include "data/number.h"
 
@@ -39,7 +39,7 @@ static inline enum mot_status read_pair(
         if (index <= MOT_COLS_MAX) index = index * 10 + (uint64_t)(*q - '0');
     if (q == *p || *q != ':') {
         if (strncmp(*p, "qid:", 4) == 0)
-            return fail_token(s, *p, end, "index:value: ranking data (qid) cannot be learnt here");
+            return fail_token(s, *p, end, "index:value: ranking data (qid) is not supported");
         return fail_token(s, *p, end, "index:value");
     }
     if (index > MOT_COLS_MAX - 1) return fail_token(s, *p, end, "an index below 134217728");
@@ -61,7 +61,7 @@ static enum mot_status read_label(
     while (q < end && !is_end(*q)) q++;
     double value;
     if (!mot_is_number(*p, (size_t)(q - *p), '.', &value) || !isfinite((float)value))
-        return fail_token(s, *p, end, "a label, which is a number");
+        return fail_token(s, *p, end, "a number as the label");
     enum mot_status status =
         mot_labels_add(&g->raw.labels, s, *p, (size_t)(q - *p), '.', mot_source_line_number(s));
     *p = q;
@@ -88,7 +88,8 @@ static enum mot_status read_row(
         if (status != MOT_OK) return status;
         if ((int64_t)index <= before) {
             char expected[64];
-            snprintf(expected, sizeof expected, "an index above %lld, as they must rise", (long long)before);
+            snprintf(expected, sizeof expected, "an index above %lld, since indices must increase",
+                (long long)before);
             return fail_token(s, token, end, expected);
         }
         if (g->entries == raw->col_room || g->entries == raw->val_room) {
@@ -109,7 +110,7 @@ static enum mot_status read_row(
     return MOT_OK;
 }
 
-/* Columns count from 0 in a table, whatever the file does. */
+/* Tables count columns from 0, whatever the file does. */
 static enum mot_status settle_base(struct growing *g, const struct mot_source *s, enum mot_index_base base)
 {
     struct mot_raw *raw = &g->raw;

@@ -32,7 +32,7 @@ static const char *value_of(const char *header, const char *key)
 
 static enum mot_status npy_type(const struct mot_source *s, const char *value, struct mot_number_type *out)
 {
-    static const char expected[] = "one of f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 with <, > or | before it";
+    static const char expected[] = "one of f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1, after <, > or |";
     char clip[MOT_CLIP];
     size_t n = value ? strcspn(value, ",}") : 0;
     if (!value) return mot_fail_at(s, 10, "the NPY header has no 'descr', expected %s", expected);
@@ -163,7 +163,8 @@ enum mot_status mot_read_npy_rows(struct mot_source *s, uint64_t most, uint32_t 
         return mot_fail_at(s, mot_source_offset(s),
             "the header promises %llu numbers of %u bytes, more than the file holds: truncated",
             (unsigned long long)a.rows, a.type.bytes);
-    uint32_t *row = mot_new((size_t)a.rows + 1, sizeof *row);
+    uint32_t *row = mot_new_large((size_t)a.rows + 1, sizeof *row);
+    if (!row) return mot_memory_status();
     for (uint32_t i = 0; i < a.rows && status == MOT_OK; i++) {
         unsigned char bytes[8];
         size_t got;
@@ -193,21 +194,5 @@ enum mot_status mot_read_npy_rows(struct mot_source *s, uint64_t most, uint32_t 
 enum mot_status mot_read_npy(
     struct mot_source *s, struct mot_source *labels, const struct mot_read_conf *conf, struct mot_raw *out)
 {
-    struct mot_array x, y;
-    struct mot_raw raw;
-    enum mot_status status = npy_header(s, &x);
-    if (status == MOT_OK) status = mot_array_read(s, &x, conf, &raw);
-    if (status != MOT_OK) return status;
-    raw.format = MOT_FORMAT_NPY;
-    if (!conf->unlabelled) {
-        status = npy_header(labels, &y);
-        if (status == MOT_OK) status = mot_array_read_labels(labels, &y, conf, x.rows, &raw.labels);
-        if (status != MOT_OK) {
-            mot_raw_free(&raw);
-            return status;
-        }
-        raw.labelled = true;
-    }
-    *out = raw;
-    return MOT_OK;
+    return mot_array_read_set(s, labels, npy_header, MOT_FORMAT_NPY, conf, out);
 }

@@ -1,17 +1,16 @@
 /* number.c -- most numbers in data files have few digits: those are one exact
- * multiplication or division. The rest go to strtod_l in the C locale. */
+ * multiplication or division. The rest go to strtod as it is in the C locale. */
 #include "data/number.h"
 
+#include "base/plain.h"
 #include "base/shown.h"
-#include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MAX 1024 /* longest text of a number that is not of the simple kind */
+#define NUMBER_MAX 1024 /* longest text of a number that is not simple */
 
 struct scanned {
     const char *end;
@@ -19,11 +18,6 @@ struct scanned {
     int exponent;         /* value = digits * 10^exponent */
     bool negative, exact; /* exact: no digit was left out */
 };
-
-static locale_t c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-
-static void c_locale_open(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 static inline bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
@@ -90,7 +84,7 @@ static inline bool simple(const struct scanned *s, double *out)
     return true;
 }
 
-/* The text as strtod wants it. Numbers of absurd length lose digits that cannot matter but for a tie. */
+/* The text as strtod wants it. Numbers of absurd length lose digits that could only matter for a tie. */
 static void plain_text(const char *text, const struct scanned *s, char point, char copy[NUMBER_MAX])
 {
     size_t n = (size_t)(s->end - text);
@@ -111,9 +105,8 @@ const char *mot_scan_double(const char *text, char point, double *out)
     if (!scan(text, point, &s)) return text;
     if (!simple(&s, out)) {
         char copy[NUMBER_MAX];
-        pthread_once(&c_locale_once, c_locale_open);
         plain_text(text, &s, point, copy);
-        *out = strtod_l(copy, NULL, c_locale);
+        *out = mot_plain_double(copy);
     }
     return s.end;
 }
@@ -135,9 +128,8 @@ const char *mot_scan_float(const char *text, char point, float *out)
         }
     }
     char copy[NUMBER_MAX];
-    pthread_once(&c_locale_once, c_locale_open);
     plain_text(text, &s, point, copy);
-    *out = strtof_l(copy, NULL, c_locale);
+    *out = mot_plain_float(copy);
     return s.end;
 }
 

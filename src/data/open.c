@@ -49,7 +49,7 @@ static bool looks_sparse(const char *line)
     const char *p = line + strspn(line, " \t"), *after = mot_scan_double(p, '.', &label);
     if (after == p || (*after != ' ' && *after != '\t')) return false;
     p = after + strspn(after, " \t");
-    if (strncmp(p, "qid:", 4) == 0) return true; /* the reader of LIBSVM says it best */
+    if (strncmp(p, "qid:", 4) == 0) return true; /* the LIBSVM reader has the best message */
     size_t digits = strspn(p, "0123456789");
     if (digits == 0 || p[digits] != ':') return false;
     after = mot_scan_float(p + digits + 1, '.', &value);
@@ -84,7 +84,7 @@ enum mot_status mot_detect_format(struct mot_source *s, enum mot_format *out)
     const unsigned char *zero = memchr(at, 0, n);
     if (zero)
         return mot_fail_at(s, (uint64_t)(zero - at),
-            "a zero byte, so this is no text; and the file begins with neither the magic of IDX (00 00 08 "
+            "a zero byte, so this is not text; and the file begins with neither the magic of IDX (00 00 08 "
             "03) nor of NPY (93 4e 55 4d)");
     char *text = mot_new(n + 1, 1);
     memcpy(text, at, n);
@@ -139,7 +139,7 @@ char *mot_labels_path(const char *path, enum mot_format format)
     return with_name(path, base, dot, "", "-labels");
 }
 
-/* With or without .gz, whichever there is. */
+/* With or without .gz, whichever exists. */
 static char *existing(char *path)
 {
     if (mot_file_exists(path)) return path;
@@ -163,9 +163,8 @@ static enum mot_status open_labels(
     char *found = mot_labels_beside(path, format);
     enum mot_status status;
     if (!mot_file_exists(found))
-        status = mot_fail(MOT_EDATA,
-            "%s: its labels were looked for in %s, which does not exist; name them with `labels`", path,
-            found);
+        status = mot_fail(
+            MOT_EDATA, "%s: expected its labels in %s, which does not exist; set `labels`", path, found);
     else status = mot_source_open(found, most, out);
     free(found);
     return status;
@@ -233,10 +232,7 @@ enum mot_status mot_raw_open(const struct mot_data_conf *conf, uint64_t seed, in
         const char *name = conf->name ? conf->name : "digits";
         if (strcmp(name, "fashion-mnist") == 0) return mot_read_fashion(part, read, out);
         bool digits = strcmp(name, "digits") == 0, synthetic = strcmp(name, "synthetic") == 0;
-        if (part == 0 && digits) {
-            mot_read_digits(read->rows, out);
-            return MOT_OK;
-        }
+        if (part == 0 && digits) return mot_read_digits(read->rows, out);
         if (part == 0 && synthetic) return mot_make_synthetic(conf, seed, read, out);
         if (!digits && !synthetic && !mot_file_exists(name)) return fail_name(name);
         path = digits || synthetic ? NULL : name;

@@ -1,4 +1,4 @@
-/* raw.c -- growing tables, and labels: each different one is kept once, by value if it is a number. */
+/* raw.c -- growing tables, and labels: each distinct one is kept once, by value if it is a number. */
 #include "data/raw.h"
 
 #include "base/memory.h"
@@ -50,7 +50,9 @@ enum mot_status mot_raw_room(
     uint64_t wanted = *room ? 2 * (uint64_t)*room : 1024;
     if (wanted < need) wanted = need;
     if (wanted > most / size) wanted = most / size;
-    *array = mot_grow(*array, (size_t)wanted, size);
+    void *more = mot_grow_large(*array, (size_t)wanted, size);
+    if (!more) return mot_memory_status();
+    *array = more;
     *room = (size_t)wanted;
     return MOT_OK;
 }
@@ -124,9 +126,10 @@ static enum mot_status add(struct mot_labels *l, const struct mot_source *source
         l->seen[id] = (struct mot_label){ mot_format("%.*s", (int)n, text), value, number, line };
         l->slot[at] = id + 1;
         if (!number && !l->words) l->words = id + 1;
+        status = mot_memory_status();
     }
     l->id[l->rows++] = id;
-    return MOT_OK;
+    return status;
 }
 
 enum mot_status mot_labels_add(struct mot_labels *l, const struct mot_source *source, const char *text,
@@ -208,7 +211,7 @@ void mot_labels_classes(
     qsort(order, l->count, sizeof *order, by_value_then_word);
     char **names = mot_new(l->count + 1, sizeof *names);
     uint32_t *class_of = mot_new(l->count + 1, sizeof *class_of);
-    for (uint32_t c = 0; c < l->count; c++) {
+    for (uint32_t c = 0; c < l->count && !mot_memory_refused(); c++) {
         names[c] = mot_text(order[c]->text);
         class_of[order[c] - l->seen] = c;
     }
@@ -248,7 +251,7 @@ enum mot_status mot_labels_match(
         if (add(&known, NULL, number, value, names[c], n, c) != MOT_OK) break;
     }
     uint32_t *class_of = mot_new(l->count + 1, sizeof *class_of), at;
-    enum mot_status status = MOT_OK;
+    enum mot_status status = mot_memory_status();
     for (uint32_t i = 0; i < l->count && status == MOT_OK; i++) {
         const struct mot_label *s = &l->seen[i];
         uint32_t id =

@@ -1,4 +1,4 @@
-/* raw.h -- what a reader makes of a file: the numbers as they stand there, the labels as they are spelt. */
+/* raw.h -- what a reader gets from a file: the numbers as written, the labels as spelt. */
 #ifndef MOT_DATA_RAW_H
 #define MOT_DATA_RAW_H
 
@@ -7,8 +7,8 @@
 
 #define MOT_ROWS_MAX (UINT32_MAX - 1)
 #define MOT_COLS_MAX (UINT32_C(1) << 27)
-#define MOT_CLASSES_MAX UINT32_C(65536) /* different labels that can be classes */
-#define MOT_AUTO_CLASSES_MAX 100        /* more different whole numbers than this: regression, unless told */
+#define MOT_CLASSES_MAX UINT32_C(65536) /* distinct labels that can be classes */
+#define MOT_AUTO_CLASSES_MAX 100 /* with more distinct whole numbers than this: regression by default */
 _Static_assert(MOT_CLASSES_MAX < 1 << 24, "class numbers are exact in float");
 
 /* line (or row) of its first use */
@@ -23,11 +23,11 @@ struct mot_labels {
     uint32_t rows;
     double *value;          /* [rows]; undefined for words */
     uint32_t *id;           /* [rows]: which of `seen`; undefined if `many` */
-    struct mot_label *seen; /* each different label once, in order of appearance */
+    struct mot_label *seen; /* each distinct label once, in order of appearance */
     uint32_t count;
     uint32_t *slot; /* hash table over `seen`, entry + 1 */
     uint32_t slots;
-    bool many;      /* over MOT_CLASSES_MAX different ones: only values are kept */
+    bool many;      /* more than MOT_CLASSES_MAX distinct ones: only values are kept */
     bool fractions; /* some label is a number that is not whole */
     uint32_t words; /* entry + 1 of the first label that is not a number */
     size_t value_room, id_room, seen_room;
@@ -70,11 +70,11 @@ enum mot_status mot_labels_task(
 /* The same for a whole table: whole numbers in an IDX file are classes, however many. */
 enum mot_status mot_raw_task(
     const struct mot_raw *, enum mot_task asked, const char *name, enum mot_task *out);
-/* Class names in order: numbers by value, then words. `class_of[id]`
- * gives a label's class. Both are malloc'd. */
+/* Class names in order: numbers by value, then words. `class_of[id]` gives a label's class. Both are
+ * malloc'd; if memory was refused they are not filled. */
 void mot_labels_classes(
     const struct mot_labels *, uint32_t *count_out, char ***names_out, uint32_t **class_of_out);
-/* class_of for names given by somebody else; a label that is not among them is an error. */
+/* class_of for given names; any other label is an error. */
 enum mot_status mot_labels_match(
     const struct mot_labels *, const char *name, char *const *names, uint32_t count, uint32_t **class_of_out);
 

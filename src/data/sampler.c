@@ -29,7 +29,7 @@ static uint64_t round_of(const struct mot_sampler *s, uint64_t rows, uint64_t fi
     switch ((enum mot_sampling)s->conf.name) {
     case MOT_SAMPLE_RESHUFFLE: return at / rows;
     case MOT_SAMPLE_CHOICE:
-        return (at - first) / rows; /* a batch larger than the part begins anew when it is used up */
+        return (at - first) / rows; /* a batch larger than the part starts over when it runs out */
     case MOT_SAMPLE_ONCE:
     case MOT_SAMPLE_REPLACE:
     case MOT_SAMPLE_SEQUENTIAL: return 0;

@@ -1,4 +1,4 @@
-/* sampler.h -- which rows a batch takes: a function of (seed, part, draw), nothing else. */
+/* sampler.h -- which rows a batch takes: a function of (seed, part, draw) and nothing else. */
 #ifndef MOT_DATA_SAMPLER_H
 #define MOT_DATA_SAMPLER_H
 
@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 enum mot_sampling {
-    MOT_SAMPLE_RESHUFFLE,  /* every row once an epoch, a new order each epoch */
-    MOT_SAMPLE_ONCE,       /* every row once an epoch, one order for ever */
+    MOT_SAMPLE_RESHUFFLE,  /* every row once per epoch, in a new order each time */
+    MOT_SAMPLE_ONCE,       /* every row once per epoch, always in the same order */
     MOT_SAMPLE_REPLACE,    /* each draw uniform */
     MOT_SAMPLE_CHOICE,     /* a batch has no row twice, batches are independent */
     MOT_SAMPLE_SEQUENTIAL, /* the part's own order */

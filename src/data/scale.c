@@ -22,16 +22,29 @@ static void widen(struct column *c, double value)
     if (value > c->high) c->high = value;
 }
 
-/* Mean first, then the squares around it: no cancellation. */
-static void measure_dense(const struct mot_raw *raw, uint32_t rows, struct column *column)
+/* In arrays of floats, so that the compiler takes several columns at once. */
+static void measure_ranges(const struct mot_raw *raw, uint32_t rows, struct column *column)
 {
-    for (uint32_t c = 0; c < raw->cols; c++) column[c] = (struct column){ 0, 0, INFINITY, -INFINITY };
-    for (uint32_t r = 0; r < rows; r++)
+    float *low = mot_new_large(raw->cols, sizeof *low), *high = mot_new_large(raw->cols, sizeof *high);
+    for (uint32_t c = 0; low && high && c < raw->cols; c++) low[c] = INFINITY, high[c] = -INFINITY;
+    for (uint32_t r = 0; low && high && r < rows; r++) {
+        const float *x = raw->x + (size_t)r * raw->cols;
         for (uint32_t c = 0; c < raw->cols; c++) {
-            double value = (double)raw->x[(size_t)r * raw->cols + c];
-            column[c].mean += value;
-            widen(&column[c], value);
+            low[c] = x[c] < low[c] ? x[c] : low[c];
+            high[c] = x[c] > high[c] ? x[c] : high[c];
         }
+    }
+    for (uint32_t c = 0; low && high && c < raw->cols; c++)
+        column[c] = (struct column){ 0, 0, (double)low[c], (double)high[c] };
+    free(low);
+    free(high);
+}
+
+/* Mean first, then the squares around it: no cancellation. */
+static void measure_spread(const struct mot_raw *raw, uint32_t rows, struct column *column)
+{
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < raw->cols; c++) column[c].mean += (double)raw->x[(size_t)r * raw->cols + c];
     for (uint32_t c = 0; c < raw->cols; c++) column[c].mean /= rows;
     for (uint32_t r = 0; r < rows; r++)
         for (uint32_t c = 0; c < raw->cols; c++) {
@@ -43,7 +56,8 @@ static void measure_dense(const struct mot_raw *raw, uint32_t rows, struct colum
 
 static void measure_sparse(const struct mot_raw *raw, uint32_t rows, struct column *column)
 {
-    uint32_t *stored = mot_new(raw->cols, sizeof *stored);
+    uint32_t *stored = mot_new_large(raw->cols, sizeof *stored);
+    if (!stored) return;
     for (uint64_t i = 0; i < raw->row_at[rows]; i++) {
         struct column *c = &column[raw->col[i]];
         c->mean += (double)raw->val[i];
@@ -82,18 +96,20 @@ void mot_scale_fit(const struct mot_raw *raw, uint32_t rows, enum mot_scale scal
 {
     *shift_out = *factor_out = NULL;
     if (scale != MOT_SCALE_STANDARD && scale != MOT_SCALE_MINMAX) return;
-    struct column *column = mot_new(raw->cols, sizeof *column);
+    struct column *column = mot_new_large(raw->cols, sizeof *column);
+    if (!column) return;
     if (raw->sparse) measure_sparse(raw, rows, column);
-    else measure_dense(raw, rows, column);
+    else measure_ranges(raw, rows, column);
+    if (!raw->sparse && scale == MOT_SCALE_STANDARD) measure_spread(raw, rows, column);
     if (one_range) merge_ranges(column, raw->cols);
-    float *factor = mot_new(raw->cols, sizeof *factor),
-          *shift = raw->sparse ? NULL : mot_new(raw->cols, sizeof *shift);
-    for (uint32_t c = 0; c < raw->cols; c++) {
+    float *factor = mot_new_large(raw->cols, sizeof *factor),
+          *shift = raw->sparse ? NULL : mot_new_large(raw->cols, sizeof *shift);
+    for (uint32_t c = 0; c < raw->cols && !mot_memory_refused(); c++) {
         const struct column *k = &column[c];
         double largest = fmax(fabs(k->low), fabs(k->high));
         double size = scale == MOT_SCALE_STANDARD ? k->spread : raw->sparse ? largest : k->high - k->low;
-        /* A column that never changes says nothing: it is only shifted. (A sum
-         * of equal numbers may round: ask the range.) */
+        /* A constant column carries no information: it is only shifted. (A sum of equal numbers may round,
+         * so look at the range.) */
         bool constant = k->low == k->high && !(raw->sparse && scale == MOT_SCALE_MINMAX);
         factor[c] = constant || !(size > 0) ? 1 : (float)(1 / size);
         if (shift) shift[c] = (float)(scale == MOT_SCALE_STANDARD ? k->mean : k->low);
@@ -136,8 +152,8 @@ enum mot_status mot_scale_apply(
         if (!apply_row((raw->sparse ? raw->val : raw->x) + at, raw->sparse ? raw->col + at : NULL, n, scale,
                 shift, factor))
             return mot_fail(MOT_EDATA,
-                "%s: row %u: a number leaves the range of a 32-bit float when scaled: use `scale: none`, or "
-                "mend the data",
+                "%s: row %u: scaling takes a number out of the range of a 32-bit float: use `scale: none`, "
+                "or fix the data",
                 name, r);
     }
     return MOT_OK;

@@ -11,7 +11,7 @@ enum mot_scale mot_scale_auto(const struct mot_raw *);
 void mot_scale_fit(const struct mot_raw *, uint32_t rows, enum mot_scale, bool one_range, float **shift_out,
     float **factor_out);
 
-/* Changes every row of the table; an error where a number would leave the range of float. */
+/* Changes every row of the table; fails if a number would leave the range of float. */
 enum mot_status mot_scale_apply(
     struct mot_raw *, const char *name, enum mot_scale, const float *shift, const float *factor);
 

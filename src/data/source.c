@@ -16,10 +16,10 @@
 
 #define WINDOW_BYTES (UINT32_C(1) << 18)
 #define PACKED_BYTES (UINT32_C(1) << 16)
-/* What a file may unpack to where nobody says: real data shrinks by 3 to 15 times, a bomb by a thousand. */
+/* What a file may unpack to by default: real data shrinks by 3 to 15 times, a bomb by a thousand. */
 #define UNPACKED_BYTES UINT64_C(1000000000)
 #define UNPACKED_RATIO UINT64_C(20)
-#define DEFLATE_RATIO_MAX UINT64_C(1032) /* no deflate stream expands more: 258 bytes take at least 2 bits */
+#define DEFLATE_RATIO_MAX UINT64_C(1032) /* the limit of deflate: 258 bytes take at least 2 bits */
 
 struct mot_source {
     char *name;
@@ -122,6 +122,8 @@ static enum mot_status unpack(struct mot_source *s, unsigned char *into, size_t 
         int said = inflate(&s->z, Z_NO_FLUSH);
         *got = n - s->z.avail_out;
         if (said == Z_STREAM_END) s->in_member = false;
+        else if (said == Z_MEM_ERROR)
+            return mot_fail(MOT_ESYSTEM, "%s: out of memory while unpacking", s->name);
         else if (said == Z_NEED_DICT || (said != Z_OK && said != Z_BUF_ERROR))
             return mot_fail(MOT_EDATA, "%s: compressed offset %llu: damaged gzip data: %s", s->name,
                 packed_offset(s), s->z.msg ? s->z.msg : "unexpected contents");
@@ -133,12 +135,12 @@ static enum mot_status fail_unpacked(const struct mot_source *s)
 {
     char size[32];
     return mot_fail(MOT_EDATA,
-        "%s: unpacks to more than %s, a limit against small files that fill the memory; `unpack_max` raises "
-        "it",
+        "%s: unpacks to more than %s, the limit against small files that fill the memory; `unpack_max` "
+        "raises it",
         s->name, mot_show_size((double)s->most, size, sizeof size));
 }
 
-/* Brings more bytes into the window; sets `ended` at the end of the file. */
+/* Reads more bytes into the window; sets `ended` at the end of the file. */
 static enum mot_status refill(struct mot_source *s)
 {
     if (s->begin > 0) {
@@ -147,8 +149,10 @@ static enum mot_status refill(struct mot_source *s)
         s->begin = 0;
     }
     if (s->end == s->room) {
+        unsigned char *more = mot_grow_large(s->window, 2 * s->room + 1, 1);
+        if (!more) return mot_memory_status();
+        s->window = more;
         s->room *= 2;
-        s->window = mot_grow(s->window, s->room + 1, 1);
     }
     size_t got;
     enum mot_status status = s->packed ? unpack(s, s->window + s->end, s->room - s->end, &got)
@@ -161,7 +165,7 @@ static enum mot_status refill(struct mot_source *s)
     return MOT_OK;
 }
 
-/* The first bytes say whether it is gzip. */
+/* The first bytes tell whether it is gzip. */
 static enum mot_status begin(struct mot_source *s)
 {
     s->room = WINDOW_BYTES;
@@ -183,7 +187,7 @@ static enum mot_status begin(struct mot_source *s)
     s->input = mot_new(PACKED_BYTES, 1);
     memcpy(s->input, s->window, 2);
     s->input_offset = 2;
-    if (inflateInit2(&s->z, 15 + 16) != Z_OK) return mot_fail(MOT_ESYSTEM, "%s: zlib cannot start", s->name);
+    if (inflateInit2(&s->z, 15 + 16) != Z_OK) return mot_fail(MOT_ESYSTEM, "%s: cannot start zlib", s->name);
     s->z.next_in = s->input;
     s->z.avail_in = 2;
     return MOT_OK;
@@ -322,7 +326,7 @@ static enum mot_status find_line_end(struct mot_source *s, size_t from, size_t *
         if (have > MOT_LINE_MAX) {
             s->line++;
             return mot_fail_line(s, "the line is longer than %u bytes%s", MOT_LINE_MAX,
-                from ? ", with those that belong to it by an open quote" : "");
+                from ? ", including those that an open quote joins to it" : "");
         }
         seen = have;
         enum mot_status status = refill(s);

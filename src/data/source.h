@@ -1,7 +1,7 @@
-/* source.h -- bytes from a file or from memory, plain or gzip'd: the reader cannot tell.
+/* source.h -- bytes from a file or from memory, plain or compressed: the reader cannot tell.
  *
- * gzip is known by its first two bytes. All positions are in the decompressed
- * bytes, which is what a reader of the error would look at. */
+ * gzip is known by its first two bytes. All positions are in the decompressed bytes, where someone reading
+ * the error would look. */
 #ifndef MOT_DATA_SOURCE_H
 #define MOT_DATA_SOURCE_H
 
@@ -25,9 +25,9 @@ const char *mot_source_name(const struct mot_source *);
 uint64_t mot_source_offset(const struct mot_source *); /* of the next byte */
 /* Where the last line or record taken begins, from 1. */
 uint64_t mot_source_line_number(const struct mot_source *);
-/* The most bytes that can still come: what a file cannot hold need not be allocated. */
+/* An upper bound of the bytes to come, so that nobody allocates more than a file can hold. */
 uint64_t mot_source_left(const struct mot_source *);
-/* Fails where so many bytes can still be in the file, but are more than may be unpacked. */
+/* Fails if that many bytes may still come but exceed what may be unpacked. */
 enum mot_status mot_source_promised(const struct mot_source *, uint64_t bytes);
 
 /* Looks at up to `want` bytes ahead without taking them; fewer only at the end. */

@@ -1,4 +1,4 @@
-/* synthetic.c -- made-up data whose difficulty is one number. The signal has size 1 in every
+/* synthetic.c -- generated data whose difficulty is one number. The signal has size 1 in every
  * kind, `noise` is the deviation of what is added to it. A row is a function of
  * (seed, its number), so a larger set begins with the smaller one. */
 #include "base/memory.h"
@@ -10,13 +10,13 @@
 
 #define TRUTH 0 /* the stream of centres and weights; rows use their number + 1 */
 
-/* [n][cols], each row of length about 1: centres of blobs, or weights. */
+/* [n][cols], each row of length about 1: centres of blobs, or weights. NULL: no memory. */
 static float *make_truth(uint64_t seed, uint32_t n, uint32_t cols)
 {
     struct mot_rng rng = mot_rng_at(seed, MOT_RNG_SYNTHETIC, TRUTH);
-    float *truth = mot_new((size_t)n * cols, sizeof *truth);
+    float *truth = mot_new_large((size_t)n * cols, sizeof *truth);
     double scale = 1 / sqrt(cols);
-    for (size_t i = 0; i < (size_t)n * cols; i++) truth[i] = (float)(scale * mot_rng_normal(&rng));
+    for (size_t i = 0; truth && i < (size_t)n * cols; i++) truth[i] = (float)(scale * mot_rng_normal(&rng));
     return truth;
 }
 
@@ -84,9 +84,9 @@ enum mot_status mot_make_synthetic(
             (unsigned long long)rows, (unsigned long long)conf->cols,
             mot_show_size(bytes, size, sizeof size));
     struct mot_raw raw = { .rows = (uint32_t)rows, .cols = (uint32_t)conf->cols, .labelled = true };
-    raw.x = mot_new((size_t)rows * raw.cols, sizeof *raw.x);
+    raw.x = mot_new_large((size_t)rows * raw.cols, sizeof *raw.x);
     float *truth = make_truth(seed, centres, raw.cols);
-    enum mot_status status = MOT_OK;
+    enum mot_status status = mot_memory_status();
     for (uint64_t r = 0; r < rows && status == MOT_OK; r++)
         status = mot_labels_add_number(
             &raw.labels, NULL, make_row(conf, truth, classes, seed, r, raw.x + r * raw.cols), r);

@@ -1,4 +1,5 @@
-/* write.c -- tables back into files, for `motley data convert`. A file appears whole or not at all. */
+/* write.c -- tables back into files, for `motley data convert`. A file appears complete or not at all. */
+#include "base/csv_field.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/formats.h"
@@ -37,7 +38,7 @@ static enum mot_status out_open(const char *path, struct out **out)
     if (o->packed && deflateInit2(&o->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         mot_replace_abandon(&o->file);
         free(o);
-        return mot_fail(MOT_ESYSTEM, "%s: zlib cannot start", path);
+        return mot_fail(MOT_ESYSTEM, "%s: cannot start zlib", path);
     }
     *out = o;
     return MOT_OK;
@@ -73,7 +74,7 @@ static void put(struct out *o, const void *bytes, size_t n)
 
 static void put_text(struct out *o, const char *text) { put(o, text, strlen(text)); }
 
-/* Gives the file its name, unless `status` says that the caller failed. */
+/* Renames the file into place, unless `status` says that the caller failed. */
 static enum mot_status out_close(struct out *o, enum mot_status status)
 {
     if (status == MOT_OK) flush(o, true);
@@ -95,7 +96,7 @@ static const float *dense_row(const struct mot_raw *raw, uint32_t r, float *scra
     return scratch;
 }
 
-/* As the file spelt it, where spellings were kept. */
+/* As spelt in the file, if spellings were kept. */
 static const char *label_text(const struct mot_raw *raw, uint32_t r, char into[40])
 {
     if (!raw->labels.many) return raw->labels.seen[raw->labels.id[r]].text;
@@ -109,7 +110,7 @@ static enum mot_status write_libsvm(const struct mot_raw *raw, const char *path,
 {
     char text[64], label[40];
     if (!raw->labelled || raw->labels.words)
-        return mot_fail(MOT_EDATA, "%s: LIBSVM needs a number as the label of each row, and these are %s",
+        return mot_fail(MOT_EDATA, "%s: LIBSVM needs a number as the label of each row, but these are %s",
             path, raw->labelled ? "words" : "not there");
     for (uint32_t r = 0; r < raw->rows; r++) {
         double value;
@@ -138,15 +139,12 @@ static enum mot_status write_libsvm(const struct mot_raw *raw, const char *path,
 
 /* ---- CSV ------------------------------------------------------------------------------- */
 
+/* Outside quotes there is no character that a reader could take for the separator. */
 static void put_cell(struct out *o, const char *text)
 {
-    if (!text[strcspn(text, ",\"\n\r ;\t")]) {
-        put_text(o, text);
-        return;
-    }
-    put(o, "\"", 1);
-    for (; *text; text++) put(o, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-    put(o, "\"", 1);
+    char *field = mot_csv_field(text, ", ;\t");
+    put_text(o, field);
+    free(field);
 }
 
 static enum mot_status write_csv(const struct mot_raw *raw, struct out *o)
@@ -218,7 +216,7 @@ static enum mot_status write_npy_labels(const struct mot_raw *raw, const char *p
 {
     char shape[64];
     if (raw->labels.words)
-        return mot_fail(MOT_EDATA, "%s: NPY labels are numbers, and these are words: convert to CSV", path);
+        return mot_fail(MOT_EDATA, "%s: NPY labels are numbers, but these are words: convert to CSV", path);
     snprintf(shape, sizeof shape, "(%u,)", raw->rows);
     put_npy_header(o, raw->labels.fractions ? "<f8" : "<i8", shape);
     for (uint32_t r = 0; r < raw->rows; r++) {
@@ -278,8 +276,8 @@ static enum mot_status write_idx_labels(const struct mot_raw *raw, const char *p
     for (uint32_t r = 0; r < raw->rows; r++) {
         double v = raw->labels.words ? -1 : raw->labels.value[r];
         if (!is_byte(v))
-            return mot_fail(
-                MOT_EDATA, "%s: the label of row %u is no whole number from 0 to 255, as IDX needs", path, r);
+            return mot_fail(MOT_EDATA,
+                "%s: the label of row %u is not a whole number from 0 to 255, as IDX needs", path, r);
         unsigned char byte = (unsigned char)v;
         put(o, &byte, 1);
     }
@@ -301,7 +299,7 @@ static enum mot_status write_features(
     return mot_fail(MOT_EUSAGE, "%s: no format to write", path);
 }
 
-/* Both files, or none: neither gets its name before both are written. */
+/* Both files or none: neither is renamed into place before both are written. */
 enum mot_status mot_raw_write(
     const struct mot_raw *raw, const char *path, const char *labels_path, enum mot_format format)
 {

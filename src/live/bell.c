@@ -32,7 +32,7 @@ void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded
     uint64_t at = (uint64_t)end.tv_nsec + ns;
     end.tv_sec += (time_t)(at / 1000000000u);
     end.tv_nsec = (long)(at % 1000000000u);
-    bool soon = ns < SOON_NS; /* spinning and yielding would sleep over it */
+    bool soon = ns < SOON_NS; /* spinning and yielding could overshoot it */
     uint32_t spins = crowded || soon ? 0 : b->spins + LEAST_SPINS;
     for (uint32_t i = 0; i < spins; i++) {
         if (mot_bell_heard(b) != heard) {
@@ -47,7 +47,7 @@ void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded
         sched_yield();
     }
     atomic_fetch_add(&b->asleep, 1);
-    /* The kernel looks at `rung` once more before it puts us to sleep: a ring in between is not missed. */
+    /* The kernel rechecks `rung` before it puts us to sleep, so no ring is missed. */
     if (mot_bell_heard(b) == heard)
         syscall(SYS_futex, &b->rung, FUTEX_WAIT_BITSET_PRIVATE, heard, &end, NULL, FUTEX_BITSET_MATCH_ANY);
     atomic_fetch_sub(&b->asleep, 1);

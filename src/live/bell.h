@@ -1,9 +1,8 @@
-/* bell.h -- waiting for another thread: spin a little, then yield, then sleep.
+/* bell.h -- waiting for another thread: spin briefly, then yield, then sleep.
  *
- * A blocking wake-up costs some fifty microseconds, so a thread spins first where
- * it has a core to itself; where threads outnumber cores, spinning only keeps the
- * awaited one from running, so it yields at once. Other programs crowd a machine too, so a
- * sleeper whose spinning was for nothing spins less the next time. */
+ * A blocking wake-up costs some fifty microseconds, so a thread with a core to itself spins first. If
+ * threads outnumber cores, spinning only keeps the awaited thread from running, so it yields at once.
+ * Other programs crowd a machine too, so a sleeper that spun in vain spins less next time. */
 #ifndef MOT_LIVE_BELL_H
 #define MOT_LIVE_BELL_H
 
@@ -13,7 +12,7 @@
 
 struct mot_bell {
     _Atomic uint32_t rung, asleep;
-    uint32_t spins; /* the sleeper's own: how long spinning has been worth it */
+    uint32_t spins; /* private to the sleeper: how long spinning has paid off */
 };
 
 void mot_bell_ring(struct mot_bell *);
@@ -21,7 +20,7 @@ static inline uint32_t mot_bell_heard(struct mot_bell *b)
 {
     return atomic_load_explicit(&b->rung, memory_order_acquire);
 }
-/* Returns when the bell was rung after `heard`, or after about `ns`. */
+/* Returns once the bell has rung after `heard`, or after about `ns`. */
 void mot_bell_wait(struct mot_bell *, uint32_t heard, uint64_t ns, bool crowded);
 
 #endif

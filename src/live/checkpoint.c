@@ -8,31 +8,39 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
-#define VERSION 4u
+#define VERSION 7u
 
-struct fit {
+struct fit { /* MOT_LIVE_HEAD bytes */
     char magic[8];
-    uint32_t version, workers, dim, slots;
+    uint32_t version, nodes, workers, dim, slots, keeps;
     uint64_t hash;
 };
 
-static struct fit fit_of(uint64_t hash, const struct mot_world *w)
+_Static_assert(sizeof(struct fit) == MOT_LIVE_HEAD, "a fit has no padding");
+
+static struct fit fit_of(const struct mot_live *l)
 {
-    struct fit f = {
-        .version = VERSION, .workers = w->workers, .dim = w->dim, .slots = w->optim->slots, .hash = hash
-    };
+    const struct mot_world *w = &l->world;
+    struct fit f = { .version = VERSION,
+        .nodes = w->nodes,
+        .workers = w->workers,
+        .dim = w->dim,
+        .slots = l->slots,
+        .keeps = l->experiment->method->keep != NULL,
+        .hash = l->hash };
     memcpy(f.magic, MAGIC, sizeof(f.magic));
     return f;
 }
 
-enum mot_status mot_live_save(
-    const char *path, uint64_t hash, const struct mot_world *w, const struct mot_live_checkpoint *c)
+struct mot_bytes mot_live_pack(const struct mot_live *l, const struct mot_live_checkpoint *c)
 {
+    const struct mot_world *w = &l->world;
     struct mot_bytes b = { 0 };
-    struct fit f = fit_of(hash, w);
+    struct fit f = fit_of(l);
     MOT_PUT(&b, f);
     MOT_PUT(&b, c->updates);
     MOT_PUT(&b, c->samples);
+    MOT_PUT(&b, c->computed);
     MOT_PUT(&b, c->mark);
     MOT_PUT(&b, c->now);
     MOT_PUT(&b, c->step);
@@ -49,6 +57,9 @@ enum mot_status mot_live_save(
         mot_bytes_put(&b, c->best.x, w->dim * sizeof(float));
     }
     mot_bytes_put(&b, c->draw, w->workers * sizeof(*c->draw));
+    uint32_t kept = c->word != NULL;
+    MOT_PUT(&b, kept);
+    if (kept) mot_bytes_put(&b, c->word, w->nodes * sizeof(*c->word));
     MOT_PUT(&b, c->models);
     for (uint32_t i = 0; i < c->models; i++) {
         mot_bytes_put(&b, c->model[i].x, w->dim * sizeof(float));
@@ -56,6 +67,12 @@ enum mot_status mot_live_save(
     }
     uint64_t sum = XXH64(b.at, b.n, 0);
     MOT_PUT(&b, sum);
+    return b;
+}
+
+enum mot_status mot_live_save(const char *path, const struct mot_live *l, const struct mot_live_checkpoint *c)
+{
+    struct mot_bytes b = mot_live_pack(l, c);
     enum mot_status status = mot_file_replace(path, b.at, b.n);
     mot_bytes_free(&b);
     return status;
@@ -63,8 +80,9 @@ enum mot_status mot_live_save(
 
 static float *read_floats(struct mot_reader *r, uint32_t n)
 {
-    float *x = mot_new(n, sizeof(*x));
-    mot_reader_get(r, x, n * sizeof(*x));
+    float *x = mot_new_large(n, sizeof(*x));
+    if (x) mot_reader_get(r, x, n * sizeof(*x));
+    else r->short_of = true;
     return x;
 }
 
@@ -75,25 +93,25 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     uint64_t sum;
     if (n < sizeof(have) + sizeof(sum) || memcmp(bytes, MAGIC, 8) != 0)
         return mot_fail(MOT_EDATA,
-            "%s: not a checkpoint of a live run of motley (%zu bytes); one of a simulated run is resumed by "
-            "motley sim",
+            "%s: not a checkpoint of a live run (%zu bytes); motley sim resumes those of simulated runs",
             path, n);
     memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
     if (sum != XXH64(bytes, n - sizeof(sum), 0))
-        return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not fit its %zu bytes", path, n);
+        return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not match its %zu bytes", path, n);
     struct mot_reader r = { .at = bytes, .n = n - sizeof(sum) };
     MOT_GET(&r, have);
     if (have.version != want->version)
         return mot_fail(
-            MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want->version);
+            MOT_EDATA, "%s: checkpoint format %u; this motley reads %u", path, have.version, want->version);
     if (memcmp(&have, want, sizeof(have)) != 0)
         return mot_fail(MOT_EUSAGE,
-            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u "
-            "workers, %u "
-            "parameters): data, model, method, cluster, evaluate and seed must be as they were",
+            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one "
+            "(%u workers, %u parameters): data, model, method, code, cluster, evaluate and seed must not "
+            "change",
             path, have.workers, have.dim, want->workers, want->dim);
     MOT_GET(&r, c->updates);
     MOT_GET(&r, c->samples);
+    MOT_GET(&r, c->computed);
     MOT_GET(&r, c->mark);
     MOT_GET(&r, c->now);
     MOT_GET(&r, c->step);
@@ -102,7 +120,7 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     MOT_GET(&r, c->target.score);
     MOT_GET(&r, c->target.at);
     MOT_GET(&r, c->target.updates);
-    uint32_t has_best = 0, models = 0;
+    uint32_t has_best = 0, kept = 0, models = 0;
     MOT_GET(&r, has_best);
     if (has_best) {
         MOT_GET(&r, c->best.score);
@@ -111,8 +129,13 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     }
     c->draw = mot_new(want->workers, sizeof(*c->draw));
     mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
+    MOT_GET(&r, kept);
+    if (kept) {
+        c->word = mot_new(want->nodes, sizeof(*c->word));
+        mot_reader_get(&r, c->word, want->nodes * sizeof(*c->word));
+    }
     MOT_GET(&r, models);
-    if (models != 1 && models != want->workers)
+    if (has_best > 1 || kept > want->keeps || (models != 1 && models != want->workers))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     c->models = models;
     c->model = mot_new(models, sizeof(*c->model));
@@ -125,29 +148,37 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     return MOT_OK;
 }
 
-enum mot_status mot_live_load(
-    const char *path, uint64_t hash, const struct mot_world *w, struct mot_live_checkpoint *out)
+enum mot_status mot_live_unpack(const char *path, const unsigned char *bytes, size_t n,
+    const struct mot_live *l, struct mot_live_checkpoint *out)
+{
+    struct fit want = fit_of(l);
+    struct mot_live_checkpoint c = { 0 };
+    enum mot_status status = read_from(path, bytes, n, &want, &c);
+    if (mot_memory_refused()) status = mot_memory_status();
+    if (status == MOT_OK) *out = c;
+    else mot_live_checkpoint_free(&c);
+    return status;
+}
+
+enum mot_status mot_live_load(const char *path, const struct mot_live *l, struct mot_live_checkpoint *out)
 {
     unsigned char *bytes;
     size_t n;
-    struct fit want = fit_of(hash, w);
     enum mot_status status = mot_file_read(path, SIZE_MAX, &bytes, &n);
     if (status != MOT_OK) return status;
-    struct mot_live_checkpoint c = { 0 };
-    status = read_from(path, bytes, n, &want, &c);
+    status = mot_live_unpack(path, bytes, n, l, out);
     free(bytes);
-    if (status == MOT_OK) *out = c;
-    else mot_live_checkpoint_free(&c);
     return status;
 }
 
 void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
 {
     free(c->draw);
+    free(c->word);
     free((void *)c->best.x);
-    for (uint32_t i = 0; i < c->models; i++) {
+    for (uint32_t i = 0; c->model && i < c->models; i++) {
         free((void *)c->model[i].x);
-        for (int s = 0; s < 2; s++) free((void *)c->model[i].slot[s]);
+        for (int s = 0; s < MOT_LIVE_SLOTS; s++) free((void *)c->model[i].slot[s]);
     }
     free(c->model);
     *c = (struct mot_live_checkpoint){ 0 };

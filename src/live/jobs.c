@@ -1,11 +1,13 @@
 /* jobs.c -- the models that the judge of a live run gets, and the thread that evaluates and saves them.
  *
- * When something is due and the thread is free, it gets the model: buffers that are held, and so frozen,
- * cost the lead nothing. What is due while the thread is busy is left out, unless the run may end by it.
+ * When something is due and the thread is free, the thread gets the model: its buffers are held and so
+ * frozen, which costs the lead nothing. What is due while the thread is busy is skipped, unless it may end
+ * the run.
  *
- * Where several nodes have the model between them (servers with a range each, workers whose
- * models differ), each shows what it has at the updates at which something is due, which all know; when all
- * have, the thread gets the lot. What the clock makes due the lead asks for. */
+ * If several nodes make up the model (servers with a range each, workers whose models differ), each shows
+ * its own at the updates at which something is due, which all know; once complete, the set goes to the
+ * thread. What is due by the clock is asked for by the lead, and so is everything of workers that go at their
+ * own pace. */
 #include "live/judge.h"
 
 #include "base/memory.h"
@@ -15,13 +17,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a worker's data stands, for a checkpoint; `updates` are those
- * of the worker, or without a server of all. */
-static uint64_t draw_of(struct mot_judge *j, mot_node worker, uint64_t updates)
+static uint64_t draw_at(const struct mot_live *l, mot_node worker, const struct mot_place *p)
+{
+    return (l->world.draw0 ? l->world.draw0[worker] : 0) + p->used + p->dropped;
+}
+
+/* A worker's position in its data, for a checkpoint. `updates`: the worker's own, or without a server
+ * everyone's. What has arrived at a server since its last update is asked for again. */
+static uint64_t draw_of(struct mot_live_judge *j, mot_node worker, uint64_t updates)
 {
     const struct mot_live *l = j->live;
-    if (l->world.servers == 0) return mot_course_draw(&l->course, worker, updates);
-    return (l->world.draw0 ? l->world.draw0[worker] : 0) + j->lead->seen[worker];
+    if (l->place) /* without a server and with models of their own, copies say it */
+        return draw_at(l, worker, &j->lead->placed[worker]);
+    bool counts = l->course.known || l->own_pace; /* its updates tell what it drew */
+    if (l->world.servers == 0 && !l->experiment->shared_parts && counts)
+        return mot_course_draw(&l->course, worker, updates);
+    return (l->world.draw0 ? l->world.draw0[worker] : 0) + (j->lead->drawn ? j->lead->drawn[worker] : 0);
 }
 
 /* ---- Jobs ------------------------------------------------------------------------------------------ */
@@ -29,31 +40,33 @@ static uint64_t draw_of(struct mot_judge *j, mot_node worker, uint64_t updates)
 void mot_copy_free(struct mot_copy *c)
 {
     free(c->x);
-    for (int s = 0; s < 2; s++) free(c->slot[s]);
+    free(c->moved);
+    for (int s = 0; s < MOT_LIVE_SLOTS; s++) free(c->slot[s]);
     *c = (struct mot_copy){ 0 };
 }
 
-static struct mot_judge_job *new_job(struct mot_judge *j, bool evaluates, bool saves)
+static struct mot_live_job *new_job(struct mot_live_judge *j, bool evaluates, bool saves)
 {
-    struct mot_judge_job *job = mot_new(1, sizeof(*job));
+    struct mot_live_job *job = mot_new(1, sizeof(*job));
     job->evaluates = evaluates;
     job->saves = saves;
     job->draw = mot_new(j->live->world.workers, sizeof(*job->draw));
-    if (mot_judge_several(j)) job->copy = mot_new(j->live->world.nodes, sizeof(*job->copy));
+    if (mot_live_judge_several(j)) job->copy = mot_new(j->live->world.nodes, sizeof(*job->copy));
     return job;
 }
 
-static void free_job(struct mot_judge *j, struct mot_judge_job *job)
+static void free_job(struct mot_live_judge *j, struct mot_live_job *job)
 {
     if (job->params.x) mot_pool_drop(&j->live->pool, job->params.x);
     for (int s = 0; s < 2; s++) mot_pool_drop(&j->live->pool, job->params.slot[s]);
+    for (int k = 0; k < MOT_KEPT_BUFFERS; k++) mot_pool_drop(&j->live->pool, job->kept.buf[k]);
     for (mot_node i = 0; job->copy && i < j->live->world.nodes; i++) mot_copy_free(&job->copy[i]);
     free(job->copy);
     free(job->draw);
     free(job);
 }
 
-static void hold_params(struct mot_judge *j, struct mot_judge_job *job, const struct mot_params *params)
+static void hold_params(struct mot_live_judge *j, struct mot_live_job *job, const struct mot_params *params)
 {
     job->params = *params;
     mot_pool_hold(&j->live->pool, params->x);
@@ -61,34 +74,54 @@ static void hold_params(struct mot_judge *j, struct mot_judge_job *job, const st
         if (params->slot[s]) mot_pool_hold(&j->live->pool, params->slot[s]);
 }
 
-/* The lead's model, as it is after this update. */
-static struct mot_judge_job *snapshot(struct mot_judge *j, bool evaluates, bool saves)
+static void hold_kept(struct mot_live_judge *j, struct mot_live_job *job, struct mot_kept kept)
+{
+    job->kept = kept;
+    for (int k = 0; k < MOT_KEPT_BUFFERS; k++)
+        if (kept.buf[k]) mot_pool_hold(&j->live->pool, kept.buf[k]);
+}
+
+struct mot_mixed mot_live_judge_first(struct mot_live_judge *j)
+{
+    const struct mot_live *l = j->live;
+    struct mot_env env = mot_env_of(l->experiment, &j->lead->world, j->lead->actor.self, 0, NULL, NULL);
+    struct mot_view view;
+    if (l->experiment->traits.model != MOT_MODEL_OF_EACH ||
+        !l->experiment->method->model(j->lead->actor.state, &env, &view))
+        return (struct mot_mixed)MOT_MIXED_UNKNOWN;
+    return mot_mixed_at_first(&view);
+}
+
+/* The lead's model after this update. */
+static struct mot_live_job *snapshot(struct mot_live_judge *j, bool evaluates, bool saves)
 {
     struct mot_live *l = j->live;
-    struct mot_env env = {
-        .self = j->lead->self, .world = &j->lead->world, .conf = l->experiment->method_conf
-    };
+    struct mot_env env = mot_env_of(l->experiment, &j->lead->world, j->lead->actor.self, 0, NULL, NULL);
     struct mot_view view;
-    bool has = l->experiment->method->model(j->lead->state, &env, &view);
+    bool has = l->experiment->method->model(j->lead->actor.state, &env, &view);
     MOT_ASSERT(has && view.scale == 1.0);
-    struct mot_judge_job *job = new_job(j, evaluates, saves);
-    job->moment = mot_judge_moment(j);
+    struct mot_live_job *job = new_job(j, evaluates, saves);
+    job->moment = mot_live_judge_moment(j);
+    job->moment.mixed = mot_live_judge_first(j);
     hold_params(j, job, view.params ? view.params : &(struct mot_params){ .x = view.x });
-    for (mot_node i = 0; i < l->world.workers; i++) job->draw[i] = draw_of(j, i, j->lead->advanced);
+    if (l->checkpoint) hold_kept(j, job, mot_live_kept(j->lead));
+    for (mot_node i = 0; i < l->world.workers; i++) job->draw[i] = draw_of(j, i, j->lead->actor.advanced);
     return job;
 }
 
-/* The model that the run begins with: of a run that goes on, that of its checkpoint. */
-struct mot_judge_job *mot_judge_beginning(struct mot_judge *j)
+struct mot_live_job *mot_live_judge_beginning(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
     const struct mot_live_checkpoint *from = l->from;
-    struct mot_judge_job *job = new_job(j, false, false);
-    job->moment = mot_judge_moment(j);
+    struct mot_live_job *job = new_job(j, false, false);
+    job->initial = true;
+    job->moment = mot_live_judge_moment(j);
+    job->moment.mixed = mot_live_judge_first(j);
     for (mot_node i = 0; i < l->world.workers; i++) job->draw[i] = l->world.draw0 ? l->world.draw0[i] : 0;
     if (from) {
         job->moment.now = from->now;
         job->moment.samples = from->samples;
+        if (l->experiment->traits.redundant) job->moment.computed = from->computed;
         job->moment.epochs = (double)from->samples / l->problem->data->train.rows;
     }
     if (!from || from->models == 1) {
@@ -96,175 +129,234 @@ struct mot_judge_job *mot_judge_beginning(struct mot_judge *j)
         for (uint32_t s = 0; s < l->world.optim->slots; s++)
             params.slot[s] = l->world.slot0[s] ? l->world.slot0[s] : l->world.zero;
         hold_params(j, job, &params);
+        struct mot_kept nothing = { 0 };
+        for (int k = 0; k < MOT_KEPT_BUFFERS; k++) nothing.buf[k] = l->world.zero;
+        hold_kept(j, job, nothing);
         return job;
     }
     for (mot_node i = 0; i < from->models; i++) {
-        size_t bytes = l->world.dim * sizeof(float);
         job->copy[i] = (struct mot_copy){
             .node = i, .updates = from->updates, .step = from->step, .scale = 1, .len = l->world.dim
         };
-        job->copy[i].x = mot_new(1, bytes);
-        memcpy(job->copy[i].x, from->model[i].x, bytes);
+        job->copy[i].x = mot_floats_copy(from->model[i].x, l->world.dim);
     }
     return job;
 }
 
-/* A model with its optimiser: where it lies. */
+/* Where a model and its optimiser's buffers are. */
 struct at {
     struct mot_live_params params;
     uint64_t step;
 };
 
-/* Puts the buffers that `which` names into j->piece, in the order of the nodes; how many. */
-static uint32_t pieces_of(struct mot_judge *j, const struct mot_copy *set, int which)
+/* Puts the buffers selected by `which` into j->piece in node order; returns how many. */
+static uint32_t pieces_of(struct mot_live_judge *j, const struct mot_copy *set, int which)
 {
     const struct mot_live *l = j->live;
     uint32_t n = 0;
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
         const struct mot_copy *c = &set[i];
         const float *x = which ? c->slot[which - 1] : c->x;
-        if (x) j->piece[n++] = (struct mot_piece){ x, which ? 1 : c->scale, c->off, c->len };
+        if (!x) continue;
+        j->piece[n] = (struct mot_piece){ .x = x, .scale = 1, .off = c->off, .len = c->len };
+        if (which == 0) {
+            j->piece[n].scale = c->scale;
+            j->piece[n].mass = c->mass;
+            j->piece[n].moved = c->moved;
+        }
+        n++;
     }
     return n;
 }
 
-/* The mean of the buffers that `which` names (0: the model), in the order of the nodes. */
-static const float *mean_of(struct mot_judge *j, const struct mot_copy *set, int which)
+/* The mean of the buffers selected by `which` (0: the model), added in node order. */
+static const float *mean_of(struct mot_live_judge *j, const struct mot_copy *set, int which)
 {
     struct mot_live *l = j->live;
     uint32_t n = pieces_of(j, set, which);
     bool some_lost = false;
-    for (mot_node i = l->lead; i < l->lead + l->showing; i++) some_lost |= j->lost[i] || !set[i].x;
+    for (mot_node i = l->lead; i < l->lead + l->showing; i++) some_lost |= !set[i].x;
     const float *rest = mot_pool_at(&l->pool, which == 0 ? l->world.x0 : l->world.zero);
     if (n == 0) return rest;
     mot_pieces_mean(l->world.dim, j->piece, n, some_lost ? rest : NULL, j->whole[which]);
     return j->whole[which];
 }
 
-/* How far the models are from their mean; before they part they are one. */
-static double spread_of(struct mot_judge *j, const struct mot_judge_job *job, const float *mean)
-{
-    if (job->params.x) return 0;
-    return mot_pieces_spread(j->live->world.dim, j->piece, pieces_of(j, job->copy, 0), mean);
-}
-
-static struct at put_together(struct mot_judge *j, const struct mot_copy *set, bool with_slots)
+static struct at put_together(struct mot_live_judge *j, const struct mot_copy *set, bool with_slots)
 {
     struct mot_live *l = j->live;
     struct at at = { .params.x = mean_of(j, set, 0), .step = UINT64_MAX };
-    for (uint32_t s = 0; with_slots && s < l->world.optim->slots; s++)
-        at.params.slot[s] = mean_of(j, set, 1 + (int)s);
+    for (uint32_t s = 0; with_slots && s < l->slots; s++) at.params.slot[s] = mean_of(j, set, 1 + (int)s);
     for (mot_node i = l->lead; i < l->lead + l->showing; i++)
         if (set[i].x && set[i].step < at.step) at.step = set[i].step;
     if (at.step == UINT64_MAX) at.step = l->world.step0;
     return at;
 }
 
-static const float *floats_of(struct mot_judge *j, mot_buf b)
+static const float *floats_of(struct mot_live_judge *j, mot_buf b)
 {
     return b ? mot_pool_at(&j->live->pool, b) : NULL;
 }
 
-static struct at model_of(struct mot_judge *j, const struct mot_judge_job *job, bool with_slots)
+static struct at model_of(struct mot_live_judge *j, const struct mot_live_job *job, bool with_slots)
 {
     const struct mot_params *p = &job->params;
+    uint32_t own = j->live->world.optim->slots;
     if (!p->x) return put_together(j, job->copy, with_slots);
-    return (struct at){ .params = { .x = floats_of(j, p->x),
-                            .slot = { floats_of(j, p->slot[0]), floats_of(j, p->slot[1]) } },
-        .step = p->step };
+    struct at at = { .params.x = floats_of(j, p->x), .step = p->step };
+    for (uint32_t s = 0; s < j->live->slots; s++)
+        at.params.slot[s] = floats_of(j, s < own ? p->slot[s] : job->kept.buf[s - own]);
+    return at;
 }
 
-const float *mot_judge_x(struct mot_judge *j, const struct mot_judge_job *job, struct mot_moment *m)
+const float *mot_live_judge_x(struct mot_live_judge *j, const struct mot_live_job *job, struct mot_moment *m)
 {
     struct at at = model_of(j, job, false);
-    if (j->live->experiment->method->decentralised) m->consensus = spread_of(j, job, at.params.x);
+    if (j->live->experiment->traits.model == MOT_MODEL_OF_EACH && !job->params.x)
+        m->mixed = mot_pieces_mixed(j->piece, pieces_of(j, job->copy, 0), &j->live->world, at.params.x);
     return at.params.x;
 }
 
 /* ---- Checkpoints ------------------------------------------------------------------------------------ */
 
-/* Whether each worker's own model can be kept: all are here, and after the same update. */
-static bool is_one_cut(const struct mot_judge *j, const struct mot_copy *set)
+/* Whether each node's own can be saved: all are here, after the same update, or each at its own pace. */
+static bool is_one_cut(const struct mot_live_judge *j, const struct mot_live_job *job)
 {
     const struct mot_live *l = j->live;
-    for (mot_node i = 0; i < l->world.workers; i++)
-        if (!set[i].x || set[i].updates != set[0].updates || set[i].scale != 1.0 ||
-            set[i].len != l->world.dim)
+    const struct mot_copy *set = job->copy;
+    for (mot_node i = l->lead; !job->params.x && i < l->lead + l->showing; i++)
+        if (!set[i].x || set[i].scale != 1.0 || (set[i].updates != set[l->lead].updates && !l->own_pace))
             return false;
     return true;
 }
 
-void mot_judge_save(struct mot_judge *j, const struct mot_judge_job *job, bool final)
+static uint64_t (*words_of(struct mot_live_judge *j, const struct mot_live_job *job))[MOT_KEPT_WORDS]
+{
+    const struct mot_live *l = j->live;
+    uint64_t(*word)[MOT_KEPT_WORDS] = mot_new(l->world.nodes, sizeof(*word));
+    for (mot_node i = l->lead; i < l->lead + l->showing; i++)
+        memcpy(word[i], job->params.x ? job->kept.word : job->copy[i].word, sizeof(*word));
+    return word;
+}
+
+bool mot_live_judge_left_cut(const struct mot_live_judge *j, const struct mot_live_job *job)
+{
+    return j->cut && !is_one_cut(j, job);
+}
+
+/* Samples behind the model: what a server got after its last update is in no checkpoint. */
+static uint64_t samples_of(const struct mot_live_judge *j, const struct mot_live_job *job)
+{
+    const struct mot_live *l = j->live;
+    uint64_t all = l->from ? l->from->samples : 0;
+    bool counted = l->world.servers == 0 && !l->own_pace;
+    if (l->experiment->traits.redundant || counted || job->initial) return job->moment.samples;
+    for (mot_node i = 0; i < l->world.workers; i++)
+        all += job->draw[i] - (l->world.draw0 ? l->world.draw0[i] : 0);
+    return all;
+}
+
+/* Whether the run ended because the data did. */
+static bool ran_out(const struct mot_live_judge *j)
+{
+    if (!j->live->own_pace) return j->lead->out_of_data;
+    return j->judge.ended_by && strcmp(j->judge.ended_by, "data") == 0;
+}
+
+void mot_live_judge_save(struct mot_live_judge *j, const struct mot_live_job *job, bool final)
 {
     struct mot_live *l = j->live;
-    bool own = l->experiment->method->decentralised && !job->params.x && is_one_cut(j, job->copy);
+    bool one_cut = is_one_cut(j, job);
+    const struct mot_traits *t = &l->experiment->traits;
+    bool own = (t->model == MOT_MODEL_OF_EACH || t->keeps_own) && !job->params.x && one_cut;
     struct at at = model_of(j, job, true);
     struct mot_live_checkpoint c = { .updates = job->moment.updates,
-        .samples = job->moment.samples,
+        .samples = samples_of(j, job),
+        .computed = l->experiment->traits.redundant ? job->moment.computed : samples_of(j, job),
         .now = job->moment.now,
-        .step = at.step,
-        .out_of_data = final && j->lead->out_of_data,
+        .step = l->own_pace ? job->moment.updates : at.step, /* each goes on from the mean */
+        .out_of_data = final && ran_out(j),
         .draw = job->draw,
+        .word = one_cut && !job->initial && l->experiment->method->keep ? words_of(j, job) : NULL,
         .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0,
         .models = own ? l->world.workers : 1 };
-    if (final && job == j->final && atomic_load(&j->target_met)) {
+    if (final && job == j->final && atomic_load(&j->judge.target.met)) {
         c.target.met = true;
-        c.target.score = j->target_score;
-        c.target.at = j->target_at;
-        c.target.updates = j->target_updates;
+        c.target.score = j->judge.target.score;
+        c.target.at = j->judge.target.at;
+        c.target.updates = j->judge.target.updates;
     }
-    if (j->best && !isnan(j->best_score.valid_loss)) {
-        c.best.score = j->best_score;
-        c.best.updates = j->best_updates;
-        c.best.x = j->best;
+    if (j->judge.best.x && !isnan(j->judge.best.score.valid_loss)) {
+        c.best.score = j->judge.best.score;
+        c.best.updates = j->judge.best.updates;
+        c.best.x = j->judge.best.x;
     }
     c.model = mot_new(c.models, sizeof(*c.model));
     c.model[0] = at.params;
-    for (mot_node i = 0; own && i < c.models; i++)
-        c.model[i] =
-            (struct mot_live_params){ job->copy[i].x, { job->copy[i].slot[0], job->copy[i].slot[1] } };
-    enum mot_status status = mot_live_save(l->checkpoint, l->hash, &l->world, &c);
+    for (mot_node i = 0; own && i < c.models; i++) {
+        c.model[i].x = job->copy[i].x;
+        for (uint32_t s = 0; s < l->slots; s++) c.model[i].slot[s] = job->copy[i].slot[s];
+    }
+    enum mot_status status = mot_live_save(l->checkpoint, l, &c);
     free(c.model);
+    free(c.word);
     bool again = j->save_fails;
     j->save_fails = status != MOT_OK;
-    if (status == MOT_OK) return;
-    if (!final && !again && j->watch.trouble) j->watch.trouble(j->watch.self, mot_error());
+    if (status == MOT_OK) {
+        j->cut = own ? c.updates : 0;
+        return;
+    }
+    /* without memory the run does not go on, so nobody is told that it does */
+    bool goes_on = !final && !again && !mot_memory_refused();
+    if (goes_on && j->watch.trouble) j->watch.trouble(j->watch.self, mot_error());
     if (!j->save_error) j->save_error = mot_text(mot_error());
 }
 
 /* ---- A model that several nodes have between them ------------------------------------------------ */
 
-/* What the set says of the moment: its updates are those of the node that has made the fewest. */
-static void count_set(struct mot_judge *j, struct mot_judge_job *job)
+/* Steps of workers at their own pace, also of those that are lost. */
+static uint64_t steps_of(const struct mot_live *l, const struct mot_live_job *job)
+{
+    uint64_t all = 0;
+    for (mot_node i = 0; i < l->world.workers; i++)
+        all += job->copy[i].x ? job->copy[i].updates : atomic_load(&l->paced[i]) / 2;
+    return all;
+}
+
+/* Updates of a set are those of its slowest node. */
+static void count_set(struct mot_live_judge *j, struct mot_live_job *job)
 {
     struct mot_live *l = j->live;
     uint64_t least = UINT64_MAX;
     for (mot_node i = l->lead; i < l->lead + l->showing; i++)
         if (job->copy[i].x && job->copy[i].updates < least) least = job->copy[i].updates;
     if (least != UINT64_MAX) job->moment.updates = least;
+    if (l->own_pace) job->moment.updates = steps_of(l, job) / l->world.workers;
     for (mot_node i = 0; i < l->world.workers && l->world.servers == 0; i++)
-        job->draw[i] = draw_of(j, i, job->copy[i].x ? job->copy[i].updates : job->moment.updates);
+        job->draw[i] = l->place && job->copy[i].x
+            ? draw_at(l, i, &job->copy[i].place)
+            : draw_of(j, i, job->copy[i].x ? job->copy[i].updates : job->moment.updates);
 }
 
-/* Whether an evaluation may not be left out: the run's end depends on it. */
-static bool may_end_at(const struct mot_judge *j, const struct mot_judge_job *job)
+/* Whether an evaluation must not be skipped, since it may end the run. */
+static bool may_end_at(const struct mot_live_judge *j, const struct mot_live_job *job)
 {
     const struct mot_experiment *x = j->live->experiment;
     return job->evaluates && x->stop.target != MOT_TARGET_NONE && j->live->every.unit != MOT_EVERY_TIME;
 }
 
-static void append(struct mot_judge *j, struct mot_judge_job *job)
+static void append(struct mot_live_judge *j, struct mot_live_job *job)
 {
-    struct mot_judge_job **at = &j->ready;
+    struct mot_live_job **at = &j->ready;
     while (*at) at = &(*at)->next;
     *at = job;
     pthread_cond_signal(&j->wake);
 }
 
-/* All that are to come have come; the thread takes it from here. */
-static void set_is_whole(struct mot_judge *j, struct mot_judge_job *job)
+/* The set is complete: the thread takes over. */
+static void set_is_whole(struct mot_live_judge *j, struct mot_live_job *job)
 {
-    struct mot_judge_job **at = &j->sets;
+    struct mot_live_job **at = &j->sets;
     while (*at != job) at = &(*at)->next;
     *at = job->next;
     job->next = NULL;
@@ -273,10 +365,11 @@ static void set_is_whole(struct mot_judge *j, struct mot_judge_job *job)
     else free_job(j, job);
 }
 
-static struct mot_judge_job *new_set(struct mot_judge *j, uint64_t at, bool asked, bool evaluates, bool saves)
+static struct mot_live_job *new_set(
+    struct mot_live_judge *j, uint64_t at, bool asked, bool evaluates, bool saves)
 {
     const struct mot_live *l = j->live;
-    struct mot_judge_job *job = new_job(j, evaluates, saves);
+    struct mot_live_job *job = new_job(j, evaluates, saves);
     job->at = at;
     job->asked = asked;
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) job->missing += !j->lost[i];
@@ -285,30 +378,30 @@ static struct mot_judge_job *new_set(struct mot_judge *j, uint64_t at, bool aske
     return job;
 }
 
-static struct mot_judge_job *set_of(struct mot_judge *j, const struct mot_copy *c)
+static struct mot_live_job *set_of(struct mot_live_judge *j, const struct mot_copy *c)
 {
     const struct mot_live *l = j->live;
-    struct mot_judge_job *job = j->sets;
+    struct mot_live_job *job = j->sets;
     while (job && (job->at != c->at || job->asked != c->asked)) job = job->next;
     if (job || c->asked) return job;
     return new_set(j, c->at, false, mot_course_due(&l->course, &l->every, c->at - 1) == c->at,
         l->checkpoint && mot_course_due(&l->course, &l->experiment->checkpoint, c->at - 1) == c->at);
 }
 
-static void note_moment(struct mot_judge *j, struct mot_judge_job *job)
+static void note_moment(struct mot_live_judge *j, struct mot_live_job *job)
 {
-    job->moment = mot_judge_moment(j);
+    job->moment = mot_live_judge_moment(j);
     for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++)
         job->draw[i] = draw_of(j, i, 0);
 }
 
-static void lay_copy(struct mot_judge *j, struct mot_judge_job *job, const struct mot_copy *c)
+static void lay_copy(struct mot_live_judge *j, struct mot_live_job *job, const struct mot_copy *c)
 {
     job->copy[c->node] = *c;
-    if (c->node == j->lead->self) note_moment(j, job); /* it is the lead's own thread that is here */
+    if (c->node == j->lead->actor.self) note_moment(j, job); /* this is the lead's own thread */
 }
 
-static void put_copy(struct mot_judge *j, struct mot_judge_job *job, const struct mot_copy *c)
+static void put_copy(struct mot_live_judge *j, struct mot_live_job *job, const struct mot_copy *c)
 {
     lay_copy(j, job, c);
     if (--job->missing == 0) set_is_whole(j, job);
@@ -316,8 +409,8 @@ static void put_copy(struct mot_judge *j, struct mot_judge_job *job, const struc
 
 float *mot_floats_copy(const float *x, uint32_t n)
 {
-    float *copy = mot_new(n, sizeof(*copy));
-    memcpy(copy, x, n * sizeof(*copy));
+    float *copy = mot_new_large(n, sizeof(*copy));
+    if (copy) memcpy(copy, x, n * sizeof(*copy));
     return copy;
 }
 
@@ -325,35 +418,37 @@ static struct mot_copy copy_copy(const struct mot_copy *c)
 {
     struct mot_copy twin = *c;
     twin.x = mot_floats_copy(c->x, c->len);
-    for (int s = 0; s < 2; s++) twin.slot[s] = c->slot[s] ? mot_floats_copy(c->slot[s], c->len) : NULL;
-    return twin;
+    twin.moved = c->moved ? mot_floats_copy(c->moved, c->len) : NULL;
+    for (int s = 0; s < MOT_LIVE_SLOTS; s++)
+        twin.slot[s] = c->slot[s] ? mot_floats_copy(c->slot[s], c->len) : NULL;
+    return twin; /* without memory x is NULL, as if not shown: the run ends then */
 }
 
-static void put_last(struct mot_judge *j, const struct mot_copy *c)
+static void put_last(struct mot_live_judge *j, const struct mot_copy *c)
 {
     lay_copy(j, j->ending, c);
-    j->ends_early |= c->updates < j->live->stop_at;
+    j->ends_early |= c->updates < j->live->stop_at && !j->live->own_pace;
     if (--j->lasts_missing == 0 && j->live->world.servers) j->lead->port->end(j->lead->port);
-    /* A node that has ended answers no asks any more. */
-    struct mot_judge_job *job = j->sets;
+    /* A node that has ended answers no more asks. */
+    struct mot_live_job *job = j->sets;
     while (job && !job->asked) job = job->next;
     if (!job || job->copy[c->node].x) return;
     struct mot_copy twin = copy_copy(c);
     put_copy(j, job, &twin);
 }
 
-void mot_judge_take(struct mot_judge *j, struct mot_copy *c)
+void mot_live_judge_take(struct mot_live_judge *j, struct mot_copy *c)
 {
     MOT_ASSERT(c->node < j->live->world.nodes && c->x);
     pthread_mutex_lock(&j->lock);
-    struct mot_judge_job *job = c->last ? NULL : set_of(j, c);
+    struct mot_live_job *job = c->last ? NULL : set_of(j, c);
     if (c->last && !j->ending->copy[c->node].x) put_last(j, c);
     else if (job && !job->copy[c->node].x && !j->lost[c->node]) put_copy(j, job, c);
     else mot_copy_free(c);
     pthread_mutex_unlock(&j->lock);
 }
 
-void mot_judge_show(struct mot_judge *j, const struct mot_shown *s)
+void mot_live_judge_show(struct mot_live_judge *j, const struct mot_shown *s)
 {
     const struct mot_live *l = j->live;
     struct mot_copy c = { .node = s->node,
@@ -362,24 +457,30 @@ void mot_judge_show(struct mot_judge *j, const struct mot_shown *s)
         .at = s->at,
         .updates = s->updates,
         .step = s->step,
+        .events = s->events,
+        .place = s->place,
         .scale = s->view.scale,
+        .mass = s->view.mass,
         .off = s->view.len ? s->view.off : 0,
         .len = s->view.len ? s->view.len : l->world.dim };
     c.x = mot_floats_copy(mot_pool_at(&l->pool, s->view.x) + c.off, c.len);
-    for (uint32_t k = 0; k < l->world.optim->slots && l->checkpoint; k++)
+    if (s->view.moved) c.moved = mot_floats_copy(mot_pool_at(&l->pool, s->view.moved) + c.off, c.len);
+    memcpy(c.word, s->word, sizeof(c.word));
+    for (uint32_t k = 0; k < l->slots && l->checkpoint; k++)
         if (s->slot[k]) c.slot[k] = mot_floats_copy(mot_pool_at(&l->pool, s->slot[k]) + c.off, c.len);
-    mot_judge_take(j, &c);
+    if (c.x) mot_live_judge_take(j, &c);
+    else mot_copy_free(&c);
 }
 
-void mot_judge_lost(struct mot_judge *j, mot_node node)
+void mot_live_judge_lost(struct mot_live_judge *j, mot_node node)
 {
     struct mot_live *l = j->live;
-    if (!mot_judge_several(j) || node < l->lead || node >= l->lead + l->showing) return;
+    if (!mot_live_judge_several(j) || node < l->lead || node >= l->lead + l->showing) return;
     pthread_mutex_lock(&j->lock);
     if (!j->lost[node]) {
         j->lost[node] = true;
         if (!j->ending->copy[node].x) j->lasts_missing--;
-        for (struct mot_judge_job *job = j->sets, *next; job; job = next) {
+        for (struct mot_live_job *job = j->sets, *next; job; job = next) {
             next = job->next;
             if (!job->copy[node].x && --job->missing == 0) set_is_whole(j, job);
         }
@@ -387,7 +488,7 @@ void mot_judge_lost(struct mot_judge *j, mot_node node)
     pthread_mutex_unlock(&j->lock);
 }
 
-bool mot_judge_has_last(struct mot_judge *j, mot_node node)
+bool mot_live_judge_has_last(struct mot_live_judge *j, mot_node node)
 {
     pthread_mutex_lock(&j->lock);
     bool has = j->lost[node] || j->ending->copy[node].x;
@@ -395,37 +496,36 @@ bool mot_judge_has_last(struct mot_judge *j, mot_node node)
     return has;
 }
 
-/* Asks for a set at the lead's next update; those who have ended have answered. */
-static void ask_for_set(struct mot_judge *j, bool evaluates, bool saves)
+/* Asks for a set at the lead's next update; nodes that have ended have already answered. */
+static void ask_for_set(struct mot_live_judge *j, bool evaluates, bool saves)
 {
     struct mot_live *l = j->live;
-    uint64_t at = j->lead->advanced + 1, number = atomic_load(&l->ask.number) + 1;
-    struct mot_judge_job *job = new_set(j, at, true, evaluates, saves);
+    uint64_t at = j->lead->actor.advanced + 1, number = atomic_load(&l->ask.number) + 1;
+    struct mot_live_job *job = new_set(j, at, true, evaluates, saves);
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
         if (!j->ending->copy[i].x || j->lost[i]) continue;
         job->copy[i] = copy_copy(&j->ending->copy[i]);
-        job->missing--; /* the lead has not ended: one at least is still to come */
+        job->missing--; /* the lead has not ended, so at least one is pending */
     }
     atomic_store(&l->ask.at, at);
     atomic_store(&l->ask.number, number);
     if (j->lead->port->ask) j->lead->port->ask(j->lead->port, number, at);
 }
 
-void mot_judge_ask(struct mot_judge *j, bool evaluates, bool saves)
+void mot_live_judge_ask(struct mot_live_judge *j, bool evaluates, bool saves)
 {
     pthread_mutex_lock(&j->lock);
     bool under_way = j->busy || j->ready;
-    for (const struct mot_judge_job *job = j->sets; job; job = job->next) under_way |= job->asked;
+    for (const struct mot_live_job *job = j->sets; job; job = job->next) under_way |= job->asked;
     if (!under_way) ask_for_set(j, evaluates, saves);
     pthread_mutex_unlock(&j->lock);
 }
 
-/* What the nodes ended with. */
-struct mot_judge_job *mot_judge_last(struct mot_judge *j)
+struct mot_live_job *mot_live_judge_last(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
-    if (!mot_judge_several(j)) return snapshot(j, false, false);
-    struct mot_judge_job *job = j->ending;
+    if (!mot_live_judge_several(j)) return snapshot(j, false, false);
+    struct mot_live_job *job = j->ending;
     j->ending = NULL;
     if (!job->copy[l->lead].x) note_moment(j, job);
     count_set(j, job);
@@ -434,65 +534,33 @@ struct mot_judge_job *mot_judge_last(struct mot_judge *j)
 
 /* ---- The evaluating thread ----------------------------------------------------------------- */
 
-static void keep_best(struct mot_judge *j, const struct mot_moment *m, const float *x)
-{
-    bool classes = j->live->problem->data->train.classes > 0;
-    if (!j->best || !mot_validates_better(&m->score, &j->best_score, classes)) return;
-    j->best_score = m->score;
-    j->best_updates = m->updates;
-    memcpy(j->best, x, j->live->world.dim * sizeof(*x));
-}
-
-void mot_judge_evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, bool final)
-{
-    const struct mot_experiment *e = j->live->experiment;
-    unsigned what = mot_evaluate_what(e, m, final);
-    m->score = mot_evaluate(j->evaluator, x, what);
-    if (!atomic_load(&j->target_met) && mot_target_met(e, &m->score)) {
-        if (!final) { /* the run ends here: its last line has all the figures */
-            struct mot_score rest = mot_evaluate(j->evaluator, x, mot_evaluate_what(e, m, true) & ~what);
-            mot_score_fill(&m->score, &rest);
-        }
-        j->target_at = m->now;
-        j->target_updates = m->updates;
-        j->target_score = m->score;
-        atomic_store(&j->target_met, true);
-    }
-    if (mot_score_diverged(j->live->problem->net, &m->score, what)) atomic_store(&j->diverged, true);
-    keep_best(j, m, x);
-    j->last = *m;
-    if (!j->watch.evaluated) return;
-    pthread_mutex_lock(&j->live->watch_lock);
-    j->watch.evaluated(j->watch.self, m);
-    pthread_mutex_unlock(&j->live->watch_lock);
-}
-
-/* Once the target is met, what comes after it is nothing to the run. */
-static void do_job(struct mot_judge *j, struct mot_judge_job *job)
+/* Once the target is met, later jobs no longer matter. */
+static void do_job(struct mot_live_judge *j, struct mot_live_job *job)
 {
     if (!j->final && job->evaluates) {
         struct mot_moment m = job->moment;
-        const float *x = mot_judge_x(j, job, &m);
-        mot_judge_evaluate(j, &m, x, false);
-        if (atomic_load(&j->target_met)) {
+        const float *x = mot_live_judge_x(j, job, &m);
+        mot_judge_evaluate(&j->judge, &m, x, false);
+        if (atomic_load(&j->judge.target.met)) {
             j->final = job;
             return;
         }
     }
-    if (!j->final && job->saves) mot_judge_save(j, job, false);
+    if (!j->final && job->saves) mot_live_judge_save(j, job, false);
     free_job(j, job);
 }
 
 static void *evaluate_main(void *p)
 {
-    struct mot_judge *j = p;
+    struct mot_live_judge *j = p;
+    mot_spare_use(j->spare);
     pthread_mutex_lock(&j->lock);
     while (!j->closing || j->ready) {
         if (!j->ready) {
             pthread_cond_wait(&j->wake, &j->lock);
             continue;
         }
-        struct mot_judge_job *job = j->ready;
+        struct mot_live_job *job = j->ready;
         j->ready = job->next;
         j->busy = true;
         pthread_cond_signal(&j->taken);
@@ -505,16 +573,16 @@ static void *evaluate_main(void *p)
     return NULL;
 }
 
-void mot_judge_offer(struct mot_judge *j, bool evaluates, bool saves)
+void mot_live_judge_offer(struct mot_live_judge *j, bool evaluates, bool saves)
 {
     pthread_mutex_lock(&j->lock);
-    bool must = may_end_at(j, &(struct mot_judge_job){ .evaluates = evaluates });
+    bool must = may_end_at(j, &(struct mot_live_job){ .evaluates = evaluates });
     while (must && j->ready) pthread_cond_wait(&j->taken, &j->lock);
     if (must || (!j->busy && !j->ready)) append(j, snapshot(j, evaluates, saves));
     pthread_mutex_unlock(&j->lock);
 }
 
-void mot_judge_wait(struct mot_judge *j)
+void mot_live_judge_wait(struct mot_live_judge *j)
 {
     pthread_mutex_lock(&j->lock);
     while (j->ready && j->ready->next) pthread_cond_wait(&j->taken, &j->lock);
@@ -523,35 +591,36 @@ void mot_judge_wait(struct mot_judge *j)
 
 /* ---- From the beginning to the end ---------------------------------------------------------------- */
 
-static void open_several(struct mot_judge *j)
+static void open_several(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
     j->ending = new_job(j, false, false);
     j->lost = mot_new(l->world.nodes, sizeof(*j->lost));
     j->piece = mot_new(l->showing, sizeof(*j->piece));
-    for (uint32_t i = 0; i < 1 + l->world.optim->slots; i++)
-        j->whole[i] = mot_aligned((size_t)l->world.dim * sizeof(float));
+    for (uint32_t i = 0; i < 1 + l->slots; i++)
+        j->whole[i] = mot_aligned_large((size_t)l->world.dim * sizeof(float));
     j->lasts_missing = l->showing;
 }
 
-static void close_several(struct mot_judge *j)
+static void close_several(struct mot_live_judge *j)
 {
     if (j->ending) free_job(j, j->ending);
     free(j->lost);
     free(j->piece);
-    for (int i = 0; i < 3; i++) free(j->whole[i]);
+    for (int i = 0; i <= MOT_LIVE_SLOTS; i++) free(j->whole[i]);
 }
 
-int mot_jobs_open(struct mot_judge *j)
+int mot_jobs_open(struct mot_live_judge *j)
 {
-    if (mot_judge_several(j)) open_several(j);
+    if (mot_live_judge_several(j)) open_several(j);
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->wake, NULL);
     pthread_cond_init(&j->taken, NULL);
+    j->spare = mot_spare_mine();
     return pthread_create(&j->thread, NULL, evaluate_main, j);
 }
 
-void mot_jobs_finish(struct mot_judge *j)
+void mot_jobs_finish(struct mot_live_judge *j)
 {
     pthread_mutex_lock(&j->lock);
     j->closing = true;
@@ -560,15 +629,15 @@ void mot_jobs_finish(struct mot_judge *j)
     pthread_join(j->thread, NULL);
 }
 
-void mot_jobs_free(struct mot_judge *j)
+void mot_jobs_free(struct mot_live_judge *j)
 {
     while (j->sets) {
-        struct mot_judge_job *next = j->sets->next;
+        struct mot_live_job *next = j->sets->next;
         free_job(j, j->sets);
         j->sets = next;
     }
     if (j->final) free_job(j, j->final);
-    if (mot_judge_several(j)) close_several(j);
+    if (mot_live_judge_several(j)) close_several(j);
     pthread_cond_destroy(&j->wake);
     pthread_cond_destroy(&j->taken);
     pthread_mutex_destroy(&j->lock);

@@ -1,13 +1,13 @@
-/* judge.c -- how far a live run is, and when it ends.
+/* judge.c -- the progress of a live run, and when it ends.
  *
- * The lead node (the server, or worker 0) reports its updates. The judge knows when an
- * evaluation or a checkpoint is due, and has a thread make it (jobs.c). What is due while that is busy
- * is left out; the last evaluation and the last checkpoint are always made.
+ * The lead node (the server, or worker 0) reports its updates. The judge knows when an evaluation or a
+ * checkpoint is due and has a thread make it (jobs.c). What is due while the thread is busy is skipped;
+ * the final evaluation and checkpoint are always made.
  *
  * When a run ends depends on its updates, not on when the thread gets round to them. The update that ends
- * it by stop.updates or stop.epochs is known before. With a target no evaluation is
- * left out: the lead waits rather than to be two ahead of the thread. The evaluation that meets the target
- * is the run's end, and what the nodes have done since is thrown away. */
+ * it by stop.updates or stop.epochs is known beforehand. With a target no evaluation is skipped: the lead
+ * waits rather than getting two ahead of the thread. The evaluation that meets the target ends the run,
+ * and whatever the nodes have done since is discarded. */
 #include "live/judge.h"
 
 #include "base/memory.h"
@@ -15,50 +15,66 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 /* ---- How far the run is ------------------------------------------------------------------------- */
 
-struct mot_moment mot_judge_moment(struct mot_judge *j)
+struct mot_moment mot_live_judge_moment(struct mot_live_judge *j)
 {
     struct mot_live_node *n = j->lead;
     struct mot_moment m = { .now = mot_live_now(j->live),
-        .updates = n->advanced,
-        .steps = n->advanced,
+        .updates = mot_live_updates(n),
+        .steps = j->live->own_pace ? atomic_load(&j->live->stepped) : n->actor.advanced,
         .samples = mot_live_samples(n),
+        .computed = j->live->experiment->traits.redundant ? mot_live_computed(n) : 0,
         .epochs = mot_live_epochs(n),
-        .bytes_sent = n->tally.bytes_sent,
-        .messages = n->tally.messages_sent,
+        .bytes_sent = n->actor.tally.bytes_sent,
+        .rows_bytes = n->actor.tally.rows_bytes,
+        .messages = n->actor.tally.messages_sent,
         .events = n->events,
-        .consensus = NAN,
+        .mixed = MOT_MIXED_UNKNOWN,
         .slowest = NAN,
         .slowest_factor = NAN,
         .score = MOT_SCORE_UNKNOWN };
     mot_moment_note(&m, &n->notes);
+    m.streams = j->live->place != NULL;
+    m.flow.oldest = NAN;
+    for (mot_node i = 0; m.streams && i < j->live->world.workers; i++) {
+        struct mot_place p = mot_place_now(&j->live->place[i]);
+        struct mot_flow flow = { p.arrived, p.used, p.dropped, p.arrived - p.used - p.dropped, NAN };
+        if (p.arrived >= p.used + p.dropped) mot_flow_add(&m.flow, &flow);
+    }
     return m;
 }
 
 /* ---- What the lead asks ----------------------------------------------------------------------- */
 
-static bool due(struct mot_judge *j, const struct mot_every *every, double *next)
+static struct mot_reached reached(struct mot_live_judge *j, const struct mot_every *every)
 {
-    struct mot_reached at = { .updates = j->lead->advanced, .now = mot_live_now(j->live) };
+    struct mot_reached at = { .updates = mot_live_updates(j->lead), .now = mot_live_now(j->live) };
     if (every->unit == MOT_EVERY_EPOCHS)
-        at.epochs = mot_live_epochs(j->lead); /* may ask all workers for it */
-    return mot_every_due(every, &at, next);
+        at.epochs = mot_live_epochs(j->lead); /* may have to ask all workers */
+    return at;
 }
 
-static void ended_by(struct mot_judge *j, enum mot_status status, const char *by)
+static bool evaluation_due(struct mot_live_judge *j)
 {
-    if (j->ended_by) return;
-    j->status = status;
-    j->ended_by = by;
+    struct mot_reached at = reached(j, &j->judge.every);
+    return mot_judge_evaluation_due(&j->judge, &at);
 }
 
-/* What ended nodes that end by themselves. */
-static const char *own_end(const struct mot_judge *j) { return j->ends_early ? "epochs" : j->live->stop_by; }
+static bool checkpoint_due(struct mot_live_judge *j)
+{
+    struct mot_reached at = reached(j, &j->live->experiment->checkpoint);
+    return mot_judge_checkpoint_due(&j->judge, &at);
+}
 
-static bool all_have_ended(struct mot_judge *j, const char **by)
+/* What ended nodes that ended by themselves. */
+static const char *own_end(const struct mot_live_judge *j)
+{
+    return j->ends_early ? "epochs" : j->live->stop_by;
+}
+
+static bool all_have_ended(struct mot_live_judge *j, const char **by)
 {
     pthread_mutex_lock(&j->lock);
     bool all = j->lasts_missing == 0;
@@ -67,38 +83,56 @@ static bool all_have_ended(struct mot_judge *j, const char **by)
     return all;
 }
 
-bool mot_judge_wants_end(struct mot_judge *j)
+/* Workers at their own pace: what ends the run for all, or NULL. */
+static const char *pace_ends(struct mot_live_judge *j)
+{
+    const struct mot_live *l = j->live;
+    const char *by = mot_judge_stop(&j->judge, mot_live_updates(j->lead), mot_live_epochs(j->lead));
+    bool dry = true;
+    if (by) return by;
+    pthread_mutex_lock(&j->lock);
+    for (mot_node i = 0; i < l->world.workers; i++) dry &= j->lost[i] || atomic_load(&l->paced[i]) % 2;
+    pthread_mutex_unlock(&j->lock);
+    return dry ? "data" : NULL;
+}
+
+bool mot_live_judge_wants_end(struct mot_live_judge *j)
 {
     const struct mot_experiment *x = j->live->experiment;
     const char *by;
-    if (j->interrupt && *j->interrupt) ended_by(j, MOT_EINTERRUPTED, "interrupted");
-    else if (atomic_load(&j->target_met)) ended_by(j, MOT_OK, "target");
-    else if (atomic_load(&j->diverged)) ended_by(j, MOT_EDIVERGED, "diverged");
-    else if (x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time) ended_by(j, MOT_OK, "time");
-    else if (mot_judge_several(j) && all_have_ended(j, &by)) ended_by(j, MOT_OK, by);
-    return j->ended_by != NULL;
+    if (j->interrupt && *j->interrupt) mot_judge_end(&j->judge, MOT_EINTERRUPTED, "interrupted");
+    else if (atomic_load(&j->judge.target.met)) mot_judge_end(&j->judge, MOT_OK, "target");
+    else if (atomic_load(&j->judge.diverged)) mot_judge_end(&j->judge, MOT_EDIVERGED, "diverged");
+    else if (mot_memory_refused()) mot_judge_end(&j->judge, MOT_ESYSTEM, "memory");
+    else if (x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time)
+        mot_judge_end(&j->judge, MOT_OK, "time");
+    else if (j->live->own_pace) {
+        if ((by = pace_ends(j))) mot_judge_end(&j->judge, MOT_OK, by);
+    } else if (mot_live_judge_several(j) && all_have_ended(j, &by)) mot_judge_end(&j->judge, MOT_OK, by);
+    return j->judge.ended;
 }
 
-/* Whether the nodes know themselves when that is due. */
-static bool is_known(const struct mot_judge *j, const struct mot_every *every)
+/* Whether the nodes know by themselves when that is due. */
+static bool is_known(const struct mot_live_judge *j, const struct mot_every *every)
 {
+    if (j->live->own_pace) return false;
     return every->unit == MOT_EVERY_UPDATES || (every->unit == MOT_EVERY_EPOCHS && j->live->course.known);
 }
 
-static void ask_for_what_is_due(struct mot_judge *j)
+static void ask_for_what_is_due(struct mot_live_judge *j)
 {
     const struct mot_every *checkpoint = &j->live->experiment->checkpoint;
-    bool evaluates = !is_known(j, &j->live->every) && due(j, &j->live->every, &j->next);
-    bool saves = j->live->checkpoint && !is_known(j, checkpoint) && due(j, checkpoint, &j->next_save);
-    if (evaluates || saves) mot_judge_ask(j, evaluates, saves);
+    bool evaluates = !is_known(j, &j->live->every) && evaluation_due(j);
+    bool saves = j->live->checkpoint && !is_known(j, checkpoint) && checkpoint_due(j);
+    if (evaluates || saves) mot_live_judge_ask(j, evaluates, saves);
 }
 
-static void tick(struct mot_judge *j)
+static void tick(struct mot_live_judge *j)
 {
     double now = (double)mot_live_now(j->live) * 1e-9;
     if (now - j->ticked_s < 0.1) return;
     j->ticked_s = now;
-    struct mot_moment m = mot_judge_moment(j);
+    struct mot_moment m = mot_live_judge_moment(j);
     struct mot_pick pick = { 0 };
     for (mot_node i = 0; i < j->live->world.workers; i++) mot_pick_worker(&pick, i, j->live->job_us[i]);
     mot_pick_slowest(&pick, &m);
@@ -107,144 +141,150 @@ static void tick(struct mot_judge *j)
     pthread_mutex_unlock(&j->live->watch_lock);
 }
 
-/* Whether this update of a lead that has the whole model is the run's last. */
-static bool is_last(struct mot_judge *j)
+/* Whether this update is the run's last, for a lead that has the whole model. */
+static bool is_last(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
-    if (j->lead->advanced >= l->stop_at) ended_by(j, MOT_OK, l->stop_by);
-    else if (mot_live_node_done(j->lead)) ended_by(j, MOT_OK, "epochs");
+    if (j->lead->actor.advanced >= l->stop_at) mot_judge_end(&j->judge, MOT_OK, l->stop_by);
+    else if (mot_live_node_done(j->lead)) mot_judge_end(&j->judge, MOT_OK, "epochs");
     else return false;
     return true;
 }
 
-bool mot_judge_update(struct mot_judge *j)
+bool mot_live_judge_update(struct mot_live_judge *j)
 {
-    if (mot_judge_several(j)) {
+    if (mot_live_judge_several(j)) {
         if (!j->lead->shown_last) ask_for_what_is_due(j);
-        mot_judge_wait(j);
+        mot_live_judge_wait(j);
     } else {
         if (is_last(j)) return true;
-        bool evaluates = due(j, &j->live->every, &j->next);
-        bool saves = j->live->checkpoint && due(j, &j->live->experiment->checkpoint, &j->next_save);
-        if (evaluates || saves) mot_judge_offer(j, evaluates, saves);
+        bool evaluates = evaluation_due(j);
+        bool saves = j->live->checkpoint && checkpoint_due(j);
+        if (evaluates || saves) mot_live_judge_offer(j, evaluates, saves);
     }
     if (j->watch.tick) tick(j);
-    return mot_judge_wants_end(j);
+    return mot_live_judge_wants_end(j);
 }
 
 /* ---- From the beginning to the end ---------------------------------------------------------------- */
 
-static void judge_free(struct mot_judge *j)
+static void judge_free(struct mot_live_judge *j)
 {
     mot_jobs_free(j);
-    mot_evaluator_close(j->evaluator);
+    mot_judge_close(&j->judge);
     mot_crew_close(j->crew);
     free(j->save_error);
-    free(j->best);
     free(j);
 }
 
-/* A run that goes on has to beat the best of what came before. */
-static void open_best(struct mot_judge *j)
+/* A resumed run has to beat the best model so far. */
+static void open_best(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
-    j->best_score = (struct mot_score)MOT_SCORE_UNKNOWN;
-    if (l->problem->data->valid.rows == 0) return;
-    j->best = mot_aligned((size_t)l->world.dim * sizeof(float));
-    if (!l->from || !l->from->best.x) return;
-    j->best_score = l->from->best.score;
-    j->best_updates = l->from->best.updates;
-    memcpy(j->best, l->from->best.x, l->world.dim * sizeof(float));
+    if (!j->judge.best.x || !l->from || !l->from->best.x) return;
+    j->judge.best.score = l->from->best.score;
+    j->judge.best.updates = l->from->best.updates;
+    memcpy(j->judge.best.x, l->from->best.x, l->world.dim * sizeof(float));
 }
 
-/* Looks at the model that the run begins with: it may be the one that it ends with. */
-static void look_at_beginning(struct mot_judge *j)
+/* Nodes call the watcher too, hence the lock. */
+static void tell_evaluated(void *judge, const struct mot_moment *m)
+{
+    struct mot_live_judge *j = judge;
+    pthread_mutex_lock(&j->live->watch_lock);
+    j->watch.evaluated(j->watch.self, m);
+    pthread_mutex_unlock(&j->live->watch_lock);
+}
+
+/* Evaluates the initial model: it may already end the run. */
+static void look_at_beginning(struct mot_live_judge *j)
 {
     struct mot_live *l = j->live;
     if (l->over) {
-        j->final = mot_judge_beginning(j);
-        ended_by(j, MOT_OK, l->over);
+        j->final = mot_live_judge_beginning(j);
+        mot_judge_end(&j->judge, MOT_OK, l->over);
         if (strcmp(l->over, "target") != 0) return;
-        atomic_store(&j->target_met, true);
-        j->target_score = l->from->target.score;
-        j->target_at = l->from->target.at;
-        j->target_updates = l->from->target.updates;
+        atomic_store(&j->judge.target.met, true);
+        j->judge.target.score = l->from->target.score;
+        j->judge.target.at = l->from->target.at;
+        j->judge.target.updates = l->from->target.updates;
         return;
     }
-    struct mot_moment start = mot_judge_moment(j);
-    start.now = 0; /* the nodes' clock starts with them */
-    if (l->experiment->method->decentralised) start.consensus = 0;
+    struct mot_moment start = mot_live_judge_moment(j);
+    start.now = 0; /* the nodes' clock has not started */
+    start.mixed = mot_live_judge_first(j);
     if (start.updates > 0) return;
-    mot_judge_evaluate(j, &start, mot_pool_at(&l->pool, l->world.x0), false);
-    if (atomic_load(&j->target_met)) j->final = mot_judge_beginning(j);
+    mot_judge_evaluate(&j->judge, &start, mot_pool_at(&l->pool, l->world.x0), false);
+    if (atomic_load(&j->judge.target.met)) j->final = mot_live_judge_beginning(j);
 }
 
-enum mot_status mot_judge_open(struct mot_live *l, struct mot_live_node *lead, const struct mot_watch *watch,
-    const volatile sig_atomic_t *interrupt, struct mot_judge **out)
+enum mot_status mot_live_judge_open(struct mot_live *l, struct mot_live_node *lead,
+    const struct mot_watch *watch, const volatile sig_atomic_t *interrupt, struct mot_live_judge **out)
 {
-    const struct mot_experiment *x = l->experiment;
-    struct mot_judge *j = mot_new(1, sizeof(*j));
+    struct mot_live_judge *j = mot_new(1, sizeof(*j));
     j->live = l;
     j->lead = lead;
     j->interrupt = interrupt;
     if (watch) j->watch = *watch;
     j->crew = mot_crew_open(1);
-    j->evaluator = mot_evaluator_open(l->problem, j->crew);
-    j->next = l->every.value;
-    j->next_save = x->checkpoint.value;
-    due(j, &l->every, &j->next); /* a run that goes on is past some of them */
-    due(j, &x->checkpoint, &j->next_save);
+    struct mot_watch told = { .self = j, .evaluated = j->watch.evaluated ? tell_evaluated : NULL };
+    mot_judge_open(&j->judge, l->experiment, l->problem, j->crew, &told);
+    evaluation_due(j); /* a resumed run is past some of them */
+    checkpoint_due(j);
     open_best(j);
+    if (l->checkpoint && l->from && l->from->models > 1) j->cut = l->from->updates;
     int error = mot_jobs_open(j);
+    if (mot_memory_refused()) {
+        if (!error) mot_jobs_finish(j);
+        judge_free(j);
+        return mot_memory_status();
+    }
     if (error) {
         judge_free(j);
-        return mot_fail(MOT_ESYSTEM, "the thread for evaluations could not be started: %s", strerror(error));
+        return mot_fail(MOT_ESYSTEM, "cannot start the evaluation thread: %s", strerror(error));
     }
-    look_at_beginning(j); /* the thread has nothing to do yet */
+    look_at_beginning(j); /* the thread is still idle */
     *out = j;
     return MOT_OK;
 }
 
-bool mot_judge_knows_end(struct mot_judge *j) { return j->final != NULL; }
+bool mot_live_judge_knows_end(struct mot_live_judge *j) { return j->final != NULL; }
 
-void mot_judge_close(struct mot_judge *j, struct mot_outcome *out)
+void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
 {
     struct mot_live *l = j->live;
     mot_jobs_finish(j);
-    bool by_target = j->final && atomic_load(&j->target_met), knew = j->final != NULL;
+    bool by_target = j->final && atomic_load(&j->judge.target.met), knew = j->final != NULL;
     if (by_target) {
-        j->status = MOT_OK;
-        j->ended_by = "target";
+        j->judge.status = MOT_OK;
+        j->judge.ended_by = "target";
     }
-    enum mot_status status = !knew && j->lead->status != MOT_OK ? j->lead->status : j->status;
-    if (!knew) j->final = mot_judge_last(j);
-    const struct mot_judge_job *job = j->final;
-    /* As in the simulator, a checkpoint knows nothing of the last
-     * evaluation: a run that goes on makes its own. */
-    if (l->checkpoint && !l->over && status != MOT_EDIVERGED) mot_judge_save(j, job, true);
+    enum mot_status status = !knew && j->lead->status != MOT_OK ? j->lead->status : j->judge.status;
+    if (!knew) j->final = mot_live_judge_last(j);
+    const struct mot_live_job *job = j->final;
+    /* As in the simulator, a checkpoint does not include the final evaluation: a resumed run makes its
+     * own. */
+    bool saves = l->checkpoint && !l->over && status != MOT_EDIVERGED;
+    /* A run that was cut short goes on as if nothing had been, from a little earlier, not from a mean. */
+    if (saves && status != MOT_OK && mot_live_judge_left_cut(j, job)) saves = false;
+    if (saves) mot_live_judge_save(j, job, true);
     struct mot_moment m = job->moment;
-    const float *x = mot_judge_x(j, job, &m);
-    if (!by_target || l->over) mot_judge_evaluate(j, &m, x, true);
-    *out = (struct mot_outcome){ .status = status,
-        .last = j->last,
-        .workers = l->world.workers,
-        .servers = l->world.servers,
-        .best_score = j->best_score,
-        .best_updates = j->best_updates };
-    out->ended_by = status == MOT_EDIVERGED ? "diverged"
-        : j->lead->out_of_data && !knew     ? "data"
-        : j->ended_by                       ? j->ended_by
-                                            : own_end(j);
-    out->target.reached = atomic_load(&j->target_met);
-    out->target.at = j->target_at;
-    out->target.updates = j->target_updates;
+    const float *x = mot_live_judge_x(j, job, &m);
+    if (!by_target || l->over) mot_judge_evaluate(&j->judge, &m, x, true);
+    mot_judge_outcome(&j->judge, &l->world, x, out);
+    out->status = status;
+    out->saved = j->cut;
+    out->saved_updates = j->cut;
+    out->ended_by = status == MOT_EDIVERGED             ? "diverged"
+        : j->lead->out_of_data && !knew && !l->own_pace ? "data"
+        : j->judge.ended_by                             ? j->judge.ended_by
+                                                        : own_end(j);
     out->node = mot_new(l->world.nodes, sizeof(*out->node));
     out->ends_at = mot_new(l->world.nodes, sizeof(*out->ends_at));
-    for (mot_node i = l->lead; i < l->lead + l->showing; i++)
-        out->ends_at[i] = job->params.x ? job->moment.updates : job->copy[i].updates;
-    out->x = mot_floats_copy(x, l->world.dim);
-    out->model_hash = XXH64(out->x, l->world.dim * sizeof(float), 0);
-    if (j->best && j->best_updates) out->best = mot_floats_copy(j->best, l->world.dim);
+    for (mot_node i = l->lead; i < l->lead + l->showing; i++) {
+        if (l->own_pace) out->ends_at[i] = job->params.x ? 0 : job->copy[i].events;
+        else out->ends_at[i] = job->params.x ? job->moment.updates : job->copy[i].updates;
+    }
     if (j->save_error && out->status == MOT_OK) {
         out->status = mot_fail(MOT_ESYSTEM, "%s", j->save_error);
         out->ended_by = "checkpoint";

@@ -1,84 +1,83 @@
-/* judge.h -- what the files of a live run's judge share. */
+/* judge.h -- private to the files of a live run's judge. */
 #ifndef MOT_LIVE_JUDGE_H
 #define MOT_LIVE_JUDGE_H
 
 #include "live/node.h"
+#include "run/judge.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A model to evaluate, to keep, or to end with: of one node, or of several. */
-struct mot_judge_job {
-    struct mot_judge_job *next;
+/* A model to evaluate, to save, or to end with: of one node, or of several. */
+struct mot_live_job {
+    struct mot_live_job *next;
     bool evaluates, saves, asked;
-    uint64_t at;              /* several: the update at which it is due */
-    uint32_t missing;         /* several: nodes that have not shown theirs yet */
+    bool initial;             /* from before the first update: nothing is kept */
+    uint64_t at;              /* several: update at which it is due */
+    uint32_t missing;         /* several: nodes yet to show theirs */
     struct mot_params params; /* one: held; else x is MOT_NO_BUF */
-    struct mot_copy *copy;    /* several: [nodes]; x is NULL where it is not here */
+    struct mot_kept kept;     /* one: its buffers held */
+    struct mot_copy *copy;    /* several: [nodes]; x is NULL if missing */
     struct mot_moment moment;
     uint64_t *draw; /* [workers] */
 };
 
-struct mot_judge {
+struct mot_live_judge {
     struct mot_live *live;
     struct mot_live_node *lead;
+    struct mot_judge judge; /* what the thread found; what is due, if the lead decides */
     struct mot_watch watch;
     const volatile sig_atomic_t *interrupt;
     struct mot_crew *crew;
-    struct mot_evaluator *evaluator;
-    double next, next_save; /* where the lead says what is due */
+    struct mot_spare *spare; /* inherited from the opening thread */
     double ticked_s;
 
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake, taken; /* there is something to do; something less is waiting */
+    pthread_cond_t wake, taken; /* there is work; a job was taken */
     bool busy, closing;
-    struct mot_judge_job *ready; /* what waits for the thread, oldest first */
-    struct mot_judge_job *sets;  /* several: what is not whole yet */
-    struct mot_judge_job *final; /* what the run ends with, where that is known before its nodes have ended */
-    struct mot_judge_job
-        *ending;     /* several: what each ends with; moment and draws are the lead's at its end */
-    bool ends_early; /* a node has ended before live->stop_at */
-    bool *lost;      /* [nodes] */
+    struct mot_live_job *ready;  /* jobs for the thread, oldest first */
+    struct mot_live_job *sets;   /* several: incomplete sets */
+    struct mot_live_job *final;  /* the run's end, if known before its nodes have ended */
+    struct mot_live_job *ending; /* several: final models; moment and draws are the lead's at its end */
+    bool ends_early;             /* a node ended before live->stop_at */
+    bool *lost;                  /* [nodes] */
     uint32_t lasts_missing;
-    struct mot_piece *piece; /* [nodes]: room for what is put together, */
-    float *whole[3];         /* and for what comes of it: the model and the optimiser's buffers */
-    struct mot_moment last;  /* of the last evaluation */
-    char *save_error;        /* of the first checkpoint that could not be written */
-    bool save_fails;         /* so did the last one: that has been said */
-    atomic_bool target_met, diverged;
-    mot_time target_at;
-    uint64_t target_updates;
-    struct mot_score target_score;
-    float *best;
-    struct mot_score best_score;
-    uint64_t best_updates;
-    const char *ended_by;
-    enum mot_status status;
+    struct mot_piece *piece;          /* [nodes]: scratch for pieces, */
+    float *whole[1 + MOT_LIVE_SLOTS]; /* and for their means: the model, and what else is saved of it */
+    /* updates of the last checkpoint, if it has every worker's own model; else 0 */
+    uint64_t cut;
+    char *save_error; /* of the first checkpoint that failed */
+    bool save_fails;  /* the last one failed too, and was reported */
 };
 
-/* Whether the run's model is that of several nodes. */
-static inline bool mot_judge_several(const struct mot_judge *j) { return j->live->showing > 1; }
+/* Whether the run's model comes from several nodes. */
+static inline bool mot_live_judge_several(const struct mot_live_judge *j) { return j->live->showing > 1; }
 
 /* judge.c */
-struct mot_moment mot_judge_moment(struct mot_judge *); /* how far the lead is */
+struct mot_moment mot_live_judge_moment(struct mot_live_judge *); /* the lead's progress */
 
 /* jobs.c */
-int mot_jobs_open(struct mot_judge *);    /* starts the thread; what pthread_create says */
-void mot_jobs_finish(struct mot_judge *); /* the thread does what waits for it, and is gone */
-void mot_jobs_free(struct mot_judge *);
-/* The lead's model, as it is after this update, for the thread: if it is free, or the run may end by it. */
-void mot_judge_offer(struct mot_judge *, bool evaluates, bool saves);
-/* Several: asks for their models at the lead's next update, unless the thread or such a set is under way. */
-void mot_judge_ask(struct mot_judge *, bool evaluates, bool saves);
-/* Where no evaluation is left out, the lead does not run away from the thread, and nobody from the lead. */
-void mot_judge_wait(struct mot_judge *);
-void mot_judge_evaluate(struct mot_judge *, struct mot_moment *, const float *x, bool final);
-void mot_judge_save(struct mot_judge *, const struct mot_judge_job *, bool final);
-/* The model that the run begins with: of a run that goes on, that of its checkpoint. */
-struct mot_judge_job *mot_judge_beginning(struct mot_judge *);
-struct mot_judge_job *mot_judge_last(struct mot_judge *); /* what the nodes ended with */
-/* Until the next call; the moment gets how far the models are apart, where workers have their own. */
-const float *mot_judge_x(struct mot_judge *, const struct mot_judge_job *, struct mot_moment *);
-float *mot_floats_copy(const float *x, uint32_t n);
+int mot_jobs_open(struct mot_live_judge *);    /* starts the thread; returns what pthread_create does */
+void mot_jobs_finish(struct mot_live_judge *); /* lets the thread finish its jobs, then joins it */
+void mot_jobs_free(struct mot_live_judge *);
+/* Hands the lead's model after this update to the thread, if the thread is free or the run may end by it. */
+void mot_live_judge_offer(struct mot_live_judge *, bool evaluates, bool saves);
+/* Several: asks for their models at the lead's next update, unless the thread is busy or such a set is
+ * pending. */
+void mot_live_judge_ask(struct mot_live_judge *, bool evaluates, bool saves);
+/* If no evaluation may be skipped: keeps the lead from running ahead of the thread, and others from
+ * running ahead of the lead. */
+void mot_live_judge_wait(struct mot_live_judge *);
+/* Models that differ: whether the last checkpoint has all of them after one update, and the end has not. */
+bool mot_live_judge_left_cut(const struct mot_live_judge *, const struct mot_live_job *);
+void mot_live_judge_save(struct mot_live_judge *, const struct mot_live_job *, bool final);
+/* The initial model; of a resumed run, its checkpoint's. */
+struct mot_live_job *mot_live_judge_beginning(struct mot_live_judge *);
+struct mot_live_job *mot_live_judge_last(struct mot_live_judge *); /* the nodes' final models */
+/* Valid until the next call. Sets the moment's `mixed` if workers have their own models. */
+const float *mot_live_judge_x(struct mot_live_judge *, const struct mot_live_job *, struct mot_moment *);
+/* What can be said of workers' own models before they part, or if there is one; call in the lead's thread. */
+struct mot_mixed mot_live_judge_first(struct mot_live_judge *);
+float *mot_floats_copy(const float *x, uint32_t n); /* NULL if memory is refused */
 
 #endif

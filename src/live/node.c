@@ -1,76 +1,32 @@
 #include "live/node.h"
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "run/world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-mot_time mot_live_now(const struct mot_live *l)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - l->began_ns;
-}
-
-/* What had ended the run that goes on, if it has not been given a longer end. */
-static const char *over_by(const struct mot_live *l, const struct mot_live_checkpoint *from)
-{
-    const struct mot_experiment *x = l->experiment;
-    if (from->target.met && mot_target_met(x, &from->target.score)) return "target";
-    if (from->updates >= l->stop_at) return l->stop_by;
-    if (!l->course.known && (double)from->samples / l->problem->data->train.rows >= x->stop.epochs)
-        return "epochs";
-    if (from->out_of_data) return "data";
-    return from->now >= x->stop.time ? "time" : NULL;
-}
-
-void mot_live_begin(struct mot_live *l, const struct mot_live_checkpoint *from)
-{
-    l->lead = mot_world_lead(&l->world);
-    l->showing = mot_world_showing(l->experiment, &l->world);
-    l->from = from;
-    l->world.step0 = from ? from->step : 0;
-    l->world.draw0 = from ? from->draw : NULL;
-    l->every = mot_every_resolve(l->experiment);
-    l->course = mot_course_of(l->experiment, &l->world, l->problem, from ? from->samples : 0);
-    l->stop_at = mot_course_update(&l->course, l->experiment->stop.epochs);
-    l->stop_by = "epochs";
-    if (l->experiment->stop.updates <= l->stop_at) {
-        l->stop_at = l->experiment->stop.updates;
-        l->stop_by = "updates";
-    }
-    l->over = from ? over_by(l, from) : NULL;
-}
-
-uint32_t mot_live_buffers(const struct mot_live *l)
-{
-    uint32_t own = l->from && l->from->models > 1 ? l->from->models : 0;
-    return 2 + 2 + own * (1 + l->world.optim->slots) + MOT_LIVE_HELD;
-}
-
-void mot_live_fill(struct mot_live *l, const float *x0)
-{
-    const struct mot_live_params *from = l->from ? &l->from->model[0] : NULL;
-    size_t bytes = l->world.dim * sizeof(float);
-    l->world.x0 = mot_pool_take(&l->pool);
-    l->world.zero = mot_pool_take(&l->pool);
-    memcpy(mot_pool_at(&l->pool, l->world.x0), from ? from->x : x0, bytes);
-    memset(mot_pool_at(&l->pool, l->world.zero), 0, bytes);
-    for (uint32_t s = 0; from && s < l->world.optim->slots; s++) {
-        l->world.slot0[s] = mot_pool_take(&l->pool);
-        memcpy(mot_pool_at(&l->pool, l->world.slot0[s]), from->slot[s], bytes);
-    }
-}
 
 uint64_t mot_live_samples(const struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;
-    if (l->course.known) return mot_course_samples(&l->course, n->advanced);
+    if (l->experiment->traits.redundant) return l->course.samples0 + n->actor.used;
+    if (l->course.known) return mot_course_samples(&l->course, n->actor.advanced);
+    return mot_live_computed(n);
+}
+
+uint64_t mot_live_computed(const struct mot_live_node *n)
+{
+    const struct mot_live *l = n->live;
     if (l->world.servers == 0) return n->port->samples(n->port, 0);
-    uint64_t all = l->course.samples0;
+    uint64_t all = l->from ? l->from->computed : 0;
     for (mot_node i = 0; i < l->world.workers; i++) all += n->seen[i];
     return all;
+}
+
+uint64_t mot_live_updates(const struct mot_live_node *lead)
+{
+    const struct mot_live *l = lead->live;
+    return l->own_pace ? atomic_load(&l->stepped) / l->world.workers : lead->actor.advanced;
 }
 
 double mot_live_epochs(const struct mot_live_node *n)
@@ -81,80 +37,80 @@ double mot_live_epochs(const struct mot_live_node *n)
 bool mot_live_node_done(const struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;
-    if (n->advanced >= l->stop_at) return true;
-    if (l->course.known || isnan(l->experiment->stop.epochs))
-        return false; /* do not ask all workers for it */
+    if (n->actor.advanced >= l->stop_at) return true;
+    if (l->course.known || isnan(l->experiment->stop.epochs)) return false; /* avoids asking all workers */
     return mot_live_epochs(n) >= l->experiment->stop.epochs;
 }
 
-/* The update after `u` at which the nodes show their models; the last one they show anyway. */
+static const struct mot_machine *machine_of(const struct mot_live_node *n)
+{
+    return &n->live->experiment->cluster->machine[n->actor.self];
+}
+
+/* The next update after `u` at which nodes show their models; the last they show anyway. */
 static uint64_t next_show(const struct mot_live *l, uint64_t u)
 {
+    if (l->own_pace) return UINT64_MAX;
     uint64_t at = mot_course_due(&l->course, &l->every, u), save = UINT64_MAX;
     if (l->keeps) save = mot_course_due(&l->course, &l->experiment->checkpoint, u);
     if (save < at) at = save;
     return at < l->stop_at ? at : UINT64_MAX;
 }
 
-/* Where models differ, the node goes on with its own. */
+/* If models differ, a resumed node starts from its own. */
 static void begin_with_own(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
-    const struct mot_live_params *own = &l->from->model[n->self];
-    size_t bytes = l->world.dim * sizeof(float);
+    const struct mot_live_params *own = &l->from->model[n->actor.self];
     n->world.x0 = mot_pool_take(&l->pool);
-    memcpy(mot_pool_at(&l->pool, n->world.x0), own->x, bytes);
-    for (uint32_t s = 0; s < l->world.optim->slots; s++) {
-        n->world.slot0[s] = mot_pool_take(&l->pool);
-        memcpy(mot_pool_at(&l->pool, n->world.slot0[s]), own->slot[s], bytes);
-    }
+    memcpy(mot_pool_at(&l->pool, n->world.x0), own->x, l->world.dim * sizeof(float));
+    mot_live_fill(l, own, &n->world, n->actor.self, n->actor.self + 1);
 }
 
 void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_port *port, mot_node self)
 {
-    const struct mot_method *m = l->experiment->method;
-    *n = (struct mot_live_node){ .live = l,
-        .port = port,
-        .self = self,
-        .world = l->world,
-        .need = m->need(l->experiment->method_conf, &l->world, self) };
+    *n = (struct mot_live_node){ .live = l, .port = port, .world = l->world };
+    mot_actor_open(&n->actor, &n->outbox, l->experiment, &l->world, self, sizeof(struct mot_live_work));
     if (l->from && l->from->models > 1) begin_with_own(n);
-    if (self >= l->world.workers) n->need.works = 0;
-    n->state = mot_new(1, n->need.state_bytes);
-    n->scratch = mot_aligned(l->problem->net->scratch_bytes + 64);
-    mot_outbox_open(
-        &n->outbox, mot_outbox_room(&n->need), n->need.terms * (n->need.works ? n->need.works : 1));
-    n->work = mot_new(n->need.works + 1, sizeof(*n->work));
-    for (uint32_t i = 0; i < n->need.works; i++)
-        n->work[i].term = mot_new(n->need.terms, sizeof(struct mot_term));
-    n->alarm = mot_new(n->need.alarms + 1, sizeof(*n->alarm));
-    for (uint32_t i = 0; i < n->need.alarms; i++) n->alarm[i] = MOT_NEVER;
-    n->credit = mot_new(l->world.workers, sizeof(*n->credit));
-    n->seen = mot_new(l->world.workers, sizeof(*n->seen));
-    n->advanced = l->world.servers && self < l->world.workers ? 0 : l->world.step0;
-    n->next_show = next_show(l, n->advanced);
+    if (self < l->world.workers) n->pace = mot_pace_of(machine_of(n), l->world.batch[self]);
+    n->scratch = mot_aligned_large(l->problem->net->scratch_bytes + 64);
+    n->credit = mot_new_large(l->world.workers, sizeof(*n->credit));
+    n->seen = mot_new_large(l->world.workers, sizeof(*n->seen));
+    if (self == l->lead && l->world.servers) n->drawn = mot_new_large(l->world.workers, sizeof(*n->drawn));
+    n->actor.advanced = l->world.servers && self < l->world.workers ? 0 : l->world.step0;
+    n->next_show = next_show(l, n->actor.advanced);
+    n->reported = l->world.step0;
+    n->fed_at = MOT_NEVER;
+    if (l->place) mot_live_feed_open(n);
 }
 
 void mot_live_node_close(struct mot_live_node *n)
 {
-    for (uint32_t i = 0; i < n->need.works; i++) free(n->work[i].term);
-    free(n->work);
-    free(n->alarm);
     free(n->credit);
     free(n->seen);
-    free(n->state);
+    free(n->drawn);
+    free(n->place);
+    free(n->placed);
     free(n->scratch);
-    mot_outbox_close(&n->outbox);
+    mot_actor_close(&n->actor, &n->outbox);
 }
 
 static struct mot_env env_of(struct mot_live_node *n)
 {
-    return (struct mot_env){ .self = n->self,
-        .now = mot_live_now(n->live),
-        .world = &n->world,
-        .conf = n->live->experiment->method_conf,
-        .pool = &n->live->pool,
-        .out = &n->outbox };
+    const struct mot_live *l = n->live;
+    struct mot_env env =
+        mot_env_of(l->experiment, &n->world, n->actor.self, mot_live_now(l), &n->live->pool, &n->outbox);
+    env.held = n->actor.held;
+    return env;
+}
+
+void mot_live_node_init(struct mot_live_node *n)
+{
+    struct mot_env env = env_of(n);
+    env.now = 0;
+    env.life = n->life;
+    mot_actor_hold_first(&n->actor, n->live->experiment, &n->world, n->life);
+    n->live->experiment->method->init(n->actor.state, &env);
 }
 
 /* ---- Telling the watcher ------------------------------------------------------------------ */
@@ -165,7 +121,7 @@ static void watch_phase(
     struct mot_live *l = n->live;
     if (!l->watch.phase || !mot_watch_follows(&l->watch)) return;
     pthread_mutex_lock(&l->watch_lock);
-    l->watch.phase(l->watch.self, n->self, phase, tag, samples, from, mot_live_now(l));
+    l->watch.phase(l->watch.self, n->actor.self, phase, tag, samples, from, mot_live_now(l));
     pthread_mutex_unlock(&l->watch_lock);
 }
 
@@ -174,17 +130,26 @@ static void watch_flight(struct mot_live_node *n, const struct mot_arrival *a)
     struct mot_live *l = n->live;
     if (!l->watch.flight || !mot_watch_follows(&l->watch)) return;
     const struct mot_message *m = &a->message;
-    /* the clocks of two processes may differ a little */
+    /* clocks of two processes may differ slightly */
     mot_time now = mot_live_now(l), sent = a->sent < now ? a->sent : now;
     pthread_mutex_lock(&l->watch_lock);
     l->watch.flight(l->watch.self,
         &(struct mot_flight){ .from = m->from,
             .to = m->to,
             .kind = m->kind,
-            .bytes = m->body.buf ? (uint64_t)m->body.len * 4 : 0,
+            .bytes = mot_message_bytes(&n->world, &n->live->pool, m, 4),
             .sent = sent,
             .began = sent,
             .delivered = now });
+    pthread_mutex_unlock(&l->watch_lock);
+}
+
+static void watch_shared(struct mot_live_node *n, const struct mot_message *m)
+{
+    struct mot_live *l = n->live;
+    if (!l->watch.shared) return;
+    pthread_mutex_lock(&l->watch_lock);
+    l->watch.shared(l->watch.self, m, mot_live_now(l));
     pthread_mutex_unlock(&l->watch_lock);
 }
 
@@ -193,122 +158,173 @@ static void watch_update(struct mot_live_node *n)
     struct mot_live *l = n->live;
     if (!l->watch.update || !mot_watch_follows(&l->watch)) return;
     pthread_mutex_lock(&l->watch_lock);
-    l->watch.update(l->watch.self, n->self, n->advanced, mot_live_now(l));
+    l->watch.update(l->watch.self, n->actor.self, n->actor.advanced, mot_live_now(l));
     pthread_mutex_unlock(&l->watch_lock);
 }
 
 /* ---- Work ------------------------------------------------------------------------------- */
 
-static const struct mot_machine *machine_of(const struct mot_live_node *n)
+static struct mot_live_work *running(const struct mot_live_node *n)
 {
-    return &n->live->experiment->cluster->machine[n->self];
+    return (struct mot_live_work *)mot_actor_running(&n->actor);
 }
 
-static struct mot_live_work *running(struct mot_live_node *n)
+/* Starts what comes next of a job: a piece, or all of it. */
+static void begin_piece(struct mot_live_node *n, struct mot_live_work *w)
 {
-    for (uint32_t i = 0; i < n->need.works; i++)
-        if (n->work[i].state == MOT_LIVE_RUNNING) return &n->work[i];
-    return NULL;
+    struct mot_live *l = n->live;
+    struct mot_slot *s = &w->slot;
+    uint32_t terms;
+    const struct mot_term *term = mot_slot_terms(s, &terms);
+    w->ends = w->from +
+        (mot_slot_has_next(s) ? mot_job_when(machine_of(n), w->whole, s->until, s->asked) : w->whole);
+    s->grad = mot_pool_take(&l->pool);
+    mot_gradient_begin(&w->run, l->problem, term, terms, s->until - s->before, mot_pool_at(&l->pool, s->at),
+        mot_pool_at(&l->pool, s->grad));
 }
 
 static void begin_next(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
-    struct mot_live_work *next = NULL;
-    if (running(n)) return;
-    for (uint32_t i = 0; i < n->need.works; i++) {
-        struct mot_live_work *w = &n->work[i];
-        if (w->state == MOT_LIVE_WAITING && (!next || w->order < next->order)) next = w;
-    }
+    struct mot_slot *next = mot_actor_next(&n->actor);
+    n->fed_at = MOT_NEVER;
     if (!next) return;
-    next->state = MOT_LIVE_RUNNING;
-    next->began = next->ends = mot_live_now(l);
-    next->asked = mot_terms_samples(l->problem, next->term, next->terms);
-    if (l->emulate && next->asked)
-        next->ends += mot_job_time(machine_of(n), l->world.seed, n->self, &n->pace, next->asked);
-    next->grad = mot_pool_take(&l->pool);
-    mot_gradient_begin(&next->run, l->problem, next->term, next->terms, next->asked,
-        mot_pool_at(&l->pool, next->at), mot_pool_at(&l->pool, next->grad));
+    if (n->actor.feed && !mot_feed_take(&n->feed, next, n->actor.self, mot_live_now(l), &n->fed_at)) return;
+    struct mot_live_work *w = (struct mot_live_work *)next;
+    mot_actor_check_terms(&n->actor, next);
+    next->state = MOT_SLOT_RUNNING;
+    next->began = w->from = mot_live_now(l);
+    mot_slot_begin(next, l->problem);
+    w->whole = l->emulate && next->asked
+        ? mot_job_time(machine_of(n), l->world.seed, n->actor.self, &n->pace, next->asked)
+        : 0;
+    begin_piece(n, w);
 }
 
-static void start_work(struct mot_live_node *n, const struct mot_work *work)
+static void start_work(void *node, struct mot_actor *actor, struct mot_slot *slot)
 {
-    struct mot_live_work *w = NULL;
-    for (uint32_t i = 0; i < n->need.works && !w; i++)
-        if (n->work[i].state == MOT_LIVE_FREE) w = &n->work[i];
-    MOT_ASSERT(w && "a node has more work at once than need() declared");
-    w->state = MOT_LIVE_WAITING;
-    w->tag = work->tag;
-    w->terms = work->terms;
-    memcpy(w->term, work->term, work->terms * sizeof(*w->term));
-    w->at = work->at; /* the hold of mot_start is ours now */
-    w->deadline = work->deadline;
-    w->order = n->order++;
+    struct mot_live_node *n = node;
+    (void)actor;
+    slot->order = n->order++;
     begin_next(n);
 }
 
 static void step(struct mot_live_node *n, const struct mot_event *event);
 
-/* Emulating a cluster whose workers now and then compute nonsense. */
+/* Emulates a worker that now and then computes nonsense. */
 static void poison(struct mot_live_node *n, mot_buf grad)
 {
     struct mot_live *l = n->live;
     const struct mot_faults *f = &l->experiment->cluster->faults;
     if (!f->any ||
-        !mot_fault_poisons(f, l->world.seed, l->world.workers, n->self, n->tally.jobs, mot_live_now(l)))
+        !mot_fault_poisons(
+            f, l->world.seed, l->world.workers, n->actor.self, n->actor.tally.jobs, mot_live_now(l)))
         return;
     mot_gradient_spoil(mot_pool_at(&l->pool, grad), l->world.dim);
     n->poisoned++;
     if (n->tape) n->tape->spoilt = true;
 }
 
-/* The work is over, with the slices that are done. */
+/* The slices done so far of what is computed now. Its samples count from here on. */
+static struct mot_result result_of(struct mot_live_node *n, struct mot_live_work *w)
+{
+    mot_gradient_end(&w->run);
+    struct mot_result result = { .tag = w->slot.tag,
+        .piece = w->slot.piece,
+        .samples = (uint32_t)(w->slot.until - w->slot.before - w->run.left),
+        .draw = w->slot.term[w->slot.piece].draw,
+        .loss = w->run.loss,
+        .grad = w->slot.grad };
+    if (n->live->emulate && result.samples) poison(n, w->slot.grad);
+    n->actor.tally.samples += result.samples;
+    n->port->samples(n->port, result.samples);
+    return result;
+}
+
+static bool diverged(struct mot_live_node *n, const struct mot_result *result)
+{
+    if (isfinite(result->loss) || n->live->experiment->traits.guards) return false;
+    n->status = MOT_EDIVERGED;
+    n->finished = true;
+    n->port->end(n->port);
+    return true;
+}
+
+/* A term is done, and others follow. */
+static void give_piece(struct mot_live_node *n, struct mot_live_work *w)
+{
+    struct mot_live *l = n->live;
+    struct mot_result result = result_of(n, w);
+    watch_phase(n, MOT_PHASE_PIECE, w->slot.tag, result.samples, mot_live_now(l));
+    if (diverged(n, &result)) return;
+    mot_slot_next_piece(&w->slot, l->problem);
+    step(n, &(struct mot_event){ .kind = MOT_EV_PIECE, .work = &result });
+    mot_pool_drop(&l->pool, result.grad);
+    begin_piece(n, w);
+}
+
+/* Ends the job with what is done so far. */
 static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
 {
     struct mot_live *l = n->live;
-    mot_gradient_end(&w->run);
-    struct mot_result result = {
-        .tag = w->tag, .samples = (uint32_t)(w->asked - w->run.left), .loss = w->run.loss, .grad = w->grad
-    };
-    n->tally.compute += mot_live_now(l) - w->began;
-    watch_phase(n, result.samples < w->asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->tag,
-        result.samples, w->began);
-    if (l->emulate && result.samples) poison(n, w->grad);
-    n->tally.jobs++;
-    atomic_store_explicit(
-        &l->job_us[n->self], (uint32_t)(n->tally.compute / n->tally.jobs / 1000), memory_order_relaxed);
-    n->tally.samples += result.samples;
-    n->port->samples(n->port, result.samples);
-    mot_pool_drop(&l->pool, w->at);
-    w->state = MOT_LIVE_FREE;
-    if (!isfinite(result.loss) && !l->experiment->method->guards) {
-        n->status = MOT_EDIVERGED;
-        n->finished = true;
-        n->port->end(n->port);
-    } else {
+    struct mot_result result = result_of(n, w);
+    uint64_t samples = w->slot.before + result.samples;
+    n->actor.tally.compute += mot_live_now(l) - w->slot.began;
+    watch_phase(n, samples < w->slot.asked ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->slot.tag,
+        (uint32_t)samples, w->slot.began);
+    n->actor.tally.jobs++;
+    n->actor.tally.asked += mot_terms_samples(l->problem, w->slot.term, w->slot.terms);
+    atomic_store_explicit(&l->job_us[n->actor.self],
+        (uint32_t)(n->actor.tally.compute / n->actor.tally.jobs / 1000), memory_order_relaxed);
+    mot_pool_drop(&l->pool, w->slot.at);
+    w->slot.state = MOT_SLOT_FREE;
+    if (n->actor.feed) {
+        mot_feed_end(&n->feed, samples);
+        mot_live_place(n);
+    }
+    if (!diverged(n, &result)) {
         begin_next(n);
         step(n, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &result });
     }
     mot_pool_drop(&l->pool, result.grad);
 }
 
-/* A work that was cancelled before its turn: it ends where it stands, with nothing done. */
+/* A job cancelled before its turn: it ends at once, without pieces, with nothing done. */
 static struct mot_live_work *cancelled(struct mot_live_node *n)
 {
-    for (uint32_t i = 0; i < n->need.works; i++) {
-        struct mot_live_work *w = &n->work[i];
-        if (w->state != MOT_LIVE_WAITING || w->deadline != 0) continue;
-        w->began = mot_live_now(n->live);
-        w->asked = 0;
-        w->grad = mot_pool_take(&n->live->pool);
-        mot_gradient_begin(&w->run, n->live->problem, w->term, w->terms, 0,
-            mot_pool_at(&n->live->pool, w->at), mot_pool_at(&n->live->pool, w->grad));
+    for (uint32_t i = 0; i < n->actor.works; i++) {
+        struct mot_slot *s = mot_actor_slot(&n->actor, i);
+        struct mot_live_work *w = (struct mot_live_work *)s;
+        if (s->state != MOT_SLOT_WAITING || s->deadline != 0) continue;
+        s->began = w->from = mot_live_now(n->live);
+        s->pieces = false;
+        if (n->actor.feed) mot_feed_rest(&n->feed, s->began);
+        s->asked = s->before = s->until = w->whole = 0;
+        begin_piece(n, w);
         return w;
     }
     return NULL;
 }
 
-/* Does a slice, or ends the work whose time has come. False: there is nothing to do now. */
+/* Emulating, a job is computed ahead of its clock: if it ends early, it keeps what is done by the clock. */
+static void take_back(struct mot_live_node *n, struct mot_live_work *w, mot_time now)
+{
+    const struct mot_problem *problem = n->live->problem;
+    const struct mot_pool *pool = &n->live->pool;
+    struct mot_slot *s = &w->slot;
+    mot_time worked = now > w->from ? now - w->from : 0;
+    uint64_t done = mot_job_done(machine_of(n), w->whole, worked, s->asked), left;
+    uint32_t terms;
+    const struct mot_term *term = mot_slot_terms(s, &terms);
+    done = done > s->before ? done - s->before : 0;
+    left = s->until - s->before - done;
+    if (problem->net->kind->computes && left <= w->run.left) return; /* nor has it computed more */
+    w->run.left = left;
+    w->run.loss = mot_gradient(
+        problem, term, terms, done, mot_pool_at(pool, s->at), mot_pool_at(pool, s->grad), n->scratch);
+}
+
+/* Computes a slice, or gives a piece, or ends the job whose time is over. False: nothing to do now. */
 static bool work_on(struct mot_live_node *n)
 {
     struct mot_live_work *w = cancelled(n);
@@ -316,47 +332,87 @@ static bool work_on(struct mot_live_node *n)
     if (!w) return false;
     mot_time now = mot_live_now(n->live);
     bool phantom = !n->live->problem->net->kind->computes;
-    if (phantom) w->run.left = now >= w->ends ? 0 : w->asked;
-    if (now >= w->deadline || (now >= w->ends && w->run.left == 0)) {
+    if (phantom) w->run.left = now >= w->ends ? 0 : w->slot.until - w->slot.before;
+    bool done = now >= w->ends && w->run.left == 0, over = now >= w->slot.deadline;
+    mot_time until = now;
+    if (n->live->emulate && w->slot.deadline) { /* not cancelled */
+        /* What the emulated machine has done by its deadline counts, however late this one gets to it. */
+        bool in_time = w->ends <= w->slot.deadline;
+        done = done && in_time;
+        over = over && !in_time;
+        if (over) until = w->slot.deadline;
+    }
+    if (done && mot_slot_has_next(&w->slot)) {
+        give_piece(n, w);
+        return true;
+    }
+    if (done || over) {
+        if (until < w->ends) take_back(n, w, until);
         finish_work(n, w);
         return true;
     }
     return !phantom && mot_gradient_slice(&w->run, n->scratch);
 }
 
-static void cancel_work(struct mot_live_node *n, uint32_t tag)
+void mot_live_node_delay(struct mot_live_node *n, mot_time by)
 {
-    for (uint32_t i = 0; i < n->need.works; i++) {
-        struct mot_live_work *w = &n->work[i];
-        if (w->state == MOT_LIVE_FREE || w->tag != tag) continue;
-        w->deadline = 0; /* it ends at the next look: a step must not run inside a step */
-        return;
-    }
+    struct mot_live_work *w = running(n);
+    if (!w) return;
+    w->from += by;
+    w->ends += by;
+}
+
+/* It ends at the next turn: steps must not nest. */
+static void cancel_work(void *node, struct mot_actor *actor, struct mot_slot *slot)
+{
+    (void)node;
+    (void)actor;
+    slot->deadline = 0;
 }
 
 /* ---- Steps and their effects -------------------------------------------------------------- */
 
-/* Hands what this node has of the model to the judge. */
+struct mot_kept mot_live_kept(struct mot_live_node *n)
+{
+    const struct mot_method *m = n->live->experiment->method;
+    struct mot_kept kept = { 0 };
+    struct mot_env env = env_of(n);
+    if (m->keep) m->keep(n->actor.state, &env, &kept);
+    return kept;
+}
+
+/* Hands this node's part of the model to the judge. */
 static void show(struct mot_live_node *n, struct mot_shown s)
 {
     struct mot_live *l = n->live;
     struct mot_env env = env_of(n);
-    s.node = n->self;
-    s.updates = s.step = n->advanced;
+    s.node = n->actor.self;
+    s.updates = s.step = n->actor.advanced;
+    s.events = n->events;
+    s.place = mot_live_place(n);
     n->shown_last |= s.last;
-    if (!l->experiment->method->model(n->state, &env, &s.view)) return;
+    if (!l->experiment->method->model(n->actor.state, &env, &s.view)) return;
     if (s.view.params) {
         s.step = s.view.params->step;
         for (uint32_t k = 0; k < l->world.optim->slots; k++) s.slot[k] = s.view.params->slot[k];
     }
+    if (l->keeps) {
+        struct mot_kept kept = mot_live_kept(n);
+        memcpy(s.word, kept.word, sizeof(s.word));
+        for (uint32_t k = l->world.optim->slots; k < l->slots; k++)
+            s.slot[k] = kept.buf[k - l->world.optim->slots];
+    }
     s.view.params = NULL;
-    if (l->judge) mot_judge_show(l->judge, &s);
+    if (l->judge) mot_live_judge_show(l->judge, &s);
     else n->port->show(n->port, &s);
 }
 
 static void show_last(struct mot_live_node *n) { show(n, (struct mot_shown){ .last = true }); }
 
-static bool shows(const struct mot_live_node *n) { return n->live->showing > 1 && n->self >= n->live->lead; }
+static bool shows(const struct mot_live_node *n)
+{
+    return n->live->showing > 1 && n->actor.self >= n->live->lead;
+}
 
 static void show_what_is_due(struct mot_live_node *n)
 {
@@ -366,95 +422,176 @@ static void show_what_is_due(struct mot_live_node *n)
         show_last(n);
         return;
     }
-    if (n->advanced >= n->next_show) {
+    if (n->actor.advanced >= n->next_show) {
         show(n, (struct mot_shown){ .at = n->next_show });
         n->next_show = next_show(l, n->next_show);
     }
     uint64_t number = atomic_load(&l->ask.number), at = atomic_load(&l->ask.at);
-    if (number != n->answered && n->advanced >= at) {
+    if (number != n->answered && n->actor.advanced >= at) {
         n->answered = number;
         show(n, (struct mot_shown){ .at = at, .asked = true });
     }
 }
 
-/* Whether the lead ends the run for all at once. Where all workers make the same updates, they leave together
- * instead: after the sum that the lead joins as its last. */
+/* Whether the lead ends the run for everyone at once. If all workers make the same updates, they leave
+ * together instead, after the last collective of all workers that the lead joins; with groups there may be
+ * none. */
 static bool ends_at_once(const struct mot_live *l)
 {
-    return l->world.servers > 0 || l->experiment->method->decentralised;
+    return l->world.servers > 0 || l->world.groups > 0 || l->experiment->traits.model == MOT_MODEL_OF_EACH;
 }
 
-static void advanced(struct mot_live_node *n)
+/* Workers at their own pace: whoever sees that the run's last update is made ends it for all. */
+static void step_at_own_pace(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
-    n->advanced++;
-    n->tally.updates++;
+    mot_live_hear_pace(l, n->actor.self, 2 * n->actor.advanced);
+    n->port->paced(n->port);
+    if (mot_live_updates(n) < l->stop_at) return;
+    n->finished = true;
+    n->port->end(n->port);
+}
+
+/* They show their models when they hear that these are asked for; the lead notices updates that others
+ * made. True: the run is over. */
+static bool look_around(struct mot_live_node *n)
+{
+    struct mot_live *l = n->live;
+    uint64_t number = atomic_load(&l->ask.number), updates;
+    if (number != n->answered) {
+        n->answered = number;
+        show(n, (struct mot_shown){ .at = atomic_load(&l->ask.at), .asked = true });
+    }
+    if (!l->judge || n->actor.self != l->lead || (updates = mot_live_updates(n)) == n->reported) return false;
+    n->reported = updates;
+    if (!mot_live_judge_update(l->judge)) return false;
+    n->finished = true;
+    n->port->end(n->port);
+    return true;
+}
+
+static void advance(void *node, struct mot_actor *actor)
+{
+    struct mot_live_node *n = node;
+    struct mot_live *l = n->live;
+    (void)actor;
+    n->actor.tally.updates++;
     watch_update(n);
+    if (l->own_pace) {
+        step_at_own_pace(n);
+        return;
+    }
+    if (n->placed) memcpy(n->placed, n->place, l->world.workers * sizeof(*n->placed));
+    if (n->drawn) memcpy(n->drawn, n->seen, l->world.workers * sizeof(*n->drawn));
     if (shows(n)) show_what_is_due(n);
-    /* Every worker can count its updates: nobody has to be told. */
-    if (l->world.servers == 0 && n->advanced >= l->stop_at) n->finished = true;
-    if (l->judge && n->self == l->lead && mot_judge_update(l->judge) && ends_at_once(l)) {
+    /* Every worker counts its own updates, so nobody has to be told. */
+    if (l->world.servers == 0 && n->actor.advanced >= l->stop_at) n->finished = true;
+    if (l->judge && n->actor.self == l->lead && mot_live_judge_update(l->judge) && ends_at_once(l)) {
         n->finished = true;
         n->port->end(n->port);
     }
 }
 
-static void carry_out(struct mot_live_node *n, const struct mot_effect *e)
+void mot_live_node_sent(struct mot_live_node *n, mot_node to, uint64_t bytes)
 {
+    n->actor.tally.messages_sent++;
+    n->actor.tally.bytes_sent += bytes;
+    mot_sent_add(&n->live->blocks, n->sent, to, bytes);
+}
+
+static void send(void *node, struct mot_actor *actor, const struct mot_message *m)
+{
+    struct mot_live_node *n = node;
+    uint64_t bytes = mot_message_bytes(&n->world, &n->live->pool, m, 4);
+    mot_live_node_sent(n, m->to, bytes);
+    if (m->rows) actor->tally.rows_bytes += bytes;
+    if (m->given) watch_shared(n, m);
+    n->port->send(n->port, m);
+}
+
+static void collect(void *node, struct mot_actor *actor, const struct mot_coll *coll)
+{
+    struct mot_live_node *n = node;
     struct mot_live *l = n->live;
-    switch (e->kind) {
-    case MOT_FX_SEND:
-        n->tally.messages_sent++;
-        if (e->message.body.buf) n->tally.bytes_sent += (uint64_t)e->message.body.len * 4;
-        n->port->send(n->port, &e->message);
-        return;
-    case MOT_FX_COLLECT:
-        n->joined = mot_live_now(l);
-        n->port->join(n->port, &e->coll, l->judge && n->self == 0 && mot_judge_wants_end(l->judge));
-        return;
-    case MOT_FX_START: start_work(n, &e->work); return;
-    case MOT_FX_CANCEL: cancel_work(n, e->alarm.tag); return;
-    case MOT_FX_ALARM:
-        MOT_ASSERT(e->alarm.tag < n->need.alarms);
-        n->alarm[e->alarm.tag] = e->alarm.at;
-        return;
-    case MOT_FX_ADVANCE: advanced(n); return;
-    case MOT_FX_CREDIT: n->credit[e->credit]++; return;
-    case MOT_FX_NOTE: mot_notes_add(&n->notes, e->note.key, e->note.value); return;
-    case MOT_FX_STOP:
-        n->finished = true;
-        n->out_of_data = e->stop == MOT_OK;
-        if (e->stop != MOT_OK) n->status = e->stop;
-        if (e->stop != MOT_OK || (n->self >= l->world.workers && l->showing == 1)) n->port->end(n->port);
-        /* the run ends when the last server has shown its last */
-        else if (shows(n) && !n->shown_last) show_last(n);
+    bool heard_by_all = coll->scope == MOT_COLL_ALL && coll->kind != MOT_COLL_TO_ROOT;
+    n->joined[coll->scope] = mot_live_now(l);
+    if (l->place && coll->scope == MOT_COLL_ALL) mot_live_place_join(n);
+    n->port->join(
+        n->port, coll, heard_by_all && l->judge && actor->self == 0 && mot_live_judge_wants_end(l->judge));
+}
+
+static void credit(void *node, struct mot_actor *actor, mot_node worker)
+{
+    (void)actor;
+    ((struct mot_live_node *)node)->credit[worker]++;
+}
+
+static void enter(void *node, struct mot_actor *actor)
+{
+    struct mot_live_node *n = node;
+    n->next_show = next_show(n->live, actor->advanced);
+}
+
+static void note(void *node, struct mot_actor *actor, const char *key, double value)
+{
+    (void)actor;
+    mot_notes_add(&((struct mot_live_node *)node)->notes, key, value);
+}
+
+static void stop(void *node, struct mot_actor *actor, enum mot_status why)
+{
+    struct mot_live_node *n = node;
+    struct mot_live *l = n->live;
+    n->out_of_data = why == MOT_OK;
+    if (n->out_of_data && l->own_pace) { /* it still answers the others */
+        mot_live_hear_pace(l, actor->self, 2 * actor->advanced + 1);
+        n->port->paced(n->port);
         return;
     }
+    n->finished = true;
+    if (why != MOT_OK) n->status = why;
+    if (why != MOT_OK || (actor->self >= l->world.workers && l->showing == 1)) n->port->end(n->port);
+    /* the run ends when every server has shown its final model */
+    else if (shows(n) && !n->shown_last) show_last(n);
 }
+
+static const struct mot_actor_ops ops = { .send = send,
+    .start = start_work,
+    .cancel = cancel_work,
+    .collect = collect,
+    .advance = advance,
+    .enter = enter,
+    .credit = credit,
+    .note = note,
+    .stop = stop };
 
 static void step(struct mot_live_node *n, const struct mot_event *event)
 {
     struct mot_env env = env_of(n);
     const struct mot_method *m = n->live->experiment->method;
     n->events++;
-    if (n->tape) mot_tape_put(n->tape, env.now, event);
-    m->step(n->state, &env, event);
-    if (m->check) m->check(n->state, &env);
-    for (uint32_t i = 0; i < n->outbox.n; i++) carry_out(n, &n->outbox.effect[i]);
-    mot_outbox_clear(&n->outbox);
+    if (n->tape) mot_tape_put(n->tape, env.now, event, n->actor.feed != NULL);
+    m->step(n->actor.state, &env, event);
+    if (m->check) m->check(n->actor.state, &env);
+    mot_actor_drain(&n->actor, &n->outbox, &ops, n);
 }
 
 static void receive(struct mot_live_node *n, struct mot_arrival *a)
 {
     switch (a->kind) {
     case MOT_ARRIVAL_MESSAGE:
-        if (a->message.from < n->live->world.workers) n->seen[a->message.from] = a->sender_samples;
+        if (a->message.from < n->live->world.workers) {
+            n->seen[a->message.from] = a->sender_samples;
+            if (n->place) n->place[a->message.from] = a->place;
+        }
         watch_flight(n, a);
+        mot_actor_take_rows(&n->actor, &a->message);
         step(n, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &a->message });
         mot_pool_drop(&n->live->pool, a->message.body.buf);
         return;
     case MOT_ARRIVAL_COLL:
-        watch_phase(n, MOT_PHASE_COLLECTIVE, a->coll.tag, 0, n->joined);
+        watch_phase(n, MOT_PHASE_COLLECTIVE, a->coll.tag, 0, n->joined[a->coll.scope]);
+        if (n->live->place && a->coll.scope == MOT_COLL_ALL) mot_live_learn_places(n);
         step(n, &(struct mot_event){ .kind = MOT_EV_COLL, .coll = &a->coll });
         mot_pool_drop(&n->live->pool, a->coll.out.buf);
         if (a->last) n->finished = true;
@@ -463,29 +600,30 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
     }
 }
 
-/* Lets the first due alarm off; *next becomes the time of the earliest that is set. */
+/* Fires the first alarm that is due; *next becomes the time of the earliest one set. */
 static bool alarm_due(struct mot_live_node *n, mot_time *next)
 {
     mot_time now = mot_live_now(n->live);
     *next = MOT_NEVER;
-    for (uint32_t i = 0; i < n->need.alarms; i++) {
-        if (n->alarm[i] <= now) {
-            n->alarm[i] = MOT_NEVER;
+    for (uint32_t i = 0; i < n->actor.alarms; i++) {
+        if (n->actor.alarm[i] <= now) {
+            n->actor.alarm[i] = MOT_NEVER;
             step(n, &(struct mot_event){ .kind = MOT_EV_TIMER, .timer = i });
             return true;
         }
-        if (n->alarm[i] < *next) *next = n->alarm[i];
+        if (n->actor.alarm[i] < *next) *next = n->actor.alarm[i];
     }
     return false;
 }
 
 bool mot_live_node_over(const struct mot_live_node *n) { return n->finished || n->port->ended(n->port); }
 
-/* A lead that waits looks up now and then: at the clock, a target that was met, Ctrl-C. */
+/* A waiting lead checks now and then for the deadline, a target met, Ctrl-C. */
 static bool ends_here(struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;
-    if (!l->judge || n->self != l->lead || !ends_at_once(l) || !mot_judge_wants_end(l->judge)) return false;
+    if (!l->judge || n->actor.self != l->lead || !ends_at_once(l) || !mot_live_judge_wants_end(l->judge))
+        return false;
     n->finished = true;
     n->port->end(n->port);
     return true;
@@ -493,21 +631,29 @@ static bool ends_here(struct mot_live_node *n)
 
 void mot_live_node_begin(struct mot_live_node *n) { step(n, &(struct mot_event){ .kind = MOT_EV_START }); }
 
-/* What can be done now, if anything; else until when there is nothing but arrivals. */
+/* Does one thing that can be done now; if there is none, sets until when only arrivals matter. */
 static bool do_something(struct mot_live_node *n, mot_time *next)
 {
     struct mot_arrival arrival;
     *next = MOT_NEVER;
+    if (n->live->own_pace && look_around(n)) return true;
     if (n->port->poll(n->port, &arrival)) {
         receive(n, &arrival);
         return true;
     }
-    if (n->need.alarms && alarm_due(n, next)) return true;
+    if (n->actor.alarms && alarm_due(n, next)) return true;
     if (work_on(n)) return true;
+    if (n->fed_at != MOT_NEVER) { /* a job lacks samples */
+        if (mot_live_now(n->live) >= n->fed_at) {
+            begin_next(n);
+            if (n->fed_at == MOT_NEVER) return true;
+        }
+        if (n->fed_at < *next) *next = n->fed_at;
+    }
     const struct mot_live_work *w = running(n);
-    if (w) { /* emulating: the job is computed and its time is not over */
+    if (w) { /* emulating: computed, but its time is not over */
         if (w->ends < *next) *next = w->ends;
-        if (w->deadline < *next) *next = w->deadline;
+        if (w->slot.deadline < *next) *next = w->slot.deadline;
     }
     return ends_here(n);
 }
@@ -515,19 +661,31 @@ static bool do_something(struct mot_live_node *n, mot_time *next)
 bool mot_live_node_turn(struct mot_live_node *n, mot_time *next)
 {
     bool did = do_something(n, next);
-    if (did == n->waiting) { /* it waits from here on, or has waited until now */
+    if (did == n->waiting) { /* waiting starts or ends here */
         mot_time now = mot_live_now(n->live);
-        if (did) n->tally.wait += now - n->waits_since;
+        if (did) n->actor.tally.wait += now - n->waits_since;
         n->waits_since = now;
         n->waiting = !did && !running(n);
     }
     return did;
 }
 
+struct mot_live_account mot_live_node_account(const struct mot_live_node *n)
+{
+    struct mot_live_account a = { .tally = n->actor.tally,
+        .events = n->events,
+        .advanced = n->actor.advanced,
+        .poisoned = n->poisoned,
+        .status = n->status };
+    memcpy(a.sent, n->sent, sizeof(a.sent));
+    return a;
+}
+
 void mot_live_node_end(struct mot_live_node *n)
 {
-    if (n->waiting) n->tally.wait += mot_live_now(n->live) - n->waits_since;
+    if (n->waiting) n->actor.tally.wait += mot_live_now(n->live) - n->waits_since;
     n->waiting = false;
+    if (n->actor.feed) mot_feed_close(&n->feed, mot_live_now(n->live));
     if (shows(n) && !n->shown_last) show_last(n);
 }
 

@@ -1,188 +1,162 @@
 /* node.h -- a node that runs for real: the same method, the wall clock, a port.
  *
- * The node's loop: what has arrived, alarms that are due, a slice of work, and
- * sleep when there is none of these. A slice is MOT_SLICE_ROWS samples at the most,
- * so messages do not wait for a whole batch. */
+ * The node's loop handles arrivals, then alarms that are due, then a slice of work, and sleeps if there is
+ * nothing to do. A slice is at most MOT_SLICE_ROWS samples, so messages never wait for a whole batch. */
 #ifndef MOT_LIVE_NODE_H
 #define MOT_LIVE_NODE_H
 
-#include "cluster/cluster.h"
-#include "run/gradient.h"
-#include "run/outbox.h"
-#include "run/outcome.h"
-#include "run/pool.h"
+#include "live/live.h"
 #include "live/port.h"
 #include "live/record.h"
-#include "run/world.h"
-#include <signal.h>
+#include "run/actor.h"
 
-struct mot_judge;
-
-/* What the nodes of one process share. */
-struct mot_live {
-    const struct mot_experiment *experiment;
-    const struct mot_problem *problem;
-    struct mot_world world;
-    struct mot_pool pool;
-    uint64_t began_ns;       /* the run's clock starts here */
-    bool emulate;            /* jobs and messages take the time that the cluster's model says */
-    struct mot_judge *judge; /* of the lead node's process; else NULL */
-    mot_node lead;           /* the first of the nodes whose models make up the run's, */
-    uint32_t showing;        /* and how many they are */
-    /* When the run ends by itself: at an update that every node knows. MOT_WORD_UINT: never. */
-    uint64_t stop_at;
-    const char *stop_by; /* "updates" or "epochs" */
-    struct mot_course course;
-    struct mot_every every;                 /* evaluate.every, resolved */
-    bool keeps;                             /* checkpoints are written, here or at the lead */
-    const struct mot_live_checkpoint *from; /* a run that goes on; else NULL */
-    const char *over;                       /* it had ended there, and by this; else NULL */
-    /* Where nodes that show are several, each shows its model at every update at which something is due. What
-     * the clock makes due the judge asks for: each shows what it has after its first update that is not
-     * before `at`. */
-    struct {
-        _Atomic uint64_t number, at;
-    } ask;
-    const char *checkpoint; /* file to write, or NULL */
-    uint64_t hash;          /* of experiment and data: a checkpoint belongs to it */
-    /* [workers]: the time of each one's mean job, as far as it is known here */
-    _Atomic uint32_t *job_us;
-    struct mot_watch watch; /* for traces; its functions are called by one node at a time */
-    pthread_mutex_t watch_lock;
-};
-
-mot_time mot_live_now(const struct mot_live *); /* the run's clock */
-/* Its world is known, and what it goes on from, or NULL: whose models make up the run's, and when it ends. */
-void mot_live_begin(struct mot_live *, const struct mot_live_checkpoint *from);
-/* What a run begins with, into the pool: x0, zero, and of a run that goes on the optimiser's buffers. */
-uint32_t mot_live_buffers(const struct mot_live *); /* that takes, with what the judge holds */
-void mot_live_fill(struct mot_live *, const float *x0);
-/* Buffers that the judge holds at a time: of a job that waits, of one under way, and of the run's end. */
-#define MOT_LIVE_HELD 9u
-/* Buffers that may be on their way from a node to the judge of another process. */
-#define MOT_LIVE_SHOWN 9u
-
-enum mot_live_state { MOT_LIVE_FREE, MOT_LIVE_WAITING, MOT_LIVE_RUNNING };
 struct mot_live_work {
-    enum mot_live_state state;
-    uint32_t tag, terms;
-    struct mot_term *term; /* room for need.terms */
-    mot_buf at, grad;
-    uint64_t order, asked;
-    mot_time deadline, began, ends; /* ends: not before, when emulating */
+    struct mot_slot slot; /* must be first: an actor's slot is cast to its work */
+    /* emulating: how long the job takes, when it would have begun without stalls, and the earliest end of
+     * what is computed now */
+    mot_time whole, from, ends;
     struct mot_gradient_run run;
 };
 
 struct mot_live_node {
     struct mot_live *live;
     struct mot_port *port;
-    mot_node self;
-    struct mot_world world; /* the run's; where models differ a run that goes on begins with its own */
-    void *state, *scratch;
+    struct mot_actor actor;
+    struct mot_world world; /* the run's; if models differ, a resumed node starts from its own */
+    uint32_t life;          /* how often it has begun before; set before init */
+    void *scratch;
     struct mot_outbox outbox;
-    struct mot_tape *tape; /* keeps the events it is given; NULL: nobody asked for it */
-    struct mot_need need;
-    struct mot_live_work *work; /* [need.works] */
-    mot_time *alarm;            /* [need.alarms]; MOT_NEVER: not set */
-    uint64_t order, advanced;
-    uint64_t next_show; /* the update at which it next shows its model */
-    uint64_t answered;  /* the number of the last ask that it answered */
+    struct mot_tape *tape; /* records the node's events; NULL: not recording */
+    uint64_t order;        /* of its jobs */
+    uint64_t next_show;    /* next update at which it shows its model */
+    uint64_t answered;     /* number of the last ask it answered */
+    uint64_t reported;     /* own pace, the lead: updates that the judge knows of */
     bool shown_last;
-    mot_time joined; /* when it joined the collective that is under way */
+    mot_time joined[MOT_COLL_SCOPES]; /* when it joined the current collective */
     struct mot_pace pace;
+    struct mot_rate_source source; /* emulating: what arrives at a worker */
+    struct mot_feed feed;
+    mot_time fed_at;           /* when its next job may have its samples; MOT_NEVER: none lacks any */
+    uint64_t joins, collected; /* collectives of all workers that it has joined, and that have ended */
     bool finished, waiting;
-    mot_time waits_since;   /* waiting: nothing to compute and nothing came */
+    mot_time waits_since;   /* waiting: nothing to compute, no arrivals */
     enum mot_status status; /* of mot_stop */
     bool out_of_data;
-    struct mot_node_tally tally;
     uint64_t *credit; /* [workers]: whose gradients went into this node's updates */
     /* [workers]: samples that each had computed when it last sent to this node */
     uint64_t *seen;
+    uint64_t *drawn; /* [workers]: that, at its last update; a lead with a server's model only */
+    /* [workers]: where each was in its stream when it last sent to this node, or joined the collective that
+     * ended last; and at this node's last update; a lead of a run with streams only */
+    struct mot_place *place, *placed;
     struct mot_notes notes;
-    uint64_t events, poisoned; /* poisoned: gradients that the emulated cluster spoilt */
+    struct mot_sent sent[MOT_BLOCKS_MOST]; /* by receiver */
+    uint64_t events, poisoned;             /* poisoned: gradients spoilt by emulation */
 };
 
-/* `need` is what the method says of this node. */
+/* If memory is refused, the node can only be closed. */
 void mot_live_node_open(struct mot_live_node *, struct mot_live *, struct mot_port *, mot_node self);
 void mot_live_node_close(struct mot_live_node *);
-void mot_live_node_run(struct mot_live_node *); /* until the node or the run has ended */
+void mot_live_node_init(struct mot_live_node *); /* initialises the method's state, before the run */
+void mot_live_node_run(struct mot_live_node *);  /* until the node or the run ends */
 
-/* The same in pieces, for a thread with several nodes: begin, turns until it is over, end. A turn
- * does one thing that can be done now: an arrival, an alarm, a slice of work. False: there
- * is nothing before *next but what may arrive. */
+/* The same in pieces, for a thread with several nodes: begin, turns until it is over, end. A turn does one
+ * thing that can be done now: an arrival, an alarm or a slice of work. False: nothing to do before *next
+ * unless something arrives. */
 void mot_live_node_begin(struct mot_live_node *);
 bool mot_live_node_turn(struct mot_live_node *, mot_time *next);
 bool mot_live_node_over(const struct mot_live_node *);
-/* What has gone into its updates; of a server also what has come to it and went into none. */
+/* Samples that went into its updates; for a server also those that arrived but went into none. */
 uint64_t mot_live_samples(const struct mot_live_node *);
+/* Samples that were computed; for a server, as far as it has heard of them. */
+uint64_t mot_live_computed(const struct mot_live_node *);
 double mot_live_epochs(const struct mot_live_node *);
-/* Whether the run's last update, by stop.updates or stop.epochs, is behind it. Servers that have a range each
- * come to the same update, each by what has come to itself. */
+uint64_t mot_live_updates(const struct mot_live_node *); /* the run's, as far as the lead knows */
+/* Whether the node has made the run's last update, by stop.updates or stop.epochs. Servers with a range
+ * each reach the same update, each from its own arrivals. */
 bool mot_live_node_done(const struct mot_live_node *);
-void mot_live_node_end(struct mot_live_node *); /* no turns follow: closes its account of time */
+void mot_live_node_sent(struct mot_live_node *, mot_node to, uint64_t bytes); /* counts a message */
+struct mot_live_account mot_live_node_account(const struct mot_live_node *);
+void mot_live_node_delay(struct mot_live_node *, mot_time by); /* emulates a stall: its job ends later */
+void mot_live_node_end(struct mot_live_node *); /* after the last turn: closes its time account */
+
+/* node_feed.c: only in runs with streams. */
+void mot_live_feed_open(struct mot_live_node *);         /* what arrives at it */
+struct mot_place mot_live_place(struct mot_live_node *); /* where it is; others may know it from here on */
+void mot_live_place_join(struct mot_live_node *);        /* it joins a collective of all workers */
+void mot_live_learn_places(struct mot_live_node *);      /* one has ended: where each was when it joined */
+
+struct mot_kept mot_live_kept(struct mot_live_node *); /* what it keeps of its state; 0: nothing */
 
 /* ---- Checkpoints ------------------------------------------------------------------------
- * The parameters with their optimiser, and how far each worker is in its data: of the lead, or, where workers
- * have models of their own and all are at the same update, of each. Work that is under way is not kept: it is
- * asked for anew. So a synchronous run goes on to the same end as without the stop; an asynchronous one
- * goes on. Workers that stand at different updates, as when the clock ends their run, are kept as their
- * mean. */
+ * The parameters with their optimiser, each worker's position in its data, and what methods keep: from the
+ * lead or, if several nodes have models and all are at the same update, from each. Jobs in flight are not
+ * kept but asked for again. So a resumed synchronous run ends as if it had never stopped; an asynchronous
+ * one merely goes on. Workers at different updates, as when the clock ends a run, are kept as their mean. */
 struct mot_live_params {
-    const float *x, *slot[2]; /* [dim]; slots may be NULL */
+    const float *x, *slot[MOT_LIVE_SLOTS]; /* [dim]; slots may be NULL */
 };
 struct mot_live_checkpoint {
     uint64_t updates, samples, mark;
+    uint64_t computed; /* samples, however often; `samples` unless the method is redundant */
     mot_time now;
     uint64_t step;
-    uint32_t out_of_data; /* the data has ended, and so has the run */
-    struct {              /* a target that ended the run: what met it, and when */
+    uint32_t out_of_data; /* the data ran out, which ended the run */
+    struct {              /* the target that ended the run: what met it, and when */
         uint32_t met;
         struct mot_score score;
         mot_time at;
         uint64_t updates;
     } target;
-    struct { /* the best model by validation; x is NULL before the first evaluation, or without rows for it */
+    struct { /* best model by validation; x is NULL before the first evaluation or without validation rows */
         struct mot_score score;
         uint64_t updates;
         const float *x; /* [dim] */
     } best;
-    uint64_t *draw;                /* [workers] */
-    uint32_t models;               /* 1, or one for each worker */
-    struct mot_live_params *model; /* [models] */
+    uint64_t *draw;                   /* [workers] */
+    uint64_t (*word)[MOT_KEPT_WORDS]; /* [nodes]: what each kept, besides buffers; NULL: nothing */
+    uint32_t models;                  /* 1, or one per worker */
+    struct mot_live_params *model;    /* [models] */
 };
-enum mot_status mot_live_save(
-    const char *path, uint64_t hash, const struct mot_world *, const struct mot_live_checkpoint *);
-enum mot_status mot_live_load(
-    const char *path, uint64_t hash, const struct mot_world *, struct mot_live_checkpoint *out);
+enum mot_status mot_live_save(const char *path, const struct mot_live *, const struct mot_live_checkpoint *);
+enum mot_status mot_live_load(const char *path, const struct mot_live *, struct mot_live_checkpoint *out);
 void mot_live_checkpoint_free(struct mot_live_checkpoint *);
 
-/* ---- The judge: evaluations and the end of the run, at the lead node ---------------------
- * The lead is the first server, or else worker 0. Evaluations run in a thread of their own.
- * Where the run's model is that of several nodes, each shows its own at the updates at which something
- * is due, and goes on. */
+/* The same in memory. The first MOT_LIVE_HEAD bytes tell whether it fits this run. */
+#define MOT_LIVE_HEAD 40u
+struct mot_bytes;
+struct mot_bytes mot_live_pack(const struct mot_live *, const struct mot_live_checkpoint *);
+enum mot_status mot_live_unpack(const char *path, const unsigned char *bytes, size_t n,
+    const struct mot_live *, struct mot_live_checkpoint *out);
 
-/* A node's model, copied: whoever has it frees it. */
+/* ---- The judge: evaluations and the end of the run, at the lead node ---------------------
+ * The lead is the first server, or else worker 0. Evaluations run in a thread of their own. If several
+ * nodes make up the run's model, each shows its own at the updates at which something is due, and goes on. */
+
+/* A copy of a node's model; its holder frees it. */
 struct mot_copy {
     mot_node node;
     bool last, asked;
-    uint64_t at, updates, step;
-    double scale;
+    uint64_t at, updates, step, events;
+    double scale, mass;
     uint32_t off, len;
-    float *x, *slot[2]; /* [len] */
+    float *x, *slot[MOT_LIVE_SLOTS], *moved; /* [len]; moved may be NULL */
+    struct mot_place place;
+    uint64_t word[MOT_KEPT_WORDS];
 };
 void mot_copy_free(struct mot_copy *);
 
-enum mot_status mot_judge_open(struct mot_live *, struct mot_live_node *lead, const struct mot_watch *,
-    const volatile sig_atomic_t *interrupt, struct mot_judge **out);
-bool mot_judge_knows_end(struct mot_judge *); /* there is nothing to run for: the end is known */
-/* After an update of the lead; true: the run is to end now. */
-bool mot_judge_update(struct mot_judge *);
-bool mot_judge_wants_end(struct mot_judge *); /* a target, the time or an interrupt says so */
-void mot_judge_show(struct mot_judge *, const struct mot_shown *); /* by a node of this process */
-void mot_judge_take(struct mot_judge *, struct mot_copy *);        /* what one elsewhere has shown */
-void mot_judge_lost(struct mot_judge *, mot_node);                 /* it will show nothing any more */
-bool mot_judge_has_last(struct mot_judge *, mot_node);             /* it has shown what it ends with */
-/* When the lead has finished: the last evaluation, and what is known at this node, into out. */
-void mot_judge_close(struct mot_judge *, struct mot_outcome *out);
+enum mot_status mot_live_judge_open(struct mot_live *, struct mot_live_node *lead, const struct mot_watch *,
+    const volatile sig_atomic_t *interrupt, struct mot_live_judge **out);
+bool mot_live_judge_knows_end(struct mot_live_judge *); /* the end is already known: nothing to run */
+/* Call after an update of the lead; true: end the run now. */
+bool mot_live_judge_update(struct mot_live_judge *);
+bool mot_live_judge_wants_end(struct mot_live_judge *); /* by target, time or interrupt */
+void mot_live_judge_show(struct mot_live_judge *, const struct mot_shown *); /* from a node of this process */
+void mot_live_judge_take(struct mot_live_judge *, struct mot_copy *);        /* from a node elsewhere */
+void mot_live_judge_lost(struct mot_live_judge *, mot_node);                 /* it will show no more models */
+bool mot_live_judge_has_last(struct mot_live_judge *, mot_node); /* it has shown its final model */
+/* Call when the lead has finished: makes the final evaluation and fills in what this process knows. */
+void mot_live_judge_close(struct mot_live_judge *, struct mot_outcome *out);
 
 #endif

@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GO: compute now. TURN: measure your pair with node `round`. PING and BULK are answered with
- * PONG; a PING with `samples` set is answered with a PONG that has a body. RESULT: figure number `round`.
- * STOP: it is over. */
+/* GO: compute now. TURN: measure the pair with node `round`. PING and BULK are answered with PONG; a PING
+ * with `samples` set gets a PONG with a body. RESULT: figure number `round`. STOP: it is over. */
 enum kind { GO, TURN, PING, BULK, PONG, RESULT, STOP };
 
 enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, LEAST, VARIANCE, COMPUTED, LATENCY = 16, THERE, BACK };
 
 #define ROUNDS_MAX 400u
 #define ROUNDS_LEAST 5u
-#define PAIR_NS UINT64_C(180000000) /* for a pair, at the most */
+#define PAIR_NS UINT64_C(180000000) /* at most, for a pair */
 #define LOOK_UP_NS UINT64_C(2000000)
 
 struct prober {
@@ -23,10 +22,10 @@ struct prober {
     struct mot_live_node *n;
     mot_buf body;
     bool go, over;
-    mot_node turn; /* to measure the pair with it; `nodes`: nobody's */
+    mot_node turn; /* peer to measure with; `nodes`: none */
     uint32_t pongs;
-    uint32_t results;         /* node 0: figures that came in */
-    double figure[3];         /* node 0: of the pair that is measured */
+    uint32_t results;         /* node 0: figures received */
+    double figure[3];         /* node 0: of the current pair */
     double *least, *variance; /* node 0: [workers] */
     float sink;
 };
@@ -51,7 +50,7 @@ static bool interrupted(const struct mot_profile *p) { return p->interrupt && *p
 
 static mot_time now_of(const struct prober *r) { return mot_live_now(r->n->live); }
 
-/* Who is interrupted ends it for all: ranks are not always interrupted together. */
+/* Any interrupted node ends it for all: ranks are not always interrupted together. */
 static bool over(struct prober *r)
 {
     if (interrupted(r->p)) r->n->port->end(r->n->port);
@@ -62,7 +61,7 @@ static bool over(struct prober *r)
 
 static void tell(struct prober *r, mot_node to, enum kind kind, struct mot_head head, mot_buf body)
 {
-    struct mot_message m = { .from = r->n->self,
+    struct mot_message m = { .from = r->n->actor.self,
         .to = to,
         .kind = (uint16_t)kind,
         .head = head,
@@ -71,7 +70,7 @@ static void tell(struct prober *r, mot_node to, enum kind kind, struct mot_head 
     r->n->port->send(r->n->port, &m);
 }
 
-/* What a transport that copies has done by now, one that passes pointers leaves to the reader. */
+/* Touches the body: transports that copy have paid for this, those that pass pointers have not. */
 static void read_body(struct prober *r, const struct mot_message *m)
 {
     if (!m->body.buf) return;
@@ -95,7 +94,7 @@ static void keep(struct prober *r, mot_node from, uint64_t figure, double value)
 
 static void report(struct prober *r, uint64_t figure, double value)
 {
-    if (r->n->self == 0) keep(r, 0, figure, value);
+    if (r->n->actor.self == 0) keep(r, 0, figure, value);
     else tell(r, 0, RESULT, (struct mot_head){ .round = figure, .value = value }, MOT_NO_BUF);
 }
 
@@ -113,7 +112,7 @@ static void received(struct prober *r, const struct mot_message *m)
     }
 }
 
-/* Takes one message, if there is one. Without a node that was lost there is no whole profile. */
+/* Handles one message, if any. A lost node ends it: no profile is whole without it. */
 static bool look(struct prober *r)
 {
     struct mot_arrival a;
@@ -125,7 +124,7 @@ static bool look(struct prober *r)
     return true;
 }
 
-/* Takes one message, or sleeps a while for the next. */
+/* Handles one message, or sleeps a while until the next. */
 static void attend(struct prober *r)
 {
     if (!look(r)) r->n->port->idle(r->n->port, now_of(r) + LOOK_UP_NS);
@@ -133,7 +132,7 @@ static void attend(struct prober *r)
 
 /* ---- Computing --------------------------------------------------------------------------------- */
 
-/* A quarter, half, all and twice of the batch that this worker would compute. */
+/* A quarter, half, all and twice this worker's batch. */
 static uint32_t batch_of(const struct mot_world *w, mot_node worker, int size)
 {
     uint64_t batch = (uint64_t)w->batch[worker] * (UINT64_C(1) << size) / 4;
@@ -177,19 +176,19 @@ static void report_times(struct prober *r, const struct mot_profile_times *t)
 static void compute(struct prober *r)
 {
     struct mot_live *l = r->n->live;
-    mot_node self = r->n->self;
+    mot_node self = r->n->actor.self;
     struct mot_profile_times times[MOT_PROFILE_SIZES] = { { 0 } };
     mot_buf grad = mot_pool_take(&l->pool);
     mot_time began = now_of(r), end = began + r->p->seconds, before = began;
     uint64_t draw = 0;
-    /* Every size twice at the least, if it takes longer than it should; the first jobs only warm up. */
+    /* Every size at least twice, even past the time limit; the first jobs only warm up. */
     for (uint64_t job = 0; (before < end || job < 4 * MOT_PROFILE_SIZES) && !over(r); job++) {
         int size = (int)(job % MOT_PROFILE_SIZES);
         struct mot_term term = {
             .part = self, .draw = draw, .samples = batch_of(&l->world, self, size), .coef = 1
         };
         uint64_t samples = mot_terms_samples(l->problem, &term, 1);
-        draw = samples < term.samples ? 0 : draw + samples; /* data that ends begins again */
+        draw = samples < term.samples ? 0 : draw + samples; /* wrap around at the end of the data */
         mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0),
             mot_pool_at(&l->pool, grad), r->n->scratch);
         mot_time now = now_of(r);
@@ -197,7 +196,7 @@ static void compute(struct prober *r)
             mot_profile_add(&times[size], (double)(now - before) * 1e-9);
         if (self == 0 && r->p->progress && job % 16 == 0)
             r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
-        look(r); /* off the clock: others may be done, lost or interrupted */
+        look(r); /* not timed: others may be done, lost or interrupted */
         before = now_of(r);
     }
     mot_pool_drop(&l->pool, grad);
@@ -206,7 +205,7 @@ static void compute(struct prober *r)
 
 void mot_profile_fit(struct mot_profile_worker *w, double least, double variance)
 {
-    /* Each mean counts by its size's relative error: a millisecond matters more to a small batch. */
+    /* Weighted by relative error: a millisecond matters more to a small batch. */
     double s = 0, sb = 0, st = 0, sbb = 0, sbt = 0;
     for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
         double b = w->batch[k], t = w->mean_s[k], weight = t > 0 ? 1 / (t * t) : 0;
@@ -216,11 +215,11 @@ void mot_profile_fit(struct mot_profile_worker *w, double least, double variance
     double det = s * sbb - sb * sb;
     w->per_sample_s = det > 0 ? (s * sbt - sb * st) / det : 0;
     w->fixed_s = s > 0 ? (st - w->per_sample_s * sb) / s : 0;
-    if (w->fixed_s < 0 || !(w->per_sample_s > 0)) { /* noise: all of it goes by the sample */
+    if (w->fixed_s < 0 || !(w->per_sample_s > 0)) { /* noise: attribute everything to the samples */
         w->fixed_s = 0;
         w->per_sample_s = sbb > 0 ? sbt / sbb : 0;
     }
-    /* A lognormal of mean m and deviation sigma of its logarithm varies with m^2 (exp(sigma^2) - 1). */
+    /* A lognormal with mean m has variance m^2 (exp(sigma^2) - 1), sigma being the deviation of its log. */
     double mean = 1 - least;
     w->least = mean > 0 && variance > 0 ? least : 1;
     w->sigma = w->least < 1 ? sqrt(mot_log(1 + variance / (mean * mean))) : 0;
@@ -234,7 +233,6 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The time of there and back. */
 static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool body_back)
 {
     uint32_t pongs = r->pongs;
@@ -256,8 +254,7 @@ double mot_profile_bandwidth(double bytes, double bulk_s, double small_s)
     return bytes / fmax(bulk_s - small_s, MOT_PROFILE_SEEN * bulk_s);
 }
 
-/* Trips without a body, with one there and with one back take turns, so that what else the machine does
- * comes upon all of them alike. */
+/* Trips without a body, with one there and with one back alternate, so other load affects all alike. */
 static void measure_pair(struct prober *r, mot_node peer)
 {
     double small[ROUNDS_MAX], there[ROUNDS_MAX], back[ROUNDS_MAX], bytes = 4.0 * r->n->live->world.dim;
@@ -319,11 +316,11 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
 {
     struct prober r = { .p = p, .n = n, .turn = p->nodes, .body = mot_pool_take(&n->live->pool) };
     memset(mot_pool_at(&n->live->pool, r.body), 0, n->live->world.dim * sizeof(float));
-    if (n->self == 0) {
+    if (n->actor.self == 0) {
         lead(&r);
     } else {
         while (!r.go && !over(&r)) attend(&r);
-        if (n->self < p->workers && !over(&r)) compute(&r);
+        if (n->actor.self < p->workers && !over(&r)) compute(&r);
         while (!over(&r)) {
             attend(&r);
             if (r.turn == p->nodes) continue;
@@ -374,7 +371,7 @@ void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
 {
     for (mot_node i = 0; i < c->workers + c->servers; i++) {
         struct mot_machine *m = &c->machine[i];
-        /* A method without a server was measured: one would be like worker 0. */
+        /* Measured without a server: assume that one would be like worker 0. */
         m->link = p->nodes > 1 ? mot_profile_link(p, i < p->nodes ? i : 0)
                                : (struct mot_link){ INFINITY, INFINITY, 0 };
         if (i >= c->workers) continue;

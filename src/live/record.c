@@ -8,10 +8,15 @@
 
 #define MAGIC "MOTLEYRC"
 #define VERSION 2u
-#define SPOILT 0x80u /* beside the kind of an event */
+/* Beside an event's kind. ROWS: a message that brings rows; their part follows it. Of a job: where it was
+ * in a stream follows it. SCOPE: of a collective. */
+#define SPOILT 0x80u
+#define ROWS 0x40u
+#define SCOPE 0x30u
+#define SCOPE_SHIFT 4
 #define NODES_MAX (1u << 20)
 #define FILE_MAX ((size_t)1 << 36)
-#define LEAST_EVENT 2u /* bytes: what it is, and when */
+#define LEAST_EVENT 2u /* bytes: kind and time */
 
 /* ---- Packing: seven bits a byte, the last one without its top bit ------------------------- */
 
@@ -57,12 +62,12 @@ static bool get_bits(struct mot_tape_reader *r, uint64_t *out)
 
 uint64_t mot_scalars_check(const double *scalar)
 {
-    return XXH64(scalar, MOT_SCALARS * sizeof(*scalar), 0) & UINT32_MAX; /* four bytes are enough to tell */
+    return XXH64(scalar, MOT_SCALARS * sizeof(*scalar), 0) & UINT32_MAX; /* four bytes suffice */
 }
 
 /* ---- Tapes ----------------------------------------------------------------------------------- */
 
-static void put_event(struct mot_bytes *b, const struct mot_event *e)
+static void put_event(struct mot_bytes *b, const struct mot_event *e, bool streams)
 {
     switch (e->kind) {
     case MOT_EV_START: return;
@@ -72,11 +77,14 @@ static void put_event(struct mot_bytes *b, const struct mot_event *e)
         put_number(b, e->message->head.round);
         put_number(b, e->message->head.samples);
         MOT_PUT(b, e->message->head.value);
+        if (e->message->rows) put_number(b, e->message->rows - 1);
         return;
+    case MOT_EV_PIECE: put_number(b, e->work->piece); /* fall through */
     case MOT_EV_WORK:
         put_number(b, e->work->tag);
         put_number(b, e->work->samples);
         MOT_PUT(b, e->work->loss);
+        if (streams) put_number(b, e->work->draw);
         return;
     case MOT_EV_COLL:
         put_number(b, e->coll->tag);
@@ -90,14 +98,18 @@ static void put_event(struct mot_bytes *b, const struct mot_event *e)
     }
 }
 
-void mot_tape_put(struct mot_tape *t, mot_time now, const struct mot_event *e)
+void mot_tape_put(struct mot_tape *t, mot_time now, const struct mot_event *e, bool streams)
 {
     struct mot_bytes bytes = { t->at, t->n, t->room };
-    unsigned char kind = (unsigned char)(e->kind | (t->spoilt ? SPOILT : 0));
+    streams = streams && (e->kind == MOT_EV_WORK || e->kind == MOT_EV_PIECE);
+    bool rows = (e->kind == MOT_EV_MESSAGE && e->message->rows) || streams;
+    unsigned scope = e->kind == MOT_EV_COLL ? (unsigned)e->coll->scope : 0;
+    unsigned char kind =
+        (unsigned char)(e->kind | scope << SCOPE_SHIFT | (t->spoilt ? SPOILT : 0) | (rows ? ROWS : 0));
     t->spoilt = false;
     mot_bytes_put(&bytes, &kind, 1);
     put_number(&bytes, now - t->last);
-    put_event(&bytes, e);
+    put_event(&bytes, e, streams);
     t->at = bytes.at;
     t->n = bytes.n;
     t->room = bytes.room;
@@ -122,8 +134,15 @@ static bool get_event(struct mot_tape_reader *r, struct mot_taped *e)
         if (!get_number(r, &e->head.round) || !get_small(r, &e->head.samples) || !get_bits(r, &number))
             return false;
         memcpy(&e->head.value, &number, sizeof(number));
+        if (e->rows == 0) return true;
+        if (!get_small(r, &small) || small == UINT32_MAX) return false;
+        e->rows = small + 1;
         return true;
-    case MOT_EV_WORK: return get_small(r, &e->tag) && get_small(r, &e->samples) && get_bits(r, &e->check);
+    case MOT_EV_PIECE:
+        if (!get_small(r, &e->piece)) return false; /* fall through */
+    case MOT_EV_WORK:
+        if (!get_small(r, &e->tag) || !get_small(r, &e->samples) || !get_bits(r, &e->check)) return false;
+        return !e->streams || get_number(r, &e->draw);
     case MOT_EV_COLL: return get_small(r, &e->tag) && get_number(r, &e->check);
     case MOT_EV_TIMER: return get_small(r, &e->tag);
     case MOT_EV_PEER:
@@ -139,10 +158,18 @@ bool mot_tape_next(struct mot_tape_reader *r, struct mot_taped *out)
 {
     uint64_t later;
     if (r->at == r->end) return false;
-    unsigned kind = *r->at & ~SPOILT, spoilt = *r->at & SPOILT;
-    if (kind > MOT_EV_PEER || (spoilt && kind != MOT_EV_WORK)) return false;
+    unsigned kind = *r->at & ~(SPOILT | ROWS | SCOPE), spoilt = *r->at & SPOILT, rows = *r->at & ROWS,
+             scope = (*r->at & SCOPE) >> SCOPE_SHIFT;
+    if (kind > MOT_EV_PIECE || (spoilt && kind != MOT_EV_WORK && kind != MOT_EV_PIECE) ||
+        (rows && kind != MOT_EV_MESSAGE && kind != MOT_EV_WORK && kind != MOT_EV_PIECE) ||
+        scope >= (kind == MOT_EV_COLL ? MOT_COLL_SCOPES : 1))
+        return false;
     r->at++;
-    *out = (struct mot_taped){ .kind = (enum mot_event_kind)kind, .spoilt = spoilt };
+    *out = (struct mot_taped){ .kind = (enum mot_event_kind)kind,
+        .scope = (enum mot_coll_scope)scope,
+        .spoilt = spoilt,
+        .rows = rows && kind == MOT_EV_MESSAGE,
+        .streams = rows && kind != MOT_EV_MESSAGE };
     if (!get_number(r, &later) || later > UINT64_MAX / 2 - r->now) return false;
     r->now += later;
     out->now = r->now;
@@ -206,7 +233,7 @@ enum mot_status mot_record_write(const struct mot_record *r, const char *path)
     return status;
 }
 
-/* Every event of a tape can be read, and there are as many as it says. */
+/* Whether every event of the tape can be read, and their number is as stated. */
 static bool sound(const struct mot_tape *t, uint32_t nodes)
 {
     struct mot_tape_reader r;
@@ -232,7 +259,7 @@ static enum mot_status parse_tape(const char *name, struct mot_reader *in, struc
     MOT_GET(in, h);
     if (in->short_of || h.node >= into->nodes || h.bytes > in->n - in->done ||
         h.events > h.bytes / LEAST_EVENT)
-        return damaged(name, "a tape that does not fit");
+        return damaged(name, "a tape of the wrong size");
     struct mot_tape *t = &into->tape[h.node];
     if (t->events) return damaged(name, "two tapes of one node");
     t->at = mot_new(h.bytes + 1, 1);
@@ -250,28 +277,27 @@ enum mot_status mot_record_parse(
     uint64_t sum;
     if (n < sizeof(head) + sizeof(sum) || memcmp(bytes, MAGIC, sizeof(head.magic)) != 0)
         return mot_fail(MOT_EDATA,
-            "%s: not a record of motley, or cut off; expected a record.bin of `motley train --record`", name);
+            "%s: not a record, or truncated; expected a record.bin from `motley train --record`", name);
     memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
-    if (XXH64(bytes, n - sizeof(sum), 0) != sum) return damaged(name, "its checksum does not fit");
+    if (XXH64(bytes, n - sizeof(sum), 0) != sum) return damaged(name, "its checksum does not match");
     struct mot_reader in = { .at = bytes, .n = n - sizeof(sum) };
     MOT_GET(&in, head);
     if (head.version != VERSION)
-        return mot_fail(MOT_EDATA, "%s: a record of version %u; this motley reads version %u", name,
-            head.version, VERSION);
+        return mot_fail(MOT_EDATA, "%s: record format %u; this motley reads %u", name, head.version, VERSION);
     if (head.nodes == 0 || head.nodes > NODES_MAX || head.tapes > head.nodes)
-        return damaged(name, "a number of nodes that cannot be");
+        return damaged(name, "an impossible number of nodes");
     if (!into->tape) mot_record_open(into, head.nodes, head.hash);
     if (head.nodes != into->nodes || head.hash != into->hash)
-        return mot_fail(MOT_EDATA, "%s: not of the same run as the other files of the record", name);
+        return mot_fail(MOT_EDATA, "%s: belongs to another run than the other files of the record", name);
     if (head.model_hash) {
         into->model_hash = head.model_hash;
         into->status = head.status;
         mot_reader_get(&in, into->ends_at, into->nodes * sizeof(*into->ends_at));
-        if (in.short_of) return damaged(name, "cut off");
+        if (in.short_of) return damaged(name, "truncated");
     }
     enum mot_status status = MOT_OK;
     for (uint32_t i = 0; i < head.tapes && status == MOT_OK; i++) status = parse_tape(name, &in, into);
-    if (status == MOT_OK && in.done != in.n) status = damaged(name, "there is more in it than it says");
+    if (status == MOT_OK && in.done != in.n) status = damaged(name, "it is longer than it says");
     return status;
 }
 
@@ -293,7 +319,7 @@ enum mot_status mot_record_read(const char *folder, uint64_t hash, struct mot_re
     enum mot_status status = mot_file_exists(path)
         ? read_file(path, out)
         : mot_fail(MOT_EUSAGE,
-              "%s: there is no such file; expected the folder of a run of `motley train --record`", path);
+              "%s: no such file; expected the folder of a run made with `motley train --record`", path);
     free(path);
     for (uint32_t i = 1; status == MOT_OK && i < out->nodes; i++) {
         char *name = mot_format("record.%u.bin", i);
@@ -304,8 +330,8 @@ enum mot_status mot_record_read(const char *folder, uint64_t hash, struct mot_re
     }
     if (status == MOT_OK && hash && out->hash != hash)
         status = mot_fail(MOT_EREPRODUCE,
-            "%s: recorded from another experiment, other data or another initial model; "
-            "its own is experiment.yaml beside it",
+            "%s: recorded with another experiment, other data or another initial model; its own experiment "
+            "is experiment.yaml beside it",
             folder);
     if (status != MOT_OK) mot_record_close(out);
     return status;

@@ -1,13 +1,11 @@
 /* threads.c -- nodes as threads of one process.
  *
- * A message is an entry in the receiver's mailbox: the body stays where it is, in
- * the pool that all share. A sum over the workers is made by whoever has joined it and
- * finds all inputs there: each takes the next range of floats and adds the inputs
- * in rank order, so the bits are those of the simulator.
+ * A message is an entry in the receiver's mailbox; its body stays where it is, in the shared pool. A sum
+ * is computed by whoever has joined and finds all inputs there: each takes the next range of floats and adds
+ * the inputs in rank order, so the bits are the simulator's. What comes from a root is the root's buffer.
  *
- * Emulating, an entry is not seen before the time at which the simulated links would
- * have delivered it, and a collective sends empty tokens along its schedule: a node has the
- * sum when the tokens say so. */
+ * When emulating, an entry is not seen before the simulated links would have delivered it. A collective
+ * sends empty tokens in its steps, and a node has the sum when the tokens say so. */
 #include "live/threads.h"
 #include "base/crew.h"
 #include "base/memory.h"
@@ -17,24 +15,28 @@
 #include "sim/network.h"
 #include "live/profile.h"
 #include "live/weather.h"
+#include "run/circle.h"
 #include "run/world.h"
 #include "math/kernels.h"
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
-#define RANGE 16384u                  /* floats that a thread adds up at a time */
-#define AT_ONCE 8u                    /* inputs that are added in one pass over memory */
-#define LOOK_UP_NS UINT64_C(50000000) /* a sleeper looks at clock and interrupt this often */
+#define RANGE 16384u                  /* floats added up at a time */
+#define AT_ONCE 8u                    /* inputs added in one pass over memory */
+#define LOOK_UP_NS UINT64_C(50000000) /* how often a sleeper checks clock and interrupt */
 
 struct letter {
     mot_time due;
     bool token;
     uint32_t slot, step;
+    enum mot_coll_way way;
     uint64_t samples;
+    struct mot_place place;
     mot_time sent;
     struct mot_message message;
 };
@@ -43,58 +45,65 @@ struct mailbox {
     pthread_mutex_t lock;
     struct letter *letter; /* a queue: [first, first + n) modulo room */
     uint32_t first, n, room;
-    _Atomic uint32_t waiting; /* = n, to look at without the lock */
+    _Atomic uint32_t waiting; /* = n, readable without the lock */
     struct mot_bell bell;
 };
 
-struct slot { /* one collective under way */
-    uint32_t tag, len;
-    struct mot_slice *in;               /* [workers] */
-    double (*scalar)[MOT_SCALARS];      /* [workers] */
-    struct mot_coll_progress *progress; /* [workers]: emulating; each entry is its node's */
+struct slot { /* a collective in flight; arrays are by rank */
+    struct mot_circle circle;
+    enum mot_coll_kind kind;
+    uint32_t tag, off, len;
+    struct mot_slice *in;
+    double (*scalar)[MOT_SCALARS];
+    struct mot_coll_progress *progress; /* emulating; only its node touches an entry */
+    uint64_t *packed;                   /* bytes of what each gave, if it is packed; else 0 */
     mot_buf out;
-    double sum[MOT_SCALARS];
-    _Atomic uint32_t joined, next, added, left; /* next range to take; ranges done; nodes that have gone on */
-    _Atomic bool last;
+    _Atomic uint32_t joined, next, added, left; /* next range to take; ranges done; nodes that have left */
+    _Atomic bool given, last;                   /* given: the root's floats are there */
 };
 
-struct town;
-/* len: of its last collective */
-struct house {
-    struct mot_port port;
-    struct town *town;
-    mot_node self;
-    uint64_t colls;
-    uint32_t len;
+struct seat { /* of a node in the collectives of a scope */
+    struct slot *slot;
+    uint32_t next; /* which of its circle's slots it joins next */
     bool pending;
+    enum mot_coll_kind kind;
+    uint32_t rank, tag, len;
+    bool gathers; /* packed buffers are not summed on their way */
 };
 
-struct town {
+struct threads;
+struct thread_port {
+    struct mot_port port;
+    struct threads *threads;
+    mot_node self;
+    struct seat seat[MOT_COLL_SCOPES];
+};
+
+struct threads {
     struct mot_live live;
-    struct house *house;        /* [nodes] */
+    struct thread_port *port;   /* [nodes] */
     struct mailbox *box;        /* [nodes] */
     struct mot_live_node *node; /* [nodes] */
-    struct slot *slot;          /* [window] */
-    uint32_t window;
+    struct slot *slot;          /* [circles][window], in turn */
+    uint32_t window, slots;
     struct mot_nic *nic;         /* emulating */
     struct mot_weather *weather; /* emulating a cluster with faults; else NULL */
-    pthread_mutex_t nic_lock;    /* of both */
+    pthread_mutex_t nic_lock;    /* guards both */
     double wire_bytes;
     bool crowded; /* more threads than cores */
     _Atomic uint64_t samples;
     _Atomic bool ended;
-    uint64_t *part_rows;
-    uint32_t *batch;
-    mot_time begins_at; /* a run that goes on: where its clock stood */
+    struct mot_spare *spare; /* the caller's, for the threads to inherit */
+    mot_time begins_at;      /* of a resumed run: where its clock stood */
 };
 
 /* ---- Mailboxes ------------------------------------------------------------------------------ */
 
-static void post(struct town *t, mot_node to, const struct letter *l)
+static void post(struct threads *t, mot_node to, const struct letter *l)
 {
     struct mailbox *b = &t->box[to];
     pthread_mutex_lock(&b->lock);
-    /* rooms are made for what need() declares; tokens of a collective may need more, once */
+    /* room is made for what need() declares; tokens of a collective may need more, once */
     if (b->n == b->room) {
         uint32_t room = b->room * 2;
         struct letter *more = mot_new(room, sizeof(*more));
@@ -110,8 +119,8 @@ static void post(struct town *t, mot_node to, const struct letter *l)
     mot_bell_ring(&b->bell);
 }
 
-/* The first letter that is due; else *next is when the first will be. */
-static bool fetch(struct town *t, mot_node self, struct letter *out, mot_time *next)
+/* Takes the first letter that is due; if none is, *next is when one will be. */
+static bool fetch(struct threads *t, mot_node self, struct letter *out, mot_time *next)
 {
     struct mailbox *b = &t->box[self];
     bool found = false;
@@ -137,10 +146,9 @@ static bool fetch(struct town *t, mot_node self, struct letter *out, mot_time *n
 }
 
 /* When the simulated links would deliver so many bytes; 0: now. */
-static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats)
+static mot_time due_at(struct threads *t, mot_node from, mot_node to, uint64_t bytes)
 {
     if (!t->live.emulate) return 0;
-    uint64_t bytes = (uint64_t)(floats * t->wire_bytes + 0.5);
     pthread_mutex_lock(&t->nic_lock);
     mot_time now = mot_live_now(&t->live);
     mot_time due = t->weather
@@ -152,78 +160,112 @@ static mot_time due_at(struct town *t, mot_node from, mot_node to, double floats
 
 static void port_send(struct mot_port *p, const struct mot_message *m)
 {
-    struct house *h = (struct house *)p;
-    struct letter l = { .due = due_at(h->town, h->self, m->to, m->body.buf ? m->body.len : 0),
+    struct thread_port *me = (struct thread_port *)p;
+    struct threads *t = me->threads;
+    uint64_t bytes = mot_message_bytes(&t->live.world, &t->live.pool, m, t->wire_bytes);
+    struct letter l = { .due = due_at(t, me->self, m->to, bytes),
         .message = *m,
-        .samples = h->town->node[h->self].tally.samples };
-    if (h->town->live.watch.flight) l.sent = mot_live_now(&h->town->live);
-    post(h->town, m->to, &l);
+        .samples = t->node[me->self].actor.tally.samples };
+    if (t->live.place && me->self < t->live.world.workers) l.place = mot_place_now(&t->live.place[me->self]);
+    if (t->live.watch.flight) l.sent = mot_live_now(&t->live);
+    post(t, m->to, &l);
 }
 
 /* ---- Collectives ------------------------------------------------------------------------------ */
 
-static struct slot *slot_of(struct house *h) { return &h->town->slot[(h->colls - 1) % h->town->window]; }
-
-/* At least one: who adds the last range drops the inputs, also where there are only scalars to add. */
-static uint32_t ranges_of(const struct slot *c) { return c->len ? (c->len + RANGE - 1) / RANGE : 1; }
-
-static void ring_workers(struct town *t)
+/* At least one: whoever adds the last range drops the inputs, even if there are only scalars to add. Packets
+ * are added as a whole. */
+static uint32_t ranges_of(const struct slot *c)
 {
-    for (mot_node i = 0; i < t->live.world.workers; i++) mot_bell_ring(&t->box[i].bell);
+    return c->len && !c->packed[0] ? (c->len + RANGE - 1) / RANGE : 1;
 }
 
-static void send_tokens(struct house *h)
+static void ring_members(struct threads *t, const struct slot *c)
 {
-    struct town *t = h->town;
-    struct slot *c = slot_of(h);
+    for (uint32_t i = 0; i < c->circle.n; i++) mot_bell_ring(&t->box[mot_circle_node(&c->circle, i)].bell);
+}
+
+static enum mot_coll_way way_of(const struct threads *t, const struct seat *seat)
+{
+    if (seat->gathers) return MOT_WAY_GATHER;
+    return mot_coll_way_for(t->live.experiment->sim.collective, seat->kind, seat->len);
+}
+
+static void send_tokens(struct thread_port *me, const struct seat *seat)
+{
+    struct threads *t = me->threads;
+    struct slot *c = seat->slot;
     struct mot_coll_step step;
-    uint32_t n = t->live.world.workers;
-    while (mot_schedule_next((enum mot_collective)t->live.experiment->sim.collective, n, h->self, h->len,
-        &c->progress[h->self], &step)) {
-        double floats = (double)(step.last - step.first);
-        struct letter l = { .due = due_at(t, h->self, step.to, floats),
+    enum mot_coll_way way = way_of(t, seat);
+    while (mot_coll_next(way, c->circle.n, seat->rank, seat->len, &c->progress[seat->rank], &step)) {
+        uint64_t bytes = way == MOT_WAY_GATHER ? c->packed[step.first]
+                                               : mot_floats_bytes(step.last - step.first, t->wire_bytes);
+        mot_node to = mot_circle_node(&c->circle, step.to);
+        struct letter l = { .due = due_at(t, me->self, to, bytes),
             .token = true,
             .slot = (uint32_t)(c - t->slot),
             .step = step.step,
-            .message = { .from = h->self } };
-        post(t, step.to, &l);
+            .way = way,
+            .message = { .from = me->self } };
+        post(t, to, &l);
     }
+}
+
+/* What all must agree on. Others read it after the root has joined. */
+static void open_slot(struct threads *t, struct slot *c, const struct mot_coll *coll)
+{
+    c->tag = coll->tag;
+    c->kind = coll->kind;
+    c->off = coll->in.off;
+    c->len = coll->in.len;
+    if (coll->kind == MOT_COLL_FROM_ROOT) c->out = coll->in.buf;
+    else c->out = c->len ? mot_pool_take(&t->live.pool) : MOT_NO_BUF;
 }
 
 static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last)
 {
-    struct house *h = (struct house *)p;
-    struct town *t = h->town;
-    h->colls++;
-    h->pending = true;
-    h->len = coll->in.len;
-    struct slot *c = slot_of(h);
-    c->in[h->self] = coll->in;
-    memcpy(c->scalar[h->self], coll->scalar, sizeof(coll->scalar));
-    if (h->self == 0) { /* read by others only after all have joined */
-        c->tag = coll->tag;
-        c->len = coll->in.len;
-        c->out = mot_pool_take(&t->live.pool);
-    }
+    struct thread_port *me = (struct thread_port *)p;
+    struct threads *t = me->threads;
+    struct seat *seat = &me->seat[coll->scope];
+    uint32_t circle = mot_circle_of(&t->live.world, coll->scope, me->self);
+    struct slot *c = &t->slot[circle * t->window + seat->next];
+    seat->next = seat->next + 1 == t->window ? 0 : seat->next + 1;
+    seat->pending = true;
+    seat->slot = c;
+    seat->rank = mot_circle_rank(&c->circle, me->self);
+    seat->kind = coll->kind;
+    seat->tag = coll->tag;
+    seat->len = coll->in.len;
+    c->in[seat->rank] = coll->in;
+    c->packed[seat->rank] = mot_pool_packed(&t->live.pool, coll->in.buf);
+    seat->gathers = c->packed[seat->rank] > 0;
+    memcpy(c->scalar[seat->rank], coll->scalar, sizeof(coll->scalar));
+    if (seat->rank == 0) open_slot(t, c, coll);
     if (t->live.emulate) {
-        c->progress[h->self].joined = true;
-        send_tokens(h);
+        c->progress[seat->rank].joined = true;
+        send_tokens(me, seat);
     }
     if (last) atomic_store(&c->last, true);
-    if (atomic_fetch_add(&c->joined, 1) + 1 == t->live.world.workers) ring_workers(t);
+    bool gives = coll->kind == MOT_COLL_FROM_ROOT && seat->rank == 0;
+    if (gives) atomic_store(&c->given, true);
+    if (atomic_fetch_add(&c->joined, 1) + 1 == c->circle.n || gives) ring_members(t, c);
 }
 
-static void add_range(struct town *t, struct slot *c, uint32_t range)
+static void add_range(struct threads *t, struct slot *c, uint32_t range)
 {
     const struct mot_kernels *k = mot_kernels();
-    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE,
-             workers = t->live.world.workers;
-    float *out = mot_pool_at(&t->live.pool, c->out) + first;
-    for (mot_node i = 0; i < workers;) {
+    uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE;
+    if (len == 0) return;
+    if (c->packed[0]) {
+        mot_pool_sum_packed(&t->live.pool, c->in, c->circle.n, mot_pool_at(&t->live.pool, c->out));
+        return;
+    }
+    float *out = mot_pool_at(&t->live.pool, c->out) + c->off + first;
+    for (uint32_t i = 0; i < c->circle.n;) {
         const float *in[AT_ONCE];
         uint32_t n = 0;
-        if (i > 0) in[n++] = out; /* goes on from the sum so far: the same order, the same bits */
-        while (n < AT_ONCE && i < workers) {
+        if (i > 0) in[n++] = out; /* continues the sum so far: same order, same bits */
+        while (n < AT_ONCE && i < c->circle.n) {
             in[n++] = mot_pool_at(&t->live.pool, c->in[i].buf) + c->in[i].off + first;
             i++;
         }
@@ -231,113 +273,148 @@ static void add_range(struct town *t, struct slot *c, uint32_t range)
     }
 }
 
-/* Adds ranges that nobody has taken; true when all are added. */
-static bool help_add(struct town *t, struct slot *c)
+/* Whether what the member waits for is there, or can be added. */
+static bool can_finish(const struct seat *seat)
 {
-    if (atomic_load(&c->joined) < t->live.world.workers) return false;
+    struct slot *c = seat->slot;
+    if (seat->kind == MOT_COLL_FROM_ROOT && seat->rank != 0) return atomic_load(&c->given);
+    return atomic_load(&c->joined) == c->circle.n;
+}
+
+/* Adds ranges that nobody has taken; true once all are added. */
+static bool help_add(struct threads *t, struct slot *c)
+{
     uint32_t ranges = ranges_of(c), range;
     while ((range = atomic_fetch_add(&c->next, 1)) < ranges) {
         add_range(t, c, range);
         if (atomic_fetch_add(&c->added, 1) + 1 < ranges) continue;
-        for (mot_node i = 0; i < t->live.world.workers; i++) mot_pool_drop(&t->live.pool, c->in[i].buf);
-        ring_workers(t);
+        for (uint32_t i = 0; i < c->circle.n; i++) mot_pool_drop(&t->live.pool, c->in[i].buf);
+        ring_members(t, c);
     }
     return atomic_load(&c->added) == ranges;
 }
 
-/* The node has the sum: hands it out, and the last one clears the slot for the next but one. */
-static void leave(struct house *h, struct slot *c, struct mot_arrival *out)
+static void add_scalars(const struct slot *c, double *sum)
 {
-    struct town *t = h->town;
-    uint32_t n = t->live.world.workers;
-    h->pending = false;
+    uint32_t n = c->kind == MOT_COLL_FROM_ROOT ? 1 : c->circle.n;
+    for (uint32_t i = 0; i < n; i++)
+        for (int k = 0; k < MOT_SCALARS; k++) sum[k] += c->scalar[i][k];
+}
+
+/* Hands out the result; the last node to leave clears the slot for reuse. */
+static void leave(struct thread_port *me, struct seat *seat, struct mot_arrival *out)
+{
+    struct threads *t = me->threads;
+    struct slot *c = seat->slot;
+    MOT_ASSERT(c->tag == seat->tag && c->kind == seat->kind && c->len == seat->len);
+    MOT_ASSERT(seat->gathers == (c->packed[0] > 0) && "all members give packed buffers, or none");
+    seat->pending = false;
     *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL,
-        .coll = { .tag = c->tag, .out = { .buf = c->out, .len = c->len } },
+        .coll = { .tag = c->tag, .scope = (enum mot_coll_scope)(seat - me->seat) },
         .last = atomic_load(&c->last) };
-    for (mot_node i = 0; i < n; i++)
-        for (int k = 0; k < MOT_SCALARS; k++) out->coll.scalar[k] += c->scalar[i][k];
-    mot_pool_hold(&t->live.pool, c->out);
-    c->progress[h->self] = (struct mot_coll_progress){ 0 };
-    if (atomic_fetch_add(&c->left, 1) + 1 < n) return;
+    if (c->kind != MOT_COLL_TO_ROOT || seat->rank == 0) {
+        out->coll.out = (struct mot_slice){ .buf = c->out, .off = c->off, .len = c->len };
+        add_scalars(c, out->coll.scalar);
+        if (c->out) mot_pool_hold(&t->live.pool, c->out);
+    }
+    c->progress[seat->rank] = (struct mot_coll_progress){ 0 };
+    if (atomic_fetch_add(&c->left, 1) + 1 < c->circle.n) return;
     mot_pool_drop(&t->live.pool, c->out);
     atomic_store(&c->joined, 0);
     atomic_store(&c->next, 0);
     atomic_store(&c->added, 0);
+    atomic_store(&c->given, false);
     atomic_store(&c->last, false);
     atomic_store(&c->left, 0);
 }
 
-static bool coll_ready(struct house *h, struct mot_arrival *out)
+static bool seat_ready(struct thread_port *me, struct seat *seat, struct mot_arrival *out)
 {
-    struct town *t = h->town;
-    if (!h->pending) return false;
-    struct slot *c = slot_of(h);
-    if (!help_add(t, c)) return false;
+    struct threads *t = me->threads;
+    struct slot *c = seat->slot;
+    if (!seat->pending || !can_finish(seat)) return false;
+    if (seat->kind != MOT_COLL_FROM_ROOT && !help_add(t, c)) return false;
     if (t->live.emulate &&
-        !mot_schedule_complete((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
-            h->self, &c->progress[h->self]))
+        !mot_coll_complete(way_of(t, seat), c->circle.n, seat->rank, &c->progress[seat->rank]))
         return false;
-    leave(h, c, out);
+    leave(me, seat, out);
     return true;
 }
 
-static void token_came(struct house *h, const struct letter *l)
+static bool coll_ready(struct thread_port *me, struct mot_arrival *out)
 {
-    struct town *t = h->town;
-    struct slot *c = &t->slot[l->slot];
-    mot_schedule_received((enum mot_collective)t->live.experiment->sim.collective, t->live.world.workers,
-        h->self, l->message.from, l->step, &c->progress[h->self]);
-    if (h->pending && c == slot_of(h)) send_tokens(h);
+    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++)
+        if (seat_ready(me, &me->seat[scope], out)) return true;
+    return false;
 }
 
-/* Emulating a stall: the node stands still, and its job lasts longer by as much. */
-static void stand_still(struct house *h)
+static void token_came(struct thread_port *me, const struct letter *l)
 {
-    struct town *t = h->town;
-    struct mot_live_node *n = &t->node[h->self];
+    struct slot *c = &me->threads->slot[l->slot];
+    uint32_t rank = mot_circle_rank(&c->circle, me->self);
+    mot_coll_received(
+        l->way, c->circle.n, rank, mot_circle_rank(&c->circle, l->message.from), l->step, &c->progress[rank]);
+    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++)
+        if (me->seat[scope].pending && c == me->seat[scope].slot) send_tokens(me, &me->seat[scope]);
+}
+
+/* Whether there is something to do for a collective, so that the node must not sleep. */
+static bool can_go_on(const struct thread_port *me)
+{
+    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++)
+        if (me->seat[scope].pending && can_finish(&me->seat[scope])) return true;
+    return false;
+}
+
+/* Emulates a stall: the node stands still, and its job is prolonged by as much. */
+static void stand_still(struct thread_port *me)
+{
+    struct threads *t = me->threads;
+    struct mot_live_node *n = &t->node[me->self];
     mot_time longer, before = mot_live_now(&t->live), now = before;
     pthread_mutex_lock(&t->nic_lock);
-    mot_time until = mot_weather_stall(t->weather, h->self, now, &longer);
+    mot_time until = mot_weather_stall(t->weather, me->self, now, &longer);
     pthread_mutex_unlock(&t->nic_lock);
-    for (uint32_t i = 0; i < n->need.works; i++)
-        if (n->work[i].state == MOT_LIVE_RUNNING) n->work[i].ends += longer;
+    mot_live_node_delay(n, longer);
     while (now < until && !atomic_load(&t->ended)) {
         uint64_t ns = until - now < LOOK_UP_NS ? until - now : LOOK_UP_NS;
         nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
         now = mot_live_now(&t->live);
     }
-    if (until) n->tally.wait += now - before;
+    if (until) n->actor.tally.wait += now - before;
 }
 
 static bool port_poll(struct mot_port *p, struct mot_arrival *out)
 {
-    struct house *h = (struct house *)p;
+    struct thread_port *me = (struct thread_port *)p;
     struct letter l;
     mot_time next;
-    if (h->town->weather) stand_still(h);
-    while (fetch(h->town, h->self, &l, &next)) {
+    if (me->threads->weather) stand_still(me);
+    while (fetch(me->threads, me->self, &l, &next)) {
         if (l.token) {
-            token_came(h, &l);
+            token_came(me, &l);
             continue;
         }
-        *out = (struct mot_arrival){
-            .kind = MOT_ARRIVAL_MESSAGE, .message = l.message, .sender_samples = l.samples, .sent = l.sent
-        };
+        *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_MESSAGE,
+            .message = l.message,
+            .sender_samples = l.samples,
+            .place = l.place,
+            .sent = l.sent };
         return true;
     }
-    return coll_ready(h, out);
+    return coll_ready(me, out);
 }
 
 /* ---- The rest of a port ------------------------------------------------------------------------- */
 
 static void port_idle(struct mot_port *p, mot_time until)
 {
-    struct house *h = (struct house *)p;
-    struct town *t = h->town;
-    struct mailbox *b = &t->box[h->self];
+    struct thread_port *me = (struct thread_port *)p;
+    struct threads *t = me->threads;
+    struct mailbox *b = &t->box[me->self];
     uint32_t heard = mot_bell_heard(&b->bell);
     mot_time next = MOT_NEVER, now = mot_live_now(&t->live);
-    /* What came before we listened must not be slept over. */
+    /* Do not sleep if something arrived before we listened. */
     if (atomic_load(&b->waiting)) {
         pthread_mutex_lock(&b->lock);
         for (uint32_t i = 0; i < b->n; i++) {
@@ -346,7 +423,7 @@ static void port_idle(struct mot_port *p, mot_time until)
         }
         pthread_mutex_unlock(&b->lock);
     }
-    if (h->pending && atomic_load(&slot_of(h)->joined) == t->live.world.workers && !t->live.emulate) return;
+    if (!t->live.emulate && can_go_on(me)) return;
     if (next < until) until = next;
     if (until <= now || atomic_load(&t->ended)) return;
     uint64_t ns = until - now < LOOK_UP_NS ? until - now : LOOK_UP_NS;
@@ -355,54 +432,70 @@ static void port_idle(struct mot_port *p, mot_time until)
 
 static void port_end(struct mot_port *p)
 {
-    struct town *t = ((struct house *)p)->town;
+    struct threads *t = ((struct thread_port *)p)->threads;
     atomic_store(&t->ended, true);
     for (mot_node i = 0; i < t->live.world.nodes; i++) mot_bell_ring(&t->box[i].bell);
 }
 
+static void port_ask(struct mot_port *p, uint64_t number, uint64_t at)
+{
+    struct threads *t = ((struct thread_port *)p)->threads;
+    (void)number;
+    (void)at;
+    for (mot_node i = 0; i < t->live.world.nodes; i++)
+        mot_bell_ring(&t->box[i].bell); /* who sleeps looks up */
+}
+
+/* Nobody here ever waits: where threads outnumber cores, the others get a turn after each step. */
+static void port_paced(struct mot_port *p)
+{
+    if (((struct thread_port *)p)->threads->crowded) sched_yield();
+}
+
 static bool port_ended(const struct mot_port *p)
 {
-    return atomic_load(&((const struct house *)p)->town->ended);
+    return atomic_load(&((const struct thread_port *)p)->threads->ended);
 }
 
 static uint64_t port_samples(struct mot_port *p, uint64_t more)
 {
-    return atomic_fetch_add(&((struct house *)p)->town->samples, more) + more;
+    return atomic_fetch_add(&((struct thread_port *)p)->threads->samples, more) + more;
 }
 
 /* ---- Setting up and taking down -------------------------------------------------------------------- */
 
-static void open_town(struct town *t, const struct mot_live_options *o, const struct mot_needs *needs)
+static enum mot_status open_threads(
+    struct threads *t, const struct mot_driver_options *o, const struct mot_needs *needs)
 {
     struct mot_live *l = &t->live;
-    uint32_t nodes = l->world.nodes, workers = l->world.workers;
+    uint32_t nodes = l->world.nodes;
     t->window = mot_needs_window(needs);
-    mot_pool_open(&l->pool, l->world.dim, (uint32_t)needs->buffers + t->window + mot_live_buffers(l));
-    l->pool.shared = true;
-    mot_live_fill(l, o->x0);
-    if (l->from) atomic_store(&t->samples, l->from->samples);
-    if (o->watch) l->watch = *o->watch;
-    l->job_us = mot_new(workers, sizeof(*l->job_us));
-    pthread_mutex_init(&l->watch_lock, NULL);
-    t->house = mot_new(nodes, sizeof(*t->house));
-    t->box = mot_new(nodes, sizeof(*t->box));
-    t->node = mot_new(nodes, sizeof(*t->node));
-    t->nic = mot_new(nodes, sizeof(*t->nic));
+    t->slots = mot_needs_colls(needs, &l->world);
+    enum mot_status status = mot_live_reserve(l, o, (uint32_t)needs->buffers + t->slots);
+    if (status != MOT_OK) return status;
+    if (l->from) atomic_store(&t->samples, l->from->computed);
+    t->port = mot_new_large(nodes, sizeof(*t->port));
+    t->box = mot_new_large(nodes, sizeof(*t->box));
+    t->node = mot_new_large(nodes, sizeof(*t->node));
+    t->nic = mot_new_large(nodes, sizeof(*t->nic));
     pthread_mutex_init(&t->nic_lock, NULL);
     t->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
     t->crowded = nodes > mot_cores();
-    t->slot = mot_new(t->window + 1, sizeof(*t->slot));
-    for (uint32_t i = 0; i < t->window; i++) {
-        t->slot[i].in = mot_new(workers, sizeof(struct mot_slice));
-        t->slot[i].scalar = mot_new(workers, sizeof(double[MOT_SCALARS]));
-        t->slot[i].progress = mot_new(workers, sizeof(struct mot_coll_progress));
+    t->slot = mot_new_large(t->slots + 1, sizeof(*t->slot));
+    for (uint32_t i = 0; t->slot && i < t->slots; i++) {
+        struct slot *c = &t->slot[i];
+        c->circle = mot_circle(&l->world, i / t->window);
+        c->in = mot_new_large(c->circle.n, sizeof(*c->in));
+        c->scalar = mot_new_large(c->circle.n, sizeof(*c->scalar));
+        c->progress = mot_new_large(c->circle.n, sizeof(*c->progress));
+        c->packed = mot_new_large(c->circle.n, sizeof(*c->packed));
     }
-    for (mot_node i = 0; i < nodes; i++) {
+    for (mot_node i = 0; !mot_memory_refused() && i < nodes; i++) {
         struct mailbox *b = &t->box[i];
         pthread_mutex_init(&b->lock, NULL);
         b->room = needs->most.sends + 8;
-        b->letter = mot_new(b->room, sizeof(*b->letter));
-        t->house[i] = (struct house){ .town = t,
+        b->letter = mot_new_large(b->room, sizeof(*b->letter));
+        t->port[i] = (struct thread_port){ .threads = t,
             .self = i,
             .port = { .send = port_send,
                 .join = port_join,
@@ -410,134 +503,110 @@ static void open_town(struct town *t, const struct mot_live_options *o, const st
                 .idle = port_idle,
                 .end = port_end,
                 .ended = port_ended,
-                .samples = port_samples } };
-        mot_live_node_open(&t->node[i], l, &t->house[i].port, i);
+                .samples = port_samples,
+                .ask = port_ask,
+                .paced = port_paced } };
+        mot_live_node_open(&t->node[i], l, &t->port[i].port, i);
         if (o->record) t->node[i].tape = &o->record->tape[i];
     }
+    return mot_memory_status();
 }
 
-static void close_town(struct town *t)
+static void close_threads(struct threads *t)
 {
-    for (mot_node i = 0; i < t->live.world.nodes; i++) {
+    for (mot_node i = 0; t->node && t->box && i < t->live.world.nodes; i++) {
         mot_live_node_close(&t->node[i]);
         pthread_mutex_destroy(&t->box[i].lock);
         free(t->box[i].letter);
     }
-    for (uint32_t i = 0; i < t->window; i++) {
+    for (uint32_t i = 0; t->slot && i < t->slots; i++) {
         free(t->slot[i].in);
         free(t->slot[i].scalar);
         free(t->slot[i].progress);
+        free(t->slot[i].packed);
     }
-    pthread_mutex_destroy(&t->nic_lock);
-    pthread_mutex_destroy(&t->live.watch_lock);
-    free((void *)t->live.job_us);
+    if (t->nic) pthread_mutex_destroy(&t->nic_lock);
     free(t->slot);
     free(t->nic);
     free(t->node);
     free(t->box);
-    free(t->house);
-    mot_pool_close(&t->live.pool);
+    free(t->port);
+    mot_live_release(&t->live);
 }
 
 static void *node_main(void *p)
 {
     struct mot_live_node *n = p;
+    mot_spare_use(((struct thread_port *)n->port)->threads->spare);
     /* The kernel wakes sleepers up to 50 us late to save power; emulated links are finer than that. */
     if (n->live->emulate) prctl(PR_SET_TIMERSLACK, 1);
     mot_live_node_run(n);
     return NULL;
 }
 
-/* What the nodes know of their time, and of whose gradients they used. */
-static void gather(struct town *t, struct mot_outcome *out)
+/* Collects the nodes' time accounts and whose gradients they used. */
+static void gather(struct threads *t, struct mot_outcome *out)
 {
     const struct mot_world *w = &t->live.world;
-    uint64_t bytes = 0, messages = 0, events = 0, steps = 0;
     struct mot_notes notes = { 0 };
+    out->has_faults = t->weather != NULL;
+    out->faults = mot_weather_tally(t->weather);
+    mot_traffic_open(&out->traffic, w);
+    out->last.bytes_sent = out->last.rows_bytes = out->last.messages = out->last.events = out->last.steps = 0;
     for (mot_node i = 0; i < w->nodes; i++) {
-        struct mot_live_node *n = &t->node[i];
-        mot_time busy = n->tally.compute + n->tally.wait;
-        /* what is left: messages and updates */
-        n->tally.send = out->last.now > busy ? out->last.now - busy : 0;
-        out->node[i] = n->tally;
-        bytes += n->tally.bytes_sent;
-        messages += n->tally.messages_sent;
-        events += n->events;
-        steps += n->advanced;
-        mot_notes_merge(&notes, &n->notes);
-        if (n->status != MOT_OK && strcmp(out->ended_by, "target") != 0) { /* what came after it is void */
-            out->status = n->status;
-            out->ended_by = mot_status_name(n->status);
-        }
+        struct mot_live_account account = mot_live_node_account(&t->node[i]);
+        mot_live_book(&account, i, out);
+        mot_notes_merge(&notes, &t->node[i].notes);
     }
     for (mot_node s = w->workers; s < w->nodes; s++)
         for (mot_node i = 0; i < w->workers; i++) out->node[i].updates += t->node[s].credit[i];
-    out->last.bytes_sent = bytes;
-    out->last.messages = messages;
-    out->last.events = events;
-    out->last.steps = steps;
     mot_outcome_note(out, &notes);
+    mot_outcome_missed(out, t->live.experiment->method, w, t->node[t->live.lead].actor.state);
 }
 
-static enum mot_status run_town(struct town *t, const struct mot_live_options *o, struct mot_outcome *out)
+static enum mot_status run_threads(
+    struct threads *t, const struct mot_driver_options *o, struct mot_outcome *out)
 {
     struct mot_live *l = &t->live;
     uint32_t nodes = l->world.nodes, started = 0;
     pthread_t *thread = mot_new(nodes, sizeof(*thread));
     enum mot_status status = MOT_OK;
-    for (mot_node i = 0; i < nodes; i++) {
-        struct mot_env env = { .self = i,
-            .world = &t->node[i].world,
-            .conf = l->experiment->method_conf,
-            .pool = &l->pool,
-            .out = &t->node[i].outbox };
-        l->experiment->method->init(t->node[i].state, &env);
-    }
-    status = mot_judge_open(l, &t->node[l->lead], o->watch, o->interrupt, &l->judge);
+    for (mot_node i = 0; i < nodes; i++) mot_live_node_init(&t->node[i]);
+    status = mot_live_judge_open(l, &t->node[l->lead], o->watch, o->interrupt, &l->judge);
     if (status != MOT_OK) {
         free(thread);
         return status;
     }
-    if (mot_judge_knows_end(l->judge)) port_end(&t->house[0].port);
+    if (mot_live_judge_knows_end(l->judge)) port_end(&t->port[0].port);
     l->began_ns += mot_live_now(l) - t->begins_at; /* the clock starts when the nodes do */
     while (started < nodes && pthread_create(&thread[started], NULL, node_main, &t->node[started]) == 0)
         started++;
     if (started < nodes) {
         status = mot_fail(
             MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
-        port_end(&t->house[0].port);
+        port_end(&t->port[0].port);
     }
     for (uint32_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
     mot_time took = mot_live_now(l);
-    mot_judge_close(l->judge, out);
+    mot_live_judge_close(l->judge, out);
     out->last.now = took;
     out->wall_s = (double)(took - t->begins_at) * 1e-9;
     gather(t, out);
-    out->has_faults = t->weather != NULL;
-    out->faults = mot_weather_tally(t->weather);
-    for (mot_node i = 0; i < nodes; i++) out->faults.poisoned += t->node[i].poisoned;
     free(thread);
+    if (status == MOT_OK) status = mot_memory_status();
     if (status != MOT_OK) mot_outcome_close(out);
     return status;
 }
 
-enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_outcome *out)
+static enum mot_status run(const struct mot_driver_options *o, struct mot_outcome *out)
 {
-    struct town *t = mot_new(1, sizeof(*t));
+    struct threads *t = mot_new(1, sizeof(*t));
+    t->spare = mot_spare_mine();
     const struct mot_experiment *x = o->experiment;
-    t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
-    t->batch = mot_new(x->workers, sizeof(*t->batch));
-    t->live = (struct mot_live){ .experiment = x,
-        .problem = o->problem,
-        .emulate = o->emulate,
-        .checkpoint = o->checkpoint,
-        .keeps = o->checkpoint != NULL,
-        .hash = o->hash };
-    mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
-    enum mot_status status = mot_world_check(x, &t->live.world);
+    enum mot_status status = mot_live_open(&t->live, o);
     struct mot_live_checkpoint from = { 0 };
     if (status == MOT_OK && o->emulate) status = mot_weather_open(x->cluster, x->seed, &t->weather);
-    if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, o->hash, &t->live.world, &from);
+    if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, &t->live, &from);
     if (status == MOT_OK) mot_live_begin(&t->live, o->resume ? &from : NULL);
     bool was_over = t->live.over && o->settled;
     if (was_over) t->live.checkpoint = NULL;
@@ -546,18 +615,19 @@ enum mot_status mot_threads_run(const struct mot_live_options *o, struct mot_out
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
         t->begins_at = from.now;
         t->live.began_ns = mot_live_now(&t->live) - from.now;
-        open_town(t, o, &needs);
-        status = run_town(t, o, out);
+        status = open_threads(t, o, &needs);
+        if (status == MOT_OK) status = run_threads(t, o, out);
         if (status == MOT_OK) out->was_over = was_over;
-        close_town(t);
+        close_threads(t);
     }
     mot_weather_close(t->weather);
     mot_live_checkpoint_free(&from);
-    free(t->part_rows);
-    free(t->batch);
+    mot_live_close(&t->live);
     free(t);
     return status;
 }
+
+const struct mot_driver mot_driver_threads = { .name = "threads", .live = true, .run = run };
 
 /* ---- Profiles --------------------------------------------------------------------------------------- */
 
@@ -569,11 +639,12 @@ struct probe {
 static void *probe_main(void *p)
 {
     struct probe *probe = p;
+    mot_spare_use(((struct thread_port *)probe->node->port)->threads->spare);
     mot_profile_node(probe->profile, probe->node);
     return NULL;
 }
 
-static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
+static enum mot_status probe_threads(struct threads *t, struct mot_profile *profile)
 {
     uint32_t nodes = t->live.world.nodes, started = 1;
     pthread_t *thread = mot_new(nodes, sizeof(*thread));
@@ -585,7 +656,7 @@ static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
     if (started < nodes) {
         status = mot_fail(
             MOT_ESYSTEM, "only %u of %u threads could be started; use fewer workers", started, nodes);
-        port_end(&t->house[0].port);
+        port_end(&t->port[0].port);
     } else {
         probe_main(&probe[0]);
     }
@@ -595,32 +666,28 @@ static enum mot_status probe_town(struct town *t, struct mot_profile *profile)
     return status;
 }
 
-enum mot_status mot_threads_profile(const struct mot_live_options *o, struct mot_profile *profile)
+enum mot_status mot_threads_profile(const struct mot_driver_options *o, struct mot_profile *profile)
 {
-    struct town *t = mot_new(1, sizeof(*t));
+    struct threads *t = mot_new(1, sizeof(*t));
+    t->spare = mot_spare_mine();
     const struct mot_experiment *x = o->experiment;
     struct mot_profile asked = *profile;
-    t->part_rows = mot_new(o->problem->sampler.parts->parts, sizeof(*t->part_rows));
-    t->batch = mot_new(x->workers, sizeof(*t->batch));
-    t->live = (struct mot_live){ .experiment = x, .problem = o->problem };
-    mot_world_fill(x, o->problem, o->optim, t->part_rows, t->batch, &t->live.world);
-    mot_live_begin(&t->live, NULL);
-    enum mot_status status = mot_world_check(x, &t->live.world);
+    enum mot_status status = mot_live_open(&t->live, o);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
         needs.buffers += 3 * t->live.world.nodes;
+        mot_live_begin(&t->live, NULL);
         mot_profile_open(profile, &t->live.world, asked.seconds);
         profile->interrupt = asked.interrupt;
         profile->progress = asked.progress;
         profile->progress_self = asked.progress_self;
         t->live.began_ns = mot_live_now(&t->live);
-        open_town(t, o, &needs);
-        status = probe_town(t, profile);
-        close_town(t);
+        status = open_threads(t, o, &needs);
+        if (status == MOT_OK) status = probe_threads(t, profile);
+        close_threads(t);
         if (status != MOT_OK) mot_profile_close(profile);
     }
-    free(t->part_rows);
-    free(t->batch);
+    mot_live_close(&t->live);
     free(t);
     return status;
 }

@@ -3,9 +3,9 @@
 #include "run/clock.h"
 #include <stdlib.h>
 
-#define LEAST_TIMEOUT UINT64_C(10000000) /* as the simulator's channel has it */
+#define LEAST_TIMEOUT UINT64_C(10000000) /* as in the simulator's channel */
 #define HOLD_UP UINT64_C(1000000)
-#define KEPT 256u /* faults that are remembered; older ones are over */
+#define KEPT 256u /* faults remembered; older ones are over */
 
 struct mot_weather {
     const struct mot_cluster *cluster;
@@ -16,9 +16,9 @@ struct mot_weather {
     uint64_t begins;
     bool *scheduled; /* [conf->scheduled]: has begun */
     struct mot_rng arrivals[MOT_FAULTS_RANDOM];
-    mot_time next[MOT_FAULTS_RANDOM]; /* the next random fault of the kind */
-    mot_time *last;                   /* [nodes * nodes]: of each pair, the last arrival */
-    uint64_t *seen;                   /* [nodes]: faults that it has looked at */
+    mot_time next[MOT_FAULTS_RANDOM]; /* next random fault of each kind */
+    mot_time *last;                   /* [nodes * nodes]: last arrival of each pair */
+    uint64_t *seen;                   /* [nodes]: faults already seen */
     mot_time *stalled;                /* [nodes]: until when */
     struct mot_fault_tally tally;
 };
@@ -42,9 +42,8 @@ static enum mot_status refuse_crashes(const struct mot_faults *f)
         crashes |= f->fault[i].kind == MOT_FAULT_CRASH || f->fault[i].kind == MOT_FAULT_RESTART;
     if (!crashes) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
-        "cluster.faults: nodes that crash and restart can be simulated (motley sim) but not emulated; "
-        "expected "
-        "stall, partition, slow-link, drop, duplicate, reorder, corrupt and poison only");
+        "cluster.faults: crashes and restarts can be simulated (motley sim) but not emulated; expected "
+        "only stall, partition, slow-link, drop, duplicate, reorder, corrupt and poison");
 }
 
 enum mot_status mot_weather_open(const struct mot_cluster *cluster, uint64_t seed, struct mot_weather **out)
@@ -60,14 +59,14 @@ enum mot_status mot_weather_open(const struct mot_cluster *cluster, uint64_t see
     w->nodes = cluster->workers + cluster->servers;
     w->begun = mot_new(KEPT, sizeof(*w->begun));
     w->scheduled = mot_new(w->conf->scheduled + 1, sizeof(*w->scheduled));
-    w->last = mot_new((size_t)w->nodes * w->nodes, sizeof(*w->last));
+    w->last = mot_new_large((size_t)w->nodes * w->nodes, sizeof(*w->last));
     w->seen = mot_new(w->nodes, sizeof(*w->seen));
     w->stalled = mot_new(w->nodes, sizeof(*w->stalled));
     for (int k = 0; k < MOT_FAULTS_RANDOM; k++) {
         w->arrivals[k] = mot_rng_at(seed, MOT_RNG_FAULT, (uint64_t)k);
         expect_next(w, k, 0);
     }
-    return MOT_OK;
+    return mot_memory_status();
 }
 
 void mot_weather_close(struct mot_weather *w)
@@ -81,7 +80,7 @@ void mot_weather_close(struct mot_weather *w)
     free(w);
 }
 
-/* ---- What lasts now ------------------------------------------------------------------------------ */
+/* ---- Current faults ------------------------------------------------------------------------------- */
 
 static void begin(struct mot_weather *w, const struct mot_fault *f)
 {
@@ -165,7 +164,7 @@ static struct mot_link link_of(const struct mot_weather *w, mot_node node, mot_t
 
 /* ---- Messages -------------------------------------------------------------------------------------- */
 
-/* One try at `at`: whether the frame gets through; *more is by how much it is held up. */
+/* One try at `at`: whether the frame gets through, and by how much (*more) it is delayed. */
 static bool gets_through(
     struct mot_weather *w, mot_node from, mot_node to, mot_time way, mot_time at, mot_time *more)
 {
@@ -181,7 +180,7 @@ static bool gets_through(
     }
     w->tally.dropped += drop;
     if (drop) return false;
-    w->tally.duplicated += twice; /* the second is thrown away: nobody can see it */
+    w->tally.duplicated += twice; /* the copy is dropped unseen */
     w->tally.reordered += late;
     w->tally.corrupted += corrupt;
     if (corrupt) return false;
@@ -206,7 +205,7 @@ mot_time mot_weather_send(
     }
     at = mot_after(at, more);
     mot_time *last = &w->last[(size_t)from * w->nodes + to];
-    if (at < *last) at = *last; /* in order: it waits for what was sent before it */
+    if (at < *last) at = *last; /* in order: waits for what was sent earlier */
     return *last = at;
 }
 

@@ -10,7 +10,7 @@ extern const struct mot_kernels mot_kernels_generic, mot_kernels_avx2, mot_kerne
 
 #define SETS_MAX 2
 static const struct mot_kernels *available[SETS_MAX + 1];
-/* NULL after choosing: the environment asked for what is not there */
+/* NULL after choosing: the environment asked for a set that is not there */
 static const struct mot_kernels *chosen;
 static const char *wanted;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -7,8 +7,7 @@
  * alignment, not on where a row falls in a batch, not on how often it is computed.
  *
  * Matrices that are multiplied lie in panels: an [r][c] matrix is c/16 (rounded up)
- * panels of [r][16], the last one padded. A panel is read front to back, which is
- * what caches like. */
+ * panels of [r][16], the last one padded. A panel is read front to back, which suits caches. */
 #ifndef MOT_MATH_KERNELS_H
 #define MOT_MATH_KERNELS_H
 
@@ -18,13 +17,13 @@
 #include <stdint.h>
 
 #define MOT_PANEL 16u
-/* How many panels hold so many columns. */
+/* How many panels hold that many columns. */
 static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1) / MOT_PANEL; }
 
 /* Where a chain of additions is broken. A product may be made block by block, by gemm calls that add. */
 #define MOT_K_BLOCK 384u
 
-/* At most so many rows of a batch go through the few_ kernels. */
+/* Batches of up to this many rows use the few_ kernels. */
 #define MOT_FEW 8u
 
 /* At most so many outputs has a layer that goes through narrow_forward: its weights pass once for every
@@ -103,6 +102,10 @@ struct mot_kernels {
     void (*sum)(size_t n, uint32_t terms, const float *a, const float *const *x, float *y);
     /* y = x[0] + x[1] + ..., in order */
     void (*add)(size_t n, uint32_t terms, const float *const *x, float *y);
+    /* sum + a[t] x[t], term by term in order, in double, the same bits in every set: into y, rounded, or into
+     * sum if y is NULL. first: sum counts as zeros, whatever it holds; it may be NULL if there is a y. */
+    void (*blend)(
+        size_t n, uint32_t terms, const double *a, const float *const *x, bool first, double *sum, float *y);
     double (*dot)(size_t n, const float *x, const float *y); /* in double, 16 lanes */
     /* the square of the norm */
     double (*norm2)(size_t n, const float *x);
@@ -126,7 +129,7 @@ struct mot_kernels {
     /* z holds [classes][rows] in panels and becomes the probabilities. */
     void (*softmax)(uint32_t rows, uint32_t classes, float *z);
     /* Sum of the cross-entropies against labels smoothed by `smoothing`; z becomes coef
-     * times the slope (0 in the padding). hits, if not NULL: rows whose first greatest
+     * times the slope (0 in the padding). hits, if not NULL: rows whose first largest
      * z is at their label. */
     double (*softmax_loss)(uint32_t rows, uint32_t classes, float *z, const float *y, float coef,
         float smoothing, uint32_t *hits);
@@ -142,11 +145,21 @@ struct mot_kernels {
     /* cover = max(cover, s) */
     void (*cover)(size_t n, const uint16_t *s, uint16_t *cover);
     void (*add_short)(size_t n, const uint16_t *s, uint64_t *sum); /* sum += s */
-    /* lead -= s, unless that is NULL; then the place of the first greatest next * mean + lead, 0 if n is 0 */
+    /* lead -= s, unless that is NULL; then the place of the first largest next * mean + lead, 0 if n is 0 */
     size_t (*herd)(size_t n, double next, const double *mean, const uint16_t *s, double *lead);
     void (*cosine)(size_t n, const float *x, float *y);         /* |x| up to 1e4 */
     void (*to_bytes)(size_t n, const float *x, int8_t *y);      /* the nearest to 127 x, |x| <= 1 */
     void (*add_bytes)(size_t n, const int8_t *x, int32_t *sum); /* sum += x */
+
+    /* ---- compressors ---- */
+    /* The places, counted from `first` on, of entries whose bits without the sign are at least `least` (1 to
+     * 2^31 - 1), in order; returns how many. */
+    size_t (*above)(size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index);
+    double (*norm1)(size_t n, const float *x); /* the sum of the sizes, added like dot */
+    /* level = the sign of x times |x| steps, rounded up or down at random so that the mean is right, at most
+     * `most`; |x| steps below 2^24 */
+    void (*levels)(size_t n, const float *x, float steps, int32_t most, uint64_t key, int8_t *level);
+    void (*signs)(size_t n, const float *x, unsigned char *bit); /* a bit each, 1: minus; zeros behind */
 
     /* ---- optimisers: one pass, every out may be its in ---- */
     /* without momentum; false: g is not finite */
@@ -161,7 +174,7 @@ struct mot_kernels {
 const struct mot_kernels *mot_kernels(void);
 const char *mot_kernels_name(void);
 
-/* Makes that choice now; fails where MOTLEY_KERNELS asks for what is not there. Opening a
+/* Makes that choice now; fails if MOTLEY_KERNELS asks for a set that is not there. Opening a
  * net or an optimiser does this; mot_kernels() ends the program instead. */
 enum mot_status mot_kernels_open(void);
 

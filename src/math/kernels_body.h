@@ -10,6 +10,7 @@
 #include "math/kernels_few.h"
 #include "math/kernels_loss.h"
 #include "math/kernels_similar.h"
+#include "math/kernels_compress.h"
 
 const struct mot_kernels KERNELS_TABLE = {
     .name = KERNELS_NAME,
@@ -25,6 +26,7 @@ const struct mot_kernels KERNELS_TABLE = {
     .axpy = axpy,
     .sum = sum_of,
     .add = add_all,
+    .blend = blend,
     .dot = dot,
     .norm2 = norm2,
     .finite = all_finite,
@@ -47,6 +49,10 @@ const struct mot_kernels KERNELS_TABLE = {
     .cosine = cosine,
     .to_bytes = to_bytes,
     .add_bytes = add_bytes,
+    .above = places_above,
+    .norm1 = norm1,
+    .levels = levels,
+    .signs = signs,
     .sgd = sgd,
     .momentum = momentum,
     .adamw = adamw,

@@ -1,8 +1,8 @@
-/* kernels_few.h -- products for a few rows, which are read where they lie; a part of kernels_body.h.
+/* kernels_few.h -- products for a few rows, which are read in place; a part of kernels_body.h.
  *
  * gemm has the rows of a batch in its lanes, sixteen at a time; with fewer rows most of that is padding. Here
- * the lanes are outputs (weights are turned in registers) or inputs, and the number of rows is known to the
- * compiler. Every sum is the chain that gemm makes, broken at the same k: the bits are the same. */
+ * the lanes are outputs (weights are transposed in registers) or inputs, and the number of rows is known to
+ * the compiler. Every sum is the chain that gemm makes, broken at the same k: the bits are the same. */
 _Static_assert(MOT_FEW == 8, "the functions for each number of rows are written out here");
 
 /* Calls way(f, rows) as a function of its own for each number of rows. */

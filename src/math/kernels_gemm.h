@@ -2,9 +2,9 @@
  *
  * The work is done by a register tile of up to TILE_ROWS rows of A by TILE_COLS columns of B: for
  * each k it loads TILE_VECTORS vectors of B, broadcasts one number of each row of A and does
- * a fused multiply-add for each pair. Nothing of A is packed: weights are
- * used where they lie. 6 x 2 vectors fill 12 of AVX2's 16 registers and leave room for
- * B and the broadcast; NEON has 32 registers and takes twice the columns. */
+ * a fused multiply-add for each pair. Nothing of A is packed: weights are used in place. 6 x 2 vectors fill
+ * 12 of AVX2's 16 registers and leave room for B and the broadcast; NEON has 32 registers and takes twice
+ * the columns. */
 #define TILE_ROWS 6
 #if defined(__aarch64__)
 #define TILE_VECTORS 4
@@ -246,7 +246,7 @@ INLINE void turn_lanes(const float *const row[LANES], size_t first, size_t cols,
     for (; c < cols; c++, out += MOT_PANEL) UNROLL for (int i = 0; i < LANES; i++) out[i] = row[i][first + c];
 }
 
-#define TURN_COLS 64u /* columns turned at a time: rows without data then read zeros that are not many */
+#define TURN_COLS 64u /* columns transposed at a time: rows without data then read zeros that are not many */
 
 static void turn_rows(uint32_t rows, const float *const *row, size_t first, uint32_t cols, float *out)
 {

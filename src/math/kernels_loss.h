@@ -52,7 +52,7 @@ static double logistic(uint32_t rows, const double *z, const float *y, double co
 
 #define ROW_VECTORS ((int)MOT_PANEL / LANES)
 
-/* z becomes exp(z - most); most is the greatest of each row, sum the row's sum. Vectors behind the `left`
+/* z becomes exp(z - most); most is the largest of each row, sum the row's sum. Vectors behind the `left`
  * rows are left alone. */
 INLINE void softmax_panel(
     uint32_t left, uint32_t classes, float *z, vf most[ROW_VECTORS], vf sum[ROW_VECTORS])
@@ -93,7 +93,7 @@ static void softmax(uint32_t rows, uint32_t classes, float *z)
     }
 }
 
-/* Is the label's number the greatest of its row, and the first such? */
+/* Is the label's number the largest of its row, and the first such? */
 static bool is_first_greatest(uint32_t classes, const float *z, uint32_t label)
 {
     float own = z[(size_t)label * MOT_PANEL];

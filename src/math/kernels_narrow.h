@@ -1,10 +1,10 @@
 /* kernels_narrow.h -- a layer with few outputs over rows that lie anywhere; a part of kernels_body.h.
  *
  * There is little to multiply for each number that is read, so what counts is that memory is never idle.
- * Sixteen columns of sixteen rows are turned and multiplied at once, and what will be turned later is fetched
- * meanwhile: loads, shuffles and products of neighbouring steps overlap. Turned 384 columns at a time, as
- * gemm would have it, the rows took a third longer. Every sum is the chain that gemm makes, broken at the
- * same k: the bits are the same. */
+ * Sixteen columns of sixteen rows are transposed and multiplied at once, while what comes next is fetched:
+ * loads, shuffles and products of neighbouring steps overlap. Transposed 384 columns at a time, as gemm
+ * would have it, the rows took a third longer. Every sum is the chain that gemm makes, broken at the same
+ * k: the bits are the same. */
 
 /* Without rows to come a row fetches its own columns, so many ahead. */
 #define NARROW_AHEAD 64

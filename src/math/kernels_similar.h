@@ -119,7 +119,7 @@ INLINE vd widen_s(const uint16_t *p)
     return __builtin_convertvector(__builtin_convertvector(v, ints), vd);
 }
 
-/* Every lane keeps the first of its greatest; places are exact as doubles. */
+/* Every lane keeps the first of its largest; places are exact as doubles. */
 struct greatest {
     vd most, place;
 };

@@ -57,6 +57,28 @@ static void add_all(size_t n, uint32_t terms, const float *const *x, float *y)
     }
 }
 
+/* Products and sums are rounded one by one, so that every set gives the same bits. */
+static void blend(
+    size_t n, uint32_t terms, const double *a, const float *const *x, bool first, double *sum, float *y)
+{
+    enum { ROWS = 4 };
+    size_t i = 0;
+    for (; i + ROWS * DLANES <= n; i += ROWS * DLANES) {
+        vd s[ROWS];
+        UNROLL for (size_t r = 0; r < ROWS; r++) s[r] = first ? (vd){ 0 } : load_d(sum + i + r * DLANES);
+        for (uint32_t t = 0; t < terms; t++)
+            UNROLL for (size_t r = 0; r < ROWS; r++) s[r] += all_d(a[t]) * widen(x[t] + i + r * DLANES);
+        if (y) UNROLL for (size_t r = 0; r < ROWS; r++) narrow(y + i + r * DLANES, s[r]);
+        else UNROLL for (size_t r = 0; r < ROWS; r++) store_d(sum + i + r * DLANES, s[r]);
+    }
+    for (; i < n; i++) {
+        double s = first ? 0 : sum[i];
+        for (uint32_t t = 0; t < terms; t++) s += a[t] * (double)x[t][i];
+        if (y) y[i] = (float)s;
+        else sum[i] = s;
+    }
+}
+
 /* Sixteen lanes of double, whatever the width of a vector, so that every set adds in the same
  * order; products of floats are exact in double, so FMA changes nothing either. */
 #define DOT_LANES 16

@@ -1,15 +1,15 @@
-/* layers.c -- networks of full layers: forward and backward over one slice.
+/* layers.c -- networks of dense layers: forward and backward over one slice.
  *
  * Activations lie in panels (kernels.h) in two ways: by feature, [width][rows], which the products with the
  * weights read, and by row, [rows][width], which the gradient of the weights reads. The
- * weights are used where they lie. With W of a layer [out][in], A its input and D the slope of
+ * weights are used in place. With W of a layer [out][in], A its input and D the slope of
  * the loss at its output:
  *
  *     output  [out][rows]  =  W [out][in]    . A by feature [in][rows]   + bias
  *     dA      [in][rows]   =  W' [in][out]   . D [out][rows]
  *     dW      [out][in]   +=  D [out][rows]  . A by row [rows][in]
  *
- * Up to MOT_FEW dense rows go another way, which reads them where they lie and keeps activations and slopes
+ * Up to MOT_FEW dense rows take another path, which reads them in place and keeps activations and slopes
  * as plain rows; only the last layer's output, for the loss, is by feature. The bits are the same.
  *
  * Sparse rows never become dense: the first layer then takes a sparse dot, and backward a
@@ -47,7 +47,7 @@ static size_t claim(struct plan *p, size_t floats)
     return at;
 }
 
-/* The net's segments say all that is to know; a plan is made anew on the stack for every call. */
+/* The net's segments say everything; a plan is made on the stack for every call. */
 static void make_plan(const struct mot_net *net, struct plan *p)
 {
     const uint32_t rows = MOT_SLICE_ROWS;
@@ -156,7 +156,7 @@ static void layer_forward(const struct layer *l, const float *x, uint32_t rows, 
     });
 }
 
-/* With many outputs a block of columns at a time, so that what was turned is in a cache when it is
+/* With many outputs a block of columns at a time, so that what was transposed is in a cache when it is
  * multiplied. */
 static void first_layer_dense(
     const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
@@ -242,7 +242,7 @@ static void weights_gradient_sparse(
         }
 }
 
-/* Where a gradient goes: on top of what is there, or, fresh, in its place. */
+/* Where a gradient goes: added to what is there, or, if fresh, replacing it. */
 struct sink {
     float *g;
     bool fresh;
@@ -337,7 +337,8 @@ static void backward(
     }
 }
 
-/* Zeros what a fresh gradient is still added to: biases, and the weights that sparse rows meet. */
+/* Zeros the parts of a fresh gradient that are still added to: biases, and the weights that sparse rows
+ * meet. */
 static void zero_sums(const struct plan *p, bool sparse, float *g)
 {
     for (uint32_t n = 0; n < p->layers; n++) {

@@ -1,4 +1,4 @@
-/* layers.h -- networks of full layers with ReLU between and softmax cross-entropy at the end. */
+/* layers.h -- networks of dense layers with ReLU between and softmax cross-entropy at the end. */
 #ifndef MOT_MATH_LAYERS_H
 #define MOT_MATH_LAYERS_H
 

@@ -18,7 +18,7 @@ static enum mot_status open_linear(struct mot_net *net)
 {
     const struct mot_linear_conf *conf = net->conf;
     enum mot_status status = mot_reg_check(&conf->reg);
-    if (status) return status;
+    if (status != MOT_OK) return status;
     mot_net_add_segment(net, "weight", 2, 1, net->shape.cols);
     if (conf->bias) mot_net_add_segment(net, "bias", 1, 1, 0);
     net->scratch_bytes = sizeof(struct scratch) + (net->shape.sparse ? net->shape.cols * sizeof(double) : 0);
@@ -28,8 +28,7 @@ static enum mot_status open_linear(struct mot_net *net)
 static enum mot_status open_logistic(struct mot_net *net)
 {
     if (net->shape.classes == 0)
-        return mot_fail(
-            MOT_EUSAGE, "logistic needs 2 classes, the data has values to predict; use least-squares");
+        return mot_fail(MOT_EUSAGE, "logistic needs 2 classes, but the labels are values; use least-squares");
     if (net->shape.classes != 2)
         return mot_fail(
             MOT_EUSAGE, "logistic needs 2 classes, the data has %u; use softmax", net->shape.classes);
@@ -41,8 +40,8 @@ static enum mot_status open_squares(struct mot_net *net)
 {
     if (net->shape.classes != 0)
         return mot_fail(MOT_EUSAGE,
-            "least-squares needs values to predict, the data has %u classes; use %s, or read the "
-            "labels as values (data.task: regression)",
+            "least-squares needs values, but the data has %u classes; use %s, or read the labels as values "
+            "(data.task: regression)",
             net->shape.classes, net->shape.classes == 2 ? "logistic" : "softmax");
     net->outputs = 1;
     return open_linear(net);
@@ -163,10 +162,9 @@ const struct mot_model mot_model_logistic = {
     .name = "logistic",
     .summary = "logistic regression: a line between two classes",
     .about = "The loss of a row is log(1 + exp(-s z)), z = w.x + b, with s = -1 for class 0 and +1 for class "
-             "1. Convex, "
-             "fast on sparse data, computed in double within a slice. With reg: nonconvex it is the test "
-             "problem of many "
-             "papers on asynchronous methods. For more than two classes use softmax.",
+             "1. Convex, fast on sparse data, computed in double within a slice. With reg: nonconvex it is "
+             "the test problem of many papers on asynchronous methods. For more than two classes use "
+             "softmax.",
     .options = mot_linear_options,
     .conf_bytes = sizeof(struct mot_linear_conf),
     .computes = true,
@@ -219,8 +217,7 @@ const struct mot_model mot_model_least_squares = {
     .name = "least-squares",
     .summary = "linear regression: predicts a value",
     .about = "The loss of a row is (w.x + b - y)^2 / 2. With reg: l2 it is ridge regression. Convex; scale "
-             "the columns, or "
-             "the learning rate has to be small.",
+             "the columns, or the learning rate has to be small.",
     .options = mot_linear_options,
     .conf_bytes = sizeof(struct mot_linear_conf),
     .computes = true,

@@ -4,14 +4,14 @@
 
 #include <motley/model.h>
 
-/* Penalties on the weights (biases are free): none, lambda/2 sum w^2, lambda sum w^2/(1+w^2). */
+/* Penalties on the weights (biases are not penalised): none, lambda/2 sum w^2, lambda sum w^2/(1+w^2). */
 enum mot_reg_kind { MOT_REG_NONE, MOT_REG_L2, MOT_REG_NONCONVEX };
 struct mot_reg {
     uint32_t kind;
     double lambda;
 };
 
-/* Complains where kind and lambda do not go together. */
+/* Fails if kind and lambda do not match. */
 enum mot_status mot_reg_check(const struct mot_reg *);
 /* The penalty over the net's weights. */
 double mot_reg_value(const struct mot_reg *, const struct mot_net *, const float *x);

@@ -1,4 +1,4 @@
-/* models.c -- the table of models, and phantom, which has a size and no mathematics. */
+/* models.c -- the table of models, and phantom, which has a size but no mathematics. */
 #include "math/models.h"
 #include "math/kernels.h"
 #include "math/linear.h"
@@ -20,7 +20,7 @@ static const struct mot_option phantom_options[] = {
         .preset = "1e6",
         .min = 1,
         .max = 1e12,
-        .doc = "how many parameters its messages are priced for" },
+        .doc = "how many parameters its messages stand for" },
     { .name = NULL },
 };
 
@@ -65,11 +65,10 @@ static void phantom_predict(
 
 static const struct mot_model phantom = {
     .name = "phantom",
-    .summary = "a size and a cost without mathematics, for studies of time alone",
-    .about = "Messages cost what a model of so many parameters costs, and work takes the time that the "
-             "cluster says; nothing "
-             "is computed and there is no loss. For large models and large clusters, where only time is in "
-             "question.",
+    .summary = "a size and a cost without mathematics, for studying time alone",
+    .about = "Messages cost as much as for a model of that many parameters, and jobs take the time that the "
+             "cluster says; nothing is computed and there is no loss. For large models and large clusters, "
+             "if only time matters.",
     .options = phantom_options,
     .conf_bytes = sizeof(struct phantom_conf),
     .computes = false,
@@ -114,9 +113,9 @@ enum mot_status mot_net_open(
     const struct mot_model *kind, const void *conf, const struct mot_shape *shape, struct mot_net *out)
 {
     enum mot_status status = mot_kernels_open();
-    if (status) return status;
+    if (status != MOT_OK) return status;
     if (shape->cols == 0 && kind->computes)
-        return mot_fail(MOT_EUSAGE, "%s needs columns, the data has none", kind->name);
+        return mot_fail(MOT_EUSAGE, "%s needs columns, but the data has none", kind->name);
     struct mot_net net = { .kind = kind, .conf = conf, .shape = *shape };
     status = kind->open(&net);
     if (status == MOT_OK) *out = net;

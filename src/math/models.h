@@ -6,10 +6,10 @@
 
 /* ended by NULL: logistic, least-squares, softmax, mlp, phantom */
 extern const struct mot_model *const mot_models[];
-/* Model number i, or NULL past the last. */
+/* Model i, or NULL past the last. */
 const struct mot_model *mot_model_at(size_t i);
-/* Models that a user of the library brings (ended by NULL, or NULL for none) follow the built-in ones in this
- * thread, until the next call. Returns those before. */
+/* Models that a user of the library provides (ended by NULL, or NULL for none) follow the built-in ones in
+ * this thread, until the next call. Returns those before. */
 const struct mot_model *const *mot_models_extend(const struct mot_model *const *more);
 
 /* Sets net->kind, conf, shape, then calls the model's own open. */
@@ -20,6 +20,6 @@ enum mot_status mot_net_open(
 double mot_net_grad(const struct mot_net *, const float *x, const struct mot_batch *, float coef, bool first,
     float *g, void *scratch);
 
-/* Phantom: seconds of work a sample are the cluster's affair; nothing here. */
+/* Phantom: the cluster says how long a sample takes; nothing to do here. */
 
 #endif

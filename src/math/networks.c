@@ -6,10 +6,10 @@
 static enum mot_status needs_classes(const struct mot_net *net)
 {
     if (net->shape.classes == 0)
-        return mot_fail(MOT_EUSAGE, "%s needs classes, the data has values to predict; use least-squares",
-            net->kind->name);
+        return mot_fail(
+            MOT_EUSAGE, "%s needs classes, but the labels are values; use least-squares", net->kind->name);
     if (net->shape.classes == 1)
-        return mot_fail(MOT_EUSAGE, "%s needs 2 classes or more, the data has 1", net->kind->name);
+        return mot_fail(MOT_EUSAGE, "%s needs 2 classes or more, but the data has 1", net->kind->name);
     return MOT_OK;
 }
 
@@ -19,8 +19,8 @@ static enum mot_status softmax_open(struct mot_net *net)
 {
     const struct mot_linear_conf *conf = net->conf;
     enum mot_status status = needs_classes(net);
-    if (!status) status = mot_reg_check(&conf->reg);
-    if (!status)
+    if (status == MOT_OK) status = mot_reg_check(&conf->reg);
+    if (status == MOT_OK)
         status = mot_layers_open(net, 1, (uint32_t[]){ net->shape.cols, net->shape.classes }, conf->bias);
     return status;
 }
@@ -49,8 +49,7 @@ const struct mot_model mot_model_softmax = {
     .name = "softmax",
     .summary = "softmax regression: a linear model for any number of classes",
     .about = "The loss of a row is -log p of its class, p = softmax(W x + b). Convex. With two classes it "
-             "does what logistic "
-             "does, with twice the parameters.",
+             "equals logistic, with twice the parameters.",
     .options = mot_linear_options,
     .conf_bytes = sizeof(struct mot_linear_conf),
     .computes = true,
@@ -84,19 +83,20 @@ static const struct mot_option mlp_options[] = {
         .offset = offsetof(struct mlp_conf, smoothing),
         .preset = "0",
         .max = 1,
-        .doc = "how much of each label is spread evenly over all classes while training" },
+        .doc = "label smoothing: the fraction of each label that is spread evenly over all classes in "
+               "training" },
     { .name = "reg",
         .type = MOT_OPT_CHOICE,
         .offset = offsetof(struct mlp_conf, reg.kind),
         .preset = "none",
         .choices = "none|l2",
-        .doc = "penalty on the weights: l2 is lambda/2 times the sum of w^2; biases are free" },
+        .doc = "penalty on the weights: l2 is lambda/2 times the sum of w^2; biases are not penalised" },
     { .name = "lambda",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mlp_conf, reg.lambda),
         .preset = "0",
         .max = 1e6,
-        .doc = "strength of the penalty that reg names" },
+        .doc = "strength of the penalty" },
     { .name = NULL },
 };
 
@@ -104,10 +104,11 @@ static enum mot_status mlp_open(struct mot_net *net)
 {
     const struct mlp_conf *conf = net->conf;
     enum mot_status status = needs_classes(net);
-    if (!status) status = mot_reg_check(&conf->reg);
-    if (status) return status;
+    if (status == MOT_OK) status = mot_reg_check(&conf->reg);
+    if (status != MOT_OK) return status;
     uint32_t widths[MOT_LAYERS_MAX + 1], layers = conf->hidden.n + 1;
-    if (conf->hidden.n == 0) return mot_fail(MOT_EUSAGE, "mlp needs a hidden layer; without any use softmax");
+    if (conf->hidden.n == 0)
+        return mot_fail(MOT_EUSAGE, "mlp needs a hidden layer; use softmax if you want none");
     widths[0] = net->shape.cols;
     memcpy(widths + 1, conf->hidden.v, conf->hidden.n * sizeof *widths);
     widths[layers] = net->shape.classes;
@@ -153,10 +154,10 @@ static double mlp_penalty(const struct mot_net *net, const float *x)
 
 const struct mot_model mot_model_mlp = {
     .name = "mlp",
-    .summary = "multi-layer perceptron: full layers with ReLU between them",
-    .about = "Full layers of the widths in hidden, ReLU after each, softmax cross-entropy at the end; He's "
-             "initial weights, "
-             "drawn from the seed. A good first choice for images of a few thousand pixels and for tables.",
+    .summary = "multi-layer perceptron: dense layers with ReLU between them",
+    .about = "Dense layers of the widths in hidden, ReLU after each, softmax cross-entropy at the end; He "
+             "initialisation from the seed. A good first choice for images of a few thousand pixels and for "
+             "tables.",
     .options = mlp_options,
     .conf_bytes = sizeof(struct mlp_conf),
     .computes = true,

@@ -1,6 +1,7 @@
 /* optim.c -- SGD with momentum, AdamW, LARS: a rate, a scale, and one pass over the parameters. */
 #include "math/optim.h"
 #include "math/kernels.h"
+#include <motley/method.h>
 
 #define DELAY_FREE 4.0 /* updates that a gradient may be old, without momentum, at no smaller rate */
 
@@ -9,12 +10,13 @@
         .name = "lr", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_optim_conf, lr), .preset = "auto", \
         .word = "auto", .max = 1e6, .also = "learning_rate",                                                 \
         .doc = "learning rate: how far a step goes along the mean gradient; auto: " undelayed                \
-               ", less where a method's gradients are old, the more so with momentum"                        \
+               ", less for methods with old gradients, and even less with momentum"                          \
     }
 #define MOMENTUM(preset_text)                                                                                \
     {                                                                                                        \
         .name = "momentum", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_optim_conf, momentum),       \
-        .preset = preset_text, .max = 0.9999, .doc = "how much of the last step's direction is kept"         \
+        .preset = preset_text, .max = 0.9999,                                                                \
+        .doc = "the fraction of the previous step's direction that is kept"                                  \
     }
 #define NESTEROV                                                                                             \
     {                                                                                                        \
@@ -31,7 +33,7 @@
     {                                                                                                        \
         .name = "clip", .type = MOT_OPT_REAL, .offset = offsetof(struct mot_optim_conf, clip),               \
         .preset = "none", .word = "none", .min = 1e-9, .max = 1e9,                                           \
-        .doc = "longer gradients are shortened to this norm before the step"                                 \
+        .doc = "scale longer gradients down to this norm before the step"                                    \
     }
 #define END                                                                                                  \
     {                                                                                                        \
@@ -44,7 +46,7 @@ static const struct mot_option sgd_options[] = {
     LR("0.1"),
     MOMENTUM("0"),
     NESTEROV,
-    DECAY("0", "adds so much of each parameter to its gradient"),
+    DECAY("0", "adds this fraction of each parameter to its gradient"),
     CLIP,
     END,
 };
@@ -66,13 +68,13 @@ static const struct mot_option adamw_options[] = {
         .offset = offsetof(struct mot_optim_conf, beta1),
         .preset = "0.9",
         .max = 0.999999,
-        .doc = "how much of the mean of past gradients is kept" },
+        .doc = "decay of the mean of past gradients" },
     { .name = "beta2",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mot_optim_conf, beta2),
         .preset = "0.999",
         .max = 0.999999,
-        .doc = "how much of the mean of past squared gradients is kept" },
+        .doc = "decay of the mean of past squared gradients" },
     { .name = "epsilon",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mot_optim_conf, epsilon),
@@ -80,8 +82,9 @@ static const struct mot_option adamw_options[] = {
         .min = 1e-30,
         .max = 1,
         .also = "eps",
-        .doc = "added to the root of the mean square, against division by 0" },
-    DECAY("0.01", "shrinks each parameter by so much of the learning rate, beside the gradient's step"),
+        .doc = "added to the root mean square, to avoid division by 0" },
+    DECAY("0.01",
+        "shrinks each parameter by this fraction of the learning rate, apart from the gradient's step"),
     CLIP,
     END,
 };
@@ -94,7 +97,7 @@ static uint32_t adamw_slots(const struct mot_optim_conf *conf)
 
 static const struct mot_optimizer adamw = {
     .name = "adamw",
-    .summary = "Adam with decoupled weight decay: a step size for each parameter",
+    .summary = "Adam with decoupled weight decay: one step size per parameter",
     .options = adamw_options,
     .rate = 1e-3,
     .slots = adamw_slots,
@@ -103,7 +106,7 @@ static const struct mot_optimizer adamw = {
 static const struct mot_option lars_options[] = {
     LR("1"),
     MOMENTUM("0.9"),
-    DECAY("5e-5", "adds so much of each parameter to its gradient; not on biases"),
+    DECAY("5e-5", "adds this fraction of each parameter to its gradient, except for biases"),
     { .name = "trust",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mot_optim_conf, trust),
@@ -111,14 +114,14 @@ static const struct mot_option lars_options[] = {
         .min = 1e-9,
         .max = 1,
         .also = "eta",
-        .doc = "a layer's step is about this part of its weights' norm, times lr" },
+        .doc = "a layer's step is about this fraction of its weights' norm, times lr" },
     CLIP,
     END,
 };
 
 static const struct mot_optimizer lars = {
     .name = "lars",
-    .summary = "SGD whose step is scaled for each layer: for very large batches",
+    .summary = "SGD with a step scaled per layer, for very large batches",
     .options = lars_options,
     .rate = 1,
     .slots = sgd_slots,
@@ -142,13 +145,12 @@ static enum mot_status check_schedule(const struct mot_schedule_conf *s)
     bool needs_total = s->name == MOT_SCHEDULE_COSINE || s->name == MOT_SCHEDULE_POLYNOMIAL;
     if (needs_total && s->total == MOT_WORD_UINT)
         return mot_fail(MOT_EUSAGE,
-            "the %s schedule has to know how many updates the run makes: set stop.updates, or "
+            "the %s schedule needs to know how many updates the run makes: set stop.updates, or "
             "optimizer.schedule.total",
             names[s->name]);
     if (needs_total && s->total <= s->warmup)
-        return mot_fail(MOT_EUSAGE,
-            "the %s schedule's warm-up of %llu updates leaves nothing of its total of %llu", names[s->name],
-            (unsigned long long)s->warmup, (unsigned long long)s->total);
+        return mot_fail(MOT_EUSAGE, "the %s schedule's warm-up of %llu updates uses up its total of %llu",
+            names[s->name], (unsigned long long)s->warmup, (unsigned long long)s->total);
     if (s->name == MOT_SCHEDULE_STEP && s->every == 0)
         return mot_fail(
             MOT_EUSAGE, "the step schedule drops every 0 updates; set optimizer.schedule.every to 1 or more");
@@ -159,8 +161,8 @@ enum mot_status mot_optim_open(const struct mot_optimizer *kind, const struct mo
     const struct mot_schedule_conf *schedule, const struct mot_net *net, struct mot_optim *out)
 {
     enum mot_status status = mot_kernels_open();
-    if (!status) status = check_schedule(schedule);
-    if (status) return status;
+    if (status == MOT_OK) status = check_schedule(schedule);
+    if (status != MOT_OK) return status;
     if (conf->nesterov && !(conf->momentum > 0))
         return mot_fail(MOT_EUSAGE, "nesterov needs a momentum above 0; set optimizer.momentum, such as 0.9");
     *out = (struct mot_optim){

@@ -57,9 +57,6 @@ void mot_optim_step(const struct mot_optim *, uint64_t step, double lr_factor, c
 bool mot_optim_step_range(const struct mot_optim *, uint32_t off, uint32_t len, uint64_t step,
     double lr_factor, const float *grad, double scale, const float *x, float *x_out,
     const float *const slot[2], float *const slot_out[2]);
-/* Whether steps of ranges make the step of the whole, bit for bit. Clipping
- * and LARS look at norms, which a range does not know. */
-bool mot_optim_splits(const struct mot_optim *);
 /* Whether a step tells if its gradient is finite, at no cost: it looks as it reads it. Plain SGD: it
  * has no state that such a step would have spoilt, and its parameters may be written elsewhere. */
 bool mot_optim_looks(const struct mot_optim *);

@@ -1,7 +1,7 @@
-/* ref.c -- the plain twin of every kernel: what it computes, in the fewest lines.
+/* ref.c -- the plain twin of every kernel: what it computes, in as few lines as possible.
  *
- * Sums are taken in double and functions are libm's; the tests hold each kernel set against
- * these. No run uses them. */
+ * Sums are taken in double and functions are libm's; the tests compare each kernel set with these. No run
+ * uses them. */
 #include "math/kernels.h"
 #include <math.h>
 #include <string.h>
@@ -131,6 +131,17 @@ static void sum_ref(size_t n, uint32_t terms, const float *a, const float *const
     }
 }
 
+static void blend_ref(
+    size_t n, uint32_t terms, const double *a, const float *const *x, bool first, double *sum, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        double s = first ? 0 : sum[i];
+        for (uint32_t t = 0; t < terms; t++) s += a[t] * (double)x[t][i];
+        if (y) y[i] = (float)s;
+        else sum[i] = s;
+    }
+}
+
 static double dot_ref(size_t n, const float *x, const float *y)
 {
     double sum = 0;
@@ -204,7 +215,7 @@ static double logistic_ref(uint32_t rows, const double *z, const float *y, doubl
     return total;
 }
 
-/* log sum exp over the classes of row r, and the greatest. */
+/* log sum exp over the classes of row r, and the largest. */
 static double log_sum(uint32_t r, uint32_t classes, const float *z, double *most)
 {
     double sum = 0;
@@ -335,6 +346,49 @@ static void cosine_ref(size_t n, const float *x, float *y)
     for (size_t i = 0; i < n; i++) y[i] = (float)cos((double)x[i]);
 }
 
+/* ---- Compressors ---------------------------------------------------------------------- */
+
+static size_t above_ref(size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        if ((bits & 0x7fffffff) >= least) index[found++] = first + (uint32_t)i;
+    }
+    return found;
+}
+
+static double norm1_ref(size_t n, const float *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += fabs((double)x[i]);
+    return sum;
+}
+
+static uint32_t mixed_ref(uint32_t h)
+{
+    h = (h ^ h >> 16) * 0x7feb352du;
+    h = (h ^ h >> 15) * 0x846ca68bu;
+    return h ^ h >> 16;
+}
+
+static void levels_ref(size_t n, const float *x, float steps, int32_t most, uint64_t key, int8_t *level)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t draw = mixed_ref(((uint32_t)key + (uint32_t)i) ^ (uint32_t)(key >> 32)) >> 8;
+        int32_t l = (int32_t)(fabsf(x[i]) * steps + (float)draw * 0x1p-24f);
+        if (l > most) l = most;
+        level[i] = (int8_t)(signbit(x[i]) ? -l : l);
+    }
+}
+
+static void signs_ref(size_t n, const float *x, unsigned char *bit)
+{
+    memset(bit, 0, (n + 7) / 8);
+    for (size_t i = 0; i < n; i++) bit[i / 8] |= (unsigned char)((signbit(x[i]) != 0) << i % 8);
+}
+
 const struct mot_kernels mot_kernels_ref = {
     .name = "ref",
     .gemm = gemm_ref,
@@ -349,6 +403,7 @@ const struct mot_kernels mot_kernels_ref = {
     .axpy = axpy_ref,
     .sum = sum_ref,
     .add = add_ref,
+    .blend = blend_ref,
     .dot = dot_ref,
     .norm2 = norm2_ref,
     .finite = finite_ref,
@@ -371,6 +426,10 @@ const struct mot_kernels mot_kernels_ref = {
     .cosine = cosine_ref,
     .to_bytes = to_bytes_ref,
     .add_bytes = add_bytes_ref,
+    .above = above_ref,
+    .norm1 = norm1_ref,
+    .levels = levels_ref,
+    .signs = signs_ref,
     .sgd = sgd_ref,
     .momentum = momentum_ref,
     .adamw = adamw_ref,

@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "math/kernels.h"
 #include "math/linear.h"
+#include <motley/method.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,26 +13,25 @@ const struct mot_option mot_linear_options[] = {
         .preset = "none",
         .choices = "none|l2|nonconvex",
         .doc = "penalty on the weights: l2 is lambda/2 times the sum of w^2, nonconvex is lambda times the "
-               "sum of w^2/(1+w^2); "
-               "biases are free" },
+               "sum of w^2/(1+w^2); biases are not penalised" },
     { .name = "lambda",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mot_linear_conf, reg.lambda),
         .preset = "0",
         .max = 1e6,
-        .doc = "strength of the penalty that reg names" },
+        .doc = "strength of the penalty" },
     { .name = "bias",
         .type = MOT_OPT_BOOL,
         .offset = offsetof(struct mot_linear_conf, bias),
         .preset = "true",
-        .doc = "whether each output has a constant of its own beside its weights" },
+        .doc = "whether each output has a bias" },
     { .name = "init",
         .type = MOT_OPT_CHOICE,
         .offset = offsetof(struct mot_linear_conf, init),
         .preset = "zeros",
         .choices = "zeros|ones|random",
-        .doc = "the parameters to begin with; random draws weights from a normal law with deviation 0.01 and "
-               "leaves biases 0" },
+        .doc = "the initial parameters; random draws weights from a normal distribution with standard "
+               "deviation 0.01 and leaves biases 0" },
     { .name = NULL },
 };
 
@@ -46,7 +46,7 @@ enum mot_status mot_reg_check(const struct mot_reg *reg)
     return MOT_OK;
 }
 
-/* In double and one after another: parameters are few where this penalty is used. */
+/* In double and one after another: models with this penalty have few parameters. */
 static double nonconvex(uint32_t n, const float *x, double a, float *g)
 {
     double sum = 0;
@@ -97,6 +97,7 @@ void mot_linear_init(const struct mot_net *net, uint64_t seed, float *x)
 
 void mot_net_add_segment(struct mot_net *net, const char *name, uint32_t rank, uint32_t rows, uint32_t cols)
 {
+    MOT_ASSERT(net->segments < MOT_SEGMENTS_MAX);
     struct mot_segment *s = &net->segment[net->segments++];
     *s = (struct mot_segment){ .off = net->dim,
         .len = rank == 2 ? rows * cols : rows,

@@ -3,8 +3,8 @@
  * Included once by each kernel set. GCC and clang vector types do the arithmetic; the few
  * things they cannot say (FMA, square root) are named here. Contraction is off for
  * the whole library: a multiplication and an addition are fused where fma() is
- * written and nowhere else, so that two inlined copies of one line, a body and a
- * tail, or two compilers, round alike. A set without FMA rounds twice.
+ * written and nowhere else, so that two inlined copies of one line, a body and a tail, or two compilers,
+ * round the same way. A set without FMA rounds twice.
  *
  * Tails: a partial vector is loaded with zeros behind it and goes through the same
  * instructions as a full one. */
@@ -68,9 +68,23 @@ INLINE vd load_d(const double *p)
 INLINE void store_d(double *p, vd v) { memcpy(p, &v, sizeof v); }
 INLINE vd widen(const float *p)
 {
+#if LANES == 8
+    return (vd)_mm256_cvtps_pd(_mm_loadu_ps(p)); /* gcc would convert the halves of a vh one by one */
+#else
     vh v;
     memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, vd);
+#endif
+}
+
+INLINE void narrow(float *p, vd v)
+{
+#if LANES == 8
+    _mm_storeu_ps(p, _mm256_cvtpd_ps((__m256d)v));
+#else
+    vh h = __builtin_convertvector(v, vh);
+    memcpy(p, &h, sizeof h);
+#endif
 }
 
 INLINE vf all(float a) { return a - (vf){ 0 }; }

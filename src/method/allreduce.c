@@ -2,17 +2,23 @@
  *
  *   WORK --gradient sum, samples--> COLLECT --sum over workers--> step of the optimiser --> WORK
  *
- * Every worker holds the model and makes the same step. The sum of gradients is
- * divided by the sum of samples, so workers may have batches of their own sizes
- * and the update is that of the pooled batch. A worker whose data has run out
- * takes part with nothing and costs the others no wait; when nobody has samples
- * left, all stop in the same round. */
+ * Every worker holds the model and makes the same step. The sum of gradients is divided by the sum of
+ * samples, so batches may differ in size and the update is that of the pooled batch. A worker that has run
+ * out of data contributes nothing and does not keep the others waiting; when nobody has samples left, all
+ * stop in the same round.
+ *
+ * With `compress.delta` workers vote between WORK and COLLECT whether to compress: that takes a collective of
+ * its own, without floats. */
+#include "method/advice.h"
 #include "method/methods.h"
 
 struct allreduce {
     struct mot_params params;
+    struct mot_packer packer;
     uint64_t draw;
-    uint32_t round;
+    double loss; /* of the round, while the vote is taken; and its samples */
+    uint32_t samples, round;
+    bool voting;
 };
 
 static struct mot_need allreduce_need(const void *conf, const struct mot_world *world, mot_node self)
@@ -20,7 +26,7 @@ static struct mot_need allreduce_need(const void *conf, const struct mot_world *
     (void)conf;
     (void)world;
     (void)self;
-    /* The parameters, those of the next step, and the gradient in the collective. */
+    /* The parameters, the next ones, and the gradient in the collective. */
     return (struct mot_need){
         .state_bytes = sizeof(struct allreduce), .buffers = 7, .works = 1, .terms = 1, .colls = 1
     };
@@ -32,36 +38,59 @@ static void allreduce_init(void *state, struct mot_env *env)
     mot_params_init(env, &s->params);
     s->draw = mot_first_draw(env);
     s->round = (uint32_t)s->params.step;
+    mot_packer_init(env, &s->packer, 0);
 }
 
 static void begin_round(struct allreduce *s, struct mot_env *env)
 {
-    struct mot_term term = {
-        .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1
-    };
-    mot_start(env,
-        &(struct mot_work){
-            .tag = s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
+    mot_start_own(env, s->round, s->draw, env->world->batch[env->self], s->params.x, MOT_NEVER);
+}
+
+/* Where there are votes, a round has two collectives, and their tags increase. */
+static uint32_t tag_of(const struct allreduce *s, const struct mot_env *env, bool vote)
+{
+    return mot_votes(env->world) ? 2 * s->round + !vote : s->round;
+}
+
+static void sum_up(struct allreduce *s, struct mot_env *env, struct mot_slice in)
+{
+    mot_collect(
+        env, &(struct mot_coll){ .tag = tag_of(s, env, false), .in = in, .scalar = { s->samples, s->loss } });
+    mot_drop(env, in.buf);
 }
 
 static void work_came(struct allreduce *s, struct mot_env *env, const struct mot_result *w)
 {
+    struct mot_slice grad = mot_whole(env, w->grad);
     MOT_ASSERT(w->tag == s->round);
     s->draw += w->samples;
-    mot_collect(env,
-        &(struct mot_coll){
-            .tag = s->round, .in = mot_whole(env, w->grad), .scalar = { w->samples, w->loss } });
+    s->samples = w->samples;
+    s->loss = w->loss;
+    if (!mot_votes(env->world)) {
+        sum_up(s, env, mot_pack(env, &s->packer, grad, w->samples));
+        return;
+    }
+    s->voting = true;
+    bool agrees = mot_weigh(env, &s->packer, grad, w->samples);
+    mot_collect(env, &(struct mot_coll){ .tag = tag_of(s, env, true), .scalar = { agrees } });
 }
 
 static void sum_came(struct allreduce *s, struct mot_env *env, const struct mot_coll_result *sum)
 {
-    MOT_ASSERT(sum->tag == s->round);
+    MOT_ASSERT(sum->tag == tag_of(s, env, s->voting));
     double samples = sum->scalar[0];
+    if (s->voting) {
+        s->voting = false;
+        sum_up(s, env, mot_settle(env, &s->packer, mot_vote_passes(env->world, sum->scalar[0])));
+        return;
+    }
     if (samples == 0) {
         mot_stop(env, MOT_OK);
         return;
     }
-    mot_params_step(env, &s->params, sum->out, 1.0 / samples, 1.0);
+    struct mot_slice grad = mot_gathered(env, &s->packer, sum->out);
+    mot_params_step(env, &s->params, grad, 1.0 / samples, 1.0);
+    mot_drop(env, grad.buf);
     mot_advance(env);
     s->round++;
     begin_round(s, env);
@@ -78,7 +107,8 @@ static void allreduce_step(void *state, struct mot_env *env, const struct mot_ev
         if (!event->peer.up) mot_stop(env, MOT_EPEER);
         return;
     case MOT_EV_MESSAGE:
-    case MOT_EV_TIMER: MOT_ASSERT(!"allreduce asked for none of these"); return;
+    case MOT_EV_TIMER:
+    case MOT_EV_PIECE: MOT_ASSERT(!"allreduce asked for none of these"); return;
     }
 }
 
@@ -98,25 +128,38 @@ static bool allreduce_model(const void *state, const struct mot_env *env, struct
     return true;
 }
 
+static void allreduce_keep(const void *state, const struct mot_env *env, struct mot_kept *out)
+{
+    mot_packer_keep(&((const struct allreduce *)state)->packer, env, out, 0);
+}
+
+static void allreduce_traits(const void *conf, uint32_t workers, struct mot_traits *t)
+{
+    (void)conf;
+    (void)workers;
+    t->packs = MOT_PACKS_SUMS;
+    t->votes = true;
+}
+
 static const struct mot_option allreduce_options[] = { { .name = NULL } };
 
 const struct mot_method mot_method_allreduce = {
     .name = "allreduce",
-    .summary = "synchronous SGD: all workers' gradients are summed in every step",
+    .summary = "synchronous SGD: every step sums the gradients of all workers",
     .about =
-        "Each step, every worker computes the gradient of its own batch, the sums are added over all workers "
-        "(sim.collective names the algorithm), and everyone makes the same step. Batches may differ from "
-        "worker to "
-        "worker (batch: [64, 64, 16]): the mean is over samples, not over workers. A worker that has run out "
-        "of data "
-        "does not stall the others.\n"
-        "The result is that of SGD with one large batch. The pace is the slowest worker's: with mixed "
-        "machines give the "
-        "slow ones smaller batches, or look at server and async.",
+        "In each step every worker computes the gradient of its own batch, the gradients are summed over all "
+        "workers (sim.collective chooses the algorithm), and everyone takes the same step. Batches may "
+        "differ between workers (batch: [64, 64, 16]): the mean is over samples, not over workers. A worker "
+        "that has run out of data does not stall the others.\n"
+        "The result is that of SGD with one large batch. The slowest worker sets the pace: on mixed machines "
+        "give slow workers smaller batches, or try server and async.",
     .options = allreduce_options,
+    .traits = allreduce_traits,
+    .advise = mot_advise_summing,
     .need = allreduce_need,
     .init = allreduce_init,
     .step = allreduce_step,
     .check = allreduce_check,
     .model = allreduce_model,
+    .keep = allreduce_keep,
 };

@@ -10,7 +10,7 @@ static mot_node draw_uniform(const struct mot_assign *a, const struct mot_hub *h
         if (!mot_hub_seat(h, i)->away && left-- == 0) return i;
 }
 
-/* Fisher and Yates. */
+/* Fisher-Yates shuffle. */
 static void draw_order(uint64_t epoch, const struct mot_env *env, uint32_t *order)
 {
     struct mot_rng rng = mot_rng_at(env->world->seed, MOT_RNG_METHOD, epoch);
@@ -34,7 +34,7 @@ mot_node mot_assign_next(struct mot_assign *a, enum mot_assign_rule rule, const 
         a->count++;
         return worker;
     }
-    do { /* one that is away loses its turn */
+    do { /* a worker that is away loses its turn */
         if (a->count % n == 0) draw_order(rule == MOT_ASSIGN_ONCE ? 0 : a->count / n, env, order);
         worker = order[a->count++ % n];
     } while (mot_hub_seat(h, worker)->away);

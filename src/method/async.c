@@ -7,33 +7,34 @@
  *     x(t+1) = x(t) - lr/b * sum of g_i(x(pi))      g_i: the job's mean gradient; step: by its delay
  *     assign b jobs (k, t+1) at x(t+1)              assign: k is the sender, uniform, or a permutation's next
  *
- * A job is computed on the data of the worker it is assigned to, and queues there. The delay
- * of a job is t - pi, its `staleness`. A bound on it is kept in one of three ways:
- *   wait    no update is made that would make a job that is still under way too late: finished ones wait
- *           for it. With c(a) the jobs of age a = t - pi or more that an update leaves, collected or not,
- *           b (bound - a) >= c(a) for all a says that all of them can still come into updates in time
- *   drop    what comes too late is dropped
+ * A job is computed on the data of the worker it is assigned to, and queues there. The delay of a job,
+ * t - pi, is its staleness. It can be bounded in one of three ways:
+ *   wait    no update may make a job in flight too late: finished jobs wait for it. Let c(a) be the jobs of
+ *           age a = t - pi or more that an update leaves, collected or not. All of them can still go into
+ *           updates in time if b (bound - a) >= c(a) for all a
+ *   drop    gradients that come too late are dropped
  *   cancel  a job that becomes too late is given up, and its worker begins one at the new model
  *
- * The sum is taken in worker order, so with b = n the order of arrival does not show. */
+ * The sum is taken in worker order, so with b = n it does not depend on the order of arrival. */
 #include "math/kernels.h"
 #include "math/optim.h"
 #include "method/assign.h"
 #include "method/methods.h"
 #include "method/stepsize.h"
 #include <stddef.h>
+#include <stdio.h>
 
 enum on_stale { ON_STALE_WAIT, ON_STALE_DROP, ON_STALE_CANCEL };
 
 struct async_conf {
     struct mot_hub_conf hub;
     uint32_t assign, on_stale;
-    uint64_t wait, jobs, max_staleness; /* MOT_WORD_UINT: all; as many as workers; none */
+    uint64_t wait, jobs, max_staleness; /* MOT_WORD_UINT: all; one per worker; none */
     uint64_t shards;
     struct mot_stepsize_conf step;
 };
 
-/* A gradient that is in and waits for the update. */
+/* A gradient that has arrived and waits for the update. */
 struct collected {
     uint64_t round;
     double factor;
@@ -46,7 +47,7 @@ struct async {
     struct mot_hub hub;
     struct mot_assign assign;
     uint32_t collected;
-    mot_buf mean_square;   /* of the gradients so far, where lambda adapts; else MOT_NO_BUF */
+    mot_buf mean_square;   /* of the gradients so far, if lambda adapts; else MOT_NO_BUF */
     struct collected in[]; /* [jobs], then order[workers], then ages[bound + 1] */
 };
 
@@ -78,7 +79,7 @@ static uint32_t *ages_of(const struct async *s, const struct mot_env *env)
 
 /* ---- Assigning ------------------------------------------------------------------------------ */
 
-/* The jobs of this worker that have not come into an update. */
+/* Jobs of this worker that have not gone into an update. */
 static uint32_t jobs_at(const struct async *s, mot_node worker)
 {
     uint32_t jobs = mot_hub_seat(&s->hub, worker)->active;
@@ -86,7 +87,7 @@ static uint32_t jobs_at(const struct async *s, mot_node worker)
     return jobs;
 }
 
-/* Brings the number of jobs up to what it should be: in the pure variant, those of one worker. */
+/* Tops up the jobs in flight; in the pure variant, those of one worker. */
 static void assign(struct async *s, struct mot_env *env, mot_node worker)
 {
     const struct async_conf *conf = env->conf;
@@ -96,7 +97,7 @@ static void assign(struct async *s, struct mot_env *env, mot_node worker)
         for (uint32_t have = jobs_at(s, worker); have < jobs / n; have++) mot_hub_give(&s->hub, env, worker);
         return;
     }
-    while (s->hub.active + s->collected < jobs)
+    while (s->hub.present > 0 && s->hub.active + s->collected < jobs)
         mot_hub_give(&s->hub, env, mot_assign_next(&s->assign, conf->assign, &s->hub, env, order_of(s, env)));
 }
 
@@ -117,7 +118,7 @@ static void async_begin(void *state, struct mot_env *env)
 
 /* ---- Updating ------------------------------------------------------------------------------- */
 
-/* The last b become the oldest, in worker order. */
+/* Moves the b oldest to the end, in worker order. */
 static void sort_collected(struct async *s, uint32_t b)
 {
     if (s->collected == 1) return;
@@ -135,7 +136,7 @@ static void sort_collected(struct async *s, uint32_t b)
     }
 }
 
-/* Whether all jobs that an update with the last b leaves can still come into updates in time. */
+/* Whether all jobs left by an update with the last b can still go into updates in time. */
 static bool in_time(struct async *s, const struct mot_env *env, uint32_t b)
 {
     const struct async_conf *conf = env->conf;
@@ -164,8 +165,8 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
     c->grad = out;
 }
 
-/* One step along the mean of b gradients. Where their batches are of one size they are added as they are and
- * divided once: then the sum is that of a synchronous step, to the bit. */
+/* One step along the mean of b gradients. If their batches are equal in size, they are added as they are
+ * and divided once: then the sum is that of a synchronous step, to the bit. */
 static void step_along(struct async *s, struct mot_env *env, const struct collected *in, uint32_t b)
 {
     if (b == 1) {
@@ -198,7 +199,7 @@ static void cancel_stale(struct async *s, struct mot_env *env)
     for (mot_node i = 0; i < env->world->workers; i++) {
         uint64_t oldest = mot_hub_oldest(&s->hub, env, i);
         if (oldest == UINT64_MAX || s->hub.params.step - oldest <= conf->max_staleness) continue;
-        /* What waits behind it has not begun, and had better begin at the new model too. */
+        /* Jobs queued behind it have not begun and might as well begin at the new model. */
         uint32_t jobs = mot_hub_seat(&s->hub, i)->active;
         mot_hub_replace(&s->hub, env, i);
         while (--jobs > 0) mot_hub_give(&s->hub, env, i);
@@ -212,7 +213,7 @@ static void credit(struct mot_env *env, mot_node from, uint64_t delay)
     mot_hub_credit(env, from, delay);
 }
 
-/* Whether every gradient makes an update by itself, as it is and as soon as it comes. */
+/* Whether every gradient makes an update by itself, unchanged and at once. */
 static bool at_once(const void *p, const struct mot_world *world)
 {
     const struct async_conf *conf = p;
@@ -249,9 +250,9 @@ static void update(struct async *s, struct mot_env *env, uint32_t b)
     if (bounded(conf, ON_STALE_CANCEL)) cancel_stale(s, env);
 }
 
-/* Makes an update if enough has come. Where jobs were lost with their workers there may be less than b to
- * wait for. A job that the others have waited for may allow several updates; they are made one by one, so
- * that evaluations and the end of the run fall between them. */
+/* Makes an update if enough gradients are in. If jobs were lost with their workers, there may be fewer
+ * than b to wait for. A job that held up others may allow several updates; they are made one by one, so
+ * that evaluations and the end of the run can fall between them. */
 static void consider(struct async *s, struct mot_env *env)
 {
     uint32_t b = wait_of(env->conf, env->world), all = s->hub.active + s->collected;
@@ -296,8 +297,8 @@ static void async_gradient(void *state, struct mot_env *env, const struct mot_an
 
 /* ---- Workers come and go ------------------------------------------------------------------------ */
 
-/* Its jobs go to others; in the pure variant there are that many less, and nobody waits for them. Several
- * servers agree on who gets a job by counting, which they could not any more: they end the run. */
+/* Its jobs go to others; in the pure variant there are fewer jobs, and nobody waits for them. Several
+ * servers agree on who gets a job by counting, which a loss would upset: they end the run. */
 static void async_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     const struct async_conf *conf = env->conf;
@@ -321,9 +322,8 @@ static enum mot_status async_validate(const void *p, const struct mot_world *wor
     uint32_t jobs = jobs_of(conf, world), b = wait_of(conf, world);
     if (conf->assign == MOT_ASSIGN_PURE && jobs % world->workers)
         return mot_fail(MOT_EUSAGE,
-            "method.jobs: %u jobs cannot be shared evenly by %u workers; 'assign: pure' gives every worker "
-            "as many: "
-            "expected a multiple of %u, or another way to assign",
+            "method.jobs: %u jobs cannot be divided evenly among %u workers, as 'assign: pure' needs: "
+            "expected a multiple of %u, or another assign",
             jobs, world->workers, world->workers);
     if (b > jobs)
         return mot_fail(MOT_EUSAGE,
@@ -331,20 +331,17 @@ static enum mot_status async_validate(const void *p, const struct mot_world *wor
             b, jobs, jobs);
     if (conf->step.rule == MOT_STEP_RESCALED && conf->assign != MOT_ASSIGN_PURE)
         return mot_fail(MOT_EUSAGE,
-            "method.step: 'rescaled' makes up for fast workers' many updates and needs 'assign: pure'; the "
-            "other ways to "
-            "assign give every worker as many already");
+            "method.step: 'rescaled' makes up for the many updates of fast workers and needs 'assign: pure'; "
+            "otherwise every worker gets equally many already");
     if (conf->step.rule == MOT_STEP_RESCALED && b > 1)
         return mot_fail(MOT_EUSAGE,
-            "method.step: 'rescaled' takes workers to answer in proportion to their speed, which those who "
-            "wait for "
-            "others (method.wait: %u) do not; expected 'wait: 1', or another rule",
+            "method.step: 'rescaled' assumes that workers answer in proportion to their speed, but with "
+            "method.wait: %u they wait for each other; expected 'wait: 1', or another step",
             b);
     if (bounded(conf, ON_STALE_WAIT) && jobs > b * (conf->max_staleness + 1))
         return mot_fail(MOT_EUSAGE,
-            "method.max_staleness: %u jobs, %u to an update, cannot all come into updates within a delay of "
-            "%llu; expected "
-            "%u or more, or 'on_stale: drop' or 'cancel'",
+            "method.max_staleness: %u jobs, %u per update, cannot all be used within a staleness of %llu; "
+            "expected %u or more, or 'on_stale: drop' or 'cancel'",
             jobs, b, (unsigned long long)conf->max_staleness, (jobs + b - 1) / b - 1);
     if (conf->shards > 1 && bounded(conf, ON_STALE_CANCEL))
         return mot_fail(MOT_EUSAGE,
@@ -352,23 +349,16 @@ static enum mot_status async_validate(const void *p, const struct mot_world *wor
             (unsigned long long)conf->shards);
     if (conf->shards > 1 && conf->step.rule == MOT_STEP_CLIPPED)
         return mot_fail(MOT_EUSAGE,
-            "method.step: 'clipped' looks at the whole gradient's norm, and no shard has all of it; expected "
-            "another rule, or one server");
+            "method.step: 'clipped' needs the norm of the whole gradient, and no shard has all of it; "
+            "expected another step, or one server");
     if (conf->shards > 1 && !mot_optim_splits(world->optim))
         return mot_fail(MOT_EUSAGE,
-            "optimizer: clipping and LARS look at norms, and a shard does not know those of the whole; "
-            "expected sgd or adamw "
-            "without clip, or one server");
+            "optimizer: clipping and LARS need norms of the whole, which a shard does not know; expected sgd "
+            "or adamw without clip, or one server");
     if (conf->shards > 1 && conf->shards > world->dim)
-        return mot_fail(MOT_EUSAGE, "method.shards: %llu servers for %u parameters; expected %u or less",
+        return mot_fail(MOT_EUSAGE, "method.shards: %llu servers for %u parameters; expected at most %u",
             (unsigned long long)conf->shards, world->dim, world->dim);
     return mot_stepsize_validate(&conf->step, world);
-}
-
-static uint32_t async_servers(const void *conf, uint32_t workers)
-{
-    (void)workers;
-    return (uint32_t)((const struct async_conf *)conf)->shards;
 }
 
 static struct mot_hub_need async_need(const void *p, const struct mot_world *world)
@@ -378,8 +368,8 @@ static struct mot_hub_need async_need(const void *p, const struct mot_world *wor
     bool pure = conf->assign == MOT_ASSIGN_PURE, cancel = bounded(conf, ON_STALE_CANCEL),
          compensated = conf->step.rule == MOT_STEP_COMPENSATED;
     size_t ages = bounded(conf, ON_STALE_WAIT) ? conf->max_staleness + 1 : 0;
-    /* What is collected: all jobs at the most, where updates wait. A sum,
-     * and the gradient that comes with the event. */
+    /* The collected gradients (at most all jobs, if updates wait), a sum, and the gradient that comes with
+     * the event. */
     uint32_t collected = wait_of(conf, world) > 1 || ages ? jobs : 1;
     return (struct mot_hub_need){
         .state_bytes =
@@ -401,8 +391,8 @@ static void async_check(const void *state, const struct mot_env *env)
     const struct async_conf *conf = env->conf;
     uint32_t jobs = jobs_of(conf, env->world);
     MOT_ASSERT(s->hub.active + s->collected <= jobs);
-    /* A run that ends gives no jobs any more: without its workers, or, where the
-     * guard does not drop, at a gradient that is not finite. */
+    /* A run that is ending gives no more jobs: without workers or, unless the guard drops, at a gradient
+     * that is not finite. */
     bool ends = s->hub.present == 0 || (conf->shards > 1 && s->hub.present < env->world->workers) ||
         conf->hub.guard != MOT_GUARD_DROP;
     if (conf->assign != MOT_ASSIGN_PURE && !ends) MOT_ASSERT(s->hub.active + s->collected == jobs);
@@ -433,9 +423,9 @@ static const struct mot_option async_options[] = {
         .offset = offsetof(struct async_conf, assign),
         .preset = "pure",
         .choices = "pure|random|shuffled|once",
-        .doc = "who gets a new job: the worker that a gradient came from; one drawn at random; the next of a "
-               "permutation of the workers, drawn "
-               "anew after each round of all; or drawn once" },
+        .doc = "who gets a new job: pure, the worker that sent the gradient; random, a random worker; "
+               "shuffled, the next in a permutation of the workers, drawn afresh every n jobs; once, the "
+               "same with a permutation drawn once" },
     { .name = "wait",
         .type = MOT_OPT_UINT,
         .offset = offsetof(struct async_conf, wait),
@@ -443,7 +433,7 @@ static const struct mot_option async_options[] = {
         .word = "all",
         .min = 1,
         .max = 1e6,
-        .doc = "gradients that an update waits for, and takes the mean of" },
+        .doc = "gradients that an update waits for and averages" },
     { .name = "jobs",
         .type = MOT_OPT_UINT,
         .offset = offsetof(struct async_conf, jobs),
@@ -451,7 +441,7 @@ static const struct mot_option async_options[] = {
         .word = "workers",
         .min = 1,
         .max = 1e6,
-        .doc = "active jobs at all times; they queue at a worker that has several" },
+        .doc = "jobs in flight at all times; a worker that has several queues them" },
     MOT_STEPSIZE_OPTIONS(struct async_conf, step),
     { .name = "max_staleness",
         .type = MOT_OPT_UINT,
@@ -459,22 +449,22 @@ static const struct mot_option async_options[] = {
         .preset = "none",
         .word = "none",
         .max = 1e6,
-        .doc = "no gradient that goes into an update is of a model more updates old than this" },
+        .doc = "no update uses a gradient of a model older than this many updates" },
     { .name = "on_stale",
         .type = MOT_OPT_CHOICE,
         .offset = offsetof(struct async_conf, on_stale),
         .preset = "wait",
         .choices = "wait|drop|cancel",
-        .doc = "how max_staleness is kept: updates wait for the jobs that would come too late; such "
-               "gradients are dropped; or their jobs are given "
-               "up as soon as they would, and begun anew" },
+        .doc = "how to keep max_staleness: wait holds updates back for jobs that would come too late, drop "
+               "discards their gradients, cancel stops such jobs as soon as they are too late and starts "
+               "them again" },
     { .name = "shards",
         .type = MOT_OPT_UINT,
         .offset = offsetof(struct async_conf, shards),
         .preset = "1",
         .min = 1,
         .max = 64,
-        .doc = "servers, each with a range of the parameters and a link of its own, for models that one link "
+        .doc = "servers, each with a range of the parameters and its own link, for models that one link "
                "cannot carry" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
@@ -489,49 +479,79 @@ static double async_delay(const void *p, uint32_t workers)
     return (double)conf->max_staleness;
 }
 
+static void async_advise(const void *p, const struct mot_situation *s, char *into, size_t size)
+{
+    const struct async_conf *conf = p;
+    bool pure = conf->assign == MOT_ASSIGN_PURE;
+    switch (s->kind) {
+    case MOT_WHEN_LOST:
+        if (pure || conf->shards == 1) mot_advise_served(p, s, into, size);
+        else
+            snprintf(into, size,
+                ". Several servers cannot pass its jobs on to others; `--method-assign pure` goes on without "
+                "it");
+        return;
+    case MOT_WHEN_WAITING:
+    case MOT_WHEN_IDLE:
+        if (!pure) snprintf(into, size, "`--method-assign pure`");
+        else if (conf->wait > 1) snprintf(into, size, "`--method-wait 1`");
+        return;
+    case MOT_WHEN_OVERDUE:
+    case MOT_WHEN_LATE:
+    case MOT_WHEN_CROWDED:
+    case MOT_WHEN_THIN:
+    case MOT_WHEN_LEANING:
+    case MOT_WHEN_EMPTY: mot_advise_served(p, s, into, size); return;
+    }
+}
+
+static void async_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    const struct async_conf *conf = p;
+    t->asynchronous = true;
+    t->batches = 1;
+    t->servers = (uint32_t)conf->shards;
+    t->round = conf->wait == 1 ? 0 : conf->wait < workers ? (uint32_t)conf->wait : workers;
+    t->in_turn = conf->assign != MOT_ASSIGN_PURE;
+    t->by_speed = conf->step.rule != MOT_STEP_RESCALED;
+    t->delay = async_delay(conf, workers);
+}
+
 const struct mot_method mot_method_async = {
     .name = "async",
     .summary = "asynchronous SGD: every gradient is an update, nobody waits",
     .about =
-        "A server makes an update of each gradient as it arrives, or of each `wait` of them, and gives out "
-        "as many new jobs. "
-        "With assign: pure they go back to the workers just heard from. The pace is then the sum of the "
-        "workers' paces, however "
-        "different they are. The price is staleness: a gradient may be of a model many updates old (see "
-        "staleness in the summary), so "
-        "the learning rate often has to be smaller than that of allreduce; and fast workers' data weigh more "
-        "than slow ones', which "
-        "leaves an error that no longer run removes. Use it when speeds differ a lot and the workers' data "
-        "are alike.\n"
-        "assign: shuffled gives every worker one job in each round of all workers, so that every worker's "
-        "data weigh the same; jobs queue "
-        "at slow workers, and the pace falls towards theirs. Use it when the workers' data differ. random "
-        "does the same on average.\n"
-        "Special cases: wait: all is mini-batch SGD, whose pace is the slowest worker's; jobs: 1 with "
-        "assign: shuffled is SGD with "
-        "random reshuffling, with assign: once shuffle-once, both over workers in place of samples.\n"
-        "step: how late gradients are tamed. adaptive and cutoff take smaller steps for long delays (the "
-        "same ones, unless `cutoff` or `beyond` is set), rescaled larger ones for slow "
-        "workers' gradients so that all data weigh the same at the pure variant's pace, clipped shortens "
-        "long gradients, compensated "
-        "corrects a gradient for the way that the model has gone since, by its own square for a Hessian; "
-        "lambda_decay: 0.95 fits lambda to each parameter's gradients as the run goes.\n"
-        "shards: k servers with a range of the parameters each: a worker sends each its range of the "
-        "gradient, and begins when it has the "
-        "new ranges of all. Ranges are updated apart, so a job's model may be of different ages in its "
-        "parts. With assign other than pure, "
-        "the loss of a worker, or the end of its data, ends such a run.\n"
+        "A server updates the model with each gradient as it arrives, or with every `wait` of them, and "
+        "gives out as many new jobs. With assign: pure they go back to the workers just heard from. The pace "
+        "is then the sum of the workers' paces, however different they are. The price is staleness: a "
+        "gradient may be of a model many updates old (see staleness in the summary), so the learning rate "
+        "often has to be smaller than for allreduce; and fast workers' data weigh more than slow ones', an "
+        "error that remains however long the run. Use it when speeds differ a lot and the workers' data are "
+        "similar.\n"
+        "assign: shuffled gives every worker one job in each round of all workers, so that all data weigh "
+        "the same; jobs queue at slow workers, and the pace falls towards theirs. Use it when the workers' "
+        "data differ. random does the same on average.\n"
+        "Special cases: wait: all is mini-batch SGD at the pace of the slowest worker; jobs: 1 with assign: "
+        "shuffled is SGD with random reshuffling, with assign: once shuffle-once, both over workers instead "
+        "of samples.\n"
+        "step says how to tame stale gradients. adaptive and cutoff take smaller steps for long delays (the "
+        "same ones, unless `cutoff` or `beyond` is set); rescaled takes larger ones for slow workers' "
+        "gradients, so that all data weigh the same at the pace of pure; clipped scales long gradients down; "
+        "compensated corrects a gradient for how far the model has moved since, with its own square as the "
+        "Hessian; lambda_decay: 0.95 adapts lambda to each parameter's gradients during the run.\n"
+        "shards: k servers, each with a range of the parameters: a worker sends each its range of the "
+        "gradient, and starts when it has the new ranges of all. Ranges are updated independently, so the "
+        "parts of a job's model may differ in age. Unless assign is pure, such a run ends when a worker is "
+        "lost or its data runs out.\n"
         "Papers: Islamov, Safaryan, Alistarh, AsGrad, AISTATS 2024; step adaptive: Mishchenko, Bach, Even, "
-        "Woodworth, NeurIPS 2022; "
-        "cutoff: Koloskova, Stich, Jaggi, NeurIPS 2022; compensated: Zheng and others, ICML 2017 (DC-ASGD); "
-        "max_staleness with wait: Ho and "
-        "others, NIPS 2013 (stale synchronous parallel); with cancel: Maranjyan, Tyurin, Richtarik, ICML "
-        "2025 (Ringmaster ASGD).",
+        "Woodworth, NeurIPS 2022; cutoff: Koloskova, Stich, Jaggi, NeurIPS 2022; compensated: Zheng and "
+        "others, ICML 2017 (DC-ASGD); max_staleness with wait: Ho and others, NIPS 2013 (stale synchronous "
+        "parallel); with cancel: Maranjyan, Tyurin, Richtarik, ICML 2025 (Ringmaster ASGD).",
     .options = async_options,
     .conf_bytes = sizeof(struct async_conf),
-    .asynchronous = true,
-    .delay = async_delay,
+    .traits = async_traits,
+    .advise = async_advise,
     .validate = async_validate,
     MOT_SERVED_BY(async),
-    .server_count = async_servers,
 };

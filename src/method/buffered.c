@@ -1,4 +1,5 @@
 #include "method/buffered.h"
+#include <stdio.h>
 
 static uint32_t k_among(const struct mot_buffered_conf *conf, uint32_t workers)
 {
@@ -33,9 +34,21 @@ struct mot_hub_need mot_buffered_need(const void *p, const struct mot_world *wor
         .backlog = conf->assign == MOT_ASSIGN_PURE ? 0 : world->workers };
 }
 
-uint32_t mot_buffered_steps(const void *conf)
+struct mot_local_steps mot_buffered_steps(const void *conf)
 {
-    return (uint32_t)((const struct mot_buffered_conf *)conf)->steps;
+    return (struct mot_local_steps){ .steps = (uint32_t)((const struct mot_buffered_conf *)conf)->steps };
+}
+
+bool mot_buffered_in_turn(const void *conf)
+{
+    return ((const struct mot_buffered_conf *)conf)->assign != MOT_ASSIGN_PURE;
+}
+
+void mot_buffered_advise(const void *conf, const struct mot_situation *s, char *into, size_t size)
+{
+    bool waits = s->kind == MOT_WHEN_WAITING || s->kind == MOT_WHEN_IDLE;
+    if (waits && mot_buffered_in_turn(conf)) snprintf(into, size, "`--method-assign pure`");
+    else mot_advise_served(conf, s, into, size);
 }
 
 void mot_buffered_begin(void *state, struct mot_env *env)
@@ -75,7 +88,7 @@ void mot_buffered_assign(void *state, struct mot_env *env, mot_node worker)
         if (!mot_hub_seat(&b->hub, worker)->away) mot_hub_give(&b->hub, env, worker);
         return;
     }
-    while (b->hub.active < env->world->workers)
+    while (b->hub.present > 0 && b->hub.active < env->world->workers)
         mot_hub_give(&b->hub, env, mot_assign_next(&b->assign, conf->assign, &b->hub, env, order));
 }
 

@@ -4,7 +4,8 @@
  *   Server:  h_i: the last D of worker i, 0 before the first;  h = the mean of the h_i over all workers
  *            at K arrivals:  v = h + 1/K * sum (D_i - h_i);  x -= server_rate * v;  h_i = D_i of those
  *
- * So those who did not arrive are represented by what they sent last, and fast workers' data weigh no more.
+ * So workers that are not among the K are represented by what they sent last, and fast workers' data weighs
+ * no more.
  * Wang, Cao, Wu, Chen and Chen, Tackling the Data Heterogeneity in Asynchronous Federated
  * Learning with Cached Update Calibration, ICLR 2024, Algorithm 2. */
 #include "math/kernels.h"
@@ -12,7 +13,7 @@
 #include "method/methods.h"
 #include "method/table.h"
 
-/* Behind the buffer lie the rows: mot_row[workers], the h_i. */
+/* The rows, mot_row[workers], follow the buffer: the h_i. */
 struct cache {
     mot_buf total;
     uint32_t since;
@@ -32,7 +33,7 @@ static struct mot_hub_need ca2fl_need(const void *conf, const struct mot_world *
     return need;
 }
 
-/* As in ia2sgd: taken anew every so often, since a running sum does not forget rounding errors. */
+/* As in ia2sgd: recomputed every so often, since a running sum accumulates rounding errors. */
 static void take_total(struct cache *c, struct mot_env *env)
 {
     mot_drop(env, c->total);
@@ -74,7 +75,7 @@ static void ca2fl_gradient(void *state, struct mot_env *env, const struct mot_an
         mot_buf sum = calibrated(b, c, env);
         for (uint32_t i = 0; i < b->count; i++, c->since++) {
             struct mot_row *row = &c->row[b->in[i].from];
-            /* it went between its report and the update */
+            /* it left between its report and the update */
             if (mot_hub_seat(&b->hub, b->in[i].from)->away) continue;
             mot_total_add(env, c->total, row, -1);
             mot_row_set(env, row, b->in[i].sum, b->in[i].batch, b->in[i].round);
@@ -86,7 +87,7 @@ static void ca2fl_gradient(void *state, struct mot_env *env, const struct mot_an
     mot_buffered_assign(b, env, a->from);
 }
 
-/* What it sent last would pull for ever. */
+/* Its last gradient would pull for ever. */
 static void ca2fl_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     struct cache *c = cache_of(state, env);
@@ -107,22 +108,30 @@ MOT_SERVED(ca2fl)
 
 static const struct mot_option ca2fl_options[] = { MOT_BUFFERED_OPTIONS, { .name = NULL } };
 
+static void ca2fl_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    t->asynchronous = true;
+    t->batches = 1;
+    t->round = 0;
+    t->in_turn = mot_buffered_in_turn(p);
+    t->delay = mot_buffered_delay(p, workers);
+}
+
 const struct mot_method mot_method_ca2fl = {
     .name = "ca2fl",
-    .summary = "FedBuff, calibrated by what every worker sent last, so that all data weigh the same",
-    .about = "As with fedbuff a worker makes some steps of SGD by itself and sends how far it went, and the "
-             "server makes an update for every K that come. It keeps "
-             "what each worker sent last, and lets that stand for the workers that are not among the K: so "
-             "every worker's data weigh the same in every update. "
-             "The server keeps a model's size for each worker.\n"
-             "Use it in place of fedbuff when the workers' data differ. With one local step, k: 1 and few "
+    .summary = "FedBuff calibrated with every worker's latest report, so that all data weigh the same",
+    .about = "As with fedbuff, a worker takes some local steps of SGD and reports how far it went, and the "
+             "server makes an update for every K reports. It keeps the latest report of each worker, which "
+             "stands in for the workers that are not among the K: so every worker's data weigh the same in "
+             "every update. The server keeps one vector of the model's size per worker.\n"
+             "Use it instead of fedbuff when the workers' data differ. With one local step, k: 1 and few "
              "workers it is much like ia2sgd.\n"
              "Paper: Wang, Cao, Wu, Chen, Chen, Tackling the Data Heterogeneity in Asynchronous Federated "
-             "Learning with Cached Update Calibration, ICLR 2024, "
-             "Algorithm 2.",
+             "Learning with Cached Update Calibration, ICLR 2024, Algorithm 2.",
     .options = ca2fl_options,
     .conf_bytes = sizeof(struct mot_buffered_conf),
-    .asynchronous = true,
-    .delay = mot_buffered_delay,
+    .traits = ca2fl_traits,
+    .advise = mot_buffered_advise,
     MOT_SERVED_BY(ca2fl),
 };

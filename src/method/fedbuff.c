@@ -18,8 +18,8 @@ struct fedbuff_conf {
     uint32_t discount;
 };
 
-/* The sum of the parcels by weight, in worker order. Where all weigh the same they are added as they are and
- * `scale` is their weight: one gradient of one worker is then the very step of asynchronous SGD. */
+/* The weighted sum of the parcels, in worker order. If all weights are equal, parcels are added as they
+ * are and `scale` is the weight: one gradient of one worker then makes exactly a step of asynchronous SGD. */
 static mot_buf weigh(const struct mot_buffered *b, struct mot_env *env, double *scale)
 {
     const struct mot_kernels *k = mot_kernels();
@@ -67,27 +67,37 @@ static const struct mot_option fedbuff_options[] = {
         .offset = offsetof(struct fedbuff_conf, discount),
         .preset = "root",
         .choices = "root|none",
-        .doc = "how much less a late job weighs: 1 / sqrt(1 + delay), or as much as others" },
+        .doc = "the weight of a stale report: 1 / sqrt(1 + delay), or the same as others" },
     MOT_BUFFERED_OPTIONS,
     { .name = NULL },
 };
 
+static void fedbuff_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    t->asynchronous = true;
+    t->batches = 1;
+    t->round = 0;
+    t->in_turn = mot_buffered_in_turn(p);
+    t->by_speed = true;
+    t->delay = mot_buffered_delay(p, workers);
+}
+
 const struct mot_method mot_method_fedbuff = {
     .name = "fedbuff",
-    .summary = "local steps at the workers, and an update for every K of them that have reported",
+    .summary = "local steps at the workers, and an update for every K reports",
     .about =
-        "A worker makes some steps of SGD by itself and sends how far it went; the server makes an "
-        "update of the mean of every K that come, the late ones "
-        "weighing less. Messages are rarer by the number of steps, and nobody waits. The rate of the "
-        "workers' steps is the optimiser's.\n"
-        "Use it with several steps when the network is slow beside the workers and the workers' data are "
-        "alike. Local steps on data that differ pull apart: take one, assign: shuffled, or ca2fl.\n"
+        "A worker takes some local steps of SGD and reports how far it went; the server updates the model "
+        "with the mean of every K reports, in which stale ones weigh less. There are fewer messages by the "
+        "number of local steps, and nobody waits. Local steps use the optimiser's learning rate.\n"
+        "Use it with several steps when the network is slow compared with the workers and their data are "
+        "similar. If data differ, local steps pull the models apart: use one step, assign: shuffled, or "
+        "ca2fl.\n"
         "Paper: Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered "
-        "Asynchronous Aggregation, AISTATS 2022, "
-        "Algorithms 1 and 2.",
+        "Asynchronous Aggregation, AISTATS 2022, Algorithms 1 and 2.",
     .options = fedbuff_options,
     .conf_bytes = sizeof(struct fedbuff_conf),
-    .asynchronous = true,
-    .delay = mot_buffered_delay,
+    .traits = fedbuff_traits,
+    .advise = mot_buffered_advise,
     MOT_SERVED_BY(fedbuff),
 };

@@ -3,24 +3,25 @@
  *   on a gradient g of worker i:  x(t+1) = x(t) - lr / (n p_i) * g;
  *   then a job at x(t+1) for worker k, drawn with probability p_k, queued if it is busy
  *
- * The factor makes up for i being drawn more often than others: in the mean every worker's data weigh the
- * same, whatever p is. It is that of the p by which the job was drawn, which may have changed since: slow
- * workers' queues are long with jobs drawn before p had them drawn less. Leconte, Jonckheere, Samsonov and
+ * The factor makes up for i being drawn more often than others: on average every worker's data weighs the
+ * same, whatever p is. It uses the p by which the job was drawn, which may have changed since: slow workers'
+ * queues hold many jobs from before p was lowered for them. Leconte, Jonckheere, Samsonov and
  * Moulines, Queuing Dynamics of Asynchronous Federated Learning, AISTATS 2024 (arXiv
  * 2405.00017), Algorithm 1.
  *
- * `p: optimal` is found from the job times seen so far, anew each time that the number of updates has
- * doubled: the p for which the variance over the pace of the updates is least (queueing.h). Alahyane, Comte,
- * Jonckheere and Moulines, Optimizing Asynchronous Federated Learning, 2025 (arXiv 2502.08206) put speed into
- * the objective so; theirs is the whole bound, with constants that a run does not know. */
+ * `p: optimal` is computed from the job times seen so far, whenever the number of updates has doubled: it
+ * minimises the variance over the pace of updates (queueing.h). Alahyane, Comte, Jonckheere and Moulines,
+ * Optimizing Asynchronous Federated Learning, 2025 (arXiv 2502.08206) put speed into the objective in this
+ * way; theirs is the whole bound, with constants that a run does not know. */
 #include "base/rng.h"
 #include "base/words.h"
 #include "method/hub.h"
 #include "method/methods.h"
 #include "method/queueing.h"
+#include <stdio.h>
 #include <string.h>
 
-#define OPTIMAL_MOST 1000000u /* workers times jobs, for the time that it takes */
+#define OPTIMAL_MOST 1000000u /* workers times jobs; more would take too long */
 struct gasync_conf {
     struct mot_hub_conf hub;
     const char *p;
@@ -29,10 +30,10 @@ struct gasync_conf {
 
 struct gasync {
     struct mot_hub hub;
-    uint64_t count, next; /* jobs drawn; the update at which p is found anew */
-    /* the update at which it was last; jobs of older rounds were drawn by the p before */
+    uint64_t count, next; /* jobs drawn; the update at which p is next recomputed */
+    /* the update at which it last was; jobs of older rounds were drawn by the previous p */
     uint64_t found;
-    /* [workers] p; [workers] p before; [workers] job times; 4 [workers] to work with */
+    /* [workers] p; [workers] previous p; [workers] job times; 4 [workers] scratch */
     double number[];
 };
 
@@ -41,8 +42,8 @@ static uint32_t jobs_of(const struct gasync_conf *conf, const struct mot_world *
     return conf->jobs == MOT_WORD_UINT ? world->workers : (uint32_t)conf->jobs;
 }
 
-/* The probabilities of the text, uniform where it has none to say; they need
- * not add up to 1. Returns how many were read, or -1. */
+/* Reads probabilities from the text, or uniform ones if it gives none; they need not sum to 1. Returns how
+ * many were read, or -1. */
 static int64_t read_p(const char *text, double *p, uint32_t n)
 {
     if (strcmp(text, "optimal") == 0 || strcmp(text, "uniform") == 0) {
@@ -72,7 +73,7 @@ static enum mot_status gasync_validate(const void *c, const struct mot_world *wo
         return mot_fail(
             MOT_EUSAGE, "method.p: expected numbers above 0, 'uniform' or 'optimal'; found '%s'", conf->p);
     if (count != world->workers)
-        return mot_fail(MOT_EUSAGE, "method.p: %lld numbers for %u workers; expected one for each",
+        return mot_fail(MOT_EUSAGE, "method.p: %lld numbers for %u workers; expected one each",
             (long long)count, world->workers);
     if (strcmp(conf->p, "optimal") == 0 && (uint64_t)world->workers * jobs_of(conf, world) > OPTIMAL_MOST)
         return mot_fail(MOT_EUSAGE,
@@ -91,7 +92,7 @@ static struct mot_hub_need gasync_need(const void *c, const struct mot_world *wo
         .backlog = jobs };
 }
 
-/* Of all probabilities, those of the workers that are there. */
+/* The total probability of the workers that are there. */
 static double present_p(const struct gasync *s, const struct mot_env *env, const double *p)
 {
     double sum = 0;
@@ -116,7 +117,8 @@ static void assign(void *state, struct mot_env *env, mot_node worker)
 {
     struct gasync *s = state;
     (void)worker;
-    while (s->hub.active < jobs_of(env->conf, env->world)) mot_hub_give(&s->hub, env, draw(s, env));
+    while (s->hub.present > 0 && s->hub.active < jobs_of(env->conf, env->world))
+        mot_hub_give(&s->hub, env, draw(s, env));
 }
 
 static void gasync_begin(void *state, struct mot_env *env)
@@ -130,7 +132,8 @@ static void gasync_begin(void *state, struct mot_env *env)
     assign(s, env, 0);
 }
 
-/* Not before everyone has answered; who is away counts with what is known of it, or like the others. */
+/* Not before everyone has answered. A worker that is away counts with what is known about it, or like the
+ * others. */
 static void improve(struct gasync *s, struct mot_env *env)
 {
     const struct gasync_conf *conf = env->conf;
@@ -145,7 +148,7 @@ static void improve(struct gasync *s, struct mot_env *env)
         mean += seconds[i];
     }
     s->next = 2 * s->hub.params.step;
-    if (known == 0) return; /* jobs that take no time */
+    if (known == 0) return; /* no job takes time */
     for (mot_node i = 0; i < n; i++)
         if (!(seconds[i] > 0)) seconds[i] = mean / known;
     memcpy(before, p, n * sizeof(*p));
@@ -175,7 +178,7 @@ static void gasync_lost(void *state, struct mot_env *env, mot_node worker, uint3
 static void gasync_check(const void *state, const struct mot_env *env)
 {
     const struct gasync *s = state;
-    MOT_ASSERT(s->hub.active <= jobs_of(env->conf, env->world)); /* fewer only as the run ends */
+    MOT_ASSERT(s->hub.active <= jobs_of(env->conf, env->world)); /* fewer only when the run ends */
     for (mot_node i = 0; i < env->world->workers; i++) MOT_ASSERT(s->number[i] > 0);
 }
 
@@ -194,9 +197,9 @@ static const struct mot_option gasync_options[] = {
         .type = MOT_OPT_TEXT,
         .offset = offsetof(struct gasync_conf, p),
         .preset = "optimal",
-        .doc = "how likely each worker is to get the next job: a number for each, which need not add up to "
-               "1, as in '0.5 0.3 0.2'; uniform; or optimal, found "
-               "from the job times as the run goes on, uniform until every worker has answered" },
+        .doc = "how likely each worker is to get the next job: one number each, which need not add up to 1, "
+               "as in '0.5 0.3 0.2'; uniform; or optimal, computed from the job times during the run, "
+               "uniform until every worker has answered" },
     { .name = "jobs",
         .type = MOT_OPT_UINT,
         .offset = offsetof(struct gasync_conf, jobs),
@@ -204,8 +207,8 @@ static const struct mot_option gasync_options[] = {
         .word = "workers",
         .min = 1,
         .max = 1e6,
-        .doc = "active jobs at all times; they queue at a worker that has several. Fewer of them are less "
-               "stale, more keep workers busier" },
+        .doc = "jobs in flight at all times; a worker that has several queues them. Fewer jobs mean less "
+               "staleness, more keep workers busier" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
@@ -216,26 +219,40 @@ static double gasync_delay(const void *p, uint32_t workers)
     return (jobs == MOT_WORD_UINT ? workers : (double)jobs) - 1;
 }
 
+static void gasync_advise(const void *p, const struct mot_situation *s, char *into, size_t size)
+{
+    if (s->kind == MOT_WHEN_WAITING) snprintf(into, size, "`--method async`");
+    else mot_advise_served(p, s, into, size);
+}
+
+static void gasync_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    t->asynchronous = true;
+    t->batches = 1;
+    t->round = 0;
+    t->in_turn = true;
+    t->delay = gasync_delay(p, workers);
+}
+
 const struct mot_method mot_method_gasync = {
     .name = "gasync",
-    .summary = "asynchronous SGD whose jobs go to workers with given or optimised probabilities, and are "
-               "scaled to weigh all data the same",
+    .summary = "asynchronous SGD whose jobs go to workers with given or optimised probabilities, scaled so "
+               "that all data weigh the same",
     .about = "A new job goes to worker i with probability p_i, and its gradient is multiplied by 1 / (n "
-             "p_i): whatever p is, every worker's data weigh the same in the "
-             "mean. With p uniform it is async with assign: random, at the pace of slow workers' queues. "
-             "Giving fast workers more jobs raises the pace and, since "
-             "slow ones' gradients count for more then, the noise; p: optimal finds the balance from the job "
-             "times.\n"
-             "Use it when the workers' data differ, speeds differ, and the server has no memory for a table "
-             "of gradients; with that memory, ca2fl and ia2sgd were faster where measured "
-             "(docs/async-family.md).\n"
+             "p_i): whatever p is, every worker's data weigh the same on average. With p: uniform it is "
+             "async with assign: random, at the pace of slow workers' queues. Giving fast workers more jobs "
+             "raises the pace but also, since slow workers' gradients then count for more, the noise; p: "
+             "optimal finds the balance from the job times.\n"
+             "Use it when both data and speeds differ and the server has no memory for a table of gradients; "
+             "with that memory, ca2fl and ia2sgd were faster where measured (docs/async-family.md).\n"
              "Papers: Leconte, Jonckheere, Samsonov, Moulines, Queuing Dynamics of Asynchronous Federated "
-             "Learning, AISTATS 2024, Algorithm 1; Alahyane, Comte, "
-             "Jonckheere, Moulines, Optimizing Asynchronous Federated Learning, 2025.",
+             "Learning, AISTATS 2024, Algorithm 1; Alahyane, Comte, Jonckheere, Moulines, Optimizing "
+             "Asynchronous Federated Learning, 2025.",
     .options = gasync_options,
     .conf_bytes = sizeof(struct gasync_conf),
-    .asynchronous = true,
-    .delay = gasync_delay,
+    .traits = gasync_traits,
+    .advise = gasync_advise,
     .validate = gasync_validate,
     MOT_SERVED_BY(gasync),
 };

@@ -4,12 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#define LIMIT_MOST 9e9 /* seconds, 285 years: the clock holds no more */
+
 static size_t numbers_of(uint32_t queue, uint32_t servers) { return servers + (size_t)(queue + 1) * servers; }
 
-/* The rounds, one a server, of job number `k` in the queue; `queue_max`: of the running one. */
-static uint64_t *rounds_at(struct mot_grader *g, uint32_t place)
+/* The rounds, one per server, of job number `k` in the queue; `queue_max`: of the running job. */
+static uint64_t *rounds_at(const struct mot_grader *g, uint32_t place)
 {
-    return g->numbers + g->servers + (size_t)place * g->servers;
+    return (uint64_t *)(uintptr_t)g->numbers + g->servers + (size_t)place * g->servers;
 }
 
 static struct mot_grader_job *queue_at(const struct mot_grader *g, uint64_t k)
@@ -18,41 +20,43 @@ static struct mot_grader_job *queue_at(const struct mot_grader *g, uint64_t k)
     return (struct mot_grader_job *)(uintptr_t)end + k % g->queue_max;
 }
 
-struct mot_need mot_grader_need(const struct mot_world *world, uint32_t queue)
+static struct mot_packer *packer_of(const struct mot_grader *g, uint32_t server)
+{
+    return (struct mot_packer *)(void *)(queue_at(g, 0) + g->queue_max) + server;
+}
+
+static struct mot_need grader_need(const struct mot_world *world, uint32_t queue)
 {
     size_t numbers = numbers_of(queue, world->servers);
-    /* The models of its jobs, and their gradients on the way to the servers. */
+    /* The models of its jobs, and their gradients in flight to the servers. */
     return (struct mot_need){ .state_bytes = sizeof(struct mot_grader) + numbers * sizeof(uint64_t) +
-            queue * sizeof(struct mot_grader_job),
+            queue * sizeof(struct mot_grader_job) + world->servers * sizeof(struct mot_packer),
         .buffers = 2 * queue,
         .sends = queue * world->servers,
         .works = 1,
         .terms = 1 };
 }
 
-void mot_grader_init(struct mot_grader *g, const struct mot_env *env, uint32_t queue, bool looks)
+static void grader_init(void *state, const struct mot_env *env, uint32_t queue, bool looks)
 {
+    struct mot_grader *g = state;
     g->looks = looks;
     g->draw = mot_first_draw(env);
     g->queue_max = queue;
     g->servers = env->world->servers;
 }
 
-/* The work holds the model from here on. */
+/* The job holds the model from here on. */
 static void begin(struct mot_grader *g, struct mot_env *env, mot_buf at, double limit_s)
 {
     g->begun++;
     g->busy = true;
     g->tag++;
     g->until = limit_s > 0 ? env->now + (mot_time)(limit_s * 1e9) : MOT_NEVER;
-    struct mot_term term = {
-        .part = env->self, .draw = g->draw, .samples = env->world->batch[env->self], .coef = 1
-    };
-    mot_start(
-        env, &(struct mot_work){ .tag = g->tag, .terms = 1, .term = &term, .deadline = g->until, .at = at });
+    mot_start_own(env, g->tag, g->draw, env->world->batch[env->self], at, g->until);
 }
 
-/* Begins the next job, if all of it is there and none runs. */
+/* Begins the next job, if it is complete and none runs. */
 static void begin_next(struct mot_grader *g, struct mot_env *env)
 {
     if (g->busy || g->begun == g->numbers[0]) return;
@@ -86,7 +90,7 @@ static void model_came(struct mot_grader *g, struct mot_env *env, const struct m
     if (m->kind == MOT_MSG_REPLACE) give_up_all(g, env);
     uint64_t k = g->numbers[server]++;
     MOT_ASSERT(k - g->begun < g->queue_max && "a server sends no more than the queue holds");
-    if (g->servers == 1 && !g->busy) { /* nothing runs, so nothing waits either */
+    if (g->servers == 1 && !g->busy) { /* idle, so nothing is queued either */
         rounds_at(g, g->queue_max)[0] = m->head.round;
         begin(g, env, m->body.buf, m->head.value);
         return;
@@ -126,14 +130,21 @@ static void work_came(struct mot_grader *g, struct mot_env *env, const struct mo
     g->given_up = 0;
     for (uint32_t server = 0; server < g->servers; server++) {
         head.round = rounds_at(g, g->queue_max)[server];
-        struct mot_slice range = mot_shard(env, w->grad, server, g->servers), nothing = { .buf = MOT_NO_BUF };
-        mot_send(env, env->world->workers + server, kind, head, given_up ? nothing : range);
+        struct mot_slice body = { .buf = MOT_NO_BUF };
+        if (!given_up) body = mot_shard(env, w->grad, server, g->servers);
+        bool packs = env->world->compress && !given_up; /* tens of instructions of a simulated job */
+        if (packs) body = mot_pack(env, packer_of(g, server), body, w->samples);
+        mot_send(env, env->world->workers + server, kind, head, body);
+        if (packs) mot_drop(env, body.buf);
     }
     begin_next(g, env);
 }
 
-void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot_event *event)
+static void grader_step(
+    void *state, struct mot_env *env, const struct mot_event *event, const struct mot_local_steps *local)
 {
+    struct mot_grader *g = state;
+    (void)local;
     switch (event->kind) {
     case MOT_EV_START: return; /* the server speaks first */
     case MOT_EV_MESSAGE: model_came(g, env, event->message); return;
@@ -142,16 +153,49 @@ void mot_grader_step(struct mot_grader *g, struct mot_env *env, const struct mot
         if (event->peer.node >= env->world->workers && !event->peer.up) mot_stop(env, MOT_EPEER);
         return;
     case MOT_EV_COLL:
-    case MOT_EV_TIMER: MOT_ASSERT(!"a grader asked for none of these"); return;
+    case MOT_EV_TIMER:
+    case MOT_EV_PIECE: MOT_ASSERT(!"a grader asked for none of these"); return;
     }
 }
 
-void mot_grader_check(const struct mot_grader *g, const struct mot_world *world, uint32_t queue)
+/* Jobs this server has no answer to, as far as the worker knows. */
+static uint64_t unanswered(const struct mot_grader *g, uint32_t server)
 {
-    MOT_ASSERT(g->queue_max == queue && g->servers == world->servers);
+    return (g->given_up ? g->given_up : g->busy) + (g->numbers[server] - g->begun);
+}
+
+/* The round of the server's last model. */
+static uint64_t last_round(const struct mot_grader *g, uint32_t server)
+{
+    uint64_t came = g->numbers[server];
+    uint32_t place = came > g->begun ? (uint32_t)((came - 1) % g->queue_max) : g->queue_max;
+    return rounds_at(g, place)[server];
+}
+
+static bool grader_admits(const void *state, const struct mot_env *env, const struct mot_message *m)
+{
+    const struct mot_grader *g = state;
+    if (m->from < env->world->workers) return false;
+    uint32_t server = m->from - env->world->workers;
+    bool replaces = m->kind == MOT_MSG_REPLACE && g->servers == 1 && g->queue_max > 1;
+    return (m->kind == MOT_MSG_MODEL || replaces) && unanswered(g, server) < g->queue_max &&
+        m->head.round >= last_round(g, server) && m->head.samples == 0 && m->head.value >= 0 &&
+        m->head.value <= LIMIT_MOST && mot_body_is(m, mot_shard(env, m->body.buf, server, g->servers));
+}
+
+static void grader_check(const void *state, const struct mot_env *env, uint32_t queue)
+{
+    const struct mot_grader *g = state;
+    MOT_ASSERT(g->queue_max == queue && g->servers == env->world->servers);
     for (uint32_t server = 0; server < g->servers; server++) {
         MOT_ASSERT(g->numbers[server] >= g->begun && g->numbers[server] - g->begun <= g->queue_max);
         MOT_ASSERT(g->busy || g->given_up == 0);
     }
     MOT_ASSERT(g->busy || queue_at(g, g->begun)->here < g->servers);
 }
+
+const struct mot_worker_side mot_grader_side = { .need = grader_need,
+    .init = grader_init,
+    .step = grader_step,
+    .check = grader_check,
+    .admits = grader_admits };

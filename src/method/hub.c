@@ -58,11 +58,11 @@ static void free_job(struct mot_hub *h, struct mot_env *env, uint32_t place)
 
 static void send_job(struct mot_env *env, mot_node worker, const struct mot_hub_job *job, mot_buf x)
 {
-    mot_send(env, worker, job->kind, (struct mot_head){ .round = job->round, .value = job->limit_s },
-        mot_hub_range(env, x));
+    struct mot_head head = { .round = job->round, .samples = job->task, .value = job->limit_s };
+    mot_send(env, worker, job->kind, head, mot_hub_range(env, x));
 }
 
-/* Sends what waits for the worker, as far as its queue has room. */
+/* Sends jobs that wait for the worker, as far as its queue has room. */
 static void feed(struct mot_hub *h, struct mot_env *env, mot_node worker)
 {
     struct mot_seat *seat = &seats_of(h)[worker];
@@ -78,7 +78,7 @@ static void feed(struct mot_hub *h, struct mot_env *env, mot_node worker)
     }
 }
 
-static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16_t kind, double limit_s)
+static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, struct mot_hub_job what)
 {
     struct mot_seat *seat = &seats_of(h)[worker];
     uint32_t place = h->free;
@@ -86,13 +86,12 @@ static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16
     MOT_ASSERT(place && "more jobs than need() declared");
     struct mot_hub_job *job = job_at(h, place, env);
     h->free = job->next;
-    /* The model is held for a job that waits here, and for one whose answer needs it. */
+    /* Hold the model if the job waits here, or if its answer needs it. */
     bool now = !seat->unsent && seat->there < h->queue, hold = !now || h->keep;
-    *job = (struct mot_hub_job){ .round = h->params.step,
-        .limit_s = limit_s,
-        .given = env->now,
-        .x = hold ? mot_hold(env, h->params.x) : MOT_NO_BUF,
-        .kind = kind };
+    *job = what;
+    job->round = h->params.step;
+    job->given = env->now;
+    job->x = hold ? mot_hold(env, h->params.x) : MOT_NO_BUF;
     if (seat->last) job_at(h, seat->last, env)->next = place;
     else seat->first = place;
     seat->last = place;
@@ -107,9 +106,10 @@ static void give(struct mot_hub *h, struct mot_env *env, mot_node worker, uint16
     }
 }
 
-/* Takes the oldest job off the seat, and frees its place. The model
- * it was computed at becomes the caller's. */
-static struct mot_hub_job take_first(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
+/* Takes the oldest job off the seat and frees its place. The caller takes over its model. Inline: a call that
+ * returns a copy of the job costs 26 instructions an answer. */
+static inline __attribute__((always_inline)) struct mot_hub_job take_first(
+    struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
 {
     uint32_t place = seat->first;
     MOT_ASSERT(place && place != seat->unsent && seat->there > 0 && "an answer to a job that was sent");
@@ -126,8 +126,7 @@ static struct mot_hub_job take_first(struct mot_hub *h, struct mot_env *env, str
     return job;
 }
 
-/* None of its jobs is active any more: what has not been sent is
- * forgotten, answers to the rest will be waste. */
+/* Makes all its jobs inactive: unsent ones are forgotten, answers to the others will be waste. */
 static uint32_t void_jobs(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
 {
     uint32_t active = seat->active, last = 0;
@@ -158,20 +157,35 @@ struct mot_slice mot_hub_range(const struct mot_env *env, mot_buf b)
 
 void mot_hub_give(struct mot_hub *h, struct mot_env *env, mot_node worker)
 {
-    give(h, env, worker, MOT_MSG_MODEL, 0);
+    give(h, env, worker, (struct mot_hub_job){ .kind = MOT_MSG_MODEL });
 }
 
 void mot_hub_give_for(struct mot_hub *h, struct mot_env *env, mot_node worker, double limit_s)
 {
-    give(h, env, worker, MOT_MSG_MODEL, limit_s);
+    give(h, env, worker, (struct mot_hub_job){ .kind = MOT_MSG_MODEL, .limit_s = limit_s });
 }
 
 void mot_hub_replace(struct mot_hub *h, struct mot_env *env, mot_node worker)
 {
+    mot_hub_order(h, env, worker, 0);
+}
+
+void mot_hub_order(struct mot_hub *h, struct mot_env *env, mot_node worker, uint32_t task)
+{
     struct mot_seat *seat = &seats_of(h)[worker];
     MOT_ASSERT(h->queue > 1 && "a job that replaces another needs a place beside it");
     void_jobs(h, env, seat);
-    give(h, env, worker, seat->there ? MOT_MSG_REPLACE : MOT_MSG_MODEL, 0);
+    uint16_t kind = seat->there ? MOT_MSG_REPLACE : MOT_MSG_MODEL;
+    give(h, env, worker, (struct mot_hub_job){ .kind = kind, .task = task });
+}
+
+bool mot_hub_expects(const struct mot_hub *h, const struct mot_env *env, mot_node worker, uint32_t *task_out)
+{
+    const struct mot_seat *seat = &seats_of(h)[worker];
+    if (seat->there == 0) return false;
+    const struct mot_hub_job *job = job_at(h, seat->first, env);
+    *task_out = job->task;
+    return !job->replaced;
 }
 
 uint64_t mot_hub_oldest(const struct mot_hub *h, const struct mot_env *env, mot_node worker)
@@ -213,7 +227,7 @@ bool mot_hub_step(
         mot_params_step(env, p, a->grad, scale, factor);
         return true;
     }
-    /* Never in place: what comes of a gradient that is not finite is thrown away. */
+    /* Never in place: the result of a gradient that is not finite is discarded. */
     mot_buf next = mot_take(env);
     if (!mot_optim_step_range(env->world->optim, a->grad.off, a->grad.len, p->step, factor,
             mot_read(env, a->grad.buf), scale, mot_read(env, p->x), mot_edit(env, next), NULL, NULL)) {
@@ -229,15 +243,15 @@ bool mot_hub_step(
 
 void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
 {
-    if (env->self != env->world->workers) return; /* of several servers one speaks for all */
+    if (env->self != env->world->workers) return; /* one server speaks for all */
     mot_note(env, "staleness", (double)delay);
     mot_credit(env, worker);
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-/* The worker is away from now on. Its jobs are gone: those of a lost
- * one at once, of others as their answers come. */
+/* The worker is away from now on. Jobs of a lost one are gone at once, those of others when their answers
+ * come. */
 static void leave(
     const struct mot_served *rule, void *state, struct mot_env *env, mot_node worker, enum mot_away why)
 {
@@ -249,9 +263,11 @@ static void leave(
     if (why == MOT_AWAY_LOST) {
         while (seat->first) mot_drop(env, take_first(h, env, seat).x);
         seat->away = MOT_AWAY_LOST;
+        if (rule->gone) rule->gone(state, env, worker);
     }
     if (was_there) h->present--;
-    if (h->present == 0)
+    bool waits = env->world->elastic && why == MOT_AWAY_LOST;
+    if (h->present == 0 && !waits)
         mot_stop(env, why == MOT_AWAY_LOST ? MOT_EPEER : why == MOT_AWAY_BARRED ? MOT_EDIVERGED : MOT_OK);
     else if (was_there && rule->lost) rule->lost(state, env, worker, jobs);
 }
@@ -276,9 +292,9 @@ static void peer_changed(
 
 /* ---- Answers ------------------------------------------------------------------------------------ */
 
-/* Its worker has looked at the gradient (mot_told_loss), or the step will. All wait for the server: it looks
- * here only at what may have been damaged since. */
-static bool sound(const struct mot_hub *h, const struct mot_env *env, const struct mot_message *m)
+/* The worker has checked the gradient (mot_told_loss), or the step will. Everyone waits for the server, so
+ * it checks only what may have been damaged since. */
+bool mot_hub_sound(const struct mot_hub *h, const struct mot_env *env, const struct mot_message *m)
 {
     const struct mot_hub_conf *conf = env->conf;
     if (!isfinite(m->head.value)) return false;
@@ -319,13 +335,13 @@ static void gradient_came(
     MOT_ASSERT(job.round == m->head.round && job.round <= h->params.step);
     mot_time took = time_taken(seat, env, &job);
     if (job.replaced) {
-        if (m->head.samples) { /* it was under way as it was replaced */
+        if (m->head.samples) { /* it was in flight when it was replaced */
             mot_note(env, "wasted", 1);
             mot_note(env, "wasted_samples", m->head.samples);
         }
     } else if (m->head.samples == 0) {
         leave(rule, state, env, m->from, MOT_AWAY_NO_DATA);
-    } else if (!sound(h, env, m)) {
+    } else if (!mot_hub_sound(h, env, m)) {
         refuse(rule, state, env, m->from);
     } else {
         bool refused = false;
@@ -334,6 +350,7 @@ static void gradient_came(
         struct mot_answer a = { .from = m->from,
             .round = job.round,
             .delay = h->params.step - job.round,
+            .task = job.task,
             .samples = m->head.samples,
             .loss = m->head.value,
             .grad = m->body,
@@ -370,26 +387,39 @@ static void jobs_given_up(
     if (seat->unsent) feed(h, env, m->from);
 }
 
-/* ---- A method of these --------------------------------------------------------------------------- */
+/* ---- A method made of a rule ----------------------------------------------------------------------- */
 
 static bool is_server(const struct mot_env *env) { return env->self >= env->world->workers; }
+
+static const struct mot_worker_side *side_of(const struct mot_served *rule)
+{
+    if (rule->side) return rule->side;
+    return rule->local_steps ? &mot_local_side : &mot_grader_side;
+}
+
+/* The most samples that a worker's answer can have. */
+static uint64_t samples_most(const struct mot_served *rule, const struct mot_env *env, mot_node worker)
+{
+    if (!rule->local_steps) return env->world->batch[worker];
+    struct mot_local_steps local = rule->local_steps(env->conf);
+    return mot_local_samples(&local, env->world, worker);
+}
 
 struct mot_need mot_served_need(
     const struct mot_served *rule, const void *conf, const struct mot_world *world, mot_node self)
 {
     struct mot_hub_need need = rule->need(conf, world);
-    if (self < world->workers)
-        return rule->local_steps ? mot_local_need() : mot_grader_need(world, need.queue);
-    /* The parameters, those of the next step; models on the way to workers, and those of jobs that wait. An
-     * update may credit all jobs there are, which takes as much room as sending them. */
+    if (self < world->workers) return side_of(rule)->need(world, need.queue);
+    /* The parameters and the next ones; models in flight to workers, and those of waiting jobs. An update
+     * may credit all jobs, which takes as much room as sending them. */
     return (struct mot_need){ .state_bytes = state_bytes(&need, world),
         .buffers = need.buffers + jobs_max(&need, world) + 6,
-        .sends = jobs_max(&need, world),
+        .sends = jobs_max(&need, world) + need.sends,
         .alarms = need.alarms };
 }
 
-/* Whether the server's steps find the gradients that are not finite. Several servers would each find them in
- * its own range only. */
+/* Whether the server's steps detect gradients that are not finite. Each of several servers would see only
+ * its own range. */
 static bool steps_look(const struct mot_served *rule, const void *conf, const struct mot_world *world)
 {
     const struct mot_hub_conf *hub = conf;
@@ -402,8 +432,7 @@ void mot_served_init(const struct mot_served *rule, void *state, struct mot_env 
     struct mot_hub_need need = rule->need(env->conf, env->world);
     bool looks = steps_look(rule, env->conf, env->world);
     if (!is_server(env)) {
-        if (rule->local_steps) mot_local_init(state, env);
-        else mot_grader_init(state, env, need.queue, !looks);
+        side_of(rule)->init(state, env, need.queue, !looks);
         return;
     }
     struct mot_hub *h = state;
@@ -416,26 +445,57 @@ void mot_served_step(
     const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     if (!is_server(env)) {
-        if (rule->local_steps)
-            mot_local_step(state, env, event, env->world->workers, rule->local_steps(env->conf));
-        else mot_grader_step(state, env, event);
+        struct mot_local_steps local;
+        if (rule->local_steps) local = rule->local_steps(env->conf);
+        side_of(rule)->step(state, env, event, rule->local_steps ? &local : NULL);
         return;
     }
     switch (event->kind) {
     case MOT_EV_START: rule->begin(state, env); return;
     case MOT_EV_MESSAGE:
-        if (event->message->kind == MOT_MSG_GAVE_UP) jobs_given_up(rule, state, env, event->message);
+        if (event->message->kind >= MOT_HUB_OWN) rule->message(state, env, event->message);
+        else if (event->message->kind == MOT_MSG_GAVE_UP) jobs_given_up(rule, state, env, event->message);
         else gradient_came(rule, state, env, event->message);
         return;
     case MOT_EV_PEER: peer_changed(rule, state, env, event->peer); return;
     case MOT_EV_TIMER: rule->timer(state, env, event->timer); return;
     case MOT_EV_WORK:
+    case MOT_EV_PIECE:
     case MOT_EV_COLL: MOT_ASSERT(!"the server asked for none of these"); return;
     }
 }
 
-/* The states of a checkpoint come this way too: places and the lengths
- * of lists are looked at before they are followed. */
+/* Jobs are given up if the server replaced them, or one by one if they have a limit. */
+static bool can_give_up(
+    const struct mot_hub *h, const struct mot_env *env, const struct mot_seat *seat, double jobs)
+{
+    double n = 0;
+    for (uint32_t place = seat->first; n < jobs; n++) {
+        if (n == seat->there) return false;
+        const struct mot_hub_job *job = job_at(h, place, env);
+        if (!job->replaced && !(jobs == 1 && job->limit_s > 0)) return false;
+        place = job->next;
+    }
+    return n > 0 && n == jobs;
+}
+
+bool mot_served_admits(
+    const struct mot_served *rule, const void *state, const struct mot_env *env, const struct mot_message *m)
+{
+    if (!is_server(env)) return side_of(rule)->admits(state, env, m);
+    const struct mot_hub *h = state;
+    if (m->from >= env->world->workers) return false;
+    if (m->kind >= MOT_HUB_OWN) return rule->admits && rule->admits(state, env, m);
+    const struct mot_seat *seat = mot_hub_seat(h, m->from);
+    if (seat->there == 0 || m->head.round != job_at(h, seat->first, env)->round) return false;
+    uint64_t most = rule->samples_most ? rule->samples_most(state, env) : samples_most(rule, env, m->from);
+    if (m->head.samples > most) return false;
+    if (m->kind == MOT_MSG_GRAD) return mot_body_is(m, mot_hub_range(env, m->body.buf));
+    return m->kind == MOT_MSG_GAVE_UP && m->body.buf == MOT_NO_BUF &&
+        can_give_up(h, env, seat, m->head.value);
+}
+
+/* Also checks states from checkpoints: places and list lengths are checked before they are followed. */
 static void check_seat(const struct mot_hub *h, const struct mot_env *env, mot_node worker)
 {
     const struct mot_seat *seat = mot_hub_seat(h, worker);
@@ -457,8 +517,7 @@ static void check_seat(const struct mot_hub *h, const struct mot_env *env, mot_n
 void mot_served_check(const struct mot_served *rule, const void *state, const struct mot_env *env)
 {
     if (!is_server(env)) {
-        if (rule->local_steps) mot_local_check(state);
-        else mot_grader_check(state, env->world, rule->need(env->conf, env->world).queue);
+        side_of(rule)->check(state, env, rule->need(env->conf, env->world).queue);
         return;
     }
     const struct mot_hub *h = state;
@@ -474,6 +533,15 @@ void mot_served_check(const struct mot_served *rule, const void *state, const st
     }
     MOT_ASSERT(present == h->present && active == h->active && h->params.x != MOT_NO_BUF);
     if (rule->check) rule->check(state, env);
+}
+
+void mot_served_traits(const void *conf, uint32_t workers, struct mot_traits *t)
+{
+    t->packs = MOT_PACKS_GRADIENTS;
+    (void)conf;
+    (void)workers;
+    t->servers = 1;
+    t->guards = true;
 }
 
 bool mot_served_model(const void *state, const struct mot_env *env, struct mot_view *view)

@@ -1,20 +1,19 @@
 /* ia2sgd.c -- incremental aggregated asynchronous SGD: every step goes along the mean of all
  * workers' latest gradients.
  *
- *   wait for a gradient of every worker: m = their mean                       (start: zero: m
- *   = 0, no waiting)
- *   on `wait` new gradients g_i:  m += (g_i - the one before of i) / n for each;  x -= lr * m;
+ *   wait for a gradient of every worker: m = their mean                  (start: zero: m = 0, no waiting)
+ *   on `wait` new gradients g_i:  m += (g_i - the previous one of i) / n for each;  x -= lr * m;
  *     then jobs at the new x for their workers
  *
  * Wang, Sun, Wai and Zhang, Dual-Delayed Asynchronous SGD for Arbitrarily Heterogeneous Data (DuDe-ASGD),
  * arXiv 2405.16966; its semi-asynchronous form waits for several workers. The same as IA2SGD in Maranjyan and
  * Richtarik, Ringleader ASGD, ICLR 2026.
  *
- * A sum that is only ever added to and subtracted from forgets no rounding error of the beginning, where
- * gradients are large: it is taken anew from the table every n gradients, which costs as much again as
- * keeping it. */
+ * A running sum would keep the rounding errors of the beginning, when gradients are large, for ever. So it is
+ * recomputed from the table every n gradients, which doubles the cost of keeping it. */
 #include "method/methods.h"
 #include "method/table.h"
+#include <stdio.h>
 
 enum start { START_WAIT, START_ZERO };
 struct ia2sgd_conf {
@@ -27,9 +26,9 @@ struct ia2sgd {
     struct mot_hub hub;
     uint32_t filled; /* rows in use */
     uint32_t got;    /* gradients since the last update */
-    uint32_t since;  /* and since the total was taken anew */
+    uint32_t since;  /* and since the total was recomputed */
     mot_buf total;   /* the sum of the rows' means: n m */
-    /* [workers], then for each worker whether it waits for the update: uint32_t */
+    /* [workers], then a uint32_t per worker: whether it waits for the update */
     struct mot_row row[];
 };
 
@@ -71,8 +70,8 @@ static void ia2sgd_begin(void *state, struct mot_env *env)
     for (mot_node i = 0; i < env->world->workers; i++) mot_hub_give(state, env, i);
 }
 
-/* Whether there is a gradient of everyone who is there, once. Who comes back later
- * is missing until its first gradient, and not waited for. */
+/* Whether there has once been a gradient from everyone who is there. A worker that comes back later is
+ * missing until its first gradient, and is not waited for. */
 static bool begun(const struct ia2sgd *s, const struct mot_env *env)
 {
     const struct ia2sgd_conf *conf = env->conf;
@@ -82,14 +81,14 @@ static bool begun(const struct ia2sgd *s, const struct mot_env *env)
     return true;
 }
 
-/* With a table that begins with zeros, m is the mean over all workers from the first step on. */
+/* If the table starts with zeros, m is the mean over all workers from the first step on. */
 static uint32_t divisor(const struct ia2sgd *s, const struct mot_env *env)
 {
     const struct ia2sgd_conf *conf = env->conf;
     return conf->start == START_ZERO && s->hub.present > s->filled ? s->hub.present : s->filled;
 }
 
-/* Makes the update if it has what it waits for, and gives those jobs who wait. */
+/* Makes the update if all that it waits for is in, and gives waiting workers jobs. */
 static void consider(struct ia2sgd *s, struct mot_env *env)
 {
     const struct ia2sgd_conf *conf = env->conf;
@@ -121,7 +120,7 @@ static void ia2sgd_gradient(void *state, struct mot_env *env, const struct mot_a
     consider(s, env);
 }
 
-/* Its last gradient would pull for ever at where the model once was. */
+/* Its last gradient would pull for ever towards where the model once was. */
 static void ia2sgd_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     struct ia2sgd *s = state;
@@ -154,46 +153,59 @@ static const struct mot_option ia2sgd_options[] = {
         .offset = offsetof(struct ia2sgd_conf, start),
         .preset = "wait",
         .choices = "wait|zero",
-        .doc = "the first step waits for a gradient of every worker; or goes along those that are there, the "
-               "others taken for zero" },
+        .doc = "the first step waits for a gradient of every worker, or uses those that are there and zeros "
+               "for the others" },
     { .name = "wait",
         .type = MOT_OPT_UINT,
         .offset = offsetof(struct ia2sgd_conf, wait),
         .preset = "1",
         .min = 1,
         .max = 1e6,
-        .doc = "new gradients that an update waits for, of as many workers; those that have sent theirs idle "
-               "until then" },
+        .doc = "new gradients that an update waits for, from as many workers, which idle until then" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
 
-/* The oldest row counts, since the step goes along all of them: as old as the job was when it came, and as
- * long as it has been there. */
+/* The oldest row counts, since the step goes along all rows: the delay of its job when it arrived, plus
+ * its time in the table. */
 static double ia2sgd_delay(const void *p, uint32_t workers)
 {
     return 2 * ((double)workers / (double)((const struct ia2sgd_conf *)p)->wait - 1);
 }
 
+static void ia2sgd_advise(const void *p, const struct mot_situation *s, char *into, size_t size)
+{
+    if (s->kind == MOT_WHEN_WAITING) snprintf(into, size, "`--method-wait 1`");
+    else mot_advise_served(p, s, into, size);
+}
+
+static void ia2sgd_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    const struct ia2sgd_conf *conf = p;
+    t->asynchronous = true;
+    t->batches = 1;
+    t->round = conf->wait == 1 ? 0 : conf->wait < workers ? (uint32_t)conf->wait : workers;
+    t->delay = ia2sgd_delay(p, workers);
+}
+
 const struct mot_method mot_method_ia2sgd = {
     .name = "ia2sgd",
     .summary = "asynchronous SGD along the mean of all workers' latest gradients",
-    .about = "The server keeps the latest gradient of every worker; a new one takes the place of its "
-             "worker's last, and each step goes along the mean of the "
-             "table. So every worker's data weigh the same, at the pace of pure asynchronous SGD. The price: "
-             "the rows of slow workers are as old as their jobs "
-             "are long (table_age in the summary), which bounds the learning rate, and fast workers' noise "
-             "is not averaged. The server keeps a gradient of each "
-             "worker. Known as DuDe-ASGD too, whose semi-asynchronous form is `wait`.\n"
+    .about = "The server keeps the latest gradient of every worker; a new one replaces its worker's last, "
+             "and each step follows the mean of the table. So every worker's data weigh the same, at the "
+             "pace of pure asynchronous SGD. The price: the rows of slow workers are as old as their jobs "
+             "are long (table_age in the summary), which limits the learning rate, and fast workers' noise "
+             "is not averaged. The server keeps one gradient per worker. Also known as DuDe-ASGD, whose "
+             "semi-asynchronous form is `wait`.\n"
              "Use it when the workers' data differ. When speeds differ a lot, ringleader keeps the table "
              "younger, at the price of fewer updates: measure both.\n"
              "Papers: Wang, Sun, Wai, Zhang, Dual-Delayed Asynchronous SGD for Arbitrarily Heterogeneous "
-             "Data, 2024; Maranjyan, Richtarik, Ringleader ASGD, "
-             "ICLR 2026.",
+             "Data, 2024; Maranjyan, Richtarik, Ringleader ASGD, ICLR 2026.",
     .options = ia2sgd_options,
     .conf_bytes = sizeof(struct ia2sgd_conf),
-    .asynchronous = true,
-    .delay = ia2sgd_delay,
+    .traits = ia2sgd_traits,
+    .advise = ia2sgd_advise,
     .validate = ia2sgd_validate,
     MOT_SERVED_BY(ia2sgd),
 };

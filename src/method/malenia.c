@@ -29,8 +29,8 @@ static enum mot_status malenia_validate(const void *p, const struct mot_world *w
     const struct malenia_conf *conf = p;
     if (conf->s < world->workers)
         return mot_fail(MOT_EUSAGE,
-            "method.s: %llu gradients, but an update takes one at least of each of the %u workers; expected "
-            "%u or more, or 'auto'",
+            "method.s: %llu gradients, but an update takes at least one from each of the %u workers; "
+            "expected %u or more, or 'auto'",
             (unsigned long long)conf->s, world->workers, world->workers);
     return MOT_OK;
 }
@@ -58,7 +58,8 @@ static void open_round(struct malenia *m, struct mot_env *env)
 
 static void malenia_begin(void *state, struct mot_env *env) { open_round(state, env); }
 
-/* n / sum 1/B_i >= S/n. One who is away counts with what it gave before it went; n are those who count. */
+/* n / sum 1/B_i >= S/n. A worker that is away counts with what it gave before; n is the number of those
+ * who count. */
 static bool enough(const struct malenia *m, const struct mot_env *env)
 {
     const struct malenia_conf *conf = env->conf;
@@ -70,7 +71,7 @@ static bool enough(const struct malenia *m, const struct mot_env *env)
         inverse += 1.0 / m->row[i].jobs;
         n++;
     }
-    /* A hair's breadth, so that three times a third is one. */
+    /* A hair's breadth of tolerance, so that three thirds make one. */
     return n > 0 && n / inverse >= s / all * (1 - 1e-12);
 }
 
@@ -101,7 +102,7 @@ static void malenia_gradient(void *state, struct mot_env *env, const struct mot_
     mot_hub_give(&m->hub, env, a->from);
 }
 
-/* Nobody waits for one who is away. */
+/* Nobody waits for a worker that is away. */
 static void malenia_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     (void)worker;
@@ -132,9 +133,8 @@ static const struct mot_option malenia_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e9,
-        .doc = "an update waits until the harmonic mean of the workers' numbers of gradients is s / workers; "
-               "more of them make less noise. auto: "
-               "the number of workers, so that it waits for one of each" },
+        .doc = "an update waits until the harmonic mean of the workers' gradient counts is s / workers; more "
+               "means less noise. auto: the number of workers, so that it waits for one from each" },
     MOT_UNFINISHED_OPTION(struct malenia_conf, unfinished),
     MOT_HUB_OPTIONS,
     { .name = NULL },
@@ -142,23 +142,22 @@ static const struct mot_option malenia_options[] = {
 
 const struct mot_method mot_method_malenia = {
     .name = "malenia",
-    .summary = "minibatch SGD in which every worker's data weigh the same, and fast workers' extra gradients "
-               "lessen the noise",
-    .about = "Every worker computes gradients at the same model, as many as it can. When there are enough of "
-             "all workers (in the harmonic mean), the "
-             "update takes the mean over workers of each one's mean. Nothing is stale, no worker's data "
-             "weigh more for its speed, and fast workers "
-             "do not idle; but an update waits for the slowest worker, and what is unfinished then is lost "
-             "(wasted in the summary). The server keeps "
-             "a gradient of each worker.\n"
+    .summary = "minibatch SGD in which all data weigh the same and fast workers' extra gradients reduce the "
+               "noise",
+    .about = "Every worker computes as many gradients at the same model as it can. When there are enough "
+             "from all workers (in the harmonic mean), the update takes the mean over workers of each one's "
+             "mean. Nothing is stale, no worker's data weigh more because it is fast, and fast workers do "
+             "not idle; but an update waits for the slowest worker, and jobs that are unfinished then are "
+             "lost (wasted in the summary). The server keeps one gradient per worker.\n"
              "Use it when the workers' data differ and gradients are noisy (small batches), so that the "
-             "extra ones are worth having. Where a straggler "
-             "makes updates rare, ringleader, ia2sgd and ca2fl make more of them in the same time.\n"
+             "extra ones are worth having. If a straggler makes updates rare, ringleader, ia2sgd and ca2fl "
+             "make more of them in the same time.\n"
              "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization "
-             "Methods Under a Fixed Computation Model, "
-             "NeurIPS 2023, Method 6.",
+             "Methods Under a Fixed Computation Model, NeurIPS 2023, Method 6.",
     .options = malenia_options,
     .conf_bytes = sizeof(struct malenia_conf),
+    .traits = mot_served_traits,
+    .advise = mot_advise_served,
     .validate = malenia_validate,
     MOT_SERVED_BY(malenia),
 };

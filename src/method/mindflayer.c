@@ -1,8 +1,8 @@
 /* mindflayer.c -- MindFlayer SGD: a fixed number of tries for each worker, each given up after a time.
  *
  *   for k = 0, 1, ...:
- *     worker i makes B_i tries to compute a gradient at x(k), one after the other; a try that has
- *       taken t_i is given up
+ *     worker i makes B_i tries to compute a gradient at x(k), one after the other; a try is given up after
+ *       t_i
  *     g = (sum of all gradients that came) / (sum_i p_i B_i),   p_i = P(a try of i takes less than t_i)
  *     x(k+1) = x(k) - lr * g
  *
@@ -10,16 +10,17 @@
  * Maranjyan, Shaikh Omar and Richtarik, MindFlayer SGD: Efficient Parallel SGD in the Presence of
  * Heterogeneous and Random Worker Compute Times, UAI 2025 (arXiv 2410.04285), Algorithm 1.
  *
- * There t_i and p_i are known. Here `limit: auto` is a little more than the median of the worker's last
- * tries, those given up counting as endless, and p_i is the part of its tries with a limit
- * that came in time. */
+ * There t_i and p_i are known. Here `limit: auto` is slightly more than the median of the worker's last
+ * tries, counting those given up as infinite, and p_i is the share of its tries with a limit that came in
+ * time. */
 #include "method/methods.h"
 #include "method/table.h"
+#include <stdio.h>
 
-#define RECENT 15u       /* tries that the median is taken of */
-#define FEW 5u           /* tries before there is one */
-#define EMPTY_MOST 1000u /* rounds in a row without a gradient: the limit is one that nobody can keep */
-#define GRACE 1.01       /* times the median: jobs that always take the same time are to come in time */
+#define RECENT 15u       /* tries the median is taken over */
+#define FEW 5u           /* fewest tries for a median */
+#define EMPTY_MOST 1000u /* rounds in a row without a gradient: nobody can keep the limit */
+#define GRACE 1.01       /* times the median: jobs of constant length must come in time */
 
 struct mindflayer_conf {
     struct mot_hub_conf hub;
@@ -30,15 +31,15 @@ struct mindflayer_conf {
 
 struct tries {
     double limit_s;            /* of this round's tries; 0: none */
-    uint32_t left, over;       /* of this round: not yet given; done or given up */
-    uint32_t limited, in_time; /* since the run began: tries with a limit, and those that came */
+    uint32_t left, over;       /* in this round: not yet given; done or given up */
+    uint32_t limited, in_time; /* since the start: tries with a limit; those that came in time */
     uint32_t recent_n, recent_next;
     mot_time recent[RECENT]; /* MOT_NEVER: given up */
 };
 
 struct mindflayer {
     struct mot_hub hub;
-    uint32_t empty, spare; /* rounds in a row that brought nothing */
+    uint32_t empty, spare; /* empty: rounds in a row without a gradient */
     struct mot_row row[];  /* [workers], then their tries */
 };
 
@@ -69,14 +70,14 @@ static double limit_of(const struct tries *t, const struct mindflayer_conf *conf
         sorted[j] = t->recent[i];
     }
     mot_time median = sorted[t->recent_n / 2];
-    /* most were given up: it has become slower, by how much is to be seen */
+    /* most were given up: it has become slower, by an unknown factor */
     return median == MOT_NEVER ? 0 : GRACE * (double)median / 1e9;
 }
 
 static double p_of(const struct tries *t, const struct mindflayer_conf *conf)
 {
     if (conf->p == conf->p) return conf->p;
-    return t->limit_s > 0 ? (t->in_time + 1.0) / (t->limited + 1.0) : 1; /* one more, so that it is never 0 */
+    return t->limit_s > 0 ? (t->in_time + 1.0) / (t->limited + 1.0) : 1; /* smoothed by one, so never 0 */
 }
 
 static void remember(struct tries *t, mot_time took)
@@ -113,8 +114,8 @@ static void open_round(struct mindflayer *s, struct mot_env *env)
 
 static void mindflayer_begin(void *state, struct mot_env *env) { open_round(state, env); }
 
-/* Makes the step when all tries are over. The expected number of gradients is
- * counted in samples, of which batches may have different numbers. */
+/* Makes the step when all tries are over. The expected number of gradients is counted in samples, since
+ * batches may differ in size. */
 static void consider(struct mindflayer *s, struct mot_env *env)
 {
     const struct mindflayer_conf *conf = env->conf;
@@ -132,6 +133,8 @@ static void consider(struct mindflayer *s, struct mot_env *env)
         mot_drop(env, sum.sum);
         for (mot_node i = 0; i < n; i++) mot_row_clear(env, &s->row[i]);
         s->empty = 0;
+    } else if (s->hub.present == 0) {
+        return; /* the next round begins when a worker is back */
     } else {
         mot_note(env, "empty_rounds", 1); /* a step along nothing */
         if (++s->empty == EMPTY_MOST) {
@@ -165,7 +168,7 @@ static void mindflayer_gave_up(void *state, struct mot_env *env, mot_node worker
     consider(s, env);
 }
 
-/* A gradient that is not finite is no try: another in its place. */
+/* A gradient that is not finite does not count as a try: give another. */
 static void mindflayer_refused(void *state, struct mot_env *env, mot_node worker)
 {
     struct mindflayer *s = state;
@@ -180,11 +183,13 @@ static void mindflayer_lost(void *state, struct mot_env *env, mot_node worker, u
     consider(state, env);
 }
 
-/* It joins the next round. */
+/* The worker joins the next round, which starts now if nobody else is there. */
 static void mindflayer_back(void *state, struct mot_env *env, mot_node worker)
 {
-    struct tries *t = tries_of(state, env, worker);
-    t->recent_n = t->recent_next = 0; /* it may be another machine */
+    struct mindflayer *s = state;
+    struct tries *t = tries_of(s, env, worker);
+    t->recent_n = t->recent_next = 0; /* it may be a different machine now */
+    if (s->hub.present == 1) open_round(s, env);
 }
 
 static void mindflayer_check(const void *state, const struct mot_env *env)
@@ -216,7 +221,7 @@ static const struct mot_option mindflayer_options[] = {
         .preset = "2",
         .min = 1,
         .max = 1e6,
-        .doc = "tries of each worker in a round" },
+        .doc = "attempts of each worker per round" },
     { .name = "limit",
         .type = MOT_OPT_TIME,
         .offset = offsetof(struct mindflayer_conf, limit),
@@ -224,8 +229,8 @@ static const struct mot_option mindflayer_options[] = {
         .word = "auto",
         .min = 1,
         .max = 31536000e9,
-        .doc = "the time after which a try is given up, computing only. auto: for each worker the median of "
-               "its recent tries and 1 %, and none before there are five" },
+        .doc = "the computing time after which an attempt is given up. auto: for each worker the median of "
+               "its recent attempts plus 1 %, and no limit before there are five" },
     { .name = "p",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mindflayer_conf, p),
@@ -233,30 +238,35 @@ static const struct mot_option mindflayer_options[] = {
         .word = "auto",
         .min = 1e-9,
         .max = 1,
-        .doc = "the probability that a try comes in time. auto: the part of each worker's that did so far" },
+        .doc = "the probability that an attempt succeeds. auto: each worker's success rate so far" },
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
 
+static void mindflayer_advise(const void *p, const struct mot_situation *s, char *into, size_t size)
+{
+    if (s->kind == MOT_WHEN_EMPTY) snprintf(into, size, "a longer method.limit");
+    else mot_advise_served(p, s, into, size);
+}
+
 const struct mot_method mot_method_mindflayer = {
     .name = "mindflayer",
     .summary =
-        "synchronous SGD in which each worker has some tries, and a try that takes too long is given up",
+        "synchronous SGD in which each worker has some attempts, and one that takes too long is given up",
     .about =
-        "In each round every worker tries some times to compute a gradient at the same model; a try "
-        "that takes longer than the limit is stopped, and the next "
-        "begins. The sum of what came is divided by what could be expected, which makes the step "
-        "unbiased. Where job times have heavy tails (machines that "
-        "stall now and then), most of the time lost to stragglers is saved; what was stopped is counted "
-        "(wasted in the summary).\n"
-        "It is meant for workers that are each sometimes fast and sometimes very slow, by chance; measure "
-        "server with backups and ringmaster beside it, which were faster on such workers "
-        "(docs/async-family.md). Against workers "
-        "that are always slow it does not help: a round lasts as "
-        "long as the slowest worker's tries. Workers that finish more tries weigh more, so the workers' "
-        "data should be alike.\n"
+        "In each round every worker makes some attempts to compute a gradient at the same model; an attempt "
+        "that exceeds the limit is stopped, and the next begins. The sum of the results is divided by the "
+        "expected number, which makes the step unbiased. If job times have heavy tails (machines that stall "
+        "now and then), this saves most of the time lost to stragglers; what was stopped is counted (wasted "
+        "in the summary).\n"
+        "It is meant for workers that are randomly fast or very slow; also measure server with backups and "
+        "ringmaster, which were faster on such workers (docs/async-family.md). It does not help against "
+        "workers that are always slow: a round lasts as long as the slowest worker's attempts. Workers that "
+        "finish more attempts weigh more, so the workers' data should be similar.\n"
         "Paper: Maranjyan, Shaikh Omar, Richtarik, MindFlayer SGD, UAI 2025, Algorithm 1.",
     .options = mindflayer_options,
     .conf_bytes = sizeof(struct mindflayer_conf),
+    .traits = mot_served_traits,
+    .advise = mindflayer_advise,
     MOT_SERVED_BY(mindflayer),
 };

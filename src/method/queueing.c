@@ -7,7 +7,7 @@ double mot_queue_throughput(
     double rate = 0;
     for (uint32_t i = 0; i < n; i++) length[i] = 0;
     for (uint32_t k = 1; k <= jobs; k++) {
-        double cycle = 0; /* of a job: it finds the queue that one job less would have made */
+        double cycle = 0; /* of a job: it finds the queue that one job less would make */
         for (uint32_t i = 0; i < n; i++) cycle += p[i] * seconds[i] * (1 + length[i]);
         rate = k / cycle;
         for (uint32_t i = 0; i < n; i++) {
@@ -30,9 +30,9 @@ double mot_queue_cost(uint32_t n, const double *p, const double *seconds, uint32
     return inverse_sum(n, p) / ((double)n * n) / mot_queue_throughput(n, p, seconds, jobs, work, work + n);
 }
 
-/* Descent in log p. With S = sum 1/p, the slope of log(cost) in log p_i is  length_i - before_i - (1 / p_i) /
- * S : the queue that one job more makes at i, against i's part in the variance. The slopes add up to 0, so
- * that only the shares matter. */
+/* Descent in log p. With S = sum 1/p, the slope of log(cost) in log p_i is length_i - before_i - (1 / p_i)
+ * / S: the queue that one more job makes at i, against i's part in the variance. The slopes sum to 0, so
+ * only the shares matter. */
 void mot_queue_optimal(uint32_t n, const double *seconds, uint32_t jobs, double *p, double *work)
 {
     double *length = work, *before = work + n, *slope = work + 2 * (uint64_t)n,

@@ -2,7 +2,7 @@
  *
  *   for k = 0, 1, ...:
  *     every worker computes gradients at x(k), one after the other
- *     collect S of them, from whomever; those of an older model do not count
+ *     collect S of them, from anyone; those at an older model do not count
  *     x(k+1) = x(k) - lr / S * their sum;  unfinished work is discarded
  *
  * Tyurin and Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed
@@ -20,7 +20,7 @@ struct rennala_conf {
 
 struct rennala {
     struct mot_hub hub;
-    uint64_t got;         /* gradients of this round */
+    uint64_t got;         /* gradients in this round */
     struct mot_row row[]; /* [workers] */
 };
 
@@ -34,7 +34,7 @@ static struct mot_hub_need rennala_need(const void *p, const struct mot_world *w
     return need;
 }
 
-/* Everyone works at x(k): what they are at is given up, or they come in with it later. */
+/* Everyone works at x(k): current jobs are given up, or finished and then ignored. */
 static void open_round(struct rennala *r, struct mot_env *env)
 {
     const struct rennala_conf *conf = env->conf;
@@ -102,29 +102,35 @@ static const struct mot_option rennala_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e9,
-        .doc = "gradients that an update takes; more of them make less noise, and updates rarer. auto: as "
-               "many as there are workers" },
+        .doc = "gradients per update; more means less noise and fewer updates. auto: the number of workers" },
     MOT_UNFINISHED_OPTION(struct rennala_conf, unfinished),
     MOT_HUB_OPTIONS,
     { .name = NULL },
 };
 
+static void rennala_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    t->round = 0; /* the first gradients at a model, from anyone */
+    t->by_speed = true;
+}
+
 const struct mot_method mot_method_rennala = {
     .name = "rennala",
-    .summary = "minibatch SGD whose batch of S gradients is filled by whoever is fast",
-    .about = "Every worker computes gradients at the same model; the update takes the mean of the first S of "
-             "them, many of a fast worker and "
-             "perhaps none of a slow one. Nothing is stale, and nobody waits for stragglers; what is "
-             "unfinished at an update is lost (wasted "
-             "and wasted_samples in the summary). No method has a better worst-case time when all workers "
-             "draw from the same data.\n"
-             "Use it when speeds differ a lot, the workers' data are alike, and staleness hurts. A worker "
-             "that never is among the first S is "
-             "not heard: when the workers' data differ, use malenia, ca2fl or ia2sgd.\n"
+    .summary = "minibatch SGD whose batch of S gradients comes from whoever is fast",
+    .about = "Every worker computes gradients at the same model; the update takes the mean of the first S, "
+             "many from a fast worker and perhaps none from a slow one. Nothing is stale, and nobody waits "
+             "for stragglers; jobs that are unfinished at an update are lost (wasted and wasted_samples in "
+             "the summary). No method has a better worst-case time when all workers draw from the same "
+             "data.\n"
+             "Use it when speeds differ a lot, the workers' data are similar, and staleness hurts. A worker "
+             "that is never among the first S is not heard: when the workers' data differ, use malenia, "
+             "ca2fl or ia2sgd.\n"
              "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization "
-             "Methods Under a Fixed Computation Model, "
-             "NeurIPS 2023, Method 4.",
+             "Methods Under a Fixed Computation Model, NeurIPS 2023, Method 4.",
     .options = rennala_options,
     .conf_bytes = sizeof(struct rennala_conf),
+    .traits = rennala_traits,
+    .advise = mot_advise_served,
     MOT_SERVED_BY(rennala),
 };

@@ -5,7 +5,7 @@
  *   Phase 2:  one step for each worker, along the mean over workers of G_i / b_i: first for the last of
  *             phase 1, then for each of the others as it reports, with its gradient in the table; it gets a
  *             job at the new model
- *             who reports again adds to the next round's table, and gets a job at x(k)
+ *             a worker that reports again adds to the next round's table, and gets a job at x(k)
  *   then the next round's table becomes the table
  *
  * So a round is exactly n steps, and no gradient in the table is more than 2n - 2 steps old.
@@ -20,11 +20,11 @@ struct ringleader_conf {
 
 struct ringleader {
     struct mot_hub hub;
-    uint32_t owed;   /* steps of phase 2 to be made; 0: phase 1 */
-    mot_buf total;   /* in phase 2: the sum of the rows' means */
-    uint32_t now;    /* which table is this round's */
-    uint32_t filled; /* rows of it in phase 2 */
-    /* [2][workers], then for each worker whether its step is owed: uint32_t */
+    uint32_t owed;   /* steps of phase 2 still to make; 0: phase 1 */
+    mot_buf total;   /* phase 2: the sum of the rows' means */
+    uint32_t now;    /* index of this round's table */
+    uint32_t filled; /* phase 2: rows in it */
+    /* [2][workers], then a uint32_t per worker: whether its step is owed */
     struct mot_row row[];
 };
 
@@ -60,7 +60,7 @@ static void step(struct ringleader *r, struct mot_env *env)
     mot_advance(env);
 }
 
-/* Everyone who is there is in the table, or there is nobody to wait for. */
+/* Whether everyone who is there is in the table; if nobody is there, there is no one to wait for. */
 static bool all_in(struct ringleader *r, const struct mot_env *env)
 {
     bool some = false;
@@ -80,7 +80,7 @@ static void end_round(struct ringleader *r, struct mot_env *env)
     r->now ^= 1;
 }
 
-/* The first step of phase 2 is for the last worker of phase 1; who is away has none. */
+/* The first step of phase 2 is for the last worker of phase 1; workers that are away get none. */
 static void begin_steps(struct ringleader *r, struct mot_env *env, mot_node last)
 {
     uint32_t n = env->world->workers;
@@ -93,7 +93,7 @@ static void begin_steps(struct ringleader *r, struct mot_env *env, mot_node last
     if (r->owed == 0) end_round(r, env);
 }
 
-/* Whether phase 1 is over, and if so its end. A round whose table is full as it begins needs another look. */
+/* Ends phase 1 if it is over. A round whose table is already full when it begins needs another look. */
 static void consider(struct ringleader *r, struct mot_env *env, mot_node last)
 {
     if (r->owed == 0 && all_in(r, env)) begin_steps(r, env, last);
@@ -121,7 +121,8 @@ static void ringleader_gradient(void *state, struct mot_env *env, const struct m
     mot_hub_give(&r->hub, env, a->from);
 }
 
-/* Nobody waits for one who is away, and no step is owed to it. What it gave stays in its round's table. */
+/* Nobody waits for a worker that is away, and it is owed no step. Its gradients stay in their round's
+ * table. */
 static void ringleader_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     struct ringleader *r = state;
@@ -153,36 +154,34 @@ MOT_SERVED(ringleader)
 
 static const struct mot_option ringleader_options[] = { MOT_HUB_OPTIONS, { .name = NULL } };
 
-/* The oldest row counts: the step goes along all of them. */
-static double ringleader_delay(const void *conf, uint32_t workers)
+static void ringleader_traits(const void *p, uint32_t workers, struct mot_traits *t)
 {
-    (void)conf;
-    return 2 * ((double)workers - 1);
+    mot_served_traits(p, workers, t);
+    t->asynchronous = true;
+    t->batches = 1;
+    t->round = 0;
+    t->delay = 2 * ((double)workers - 1); /* of the oldest row: the step goes along all rows */
 }
 
 const struct mot_method mot_method_ringleader = {
     .name = "ringleader",
-    .summary = "asynchronous SGD along the mean of all workers' gradients, with a bounded age and nothing "
-               "thrown away",
+    .summary = "asynchronous SGD along the mean of all workers' gradients, with bounded age and no waste",
     .about =
-        "The server keeps a table with the gradients of every worker, and each step goes along the mean "
-        "over workers of each one's mean, so that all data "
-        "weigh the same whatever the speeds. It works in rounds: first it waits until every worker is "
-        "in the table, then it makes exactly one step for each "
-        "worker as it reports again. Fast workers' further gradients lessen the noise of their row; "
-        "none is thrown away, and nobody idles. No gradient in "
-        "use is more than 2n - 2 steps old (table_age in the summary). It keeps up to two gradients of "
-        "each worker.\n"
-        "Use it when both the workers' speeds and their data differ, and measure ia2sgd and ca2fl beside "
-        "it: depending on the problem it was as fast as they are or several times slower "
-        "(docs/async-family.md). The mean over a whole table allows the learning "
-        "rate of a synchronous method divided by about the number of workers.\n"
+        "The server keeps a table with the gradients of every worker, and each step follows the mean over "
+        "workers of each one's mean, so that all data weigh the same whatever the speeds. It works in "
+        "rounds: first it waits until every worker is in the table, then it takes exactly one step for each "
+        "worker as it reports again. Fast workers' extra gradients reduce the noise of their row; none is "
+        "discarded, and nobody idles. No gradient in use is more than 2n - 2 steps old (table_age in the "
+        "summary). The server keeps up to two gradients per worker.\n"
+        "Use it when both speeds and data differ, and also measure ia2sgd and ca2fl: depending on the "
+        "problem it was as fast as they are or several times slower (docs/async-family.md). The mean over a "
+        "whole table allows about the learning rate of a synchronous method divided by the number of "
+        "workers.\n"
         "Paper: Maranjyan, Richtarik, Ringleader ASGD: The First Asynchronous SGD with Optimal Time "
-        "Complexity under Data Heterogeneity, ICLR 2026, "
-        "Algorithm 1.",
+        "Complexity under Data Heterogeneity, ICLR 2026, Algorithm 1.",
     .options = ringleader_options,
     .conf_bytes = sizeof(struct ringleader_conf),
-    .asynchronous = true,
-    .delay = ringleader_delay,
+    .traits = ringleader_traits,
+    .advise = mot_advise_served,
     MOT_SERVED_BY(ringleader),
 };

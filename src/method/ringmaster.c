@@ -2,11 +2,11 @@
  *
  *   on a gradient of worker i, computed at x(k - delay), delay < R:
  *     x(k+1) = x(k) - lr * g;  k = k + 1;  a job at x(k) for i
- *     jobs whose delay has reached R stop, and begin anew at x(k)
+ *     jobs whose delay has reached R are stopped and restarted at x(k)
  *
  * Maranjyan, Tyurin and Richtarik, Ringmaster ASGD: The First Asynchronous SGD with Optimal
- * Time Complexity, ICML 2025 (arXiv 2501.16168), Algorithm 5; `unfinished: finish` is Algorithm 4, where a
- * late gradient is ignored as it comes. */
+ * Time Complexity, ICML 2025 (arXiv 2501.16168), Algorithm 5; `unfinished: finish` is Algorithm 4, where late
+ * gradients are ignored. */
 #include "method/methods.h"
 #include "method/unfinished.h"
 #include <stddef.h>
@@ -17,14 +17,14 @@ struct ringmaster_conf {
     uint64_t r;
 };
 
-/* Workers with a job, by the model that they have it at, those with the same one by number: a ring
- * through link[workers]. A job is given at the newest model, so it goes to the end, and the oldest is
- * always the first: nobody has to look at all workers to find those that are late. */
+/* Workers with a job, ordered by the model it is at, then by number: a ring through link[workers]. A new
+ * job is at the newest model, so it goes to the end and the oldest is always first: late ones are found
+ * without looking at all workers. */
 struct ringmaster {
     struct mot_hub hub;
     struct {
         mot_node before, after;
-    } link[]; /* [workers + 1]; of one without a job: itself */
+    } link[]; /* [workers + 1]; without a job: linked to itself */
 };
 
 static uint64_t threshold(const struct mot_env *env)
@@ -50,7 +50,7 @@ static void unlink_worker(struct ringmaster *m, mot_node worker)
     m->link[worker].before = m->link[worker].after = worker;
 }
 
-/* The worker has just been given a job, at x(k). */
+/* The worker has just been given a job at x(k). */
 static void link_last(struct ringmaster *m, const struct mot_env *env, mot_node worker)
 {
     unlink_worker(m, worker);
@@ -77,7 +77,7 @@ static void ringmaster_begin(void *state, struct mot_env *env)
     for (mot_node i = 0; i < env->world->workers; i++) give(m, env, i);
 }
 
-/* The first of the workers whose job has become too late; else `workers`. */
+/* The first worker whose job has become too late; `workers` if none. */
 static mot_node first_late(const struct ringmaster *m, const struct mot_env *env)
 {
     mot_node ring = env->world->workers, first = m->link[ring].after;
@@ -113,14 +113,14 @@ static void ringmaster_lost(void *state, struct mot_env *env, mot_node worker, u
     unlink_worker(state, worker);
 }
 
-/* The states of a checkpoint come this way too: links are looked at before they are followed. */
+/* Also checks states from checkpoints: links are checked before they are followed. */
 static void ringmaster_check(const void *state, const struct mot_env *env)
 {
     const struct ringmaster *m = state;
     const struct ringmaster_conf *conf = env->conf;
     mot_node ring = env->world->workers, linked = 0, active = 0;
     uint64_t round = 0;
-    /* A run that ends gives no job any more: without its workers, or at a gradient that is not finite. */
+    /* A run that is ending gives no more jobs: without workers, or at a gradient that is not finite. */
     bool ends = m->hub.present == 0 || conf->hub.guard != MOT_GUARD_DROP;
     for (mot_node i = 0; i < ring; i++) {
         active += mot_hub_seat(&m->hub, i)->active > 0;
@@ -155,9 +155,9 @@ static const struct mot_option ringmaster_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e9,
-        .doc = "a job is of no use when the model has had this many updates since it began. 1: only one "
-               "gradient of each model counts; auto: twice "
-               "the number of workers, which workers of one speed never reach" },
+        .doc = "a job is useless once the model has had this many updates since it began. 1: only one "
+               "gradient of each model counts; auto: twice the number of workers, which workers of equal "
+               "speed never reach" },
     MOT_UNFINISHED_OPTION(struct ringmaster_conf, unfinished),
     MOT_HUB_OPTIONS,
     { .name = NULL },
@@ -169,23 +169,32 @@ static double ringmaster_delay(const void *p, uint32_t workers)
     return r < workers ? (double)r - 1 : (double)workers - 1;
 }
 
+static void ringmaster_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    t->asynchronous = true;
+    t->batches = 1;
+    t->round = 0;
+    t->by_speed = true;
+    t->delay = ringmaster_delay(p, workers);
+}
+
 const struct mot_method mot_method_ringmaster = {
     .name = "ringmaster",
-    .summary = "asynchronous SGD that stops the jobs whose delay reaches R, and begins them anew",
-    .about = "Like async, but a job is stopped, and begun anew at the current model, when the model has had "
-             "R updates since it began. So no delay reaches R, "
-             "and the learning rate need not fear the slowest worker. What was stopped is lost (wasted and "
-             "wasted_samples in the summary); a worker that is "
-             "always too slow gives nothing. In theory R is the noise over the accuracy that is wanted, "
-             "sigma^2 / epsilon.\n"
+    .summary = "asynchronous SGD that stops jobs whose staleness reaches R and starts them again",
+    .about = "Like async, but a job is stopped, and started again at the current model, once the model has "
+             "had R updates since it began. So no gradient is R updates old, and the slowest worker does not "
+             "limit the learning rate. What was stopped is lost (wasted and wasted_samples in the summary); "
+             "a worker that is always too slow contributes nothing. In theory R is the noise divided by the "
+             "desired accuracy, sigma^2 / epsilon.\n"
              "Use it when some workers are much slower than others or stall, and the workers' data are "
-             "alike. When the data differ, those of workers that are "
-             "stopped would be missing: use ca2fl or ia2sgd.\n"
+             "similar. When the data differ, those of the stopped workers would be missing: use ca2fl or "
+             "ia2sgd.\n"
              "Paper: Maranjyan, Tyurin, Richtarik, Ringmaster ASGD: The First Asynchronous SGD with Optimal "
              "Time Complexity, ICML 2025, Algorithm 5.",
     .options = ringmaster_options,
     .conf_bytes = sizeof(struct ringmaster_conf),
-    .asynchronous = true,
-    .delay = ringmaster_delay,
+    .traits = ringmaster_traits,
+    .advise = mot_advise_served,
     MOT_SERVED_BY(ringmaster),
 };

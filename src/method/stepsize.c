@@ -6,12 +6,12 @@ enum mot_status mot_stepsize_validate(const struct mot_stepsize_conf *conf, cons
 {
     if (conf->times.n > 0 && conf->times.n != world->workers)
         return mot_fail(MOT_EUSAGE,
-            "method.times: %u times for %u workers; expected one for each, or none to have them measured",
+            "method.times: %u times for %u workers; expected one each, or none to have them measured",
             conf->times.n, world->workers);
     return MOT_OK;
 }
 
-/* A worker's mean job time. One that has not answered yet has taken all of the time so far, or longer. */
+/* A worker's mean job time. Without an answer yet, it has taken at least all of the time so far. */
 static double job_time(
     const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env, mot_node worker)
 {
@@ -21,8 +21,8 @@ static double job_time(
     return time > 1 ? time : 1;
 }
 
-/* Rescaled asynchronous SGD: worker i answers in proportion to 1/time(i); a step in proportion
- * to time(i) gives every worker's data the same weight, and the normalisation keeps the mean step: time(i) *
+/* Rescaled asynchronous SGD: worker i answers at a rate proportional to 1/time(i), so a step proportional
+ * to time(i) gives every worker's data the same weight. Normalised to keep the mean step: time(i) *
  * sum(1/time(j)) / n. */
 static double rescaled(
     const struct mot_stepsize_conf *conf, const struct mot_hub *h, const struct mot_env *env, mot_node worker)
@@ -61,7 +61,7 @@ bool mot_compensate_adapts(const struct mot_stepsize_conf *conf)
     return conf->rule == MOT_STEP_COMPENSATED && !isnan(conf->lambda_decay);
 }
 
-/* As long as gradients are small beside this, lambda stays finite: the paper's epsilon. */
+/* The paper's epsilon: keeps lambda finite while gradients are tiny. */
 #define MEAN_SQUARE_LEAST 1e-7f
 
 void mot_compensate(const struct mot_stepsize_conf *conf, uint32_t dim, const float *grad, uint32_t samples,

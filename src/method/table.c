@@ -50,7 +50,7 @@ uint64_t mot_rows_age(const struct mot_row *row, uint32_t rows, uint64_t step)
     return age;
 }
 
-/* The rows as they are, or each divided by its samples, in worker order. */
+/* The sum of the rows as they are, or each divided by its samples, in worker order. */
 static mot_buf add_up(struct mot_env *env, const struct mot_row *row, uint32_t rows, bool divided)
 {
     const struct mot_kernels *k = mot_kernels();

@@ -1,4 +1,4 @@
-/* unfinished.h -- what becomes of jobs that a method has no use for any more, as an option of its own. */
+/* unfinished.h -- what to do with jobs that are no longer of use, as an option. */
 #ifndef MOT_METHOD_UNFINISHED_H
 #define MOT_METHOD_UNFINISHED_H
 
@@ -10,13 +10,12 @@ enum mot_unfinished { MOT_UNFINISHED_CANCEL, MOT_UNFINISHED_FINISH };
     {                                                                                                        \
         .name = "unfinished", .type = MOT_OPT_CHOICE, .offset = offsetof(conf, member), .preset = "cancel",  \
         .choices = "cancel|finish",                                                                          \
-        .doc = "what becomes of jobs that are of no use any more: they are given up and begun anew at the "  \
-               "current model, at the "                                                                      \
-               "price of a message to each worker; or they are finished, their gradients dropped when they " \
-               "come"                                                                                        \
+        .doc = "what to do with jobs that have become useless: cancel gives them up and starts them "        \
+               "again at the current model, at the price of a message to each worker; finish lets "          \
+               "them finish and drops their gradients"                                                       \
     }
 
-/* Jobs at a worker, and jobs that wait at the server: a replaced job keeps its place until it is answered. */
+/* Sets the queue and the backlog: a replaced job keeps its place until it is answered. */
 static inline void mot_unfinished_need(
     enum mot_unfinished what, const struct mot_world *world, struct mot_hub_need *need)
 {

@@ -1,9 +1,9 @@
 /* classwise.c -- the partitioners `herding` and `submodular`: quotas by speed, then each class by itself, by
  * herding.h or by the greedy of greedy.h.
  *
- * Only samples of one class are compared, which takes 1/L of all pairs with L balanced
- * classes, and classes are independent: they are done side by side where the memory allows it. Which
- * algorithm is taken depends on the data, the options and the budget only, never on the threads. */
+ * Only samples of one class are compared, which takes 1/L of all pairs with L balanced classes, and classes
+ * are independent: they run in parallel if memory allows. The choice of algorithm depends on the data, the
+ * options and the budget only, never on the number of threads. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "partition/classwise.h"
@@ -31,22 +31,23 @@ static const enum algorithm of_submodular[] = { AUTO, DENSE, BLOCKED, KNN, STOCH
         .offset = AT(features),                                                                              \
         .preset = "raw",                                                                                     \
         .doc = "what samples are compared by: raw (the data's columns), pca:K (K principal components), or " \
-               "an NPY file with a row for each row of the data's file" },                                   \
+               "an NPY file with one row per row of the data file" },                                        \
     {                                                                                                        \
         .name = "bandwidth", .type = MOT_OPT_REAL, .offset = AT(bandwidth), .preset = "auto",                \
         .word = "auto", .min = 1e-30, .max = 1e30,                                                           \
-        .doc = "the similarity's width: exp(-d^2 / (2 bandwidth^2)); auto: the median distance in a sample"  \
+        .doc = "the width of the similarity, exp(-d^2 / (2 bandwidth^2)); auto: the median distance in a "   \
+               "sample"                                                                                      \
     }
 #define MEMORY                                                                                               \
     {                                                                                                        \
         .name = "memory", .type = MOT_OPT_SIZE, .offset = AT(memory), .preset = "2GB", .min = 1,             \
-        .doc = "what may be taken beside the data"                                                           \
+        .doc = "memory to use besides the data"                                                              \
     }
 #define SIZES                                                                                                \
     {                                                                                                        \
         .name = "sizes", .type = MOT_OPT_CHOICE, .offset = AT(sizes), .preset = "speed",                     \
         .choices = "speed|equal",                                                                            \
-        .doc = "how many rows a worker gets: in proportion to its speed, or all the same"                    \
+        .doc = "how many rows a worker gets: in proportion to its speed, or equally many"                    \
     }
 
 static const struct mot_option herding_options[] = {
@@ -57,9 +58,9 @@ static const struct mot_option herding_options[] = {
         .preset = "auto",
         .choices = "auto|dense|blocked|chunks",
         .doc =
-            "dense keeps all similarities of a class and blocked none, with the same result; chunks "
-            "compares within chunks of 16384 rows and carries the rest over by random features; auto: dense "
-            "where it fits in memory, else chunks" },
+            "dense keeps all similarities of a class and blocked none, with the same result; chunks compares "
+            "within chunks of 16384 rows and carries the rest over by random features; auto: dense if it "
+            "fits in memory, else chunks" },
     MEMORY,
     SIZES,
     { .name = NULL },
@@ -78,8 +79,8 @@ static const struct mot_option submodular_options[] = {
         .offset = AT(rule),
         .preset = "fill",
         .choices = "fill|literal|round-robin",
-        .doc = "the block that takes the next sample: the one filled least, the one with the least value (as "
-               "the paper has it), or each in turn" },
+        .doc = "the block that takes the next sample: the one filled least, the one with the smallest value "
+               "(as in the paper), or round-robin" },
     FEATURES,
     { .name = "algorithm",
         .type = MOT_OPT_CHOICE,
@@ -87,7 +88,7 @@ static const struct mot_option submodular_options[] = {
         .preset = "auto",
         .choices = "auto|dense|blocked|knn|stochastic",
         .doc = "dense keeps all similarities of a class, blocked none and knn the largest; stochastic looks "
-               "at a random few samples a pick; auto: by memory" },
+               "at a few random samples per pick; auto: by memory" },
     MEMORY,
     { .name = "neighbours",
         .type = MOT_OPT_UINT,
@@ -96,15 +97,15 @@ static const struct mot_option submodular_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e6,
-        .doc = "knn: similarities kept for each sample; auto: 16 for each worker, 128 at least, fewer if "
-               "memory is short" },
+        .doc = "knn: similarities kept per sample; auto: 16 per worker, at least 128, fewer if memory is "
+               "short" },
     { .name = "epsilon",
         .type = MOT_OPT_REAL,
         .offset = AT(epsilon),
         .preset = "1e-4",
         .min = 1e-9,
         .max = 0.9,
-        .doc = "stochastic: the share of the value that may be lost, on average" },
+        .doc = "stochastic: the fraction of the value that may be lost, on average" },
     SIZES,
     { .name = NULL },
 };
@@ -122,7 +123,7 @@ struct job {
     enum algorithm algorithm;
     enum mot_similar_kind kind;
     uint32_t neighbours;
-    struct mot_work work;
+    struct mot_headway work;
     struct mot_crew *crew; /* for the classes one after another; NULL: each class has a thread */
     /* [classes] */
     struct result {
@@ -156,7 +157,7 @@ static double class_bytes(const struct job *j, enum algorithm a, uint32_t neighb
                   : mot_greedy_bytes((enum mot_objective)j->conf->objective, a == STOCHASTIC, n, parts));
 }
 
-/* As many neighbours as were asked for or as fit; 0: not even the least. */
+/* As many neighbours as were asked for or as fit; 0: not even the minimum fits. */
 static uint32_t neighbours_for(const struct job *j, double room)
 {
     uint32_t n = largest_class(&j->strata), least = 32,
@@ -175,8 +176,8 @@ static enum mot_status too_small(const struct job *j, double need, enum algorith
 {
     char a[32], b[32];
     return mot_fail(MOT_EUSAGE,
-        "partition %s: a memory of %s is too small: %s needs %s beside the data, for classes of up "
-        "to %u rows with %u columns",
+        "partition %s: a memory of %s is too small: %s needs %s besides the data, for classes of up to %u "
+        "rows with %u columns",
         name_of(j), mot_show_size((double)j->conf->memory, a, sizeof a), algorithm_names[least],
         mot_show_size(ceil(need), b, sizeof b), largest_class(&j->strata), j->features.cols);
 }
@@ -189,10 +190,9 @@ static enum mot_status choose(struct job *j)
     if (cut && (asked == KNN || asked == STOCHASTIC))
         return mot_fail(MOT_EUSAGE,
             "partition submodular: %s is for facility-location; a graph cut needs every pair once, and "
-            "`blocked` does that "
-            "in little memory",
+            "`blocked` does that in little memory",
             algorithm_names[asked]);
-    /* From exact and large to small; a graph cut by `blocked` is exact too, in as little memory. */
+    /* From exact and large to small; `blocked` is exact for graph cut, and small too. */
     static const enum algorithm for_location[] = { DENSE, KNN, STOCHASTIC }, for_cut[] = { DENSE, BLOCKED },
                                 for_herding[] = { DENSE, CHUNKS };
     const enum algorithm *order = asked != AUTO ? &asked
@@ -257,8 +257,8 @@ static enum mot_status greedy_class(
         .epsilon = j->conf->epsilon,
         .draws = { j->split->seed, c },
         .owner = owner,
-        .value = mot_new(j->split->parts, sizeof(int64_t)) };
-    enum mot_status status = mot_greedy_run(&g);
+        .value = mot_new_large(j->split->parts, sizeof(int64_t)) };
+    enum mot_status status = g.value ? mot_greedy_run(&g) : mot_memory_status();
     r->evaluations = g.evaluations;
     r->candidates = g.candidates;
     free(g.value);
@@ -306,7 +306,8 @@ static enum mot_status compare_class(
     mot_samples_open(&j->features, j->strata.row + j->strata.at[c], j->strata.at[c + 1] - j->strata.at[c],
         j->bandwidth, &samples);
     struct mot_similar similar = similar_of(j, &samples, who);
-    enum mot_status status = mot_similar_open(&similar);
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK) status = mot_similar_open(&similar);
     if (status == MOT_OK) status = (j->herds ? herd_class : greedy_class)(j, c, &similar, owner, r);
     if (status == MOT_OK) mot_glimpse_class(j->split->glimpse, c, &similar, owner);
     r->pairs = similar.pairs;
@@ -326,17 +327,17 @@ static void run_class(void *context, uint32_t c, unsigned who)
         r->status = MOT_EINTERRUPTED;
         return;
     }
-    uint32_t *owner = mot_new(n, sizeof *owner);
-    r->status =
-        j->algorithm == CHUNKS ? herd_chunks(j, c, who, owner, r) : compare_class(j, c, who, owner, r);
+    uint32_t *owner = mot_new_large(n, sizeof *owner);
+    r->status = !owner           ? mot_memory_status()
+        : j->algorithm == CHUNKS ? herd_chunks(j, c, who, owner, r)
+                                 : compare_class(j, c, who, owner, r);
     for (uint32_t i = 0; i < n && r->status == MOT_OK; i++) j->owner[row[i]] = owner[i];
     free(owner);
 }
 
 /* ---- All of them ------------------------------------------------------------------------------- */
 
-/* A thread a class where each thread can have one and the memory
- * holds as many; else all threads in one class. */
+/* One thread per class if each thread can have one and the memory suffices; else all threads in one class. */
 static enum mot_status run_classes(struct job *j, struct mot_crew *crew)
 {
     uint32_t classes = j->strata.classes, busy = 0;
@@ -390,8 +391,9 @@ static enum mot_status run_job(struct job *j)
     struct mot_crew *crew = mot_crew_open(mot_split_threads(j->split));
     j->strata = mot_strata_of(j->split->table);
     j->work.split = j->split;
-    j->result = mot_new(j->strata.classes, sizeof *j->result);
-    enum mot_status status = run(j, crew);
+    j->result = mot_new_large(j->strata.classes, sizeof *j->result);
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK) status = run(j, crew);
     mot_crew_close(crew);
     mot_features_close(&j->features);
     mot_strata_free(&j->strata);
@@ -403,8 +405,8 @@ static enum mot_status split(const struct mot_classwise_conf *conf, bool herds, 
     struct mot_parts *out, struct mot_split_cost *cost)
 {
     struct job j = { .conf = conf, .herds = herds, .split = s, .cost = cost };
-    j.owner = mot_new(s->table->rows, sizeof *j.owner);
-    enum mot_status status = run_job(&j);
+    j.owner = mot_new_large(s->table->rows, sizeof *j.owner);
+    enum mot_status status = j.owner ? run_job(&j) : mot_memory_status();
     if (status == MOT_OK) *out = mot_parts_owned(s->parts, s->table->rows, j.owner);
     free(j.quota);
     free(j.owner);
@@ -422,11 +424,12 @@ enum mot_status mot_herd_classes(const struct mot_classwise_conf *from, const st
         .conf = &conf, .herds = true, .split = s, .cost = &cost, .which = which, .owner = owner
     };
     size_t cells = (size_t)(s->table->classes ? s->table->classes : 1) * s->parts;
-    j.quota = mot_new(cells, sizeof *j.quota);
+    j.quota = mot_new_large(cells, sizeof *j.quota);
+    if (!j.quota) return mot_memory_status();
     memcpy(j.quota, quota, cells * sizeof *j.quota);
     enum mot_status status = run_job(&j);
     free(j.quota);
-    return status;
+    return mot_memory_refused() ? mot_memory_status() : status;
 }
 
 static enum mot_status split_submodular(
@@ -443,7 +446,7 @@ static enum mot_status split_herding(
 
 const struct mot_partitioner mot_partition_herding = {
     .name = "herding",
-    .summary = "of every class a share by speed whose mean in feature space is the class's",
+    .summary = "a share of every class by speed, whose mean in feature space matches the class's",
     .options = herding_options,
     .conf_bytes = sizeof(struct mot_classwise_conf),
     .split = split_herding,
@@ -451,7 +454,7 @@ const struct mot_partitioner mot_partition_herding = {
 
 const struct mot_partitioner mot_partition_submodular = {
     .name = "submodular",
-    .summary = "of every class a share by speed that maximises a submodular function (RCD-SGD)",
+    .summary = "a share of every class by speed that maximises a submodular function (RCD-SGD)",
     .options = submodular_options,
     .conf_bytes = sizeof(struct mot_classwise_conf),
     .split = split_submodular,

@@ -1,4 +1,5 @@
-/* classwise.h -- the partitioners that cut each class by itself, by features: `herding` and `submodular`. */
+/* classwise.h -- the partitioners that treat each class separately, by features: `herding` and
+ * `submodular`. */
 #ifndef MOT_PARTITION_CLASSWISE_H
 #define MOT_PARTITION_CLASSWISE_H
 
@@ -14,8 +15,8 @@ struct mot_classwise_conf {
     uint32_t sizes;
 };
 
-/* Cuts some classes anew by herding, with `quota` [classes][parts] rows of each for every worker; owner is
- * rewritten for their rows. Of the options features, bandwidth and memory count. */
+/* Partitions some classes again by herding, with `quota` [classes][parts] rows of each for every worker;
+ * owner is rewritten for their rows. Of the options features, bandwidth and memory count. */
 enum mot_status mot_herd_classes(const struct mot_classwise_conf *, const struct mot_split *,
     const bool *which, const uint32_t *quota, uint32_t *owner);
 

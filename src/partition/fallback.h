@@ -1,5 +1,5 @@
-/* fallback.h -- a class of which a worker's rows are less like the whole than random rows would be is cut
- * again, every block as large as it was. */
+/* fallback.h -- a class that some worker's rows represent worse than random rows would is partitioned
+ * again, with the same counts. */
 #ifndef MOT_PARTITION_FALLBACK_H
 #define MOT_PARTITION_FALLBACK_H
 
@@ -12,7 +12,7 @@ struct mot_fallback {
     enum mot_fallback_by by;
     uint32_t tried, taken;  /* classes */
     bool *was_tried;        /* [classes]: had a block that was worse than random */
-    bool *is_taken;         /* its worst block was worse than that of the new cut, which took its place */
+    bool *is_taken;         /* its worst block was worse than that of the new result, which replaced it */
     double *before, *after; /* [classes]: the ratio of its worst block, of those tried */
 };
 

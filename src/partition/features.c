@@ -23,21 +23,21 @@ static enum mot_status open_pca(const char *what, const struct mot_split *s, uin
     uint32_t most = t->cols < t->rows ? t->cols : t->rows;
     if (!mot_read_uint(what + 4, &k) || k < 1 || k > most)
         return mot_fail(MOT_EUSAGE,
-            "features '%.60s': expected pca:K with K from 1 to %u, the least of the data's rows and columns",
+            "features '%.60s': expected pca:K with K from 1 to %u, the smaller of the data's rows and "
+            "columns",
             what, most);
     double bytes = 8.0 * ((double)t->rows + t->cols) * ((double)k + 16);
     if (bytes > (double)memory) {
         char need[32], have[32];
         return mot_fail(MOT_EUSAGE,
-            "features %s of %u rows take %s, more than the memory of %s: take fewer components", what,
-            t->rows, mot_show_size(bytes, need, sizeof need),
-            mot_show_size((double)memory, have, sizeof have));
+            "features %s of %u rows take %s, more than the memory of %s: use fewer components", what, t->rows,
+            mot_show_size(bytes, need, sizeof need), mot_show_size((double)memory, have, sizeof have));
     }
     f->cols = (uint32_t)k;
-    f->own = mot_new((size_t)t->rows * f->cols, sizeof *f->own);
-    mot_pca(t, f->cols, s->seed, crew, f->own);
+    f->own = mot_new_large((size_t)t->rows * f->cols, sizeof *f->own);
+    if (f->own) mot_pca(t, f->cols, s->seed, crew, f->own);
     f->x = f->own;
-    return MOT_OK;
+    return mot_memory_status();
 }
 
 static enum mot_status open_file(
@@ -54,9 +54,8 @@ static enum mot_status open_file(
     status = mot_read_npy(source, NULL, &read, &raw);
     mot_source_close(source);
     if (status == MOT_OK && raw.rows != rows)
-        status =
-            mot_fail(MOT_EDATA, "%s: %u rows of features, expected %u: one for each row of the data's file",
-                path, raw.rows, rows);
+        status = mot_fail(MOT_EDATA, "%s: %u rows of features, expected %u: one per row of the data file",
+            path, raw.rows, rows);
     if (status != MOT_OK) {
         mot_raw_free(&raw);
         return status;
@@ -111,7 +110,8 @@ double mot_samples_bytes(uint32_t n, uint32_t cols) { return 4.0 * (2.0 * n + 32
 
 static void take_mean_away(float *a, uint32_t n, uint32_t cols)
 {
-    double *mean = mot_new(cols, sizeof *mean);
+    double *mean = mot_new_large(cols, sizeof *mean);
+    if (!mean) return;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t c = 0; c < cols; c++) mean[c] += (double)a[(size_t)i * cols + c];
     for (uint32_t c = 0; c < cols; c++) mean[c] /= n;
@@ -125,14 +125,16 @@ void mot_samples_open(
     const struct mot_features *f, const uint32_t *row, uint32_t n, double bandwidth, struct mot_samples *out)
 {
     double gamma = 1 / (2 * bandwidth * bandwidth);
-    /* a sample is like itself also where nothing else is */
+    /* a sample resembles itself even if nothing else does */
     struct mot_samples s = {
         .n = n, .cols = f->cols, .panels = mot_panels(n), .gamma = gamma < FLT_MAX ? (float)gamma : FLT_MAX
     };
     s.width = (size_t)s.panels * MOT_PANEL;
-    s.a = mot_aligned((size_t)n * s.cols * sizeof(float));
-    s.b = mot_aligned(s.width * s.cols * sizeof(float));
-    s.norm2 = mot_new(s.width, sizeof(float));
+    s.a = mot_aligned_large((size_t)n * s.cols * sizeof(float));
+    s.b = mot_aligned_large(s.width * s.cols * sizeof(float));
+    s.norm2 = mot_new_large(s.width, sizeof(float));
+    *out = s;
+    if (!s.a || !s.b || !s.norm2) return;
     for (uint32_t i = 0; i < n; i++) mot_features_row(f, row ? row[i] : i, s.a + (size_t)i * s.cols);
     take_mean_away(s.a, n, s.cols);
     for (uint32_t i = 0; i < n; i++) {
@@ -142,7 +144,6 @@ void mot_samples_open(
         s.norm2[i] = (float)mot_kernels()->norm2(s.cols, from);
     }
     for (size_t i = n; i < s.width; i++) s.norm2[i] = INFINITY;
-    *out = s;
 }
 
 void mot_samples_close(struct mot_samples *s)
@@ -205,8 +206,8 @@ static int by_size(const void *a, const void *b)
 static size_t pair_distances(const struct mot_samples *s, float *square)
 {
     size_t pairs = 0;
-    float *dot = mot_aligned(MOT_SAMPLES_SCRATCH * sizeof *dot);
-    for (uint32_t i = 0; i < s->n; i++)
+    float *dot = mot_aligned_large(MOT_SAMPLES_SCRATCH * sizeof *dot);
+    for (uint32_t i = 0; dot && i < s->n; i++)
         for (uint32_t p = i / MOT_PANEL; p < s->panels; p++) {
             products(s, s->a + (size_t)i * s->cols, 1, p, 1, dot);
             for (uint32_t j = p * MOT_PANEL; j < (p + 1) * MOT_PANEL && j < s->n; j++) {
@@ -222,16 +223,16 @@ static size_t pair_distances(const struct mot_samples *s, float *square)
 double mot_features_bandwidth(const struct mot_features *f, uint64_t seed)
 {
     uint32_t rows = f->table->rows, n = rows < SAMPLE_ROWS ? rows : SAMPLE_ROWS;
-    uint32_t *row = mot_new(n, sizeof *row);
-    float *square = mot_new((size_t)n * n / 2 + 1, sizeof *square);
+    uint32_t *row = mot_new_large(n, sizeof *row);
+    float *square = mot_new_large((size_t)n * n / 2 + 1, sizeof *square);
     struct mot_samples s;
     uint64_t key = mot_hash3(seed, MOT_RNG_PARTITION, UINT64_C(1) << 40);
-    for (uint32_t i = 0; i < n; i++) row[i] = (uint32_t)mot_permute(key, rows, i);
+    for (uint32_t i = 0; row && i < n; i++) row[i] = (uint32_t)mot_permute(key, rows, i);
     mot_samples_open(f, row, n, 1, &s);
-    size_t pairs = pair_distances(&s, square);
+    size_t pairs = mot_memory_refused() ? 0 : pair_distances(&s, square);
     double median = pairs ? (double)square[pairs / 2] : 1;
-    /* Rounding leaves a trace of the norms where rows are equal. */
-    double trace = 1e-6 * (double)s.norm2[0];
+    /* For equal rows rounding leaves a trace of the norms. */
+    double trace = s.norm2 ? 1e-6 * (double)s.norm2[0] : 0;
     for (size_t i = pairs / 2; i < pairs && !(median > trace); i++) median = (double)square[i];
     mot_samples_close(&s);
     free(square);

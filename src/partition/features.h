@@ -1,5 +1,5 @@
-/* features.h -- what two samples are compared by: the data's own columns,
- * their principal components, or a user's matrix. */
+/* features.h -- what samples are compared by: the columns of the data, their principal components, or a
+ * matrix from the user. */
 #ifndef MOT_PARTITION_FEATURES_H
 #define MOT_PARTITION_FEATURES_H
 
@@ -19,7 +19,7 @@ struct mot_features {
 enum mot_status mot_features_open(
     const char *what, const struct mot_split *, uint64_t memory, struct mot_crew *, struct mot_features *out);
 void mot_features_close(struct mot_features *);
-double mot_features_bytes(const struct mot_features *); /* beside the data set */
+double mot_features_bytes(const struct mot_features *); /* besides the data set */
 void mot_features_row(const struct mot_features *, uint32_t row, float *out);
 bool mot_features_word(const char *what); /* "raw" or "pca:..."; anything else is a file */
 
@@ -43,6 +43,7 @@ struct mot_samples {
     float *norm2;             /* [width], infinite in the padding */
     float gamma;
 };
+/* Not to be used, but closed, if memory was refused. */
 void mot_samples_open(
     const struct mot_features *, const uint32_t *row, uint32_t n, double bandwidth, struct mot_samples *out);
 void mot_samples_close(struct mot_samples *);

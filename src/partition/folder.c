@@ -25,20 +25,26 @@ static uint32_t file_row(const struct mot_split *s, uint32_t row)
     return s->file_row ? s->file_row[row] : row;
 }
 
-/* For each row of the file its row in the table, or UINT32_MAX. */
+/* For each row of the file its row in the table, or UINT32_MAX. NULL if memory runs out. */
 static uint32_t *table_rows(const struct mot_split *s)
 {
-    uint32_t n = file_rows_of(s), *row = mot_new((size_t)n + 1, sizeof *row);
-    for (uint32_t i = 0; i < n; i++) row[i] = UINT32_MAX;
-    for (uint32_t r = 0; r < s->table->rows; r++) row[file_row(s, r)] = r;
+    uint32_t n = file_rows_of(s), *row = mot_new_large((size_t)n + 1, sizeof *row);
+    for (uint32_t i = 0; row && i < n; i++) row[i] = UINT32_MAX;
+    for (uint32_t r = 0; row && r < s->table->rows; r++) row[file_row(s, r)] = r;
     return row;
 }
 
-/* Tells which rows of the file are trained on, and their labels; in which order does not matter. */
+/* Identifies the training rows of the file and their labels, whatever their order. */
 static uint64_t rows_hash(const struct mot_split *s)
 {
     uint32_t *row = table_rows(s), n = file_rows_of(s);
     XXH64_state_t *state = XXH64_createState();
+    if (!row || !state) {
+        mot_memory_refuse(0);
+        free(row);
+        XXH64_freeState(state);
+        return 0;
+    }
     XXH64_reset(state, 0);
     for (uint32_t i = 0; i < n; i++) {
         if (row[i] == UINT32_MAX) continue;
@@ -128,10 +134,9 @@ enum mot_status mot_partition_writable(const char *folder, bool replace)
     if (each_name(folder, say_no)) return MOT_OK;
     if (!each_name(folder, check_ours))
         return mot_fail(
-            MOT_EUSAGE, "%s: there are other files in this folder, expected an empty or a new one", folder);
+            MOT_EUSAGE, "%s: the folder holds other files, expected an empty or a new one", folder);
     if (!replace)
-        return mot_fail(
-            MOT_EUSAGE, "%s: there is a partition in this folder; --replace writes over it", folder);
+        return mot_fail(MOT_EUSAGE, "%s: the folder holds a partition; --replace overwrites it", folder);
     return MOT_OK;
 }
 
@@ -150,11 +155,12 @@ static enum mot_status write_files(const char *folder, const struct mot_split *s
     for (uint32_t j = 0; j < parts->parts && status == MOT_OK; j++) {
         char name[NAME_MOST];
         uint32_t rows = (uint32_t)(parts->at[j + 1] - parts->at[j]),
-                 *row = mot_new((size_t)rows + 1, sizeof *row);
+                 *row = mot_new_large((size_t)rows + 1, sizeof *row);
         file_name(j, name);
         char *path = mot_path_join(folder, name);
-        for (uint32_t i = 0; i < rows; i++) row[i] = file_row(s, parts->row[parts->at[j] + i]);
-        status = mot_write_npy_rows(path, row, rows);
+        for (uint32_t i = 0; row && i < rows; i++) row[i] = file_row(s, parts->row[parts->at[j] + i]);
+        status = row ? mot_write_npy_rows(path, row, rows) : mot_memory_status();
+        if (status == MOT_OK) status = mot_memory_status();
         if (status == MOT_OK && mot_split_interrupted(s)) status = mot_fail(MOT_EINTERRUPTED, "interrupted");
         free(path);
         free(row);
@@ -163,7 +169,7 @@ static enum mot_status write_files(const char *folder, const struct mot_split *s
     return status == MOT_OK ? write_text(folder, "partition.json", json) : status;
 }
 
-/* The new folder takes the place of the old one, which goes only then. */
+/* The new folder replaces the old one, which is removed only then. */
 static enum mot_status put_in_place(const char *made, const char *folder, const char *aside)
 {
     bool there = access(folder, F_OK) == 0 && !each_name(folder, say_no);
@@ -175,7 +181,7 @@ static enum mot_status put_in_place(const char *made, const char *folder, const 
     }
     enum mot_status status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", folder, strerror(errno));
     if (there && rename(aside, folder) != 0)
-        status = mot_fail(MOT_ESYSTEM, "cannot write %s; what it held is in %s", folder, aside);
+        status = mot_fail(MOT_ESYSTEM, "cannot write %s; its old contents are in %s", folder, aside);
     return status;
 }
 
@@ -238,8 +244,9 @@ static enum mot_status get_workers(const json_t *root, const char *name, struct 
     if (n == 0 || n > WORKERS_MOST)
         return mot_fail(MOT_EDATA, "%s: 'workers' is not a list of 1 to %u workers", name, WORKERS_MOST);
     x->workers = (uint32_t)n;
-    x->file = mot_new(n, sizeof *x->file);
-    x->file_n = mot_new(n, sizeof *x->file_n);
+    x->file = mot_new_large(n, sizeof *x->file);
+    x->file_n = mot_new_large(n, sizeof *x->file_n);
+    if (!x->file || !x->file_n) return mot_memory_status();
     json_array_foreach(list, i, each)
     {
         const char *file = json_string_value(json_object_get(each, "file"));
@@ -247,13 +254,14 @@ static enum mot_status get_workers(const json_t *root, const char *name, struct 
             return mot_fail(
                 MOT_EDATA, "%s: worker %zu has no file, expected a name such as worker-0.npy", name, i);
         x->file[i] = mot_text(file);
+        if (mot_memory_refused()) return mot_memory_status();
         enum mot_status status = get_number(each, name, "rows", &x->file_n[i]);
         if (status != MOT_OK) return status;
         rows += x->file_n[i];
     }
     if (rows != x->rows)
-        return mot_fail(MOT_EDATA, "%s: the workers have %llu rows together, expected the %u of 'rows'", name,
-            (unsigned long long)rows, x->rows);
+        return mot_fail(MOT_EDATA, "%s: the workers have a total of %llu rows, expected the %u of 'rows'",
+            name, (unsigned long long)rows, x->rows);
     return MOT_OK;
 }
 
@@ -263,12 +271,14 @@ enum mot_status mot_partition_parse(
     json_error_t error;
     struct mot_partition_index x = { 0 };
     json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    if (!root && json_error_code(&error) == json_error_out_of_memory)
+        return mot_fail(MOT_ESYSTEM, "%s: out of memory while reading it", name);
     if (!root) return mot_fail(MOT_EDATA, "%s:%d: not JSON: %s", name, error.line, error.text);
     enum mot_status status = MOT_OK;
     json_t *version = json_object_get(root, "version"), *seed = json_object_get(root, "seed");
     if (!json_is_integer(version) || json_integer_value(version) != VERSION)
         status = mot_fail(
-            MOT_EDATA, "%s: 'version' is not %d: not a partition that this motley wrote", name, VERSION);
+            MOT_EDATA, "%s: 'version' is not %d: not written by this version of motley", name, VERSION);
     if (status == MOT_OK) status = get_number(root, name, "rows", &x.rows);
     if (status == MOT_OK) status = get_number(root, name, "file_rows", &x.file_rows);
     if (status == MOT_OK) status = get_hash(root, name, &x.rows_hash);
@@ -289,6 +299,11 @@ static enum mot_status check_fit(
     const char *folder, const struct mot_partition_index *x, const struct mot_split *s)
 {
     char seed[64] = "";
+    if (x->workers != s->parts && s->shared)
+        return mot_fail(MOT_EUSAGE,
+            "%s: a partition into %u parts, expected one into the %u that the method needs; motley partition "
+            "--workers %u makes such a one",
+            folder, x->workers, s->parts, s->parts);
     if (x->workers != s->parts)
         return mot_fail(MOT_EUSAGE, "%s: a partition for %u workers, expected one for the experiment's %u",
             folder, x->workers, s->parts);
@@ -298,8 +313,8 @@ static enum mot_status check_fit(
         snprintf(seed, sizeof seed, " (it was made with seed %llu)", (unsigned long long)x->seed);
     return mot_fail(MOT_EUSAGE,
         "%s: a partition of other training rows: %u of %u, while the experiment trains on %u of %u. The "
-        "file, data.rows, data.test, data.valid "
-        "and what shuffles before the split, data.data_seed, must be the same%s",
+        "file, data.rows, data.test, data.valid and the seed that shuffles before the split, data.data_seed, "
+        "must be the same%s",
         folder, x->rows, x->file_rows, s->table->rows, file_rows_of(s), seed);
 }
 
@@ -321,8 +336,7 @@ static enum mot_status read_worker(const char *folder, const struct mot_split *s
         bool good = row[i] < x->file_rows && table_row[row[i]] != UINT32_MAX;
         if (!good)
             status = mot_fail(MOT_EDATA,
-                "%s: entry %u is row %u, expected a row that is trained on and that no other worker has",
-                path, i, row[i]);
+                "%s: entry %u is row %u, expected a training row that no other worker has", path, i, row[i]);
         else out[i] = table_row[row[i]], table_row[row[i]] = UINT32_MAX;
     }
     free(row);
@@ -338,7 +352,7 @@ enum mot_status mot_partition_read(const char *folder, const struct mot_split *s
     char *path = mot_path_join(folder, "partition.json");
     if (!mot_file_exists(path)) {
         enum mot_status missing = mot_fail(MOT_EUSAGE,
-            "%s: no partition here: there is no partition.json, which `motley partition --out` writes",
+            "%s: no partition here: partition.json, which `motley partition --out` writes, is missing",
             folder);
         free(path);
         return missing;
@@ -354,6 +368,7 @@ enum mot_status mot_partition_read(const char *folder, const struct mot_split *s
     if (status == MOT_OK) {
         struct mot_parts parts = mot_parts_sized(x.workers, x.file_n);
         uint32_t *table_row = table_rows(s);
+        status = mot_memory_status();
         for (uint32_t j = 0; j < x.workers && status == MOT_OK; j++)
             status = read_worker(folder, s, &x, j, table_row, parts.row + parts.at[j]);
         free(table_row);
@@ -374,7 +389,7 @@ static const struct mot_option from_options[] = {
     { .name = "from",
         .type = MOT_OPT_TEXT,
         .offset = offsetof(struct from_conf, from),
-        .doc = "the folder that `motley partition --out` wrote" },
+        .doc = "a folder written by `motley partition --out`" },
     { .name = NULL },
 };
 
@@ -387,7 +402,7 @@ static enum mot_status split_from(
 
 const struct mot_partitioner mot_partition_from = {
     .name = "from",
-    .summary = "as a folder says that `motley partition` wrote",
+    .summary = "as in a folder written by `motley partition`",
     .options = from_options,
     .conf_bytes = sizeof(struct from_conf),
     .split = split_from,

@@ -20,7 +20,7 @@ enum mot_status mot_partition_writable(const char *folder, bool replace);
 enum mot_status mot_partition_write(const char *folder, bool replace, const struct mot_split *,
     const struct mot_parts *, const char *json, const char *page);
 
-/* Reads it for these rows and workers: every row of the table must be somebody's. */
+/* Reads it for these rows and workers: every row of the table must belong to a worker. */
 enum mot_status mot_partition_read(const char *folder, const struct mot_split *, struct mot_parts *out);
 
 /* partition.json, checked; free the names with mot_partition_index_close. `name` is for messages. */

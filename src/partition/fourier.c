@@ -10,8 +10,9 @@ void mot_fourier_open(
     struct mot_fourier *f, uint32_t cols, uint32_t count, double bandwidth, struct mot_rng rng)
 {
     size_t floats = (size_t)cols * count;
-    *f = (struct mot_fourier){ .cols = cols, .count = count, .frequency = mot_aligned(floats * 4) };
-    for (size_t i = 0; i < floats; i++) f->frequency[i] = (float)(mot_rng_normal(&rng) / bandwidth);
+    *f = (struct mot_fourier){ .cols = cols, .count = count, .frequency = mot_aligned_large(floats * 4) };
+    for (size_t i = 0; f->frequency && i < floats; i++)
+        f->frequency[i] = (float)(mot_rng_normal(&rng) / bandwidth);
 }
 
 void mot_fourier_close(struct mot_fourier *f)

@@ -1,5 +1,5 @@
-/* glimpse.h -- what is seen of classes while they are cut, so that nobody compares their samples once more to
- * say how good the cut is. */
+/* glimpse.h -- what is seen of classes while they are partitioned, so that measuring the result need not
+ * compare their samples again. */
 #ifndef MOT_PARTITION_GLIMPSE_H
 #define MOT_PARTITION_GLIMPSE_H
 
@@ -22,7 +22,7 @@ struct mot_glimpse {
 };
 void mot_glimpse_open(struct mot_glimpse *, uint32_t classes, uint32_t parts);
 void mot_glimpse_close(struct mot_glimpse *);
-/* Looks at a class that was just cut, if its similarities are all there; g may be NULL. */
+/* Looks at a class that was just partitioned, if its similarities are all there; g may be NULL. */
 void mot_glimpse_class(
     struct mot_glimpse *g, uint32_t class, const struct mot_similar *, const uint32_t *owner);
 

@@ -1,4 +1,4 @@
-/* greedy.c -- the blocks' turns, and how each takes its next sample.
+/* greedy.c -- whose turn it is, and how a block takes its next sample.
  *
  * Facility location is lazy (Minoux, "Accelerated greedy algorithms", 1978): a gain only
  * shrinks while its block grows, so an old gain is a bound, and samples are looked at again in the order of
@@ -34,7 +34,7 @@ struct state {
     uint64_t *total;     /* [n] */
     uint16_t *cover;     /* facility location [blocks][width] */
     struct heap *heap;   /* lazy [blocks]; made at a block's first turn */
-    uint32_t *rest;      /* stochastic and graph cut: samples that nobody has yet */
+    uint32_t *rest;      /* stochastic and graph cut: samples that are still free */
     uint32_t *place;     /* [n]: where a sample is in `rest` */
     uint64_t *bound;     /* stochastic [blocks][n]: the last gain seen */
     struct entry *drawn; /* stochastic [n] */
@@ -150,14 +150,15 @@ static void heap_push(struct heap *h, struct entry e)
 /* An empty block gains the whole row of a sample. */
 static void heap_make(struct state *s, struct heap *h)
 {
-    h->entry = mot_new(s->left, sizeof *h->entry);
+    h->entry = mot_new_large(s->left, sizeof *h->entry);
+    if (!h->entry) return;
     for (uint32_t v = 0; v < s->n; v++)
         if (s->g->owner[v] == MOT_NOBODY) h->entry[h->n++] = (struct entry){ s->total[v], v, 0 };
     for (uint32_t i = h->n / 2; i-- > 0;) sift_down(h, i);
 }
 
-/* Looks again at the samples with the largest bounds: one where rows are at hand, several
- * where computing them together is cheaper. Which one is the largest in the end does not depend on that. */
+/* Looks again at the samples with the largest bounds: one if rows are at hand, several if computing them
+ * together is cheaper. That does not affect which one turns out largest. */
 static void look_again(struct state *s, uint32_t block, struct heap *h)
 {
     struct entry seen[MOT_SIMILAR_BATCH];
@@ -179,11 +180,12 @@ static struct entry pick_lazy(struct state *s, uint32_t block)
 {
     struct heap *h = &s->heap[block];
     if (!h->entry) heap_make(s, h);
-    for (;;) {
+    while (h->entry) {
         if (s->g->owner[h->entry[0].id] != MOT_NOBODY) heap_pop(h);
         else if (h->entry[0].age == s->size[block]) return heap_pop(h);
         else look_again(s, block, h);
     }
+    return (struct entry){ 0, MOT_NOBODY, 0 };
 }
 
 /* ---- Stochastic ---------------------------------------------------------------------------------------- */
@@ -194,7 +196,7 @@ static int by_bound(const void *a, const void *b)
     return is_above(p, q) ? -1 : is_above(q, p);
 }
 
-/* Draws samples that nobody has yet, with their bounds, the largest first. */
+/* Draws samples that are still free, with their bounds, the largest first. */
 static uint32_t draw_candidates(struct state *s, uint32_t block)
 {
     struct mot_greedy *g = s->g;
@@ -300,6 +302,7 @@ static void take(struct state *s, uint32_t block)
     } else {
         struct entry e = g->stochastic ? pick_stochastic(s, block) : pick_lazy(s, block);
         id = e.id;
+        if (id == MOT_NOBODY) return; /* no memory */
         g->value[block] += (int64_t)e.gain;
         cover_by(s, block, id);
     }
@@ -314,29 +317,32 @@ static void take(struct state *s, uint32_t block)
     }
 }
 
-static void state_open(struct state *s)
+static enum mot_status state_open(struct state *s)
 {
     struct mot_greedy *g = s->g;
-    s->size = mot_new(g->blocks, sizeof *s->size);
-    s->total = mot_new(s->n, sizeof *s->total);
-    if (g->objective == MOT_GRAPH_CUT) s->taken = mot_new((size_t)g->blocks * s->n, sizeof *s->taken);
-    else s->cover = mot_new(g->blocks * s->width, sizeof *s->cover);
+    s->size = mot_new_large(g->blocks, sizeof *s->size);
+    s->total = mot_new_large(s->n, sizeof *s->total);
+    if (g->objective == MOT_GRAPH_CUT) s->taken = mot_new_large((size_t)g->blocks * s->n, sizeof *s->taken);
+    else s->cover = mot_new_large(g->blocks * s->width, sizeof *s->cover);
     if (g->objective == MOT_FACILITY_LOCATION && !g->stochastic) {
-        s->heap = mot_new(g->blocks, sizeof *s->heap);
+        s->heap = mot_new_large(g->blocks, sizeof *s->heap);
     } else {
-        s->rest = mot_new(s->n, sizeof *s->rest);
-        s->place = mot_new(s->n, sizeof *s->place);
+        s->rest = mot_new_large(s->n, sizeof *s->rest);
+        s->place = mot_new_large(s->n, sizeof *s->place);
     }
+    if (g->stochastic) {
+        s->drawn = mot_new_large(s->n, sizeof *s->drawn);
+        s->bound = mot_new_large((size_t)g->blocks * s->n, sizeof *s->bound);
+    }
+    if (mot_memory_refused()) return mot_memory_status();
     for (uint32_t v = 0; v < s->n; v++) {
         g->owner[v] = MOT_NOBODY;
         if (s->rest) s->rest[v] = s->place[v] = v;
     }
-    if (g->stochastic) {
-        s->drawn = mot_new(s->n, sizeof *s->drawn);
-        s->bound = mot_new((size_t)g->blocks * s->n, sizeof *s->bound);
-        for (size_t i = 0; i < (size_t)g->blocks * s->n; i++) s->bound[i] = UINT64_MAX; /* not seen yet */
-    }
+    for (size_t i = 0; g->stochastic && i < (size_t)g->blocks * s->n; i++)
+        s->bound[i] = UINT64_MAX; /* not seen yet */
     for (uint32_t j = 0; j < g->blocks; j++) g->value[j] = 0;
+    return MOT_OK;
 }
 
 static void state_close(struct state *s)
@@ -357,12 +363,12 @@ enum mot_status mot_greedy_run(struct mot_greedy *g)
 {
     struct mot_similar *x = g->similar;
     struct state s = { .g = g, .n = x->samples->n, .left = x->samples->n, .width = x->samples->width };
-    state_open(&s);
-    enum mot_status status = g->stochastic ? MOT_OK : mot_similar_totals(x, s.total);
+    enum mot_status status = state_open(&s);
+    if (status == MOT_OK && !g->stochastic) status = mot_similar_totals(x, s.total);
     uint64_t units = units_of_pick(g);
     for (uint32_t block; status == MOT_OK && s.left && (block = next_block(&s)) != MOT_NOBODY;) {
         take(&s, block);
-        mot_work_step(x->work, x->who, units);
+        mot_headway_add(x->work, x->who, units);
         if (x->work && mot_split_interrupted(x->work->split))
             status = mot_fail(MOT_EINTERRUPTED, "interrupted");
     }

@@ -13,8 +13,8 @@
 
 enum mot_objective { MOT_FACILITY_LOCATION, MOT_GRAPH_CUT };
 enum mot_block_rule {
-    MOT_RULE_FILL,    /* the block that is filled least, |A| / quota */
-    MOT_RULE_LITERAL, /* the block whose f is least, as printed in the paper */
+    MOT_RULE_FILL,    /* the block filled least, |A| / quota */
+    MOT_RULE_LITERAL, /* the block whose f is smallest, as printed in the paper */
     MOT_RULE_ROUND_ROBIN,
 };
 
@@ -30,7 +30,7 @@ struct mot_greedy {
         uint64_t seed, index;
     } draws;              /* stochastic */
     uint32_t *owner;      /* out [n]: the block, or MOT_NOBODY */
-    uint32_t *order;      /* out [n]: samples in the order in which they were taken; may be NULL */
+    uint32_t *order;      /* out [n]: samples in the order taken; may be NULL */
     int64_t *value;       /* out [blocks]: f, in units of 1/65535 (knn: of what is kept) */
     uint64_t evaluations; /* out */
     uint32_t candidates;  /* out: stochastic, the most that a pick looked at */
@@ -40,7 +40,7 @@ struct mot_greedy {
 enum mot_status mot_greedy_run(struct mot_greedy *);
 double mot_greedy_bytes(enum mot_objective, bool stochastic, uint32_t n, uint32_t blocks);
 
-/* What a work of n samples counts in units of mot_work, beside the similarities. */
+/* What a work of n samples counts in units of mot_headway, beside the similarities. */
 uint64_t mot_greedy_units(const struct mot_greedy *);
 
 #endif

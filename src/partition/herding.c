@@ -11,7 +11,7 @@ struct herd {
     struct mot_herding *h;
     uint32_t n, left;
     double *mean;    /* [n]: m(v), in units of 1/65535; -infinity once v is taken */
-    double *lead;    /* [blocks][n]: what past chunks owe, less t(v) */
+    double *lead;    /* [blocks][n]: what earlier chunks owe, less t(v) */
     uint64_t *total; /* [n]: the sum of v's similarities */
     uint32_t *size;
     const uint16_t **last; /* [blocks]: the row of what a block took last, if it is still to be taken off */
@@ -55,8 +55,8 @@ static uint64_t units_of_pick(const struct mot_similar *x, uint32_t n)
 
 uint64_t mot_herding_units(const struct mot_similar *x, uint32_t n) { return n * units_of_pick(x, n); }
 
-/* A block's next choice does not depend on what others took but for their samples being gone. So the blocks
- * choose one after the other until one comes a second time, and their rows are then computed together. */
+/* A block's next choice depends on the others only in that their samples are gone. So the blocks choose one
+ * after another until one comes up again, and their rows are computed together. */
 static void take_some(struct herd *s)
 {
     struct mot_herding *h = s->h;
@@ -75,7 +75,7 @@ static void take_some(struct herd *s)
         s->last[of[i]] = row[i];
         if (h->similar->kind != MOT_SIMILAR_DENSE) take_off(s, of[i]); /* the row does not stay */
     }
-    mot_work_step(h->similar->work, h->similar->who, n * units_of_pick(h->similar, s->n));
+    mot_headway_add(h->similar->work, h->similar->who, n * units_of_pick(h->similar, s->n));
 }
 
 static enum mot_status begin(struct herd *s)
@@ -89,9 +89,8 @@ static enum mot_status begin(struct herd *s)
 
 /* ---- What is left over ---------------------------------------------------------------------- */
 
-/* Who comes last takes what is there. Where blocks have a few samples each, that may be less like the class
- * than chance would have it; then samples change places between blocks until it is not, or until no exchange
- * makes the worse of its two blocks better. */
+/* The last blocks take leftovers. If blocks have only a few samples, that can be worse than chance; then
+ * blocks exchange samples until it is not, or until no exchange improves the worse of its two blocks. */
 #define GOOD_ENOUGH 0.99
 #define SWAPS_EACH 16u
 
@@ -102,7 +101,7 @@ struct mend {
     bool *stuck;             /* [blocks] */
 };
 
-/* MMD^2 over what random samples would have. */
+/* MMD^2 relative to random samples. */
 static double ratio_of(const struct mend *m, uint32_t block, double inside, double across)
 {
     double size = m->s->size[block], n = m->s->n, self = m->whole / (n * n),
@@ -188,16 +187,17 @@ static void mend(struct herd *s)
 {
     struct mend m = { .s = s };
     uint32_t blocks = s->h->blocks;
-    m.inside = mot_new(blocks, sizeof *m.inside);
-    m.across = mot_new(blocks, sizeof *m.across);
-    m.stuck = mot_new(blocks, sizeof *m.stuck);
-    for (uint32_t v = 0; v < s->n; v++) {
+    m.inside = mot_new_large(blocks, sizeof *m.inside);
+    m.across = mot_new_large(blocks, sizeof *m.across);
+    m.stuck = mot_new_large(blocks, sizeof *m.stuck);
+    bool enough = m.inside && m.across && m.stuck;
+    for (uint32_t v = 0; enough && v < s->n; v++) {
         uint32_t j = s->h->owner[v];
         m.inside[j] -= s->lead[(size_t)j * s->n + v];
         m.across[j] += (double)s->total[v];
         m.whole += (double)s->total[v];
     }
-    for (uint64_t left = (uint64_t)SWAPS_EACH * blocks; left && s->n > 1; left--) {
+    for (uint64_t left = (uint64_t)SWAPS_EACH * blocks; enough && left && s->n > 1; left--) {
         uint32_t a = worst_block(&m);
         if (a == UINT32_MAX || (s->h->similar->work && mot_split_interrupted(s->h->similar->work->split)))
             break;
@@ -216,18 +216,19 @@ enum mot_status mot_herding_run(struct mot_herding *h)
 {
     struct mot_similar *x = h->similar;
     struct herd s = { .h = h, .n = x->samples->n, .left = x->samples->n };
-    s.mean = mot_new(s.n, sizeof *s.mean);
-    s.lead = mot_new((size_t)h->blocks * s.n, sizeof *s.lead);
-    s.total = mot_new(s.n, sizeof *s.total);
-    s.size = mot_new(h->blocks, sizeof *s.size);
-    s.last = mot_new(h->blocks, sizeof *s.last);
-    enum mot_status status = begin(&s);
+    s.mean = mot_new_large(s.n, sizeof *s.mean);
+    s.lead = mot_new_large((size_t)h->blocks * s.n, sizeof *s.lead);
+    s.total = mot_new_large(s.n, sizeof *s.total);
+    s.size = mot_new_large(h->blocks, sizeof *s.size);
+    s.last = mot_new_large(h->blocks, sizeof *s.last);
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK) status = begin(&s);
     while (status == MOT_OK && s.left) {
         take_some(&s);
         if (x->work && mot_split_interrupted(x->work->split))
             status = mot_fail(MOT_EINTERRUPTED, "interrupted");
     }
-    for (uint32_t j = 0; j < h->blocks; j++) take_off(&s, j);
+    for (uint32_t j = 0; s.lead && s.last && j < h->blocks; j++) take_off(&s, j);
     if (status == MOT_OK && !h->owed) mend(&s);
     free(s.mean);
     free(s.total);

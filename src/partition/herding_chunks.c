@@ -83,15 +83,15 @@ static const float *map(struct chunks *c, const uint32_t *id, uint32_t n, unsign
     }
     mot_fourier_map(&c->fourier, flat, n, wave);
     unsigned reporter = c->h->crew ? who : c->h->who;
-    mot_work_step(c->h->work, reporter, (uint64_t)n * (cols + WAVE_UNITS) * FREQUENCIES);
+    mot_headway_add(c->h->work, reporter, (uint64_t)n * (cols + WAVE_UNITS) * FREQUENCIES);
     return wave;
 }
 
 static void find_centre(struct chunks *c)
 {
     const struct mot_features *f = c->h->features;
-    float *row = mot_new(f->cols, sizeof *row);
-    for (uint32_t i = 0; i < c->h->n; i++) {
+    float *row = mot_new_large(f->cols, sizeof *row);
+    for (uint32_t i = 0; row && i < c->h->n; i++) {
         mot_features_row(f, c->h->row[i], row);
         for (uint32_t k = 0; k < f->cols; k++) c->centre[k] += (double)row[k];
     }
@@ -152,7 +152,8 @@ static void add_range(void *context, uint32_t range, unsigned who)
     (void)who;
     struct chunks *c = context;
     size_t first = (size_t)range * RANGE;
-    int32_t *sum = mot_new((size_t)c->h->blocks * RANGE, sizeof *sum);
+    int32_t *sum = mot_new_large((size_t)c->h->blocks * RANGE, sizeof *sum);
+    if (!sum) return;
     for (uint32_t i = 0; i < c->n; i++)
         mot_kernels()->add_bytes(RANGE, kept(c, range, i), sum + (size_t)c->owner[i] * RANGE);
     for (uint32_t j = 0; j < c->h->blocks; j++)
@@ -176,12 +177,13 @@ static enum mot_status herd_chunk(struct chunks *c, struct mot_samples *samples,
     float *owed = NULL;
     if (c->count > 1) each(c, (c->n + ROWS - 1) / ROWS, map_rows);
     if (c->past_n > 0) {
-        herd.owed = owed = mot_new((size_t)h->blocks * c->n, sizeof *owed);
-        for (uint32_t j = 0; j < h->blocks; j++)
+        herd.owed = owed = mot_new_large((size_t)h->blocks * c->n, sizeof *owed);
+        for (uint32_t j = 0; owed && j < h->blocks; j++)
             for (uint32_t i = 0; i < c->n; i++)
                 owed[(size_t)j * c->n + i] = c->score[(size_t)i * c->panels * MOT_PANEL + j];
     }
-    enum mot_status status = mot_similar_open(&similar);
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK) status = mot_similar_open(&similar);
     if (status == MOT_OK) status = mot_herding_run(&herd);
     h->pairs += similar.pairs;
     h->evaluations += herd.evaluations;
@@ -190,10 +192,12 @@ static enum mot_status herd_chunk(struct chunks *c, struct mot_samples *samples,
     return status;
 }
 
-/* As many of the chunk for each block as keep all equally full, of what is theirs in the end. */
+/* For each block, as many samples of the chunk as keep all blocks equally full relative to their final
+ * size. */
 static void share_out(const struct chunks *c, uint32_t *quota)
 {
-    uint32_t *size = mot_new(c->h->blocks, sizeof *size);
+    uint32_t *size = mot_new_large(c->h->blocks, sizeof *size);
+    if (!size) return;
     memcpy(size, c->size, c->h->blocks * sizeof *size);
     for (uint32_t i = 0; i < c->n; i++) size[mot_quota_least_filled(c->h->blocks, size, c->h->quota)]++;
     for (uint32_t j = 0; j < c->h->blocks; j++) quota[j] = size[j] - c->size[j];
@@ -206,12 +210,18 @@ static enum mot_status run_chunk(struct chunks *c, uint32_t chunk)
     struct mot_samples samples;
     c->first = chunk_at(c, chunk);
     c->n = chunk_at(c, chunk + 1) - c->first;
-    uint32_t *row = mot_new(c->n, sizeof *row), *quota = mot_new(h->blocks, sizeof *quota);
+    uint32_t *row = mot_new_large(c->n, sizeof *row), *quota = mot_new_large(h->blocks, sizeof *quota);
+    if (!row || !quota) {
+        free(row);
+        free(quota);
+        return mot_memory_status();
+    }
     for (uint32_t i = 0; i < c->n; i++) row[i] = h->row[c->id[c->first + i]];
     share_out(c, quota);
     if (c->past_n > 0) pack_vectors(c);
     mot_samples_open(h->features, row, c->n, h->bandwidth, &samples);
-    enum mot_status status = herd_chunk(c, &samples, quota);
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK) status = herd_chunk(c, &samples, quota);
     mot_samples_close(&samples);
     for (uint32_t i = 0; i < c->n && status == MOT_OK; i++) h->owner[c->id[c->first + i]] = c->owner[i];
     if (status == MOT_OK && chunk + 1 < c->count) each(c, (uint32_t)(WIDTH / RANGE), add_range);
@@ -249,23 +259,24 @@ static void chunks_open(struct chunks *c)
     const struct mot_herding_class *h = c->h;
     uint64_t key = mot_hash3(h->seed, MOT_RNG_PARTITION, (UINT64_C(4) << 40) + h->index);
     uint32_t cols = h->features->cols, most = h->n / c->count + 1;
-    c->id = mot_new(h->n, sizeof *c->id);
-    for (uint32_t i = 0; i < h->n; i++) c->id[i] = c->count > 1 ? (uint32_t)mot_permute(key, h->n, i) : i;
-    c->owner = mot_new(most, sizeof *c->owner);
-    c->size = mot_new(h->blocks, sizeof *c->size);
+    c->id = mot_new_large(h->n, sizeof *c->id);
+    for (uint32_t i = 0; c->id && i < h->n; i++)
+        c->id[i] = c->count > 1 ? (uint32_t)mot_permute(key, h->n, i) : i;
+    c->owner = mot_new_large(most, sizeof *c->owner);
+    c->size = mot_new_large(h->blocks, sizeof *c->size);
     if (c->count == 1) return;
     mot_fourier_open(&c->fourier, cols, FREQUENCIES, h->bandwidth,
         mot_rng_at(h->seed, MOT_RNG_PARTITION, UINT64_C(5) << 40));
-    c->centre = mot_new(cols, sizeof *c->centre);
-    c->past = mot_new(WIDTH, sizeof *c->past);
-    c->taken = mot_new(h->blocks * WIDTH, sizeof *c->taken);
-    c->kept = mot_aligned(most * WIDTH);
-    c->matrix = mot_aligned((size_t)most * mot_panels(most) * MOT_PANEL * sizeof *c->matrix);
-    c->wave = mot_aligned(threads_of(h) * ROWS * WIDTH * sizeof *c->wave);
-    c->flat = mot_aligned((size_t)threads_of(h) * ROWS * cols * sizeof *c->flat);
+    c->centre = mot_new_large(cols, sizeof *c->centre);
+    c->past = mot_new_large(WIDTH, sizeof *c->past);
+    c->taken = mot_new_large(h->blocks * WIDTH, sizeof *c->taken);
+    c->kept = mot_aligned_large(most * WIDTH);
+    c->matrix = mot_aligned_large((size_t)most * mot_panels(most) * MOT_PANEL * sizeof *c->matrix);
+    c->wave = mot_aligned_large(threads_of(h) * ROWS * WIDTH * sizeof *c->wave);
+    c->flat = mot_aligned_large((size_t)threads_of(h) * ROWS * cols * sizeof *c->flat);
     c->panels = mot_panels(h->blocks);
-    c->vector = mot_aligned(c->panels * WIDTH * MOT_PANEL * sizeof *c->vector);
-    c->score = mot_aligned((size_t)most * c->panels * MOT_PANEL * sizeof *c->score);
+    c->vector = mot_aligned_large(c->panels * WIDTH * MOT_PANEL * sizeof *c->vector);
+    c->score = mot_aligned_large((size_t)most * c->panels * MOT_PANEL * sizeof *c->score);
 }
 
 static void chunks_close(struct chunks *c)
@@ -290,7 +301,8 @@ enum mot_status mot_herding_chunks(struct mot_herding_class *h)
     struct chunks c = { .h = h, .count = chunks_in(h->n, h->chunk) };
     enum mot_status status = MOT_OK;
     chunks_open(&c);
-    if (c.count > 1) find_centre(&c);
+    if (c.count > 1 && !mot_memory_refused()) find_centre(&c);
+    if (mot_memory_refused()) status = mot_memory_status();
     if (interrupted(&c)) status = mot_fail(MOT_EINTERRUPTED, "interrupted");
     for (uint32_t i = 0; i < c.count && status == MOT_OK; i++) status = run_chunk(&c, i);
     chunks_close(&c);

@@ -12,19 +12,21 @@
 
 struct mot_parts mot_parts_sized(uint32_t parts, const uint32_t *size)
 {
-    struct mot_parts p = { parts, mot_new((size_t)parts + 1, sizeof *p.at), NULL };
-    for (uint32_t i = 0; i < parts; i++) p.at[i + 1] = p.at[i] + size[i];
-    p.row = mot_new((size_t)p.at[parts] + 1, sizeof *p.row);
+    struct mot_parts p = { parts, mot_new_large((size_t)parts + 1, sizeof *p.at), NULL };
+    for (uint32_t i = 0; p.at && i < parts; i++) p.at[i + 1] = p.at[i] + size[i];
+    if (p.at) p.row = mot_new_large((size_t)p.at[parts] + 1, sizeof *p.row);
+    if (!p.row) mot_parts_free(&p);
     return p;
 }
 
 struct mot_parts mot_parts_owned(uint32_t parts, uint32_t rows, const uint32_t *owner)
 {
-    uint32_t *size = mot_new(parts, sizeof *size);
-    for (uint32_t r = 0; r < rows; r++) size[owner[r]]++;
-    struct mot_parts p = mot_parts_sized(parts, size);
-    for (uint32_t i = 0; i < parts; i++) size[i] = 0;
-    for (uint32_t r = 0; r < rows; r++) p.row[p.at[owner[r]] + size[owner[r]]++] = r;
+    uint32_t *size = mot_new_large(parts, sizeof *size);
+    struct mot_parts p = { 0 };
+    for (uint32_t r = 0; size && r < rows; r++) size[owner[r]]++;
+    if (size) p = mot_parts_sized(parts, size);
+    for (uint32_t i = 0; size && i < parts; i++) size[i] = 0;
+    for (uint32_t r = 0; p.row && r < rows; r++) p.row[p.at[owner[r]] + size[owner[r]]++] = r;
     free(size);
     return p;
 }
@@ -39,11 +41,16 @@ void mot_parts_free(struct mot_parts *p)
 struct mot_strata mot_strata_of(const struct mot_table *t)
 {
     struct mot_strata s = { .classes = t->classes ? t->classes : 1 };
-    s.at = mot_new((size_t)s.classes + 1, sizeof *s.at);
-    s.row = mot_new((size_t)t->rows + 1, sizeof *s.row);
+    s.at = mot_new_large((size_t)s.classes + 1, sizeof *s.at);
+    s.row = mot_new_large((size_t)t->rows + 1, sizeof *s.row);
+    uint32_t *next = mot_new_large(s.classes, sizeof *next);
+    if (!s.at || !s.row || !next) {
+        mot_strata_free(&s);
+        free(next);
+        return s;
+    }
     for (uint32_t r = 0; r < t->rows; r++) s.at[(t->classes ? (uint32_t)t->y[r] : 0) + 1]++;
     for (uint32_t c = 0; c < s.classes; c++) s.at[c + 1] += s.at[c];
-    uint32_t *next = mot_new(s.classes, sizeof *next);
     for (uint32_t c = 0; c < s.classes; c++) next[c] = s.at[c];
     for (uint32_t r = 0; r < t->rows; r++) s.row[next[t->classes ? (uint32_t)t->y[r] : 0]++] = r;
     free(next);
@@ -57,7 +64,10 @@ void mot_strata_free(struct mot_strata *s)
     *s = (struct mot_strata){ 0 };
 }
 
-bool mot_split_interrupted(const struct mot_split *s) { return s->interrupt && *s->interrupt; }
+bool mot_split_interrupted(const struct mot_split *s)
+{
+    return (s->interrupt && *s->interrupt) || mot_memory_refused();
+}
 
 void mot_split_progress(const struct mot_split *s, double done)
 {
@@ -66,12 +76,13 @@ void mot_split_progress(const struct mot_split *s, double done)
 
 unsigned mot_split_threads(const struct mot_split *s) { return s->threads ? s->threads : mot_cores(); }
 
+const char *mot_split_whose(const struct mot_split *s) { return s->shared ? "parts" : "workers"; }
+
 enum mot_status mot_split_needs_classes(const struct mot_split *s, const char *name)
 {
     if (s->table->classes) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
-        "partition %s: the labels are values to predict, expected classes (data.task: classes makes them so)",
-        name);
+        "partition %s: the labels are values, expected classes (data.task: classes makes them so)", name);
 }
 
 /* ---- The plain ones ---------------------------------------------------------------------- */
@@ -79,9 +90,10 @@ enum mot_status mot_split_needs_classes(const struct mot_split *s, const char *n
 /* Part p is rows/parts long, and one more for the first rows%parts of them. */
 static struct mot_parts parts_alike(const struct mot_split *s)
 {
-    uint32_t rows = s->table->rows, *size = mot_new(s->parts, sizeof *size);
-    for (uint32_t i = 0; i < s->parts; i++) size[i] = rows / s->parts + (i < rows % s->parts);
-    struct mot_parts p = mot_parts_sized(s->parts, size);
+    uint32_t rows = s->table->rows, *size = mot_new_large(s->parts, sizeof *size);
+    struct mot_parts p = { 0 };
+    for (uint32_t i = 0; size && i < s->parts; i++) size[i] = rows / s->parts + (i < rows % s->parts);
+    if (size) p = mot_parts_sized(s->parts, size);
     free(size);
     return p;
 }
@@ -94,7 +106,8 @@ static enum mot_status split_equal(
     (void)conf, (void)cost;
     uint32_t rows = s->table->rows;
     *out = parts_alike(s);
-    for (uint32_t i = 0; i < rows; i++) out->row[i] = (uint32_t)mot_permute(shuffle_key(s->seed), rows, i);
+    for (uint32_t i = 0; out->row && i < rows; i++)
+        out->row[i] = (uint32_t)mot_permute(shuffle_key(s->seed), rows, i);
     return MOT_OK;
 }
 
@@ -103,7 +116,7 @@ static enum mot_status split_contiguous(
 {
     (void)conf, (void)cost;
     *out = parts_alike(s);
-    for (uint32_t i = 0; i < s->table->rows; i++) out->row[i] = i;
+    for (uint32_t i = 0; out->row && i < s->table->rows; i++) out->row[i] = i;
     return MOT_OK;
 }
 
@@ -123,7 +136,8 @@ static int by_label(const void *a, const void *b)
 static struct keyed *sorted_rows(const struct mot_split *s)
 {
     const struct mot_table *t = s->table;
-    struct keyed *order = mot_new((size_t)t->rows + 1, sizeof *order);
+    struct keyed *order = mot_new_large((size_t)t->rows + 1, sizeof *order);
+    if (!order) return NULL;
     for (uint32_t i = 0; i < t->rows; i++) {
         uint32_t row = (uint32_t)mot_permute(shuffle_key(s->seed), t->rows, i);
         order[i] = (struct keyed){ t->y[row], i, row };
@@ -132,7 +146,7 @@ static struct keyed *sorted_rows(const struct mot_split *s)
     return order;
 }
 
-/* Rows sorted by label (shuffled among equals) are dealt like cards: with classes, any class's
+/* Rows sorted by label (shuffled among equals) are dealt round-robin: with classes, any class's
  * share of two parts differs by at most one row. Values are dealt in a random order each round,
  * so that no part always gets the smallest of a round. */
 static enum mot_status split_stratified(
@@ -142,9 +156,9 @@ static enum mot_status split_stratified(
     uint32_t rows = s->table->rows, parts = s->parts;
     struct keyed *order = sorted_rows(s);
     *out = parts_alike(s);
-    for (uint32_t i = 0; i < rows; i++) {
+    for (uint32_t i = 0; order && out->row && i < rows; i++) {
         uint32_t round = i / parts, part = i % parts;
-        bool last = round == rows / parts; /* fewer than `parts` cards: the first parts are the larger ones */
+        bool last = round == rows / parts; /* fewer than `parts` left: the first parts are the larger ones */
         if (s->table->classes == 0 && !last)
             part = (uint32_t)mot_permute(
                 mot_hash3(s->seed, MOT_RNG_PARTITION, 1 + (uint64_t)round), parts, part);
@@ -160,21 +174,22 @@ static enum mot_status split_sorted(
     (void)conf, (void)cost;
     struct keyed *order = sorted_rows(s);
     *out = parts_alike(s);
-    for (uint32_t i = 0; i < s->table->rows; i++) out->row[i] = order[i].row;
+    for (uint32_t i = 0; order && out->row && i < s->table->rows; i++) out->row[i] = order[i].row;
     free(order);
     return MOT_OK;
 }
 
 /* ---- In proportion to speed ------------------------------------------------------------------ */
 
-/* Each class is shuffled and cut by its quotas. */
+/* Each class is shuffled and split by its quotas. */
 static enum mot_status split_proportional(
     const void *conf, const struct mot_split *s, struct mot_parts *out, struct mot_split_cost *cost)
 {
     (void)conf, (void)cost;
     struct mot_strata strata = mot_strata_of(s->table);
-    uint32_t *quota, *owner = mot_new((size_t)s->table->rows + 1, sizeof *owner);
-    enum mot_status status = mot_quota_of(&strata, s->parts, s->speed, &quota);
+    uint32_t *quota, *owner = mot_new_large((size_t)s->table->rows + 1, sizeof *owner);
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK) status = mot_quota_of(&strata, s->parts, s->speed, &quota);
     if (status != MOT_OK) goto out_free;
     for (uint32_t c = 0; c < strata.classes; c++) {
         uint32_t first = strata.at[c], n = strata.at[c + 1] - first, at = 0;
@@ -194,26 +209,26 @@ out_free:
 /* ---- By name ------------------------------------------------------------------------------------ */
 
 static const struct mot_partitioner equal = {
-    .name = "equal", .summary = "parts of one size, rows at random", .split = split_equal
+    .name = "equal", .summary = "parts of equal size, rows at random", .split = split_equal
 };
 static const struct mot_partitioner contiguous = {
     .name = "contiguous",
-    .summary = "parts of one size, in the order of the rows",
+    .summary = "parts of equal size, in the order of the rows",
     .split = split_contiguous,
 };
 static const struct mot_partitioner stratified = {
     .name = "stratified",
-    .summary = "parts of one size with the same mix of labels",
+    .summary = "parts of equal size with the same mix of labels",
     .split = split_stratified,
 };
 const struct mot_partitioner mot_partition_sorted = {
     .name = "sorted",
-    .summary = "parts of one size of the rows sorted by label: the hardest mix",
+    .summary = "parts of equal size of the rows sorted by label: the hardest case",
     .split = split_sorted,
 };
 const struct mot_partitioner mot_partition_proportional = {
     .name = "proportional",
-    .summary = "of every class a share in proportion to the worker's speed, rows at random",
+    .summary = "a share of every class in proportion to the worker's speed, rows at random",
     .split = split_proportional,
 };
 
@@ -243,8 +258,10 @@ enum mot_status mot_partition(const struct mot_partitioner *kind, const void *co
             MOT_EUSAGE, "no workers to give the %u training rows to, expected at least one", s->table->rows);
     if (s->parts > s->table->rows)
         return mot_fail(MOT_EUSAGE,
-            "%u workers share %u training rows, expected at least a row for each: use fewer workers or more "
-            "rows",
-            s->parts, s->table->rows);
-    return kind->split(conf, s, out, cost);
+            "%u %s share %u training rows, expected at least one each: use fewer %s or more rows", s->parts,
+            mot_split_whose(s), s->table->rows, mot_split_whose(s));
+    enum mot_status status = kind->split(conf, s, out, cost);
+    if (!mot_memory_refused()) return status;
+    if (status == MOT_OK) mot_parts_free(out);
+    return mot_memory_status();
 }

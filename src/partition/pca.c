@@ -114,8 +114,8 @@ static void columns_back(void *context, uint32_t i, unsigned who)
 static void orthogonalise(struct pca *p)
 {
     uint32_t cols = p->t->cols;
-    double *column = mot_new(cols, sizeof *column);
-    for (uint32_t c = 0; c < p->width; c++) {
+    double *column = mot_new_large(cols, sizeof *column);
+    for (uint32_t c = 0; column && c < p->width; c++) {
         double before = 0, length = 0;
         for (uint32_t r = 0; r < cols; r++) {
             column[r] = (double)*at(p->next, cols, r, c);
@@ -157,19 +157,20 @@ void mot_pca(const struct mot_table *t, uint32_t k, uint64_t seed, struct mot_cr
     uint32_t most = t->cols < t->rows ? t->cols : t->rows, width = k + EXTRA < most ? k + EXTRA : most;
     struct pca p = { .t = t, .width = width, .panels = mot_panels(width) };
     size_t floats = (size_t)p.panels * MOT_PANEL;
-    p.q = mot_aligned(floats * t->cols * sizeof(float));
-    p.next = mot_aligned(floats * t->cols * sizeof(float));
-    p.z = mot_aligned(floats * t->rows * sizeof(float));
-    p.shift = mot_new(floats, sizeof(float));
-    p.mean = mot_new(t->cols, sizeof(double));
-    find_mean(&p);
-    begin_anywhere(&p, seed);
-    for (uint32_t pass = 0; pass <= PASSES; pass++) {
+    p.q = mot_aligned_large(floats * t->cols * sizeof(float));
+    p.next = mot_aligned_large(floats * t->cols * sizeof(float));
+    p.z = mot_aligned_large(floats * t->rows * sizeof(float));
+    p.shift = mot_new_large(floats, sizeof(float));
+    p.mean = mot_new_large(t->cols, sizeof(double));
+    bool enough = !mot_memory_refused();
+    if (enough) find_mean(&p);
+    if (enough) begin_anywhere(&p, seed);
+    for (uint32_t pass = 0; enough && pass <= PASSES; pass++) {
         if (pass) mot_crew_each(crew, t->x ? (t->cols + CHUNK - 1) / CHUNK : p.panels, columns_back, &p);
         orthogonalise(&p);
         look_along(&p, crew);
     }
-    for (uint32_t r = 0; r < t->rows; r++)
+    for (uint32_t r = 0; enough && r < t->rows; r++)
         for (uint32_t c = 0; c < k; c++) scores[(size_t)r * k + c] = *at(p.z, t->rows, r, c);
     free(p.q);
     free(p.next);

@@ -32,7 +32,7 @@ struct measure {
     uint32_t *owner; /* [rows of the table] */
     struct mot_strata strata;
     struct mot_crew *crew;
-    struct mot_work work;
+    struct mot_headway work;
     /* of the class at hand */
     uint32_t class, n, *begin;   /* begin [parts + 1]: where a block's samples are, sorted by owner */
     struct mot_block_sums *sums; /* [parts] */
@@ -78,10 +78,10 @@ static void exact_class(struct measure *m, const struct mot_samples *samples)
                              .work = &m->work },
             m->sums);
     } else if (mot_similar_open(&similar) == MOT_OK) {
-        uint32_t *owner = mot_new(m->n, sizeof *owner);
-        for (uint32_t j = 0; j < m->q->parts; j++)
+        uint32_t *owner = mot_new_large(m->n, sizeof *owner);
+        for (uint32_t j = 0; owner && j < m->q->parts; j++)
             for (uint32_t i = m->begin[j]; i < m->begin[j + 1]; i++) owner[i] = j;
-        mot_sums_of_matrix(&similar, owner, m->q->parts, m->sums);
+        if (owner) mot_sums_of_matrix(&similar, owner, m->q->parts, m->sums);
         free(owner);
     }
     mot_similar_close(&similar);
@@ -113,7 +113,7 @@ static void fourier_block(void *context, uint32_t part, unsigned who)
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t k = 0; k < 2 * FREQUENCIES; k++)
                 sum[k] += (double)wave[(size_t)i * 2 * FREQUENCIES + k];
-        mot_work_step(&m->work, who, (uint64_t)n * (x->cols + 64) * FREQUENCIES);
+        mot_headway_add(&m->work, who, (uint64_t)n * (x->cols + 64) * FREQUENCIES);
     }
 }
 
@@ -123,16 +123,17 @@ static void random_class(struct measure *m, const struct mot_samples *samples)
     struct fourier f = { .m = m, .samples = samples };
     mot_fourier_open(&f.map, samples->cols, FREQUENCIES, q->bandwidth,
         mot_rng_at(m->split->seed, MOT_RNG_PARTITION, UINT64_C(3) << 40));
-    f.sum = mot_new((size_t)q->parts * 2 * FREQUENCIES, sizeof *f.sum);
-    f.wave = mot_aligned((size_t)mot_crew_threads(m->crew) * ROWS * 2 * FREQUENCIES * sizeof *f.wave);
-    mot_crew_each(m->crew, q->parts, fourier_block, &f);
-    double *whole = mot_new(2 * FREQUENCIES, sizeof *whole);
-    for (uint32_t j = 0; j < q->parts; j++)
+    f.sum = mot_new_large((size_t)q->parts * 2 * FREQUENCIES, sizeof *f.sum);
+    f.wave = mot_aligned_large((size_t)mot_crew_threads(m->crew) * ROWS * 2 * FREQUENCIES * sizeof *f.wave);
+    double *whole = mot_new_large(2 * FREQUENCIES, sizeof *whole);
+    bool enough = f.map.frequency && f.sum && f.wave && whole;
+    if (enough) mot_crew_each(m->crew, q->parts, fourier_block, &f);
+    for (uint32_t j = 0; enough && j < q->parts; j++)
         for (uint32_t k = 0; k < 2 * FREQUENCIES; k++) whole[k] += f.sum[(size_t)j * 2 * FREQUENCIES + k];
     double similarity = 0;
-    for (uint32_t k = 0; k < 2 * FREQUENCIES; k++)
+    for (uint32_t k = 0; enough && k < 2 * FREQUENCIES; k++)
         similarity += whole[k] / m->n * (whole[k] / m->n) / FREQUENCIES;
-    for (uint32_t j = 0; j < q->parts; j++) {
+    for (uint32_t j = 0; enough && j < q->parts; j++) {
         double size = q->count[cell(m, j)], square = 0;
         q->random[cell(m, j)] = size > 0 ? random_mmd2(size, m->n, similarity) : NAN;
         for (uint32_t k = 0; k < 2 * FREQUENCIES && size > 0; k++) {
@@ -153,8 +154,9 @@ static uint32_t sample_of(uint32_t n) { return n < MOT_OBJECTIVE_ROWS ? n : MOT_
 static void estimate_objectives(struct measure *m, const struct mot_samples *samples)
 {
     struct mot_quality *q = m->q;
-    uint32_t count = sample_of(m->n), *id = mot_new(count, sizeof *id);
+    uint32_t count = sample_of(m->n), *id = mot_new_large(count, sizeof *id);
     uint64_t key = mot_hash3(m->split->seed, MOT_RNG_PARTITION, (UINT64_C(6) << 40) + m->class);
+    if (!id) return;
     for (uint32_t i = 0; i < count; i++) id[i] = (uint32_t)mot_permute(key, m->n, i);
     mot_sums_of_rows(&(struct mot_sums_rows){ .samples = samples,
                          .blocks = q->parts,
@@ -190,18 +192,21 @@ static double class_units(const struct measure *m)
 static void compare_class(struct measure *m)
 {
     const uint32_t *row = m->strata.row + m->strata.at[m->class];
-    uint32_t parts = m->q->parts, *sorted = mot_new(m->n, sizeof *sorted),
-             *next = mot_new(parts, sizeof *next);
+    uint32_t parts = m->q->parts, *sorted = mot_new_large(m->n, sizeof *sorted),
+             *next = mot_new_large(parts, sizeof *next);
     struct mot_samples samples;
-    m->begin = mot_new((size_t)parts + 1, sizeof *m->begin);
-    m->sums = mot_new(parts, sizeof *m->sums);
-    for (uint32_t j = 0; j < parts; j++)
-        next[j] = m->begin[j], m->begin[j + 1] = m->begin[j] + m->q->count[cell(m, j)];
-    for (uint32_t i = 0; i < m->n; i++) sorted[next[m->owner[row[i]]]++] = row[i];
-    mot_samples_open(m->features, sorted, m->n, m->q->bandwidth, &samples);
-    if (is_exact(m)) exact_class(m, &samples);
-    else random_class(m, &samples), estimate_objectives(m, &samples);
-    mot_samples_close(&samples);
+    m->begin = mot_new_large((size_t)parts + 1, sizeof *m->begin);
+    m->sums = mot_new_large(parts, sizeof *m->sums);
+    if (sorted && next && m->begin && m->sums) {
+        for (uint32_t j = 0; j < parts; j++)
+            next[j] = m->begin[j], m->begin[j + 1] = m->begin[j] + m->q->count[cell(m, j)];
+        for (uint32_t i = 0; i < m->n; i++) sorted[next[m->owner[row[i]]]++] = row[i];
+        mot_samples_open(m->features, sorted, m->n, m->q->bandwidth, &samples);
+        bool enough = !mot_memory_refused();
+        if (enough && is_exact(m)) exact_class(m, &samples);
+        else if (enough) random_class(m, &samples), estimate_objectives(m, &samples);
+        mot_samples_close(&samples);
+    }
     free(m->sums);
     free(m->begin);
     free(next);
@@ -291,7 +296,8 @@ static void measure_labels(struct measure *m)
 static void measure_quotas(struct measure *m)
 {
     struct mot_quality *q = m->q;
-    double *share = mot_new(q->parts, sizeof *share);
+    double *share = mot_new_large(q->parts, sizeof *share);
+    if (!share) return;
     mot_shares_of(q->parts, m->split->speed, share);
     for (uint32_t j = 0; j < q->parts; j++) {
         double size = 0;
@@ -312,7 +318,7 @@ static void measure_quotas(struct measure *m)
 static void measure_classes(struct measure *m, const bool *which)
 {
     m->crew = mot_crew_open(mot_split_threads(m->split));
-    m->work = (struct mot_work){ .split = m->split };
+    m->work = (struct mot_headway){ .split = m->split };
     for (uint32_t l = 0; l < m->q->classes; l++)
         if (choose_class(m, l, which)) m->work.total += class_units(m);
     for (uint32_t l = 0; l < m->q->classes; l++)
@@ -327,8 +333,8 @@ static struct measure measure_open(const struct mot_split *s, const struct mot_p
     struct measure m = {
         .split = s, .features = features, .how = how, .q = q, .strata = mot_strata_of(s->table)
     };
-    m.owner = mot_new((size_t)s->table->rows + 1, sizeof *m.owner);
-    for (uint32_t j = 0; j < parts->parts; j++)
+    m.owner = mot_new_large((size_t)s->table->rows + 1, sizeof *m.owner);
+    for (uint32_t j = 0; m.owner && j < parts->parts; j++)
         for (uint64_t i = parts->at[j]; i < parts->at[j + 1]; i++) m.owner[parts->row[i]] = j;
     return m;
 }
@@ -345,13 +351,14 @@ static struct mot_quality quality_open(const struct mot_split *s, const struct m
     const struct mot_table *t = s->table;
     q.classes = t->classes ? t->classes : 1;
     size_t cells = (size_t)q.classes * q.parts;
-    q.count = mot_new(cells, sizeof *q.count);
-    q.mmd2 = mot_new(cells, sizeof *q.mmd2);
-    q.random = mot_new(cells, sizeof *q.random);
-    q.location = mot_new(q.classes, sizeof *q.location);
-    q.cut = mot_new(q.classes, sizeof *q.cut);
-    q.exact = mot_new(q.classes, sizeof *q.exact);
+    q.count = mot_new_large(cells, sizeof *q.count);
+    q.mmd2 = mot_new_large(cells, sizeof *q.mmd2);
+    q.random = mot_new_large(cells, sizeof *q.random);
+    q.location = mot_new_large(q.classes, sizeof *q.location);
+    q.cut = mot_new_large(q.classes, sizeof *q.cut);
+    q.exact = mot_new_large(q.classes, sizeof *q.exact);
     q.facility_location = q.graph_cut = NAN;
+    if (mot_memory_refused()) return q;
     for (size_t i = 0; i < cells; i++) q.mmd2[i] = q.random[i] = NAN;
     for (uint32_t l = 0; l < q.classes; l++) q.exact[l] = true;
     for (uint32_t j = 0; j < parts->parts; j++)
@@ -360,21 +367,27 @@ static struct mot_quality quality_open(const struct mot_split *s, const struct m
     return q;
 }
 
+static enum mot_status interruption(void)
+{
+    return mot_memory_refused() ? mot_memory_status() : mot_fail(MOT_EINTERRUPTED, "interrupted");
+}
+
 enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *parts,
     const struct mot_features *features, double bandwidth, enum mot_mmd_how how, struct mot_quality *out)
 {
     struct mot_quality q = quality_open(s, parts);
     struct measure m = measure_open(s, parts, features, how, &q);
-    if (features) {
+    bool enough = !mot_memory_refused();
+    if (enough && features) {
         q.bandwidth = bandwidth > 0 ? bandwidth : mot_features_bandwidth(features, s->seed);
         measure_classes(&m, NULL);
     }
-    measure_labels(&m);
-    measure_quotas(&m);
+    if (enough) measure_labels(&m);
+    if (enough) measure_quotas(&m);
     measure_close(&m);
     if (mot_split_interrupted(s)) {
         mot_quality_close(&q);
-        return mot_fail(MOT_EINTERRUPTED, "interrupted");
+        return interruption();
     }
     *out = q;
     return MOT_OK;
@@ -384,9 +397,9 @@ enum mot_status mot_quality_again(const struct mot_split *s, const struct mot_pa
     const struct mot_features *features, enum mot_mmd_how how, const bool *which, struct mot_quality *q)
 {
     struct measure m = measure_open(s, parts, features, how, q);
-    measure_classes(&m, which);
+    if (!mot_memory_refused()) measure_classes(&m, which);
     measure_close(&m);
-    return mot_split_interrupted(s) ? mot_fail(MOT_EINTERRUPTED, "interrupted") : MOT_OK;
+    return mot_split_interrupted(s) ? interruption() : MOT_OK;
 }
 
 void mot_quality_close(struct mot_quality *q)

@@ -1,4 +1,4 @@
-/* quality.h -- how good a partition is, whoever made it. */
+/* quality.h -- how good a partition is, whatever made it. */
 #ifndef MOT_PARTITION_QUALITY_H
 #define MOT_PARTITION_QUALITY_H
 
@@ -53,7 +53,7 @@ enum mot_status mot_quality_again(const struct mot_split *, const struct mot_par
 /* The figures over all classes from those of each. */
 void mot_quality_summarise(struct mot_quality *);
 
-/* MMD^2 over what random rows would have; NaN: no rows. */
+/* MMD^2 relative to random rows; NaN: no rows. */
 double mot_quality_ratio(const struct mot_quality *, uint32_t class, uint32_t part);
 bool mot_quality_is_worse(const struct mot_quality *, uint32_t class, uint32_t part);
 

@@ -123,9 +123,9 @@ static bool move_one(struct rounding *r, struct path *p, uint32_t start, bool gi
 
 static bool repair(struct rounding *r)
 {
-    struct path p = { mot_new(r->parts, sizeof(uint32_t)), mot_new(r->parts, sizeof(uint32_t)),
-        mot_new(r->parts, sizeof(uint32_t)), mot_new(r->parts, 1), mot_new(r->classes, 1) };
-    bool good = true;
+    struct path p = { mot_new_large(r->parts, sizeof(uint32_t)), mot_new_large(r->parts, sizeof(uint32_t)),
+        mot_new_large(r->parts, sizeof(uint32_t)), mot_new_large(r->parts, 1), mot_new_large(r->classes, 1) };
+    bool good = !mot_memory_refused();
     for (uint32_t j = 0; j < r->parts && good; j++) {
         while (good && r->total[j] > r->most[j]) good = move_one(r, &p, j, true);
         while (good && r->total[j] < r->least[j]) good = move_one(r, &p, j, false);
@@ -140,10 +140,11 @@ static bool repair(struct rounding *r)
 
 static bool round_all(struct rounding *r, uint32_t rows)
 {
-    double *behind = mot_new(r->parts, sizeof *behind);
-    struct behind *order = mot_new(r->parts, sizeof *order);
-    for (uint32_t l = 0; l < r->classes; l++) round_class(r, l, behind, order);
-    for (uint32_t j = 0; j < r->parts; j++) {
+    double *behind = mot_new_large(r->parts, sizeof *behind);
+    struct behind *order = mot_new_large(r->parts, sizeof *order);
+    bool enough = behind && order;
+    for (uint32_t l = 0; enough && l < r->classes; l++) round_class(r, l, behind, order);
+    for (uint32_t j = 0; enough && j < r->parts; j++) {
         bool is_whole;
         uint32_t n = whole_part(rows * r->share[j], &is_whole);
         r->least[j] = n ? n : 1;
@@ -153,7 +154,7 @@ static bool round_all(struct rounding *r, uint32_t rows)
     }
     free(behind);
     free(order);
-    return repair(r);
+    return enough && repair(r);
 }
 
 /* ---- Shares ------------------------------------------------------------------------------------ */
@@ -170,8 +171,8 @@ void mot_shares_of(uint32_t parts, const double *speed, double *share)
 /* Who would have less than a row has one; the others share what is left in proportion. */
 static void raise_shares(uint32_t parts, uint32_t rows, double *share)
 {
-    bool *raised = mot_new(parts, sizeof *raised);
-    for (bool again = true; again;) {
+    bool *raised = mot_new_large(parts, sizeof *raised);
+    for (bool again = raised != NULL; again;) {
         double rest = 0;
         uint32_t ones = 0;
         again = false;
@@ -192,7 +193,7 @@ static enum mot_status check_speeds(uint32_t parts, const double *speed)
     for (uint32_t i = 0; speed && i < parts; i++)
         if (!(speed[i] > 0) || speed[i] > 1e300)
             return mot_fail(MOT_EUSAGE,
-                "the speed of worker %u is %g, expected a finite number above 0: sizes go by speed", i,
+                "the speed of worker %u is %g, expected a finite number above 0, since sizes go by speed", i,
                 speed[i]);
     return MOT_OK;
 }
@@ -203,24 +204,24 @@ enum mot_status mot_quota_of(
     enum mot_status status = check_speeds(parts, speed);
     if (status != MOT_OK) return status;
     if ((uint64_t)s->classes * parts > CELLS_MAX)
-        return mot_fail(MOT_EUSAGE, "%u classes over %u workers, expected at most %llu pairs of them",
-            s->classes, parts, (unsigned long long)CELLS_MAX);
-    uint32_t *rows = mot_new(s->classes, sizeof *rows), all = s->at[s->classes];
-    double *share = mot_new(parts, sizeof *share);
+        return mot_fail(MOT_EUSAGE, "%u classes over %u workers, expected at most %llu pairs", s->classes,
+            parts, (unsigned long long)CELLS_MAX);
+    uint32_t *rows = mot_new_large(s->classes, sizeof *rows), all = s->at[s->classes];
+    double *share = mot_new_large(parts, sizeof *share);
     size_t cells = (size_t)s->classes * parts;
-    for (uint32_t l = 0; l < s->classes; l++) rows[l] = s->at[l + 1] - s->at[l];
-    mot_shares_of(parts, speed, share);
+    for (uint32_t l = 0; rows && l < s->classes; l++) rows[l] = s->at[l + 1] - s->at[l];
+    if (share) mot_shares_of(parts, speed, share);
     struct rounding r = { .classes = s->classes,
         .parts = parts,
         .rows = rows,
         .share = share,
-        .way = mot_new(cells, 1),
-        .quota = mot_new(cells, sizeof *r.quota),
-        .total = mot_new(parts, sizeof *r.total),
-        .least = mot_new(parts, sizeof *r.least),
-        .most = mot_new(parts, sizeof *r.most) };
-    bool good = round_all(&r, all);
-    if (!good) {
+        .way = mot_new_large(cells, 1),
+        .quota = mot_new_large(cells, sizeof *r.quota),
+        .total = mot_new_large(parts, sizeof *r.total),
+        .least = mot_new_large(parts, sizeof *r.least),
+        .most = mot_new_large(parts, sizeof *r.most) };
+    bool good = !mot_memory_refused() && round_all(&r, all);
+    if (!good && !mot_memory_refused()) {
         raise_shares(parts, all, share);
         good = round_all(&r, all);
     }
@@ -232,9 +233,9 @@ enum mot_status mot_quota_of(
     free(r.most);
     if (!good) {
         free(r.quota);
-        return mot_fail(MOT_EUSAGE,
-            "%u rows of %u classes cannot be shared out to %u workers by these speeds", all, s->classes,
-            parts);
+        if (mot_memory_refused()) return mot_memory_status();
+        return mot_fail(MOT_EUSAGE, "%u rows of %u classes cannot be shared among %u workers by these speeds",
+            all, s->classes, parts);
     }
     *quota_out = r.quota;
     return MOT_OK;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void mot_work_step(struct mot_work *w, unsigned who, uint64_t units)
+void mot_headway_add(struct mot_headway *w, unsigned who, uint64_t units)
 {
     if (!w) return;
     uint64_t done = atomic_fetch_add(&w->done, units) + units;
@@ -17,7 +17,7 @@ static bool interrupted(const struct mot_similar *s)
     return s->work && mot_split_interrupted(s->work->split);
 }
 
-/* Runs the pieces on the crew, or here one after the other. */
+/* Runs the pieces on the crew, or here one after another. */
 static void each(
     struct mot_similar *s, uint32_t pieces, void (*run)(void *, uint32_t, unsigned), void *context)
 {
@@ -30,7 +30,7 @@ static void each(
 
 static unsigned threads_of(const struct mot_similar *s) { return s->crew ? mot_crew_threads(s->crew) : 1; }
 
-/* Who reports progress: a thread of the crew, or the one that has this class. */
+/* The thread that reports progress: one of the crew, or the one that has this class. */
 static unsigned reporter(const struct mot_similar *s, unsigned who) { return s->crew ? who : s->who; }
 
 static float *scratch_of(const struct mot_similar *s, unsigned who)
@@ -103,7 +103,7 @@ static void dense_rows(void *context, uint32_t block, unsigned who)
             x, i0, rows, p, to, scratch_of(s, who), s->matrix + (size_t)i0 * x->width + j0, x->width);
         uint32_t cols = x->n - j0 < TILE ? x->n - j0 : TILE;
         if (j0 != i0) mirror(s->matrix, x->width, i0, rows, j0, cols);
-        mot_work_step(s->work, reporter(s, who), (uint64_t)rows * cols * (x->cols + 16));
+        mot_headway_add(s->work, reporter(s, who), (uint64_t)rows * cols * (x->cols + 16));
     }
 }
 
@@ -146,7 +146,7 @@ static void knn_rows(void *context, uint32_t block, unsigned who)
     for (uint32_t i = 0; i < rows; i++)
         nearest_of(row + i * x->width, x->n, s->k, s->near + (size_t)(i0 + i) * s->k,
             s->how + (size_t)(i0 + i) * s->k);
-    mot_work_step(s->work, reporter(s, who), (uint64_t)rows * x->n * (x->cols + 16));
+    mot_headway_add(s->work, reporter(s, who), (uint64_t)rows * x->n * (x->cols + 16));
 }
 
 /* ---- Open and close ------------------------------------------------------------------------------ */
@@ -155,28 +155,31 @@ enum mot_status mot_similar_open(struct mot_similar *s)
 {
     const struct mot_samples *x = s->samples;
     uint32_t blocks = (x->n + TILE - 1) / TILE;
-    s->scratch = mot_aligned((size_t)threads_of(s) * MOT_SAMPLES_SCRATCH * sizeof(float));
+    s->scratch = mot_aligned_large((size_t)threads_of(s) * MOT_SAMPLES_SCRATCH * sizeof(float));
+    if (!s->scratch) return mot_memory_status();
     switch (s->kind) {
     case MOT_SIMILAR_DENSE:
-        s->matrix = s->lent ? s->lent : mot_aligned((size_t)x->n * x->width * sizeof *s->matrix);
+        s->matrix = s->lent ? s->lent : mot_aligned_large((size_t)x->n * x->width * sizeof *s->matrix);
+        if (!s->matrix) return mot_memory_status();
         each(s, blocks, dense_rows, s);
         s->pairs += (uint64_t)x->n * (x->n + 1) / 2;
         break;
     case MOT_SIMILAR_BLOCKED:
-        s->rows = mot_aligned(MOT_SIMILAR_BATCH * x->width * sizeof *s->rows);
-        s->batch = mot_aligned((size_t)MOT_SIMILAR_BATCH * x->cols * sizeof(float));
-        s->batch_norm2 = mot_new(MOT_SIMILAR_BATCH, sizeof(float));
+        s->rows = mot_aligned_large(MOT_SIMILAR_BATCH * x->width * sizeof *s->rows);
+        s->batch = mot_aligned_large((size_t)MOT_SIMILAR_BATCH * x->cols * sizeof(float));
+        s->batch_norm2 = mot_new_large(MOT_SIMILAR_BATCH, sizeof(float));
         break;
     case MOT_SIMILAR_KNN:
         if (s->k > x->n) s->k = x->n;
-        s->near = mot_new((size_t)x->n * s->k, sizeof *s->near);
-        s->how = mot_new((size_t)x->n * s->k, sizeof *s->how);
-        struct knn k = { s, mot_aligned((size_t)threads_of(s) * TILE * x->width * sizeof(uint16_t)) };
-        each(s, blocks, knn_rows, &k);
+        s->near = mot_new_large((size_t)x->n * s->k, sizeof *s->near);
+        s->how = mot_new_large((size_t)x->n * s->k, sizeof *s->how);
+        struct knn k = { s, mot_aligned_large((size_t)threads_of(s) * TILE * x->width * sizeof(uint16_t)) };
+        if (s->near && s->how && k.rows) each(s, blocks, knn_rows, &k);
         free(k.rows);
         s->pairs += (uint64_t)x->n * x->n;
         break;
     }
+    if (mot_memory_refused()) return mot_memory_status();
     return interrupted(s) ? mot_fail(MOT_EINTERRUPTED, "interrupted") : MOT_OK;
 }
 
@@ -244,7 +247,8 @@ static void dense_totals(void *context, uint32_t block, unsigned who)
 enum mot_status mot_similar_totals(struct mot_similar *s, uint64_t *total)
 {
     const struct mot_samples *x = s->samples;
-    uint16_t *nothing = mot_new(x->width, sizeof *nothing);
+    uint16_t *nothing = mot_new_large(x->width, sizeof *nothing);
+    if (!nothing) return mot_memory_status();
     if (s->kind == MOT_SIMILAR_DENSE)
         each(s, (x->n + TILE - 1) / TILE, dense_totals, &(struct totals){ s, total, nothing });
     for (uint32_t i = 0; i < x->n && s->kind == MOT_SIMILAR_KNN; i++) {
@@ -258,7 +262,7 @@ enum mot_status mot_similar_totals(struct mot_similar *s, uint64_t *total)
         for (uint32_t j = 0; j < n; j++) id[j] = i + j;
         mot_similar_rows(s, id, n, row);
         for (uint32_t j = 0; j < n; j++) total[i + j] = mot_kernels()->uncovered(x->width, row[j], nothing);
-        mot_work_step(s->work, s->who, (uint64_t)n * x->n * (x->cols + 16));
+        mot_headway_add(s->work, s->who, (uint64_t)n * x->n * (x->cols + 16));
     }
     free(nothing);
     return interrupted(s) ? mot_fail(MOT_EINTERRUPTED, "interrupted") : MOT_OK;

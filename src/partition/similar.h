@@ -1,4 +1,4 @@
-/* similar.h -- similarities among the samples of one class, in as much memory as one can afford. */
+/* similar.h -- similarities among the samples of one class, in as much memory as there is. */
 #ifndef MOT_PARTITION_SIMILAR_H
 #define MOT_PARTITION_SIMILAR_H
 
@@ -8,16 +8,16 @@
 enum mot_similar_kind {
     MOT_SIMILAR_DENSE,   /* the whole matrix, shorts */
     MOT_SIMILAR_BLOCKED, /* rows are computed when they are asked for, some at a time */
-    MOT_SIMILAR_KNN,     /* of each row the largest only; what is left out counts as 0 */
+    MOT_SIMILAR_KNN,     /* only the largest of each row; the rest counts as 0 */
 };
 
-/* How far a long work is: shared by threads; only the one that called reports. */
-struct mot_work {
+/* The progress of long work, shared by threads; only the calling thread reports. */
+struct mot_headway {
     const struct mot_split *split;
     atomic_ullong done;
     double total;
 };
-void mot_work_step(struct mot_work *, unsigned who, uint64_t units);
+void mot_headway_add(struct mot_headway *, unsigned who, uint64_t units);
 
 #define MOT_SIMILAR_BATCH 24u /* rows that are asked for at once, at the most */
 
@@ -26,7 +26,7 @@ struct mot_similar {
     const struct mot_samples *samples;
     struct mot_crew *crew; /* computes with all its threads; NULL: the caller alone, as thread `who` */
     unsigned who;
-    struct mot_work *work;                /* may be NULL */
+    struct mot_headway *work;             /* may be NULL */
     uint16_t *matrix;                     /* dense [n][width] */
     uint16_t *lent;                       /* dense: room for it that is the caller's; NULL: it is made */
     uint32_t k, *near;                    /* knn [n][k]: the samples nearest to each, itself first */

@@ -1,4 +1,4 @@
-/* skew.c -- parts that differ on purpose: what people test methods for non-IID data with.
+/* skew.c -- parts that differ on purpose, to test methods on non-IID data.
  *
  * dirichlet: each class is shared out by proportions drawn from Dirichlet(alpha) (Hsu, Qi and Brown,
  * "Measuring the effects of non-identical data distribution", 2019). shards: each worker has k labels
@@ -39,7 +39,7 @@ static const struct mot_option shards_options[] = {
         .preset = "2",
         .min = 1,
         .max = 65536,
-        .doc = "how many labels a worker has" },
+        .doc = "labels per worker" },
     { .name = NULL },
 };
 
@@ -84,12 +84,12 @@ static void cut_shares(uint32_t n, const double *share, uint32_t rows, uint32_t 
     }
 }
 
-/* Whoever has nothing gets a row of the one who has most. */
+/* A worker without rows gets one from the worker with the most. */
 static void fill_empty(uint32_t parts, uint32_t rows, uint32_t *owner)
 {
-    uint32_t *size = mot_new(parts, sizeof *size);
-    for (uint32_t r = 0; r < rows; r++) size[owner[r]]++;
-    for (uint32_t j = 0; j < parts; j++) {
+    uint32_t *size = mot_new_large(parts, sizeof *size);
+    for (uint32_t r = 0; size && r < rows; r++) size[owner[r]]++;
+    for (uint32_t j = 0; size && j < parts; j++) {
         if (size[j]) continue;
         uint32_t rich = 0, r = 0;
         for (uint32_t i = 1; i < parts; i++)
@@ -112,9 +112,10 @@ static enum mot_status split_dirichlet(
     enum mot_status status = mot_split_needs_classes(s, "dirichlet");
     if (status != MOT_OK) return status;
     struct mot_strata strata = mot_strata_of(s->table);
-    uint32_t *owner = mot_new(s->table->rows, sizeof *owner), *size = mot_new(s->parts, sizeof *size);
-    double *share = mot_new(s->parts, sizeof *share);
-    for (uint32_t l = 0; l < strata.classes; l++) {
+    uint32_t *owner = mot_new_large(s->table->rows, sizeof *owner),
+             *size = mot_new_large(s->parts, sizeof *size);
+    double *share = mot_new_large(s->parts, sizeof *share);
+    for (uint32_t l = 0; l < strata.classes && !mot_memory_refused(); l++) {
         struct mot_rng rng = mot_rng_at(s->seed, MOT_RNG_PARTITION, DRAW_SHARES + (uint64_t)l);
         uint32_t first = strata.at[l], n = strata.at[l + 1] - first, at = 0;
         uint64_t key = mot_hash3(s->seed, MOT_RNG_PARTITION, SHUFFLE_CLASS + (uint64_t)l);
@@ -124,8 +125,8 @@ static enum mot_status split_dirichlet(
             for (uint32_t k = 0; k < size[j]; k++)
                 owner[strata.row[first + (uint32_t)mot_permute(key, n, at++)]] = j;
     }
-    fill_empty(s->parts, s->table->rows, owner);
-    *out = mot_parts_owned(s->parts, s->table->rows, owner);
+    if (!mot_memory_refused()) fill_empty(s->parts, s->table->rows, owner);
+    if (!mot_memory_refused()) *out = mot_parts_owned(s->parts, s->table->rows, owner);
     free(share);
     free(size);
     free(owner);
@@ -138,15 +139,18 @@ static enum mot_status split_quantity(
 {
     (void)cost;
     const struct alpha_conf *c = conf;
-    uint32_t rows = s->table->rows, *size = mot_new(s->parts, sizeof *size);
-    double *share = mot_new(s->parts, sizeof *share);
+    uint32_t rows = s->table->rows, *size = mot_new_large(s->parts, sizeof *size);
+    double *share = mot_new_large(s->parts, sizeof *share);
     struct mot_rng rng = mot_rng_at(s->seed, MOT_RNG_PARTITION, DRAW_SHARES);
-    dirichlet_draw(&rng, c->alpha, s->parts, share);
-    cut_shares(s->parts, share, rows - s->parts, size);
-    for (uint32_t j = 0; j < s->parts; j++) size[j]++;
-    *out = mot_parts_sized(s->parts, size);
+    if (share && size) {
+        dirichlet_draw(&rng, c->alpha, s->parts, share);
+        cut_shares(s->parts, share, rows - s->parts, size);
+        for (uint32_t j = 0; j < s->parts; j++) size[j]++;
+        *out = mot_parts_sized(s->parts, size);
+    }
     uint64_t key = mot_hash3(s->seed, MOT_RNG_PARTITION, SHUFFLE_CLASS);
-    for (uint32_t i = 0; i < rows; i++) out->row[i] = (uint32_t)mot_permute(key, rows, i);
+    for (uint32_t i = 0; !mot_memory_refused() && i < rows; i++)
+        out->row[i] = (uint32_t)mot_permute(key, rows, i);
     free(share);
     free(size);
     return MOT_OK;
@@ -202,21 +206,26 @@ static enum mot_status split_shards(
     enum mot_status status = mot_split_needs_classes(s, "shards");
     if (status != MOT_OK) return status;
     struct mot_strata strata = mot_strata_of(s->table);
+    if (mot_memory_refused()) return mot_memory_status();
     uint32_t present = 0;
     for (uint32_t l = 0; l < strata.classes; l++) present += strata.at[l + 1] > strata.at[l];
     if (s->parts * c->labels < present) {
         mot_strata_free(&strata);
         return mot_fail(MOT_EUSAGE,
-            "partition shards: %u workers with %llu labels each hold %llu, expected at least the %u that the "
-            "data has: "
-            "some rows would be nobody's",
-            s->parts, (unsigned long long)c->labels, (unsigned long long)(s->parts * c->labels), present);
+            "partition shards: %u %s with %llu labels each hold %llu, expected at least the %u of the "
+            "data: some rows would be left over",
+            s->parts, mot_split_whose(s), (unsigned long long)c->labels,
+            (unsigned long long)(s->parts * c->labels), present);
     }
-    uint32_t *owner = mot_new(s->table->rows, sizeof *owner), *slot = mot_new(strata.classes, sizeof *slot);
-    share_slots(&strata, s->parts, s->parts * c->labels, slot);
-    deal_slots(s, &strata, slot, owner);
-    fill_empty(s->parts, s->table->rows, owner); /* where classes are so small that they have too few slots */
-    *out = mot_parts_owned(s->parts, s->table->rows, owner);
+    uint32_t *owner = mot_new_large(s->table->rows, sizeof *owner),
+             *slot = mot_new_large(strata.classes, sizeof *slot);
+    if (!mot_memory_refused()) {
+        share_slots(&strata, s->parts, s->parts * c->labels, slot);
+        deal_slots(s, &strata, slot, owner);
+        /* where classes are so small that they have too few slots */
+        fill_empty(s->parts, s->table->rows, owner);
+    }
+    if (!mot_memory_refused()) *out = mot_parts_owned(s->parts, s->table->rows, owner);
     free(slot);
     free(owner);
     mot_strata_free(&strata);
@@ -239,7 +248,7 @@ const struct mot_partitioner mot_partition_quantity = {
 };
 const struct mot_partitioner mot_partition_shards = {
     .name = "shards",
-    .summary = "a few labels for each worker",
+    .summary = "a few labels per worker",
     .options = shards_options,
     .conf_bytes = sizeof(struct shards_conf),
     .split = split_shards,

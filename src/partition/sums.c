@@ -19,15 +19,17 @@ static void matrix_block(void *context, uint32_t j, unsigned who)
     struct matrix *m = context;
     const struct mot_samples *x = m->similar->samples;
     const uint32_t *id = m->id + m->begin[j], n = m->begin[j + 1] - m->begin[j];
-    uint16_t *nearest = mot_new(x->width, sizeof *nearest), *nothing = mot_new(x->width, sizeof *nothing);
+    uint16_t *nearest = mot_new_large(x->width, sizeof *nearest),
+             *nothing = mot_new_large(x->width, sizeof *nothing);
     struct mot_block_sums s = { 0 };
-    for (uint32_t i = 0; i < n; i++) {
+    bool enough = nearest && nothing;
+    for (uint32_t i = 0; enough && i < n; i++) {
         const uint16_t *row = m->similar->matrix + (size_t)id[i] * x->width;
         for (uint32_t k = 0; k < n; k++) s.inside += row[id[k]];
         s.across += mot_kernels()->uncovered(x->width, row, nothing);
         mot_kernels()->cover(x->width, row, nearest);
     }
-    s.covered = mot_kernels()->uncovered(x->width, nearest, nothing);
+    if (enough) s.covered = mot_kernels()->uncovered(x->width, nearest, nothing);
     m->out[j] = s;
     free(nearest);
     free(nothing);
@@ -37,14 +39,16 @@ void mot_sums_of_matrix(
     const struct mot_similar *similar, const uint32_t *owner, uint32_t blocks, struct mot_block_sums *out)
 {
     uint32_t n = similar->samples->n;
-    struct matrix m = { similar, mot_new((size_t)blocks + 1, sizeof *m.begin), mot_new(n, sizeof *m.id),
-        out };
-    uint32_t *next = mot_new(blocks, sizeof *next);
-    for (uint32_t i = 0; i < n; i++) m.begin[owner[i] + 1]++;
-    for (uint32_t j = 0; j < blocks; j++) next[j] = m.begin[j], m.begin[j + 1] += m.begin[j];
-    for (uint32_t i = 0; i < n; i++) m.id[next[owner[i]]++] = i;
-    if (similar->crew) mot_crew_each(similar->crew, blocks, matrix_block, &m);
-    for (uint32_t j = 0; j < blocks && !similar->crew; j++) matrix_block(&m, j, 0);
+    struct matrix m = { similar, mot_new_large((size_t)blocks + 1, sizeof *m.begin),
+        mot_new_large(n, sizeof *m.id), out };
+    uint32_t *next = mot_new_large(blocks, sizeof *next);
+    if (next && m.begin && m.id) {
+        for (uint32_t i = 0; i < n; i++) m.begin[owner[i] + 1]++;
+        for (uint32_t j = 0; j < blocks; j++) next[j] = m.begin[j], m.begin[j + 1] += m.begin[j];
+        for (uint32_t i = 0; i < n; i++) m.id[next[owner[i]]++] = i;
+        if (similar->crew) mot_crew_each(similar->crew, blocks, matrix_block, &m);
+        for (uint32_t j = 0; j < blocks && !similar->crew; j++) matrix_block(&m, j, 0);
+    }
     free(next);
     free(m.begin);
     free(m.id);
@@ -118,7 +122,7 @@ static void rows_piece(void *context, uint32_t piece, unsigned who)
             covered[j] += range_most(row, r->begin[j], r->begin[j + 1]);
         }
     }
-    mot_work_step(r->work, who, (uint64_t)n * x->n * (x->cols + 16));
+    mot_headway_add(r->work, who, (uint64_t)n * x->n * (x->cols + 16));
 }
 
 void mot_sums_of_rows(const struct mot_sums_rows *r, struct mot_block_sums *out)
@@ -127,16 +131,17 @@ void mot_sums_of_rows(const struct mot_sums_rows *r, struct mot_block_sums *out)
     uint32_t pieces = (r->count + ROWS - 1) / ROWS;
     size_t threads = mot_crew_threads(r->crew);
     struct rows s = { .r = r };
-    s.similar = mot_aligned(threads * ROWS * x->width * sizeof *s.similar);
-    s.scratch = mot_aligned(threads * MOT_SAMPLES_SCRATCH * sizeof *s.scratch);
-    if (r->id) s.a = mot_aligned(threads * ROWS * x->cols * sizeof *s.a);
-    if (r->id) s.norm2 = mot_new(threads * ROWS, sizeof *s.norm2);
-    s.own = mot_new(r->count, sizeof *s.own);
-    s.all = mot_new(r->count, sizeof *s.all);
-    s.covered = mot_new((size_t)pieces * r->blocks, sizeof *s.covered);
-    mot_crew_each(r->crew, pieces, rows_piece, &s);
+    s.similar = mot_aligned_large(threads * ROWS * x->width * sizeof *s.similar);
+    s.scratch = mot_aligned_large(threads * MOT_SAMPLES_SCRATCH * sizeof *s.scratch);
+    if (r->id) s.a = mot_aligned_large(threads * ROWS * x->cols * sizeof *s.a);
+    if (r->id) s.norm2 = mot_new_large(threads * ROWS, sizeof *s.norm2);
+    s.own = mot_new_large(r->count, sizeof *s.own);
+    s.all = mot_new_large(r->count, sizeof *s.all);
+    s.covered = mot_new_large((size_t)pieces * r->blocks, sizeof *s.covered);
+    bool enough = !mot_memory_refused();
+    if (enough) mot_crew_each(r->crew, pieces, rows_piece, &s);
     memset(out, 0, r->blocks * sizeof *out);
-    for (uint32_t i = 0; i < r->count; i++) {
+    for (uint32_t i = 0; enough && i < r->count; i++) {
         uint32_t id = r->id ? r->id[i] : i, low = 0, high = r->blocks;
         while (high - low > 1) { /* the last block that begins at or before it */
             uint32_t middle = (low + high) / 2;
@@ -146,7 +151,7 @@ void mot_sums_of_rows(const struct mot_sums_rows *r, struct mot_block_sums *out)
         out[low].inside += s.own[i];
         out[low].across += s.all[i];
     }
-    for (uint32_t p = 0; p < pieces; p++)
+    for (uint32_t p = 0; enough && p < pieces; p++)
         for (uint32_t j = 0; j < r->blocks; j++) out[j].covered += s.covered[(size_t)p * r->blocks + j];
     free(s.similar);
     free(s.scratch);
@@ -162,8 +167,8 @@ void mot_sums_of_rows(const struct mot_sums_rows *r, struct mot_block_sums *out)
 void mot_glimpse_open(struct mot_glimpse *g, uint32_t classes, uint32_t parts)
 {
     *g = (struct mot_glimpse){ .classes = classes, .parts = parts };
-    g->seen = mot_new(classes, sizeof *g->seen);
-    g->sums = mot_new((size_t)classes * parts, sizeof *g->sums);
+    g->seen = mot_new_large(classes, sizeof *g->seen);
+    g->sums = mot_new_large((size_t)classes * parts, sizeof *g->sums);
 }
 
 void mot_glimpse_close(struct mot_glimpse *g)
@@ -176,7 +181,7 @@ void mot_glimpse_close(struct mot_glimpse *g)
 void mot_glimpse_class(
     struct mot_glimpse *g, uint32_t class, const struct mot_similar *similar, const uint32_t *owner)
 {
-    if (!g || similar->kind != MOT_SIMILAR_DENSE) return;
+    if (!g || !g->seen || !g->sums || similar->kind != MOT_SIMILAR_DENSE) return;
     mot_sums_of_matrix(similar, owner, g->parts, g->sums + (size_t) class * g->parts);
     g->seen[class] = true;
 }

@@ -17,7 +17,7 @@ struct mot_sums_rows {
     uint32_t blocks, count;
     const uint32_t *begin, *id; /* begin [blocks + 1]; id NULL: all */
     struct mot_crew *crew;
-    struct mot_work *work;
+    struct mot_headway *work;
 };
 void mot_sums_of_rows(const struct mot_sums_rows *, struct mot_block_sums *out);
 

@@ -32,6 +32,13 @@ const char *const mot_column_name[MOT_COLUMNS] = {
     "consensus",
     "zeta2",
     "sigma2",
+    "drift",
+    "mass",
+    "arrived",
+    "used",
+    "dropped",
+    "waiting",
+    "oldest_s",
 };
 
 void mot_history_free(struct mot_history *h)
@@ -45,6 +52,8 @@ static enum mot_status read_line(
 {
     json_error_t error;
     json_t *object = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    if (!object && json_error_code(&error) == json_error_out_of_memory)
+        return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", name);
     if (!object) return mot_fail(MOT_EDATA, "%s:%zu: damaged: %s", name, line, error.text);
     if (!json_is_object(object)) {
         json_decref(object);
@@ -74,7 +83,11 @@ enum mot_status mot_history_parse(const char *name, const char *text, size_t n, 
     struct mot_history h = { 0 };
     size_t lines = 0, line = 0;
     for (size_t i = 0; i < n; i++) lines += text[i] == '\n';
-    for (int c = 0; c < MOT_COLUMNS; c++) h.value[c] = mot_new(lines + 1, sizeof(double));
+    for (int c = 0; c < MOT_COLUMNS; c++) h.value[c] = mot_new_large(lines + 1, sizeof(double));
+    if (mot_memory_refused()) {
+        mot_history_free(&h);
+        return mot_memory_status();
+    }
     for (const char *at = text, *end; (end = memchr(at, '\n', n - (size_t)(at - text))); at = end + 1) {
         enum mot_status status = read_line(name, ++line, at, (size_t)(end - at), &h);
         if (status != MOT_OK) {

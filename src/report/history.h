@@ -27,6 +27,13 @@ enum mot_column {
     MOT_COL_CONSENSUS,
     MOT_COL_ZETA2,
     MOT_COL_SIGMA2,
+    MOT_COL_DRIFT,
+    MOT_COL_MASS,
+    MOT_COL_ARRIVED,
+    MOT_COL_USED,
+    MOT_COL_DROPPED,
+    MOT_COL_WAITING,
+    MOT_COL_OLDEST,
     MOT_COLUMNS,
 };
 /* "time_s", "updates", ...: the keys of metrics.jsonl */
@@ -38,8 +45,8 @@ struct mot_history {
     double *value[MOT_COLUMNS];
 };
 
-/* A last line without an end is what a killed run leaves, and is passed
- * over. Any other damage is an error with its line. */
+/* A last line without a line end, which a killed run leaves, is skipped. Any other damage is an error
+ * that names its line. */
 enum mot_status mot_history_read(const char *path, struct mot_history *out);
 enum mot_status mot_history_parse(const char *name, const char *text, size_t n, struct mot_history *out);
 void mot_history_free(struct mot_history *);

@@ -4,6 +4,7 @@
  * enough. The shortest text that reads back to the same double says the same. */
 #include "report/json.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/shown.h"
 #include "report/report.h"
@@ -39,14 +40,56 @@ char *mot_seconds_text(uint64_t ns, char into[MOT_NUMBER_SIZE])
 
 json_t *mot_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-json_t *mot_json_text(const char *text)
+/* jansson gives NULL also where it has no memory; then it may have some at a second try, and if not, whoever
+ * puts the string into an object hears of it. */
+json_t *mot_json_string(const char *text)
 {
     json_t *string = json_string(text);
+    return string ? string : json_string(text);
+}
+
+json_t *mot_json_text(const char *text)
+{
+    json_t *string = mot_json_string(text);
     if (string) return string;
     char *shown = mot_shown(text);
     string = json_string(shown);
     free(shown);
     return string;
+}
+
+double mot_json_get_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+size_t mot_json_get_count(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? (size_t)value : 0;
+}
+
+const char *mot_json_get_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+const json_t *mot_json_get_list(const json_t *object, const char *key)
+{
+    const json_t *list = json_object_get(object, key);
+    return json_is_array(list) ? list : NULL;
+}
+
+void mot_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0) mot_memory_refuse(0);
+}
+
+void mot_json_add(json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value) != 0) mot_memory_refuse(0);
 }
 
 /* Whether it holds lists or objects; with `lists`, plain lists do not count. */
@@ -62,11 +105,15 @@ static bool holds_container(const json_t *value, bool lists)
     return false;
 }
 
+static void dump(const json_t *value, FILE *out)
+{
+    if (json_dumpf(value, out, JSON_ENCODE_ANY) != 0 && !ferror(out)) mot_memory_refuse(0);
+}
+
 static void print_text(const char *text, FILE *out)
 {
-    json_t *string = json_string(text);
-    if (!string) return; /* jansson gave it to us, so it is valid UTF-8 */
-    json_dumpf(string, out, JSON_ENCODE_ANY);
+    json_t *string = json_string(text); /* jansson gave it to us, so it is valid UTF-8 */
+    dump(string, out);
     json_decref(string);
 }
 
@@ -74,7 +121,7 @@ static void print_plain(const json_t *value, FILE *out)
 {
     char number[MOT_NUMBER_SIZE];
     if (!json_is_real(value)) {
-        json_dumpf(value, out, JSON_ENCODE_ANY);
+        dump(value, out);
         return;
     }
     mot_number_text(json_real_value(value), number);
@@ -123,4 +170,13 @@ void mot_json_print(const json_t *value, FILE *out)
 {
     print_value(value, 0, out);
     fputc('\n', out);
+}
+
+enum mot_status mot_json_write(const json_t *value, const char *path)
+{
+    struct mot_replace file;
+    enum mot_status status = mot_replace_begin(path, &file);
+    if (status != MOT_OK) return status;
+    mot_json_print(value, file.out);
+    return mot_replace_commit(&file);
 }

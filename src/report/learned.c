@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE 2.0 /* standard deviations of an accuracy by chance */
-#define GAIN 0.98 /* of the loss by chance: below it something was learned */
+#define NOISE 2.0 /* standard deviations above chance accuracy */
+#define GAIN 0.98 /* of the loss of chance: below it something was learned */
 
 /* The commonest class, and the entropy of the classes. */
 static void chance_of_classes(const struct mot_table *t, struct mot_chance *c)
@@ -55,7 +55,7 @@ enum mot_learned mot_learned(const struct mot_experiment *e, const struct mot_ou
            loss = c->tested ? s->test_loss : s->train_loss;
     if (c->rows == 0 || (isnan(accuracy) && isnan(loss))) return MOT_LEARNED_UNKNOWN;
     if (isnan(c->accuracy)) {
-        /* Only of this model is it known what its loss means. */
+        /* Only this model's loss has a known meaning. */
         if (!e->model || strcmp(e->model->name, "least-squares") != 0) return MOT_LEARNED_UNKNOWN;
         return loss < GAIN * c->loss ? MOT_LEARNED : MOT_LEARNED_NOTHING;
     }

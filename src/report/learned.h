@@ -1,4 +1,4 @@
-/* learned.h -- whether a run learned anything: more than who knows only how often each answer occurs. */
+/* learned.h -- whether a run learned anything: more than the frequency of each answer. */
 #ifndef MOT_REPORT_LEARNED_H
 #define MOT_REPORT_LEARNED_H
 
@@ -7,7 +7,7 @@
 
 enum mot_learned { MOT_LEARNED_UNKNOWN, MOT_LEARNED_NOTHING, MOT_LEARNED };
 
-/* Of the test part, or where there is none of the training part. */
+/* Of the test part or, if there is none, of the training part. */
 struct mot_chance mot_chance_of(const struct mot_dataset *);
 enum mot_learned mot_learned(const struct mot_experiment *, const struct mot_outcome *);
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +22,7 @@ struct mot_metrics {
     int trouble; /* the errno of the first write that failed */
 };
 
-/* Cuts the file after `keep` bytes, which must end with a whole line. */
+/* Cuts the file after `keep` bytes, which must end a line. */
 static enum mot_status cut(const char *path, int file, uint64_t keep)
 {
     struct stat facts;
@@ -75,7 +76,7 @@ enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_met
     return MOT_OK;
 }
 
-/* The moment as one line of JSON; every key is always there. malloc'd. */
+/* The moment as one line of JSON with every key, except those that few methods have. malloc'd. */
 static char *line_of(const struct mot_moment *m)
 {
     const struct mot_score *s = &m->score;
@@ -93,7 +94,7 @@ static char *line_of(const struct mot_moment *m)
     },
       late[] = {
           { "active_jobs_mean", m->active_jobs },
-          { "consensus", m->consensus },
+          { "consensus", m->mixed.consensus },
           { "zeta2", s->zeta2 },
           { "sigma2", s->sigma2 },
       };
@@ -103,17 +104,32 @@ static char *line_of(const struct mot_moment *m)
         "{\"time_s\":%s,\"updates\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"epochs\":%s",
         mot_seconds_text(m->now, number), m->updates, m->steps, m->samples,
         mot_number_text(m->epochs, second));
+    if (m->computed) n += snprintf(line + n, most - (size_t)n, ",\"computed_samples\":%" PRIu64, m->computed);
+    if (m->missed_most)
+        n += snprintf(line + n, most - (size_t)n, ",\"missed_most\":%" PRIu64, m->missed_most);
+    if (m->streams)
+        n += snprintf(line + n, most - (size_t)n,
+            ",\"arrived\":%" PRIu64 ",\"used\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"waiting\":%" PRIu64
+            ",\"oldest_s\":%s",
+            m->flow.arrived, m->flow.used, m->flow.dropped, m->flow.waiting,
+            mot_number_text(m->flow.oldest, number));
     for (size_t i = 0; i < MOT_COUNT(real); i++)
         n += snprintf(
             line + n, most - (size_t)n, ",\"%s\":%s", real[i].key, mot_number_text(real[i].value, number));
+    n += snprintf(line + n, most - (size_t)n, ",\"bytes_sent\":%" PRIu64, m->bytes_sent);
+    if (m->rows_bytes) n += snprintf(line + n, most - (size_t)n, ",\"rows_bytes\":%" PRIu64, m->rows_bytes);
     n += snprintf(line + n, most - (size_t)n,
-        ",\"bytes_sent\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"events\":%" PRIu64
-        ",\"staleness_mean\":%s,\"staleness_max\":%s",
-        m->bytes_sent, m->messages, m->events, mot_number_text(m->staleness_mean, number),
+        ",\"messages\":%" PRIu64 ",\"events\":%" PRIu64 ",\"staleness_mean\":%s,\"staleness_max\":%s",
+        m->messages, m->events, mot_number_text(m->staleness_mean, number),
         mot_number_text(m->staleness_max, second));
     for (size_t i = 0; i < MOT_COUNT(late); i++)
         n += snprintf(
             line + n, most - (size_t)n, ",\"%s\":%s", late[i].key, mot_number_text(late[i].value, number));
+    const struct figure mixed[] = { { "drift", m->mixed.drift }, { "mass", m->mixed.mass } };
+    for (size_t i = 0; i < MOT_COUNT(mixed); i++)
+        if (!isnan(mixed[i].value))
+            n += snprintf(line + n, most - (size_t)n, ",\"%s\":%s", mixed[i].key,
+                mot_number_text(mixed[i].value, number));
     n += snprintf(line + n, most - (size_t)n, "}\n");
     MOT_ASSERT((size_t)n < most);
     return line;

@@ -17,6 +17,7 @@
 #include "config/version.h"
 #include "math/models.h"
 #include "report/safetensors.h"
+#include "report/json.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,14 +39,17 @@ static const char *const scale_name[] = {
 __attribute__((format(printf, 3, 4))) static void put(
     json_t *metadata, const char *key, const char *format, ...)
 {
-    va_list list;
+    va_list list, again;
     va_start(list, format);
+    va_copy(again, list);
     json_t *text = json_vsprintf(format, list);
+    if (!text) text = json_vsprintf(format, again); /* as mot_json_string does */
+    va_end(again);
     va_end(list);
-    if (text) json_object_set_new(metadata, key, text); /* NULL: not UTF-8, which JSON cannot hold */
+    if (text) mot_json_set(metadata, key, text); /* NULL: not UTF-8, which JSON cannot hold */
 }
 
-/* "<section>.<key>" for each option that has a value. */
+/* "<section>.<key>" for each option with a value. */
 static void put_options(
     json_t *metadata, const char *section, const struct mot_option *table, const void *conf)
 {
@@ -63,13 +67,13 @@ static void put_options(
     }
 }
 
-/* JSON holds UTF-8 only, and a label is any bytes: then it is a list of them. */
+/* JSON holds UTF-8 only; a label that is not UTF-8 becomes a list of its bytes. */
 static json_t *class_name(const char *name)
 {
-    json_t *value = json_string(name);
+    json_t *value = mot_json_string(name);
     if (value) return value;
     value = json_array();
-    for (const char *p = name; *p; p++) json_array_append_new(value, json_integer((unsigned char)*p));
+    for (const char *p = name; *p; p++) mot_json_add(value, json_integer((unsigned char)*p));
     return value;
 }
 
@@ -79,10 +83,11 @@ static void put_class_names(json_t *metadata, char *const *names, uint32_t class
     json_t *list = json_array();
     for (uint32_t i = 0; i < classes; i++) {
         bool named = names && names[i];
-        json_array_append_new(list, named ? class_name(names[i]) : json_sprintf("%u", i));
+        mot_json_add(list, named ? class_name(names[i]) : json_sprintf("%u", i));
     }
     char *text = json_dumps(list, JSON_COMPACT);
     if (text) put(metadata, "class_names", "%s", text);
+    else mot_memory_refuse(0);
     free(text);
     json_decref(list);
 }
@@ -158,7 +163,7 @@ static enum mot_status read_count(const struct reading *r, const char *key, uint
     return MOT_OK;
 }
 
-/* The options of a section, as the metadata spell them, over their presets. */
+/* The options of a section as the metadata give them, over their presets. */
 static enum mot_status read_options(
     const struct reading *r, const char *section, const struct mot_option *table, void *conf)
 {
@@ -173,8 +178,7 @@ static enum mot_status read_options(
         if (strncmp(key, section, length) != 0 || key[length] != '.') continue;
         const struct mot_option *option = mot_option_find(table, key + length + 1);
         if (!option) {
-            status =
-                mot_fail(MOT_EDATA, "%s: __metadata__: this version knows no option %.80s", r->path, key);
+            status = mot_fail(MOT_EDATA, "%s: __metadata__: this version has no option %.80s", r->path, key);
         } else if (mot_option_set(option, conf, json_string_value(value), &r->m->arena) != MOT_OK) {
             char *why = mot_text(mot_error());
             status = mot_fail(MOT_EDATA, "%s: __metadata__: %.80s: %s", r->path, key, why);
@@ -209,12 +213,14 @@ static enum mot_status read_class_names(const struct reading *r)
     json_error_t error;
     json_t *list = json_loads(text, 0, &error);
     enum mot_status status = MOT_OK;
-    if (!json_is_array(list) || json_array_size(list) != schema->classes) {
+    if (!list && json_error_code(&error) == json_error_out_of_memory)
+        status = mot_fail(MOT_ESYSTEM, "%s: no memory to read it", r->path);
+    else if (!json_is_array(list) || json_array_size(list) != schema->classes) {
         status = mot_fail(
             MOT_EDATA, "%s: __metadata__: class_names is not a list of %u texts", r->path, schema->classes);
     } else {
         schema->class_names = mot_arena_new(&r->m->arena, schema->classes * sizeof *schema->class_names);
-        for (uint32_t i = 0; i < schema->classes && status == MOT_OK; i++) {
+        for (uint32_t i = 0; i < schema->classes && status == MOT_OK && !mot_memory_refused(); i++) {
             schema->class_names[i] = read_class_name(json_array_get(list, i), &r->m->arena);
             if (!schema->class_names[i])
                 status = mot_fail(MOT_EDATA,
@@ -222,7 +228,7 @@ static enum mot_status read_class_names(const struct reading *r)
         }
     }
     json_decref(list);
-    return status;
+    return status == MOT_OK ? mot_memory_status() : status;
 }
 
 static enum mot_status read_columns(const struct reading *r, const char *name, float **out)
@@ -230,9 +236,10 @@ static enum mot_status read_columns(const struct reading *r, const char *name, f
     const struct mot_tensor *t = mot_tensors_find(r->t, name);
     if (!t) return MOT_OK;
     if (t->rank != 1 || t->shape[0] != r->m->schema.cols)
-        return mot_fail(MOT_EDATA, "%s: tensor %s: expected the shape [%u], a number a column", r->path, name,
-            r->m->schema.cols);
-    *out = mot_arena_new(&r->m->arena, t->floats * sizeof(float));
+        return mot_fail(MOT_EDATA, "%s: tensor %s: expected the shape [%u], one number per column", r->path,
+            name, r->m->schema.cols);
+    *out = mot_arena_new_large(&r->m->arena, t->floats * sizeof(float));
+    if (!*out) return mot_memory_status();
     mot_tensor_copy(t, *out);
     return MOT_OK;
 }
@@ -263,14 +270,14 @@ static enum mot_status read_schema(const struct reading *r)
     return status;
 }
 
-/* Where the training data came from. A file written without an experiment does not say. */
+/* Where the training data came from; a file written without an experiment does not say. */
 static enum mot_status read_source(const struct reading *r)
 {
     if (!text_of(r, "seed")) return MOT_OK;
     enum mot_status status = read_count(r, "seed", UINT64_MAX, &r->m->seed);
     if (status == MOT_OK) status = read_options(r, "data", mot_data_options, &r->m->data);
     for (const struct mot_option *o = mot_data_options; o->name; o++) {
-        /* What has no text and no word for it was left out, and is not the preset either. */
+        /* An option that was left out had no text, which may not be its preset. */
         char *key = mot_format("data.%s", o->name);
         const char *none = NULL;
         if (o->type == MOT_OPT_TEXT && !text_of(r, key))
@@ -291,7 +298,7 @@ static enum mot_status read_net(const struct reading *r)
     const struct mot_model *const *kind = mot_models;
     while (*kind && strcmp((*kind)->name, name) != 0) kind++;
     if (!*kind)
-        return mot_fail(MOT_EDATA, "%s: __metadata__: this version knows no model %.80s", r->path, name);
+        return mot_fail(MOT_EDATA, "%s: __metadata__: this version has no model %.80s", r->path, name);
     void *conf = mot_arena_new(&r->m->arena, (*kind)->conf_bytes ? (*kind)->conf_bytes : 1);
     enum mot_status status = read_options(r, "model", (*kind)->options, conf);
     if (status != MOT_OK) return status;
@@ -299,7 +306,7 @@ static enum mot_status read_net(const struct reading *r)
         sparse && strcmp(sparse, "true") == 0 };
     if (mot_net_open(*kind, conf, &shape, &r->m->net) != MOT_OK) {
         char *why = mot_text(mot_error());
-        status = mot_fail(MOT_EDATA, "%s: its metadata describe no model: %s", r->path, why);
+        status = mot_fail(MOT_EDATA, "%s: its metadata do not describe a model: %s", r->path, why);
         free(why);
     }
     return status;
@@ -319,7 +326,7 @@ static enum mot_status wrong_shape(const char *path, const struct mot_segment *s
     return mot_fail(MOT_EDATA, "%s: tensor %s has the shape [%s], expected []", path, s->name, found);
 }
 
-/* Every segment has its tensor, and there are no others. */
+/* Every segment has a tensor, and there are no others. */
 static enum mot_status check_tensors(const char *path, const struct mot_tensors *t, const struct mot_net *net)
 {
     for (uint32_t i = 0; i < net->segments; i++) {
@@ -338,7 +345,7 @@ static enum mot_status check_tensors(const char *path, const struct mot_tensors 
         for (uint32_t k = 0; !known && k < net->segments; k++)
             known = strcmp(name, net->segment[k].name) == 0;
         if (!known)
-            return mot_fail(MOT_EDATA, "%s: has a tensor %.100s, which the model %s does not know", path,
+            return mot_fail(MOT_EDATA, "%s: has a tensor %.100s, which the model %s does not have", path,
                 name, net->kind->name);
     }
     return MOT_OK;
@@ -365,7 +372,11 @@ enum mot_status mot_saved_model_read(
         mot_saved_model_close(m);
         return status;
     }
-    m->x = mot_aligned((m->net.dim ? m->net.dim : 1) * sizeof(float));
+    m->x = mot_aligned_large((m->net.dim ? m->net.dim : 1) * sizeof(float));
+    if (!m->x) {
+        mot_saved_model_close(m);
+        return mot_memory_status();
+    }
     copy_tensors(t, &m->net, m->x);
     *out = m;
     return MOT_OK;

@@ -51,25 +51,29 @@ static void say_middle(double ratio, uint32_t batch, char *into, size_t size)
 }
 
 char *mot_parts_words(
-    const struct mot_parts_differ *d, uint32_t parts, uint32_t batch, bool some, char *into, size_t size)
+    const struct mot_parts_differ *d, const struct mot_parts_cut *cut, bool some, char *into, size_t size)
 {
     double ratio = mot_parts_ratio(d);
     char amount[48], means[160];
     into[0] = '\0';
     if (!isfinite(d->zeta2) || !isfinite(d->sigma2)) return into;
-    if (parts < 2) {
-        snprintf(into, size, "one worker holds all rows: there are no parts to differ");
+    if (cut->parts < 2) {
+        snprintf(into, size, "one part holds all rows: there are no parts to differ");
     } else if (isnan(ratio)) {
         snprintf(into, size, "neither parts nor batches differ in their gradients");
     } else if (isinf(ratio)) {
         snprintf(into, size,
-            "batches are whole parts and have no noise, parts differ: all that sets gradients apart is whose "
-            "they are");
+            "batches are whole parts and have no noise, parts differ: all that sets gradients apart is %s "
+            "they are",
+            cut->shared ? "of which part" : "whose");
     } else {
         mot_parts_ratio_text(ratio, amount, sizeof amount);
         if (some && ratio < UNSEEN) snprintf(amount, sizeof amount, "%.0f %% of", 100 * UNSEEN);
         if (ratio < UNSEEN) snprintf(means, sizeof means, "beside it, how rows are cut will not show");
-        else if (ratio < RULES) say_middle(ratio, batch, means, sizeof means);
+        else if (cut->shared)
+            snprintf(
+                means, sizeof means, "an update without a part's gradient is drawn to the rows of the rest");
+        else if (ratio < RULES) say_middle(ratio, cut->batch, means, sizeof means);
         else
             snprintf(means, sizeof means,
                 "a method that ignores who computed a gradient is drawn to the rows of those who compute "

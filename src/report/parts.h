@@ -13,11 +13,15 @@ struct mot_parts_differ mot_parts_differ(struct mot_heterogeneity, double batch_
 /* zeta2 / noise; infinite where only parts differ, NaN where nothing does or nothing is known */
 double mot_parts_ratio(const struct mot_parts_differ *);
 
-/* What that means for a run, in one sentence without a full stop. `batch`: rows of a batch, 0 if workers have
- * batches of several sizes. `some`: only some rows were looked at, so a small share is not told from none.
- * Empty where nothing is known. Returns `into`. */
+struct mot_parts_cut {
+    uint32_t parts;
+    uint32_t batch; /* rows of a batch; 0 if workers have batches of several sizes */
+    bool shared;    /* parts are not the workers' own */
+};
+/* What that means for a run, in one sentence without a full stop. `some`: only some rows were looked at, so a
+ * small share is not told from none. Empty where nothing is known. Returns `into`. */
 char *mot_parts_words(
-    const struct mot_parts_differ *, uint32_t parts, uint32_t batch, bool some, char *into, size_t size);
+    const struct mot_parts_differ *, const struct mot_parts_cut *, bool some, char *into, size_t size);
 /* "2.1 %", "12 times" */
 char *mot_parts_ratio_text(double ratio, char *into, size_t size);
 /* rows of a batch if all workers have the same, else 0 */

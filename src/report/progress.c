@@ -1,29 +1,22 @@
-/* progress.c -- how far a run is: one line redrawn on a terminal, a line now and then elsewhere.
+/* progress.c -- a run's progress: one line redrawn on a terminal, a line now and then elsewhere.
  *
- * The line goes to standard error and is cleared at the end, so that neither the
- * result nor an error message is drawn over it. */
+ * The line goes to standard error and is cleared at the end, so that neither the result nor an error
+ * message is drawn over it. */
 #include "report/report.h"
 
 #include "base/memory.h"
 #include "base/stopwatch.h"
+#include "base/ticker.h"
 #include "base/words.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#define REDRAW_S 0.1
-#define LINE_S 5.0       /* between plain lines */
-#define FIRST_LINE_S 2.0 /* a run shorter than this prints none */
 
 struct mot_progress {
     const struct mot_experiment *e;
-    FILE *err;
-    bool terminal, drawn;
-    double began, last;       /* wall seconds */
+    struct mot_ticker ticker;
     struct mot_moment scored; /* the last evaluation */
     bool has_score;
 };
@@ -32,14 +25,11 @@ struct mot_progress *mot_progress_open(const struct mot_experiment *e, FILE *err
 {
     struct mot_progress *p = mot_new(1, sizeof *p);
     p->e = e;
-    p->err = err;
-    p->terminal = terminal;
-    p->began = mot_wall_s();
-    p->last = p->began + (terminal ? -REDRAW_S : FIRST_LINE_S - LINE_S);
+    mot_ticker_open(&p->ticker, err, terminal);
     return p;
 }
 
-/* How much of the run is done, by whichever stop is nearest; NaN where none is a count. */
+/* The fraction of the run that is done, by the nearest stop; NaN if none can be counted. */
 static double done(const struct mot_experiment *e, const struct mot_moment *m)
 {
     double most = NAN, share;
@@ -75,9 +65,9 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char
 static void compose(const struct mot_progress *p, const struct mot_moment *m, double now, struct line *l)
 {
     char time[48];
-    double share = done(p->e, m), passed = now - p->began;
+    double share = done(p->e, m), passed = now - p->ticker.began;
     if (isfinite(share)) {
-        if (p->terminal) {
+        if (p->ticker.terminal) {
             static const char full[] = "##########", none[] = "..........";
             int filled = (int)(10 * share);
             add(l, "[%.*s%.*s] ", filled, full, 10 - filled, none);
@@ -100,36 +90,13 @@ static void compose(const struct mot_progress *p, const struct mot_moment *m, do
     add(l, "  clock %s", mot_show_time(m->now, time, sizeof time));
 }
 
-static size_t width(FILE *err)
-{
-    struct winsize size;
-    int file = fileno(err);
-    if (file >= 0 && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col;
-    return 80;
-}
-
-static void draw(struct mot_progress *p, const struct mot_moment *m, double now)
-{
-    struct line line = { .used = 0 };
-    compose(p, m, now, &line);
-    if (p->terminal) {
-        /* The last column stays free: a full line would wrap, and could not be cleared. */
-        size_t most = width(p->err) - 1;
-        if (line.used > most) line.text[most] = '\0';
-        fprintf(p->err, "\r%s\x1b[K", line.text);
-        p->drawn = true;
-    } else {
-        fprintf(p->err, "%s\n", line.text);
-    }
-    fflush(p->err);
-    p->last = now;
-}
-
 void mot_progress_tick(struct mot_progress *p, const struct mot_moment *m)
 {
     if (!p) return;
-    double now = mot_wall_s();
-    if (now - p->last >= (p->terminal ? REDRAW_S : LINE_S)) draw(p, m, now);
+    if (!mot_ticker_due(&p->ticker)) return;
+    struct line line = { .used = 0 };
+    compose(p, m, mot_wall_s(), &line);
+    mot_ticker_show(&p->ticker, line.text);
 }
 
 void mot_progress_evaluated(struct mot_progress *p, const struct mot_moment *m)
@@ -143,9 +110,6 @@ void mot_progress_evaluated(struct mot_progress *p, const struct mot_moment *m)
 void mot_progress_close(struct mot_progress *p)
 {
     if (!p) return;
-    if (p->drawn) {
-        fputs("\r\x1b[K", p->err);
-        fflush(p->err);
-    }
+    mot_ticker_clear(&p->ticker);
     free(p);
 }

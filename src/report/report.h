@@ -2,39 +2,54 @@
 #ifndef MOT_REPORT_REPORT_H
 #define MOT_REPORT_REPORT_H
 
-#include "run/outcome.h"
+#include "run/world.h"
 #include <jansson.h>
 
 /* ---- metrics.jsonl: a line an evaluation, appended and flushed ------------- */
 struct mot_metrics;
-/* keep: bytes of an existing file to keep (a resumed run); what follows is cut off. 0: begin anew. */
+/* keep: bytes of an existing file to keep (a resumed run); the rest is cut off. 0: start afresh. */
 enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_metrics **out);
 void mot_metrics_add(struct mot_metrics *, const struct mot_moment *);
 uint64_t mot_metrics_bytes(const struct mot_metrics *);  /* written so far, flushed */
 enum mot_status mot_metrics_close(struct mot_metrics *); /* says if a write failed */
 
+/* shared.csv in a run folder (shared.RANK.csv of other processes): who sent which rows to whom. There is no
+ * file before the first. */
+struct mot_problem;
+struct mot_shared_rows;
+struct mot_shared_rows *mot_shared_rows_open(
+    const char *folder, uint32_t rank, const struct mot_problem *, bool resume);
+void mot_shared_rows_add(struct mot_shared_rows *, const struct mot_message *, mot_time now);
+enum mot_status mot_shared_rows_close(struct mot_shared_rows *); /* says if a write failed */
+
 /* ---- trace.json: Chrome trace events for Perfetto ---------------------------- */
 struct mot_trace_file;
-/* goes_on: what is in the file stays, and this is written behind it. */
+/* goes_on: appends to what is in the file. */
 enum mot_status mot_trace_open(
     const char *path, const struct mot_experiment *, bool goes_on, struct mot_trace_file **out);
 void mot_trace_phase(struct mot_trace_file *, mot_node, enum mot_phase, uint32_t tag, uint32_t samples,
     mot_time from, mot_time to);
 void mot_trace_flight(struct mot_trace_file *, const struct mot_flight *);
 void mot_trace_update(struct mot_trace_file *, mot_node, uint64_t updates, mot_time);
-/* 2 million unless told; then the trace is cut and says so */
+/* 2 million by default; beyond that the trace is cut and says so */
 void mot_trace_limit(struct mot_trace_file *, uint64_t events);
-/* writes the end; the file is whole only after it */
+/* writes the end; only then is the file complete */
 enum mot_status mot_trace_close(struct mot_trace_file *);
 void mot_trace_abandon(struct mot_trace_file *); /* leaves what was there before */
 
 /* ---- summary ----------------------------------------------------------------- */
 json_t *mot_summary_json(
     const struct mot_experiment *, const struct mot_outcome *, const char *driver, const char *folder);
-/* Adds to each worker of a summary the rows of its part, and where there are classes how many of each. */
-void mot_summary_rows(json_t *summary, const struct mot_table *train, const struct mot_parts *);
-/* Any JSON value, indented, numbers as short as they can be exact, and a newline. */
+/* Adds to each worker of a summary the rows that it holds when the run begins and, if there are classes, how
+ * many of each. */
+void mot_summary_rows(
+    json_t *summary, const struct mot_experiment *, const struct mot_problem *, const struct mot_world *);
+/* Adds what code the run had, if any, with a picture of its matrix. */
+void mot_summary_code(json_t *summary, const struct mot_world *);
+/* Any JSON value, indented, with the shortest exact numbers, and a newline. */
 void mot_json_print(const json_t *, FILE *out);
+/* The same into a file, which appears whole or not at all. */
+enum mot_status mot_json_write(const json_t *, const char *path);
 /* In words: what held the run back (which worker; compute, wait or
  * network; by how much), and what to try. malloc'd. */
 /* "it crashed": what became of a node, from the outcome's peer_by */
@@ -42,10 +57,12 @@ const char *mot_lost_how(const char *lost_by);
 /* why a run stopped making progress, without a full stop */
 void mot_stuck_how(const struct mot_outcome *, char *into, size_t size);
 char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
-/* The result as a person reads it, on `out`; colour if asked. */
+/* The result for people, on `out`, in colour if asked. */
 void mot_summary_print(const struct mot_experiment *, const struct mot_outcome *, FILE *out, bool colour);
 /* The same in one line. */
 void mot_summary_line(const struct mot_experiment *, const struct mot_outcome *, FILE *out);
+/* Wraps words to the columns of a terminal, each line after `lead`; `like this` stays together if it fits. */
+void mot_print_wrapped(const char *text, const char *lead, FILE *out);
 
 /* ---- progress on a terminal; plain lines elsewhere ------------------------------ */
 struct mot_progress;
@@ -64,13 +81,13 @@ struct mot_saved_model {
     struct mot_net net;
     struct mot_schema schema;
     float *x;      /* [net.dim] */
-    bool has_data; /* whether the file says which data it was trained on, as below */
+    bool has_data; /* whether the file says what data it was trained on, as below */
     struct mot_data_conf data;
     uint64_t seed, data_hash; /* the experiment's seed, which decides the split; the tables' hash */
 };
 enum mot_status mot_model_load(const char *path, struct mot_saved_model **out);
 void mot_saved_model_close(struct mot_saved_model *);
-/* Only the numbers, into x[net->dim]; names and shapes must be the net's. For `model.init: FILE`. */
+/* Only the numbers, into x[net->dim]; names and shapes must match the net's. For `from: FILE`. */
 enum mot_status mot_model_load_into(const char *path, const struct mot_net *, float *x);
 
 #endif

@@ -1,8 +1,9 @@
-/* safetensors.c -- the format itself: what model files are made of. */
+/* safetensors.c -- the file format of models. */
 #include "report/safetensors.h"
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "report/json.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static enum mot_status read_shape(
         json_int_t length = json_integer_value(side);
         if (!json_is_integer(side) || length < 0)
             return mot_fail(
-                MOT_EDATA, "%s: tensor %.100s: shape[%u] is not a number from 0 on", name, key, i);
+                MOT_EDATA, "%s: tensor %.100s: shape[%u] is not a number from 0 up", name, key, i);
         t->shape[i] = (uint64_t)length;
         if (__builtin_mul_overflow(t->floats, t->shape[i], &t->floats) || t->floats > FILE_MOST / 4)
             return mot_fail(MOT_EDATA, "%s: tensor %.100s: shape is larger than any file", name, key);
@@ -76,12 +77,12 @@ static int by_place(const void *a, const void *b)
 {
     const struct mot_tensor *s = a, *t = b;
     if (s->bytes != t->bytes) return s->bytes < t->bytes ? -1 : 1;
-    /* empty ones lie before what begins there */
+    /* empty ones come before what begins there */
     if (s->floats != t->floats) return s->floats < t->floats ? -1 : 1;
     return strcmp(s->name, t->name);
 }
 
-/* The tensors, sorted, must cover the data: each begins where the last ended. */
+/* The sorted tensors must cover the data: each begins where the last ended. */
 static enum mot_status check_cover(
     const char *name, const struct mot_tensors *t, const unsigned char *data, uint64_t bytes)
 {
@@ -153,6 +154,8 @@ enum mot_status mot_tensors_parse(
     json_error_t error;
     struct mot_tensors t = { 0 };
     t.header = json_loadb((const char *)bytes + 8, (size_t)header, JSON_REJECT_DUPLICATES, &error);
+    if (!t.header && json_error_code(&error) == json_error_out_of_memory)
+        return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", name);
     if (!t.header)
         return mot_fail(MOT_EDATA, "%s: offset %d: the header is not valid JSON: %s", name,
             8 + error.position, error.text);
@@ -216,13 +219,13 @@ static json_t *header_of(json_t *metadata, const struct mot_tensor_source *sourc
 {
     json_t *header = json_object();
     uint64_t at = 0;
-    if (metadata) json_object_set(header, "__metadata__", metadata);
+    if (metadata) mot_json_set(header, "__metadata__", json_incref(metadata));
     for (size_t i = 0; i < n; i++) {
         uint64_t bytes = 4 * floats_of(&source[i]);
         json_t *shape = json_array();
         for (uint32_t d = 0; d < source[i].rank; d++)
-            json_array_append_new(shape, json_integer((json_int_t)source[i].shape[d]));
-        json_object_set_new(header, source[i].name,
+            mot_json_add(shape, json_integer((json_int_t)source[i].shape[d]));
+        mot_json_set(header, source[i].name,
             json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape, "data_offsets", (json_int_t)at,
                 (json_int_t)(at + bytes)));
         at += bytes;
@@ -261,9 +264,15 @@ enum mot_status mot_tensors_write(
     json_t *header = header_of(metadata, source, n);
     char *text = json_dumps(header, JSON_COMPACT);
     json_decref(header);
-    if (!text) return mot_fail(MOT_ESYSTEM, "%s: the header cannot be written as JSON", path);
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK && !text)
+        status = mot_fail(MOT_ESYSTEM, "%s: the header cannot be written as JSON", path);
+    if (status != MOT_OK) {
+        free(text);
+        return status;
+    }
     struct mot_replace file;
-    enum mot_status status = mot_replace_begin(path, &file);
+    status = mot_replace_begin(path, &file);
     if (status == MOT_OK) {
         bool good = write_header(file.out, text);
         for (size_t i = 0; good && i < n; i++)

@@ -31,7 +31,7 @@ struct mot_tensors {
     struct mot_tensor *tensor; /* in the order of their bytes */
 };
 
-/* Everything is checked before it is used; errors are MOT_EDATA and begin with `name`. */
+/* Everything is checked before use; errors are MOT_EDATA and begin with `name`. */
 enum mot_status mot_tensors_read(const char *path, struct mot_tensors *out);
 enum mot_status mot_tensors_parse(
     const char *name, const unsigned char *bytes, size_t n, struct mot_tensors *out);
@@ -39,7 +39,7 @@ void mot_tensors_free(struct mot_tensors *);
 const struct mot_tensor *mot_tensors_find(const struct mot_tensors *, const char *name); /* or NULL */
 void mot_tensor_copy(const struct mot_tensor *, float *into);
 
-/* The model that the tensors and their metadata make: mot_model_load without the file. */
+/* The model made from tensors and their metadata: mot_model_load without the file. */
 struct mot_saved_model;
 enum mot_status mot_saved_model_read(
     const char *name, const struct mot_tensors *, struct mot_saved_model **out);

@@ -52,7 +52,7 @@ static enum mot_status apply(
     return MOT_OK;
 }
 
-/* How another file is read, as the training file was; what it holds is its own. */
+/* Reads another file the way the training file was read. */
 static void take_reading(const struct mot_saved_model *m, struct mot_data_conf *conf)
 {
     if (!m->has_data || is_builtin(source_of(&m->data))) return;
@@ -92,7 +92,7 @@ static enum mot_status open_whole(struct mot_subject *s, const char *source, boo
     if (status != MOT_OK) return status;
     status = mot_dataset_open_as(&conf, &m->schema, &s->data);
     if (status == MOT_EDATA && !labels && !was_set(setting, n, "label_column")) {
-        /* Rows to predict often have no labels: then a column is missing, or the label file is. */
+        /* Rows to predict often have no labels: a column, or the label file, is missing. */
         char *why = mot_text(mot_error());
         conf.label_column = "none";
         if (mot_dataset_open_as(&conf, &m->schema, &s->data) == MOT_OK) status = MOT_OK;
@@ -105,7 +105,7 @@ static enum mot_status open_whole(struct mot_subject *s, const char *source, boo
     s->table[0] = s->data->train;
     s->tables = 1;
     s->part = "all";
-    /* A model may look at the labels of what it predicts, though it does not use them. */
+    /* A model may read the labels of what it predicts, but does not use them. */
     if (!s->table[0].y)
         s->table[0].y = mot_arena_new(&m->arena, ((size_t)s->table[0].rows + 1) * sizeof(float));
     return MOT_OK;
@@ -124,8 +124,8 @@ static enum mot_status open_parts(struct mot_subject *s, const char *source, enu
     struct mot_dataset *d = s->data;
     if (d->hash != m->data_hash)
         return mot_fail(MOT_EDATA,
-            "%s: as read now is not the data that the model was trained on, so its test part cannot be "
-            "told from its training part; `--part all` takes all rows",
+            "%s: as read now, this is not the data the model was trained on, so its test "
+            "and training parts cannot be told apart; `--part all` takes all rows",
             source);
     if (part == MOT_PART_TRAIN || part == MOT_PART_ALL) s->table[s->tables++] = d->train;
     if (part == MOT_PART_VALID || part == MOT_PART_ALL) s->table[s->tables++] = d->valid;
@@ -144,8 +144,8 @@ static enum mot_status open_data(struct mot_subject *s, const char *source, enum
     bool same = same_source(s->model, source);
     if (!same && (part == MOT_PART_TEST || part == MOT_PART_TRAIN || part == MOT_PART_VALID))
         return mot_fail(MOT_EUSAGE,
-            "--part: %s is not what the model was trained on (%s), so it has no such parts; leave "
-            "--part out, or say all",
+            "--part: %s is not what the model was trained on (%s), so it "
+            "has no such parts; leave --part out, or use all",
             source, s->model->has_data ? source_of(&s->model->data) : "unknown");
     if (part == MOT_PART_AUTO) part = same ? MOT_PART_TEST : MOT_PART_ALL;
     if (same && part != MOT_PART_ALL) return open_parts(s, source, part, setting, n);
@@ -168,7 +168,7 @@ enum mot_status mot_subject_open(const char *model, const char *source, enum mot
         status =
             mot_fail(MOT_EUSAGE, "%s: its %s part has no rows; choose another with --part", source, s.part);
     if (status == MOT_OK) {
-        /* The scratch of a net depends on whether rows are sparse; its parameters do not. */
+        /* A net's scratch depends on whether rows are sparse; its parameters do not. */
         struct mot_shape shape = s.model->net.shape;
         shape.sparse = s.data->train.row_at != NULL;
         status = mot_net_open(kind, s.model->net.conf, &shape, &s.net);
@@ -191,7 +191,7 @@ void mot_subject_close(struct mot_subject *s)
 
 /* ---- Judging ---------------------------------------------------------------------- */
 
-/* The likeliest class; of equals the first, as in the models' own count of hits. */
+/* The likeliest class; the first if several tie, as in the models' own accuracy. */
 static uint32_t best_of(const float *outputs, uint32_t n)
 {
     uint32_t best = 0;

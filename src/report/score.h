@@ -6,8 +6,8 @@
 
 #define MOT_CONFUSION_MOST 20 /* classes up to which a confusion matrix is kept */
 
-/* Which rows: those the model was tested on, trained on, or all. AUTO is the test
- * part where DATA is what the model was trained on, else all. */
+/* Which rows: those the model was tested on, trained on, or all. AUTO is the test part if DATA is what
+ * the model was trained on, otherwise all. */
 enum mot_part { MOT_PART_AUTO, MOT_PART_TEST, MOT_PART_TRAIN, MOT_PART_VALID, MOT_PART_ALL };
 
 struct mot_subject { /* a model, and the rows that it shall judge */
@@ -20,20 +20,19 @@ struct mot_subject { /* a model, and the rows that it shall judge */
     const char *part; /* "test", "train", "valid" or "all" */
 };
 
-/* Opens both. `source` is a built-in set's name or a file. Where it is what the model
- * was trained on, the options of its data section and its seed are the defaults, and
- * so the split is the same; the data's hash must then be the same too. Where it is
- * another file, only what tells how to read one is taken over. Settings have keys of
- * the data section. `labels`: whether rows without labels are refused. */
+/* Opens both. `source` is a built-in set's name or a file. If the model was trained on it, its data
+ * section and seed are the defaults, so the split is the same, and the data's hash must be the same too.
+ * For another file, only the options for reading it are taken over. Settings have keys of the data
+ * section. `labels`: refuse rows without labels. */
 enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part,
     const struct mot_setting *, size_t settings, bool labels, struct mot_subject *out);
 void mot_subject_close(struct mot_subject *);
 
 struct mot_marks {
     uint64_t rows, right;
-    double loss, accuracy; /* means; accuracy and rmse are NaN where there is none */
+    double loss, accuracy; /* means; accuracy and rmse are NaN if there is none */
     double rmse;
-    uint32_t classes;    /* 0: no class has figures of its own */
+    uint32_t classes;    /* 0: no figures by class */
     uint64_t *confusion; /* [true][predicted], or NULL with more than MOT_CONFUSION_MOST classes */
 };
 void mot_score_subject(const struct mot_subject *, struct mot_marks *out);

@@ -13,10 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void set(json_t *object, const char *key, json_t *value)
-{
-    json_object_set_new(object, key, value ? value : json_null());
-}
+static void set(json_t *object, const char *key, json_t *value) { mot_json_set(object, key, value); }
 
 static json_t *uint_json(uint64_t value)
 {
@@ -30,9 +27,16 @@ static void set_time(json_t *object, const char *key, mot_time ns)
     set(object, key, json_real((double)ns / 1e9));
 }
 
+/* What few methods have. */
+static void set_known(json_t *object, const char *key, double value)
+{
+    if (!isnan(value)) set(object, key, mot_json_number(value));
+}
+
 static void set_text(json_t *object, const char *key, const char *text)
 {
-    set(object, key, text ? json_string(text) : json_null());
+    json_t *value = text ? mot_json_string(text) : NULL;
+    set(object, key, value ? value : json_null());
 }
 
 static void set_score(json_t *object, const struct mot_score *s)
@@ -63,6 +67,21 @@ static json_t *target_json(const struct mot_experiment *e, const struct mot_outc
     return target;
 }
 
+/* What became of the samples that arrived: at a worker, or at all of them. */
+static json_t *stream_json(const struct mot_feed_tally *t)
+{
+    json_t *stream = json_object();
+    set_uint(stream, "arrived", t->arrived);
+    set_uint(stream, "used", t->used);
+    set_uint(stream, "dropped", t->dropped);
+    set_uint(stream, "waiting", t->waiting);
+    set_uint(stream, "most_waiting", t->most);
+    if (t->spilled) set_uint(stream, "most_in_storage", t->spilled);
+    set_time(stream, "starved_s", t->starved);
+    set_time(stream, "oldest_s", t->oldest);
+    return stream;
+}
+
 static json_t *nodes_json(
     const struct mot_experiment *e, const struct mot_outcome *o, uint32_t first, uint32_t n)
 {
@@ -79,13 +98,15 @@ static json_t *nodes_json(
         set_uint(node, "samples", t->samples);
         set_uint(node, "jobs", t->jobs);
         set_uint(node, "bytes_sent", t->bytes_sent);
+        if (t->rows_bytes) set_uint(node, "rows_bytes", t->rows_bytes);
         set_uint(node, "messages", t->messages_sent);
-        json_array_append_new(list, node);
+        if (o->last.streams && i < o->workers) set(node, "stream", stream_json(&t->feed));
+        mot_json_add(list, node);
     }
     return list;
 }
 
-/* Over the workers: the middle one's seconds, the most, and whose that is (the first of equals). */
+/* Over the workers: the median seconds, the most, and whose that is (the first if several tie). */
 static json_t *spread_json(const struct mot_outcome *o, size_t field)
 {
     json_t *spread = json_object();
@@ -126,6 +147,38 @@ static json_t *notes_json(const struct mot_outcome *o)
     return notes;
 }
 
+/* Pairs of which the first sent something to the second: nodes, or the first of those counted together. */
+static json_t *traffic_json(const struct mot_traffic *t)
+{
+    json_t *traffic = json_object(), *list = json_array();
+    const struct mot_blocks *b = &t->blocks;
+    for (uint32_t from = 0; from < b->in_all; from++)
+        for (uint32_t to = 0; to < b->in_all; to++) {
+            const struct mot_sent *sent = &t->sent[(size_t)from * b->in_all + to];
+            mot_node first[2], last;
+            if (sent->messages == 0) continue;
+            mot_block_nodes(b, from, &first[0], &last);
+            mot_block_nodes(b, to, &first[1], &last);
+            json_t *entry = json_array();
+            mot_json_add(entry, uint_json(first[0]));
+            mot_json_add(entry, uint_json(first[1]));
+            mot_json_add(entry, uint_json(sent->bytes));
+            mot_json_add(entry, uint_json(sent->messages));
+            mot_json_add(list, entry);
+        }
+    set_uint(traffic, "nodes_together", UINT64_C(1) << b->shift);
+    set(traffic, "sent", list);
+    return traffic;
+}
+
+/* By part. */
+static json_t *missed_json(const struct mot_outcome *o)
+{
+    json_t *list = json_array();
+    for (uint32_t j = 0; j < o->parts; j++) mot_json_add(list, uint_json(o->missed[j]));
+    return list;
+}
+
 /* [[from, to, count], ...]: bounds inclusive, empty bins left out. */
 static json_t *histogram_json(const struct mot_histogram *h)
 {
@@ -135,10 +188,10 @@ static json_t *histogram_json(const struct mot_histogram *h)
         uint64_t first, last;
         mot_histogram_bounds(bin, &first, &last);
         json_t *entry = json_array();
-        json_array_append_new(entry, uint_json(first));
-        json_array_append_new(entry, uint_json(last));
-        json_array_append_new(entry, uint_json(h->count[bin]));
-        json_array_append_new(list, entry);
+        mot_json_add(entry, uint_json(first));
+        mot_json_add(entry, uint_json(last));
+        mot_json_add(entry, uint_json(h->count[bin]));
+        mot_json_add(list, entry);
     }
     return list;
 }
@@ -153,7 +206,7 @@ static json_t *staleness_json(const struct mot_outcome *o)
     return staleness;
 }
 
-/* The model kept in best.safetensors, where there is a validation part to choose it by. */
+/* The model kept in best.safetensors, if there is a validation part to choose it by. */
 static json_t *best_json(const struct mot_outcome *o)
 {
     if (!o->best) return json_null();
@@ -163,7 +216,7 @@ static json_t *best_json(const struct mot_outcome *o)
     return best;
 }
 
-/* What went wrong, and what the channel did about it; null where nothing was to go wrong. */
+/* Faults, and what the channel did about them; null if there were to be none. */
 static json_t *faults_json(const struct mot_outcome *o)
 {
     const struct mot_fault_tally *t = &o->faults;
@@ -199,7 +252,7 @@ static json_t *peer_json(const struct mot_experiment *e, const struct mot_outcom
     return peer;
 }
 
-/* At the start and at the end, and what that meant before the run. */
+/* At the start and at the end, and what it meant before the run. */
 static json_t *heterogeneity_json(const struct mot_experiment *e, const struct mot_outcome *o)
 {
     const struct mot_score *last = &o->last.score;
@@ -210,7 +263,9 @@ static json_t *heterogeneity_json(const struct mot_experiment *e, const struct m
                             end = mot_parts_differ(
                                 (struct mot_heterogeneity){ last->zeta2, last->sigma2 }, share);
     char words[256];
-    mot_parts_words(&start, o->workers, mot_batch_of_all(e), true, words, sizeof words);
+    struct mot_parts_cut cut = { o->workers, mot_batch_of_all(e), e->shared_parts };
+    if (e->shared_parts) cut.parts = e->traits.parts;
+    mot_parts_words(&start, &cut, true, words, sizeof words);
     json_t *all = json_object();
     set(all, "start", mot_parts_json(&start));
     set(all, "end", mot_parts_json(&end));
@@ -231,22 +286,33 @@ json_t *mot_summary_json(
     set_text(s, "kernels", mot_kernels_name());
     set_uint(s, "workers", o->workers);
     set_uint(s, "servers", o->servers);
+    if (e->shared_parts) set_uint(s, "parts", e->traits.parts);
     set_uint(s, "seed", e->seed);
     set_text(s, "status", mot_status_name(o->status));
     set_text(s, "ended_by", o->ended_by);
     set_uint(s, "updates", last->updates);
     set_uint(s, "steps", last->steps);
     set_uint(s, "samples", last->samples);
+    if (last->computed) set_uint(s, "computed_samples", last->computed);
     set(s, "epochs", mot_json_number(last->epochs));
     set_time(s, "time_s", last->now);
+    if (mot_priced_per(e, o)) set_text(s, "per", mot_priced_per(e, o));
     set(s, "wall_s", mot_json_number(o->wall_s));
     set_score(s, &last->score);
     set(s, "chance_accuracy", o->chance.rows ? mot_json_number(o->chance.accuracy) : json_null());
     enum mot_learned learned = mot_learned(e, o);
     set(s, "learned", learned == MOT_LEARNED_UNKNOWN ? json_null() : json_boolean(learned == MOT_LEARNED));
     set_uint(s, "bytes_sent", last->bytes_sent);
+    if (last->rows_bytes) set_uint(s, "rows_bytes", last->rows_bytes);
     set_uint(s, "messages", last->messages);
     set_uint(s, "events", last->events);
+    if (last->streams) {
+        struct mot_feed_tally all = mot_streams_of(o);
+        set(s, "stream", stream_json(&all));
+    }
+    set_known(s, "consensus", last->mixed.consensus);
+    set_known(s, "drift", last->mixed.drift);
+    set_known(s, "mass", last->mixed.mass);
     set_text(s, "model_hash", hash);
     set(s, "target", target_json(e, o));
     set(s, "best", best_json(o));
@@ -256,8 +322,10 @@ json_t *mot_summary_json(
     set(s, "heterogeneity", heterogeneity_json(e, o));
     set(s, "waits", waits_json(o));
     set(s, "notes", notes_json(o));
+    if (o->missed) set(s, "missed_by_part", missed_json(o));
     set(s, "worker", nodes_json(e, o, 0, o->workers));
     set(s, "server", nodes_json(e, o, o->workers, o->servers));
+    if (o->traffic.sent && last->messages) set(s, "traffic", traffic_json(&o->traffic));
     char *verdict = mot_verdict(e, o);
     set_text(s, "verdict", verdict);
     free(verdict);

@@ -30,13 +30,37 @@ char *mot_node_label(
     return into;
 }
 
+const char *mot_priced_per(const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    uint32_t by_samples = 0, by_job = 0;
+    if (!o->priced || !e->cluster || !(e->traits.codes || e->traits.redundant)) return NULL;
+    for (uint32_t i = 0; i < e->cluster->workers; i++) {
+        const struct mot_machine *m = &e->cluster->machine[i];
+        if (!mot_machine_timed(m)) continue;
+        if (m->price == MOT_PRICE_SAMPLES) by_samples++;
+        else by_job++;
+    }
+    return by_samples && by_job ? "mixed" : by_samples ? "samples" : by_job ? "job" : NULL;
+}
+
 double mot_whole_jobs(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node)
 {
     const struct mot_node_tally *t = &o->node[node];
     double jobs = (double)t->jobs;
+    /* Jobs on shared parts have no common size. */
+    if (e->shared_parts) return t->samples && t->asked ? jobs * (double)t->samples / (double)t->asked : jobs;
     if (e->batch_full || !e->batch || node >= e->workers || !mot_note_find(o, "wasted")) return jobs;
     double whole = (double)t->samples / e->batch[node];
     return whole > 0 && whole < jobs ? whole : jobs;
+}
+
+/* Of the worker's mean job on shared parts. */
+static double mean_of_shared(const struct mot_experiment *e, const struct mot_node_tally *t, mot_node node)
+{
+    const struct mot_machine *m = &e->cluster->machine[node];
+    double samples = (double)t->asked / (double)t->jobs, mean = mot_job_mean(m, (uint64_t)(samples + 0.5));
+    if (!mot_machine_timed(m) || m->price != MOT_PRICE_SAMPLES) return mean;
+    return e->batch_full || !e->batch ? NAN : mean * samples / e->batch[node];
 }
 
 double mot_job_seconds(const struct mot_experiment *e, const struct mot_outcome *o, mot_node node)
@@ -47,7 +71,8 @@ double mot_job_seconds(const struct mot_experiment *e, const struct mot_outcome 
            least = (double)t->compute / 1e9 / (jobs + 1);
     if (!e->cluster || node >= e->workers) return most;
     uint64_t samples = e->batch_full || !e->batch ? t->samples / t->jobs : e->batch[node];
-    double mean = mot_job_mean(&e->cluster->machine[node], samples);
+    double mean =
+        e->shared_parts ? mean_of_shared(e, t, node) : mot_job_mean(&e->cluster->machine[node], samples);
     return mean >= least && mean < most ? mean : most;
 }
 
@@ -96,4 +121,26 @@ const struct mot_note_tally *mot_note_find(const struct mot_outcome *o, const ch
     for (uint32_t i = 0; i < o->notes && i < MOT_NOTES_MAX; i++)
         if (o->note[i].key && strcmp(o->note[i].key, key) == 0) return &o->note[i];
     return NULL;
+}
+
+static void raise_to(uint64_t *most, uint64_t by)
+{
+    if (by > *most) *most = by;
+}
+
+struct mot_feed_tally mot_streams_of(const struct mot_outcome *o)
+{
+    struct mot_feed_tally all = { 0 };
+    for (mot_node i = 0; i < o->workers; i++) {
+        const struct mot_feed_tally *t = &o->node[i].feed;
+        all.arrived += t->arrived;
+        all.used += t->used;
+        all.dropped += t->dropped;
+        all.waiting += t->waiting;
+        raise_to(&all.most, t->most);
+        raise_to(&all.spilled, t->spilled);
+        raise_to(&all.starved, t->starved);
+        raise_to(&all.oldest, t->oldest);
+    }
+    return all;
 }

@@ -10,20 +10,26 @@ char *mot_node_label(
 /* the group's, or NULL */
 const char *mot_machine_name(const struct mot_experiment *, const struct mot_outcome *, mot_node);
 
-/* The jobs of a worker as whole ones: those that its method cancels half way count for the samples they had
- * come to. */
+/* How jobs were priced ("samples", "job" or "mixed") in a run whose workers compute samples more than once
+ * and whose job times the cluster file gives; NULL: in other runs, where it makes no difference. */
+const char *mot_priced_per(const struct mot_experiment *, const struct mot_outcome *);
+
+/* A worker's jobs in units of whole ones: a job cancelled half-way counts by the samples it had reached. */
 double mot_whole_jobs(const struct mot_experiment *, const struct mot_outcome *, mot_node);
-/* Seconds a job of this worker; NaN if it finished none. The time it computed includes the job that the end
- * of the run cut short, so the figure is known only within bounds: the cluster's mean is taken
- * where it fits. */
+/* Seconds per job of this worker; NaN if it finished none. Its computing time includes the job that the
+ * end of the run cut short, so the figure is known only within bounds: the cluster's mean is used if it
+ * lies within them. */
 double mot_job_seconds(const struct mot_experiment *, const struct mot_outcome *, mot_node);
 
-/* The lower middle of n values (a copy is sorted); NaN where there is none. The lower, so that
- * with half of the workers slow the fast half is the measure. NaNs are skipped. */
+/* The lower median of n values (a copy is sorted), skipping NaNs; NaN if there is none. The lower one, so
+ * that with half of the workers slow the fast half is the reference. */
 double mot_median(const double *value, size_t n);
 
 const char *mot_target_name(enum mot_target_kind);                        /* "test_accuracy"; NULL for none */
 double mot_target_figure(enum mot_target_kind, const struct mot_score *); /* where the score stands on it */
 const struct mot_note_tally *mot_note_find(const struct mot_outcome *, const char *key); /* or NULL */
+
+/* Of all workers: sums of counts, the most that waited at one worker, the longest times. */
+struct mot_feed_tally mot_streams_of(const struct mot_outcome *);
 
 #endif

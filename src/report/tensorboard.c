@@ -45,13 +45,20 @@ static const struct {
     { MOT_COL_STALENESS_MAX, "staleness/max" },
     { MOT_COL_ACTIVE_JOBS, "active_jobs/mean" },
     { MOT_COL_CONSENSUS, "consensus" },
+    { MOT_COL_DRIFT, "drift" },
+    { MOT_COL_MASS, "mass" },
+    { MOT_COL_ARRIVED, "stream/arrived" },
+    { MOT_COL_USED, "stream/used" },
+    { MOT_COL_DROPPED, "stream/dropped" },
+    { MOT_COL_WAITING, "stream/waiting" },
+    { MOT_COL_OLDEST, "stream/oldest_s" },
     { MOT_COL_ZETA2, "heterogeneity/zeta2" },
     { MOT_COL_SIGMA2, "heterogeneity/sigma2" },
 };
 
 /* ---- Encoding ------------------------------------------------------------------------------ */
 
-/* CRC-32C (Castagnoli), bit by bit: some hundred bytes an evaluation. */
+/* CRC-32C (Castagnoli), bit by bit: a few hundred bytes per evaluation. */
 static uint32_t masked_crc(const unsigned char *bytes, size_t n)
 {
     uint32_t crc = ~UINT32_C(0);
@@ -149,7 +156,7 @@ static bool write_scalars(FILE *out, const double value[MOT_COLUMNS])
     return write_record(out, &event);
 }
 
-/* What was evaluated before; the file is new as a whole or not at all. */
+/* Earlier evaluations; the file is replaced as a whole or not at all. */
 static enum mot_status write_past(const char *path, const char *metrics)
 {
     struct mot_history past = { 0 };
@@ -204,10 +211,19 @@ void mot_tensorboard_add(struct mot_tensorboard *t, const struct mot_moment *m)
     value[MOT_COL_STALENESS_MEAN] = m->staleness_mean;
     value[MOT_COL_STALENESS_MAX] = m->staleness_max;
     value[MOT_COL_ACTIVE_JOBS] = m->active_jobs;
-    value[MOT_COL_CONSENSUS] = m->consensus;
+    value[MOT_COL_CONSENSUS] = m->mixed.consensus;
+    value[MOT_COL_DRIFT] = m->mixed.drift;
+    value[MOT_COL_MASS] = m->mixed.mass;
+    if (m->streams) {
+        value[MOT_COL_ARRIVED] = (double)m->flow.arrived;
+        value[MOT_COL_USED] = (double)m->flow.used;
+        value[MOT_COL_DROPPED] = (double)m->flow.dropped;
+        value[MOT_COL_WAITING] = (double)m->flow.waiting;
+        value[MOT_COL_OLDEST] = m->flow.oldest;
+    }
     value[MOT_COL_ZETA2] = s->zeta2;
     value[MOT_COL_SIGMA2] = s->sigma2;
-    for (int c = 0; c < MOT_COLUMNS; c++) /* metrics.jsonl knows no infinity either */
+    for (int c = 0; c < MOT_COLUMNS; c++) /* metrics.jsonl has no infinity either */
         if (!isfinite(value[c])) value[c] = (double)NAN;
     errno = 0;
     if ((!write_scalars(t->out, value) || fflush(t->out) != 0) && !t->trouble)

@@ -8,8 +8,8 @@
 #define MOT_TENSORBOARD_NAME "events.out.tfevents.0.motley"
 
 struct mot_tensorboard;
-/* Begins the file with what metrics.jsonl holds, if there is one: so a run that is resumed
- * goes on with the events that its checkpoint knows. */
+/* Starts the file with what metrics.jsonl holds, if there is one: a resumed run continues from the events
+ * its checkpoint covers. */
 enum mot_status mot_tensorboard_open(const char *path, const char *metrics, struct mot_tensorboard **out);
 void mot_tensorboard_add(struct mot_tensorboard *, const struct mot_moment *); /* flushed */
 /* says if a write failed; NULL is fine */

@@ -17,7 +17,7 @@ static const char *const kind_name[KINDS] = { "compute", "cancelled", "collectiv
 
 #define ROWS_MOST (MOT_TIMELINE_WORKERS + MOT_TIMELINE_SERVERS)
 #define LATE_SPANS (ROWS_MOST * 4) /* for phases that end after the cut */
-#define LATE_REPORTS 2048          /* that are looked through for them */
+#define LATE_REPORTS 2048          /* reports that may bring them */
 #define NOBODY UINT16_MAX
 
 struct span {
@@ -50,7 +50,7 @@ struct mot_timeline {
     enum mot_status status; /* of the first write that failed */
 };
 
-/* All nodes if they are few; else the first, the last and some evenly between. */
+/* All nodes if they are few; otherwise the first, the last and some evenly in between. */
 static void choose(struct mot_timeline *t, mot_node first, uint32_t n, uint32_t most)
 {
     uint32_t shown = n < most ? n : most;
@@ -85,7 +85,7 @@ static void add(struct mot_timeline *t, uint16_t row, enum kind kind, mot_time f
     t->span[t->spans++] = (struct span){ row, (uint8_t)kind, from, to };
 }
 
-/* Notes that the run is at `now`; false: the span that comes with it is not wanted any more. */
+/* Notes that the run is at `now`; false: its span is no longer wanted. */
 static bool takes(struct mot_timeline *t, mot_time from, mot_time now)
 {
     if (!t->any || from < t->from) t->from = from;
@@ -104,6 +104,7 @@ void mot_timeline_phase(
     struct mot_timeline *t, mot_node node, enum mot_phase phase, mot_time from, mot_time to)
 {
     MOT_ASSERT(node < t->nodes && from <= to);
+    if (phase == MOT_PHASE_PIECE) return; /* its job is shown */
     if (atomic_load_explicit(&t->enough, memory_order_relaxed)) return;
     uint16_t row = t->place[node];
     if (row == NOBODY && !t->is_cut) return;
@@ -115,7 +116,7 @@ void mot_timeline_phase(
         from, to);
 }
 
-/* The message joins the node's last span if they touch; else that one is done and another begins. */
+/* The message joins the node's last span if they touch; otherwise a new one begins. */
 static void add_message(struct mot_timeline *t, uint16_t row, enum kind kind, mot_time from, mot_time to)
 {
     struct union_of *u = &t->row[row].message[kind - SEND];
@@ -151,7 +152,7 @@ static int by_row(const void *a, const void *b)
     return (s->to > t->to) - (s->to < t->to);
 }
 
-/* A name comes from the user's file: JSON takes it as it is, but for what has to be escaped. */
+/* Names come from the user's file: escape what JSON requires. */
 static void print_text(const char *text, FILE *out)
 {
     if (!text) {

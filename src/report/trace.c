@@ -88,7 +88,7 @@ static void put_time(struct mot_trace_file *t, mot_time ns)
     t->buffer[t->used++] = (char)('0' + rest % 10);
 }
 
-/* Node names come from a file of the user's: what JSON does not take is left out. */
+/* Node names come from the user's file: what JSON does not allow is dropped. */
 static void put_name(struct mot_trace_file *t, const char *text)
 {
     for (size_t i = 0; text[i] && i < NAME_MOST; i++) {
@@ -155,7 +155,7 @@ static uint64_t number_after(const char *at, const char *key)
     return found ? strtoull(found + strlen(key), NULL, 10) : 0;
 }
 
-/* Begins with the events that are in the file, if it is one of ours that was closed. */
+/* Starts with the events in the file, if it is a complete trace of ours. */
 static bool take_over(struct mot_trace_file *t, const char *path)
 {
     unsigned char *bytes;
@@ -203,7 +203,7 @@ enum mot_status mot_trace_open(
 
 void mot_trace_limit(struct mot_trace_file *t, uint64_t most) { t->most = most; }
 
-/* Whether `n` events more are within the limit; what is beyond it is counted. */
+/* Whether `n` more events fit the limit; those beyond it are counted. */
 static bool room(struct mot_trace_file *t, uint64_t n)
 {
     if (t->dropped == 0 && t->events + n <= t->most) {
@@ -223,19 +223,12 @@ static const char *const phase_name[] = {
     [MOT_PHASE_COMPUTE] = "compute",
     [MOT_PHASE_CANCELLED] = "cancelled",
     [MOT_PHASE_COLLECTIVE] = "collective",
+    [MOT_PHASE_PIECE] = "piece",
 };
 
-void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase phase, uint32_t tag,
-    uint32_t samples, mot_time from, mot_time to)
+/* An event that lasts; its name and arguments follow. */
+static void begin_span(struct mot_trace_file *t, mot_node node, uint32_t lane, mot_time from, mot_time to)
 {
-    MOT_ASSERT(node < t->nodes && from <= to);
-    if (!room(t, 1)) return;
-    struct track *track = &t->track[node];
-    uint32_t lane = LANE_PHASE;
-    while (lane < LANE_PHASE_LAST && from < track->end[lane]) lane++;
-    if (from < track->end[lane]) from = track->end[lane];
-    if (to < from) to = from;
-    track->end[lane] = to;
     name_track(t, node, lane);
     begin(t);
     put_head(t, "X", node, lane);
@@ -243,6 +236,34 @@ void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase pha
     put_time(t, from);
     put(t, ",\"dur\":");
     put_time(t, to - from);
+}
+
+/* An event without duration, among the phases; its name follows. */
+static void begin_instant(struct mot_trace_file *t, mot_node node, mot_time at)
+{
+    name_track(t, node, LANE_PHASE);
+    begin(t);
+    put_head(t, "i", node, LANE_PHASE);
+    put(t, ",\"s\":\"t\",\"ts\":");
+    put_time(t, at);
+}
+
+void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase phase, uint32_t tag,
+    uint32_t samples, mot_time from, mot_time to)
+{
+    MOT_ASSERT(node < t->nodes && from <= to);
+    if (!room(t, 1)) return;
+    if (phase == MOT_PHASE_PIECE) {
+        begin_instant(t, node, to);
+    } else {
+        struct track *track = &t->track[node];
+        uint32_t lane = LANE_PHASE;
+        while (lane < LANE_PHASE_LAST && from < track->end[lane]) lane++;
+        if (from < track->end[lane]) from = track->end[lane];
+        if (to < from) to = from;
+        track->end[lane] = to;
+        begin_span(t, node, lane, from, to);
+    }
     put(t, ",\"name\":\"");
     put(t, phase_name[phase]);
     put(t, "\",\"args\":{\"tag\":");
@@ -254,14 +275,14 @@ void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase pha
     put(t, "}}");
 }
 
-/* How long `bytes` keep a link: what the cluster says, or the whole flight where it says nothing. */
+/* How long `bytes` occupy a link, as the cluster says; the whole flight if it says nothing. */
 static mot_time link_time(double bandwidth, uint64_t bytes, mot_time flight)
 {
     double ns = ceil((double)bytes * 1e9 / bandwidth); /* as the links count it (sim/network.c) */
     return isfinite(ns) && ns >= 0 && ns < (double)flight ? (mot_time)ns : flight;
 }
 
-/* Cuts from..to to what is free on the lane; 1 ns at `from` where nothing is. */
+/* Trims from..to to what is free on the lane; 1 ns at `from` if nothing is. */
 static void claim(mot_time *end, mot_time *from, mot_time *to)
 {
     mot_time free_from = *from < *end ? *end : *from;
@@ -278,13 +299,7 @@ static void put_transfer(
 {
     mot_node node = send ? f->from : f->to;
     uint32_t lane = send ? LANE_SEND : LANE_RECEIVE;
-    name_track(t, node, lane);
-    begin(t);
-    put_head(t, "X", node, lane);
-    put(t, ",\"ts\":");
-    put_time(t, from);
-    put(t, ",\"dur\":");
-    put_time(t, to - from);
+    begin_span(t, node, lane, from, to);
     put(t, send ? ",\"name\":\"to " : ",\"name\":\"from ");
     put_label(t, send ? f->to : f->from);
     put(t, "\",\"args\":{\"bytes\":");
@@ -295,7 +310,7 @@ static void put_transfer(
         put(t, ",\"kind\":");
         put_uint(t, f->kind);
     }
-    if (f->sent != f->began) { /* it stood in a queue */
+    if (f->sent != f->began) { /* it was queued */
         put(t, ",\"sent_us\":");
         put_time(t, f->sent);
     }
@@ -336,11 +351,7 @@ void mot_trace_update(struct mot_trace_file *t, mot_node node, uint64_t updates,
 {
     MOT_ASSERT(node < t->nodes);
     if (!room(t, 1)) return;
-    name_track(t, node, LANE_PHASE);
-    begin(t);
-    put_head(t, "i", node, LANE_PHASE);
-    put(t, ",\"s\":\"t\",\"ts\":");
-    put_time(t, at);
+    begin_instant(t, node, at);
     put(t, ",\"name\":\"update ");
     put_uint(t, updates);
     put(t, "\"}");

@@ -1,23 +1,21 @@
 /* verdict.c -- what held a run back, in words, and what to try.
  *
- * Everything is read off the tallies: of each node the time it computed, the
- * time a message of its own or to it was under way, and the time it had neither.
- * The sentences come in the order: how it ended, whether it learned anything,
- * what held it back (one cause, the first that fits), what else to know, what to try.
- * What to try is never what runs already.
+ * Everything is read off the tallies: for each node the time it computed, the time a message from or to it
+ * was in flight, and the time with neither. The sentences say, in this order: how it ended, whether it
+ * learned anything, what held it back (one cause, the first that fits), what else to know, what to try.
+ * Advice never names what is already in use.
  *
  *   diverged            the loss is not a number
  *   no time             the clock did not move, or nobody finished a job
  *   slow workers        some take longer than the median, and the others wait;
  *                       or a few are faster, and wait for the rest
- *   network             messages under way for much of the time: an end that
+ *   network             messages in flight for much of the time: an end that
  *                       all share (incast), a thin link, latency, or all links
  *   waiting             nobody is slow on average, but rounds wait for the last
  *   compute             none of these: the workers computed */
 #include "report/verdict.h"
 
 #include "base/memory.h"
-#include "base/options.h"
 #include "math/optim.h"
 #include "report/tally.h"
 #include <math.h>
@@ -26,9 +24,8 @@
 #include <string.h>
 
 #define SLOW_FACTOR 1.25   /* a job this many times the median's makes a worker slow */
-#define SEND_SHARE 0.25    /* from here on the network is */
 #define LATE_SHARE 0.02    /* dropped gradients */
-#define MANY_LATE 0.20     /* so many of them that a round should rather wait for more */
+#define MANY_LATE 0.20     /* so many that a round should wait for more */
 #define MANY_DEADLINES 0.5 /* rounds that close at the deadline */
 #define NAMED_MOST 3       /* workers named one by one */
 
@@ -61,14 +58,13 @@ double mot_share_of(mot_time part, const struct mot_node_tally *t)
 
 static double compute_share(const struct mot_node_tally *t) { return mot_share_of(t->compute, t); }
 
-/* Seconds a job at the least: the time computed includes the job that the end of the run cut short. */
+/* A lower bound for seconds per job: the time computed includes the job that the end of the run cut short. */
 static double shortest_job(const struct mot_facts *f, uint32_t i)
 {
     return (double)f->o->node[i].compute / 1e9 / (mot_whole_jobs(f->e, f->o, i) + 1);
 }
 
-/* From which multiple of the median on a worker is slow: where times
- * are drawn at random, few jobs say little. */
+/* The multiple of the median from which a worker is slow: if times are random, few jobs say little. */
 static double slow_from(const struct mot_facts *f, uint32_t i)
 {
     const struct mot_cluster *c = f->e->cluster;
@@ -77,7 +73,7 @@ static double slow_from(const struct mot_facts *f, uint32_t i)
     const struct mot_law *law = m->has_job_time ? &m->job_time : &m->jitter;
     double jobs = (double)f->o->node[i].jobs;
     if (m->straggle.kind == MOT_STRAGGLE_MARKOV) {
-        /* A job is much like the one before it: of `jobs` only so many say something new. */
+        /* A job is much like the previous one: only this many of `jobs` say something new. */
         double alike = m->straggle.stay_slow + m->straggle.stay_fast - 1;
         return SLOW_FACTOR + 2 / sqrt(alike < 1 ? jobs * (1 - alike) / (1 + alike) : 1);
     }
@@ -131,7 +127,8 @@ static void gather_late(struct mot_facts *f)
     for (uint32_t i = 0; i < f->n; i++) {
         const struct mot_node_tally *t = &f->o->node[i];
         used += (double)t->updates;
-        f->lost[i] = t->jobs > t->updates ? (double)(t->jobs - t->updates) : 0;
+        /* a report of several local steps is as many jobs */
+        f->lost[i] = t->jobs > t->updates && !f->e->traits.local ? (double)(t->jobs - t->updates) : 0;
     }
     if (!late || late->count == 0) return;
     f->late = (double)late->count;
@@ -142,7 +139,6 @@ static void gather(struct mot_facts *f)
 {
     f->n = f->o->workers;
     f->time = (double)f->o->last.now / 1e9;
-    f->method = f->e->method ? f->e->method->name : "";
     f->job = mot_new(f->n ? f->n : 1, sizeof *f->job);
     f->slow = mot_new(f->n ? f->n : 1, sizeof *f->slow);
     f->lost = mot_new(f->n ? f->n : 1, sizeof *f->lost);
@@ -166,67 +162,19 @@ static void gather(struct mot_facts *f)
     f->timed = all > 0;
 }
 
-/* The value of the method's whole-number option, if it has such a one and it is not a word. */
-static bool method_uint(const struct mot_facts *f, const char *key, uint64_t *out)
+const char *mot_advice(const struct mot_facts *f, enum mot_situation_kind kind, uint32_t rest, char *into)
 {
-    if (!f->e->method || !f->e->method->options || !f->e->method_conf) return false;
-    const struct mot_option *option = mot_option_find(f->e->method->options, key);
-    if (!option || option->type != MOT_OPT_UINT) return false;
-    memcpy(out, (const char *)f->e->method_conf + option->offset, sizeof *out);
-    return *out != MOT_WORD_UINT;
+    const struct mot_method *m = f->e->method;
+    into[0] = '\0';
+    if (m && m->advise)
+        m->advise(f->e->method_conf,
+            &(struct mot_situation){ .kind = kind, .workers = f->n, .rest = rest, .elastic = f->e->elastic },
+            into, MOT_ADVICE);
+    return into;
 }
 
-bool mot_method_has(const struct mot_facts *f, const char *key)
-{
-    return f->e->method && f->e->method->options && mot_option_find(f->e->method->options, key);
-}
-
-/* Whether an update takes several gradients: the option `wait`, or its word, which is all of them. */
-static bool waits_for_several(const struct mot_facts *f)
-{
-    uint64_t wait = 1;
-    return mot_method_has(f, "wait") && (!method_uint(f, "wait", &wait) || wait > 1);
-}
-
-static bool assigns_purely(const struct mot_facts *f)
-{
-    uint32_t assign = 0;
-    if (!mot_method_has(f, "assign")) return true;
-    const struct mot_option *option = mot_option_find(f->e->method->options, "assign");
-    memcpy(&assign, (const char *)f->e->method_conf + option->offset, sizeof assign);
-    return assign == 0; /* the first of the choices is pure */
-}
-
-/* How many gradients a round waits for. */
-uint32_t mot_round_of(const struct mot_facts *f)
-{
-    uint64_t k;
-    return method_uint(f, "k", &k) && k > 0 && k < f->n ? (uint32_t)k : f->n;
-}
-
-bool mot_method_is(const struct mot_facts *f, const char *name) { return strcmp(f->method, name) == 0; }
-
-/* rennala takes the first gradients of a model, whosever they are. */
-bool mot_has_no_rounds(const struct mot_facts *f)
-{
-    if (!f->e->method) return false;
-    if (f->e->method->asynchronous && waits_for_several(f)) return false;
-    return f->e->method->asynchronous || mot_method_is(f, "rennala");
-}
-
-bool mot_batches_can_grow(const struct mot_facts *f) { return !f->e->batch_full; }
-
-void mot_say_shorter_rounds(struct mot_words *w, const struct mot_facts *f, uint32_t k, const char *last)
-{
-    bool async = mot_method_is(f, "async");
-    if (async && !assigns_purely(f)) mot_say(w, "`--method-assign pure`");
-    else if (waits_for_several(f)) mot_say(w, "`--method-wait 1`");
-    else if (async) mot_say(w, "`--method ringmaster`");
-    else if (f->e->method && f->e->method->asynchronous) mot_say(w, "`--method async`");
-    else
-        mot_say(w, "`%s--method-k %u`%s`--method async`",
-            mot_method_is(f, "server") ? "" : "--method server ", k, last);
-}
+/* Whole epochs take as long, and as many messages, whatever the batch. */
+bool mot_batches_can_grow(const struct mot_facts *f) { return !f->e->batch_full && f->e->traits.passes == 0; }
 
 /* "worker 7 (edge)", "workers 6 (edge) and 7 (edge)", "workers 3, 4, 5 and 9 more". */
 void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count)
@@ -246,14 +194,15 @@ void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool 
 
 /* ---- What held it back ------------------------------------------------------- */
 
-/* The batch with which the worker's job would last as long as the median's; 0 where that cannot be said. */
+/* The batch with which the worker's job would take as long as the median's; 0: unknown. */
 static uint32_t fitting_batch(const struct mot_facts *f, uint32_t i)
 {
     const struct mot_experiment *e = f->e;
     if (e->batch_full || !e->batch || i >= e->workers || !(f->job[i] > 0)) return 0;
+    if (e->shared_parts || e->traits.passes > 0) return 0; /* what a worker computes is not its batch */
     const struct mot_machine *m = e->cluster && i < e->cluster->workers ? &e->cluster->machine[i] : NULL;
-    /* the batch decides nothing */
-    if (m && (m->has_job_time || m->straggle.kind == MOT_STRAGGLE_TRACE)) return 0;
+    /* the batch does not matter */
+    if (m && mot_machine_timed(m)) return 0;
     double ratio = f->job_median / f->job[i], fixed = m ? (double)m->fixed / 1e9 : 0;
     if (ratio < SLOW_FACTOR && ratio > 1 / SLOW_FACTOR) return e->batch[i];
     if (fixed >= f->job_median || fixed >= f->job[i]) return 0;
@@ -261,20 +210,23 @@ static uint32_t fitting_batch(const struct mot_facts *f, uint32_t i)
     return fitting < 1 ? 1 : fitting < 1e6 ? (uint32_t)fitting : 0;
 }
 
-/* Says batches that fit the speeds, if there are such. `who` is the worker that matters most. */
-static void say_batches(struct mot_words *w, const struct mot_facts *f, uint32_t who, const char *lead)
+/* "Try", the advice, and batches that fit the speeds, as far as there are any. `who` is the worker that
+ * matters most. */
+static void say_try(struct mot_words *w, const struct mot_facts *f, const char *advice, uint32_t who)
 {
-    for (uint32_t i = 0; i < f->n; i++)
-        if (fitting_batch(f, i) == 0) return;
-    if (fitting_batch(f, who) == f->e->batch[who]) return;
-    if (f->n > 16) {
-        mot_say(w, "%sa batch that fits the speed (about %u instead of %u for worker %u)", lead,
+    bool fits = fitting_batch(f, who) != f->e->batch[who];
+    for (uint32_t i = 0; i < f->n; i++) fits = fits && fitting_batch(f, i) != 0;
+    if (!*advice && !fits) return;
+    mot_say(w, "Try %s%s", advice, *advice && fits ? ", or " : "");
+    if (fits && f->n > 16) {
+        mot_say(w, "a batch that fits the speed (about %u instead of %u for worker %u)",
             fitting_batch(f, who), f->e->batch[who], who);
-        return;
+    } else if (fits) {
+        mot_say(w, "batches that fit the speeds: `batch: [");
+        for (uint32_t i = 0; i < f->n; i++) mot_say(w, i ? ", %u" : "%u", fitting_batch(f, i));
+        mot_say(w, "]`");
     }
-    mot_say(w, "%sbatches that fit the speeds: `batch: [", lead);
-    for (uint32_t i = 0; i < f->n; i++) mot_say(w, i ? ", %u" : "%u", fitting_batch(f, i));
-    mot_say(w, "]`");
+    mot_say(w, ". ");
 }
 
 static void say_slow_workers(struct mot_words *w, const struct mot_facts *f)
@@ -287,14 +239,13 @@ static void say_slow_workers(struct mot_words *w, const struct mot_facts *f)
         "the time for %s. ",
         f->slow_count > 1 ? "up to " : "", f->slow_factor, f->job[f->slowest], f->job_median,
         f->n - f->slow_count == 1 ? "" : "s", mot_percent(f->waited_for_slow), it);
-    mot_say(w, "Try not to wait for %s (", it);
-    mot_say_shorter_rounds(w, f, f->n - f->slow_count, ", or ");
-    mot_say(w, ")");
-    say_batches(w, f, f->slowest, ", or ");
-    mot_say(w, ". ");
+    char way[MOT_ADVICE], advice[MOT_ADVICE + 32] = "";
+    if (*mot_advice(f, MOT_WHEN_WAITING, f->n - f->slow_count, way))
+        snprintf(advice, sizeof advice, "not to wait for %s (%s)", it, way);
+    say_try(w, f, advice, f->slowest);
 }
 
-/* Most are alike and a few are faster: these wait for the rest. */
+/* Most are alike and a few are faster: those wait for the rest. */
 static bool say_fast_workers(struct mot_words *w, const struct mot_facts *f)
 {
     if (f->slow_count || f->n < 2 || !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median)) return false;
@@ -304,18 +255,14 @@ static bool say_fast_workers(struct mot_words *w, const struct mot_facts *f)
     mot_node_label(f->e, f->o, f->fastest, label, sizeof label);
     mot_say(w,
         "Held back by uneven speeds: a job of %s takes %.2f of the median's time (%.3g s against %.3g s), "
-        "and it "
-        "computed only %.0f %% of the time. ",
+        "and it computed only %.0f %% of the time. ",
         label, f->job[f->fastest] / f->job_median, f->job[f->fastest], f->job_median, mot_percent(1 - idle));
-    mot_say(w, "Try ");
-    if (mot_method_is(f, "async")) mot_say_shorter_rounds(w, f, f->n, "");
-    else mot_say(w, "`--method async`");
-    say_batches(w, f, f->fastest, ", or ");
-    mot_say(w, ". ");
+    char advice[MOT_ADVICE];
+    say_try(w, f, mot_advice(f, MOT_WHEN_IDLE, 0, advice), f->fastest);
     return true;
 }
 
-/* Rounds that stay open until their deadline, for gradients that come later still. */
+/* Rounds that stay open until their deadline, for gradients that come even later. */
 static bool say_deadlines(struct mot_words *w, const struct mot_facts *f)
 {
     const struct mot_note_tally *deadlines = mot_note_find(f->o, "deadlines");
@@ -329,17 +276,17 @@ static bool say_deadlines(struct mot_words *w, const struct mot_facts *f)
         mot_say(w, ", whose jobs take %s%.1f times the median's", f->slow_count > 1 ? "up to " : "",
             f->slow_factor);
     }
-    mot_say(w, ", and the workers waited %.0f %% of the time. Try ", mot_percent(f->wait));
-    if (f->slow_count && f->n - f->slow_count < mot_round_of(f))
-        mot_say(w, "`--method-k %u`, which closes a round without %s, ", f->n - f->slow_count,
-            f->slow_count == 1 ? "it" : "them");
-    mot_say(w, "a shorter deadline, or `--method async`. ");
+    mot_say(w, ", and the workers waited %.0f %% of the time. ", mot_percent(f->wait));
+    bool shorter = f->slow_count && f->n - f->slow_count < f->e->traits.round;
+    char advice[MOT_ADVICE];
+    if (*mot_advice(f, MOT_WHEN_OVERDUE, shorter ? f->n - f->slow_count : 0, advice))
+        mot_say(w, "Try %s. ", advice);
     return true;
 }
 
 static void say_waiting(struct mot_words *w, const struct mot_facts *f)
 {
-    if (mot_has_no_rounds(f) || f->n == 1) {
+    if (f->e->traits.round == 0 || f->n == 1) {
         mot_say(w,
             "The workers computed %.0f %% of the time, waited for messages %.0f %% and had nothing to do "
             "%.0f %%. ",
@@ -347,20 +294,14 @@ static void say_waiting(struct mot_words *w, const struct mot_facts *f)
         return;
     }
     if (say_deadlines(w, f)) return;
-    uint32_t k = mot_round_of(f);
+    uint32_t k = f->e->traits.round, fewer = f->late_share > MANY_LATE ? 0 : k - (k + 7) / 8;
     mot_say(w,
-        "Held back by waiting: those it waits for are alike on average, but each round waits for the one "
-        "that is last in it, "
-        "and the workers waited %.0f %% of the time. ",
+        "Held back by waiting: those it waits for are equally fast on average, but each round waits for the "
+        "slowest, and the workers waited %.0f %% of the time. ",
         mot_percent(f->wait));
-    bool server = mot_method_is(f, "server");
-    if (server && (k == 1 || f->late_share > MANY_LATE))
-        mot_say(w, "Try `--method async`, which waits for nobody. ");
-    else {
-        mot_say(w, "Try not to wait for the last (");
-        mot_say_shorter_rounds(w, f, k - (k + 7) / 8, ", or ");
-        mot_say(w, "). ");
-    }
+    char advice[MOT_ADVICE];
+    if (*mot_advice(f, MOT_WHEN_WAITING, fewer, advice))
+        mot_say(w, fewer ? "Try not to wait for the last (%s). " : "Try %s. ", advice);
 }
 
 /* Workers whose messages leave them little time to compute, though nobody waits for them. */
@@ -377,7 +318,7 @@ static bool say_starved(struct mot_words *w, const struct mot_facts *f)
     if (count) {
         mot_say(w, ", but ");
         mot_say_workers(w, f, starved, count);
-        mot_say(w, " only %.0f %%, with messages under way for %.0f %% of the time",
+        mot_say(w, " only %.0f %%, with messages in flight for %.0f %% of the time",
             mot_percent(compute / count), mot_percent(send / count));
     }
     free(starved);
@@ -395,7 +336,7 @@ static bool rate_is_large(const struct mot_facts *f)
     return f->stale >= 1 && f->e->optim.lr > 2 * mot_suiting_rate(f);
 }
 
-/* More workers make gradients older, and what learned nothing faster is no better. */
+/* More workers make gradients staler, and learning nothing faster is no better. */
 static bool may_grow(const struct mot_facts *f)
 {
     return f->learned != MOT_LEARNED_NOTHING && !rate_is_large(f);
@@ -424,12 +365,16 @@ static void say_compute(struct mot_words *w, const struct mot_facts *f)
 
 static void say_cause(struct mot_words *w, const struct mot_facts *f)
 {
-    /* What the slowest did not spend on computing is not its doing: the network's, or the server's. */
+    if (f->e->traits.drawn) {
+        mot_say_drawn(w, f);
+        return;
+    }
+    /* Time that the slowest did not compute is not its doing: it is the network's, or the server's. */
     double beside = f->slow_count ? 1 - compute_share(&f->o->node[f->slowest]) : 1;
     bool network = (f->send >= SEND_SHARE && f->send >= f->wait) ||
         (f->critical_send >= 0.5 && f->waited_for_critical >= WAIT_SHARE);
-    /* a round cannot close without the slow */
-    bool awaited = f->in_step && f->n - f->slow_count < mot_round_of(f);
+    /* a round cannot close without the slow, or as many jobs go to them as to others */
+    bool awaited = f->in_step && (f->e->traits.in_turn || f->n - f->slow_count < f->e->traits.round);
     if (awaited && f->waited_for_slow >= WAIT_SHARE && (f->waited_for_slow >= beside || !network)) {
         say_slow_workers(w, f);
     } else if (network) {
@@ -471,27 +416,26 @@ static void say_late(struct mot_words *w, const struct mot_facts *f)
     mot_say(w, "%.0f gradients (%.0f %%) came late and were dropped", f->late, mot_percent(f->late_share));
     say_losers(w, f);
     mot_say(w, ". ");
-    /* Where rounds wait too long already, a larger k is no advice. */
-    if (f->late_share > MANY_LATE && mot_round_of(f) < f->n && f->wait < WAIT_SHARE)
-        mot_say(w, "Try a larger k (`--method-k %u`), or `--method async`, which uses them all. ",
-            mot_round_of(f) + 1);
-    else if (!mot_method_is(f, "async")) mot_say(w, "`--method async` would use them all. ");
+    /* If rounds already wait too long, a larger k is no advice. */
+    uint32_t k = f->e->traits.round;
+    bool larger = f->late_share > MANY_LATE && k < f->n && f->wait < WAIT_SHARE;
+    char advice[MOT_ADVICE];
+    if (*mot_advice(f, MOT_WHEN_LATE, larger ? k + 1 : 0, advice)) mot_say(w, "%s. ", advice);
 }
 
-/* What equal workers give: the method's own figure may be of the oldest that it uses. */
+/* The staleness among equal workers; the method's own figure may be of the oldest gradient that it uses. */
 static double usual_delay(const struct mot_facts *f)
 {
-    const struct mot_method *m = f->e->method;
-    double most = (double)f->n - 1, delay = m && m->delay ? m->delay(f->e->method_conf, f->n) : most;
-    return delay < most ? delay : most;
+    double most = (double)f->n - 1;
+    return f->e->traits.delay < most ? f->e->traits.delay : most;
 }
 
 static void say_stale(struct mot_words *w, const struct mot_facts *f)
 {
-    if (isnan(f->stale) || f->n == 0 || f->learned == MOT_LEARNED_NOTHING) return; /* which was said before */
+    if (isnan(f->stale) || f->n == 0 || f->learned == MOT_LEARNED_NOTHING) return; /* already said */
     double suits = mot_suiting_rate(f), rate = f->e->optim.lr;
     bool large = rate_is_large(f);
-    /* n equal workers make a gradient at most about n - 1 updates old: only more than that is news. */
+    /* With n equal workers a gradient is at most about n - 1 updates old: only more is news. */
     bool old = f->stale > 1.5 * f->n || f->stale_most > 3.0 * f->n;
     if (!large && !old) return;
     mot_say(w, "Gradients were %.1f updates old on average, %.0f at most", f->stale, f->stale_most);
@@ -508,19 +452,21 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
     mot_say_end(&w, &f);
     if (f.learned == MOT_LEARNED_NOTHING && o->status == MOT_OK) mot_say_unlearned(&w, &f);
     mot_say_faults(&w, &f);
+    mot_say_code(&w, &f);
+    mot_say_mixed(&w, &f);
     if (o->status == MOT_EDIVERGED) {
         mot_say_diverged(&w, &f);
     } else if (f.time > 0 && !f.timed) {
-        mot_say(&w, "Nobody's time was measured in this run, so nothing can be said of what held it back. ");
+        mot_say(&w, "No node's time was measured in this run, so what held it back is unknown. ");
     } else if (f.time <= 0 && f.job_median >= 0) {
         mot_say(&w,
             "The run's clock did not move: jobs and messages take no time in this cluster, so nothing held "
             "the run back. ");
     } else if (f.n == 0 || f.time <= 0 || isnan(f.job_median)) {
-        mot_say(&w,
-            "No worker finished a job before the end, so nothing can be said of what held the run back. ");
+        mot_say(&w, "No worker finished a job before the end, so what held the run back is unknown. ");
     } else {
-        say_cause(&w, &f);
+        if (!mot_say_starved(&w, &f)) say_cause(&w, &f);
+        mot_say_streams(&w, &f);
         say_late(&w, &f);
         say_stale(&w, &f);
         mot_say_parts(&w, &f);

@@ -5,7 +5,8 @@
 #include "report/learned.h"
 #include "report/report.h"
 
-#define WAIT_SHARE 0.10 /* from here on the others' waiting is worth a sentence */
+#define WAIT_SHARE 0.10 /* from here on, waiting is worth a sentence */
+#define SEND_SHARE 0.25 /* from here on, the network is */
 
 struct mot_facts {
     const struct mot_experiment *e;
@@ -17,19 +18,18 @@ struct mot_facts {
     double job_median, slow_factor; /* the slowest against the median */
     uint32_t slow_count, slowest, fastest;
     double compute, send, wait; /* mean shares over the workers */
-    /* the worker that waited least: the others waited for it, if for anyone */
+    /* the worker that waited least: if the others waited for anyone, it was this one */
     uint32_t critical;
-    /* its share of messages under way; how much more the others waited */
+    /* its share of messages in flight; how much more the others waited */
     double critical_send, waited_for_critical;
-    /* by how much more of the time the slowest computed than those not slow */
+    /* how much more of the time the slowest computed than the others */
     double waited_for_slow;
     bool in_step; /* the slow did about as many jobs as the others: they go in rounds */
-    /* gradients dropped: of each worker; of all; of all that were computed */
+    /* gradients dropped: by worker; in all; as a share of those computed */
     double *lost, late, late_share;
-    const char *method;
-    double stale, stale_most; /* updates that gradients were old, on average and at most; NaN */
+    double stale, stale_most; /* staleness of gradients, mean and maximum; NaN */
     enum mot_learned learned;
-    bool timed; /* of some worker it is known where its time went */
+    bool timed; /* some worker's time was measured */
 };
 
 struct mot_words {
@@ -40,29 +40,42 @@ struct mot_words {
 __attribute__((format(printf, 2, 3))) void mot_say(struct mot_words *, const char *format, ...);
 double mot_percent(double share);
 double mot_share_of(mot_time part, const struct mot_node_tally *t);
-bool mot_method_is(const struct mot_facts *f, const char *name);
-bool mot_method_has(const struct mot_facts *f, const char *key); /* such an option */
-/* The rate that `lr: auto` would take for gradients as old as these were, in its two digits. */
+/* Writes the method's advice into `into`, which has room for MOT_ADVICE; may be empty. Returns `into`. */
+#define MOT_ADVICE 256
+const char *mot_advice(const struct mot_facts *f, enum mot_situation_kind, uint32_t rest, char *into);
+/* The rate that `lr: auto` would choose for gradients this stale, to its two digits. */
 double mot_suiting_rate(const struct mot_facts *f);
-uint32_t mot_round_of(const struct mot_facts *f);
-/* an update takes what comes: nobody waits for a round to close */
-bool mot_has_no_rounds(const struct mot_facts *f);
-/* "`--method-k 6`, `--method async`": ways to close rounds without `count` workers, other than
- * the one that runs; `last` stands before the last of several. */
-void mot_say_shorter_rounds(struct mot_words *w, const struct mot_facts *f, uint32_t k, const char *last);
 bool mot_batches_can_grow(const struct mot_facts *f);
 void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count);
 
 /* verdict_end.c */
 void mot_say_end(struct mot_words *w, const struct mot_facts *f);
-/* What was reached, what chance would, why probably, and what to try. */
+/* What was reached, what chance would reach, the probable cause, and what to try. */
 void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f);
-/* Faults that a run lived through and that cost it something. */
+/* Faults that a run survived and that cost it something. */
 void mot_say_faults(struct mot_words *w, const struct mot_facts *f);
-void mot_say_diverged(struct mot_words *w, const struct mot_facts *f); /* what to try then */
+void mot_say_diverged(struct mot_words *w, const struct mot_facts *f); /* what to try */
 
 /* verdict_parts.c: whose rows the model has learned from, where parts differ */
 void mot_say_parts(struct mot_words *w, const struct mot_facts *f);
+
+/* verdict_drawn.c: what held rounds of drawn workers back */
+void mot_say_drawn(struct mot_words *w, const struct mot_facts *f);
+
+/* verdict_code.c: whether a coded run had the exact gradient, which parts it missed, late shuffles */
+void mot_say_code(struct mot_words *w, const struct mot_facts *f);
+
+/* verdict_mixed.c: whether mixing kept the mean, if it is known not to have */
+void mot_say_mixed(struct mot_words *w, const struct mot_facts *f);
+/* The same facts as lines of the summary: "81 of 100 updates exact", "25, put off in 3 rounds". */
+void mot_print_code(const struct mot_experiment *, const struct mot_outcome *, FILE *out);
+void mot_print_shuffles(const struct mot_outcome *, FILE *out);
+
+/* verdict_stream.c: whether samples that had yet to arrive held the run back; false: not, and nothing was
+ * said */
+bool mot_say_starved(struct mot_words *w, const struct mot_facts *f);
+/* Who dropped samples, and who has more than it can use. */
+void mot_say_streams(struct mot_words *w, const struct mot_facts *f);
 
 /* verdict_network.c: each says what the links have to do with it; false: nothing, and nothing was said. */
 bool mot_say_incast(struct mot_words *w, const struct mot_facts *f);

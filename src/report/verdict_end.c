@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FEW_UPDATES 50 /* with so few even a good rate may come to nothing */
+#define FEW_UPDATES 50 /* with so few, even a good rate may achieve nothing */
 
 /* ---- How it ended ----------------------------------------------------------- */
 
@@ -21,6 +21,7 @@ const char *mot_lost_how(const char *by)
         { "death", "its process ended" },
         { "silence", "it gave no sign of life for too long" },
         { "damage", "what came from it was damaged" },
+        { "link", "the connection to it broke" },
     };
     for (size_t i = 0; i < MOT_COUNT(ways); i++)
         if (strcmp(by, ways[i].by) == 0) return ways[i].how;
@@ -29,7 +30,7 @@ const char *mot_lost_how(const char *by)
 
 static void say_model_lost(struct mot_words *w, const struct mot_outcome *o)
 {
-    mot_say(w, ". It was the last that had the model, which is lost with it");
+    mot_say(w, ". It was the last node with the model, which is lost with it");
     if (o->saved) mot_say(w, "; what is left is the checkpoint of update %" PRIu64 ". ", o->saved_updates);
     else mot_say(w, ", as no checkpoint was written. ");
 }
@@ -38,26 +39,23 @@ void mot_stuck_how(const struct mot_outcome *o, char *into, size_t size)
 {
     unsigned long long count = o->stuck_count;
     switch (o->stuck_by) {
-    case MOT_STUCK_NOT:
-        snprintf(into, size, "no job ended within the method's limit; try a longer method.limit");
-        return;
+    case MOT_STUCK_NOT: snprintf(into, size, "no job ended within the method's limit"); return;
     case MOT_STUCK_SPIN:
         snprintf(into, size,
-            "%s %u did %llu jobs or alarms at one instant of the run's clock and no update came of them; "
-            "what takes "
-            "no time cannot move the clock: give its jobs or its link some",
+            "%s %u did %llu jobs or alarms at one instant of the run's clock without an update; "
+            "what takes no time cannot move the clock: give its jobs or its link some time",
             o->stuck_node < o->workers ? "worker" : "server",
             o->stuck_node < o->workers ? o->stuck_node : o->stuck_node - o->workers, count);
         return;
     case MOT_STUCK_LOSSES:
         snprintf(into, size,
-            "workers were lost %llu times since the last update, too often for the next; look at "
+            "workers were lost %llu times since the last update, too often for the next; check "
             "cluster.faults",
             count);
         return;
     case MOT_STUCK_FAULTS:
         snprintf(into, size,
-            "in %llu stalls and partitions nothing arrived from any worker; look at cluster.faults", count);
+            "in %llu stalls and partitions nothing arrived from any worker; check cluster.faults", count);
         return;
     }
 }
@@ -66,7 +64,7 @@ void mot_stuck_how(const struct mot_outcome *o, char *into, size_t size)
 static void say_lost(struct mot_words *w, const struct mot_facts *f)
 {
     const struct mot_outcome *o = f->o;
-    char label[160], time[48];
+    char label[160], time[48], advice[MOT_ADVICE];
     if (!o->has_peer) {
         mot_say(w, "The run ended after %" PRIu64 " update%s because a peer was lost. ", o->last.updates,
             mot_plural(o->last.updates));
@@ -80,12 +78,7 @@ static void say_lost(struct mot_words *w, const struct mot_facts *f)
     }
     if (o->model_lost) say_model_lost(w, o);
     else if (o->peer >= o->workers) mot_say(w, ". Without its server nobody can go on. ");
-    else if (mot_method_is(f, "allreduce"))
-        mot_say(w, ". A sum needs everyone; `--method server` and `--method async` go on without. ");
-    else if (mot_method_has(f, "on_loss"))
-        mot_say(w, ". Its neighbours do not go on without it; `--method-on-loss continue` lets them. ");
-    else if (o->servers == 1) mot_say(w, ", the last one that was left. ");
-    else mot_say(w, ". ");
+    else mot_say(w, "%s. ", mot_advice(f, MOT_WHEN_LOST, 0, advice));
 }
 
 void mot_say_faults(struct mot_words *w, const struct mot_facts *f)
@@ -117,10 +110,11 @@ void mot_say_end(struct mot_words *w, const struct mot_facts *f)
         mot_say(w, "The run was interrupted after %" PRIu64 " update%s. ", o->last.updates,
             mot_plural(o->last.updates));
     if (o->stuck_by || o->status == MOT_EDEADLINE) {
-        char why[240];
+        char why[240], advice[MOT_ADVICE];
         mot_stuck_how(o, why, sizeof why);
         mot_say(w, "The run stopped making progress after %" PRIu64 " update%s: %s. ", o->last.updates,
             mot_plural(o->last.updates), why);
+        if (!o->stuck_by && *mot_advice(f, MOT_WHEN_EMPTY, 0, advice)) mot_say(w, "Try %s. ", advice);
     } else if (o->status == MOT_EPEER) {
         say_lost(w, f);
     }

@@ -22,12 +22,15 @@ static bool has_links(const struct mot_facts *f)
     return f->e->cluster && f->e->cluster->workers + f->e->cluster->servers >= f->n + f->o->servers;
 }
 
+/* What a worker sent to the servers: rows go to other workers. */
+static double to_servers(const struct mot_node_tally *t) { return (double)(t->bytes_sent - t->rows_bytes); }
+
 /* The server's link, where all workers' messages meet. */
 bool mot_say_incast(struct mot_words *w, const struct mot_facts *f)
 {
     if (f->o->servers == 0 || !has_links(f)) return false;
     double in = 0, out = 0;
-    for (uint32_t i = 0; i < f->n; i++) in += (double)f->o->node[i].bytes_sent;
+    for (uint32_t i = 0; i < f->n; i++) in += to_servers(&f->o->node[i]);
     for (uint32_t s = f->n; s < f->n + f->o->servers; s++) out += (double)f->o->node[s].bytes_sent;
     in /= f->o->servers, out /= f->o->servers;
     const struct mot_link *link = &f->e->cluster->machine[f->n].link;
@@ -37,18 +40,19 @@ bool mot_say_incast(struct mot_words *w, const struct mot_facts *f)
     if (use < BUSY_LINK) return false;
     char speed[32], label[160];
     mot_say(w,
-        "Held back by the network: messages were under way %.0f %% of the workers' time, and the link %s "
-        "%s%s "
-        "(%s) was in use %.0f %% of the run. ",
+        "Held back by the network: messages were in flight %.0f %% of the workers' time, and the link %s "
+        "%s%s (%s) was in use %.0f %% of the run. ",
         mot_percent(f->send), down ? "into" : "out of", f->o->servers == 1 ? "the " : "",
         mot_node_label(f->e, f->o, f->n, label, sizeof label),
         mot_show_bandwidth(down ? link->down : link->up, speed, sizeof speed),
         mot_percent(use < 1 ? use : 1));
-    mot_say(w,
-        "Try more bandwidth for the server%s (a `server:` section in the cluster file), %sor `--method "
-        "allreduce`, which has no such meeting point. ",
-        mot_plural(f->o->servers),
-        mot_batches_can_grow(f) ? "larger batches (fewer messages a sample), " : "");
+    char advice[MOT_ADVICE];
+    bool grow = mot_batches_can_grow(f), around = *mot_advice(f, MOT_WHEN_CROWDED, 0, advice);
+    mot_say(w, "Try more bandwidth for the server%s (a `server:` section in the cluster file)",
+        mot_plural(f->o->servers));
+    if (grow) mot_say(w, ", %slarger batches (fewer messages a sample)", around ? "" : "or ");
+    if (around) mot_say(w, ", or %s", advice);
+    mot_say(w, ". ");
     return true;
 }
 
@@ -81,7 +85,7 @@ bool mot_say_thin(struct mot_words *w, const struct mot_facts *f)
     if (count) {
         char one[32], other[32];
         mot_say(w,
-            "Held back by the network: messages were under way %.0f %% of the workers' time, and the link "
+            "Held back by the network: messages were in flight %.0f %% of the workers' time, and the link "
             "of ",
             mot_percent(f->send));
         mot_say_workers(w, f, thin, count);
@@ -95,18 +99,20 @@ bool mot_say_thin(struct mot_words *w, const struct mot_facts *f)
                 mot_percent(waited), it);
         mot_say(w, ". ");
         const char *grow = mot_batches_can_grow(f) ? ", or larger batches" : "";
-        if (f->o->servers == 0)
-            mot_say(w,
-                "%s %s. Try `--method async` or `--method server --method-k %u`, where only %s own messages "
-                "are "
-                "slow%s. ",
-                f->e->method && f->e->method->neighbours ? "Neighbours wait for"
-                                                         : "Every collective passes through",
-                it, f->n - count, count == 1 ? "its" : "their", grow);
-        else if (!mot_has_no_rounds(f) && f->n - count < mot_round_of(f)) {
-            mot_say(w, "Try not to wait for %s (", it);
-            mot_say_shorter_rounds(w, f, f->n - count, ", or ");
-            mot_say(w, ")%s. ", grow);
+        char way[MOT_ADVICE];
+        if (f->o->servers == 0) {
+            if (!f->e->traits.own_pace)
+                mot_say(w, "%s %s. ",
+                    f->e->traits.mixes           ? "Neighbours wait for"
+                        : f->e->traits.peer_maps ? "Peers wait for"
+                                                 : "Every collective passes through",
+                    it);
+            if (*mot_advice(f, MOT_WHEN_THIN, f->n - count, way))
+                mot_say(w, "Try %s, where only %s own messages are slow%s. ", way,
+                    count == 1 ? "its" : "their", grow);
+            else if (*grow) mot_say(w, "Try larger batches. ");
+        } else if (f->n - count < f->e->traits.round && *mot_advice(f, MOT_WHEN_WAITING, f->n - count, way)) {
+            mot_say(w, "Try not to wait for %s (%s)%s. ", it, way, grow);
         } else if (*grow) mot_say(w, "Try larger batches (fewer messages a sample). ");
     }
     free(width);
@@ -122,6 +128,7 @@ static double carried_by(const struct mot_facts *f, uint32_t i)
     double sent = (double)f->o->node[i].bytes_sent, got = sent;
     if (f->o->servers) got = 0;
     for (uint32_t s = f->n; s < f->n + f->o->servers; s++) got += (double)f->o->node[s].bytes_sent / f->n;
+    for (uint32_t k = 0; f->o->servers && k < f->n; k++) got += (double)f->o->node[k].rows_bytes / f->n;
     return fmax(use_of(sent, link->up, f->time), use_of(got, link->down, f->time));
 }
 
@@ -151,11 +158,10 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
             mot_show_time((mot_time)median, other, sizeof other), f->n - count == 1 ? "" : "s",
             mot_percent(waited), count == 1 ? "it" : "them");
         const char *grow = mot_batches_can_grow(f) ? ", or larger batches" : "";
-        if (!mot_has_no_rounds(f) && f->n - count < mot_round_of(f)) {
-            mot_say(w, "Try not to wait for %s (", count == 1 ? "it" : "them");
-            mot_say_shorter_rounds(w, f, f->n - count, ", or ");
-            mot_say(w, ")%s. ", grow);
-        } else if (!mot_method_is(f, "async")) mot_say(w, "Try `--method async`%s. ", grow);
+        char way[MOT_ADVICE];
+        if (f->n - count < f->e->traits.round && *mot_advice(f, MOT_WHEN_WAITING, f->n - count, way))
+            mot_say(w, "Try not to wait for %s (%s)%s. ", count == 1 ? "it" : "them", way, grow);
+        else if (*mot_advice(f, MOT_WHEN_IDLE, 0, way)) mot_say(w, "Try %s%s. ", way, grow);
         else if (*grow) mot_say(w, "Try larger batches. ");
     }
     free(latency);
@@ -166,7 +172,8 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
 /* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */
 void mot_say_links(struct mot_words *w, const struct mot_facts *f)
 {
-    bool collective = f->o->servers == 0 && f->n > 2 && !(f->e->method && f->e->method->neighbours),
+    bool passes = f->e->traits.mixes || f->e->traits.peer_maps || f->e->traits.own_pace;
+    bool collective = f->o->servers == 0 && f->n > 2 && !passes,
          ring = f->e->sim.collective == MOT_COLLECTIVE_RING;
     double carried = 0;
     if (has_links(f)) {
@@ -174,7 +181,7 @@ void mot_say_links(struct mot_words *w, const struct mot_facts *f)
         carried /= f->n;
     }
     mot_say(w,
-        "Held back by the network: messages were under way %.0f %% of the workers' time (computing: %.0f "
+        "Held back by the network: messages were in flight %.0f %% of the workers' time (computing: %.0f "
         "%%). ",
         mot_percent(f->send), mot_percent(f->compute));
     const char *ring_way =

@@ -2,28 +2,12 @@
 #include "report/verdict.h"
 
 #include "base/memory.h"
-#include "base/options.h"
 #include "report/parts.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define UNEVEN 1.5 /* times the gradients that a worker's rows would give it */
 #define APART 1.0  /* times a batch's noise: see parts.c */
-
-/* Methods that take what comes, and so count a worker's rows by how often it answers (docs/methods.md). */
-static bool takes_what_comes(const struct mot_facts *f)
-{
-    if (mot_method_is(f, "async")) {
-        const struct mot_option *step = mot_option_find(f->e->method->options, "step");
-        char *text = step ? mot_option_text(step, f->e->method_conf) : NULL;
-        bool evens_out = text && strcmp(text, "rescaled") == 0;
-        free(text);
-        return !evens_out;
-    }
-    return mot_method_is(f, "rennala") || mot_method_is(f, "ringmaster") || mot_method_is(f, "fedbuff") ||
-        mot_method_is(f, "server");
-}
 
 void mot_say_parts(struct mot_words *w, const struct mot_facts *f)
 {
@@ -31,7 +15,7 @@ void mot_say_parts(struct mot_words *w, const struct mot_facts *f)
     struct mot_parts_differ d =
         mot_parts_differ((struct mot_heterogeneity){ o->start.zeta2, o->start.sigma2 }, o->start.batch_share);
     double ratio = mot_parts_ratio(&d), updates = 0;
-    if (!o->start.known || !(ratio >= APART) || !isfinite(ratio) || !takes_what_comes(f)) return;
+    if (!o->start.known || !(ratio >= APART) || !isfinite(ratio) || !f->e->traits.by_speed) return;
     for (uint32_t i = 0; i < f->n; i++) updates += (double)o->node[i].updates;
     bool *chosen = mot_new(f->n, sizeof *chosen);
     uint32_t count = 0;
@@ -42,15 +26,15 @@ void mot_say_parts(struct mot_words *w, const struct mot_facts *f)
         if (chosen[i]) count++, theirs += share, rows += o->start.share[i];
     }
     if (count) {
-        char amount[48];
+        char amount[48], advice[MOT_ADVICE];
         mot_say(w, "Of the gradients used %.0f %% came from ", mot_percent(theirs));
         mot_say_workers(w, f, chosen, count);
         mot_say(w,
             ", which %s %.0f %% of the rows; parts differ by %s a batch's noise, so the model leans to "
-            "these. "
-            "`--method ringleader` weighs workers equally. ",
+            "these. ",
             count == 1 ? "holds" : "hold", mot_percent(rows),
             mot_parts_ratio_text(ratio, amount, sizeof amount));
+        if (*mot_advice(f, MOT_WHEN_LEANING, 0, advice)) mot_say(w, "%s. ", advice);
     }
     free(chosen);
 }

@@ -34,7 +34,7 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
         if (there < want) want = (uint32_t)there;
         if (r->left < want) want = (uint32_t)r->left;
         got = want ? mot_sample(&r->problem->sampler, t->part, t->draw, (uint32_t)r->in_term, want, row) : 0;
-        if (got == 0) { /* this term is done, or its data has run out */
+        if (got == 0) { /* the term is done, or its data has run out */
             r->at++;
             r->in_term = 0;
         }
@@ -79,7 +79,7 @@ struct mot_evaluator {
     void **scratch; /* [threads] */
     double *loss;   /* [chunks of the largest table] */
     uint32_t *hits;
-    double *lane;      /* [LANES][dim], made when a gradient is first asked for */
+    double *lane;      /* allocated at the first gradient */
     float *chunk_grad; /* [threads][dim] */
     const float *x;
     const struct mot_table *table;
@@ -101,10 +101,12 @@ struct mot_evaluator *mot_evaluator_open(const struct mot_problem *p, struct mot
     e->problem = p;
     e->crew = crew;
     e->scratch = mot_new(threads, sizeof(*e->scratch));
-    for (unsigned i = 0; i < threads; i++) e->scratch[i] = mot_aligned(p->net->scratch_bytes + 64);
-    e->loss = mot_new(chunks, sizeof(*e->loss));
-    e->hits = mot_new(chunks, sizeof(*e->hits));
-    return e;
+    for (unsigned i = 0; i < threads; i++) e->scratch[i] = mot_aligned_large(p->net->scratch_bytes + 64);
+    e->loss = mot_new_large(chunks, sizeof(*e->loss));
+    e->hits = mot_new_large(chunks, sizeof(*e->hits));
+    if (!mot_memory_refused()) return e;
+    mot_evaluator_close(e);
+    return NULL;
 }
 
 void mot_evaluator_close(struct mot_evaluator *e)
@@ -119,7 +121,7 @@ void mot_evaluator_close(struct mot_evaluator *e)
     free(e);
 }
 
-/* Lanes for the whole gradient, and as many for those of the parts. */
+/* One set of lanes for the full gradient, one for those of the parts. */
 size_t mot_evaluator_bytes(const struct mot_net *net)
 {
     return 2 * LANES * (size_t)net->dim * sizeof(double);
@@ -171,7 +173,7 @@ static void evaluate_table(
     if (t->classes) *accuracy_out = (double)hits / t->rows;
 }
 
-/* A lane adds its chunks in order, in double; lanes do not meet until all are done. */
+/* A lane adds its chunks in order, in double; lanes are summed only after all are done. */
 static void gradient_lane(void *context, uint32_t lane, unsigned who)
 {
     struct mot_evaluator *e = context;
@@ -194,9 +196,10 @@ static double gradient_norm(struct mot_evaluator *e, const struct mot_table *t)
 {
     uint32_t dim = e->problem->net->dim;
     if (!e->lane) {
-        e->lane = mot_new((size_t)LANES * dim, sizeof(*e->lane));
-        e->chunk_grad = mot_new((size_t)mot_crew_threads(e->crew) * dim, sizeof(*e->chunk_grad));
+        e->lane = mot_new_large((size_t)LANES * dim, sizeof(*e->lane));
+        e->chunk_grad = mot_new_large((size_t)mot_crew_threads(e->crew) * dim, sizeof(*e->chunk_grad));
     }
+    if (!e->lane || !e->chunk_grad) return NAN;
     e->table = t;
     mot_crew_each(e->crew, LANES, gradient_lane, e);
     double square = 0;

@@ -9,39 +9,40 @@
 #include <motley/method.h>
 #include <motley/model.h>
 
-/* What is to be learnt, from what. */
+/* What to learn, and from which data. */
 struct mot_problem {
     const struct mot_dataset *data;
     const struct mot_net *net;
     struct mot_sampler sampler;
-    const struct mot_mixing *mixing; /* who averages with whom, in methods with neighbours; else NULL */
+    const struct mot_mixing *mixing; /* who averages with whom; NULL if the method does not mix */
+    const struct mot_code *code;     /* who computes which parts; NULL if the method does not code */
 };
 
-/* How many samples the terms cover in all, given what data there is. */
+/* Samples that the terms cover together; fewer than they ask for if the data runs out. */
 uint64_t mot_terms_samples(const struct mot_problem *, const struct mot_term *, uint32_t terms);
 
-/* Writes into g the sum of coef * gradient over the first `samples` samples of the
- * terms, at x, in slices of MOT_SLICE_ROWS; returns the sum of coef * loss. */
+/* Sums coef * gradient at x over the first `samples` samples of the terms into g, in slices of
+ * MOT_SLICE_ROWS. Returns the sum of coef * loss. */
 double mot_gradient(const struct mot_problem *, const struct mot_term *, uint32_t terms, uint64_t samples,
     const float *x, float *g, void *scratch);
 
-/* The same, a slice at a time, for those who have other things to do between. */
+/* The same, one slice at a time, for callers that have other things to do in between. */
 struct mot_gradient_run {
     const struct mot_problem *problem;
     const struct mot_term *term;
-    uint32_t terms, at;     /* at: the term that is under way */
-    uint64_t in_term, left; /* samples done of this term; still to do in all */
+    uint32_t terms, at;     /* at: the current term */
+    uint64_t in_term, left; /* samples done in this term; still to do overall */
     const float *x;
     float *g;
     double loss;
-    bool first; /* no slice is done: g holds nothing yet */
+    bool first; /* no slice done yet: g is uninitialised */
 };
 void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *,
     uint32_t terms, uint64_t samples, const float *x, float *g);
-bool mot_gradient_slice(struct mot_gradient_run *, void *scratch); /* false: there was nothing left to do */
-/* Before g is read, however many slices were done: without any it is 0. */
+bool mot_gradient_slice(struct mot_gradient_run *, void *scratch); /* false: nothing was left to do */
+/* Call before reading g: it is uninitialised if no slice was done, and becomes 0 here. */
 void mot_gradient_end(struct mot_gradient_run *);
-/* what a poisoned worker hands over: NaN */
+/* Fills g with NaN, as a poisoned worker does. */
 void mot_gradient_spoil(float *g, uint32_t dim);
 
 /* What an evaluation computes; the rest of the score is NaN. */
@@ -50,15 +51,17 @@ enum mot_evaluate_what {
     MOT_EVALUATE_VALID = 2,
     MOT_EVALUATE_TEST = 4,
     MOT_EVALUATE_GRAD = 8,
-    MOT_EVALUATE_PARTS = 16 /* how far they differ */
+    MOT_EVALUATE_PARTS = 16 /* how far the parts' gradients differ */
 };
-/* What the experiment asks for at a moment, and at the end: all but what it never asks for. */
+/* What the experiment asks for at this moment. `final`: everything that it does not rule out. */
 unsigned mot_evaluate_what(const struct mot_experiment *, const struct mot_moment *, bool final);
 struct mot_evaluator;
+/* NULL if memory is refused. */
 struct mot_evaluator *mot_evaluator_open(const struct mot_problem *, struct mot_crew *);
 void mot_evaluator_close(struct mot_evaluator *);
 size_t mot_evaluator_bytes(const struct mot_net *);
-/* The same bits for any number of threads: rows go in fixed chunks, chunks are added in order. */
+/* Gives the same bits for any number of threads: rows go in fixed chunks, and chunks are added in order.
+ * If memory is refused, the figure concerned is NaN and mot_memory_refused() is true. */
 struct mot_score mot_evaluate(struct mot_evaluator *, const float *x, unsigned what);
 
 #endif

@@ -2,30 +2,30 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "math/models.h"
+#include "run/world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES 8u /* sums over parts; part p goes to lane p % LANES, so that threads do not show */
+#define LANES 8u /* sums over parts; part p goes to lane p % LANES, whatever the number of threads */
 
-/* A run looks twice unless it is asked to look more often: at a third of the rows that is two thirds of an
- * epoch of gradients in all, beside some fifty evaluations of all rows. 64 parts tell what thousands differ
- * by. */
+/* By default a run looks twice. A third of the rows makes that two thirds of an epoch of gradients in all,
+ * next to some fifty evaluations of all rows. 64 parts show how far thousands differ. */
 #define RUN_SHARE 3u
 #define RUN_ROWS_MOST 4096u
 #define RUN_PARTS 64u
-#define RUN_GROUPS 16u      /* of all parts together, */
-#define RUN_GROUPS_LEAST 3u /* and of each */
+#define RUN_GROUPS 16u      /* over all parts, */
+#define RUN_GROUPS_LEAST 3u /* and per part at least */
 
 #define ALL_GROUPS 32u
-#define ALL_WORK ((uint64_t)1 << 30) /* floats of gradients that are looked at one by one: some seconds */
+#define ALL_WORK ((uint64_t)1 << 30) /* gradient floats that one-by-one may take: a few seconds */
 
-/* A mean and the squares around it, one vector after the other (Welford): equal vectors give exactly 0. */
+/* A running mean and the squared deviations from it (Welford): equal vectors give exactly 0. */
 struct spread {
     double *mean, weight, squares;
 };
 
-/* Moves a mean towards x; gives the square of what was between them. */
+/* Moves the mean towards x; returns their squared distance before the move. */
 static double move(double *mean, double x, double share)
 {
     double d = x - *mean;
@@ -41,7 +41,7 @@ static void spread_add(struct spread *s, uint32_t dim, const double *x, double w
     s->weight += weight;
 }
 
-/* The mean of so many rows, given as their sum. */
+/* Adds the mean of `rows` rows, given as their sum. */
 static void spread_add_sum(struct spread *s, uint32_t dim, const float *sum, double rows)
 {
     double share = rows / (s->weight + rows), square = 0, part = 1 / rows;
@@ -53,8 +53,8 @@ static void spread_add_sum(struct spread *s, uint32_t dim, const float *sum, dou
 struct look {
     const struct mot_problem *problem;
     const float *x;
-    uint32_t parts;      /* that are looked at */
-    uint64_t rows, held; /* of these parts: that are looked at, that there are */
+    uint32_t parts;      /* parts looked at */
+    uint64_t rows, held; /* in these parts: rows looked at, rows there are */
     uint32_t groups;
     uint64_t key;
     void *const *scratch; /* [threads] */
@@ -63,7 +63,7 @@ struct look {
     double *lane;         /* [LANES][dim] */
     struct spread between[LANES];
     double *sigma2; /* [parts] */
-    double *error2; /* [parts]: the squared error of its mean that is to be expected, as it is of some rows */
+    double *error2; /* [parts]: expected squared error of the part's mean, being taken over some rows only */
 };
 
 static uint32_t part_of(const struct look *l, uint32_t i)
@@ -85,7 +85,7 @@ static uint64_t looked_at(const struct look *l, uint64_t held)
     return fair < (double)held ? (uint64_t)fair : held;
 }
 
-/* The sum of the gradients of rows first..end-1 of a part, in an order of chance. */
+/* Sums the gradients of rows first..end-1 of a part in a random order. */
 static void group_sum(
     struct look *l, const uint32_t *row, uint64_t held, uint64_t first, uint64_t end, unsigned who)
 {
@@ -100,8 +100,8 @@ static void group_sum(
     }
 }
 
-/* The squares of g group means around their mean, each times its rows, are g - 1 times the variance of the
- * rows, as in an analysis of variance; also where rows are drawn without putting any back. */
+/* As in an analysis of variance, the squared deviations of g group means, weighted by rows, sum to g - 1
+ * times the variance of the rows; this holds for sampling without replacement too. */
 static void look_at_part(struct look *l, uint32_t i, unsigned who)
 {
     const struct mot_parts *p = l->problem->sampler.parts;
@@ -130,7 +130,7 @@ static void look_at_lane(void *context, uint32_t lane, unsigned who)
     }
 }
 
-/* 1 - the sum of the squared weights, which what parts differ by at random is in proportion to. */
+/* 1 - the sum of the squared weights: random differences between parts are proportional to it. */
 static double evenness(const struct mot_parts *p, uint32_t parts, uint32_t of, double held)
 {
     double squares = 0;
@@ -161,7 +161,7 @@ static struct mot_heterogeneity put_together(struct look *l)
     if (l->parts < p->parts)
         h.zeta2 *= evenness(p, p->parts, p->parts, (double)p->at[p->parts]) /
             evenness(p, l->parts, p->parts, (double)l->held);
-    if (h.zeta2 < 0) h.zeta2 = 0; /* by chance: there is nothing to see at so few rows */
+    if (h.zeta2 < 0) h.zeta2 = 0; /* sampling error exceeded what there is to see */
     return h;
 }
 
@@ -180,13 +180,16 @@ struct mot_heterogeneity mot_heterogeneity(const struct mot_problem *p, struct m
         .groups = look->groups,
         .key = mot_hash3(p->sampler.seed, MOT_RNG_LOOK, 0) };
     for (uint32_t i = 0; i < l.parts; i++) l.held += held_of(&l, i);
-    l.sum = mot_aligned(threads * dim * sizeof(*l.sum));
-    l.mean = mot_new(threads * dim, sizeof(*l.mean));
-    l.lane = mot_new(LANES * dim, sizeof(*l.lane));
-    l.sigma2 = mot_new(l.parts, sizeof(*l.sigma2));
-    l.error2 = mot_new(l.parts, sizeof(*l.error2));
-    mot_crew_each(crew, l.parts < LANES ? l.parts : LANES, look_at_lane, &l);
-    struct mot_heterogeneity h = put_together(&l);
+    l.sum = mot_aligned_large(threads * dim * sizeof(*l.sum));
+    l.mean = mot_new_large(threads * dim, sizeof(*l.mean));
+    l.lane = mot_new_large(LANES * dim, sizeof(*l.lane));
+    l.sigma2 = mot_new_large(l.parts, sizeof(*l.sigma2));
+    l.error2 = mot_new_large(l.parts, sizeof(*l.error2));
+    struct mot_heterogeneity h = { NAN, NAN };
+    if (l.sum && l.mean && l.lane && l.sigma2 && l.error2) {
+        mot_crew_each(crew, l.parts < LANES ? l.parts : LANES, look_at_lane, &l);
+        h = put_together(&l);
+    }
     free(l.sum);
     free(l.mean);
     free(l.lane);
@@ -218,10 +221,13 @@ double mot_batch_share(const struct mot_experiment *x, const struct mot_parts *p
 {
     double share = 0;
     if (x->batch_full) return 0;
+    uint32_t *batch = mot_new(p->parts, sizeof *batch);
+    mot_part_batches(x, p, batch);
     for (uint32_t i = 0; i < p->parts; i++) {
-        double n = (double)(p->at[i + 1] - p->at[i]), b = (double)x->batch[i], left = 1;
+        double n = (double)(p->at[i + 1] - p->at[i]), b = (double)batch[i], left = 1;
         if (x->sampler.name != MOT_SAMPLE_REPLACE) left = b < n ? (n - b) / (n - 1) : 0;
         share += n / (double)p->at[p->parts] * left / b;
     }
+    free(batch);
     return share;
 }

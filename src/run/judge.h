@@ -1,23 +1,68 @@
-/* judge.h -- what every driver asks of a run's progress: whether something is due that is due every so often,
- * and whether an evaluation says that the run has diverged. */
+/* judge.h -- the judge of a run, for every driver.
+ *
+ * The driver reports progress (updates, epochs, now). The judge decides whether an evaluation or a
+ * checkpoint is due, whether the target is met, whether the run has diverged, which model was the best,
+ * and what ended the run. */
 #ifndef MOT_RUN_JUDGE_H
 #define MOT_RUN_JUDGE_H
 
 #include "run/gradient.h"
+#include "run/outcome.h"
 
 struct mot_reached {
     uint64_t updates;
     double epochs;
     mot_time now;
 };
-double mot_reached_in(const struct mot_reached *, enum mot_every_unit); /* 0 where the unit is auto */
+double mot_reached_in(const struct mot_reached *, enum mot_every_unit); /* 0 if the unit is auto */
 
-/* The first multiple of `every` after `done`; the next number where doubles are too coarse for it. */
+/* The first multiple of `every` after `done`, or the next double where doubles are too coarse for that. */
 double mot_multiple_after(double done, double every);
-/* Whether *next is reached; moves it to the first multiple after what is reached. */
+/* Whether *next is reached; if so, moves it to the first multiple not yet reached. */
 bool mot_every_due(const struct mot_every *, const struct mot_reached *, double *next);
 
 /* `what`: the figures that were asked for. */
 bool mot_score_diverged(const struct mot_net *, const struct mot_score *, unsigned what);
+
+struct mot_judge {
+    const struct mot_experiment *experiment;
+    const struct mot_problem *problem;
+    struct mot_evaluator *evaluator;
+    struct mot_watch watch;                  /* hears of evaluations */
+    struct mot_every every;                  /* evaluate.every, resolved */
+    double next_evaluation, next_checkpoint; /* each in its own unit */
+    struct mot_moment last;                  /* of the last evaluation */
+    struct {
+        atomic_bool met;
+        mot_time at;
+        uint64_t updates;
+        struct mot_score score;
+    } target;
+    atomic_bool diverged;
+    struct {      /* by validation */
+        float *x; /* [dim]; NULL without validation rows */
+        struct mot_score score;
+        uint64_t updates;
+    } best;
+    bool ended;
+    enum mot_status status;
+    const char *ended_by;
+};
+void mot_judge_open(struct mot_judge *, const struct mot_experiment *, const struct mot_problem *,
+    struct mot_crew *, const struct mot_watch *);
+void mot_judge_close(struct mot_judge *);
+
+bool mot_judge_evaluation_due(struct mot_judge *, const struct mot_reached *);
+bool mot_judge_checkpoint_due(struct mot_judge *, const struct mot_reached *);
+/* Evaluates x, the model at that moment. If it meets the target, all figures are taken, since the run ends
+ * there. One thread at a time; others may read `met` and `diverged`. */
+void mot_judge_evaluate(struct mot_judge *, struct mot_moment *, const float *x, bool final);
+/* What ends the run at this point: the target, stop.updates or stop.epochs; NULL: nothing. */
+const char *mot_judge_stop(const struct mot_judge *, uint64_t updates, double epochs);
+void mot_judge_end(struct mot_judge *, enum mot_status, const char *by); /* only the first call counts */
+/* Opens an outcome with all that the judge knows about the run and its final model x; the driver adds the
+ * nodes' tallies. */
+void mot_judge_outcome(
+    const struct mot_judge *, const struct mot_world *, const float *x, struct mot_outcome *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* outbox.c -- the functions that a method calls. Each appends to the outbox or
- * counts a buffer; nothing here looks at a clock or at another node. */
+/* outbox.c -- the functions that methods call. Each appends to the outbox or counts a buffer; none looks
+ * at a clock or at another node. */
 #include "run/outbox.h"
 #include "base/memory.h"
 #include "run/pool.h"
@@ -8,25 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for notes, advances and credits beside the effects that need() counts. */
+/* For notes, advances and credits, which need() does not count. */
 #define FREE_EFFECTS 16u
 
 uint32_t mot_outbox_room(const struct mot_need *need)
 {
-    /* A step may cancel as many works as it starts and re-arm each alarm. A credit, a note and an
-     * update for each message may come with those that it sends. */
-    return 4 * need->sends + 2 * need->works + 2 * need->alarms + need->colls + FREE_EFFECTS;
+    /* A step may cancel as many jobs as it starts, forget as many parts as a job names, and re-arm each
+     * alarm. Every message it sends may come with a credit, a note and an update. */
+    return 4 * need->sends + 2 * need->works + need->terms + 2 * need->alarms +
+        MOT_COLL_SCOPES * need->colls + FREE_EFFECTS;
 }
 
-void mot_outbox_open(struct mot_outbox *o, uint32_t effects, uint32_t terms)
+enum mot_status mot_outbox_open(struct mot_outbox *o, uint32_t effects, uint32_t terms)
 {
     *o = (struct mot_outbox){ .max = effects, .terms_max = terms };
-    o->effect = mot_new(effects, sizeof(*o->effect));
-    o->term = mot_new(terms ? terms : 1, sizeof(*o->term));
+    o->effect = mot_new_large(effects, sizeof(*o->effect));
+    o->term = mot_new_large(terms ? terms : 1, sizeof(*o->term));
+    if (o->effect && o->term) return MOT_OK;
+    mot_outbox_close(o);
+    return mot_memory_status();
+}
+
+static size_t press_bytes(uint32_t dim) { return ((size_t)dim + MOT_PRESS_SLACK) * sizeof(uint32_t); }
+
+enum mot_status mot_outbox_open_press(struct mot_outbox *o, uint32_t dim)
+{
+    o->press_dim = dim;
+    o->press.index = mot_reserve(press_bytes(dim));
+    o->press.number = mot_reserve(press_bytes(dim));
+    return o->press.index && o->press.number ? MOT_OK : mot_memory_status();
 }
 
 void mot_outbox_close(struct mot_outbox *o)
 {
+    if (o->press.index) mot_release(o->press.index, press_bytes(o->press_dim));
+    if (o->press.number) mot_release(o->press.number, press_bytes(o->press_dim));
     free(o->effect);
     free(o->term);
     *o = (struct mot_outbox){ 0 };
@@ -46,10 +62,43 @@ void mot_send(struct mot_env *env, mot_node to, uint16_t kind, struct mot_head h
     MOT_ASSERT(to < env->world->nodes);
     MOT_ASSERT(to != env->self);
     MOT_ASSERT(body.buf == MOT_NO_BUF || body.off + body.len <= env->world->dim);
+    MOT_ASSERT(mot_pool_travels(env->pool, body) && "a packed buffer is sent as it was packed");
     if (body.buf != MOT_NO_BUF) mot_pool_hold(env->pool, body.buf);
     push(env, MOT_FX_SEND)->message = (struct mot_message){
         .from = env->self, .to = to, .kind = kind, .intact = true, .head = head, .body = body
     };
+}
+
+void mot_send_rows(struct mot_env *env, mot_node to, uint16_t kind, struct mot_head head, uint32_t part)
+{
+    MOT_ASSERT(to < env->world->nodes);
+    MOT_ASSERT(to != env->self);
+    MOT_ASSERT(env->world->part_bytes && "a method that moves rows says who holds them at first");
+    MOT_ASSERT(part < env->world->parts);
+    push(env, MOT_FX_SEND)->message = (struct mot_message){
+        .from = env->self, .to = to, .kind = kind, .intact = true, .head = head, .rows = part + 1
+    };
+}
+
+void mot_send_samples(
+    struct mot_env *env, mot_node to, uint16_t kind, struct mot_head head, uint64_t draw, uint32_t samples)
+{
+    MOT_ASSERT(to < env->world->workers && to != env->self && samples > 0);
+    MOT_ASSERT(env->world->row_bytes && "a method whose workers share samples says so in its traits");
+    push(env, MOT_FX_SEND)->message = (struct mot_message){ .from = env->self,
+        .to = to,
+        .kind = kind,
+        .intact = true,
+        .head = head,
+        .rows = env->self + 1,
+        .given = samples,
+        .draw = draw };
+}
+
+void mot_forget(struct mot_env *env, uint32_t part)
+{
+    MOT_ASSERT(env->self < env->world->workers && env->world->part_bytes && part < env->world->parts);
+    push(env, MOT_FX_FORGET)->part = part;
 }
 
 void mot_start(struct mot_env *env, const struct mot_work *work)
@@ -69,11 +118,23 @@ void mot_start(struct mot_env *env, const struct mot_work *work)
 
 void mot_cancel(struct mot_env *env, uint32_t tag) { push(env, MOT_FX_CANCEL)->alarm.tag = tag; }
 
+/* Whether this worker has floats to give: only the root has, where they come from it. */
+static bool gives_input(const struct mot_env *env, const struct mot_coll *coll)
+{
+    if (coll->kind != MOT_COLL_FROM_ROOT) return true;
+    return coll->scope == MOT_COLL_GROUP ? mot_is_root(env->world, env->self) : env->self == 0;
+}
+
 void mot_collect(struct mot_env *env, const struct mot_coll *coll)
 {
     MOT_ASSERT(env->self < env->world->workers);
-    MOT_ASSERT(coll->in.off + coll->in.len <= env->world->dim);
-    mot_pool_hold(env->pool, coll->in.buf);
+    MOT_ASSERT(coll->in.len <= env->world->dim && coll->in.off <= env->world->dim - coll->in.len);
+    MOT_ASSERT(coll->scope == MOT_COLL_ALL || env->world->groups);
+    MOT_ASSERT(coll->scope != MOT_COLL_ROOTS || mot_is_root(env->world, env->self));
+    MOT_ASSERT(gives_input(env, coll) == (coll->in.buf != MOT_NO_BUF) || coll->in.len == 0);
+    MOT_ASSERT(mot_pool_travels(env->pool, coll->in) && "a packed buffer is summed as it was packed");
+    MOT_ASSERT(coll->kind == MOT_COLL_SUM || !mot_pool_packed(env->pool, coll->in.buf));
+    if (coll->in.buf != MOT_NO_BUF) mot_pool_hold(env->pool, coll->in.buf);
     push(env, MOT_FX_COLLECT)->coll = *coll;
 }
 
@@ -86,11 +147,15 @@ void mot_alarm(struct mot_env *env, uint32_t tag, mot_time at)
 
 void mot_advance(struct mot_env *env) { push(env, MOT_FX_ADVANCE); }
 
+void mot_enter(struct mot_env *env, uint64_t updates) { push(env, MOT_FX_ENTER)->updates = updates; }
+
 void mot_credit(struct mot_env *env, mot_node worker)
 {
     MOT_ASSERT(worker < env->world->workers);
     push(env, MOT_FX_CREDIT)->credit = worker;
 }
+
+void mot_used(struct mot_env *env, uint64_t samples) { env->out->used += samples; }
 
 void mot_note(struct mot_env *env, const char *key, double value)
 {
@@ -103,7 +168,7 @@ void mot_stop(struct mot_env *env, enum mot_status why) { push(env, MOT_FX_STOP)
 
 /* ---- Buffers -------------------------------------------------------------- */
 
-/* Nearly always nobody wants to know. */
+/* Nearly always NULL: only the simulator keeps ledgers, and only with faults. */
 static struct mot_ledger *ledger_of(const struct mot_env *env) { return env->out ? env->out->ledger : NULL; }
 
 static void enter(struct mot_ledger *l, mot_buf b)
@@ -120,17 +185,22 @@ static void strike(struct mot_ledger *l, mot_buf b)
     l->held[i - 1] = l->held[--l->n];
 }
 
+void mot_enter_buffer(struct mot_env *env, mot_buf b)
+{
+    if (ledger_of(env)) enter(ledger_of(env), b);
+}
+
 mot_buf mot_take(struct mot_env *env)
 {
     mot_buf b = mot_pool_take(env->pool);
-    if (ledger_of(env)) enter(ledger_of(env), b);
+    mot_enter_buffer(env, b);
     return b;
 }
 
 mot_buf mot_hold(struct mot_env *env, mot_buf b)
 {
     mot_pool_hold(env->pool, b);
-    if (ledger_of(env)) enter(ledger_of(env), b);
+    mot_enter_buffer(env, b);
     return b;
 }
 
@@ -144,12 +214,13 @@ void mot_drop(struct mot_env *env, mot_buf b)
 const float *mot_read(const struct mot_env *env, mot_buf b)
 {
     MOT_ASSERT(mot_pool_count(env->pool, b) > 0);
-    return mot_pool_at(env->pool, b);
+    return mot_pool_floats(env->pool, b);
 }
 
 float *mot_edit(struct mot_env *env, mot_buf b)
 {
     MOT_ASSERT(mot_pool_count(env->pool, b) == 1 && "a shared buffer is frozen");
+    if (mot_pool_packed(env->pool, b)) mot_pool_unpack(env->pool, b);
     return mot_pool_at(env->pool, b);
 }
 
@@ -172,7 +243,7 @@ mot_buf mot_sum(struct mot_env *env, const mot_buf *in, uint32_t n)
     return mot_sum_range(env, in, n, 0, env->world->dim);
 }
 
-#define TERMS_AT_ONCE 8 /* so many buffers are read side by side before the sum is written */
+#define TERMS_AT_ONCE 8 /* buffers read side by side before the sum is written */
 
 mot_buf mot_sum_range(struct mot_env *env, const mot_buf *in, uint32_t n, uint32_t off, uint32_t len)
 {
@@ -192,6 +263,38 @@ mot_buf mot_sum_range(struct mot_env *env, const mot_buf *in, uint32_t n, uint32
     }
     MOT_ASSERT(terms > 0);
     k->add(len, terms, term, sum);
+    return out;
+}
+
+/* Of more streams than these a machine does not fetch ahead: then the sums of a block stay in the nearest
+ * cache while so many buffers at a time run through it, a long stretch of each. */
+#define STREAMS 8u
+#define BLOCK 1024u
+
+mot_buf mot_sum_weighted(struct mot_env *env, const mot_buf *in, const double *weight, uint32_t n)
+{
+    const struct mot_kernels *k = mot_kernels();
+    mot_buf out = mot_take(env);
+    float *to = mot_pool_at(env->pool, out);
+    uint32_t dim = env->world->dim, used = 0, block = dim;
+    for (uint32_t i = 0; i < n; i++) used += in[i] != MOT_NO_BUF && weight[i] != 0;
+    if (used > STREAMS) block = BLOCK;
+    for (uint32_t at = 0; at < dim; at += block) {
+        uint32_t len = dim - at < block ? dim - at : block, terms = 0, done = 0;
+        double sum[BLOCK], a[STREAMS];
+        const float *term[STREAMS];
+        for (uint32_t i = 0; i < n && done + terms < used; i++) {
+            if (in[i] == MOT_NO_BUF || weight[i] == 0) continue;
+            if (terms == STREAMS) {
+                k->blend(len, terms, a, term, done == 0, sum, NULL);
+                done += terms;
+                terms = 0;
+            }
+            a[terms] = weight[i];
+            term[terms++] = mot_read(env, in[i]) + at;
+        }
+        k->blend(len, terms, a, term, done == 0, sum, to + at);
+    }
     return out;
 }
 
@@ -242,7 +345,7 @@ static bool same_slice(struct mot_slice a, struct mot_slice b)
     return a.buf == b.buf && a.off == b.off && a.len == b.len;
 }
 
-/* The buffer itself where nobody else holds it, else a new one. */
+/* The buffer itself if nobody else holds it, else a new one. */
 static mot_buf writable(struct mot_env *env, mot_buf b)
 {
     return mot_pool_count(env->pool, b) == 1 ? b : mot_take(env);
@@ -261,7 +364,7 @@ static void compute_step(
         in[s] = mot_pool_at(env->pool, old.slot[s]);
         out[s] = mot_pool_at(env->pool, p->slot[s]);
     }
-    mot_optim_step_range(optim, grad.off, grad.len, old.step, lr_factor, mot_pool_at(env->pool, grad.buf),
+    mot_optim_step_range(optim, grad.off, grad.len, old.step, lr_factor, mot_pool_floats(env->pool, grad.buf),
         scale, mot_pool_at(env->pool, old.x), mot_pool_at(env->pool, p->x), in, out);
     p->step = old.step + 1;
     if (p->x != old.x) mot_drop(env, old.x);

@@ -7,9 +7,11 @@ void mot_outcome_close(struct mot_outcome *out)
 {
     mot_arena_free(&out->arena);
     free(out->node);
+    free(out->traffic.sent);
     free(out->x);
     free(out->ends_at);
     free(out->best);
+    free(out->missed);
     free(out->start.share);
     *out = (struct mot_outcome){ 0 };
 }
@@ -19,6 +21,15 @@ void mot_outcome_note(struct mot_outcome *out, const struct mot_notes *n)
     memcpy(out->note, n->note, sizeof(out->note));
     out->notes = n->n;
     out->staleness = n->staleness;
+}
+
+void mot_outcome_missed(struct mot_outcome *out, const struct mot_method *method,
+    const struct mot_world *world, const void *lead_state)
+{
+    if (!method->missed) return;
+    out->missed = mot_new_large(world->parts, sizeof(*out->missed));
+    out->parts = out->missed ? world->parts : 0;
+    for (uint32_t j = 0; j < out->parts; j++) out->missed[j] = method->missed(lead_state, world, j);
 }
 
 void mot_score_fill(struct mot_score *into, const struct mot_score *from)
@@ -72,7 +83,7 @@ static uint32_t bin_of(double value)
 void mot_notes_add(struct mot_notes *n, const char *key, double value)
 {
     struct mot_note_tally *t = n->note;
-    /* Nearly always the very literal that it was noted under before. */
+    /* Nearly always the very same literal as before. */
     while (t < n->note + n->n && t->key != key) t++;
     if (t == n->note + n->n) t = mot_notes_of(n, key);
     if (t->count++ == 0 || value > t->max) t->max = value;
@@ -103,9 +114,12 @@ void mot_moment_note(struct mot_moment *m, const struct mot_notes *n)
     m->staleness_mean = stale ? stale->sum / (double)stale->count : NAN;
     m->staleness_max = stale ? stale->max : NAN;
     m->active_jobs = NAN;
-    for (uint32_t i = 0; i < n->n; i++)
+    m->missed_most = 0;
+    for (uint32_t i = 0; i < n->n; i++) {
         if (strcmp(n->note[i].key, "active_jobs") == 0)
             m->active_jobs = n->note[i].sum / (double)n->note[i].count;
+        if (strcmp(n->note[i].key, "missed_most") == 0) m->missed_most = (uint64_t)n->note[i].max;
+    }
 }
 
 void mot_histogram_bounds(uint32_t bin, uint64_t *first, uint64_t *last)

@@ -1,6 +1,8 @@
 #include "run/pool.h"
 #include "base/memory.h"
+#include "compress/packet.h"
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t stride_of(uint32_t dim) { return (dim + 15u) & ~15u; /* rows start on a cache line */ }
 
@@ -9,24 +11,94 @@ size_t mot_pool_bytes(uint32_t dim, uint32_t capacity)
     return (size_t)capacity * stride_of(dim) * sizeof(float);
 }
 
-void mot_pool_open(struct mot_pool *p, uint32_t dim, uint32_t capacity)
+enum mot_status mot_pool_open(struct mot_pool *p, uint32_t dim, uint32_t capacity)
 {
     MOT_ASSERT(dim > 0);
     MOT_ASSERT(capacity > 0);
     *p = (struct mot_pool){ .dim = dim, .stride = stride_of(dim), .capacity = capacity };
     p->memory = mot_reserve(mot_pool_bytes(dim, capacity));
-    p->count = mot_new((size_t)capacity + 1, sizeof(*p->count));
+    p->count = mot_new_large((size_t)capacity + 1, sizeof(*p->count));
+    p->free = mot_new_large(capacity, sizeof(*p->free));
+    p->last = mot_new_large((size_t)capacity + 1, sizeof(*p->last));
     pthread_mutex_init(&p->lock, NULL);
-    p->free = mot_new(capacity, sizeof(*p->free));
+    if (!p->memory || !p->count || !p->free || !p->last) {
+        mot_pool_close(p);
+        return mot_memory_status();
+    }
     mot_pool_rebuild(p);
+    return MOT_OK;
 }
+
+/* ---- Packed buffers ------------------------------------------------------------------------ */
+
+static size_t packet_stride(uint32_t dim) { return (mot_packet_most(dim) + 63) & ~(size_t)63; }
+
+size_t mot_packets_bytes(uint32_t dim, uint32_t capacity) { return capacity * packet_stride(dim); }
+
+enum mot_status mot_pool_open_packets(struct mot_pool *p)
+{
+    struct mot_packets *k = p->packets = mot_new(1, sizeof(*k));
+    k->stride = packet_stride(p->dim);
+    k->memory = mot_reserve(mot_packets_bytes(p->dim, p->capacity));
+    k->bytes = mot_new_large((size_t)p->capacity + 1, sizeof(*k->bytes));
+    k->expanded = mot_new_large((size_t)p->capacity + 1, sizeof(*k->expanded));
+    pthread_mutex_init(&k->lock, NULL);
+    return k->memory && k->bytes && k->expanded ? MOT_OK : mot_memory_status();
+}
+
+static void close_packets(struct mot_pool *p)
+{
+    struct mot_packets *k = p->packets;
+    if (!k) return;
+    if (k->memory) mot_release(k->memory, mot_packets_bytes(p->dim, p->capacity));
+    pthread_mutex_destroy(&k->lock);
+    free(k->bytes);
+    free((void *)k->expanded);
+    free(k);
+}
+
+void mot_pool_pack(struct mot_pool *p, mot_buf b, uint64_t bytes)
+{
+    MOT_ASSERT(bytes > 0 && bytes <= p->packets->stride);
+    p->packets->bytes[b] = bytes;
+    atomic_store(&p->packets->expanded[b], false);
+}
+
+void mot_pool_unpack(struct mot_pool *p, mot_buf b)
+{
+    mot_pool_floats(p, b);
+    p->packets->bytes[b] = 0;
+}
+
+void mot_pool_expand(struct mot_pool *p, mot_buf b)
+{
+    struct mot_packets *k = p->packets;
+    struct mot_range range = p->last[b];
+    if (p->shared) pthread_mutex_lock(&k->lock);
+    if (!atomic_load(&k->expanded[b])) {
+        mot_packet_expand(mot_pool_packet(p, b), range.len, mot_pool_at(p, b) + range.off);
+        atomic_store_explicit(&k->expanded[b], true, memory_order_release);
+    }
+    if (p->shared) pthread_mutex_unlock(&k->lock);
+}
+
+void mot_pool_sum_packed(struct mot_pool *p, const struct mot_slice *in, uint32_t n, float *out)
+{
+    memset(out + in->off, 0, in->len * sizeof(*out));
+    for (uint32_t i = 0; i < n; i++)
+        mot_packet_add(mot_pool_packet(p, in[i].buf), in[i].len, out + in[i].off);
+}
+
+/* ---- Open and close ------------------------------------------------------------------------ */
 
 void mot_pool_close(struct mot_pool *p)
 {
+    close_packets(p);
     if (p->memory) mot_release(p->memory, mot_pool_bytes(p->dim, p->capacity));
     if (p->memory) pthread_mutex_destroy(&p->lock);
     free((void *)p->count);
     free(p->free);
+    free(p->last);
     *p = (struct mot_pool){ 0 };
 }
 
@@ -40,18 +112,45 @@ void mot_pool_rebuild(struct mot_pool *p)
     if (p->used > p->used_most) p->used_most = p->used;
 }
 
-mot_buf mot_pool_take(struct mot_pool *p)
+#define LOOKS_MOST 256u /* at free buffers, for one that had the same range */
+
+/* Where in the stack the buffer to take is: on top, or the first that had this range. Those that were never
+ * taken are at the bottom, and any of them is as good as a buffer with another range: either way memory is
+ * used that was not before. */
+static uint32_t place_of(const struct mot_pool *p, struct mot_range range)
+{
+    uint32_t top = p->capacity - p->used - 1;
+    for (uint32_t i = 0; i <= top && i < LOOKS_MOST; i++) {
+        struct mot_range last = p->last[p->free[top - i]];
+        if (last.len == 0 || (last.off == range.off && last.len == range.len)) return top - i;
+    }
+    return top;
+}
+
+static mot_buf take(struct mot_pool *p, struct mot_range range)
 {
     if (p->shared) pthread_mutex_lock(&p->lock);
-    /* Running out means that a method's need() declared too little: our bug or its author's. */
+    /* Running out means that a method's need() declared too little: a bug. */
     MOT_ASSERT(p->used < p->capacity && "a method holds more buffers than its need() declared");
-    mot_buf b = p->free[p->capacity - p->used - 1];
+    p->ranged |= range.len < p->dim;
+    uint32_t top = p->capacity - p->used - 1, place = p->ranged ? place_of(p, range) : top;
+    mot_buf b = p->free[place];
+    p->free[place] = p->free[top];
+    p->last[b] = range;
+    if (p->packets) p->packets->bytes[b] = 0;
     p->used++;
     if (p->used > p->used_most) p->used_most = p->used;
     if (p->shared) pthread_mutex_unlock(&p->lock);
     MOT_ASSERT(p->count[b] == 0);
     atomic_store_explicit(&p->count[b], 1, memory_order_relaxed);
     return b;
+}
+
+mot_buf mot_pool_take(struct mot_pool *p) { return take(p, (struct mot_range){ 0, p->dim }); }
+
+mot_buf mot_pool_take_range(struct mot_pool *p, uint32_t off, uint32_t len)
+{
+    return take(p, (struct mot_range){ off, len });
 }
 
 void mot_pool_return(struct mot_pool *p, mot_buf b)

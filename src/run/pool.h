@@ -1,9 +1,10 @@
-/* pool.h -- the buffers of a run: counted, all of one length, reserved at the start.
+/* pool.h -- the buffers of a run: reference-counted, all of one length, reserved at the start.
  *
- * Only the thread that owns the pool takes, holds and drops, unless it is shared;
- * other threads may read, or write where they were told to. Address space is reserved for the
- * most that need() declared; memory is used only by what was ever taken, and
- * what was dropped last is taken first. */
+ * Unless the pool is shared, only its owner's thread takes, holds and drops; other threads may read, or
+ * write where they were told to. Address space is reserved for the most that need() declared, but only
+ * what was ever written uses memory: the buffer dropped last is taken first. Where some are taken for a range
+ * only, for a segment that arrives, the first of those that last had the same range is, so that a segment
+ * costs the memory of a segment. */
 #ifndef MOT_RUN_POOL_H
 #define MOT_RUN_POOL_H
 
@@ -11,24 +12,43 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct mot_pool {
-    float *memory;
-    uint32_t dim, stride; /* floats in a buffer; from one to the next */
-    uint32_t capacity;    /* handles are 1..capacity */
-    uint32_t used, used_most;
-    _Atomic uint32_t *count; /* [capacity + 1] */
-    uint32_t *free;          /* a stack of the handles not in use */
-    bool shared;             /* several threads take, hold and drop */
-    pthread_mutex_t lock;    /* shared: of the stack */
+struct mot_range {
+    uint32_t off, len;
 };
 
-void mot_pool_open(struct mot_pool *, uint32_t dim, uint32_t capacity);
+/* Packed buffers (compress/packet.h): only pools of runs with a compressor have room for packets. The floats
+ * of a packed buffer are filled in when somebody reads them: mostly nobody does. */
+struct mot_packets {
+    unsigned char *memory;
+    size_t stride;
+    uint64_t *bytes;        /* [capacity + 1]: of its packet; 0: not packed */
+    _Atomic bool *expanded; /* [capacity + 1]: its floats are there */
+    pthread_mutex_t lock;   /* of whoever fills them in, in a shared pool */
+};
+
+struct mot_pool {
+    float *memory;
+    uint32_t dim, stride; /* floats in a buffer; floats from one to the next */
+    uint32_t capacity;    /* handles are 1..capacity */
+    uint32_t used, used_most;
+    _Atomic uint32_t *count;     /* [capacity + 1] */
+    uint32_t *free;              /* stack of free handles */
+    struct mot_range *last;      /* [capacity + 1]: what a buffer was taken for; len 0: never */
+    bool ranged;                 /* buffers were taken for ranges: `last` counts */
+    bool shared;                 /* several threads take, hold and drop */
+    pthread_mutex_t lock;        /* guards the stack of a shared pool */
+    struct mot_packets *packets; /* NULL: nothing is ever packed */
+};
+
+enum mot_status mot_pool_open(struct mot_pool *, uint32_t dim, uint32_t capacity);
 void mot_pool_close(struct mot_pool *);
-size_t mot_pool_bytes(uint32_t dim, uint32_t capacity); /* what open would reserve */
-/* after counts were restored: makes the free stack */
+size_t mot_pool_bytes(uint32_t dim, uint32_t capacity); /* what mot_pool_open reserves */
+/* Rebuilds the stack of free handles after counts were restored. */
 void mot_pool_rebuild(struct mot_pool *);
 
 mot_buf mot_pool_take(struct mot_pool *);
+/* Only this range of it will be written and read. */
+mot_buf mot_pool_take_range(struct mot_pool *, uint32_t off, uint32_t len);
 
 static inline float *mot_pool_at(const struct mot_pool *p, mot_buf b)
 {
@@ -36,7 +56,46 @@ static inline float *mot_pool_at(const struct mot_pool *p, mot_buf b)
     return p->memory + (size_t)(b - 1) * p->stride;
 }
 
-void mot_pool_return(struct mot_pool *, mot_buf); /* its count has come to 0 */
+/* ---- Packed buffers ---- */
+
+enum mot_status mot_pool_open_packets(struct mot_pool *);
+size_t mot_packets_bytes(uint32_t dim, uint32_t capacity); /* what that reserves */
+
+/* Bytes of a buffer's packet; 0: it is not packed. */
+static inline uint64_t mot_pool_packed(const struct mot_pool *p, mot_buf b)
+{
+    MOT_ASSERT(b <= p->capacity);
+    return p->packets && b ? p->packets->bytes[b] : 0;
+}
+static inline unsigned char *mot_pool_packet(const struct mot_pool *p, mot_buf b)
+{
+    MOT_ASSERT(p->packets && b != MOT_NO_BUF && b <= p->capacity);
+    return p->packets->memory + (size_t)(b - 1) * p->packets->stride;
+}
+/* The buffer's packet is there, for the range that it was taken for. */
+void mot_pool_pack(struct mot_pool *, mot_buf, uint64_t bytes);
+void mot_pool_unpack(struct mot_pool *, mot_buf); /* from here on it has floats only */
+void mot_pool_expand(struct mot_pool *, mot_buf);
+
+/* The buffer's floats, also if it is packed. */
+static inline float *mot_pool_floats(struct mot_pool *p, mot_buf b)
+{
+    if (p->packets && p->packets->bytes[b] &&
+        !atomic_load_explicit(&p->packets->expanded[b], memory_order_acquire))
+        mot_pool_expand(p, b);
+    return mot_pool_at(p, b);
+}
+
+/* Whether a slice can be sent: all of a buffer's packet, or what is not packed. */
+static inline bool mot_pool_travels(const struct mot_pool *p, struct mot_slice s)
+{
+    return !mot_pool_packed(p, s.buf) || (p->last[s.buf].off == s.off && p->last[s.buf].len == s.len);
+}
+
+/* out[range] = the sum of n packed buffers over that range, in order, with the bits of their floats' sum. */
+void mot_pool_sum_packed(struct mot_pool *, const struct mot_slice *in, uint32_t n, float *out);
+
+void mot_pool_return(struct mot_pool *, mot_buf); /* called when its count reaches 0 */
 
 static inline uint32_t mot_pool_count(const struct mot_pool *p, mot_buf b)
 {

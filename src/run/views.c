@@ -1,6 +1,7 @@
 #include "run/views.h"
+#include <math.h>
 
-#define RANGE 1024u /* floats that are added up at a time */
+#define RANGE 1024u /* floats added up at a time */
 
 static bool same_whole(const struct mot_pool *p, const struct mot_view *view, uint32_t n)
 {
@@ -11,7 +12,7 @@ static bool same_whole(const struct mot_pool *p, const struct mot_view *view, ui
     return n > 0;
 }
 
-/* In double, so that the mean of equal models is that model, bit for bit. */
+/* In double, so the mean of equal models is that model bit for bit. */
 static void add_range(
     const struct mot_piece *v, uint32_t dim, uint32_t at, uint32_t len, double *sum, uint32_t *count)
 {
@@ -25,13 +26,18 @@ static void add_range(
     }
 }
 
-static struct mot_piece piece_of(const struct mot_pool *p, const struct mot_view *v)
+struct mot_piece mot_piece_of(const struct mot_pool *p, const struct mot_view *v)
 {
     uint32_t off = v->len ? v->off : 0;
-    return (struct mot_piece){ mot_pool_at(p, v->x) + off, v->scale, off, v->len ? v->len : p->dim };
+    return (struct mot_piece){ .x = mot_pool_at(p, v->x) + off,
+        .scale = v->scale,
+        .off = off,
+        .len = v->len ? v->len : p->dim,
+        .mass = v->mass,
+        .moved = v->moved ? mot_pool_at(p, v->moved) + off : NULL };
 }
 
-/* The pieces are `piece`, or else what the views of a pool say. */
+/* Averages `piece` if given, else the views into the pool. */
 static void mean(uint32_t dim, const struct mot_piece *piece, const struct mot_pool *p,
     const struct mot_view *view, uint32_t n, const float *rest, float *into)
 {
@@ -40,7 +46,7 @@ static void mean(uint32_t dim, const struct mot_piece *piece, const struct mot_p
         uint32_t count[RANGE] = { 0 };
         len = dim - at < RANGE ? dim - at : RANGE;
         for (uint32_t i = 0; i < n; i++) {
-            struct mot_piece one = piece ? piece[i] : piece_of(p, &view[i]);
+            struct mot_piece one = piece ? piece[i] : mot_piece_of(p, &view[i]);
             add_range(&one, dim, at, len, sum, count);
         }
         for (uint32_t j = 0; j < len; j++) {
@@ -73,23 +79,43 @@ static double distance2(const struct mot_piece *p, const float *mean)
     return square;
 }
 
-double mot_views_spread(const struct mot_pool *p, const struct mot_view *view, uint32_t n, const float *mean)
+/* The norm of the mean of what mixing moved the models by; NaN if nobody keeps track. */
+static double norm_of_moved(const struct mot_piece *piece, uint32_t n, uint32_t dim)
 {
-    double sum = 0;
-    if (n == 0 || same_whole(p, view, n)) return 0;
-    for (uint32_t i = 0; i < n; i++) {
-        struct mot_piece one = piece_of(p, &view[i]);
-        sum += distance2(&one, mean);
+    double square = 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) kept += piece[i].moved != NULL;
+    if (kept == 0) return NAN;
+    for (uint32_t at = 0, len; at < dim; at += len) {
+        double sum[RANGE] = { 0 };
+        len = dim - at < RANGE ? dim - at : RANGE;
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t j = 0; piece[i].moved && j < len; j++) sum[j] += (double)piece[i].moved[at + j];
+        for (uint32_t j = 0; j < len; j++) square += sum[j] / kept * (sum[j] / kept);
     }
-    return sum / n;
+    return sqrt(square);
 }
 
-double mot_pieces_spread(uint32_t dim, const struct mot_piece *piece, uint32_t n, const float *mean)
+/* 0 if nothing moved, whatever the model: it may begin at 0. */
+static double share(double part, double whole2) { return part == 0 ? 0 : part / sqrt(whole2); }
+
+struct mot_mixed mot_pieces_mixed(
+    const struct mot_piece *piece, uint32_t n, const struct mot_world *w, const float *mean)
 {
-    double sum = 0;
+    double apart = 0, mass = 0, norm2 = 0, moved = norm_of_moved(piece, n, w->dim);
     for (uint32_t i = 0; i < n; i++) {
-        MOT_ASSERT(piece[i].len == dim);
-        sum += distance2(&piece[i], mean);
+        MOT_ASSERT(piece[i].len == w->dim);
+        if (piece[i].x != mean || piece[i].scale != 1.0) apart += distance2(&piece[i], mean);
+        mass += piece[i].mass;
     }
-    return n ? sum / n : 0;
+    for (uint32_t j = 0; j < w->dim && !isnan(moved); j++) norm2 += (double)mean[j] * (double)mean[j];
+    return (struct mot_mixed){ .consensus = n ? apart / n : 0,
+        .drift = share(moved, norm2),
+        .mass = mass != 0 ? mass / w->workers : (double)NAN };
+}
+
+struct mot_mixed mot_mixed_at_first(const struct mot_view *v)
+{
+    return (struct mot_mixed){ .drift = v->moved ? 0 : (double)NAN,
+        .mass = v->mass != 0 ? v->mass : (double)NAN };
 }

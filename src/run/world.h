@@ -1,56 +1,72 @@
-/* world.h -- what every driver works out of an experiment before its run: the world
- * that methods see, what they need, how often to evaluate. */
+/* world.h -- what every driver derives from an experiment before the run: the world that methods see, what
+ * they need, how often to evaluate. */
 #ifndef MOT_RUN_WORLD_H
 #define MOT_RUN_WORLD_H
 
 #include "run/gradient.h"
 
-/* part_rows has room for the parts, batch for the workers; both must last as long as the world. */
-void mot_world_fill(const struct mot_experiment *, const struct mot_problem *, const struct mot_optim *,
-    uint64_t *part_rows, uint32_t *batch, struct mot_world *out);
-enum mot_status mot_world_check(const struct mot_experiment *, const struct mot_world *);
+/* Fails if the method's options do not suit the world. */
+enum mot_status mot_world_open(const struct mot_experiment *, const struct mot_problem *,
+    const struct mot_optim *, struct mot_world *out);
+void mot_world_close(struct mot_world *);
+/* What world.part_batch is, for [parts] parts of the experiment's data. */
+void mot_part_batches(const struct mot_experiment *, const struct mot_parts *, uint32_t *out);
+/* Whether a node holds the rows of a part from the beginning of the run. */
+bool mot_world_holds(const struct mot_experiment *, const struct mot_world *, mot_node, uint32_t part);
+/* Puts the initial parameters and a zero vector into the pool. */
+void mot_world_begin(struct mot_world *, struct mot_pool *, const float *x0);
 
-/* Whose models make up the run's: the servers; the workers, where they differ;
- * else one worker stands for all. The lead is the first. */
+/* Whose models make up the run's: the servers'; else every worker's if they differ; else worker 0's, which
+ * stands for all. The lead is the first of these nodes. */
 mot_node mot_world_lead(const struct mot_world *);
 uint32_t mot_world_showing(const struct mot_experiment *, const struct mot_world *);
+/* In a live run that is saved also all workers, if each keeps something of its own. */
+uint32_t mot_world_saved(const struct mot_experiment *, const struct mot_world *);
 
-/* What all nodes need together. */
-/* shown: models of several */
+/* What a node needs: the method's need(), and what packing takes besides. */
+struct mot_need mot_need_of(const struct mot_experiment *, const struct mot_world *, mot_node);
+/* The needs of all nodes. most: the largest of each. shown: copies of models, if several nodes show
+ * theirs. */
 struct mot_needs {
     struct mot_need most;
-    uint64_t states, buffers, sends, works, terms, alarms, shown;
+    uint64_t states, buffers, holds, sends, works, terms, alarms, shown;
 };
 struct mot_needs mot_needs_of(const struct mot_experiment *, const struct mot_world *);
-uint32_t mot_needs_window(const struct mot_needs *); /* collectives that can be under way at once */
-size_t mot_state_room(size_t bytes);                 /* a state's bytes, rounded up to whole cache lines */
+/* Collectives of one circle that can be in flight at once: who got something from the root may have joined
+ * the next one when others have yet to leave the one before. */
+uint32_t mot_needs_window(const struct mot_needs *);
+/* Of all circles; each may have a buffer for its result. */
+uint32_t mot_needs_colls(const struct mot_needs *, const struct mot_world *);
+size_t mot_state_room(size_t bytes); /* rounded up to whole cache lines */
 
-/* How far a run is in its data after so many updates, where that is known before it begins: without a server
- * every update takes a batch of every worker. So what is due at an epoch is due at an update that all nodes
- * know, and no driver has to ask how far the others are. */
+/* Progress in the data as a function of updates. It is known beforehand for methods without a server,
+ * where every update takes a batch of every worker, or several (not where each goes at its own pace). So
+ * what is due at an epoch is due at an update that every node knows, and no driver has to ask the others
+ * how far they are. */
 struct mot_course {
     const struct mot_world *world;
     const struct mot_problem *problem;
     bool known;
-    uint64_t samples0; /* of a run that goes on: before world->step0 */
+    uint32_t batches;  /* of a worker, per update */
+    uint64_t samples0; /* of a resumed run: before world->step0 */
 };
 struct mot_course mot_course_of(
     const struct mot_experiment *, const struct mot_world *, const struct mot_problem *, uint64_t samples0);
-/* Where a worker is in its part after so many updates. */
+/* A worker's position in its part after so many updates. */
 uint64_t mot_course_draw(const struct mot_course *, mot_node worker, uint64_t updates);
 uint64_t mot_course_samples(const struct mot_course *, uint64_t updates);
 double mot_course_epochs(const struct mot_course *, uint64_t updates);
-/* The first update by which so many epochs are done; UINT64_MAX: the data ends before, or it is not known. */
+/* The first update by which so many epochs are done. UINT64_MAX: the data ends before, or unknown. */
 uint64_t mot_course_update(const struct mot_course *, double epochs);
-/* The first update after this one at which something is due that is due every so often; UINT64_MAX where the
- * clock says when, or it is not known. */
+/* The first update later than `after` at which something periodic is due. UINT64_MAX: the clock decides,
+ * or unknown. */
 uint64_t mot_course_due(const struct mot_course *, const struct mot_every *, uint64_t after);
 
-/* evaluate.every with auto resolved: about fifty evaluations, whatever ends the run. */
+/* evaluate.every, with auto resolved: about fifty evaluations, or one every quarter epoch if no limit is
+ * set. */
 struct mot_every mot_every_resolve(const struct mot_experiment *);
 
-/* Finds the slowest worker, for progress: offer each with the time
- * of its mean job (0: none done), then ask. */
+/* Finds the slowest worker for progress: offer each with its mean job time (0: no job done), then ask. */
 struct mot_pick {
     mot_node worker;
     uint32_t n;

@@ -1,13 +1,12 @@
-/* channel.c -- exactly once and in order, over links that lose, double, delay and damage.
+/* channel.c -- exactly-once, in-order delivery over links that lose, duplicate, delay and damage frames.
  *
  *   send -> frame ~~> arrives: in order -> delivered;  acknowledged by number <~~ ack
- *             ^ time-out: again, at most MOST_TRIES times; then the peer is given up
+ *             ^ on timeout again, at most MOST_TRIES times; then the peer is given up
  *
- * A frame is one event. The sender keeps an item until it is acknowledged and no copy of
- * it is under way; the number of those is limited, and what exceeds it waits its turn, so
- * memory is bounded whatever the links do. Acknowledgements say how many arrived in
- * order; they are small and take the latency only. Damage is a mark on the frame: there are no
- * bytes on a simulated wire that a checksum could be taken of. */
+ * A frame is one event. The sender keeps an item until it is acknowledged and no copy of it is in flight.
+ * The number of items is limited and the excess waits its turn, so memory is bounded whatever the links
+ * do. An acknowledgement says how many frames arrived in order; it is small and costs only the latency.
+ * Damage is a mark on the frame: a simulated wire carries no bytes that a checksum could cover. */
 #include "sim/channel.h"
 #include "base/memory.h"
 #include "run/clock.h"
@@ -15,9 +14,9 @@
 #include <stdlib.h>
 
 #define MOST_TRIES 24u
-#define MOST_COPIES 4u                   /* of one item under way at once */
+#define MOST_COPIES 4u                   /* copies of one item in flight */
 #define LEAST_TIMEOUT UINT64_C(10000000) /* 10 ms */
-#define HOLD_UP UINT64_C(1000000)        /* 1 ms: the least that a reordered frame is held up */
+#define HOLD_UP UINT64_C(1000000)        /* 1 ms: the shortest delay of a reordered frame */
 #define NODES_MOST 10000u
 
 /* ---- Room ------------------------------------------------------------------------------ */
@@ -25,8 +24,7 @@
 static uint64_t most_undelivered(
     const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
-    return n->sends +
-        mot_needs_window(n) * mot_schedule_flights((enum mot_collective)x->sim.collective, w->workers);
+    return n->sends + mot_sim_flights(n, x, w);
 }
 
 static uint64_t limit_of(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
@@ -48,8 +46,8 @@ static uint64_t faults_of(const struct mot_experiment *x)
 uint64_t mot_channel_events(
     const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
-    /* Copies, a time-out, an acknowledgement and a delivery of each item;
-     * begin, end and cut of each fault; lost and back. */
+    /* For each item its copies, a timeout, an acknowledgement and a delivery; for each fault its begin,
+     * end and cut; for each node its loss and return. */
     return (MOST_COPIES + 4) * mot_channel_items(n, x, w) + 3 * faults_of(x) + 2 * (uint64_t)w->nodes +
         MOT_FAULTS_RANDOM;
 }
@@ -58,7 +56,7 @@ uint64_t mot_channel_bytes(
     const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
     if (!x->cluster->faults.any) return 0;
-    /* Of the connections only those in use are touched; each node has some. */
+    /* Only connections in use are touched; assume a few per node. */
     return mot_channel_items(n, x, w) * sizeof(struct sim_item) +
         4 * (uint64_t)w->nodes * sizeof(struct sim_conn) + faults_of(x) * sizeof(struct sim_fault) +
         w->nodes * sizeof(struct sim_health);
@@ -67,8 +65,9 @@ uint64_t mot_channel_bytes(
 static void open_faults(struct sim *s, struct sim_channel *c)
 {
     c->faults = (uint32_t)faults_of(s->x);
-    c->fault = mot_new(c->faults, sizeof(*c->fault));
-    c->active = mot_new(c->faults, sizeof(*c->active));
+    c->fault = mot_new_large(c->faults, sizeof(*c->fault));
+    c->active = mot_new_large(c->faults, sizeof(*c->active));
+    if (!c->fault || !c->active) return;
     for (uint32_t i = 0; i < c->conf->scheduled; i++) c->fault[i].f = c->conf->fault[i];
     for (int i = 0; i < MOT_FAULTS_RANDOM; i++)
         c->arrivals[i] = mot_rng_at(s->world.seed, MOT_RNG_FAULT, (uint64_t)i);
@@ -86,21 +85,22 @@ enum mot_status mot_channel_open(struct sim *s, const struct mot_needs *n)
     c->items = (uint32_t)mot_channel_items(n, s->x, &s->world);
     c->limit = (uint32_t)limit_of(n, s->x, &s->world);
     if (s->o->frames && s->o->frames < c->limit) c->limit = s->o->frames;
-    c->item = mot_new((size_t)c->items + 1, sizeof(*c->item));
-    for (uint32_t i = c->items; i > 0; i--) {
+    c->item = mot_new_large((size_t)c->items + 1, sizeof(*c->item));
+    for (uint32_t i = c->items; c->item && i > 0; i--) {
         c->item[i].next = c->free;
         c->free = i;
     }
     c->conn = mot_reserve((size_t)nodes * nodes * sizeof(*c->conn));
     c->known = mot_reserve((size_t)nodes * nodes * sizeof(*c->known));
-    c->health = mot_new(nodes, sizeof(*c->health));
-    for (mot_node i = 0; i < s->world.workers; i++) {
+    c->health = mot_new_large(nodes, sizeof(*c->health));
+    for (mot_node i = 0; !mot_memory_refused() && i < s->world.workers; i++) {
         struct mot_ledger *l = &c->health[i].ledger;
-        l->max = 2 * s->method->need(s->x->method_conf, &s->world, i).buffers + 8;
-        l->held = mot_new(l->max, sizeof(*l->held));
+        struct mot_need need = mot_need_of(s->x, &s->world, i);
+        l->max = 2 * (need.buffers + need.holds) + 8;
+        l->held = mot_new_large(l->max, sizeof(*l->held));
     }
     open_faults(s, c);
-    return MOT_OK;
+    return mot_memory_status();
 }
 
 void mot_channel_close(struct sim *s)
@@ -108,7 +108,7 @@ void mot_channel_close(struct sim *s)
     struct sim_channel *c = s->channel;
     size_t pairs = (size_t)s->world.nodes * s->world.nodes;
     if (!c) return;
-    for (mot_node i = 0; i < s->world.nodes; i++) free(c->health[i].ledger.held);
+    for (mot_node i = 0; c->health && i < s->world.nodes; i++) free(c->health[i].ledger.held);
     mot_release(c->conn, pairs * sizeof(*c->conn));
     mot_release(c->known, pairs * sizeof(*c->known));
     free(c->item);
@@ -152,7 +152,7 @@ static void let_go(struct sim *s)
     }
 }
 
-/* Frees the item if nobody needs it any more. */
+/* Frees the item once nobody needs it. */
 static void settle(struct sim *s, uint32_t index)
 {
     struct sim_channel *c = s->channel;
@@ -169,7 +169,7 @@ static void settle(struct sim *s, uint32_t index)
 
 /* ---- Sending ------------------------------------------------------------------------------------- */
 
-/* What happens to one frame: a function of the seed and of how many went before it. */
+/* What happens to a frame depends on the seed and on how many frames went before it. */
 struct fate {
     bool dropped, doubled, held_up, damaged;
     double by;
@@ -243,7 +243,7 @@ static void transmit(struct sim *s, uint32_t index)
 {
     struct sim_item *i = &s->channel->item[index];
     mot_node from = i->m.from, to = i->m.to;
-    if (s->node[from].dead) return; /* what it had not sent is gone with it */
+    if (s->node[from].dead) return; /* unsent frames die with the node */
     struct mot_link up = slowed(s, from), down = slowed(s, to);
     struct mot_transfer t = mot_network_pass(&up, &down, &s->nic[from], &s->nic[to], i->bytes, s->now);
     struct fate fate = fate_of(s, from, to);
@@ -270,22 +270,22 @@ static void transmit(struct sim *s, uint32_t index)
     arm(s, index);
 }
 
-static struct sim_item *new_item(struct sim *s, mot_node from, mot_node to, uint64_t floats, uint32_t *index)
+static struct sim_item *new_item(struct sim *s, mot_node from, mot_node to, uint64_t bytes, uint32_t *index)
 {
     struct sim_channel *c = s->channel;
     uint32_t pair;
     struct sim_conn *conn = conn_of(s, from, to, &pair);
-    MOT_ASSERT(c->free && "more messages under way than need() declared");
+    MOT_ASSERT(c->free && "more messages in flight than need() declared");
     *index = c->free;
     struct sim_item *i = &c->item[*index];
     c->free = i->next;
     *i = (struct sim_item){ .used = true,
         .conn = pair,
         .seq = conn->seq++,
-        .bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5),
+        .bytes = bytes,
         .generation = i->generation,
         .m = { .from = from, .to = to } };
-    if (conn->seq == 1) { /* what the handshake of the two measured */
+    if (conn->seq == 1) { /* start from what the handshake measured */
         conn->srtt = 2 * way(s, from, to);
         conn->rttvar = conn->srtt / 2;
     }
@@ -306,10 +306,8 @@ static void submit(struct sim *s, uint32_t index)
     mot_sim_account(s, to);
     s->node[from].flying++;
     s->node[to].flying++;
-    s->node[from].tally.bytes_sent += i->bytes;
-    s->node[from].tally.messages_sent++;
-    s->bytes_sent += i->bytes;
-    s->messages_sent++;
+    mot_sim_count(s, from, to, i->bytes);
+    mot_sim_count_rows(s, &i->m, i->bytes);
     if (!c->held_first && c->out < c->limit) {
         c->out++;
         transmit(s, index);
@@ -324,22 +322,23 @@ static void submit(struct sim *s, uint32_t index)
 void mot_channel_send(struct sim *s, const struct mot_message *m)
 {
     uint32_t index;
-    if (s->node[m->to].dead && s->channel->health[m->to].told) { /* it was told that nobody is there */
+    if (s->node[m->to].dead && s->channel->health[m->to].told) { /* the sender knows that nobody is there */
         mot_pool_drop(&s->pool, m->body.buf);
         return;
     }
-    /* the hold of mot_send is ours now */
-    new_item(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, &index)->m = *m;
+    /* takes over the hold that mot_send took */
+    new_item(s, m->from, m->to, mot_message_bytes(&s->world, &s->pool, m, s->wire_bytes), &index)->m = *m;
     submit(s, index);
 }
 
-void mot_channel_send_step(struct sim *s, mot_node from, const struct mot_coll_step *step, uint32_t instance)
+void mot_channel_send_step(
+    struct sim *s, mot_node from, mot_node to, uint64_t bytes, uint32_t step, uint32_t instance)
 {
     uint32_t index;
-    if (s->node[step->to].dead && s->channel->health[step->to].told) return;
-    struct sim_item *i = new_item(s, from, step->to, step->last - step->first, &index);
+    if (s->node[to].dead && s->channel->health[to].told) return;
+    struct sim_item *i = new_item(s, from, to, bytes, &index);
     i->collective = true;
-    i->step = step->step;
+    i->step = step;
     i->instance = (uint16_t)instance;
     submit(s, index);
 }
@@ -347,12 +346,12 @@ void mot_channel_send_step(struct sim *s, mot_node from, const struct mot_coll_s
 void mot_channel_resend(struct sim *s, uint32_t index)
 {
     struct sim_item *i = &s->channel->item[index];
-    if (s->node[i->m.from].dead) return; /* the channel of a dead node is as dead */
+    if (s->node[i->m.from].dead) return; /* a dead node resends nothing */
     if (i->tries >= MOST_TRIES) {
         mot_faults_give_up(s, i->m.from, i->m.to);
         return;
     }
-    if (i->frames + 2 > MOST_COPIES) { /* enough of it is under way */
+    if (i->frames + 2 > MOST_COPIES) { /* enough copies are in flight */
         arm(s, index);
         return;
     }
@@ -393,8 +392,7 @@ static void hand_over(struct sim *s, uint32_t index)
     if (i->collective) {
         mot_sim_coll_step(s, i->instance, m.from, m.to, i->step);
     } else {
-        mot_sim_step(s, m.to, &(struct mot_event){ .kind = MOT_EV_MESSAGE, .message = &m });
-        mot_pool_drop(&s->pool, m.body.buf);
+        mot_sim_deliver(s, &m);
     }
     settle(s, index);
 }
@@ -405,7 +403,8 @@ void mot_channel_deliver(struct sim *s, uint32_t pair)
     struct sim_conn *conn = &c->conn[pair];
     mot_node to = pair % s->world.nodes;
     conn->delivering = false;
-    while (!s->ended && !s->node[to].dead && conn->deliver && c->item[conn->deliver].seq < conn->arrived) {
+    while (
+        !s->judge.ended && !s->node[to].dead && conn->deliver && c->item[conn->deliver].seq < conn->arrived) {
         if (s->node[to].stalled_until > s->now) {
             conn->delivering = true;
             mot_sim_put(
@@ -425,7 +424,7 @@ void mot_channel_frame(struct sim *s, const struct mot_pending *p)
     uint32_t pair = i->conn;
     struct sim_conn *conn = &c->conn[pair];
     i->frames--;
-    /* What the link had not finished when its sender crashed never arrives. */
+    /* A frame still on the link when its sender crashed never arrives. */
     bool cut_short = s->node[i->m.from].dead && i->left > c->health[i->m.from].lost_at;
     bool blocked = !i->gone && mot_faults_blocked(s, i->m.from, i->m.to);
     c->tally.cut += blocked;
@@ -436,16 +435,15 @@ void mot_channel_frame(struct sim *s, const struct mot_pending *p)
             conn->arrived = c->item[conn->arrive].seq + 1;
             conn->arrive = c->item[conn->arrive].next;
         }
-        /* A copy of what was acknowledged long ago says nothing new to anyone. */
+        /* A late copy of an item already acknowledged needs no answer. */
         if (!i->acked) acknowledge(s, pair, p->index);
         if (!conn->delivering) mot_channel_deliver(s, pair);
     }
     settle(s, p->index);
 }
 
-/* A round trip was measured: of the frame that is answered, not of those that waited for it;
- * and only if it was sent once, as otherwise nobody knows which one is answered (Karn and
- * Partridge, 1987). */
+/* Learns a round trip: from the frame being answered, not from those queued behind it, and only if it was
+ * sent once, since otherwise it is unknown which copy is answered (Karn and Partridge, 1987). */
 static void learn(struct sim *s, struct sim_conn *conn, const struct sim_item *i)
 {
     if (i->tries != 1 || s->now < i->left) return;
@@ -492,7 +490,7 @@ static void unhold(struct sim_channel *c, uint32_t index)
     else c->held_first = c->item[index].queue_next;
     if (c->held_last == index) c->held_last = before;
     c->item[index].held = false;
-    c->out++; /* settling takes it out again */
+    c->out++; /* settling decrements it again */
 }
 
 static void close_conn(struct sim *s, mot_node from, mot_node to)
@@ -501,7 +499,7 @@ static void close_conn(struct sim *s, mot_node from, mot_node to)
     uint32_t pair = from * s->world.nodes + to;
     struct sim_conn *conn = &c->conn[pair];
     if (!conn->known) return;
-    /* What was acknowledged but waits for a stalled node comes before the unacknowledged. */
+    /* Items acknowledged but held for a stalled node precede the unacknowledged ones. */
     uint32_t at = conn->deliver && (!conn->first || c->item[conn->deliver].seq < c->item[conn->first].seq)
         ? conn->deliver
         : conn->first;

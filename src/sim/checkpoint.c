@@ -1,18 +1,18 @@
 /* checkpoint.c -- the whole state of a simulated run in one file.
  *
- * States, buffers and pending events are all there is: states hold no pointers,
- * buffers are handles. Gradients of running jobs are not kept, they are computed
- * again. One list of fields serves writing and reading. The file is replaced
- * atomically and ends in a checksum; a damaged one is refused. */
+ * States, buffers and pending events are all there is: states hold no pointers, and buffers are handles.
+ * Gradients of running jobs are recomputed, not stored. One list of fields serves both writing and
+ * reading. The file is replaced atomically and ends in a checksum; a damaged one is refused. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "compress/packet.h"
 #include "sim/channel.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 7u
+#define VERSION 13u
 #define KEY_BYTES 64
 
 struct visit {
@@ -28,16 +28,15 @@ static void visit_bytes(struct visit *v, void *at, size_t n)
 }
 #define VISIT(v, field) visit_bytes((v), &(field), sizeof(field))
 
-/* Any byte can come out of a file; not any byte is a bool. */
+/* A file may hold any byte, but a bool may not. Nothing is written while the crew may read it. */
 static void visit_bool(struct visit *v, bool *field)
 {
     uint8_t byte = *field;
     VISIT(v, byte);
-    *field = byte != 0;
+    if (!v->writing) *field = byte != 0;
 }
 
-/* What falls due next is kept as long as it is counted as before:
- * `stop` and `checkpoint` may have changed. */
+/* What is due next stays valid only if it is counted in the same way: `stop` and `checkpoint` may change. */
 static void visit_every(struct visit *v, const struct sim *s, const struct mot_every *every, double *next)
 {
     uint32_t unit = every->unit;
@@ -57,6 +56,7 @@ static void visit_counters(struct visit *v, struct sim *s)
     VISIT(v, s->events);
     VISIT(v, s->messages_sent);
     VISIT(v, s->bytes_sent);
+    VISIT(v, s->rows_bytes);
     VISIT(v, s->samples);
     VISIT(v, s->steps);
     VISIT(v, s->updates);
@@ -64,30 +64,45 @@ static void visit_counters(struct visit *v, struct sim *s)
     VISIT(v, s->at_least);
     VISIT(v, s->stops);
     VISIT(v, s->fruitless);
-    visit_every(v, s, &s->every, &s->next_eval);
-    visit_every(v, s, &s->x->checkpoint, &s->next_checkpoint);
+    visit_every(v, s, &s->judge.every, &s->judge.next_evaluation);
+    visit_every(v, s, &s->x->checkpoint, &s->judge.next_checkpoint);
     visit_bool(v, &s->evaluated_now);
-    VISIT(v, s->last);
-    VISIT(v, s->best_score);
-    VISIT(v, s->best_updates);
-    /* A target that was met counts only for a run that has the same one. */
+    VISIT(v, s->judge.last);
+    VISIT(v, s->judge.best.score);
+    VISIT(v, s->judge.best.updates);
+    /* A target met earlier counts only if the target is still the same. */
     uint32_t target = s->x->stop.target;
     double value = s->x->stop.value;
     VISIT(v, target);
     VISIT(v, value);
-    visit_bool(v, &s->target_reached);
-    if (target != (uint32_t)s->x->stop.target || value != s->x->stop.value) s->target_reached = false;
-    VISIT(v, s->target_at);
-    VISIT(v, s->target_updates);
-    if (s->best) visit_bytes(v, s->best, s->world.dim * sizeof(float));
+    bool met = atomic_load(&s->judge.target.met);
+    visit_bool(v, &met);
+    bool same = target == (uint32_t)s->x->stop.target && value == s->x->stop.value;
+    atomic_store(&s->judge.target.met, met && same);
+    VISIT(v, s->judge.target.at);
+    VISIT(v, s->judge.target.updates);
+    if (s->judge.best.x) visit_bytes(v, s->judge.best.x, s->world.dim * sizeof(float));
+}
+
+/* What has arrived is a function of the time. */
+static void visit_feed(struct visit *v, struct sim_node *n)
+{
+    struct mot_feed *f = n->actor.feed;
+    VISIT(v, n->feeds);
+    VISIT(v, f->head);
+    VISIT(v, f->before);
+    VISIT(v, f->took);
+    VISIT(v, f->least);
+    VISIT(v, f->lacks);
 }
 
 static void visit_nodes(struct visit *v, struct sim *s)
 {
     for (mot_node i = 0; i < s->world.nodes; i++) {
         struct sim_node *n = &s->node[i];
-        VISIT(v, n->advanced);
-        VISIT(v, n->colls);
+        VISIT(v, n->actor.advanced);
+        VISIT(v, n->actor.used);
+        VISIT(v, n->coll);
         VISIT(v, n->stopped);
         VISIT(v, n->spin.at);
         VISIT(v, n->spin.updates);
@@ -97,30 +112,41 @@ static void visit_nodes(struct visit *v, struct sim *s)
         VISIT(v, n->since);
         VISIT(v, n->computing);
         VISIT(v, n->flying);
-        VISIT(v, n->tally);
-        visit_bytes(v, n->state, n->state_bytes);
+        VISIT(v, n->actor.tally);
+        visit_bool(v, &n->actor.guest);
+        if (n->actor.feed) visit_feed(v, n);
+        visit_bytes(v, n->actor.state, n->state_bytes);
         VISIT(v, s->nic[i]);
     }
+    if (s->held) visit_bytes(v, s->held, s->held_bytes);
+    size_t blocks = s->traffic.blocks.in_all;
+    visit_bytes(v, s->traffic.sent, blocks * blocks * sizeof(*s->traffic.sent));
 }
 
 static void visit_works(struct visit *v, struct sim *s)
 {
     for (uint32_t i = 0; i < s->works; i++) {
         struct sim_work *w = &s->work[i];
-        VISIT(v, w->state);
-        VISIT(v, w->tag);
+        VISIT(v, w->slot.state);
+        VISIT(v, w->slot.tag);
         VISIT(v, w->generation);
-        VISIT(v, w->terms);
-        VISIT(v, w->at);
-        VISIT(v, w->grad);
-        VISIT(v, w->order);
-        VISIT(v, w->asked);
+        VISIT(v, w->slot.terms);
+        VISIT(v, w->slot.least);
+        VISIT(v, w->slot.at);
+        VISIT(v, w->slot.grad);
+        VISIT(v, w->slot.order);
+        VISIT(v, w->slot.asked);
+        visit_bool(v, &w->slot.pieces);
+        VISIT(v, w->slot.piece);
+        VISIT(v, w->slot.before);
+        VISIT(v, w->slot.until);
         VISIT(v, w->samples);
-        VISIT(v, w->deadline);
-        VISIT(v, w->began);
+        VISIT(v, w->slot.deadline);
+        VISIT(v, w->slot.began);
         VISIT(v, w->whole);
+        VISIT(v, w->ends);
     }
-    size_t terms = s->works ? (size_t)(s->work[s->works - 1].term - s->term) + s->last_terms : 0;
+    size_t terms = s->works ? (size_t)(s->work[s->works - 1].slot.term - s->term) + s->last_terms : 0;
     for (size_t t = 0; t < terms; t++) {
         VISIT(v, s->term[t].part);
         VISIT(v, s->term[t].draw);
@@ -146,19 +172,29 @@ static void visit_messages(struct visit *v, struct sim *s)
         VISIT(v, m->head.samples);
         VISIT(v, m->head.value);
         VISIT(v, m->body);
+        VISIT(v, m->rows);
+        VISIT(v, m->given);
+        VISIT(v, m->draw);
     }
-    for (uint32_t k = 0; k < s->window; k++) {
+}
+
+static void visit_colls(struct visit *v, struct sim *s)
+{
+    for (uint32_t k = 0; k < s->colls; k++) {
         struct sim_coll *c = &s->coll[k];
+        VISIT(v, c->kind);
         VISIT(v, c->tag);
         VISIT(v, c->joined);
         VISIT(v, c->finished);
+        VISIT(v, c->off);
         VISIT(v, c->len);
         VISIT(v, c->out);
         VISIT(v, c->sum);
-        for (uint32_t i = 0; i < s->world.workers; i++) {
+        for (uint32_t i = 0; i < c->circle.n; i++) {
             VISIT(v, c->in[i]);
             VISIT(v, c->scalar[i]);
             VISIT(v, c->began[i]);
+            VISIT(v, c->packed[i]);
             visit_bool(v, &c->progress[i].joined);
             visit_bool(v, &c->progress[i].finished);
             VISIT(v, c->progress[i].sent);
@@ -179,6 +215,9 @@ static void visit_item(struct visit *v, struct sim_item *i)
     VISIT(v, i->m.head.samples);
     VISIT(v, i->m.head.value);
     VISIT(v, i->m.body);
+    VISIT(v, i->m.rows);
+    VISIT(v, i->m.given);
+    VISIT(v, i->m.draw);
     VISIT(v, i->seq);
     VISIT(v, i->bytes);
     VISIT(v, i->left);
@@ -227,6 +266,8 @@ static void visit_health(struct visit *v, struct sim_node *n, struct sim_health 
     VISIT(v, h->told);
     VISIT(v, h->cut);
     VISIT(v, h->wants_join);
+    visit_bool(v, &h->entered);
+    visit_bool(v, &h->counts);
     VISIT(v, h->lost_by);
     VISIT(v, h->lost_at);
     VISIT(v, h->ledger.n);
@@ -294,6 +335,17 @@ static void visit_notes(struct visit *v, struct sim *s)
     if (notes->stale) VISIT(v, notes->staleness);
 }
 
+static void visit_copy(struct visit *v, const float **x, uint32_t n)
+{
+    if (!v->writing) {
+        free((float *)(uintptr_t)*x); /* a damaged file may list it twice */
+        *x = mot_new_large((size_t)n + 1, sizeof(**x));
+        v->in.short_of |= !*x;
+        if (!*x) return;
+    }
+    visit_bytes(v, (float *)(uintptr_t)*x, n * sizeof(**x));
+}
+
 static void visit_piece(struct visit *v, const struct sim *s, struct mot_piece *p)
 {
     bool here = p->x != NULL;
@@ -306,11 +358,11 @@ static void visit_piece(struct visit *v, const struct sim *s, struct mot_piece *
         v->in.short_of = true;
         return;
     }
-    if (!v->writing) {
-        free((float *)(uintptr_t)p->x); /* a damaged file may have it twice */
-        p->x = mot_new((size_t)p->len + 1, sizeof(*p->x));
-    }
-    visit_bytes(v, (float *)(uintptr_t)p->x, p->len * sizeof(*p->x));
+    VISIT(v, p->mass);
+    visit_copy(v, &p->x, p->len);
+    bool moved = p->moved != NULL;
+    visit_bool(v, &moved);
+    if (moved) visit_copy(v, &p->moved, p->len);
 }
 
 static void visit_sets(struct visit *v, struct sim *s)
@@ -334,8 +386,8 @@ static void visit_params(struct visit *v, struct mot_params *p)
     VISIT(v, p->step);
 }
 
-/* Without it replicas that have yet to make a step would compute their
- * own, and share nothing with the others ever after. */
+/* Without the memo, replicas that have yet to make this step would compute their own and never share
+ * buffers with the others again. */
 static void visit_memo(struct visit *v, struct mot_memo *m)
 {
     visit_bool(v, &m->set);
@@ -348,7 +400,7 @@ static void visit_memo(struct visit *v, struct mot_memo *m)
 
 static void visit_heap(struct visit *v, struct sim *s)
 {
-    mot_heap_first(&s->heap); /* so that there is no hole in it */
+    mot_heap_first(&s->heap); /* closes the hole */
     VISIT(v, s->heap.n);
     if (s->heap.n > s->heap.capacity) s->heap.n = 0;
     visit_bytes(v, s->heap.e, s->heap.n * sizeof(*s->heap.e));
@@ -359,24 +411,46 @@ static bool is_running_gradient(const struct sim *s, const bool *gradient, mot_b
     return gradient[b] && s->pool.count[b] == 1;
 }
 
+/* A packed buffer is its packet. False: it is not packed. */
+static bool visit_packet(struct visit *v, struct sim *s, mot_buf b)
+{
+    if (!s->pool.packets) return false;
+    uint64_t bytes = mot_pool_packed(&s->pool, b);
+    struct mot_range *range = &s->pool.last[b];
+    VISIT(v, bytes);
+    if (bytes == 0) return false;
+    VISIT(v, *range);
+    if (range->off > s->pool.dim || range->len > s->pool.dim - range->off ||
+        bytes > mot_packet_most(range->len)) {
+        v->in.short_of = true;
+        return true;
+    }
+    visit_bytes(v, mot_pool_packet(&s->pool, b), bytes);
+    if (v->writing) return true;
+    if (!mot_packet_check(mot_pool_packet(&s->pool, b), bytes, range->len)) v->in.short_of = true;
+    else mot_pool_pack(&s->pool, b, bytes);
+    return true;
+}
+
 static void visit_buffers(struct visit *v, struct sim *s)
 {
-    bool *gradient = mot_new((size_t)s->pool.capacity + 1, sizeof(*gradient));
+    bool *gradient = mot_new_large((size_t)s->pool.capacity + 1, sizeof(*gradient));
+    if (!gradient) return;
     for (uint32_t i = 0; i < s->works; i++)
-        if (s->work[i].state == WORK_RUNNING && s->work[i].grad <= s->pool.capacity)
-            gradient[s->work[i].grad] = true;
+        if (s->work[i].slot.state == MOT_SLOT_RUNNING && s->work[i].slot.grad <= s->pool.capacity)
+            gradient[s->work[i].slot.grad] = true;
     for (mot_buf b = 1; b <= s->pool.capacity; b++) {
         uint32_t count = s->pool.count[b];
         VISIT(v, count);
         s->pool.count[b] = count;
-        if (count == 0 || is_running_gradient(s, gradient, b)) continue;
+        if (count == 0 || is_running_gradient(s, gradient, b) || visit_packet(v, s, b)) continue;
         visit_bytes(v, mot_pool_at(&s->pool, b), s->pool.dim * sizeof(float));
         if (v->in.short_of) break;
     }
     free(gradient);
 }
 
-/* What must be alike for a checkpoint to fit this run. */
+/* What must match for a checkpoint to fit this run. */
 struct fit {
     char magic[8];
     uint32_t version, workers, servers, dim, works, alarms, messages, window, capacity, heap;
@@ -408,6 +482,7 @@ static void visit_all(struct visit *v, struct sim *s)
     visit_nodes(v, s);
     visit_works(v, s);
     visit_messages(v, s);
+    visit_colls(v, s);
     visit_channel(v, s);
     visit_notes(v, s);
     visit_memo(v, &s->memo);
@@ -441,121 +516,6 @@ enum mot_status mot_sim_save(struct sim *s)
 
 /* ---- Reading ------------------------------------------------------------------------------ */
 
-static bool good_slice(const struct sim *s, struct mot_slice b)
-{
-    return b.buf <= s->pool.capacity && (uint64_t)b.off + b.len <= s->pool.dim &&
-        (b.buf == MOT_NO_BUF || s->pool.count[b.buf] > 0);
-}
-
-static bool good_event(const struct sim *s, const struct mot_pending *p)
-{
-    switch (p->kind) {
-    case SIM_START: return p->index < s->world.nodes;
-    case SIM_MESSAGE: return p->index < s->messages;
-    case SIM_WORK: return p->index < s->works;
-    case SIM_TIMER: return p->index < s->alarms;
-    case SIM_COLL:
-        return p->index < s->world.workers && mot_tie_rank(p->tie) < s->world.workers &&
-            p->instance < s->window;
-    default: break;
-    }
-    const struct sim_channel *c = s->channel;
-    if (!c) return false;
-    switch (p->kind) {
-    case SIM_FRAME:
-    case SIM_RESEND: return p->index > 0 && p->index <= c->items;
-    case SIM_ACK:
-    case SIM_DELIVER: return p->index < (uint64_t)s->world.nodes * s->world.nodes;
-    case SIM_FAULT:
-        return p->instance <= FAULT_ARRIVAL &&
-            p->index < (p->instance == FAULT_ARRIVAL ? MOT_FAULTS_RANDOM : c->faults);
-    case SIM_LOST:
-    case SIM_JOIN: return p->index < s->world.nodes;
-    default: return false;
-    }
-}
-
-static bool good_item(const struct sim *s, const struct sim_item *i)
-{
-    const struct sim_channel *c = s->channel;
-    if (i->next > c->items || i->queue_next > c->items ||
-        i->conn >= (uint64_t)s->world.nodes * s->world.nodes)
-        return false;
-    if (i->m.from >= s->world.nodes || i->m.to >= s->world.nodes) return false;
-    if (i->collective &&
-        (i->instance >= s->window || i->m.from >= s->world.workers || i->m.to >= s->world.workers))
-        return false;
-    return good_slice(s, i->m.body);
-}
-
-static bool good_channel(const struct sim *s)
-{
-    const struct sim_channel *c = s->channel;
-    if (!c) return true;
-    if (c->free > c->items || c->held_first > c->items || c->held_last > c->items || s->peer > s->world.nodes)
-        return false;
-    for (uint32_t i = 1; i <= c->items; i++)
-        if (!good_item(s, &c->item[i])) return false;
-    for (uint32_t i = 0; i < c->knowns; i++) {
-        const struct sim_conn *n = &c->conn[c->known[i]];
-        if (n->first > c->items || n->arrive > c->items || n->deliver > c->items || n->last > c->items)
-            return false;
-    }
-    for (uint32_t i = 0; i < c->faults; i++)
-        if (c->fault[i].f.kind > MOT_FAULT_POISON || c->fault[i].f.workers.n > MOT_UINTS_MAX) return false;
-    for (uint32_t i = 0; i < c->actives; i++)
-        if (c->active[i] >= c->faults) return false;
-    for (mot_node n = 0; n < s->world.nodes; n++)
-        for (uint32_t i = 0; i < c->health[n].ledger.n; i++)
-            if (!good_slice(s, (struct mot_slice){ .buf = c->health[n].ledger.held[i] })) return false;
-    return true;
-}
-
-static bool good_params(const struct sim *s, const struct mot_params *p)
-{
-    const mot_buf buf[] = { p->x, p->slot[0], p->slot[1] };
-    for (uint32_t i = 0; i < 1 + s->world.optim->slots; i++)
-        if (buf[i] == MOT_NO_BUF || buf[i] > s->pool.capacity || s->pool.count[buf[i]] == 0) return false;
-    return true;
-}
-
-/* A checksum keeps out accidents; this keeps out files that were made to do harm to the
- * reader. Nodes' states are their method's: its check() looks at them before the run goes on. */
-static bool sound(const struct sim *s)
-{
-    const struct mot_memo *m = &s->memo;
-    if (m->set &&
-        (!good_params(s, &m->in) || !good_params(s, &m->out) || m->grad.buf == MOT_NO_BUF ||
-            !good_slice(s, m->grad)))
-        return false;
-    if (s->messages_free > s->messages) return false;
-    for (uint32_t i = 0; i < s->messages_free; i++)
-        if (s->message_free[i] >= s->messages) return false;
-    for (uint32_t i = 0; i < s->messages; i++)
-        if (s->message[i].from >= s->world.nodes || s->message[i].to >= s->world.nodes) return false;
-    for (uint32_t i = 0; i < s->works; i++) {
-        const struct sim_work *w = &s->work[i];
-        uint32_t room = (uint32_t)((i + 1 < s->works ? s->work[i + 1].term
-                                                     : s->term + (w->term - s->term) + s->last_terms) -
-            w->term);
-        if (w->state > WORK_RUNNING || w->terms > room || w->at > s->pool.capacity ||
-            w->grad > s->pool.capacity)
-            return false;
-        if (w->state != WORK_FREE && (w->at == MOT_NO_BUF || s->pool.count[w->at] == 0)) return false;
-        if (w->state == WORK_RUNNING && (w->grad == MOT_NO_BUF || s->pool.count[w->grad] == 0)) return false;
-        for (uint32_t t = 0; t < w->terms; t++)
-            if (w->term[t].part >= s->world.parts) return false;
-    }
-    for (uint32_t k = 0; k < s->window; k++) {
-        if (s->coll[k].out > s->pool.capacity || s->coll[k].joined > s->world.workers) return false;
-        for (uint32_t i = 0; i < s->world.workers; i++)
-            if (!good_slice(s, s->coll[k].in[i])) return false;
-    }
-    for (uint32_t i = 0; i < s->heap.n; i++)
-        if (!good_event(s, &s->heap.e[i])) return false;
-    return good_channel(s);
-}
-
 enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t n, uint64_t *mark_out)
 {
     const char *path = s->o->checkpoint;
@@ -563,33 +523,34 @@ enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t
     uint64_t sum, mark;
     if (n < sizeof(have) + 2 * sizeof(uint64_t) || memcmp(bytes, MAGIC, 8) != 0)
         return mot_fail(MOT_EDATA,
-            "%s: not a checkpoint of a simulated run of motley (%zu bytes); one of a live run is resumed by "
-            "motley train",
+            "%s: not a checkpoint of a simulated run (%zu bytes); motley train resumes those of live runs",
             path, n);
     memcpy(&sum, bytes + n - sizeof(sum), sizeof(sum));
     if (sum != XXH64(bytes, n - sizeof(sum), 0))
-        return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not fit its %zu bytes", path, n);
+        return mot_fail(MOT_EDATA, "%s: damaged: its checksum does not match its %zu bytes", path, n);
     struct visit v = { .in = { .at = bytes, .n = n - sizeof(sum) } };
     VISIT(&v, have);
     VISIT(&v, mark);
     if (have.version != want.version)
         return mot_fail(
-            MOT_EDATA, "%s: checkpoint format %u, this motley reads %u", path, have.version, want.version);
+            MOT_EDATA, "%s: checkpoint format %u; this motley reads %u", path, have.version, want.version);
     if (memcmp(&have, &want, sizeof(have)) != 0)
         return mot_fail(MOT_EUSAGE,
-            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one (%u "
-            "workers, "
-            "%u parameters): data, model, method, cluster, evaluate and seed must be as they were; only "
-            "stop, "
-            "checkpoint, trace, sim.threads and output may change",
+            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one "
+            "(%u workers, %u parameters): only stop, checkpoint, trace, sim.threads and output may change; "
+            "data, model, method, code, cluster, evaluate and seed may not",
             path, have.workers, have.dim, want.workers, want.dim);
     visit_all(&v, s);
-    if (v.in.short_of || v.in.done != v.in.n || !sound(s))
+    if (v.in.short_of || v.in.done != v.in.n || !mot_sim_sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     mot_pool_rebuild(&s->pool);
+    for (uint32_t k = 0; k < s->colls; k++)
+        s->coll[k].way = mot_sim_gathers(&s->coll[k])
+            ? MOT_WAY_GATHER
+            : mot_coll_way_for(s->x->sim.collective, s->coll[k].kind, s->coll[k].len);
     mot_sim_show_begin(s);
     for (uint32_t i = 0; i < s->works; i++)
-        if (s->work[i].state == WORK_RUNNING) mot_sim_compute(s, &s->work[i]);
+        if (s->work[i].slot.state == MOT_SLOT_RUNNING) mot_sim_compute(s, &s->work[i]);
     *mark_out = mark;
     return MOT_OK;
 }
@@ -602,5 +563,5 @@ enum mot_status mot_sim_restore(struct sim *s, uint64_t *mark_out)
     if (status != MOT_OK) return status;
     status = mot_sim_unpack(s, bytes, n, mark_out);
     free(bytes);
-    return status;
+    return mot_memory_refused() ? mot_memory_status() : status;
 }

@@ -1,12 +1,12 @@
-/* coll_steps.c -- ring (Patarasuk and Yuan, 2009), binomial tree, and recursive
- * doubling (Thakur, Rabenseifner and Gropp, 2005) as schedules of messages. */
+/* coll_steps.c -- ring (Patarasuk and Yuan, 2009), binomial tree, and recursive doubling (Thakur,
+ * Rabenseifner and Gropp, 2005) as steps of messages. */
 #include "sim/coll_steps.h"
 
 /* ---- Ring: n-1 steps of reduce-scatter, n-1 of all-gather ---------------------
- * In step s node i passes chunk i-s (mod n) on to its right: first partial sums,
- * then finished ones. Step s needs what came from the left in step s-1. */
+ * In step s, node i passes chunk i-s (mod n) to its right: first partial sums, then
+ * finished ones. Step s needs what came from the left in step s-1. */
 
-/* The floats before chunk c: the first len % n chunks are one longer than the others. */
+/* Floats before chunk c; the first len % n chunks are one float longer than the rest. */
 static uint32_t chunk_first(uint32_t len, uint32_t n, uint32_t c)
 {
     uint32_t each = len / n, longer = len - each * n;
@@ -24,6 +24,17 @@ static bool ring_next(
         .step = step,
         .first = chunk_first(len, n, chunk),
         .last = chunk_first(len, n, chunk + 1) };
+    return true;
+}
+
+/* A gather is its second half: in step s, node i passes what member i-s gave to its right. */
+static bool gather_next(uint32_t n, mot_node self, struct mot_coll_progress *p, struct mot_coll_step *out)
+{
+    if (!p->joined || p->sent == n - 1 || p->sent > p->received) return false;
+    uint32_t step = p->sent++, member = self >= step ? self - step : self + n - step, right = self + 1;
+    *out = (struct mot_coll_step){
+        .to = right == n ? 0 : right, .step = step, .first = member, .last = member + 1
+    };
     return true;
 }
 
@@ -46,18 +57,19 @@ static uint32_t tree_children(uint32_t n, mot_node self)
 
 enum { TREE_UP = 0, TREE_DOWN = 1 };
 
-/* sent counts: one message up (but for the root), then one down to each child, the largest subtree first. */
-static bool tree_next(
-    uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
+/* `sent` counts one message up (except at the root), then one down to each child, largest subtree first. */
+static bool tree_next(enum mot_coll_way way, uint32_t n, mot_node self, uint32_t len,
+    struct mot_coll_progress *p, struct mot_coll_step *out)
 {
-    uint32_t children = tree_children(n, self), up = self != 0;
-    if (!p->joined || p->received < children || p->sent == children + up) return false;
+    uint32_t children = tree_children(n, self), up = way != MOT_WAY_DOWN && self != 0,
+             down = way != MOT_WAY_UP ? children : 0;
+    if (!p->joined || (way != MOT_WAY_DOWN && p->received < children) || p->sent == up + down) return false;
     if (up && p->sent == 0) {
         p->sent++;
         *out = (struct mot_coll_step){ .to = self & (self - 1), .step = TREE_UP, .last = len };
         return true;
     }
-    if (up && !(p->have & 1)) return false;
+    if (self != 0 && !(p->have & 1)) return false;
     uint32_t child = p->sent++ - up, seen = 0;
     for (uint32_t k = tree_levels(n, self); k-- > 0;) {
         uint64_t to = self + ((uint64_t)1 << k);
@@ -73,7 +85,7 @@ static bool tree_next(
 
 /* ---- Recursive doubling ----------------------------------------------------------
  * Among the first p = 2^k nodes, step s exchanges everything with node i ^ 2^s. The
- * n - p others give theirs to node i - p before and get the result after. */
+ * n - p others send theirs to node i - p first and get the result at the end. */
 
 static uint32_t doubling_steps(uint32_t n)
 {
@@ -82,7 +94,7 @@ static uint32_t doubling_steps(uint32_t n)
     return k;
 }
 
-#define DOUBLING_FOLD 31u /* the step number of a message to or from an extra node */
+#define DOUBLING_FOLD 31u /* step number of messages to and from an extra node */
 
 static bool doubling_next(
     uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *p, struct mot_coll_step *out)
@@ -112,63 +124,111 @@ static bool doubling_next(
     return true;
 }
 
-/* ---- The three behind one door ------------------------------------------------------ */
+/* ---- One interface for all ---------------------------------------------------- */
 
-void mot_schedule_received(enum mot_collective kind, uint32_t n, mot_node self, mot_node from, uint32_t step,
+static bool tree_expects(enum mot_coll_way way, uint32_t n, mot_node self, mot_node from, uint32_t step,
+    const struct mot_coll_progress *p)
+{
+    bool from_parent = self != 0 && from == (self & (self - 1)),
+         from_child = from > self && (from & (from - 1)) == self;
+    if (step == TREE_DOWN) return way != MOT_WAY_UP && from_parent && !(p->have & 1);
+    return step == TREE_UP && way != MOT_WAY_DOWN && from_child && p->received < tree_children(n, self);
+}
+
+static bool doubling_expects(
+    uint32_t n, mot_node self, mot_node from, uint32_t step, const struct mot_coll_progress *p)
+{
+    uint32_t steps = doubling_steps(n), core = 1u << steps;
+    if (step > DOUBLING_FOLD || p->have >> step & 1) return false;
+    if (step == DOUBLING_FOLD) return self >= core ? from == self - core : from == self + core;
+    return step < steps && self < core && from == (self ^ (1u << step));
+}
+
+bool mot_coll_expects(enum mot_coll_way way, uint32_t n, mot_node self, mot_node from, uint32_t step,
+    const struct mot_coll_progress *p)
+{
+    if (from >= n || self >= n || from == self) return false;
+    switch (way) {
+    case MOT_WAY_RING: return from == (self + n - 1) % n && step == p->received && step < 2 * (n - 1);
+    case MOT_WAY_GATHER: return from == (self + n - 1) % n && step == p->received && step < n - 1;
+    case MOT_WAY_TREE:
+    case MOT_WAY_UP:
+    case MOT_WAY_DOWN: return tree_expects(way, n, self, from, step, p);
+    case MOT_WAY_DOUBLING: return doubling_expects(n, self, from, step, p);
+    }
+    return false;
+}
+
+void mot_coll_received(enum mot_coll_way way, uint32_t n, mot_node self, mot_node from, uint32_t step,
     struct mot_coll_progress *p)
 {
     MOT_ASSERT(from < n && self < n && from != self);
-    switch (kind) {
-    case MOT_COLLECTIVE_RING:
+    switch (way) {
+    case MOT_WAY_RING:
+    case MOT_WAY_GATHER:
         MOT_ASSERT(step == p->received);
         p->received++;
         return;
-    case MOT_COLLECTIVE_TREE:
+    case MOT_WAY_TREE:
+    case MOT_WAY_UP:
+    case MOT_WAY_DOWN:
         if (step == TREE_DOWN) p->have |= 1;
         else p->received++;
         return;
-    case MOT_COLLECTIVE_DOUBLING:
+    case MOT_WAY_DOUBLING:
         MOT_ASSERT(step <= DOUBLING_FOLD && !(p->have >> step & 1));
         p->have |= (uint32_t)1 << step;
         return;
     }
 }
 
-bool mot_schedule_next(enum mot_collective kind, uint32_t n, mot_node self, uint32_t len,
+bool mot_coll_next(enum mot_coll_way way, uint32_t n, mot_node self, uint32_t len,
     struct mot_coll_progress *p, struct mot_coll_step *out)
 {
     if (n == 1) return false;
-    switch (kind) {
-    case MOT_COLLECTIVE_RING: return ring_next(n, self, len, p, out);
-    case MOT_COLLECTIVE_TREE: return tree_next(n, self, len, p, out);
-    case MOT_COLLECTIVE_DOUBLING: return doubling_next(n, self, len, p, out);
+    switch (way) {
+    case MOT_WAY_RING: return ring_next(n, self, len, p, out);
+    case MOT_WAY_GATHER: return gather_next(n, self, p, out);
+    case MOT_WAY_TREE:
+    case MOT_WAY_UP:
+    case MOT_WAY_DOWN: return tree_next(way, n, self, len, p, out);
+    case MOT_WAY_DOUBLING: return doubling_next(n, self, len, p, out);
     }
     return false;
 }
 
-bool mot_schedule_complete(
-    enum mot_collective kind, uint32_t n, mot_node self, const struct mot_coll_progress *p)
+static bool doubling_complete(uint32_t n, mot_node self, const struct mot_coll_progress *p)
+{
+    uint32_t steps = doubling_steps(n), core = 1u << steps;
+    if (self >= core) return p->have >> DOUBLING_FOLD & 1;
+    /* Its partners may finish before its extra node has sent anything, so require all sends too. */
+    return p->sent >= steps && (p->have & (core - 1u)) == core - 1u;
+}
+
+bool mot_coll_complete(enum mot_coll_way way, uint32_t n, mot_node self, const struct mot_coll_progress *p)
 {
     if (!p->joined) return false;
     if (n == 1) return true;
-    uint32_t steps = doubling_steps(n), core = 1u << steps;
-    switch (kind) {
-    case MOT_COLLECTIVE_RING: return p->received == 2 * (n - 1);
-    case MOT_COLLECTIVE_TREE: return p->received == tree_children(n, self) && (self == 0 || (p->have & 1));
-    case MOT_COLLECTIVE_DOUBLING:
-        if (self >= core) return p->have >> DOUBLING_FOLD & 1;
-        /* Its partners may be done before its extra node gave anything: it must have sent all, too. */
-        return p->sent >= steps && (p->have & (core - 1u)) == core - 1u;
+    switch (way) {
+    case MOT_WAY_RING: return p->received == 2 * (n - 1);
+    case MOT_WAY_GATHER: return p->received == n - 1;
+    case MOT_WAY_TREE: return p->received == tree_children(n, self) && (self == 0 || (p->have & 1));
+    case MOT_WAY_UP: return p->received == tree_children(n, self) && p->sent == (self != 0);
+    case MOT_WAY_DOWN: return self == 0 || (p->have & 1);
+    case MOT_WAY_DOUBLING: return doubling_complete(n, self, p);
     }
     return false;
 }
 
-uint64_t mot_schedule_flights(enum mot_collective kind, uint32_t n)
+uint64_t mot_coll_flights(enum mot_coll_way way, uint32_t n)
 {
-    switch (kind) {
-    case MOT_COLLECTIVE_RING: return n; /* each chunk is in one place */
-    case MOT_COLLECTIVE_TREE: return 2 * (uint64_t)n;
-    case MOT_COLLECTIVE_DOUBLING: return (uint64_t)n * (doubling_steps(n) + 1);
+    switch (way) {
+    case MOT_WAY_RING: return n; /* each chunk is in one place at a time */
+    case MOT_WAY_GATHER: return n;
+    case MOT_WAY_TREE: return 2 * (uint64_t)n;
+    case MOT_WAY_UP:
+    case MOT_WAY_DOWN: return n;
+    case MOT_WAY_DOUBLING: return (uint64_t)n * (doubling_steps(n) + 1);
     }
     return 0;
 }

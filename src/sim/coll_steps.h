@@ -1,42 +1,66 @@
-/* coll_steps.h -- the message schedules of a sum over all workers.
+/* coll_steps.h -- a collective as steps of messages between its members, who are named by rank.
  *
- * A schedule says, for one node and what it has joined and received so far,
- * which message it sends next. There are no barriers: a node sends as soon as
- * what it needs is there. The numbers are not here: the driver adds the inputs
- * in rank order, so that every schedule gives the same bits. */
+ * The steps say which message a node sends next, given what it has joined and received so far. There are
+ * no barriers: a node sends as soon as it has what it needs. The numbers are added elsewhere, by the
+ * driver and in rank order, so every collective gives the same bits. */
 #ifndef MOT_SIM_COLL_STEPS_H
 #define MOT_SIM_COLL_STEPS_H
 
 #include "config/experiment.h"
 #include <motley/method.h>
 
-/* What one node has done of one collective. */
+/* Which steps: those of a sum are chosen by sim.collective; up to the root or down from it goes one half of
+ * the tree. */
+enum mot_coll_way {
+    MOT_WAY_RING = MOT_COLLECTIVE_RING,
+    MOT_WAY_TREE = MOT_COLLECTIVE_TREE,
+    MOT_WAY_DOUBLING = MOT_COLLECTIVE_DOUBLING,
+    MOT_WAY_UP,
+    MOT_WAY_DOWN,
+    MOT_WAY_GATHER, /* what each member gives goes round the ring: packed buffers */
+};
+static inline enum mot_coll_way mot_coll_way(uint32_t collective, enum mot_coll_kind kind)
+{
+    if (kind == MOT_COLL_SUM) return (enum mot_coll_way)collective;
+    return kind == MOT_COLL_TO_ROOT ? MOT_WAY_UP : MOT_WAY_DOWN;
+}
+/* Without floats there is nothing to share out in a ring: a tree takes the fewest messages. */
+static inline enum mot_coll_way mot_coll_way_for(uint32_t collective, enum mot_coll_kind kind, uint32_t len)
+{
+    return kind == MOT_COLL_SUM && len == 0 ? MOT_WAY_TREE : mot_coll_way(collective, kind);
+}
+
+/* One node's progress in one collective. */
 struct mot_coll_progress {
     bool joined, finished;
-    uint32_t sent;     /* steps of its schedule that it has sent */
+    uint32_t sent;     /* steps sent */
     uint32_t received; /* ring, tree: messages received */
-    uint32_t have;     /* doubling: a bit for each step received; tree: bit 0 = the parent's */
+    uint32_t have;     /* doubling: one bit per step received; tree: bit 0 = the parent's */
 };
 
-/* floats first..last-1 of the slice */
+/* floats first..last-1 of the slice; of a gather, what members first..last-1 gave */
 struct mot_coll_step {
     mot_node to;
     uint32_t step;
     uint64_t first, last;
 };
 
-/* A message of step `step` from node `from` reached the node. */
-void mot_schedule_received(
-    enum mot_collective, uint32_t n, mot_node self, mot_node from, uint32_t step, struct mot_coll_progress *);
+/* Whether that message can arrive now. Ask before mot_coll_received if the link may be damaged. */
+bool mot_coll_expects(enum mot_coll_way, uint32_t n, mot_node self, mot_node from, uint32_t step,
+    const struct mot_coll_progress *);
 
-/* The next message the node can send now; false if it must wait or has sent all. Counts it as sent. */
-bool mot_schedule_next(enum mot_collective, uint32_t n, mot_node self, uint32_t len,
-    struct mot_coll_progress *, struct mot_coll_step *out);
+/* A message of step `step` from node `from` has arrived. */
+void mot_coll_received(
+    enum mot_coll_way, uint32_t n, mot_node self, mot_node from, uint32_t step, struct mot_coll_progress *);
+
+/* The next message that the node can send, counted as sent; false if it must wait or has sent all. */
+bool mot_coll_next(enum mot_coll_way, uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *,
+    struct mot_coll_step *out);
 
 /* Whether the node has the whole sum. */
-bool mot_schedule_complete(enum mot_collective, uint32_t n, mot_node self, const struct mot_coll_progress *);
+bool mot_coll_complete(enum mot_coll_way, uint32_t n, mot_node self, const struct mot_coll_progress *);
 
-/* The most messages of one collective that are under way at once. */
-uint64_t mot_schedule_flights(enum mot_collective, uint32_t n);
+/* The most messages of one collective in flight at once. */
+uint64_t mot_coll_flights(enum mot_coll_way, uint32_t n);
 
 #endif

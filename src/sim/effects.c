@@ -1,4 +1,4 @@
-/* effects.c -- a step of one node, and the effects that it asked for. */
+/* effects.c -- one step of one node, and its effects. */
 #include "run/clock.h"
 #include "sim/channel.h"
 
@@ -6,23 +6,34 @@ void mot_sim_account(struct sim *s, mot_node node)
 {
     struct sim_node *n = &s->node[node];
     mot_time passed = s->now - n->since;
-    if (n->stalled_until > n->since) n->tally.wait += passed;
-    else if (n->computing) n->tally.compute += passed;
-    else if (n->flying) n->tally.send += passed;
-    else n->tally.wait += passed;
+    if (n->stalled_until > n->since) n->actor.tally.wait += passed;
+    else if (n->computing) n->actor.tally.compute += passed;
+    else if (n->flying) n->actor.tally.send += passed;
+    else n->actor.tally.wait += passed;
     n->since = s->now;
 }
 
-struct mot_memo *mot_sim_memo(struct sim *s)
+/* Where all replicas make the same step, it is computed once. */
+static struct mot_memo *memo_of(struct sim *s)
 {
-    return s->world.servers == 0 && !s->method->decentralised ? &s->memo : NULL;
+    return s->x->traits.model == MOT_MODEL_OF_ALL ? &s->memo : NULL;
+}
+
+struct mot_env mot_sim_env(struct sim *s, mot_node node)
+{
+    struct mot_env env = mot_env_of(s->x, &s->world, node, s->now, &s->pool, &s->outbox);
+    env.memo = memo_of(s);
+    env.held = s->node[node].actor.held;
+    return env;
 }
 
 bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
 {
     switch ((enum sim_event)p->kind) {
-    case SIM_WORK: return s->work[p->index].state == WORK_RUNNING && s->work[p->index].generation == p->extra;
+    case SIM_WORK:
+        return s->work[p->index].slot.state == MOT_SLOT_RUNNING && s->work[p->index].generation == p->extra;
     case SIM_TIMER: return s->alarm[p->index].at != MOT_NEVER && s->alarm[p->index].generation == p->extra;
+    case SIM_FEED: return s->node[p->index].feeds == p->extra;
     case SIM_START:
     case SIM_MESSAGE:
     case SIM_COLL: return true;
@@ -37,23 +48,24 @@ bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
     return true;
 }
 
-/* Sweeps out events that were cancelled. Half of the heap's room is for them, so
- * this is rare and always makes room. */
+/* Sweeps out cancelled events. They have half of the heap to themselves, so this is rare and always frees
+ * room. */
 static void sweep(struct sim *s)
 {
     struct mot_heap *h = &s->heap;
-    MOT_ASSERT(!h->hole); /* it was full */
+    MOT_ASSERT(!h->hole); /* the heap was full */
     uint32_t n = h->n;
     h->n = 0;
-    /* Putting back in place works: entry i is read before position i is written. */
+    /* Compacts in place: entry i is read before position i is written. */
     for (uint32_t i = 0; i < n; i++) {
         struct mot_pending p = h->e[i];
         if (mot_sim_live(s, &p)) mot_heap_put(h, &p);
     }
 }
 
-void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind, uint32_t index,
-    uint32_t extra, uint32_t instance)
+/* Inline where messages are sent: the call costs 23 instructions a message. */
+static inline __attribute__((always_inline)) void put(struct sim *s, mot_time at, mot_node rank,
+    enum sim_event kind, uint32_t index, uint32_t extra, uint32_t instance)
 {
     MOT_ASSERT(at >= s->now);
     struct mot_pending p = { .at = at,
@@ -66,19 +78,21 @@ void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind,
     mot_heap_put(&s->heap, &p);
 }
 
-mot_time mot_sim_depart(
-    struct sim *s, mot_node from, mot_node to, uint64_t floats, uint16_t kind, bool collective)
+void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind, uint32_t index,
+    uint32_t extra, uint32_t instance)
 {
-    uint64_t bytes = (uint64_t)((double)floats * s->wire_bytes + 0.5);
+    put(s, at, rank, kind, index, extra, instance);
+}
+
+mot_time mot_sim_depart(
+    struct sim *s, mot_node from, mot_node to, uint64_t bytes, uint16_t kind, bool collective)
+{
     struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, from, to, bytes, s->now);
     mot_sim_account(s, from);
     mot_sim_account(s, to);
     s->node[from].flying++;
     s->node[to].flying++;
-    s->node[from].tally.bytes_sent += bytes;
-    s->node[from].tally.messages_sent++;
-    s->bytes_sent += bytes;
-    s->messages_sent++;
+    mot_sim_count(s, from, to, bytes);
     if (s->watch.flight && mot_watch_follows(&s->watch))
         s->watch.flight(s->watch.self,
             &(struct mot_flight){ .from = from,
@@ -100,25 +114,29 @@ void mot_sim_arrive(struct sim *s, mot_node from, mot_node to)
     s->node[to].flying--;
 }
 
-static void send(struct sim *s, const struct mot_message *m)
+static void send(void *sim, struct mot_actor *from, const struct mot_message *m)
 {
+    struct sim *s = sim;
+    (void)from;
+    if (m->given && s->watch.shared) s->watch.shared(s->watch.self, m, s->now);
     if (s->channel) {
         mot_channel_send(s, m);
         return;
     }
-    MOT_ASSERT(s->messages_free > 0 && "more messages under way than need() declared");
+    MOT_ASSERT(s->messages_free > 0 && "more messages in flight than need() declared");
     uint32_t slot = s->message_free[--s->messages_free];
-    s->message[slot] = *m; /* the hold of mot_send is ours now */
-    mot_time delivered =
-        mot_sim_depart(s, m->from, m->to, m->body.buf == MOT_NO_BUF ? 0 : m->body.len, m->kind, false);
-    mot_sim_put(s, delivered, m->from, SIM_MESSAGE, slot, 0, 0);
+    s->message[slot] = *m; /* takes over the hold that mot_send took */
+    uint64_t bytes = mot_message_bytes(&s->world, &s->pool, m, s->wire_bytes);
+    mot_sim_count_rows(s, m, bytes);
+    mot_time delivered = mot_sim_depart(s, m->from, m->to, bytes, m->kind, false);
+    put(s, delivered, m->from, SIM_MESSAGE, slot, 0, 0);
 }
 
-static void set_alarm(struct sim *s, mot_node node, uint32_t tag, mot_time at)
+static void set_alarm(void *sim, struct mot_actor *actor, uint32_t tag, mot_time at)
 {
-    struct sim_node *n = &s->node[node];
-    MOT_ASSERT(tag < n->alarms);
-    uint32_t slot = n->alarm + tag;
+    struct sim *s = sim;
+    mot_node node = actor->self;
+    uint32_t slot = s->node[node].alarm + tag;
     struct sim_alarm *a = &s->alarm[slot];
     a->generation++;
     a->at = at;
@@ -136,46 +154,70 @@ bool mot_sim_all_stopped(const struct sim *s)
     return s->stops == count;
 }
 
-static void node_stopped(struct sim *s, mot_node node, enum mot_status why)
+static void node_stopped(void *sim, struct mot_actor *actor, enum mot_status why)
 {
+    struct sim *s = sim;
+    mot_node node = actor->self;
     struct sim_node *n = &s->node[node];
     if (n->stopped) return;
     n->stopped = true;
     if (why != MOT_OK) {
         s->has_peer = why == MOT_EPEER && s->peer < s->world.nodes;
-        mot_sim_end(s, why, mot_status_name(why));
+        mot_judge_end(&s->judge, why, mot_status_name(why));
         return;
     }
     s->stops += mot_sim_counts(s, node);
-    if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
+    if (mot_sim_all_stopped(s)) mot_judge_end(&s->judge, MOT_OK, "data");
 }
 
-static void carry_out(struct sim *s, mot_node node, const struct mot_effect *e, bool *advanced)
+static void credit(void *sim, struct mot_actor *actor, mot_node worker)
 {
-    switch (e->kind) {
-    case MOT_FX_SEND: send(s, &e->message); return;
-    case MOT_FX_START: mot_sim_start(s, node, &e->work); return;
-    case MOT_FX_CANCEL: mot_sim_cancel(s, node, e->alarm.tag); return;
-    case MOT_FX_COLLECT: mot_sim_join(s, node, &e->coll); return;
-    case MOT_FX_ALARM: set_alarm(s, node, e->alarm.tag, e->alarm.at); return;
-    case MOT_FX_NOTE: mot_notes_add(&s->notes, e->note.key, e->note.value); return;
-    case MOT_FX_STOP: node_stopped(s, node, e->stop); return;
-    case MOT_FX_CREDIT: s->node[e->credit].tally.updates++; return;
-    case MOT_FX_ADVANCE:
-        if (s->node[node].advanced++ == s->updates && mot_sim_counts(s, node)) s->at_least--;
-        s->steps++;
-        mot_stuck_updated(s);
-        if (mot_sim_counts(s, node)) s->node[node].tally.updates++;
-        if (s->watch.update && mot_watch_follows(&s->watch))
-            s->watch.update(s->watch.self, node, s->node[node].advanced, s->now);
-        *advanced = true;
-        return;
-    }
+    (void)actor;
+    ((struct sim *)sim)->node[worker].actor.tally.updates++;
 }
 
-/* In debug builds invariants are looked at after every step, in others now and then: a look may
- * take as long as there are workers, and is to cost no more than the steps between two. (NDEBUG says
- * nothing here: asserts are on in every build.) */
+static void note(void *sim, struct mot_actor *actor, const char *key, double value)
+{
+    (void)actor;
+    mot_notes_add(&((struct sim *)sim)->notes, key, value);
+}
+
+static void enter(void *sim, struct mot_actor *actor)
+{
+    struct sim *s = sim;
+    MOT_ASSERT(s->world.servers == 0 && s->channel && s->channel->health[actor->self].life > 0);
+    s->channel->health[actor->self].entered = true;
+    mot_sim_catches_up(s, actor->self);
+}
+
+static void advance(void *sim, struct mot_actor *actor)
+{
+    struct sim *s = sim;
+    bool counts = mot_sim_counts(s, actor->self);
+    if (!counts && s->channel && s->world.servers == 0) mot_sim_catches_up(s, actor->self);
+    if (counts && actor->advanced == s->updates + 1 && !s->x->traits.own_pace) s->at_least--;
+    if (counts) actor->tally.updates++;
+    s->steps++;
+    s->advanced = true;
+    mot_stuck_updated(s);
+    if (s->watch.update && mot_watch_follows(&s->watch))
+        s->watch.update(s->watch.self, actor->self, actor->advanced, s->now);
+}
+
+static const struct mot_actor_ops ops = { .send = send,
+    .start = mot_sim_start,
+    .cancel = mot_sim_cancel,
+    .collect = mot_sim_join,
+    .alarm = set_alarm,
+    .advance = advance,
+    .enter = enter,
+    .credit = credit,
+    .note = note,
+    .stop = node_stopped };
+
+/* Debug builds check invariants after every step, others now and then: a check may take time proportional
+ * to the workers, and must cost no more than the steps between two checks. (NDEBUG does not matter:
+ * asserts are on in every build.) */
 static bool looks(struct sim *s)
 {
 #ifdef MOT_DEBUG
@@ -191,24 +233,17 @@ static bool looks(struct sim *s)
 void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
 {
     struct sim_node *n = &s->node[node];
-    if (n->stopped) return; /* what still reaches it changes nothing */
+    if (n->stopped && !s->x->traits.own_pace) return; /* later events change nothing */
     MOT_ASSERT(s->outbox.n == 0 && !n->dead);
-    struct mot_env env = { .self = node,
-        .now = s->now,
-        .world = &s->world,
-        .conf = s->x->method_conf,
-        .pool = &s->pool,
-        .out = &s->outbox,
-        .memo = mot_sim_memo(s) };
+    struct mot_env env = mot_sim_env(s, node);
     if (s->channel && node < s->world.workers) s->outbox.ledger = &s->channel->health[node].ledger;
-    s->method->step(n->state, &env, event);
+    s->method->step(n->actor.state, &env, event);
     s->outbox.ledger = NULL;
-    if (looks(s)) s->method->check(n->state, &env);
-    bool advanced = false;
-    for (uint32_t i = 0; i < s->outbox.n; i++) carry_out(s, node, &s->outbox.effect[i], &advanced);
-    mot_outbox_clear(&s->outbox);
+    if (looks(s)) s->method->check(n->actor.state, &env);
+    s->advanced = false;
+    mot_actor_drain(&n->actor, &s->outbox, &ops, s);
     s->evaluated_now = s->at_update = false;
-    if (!advanced) return;
-    if (s->showing > 1) mot_sim_show(s, node);
+    if (!s->advanced) return;
+    if (s->showing > 1 && !s->x->traits.own_pace) mot_sim_show(s, node);
     mot_sim_progress(s);
 }

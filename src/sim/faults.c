@@ -1,27 +1,27 @@
 /* faults.c -- what goes wrong with nodes: crashes, returns, stalls, partitions, slow links.
  *
  *   up --crash--> dead, untold --`detect` later--> told: its peers get MOT_EV_PEER{down}
- *   up --cut off for `detect`, or all resends in vain--> given up: dead and told
- *   dead --restart, or the way is open again--> up: a new life; init, MOT_EV_START;
- *     its server gets MOT_EV_PEER{up}
+ *   up --cut off for `detect`, or all resends failed--> given up: dead and told
+ *   dead --restart, or reachable again--> up: a new life; init, MOT_EV_START;
+ *     its server, or without one everybody, gets MOT_EV_PEER{up}
  *
- * A crash takes the node's state, works and alarms with it, and what its channel had not yet put on the wire;
- * frames under way still arrive, until the loss is told. A node that was given up while it
- * lived is in the same place: its peers have forgotten it, so it begins anew. Silence is noticed
- * as if by heartbeats, which cost nothing here. */
+ * A crash takes the node's state, jobs and alarms with it, and whatever its channel had not yet put on the
+ * wire; frames in flight still arrive until the loss is told. A node given up while alive fares the same:
+ * its peers have forgotten it, so it starts over. Silence is noticed as if by heartbeats, which cost
+ * nothing here. */
 #include "run/clock.h"
 #include "sim/channel.h"
 #include <math.h>
 #include <string.h>
 
-/* The first server; what happens to one happens to all. */
+/* The first server; servers share one fate. */
 static bool server_of(const struct sim *s, mot_node *server)
 {
     *server = s->world.workers;
     return s->world.servers > 0;
 }
 
-/* ---- What lasts now --------------------------------------------------------------------------- */
+/* ---- Current faults ----------------------------------------------------------------------------- */
 
 bool mot_faults_blocked(const struct sim *s, mot_node a, mot_node b)
 {
@@ -66,19 +66,26 @@ static void end_by_loss(struct sim *s, mot_node node)
 {
     s->peer = node;
     s->has_peer = true;
-    mot_sim_end(s, MOT_EPEER, mot_status_name(MOT_EPEER));
+    mot_judge_end(&s->judge, MOT_EPEER, mot_status_name(MOT_EPEER));
 }
 
-/* Without a server only the workers have the model, and a new life knows nothing of it. */
+static bool has_model(const struct sim *s, mot_node worker)
+{
+    const struct sim_health *h = &s->channel->health[worker];
+    return !s->node[worker].dead && (h->life == 0 || h->entered);
+}
+
+/* Without a server only workers have the model, and a restarted one has none until a peer gives it one. */
 static bool last_with_model(const struct sim *s, mot_node node)
 {
-    if (s->world.servers > 0 || !mot_sim_counts(s, node)) return false;
+    if (s->world.servers > 0 || !has_model(s, node)) return false;
     for (mot_node i = 0; i < s->world.workers; i++)
-        if (i != node && mot_sim_counts(s, i)) return false;
+        if (i != node && has_model(s, i)) return false;
     return true;
 }
 
-/* The run ends with the last that has the model. Its state stays: the last evaluation shows what was lost. */
+/* Losing the last node with the model ends the run. Its state stays, so the final evaluation shows what
+ * was lost. */
 static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
 {
     struct sim_node *n = &s->node[node];
@@ -91,14 +98,16 @@ static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
         return;
     }
     mot_sim_abandon(s, node);
+    mot_sim_coll_lost(s, node);
     mot_sim_misses(s, node);
     for (uint32_t i = 0; i < h->ledger.n; i++) mot_pool_drop(&s->pool, h->ledger.held[i]);
     h->ledger.n = 0;
     n->dead = true;
     n->stalled_until = 0;
-    h->told = h->wants_join = false;
+    h->told = h->wants_join = h->entered = h->counts = false;
+    mot_sim_show_no_more(s, node);
     mot_stuck_lost(s, node);
-    mot_sim_progress(s); /* it may have been the one that the others' updates were waiting for */
+    mot_sim_progress(s); /* the others may have been waiting for this node's update */
 }
 
 static void expect_loss(struct sim *s, mot_node node, mot_time at)
@@ -109,16 +118,16 @@ static void expect_loss(struct sim *s, mot_node node, mot_time at)
 static void crash(struct sim *s, mot_node node)
 {
     struct sim_health *h = &s->channel->health[node];
-    if (s->node[node].stopped) return; /* it has done its part */
+    if (s->node[node].stopped) return; /* its part is done */
     s->channel->tally.crashes++;
     h->cut = h->wants_join = false;
     h->joins++;
-    if (s->node[node].dead) return; /* given up before: now it is really gone */
+    if (s->node[node].dead) return; /* already given up */
     kill_node(s, node, MOT_FAULT_CRASH);
     expect_loss(s, node, s->now + s->channel->conf->detect);
 }
 
-/* Its peers stop waiting for a node that lives but cannot be heard. */
+/* Peers stop waiting for a node that is alive but unreachable. */
 static void give_up(struct sim *s, mot_node node, enum mot_fault_kind by)
 {
     if (s->node[node].dead || s->node[node].stopped) return;
@@ -130,7 +139,7 @@ static void give_up(struct sim *s, mot_node node, enum mot_fault_kind by)
 
 static void tell(struct sim *s, mot_node to, mot_node node, bool up)
 {
-    if (s->node[to].dead || s->ended) return;
+    if (s->node[to].dead || s->judge.ended) return;
     s->peer = node;
     mot_sim_step(s, to,
         &(struct mot_event){
@@ -142,9 +151,9 @@ static void tell_servers(struct sim *s, mot_node node, bool up)
     for (mot_node i = s->world.workers; i < s->world.nodes; i++) tell(s, i, node, up);
 }
 
-/* Those who talk to it: the servers; of a server, the workers; without a server, everyone. A server does not
- * come back, so its loss ends the run also if nobody is there to hear of it; and so does the loss of
- * the last worker that had not stopped. */
+/* Tells the node's peers: a worker's servers; a server's workers; without a server, everyone. A server
+ * never returns, so losing one ends the run even if nobody is left to hear of it; so does losing the last
+ * worker that had not stopped. */
 static void declare_lost(struct sim *s, mot_node node)
 {
     mot_node server;
@@ -156,12 +165,12 @@ static void declare_lost(struct sim *s, mot_node node)
     }
     for (mot_node i = 0; i < s->world.workers; i++)
         if (i != node) tell(s, i, node, false);
-    if (s->ended) return;
+    if (s->judge.ended) return;
     if (node >= s->world.workers) end_by_loss(s, node);
-    else if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
+    else if (mot_sim_all_stopped(s)) mot_judge_end(&s->judge, MOT_OK, "data");
 }
 
-/* Whether any frame can come through: no handshake does where all are lost. */
+/* Whether any frame can get through: without one there is no handshake. */
 static bool passable(const struct sim *s, mot_node a, mot_node b)
 {
     return !mot_faults_blocked(s, a, b) && mot_faults_chance(s, MOT_FAULT_DROP, a, b) < 1 &&
@@ -177,7 +186,7 @@ static bool way_is_open(const struct sim *s, mot_node node)
     return true;
 }
 
-/* A handshake later the node is back; if it is cut off, when it is not any more. */
+/* The node is back after a handshake, or once it is no longer cut off. */
 static void come_back(struct sim *s, mot_node node)
 {
     struct sim_health *h = &s->channel->health[node];
@@ -200,25 +209,19 @@ static void join(struct sim *s, mot_node node)
         h->wants_join = true;
         return;
     }
-    if (!h->told) declare_lost(s, node); /* a new life shows that the old one is over */
-    if (s->ended) return;
+    if (!h->told) declare_lost(s, node); /* a new life proves that the old one is over */
+    if (s->judge.ended) return;
     s->channel->tally.restarts++;
     h->life++;
     h->told = h->cut = h->wants_join = false;
     n->dead = false;
-    if (s->nic[node].up_free > s->now) s->nic[node].up_free = s->now;
-    if (s->nic[node].down_free > s->now) s->nic[node].down_free = s->now;
-    memset(n->state, 0, n->state_bytes);
-    struct mot_env env = { .self = node,
-        .now = s->now,
-        .world = &s->world,
-        .conf = s->x->method_conf,
-        .life = h->life,
-        .pool = &s->pool,
-        .out = &s->outbox,
-        .memo = mot_sim_memo(s) };
+    mot_nic_reset(&s->nic[node], s->now);
+    memset(n->actor.state, 0, n->state_bytes);
+    struct mot_env env = mot_sim_env(s, node);
+    env.life = h->life;
+    mot_actor_hold_first(&n->actor, s->x, &s->world, h->life);
     s->outbox.ledger = &h->ledger;
-    s->method->init(n->state, &env);
+    s->method->init(n->actor.state, &env);
     s->outbox.ledger = NULL;
     mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_START });
     if (server_of(s, &server)) tell_servers(s, node, true);
@@ -231,7 +234,7 @@ void mot_faults_give_up(struct sim *s, mot_node from, mot_node to)
 {
     mot_node server, victim = to;
     if (server_of(s, &server) && to >= server) victim = from;
-    if (s->node[to].dead) { /* its loss is about to be told anyway */
+    if (s->node[to].dead) { /* its loss is about to be declared anyway */
         expect_loss(s, to, s->now);
         return;
     }
@@ -258,7 +261,8 @@ bool mot_faults_waits(struct sim *s, const struct mot_pending *p)
     case SIM_START: node = p->index; break;
     case SIM_WORK: node = s->work[p->index].node; break;
     case SIM_TIMER: node = s->alarm[p->index].node; break;
-    case SIM_COLL: node = p->index; break;
+    case SIM_COLL:
+    case SIM_FEED: node = p->index; break;
     case SIM_LOST:
     case SIM_JOIN:
         if (!server_of(s, &node)) return false;
@@ -267,7 +271,7 @@ bool mot_faults_waits(struct sim *s, const struct mot_pending *p)
     }
     bool of_node = p->kind != SIM_LOST && p->kind != SIM_JOIN;
     if (of_node && s->node[node].dead) return true;
-    /* of a life that is over */
+    /* an event of an earlier life */
     if (of_node && p->kind == SIM_START && s->channel->health[node].life > 0) return true;
     if (s->node[node].stalled_until <= s->now) return false;
     struct mot_pending later = *p;
@@ -298,7 +302,7 @@ static mot_time ends_at(const struct sim *s, const struct mot_fault *f)
 
 static void each_hit(struct sim *s, const struct mot_fault *f, void (*what)(struct sim *, mot_node))
 {
-    for (mot_node i = 0; i < s->world.nodes && !s->ended; i++)
+    for (mot_node i = 0; i < s->world.nodes && !s->judge.ended; i++)
         if (mot_fault_hits(f, s->world.workers, i)) what(s, i);
 }
 
@@ -344,14 +348,14 @@ static bool someone_outside(const struct sim *s, const struct mot_fault *f)
     return false;
 }
 
-/* Of two sides the one without the server is cut off; without a server, the one that the fault names, if
- * anybody is on the other. */
+/* The side without the server is cut off; without a server, the side that the fault names, if the other
+ * has any node. */
 static void cut_off(struct sim *s, const struct mot_fault *f)
 {
     mot_node server;
     bool served = server_of(s, &server);
     if (!served && !someone_outside(s, f)) return;
-    for (mot_node i = 0; i < s->world.workers && !s->ended; i++) {
+    for (mot_node i = 0; i < s->world.workers && !s->judge.ended; i++) {
         bool cut = served ? mot_faults_blocked(s, i, server) : mot_fault_hits(f, s->world.workers, i);
         if (cut) give_up(s, i, MOT_FAULT_PARTITION);
     }
@@ -388,34 +392,48 @@ static void end_fault(struct sim *s, uint32_t slot)
 static const enum mot_fault_kind random_kind[MOT_FAULTS_RANDOM] = { MOT_FAULT_CRASH, MOT_FAULT_STALL,
     MOT_FAULT_PARTITION, MOT_FAULT_SLOW_LINK };
 
-static void expect_next(struct sim *s, uint32_t kind)
+static void expect_next(struct sim *s, uint32_t kind, mot_time after)
 {
     struct sim_channel *c = s->channel;
     double rate = c->conf->rate[kind].per_s * s->world.workers;
     if (rate <= 0) return;
-    double wait = mot_rng_exponential(&c->arrivals[kind]) / rate * 1e9, at = (double)s->now + wait;
+    double wait = mot_rng_exponential(&c->arrivals[kind]) / rate * 1e9, at = (double)after + wait;
     if (at < (double)c->conf->until && at < 9e18)
         mot_sim_put(s, (mot_time)at, 0, SIM_FAULT, kind, 0, FAULT_ARRIVAL);
 }
 
-/* Whether anything is to come but random faults, which bring nobody back. */
-static bool goes_on(const struct sim *s)
+static bool nobody_lives(const struct sim *s)
 {
+    for (mot_node i = 0; i < s->world.workers; i++)
+        if (!s->node[i].dead) return false;
+    return true;
+}
+
+/* From when on random faults matter; MOT_NEVER: nothing else is pending, and faults bring nobody back.
+ * Usually now. If every worker of an elastic run is dead, faults hit nobody before the next pending event,
+ * which may be a year away: they are skipped until then. */
+static mot_time goes_on(const struct sim *s)
+{
+    bool waits = s->world.elastic && nobody_lives(s);
+    mot_time first = MOT_NEVER;
     for (uint32_t i = s->heap.hole; i < s->heap.n; i++) {
         const struct mot_pending *p = &s->heap.e[i];
-        if (!(p->kind == SIM_FAULT && p->instance == FAULT_ARRIVAL) && mot_sim_live(s, p)) return true;
+        if ((p->kind == SIM_FAULT && p->instance == FAULT_ARRIVAL) || !mot_sim_live(s, p)) continue;
+        if (!waits) return s->now;
+        if (p->at < first) first = p->at;
     }
-    return false;
+    return first;
 }
 
 static void random_fault(struct sim *s, uint32_t kind)
 {
     struct sim_channel *c = s->channel;
-    if (!goes_on(s)) return; /* nobody is left to fail: without a next one the run comes to its end */
+    mot_time after = goes_on(s);
+    if (after == MOT_NEVER) return; /* nobody is left to fail: schedule no more, so the run can end */
     const struct mot_fault_rate *rate = &c->conf->rate[kind];
     mot_node victim = (mot_node)mot_rng_below(&c->arrivals[kind], s->world.workers);
     double lasts = mot_rng_exponential(&c->arrivals[kind]) * (double)rate->lasts;
-    expect_next(s, kind);
+    expect_next(s, kind, after);
     uint32_t slot = c->conf->scheduled + kind * RANDOM_SLOTS, end = slot + RANDOM_SLOTS;
     while (slot < end && c->fault[slot].state != FAULT_IDLE) slot++;
     if (slot == end || s->node[victim].dead) return;
@@ -427,13 +445,13 @@ static void random_fault(struct sim *s, uint32_t kind)
                                           : (mot_time)lasts,
         .workers = { .n = 1, .v = { victim } } };
     begin_fault(s, slot);
-    if (c->fault[slot].f.lasts == MOT_NEVER) { /* nothing more comes of it: the next may use its place */
+    if (c->fault[slot].f.lasts == MOT_NEVER) { /* no end event follows: free its slot */
         c->fault[slot].state = FAULT_IDLE;
         set_active(c, slot, false);
     }
 }
 
-/* ---- The doors ------------------------------------------------------------------------ */
+/* ---- Entry points -------------------------------------------------------------------------- */
 
 void mot_faults_begin(struct sim *s)
 {
@@ -444,7 +462,7 @@ void mot_faults_begin(struct sim *s)
         c->fault[i].state = nobody ? FAULT_IDLE : FAULT_PENDING;
         if (!nobody) put_fault(s, i, FAULT_BEGIN, c->fault[i].f.at);
     }
-    for (uint32_t k = 0; k < MOT_FAULTS_RANDOM; k++) expect_next(s, k);
+    for (uint32_t k = 0; k < MOT_FAULTS_RANDOM; k++) expect_next(s, k, s->now);
 }
 
 void mot_faults_handle(struct sim *s, const struct mot_pending *p)
@@ -467,6 +485,6 @@ void mot_faults_handle(struct sim *s, const struct mot_pending *p)
 
 void mot_faults_halt(struct sim *s)
 {
-    for (mot_node i = s->world.nodes; i-- > 0 && !s->ended;)
+    for (mot_node i = s->world.nodes; i-- > 0 && !s->judge.ended;)
         if (s->node[i].dead) end_by_loss(s, i);
 }

@@ -2,10 +2,11 @@
 #include "base/memory.h"
 #include <stdlib.h>
 
-void mot_heap_open(struct mot_heap *h, uint32_t capacity)
+enum mot_status mot_heap_open(struct mot_heap *h, uint32_t capacity)
 {
     *h = (struct mot_heap){ .capacity = capacity };
     h->e = mot_reserve((size_t)capacity * sizeof(*h->e));
+    return h->e ? MOT_OK : mot_memory_status();
 }
 
 void mot_heap_close(struct mot_heap *h)
@@ -14,7 +15,7 @@ void mot_heap_close(struct mot_heap *h)
     *h = (struct mot_heap){ 0 };
 }
 
-/* Puts p where it belongs on the way down from the root. */
+/* Sifts p down from the root to where it belongs. */
 static void sift_down(struct mot_heap *h, const struct mot_pending *p)
 {
     struct mot_pending *const e = h->e, *const end = e + h->n, *to = e;
@@ -49,8 +50,8 @@ static void sift_up(struct mot_heap *h, const struct mot_pending *p)
     h->e[i] = *p;
 }
 
-/* Most events cause just one: taking leaves a hole at the root, which the next put
- * fills, one way down instead of a way down and a way up. */
+/* Most events cause exactly one other: taking leaves a hole at the root that the next put fills, so it
+ * sifts down once instead of down and up. */
 void mot_heap_fill(struct mot_heap *h)
 {
     h->hole = false;

@@ -1,9 +1,8 @@
 /* heap.h -- the simulator's pending events, earliest first.
  *
- * The order is total: by time, then by the node that caused the event (ties go
- * to the lowest index, whichever was scheduled first), then by the order of
- * scheduling. A four-way heap: half the levels of a binary one, and the four
- * children lie side by side. */
+ * The order is total: by time, then by the node that caused the event (ties go to the lowest index,
+ * whichever was scheduled first), then by order of scheduling. The heap is four-way: it has half the
+ * levels of a binary one, and the four children are adjacent. */
 #ifndef MOT_SIM_HEAP_H
 #define MOT_SIM_HEAP_H
 
@@ -12,9 +11,9 @@
 
 struct mot_pending {
     mot_time at;
-    uint64_t tie;            /* the causing node, then the order of scheduling: see mot_tie */
-    uint16_t kind, instance; /* the simulator's: what and, for collectives, which */
-    uint32_t index, extra;   /* the simulator's: a slot or node, and a generation or step */
+    uint64_t tie;            /* causing node, then order of scheduling: see mot_tie */
+    uint16_t kind, instance; /* simulator: what, and for collectives which */
+    uint32_t index, extra;   /* simulator: a slot or node, and a generation or step */
     uint32_t spare;
 };
 
@@ -33,22 +32,22 @@ static inline mot_node mot_tie_rank(uint64_t tie) { return (mot_node)(tie >> MOT
 struct mot_heap {
     struct mot_pending *e;
     uint32_t n, capacity, most;
-    bool hole; /* the root was taken and nothing has been put in its place yet */
+    bool hole; /* the root was taken and not yet replaced */
 };
 
-void mot_heap_open(struct mot_heap *, uint32_t capacity);
+enum mot_status mot_heap_open(struct mot_heap *, uint32_t capacity);
 void mot_heap_close(struct mot_heap *);
 void mot_heap_put(struct mot_heap *, const struct mot_pending *);
-void mot_heap_fill(struct mot_heap *); /* the hole that a take has left */
+void mot_heap_fill(struct mot_heap *); /* the hole that a take left */
 
-/* The earliest, or NULL if there is none; valid until the next put or take. */
+/* The earliest event, or NULL; valid until the next put or take. */
 static inline const struct mot_pending *mot_heap_first(struct mot_heap *h)
 {
     if (h->hole) mot_heap_fill(h);
     return h->n ? &h->e[0] : NULL;
 }
 
-/* the earliest; the heap is not empty */
+/* Takes the earliest event of a heap that is not empty. */
 static inline struct mot_pending mot_heap_take(struct mot_heap *h)
 {
     if (h->hole) mot_heap_fill(h);
@@ -57,8 +56,8 @@ static inline struct mot_pending mot_heap_take(struct mot_heap *h)
     return h->e[0];
 }
 
-/* Time and tie as one number: two are compared by a subtraction, without branches, since which event is
- * earlier is anybody's guess, the processor's too. */
+/* Time and tie as one number, compared by a subtraction without branches: which of two events is earlier
+ * is unpredictable, for the processor too. */
 typedef mot_uint128 mot_when;
 static inline mot_when mot_pending_when(const struct mot_pending *p)
 {

@@ -1,21 +1,30 @@
-/* judge.c -- how far the run is: updates, evaluations, targets and the end. */
+/* judge.c -- progress of a run: updates, evaluations, targets and the end. */
 #include "sim/channel.h"
+#include "base/memory.h"
 #include "run/judge.h"
 #include "run/views.h"
 #include <math.h>
 #include <string.h>
 
-void mot_sim_end(struct sim *s, enum mot_status status, const char *by)
+static bool nobody_was_lost(const struct sim *s)
 {
-    if (s->ended) return;
-    s->ended = true;
-    s->status = status;
-    s->ended_by = by;
+    mot_node i = 0;
+    while (i < s->world.workers && mot_sim_counts(s, i)) i++;
+    return i == s->world.workers;
+}
+
+/* Where workers' models differ, some are ahead: what they computed since is in no model that is shown. */
+static uint64_t samples_of(const struct sim *s)
+{
+    if (s->x->traits.redundant) return s->node[mot_world_lead(&s->world)].actor.used;
+    if (s->showing > 1 && s->course.known && nobody_was_lost(s))
+        return mot_course_samples(&s->course, s->updates);
+    return s->samples;
 }
 
 static double epochs_of(const struct sim *s)
 {
-    return (double)s->samples / (double)s->problem->data->train.rows;
+    return (double)samples_of(s) / (double)s->problem->data->train.rows;
 }
 
 struct mot_moment mot_sim_moment(const struct sim *s)
@@ -23,53 +32,41 @@ struct mot_moment mot_sim_moment(const struct sim *s)
     struct mot_moment m = { .now = s->now,
         .updates = s->updates,
         .steps = s->steps,
-        .samples = s->samples,
+        .samples = samples_of(s),
+        .computed = s->x->traits.redundant ? s->samples : 0,
         .epochs = epochs_of(s),
         .bytes_sent = s->bytes_sent,
+        .rows_bytes = s->rows_bytes,
         .messages = s->messages_sent,
         .events = s->events,
-        .consensus = NAN,
+        .mixed = MOT_MIXED_UNKNOWN,
         .slowest = NAN,
         .slowest_factor = NAN,
         .score = MOT_SCORE_UNKNOWN };
     mot_moment_note(&m, &s->notes);
+    m.streams = s->feed != NULL;
+    m.flow.oldest = NAN;
+    for (mot_node i = 0; s->feed && i < s->world.workers; i++) {
+        struct mot_flow flow;
+        if (!s->node[i].actor.feed) continue;
+        flow = mot_feed_flow(s->node[i].actor.feed, s->now);
+        mot_flow_add(&m.flow, &flow);
+    }
     return m;
 }
 
 /* ---- Evaluation --------------------------------------------------------------------------- */
 
-static void keep_best(struct sim *s, const struct mot_score *score, const float *x)
-{
-    bool classes = s->problem->data->train.classes > 0;
-    if (!s->best || !mot_validates_better(score, &s->best_score, classes)) return;
-    s->best_score = *score;
-    s->best_updates = s->updates;
-    memcpy(s->best, x, s->world.dim * sizeof(*x));
-}
-
 void mot_sim_evaluate(struct sim *s, bool final)
 {
     if (s->evaluated_now && !final) return;
     struct mot_moment m = mot_sim_moment(s);
-    const float *x = mot_sim_model(s, &m.consensus);
-    unsigned what = mot_evaluate_what(s->x, &m, final);
-    m.score = mot_evaluate(s->evaluator, x, what);
-    if (!final && mot_target_met(s->x, &m.score)) {
-        /* The run ends here: its last line has all the figures. */
-        struct mot_score rest = mot_evaluate(s->evaluator, x, mot_evaluate_what(s->x, &m, true) & ~what);
-        mot_score_fill(&m.score, &rest);
-        mot_sim_end(s, MOT_OK, "target");
-    }
-    if (!s->target_reached && mot_target_met(s->x, &m.score)) {
-        s->target_reached = true;
-        s->target_at = s->now;
-        s->target_updates = s->updates;
-    }
-    if (mot_score_diverged(s->problem->net, &m.score, what)) mot_sim_end(s, MOT_EDIVERGED, "diverged");
-    keep_best(s, &m.score, x);
-    s->last = m;
+    const float *x = mot_sim_model(s, &m.mixed);
+    mot_judge_evaluate(&s->judge, &m, x, final);
     s->evaluated_now = true;
-    if (s->watch.evaluated) s->watch.evaluated(s->watch.self, &m);
+    if (mot_memory_refused()) mot_judge_end(&s->judge, MOT_ESYSTEM, "memory"); /* figures may be missing */
+    if (!final && atomic_load(&s->judge.target.met)) mot_judge_end(&s->judge, MOT_OK, "target");
+    if (atomic_load(&s->judge.diverged)) mot_judge_end(&s->judge, MOT_EDIVERGED, "diverged");
 }
 
 /* ---- When: by updates and epochs after an update, by time before an event -------------------- */
@@ -86,43 +83,46 @@ double mot_sim_next(const struct sim *s, const struct mot_every *e)
     return done > 0 ? mot_multiple_after(nextafter(done, 0), e->value) : e->value;
 }
 
-/* By updates and epochs; what is due by time is due before the event that comes after it. */
-static bool every_due(const struct sim *s, const struct mot_every *e, double *next)
+bool mot_sim_in_step(const struct sim *s, mot_node node)
 {
-    struct mot_reached at = reached(s);
-    return e->unit != MOT_EVERY_TIME && mot_every_due(e, &at, next);
+    const struct sim_health *h = &s->channel->health[node];
+    return !s->node[node].dead && (h->life == 0 || h->counts);
 }
 
-static bool due_before(mot_time when, const struct mot_every *e, double *next)
+void mot_sim_catches_up(struct sim *s, mot_node node)
 {
-    return mot_every_due(e, &(struct mot_reached){ .now = when }, next);
-}
-
-bool mot_sim_never_lost(const struct sim *s, mot_node node)
-{
-    return !s->node[node].dead && s->channel->health[node].life == 0;
+    struct sim_health *h = &s->channel->health[node];
+    if (!h->entered || h->counts || s->node[node].actor.advanced < s->updates) return;
+    h->counts = true;
+    s->at_least += s->node[node].actor.advanced == s->updates;
+    mot_sim_show_again(s, node);
 }
 
 void mot_sim_misses(struct sim *s, mot_node node)
 {
-    if (node < s->world.workers && mot_sim_counts(s, node) && s->node[node].advanced == s->updates)
+    if (s->x->traits.own_pace) return;
+    if (node < s->world.workers && mot_sim_counts(s, node) && s->node[node].actor.advanced == s->updates)
         s->at_least--;
 }
 
-/* The least number of updates over those that count, kept without looking at all of them each time. It rises
- * one by one, also where the last that was behind is lost: each update has its evaluation and may be the
- * end. */
+/* The fewest updates of any node that counts, maintained incrementally. It rises one at a time, even when
+ * the last node behind is lost: each update may be evaluated and may end the run. */
 static bool least_rose(struct sim *s)
 {
+    if (s->x->traits.own_pace) { /* not the fewest: all steps together, also those of workers lost since */
+        bool rose = s->steps / s->world.workers > s->updates;
+        s->updates += rose;
+        return rose;
+    }
     if (s->at_least > 0) return false;
     uint64_t least = UINT64_MAX;
     uint32_t next = 0;
     for (mot_node i = s->world.servers ? s->world.workers : 0; i < s->world.nodes; i++) {
         if (!mot_sim_counts(s, i)) continue;
-        if (s->node[i].advanced < least) least = s->node[i].advanced;
-        next += s->node[i].advanced == s->updates + 1;
+        if (s->node[i].actor.advanced < least) least = s->node[i].actor.advanced;
+        next += s->node[i].actor.advanced == s->updates + 1;
     }
-    if (least <= s->updates || least == UINT64_MAX) return false; /* only in a damaged checkpoint */
+    if (least <= s->updates || least == UINT64_MAX) return false; /* in damaged checkpoints only */
     s->updates++;
     s->at_least = next;
     return true;
@@ -131,51 +131,57 @@ static bool least_rose(struct sim *s)
 static void save(struct sim *s)
 {
     if (!s->o->checkpoint) return;
-    if (mot_sim_save(s) != MOT_OK) mot_sim_end(s, MOT_ESYSTEM, "checkpoint");
+    if (mot_sim_save(s) != MOT_OK) mot_judge_end(&s->judge, MOT_ESYSTEM, "checkpoint");
     s->saved = true;
     s->saved_updates = s->updates;
 }
 
 void mot_sim_look(struct sim *s)
 {
-    if (s->target_reached) mot_sim_end(s, MOT_OK, "target");
-    else if (s->updates >= s->x->stop.updates) mot_sim_end(s, MOT_OK, "updates");
-    else if (s->epochs >= s->x->stop.epochs) mot_sim_end(s, MOT_OK, "epochs");
-    else if (mot_sim_all_stopped(s)) mot_sim_end(s, MOT_OK, "data");
+    const char *by = mot_judge_stop(&s->judge, s->updates, s->epochs);
+    if (!by && mot_sim_all_stopped(s)) by = "data";
+    if (by) mot_judge_end(&s->judge, MOT_OK, by);
 }
 
+/* Handles what is due by updates and epochs. What is due by time is handled before the next event. */
 void mot_sim_due(struct sim *s)
 {
-    if (every_due(s, &s->every, &s->next_eval)) mot_sim_evaluate(s, false);
-    if (!s->ended && every_due(s, &s->x->checkpoint, &s->next_checkpoint)) s->save_due = true;
+    struct mot_reached at = reached(s);
+    if (s->judge.every.unit != MOT_EVERY_TIME && mot_judge_evaluation_due(&s->judge, &at))
+        mot_sim_evaluate(s, false);
+    if (!s->judge.ended && s->x->checkpoint.unit != MOT_EVERY_TIME &&
+        mot_judge_checkpoint_due(&s->judge, &at))
+        s->save_due = true;
 }
 
 void mot_sim_progress(struct sim *s)
 {
-    bool stopped = s->ended; /* by the method itself: all of its last step counts */
+    bool stopped = s->judge.ended; /* stopped by the method: its whole last step counts */
     while (least_rose(s)) {
         s->evaluated_now = false;
         s->at_update = true;
         if (s->sets) mot_sim_forget(s, s->updates);
-        /* What workers have begun beyond this update depends on how fast they are: it does not count here. */
+        /* Samples that workers began after this update depend on their speed and do not count here. */
         s->epochs = s->course.known ? mot_course_epochs(&s->course, s->updates) : epochs_of(s);
-        if (!s->ended) mot_sim_look(s);
-        if (!s->ended) mot_sim_due(s);
-        if (s->ended && !stopped) return;
+        if (!s->judge.ended) mot_sim_look(s);
+        if (!s->judge.ended) mot_sim_due(s);
+        if (s->judge.ended && !stopped) return;
     }
 }
 
 void mot_sim_before_due(struct sim *s, mot_time next)
 {
-    if (s->every.unit == MOT_EVERY_TIME && (double)next > s->next_eval) {
-        mot_time at = (mot_time)s->next_eval;
+    if (s->judge.every.unit == MOT_EVERY_TIME && (double)next > s->judge.next_evaluation) {
+        mot_time at = (mot_time)s->judge.next_evaluation;
         if (at > s->now) s->now = at;
-        due_before(next - 1 > s->now ? next - 1 : s->now, &s->every, &s->next_eval);
+        mot_judge_evaluation_due(
+            &s->judge, &(struct mot_reached){ .now = next - 1 > s->now ? next - 1 : s->now });
         mot_sim_evaluate(s, false);
     }
-    if (s->x->checkpoint.unit == MOT_EVERY_TIME && due_before(next, &s->x->checkpoint, &s->next_checkpoint))
+    if (s->x->checkpoint.unit == MOT_EVERY_TIME &&
+        mot_judge_checkpoint_due(&s->judge, &(struct mot_reached){ .now = next }))
         s->save_due = true;
-    if (s->save_due && !s->ended) {
+    if (s->save_due && !s->judge.ended) {
         s->save_due = false;
         save(s);
     }

@@ -1,17 +1,26 @@
-/* network.h -- links where each NIC carries one message at a time each way.
+/* network.h -- links whose NICs carry one message at a time in each direction.
  *
- * A message of B bytes starts when the sender's up link and the receiver's down
- * link are both free, in the order in which messages are handed over; it keeps
- * the up link for B/up and the down link for B/down, each for its own time, and
- * is delivered when the slower of the two is done, plus both latencies. */
+ * A message of B bytes starts when the sender's up link and the receiver's down link are both free. It
+ * occupies the up link for B/up and the down link for B/down, each for its own time, and is delivered when
+ * the slower of the two is done, plus both latencies. A sender's messages go in the order in which they are
+ * handed over. A receiver takes them as they come: one that starts at once passes before others whose
+ * senders are still busy with something else, if it is done before they start. */
 #ifndef MOT_SIM_NETWORK_H
 #define MOT_SIM_NETWORK_H
 
 #include "cluster/cluster.h"
 
-struct mot_nic {
-    mot_time up_free, down_free;
+#define MOT_GAPS 24u /* idle times that a NIC remembers; more would only let some messages pass earlier */
+struct mot_gap {
+    mot_time from, to;
 };
+struct mot_nic {
+    mot_time up_free, down_free; /* after all that was handed over */
+    uint64_t gaps;
+    struct mot_gap gap[MOT_GAPS]; /* of the down link, before down_free; in order */
+};
+/* What it was sending and receiving is gone. */
+void mot_nic_reset(struct mot_nic *, mot_time now);
 struct mot_transfer {
     mot_time began, delivered;
 };
@@ -19,12 +28,13 @@ struct mot_transfer {
 struct mot_transfer mot_network_send(const struct mot_cluster *, struct mot_nic *nic, mot_node from,
     mot_node to, uint64_t bytes, mot_time now);
 
-/* The same over links that are given. */
+/* The same over the given links. */
 struct mot_transfer mot_network_pass(const struct mot_link *out, const struct mot_link *in,
     struct mot_nic *from, struct mot_nic *to, uint64_t bytes, mot_time now);
 
-/* The same in two halves, for drivers whose nodes do not share a clock: the sender's NIC says how long the
- * message waits for the up link and keeps it; the receiver's, from when it came, when it is delivered. */
+/* The same in two halves, for drivers whose nodes share no clock. The sender's NIC reserves the up link
+ * and tells how long the message waits for it; the receiver's tells, given when the message came, when it
+ * is delivered. */
 struct mot_departure {
     mot_time lag, took;
 };

@@ -1,29 +1,28 @@
-/* stuck.c -- runs that can make no progress end, and say why. Three signs, none of which a run that is
- * only slow shows:
+/* stuck.c -- ends runs that can make no progress, and says why. A run that is merely slow shows none of
+ * these signs:
  *
- *   spin    one worker ends job after job at one instant of the clock, and no update comes of it: what takes
- *           no time cannot let the clock move to where those end that the method waits for
- *   losses  workers were lost and came back so often, without one update in between, that the next
- *           is out of reach
- *   faults  stalls and partitions follow each other, and nothing of a worker's has arrived in
- *           a thousand times of what its longest job and message take
+ *   spin    a worker ends job after job at one instant, without an update: jobs that take no time keep the
+ *           clock from reaching the jobs that the method waits for
+ *   losses  workers were lost and came back so often without an update that the next is out of reach
+ *   faults  stalls and network partitions follow each other, and nothing from a worker has arrived in a
+ *           thousand times what its longest job and message take
  *
- * All counts are kept in checkpoints: a run that is resumed ends where it would have. */
+ * Checkpoints keep all counts, so a resumed run ends where it would have. */
 #include "sim/state.h"
 
 #define SPINS_MOST 30000u
 #define LOSSES_MOST 100000u
 #define FAULTS_MOST 1000000u
-#define EACH_WORKER 100u /* more losses and faults for each worker: rounds of many suffer many */
+#define EACH_WORKER 100u /* extra losses and faults allowed per worker: rounds of many suffer many */
 #define SPANS_MOST 1000u
 
 static void give_up(struct sim *s, enum mot_status status, enum mot_stuck by, mot_node node, uint64_t count)
 {
-    if (s->ended) return;
+    if (s->judge.ended) return;
     s->stuck_by = by;
     s->stuck_node = node;
     s->stuck_count = count;
-    mot_sim_end(s, status, "no_progress");
+    mot_judge_end(&s->judge, status, "no_progress");
 }
 
 void mot_stuck_turn(struct sim *s, mot_node node)

@@ -1,12 +1,13 @@
-/* answer.c -- who wins and by how much, or that nothing can be told apart: a verdict for each arm, and a
- * sentence for each condition. It is made here, once; terminal and page only render it.
+/* answer.c -- who wins and by how much, or that nothing can be told apart: a verdict for each arm and a
+ * sentence for each condition. Made here, once; terminal and page only render it.
  *
- * Where there is a target, the time to it decides. Where there is none, what was learned decides, and the
- * time to the end only among those that learned alike: to be done early with nothing learned is no merit. */
+ * With a target, the time to it decides. Without one, what was learned decides, and the time to the end only
+ * among arms that learned alike: finishing early with nothing learned is no merit. */
 #include "study/answer.h"
-#include "study/page_parts.h"
 
 #include "base/memory.h"
+#include "report/json.h"
+#include "study/document.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,12 +15,12 @@
 
 #define TEXT 96
 
-/* What a sentence is made of: the arms under one condition, by the figure that judges them. */
+/* What a sentence is made from: the arms under one condition and the figure that judges them. */
 struct contest {
     const json_t *document;
-    const struct mot_page_kind *kind;
+    const struct mot_figure_kind *kind;
     size_t condition, arms;
-    size_t best; /* arms: none has the figure */
+    size_t best; /* = arms: none has the figure */
     json_t *out; /* pieces: a text, {"arm": place}, {"number": text} or {"aside": text} */
 };
 
@@ -49,12 +50,12 @@ static void put(const struct contest *c, const char *kind, const char *text)
 
 static const json_t *cell_of(const struct contest *c, size_t arm)
 {
-    return mot_page_cell(c->document, arm, c->condition);
+    return mot_document_cell(c->document, arm, c->condition);
 }
 
 static double median_of(const struct contest *c, size_t arm)
 {
-    return mot_page_number(mot_page_figure(cell_of(c, arm), c->kind->figure), "median");
+    return mot_json_get_number(mot_cell_figure(cell_of(c, arm), c->kind->name), "median");
 }
 
 static void put_arm(const struct contest *c, size_t arm)
@@ -64,14 +65,16 @@ static void put_arm(const struct contest *c, size_t arm)
 
 static void put_median(const struct contest *c, size_t arm)
 {
-    const json_t *figure = mot_page_figure(cell_of(c, arm), c->kind->figure);
+    const json_t *figure = mot_cell_figure(cell_of(c, arm), c->kind->name);
     char median[TEXT], low[TEXT], high[TEXT], aside[4 * TEXT];
-    size_t n = mot_page_place(figure, "n");
-    put(c, "number", mot_page_show(mot_page_number(figure, "median"), c->kind->unit, median, sizeof median));
-    if (n < 2 || isnan(mot_page_number(figure, "low")) || isnan(mot_page_number(figure, "high"))) return;
+    size_t n = mot_json_get_count(figure, "n");
+    put(c, "number",
+        mot_figure_show(mot_json_get_number(figure, "median"), c->kind->unit, median, sizeof median));
+    if (n < 2 || isnan(mot_json_get_number(figure, "low")) || isnan(mot_json_get_number(figure, "high")))
+        return;
     snprintf(aside, sizeof aside, "(median of %zu, %s to %s)", n,
-        mot_page_show(mot_page_number(figure, "low"), c->kind->unit, low, sizeof low),
-        mot_page_show(mot_page_number(figure, "high"), c->kind->unit, high, sizeof high));
+        mot_figure_show(mot_json_get_number(figure, "low"), c->kind->unit, low, sizeof low),
+        mot_figure_show(mot_json_get_number(figure, "high"), c->kind->unit, high, sizeof high));
     say(c, " ");
     put(c, "aside", aside);
 }
@@ -79,13 +82,13 @@ static void put_median(const struct contest *c, size_t arm)
 const json_t *mot_study_target(const json_t *document, size_t condition)
 {
     const json_t *own =
-        json_object_get(json_array_get(mot_page_list(document, "conditions"), condition), "target");
+        json_object_get(json_array_get(mot_json_get_list(document, "conditions"), condition), "target");
     return own ? own : json_object_get(document, "target");
 }
 
 bool mot_study_has_targets(const json_t *document)
 {
-    size_t conditions = json_array_size(mot_page_list(document, "conditions"));
+    size_t conditions = json_array_size(mot_json_get_list(document, "conditions"));
     for (size_t i = 0; i < conditions; i++)
         if (!json_is_object(mot_study_target(document, i))) return false;
     return conditions > 0;
@@ -93,19 +96,19 @@ bool mot_study_has_targets(const json_t *document)
 
 char *mot_answer_target(const json_t *target, char *into, size_t size)
 {
-    const char *kind = mot_page_word(target, "kind");
-    double value = mot_page_number(target, "value");
+    const char *kind = mot_json_get_text(target, "kind");
+    double value = mot_json_get_number(target, "value");
     char text[TEXT];
     if (strcmp(kind, "test_accuracy") == 0) snprintf(into, size, "%g %% test accuracy", 100 * value);
-    else if (mot_page_kind(kind))
+    else if (mot_figure_kind(kind))
         snprintf(into, size, "a %s of %s", strcmp(kind, "grad_norm") == 0 ? "gradient norm" : "training loss",
-            mot_page_show(value, MOT_PAGE_PLAIN, text, sizeof text));
+            mot_figure_show(value, MOT_UNIT_PLAIN, text, sizeof text));
     else snprintf(into, size, "the target");
     return into;
 }
 
 /* "test accuracy": the title in a sentence. */
-static const char *title_of(const struct mot_page_kind *kind, char into[TEXT])
+static const char *title_of(const struct mot_figure_kind *kind, char into[TEXT])
 {
     snprintf(into, TEXT, "%s", kind->title);
     for (char *t = into; *t; t++) *t = (char)(*t >= 'A' && *t <= 'Z' ? *t + 32 : *t);
@@ -121,27 +124,27 @@ static const char *target_of(const struct contest *c, char into[TEXT])
 static void put_claim(const struct contest *c, size_t arm)
 {
     char text[TEXT];
-    if (strcmp(c->kind->figure, "time_to_target") == 0) say(c, "reaches %s in ", target_of(c, text));
+    if (strcmp(c->kind->name, "time_to_target") == 0) say(c, "reaches %s in ", target_of(c, text));
     else say(c, "ends with a %s of ", title_of(c->kind, text));
     put_median(c, arm);
 }
 
-static bool is_time(const struct contest *c) { return c->kind->unit == MOT_PAGE_SECONDS; }
+static bool is_time(const struct contest *c) { return c->kind->unit == MOT_UNIT_SECONDS; }
 
 static void put_ratio(const struct contest *c, const json_t *comparison, bool turned)
 {
-    double ratio = mot_page_number(comparison, "ratio"), low = mot_page_number(comparison, "low"),
-           high = mot_page_number(comparison, "high");
+    double ratio = mot_json_get_number(comparison, "ratio"), low = mot_json_get_number(comparison, "low"),
+           high = mot_json_get_number(comparison, "high");
     if (turned) {
         double swap = 1 / low;
         ratio = 1 / ratio, low = 1 / high, high = swap;
     }
     char text[TEXT], second[TEXT], aside[4 * TEXT];
-    put(c, "number", mot_page_show(ratio, MOT_PAGE_RATIO, text, sizeof text));
+    put(c, "number", mot_figure_show(ratio, MOT_UNIT_RATIO, text, sizeof text));
     say(c, " times");
-    if (!isfinite(low) || !isfinite(high) || mot_page_place(comparison, "n") < 2) return;
-    snprintf(aside, sizeof aside, "(%s to %s)", mot_page_show(low, MOT_PAGE_RATIO, text, sizeof text),
-        mot_page_show(high, MOT_PAGE_RATIO, second, sizeof second));
+    if (!isfinite(low) || !isfinite(high) || mot_json_get_count(comparison, "n") < 2) return;
+    snprintf(aside, sizeof aside, "(%s to %s)", mot_figure_show(low, MOT_UNIT_RATIO, text, sizeof text),
+        mot_figure_show(high, MOT_UNIT_RATIO, second, sizeof second));
     say(c, " ");
     put(c, "aside", aside);
 }
@@ -150,7 +153,7 @@ static void put_ratio(const struct contest *c, const json_t *comparison, bool tu
 
 static bool learned_nothing(const json_t *cell)
 {
-    return 2 * mot_page_place(cell, "unlearned") > mot_page_place(cell, "runs");
+    return 2 * mot_json_get_count(cell, "unlearned") > mot_json_get_count(cell, "runs");
 }
 
 static json_t *verdict(const char *word, const char *by, const char *reason)
@@ -161,44 +164,43 @@ static json_t *verdict(const char *word, const char *by, const char *reason)
 
 static json_t *verdict_by(const json_t *cell, const char *figure)
 {
-    const json_t *c = mot_page_against(cell, figure);
-    return verdict(mot_page_word(c, "verdict"), figure, mot_page_word(c, "reason"));
+    const json_t *c = mot_cell_against(cell, figure);
+    return verdict(mot_json_get_text(c, "verdict"), figure, mot_json_get_text(c, "reason"));
 }
 
-/* What the arm is beside the first: by the time to the target; without one by what it learned, and only if
- * that is alike by the time to the end. */
-static json_t *verdict_of(const json_t *cell, const json_t *first, const struct mot_page_kind *kind)
+/* How the arm compares with the first: by the time to the target; without one, by what it learned; and if
+ * that is alike, by the time to the end. */
+static json_t *verdict_of(const json_t *cell, const json_t *first, const struct mot_figure_kind *kind)
 {
-    if (kind->unit == MOT_PAGE_SECONDS) return verdict_by(cell, kind->figure);
-    const char *learned = mot_page_word(mot_page_against(cell, kind->figure), "verdict"),
-               *time = mot_page_word(mot_page_against(cell, "time"), "verdict");
+    if (kind->unit == MOT_UNIT_SECONDS) return verdict_by(cell, kind->name);
+    const char *learned = mot_json_get_text(mot_cell_against(cell, kind->name), "verdict"),
+               *time = mot_json_get_text(mot_cell_against(cell, "time"), "verdict");
     if (learned_nothing(cell))
-        return learned_nothing(first) ? verdict("not comparable", kind->figure, "neither learned anything")
-                                      : verdict("learned nothing", kind->figure, NULL);
-    if (strcmp(learned, "better") == 0 && learned_nothing(first))
-        return verdict("better", kind->figure, NULL);
+        return learned_nothing(first) ? verdict("not comparable", kind->name, "neither learned anything")
+                                      : verdict("learned nothing", kind->name, NULL);
+    if (strcmp(learned, "better") == 0 && learned_nothing(first)) return verdict("better", kind->name, NULL);
     if (strcmp(learned, "better") == 0)
         return verdict(strcmp(time, "slower") == 0 ? "better, but slower"
                 : strcmp(time, "faster") == 0      ? "better and faster"
                                                    : "better",
-            kind->figure, NULL);
+            kind->name, NULL);
     if (strcmp(learned, "not distinguishable") == 0 && !learned_nothing(first) &&
-        mot_page_against(cell, "time"))
+        mot_cell_against(cell, "time"))
         return verdict_by(cell, "time");
-    return verdict_by(cell, kind->figure);
+    return verdict_by(cell, kind->name);
 }
 
 static const char *word_of(const struct contest *c, size_t arm)
 {
-    return mot_page_word(json_object_get(cell_of(c, arm), "verdict"), "word");
+    return mot_json_get_text(json_object_get(cell_of(c, arm), "verdict"), "word");
 }
 
-/* Whether the times to the end, and not what was learned, tell this arm from the first. */
+/* Whether time to the end, not what was learned, tells this arm apart from the first. */
 static bool told_by_time(const struct contest *c, size_t arm)
 {
     const json_t *mine = json_object_get(cell_of(c, arm), "verdict");
-    const char *word = mot_page_word(mine, "word");
-    return !is_time(c) && strcmp(mot_page_word(mine, "by"), "time") == 0 &&
+    const char *word = mot_json_get_text(mine, "word");
+    return !is_time(c) && strcmp(mot_json_get_text(mine, "by"), "time") == 0 &&
         (strcmp(word, "faster") == 0 || strcmp(word, "slower") == 0);
 }
 
@@ -211,15 +213,16 @@ static bool some_by_time(const struct contest *c)
 
 /* ---- Sentences ----------------------------------------------------------------------------------------- */
 
-/* Arms, neither the best nor the first, that the intervals do not set apart from the best; named if asked. */
+/* Counts the arms, other than the best and the first, whose intervals overlap the best one's; names them
+ * if asked. */
 static size_t close_ones(const struct contest *c, bool named)
 {
-    const json_t *best = mot_page_figure(cell_of(c, c->best), c->kind->figure);
-    double low = mot_page_number(best, "low"), high = mot_page_number(best, "high");
+    const json_t *best = mot_cell_figure(cell_of(c, c->best), c->kind->name);
+    double low = mot_json_get_number(best, "low"), high = mot_json_get_number(best, "high");
     size_t close = 0;
     for (size_t arm = 1; arm < c->arms; arm++) {
-        const json_t *other = mot_page_figure(cell_of(c, arm), c->kind->figure);
-        double from = mot_page_number(other, "low"), to = mot_page_number(other, "high");
+        const json_t *other = mot_cell_figure(cell_of(c, arm), c->kind->name);
+        double from = mot_json_get_number(other, "low"), to = mot_json_get_number(other, "high");
         if (isnan(high)) high = (double)INFINITY;
         if (arm == c->best || !(from <= high && low <= (isnan(to) ? (double)INFINITY : to))) continue;
         if (named && close) say(c, ", ");
@@ -229,7 +232,7 @@ static size_t close_ones(const struct contest *c, bool named)
     return close;
 }
 
-/* Whether the best has its median to itself. */
+/* Whether no other arm shares the best median. */
 static const char *has_best(const struct contest *c)
 {
     for (size_t arm = 0; arm < c->arms; arm++)
@@ -243,15 +246,16 @@ static void first_wins(const struct contest *c)
     size_t next = c->arms, alike = 0, worse = 0;
     const char *why = "";
     for (size_t arm = 1; arm < c->arms; arm++) {
-        const json_t *against = mot_page_against(cell_of(c, arm), c->kind->figure);
-        const char *verdict = mot_page_word(against, "verdict");
-        if (!*why) why = mot_page_word(against, "reason");
+        const json_t *against = mot_cell_against(cell_of(c, arm), c->kind->name);
+        const char *verdict = mot_json_get_text(against, "verdict");
+        if (!*why) why = mot_json_get_text(against, "reason");
         if (strcmp(verdict, "not distinguishable") == 0) alike++;
         if (strcmp(verdict, is_time(c) ? "slower" : "worse") != 0) continue;
         worse++;
         double gap = median_of(c, arm);
         if (isnan(gap)) continue;
-        if (next == c->arms || (c->kind->more ? gap > median_of(c, next) : gap < median_of(c, next)))
+        if (next == c->arms ||
+            (c->kind->sense == MOT_SENSE_MORE ? gap > median_of(c, next) : gap < median_of(c, next)))
             next = arm;
     }
     if (alike == c->arms - 1) {
@@ -259,7 +263,7 @@ static void first_wins(const struct contest *c)
         put_arm(c, 0);
         say(c, " ");
         put_claim(c, 0);
-        say(c, ", and %s from it by these seeds.",
+        say(c, ", and %s apart from it with these seeds.",
             c->arms == 2 ? "the other cannot be told" : "none of the others can be told");
         return;
     }
@@ -267,8 +271,8 @@ static void first_wins(const struct contest *c)
     say(c, "%s", worse == c->arms - 1 ? " wins: it " : has_best(c));
     put_claim(c, 0);
     if (next < c->arms) {
-        const json_t *comparison = mot_page_against(cell_of(c, next), c->kind->figure);
-        say(c, "; the next that is clearly behind, ");
+        const json_t *comparison = mot_cell_against(cell_of(c, next), c->kind->name);
+        say(c, "; the next clearly behind, ");
         put_arm(c, next);
         if (is_time(c)) say(c, ", takes "), put_ratio(c, comparison, true), say(c, " as long");
         else say(c, ", has "), put_median(c, next);
@@ -277,30 +281,30 @@ static void first_wins(const struct contest *c)
         say(c, "; not compared with the other%s: %s", c->arms == 2 ? "" : "s", why);
     }
     say(c, ".");
-    if (alike) say(c, " %zu of the others cannot be told from it.", alike);
+    if (alike) say(c, " %zu of the others cannot be told apart from it.", alike);
 }
 
 static void another_wins(const struct contest *c)
 {
-    const json_t *comparison = mot_page_against(cell_of(c, c->best), c->kind->figure);
-    const char *verdict = mot_page_word(comparison, "verdict");
+    const json_t *comparison = mot_cell_against(cell_of(c, c->best), c->kind->name);
+    const char *verdict = mot_json_get_text(comparison, "verdict");
     bool wins = strcmp(verdict, is_time(c) ? "faster" : "better") == 0;
     size_t close = close_ones(c, false);
     put_arm(c, c->best);
     say(c, "%s", wins && !close ? " wins: it " : has_best(c));
     put_claim(c, c->best);
     if (wins && is_time(c)) {
-        if (isnan(mot_page_number(comparison, "ratio")))
+        if (isnan(mot_json_get_number(comparison, "ratio")))
             say(c, ", which "), put_arm(c, 0), say(c, " mostly does not");
         else say(c, ", "), put_ratio(c, comparison, false), say(c, " as fast as "), put_arm(c, 0);
     } else if (wins) {
         say(c, ", "), put_arm(c, 0), say(c, " with "), put_median(c, 0);
     } else if (strcmp(verdict, "not distinguishable") == 0) {
-        say(c, ", but that is not distinguishable from "), put_arm(c, 0), say(c, " by these seeds");
-    } else if (*mot_page_word(comparison, "reason")) {
+        say(c, ", but that is not distinguishable from "), put_arm(c, 0), say(c, " with these seeds");
+    } else if (*mot_json_get_text(comparison, "reason")) {
         say(c, "; not compared with "), put_arm(c, 0);
-        say(c, ": %s", mot_page_word(comparison, "reason"));
-    } else if (comparison) { /* a median may be ahead of one that wins most of the pairs */
+        say(c, ": %s", mot_json_get_text(comparison, "reason"));
+    } else if (comparison) { /* an arm can have the better median and yet lose most pairs */
         say(c, ", though seed by seed it is %s than ", verdict), put_arm(c, 0);
     }
     say(c, ".");
@@ -310,16 +314,16 @@ static void another_wins(const struct contest *c)
     say(c, ".");
 }
 
-/* " async is 1.83 times as fast as allreduce."; without a number where one of them mostly breaks off. */
+/* " async is 1.83 times as fast as allreduce."; without a number if one of them mostly fails. */
 static void put_time(const struct contest *c, size_t arm)
 {
     bool slower = strstr(word_of(c, arm), "slower") != NULL;
-    const json_t *comparison = mot_page_against(cell_of(c, arm), "time");
-    double ratio = mot_page_number(comparison, "ratio");
+    const json_t *comparison = mot_cell_against(cell_of(c, arm), "time");
+    double ratio = mot_json_get_number(comparison, "ratio");
     say(c, " ");
     if (isnan(ratio) || ratio == 0) {
         put_arm(c, slower ? arm : 0);
-        say(c, " mostly does not come to its end.");
+        say(c, " mostly does not finish.");
         return;
     }
     put_arm(c, arm);
@@ -330,7 +334,7 @@ static void put_time(const struct contest *c, size_t arm)
     say(c, ".");
 }
 
-/* What the sentence about what was learned leaves to say: who was faster, and who learned nothing. */
+/* What the sentence on learning leaves unsaid: who was faster, and who learned nothing. */
 static void put_rest(const struct contest *c)
 {
     for (size_t arm = 0; arm < c->arms && !is_time(c); arm++) {
@@ -349,7 +353,7 @@ static bool all_learned_nothing(const struct contest *c)
 
 static void put_sentence(const struct contest *c)
 {
-    bool target = strcmp(c->kind->figure, "time_to_target") == 0;
+    bool target = strcmp(c->kind->name, "time_to_target") == 0;
     char text[TEXT];
     if (all_learned_nothing(c)) {
         say(c, c->arms == 1 ? "It learned nothing: " : "No arm learned anything: ");
@@ -383,7 +387,8 @@ static size_t best_of(const struct contest *c)
     for (size_t arm = 0; arm < c->arms; arm++) {
         double median = median_of(c, arm);
         if (isnan(median)) continue;
-        if (best == c->arms || (c->kind->more ? median > median_of(c, best) : median < median_of(c, best)))
+        if (best == c->arms ||
+            (c->kind->sense == MOT_SENSE_MORE ? median > median_of(c, best) : median < median_of(c, best)))
             best = arm;
     }
     return best;
@@ -396,19 +401,19 @@ static bool has_figure(const json_t *document, const char *figure)
     size_t i;
     json_t *cell;
     json_array_foreach(
-        mot_page_list(document, "cells"), i, cell) if (mot_page_figure(cell, figure)) return true;
+        mot_json_get_list(document, "cells"), i, cell) if (mot_cell_figure(cell, figure)) return true;
     return false;
 }
 
-static const struct mot_page_kind *judge_of(const json_t *document)
+static const struct mot_figure_kind *judge_of(const json_t *document)
 {
     static const char *const order[] = { "test_accuracy", "test_loss", "train_loss", "grad_norm", "time" };
-    if (mot_study_has_targets(document)) return mot_page_kind("time_to_target");
-    /* What arms were tuned by is what the study is about. */
-    const char *tuned_by = mot_page_word(json_array_get(mot_page_list(document, "tuning"), 0), "by");
-    if (has_figure(document, tuned_by)) return mot_page_kind(tuned_by);
+    if (mot_study_has_targets(document)) return mot_figure_kind("time_to_target");
+    /* What the arms were tuned by is what the study is about. */
+    const char *tuned_by = mot_json_get_text(json_array_get(mot_json_get_list(document, "tuning"), 0), "by");
+    if (has_figure(document, tuned_by)) return mot_figure_kind(tuned_by);
     for (size_t i = 0; i < MOT_COUNT(order); i++)
-        if (has_figure(document, order[i])) return mot_page_kind(order[i]);
+        if (has_figure(document, order[i])) return mot_figure_kind(order[i]);
     return NULL;
 }
 
@@ -416,14 +421,14 @@ void mot_study_judge(json_t *document)
 {
     struct contest c = { .document = document,
         .kind = judge_of(document),
-        .arms = json_array_size(mot_page_list(document, "arms")) };
+        .arms = json_array_size(mot_json_get_list(document, "arms")) };
     json_t *answers = json_array(), *cell;
-    size_t i, conditions = json_array_size(mot_page_list(document, "conditions"));
-    json_object_set_new(document, "judged_by", c.kind ? json_string(c.kind->figure) : json_null());
+    size_t i, conditions = json_array_size(mot_json_get_list(document, "conditions"));
+    json_object_set_new(document, "judged_by", c.kind ? json_string(c.kind->name) : json_null());
     json_array_foreach(json_object_get(document, "cells"), i, cell)
     {
         bool compared = c.kind && json_object_size(json_object_get(cell, "against")) > 0;
-        const json_t *first = mot_page_cell(document, 0, mot_page_place(cell, "condition"));
+        const json_t *first = mot_document_cell(document, 0, mot_json_get_count(cell, "condition"));
         json_object_set_new(cell, "verdict", compared ? verdict_of(cell, first, c.kind) : json_null());
     }
     for (; c.condition < conditions && c.kind && c.arms; c.condition++) {
@@ -437,16 +442,17 @@ void mot_study_judge(json_t *document)
 
 char *mot_answer_text(const json_t *document, size_t condition)
 {
-    const json_t *pieces = json_array_get(mot_page_list(document, "answers"), condition);
+    const json_t *pieces = json_array_get(mot_json_get_list(document, "answers"), condition);
     char *text = mot_text("");
     size_t i;
     json_t *piece;
     json_array_foreach(pieces, i, piece)
     {
-        const char *next = json_is_string(piece) ? json_string_value(piece) : mot_page_word(piece, "number");
+        const char *next =
+            json_is_string(piece) ? json_string_value(piece) : mot_json_get_text(piece, "number");
         if (json_object_get(piece, "arm"))
-            next = mot_page_name(document, "arms", mot_page_place(piece, "arm"));
-        if (json_object_get(piece, "aside")) next = mot_page_word(piece, "aside");
+            next = mot_document_name(document, "arms", mot_json_get_count(piece, "arm"));
+        if (json_object_get(piece, "aside")) next = mot_json_get_text(piece, "aside");
         char *longer = mot_format("%s%s", text, next);
         free(text);
         text = longer;

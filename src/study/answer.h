@@ -1,4 +1,4 @@
-/* answer.h -- the verdict of a study, made once and rendered by all who show it. */
+/* answer.h -- a study's verdict, made once for the terminal, the page and the document. */
 #ifndef MOT_STUDY_ANSWER_H
 #define MOT_STUDY_ANSWER_H
 
@@ -10,12 +10,12 @@
  * each condition (see docs/study.md). */
 void mot_study_judge(json_t *document);
 
-/* The answer under a condition as plain text, "" where there is none. malloc'd. */
+/* The answer under a condition as plain text; "" if there is none. malloc'd. */
 char *mot_answer_text(const json_t *document, size_t condition);
 
-/* The target of the runs under a condition: {kind, value}, or null where they have none or several. */
+/* The target of a condition's runs: {kind, value}, or null if they have none or several. */
 const json_t *mot_study_target(const json_t *document, size_t condition);
-/* Whether there is one under each condition: then the time to it judges, also where they differ. */
+/* Whether every condition has one: then the time to it judges, even if the targets differ. */
 bool mot_study_has_targets(const json_t *document);
 
 /* "92 % test accuracy", "a training loss of 0.1". Returns `into`. */

@@ -3,8 +3,7 @@
 #include "base/memory.h"
 #include "base/shown.h"
 #include "report/report.h"
-#include "study/grid.h"
-#include "study/page.h"
+#include "study/slug.h"
 #include "study/study.h"
 #include "study/tuning.h"
 #include <errno.h>
@@ -12,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A study under way. */
+/* A study in progress. */
 struct study {
     const struct mot_compare *o;
     struct mot_study_plan *plan;
     struct mot_store *store;
     struct mot_runner runner;
     struct mot_tuning tuning;
-    /* those that judge: seed by seed, since cases of one seed share their data */
+    /* the runs that are judged, seed by seed: cases of one seed share their data */
     struct mot_case *cases;
     size_t n;
 };
@@ -38,10 +37,11 @@ static enum mot_status name_lone_arm(struct mot_study_plan *plan)
     return MOT_OK;
 }
 
-static void make_cases(struct study *s)
+static enum mot_status make_cases(struct study *s)
 {
     const struct mot_study_plan *plan = s->plan;
     size_t cells = plan->arms * plan->conditions;
+    mot_cases_free(s->cases, s->n);
     s->n = cells * plan->seeds.n;
     s->cases = mot_new(s->n + 1, sizeof(*s->cases));
     for (size_t i = 0; i < s->n; i++) {
@@ -53,6 +53,7 @@ static void make_cases(struct study *s)
         s->cases[i].more = s->tuning.best[cell].setting;
         s->cases[i].mores = s->tuning.best[cell].settings;
     }
+    return mot_cases_resolve(&s->runner, s->cases, s->n, cells);
 }
 
 static void close_study(struct study *s)
@@ -63,16 +64,15 @@ static void close_study(struct study *s)
     mot_study_plan_close(s->plan);
 }
 
-/* Everything that can be wrong is found here, before anything runs. */
-static enum mot_status open_study(const struct mot_compare *o, struct study *s, size_t *tuning_runs)
+/* Every mistake is found here, before anything runs. */
+static enum mot_status open_study(const struct mot_compare *o, struct study *s)
 {
     *s = (struct study){ .o = o };
     enum mot_status status = mot_study_plan_open(o->experiment, &o->flags, &s->plan);
     if (status == MOT_OK && o->tune_only && !s->plan->tune.asked)
         status = mot_fail(MOT_EUSAGE,
-            "nothing to tune: say --over KEY=VALUES, such as --over optimizer.lr=2^-1..2^-10, or give the "
-            "file a "
-            "section 'tune'");
+            "nothing to tune: give --over KEY=VALUES, such as --over "
+            "optimizer.lr=2^-1..2^-10, or a section 'tune' in the file");
     if (status == MOT_OK) status = name_lone_arm(s->plan);
     if (status == MOT_OK) status = mot_store_open(o->store, &s->store);
     s->runner = (struct mot_runner){ .plan = s->plan,
@@ -83,11 +83,8 @@ static enum mot_status open_study(const struct mot_compare *o, struct study *s, 
         .progress = o->progress,
         .terminal = o->terminal,
         .interrupt = o->interrupt };
-    if (status == MOT_OK && s->plan->tune.asked) status = mot_tuning_check(&s->runner, tuning_runs);
-    if (status == MOT_OK && !o->tune_only) {
-        make_cases(s);
-        status = mot_cases_resolve(&s->runner, s->cases, s->n);
-    }
+    if (status == MOT_OK && s->plan->tune.asked) status = mot_tuning_open(&s->runner, &s->tuning);
+    if (status == MOT_OK && !o->tune_only) status = make_cases(s);
     return status;
 }
 
@@ -96,17 +93,12 @@ static enum mot_status open_study(const struct mot_compare *o, struct study *s, 
 static enum mot_status tune(struct study *s)
 {
     s->runner.doing = "tuning";
-    return mot_tuning_run(&s->runner, &s->tuning);
+    return mot_tuning_run(&s->tuning);
 }
 
 static enum mot_status judge(struct study *s)
 {
-    enum mot_status status = MOT_OK;
-    if (s->tuning.best) {
-        mot_cases_free(s->cases, s->n);
-        make_cases(s);
-        status = mot_cases_resolve(&s->runner, s->cases, s->n);
-    }
+    enum mot_status status = s->tuning.best ? make_cases(s) : MOT_OK;
     s->runner.doing = "comparing";
     return status == MOT_OK ? mot_runner_run(&s->runner, s->cases, s->n) : status;
 }
@@ -114,19 +106,19 @@ static enum mot_status judge(struct study *s)
 static enum mot_status say_interrupted(const struct study *s)
 {
     return mot_fail(MOT_EINTERRUPTED,
-        "interrupted: %zu runs were made and are kept in %s; the same command goes on from there",
+        "interrupted: %zu runs were made and are kept in %s; the same command continues from there",
         s->runner.made, s->o->store);
 }
 
 /* ---- The document ------------------------------------------------------------------------------------- */
 
-/* What all runs share, resolved; the file as it is where that alone is no experiment. malloc'd. */
+/* What all runs share, resolved; or the file as it is, if that alone is no experiment. malloc'd. */
 static char *shared_text(const struct mot_study_plan *plan)
 {
     struct mot_setting *setting = mot_new(plan->flags + 2, sizeof(*setting));
     for (size_t i = 0; i < plan->flags; i++) setting[i] = plan->flag[i];
     setting[plan->flags] = (struct mot_setting){ "output", "none", "--out" };
-    /* not this machine's number */
+    /* not this machine's cores */
     setting[plan->flags + 1] = (struct mot_setting){ "sim.threads", "1", "--jobs" };
     struct mot_experiment *x;
     char *text = NULL;
@@ -141,14 +133,6 @@ static char *shared_text(const struct mot_study_plan *plan)
     return text ? text : mot_text(plan->text ? plan->text : "");
 }
 
-static int by_cell(const void *a, const void *b)
-{
-    const struct mot_study_run *p = a, *q = b;
-    if (p->condition != q->condition) return p->condition < q->condition ? -1 : 1;
-    if (p->arm != q->arm) return p->arm < q->arm ? -1 : 1;
-    return (p->seed > q->seed) - (p->seed < q->seed);
-}
-
 static struct mot_study_run *judged_runs(const struct study *s)
 {
     struct mot_study_run *run = mot_new(s->n + 1, sizeof(*run));
@@ -158,7 +142,7 @@ static struct mot_study_run *judged_runs(const struct study *s)
             .seed = s->cases[i].seed,
             .folder = s->cases[i].folder,
             .failed = s->cases[i].failed };
-    qsort(run, s->n, sizeof(*run), by_cell);
+    qsort(run, s->n, sizeof(*run), mot_study_run_order);
     return run;
 }
 
@@ -189,25 +173,7 @@ static enum mot_status make_document(const struct study *s, json_t **out)
 
 /* ---- The folder ----------------------------------------------------------------------- */
 
-static enum mot_status write_json(const char *path, const json_t *document)
-{
-    struct mot_replace file;
-    enum mot_status status = mot_replace_begin(path, &file);
-    if (status != MOT_OK) return status;
-    mot_json_print(document, file.out);
-    return mot_replace_commit(&file);
-}
-
-static enum mot_status write_table(const char *path, const json_t *document)
-{
-    struct mot_replace file;
-    enum mot_status status = mot_replace_begin(path, &file);
-    if (status != MOT_OK) return status;
-    mot_study_print(document, file.out, false);
-    return mot_replace_commit(&file);
-}
-
-/* The side's name as a part of a file's name, unlike those of the sides before it. malloc'd. */
+/* The side's name as part of a file name, distinct from those of the sides before it. malloc'd. */
 static char *file_part(const struct mot_study_side *side, size_t at)
 {
     const char **name = mot_new(at + 1, sizeof(*name));
@@ -247,23 +213,15 @@ static enum mot_status write_best(const struct study *s, size_t cell)
 
 static enum mot_status write_folder(const struct study *s, const json_t *document)
 {
-    const char *out = s->o->out;
-    enum mot_status status = MOT_OK;
-    char *json = mot_path_join(out, "study.json"), *table = mot_path_join(out, "table.txt"),
-         *page = mot_path_join(out, "report.html");
-    if (status == MOT_OK) status = write_json(json, document);
-    if (status == MOT_OK) status = write_table(table, document);
-    if (status == MOT_OK) status = mot_page_write(document, page);
-    if (status == MOT_OK && s->o->csv) status = mot_csv_write(document, s->o->csv);
+    char *path = mot_path_join(s->o->out, "study.json");
+    enum mot_status status = mot_json_write(document, path);
     for (size_t i = 0; s->tuning.best && i < s->plan->arms * s->plan->conditions && status == MOT_OK; i++)
         status = write_best(s, i);
-    free(page);
-    free(table);
-    free(json);
+    free(path);
     return status;
 }
 
-/* Nobody should wait for runs only to hear that there is no place for their figures. */
+/* Nobody should wait for runs only to learn that their figures cannot be written. */
 static enum mot_status check_outputs(const struct mot_compare *o)
 {
     enum mot_status status = mot_make_folder(o->out);
@@ -281,9 +239,8 @@ static enum mot_status check_outputs(const struct mot_compare *o)
 enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared *out)
 {
     struct study s;
-    size_t tuning_runs = 0;
     json_t *document = NULL;
-    enum mot_status status = open_study(o, &s, &tuning_runs);
+    enum mot_status status = open_study(o, &s);
     bool running = status == MOT_OK;
     if (status == MOT_OK) status = check_outputs(o);
     if (status == MOT_OK && s.plan->tune.asked) status = tune(&s);
@@ -342,8 +299,10 @@ enum mot_status mot_compare_plan(const struct mot_compare *o, struct mot_compare
 {
     struct study s;
     struct mot_compare_size size = { 0 };
-    enum mot_status status = open_study(o, &s, &size.tuning);
+    enum mot_status status = open_study(o, &s);
+    if (status == MOT_OK) status = mot_cases_name(&s.runner, s.cases, s.n);
     if (status == MOT_OK) {
+        size.tuning = s.tuning.grid;
         size.arms = s.plan->arms;
         size.conditions = s.plan->conditions;
         size.seeds = o->tune_only ? 0 : s.plan->seeds.n;

@@ -9,7 +9,7 @@ struct mot_compare {
     struct mot_plan_flags flags;
     const char *command;     /* as typed, for the document */
     const char *store, *out; /* folders */
-    const char *csv;         /* prefix, or NULL */
+    const char *csv;         /* prefix of files that will be written; NULL: none */
     unsigned jobs;
     bool models, fresh, tune_only; /* tune_only: stop after tuning, and leave the best experiments */
     FILE *progress;
@@ -20,12 +20,12 @@ struct mot_compared {
     json_t *document;         /* json_decref it */
     size_t made, found, lost; /* runs: made now, found in the store, crashed or refused */
 };
-/* Writes study.json, table.txt and report.html into `out`. MOT_OK even
- * if runs were lost: the document says which. */
+/* Writes study.json into `out`, and best-ARM.yaml after tuning. MOT_OK even if runs were lost: the document
+ * says which. */
 enum mot_status mot_compare_run(const struct mot_compare *, struct mot_compared *out);
 
-/* How many runs it would take, by kind, and how many of those are there;
- * checks everything that can be without running. */
+/* How many runs it would take, by kind, and how many are in the store; checks all that can be checked
+ * without running. */
 struct mot_compare_size {
     size_t arms, conditions, seeds, runs, tuning, points, there;
 };

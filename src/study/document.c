@@ -3,6 +3,7 @@
 #include "config/version.h"
 #include "report/json.h"
 #include "study/answer.h"
+#include "study/document.h"
 #include "study/figures.h"
 #include "study/stats.h"
 #include "study/study.h"
@@ -17,7 +18,7 @@ struct maker {
     /* runs by condition, arm and seed; where each cell begins among them, and the end */
     size_t *order, *begin;
     bool measured[MOT_FIGURES]; /* some run has the figure */
-    double *first, *second;     /* room for a figure of every run */
+    double *first, *second;     /* scratch: one figure of every run */
 };
 
 static json_t *whole(uint64_t value)
@@ -45,8 +46,7 @@ static char *failure(const struct mot_study_run *r, const struct mot_run_figures
 {
     if (r->failed) return mot_text(r->failed);
     if (!f->known || strcmp(f->status, "ok") == 0) return NULL;
-    const char *why =
-        strcmp(f->status, "diverged") == 0 ? "the loss became infinite or no number" : f->ended_by;
+    const char *why = strcmp(f->status, "diverged") == 0 ? "the loss became infinite or NaN" : f->ended_by;
     return mot_format("%s after %.0f update%s: %s", f->status, f->value[MOT_FIGURE_UPDATES],
         f->value[MOT_FIGURE_UPDATES] == 1 ? "" : "s", why);
 }
@@ -127,9 +127,9 @@ static json_t *conditions_json(const struct maker *m)
 
 /* ---- Cells ---------------------------------------------------------------------------------------- */
 
-/* A run's figure as it is counted: a run with a target that it did not reach is later than any that did. One
- * that failed on its way never came to its end, and the loss of one that diverged is infinite: were they left
- * out or taken as they are, an arm would do the better the sooner it fails. NaN: it has none. */
+/* A run's figure as it counts: a run that missed its target is later than any that reached it. One that
+ * failed never finished, and one that diverged has an infinite loss: left out, or taken as they are, they
+ * would make an arm look better the sooner it fails. NaN: it has none. */
 static double counted(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
     if (!f->known) return NAN;
@@ -143,8 +143,8 @@ static double counted(const struct maker *m, const struct mot_run_figures *f, en
     return f->value[figure];
 }
 
-/* The same beside another run's: what a failed run sent until then is shown, but it is no thrift; nor is what
- * a model without finite numbers guesses an accuracy. */
+/* The same when compared: a failed run sent little, but that is no merit, and the guesses of a model that
+ * diverged are no accuracy. */
 static double compared(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
     bool failed = f->known && strcmp(f->status, "ok") != 0;
@@ -173,8 +173,8 @@ static const struct mot_run_figures *figures_at(const struct maker *m, size_t pl
 
 static uint64_t seed_at(const struct maker *m, size_t place) { return m->s->run[m->order[place]].seed; }
 
-/* What the median is known to exceed where it was not reached: had the runs that stopped short reached the
- * target when they stopped. One that failed never would have. */
+/* A lower bound for a median that was not reached: as if runs that stopped short had reached the target
+ * just then. A run that failed never would have. */
 static double beyond(const struct maker *m, struct span cell, enum mot_figure figure)
 {
     size_t n = 0;
@@ -187,7 +187,7 @@ static double beyond(const struct maker *m, struct span cell, enum mot_figure fi
     return mot_stats_median(m->first, n);
 }
 
-static json_t *interval_json(const struct mot_interval *i, double past)
+json_t *mot_interval_json(const struct mot_interval *i, double past)
 {
     return json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "median", mot_json_number(i->median),
         "low", mot_json_number(i->low), "high", mot_json_number(i->high), "n", (json_int_t)i->n, "q1",
@@ -205,10 +205,10 @@ static json_t *figure_json(const struct maker *m, struct span cell, enum mot_fig
     struct mot_interval interval = mot_stats_interval(m->first, n);
     double past =
         figure == MOT_FIGURE_TIME_TO_TARGET && isinf(interval.median) ? beyond(m, cell, figure) : NAN;
-    return interval_json(&interval, past);
+    return mot_interval_json(&interval, past);
 }
 
-/* This cell's runs beside the first arm's of the same seed, where both have the figure. */
+/* Pairs this cell's runs with the first arm's by seed, if both have the figure. */
 static size_t pair_up(const struct maker *m, size_t arm, size_t condition, enum mot_figure figure)
 {
     struct span mine = cell_of(m, arm, condition), other = cell_of(m, 0, condition);
@@ -240,10 +240,10 @@ static const char *verdict_word(enum mot_stats_verdict verdict, enum mot_figure_
 static char *reason(const struct mot_comparison *c, enum mot_figure figure)
 {
     if (c->verdict != MOT_NOT_COMPARABLE) return NULL;
-    if (c->n == 0) return mot_text("no two runs of one seed have this figure");
+    if (c->n == 0) return mot_text("no pair of runs with the same seed has this figure");
     if (2 * c->neither >= c->n)
         return mot_format("in %zu of %zu pairs neither %s", c->neither, c->n,
-            mot_figure_kinds[figure].needs_target ? "reached the target" : "came to its end");
+            mot_figure_kinds[figure].needs_target ? "reached the target" : "finished");
     return mot_format("%zu pair%s of runs; a verdict needs %d", c->n, c->n == 1 ? "" : "s", MOT_PAIRS_LEAST);
 }
 
@@ -265,7 +265,7 @@ static json_t *against_json(const struct maker *m, size_t arm, size_t condition)
     return against;
 }
 
-/* The worker that waited longest in most runs; the lowest of equals. */
+/* The worker that waited longest in most runs; the lowest if several tie. */
 static json_t *worst_worker(const struct maker *m, struct span cell)
 {
     const struct mot_run_figures *best = NULL;
@@ -336,12 +336,17 @@ struct placed {
     size_t at;
 };
 
-static int by_cell(const void *a, const void *b)
+int mot_study_run_order(const void *a, const void *b)
 {
-    const struct mot_study_run *p = ((const struct placed *)a)->run, *q = ((const struct placed *)b)->run;
+    const struct mot_study_run *p = a, *q = b;
     if (p->condition != q->condition) return p->condition < q->condition ? -1 : 1;
     if (p->arm != q->arm) return p->arm < q->arm ? -1 : 1;
     return (p->seed > q->seed) - (p->seed < q->seed);
+}
+
+static int by_cell(const void *a, const void *b)
+{
+    return mot_study_run_order(((const struct placed *)a)->run, ((const struct placed *)b)->run);
 }
 
 static void put_in_order(struct maker *m)

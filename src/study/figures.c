@@ -1,41 +1,46 @@
 #include "study/figures.h"
-#include "base/memory.h"
 #include "base/file.h"
+#include "base/memory.h"
+#include "report/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 const struct mot_figure_kind mot_figure_kinds[MOT_FIGURES] = {
-    [MOT_FIGURE_TIME_TO_TARGET] = { "time_to_target", MOT_SENSE_TIME, true },
-    [MOT_FIGURE_UPDATES_TO_TARGET] = { "updates_to_target", MOT_SENSE_LESS, true },
-    [MOT_FIGURE_BYTES_TO_TARGET] = { "bytes_to_target", MOT_SENSE_LESS, true },
-    [MOT_FIGURE_TIME] = { "time", MOT_SENSE_TIME, false },
-    [MOT_FIGURE_UPDATES] = { "updates", MOT_SENSE_NONE, false },
-    [MOT_FIGURE_BYTES] = { "bytes", MOT_SENSE_LESS, false },
-    [MOT_FIGURE_TRAIN_LOSS] = { "train_loss", MOT_SENSE_LESS, false },
-    [MOT_FIGURE_TEST_LOSS] = { "test_loss", MOT_SENSE_LESS, false },
-    [MOT_FIGURE_TEST_ACCURACY] = { "test_accuracy", MOT_SENSE_MORE, false },
-    [MOT_FIGURE_GRAD_NORM] = { "grad_norm", MOT_SENSE_LESS, false },
-    [MOT_FIGURE_UTILISATION] = { "utilisation", MOT_SENSE_MORE, false },
-    [MOT_FIGURE_WORST_WAIT] = { "worst_wait", MOT_SENSE_NONE, false },
-    [MOT_FIGURE_WORST_WORKER] = { "worst_worker", MOT_SENSE_NONE, false },
-    [MOT_FIGURE_STALENESS_MEAN] = { "staleness_mean", MOT_SENSE_NONE, false },
-    [MOT_FIGURE_STALENESS_MAX] = { "staleness_max", MOT_SENSE_NONE, false },
+    [MOT_FIGURE_TIME_TO_TARGET] = { "time_to_target", "Time to target", MOT_UNIT_SECONDS, MOT_SENSE_TIME,
+        true },
+    [MOT_FIGURE_UPDATES_TO_TARGET] = { "updates_to_target", "Updates to target", MOT_UNIT_COUNT,
+        MOT_SENSE_LESS, true },
+    [MOT_FIGURE_BYTES_TO_TARGET] = { "bytes_to_target", "Sent until target", MOT_UNIT_BYTES, MOT_SENSE_LESS,
+        true },
+    [MOT_FIGURE_TIME] = { "time", "Time", MOT_UNIT_SECONDS, MOT_SENSE_TIME, false },
+    [MOT_FIGURE_UPDATES] = { "updates", "Updates", MOT_UNIT_COUNT, MOT_SENSE_NONE, false },
+    [MOT_FIGURE_BYTES] = { "bytes", "Sent", MOT_UNIT_BYTES, MOT_SENSE_LESS, false },
+    [MOT_FIGURE_TRAIN_LOSS] = { "train_loss", "Training loss", MOT_UNIT_PLAIN, MOT_SENSE_LESS, false },
+    [MOT_FIGURE_TEST_LOSS] = { "test_loss", "Test loss", MOT_UNIT_PLAIN, MOT_SENSE_LESS, false },
+    [MOT_FIGURE_TEST_ACCURACY] = { "test_accuracy", "Test accuracy", MOT_UNIT_SHARE, MOT_SENSE_MORE, false },
+    [MOT_FIGURE_GRAD_NORM] = { "grad_norm", "Gradient norm", MOT_UNIT_PLAIN, MOT_SENSE_LESS, false },
+    [MOT_FIGURE_UTILISATION] = { "utilisation", "Utilisation", MOT_UNIT_SHARE, MOT_SENSE_MORE, false },
+    [MOT_FIGURE_WORST_WAIT] = { "worst_wait", "Worst wait", MOT_UNIT_SHARE, MOT_SENSE_NONE, false },
+    [MOT_FIGURE_WORST_WORKER] = { "worst_worker", "Worst worker", MOT_UNIT_COUNT, MOT_SENSE_NONE, false },
+    [MOT_FIGURE_STALENESS_MEAN] = { "staleness_mean", "Staleness", MOT_UNIT_PLAIN, MOT_SENSE_NONE, false },
+    [MOT_FIGURE_STALENESS_MAX] = { "staleness_max", "Largest staleness", MOT_UNIT_COUNT, MOT_SENSE_NONE,
+        false },
 };
 
-static double number(const json_t *object, const char *key)
+const struct mot_figure_kind *mot_figure_kind(const char *name)
 {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    for (size_t i = 0; i < MOT_FIGURES; i++)
+        if (strcmp(mot_figure_kinds[i].name, name) == 0) return &mot_figure_kinds[i];
+    return NULL;
 }
 
 static void text(const json_t *object, const char *key, char *into, size_t size)
 {
-    const char *value = json_string_value(json_object_get(object, key));
-    snprintf(into, size, "%s", value ? value : "");
+    snprintf(into, size, "%s", mot_json_get_text(object, key));
 }
 
-/* The workers' share of time in gradients, and who waited longest (the first of equals). */
+/* The share of time that workers computed, and who waited longest (the first if several tie). */
 static void read_workers(const json_t *workers, struct mot_run_figures *f)
 {
     double compute = 0, whole = 0, worst = -1;
@@ -43,15 +48,16 @@ static void read_workers(const json_t *workers, struct mot_run_figures *f)
     json_t *w;
     json_array_foreach(workers, i, w)
     {
-        double mine = number(w, "compute_s") + number(w, "wait_s") + number(w, "send_s");
+        double mine = mot_json_get_number(w, "compute_s") + mot_json_get_number(w, "wait_s") +
+            mot_json_get_number(w, "send_s");
         if (!isfinite(mine)) continue;
-        compute += number(w, "compute_s");
+        compute += mot_json_get_number(w, "compute_s");
         whole += mine;
-        double wait = mine > 0 ? number(w, "wait_s") / mine : 0;
+        double wait = mine > 0 ? mot_json_get_number(w, "wait_s") / mine : 0;
         if (wait <= worst) continue;
         worst = wait;
         f->value[MOT_FIGURE_WORST_WAIT] = wait;
-        f->value[MOT_FIGURE_WORST_WORKER] = number(w, "id");
+        f->value[MOT_FIGURE_WORST_WORKER] = mot_json_get_number(w, "id");
         text(w, "name", f->worst_name, sizeof(f->worst_name));
     }
     if (whole > 0) f->value[MOT_FIGURE_UTILISATION] = compute / whole;
@@ -63,11 +69,11 @@ static void read_target(const json_t *s, struct mot_run_figures *f)
     if (!json_is_object(target)) return;
     f->has_target = true;
     text(target, "kind", f->target, sizeof(f->target));
-    f->target_value = number(target, "value");
+    f->target_value = mot_json_get_number(target, "value");
     f->reached = json_is_true(json_object_get(target, "reached"));
     if (!f->reached) return;
-    f->value[MOT_FIGURE_TIME_TO_TARGET] = number(target, "time_s");
-    f->value[MOT_FIGURE_UPDATES_TO_TARGET] = number(target, "updates");
+    f->value[MOT_FIGURE_TIME_TO_TARGET] = mot_json_get_number(target, "time_s");
+    f->value[MOT_FIGURE_UPDATES_TO_TARGET] = mot_json_get_number(target, "updates");
     f->value[MOT_FIGURE_BYTES_TO_TARGET] = f->value[MOT_FIGURE_BYTES]; /* the target ends the run */
 }
 
@@ -91,10 +97,11 @@ static void read_summary(const json_t *s, struct mot_run_figures *f)
     f->learned = json_is_true(learned) ? MOT_LEARNED
         : json_is_false(learned)       ? MOT_LEARNED_NOTHING
                                        : MOT_LEARNED_UNKNOWN;
-    for (size_t i = 0; i < MOT_COUNT(plain); i++) f->value[plain[i].figure] = number(s, plain[i].key);
+    for (size_t i = 0; i < MOT_COUNT(plain); i++)
+        f->value[plain[i].figure] = mot_json_get_number(s, plain[i].key);
     const json_t *staleness = json_object_get(s, "staleness");
-    f->value[MOT_FIGURE_STALENESS_MEAN] = number(staleness, "mean");
-    f->value[MOT_FIGURE_STALENESS_MAX] = number(staleness, "max");
+    f->value[MOT_FIGURE_STALENESS_MEAN] = mot_json_get_number(staleness, "mean");
+    f->value[MOT_FIGURE_STALENESS_MAX] = mot_json_get_number(staleness, "max");
     read_target(s, f);
     read_workers(json_object_get(s, "worker"), f);
 }

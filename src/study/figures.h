@@ -1,4 +1,4 @@
-/* figures.h -- what a study takes from the summary of a run. */
+/* figures.h -- what a study takes from a run's summary, and how it is shown. */
 #ifndef MOT_STUDY_FIGURES_H
 #define MOT_STUDY_FIGURES_H
 
@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <motley/status.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum mot_figure {
@@ -28,12 +29,24 @@ enum mot_figure {
 };
 /* How a figure is compared. */
 enum mot_figure_sense { MOT_SENSE_NONE, MOT_SENSE_TIME, MOT_SENSE_LESS, MOT_SENSE_MORE };
+enum mot_unit {
+    MOT_UNIT_SECONDS,
+    MOT_UNIT_BYTES,
+    MOT_UNIT_SHARE,
+    MOT_UNIT_COUNT,
+    MOT_UNIT_RATIO,
+    MOT_UNIT_PLAIN
+};
 struct mot_figure_kind {
-    const char *name;
+    const char *name, *title; /* in a document; for people */
+    enum mot_unit unit;
     enum mot_figure_sense sense;
     bool needs_target;
 };
 extern const struct mot_figure_kind mot_figure_kinds[MOT_FIGURES];
+const struct mot_figure_kind *mot_figure_kind(const char *name); /* NULL: not known */
+/* "1.50 s", "92.1 %", "1,234"; a dash where it is NaN. Returns `into`. */
+char *mot_figure_show(double value, enum mot_unit, char *into, size_t size);
 
 struct mot_run_figures {
     bool known; /* there is a summary; else all are NaN */
@@ -42,7 +55,7 @@ struct mot_run_figures {
     enum mot_learned learned;
     char target[24];
     double target_value;
-    char worst_name[64];       /* the group of the worker that waited longest; "" if it has none */
+    char worst_name[64];       /* the group of the worker that waited longest; "" if none */
     double value[MOT_FIGURES]; /* NaN: not known, or not reached */
 };
 /* From FOLDER/summary.json. */

@@ -1,8 +1,8 @@
 /* gather.c -- from run folders to a study.
  *
- * Every run's resolved experiment is laid out as a list of keys and values. What says nothing about the
- * result (where it was written, with how many threads) is left out, and so is the seed; runs with the same
- * list are one arm. */
+ * Each run's resolved experiment becomes a list of keys and values, without the seed and without what says
+ * nothing about the result (where it was written, how many threads it had). Runs with the same list are one
+ * arm. */
 #include "study/gather.h"
 
 #include "base/file.h"
@@ -34,12 +34,9 @@ static const char *list_text(const struct mot_yaml *list, struct mot_arena *aren
         free(text);
         text = more;
     }
-    const char *kept = mot_arena_text(arena, text);
+    const char *closed = mot_arena_take(arena, mot_format("%s]", text));
     free(text);
-    char *closed = mot_format("%s]", kept);
-    kept = mot_arena_text(arena, closed);
-    free(closed);
-    return kept;
+    return closed;
 }
 
 static void put_entry(struct layout *l, const char *key, const char *value)
@@ -67,8 +64,7 @@ static void lay_out(struct layout *l, const struct mot_yaml *node, const char *k
         char *name = node->kind == MOT_YAML_LIST ? mot_format("%s[%zu]", key, place)
             : *key                               ? mot_format("%s.%s", key, each->key)
                                                  : mot_text(each->key);
-        lay_out(l, each, mot_arena_text(arena, name), arena);
-        free(name);
+        lay_out(l, each, mot_arena_take(arena, name), arena);
     }
 }
 
@@ -109,11 +105,10 @@ static bool is_run(const char *folder)
 static enum mot_status read_run(const char *folder, struct found *f, struct mot_arena *arena)
 {
     if (!has(folder, "summary.json"))
-        return mot_fail(MOT_EDATA, "%s: a run that has not ended: there is no summary.json%s", folder,
-            has(folder, "checkpoint.bin") ? "; --resume goes on with it" : "");
+        return mot_fail(MOT_EDATA, "%s: this run has not ended: there is no summary.json%s", folder,
+            has(folder, "checkpoint.bin") ? "; --resume continues it" : "");
     if (!has(folder, "experiment.yaml"))
-        return mot_fail(
-            MOT_EDATA, "%s: a run without experiment.yaml, which says what it is a run of", folder);
+        return mot_fail(MOT_EDATA, "%s: this run has no experiment.yaml, which says what was run", folder);
     *f = (struct found){ .folder = mot_arena_text(arena, folder) };
     enum mot_status status = read_summary(folder, f, arena);
     if (status != MOT_OK) return status;
@@ -166,8 +161,8 @@ static enum mot_status add_folder(struct finds *all, const char *folder)
     free(entry);
     if (status == MOT_OK && all->n == before)
         return mot_fail(MOT_EUSAGE,
-            "%s: no run: expected a folder with experiment.yaml, metrics.jsonl and summary.json, or one that "
-            "holds such folders",
+            "%s: not a run: expected a folder with experiment.yaml, "
+            "metrics.jsonl and summary.json, or a folder of such folders",
             folder);
     return status;
 }
@@ -210,13 +205,14 @@ static void group_arms(struct finds *all)
     }
 }
 
-/* Whether a second run of one experiment and seed says anything new: on real machines no two are alike. */
+/* Whether a second run of the same experiment and seed is worth having: on real machines no two are
+ * alike. */
 static bool is_live(const struct found *f)
 {
     return strcmp(f->driver, "threads") == 0 || strcmp(f->driver, "mpi") == 0;
 }
 
-/* Which run of its experiment and seed it is, in the order in which they were named. */
+/* Numbers the runs of each experiment and seed, in the order they were named. */
 static enum mot_status number_repeats(struct finds *all, bool *repeated)
 {
     for (size_t i = 0; i < all->n; i++) {
@@ -235,7 +231,7 @@ static enum mot_status number_repeats(struct finds *all, bool *repeated)
     return MOT_OK;
 }
 
-/* An arm has a seed once: that is how runs are paired. So repeats are arms of their own. */
+/* Runs are paired by seed, so an arm has each seed once and repeats are arms of their own. */
 static enum mot_status find_arms(struct finds *all)
 {
     all->arm = mot_arena_new(all->arena, (all->n + 1) * sizeof *all->arm);
@@ -245,9 +241,7 @@ static enum mot_status find_arms(struct finds *all)
     for (size_t i = 0; i < all->n && status == MOT_OK; i++) {
         struct found *f = &all->found[i];
         if (!repeated[f->arm]) continue;
-        char *number = mot_format("%u", f->repeat);
-        put_entry(&f->layout, "repeat", mot_arena_text(all->arena, number));
-        free(number);
+        put_entry(&f->layout, "repeat", mot_arena_take(all->arena, mot_format("%u", f->repeat)));
     }
     group_arms(all);
     return status;
@@ -275,8 +269,7 @@ static void fill_study(struct finds *all, const char *command, struct mot_study 
     const char *slash = strrchr(all->found[0].folder, '/');
     char *title = all->n == 1 ? mot_text(slash && slash[1] ? slash + 1 : all->found[0].folder)
                               : mot_format("%zu runs", all->n);
-    s->title = mot_arena_text(all->arena, title);
-    free(title);
+    s->title = mot_arena_take(all->arena, title);
 }
 
 enum mot_status mot_gather(

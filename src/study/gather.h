@@ -1,4 +1,4 @@
-/* gather.h -- a study of runs that are there already: which belong together, and what sets them apart. */
+/* gather.h -- a study of existing runs: which belong together, and what sets them apart. */
 #ifndef MOT_STUDY_GATHER_H
 #define MOT_STUDY_GATHER_H
 
@@ -10,9 +10,9 @@ struct mot_gathered {
     struct mot_study study;
 };
 
-/* Runs that differ only in their seed are one arm; arms are named by what differs: the method,
- * or else the keys. A folder that is no run but holds some stands for them. Folders without a whole run are
- * refused, saying why. */
+/* Runs that differ only in their seed are one arm; arms are named by what differs: the method, or else
+ * the keys. A folder of runs stands for the runs in it. Folders without a complete run are refused,
+ * saying why. */
 enum mot_status mot_gather(
     const char *const *folder, size_t folders, const char *command, struct mot_gathered **out);
 void mot_gathered_close(struct mot_gathered *);

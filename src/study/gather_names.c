@@ -35,7 +35,7 @@ static bool differs(const struct finds *all, const char *key, bool besides, cons
         if (have++ && strcmp(first, value) != 0) return true;
         first = value;
     }
-    /* The server's links are in the file only where the method has one: that is not a setting of its own. */
+    /* The server's links are in the file only if the method has a server: that is no setting of its own. */
     return besides && have < arms && strncmp(key, "cluster.server", 14) != 0;
 }
 
@@ -79,7 +79,7 @@ void mot_name_arms(const struct finds *all, struct mot_study_side *arm)
                 setting[n++] =
                     (struct mot_study_setting){ .key = l->entry[i].key, .value = l->entry[i].value };
         char *name = name_of(all, a);
-        for (size_t b = 0; b < a; b++) /* what differs was left out of the name */
+        for (size_t b = 0; b < a; b++) /* the name leaves out what differs */
             if (strcmp(arm[b].name, name) == 0) {
                 char *numbered = mot_format("%s #%zu", name, a + 1);
                 free(name);
@@ -161,7 +161,5 @@ const char *mot_shared_yaml(const struct finds *all)
     if (!p.out) return "";
     print_node(&p, all->found[all->arm[0]].experiment, "", 0);
     fclose(p.out);
-    const char *kept = mot_arena_text(all->arena, text);
-    free(text);
-    return kept;
+    return mot_arena_take(all->arena, text);
 }

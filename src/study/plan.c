@@ -9,6 +9,7 @@
 #define SEEDS_PRESET "10"
 #define TUNE_SEEDS_PRESET "3"
 #define TUNE_SEED_FIRST 1001
+#define TOGETHER "together"
 
 const char *const mot_tune_by_names[] = { "time_to_target", "test_accuracy", "train_loss", "grad_norm",
     NULL };
@@ -17,17 +18,10 @@ struct planner {
     struct mot_study_plan *plan;
     const struct mot_plan_flags *flags;
     struct mot_arena *arena;
-    struct mot_reader reader;
+    struct mot_yaml_reader reader;
     const struct mot_yaml *compare, *sweep, *tune; /* NULL where the file has none */
-    uint64_t seed;                                 /* the experiment's own: the first of its seeds */
+    uint64_t seed;                                 /* the experiment's own, from which seeds are counted */
 };
-
-static const char *keep(struct planner *p, char *text)
-{
-    const char *kept = mot_arena_text(p->arena, text);
-    free(text);
-    return kept;
-}
 
 /* ---- Sides ------------------------------------------------------------------------------------ */
 
@@ -46,7 +40,7 @@ static enum mot_status add_arm(struct planner *p, const struct mot_study_side *a
     for (size_t i = 0; i < plan->arms; i++)
         if (strcmp(plan->arm[i].name, arm->name) == 0)
             return mot_fail(MOT_EUSAGE,
-                "%s: expected arms with names of their own; found '%.60s' twice: give one a label", origin,
+                "%s: expected each arm to have its own name; found '%.60s' twice: give one a label", origin,
                 arm->name);
     if (plan->arms == MOT_ARMS_MAX)
         return mot_fail(MOT_EUSAGE, "%s: expected at most %d arms; found more", origin, MOT_ARMS_MAX);
@@ -81,7 +75,7 @@ static enum mot_status add_methods(struct planner *p, const struct mot_yaml *lis
     return status;
 }
 
-/* What a map of keys calls itself: "server k=6, optimizer.lr=0.2". */
+/* The label of a map of keys: "server k=6, optimizer.lr=0.2". */
 static const char *label_of(struct planner *p, const struct mot_yaml *map)
 {
     const char *label = "";
@@ -89,29 +83,29 @@ static const char *label_of(struct planner *p, const struct mot_yaml *map)
         if (strcmp(child->key, "label") == 0) continue;
         const char *value = mot_value_label(child, p->arena), *between = *label ? ", " : "";
         bool method = strcmp(child->key, "method") == 0;
-        label = keep(p,
+        label = mot_arena_take(p->arena,
             method ? mot_format("%s%s%s", label, between, value)
                    : mot_format("%s%s%s=%s", label, between, child->key, value));
     }
     return label;
 }
 
-/* Whether a dotted key is this one, or one inside of it. */
+/* Whether a dotted key is this one or inside it. */
 static bool is_below(const char *key, const char *section)
 {
     size_t n = strlen(section);
     return strncmp(key, section, n) == 0 && (key[n] == 0 || key[n] == '.');
 }
 
-/* A key that decides which runs there are cannot be set in them. */
+/* A key that decides which runs there are cannot be set inside a run. */
 static enum mot_status check_key(const struct mot_yaml *node, const char *where)
 {
     if (strcmp(node->key, "seed") == 0)
         return mot_fail(
-            MOT_EUSAGE, "%s: seed: all arms have the same seeds: set them in sweep, or with --seeds", where);
+            MOT_EUSAGE, "%s: seed: all arms share the same seeds: set them in sweep, or with --seeds", where);
     if (strcmp(node->key, "output") == 0)
         return mot_fail(
-            MOT_EUSAGE, "%s: output: the runs of a study are in its store: see --store and --out", where);
+            MOT_EUSAGE, "%s: output: the runs of a study go into its store: see --store and --out", where);
     static const char *const sections[] = { "compare", "sweep", "tune" };
     for (size_t i = 0; i < MOT_COUNT(sections); i++)
         if (is_below(node->key, sections[i]))
@@ -140,14 +134,14 @@ static enum mot_status add_by_hand(struct planner *p, const struct mot_yaml *nod
             &p->reader, label, "compare.label", "expected a name; found %s", mot_yaml_found(label, p->arena));
     for (const char *c = label ? label->text : ""; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
-            return mot_read_fail(&p->reader, label, "compare.label",
-                "expected a name on one line; found a character that is none");
+            return mot_read_fail(
+                &p->reader, label, "compare.label", "expected a name on one line; found a control character");
     struct mot_study_side arm = { .name = label ? label->text : label_of(p, node) };
     for (const struct mot_yaml *child = node->first; child; child = child->next) {
         const char *where = mot_yaml_where(child, p->arena);
         if (child == label) continue;
         enum mot_status status = check_key(child, where);
-        if (status) return status;
+        if (status != MOT_OK) return status;
         add_setting(p, &arm, child->key, mot_value_text(child, p->arena), where);
     }
     return add_arm(p, &arm, origin);
@@ -170,7 +164,7 @@ static enum mot_status arms_by_hand(struct planner *p)
 {
     const struct mot_yaml *list = p->compare;
     if (list->kind != MOT_YAML_LIST || list->count == 0)
-        return mot_read_fail(&p->reader, list, "compare", "expected a list of what is compared; found %s",
+        return mot_read_fail(&p->reader, list, "compare", "expected a list of arms to compare; found %s",
             list->kind == MOT_YAML_LIST ? "an empty list" : mot_yaml_found(list, p->arena));
     enum mot_status status = MOT_OK;
     for (const struct mot_yaml *child = list->first; child && status == MOT_OK; child = child->next)
@@ -178,7 +172,7 @@ static enum mot_status arms_by_hand(struct planner *p)
     return status;
 }
 
-/* --methods goes before what the file says; without either the experiment's own method is the only arm. */
+/* --methods overrides the file; without either, the experiment's own method is the only arm. */
 static enum mot_status read_arms(struct planner *p)
 {
     const struct mot_yaml *swept = mot_yaml_get(p->sweep, "method");
@@ -189,12 +183,12 @@ static enum mot_status read_arms(struct planner *p)
             "expected the arms in one place; found them here and under compare");
     if (p->compare) return arms_by_hand(p);
     if (swept) return add_methods(p, swept, "sweep.method");
-    /* named when the experiment is known */
+    /* named once the experiment is known */
     p->plan->arm[p->plan->arms++] = (struct mot_study_side){ .name = "" };
     return MOT_OK;
 }
 
-/* The arm that --against names goes first, since the first is what others are compared with. */
+/* The arm that --against names goes first: the others are compared with the first. */
 static enum mot_status put_baseline_first(struct planner *p)
 {
     struct mot_study_plan *plan = p->plan;
@@ -215,16 +209,30 @@ static enum mot_status put_baseline_first(struct planner *p)
 
 /* ---- Conditions ------------------------------------------------------------------------------------ */
 
+/* What one entry of the sweep changes: a key, or under `together` several at once. */
+struct swept {
+    struct mot_axis axis;
+    const struct mot_yaml *map; /* together: the first of the maps; NULL: a single key */
+};
+
+static void add_swept(
+    struct planner *p, struct mot_study_side *side, const char *key, const char *value, const char *place)
+{
+    add_setting(p, side, key, value, place);
+    side->name =
+        mot_arena_take(p->arena, mot_format("%s%s%s=%s", side->name, *side->name ? ", " : "", key, value));
+}
+
 /* Every combination; the last key changes fastest. */
-static enum mot_status combine(struct planner *p, const struct mot_axis *axis, size_t axes)
+static enum mot_status combine(struct planner *p, const struct swept *swept, size_t axes)
 {
     struct mot_study_plan *plan = p->plan;
     size_t all = 1;
     for (size_t i = 0; i < axes; i++) {
-        all *= axis[i].values;
+        all *= swept[i].axis.values;
         if (all > MOT_CONDITIONS_MAX)
             return mot_fail(MOT_EUSAGE, "%s: sweep: expected at most %d combinations; found %zu or more",
-                axis[i].origin, MOT_CONDITIONS_MAX, all);
+                swept[i].axis.origin, MOT_CONDITIONS_MAX, all);
     }
     plan->condition = mot_arena_new(p->arena, all * sizeof(*plan->condition));
     plan->conditions = all;
@@ -233,11 +241,45 @@ static enum mot_status combine(struct planner *p, const struct mot_axis *axis, s
         size_t stride = all;
         side->name = "";
         for (size_t i = 0; i < axes; i++) {
-            stride /= axis[i].values;
-            size_t at = c / stride % axis[i].values;
-            add_setting(p, side, axis[i].key, axis[i].value[at], axis[i].place[at]);
-            side->name =
-                keep(p, mot_format("%s%s%s=%s", side->name, i ? ", " : "", axis[i].key, axis[i].value[at]));
+            const struct mot_axis *axis = &swept[i].axis;
+            stride /= axis->values;
+            size_t at = c / stride % axis->values;
+            const struct mot_yaml *map = swept[i].map;
+            if (!map) add_swept(p, side, axis->key, axis->value[at], axis->place[at]);
+            for (size_t k = 0; map && k < at; k++) map = map->next;
+            for (const struct mot_yaml *child = map ? map->first : NULL; child; child = child->next)
+                add_swept(
+                    p, side, child->key, mot_value_text(child, p->arena), mot_yaml_where(child, p->arena));
+        }
+    }
+    return MOT_OK;
+}
+
+/* Whether some map of `together` sets the key. */
+static bool is_together(const struct planner *p, const char *key)
+{
+    const struct mot_yaml *list = mot_yaml_get(p->sweep, TOGETHER);
+    for (const struct mot_yaml *map = list ? list->first : NULL; map; map = map->next)
+        if (mot_yaml_get(map, key)) return true;
+    return false;
+}
+
+static enum mot_status check_together(struct planner *p, const struct mot_yaml *list)
+{
+    if (list->kind != MOT_YAML_LIST)
+        return mot_read_fail(&p->reader, list, "sweep." TOGETHER, "expected a list of maps; found %s",
+            mot_yaml_found(list, p->arena));
+    for (const struct mot_yaml *map = list->first; map; map = map->next) {
+        if (map->kind != MOT_YAML_MAP || map->count == 0)
+            return mot_read_fail(&p->reader, map, "sweep." TOGETHER,
+                "expected maps of keys that change together, such as {workers: 4, batch: 64}; found %s",
+                map->kind == MOT_YAML_MAP ? "an empty one" : mot_yaml_found(map, p->arena));
+        for (const struct mot_yaml *child = map->first; child; child = child->next) {
+            const char *where = mot_yaml_where_key(child, p->arena);
+            enum mot_status status = check_key(child, where);
+            if (status == MOT_OK && mot_yaml_get(p->sweep, child->key))
+                status = mot_fail(MOT_EUSAGE, "%s: expected a key once; found '%s' twice", where, child->key);
+            if (status != MOT_OK) return status;
         }
     }
     return MOT_OK;
@@ -245,19 +287,22 @@ static enum mot_status combine(struct planner *p, const struct mot_axis *axis, s
 
 static enum mot_status read_conditions(struct planner *p)
 {
-    struct mot_axis *axis = mot_arena_new(p->arena, (p->sweep ? p->sweep->count + 1 : 1) * sizeof(*axis));
+    struct swept *swept = mot_arena_new(p->arena, (p->sweep ? p->sweep->count + 1 : 1) * sizeof(*swept));
     size_t axes = 0;
     for (const struct mot_yaml *child = p->sweep ? p->sweep->first : NULL; child; child = child->next) {
         if (strcmp(child->key, "method") == 0 || strcmp(child->key, "seed") == 0) continue;
+        bool together = strcmp(child->key, TOGETHER) == 0;
         enum mot_status status = check_key(child, mot_yaml_where_key(child, p->arena));
         if (status == MOT_OK)
-            status =
-                mot_values_read(child, keep(p, mot_format("sweep.%s", child->key)), p->arena, &axis[axes]);
-        if (status) return status;
-        axis[axes].key = child->key;
+            status = mot_values_read(child, mot_arena_take(p->arena, mot_format("sweep.%s", child->key)),
+                p->arena, &swept[axes].axis);
+        if (status == MOT_OK && together) status = check_together(p, child);
+        if (status != MOT_OK) return status;
+        swept[axes].axis.key = child->key;
+        swept[axes].map = together ? child->first : NULL;
         axes++;
     }
-    return combine(p, axis, axes);
+    return combine(p, swept, axes);
 }
 
 /* ---- Seeds ------------------------------------------------------------------------------------------ */
@@ -267,9 +312,9 @@ static enum mot_status seeds_text(
 {
     struct mot_yaml *node;
     bool list = *text == '[' || !strchr(text, ',');
-    const char *wrapped = list ? text : keep(p, mot_format("[%s]", text));
+    const char *wrapped = list ? text : mot_arena_take(p->arena, mot_format("[%s]", text));
     enum mot_status status = mot_yaml_parse(origin, true, wrapped, strlen(wrapped), p->arena, &node);
-    return status ? status : mot_seeds_read(node, "seeds", first, p->arena, out);
+    return status == MOT_OK ? mot_seeds_read(node, "seeds", first, p->arena, out) : status;
 }
 
 static enum mot_status read_seeds(struct planner *p)
@@ -279,9 +324,10 @@ static enum mot_status read_seeds(struct planner *p)
     if (flag) return seeds_text(p, "--seeds", flag, p->seed, &p->plan->seeds);
     if (!swept) return seeds_text(p, "--seeds", SEEDS_PRESET, p->seed, &p->plan->seeds);
     struct mot_axis axis;
-    /* a lone number here is a mistake, not a count */
+    /* a single number here is a mistake, not a count */
     enum mot_status status = mot_values_read(swept, "sweep.seed", p->arena, &axis);
-    return status ? status : mot_seeds_read(swept, "sweep.seed", p->seed, p->arena, &p->plan->seeds);
+    return status == MOT_OK ? mot_seeds_read(swept, "sweep.seed", p->seed, p->arena, &p->plan->seeds)
+                            : status;
 }
 
 /* ---- Tuning ------------------------------------------------------------------------------------------- */
@@ -307,7 +353,7 @@ static enum mot_status add_over(struct planner *p, const struct mot_axis *axis)
     for (size_t i = 0; never[i]; i++) refused |= is_below(axis->key, never[i]);
     if (refused)
         return mot_fail(MOT_EUSAGE,
-            "%s: '%s' cannot be tuned: it decides what is compared, not how well it goes", axis->origin,
+            "%s: '%s' cannot be tuned: it decides what is compared, not how well it does", axis->origin,
             axis->key);
     for (size_t i = 0; i < tune->overs; i++)
         if (strcmp(tune->over[i].key, axis->key) == 0)
@@ -330,11 +376,11 @@ static enum mot_status over_from_file(struct planner *p)
                                              : mot_yaml_found(over, p->arena));
     for (const struct mot_yaml *child = over->first; child; child = child->next) {
         struct mot_axis axis;
-        enum mot_status status =
-            mot_values_read(child, keep(p, mot_format("tune.over.%s", child->key)), p->arena, &axis);
+        enum mot_status status = mot_values_read(
+            child, mot_arena_take(p->arena, mot_format("tune.over.%s", child->key)), p->arena, &axis);
         axis.key = child->key;
         if (status == MOT_OK) status = add_over(p, &axis);
-        if (status) return status;
+        if (status != MOT_OK) return status;
     }
     return MOT_OK;
 }
@@ -358,13 +404,15 @@ static enum mot_status tune_from_file(struct planner *p)
     };
     static const char *const others[] = { "over", "seeds", NULL };
     enum mot_status status = mot_read_map(&p->reader, p->tune, "tune", "{over: {optimizer.lr: 2^-1..2^-10}}");
-    if (!status) status = mot_read_options(&p->reader, p->tune, "tune", options, &conf, others, 0);
-    if (!status && !p->flags->overs) status = over_from_file(p);
-    if (status) return status;
+    if (status == MOT_OK) status = mot_read_options(&p->reader, p->tune, "tune", options, &conf, others, 0);
+    if (status == MOT_OK && !p->flags->overs) status = over_from_file(p);
+    if (status != MOT_OK) return status;
     p->plan->tune.halving = conf.halving;
     const struct mot_yaml *by = mot_yaml_get(p->tune, "by"), *seeds = mot_yaml_get(p->tune, "seeds");
-    if (by) status = read_by(p, keep(p, mot_format("%s: tune.by", mot_yaml_where(by, p->arena))), conf.by);
-    if (!status && seeds)
+    if (by)
+        status = read_by(
+            p, mot_arena_take(p->arena, mot_format("%s: tune.by", mot_yaml_where(by, p->arena))), conf.by);
+    if (status == MOT_OK && seeds)
         status = mot_seeds_read(seeds, "tune.seeds", TUNE_SEED_FIRST, p->arena, &p->plan->tune.seeds);
     return status;
 }
@@ -390,14 +438,14 @@ static enum mot_status read_tune(struct planner *p)
     return status;
 }
 
-/* Values that were chosen on a seed look better on it than they are. */
+/* Values chosen on a seed look better on it than they are. */
 static enum mot_status check_apart(const struct mot_study_plan *plan)
 {
     for (size_t i = 0; i < plan->tune.seeds.n; i++)
         for (size_t k = 0; k < plan->seeds.n; k++)
             if (plan->tune.seeds.seed[i] == plan->seeds.seed[k])
                 return mot_fail(MOT_EUSAGE,
-                    "%s: tune.seeds: expected seeds that the arms are not judged on; found %llu in both",
+                    "%s: tune.seeds: expected seeds that no arm is judged on; found %llu in both",
                     plan->tune.seeds.origin, (unsigned long long)plan->seeds.seed[k]);
     return MOT_OK;
 }
@@ -415,20 +463,20 @@ static enum mot_status check_size(const struct mot_study_plan *plan, bool tunes)
     return MOT_OK;
 }
 
-/* A key that is swept cannot be tuned: which of the two would it be? */
+/* A key cannot be both swept and tuned. */
 static enum mot_status check_overlap(const struct planner *p)
 {
     const struct mot_tune_plan *tune = &p->plan->tune;
     for (size_t i = 0; i < tune->overs; i++)
-        if (mot_yaml_get(p->sweep, tune->over[i].key))
-            return mot_fail(MOT_EUSAGE, "%s: '%s' is tuned and swept; expected one of them",
+        if (mot_yaml_get(p->sweep, tune->over[i].key) || is_together(p, tune->over[i].key))
+            return mot_fail(MOT_EUSAGE, "%s: '%s' is both tuned and swept; expected only one",
                 tune->over[i].origin, tune->over[i].key);
     return MOT_OK;
 }
 
 /* ---- The whole ------------------------------------------------------------------------ */
 
-/* Flags that would be lost in the arms or the seeds. */
+/* Flags that arms or seeds would override. */
 static enum mot_status check_flags(const struct mot_plan_flags *f)
 {
     for (size_t i = 0; i < f->settings; i++) {
@@ -439,7 +487,7 @@ static enum mot_status check_flags(const struct mot_plan_flags *f)
         if (strcmp(key, "output") == 0)
             return mot_fail(MOT_EUSAGE, "%s: say --out DIR for the study, --store DIR for its runs", origin);
         if (strcmp(key, "method") == 0 && f->methods_n)
-            return mot_fail(MOT_EUSAGE, "%s: --methods says already which methods", origin);
+            return mot_fail(MOT_EUSAGE, "%s: --methods already says which methods", origin);
     }
     return MOT_OK;
 }
@@ -449,7 +497,9 @@ static enum mot_status check_method_flag(const struct planner *p)
     for (size_t i = 0; i < p->flags->settings; i++)
         if (strcmp(p->flags->setting[i].key, "method") == 0 &&
             (p->compare || mot_yaml_get(p->sweep, "method")))
-            return mot_fail(MOT_EUSAGE, "%s: the file says what is compared: say --methods to compare others",
+            return mot_fail(MOT_EUSAGE,
+                "%s: the file says what is compared; use "
+                "--methods to compare others",
                 p->flags->setting[i].origin);
     return MOT_OK;
 }
@@ -459,8 +509,8 @@ static enum mot_status read_sections(struct planner *p)
     struct mot_yaml *root = NULL;
     if (!p->plan->path) return MOT_OK;
     enum mot_status status = mot_yaml_parse(p->plan->path, false, p->plan->text, p->plan->n, p->arena, &root);
-    if (!status) status = mot_read_map(&p->reader, root, "", "'data: digits'");
-    if (status) return status;
+    if (status == MOT_OK) status = mot_read_map(&p->reader, root, "", "'data: digits'");
+    if (status != MOT_OK) return status;
     p->compare = mot_yaml_get(root, "compare");
     p->sweep = mot_yaml_get(root, "sweep");
     p->tune = mot_yaml_get(root, "tune");
@@ -469,7 +519,7 @@ static enum mot_status read_sections(struct planner *p)
             "expected a map such as {method: [allreduce, async]}; found %s",
             p->sweep->kind == MOT_YAML_MAP ? "an empty one" : mot_yaml_found(p->sweep, p->arena));
     const struct mot_yaml *seed = mot_yaml_get(root, "seed");
-    /* its own reader will complain */
+    /* the experiment's reader will complain */
     if (seed && seed->kind == MOT_YAML_SCALAR && !mot_read_uint(seed->text, &p->seed)) p->seed = 1;
     return MOT_OK;
 }
@@ -477,16 +527,16 @@ static enum mot_status read_sections(struct planner *p)
 static enum mot_status make(struct planner *p)
 {
     enum mot_status status = check_flags(p->flags);
-    if (!status) status = read_sections(p);
-    if (!status) status = check_method_flag(p);
-    if (!status) status = read_arms(p);
-    if (!status) status = put_baseline_first(p);
-    if (!status) status = read_conditions(p);
-    if (!status) status = read_seeds(p);
-    if (!status) status = read_tune(p);
-    if (!status && p->plan->tune.asked) status = check_overlap(p);
-    if (!status && p->plan->tune.asked && !p->flags->tunes) status = check_apart(p->plan);
-    if (!status) status = check_size(p->plan, p->flags->tunes);
+    if (status == MOT_OK) status = read_sections(p);
+    if (status == MOT_OK) status = check_method_flag(p);
+    if (status == MOT_OK) status = read_arms(p);
+    if (status == MOT_OK) status = put_baseline_first(p);
+    if (status == MOT_OK) status = read_conditions(p);
+    if (status == MOT_OK) status = read_seeds(p);
+    if (status == MOT_OK) status = read_tune(p);
+    if (status == MOT_OK && p->plan->tune.asked) status = check_overlap(p);
+    if (status == MOT_OK && p->plan->tune.asked && !p->flags->tunes) status = check_apart(p->plan);
+    if (status == MOT_OK) status = check_size(p->plan, p->flags->tunes);
     return status;
 }
 
@@ -515,7 +565,7 @@ enum mot_status mot_study_plan_parse(const char *name, const char *text, size_t 
         .plan = plan, .flags = flags, .arena = &plan->arena, .reader = { .arena = &plan->arena }, .seed = 1
     };
     enum mot_status status = make(&p);
-    if (status) {
+    if (status != MOT_OK) {
         mot_study_plan_close(plan);
         return status;
     }

@@ -1,8 +1,8 @@
-/* plan.h -- what a study is to run: arms, conditions and seeds, from the file's sections and from flags.
+/* plan.h -- what a study runs: arms, conditions and seeds, from the file's sections and from flags.
  *
- * Nothing here knows what a key means. Each run is a list of settings over the experiment's
- * file, in this order: flags, condition, arm, tuned values, seed; and the experiment's own reader says what
- * is wrong with them, naming the place in the file where the setting was written. */
+ * Nothing here knows what a key means. Each run is a list of settings over the experiment's file, in this
+ * order: flags, condition, arm, tuned values, seed. The experiment's own reader says what is wrong with them,
+ * naming the place in the file where the setting was written. */
 #ifndef MOT_STUDY_PLAN_H
 #define MOT_STUDY_PLAN_H
 
@@ -10,7 +10,7 @@
 #include "config/experiment.h"
 #include "study/study.h"
 
-/* Limits. A study beyond them is a slip of the pen. */
+/* Limits. A study beyond them is a typing mistake. */
 #define MOT_ARMS_MAX 200
 #define MOT_CONDITIONS_MAX 2000
 #define MOT_RUNS_MAX 100000
@@ -19,7 +19,7 @@
 enum mot_tune_by { MOT_BY_TIME_TO_TARGET, MOT_BY_TEST_ACCURACY, MOT_BY_TRAIN_LOSS, MOT_BY_GRAD_NORM };
 extern const char *const mot_tune_by_names[]; /* ended by NULL */
 
-/* A key and the values it is to take. */
+/* A key and the values it takes. */
 struct mot_axis {
     const char *key, *origin;
     const char **value, **place;
@@ -62,7 +62,7 @@ struct mot_plan_flags {
     size_t overs; /* "optimizer.lr=2^-1..2^-10" */
     const char *by;
     bool halving;
-    /* for `motley tune`: the seeds are those of tuning, 3 unless told */
+    /* for `motley tune`: the seeds are for tuning, 3 by default */
     bool tunes;
     const struct mot_setting *setting;
     size_t settings;
@@ -73,8 +73,8 @@ enum mot_status mot_study_plan_parse(
     const char *name, const char *text, size_t n, const struct mot_plan_flags *, struct mot_study_plan **out);
 void mot_study_plan_close(struct mot_study_plan *);
 
-/* The experiment of one run. `more` are settings besides (tuned
- * values); a seed of NULL leaves the file's own. */
+/* The experiment of one run. `more` are further settings (tuned values); without a seed the file's own
+ * stays. */
 enum mot_status mot_study_plan_run(const struct mot_study_plan *, size_t arm, size_t condition,
     const struct mot_study_setting *more, size_t mores, const uint64_t *seed, struct mot_experiment **out);
 

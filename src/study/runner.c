@@ -1,6 +1,7 @@
 #include "study/runner.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "base/shown.h"
 #include "config/print.h"
 #include "study/watch.h"
@@ -24,8 +25,8 @@
 /* A worker, seen from the parent. */
 struct slot {
     pid_t pid;         /* 0: none */
-    int socket, words; /* words: what it wrote to its standard error */
-    size_t at;         /* the case it has, or NOBODY */
+    int socket, words; /* words: what it wrote to standard error */
+    size_t at;         /* its current case, or NOBODY */
     uint64_t data;     /* of its last case */
     char *workshop;
 };
@@ -34,10 +35,10 @@ struct crew {
     struct mot_runner *r;
     struct mot_case *c;
     size_t n;
-    size_t *todo, todos; /* cases without a run, in order; those handed out are NOBODY */
-    size_t left, first;  /* how many are not handed out; the first that may not be */
-    bool partitions;     /* the cases' partitions are made, not their runs */
-    size_t *alike;       /* of each case the first of its key */
+    size_t *todo, todos; /* cases without a run, in order; NOBODY once handed out */
+    size_t left, first;  /* how many are not handed out; where to look for the first */
+    bool partitions;     /* makes the cases' partitions, not their runs */
+    size_t *alike;       /* for each case, the first with the same key */
     struct slot *slot;
     unsigned slots;
     uint32_t threads;
@@ -51,40 +52,72 @@ void mot_cases_free(struct mot_case *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         free(c[i].folder);
         free(c[i].failed);
+        if (c[i].owner) mot_experiment_close(c[i].experiment);
     }
     free(c);
 }
 
-/* Equal for experiments whose rows, order and split are the same. */
-static uint64_t data_of(const struct mot_experiment *x)
+enum mot_status mot_cases_resolve(const struct mot_runner *r, struct mot_case *c, size_t n, size_t cells)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i >= cells) {
+            c[i].experiment = c[i % cells].experiment;
+            continue;
+        }
+        enum mot_status status = mot_study_plan_run(
+            r->plan, c[i].arm, c[i].condition, c[i].more, c[i].mores, &c[i].seed, &c[i].experiment);
+        if (status != MOT_OK) return status;
+        c[i].owner = true;
+        if (r->interrupt && *r->interrupt) return mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was run");
+    }
+    return MOT_OK;
+}
+
+/* What the keys of one experiment's cases have in common. */
+struct stems {
+    struct mot_stem run, parts;
+    uint64_t data;
+};
+
+/* Equal for experiments whose rows, order and split are the same where their seeds are. */
+static uint64_t data_stem(const struct mot_experiment *x)
 {
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
     if (!out) return 0;
     mot_print_options(mot_data_options, &x->data, 0, out);
-    if (x->data.data_seed == MOT_WORD_UINT) fprintf(out, "%llu\n", (unsigned long long)x->seed);
     fclose(out);
     uint64_t hash = XXH3_64bits(text, n);
     free(text);
-    return hash ? hash : 1;
+    return hash;
 }
 
-enum mot_status mot_cases_resolve(const struct mot_runner *r, struct mot_case *c, size_t n)
+static enum mot_status find_stems(
+    const struct mot_runner *r, const struct mot_experiment *x, struct stems *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct mot_experiment *x;
-        enum mot_status status =
-            mot_study_plan_run(r->plan, c[i].arm, c[i].condition, c[i].more, c[i].mores, &c[i].seed, &x);
-        if (status != MOT_OK) return status;
-        status = mot_store_key(r->store, x, r->models, c[i].key);
-        if (status == MOT_OK) status = mot_store_parts_key(r->store, x, c[i].parts);
-        c[i].data = data_of(x);
-        mot_experiment_close(x);
-        if (status != MOT_OK) return status;
-        if (r->interrupt && *r->interrupt) return mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was run");
+    enum mot_status status = mot_store_stem(r->store, x, r->models, &out->run);
+    if (status == MOT_OK) status = mot_store_parts_stem(r->store, x, &out->parts);
+    out->data = data_stem(x);
+    return status;
+}
+
+enum mot_status mot_cases_name(const struct mot_runner *r, struct mot_case *c, size_t n)
+{
+    enum mot_status status = MOT_OK;
+    size_t cells = 0;
+    while (cells < n && c[cells].owner) cells++;
+    struct stems *stems = mot_new(cells + 1, sizeof(*stems));
+    for (size_t i = 0; i < cells && status == MOT_OK; i++) status = find_stems(r, c[i].experiment, &stems[i]);
+    for (size_t i = 0; i < n && status == MOT_OK; i++) {
+        const struct stems *s = &stems[i % cells];
+        bool seeded = c[i].experiment->data.data_seed == MOT_WORD_UINT;
+        mot_store_key(&s->run, c[i].seed, c[i].key);
+        mot_store_key(&s->parts, c[i].seed, c[i].parts);
+        c[i].data = mot_hash3(s->data, seeded, seeded ? c[i].seed : 0) | 1; /* 0 is no data */
     }
-    return MOT_OK;
+    free(stems);
+    return status;
 }
 
 struct keyed {
@@ -99,8 +132,8 @@ static int by_key(const void *a, const void *b)
     return order ? order : (p->at > q->at) - (p->at < q->at);
 }
 
-/* For each case the first one of the same key: arms that are the same under two names share their runs. Which
- * of a case's keys is meant, its place in the struct says. */
+/* For each case the first with the same key: arms that are the same under two names share their runs.
+ * `place` is the key's offset in the struct. */
 static size_t *first_of_key(const struct mot_case *c, size_t n, size_t place)
 {
     struct keyed *sorted = mot_new(n + 1, sizeof(*sorted));
@@ -120,7 +153,7 @@ static size_t *first_of_key(const struct mot_case *c, size_t n, size_t place)
 static enum mot_status start(struct crew *crew, struct slot *s)
 {
     int pair[2], words = memfd_create("words", MFD_CLOEXEC);
-    if (words < 0) return mot_fail(MOT_ESYSTEM, "cannot keep what a worker says: %s", strerror(errno));
+    if (words < 0) return mot_fail(MOT_ESYSTEM, "cannot capture a worker's output: %s", strerror(errno));
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
         close(words);
         return mot_fail(MOT_ESYSTEM, "cannot talk to a worker: %s", strerror(errno));
@@ -154,7 +187,7 @@ static enum mot_status start(struct crew *crew, struct slot *s)
     return MOT_OK;
 }
 
-/* Waits for its end; how it ended is returned. */
+/* Waits for it to end; returns how it ended. */
 static int bury(struct slot *s)
 {
     int how = 0;
@@ -166,7 +199,7 @@ static int bury(struct slot *s)
     return how;
 }
 
-/* The last line that it wrote, printable; "" if none. */
+/* The last line it wrote, printable; "" if none. */
 static void last_words(int words, char *into, size_t size)
 {
     char text[LAST_WORDS + 1];
@@ -197,8 +230,8 @@ static bool loaded_elsewhere(const struct crew *crew, uint64_t data)
     return false;
 }
 
-/* The place in the list of the case that suits a worker best: one whose
- * data it has; else one whose data nobody has. */
+/* Where in the list the worker's best next case is: one whose data it has loaded, else one whose data
+ * nobody has. */
 static size_t choose(const struct crew *crew, const struct slot *s)
 {
     size_t fresh = NOBODY, any = NOBODY;
@@ -223,7 +256,7 @@ static void hand_out(struct crew *crew, struct slot *s)
     while (crew->first < crew->todos && crew->todo[crew->first] == NOBODY) crew->first++;
     s->at = at;
     s->data = crew->c[at].data;
-    /* Should it be dead, its socket says so at the next look. */
+    /* If it is dead, its socket will tell. */
     (void)!send(s->socket, &at, sizeof(at), MSG_NOSIGNAL);
     mot_watcher_began(crew->watch, &crew->c[at], (unsigned)(s - crew->slot));
 }
@@ -243,7 +276,7 @@ static void settle(struct crew *crew, struct slot *s, char *failed)
     mot_watcher_ended(crew->watch, (unsigned)(s - crew->slot));
 }
 
-/* An answer, or the end of the worker. */
+/* A reply, or the worker's death. */
 static void listen_to(struct crew *crew, struct slot *s)
 {
     struct mot_reply reply;
@@ -270,7 +303,7 @@ static void stop_all(struct crew *crew)
 
 static bool interrupted(const struct crew *crew) { return crew->r->interrupt && *crew->r->interrupt; }
 
-/* Everyone who is free gets a case; true while somebody has one. */
+/* Gives every idle worker a case; *busy: somebody has one. */
 static enum mot_status keep_busy(struct crew *crew, bool *busy)
 {
     *busy = false;
@@ -327,7 +360,7 @@ static enum mot_status run_crew(struct crew *crew)
     for (unsigned i = 0; i < jobs; i++)
         crew->slot[i].workshop = mot_store_workshop(r->store, (long)getpid(), i);
     crew->watch = mot_watcher_open(r, jobs, crew->todos, crew->partitions);
-    fflush(NULL); /* a child must not write what the parent has still to write */
+    fflush(NULL); /* a child must not flush what the parent has buffered */
     enum mot_status status = work(crew);
     mot_watcher_close(crew->watch);
     if (status != MOT_OK) stop_all(crew);
@@ -342,21 +375,20 @@ static enum mot_status run_crew(struct crew *crew)
     return status;
 }
 
-/* Somebody may tidy up while a study runs. */
+/* Somebody may clear the store while a study runs. */
 static enum mot_status still_there(const struct mot_case *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (c[i].folder && !mot_file_exists(c[i].folder))
             return mot_fail(MOT_ESYSTEM,
-                "%s: this run is no longer in the store: was it removed meanwhile? The same command makes "
-                "what "
-                "is missing",
+                "%s: this run is no longer in the store; was it "
+                "removed? The same command makes what is missing",
                 c[i].folder);
     return MOT_OK;
 }
 
-/* Makes the partitions that several of these runs share; the rest are made by the runs themselves, unless
- * what the store has is not to be trusted. */
+/* Makes the partitions that several of these runs share; runs make the others themselves, unless all is
+ * to be made anew. */
 static enum mot_status make_partitions(const struct crew *runs)
 {
     const struct mot_runner *r = runs->r;
@@ -379,7 +411,10 @@ static enum mot_status make_partitions(const struct crew *runs)
 
 enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t n)
 {
-    struct crew crew = { .r = r, .c = c, .n = n, .todo = mot_new(n + 1, sizeof(*crew.todo)) };
+    struct crew crew = { .r = r, .c = c, .n = n };
+    enum mot_status status = mot_cases_name(r, c, n);
+    if (status != MOT_OK) return status;
+    crew.todo = mot_new(n + 1, sizeof(*crew.todo));
     crew.alike = first_of_key(c, n, offsetof(struct mot_case, key));
     for (size_t i = 0; i < n; i++) {
         if (crew.alike[i] != i) continue;
@@ -390,7 +425,7 @@ enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t 
             crew.todo[crew.todos++] = i;
         }
     }
-    enum mot_status status = make_partitions(&crew);
+    status = make_partitions(&crew);
     if (status == MOT_OK && crew.todos) status = run_crew(&crew);
     for (size_t i = 0; i < n && status == MOT_OK; i++) {
         const struct mot_case *same = &c[crew.alike[i]];

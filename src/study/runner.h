@@ -1,10 +1,9 @@
-/* runner.h -- many runs on all cores, each in a process that may fall without the others.
+/* runner.h -- many runs on all cores, each in a process that can crash without the others.
  *
- * The parent forks a worker for each core and hands it cases by number; a worker makes a run,
- * puts it into the store and answers. Partitions that several runs share are made first, in the same way. A
- * worker that dies takes its case with it, which is recorded, and
- * another one takes its place. A data set stays loaded in a worker as long as its cases share it. Workers die
- * with the parent. */
+ * The parent forks a worker per core and hands it cases by number; a worker makes the run, stores it and
+ * replies. Partitions that several runs share are made first, in the same way. If a worker dies, its
+ * case is recorded as crashed and a new worker takes over. A worker keeps a data set loaded while its cases
+ * share it. Workers die with the parent. */
 #ifndef MOT_STUDY_RUNNER_H
 #define MOT_STUDY_RUNNER_H
 
@@ -12,15 +11,19 @@
 #include "study/store.h"
 #include <signal.h>
 
-/* One run to be had, and what became of it. */
+/* One run to make, and what became of it. */
 struct mot_case {
     size_t arm, condition;
     const struct mot_study_setting *more;
-    size_t mores; /* besides: tuned values; not owned */
+    size_t mores; /* tuned values; not owned */
     uint64_t seed;
-    char key[MOT_KEY_SIZE];   /* filled by mot_cases_resolve, with */
-    uint64_t data;            /* which is equal for cases of one data set, */
-    char parts[MOT_KEY_SIZE]; /* and the key of its partition, if that is worth keeping */
+    /* Filled by mot_cases_resolve: the experiment, but for its seed. Cases of one cell share it. */
+    struct mot_experiment *experiment;
+    bool owner; /* this case closes it */
+    /* Filled by mot_cases_name: */
+    char key[MOT_KEY_SIZE];
+    char parts[MOT_KEY_SIZE]; /* of its partition, if worth keeping */
+    uint64_t data;            /* equal for cases of one data set */
     char *folder;             /* the finished run's, or NULL; free() it */
     char *failed;             /* why there is none: "crashed: ..." or "refused: ..."; free() it */
 };
@@ -29,21 +32,24 @@ void mot_cases_free(struct mot_case *, size_t n); /* what they own, and the arra
 struct mot_runner {
     const struct mot_study_plan *plan;
     struct mot_store *store;
-    unsigned jobs;     /* workers; 0: one a core */
+    unsigned jobs;     /* workers; 0: one per core */
     bool models;       /* keep models, too */
-    bool fresh;        /* make all runs again, whatever the store has */
+    bool fresh;        /* make all runs anew, whatever the store holds */
     const char *doing; /* "tuning", "comparing": for progress */
     FILE *progress;    /* NULL: none */
     bool terminal;
     const volatile sig_atomic_t *interrupt; /* may be NULL */
-    /* counted over all calls: runs made, found in the store, crashed or refused */
+    /* totals over all calls: runs made, found in the store, crashed or refused */
     size_t made, found, lost;
 };
 
-/* Resolves every case, so that a mistake in any of them is found before one runs. */
-enum mot_status mot_cases_resolve(const struct mot_runner *, struct mot_case *, size_t n);
+/* Resolves the experiments, so that a mistake in any of them is found before one runs. The cases come seed by
+ * seed, `cells` of them for each: case i is case i % cells with another seed. */
+enum mot_status mot_cases_resolve(const struct mot_runner *, struct mot_case *, size_t n, size_t cells);
+/* Computes the keys under which the store keeps them. */
+enum mot_status mot_cases_name(const struct mot_runner *, struct mot_case *, size_t n);
 
-/* Makes the runs that the store has not. MOT_OK even if some crashed: their cases say so. */
+/* Makes the runs that the store does not have. MOT_OK even if some crashed: their cases say so. */
 enum mot_status mot_runner_run(struct mot_runner *, struct mot_case *, size_t n);
 
 /* ---- Between runner.c and worker.c -------------------------------------------------------------- */
@@ -54,7 +60,7 @@ struct mot_reply {
     char text[2048];
 }; /* one message of a socket */
 
-/* What a worker does until its socket closes; never returns. `partitions`: it makes the cases' partitions,
+/* A worker's life, until its socket closes; never returns. `partitions`: it makes the cases' partitions,
  * not their runs. */
 MOT_NORETURN void mot_worker(const struct mot_runner *, const struct mot_case *, size_t n, bool partitions,
     int socket, const char *workshop, uint32_t threads);

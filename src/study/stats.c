@@ -7,8 +7,8 @@
 
 #define TAIL 0.025 /* on either side of a 95 % interval */
 #define NORMAL_TAIL 1.959963984540054
-#define EXACT_MOST 1000 /* values; of more, the interval of order statistics is as good */
-#define RANKS_MOST 50   /* pairs; of more, the normal law is as good */
+#define EXACT_MOST 1000 /* values; beyond that the interval of order statistics is as good */
+#define RANKS_MOST 50   /* pairs; beyond that the normal approximation is as good */
 
 static int by_value(const void *a, const void *b)
 {
@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between a value and one that never came there is nothing: then it is the one that never came. */
+/* Between a value and one that never arrived lies nothing: take the one that never arrived. */
 static double between(double a, double b, double share)
 {
     if (a == b || share == 0) return a;
@@ -25,7 +25,7 @@ static double between(double a, double b, double share)
     return a + share * (b - a);
 }
 
-/* The value at a share of the way through sorted ones. */
+/* The value at a given fraction of the way through sorted ones. */
 static double quantile(const double *sorted, size_t n, double share)
 {
     double at = share * (double)(n - 1);
@@ -75,7 +75,7 @@ static double *log_factorials(size_t n)
     return log;
 }
 
-/* How likely at least m of n draws are among the k lowest of n values. */
+/* The probability that at least m of n draws are among the k lowest of n values. */
 static double reach(const double *factorial, size_t n, size_t k, size_t m)
 {
     if (k == n) return 1;
@@ -128,7 +128,7 @@ static size_t even_medians(const double *sorted, size_t n, const double *factori
     return used;
 }
 
-/* Where the middle 95 % of the resamples' medians lie. */
+/* The middle 95 % of the resamples' medians. */
 static void bootstrap(const double *sorted, size_t n, double *low, double *high)
 {
     double *factorial = log_factorials(n);
@@ -169,7 +169,7 @@ static long normal_tail(double mean, double variance)
     return k < 0 ? -1 : (long)k;
 }
 
-/* How many of n fair coins may be tails when that is still no chance. */
+/* How many of n fair coins may show tails and still rule out chance. */
 static long coin_tail(size_t n)
 {
     if (n > RANKS_MOST) return normal_tail((double)n / 2, (double)n / 4);
@@ -191,7 +191,7 @@ static long rank_tail(size_t n)
     return tail_of(ways, most + 1);
 }
 
-/* From the k-th value that may be left out on either side; all of them where there are too few. */
+/* The interval that leaves out k values on either side; all of them if there are too few. */
 static void widen(struct mot_interval *i, const double *sorted, size_t n, long tail)
 {
     size_t k = tail < 0 ? 0 : (size_t)tail;
@@ -248,7 +248,7 @@ static struct mot_interval of_differences(const double *value, size_t n)
     return i;
 }
 
-/* The logarithm of how much better the second is. */
+/* How much better the second is, as a logarithm. */
 static double log_ratio(double first, double second, bool less)
 {
     double worse = less ? first : second, better = less ? second : first;

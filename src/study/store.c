@@ -23,9 +23,9 @@
 
 #define SUMS "sums"
 #define SUMS_MOST (1u << 20)
-#define READ_BYTES (1u << 20)
+#define READ_BYTES (1u << 16)
 
-/* A file or folder that experiments name, and the hash of what is in it. */
+/* A file or folder that experiments name, and the hash of its contents. */
 struct named {
     struct named *next;
     char *path;
@@ -34,7 +34,7 @@ struct named {
 
 struct mot_store {
     char *path, *tmp, *lock;
-    /* holds the lock's first byte, shared, as long as this program lives */
+    /* holds a shared lock on the lock file's first byte while this program lives */
     int users;
     struct named *named;
 };
@@ -55,11 +55,11 @@ static enum mot_status hash_file(const char *path, int flags, uint64_t *hash_out
     int file = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (file < 0) return mot_fail(MOT_ESYSTEM, "cannot read %s: %s", path, strerror(errno));
     XXH3_state_t *state = XXH3_createState();
-    unsigned char *block = mot_new(READ_BYTES, 1);
+    unsigned char block[READ_BYTES];
     XXH3_64bits_reset(state);
     uint64_t bytes = 0;
     ssize_t got;
-    while ((got = read(file, block, READ_BYTES)) > 0) {
+    while ((got = read(file, block, sizeof block)) > 0) {
         XXH3_64bits_update(state, block, (size_t)got);
         bytes += (uint64_t)got;
     }
@@ -68,14 +68,13 @@ static enum mot_status hash_file(const char *path, int flags, uint64_t *hash_out
     *hash_out = XXH3_64bits_digest(state);
     *bytes_out = bytes;
     XXH3_freeState(state);
-    free(block);
     return error ? mot_fail(MOT_ESYSTEM, "cannot read %s: %s", path, strerror(error)) : MOT_OK;
 }
 
 /* ---- Locks ------------------------------------------------------------------------------------ */
 
-/* A lock of the open file, not of the process: children share it, and it ends with the last of
- * them. On a file system without locks everything still works; only work may be done twice. */
+/* A lock of the open file, not of the process: children share it, and it ends with the last of them.
+ * Without locks in the file system everything still works, but work may be done twice. */
 static bool lock_range(int file, short kind, uint64_t at, bool wait)
 {
     struct flock range = { .l_type = kind, .l_whence = SEEK_SET, .l_start = (off_t)at, .l_len = 1 };
@@ -83,7 +82,7 @@ static bool lock_range(int file, short kind, uint64_t at, bool wait)
     return errno != EAGAIN && errno != EACCES && errno != EINTR;
 }
 
-/* Any place but the first byte. */
+/* Anywhere but the first byte. */
 static uint64_t place_of(const char *key) { return 1 + (XXH3_64bits(key, strlen(key)) >> 2); }
 
 bool mot_store_claim(const struct mot_store *s, const char *key, struct mot_store_claim *claim)
@@ -131,7 +130,7 @@ enum mot_status mot_store_open(const char *path, struct mot_store **out)
     if (status != MOT_OK) {
         mot_store_close(s);
         return mot_fail(
-            status, "the store of runs: %s; --store or MOTLEY_STORE names another folder", mot_error());
+            status, "the store of runs: %s; choose another folder with --store or MOTLEY_STORE", mot_error());
     }
     if (lock_range(s->users, F_WRLCK, 0, false)) sweep_out(s);
     lock_range(s->users, F_RDLCK, 0, true);
@@ -171,7 +170,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static int is_shown(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
-/* Of a folder: of the files in it. */
+/* A folder's hash covers the files in it. */
 static enum mot_status hash_folder(const char *path, uint64_t *hash_out)
 {
     struct dirent **entry;
@@ -195,7 +194,7 @@ static enum mot_status hash_folder(const char *path, uint64_t *hash_out)
     return status;
 }
 
-/* What is in a file or folder that the experiment names: another content is another experiment. */
+/* The contents of a file or folder that the experiment names: if they differ, so does the experiment. */
 static enum mot_status print_named(struct mot_store *s, const char *path, FILE *out)
 {
     bool known;
@@ -205,7 +204,7 @@ static enum mot_status print_named(struct mot_store *s, const char *path, FILE *
         if (stat(path, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))) return MOT_OK;
         enum mot_status status =
             S_ISDIR(facts.st_mode) ? hash_folder(path, &hash) : hash_file(path, 0, &hash, &bytes);
-        if (status) return status;
+        if (status != MOT_OK) return status;
         struct named *n = mot_new(1, sizeof(*n));
         *n = (struct named){ s->named, mot_text(path), hash };
         s->named = n;
@@ -214,8 +213,8 @@ static enum mot_status print_named(struct mot_store *s, const char *path, FILE *
     return MOT_OK;
 }
 
-/* The value of a line "key: value" of the resolved experiment, if it
- * is a path: those are absolute. In `into`. */
+/* The value of a line "key: value" of the resolved experiment, if it is a path (they are absolute), in
+ * `into`. */
 static bool path_in(const char *line, size_t n, char *into, size_t size)
 {
     const char *colon = memmem(line, n, ": ", 2);
@@ -231,7 +230,7 @@ static bool path_in(const char *line, size_t n, char *into, size_t size)
     return into[0] == '/';
 }
 
-/* A file that was looked for; takes the name. */
+/* A file that was looked up; frees the name. */
 static enum mot_status print_found(struct mot_store *s, char *path, FILE *out)
 {
     enum mot_status status = path ? print_named(s, path, out) : MOT_OK;
@@ -255,7 +254,7 @@ static enum mot_status print_unnamed(struct mot_store *s, const struct mot_data_
     return status;
 }
 
-/* Every path that the text names, whoever's key it is, and what is found without a name. */
+/* Every path in the text, whichever key it belongs to, and files found without a name. */
 static enum mot_status print_files(
     struct mot_store *s, const struct mot_experiment *x, const char *text, FILE *out)
 {
@@ -269,7 +268,7 @@ static enum mot_status print_files(
     return status == MOT_OK ? print_unnamed(s, &x->data, out) : status;
 }
 
-/* The experiment without what changes nothing in its result. malloc'd. */
+/* The experiment without its seed, and without what changes nothing in its result. malloc'd. */
 static char *bare_text(const struct mot_experiment *x)
 {
     char *text = NULL;
@@ -278,6 +277,7 @@ static char *bare_text(const struct mot_experiment *x)
     if (!out) return NULL;
     struct mot_experiment bare = *x;
     bare.output = NULL;
+    bare.seed = 0;
     bare.sim.threads = 1;
     bare.sim.overcommit = false;
     bare.checkpoint = (struct mot_every){ MOT_EVERY_AUTO, 0 };
@@ -288,26 +288,26 @@ static char *bare_text(const struct mot_experiment *x)
     return NULL;
 }
 
-/* Who holds which rows: the data, the partition's own options, the speeds and the seed. malloc'd. */
+/* What decides a partition, the seed aside: the data, the partition's options, the speeds. malloc'd. */
 static char *parts_text(const struct mot_experiment *x)
 {
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
     if (!out) return NULL;
-    double *speed = mot_speeds_of(x);
+    double *speed = x->shared_parts ? NULL : mot_speeds_of(x);
     mot_print_options(mot_data_options, &x->data, 0, out);
-    mot_print_part("partition", x->partitioner->name, x->partitioner->options, x->partition_conf, 0, out);
-    fprintf(out, "seed: %" PRIu64 "\n", x->seed);
-    for (uint32_t i = 0; i < x->workers; i++) fprintf(out, "speed: %a\n", speed[i]);
+    mot_print_choice("partition", x->partitioner->name, x->partitioner->options, x->partition_conf, 0, out);
+    if (!speed) fprintf(out, "parts: %u\n", x->traits.parts);
+    for (uint32_t i = 0; speed && i < x->workers; i++) fprintf(out, "speed: %a\n", speed[i]);
     free(speed);
     fclose(out);
     return text;
 }
 
 /* A hash of the program, the text and the files that it names; takes the text. */
-static enum mot_status key_of(
-    struct mot_store *s, const struct mot_experiment *x, const char *what, char *said, char key[MOT_KEY_SIZE])
+static enum mot_status stem_of(
+    struct mot_store *s, const struct mot_experiment *x, const char *what, char *said, struct mot_stem *stem)
 {
     char *text = NULL;
     size_t n;
@@ -322,21 +322,29 @@ static enum mot_status key_of(
     XXH128_hash_t hash = XXH3_128bits(text, n);
     free(text);
     free(said);
-    if (status == MOT_OK) snprintf(key, MOT_KEY_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
+    *stem = (struct mot_stem){ .high = hash.high64, .low = hash.low64 };
     return status;
 }
 
-enum mot_status mot_store_key(
-    struct mot_store *s, const struct mot_experiment *x, bool models, char key[MOT_KEY_SIZE])
+enum mot_status mot_store_stem(
+    struct mot_store *s, const struct mot_experiment *x, bool models, struct mot_stem *out)
 {
-    return key_of(s, x, models ? " models" : "", bare_text(x), key);
+    return stem_of(s, x, models ? " models" : "", bare_text(x), out);
 }
 
-enum mot_status mot_store_parts_key(
-    struct mot_store *s, const struct mot_experiment *x, char key[MOT_KEY_SIZE])
+enum mot_status mot_store_parts_stem(
+    struct mot_store *s, const struct mot_experiment *x, struct mot_stem *out)
 {
-    key[0] = 0;
-    return mot_is_classwise(x->partitioner) ? key_of(s, x, " parts", parts_text(x), key) : MOT_OK;
+    *out = (struct mot_stem){ .none = true };
+    return mot_is_classwise(x->partitioner) ? stem_of(s, x, " parts", parts_text(x), out) : MOT_OK;
+}
+
+void mot_store_key(const struct mot_stem *stem, uint64_t seed, char key[MOT_KEY_SIZE])
+{
+    const uint64_t all[] = { stem->high, stem->low, seed };
+    XXH128_hash_t hash = XXH3_128bits(all, sizeof all);
+    if (stem->none) key[0] = 0;
+    else snprintf(key, MOT_KEY_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
 }
 
 char *mot_store_folder(const struct mot_store *s, const char *key)
@@ -352,7 +360,7 @@ static int is_listed(const struct dirent *entry)
     return entry->d_name[0] != '.' && strcmp(entry->d_name, SUMS) != 0;
 }
 
-/* "HASH BYTES NAME" for each file, the key first: a folder under a wrong name is no run either. */
+/* The key, so that a folder under a wrong name is no run, then "HASH BYTES NAME" for each file. */
 static enum mot_status print_sums(const char *folder, const char *key, FILE *out)
 {
     struct dirent **entry;
@@ -406,7 +414,7 @@ char *mot_store_workshop(const struct mot_store *s, long program, unsigned slot)
     return mot_format("%s/%ld-%u", s->tmp, program, slot);
 }
 
-/* Moved away first: what is being removed must not look like a run. */
+/* Moved away first: a folder being removed must not look like a run. */
 void mot_store_remove(const struct mot_store *s, const char *key)
 {
     char *folder = mot_store_folder(s, key), *away = mot_format("%s/old-%ld-%s", s->tmp, (long)getpid(), key);
@@ -428,7 +436,7 @@ enum mot_status mot_store_publish(const struct mot_store *s, const char *worksho
     if (out && fclose(out) != 0 && status == MOT_OK)
         status = mot_fail(MOT_ESYSTEM, "cannot write %s: %s", path, strerror(errno));
     if (status == MOT_OK) status = mot_make_folder(shelf);
-    /* A folder with something in it is not renamed over: if it is no whole run, it goes first. */
+    /* rename() does not replace a folder with something in it: a damaged run goes first. */
     if (status == MOT_OK && rename(workshop, folder) != 0) {
         if (!mot_store_has(s, key)) {
             mot_store_remove(s, key);

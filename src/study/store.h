@@ -3,15 +3,13 @@
  *   STORE/lock               see below
  *   STORE/tmp/PID-SLOT       a run being made
  *   STORE/ab/ab12...         a run: its folder, and `sums`, the sizes and hashes of its files; or a
- *                            partition (parts.h), with `sums` too
+ *                            partition (kept_parts.h), with `sums` too
  *
- * The key of a run is a hash of the resolved experiment (without output and threads), the files that it
- * names, the version, the kernel set and the sources that the program was built from: other code never gets
- * old results. A run is made under tmp and renamed when it is whole. What does not agree with its sums is
- * thrown away and made again.
+ * A run's key is a hash of the resolved experiment (without output and threads), the files it names, the
+ * version, the kernel set and the program's sources: new code never gets old results. A run is made under tmp
+ * and renamed once it is complete. What does not match its sums is thrown away and made again.
  *
- * Several programs may use one store: a lock on a range of STORE/lock is held by who makes the
- * run of that key. */
+ * Several programs may share a store: whoever makes a run locks a byte of STORE/lock that its key decides. */
 #ifndef MOT_STUDY_STORE_H
 #define MOT_STUDY_STORE_H
 
@@ -20,25 +18,29 @@
 #define MOT_KEY_SIZE 33 /* 32 hexadecimal digits and a zero */
 
 struct mot_store;
-/* Makes the folder, and sweeps out what killed programs left unless others are at work. */
+/* Makes the folder, and removes what killed programs left, unless another program is using the store. */
 enum mot_status mot_store_open(const char *path, struct mot_store **out);
 void mot_store_close(struct mot_store *);
 
-/* `models`: the run leaves its model too, and is then another run. */
-enum mot_status mot_store_key(
-    struct mot_store *, const struct mot_experiment *, bool models, char key[MOT_KEY_SIZE]);
-
-/* The same for who holds which rows, a hash of what decides it. "" where that is found as fast as read. */
-enum mot_status mot_store_parts_key(
-    struct mot_store *, const struct mot_experiment *, char key[MOT_KEY_SIZE]);
+/* A key without the seed: an experiment is printed and hashed once for all its seeds. */
+struct mot_stem {
+    bool none; /* its keys are "" */
+    uint64_t high, low;
+};
+/* `models`: the run keeps its model too, which makes it a different run. */
+enum mot_status mot_store_stem(
+    struct mot_store *, const struct mot_experiment *, bool models, struct mot_stem *out);
+/* The same for a partition. None if cutting it is as fast as reading it. */
+enum mot_status mot_store_parts_stem(struct mot_store *, const struct mot_experiment *, struct mot_stem *out);
+void mot_store_key(const struct mot_stem *, uint64_t seed, char key[MOT_KEY_SIZE]);
 
 /* where the run is or will be; malloc'd */
 char *mot_store_folder(const struct mot_store *, const char *key);
 bool mot_store_has(const struct mot_store *, const char *key); /* it is there, and whole */
 void mot_store_remove(const struct mot_store *, const char *key);
 
-/* Waits until nobody else makes this run; false if a signal came
- * first. In a process of its own (see runner.c). */
+/* Waits until nobody else is making this run; false if a signal came first. For a process of its own
+ * (runner.c). */
 struct mot_store_claim {
     int file;
     uint64_t at;
@@ -46,11 +48,11 @@ struct mot_store_claim {
 bool mot_store_claim(const struct mot_store *, const char *key, struct mot_store_claim *);
 void mot_store_release(struct mot_store_claim *);
 
-/* A folder to make a run in, empty; `slot` tells the workers of one program apart. malloc'd. */
+/* The path of an empty folder to make a run in; `slot` tells the workers of a program apart. malloc'd. */
 char *mot_store_workshop(const struct mot_store *, long program, unsigned slot);
-/* Makes the workshop's files the run of that key. If there is one already, that one stays. */
+/* Turns the workshop into the run of that key. If there is one already, it stays. */
 enum mot_status mot_store_publish(const struct mot_store *, const char *workshop, const char *key);
 
-void mot_remove_tree(const char *path); /* a folder and what is in it; never follows links */
+void mot_remove_tree(const char *path); /* a folder and its contents; never follows links */
 
 #endif

@@ -1,13 +1,13 @@
-/* tuning.c -- a grid of values for each arm under each condition, tried whole or by halving.
+/* tuning.c -- a grid of values for each arm under each condition, tried in full or by halving.
  *
- * Halving: with n points there are R = ceil(log2(n / 2)) rounds before the last, at most 4. Round r gives
- * every point that is left 2^(r - R) of the run's length (updates, epochs and time alike) and keeps the
- * better half, rounded up; the last round gives the full length to those that remain, at least two. */
+ * Halving: n points take R = ceil(log2(n / 2)) rounds before the last, at most 4. Round r gives every
+ * remaining point 2^(r - R) of the run's length (updates, epochs and time alike) and keeps the better half,
+ * rounded up; the last round gives the full length to those that remain, at least two. */
 #include "study/tuning.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "report/json.h"
-#include "study/figures.h"
+#include "study/document.h"
 #include "study/stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@
 struct point {
     struct mot_study_setting *setting;
     size_t settings;
-    size_t *value; /* which of each axis */
+    size_t *value; /* index into each axis */
     bool alive;
-    double budget;                /* the share of the length at which it was last tried */
+    double budget;                /* the fraction of the full length it was last tried at */
     double *score;                /* [seeds] smaller is better; INFINITY: none */
     struct mot_interval interval; /* of the figure itself */
-    /* of the scores; and of how near the target was, where it was missed */
+    /* of the scores; and of how close it came to the target */
     double median, nearness;
     size_t reached, failed;
     char **folder, **why; /* [seeds] */
@@ -36,7 +36,7 @@ struct cell {
     size_t axes;
     struct point *point;
     size_t points;
-    /* what tuning sets at any length: a target is lifted */
+    /* what tuning sets at every length: it lifts the target */
     struct mot_study_setting whole[2];
     size_t wholes;
     uint64_t updates;
@@ -45,20 +45,15 @@ struct cell {
     enum mot_target_kind target;
 };
 
-struct tuner {
+struct mot_tuner {
     struct mot_runner *r;
     const struct mot_tune_plan *tune;
     struct mot_arena *arena;
     struct cell *cell;
     size_t cells;
+    struct mot_case *grid; /* resolved: every point at full length */
+    size_t grid_n;
 };
-
-static const char *keep(struct tuner *t, char *text)
-{
-    const char *kept = mot_arena_text(t->arena, text);
-    free(text);
-    return kept;
-}
 
 /* ---- Points ------------------------------------------------------------------------------------ */
 
@@ -69,7 +64,7 @@ static bool arm_sets(const struct mot_study_side *arm, const char *key)
     return false;
 }
 
-static void make_points(struct tuner *t, struct cell *c)
+static void make_points(struct mot_tuner *t, struct cell *c)
 {
     size_t seeds = t->tune->seeds.n;
     c->points = 1;
@@ -93,8 +88,8 @@ static void make_points(struct tuner *t, struct cell *c)
     }
 }
 
-/* What ends the runs of this cell, and whether they can be scored. */
-static enum mot_status look_at(struct tuner *t, struct cell *c)
+/* Finds what ends the runs of this cell, and whether they can be scored. */
+static enum mot_status look_at(struct mot_tuner *t, struct cell *c)
 {
     struct mot_experiment *x;
     enum mot_status status =
@@ -107,21 +102,19 @@ static enum mot_status look_at(struct tuner *t, struct cell *c)
     mot_experiment_close(x);
     if (t->tune->by == MOT_BY_TIME_TO_TARGET && c->target == MOT_TARGET_NONE)
         return mot_fail(MOT_EUSAGE,
-            "tuning by time_to_target: the experiment has no stop.target; give one, or tune by "
-            "test_accuracy, train_loss "
-            "or grad_norm");
+            "tuning by time_to_target: the experiment has no stop.target; set "
+            "one, or tune by test_accuracy, train_loss or grad_norm");
     if (t->tune->by != MOT_BY_TIME_TO_TARGET && c->target != MOT_TARGET_NONE)
         c->whole[c->wholes++] = (struct mot_study_setting){ "stop.target", "{}", "tune.by" };
     if (t->tune->halving && c->updates == MOT_WORD_UINT && isnan(c->epochs) && c->time == MOT_NEVER)
         return mot_fail(MOT_EUSAGE,
             "tuning by halving: expected stop.updates, stop.epochs or stop.time, since shorter runs come "
-            "first; found "
-            "none of them");
+            "first; found none of them");
     return MOT_OK;
 }
 
 /* An arm that sets a key itself keeps its value. */
-static enum mot_status open_cells(struct tuner *t)
+static enum mot_status open_cells(struct mot_tuner *t)
 {
     const struct mot_study_plan *plan = t->r->plan;
     t->cells = plan->arms * plan->conditions;
@@ -145,7 +138,7 @@ static enum mot_status open_cells(struct tuner *t)
 
 /* The point's settings, and those that shorten its runs. */
 static struct mot_study_setting *settings_of(
-    struct tuner *t, const struct cell *c, const struct point *p, double budget, size_t *n_out)
+    struct mot_tuner *t, const struct cell *c, const struct point *p, double budget, size_t *n_out)
 {
     struct mot_study_setting *s = mot_arena_new(t->arena, (c->axes + c->wholes + 4) * sizeof(*s));
     size_t n = 0;
@@ -153,47 +146,56 @@ static struct mot_study_setting *settings_of(
     for (size_t i = 0; i < c->wholes; i++) s[n++] = c->whole[i];
     if (budget < 1 && c->updates != MOT_WORD_UINT) {
         double updates = ceil((double)c->updates * budget);
-        s[n++] = (struct mot_study_setting){ "stop.updates", keep(t, mot_format("%.0f", updates)),
-            "tune.halving" };
+        s[n++] = (struct mot_study_setting){ "stop.updates",
+            mot_arena_take(t->arena, mot_format("%.0f", updates)), "tune.halving" };
     }
     if (budget < 1 && !isnan(c->epochs))
-        s[n++] = (struct mot_study_setting){ "stop.epochs", keep(t, mot_format("%.17g", c->epochs * budget)),
-            "tune.halving" };
+        s[n++] = (struct mot_study_setting){ "stop.epochs",
+            mot_arena_take(t->arena, mot_format("%.17g", c->epochs * budget)), "tune.halving" };
     if (budget < 1 && c->time != MOT_NEVER)
         s[n++] = (struct mot_study_setting){ "stop.time",
-            keep(t, mot_format("%.0fns", ceil((double)c->time * budget))), "tune.halving" };
+            mot_arena_take(t->arena, mot_format("%.0fns", ceil((double)c->time * budget))), "tune.halving" };
     *n_out = n;
     return s;
 }
 
-/* Cells with fewer points have fewer rounds and begin later: until then their budget is 0. */
-static bool takes_part(const struct tuner *t, const double *budget, size_t cell)
+/* Cells with fewer points have fewer rounds and start later: until then their budget is 0. */
+static bool takes_part(const struct mot_tuner *t, const double *budget, size_t cell)
 {
     return t->cell[cell].axes && (!budget || budget[cell] > 0);
 }
 
-/* The cases of all points that are left, seed by seed: cases of one seed have one data set. */
-static struct mot_case *cases_of(struct tuner *t, const double *budget, size_t *n_out)
+/* How many points are still in the running. */
+static size_t points_left(const struct mot_tuner *t, const double *budget)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->cells; i++)
         for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++)
-            n += t->cell[i].point[p].alive ? t->tune->seeds.n : 0;
+            n += t->cell[i].point[p].alive;
+    return n;
+}
+
+/* The cases of all points that are left, seed by seed: cases of one seed have one data set. Resolved. */
+static enum mot_status open_cases(
+    struct mot_tuner *t, const double *budget, struct mot_case **out, size_t *n_out)
+{
+    size_t points = points_left(t, budget), n = points * t->tune->seeds.n, at = 0;
     struct mot_case *cases = mot_new(n + 1, sizeof(*cases));
-    n = 0;
-    for (size_t s = 0; s < t->tune->seeds.n; s++)
-        for (size_t i = 0; i < t->cells; i++)
-            for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) {
-                const struct cell *c = &t->cell[i];
-                if (!c->point[p].alive) continue;
-                struct mot_case *one = &cases[n++];
-                *one = (struct mot_case){
-                    .arm = c->arm, .condition = c->condition, .seed = t->tune->seeds.seed[s]
-                };
-                one->more = settings_of(t, c, &c->point[p], budget ? budget[i] : 1, &one->mores);
-            }
+    for (size_t i = 0; i < t->cells; i++)
+        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) {
+            const struct cell *c = &t->cell[i];
+            if (!c->point[p].alive) continue;
+            struct mot_case *one = &cases[at++];
+            *one = (struct mot_case){ .arm = c->arm, .condition = c->condition };
+            one->more = settings_of(t, c, &c->point[p], budget ? budget[i] : 1, &one->mores);
+        }
+    for (size_t i = 0; i < n; i++) {
+        if (i >= points) cases[i] = cases[i % points];
+        cases[i].seed = t->tune->seeds.seed[i / points];
+    }
+    *out = cases;
     *n_out = n;
-    return cases;
+    return mot_cases_resolve(t->r, cases, n, points);
 }
 
 static enum mot_figure figure_of(enum mot_tune_by by)
@@ -207,7 +209,7 @@ static enum mot_figure figure_of(enum mot_tune_by by)
     return MOT_FIGURE_TIME_TO_TARGET;
 }
 
-/* Smaller is nearer to the target. */
+/* Smaller is closer to the target. */
 static double nearness(enum mot_target_kind target, const struct mot_run_figures *f)
 {
     double value = target == MOT_TARGET_TEST_ACCURACY ? -f->value[MOT_FIGURE_TEST_ACCURACY]
@@ -218,7 +220,7 @@ static double nearness(enum mot_target_kind target, const struct mot_run_figures
 }
 
 static void judge_point(
-    const struct tuner *t, const struct cell *c, struct point *p, const struct mot_run_figures *f)
+    const struct mot_tuner *t, const struct cell *c, struct point *p, const struct mot_run_figures *f)
 {
     size_t seeds = t->tune->seeds.n;
     enum mot_figure figure = figure_of(t->tune->by);
@@ -243,8 +245,9 @@ static void judge_point(
     free(near);
 }
 
-/* Whether a did better than b: by how many reached the target, if there is one, since a rate with which a
- * lucky half comes there at once misses it on other seeds; then by the score, then by how near they came. */
+/* Whether a did better than b: first by how many runs reached the target, if there is one (a rate that is
+ * quick on a lucky half of the seeds misses it on others), then by the score, then by how close they
+ * came. */
 static bool beats(const struct point *a, const struct point *b)
 {
     if (a->budget != b->budget) return a->budget > b->budget;
@@ -264,14 +267,11 @@ static size_t rank_of(const struct cell *c, size_t p)
     return rank;
 }
 
-static enum mot_status take_results(struct tuner *t, struct mot_case *cases, const double *budget)
+static enum mot_status take_results(struct mot_tuner *t, struct mot_case *cases, const double *budget)
 {
-    size_t seeds = t->tune->seeds.n, per_seed = 0, at = 0;
+    size_t seeds = t->tune->seeds.n, per_seed = points_left(t, budget), at = 0;
     enum mot_status status = MOT_OK;
     struct mot_run_figures *f = mot_new(seeds, sizeof(*f));
-    for (size_t i = 0; i < t->cells; i++)
-        for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++)
-            per_seed += t->cell[i].point[p].alive;
     for (size_t i = 0; i < t->cells; i++)
         for (size_t p = 0; p < t->cell[i].points && takes_part(t, budget, i); p++) {
             struct point *point = &t->cell[i].point[p];
@@ -290,14 +290,14 @@ static enum mot_status take_results(struct tuner *t, struct mot_case *cases, con
     return status;
 }
 
-static enum mot_status round_of(struct tuner *t, const double *budget)
+static enum mot_status round_of(struct mot_tuner *t, const double *budget)
 {
-    size_t n;
-    struct mot_case *cases = cases_of(t, budget, &n);
-    enum mot_status status = mot_cases_resolve(t->r, cases, n);
+    size_t n = t->grid_n;
+    struct mot_case *cases = t->grid; /* without halving there is one round, of these */
+    enum mot_status status = t->tune->halving ? open_cases(t, budget, &cases, &n) : MOT_OK;
     if (status == MOT_OK) status = mot_runner_run(t->r, cases, n);
     if (status == MOT_OK) status = take_results(t, cases, budget);
-    mot_cases_free(cases, n);
+    if (t->tune->halving) mot_cases_free(cases, n);
     return status;
 }
 
@@ -326,7 +326,7 @@ static void keep_half(struct cell *c)
     free(stays);
 }
 
-static enum mot_status all_rounds(struct tuner *t)
+static enum mot_status all_rounds(struct mot_tuner *t)
 {
     unsigned rounds = 0;
     for (size_t i = 0; i < t->cells && t->tune->halving; i++) {
@@ -357,7 +357,7 @@ static size_t best_of(const struct cell *c)
     return 0;
 }
 
-/* Whether the best value is the least or the greatest of those tried, where values are numbers. */
+/* Whether the best value is the smallest or the largest tried, if values are numbers. */
 static bool at_edge(const struct mot_axis *axis, size_t at)
 {
     double best, other;
@@ -374,22 +374,18 @@ static bool at_edge(const struct mot_axis *axis, size_t at)
     return axis->values > 1 && (least || most);
 }
 
-static json_t *point_json(const struct tuner *t, const struct cell *c, const struct point *p, bool best)
+static json_t *point_json(const struct mot_tuner *t, const struct cell *c, const struct point *p, bool best)
 {
     json_t *values = json_object();
     for (size_t i = 0; i < c->axes; i++)
         json_object_set_new(values, p->setting[i].key, json_string(p->setting[i].value));
-    const struct mot_interval *v = &p->interval;
-    json_t *score = json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:n}", "median",
-        mot_json_number(v->median), "low", mot_json_number(v->low), "high", mot_json_number(v->high), "n",
-        (json_int_t)v->n, "q1", mot_json_number(v->q1), "q3", mot_json_number(v->q3), "least",
-        mot_json_number(v->least), "most", mot_json_number(v->most), "beyond");
-    return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:b}", "values", values, "score", score, "runs",
-        (json_int_t)t->tune->seeds.n, "reached", (json_int_t)p->reached, "failed", (json_int_t)p->failed,
-        "budget", mot_json_number(p->budget), "best", best);
+    return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:b}", "values", values, "score",
+        mot_interval_json(&p->interval, NAN), "runs", (json_int_t)t->tune->seeds.n, "reached",
+        (json_int_t)p->reached, "failed", (json_int_t)p->failed, "budget", mot_json_number(p->budget), "best",
+        best);
 }
 
-static json_t *cell_json(const struct tuner *t, const struct cell *c)
+static json_t *cell_json(const struct mot_tuner *t, const struct cell *c)
 {
     json_t *over = json_array(), *seeds = json_array(), *edge = json_array(), *points = json_array();
     size_t best = best_of(c);
@@ -407,7 +403,7 @@ static json_t *cell_json(const struct tuner *t, const struct cell *c)
         "halving", t->tune->halving, "edge", edge, "points", points);
 }
 
-static void write_result(const struct tuner *t, struct mot_tuning *out)
+static void write_result(const struct mot_tuner *t, struct mot_tuning *out)
 {
     size_t seeds = t->tune->seeds.n;
     out->json = json_array();
@@ -428,37 +424,34 @@ static void write_result(const struct tuner *t, struct mot_tuning *out)
     }
 }
 
-enum mot_status mot_tuning_check(struct mot_runner *r, size_t *runs_out)
+enum mot_status mot_tuning_open(struct mot_runner *r, struct mot_tuning *out)
 {
-    struct mot_arena arena = { 0 };
-    struct tuner t = { .r = r, .tune = &r->plan->tune, .arena = &arena };
-    enum mot_status status = open_cells(&t);
-    if (status == MOT_OK) {
-        struct mot_case *cases = cases_of(&t, NULL, runs_out);
-        status = mot_cases_resolve(r, cases, *runs_out);
-        mot_cases_free(cases, *runs_out);
+    *out = (struct mot_tuning){ .best = NULL };
+    struct mot_tuner *t = out->tuner = mot_new(1, sizeof(*t));
+    *t = (struct mot_tuner){ .r = r, .tune = &r->plan->tune, .arena = &out->arena };
+    enum mot_status status = open_cells(t);
+    if (status == MOT_OK) status = open_cases(t, NULL, &t->grid, &t->grid_n);
+    out->grid = t->grid_n;
+    if (t->tune->halving) { /* whose runs are shorter ones */
+        mot_cases_free(t->grid, t->grid_n);
+        t->grid = NULL;
+        t->grid_n = 0;
     }
-    mot_arena_free(&arena);
     return status;
 }
 
-enum mot_status mot_tuning_run(struct mot_runner *r, struct mot_tuning *out)
+enum mot_status mot_tuning_run(struct mot_tuning *tuning)
 {
-    *out = (struct mot_tuning){ .best = NULL };
-    struct tuner t = { .r = r, .tune = &r->plan->tune, .arena = &out->arena };
-    enum mot_status status = open_cells(&t);
-    if (status == MOT_OK) status = all_rounds(&t);
-    if (status != MOT_OK) {
-        mot_tuning_close(out);
-        return status;
-    }
-    write_result(&t, out);
-    return MOT_OK;
+    enum mot_status status = all_rounds(tuning->tuner);
+    if (status == MOT_OK) write_result(tuning->tuner, tuning);
+    return status;
 }
 
 void mot_tuning_close(struct mot_tuning *t)
 {
     json_decref(t->json);
+    if (t->tuner) mot_cases_free(t->tuner->grid, t->tuner->grid_n);
+    free(t->tuner);
     mot_arena_free(&t->arena);
     *t = (struct mot_tuning){ .best = NULL };
 }

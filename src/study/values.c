@@ -9,13 +9,6 @@
 
 /* ---- Values as text ---------------------------------------------------------------------- */
 
-static const char *keep(struct mot_arena *arena, char *text)
-{
-    const char *kept = mot_arena_text(arena, text);
-    free(text);
-    return kept;
-}
-
 /* YAML in flow style, on one line. */
 static void print_flow(const struct mot_yaml *node, FILE *out)
 {
@@ -45,7 +38,7 @@ const char *mot_value_text(const struct mot_yaml *node, struct mot_arena *arena)
     if (!out) return "";
     print_flow(node, out);
     fclose(out);
-    return keep(arena, text);
+    return mot_arena_take(arena, text);
 }
 
 const char *mot_value_label(const struct mot_yaml *node, struct mot_arena *arena)
@@ -55,13 +48,14 @@ const char *mot_value_label(const struct mot_yaml *node, struct mot_arena *arena
     const char *label = name->text;
     for (const struct mot_yaml *child = node->first; child; child = child->next)
         if (child != name)
-            label = keep(arena, mot_format("%s %s=%s", label, child->key, mot_value_label(child, arena)));
+            label = mot_arena_take(
+                arena, mot_format("%s %s=%s", label, child->key, mot_value_label(child, arena)));
     return label;
 }
 
 /* ---- Ranges -------------------------------------------------------------------------------- */
 
-/* "12", "-3": a whole number that is not large. */
+/* A small whole number: "12", "-3". */
 static bool read_whole(const char *text, size_t n, long *out)
 {
     char digits[24], *end;
@@ -80,7 +74,7 @@ struct range {
     long from, to;
 }; /* base "": whole numbers */
 
-/* "1..10" or "2^-1..2^-10"; both ends have the same base. */
+/* "1..10" or "2^-1..2^-10"; both ends share a base. */
 static bool read_range(const char *text, struct range *r)
 {
     const char *dots = strstr(text, "..");
@@ -125,7 +119,8 @@ static enum mot_status expand_range(
     out->value = mot_arena_new(arena, n * sizeof(*out->value));
     out->place = mot_arena_new(arena, n * sizeof(*out->place));
     for (size_t i = 0; i < n; i++) {
-        out->value[i] = keep(arena, mot_format("%s%s%ld", r->base, r->base[0] ? "^" : "", range_at(r, i)));
+        out->value[i] =
+            mot_arena_take(arena, mot_format("%s%s%ld", r->base, r->base[0] ? "^" : "", range_at(r, i)));
         out->place[i] = where;
     }
     out->values = n;
@@ -137,7 +132,7 @@ static enum mot_status check_twice(const struct mot_axis *axis)
     for (size_t i = 1; i < axis->values; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(axis->value[i], axis->value[k]) == 0)
-                return mot_fail(MOT_EUSAGE, "%s: %s: expected every value once; found '%.60s' twice",
+                return mot_fail(MOT_EUSAGE, "%s: %s: expected each value once; found '%.60s' twice",
                     axis->place[i], axis->key, axis->value[i]);
     return MOT_OK;
 }
@@ -166,7 +161,7 @@ enum mot_status mot_values_read(
     return check_twice(out);
 }
 
-/* Words with commas between are a list; a range is a plain word. */
+/* Words separated by commas are a list; a range is a single word. */
 static enum mot_status parse_values(
     const char *flag, const char *text, struct mot_arena *arena, struct mot_yaml **out)
 {
@@ -191,7 +186,7 @@ enum mot_status mot_values_flag(
     key[equals - text] = 0;
     struct mot_yaml *node;
     enum mot_status status = parse_values(flag, equals + 1, arena, &node);
-    return status ? status : mot_values_read(node, key, arena, out);
+    return status == MOT_OK ? mot_values_read(node, key, arena, out) : status;
 }
 
 /* ---- Seeds ---------------------------------------------------------------------------------------- */
@@ -207,7 +202,7 @@ static enum mot_status seeds_of(const struct mot_axis *axis, struct mot_arena *a
                 axis->key, axis->value[i]);
         for (size_t k = 0; k < out->n; k++)
             if (out->seed[k] == seed)
-                return mot_fail(MOT_EUSAGE, "%s: %s: expected every seed once; found %llu twice",
+                return mot_fail(MOT_EUSAGE, "%s: %s: expected each seed once; found %llu twice",
                     axis->place[i], axis->key, (unsigned long long)seed);
         out->seed[out->n++] = seed;
     }
@@ -223,7 +218,7 @@ enum mot_status mot_seeds_read(const struct mot_yaml *node, const char *key, uin
     if (node->kind != MOT_YAML_SCALAR || read_range(node->text, &range) ||
         !mot_read_uint(node->text, &count)) {
         enum mot_status status = mot_values_read(node, key, arena, &axis);
-        return status ? status : seeds_of(&axis, arena, out);
+        return status == MOT_OK ? seeds_of(&axis, arena, out) : status;
     }
     const char *where = mot_yaml_where(node, arena);
     if (count == 0 || count > MOT_VALUES_MAX)
@@ -240,7 +235,7 @@ enum mot_status mot_seeds_read(const struct mot_yaml *node, const char *key, uin
 
 /* ---- Methods ----------------------------------------------------------------------------------------- */
 
-/* Where the element ends that begins at `text`: at a comma outside of braces, or at the end. */
+/* The length of the element at `text`, which ends at a comma outside braces. */
 static size_t element_length(const char *text)
 {
     size_t n = 0;
@@ -249,7 +244,7 @@ static size_t element_length(const char *text)
     return n;
 }
 
-/* "server{k: 6}" is "{name: server, k: 6}": the brace after a name takes it in. */
+/* "server{k: 6}" is short for "{name: server, k: 6}". */
 static void print_element(const char *text, size_t n, FILE *out)
 {
     while (n && *text == ' ') text++, n--;

@@ -1,12 +1,11 @@
-/* values.h -- the small languages of a study: values of keys as text, ranges, lists of methods, seeds. */
+/* values.h -- the notations of a study: values as text, ranges, lists of methods, seeds. */
 #ifndef MOT_STUDY_VALUES_H
 #define MOT_STUDY_VALUES_H
 
 #include "config/yaml.h"
 #include "study/plan.h"
 
-/* A value of any shape as text that a setting takes: "0.1", "[1,
- * 2]", "{name: server, k: 6}". In the arena. */
+/* A value of any shape as the text of a setting: "0.1", "[1, 2]", "{name: server, k: 6}". In the arena. */
 const char *mot_value_text(const struct mot_yaml *, struct mot_arena *);
 
 /* A value as a label shows it: "server k=6", "0.1". In the arena. */
@@ -19,7 +18,7 @@ enum mot_status mot_values_read(
 /* "KEY=VALUES", where values are a list "[a, b]", "a,b" or a range. */
 enum mot_status mot_values_flag(const char *flag, const char *text, struct mot_arena *, struct mot_axis *out);
 
-/* "10" (so many from `first`), "3..12", or a list. */
+/* "10" (that many, from `first` on), "3..12", or a list. */
 enum mot_status mot_seeds_read(
     const struct mot_yaml *, const char *key, uint64_t first, struct mot_arena *, struct mot_seeds *out);
 

@@ -2,36 +2,27 @@
 #include "base/memory.h"
 #include "base/shown.h"
 #include "base/stopwatch.h"
+#include "base/ticker.h"
 #include "base/words.h"
-#include "study/grid.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#define REDRAW_S 0.1
-#define LINE_S 5.0       /* between plain lines */
-#define FIRST_LINE_S 2.0 /* a study shorter than this prints none */
 
 struct mot_watcher {
     const struct mot_runner *r;
     unsigned slots;
     size_t runs, done;
     const struct mot_case **now; /* [slots] what runs there, or NULL */
-    double began, last;          /* wall seconds */
-    bool drawn, partitions;
+    struct mot_ticker ticker;
+    bool partitions;
 };
 
 struct mot_watcher *mot_watcher_open(const struct mot_runner *r, unsigned slots, size_t runs, bool partitions)
 {
     struct mot_watcher *w = mot_new(1, sizeof(*w));
-    *w = (struct mot_watcher){ .r = r,
-        .partitions = partitions,
-        .slots = slots,
-        .runs = runs,
-        .now = mot_new(slots, sizeof(*w->now)),
-        .began = mot_wall_s() };
-    w->last = w->began + (r->terminal ? -REDRAW_S : FIRST_LINE_S - LINE_S);
+    *w = (struct mot_watcher){
+        .r = r, .partitions = partitions, .slots = slots, .runs = runs, .now = mot_new(slots, sizeof(*w->now))
+    };
+    mot_ticker_open(&w->ticker, r->progress, r->terminal);
     return w;
 }
 
@@ -59,7 +50,7 @@ static size_t describe(const struct mot_watcher *w, const struct mot_case *c, ch
 static void compose(const struct mot_watcher *w, double now, char *into, size_t size)
 {
     char left[48];
-    double passed = now - w->began;
+    double passed = now - w->ticker.began;
     size_t n = 0;
     if (w->r->terminal) {
         int filled = (int)(10 * w->done / (w->runs ? w->runs : 1));
@@ -81,41 +72,17 @@ static void compose(const struct mot_watcher *w, double now, char *into, size_t 
     }
 }
 
-static size_t width(FILE *err)
-{
-    struct winsize size;
-    int file = fileno(err);
-    if (file >= 0 && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col;
-    return 80;
-}
-
 void mot_watcher_tick(struct mot_watcher *w)
 {
-    double now = mot_wall_s();
-    FILE *err = w->r->progress;
-    if (!err || w->done == w->runs || now - w->last < (w->r->terminal ? REDRAW_S : LINE_S)) return;
+    if (!w->r->progress || w->done == w->runs || !mot_ticker_due(&w->ticker)) return;
     char said[1024], line[1024];
-    compose(w, now, said, sizeof(said));
-    size_t n = strlen(mot_show_text(said, line, sizeof(line))); /* arms are named by a file */
-    w->last = now;
-    if (w->r->terminal) {
-        /* The last column stays free: a full line would wrap, and could not be cleared. */
-        size_t most = width(err) - 1;
-        if (n > most) line[mot_text_cut(line, most)] = 0;
-        fprintf(err, "\r%s\x1b[K", line);
-        w->drawn = true;
-    } else {
-        fprintf(err, "%s\n", line);
-    }
-    fflush(err);
+    compose(w, mot_wall_s(), said, sizeof(said));
+    mot_ticker_show(&w->ticker, mot_show_text(said, line, sizeof(line))); /* arms are named in a file */
 }
 
 void mot_watcher_close(struct mot_watcher *w)
 {
-    if (w->drawn) {
-        fputs("\r\x1b[K", w->r->progress);
-        fflush(w->r->progress);
-    }
+    mot_ticker_clear(&w->ticker);
     free(w->now);
     free(w);
 }

@@ -1,4 +1,4 @@
-/* edge_list.c -- graphs and mixing matrices that a user brings, as text. */
+/* edge_list.c -- graphs and mixing matrices that a user provides, as text. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "topology/topology.h"
@@ -54,7 +54,7 @@ static enum mot_status read_end(struct cursor *c, uint32_t nodes, uint32_t *out)
         return mot_fail(MOT_EUSAGE, "%s:%u: expected the number of a worker; found %s", c->name, c->line,
             found(c, shown, sizeof(shown)));
     if (value >= nodes)
-        return mot_fail(MOT_EUSAGE, "%s:%u: there is no worker %llu: there are %u, numbered from 0", c->name,
+        return mot_fail(MOT_EUSAGE, "%s:%u: unknown worker %llu: there are %u, numbered from 0", c->name,
             c->line, (unsigned long long)value, nodes);
     c->at += n;
     *out = (uint32_t)value;
@@ -69,11 +69,11 @@ static enum mot_status read_edge(struct cursor *c, uint32_t nodes, struct mot_ed
     const char *before = c->at;
     skip(c, ",-", false);
     if (c->at == before)
-        return mot_fail(MOT_EUSAGE, "%s:%u: expected an edge such as 0-1; found %s after its first end",
+        return mot_fail(MOT_EUSAGE, "%s:%u: expected an edge such as 0-1; found %s after the first worker",
             c->name, c->line, found(c, shown, sizeof(shown)));
     status = read_end(c, nodes, &out->b);
     if (status == MOT_OK && out->a == out->b)
-        return mot_fail(MOT_EUSAGE, "%s:%u: worker %u is linked with itself", c->name, c->line, out->a);
+        return mot_fail(MOT_EUSAGE, "%s:%u: worker %u is linked to itself", c->name, c->line, out->a);
     return status;
 }
 
@@ -89,7 +89,14 @@ enum mot_status mot_edges_parse(
             status = mot_fail(MOT_EUSAGE, "%s:%u: more than %u edges", name, c.line, EDGES_MAX);
             break;
         }
-        if (n == room) edge = mot_grow(edge, room = room ? 2 * room : 64, sizeof(*edge));
+        if (n == room) {
+            struct mot_edge *more = mot_grow_large(edge, room = room ? 2 * room : 64, sizeof(*edge));
+            if (!more) {
+                status = mot_memory_status();
+                break;
+            }
+            edge = more;
+        }
         status = read_edge(&c, nodes, &edge[n++]);
         if (status == MOT_OK && *c.at && !is_space(*c.at) && !strchr(",;#\n", *c.at)) {
             char shown[32];
@@ -133,7 +140,7 @@ static enum mot_status read_row(struct cursor *c, uint32_t nodes, uint32_t row, 
         skip(c, k ? "," : "", k == 0);
         if (!*c->at && k == 0)
             return mot_fail(
-                MOT_EUSAGE, "%s: %u rows; expected a row for each of the %u workers", c->name, row, nodes);
+                MOT_EUSAGE, "%s: %u rows; expected one for each of the %u workers", c->name, row, nodes);
         if (!*c->at || *c->at == '\n')
             return mot_fail(MOT_EUSAGE, "%s:%u: %u numbers; expected one for each of the %u workers", c->name,
                 c->line, k, nodes);
@@ -149,7 +156,8 @@ static enum mot_status read_row(struct cursor *c, uint32_t nodes, uint32_t row, 
 enum mot_status mot_matrix_parse(const char *name, const char *text, uint32_t nodes, double **w_out)
 {
     struct cursor c = { name, text, 1 };
-    double *w = mot_new((size_t)nodes * nodes, sizeof(*w));
+    double *w = mot_new_large((size_t)nodes * nodes, sizeof(*w));
+    if (!w) return mot_memory_status();
     enum mot_status status = MOT_OK;
     for (uint32_t i = 0; i < nodes && status == MOT_OK; i++)
         status = read_row(&c, nodes, i, w + (size_t)i * nodes);

@@ -110,7 +110,11 @@ void mot_extremes(uint32_t n, void (*apply)(const void *self, const double *x, d
     *least = *greatest = 0;
     if (n < 2) return;
     if (steps > n - 1) steps = n - 1;
-    double *basis = mot_new((size_t)steps * n, sizeof(*basis)), *next = mot_new(n, sizeof(*next));
+    double *basis = mot_new_large((size_t)steps * n, sizeof(*basis)), *next = mot_new(n, sizeof(*next));
+    if (!basis) {
+        free(next);
+        return;
+    }
     double *diagonal = mot_new(steps, sizeof(*diagonal)), *beside = mot_new(steps, sizeof(*beside));
     struct mot_rng rng = mot_rng_at(1, MOT_RNG_TOPOLOGY, 0);
     for (uint32_t i = 0; i < n; i++) next[i] = mot_rng_unit(&rng) - 0.5;

@@ -12,8 +12,9 @@ static int by_ends(const void *x, const void *y)
 
 static void list_links(struct mot_graph *g)
 {
-    g->at = mot_new((size_t)g->nodes + 2, sizeof(*g->at));
-    g->link = mot_new(2 * (size_t)g->edges + 1, sizeof(*g->link));
+    g->at = mot_new_large((size_t)g->nodes + 2, sizeof(*g->at));
+    g->link = mot_new_large(2 * (size_t)g->edges + 1, sizeof(*g->link));
+    if (!g->at || !g->link) return;
     for (uint32_t e = 0; e < g->edges; e++) {
         g->at[g->edge[e].a + 2]++;
         g->at[g->edge[e].b + 2]++;
@@ -28,7 +29,7 @@ static void list_links(struct mot_graph *g)
         }
 }
 
-void mot_graph_open(uint32_t nodes, struct mot_edge *edge, uint32_t edges, struct mot_graph *out)
+enum mot_status mot_graph_open(uint32_t nodes, struct mot_edge *edge, uint32_t edges, struct mot_graph *out)
 {
     uint32_t kept = 0;
     for (uint32_t e = 0; e < edges; e++)
@@ -38,6 +39,9 @@ void mot_graph_open(uint32_t nodes, struct mot_edge *edge, uint32_t edges, struc
         if (kept == 0 || by_ends(&edge[kept - 1], &edge[e]) != 0) edge[kept++] = edge[e];
     *out = (struct mot_graph){ .nodes = nodes, .edges = kept, .edge = edge };
     list_links(out);
+    if (out->at && out->link) return MOT_OK;
+    mot_graph_close(out);
+    return mot_memory_status();
 }
 
 void mot_graph_close(struct mot_graph *g)
@@ -61,7 +65,7 @@ uint32_t mot_graph_degree_max(const struct mot_graph *g)
 
 /* ---- Distances ---------------------------------------------------------------------- */
 
-/* How far each node is from `first`, UINT32_MAX where there is no way;
+/* How far each node is from `first`, UINT32_MAX if there is no path;
  * returns how many are reached. `queue` has room for all. */
 static uint32_t spread(const struct mot_graph *g, uint32_t first, uint32_t *distance, uint32_t *queue)
 {
@@ -81,7 +85,8 @@ static uint32_t spread(const struct mot_graph *g, uint32_t first, uint32_t *dist
 
 bool mot_graph_connected(const struct mot_graph *g, uint32_t *lonely)
 {
-    uint32_t *distance = mot_new(2 * (size_t)g->nodes, sizeof(*distance));
+    uint32_t *distance = mot_new_large(2 * (size_t)g->nodes, sizeof(*distance));
+    if (!distance) return true;
     bool all = spread(g, 0, distance, distance + g->nodes) == g->nodes;
     for (uint32_t i = 0; i < g->nodes && !all; i++)
         if (distance[i] == UINT32_MAX) {
@@ -94,8 +99,8 @@ bool mot_graph_connected(const struct mot_graph *g, uint32_t *lonely)
 
 uint32_t mot_graph_diameter(const struct mot_graph *g)
 {
-    uint32_t *distance = mot_new(2 * (size_t)g->nodes, sizeof(*distance)), longest = 0;
-    for (uint32_t i = 0; i < g->nodes; i++) {
+    uint32_t *distance = mot_new_large(2 * (size_t)g->nodes, sizeof(*distance)), longest = 0;
+    for (uint32_t i = 0; distance && i < g->nodes; i++) {
         spread(g, i, distance, distance + g->nodes);
         for (uint32_t k = 0; k < g->nodes; k++)
             if (distance[k] != UINT32_MAX && distance[k] > longest) longest = distance[k];

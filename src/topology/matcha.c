@@ -9,7 +9,7 @@
 
 /* ---- Chances -------------------------------------------------------------------------------
  *
- * The second least eigenvalue is concave in p but has kinks where it meets the third. So its
+ * The second smallest eigenvalue is concave in p but has kinks where it meets the third. So its
  * soft minimum over all eigenvalues but the constant vector's is climbed, -(1/mu) log sum exp(-mu l[i]), with
  * a mu that grows from stage to stage: it is smooth, concave, and at most log(n) / mu below the true one. */
 
@@ -21,7 +21,8 @@ struct climb {
     double budget, *l, *values, *vectors;
 };
 
-/* The soft minimum at p; *least becomes the second least eigenvalue, and slope, if not NULL, the gradient. */
+/* The soft minimum at p; *least becomes the second smallest eigenvalue, and slope, if not NULL, the
+ * gradient. */
 static double soft_least(struct climb *c, const double *p, double mu, double *least, double *slope)
 {
     uint32_t n = c->g->nodes;
@@ -120,7 +121,7 @@ struct round {
     double *mean, *second, *a, *values;
 }; /* E[L]; E[L]^2 + 2 sum p (1 - p) L[j] */
 
-/* The greatest eigenvalue of I - 2 a E[L] + a^2 second - J, which is the norm of E[W'W] - J. */
+/* The largest eigenvalue of I - 2 a E[L] + a^2 second - J, which is the norm of E[W'W] - J. */
 static double norm_dense(void *self, double alpha)
 {
     struct round *r = self;
@@ -134,7 +135,7 @@ static double norm_dense(void *self, double alpha)
     return r->values[n - 1];
 }
 
-/* For every disagreement the norm is a parabola in a that opens upward: their greatest is convex. */
+/* For every disagreement the norm is a parabola in a that opens upward: their maximum is convex. */
 static double golden_section(
     double (*norm_at)(void *self, double alpha), void *r, double low, double high, double *norm_out)
 {
@@ -201,7 +202,7 @@ static double norm_along(const struct uniform *u, double alpha, double value)
     return 1 - 2 * alpha * p * value + alpha * alpha * (p * p * value * value + 2 * p * (1 - p) * value);
 }
 
-/* Convex in the eigenvalue too: the greatest is at one of the ends. */
+/* Convex in the eigenvalue too: the maximum is at one of the ends. */
 static double norm_uniform(void *self, double alpha)
 {
     const struct uniform *u = self;

@@ -1,4 +1,4 @@
-/* matching.c -- an edge colouring with at most one colour more than the greatest degree; a
+/* matching.c -- an edge colouring with at most one colour more than the largest degree; a
  * colour is a matching.
  *
  * An edge (u, v) without a colour gets one that is free at both ends. If there is none: with c free at u and
@@ -150,15 +150,22 @@ static uint32_t close_gaps(const struct colouring *c)
     return used;
 }
 
-void mot_graph_cut(struct mot_graph *g)
+enum mot_status mot_graph_cut(struct mot_graph *g)
 {
-    if (g->matchings || g->edges == 0) return;
+    if (g->matchings || g->edges == 0) return MOT_OK;
     struct colouring c = { .g = g, .colours = mot_graph_degree_max(g) + 1 };
     size_t slots = (size_t)g->nodes * c.colours;
-    c.edge_of = mot_new(slots, sizeof(*c.edge_of));
-    c.colour = mot_new(g->edges, sizeof(*c.colour));
-    c.fan = mot_new(c.colours, sizeof(*c.fan));
-    c.in_fan = mot_new(g->edges, sizeof(*c.in_fan));
+    c.edge_of = mot_new_large(slots, sizeof(*c.edge_of));
+    c.colour = mot_new_large(g->edges, sizeof(*c.colour));
+    c.fan = mot_new_large(c.colours, sizeof(*c.fan));
+    c.in_fan = mot_new_large(g->edges, sizeof(*c.in_fan));
+    if (!c.edge_of || !c.colour || !c.fan || !c.in_fan) {
+        free(c.edge_of);
+        free(c.colour);
+        free(c.fan);
+        free(c.in_fan);
+        return mot_memory_status();
+    }
     for (size_t i = 0; i < slots; i++) c.edge_of[i] = NONE;
     for (uint32_t e = 0; e < g->edges; e++) c.colour[e] = NONE;
     for (uint32_t e = 0; e < g->edges; e++)
@@ -168,4 +175,5 @@ void mot_graph_cut(struct mot_graph *g)
     free(c.edge_of);
     free(c.fan);
     free(c.in_fan);
+    return MOT_OK;
 }

@@ -26,8 +26,8 @@ void mot_laplacian(const struct mot_graph *g, const double *chance, double *l)
 double *mot_mixing_matrix(const struct mot_mixing_plan *p)
 {
     uint32_t n = p->graph.nodes;
-    double *w = mot_new((size_t)n * n, sizeof(*w));
-    for (uint32_t i = 0; i < n; i++) {
+    double *w = mot_new_large((size_t)n * n, sizeof(*w));
+    for (uint32_t i = 0; w && i < n; i++) {
         double others = 0;
         for (uint32_t k = p->at[i]; k < p->at[i + 1]; k++) {
             w[(size_t)i * n + p->near[k].node] = p->near[k].weight;
@@ -59,7 +59,12 @@ static void extremes(struct mot_mixing_plan *p, double *least, double *greatest)
         mot_extremes(n, apply, p, LANCZOS_STEPS, least, greatest);
         return;
     }
-    double *a = mot_mixing_matrix(p), *values = mot_new(n, sizeof(*values));
+    double *a = mot_mixing_matrix(p);
+    if (!a) {
+        *least = *greatest = 0;
+        return;
+    }
+    double *values = mot_new(n, sizeof(*values));
     for (size_t i = 0; i < (size_t)n * n; i++) a[i] = (i % n == i / n ? 1 : 0) - a[i];
     mot_eigen(n, a, values, NULL);
     /* The constant vector's 0 is the least, unless a user's matrix drives disagreements apart. */
@@ -74,16 +79,18 @@ static void extremes(struct mot_mixing_plan *p, double *least, double *greatest)
 
 /* ---- Weights ---------------------------------------------------------------------------------- */
 
-static void list_near(struct mot_mixing_plan *p)
+static enum mot_status list_near(struct mot_mixing_plan *p)
 {
     const struct mot_graph *g = &p->graph;
-    p->at = mot_new((size_t)g->nodes + 1, sizeof(*p->at));
-    p->near = mot_new(2 * (size_t)g->edges + 1, sizeof(*p->near));
+    p->at = mot_new_large((size_t)g->nodes + 1, sizeof(*p->at));
+    p->near = mot_new_large(2 * (size_t)g->edges + 1, sizeof(*p->near));
+    if (!p->at || !p->near) return mot_memory_status();
     memcpy(p->at, g->at, ((size_t)g->nodes + 1) * sizeof(*p->at));
     for (uint32_t k = 0; k < 2 * g->edges; k++)
         p->near[k] = (struct mot_near){
             .node = g->link[k].node, .matching = g->matching ? g->matching[g->link[k].edge] : 0, .weight = 1
         };
+    return MOT_OK;
 }
 
 static void set_weights(struct mot_mixing_plan *p, double weight)
@@ -120,7 +127,8 @@ void mot_mixing_measure(struct mot_mixing_plan *p)
     double least, greatest;
     if (!isnan(p->norm)) return;
     struct mot_mixing_plan plain = *p; /* the graph's own Laplacian: all weights 1 */
-    plain.near = mot_new(2 * (size_t)p->graph.edges + 1, sizeof(*plain.near));
+    plain.near = mot_new_large(2 * (size_t)p->graph.edges + 1, sizeof(*plain.near));
+    if (!plain.near) return;
     memcpy(plain.near, p->near, 2 * (size_t)p->graph.edges * sizeof(*plain.near));
     set_weights(&plain, 1);
     extremes(&plain, &p->second, &p->greatest);
@@ -145,11 +153,11 @@ static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_top
         weigh_metropolis(p);
         return MOT_OK;
     }
+    if (mot_memory_refused()) return mot_memory_status();
     if (p->norm < 1 - 1e-12) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
-        "topology %s: averaging by these weights does not bring the workers' models together (the norm of W "
-        "- J is %.6g; "
-        "expected less than 1)",
+        "topology %s: averaging with these weights does not bring the workers' models together (the norm of "
+        "W - J is %.6g; expected less than 1)",
         kind->name, p->norm);
 }
 
@@ -159,15 +167,16 @@ static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct m
     struct mot_graph *g = &p->graph;
     if (w)
         return mot_fail(MOT_EUSAGE,
-            "topology %s: a method that draws matchings has weights of its own; expected a graph",
+            "topology %s: a method with random matchings has weights of its own; expected a graph",
             kind->name);
-    mot_graph_cut(g);
-    list_near(p);
+    enum mot_status status = mot_graph_cut(g);
+    if (status == MOT_OK) status = list_near(p);
+    if (status != MOT_OK) return status;
     p->chance = mot_new((size_t)g->matchings + 1, sizeof(*p->chance));
     p->mixing.matchings = g->matchings;
     if (!(budget < 1) || g->nodes < 2) { /* nothing is left to chance: D-PSGD */
         for (uint32_t j = 0; j < g->matchings; j++) p->chance[j] = 1;
-        enum mot_status status = weigh_all(p, kind, conf, NULL, budget);
+        status = weigh_all(p, kind, conf, NULL, budget);
         p->norm *= p->norm; /* W'W is W squared */
         return status;
     }
@@ -194,6 +203,36 @@ static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct m
     return MOT_OK;
 }
 
+/* ---- Sides ---------------------------------------------------------------------------------------- */
+
+/* Gives every node the side opposite to its neighbours', beginning with node 0: the graph is connected.
+ * NULL: some cycle is odd. */
+static unsigned char *sides_of(const struct mot_mixing_plan *p)
+{
+    enum { UNKNOWN = 2 };
+    uint32_t n = p->graph.nodes, todo = 1, zeros = 0;
+    unsigned char *side = mot_new_large(n, 1);
+    uint32_t *stack = mot_new_large(n, sizeof(*stack)); /* node 0 is the first */
+    bool odd = !side || !stack;
+    for (uint32_t i = 1; !odd && i < n; i++) side[i] = UNKNOWN;
+    while (!odd && todo) {
+        uint32_t i = stack[--todo];
+        zeros += side[i] == 0;
+        for (uint32_t k = p->at[i]; k < p->at[i + 1]; k++) {
+            uint32_t other = p->near[k].node;
+            odd |= side[other] == side[i];
+            if (side[other] != UNKNOWN) continue;
+            side[other] = !side[i];
+            stack[todo++] = other;
+        }
+    }
+    for (uint32_t i = 0; !odd && zeros < n - zeros && i < n; i++) side[i] = !side[i];
+    free(stack);
+    if (!odd) return side;
+    free(side);
+    return NULL;
+}
+
 /* ---- The whole ---------------------------------------------------------------------------------- */
 
 static double least_own(const struct mot_mixing_plan *p)
@@ -215,17 +254,19 @@ enum mot_status mot_mixing_open(const struct mot_topology *kind, const struct mo
     enum mot_status status = mot_topology_build(kind, conf, nodes, seed, &p.graph, &w);
     if (status != MOT_OK) return status;
     if (isnan(budget)) {
-        list_near(&p);
-        status = weigh_all(&p, kind, conf, w, budget);
+        status = list_near(&p);
+        if (status == MOT_OK) status = weigh_all(&p, kind, conf, w, budget);
     } else {
         status = weigh_matchings(&p, kind, conf, w, budget);
     }
     free(w);
+    if (status == MOT_OK) status = mot_memory_status();
     if (status != MOT_OK) {
         mot_mixing_close(&p);
         return status;
     }
     p.own_least = least_own(&p);
+    p.mixing.side = p.side = sides_of(&p);
     p.mixing.at = p.at;
     p.mixing.near = p.near;
     p.mixing.chance = p.chance;
@@ -239,6 +280,7 @@ void mot_mixing_close(struct mot_mixing_plan *p)
     free(p->at);
     free(p->near);
     free(p->chance);
+    free(p->side);
     *p = (struct mot_mixing_plan){ 0 };
 }
 

@@ -19,14 +19,21 @@ struct edges {
 static void add(struct edges *l, uint32_t a, uint32_t b)
 {
     if (a == b) return; /* a ring of one, an exponential graph whose leap comes home */
-    if (l->n == l->room) l->e = mot_grow(l->e, l->room = l->room ? 2 * l->room : 64, sizeof(*l->e));
+    if (l->n == l->room) {
+        uint32_t room = l->room ? 2 * l->room : 64;
+        struct mot_edge *more = mot_grow_large(l->e, room, sizeof(*more));
+        if (!more) return;
+        l->e = more;
+        l->room = room;
+    }
     l->e[l->n++] = (struct mot_edge){ a, b };
 }
 
 static enum mot_status done(struct edges *l, uint32_t nodes, struct mot_graph *out)
 {
-    mot_graph_open(nodes, l->e, l->n, out);
-    return MOT_OK;
+    if (!mot_memory_refused()) return mot_graph_open(nodes, l->e, l->n, out);
+    free(l->e);
+    return mot_memory_status();
 }
 
 /* ---- Kinds -------------------------------------------------------------------------------- */
@@ -51,7 +58,7 @@ static enum mot_status build_torus(
     (void)w;
     if (conf->rows != MOT_WORD_UINT) {
         if (conf->rows > nodes || nodes % conf->rows != 0)
-            return mot_fail(MOT_EUSAGE, "topology.rows: %u workers cannot stand in %llu rows of one length",
+            return mot_fail(MOT_EUSAGE, "topology.rows: %u workers cannot form %llu rows of equal length",
                 nodes, (unsigned long long)conf->rows);
         rows = (uint32_t)conf->rows;
     } else {
@@ -87,7 +94,7 @@ static enum mot_status build_complete(
     (void)w;
     if (nodes > COMPLETE_MOST)
         return mot_fail(MOT_EUSAGE,
-            "topology: a complete graph of %u workers; expected at most %u: take exponential or regular",
+            "topology: a complete graph of %u workers; expected at most %u: use exponential or regular",
             nodes, COMPLETE_MOST);
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = a + 1; b < nodes; b++) add(&l, a, b);
@@ -147,7 +154,7 @@ static void exchange(struct edges *l, uint32_t *near, uint32_t degree, struct mo
 
 static void list_near(const struct edges *l, uint32_t nodes, uint32_t degree, uint32_t *near)
 {
-    uint32_t *n = mot_new(nodes, sizeof(*n));
+    uint32_t *n = mot_new(nodes, sizeof(*n)); /* at most 400 kB */
     for (uint32_t e = 0; e < l->n; e++) {
         struct mot_edge x = l->e[e];
         near[(size_t)x.a * degree + n[x.a]++] = x.b;
@@ -163,29 +170,32 @@ static enum mot_status build_regular(
     (void)w;
     if (conf->degree >= nodes || (uint64_t)nodes * degree % 2 != 0 || (degree < 2 && nodes > 2))
         return mot_fail(MOT_EUSAGE,
-            "topology.degree: there is no connected graph of %u workers with %llu neighbours each; expected "
-            "2 to %u, and an "
-            "even number where the workers are odd in number",
+            "topology.degree: no connected graph of %u workers has %llu neighbours each; expected 2 to %u, "
+            "and an even number if the number of workers is odd",
             nodes, (unsigned long long)conf->degree, nodes ? nodes - 1 : 0);
-    uint32_t *near = mot_new((size_t)nodes * degree + 1, sizeof(*near));
+    uint32_t *near = mot_new_large((size_t)nodes * degree + 1, sizeof(*near));
     struct mot_rng rng = mot_rng_at(conf->seed == MOT_WORD_UINT ? seed : conf->seed, MOT_RNG_TOPOLOGY, 1);
     struct edges l = { 0 };
     for (uint32_t leap = 1; leap <= degree / 2; leap++)
         for (uint32_t i = 0; i < nodes; i++) add(&l, i, (i + leap) % nodes);
     for (uint32_t i = 0; degree % 2 && i < nodes / 2; i++) add(&l, i, i + nodes / 2);
-    qsort(l.e, l.n, sizeof(*l.e), by_ends);
-    list_near(&l, nodes, degree, near);
-    for (;;) {
+    enum mot_status status = mot_memory_status();
+    if (status == MOT_OK) {
+        qsort(l.e, l.n, sizeof(*l.e), by_ends);
+        list_near(&l, nodes, degree, near);
+    }
+    while (status == MOT_OK) {
         for (uint64_t k = 0; k < 20 * (uint64_t)l.n; k++) exchange(&l, near, degree, &rng);
-        struct edges copy = { mot_new(l.n, sizeof(*l.e)), l.n, l.n };
-        memcpy(copy.e, l.e, l.n * sizeof(*l.e));
-        done(&copy, nodes, out);
-        if (mot_graph_connected(out, &lonely)) break; /* nearly always at the first time */
+        struct edges copy = { mot_new_large(l.n, sizeof(*l.e)), l.n, l.n };
+        if (copy.e) memcpy(copy.e, l.e, l.n * sizeof(*l.e));
+        status = done(&copy, nodes, out);
+        if (status != MOT_OK || mot_graph_connected(out, &lonely))
+            break; /* nearly always at the first time */
         mot_graph_close(out);
     }
     free(l.e);
     free(near);
-    return MOT_OK;
+    return status;
 }
 
 /* ---- What the user brings ------------------------------------------------------------------------ */
@@ -200,7 +210,7 @@ static enum mot_status build_edges(
     (void)w;
     if (!conf->path == !conf->list)
         return mot_fail(MOT_EUSAGE,
-            "topology: expected either 'list', such as [0-1, 1-2], or 'path', a file with an edge a line; "
+            "topology: expected either 'list', such as [0-1, 1-2], or 'path', a file with one edge per line; "
             "found %s",
             conf->path ? "both" : "neither");
     enum mot_status status = conf->path ? mot_file_read(conf->path, FILE_MOST, &bytes, &n) : MOT_OK;
@@ -208,7 +218,7 @@ static enum mot_status build_edges(
         status = mot_edges_parse(conf->path ? conf->path : "topology.list",
             bytes ? (const char *)bytes : conf->list, nodes, &l.e, &l.n);
     free(bytes);
-    return status != MOT_OK ? status : done(&l, nodes, out);
+    return status == MOT_OK ? done(&l, nodes, out) : status;
 }
 
 static enum mot_status build_matrix(
@@ -232,11 +242,13 @@ static enum mot_status build_matrix(
     for (uint32_t a = 0; a < nodes; a++)
         for (uint32_t b = a + 1; b < nodes; b++)
             if (matrix[(size_t)a * nodes + b] != 0) add(&l, a, b);
-    *w = matrix;
-    return done(&l, nodes, out);
+    status = done(&l, nodes, out);
+    if (status == MOT_OK) *w = matrix;
+    else free(matrix);
+    return status;
 }
 
-/* The graph of He and Dube's experiments, cut into matchings as they give them. */
+/* The graph of He and Dube's experiments, split into matchings as they give them. */
 static enum mot_status build_rcd(
     const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
@@ -265,7 +277,8 @@ static enum mot_status build_rcd(
         return mot_fail(
             MOT_EUSAGE, "topology: the graph of the RCD-SGD paper has 8 workers; found %u", nodes);
     for (size_t i = 0; i < MOT_COUNT(paper); i++) add(&l, paper[i].edge.a, paper[i].edge.b);
-    done(&l, nodes, out);
+    enum mot_status status = done(&l, nodes, out);
+    if (status != MOT_OK) return status;
     out->matchings = 5;
     out->matching = mot_new(out->edges, sizeof(*out->matching));
     for (uint32_t e = 0; e < out->edges; e++)
@@ -281,11 +294,10 @@ static enum mot_status build_rcd(
     {                                                                                                        \
         .name = "weights", .type = MOT_OPT_CHOICE, .offset = FIELD(weights), .preset = "metropolis",         \
         .choices = "metropolis|laplacian",                                                                   \
-        .doc = "the mixing matrix: 1 / (1 + the greater degree) for each edge; or I - a L, L the graph's "   \
-               "Laplacian "                                                                                  \
-               "and a = 2 / (its second least and greatest eigenvalue), which mixes fastest and stands "     \
-               "smaller "                                                                                    \
-               "learning rates only; matcha has weights of its own"                                          \
+        .doc = "the mixing matrix: metropolis gives each edge 1 / (1 + the larger degree of its ends); "     \
+               "laplacian is I - a L, with L the graph's Laplacian and a = 2 / (the sum of its second "      \
+               "smallest and its largest eigenvalue), which mixes fastest but allows only smaller learning " \
+               "rates; matcha has weights of its own"                                                        \
     }
 
 static const struct mot_option plain_options[] = { WEIGHTS, { .name = NULL } };
@@ -297,7 +309,7 @@ static const struct mot_option torus_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e5,
-        .doc = "rows of the grid, a divisor of the workers; auto: as square as can be" },
+        .doc = "rows of the grid, a divisor of the number of workers; auto: as square as possible" },
     WEIGHTS,
     { .name = NULL },
 };
@@ -314,7 +326,7 @@ static const struct mot_option regular_options[] = {
         .offset = FIELD(seed),
         .preset = "run",
         .word = "run",
-        .doc = "what the graph is drawn from; run: the run's own seed" },
+        .doc = "the seed of the graph; run: the run's own seed" },
     WEIGHTS,
     { .name = NULL },
 };
@@ -330,7 +342,7 @@ static const struct mot_option edges_options[] = {
         .offset = FIELD(path),
         .preset = "none",
         .word = "none",
-        .doc = "a file with an edge a line, such as '0 1'" },
+        .doc = "a file with one edge per line, such as '0 1'" },
     WEIGHTS,
     { .name = NULL },
 };
@@ -339,24 +351,24 @@ static const struct mot_option matrix_options[] = {
         .type = MOT_OPT_TEXT,
         .offset = FIELD(path),
         .preset = NULL,
-        .doc = "a file with the mixing matrix, a row a line: symmetric, each row adding up to 1" },
+        .doc = "a file with the mixing matrix, one row per line: symmetric, each row adding up to 1" },
     { .name = NULL },
 };
 
-static const struct mot_topology ring = { "ring", "each worker with the one before and the one after it",
+static const struct mot_topology ring = { "ring", "each worker with the ones before and after it",
     plain_options, build_ring };
-static const struct mot_topology torus = { "torus", "a grid whose borders meet: four neighbours",
+static const struct mot_topology torus = { "torus", "a grid that wraps around: four neighbours",
     torus_options, build_torus };
 static const struct mot_topology star = { "star", "all with worker 0", plain_options, build_star };
 static const struct mot_topology complete = { "complete", "all with all; its mixing matrix is the exact mean",
     plain_options, build_complete };
 static const struct mot_topology exponential = { "exponential",
     "each worker with those 1, 2, 4, 8, ... places away", plain_options, build_exponential };
-static const struct mot_topology regular = { "regular", "a random graph in which all have as many neighbours",
-    regular_options, build_regular };
+static const struct mot_topology regular = { "regular",
+    "a random graph in which all have equally many neighbours", regular_options, build_regular };
 static const struct mot_topology edges = { "edges", "the edges you list", edges_options, build_edges };
 static const struct mot_topology matrix = { "matrix",
-    "the mixing matrix you bring; who has a weight is a neighbour", matrix_options, build_matrix };
+    "the mixing matrix you provide; whoever has a weight is a neighbour", matrix_options, build_matrix };
 static const struct mot_topology rcd = { "rcd",
     "the 8 workers and 12 edges of the RCD-SGD paper, with its matchings", plain_options, build_rcd };
 
@@ -374,9 +386,15 @@ enum mot_status mot_topology_build(const struct mot_topology *kind, const struct
         mot_graph_close(out);
         free(own);
         return mot_fail(MOT_EUSAGE,
-            "topology %s: there is no way from worker 0 to worker %u, so their models would never meet",
-            kind->name, lonely);
+            "topology %s: no path from worker 0 to worker %u, so their models would never mix", kind->name,
+            lonely);
     }
-    *w = own;
-    return MOT_OK;
+    status = mot_memory_status();
+    if (status == MOT_OK) {
+        *w = own;
+        return MOT_OK;
+    }
+    mot_graph_close(out);
+    free(own);
+    return status;
 }

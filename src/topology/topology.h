@@ -1,4 +1,4 @@
-/* topology.h -- graphs that go by a name, and what is made of them for a run: the `topology:` section. */
+/* topology.h -- named graphs, and what a run makes of them: the `topology:` section. */
 #ifndef MOT_TOPOLOGY_TOPOLOGY_H
 #define MOT_TOPOLOGY_TOPOLOGY_H
 
@@ -10,7 +10,7 @@ enum mot_weights { MOT_WEIGHTS_METROPOLIS, MOT_WEIGHTS_LAPLACIAN };
 /* The options of every kind; each has a table of those that mean something to it. */
 struct mot_topology_conf {
     uint32_t weights; /* enum mot_weights */
-    uint64_t rows;    /* torus; MOT_WORD_UINT: as square as can be */
+    uint64_t rows;    /* torus; MOT_WORD_UINT: as square as possible */
     uint64_t degree;  /* regular */
     uint64_t seed;    /* regular; MOT_WORD_UINT: the run's */
     const char *path; /* edges, matrix */
@@ -27,7 +27,7 @@ struct mot_topology {
 };
 extern const struct mot_topology *const mot_topologies[]; /* ended by NULL; the first is the default */
 
-/* Builds and checks that everyone can reach everyone. */
+/* Builds and checks that every node can reach every other. */
 enum mot_status mot_topology_build(const struct mot_topology *, const struct mot_topology_conf *,
     uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w);
 
@@ -40,8 +40,8 @@ enum mot_status mot_edges_parse(
 /* As many lines as nodes, of as many numbers each, apart by blanks or commas. malloc'd. */
 enum mot_status mot_matrix_parse(const char *name, const char *text, uint32_t nodes, double **w_out);
 
-/* A mixing matrix must be symmetric and have rows that add up to 1, both to 1e-6; what it lacks of that
- * through its digits is put right. */
+/* A mixing matrix must be symmetric and have rows that add up to 1, both to 1e-6; rounding errors are
+ * corrected. */
 enum mot_status mot_matrix_settle(const char *name, uint32_t nodes, double *w);
 
 #endif

@@ -1,7 +1,8 @@
 #include "wire/line.h"
+#include <string.h>
 #include <xxhash.h>
 
-#define MAGIC UINT32_C(0x4d4f5443) /* a peer of the other byte order reads another number */
+#define MAGIC UINT32_C(0x4d4f5443) /* a peer of the other byte order reads a different number */
 
 void mot_line_open(struct mot_line *c, uint32_t life, mot_time now)
 {
@@ -13,12 +14,23 @@ static uint64_t sum_of(const struct mot_envelope *e)
     return XXH64(e, offsetof(struct mot_envelope, sum), 0);
 }
 
+struct mot_envelope mot_envelope_of(enum mot_envelope_kind kind)
+{
+    struct mot_envelope e;
+    memset(&e, 0, sizeof(e));
+    e.magic = MAGIC;
+    e.kind = (uint32_t)kind;
+    e.kind_turned = ~e.kind;
+    return e;
+}
+
+void mot_envelope_seal(struct mot_envelope *e) { e->sum = sum_of(e); }
+
 void mot_line_seal(struct mot_line *c, struct mot_envelope *e, mot_time now)
 {
-    e->magic = MAGIC;
     e->life = c->life;
     e->seq = ++c->sent;
-    e->sum = sum_of(e);
+    mot_envelope_seal(e);
     c->spoken = now;
 }
 
@@ -39,7 +51,7 @@ enum mot_line_verdict mot_line_receive(struct mot_line *c, const struct mot_enve
         return MOT_LINE_DAMAGED;
     }
     if (e->life < c->peer_life) return MOT_LINE_OLD;
-    if (e->life > c->peer_life) { /* it has come back, and counts from 1 */
+    if (e->life > c->peer_life) { /* it has come back and counts from 1 again */
         c->peer_life = e->life;
         c->received = 0;
     }

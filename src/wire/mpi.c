@@ -1,69 +1,32 @@
-/* mpi.c -- the wire over MPI: the only file that knows it.
+/* mpi.c -- the transport over MPI, and the only file that knows MPI.
  *
- * An envelope and its body are two messages with two tags, so that the body can be received
- * straight into the pool. Receives for envelopes are posted ahead, from anyone, in a ring; MPI keeps
- * the order of each sender, so the bodies are matched in the order of the envelopes. After the
- * start there are no collectives, but those of `reduction: fast`: they would not survive a death. */
-#include "wire/wire.h"
+ * An envelope and its body are two messages with two tags, so that the body can be received straight into
+ * the pool. Receives for envelopes are posted ahead, from any source, in a ring. MPI keeps each sender's
+ * order, so bodies are matched in the order of their envelopes. After the start there are no collectives
+ * except those of `reduction: fast`: they would not survive a death. */
+#include "wire/transport.h"
 
 #ifndef MOTLEY_MPI
 
-bool mot_wire_built(void) { return false; }
-const char *mot_wire_library(void) { return "none"; }
-
-enum mot_status mot_wire_open(struct mot_wire *out)
+enum mot_status mot_mpi_library(char *into, size_t size)
 {
-    (void)out;
-    return mot_fail(MOT_EUSAGE,
-        "this motley was built without MPI; install libopenmpi-dev and build again, or run without mpirun: "
-        "motley train uses threads then");
-}
-
-/* Nobody comes here without a wire. */
-void mot_wire_exchange(const void *mine, void *all, size_t bytes)
-{
-    (void)mine;
-    (void)all;
-    (void)bytes;
-}
-void mot_wire_close(enum mot_wire_leave leave, int code)
-{
-    (void)leave;
-    (void)code;
-}
-void mot_wire_send(uint32_t to, const struct mot_envelope *e, const void *body, void *token)
-{
-    (void)to;
-    (void)e;
-    (void)body;
-    (void)token;
-}
-void mot_wire_receive(uint32_t from, void *into, size_t bytes, void *token)
-{
-    (void)from;
     (void)into;
-    (void)bytes;
-    (void)token;
+    (void)size;
+    return mot_fail(MOT_EUSAGE,
+        "this motley was built without MPI; install libopenmpi-dev and rebuild, or run without mpirun: "
+        "motley train then uses threads");
 }
-void mot_wire_reduce(const float *in, float *out, uint32_t n, double *scalar, int scalars, void *token)
-{
-    (void)in;
-    (void)out;
-    (void)n;
-    (void)scalar;
-    (void)scalars;
-    (void)token;
-}
-bool mot_wire_poll(struct mot_wire_event *out)
+
+enum mot_status mot_mpi_open(struct mot_transport **out)
 {
     (void)out;
-    return false;
+    return mot_mpi_library(NULL, 0);
 }
-uint32_t mot_wire_sending(void) { return 0; }
 
 #else
 
 #include "base/memory.h"
+#include "wire/neighbour.h"
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -71,132 +34,152 @@ uint32_t mot_wire_sending(void) { return 0; }
 #include <string.h>
 
 enum { TAG_ENVELOPE = 1, TAG_BODY = 2 };
-#define AHEAD 16u /* envelopes that can be received before we look */
+#define AHEAD 16u /* envelopes that can arrive between two polls */
 
 enum flight_kind { FLIGHT_ENVELOPE, FLIGHT_OUT, FLIGHT_IN, FLIGHT_REDUCE };
 struct flight {
     enum flight_kind kind;
     uint32_t from;
     void *token;
+    size_t bytes; /* IN: expected */
     bool failed;
 };
 
-/* an envelope must lie still until it is sent */
+/* An envelope must not move until it is sent. */
 struct letter_box {
     struct letter_box *next;
     struct mot_envelope envelope;
 };
 
-static struct {
+struct mpi {
+    struct mot_transport transport; /* first */
     MPI_Comm comm, reduce;
     struct mot_envelope ahead[AHEAD];
     MPI_Request ahead_request[AHEAD];
     uint32_t ahead_next;
-    /* What is under way: requests and what they are for, side by side. */
+    /* Transfers in flight: requests, and beside them what they are for. */
     MPI_Request *request;
     struct flight *flight;
     int *done;
     MPI_Status *status;
     uint32_t flights, room, sending;
-    /* finished ones that poll has not told yet: [done_at, done_n) of told */
+    /* finished ones not yet reported by poll: [done_at, done_n) of told */
     uint32_t done_n, done_at;
     struct flight *told;
-    uint32_t reducing; /* requests of the sum under way */
+    uint32_t reducing; /* requests of the current sum */
     struct letter_box *spare;
-} mpi;
+    struct mot_neighbour_id *id; /* [ranks] */
+    int *process;                /* [ranks]: descriptor of a watched process, or -1 */
+};
 
-bool mot_wire_built(void) { return true; }
+static struct mpi *mpi_of(struct mot_transport *t) { return (struct mpi *)t; }
 
-const char *mot_wire_library(void)
+enum mot_status mot_mpi_library(char *into, size_t size)
 {
-    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int n = 0;
     MPI_Get_library_version(text, &n);
     text[strcspn(text, ",\n")] = '\0';
-    return text;
-}
-
-static void post_ahead(uint32_t i)
-{
-    MPI_Irecv(&mpi.ahead[i], sizeof(struct mot_envelope), MPI_BYTE, MPI_ANY_SOURCE, TAG_ENVELOPE, mpi.comm,
-        &mpi.ahead_request[i]);
-}
-
-enum mot_status mot_wire_open(struct mot_wire *out)
-{
-    int provided = MPI_THREAD_SINGLE, rank = 0, ranks = 0;
-    /* One thread at a time calls: the node's, or the keeper that
-     * gives signs of life while the node computes. */
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
-        return mot_fail(MOT_ESYSTEM, "MPI cannot be started; expected mpirun -n RANKS motley train ...");
-    if (provided < MPI_THREAD_SERIALIZED)
-        return mot_fail(
-            MOT_ESYSTEM, "this MPI library lets only one thread call it; expected MPI_THREAD_SERIALIZED");
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_dup(MPI_COMM_WORLD, &mpi.comm);
-    MPI_Comm_dup(MPI_COMM_WORLD, &mpi.reduce);
-    MPI_Comm_set_errhandler(mpi.comm, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(mpi.reduce, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(mpi.comm, &rank);
-    MPI_Comm_size(mpi.comm, &ranks);
-    for (uint32_t i = 0; i < AHEAD; i++) post_ahead(i);
-    *out = (struct mot_wire){ .rank = (uint32_t)rank, .ranks = (uint32_t)ranks };
+    snprintf(into, size, "%s", text);
     return MOT_OK;
 }
 
-void mot_wire_exchange(const void *mine, void *all, size_t bytes)
+static void post_ahead(struct mpi *m, uint32_t i)
 {
-    MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, mpi.comm);
+    MPI_Irecv(&m->ahead[i], sizeof(struct mot_envelope), MPI_BYTE, MPI_ANY_SOURCE, TAG_ENVELOPE, m->comm,
+        &m->ahead_request[i]);
 }
 
-static void forget_all(void)
+static void mpi_exchange(struct mot_transport *t, const void *mine, void *all, size_t bytes)
 {
-    while (mpi.spare) {
-        struct letter_box *next = mpi.spare->next;
-        free(mpi.spare);
-        mpi.spare = next;
+    MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, mpi_of(t)->comm);
+}
+
+static void forget_all(struct mpi *m)
+{
+    while (m->spare) {
+        struct letter_box *next = m->spare->next;
+        free(m->spare);
+        m->spare = next;
     }
-    free(mpi.request);
-    free(mpi.flight);
-    free(mpi.done);
-    free(mpi.status);
-    free(mpi.told);
+    for (uint32_t r = 0; r < m->transport.ranks; r++) mot_neighbour_close(m->process[r]);
+    free(m->process);
+    free(m->id);
+    free(m->request);
+    free(m->flight);
+    free(m->done);
+    free(m->status);
+    free(m->told);
+    free(m);
 }
 
-void mot_wire_close(enum mot_wire_leave leave, int code)
+static void mpi_close(struct mot_transport *t, enum mot_wire_leave leave, int code)
 {
+    struct mpi *m = mpi_of(t);
     if (leave == MOT_WIRE_ABORT) MPI_Abort(MPI_COMM_WORLD, code);
     if (leave != MOT_WIRE_FINISH) return;
     for (uint32_t i = 0; i < AHEAD; i++) {
-        if (mpi.ahead_request[i] == MPI_REQUEST_NULL) continue;
-        MPI_Cancel(&mpi.ahead_request[i]);
-        MPI_Wait(&mpi.ahead_request[i], MPI_STATUS_IGNORE);
+        if (m->ahead_request[i] == MPI_REQUEST_NULL) continue;
+        MPI_Cancel(&m->ahead_request[i]);
+        MPI_Wait(&m->ahead_request[i], MPI_STATUS_IGNORE);
     }
-    MPI_Comm_free(&mpi.reduce);
-    MPI_Comm_free(&mpi.comm);
+    MPI_Comm_free(&m->reduce);
+    MPI_Comm_free(&m->comm);
     MPI_Finalize();
-    forget_all();
+    forget_all(m);
 }
 
-/* ---- What is under way ------------------------------------------------------------------- */
+/* ---- Processes ----------------------------------------------------------------------------- */
 
-static MPI_Request *add_flight(enum flight_kind kind, uint32_t from, void *token)
+static bool mpi_near(const struct mot_transport *t, uint32_t rank)
 {
-    if (mpi.flights == mpi.room) {
-        uint32_t room = mpi.room ? mpi.room * 2 : 64;
-        mpi.request = mot_grow(mpi.request, room, sizeof(*mpi.request));
-        mpi.flight = mot_grow(mpi.flight, room, sizeof(*mpi.flight));
-        mpi.done = mot_grow(mpi.done, room, sizeof(*mpi.done));
-        mpi.status = mot_grow(mpi.status, room, sizeof(*mpi.status));
-        mpi.told = mot_grow(mpi.told, room, sizeof(*mpi.told));
-        mpi.room = room;
-    }
-    mpi.flight[mpi.flights] = (struct flight){ kind, from, token, false };
-    if (kind == FLIGHT_ENVELOPE || kind == FLIGHT_OUT) mpi.sending++;
-    return &mpi.request[mpi.flights++];
+    const struct mpi *m = (const struct mpi *)t;
+    return m->id[rank].machine == m->id[t->rank].machine;
 }
 
-/* Floats are counted as floats: MPI's counts are ints. */
+static void mpi_watch(struct mot_transport *t, uint32_t rank)
+{
+    struct mpi *m = mpi_of(t);
+    if (m->process[rank] < 0) m->process[rank] = mot_neighbour_open(&m->id[rank]);
+}
+
+static bool mpi_gone(const struct mot_transport *t, uint32_t rank)
+{
+    return mot_neighbour_gone(((const struct mpi *)t)->process[rank]);
+}
+
+static bool mpi_end(struct mot_transport *t, uint32_t rank)
+{
+    return mot_neighbour_end(mpi_of(t)->process[rank]);
+}
+
+/* A receive that has begun can be neither cancelled nor awaited, as it may never end. */
+static bool mpi_forget(struct mot_transport *t, uint32_t rank)
+{
+    (void)t;
+    (void)rank;
+    return false;
+}
+
+/* ---- Transfers in flight ------------------------------------------------------------------- */
+
+static MPI_Request *add_flight(struct mpi *m, enum flight_kind kind, uint32_t from, size_t bytes, void *token)
+{
+    if (m->flights == m->room) {
+        uint32_t room = m->room ? m->room * 2 : 64;
+        m->request = mot_grow(m->request, room, sizeof(*m->request));
+        m->flight = mot_grow(m->flight, room, sizeof(*m->flight));
+        m->done = mot_grow(m->done, room, sizeof(*m->done));
+        m->status = mot_grow(m->status, room, sizeof(*m->status));
+        m->told = mot_grow(m->told, room, sizeof(*m->told));
+        m->room = room;
+    }
+    m->flight[m->flights] = (struct flight){ kind, from, token, bytes, false };
+    if (kind == FLIGHT_ENVELOPE || kind == FLIGHT_OUT) m->sending++;
+    return &m->request[m->flights++];
+}
+
+/* MPI's counts are ints, so floats are counted as floats, not bytes. */
 static int count_of(size_t bytes, MPI_Datatype *type)
 {
     bool floats = bytes % sizeof(float) == 0;
@@ -206,80 +189,93 @@ static int count_of(size_t bytes, MPI_Datatype *type)
     return (int)n;
 }
 
-void mot_wire_send(uint32_t to, const struct mot_envelope *e, const void *body, void *token)
+static void mpi_send(
+    struct mot_transport *t, uint32_t to, const struct mot_envelope *e, const void *body, void *token)
 {
-    struct letter_box *box = mpi.spare;
-    if (box) mpi.spare = box->next;
+    struct mpi *m = mpi_of(t);
+    struct letter_box *box = m->spare;
+    if (box) m->spare = box->next;
     else box = mot_new(1, sizeof(*box));
-    box->envelope = *e;
-    MPI_Isend(&box->envelope, sizeof(box->envelope), MPI_BYTE, (int)to, TAG_ENVELOPE, mpi.comm,
-        add_flight(FLIGHT_ENVELOPE, to, box));
+    memcpy(&box->envelope, e, sizeof(*e));
+    MPI_Isend(&box->envelope, sizeof(box->envelope), MPI_BYTE, (int)to, TAG_ENVELOPE, m->comm,
+        add_flight(m, FLIGHT_ENVELOPE, to, 0, box));
     if (e->bytes == 0) return;
     MPI_Datatype type;
     int n = count_of(e->bytes, &type);
-    MPI_Isend(body, n, type, (int)to, TAG_BODY, mpi.comm, add_flight(FLIGHT_OUT, to, token));
+    MPI_Isend(body, n, type, (int)to, TAG_BODY, m->comm, add_flight(m, FLIGHT_OUT, to, 0, token));
 }
 
-void mot_wire_receive(uint32_t from, void *into, size_t bytes, void *token)
+static void mpi_receive(struct mot_transport *t, uint32_t from, void *into, size_t bytes, void *token)
 {
+    struct mpi *m = mpi_of(t);
     MPI_Datatype type;
     int n = count_of(bytes, &type);
-    MPI_Irecv(into, n, type, (int)from, TAG_BODY, mpi.comm, add_flight(FLIGHT_IN, from, token));
+    MPI_Irecv(into, n, type, (int)from, TAG_BODY, m->comm, add_flight(m, FLIGHT_IN, from, bytes, token));
 }
 
-void mot_wire_reduce(const float *in, float *out, uint32_t n, double *scalar, int scalars, void *token)
+static void mpi_reduce(struct mot_transport *t, const float *in, float *out, uint32_t n, double *scalar,
+    int scalars, void *token)
 {
-    MOT_ASSERT(mpi.reducing == 0 && n <= INT_MAX);
-    mpi.reducing = 2;
-    MPI_Iallreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, mpi.reduce, add_flight(FLIGHT_REDUCE, 0, token));
-    MPI_Iallreduce(
-        MPI_IN_PLACE, scalar, scalars, MPI_DOUBLE, MPI_SUM, mpi.reduce, add_flight(FLIGHT_REDUCE, 0, token));
+    struct mpi *m = mpi_of(t);
+    MOT_ASSERT(m->reducing == 0 && n <= INT_MAX);
+    m->reducing = 2;
+    MPI_Iallreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, m->reduce, add_flight(m, FLIGHT_REDUCE, 0, 0, token));
+    MPI_Iallreduce(MPI_IN_PLACE, scalar, scalars, MPI_DOUBLE, MPI_SUM, m->reduce,
+        add_flight(m, FLIGHT_REDUCE, 0, 0, token));
 }
 
-uint32_t mot_wire_sending(void) { return mpi.sending; }
+static uint32_t mpi_sending(const struct mot_transport *t) { return ((const struct mpi *)t)->sending; }
 
-/* Moves what has finished to `told`. */
-static void look_at_flights(void)
+static bool has_failed(const struct flight *f, const MPI_Status *status, bool errors)
+{
+    MPI_Datatype type;
+    int n = 0;
+    if (errors && status->MPI_ERROR != MPI_SUCCESS) return true;
+    if (f->kind != FLIGHT_IN) return false;
+    int wanted = count_of(f->bytes, &type);
+    return MPI_Get_count(status, type, &n) != MPI_SUCCESS || n != wanted;
+}
+
+/* Moves finished transfers to `told`. */
+static void look_at_flights(struct mpi *m)
 {
     int n = 0;
-    mpi.done_at = mpi.done_n = 0;
-    if (mpi.flights == 0) return;
-    bool failed = MPI_Testsome((int)mpi.flights, mpi.request, &n, mpi.done, mpi.status) == MPI_ERR_IN_STATUS;
+    m->done_at = m->done_n = 0;
+    if (m->flights == 0) return;
+    bool errors = MPI_Testsome((int)m->flights, m->request, &n, m->done, m->status) == MPI_ERR_IN_STATUS;
     if (n <= 0) return; /* MPI_UNDEFINED is below 0 */
     for (int i = 0; i < n; i++) {
-        mpi.told[mpi.done_n] = mpi.flight[mpi.done[i]];
-        mpi.told[mpi.done_n++].failed = failed && mpi.status[i].MPI_ERROR != MPI_SUCCESS;
+        struct flight *f = &m->told[m->done_n++];
+        *f = m->flight[m->done[i]];
+        f->failed = has_failed(f, &m->status[i], errors);
     }
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < mpi.flights; i++) {
-        if (mpi.request[i] == MPI_REQUEST_NULL) continue;
-        mpi.request[kept] = mpi.request[i];
-        mpi.flight[kept++] = mpi.flight[i];
+    for (uint32_t i = 0; i < m->flights; i++) {
+        if (m->request[i] == MPI_REQUEST_NULL) continue;
+        m->request[kept] = m->request[i];
+        m->flight[kept++] = m->flight[i];
     }
-    mpi.flights = kept;
+    m->flights = kept;
 }
 
-/* False: this one is nobody's business. */
-static bool tell(const struct flight *f, struct mot_wire_event *out)
+/* False: nobody needs to know. */
+static bool tell(struct mpi *m, const struct flight *f, struct mot_wire_event *out)
 {
     switch (f->kind) {
     case FLIGHT_ENVELOPE: {
         struct letter_box *box = f->token;
-        box->next = mpi.spare;
-        mpi.spare = box;
-        mpi.sending--;
+        box->next = m->spare;
+        m->spare = box;
+        m->sending--;
         return false;
     }
     case FLIGHT_OUT:
-        mpi.sending--;
+        m->sending--;
         out->kind = MOT_WIRE_SENT;
         break;
-    case FLIGHT_IN: /* of one that failed nobody hears again: its sender is gone, and silence will tell */
-        if (f->failed) return false;
-        out->kind = MOT_WIRE_BODY;
-        break;
+    case FLIGHT_IN: out->kind = f->failed ? MOT_WIRE_VOID : MOT_WIRE_BODY; break;
     case FLIGHT_REDUCE:
-        if (--mpi.reducing) return false;
+        if (--m->reducing) return false;
         out->kind = MOT_WIRE_REDUCED;
         break;
     }
@@ -288,21 +284,78 @@ static bool tell(const struct flight *f, struct mot_wire_event *out)
     return true;
 }
 
-bool mot_wire_poll(struct mot_wire_event *out)
+static bool mpi_poll(struct mot_transport *t, struct mot_wire_event *out)
 {
+    struct mpi *m = mpi_of(t);
     int flag = 0;
-    if (mpi.done_at == mpi.done_n) look_at_flights();
-    while (mpi.done_at < mpi.done_n)
-        if (tell(&mpi.told[mpi.done_at++], out)) return true;
+    if (m->done_at == m->done_n) look_at_flights(m);
+    while (m->done_at < m->done_n)
+        if (tell(m, &m->told[m->done_at++], out)) return true;
     MPI_Status status;
-    uint32_t i = mpi.ahead_next;
-    if (MPI_Test(&mpi.ahead_request[i], &flag, &status) != MPI_SUCCESS || !flag) return false;
+    uint32_t i = m->ahead_next;
+    if (MPI_Test(&m->ahead_request[i], &flag, &status) != MPI_SUCCESS || !flag) return false;
     out->kind = MOT_WIRE_CAME;
     out->from = (uint32_t)status.MPI_SOURCE;
-    out->envelope = mpi.ahead[i];
-    post_ahead(i);
-    mpi.ahead_next = (i + 1) % AHEAD;
+    memcpy(&out->envelope, &m->ahead[i], sizeof(out->envelope));
+    post_ahead(m, i);
+    m->ahead_next = (i + 1) % AHEAD;
     return true;
+}
+
+static const struct mot_transport_ops mpi_ops = { .name = "mpi",
+    .exchange = mpi_exchange,
+    .send = mpi_send,
+    .receive = mpi_receive,
+    .reduce = mpi_reduce,
+    .poll = mpi_poll,
+    .sending = mpi_sending,
+    .near = mpi_near,
+    .watch = mpi_watch,
+    .gone = mpi_gone,
+    .end = mpi_end,
+    .forget = mpi_forget,
+    .close = mpi_close };
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static enum mot_status start_mpi(void)
+{
+    int started = 0, provided = MPI_THREAD_SINGLE;
+    MPI_Initialized(&started);
+    if (started) return mot_fail(MOT_ESYSTEM, "MPI is already running in this process, or has ended in it");
+    /* One thread at a time calls: the node's, or the keeper, which gives signs of life while the node
+     * computes. */
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
+        return mot_fail(MOT_ESYSTEM, "MPI cannot be started; expected mpirun -n RANKS motley train ...");
+    if (provided < MPI_THREAD_SERIALIZED)
+        return mot_fail(
+            MOT_ESYSTEM, "this MPI library lets only one thread call it; expected MPI_THREAD_SERIALIZED");
+    return MOT_OK;
+}
+
+enum mot_status mot_mpi_open(struct mot_transport **out)
+{
+    int rank = 0, ranks = 0;
+    enum mot_status status = start_mpi();
+    if (status != MOT_OK) return status;
+    struct mpi *m = mot_new(1, sizeof(*m));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &m->reduce);
+    MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(m->reduce, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(m->comm, &rank);
+    MPI_Comm_size(m->comm, &ranks);
+    m->transport =
+        (struct mot_transport){ .ops = &mpi_ops, .rank = (uint32_t)rank, .ranks = (uint32_t)ranks };
+    for (uint32_t i = 0; i < AHEAD; i++) post_ahead(m, i);
+    struct mot_neighbour_id self = mot_neighbour_self();
+    m->id = mot_new(m->transport.ranks, sizeof(*m->id));
+    m->process = mot_new(m->transport.ranks, sizeof(*m->process));
+    for (uint32_t r = 0; r < m->transport.ranks; r++) m->process[r] = -1;
+    mpi_exchange(&m->transport, &self, m->id, sizeof(self));
+    *out = &m->transport;
+    return MOT_OK;
 }
 
 #endif

@@ -21,7 +21,7 @@ struct mot_neighbour_id mot_neighbour_self(void)
     ssize_t n = boot >= 0 ? read(boot, text, 64) : -1;
     if (boot >= 0) close(boot);
     ssize_t more = n > 0 ? readlink("/proc/self/ns/pid", text + n, sizeof(text) - (size_t)n) : -1;
-    /* 0: unknown, and nobody's neighbour. */
+    /* 0: unknown, so nobody's neighbour */
     return (struct mot_neighbour_id){ .machine = more > 0 ? XXH64(text, (size_t)(n + more), 0) : 0,
         .pid = getpid() };
 }

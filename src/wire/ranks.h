@@ -1,39 +1,43 @@
-/* ranks.h -- the driver over ranks: a process hosts a worker, rank 0 the server besides.
+/* ranks.h -- the driver over ranks: each rank hosts a worker, and rank 0 the server too.
  *
- * Rank 0 leads: it judges, writes and prints, and it alone says who is lost. The others watch
- * only rank 0; when it is gone there is nothing to go on with. Each process works on one thread; a
- * second one, the keeper, gives signs of life while the first computes, reads data or writes. */
+ * Rank 0 leads: it judges, writes and prints, and it alone declares ranks lost. The others watch only rank
+ * 0; without it there is nothing to go on with. Each rank works on one thread. A second thread, the
+ * keeper, gives signs of life while the first computes, reads data or writes.
+ *
+ * A transport (transport.h) carries the messages. Handles share nothing. */
 #ifndef MOT_WIRE_RANKS_H
 #define MOT_WIRE_RANKS_H
 
 #include "live/threads.h"
+#include "wire/transport.h"
 
-bool mot_ranks_built(void);
+struct mot_ranks;
 
-/* Joins the other ranks, and settles on kernels that all of them have. */
-enum mot_status mot_ranks_open(void);
-uint32_t mot_ranks_rank(void); /* 0 where mot_ranks_open was not called */
-uint32_t mot_ranks_count(void);
-uint32_t mot_ranks_here(void); /* on this machine */
+/* Joins the other ranks, and settles on kernels that all of them have. *out is open whatever is returned,
+ * and owns the transport from now on: mot_ranks_leave tells the others of an error. */
+enum mot_status mot_ranks_open(struct mot_transport *, struct mot_ranks **out);
+uint32_t mot_ranks_rank(const struct mot_ranks *);  /* of NULL: 0, as for a single process */
+uint32_t mot_ranks_count(const struct mot_ranks *); /* of NULL: 0 */
+uint32_t mot_ranks_here(const struct mot_ranks *);  /* on this machine */
 
-/* Whether so many ranks can run the experiment; 0: those that there are. */
+/* Whether this many ranks can run the experiment. */
 enum mot_status mot_ranks_fit(const struct mot_experiment *, uint32_t ranks);
-/* The same for a profile, which has a rank for each worker and none for a server. */
+/* The same for a profile, which has one rank per worker and none for a server. */
 enum mot_status mot_ranks_fit_profile(const struct mot_experiment *, uint32_t ranks);
 
-/* Every rank says how its preparations went and what it has read. The same status comes back on
- * all of them; the message names the first rank that failed or differs from rank 0. */
-enum mot_status mot_ranks_agree(enum mot_status mine, uint64_t hash);
+/* Every rank reports how its preparations went and what it has read. All get the same status; the message
+ * names the first rank that failed or differs from rank 0. */
+enum mot_status mot_ranks_agree(struct mot_ranks *, enum mot_status mine, uint64_t hash);
 
-/* As mot_threads_run. Rank 0 gets the outcome; the others its status only. */
-enum mot_status mot_ranks_run(const struct mot_live_options *, struct mot_outcome *out);
+/* Like mot_threads_profile, but for workers only: *out has no server node. On rank 0 *out is open if
+ * MOT_OK is returned; the others get rank 0's status when it leaves, and nothing to close. Losing a rank
+ * is an error. */
+enum mot_status mot_ranks_profile(
+    struct mot_ranks *, const struct mot_driver_options *, struct mot_profile *out);
 
-/* As mot_threads_profile, but for workers only: *out has no node for a server. On rank 0 *out
- * is open if MOT_OK comes back; the others get rank 0's status when it leaves, and nothing to close. A rank
- * that is lost is an error. */
-enum mot_status mot_ranks_profile(const struct mot_live_options *, struct mot_profile *out);
-
-/* Rank 0 is done with its files: all leave. Does not return. */
-MOT_NORETURN void mot_ranks_leave(enum mot_status);
+/* Call when rank 0 has written its files: all leave. Frees the handle and the transport. False: ranks were
+ * lost, and the transport may still write to memory of ours that was not freed: end the process with
+ * _exit. */
+bool mot_ranks_leave(struct mot_ranks *, enum mot_status);
 
 #endif

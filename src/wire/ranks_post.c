@@ -1,9 +1,9 @@
 /* ranks_post.c -- the post office of a rank: what goes out, what comes in, who is lost.
  *
- * All of it runs in the thread of the nodes, when they poll, but for the keeper: a thread that
- * only gives signs of life, so that a rank which reads data, evaluates or writes is not taken for dead. */
+ * It all runs on the nodes' thread, when they poll, except for the keeper: a thread that only gives signs
+ * of life, so that a rank that reads data, evaluates or writes is not taken for dead. */
 #include "base/memory.h"
-#include "wire/neighbour.h"
+#include "base/stopwatch.h"
 #include "wire/ranks_state.h"
 #include <sched.h>
 #include <stdio.h>
@@ -11,59 +11,87 @@
 #include <string.h>
 #include <time.h>
 
-#define NEIGHBOURS_NS UINT64_C(50000000) /* how often the kernel is asked who is still there */
-#define AWAY_NS UINT64_C(500000000)      /* who has not looked for so long cannot blame others for silence */
+#define NEIGHBOURS_NS UINT64_C(50000000) /* how often to ask the kernel who is still there */
+#define AWAY_NS UINT64_C(500000000)      /* after so long without polling, the silence may be our own fault */
 #define TEXT_MAX 65536u
-
-struct crowd mot_crowd;
-
-uint64_t mot_ranks_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- Sending ------------------------------------------------------------------------------ */
 
-void mot_ranks_post(struct crowd *p, uint32_t to, struct mot_envelope *e, const void *body, mot_buf token)
+/* What the token stands for may change again. */
+static void sent(struct mot_ranks *p, mot_buf token)
+{
+    if (token && !mot_ranks_rows_sent(p, token)) mot_pool_drop(&p->live.pool, token);
+}
+
+/* Where our worker is in its stream. */
+static void stamp(const struct mot_ranks *p, struct mot_envelope *e)
+{
+    mot_node self = p->hosted[0].node.actor.self;
+    if (self >= p->live.world.workers) return;
+    struct mot_place is = mot_place_now(&p->live.place[self]);
+    e->arrived = is.arrived;
+    e->used = is.used;
+    e->dropped = is.dropped;
+}
+
+static void hear_place(struct mot_ranks *p, uint32_t rank, const struct mot_envelope *e)
+{
+    mot_node node = mot_ranks_first_node(p, rank);
+    struct mot_place is = { e->arrived, e->used, e->dropped };
+    if (node >= p->live.world.workers) return;
+    mot_place_note(&p->live.place[node], &is);
+    if (e->kind == MOT_ENVELOPE_PART && e->range.scope == MOT_COLL_ALL && e->range.number)
+        mot_place_join(&p->live.place[node], e->range.number - 1, &is);
+}
+
+void mot_ranks_post(struct mot_ranks *p, uint32_t to, struct mot_envelope *e, const void *body, mot_buf token)
 {
     pthread_mutex_lock(&p->lock);
     struct peer *peer = &p->peer[to];
-    if (peer->lost) {
-        if (token) mot_pool_drop(&p->live.pool, token);
+    if (peer->forgotten) {
+        sent(p, token);
     } else {
-        mot_line_seal(&peer->line, e, mot_ranks_clock());
-        mot_wire_send(to, e, body, (void *)(uintptr_t)token);
+        if (p->hosts && p->live.own_pace)
+            e->paced = atomic_load(&p->live.paced[p->hosted[0].node.actor.self]);
+        if (p->hosts && p->live.place) stamp(p, e);
+        mot_line_seal(&peer->line, e, mot_wall_ns());
+        p->transport->ops->send(p->transport, to, e, body, (void *)(uintptr_t)token);
     }
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Whom this rank watches, and gives signs of life: rank 0 all, all others rank 0. */
-static bool watches(const struct crowd *p, uint32_t rank)
+uint32_t mot_ranks_sending(struct mot_ranks *p)
 {
-    return rank != p->wire.rank && (p->wire.rank == 0 || rank == 0) && !p->peer[rank].lost;
+    pthread_mutex_lock(&p->lock);
+    uint32_t n = p->transport->ops->sending(p->transport);
+    pthread_mutex_unlock(&p->lock);
+    return n;
 }
 
-static void beat(struct crowd *p, uint64_t now)
+/* Whom this rank watches and gives signs of life: rank 0 everyone, the others rank 0. */
+static bool watches(const struct mot_ranks *p, uint32_t rank)
 {
-    for (uint32_t r = 0; r < (p->wire.rank == 0 ? p->wire.ranks : 1); r++) {
+    uint32_t self = p->transport->rank;
+    return rank != self && (self == 0 || rank == 0) && !p->peer[rank].forgotten;
+}
+
+static void beat(struct mot_ranks *p, uint64_t now)
+{
+    for (uint32_t r = 0; r < (p->transport->rank == 0 ? p->transport->ranks : 1); r++) {
         if (!watches(p, r) || now < p->peer[r].line.spoken + MOT_BEAT_NS) continue;
-        struct mot_envelope e = { .kind = MOT_ENVELOPE_BEAT,
-            .from = p->wire.rank,
-            .to = r,
-            .samples = p->berths ? atomic_load(&p->berth[0].samples) : 0 };
+        struct mot_envelope e = mot_envelope_of(MOT_ENVELOPE_BEAT);
+        e.samples = p->hosts ? atomic_load(&p->hosted[0].samples) : 0;
         mot_ranks_post(p, r, &e, NULL, 0);
     }
 }
 
 void *mot_ranks_keep(void *self)
 {
-    struct crowd *p = self;
+    struct mot_ranks *p = self;
     pthread_mutex_lock(&p->lock);
     while (!p->closing) {
         struct timespec until;
-        beat(p, mot_ranks_clock());
+        beat(p, mot_wall_ns());
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += (long)MOT_BEAT_NS / 2;
         until.tv_sec += until.tv_nsec / 1000000000;
@@ -76,53 +104,91 @@ void *mot_ranks_keep(void *self)
 
 /* ---- Losing a rank -------------------------------------------------------------------------- */
 
-static void lose(struct crowd *p, uint32_t rank, const char *by)
+static void say_lost(struct mot_ranks *p, uint32_t rank, enum mot_lost_by by)
+{
+    for (uint32_t r = 1; r < p->transport->ranks; r++) { /* including the lost one, in case it only slept */
+        struct mot_envelope e = mot_envelope_of(MOT_ENVELOPE_LOST);
+        e.lost.rank = rank;
+        e.lost.by = by;
+        mot_ranks_post(p, r, &e, NULL, 0);
+    }
+}
+
+static void forget(struct mot_ranks *p, uint32_t rank)
+{
+    pthread_mutex_lock(&p->lock);
+    p->peer[rank].forgotten = p->peer[rank].line.broken = true;
+    if (!p->transport->ops->forget(p->transport, rank)) p->keeps_memory = true;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void lose(struct mot_ranks *p, uint32_t rank, enum mot_lost_by by)
 {
     struct peer *peer = &p->peer[rank];
     if (peer->lost) return;
     peer->by = by;
-    peer->lost_at = p->running ? mot_live_now(&p->live) : 0;
+    peer->lost_at = p->phase == PHASE_RUNNING ? mot_live_now(&p->live) : 0;
     if (p->losses++ == 0) p->first_lost = rank;
     p->news++;
-    if (p->wire.rank == 0) /* it hears so too, should it only have slept */
-        for (uint32_t r = 1; r < p->wire.ranks; r++) {
-            struct mot_envelope e = { .kind = MOT_ENVELOPE_LOST, .from = rank, .to = r };
-            mot_ranks_post(p, r, &e, NULL, 0);
-        }
-    peer->lost = peer->line.broken = true;
-    if (p->wire.rank != 0 && rank == 0) p->orphan = p->ended = true;
-    else if (p->running) mot_ranks_tell_lost(p, rank);
+    if (p->transport->rank == 0) say_lost(p, rank, by);
+    peer->lost = true;
+    forget(p, rank);
+    if (rank == 0) p->orphan = p->ended = true;
+    else if (p->phase == PHASE_RUNNING) mot_ranks_tell_lost(p, rank);
 }
 
-/* A link that cannot be trusted: rank 0 gives the other up; another rank gives up itself. */
-static void distrust(struct crowd *p, uint32_t rank, const char *by)
+void mot_ranks_let_go(struct mot_ranks *p)
 {
-    if (p->wire.rank == 0 || rank == 0) lose(p, rank, by);
-    else p->orphan = p->ended = true;
+    for (uint32_t r = 0; p->orphan && r < p->transport->ranks; r++)
+        if (r != p->transport->rank && !p->peer[r].forgotten) forget(p, r);
 }
 
-static void look_for_lost(struct crowd *p, uint64_t now)
+/* Rank 0 says who is lost; another rank asks it to. */
+static void give_up(struct mot_ranks *p, uint32_t rank, enum mot_lost_by by)
+{
+    if (p->transport->rank == 0 || rank == 0) {
+        lose(p, rank, by);
+    } else if (!p->peer[rank].blamed && !p->peer[rank].lost) {
+        struct mot_envelope e = mot_envelope_of(MOT_ENVELOPE_BLAME);
+        e.lost.rank = rank;
+        e.lost.by = by;
+        p->peer[rank].blamed = p->peer[rank].line.broken = true; /* ignored from now on */
+        mot_ranks_post(p, 0, &e, NULL, 0);
+    }
+}
+
+void mot_ranks_distrust(struct mot_ranks *p, uint32_t rank) { give_up(p, rank, MOT_LOST_DAMAGE); }
+
+static bool is_gone(struct mot_ranks *p, uint32_t rank)
+{
+    pthread_mutex_lock(&p->lock);
+    bool gone = p->transport->ops->gone(p->transport, rank);
+    pthread_mutex_unlock(&p->lock);
+    return gone;
+}
+
+static void look_for_lost(struct mot_ranks *p, uint64_t now)
 {
     uint64_t away = now - p->looked_ns;
     const volatile sig_atomic_t *interrupt = p->options ? p->options->interrupt : NULL;
     bool ask = now - p->neighbours_ns >= NEIGHBOURS_NS || (interrupt && *interrupt);
     p->looked_ns = now;
     if (ask) p->neighbours_ns = now;
-    for (uint32_t r = 0; r < p->wire.ranks; r++) {
+    for (uint32_t r = 0; r < p->transport->ranks; r++) {
         struct peer *peer = &p->peer[r];
         if (!watches(p, r)) continue;
         if (away > AWAY_NS) mot_line_excuse(&peer->line, away);
-        if (ask && mot_neighbour_gone(peer->neighbour)) {
-            lose(p, r, "death");
+        if (ask && is_gone(p, r)) {
+            lose(p, r, MOT_LOST_DEATH);
         } else if (mot_line_silent(&peer->line, now)) {
-            lose(p, r, "silence");
+            lose(p, r, MOT_LOST_SILENCE);
         }
     }
 }
 
 /* ---- Receiving ---------------------------------------------------------------------------------- */
 
-struct letter *mot_ranks_letter(struct crowd *p)
+struct letter *mot_ranks_letter(struct mot_ranks *p)
 {
     struct letter *l = p->spare;
     if (l) p->spare = l->next;
@@ -131,42 +197,89 @@ struct letter *mot_ranks_letter(struct crowd *p)
     return l;
 }
 
-void mot_ranks_letter_free(struct crowd *p, struct letter *l)
+void mot_ranks_letter_free(struct mot_ranks *p, struct letter *l)
 {
     if (l->owned) free(l->body);
     l->next = p->spare;
     p->spare = l;
 }
 
-/* Where the body goes. False: the envelope makes no sense. */
-static bool expect(struct crowd *p, struct letter *l)
+/* Who may send what to whom. */
+enum way { BY_NOBODY, BY_ANYONE, BY_LEAD, TO_LEAD, BY_OR_TO_LEAD };
+enum body { NO_BODY, TEXT, FLOATS, A_FINAL };
+#define SIZE(member) sizeof(((struct mot_envelope *)0)->member)
+static const struct rule {
+    enum way way;
+    enum body body;
+    size_t says; /* bytes of the union used by the kind */
+} rules[MOT_ENVELOPE_KINDS] = {
+    [MOT_ENVELOPE_HELLO] = { TO_LEAD, TEXT, SIZE(hello) },
+    [MOT_ENVELOPE_VERDICT] = { BY_LEAD, TEXT, SIZE(verdict) },
+    [MOT_ENVELOPE_BEAT] = { BY_OR_TO_LEAD, NO_BODY, 0 },
+    [MOT_ENVELOPE_MESSAGE] = { BY_ANYONE, FLOATS, SIZE(message) },
+    [MOT_ENVELOPE_PART] = { BY_ANYONE, FLOATS, SIZE(range) },
+    [MOT_ENVELOPE_SUM] = { BY_ANYONE, FLOATS, SIZE(range) },
+    [MOT_ENVELOPE_TOKEN] = { BY_ANYONE, NO_BODY, SIZE(token) },
+    [MOT_ENVELOPE_END] = { BY_OR_TO_LEAD, NO_BODY, 0 },
+    [MOT_ENVELOPE_FINAL] = { TO_LEAD, A_FINAL, SIZE(final) },
+    [MOT_ENVELOPE_BYE] = { BY_OR_TO_LEAD, NO_BODY, SIZE(verdict) },
+    [MOT_ENVELOPE_LOST] = { BY_LEAD, NO_BODY, SIZE(lost) },
+    [MOT_ENVELOPE_BLAME] = { TO_LEAD, NO_BODY, SIZE(lost) },
+    [MOT_ENVELOPE_ASK] = { BY_LEAD, NO_BODY, SIZE(ask) },
+    [MOT_ENVELOPE_SHOW] = { TO_LEAD, FLOATS, SIZE(show) },
+    [MOT_ENVELOPE_ROWS] = { BY_ANYONE, FLOATS, SIZE(message) },
+    [MOT_ENVELOPE_CHUNK] = { BY_ANYONE, FLOATS, SIZE(chunk) },
+};
+
+static bool may_send(const struct mot_ranks *p, uint32_t from, const struct mot_envelope *e)
+{
+    bool by_lead = from == 0, to_lead = p->transport->rank == 0;
+    if (e->kind >= MOT_ENVELOPE_KINDS || from == p->transport->rank || e->kind_turned != ~e->kind)
+        return false;
+    for (size_t i = rules[e->kind].says; i < sizeof(e->raw); i++) /* unused bytes must be 0 */
+        if (e->raw[i]) return false;
+    switch (rules[e->kind].way) {
+    case BY_NOBODY: return false;
+    case BY_ANYONE: return true;
+    case BY_LEAD: return by_lead;
+    case TO_LEAD: return to_lead;
+    case BY_OR_TO_LEAD: return by_lead || to_lead;
+    }
+    return false;
+}
+
+/* Finds room for floats of the current run. Those of an earlier run are received and discarded. */
+static bool expect_floats(struct mot_ranks *p, struct letter *l)
+{
+    enum mot_envelope_kind kind = (enum mot_envelope_kind)l->envelope.kind;
+    l->stale = p->phase == PHASE_AFTER || (kind == MOT_ENVELOPE_SHOW && !p->live.judge);
+    if (p->phase == PHASE_BEFORE) return false;
+    if (!l->stale && kind == MOT_ENVELOPE_MESSAGE) return mot_ranks_expect_message(p, l);
+    if (!l->stale && kind == MOT_ENVELOPE_SHOW) return mot_ranks_expect_show(p, l);
+    if (!l->stale && kind == MOT_ENVELOPE_ROWS) return mot_ranks_expect_rows(p, l);
+    if (!l->stale && kind == MOT_ENVELOPE_CHUNK) return mot_ranks_expect_chunk(p, l);
+    if (!l->stale) return mot_ranks_expect_range(p, l);
+    if (l->envelope.bytes > p->body_most) return false;
+    l->body = mot_new(1, l->envelope.bytes + 1);
+    l->owned = true;
+    return true;
+}
+
+/* Finds room for the body. False: the envelope makes no sense. */
+static bool expect(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
-    switch ((enum mot_envelope_kind)e->kind) {
-    case MOT_ENVELOPE_MESSAGE:
-        if (p->running) return mot_ranks_expect_message(p, l);
+    switch (rules[e->kind].body) {
+    case NO_BODY: return e->bytes == 0;
+    case FLOATS: return expect_floats(p, l);
+    case A_FINAL:
+        if (e->bytes != sizeof(*p->final) || e->body_sum == 0) return false;
         break;
-    case MOT_ENVELOPE_PART:
-    case MOT_ENVELOPE_SUM:
-        if (p->running) return mot_ranks_expect_part(p, l);
+    case TEXT:
+        if (e->bytes > TEXT_MAX || (e->bytes && e->body_sum == 0)) return false;
         break;
-    case MOT_ENVELOPE_HELLO:
-    case MOT_ENVELOPE_VERDICT:
-    case MOT_ENVELOPE_FINAL:
-        if (e->bytes > TEXT_MAX) return false;
-        break;
-    case MOT_ENVELOPE_SHOW:
-        if (p->running && p->live.judge) return mot_ranks_expect_show(p, l);
-        break;
-    case MOT_ENVELOPE_BEAT:
-    case MOT_ENVELOPE_ASK:
-    case MOT_ENVELOPE_TOKEN:
-    case MOT_ENVELOPE_END:
-    case MOT_ENVELOPE_BYE:
-    case MOT_ENVELOPE_LOST: return e->bytes == 0;
-    default: return false;
     }
-    l->body = mot_new(1, e->bytes + 1); /* a text has its end */
+    l->body = mot_new(1, e->bytes + 1); /* texts end with a 0 */
     l->owned = true;
     return true;
 }
@@ -178,149 +291,227 @@ static char *take_text(struct letter *l, char *old)
     return l->body;
 }
 
-static void final_came(struct crowd *p, const struct letter *l)
+static bool is_status(uint32_t status)
 {
-    mot_node node = l->envelope.from;
-    if (!p->running) return;
-    if (node >= p->live.world.nodes || mot_ranks_of(p, node) != l->rank ||
-        l->envelope.bytes != sizeof(*p->final)) {
-        distrust(p, l->rank, "damage");
-        return;
-    }
+    return strcmp(mot_status_name((enum mot_status)status), "unknown") != 0;
+}
+
+/* Whether a worker may have ended without being told to by rank 0. With collectives of all workers, those
+ * who wait for one more can tell (ranks_sum.c). */
+static bool may_have_ended(const struct mot_ranks *p, mot_node node, const struct rank_final *f)
+{
+    const struct mot_live *l = &p->live;
+    if (p->ended || p->profiles || node >= l->world.workers || f->account.status != MOT_OK || f->out_of_data)
+        return true;
+    if (l->world.servers > 0 || l->own_pace) return false;
+    bool apart = l->experiment->traits.model == MOT_MODEL_OF_EACH || l->world.groups > 0;
+    return !apart || f->account.advanced >= l->stop_at;
+}
+
+static bool final_came(struct mot_ranks *p, const struct letter *l)
+{
+    mot_node node = l->envelope.final.node;
+    if (p->phase != PHASE_RUNNING) return true;
+    if (node >= mot_ranks_nodes(p) || !mot_ranks_is_of(p, node, l->rank) || p->said_final[node]) return false;
     struct rank_final *final = &p->final[node];
     memcpy(final, l->body, sizeof(*final));
-    if (final->notes.n > MOT_NOTES_MAX) {
-        distrust(p, l->rank, "damage");
-        return;
+    if (final->notes.n > MOT_NOTES_MAX || !is_status(final->account.status) || final->out_of_data > 1) {
+        *final = (struct rank_final){ 0 };
+        return false;
     }
     for (int i = 0; i < MOT_NOTES_MAX; i++) final->key[i][RANK_KEY_BYTES - 1] = 0;
     p->said_final[node] = true;
+    p->finals++;
+    return may_have_ended(p, node, final);
 }
 
-static void peer_says(struct crowd *p, struct letter *l)
+static bool lost_came(struct mot_ranks *p, const struct letter *l)
+{
+    uint32_t rank = l->envelope.lost.rank, by = l->envelope.lost.by;
+    bool blamed = l->envelope.kind == MOT_ENVELOPE_BLAME;
+    if (rank == 0 || rank >= p->transport->ranks || by >= MOT_LOST_WAYS || (blamed && rank == l->rank))
+        return false;
+    /* We were given up: going on would only confuse. */
+    if (rank == p->transport->rank) p->orphan = p->ended = true;
+    else lose(p, rank, (enum mot_lost_by)by);
+    return true;
+}
+
+/* Rank 0 dismisses ranks that have reported, or that know there will be no run. Whoever leaves undismissed
+ * does so because there is no run. */
+static bool bye_came(struct mot_ranks *p, uint32_t status)
+{
+    if (!is_status(status)) return false;
+    if (p->transport->rank == 0) return p->leaving || p->verdict != MOT_OK;
+    if (p->phase == PHASE_RUNNING && !p->said_last && p->verdict == MOT_OK) return false;
+    p->verdict = status;
+    p->bye = p->ended = true;
+    return true;
+}
+
+/* Handles a complete letter. False: it makes no sense. */
+static bool take_in(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
     struct peer *peer = &p->peer[l->rank];
     switch ((enum mot_envelope_kind)e->kind) {
     case MOT_ENVELOPE_HELLO:
+        if (peer->said_hello || p->leads || !is_status(e->hello.status)) return false;
         peer->said_hello = true;
-        peer->hello_status = e->status;
-        peer->hello_hash = e->round;
+        peer->hello_status = e->hello.status;
+        peer->hello_hash = e->hello.hash;
         peer->hello_text = take_text(l, peer->hello_text);
-        return;
+        return true;
     case MOT_ENVELOPE_VERDICT:
+        if (p->agreed || !is_status(e->verdict.status)) return false;
         p->agreed = true;
-        p->verdict = e->status;
+        p->verdict = e->verdict.status;
         p->verdict_text = take_text(l, p->verdict_text);
-        return;
-    case MOT_ENVELOPE_FINAL: final_came(p, l); return;
+        return true;
+    case MOT_ENVELOPE_FINAL: return final_came(p, l);
     case MOT_ENVELOPE_ASK:
-        atomic_store(&p->live.ask.at, e->sent);
-        atomic_store(&p->live.ask.number, e->round);
-        return;
+        if (p->phase != PHASE_RUNNING) return true;
+        if (p->live.showing < 2 || e->ask.at == 0 || e->ask.number != atomic_load(&p->live.ask.number) + 1)
+            return false;
+        atomic_store(&p->live.ask.at, e->ask.at);
+        atomic_store(&p->live.ask.number, e->ask.number);
+        return true;
     case MOT_ENVELOPE_END:
-        if (p->wire.rank == 0) mot_ranks_end(p);
+        if (p->transport->rank == 0) mot_ranks_end(p);
         p->ended = true;
-        return;
-    case MOT_ENVELOPE_BYE:
-        p->verdict = e->status;
-        p->bye = p->ended = true;
-        return;
+        return true;
+    case MOT_ENVELOPE_BYE: return bye_came(p, e->verdict.status);
     case MOT_ENVELOPE_LOST:
-        /* we were given up; going on would only confuse */
-        if (e->from == p->wire.rank) p->orphan = p->ended = true;
-        else if (e->from < p->wire.ranks) lose(p, e->from, "death");
-        return;
-    default: return;
+    case MOT_ENVELOPE_BLAME: return lost_came(p, l);
+    case MOT_ENVELOPE_TOKEN: return p->phase != PHASE_RUNNING || mot_ranks_token_came(p, l);
+    case MOT_ENVELOPE_PART:
+    case MOT_ENVELOPE_SUM: return mot_ranks_range_came(p, l);
+    case MOT_ENVELOPE_SHOW: mot_ranks_show_came(p, l); return true;
+    case MOT_ENVELOPE_CHUNK: return mot_ranks_chunk_came(p, l);
+    case MOT_ENVELOPE_ROWS:
+    case MOT_ENVELOPE_MESSAGE:
+    case MOT_ENVELOPE_BEAT:
+    case MOT_ENVELOPE_KINDS: return true;
     }
+    return true;
 }
 
-/* All of it is here. */
-static void came(struct crowd *p, struct letter *l)
+/* The body will not come, or is not what the envelope says. */
+static void came_to_nothing(struct mot_ranks *p, struct letter *l)
+{
+    uint32_t rank = l->rank;
+    if (l->envelope.kind == MOT_ENVELOPE_MESSAGE && !l->stale) mot_ranks_message_void(p, l);
+    else mot_ranks_letter_free(p, l);
+    mot_ranks_distrust(p, rank); /* no effect if already lost */
+}
+
+static void came(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
     p->news++;
     if (e->body_sum && e->body_sum != mot_body_sum(l->body, e->bytes)) {
-        distrust(p, l->rank, "damage");
-    } else if (e->kind == MOT_ENVELOPE_MESSAGE && !l->owned) {
-        l->here = true; /* its node will fetch it, and free it */
+        came_to_nothing(p, l);
         return;
-    } else if ((e->kind == MOT_ENVELOPE_PART || e->kind == MOT_ENVELOPE_SUM) && !l->owned) {
-        mot_ranks_part_came(p, l);
-    } else if (e->kind == MOT_ENVELOPE_SHOW && !l->owned) {
-        mot_ranks_show_came(p, l);
-    } else if (e->kind == MOT_ENVELOPE_TOKEN) {
-        if (p->running) mot_ranks_token_came(p, e);
-    } else {
-        peer_says(p, l);
     }
+    if (e->kind == MOT_ENVELOPE_MESSAGE && !l->stale) {
+        if (!mot_ranks_message_came(p, l)) came_to_nothing(p, l);
+        return;
+    }
+    if (e->kind == MOT_ENVELOPE_ROWS && !l->stale) { /* the same, with its last row */
+        l->here = e->message.len == 0;
+        return;
+    }
+    if (!l->stale && !take_in(p, l)) mot_ranks_distrust(p, l->rank);
     mot_ranks_letter_free(p, l);
 }
 
-static void envelope_came(struct crowd *p, const struct mot_wire_event *event)
+static void envelope_came(struct mot_ranks *p, const struct mot_wire_event *event)
 {
     struct peer *peer = &p->peer[event->from];
-    switch (mot_line_receive(&peer->line, &event->envelope, mot_ranks_clock())) {
-    case MOT_LINE_ACCEPT: break;
-    case MOT_LINE_OLD:
-    case MOT_LINE_DUPLICATE: return;
-    case MOT_LINE_GAP: distrust(p, event->from, "damage"); return;
-    case MOT_LINE_DAMAGED: distrust(p, event->from, "damage"); return;
+    const struct mot_envelope *e = &event->envelope;
+    if (peer->line.broken) return; /* ignored from now on */
+    /* Transports deliver once and in order: a duplicate, or another life, is as wrong as a gap. */
+    if (mot_line_receive(&peer->line, e, mot_wall_ns()) != MOT_LINE_ACCEPT || !may_send(p, event->from, e)) {
+        mot_ranks_distrust(p, event->from);
+        return;
     }
-    /* Counters only grow; a beat of the keeper may be older than what the node sent. */
-    if (event->envelope.samples > peer->samples) peer->samples = event->envelope.samples;
-    if (event->envelope.kind == MOT_ENVELOPE_BEAT) return;
+    /* Counters only grow: a beat from the keeper may be older than what the node sent. */
+    if (e->samples > peer->samples) peer->samples = e->samples;
+    if (p->phase == PHASE_RUNNING && p->live.place) hear_place(p, event->from, e);
+    if (e->paced && p->phase == PHASE_RUNNING && p->live.own_pace)
+        mot_live_hear_pace(&p->live, mot_ranks_first_node(p, event->from), e->paced);
+    if (e->kind == MOT_ENVELOPE_BEAT && e->bytes == 0) return;
     struct letter *l = mot_ranks_letter(p);
-    l->envelope = event->envelope;
+    memcpy(&l->envelope, e, sizeof(*e));
     l->rank = event->from;
     if (!expect(p, l)) {
         mot_ranks_letter_free(p, l);
-        distrust(p, event->from, "damage");
+        mot_ranks_distrust(p, event->from);
         return;
     }
-    if (l->envelope.bytes) mot_wire_receive(event->from, l->body, l->envelope.bytes, l);
-    else came(p, l);
+    if (e->bytes == 0) {
+        came(p, l);
+        return;
+    }
+    p->receiving++;
+    pthread_mutex_lock(&p->lock);
+    p->transport->ops->receive(p->transport, event->from, l->body, e->bytes, l);
+    pthread_mutex_unlock(&p->lock);
 }
 
-void mot_ranks_progress(struct crowd *p)
+/* The next event; if there is none, gives signs of life. Only this holds the lock: an event may go to the
+ * judge, which has its own. */
+static bool next_event(struct mot_ranks *p, struct mot_wire_event *event, uint64_t *now)
+{
+    pthread_mutex_lock(&p->lock);
+    bool more = p->transport->ops->poll(p->transport, event);
+    if (!more) beat(p, *now = mot_wall_ns());
+    pthread_mutex_unlock(&p->lock);
+    return more;
+}
+
+void mot_ranks_progress(struct mot_ranks *p)
 {
     struct mot_wire_event event;
-    pthread_mutex_lock(&p->lock);
-    while (mot_wire_poll(&event)) {
+    uint64_t now = 0;
+    while (next_event(p, &event, &now)) {
         switch (event.kind) {
         case MOT_WIRE_CAME: envelope_came(p, &event); break;
-        case MOT_WIRE_BODY: came(p, event.token); break;
-        case MOT_WIRE_SENT:
-            if (event.token) mot_pool_drop(&p->live.pool, (mot_buf)(uintptr_t)event.token);
+        case MOT_WIRE_BODY:
+            p->receiving--;
+            came(p, event.token);
             break;
+        case MOT_WIRE_VOID:
+            p->receiving--;
+            came_to_nothing(p, event.token);
+            break;
+        case MOT_WIRE_BROKEN: give_up(p, event.from, MOT_LOST_LINK); break;
+        case MOT_WIRE_SENT: sent(p, (mot_buf)(uintptr_t)event.token); break;
         case MOT_WIRE_REDUCED:
             ((struct sum *)event.token)->reduced = true;
             p->news++;
             break;
         }
     }
-    uint64_t now = mot_ranks_clock();
-    beat(p, now);
     if (!p->bye && !p->closing) look_for_lost(p, now);
-    pthread_mutex_unlock(&p->lock);
 }
 
-/* MPI cannot wait with a limit, so a rank that waits looks again and again: at once while it has a core
- * to itself, giving way where ranks outnumber cores, and ever more rarely when nothing comes. */
-void mot_ranks_rest(struct crowd *p, mot_time until)
+/* Transports do not block, so a waiting rank polls: at once while it has a core to itself, yielding if
+ * ranks outnumber cores, and ever more rarely while nothing comes. */
+void mot_ranks_rest(struct mot_ranks *p, mot_time until)
 {
-    uint64_t news = p->news, began = mot_ranks_clock();
+    uint64_t news = p->news, began = mot_wall_ns();
     mot_time due = mot_ranks_next_due(p);
     if (due < until) until = due;
     for (;;) {
         mot_ranks_progress(p);
-        uint64_t now = mot_ranks_clock(), waited = now - began;
+        uint64_t now = mot_wall_ns(), waited = now - began;
         if (p->news != news || waited >= 5000000 || (until != MOT_NEVER && mot_live_now(&p->live) >= until))
             return;
         if (waited > 1000000) {
             struct timespec nap = { .tv_nsec = 50000 };
             nanosleep(&nap, NULL);
-        } else if (p->crowded || waited > 100000) {
+        } else if (p->oversubscribed || waited > 100000) {
             sched_yield();
         }
     }

@@ -1,160 +1,229 @@
-/* ranks_state.h -- what the files of the driver over ranks share. */
+/* ranks_state.h -- private to the files of the driver over ranks. */
 #ifndef MOT_WIRE_RANKS_STATE_H
 #define MOT_WIRE_RANKS_STATE_H
 
 #include "sim/coll_steps.h"
 #include "live/node.h"
+#include "run/circle.h"
 #include "sim/network.h"
 #include "wire/ranks.h"
-#include "wire/wire.h"
+#include "wire/transport.h"
 #include <pthread.h>
 
-/* What a rank did, for rank 0. The notes' own keys are pointers, and mean nothing there. */
+/* What a node did, for rank 0. The keys inside the notes are pointers and mean nothing there. */
 #define RANK_KEY_BYTES 32
 struct rank_final {
-    struct mot_node_tally tally;
-    uint64_t events, advanced, poisoned;
-    uint32_t status, out_of_data;
+    struct mot_live_account account;
+    uint32_t out_of_data;
     struct mot_notes notes;
     char key[MOT_NOTES_MAX][RANK_KEY_BYTES];
 };
 
 struct rank_show {
     struct mot_copy copy;
-    uint32_t here; /* buffers that are here */
+    uint32_t here, coming; /* buffers received; buffers announced */
 };
 
 struct peer {
     struct mot_line line;
-    int neighbour; /* descriptor, or -1 */
     bool lost, said_hello;
+    bool forgotten; /* by the transport: it is lost, or we have left everyone */
+    bool blamed;    /* we cannot go on with it; rank 0 was told */
     uint32_t hello_status;
     uint64_t hello_hash;
     char *hello_text;
-    uint64_t samples; /* that its worker had computed at its last sign */
-    const char *by;   /* lost: "death", "silence", "damage" */
-    mot_time lost_at; /* by the run's clock */
+    uint64_t samples; /* computed by its worker as of its last sign */
+    enum mot_lost_by by;
+    mot_time lost_at; /* on the run's clock */
 };
 
-/* An envelope that came, and its body when that is here. Those of methods wait in the node's inbox. */
+/* A received envelope and, once it is here, its body. Those of methods wait in the node's inbox. */
 struct letter {
     struct letter *next;
     struct mot_envelope envelope;
-    uint32_t rank; /* whence; our own: from a node of this process */
+    uint32_t rank; /* sender; our own: a node of this process */
+    mot_node from; /* the sending node, if in an inbox */
     void *body;
     bool owned; /* the body is free()d with the letter */
+    bool stale; /* of a run that is over: unwanted */
     bool here;
-    mot_time due; /* emulating */
+    bool counted;                       /* among the bodies of its sender in the inbox */
+    uint32_t rows_announced, rows_here; /* ROWS: in chunks whose envelope, whose body has come */
+    mot_time due;                       /* emulating */
     struct mot_arrival arrival;
 };
 
-struct berth {            /* a node of this process */
-    struct mot_port port; /* first: a port is its berth */
+struct hosted {           /* a node of this process */
+    struct mot_port port; /* must be first: a port is cast to its node */
+    struct mot_ranks *ranks;
     struct mot_live_node node;
     struct letter *first, **tail;
+    uint32_t *bodies; /* [nodes]: bodies of each in this inbox */
     _Atomic uint64_t samples;
     struct mot_nic nic;
 };
 
-struct sum { /* one collective under way */
+/* How a collective is identified, beside its scope and its number. */
+struct sum_name {
+    uint32_t kind, tag, off, len; /* enum mot_coll_kind */
+    uint32_t packed;              /* 1: of packed buffers, each of which goes to all */
+};
+
+/* What another member has sent us of a collective: its part of our range, and the sum of its range. */
+enum sum_piece { PIECE_MISSING, PIECE_COMING, PIECE_HERE };
+struct sum_from {
+    enum sum_piece part, sum;
+    struct sum_name name; /* by its account */
+    double scalar[MOT_SCALARS];
+    unsigned char *packet; /* what it gave, if it is packed and here; malloc'd */
+    uint64_t packed;       /* emulating: bytes of what it gave, by the token that brought them here */
+};
+
+struct sum { /* a collective in flight */
     uint64_t number;
-    uint32_t tag, len;
+    struct sum_name name;
     struct mot_slice in;
-    bool joined, begun, last;
-    float *part;                   /* [workers][chunk_max]: what the others sent of our range */
-    bool *part_here;               /* [workers] */
-    double (*scalar)[MOT_SCALARS]; /* [workers] */
-    /* parts here; added to our range, in order; ranges of the result that are here */
-    uint32_t parts, added, sums;
+    bool joined, last;
+    float *part;           /* [members][chunk_max]: the others' parts of our range; NULL: not needed yet */
+    struct sum_from *from; /* by rank */
+    uint32_t added, sums;  /* parts added to our range, in order; ranges of the result received */
     mot_buf out;
-    double fast[MOT_SCALARS + 1]; /* the last: somebody asked for the end */
+    double fast[MOT_SCALARS + 1]; /* the last: someone asked for the end */
     bool reduced;
     struct mot_coll_progress progress; /* emulating */
 };
 
-struct crowd {
-    struct mot_wire wire;
+struct sums {                 /* the collectives of a scope */
+    struct mot_circle circle; /* n is 0: our worker is no member */
+    uint32_t rank;            /* our worker's */
+    struct sum *sum;          /* [window], in turn */
+    float **spare;            /* room for parts, last used first: what is never needed costs nothing */
+    uint32_t spares, chunk_max;
+    uint64_t joined; /* by our worker */
+    bool waiting;    /* our worker waits for one */
+};
+
+/* Nodes, buffers and sums that can receive exist only while running. */
+enum ranks_phase { PHASE_BEFORE, PHASE_RUNNING, PHASE_AFTER };
+
+struct mot_ranks {
+    struct mot_transport *transport;
     struct mot_live live;
-    const struct mot_live_options *options;
-    struct peer *peer;   /* [ranks] */
-    struct berth *berth; /* our nodes: the worker first */
-    uint32_t berths;
-    /* [nodes]: what those elsewhere did, if they said so; on other ranks than 0, of ours */
+    const struct mot_driver_options *options;
+    struct peer *peer;     /* [ranks] */
+    struct hosted *hosted; /* our nodes, the worker first */
+    uint32_t hosts;        /* how many */
+    /* [nodes]: rank 0: what nodes elsewhere did, once reported; other ranks: what ours did */
     struct rank_final *final;
     bool *said_final; /* [nodes] */
-    /* [nodes]: rank 0, where several nodes show their models: what has come of them */
+    uint32_t finals;
+    /* [nodes]: rank 0, if several nodes show models: what has arrived of them */
     struct rank_show *show;
-    bool profiles; /* measures: a worker a rank, and no server */
-    bool running;  /* there are nodes, buffers and sums to receive for */
-    /* the run is over; we are without rank 0, or given up by it; all may leave */
+    uint32_t *sends_most; /* [nodes]: messages of each that may wait here for one of our nodes */
+    bool leads;           /* rank 0: a run that all agreed to is on */
+    bool profiles;        /* a profile: one worker per rank, no server */
+    enum ranks_phase phase;
+    uint64_t body_most; /* longest body in a run, in bytes */
+    /* the run is over; rank 0 is lost or has given us up; all may leave */
     bool ended, orphan, bye;
+    bool said_last; /* rank 0 has been told what our nodes did */
+    bool leaving;
     bool agreed;
     uint32_t verdict;
     char *verdict_text;
     uint32_t losses, first_lost;
+    bool keeps_memory; /* the transport may still write to our memory for a lost rank */
     uint32_t agreements;
-    uint64_t samples0; /* of the run before, where this one goes on with it */
-    uint64_t news;     /* counts what has come, for those who wait for it */
+    char agreement[1024]; /* text of the last one: must not move until sent */
+    uint32_t receiving;   /* bodies being received */
+    uint64_t samples0;    /* of the run being resumed */
+    uint64_t news;        /* counts arrivals, for those who wait */
     uint64_t looked_ns, neighbours_ns;
-    uint32_t here; /* ranks on this machine */
-    bool crowded;  /* more than it has cores */
-    double wire_bytes;
-    struct sum *sum; /* [window] */
-    uint32_t window, chunk_max;
-    uint64_t sums;         /* that our worker has joined */
-    bool summing;          /* it waits for one */
-    struct letter *tokens; /* emulating: on their way */
+    mot_time paced_at;   /* when rank 0 was last told of our worker's pace */
+    uint32_t here;       /* ranks on this machine */
+    bool oversubscribed; /* more ranks than cores */
+    double wire_bytes;   /* bytes per float */
+    struct sums sums[MOT_COLL_SCOPES];
+    uint32_t window;
+    struct rows_to *rows;  /* [ranks]: rows that leave; NULL: rows do not move */
+    uint64_t chunk_most;   /* bytes of a chunk of rows */
+    struct letter *tokens; /* emulating: in flight */
     struct letter *spare;
-    uint64_t *part_rows;
-    uint32_t *batch;
-    pthread_mutex_t lock; /* of the wire and of channels: the keeper speaks too */
+    pthread_mutex_t lock; /* guards the transport and what the keeper reads */
     pthread_cond_t wake;
     pthread_t keeper;
     bool kept, closing;
 };
 
-extern struct crowd mot_crowd; /* a process has one */
+/* Each rank hosts a worker; rank s also hosts server s (modulo ranks, if there are more servers). With
+ * `mpi.place: own` the first ranks host one server each, and the workers' ranks follow. */
+mot_node mot_ranks_first_node(const struct mot_ranks *, uint32_t rank); /* among those it hosts */
+uint32_t mot_ranks_of(const struct mot_ranks *, mot_node);
+uint32_t mot_ranks_nodes(const struct mot_ranks *);            /* taking part; a profile has no servers */
+struct hosted *mot_ranks_hosted(struct mot_ranks *, mot_node); /* NULL: not here */
+bool mot_ranks_is_of(const struct mot_ranks *, mot_node, uint32_t rank); /* it exists and is there */
 
-uint64_t mot_ranks_clock(void); /* ns, monotonic */
-/* A rank hosts a worker, and server s is hosted besides by rank s, or, with more servers than
- * ranks, they go round. With `mpi.place: own` the first ranks host a server each, and the workers' follow. */
-mot_node mot_ranks_first_node(const struct crowd *, uint32_t rank); /* of those it hosts */
-uint32_t mot_ranks_of(const struct crowd *, mot_node);
-struct berth *mot_ranks_berth(struct crowd *, mot_node); /* NULL: it is not here */
+/* ranks.c */
+const char *mot_ranks_lost_by(const struct mot_ranks *, uint32_t rank); /* "death", "silence", "damage" */
+void mot_ranks_name_lost(const struct mot_ranks *, const char *when);   /* reports by mot_fail */
 
-/* Sends under the lock, unless that rank is lost; `token` is a buffer that is held meanwhile, or 0. */
-void mot_ranks_post(struct crowd *, uint32_t to, struct mot_envelope *, const void *body, mot_buf token);
-void mot_ranks_progress(struct crowd *);             /* receives, gives signs of life, looks for lost ones */
-void *mot_ranks_keep(void *crowd);                   /* the keeper's thread */
-void mot_ranks_rest(struct crowd *, mot_time until); /* until something came; at most some ms */
-struct letter *mot_ranks_letter(struct crowd *);
-void mot_ranks_letter_free(struct crowd *, struct letter *);
+/* ranks_post.c */
+/* Sends under the lock, unless that rank is lost. `token`: a buffer held until then, or 0. */
+void mot_ranks_post(struct mot_ranks *, uint32_t to, struct mot_envelope *, const void *body, mot_buf token);
+void mot_ranks_progress(struct mot_ranks *); /* receives, gives signs of life, looks for lost ranks */
+void *mot_ranks_keep(void *ranks);           /* the keeper's thread */
+void mot_ranks_rest(struct mot_ranks *, mot_time until); /* until something arrives; a few ms at most */
+uint32_t mot_ranks_sending(struct mot_ranks *);
+/* Lets go of everyone, after losing rank 0 or being given up. */
+void mot_ranks_let_go(struct mot_ranks *);
+/* That rank sent something impossible, so it is lost. Rank 0 declares it; other ranks ask rank 0 to. */
+void mot_ranks_distrust(struct mot_ranks *, uint32_t rank);
+struct letter *mot_ranks_letter(struct mot_ranks *);
+void mot_ranks_letter_free(struct mot_ranks *, struct letter *);
 
 /* ranks_port.c */
-void mot_ranks_port_open(struct crowd *, struct berth *, mot_node self);
-void mot_ranks_port_close(struct crowd *, struct berth *);
-void mot_ranks_tell_lost(struct crowd *, uint32_t rank); /* every node here of every node there */
-mot_time mot_ranks_next_due(const struct crowd *);       /* emulating: when the next message is to be seen */
-void mot_ranks_end(struct crowd *);
-/* A message of a method: where its body goes, before it is received. */
-bool mot_ranks_expect_message(struct crowd *, struct letter *);
+void mot_ranks_port_open(struct mot_ranks *, struct hosted *, mot_node self);
+void mot_ranks_port_close(struct mot_ranks *, struct hosted *);
+void mot_ranks_tell_lost(struct mot_ranks *, uint32_t rank); /* tells every node here of every node there */
+mot_time mot_ranks_next_due(const struct mot_ranks *); /* emulating: when the next message becomes visible */
+void mot_ranks_end(struct mot_ranks *);
+/* Finds room for the body of a method's message, before it is received. False: the message is impossible. */
+bool mot_ranks_expect_message(struct mot_ranks *, struct letter *);
+bool mot_ranks_expect_rows(struct mot_ranks *, struct letter *); /* the same, but its rows follow in chunks */
+void mot_ranks_message_void(struct mot_ranks *, struct letter *); /* its body will never come */
+bool mot_ranks_message_came(struct mot_ranks *, struct letter *); /* it is here; false: no packet */
+/* Whether a packet of so many floats can have so many bytes in this run. */
+bool mot_ranks_is_packet(const struct mot_ranks *, uint64_t bytes, uint32_t len);
 
-/* ranks_show.c: models that rank 0 evaluates and that are elsewhere. */
+/* ranks_rows.c: rows of data that move from rank to rank. */
+void mot_ranks_rows_open(struct mot_ranks *);
+void mot_ranks_rows_close(struct mot_ranks *);
+void mot_ranks_send_rows(struct mot_ranks *, const struct mot_envelope *); /* the rows of a ROWS envelope */
+/* A chunk has left. False: the token is a buffer's. */
+bool mot_ranks_rows_sent(struct mot_ranks *, mot_buf token);
+void mot_ranks_rows_drop(struct mot_ranks *); /* the run is over: what has not left yet stays */
+bool mot_ranks_expect_chunk(struct mot_ranks *, struct letter *);     /* false: nonsense */
+bool mot_ranks_chunk_came(struct mot_ranks *, const struct letter *); /* false: no rows of this part */
+
+/* ranks_show.c: models elsewhere that rank 0 evaluates. */
 void mot_ranks_ask(struct mot_port *, uint64_t number, uint64_t at);
 void mot_ranks_show(struct mot_port *, const struct mot_shown *);
-bool mot_ranks_expect_show(struct crowd *, struct letter *); /* where its floats go; false: nonsense */
-void mot_ranks_show_came(struct crowd *, struct letter *);   /* takes the body */
-/* every node that is not lost has shown what it ends with */
-bool mot_ranks_all_shown(struct crowd *);
+bool mot_ranks_expect_show(struct mot_ranks *, struct letter *); /* room for its floats; false: nonsense */
+void mot_ranks_show_came(struct mot_ranks *, struct letter *);   /* takes over the body */
+/* Whether every node that is not lost has shown its final model. */
+bool mot_ranks_all_shown(struct mot_ranks *);
 
 /* ranks_sum.c */
-void mot_ranks_sums_open(struct crowd *, uint32_t window);
-void mot_ranks_sums_close(struct crowd *);
-void mot_ranks_join(struct crowd *, const struct mot_coll *, bool last);
-bool mot_ranks_sum_ready(struct crowd *, struct mot_arrival *out);
-/* PART, SUM: where its floats go; false: nonsense */
-bool mot_ranks_expect_part(struct crowd *, struct letter *);
-void mot_ranks_part_came(struct crowd *, const struct letter *);
-void mot_ranks_token_came(struct crowd *, const struct mot_envelope *);
+void mot_ranks_sums_open(struct mot_ranks *, uint32_t window);
+/* The most buffers that they take: results, and what roots have sent ahead. */
+uint32_t mot_ranks_sums_buffers(const struct mot_ranks *, uint32_t window);
+mot_time mot_ranks_next_token(const struct mot_ranks *); /* emulating: when the next is due; or MOT_NEVER */
+void mot_ranks_sums_close(struct mot_ranks *);
+void mot_ranks_join(struct mot_ranks *, const struct mot_coll *, bool last);
+bool mot_ranks_sum_ready(struct mot_ranks *, struct mot_arrival *out);
+/* PART, SUM: finds room for its floats; false: nonsense */
+bool mot_ranks_expect_range(struct mot_ranks *, struct letter *);
+bool mot_ranks_range_came(struct mot_ranks *, struct letter *); /* takes over a packet; false: nonsense */
+bool mot_ranks_token_came(struct mot_ranks *, const struct letter *); /* false: nonsense */
 
 #endif

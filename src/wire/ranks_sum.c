@@ -1,278 +1,596 @@
-/* ranks_sum.c -- sums over all workers, by our own messages, with the simulator's bits.
+/* ranks_sum.c -- collectives, by our own messages, with the simulator's bits.
  *
- * The floats are cut into as many ranges as there are workers. Everyone sends range j of its input
- * to worker j, straight from the buffer; worker j adds what it gets in rank order and sends the
- * sum of its range to all. So each float crosses the wire twice for each worker, as in a ring,
- * but in two hops instead of 2 (n - 1). Scalars and the wish to end ride on the envelopes.
- * With `reduction: fast` MPI does it, in whatever order it likes. Emulating, empty tokens
- * follow the schedule that the simulator would use, and the sum is not seen before they say so. */
+ * The floats of a sum are split into one range per member. Everyone sends range j of its input to member j,
+ * straight from the buffer; member j adds the parts in rank order and sends its sum to all, or to the root
+ * alone. So each float crosses the wire twice per worker, as in a ring, but in two hops instead of
+ * 2 (n - 1). What a root spreads goes to each member at once, as the sum of a range that is the whole; each
+ * member sends the root an empty part when it joins, so that the root cannot run ahead. Scalars and the wish
+ * to end ride on the envelopes. With `reduction: fast` MPI takes sums over all workers, in any order it
+ * likes. Packed buffers are not summed on their way: everyone sends its own to all, and adds what comes in
+ * rank order. When emulating, empty tokens take the simulator's steps, and a result is not seen before they
+ * say so. */
 #include "base/memory.h"
+#include "compress/packet.h"
 #include "wire/ranks_state.h"
 #include "math/kernels.h"
 #include <stdlib.h>
 #include <string.h>
 
-static mot_node self_of(const struct crowd *p)
+static mot_node self_of(const struct mot_ranks *p)
 {
-    return p->berth[0].node.self; /* the worker of a rank is its first node */
+    return p->hosted[0].node.actor.self; /* a rank's worker is its first node */
 }
 
-static struct sum *sum_at(struct crowd *p, uint64_t number) { return &p->sum[number % p->window]; }
-
-static uint32_t chunk_of(const struct crowd *p, uint32_t len)
+static struct sum *sum_at(struct mot_ranks *p, const struct sums *c, uint64_t number)
 {
-    uint32_t n = p->live.world.workers, chunk = (len + n - 1) / n;
-    return (chunk + 15u) & ~15u; /* ranges begin on cache lines */
+    return &c->sum[number % p->window];
+}
+
+static enum mot_coll_scope scope_of(const struct mot_ranks *p, const struct sums *c)
+{
+    return (enum mot_coll_scope)(c - p->sums);
+}
+
+static bool is_fast(const struct mot_ranks *p, enum mot_coll_scope scope, const struct sum_name *name)
+{
+    return p->live.experiment->mpi.fast && scope == MOT_COLL_ALL && name->kind == MOT_COLL_SUM &&
+        !name->packed;
+}
+
+static uint32_t rank_of(const struct mot_ranks *p, const struct sums *c, uint32_t member)
+{
+    return mot_ranks_of(p, mot_circle_node(&c->circle, member));
+}
+
+static uint32_t chunk_of(const struct sums *c, uint32_t len)
+{
+    uint32_t chunk = (len + c->circle.n - 1) / c->circle.n;
+    return (chunk + 15u) & ~15u; /* ranges start on cache lines */
 }
 
 struct range {
     uint32_t first, len;
 };
-static struct range range_of(const struct crowd *p, uint32_t len, mot_node owner)
+static struct range range_of(const struct sums *c, uint32_t len, uint32_t owner)
 {
-    uint64_t chunk = chunk_of(p, len), first = chunk * owner;
+    uint64_t chunk = chunk_of(c, len), first = chunk * owner;
     if (first > len) first = len;
     return (struct range){ (uint32_t)first, (uint32_t)(len - first < chunk ? len - first : chunk) };
 }
 
-/* Whether our worker is done with that one. */
-static bool is_over(const struct crowd *p, uint64_t number) { return number + p->summing <= p->sums; }
-
-/* The first that is heard of this collective, from us or from another, makes it. */
-static struct sum *begin_sum(struct crowd *p, uint64_t number, uint32_t tag, uint32_t len)
+/* The floats that such an envelope brings. */
+static struct range body_of(
+    const struct sums *c, enum mot_envelope_kind kind, const struct sum_name *name, uint32_t owner)
 {
-    struct sum *s = sum_at(p, number);
-    if (s->begun) return s->number == number && s->len == len && s->tag == tag ? s : NULL;
-    uint32_t n = p->live.world.workers;
-    s->begun = true;
-    s->number = number;
-    s->tag = tag;
-    s->len = len;
-    s->parts = s->added = s->sums = 0;
+    if (name->packed) return (struct range){ 0, name->len };
+    if (name->kind != MOT_COLL_FROM_ROOT) return range_of(c, name->len, owner);
+    return (struct range){ 0, kind == MOT_ENVELOPE_SUM ? name->len : 0 };
+}
+
+static bool is_name(const struct sum_name *a, const struct sum_name *b)
+{
+    return a->kind == b->kind && a->tag == b->tag && a->off == b->off && a->len == b->len &&
+        a->packed == b->packed;
+}
+
+/* Whether our worker is done with that collective. */
+static bool is_over(const struct sums *c, uint64_t number) { return number + c->waiting <= c->joined; }
+
+/* Whether that member cannot be there yet. It needs the root for our current collective, or for our next;
+ * and the root needs us. */
+static bool is_ahead(const struct sums *c, uint64_t number, uint32_t from)
+{
+    return number > c->joined + (c->rank == 0 || from == 0 ? 1 : 2);
+}
+
+/* Whether a member has yet to send us something of a collective that we have joined. */
+static bool owes(const struct sums *c, const struct sum *s, uint32_t member)
+{
+    const struct sum_from *f = &s->from[member];
+    switch ((enum mot_coll_kind)s->name.kind) {
+    case MOT_COLL_SUM: return f->part == PIECE_MISSING || (f->sum == PIECE_MISSING && !s->name.packed);
+    case MOT_COLL_TO_ROOT: return f->part == PIECE_MISSING || (c->rank == 0 && f->sum == PIECE_MISSING);
+    case MOT_COLL_FROM_ROOT:
+        return c->rank == 0 ? f->part == PIECE_MISSING : member == 0 && f->sum == PIECE_MISSING;
+    }
+    return false;
+}
+
+/* The collective is over: its slot is for another. */
+static void clear_sum(struct sums *c, struct sum *s)
+{
+    if (s->part) c->spare[c->spares++] = s->part;
+    s->part = NULL;
+    for (uint32_t i = 0; i < c->circle.n; i++) free(s->from[i].packet);
+    memset(s->from, 0, c->circle.n * sizeof(*s->from));
+    s->added = s->sums = 0;
+    s->out = MOT_NO_BUF;
     s->joined = s->last = s->reduced = false;
-    memset(s->part_here, 0, n * sizeof(*s->part_here));
     s->progress = (struct mot_coll_progress){ 0 };
-    s->out = mot_pool_take(&p->live.pool);
-    return s;
 }
 
-static void send_range(struct crowd *p, struct sum *s, enum mot_envelope_kind kind, mot_node owner,
-    mot_node to, mot_buf buf, uint32_t off)
+static void send_range(struct mot_ranks *p, struct sums *c, struct sum *s, enum mot_envelope_kind kind,
+    uint32_t owner, uint32_t to, mot_buf buf)
 {
-    struct range r = range_of(p, s->len, owner);
-    mot_node self = self_of(p);
-    struct berth *b = &p->berth[0];
-    const float *body = mot_pool_at(&p->live.pool, buf) + off + r.first;
-    struct mot_envelope e = { .kind = (uint16_t)kind,
-        .from = self,
-        .to = to,
-        .samples = atomic_load(&b->samples),
-        .round = s->number,
-        .tag = s->tag,
-        .off = owner,
-        .len = s->len,
-        .last = s->last,
-        .bytes = (uint64_t)r.len * sizeof(float) };
-    memcpy(e.scalar, s->scalar[self], sizeof(e.scalar));
+    struct range r = body_of(c, kind, &s->name, owner);
+    struct hosted *b = &p->hosted[0];
+    const void *body = r.len ? mot_pool_at(&p->live.pool, buf) + s->name.off + r.first : NULL;
+    struct mot_envelope e = mot_envelope_of(kind);
+    e.samples = atomic_load(&b->samples);
+    e.bytes = (uint64_t)r.len * sizeof(float);
+    if (s->name.packed) {
+        body = mot_pool_packet(&p->live.pool, buf);
+        e.bytes = mot_pool_packed(&p->live.pool, buf);
+        e.range.packed = 1;
+    }
+    e.range.from = self_of(p);
+    e.range.to = mot_circle_node(&c->circle, to);
+    e.range.owner = mot_circle_node(&c->circle, owner);
+    e.range.tag = s->name.tag;
+    e.range.off = s->name.off;
+    e.range.len = s->name.len;
+    e.range.scope = (uint16_t)scope_of(p, c);
+    e.range.coll = (uint16_t)s->name.kind;
+    /* only worker 0 can ask for the end, with the first that it sends of a collective */
+    e.range.last =
+        s->last && self_of(p) == 0 && (kind == MOT_ENVELOPE_SUM) == (s->name.kind == MOT_COLL_FROM_ROOT);
+    e.range.number = s->number;
+    memcpy(e.range.scalar, s->from[c->rank].scalar, sizeof(e.range.scalar));
     if (e.bytes && p->live.experiment->mpi.check_all) e.body_sum = mot_body_sum(body, e.bytes);
-    if (e.bytes) mot_pool_hold(&p->live.pool, buf); /* until it is sent */
-    b->node.tally.messages_sent++;
-    b->node.tally.bytes_sent += e.bytes;
-    mot_ranks_post(p, mot_ranks_of(p, to), &e, body, e.bytes ? buf : MOT_NO_BUF);
+    if (e.bytes) mot_pool_hold(&p->live.pool, buf); /* until sent */
+    mot_live_node_sent(&b->node, e.range.to, e.bytes);
+    mot_ranks_post(p, rank_of(p, c, to), &e, body, e.bytes ? buf : MOT_NO_BUF);
 }
 
-/* Adds to our range what has come, in rank order; when all is added, everyone gets it. */
-static void add_parts(struct crowd *p, struct sum *s)
+/* Adds what a member gave to the sum. */
+static void add_packet(struct mot_ranks *p, struct sums *c, struct sum *s, uint32_t member)
 {
-    const struct mot_kernels *k = mot_kernels();
-    mot_node self = self_of(p);
-    uint32_t n = p->live.world.workers;
-    struct range r = range_of(p, s->len, self);
-    float *out = mot_pool_at(&p->live.pool, s->out) + r.first;
-    while (s->joined && s->added < n && (s->added == self || s->part_here[s->added])) {
-        const float *in = s->added == self ? mot_pool_at(&p->live.pool, s->in.buf) + s->in.off + r.first
-                                           : s->part + (size_t)s->added * p->chunk_max;
-        if (s->added == 0) memcpy(out, in, r.len * sizeof(*out));
-        else k->axpy(r.len, 1.0f, in, out);
+    float *out = mot_pool_at(&p->live.pool, s->out) + s->name.off;
+    struct sum_from *f = &s->from[member];
+    if (member == 0) memset(out, 0, s->name.len * sizeof(*out));
+    mot_packet_add(
+        member == c->rank ? mot_pool_packet(&p->live.pool, s->in.buf) : f->packet, s->name.len, out);
+    free(f->packet);
+    f->packet = NULL;
+}
+
+/* Adds a member's part to our range. */
+static void add_part(struct mot_ranks *p, struct sums *c, struct sum *s, uint32_t member)
+{
+    if (s->name.packed) {
+        add_packet(p, c, s, member);
+        return;
+    }
+    struct range r = range_of(c, s->name.len, c->rank);
+    if (r.len == 0) return;
+    float *out = mot_pool_at(&p->live.pool, s->out) + s->name.off + r.first;
+    const float *in = member == c->rank ? mot_pool_at(&p->live.pool, s->in.buf) + s->in.off + r.first
+                                        : s->part + (size_t)member * c->chunk_max;
+    if (member == 0) memcpy(out, in, r.len * sizeof(*out));
+    else mot_kernels()->axpy(r.len, 1.0f, in, out);
+}
+
+/* Adds the parts of our range that have arrived, in rank order; once complete, it goes where it is wanted. */
+static void add_parts(struct mot_ranks *p, struct sums *c, struct sum *s)
+{
+    uint32_t n = c->circle.n;
+    if (!s->joined) return;
+    while (s->added < n && (s->added == c->rank || s->from[s->added].part == PIECE_HERE)) {
+        add_part(p, c, s, s->added);
         if (++s->added < n) continue;
         mot_pool_drop(&p->live.pool, s->in.buf);
         s->sums++;
-        for (uint32_t i = 1; i < n; i++) /* not all to the same one at once */
-            send_range(p, s, MOT_ENVELOPE_SUM, self, (self + i) % n, s->out, 0);
+        if (s->name.packed) {
+            s->sums = n;
+            return;
+        }
+        if (s->name.kind == MOT_COLL_TO_ROOT) {
+            if (c->rank != 0) send_range(p, c, s, MOT_ENVELOPE_SUM, c->rank, 0, s->out);
+            return;
+        }
+        for (uint32_t i = 1; i < n; i++) /* staggered, so not all send to the same worker at once */
+            send_range(p, c, s, MOT_ENVELOPE_SUM, c->rank, (c->rank + i) % n, s->out);
     }
 }
 
 /* ---- Emulated links ----------------------------------------------------------------------------- */
 
-static void send_tokens(struct crowd *p, struct sum *s)
+static enum mot_coll_way way_of(const struct mot_ranks *p, const struct sum *s)
+{
+    if (s->name.packed) return MOT_WAY_GATHER;
+    return mot_coll_way_for(
+        p->live.experiment->sim.collective, (enum mot_coll_kind)s->name.kind, s->name.len);
+}
+
+static void send_tokens(struct mot_ranks *p, struct sums *c, struct sum *s)
 {
     struct mot_coll_step step;
-    struct berth *b = &p->berth[0];
+    struct hosted *b = &p->hosted[0];
     mot_node self = self_of(p);
-    const struct mot_experiment *x = p->live.experiment;
-    while (mot_schedule_next(
-        (enum mot_collective)x->sim.collective, p->live.world.workers, self, s->len, &s->progress, &step)) {
-        uint64_t bytes = (uint64_t)((double)(step.last - step.first) * p->wire_bytes + 0.5);
-        struct mot_departure d = mot_network_leave(x->cluster, &b->nic, self, bytes, mot_live_now(&p->live));
-        struct mot_envelope e = { .kind = MOT_ENVELOPE_TOKEN,
-            .from = self,
-            .to = step.to,
-            .round = s->number,
-            .tag = s->tag,
-            .len = s->len,
-            .step = step.step,
-            .lag = d.lag,
-            .took = d.took,
-            .value = (double)bytes };
-        mot_ranks_post(p, mot_ranks_of(p, step.to), &e, NULL, 0);
+    while (mot_coll_next(way_of(p, s), c->circle.n, c->rank, s->name.len, &s->progress, &step)) {
+        uint64_t bytes = s->name.packed ? s->from[step.first].packed
+                                        : mot_floats_bytes(step.last - step.first, p->wire_bytes);
+        struct mot_departure d =
+            mot_network_leave(p->live.experiment->cluster, &b->nic, self, bytes, mot_live_now(&p->live));
+        struct mot_envelope e = mot_envelope_of(MOT_ENVELOPE_TOKEN);
+        e.samples = atomic_load(&b->samples);
+        e.token.from = self;
+        e.token.to = mot_circle_node(&c->circle, step.to);
+        e.token.tag = s->name.tag;
+        e.token.len = s->name.len;
+        e.token.step = step.step;
+        e.token.scope = (uint16_t)scope_of(p, c);
+        e.token.coll = (uint16_t)s->name.kind;
+        e.token.number = s->number;
+        e.token.bytes = bytes;
+        e.token.lag = d.lag;
+        e.token.took = d.took;
+        mot_ranks_post(p, rank_of(p, c, step.to), &e, NULL, 0);
     }
 }
 
-void mot_ranks_token_came(struct crowd *p, const struct mot_envelope *e)
+/* The collectives of a scope, if the envelope is from a member to us; else NULL. */
+static struct sums *circle_of(
+    struct mot_ranks *p, const struct letter *l, uint32_t scope, mot_node from, mot_node to)
 {
-    if (!p->live.emulate || is_over(p, e->round)) return;
-    if (!begin_sum(p, e->round, e->tag, e->len)) return;
-    struct letter *l = mot_ranks_letter(p);
-    struct berth *b = &p->berth[0];
-    l->envelope = *e;
-    l->due = mot_network_arrive(p->live.experiment->cluster, &b->nic, e->from, e->to, (uint64_t)e->value,
-        (struct mot_departure){ e->lag, e->took }, mot_live_now(&p->live));
-    struct letter **at = &p->tokens; /* those of one sender stay in order */
-    while (*at) at = &(*at)->next;
-    *at = l;
+    if (p->window == 0 || scope >= MOT_COLL_SCOPES || to != self_of(p)) return NULL;
+    struct sums *c = &p->sums[scope];
+    if (c->circle.n == 0 || !mot_circle_has(&c->circle, from) || !mot_ranks_is_of(p, from, l->rank))
+        return NULL;
+    return c;
 }
 
-static void tokens_due(struct crowd *p)
+bool mot_ranks_token_came(struct mot_ranks *p, const struct letter *came)
+{
+    const struct mot_envelope *e = &came->envelope;
+    struct sums *c = circle_of(p, came, e->token.scope, e->token.from, e->token.to);
+    if (!p->live.emulate || !c || is_ahead(c, e->token.number, mot_circle_rank(&c->circle, e->token.from)))
+        return false;
+    if (is_over(c, e->token.number)) return true;
+    struct letter *l = mot_ranks_letter(p);
+    struct hosted *b = &p->hosted[0];
+    memcpy(&l->envelope, e, sizeof(*e));
+    l->rank = came->rank;
+    l->due = mot_network_arrive(p->live.experiment->cluster, &b->nic, e->token.from, e->token.to,
+        e->token.bytes, (struct mot_departure){ e->token.lag, e->token.took }, mot_live_now(&p->live));
+    struct letter **at = &p->tokens; /* keeps each sender's order */
+    while (*at) at = &(*at)->next;
+    *at = l;
+    return true;
+}
+
+/* A token of the collective that we wait for. */
+static void take_token(struct mot_ranks *p, struct sums *c, const struct letter *l)
+{
+    struct sum *s = sum_at(p, c, c->joined);
+    uint32_t from = mot_circle_rank(&c->circle, l->envelope.token.from), step = l->envelope.token.step;
+    enum mot_coll_way way = way_of(p, s);
+    uint64_t bytes = l->envelope.token.bytes;
+    if (l->envelope.token.coll != s->name.kind ||
+        !mot_coll_expects(way, c->circle.n, c->rank, from, step, &s->progress) ||
+        (s->name.packed && !mot_ranks_is_packet(p, bytes, s->name.len))) {
+        mot_ranks_distrust(p, l->rank);
+        return;
+    }
+    if (s->name.packed) s->from[(from + c->circle.n - step) % c->circle.n].packed = bytes;
+    mot_coll_received(way, c->circle.n, c->rank, from, step, &s->progress);
+    send_tokens(p, c, s);
+}
+
+/* Whether it is of a collective that we wait for. Tokens of later ones stay where they are. */
+static bool is_wanted(const struct mot_ranks *p, const struct letter *l)
+{
+    const struct sums *c = &p->sums[l->envelope.token.scope];
+    return c->waiting && l->envelope.token.number == c->joined;
+}
+
+static void tokens_due(struct mot_ranks *p)
 {
     mot_time now = mot_live_now(&p->live);
     for (struct letter **at = &p->tokens; *at;) {
         struct letter *l = *at;
-        if (l->due > now) {
+        struct sums *c = &p->sums[l->envelope.token.scope];
+        bool over = is_over(c, l->envelope.token.number);
+        if (!over && (l->due > now || !is_wanted(p, l))) {
             at = &l->next;
             continue;
         }
         *at = l->next;
-        struct sum *s = sum_at(p, l->envelope.round);
-        mot_schedule_received((enum mot_collective)p->live.experiment->sim.collective, p->live.world.workers,
-            self_of(p), l->envelope.from, l->envelope.step, &s->progress);
-        if (s->joined) send_tokens(p, s);
+        if (!over) take_token(p, c, l);
         mot_ranks_letter_free(p, l);
     }
 }
 
+mot_time mot_ranks_next_token(const struct mot_ranks *p)
+{
+    mot_time next = MOT_NEVER;
+    for (const struct letter *l = p->tokens; l; l = l->next)
+        if (is_wanted(p, l) && l->due < next) next = l->due;
+    return next;
+}
+
 /* ---- Joining, receiving, leaving --------------------------------------------------------------------- */
 
-void mot_ranks_join(struct crowd *p, const struct mot_coll *coll, bool last)
+/* Members that joined before us must name the collective as we do; and who has joined a later one, though it
+ * could not without us, is wrong, too. */
+static void check_early(struct mot_ranks *p, struct sums *c, struct sum *s)
 {
+    const struct sum *next = sum_at(p, c, s->number + 1);
+    for (uint32_t i = 0; i < c->circle.n; i++) {
+        struct sum_from *f = &s->from[i];
+        bool named = f->part != PIECE_MISSING || f->sum != PIECE_MISSING, skips = false;
+        if (i != c->rank && next->from[i].part != PIECE_MISSING) skips = owes(c, s, i);
+        if (!skips && (!named || is_name(&f->name, &s->name))) continue;
+        if (f->part != PIECE_MISSING) f->part = PIECE_MISSING; /* never to come */
+        mot_ranks_distrust(p, rank_of(p, c, i));
+    }
+}
+
+static void reduce_fast(struct mot_ranks *p, struct sum *s)
+{
+    const struct mot_pool *pool = &p->live.pool;
+    const float *in = s->in.len ? mot_pool_at(pool, s->in.buf) + s->in.off : NULL;
+    float *out = s->in.len ? mot_pool_at(pool, s->out) + s->in.off : NULL;
+    memcpy(s->fast, s->from[p->sums[MOT_COLL_ALL].rank].scalar, sizeof(s->from->scalar));
+    s->fast[MOT_SCALARS] = s->last;
     pthread_mutex_lock(&p->lock);
-    uint32_t n = p->live.world.workers;
-    mot_node self = self_of(p);
-    struct sum *s = begin_sum(p, ++p->sums, coll->tag, coll->in.len);
-    MOT_ASSERT(s && "workers disagree about which collective it is");
-    s->in = coll->in;
-    s->joined = true;
-    s->last |= last;
-    memcpy(s->scalar[self], coll->scalar, sizeof(coll->scalar));
-    p->summing = true;
-    if (p->live.emulate) {
-        s->progress.joined = true;
-        send_tokens(p, s);
-    }
-    if (p->live.experiment->mpi.fast) {
-        memcpy(s->fast, coll->scalar, sizeof(coll->scalar));
-        s->fast[MOT_SCALARS] = last;
-        mot_wire_reduce(mot_pool_at(&p->live.pool, s->in.buf) + s->in.off, mot_pool_at(&p->live.pool, s->out),
-            s->len, s->fast, MOT_SCALARS + 1, s);
-    } else {
-        for (uint32_t i = 1; i < n; i++) {
-            mot_node to = (self + i) % n;
-            send_range(p, s, MOT_ENVELOPE_PART, to, to, s->in.buf, s->in.off);
-        }
-        add_parts(p, s);
-    }
+    p->transport->ops->reduce(p->transport, in, out, s->in.len, s->fast, MOT_SCALARS + 1, s);
     pthread_mutex_unlock(&p->lock);
 }
 
-bool mot_ranks_expect_part(struct crowd *p, struct letter *l)
+static void send_input(struct mot_ranks *p, struct sums *c, struct sum *s)
 {
-    const struct mot_envelope *e = &l->envelope;
-    uint32_t n = p->live.world.workers;
-    if (e->from >= n || e->off >= n || e->len > p->live.world.dim || p->window == 0 || is_over(p, e->round))
-        return false;
-    struct range r = range_of(p, e->len, e->off);
-    struct sum *s = begin_sum(p, e->round, e->tag, e->len);
-    if (!s || e->bytes != (uint64_t)r.len * sizeof(float)) return false;
-    if (e->kind == MOT_ENVELOPE_PART) l->body = s->part + (size_t)e->from * p->chunk_max;
-    else l->body = mot_pool_at(&p->live.pool, s->out) + r.first;
-    return true;
-}
-
-void mot_ranks_part_came(struct crowd *p, const struct letter *l)
-{
-    const struct mot_envelope *e = &l->envelope;
-    struct sum *s = sum_at(p, e->round);
-    if (!s->begun || s->number != e->round) return;
-    if (e->kind == MOT_ENVELOPE_SUM) {
-        s->sums++;
+    uint32_t n = c->circle.n;
+    if (s->name.kind == MOT_COLL_FROM_ROOT && c->rank != 0) {
+        send_range(p, c, s, MOT_ENVELOPE_PART, 0, 0, MOT_NO_BUF);
         return;
     }
-    memcpy(s->scalar[e->from], e->scalar, sizeof(e->scalar));
-    s->last |= e->last != 0;
-    s->part_here[e->from] = true;
-    s->parts++;
-    add_parts(p, s);
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t to = (c->rank + i) % n;
+        if (s->name.kind == MOT_COLL_FROM_ROOT) send_range(p, c, s, MOT_ENVELOPE_SUM, 0, to, s->in.buf);
+        else send_range(p, c, s, MOT_ENVELOPE_PART, to, to, s->in.buf);
+    }
+    if (s->name.kind != MOT_COLL_FROM_ROOT) add_parts(p, c, s);
 }
 
-bool mot_ranks_sum_ready(struct crowd *p, struct mot_arrival *out)
+void mot_ranks_join(struct mot_ranks *p, const struct mot_coll *coll, bool last)
 {
-    if (!p->summing) return false;
-    struct sum *s = sum_at(p, p->sums);
-    const struct mot_experiment *x = p->live.experiment;
-    uint32_t n = p->live.world.workers;
-    bool fast = x->mpi.fast;
-    if (p->live.emulate) tokens_due(p);
-    if (fast ? !s->reduced : s->sums < n) return false;
-    if (p->live.emulate &&
-        !mot_schedule_complete((enum mot_collective)x->sim.collective, n, self_of(p), &s->progress))
-        return false;
-    *out = (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL,
-        .coll = { .tag = s->tag, .out = { .buf = s->out, .len = s->len } },
-        .last = fast ? s->fast[MOT_SCALARS] != 0 : s->last };
-    for (int k = 0; k < MOT_SCALARS; k++) {
-        if (fast) out->coll.scalar[k] = s->fast[k];
-        for (mot_node i = 0; i < n && !fast; i++) out->coll.scalar[k] += s->scalar[i][k];
+    struct sums *c = &p->sums[coll->scope];
+    struct sum *s = sum_at(p, c, ++c->joined);
+    MOT_ASSERT(!s->joined && !c->waiting);
+    s->number = c->joined;
+    uint64_t packed = mot_pool_packed(&p->live.pool, coll->in.buf);
+    s->name = (struct sum_name){ coll->kind, coll->tag, coll->in.off, coll->in.len, packed > 0 };
+    s->from[c->rank].packed = packed;
+    s->in = coll->in;
+    s->joined = true;
+    s->last |= last;
+    memcpy(s->from[c->rank].scalar, coll->scalar, sizeof(coll->scalar));
+    c->waiting = true;
+    check_early(p, c, s);
+    if (coll->kind == MOT_COLL_FROM_ROOT) {
+        if (c->rank == 0) s->out = s->in.buf;
+    } else if (coll->in.len && !s->out) {
+        s->out = mot_pool_take(&p->live.pool);
     }
-    if (fast) mot_pool_drop(&p->live.pool, s->in.buf);
-    s->begun = s->joined = false;
-    p->summing = false;
+    if (p->live.emulate) {
+        s->progress.joined = true;
+        send_tokens(p, c, s);
+    }
+    if (is_fast(p, coll->scope, &s->name)) reduce_fast(p, s);
+    else send_input(p, c, s);
+}
+
+/* A range's sum comes from a member that has our part. If it got there before us, we learn only when we
+ * join whether it means the same collective. What a root spreads may come before we join. */
+static bool expect_sum(
+    struct mot_ranks *p, struct sums *c, struct letter *l, struct sum *s, const struct sum_name *name)
+{
+    const struct mot_envelope *e = &l->envelope;
+    uint32_t from = mot_circle_rank(&c->circle, e->range.from);
+    struct sum_from *f = &s->from[from];
+    if (e->range.owner != e->range.from || f->sum != PIECE_MISSING || (s->joined && !is_name(name, &s->name)))
+        return false;
+    if (name->kind == MOT_COLL_FROM_ROOT) {
+        if (from != 0 || f->part != PIECE_MISSING) return false;
+    } else if (name->packed || !s->joined || f->part == PIECE_MISSING ||
+        (name->kind == MOT_COLL_TO_ROOT && c->rank != 0)) {
+        return false;
+    }
+    struct range r = body_of(c, MOT_ENVELOPE_SUM, name, from);
+    if (e->bytes != (uint64_t)r.len * sizeof(float)) return false;
+    f->sum = PIECE_COMING;
+    f->name = *name;
+    if (r.len && !s->out) s->out = mot_pool_take(&p->live.pool);
+    l->body = r.len ? mot_pool_at(&p->live.pool, s->out) + name->off + r.first : NULL;
     return true;
 }
 
-void mot_ranks_sums_open(struct crowd *p, uint32_t window)
+static bool expect_part(
+    struct mot_ranks *p, struct sums *c, struct letter *l, struct sum *s, const struct sum_name *name)
 {
-    uint32_t n = p->live.world.workers;
-    p->window = window;
-    p->chunk_max = chunk_of(p, p->live.world.dim);
-    p->sum = mot_new(window + 1, sizeof(*p->sum));
-    for (uint32_t i = 0; i < window; i++) {
-        p->sum[i].part = mot_aligned((size_t)n * p->chunk_max * sizeof(float));
-        p->sum[i].part_here = mot_new(n, sizeof(bool));
-        p->sum[i].scalar = mot_new(n, sizeof(double[MOT_SCALARS]));
+    const struct mot_envelope *e = &l->envelope;
+    uint32_t from = mot_circle_rank(&c->circle, e->range.from);
+    struct sum_from *f = &s->from[from];
+    if (e->range.owner != self_of(p) || f->part != PIECE_MISSING || f->sum != PIECE_MISSING ||
+        (s->joined && !is_name(name, &s->name)) || (name->kind == MOT_COLL_FROM_ROOT && c->rank != 0))
+        return false;
+    struct range r = body_of(c, MOT_ENVELOPE_PART, name, c->rank);
+    if (name->packed ? !mot_ranks_is_packet(p, e->bytes, r.len) : e->bytes != (uint64_t)r.len * sizeof(float))
+        return false;
+    f->part = PIECE_COMING;
+    f->name = *name;
+    if (name->packed) { /* the letter's, until it is here */
+        l->body = mot_new(1, e->bytes);
+        l->owned = true;
+        return true;
+    }
+    if (r.len && !s->part) s->part = c->spare[--c->spares];
+    l->body = r.len ? s->part + (size_t)from * c->chunk_max : NULL;
+    return true;
+}
+
+bool mot_ranks_expect_range(struct mot_ranks *p, struct letter *l)
+{
+    const struct mot_envelope *e = &l->envelope;
+    struct sum_name name = { e->range.coll, e->range.tag, e->range.off, e->range.len, e->range.packed };
+    struct sums *c = circle_of(p, l, e->range.scope, e->range.from, e->range.to);
+    if (!c || name.kind > MOT_COLL_FROM_ROOT || name.packed > (name.kind == MOT_COLL_SUM) ||
+        e->range.unused || is_fast(p, scope_of(p, c), &name) || name.len > p->live.world.dim ||
+        name.off > p->live.world.dim - name.len)
+        return false;
+    uint32_t from = mot_circle_rank(&c->circle, e->range.from);
+    if (is_over(c, e->range.number) || is_ahead(c, e->range.number, from)) return false;
+    bool part = e->kind == MOT_ENVELOPE_PART, first = part == (name.kind != MOT_COLL_FROM_ROOT);
+    if (e->range.last > (first && e->range.from == 0 && e->range.scope == MOT_COLL_ALL)) return false;
+    /* whoever is at a later one has sent what it owed to this one */
+    if (c->waiting && e->range.number > c->joined && owes(c, sum_at(p, c, c->joined), from)) return false;
+    struct sum *s = sum_at(p, c, e->range.number);
+    return part ? expect_part(p, c, l, s, &name) : expect_sum(p, c, l, s, &name);
+}
+
+bool mot_ranks_range_came(struct mot_ranks *p, struct letter *l)
+{
+    const struct mot_envelope *e = &l->envelope;
+    struct sums *c = &p->sums[e->range.scope];
+    struct sum *s = sum_at(p, c, e->range.number);
+    struct sum_from *f = &s->from[mot_circle_rank(&c->circle, e->range.from)];
+    bool part = e->kind == MOT_ENVELOPE_PART;
+    if (part && f->part != PIECE_COMING) return true; /* refused in the meantime */
+    if (part && f->name.packed) {
+        if (!mot_packet_check(l->body, e->bytes, f->name.len)) return false;
+        f->packet = l->body;
+        l->owned = false;
+    }
+    if (part || f->name.kind == MOT_COLL_FROM_ROOT) {
+        memcpy(f->scalar, e->range.scalar, sizeof(f->scalar));
+        s->last |= e->range.last != 0;
+    }
+    if (!part) {
+        f->sum = PIECE_HERE;
+        s->sums++;
+        return true;
+    }
+    f->part = PIECE_HERE;
+    if (f->name.kind == MOT_COLL_FROM_ROOT) s->added++;
+    else add_parts(p, c, s);
+    return true;
+}
+
+/* A worker that has reported will send no more of this collective. */
+static void look_for_leavers(struct mot_ranks *p, const struct sums *c, const struct sum *s)
+{
+    for (uint32_t i = 0; i < c->circle.n; i++)
+        if (i != c->rank && p->said_final[mot_circle_node(&c->circle, i)] && owes(c, s, i))
+            mot_ranks_distrust(p, rank_of(p, c, i));
+}
+
+/* Whether what we joined for is here. */
+static bool is_done(const struct sums *c, const struct sum *s)
+{
+    uint32_t n = c->circle.n;
+    switch ((enum mot_coll_kind)s->name.kind) {
+    case MOT_COLL_SUM: return s->sums == n;
+    case MOT_COLL_TO_ROOT: return c->rank == 0 ? s->sums == n : s->added == n;
+    case MOT_COLL_FROM_ROOT: return c->rank == 0 ? s->added == n - 1 : s->from[0].sum == PIECE_HERE;
+    }
+    return false;
+}
+
+/* What our worker gets; the rest is given back. */
+static void fill_result(struct mot_ranks *p, const struct sums *c, struct sum *s, struct mot_coll_result *out)
+{
+    bool fast = is_fast(p, scope_of(p, c), &s->name);
+    *out = (struct mot_coll_result){ .tag = s->name.tag, .scope = scope_of(p, c) };
+    if (fast) mot_pool_drop(&p->live.pool, s->in.buf);
+    if (s->name.kind == MOT_COLL_TO_ROOT && c->rank != 0) {
+        mot_pool_drop(&p->live.pool, s->out);
+        return;
+    }
+    out->out = (struct mot_slice){ .buf = s->out, .off = s->name.off, .len = s->name.len };
+    uint32_t n = s->name.kind == MOT_COLL_FROM_ROOT ? 1 : c->circle.n;
+    for (int k = 0; k < MOT_SCALARS; k++) {
+        if (fast) out->scalar[k] = s->fast[k];
+        for (uint32_t i = 0; i < n && !fast; i++) out->scalar[k] += s->from[i].scalar[k];
     }
 }
 
-void mot_ranks_sums_close(struct crowd *p)
+static bool one_ready(struct mot_ranks *p, struct sums *c, struct mot_arrival *out)
 {
+    if (!c->waiting) return false;
+    struct sum *s = sum_at(p, c, c->joined);
+    bool fast = is_fast(p, scope_of(p, c), &s->name);
+    if (fast ? !s->reduced : !is_done(c, s)) {
+        if (p->finals && !fast) look_for_leavers(p, c, s);
+        return false;
+    }
+    if (p->live.emulate && !mot_coll_complete(way_of(p, s), c->circle.n, c->rank, &s->progress)) return false;
+    *out =
+        (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL, .last = fast ? s->fast[MOT_SCALARS] != 0 : s->last };
+    fill_result(p, c, s, &out->coll);
+    clear_sum(c, s);
+    c->waiting = false;
+    return true;
+}
+
+bool mot_ranks_sum_ready(struct mot_ranks *p, struct mot_arrival *out)
+{
+    if (p->live.emulate) tokens_due(p);
+    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++)
+        if (one_ready(p, &p->sums[scope], out)) return true;
+    return false;
+}
+
+/* ---- Setting up and taking down ------------------------------------------------------------------ */
+
+uint32_t mot_ranks_sums_buffers(const struct mot_ranks *p, uint32_t window)
+{
+    return window * (p->live.world.groups ? MOT_COLL_SCOPES : 1);
+}
+
+static void open_circle(struct mot_ranks *p, struct sums *c, enum mot_coll_scope scope)
+{
+    const struct mot_world *w = &p->live.world;
+    mot_node self = self_of(p);
+    *c = (struct sums){ 0 };
+    if (self >= w->workers || (scope != MOT_COLL_ALL && !w->groups)) return;
+    struct mot_circle circle = mot_circle(w, mot_circle_of(w, scope, self));
+    if (!mot_circle_has(&circle, self)) return;
+    c->circle = circle;
+    c->rank = mot_circle_rank(&circle, self);
+    c->chunk_max = chunk_of(c, w->dim);
+    c->sum = mot_new(p->window, sizeof(*c->sum));
+    c->spare = mot_new(p->window, sizeof(*c->spare));
     for (uint32_t i = 0; i < p->window; i++) {
-        free(p->sum[i].part);
-        free(p->sum[i].part_here);
-        free(p->sum[i].scalar);
+        c->sum[i].from = mot_new(circle.n, sizeof(*c->sum->from));
+        c->spare[c->spares++] = mot_aligned((size_t)circle.n * c->chunk_max * sizeof(float));
+    }
+}
+
+void mot_ranks_sums_open(struct mot_ranks *p, uint32_t window)
+{
+    p->window = window;
+    for (int scope = 0; window && scope < MOT_COLL_SCOPES; scope++)
+        open_circle(p, &p->sums[scope], (enum mot_coll_scope)scope);
+}
+
+void mot_ranks_sums_close(struct mot_ranks *p)
+{
+    for (struct sums *c = p->sums; c < p->sums + MOT_COLL_SCOPES; c++) {
+        for (uint32_t i = 0; c->sum && i < p->window; i++) {
+            free(c->sum[i].part);
+            for (uint32_t k = 0; k < c->circle.n; k++) free(c->sum[i].from[k].packet);
+            free(c->sum[i].from);
+        }
+        while (c->spares) free(c->spare[--c->spares]);
+        free(c->sum);
+        free(c->spare);
+        *c = (struct sums){ 0 };
     }
     while (p->tokens) {
         struct letter *next = p->tokens->next;
         mot_ranks_letter_free(p, p->tokens);
         p->tokens = next;
     }
-    free(p->sum);
     p->window = 0;
 }

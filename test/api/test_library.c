@@ -1,7 +1,10 @@
-/* The library's front: open, simulate, look, close; and what it refuses. */
+/* The library's interface: opening, simulating, inspecting and closing runs, and what it refuses. */
 #include <motley/motley.h>
 #include <motley/random.h>
 #include "test.h"
+#include <ftw.h>
+#include <jansson.h>
+#include <unistd.h>
 
 TEST(a_run_is_opened_simulated_and_looked_at)
 {
@@ -164,6 +167,42 @@ TEST(a_model_of_ones_own_learns_simulated_and_on_threads_alike_and_evaluations_a
     CHECK(live.last == sim.last);
 }
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+TEST(a_model_of_ones_own_is_saved_and_goes_on)
+{
+    char folder[] = "/tmp/motley-library-XXXXXX", output[64], path[96];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(output, sizeof output, "output=%s/run", folder);
+    snprintf(path, sizeof path, "%s/run/model.safetensors", folder);
+    const char *half[] = { "data=synthetic", "data.kind=regression", "model=mean", "workers=3",
+        "optimizer.lr=0.1", "stop.updates=20", output },
+               *whole[] = { "data=synthetic", "data.kind=regression", "model=mean", "workers=3",
+                   "optimizer.lr=0.1", "stop.updates=40", output };
+    static const struct mot_model *const models[] = { &mean, NULL };
+    struct mot_run_options o = { .size = sizeof(o), .set = half, .sets = 7, .models = models };
+    struct mot_run *run = NULL;
+    struct told t = { 0 };
+    float x;
+    size_t n;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_INT(mot_run_simulate(run), MOT_OK);
+    mot_run_close(run);
+    CHECK_INT(access(path, F_OK), 0);
+    o.set = whole;
+    o.resume = 1;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_INT(mot_run_simulate(run), MOT_OK);
+    mean_by(mot_run_simulate, whole, 6, &t, &x); /* in one go, without a folder */
+    CHECK(mot_run_model(run, &n)[0] == x);
+    mot_run_close(run);
+    CHECK_INT(nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 TEST(a_model_of_ones_own_is_known_only_to_its_run)
 {
     const char *set[] = { "model=mean" };
@@ -225,6 +264,44 @@ TEST(a_run_that_is_interrupted_says_so_by_its_status)
     CHECK_TEXT(mot_error(), "the run was interrupted");
     CHECK_HAS(mot_run_summary(run), "\"ended_by\": \"interrupted\"");
     mot_run_close(run);
+}
+
+TEST(a_run_that_a_lost_worker_ends_says_so_by_its_status)
+{
+    const char *set[] = { "model=softmax", "method=allreduce", "stop.updates=500",
+        "cluster={workers: 3, faults: {schedule: [{kind: crash, worker: 1, at: 1ms}]}}" };
+    struct mot_run_options o = { .size = sizeof(o), .set = set, .sets = 4 };
+    struct mot_run *run = NULL;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_INT(mot_run_simulate(run), MOT_EPEER);
+    CHECK_TEXT(mot_error(), "the run ended because node 1 was lost");
+    CHECK_HAS(mot_run_summary(run), "\"status\": \"peer_lost\"");
+    mot_run_close(run);
+}
+
+TEST(a_summary_says_what_its_file_says)
+{
+    char folder[] = "/tmp/motley-library-XXXXXX", output[64], path[96];
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(output, sizeof output, "output=%s/run", folder);
+    snprintf(path, sizeof path, "%s/run/summary.json", folder);
+    const char *set[] = { "model=softmax", "workers=2", "stop.updates=5", output };
+    struct mot_run_options o = { .size = sizeof(o), .set = set, .sets = 4 };
+    struct mot_run *run = NULL;
+    CHECK_INT(mot_run_open(&o, &run), MOT_OK);
+    CHECK_TEXT(mot_run_summary(run), "");
+    CHECK(isnan(mot_run_number(run, "updates")));
+    CHECK_INT(mot_run_simulate(run), MOT_OK);
+    json_error_t error;
+    json_t *told = json_loads(mot_run_summary(run), 0, &error), *written = json_load_file(path, 0, &error);
+    CHECK(told && written);
+    json_object_del(told, "wall_s");
+    json_object_del(written, "wall_s");
+    CHECK(json_equal(told, written));
+    json_decref(told);
+    json_decref(written);
+    mot_run_close(run);
+    CHECK_INT(nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static void count_ticks(void *self, const struct mot_run_moment *m)

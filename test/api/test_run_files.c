@@ -1,5 +1,5 @@
-/* A run and its folder, from the library: how long a schedule lasts, what is written, what is kept of an
- * older run, and what is refused. */
+/* A run and its folder, through the library: how long a schedule lasts, what is written, what is kept from
+ * an earlier run, and what is refused. */
 #include <motley/motley.h>
 #include "api/job.h"
 #include "base/file.h"
@@ -247,6 +247,61 @@ TEST(the_settings_come_after_the_file_and_the_last_one_counts)
         CHECK_INT(mot_run_simulate(run), MOT_OK);
         CHECK_INT(mot_run_number(run, "updates"), 3 + sets);
         mot_run_close(run);
+    }
+    end();
+}
+
+/* ---- A run in several processes ---------------------------------------------------------------------- */
+
+static uint32_t second(const struct mot_ranks *ranks)
+{
+    (void)ranks;
+    return 1;
+}
+
+/* What the second rank comes to know when the first is gone. */
+static enum mot_status without_the_first(const struct mot_driver_options *o, struct mot_outcome *out)
+{
+    enum mot_status status = mot_driver_sim.run(
+        &(struct mot_driver_options){
+            .experiment = o->experiment, .problem = o->problem, .optim = o->optim, .x0 = o->x0 },
+        out);
+    out->status = MOT_EPEER;
+    out->ended_by = mot_status_name(MOT_EPEER);
+    out->has_peer = true;
+    return status;
+}
+
+TEST(the_second_rank_speaks_for_a_first_that_is_gone_and_had_not_spoken)
+{
+    const struct mot_driver driver = { .name = "second", .run = without_the_first, .rank = second };
+    const struct mot_job_ways ways = { .driver = &driver };
+    begin();
+    char folder[100], summary[120];
+    snprintf(folder, sizeof folder, "%s/second", here);
+    snprintf(summary, sizeof summary, "%s/summary.json", folder);
+    for (int spoken = 0; spoken < 2; spoken++) {
+        struct mot_setting set[] = { { "data", "synthetic", "" }, { "data.size", "100", "" },
+            { "stop.updates", "3", "" }, { "output", folder, "" } };
+        struct mot_experiment *x;
+        struct mot_job job;
+        struct mot_outcome out;
+        unsigned char *bytes;
+        size_t n;
+        CHECK_INT(mot_make_folder(folder), MOT_OK);
+        FILE *file = spoken ? fopen(summary, "w") : NULL;
+        if (file) fputs("the first's\n", file), fclose(file);
+        CHECK_INT(mot_experiment_open(NULL, set, 4, &x), MOT_OK);
+        CHECK_INT(mot_job_open(x, &job), MOT_OK);
+        CHECK_INT(mot_job_run(&job, &ways, &out), MOT_OK);
+        CHECK_INT(mot_file_read(summary, 1 << 20, &bytes, &n), MOT_OK);
+        if (spoken) CHECK(n == 12 && memcmp(bytes, "the first's\n", 12) == 0);
+        else CHECK(n > 100 && memmem(bytes, n, "peer_lost", 9));
+        free(bytes);
+        mot_outcome_close(&out);
+        mot_job_close(&job);
+        mot_experiment_close(x);
+        unlink(summary);
     }
     end();
 }

@@ -1,5 +1,5 @@
-/* The crew: every task runs once, whoever runs it; threads work side by side; what has not begun can be
- * taken back. */
+/* The crew: every task runs once, on whichever thread; threads run in parallel; tasks that have not begun
+ * can be taken back. */
 #include "base/bytes.h"
 #include "base/crew.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-/* exp and log of our own against the C library's. */
+/* Our own exp and log against the C library's. */
 #include "base/exact.h"
 #include "base/rng.h"
 #include "test.h"

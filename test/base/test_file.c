@@ -1,4 +1,4 @@
-/* Files: a reader of the old or the new one never sees half of either. */
+/* Files are replaced atomically: a reader sees the old or the new one, never half of either. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "test.h"

@@ -4,6 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* AddressSanitizer, too, refuses what no machine can serve, instead of ending the program. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+
 TEST(an_arena_gives_zeroed_aligned_memory_that_keeps_its_contents)
 {
     struct mot_arena arena = { 0 };
@@ -72,6 +76,64 @@ TEST(a_size_that_overflows_ends_the_program_with_status_1)
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status));
     CHECK_INT(WEXITSTATUS(status), 1);
+}
+
+/* Asks for more than any machine has, without a constant that the compiler would warn of. */
+static size_t too_much(void)
+{
+    volatile size_t most = SIZE_MAX / 4;
+    return most;
+}
+
+TEST(a_large_request_that_is_refused_gives_null_and_marks_the_call)
+{
+    struct mot_spare *spare;
+    CHECK_INT(mot_spare_open(&spare), MOT_OK);
+    CHECK(mot_spare_use(spare) == NULL);
+    CHECK(mot_spare_mine() == spare);
+    CHECK(!mot_memory_refused());
+    CHECK_INT(mot_memory_status(), MOT_OK);
+    char *kept = mot_text("kept");
+    struct mot_arena arena = { 0 };
+    CHECK(mot_grow_large(kept, too_much(), 1) == NULL);
+    CHECK_TEXT(kept, "kept");
+    CHECK(mot_memory_refused());
+    CHECK(mot_new_large(too_much(), 8) == NULL);
+    CHECK(mot_aligned_large(too_much()) == NULL);
+    CHECK(mot_reserve(too_much()) == NULL);
+    CHECK(mot_arena_new_large(&arena, too_much()) == NULL);
+    CHECK(arena.last == NULL);
+    CHECK_INT(mot_memory_status(), MOT_ESYSTEM);
+    char message[80];
+    snprintf(message, sizeof message, "out of memory: no room for %zu bytes", too_much());
+    CHECK_TEXT(mot_error(), message); /* of the first that was refused */
+    CHECK(mot_spare_use(NULL) == spare);
+    CHECK(!mot_memory_refused());
+    free(kept);
+    mot_spare_close(spare);
+}
+
+TEST(two_calls_do_not_see_each_others_mark)
+{
+    struct mot_spare *one, *other;
+    CHECK_INT(mot_spare_open(&one), MOT_OK);
+    CHECK_INT(mot_spare_open(&other), MOT_OK);
+    mot_spare_use(one);
+    mot_memory_refuse(7);
+    mot_memory_refuse(8);
+    CHECK(mot_spare_use(other) == one);
+    CHECK(!mot_memory_refused());
+    mot_spare_use(one);
+    CHECK_INT(mot_memory_status(), MOT_ESYSTEM);
+    CHECK_TEXT(mot_error(), "out of memory: no room for 7 bytes");
+    mot_spare_use(other);
+    mot_memory_refuse(0);
+    CHECK_INT(mot_memory_status(), MOT_ESYSTEM);
+    CHECK_TEXT(mot_error(), "out of memory");
+    mot_spare_use(NULL);
+    mot_spare_close(one);
+    mot_spare_close(other);
+    mot_spare_close(NULL);
 }
 
 TEST(the_machine_has_memory) { CHECK(mot_machine_memory() > (uint64_t)64 << 20); }

@@ -168,6 +168,7 @@ TEST(permute_is_a_bijection_for_every_small_n)
             unsigned char seen[300] = { 0 };
             for (uint64_t i = 0; i < n; i++) {
                 uint64_t to = mot_permute(key * 77, n, i);
+                CHECK_INT(mot_permute_back(key * 77, n, to), i);
                 CHECK(to < n);
                 CHECK(!seen[to]);
                 seen[to] = 1;

@@ -1,4 +1,4 @@
-/* Failure messages: one a thread, words for every status. */
+/* Failure messages: one per thread, and words for every status. */
 #include "test.h"
 #include <motley/method.h>
 #include <motley/status.h>

@@ -1,4 +1,4 @@
-/* Units, and the nearest name. */
+/* Units, and suggestions for misspelt names. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "test.h"

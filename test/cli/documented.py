@@ -44,13 +44,13 @@ def write(name, text):
         out.write(text)
 
 
-def rows_of(path, rows, columns, seed):
+def rows_of(path, rows, columns, seed, classes=2):
     """A LIBSVM file under the name of a real one, which the machine may lack: the shape is what counts here."""
     draw = random.Random(seed)
     with gzip.open(os.path.join(box, path), "wt") as out:
         for _ in range(rows):
             entries = " ".join(f"{c}:{draw.random():.3f}" for c in range(1, columns + 1) if draw.random() < 0.3)
-            out.write(f"{draw.randrange(2)} {entries}\n")
+            out.write(f"{draw.randrange(classes)} {entries}\n")
 
 
 def call(words, **more):
@@ -80,8 +80,10 @@ def furnish():
     recorded = call([MOTLEY, "train", "--workers", "4", "--stop-updates", "20", "--record", "--quiet", "--out", "runs/recorded"])
     if recorded.returncode != 0:
         sys.exit("cannot record a run: " + recorded.stderr)
+    write("times.csv", "a,b,c\n" + "".join(f"1.{i % 7},1.{i % 5},{9 if i % 3 == 0 else 1}\n" for i in range(30)))
     rows_of("phishing.gz", 4000, 68, 1)
     rows_of("a9a.gz", 2000, 123, 2)
+    rows_of("letter.scale.gz", 5000, 16, 3, 26)
 
 
 def blocks_of(text):
@@ -163,7 +165,7 @@ def stand_in(command, page):
 
 def mention(command):
     """What only names a command, or a flag of it, is looked up in the help. None: it is more than that."""
-    named = re.fullmatch(r"(?:build/)?motley ((?!help)[a-z]+(?: list| info| convert| show)?)( --[a-z-]+)?", command)
+    named = re.fullmatch(r"(?:build/)?motley ((?!help)[a-z]+(?: list| info| convert| show| fit)?)( --[a-z-]+)?", command)
     if not named:
         return None
     look = f"motley help {named.group(1)}"
@@ -204,6 +206,19 @@ def commands_in(line):
     return [each for each in (command, other and other.group(1)) if each]
 
 
+def whole_lines(lines):
+    """(offset, line), with lines that end with a backslash joined to what follows."""
+    joined, begun = "", 0
+    for offset, line in enumerate(lines):
+        begun = begun if joined else offset
+        joined += line.strip() if joined else line
+        if joined.endswith("\\"):
+            joined = joined[:-1]
+            continue
+        yield begun, joined
+        joined = ""
+
+
 def looks_like_command(line):
     return re.match(r"(\$ )?(motley|mpirun|make|ctest|cd|cmake|cc|export|git|man|apt-get|curl|wget|build/\S+|LD_LIBRARY_PATH=\S+)( |$)", line.strip())
 
@@ -223,7 +238,7 @@ def read_page(path):
         if language == "yaml":
             check_yaml(f"{name}:{number}", lines)
         elif language in (None, "", "sh", "bash", "console"):
-            for offset, line in enumerate(lines):
+            for offset, line in whole_lines(lines):
                 if language is None or looks_like_command(line):
                     for command in commands_in(line):
                         run(f"{name}:{number + offset}", command, language is None)

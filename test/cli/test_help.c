@@ -44,39 +44,54 @@ TEST(help_is_anywhere)
         "help data", "help cluster", "help cluster show", "help experiment", "help exit-codes", "help stop",
         "help schedule", "help method", "help model mlp", "help optimizer adamw", "help partition equal",
         "help topology regular", "topology --help", "help async", "help mlp", "help submodular", "help ring",
-        "help adamw", "help optimizer.lr", "help unpack_max", "help learning_rate" };
+        "help adamw", "help coded", "help code", "help crc", "code --help", "help trace fit",
+        "help optimizer.lr", "help unpack_max", "help learning_rate" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (run(words[i]) != 0) FAIL("motley %s fails", words[i]);
         if (strlen(output) < 80) FAIL("motley %s says only: %s", words[i], output);
     }
 }
 
+TEST(half_a_command_has_help_that_lists_its_commands)
+{
+    NEEDS_PROGRAM();
+    static const char *const words[][2] = { { "data --help", "data convert" },
+        { "cluster -h", "cluster show" }, { "trace --help", "trace fit" } };
+    for (size_t i = 0; i < MOT_COUNT(words); i++) {
+        CHECK_INT(run(words[i][0]), 0);
+        CHECK_HAS(output, words[i][1]);
+    }
+    CHECK_INT(run("help trace"), 0);
+    CHECK_HAS(output, "trace fit");
+    CHECK_HAS(output, "trace.json"); /* of the key */
+}
+
 TEST(every_method_has_a_page_with_all_its_options)
 {
     NEEDS_PROGRAM();
-    struct mot_part part;
+    struct mot_choice choice;
     for (size_t f = 0; mot_families[f]; f++)
-        for (size_t i = 0; mot_families[f]->get(i, &part); i++) {
+        for (size_t i = 0; mot_families[f]->get(i, &choice); i++) {
             char words[128];
-            snprintf(words, sizeof words, "help %s %s", mot_families[f]->section, part.name);
+            snprintf(words, sizeof words, "help %s %s", mot_families[f]->section, choice.name);
             CHECK_INT(run(words), 0);
-            CHECK_HAS(output, part.summary);
-            for (const struct mot_option *o = part.options; o && o->name; o++) CHECK_HAS(output, o->name);
+            CHECK_HAS(output, choice.summary);
+            for (const struct mot_option *o = choice.options; o && o->name; o++) CHECK_HAS(output, o->name);
         }
 }
 
 TEST(a_part_has_its_page_by_its_name_alone)
 {
     NEEDS_PROGRAM();
-    struct mot_part part;
+    struct mot_choice choice;
     static char first[sizeof output];
     for (size_t f = 0; mot_families[f]; f++)
-        for (size_t i = 0; mot_families[f]->get(i, &part); i++) {
+        for (size_t i = 0; mot_families[f]->get(i, &choice); i++) {
             char words[128];
-            snprintf(words, sizeof words, "help %s %s", mot_families[f]->section, part.name);
+            snprintf(words, sizeof words, "help %s %s", mot_families[f]->section, choice.name);
             CHECK_INT(run(words), 0);
             memcpy(first, output, strlen(output) + 1);
-            snprintf(words, sizeof words, "help %s", part.name);
+            snprintf(words, sizeof words, "help %s", choice.name);
             CHECK_INT(run(words), 0);
             CHECK_HAS(output, first); /* and those of other families that have the name */
         }
@@ -92,7 +107,7 @@ TEST(a_key_has_its_help_with_and_without_its_section)
     CHECK_HAS(output, "data.unpack_max");
     CHECK_INT(run("help period"), 0); /* of several methods */
     CHECK_HAS(output, "method.period");
-    CHECK_HAS(output, "; of dpsgd");
+    CHECK_HAS(output, "; dpsgd only");
 }
 
 TEST(what_has_no_help_has_a_nearest_name)
@@ -110,7 +125,7 @@ TEST(what_has_no_help_has_a_nearest_name)
         CHECK_HAS(output, words[i][1]);
     }
     CHECK_INT(run("help xqzw 2>&1"), 2);
-    CHECK_HAS(output, "'motley help' lists what there is");
+    CHECK_HAS(output, "'motley help' lists the topics");
 }
 
 TEST(a_command_that_only_prints_takes_no_folder)
@@ -119,7 +134,7 @@ TEST(a_command_that_only_prints_takes_no_folder)
     CHECK_INT(run("help topology"), 0);
     CHECK(!strstr(output, "--out DIR"));
     CHECK_INT(run("topology ring --out somewhere 2>&1"), 2);
-    CHECK_HAS(output, "--out: motley topology only prints, and writes no folder");
+    CHECK_HAS(output, "--out: motley topology only prints; it writes no folder");
     CHECK_INT(run("topology ring --output somewhere 2>&1"), 2);
 }
 

@@ -77,9 +77,8 @@ fi
 # The headers serve C++ as well.
 if command -v c++ >/dev/null; then
     # shellcheck disable=SC2046
-    for header in status option motley model random; do
-        [ -e "$prefix/include/motley/$header.h" ] || continue
-        printf '#include <motley/%s.h>\nint main() { return 0; }\n' $header | c++ -x c++ - -fsyntax-only $(pkg-config --cflags motley)
+    for header in "$prefix"/include/motley/*.h; do
+        printf '#include <motley/%s>\nint main() { return 0; }\n' "$(basename "$header")" | c++ -x c++ - -fsyntax-only $(pkg-config --cflags motley)
     done
     echo "ok   the headers in C++"
 fi

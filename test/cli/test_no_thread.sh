@@ -11,5 +11,5 @@ code=0
 message=$( (ulimit -s 8000000 && ulimit -v 6000000 && exec "$motley" train --data digits --model softmax --workers 2 --stop-updates 5 --quiet) 2>&1) || code=$?
 [[ $message != *ulimit* ]] || skip "limits cannot be set here: $message"
 [ $code -eq 1 ] || fail "exit code $code, not 1: $message"
-[[ $message == *"the thread for evaluations could not be started"* ]] || fail "the message is: $message"
+[[ $message == *"cannot start the evaluation thread"* ]] || fail "the message is: $message"
 echo "ok   a thread that cannot be started is an error"

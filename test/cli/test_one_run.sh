@@ -23,7 +23,7 @@ for command in train sim; do
     for more in "" --replace --resume; do
         code=0
         message=$("$motley" $command "${flags[@]}" --stop-updates 3 --out "$folder/one" $more 2>&1) || code=$?
-        [ $code -eq 2 ] && [[ $message == *one:\ another\ run\ is\ writing\ into\ this\ folder* ]] || fail "$command $more into a run's folder gives $code: $message"
+        [ $code -eq 2 ] && [[ $message == *one:\ another\ run\ is\ writing\ to\ this\ folder* ]] || fail "$command $more into a run's folder gives $code: $message"
     done
 done
 kill -9 $pid
@@ -54,13 +54,13 @@ echo "ok   --quiet leaves the result, in one line"
 "$motley" profile --workers 2 --data digits --model softmax --seconds 0.1 --quiet 2>&1 | grep -q 'samples/s' || fail "--quiet: a profile that is not written is not shown"
 [ -z "$("$motley" partition digits --workers 2 --by equal --quality none --quiet --out "$folder/parts")" ] || fail "--quiet: a partition that is written is shown"
 "$motley" train "$folder/one/experiment.yaml" --out "$folder/over" --quiet >/dev/null
-"$motley" train "$folder/one/experiment.yaml" --out "$folder/over" --resume --quiet | grep -q "the run is finished" || fail "--quiet: a finished run is not said to be"
+"$motley" train "$folder/one/experiment.yaml" --out "$folder/over" --resume --quiet | grep -q "already finished" || fail "--quiet: a finished run is not said to be"
 echo "ok   --quiet shows a table that is the whole result, and none that is written to a file"
 
 "$motley" sim "${flags[@]}" --stop-updates 9 --out "$folder/past" >/dev/null
-"$motley" sim "${flags[@]}" --stop-updates 6 --out "$folder/past" --resume | grep -q 'after 9 updates stop.updates is reached' || fail "a run past its end is not said to be"
+"$motley" sim "${flags[@]}" --stop-updates 6 --out "$folder/past" --resume | grep -q 'stop.updates is reached, after 9 updates;' || fail "a run past its end is not said to be"
 "$motley" sim "${flags[@]}" --stop-updates 1 --out "$folder/first" >/dev/null
-"$motley" sim "${flags[@]}" --stop-updates 1 --out "$folder/first" --resume | grep -q 'after 1 update stop.updates is reached' || fail "one update is said to be several"
+"$motley" sim "${flags[@]}" --stop-updates 1 --out "$folder/first" --resume | grep -q 'stop.updates is reached, after 1 update;' || fail "one update is said to be several"
 code=0
 "$motley" sim "${flags[@]}" --method allreduce --cluster '{workers: 2, faults: [{kind: crash, at: 1s, for: 5s, workers: [0, 1]}]}' >"$folder/lost" 2>/dev/null || code=$?
 [ $code -eq 4 ] && grep -q ', model lost$' "$folder/lost" || fail "a lost model has a hash: $(cat "$folder/lost")"

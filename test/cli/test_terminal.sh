@@ -40,6 +40,9 @@ workers: [{name: "\e[31mred", count: 2, speed: 10/s}, {name: fast, count: 2, spe
 YAML
 clean "cluster show: a worker's name" "$MOTLEY" cluster show cluster.yaml
 clean "sim: a worker's name" "$MOTLEY" sim --cluster cluster.yaml --stop-updates 20 --model softmax
+printf 'a,%s,c\n1,1,1\n1,9,1\n1,1,1\n' "$bad" >times.csv
+clean "trace fit: a node's name" "$MOTLEY" trace fit times.csv --out fitted.yaml
+clean "cluster show: a node's name" "$MOTLEY" cluster show fitted.yaml
 cat >study.yaml <<'YAML'
 model: softmax
 stop: {updates: 5}
@@ -54,6 +57,7 @@ clean "an error: a YAML value" "$MOTLEY" sim --method "$bad"
 # Programs get the names as they are.
 claim_json() { if "$@" >said && grep -qF '\u001B[31mred' said; then echo "ok   JSON: $*"; else echo "FAIL JSON: $*"; failures=$((failures + 1)); fi; }
 claim_json "$MOTLEY" data info labels.csv --json
+claim_json "$MOTLEY" trace fit times.csv --json
 claim_json "$MOTLEY" eval run/model.safetensors labels.csv --json
 claim_json "$MOTLEY" compare study.yaml --seeds 2 --quiet --json
 "$MOTLEY" predict run/model.safetensors labels.csv --probabilities >said

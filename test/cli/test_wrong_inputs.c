@@ -71,6 +71,16 @@ static const struct wrong experiments[] = {
         { "exp.yaml:1:19: evaluate.every:", "100 updates", "found '100'" } },
     { "more gradients than workers", "workers: 4\nmethod: {name: server, k: 7}\n", DRY, 2,
         { "k", "7", "4" } },
+    { "a misspelt code", "method: coded\ncode: frk\n", DRY, 2,
+        { "exp.yaml:2:7: code:", "expected one of auto, frc, crc", "did you mean 'frc'?" } },
+    { "groups that do not fit the workers", "method: coded\nworkers: 8\ncode: {name: frc, stragglers: 2}\n",
+        DRY, 2, { "exp.yaml:3:7: code frc:", "8 workers cannot form groups of 3" } },
+    { "as many stragglers as workers", "method: coded\nworkers: 4\ncode: {name: crc, stragglers: 4}\n", DRY,
+        2, { "exp.yaml:3:31: code.stragglers:", "found 4", "fewer than there are workers (4)" } },
+    { "an option of another code", "code: {name: uncoded, stragglers: 1}\n", DRY, 2,
+        { "exp.yaml:1:23: code.stragglers:", "unknown key; it is an option of 'auto'" } },
+    { "more parts than rows", "data: {name: digits, test: 0.98}\nmethod: coded\nworkers: 40\n", DRY, 2,
+        { "40 parts share 36 training rows", "use fewer parts or more rows" } },
     { "broken YAML", "method: {name: async\nseed: 1\n", DRY, 2, { "exp.yaml:", "not valid YAML" } },
     { "a tab in YAML", "stop:\n\tupdates: 5\n", DRY, 2, { "exp.yaml:2:1", "not valid YAML" } },
     { "an anchor", "seed: &s 1\n", DRY, 2, { "exp.yaml:1:7", "anchor" } },
@@ -90,7 +100,7 @@ static const struct wrong clusters[] = {
     { "a fault at no time", "cluster: {workers: 2, faults: {schedule: [{kind: drop}]}}\n", DRY, 2,
         { "cluster.faults.schedule[0].at:", "is missing" } },
     { "a crash of nobody", "cluster: {workers: 2, faults: [{kind: crash, at: 1s}]}\n", DRY, 2,
-        { "exp.yaml:1:32", "to whom it happens", "server: true" } },
+        { "exp.yaml:1:32", "whom it affects", "server: true" } },
     { "a crash of a worker that is not there",
         "cluster: {workers: 2, faults: [{kind: crash, at: 1s, worker: 2}]}\n", DRY, 2,
         { "exp.yaml:1:62: cluster.faults[0].workers:", "from 0 to 1", "found 2" } },
@@ -113,6 +123,10 @@ static const struct wrong clusters[] = {
         { "exp.yaml:1:29: cluster.workers[0].count:", "from 1 to 100000", "'0'" } },
     { "a misspelt key of a group", "cluster:\n  workers:\n    - speed: 100/s\n    - sped: 200/s\n", DRY, 2,
         { "exp.yaml:4:7: cluster.workers[1].sped", "unknown key", "did you mean 'speed'?" } },
+    { "an unknown price", "cluster: {workers: [{job_time: 2s}], per: batch}\n", DRY, 2,
+        { "exp.yaml:1:43: cluster.per:", "expected one of auto, job, samples", "'batch'" } },
+    { "a speed priced by the job", "cluster: {workers: [{speed: 5/s, per: job}]}\n", DRY, 2,
+        { "exp.yaml:1:39: cluster.workers[0].per:", "expected workers with a job_time or a trace" } },
     { "a speed without a unit", "cluster: {workers: [{speed: 500}]}\n", DRY, 2,
         { "cluster.workers[0].speed", "a rate such as 500 samples/s", "'500'" } },
     { "a bandwidth that is a size", "cluster: {workers: 2, network: {bandwidth: 20MB}}\n", DRY, 2,
@@ -139,7 +153,7 @@ static const struct wrong clusters[] = {
         { "cluster.workers[0].straggle.p", "from 0 to 1", "'2'" } },
     { "a missing trace", "cluster: {workers: [{straggle: {name: trace, path: t.csv}}]}\n", DRY, 2,
         { "exp.yaml:1:52: cluster.workers[0].straggle.path:", "there is no file", "t.csv" } },
-    { "a damaged trace", "cluster: {workers: [{straggle: {name: trace, path: bad.csv}}]}\n", DRY, 3,
+    { "a damaged trace", "cluster: {workers: [{straggle: {name: trace, path: bad.csv}}]}\n", DRY, 2,
         { "bad.csv:3", "column 2", "found 'oops'", "seconds" } },
     { "workers that contradict the cluster", "workers: 8\ncluster: {workers: 6}\n", DRY, 2,
         { "exp.yaml:1:10: workers:", "expected 6", "exp.yaml:2:20", "found 8" } },
@@ -147,19 +161,37 @@ static const struct wrong clusters[] = {
         { "empty.yaml", "workers", "a cluster needs workers" } },
     { "a cluster that is not there", NULL, "cluster show nowhere.yaml", 2,
         { "nowhere.yaml", "no such cluster file" } },
+    { "a trace that is not there", NULL, "trace fit nowhere.csv", 2, { "nowhere.csv", "no such trace" } },
+    { "a trace with a word", NULL, "trace fit bad.csv", 2, { "bad.csv:3", "column 2", "found 'oops'" } },
+    { "a trace with a missing cell", NULL, "trace fit missing.csv", 2,
+        { "missing.csv:3: column 3: found ''", "expected a time in seconds" } },
+    { "a trace with a short row", NULL, "trace fit ragged.csv", 2, { "ragged.csv:3: found 2 columns" } },
+    { "a trace with a time of nothing", NULL, "trace fit good.csv", 2,
+        { "good.csv: row 0, node 2", "from 1 ns", "found 0 s" } },
+    { "a trace that is an empty file", NULL, "trace fit empty.yaml", 2,
+        { "empty.yaml:1: found an empty line" } },
+    { "a threshold that the median passes", NULL, "trace fit missing.csv --threshold 1", 2,
+        { "--threshold: expected a number above 1", "found '1'" } },
+    { "a misspelt model to write", NULL, "trace fit times.csv --out x.yaml --model markv", 2,
+        { "--model: expected iid,", "found 'markv'; did you mean 'markov'?" } },
+    { "a model that nothing is written with", NULL, "trace fit times.csv --model iid", 2,
+        { "give --out FILE" } },
 };
 
 static const struct wrong flags[] = {
-    { "a misspelt command", NULL, "simm", 2, { "'simm' is no command", "did you mean 'sim'?" } },
+    { "a misspelt command", NULL, "simm", 2, { "unknown command 'simm'", "did you mean 'sim'?" } },
     { "a misspelt second word", NULL, "data lst", 2, { "'data lst'", "did you mean 'data list'?" } },
-    { "half a command", NULL, "cluster", 2, { "'cluster' needs one of: show" } },
+    { "half a command", NULL, "cluster", 2, { "'cluster' needs a subcommand: show" } },
+    { "a code that is none", NULL, "code crx", 2,
+        { "motley: NAME: code: expected one of auto, frc", "found 'crx': did you mean 'crc'?" } },
+    { "half of a command that fits recorded times", NULL, "trace", 2, { "'trace' needs a subcommand: fit" } },
     { "a misspelt flag", NULL, "sim --optimizer-momentun 0.9", 2,
-        { "--optimizer-momentun", "no such flag", "did you mean '--optimizer-momentum'?" } },
+        { "--optimizer-momentun", "unknown flag", "did you mean '--optimizer-momentum'?" } },
     { "a flag near none", NULL, "sim --bogus 1", 2,
-        { "--bogus: there is no such flag; 'motley help sim' lists them" } },
+        { "unknown flag '--bogus'; 'motley help sim' lists them" } },
     { "the last word of a flag", NULL, "sim --lr 0.9", 2, { "--lr", "did you mean '--optimizer-lr'?" } },
     { "a flag without its value", NULL, "sim --dry-run --seed", 2,
-        { "--seed", "expected a value after it", "found nothing" } },
+        { "--seed", "expected a value after the flag", "found nothing" } },
     { "a switch with a value", NULL, "sim --dry-run=yes", 2, { "--dry-run", "takes no value", "'yes'" } },
     { "a flag with a wrong value", NULL, "sim --dry-run --stop-updates many", 2,
         { "--stop-updates: stop.updates:", "a whole number", "'many'" } },
@@ -170,7 +202,8 @@ static const struct wrong flags[] = {
     { "a setting of half a key", NULL, "sim --dry-run --set stop.=5", 2,
         { "--set", "expected a key such as stop.updates", "'stop.'" } },
     { "a word too many", NULL, "sim a.yaml b.yaml", 2, { "expected: motley sim", "'b.yaml'" } },
-    { "an unknown topic", NULL, "help method asink", 2, { "no method 'asink'", "did you mean 'async'?" } },
+    { "an unknown topic", NULL, "help method asink", 2,
+        { "unknown method 'asink'", "did you mean 'async'?" } },
     { "a misspelt data set", "data: digts\n", DRY, 2,
         { "exp.yaml:1:7: data:", "digits, fashion-mnist, synthetic", "did you mean 'digits'?" } },
     { "a missing data file", NULL, "sim --dry-run --data nowhere.csv", 2,
@@ -204,11 +237,13 @@ static bool set_up(void)
     static const unsigned char gzip[] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff };
     static const char trace[] = "iteration,a,b\n0,1,2\n1,oops,2\n", libsvm[] = "1 1:0.5\n-1 3:x\n";
     static const char good[] = "1,2,0\n3,4,1\n5,6,0\n7,8,1\n", ragged[] = "1,2,0\n3,4,1\n5,6\n";
+    static const char missing[] = "iteration,a,b\n0,1,2\n1,2,\n", times[] = "1,2,3\n";
     if (done) return true;
     done = mkdtemp(folder) && put("bad.csv", trace, strlen(trace)) && put("empty.yaml", "", 0) &&
         put("bad.libsvm", libsvm, strlen(libsvm)) && put("short-images-idx3-ubyte", idx, sizeof idx) &&
         put("broken.csv.gz", gzip, sizeof gzip) && put("good.csv", good, strlen(good)) &&
-        put("ragged.csv", ragged, strlen(ragged));
+        put("ragged.csv", ragged, strlen(ragged)) && put("missing.csv", missing, strlen(missing)) &&
+        put("times.csv", times, strlen(times));
     return done;
 }
 
@@ -256,7 +291,7 @@ TEST(wrong_flags_and_data_are_refused_with_place_and_remedy) { run_all(flags, si
 TEST(the_folder_of_wrong_inputs_is_cleared_away)
 {
     static const char *const made[] = { "exp.yaml", "bad.csv", "empty.yaml", "bad.libsvm",
-        "short-images-idx3-ubyte", "broken.csv.gz", "good.csv", "ragged.csv" };
+        "short-images-idx3-ubyte", "broken.csv.gz", "good.csv", "ragged.csv", "missing.csv", "times.csv" };
     if (strstr(folder, "XXXXXX")) SKIP("nothing was run");
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         char *path = mot_path_join(folder, made[i]);

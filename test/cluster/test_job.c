@@ -14,7 +14,7 @@ static struct mot_machine plain(double speed)
 TEST(speed_and_fixed_cost_make_the_time_of_a_job)
 {
     struct mot_machine m = plain(500);
-    struct mot_pace pace = { 0, 0 };
+    struct mot_pace pace = { 0 };
     m.fixed = 2000000;
     CHECK_INT(mot_job_time(&m, 1, 0, &pace, 100), 202000000);
     CHECK_INT(pace.jobs, 1);
@@ -26,7 +26,7 @@ TEST(a_fixed_job_time_is_exact_whatever_the_samples)
     struct mot_machine m = plain(500);
     m.has_job_time = true;
     for (int s = 1; s <= 1000; s++) {
-        struct mot_pace pace = { 0, 0 };
+        struct mot_pace pace = { 0 };
         m.job_time = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = s };
         CHECK_INT(mot_job_time(&m, 1, 3, &pace, 7), s * 1000000000LL);
         CHECK_INT(mot_job_time(&m, 1, 3, &pace, 9), s * 1000000000LL);
@@ -37,7 +37,7 @@ TEST(a_job_is_a_function_of_seed_worker_and_number)
 {
     struct mot_machine m = plain(1000);
     m.jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL, .mean = 1, .sigma = 0.3 };
-    struct mot_pace pace = { 0, 0 }, later = { 5, 0 }, other = { 5, 0 };
+    struct mot_pace pace = { 0 }, later = { .jobs = 5 }, other = { .jobs = 5 };
     mot_time t = 0;
     for (int i = 0; i < 6; i++) t = mot_job_time(&m, 9, 2, &pace, 32);
     CHECK_INT(mot_job_time(&m, 9, 2, &later, 32), t);
@@ -49,7 +49,7 @@ TEST(a_job_is_a_function_of_seed_worker_and_number)
 TEST(iid_straggling_has_its_share_and_factor)
 {
     struct mot_machine m = plain(1000);
-    struct mot_pace pace = { 0, 0 };
+    struct mot_pace pace = { 0 };
     int slow = 0;
     m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_IID, .factor = 5, .p = 0.25 };
     printf("  seed 11\n");
@@ -72,7 +72,7 @@ TEST(a_worker_keeps_its_class_and_classes_have_their_shares)
     };
     printf("  seed 5\n");
     for (int w = 0; w < workers; w++) {
-        struct mot_pace pace = { 0, 0 };
+        struct mot_pace pace = { 0 };
         int slow = 0;
         for (int i = 0; i < jobs; i++) slow += mot_job_time(&m, 5, (mot_node)w, &pace, 1) > 1000000;
         /* With 0.8 against 0.01 of 100 jobs, nothing lies between. */
@@ -86,7 +86,7 @@ TEST(markov_straggling_has_its_stationary_share_and_runs)
 {
     struct mot_machine m = plain(1000);
     int slow = 0, runs = 0, jobs = 200000, first = 0;
-    struct mot_pace pace = { 0, 0 };
+    struct mot_pace pace = { 0 };
     m.straggle = (struct mot_straggle){
         .kind = MOT_STRAGGLE_MARKOV, .factor = 3, .stay_slow = 0.9, .stay_fast = 0.95
     };
@@ -101,7 +101,7 @@ TEST(markov_straggling_has_its_stationary_share_and_runs)
     CHECK_NEAR(slow / (double)runs, 10, 0.5); /* a run lasts 1 / (1 - stay_slow) jobs */
     /* Stationary from the first job on. */
     for (int w = 0; w < 6000; w++) {
-        pace = (struct mot_pace){ 0, 0 };
+        pace = (struct mot_pace){ 0 };
         mot_job_time(&m, 6, (mot_node)w, &pace, 1);
         first += pace.straggling;
     }
@@ -111,7 +111,7 @@ TEST(markov_straggling_has_its_stationary_share_and_runs)
 TEST(absurd_times_are_capped_rather_than_overflowing)
 {
     struct mot_machine m = plain(1e-290);
-    struct mot_pace pace = { 0, 0 };
+    struct mot_pace pace = { 0 };
     CHECK_INT(mot_job_time(&m, 1, 0, &pace, 1000), 1000000000000000000LL);
 }
 
@@ -131,6 +131,29 @@ TEST(samples_done_at_a_deadline_begin_after_the_fixed_cost)
     CHECK_INT(mot_job_done(&m, whole, 50000000, 100), 25);
 }
 
+TEST(so_many_samples_are_done_from_one_nanosecond_on)
+{
+    struct mot_rng rng = mot_rng_at(5, MOT_RNG_METHOD, 0);
+    printf("  seed 5\n");
+    for (int i = 0; i < 20000; i++) {
+        struct mot_machine m = plain(1 + mot_rng_unit(&rng) * 1e5);
+        m.has_job_time = mot_rng_below(&rng, 3) == 0;
+        m.fixed = mot_rng_below(&rng, 2) ? mot_rng_below(&rng, 100000000) : 0;
+        uint64_t samples = 1 + mot_rng_below(&rng, 1u << mot_rng_below(&rng, 20));
+        uint64_t done = mot_rng_below(&rng, samples + 1);
+        mot_time whole = mot_rng_below(&rng, UINT64_C(1) << mot_rng_below(&rng, 60));
+        mot_time when = mot_job_when(&m, whole, done, samples);
+        CHECK(when <= whole);
+        CHECK(mot_job_done(&m, whole, when, samples) >= done);
+        CHECK(when == 0 || mot_job_done(&m, whole, when - 1, samples) < done);
+    }
+    struct mot_machine m = plain(1000);
+    m.fixed = 100000000;
+    CHECK_INT(mot_job_when(&m, 200000000, 50, 100), 150000000);
+    CHECK_INT(mot_job_when(&m, 200000000, 0, 100), 0);
+    CHECK_INT(mot_job_when(&m, 200000000, 100, 100), 200000000);
+}
+
 TEST(a_recorded_trace_is_replayed_cell_by_cell)
 {
     char path[512], line[4096];
@@ -145,7 +168,7 @@ TEST(a_recorded_trace_is_replayed_cell_by_cell)
         (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .factor = 1, .column = 6, .trace = trace };
     m.jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 7 }; /* has no say in a replay */
     FILE *file = fopen(path, "r");
-    struct mot_pace pace = { 0, 0 };
+    struct mot_pace pace = { 0 };
     double total = 0;
     CHECK(fgets(line, sizeof line, file));
     while (fgets(line, sizeof line, file)) {
@@ -188,7 +211,7 @@ TEST(a_damaged_trace_is_refused_with_its_line)
         struct mot_arena arena = { NULL };
         const struct mot_trace *trace;
         CHECK_INT(mot_file_replace(path, bad[i].text, strlen(bad[i].text)), MOT_OK);
-        CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_EDATA);
+        CHECK_INT(mot_trace_read(path, &arena, &trace), MOT_EUSAGE);
         CHECK_HAS(mot_error(), bad[i].message);
         mot_arena_free(&arena);
     }
@@ -313,7 +336,7 @@ TEST(a_machine_is_slower_in_all_that_its_jobs_take)
 TEST(of_a_recorded_job_samples_are_done_from_its_beginning)
 {
     const double seconds[] = { 1 };
-    const struct mot_trace one = { 1, 1, seconds };
+    const struct mot_trace one = { 1, 1, seconds, NULL };
     struct mot_machine m = plain(1000);
     m.fixed = 500000000;
     m.straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_TRACE, .trace = &one };
@@ -360,11 +383,12 @@ TEST(machines_that_differ_in_anything_are_not_alike)
 {
     const struct mot_machine m = { .speed = 1, .link = { 1, 1, 1 } };
     static const double second = 1;
-    const struct mot_trace trace = { 1, 1, &second };
+    const struct mot_trace trace = { 1, 1, &second, NULL };
     CHECK(mot_machine_alike(&m, &m));
     DIFFERS(name, "a");
     DIFFERS(speed, 2);
     DIFFERS(fixed, 1);
+    DIFFERS(price, MOT_PRICE_SAMPLES);
     DIFFERS(has_job_time, true);
     DIFFERS(job_time.kind, MOT_LAW_UNIFORM);
     DIFFERS(job_time.mean, 2);
@@ -388,6 +412,40 @@ TEST(machines_that_differ_in_anything_are_not_alike)
     DIFFERS(link.up, 2);
     DIFFERS(link.down, 2);
     DIFFERS(link.latency, 2);
+}
+
+TEST(priced_by_samples_a_job_takes_as_much_longer_as_it_is_larger)
+{
+    struct mot_machine m = { .has_job_time = true,
+        .job_time = { .kind = MOT_LAW_EXPONENTIAL, .mean = 2 },
+        .jitter = { .kind = MOT_LAW_FIXED, .mean = 1 },
+        .straggle = { .kind = MOT_STRAGGLE_IID, .factor = 5, .p = 0.5 } };
+    struct mot_pace plain = mot_pace_of(&m, 32);
+    CHECK_INT(plain.batch, 0);
+    m.price = MOT_PRICE_SAMPLES;
+    struct mot_pace batch = mot_pace_of(&m, 32), twice = batch, half = batch;
+    CHECK_INT(batch.batch, 32);
+    for (int i = 0; i < 100; i++) {
+        double t = (double)mot_job_time(&m, 3, 1, &plain, 64);
+        CHECK_NEAR(mot_job_time(&m, 3, 1, &batch, 32), t, 1);
+        CHECK_NEAR(mot_job_time(&m, 3, 1, &twice, 64), 2 * t, 2);
+        CHECK_NEAR(mot_job_time(&m, 3, 1, &half, 16), t / 2, 1);
+    }
+    m.has_job_time = false; /* speeds go by samples of themselves */
+    CHECK_INT(mot_pace_of(&m, 32).batch, 0);
+}
+
+TEST(a_trace_can_be_priced_by_samples_too)
+{
+    static const double seconds[] = { 3, 5 };
+    const struct mot_trace trace = { .rows = 2, .cols = 1, .seconds = seconds };
+    struct mot_machine m = { .straggle = { .kind = MOT_STRAGGLE_TRACE, .trace = &trace },
+        .price = MOT_PRICE_SAMPLES };
+    struct mot_pace pace = mot_pace_of(&m, 8);
+    CHECK_INT(mot_job_time(&m, 1, 0, &pace, 24), 9000000000LL);
+    CHECK_INT(mot_job_time(&m, 1, 0, &pace, 8), 5000000000LL);
+    CHECK_INT(mot_job_time(&m, 1, 0, &pace, 2), 750000000LL);
+    CHECK_NEAR(mot_job_mean(&m, 8), 4, 1e-12);
 }
 
 TEST_MAIN()

@@ -14,7 +14,7 @@ TEST(shares_follow_the_speeds_and_keep_the_sum)
     for (int i = 0; i < 8; i++) CHECK_INT(share[i], want[i]);
 }
 
-TEST(what_is_left_goes_to_those_who_lack_most_and_then_to_the_first)
+TEST(leftovers_go_to_those_who_lack_most_then_to_the_first)
 {
     const double alike[] = { 1, 1, 1, 1 }, apart[] = { 1, 3.6, 2.7, 2.7 };
     uint32_t share[4];

@@ -81,6 +81,26 @@ static char *printed(const struct mot_cluster *c)
     return text;
 }
 
+TEST(groups_have_their_own_price_or_the_clusters)
+{
+    struct mot_cluster *c =
+        parsed("per: samples\nworkers:\n  - {job_time: 2s}\n  - {job_time: 2s, per: job}\n"
+               "  - {speed: 5/s}\n  - {speed: 5/s, per: samples}\n");
+    CHECK(c);
+    for (int again = 0; again < 2; again++) {
+        CHECK_INT(c->machine[0].price, MOT_PRICE_SAMPLES);
+        CHECK_INT(c->machine[1].price, MOT_PRICE_JOB);
+        CHECK_INT(c->machine[2].price, MOT_PRICE_AUTO); /* speeds go by samples of themselves */
+        CHECK_INT(c->machine[3].price, MOT_PRICE_AUTO);
+        char *text = printed(c);
+        mot_cluster_close(c);
+        c = parsed(text);
+        free(text);
+        CHECK(c);
+    }
+    mot_cluster_close(c);
+}
+
 TEST(faults_are_read)
 {
     struct mot_cluster *c = parsed(
@@ -188,6 +208,21 @@ TEST(slow_stretches_the_jobs_of_the_last_workers_and_prints_plain_groups_that_re
         mot_cluster_close(c);
         mot_cluster_close(plain);
         mot_cluster_close(again);
+    }
+}
+
+TEST(a_speed_cannot_be_priced_by_the_job)
+{
+    struct mot_cluster *c = NULL;
+    static const char *const wrong[][2] = {
+        { "{workers: [{speed: 5/s, per: job}]}",
+            "workers[0].per: expected workers with a job_time or a trace; those with a speed" },
+        { "{workers: [{job_time: 2s, per: batch}]}", "workers[0].per: expected one of auto, job, samples" },
+        { "{workers: 3, per: sample}", "per: expected one of auto, job, samples" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
+        CHECK_INT(mot_cluster_parse("c.yaml", wrong[i][0], strlen(wrong[i][0]), &c), MOT_EUSAGE);
+        CHECK_HAS(mot_error(), wrong[i][1]);
     }
 }
 

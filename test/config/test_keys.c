@@ -25,10 +25,10 @@ static void put_table(const char *section, const char *of, const struct mot_opti
 
 static void put_family(const struct mot_family *family, FILE *out)
 {
-    struct mot_part part;
-    for (size_t i = 0; family->get(i, &part); i++) {
-        fprintf(out, "%s: %s\n", family->section, part.name);
-        put_table(family->section, part.name, part.options, out);
+    struct mot_choice choice;
+    for (size_t i = 0; family->get(i, &choice); i++) {
+        fprintf(out, "%s: %s\n", family->section, choice.name);
+        put_table(family->section, choice.name, choice.options, out);
     }
 }
 

@@ -78,7 +78,7 @@ TEST(mistakes_say_where)
     CHECK_HAS(mot_error(), "there is no file '/tmp/nowhere.txt'");
     CHECK(!open_text(
         "sizing: proportional\ncluster: {workers: [{count: 2, job_time: {name: fixed, mean: 0s}}]}\n"));
-    CHECK_HAS(mot_error(), "sizing: worker 0 does its jobs in no time");
+    CHECK_HAS(mot_error(), "sizing: worker 0 takes no time for its jobs");
     CHECK(!open_text("method: {name: matcha, budget: 0}\n"));
     CHECK_HAS(mot_error(), "method.budget");
 }

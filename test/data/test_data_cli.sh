@@ -25,12 +25,12 @@ says "IDX refuses what is no byte" 3 "expected whole numbers from 0 to 255" "$MO
 head -c 300 "$box/digits.libsvm.gz" >"$box/cut.gz"
 says "a truncated file is bad data" 3 "truncated" "$MOTLEY" data info "$box/cut.gz"
 says "a missing file is neither set nor file" 2 "nor a file" "$MOTLEY" data info "$box/none.csv"
-says "more rows than synthetic data have names the key that makes them" 2 'there are 1000; `size` says how many are made' \
+says "more rows than synthetic data have names the key that makes them" 2 'there are 1000; `size` says how many to generate' \
     "$MOTLEY" sim --data synthetic --data-rows 5000
 
 # Small files that unpack to large ones: every reader of .gz files stops at the limit.
 yes 1,2,0 | head -c 6000000 | gzip >"$box/bomb.csv.gz"
-says "a bomb is bad data" 3 "unpacks to more than 2 MB, a limit against" "$MOTLEY" data info "$box/bomb.csv.gz" --unpack-max 2MB
+says "a bomb is bad data" 3 "unpacks to more than 2 MB, the limit against" "$MOTLEY" data info "$box/bomb.csv.gz" --unpack-max 2MB
 says "the message names the option" 3 '`unpack_max` raises it' "$MOTLEY" sim --data "$box/bomb.csv.gz" --data-unpack-max 2MB
 says "a limit above its size lets it pass" 0 "rows       1000000" "$MOTLEY" data info "$box/bomb.csv.gz" --unpack-max 6MB
 gzip -k "$box/x.npy" "$box/y.npy"

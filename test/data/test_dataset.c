@@ -247,7 +247,7 @@ TEST(fashion_mnist_has_its_own_test_part)
     mot_dataset_close(set);
     conf.test = 0.5;
     CHECK_INT(mot_dataset_open(&conf, 1, &set), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "test part of its own");
+    CHECK_HAS(mot_error(), "test rows of its own");
 }
 
 /* ---- labels ---------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ TEST(a_split_that_leaves_nothing_to_train_on_is_refused)
     struct mot_dataset *set;
     conf.test = conf.valid = 0.5;
     CHECK_INT(mot_dataset_open(&conf, 1, &set), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "expected some to train on");
+    CHECK_HAS(mot_error(), "expected some for training");
 }
 
 TEST(a_test_file_is_fitted_to_the_training_file)
@@ -357,7 +357,7 @@ TEST(a_test_file_is_fitted_to_the_training_file)
     CHECK_HAS(mot_error(), "test2.libsvm:2: label '3' is not among the known classes: -1, +1");
     conf.test_path = write_file("test3.csv", "1,2,3,1\n");
     CHECK_INT(mot_dataset_open(&conf, 1, &set), MOT_EDATA);
-    CHECK_HAS(mot_error(), "is dense, expected sparse");
+    CHECK_HAS(mot_error(), "dense rows, expected sparse rows");
 }
 
 /* ---- scaling ----------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* test_formats.c -- what the readers accept, and what they say of what they do not. */
+/* test_formats.c -- what the readers accept, and how they report what they refuse. */
 #include "base/rng.h"
 #include "help.h"
 
@@ -76,7 +76,7 @@ TEST(csv_takes_the_label_by_name_or_number_and_leaves_columns_out)
     CHECK_TEXT(label_of(&raw, 0), "2");
     mot_raw_free(&raw);
     for (int c = 0; c < 12; c++) {
-        char number[8], label[8];
+        char number[16], label[16];
         snprintf(number, sizeof number, "%d", c);
         snprintf(label, sizeof label, "%d", 20 + c);
         conf.label_column = number;
@@ -369,9 +369,10 @@ TEST(a_packed_file_that_is_too_short_is_truncated_where_it_ends)
                   *all_rows = packed(whole, sizeof whole - 1, &whole_n);
     struct mot_raw raw;
     CHECK_INT(read_bytes(MOT_FORMAT_IDX, short_rows, n, NULL, 0, NULL, &raw), MOT_EDATA);
-    CHECK_HAS(mot_error(), "offset 17: the file ends here, expected 6 numbers of 1 bytes in all: truncated");
+    CHECK_HAS(
+        mot_error(), "offset 17: the file ends here, expected a total of 6 numbers of 1 bytes: truncated");
     CHECK_INT(read_bytes(MOT_FORMAT_IDX, all_rows, whole_n, short_labels, few_n, NULL, &raw), MOT_EDATA);
-    CHECK_HAS(mot_error(), "the file ends here, expected 3 numbers of 1 bytes in all: truncated");
+    CHECK_HAS(mot_error(), "the file ends here, expected a total of 3 numbers of 1 bytes: truncated");
     free(short_rows);
     free(short_labels);
     free(all_rows);
@@ -450,7 +451,7 @@ static const struct damage {
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2\0,0\n"), { "file:2:", "found '2\\x00'", "expected a number" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,a\0b\n"), { "file:2:", "found 'a\\x00b'", "expected a label" } },
     { MOT_FORMAT_AUTO, TEXT("1 qid:3 1:5\n"), { "file:1:", "'qid:3'", "ranking" } },
-    { MOT_FORMAT_CSV, TEXT("a,b,y\n"), { "file:", "a header and no rows", "expected" } },
+    { MOT_FORMAT_CSV, TEXT("a,b,y\n"), { "file:", "a header but no rows", "expected" } },
     { MOT_FORMAT_CSV, TEXT("word\n"), { "file:1:", "'word'", "separated by" } },
     { MOT_FORMAT_CSV, TEXT(" \n\n"), { "file:", "no rows", "expected" } },
     { MOT_FORMAT_IDX, TEXT("\0\0\x08"), { "file: offset 3:", "ends inside the IDX magic", "truncated" } },
@@ -511,7 +512,7 @@ static const struct damage {
              "\0\0\x80\x7f"),
         { "file: offset 66:", "found inf", "finite" } },
     { MOT_FORMAT_AUTO, TEXT(""), { "file:", "is empty", "" } },
-    { MOT_FORMAT_AUTO, TEXT("abc\0def\x01\x02"), { "file: offset 3:", "zero byte", "no text" } },
+    { MOT_FORMAT_AUTO, TEXT("abc\0def\x01\x02"), { "file: offset 3:", "zero byte", "not text" } },
     { MOT_FORMAT_AUTO, TEXT("\x1f\x8b"), { "file: compressed offset 2:", "ends here", "truncated" } },
     { MOT_FORMAT_AUTO, TEXT("\x1f\x8b\x08\0\0\0\0\0\0\3\xff\xff\xff"),
         { "file: compressed offset", "damaged gzip data", "" } },
@@ -540,7 +541,7 @@ TEST(labels_that_do_not_belong_to_the_features_are_refused)
         const char *says;
     } cases[] = {
         { TEXT("\0\0\x08\x01\0\0\0\3\0\1\2"), "labels: offset 8: 3 labels, expected 2" },
-        { TEXT("\0\0\x08\x02\0\0\0\2\0\0\0\2\0\1\2\3"), "2 numbers a row, expected one" },
+        { TEXT("\0\0\x08\x02\0\0\0\2\0\0\0\2\0\1\2\3"), "2 labels per row, expected one" },
         { TEXT("\0\0\x08\x01\0\0\0\2\0"), "no more than 1 bytes" },
     };
     for (size_t i = 0; i < MOT_COUNT(cases); i++) {

@@ -1,6 +1,7 @@
-/* Profiles: what is fitted to figures, and that a profile on threads is a cluster. */
+/* Profiles: what is fitted to the measurements, and that a profile taken on threads makes a cluster. */
 #include "config/cluster_file.h"
 #include "live/profile.h"
+#include "live/threads.h"
 #include "run/run.h"
 
 static struct mot_profile_worker worker_with(double fixed_s, double per_sample_s)
@@ -84,7 +85,7 @@ TEST(a_nodes_latency_is_its_part_of_its_pairs)
     }
 }
 
-TEST(a_bandwidth_that_noise_hides_is_what_there_is_at_least)
+TEST(a_bandwidth_lost_in_noise_is_a_lower_bound)
 {
     CHECK_NEAR(mot_profile_bandwidth(1e6, 3e-3, 1e-3), 5e8, 1); /* 2 ms longer with the body than without */
     CHECK_NEAR(mot_profile_bandwidth(1e6, 1e-3, 1e-3), 1e10, 10);
@@ -116,7 +117,7 @@ static enum mot_status profile(struct run *r, const char *method, double seconds
     if (r->status == MOT_OK) r->status = mot_job_open(r->experiment, &r->job);
     if (r->status != MOT_OK) return r->status;
     *p = (struct mot_profile){ .seconds = (mot_time)(seconds * 1e9), .interrupt = &pressed };
-    return mot_threads_profile(&(struct mot_live_options){ .experiment = r->experiment,
+    return mot_threads_profile(&(struct mot_driver_options){ .experiment = r->experiment,
                                    .problem = &r->job.problem,
                                    .optim = &r->job.optim,
                                    .x0 = r->job.x0 },

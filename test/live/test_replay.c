@@ -1,4 +1,4 @@
-/* A run that was recorded live runs again to the same model; what is not that run is refused. */
+/* A recorded live run replays to the same model; anything that differs from it is refused. */
 #include "base/file.h"
 #include "live/replay.h"
 #include "run/run.h"
@@ -25,7 +25,7 @@ static char *record_path(void) { return mot_path_join(folder(), "record.bin"); }
 static uint64_t record(const char *const *pairs, bool emulate)
 {
     struct run r = {
-        .ways = { .driver = MOT_DRIVER_THREADS, .record = true, .replace = true, .emulate = emulate }
+        .ways = { .driver = &mot_driver_threads, .record = true, .replace = true, .emulate = emulate }
     };
     RUN_SET(&r, SMALL, "output", folder());
     run_set_all(&r, pairs);
@@ -37,7 +37,7 @@ static uint64_t record(const char *const *pairs, bool emulate)
 
 static enum mot_status replay(const char *const *pairs, struct run *r)
 {
-    *r = (struct run){ .ways = { .driver = MOT_DRIVER_REPLAY, .arrivals = folder() } };
+    *r = (struct run){ .ways = { .driver = &mot_driver_replay, .arrivals = folder() } };
     RUN_SET(r, SMALL);
     run_set_all(r, pairs);
     run_go(r);
@@ -60,7 +60,7 @@ static void same_again(const char *const *pairs, bool emulate)
 
 TEST(every_other_method_with_a_server_recorded_live_and_replayed_gives_the_same_model)
 {
-    static const char *const methods[] = { "rennala", "malenia", "ringleader", "ia2sgd", "ca2fl",
+    static const char *const methods[] = { "rennala", "malenia", "ringleader", "ia2sgd", "ca2fl", "fedavg",
         "mindflayer" };
     for (size_t i = 0; i < MOT_COUNT(methods); i++)
         same_again(
@@ -100,6 +100,20 @@ TEST(a_server_with_a_deadline_replayed_gives_the_same_model)
     same_again(PAIRS("method", "server", "method.deadline", "adaptive", "optimizer", "adamw"), false);
 }
 
+TEST(compressed_runs_replayed_give_the_same_model)
+{
+    const char *topk = "{name: topk, ratio: 10%}";
+    same_again(PAIRS("method", "async", "compress", topk, "stop.updates", "100"), false);
+    same_again(PAIRS("method", "async", "compress", "{name: topk, ratio: 1}", "stop.updates", "100"), false);
+    same_again(PAIRS("method", "ringleader", "compress", "qsgd", "stop.updates", "60"), false);
+    same_again(
+        PAIRS("method", "fedbuff", "compress", topk, "method.steps", "3", "stop.updates", "60"), false);
+    same_again(PAIRS("method", "gasync", "compress", "sign", "stop.updates", "60"), false);
+    same_again(
+        PAIRS("method", "allreduce", "compress", "{name: topk, delta: 0.3}", "stop.updates", "60"), false);
+    same_again(PAIRS("method", "choco", "compress", topk, "stop.updates", "60"), false);
+}
+
 TEST(an_emulated_mixed_cluster_replayed_gives_the_same_model)
 {
     const char *cluster = "{network: {bandwidth: 1Gbit, latency: 100us}, workers: [{count: 3, speed: 100000 "
@@ -127,7 +141,7 @@ TEST(a_run_that_its_target_ended_replayed_gives_the_model_that_met_it)
 
 TEST(a_replay_tells_how_far_it_is)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_REPLAY, .arrivals = folder() } };
+    struct run r = { .ways = { .driver = &mot_driver_replay, .arrivals = folder() } };
     const char *const *pairs = PAIRS("method", "allreduce", "evaluate.every", "50 updates");
     char *text = NULL;
     size_t n;
@@ -211,7 +225,7 @@ static void forge(mot_node node, uint64_t number, void (*change)(struct mot_tape
             else if (e.kind == MOT_EV_WORK) event.work = &w;
             else if (e.kind == MOT_EV_TIMER) event.timer = e.tag;
             else if (e.kind == MOT_EV_PEER) event.peer = e.peer;
-            mot_tape_put(&out.tape[i], e.now, &event);
+            mot_tape_put(&out.tape[i], e.now, &event, e.streams);
         }
     }
     CHECK_INT(mot_record_write(&out, path), MOT_OK);
@@ -290,17 +304,14 @@ TEST(one_node_can_be_followed_event_by_event_up_to_one)
     CHECK_INT(replay(pairs, &r), MOT_OK);
     CHECK_INT(mot_record_read(folder(), r.job.hash, &tapes), MOT_OK);
     CHECK_INT(tapes.tape[4].events, 301); /* START, and a gradient for each update */
-    CHECK_INT(mot_replay_run(&(struct mot_replay_options){ .experiment = r.experiment,
-                                 .problem = &r.job.problem,
-                                 .optim = &r.job.optim,
-                                 .x0 = r.job.x0,
-                                 .record = &tapes,
-                                 .node = 4,
-                                 .until = 50,
-                                 .seen = count,
-                                 .seen_self = &seen },
-                  &out),
-        MOT_OK);
+    struct mot_inspection inspection = { .node = 4, .until = 50, .seen = count, .seen_self = &seen };
+    struct mot_driver_options o = { .experiment = r.experiment,
+        .problem = &r.job.problem,
+        .optim = &r.job.optim,
+        .x0 = r.job.x0,
+        .record = &tapes,
+        .inspection = &inspection };
+    CHECK_INT(mot_driver_replay.run(&o, &out), MOT_OK);
     CHECK_INT(seen, 50);
     CHECK_INT(out.last.updates, 49);
     mot_outcome_close(&out);

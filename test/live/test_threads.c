@@ -3,7 +3,7 @@
 
 #define SMALL "data", "digits", SMALL_MLP, "workers", "4", "stop.updates", "200", "evaluate.train", "end"
 
-static uint64_t hash_of(struct run *r, enum mot_driver driver)
+static uint64_t hash_of(struct run *r, const struct mot_driver *driver)
 {
     r->ways.driver = driver;
     run_go(r);
@@ -17,9 +17,9 @@ static void same_in_both(const char *method)
     struct run s = { 0 }, t = { 0 };
     RUN_SET(&s, SMALL, "method", method);
     RUN_SET(&t, SMALL, "method", method);
-    uint64_t hash = hash_of(&s, MOT_DRIVER_SIM);
+    uint64_t hash = hash_of(&s, &mot_driver_sim);
     CHECK(hash != 0);
-    CHECK(hash == hash_of(&t, MOT_DRIVER_THREADS));
+    CHECK(hash == hash_of(&t, &mot_driver_threads));
 }
 
 TEST(allreduce_gives_one_model_simulated_and_on_threads) { same_in_both("allreduce"); }
@@ -27,7 +27,7 @@ TEST(the_server_that_waits_for_all_gives_one_model_simulated_and_on_threads) { s
 
 TEST(async_learns_on_threads)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+    struct run r = { .ways = { .driver = &mot_driver_threads } };
     RUN_SET(&r, SMALL, "method", "async", "stop.updates", "1500", "optimizer.lr", "0.05");
     run_go(&r);
     CHECK_INT(r.status, MOT_OK);
@@ -47,7 +47,7 @@ TEST(data_that_runs_out_ends_a_run_on_threads)
 {
     static const char *const methods[] = { "allreduce", "server", "async" };
     for (int m = 0; m < 3; m++) {
-        struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+        struct run r = { .ways = { .driver = &mot_driver_threads } };
         RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "4", "method", methods[m], "batch",
             "[64, 32, 32, 32]", "sampler.passes", "2", "stop.epochs", "100");
         run_go(&r);
@@ -62,7 +62,7 @@ TEST(a_target_ends_a_run_on_threads)
 {
     static const char *const methods[] = { "allreduce", "server", "async" };
     for (int m = 0; m < 3; m++) {
-        struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+        struct run r = { .ways = { .driver = &mot_driver_threads } };
         RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "3", "method", methods[m],
             "stop.target.test_accuracy", "0.7", "optimizer.lr", "0.05", "evaluate.every", "10 updates",
             "stop.epochs", "2000");
@@ -76,7 +76,7 @@ TEST(a_target_ends_a_run_on_threads)
 
 TEST(divergence_is_noticed_on_threads)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+    struct run r = { .ways = { .driver = &mot_driver_threads } };
     RUN_SET(&r, "data", "synthetic", "data.kind", "regression", "model", "least-squares", "optimizer.lr",
         "1000", "stop.updates", "5000");
     run_go(&r);
@@ -90,7 +90,7 @@ TEST(an_emulated_run_takes_at_least_the_simulated_time)
 {
     static const char *const methods[] = { "allreduce", "server" };
     for (int m = 0; m < 2; m++) {
-        struct run s = { 0 }, t = { .ways = { .driver = MOT_DRIVER_THREADS, .emulate = true } };
+        struct run s = { 0 }, t = { .ways = { .driver = &mot_driver_threads, .emulate = true } };
         const char *cluster = "{network: {bandwidth: 1Gbit, latency: 1ms}, workers: [{count: 3, speed: 4000 "
                               "samples/s}, {speed: 1000 samples/s}]}";
         RUN_SET(&s, SMALL, "method", methods[m], "cluster", cluster, "stop.updates", "20");
@@ -111,7 +111,7 @@ TEST(an_emulated_run_takes_at_least_the_simulated_time)
 
 static uint64_t hash_in(const char *folder, const char *method, const char *updates, bool resume)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .resume = resume, .replace = true } };
+    struct run r = { .ways = { .driver = &mot_driver_threads, .resume = resume, .replace = true } };
     RUN_SET(
         &r, SMALL, "method", method, "stop.updates", updates, "optimizer.momentum", "0.5", "output", folder);
     run_go(&r);

@@ -1,4 +1,4 @@
-/* Faults where a cluster is emulated: delays and stalls, in order, at the times of the simulator's. */
+/* Faults of an emulated cluster: delays and stalls, in order, at the simulator's times. */
 #include "live/weather.h"
 #include "run/run.h"
 
@@ -25,7 +25,7 @@ static void close_both(struct mot_weather *w, struct mot_experiment *x)
 TEST(fair_weather_is_the_plain_network)
 {
     struct mot_experiment *c;
-    struct mot_nic nic[4] = { { 0, 0 } };
+    struct mot_nic nic[4] = { 0 };
     struct mot_weather *w = weather_of("[{kind: drop, at: 10s, for: 1s}]", &c);
     CHECK(w);
     CHECK_INT(mot_weather_send(w, nic, 0, 1, 1000, 5 * MS), 5 * MS + 200000);
@@ -36,7 +36,7 @@ TEST(fair_weather_is_the_plain_network)
 TEST(lost_frames_are_time_outs_and_what_follows_waits_its_turn)
 {
     struct mot_experiment *c;
-    struct mot_nic nic[4] = { { 0, 0 } };
+    struct mot_nic nic[4] = { 0 };
     struct mot_weather *w = weather_of("[{kind: drop, at: 0, for: 5ms, worker: 0}]", &c);
     CHECK(w);
     mot_time first = mot_weather_send(w, nic, 0, 1, 1000, 4 * MS),
@@ -51,7 +51,7 @@ TEST(lost_frames_are_time_outs_and_what_follows_waits_its_turn)
 TEST(messages_of_a_pair_stay_in_order_whatever_the_weather)
 {
     struct mot_experiment *c;
-    struct mot_nic nic[4] = { { 0, 0 } };
+    struct mot_nic nic[4] = { 0 };
     struct mot_weather *w = weather_of(
         "{drop: 30%, duplicate: 30%, reorder: 50%, corrupt: 20%, slow_link: 1/s, partition: 0.5/s}", &c);
     CHECK(w);
@@ -70,7 +70,7 @@ TEST(messages_of_a_pair_stay_in_order_whatever_the_weather)
 TEST(a_partition_is_a_delay_until_it_is_over)
 {
     struct mot_experiment *c;
-    struct mot_nic nic[4] = { { 0, 0 } };
+    struct mot_nic nic[4] = { 0 };
     struct mot_weather *w = weather_of("[{kind: partition, at: 1s, for: 5s, workers: [1, 2]}]", &c);
     CHECK(w);
     mot_time due = mot_weather_send(w, nic, 0, 1, 10, 1000 * MS);
@@ -110,10 +110,10 @@ TEST(a_thread_cannot_crash_alone)
 
 #define CLUSTER "{workers: [{count: 3, speed: 20000 samples/s}], faults: %s}"
 
-static struct mot_outcome run(enum mot_driver driver, const char *method, const char *faults)
+static struct mot_outcome run(const struct mot_driver *driver, const char *method, const char *faults)
 {
     char cluster[400];
-    struct run r = { .ways = { .driver = driver, .emulate = driver == MOT_DRIVER_THREADS } };
+    struct run r = { .ways = { .driver = driver, .emulate = driver == &mot_driver_threads } };
     snprintf(cluster, sizeof cluster, CLUSTER, faults);
     RUN_SET(&r, "data", "digits", "model", "softmax", "method", method, "stop.updates", "30",
         "evaluate.every", "1000 updates", "cluster", cluster);
@@ -131,8 +131,8 @@ TEST(threads_in_bad_weather_reach_the_simulators_model)
 {
     static const char *const methods[] = { "allreduce", "server" };
     for (int m = 0; m < 2; m++) {
-        struct mot_outcome plain = run(MOT_DRIVER_SIM, methods[m], "[]");
-        struct mot_outcome out = run(MOT_DRIVER_THREADS, methods[m],
+        struct mot_outcome plain = run(&mot_driver_sim, methods[m], "[]");
+        struct mot_outcome out = run(&mot_driver_threads, methods[m],
             "{drop: 5%, duplicate: 5%, reorder: 5%, corrupt: 2%, stall: 2/s, stall_for: 20ms}");
         CHECK_INT(out.status, MOT_OK);
         CHECK(out.model_hash == plain.model_hash);
@@ -143,7 +143,7 @@ TEST(threads_in_bad_weather_reach_the_simulators_model)
 TEST(a_stall_among_threads_takes_as_long_as_it_says)
 {
     struct mot_outcome out =
-        run(MOT_DRIVER_THREADS, "allreduce", "[{kind: stall, at: 20ms, for: 300ms, worker: 1}]");
+        run(&mot_driver_threads, "allreduce", "[{kind: stall, at: 20ms, for: 300ms, worker: 1}]");
     CHECK_INT(out.status, MOT_OK);
     CHECK(out.last.now >= 320 * MS);
     CHECK_INT(out.faults.stalls, 1);
@@ -151,7 +151,7 @@ TEST(a_stall_among_threads_takes_as_long_as_it_says)
 
 TEST(faults_that_cannot_be_emulated_are_refused)
 {
-    CHECK_INT(run(MOT_DRIVER_THREADS, "async", "[{kind: crash, at: 1s, worker: 0}]").status, MOT_EUSAGE);
+    CHECK_INT(run(&mot_driver_threads, "async", "[{kind: crash, at: 1s, worker: 0}]").status, MOT_EUSAGE);
 }
 
 TEST_MAIN()

@@ -1,5 +1,5 @@
-/* Kernels on vectors, of every set this machine can run, against their plain twins; what multiplies matrices
- * is in test_kernels_gemm.c and test_kernels_few.c. */
+/* Vector kernels of every set this machine can run, against their plain twins; matrix products are in
+ * test_kernels_gemm.c and test_kernels_few.c. */
 #include "twins.h"
 #include <float.h>
 
@@ -59,6 +59,27 @@ TEST(vector_kernels_match_their_twins)
         CHECK(off[0] < 1e-13 && off[1] < 1e-13);
         CHECK(off[2] < 1e-7 && off[3] < 3e-7 && off[4] == 0 && off[5] == 0);
     }
+}
+
+TEST(blend_is_its_twin_to_the_bit_in_every_set)
+{
+    enum { TERMS = 7, MOST = 130 };
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 7);
+    float *x[TERMS], y[MOST], z[MOST];
+    double a[TERMS], sum[MOST], want[MOST];
+    for (int t = 0; t < TERMS; t++) x[t] = fresh(MOST), a[t] = mot_rng_normal(&rng);
+    EACH_SET(k)
+    for (size_t i = 0; i < SIZES; i++)
+        for (uint32_t terms = 1; terms <= TERMS; terms++)
+            for (int how = 0; how < 4; how++) {
+                bool first = how % 2, ends = how / 2;
+                for (int j = 0; j < MOST; j++) sum[j] = want[j] = 1.0 / (j + 3), y[j] = z[j] = 5;
+                k->blend(sizes[i], terms, a, (const float *const *)x, first, sum, ends ? y : NULL);
+                mot_kernels_ref.blend(
+                    sizes[i], terms, a, (const float *const *)x, first, want, ends ? z : NULL);
+                CHECK(memcmp(sum, want, sizeof sum) == 0 && memcmp(y, z, sizeof y) == 0);
+            }
+    for (int t = 0; t < TERMS; t++) free(x[t]);
 }
 
 TEST(dot_gives_the_same_bits_in_every_set)

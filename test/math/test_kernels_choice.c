@@ -1,4 +1,4 @@
-/* A wish that the machine cannot fulfil is an error, not a silent default. One process, one choice. */
+/* A kernel set that the machine lacks is an error, not a silent default. A process chooses once. */
 #include "math/kernels.h"
 #include "math/models.h"
 #include "math/optim.h"

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "base/rng.h"
 #include "math/optim.h"
+#include <motley/method.h>
 #include "test.h"
 
 #define N 37 /* a weight of 5 x 6 and a bias of 7 */

@@ -14,6 +14,7 @@
 
 #define BATCH 10u
 #define WORKERS_MOST 16u
+#define ROWS 25u /* of a worker */
 
 struct served {
     const struct mot_method *method;
@@ -25,6 +26,7 @@ struct served {
     struct mot_net net;
     struct mot_arena arena;
     uint32_t batch[WORKERS_MOST];
+    uint64_t rows[WORKERS_MOST];
     void *conf, *state, *model_conf;
 };
 
@@ -69,14 +71,17 @@ static inline void served_begin(
     mot_net_open(model, s->model_conf, &(struct mot_shape){ .cols = 3 }, &s->net);
     struct mot_optim_conf sgd = { .lr = 1, .clip = NAN };
     mot_optim_open(mot_optimizers[0], &sgd, &(struct mot_schedule_conf){ .total = 10 }, &s->net, &s->optim);
-    uint32_t servers = m->server_count ? m->server_count(s->conf, workers) : m->servers;
-    for (uint32_t i = 0; i < workers; i++) s->batch[i] = BATCH;
+    uint32_t servers = mot_method_traits(m, s->conf, workers).servers;
+    for (uint32_t i = 0; i < workers; i++) s->batch[i] = BATCH, s->rows[i] = ROWS;
     s->world = (struct mot_world){ .workers = workers,
         .servers = servers,
         .nodes = workers + servers,
         .dim = s->net.dim,
         .seed = 1,
         .optim = &s->optim,
+        .parts = workers,
+        .part_rows = s->rows,
+        .rows = (uint64_t)ROWS * workers,
         .batch = s->batch };
     mot_pool_open(&s->pool, s->world.dim, 1024);
     s->world.x0 = mot_pool_take(&s->pool);

@@ -1,4 +1,4 @@
-/* The asynchronous template by itself: who gets jobs, what goes into an update, how late it may be. */
+/* The asynchronous template by itself: who gets jobs, what goes into an update, how stale it may be. */
 #include "base/rng.h"
 #include "served.h"
 

@@ -1,4 +1,4 @@
-/* Asynchronous SGD with a server in several nodes, each with a range of the parameters. */
+/* Asynchronous SGD with several servers, each with a range of the parameters. */
 #include "../run/run.h"
 #include "report/tally.h"
 
@@ -85,7 +85,7 @@ TEST(shards_on_threads_give_the_simulated_model_where_no_order_decides)
 {
     uint64_t hash[3];
     for (int k = 0; k < 3; k++) {
-        struct run r = { .ways = { .driver = k == 2 ? MOT_DRIVER_THREADS : MOT_DRIVER_SIM } };
+        struct run r = { .ways = { .driver = k == 2 ? &mot_driver_threads : &mot_driver_sim } };
         RUN_SET(&r, SMALL, "method.wait", "all", "method.shards", k ? "3" : "1", "stop.updates", "60");
         run_go(&r);
         CHECK_INT(r.status, MOT_OK);
@@ -100,7 +100,7 @@ TEST(shards_on_threads_learn_with_every_rule)
 {
     static const char *const rules[] = { "pure", "random", "shuffled" };
     for (int k = 0; k < 3; k++) {
-        struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+        struct run r = { .ways = { .driver = &mot_driver_threads } };
         RUN_SET(&r, SMALL, "method.shards", "2", "method.assign", rules[k], "stop.updates", "1200", "workers",
             "3");
         run_go(&r);

@@ -12,7 +12,7 @@ static void report(mot_node i, float sum)
         (struct mot_head){ .round = mot_hub_oldest(hub(), &s.env, i), .samples = BATCH }, sum * BATCH);
 }
 
-TEST(an_update_is_the_cached_mean_and_what_is_new_of_those_that_came)
+TEST(an_update_is_the_cached_mean_plus_the_changes_of_those_that_arrived)
 {
     SERVED(&s, &mot_method_ca2fl, N, N, "k", "2");
     report(0, 4);

@@ -1,4 +1,4 @@
-/* The rate that a method takes without being told: each learns with it, however late its gradients come. */
+/* The default learning rate: every method learns with it, however stale its gradients. */
 #include "../run/run.h"
 #include "method/methods.h"
 #include <math.h>
@@ -35,7 +35,7 @@ static void all_learn(const char *workers, const char *slow, bool in_its_time, d
     }
 }
 
-TEST(with_workers_alike_every_method_learns_85_of_100_of_what_allreduce_does_of_as_many_samples)
+TEST(with_equal_workers_every_method_learns_85_percent_of_what_allreduce_learns_from_as_many_samples)
 {
     all_learn("4", "1", false, 0.85);
     if (SANITIZED) return;

@@ -1,9 +1,9 @@
-/* All methods with a server on label-sorted phishing, ten workers of which worker i takes i seconds a batch
- * of 16, in equal simulated time: 460 s. Worker 0 has one label and is ten times as fast as worker 9, who has
- * the other: what weighs workers by their speed is lost here.
+/* All methods with a server on label-sorted phishing, in equal simulated time (460 s), with ten workers of
+ * which worker i takes i seconds for a batch of 16. Worker 0 has one label and is ten times as fast as
+ * worker 9, which has the other: methods that weigh workers by speed fail here.
  *
- * Step sizes 2^-1 .. 2^-10, and up to 2 for those that make an update in 10 s and can use it; by default only
- * those around the best. MOTLEY_LONG=1: all of them. */
+ * Step sizes 2^-1 .. 2^-10, and up to 2 for methods that make an update in 10 s and can use it; by default
+ * only those around the best. MOTLEY_LONG=1: all of them. */
 #include "../run/run.h"
 
 struct entry {

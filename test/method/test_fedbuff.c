@@ -1,4 +1,4 @@
-/* FedBuff by itself, the worker's local steps and the server's buffer; and what it is in its limits. */
+/* FedBuff by itself: the worker's local steps, the server's buffer, and its limiting cases. */
 #include "../run/run.h"
 #include "served.h"
 

@@ -1,4 +1,4 @@
-/* A worker's queue of jobs: the grader by itself, and its cancelling on threads. */
+/* A worker's queue of jobs: the grader by itself, and cancelling on threads. */
 #include "../run/run.h"
 #include "report/tally.h"
 #include "served.h"
@@ -198,7 +198,7 @@ TEST(a_queue_leaks_no_buffers)
 
 /* Worker 0 has small jobs, worker 1 one that takes a thousand times as
  * long and is always out of date before its end. */
-static void cancels(enum mot_driver driver, const char *updates)
+static void cancels(const struct mot_driver *driver, const char *updates)
 {
     struct run r = { .ways = { .driver = driver } };
     RUN_SET(&r, "data", "synthetic", "data.size", "4000", "data.test", "0", "workers", "2", "model",
@@ -217,8 +217,8 @@ static void cancels(enum mot_driver driver, const char *updates)
     run_free(&r);
 }
 
-TEST(a_cancelled_job_stops_computing_in_the_simulator) { cancels(MOT_DRIVER_SIM, "100"); }
+TEST(a_cancelled_job_stops_computing_in_the_simulator) { cancels(&mot_driver_sim, "100"); }
 /* Enough updates for a busy machine to let worker 1 begin. */
-TEST(a_cancelled_job_stops_computing_on_threads) { cancels(MOT_DRIVER_THREADS, "600"); }
+TEST(a_cancelled_job_stops_computing_on_threads) { cancels(&mot_driver_threads, "600"); }
 
 TEST_MAIN()

@@ -64,7 +64,7 @@ TEST(each_step_is_along_the_mean_of_the_table)
     served_end(&s);
 }
 
-TEST(wait_takes_so_many_new_gradients_to_a_step)
+TEST(a_step_waits_for_that_many_new_gradients)
 {
     SERVED(&s, &mot_method_ia2sgd, N, N, "wait", "2");
     for (mot_node i = 0; i < N; i++) answer(i, 4);

@@ -1,4 +1,4 @@
-/* MindFlayer SGD: tries that are given up, and a step that is unbiased all the same. */
+/* MindFlayer SGD: tries are given up, and the step is unbiased all the same. */
 #include "../run/run.h"
 #include "base/rng.h"
 #include "report/tally.h"

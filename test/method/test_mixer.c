@@ -34,7 +34,7 @@ static void begin(const char *topology, uint32_t workers)
     mot_outbox_open(&outbox, 400, 8);
     for (uint32_t i = 0; i < workers; i++) {
         struct mot_need need = { .state_bytes = sizeof(struct mot_mixer) };
-        mot_mixer_need(&world, i, &need);
+        mot_mixer_need(&world, i, true, &need);
         mixer[i] = mot_new(1, need.state_bytes);
         env[i] = (struct mot_env){ .self = i, .world = &world, .pool = &pool, .out = &outbox };
         mot_mixer_init(mixer[i], &env[i]);

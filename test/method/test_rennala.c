@@ -1,4 +1,4 @@
-/* Rennala SGD by itself: S gradients of one model make an update, whoever they are of. */
+/* Rennala SGD by itself: S gradients at one model make an update, whoever sent them. */
 #include "../run/run.h"
 #include "served.h"
 

@@ -1,10 +1,9 @@
-/* A worker that is killed, hangs, or sends nonsense, in each of the
- * methods with a server and a rule of its own. */
+/* A worker that is killed, hangs, or sends nonsense, under every server method that has its own rule. */
 #include "../run/run.h"
 #include "report/tally.h"
 
 static const char *const methods[] = { "rennala", "malenia", "ringmaster", "ringleader", "ia2sgd", "fedbuff",
-    "ca2fl", "mindflayer", "gasync" };
+    "ca2fl", "fedavg", "mindflayer", "gasync" };
 
 static void go(struct run *r, const char *method, const char *fault, const char *more)
 {

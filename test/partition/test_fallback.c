@@ -1,5 +1,5 @@
-/* test_fallback.c -- classes that are worse than random are cut again, and only they; what was seen while
- * cutting is what measuring gives. */
+/* test_fallback.c -- classes that came out worse than random are partitioned again, and no others; what is
+ * measured on the way equals a measurement afterwards. */
 #include "base/crew.h"
 #include "partition/fallback.h"
 #include "partition/glimpse.h"

@@ -1,5 +1,5 @@
-/* test_folder.c -- a partition on disk numbers the rows of the file, reads back as
- * it was, and is refused where it is damaged or of other data. */
+/* test_folder.c -- a partition on disk numbers the rows of the file, reads back unchanged, and is refused
+ * if it is damaged or belongs to other data. */
 #include "partition/folder.h"
 
 #include "base/file.h"
@@ -149,7 +149,7 @@ TEST(a_partition_of_other_rows_or_workers_is_refused)
     CHECK_INT(mot_partition_read(in_box("parts"), &other_workers.split, &back), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "a partition for 3 workers, expected one for the experiment's 2");
     CHECK_INT(mot_partition_read(in_box("nowhere"), &a.split, &back), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "there is no partition.json");
+    CHECK_HAS(mot_error(), "no partition here: partition.json");
     set_free(&a), set_free(&other_seed), set_free(&other_workers);
     clean_up();
 }
@@ -161,14 +161,14 @@ TEST(a_folder_is_written_over_only_when_asked_and_never_where_other_files_are)
     CHECK(open_cut(&a, MOT_ORDER_FILE, 0, 5, 3) && open_cut(&b, MOT_ORDER_FILE, 0, 5, 2));
     CHECK_INT(write_set(&a, false), MOT_OK);
     CHECK_INT(write_set(&b, false), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "--replace writes over it");
+    CHECK_HAS(mot_error(), "--replace overwrites it");
     CHECK_INT(write_set(&b, true), MOT_OK);
     CHECK_INT(mot_partition_read(in_box("parts"), &b.split, &back), MOT_OK);
     CHECK(!mot_file_exists(in_box("parts/worker-2.npy"))); /* nothing of the old one is left */
     mot_parts_free(&back);
     CHECK_INT(mot_file_replace(in_box("parts/mine.txt"), "x", 1), MOT_OK);
     CHECK_INT(write_set(&a, true), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "there are other files in this folder");
+    CHECK_HAS(mot_error(), "the folder holds other files");
     set_free(&a), set_free(&b);
     clean_up();
 }
@@ -254,7 +254,7 @@ TEST(damage_is_named)
     own[5] = 4000000000u;
     CHECK_INT(mot_write_npy_rows(in_box("parts/worker-0.npy"), own, n), MOT_OK);
     CHECK_INT(mot_partition_read(in_box("parts"), &s.split, &back), MOT_EDATA);
-    CHECK_HAS(mot_error(), "row 4000000000, expected a row that is trained on");
+    CHECK_HAS(mot_error(), "row 4000000000, expected a training row");
     free(own);
     unlink(in_box("parts/worker-0.npy"));
     CHECK(mot_partition_read(in_box("parts"), &s.split, &back) != MOT_OK);
@@ -284,7 +284,7 @@ TEST(the_index_says_what_is_wrong_with_it)
             "worker 0 has no file" },
         { "{\"version\": 1, \"rows\": 3, \"file_rows\": 3, \"rows_hash\": \"0123456789abcdef\", \"workers\": "
           "[{\"file\": \"worker-0.npy\", \"rows\": 2}]}",
-            "2 rows together, expected the 3" },
+            "a total of 2 rows, expected the 3" },
     };
     for (size_t i = 0; i < MOT_COUNT(bad); i++) {
         CHECK_INT(mot_partition_parse("partition.json", bad[i].text, strlen(bad[i].text), &x), MOT_EDATA);
@@ -312,7 +312,7 @@ TEST(a_feature_file_has_a_row_for_each_row_of_the_file)
     CHECK_INT(mot_partition(partitioner("submodular"),
                   OPTIONS("submodular", "features", in_box("features.npy")), &s.split, &p, NULL),
         MOT_EDATA);
-    CHECK_HAS(mot_error(), "80 rows of features, expected 100: one for each row of the data's file");
+    CHECK_HAS(mot_error(), "80 rows of features, expected 100: one per row of the data file");
     free(raw.x);
     set_free(&s);
     clean_up();

@@ -1,5 +1,5 @@
-/* test_herding.c -- herding takes the samples of its definition, however it is computed, and its blocks look
- * like their class whatever their share is. */
+/* test_herding.c -- herding chooses the samples of its definition, however it is computed, and its blocks
+ * represent their class whatever their size. */
 #include "partition/herding.h"
 #include "base/exact.h"
 #include "math/kernels.h"

@@ -14,7 +14,7 @@ absent() { ! compgen -G "$1" >/dev/null; }
 
 says "the table has a line for each worker" 0 "     7        1000       179" "$MOTLEY" partition digits --workers 8 --out "$box/parts"
 holds "a file for each worker and the index are written" test -s "$box/parts/worker-7.npy" -a -s "$box/parts/partition.json"
-says "the output says which algorithm ran and what it cost" 0 "dense: the greedy choice, exactly" "$MOTLEY" partition digits --workers 8
+says "the output says which algorithm ran and what it cost" 0 "dense: exact greedy" "$MOTLEY" partition digits --workers 8
 says "the table's quality is in the JSON" 0 '"mmd2_mean": 0.00' "$MOTLEY" partition digits --workers 8 --json
 for threads in 1 2 3; do
     "$MOTLEY" partition digits --ratios 2,1,1 --objective graph-cut --sim-threads $threads --out "$box/t$threads" --quiet || failures=$((failures + 1))
@@ -32,22 +32,22 @@ says "another number of workers is refused" 2 "a partition for 8 workers, expect
 says "another split of the data is refused" 2 "a partition of other training rows" "$MOTLEY" sim --workers 8 --partition-from "$box/parts" --seed 2
 says "but not another seed with the same split" 0 "" "$MOTLEY" sim --workers 8 --partition-from "$box/parts" --seed 2 --data-data-seed 1 --stop-updates 1 --quiet
 says "a folder that is not there is refused" 2 "there is no folder" "$MOTLEY" sim --workers 8 --partition-from "$box/nowhere"
-says "a partition is not written over" 2 "--replace writes over it" "$MOTLEY" partition digits --workers 4 --out "$box/parts"
+says "a partition is not written over" 2 "--replace overwrites it" "$MOTLEY" partition digits --workers 4 --out "$box/parts"
 says "unless that is asked for" 0 "" "$MOTLEY" partition digits --workers 4 --out "$box/parts" --replace --quiet
 holds "nothing of the old one is left" absent "$box/parts/worker-4.npy"
 truncate -s 200 "$box/parts/worker-1.npy"
 says "a damaged file is bad data" 3 "worker-1.npy" "$MOTLEY" sim --workers 4 --partition-from "$box/parts"
 
-says "a ratio of zero is refused" 2 "--ratios: expected numbers above 0" "$MOTLEY" partition digits --ratios 2,0,1
+says "a ratio of zero is refused" 2 "--ratios: expected positive numbers" "$MOTLEY" partition digits --ratios 2,0,1
 says "a negative ratio is refused" 2 "found '-1' for worker 1" "$MOTLEY" partition digits --ratios 2,-1,1
 says "a ratio that is no number is refused" 2 "found 'nan' for worker 0" "$MOTLEY" partition digits --ratios nan,1
-says "as many ratios as workers" 2 "2 numbers, expected one for each of the 3 workers" "$MOTLEY" partition digits --ratios 1,2 --workers 3
-says "ratios and a cluster are two answers" 2 "expected one of them" "$MOTLEY" partition digits --ratios 1,2 --cluster c.yaml
+says "as many ratios as workers" 2 "expected one number for each of the 3 workers; found 2" "$MOTLEY" partition digits --ratios 1,2 --workers 3
+says "ratios and a cluster are two answers" 2 "expected only one" "$MOTLEY" partition digits --ratios 1,2 --cluster c.yaml
 says "more workers than rows are refused" 2 "2000 workers share 1438 training rows" "$MOTLEY" partition digits --workers 2000
 says "a budget too small is refused" 2 "a memory of 10 kB is too small" "$MOTLEY" partition digits --workers 8 --memory 10k
 says "the partitioner is herding unless another is asked for" 0 '"name": "herding"' "$MOTLEY" partition digits --workers 8 --json
 says "or an option of submodular's own is given" 0 '"name": "submodular"' "$MOTLEY" partition digits --workers 8 --json --rule fill
-says "the ratio to random rows is said, at worst too" 0 "of the MMD^2 that random rows would have; at worst 0." "$MOTLEY" partition digits --workers 8
+says "the ratio to random rows is said, at worst too" 0 "of the MMD^2 of random rows; at worst 0." "$MOTLEY" partition digits --workers 8
 says "a misspelt partitioner has a nearest name" 2 "did you mean 'submodular'" "$MOTLEY" partition digits --by submodlar
 says "a misspelt rule has a nearest name" 2 "expected one of fill, literal, round-robin" "$MOTLEY" partition digits --rule fil
 says "an option of another partitioner is refused" 2 "alpha" "$MOTLEY" partition digits --alpha 0.3
@@ -82,12 +82,20 @@ timeout --preserve-status -s INT -k 60 1 "$MOTLEY" partition synthetic --data-si
 holds "an interrupted partition ends with 130" test $? -eq 130
 holds "and leaves nothing behind" absent "$box/half*"
 
-says "a choice that is worse than random is warned of" 0 "blocks (a class at a worker) are less like their class than random rows would be; this cuts their classes by herding instead:
+says "a choice that is worse than random is warned of" 0 "blocks (a worker's rows of a class) represent their class worse than random rows would; to use herding for their classes:
              motley partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal --fallback herding" \
     "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal
 says "and marked in the table of classes and workers" 0 "     0   !1.97   !5.76" \
     "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal
-says "--fallback herding does it" 0 "fallback     10 of 10 classes had a block worse than random rows; cut by herding instead: 10. The largest ratio of these classes was 5.76 and is 0." \
+says "with a model it says whether the partition can matter" 0 "parts differ by " \
+    "$MOTLEY" partition digits --workers 4 --by sorted --model softmax --out "$box/differ"
+holds "and so does the page, in the same words" python3 -c "
+import html, json
+d = json.load(open('$box/differ/partition.json'))['heterogeneity']
+page = html.unescape(open('$box/differ/partition.html', encoding='utf-8').read())
+assert 'ζ² %.4g between parts' % d['zeta2'] in page and d['words'] and d['words'] in page, d"
+holds "without one the page does not speak of gradients" bash -c "test -s '$box/parts/partition.html' && ! grep -q 'ζ²' '$box/parts/partition.html'"
+says "--fallback herding does it" 0 "fallback     10 of 10 classes had a block worse than random rows; herding did better in 10. Their largest ratio was 5.76 and is now 0." \
     "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --rule literal --fallback herding --out "$box/fell"
 holds "and partition.json says so" python3 -c "
 import json
@@ -99,9 +107,9 @@ assert d['quality']['worse_than_random'] == 0 and max(max(w['mmd2_ratio']) for w
 says "the command that is offered writes where the first one wrote" 0 "motley partition digits --ratios 8,1,1,1 --objective graph-cut --out $box/worse --fallback herding --replace" \
     "$MOTLEY" partition digits --ratios 8,1,1,1 --objective graph-cut --out "$box/worse" --fallback=random
 says "a fallback that is none is refused" 2 "--fallback: expected herding or random; found 'cake'" "$MOTLEY" partition digits --fallback cake
-says "as is one of what is not measured" 2 "expected one of them" "$MOTLEY" partition digits --fallback herding --quality none
-says "of many blocks the worst are shown, and where the rest is" 0 'all 900 are `mmd2_ratio` of the workers' "$MOTLEY" partition digits --workers 90
-says "a row or two of a class are worse whoever chooses: said so" 0 "none of them has more than 2 rows. Fewer workers make larger blocks" \
+says "as is one of what is not measured" 2 "expected only one" "$MOTLEY" partition digits --fallback herding --quality none
+says "of many blocks the worst are shown, and where the rest is" 0 'give all 900, as `mmd2_ratio` of the workers' "$MOTLEY" partition digits --workers 90
+says "a row or two of a class are worse whoever chooses: said so" 0 "none has more than 2 rows. Fewer workers make larger blocks" \
     "$MOTLEY" partition digits --workers 90
 says "the value of the objectives is there for large classes too" 0 '"objectives_by": "1024 rows of each class that is not compared pair by pair"' \
     "$MOTLEY" partition synthetic --data-size 42000 --data-classes 2 --data-test 0 --workers 2 --by proportional --json

@@ -1,5 +1,5 @@
-/* test_partition_sim.c -- partitions in a run: what they do to the
- * clock, and that a folder gives the run that made it. */
+/* test_partition_sim.c -- partitions in a run: their effect on the clock, and that a partition folder
+ * repeats the run that made it. */
 #include "../run/run.h"
 #include "partition/folder.h"
 

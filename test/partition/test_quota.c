@@ -54,7 +54,7 @@ TEST(quotas_and_totals_are_within_one_row_whatever_the_speeds)
 {
     struct mot_rng rng = mot_rng_at(7, MOT_RNG_TEST, 1);
     printf("  seed 7\n");
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 20000; round++) {
         uint32_t classes = 1 + (uint32_t)mot_rng_below(&rng, 12),
                  parts = 1 + (uint32_t)mot_rng_below(&rng, 60), rows_of[12], n = 0, *quota;
         double *speed = mot_new(parts, sizeof *speed), class_off, worker_off, slowest = INFINITY, all = 0;
@@ -70,7 +70,8 @@ TEST(quotas_and_totals_are_within_one_row_whatever_the_speeds)
         struct mot_strata s = strata_of(classes, rows_of);
         if (mot_quota_of(&s, parts, speed, &quota) != MOT_OK) FAIL("round %d: %s", round, mot_error());
         errors_of(&s, parts, speed, quota, &class_off, &worker_off);
-        if (!(class_off <= 1 && worker_off <= 1))
+        /* rounded up or down: what is whole stays as it is */
+        if (!(class_off < 1 - 1e-9 && worker_off < 1 - 1e-9))
             FAIL("round %d: %u classes, %u workers, %u rows: off by %g in a class, %g in a total", round,
                 classes, parts, n, class_off, worker_off);
         free(quota);

@@ -1,4 +1,4 @@
-/* test_skew.c -- parts that differ on purpose differ as they say. */
+/* test_skew.c -- skewed partitions are as skewed as they say. */
 #include "help.h"
 
 static const uint32_t even[10] = { 600, 600, 600, 600, 600, 600, 600, 600, 600, 600 };
@@ -75,7 +75,7 @@ TEST(a_tiny_alpha_still_leaves_no_worker_empty)
     free((void *)(size_t)t.y);
 }
 
-TEST(shards_give_each_worker_exactly_so_many_labels)
+TEST(shards_give_each_worker_exactly_that_many_labels)
 {
     struct mot_table t = labels_only(10, even);
     for (uint32_t labels = 1; labels <= 10; labels++) {

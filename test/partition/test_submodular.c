@@ -1,5 +1,5 @@
-/* test_submodular.c -- the greedy partition is what its definition says,
- * however it is computed, and looks like its classes. */
+/* test_submodular.c -- the greedy partition follows its definition, however it is computed, and represents
+ * its classes. */
 #include "partition/greedy.h"
 #include "math/kernels.h"
 #include "partition/quality.h"

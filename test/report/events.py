@@ -37,6 +37,7 @@ def decode(body, proto):
 TAGS = {'loss/train': 'train_loss', 'loss/valid': 'valid_loss', 'loss/test': 'test_loss', 'accuracy/train': 'train_accuracy',
         'accuracy/valid': 'valid_accuracy', 'accuracy/test': 'test_accuracy', 'grad_norm': 'grad_norm', 'progress/epochs': 'epochs',
         'progress/bytes_sent': 'bytes_sent', 'staleness/mean': 'staleness_mean', 'staleness/max': 'staleness_max', 'active_jobs/mean': 'active_jobs_mean', 'consensus': 'consensus',
+        'drift': 'drift', 'mass': 'mass',
         'heterogeneity/zeta2': 'zeta2', 'heterogeneity/sigma2': 'sigma2'}
 
 path, proto, metrics = sys.argv[1:]
@@ -47,7 +48,7 @@ with open(metrics) as file:
 assert len(found) == len(lines) + 1, (len(found), len(lines))
 for (wall, step, _, values), line in zip(found[1:], lines):
     assert float(wall) == line['time_s'] and int(step) == line['updates'], (wall, step, line)
-    want = {tag: line[key] for tag, key in TAGS.items() if line[key] is not None}
+    want = {tag: line[key] for tag, key in TAGS.items() if line.get(key) is not None}
     assert values.keys() == want.keys(), (values, want)
     for tag, value in want.items():
         assert abs(values[tag] - value) <= 1e-6 * abs(value), (tag, values[tag], value)

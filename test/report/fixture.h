@@ -2,6 +2,8 @@
 #ifndef MOT_TEST_REPORT_FIXTURE_H
 #define MOT_TEST_REPORT_FIXTURE_H
 
+#include "base/options.h"
+#include "method/methods.h"
 #include "report/report.h"
 #include <dirent.h>
 #include <math.h>
@@ -11,23 +13,11 @@
 
 #define NODES_MOST 64
 
-struct k_conf {
-    uint64_t k;
-};
-static const struct mot_option k_options[] = {
-    { .name = "k",
-        .type = MOT_OPT_UINT,
-        .offset = 0,
-        .preset = "all",
-        .doc = "Gradients a round waits for",
-        .word = "all" },
-    { .name = NULL },
-};
-static const struct mot_method method_allreduce = { .name = "allreduce" };
-static const struct mot_method method_server = {
-    .name = "server", .options = k_options, .conf_bytes = sizeof(struct k_conf), .servers = 1
-};
-static const struct mot_method method_async = { .name = "async", .servers = 1, .asynchronous = true };
+#define method_allreduce mot_method_allreduce
+#define method_server mot_method_server
+#define method_async mot_method_async
+#define method_dpsgd mot_method_dpsgd
+#define method_rennala mot_method_rennala
 
 struct run {
     struct mot_experiment e;
@@ -36,7 +26,8 @@ struct run {
     struct mot_machine machine[NODES_MOST];
     struct mot_node_tally node[NODES_MOST];
     uint32_t batch[NODES_MOST];
-    struct k_conf conf;
+    _Alignas(16) unsigned char conf[512];
+    struct mot_arena arena; /* of options that are texts */
 };
 
 /* A run of `seconds` in which every worker computes all the time, a job a second, on links of 1 Gbit/s. */
@@ -44,14 +35,16 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
 {
     *r = (struct run){ 0 };
     const struct mot_score unknown = MOT_SCORE_UNKNOWN;
-    r->conf.k = MOT_WORD_UINT;
-    r->cluster =
-        (struct mot_cluster){ .workers = workers, .servers = method->servers, .machine = r->machine };
+    if (method->conf_bytes > sizeof r->conf) abort();
+    if (mot_options_preset(method->options, r->conf, &r->arena) != MOT_OK) abort();
+    const struct mot_traits traits = mot_method_traits(method, r->conf, workers);
+    r->cluster = (struct mot_cluster){ .workers = workers, .servers = traits.servers, .machine = r->machine };
     r->e = (struct mot_experiment){ .seed = 7,
         .workers = workers,
-        .servers = method->servers,
+        .servers = traits.servers,
         .method = method,
-        .method_conf = &r->conf,
+        .method_conf = r->conf,
+        .traits = traits,
         .batch = r->batch,
         .cluster = &r->cluster,
         .optim = { .lr = 0.1 },
@@ -60,7 +53,7 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
         .ended_by = "updates",
         .wall_s = 0.5,
         .workers = workers,
-        .servers = method->servers,
+        .servers = traits.servers,
         .node = r->node,
         .model_hash = 0xabc };
     r->o.last = (struct mot_moment){ .now = (mot_time)(seconds * 1e9),
@@ -69,10 +62,10 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
         .staleness_mean = NAN,
         .staleness_max = NAN,
         .active_jobs = NAN,
-        .consensus = NAN,
+        .mixed = MOT_MIXED_UNKNOWN,
         .score = unknown };
     r->o.best_score = unknown;
-    for (uint32_t i = 0; i < workers + method->servers; i++) {
+    for (uint32_t i = 0; i < workers + traits.servers; i++) {
         r->machine[i] = (struct mot_machine){ .speed = 32, .link = { 125e6, 125e6, 100000 } };
         r->batch[i] = 32;
         if (i < workers)
@@ -81,6 +74,14 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
             };
         else r->node[i] = (struct mot_node_tally){ .wait = r->o.last.now };
     }
+}
+
+/* Sets an option of the run's method. */
+static inline void run_option(struct run *r, const char *name, const char *value)
+{
+    const struct mot_option *option = mot_option_find(r->e.method->options, name);
+    if (!option || mot_option_set(option, r->conf, value, &r->arena) != MOT_OK) abort();
+    r->e.traits = mot_method_traits(r->e.method, r->conf, r->e.workers);
 }
 
 /* Splits the node's time into these shares. */

@@ -1,14 +1,16 @@
-/* What is said of parts that differ more or less than a batch's noise, and to whose rows a model leans. */
+/* What is said about parts that differ more or less than a batch's noise, and about whose rows a model
+ * leans to. */
 #include "test.h"
 
 #include "report/fixture.h"
 #include "report/parts.h"
 
 static char said[256];
+static const struct mot_parts_cut eight = { 8, 32, false };
 static const char *words(double zeta2, double sigma2, double share, uint32_t parts, uint32_t batch)
 {
     struct mot_parts_differ d = mot_parts_differ((struct mot_heterogeneity){ zeta2, sigma2 }, share);
-    return mot_parts_words(&d, parts, batch, false, said, sizeof said);
+    return mot_parts_words(&d, &(struct mot_parts_cut){ parts, batch, false }, false, said, sizeof said);
 }
 
 TEST(words_follow_the_ratio_of_what_parts_and_batches_differ_by)
@@ -34,10 +36,21 @@ TEST(words_follow_the_ratio_of_what_parts_and_batches_differ_by)
 TEST(a_small_share_of_some_rows_is_not_told_from_none)
 {
     struct mot_parts_differ d = { 0.02, 32, 1 };
-    CHECK_TEXT(mot_parts_words(&d, 8, 32, true, said, sizeof said),
+    CHECK_TEXT(mot_parts_words(&d, &eight, true, said, sizeof said),
         "parts differ by less than about 5 % of a batch's noise: beside it, how rows are cut will not show");
     d.zeta2 = 0.2;
-    CHECK_HAS(mot_parts_words(&d, 8, 32, true, said, sizeof said), "parts differ by about 20 % of");
+    CHECK_HAS(mot_parts_words(&d, &eight, true, said, sizeof said), "parts differ by about 20 % of");
+}
+
+TEST(parts_that_are_shared_matter_where_an_update_lacks_one)
+{
+    const struct mot_parts_cut shared = { 8, 32, true };
+    struct mot_parts_differ d = { 0.6, 32, 1 };
+    CHECK_TEXT(mot_parts_words(&d, &shared, false, said, sizeof said),
+        "parts differ by about 60 % of a batch's noise: an update without a part's gradient is drawn to the "
+        "rows of the rest");
+    d.noise = 0;
+    CHECK_HAS(mot_parts_words(&d, &shared, false, said, sizeof said), "apart is of which part they are");
 }
 
 TEST(words_name_no_batch_where_there_are_several_or_less_than_a_row_would_do)
@@ -49,7 +62,7 @@ TEST(words_name_no_batch_where_there_are_several_or_less_than_a_row_would_do)
 
 TEST(words_are_true_where_nothing_differs_or_batches_have_no_noise)
 {
-    CHECK_HAS(words(0, 5, 0.1, 1, 32), "one worker holds all rows");
+    CHECK_HAS(words(0, 5, 0.1, 1, 32), "one part holds all rows");
     CHECK_HAS(words(0, 0, 0.1, 8, 32), "neither parts nor batches differ");
     CHECK_HAS(words(3, 5, 0, 8, 0), "batches are whole parts and have no noise");
     CHECK_HAS(words(0, 5, 0, 8, 0), "neither parts nor batches differ");

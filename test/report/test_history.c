@@ -23,7 +23,7 @@ TEST(what_metrics_wrote_is_read_back_to_the_last_bit)
         .staleness_mean = 1.0 / 3,
         .staleness_max = NAN,
         .active_jobs = 31.5,
-        .consensus = 1e-9,
+        .mixed = { .consensus = 1e-9, .drift = 0.25, .mass = 0.875 },
         .score = { 0.1, 0.2, NAN, NAN, 1e-300, 0.7, INFINITY, 0.3, NAN } };
     CHECK_INT(mot_metrics_open(path, 0, &m), MOT_OK);
     mot_metrics_add(m, &moment);
@@ -40,6 +40,7 @@ TEST(what_metrics_wrote_is_read_back_to_the_last_bit)
     CHECK(h.value[MOT_COL_STALENESS_MEAN][1] == 1.0 / 3);
     CHECK(isnan(h.value[MOT_COL_VALID_LOSS][0]));
     CHECK(h.value[MOT_COL_ACTIVE_JOBS][0] == 31.5 && h.value[MOT_COL_CONSENSUS][0] == 1e-9);
+    CHECK(h.value[MOT_COL_DRIFT][0] == 0.25 && h.value[MOT_COL_MASS][1] == 0.875);
     CHECK(h.value[MOT_COL_ZETA2][1] == 0.3 && isnan(h.value[MOT_COL_SIGMA2][1]));
     CHECK(isnan(h.value[MOT_COL_GRAD_NORM][0])); /* infinity is null there */
     mot_history_free(&h);

@@ -17,7 +17,7 @@ static struct mot_moment moment(uint64_t updates)
         .staleness_mean = NAN,
         .staleness_max = NAN,
         .active_jobs = 7.5,
-        .consensus = NAN };
+        .mixed = MOT_MIXED_UNKNOWN };
     m.score = (struct mot_score){ 0.1 + 0.2, 0.5, NAN, NAN, 1.0 / 3, INFINITY, 1e-300, 0.7, 1e9 };
     return m;
 }
@@ -53,6 +53,25 @@ TEST(a_line_has_every_key_and_its_numbers_read_back_exactly)
     CHECK(json_real_value(json_object_get(line, "test_loss")) == 1.0 / 3);
     CHECK(json_real_value(json_object_get(line, "train_loss")) == 0.1 + 0.2);
     json_decref(line);
+    free(text);
+    free(path);
+}
+
+TEST(a_line_tells_what_mixing_did_only_if_the_method_knows)
+{
+    char *path = scratch("mixed.jsonl");
+    struct mot_metrics *m;
+    struct mot_moment one = moment(3);
+    CHECK_INT(mot_metrics_open(path, 0, &m), MOT_OK);
+    mot_metrics_add(m, &one);
+    one.mixed = (struct mot_mixed){ .consensus = 2.5, .drift = 0, .mass = 0.875 };
+    mot_metrics_add(m, &one);
+    CHECK_INT(mot_metrics_close(m), MOT_OK);
+    char *text = written(path), *second = strchr(text, '\n') + 1;
+    CHECK(strstr(second, "\"consensus\":2.5,"));
+    CHECK(strstr(second, ",\"drift\":0,\"mass\":0.875}\n"));
+    *second = 0;
+    CHECK(!strstr(text, "drift") && !strstr(text, "mass"));
     free(text);
     free(path);
 }

@@ -125,10 +125,10 @@ TEST(metadata_that_describe_another_model_are_refused)
     static const struct {
         const char *key, *value, *says;
     } wrong[] = {
-        { "model", "transformer", "knows no model transformer" },
+        { "model", "transformer", "has no model transformer" },
         { "model", NULL, "names no model" },
-        { "model", "phantom", "knows no option model" },
-        { "model.depth", "3", "knows no option model.depth" },
+        { "model", "phantom", "has no option model" },
+        { "model.depth", "3", "has no option model.depth" },
         { "cols", "63", "expected the shape [63]" },
         { "cols", "-1", "expected a number" },
         { "cols", NULL, "has no cols" },

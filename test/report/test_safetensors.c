@@ -86,7 +86,7 @@ TEST(every_damaged_file_is_refused_with_what_was_expected)
         { "{\"a\":7}", 0, "expected dtype, shape and data_offsets" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]}}", 8, "shape is not a list" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8,
-            "shape[0] is not a number from 0 on" },
+            "shape[0] is not a number from 0 up" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}", 8,
             "shape[0] is not a number" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8,

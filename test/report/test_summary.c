@@ -274,4 +274,48 @@ TEST(an_outcome_of_nothing_prints_without_nan)
     free(text);
 }
 
+TEST(what_mixing_did_is_printed_and_in_the_summary_if_it_is_known)
+{
+    struct run r;
+    run_make(&r, &method_async, 3, 10);
+    char *text = printed(&r, false);
+    CHECK(!strstr(text, "models") && !strstr(text, "rounds ") && !strstr(text, "dropped"));
+    free(text);
+    r.o.last.mixed = (struct mot_mixed){ .consensus = 0.0625, .drift = 0.015, .mass = 0.75 };
+    run_note(&r, "rounds_behind", 8, 12, 4);
+    run_note(&r, "dropped_segments", 3, 3, 1);
+    text = printed(&r, false);
+    CHECK_HAS(text,
+        "mean squared distance from their mean 0.0625; mixing moved that mean by 1.5 %; push-sum mass "
+        "0.75\n");
+    CHECK_HAS(text, "what was mixed in was 1.50 rounds away from the receiver's on average, at most 4\n");
+    CHECK_HAS(text, "3 segments outside the window\n");
+    free(text);
+    json_t *s = mot_summary_json(&r.e, &r.o, "sim", NULL);
+    CHECK(json_number_value(at(s, "drift")) == 0.015 && json_number_value(at(s, "mass")) == 0.75);
+    json_decref(s);
+}
+
+TEST(a_summary_lists_who_sent_to_whom_by_node_or_by_block)
+{
+    static const char *const want[] = { "{\"nodes_together\": 1, \"sent\": [[0, 3, 100, 1], [3, 2, 70, 2]]}",
+        "{\"nodes_together\": 2, \"sent\": [[0, 100, 100, 1], [100, 2, 70, 2]]}" };
+    for (uint32_t k = 0; k < 2; k++) {
+        struct run r;
+        run_make(&r, &method_async, 3, 10);
+        const struct mot_world w = { .workers = k ? 100 : 3, .servers = 1, .nodes = k ? 101 : 4 };
+        mot_traffic_open(&r.o.traffic, &w);
+        mot_sent_add(&r.o.traffic.blocks, mot_traffic_row(&r.o.traffic, 0), w.workers, 100);
+        for (int i = 0; i < 2; i++)
+            mot_sent_add(&r.o.traffic.blocks, mot_traffic_row(&r.o.traffic, w.workers), 2, 35);
+        r.o.last.messages = 3;
+        json_t *s = mot_summary_json(&r.e, &r.o, "sim", NULL);
+        char *text = json_dumps(at(s, "traffic"), 0);
+        CHECK_TEXT(text, want[k]);
+        free(text);
+        json_decref(s);
+        free(r.o.traffic.sent);
+    }
+}
+
 TEST_MAIN()

@@ -43,6 +43,7 @@ TEST(phases_and_messages_are_written_for_both_ends_to_the_nanosecond)
     run_make(&r, &method_server, 2, 1);
     r.machine[0].name = "a \"quoted\"\nname";
     struct mot_timeline *t = mot_timeline_open(path, &r.e);
+    mot_timeline_phase(t, 0, MOT_PHASE_PIECE, 3, 3); /* shown by its job */
     mot_timeline_phase(t, 0, MOT_PHASE_COMPUTE, 5, 105);
     mot_timeline_phase(t, 1, MOT_PHASE_CANCELLED, 5, 75);
     mot_timeline_phase(t, 1, MOT_PHASE_COLLECTIVE, 80, 90);

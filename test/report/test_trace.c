@@ -121,6 +121,29 @@ TEST(a_trace_names_its_tracks_and_keeps_the_nanosecond)
     free(path);
 }
 
+TEST(a_piece_is_a_moment_in_its_job)
+{
+    struct run r;
+    struct mot_trace_file *t;
+    char *path = scratch("trace.json");
+    run_make(&r, &method_async, 2, 1);
+    CHECK_INT(mot_trace_open(path, &r.e, false, &t), MOT_OK);
+    mot_trace_phase(t, 1, MOT_PHASE_PIECE, 5, 12, 2000, 2000);
+    mot_trace_phase(t, 1, MOT_PHASE_COMPUTE, 5, 32, 1000, 4000);
+    CHECK_INT(mot_trace_close(t), MOT_OK);
+    json_t *trace = parsed(path), *events = json_object_get(trace, "traceEvents");
+    const json_t *piece = json_array_get(events, 3), *job = json_array_get(events, 4);
+    CHECK_TEXT(text(piece, "name"), "piece");
+    CHECK_TEXT(text(piece, "ph"), "i");
+    CHECK_INT(ns(piece, "ts"), 2000);
+    CHECK_INT(json_integer_value(json_object_get(json_object_get(piece, "args"), "samples")), 12);
+    CHECK_TEXT(text(job, "name"), "compute"); /* on the same track, whole */
+    CHECK_INT(ns(job, "ts"), 1000);
+    CHECK_INT(ns(job, "dur"), 3000);
+    json_decref(trace);
+    free(path);
+}
+
 TEST(a_message_is_drawn_for_the_time_it_keeps_each_link)
 {
     struct run r;

@@ -1,14 +1,11 @@
-/* Whole verdicts, word for word: verdicts.txt has what is said of each of these runs, in the order they stand
- * here. `MOTLEY_RECORD=1 build/test_verdicts` writes the file anew; read what has changed. */
+/* Whole verdicts, word for word: verdicts.txt has what is said about each of these runs, in this order.
+ * `MOTLEY_RECORD=1 build/test_verdicts` rewrites the file; read what has changed. */
 #include "math/optim.h"
 #include "recorded.h"
 #include "report/fixture.h"
 
 static FILE *page;
 static struct run r;
-
-static const struct mot_method method_dpsgd = { .name = "dpsgd", .neighbours = true },
-                               method_rennala = { .name = "rennala", .servers = 1 };
 
 /* Writes the verdict, a sentence a line. */
 static void judged(const char *what)
@@ -57,11 +54,11 @@ static void slow_workers(void)
         judged("one takes half as long");
     }
     run_make(&r, &method_server, 4, 100);
-    r.conf.k = 3;
+    run_option(&r, "k", "3");
     make_slow(1, 2);
     judged("the last takes twice as long, and a round waits for three");
     run_make(&r, &method_server, 4, 100);
-    r.conf.k = 1;
+    run_option(&r, "k", "1");
     all_shares(0.5, 0, 0.5);
     judged("a round waits for one");
     for (int late = 24; late <= 26; late++) {
@@ -105,7 +102,7 @@ static void the_network(void)
             judged(
                 full ? "half of the time is messages, and batches are full" : "half of the time is messages");
             for (int i = 0; i < 4; i++) r.node[i].bytes_sent = UINT64_C(1600000000);
-            if (methods[m]->servers) r.node[4].bytes_sent = UINT64_C(1600000000);
+            if (r.o.servers) r.node[4].bytes_sent = UINT64_C(1600000000);
             judged("an eighth of the time is bytes");
             r.machine[2].link = (struct mot_link){ 1e6, 2e6, 100000 };
             judged("a thin link");
@@ -189,7 +186,7 @@ static void waiting_and_losing(void)
     for (size_t i = 0; i < MOT_COUNT(late); i++) {
         char what[48];
         run_make(&r, &method_server, 4, 100);
-        r.conf.k = 3;
+        run_option(&r, "k", "3");
         r.node[3].jobs = (uint64_t)(100 + late[i]);
         run_note(&r, "late", (uint64_t)late[i], late[i], 1);
         snprintf(what, sizeof what, "%d gradients late", late[i]);
@@ -228,11 +225,11 @@ static void ends(void)
     r.o.target.reached = true;
     judged("with its target");
     static const char *const lost[] = { "crash", "partition", "death", "silence", "damage", "channel" };
-    static const struct mot_option on_loss[] = { { .name = "on_loss" }, { .name = NULL } };
-    static const struct mot_method near = { .name = "dpsgd", .neighbours = true, .options = on_loss };
-    const struct mot_method *const methods[] = { &method_allreduce, &method_async, &near, &method_dpsgd };
+    const struct mot_method *const methods[] = { &method_allreduce, &method_async, &method_dpsgd,
+        &method_dpsgd };
     for (size_t i = 0; i < MOT_COUNT(lost); i++) {
         run_make(&r, methods[i % 4], 4, 100);
+        if (i % 4 == 3) run_option(&r, "on_loss", "continue");
         r.o.status = MOT_EPEER, r.o.has_peer = true, r.o.peer = 3, r.o.last.updates = i;
         r.o.peer_by = lost[i], r.o.peer_at = UINT64_C(1500000000);
         judged(lost[i]);
@@ -296,6 +293,57 @@ static void unlearned(void)
             }
 }
 
+static void make_coded(const char *code, uint32_t stragglers, bool cuts)
+{
+    run_make(&r, &mot_method_coded, 6, 100);
+    r.e.code.name = code;
+    r.e.traits.stragglers = stragglers;
+    r.e.traits.parts = r.o.parts = 6;
+    r.e.traits.cuts = cuts;
+}
+
+static void coded_runs(void)
+{
+    static uint64_t missed[6] = { 40, 40, 0, 0, 0, 0 }, evenly[6] = { 13, 14, 13, 14, 13, 13 },
+                    unheld[6] = { 0, 0, 100, 0, 0, 0 };
+    make_coded("frc", 1, false);
+    judged("every update exact");
+    make_coded("frc", 1, false);
+    run_note(&r, "inexact", 40, 40, 1);
+    r.o.missed = missed;
+    judged("two of a group are lost");
+    make_coded("uncoded", 0, false);
+    run_note(&r, "inexact", 1, 1, 1);
+    judged("one is lost, and nobody may be");
+    for (int shuffled = 0; shuffled < 2; shuffled++) {
+        make_coded("frc", 1, true);
+        run_note(&r, "inexact", 40, 40, 1);
+        run_note(&r, "decode_error", 100, 80, 2);
+        r.o.missed = shuffled ? evenly : missed;
+        judged(shuffled ? "a deadline that all parts suffer from" : "a deadline that two parts suffer from");
+    }
+    make_coded("frc", 1, true);
+    run_note(&r, "inexact", 1, 1, 1);
+    judged("a deadline that hardly matters");
+    make_coded("expander", 0, true);
+    run_note(&r, "inexact", 100, 100, 1);
+    run_note(&r, "decode_error", 100, 10, 2);
+    judged("an approximate code that uses all parts");
+    make_coded("bernoulli", 0, true);
+    run_note(&r, "inexact", 100, 100, 1);
+    run_note(&r, "decode_error", 100, 100, 1);
+    r.o.missed = unheld;
+    judged("a code that leaves a part to nobody");
+    make_coded("frc", 1, false);
+    run_note(&r, "shuffles", 25, 25, 1);
+    run_note(&r, "shuffles_delayed", 75, 75, 1);
+    judged("three of four shuffles cannot begin");
+    make_coded("frc", 1, false);
+    run_note(&r, "shuffles", 99, 99, 1);
+    run_note(&r, "shuffles_delayed", 1, 1, 1);
+    judged("one shuffle cannot begin");
+}
+
 TEST(every_verdict_reads_as_it_is_written_down)
 {
     char *text = NULL;
@@ -306,6 +354,7 @@ TEST(every_verdict_reads_as_it_is_written_down)
     waiting_and_losing();
     ends();
     unlearned();
+    coded_runs();
     fclose(page);
     CHECK(as_recorded("test/report/verdicts.txt", text));
 }

@@ -29,6 +29,9 @@ run regression --data synthetic --data-kind regression --data-size 200 --model l
 run diverged --data synthetic --data-kind regression --data-size 200 --model least-squares --optimizer-lr 900 --stop-updates 50
 run unlearned "${common[@]}" --optimizer-lr 0 --workers 2 --method async
 run net --model mlp --model-hidden '[8]' --optimizer adamw --workers 2 --batch 16 --stop-time 100ms --evaluate-every 30ms
+straggling='{workers: [{count: 3, speed: 1000/s, straggle: {name: iid, p: 0.7, factor: 5}}, {count: 3, speed: 1000/s}], faults: {schedule: [{kind: crash, at: 300ms, worker: 0}, {kind: crash, at: 300ms, worker: 1}]}}'
+run coded "${common[@]}" --cluster "$straggling" --method coded --code frc --method-deadline fixed --method-after 100ms --method-shuffle rotate-worker --method-period 4
+run coded-lost "${common[@]}" --cluster "$straggling" --method coded --code frc
 run reached --model softmax --workers 4 --batch 32 --evaluate-every "2 updates" --stop-target-test-accuracy 0.7
 run data-out --model softmax --workers 2 --batch 100 --sampler-passes 1
 exit $((failures > 0))

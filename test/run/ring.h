@@ -96,8 +96,17 @@ static void ring_step(void *p, struct mot_env *env, const struct mot_event *even
         if (!event->peer.up) mot_stop(env, MOT_EPEER);
         return;
     case MOT_EV_COLL:
-    case MOT_EV_TIMER: MOT_ASSERT(!"a ring asks for none of these"); return;
+    case MOT_EV_TIMER:
+    case MOT_EV_PIECE: MOT_ASSERT(!"a ring asks for none of these"); return;
     }
+}
+
+static bool ring_admits(const void *p, const struct mot_env *env, const struct mot_message *m)
+{
+    const struct ring_state *s = p;
+    uint64_t ahead = m->head.round - s->round;
+    return m->kind < 2 && m->from == ring_neighbour(env, m->kind) && ahead < 2 && !s->came[m->kind][ahead] &&
+        mot_body_is(m, mot_whole(env, m->body.buf));
 }
 
 static void ring_check(const void *p, const struct mot_env *env)
@@ -114,14 +123,21 @@ static bool ring_model(const void *p, const struct mot_env *env, struct mot_view
     return true;
 }
 
+static void ring_traits(const void *conf, uint32_t workers, struct mot_traits *t)
+{
+    (void)conf, (void)workers;
+    t->model = MOT_MODEL_OF_EACH;
+}
+
 static const struct mot_option ring_options[] = { { .name = NULL } };
 static const struct mot_method ring = { .name = "ring",
     .summary = "neighbours on a ring take the mean of their models",
     .options = ring_options,
-    .decentralised = true,
+    .traits = ring_traits,
     .need = ring_need,
     .init = ring_init,
     .step = ring_step,
+    .admits = ring_admits,
     .check = ring_check,
     .model = ring_model };
 

@@ -26,10 +26,10 @@ struct shards_worker {
     uint64_t draw;
 };
 
-static uint32_t shards_count(const void *conf, uint32_t workers)
+static void shards_traits(const void *conf, uint32_t workers, struct mot_traits *t)
 {
     (void)workers;
-    return (uint32_t)((const struct shards_conf *)conf)->shards;
+    t->servers = (uint32_t)((const struct shards_conf *)conf)->shards;
 }
 
 static struct mot_need shards_need(const void *conf, const struct mot_world *w, mot_node self)
@@ -112,6 +112,16 @@ static void shards_step(void *p, struct mot_env *env, const struct mot_event *ev
     else shards_server_step(p, env, event);
 }
 
+static bool shards_admits(const void *p, const struct mot_env *env, const struct mot_message *m)
+{
+    const struct mot_world *w = env->world;
+    bool serves = env->self >= w->workers, by_server = m->from >= w->workers;
+    mot_node server = (serves ? env->self : m->from) - w->workers;
+    (void)p;
+    return by_server != serves && m->kind == (serves ? 1 : 2) &&
+        mot_body_is(m, mot_shard(env, m->body.buf, server, w->servers));
+}
+
 static bool shards_model(const void *p, const struct mot_env *env, struct mot_view *view)
 {
     const struct mot_world *w = env->world;
@@ -137,10 +147,11 @@ static const struct mot_method shards = { .name = "shards",
     .summary = "a server in several nodes",
     .options = shards_options,
     .conf_bytes = sizeof(struct shards_conf),
-    .server_count = shards_count,
+    .traits = shards_traits,
     .need = shards_need,
     .init = shards_init,
     .step = shards_step,
+    .admits = shards_admits,
     .model = shards_model };
 
 #endif

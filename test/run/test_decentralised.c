@@ -1,11 +1,12 @@
-/* Methods whose nodes have models of their own: one mean at the end,
- * simulated and on threads, however far nodes are apart. */
+/* Methods whose nodes have their own models: one mean at the end, simulated and on threads, however far
+ * apart the nodes are. */
 #include "base/file.h"
 #include "wire/ranks.h"
 #include "method/methods.h"
 #include "run/ring.h"
 #include "run/run.h"
 #include "run/shards.h"
+#include "scratch.h"
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -25,13 +26,13 @@ static void play(struct run *r)
     mot_methods_extend(NULL);
 }
 
-static uint64_t model_of(enum mot_driver driver, bool emulate, const char *const *settings)
+static uint64_t model_of(const struct mot_driver *driver, bool emulate, const char *const *settings)
 {
     struct run r = { .ways = { .driver = driver, .emulate = emulate } };
     run_set_all(&r, settings);
     play(&r);
     bool fine = r.status == MOT_OK && r.out.status == MOT_OK && r.out.last.updates == 40;
-    for (int i = 0; i < 6 && driver == MOT_DRIVER_THREADS; i++) fine = fine && r.out.node[i].updates == 40;
+    for (int i = 0; i < 6 && driver == &mot_driver_threads; i++) fine = fine && r.out.node[i].updates == 40;
     uint64_t hash = fine ? r.out.model_hash : 0;
     run_free(&r);
     return hash;
@@ -43,19 +44,19 @@ TEST(a_ring_ends_with_one_mean_simulated_and_on_threads)
 {
     static const char *const even[] = { SMALL, EVEN, "stop.updates", "40", NULL },
                              *const uneven[] = { SMALL, UNEVEN, "stop.updates", "40", NULL };
-    uint64_t hash = model_of(MOT_DRIVER_SIM, false, even);
+    uint64_t hash = model_of(&mot_driver_sim, false, even);
     CHECK(hash != 0);
-    CHECK(model_of(MOT_DRIVER_SIM, false, uneven) == hash);
-    CHECK(model_of(MOT_DRIVER_THREADS, false, even) == hash);
-    CHECK(model_of(MOT_DRIVER_THREADS, true, uneven) == hash);
+    CHECK(model_of(&mot_driver_sim, false, uneven) == hash);
+    CHECK(model_of(&mot_driver_threads, false, even) == hash);
+    CHECK(model_of(&mot_driver_threads, true, uneven) == hash);
 }
 
 TEST(momentum_does_not_change_that)
 {
     static const char *const s[] = { SMALL, UNEVEN, "stop.updates", "40", "optimizer.momentum", "0.9", NULL };
-    uint64_t hash = model_of(MOT_DRIVER_SIM, false, s);
+    uint64_t hash = model_of(&mot_driver_sim, false, s);
     CHECK(hash != 0);
-    CHECK(model_of(MOT_DRIVER_THREADS, true, s) == hash);
+    CHECK(model_of(&mot_driver_threads, true, s) == hash);
 }
 
 static char *fresh_folder(char *folder, size_t size)
@@ -65,23 +66,11 @@ static char *fresh_folder(char *folder, size_t size)
     return folder;
 }
 
-static void remove_folder(const char *folder)
-{
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
-        "model.safetensors", "checkpoint.bin", "record.bin" };
-    for (size_t i = 0; i < MOT_COUNT(names); i++) {
-        char *path = mot_path_join(folder, names[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
-}
-
 /* "updates test_loss" of each line of metrics.jsonl. */
-static void lines_of(enum mot_driver driver, char *into, size_t size)
+static void lines_of(const struct mot_driver *driver, char *into, size_t size)
 {
     char folder[64];
-    struct run r = { .ways = { .driver = driver, .emulate = driver == MOT_DRIVER_THREADS } };
+    struct run r = { .ways = { .driver = driver, .emulate = driver == &mot_driver_threads } };
     fresh_folder(folder, sizeof folder);
     RUN_SET(&r, SMALL, UNEVEN, "stop.updates", "60", "evaluate.every", "20 updates", "output", folder);
     play(&r);
@@ -96,15 +85,15 @@ static void lines_of(enum mot_driver driver, char *into, size_t size)
     }
     if (f) fclose(f);
     free(path);
-    remove_folder(folder);
+    scratch_remove(folder);
 }
 
 /* Emulating, an update takes milliseconds and an evaluation less: none is left out. */
 TEST(evaluations_on_threads_are_of_the_mean_at_the_update_that_they_name)
 {
     char s[512] = "", t[512] = "";
-    lines_of(MOT_DRIVER_SIM, s, sizeof s);
-    lines_of(MOT_DRIVER_THREADS, t, sizeof t);
+    lines_of(&mot_driver_sim, s, sizeof s);
+    lines_of(&mot_driver_threads, t, sizeof t);
     CHECK_TEXT(t, s);
     CHECK_HAS(s, "\n20 ");
     CHECK_HAS(s, "\n60 ");
@@ -112,7 +101,7 @@ TEST(evaluations_on_threads_are_of_the_mean_at_the_update_that_they_name)
 
 TEST(a_ring_on_threads_can_be_ended_by_its_clock)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+    struct run r = { .ways = { .driver = &mot_driver_threads } };
     RUN_SET(&r, SMALL, EVEN, "stop.time", "200ms", "evaluate.every", "20ms");
     play(&r);
     CHECK_INT(r.status, MOT_OK);
@@ -127,7 +116,7 @@ TEST(a_ring_on_threads_can_be_ended_by_its_clock)
 
 TEST(a_target_that_the_mean_meets_ends_a_ring_on_threads)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS } };
+    struct run r = { .ways = { .driver = &mot_driver_threads } };
     RUN_SET(&r, SMALL, EVEN, "stop.epochs", "200", "stop.target.test_accuracy", "0.8", "evaluate.every",
         "20 updates");
     play(&r);
@@ -137,7 +126,7 @@ TEST(a_target_that_the_mean_meets_ends_a_ring_on_threads)
     run_free(&r);
 }
 
-static uint64_t go_to(const char *updates, enum mot_driver driver, const char *folder, bool resume)
+static uint64_t go_to(const char *updates, const struct mot_driver *driver, const char *folder, bool resume)
 {
     struct run r = { .ways = { .driver = driver, .resume = resume, .replace = true } };
     RUN_SET(&r, SMALL, UNEVEN, "stop.updates", updates, "optimizer.momentum", "0.9", "evaluate.every",
@@ -152,12 +141,12 @@ TEST(a_simulated_ring_goes_on_to_the_same_end)
 {
     char folder[64];
     fresh_folder(folder, sizeof folder);
-    uint64_t whole = go_to("50", MOT_DRIVER_SIM, folder, false),
-             part = go_to("23", MOT_DRIVER_SIM, folder, false);
+    uint64_t whole = go_to("50", &mot_driver_sim, folder, false),
+             part = go_to("23", &mot_driver_sim, folder, false);
     CHECK(whole != 0 && part != 0 && part != whole);
-    CHECK(go_to("23", MOT_DRIVER_SIM, folder, true) == part);
-    CHECK(go_to("50", MOT_DRIVER_SIM, folder, true) == whole);
-    remove_folder(folder);
+    CHECK(go_to("23", &mot_driver_sim, folder, true) == part);
+    CHECK(go_to("50", &mot_driver_sim, folder, true) == whole);
+    scratch_remove(folder);
 }
 
 /* The checksum fits, so only the method can tell. */
@@ -168,7 +157,7 @@ TEST(a_state_that_the_method_cannot_be_in_is_refused)
     unsigned char *bytes;
     const uint64_t mark = RING_MARK;
     fresh_folder(folder, sizeof folder);
-    CHECK(go_to("23", MOT_DRIVER_SIM, folder, false) != 0);
+    CHECK(go_to("23", &mot_driver_sim, folder, false) != 0);
     char *path = mot_path_join(folder, "checkpoint.bin");
     CHECK_INT(mot_file_read(path, 1u << 30, &bytes, &n), MOT_OK);
     while (at + 8 < n && memcmp(bytes + at, &mark, 8) != 0) at++;
@@ -177,11 +166,11 @@ TEST(a_state_that_the_method_cannot_be_in_is_refused)
     uint64_t sum = XXH64(bytes, n - sizeof sum, 0);
     memcpy(bytes + n - sizeof sum, &sum, sizeof sum);
     CHECK_INT(mot_file_replace(path, bytes, n), MOT_OK);
-    CHECK(go_to("50", MOT_DRIVER_SIM, folder, true) == 0);
-    CHECK_HAS(mot_error(), "checkpoint.bin: damaged: a node's state is none that method ring can be in");
+    CHECK(go_to("50", &mot_driver_sim, folder, true) == 0);
+    CHECK_HAS(mot_error(), "checkpoint.bin: damaged: a node is in a state that method ring cannot reach");
     free(bytes);
     free(path);
-    remove_folder(folder);
+    scratch_remove(folder);
 }
 
 /* A checkpoint has every worker's own model and momentum, since all show theirs after the same update. */
@@ -189,22 +178,22 @@ TEST(a_ring_on_threads_goes_on_to_the_same_end)
 {
     char folder[64];
     fresh_folder(folder, sizeof folder);
-    uint64_t whole = go_to("50", MOT_DRIVER_THREADS, folder, false),
-             part = go_to("23", MOT_DRIVER_THREADS, folder, false);
+    uint64_t whole = go_to("50", &mot_driver_threads, folder, false),
+             part = go_to("23", &mot_driver_threads, folder, false);
     CHECK(whole != 0 && part != 0 && part != whole);
-    CHECK(go_to("50", MOT_DRIVER_THREADS, folder, true) == whole);
-    remove_folder(folder);
+    CHECK(go_to("50", &mot_driver_threads, folder, true) == whole);
+    scratch_remove(folder);
 }
 
-static uint64_t recorded(enum mot_driver driver, const struct mot_method *method, const char *folder)
+static uint64_t recorded(const struct mot_driver *driver, const struct mot_method *method, const char *folder)
 {
     const struct mot_method *const more[] = { method, NULL };
     struct run r = { .ways = { .driver = driver,
-                         .record = driver == MOT_DRIVER_THREADS,
+                         .record = driver == &mot_driver_threads,
                          .replace = true,
-                         .arrivals = driver == MOT_DRIVER_REPLAY ? folder : NULL } };
+                         .arrivals = driver == &mot_driver_replay ? folder : NULL } };
     RUN_SET(&r, "data", "digits", "model", "mlp", EVEN, "method", method->name, "stop.updates", "40");
-    if (driver == MOT_DRIVER_THREADS) RUN_SET(&r, "output", folder);
+    if (driver == &mot_driver_threads) RUN_SET(&r, "output", folder);
     mot_methods_extend(more);
     run_go(&r);
     mot_methods_extend(NULL);
@@ -219,10 +208,10 @@ TEST(what_several_nodes_have_between_them_is_replayed_to_the_same_model)
     for (int i = 0; i < 2; i++) {
         char folder[64];
         fresh_folder(folder, sizeof folder);
-        uint64_t hash = recorded(MOT_DRIVER_THREADS, methods[i], folder);
+        uint64_t hash = recorded(&mot_driver_threads, methods[i], folder);
         CHECK(hash != 0);
-        CHECK(recorded(MOT_DRIVER_REPLAY, methods[i], folder) == hash);
-        remove_folder(folder);
+        CHECK(recorded(&mot_driver_replay, methods[i], folder) == hash);
+        scratch_remove(folder);
     }
 }
 
@@ -233,9 +222,9 @@ static int run_one(char **words)
     static const struct mot_method *const more[] = { &ring, &shards, NULL };
     static char setting[SETTINGS_MAX][256];
     bool ranks = strcmp(words[0], "mpi") == 0;
-    struct run r = { .ways = { .driver = ranks              ? MOT_DRIVER_MPI
-                             : strcmp(words[0], "sim") == 0 ? MOT_DRIVER_SIM
-                                                            : MOT_DRIVER_THREADS,
+    struct run r = { .ways = { .driver = ranks              ? &mot_driver_mpi
+                             : strcmp(words[0], "sim") == 0 ? &mot_driver_sim
+                                                            : &mot_driver_threads,
                          .replace = true,
                          .resume = getenv("RESUME") != NULL } };
     for (int i = 1; words[i] && i < SETTINGS_MAX; i++) {
@@ -246,15 +235,19 @@ static int run_one(char **words)
         run_set(&r, setting[i], value);
     }
     mot_methods_extend(more);
-    if (ranks && mot_ranks_open() != MOT_OK) return 2;
+    struct mot_transport *transport;
+    if (ranks && (mot_mpi_open(&transport) != MOT_OK || mot_ranks_open(transport, &r.ways.ranks) != MOT_OK))
+        return 2;
     run_go(&r);
-    bool leads = !ranks || mot_ranks_rank() == 0;
+    bool leads = mot_ranks_rank(r.ways.ranks) == 0;
     if (leads && r.status == MOT_OK)
         printf("%016llx %llu updates %s %.6g\n", (unsigned long long)r.out.model_hash,
             (unsigned long long)r.out.last.updates, r.out.ended_by, r.out.last.score.test_loss);
     enum mot_status status = r.status != MOT_OK ? r.status : r.out.status;
     run_free(&r);
-    if (ranks) mot_ranks_leave(status);
+    bool clean = !ranks || mot_ranks_leave(r.ways.ranks, status);
+    fflush(NULL);
+    if (!clean) _exit(status);
     return (int)status;
 }
 

@@ -1,8 +1,9 @@
-/* Where a run ends is part of what it computes: the same update and the same model simulated and on threads,
- * whatever ends it but the clock, however busy the machine, and whether or not it was killed on the way. */
+/* Where a run ends is part of its result: unless the clock ends it, it ends at the same update with the
+ * same model, simulated and on threads, however busy the machine, and whether or not it was killed on the
+ * way. */
 #include "base/file.h"
 #include "run/run.h"
-#include <dirent.h>
+#include "scratch.h"
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -33,7 +34,7 @@ static struct end end_of(struct run *r)
     return e;
 }
 
-static struct end run_end(enum mot_driver driver, const char *const *method, const char *const *stop,
+static struct end run_end(const struct mot_driver *driver, const char *const *method, const char *const *stop,
     const char *folder, bool resume)
 {
     struct run r = { .ways = { .driver = driver, .resume = resume, .replace = !resume } };
@@ -53,6 +54,8 @@ static const char *const methods[][9] = {
     { "method", "dpsgd", "topology", "ring" },
     { "method", "dpsgd", "topology", "ring", "method.period", "4", "optimizer.momentum", "0.9" },
     { "method", "matcha", "topology", "complete" },
+    { "method", "slowmo", "method.period", "7", "method.local_from", "4", "optimizer.momentum", "0.9" },
+    { "method", "diloco", "method.period", "4", "method.overlap", "true", "optimizer", "adamw" },
     { "method", "async", "method.wait", "4" },
 };
 static const char *const stops[][9] = {
@@ -89,10 +92,10 @@ TEST(a_synchronous_run_ends_at_the_same_update_simulated_and_on_threads)
     int apart = 0;
     for (size_t m = 0; m < MOT_COUNT(methods); m++) {
         for (size_t s = 0; s < MOT_COUNT(stops); s++) {
-            struct end want = run_end(MOT_DRIVER_SIM, methods[m], stops[s], NULL, false);
+            struct end want = run_end(&mot_driver_sim, methods[m], stops[s], NULL, false);
             apart += strcmp(want.by, ended_by[s]) != 0;
             for (int i = 0; i < TIMES; i++) {
-                struct end have = run_end(MOT_DRIVER_THREADS, methods[m], stops[s], NULL, false);
+                struct end have = run_end(&mot_driver_threads, methods[m], stops[s], NULL, false);
                 if (same_end(&want, &have)) continue;
                 print_ends(methods[m], stops[s], &want, &have);
                 apart++;
@@ -105,7 +108,7 @@ TEST(a_synchronous_run_ends_at_the_same_update_simulated_and_on_threads)
 TEST(a_target_on_threads_says_when_it_was_met)
 {
     for (size_t m = 0; m < MOT_COUNT(methods); m++) {
-        struct end e = run_end(MOT_DRIVER_THREADS, methods[m], stops[3], NULL, false);
+        struct end e = run_end(&mot_driver_threads, methods[m], stops[3], NULL, false);
         CHECK(e.fine && e.target);
         CHECK(e.target_at > 0);
         CHECK(e.target_updates > 0);
@@ -123,18 +126,6 @@ static void fresh_folder(void)
     if (!mkdtemp(folder)) abort();
 }
 
-static void remove_folder(void)
-{
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char *path = mot_path_join(folder, e->d_name);
-        unlink(path);
-        free(path);
-    }
-    if (d) closedir(d);
-    rmdir(folder);
-}
-
 static unsigned char *bytes_of(const char *name, size_t *n)
 {
     char *path = mot_path_join(folder, name);
@@ -150,7 +141,7 @@ static const char *const files[] = { "experiment.yaml", "metrics.jsonl", "summar
 
 /* Resumes what is in the folder; counts the files that change, and those that are missing. */
 static int changed_by_resuming(
-    enum mot_driver driver, const char *const *method, const char *const *stop, struct end *end)
+    const struct mot_driver *driver, const char *const *method, const char *const *stop, struct end *end)
 {
     unsigned char *before[MOT_COUNT(files)];
     size_t n[MOT_COUNT(files)];
@@ -173,7 +164,7 @@ static bool left_out(size_t method, size_t stop)
     return SANITIZED && (method + stop) % MOT_COUNT(methods) != 0;
 }
 
-static void stays_over(enum mot_driver driver)
+static void stays_over(const struct mot_driver *driver)
 {
     static const char *const time[] = { "stop.time", "60ms", NULL };
     for (size_t m = 0; m < MOT_COUNT(methods); m++) {
@@ -184,25 +175,25 @@ static void stays_over(enum mot_driver driver)
             struct end first = run_end(driver, methods[m], stop, folder, false), again;
             int changed = changed_by_resuming(driver, methods[m], stop, &again);
             if (changed || !same_end(&first, &again)) print_ends(methods[m], stop, &first, &again);
-            remove_folder();
+            scratch_remove(folder);
             CHECK_INT(changed, 0);
             CHECK(same_end(&first, &again));
         }
     }
 }
 
-TEST(a_finished_run_on_threads_is_left_as_it_is) { stays_over(MOT_DRIVER_THREADS); }
-TEST(a_finished_simulated_run_is_left_as_it_is) { stays_over(MOT_DRIVER_SIM); }
+TEST(a_finished_run_on_threads_is_left_as_it_is) { stays_over(&mot_driver_threads); }
+TEST(a_finished_simulated_run_is_left_as_it_is) { stays_over(&mot_driver_sim); }
 
 TEST(a_finished_run_on_threads_goes_on_with_a_later_end)
 {
     static const char *const more[] = { "stop.updates", "45", NULL };
     for (size_t m = 0; m < MOT_COUNT(methods); m++) {
-        struct end whole = run_end(MOT_DRIVER_THREADS, methods[m], more, NULL, false);
+        struct end whole = run_end(&mot_driver_threads, methods[m], more, NULL, false);
         fresh_folder();
-        run_end(MOT_DRIVER_THREADS, methods[m], stops[2], folder, false);
-        struct end on = run_end(MOT_DRIVER_THREADS, methods[m], more, folder, true);
-        remove_folder();
+        run_end(&mot_driver_threads, methods[m], stops[2], folder, false);
+        struct end on = run_end(&mot_driver_threads, methods[m], more, folder, true);
+        scratch_remove(folder);
         if (!same_end(&whole, &on)) print_ends(methods[m], more, &whole, &on);
         CHECK(same_end(&whole, &on));
     }
@@ -215,22 +206,22 @@ TEST(several_servers_end_at_the_same_update_simulated_and_on_threads)
     fresh_folder();
     for (size_t s = 0; s < 4;
          s++) { /* what is due at an epoch one server asks the others for, when it is there */
-        struct end want = run_end(MOT_DRIVER_SIM, method, stops[s], NULL, false);
+        struct end want = run_end(&mot_driver_sim, method, stops[s], NULL, false);
         CHECK_TEXT(want.by, ended_by[s]);
         for (int i = 0; i < SHARDED; i++) {
-            struct end have = run_end(MOT_DRIVER_THREADS, method, stops[s], folder, false);
+            struct end have = run_end(&mot_driver_threads, method, stops[s], folder, false);
             CHECK(same_end(&want, &have));
             if (!same_end(&want, &have)) print_ends(method, stops[s], &want, &have);
         }
     }
     static const char *const later[] = { "stop.epochs", "4", "evaluate.train", "end", NULL };
-    struct end want = run_end(MOT_DRIVER_SIM, method, later, NULL, false);
+    struct end want = run_end(&mot_driver_sim, method, later, NULL, false);
     for (int i = 0; i < SHARDED; i++) {
-        run_end(MOT_DRIVER_THREADS, method, stops[0], folder, false);
-        struct end have = run_end(MOT_DRIVER_THREADS, method, later, folder, true);
+        run_end(&mot_driver_threads, method, stops[0], folder, false);
+        struct end have = run_end(&mot_driver_threads, method, later, folder, true);
         CHECK(have.fine && have.hash == want.hash && have.updates == want.updates);
     }
-    remove_folder();
+    scratch_remove(folder);
 }
 
 /* Killed when all was kept and nothing yet written of the results. */
@@ -240,16 +231,16 @@ TEST(a_run_that_was_killed_at_its_very_end_writes_its_results_and_trains_no_furt
         for (size_t s = 0; s < MOT_COUNT(stops); s++) {
             if (left_out(m, s)) continue;
             fresh_folder();
-            struct end first = run_end(MOT_DRIVER_THREADS, methods[m], stops[s], folder, false);
+            struct end first = run_end(&mot_driver_threads, methods[m], stops[s], folder, false);
             char *summary = mot_path_join(folder, "summary.json"),
                  *model = mot_path_join(folder, "model.safetensors");
             unlink(summary);
             unlink(model);
-            struct end again = run_end(MOT_DRIVER_THREADS, methods[m], stops[s], folder, true);
+            struct end again = run_end(&mot_driver_threads, methods[m], stops[s], folder, true);
             bool there = mot_file_exists(summary) && mot_file_exists(model);
             free(summary);
             free(model);
-            remove_folder();
+            scratch_remove(folder);
             if (!same_end(&first, &again)) print_ends(methods[m], stops[s], &first, &again);
             CHECK(there);
             CHECK(same_end(&first, &again));
@@ -263,7 +254,7 @@ static void start_and_kill(const char *const *method, const char *const *stop)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        run_end(MOT_DRIVER_THREADS, method, stop, folder, false);
+        run_end(&mot_driver_threads, method, stop, folder, false);
         _exit(0);
     }
     char *path = mot_path_join(folder, "checkpoint.bin");
@@ -285,11 +276,11 @@ TEST(a_run_that_was_killed_ends_where_the_undisturbed_one_ends)
     for (size_t m = 0; m < MOT_COUNT(methods); m++) {
         for (size_t s = 0; s < MOT_COUNT(often); s++) {
             if (SANITIZED && (m + s) % MOT_COUNT(often) != 0) continue;
-            struct end whole = run_end(MOT_DRIVER_SIM, methods[m], often[s], NULL, false);
+            struct end whole = run_end(&mot_driver_sim, methods[m], often[s], NULL, false);
             fresh_folder();
             start_and_kill(methods[m], often[s]);
-            struct end on = run_end(MOT_DRIVER_THREADS, methods[m], often[s], folder, true);
-            remove_folder();
+            struct end on = run_end(&mot_driver_threads, methods[m], often[s], folder, true);
+            scratch_remove(folder);
             if (!same_end(&whole, &on)) print_ends(methods[m], often[s], &whole, &on);
             CHECK(same_end(&whole, &on));
         }

@@ -1,5 +1,5 @@
-/* How far parts and rows differ: against the definition in double, for parts that are alike and that are not,
- * on some rows instead of all, and the same under every driver. */
+/* How far parts and rows differ: against the definition in double, for parts that are alike and parts that
+ * are not, on some rows instead of all, and the same under every driver. */
 #include "base/memory.h"
 #include "run/heterogeneity.h"
 #include "run/views.h"
@@ -212,7 +212,8 @@ TEST(a_batch_has_a_share_of_the_noise_of_its_rows)
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-static void run_into(enum mot_driver driver, const char *when, const char *const *method, struct run *r)
+static void run_into(
+    const struct mot_driver *driver, const char *when, const char *const *method, struct run *r)
 {
     r->ways.driver = driver;
     RUN_SET(r, RUN, "evaluate.heterogeneity", when);
@@ -231,16 +232,16 @@ TEST(a_synchronous_run_has_the_same_figures_simulated_and_on_threads)
 {
     for (size_t k = 0; k < MOT_COUNT(kinds); k++) {
         struct run sim = { 0 }, threads = { 0 };
-        run_into(MOT_DRIVER_SIM, "ends", kinds[k], &sim);
-        run_into(MOT_DRIVER_THREADS, "ends", kinds[k], &threads);
+        run_into(&mot_driver_sim, "ends", kinds[k], &sim);
+        run_into(&mot_driver_threads, "ends", kinds[k], &threads);
         CHECK(sim.status == MOT_OK && threads.status == MOT_OK);
         const struct mot_moment *a = &sim.out.last, *b = &threads.out.last;
         CHECK(a->score.zeta2 >= 0 && a->score.sigma2 > 0);
         CHECK(a->score.zeta2 == b->score.zeta2 && a->score.sigma2 == b->score.sigma2);
         CHECK(sim.out.start.zeta2 == threads.out.start.zeta2);
         CHECK(sim.out.start.sigma2 == threads.out.start.sigma2 && sim.out.start.known);
-        CHECK(same(a->consensus, b->consensus));
-        CHECK(k < 2 ? isnan(a->consensus) : a->consensus > 0);
+        CHECK(same(a->mixed.consensus, b->mixed.consensus));
+        CHECK(k < 2 ? isnan(a->mixed.consensus) : a->mixed.consensus > 0);
         CHECK(same(a->active_jobs, b->active_jobs));
         run_free(&sim);
         run_free(&threads);
@@ -254,7 +255,7 @@ TEST(looking_changes_nothing)
         struct mot_outcome first = { 0 };
         for (size_t w = 0; w < MOT_COUNT(when); w++) {
             struct run r = { 0 };
-            run_into(MOT_DRIVER_SIM, when[w], kinds[k], &r);
+            run_into(&mot_driver_sim, when[w], kinds[k], &r);
             CHECK(r.status == MOT_OK);
             if (w == 0) first = r.out;
             CHECK(r.out.model_hash == first.model_hash && r.out.last.now == first.last.now);
@@ -271,17 +272,17 @@ TEST(workers_with_a_job_each_are_as_many_active_jobs)
 {
     struct run r = { 0 };
     static const char *const async[] = { "method", "async", NULL };
-    run_into(MOT_DRIVER_SIM, "ends", async, &r);
+    run_into(&mot_driver_sim, "ends", async, &r);
     CHECK(r.status == MOT_OK && r.out.last.active_jobs == 4);
     run_free(&r);
     struct run live = { 0 };
-    run_into(MOT_DRIVER_THREADS, "ends", async, &live);
+    run_into(&mot_driver_threads, "ends", async, &live);
     CHECK(live.status == MOT_OK && live.out.last.active_jobs == 4);
     run_free(&live);
     struct run few = { 0 };
     static const char *const two[] = { "method", "async", "method.assign", "random", "method.jobs", "2",
         NULL };
-    run_into(MOT_DRIVER_SIM, "ends", two, &few);
+    run_into(&mot_driver_sim, "ends", two, &few);
     CHECK(few.status == MOT_OK && few.out.last.active_jobs == 2);
     run_free(&few);
 }
@@ -290,7 +291,7 @@ TEST(the_largest_delay_is_that_of_the_histogram)
 {
     struct run r = { 0 };
     RUN_SET(&r, "cluster", "{workers: [{count: 3, speed: 1000/s}, {count: 1, speed: 100/s}]}");
-    run_into(MOT_DRIVER_SIM, "ends", (const char *const[]){ "method", "async", NULL }, &r);
+    run_into(&mot_driver_sim, "ends", (const char *const[]){ "method", "async", NULL }, &r);
     CHECK(r.status == MOT_OK && r.out.last.staleness_max > 10);
     uint32_t most = 0;
     for (uint32_t bin = 0; bin < MOT_HISTOGRAM_EXACT; bin++)
@@ -302,9 +303,29 @@ TEST(the_largest_delay_is_that_of_the_histogram)
 TEST(consensus_is_the_mean_squared_distance_from_the_mean)
 {
     const float a[] = { 1, 2 }, b[] = { 6, 12 }, mean[] = { 2, 4 };
-    const struct mot_piece piece[] = { { a, 1, 0, 2 }, { b, 0.5, 0, 2 } };
-    CHECK_NEAR(mot_pieces_spread(2, piece, 2, mean), 5, 0);
-    CHECK_NEAR(mot_pieces_spread(2, piece, 1, a), 0, 0);
+    const struct mot_world w = { .dim = 2, .workers = 4 };
+    struct mot_piece piece[] = { { .x = a, .scale = 1, .len = 2 }, { .x = b, .scale = 0.5, .len = 2 } };
+    CHECK_NEAR(mot_pieces_mixed(piece, 2, &w, mean).consensus, 5, 0);
+    CHECK_NEAR(mot_pieces_mixed(piece, 1, &w, a).consensus, 0, 0);
+    struct mot_mixed none = mot_pieces_mixed(piece, 2, &w, mean);
+    CHECK(isnan(none.drift) && isnan(none.mass));
+}
+
+TEST(drift_is_what_mixing_moved_the_mean_by_and_mass_what_weights_are_left)
+{
+    const float x[] = { 3, 4 }, up[] = { 2, 0 }, down[] = { -2, 0 }, other[] = { 0, 4 }, zero[] = { 0, 0 };
+    const struct mot_world w = { .dim = 2, .workers = 4 };
+    struct mot_piece piece[] = { { .x = x, .scale = 1, .len = 2, .mass = 0.5, .moved = up },
+        { .x = x, .scale = 1, .len = 2, .mass = 1.25, .moved = down } };
+    struct mot_mixed kept = mot_pieces_mixed(piece, 2, &w, x);
+    CHECK(kept.drift == 0 && kept.consensus == 0);
+    CHECK_NEAR(kept.mass, 1.75 / 4, 0); /* two of the four are lost, and their weight with them */
+    piece[1].moved = other;
+    CHECK_NEAR(mot_pieces_mixed(piece, 2, &w, x).drift, sqrt(5) / 5, 1e-15);
+    piece[1].moved = NULL; /* of those that keep track */
+    CHECK_NEAR(mot_pieces_mixed(piece, 2, &w, x).drift, 2.0 / 5, 1e-15);
+    piece[0].moved = zero; /* a model that begins at 0 has no norm to compare with */
+    CHECK(mot_pieces_mixed(piece, 1, &w, zero).drift == 0);
 }
 
 TEST_MAIN()

@@ -1,4 +1,4 @@
-/* How far a run is, judged alike under every driver: what is due, and when an evaluation ends the run. */
+/* Progress, judged alike under every driver: what is due, and when an evaluation ends the run. */
 #include "run/judge.h"
 #include "math/models.h"
 #include "run/run.h"
@@ -87,7 +87,7 @@ static const struct mot_model cliff = { .name = "cliff",
     .predict = cliff_predict };
 
 /* Every tenth update is evaluated; after the 25th the loss is infinite. */
-static void fall(enum mot_driver driver, const char *method)
+static void fall(const struct mot_driver *driver, const char *method)
 {
     static const struct mot_model *const more[] = { &cliff, NULL };
     struct run r = { .ways.driver = driver };
@@ -100,16 +100,16 @@ static void fall(enum mot_driver driver, const char *method)
     CHECK_INT(r.out.status, MOT_EDIVERGED);
     CHECK_TEXT(r.out.ended_by, "diverged");
     CHECK(r.out.last.updates >= 30);
-    if (driver == MOT_DRIVER_SIM) CHECK_INT(r.out.last.updates, 30);
+    if (driver == &mot_driver_sim) CHECK_INT(r.out.last.updates, 30);
     run_free(&r);
 }
 
-TEST(an_infinite_loss_at_an_evaluation_ends_a_simulated_run) { fall(MOT_DRIVER_SIM, "allreduce"); }
-TEST(an_infinite_loss_at_an_evaluation_ends_a_run_on_threads) { fall(MOT_DRIVER_THREADS, "allreduce"); }
-TEST(an_infinite_loss_at_an_evaluation_ends_a_run_with_a_server) { fall(MOT_DRIVER_THREADS, "async"); }
+TEST(an_infinite_loss_at_an_evaluation_ends_a_simulated_run) { fall(&mot_driver_sim, "allreduce"); }
+TEST(an_infinite_loss_at_an_evaluation_ends_a_run_on_threads) { fall(&mot_driver_threads, "allreduce"); }
+TEST(an_infinite_loss_at_an_evaluation_ends_a_run_with_a_server) { fall(&mot_driver_threads, "async"); }
 TEST(an_infinite_loss_at_an_evaluation_ends_a_run_of_models_that_differ)
 {
-    fall(MOT_DRIVER_THREADS, "dpsgd");
+    fall(&mot_driver_threads, "dpsgd");
 }
 
 TEST_MAIN()

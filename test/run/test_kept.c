@@ -1,8 +1,9 @@
-/* What a run keeps: the best model by validation, its place in the data over several stops, every letter. */
+/* What a run keeps: the best model by validation, its position in the data across several stops, every
+ * letter. */
 #include "base/file.h"
 #include "method/methods.h"
 #include "run/run.h"
-#include <dirent.h>
+#include "scratch.h"
 
 /* ---- The best model by validation ------------------------------------------------------------------ */
 
@@ -13,7 +14,7 @@
         "optimizer.momentum", "0.95", "evaluate.every", "1 updates", "evaluate.train", "end",                \
         "stop.target.grad_norm", "1e-30"
 
-static void keeps_the_best(enum mot_driver driver, const char *method)
+static void keeps_the_best(const struct mot_driver *driver, const char *method)
 {
     struct run r = { .ways = { .driver = driver } }, then = { 0 };
     char updates[24];
@@ -36,33 +37,21 @@ static void keeps_the_best(enum mot_driver driver, const char *method)
 
 TEST(the_best_model_of_a_simulated_run_is_that_of_its_best_update)
 {
-    keeps_the_best(MOT_DRIVER_SIM, "allreduce");
+    keeps_the_best(&mot_driver_sim, "allreduce");
 }
 TEST(the_best_model_of_a_run_on_threads_is_that_of_its_best_update)
 {
-    keeps_the_best(MOT_DRIVER_THREADS, "allreduce");
-    keeps_the_best(MOT_DRIVER_THREADS, "server");
-    keeps_the_best(MOT_DRIVER_THREADS, "dpsgd");
+    keeps_the_best(&mot_driver_threads, "allreduce");
+    keeps_the_best(&mot_driver_threads, "server");
+    keeps_the_best(&mot_driver_threads, "dpsgd");
 }
 
 /* ---- Stopped twice ------------------------------------------------------------------------------------ */
 
-static void remove_folder(const char *folder)
-{
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char *path = mot_path_join(folder, e->d_name);
-        unlink(path);
-        free(path);
-    }
-    if (d) closedir(d);
-    rmdir(folder);
-}
-
 static uint64_t go_to(
     const char *method, const char *updates, const char *folder, bool resume, uint64_t *samples)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .resume = resume, .replace = !resume } };
+    struct run r = { .ways = { .driver = &mot_driver_threads, .resume = resume, .replace = !resume } };
     RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "3", "method", method, "topology", "ring",
         "optimizer.momentum", "0.9", "stop.updates", updates, "output", folder);
     run_go(&r);
@@ -85,7 +74,7 @@ TEST(a_run_on_threads_that_is_stopped_twice_keeps_its_place_in_the_data)
         CHECK(go_to(methods[m], "35", folder, true, NULL) != 0);
         CHECK(go_to(methods[m], "60", folder, true, &samples) == whole);
         CHECK_INT(samples, all);
-        remove_folder(folder);
+        scratch_remove(folder);
     }
 }
 
@@ -94,14 +83,14 @@ static void keeps_the_best_over_a_stop(const char *method)
 {
     char folder[] = "/tmp/motley-test-XXXXXX", after[24];
     CHECK(mkdtemp(folder) != NULL);
-    struct run whole = { .ways = { .driver = MOT_DRIVER_THREADS } };
+    struct run whole = { .ways = { .driver = &mot_driver_threads } };
     RUN_SET(&whole, WILD, "method", method, "topology", "ring", "stop.updates", "50");
     run_go(&whole);
     CHECK_INT(whole.out.status, MOT_OK);
     CHECK(whole.out.best_updates > 0 && whole.out.best_updates < 49);
     snprintf(after, sizeof after, "%llu", (unsigned long long)whole.out.best_updates + 1);
     for (int part = 0; part < 2; part++) {
-        struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .resume = part == 1 } };
+        struct run r = { .ways = { .driver = &mot_driver_threads, .resume = part == 1 } };
         RUN_SET(&r, WILD, "method", method, "topology", "ring", "stop.updates", part ? "50" : after, "output",
             folder);
         run_go(&r);
@@ -112,7 +101,7 @@ static void keeps_the_best_over_a_stop(const char *method)
         run_free(&r);
     }
     run_free(&whole);
-    remove_folder(folder);
+    scratch_remove(folder);
 }
 
 TEST(a_run_on_threads_that_goes_on_keeps_the_best_model_of_its_first_part)
@@ -179,7 +168,7 @@ static const struct mot_method flood = { .name = "flood",
 TEST(a_mailbox_that_must_grow_loses_no_letter)
 {
     static const struct mot_method *const more[] = { &flood, NULL };
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .emulate = true } };
+    struct run r = { .ways = { .driver = &mot_driver_threads, .emulate = true } };
     RUN_SET(&r, "data", "digits", "model", "softmax", "method", "flood", "stop.updates", "1", "stop.time",
         "60s", "cluster", "{workers: [{count: 41, speed: 1000 samples/s}], network: {latency: 300ms}}");
     mot_methods_extend(more);

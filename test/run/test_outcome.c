@@ -1,4 +1,4 @@
-/* Notes: their tallies, the histogram of staleness, and both of several nodes together. */
+/* Notes: their tallies, the histogram of staleness, and merging those of several nodes. */
 #include "run/outcome.h"
 #include "run/run.h"
 #include <math.h>

@@ -48,6 +48,7 @@ static void counter_step(void *p, struct mot_env *env, const struct mot_event *e
         return;
     case MOT_EV_MESSAGE:
     case MOT_EV_TIMER:
+    case MOT_EV_PIECE:
     case MOT_EV_PEER: return;
     }
 }
@@ -68,7 +69,7 @@ static const struct mot_method counter = { .name = "counter",
     .step = counter_step,
     .model = counter_model };
 
-static void count(enum mot_driver driver, bool emulate)
+static void count(const struct mot_driver *driver, bool emulate)
 {
     const struct mot_method *more[] = { &counter, NULL };
     struct run r = { .ways = { .driver = driver, .emulate = emulate } };
@@ -84,8 +85,8 @@ static void count(enum mot_driver driver, bool emulate)
     run_free(&r);
 }
 
-TEST(scalars_alone_are_summed_in_the_simulator) { count(MOT_DRIVER_SIM, false); }
-TEST(scalars_alone_are_summed_on_threads) { count(MOT_DRIVER_THREADS, false); }
-TEST(scalars_alone_are_summed_on_emulated_threads) { count(MOT_DRIVER_THREADS, true); }
+TEST(scalars_alone_are_summed_in_the_simulator) { count(&mot_driver_sim, false); }
+TEST(scalars_alone_are_summed_on_threads) { count(&mot_driver_threads, false); }
+TEST(scalars_alone_are_summed_on_emulated_threads) { count(&mot_driver_threads, true); }
 
 TEST_MAIN()

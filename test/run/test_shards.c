@@ -1,4 +1,4 @@
-/* Servers by option, each with a range of the parameters: the same model as one server, whoever runs it. */
+/* Several servers, each with a range of the parameters: the same model as with one, under every driver. */
 #include "method/methods.h"
 #include "run/run.h"
 #include "run/shards.h"
@@ -26,7 +26,7 @@ static uint64_t one_server(const char *optimizer)
     return hash;
 }
 
-static void same_as_one_server(enum mot_driver driver, const char *optimizer, const char *count)
+static void same_as_one_server(const struct mot_driver *driver, const char *optimizer, const char *count)
 {
     struct run r = { .ways = { .driver = driver } };
     RUN_SET(&r, SMALL, "method", "shards", "method.shards", count, "optimizer", optimizer);
@@ -41,20 +41,20 @@ static void same_as_one_server(enum mot_driver driver, const char *optimizer, co
     run_free(&r);
 }
 
-TEST(shards_give_the_model_of_one_server) { same_as_one_server(MOT_DRIVER_SIM, "sgd", "3"); }
+TEST(shards_give_the_model_of_one_server) { same_as_one_server(&mot_driver_sim, "sgd", "3"); }
 TEST(shards_with_momentum_give_the_model_of_one_server)
 {
-    same_as_one_server(MOT_DRIVER_SIM, "{name: sgd, momentum: 0.9}", "7");
+    same_as_one_server(&mot_driver_sim, "{name: sgd, momentum: 0.9}", "7");
 }
 TEST(shards_with_adamw_give_the_model_of_one_server)
 {
-    same_as_one_server(MOT_DRIVER_SIM, "{name: adamw, lr: 0.01}", "2");
+    same_as_one_server(&mot_driver_sim, "{name: adamw, lr: 0.01}", "2");
 }
-TEST(a_single_shard_is_a_server) { same_as_one_server(MOT_DRIVER_SIM, "sgd", "1"); }
+TEST(a_single_shard_is_a_server) { same_as_one_server(&mot_driver_sim, "sgd", "1"); }
 
 TEST(shards_on_threads_give_the_model_of_one_server)
 {
-    same_as_one_server(MOT_DRIVER_THREADS, "{name: sgd, momentum: 0.9}", "3");
+    same_as_one_server(&mot_driver_threads, "{name: sgd, momentum: 0.9}", "3");
 }
 
 /* A worker's k messages of 1/k of the model each way leave one NIC of its

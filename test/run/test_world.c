@@ -1,4 +1,4 @@
-/* What all drivers work out alike before and during a run. */
+/* What all drivers derive alike before and during a run. */
 #include "run/world.h"
 #include "test.h"
 

@@ -84,13 +84,27 @@ each option --method '{name: server, k: 3}' '{name: server, deadline: fixed, aft
     '{name: malenia, unfinished: finish}' '{name: ringmaster, r: 3}' '{name: ringmaster, r: 3, unfinished: finish}' \
     '{name: ia2sgd, start: zero}' '{name: ia2sgd, wait: 2}' '{name: fedbuff, discount: none, k: 2}' \
     '{name: fedbuff, steps: 3, server_rate: 0.5}' '{name: fedbuff, assign: random}' '{name: ca2fl, steps: 3, assign: shuffled}' \
+    '{name: fedavg, clients: 2, epochs: 2}' '{name: fedavg, share: 0.5, steps: 3, proximal: 0.5, server_rate: 2}' \
+    '{name: fedavg, clients: 4, deadline: fixed, after: 60ms}' \
     '{name: mindflayer, tries: 1, limit: 20ms}' '{name: mindflayer, p: 0.5}' '{name: gasync, jobs: 9}' \
-    '{name: gasync, p: uniform}' '{name: dpsgd, period: 2}' '{name: dpsgd, weigh: equal}' '{name: matcha, budget: 0.2, period: 3}'
+    '{name: gasync, p: uniform}' '{name: dpsgd, period: 2}' '{name: dpsgd, weigh: equal}' '{name: matcha, budget: 0.2, period: 3}' \
+    '{name: sgp, peers: 2}' '{name: sgp, graph: topology}' '{name: osgp, lag: 3}' \
+    '{name: crossover, groups: 3, micro: 2}' '{name: crossover, mode: loose, deadline: 10ms, window: 2}' \
+    '{name: crossover, peers: unfair, segments: 5, cut: equal}' '{name: crossover, peers: authors, window: 1}' \
+    '{name: localsgd, period: 3, overlap: true}' '{name: localsgd, weigh: rows, local_from: 20}' '{name: slowmo, period: 4, beta: 0.5, alpha: 0.8}' \
+    '{name: diloco, period: 5, outer_momentum: 0.5}'
 beside=(--method dpsgd)
 each topology --topology torus star complete exponential '{name: regular, degree: 3}' '{name: ring, weights: laplacian}' \
     '{name: edges, list: 0-1 1-2 2-3 3-4 4-5 1-4}'
 beside=(--method matcha)
 each matchings --topology star complete '{name: regular, degree: 3}'
+beside=(--method coded)
+each code --code frc crc '{name: crc, decoder: any-holder}' '{name: hetero, stragglers: 2}' hetero-groups '{name: expander, decoder: one-step}' \
+    expander graph bernoulli regularised uncoded sr-sgc
+for shuffle in rotate-worker rotate-group random partial; do # the rows move
+    beside=(--code '{name: frc, stragglers: 2}')
+    each shuffle --method "{name: coded, shuffle: $shuffle, period: 2}" "{name: coded, shuffle: $shuffle, deadline: fixed, after: 20ms}"
+done
 beside=()
 each optimizer --optimizer '{name: sgd, momentum: 0.9, nesterov: true}' '{name: sgd, clip: 0.1, weight_decay: 0.01}' adamw \
     '{name: lars, trust: 0.01}'
@@ -109,10 +123,12 @@ each law --set cluster.workers='[{count: 6, job_time: {name: uniform, low: 1ms, 
 side_by_side run sim/target run "${sim[@]}" --stop-target-test_accuracy 0.8
 side_by_side run sim/epochs run "$motley" sim "${common[@]}" --stop-epochs 3 --evaluate-every '0.5 epochs'
 
-# Those whose rounds wait for all give one model under every driver.
+# Those whose rounds wait for all, or do not depend on who answers, give one model under every driver.
 libraries=$(ldd "$motley")
-for method in allreduce server dpsgd matcha; do
+for method in allreduce server dpsgd matcha sgp osgp localsgd slowmo diloco crossover coded fedavg; do
     live=("${common[@]}" --method "$method" --workers 3)
+    [ $method != coded ] || live+=(--code '{name: frc, stragglers: 2}' --set method.shuffle=rotate-worker)
+    [ $method != fedavg ] || live+=(--set method.clients=2 --set method.proximal=0.1 --optimizer-momentum 0.5)
     side_by_side run "threads/$method" model "$motley" train "${live[@]}" --stop-updates 40
     side_by_side resumed "threads-resumed/$method" model "$motley" train "${live[@]}"
     if command -v mpirun >/dev/null && [[ $libraries == *libmpi.* ]]; then

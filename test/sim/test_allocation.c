@@ -1,4 +1,4 @@
-/* Nothing is allocated while a run runs: a long run calls malloc and its kin as often as a short one. */
+/* Nothing is allocated during a run: a long run calls malloc and its like as often as a short one. */
 #include "run/run.h"
 #include <stdatomic.h>
 #include <sys/resource.h>

@@ -91,11 +91,11 @@ static struct mot_outcome play(const char *faults, const char *seed, uint32_t fr
     mot_methods_extend(more);
     if (mot_experiment_open(NULL, setting, MOT_COUNT(setting), &x) == MOT_OK &&
         mot_job_open(x, &job) == MOT_OK) {
-        struct mot_sim_options o = {
+        struct mot_driver_options o = {
             .experiment = x, .problem = &job.problem, .optim = &job.optim, .x0 = job.x0, .frames = frames
         };
         struct mot_outcome all;
-        out.status = mot_sim_run(&o, &all);
+        out.status = mot_driver_sim.run(&o, &all);
         if (out.status == MOT_OK) {
             out = (struct mot_outcome){ .status = all.status, .last = all.last, .faults = all.faults };
             sending = all.node[0].send;
@@ -157,7 +157,7 @@ TEST(a_peer_is_given_up_with_what_waited_for_it)
 }
 
 /* All sixteen, not only the first: nothing is sent to the lost any more, and nobody is busy with it. */
-TEST(what_was_under_way_to_a_lost_peer_is_forgotten)
+TEST(messages_in_flight_to_a_lost_peer_are_forgotten)
 {
     waits = false;
     struct mot_outcome until = play("[{kind: crash, at: 5ms, worker: 1}]", "1", 0);

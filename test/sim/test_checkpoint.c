@@ -1,9 +1,11 @@
-/* Stopping and going on: the end is the same as without the stop, and damage is refused. */
+/* Stopping and resuming: the end is as if the run had never stopped, and damage is refused. */
 #include "base/file.h"
 #include "run/run.h"
+#include "scratch.h"
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 static char folder[64];
 
@@ -11,18 +13,6 @@ static void fresh_folder(void)
 {
     snprintf(folder, sizeof(folder), "/tmp/motley-test-XXXXXX");
     if (!mkdtemp(folder)) abort();
-}
-
-static void remove_folder(void)
-{
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
-        "model.safetensors", "best.safetensors", "checkpoint.bin", "trace.json" };
-    for (size_t i = 0; i < MOT_COUNT(names); i++) {
-        char *path = mot_path_join(folder, names[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
 }
 
 static char *read_name(const char *name, size_t *n)
@@ -87,7 +77,7 @@ static void goes_on_from(
     CHECK(memcmp(metrics, whole_metrics, bytes) == 0);
     free(metrics);
     free(whole_metrics);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 static void goes_on(const char *method) { goes_on_from(method, "stop.updates", "23", "60", NULL); }
@@ -120,6 +110,13 @@ TEST(fedbuff_goes_on_to_the_same_end)
 {
     goes_on_from("fedbuff", "stop.updates", "23", "60",
         (const char *const[]){ "method.steps", "3", "method.k", "4", "method.assign", "shuffled", NULL });
+}
+TEST(fedavg_goes_on_to_the_same_end)
+{
+    goes_on_from("fedavg", "stop.updates", "23", "60",
+        (const char *const[]){ "method.clients", "2", "method.proximal", "0.1", NULL });
+    goes_on_from("fedavg", "stop.updates", "23", "60",
+        (const char *const[]){ "method.steps", "3", "method.deadline", "adaptive", NULL });
 }
 TEST(ca2fl_goes_on_to_the_same_end)
 {
@@ -172,13 +169,13 @@ TEST(a_run_is_not_over_before_the_update_that_makes_the_epoch)
     CHECK_INT(r.out.last.updates, updates);
     CHECK(r.out.model_hash == hash);
     run_free(&r);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST(a_run_that_ran_out_of_data_can_be_resumed_and_is_the_same)
 {
     static const char *const methods[] = { "allreduce", "server", "async", "rennala", "malenia", "ringmaster",
-        "ringleader", "ia2sgd", "fedbuff", "ca2fl", "mindflayer", "gasync" };
+        "ringleader", "ia2sgd", "fedbuff", "ca2fl", "fedavg", "mindflayer", "gasync" };
     for (size_t i = 0; i < MOT_COUNT(methods); i++) {
         struct run r;
         fresh_folder();
@@ -194,7 +191,7 @@ TEST(a_run_that_ran_out_of_data_can_be_resumed_and_is_the_same)
         CHECK_TEXT(r.out.ended_by, "data");
         CHECK(r.out.model_hash == hash);
         run_free(&r);
-        remove_folder();
+        scratch_remove(folder);
     }
 }
 
@@ -224,7 +221,7 @@ TEST(a_run_that_is_resumed_with_another_end_counts_in_the_new_units)
     CHECK_INT(r.status, MOT_OK);
     run_free(&r);
     CHECK(lines_of("metrics.jsonl") >= before + 10); /* every 10 updates */
-    remove_folder();
+    scratch_remove(folder);
 }
 
 /* Replicas share the buffers of a step. A checkpoint between two replicas' steps must leave it so. */
@@ -245,7 +242,7 @@ TEST(a_checkpoint_within_a_collective_leaves_replicas_shared)
     bytes = read_name("checkpoint.bin", &marked);
     free(bytes);
     CHECK_INT(marked, plain);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST(a_run_that_is_done_can_be_resumed_and_is_the_same)
@@ -260,7 +257,7 @@ TEST(a_run_that_is_done_can_be_resumed_and_is_the_same)
     CHECK(r.out.model_hash == hash);
     CHECK_INT(r.out.last.updates, 30);
     run_free(&r);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST(a_run_resumed_with_less_time_than_it_has_had_does_not_go_back)
@@ -276,7 +273,7 @@ TEST(a_run_resumed_with_less_time_than_it_has_had_does_not_go_back)
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.last.now, had);
     run_free(&r);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST(an_interrupted_run_keeps_a_checkpoint)
@@ -297,7 +294,7 @@ TEST(an_interrupted_run_keeps_a_checkpoint)
     simulate(&r, "server", "60", false);
     CHECK(r.out.model_hash == resumed);
     run_free(&r);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST(the_best_model_by_validation_is_kept)
@@ -313,7 +310,7 @@ TEST(the_best_model_by_validation_is_kept)
     CHECK(best != NULL);
     free(best);
     run_free(&r);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 /* ---- Damage ---------------------------------------------------------------------------------- */
@@ -352,7 +349,38 @@ TEST(a_damaged_checkpoint_is_refused_wherever_the_damage_is)
     CHECK_INT(resume_status("async", "1"), MOT_OK);
     free(bytes);
     free(path);
-    remove_folder();
+    scratch_remove(folder);
+}
+
+/* The holdings are in the file as they are in memory, a word for each worker: here two groups
+ * of two, with two parts of four each. */
+TEST(a_forged_checkpoint_in_which_a_worker_lacks_rows_it_counts_on_is_refused)
+{
+    static const char *const coded[] = { "code", "frc", "cluster", "{workers: [{count: 4}]}", NULL };
+    const uint64_t held[] = { 3, 3, 12, 12 };
+    struct run r;
+    size_t n;
+    fresh_folder();
+    simulate_until(&r, "coded", "stop.updates", "20", false, coded);
+    CHECK_INT(r.status, MOT_OK);
+    run_free(&r);
+    char *path = mot_path_join(folder, "checkpoint.bin"), *bytes = read_name("checkpoint.bin", &n);
+    CHECK(bytes != NULL);
+    char *at = memmem(bytes, n, held, sizeof(held));
+    CHECK(at != NULL);
+    for (int k = 0; k < 2 && at; k++) {
+        if (k == 0) memset(at, 0, sizeof(held[0]));
+        else memcpy(at, held, sizeof(held));
+        uint64_t sum = XXH64(bytes, n - sizeof(sum), 0);
+        memcpy(bytes + n - sizeof(sum), &sum, sizeof(sum));
+        CHECK_INT(mot_file_replace(path, bytes, n), MOT_OK);
+        simulate_until(&r, "coded", "stop.updates", "30", true, coded);
+        CHECK_INT(r.status, k == 0 ? MOT_EDATA : MOT_OK);
+        run_free(&r);
+    }
+    free(bytes);
+    free(path);
+    scratch_remove(folder);
 }
 
 TEST(a_checkpoint_of_another_experiment_is_refused)
@@ -364,7 +392,7 @@ TEST(a_checkpoint_of_another_experiment_is_refused)
     CHECK_INT(resume_status("async", "2"), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "another experiment");
     CHECK_INT(resume_status("server", "1"), MOT_EUSAGE);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST(a_resume_that_is_refused_leaves_the_folder_as_it_was)
@@ -391,11 +419,11 @@ TEST(a_resume_that_is_refused_leaves_the_folder_as_it_was)
         free(before[i]);
         free(after);
     }
-    remove_folder();
+    scratch_remove(folder);
 }
 
 /* A disk that is full: files over 16 kB cannot be written, which the checkpoint is and the rest is not. */
-static void stays_without_its_last_checkpoint(enum mot_driver driver)
+static void stays_without_its_last_checkpoint(const struct mot_driver *driver)
 {
     struct run r = { .ways = { .driver = driver, .replace = true } };
     struct rlimit all, few;
@@ -418,13 +446,13 @@ static void stays_without_its_last_checkpoint(enum mot_driver driver)
     char *model = read_name("model.safetensors", &n);
     CHECK(model != NULL);
     free(model);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST(a_last_checkpoint_that_cannot_be_written_is_an_error_and_the_results_stay)
 {
-    stays_without_its_last_checkpoint(MOT_DRIVER_SIM);
-    stays_without_its_last_checkpoint(MOT_DRIVER_THREADS);
+    stays_without_its_last_checkpoint(&mot_driver_sim);
+    stays_without_its_last_checkpoint(&mot_driver_threads);
 }
 
 TEST(checkpoints_are_written_when_they_are_due_and_no_sooner)
@@ -442,7 +470,7 @@ TEST(checkpoints_are_written_when_they_are_due_and_no_sooner)
         CHECK(r.out.saved == (wanted[i].last > 0));
         CHECK_INT(r.out.saved_updates, wanted[i].last);
         run_free(&r);
-        remove_folder();
+        scratch_remove(folder);
     }
 }
 
@@ -458,7 +486,7 @@ TEST(a_folder_with_a_run_is_not_written_over)
     CHECK_INT(r.status, MOT_EUSAGE);
     CHECK_HAS(mot_error(), "--resume");
     run_free(&r);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 TEST_MAIN()

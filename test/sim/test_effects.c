@@ -1,5 +1,4 @@
-/* What the simulator does for effects that the three methods do not use: cancelling,
- * deadlines, several works at once, alarms that are re-armed. A probe method asks for them. */
+/* Effects under a probe method: cancelling, deadlines, several jobs at once, re-armed alarms. */
 #include "run/run.h"
 #include "method/methods.h"
 
@@ -42,6 +41,7 @@ static void probe_step(void *p, struct mot_env *env, const struct mot_event *eve
         return;
     case MOT_EV_MESSAGE:
     case MOT_EV_COLL:
+    case MOT_EV_PIECE:
     case MOT_EV_PEER: return;
     }
 }

@@ -1,8 +1,9 @@
-/* Details of faults that only show in numbers: which of two that overlap counts, what is in flight when a
- * sender dies, whose time a stall is, how the channel learns round trips. */
+/* Details of faults that show only in numbers: which of two overlapping ones counts, what is in flight
+ * when a sender dies, whose time a stall is, how the channel learns round trips. */
 #include "base/file.h"
 #include "sim/channel.h"
 #include "run/run.h"
+#include "sim/taken.h"
 #include <stdlib.h>
 
 #define MS UINT64_C(1000000)
@@ -144,6 +145,23 @@ TEST(a_worker_that_is_back_has_no_strikes)
     CHECK(r.updates[1] > 50);
 }
 
+/* ---- What is in the channel at the end of a run ------------------------------------------------ */
+
+static struct mot_driver_options open_run(
+    struct run *r, const char *updates, const char *cluster, const char *path)
+{
+    *r = (struct run){ 0 };
+    RUN_SET(r, BASE, "method", "async", "stop.updates", updates, "cluster", cluster);
+    if (mot_experiment_open(NULL, r->setting, r->settings, &r->experiment)) abort();
+    if (mot_job_open(r->experiment, &r->job)) abort();
+    return (struct mot_driver_options){ .experiment = r->experiment,
+        .problem = &r->job.problem,
+        .optim = &r->job.optim,
+        .x0 = r->job.x0,
+        .hash = r->job.hash,
+        .checkpoint = path };
+}
+
 /* A frame that is held up is sent again; the answer to the first, which comes soon after, is not one to the
  * second: learned as such it would make round trips shorter than light. */
 TEST(a_round_trip_is_learned_only_of_what_was_sent_once)
@@ -152,20 +170,13 @@ TEST(a_round_trip_is_learned_only_of_what_was_sent_once)
     int fd = mkstemp(path);
     if (fd < 0) abort();
     close(fd);
-    struct run r = { 0 };
+    struct run r;
     struct mot_outcome out;
-    RUN_SET(&r, BASE, "method", "async", "stop.updates", "2000", "cluster",
+    struct mot_driver_options o = open_run(&r, "2000",
         "{network: {latency: 20ms}, workers: 4, faults: [{kind: reorder, at: 0, for: 8760h, probability: "
-        "100%}]}");
-    CHECK_INT(mot_experiment_open(NULL, r.setting, r.settings, &r.experiment), MOT_OK);
-    CHECK_INT(mot_job_open(r.experiment, &r.job), MOT_OK);
-    struct mot_sim_options o = { .experiment = r.experiment,
-        .problem = &r.job.problem,
-        .optim = &r.job.optim,
-        .x0 = r.job.x0,
-        .hash = r.job.hash,
-        .checkpoint = path };
-    CHECK_INT(mot_sim_run(&o, &out), MOT_OK);
+        "100%}]}",
+        path);
+    CHECK_INT(mot_driver_sim.run(&o, &out), MOT_OK);
     CHECK(out.faults.resent > 100);
     struct sim *s;
     uint64_t mark;
@@ -179,6 +190,45 @@ TEST(a_round_trip_is_learned_only_of_what_was_sent_once)
     mot_outcome_close(&out);
     run_free(&r);
     unlink(path);
+}
+
+/* Its checksum may be right all the same: indices outside of the tables are not followed. */
+TEST(a_checkpoint_whose_channel_points_past_its_last_item_is_refused)
+{
+    struct run r;
+    struct mot_driver_options o = open_run(&r, "20", "{workers: 2, faults: {drop: 1%}}", "x");
+    struct sim *s;
+    CHECK_INT(mot_sim_open(&o, &s), MOT_OK);
+    struct sim_channel *c = s->channel;
+    c->knowns = 1;
+    c->conn[c->known[0]].known = true;
+    struct sim_conn *conn = &c->conn[c->known[0]];
+    struct sim_item *last = &c->item[c->items];
+    uint32_t *const item[] = { &c->free, &c->held_first, &c->held_last, &c->item[1].next,
+        &c->item[1].queue_next, &last->next, &last->queue_next, &conn->first, &conn->arrive, &conn->deliver,
+        &conn->last };
+    uint32_t pairs = s->world.nodes * s->world.nodes;
+    CHECK(is_taken(s, &o));
+    for (size_t i = 0; i < MOT_COUNT(item); i++) {
+        uint32_t was = *item[i];
+        *item[i] = c->items;
+        if (!is_taken(s, &o)) FAIL("place %zu: the last item is refused", i);
+        *item[i] = c->items + 1;
+        if (is_taken(s, &o)) FAIL("place %zu: an item past the last is taken", i);
+        *item[i] = was;
+    }
+    last->conn = pairs - 1;
+    CHECK(is_taken(s, &o));
+    last->conn = pairs;
+    CHECK(!is_taken(s, &o));
+    last->conn = 0;
+    last->m.to = s->world.nodes;
+    CHECK(!is_taken(s, &o));
+    last->m.to = 0;
+    s->peer = s->world.nodes + 1;
+    CHECK(!is_taken(s, &o));
+    mot_sim_close(s);
+    run_free(&r);
 }
 
 TEST_MAIN()

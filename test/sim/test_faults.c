@@ -1,6 +1,7 @@
-/* Each fault alone, with numbers: what it costs, who is told, how a run goes on or ends. */
+/* Each fault alone, with numbers: what it costs, who is told, how the run goes on or ends. */
 #include "base/file.h"
 #include "run/run.h"
+#include "scratch.h"
 #include <stdlib.h>
 
 #define MS UINT64_C(1000000)
@@ -225,7 +226,7 @@ TEST(when_all_workers_are_gone_the_run_ends)
 
 /* ---- Without a server only the workers have the model ---------------------------------------------- */
 
-static const char *const serverless[] = { "allreduce", "dpsgd", "matcha" };
+static const char *const serverless[] = { "allreduce", "dpsgd", "matcha", "sgp", "osgp" };
 
 TEST(the_loss_of_the_last_worker_with_the_model_ends_the_run_at_once)
 {
@@ -250,22 +251,34 @@ TEST(the_loss_of_the_last_worker_with_the_model_ends_the_run_at_once)
     }
 }
 
-TEST(a_worker_that_is_back_but_has_no_model_does_not_keep_the_run_alive)
+static const char *const takes_back[] = { "dpsgd", "matcha" }; /* those of them that give it a model */
+
+/* Worker 3, the last with the model, is lost at 2 s and something: before what it sends has arrived at those
+ * who came back at 2 s, or after. */
+TEST(a_worker_that_is_back_keeps_the_run_alive_as_soon_as_it_has_a_model)
 {
-    for (size_t m = 1; m < MOT_COUNT(serverless); m++) {
-        struct run r = { 0 };
-        RUN_SET(&r, BASE, "method", serverless[m], "method.on_loss", "continue", "stop.updates", "3000",
-            "cluster",
-            "{workers: 4, faults: {detect: 100ms, schedule: [{kind: crash, at: 1s, for: 1s, workers: [0, 1, "
-            "2]}, "
-            "{kind: crash, at: 5s, worker: 3}]}}");
-        run_go(&r);
-        CHECK_INT(r.out.status, MOT_EPEER);
-        CHECK_INT(r.out.faults.restarts, 3);
-        CHECK_INT(r.out.last.now, 5000 * MS);
-        CHECK(r.out.model_lost);
-        run_free(&r);
-    }
+    static const struct {
+        const char *at;
+        bool in_time;
+    } crash[] = { { "2005ms", false }, { "2100ms", true } };
+    for (size_t m = 0; m < MOT_COUNT(takes_back); m++)
+        for (size_t k = 0; k < MOT_COUNT(crash); k++) {
+            struct run r = { 0 };
+            char cluster[300];
+            snprintf(cluster, sizeof cluster,
+                "{workers: 4, network: {bandwidth: 100kB/s, latency: 0s}, faults: {detect: 100ms, schedule: "
+                "[{kind: crash, at: 1s, for: 1s, workers: [0, 1, 2]}, {kind: crash, at: %s, worker: 3}]}}",
+                crash[k].at);
+            RUN_SET(&r, BASE, "method", takes_back[m], "method.on_loss", "continue", "stop.updates", "300",
+                "cluster", cluster);
+            run_go(&r);
+            CHECK_INT(r.out.faults.restarts, 3);
+            CHECK_INT(r.out.status, crash[k].in_time ? MOT_OK : MOT_EPEER);
+            CHECK(r.out.model_lost == !crash[k].in_time);
+            if (crash[k].in_time) CHECK_INT(r.out.last.updates, 300);
+            else CHECK_INT(r.out.last.now, 2005 * MS);
+            run_free(&r);
+        }
 }
 
 TEST(a_run_that_lost_its_model_shows_what_it_had_and_names_the_checkpoint_that_is_left)
@@ -400,14 +413,7 @@ TEST(a_run_goes_on_from_the_middle_of_its_faults_to_the_same_end)
             CHECK_INT(r.events, whole.events);
             CHECK(memcmp(&r.out.faults, &whole.out.faults, sizeof r.out.faults) == 0);
         }
-        static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
-            "model.safetensors", "checkpoint.bin", "timeline.json" };
-        for (size_t i = 0; i < MOT_COUNT(names); i++) {
-            char *path = mot_path_join(folder, names[i]);
-            unlink(path);
-            free(path);
-        }
-        rmdir(folder);
+        scratch_remove(folder);
     }
 }
 

@@ -1,4 +1,5 @@
 /* The link model: numbers worked out by hand. */
+#include "base/rng.h"
 #include "sim/network.h"
 #include "test.h"
 
@@ -70,6 +71,45 @@ TEST(what_leaves_one_end_arrives_at_the_other_when_the_simulator_says)
         struct mot_departure d = mot_network_leave(&c, &sender, 0, 1000, now);
         CHECK_INT(mot_network_arrive(&c, &receiver, 0, 1, 1000, d, now), simulated);
         CHECK_INT(simulated, (i + 1) * 2000000 + 10000000); /* 2 ms each at 500 kB/s, and both latencies */
+    }
+}
+
+/* 0 sends to 1 and then to 2. Until that begins, 2 can take what is done by then. */
+TEST(a_message_passes_before_another_whose_sender_is_still_busy)
+{
+    const mot_time ms = 1000000;
+    links(1000, 1000, 0);
+    mot_network_send(&cluster, nic, 0, 1, 100, 0);
+    CHECK_INT(mot_network_send(&cluster, nic, 0, 2, 50, 0).began, 100 * ms);
+    CHECK_INT(
+        mot_network_send(&cluster, nic, 1, 2, 101, 0).began, 150 * ms); /* too long to be done by then */
+    links(1000, 1000, 0);
+    mot_network_send(&cluster, nic, 0, 1, 100, 0);
+    mot_network_send(&cluster, nic, 0, 2, 50, 0);
+    CHECK_INT(mot_network_send(&cluster, nic, 1, 2, 40, 10 * ms).began, 10 * ms);
+    CHECK_INT(mot_network_send(&cluster, nic, 1, 2, 50, 10 * ms).began, 50 * ms); /* fits to the end */
+    CHECK_INT(mot_network_send(&cluster, nic, 1, 2, 1, 10 * ms).began, 150 * ms);
+    CHECK_INT(nic[2].down_free, 151 * ms);
+}
+
+/* Many more than a NIC remembers: a forgotten idle time costs time, and no two messages overlap. */
+TEST(a_link_never_carries_two_messages_at_once_however_many_idle_times_it_has)
+{
+    enum { NODES = 3, MESSAGES = 2000 };
+    static mot_time from[MESSAGES], to[MESSAGES];
+    static mot_node at[MESSAGES];
+    mot_time now = 0;
+    struct mot_rng rng = mot_rng_at(7, MOT_RNG_TEST, 0);
+    links(1e9, 1e9, 0); /* a byte takes a nanosecond */
+    for (int i = 0; i < MESSAGES; i++) {
+        mot_node a = (mot_node)mot_rng_below(&rng, NODES),
+                 b = (a + 1 + (mot_node)mot_rng_below(&rng, NODES - 1)) % NODES;
+        uint64_t bytes = mot_rng_below(&rng, 100);
+        now += mot_rng_below(&rng, 60);
+        struct mot_transfer t = mot_network_send(&cluster, nic, a, b, bytes, now);
+        CHECK(t.began >= now && t.delivered == t.began + bytes);
+        from[i] = t.began, to[i] = t.delivered, at[i] = b;
+        for (int k = 0; k < i; k++) CHECK(at[k] != b || to[k] <= from[i] || to[i] <= from[k]);
     }
 }
 

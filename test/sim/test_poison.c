@@ -1,7 +1,8 @@
-/* Gradients that come out as NaN: methods with a guard go on without them,
- * others end; the same jobs are hit in every driver. */
+/* Gradients that come out as NaN: methods with a guard go on without them, others end; the same jobs are
+ * hit under every driver. */
 #include "base/file.h"
 #include "run/run.h"
+#include "scratch.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,7 +76,7 @@ TEST(one_gradient_in_twenty_is_poisoned_by_chance_until_that_ends)
 
 TEST(emulated_threads_are_poisoned_too_and_the_guard_holds)
 {
-    struct run r = { .ways = { .driver = MOT_DRIVER_THREADS, .emulate = true } };
+    struct run r = { .ways = { .driver = &mot_driver_threads, .emulate = true } };
     play(&r, "async", "300", "{poison: 10%}");
     CHECK_INT(r.status, MOT_OK);
     CHECK_INT(r.out.status, MOT_OK);
@@ -88,27 +89,20 @@ TEST(emulated_threads_are_poisoned_too_and_the_guard_holds)
 TEST(a_recorded_run_with_poison_is_replayed_to_the_same_model)
 {
     char folder[64] = "/tmp/motley-test-XXXXXX";
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
-        "model.safetensors", "checkpoint.bin", "record.bin", "timeline.json" };
     if (!mkdtemp(folder)) abort();
     struct run r = { .ways = {
-                         .driver = MOT_DRIVER_THREADS, .emulate = true, .record = true, .replace = true } };
+                         .driver = &mot_driver_threads, .emulate = true, .record = true, .replace = true } };
     RUN_SET(&r, "output", folder);
     play(&r, "async", "200", "{poison: 10%}");
     uint64_t hash = r.out.model_hash;
     CHECK(r.out.faults.poisoned > 0);
     run_free(&r);
-    struct run again = { .ways = { .driver = MOT_DRIVER_REPLAY, .arrivals = folder } };
+    struct run again = { .ways = { .driver = &mot_driver_replay, .arrivals = folder } };
     play(&again, "async", "200", "{poison: 10%}");
     CHECK_INT(again.status, MOT_OK);
     CHECK(again.out.model_hash == hash);
     run_free(&again);
-    for (size_t i = 0; i < MOT_COUNT(names); i++) {
-        char *path = mot_path_join(folder, names[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
+    scratch_remove(folder);
 }
 
 TEST_MAIN()

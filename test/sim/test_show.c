@@ -1,7 +1,8 @@
-/* Workers whose models differ run many steps ahead of each other where they average seldom: each evaluation
- * still shows all of them after the same number of steps, whatever else is evaluated, on every driver. */
+/* Workers that average seldom run many steps ahead of each other. Each evaluation still shows all of them
+ * after the same number of steps, whatever else is evaluated, under every driver. */
 #include "base/file.h"
 #include "run/run.h"
+#include "scratch.h"
 #include <stdlib.h>
 
 /* Seven workers make some ten steps while the slow one makes one; they wait for it at the averaging only. */
@@ -19,18 +20,6 @@ static void fresh_folder(void)
     if (!mkdtemp(folder)) abort();
 }
 
-static void remove_folder(void)
-{
-    static const char *const names[] = { "experiment.yaml", "metrics.jsonl", "summary.json",
-        "model.safetensors", "checkpoint.bin", "timeline.json" };
-    for (size_t i = 0; i < MOT_COUNT(names); i++) {
-        char *path = mot_path_join(folder, names[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
-}
-
 /* Into loss[u]: the training loss that metrics.jsonl has for update u; the others stay as they are. */
 static void read_losses(double *loss)
 {
@@ -45,7 +34,7 @@ static void read_losses(double *loss)
     free(path);
 }
 
-static void train(enum mot_driver driver, const char *every, const char *updates, bool resume)
+static void train(const struct mot_driver *driver, const char *every, const char *updates, bool resume)
 {
     struct run r = { .ways = { .driver = driver, .resume = resume, .replace = !resume } };
     RUN_SET(&r, AHEAD, "evaluate.every", every, "stop.updates", updates, "output", folder);
@@ -53,13 +42,13 @@ static void train(enum mot_driver driver, const char *every, const char *updates
     run_free(&r);
 }
 
-static void losses(enum mot_driver driver, const char *every, double *loss)
+static void losses(const struct mot_driver *driver, const char *every, double *loss)
 {
     for (uint32_t u = 0; u < UPDATES_MOST; u++) loss[u] = NAN;
     fresh_folder();
     train(driver, every, "60", false);
     read_losses(loss);
-    remove_folder();
+    scratch_remove(folder);
 }
 
 static unsigned equal(const double *a, const double *b, unsigned *differ)
@@ -79,14 +68,14 @@ TEST(how_often_one_looks_does_not_change_what_is_seen)
     static const char *const every[] = { "1 updates", "3 updates", "20 updates", "60 updates" };
     double first[UPDATES_MOST], other[UPDATES_MOST];
     unsigned differ;
-    losses(MOT_DRIVER_SIM, every[0], first);
+    losses(&mot_driver_sim, every[0], first);
     for (size_t k = 1; k < MOT_COUNT(every); k++) {
-        losses(MOT_DRIVER_SIM, every[k], other);
+        losses(&mot_driver_sim, every[k], other);
         CHECK(equal(first, other, &differ) >= 2);
         CHECK_INT(differ, 0);
     }
     /* by epochs too: what is due then is known in updates */
-    losses(MOT_DRIVER_SIM, "0.5 epochs", other);
+    losses(&mot_driver_sim, "0.5 epochs", other);
     CHECK(equal(first, other, &differ) >= 10);
     CHECK_INT(differ, 0);
 }
@@ -95,8 +84,8 @@ TEST(threads_show_what_the_simulator_shows)
 {
     double simulated[UPDATES_MOST], live[UPDATES_MOST];
     unsigned differ;
-    losses(MOT_DRIVER_SIM, "1 updates", simulated);
-    losses(MOT_DRIVER_THREADS, "4 updates", live);
+    losses(&mot_driver_sim, "1 updates", simulated);
+    losses(&mot_driver_threads, "4 updates", live);
     CHECK(equal(simulated, live, &differ) >= 2);
     CHECK_INT(differ, 0);
 }
@@ -105,13 +94,13 @@ TEST(what_was_shown_ahead_outlives_a_checkpoint)
 {
     double whole[UPDATES_MOST], resumed[UPDATES_MOST];
     unsigned differ;
-    losses(MOT_DRIVER_SIM, "4 updates", whole);
+    losses(&mot_driver_sim, "4 updates", whole);
     for (uint32_t u = 0; u < UPDATES_MOST; u++) resumed[u] = NAN;
     fresh_folder();
-    train(MOT_DRIVER_SIM, "4 updates", "23", false);
-    train(MOT_DRIVER_SIM, "4 updates", "60", true);
+    train(&mot_driver_sim, "4 updates", "23", false);
+    train(&mot_driver_sim, "4 updates", "60", true);
     read_losses(resumed);
-    remove_folder();
+    scratch_remove(folder);
     CHECK(equal(whole, resumed, &differ) >= 15);
     CHECK_INT(differ, 0);
 }

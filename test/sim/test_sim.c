@@ -130,11 +130,11 @@ TEST(evaluations_closer_than_doubles_can_tell_come_after_each_update)
         CHECK_INT(mot_experiment_open(NULL, r.setting, r.settings, &r.experiment), MOT_OK);
         CHECK_INT(mot_job_open(r.experiment, &r.job), MOT_OK);
         struct mot_watch watch = { .self = &seen, .evaluated = count_evaluation };
-        CHECK_INT(mot_sim_run(&(struct mot_sim_options){ .experiment = r.experiment,
-                                  .problem = &r.job.problem,
-                                  .optim = &r.job.optim,
-                                  .x0 = r.job.x0,
-                                  .watch = &watch },
+        CHECK_INT(mot_driver_sim.run(&(struct mot_driver_options){ .experiment = r.experiment,
+                                         .problem = &r.job.problem,
+                                         .optim = &r.job.optim,
+                                         .x0 = r.job.x0,
+                                         .watch = &watch },
                       &r.out),
             MOT_OK);
         CHECK_INT(seen.evaluated, 41); /* the beginning, 39 updates, the end */

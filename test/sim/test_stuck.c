@@ -1,4 +1,4 @@
-/* Runs that can make no progress end by themselves and say why; runs that are only slow do not. */
+/* Runs that can make no progress end by themselves and say why; runs that are merely slow do not. */
 #include "base/file.h"
 #include "run/run.h"
 #include <stdlib.h>

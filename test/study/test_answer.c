@@ -1,7 +1,7 @@
-/* The verdict of a study: made once in the document, the same on the terminal and on the page, and what was
- * learned before how fast. */
+/* The verdict of a study: made once, in the document; the same on the terminal and on the page; what was
+ * learned comes before how fast. */
 #include "study/study.h"
-#include "pages.h"
+#include "page/pages.h"
 
 #define SEEDS 6
 static struct mot_study_run run[4 * SEEDS];
@@ -101,7 +101,7 @@ static char *answer_of(json_t *d)
     char *answer = mot_answer_text(d, 0), *table = NULL;
     size_t n;
     FILE *out = open_memstream(&table, &n);
-    mot_study_print(d, out, false);
+    mot_study_table(d, out, false);
     fclose(out);
     char *path = place("page.html");
     if (mot_page_write(d, path) != MOT_OK) printf("  %s\n", mot_error());
@@ -146,7 +146,7 @@ TEST(nor_where_seeds_are_too_few_to_tell_its_accuracy)
     DONE(d);
 }
 
-TEST(where_neither_learned_anything_there_is_nothing_to_compare)
+TEST(arms_that_learned_nothing_are_not_compared)
 {
     const struct end nothing = { .accuracy = 0.12, .loss = 2.3, .time = 10, .learned = 0 };
     struct end sooner = nothing;
@@ -174,32 +174,32 @@ static char *table_of(const json_t *d)
     char *table = NULL;
     size_t n;
     FILE *out = open_memstream(&table, &n);
-    mot_study_print(d, out, false);
+    mot_study_table(d, out, false);
     fclose(out);
     return table;
 }
 
-TEST(beside_a_first_arm_that_diverged_there_is_no_ratio_to_tell)
+TEST(against_a_diverged_baseline_there_is_no_ratio)
 {
     struct end wild = { .accuracy = 0.1, .loss = NAN, .time = 1, .learned = 0, .status = "diverged" };
     json_t *d = compared(&wild, &good, SEEDS);
     ANSWERS(d, "better", "test_accuracy");
     CHECK(!strstr(answer, "times"));
     char *table = table_of(d);
-    CHECK(!strstr(table, "above 1 being"));
+    CHECK(!strstr(table, "above 1 is better than"));
     free(table);
     DONE(d);
     wild.learned = -1;
     d = compared(&wild, &good, SEEDS);
     answer = answer_of(d);
     CHECK(both_say);
-    CHECK_HAS(answer, "first mostly does not come to its end.");
+    CHECK_HAS(answer, "first mostly does not finish.");
     CHECK(!strstr(answer, "times"));
     DONE(d);
     wild.learned = 0;
     d = compared(&wild, &wild, SEEDS); /* of two that diverged nothing is "not distinguishable: 1.00" */
     table = table_of(d);
-    CHECK(!strstr(table, "above 1 being"));
+    CHECK(!strstr(table, "above 1 is better than"));
     free(table);
     json_decref(d);
 }
@@ -303,9 +303,9 @@ TEST(arms_are_judged_by_what_they_were_tuned_by)
     char *table = NULL;
     size_t n;
     FILE *out = open_memstream(&table, &n);
-    mot_study_print(d, out, false);
+    mot_study_table(d, out, false);
     fclose(out);
-    CHECK_HAS(table, "in its training loss at the end better: 2.00 [2.00, 2.00]");
+    CHECK_HAS(table, "final training loss better: 2.00 [2.00, 2.00]");
     free(table);
     DONE(d);
     json_decref(tuning);
@@ -365,18 +365,18 @@ static char *three(double first, double second, double third, const char *one, c
     return answer;
 }
 
-TEST(of_three_arms_the_next_behind_is_named_and_who_cannot_be_told_apart_counted)
+TEST(of_three_arms_the_next_is_named_and_indistinguishable_ones_are_counted)
 {
     char *answer = three(1, 2, 3, "slower", "slower");
     CHECK_HAS(answer, "a wins: it reaches");
-    CHECK_HAS(answer, "the next that is clearly behind, b, takes 2.00 times");
+    CHECK_HAS(answer, "the next clearly behind, b, takes 2.00 times");
     free(answer);
     answer = three(1, 3, 2, "slower", "slower");
-    CHECK_HAS(answer, "the next that is clearly behind, c, takes 2.00 times");
+    CHECK_HAS(answer, "the next clearly behind, c, takes 2.00 times");
     free(answer);
     answer = three(1, 1.2, 3, "not distinguishable", "slower");
     CHECK_HAS(answer, "a has the best median: it reaches");
-    CHECK_HAS(answer, "1 of the others cannot be told from it.");
+    CHECK_HAS(answer, "1 of the others cannot be told apart from it.");
     free(answer);
 }
 
@@ -399,10 +399,10 @@ TEST(by_accuracy_the_next_behind_is_the_one_with_the_most)
 {
     char *answer = three_by_accuracy(0.9, 0.8, 0.7);
     CHECK_HAS(answer, "a wins: it ends with a test accuracy of 90");
-    CHECK_HAS(answer, "the next that is clearly behind, b, has 80");
+    CHECK_HAS(answer, "the next clearly behind, b, has 80");
     free(answer);
     answer = three_by_accuracy(0.9, 0.7, 0.8);
-    CHECK_HAS(answer, "the next that is clearly behind, c, has 80");
+    CHECK_HAS(answer, "the next clearly behind, c, has 80");
     free(answer);
 }
 

@@ -1,12 +1,14 @@
-/* A study from its file to its folder: what falls, what never
- * arrives and what is damaged is seen and said. */
+/* A study from its file to its folder: runs that crash, never arrive or are damaged are noticed and
+ * reported. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "method/methods.h"
+#include "page/page.h"
 #include "study/compare.h"
 #include "test.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <motley/motley.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,6 +137,7 @@ TEST(a_run_that_crashes_is_noted_and_the_others_go_on)
     CHECK_INT(json_integer_value(
                   json_object_get(json_array_get(json_object_get(done.document, "cells"), 1), "failed")),
         1);
+    CHECK_INT(mot_study_show(done.document, in_here("out"), NULL), MOT_OK);
     char *table = file_text(in_here("out/table.txt"));
     CHECK_HAS(table, "crasher: 1 of 3 runs crashed");
     CHECK_HAS(table, "(seed 2); the first");
@@ -190,6 +193,42 @@ static bool damage(const char *name, off_t at)
     good = good && pwrite(file, &c, 1, at) == 1;
     close(file);
     return good;
+}
+
+static json_t *summary_in(const char *folder)
+{
+    char *path = mot_path_join(folder, "summary.json");
+    json_t *summary = json_load_file(path, 0, NULL);
+    free(path);
+    return summary;
+}
+
+/* Runs of one arm share their experiment until they run: each must keep its own seed and folder. */
+TEST(each_kept_run_has_its_own_seed_and_folder_and_its_experiment_repeats_it)
+{
+    fresh_start();
+    struct mot_compare o = options("async, server", "2,7,9");
+    go(&o);
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(done.made, 6);
+    for (size_t i = 0; i < 6; i++) {
+        const char *folder = text_at(i, "folder");
+        char *experiment = mot_path_join(folder, "experiment.yaml");
+        json_t *kept = summary_in(folder);
+        json_int_t seed = json_integer_value(json_object_get(run_at(i), "seed"));
+        CHECK_INT(json_integer_value(json_object_get(kept, "seed")), seed);
+        CHECK_TEXT(json_string_value(json_object_get(kept, "folder")), folder);
+        struct mot_run_options again = { .size = sizeof again, .experiment = experiment };
+        struct mot_run *run;
+        CHECK_INT(mot_run_open(&again, &run), MOT_OK);
+        CHECK_INT(mot_run_simulate(run), MOT_OK);
+        CHECK_NEAR(mot_run_number(run, "seed"), (double)seed, 0);
+        CHECK_NEAR(
+            mot_run_number(run, "train_loss"), json_number_value(json_object_get(kept, "train_loss")), 0);
+        mot_run_close(run);
+        json_decref(kept);
+        free(experiment);
+    }
 }
 
 TEST(a_damaged_run_is_noticed_and_made_again)
@@ -327,6 +366,7 @@ TEST(a_target_that_is_never_reached_is_said_and_compared)
     CHECK_INT(json_integer_value(json_object_get(cell, "reached")), 0);
     const json_t *against = json_object_get(json_object_get(cell, "against"), "time_to_target");
     CHECK_TEXT(json_string_value(json_object_get(against, "verdict")), "slower");
+    CHECK_INT(mot_study_show(done.document, in_here("out"), NULL), MOT_OK);
     char *table = file_text(in_here("out/table.txt"));
     CHECK_HAS(table, "lame: 6 of 6 runs ended without reaching the target");
     CHECK_HAS(table, "> ");

@@ -1,6 +1,6 @@
 /* What a study's document makes of summaries: pairs, worst workers, targets, why runs failed. */
 #include "study/study.h"
-#include "pages.h"
+#include "page/pages.h"
 #include "study/answer.h"
 
 static struct mot_study_run run[32];
@@ -128,7 +128,7 @@ TEST(targets_that_differ_are_not_one_and_a_failure_has_its_words)
     CHECK(json_is_null(json_object_get(json_array_get(json_object_get(d, "conditions"), 0), "target")));
     CHECK(json_is_null(json_object_get(json_array_get(json_object_get(d, "runs"), 0), "failed")));
     CHECK_TEXT(json_string_value(json_object_get(json_array_get(json_object_get(d, "runs"), 1), "failed")),
-        "diverged after 50 updates: the loss became infinite or no number");
+        "diverged after 50 updates: the loss became infinite or NaN");
     json_decref(d);
 }
 

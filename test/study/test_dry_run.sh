@@ -33,10 +33,10 @@ arms
 conditions
   cluster.slow=1
   cluster.slow=4
-12 runs to compare: 2 arms, 2 conditions, 3 seeds; 0 of them are in the store
+12 runs to compare: 2 arms, 2 conditions, 3 seeds; 0 already in the store
 TEXT
 prints "arms, conditions and seeds are named" plan "$MOTLEY" compare study.yaml --dry-run
-sed -i 's/; 0 of them/; 2 of them/' plan
+sed -i 's/; 0 already/; 2 already/' plan
 "$MOTLEY" compare study.yaml --seeds 1 --methods allreduce --out one --quiet >/dev/null || failures=$((failures + 1))
 prints "runs that are there are counted" plan "$MOTLEY" compare study.yaml --dry-run
 

@@ -1,6 +1,6 @@
-/* What a study takes from the summary of a run, and what it says where there is none. */
+/* What a study takes from a run's summary, and what it says without one. */
 #include "study/figures.h"
-#include "pages.h"
+#include "page/pages.h"
 
 static struct mot_run_figures f;
 

@@ -1,5 +1,5 @@
 #include "study/gather.h"
-#include "study/pages.h"
+#include "page/pages.h"
 
 static struct mot_gathered *gather(size_t n, const char *const *folder)
 {
@@ -72,7 +72,7 @@ TEST(what_is_no_whole_run_is_refused_saying_why)
          *missing = place("missing");
     CHECK_INT(mot_make_folder(none), MOT_OK);
     CHECK_INT(mot_gather((const char *const[]){ none }, 1, "", &g), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "no run");
+    CHECK_HAS(mot_error(), "not a run");
     CHECK_INT(mot_gather((const char *const[]){ missing }, 1, "", &g), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "No such file");
     SIMULATE(run, "method=async");

@@ -1,4 +1,4 @@
-/* A study's file: what it means, and what is said of a wrong one. */
+/* A study's file: what it means, and the messages for a wrong one. */
 #include "study/plan.h"
 #include "study/values.h"
 #include "test.h"
@@ -53,6 +53,20 @@ TEST(a_sweep_makes_arms_of_methods_seeds_of_seeds_and_conditions_of_the_rest)
     CHECK_TEXT(plan->condition[4].setting[1].value, "{name: digits, test: 0.3}");
     CHECK_INT(plan->seeds.n, 5);
     CHECK_INT(plan->seeds.seed[4], 7);
+}
+
+TEST(keys_that_change_together_make_a_condition_for_each_of_their_maps)
+{
+    take("sweep:\n  together: [{workers: 4, batch: 48}, {workers: 8, optimizer: {name: sgd, lr: 1}}]\n"
+         "  partition: [equal, sorted]\n");
+    CHECK_INT(status, MOT_OK);
+    CHECK_INT(plan->conditions, 4);
+    CHECK_TEXT(plan->condition[0].name, "workers=4, batch=48, partition=equal");
+    CHECK_TEXT(plan->condition[3].name, "workers=8, optimizer={name: sgd, lr: 1}, partition=sorted");
+    CHECK_INT(plan->condition[3].settings, 3);
+    CHECK_TEXT(plan->condition[3].setting[0].key, "workers");
+    CHECK_TEXT(plan->condition[3].setting[1].value, "{name: sgd, lr: 1}");
+    CHECK_TEXT(plan->condition[1].setting[1].value, "48");
 }
 
 TEST(ranges_go_up_and_down_and_over_powers)
@@ -134,6 +148,13 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("sweep: {batch: [8, 8]}", "found '8' twice");
     REFUSED("sweep: {}", "sweep: expected a map");
     REFUSED("sweep: 3", "sweep: expected a map");
+    REFUSED(
+        "sweep: {together: 1..3}", "exp.yaml:1:19: sweep.together: expected a list of maps; found '1..3'");
+    REFUSED("sweep: {together: [3]}", "expected maps of keys that change together");
+    REFUSED("sweep: {together: [{batch: 8}, {}]}", "found an empty one");
+    REFUSED("sweep: {together: [{seed: 8}]}", "all arms share the same seeds");
+    REFUSED("sweep: {together: [{batch: 8}], batch: [1]}", "1:21: expected a key once; found 'batch' twice");
+    REFUSED("sweep: {together: [{a: 1}]}\ntune: {over: {a: [1]}}", "both tuned and swept");
     REFUSED("sweep: {method: []}", "at least one method");
     REFUSED("sweep: {method: async}", "expected a list of methods");
     REFUSED("sweep: {seed: 5}", "sweep.seed: expected a list of values, or a range");
@@ -142,11 +163,11 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("sweep: {output: [a]}", "--store");
     REFUSED("sweep: {tune: [1, 2]}", "tune: expected a key of a run; found one of the study");
     REFUSED("compare: [{label: x, sweep.batch: [1, 2]}]", "sweep.batch: expected a key of a run");
-    REFUSED("compare: []", "compare: expected a list of what is compared; found an empty list");
-    REFUSED("compare: async", "expected a list of what is compared");
+    REFUSED("compare: []", "compare: expected a list of arms to compare; found an empty list");
+    REFUSED("compare: async", "expected a list of arms to compare");
     REFUSED("compare: [async, async]", "found 'async' twice: give one a label");
     REFUSED("compare: [{name: server, k: 6}]", "write {method: {name: server, k: 6}}");
-    REFUSED("compare: [{seed: 3, method: async}]", "all arms have the same seeds");
+    REFUSED("compare: [{seed: 3, method: async}]", "all arms share the same seeds");
     REFUSED("compare: [{label: [], method: async}]", "compare.label: expected a name");
     REFUSED("compare: [{label: \"a\\nb\", method: async}]", "compare.label: expected a name on one line");
     REFUSED("compare: [[]]", "expected a method's name");
@@ -160,8 +181,8 @@ TEST(a_wrong_study_is_refused_with_its_place)
     REFUSED("tune: {over: {stop.updates: [10, 20]}}", "'stop.updates' cannot be tuned");
     REFUSED("tune: {over: {method: [async]}}", "'method' cannot be tuned");
     REFUSED("tune: {over: {a: [1]}, seeds: 9..11}",
-        "exp.yaml:1:31: tune.seeds: expected seeds that the arms are not judged on; found 9 in both");
-    REFUSED("sweep: {a: [1]}\ntune: {over: {a: [1]}}", "tuned and swept");
+        "exp.yaml:1:31: tune.seeds: expected seeds that no arm is judged on; found 9 in both");
+    REFUSED("sweep: {a: [1]}\ntune: {over: {a: [1]}}", "both tuned and swept");
     REFUSED("sweep: {a: 1..50, b: 1..50}", "at most 2000 combinations");
     REFUSED("sweep: {a: 1..1000, seed: 1..1000}", "at most 100000 runs; this one has 1000000");
     REFUSED("tune: {over: {a: 1..1000, b: 1..1000, c: 1..1000}}", "at most 100000 runs");
@@ -273,7 +294,7 @@ TEST(from_one_to_ten_thousand_seeds_each_of_them_once)
     take_with("", &(struct mot_plan_flags){ .seeds = "10001" });
     CHECK_INT(status, MOT_EUSAGE);
     take_with("", &(struct mot_plan_flags){ .seeds = "1,01" });
-    CHECK_HAS(mot_error(), "expected every seed once; found 1 twice");
+    CHECK_HAS(mot_error(), "expected each seed once; found 1 twice");
     take_with("seed: 18446744073709551615\n", &(struct mot_plan_flags){ .seeds = "2" });
     CHECK_INT(status, MOT_OK);
     CHECK(plan->seeds.seed[0] + 1 == plan->seeds.seed[1] && plan->seeds.seed[1] == UINT64_MAX - 1);
@@ -330,7 +351,7 @@ TEST(only_a_studys_own_keys_are_refused_in_its_runs)
     CHECK_INT(status, MOT_OK);
     REFUSED("tune: {over: {stop: [1, 2]}}", "'stop' cannot be tuned");
     REFUSED("compare: [{compare: 1}]", "compare: expected a key of a run");
-    REFUSED("compare: [{label: a, output: x}]", "the runs of a study are in its store");
+    REFUSED("compare: [{label: a, output: x}]", "the runs of a study go into its store");
     REFUSED("compare: [{label: \"a\\x7f\", method: async}]", "expected a name on one line");
     REFUSED("compare: [{label: '', method: async}]", "compare.label: expected a name");
     REFUSED("compare: [{}]", "expected a method's name");
@@ -353,15 +374,15 @@ TEST(flags_that_would_be_lost_are_refused)
     take_with("", &(struct mot_plan_flags){ .setting = &out, .settings = 1 });
     CHECK_HAS(mot_error(), "--out DIR");
     take_with("compare: [async]", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
-    CHECK_HAS(mot_error(), "say --methods");
+    CHECK_HAS(mot_error(), "use --methods");
     take_with("sweep: {method: [async]}", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
-    CHECK_HAS(mot_error(), "say --methods");
+    CHECK_HAS(mot_error(), "use --methods");
     take_with("", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
     CHECK_INT(status, MOT_OK);
     const char *list = "async";
     take_with(
         "", &(struct mot_plan_flags){ .setting = &method, .settings = 1, .methods = &list, .methods_n = 1 });
-    CHECK_HAS(mot_error(), "--method: --methods says already which methods");
+    CHECK_HAS(mot_error(), "--method: --methods already says which methods");
 }
 
 TEST(a_wrong_key_or_value_of_a_run_is_named_where_it_was_written)

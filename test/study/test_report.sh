@@ -59,7 +59,7 @@ refused 2 'No such file' report nowhere
 "$motley" report study study/runs/server-1 --out one.html >out 2>err || fail "a study beside a run: $(cat err)"
 grep -q '^study: left out: a study is reported alone' err && grep -q server out || fail "a study beside a run: $(cat err)"
 refused 2 'No such file' report study/runs/server-1 nowhere
-refused 2 'none of the 2 folders is a run or holds one' report study study
+refused 2 'none of the 2 folders is a run folder or holds one' report study study
 mkdir -p all && cp -r study/runs/server-1 study/runs/server-2 all
 "$motley" compare --methods allreduce,async --seeds 2 --model softmax --stop-updates 5 --quiet --out all/compare-one --store all/store >out
 "$motley" report all/* --out all.html >out 2>err || fail "report of everything: $(cat err)"

@@ -159,7 +159,7 @@ TEST(five_pairs_are_too_few_for_a_verdict)
     CHECK_INT(mot_stats_compare(slow, fast, 0, true).verdict, MOT_NOT_COMPARABLE);
 }
 
-TEST(who_never_reaches_the_target_is_slower_than_who_does)
+TEST(an_arm_that_never_reaches_the_target_is_slower_than_one_that_does)
 {
     double reached[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, never[8];
     for (int i = 0; i < 8; i++) never[i] = INFINITY;

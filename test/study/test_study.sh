@@ -22,13 +22,13 @@ sweep:
   seed: 1..15
 YAML
 total=60
-made() { sed -n 's/^\([0-9]*\) runs\{0,1\} made, \([0-9]*\) found.*/\1 \2/p' "$1"; }
+made() { sed -n 's/^\([0-9]*\) runs\{0,1\} made, \([0-9]*\) reused.*/\1 \2/p' "$1"; }
 # What a killed study had nearly finished lies in tmp still.
 finished() { find "$1" -path '*/store/tmp' -prune -o -name sums -print | wc -l; }
 
 mkdir whole killed stopped both
 (cd whole && "$motley" compare ../study.yaml >table.out 2>err) || fail "the study fails: $(cat whole/err)"
-[ "$(made whole/err)" = "$total 0" ] || fail "expected $total runs made, 0 found: $(tail -1 whole/err)"
+[ "$(made whole/err)" = "$total 0" ] || fail "expected $total runs made, 0 reused: $(tail -1 whole/err)"
 cmp whole/table.out whole/runs/compare-study/table.txt || fail "the table on the terminal is not table.txt"
 
 # begin FOLDER: starts a study there and returns when it has made some runs.
@@ -73,7 +73,7 @@ begin stopped
 kill -INT $pid || fail "it had ended"
 code=0; wait $pid || code=$?
 [ $code -eq 130 ] || fail "Ctrl-C gives exit code $code, expected 130"
-grep -q "the same command goes on" stopped/err || fail "Ctrl-C does not say how to go on: $(cat stopped/err)"
+grep -q "the same command continues" stopped/err || fail "Ctrl-C does not say how to go on: $(cat stopped/err)"
 [ -z "$(ls stopped/runs/store/tmp)" ] || fail "Ctrl-C leaves something half made"
 go_on stopped
 echo "ok   Ctrl-C in the middle: the same"

@@ -1,8 +1,8 @@
-/* Tuning: which points are tried, for how long, and which is taken. */
+/* Tuning: which points are tried, for how long, and which is chosen. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "page/page.h"
 #include "study/compare.h"
-#include "study/study.h"
 #include "test.h"
 #include <glob.h>
 #include <unistd.h>
@@ -133,8 +133,9 @@ TEST(a_best_value_at_the_edge_is_said_to_be_there)
     CHECK_TEXT(json_string_value(json_array_get(edge, 0)), "optimizer.lr");
     unsigned char *table = NULL;
     size_t n;
+    CHECK_INT(mot_study_show(done.document, in_here("out"), NULL), MOT_OK);
     CHECK_INT(mot_file_read(in_here("out/table.txt"), 1 << 20, &table, &n), MOT_OK);
-    CHECK_HAS((char *)table, "at the edge of what was tried");
+    CHECK_HAS((char *)table, "at the edge of the grid");
     free(table);
     go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [1e-6, 0.1, 900000]}, by: train_loss}\n", true);
     CHECK_INT(json_array_size(json_object_get(tuned(0), "edge")), 0);

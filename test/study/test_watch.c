@@ -1,4 +1,4 @@
-/* How far a study is: what the line says, when it is written, and that it goes. */
+/* Progress of a study: what the line says, when it is written, and that it is cleared. */
 #include "study/watch.h"
 #include "test.h"
 #include <time.h>

@@ -1,4 +1,4 @@
-/* The graphs that go by a name, those that users bring, and how graphs are cut into matchings. */
+/* Named graphs, users' graphs, and how graphs are split into matchings. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -66,7 +66,7 @@ TEST(a_torus_is_as_square_as_can_be_and_has_four_neighbours)
     CHECK_INT(g.edges, 7);
     mot_graph_close(&g);
     CHECK_INT(build("torus", "rows", "5", 12, &g), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "12 workers cannot stand in 5 rows");
+    CHECK_HAS(mot_error(), "12 workers cannot form 5 rows");
 }
 
 TEST(star_complete_and_exponential_have_the_edges_that_their_names_say)
@@ -202,7 +202,7 @@ TEST(edges_are_read_from_text_in_any_order_and_once)
     CHECK(has_edge(&g, 0, 1) && has_edge(&g, 0, 2) && has_edge(&g, 1, 2) && has_edge(&g, 2, 3));
     mot_graph_close(&g);
     CHECK_INT(build("edges", "list", "0-10, 10-123", 124, &g), MOT_EUSAGE); /* the others have no way there */
-    CHECK_HAS(mot_error(), "no way from worker 0 to worker 1");
+    CHECK_HAS(mot_error(), "no path from worker 0 to worker 1");
     char ring[2000] = "0-123", *at = ring + 5;
     for (int i = 0; i < 123; i++) at += snprintf(at, 20, ",%d-%d", i, i + 1);
     CHECK_INT(build("edges", "list", ring, 124, &g), MOT_OK);
@@ -217,11 +217,11 @@ TEST(wrong_edges_say_what_and_where)
     const struct {
         const char *text, *says;
     } wrong[] = {
-        { "0-1\n1-2\n2-4", "topology.list:3: there is no worker 4: there are 4" },
-        { "0-1, 1-1", "worker 1 is linked with itself" },
+        { "0-1\n1-2\n2-4", "topology.list:3: unknown worker 4: there are 4" },
+        { "0-1, 1-1", "worker 1 is linked to itself" },
         { "0-1, x-2", "expected the number of a worker; found x-2" },
         { "0-1, 2", "found the end" },
-        { "0-1, 2-3", "no way from worker 0 to worker 2" },
+        { "0-1, 2-3", "no path from worker 0 to worker 2" },
         { "0-1-2, 3-0", "expected a comma or a new line after an edge; found -2," },
         { "  # nothing", "no edges" },
         { "0-1, 99999999999999999999-2", "expected the number of a worker" },
@@ -260,7 +260,7 @@ TEST(a_matrix_that_does_not_keep_the_mean_is_refused)
     } wrong[] = {
         { "0.5 0.5\n0.4 0.6", "not symmetric: 0.5 from worker 0 to 1 and 0.4 back" },
         { "0.5 0.4\n0.4 0.6", "the weights of worker 0 add up to 0.9" },
-        { "0.5 0.5", "1 rows; expected a row for each of the 2 workers" },
+        { "0.5 0.5", "1 rows; expected one for each of the 2 workers" },
         { "0.5\n0.5", "w.txt:1: 1 numbers; expected one for each of the 2" },
         { "0.5 0.5 0\n0.5 0.5", "more than 2 numbers" },
         { "0.5 0.5\n0.5 0.5\n1 1", "w.txt:3: more than 2 rows" },

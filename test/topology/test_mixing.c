@@ -1,4 +1,4 @@
-/* Mixing matrices: what they keep, how fast they mix, and MATCHA's chances. */
+/* Mixing matrices: what they preserve, how fast they mix, and MATCHA's probabilities. */
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* The channel between two processes: each message once and in order; silence that is too long. */
+/* The channel between two processes: each message once and in order, and silence that lasts too long. */
 #include "wire/line.h"
 #include "test.h"
 
@@ -6,7 +6,7 @@
 
 static struct mot_envelope next_of(struct mot_line *c, mot_time now)
 {
-    struct mot_envelope e = { .kind = MOT_ENVELOPE_BEAT };
+    struct mot_envelope e = mot_envelope_of(MOT_ENVELOPE_BEAT);
     mot_line_seal(c, &e, now);
     return e;
 }
@@ -84,7 +84,7 @@ TEST(silence_is_judged_by_what_is_usual_between_two_and_eight_seconds)
     CHECK(mot_line_silent(&unsteady, late + 8 * SECOND + 1));
 }
 
-TEST(who_was_away_does_not_blame_the_others)
+TEST(a_rank_that_was_away_does_not_blame_the_others)
 {
     struct mot_line c;
     mot_line_open(&c, 1, 0);

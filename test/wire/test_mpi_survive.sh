@@ -1,5 +1,5 @@
 #!/bin/bash
-# server and async go on without a worker that dies or falls silent, and are not confused when it wakes.
+# Methods with a server go on without a worker that dies or falls silent, and are not confused when it wakes.
 . "$(dirname "$0")/mpi.sh"
 
 flags=(--data digits --model mlp --workers 4 --stop-updates none --stop-time 120s --evaluate-train end --checkpoint-every '20 updates' --quiet)
@@ -17,22 +17,34 @@ goes_on() { # RUN
     echo "$1 survived, $(value "$1" updates) updates"
 }
 
-"${recovery[@]}" -n 4 "$motley" train "${flags[@]}" --method server --out "$folder/server" 2>"$folder/err" &
-pid=$!
-await_checkpoint server
-kill -KILL "$(rank_pid server 2)"
-goes_on server # which waits for all, and so has noticed
+dies() { # METHOD FLAGS
+    "${recovery[@]}" -n 4 "$motley" train "${flags[@]}" --method "$@" --out "$folder/$1" 2>"$folder/err" &
+    pid=$!
+    await_checkpoint "$1"
+    kill -KILL "$(rank_pid "$1" 2)"
+    goes_on "$1"
+}
 
-"$motley" train "${flags[@]}" --method async --optimizer-lr 0.01 --ranks 4 --out "$folder/async" 2>"$folder/err" &
-pid=$!
-await_checkpoint async
-sleeper=$(rank_pid async 3)
-kill -STOP "$sleeper"
-sleep 9 # silence is taken for loss after 8 s at the most, however busy the machine is
-kill -CONT "$sleeper"
-for i in $(seq 1 1000); do
-    [ -d "/proc/$sleeper" ] || break
-    sleep 0.02
-done
-[ ! -d "/proc/$sleeper" ] || fail "a rank that was given up and woke does not leave"
-goes_on async
+stalls() { # METHOD FLAGS
+    "$motley" train "${flags[@]}" --method "$@" --ranks 4 --out "$folder/$1" 2>"$folder/err" &
+    pid=$!
+    await_checkpoint "$1"
+    sleeper=$(rank_pid "$1" 3)
+    kill -STOP "$sleeper"
+    sleep 9 # silence is taken for loss after 8 s at the most, however busy the machine is
+    kill -CONT "$sleeper"
+    for i in $(seq 1 1000); do
+        [ -d "/proc/$sleeper" ] || break
+        sleep 0.02
+    done
+    [ ! -d "/proc/$sleeper" ] || fail "a rank that was given up and woke does not leave"
+    goes_on "$1"
+}
+
+dies server # which waits for all, and so has noticed
+stalls async --optimizer-lr 0.01
+if [ -n "${MOTLEY_LONG:-}" ]; then
+    dies fedavg --method-steps 3
+    rm -r "$folder/fedavg"
+    stalls fedavg --method-steps 3
+fi

@@ -1,0 +1,14 @@
+/* compress_section.h -- of reading an experiment: its section `compress:`. */
+#ifndef MOT_CONFIG_COMPRESS_SECTION_H
+#define MOT_CONFIG_COMPRESS_SECTION_H
+
+#include "config/experiment.h"
+#include "config/read.h"
+
+enum mot_status mot_read_compress(
+    const struct mot_yaml_reader *, const struct mot_yaml *node, struct mot_experiment *);
+/* Once the method's traits are known: whether it suits the method. Adds what it keeps to the traits. */
+enum mot_status mot_resolve_compress(
+    const struct mot_yaml_reader *, const struct mot_yaml *node, struct mot_experiment *);
+
+#endif

@@ -1,0 +1,87 @@
+/* live.h -- what the nodes of one process share in a live run, from the options to the initial state. */
+#ifndef MOT_LIVE_LIVE_H
+#define MOT_LIVE_LIVE_H
+
+#include "cluster/cluster.h"
+#include "live/place.h"
+#include "run/driver.h"
+#include "run/pool.h"
+#include "run/world.h"
+
+struct mot_live_judge;
+struct mot_live_checkpoint;
+struct mot_live_params;
+
+struct mot_live {
+    const struct mot_experiment *experiment;
+    const struct mot_problem *problem;
+    struct mot_world world;
+    struct mot_pool pool;
+    struct mot_blocks blocks;     /* how senders and receivers are counted */
+    uint64_t began_ns;            /* zero of the run's clock */
+    bool emulate;                 /* jobs and messages take as long as the cluster's model says */
+    struct mot_live_judge *judge; /* in the lead's process; else NULL */
+    mot_node lead;                /* first of the nodes whose models make up the run's, */
+    uint32_t showing;             /* and how many there are */
+    /* The update that ends the run, if every node knows it; else MOT_WORD_UINT. */
+    uint64_t stop_at;
+    const char *stop_by; /* "updates" or "epochs" */
+    bool own_pace;       /* the method's workers go at their own pace; known after the experiment is gone */
+    /* Workers at their own pace: the steps of all, as far as known here, and of each: twice its steps, plus
+     * 1 if it is out of data. */
+    _Atomic uint64_t stepped, *paced;
+    struct mot_places *place; /* [workers]; NULL: nobody's samples arrive over time */
+    struct mot_course course;
+    struct mot_every every; /* evaluate.every, resolved */
+    bool keeps;             /* checkpoints are written, here or by the lead */
+    uint32_t slots; /* buffers of a node in a checkpoint besides its model: the optimiser's, then kept ones */
+    struct mot_kept *kept; /* world.kept, whose buffers are filled in as nodes open; or NULL */
+    const struct mot_live_checkpoint *from; /* what to resume from, or NULL */
+    const char *over;                       /* what had already ended that run, or NULL */
+    /* If several nodes show models, each shows its own at every update at which something is due. What is
+     * due by the clock is asked for by the judge: each node then shows its model after its first update at
+     * or after `at`. Of workers at their own pace everything is asked for, and shown at once. */
+    struct {
+        _Atomic uint64_t number, at;
+    } ask;
+    const char *checkpoint; /* file to write, or NULL */
+    uint64_t hash;          /* of experiment and data; ties a checkpoint to them */
+    /* [workers]: mean job time of each, as far as known here */
+    _Atomic uint32_t *job_us;
+    struct mot_watch watch; /* for traces; called by one node at a time */
+    pthread_mutex_t watch_lock;
+};
+
+/* Takes the options and builds the world; cleans up after itself on failure. Reserves nothing yet. */
+enum mot_status mot_live_open(struct mot_live *, const struct mot_driver_options *);
+/* Settles whose models make up the run's, and when it ends. `from`: what to resume from, or NULL. */
+void mot_live_begin(struct mot_live *, const struct mot_live_checkpoint *from);
+/* Reserves the pool, with room for so many buffers of nodes besides the run's own, and fills in the
+ * initial state: x0, zero, and for a resumed run the optimiser's buffers. */
+enum mot_status mot_live_reserve(struct mot_live *, const struct mot_driver_options *, uint32_t buffers);
+/* Takes the buffers that a checkpoint has besides a model into the world of nodes first .. end - 1. */
+void mot_live_fill(
+    struct mot_live *, const struct mot_live_params *, struct mot_world *, mot_node first, mot_node end);
+void mot_live_release(struct mot_live *); /* safe if nothing was reserved */
+void mot_live_close(struct mot_live *);
+
+mot_time mot_live_now(const struct mot_live *); /* the run's clock */
+
+/* Heard of a worker at its own pace: its number in `paced`. Numbers only grow. */
+void mot_live_hear_pace(struct mot_live *, mot_node worker, uint64_t paced);
+
+/* Adds what a node did to the outcome; tally.send gets the rest of the run's time. */
+struct mot_live_account {
+    struct mot_node_tally tally;
+    struct mot_sent sent[MOT_BLOCKS_MOST]; /* by receiver */
+    uint64_t events, advanced, poisoned;
+    uint32_t status; /* enum mot_status */
+};
+void mot_live_book(const struct mot_live_account *, mot_node, struct mot_outcome *out);
+
+/* Buffers that the judge holds at most: of a waiting job, of the current one, and of the run's end. */
+#define MOT_LIVE_HELD (3 * (1 + MOT_LIVE_SLOTS))
+/* Buffers that may be in flight from a node to the judge of another process. */
+#define MOT_LIVE_SHOWN (2 * (3 + MOT_LIVE_SLOTS))
+
+#endif

@@ -1,0 +1,419 @@
+/* page_data.c -- what the page's scripts draw: curves, intervals, staleness, some runs in detail.
+ *
+ * A page must open at once, however large the study. Curves are thinned out so that together they have a
+ * bounded number of points, and numbers have six digits; the CSV files have everything. */
+#include "page/page_parts.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/shown.h"
+#include "report/history.h"
+#include "study/answer.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTS_MOST 24000 /* of all curves together, about 80 bytes each */
+#define POINTS_LEAST 12   /* of any curve that is shown */
+#define POINTS_CURVE 240  /* more than a screen shows */
+#define CURVES_MOST (POINTS_MOST / POINTS_LEAST)
+#define DETAIL_BYTES ((size_t)1300000)
+
+static const struct {
+    enum mot_column column;
+    const char *name, *title;
+} metrics[] = {
+    { MOT_COL_TEST_ACCURACY, "test_accuracy", "Test accuracy" },
+    { MOT_COL_TEST_LOSS, "test_loss", "Test loss" },
+    { MOT_COL_TRAIN_LOSS, "train_loss", "Training loss" },
+    { MOT_COL_TRAIN_ACCURACY, "train_accuracy", "Training accuracy" },
+    { MOT_COL_VALID_LOSS, "valid_loss", "Validation loss" },
+    { MOT_COL_VALID_ACCURACY, "valid_accuracy", "Validation accuracy" },
+    { MOT_COL_GRAD_NORM, "grad_norm", "Gradient norm" },
+    { MOT_COL_STALENESS_MEAN, "staleness", "Mean staleness so far" },
+    { MOT_COL_STALENESS_MAX, "staleness_max", "Largest staleness so far (τ max)" },
+    { MOT_COL_ACTIVE_JOBS, "active_jobs", "Active jobs, mean so far (τ C)" },
+    { MOT_COL_CONSENSUS, "consensus", "Consensus distance" },
+    { MOT_COL_DRIFT, "drift", "Drift of the mean model by mixing" },
+    { MOT_COL_MASS, "mass", "Push-sum mass" },
+    { MOT_COL_WAITING, "waiting", "Samples that wait to be used" },
+    { MOT_COL_DROPPED, "dropped", "Samples dropped so far" },
+    { MOT_COL_ARRIVED, "arrived", "Samples arrived so far" },
+    { MOT_COL_USED, "used", "Samples used so far" },
+    { MOT_COL_OLDEST, "oldest", "Age of the oldest sample that waits (s)" },
+    { MOT_COL_ZETA2, "zeta2", "ζ², parts’ gradients apart" },
+    { MOT_COL_SIGMA2, "sigma2", "σ², rows’ gradients apart" },
+};
+
+/* ---- JSON that may stand in a script element ------------------------------------------------------ */
+
+/* Names come from files, and the script draws them: characters that would reverse text are spelt out, as
+ * in the page itself. */
+void mot_page_json_text(const char *text, FILE *out)
+{
+    char *shown = mot_shown(text);
+    fputc('"', out);
+    for (const char *p = shown; *p; p++) {
+        if (strchr("<>&\"\\", *p)) fprintf(out, "\\u%04x", (unsigned char)*p);
+        else fputc(*p, out);
+    }
+    fputc('"', out);
+    free(shown);
+}
+
+void mot_page_json_number(double value, FILE *out)
+{
+    char text[MOT_NUMBER_SIZE];
+    if (!isfinite(value)) {
+        fputs("null", out);
+        return;
+    }
+    if (fabs(value) < 1e15 && value == floor(value)) snprintf(text, sizeof text, "%.0f", value);
+    else snprintf(text, sizeof text, "%.6g", value);
+    for (char *c = text; *c; c++)
+        if (*c == ',') *c = '.'; /* the library may run under another locale */
+    fputs(text, out);
+}
+
+void mot_page_json(const json_t *value, FILE *out)
+{
+    size_t i = 0;
+    const char *key;
+    json_t *each;
+    switch (value ? json_typeof(value) : JSON_NULL) {
+    case JSON_STRING: mot_page_json_text(json_string_value(value), out); return;
+    case JSON_INTEGER:
+    case JSON_REAL: mot_page_json_number(json_number_value(value), out); return;
+    case JSON_TRUE: fputs("true", out); return;
+    case JSON_FALSE: fputs("false", out); return;
+    case JSON_NULL: fputs("null", out); return;
+    case JSON_ARRAY:
+        fputc('[', out);
+        json_array_foreach(value, i, each)
+        {
+            if (i) fputc(',', out);
+            mot_page_json(each, out);
+        }
+        fputc(']', out);
+        return;
+    case JSON_OBJECT:
+        fputc('{', out);
+        json_object_foreach((json_t *)value, key, each)
+        {
+            if (i++) fputc(',', out);
+            mot_page_json_text(key, out);
+            fputc(':', out);
+            mot_page_json(each, out);
+        }
+        fputc('}', out);
+        return;
+    }
+}
+
+static void put_key(const char *lead, const char *key, FILE *out)
+{
+    fputs(lead, out);
+    mot_page_json_text(key, out);
+    fputc(':', out);
+}
+
+/* ---- Curves --------------------------------------------------------------------------------------- */
+
+/* points per curve; one run in `every` of a cell has one */
+struct plan {
+    size_t points, every;
+    bool thinned, skipped;
+};
+
+static struct plan plan_of(size_t runs)
+{
+    struct plan p = { .every = 1 };
+    if (runs > CURVES_MOST) p.every = (runs + CURVES_MOST - 1) / CURVES_MOST;
+    size_t curves = runs / p.every + 1;
+    p.points = POINTS_MOST / curves;
+    if (p.points > POINTS_CURVE) p.points = POINTS_CURVE;
+    if (p.points < POINTS_LEAST) p.points = POINTS_LEAST;
+    return p;
+}
+
+static size_t pick(size_t i, size_t shown, size_t n)
+{
+    return shown < n ? (size_t)((uint64_t)i * (n - 1) / (shown - 1)) : i;
+}
+
+static void put_column(const struct mot_history *h, enum mot_column column, size_t shown, FILE *out)
+{
+    fputc('[', out);
+    for (size_t i = 0; i < shown; i++) {
+        if (i) fputc(',', out);
+        mot_page_json_number(h->value[column][pick(i, shown, h->n)], out);
+    }
+    fputc(']', out);
+}
+
+static bool all_nan(const struct mot_history *h, enum mot_column column)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (!isnan(h->value[column][i])) return false;
+    return true;
+}
+
+static enum mot_status put_curve(const char *folder, struct plan *plan, FILE *out)
+{
+    struct mot_history h;
+    char *path = mot_path_join(folder, "metrics.jsonl");
+    enum mot_status status = MOT_OK;
+    bool there = mot_file_exists(path);
+    if (there) status = mot_history_read(path, &h);
+    free(path);
+    if (!there || status != MOT_OK) return status;
+    size_t shown = h.n < plan->points ? h.n : plan->points;
+    plan->thinned |= shown < h.n;
+    if (shown) {
+        put_key(",", "t", out), put_column(&h, MOT_COL_TIME, shown, out);
+        put_key(",", "u", out), put_column(&h, MOT_COL_UPDATES, shown, out);
+        put_key(",", "b", out), put_column(&h, MOT_COL_BYTES, shown, out);
+        put_key(",", "y", out);
+        fputc('{', out);
+        const char *lead = "";
+        for (size_t i = 0; i < MOT_COUNT(metrics); i++) {
+            if (all_nan(&h, metrics[i].column)) continue;
+            put_key(lead, metrics[i].name, out), put_column(&h, metrics[i].column, shown, out);
+            lead = ",";
+        }
+        fputc('}', out);
+    }
+    mot_history_free(&h);
+    return MOT_OK;
+}
+
+/* An arm under a condition, as one number. */
+static size_t cell_number(const json_t *document, const json_t *entry)
+{
+    size_t arms = json_array_size(mot_json_get_list(document, "arms")),
+           conditions = json_array_size(mot_json_get_list(document, "conditions"));
+    size_t number = mot_json_get_count(entry, "arm") * conditions + mot_json_get_count(entry, "condition");
+    return number < arms * conditions ? number : 0;
+}
+
+static size_t cells_of(const json_t *document)
+{
+    return json_array_size(mot_json_get_list(document, "arms")) *
+        json_array_size(mot_json_get_list(document, "conditions"));
+}
+
+/* Each run's place among the runs of its cell. */
+static size_t *places_of(const json_t *document)
+{
+    size_t i, *seen = mot_new(cells_of(document) + 1, sizeof *seen);
+    size_t *place = mot_new(json_array_size(mot_json_get_list(document, "runs")) + 1, sizeof *place);
+    json_t *run;
+    json_array_foreach(mot_json_get_list(document, "runs"), i, run) place[i] =
+        seen[cell_number(document, run)]++;
+    free(seen);
+    return place;
+}
+
+static enum mot_status put_runs(const json_t *document, const size_t *place, struct plan *plan, FILE *out)
+{
+    size_t i;
+    json_t *run;
+    enum mot_status status = MOT_OK;
+    put_key(",\n", "runs", out);
+    fputc('[', out);
+    json_array_foreach(mot_json_get_list(document, "runs"), i, run)
+    {
+        const char *folder = mot_json_get_text(run, "folder");
+        fprintf(out, "%s\n{\"a\":%zu,\"c\":%zu,\"s\":%" JSON_INTEGER_FORMAT ",\"st\":", i ? "," : "",
+            mot_json_get_count(run, "arm"), mot_json_get_count(run, "condition"),
+            json_integer_value(json_object_get(run, "seed")));
+        mot_page_json_text(mot_json_get_text(run, "status"), out);
+        fprintf(out, ",\"r\":%s,\"tt\":", json_is_true(json_object_get(run, "reached")) ? "true" : "false");
+        mot_page_json_number(mot_json_get_number(json_object_get(run, "figures"), "time_to_target"), out);
+        if (*folder && place[i] % plan->every == 0) status = put_curve(folder, plan, out);
+        plan->skipped |= place[i] % plan->every != 0;
+        if (status != MOT_OK) return status;
+        fputc('}', out);
+    }
+    fputc(']', out);
+    return MOT_OK;
+}
+
+/* ---- Staleness -------------------------------------------------------------------------------------- */
+
+/* Adds a run's bins; bins that differ from those there are kept apart. */
+static void add_bins(json_t *all, const json_t *bins)
+{
+    size_t i, k;
+    json_t *bin, *old;
+    json_array_foreach(bins, i, bin)
+    {
+        if (json_array_size(bin) != 3) continue;
+        json_t *same = NULL;
+        json_array_foreach(all, k, old) if (json_equal(json_array_get(old, 0), json_array_get(bin, 0)) &&
+            json_equal(json_array_get(old, 1), json_array_get(bin, 1))) same = old;
+        if (same)
+            json_array_set_new(same, 2,
+                json_real(
+                    json_number_value(json_array_get(same, 2)) + json_number_value(json_array_get(bin, 2))));
+        else json_array_append_new(all, json_deep_copy(bin));
+    }
+}
+
+/* There may be many summaries, so each is read once and added to its cell here. */
+static void put_staleness(const json_t *document, FILE *out)
+{
+    size_t i, cells = cells_of(document);
+    json_t *run, *cell;
+    json_t **bins = mot_new(cells + 1, sizeof(json_t *));
+    for (i = 0; i <= cells; i++) bins[i] = json_array();
+    json_array_foreach(mot_json_get_list(document, "runs"), i, run)
+    {
+        json_t *summary = mot_page_load(mot_json_get_text(run, "folder"), "summary.json");
+        add_bins(bins[cell_number(document, run)],
+            json_object_get(json_object_get(summary, "staleness"), "histogram"));
+        json_decref(summary);
+    }
+    put_key(",\n", "cells", out);
+    fputc('[', out);
+    json_array_foreach(mot_json_get_list(document, "cells"), i, cell)
+    {
+        const json_t *figures = json_object_get(cell, "figures");
+        fprintf(out, "%s{\"a\":%zu,\"c\":%zu,\"runs\":%zu,\"reached\":%zu,\"tt\":", i ? ",\n" : "\n",
+            mot_json_get_count(cell, "arm"), mot_json_get_count(cell, "condition"),
+            mot_json_get_count(cell, "runs"), mot_json_get_count(cell, "reached"));
+        mot_page_json(json_object_get(figures, "time_to_target"), out);
+        fputs(",\"mean\":", out),
+            mot_page_json_number(
+                mot_json_get_number(json_object_get(figures, "staleness_mean"), "median"), out);
+        fputs(",\"max\":", out),
+            mot_page_json_number(mot_json_get_number(json_object_get(figures, "staleness_max"), "most"), out);
+        fputs(",\"bins\":", out), mot_page_json(bins[cell_number(document, cell)], out);
+        fputc('}', out);
+    }
+    fputc(']', out);
+    for (i = 0; i <= cells; i++) json_decref(bins[i]);
+    free(bins);
+}
+
+/* ---- All --------------------------------------------------------------------------------------------- */
+
+static void put_names(const json_t *document, const char *list, FILE *out)
+{
+    put_key(",\n", list, out);
+    fputc('[', out);
+    for (size_t i = 0; i < json_array_size(mot_json_get_list(document, list)); i++) {
+        if (i) fputc(',', out);
+        mot_page_json_text(mot_document_name(document, list, i), out);
+    }
+    fputc(']', out);
+}
+
+/* The first run of every cell, then the second, and so on while there is room. */
+static void put_details(const json_t *document, const size_t *place, FILE *out)
+{
+    const json_t *runs = mot_json_get_list(document, "runs");
+    size_t n = json_array_size(runs), used = 0, shown = 0, left_out = 0, most = 0;
+    for (size_t i = 0; i < n; i++) most = place[i] > most ? place[i] : most;
+    put_key(",\n", "details", out);
+    fputc('[', out);
+    for (size_t round = 0; round <= most; round++)
+        for (size_t i = 0; i < n; i++) {
+            const char *folder = mot_json_get_text(json_array_get(runs, i), "folder");
+            if (place[i] != round || !*folder) continue;
+            if (used > DETAIL_BYTES) {
+                left_out++;
+                continue;
+            }
+            size_t bytes = mot_page_detail(folder, i, shown ? ",\n" : "\n", out);
+            used += bytes;
+            shown += bytes > 0;
+        }
+    fprintf(out, "],\n\"details_left_out\":%zu", left_out);
+}
+
+/* A target or null for each condition. */
+static void put_targets(const json_t *document, FILE *out)
+{
+    put_key(",\n", "targets", out);
+    fputc('[', out);
+    for (size_t i = 0; i < json_array_size(mot_json_get_list(document, "conditions")); i++) {
+        if (i) fputc(',', out);
+        mot_page_json(mot_study_target(document, i), out);
+    }
+    fputc(']', out);
+}
+
+/* For a study with several conditions: what each of them sets, and of every cell the figures, as median and
+ * interval. */
+static void put_swept(const json_t *document, FILE *out)
+{
+    static const char *const units[] = { [MOT_UNIT_SECONDS] = "seconds",
+        [MOT_UNIT_BYTES] = "bytes",
+        [MOT_UNIT_SHARE] = "share",
+        [MOT_UNIT_COUNT] = "count",
+        [MOT_UNIT_RATIO] = "ratio",
+        [MOT_UNIT_PLAIN] = "plain" };
+    const json_t *conditions = mot_json_get_list(document, "conditions");
+    size_t i, k;
+    json_t *each;
+    put_key(",\n", "swept", out);
+    if (json_array_size(conditions) < 2) {
+        fputs("null", out);
+        return;
+    }
+    fputs("{\"by\":", out), mot_page_json(json_object_get(document, "judged_by"), out);
+    fputs(",\"figures\":[", out);
+    for (k = 0; k < MOT_FIGURES; k++)
+        fprintf(out, "%s[\"%s\",\"%s\",\"%s\"]", k ? "," : "", mot_figure_kinds[k].name,
+            mot_figure_kinds[k].title, units[mot_figure_kinds[k].unit]);
+    fputs("],\"conditions\":[", out);
+    json_array_foreach(conditions, i, each)
+    {
+        if (i) fputc(',', out);
+        mot_page_json(json_object_get(each, "settings"), out);
+    }
+    fputs("],\"cells\":[", out);
+    json_array_foreach(mot_json_get_list(document, "cells"), i, each)
+    {
+        const char *lead = "";
+        fprintf(out, "%s{\"a\":%zu,\"c\":%zu,\"f\":{", i ? ",\n" : "\n", mot_json_get_count(each, "arm"),
+            mot_json_get_count(each, "condition"));
+        for (k = 0; k < MOT_FIGURES; k++) {
+            const json_t *f = json_object_get(json_object_get(each, "figures"), mot_figure_kinds[k].name);
+            if (k == MOT_FIGURE_WORST_WORKER || !json_is_number(json_object_get(f, "median"))) continue;
+            put_key(lead, mot_figure_kinds[k].name, out);
+            lead = ",";
+            fputc('[', out), mot_page_json(json_object_get(f, "median"), out);
+            fputc(',', out), mot_page_json(json_object_get(f, "low"), out);
+            fputc(',', out), mot_page_json(json_object_get(f, "high"), out);
+            fputc(']', out);
+        }
+        fputs("}}", out);
+    }
+    fputs("]}", out);
+}
+
+enum mot_status mot_page_data(const json_t *document, FILE *out)
+{
+    struct plan plan = plan_of(json_array_size(mot_json_get_list(document, "runs")));
+    size_t *place = places_of(document);
+    fputs("{\"metrics\":[", out);
+    for (size_t i = 0; i < MOT_COUNT(metrics); i++)
+        fprintf(out, "%s[\"%s\",\"%s\"]", i ? "," : "", metrics[i].name, metrics[i].title);
+    fputc(']', out);
+    put_names(document, "arms", out);
+    put_names(document, "conditions", out);
+    put_targets(document, out);
+    put_swept(document, out);
+    put_key(",\n", "tuning", out), mot_page_json(json_object_get(document, "tuning"), out);
+    put_staleness(document, out);
+    enum mot_status status = put_runs(document, place, &plan, out);
+    if (status == MOT_OK) {
+        put_details(document, place, out);
+        fprintf(out, ",\n\"thinned\":%s,\"skipped\":%s}", plan.thinned ? "true" : "false",
+            plan.skipped ? "true" : "false");
+    }
+    free(place);
+    return status;
+}

@@ -1,0 +1,82 @@
+/* page_headline.c -- the document's answer, marked up: who wins, and by how much. */
+#include "page/page_parts.h"
+#include "study/answer.h"
+
+#include <string.h>
+
+#define TEXT 96
+#define SENTENCES_MOST 12 /* conditions in the answer; the tables have all */
+
+static void put_piece(const json_t *document, const json_t *piece, FILE *out)
+{
+    if (json_is_string(piece)) mot_page_text(json_string_value(piece), out);
+    else if (json_object_get(piece, "arm")) {
+        size_t arm = mot_json_get_count(piece, "arm");
+        fprintf(out, "<b class=\"k%zu\">", arm % 8);
+        mot_page_text(mot_document_name(document, "arms", arm), out);
+        fputs("</b>", out);
+    } else {
+        bool number = json_object_get(piece, "number") != NULL;
+        fprintf(out, "<span class=\"%s\">", number ? "num" : "soft");
+        mot_page_text(mot_json_get_text(piece, number ? "number" : "aside"), out);
+        fputs("</span>", out);
+    }
+}
+
+void mot_page_headline(const json_t *document, FILE *out)
+{
+    const json_t *answers = mot_json_get_list(document, "answers");
+    size_t conditions = json_array_size(answers), i;
+    json_t *piece;
+    if (conditions == 0) {
+        fputs("<p class=\"answer\">No run has a figure to judge by.</p>\n", out);
+        return;
+    }
+    if (conditions > 1) fputs("<ul class=\"answer\">\n", out);
+    for (size_t c = 0; c < conditions && c < SENTENCES_MOST; c++) {
+        fputs(conditions > 1 ? "<li><span class=\"under\">" : "<p class=\"answer\">", out);
+        if (conditions > 1) {
+            mot_page_text(mot_document_name(document, "conditions", c), out);
+            fputs("</span> ", out);
+        }
+        json_array_foreach(json_array_get(answers, c), i, piece) put_piece(document, piece, out);
+        fputs(conditions > 1 ? "</li>\n" : "</p>\n", out);
+    }
+    if (conditions > SENTENCES_MOST)
+        fprintf(out, "<li class=\"soft\">and %zu more conditions, in the tables below</li>\n",
+            conditions - SENTENCES_MOST);
+    if (conditions > 1) fputs("</ul>\n", out);
+}
+
+void mot_page_facts(const json_t *document, FILE *out)
+{
+    size_t runs = json_array_size(mot_json_get_list(document, "runs")),
+           arms = json_array_size(mot_json_get_list(document, "arms"));
+    size_t conditions = json_array_size(mot_json_get_list(document, "conditions")),
+           seeds = json_array_size(mot_json_get_list(document, "seeds"));
+    size_t i, failed = 0;
+    json_t *run;
+    json_array_foreach(mot_json_get_list(document, "runs"), i, run) failed +=
+        strcmp(mot_json_get_text(run, "status"), "ok") != 0;
+    fprintf(out, "<li>%zu %s", arms, arms == 1 ? "arm: " : "arms: ");
+    for (i = 0; i < arms && i < 12; i++) {
+        fprintf(out, "%s<span class=\"key k%zu\"></span>", i ? ", " : "", i % 8);
+        mot_page_text(mot_document_name(document, "arms", i), out);
+    }
+    fputs(arms > 12 ? ", \u2026</li>" : "</li>", out);
+    if (conditions > 1) fprintf(out, "<li>%zu conditions</li>", conditions);
+    fprintf(
+        out, "<li>%zu seed%s</li><li>%zu run%s", seeds, seeds == 1 ? "" : "s", runs, runs == 1 ? "" : "s");
+    if (failed) fprintf(out, ", <a class=\"bad\" href=\"#failures\">%zu failed</a>", failed);
+    fputs("</li>", out);
+    const json_t *target = json_object_get(document, "target");
+    if (json_is_object(target)) {
+        char text[TEXT];
+        fputs("<li>target: ", out);
+        mot_page_text(mot_answer_target(target, text, sizeof text), out);
+        fputs("</li>", out);
+    } else {
+        fputs(mot_study_has_targets(document) ? "<li>a target for each condition</li>" : "<li>no target</li>",
+            out);
+    }
+}

@@ -1,0 +1,328 @@
+/* page_table.c -- the tables and settings of the page, as plain HTML that needs no script. */
+#include "page/page_parts.h"
+
+#include "base/memory.h"
+#include "study/answer.h"
+#include "study/stats.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT 96
+
+static const char *const columns[] = {
+    "time_to_target",
+    "test_accuracy",
+    "test_loss",
+    "train_loss",
+    "grad_norm",
+    "updates",
+    "bytes",
+    "utilisation",
+    "worst_wait",
+};
+
+/* Whether the table has this column: some arm must have the figure, and the table must stay easy to scan. */
+static bool any_has(const json_t *document, const char *figure)
+{
+    size_t i;
+    json_t *cell;
+    const char *target = mot_json_get_text(json_object_get(document, "target"), "kind");
+    if (strcmp(figure, "grad_norm") == 0 && strcmp(target, "grad_norm") != 0 &&
+        mot_document_judge(document) != mot_figure_kind(figure))
+        return false;
+    if (strcmp(figure, "test_loss") == 0 && any_has(document, "test_accuracy")) return false;
+    json_array_foreach(
+        mot_json_get_list(document, "cells"), i, cell) if (mot_cell_figure(cell, figure)) return true;
+    return false;
+}
+
+/* ---- A cell ---------------------------------------------------------------------------------- */
+
+/* "0.60 \u2013 1.00 s": the unit once if both share it. */
+static void put_between(double low, double high, enum mot_unit unit, FILE *out)
+{
+    char from[TEXT], to[TEXT];
+    mot_figure_show(low, unit, from, sizeof from);
+    mot_figure_show(high, unit, to, sizeof to);
+    char *unit_from = strchr(from, ' '), *unit_to = strchr(to, ' ');
+    if (unit_from && unit_to && strcmp(unit_from, unit_to) == 0) *unit_from = '\0';
+    fprintf(out, "<small>%s \u2013 %s</small>", from, isnan(high) ? "never" : to);
+}
+
+static void put_figure(const json_t *cell, const struct mot_figure_kind *kind, FILE *out)
+{
+    const json_t *figure = mot_cell_figure(cell, kind->name);
+    double median = mot_json_get_number(figure, "median"), low = mot_json_get_number(figure, "low"),
+           high = mot_json_get_number(figure, "high");
+    double beyond = mot_json_get_number(figure, "beyond");
+    char text[TEXT];
+    bool target = strcmp(kind->name, "time_to_target") == 0;
+    if (!figure) {
+        fputs("<td class=\"none\">\u2013</td>", out);
+        return;
+    }
+    if (isnan(median)) {
+        fputs("<td class=\"num\"><span class=\"bad\">", out);
+        if (!isnan(beyond)) fprintf(out, "&gt; %s", mot_figure_show(beyond, kind->unit, text, sizeof text));
+        else fputs(target ? "not reached" : "\u2013", out);
+        fputs("</span>", out);
+        if (target && !isnan(beyond)) fputs("<small>not reached</small>", out);
+        fputs("</td>", out);
+        return;
+    }
+    fprintf(out, "<td class=\"num\">%s", mot_figure_show(median, kind->unit, text, sizeof text));
+    if (mot_json_get_count(figure, "n") > 1 && !isnan(low)) put_between(low, high, kind->unit, out);
+    fputs("</td>", out);
+}
+
+/* The speed-up over the first arm, or how much better it is, and whether that could be chance. */
+static void put_against(const json_t *cell, const struct mot_figure_kind *kind, size_t arm, FILE *out)
+{
+    const json_t *comparison = mot_cell_against(cell, kind->name);
+    const json_t *judged = json_object_get(cell, "verdict");
+    const char *verdict = mot_json_get_text(judged, "word");
+    double ratio = mot_json_get_number(comparison, "ratio"), low = mot_json_get_number(comparison, "low"),
+           high = mot_json_get_number(comparison, "high");
+    if (isnan(mot_json_get_number(mot_cell_figure(cell, kind->name), "median")) && ratio == 1)
+        ratio = (double)NAN; /* a tie: neither reached it */
+    if (arm == 0) {
+        fputs("<td class=\"num soft\">1<small>the baseline</small></td>", out);
+        return;
+    }
+    if (!comparison) {
+        fputs("<td class=\"none\">\u2013</td>", out);
+        return;
+    }
+    bool good = strcmp(verdict, "faster") == 0 || strncmp(verdict, "better", 6) == 0;
+    bool bad = strcmp(verdict, "slower") == 0 || strcmp(verdict, "worse") == 0 ||
+        strcmp(verdict, "learned nothing") == 0;
+    fputs("<td class=\"num\">", out);
+    char text[TEXT], second[TEXT];
+    if (!isnan(ratio)) fprintf(out, "%s\u00d7", mot_figure_show(ratio, MOT_UNIT_RATIO, text, sizeof text));
+    if (!isnan(ratio) && !isnan(low) && mot_json_get_count(comparison, "n") > 1)
+        fprintf(out, "<small>%s \u2013 %s</small>", mot_figure_show(low, MOT_UNIT_RATIO, text, sizeof text),
+            isnan(high) ? "\u221e" : mot_figure_show(high, MOT_UNIT_RATIO, second, sizeof second));
+    fprintf(out, "<span class=\"verdict%s\">", good ? " good" : bad ? " bad" : "");
+    mot_page_text(verdict, out);
+    fputs("</span>", out);
+    if (*mot_json_get_text(judged, "reason")) {
+        fputs("<small class=\"why\">", out);
+        mot_page_text(mot_json_get_text(judged, "reason"), out);
+        fputs("</small>", out);
+    }
+    fputs("</td>", out);
+}
+
+/* "10 of 10 reached", and each way in which runs failed. */
+static void put_runs(const json_t *document, const json_t *cell, FILE *out)
+{
+    size_t arm = mot_json_get_count(cell, "arm"), condition = mot_json_get_count(cell, "condition"),
+           runs = mot_json_get_count(cell, "runs");
+    bool target = json_is_object(mot_study_target(document, condition));
+    const char *seen[8];
+    size_t count[8] = { 0 }, kinds = 0, i, unreached = 0;
+    json_t *run;
+    json_array_foreach(mot_json_get_list(document, "runs"), i, run)
+    {
+        if (mot_json_get_count(run, "arm") != arm || mot_json_get_count(run, "condition") != condition)
+            continue;
+        const char *status = mot_json_get_text(run, "status");
+        if (strcmp(status, "ok") == 0) {
+            unreached += target && !json_is_true(json_object_get(run, "reached"));
+            continue;
+        }
+        size_t k = 0;
+        while (k < kinds && strcmp(seen[k], status) != 0) k++;
+        if (k == kinds && kinds < MOT_COUNT(seen)) seen[kinds++] = status;
+        if (k < kinds) count[k]++;
+    }
+    fputs("<td>", out);
+    if (target) fprintf(out, "%zu of %zu", mot_json_get_count(cell, "reached"), runs);
+    else fprintf(out, "%zu", runs);
+    if (unreached) fprintf(out, "<span class=\"bad\">%zu fell short</span>", unreached);
+    for (size_t k = 0; k < kinds; k++) {
+        fprintf(out, "<span class=\"bad\">%zu ", count[k]);
+        for (const char *c = seen[k]; *c; c++)
+            fputc(*c == '_' ? ' ' : *c == '<' || *c == '&' ? '?' : *c, out);
+        fputs("</span>", out);
+    }
+    fputs("</td>", out);
+}
+
+static void put_wait(const json_t *cell, const struct mot_figure_kind *kind, FILE *out)
+{
+    const json_t *figure = mot_cell_figure(cell, kind->name), *worst = json_object_get(cell, "worst_worker");
+    char text[TEXT];
+    if (!figure) {
+        fputs("<td class=\"none\">\u2013</td>", out);
+        return;
+    }
+    fprintf(out, "<td class=\"num\">%s",
+        mot_figure_show(mot_json_get_number(figure, "median"), kind->unit, text, sizeof text));
+    if (json_is_object(worst) && mot_json_get_number(figure, "median") > 0) {
+        fprintf(out, "<small>worker %zu ", mot_json_get_count(worst, "id"));
+        mot_page_text(mot_json_get_text(worst, "name"), out);
+        fputs("</small>", out);
+    }
+    fputs("</td>", out);
+}
+
+/* ---- Tables ------------------------------------------------------------------------------------ */
+
+static void put_head(const json_t *document, const struct mot_figure_kind *judge, FILE *out)
+{
+    fputs("<thead><tr><th scope=\"col\">Arm</th>", out);
+    for (size_t i = 0; i < MOT_COUNT(columns); i++) {
+        if (!any_has(document, columns[i])) continue;
+        fprintf(out, "<th scope=\"col\" class=\"num\">%s</th>", mot_figure_kind(columns[i])->title);
+        if (judge && strcmp(columns[i], judge->name) == 0 &&
+            json_array_size(mot_json_get_list(document, "arms")) > 1)
+            fprintf(out, "<th scope=\"col\" class=\"num\">%s</th>",
+                judge->unit == MOT_UNIT_SECONDS ? "Speed-up" : "Against the first");
+    }
+    fprintf(out, "<th scope=\"col\">%s</th></tr></thead>\n",
+        mot_study_has_targets(document) ? "Reached it" : "Runs");
+}
+
+static void put_row(
+    const json_t *document, const struct mot_figure_kind *judge, size_t arm, size_t condition, FILE *out)
+{
+    const json_t *cell = mot_document_cell(document, arm, condition);
+    fprintf(out, "<tr><th scope=\"row\"><span class=\"key k%zu\"></span>", arm % 8);
+    mot_page_text(mot_document_name(document, "arms", arm), out);
+    fputs("</th>", out);
+    for (size_t i = 0; i < MOT_COUNT(columns); i++) {
+        if (!any_has(document, columns[i])) continue;
+        const struct mot_figure_kind *kind = mot_figure_kind(columns[i]);
+        if (strcmp(columns[i], "worst_wait") == 0) put_wait(cell, kind, out);
+        else put_figure(cell, kind, out);
+        if (judge && kind == judge && json_array_size(mot_json_get_list(document, "arms")) > 1)
+            put_against(cell, kind, arm, out);
+    }
+    put_runs(document, cell, out);
+    fputs("</tr>\n", out);
+}
+
+void mot_page_about(const json_t *document, FILE *out)
+{
+    size_t seeds = json_array_size(mot_json_get_list(document, "seeds"));
+    fputs(seeds >= MOT_PAIRS_LEAST ? "Medians over seeds, with 95 % intervals below."
+            : seeds > 1            ? "Medians over seeds, with the least and the greatest "
+                                     "below: fewer than six runs give no 95 % interval."
+                                   : "Figures of one seed, so there are no intervals.",
+        out);
+    if (json_array_size(mot_json_get_list(document, "arms")) > 1)
+        fputs(" Arms are compared with the first, seed by seed; above 1 is better.", out);
+}
+
+void mot_page_tables(const json_t *document, FILE *out)
+{
+    size_t arms = json_array_size(mot_json_get_list(document, "arms")),
+           conditions = json_array_size(mot_json_get_list(document, "conditions"));
+    const struct mot_figure_kind *judge = mot_document_judge(document);
+    for (size_t c = 0; c < conditions; c++) {
+        fprintf(out,
+            "<div class=\"scroll\" data-condition=\"%zu\" tabindex=\"0\" role=\"region\" "
+            "aria-label=\"Results\"><table>\n",
+            c);
+        if (conditions > 1) {
+            fputs("<caption>", out);
+            mot_page_text(mot_document_name(document, "conditions", c), out);
+            fputs("</caption>\n", out);
+        }
+        put_head(document, judge, out);
+        fputs("<tbody>\n", out);
+        for (size_t a = 0; a < arms; a++) put_row(document, judge, a, c, out);
+        fputs("</tbody></table></div>\n", out);
+    }
+}
+
+#define FAILURES_MOST 200
+
+void mot_page_failures(const json_t *document, FILE *out)
+{
+    size_t i, shown = 0, all = 0;
+    json_t *run;
+    bool conditions = json_array_size(mot_json_get_list(document, "conditions")) > 1;
+    json_array_foreach(mot_json_get_list(document, "runs"), i, run) all +=
+        strcmp(mot_json_get_text(run, "status"), "ok") != 0;
+    if (!all) return;
+    fprintf(out,
+        "<details id=\"failures\"%s><summary>%zu run%s failed</summary><div class=\"scroll\" tabindex=\"0\" "
+        "role=\"region\" aria-label=\"Failed runs\"><table>"
+        "<thead><tr><th scope=\"col\">Arm</th>%s<th scope=\"col\" class=\"num\">Seed</th><th "
+        "scope=\"col\">Status</th>"
+        "<th scope=\"col\">Why</th></tr></thead><tbody>\n",
+        all <= 10 ? " open" : "", all, all == 1 ? "" : "s",
+        conditions ? "<th scope=\"col\">Condition</th>" : "");
+    json_array_foreach(mot_json_get_list(document, "runs"), i, run)
+    {
+        if (strcmp(mot_json_get_text(run, "status"), "ok") == 0 || shown++ >= FAILURES_MOST) continue;
+        size_t arm = mot_json_get_count(run, "arm");
+        fprintf(out, "<tr><th scope=\"row\"><span class=\"key k%zu\"></span>", arm % 8);
+        mot_page_text(mot_document_name(document, "arms", arm), out);
+        fputs("</th>", out);
+        if (conditions) {
+            fputs("<td>", out);
+            mot_page_text(
+                mot_document_name(document, "conditions", mot_json_get_count(run, "condition")), out);
+            fputs("</td>", out);
+        }
+        fprintf(out, "<td class=\"num\">%" JSON_INTEGER_FORMAT "</td><td class=\"bad\">",
+            json_integer_value(json_object_get(run, "seed")));
+        mot_page_text(mot_json_get_text(run, "status"), out);
+        fputs("</td><td>", out);
+        mot_page_text(mot_json_get_text(run, "failed"), out);
+        fputs("</td></tr>\n", out);
+    }
+    fputs("</tbody></table></div>", out);
+    if (all > FAILURES_MOST)
+        fprintf(out, "<p class=\"soft\">The first %d of them are listed.</p>", FAILURES_MOST);
+    fputs("</details>\n", out);
+}
+
+/* ---- Settings ------------------------------------------------------------------------------------ */
+
+static void put_sides(const json_t *document, const char *list, const char *title, bool keyed, FILE *out)
+{
+    size_t i;
+    json_t *side, *value;
+    const char *key;
+    fprintf(out, "<h3>%s</h3>\n<dl class=\"sides\">\n", title);
+    json_array_foreach(mot_json_get_list(document, list), i, side)
+    {
+        fputs("<dt>", out);
+        if (keyed) fprintf(out, "<span class=\"key k%zu\"></span>", i % 8);
+        mot_page_text(mot_json_get_text(side, "name"), out);
+        fputs("</dt><dd>", out);
+        json_object_foreach(json_object_get(side, "settings"), key, value)
+        {
+            fputs("<code>", out);
+            mot_page_text(key, out);
+            fputs(": ", out);
+            char *text =
+                json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+            mot_page_text(text ? text : mot_json_get_text(json_object_get(side, "settings"), key), out);
+            free(text);
+            fputs("</code> ", out);
+        }
+        if (json_object_size(json_object_get(side, "settings")) == 0)
+            fputs("<span class=\"soft\">as the experiment says</span>", out);
+        fputs("</dd>\n", out);
+    }
+    fputs("</dl>\n", out);
+}
+
+void mot_page_settings(const json_t *document, FILE *out)
+{
+    put_sides(document, "arms", "Arms", true, out);
+    if (json_array_size(mot_json_get_list(document, "conditions")) > 1)
+        put_sides(document, "conditions", "Conditions", false, out);
+    fputs("<h3>Seeds</h3>\n<p>", out);
+    size_t i, n = json_array_size(mot_json_get_list(document, "seeds"));
+    json_t *seed;
+    json_array_foreach(mot_json_get_list(document, "seeds"), i, seed) if (i < 60)
+        fprintf(out, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value(seed));
+    fputs(n > 60 ? ", \u2026</p>\n" : "</p>\n", out);
+}

@@ -1,0 +1,275 @@
+/* print_summary.c -- a run's result for people. */
+#include "report/report.h"
+
+#include "base/shown.h"
+#include "base/words.h"
+#include "report/tally.h"
+#include "report/verdict.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 96
+#define TABLE_MOST 16 /* workers listed one by one; beyond that only the extremes */
+
+struct page {
+    FILE *out;
+    bool colour;
+};
+
+static const char *shade(const struct page *p, const char *code) { return p->colour ? code : ""; }
+#define BOLD "\x1b[1m"
+#define DIM "\x1b[2m"
+#define RED "\x1b[31m"
+#define GREEN "\x1b[32m"
+#define PLAIN "\x1b[0m"
+
+static void row(const struct page *p, const char *key)
+{
+    fprintf(p->out, "  %s%-10s%s ", shade(p, DIM), key, shade(p, PLAIN));
+}
+
+/* "0.3512", "88.40 %" or a dash. */
+static const char *figure(double value, bool share, char into[32])
+{
+    if (!isfinite(value)) snprintf(into, 32, "-");
+    else if (share) snprintf(into, 32, "%.2f %%", 100 * value);
+    else snprintf(into, 32, "%.5g", value);
+    return into;
+}
+
+static void print_part(const struct page *p, const char *name, double loss, double accuracy)
+{
+    char one[32], two[32];
+    if (!isfinite(loss) && !isfinite(accuracy)) return;
+    row(p, name);
+    fprintf(p->out, "loss %s", figure(loss, false, one));
+    if (isfinite(accuracy))
+        fprintf(p->out, ", accuracy %s%s%s", shade(p, BOLD), figure(accuracy, true, two), shade(p, PLAIN));
+    fputc('\n', p->out);
+}
+
+static void print_target(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    if (e->stop.target == MOT_TARGET_NONE) return;
+    char time[48];
+    row(p, "target");
+    fprintf(p->out, "%s %.4g: ", mot_target_name(e->stop.target), e->stop.value);
+    if (o->target.reached)
+        fprintf(p->out, "%sreached%s at %s, after %" PRIu64 " update%s\n", shade(p, GREEN), shade(p, PLAIN),
+            mot_show_time(o->target.at, time, sizeof time), o->target.updates, mot_plural(o->target.updates));
+    else fprintf(p->out, "%snot reached%s\n", shade(p, RED), shade(p, PLAIN));
+}
+
+static double share_of(mot_time part, mot_time whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_node(
+    const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o, mot_node i)
+{
+    const struct mot_node_tally *t = &o->node[i];
+    char label[64], job[48], size[48];
+    mot_time whole = t->compute + t->wait + t->send;
+    mot_node_label(e, o, i, label, sizeof label);
+    fprintf(p->out, "  %-22.22s %8.1f %8.1f %8.1f %12s %10" PRIu64 " %12s\n", label,
+        share_of(t->compute, whole), share_of(t->wait, whole), share_of(t->send, whole),
+        t->jobs ? mot_show_time((mot_time)(1e9 * mot_job_seconds(e, o, i) + 0.5), job, sizeof job) : "-",
+        t->updates, mot_show_size((double)t->bytes_sent, size, sizeof size));
+}
+
+/* Of many workers, the ones with the longest jobs, the shortest jobs and the longest wait. */
+static void print_extremes(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    mot_node slow = 0, fast = 0, idle = 0;
+    for (mot_node i = 1; i < o->workers; i++) {
+        if (mot_job_seconds(e, o, i) > mot_job_seconds(e, o, slow) || isnan(mot_job_seconds(e, o, slow)))
+            slow = i;
+        if (mot_job_seconds(e, o, i) < mot_job_seconds(e, o, fast) || isnan(mot_job_seconds(e, o, fast)))
+            fast = i;
+        if (o->node[i].wait > o->node[idle].wait) idle = i;
+    }
+    fprintf(p->out, "  of %u workers, those with the longest jobs, the shortest jobs and the longest wait:\n",
+        o->workers);
+    print_node(p, e, o, slow);
+    print_node(p, e, o, fast);
+    print_node(p, e, o, idle);
+}
+
+static void print_table(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    if (!o->node || o->workers == 0) return;
+    fprintf(p->out, "\n  %s%-22s %8s %8s %8s %12s %10s %12s%s\n", shade(p, DIM), "time in %", "compute",
+        "wait", "send", "a job", "updates", "sent", shade(p, PLAIN));
+    if (o->workers <= TABLE_MOST)
+        for (mot_node i = 0; i < o->workers; i++) print_node(p, e, o, i);
+    else print_extremes(p, e, o);
+    for (mot_node i = o->workers; i < o->workers + o->servers && i < o->workers + 4; i++)
+        print_node(p, e, o, i);
+}
+
+void mot_print_wrapped(const char *text, const char *lead, FILE *out)
+{
+    int at = 0;
+    while (*text) {
+        size_t n = 0;
+        bool quoted = false;
+        while (text[n] && (text[n] != ' ' || quoted)) {
+            if (text[n] == '`') quoted = !quoted;
+            n++;
+        }
+        if (n > COLUMNS - strlen(lead)) n = strcspn(text, " ");
+        if (at && at + 1 + (int)n > COLUMNS) {
+            fputc('\n', out);
+            at = 0;
+        }
+        at += fprintf(out, "%s", at ? " " : lead);
+        at += (int)fwrite(text, 1, n, out);
+        text += n;
+        while (*text == ' ') text++;
+    }
+    fputc('\n', out);
+}
+
+/* How much was compressed, and how far. */
+static void print_compressed(const struct page *p, const struct mot_outcome *o)
+{
+    const struct mot_note_tally *compressed = mot_note_find(o, "compressed"),
+                                *share = mot_note_find(o, "packed_share");
+    if (!compressed || !share || compressed->count == 0) return;
+    row(p, "compress");
+    fprintf(p->out, "%.3g %% of the sendings, which took %.3g %% of the bytes that they take as floats\n",
+        100 * compressed->sum / (double)compressed->count, 100 * share->sum / (double)share->count);
+}
+
+static void print_head(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    const struct mot_moment *last = &o->last;
+    bool good = o->status == MOT_OK;
+    char time[48], size[48];
+    fprintf(p->out, "%s%s%s on %u worker%s: %s%s%s", shade(p, BOLD), e->method ? e->method->name : "run",
+        shade(p, PLAIN), o->workers, o->workers == 1 ? "" : "s", shade(p, good ? GREEN : RED),
+        good ? "done" : mot_status_name(o->status), shade(p, PLAIN));
+    if (good && o->ended_by) fprintf(p->out, " (ended by %s)", o->ended_by);
+    fputc('\n', p->out);
+    row(p, "time");
+    fprintf(p->out, "%s%s%s on the run's clock", shade(p, BOLD), mot_show_time(last->now, time, sizeof time),
+        shade(p, PLAIN));
+    const char *per = mot_priced_per(e, o);
+    if (per)
+        fprintf(p->out, " (%s)",
+            strcmp(per, "samples") == 0   ? "jobs priced by samples"
+                : strcmp(per, "job") == 0 ? "jobs priced alike, whatever their samples"
+                                          : "some jobs priced by samples");
+    if (isfinite(o->wall_s)) fprintf(p->out, ", %.2f s of real time", o->wall_s);
+    fputc('\n', p->out);
+    row(p, "work");
+    fprintf(p->out, "%" PRIu64 " update%s, %" PRIu64 " samples", last->updates, last->updates == 1 ? "" : "s",
+        last->samples);
+    if (isfinite(last->epochs) && !last->streams) fprintf(p->out, ", %.2f epochs", last->epochs);
+    if (last->computed) fprintf(p->out, "; %" PRIu64 " samples computed", last->computed);
+    fputc('\n', p->out);
+    row(p, "network");
+    fprintf(p->out, "%s in %" PRIu64 " messages", mot_show_size((double)last->bytes_sent, size, sizeof size),
+        last->messages);
+    if (last->rows_bytes)
+        fprintf(
+            p->out, ", %s of it rows of data", mot_show_size((double)last->rows_bytes, size, sizeof size));
+    fputc('\n', p->out);
+    print_compressed(p, o);
+}
+
+/* What mixing did to models of the workers' own. */
+static void print_mixed(const struct page *p, const struct mot_outcome *o)
+{
+    const struct mot_mixed *m = &o->last.mixed;
+    const struct mot_note_tally *behind = mot_note_find(o, "rounds_behind"),
+                                *dropped = mot_note_find(o, "dropped_segments");
+    if (isfinite(m->consensus)) {
+        row(p, "models");
+        fprintf(p->out, "mean squared distance from their mean %.3g", m->consensus);
+        if (isfinite(m->drift)) fprintf(p->out, "; mixing moved that mean by %.2g %%", 100 * m->drift);
+        if (isfinite(m->mass)) fprintf(p->out, "; push-sum mass %.6g", m->mass);
+        fputc('\n', p->out);
+    }
+    if (behind && behind->count) {
+        row(p, "rounds");
+        fprintf(p->out,
+            "what was mixed in was %.2f rounds away from the receiver's on average, at most %.0f\n",
+            behind->sum / (double)behind->count, behind->max);
+    }
+    if (dropped && dropped->count) {
+        row(p, "dropped");
+        fprintf(p->out, "%.0f segment%s outside the window\n", dropped->sum, dropped->sum == 1 ? "" : "s");
+    }
+}
+
+static void print_stream(const struct page *p, const struct mot_outcome *o)
+{
+    if (!o->last.streams) return;
+    struct mot_feed_tally all = mot_streams_of(o);
+    char time[48];
+    row(p, "stream");
+    fprintf(p->out,
+        "%" PRIu64 " samples arrived: %" PRIu64 " used, %" PRIu64 " dropped, %" PRIu64
+        " waiting; the oldest waited %s\n",
+        all.arrived, all.used, all.dropped, all.waiting, mot_show_time(all.oldest, time, sizeof time));
+}
+
+void mot_summary_print(const struct mot_experiment *e, const struct mot_outcome *o, FILE *out, bool colour)
+{
+    const struct page page = { out, colour }, *p = &page;
+    const struct mot_score *s = &o->last.score;
+    char text[32];
+    print_head(p, e, o);
+    print_part(p, "train", s->train_loss, s->train_accuracy);
+    print_part(p, "validation", s->valid_loss, s->valid_accuracy);
+    print_part(p, "test", s->test_loss, s->test_accuracy);
+    if (isfinite(s->grad_norm)) {
+        row(p, "gradient");
+        fprintf(out, "norm %s\n", figure(s->grad_norm, false, text));
+    }
+    const struct mot_note_tally *stale = mot_note_find(o, "staleness");
+    if (stale && stale->count) {
+        row(p, "staleness");
+        fprintf(out, "mean %.2f, at most %.0f updates\n", stale->sum / (double)stale->count, stale->max);
+    }
+    print_mixed(p, o);
+    print_stream(p, o);
+    if (e->traits.codes && o->last.updates) {
+        row(p, "code");
+        mot_print_code(e, o, out);
+    }
+    if (mot_note_find(o, "shuffles")) {
+        row(p, "shuffles");
+        mot_print_shuffles(o, out);
+    }
+    print_target(p, e, o);
+    row(p, "model");
+    fprintf(out, "%016" PRIx64 "\n", o->model_hash);
+    print_table(p, e, o);
+    char *verdict = mot_verdict(e, o);
+    fputc('\n', out);
+    mot_print_wrapped(verdict, "  ", out);
+    free(verdict);
+    if (!e->output) return;
+    fprintf(out, "\n  %sfolder%s     ", shade(p, DIM), shade(p, PLAIN));
+    mot_put_shown(e->output, out);
+    fputc('\n', out);
+}
+
+void mot_summary_line(const struct mot_experiment *e, const struct mot_outcome *o, FILE *out)
+{
+    const struct mot_score *s = &o->last.score;
+    char text[32];
+    fprintf(out, "%s: %s after %" PRIu64 " update%s", e->method->name,
+        o->status == MOT_OK ? "done" : mot_status_name(o->status), o->last.updates,
+        o->last.updates == 1 ? "" : "s");
+    if (isfinite(s->test_accuracy)) fprintf(out, ", test accuracy %s", figure(s->test_accuracy, true, text));
+    else if (isfinite(s->test_loss)) fprintf(out, ", test loss %s", figure(s->test_loss, false, text));
+    else if (isfinite(s->train_loss)) fprintf(out, ", train loss %s", figure(s->train_loss, false, text));
+    if (o->model_lost) fputs(", model lost\n", out);
+    else fprintf(out, ", model %016" PRIx64 "\n", o->model_hash);
+}

@@ -1,0 +1,104 @@
+/* Packets: bytes that decode to exactly one vector, or are refused. */
+#include "presses.h"
+
+static float x[PRESS_MOST], y[PRESS_MOST], sum[PRESS_MOST], dense[PRESS_MOST];
+
+static const uint32_t lengths[] = { 1, 7, 8, 9, 63, 64, 65, 511, 512, 513, 1000, 5000 };
+#define EACH_PACKET(c, n)                                                                                    \
+    for (size_t i_ = 1; mot_compressors[i_]; i_++)                                                           \
+        for (struct mot_compress c = press_of(mot_compressors[i_]->name), *once_ = &c; once_; once_ = NULL)  \
+            for (size_t l_ = 0; l_ < MOT_COUNT(lengths); l_++)                                               \
+                for (uint32_t n = lengths[l_], again_ = 1; again_; again_ = 0)
+
+TEST(packets_are_in_order_and_no_longer_than_the_longest)
+{
+    EACH_PACKET(c, n)
+    {
+        press_draw(x, n, n);
+        size_t bytes = press(&c, x, n, 1);
+        CHECK(bytes <= mot_packet_most(n));
+        CHECK(mot_packet_check(press_packet, bytes, n));
+        CHECK(!mot_packet_check(press_packet, bytes - 1, n) && !mot_packet_check(press_packet, bytes + 1, n));
+    }
+}
+
+/* So the simulator may add floats and ranks packets. */
+TEST(adding_packets_gives_the_bits_of_adding_floats)
+{
+    EACH_PACKET(c, n)
+    {
+        memset(sum, 0, n * sizeof(*sum));
+        for (uint32_t i = 0; i < 5; i++) {
+            press_draw(x, n, n + 100 * i);
+            if (i == 3) /* sums that vanish */
+                for (uint32_t j = 0; j < n; j++) x[j] = -sum[j];
+            press(&c, x, n, i);
+            mot_packet_add(press_packet, n, sum);
+            mot_packet_expand(press_packet, n, y);
+            for (uint32_t j = 0; j < n; j++) {
+                CHECK(y[j] != 0 || !signbit(y[j]));
+                dense[j] = i ? dense[j] + y[j] : y[j];
+            }
+        }
+        CHECK(memcmp(sum, dense, n * sizeof(*sum)) == 0);
+    }
+}
+
+TEST(what_is_subtracted_is_what_was_sent)
+{
+    EACH_PACKET(c, n)
+    {
+        press_draw(x, n, 3 * n);
+        press(&c, x, n, 9);
+        mot_packet_expand(press_packet, n, y);
+        memcpy(sum, x, n * sizeof(*sum));
+        mot_packet_subtract(press_packet, n, sum);
+        for (uint32_t j = 0; j < n; j++) CHECK(sum[j] == x[j] - y[j]);
+        CHECK_NEAR(mot_packet_norm2(press_packet, n), press_norm2(y, n), 1e-9 * (1 + press_norm2(y, n)));
+    }
+}
+
+TEST(a_sparse_packet_takes_little_more_than_five_bytes_an_entry)
+{
+    struct mot_compress c = press_of("topk");
+    c.ratio = 0.01;
+    press_draw(x, 60000, 8);
+    size_t bytes = press(&c, x, 60000, 0);
+    CHECK_INT(mot_packet_entries(press_packet, 60000), 600);
+    CHECK(bytes > 600 * 5 && bytes < 600 * 5.6 + 8);
+    c.ratio = 0.95; /* no longer worth it: as floats, but still without what was left out */
+    CHECK_INT(press(&c, x, 60000, 0), mot_packet_most(60000));
+    mot_packet_expand(press_packet, 60000, y);
+    uint32_t zeros = 0;
+    for (uint32_t i = 0; i < 60000; i++) zeros += y[i] == 0;
+    CHECK(zeros >= 3000);
+}
+
+/* Whatever is changed: refused, or again a packet that decodes to floats that are in order. */
+TEST(damaged_packets_are_refused_or_are_packets)
+{
+    struct mot_rng rng = mot_rng_at(15, MOT_RNG_TEST, 2);
+    static unsigned char bad[8 + 4 * 600];
+    uint64_t refused = 0, all = 0;
+    EACH_PACKET(c, n)
+    {
+        if (n > 520) continue;
+        press_draw(x, n, n);
+        size_t bytes = press(&c, x, n, 1);
+        for (int i = 0; i < (SANITIZED ? 50 : 400); i++, all++) {
+            memcpy(bad, press_packet, bytes);
+            bad[mot_rng_below(&rng, i % 2 ? bytes : 8)] ^= (unsigned char)(1 + mot_rng_below(&rng, 255));
+            if (!mot_packet_check(bad, bytes, n)) {
+                refused++;
+                continue;
+            }
+            mot_packet_expand(bad, n, y);
+            CHECK(mot_packet_entries(bad, n) <= n);
+            for (uint32_t j = 0; j < n; j++) CHECK(y[j] != 0 || !signbit(y[j]));
+        }
+    }
+    printf("  %llu of %llu refused\n", (unsigned long long)refused, (unsigned long long)all);
+    CHECK(refused * 3 > all);
+}
+
+TEST_MAIN()

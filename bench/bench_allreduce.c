@@ -6,79 +6,16 @@
  * worker's buffer, once, and of the sum, once: the limit is what two threads take to do just that,
  * half of it each, in the same process, waiting for nobody. */
 #include "math/kernels.h"
-#include "rig.h"
+#include "rounds.h"
 #include <pthread.h>
 
-/* ---- A method of sums ----------------------------------------------------------------------- */
-
-struct sums {
-    mot_buf in;
-    uint32_t round;
-};
-
-#define WARM_UP 2u
-static mot_time first_at, last_at; /* worker 0: after the warm-up, which touches the memory, and now */
-
-static struct mot_need sums_need(const void *conf, const struct mot_world *w, mot_node self)
-{
-    (void)conf, (void)w, (void)self;
-    return (struct mot_need){
-        .state_bytes = sizeof(struct sums), .buffers = 2, .works = 1, .terms = 1, .colls = 1
-    };
-}
-
-static void sums_init(void *state, struct mot_env *env) { (void)state, (void)env; }
-
-static void join(struct sums *s, struct mot_env *env)
-{
-    mot_collect(env, &(struct mot_coll){ .tag = s->round, .in = mot_whole(env, s->in) });
-}
-
-static void sums_step(void *state, struct mot_env *env, const struct mot_event *event)
-{
-    struct sums *s = state;
-    if (event->kind == MOT_EV_START) {
-        s->in = mot_take(env);
-        float *x = mot_edit(env, s->in);
-        for (uint32_t i = 0; i < env->world->dim; i++) x[i] = 1.0f + (float)env->self;
-    } else {
-        MOT_ASSERT(event->kind == MOT_EV_COLL && event->coll->tag == s->round);
-        float want = (float)env->world->workers * (float)(env->world->workers + 1) / 2;
-        const float *sum = mot_read(env, event->coll->out.buf);
-        MOT_ASSERT(sum[0] == want && sum[env->world->dim - 1] == want);
-        if (env->self == 0) last_at = env->now;
-        if (env->self == 0 && s->round + 1 == WARM_UP) first_at = env->now;
-        s->round++;
-        mot_advance(env);
-    }
-    join(s, env);
-}
-
-static bool sums_model(const void *state, const struct mot_env *env, struct mot_view *view)
-{
-    (void)state;
-    *view = (struct mot_view){ .x = env->world->x0, .scale = 1 };
-    return true;
-}
-
-static const struct mot_option sums_options[] = { { .name = NULL } };
-static const struct mot_method sums = { .name = "sums",
-    .summary = "sums",
-    .about = "sums",
-    .options = sums_options,
-    .need = sums_need,
-    .init = sums_init,
-    .step = sums_step,
-    .model = sums_model };
-static const struct mot_method *const extra[] = { &sums, NULL };
-
-static double measure_sum(unsigned threads, uint32_t dim, unsigned rounds)
+static double measure_sum(unsigned threads, uint32_t dim, unsigned wanted)
 {
     char workers[16], updates[16];
     struct rig r = { 0 };
     struct mot_outcome out;
     snprintf(workers, sizeof(workers), "%u", threads);
-    snprintf(updates, sizeof(updates), "%u", rounds + WARM_UP);
+    snprintf(updates, sizeof(updates), "%u", wanted + WARM_UP);
     const struct mot_setting setting[] = {
         { "data", "synthetic", "bench" },
         { "data.size", "256", "bench" },
@@ -88,14 +25,15 @@ static double measure_sum(unsigned threads, uint32_t dim, unsigned rounds)
         { "stop.updates", updates, "bench" },
         { "evaluate.every", "1000000000 updates", "bench" },
     };
-    mot_methods_extend(extra);
+    mot_methods_extend(rounds_methods);
+    noted.n = 0;
     enum mot_status status = rig_open(&r, &rig_silent, dim, setting, MOT_COUNT(setting));
     if (status == MOT_OK) status = rig_run(&r, &out);
     if (status != MOT_OK) {
         fprintf(stderr, "bench_allreduce: %s\n", mot_error());
         exit(status);
     }
-    double each = (double)(last_at - first_at) * 1e-9 / rounds;
+    double each = rounds_each();
     mot_outcome_close(&out);
     rig_close(&r);
     return each;

@@ -56,7 +56,7 @@ int main(int count, char **arguments)
         if (!first) with[i] = rate_with("drop", updates);
         ratio[i] = with[i] / without[i];
     }
-    printf("async, %u floats, 2 workers, %d runs each: median (least to most)\n", DIM, repeats);
+    printf("async, %u floats, 2 workers, %d runs each: median (min to max)\n", DIM, repeats);
     show("guard on", "%.0f updates/s (%.0f to %.0f)\n", with, repeats);
     show("guard off", "%.0f updates/s (%.0f to %.0f)\n", without, repeats);
     show("on / off", "%.3f (%.3f to %.3f)\n", ratio, repeats);

@@ -47,7 +47,7 @@ static double distance2(const float *a, const float *b)
     return sum;
 }
 
-/* The plain greedy on floats from double distances: every sample's gain anew for every pick. */
+/* The plain greedy on floats from double distances: every sample's gain is computed again for every pick. */
 static void plain_greedy(const float *x, double gamma, uint32_t *order)
 {
     float *s = malloc((size_t)N * N * sizeof *s), *cover = mot_new(N, sizeof *cover);
@@ -147,8 +147,8 @@ static void bench_select(void)
         mot_crew_close(crew);
         int same = 0;
         while (same < K && order[same] == exact[same]) same++;
-        printf("  %-9s %.3f s, %.3f s of CPU (best of 5); submodlib's 11.9 s is %.0f times the wall's, %.0f "
-               "times the CPU's; value %.8f of plain; the first %d picks are the same\n",
+        printf("  %-9s %.3f s, %.3f s of CPU (best of 5); submodlib's 11.9 s is %.0f times the wall time, "
+               "%.0f times the CPU time; value %.8f of plain; the first %d picks agree\n",
             ways[i].name, best, best_cpu, 11.9 / best, 11.9 / best_cpu, value_of(x, gamma, order) / plain,
             same);
     }
@@ -224,7 +224,7 @@ static void bench_limits(void)
         { "graph-cut", "dense" },
         { "graph-cut", "blocked" },
     };
-    puts("Fashion-MNIST, 8 workers, raw pixels; MMD^2 and value as parts of the exact greedy's, mean over 3 "
+    puts("Fashion-MNIST, 8 workers, raw pixels; MMD^2 and value relative to the exact greedy, mean over 3 "
          "seeds (worst)");
     printf("%-18s %-11s %8s %8s %8s  %-16s %9s %10s\n", "objective", "algorithm", "rows", "wall s", "CPU s",
         "MMD^2", "value", "at random");
@@ -251,8 +251,7 @@ static void bench_limits(void)
     for (size_t i = 0; i < 5; i++) {
         if (i == 2 || i == 3) continue; /* minutes */
         struct cut r = run(d, ways[i].objective, ways[i].algorithm, 1, true);
-        printf("%-18s %-11s %8d %8.2f %8.2f  %.3g; %.3g at random; measured in %.1f s; %.0f MB at the most "
-               "so far\n",
+        printf("%-18s %-11s %8d %8.2f %8.2f  %.3g; random %.3g; measured in %.1f s; %.0f MB at peak so far\n",
             ways[i].objective, ways[i].algorithm, 60000, r.wall_s, r.cpu_s, r.mmd2, r.random, r.measure_s,
             peak_mb());
     }
@@ -312,7 +311,7 @@ int main(int count, char **arguments)
     for (const struct mot_builtin *b = mot_builtins; b->name; b++)
         fashion |= strcmp(b->name, "fashion-mnist") == 0 && b->available();
     if (!fashion && (all || strcmp(what, "select") != 0)) {
-        puts("Fashion-MNIST is not on this machine: the rest is left out");
+        puts("Fashion-MNIST is not on this machine: skipping the rest");
         return 0;
     }
     if (all || strcmp(what, "limits") == 0) bench_limits();

@@ -23,7 +23,7 @@
 #define COLS 784
 #define CLASSES 10
 
-/* CPU time: on a quiet machine the same as the wall clock, on a busy one free of what others take. */
+/* CPU time: on a quiet machine the same as wall time, on a busy one not affected by other processes. */
 static double now(void)
 {
     struct timespec t;
@@ -49,7 +49,7 @@ struct bench {
 static enum mot_status open_bench(struct bench *b, const char *name)
 {
     const struct mot_model *model = find(name);
-    if (!model) return mot_fail(MOT_EUSAGE, "no model '%s'; mlp and softmax are measured", name);
+    if (!model) return mot_fail(MOT_EUSAGE, "unknown model '%s'; expected mlp or softmax", name);
     void *conf = mot_arena_new(&b->arena, model->conf_bytes);
     enum mot_status status = mot_options_preset(model->options, conf, &b->arena);
     const struct mot_option *hidden = mot_option_find(model->options, "hidden");
@@ -145,7 +145,7 @@ static enum mot_status print_table(const struct mot_table *table)
 {
     static const char *const names[] = { "mlp", "softmax" };
     static const uint32_t batches[] = { 1, 8, 32, 128, 512 };
-    printf("kernels: %s, 1 thread\n%-8s %5s %12s   (least .. most)\n", mot_kernels_name(), "model", "batch",
+    printf("kernels: %s, 1 thread\n%-8s %5s %12s   (min .. max)\n", mot_kernels_name(), "model", "batch",
         "samples/s");
     for (size_t n = 0; n < MOT_COUNT(names); n++)
         for (size_t b = 0; b < MOT_COUNT(batches); b++) {
@@ -203,7 +203,7 @@ static enum mot_status compare_with_read(const struct mot_dataset *data, unsigne
         qsort(evaluated, MOT_COUNT(ratio), sizeof *ratio, by_speed);
         qsort(read, MOT_COUNT(ratio), sizeof *ratio, by_speed);
         qsort(ratio, MOT_COUNT(ratio), sizeof *ratio, by_speed);
-        printf("%7u %13.1f %9.1f   %.2f (%.2f .. %.2f); least over least %.2f\n", threads, 1e3 * evaluated[7],
+        printf("%7u %13.1f %9.1f   %.2f (%.2f .. %.2f); min over min %.2f\n", threads, 1e3 * evaluated[7],
             1e3 * read[7], ratio[7], ratio[0], ratio[14], evaluated[0] / read[0]);
     }
     mot_evaluator_close(evaluator);
@@ -222,8 +222,8 @@ static enum mot_status print_evaluation(const struct mot_table *few)
     }
     struct mot_dataset data = { .train = {
                                     .rows = MANY_ROWS, .cols = COLS, .classes = CLASSES, .x = x, .y = y } };
-    printf("softmax over %u x %u, CPU time of all threads\nthreads evaluation ms   read ms   ratio: median "
-           "(least .. most)\n",
+    printf("softmax over %u x %u, CPU time of all threads\n"
+           "threads evaluation ms   read ms   ratio: median (min .. max)\n",
         MANY_ROWS, COLS);
     enum mot_status status = compare_with_read(&data, 1);
     if (!status && mot_cores() > 1) status = compare_with_read(&data, 2);

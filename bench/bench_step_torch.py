@@ -84,7 +84,7 @@ def main():
     child = subprocess.Popen([sys.argv[1], "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     print(f"PyTorch {torch.__version__}, 1 thread each, {repeats} repeats of {seconds} s; samples/s are medians")
     print(f"PyTorch's BLAS: {blas}")
-    print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (least .. most)")
+    print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (min .. max)")
     for name, label in (("mlp", "mlp 784-256-128-10"), ("softmax", "softmax 784-10")):
         for batch in (1, 8, 32, 128, 512):
             ours, theirs = [], []

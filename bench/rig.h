@@ -1,5 +1,5 @@
-/* rig.h -- for benchmarks of the driver on threads: a run whose model has as many floats as
- * one likes and whose gradient costs nothing, so that what is left is the driver. */
+/* rig.h -- for benchmarks of the threads driver: a run whose model has any number of floats and whose
+ * gradient costs nothing, so that only the driver is measured. */
 #ifndef MOT_BENCH_RIG_H
 #define MOT_BENCH_RIG_H
 
@@ -70,12 +70,22 @@ static inline enum mot_status rig_open(
         r->experiment->optimizer, &r->experiment->optim, &r->experiment->schedule, &r->net, &r->optim);
 }
 
+/* On threads, or over ranks if there are any. */
+static inline enum mot_status rig_run_over(
+    const struct rig *r, struct mot_ranks *ranks, struct mot_outcome *out)
+{
+    return (ranks ? &mot_driver_mpi : &mot_driver_threads)
+        ->run(&(struct mot_driver_options){ .experiment = r->experiment,
+                  .problem = &r->problem,
+                  .optim = &r->optim,
+                  .x0 = r->x0,
+                  .ranks = ranks },
+            out);
+}
+
 static inline enum mot_status rig_run(const struct rig *r, struct mot_outcome *out)
 {
-    return mot_threads_run(
-        &(struct mot_live_options){
-            .experiment = r->experiment, .problem = &r->problem, .optim = &r->optim, .x0 = r->x0 },
-        out);
+    return rig_run_over(r, NULL, out);
 }
 
 static inline void rig_close(struct rig *r)

@@ -49,12 +49,7 @@ static void init(void *p, struct mot_env *env)
 /* 4. Effects: ask for a gradient over the next batch of this worker's part. */
 static void compute(struct state *s, struct mot_env *env)
 {
-    struct mot_term term = {
-        .part = env->self, .draw = s->draw, .samples = env->world->batch[env->self], .coef = 1
-    };
-    mot_start(env,
-        &(struct mot_work){
-            .tag = s->round, .terms = 1, .term = &term, .deadline = MOT_NEVER, .at = s->params.x });
+    mot_start_own(env, s->round, s->draw, env->world->batch[env->self], s->params.x, MOT_NEVER);
 }
 
 static void gradient_came(struct state *s, struct mot_env *env, const struct mot_result *w)
@@ -100,7 +95,8 @@ static void step(void *p, struct mot_env *env, const struct mot_event *event)
         if (!event->peer.up) mot_stop(env, MOT_EPEER);
         return;
     case MOT_EV_MESSAGE:
-    case MOT_EV_TIMER: MOT_ASSERT(!"local SGD asked for none of these"); return;
+    case MOT_EV_TIMER:
+    case MOT_EV_PIECE: MOT_ASSERT(!"local SGD asked for none of these"); return;
     }
 }
 
@@ -121,12 +117,20 @@ static bool model(const void *p, const struct mot_env *env, struct mot_view *vie
     return true;
 }
 
+/* 7. What the method is: the workers' models differ. */
+static void traits(const void *conf, uint32_t workers, struct mot_traits *out)
+{
+    (void)conf;
+    (void)workers;
+    out->model = MOT_MODEL_OF_EACH;
+}
+
 const struct mot_method local_sgd = {
     .name = "local-sgd",
     .summary = "each worker steps alone, and now and then all take the mean",
     .options = options,
     .conf_bytes = sizeof(struct conf),
-    .decentralised = true,
+    .traits = traits,
     .need = need,
     .init = init,
     .step = step,

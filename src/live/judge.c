@@ -278,6 +278,7 @@ void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
     out->ended_by = status == MOT_EDIVERGED             ? "diverged"
         : j->lead->out_of_data && !knew && !l->own_pace ? "data"
         : j->judge.ended_by                             ? j->judge.ended_by
+        : l->own_pace && m.updates < l->stop_at         ? "epochs"
                                                         : own_end(j);
     out->node = mot_new(l->world.nodes, sizeof(*out->node));
     out->ends_at = mot_new(l->world.nodes, sizeof(*out->ends_at));

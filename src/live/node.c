@@ -6,11 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Samples behind the steps that workers at their own pace have made: those that a checkpoint counts. */
+static uint64_t samples_stepped(const struct mot_live *l)
+{
+    uint64_t all = l->course.samples0;
+    for (mot_node i = 0; i < l->world.workers; i++)
+        all += mot_course_draw(&l->course, i, atomic_load(&l->paced[i]) / 2) -
+            (l->world.draw0 ? l->world.draw0[i] : 0);
+    return all;
+}
+
 uint64_t mot_live_samples(const struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;
     if (l->experiment->traits.redundant) return l->course.samples0 + n->actor.used;
     if (l->course.known) return mot_course_samples(&l->course, n->actor.advanced);
+    if (l->own_pace && !l->place && !l->experiment->shared_parts) return samples_stepped(l);
     return mot_live_computed(n);
 }
 
@@ -34,12 +45,16 @@ double mot_live_epochs(const struct mot_live_node *n)
     return (double)mot_live_samples(n) / n->live->problem->data->train.rows;
 }
 
-bool mot_live_node_done(const struct mot_live_node *n)
+static bool epochs_are_over(const struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;
-    if (n->actor.advanced >= l->stop_at) return true;
     if (l->course.known || isnan(l->experiment->stop.epochs)) return false; /* avoids asking all workers */
     return mot_live_epochs(n) >= l->experiment->stop.epochs;
+}
+
+bool mot_live_node_done(const struct mot_live_node *n)
+{
+    return n->actor.advanced >= n->live->stop_at || epochs_are_over(n);
 }
 
 static const struct mot_machine *machine_of(const struct mot_live_node *n)
@@ -441,13 +456,13 @@ static bool ends_at_once(const struct mot_live *l)
     return l->world.servers > 0 || l->world.groups > 0 || l->experiment->traits.model == MOT_MODEL_OF_EACH;
 }
 
-/* Workers at their own pace: whoever sees that the run's last update is made ends it for all. */
+/* Workers at their own pace: whoever sees that the run's last update or epoch is done ends it for all. */
 static void step_at_own_pace(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
     mot_live_hear_pace(l, n->actor.self, 2 * n->actor.advanced);
     n->port->paced(n->port);
-    if (mot_live_updates(n) < l->stop_at) return;
+    if (mot_live_updates(n) < l->stop_at && !epochs_are_over(n)) return;
     n->finished = true;
     n->port->end(n->port);
 }

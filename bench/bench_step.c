@@ -54,7 +54,8 @@ static enum mot_status open_bench(struct bench *b, const char *name)
     enum mot_status status = mot_options_preset(model->options, conf, &b->arena);
     const struct mot_option *hidden = mot_option_find(model->options, "hidden");
     if (!status && hidden) status = mot_option_set(hidden, conf, "[256, 128]", &b->arena);
-    if (!status) status = mot_net_open(model, conf, &(struct mot_shape){ COLS, CLASSES, false }, &b->net);
+    if (!status)
+        status = mot_net_open(model, conf, &(struct mot_shape){ COLS, CLASSES, false, { 0 } }, &b->net);
     struct mot_optim_conf sgd = { .lr = 0.01 };
     struct mot_schedule_conf constant = { .name = MOT_SCHEDULE_CONSTANT };
     if (!status) status = mot_optim_open(mot_optimizers[0], &sgd, &constant, &b->net, &b->optim);
@@ -69,6 +70,7 @@ static enum mot_status open_bench(struct bench *b, const char *name)
 static void close_bench(struct bench *b)
 {
     free(b->x), free(b->g), free(b->scratch);
+    mot_net_close(&b->net);
     mot_arena_free(&b->arena);
 }
 

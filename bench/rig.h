@@ -44,6 +44,7 @@ struct rig {
     struct mot_experiment *experiment;
     struct mot_job job;
     struct mot_net net;
+    struct mot_segment segment[1];
     struct mot_optim optim;
     struct mot_problem problem;
     float *x0;
@@ -55,13 +56,15 @@ static inline enum mot_status rig_open(
     enum mot_status status = mot_experiment_open(NULL, setting, n, &r->experiment);
     if (status == MOT_OK) status = mot_job_open(r->experiment, &r->job);
     if (status != MOT_OK) return status;
+    r->segment[0] = (struct mot_segment){ .name = "x", .len = dim, .shape = { dim }, .rank = 1 };
     r->net = (struct mot_net){ .kind = model,
         .shape = r->job.net.shape,
         .dim = dim,
+        .trained = dim,
         .parameters = dim,
         .outputs = 1,
         .segments = 1,
-        .segment = { { .name = "x", .len = dim, .shape = { dim }, .rank = 1 } },
+        .segment = r->segment,
         .scratch_bytes = 64 };
     r->problem = r->job.problem;
     r->problem.net = &r->net;

@@ -3,7 +3,12 @@
  * Parameters are one flat array of floats with named segments. A gradient is the SUM over samples, added to
  * `g`; whether to divide it is up to the method. No call gets more than MOT_SLICE_ROWS samples, so scratch is
  * bounded, and every driver adds the same slices in the same order. A model's functions are pure: several
- * threads call them at once, each with its own scratch. */
+ * threads call them at once, each with its own scratch.
+ *
+ * Statistics (the running mean and variance of batch norm) are segments that are averaged and never trained.
+ * They come last: floats trained .. dim - 1. Their "gradient" is what the rows' statistics are, the SUM of it
+ * over rows as for any gradient: a batch of n rows with the mean m adds coef * n * m. A step then moves them
+ * to (1 - rate) x + rate * (the mean over all rows), whatever the optimiser does with the rest. */
 #ifndef MOTLEY_MODEL_H
 #define MOTLEY_MODEL_H
 
@@ -18,7 +23,7 @@ extern "C" {
 #endif
 
 #define MOT_SLICE_ROWS 128
-#define MOT_SEGMENTS_MAX 64
+#define MOT_RANK_MAX 4
 
 /* Samples: dense or compressed sparse rows. Labels are class numbers (0..classes-1, exact in float) or, if
  * classes is 0, values to predict. */
@@ -38,15 +43,23 @@ struct mot_batch {
     uint32_t first, rows;
 };
 
+/* What the columns of a row are if it is a picture: [channels][height][width]; zeros if it is none. */
+struct mot_picture {
+    uint32_t channels, height, width;
+};
+
 struct mot_shape {
     uint32_t cols, classes;
     bool sparse;
+    struct mot_picture picture;
 };
 
+/* A tensor of the model, such as "layer1.weight", [256][784]. */
 struct mot_segment {
-    char name[32];
-    uint32_t off, len, shape[2], rank;
-}; /* "layer1.weight", [256][784] */
+    char name[64];
+    uint32_t off, len, rank, shape[MOT_RANK_MAX];
+    float rate; /* of a statistic: how far a step moves it towards the new mean; 0: trained */
+};
 
 struct mot_model;
 struct mot_net { /* a model fitted to the shape of a data set */
@@ -54,11 +67,12 @@ struct mot_net { /* a model fitted to the shape of a data set */
     const void *conf; /* its options, parsed; outlives the net */
     struct mot_shape shape;
     uint32_t dim;      /* floats stored */
+    uint32_t trained;  /* of them; the rest are statistics */
     double parameters; /* how many it stands for on the wire; dim, except for a phantom */
     uint32_t outputs;  /* numbers per row that predict() writes */
     uint32_t segments;
-    struct mot_segment segment[MOT_SEGMENTS_MAX];
-    size_t scratch_bytes; /* for MOT_SLICE_ROWS rows; each thread has one, 64-byte aligned */
+    struct mot_segment *segment; /* as many as were added; the net owns them */
+    size_t scratch_bytes;        /* for MOT_SLICE_ROWS rows; each thread has one, 64-byte aligned */
 };
 
 struct mot_model {
@@ -87,10 +101,13 @@ struct mot_model {
         const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
 };
 
-/* For open(): appends a segment of rank 1 (cols is ignored) or 2, and adds its floats to dim. There can
- * be MOT_SEGMENTS_MAX. */
+/* For open(): appends a segment of rank 1 (cols is ignored) or 2, and adds its floats to dim. */
 MOT_API void mot_net_add_segment(
     struct mot_net *, const char *name, uint32_t rank, uint32_t rows, uint32_t cols);
+/* The same for any rank up to MOT_RANK_MAX. */
+MOT_API void mot_net_add_tensor(struct mot_net *, const char *name, uint32_t rank, const uint32_t *shape);
+/* A statistic of rank 1. All trained segments must be there. */
+MOT_API void mot_net_add_statistic(struct mot_net *, const char *name, uint32_t len, float rate);
 
 /* The row of the table that the batch's row i is. */
 static inline uint32_t mot_batch_row(const struct mot_batch *b, uint32_t i)

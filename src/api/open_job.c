@@ -96,7 +96,10 @@ enum mot_status mot_job_parts(
 static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job *j)
 {
     const struct mot_table *train = &j->data->train;
-    struct mot_shape shape = { .cols = train->cols, .classes = train->classes, .sparse = train->x == NULL };
+    struct mot_shape shape = { .cols = train->cols,
+        .classes = train->classes,
+        .sparse = train->x == NULL,
+        .picture = j->data->picture };
     enum mot_status status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
     if (status == MOT_OK && !j->parts.at) status = mot_job_parts(x, j->data, &j->parts);
     if (status == MOT_OK) status = open_optim(j);
@@ -136,6 +139,7 @@ enum mot_status mot_job_open_with(
 void mot_job_close(struct mot_job *j)
 {
     free(j->x0);
+    mot_net_close(&j->net);
     mot_mixing_close(&j->mixing);
     mot_code_close(j->code);
     mot_parts_free(&j->parts);

@@ -161,6 +161,15 @@ static enum mot_status read_columns(struct mot_source *s, const struct mot_array
     return status == MOT_OK ? check_end(s) : status;
 }
 
+/* [rows][height][width], or [rows][channels][height][width]. */
+static struct mot_picture geometry_of(const struct mot_array *a)
+{
+    const uint32_t *n = a->shape;
+    if (a->rank == 3 && !a->fortran && a->cols) return (struct mot_picture){ 1, n[1], n[2] };
+    if (a->rank == 4 && !a->fortran && a->cols) return (struct mot_picture){ n[1], n[2], n[3] };
+    return (struct mot_picture){ 0 };
+}
+
 enum mot_status mot_array_read(
     struct mot_source *s, const struct mot_array *a, const struct mot_read_conf *conf, struct mot_raw *out)
 {
@@ -169,6 +178,7 @@ enum mot_status mot_array_read(
     struct mot_raw raw = { .rows = (uint32_t)(a->rows < conf->rows ? a->rows : conf->rows),
         .cols = (uint32_t)a->cols };
     raw.picture = a->type.kind == MOT_NUMBER_UINT && a->type.bytes == 1;
+    raw.geometry = geometry_of(a);
     if (a->fortran && a->rank > 1) status = read_columns(s, a, &raw);
     else {
         unsigned char *chunk = mot_new(CHUNK_BYTES, 1);

@@ -40,6 +40,7 @@ enum mot_status mot_read_digits(uint64_t rows, struct mot_raw *out)
     struct mot_raw raw = { .rows = (uint32_t)(rows < DIGITS ? rows : DIGITS),
         .cols = 64,
         .picture = true,
+        .geometry = { 1, 8, 8 },
         .labelled = true,
         .format = MOT_FORMAT_IDX };
     raw.x = mot_new_large((size_t)raw.rows * raw.cols, sizeof *raw.x);

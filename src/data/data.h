@@ -39,6 +39,7 @@ struct mot_dataset {
     struct mot_table train, valid, test; /* rows may be 0 in valid and test */
     char **class_names;                  /* [classes]: the labels as the file spells them */
     char **column_names;                 /* [cols], or NULL */
+    struct mot_picture picture;          /* what the columns are, if rows are pictures */
     uint32_t scale;                      /* as resolved: never AUTO */
     float *shift, *factor;               /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
     /* rows taken from the training file, of which train is the beginning after ordering */
@@ -47,6 +48,10 @@ struct mot_dataset {
     uint32_t *file_row;
     uint64_t hash; /* XXH64 of the three tables: tells data sets apart in a checkpoint */
 };
+
+/* "3x32x32", and how many columns that is. */
+bool mot_picture_parse(const char *text, struct mot_picture *out);
+uint64_t mot_picture_cols(const struct mot_picture *);
 
 /* Reads, orders, splits and scales. `seed` is the experiment's. */
 enum mot_status mot_dataset_open(const struct mot_data_conf *, uint64_t seed, struct mot_dataset **out);

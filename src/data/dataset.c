@@ -40,6 +40,21 @@ static const char *name_of(const struct mot_data_conf *conf)
     return conf->path ? conf->path : conf->name ? conf->name : "digits";
 }
 
+bool mot_picture_parse(const char *text, struct mot_picture *out)
+{
+    struct mot_picture p;
+    char end;
+    if (sscanf(text, "%9ux%9ux%9u%c", &p.channels, &p.height, &p.width, &end) != 3) return false;
+    if (!p.channels || !p.height || !p.width) return false;
+    *out = p;
+    return true;
+}
+
+uint64_t mot_picture_cols(const struct mot_picture *p)
+{
+    return (uint64_t)p->channels * p->height * p->width;
+}
+
 /* ---- labels ------------------------------------------------------------------------ */
 
 /* NULL if memory runs out. */
@@ -313,6 +328,7 @@ static enum mot_status finish(
         return status;
     }
     o->set.column_names = o->rows.column_names;
+    o->set.picture = o->rows.geometry;
     o->set.file_rows = o->rows.rows;
     *out = &o->set;
     return MOT_OK;

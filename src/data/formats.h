@@ -75,9 +75,9 @@ struct mot_number_type {
 
 struct mot_array { /* a header, read */
     struct mot_number_type type;
-    uint64_t rows, cols; /* first dimension, product of the others */
-    uint32_t rank;
-    bool fortran; /* column after column */
+    uint64_t rows, cols;      /* first dimension, product of the others */
+    uint32_t rank, shape[16]; /* shape: [0] is not set */
+    bool fortran;             /* column after column */
 };
 
 /* Checks a header's size against what the source can hold and the limits; reads rows * cols numbers. */

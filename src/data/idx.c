@@ -54,6 +54,7 @@ static enum mot_status idx_header(struct mot_source *s, struct mot_array *out)
             return mot_fail_at(s, mot_source_offset(s) - 4, "dimension %u is %llu: over %u columns", d,
                 (unsigned long long)n, MOT_COLS_MAX);
         else a.cols *= n;
+        a.shape[d] = (uint32_t)n;
     }
     *out = a;
     return MOT_OK;

@@ -74,6 +74,7 @@ static enum mot_status npy_shape(const struct mot_source *s, const char *value, 
             return mot_fail_at(s, 10, "NPY shape %s: over %u columns",
                 mot_clip(clip, sizeof clip, value, strcspn(value, "}")), MOT_COLS_MAX);
         else a->cols *= n;
+        a->shape[a->rank] = (uint32_t)n; /* of cols: checked above */
         p = blanks(p);
         if (*p == ',') p = blanks(p + 1);
     }

@@ -36,11 +36,12 @@ struct mot_labels {
 struct mot_raw {
     uint32_t rows, cols;
     bool sparse, labelled;
-    bool picture;     /* bytes of an image: one range for all columns */
-    bool from_zero;   /* sparse: the file counts columns from 0 */
-    uint32_t format;  /* enum mot_format */
-    float *x;         /* dense [rows][cols] */
-    uint64_t *row_at; /* sparse [rows + 1] */
+    bool picture;                /* bytes of an image: one range for all columns */
+    struct mot_picture geometry; /* of a row, if the file says so; zeros otherwise */
+    bool from_zero;              /* sparse: the file counts columns from 0 */
+    uint32_t format;             /* enum mot_format */
+    float *x;                    /* dense [rows][cols] */
+    uint64_t *row_at;            /* sparse [rows + 1] */
     uint32_t *col;
     float *val;
     struct mot_labels labels; /* rows of them if labelled */

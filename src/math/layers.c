@@ -73,11 +73,6 @@ static void make_plan(const struct mot_net *net, struct plan *p)
 
 enum mot_status mot_layers_open(struct mot_net *net, uint32_t layers, const uint32_t *widths, bool bias)
 {
-    double parameters = 0;
-    for (uint32_t l = 0; l < layers; l++) parameters += (double)widths[l + 1] * ((double)widths[l] + bias);
-    if (parameters > INT32_MAX)
-        return mot_fail(MOT_EUSAGE, "%s would have %.3g parameters on %u columns; at most %.3g are possible",
-            net->kind->name, parameters, net->shape.cols, (double)INT32_MAX);
     for (uint32_t l = 0; l < layers; l++) {
         char weight[24] = "weight", constant[24] = "bias";
         if (layers > 1) {

@@ -1,7 +1,11 @@
 /* models.c -- the table of models, and phantom, which has a size but no mathematics. */
 #include "math/models.h"
+#include "base/memory.h"
 #include "math/kernels.h"
 #include "math/linear.h"
+#include <motley/method.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Phantom ---------------------------------------------------------------------- */
@@ -109,6 +113,48 @@ const struct mot_model *const *mot_models_extend(const struct mot_model *const *
     return before;
 }
 
+/* ---- Nets ---------------------------------------------------------------------------- */
+
+static void add(struct mot_net *net, const char *name, uint32_t rank, const uint32_t *shape, float rate)
+{
+    MOT_ASSERT(rank >= 1 && rank <= MOT_RANK_MAX && strlen(name) < sizeof net->segment->name);
+    if ((net->segments & (net->segments - 1)) == 0) /* full whenever it is a power of two */
+        net->segment = mot_grow(net->segment, net->segments ? 2 * net->segments : 1, sizeof *net->segment);
+    struct mot_segment *s = &net->segment[net->segments++];
+    *s = (struct mot_segment){ .off = net->dim, .rank = rank, .rate = rate };
+    snprintf(s->name, sizeof s->name, "%s", name);
+    memcpy(s->shape, shape, rank * sizeof *shape);
+    double len = 1;
+    for (uint32_t d = 0; d < rank; d++) len *= shape[d];
+    net->parameters += len; /* mot_net_open refuses what is too large to count */
+    s->len = len <= INT32_MAX ? (uint32_t)len : 0;
+    net->dim = net->parameters <= INT32_MAX ? net->dim + s->len : INT32_MAX;
+    if (rate == 0) net->trained = net->dim;
+}
+
+void mot_net_add_tensor(struct mot_net *net, const char *name, uint32_t rank, const uint32_t *shape)
+{
+    MOT_ASSERT(net->trained == net->dim);
+    add(net, name, rank, shape, 0);
+}
+
+void mot_net_add_segment(struct mot_net *net, const char *name, uint32_t rank, uint32_t rows, uint32_t cols)
+{
+    mot_net_add_tensor(net, name, rank, (uint32_t[]){ rows, cols });
+}
+
+void mot_net_add_statistic(struct mot_net *net, const char *name, uint32_t len, float rate)
+{
+    MOT_ASSERT(rate > 0 && rate <= 1);
+    add(net, name, 1, &len, rate);
+}
+
+void mot_net_close(struct mot_net *net)
+{
+    free(net->segment);
+    *net = (struct mot_net){ 0 };
+}
+
 enum mot_status mot_net_open(
     const struct mot_model *kind, const void *conf, const struct mot_shape *shape, struct mot_net *out)
 {
@@ -118,7 +164,13 @@ enum mot_status mot_net_open(
         return mot_fail(MOT_EUSAGE, "%s needs columns, but the data has none", kind->name);
     struct mot_net net = { .kind = kind, .conf = conf, .shape = *shape };
     status = kind->open(&net);
+    if (status == MOT_OK && kind->computes && net.parameters > INT32_MAX)
+        status =
+            mot_fail(MOT_EUSAGE, "%s would have %.3g parameters on %u columns; at most %.3g are possible",
+                kind->name, net.parameters, shape->cols, (double)INT32_MAX);
+    if (status == MOT_OK) status = mot_memory_status();
     if (status == MOT_OK) *out = net;
+    else mot_net_close(&net);
     return status;
 }
 

@@ -12,9 +12,11 @@ const struct mot_model *mot_model_at(size_t i);
  * this thread, until the next call. Returns those before. */
 const struct mot_model *const *mot_models_extend(const struct mot_model *const *more);
 
-/* Sets net->kind, conf, shape, then calls the model's own open. */
+/* Sets net->kind, conf, shape, then calls the model's own open. Close it again. */
 enum mot_status mot_net_open(
     const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
+
+void mot_net_close(struct mot_net *); /* and zeroes it */
 
 /* What the model's grad adds to g; `first`: g holds nothing yet. */
 double mot_net_grad(const struct mot_net *, const float *x, const struct mot_batch *, float coef, bool first,

@@ -2,8 +2,6 @@
 #include "base/rng.h"
 #include "math/kernels.h"
 #include "math/linear.h"
-#include <motley/method.h>
-#include <stdio.h>
 #include <string.h>
 
 const struct mot_option mot_linear_options[] = {
@@ -93,17 +91,4 @@ void mot_linear_init(const struct mot_net *net, uint64_t seed, float *x)
     if (conf->init != MOT_INIT_RANDOM) return;
     struct mot_rng rng = mot_rng_at(seed, MOT_RNG_INIT, 0);
     for (uint32_t i = 0; i < net->segment[0].len; i++) x[i] = (float)(0.01 * mot_rng_normal(&rng));
-}
-
-void mot_net_add_segment(struct mot_net *net, const char *name, uint32_t rank, uint32_t rows, uint32_t cols)
-{
-    MOT_ASSERT(net->segments < MOT_SEGMENTS_MAX);
-    struct mot_segment *s = &net->segment[net->segments++];
-    *s = (struct mot_segment){ .off = net->dim,
-        .len = rank == 2 ? rows * cols : rows,
-        .rank = rank,
-        .shape = { rows, rank == 2 ? cols : 0 } };
-    snprintf(s->name, sizeof s->name, "%s", name);
-    net->dim += s->len;
-    net->parameters = net->dim;
 }

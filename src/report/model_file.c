@@ -4,6 +4,7 @@
  *   motley                 the version that wrote it
  *   model, model.KEY       the model's name and each of its options, as in an experiment
  *   cols, classes, sparse  the shape of its input
+ *   picture                3x32x32 if rows are pictures: channels, height, width
  *   class_names            a JSON list, as the data spells them
  *   scale                  none, standard, minmax or unit; the numbers are the
  *                          tensors scale.shift and scale.factor
@@ -102,6 +103,8 @@ static json_t *metadata_of(
     put(m, "cols", "%u", net->shape.cols);
     put(m, "classes", "%u", net->shape.classes);
     put(m, "sparse", "%s", net->shape.sparse ? "true" : "false");
+    const struct mot_picture *picture = &net->shape.picture;
+    if (picture->channels) put(m, "picture", "%ux%ux%u", picture->channels, picture->height, picture->width);
     put_class_names(m, data ? data->class_names : NULL, net->shape.classes);
     if (data) {
         MOT_ASSERT(data->scale < MOT_COUNT(scale_name) && data->scale != MOT_SCALE_AUTO);
@@ -120,20 +123,20 @@ static json_t *metadata_of(
 enum mot_status mot_model_save(const char *path, const struct mot_experiment *e, const struct mot_net *net,
     const struct mot_dataset *data, const float *x)
 {
-    struct mot_tensor_source source[MOT_SEGMENTS_MAX + 2];
+    struct mot_tensor_source *source = mot_new(net->segments + 2, sizeof *source);
     size_t n = 0;
     for (uint32_t i = 0; i < net->segments; i++) {
         const struct mot_segment *s = &net->segment[i];
-        source[n++] =
-            (struct mot_tensor_source){ s->name, s->rank, { s->shape[0], s->shape[1] }, x + s->off };
+        source[n++] = (struct mot_tensor_source){ s->name, s->rank, s->shape, x + s->off };
     }
     if (data && data->shift)
-        source[n++] = (struct mot_tensor_source){ SHIFT, 1, { net->shape.cols, 0 }, data->shift };
+        source[n++] = (struct mot_tensor_source){ SHIFT, 1, &net->shape.cols, data->shift };
     if (data && data->factor)
-        source[n++] = (struct mot_tensor_source){ FACTOR, 1, { net->shape.cols, 0 }, data->factor };
+        source[n++] = (struct mot_tensor_source){ FACTOR, 1, &net->shape.cols, data->factor };
     json_t *metadata = metadata_of(e, net, data);
     enum mot_status status = mot_tensors_write(path, metadata, source, n);
     json_decref(metadata);
+    free(source);
     return status;
 }
 
@@ -290,6 +293,17 @@ static enum mot_status read_source(const struct reading *r)
     return status;
 }
 
+static enum mot_status read_picture(const struct reading *r, struct mot_picture *out)
+{
+    const char *text = text_of(r, "picture");
+    if (!text) return MOT_OK;
+    if (!mot_picture_parse(text, out) || mot_picture_cols(out) != r->m->schema.cols)
+        return mot_fail(MOT_EDATA,
+            "%s: __metadata__: picture is %.40s, expected such as 3x32x32, of as many numbers as cols",
+            r->path, text);
+    return MOT_OK;
+}
+
 static enum mot_status read_net(const struct reading *r)
 {
     const char *name = text_of(r, "model"), *sparse = text_of(r, "sparse");
@@ -302,8 +316,10 @@ static enum mot_status read_net(const struct reading *r)
     void *conf = mot_arena_new(&r->m->arena, (*kind)->conf_bytes ? (*kind)->conf_bytes : 1);
     enum mot_status status = read_options(r, "model", (*kind)->options, conf);
     if (status != MOT_OK) return status;
-    struct mot_shape shape = { r->m->schema.cols, r->m->schema.classes,
-        sparse && strcmp(sparse, "true") == 0 };
+    struct mot_shape shape = { r->m->schema.cols, r->m->schema.classes, sparse && strcmp(sparse, "true") == 0,
+        { 0 } };
+    status = read_picture(r, &shape.picture);
+    if (status != MOT_OK) return status;
     if (mot_net_open(*kind, conf, &shape, &r->m->net) != MOT_OK) {
         char *why = mot_text(mot_error());
         status = mot_fail(MOT_EDATA, "%s: its metadata do not describe a model: %s", r->path, why);
@@ -314,16 +330,13 @@ static enum mot_status read_net(const struct reading *r)
 
 static enum mot_status wrong_shape(const char *path, const struct mot_segment *s, const struct mot_tensor *t)
 {
-    char found[128] = "";
+    char found[8 * 24] = "", expected[MOT_RANK_MAX * 24] = "";
     for (uint32_t i = 0, n = 0; i < t->rank && n < sizeof found - 24; i++)
         n += (uint32_t)snprintf(found + n, sizeof found - n, i ? ", %" PRIu64 : "%" PRIu64, t->shape[i]);
-    if (s->rank == 2)
-        return mot_fail(MOT_EDATA, "%s: tensor %s has the shape [%s], expected [%u, %u]", path, s->name,
-            found, s->shape[0], s->shape[1]);
-    if (s->rank == 1)
-        return mot_fail(
-            MOT_EDATA, "%s: tensor %s has the shape [%s], expected [%u]", path, s->name, found, s->shape[0]);
-    return mot_fail(MOT_EDATA, "%s: tensor %s has the shape [%s], expected []", path, s->name, found);
+    for (uint32_t i = 0, n = 0; i < s->rank; i++)
+        n += (uint32_t)snprintf(expected + n, sizeof expected - n, i ? ", %u" : "%u", s->shape[i]);
+    return mot_fail(
+        MOT_EDATA, "%s: tensor %s has the shape [%s], expected [%s]", path, s->name, found, expected);
 }
 
 /* Every segment has a tensor, and there are no others. */
@@ -395,6 +408,7 @@ enum mot_status mot_model_load(const char *path, struct mot_saved_model **out)
 void mot_saved_model_close(struct mot_saved_model *m)
 {
     if (!m) return;
+    mot_net_close(&m->net);
     mot_arena_free(&m->arena);
     free(m->x);
     free(m);

@@ -48,7 +48,7 @@ enum mot_status mot_saved_model_read(
 struct mot_tensor_source {
     const char *name;
     uint32_t rank;
-    uint64_t shape[2];
+    const uint32_t *shape; /* [rank] */
     const float *x;
 };
 

@@ -185,6 +185,7 @@ enum mot_status mot_subject_open(const char *model, const char *source, enum mot
 void mot_subject_close(struct mot_subject *s)
 {
     mot_dataset_close(s->data);
+    mot_net_close(&s->net);
     mot_saved_model_close(s->model);
     *s = (struct mot_subject){ 0 };
 }

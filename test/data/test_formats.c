@@ -326,6 +326,27 @@ TEST(idx_reads_each_type)
     }
 }
 
+TEST(pictures_keep_their_geometry)
+{
+    unsigned char flat[8 + 6] = { 0, 0, 8, 1, 0, 0, 0, 6 },
+                           grey[16 + 12] = { 0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3 },
+                           colour[20 + 12] = { 0, 0, 8, 4, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 2 };
+    const struct {
+        const unsigned char *file;
+        size_t n;
+        struct mot_picture expected;
+    } cases[] = { { flat, sizeof flat, { 0, 0, 0 } }, { grey, sizeof grey, { 1, 2, 3 } },
+        { colour, sizeof colour, { 3, 2, 2 } } };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct mot_raw raw;
+        MUST(read_bytes(MOT_FORMAT_IDX, cases[i].file, cases[i].n, NULL, 0, NULL, &raw));
+        CHECK_INT(raw.geometry.channels, cases[i].expected.channels);
+        CHECK_INT(raw.geometry.height, cases[i].expected.height);
+        CHECK_INT(raw.geometry.width, cases[i].expected.width);
+        mot_raw_free(&raw);
+    }
+}
+
 TEST(idx_labels_are_classes_however_many)
 {
     unsigned char x[8 + 150] = { 0, 0, 8, 1, 0, 0, 0, 150 };

@@ -18,7 +18,7 @@ TEST(nothing_opens_without_kernels)
     struct mot_optim optim;
     struct mot_optim_conf conf = { .lr = 1 };
     struct mot_schedule_conf schedule = { 0 };
-    CHECK_INT(mot_net_open(mot_models[0], NULL, &(struct mot_shape){ 3, 2, false }, &net), MOT_EUSAGE);
+    CHECK_INT(mot_net_open(mot_models[0], NULL, &(struct mot_shape){ 3, 2, false, { 0 } }, &net), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "sse9");
     CHECK_INT(mot_optim_open(mot_optimizers[0], &conf, &schedule, NULL, &optim), MOT_EUSAGE);
 }

@@ -48,7 +48,10 @@ static enum mot_status open_net(
     const struct mot_model *m = find(model);
     void *conf = mot_arena_new(&lab->arena, m->conf_bytes);
     enum mot_status status = set_options(m, conf, options, &lab->arena);
-    return status ? status : mot_net_open(m, conf, &shape, &lab->net);
+    struct mot_segment *before = lab->net.segment;
+    if (status == MOT_OK) status = mot_net_open(m, conf, &shape, &lab->net);
+    if (status == MOT_OK) free(before);
+    return status;
 }
 
 /* The same rows, about half of them zeros, as a dense and as a sparse table. */
@@ -83,7 +86,8 @@ static enum mot_status open_lab(struct lab *lab, const char *model, const char *
     uint32_t cols, uint32_t classes, bool sparse)
 {
     memset(lab, 0, sizeof *lab);
-    enum mot_status status = open_net(lab, model, options, (struct mot_shape){ cols, classes, sparse });
+    enum mot_status status =
+        open_net(lab, model, options, (struct mot_shape){ cols, classes, sparse, { 0 } });
     if (status) return status;
     make_data(lab, rows, cols, classes);
     struct mot_rng rng = mot_rng_at(SEED, MOT_RNG_TEST, 99);
@@ -98,6 +102,7 @@ static void close_lab(struct lab *lab)
 {
     free(lab->x), free(lab->g), free(lab->scratch), free(lab->data), free(lab->val), free(lab->col),
         free(lab->row_at);
+    mot_net_close(&lab->net);
     free(lab->y);
     mot_arena_free(&lab->arena);
 }
@@ -482,10 +487,10 @@ TEST(nan_in_the_parameters_becomes_nan_in_the_loss)
 TEST(wide_sparse_data_does_not_need_wide_scratch)
 {
     struct lab lab = { 0 };
-    CHECK_INT(open_net(&lab, "mlp", "", (struct mot_shape){ 62061, 20, true }), MOT_OK);
+    CHECK_INT(open_net(&lab, "mlp", "", (struct mot_shape){ 62061, 20, true, { 0 } }), MOT_OK);
     CHECK(lab.net.scratch_bytes < 1 << 20);
     CHECK_INT(lab.net.dim, 62061u * 128 + 128 + 128 * 64 + 64 + 64 * 20 + 20);
-    mot_arena_free(&lab.arena);
+    close_lab(&lab);
 }
 
 /* ---- Shapes, names, refusals ------------------------------------------------------ */
@@ -493,7 +498,7 @@ TEST(wide_sparse_data_does_not_need_wide_scratch)
 TEST(segments_are_named_and_cover_the_parameters)
 {
     struct lab lab = { 0 };
-    CHECK_INT(open_net(&lab, "mlp", "hidden=[256,128]", (struct mot_shape){ 784, 10, false }), MOT_OK);
+    CHECK_INT(open_net(&lab, "mlp", "hidden=[256,128]", (struct mot_shape){ 784, 10, false, { 0 } }), MOT_OK);
     CHECK_INT(lab.net.dim, 784 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10);
     CHECK_INT(lab.net.segments, 6);
     CHECK_TEXT(lab.net.segment[0].name, "layer1.weight");
@@ -507,10 +512,10 @@ TEST(segments_are_named_and_cover_the_parameters)
         at += lab.net.segment[s].len;
     }
     CHECK_INT(at, lab.net.dim);
-    CHECK_INT(open_net(&lab, "softmax", "bias=no", (struct mot_shape){ 64, 10, false }), MOT_OK);
+    CHECK_INT(open_net(&lab, "softmax", "bias=no", (struct mot_shape){ 64, 10, false, { 0 } }), MOT_OK);
     CHECK_INT(lab.net.dim, 640);
     CHECK_TEXT(lab.net.segment[0].name, "weight");
-    mot_arena_free(&lab.arena);
+    close_lab(&lab);
 }
 
 TEST(models_refuse_what_does_not_fit_and_say_what_would)
@@ -535,18 +540,18 @@ TEST(models_refuse_what_does_not_fit_and_say_what_would)
         struct lab lab = { 0 };
         lab.net.dim = 12345;
         CHECK_INT(open_net(&lab, wrong[i].model, wrong[i].options,
-                      (struct mot_shape){ 20, wrong[i].classes, false }),
+                      (struct mot_shape){ 20, wrong[i].classes, false, { 0 } }),
             MOT_EUSAGE);
         CHECK_HAS(mot_error(), wrong[i].says);
         CHECK_INT(lab.net.dim, 12345); /* written only on success */
-        mot_arena_free(&lab.arena);
+        close_lab(&lab);
     }
 }
 
 TEST(initial_values_follow_the_seed_and_the_law)
 {
     struct lab lab = { 0 };
-    CHECK_INT(open_net(&lab, "mlp", "hidden=[100]", (struct mot_shape){ 200, 10, false }), MOT_OK);
+    CHECK_INT(open_net(&lab, "mlp", "hidden=[100]", (struct mot_shape){ 200, 10, false, { 0 } }), MOT_OK);
     float *a = mot_new(lab.net.dim, sizeof *a), *b = mot_new(lab.net.dim, sizeof *b);
     lab.net.kind->init(&lab.net, 1, a), lab.net.kind->init(&lab.net, 1, b);
     CHECK(memcmp(a, b, lab.net.dim * sizeof *a) == 0);
@@ -557,24 +562,25 @@ TEST(initial_values_follow_the_seed_and_the_law)
     CHECK_NEAR(square, 2.0 / 200, 0.0005); /* He: 2 / inputs; 5 standard errors */
     for (uint32_t i = 20000; i < 20100; i++) CHECK(a[i] == 0);
     free(a), free(b);
-    CHECK_INT(open_net(&lab, "logistic", "init=ones", (struct mot_shape){ 5, 2, false }), MOT_OK);
+    CHECK_INT(open_net(&lab, "logistic", "init=ones", (struct mot_shape){ 5, 2, false, { 0 } }), MOT_OK);
     float x[6];
     lab.net.kind->init(&lab.net, 1, x);
     for (int i = 0; i < 6; i++) CHECK(x[i] == 1);
-    mot_arena_free(&lab.arena);
+    close_lab(&lab);
 }
 
 TEST(phantom_has_a_size_and_no_loss)
 {
     struct lab lab = { 0 };
-    CHECK_INT(open_net(&lab, "phantom", "parameters=25e6", (struct mot_shape){ 20, 0, false }), MOT_OK);
+    CHECK_INT(
+        open_net(&lab, "phantom", "parameters=25e6", (struct mot_shape){ 20, 0, false, { 0 } }), MOT_OK);
     CHECK_INT(lab.net.dim, 1024);
     CHECK_NEAR(lab.net.parameters, 25e6, 0);
     CHECK(!lab.net.kind->computes);
     CHECK(isnan(lab.net.kind->grad(&lab.net, NULL, NULL, 1, NULL, NULL)));
-    CHECK_INT(open_net(&lab, "phantom", "parameters=10", (struct mot_shape){ 20, 0, false }), MOT_OK);
+    CHECK_INT(open_net(&lab, "phantom", "parameters=10", (struct mot_shape){ 20, 0, false, { 0 } }), MOT_OK);
     CHECK_INT(lab.net.dim, 10);
-    mot_arena_free(&lab.arena);
+    close_lab(&lab);
 }
 
 TEST_MAIN()

@@ -10,8 +10,10 @@
 
 static struct mot_net net = {
     .dim = N,
+    .trained = N,
     .segments = 2,
-    .segment = { { "weight", 0, 30, { 5, 6 }, 2 }, { "bias", 30, 7, { 7, 0 }, 1 } },
+    .segment = (struct mot_segment[]){ { .name = "weight", .len = 30, .rank = 2, .shape = { 5, 6 } },
+        { .name = "bias", .off = 30, .len = 7, .rank = 1, .shape = { 7 } } },
 };
 static const struct mot_schedule_conf constant = { .name = MOT_SCHEDULE_CONSTANT };
 

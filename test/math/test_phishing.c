@@ -103,7 +103,7 @@ TEST(pure_asynchronous_sgd_on_phishing_gives_the_reference_digits)
     for (size_t i = 0; i < MOT_COUNT(set); i++)
         CHECK_INT(
             mot_option_set(mot_option_find(logistic->options, set[i][0]), conf, set[i][1], &arena), MOT_OK);
-    CHECK_INT(mot_net_open(logistic, conf, &(struct mot_shape){ COLS, 2, true }, &net), MOT_OK);
+    CHECK_INT(mot_net_open(logistic, conf, &(struct mot_shape){ COLS, 2, true, { 0 } }, &net), MOT_OK);
     CHECK_INT(net.dim, COLS);
     scratch = mot_aligned(net.scratch_bytes);
     float x[COLS];
@@ -120,6 +120,7 @@ TEST(pure_asynchronous_sgd_on_phishing_gives_the_reference_digits)
     CHECK_NEAR(whole_norm(x, &loss), 0.0125512, 5e-8);
     CHECK_NEAR(loss, 0.677267, 5e-7);
     free(scratch);
+    mot_net_close(&net);
     mot_arena_free(&arena);
 }
 

@@ -106,6 +106,7 @@ static inline void served_end(struct served *s)
 {
     free(s->state);
     free(s->conf);
+    mot_net_close(&s->net);
     free(s->model_conf);
     mot_arena_free(&s->arena);
     mot_outbox_close(&s->outbox);

@@ -41,7 +41,8 @@ static void trained_make(
     if (mot_options_preset(mot_data_options, &t->e.data, &t->arena) != MOT_OK) abort();
     set(mot_data_options, &t->e.data, "name", data, &t->arena);
     if (mot_dataset_open(&t->e.data, seed, &t->data) != MOT_OK) abort();
-    struct mot_shape shape = { t->data->train.cols, t->data->train.classes, t->data->train.row_at != NULL };
+    struct mot_shape shape = { t->data->train.cols, t->data->train.classes, t->data->train.row_at != NULL,
+        t->data->picture };
     if (mot_net_open(t->e.model, t->e.model_conf, &shape, &t->net) != MOT_OK) abort();
     t->x = mot_aligned(t->net.dim * sizeof *t->x);
     struct mot_rng rng = mot_rng_at(seed, MOT_RNG_TEST, 1);
@@ -51,6 +52,7 @@ static void trained_make(
 static void trained_free(struct trained *t)
 {
     mot_dataset_close(t->data);
+    mot_net_close(&t->net);
     mot_arena_free(&t->arena);
     free(t->x);
 }
@@ -66,6 +68,9 @@ TEST(a_saved_model_comes_back_with_its_options_schema_and_numbers)
     CHECK(m->net.kind == t.e.model);
     CHECK_INT(m->net.dim, t.net.dim);
     CHECK_INT(m->net.segments, t.net.segments);
+    CHECK_INT(m->net.shape.picture.channels, 1); /* digits of 8 x 8 pixels */
+    CHECK_INT(m->net.shape.picture.height, 8);
+    CHECK_INT(m->net.shape.picture.width, 8);
     CHECK(memcmp(m->x, t.x, t.net.dim * sizeof *t.x) == 0);
     CHECK_INT(m->schema.cols, 64);
     CHECK_INT(m->schema.classes, 10);

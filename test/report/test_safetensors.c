@@ -30,7 +30,8 @@ TEST(the_layout_is_that_of_safetensors_byte_by_byte)
 {
     char *path = scratch("layout.safetensors");
     const float w[6] = { 1, -2, 0.5f, 0, 3, 4 }, b[1] = { 1 };
-    const struct mot_tensor_source source[] = { { "w", 2, { 2, 3 }, w }, { "b", 1, { 1, 0 }, b } };
+    const struct mot_tensor_source source[] = { { "w", 2, (const uint32_t[]){ 2, 3 }, w },
+        { "b", 1, (const uint32_t[]){ 1 }, b } };
     json_t *metadata = json_pack("{s:s}", "model", "x");
     CHECK_INT(mot_tensors_write(path, metadata, source, 2), MOT_OK);
     json_decref(metadata);

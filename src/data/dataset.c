@@ -42,11 +42,15 @@ static const char *name_of(const struct mot_data_conf *conf)
 
 bool mot_picture_parse(const char *text, struct mot_picture *out)
 {
-    struct mot_picture p;
-    char end;
-    if (sscanf(text, "%9ux%9ux%9u%c", &p.channels, &p.height, &p.width, &end) != 3) return false;
-    if (!p.channels || !p.height || !p.width) return false;
-    *out = p;
+    uint32_t n[3];
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        unsigned long long value = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+        if (value == 0 || value > 1 << 20 || *end != (i < 2 ? 'x' : '\0')) return false;
+        n[i] = (uint32_t)value;
+        text = end + 1;
+    }
+    *out = (struct mot_picture){ n[0], n[1], n[2] };
     return true;
 }
 

@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLED_FROM 16384u /* fewer floats are looked at one by one */
-#define RUNS 2048u          /* of the sample, and how long each is: memory comes by the line */
+#define SAMPLED_FROM 1024u /* fewer floats are looked at one by one */
+#define SHARE 16u          /* one float in so many is in the sample */
+#define RUNS_MOST 2048u    /* beyond the caches memory comes by the line, so a sample is of short runs */
 #define RUN 8u
 
 static uint32_t size_of(float x)
@@ -18,34 +19,50 @@ static uint32_t size_of(float x)
     return bits & 0x7fffffffu; /* sizes are in the order of these numbers; NaN is the largest */
 }
 
-/* The r-th largest of m numbers below 2^31, r from 1 on, by its digits; *equal: how many like it count. */
-static uint32_t nth_largest(const uint32_t *number, uint32_t m, uint32_t r, uint32_t *equal)
+/* The r-th largest of m numbers below 2^31, r from 1 on, by its digits; *equal: how many like it count. Room
+ * for m numbers, if there is any, takes those that have the digits so far. */
+static uint32_t nth_largest(const uint32_t *number, uint32_t m, uint32_t r, uint32_t *room, uint32_t *equal)
 {
-    static const struct {
-        unsigned shift, bits;
-    } digit[] = { { 20, 11 }, { 9, 11 }, { 0, 9 } };
-    uint32_t found = 0, known = 0;
-    for (int d = 0; d < 3; d++) {
-        uint32_t count[2048] = { 0 }, mask = (1u << digit[d].bits) - 1, value = mask;
+    uint32_t count[2048], most = 0, found = 0, known = 0;
+    for (uint32_t i = 0; i < m; i++) most = number[i] > most ? number[i] : most;
+    for (unsigned shift = 20, bits = 11;; shift -= 5, bits = 5) { /* binary digits: 11, then 5 at a time */
+        uint32_t mask = (1u << bits) - 1, value = bits == 11 ? most >> shift : mask, kept = 0;
+        memset(count, 0, (value + 1) * sizeof(*count));
         for (uint32_t i = 0; i < m; i++)
-            if ((number[i] & known) == found) count[number[i] >> digit[d].shift & mask]++;
+            if ((number[i] & known) == found) count[number[i] >> shift & mask]++;
         while (count[value] < r) r -= count[value--];
-        found |= value << digit[d].shift;
-        known |= mask << digit[d].shift;
+        found |= value << shift;
+        known |= mask << shift;
+        if (shift == 0) break;
+        for (uint32_t i = 0; room && i < m; i++) {
+            room[kept] = number[i];
+            kept += (number[i] & known) == found;
+        }
+        if (room) number = room;
+        if (room) m = kept;
     }
     *equal = r;
     return found;
 }
 
+struct sample {
+    uint32_t runs, run;
+};
+static struct sample sample_of(uint32_t n)
+{
+    if (n / SHARE < RUNS_MOST * RUN) return (struct sample){ n / SHARE, 1 };
+    return (struct sample){ RUNS_MOST, RUN };
+}
+
 /* The size that about `rank` of the sample are above. */
-static uint32_t guess(const float *x, uint32_t n, uint32_t rank, uint32_t *number)
+static uint32_t guess(const float *x, uint32_t n, struct sample s, uint32_t rank, uint32_t *number)
 {
     uint32_t m = 0, equal;
-    for (uint32_t i = 0; i < RUNS; i++) {
-        const float *run = x + (size_t)((uint64_t)(n - RUN) * i / (RUNS - 1));
-        for (uint32_t k = 0; k < RUN; k++) number[m++] = size_of(run[k]);
+    for (uint32_t i = 0; i < s.runs; i++) {
+        const float *run = x + (size_t)((uint64_t)(n - s.run) * i / (s.runs - 1));
+        for (uint32_t k = 0; k < s.run; k++) number[m++] = size_of(run[k]);
     }
-    uint32_t least = rank < m ? nth_largest(number, m, rank, &equal) : 1;
+    uint32_t least = rank < m ? nth_largest(number, m, rank, number + m, &equal) : 1;
     return least ? least : 1;
 }
 
@@ -54,10 +71,11 @@ static uint32_t candidates(
     const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *number)
 {
     const struct mot_kernels *kernels = mot_kernels();
-    double rank = (double)k / n * (RUNS * RUN);
+    struct sample s = sample_of(n);
+    double rank = (double)k / n * s.runs * s.run;
     if (n < SAMPLED_FROM || k >= n) return (uint32_t)kernels->above(n, x, 1, first, index);
     for (rank += 4 * sqrt(rank) + 4;; rank *= 2) {
-        uint32_t least = guess(x, n, rank < n ? (uint32_t)rank : n, number);
+        uint32_t least = guess(x, n, s, rank < n ? (uint32_t)rank : n, number);
         uint32_t found = (uint32_t)kernels->above(n, x, least, first, index);
         if (found >= k || least == 1) return found;
     }
@@ -69,11 +87,13 @@ uint32_t mot_largest(
     uint32_t found = candidates(x, n, k, first, index, number), equal, kept = 0;
     if (found <= k) return found;
     for (uint32_t i = 0; i < found; i++) number[i] = size_of(x[index[i] - first]);
-    uint32_t least = nth_largest(number, found, k, &equal);
+    uint32_t *room = found <= n / 2 ? number + found : NULL;
+    uint32_t least = nth_largest(number, found, k, room, &equal);
     for (uint32_t i = 0; i < found; i++) {
-        bool keeps = number[i] > least || (number[i] == least && equal && equal--);
+        uint32_t same = (number[i] == least) & (equal > 0);
+        equal -= same;
         index[kept] = index[i];
-        kept += keeps;
+        kept += (number[i] > least) | same;
     }
     return kept;
 }

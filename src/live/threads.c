@@ -198,7 +198,7 @@ static void send_tokens(struct thread_port *me, const struct seat *seat)
     struct mot_coll_step step;
     enum mot_coll_way way = way_of(t, seat);
     while (mot_coll_next(way, c->circle.n, seat->rank, seat->len, &c->progress[seat->rank], &step)) {
-        uint64_t bytes = way == MOT_WAY_GATHER ? c->packed[step.first]
+        uint64_t bytes = way == MOT_WAY_GATHER ? mot_coll_gathered(c->packed, c->circle.n, &step)
                                                : mot_floats_bytes(step.last - step.first, t->wire_bytes);
         mot_node to = mot_circle_node(&c->circle, step.to);
         struct letter l = { .due = due_at(t, me->self, to, bytes),

@@ -1,5 +1,5 @@
-/* coll_steps.c -- ring (Patarasuk and Yuan, 2009), binomial tree, and recursive doubling (Thakur,
- * Rabenseifner and Gropp, 2005) as steps of messages. */
+/* coll_steps.c -- ring (Patarasuk and Yuan, 2009), binomial tree, recursive doubling (Thakur, Rabenseifner
+ * and Gropp, 2005) and all-gather (Bruck et al., 1997) as steps of messages. */
 #include "sim/coll_steps.h"
 
 /* ---- Ring: n-1 steps of reduce-scatter, n-1 of all-gather ---------------------
@@ -24,17 +24,6 @@ static bool ring_next(
         .step = step,
         .first = chunk_first(len, n, chunk),
         .last = chunk_first(len, n, chunk + 1) };
-    return true;
-}
-
-/* A gather is its second half: in step s, node i passes what member i-s gave to its right. */
-static bool gather_next(uint32_t n, mot_node self, struct mot_coll_progress *p, struct mot_coll_step *out)
-{
-    if (!p->joined || p->sent == n - 1 || p->sent > p->received) return false;
-    uint32_t step = p->sent++, member = self >= step ? self - step : self + n - step, right = self + 1;
-    *out = (struct mot_coll_step){
-        .to = right == n ? 0 : right, .step = step, .first = member, .last = member + 1
-    };
     return true;
 }
 
@@ -124,6 +113,41 @@ static bool doubling_next(
     return true;
 }
 
+/* ---- Gather ------------------------------------------------------------------------
+ * In step s, node i gives what it has to node i - 2^s (mod n): what 2^s members from i on gave. The last step
+ * brings only what is still missing. So everyone gets n-1 packets, as in a ring, in log2(n) messages. */
+
+static uint32_t gather_steps(uint32_t n)
+{
+    uint32_t k = 0;
+    while (((uint64_t)1 << k) < n) k++;
+    return k;
+}
+
+static bool gather_next(uint32_t n, mot_node self, struct mot_coll_progress *p, struct mot_coll_step *out)
+{
+    uint32_t reach = 1u << p->sent, before = reach - 1;
+    if (!p->joined || p->sent == gather_steps(n) || (p->have & before) != before) return false;
+    *out = (struct mot_coll_step){ .to = self >= reach ? self - reach : self + n - reach,
+        .step = p->sent++,
+        .first = self,
+        .last = (uint64_t)self + (reach < n - reach ? reach : n - reach) };
+    return true;
+}
+
+static bool gather_expects(
+    uint32_t n, mot_node self, mot_node from, uint32_t step, const struct mot_coll_progress *p)
+{
+    return step < gather_steps(n) && !(p->have >> step & 1) && from == (self + ((uint64_t)1 << step)) % n;
+}
+
+uint64_t mot_coll_gathered(const uint64_t *given, uint32_t n, const struct mot_coll_step *step)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = step->first; i < step->last; i++) bytes += given[i < n ? i : i - n];
+    return bytes;
+}
+
 /* ---- One interface for all ---------------------------------------------------- */
 
 static bool tree_expects(enum mot_coll_way way, uint32_t n, mot_node self, mot_node from, uint32_t step,
@@ -150,7 +174,7 @@ bool mot_coll_expects(enum mot_coll_way way, uint32_t n, mot_node self, mot_node
     if (from >= n || self >= n || from == self) return false;
     switch (way) {
     case MOT_WAY_RING: return from == (self + n - 1) % n && step == p->received && step < 2 * (n - 1);
-    case MOT_WAY_GATHER: return from == (self + n - 1) % n && step == p->received && step < n - 1;
+    case MOT_WAY_GATHER: return gather_expects(n, self, from, step, p);
     case MOT_WAY_TREE:
     case MOT_WAY_UP:
     case MOT_WAY_DOWN: return tree_expects(way, n, self, from, step, p);
@@ -165,7 +189,6 @@ void mot_coll_received(enum mot_coll_way way, uint32_t n, mot_node self, mot_nod
     MOT_ASSERT(from < n && self < n && from != self);
     switch (way) {
     case MOT_WAY_RING:
-    case MOT_WAY_GATHER:
         MOT_ASSERT(step == p->received);
         p->received++;
         return;
@@ -175,6 +198,7 @@ void mot_coll_received(enum mot_coll_way way, uint32_t n, mot_node self, mot_nod
         if (step == TREE_DOWN) p->have |= 1;
         else p->received++;
         return;
+    case MOT_WAY_GATHER:
     case MOT_WAY_DOUBLING:
         MOT_ASSERT(step <= DOUBLING_FOLD && !(p->have >> step & 1));
         p->have |= (uint32_t)1 << step;
@@ -211,7 +235,7 @@ bool mot_coll_complete(enum mot_coll_way way, uint32_t n, mot_node self, const s
     if (n == 1) return true;
     switch (way) {
     case MOT_WAY_RING: return p->received == 2 * (n - 1);
-    case MOT_WAY_GATHER: return p->received == n - 1;
+    case MOT_WAY_GATHER: return p->sent == gather_steps(n) && p->have == ((uint64_t)1 << gather_steps(n)) - 1;
     case MOT_WAY_TREE: return p->received == tree_children(n, self) && (self == 0 || (p->have & 1));
     case MOT_WAY_UP: return p->received == tree_children(n, self) && p->sent == (self != 0);
     case MOT_WAY_DOWN: return self == 0 || (p->have & 1);
@@ -224,7 +248,7 @@ uint64_t mot_coll_flights(enum mot_coll_way way, uint32_t n)
 {
     switch (way) {
     case MOT_WAY_RING: return n; /* each chunk is in one place at a time */
-    case MOT_WAY_GATHER: return n;
+    case MOT_WAY_GATHER: return (uint64_t)n * gather_steps(n);
     case MOT_WAY_TREE: return 2 * (uint64_t)n;
     case MOT_WAY_UP:
     case MOT_WAY_DOWN: return n;

@@ -17,7 +17,7 @@ enum mot_coll_way {
     MOT_WAY_DOUBLING = MOT_COLLECTIVE_DOUBLING,
     MOT_WAY_UP,
     MOT_WAY_DOWN,
-    MOT_WAY_GATHER, /* what each member gives goes round the ring: packed buffers */
+    MOT_WAY_GATHER, /* everyone gets what each member gives: packed buffers */
 };
 static inline enum mot_coll_way mot_coll_way(uint32_t collective, enum mot_coll_kind kind)
 {
@@ -35,10 +35,10 @@ struct mot_coll_progress {
     bool joined, finished;
     uint32_t sent;     /* steps sent */
     uint32_t received; /* ring, tree: messages received */
-    uint32_t have;     /* doubling: one bit per step received; tree: bit 0 = the parent's */
+    uint32_t have;     /* doubling, gather: one bit per step received; tree: bit 0 = the parent's */
 };
 
-/* floats first..last-1 of the slice; of a gather, what members first..last-1 gave */
+/* floats first..last-1 of the slice; of a gather, what members first..last-1 (mod n) gave */
 struct mot_coll_step {
     mot_node to;
     uint32_t step;
@@ -59,6 +59,9 @@ bool mot_coll_next(enum mot_coll_way, uint32_t n, mot_node self, uint32_t len, s
 
 /* Whether the node has the whole sum. */
 bool mot_coll_complete(enum mot_coll_way, uint32_t n, mot_node self, const struct mot_coll_progress *);
+
+/* The bytes of a gather's step, if members have given so many. */
+uint64_t mot_coll_gathered(const uint64_t *given, uint32_t n, const struct mot_coll_step *);
 
 /* The most messages of one collective in flight at once. */
 uint64_t mot_coll_flights(enum mot_coll_way, uint32_t n);

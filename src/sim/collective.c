@@ -6,7 +6,8 @@
 uint64_t mot_sim_flights(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
     enum mot_coll_way way = mot_coll_way(x->sim.collective, MOT_COLL_SUM);
-    if (way == MOT_WAY_RING) way = MOT_WAY_TREE; /* as sums of scalars go; more is in flight at once */
+    /* more is in flight at once than in a ring: sums of scalars go by a tree */
+    if (way != MOT_WAY_DOUBLING) way = w->compress ? MOT_WAY_GATHER : MOT_WAY_TREE;
     uint64_t flights = mot_coll_flights(way, w->workers);
     if (w->groups)
         flights += w->groups * mot_coll_flights(way, mot_group_size(w)) + mot_coll_flights(way, w->groups);
@@ -89,7 +90,7 @@ static void send_step(
     struct sim *s, struct sim_coll *c, mot_node from, uint32_t instance, const struct mot_coll_step *step)
 {
     mot_node to = mot_circle_node(&c->circle, step->to);
-    uint64_t bytes = c->way == MOT_WAY_GATHER ? c->packed[step->first]
+    uint64_t bytes = c->way == MOT_WAY_GATHER ? mot_coll_gathered(c->packed, c->circle.n, step)
                                               : mot_floats_bytes(step->last - step->first, s->wire_bytes);
     if (s->channel) {
         mot_channel_send_step(s, from, to, bytes, step->step, instance);

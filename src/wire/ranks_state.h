@@ -76,7 +76,7 @@ struct sum_from {
     struct sum_name name; /* by its account */
     double scalar[MOT_SCALARS];
     unsigned char *packet; /* what it gave, if it is packed and here; malloc'd */
-    uint64_t packed;       /* emulating: bytes of what it gave, by the token that brought them here */
+    uint64_t packed;       /* bytes of what it gave, if it is packed and here */
 };
 
 struct sum { /* a collective in flight */

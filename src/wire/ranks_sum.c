@@ -202,14 +202,32 @@ static enum mot_coll_way way_of(const struct mot_ranks *p, const struct sum *s)
         p->live.experiment->sim.collective, (enum mot_coll_kind)s->name.kind, s->name.len);
 }
 
+/* Bytes of a gather's step; 0: a packet that belongs to it has yet to come. */
+static uint64_t gathered(const struct sums *c, const struct sum *s, const struct mot_coll_step *step)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = step->first; i < step->last; i++) {
+        uint64_t given = s->from[i % c->circle.n].packed;
+        if (given == 0) return 0;
+        bytes += given;
+    }
+    return bytes;
+}
+
 static void send_tokens(struct mot_ranks *p, struct sums *c, struct sum *s)
 {
     struct mot_coll_step step;
+    struct mot_coll_progress before = s->progress;
     struct hosted *b = &p->hosted[0];
     mot_node self = self_of(p);
-    while (mot_coll_next(way_of(p, s), c->circle.n, c->rank, s->name.len, &s->progress, &step)) {
-        uint64_t bytes = s->name.packed ? s->from[step.first].packed
-                                        : mot_floats_bytes(step.last - step.first, p->wire_bytes);
+    for (; mot_coll_next(way_of(p, s), c->circle.n, c->rank, s->name.len, &s->progress, &step);
+         before = s->progress) {
+        uint64_t bytes =
+            s->name.packed ? gathered(c, s, &step) : mot_floats_bytes(step.last - step.first, p->wire_bytes);
+        if (s->name.packed && bytes == 0) { /* on when it is here */
+            s->progress = before;
+            return;
+        }
         struct mot_departure d =
             mot_network_leave(p->live.experiment->cluster, &b->nic, self, bytes, mot_live_now(&p->live));
         struct mot_envelope e = mot_envelope_of(MOT_ENVELOPE_TOKEN);
@@ -268,11 +286,10 @@ static void take_token(struct mot_ranks *p, struct sums *c, const struct letter 
     uint64_t bytes = l->envelope.token.bytes;
     if (l->envelope.token.coll != s->name.kind ||
         !mot_coll_expects(way, c->circle.n, c->rank, from, step, &s->progress) ||
-        (s->name.packed && !mot_ranks_is_packet(p, bytes, s->name.len))) {
+        (s->name.packed && bytes > c->circle.n * mot_packet_most(s->name.len))) {
         mot_ranks_distrust(p, l->rank);
         return;
     }
-    if (s->name.packed) s->from[(from + c->circle.n - step) % c->circle.n].packed = bytes;
     mot_coll_received(way, c->circle.n, c->rank, from, step, &s->progress);
     send_tokens(p, c, s);
 }
@@ -460,6 +477,7 @@ bool mot_ranks_range_came(struct mot_ranks *p, struct letter *l)
     if (part && f->name.packed) {
         if (!mot_packet_check(l->body, e->bytes, f->name.len)) return false;
         f->packet = l->body;
+        f->packed = e->bytes;
         l->owned = false;
     }
     if (part || f->name.kind == MOT_COLL_FROM_ROOT) {
@@ -474,6 +492,7 @@ bool mot_ranks_range_came(struct mot_ranks *p, struct letter *l)
     f->part = PIECE_HERE;
     if (f->name.kind == MOT_COLL_FROM_ROOT) s->added++;
     else add_parts(p, c, s);
+    if (p->live.emulate && s->joined && s->name.packed) send_tokens(p, c, s);
     return true;
 }
 

@@ -118,8 +118,8 @@ static void print_stop(const struct mot_experiment *e, FILE *out)
     mot_print_option(&mot_target_options[e->stop.target - MOT_TARGET_TRAIN_LOSS], &target, 4, out);
 }
 
-/* What decides the mathematics and the virtual clock. */
-static void print_essence(const struct mot_experiment *e, FILE *out)
+/* What decides the mathematics and the virtual clock; `idle`: also a compressor that changes nothing. */
+static void print_essence(const struct mot_experiment *e, bool idle, FILE *out)
 {
     const struct mot_evaluate_conf evaluate = { NULL, e->evaluate.train, e->evaluate.grad_norm,
         e->evaluate.heterogeneity };
@@ -135,7 +135,7 @@ static void print_essence(const struct mot_experiment *e, FILE *out)
         mot_print_choice("topology", e->topology->name, e->topology->options, &e->topology_conf, 0, out);
     if (e->traits.codes)
         mot_print_choice("code", e->code.name, mot_code_find(e->code.name)->options, &e->code, 0, out);
-    if (e->compress.kind->pack)
+    if (e->compress.kind->pack && (idle || !mot_compress_idle(&e->compress)))
         mot_print_choice("compress", e->compress.kind->name, e->compress.kind->options, &e->compress, 0, out);
     mot_print_choice("optimizer", e->optimizer->name, e->optimizer->options, &e->optim, 0, out);
     fputs("  schedule:\n", out);
@@ -161,7 +161,7 @@ enum mot_status mot_experiment_print(const struct mot_experiment *e, FILE *out)
     const struct mot_header_conf header = { .trace = e->trace, .from = e->from, .output = e->output };
     fprintf(
         out, "# An experiment as motley " MOT_VERSION " resolved it. Running it again repeats the run.\n");
-    print_essence(e, out);
+    print_essence(e, true, out);
     print_stop(e, out);
     fputs("sim:\n", out);
     mot_print_options(mot_sim_options, &sim, 2, out);
@@ -185,7 +185,7 @@ uint64_t mot_experiment_hash(const struct mot_experiment *e)
         return 0;
     }
     const struct mot_sim_conf sim = sim_conf(e);
-    print_essence(e, out);
+    print_essence(e, false, out);
     mot_print_option(mot_option_find(mot_sim_options, "collective"), &sim, 0, out);
     /* A schedule that ends with the run makes `stop` part of the mathematics. */
     bool ends_with_run =

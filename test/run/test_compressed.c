@@ -96,10 +96,11 @@ TEST(compressed_runs_end_alike_simulated_and_on_threads)
     }
 }
 
-TEST(a_ratio_of_1_changes_nothing_on_threads)
+TEST(a_ratio_of_1_changes_nothing_on_threads_with_any_synchronous_method)
 {
     const struct mot_job_ways threads = { .driver = &mot_driver_threads };
-    static const char *const methods[] = { "allreduce", "server", "localsgd", "choco" };
+    static const char *const methods[] = { "allreduce", "server", "fedavg", "localsgd", "slowmo", "diloco",
+        "choco", "scadles" };
     for (size_t i = 0; i < MOT_COUNT(methods); i++)
         CHECK(go(&simulated, "24", PAIRS("method", methods[i])).model ==
             go(&threads, "24", PAIRS("method", methods[i], "compress", "{name: topk, ratio: 1}")).model);

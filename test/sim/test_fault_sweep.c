@@ -262,7 +262,7 @@ TEST(compressed_runs_meet_their_target_or_name_who_was_lost)
         struct seen seen = { 0 };
         for (size_t k = 0; k < MOT_COUNT(compressors); k++) {
             compressor = compressors[k];
-            sweep_seeds(methods[i], getenv("MOTLEY_LONG") ? SEEDS_LONG / 10 : SANITIZED ? 4 : 8, &seen);
+            sweep_seeds(methods[i], getenv("MOTLEY_LONG") ? SEEDS_LONG / 4 : SANITIZED ? 4 : 8, &seen);
         }
         CHECK(seen.met > 0);
         CHECK(!survives(methods[i]) || seen.losses_survived > 0);

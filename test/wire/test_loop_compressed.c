@@ -12,13 +12,21 @@ static const char *const cases[][2] = {
     { "allreduce", "{name: topk, ratio: 5%}" },
     { "allreduce", "{name: topk, ratio: 10%, delta: 0.3, smoothing: 0.5}" },
     { "allreduce", "{name: topk, ratio: 20%, feedback: ef21}" },
-    { "allreduce", "{name: topk, ratio: 1}" },
     { "allreduce", "qsgd" },
     { "allreduce", "sign" },
     { "server", "{name: topk, ratio: 5%}" },
     { "localsgd", "{name: randomk, ratio: 20%}" },
     { "choco", "{name: topk, ratio: 10%}" },
     { "dpsgd", "{name: qsgd, levels: 127}" },
+    /* nothing is left out: as without a compressor */
+    { "allreduce", "{name: topk, ratio: 1}" },
+    { "server", "{name: topk, ratio: 1}" },
+    { "fedavg", "{name: topk, ratio: 1}" },
+    { "localsgd", "{name: topk, ratio: 1}" },
+    { "slowmo", "{name: topk, ratio: 1}" },
+    { "{name: diloco, period: 4}", "{name: topk, ratio: 1}" },
+    { "choco", "{name: topk, ratio: 1}" },
+    { "scadles", "{name: topk, ratio: 1}" },
 };
 
 static void set_up(struct team *t, const char *method, const char *compress, const char *updates)

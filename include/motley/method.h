@@ -72,7 +72,8 @@ struct mot_world {
     uint32_t workers, servers, nodes; /* nodes = workers + servers */
     uint32_t groups;                  /* of workers, equal in size and contiguous; 0: none */
     uint32_t dim;                     /* floats in a buffer: the model's parameters */
-    uint32_t tensors;          /* of the model: tensor t is floats tensor_at[t] .. tensor_at[t + 1] - 1 */
+    uint32_t statistics; /* of them, at the end, are not trained: averages take them along, norms do not */
+    uint32_t tensors;    /* of the model: tensor t is floats tensor_at[t] .. tensor_at[t + 1] - 1 */
     const uint32_t *tensor_at; /* [tensors + 1] */
     uint64_t seed;
     bool elastic;              /* all workers may be lost and come back: a server waits for them */
@@ -103,6 +104,13 @@ struct mot_world {
     /* the experiment's compressor, resolved; NULL: none, or one that would change nothing */
     const struct mot_compress *compress;
 };
+
+static inline uint32_t mot_trained(const struct mot_world *w) { return w->dim - w->statistics; }
+static inline uint32_t mot_trained_in(const struct mot_world *w, struct mot_slice s)
+{
+    uint32_t trained = mot_trained(w);
+    return s.off + s.len <= trained ? s.len : trained > s.off ? trained - s.off : 0;
+}
 
 /* Groups of workers, in a world that has them. A group's root is its first worker. */
 static inline uint32_t mot_group_size(const struct mot_world *w) { return w->workers / w->groups; }
@@ -310,7 +318,8 @@ MOT_API void mot_drop(struct mot_env *, mot_buf);    /* count - 1; MOT_NO_BUF is
 MOT_API const float *mot_read(const struct mot_env *, mot_buf);
 MOT_API float *mot_edit(struct mot_env *, mot_buf); /* only while the count is 1 */
 MOT_API struct mot_slice mot_whole(const struct mot_env *, mot_buf);
-/* Part `shard` of `shards`: parts are consecutive, cover the buffer, and none is empty if dim >= shards. */
+/* Part `shard` of `shards`: parts are consecutive, cover the buffer, and none is empty if there are as many
+ * floats that are trained. Statistics are in the last. */
 MOT_API struct mot_slice mot_shard(const struct mot_env *, mot_buf, uint32_t shard, uint32_t shards);
 
 /* ---- Parameters with their optimiser -------------------------------------- */
@@ -328,9 +337,15 @@ MOT_API uint64_t mot_first_draw(const struct mot_env *); /* where this worker st
  * The slice says which parameters: only that range is stepped, read and written. The rest of `p` is then
  * undefined, so a node that steps a range steps no other, and its view says which. Ranges stepped
  * separately give the bits of the whole, except with clipping and LARS, which use norms: mot_optim_splits
- * tells. */
+ * tells. Statistics, if the range has any, go towards the mean of those in `grad` (see model.h): weights and
+ * `lr_factor` are of no account, since `grad` tells how many rows it is made of. */
 MOT_API void mot_params_step(
     struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
+
+/* The statistics of `p` become weight[0] in[0] + weight[1] in[1] + ..., whatever they were: for methods whose
+ * steps of whole models have a rate or a momentum of their own. */
+MOT_API void mot_params_set_statistics(
+    struct mot_env *, struct mot_params *, const mot_buf *in, const double *weight, uint32_t n);
 
 /* Whether stepping ranges separately gives the bits of stepping the whole: clipping and LARS use norms,
  * which a range does not know. */

@@ -8,7 +8,8 @@
  * Statistics (the running mean and variance of batch norm) are segments that are averaged and never trained.
  * They come last: floats trained .. dim - 1. Their "gradient" is what the rows' statistics are, the SUM of it
  * over rows as for any gradient: a batch of n rows with the mean m adds coef * n * m. A step then moves them
- * to (1 - rate) x + rate * (the mean over all rows), whatever the optimiser does with the rest. */
+ * to (1 - rate) x + rate * (the mean over all rows), whatever the optimiser does with the rest. The last
+ * float of a net with statistics is not the model's own: mot_net_open adds it, and it counts the rows. */
 #ifndef MOTLEY_MODEL_H
 #define MOTLEY_MODEL_H
 

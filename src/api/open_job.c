@@ -39,7 +39,7 @@ static enum mot_status open_start(struct mot_job *j)
     j->x0 = mot_aligned_large((size_t)j->net.dim * sizeof(float));
     if (!j->x0) return mot_memory_status();
     if (x->from) return mot_model_load_into(x->from, &j->net, j->x0);
-    j->net.kind->init(&j->net, x->seed, j->x0);
+    mot_net_init(&j->net, x->seed, j->x0);
     return MOT_OK;
 }
 

@@ -130,7 +130,7 @@ static size_t pack_qsgd(const struct mot_compress *c, const struct mot_pressing 
     uint32_t bucket = (uint32_t)c->bucket, most = (uint32_t)c->levels;
     size_t bytes = mot_packet_levels(p->len, bits_for(c->levels), bucket, most, to);
     struct mot_rng rng = { .key = p->key };
-    if (bytes > mot_packet_most(p->len)) return mot_packet_raw(p->len, p->x, to);
+    if (bytes > mot_packet_plain(p->len)) return mot_packet_raw(p->len, p->x, to);
     for (uint32_t at = 0; at < p->len; at += bucket) {
         int8_t level[MOT_BUCKET_MOST];
         uint32_t n = p->len - at < bucket ? p->len - at : bucket;
@@ -157,7 +157,7 @@ static size_t pack_sign(const struct mot_compress *c, const struct mot_pressing 
     const struct mot_kernels *k = mot_kernels();
     uint32_t bucket = (uint32_t)c->bucket;
     size_t bytes = mot_packet_levels(p->len, 1, bucket, 1, to);
-    if (bytes > mot_packet_most(p->len)) return mot_packet_raw(p->len, p->x, to);
+    if (bytes > mot_packet_plain(p->len)) return mot_packet_raw(p->len, p->x, to);
     for (uint32_t at = 0; at < p->len; at += bucket) {
         int8_t bit[MOT_BUCKET_MOST / 8];
         uint32_t n = p->len - at < bucket ? p->len - at : bucket;

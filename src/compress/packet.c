@@ -1,5 +1,6 @@
 #include "compress/packet.h"
 #include "math/kernels.h"
+#include <motley/method.h>
 #include <math.h>
 #include <string.h>
 
@@ -56,7 +57,7 @@ static size_t raw_of_sparse(
     memset(to + sizeof(h), 0, (size_t)len * sizeof(float));
     for (uint32_t i = 0; i < n; i++)
         memcpy(to + sizeof(h) + (size_t)index[i] * sizeof(float), &value[i], sizeof(float));
-    return mot_packet_most(len);
+    return mot_packet_plain(len);
 }
 
 size_t mot_packet_sparse(
@@ -64,7 +65,7 @@ size_t mot_packet_sparse(
 {
     struct head h = { .form = SPARSE, .n = n };
     size_t bytes = sparse_bytes(n, index);
-    if (bytes >= mot_packet_most(len)) return raw_of_sparse(len, n, index, value, to);
+    if (bytes >= mot_packet_plain(len)) return raw_of_sparse(len, n, index, value, to);
     memcpy(to, &h, sizeof(h));
     memcpy(to + sizeof(h), value, (size_t)n * sizeof(float));
     unsigned char *at = to + sizeof(h) + (size_t)n * sizeof(float);
@@ -106,7 +107,8 @@ static inline uint32_t step(struct walk *w)
 /* Every gap in as few bytes as it takes, every place in the range, every value something. */
 static bool check_sparse(const unsigned char *p, size_t bytes, uint32_t len, uint32_t n)
 {
-    if (n > len || bytes < MOT_PACKET_HEAD + (size_t)n * (sizeof(float) + 1) || bytes >= mot_packet_most(len))
+    if (n > len || bytes < MOT_PACKET_HEAD + (size_t)n * (sizeof(float) + 1) ||
+        bytes >= mot_packet_plain(len))
         return false;
     const unsigned char *at = p + MOT_PACKET_HEAD + (size_t)n * sizeof(float), *end = p + bytes;
     uint64_t next = 0;
@@ -198,7 +200,7 @@ static bool check_levels(const unsigned char *p, size_t bytes, uint32_t len, con
     bool known = h->bits == 1 || h->bits == 2 || h->bits == 4 || h->bits == 8;
     if (!known || h->bucket < MOT_BUCKET_LEAST || h->bucket > MOT_BUCKET_MOST || h->bucket % 8) return false;
     if (h->n == 0 || h->n > (h->bits == 1 ? 1u : (1u << (h->bits - 1)) - 1)) return false;
-    if (bytes != levels_bytes(len, h->bits, h->bucket) || bytes > mot_packet_most(len)) return false;
+    if (bytes != levels_bytes(len, h->bits, h->bucket) || bytes > mot_packet_plain(len)) return false;
     for (uint32_t at = 0; at < len; at += h->bucket) {
         int8_t level[MOT_BUCKET_MOST];
         float scale = float_at(p, at / h->bucket);
@@ -223,18 +225,18 @@ size_t mot_packet_raw(uint32_t len, const float *x, unsigned char *to)
         float value = x[i] + 0.0f; /* -0 becomes 0 */
         memcpy(to + sizeof(h) + (size_t)i * sizeof(value), &value, sizeof(value));
     }
-    return mot_packet_most(len);
+    return mot_packet_plain(len);
 }
 
 static bool check_raw(const unsigned char *p, size_t bytes, uint32_t len)
 {
-    if (bytes != mot_packet_most(len)) return false;
+    if (bytes != mot_packet_plain(len)) return false;
     for (uint32_t i = 0; i < len; i++)
         if (float_at(p, i) == 0 && signbit(float_at(p, i))) return false;
     return true;
 }
 
-bool mot_packet_check(const unsigned char *p, size_t bytes, uint32_t len)
+static bool check_packed(const unsigned char *p, size_t bytes, uint32_t len)
 {
     if (bytes < MOT_PACKET_HEAD) return false;
     struct head h = head_of(p);
@@ -246,7 +248,7 @@ bool mot_packet_check(const unsigned char *p, size_t bytes, uint32_t len)
     }
 }
 
-uint32_t mot_packet_entries(const unsigned char *p, uint32_t len)
+static uint32_t entries_packed(const unsigned char *p, uint32_t len)
 {
     struct head h = head_of(p);
     return h.form == SPARSE ? h.n : len;
@@ -300,7 +302,7 @@ static void use_norm2(uint32_t n, const float *x, float *y, double *sum)
     *sum += mot_kernels()->norm2(n, x);
 }
 
-void mot_packet_expand(const unsigned char *p, uint32_t len, float *out)
+static void expand_packed(const unsigned char *p, uint32_t len, float *out)
 {
     struct head h = head_of(p);
     if (h.form != SPARSE) {
@@ -312,7 +314,7 @@ void mot_packet_expand(const unsigned char *p, uint32_t len, float *out)
     for (uint32_t i = 0; i < h.n; i++) out[step(&w)] = float_at(p, i);
 }
 
-void mot_packet_add(const unsigned char *p, uint32_t len, float *sum)
+static void add_packed(const unsigned char *p, uint32_t len, float *sum)
 {
     struct head h = head_of(p);
     if (h.form != SPARSE) {
@@ -323,7 +325,7 @@ void mot_packet_add(const unsigned char *p, uint32_t len, float *sum)
     for (uint32_t i = 0; i < h.n; i++) sum[step(&w)] += float_at(p, i);
 }
 
-void mot_packet_subtract(const unsigned char *p, uint32_t len, float *rest)
+static void subtract_packed(const unsigned char *p, uint32_t len, float *rest)
 {
     struct head h = head_of(p);
     if (h.form != SPARSE) {
@@ -338,7 +340,7 @@ void mot_packet_subtract(const unsigned char *p, uint32_t len, float *rest)
     }
 }
 
-double mot_packet_norm2(const unsigned char *p, uint32_t len)
+static double norm2_packed(const unsigned char *p, uint32_t len)
 {
     struct head h = head_of(p);
     double sum = 0;
@@ -353,9 +355,100 @@ double mot_packet_norm2(const unsigned char *p, uint32_t len)
     return sum;
 }
 
-bool mot_packet_finite(const unsigned char *p, uint32_t len)
+static bool finite_packed(const unsigned char *p, uint32_t len)
 {
     struct head h = head_of(p); /* scales are finite, so levels are */
     uint32_t n = h.form == SPARSE ? h.n : h.form == RAW ? len : 0;
     return mot_kernels()->finite(n, (const float *)(const void *)(p + MOT_PACKET_HEAD));
+}
+
+/* ---- Packets with floats beside them ----------------------------------------------------------------- */
+
+#define BESIDE 4 /* in place of a form */
+
+struct opened {
+    const unsigned char *packed; /* the packet of the first `len` floats */
+    uint32_t len, beside;        /* and how many follow, from `float_at(floats, 0)` on */
+    const unsigned char *floats;
+};
+
+static struct opened open(const unsigned char *p, uint32_t len)
+{
+    if (p[0] != BESIDE) return (struct opened){ .packed = p, .len = len };
+    uint32_t n = p[1] | (uint32_t)p[2] << 8 | (uint32_t)p[3] << 16;
+    const unsigned char *floats = p + MOT_PACKET_BESIDE;
+    return (struct opened){
+        .packed = floats + (size_t)n * sizeof(float), .len = len - n, .beside = n, .floats = floats
+    };
+}
+
+static float beside_at(const struct opened *o, uint32_t i)
+{
+    float x;
+    memcpy(&x, o->floats + (size_t)i * sizeof(x), sizeof(x));
+    return x;
+}
+
+size_t mot_packet_beside(uint32_t n, const float *x, unsigned char *to)
+{
+    if (n == 0) return 0;
+    MOT_ASSERT(n <= MOT_BESIDE_MOST);
+    for (int i = 0; i < 4; i++) to[i] = (unsigned char)(i ? n >> 8 * (i - 1) : BESIDE);
+    for (uint32_t i = 0; i < n; i++) {
+        float value = x[i] + 0.0f; /* -0 becomes 0 */
+        memcpy(to + MOT_PACKET_BESIDE + (size_t)i * sizeof(value), &value, sizeof(value));
+    }
+    return MOT_PACKET_BESIDE + (size_t)n * sizeof(float);
+}
+
+bool mot_packet_check(const unsigned char *p, size_t bytes, uint32_t len)
+{
+    if (bytes < MOT_PACKET_HEAD) return false;
+    struct opened o = open(p, len);
+    size_t before = (size_t)(o.packed - p);
+    if (o.beside > len || bytes < before || (before && o.beside == 0)) return false;
+    for (uint32_t i = 0; i < o.beside; i++)
+        if (beside_at(&o, i) == 0 && signbit(beside_at(&o, i))) return false;
+    return check_packed(o.packed, bytes - before, o.len);
+}
+
+uint32_t mot_packet_entries(const unsigned char *p, uint32_t len)
+{
+    struct opened o = open(p, len);
+    return entries_packed(o.packed, o.len) + o.beside;
+}
+
+void mot_packet_expand(const unsigned char *p, uint32_t len, float *out)
+{
+    struct opened o = open(p, len);
+    expand_packed(o.packed, o.len, out);
+    for (uint32_t i = 0; i < o.beside; i++) out[o.len + i] = beside_at(&o, i);
+}
+
+void mot_packet_add(const unsigned char *p, uint32_t len, float *sum)
+{
+    struct opened o = open(p, len);
+    add_packed(o.packed, o.len, sum);
+    for (uint32_t i = 0; i < o.beside; i++) sum[o.len + i] += beside_at(&o, i);
+}
+
+void mot_packet_subtract(const unsigned char *p, uint32_t len, float *rest)
+{
+    struct opened o = open(p, len);
+    subtract_packed(o.packed, o.len, rest);
+    for (uint32_t i = 0; i < o.beside; i++) rest[o.len + i] -= beside_at(&o, i);
+}
+
+double mot_packet_norm2(const unsigned char *p, uint32_t len)
+{
+    struct opened o = open(p, len);
+    return norm2_packed(o.packed, o.len);
+}
+
+bool mot_packet_finite(const unsigned char *p, uint32_t len)
+{
+    struct opened o = open(p, len);
+    bool finite = finite_packed(o.packed, o.len);
+    for (uint32_t i = 0; i < o.beside; i++) finite = finite && isfinite(beside_at(&o, i));
+    return finite;
 }

@@ -7,6 +7,9 @@
  *   levels   for each bucket a scale, then a level for each float: 1 bit (+ or - the scale), or 2, 4 or 8
  *   raw      the floats
  *
+ * Before the head there may be floats that go as they are, the last of the range: a 4, how many (3 bytes),
+ * and the floats.
+ *
  * Zeros are +0 in all of them. So adding a packet entry by entry gives the bits of adding all its floats:
  * x + 0 is x, but for -0, which a sum of such floats never is. */
 #ifndef MOT_COMPRESS_PACKET_H
@@ -20,8 +23,16 @@
 #define MOT_BUCKET_LEAST 64u
 #define MOT_BUCKET_MOST 4096u
 
-/* No packet of so many floats is longer, whatever its form. */
-static inline size_t mot_packet_most(uint32_t len) { return MOT_PACKET_HEAD + (size_t)len * sizeof(float); }
+#define MOT_PACKET_BESIDE 4u /* bytes before floats that go as they are */
+#define MOT_BESIDE_MOST ((1u << 24) - 1)
+
+/* Of the raw form, and of no other more. */
+static inline size_t mot_packet_plain(uint32_t len) { return MOT_PACKET_HEAD + (size_t)len * sizeof(float); }
+/* No packet of so many floats is longer, with some beside it or not. */
+static inline size_t mot_packet_most(uint32_t len) { return MOT_PACKET_BESIDE + mot_packet_plain(len); }
+
+/* Puts n floats that go as they are before the packet of the others; returns where that begins. */
+size_t mot_packet_beside(uint32_t n, const float *x, unsigned char *to);
 
 /* Each writes a packet for `len` floats and returns its bytes. `to` has room for mot_packet_most(len). */
 
@@ -47,6 +58,7 @@ void mot_packet_add(const unsigned char *, uint32_t len, float *sum);    /* sum 
 /* rest -= it; an entry that a sparse packet has as it is in `rest` becomes +0 */
 void mot_packet_subtract(const unsigned char *, uint32_t len, float *rest);
 bool mot_packet_finite(const unsigned char *, uint32_t len);
-double mot_packet_norm2(const unsigned char *, uint32_t len); /* the square of its norm */
+/* the square of its norm, without those that go as they are */
+double mot_packet_norm2(const unsigned char *, uint32_t len);
 
 #endif

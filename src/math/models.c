@@ -149,6 +149,17 @@ void mot_net_add_statistic(struct mot_net *net, const char *name, uint32_t len, 
     add(net, name, 1, &len, rate);
 }
 
+void mot_net_init(const struct mot_net *net, uint64_t seed, float *x)
+{
+    net->kind->init(net, seed, x);
+    if (net->trained < net->dim) x[net->dim - 1] = 1;
+}
+
+bool mot_net_counts(const struct mot_net *net, uint32_t segment)
+{
+    return net->trained < net->dim && segment == net->segments - 1;
+}
+
 void mot_net_close(struct mot_net *net)
 {
     free(net->segment);
@@ -164,6 +175,7 @@ enum mot_status mot_net_open(
         return mot_fail(MOT_EUSAGE, "%s needs columns, but the data has none", kind->name);
     struct mot_net net = { .kind = kind, .conf = conf, .shape = *shape };
     status = kind->open(&net);
+    if (status == MOT_OK && net.trained < net.dim) mot_net_add_statistic(&net, "statistics.rows", 1, 1);
     if (status == MOT_OK && kind->computes && net.parameters > INT32_MAX)
         status =
             mot_fail(MOT_EUSAGE, "%s would have %.3g parameters on %u columns; at most %.3g are possible",
@@ -177,7 +189,16 @@ enum mot_status mot_net_open(
 double mot_net_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef,
     bool first, float *g, void *scratch)
 {
-    if (first && net->kind->grad_first) return net->kind->grad_first(net, x, batch, coef, g, scratch);
-    if (first) memset(g, 0, net->dim * sizeof *g);
-    return net->kind->grad(net, x, batch, coef, g, scratch);
+    double loss;
+    if (first && net->kind->grad_first) {
+        loss = net->kind->grad_first(net, x, batch, coef, g, scratch);
+    } else {
+        if (first) memset(g, 0, net->dim * sizeof *g);
+        loss = net->kind->grad(net, x, batch, coef, g, scratch);
+    }
+    if (net->trained < net->dim) {
+        float *rows = &g[net->dim - 1], more = coef * (float)batch->rows;
+        *rows = first ? more : *rows + more;
+    }
+    return loss;
 }

@@ -17,6 +17,10 @@ enum mot_status mot_net_open(
     const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
 
 void mot_net_close(struct mot_net *); /* and zeroes it */
+/* The model's own initial values, and what stands beside its statistics. */
+void mot_net_init(const struct mot_net *, uint64_t seed, float *x);
+/* Whether it is the float that mot_net_open adds to statistics: no tensor of the model. */
+bool mot_net_counts(const struct mot_net *, uint32_t segment);
 
 /* What the model's grad adds to g; `first`: g holds nothing yet. */
 double mot_net_grad(const struct mot_net *, const float *x, const struct mot_batch *, float coef, bool first,

@@ -2,6 +2,7 @@
 #include "math/optim.h"
 #include "math/kernels.h"
 #include <motley/method.h>
+#include <string.h>
 
 #define DELAY_FREE 4.0 /* updates that a gradient may be old, without momentum, at no smaller rate */
 
@@ -256,6 +257,28 @@ static void step_lars(const struct step *s)
     }
 }
 
+bool mot_statistics_step(const struct mot_net *net, uint32_t off, uint32_t len, const float *grad,
+    double scale, const float *x, float *x_out)
+{
+    const struct mot_kernels *k = mot_kernels();
+    uint32_t first = off > net->trained ? off : net->trained, last = off + len;
+    if (first >= last) return true;
+    MOT_ASSERT(last == net->dim && "the statistics' rows are in the same range");
+    double rows = (double)grad[net->dim - 1];
+    for (uint32_t i = net->segments; i-- > 0 && net->segment[i].rate > 0;) {
+        const struct mot_segment *at = &net->segment[i];
+        uint32_t from = at->off > first ? at->off : first, n = at->off + at->len - from;
+        double rate = (double)at->rate * scale * rows;
+        if (!(rate > 0)) rate = 0; /* nothing is known of any rows */
+        if (rate > 1) rate = 1;
+        const float weight[2] = { (float)(1 - rate), rate > 0 ? (float)(rate / rows) : 0 };
+        const float *const in[2] = { x + from, grad + from };
+        k->sum(n, rate > 0 ? 2 : 1, weight, in, x_out + from);
+    }
+    x_out[net->dim - 1] = x[net->dim - 1];
+    return k->finite(last - first, x_out + first);
+}
+
 bool mot_optim_splits(const struct mot_optim *optim)
 {
     return !(optim->conf.clip > 0) && optim->kind != &lars;
@@ -277,6 +300,15 @@ bool mot_optim_step_range(const struct mot_optim *optim, uint32_t off, uint32_t 
     const float *const slot[2], float *const slot_out[2])
 {
     const struct mot_optim_conf *conf = &optim->conf;
+    const struct mot_net *net = optim->net;
+    bool finite = mot_statistics_step(net, off, len, grad, scale, x, x_out);
+    if (off + len > net->trained) {
+        uint32_t end = off + len, first = off > net->trained ? off : net->trained;
+        for (uint32_t i = 0; i < optim->slots; i++)
+            if (slot_out[i] != slot[i])
+                memcpy(slot_out[i] + first, slot[i] + first, (end - first) * sizeof(float));
+        len = first - off;
+    }
     if (conf->clip > 0) { /* false for NaN: no clipping */
         double norm = __builtin_fabs(scale) * __builtin_sqrt(mot_kernels()->norm2(len, grad + off));
         if (norm > conf->clip) scale *= conf->clip / norm;
@@ -296,7 +328,7 @@ bool mot_optim_step_range(const struct mot_optim *optim, uint32_t off, uint32_t 
         s.slot[i] = slot[i];
         s.slot_out[i] = slot_out[i];
     }
-    if (optim->kind == &sgd) return step_sgd(&s);
+    if (optim->kind == &sgd) return step_sgd(&s) && finite;
     if (optim->kind == &adamw) step_adamw(&s);
     else step_lars(&s);
     return true;

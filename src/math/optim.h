@@ -61,4 +61,10 @@ bool mot_optim_step_range(const struct mot_optim *, uint32_t off, uint32_t len, 
  * has no state that such a step would have spoilt, and its parameters may be written elsewhere. */
 bool mot_optim_looks(const struct mot_optim *);
 
+/* Moves the statistics in a range, if it has any, towards their mean over the rows that `grad` is of: by the
+ * rate of each, times as many mean gradients as scale * grad is, at most to the mean. Whoever steps by hand
+ * calls it. False if they are not finite. */
+bool mot_statistics_step(const struct mot_net *, uint32_t off, uint32_t len, const float *grad, double scale,
+    const float *x, float *x_out);
+
 #endif

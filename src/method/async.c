@@ -157,10 +157,13 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
     const struct async_conf *conf = env->conf;
     mot_buf out = mot_take(env);
     struct mot_slice mine = mot_hub_range(env, out);
-    mot_compensate(&conf->step, mine.len, mot_read(env, c->grad) + mine.off, c->samples,
+    uint32_t trained = mot_trained_in(env->world, mine);
+    mot_compensate(&conf->step, trained, mot_read(env, c->grad) + mine.off, c->samples,
         mot_read(env, s->hub.params.x) + mine.off, mot_read(env, c->at) + mine.off,
         s->mean_square == MOT_NO_BUF ? NULL : mot_edit(env, s->mean_square) + mine.off,
         mot_edit(env, out) + mine.off);
+    for (uint32_t i = mine.off + trained; i < mine.off + mine.len; i++) /* statistics */
+        mot_edit(env, out)[i] = mot_read(env, c->grad)[i];
     mot_drop(env, c->grad);
     c->grad = out;
 }

@@ -98,7 +98,9 @@ static void outer_step(struct mot_periodic *s, struct mot_env *env)
         x = mot_sum_weighted(env, in, (const double[]){ 1, outer.rate * each, outer.rate * ahead }, 3);
     }
     replace(env, &s->params.x, x);
-    replace(env, &s->start, mot_hold(env, x));
+    mot_params_set_statistics(
+        env, &s->params, (const mot_buf[]){ s->start, d }, (const double[]){ 1, each }, 2);
+    replace(env, &s->start, mot_hold(env, s->params.x));
 }
 
 static void end_averaging(struct mot_periodic *s, struct mot_env *env)

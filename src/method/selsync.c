@@ -57,7 +57,7 @@ static bool changed(struct selsync *s, const struct mot_env *env, mot_buf grad)
 {
     const struct selsync_conf *conf = env->conf;
     double all = s->samples, before = s->square;
-    double square = mot_kernels()->norm2(env->world->dim, mot_read(env, grad)) / (all * all);
+    double square = mot_kernels()->norm2(mot_trained(env->world), mot_read(env, grad)) / (all * all);
     s->square = before > 0 ? before + conf->smoothing * (square - before) : square;
     return before == 0 || fabs(s->square - before) >= conf->delta * before;
 }

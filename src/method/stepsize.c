@@ -47,8 +47,8 @@ double mot_stepsize(const struct mot_stepsize_conf *conf, const struct mot_hub *
     case MOT_STEP_RESCALED: return rescaled(conf, h, env, a->from);
     case MOT_STEP_CLIPPED:
         limit = conf->clip * a->samples;
-        double norm =
-            __builtin_sqrt(mot_kernels()->norm2(a->grad.len, mot_read(env, a->grad.buf) + a->grad.off));
+        double norm = __builtin_sqrt(mot_kernels()->norm2(
+            mot_trained_in(env->world, a->grad), mot_read(env, a->grad.buf) + a->grad.off));
         return norm > limit ? limit / norm : 1;
     case MOT_STEP_CONSTANT:
     case MOT_STEP_COMPENSATED: return 1;

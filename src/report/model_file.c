@@ -127,6 +127,7 @@ enum mot_status mot_model_save(const char *path, const struct mot_experiment *e,
     size_t n = 0;
     for (uint32_t i = 0; i < net->segments; i++) {
         const struct mot_segment *s = &net->segment[i];
+        if (mot_net_counts(net, i)) continue;
         source[n++] = (struct mot_tensor_source){ s->name, s->rank, s->shape, x + s->off };
     }
     if (data && data->shift)
@@ -345,6 +346,7 @@ static enum mot_status check_tensors(const char *path, const struct mot_tensors 
     for (uint32_t i = 0; i < net->segments; i++) {
         const struct mot_segment *s = &net->segment[i];
         const struct mot_tensor *tensor = mot_tensors_find(t, s->name);
+        if (mot_net_counts(net, i)) continue;
         if (!tensor)
             return mot_fail(
                 MOT_EDATA, "%s: has no tensor %s, which the model %s needs", path, s->name, net->kind->name);
@@ -366,8 +368,11 @@ static enum mot_status check_tensors(const char *path, const struct mot_tensors 
 
 static void copy_tensors(const struct mot_tensors *t, const struct mot_net *net, float *x)
 {
-    for (uint32_t i = 0; i < net->segments; i++)
-        mot_tensor_copy(mot_tensors_find(t, net->segment[i].name), x + net->segment[i].off);
+    for (uint32_t i = 0; i < net->segments; i++) {
+        float *to = x + net->segment[i].off;
+        if (mot_net_counts(net, i)) *to = 1;
+        else mot_tensor_copy(mot_tensors_find(t, net->segment[i].name), to);
+    }
 }
 
 enum mot_status mot_saved_model_read(

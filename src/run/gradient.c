@@ -203,7 +203,7 @@ static double gradient_norm(struct mot_evaluator *e, const struct mot_table *t)
     e->table = t;
     mot_crew_each(e->crew, LANES, gradient_lane, e);
     double square = 0;
-    for (uint32_t i = 0; i < dim; i++) {
+    for (uint32_t i = 0; i < e->problem->net->trained; i++) {
         double sum = 0;
         for (uint32_t lane = 0; lane < LANES; lane++) sum += e->lane[(size_t)lane * dim + i];
         sum /= t->rows;

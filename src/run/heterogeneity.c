@@ -90,7 +90,7 @@ static void group_sum(
     struct look *l, const uint32_t *row, uint64_t held, uint64_t first, uint64_t end, unsigned who)
 {
     const struct mot_net *net = l->problem->net;
-    float *sum = l->sum + (size_t)who * net->dim;
+    float *sum = l->sum + (size_t)who * net->dim; /* all that a gradient is; of it, statistics do not count */
     for (uint64_t at = first; at < end;) {
         uint32_t slice[MOT_SLICE_ROWS], n = 0;
         bool begins = at == first;
@@ -105,14 +105,15 @@ static void group_sum(
 static void look_at_part(struct look *l, uint32_t i, unsigned who)
 {
     const struct mot_parts *p = l->problem->sampler.parts;
-    const uint32_t *row = p->row + p->at[part_of(l, i)], dim = l->problem->net->dim;
+    const struct mot_net *net = l->problem->net;
+    const uint32_t *row = p->row + p->at[part_of(l, i)], dim = net->trained;
     uint64_t held = held_of(l, i), n = looked_at(l, held), groups = n < l->groups ? n : l->groups;
     struct spread within = { .mean = l->mean + (size_t)who * dim };
     memset(within.mean, 0, dim * sizeof(double));
     for (uint64_t g = 0; g < groups; g++) {
         uint64_t first = g * n / groups, end = (g + 1) * n / groups;
         group_sum(l, row, held, first, end, who);
-        spread_add_sum(&within, dim, l->sum + (size_t)who * dim, (double)(end - first));
+        spread_add_sum(&within, dim, l->sum + (size_t)who * net->dim, (double)(end - first));
     }
     double variance = groups > 1 ? within.squares / (double)(groups - 1) : 0;
     l->sigma2[i] = variance * (double)(held - 1) / (double)held;
@@ -122,7 +123,7 @@ static void look_at_part(struct look *l, uint32_t i, unsigned who)
 static void look_at_lane(void *context, uint32_t lane, unsigned who)
 {
     struct look *l = context;
-    uint32_t dim = l->problem->net->dim;
+    uint32_t dim = l->problem->net->trained;
     l->between[lane].mean = l->lane + (size_t)lane * dim;
     for (uint32_t i = lane; i < l->parts; i += LANES) {
         look_at_part(l, i, who);
@@ -149,7 +150,7 @@ static struct mot_heterogeneity put_together(struct look *l)
     struct spread all = l->between[0];
     double error2 = 0;
     for (uint32_t lane = 1; lane < LANES && lane < l->parts; lane++) {
-        spread_add(&all, l->problem->net->dim, l->between[lane].mean, l->between[lane].weight);
+        spread_add(&all, l->problem->net->trained, l->between[lane].mean, l->between[lane].weight);
         all.squares += l->between[lane].squares;
     }
     for (uint32_t i = 0; i < l->parts; i++) {

@@ -231,10 +231,11 @@ struct mot_slice mot_whole(const struct mot_env *env, mot_buf b)
 
 struct mot_slice mot_shard(const struct mot_env *env, mot_buf b, uint32_t shard, uint32_t shards)
 {
-    uint64_t dim = env->world->dim;
+    uint64_t trained = mot_trained(env->world);
     MOT_ASSERT(shard < shards);
     if (shards == 1) return mot_whole(env, b);
-    uint32_t first = (uint32_t)(dim * shard / shards), end = (uint32_t)(dim * (shard + 1) / shards);
+    uint32_t first = (uint32_t)(trained * shard / shards), end = (uint32_t)(trained * (shard + 1) / shards);
+    if (shard == shards - 1) end = env->world->dim;
     return (struct mot_slice){ .buf = b, .off = first, .len = end - first };
 }
 
@@ -349,6 +350,25 @@ static bool same_slice(struct mot_slice a, struct mot_slice b)
 static mot_buf writable(struct mot_env *env, mot_buf b)
 {
     return mot_pool_count(env->pool, b) == 1 ? b : mot_take(env);
+}
+
+void mot_params_set_statistics(
+    struct mot_env *env, struct mot_params *p, const mot_buf *in, const double *weight, uint32_t n)
+{
+    uint32_t first = mot_trained(env->world);
+    if (env->world->statistics == 0) return;
+    const float *old = mot_read(env, p->x);
+    mot_buf to = writable(env, p->x);
+    float *x = mot_pool_at(env->pool, to);
+    for (uint32_t j = first; j < env->world->dim; j++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < n; i++) sum += weight[i] * (double)mot_read(env, in[i])[j];
+        x[j] = (float)sum;
+    }
+    if (to == p->x) return;
+    memcpy(x, old, first * sizeof(*x));
+    mot_drop(env, p->x);
+    p->x = to;
 }
 
 static void compute_step(

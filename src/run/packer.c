@@ -54,10 +54,12 @@ static mot_buf whole_of(struct mot_env *env, struct mot_packer *p, mot_buf in, b
 
 static void judge(struct mot_env *env, struct mot_packer *p)
 {
-    const struct mot_compress *c = env->world->compress;
+    const struct mot_world *w = env->world;
+    const struct mot_compress *c = w->compress;
     p->judged = p->lost;
     if (isnan(c->delta) || p->weighed == 0) return;
-    double all = mot_kernels()->norm2(p->len, mot_read(env, p->whole) + p->off);
+    double all =
+        mot_kernels()->norm2(mot_trained_in(w, range_of(p, p->whole)), mot_read(env, p->whole) + p->off);
     double sent = mot_packet_norm2(mot_pool_packet(env->pool, p->packed), p->len);
     double lost = all > 0 ? fabs(all - sent) / all : 0;
     p->judged = p->packs == 0 ? lost : c->smoothing * p->lost + (1 - c->smoothing) * lost;
@@ -79,7 +81,7 @@ static bool weigh(
     }
     p->whole = whole_of(env, p, in.buf, in_place);
     p->packed = take_range(env, in.off, in.len);
-    struct mot_pressing pressing = { .len = in.len,
+    struct mot_pressing pressing = { .len = mot_trained_in(w, in), /* statistics go as they are */
         .x = mot_read(env, p->whole) + in.off,
         .at = w->tensor_at,
         .layers = w->tensors,
@@ -87,7 +89,10 @@ static bool weigh(
         .weight = weight,
         .key = mot_hash3(mot_rng_at(w->seed, MOT_RNG_COMPRESS, env->self).key, p->packs, in.off),
         .room = env->out->press };
-    mot_pool_pack(env->pool, p->packed, c->kind->pack(c, &pressing, mot_pool_packet(env->pool, p->packed)));
+    unsigned char *to = mot_pool_packet(env->pool, p->packed);
+    size_t bytes = mot_packet_beside(in.len - pressing.len, pressing.x + pressing.len, to);
+    bytes += pressing.len ? c->kind->pack(c, &pressing, to + bytes) : mot_packet_raw(0, NULL, to + bytes);
+    mot_pool_pack(env->pool, p->packed, bytes);
     judge(env, p);
     return isnan(c->delta) || p->judged <= c->delta;
 }

@@ -69,10 +69,10 @@ void mot_pieces_mean(uint32_t dim, const struct mot_piece *piece, uint32_t n, co
     mean(dim, piece, NULL, NULL, n, rest, into);
 }
 
-static double distance2(const struct mot_piece *p, const float *mean)
+static double distance2(const struct mot_piece *p, uint32_t dim, const float *mean)
 {
     double square = 0;
-    for (uint32_t j = 0; j < p->len; j++) {
+    for (uint32_t j = 0; j < dim; j++) {
         double d = p->scale * (double)p->x[j] - (double)mean[p->off + j];
         square += d * d;
     }
@@ -102,13 +102,13 @@ static double share(double part, double whole2) { return part == 0 ? 0 : part / 
 struct mot_mixed mot_pieces_mixed(
     const struct mot_piece *piece, uint32_t n, const struct mot_world *w, const float *mean)
 {
-    double apart = 0, mass = 0, norm2 = 0, moved = norm_of_moved(piece, n, w->dim);
+    double apart = 0, mass = 0, norm2 = 0, moved = norm_of_moved(piece, n, mot_trained(w));
     for (uint32_t i = 0; i < n; i++) {
         MOT_ASSERT(piece[i].len == w->dim);
-        if (piece[i].x != mean || piece[i].scale != 1.0) apart += distance2(&piece[i], mean);
+        if (piece[i].x != mean || piece[i].scale != 1.0) apart += distance2(&piece[i], mot_trained(w), mean);
         mass += piece[i].mass;
     }
-    for (uint32_t j = 0; j < w->dim && !isnan(moved); j++) norm2 += (double)mean[j] * (double)mean[j];
+    for (uint32_t j = 0; j < mot_trained(w) && !isnan(moved); j++) norm2 += (double)mean[j] * (double)mean[j];
     return (struct mot_mixed){ .consensus = n ? apart / n : 0,
         .drift = share(moved, norm2),
         .mass = mass != 0 ? mass / w->workers : (double)NAN };

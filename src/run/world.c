@@ -137,6 +137,7 @@ enum mot_status mot_world_open(const struct mot_experiment *x, const struct mot_
         .nodes = x->workers + x->servers,
         .groups = x->traits.groups,
         .dim = p->net->dim,
+        .statistics = p->net->dim - p->net->trained,
         .seed = x->seed,
         .elastic = x->elastic,
         .streams = mot_cluster_streams(x->cluster),

@@ -58,6 +58,39 @@ TEST(what_is_subtracted_is_what_was_sent)
     }
 }
 
+TEST(floats_beside_a_packet_go_as_they_are)
+{
+    static unsigned char both[PRESS_MOST * 8];
+    EACH_PACKET(c, n)
+    {
+        for (uint32_t beside = 1; beside <= 5; beside += 4) {
+            press_draw(x, n + beside, n);
+            x[n] = -0.0f;
+            size_t bytes = press(&c, x, n, 1), before = mot_packet_beside(beside, x + n, both);
+            memcpy(both + before, press_packet, bytes);
+            CHECK(before + bytes <= mot_packet_most(n + beside));
+            CHECK(mot_packet_check(both, before + bytes, n + beside));
+            CHECK(!mot_packet_check(both, before - 1, n + beside));
+            mot_packet_expand(press_packet, n, y);
+            mot_packet_expand(both, n + beside, sum);
+            CHECK(memcmp(y, sum, n * sizeof(*y)) == 0);
+            CHECK(memcmp(x + n + 1, sum + n + 1, (beside - 1) * sizeof(*y)) == 0);
+            CHECK(sum[n] == 0 && !signbit(sum[n]));
+            CHECK(mot_packet_norm2(both, n + beside) == mot_packet_norm2(press_packet, n));
+            CHECK_INT(mot_packet_entries(both, n + beside), mot_packet_entries(press_packet, n) + beside);
+            mot_packet_add(both, n + beside, sum);
+            if (beside > 1) CHECK(sum[n + 1] == 2 * x[n + 1]);
+            mot_packet_subtract(both, n + beside, sum);
+            mot_packet_subtract(both, n + beside, sum);
+            for (uint32_t j = n; j < n + beside; j++) CHECK(sum[j] == 0);
+            CHECK(mot_packet_finite(both, n + beside));
+            x[n + beside - 1] = NAN;
+            mot_packet_beside(beside, x + n, both);
+            CHECK(!mot_packet_finite(both, n + beside));
+        }
+    }
+}
+
 TEST(a_sparse_packet_takes_little_more_than_five_bytes_an_entry)
 {
     struct mot_compress c = press_of("topk");
@@ -67,7 +100,7 @@ TEST(a_sparse_packet_takes_little_more_than_five_bytes_an_entry)
     CHECK_INT(mot_packet_entries(press_packet, 60000), 600);
     CHECK(bytes > 600 * 5 && bytes < 600 * 5.6 + 8);
     c.ratio = 0.95; /* no longer worth it: as floats, but still without what was left out */
-    CHECK_INT(press(&c, x, 60000, 0), mot_packet_most(60000));
+    CHECK_INT(press(&c, x, 60000, 0), mot_packet_plain(60000));
     mot_packet_expand(press_packet, 60000, y);
     uint32_t zeros = 0;
     for (uint32_t i = 0; i < 60000; i++) zeros += y[i] == 0;

@@ -34,14 +34,16 @@ TEST(a_net_has_as_many_tensors_as_it_adds_and_its_statistics_come_last)
     const struct mot_model deep = { .name = "deep", .computes = true, .open = deep_open };
     struct mot_net net;
     CHECK_INT(mot_net_open(&deep, NULL, &(struct mot_shape){ .cols = 3 }, &net), MOT_OK);
-    CHECK_INT(net.segments, 2 * BLOCKS);
+    CHECK_INT(net.segments, 2 * BLOCKS + 1);
+    CHECK(
+        mot_net_counts(&net, 2 * BLOCKS) && !mot_net_counts(&net, 0)); /* the rows: no tensor of the model */
     CHECK_INT(net.trained, BLOCKS * 9);
-    CHECK_INT(net.dim, net.trained + BLOCKS * 2);
+    CHECK_INT(net.dim, net.trained + BLOCKS * 2 + 1);
     uint32_t at = 0;
     for (uint32_t s = 0; s < net.segments; s++) {
         CHECK_INT(net.segment[s].off, at);
         CHECK_INT(net.segment[s].rank, s < BLOCKS ? 4 : 1);
-        CHECK(net.segment[s].rate == (s < BLOCKS ? 0 : 0.1F));
+        CHECK(net.segment[s].rate == (s < BLOCKS ? 0 : s < 2 * BLOCKS ? 0.1F : 1));
         at += net.segment[s].len;
     }
     CHECK_INT(at, net.dim);

@@ -8,6 +8,7 @@
 #include "config/compress_section.h"
 #include "config/parse.h"
 #include "config/read.h"
+#include "config/source_section.h"
 #include "config/stream_file.h"
 #include "math/models.h"
 #include "partition/features.h"
@@ -305,7 +306,7 @@ static enum mot_status read_stop(
     if (status == MOT_OK) status = read_target(r, mot_yaml_get(node, "target"), e);
     if (status != MOT_OK) return status;
     bool limited = conf.updates != MOT_WORD_UINT || conf.time != MOT_NEVER;
-    bool streams = mot_cluster_streams(e->cluster);
+    bool streams = mot_experiment_streams(e);
     if ((limited || streams) && !mot_yaml_get(node, "epochs")) conf.epochs = NAN;
     if (!limited && isnan(conf.epochs) && e->stop.target == MOT_TARGET_NONE)
         return mot_read_fail(r, node, "stop",
@@ -485,9 +486,9 @@ static enum mot_status refuse_study(const struct mot_yaml_reader *r, const struc
 static enum mot_status read_header(const struct mot_yaml_reader *r, const struct mot_yaml *root,
     struct mot_experiment *e, uint64_t *workers, bool *proportional)
 {
-    static const char *const others[] = { "data", "partition", "sampler", "model", "method", "topology",
-        "code", "compress", "optimizer", "batch", "cluster", "evaluate", "stop", "sim", "mpi", "checkpoint",
-        "compare", "sweep", "tune", NULL };
+    static const char *const others[] = { "data", "source", "partition", "sampler", "model", "method",
+        "topology", "code", "compress", "optimizer", "batch", "cluster", "evaluate", "stop", "sim", "mpi",
+        "checkpoint", "compare", "sweep", "tune", NULL };
     struct mot_header_conf conf;
     enum mot_status status = mot_read_map(r, root, "", "'data: digits'");
     if (status == MOT_OK) status = refuse_study(r, root);
@@ -524,6 +525,7 @@ static enum mot_status resolve(
     bool proportional = false;
     enum mot_status status = read_header(r, root, e, &workers, &proportional);
     if (status == MOT_OK) status = read_data(r, mot_yaml_get(root, "data"), &e->data);
+    if (status == MOT_OK) status = mot_read_source(r, mot_yaml_get(root, "source"), e);
     if (status == MOT_OK) status = read_partition(r, mot_yaml_get(root, "partition"), e);
     if (status == MOT_OK)
         status = mot_read_options(
@@ -546,7 +548,8 @@ static enum mot_status resolve(
     if (status == MOT_OK) status = read_sim(r, mot_yaml_get(root, "sim"), e);
     if (status == MOT_OK) status = read_mpi(r, mot_yaml_get(root, "mpi"), e);
     if (status == MOT_OK) status = read_checkpoint(r, mot_yaml_get(root, "checkpoint"), e);
-    if (status == MOT_OK && mot_cluster_streams(e->cluster)) status = mot_streams_check(r, root, e);
+    if (status == MOT_OK && mot_experiment_streams(e)) status = mot_streams_check(r, root, e);
+    if (status == MOT_OK) status = mot_check_source(r, mot_yaml_get(root, "source"), e);
     if (status == MOT_OK) status = check_raw_data(r, root, e);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "math/optim.h"
 #include "method/methods.h"
 #include "partition/partition.h"
+#include "stream/intake.h"
 #include "topology/topology.h"
 #include <motley/code.h>
 #include <motley/method.h>
@@ -36,6 +37,7 @@ struct mot_experiment {
     uint64_t seed;
     uint32_t workers;
     struct mot_data_conf data;
+    struct mot_intake_conf source; /* live runs: where samples arrive from; from is NULL: from data */
     const struct mot_partitioner *partitioner;
     void *partition_conf;
     struct mot_sampler_conf sampler;
@@ -109,6 +111,9 @@ void mot_experiment_close(struct mot_experiment *);
 enum mot_status mot_experiment_open_run(const char *name, const char *text, size_t n,
     const struct mot_setting *, size_t settings, struct mot_experiment **out);
 extern const char *const mot_study_sections[]; /* "compare", "sweep", "tune"; ended by NULL */
+
+/* Whether samples arrive over time: as the cluster says, or from a source. */
+bool mot_experiment_streams(const struct mot_experiment *);
 
 /* Worker speeds, by which data is partitioned and some codes go: samples a second at each worker's own batch.
  * malloc'd. */

@@ -298,6 +298,8 @@ bool mot_family_find(const struct mot_family *family, const char *name, struct m
 const struct mot_section mot_sections[] = {
     { "", "Keys outside sections", mot_header_options, NULL },
     { "data", "The data set: a built-in one by name, a file, or a map", mot_data_options, NULL },
+    { "source", "Where samples arrive from while a live run trains; a simulated run takes them from `data`",
+        mot_intake_options, NULL },
     { "partition", "Which rows each worker holds", NULL, &mot_family_partition },
     { "sampler", "In which order a worker takes its rows", mot_sampler_options, NULL },
     { "model", "What is trained", NULL, &mot_family_model },

@@ -126,6 +126,10 @@ static void print_essence(const struct mot_experiment *e, bool idle, FILE *out)
     fprintf(out, "seed: %llu\nworkers: %u\n", (unsigned long long)e->seed, e->workers);
     fputs("data:\n", out);
     mot_print_options(mot_data_options, &e->data, 2, out);
+    if (e->source.from) {
+        fputs("source:\n", out);
+        mot_print_options(mot_intake_options, &e->source, 2, out);
+    }
     mot_print_choice("partition", e->partitioner->name, e->partitioner->options, e->partition_conf, 0, out);
     fputs("sampler:\n", out);
     mot_print_options(mot_sampler_options, &e->sampler, 2, out);

@@ -56,6 +56,8 @@ uint64_t mot_picture_cols(const struct mot_picture *);
 /* Reads, orders, splits and scales. `seed` is the experiment's. */
 enum mot_status mot_dataset_open(const struct mot_data_conf *, uint64_t seed, struct mot_dataset **out);
 void mot_dataset_close(struct mot_dataset *);
+/* Makes sparse rows dense: every column is stored. */
+enum mot_status mot_dataset_fill(struct mot_dataset *);
 
 /* Reads a data set as one table, in the order of the file, into `train`: same columns as
  * the schema's, classes by its names, scaled as it says. A set with test rows of its own

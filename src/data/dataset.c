@@ -344,6 +344,42 @@ enum mot_status mot_dataset_open(const struct mot_data_conf *conf, uint64_t seed
     return finish(o, open_steps(o, conf, seed), name_of(conf), out);
 }
 
+/* ---- dense rows ------------------------------------------------------------------------- */
+
+static enum mot_status make_dense(struct mot_raw *raw)
+{
+    if (!raw->sparse || raw->rows == 0) return MOT_OK;
+    float *x = mot_new_large((size_t)raw->rows * raw->cols, sizeof *x);
+    if (!x) return mot_memory_status();
+    for (uint32_t r = 0; r < raw->rows; r++)
+        for (uint64_t i = raw->row_at[r]; i < raw->row_at[r + 1]; i++)
+            x[(size_t)r * raw->cols + raw->col[i]] = raw->val[i];
+    free(raw->row_at);
+    free(raw->col);
+    free(raw->val);
+    raw->row_at = NULL;
+    raw->col = NULL;
+    raw->val = NULL;
+    raw->x = x;
+    raw->sparse = false;
+    return MOT_OK;
+}
+
+enum mot_status mot_dataset_fill(struct mot_dataset *set)
+{
+    struct owner *o = owner_of(set);
+    uint32_t train = set->train.rows, valid = set->valid.rows;
+    if (!o->rows.sparse) return MOT_OK;
+    enum mot_status status = make_dense(&o->rows);
+    if (status == MOT_OK) status = make_dense(&o->test);
+    if (status != MOT_OK) return status;
+    set->train = window(&o->rows, o->y, o->classes, 0, train);
+    set->valid = window(&o->rows, o->y, o->classes, train, valid);
+    set->test = o->test.rows ? window(&o->test, o->test_y, o->classes, 0, set->test.rows)
+                             : window(&o->rows, o->y, o->classes, train + valid, set->test.rows);
+    return MOT_OK;
+}
+
 /* ---- for a model that is already there ----------------------------------------------------- */
 
 static enum mot_status open_as_steps(

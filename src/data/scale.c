@@ -126,7 +126,7 @@ static float row_length(const float *v, uint64_t n)
     return sum > 0 ? (float)(1 / sqrt(sum)) : 1;
 }
 
-static bool apply_row(
+void mot_scale_row(
     float *v, const uint32_t *col, uint64_t n, enum mot_scale scale, const float *shift, const float *factor)
 {
     if (scale == MOT_SCALE_UNIT) {
@@ -137,6 +137,10 @@ static bool apply_row(
     } else {
         for (uint64_t i = 0; i < n; i++) v[i] = (v[i] - (shift ? shift[i] : 0)) * factor[i];
     }
+}
+
+static bool finite_row(const float *v, uint64_t n)
+{
     float worst = 0; /* infinity - infinity is NaN: a sum of v * 0 is 0 only if all are finite */
     for (uint64_t i = 0; i < n; i++) worst += v[i] * 0;
     return worst == 0;
@@ -149,8 +153,9 @@ enum mot_status mot_scale_apply(
     for (uint32_t r = 0; r < raw->rows; r++) {
         uint64_t at = raw->sparse ? raw->row_at[r] : (uint64_t)r * raw->cols,
                  n = raw->sparse ? raw->row_at[r + 1] - at : raw->cols;
-        if (!apply_row((raw->sparse ? raw->val : raw->x) + at, raw->sparse ? raw->col + at : NULL, n, scale,
-                shift, factor))
+        float *v = (raw->sparse ? raw->val : raw->x) + at;
+        mot_scale_row(v, raw->sparse ? raw->col + at : NULL, n, scale, shift, factor);
+        if (!finite_row(v, n))
             return mot_fail(MOT_EDATA,
                 "%s: row %u: scaling takes a number out of the range of a 32-bit float: use `scale: none`, "
                 "or fix the data",

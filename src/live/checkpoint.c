@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
-#define VERSION 7u
+#define VERSION 8u
 
 struct fit { /* MOT_LIVE_HEAD bytes */
     char magic[8];
@@ -57,6 +57,9 @@ struct mot_bytes mot_live_pack(const struct mot_live *l, const struct mot_live_c
         mot_bytes_put(&b, c->best.x, w->dim * sizeof(float));
     }
     mot_bytes_put(&b, c->draw, w->workers * sizeof(*c->draw));
+    uint32_t streams = c->cursor != NULL;
+    MOT_PUT(&b, streams);
+    if (streams) mot_bytes_put(&b, c->cursor, w->workers * sizeof(*c->cursor));
     uint32_t kept = c->word != NULL;
     MOT_PUT(&b, kept);
     if (kept) mot_bytes_put(&b, c->word, w->nodes * sizeof(*c->word));
@@ -120,7 +123,7 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     MOT_GET(&r, c->target.score);
     MOT_GET(&r, c->target.at);
     MOT_GET(&r, c->target.updates);
-    uint32_t has_best = 0, kept = 0, models = 0;
+    uint32_t has_best = 0, streams = 0, kept = 0, models = 0;
     MOT_GET(&r, has_best);
     if (has_best) {
         MOT_GET(&r, c->best.score);
@@ -129,13 +132,18 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
     }
     c->draw = mot_new(want->workers, sizeof(*c->draw));
     mot_reader_get(&r, c->draw, want->workers * sizeof(*c->draw));
+    MOT_GET(&r, streams);
+    if (streams) {
+        c->cursor = mot_new(want->workers, sizeof(*c->cursor));
+        mot_reader_get(&r, c->cursor, want->workers * sizeof(*c->cursor));
+    }
     MOT_GET(&r, kept);
     if (kept) {
         c->word = mot_new(want->nodes, sizeof(*c->word));
         mot_reader_get(&r, c->word, want->nodes * sizeof(*c->word));
     }
     MOT_GET(&r, models);
-    if (has_best > 1 || kept > want->keeps || (models != 1 && models != want->workers))
+    if (has_best > 1 || streams > 1 || kept > want->keeps || (models != 1 && models != want->workers))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     c->models = models;
     c->model = mot_new(models, sizeof(*c->model));
@@ -174,6 +182,7 @@ enum mot_status mot_live_load(const char *path, const struct mot_live *l, struct
 void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
 {
     free(c->draw);
+    free(c->cursor);
     free(c->word);
     free((void *)c->best.x);
     for (uint32_t i = 0; c->model && i < c->models; i++) {

@@ -22,6 +22,18 @@ static uint64_t draw_at(const struct mot_live *l, mot_node worker, const struct 
     return (l->world.draw0 ? l->world.draw0[worker] : 0) + p->used + p->dropped;
 }
 
+/* Where its source goes on. */
+static void put_cursor(
+    const struct mot_live *l, struct mot_live_job *job, mot_node worker, const struct mot_place *p)
+{
+    struct mot_mark begin = l->from && l->from->cursor ? l->from->cursor[worker] : (struct mot_mark){ 0 };
+    if (!job->cursor) return;
+    job->cursor[worker] = begin;
+    if (p->used + p->dropped == 0) return;
+    job->cursor[worker].after = p->cursor;
+    job->cursor[worker].malformed += p->malformed;
+}
+
 /* A worker's position in its data, for a checkpoint. `updates`: the worker's own, or without a server
  * everyone's. What has arrived at a server since its last update is asked for again. */
 static uint64_t draw_of(struct mot_live_judge *j, mot_node worker, uint64_t updates)
@@ -51,6 +63,7 @@ static struct mot_live_job *new_job(struct mot_live_judge *j, bool evaluates, bo
     job->evaluates = evaluates;
     job->saves = saves;
     job->draw = mot_new(j->live->world.workers, sizeof(*job->draw));
+    if (j->live->rings) job->cursor = mot_new(j->live->world.workers, sizeof(*job->cursor));
     if (mot_live_judge_several(j)) job->copy = mot_new(j->live->world.nodes, sizeof(*job->copy));
     return job;
 }
@@ -63,6 +76,7 @@ static void free_job(struct mot_live_judge *j, struct mot_live_job *job)
     for (mot_node i = 0; job->copy && i < j->live->world.nodes; i++) mot_copy_free(&job->copy[i]);
     free(job->copy);
     free(job->draw);
+    free(job->cursor);
     free(job);
 }
 
@@ -105,7 +119,10 @@ static struct mot_live_job *snapshot(struct mot_live_judge *j, bool evaluates, b
     job->moment.mixed = mot_live_judge_first(j);
     hold_params(j, job, view.params ? view.params : &(struct mot_params){ .x = view.x });
     if (l->checkpoint) hold_kept(j, job, mot_live_kept(j->lead));
-    for (mot_node i = 0; i < l->world.workers; i++) job->draw[i] = draw_of(j, i, j->lead->actor.advanced);
+    for (mot_node i = 0; i < l->world.workers; i++) {
+        job->draw[i] = draw_of(j, i, j->lead->actor.advanced);
+        if (l->place) put_cursor(l, job, i, &j->lead->placed[i]);
+    }
     return job;
 }
 
@@ -117,7 +134,10 @@ struct mot_live_job *mot_live_judge_beginning(struct mot_live_judge *j)
     job->initial = true;
     job->moment = mot_live_judge_moment(j);
     job->moment.mixed = mot_live_judge_first(j);
-    for (mot_node i = 0; i < l->world.workers; i++) job->draw[i] = l->world.draw0 ? l->world.draw0[i] : 0;
+    for (mot_node i = 0; i < l->world.workers; i++) {
+        job->draw[i] = l->world.draw0 ? l->world.draw0[i] : 0;
+        put_cursor(l, job, i, &(struct mot_place){ 0 });
+    }
     if (from) {
         job->moment.now = from->now;
         job->moment.samples = from->samples;
@@ -259,6 +279,7 @@ static uint64_t samples_of(const struct mot_live_judge *j, const struct mot_live
 /* Whether the run ended because the data did. */
 static bool ran_out(const struct mot_live_judge *j)
 {
+    if (atomic_load(&j->live->drained)) return true;
     if (!j->live->own_pace) return j->lead->out_of_data;
     return j->judge.ended_by && strcmp(j->judge.ended_by, "data") == 0;
 }
@@ -277,6 +298,7 @@ void mot_live_judge_save(struct mot_live_judge *j, const struct mot_live_job *jo
         .step = l->own_pace ? job->moment.updates : at.step, /* each goes on from the mean */
         .out_of_data = final && ran_out(j),
         .draw = job->draw,
+        .cursor = job->cursor,
         .word = one_cut && !job->initial && l->experiment->method->keep ? words_of(j, job) : NULL,
         .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0,
         .models = own ? l->world.workers : 1 };
@@ -332,10 +354,12 @@ static void count_set(struct mot_live_judge *j, struct mot_live_job *job)
         if (job->copy[i].x && job->copy[i].updates < least) least = job->copy[i].updates;
     if (least != UINT64_MAX) job->moment.updates = least;
     if (l->own_pace) job->moment.updates = steps_of(l, job) / l->world.workers;
-    for (mot_node i = 0; i < l->world.workers && l->world.servers == 0; i++)
+    for (mot_node i = 0; i < l->world.workers && l->world.servers == 0; i++) {
         job->draw[i] = l->place && job->copy[i].x
             ? draw_at(l, i, &job->copy[i].place)
             : draw_of(j, i, job->copy[i].x ? job->copy[i].updates : job->moment.updates);
+        if (l->place) put_cursor(l, job, i, job->copy[i].x ? &job->copy[i].place : &j->lead->placed[i]);
+    }
 }
 
 /* Whether an evaluation must not be skipped, since it may end the run. */
@@ -391,8 +415,10 @@ static struct mot_live_job *set_of(struct mot_live_judge *j, const struct mot_co
 static void note_moment(struct mot_live_judge *j, struct mot_live_job *job)
 {
     job->moment = mot_live_judge_moment(j);
-    for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++)
+    for (mot_node i = 0; i < j->live->world.workers && j->live->world.servers; i++) {
         job->draw[i] = draw_of(j, i, 0);
+        if (j->live->place) put_cursor(j->live, job, i, &j->lead->placed[i]);
+    }
 }
 
 static void lay_copy(struct mot_live_judge *j, struct mot_live_job *job, const struct mot_copy *c)

@@ -37,11 +37,13 @@ struct mot_moment mot_live_judge_moment(struct mot_live_judge *j)
         .score = MOT_SCORE_UNKNOWN };
     mot_moment_note(&m, &n->notes);
     m.streams = j->live->place != NULL;
+    m.stalled = mot_live_stalled(j->live, j->stalled);
     m.flow.oldest = NAN;
     for (mot_node i = 0; m.streams && i < j->live->world.workers; i++) {
         struct mot_place p = mot_place_now(&j->live->place[i]);
-        struct mot_flow flow = { p.arrived, p.used, p.dropped, p.arrived - p.used - p.dropped, NAN };
-        if (p.arrived >= p.used + p.dropped) mot_flow_add(&m.flow, &flow);
+        uint64_t gone = p.used + p.dropped + p.malformed;
+        struct mot_flow flow = { p.arrived, p.used, p.dropped, p.arrived - gone, NAN, p.malformed };
+        if (p.arrived >= gone) mot_flow_add(&m.flow, &flow);
     }
     return m;
 }
@@ -273,9 +275,11 @@ void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
     if (!by_target || l->over) mot_judge_evaluate(&j->judge, &m, x, true);
     mot_judge_outcome(&j->judge, &l->world, x, out);
     out->status = status;
+    out->from_source = l->rings != NULL;
     out->saved = j->cut;
     out->saved_updates = j->cut;
     out->ended_by = status == MOT_EDIVERGED             ? "diverged"
+        : atomic_load(&l->drained) && !knew             ? "data"
         : j->lead->out_of_data && !knew && !l->own_pace ? "data"
         : j->judge.ended_by                             ? j->judge.ended_by
         : l->own_pace && m.updates < l->stop_at         ? "epochs"

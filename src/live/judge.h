@@ -18,7 +18,8 @@ struct mot_live_job {
     struct mot_kept kept;     /* one: its buffers held */
     struct mot_copy *copy;    /* several: [nodes]; x is NULL if missing */
     struct mot_moment moment;
-    uint64_t *draw; /* [workers] */
+    uint64_t *draw;          /* [workers] */
+    struct mot_mark *cursor; /* [workers]: where sources go on; NULL: there are none */
 };
 
 struct mot_live_judge {
@@ -35,12 +36,13 @@ struct mot_live_judge {
     pthread_mutex_t lock;
     pthread_cond_t wake, taken; /* there is work; a job was taken */
     bool busy, closing;
-    struct mot_live_job *ready;  /* jobs for the thread, oldest first */
-    struct mot_live_job *sets;   /* several: incomplete sets */
-    struct mot_live_job *final;  /* the run's end, if known before its nodes have ended */
-    struct mot_live_job *ending; /* several: final models; moment and draws are the lead's at its end */
-    bool ends_early;             /* a node ended before live->stop_at */
-    bool *lost;                  /* [nodes] */
+    struct mot_live_job *ready;     /* jobs for the thread, oldest first */
+    struct mot_live_job *sets;      /* several: incomplete sets */
+    struct mot_live_job *final;     /* the run's end, if known before its nodes have ended */
+    struct mot_live_job *ending;    /* several: final models; moment and draws are the lead's at its end */
+    bool ends_early;                /* a node ended before live->stop_at */
+    bool *lost;                     /* [nodes] */
+    char stalled[MOT_LIVE_STALLED]; /* what progress says of a source that gives nothing */
     uint32_t lasts_missing;
     struct mot_piece *piece;          /* [nodes]: scratch for pieces, */
     float *whole[1 + MOT_LIVE_SLOTS]; /* and for their means: the model, and what else is saved of it */

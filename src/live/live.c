@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "live/node.h"
+#include "live/rings.h"
 #include <stdlib.h>
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,15 @@ enum mot_status mot_live_open(struct mot_live *l, const struct mot_driver_option
         .keeps = o->checkpoint != NULL,
         .hash = o->hash };
     l->slots = o->optim->slots + o->experiment->traits.keeps;
-    enum mot_status status = mot_world_open(o->experiment, o->problem, o->optim, &l->world);
+    enum mot_status status = MOT_OK;
+    if (o->experiment->source.from) status = mot_rings_open(o->experiment, o->problem, &l->rings);
+    if (status != MOT_OK) return status;
+    if (l->rings) l->problem = mot_rings_problem(l->rings);
+    status = mot_world_open(o->experiment, l->problem, o->optim, &l->world);
+    if (status != MOT_OK) {
+        mot_rings_close(l->rings);
+        l->rings = NULL;
+    }
     l->blocks = mot_blocks_of(&l->world);
     return status;
 }
@@ -25,6 +34,7 @@ void mot_live_close(struct mot_live *l)
 {
     free(l->kept);
     mot_world_close(&l->world);
+    mot_rings_close(l->rings);
 }
 
 mot_time mot_live_now(const struct mot_live *l) { return mot_wall_ns() - l->began_ns; }
@@ -111,7 +121,7 @@ enum mot_status mot_live_reserve(struct mot_live *l, const struct mot_driver_opt
     l->pool.shared = true; /* at least with the judge's thread */
     fill(l, o->x0);
     l->job_us = mot_new_large(l->world.workers, sizeof(*l->job_us));
-    if (l->emulate && mot_cluster_streams(l->experiment->cluster))
+    if (l->rings || (l->emulate && mot_cluster_streams(l->experiment->cluster)))
         l->place = mot_new_large(l->world.workers, sizeof(*l->place));
     l->paced = mot_new_large(l->world.workers, sizeof(*l->paced));
     atomic_store(&l->stepped, l->world.workers * l->world.step0);
@@ -142,7 +152,12 @@ void mot_live_book(const struct mot_live_account *a, mot_node node, struct mot_o
             .used = a->tally.feed.used,
             .dropped = a->tally.feed.dropped,
             .waiting = a->tally.feed.waiting,
+            .malformed = a->tally.feed.malformed,
             .oldest = NAN });
+    if (a->trouble[0] && !out->trouble) {
+        out->trouble = mot_arena_text(&out->arena, a->trouble);
+        out->troubled = node;
+    }
     mot_traffic_add(&out->traffic, node, a->sent);
     out->node[node].send =
         out->last.now > busy ? out->last.now - busy : 0; /* the rest: messages and updates */

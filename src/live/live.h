@@ -11,6 +11,9 @@
 struct mot_live_judge;
 struct mot_live_checkpoint;
 struct mot_live_params;
+struct mot_rings;
+
+#define MOT_LIVE_STALLED 320
 
 struct mot_live {
     const struct mot_experiment *experiment;
@@ -31,6 +34,11 @@ struct mot_live {
      * 1 if it is out of data. */
     _Atomic uint64_t stepped, *paced;
     struct mot_places *place; /* [workers]; NULL: nobody's samples arrive over time */
+    struct mot_rings *rings;  /* where samples from a source lie; NULL: there is none */
+    /* For progress: a worker of this process whose source gives nothing, and why. */
+    char stalled[MOT_LIVE_STALLED];
+    _Atomic uint32_t stalls; /* that worker, from 1; 0: none */
+    _Atomic bool drained;    /* a source has ended, and all of it is used */
     struct mot_course course;
     struct mot_every every; /* evaluate.every, resolved */
     bool keeps;             /* checkpoints are written, here or by the lead */
@@ -67,6 +75,9 @@ void mot_live_close(struct mot_live *);
 
 mot_time mot_live_now(const struct mot_live *); /* the run's clock */
 
+/* Why a worker's source gives nothing, copied to `into`; NULL: none stalls. */
+const char *mot_live_stalled(struct mot_live *, char into[MOT_LIVE_STALLED]);
+
 /* Heard of a worker at its own pace: its number in `paced`. Numbers only grow. */
 void mot_live_hear_pace(struct mot_live *, mot_node worker, uint64_t paced);
 
@@ -75,7 +86,8 @@ struct mot_live_account {
     struct mot_node_tally tally;
     struct mot_sent sent[MOT_BLOCKS_MOST]; /* by receiver */
     uint64_t events, advanced, poisoned;
-    uint32_t status; /* enum mot_status */
+    uint32_t status;                /* enum mot_status */
+    char trouble[MOT_INTAKE_WORDS]; /* with its source, the last; "": none */
 };
 void mot_live_book(const struct mot_live_account *, mot_node, struct mot_outcome *out);
 

@@ -42,6 +42,7 @@ uint64_t mot_live_updates(const struct mot_live_node *lead)
 
 double mot_live_epochs(const struct mot_live_node *n)
 {
+    if (n->live->rings) return NAN; /* what has no end has no epochs */
     return (double)mot_live_samples(n) / n->live->problem->data->train.rows;
 }
 
@@ -106,6 +107,7 @@ void mot_live_node_close(struct mot_live_node *n)
     free(n->drawn);
     free(n->place);
     free(n->placed);
+    mot_intake_close(n->intake);
     free(n->scratch);
     mot_actor_close(&n->actor, &n->outbox);
 }
@@ -204,7 +206,10 @@ static void begin_next(struct mot_live_node *n)
     struct mot_slot *next = mot_actor_next(&n->actor);
     n->fed_at = MOT_NEVER;
     if (!next) return;
-    if (n->actor.feed && !mot_feed_take(&n->feed, next, n->actor.self, mot_live_now(l), &n->fed_at)) return;
+    if (n->actor.feed && !mot_feed_take(&n->feed, next, n->actor.self, mot_live_now(l), &n->fed_at)) {
+        if (n->intake && mot_live_feed_over(n)) n->fed_at = MOT_NEVER;
+        return;
+    }
     struct mot_live_work *w = (struct mot_live_work *)next;
     mot_actor_check_terms(&n->actor, next);
     next->state = MOT_SLOT_RUNNING;
@@ -644,7 +649,15 @@ static bool ends_here(struct mot_live_node *n)
     return true;
 }
 
-void mot_live_node_begin(struct mot_live_node *n) { step(n, &(struct mot_event){ .kind = MOT_EV_START }); }
+void mot_live_node_begin(struct mot_live_node *n)
+{
+    if (n->status != MOT_OK) { /* its source could not be opened */
+        n->finished = true;
+        n->port->end(n->port);
+        return;
+    }
+    step(n, &(struct mot_event){ .kind = MOT_EV_START });
+}
 
 /* Does one thing that can be done now; if there is none, sets until when only arrivals matter. */
 static bool do_something(struct mot_live_node *n, mot_time *next)
@@ -692,6 +705,7 @@ struct mot_live_account mot_live_node_account(const struct mot_live_node *n)
         .advanced = n->actor.advanced,
         .poisoned = n->poisoned,
         .status = n->status };
+    memcpy(a.trouble, n->trouble, sizeof(a.trouble));
     memcpy(a.sent, n->sent, sizeof(a.sent));
     return a;
 }
@@ -700,7 +714,7 @@ void mot_live_node_end(struct mot_live_node *n)
 {
     if (n->waiting) n->actor.tally.wait += mot_live_now(n->live) - n->waits_since;
     n->waiting = false;
-    if (n->actor.feed) mot_feed_close(&n->feed, mot_live_now(n->live));
+    if (n->actor.feed) mot_live_feed_close(n);
     if (shows(n) && !n->shown_last) show_last(n);
 }
 

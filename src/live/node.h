@@ -34,7 +34,9 @@ struct mot_live_node {
     bool shown_last;
     mot_time joined[MOT_COLL_SCOPES]; /* when it joined the current collective */
     struct mot_pace pace;
-    struct mot_rate_source source; /* emulating: what arrives at a worker */
+    struct mot_rate_supply rates; /* emulating: what arrives at a worker */
+    struct mot_intake *intake;    /* what arrives from a source; NULL: there is none */
+    char trouble[MOT_INTAKE_WORDS];
     struct mot_feed feed;
     mot_time fed_at;           /* when its next job may have its samples; MOT_NEVER: none lacks any */
     uint64_t joins, collected; /* collectives of all workers that it has joined, and that have ended */
@@ -81,7 +83,10 @@ void mot_live_node_delay(struct mot_live_node *, mot_time by); /* emulates a sta
 void mot_live_node_end(struct mot_live_node *); /* after the last turn: closes its time account */
 
 /* node_feed.c: only in runs with streams. */
-void mot_live_feed_open(struct mot_live_node *);         /* what arrives at it */
+void mot_live_feed_open(struct mot_live_node *);  /* what arrives at it */
+void mot_live_feed_close(struct mot_live_node *); /* the run is over: counts are complete */
+/* Whether its source cannot go on, or has ended and all is used: then so has the node. */
+bool mot_live_feed_over(struct mot_live_node *);
 struct mot_place mot_live_place(struct mot_live_node *); /* where it is; others may know it from here on */
 void mot_live_place_join(struct mot_live_node *);        /* it joins a collective of all workers */
 void mot_live_learn_places(struct mot_live_node *);      /* one has ended: where each was when it joined */
@@ -114,6 +119,7 @@ struct mot_live_checkpoint {
         const float *x; /* [dim] */
     } best;
     uint64_t *draw;                   /* [workers] */
+    struct mot_mark *cursor;          /* [workers]: where sources go on; NULL: there are none */
     uint64_t (*word)[MOT_KEPT_WORDS]; /* [nodes]: what each kept, besides buffers; NULL: nothing */
     uint32_t models;                  /* 1, or one per worker */
     struct mot_live_params *model;    /* [models] */

@@ -212,10 +212,13 @@ static void print_stream(const struct page *p, const struct mot_outcome *o)
     struct mot_feed_tally all = mot_streams_of(o);
     char time[48];
     row(p, "stream");
-    fprintf(p->out,
-        "%" PRIu64 " samples arrived: %" PRIu64 " used, %" PRIu64 " dropped, %" PRIu64
-        " waiting; the oldest waited %s\n",
-        all.arrived, all.used, all.dropped, all.waiting, mot_show_time(all.oldest, time, sizeof time));
+    fprintf(p->out, "%" PRIu64 " samples arrived: %" PRIu64 " used, %" PRIu64 " dropped, %" PRIu64 " waiting",
+        all.arrived, all.used, all.dropped, all.waiting);
+    if (o->from_source) fprintf(p->out, ", %" PRIu64 " malformed", all.malformed);
+    fprintf(p->out, "; the oldest waited %s\n", mot_show_time(all.oldest, time, sizeof time));
+    if (!o->trouble) return;
+    row(p, "");
+    fprintf(p->out, "worker %u's source stalled: %s\n", o->troubled, o->trouble);
 }
 
 void mot_summary_print(const struct mot_experiment *e, const struct mot_outcome *o, FILE *out, bool colour)

@@ -81,6 +81,7 @@ static void compose(const struct mot_progress *p, const struct mot_moment *m, do
         if (left < 1e9) add(l, "  %s left", mot_show_time((uint64_t)(left * 1e9), time, sizeof time));
     }
     if (m->slowest_factor > 1.2) add(l, "  slowest %.0f (%.1fx)", m->slowest, m->slowest_factor);
+    if (m->stalled) add(l, "  %s", m->stalled);
     if (p->has_score) {
         const struct mot_score *s = &p->scored.score;
         if (isfinite(s->train_loss)) add(l, "  loss %.4g", s->train_loss);

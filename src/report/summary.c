@@ -68,7 +68,7 @@ static json_t *target_json(const struct mot_experiment *e, const struct mot_outc
 }
 
 /* What became of the samples that arrived: at a worker, or at all of them. */
-static json_t *stream_json(const struct mot_feed_tally *t)
+static json_t *stream_json(const struct mot_feed_tally *t, bool from_source)
 {
     json_t *stream = json_object();
     set_uint(stream, "arrived", t->arrived);
@@ -79,6 +79,11 @@ static json_t *stream_json(const struct mot_feed_tally *t)
     if (t->spilled) set_uint(stream, "most_in_storage", t->spilled);
     set_time(stream, "starved_s", t->starved);
     set_time(stream, "oldest_s", t->oldest);
+    if (from_source) {
+        set_uint(stream, "malformed", t->malformed);
+        set_uint(stream, "lag", t->lag);
+        set_uint(stream, "stalls", t->stalls);
+    }
     return stream;
 }
 
@@ -100,7 +105,7 @@ static json_t *nodes_json(
         set_uint(node, "bytes_sent", t->bytes_sent);
         if (t->rows_bytes) set_uint(node, "rows_bytes", t->rows_bytes);
         set_uint(node, "messages", t->messages_sent);
-        if (o->last.streams && i < o->workers) set(node, "stream", stream_json(&t->feed));
+        if (o->last.streams && i < o->workers) set(node, "stream", stream_json(&t->feed, o->from_source));
         mot_json_add(list, node);
     }
     return list;
@@ -308,7 +313,12 @@ json_t *mot_summary_json(
     set_uint(s, "events", last->events);
     if (last->streams) {
         struct mot_feed_tally all = mot_streams_of(o);
-        set(s, "stream", stream_json(&all));
+        json_t *stream = stream_json(&all, o->from_source);
+        if (o->trouble) {
+            set_uint(stream, "troubled", o->troubled);
+            set_text(stream, "trouble", o->trouble);
+        }
+        set(s, "stream", stream);
     }
     set_known(s, "consensus", last->mixed.consensus);
     set_known(s, "drift", last->mixed.drift);

@@ -137,6 +137,9 @@ struct mot_feed_tally mot_streams_of(const struct mot_outcome *o)
         all.used += t->used;
         all.dropped += t->dropped;
         all.waiting += t->waiting;
+        all.malformed += t->malformed;
+        all.lag += t->lag;
+        all.stalls += t->stalls;
         raise_to(&all.most, t->most);
         raise_to(&all.spilled, t->spilled);
         raise_to(&all.starved, t->starved);

@@ -118,7 +118,9 @@ void mot_say_end(struct mot_words *w, const struct mot_facts *f)
     } else if (o->status == MOT_EPEER) {
         say_lost(w, f);
     }
-    if (strcmp(by, "data") == 0)
+    if (strcmp(by, "data") == 0 && o->from_source)
+        mot_say(w, "The run ended because a worker had used all of its source. ");
+    else if (strcmp(by, "data") == 0)
         mot_say(w, "The run ended because the workers ran out of data: sampler.passes allows no more. ");
     if (e->stop.target == MOT_TARGET_NONE || o->target.reached) return;
     double at = mot_target_figure(e->stop.target, &o->last.score);

@@ -83,6 +83,12 @@ void mot_say_streams(struct mot_words *w, const struct mot_facts *f)
             "%.0f %%. ",
             all.dropped, mot_percent((double)all.dropped / arrived), called(f, most, label),
             mot_percent(dropped_share(f, most)));
+    if ((double)all.malformed / arrived >= DROPPED_SHARE)
+        mot_say(w,
+            "%" PRIu64 " records (%.0f %%) were malformed%s: check that `source.records`, `label` and `separator` "
+            "describe them, and that they have the columns and classes of `data`. ",
+            all.malformed, mot_percent((double)all.malformed / arrived),
+            f->e->output ? " (malformed-*.log in the run folder says which and why)" : "");
     most = most_of(f, waiting_share);
     if ((double)all.waiting / arrived >= BEHIND_SHARE)
         mot_say(w,

@@ -2,38 +2,38 @@
 #include "run/actor.h"
 #include <math.h>
 
-static uint64_t source_arrived(void *self, mot_time now)
+static uint64_t rate_arrived(void *self, mot_time now)
 {
-    return mot_arrivals_by(&((struct mot_rate_source *)self)->now, now);
+    return mot_arrivals_by(&((struct mot_rate_supply *)self)->now, now);
 }
 
-static mot_time source_when(void *self, uint64_t count)
+static mot_time rate_when(void *self, uint64_t count)
 {
-    struct mot_rate_source *s = self;
+    struct mot_rate_supply *s = self;
     if (mot_arrivals_long_ago(&s->now, count)) return mot_arrivals_when(&s->old, count);
     struct mot_arrivals ahead = s->now; /* what is asked about the future must not move the present */
     return mot_arrivals_when(&ahead, count);
 }
 
-static double source_rate(void *self) { return mot_arrivals_rate(&((struct mot_rate_source *)self)->now); }
+static double rate_now(void *self) { return mot_arrivals_rate(&((struct mot_rate_supply *)self)->now); }
 
-struct mot_source mot_rate_source_open(
-    struct mot_rate_source *s, const struct mot_stream *stream, uint64_t seed, mot_node worker)
+struct mot_supply mot_rate_supply_open(
+    struct mot_rate_supply *s, const struct mot_stream *stream, uint64_t seed, mot_node worker)
 {
     mot_arrivals_open(&s->now, stream, seed, worker);
     s->old = s->now;
-    return (
-        struct mot_source){ .self = s, .arrived = source_arrived, .when = source_when, .rate = source_rate };
+    return (struct mot_supply){ .self = s, .arrived = rate_arrived, .when = rate_when, .rate = rate_now };
 }
 
 void mot_feed_open(struct mot_feed *f, const struct mot_machine *m, uint64_t row_bytes, uint64_t first,
-    struct mot_source source, struct mot_feed_tally *tally)
+    struct mot_supply supply, struct mot_feed_tally *tally)
 {
     const struct mot_stream *s = &m->stream;
-    *f = (struct mot_feed){ .source = source,
+    *f = (struct mot_feed){ .supply = supply,
         .buffer = s->buffer,
         .bound = UINT64_MAX,
         .in_memory = UINT64_MAX,
+        .reach = UINT64_MAX,
         .head = first,
         .first = first,
         .lacks = MOT_NEVER,
@@ -51,7 +51,7 @@ static uint64_t room_of(const struct mot_feed *f)
 {
     uint64_t second;
     if (f->buffer != MOT_BUFFER_TRUNCATE) return f->bound;
-    second = (uint64_t)ceil(f->source.rate(f->source.self));
+    second = (uint64_t)ceil(f->supply.rate(f->supply.self));
     if (second < f->least) second = f->least;
     return second < f->bound ? second : f->bound;
 }
@@ -67,9 +67,11 @@ static uint64_t excess(const struct mot_feed *f, uint64_t waiting)
  * along. */
 static uint64_t look(struct mot_feed *f, mot_time now)
 {
-    uint64_t arrived = f->source.arrived(f->source.self, now), gone, waiting;
+    uint64_t oldest = f->supply.hold ? f->supply.hold(f->supply.self, f->head) : f->head;
+    uint64_t arrived = f->supply.arrived(f->supply.self, now), gone, waiting;
     if (arrived < f->head) return 0; /* resumed: what was used arrives no more */
     gone = excess(f, arrived - f->head);
+    if (oldest - f->head > gone) gone = oldest - f->head;
     f->head += gone;
     f->tally->dropped += gone;
     waiting = arrived - f->head;
@@ -81,7 +83,7 @@ static uint64_t look(struct mot_feed *f, mot_time now)
 
 static void note_age(struct mot_feed *f, mot_time now)
 {
-    mot_time came = f->source.when(f->source.self, f->head + 1);
+    mot_time came = f->supply.when(f->supply.self, f->head + 1);
     if (came < now && now - came > f->tally->oldest) f->tally->oldest = now - came;
 }
 
@@ -98,10 +100,15 @@ bool mot_feed_take(struct mot_feed *f, struct mot_slot *s, mot_node self, mot_ti
     if (want == 0) return true;
     f->least = s->least && s->least < want ? s->least : want;
     if (f->least > f->bound) f->least = f->bound; /* more will never be there */
+    if (f->least > f->reach) f->least = f->reach;
+    bool ended = f->supply.ended && f->supply.ended(f->supply.self);
     there = look(f, now);
-    if (there < f->least && now < s->deadline) {
+    if (ended && there < f->least) f->least = there ? there : 1;
+    f->over = ended && there == 0;
+    if (there < f->least && (f->over || now < s->deadline)) {
+        if (f->supply.release) f->supply.release(f->supply.self, f->head);
         if (f->lacks == MOT_NEVER) f->lacks = now;
-        *again = f->source.when(f->source.self, f->head + f->least);
+        *again = f->supply.when(f->supply.self, f->head + f->least);
         if (s->deadline < *again) *again = s->deadline;
         return false;
     }
@@ -127,11 +134,12 @@ void mot_feed_end(struct mot_feed *f, uint64_t covered)
     if (f->took) f->head = f->before + covered;
     f->tally->used += covered;
     f->took = 0;
+    if (f->supply.release) f->supply.release(f->supply.self, f->head);
 }
 
 struct mot_flow mot_feed_flow(const struct mot_feed *f, mot_time now)
 {
-    uint64_t arrived = f->source.arrived(f->source.self, now), gone = 0, kept = f->head;
+    uint64_t arrived = f->supply.arrived(f->supply.self, now), gone = 0, kept = f->head;
     struct mot_flow flow = { .used = f->tally->used, .dropped = f->tally->dropped, .oldest = NAN };
     if (arrived < f->head) arrived = f->head;
     gone = excess(f, arrived - f->head);
@@ -140,7 +148,7 @@ struct mot_flow mot_feed_flow(const struct mot_feed *f, mot_time now)
     flow.waiting = flow.arrived - flow.used - flow.dropped;
     kept = f->took ? f->before : f->head + gone;
     if (kept < arrived) {
-        mot_time came = f->source.when(f->source.self, kept + 1);
+        mot_time came = f->supply.when(f->supply.self, kept + 1);
         flow.oldest = came < now ? (double)(now - came) * 1e-9 : 0;
     }
     return flow;
@@ -162,5 +170,6 @@ void mot_flow_add(struct mot_flow *all, const struct mot_flow *one)
     all->used += one->used;
     all->dropped += one->dropped;
     all->waiting += one->waiting;
+    all->malformed += one->malformed;
     if (isnan(all->oldest) || one->oldest > all->oldest) all->oldest = one->oldest;
 }

@@ -14,6 +14,7 @@ struct mot_problem {
     const struct mot_dataset *data;
     const struct mot_net *net;
     struct mot_sampler sampler;
+    bool streamed; /* the training rows are rings that a source fills: they are never looked at as a whole */
     const struct mot_mixing *mixing; /* who averages with whom; NULL if the method does not mix */
     const struct mot_code *code;     /* who computes which parts; NULL if the method does not code */
 };

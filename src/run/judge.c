@@ -79,13 +79,19 @@ static void keep_best(struct mot_judge *j, const struct mot_moment *m, const flo
     memcpy(j->best.x, x, j->problem->net->dim * sizeof(*x));
 }
 
+/* Rows that arrive from a source are never there as a whole. */
+static unsigned what_of(const struct mot_judge *j, const struct mot_moment *m, bool final)
+{
+    unsigned whole = MOT_EVALUATE_TRAIN | MOT_EVALUATE_GRAD | MOT_EVALUATE_PARTS;
+    return mot_evaluate_what(j->experiment, m, final) & ~(j->problem->streamed ? whole : 0);
+}
+
 void mot_judge_evaluate(struct mot_judge *j, struct mot_moment *m, const float *x, bool final)
 {
-    unsigned what = mot_evaluate_what(j->experiment, m, final);
+    unsigned what = what_of(j, m, final);
     m->score = mot_evaluate(j->evaluator, x, what);
     if (!atomic_load(&j->target.met) && mot_target_met(j->experiment, &m->score)) {
-        struct mot_score rest =
-            mot_evaluate(j->evaluator, x, mot_evaluate_what(j->experiment, m, true) & ~what);
+        struct mot_score rest = mot_evaluate(j->evaluator, x, what_of(j, m, true) & ~what);
         mot_score_fill(&m->score, &rest);
         j->target.at = m->now;
         j->target.updates = m->updates;

@@ -34,11 +34,13 @@ struct mot_mixed {
         NAN, NAN, NAN                                                                                        \
     }
 
-/* Samples that arrive while a run goes on, of one worker or of all: arrived = used + dropped + waiting.
+/* Samples that arrive while a run goes on, of one worker or of all: arrived = used + dropped + waiting +
+ * malformed.
  * `oldest`: how long the oldest of those that wait has been waiting, in seconds; NaN: none waits. */
 struct mot_flow {
     uint64_t arrived, used, dropped, waiting;
     double oldest;
+    uint64_t malformed; /* of those that arrived from a source */
 };
 
 /* A moment of the run: one line of metrics.jsonl. Holds no wall-clock value. */
@@ -54,6 +56,7 @@ struct mot_moment {
     struct mot_mixed mixed;
     bool streams; /* samples arrive over time: */
     struct mot_flow flow;
+    const char *stalled; /* for progress: a worker whose source gives nothing, and why; NULL: none */
     /* For progress: the worker with the slowest jobs, and how many times the mean they take; NaN: unknown. */
     double slowest, slowest_factor;
     struct mot_score score;
@@ -64,6 +67,9 @@ struct mot_feed_tally {
     uint64_t arrived, used, dropped, waiting; /* arrived, waiting: at the end */
     uint64_t most, spilled;                   /* most that waited at once; of these in storage */
     mot_time starved, oldest; /* time that jobs waited for samples; the longest that a sample waited */
+    /* of a real source: records that were no samples; what it had that was not read at the end (bytes, or
+     * messages); how often it gave nothing for a reason */
+    uint64_t malformed, lag, stalls;
 };
 
 /* Where a node's time went: compute, send and wait add up to the run's time. */
@@ -132,6 +138,9 @@ bool mot_target_met(const struct mot_experiment *, const struct mot_score *);
 bool mot_validates_better(const struct mot_score *a, const struct mot_score *b, bool classes);
 
 struct mot_outcome {
+    bool from_source;    /* samples arrived from outside */
+    const char *trouble; /* with a worker's source, and which worker; NULL: none */
+    mot_node troubled;
     struct mot_arena arena; /* owns the keys of notes read from a checkpoint */
     enum mot_status status;
     /* "updates", "epochs", "time", "target", "data", "diverged",

@@ -117,7 +117,7 @@ static enum mot_status check_room(const struct mot_experiment *x, const struct m
         const struct mot_machine *m = &x->cluster->machine[i];
         struct mot_feed f;
         if (m->stream.kind == MOT_STREAM_NONE) continue;
-        mot_feed_open(&f, m, w->row_bytes[i], 0, (struct mot_source){ 0 }, NULL);
+        mot_feed_open(&f, m, w->row_bytes[i], 0, (struct mot_supply){ 0 }, NULL);
         uint64_t need = x->traits.varies ? 1 : w->batch[i];
         if (f.bound < need)
             return mot_fail(MOT_EUSAGE,
@@ -140,7 +140,7 @@ enum mot_status mot_world_open(const struct mot_experiment *x, const struct mot_
         .statistics = p->net->dim - p->net->trained,
         .seed = x->seed,
         .elastic = x->elastic,
-        .streams = mot_cluster_streams(x->cluster),
+        .streams = p->streamed || mot_cluster_streams(x->cluster),
         .passes = p->sampler.conf.passes == MOT_WORD_UINT ? 0 : p->sampler.conf.passes,
         .parts = p->sampler.parts->parts,
         .optim = optim,
@@ -156,10 +156,10 @@ enum mot_status mot_world_open(const struct mot_experiment *x, const struct mot_
     fill_tensors(w, p->net);
     if (x->traits.peer_maps) w->peers = mot_peer_maps_open(x->traits.peer_maps, w->workers);
     if (x->shared_parts) weigh_parts(w, p);
-    bool streams = mot_cluster_streams(x->cluster);
+    bool streams = w->streams;
     if (streams || x->traits.shares) weigh_rows(w, p);
     status = mot_memory_status();
-    if (status == MOT_OK && streams) status = check_room(x, w);
+    if (status == MOT_OK && streams && !p->streamed) status = check_room(x, w);
     if (status == MOT_OK && x->method->validate) status = x->method->validate(x->method_conf, w);
     if (status != MOT_OK) mot_world_close(w);
     return status;
@@ -267,8 +267,7 @@ struct mot_course mot_course_of(
     return (struct mot_course){ .world = w,
         .problem = p,
         .known = w->servers == 0 && x->traits.batches % w->workers == 0 && !x->shared_parts &&
-            !x->traits.redundant && !x->traits.own_pace && !x->traits.varies &&
-            !mot_cluster_streams(x->cluster),
+            !x->traits.redundant && !x->traits.own_pace && !x->traits.varies && !w->streams,
         .batches = x->traits.batches / w->workers,
         .samples0 = samples0 };
 }

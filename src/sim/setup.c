@@ -142,7 +142,7 @@ static enum mot_status open_feeds(struct sim *s)
         if (m->stream.kind == MOT_STREAM_NONE || w->part_rows[i] == 0) continue;
         s->node[i].actor.feed = &s->feed[i];
         mot_feed_open(&s->feed[i], m, w->row_bytes[i], 0,
-            mot_rate_source_open(&s->synthetic[i], &m->stream, w->seed, i), &s->node[i].actor.tally.feed);
+            mot_rate_supply_open(&s->synthetic[i], &m->stream, w->seed, i), &s->node[i].actor.tally.feed);
     }
     return mot_memory_status();
 }

@@ -130,7 +130,7 @@ struct sim {
     uint64_t *held; /* [workers][mot_held_words]; NULL: part i is worker i's */
     size_t held_bytes;
     struct mot_feed *feed; /* [workers]; NULL: all data is there */
-    struct mot_rate_source *synthetic;
+    struct mot_rate_supply *synthetic;
     struct sim_alarm *alarm;
     uint32_t alarms;
     struct mot_message *message; /* slots for messages in flight */

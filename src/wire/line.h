@@ -50,10 +50,11 @@ struct mot_envelope {
      * unnoticed. */
     uint32_t magic, kind, life, kind_turned;
     uint64_t seq;
-    uint64_t samples;                /* computed so far by the node concerned, or by the sender's worker */
-    uint64_t arrived, used, dropped; /* where that worker is in its stream; 0 without one */
-    uint64_t paced;                  /* how far that worker is at its own pace, as in live.h; else 0 */
-    uint64_t bytes, body_sum;        /* of the body; its XXH64, or 0: not checked */
+    uint64_t samples; /* computed so far by the node concerned, or by the sender's worker */
+    /* where that worker is in its stream, as a struct mot_place; 0 without one */
+    uint64_t arrived, used, dropped, malformed, cursor, sub;
+    uint64_t paced;           /* how far that worker is at its own pace, as in live.h; else 0 */
+    uint64_t bytes, body_sum; /* of the body; its XXH64, or 0: not checked */
     union {
         unsigned char raw[128];
         struct {
@@ -116,7 +117,7 @@ struct mot_envelope {
     };
     uint64_t sum; /* XXH64 of all above */
 };
-_Static_assert(sizeof(struct mot_envelope) == 216, "an envelope has no padding");
+_Static_assert(sizeof(struct mot_envelope) == 240, "an envelope has no padding");
 
 /* LINK: the transport says that nothing more can come from it */
 enum mot_lost_by { MOT_LOST_DEATH, MOT_LOST_SILENCE, MOT_LOST_DAMAGE, MOT_LOST_LINK, MOT_LOST_WAYS };

@@ -65,7 +65,7 @@ static void fill_message(const struct mot_ranks *p, struct letter *l, mot_buf bu
             .given = e->message.given ? e->message.len : 0,
             .draw = e->message.draw },
         .sender_samples = e->samples,
-        .place = { e->arrived, e->used, e->dropped },
+        .place = mot_ranks_place(e),
         .sent = e->message.sent };
     if (!rows)
         l->arrival.message.body =

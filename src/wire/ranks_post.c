@@ -32,12 +32,20 @@ static void stamp(const struct mot_ranks *p, struct mot_envelope *e)
     e->arrived = is.arrived;
     e->used = is.used;
     e->dropped = is.dropped;
+    e->malformed = is.malformed;
+    e->cursor = is.cursor.at;
+    e->sub = is.cursor.sub;
+}
+
+struct mot_place mot_ranks_place(const struct mot_envelope *e)
+{
+    return (struct mot_place){ e->arrived, e->used, e->dropped, e->malformed, { e->cursor, e->sub } };
 }
 
 static void hear_place(struct mot_ranks *p, uint32_t rank, const struct mot_envelope *e)
 {
     mot_node node = mot_ranks_first_node(p, rank);
-    struct mot_place is = { e->arrived, e->used, e->dropped };
+    struct mot_place is = mot_ranks_place(e);
     if (node >= p->live.world.workers) return;
     mot_place_note(&p->live.place[node], &is);
     if (e->kind == MOT_ENVELOPE_PART && e->range.scope == MOT_COLL_ALL && e->range.number)

@@ -111,7 +111,7 @@ void mot_ranks_show_came(struct mot_ranks *p, struct letter *l)
             .updates = e->show.updates,
             .step = e->show.step,
             .events = e->show.events,
-            .place = { e->arrived, e->used, e->dropped },
+            .place = mot_ranks_place(e),
             .scale = e->show.scale,
             .mass = e->show.mass,
             .off = e->show.off,

@@ -169,6 +169,8 @@ void mot_ranks_name_lost(const struct mot_ranks *, const char *when);   /* repor
 
 /* ranks_post.c */
 /* Sends under the lock, unless that rank is lost. `token`: a buffer held until then, or 0. */
+struct mot_place mot_ranks_place(
+    const struct mot_envelope *); /* where its sender's worker is in its stream */
 void mot_ranks_post(struct mot_ranks *, uint32_t to, struct mot_envelope *, const void *body, mot_buf token);
 void mot_ranks_progress(struct mot_ranks *); /* receives, gives signs of life, looks for lost ranks */
 void *mot_ranks_keep(void *ranks);           /* the keeper's thread */

@@ -1,0 +1,63 @@
+/* source_section.c -- the section `source:`: where samples arrive from while a live run trains. */
+#include "config/source_section.h"
+#include <stdlib.h>
+#include <string.h>
+
+bool mot_experiment_streams(const struct mot_experiment *e)
+{
+    return e->source.from || mot_cluster_streams(e->cluster);
+}
+
+static const struct mot_yaml *key_of(const struct mot_yaml *node, const char *key)
+{
+    const struct mot_yaml *given = node && node->kind == MOT_YAML_MAP ? mot_yaml_get(node, key) : NULL;
+    return given ? given : node;
+}
+
+enum mot_status mot_read_source(
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
+{
+    struct mot_intake_conf *c = &e->source;
+    enum mot_status status = mot_read_map(r, node, "source", "{from: 'device-{worker}.csv'}");
+    if (status == MOT_OK) status = mot_read_options(r, node, "source", mot_intake_options, c, NULL, 0);
+    if (status != MOT_OK || !c->from) return status;
+    bool path = strcmp(c->from, "-") != 0 && !strstr(c->from, "://");
+    if (path && *c->from) c->from = mot_read_path(r, key_of(node, "from"), c->from);
+    return MOT_OK;
+}
+
+enum mot_status mot_check_source(
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const struct mot_experiment *e)
+{
+    const struct mot_intake_conf *c = &e->source;
+    struct mot_address a;
+    if (!c->from) return MOT_OK;
+    char *wrong = mot_address_of(c->from, 0, e->workers, &a);
+    if (wrong) {
+        const char *kept = mot_arena_take(r->arena, wrong);
+        return mot_read_fail(r, key_of(node, "from"), "source.from", "%s", kept);
+    }
+    bool file = a.kind == MOT_INLET_FILE;
+    mot_address_free(&a);
+    if (c->ends && !file)
+        return mot_read_fail(r, key_of(node, "ends"), "source.ends",
+            "only a file can be complete; found true with '%s'", c->from);
+    if (c->bound != MOT_WORD_UINT && c->buffer != MOT_INTAKE_BOUNDED)
+        return mot_read_fail(
+            r, key_of(node, "bound"), "source.bound", "expected with `buffer: bounded` only");
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < e->workers && !e->batch_full; i++)
+        if (e->batch[i] > most) most = e->batch[i];
+    if (c->bound < most && !e->traits.varies)
+        return mot_read_fail(r, key_of(node, "bound"), "source.bound",
+            "expected at least a batch of %u samples, or no job could begin; found %llu", most,
+            (unsigned long long)c->bound);
+    if (e->traits.passes)
+        return mot_read_fail(r, node, "source",
+            "method %s makes passes over the rows of a worker, and a source has no end", e->method->name);
+    if (e->traits.shares)
+        return mot_read_fail(r, node, "source",
+            "method %s with alpha and beta sends samples between workers, which those of a source cannot",
+            e->method->name);
+    return MOT_OK;
+}

@@ -1,0 +1,39 @@
+/* inlet.h -- where the bytes of a stream come from: a table of operations. */
+#ifndef MOT_STREAM_INLET_H
+#define MOT_STREAM_INLET_H
+
+#include "stream/intake.h"
+
+enum mot_inlet_got {
+    MOT_INLET_BYTES,   /* more of an endless text: records may be cut anywhere */
+    MOT_INLET_MESSAGE, /* whole records */
+    MOT_INLET_NOTHING, /* not now */
+    MOT_INLET_STALLED, /* nor for a reason that the words say */
+    MOT_INLET_END,
+    MOT_INLET_FAILED /* the words say why */
+};
+
+struct mot_inlet_piece {
+    size_t n;     /* bytes; of a message that has no room more than that, and none is there */
+    uint64_t at;  /* of the first byte, or the number of the message */
+    uint64_t lag; /* what is there besides */
+    char *words;  /* [MOT_INTAKE_WORDS] to fill in */
+    enum mot_status failed;
+};
+
+struct mot_inlet;
+struct mot_inlet_ops {
+    /* Reads up to `room` bytes; waits a few milliseconds at most. */
+    enum mot_inlet_got (*read)(
+        struct mot_inlet *, unsigned char *into, size_t room, struct mot_inlet_piece *out);
+    void (*close)(struct mot_inlet *);
+};
+struct mot_inlet { /* first in each inlet's own */
+    const struct mot_inlet_ops *ops;
+};
+
+/* `from`: where to go on. */
+enum mot_status mot_inlet_file(const char *path, bool ends, uint64_t from, struct mot_inlet **out);
+enum mot_status mot_inlet_input(uint64_t from, struct mot_inlet **out);
+
+#endif

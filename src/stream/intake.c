@@ -1,0 +1,318 @@
+#include "stream/intake.h"
+#include "base/memory.h"
+#include "base/stopwatch.h"
+#include "data/number.h"
+#include "stream/inlet.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK (UINT64_C(1) << 18) /* bytes read at a time, besides the longest record */
+#define WAIT_NS UINT64_C(20000000)
+#define LOG_MOST 1000u /* malformed records in a log */
+#define TICKS 16u      /* parts of a second, in which rows are counted */
+#define TICK_NS (UINT64_C(1000000000) / TICKS)
+
+struct mot_intake {
+    struct mot_ring ring;
+    struct mot_records *records;
+    struct mot_inlet *inlet;
+    struct mot_spare *spare;
+    bool text, csv;
+    uint32_t worker;
+    size_t longest, room;
+    unsigned char *bytes; /* [room + 1] */
+    size_t have;          /* bytes that wait to be parsed, */
+    uint64_t at;          /* and where the first of them was */
+    bool skipping;        /* the rest of a record that was too long */
+    uint64_t skip;        /* records of the first message that were taken before */
+    uint64_t now_ns;      /* when the last bytes came */
+    char *log_path;
+    FILE *log;
+    uint32_t logged;
+    pthread_t thread;
+    bool running;
+    _Atomic bool stop;
+    _Atomic uint64_t malformed, lag, stalled_since;
+    _Atomic uint32_t stalls;
+    _Atomic bool ended;
+    struct {
+        _Atomic uint64_t number;
+        _Atomic uint32_t rows;
+    } tick[TICKS + 1];
+    pthread_mutex_t lock; /* of what follows */
+    enum mot_status failed;
+    char words[MOT_INTAKE_WORDS];
+};
+
+/* ---- Counting ------------------------------------------------------------------------- */
+
+static void log_malformed(
+    struct mot_intake *k, enum mot_parsed why, uint64_t at, const unsigned char *bytes, size_t n)
+{
+    char clip[MOT_CLIP];
+    atomic_fetch_add(&k->malformed, 1);
+    if (!k->log_path || k->logged == LOG_MOST) return;
+    if (!k->log) k->log = fopen(k->log_path, "ae");
+    if (!k->log) return;
+    while (n && (bytes[n - 1] == '\n' || bytes[n - 1] == '\r')) n--;
+    fprintf(k->log, "%llu: %s", (unsigned long long)at, mot_record_why(why));
+    if (k->text) fprintf(k->log, ": %s", mot_clip(clip, sizeof(clip), (const char *)bytes, n));
+    fputs(++k->logged == LOG_MOST ? "\nno more are logged\n" : "\n", k->log);
+    fflush(k->log);
+}
+
+static void count_row(struct mot_intake *k)
+{
+    uint64_t number = k->now_ns / TICK_NS;
+    uint32_t slot = (uint32_t)(number % (TICKS + 1));
+    if (atomic_load_explicit(&k->tick[slot].number, memory_order_relaxed) != number) {
+        atomic_store_explicit(&k->tick[slot].rows, 0, memory_order_relaxed);
+        atomic_store_explicit(&k->tick[slot].number, number, memory_order_relaxed);
+    }
+    uint32_t rows = atomic_load_explicit(&k->tick[slot].rows, memory_order_relaxed);
+    atomic_store_explicit(&k->tick[slot].rows, rows + 1, memory_order_relaxed);
+}
+
+double mot_intake_rate(struct mot_intake *k)
+{
+    uint64_t number = mot_wall_ns() / TICK_NS, rows = 0;
+    for (uint32_t i = 0; i <= TICKS; i++) {
+        uint64_t is = atomic_load_explicit(&k->tick[i].number, memory_order_relaxed);
+        if (is + TICKS > number) rows += atomic_load_explicit(&k->tick[i].rows, memory_order_relaxed);
+    }
+    return (double)rows;
+}
+
+/* ---- From bytes to rows ---------------------------------------------------------------- */
+
+/* Waits until a row has room. False: the intake is to stop. */
+static float *slot(struct mot_intake *k, float **y)
+{
+    float *x = NULL;
+    while (!atomic_load(&k->stop) && !(x = mot_ring_slot(&k->ring, WAIT_NS, y))) {}
+    return x;
+}
+
+/* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken; fewer
+ * than there are if the last record is not whole, or the intake is to stop. */
+static size_t parse(struct mot_intake *k, bool of_message)
+{
+    size_t done = 0;
+    uint64_t taken = 0; /* records of the message */
+    while (done < k->have) {
+        float *y, *x = slot(k, &y);
+        size_t took = 0;
+        if (!x) return done;
+        enum mot_parsed is = mot_records_next(k->records, k->bytes + done, k->have - done, &took, x, y);
+        if (is == MOT_RECORD_PARTIAL) break;
+        uint64_t at = of_message ? k->at : k->at + done;
+        bool header = is >= MOT_RECORD_MALFORMED && k->csv && at == 0 && !of_message &&
+            mot_records_header(k->records, k->bytes, took);
+        done += took;
+        if (is == MOT_RECORD_NONE || header) continue;
+        if (taken++ < k->skip) continue;
+        if (is != MOT_RECORD_ROW) {
+            log_malformed(k, is, at, k->bytes + done - took, took);
+            continue;
+        }
+        struct mot_mark mark = { .malformed = atomic_load(&k->malformed), .came_ns = k->now_ns };
+        mark.after = of_message ? (struct mot_cursor){ k->at, taken }
+                                : (struct mot_cursor){ k->at + done, mot_records_left(k->records) };
+        mot_ring_add(&k->ring, &mark);
+        count_row(k);
+    }
+    return done;
+}
+
+/* Bytes of an endless text: what is left of a record waits for the rest of it. */
+static void take_bytes(struct mot_intake *k, size_t n)
+{
+    k->have += n;
+    if (k->skipping) {
+        unsigned char *end = memchr(k->bytes, '\n', k->have);
+        size_t gone = end ? (size_t)(end + 1 - k->bytes) : k->have;
+        k->skipping = !end;
+        k->have -= gone;
+        k->at += gone;
+        memmove(k->bytes, k->bytes + gone, k->have);
+    }
+    size_t done = parse(k, false);
+    k->have -= done;
+    k->at += done;
+    memmove(k->bytes, k->bytes + done, k->have);
+    if (k->text && k->have > k->longest && !atomic_load(&k->stop)) {
+        log_malformed(k, MOT_RECORD_LONG, k->at, k->bytes, k->have < MOT_CLIP ? k->have : MOT_CLIP);
+        k->at += k->have;
+        k->have = 0;
+        k->skipping = true;
+    }
+}
+
+static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
+{
+    uint32_t cols = k->ring.cols;
+    k->at = p->at;
+    k->have = p->n;
+    bool whole = p->n <= k->longest && (k->text || mot_raw_whole(k->bytes, p->n, cols));
+    if (!whole) {
+        if (k->skip == 0)
+            log_malformed(k, p->n > k->longest ? MOT_RECORD_LONG : MOT_RECORD_SYNTAX, p->at, k->bytes, 0);
+    } else {
+        if (k->text && (k->have == 0 || k->bytes[k->have - 1] != '\n')) k->bytes[k->have++] = '\n';
+        parse(k, true);
+    }
+    k->have = 0;
+    k->skip = 0;
+}
+
+/* ---- The thread --------------------------------------------------------------------------- */
+
+static void say(struct mot_intake *k, enum mot_inlet_got got, const struct mot_inlet_piece *p)
+{
+    bool stalls = got == MOT_INLET_STALLED || got == MOT_INLET_FAILED;
+    uint64_t since = atomic_load(&k->stalled_since);
+    if (!stalls) {
+        if (since && got != MOT_INLET_NOTHING) atomic_store(&k->stalled_since, 0);
+        return;
+    }
+    pthread_mutex_lock(&k->lock);
+    memcpy(k->words, p->words, sizeof(k->words));
+    if (got == MOT_INLET_FAILED) k->failed = p->failed;
+    pthread_mutex_unlock(&k->lock);
+    if (since) return;
+    atomic_fetch_add(&k->stalls, 1);
+    atomic_store(&k->stalled_since, mot_wall_ns());
+}
+
+static void end_text(struct mot_intake *k)
+{
+    if (k->have && k->text && !k->skipping) { /* the last line may lack its end */
+        k->bytes[k->have] = '\n';
+        take_bytes(k, 1);
+    } else if (k->have) {
+        log_malformed(k, MOT_RECORD_SYNTAX, k->at, k->bytes, 0);
+    }
+    if (!atomic_load(&k->stop)) atomic_store(&k->ended, true);
+}
+
+static void *intake_main(void *p)
+{
+    struct mot_intake *k = p;
+    char words[MOT_INTAKE_WORDS];
+    mot_spare_use(k->spare);
+    while (!atomic_load(&k->stop)) {
+        struct mot_inlet_piece piece = { .words = words };
+        words[0] = 0;
+        enum mot_inlet_got got = k->inlet->ops->read(k->inlet, k->bytes + k->have, k->room - k->have, &piece);
+        k->now_ns = mot_wall_ns();
+        atomic_store(&k->lag, piece.lag);
+        say(k, got, &piece);
+        if (got == MOT_INLET_BYTES) {
+            if (k->have == 0) k->at = piece.at;
+            take_bytes(k, piece.n);
+        } else if (got == MOT_INLET_MESSAGE) {
+            take_message(k, &piece);
+        } else if (got == MOT_INLET_END) {
+            end_text(k);
+            break;
+        } else if (got == MOT_INLET_FAILED) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------- */
+
+static enum mot_status open_inlet(struct mot_intake *k, const struct mot_intake_setup *s)
+{
+    struct mot_address a;
+    char *wrong = mot_address_of(s->conf->from, s->worker, s->workers, &a);
+    if (wrong) {
+        enum mot_status status = mot_fail(MOT_EUSAGE, "source.from: %s", wrong);
+        free(wrong);
+        return status;
+    }
+    enum mot_status status = MOT_OK;
+    switch (a.kind) {
+    case MOT_INLET_FILE: status = mot_inlet_file(a.path, s->conf->ends, s->begin.after.at, &k->inlet); break;
+    case MOT_INLET_INPUT: status = mot_inlet_input(s->begin.after.at, &k->inlet); break;
+    case MOT_INLET_KINDS: break;
+    }
+    mot_address_free(&a);
+    return status;
+}
+
+enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_intake **out)
+{
+    struct mot_intake *k = mot_new(1, sizeof(*k));
+    const struct mot_intake_conf *c = s->conf;
+    k->worker = s->worker;
+    k->spare = mot_spare_mine();
+    k->text = s->form->format != MOT_RECORDS_RAW;
+    k->csv = s->form->format == MOT_RECORDS_CSV;
+    k->longest = c->longest;
+    if (!k->text && k->longest < MOT_RAW_HEADER + MOT_RAW_ROW(s->form->schema.cols))
+        k->longest = MOT_RAW_HEADER + MOT_RAW_ROW(s->form->schema.cols);
+    k->room = k->longest + CHUNK;
+    k->bytes = mot_new_large(k->room + 1, 1);
+    k->records = mot_records_open(s->form);
+    k->at = s->begin.after.at;
+    atomic_store(&k->malformed, s->begin.malformed);
+    mot_ring_open(&k->ring, s->rows, s->form->schema.cols, s->x, s->y, c->buffer != MOT_INTAKE_PERSIST,
+        s->first, &s->begin);
+    pthread_mutex_init(&k->lock, NULL);
+    if (s->folder) k->log_path = mot_format("%s/malformed-%u.log", s->folder, s->worker);
+    enum mot_status status = open_inlet(k, s);
+    if (status == MOT_OK) status = mot_memory_status();
+    if (status == MOT_OK) {
+        mot_records_resume(k->records, k->text ? 0 : s->begin.after.sub);
+        k->running = pthread_create(&k->thread, NULL, intake_main, k) == 0;
+        if (!k->running)
+            status = mot_fail(MOT_ESYSTEM, "cannot start a thread for worker %u's stream", s->worker);
+    }
+    if (status == MOT_OK) *out = k;
+    else mot_intake_close(k);
+    return status;
+}
+
+void mot_intake_stop(struct mot_intake *k)
+{
+    if (!k->running) return;
+    atomic_store(&k->stop, true);
+    mot_ring_stop(&k->ring);
+    pthread_join(k->thread, NULL);
+    k->running = false;
+}
+
+void mot_intake_close(struct mot_intake *k)
+{
+    if (!k) return;
+    mot_intake_stop(k);
+    if (k->inlet) k->inlet->ops->close(k->inlet);
+    if (k->log) fclose(k->log);
+    free(k->log_path);
+    mot_records_close(k->records);
+    mot_ring_free(&k->ring);
+    pthread_mutex_destroy(&k->lock);
+    free(k->bytes);
+    free(k);
+}
+
+struct mot_ring *mot_intake_ring(struct mot_intake *k) { return &k->ring; }
+
+struct mot_intake_state mot_intake_state(struct mot_intake *k)
+{
+    uint64_t since = atomic_load(&k->stalled_since), now = mot_wall_ns();
+    struct mot_intake_state s = { .malformed = atomic_load(&k->malformed),
+        .lag = atomic_load(&k->lag),
+        .ended = atomic_load(&k->ended),
+        .stalls = atomic_load(&k->stalls),
+        .stalled_ns = since && now > since ? now - since : 0 };
+    pthread_mutex_lock(&k->lock);
+    s.failed = k->failed;
+    memcpy(s.words, k->words, sizeof(s.words));
+    pthread_mutex_unlock(&k->lock);
+    return s;
+}

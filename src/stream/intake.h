@@ -1,0 +1,78 @@
+/* intake.h -- a worker's stream from the outside: a thread that reads records and puts rows into a ring.
+ *
+ *   inlet (file, standard input, broker) --bytes--> records --rows--> ring --> the model
+ *
+ * The thread parses beside the training: a record that is slow to parse delays no gradient whose rows are there.
+ * What cannot be a row is counted and logged, and never ends a run. An inlet that stops giving for a while is
+ * stalled, and says why; it fails only where going on would break what it promises. */
+#ifndef MOT_STREAM_INTAKE_H
+#define MOT_STREAM_INTAKE_H
+
+#include "stream/records.h"
+#include "stream/ring.h"
+#include <motley/option.h>
+
+enum mot_intake_buffer { MOT_INTAKE_PERSIST, MOT_INTAKE_TRUNCATE, MOT_INTAKE_BOUNDED };
+
+/* The `source:` section. */
+struct mot_intake_conf {
+    const char *from;      /* where records come from; NULL: there is no stream from outside */
+    uint32_t records;      /* 0 auto, else 1 + enum mot_record_format */
+    const char *label;     /* CSV: the field of the label; JSON: its key */
+    const char *features;  /* JSON: the key of a list of all features */
+    const char *separator; /* CSV */
+    uint32_t buffer;       /* enum mot_intake_buffer */
+    uint64_t bound;        /* samples; MOT_WORD_UINT: what memory holds */
+    uint64_t memory;       /* bytes of rows that a worker holds */
+    uint64_t longest;      /* bytes of a record */
+    bool ends;             /* a file is complete: the run ends with it */
+};
+extern const struct mot_option mot_intake_options[];
+
+/* `from`, for one worker. */
+enum mot_inlet_kind { MOT_INLET_FILE, MOT_INLET_INPUT, MOT_INLET_KINDS };
+struct mot_address {
+    enum mot_inlet_kind kind;
+    char *path; /* of a file */
+};
+/* NULL: fine; else what is wrong with `from`, a sentence to go after it; malloc'd. */
+char *mot_address_of(const char *from, uint32_t worker, uint32_t workers, struct mot_address *out);
+void mot_address_free(struct mot_address *);
+enum mot_record_format mot_records_format(const struct mot_intake_conf *);
+/* The form of records that such a source has, for rows of that schema. NULL: fine; else what is wrong. */
+const char *mot_intake_form(const struct mot_intake_conf *, const struct mot_schema *,
+    char *const *column_names, struct mot_record_form *out);
+/* What holds after a crash, as a sentence. */
+const char *mot_intake_promise(const struct mot_intake_conf *);
+
+struct mot_intake_setup {
+    const struct mot_intake_conf *conf;
+    const struct mot_record_form *form;
+    uint32_t worker, workers;
+    uint32_t rows;  /* of its ring */
+    float *x, *y;   /* the ring's rows */
+    uint64_t first; /* where to go on, and what was before it */
+    struct mot_mark begin;
+    const char *folder; /* for a log of malformed records; NULL: none */
+};
+struct mot_intake;
+enum mot_status mot_intake_open(const struct mot_intake_setup *, struct mot_intake **out);
+void mot_intake_stop(struct mot_intake *); /* what has come, has come: counts stand still */
+void mot_intake_close(struct mot_intake *);
+
+struct mot_ring *mot_intake_ring(struct mot_intake *);
+double mot_intake_rate(struct mot_intake *); /* rows that came in the last second */
+
+#define MOT_INTAKE_WORDS 256
+struct mot_intake_state {
+    uint64_t malformed;           /* since the stream began */
+    uint64_t lag;                 /* bytes or messages that are there but have not been read */
+    bool ended;                   /* nothing will ever come again */
+    enum mot_status failed;       /* it cannot go on */
+    uint64_t stalled_ns;          /* for so long it has got nothing for the reason below; 0: it is fine */
+    uint32_t stalls;              /* times that it stalled */
+    char words[MOT_INTAKE_WORDS]; /* why it stalls, or failed, and what to check */
+};
+struct mot_intake_state mot_intake_state(struct mot_intake *);
+
+#endif

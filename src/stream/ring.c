@@ -1,0 +1,113 @@
+#include "stream/ring.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <time.h>
+
+void mot_ring_open(struct mot_ring *r, uint32_t rows, uint32_t cols, float *x, float *y, bool drops,
+    uint64_t first, const struct mot_mark *begin)
+{
+    *r = (struct mot_ring){ .rows = rows,
+        .cols = cols,
+        .x = x,
+        .y = y,
+        .drops = drops,
+        .begin = *begin,
+        .done = *begin,
+        .done_at = first };
+    r->mark = mot_new_large(rows, sizeof(*r->mark));
+    atomic_store(&r->tail, first);
+    atomic_store(&r->floor, first);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->room, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void mot_ring_free(struct mot_ring *r)
+{
+    free(r->mark);
+    pthread_cond_destroy(&r->room);
+    pthread_mutex_destroy(&r->lock);
+}
+
+/* One row stays empty, so that the mark before the oldest row is never overwritten. */
+static bool full(const struct mot_ring *r, uint64_t tail)
+{
+    return tail - atomic_load_explicit(&r->floor, memory_order_acquire) >= mot_ring_room(r);
+}
+
+static struct timespec in_ns(uint64_t ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    ns += (uint64_t)t.tv_nsec;
+    t.tv_sec += (time_t)(ns / 1000000000u);
+    t.tv_nsec = (long)(ns % 1000000000u);
+    return t;
+}
+
+static void make_room(struct mot_ring *r, uint64_t tail, uint64_t wait_ns)
+{
+    struct timespec until = in_ns(wait_ns);
+    pthread_mutex_lock(&r->lock);
+    while (full(r, tail) && !r->closed) {
+        if (r->drops && !r->busy) {
+            atomic_store_explicit(&r->floor, tail + 1 - mot_ring_room(r), memory_order_release);
+            break;
+        }
+        if (pthread_cond_timedwait(&r->room, &r->lock, &until) != 0) break;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+float *mot_ring_slot(struct mot_ring *r, uint64_t wait_ns, float **y_out)
+{
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    if (full(r, tail)) make_room(r, tail, wait_ns);
+    if (full(r, tail)) return NULL;
+    *y_out = &r->y[tail % r->rows];
+    return r->x + tail % r->rows * r->cols;
+}
+
+void mot_ring_add(struct mot_ring *r, const struct mot_mark *mark)
+{
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    r->mark[tail % r->rows] = *mark;
+    atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+}
+
+void mot_ring_stop(struct mot_ring *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->closed = true;
+    pthread_cond_signal(&r->room);
+    pthread_mutex_unlock(&r->lock);
+}
+
+uint64_t mot_ring_hold(struct mot_ring *r, uint64_t head)
+{
+    pthread_mutex_lock(&r->lock);
+    uint64_t floor = atomic_load(&r->floor);
+    if (head > floor) atomic_store_explicit(&r->floor, floor = head, memory_order_release);
+    r->busy = true;
+    pthread_mutex_unlock(&r->lock);
+    return floor;
+}
+
+void mot_ring_release(struct mot_ring *r, uint64_t head)
+{
+    r->done = mot_ring_before(r, head); /* its slot may be written to from here on */
+    r->done_at = head;
+    pthread_mutex_lock(&r->lock);
+    if (head > atomic_load(&r->floor)) atomic_store_explicit(&r->floor, head, memory_order_release);
+    r->busy = false;
+    pthread_cond_signal(&r->room);
+    pthread_mutex_unlock(&r->lock);
+}
+
+struct mot_mark mot_ring_before(const struct mot_ring *r, uint64_t at)
+{
+    return at == r->done_at ? r->done : r->mark[(at - 1) % r->rows];
+}

@@ -1,0 +1,65 @@
+#!/bin/bash
+# Files that grow while motley trains on them: kill -9 and --resume end in the model of a run that nobody disturbed,
+# every record is counted once, and what is wrong is said.
+source "$(dirname "$0")/../says.sh"
+here=$(dirname "$0")
+MOTLEY=$(realpath "$MOTLEY")
+cd "$box" || exit 1
+writer= run=
+trap 'kill $writer $run 2>/dev/null; rm -rf "$box"' EXIT
+fail() { echo "FAIL $*"; failures=$((failures + 1)); }
+hash_of() { sed -n 's/.*"model_hash": "\([0-9a-f]*\)".*/\1/p' "$1/summary.json"; }
+figure() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))["stream"][sys.argv[2]])' "$@"; }
+
+rows() { # SEED COUNT: rows of three classes, every 50th no row
+    awk -v s="$1" -v n="$2" 'BEGIN { srand(s); for (i = 1; i <= n; i++) { c = int(rand() * 3);
+        if (i % 50 == 0) print "broken,1,2"; else printf "%.3f,%.3f,%.3f,c%d\n", c + rand(), 1 - c + rand(), rand(), c } }'
+}
+(echo "a,b,d,class"; rows 1 300 | grep -v broken) >held.csv
+for w in 0 1; do (echo "a,b,d,class"; rows $((w + 2)) 6000) >whole-$w.csv; done
+flags=(--data held.csv --model softmax --workers 2 --batch 8 --checkpoint-every "20 updates" --stop-updates 600 --quiet)
+
+timeout 60 "$MOTLEY" train "${flags[@]}" --source-from 'whole-{worker}.csv' --out whole || fail "a run from whole files"
+want=$(hash_of whole)
+[ "$(figure whole used)" = 9600 ] || fail "600 updates of 2 batches of 8 used $(figure whole used)"
+sum=$(($(figure whole used) + $(figure whole dropped) + $(figure whole waiting) + $(figure whole malformed)))
+[ "$(figure whole arrived)" = $sum ] && echo "ok   arrived is used, dropped, waiting and malformed" || fail "$sum of $(figure whole arrived)"
+grep -q 'too few columns\|not a number' whole/malformed-0.log || fail "no log of malformed records"
+
+# The files grow; the run is killed when it has a checkpoint, twice, and resumed.
+touch grow-0.csv grow-1.csv
+(for part in $(seq 0 59); do
+    for w in 0 1; do tail -n +$((part * 100 + 1)) whole-$w.csv | head -n 100 >>grow-$w.csv; done
+    sleep 0.02
+done; for w in 0 1; do tail -n +6001 whole-$w.csv >>grow-$w.csv; done) &
+writer=$!
+resume=
+for _ in 1 2; do
+    timeout 60 "$MOTLEY" train "${flags[@]}" --source-from 'grow-{worker}.csv' --out grown $resume &
+    run=$!
+    for _ in $(seq 1 1000); do [ -s grown/checkpoint.bin ] && break; sleep 0.01; done
+    sleep 0.2
+    kill -9 $(pgrep -P $run) 2>/dev/null
+    wait $run 2>/dev/null
+    resume=--resume
+done
+timeout 60 "$MOTLEY" train "${flags[@]}" --source-from 'grow-{worker}.csv' --out grown --resume || fail "a resumed run"
+[ "$(hash_of grown)" = "$want" ] && echo "ok   killed twice while the files grow, it ends in the same model" || fail "another model"
+wait $writer
+writer=
+
+timeout 60 "$MOTLEY" train "${flags[@]}" --source-from 'whole-{worker}.csv' --source-ends true --stop-updates 100000 --out ends || fail "files that end"
+left=$((2 * 5880 - $(figure ends used) - $(figure ends waiting)))
+[ $left = 0 ] && [ "$(figure ends malformed)" = 240 ] && echo "ok   of complete files every record is counted" || fail "$left records are missing"
+rows 9 2000 | timeout 60 "$MOTLEY" train "${flags[@]}" --source-from - --workers 1 --stop-updates 100000 --out input || fail "standard input"
+[ "$(figure input used)" = 1960 ] && echo "ok   standard input is used to its last row" || fail "standard input: $(figure input used)"
+
+says "each worker needs a file of its own" 2 "expected {worker} in the path" "$MOTLEY" train --workers 2 --source-from x.csv --stop-updates 1
+says "standard input feeds one worker" 2 "standard input can feed one" "$MOTLEY" train --workers 2 --source-from - --stop-updates 1
+says "unknown addresses are refused" 2 "source.from" "$MOTLEY" train --workers 1 --source-from ftp://x --stop-updates 1
+says "a stream has no epochs" 2 "no epochs" "$MOTLEY" train --workers 1 --source-from x.csv --stop-epochs 3
+says "a complete file must be there" 3 "check the path" timeout 20 "$MOTLEY" train "${flags[@]}" --workers 1 --source-from none.csv --source-ends true
+cp whole-0.csv shrinks.csv
+(sleep 0.7; : >shrinks.csv) &
+says "a file that shrinks ends the run" 3 "may only grow" timeout 20 "$MOTLEY" train "${flags[@]}" --workers 1 --source-from shrinks.csv --stop-updates 100000
+[ $failures -eq 0 ]

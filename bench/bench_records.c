@@ -2,8 +2,8 @@
  *
  *   bench_records [REPEATS]
  *
- * Rows of 784 numbers of up to four digits and a class, as they come from a pixel or a sensor; CPU time, the median with the least and
- * the most. `memcpy` moves the same bytes of raw floats, for comparison. */
+ * Rows of 784 numbers of up to four digits and a class, as they come from a camera or a sensor; CPU time, the
+ * median with the least and the most. `memcpy` moves the same bytes of raw floats, for comparison. */
 #include "base/memory.h"
 #include "data/number.h"
 #include "rig.h"

@@ -1,5 +1,5 @@
-/* fuzz_records.c -- any bytes as records of a stream, cut in two anywhere: rows are finite and of a known class,
- * and everything is taken but an end that may go on. The first two bytes choose format and cut. */
+/* fuzz_records.c -- any bytes as records of a stream, cut in two anywhere: rows are finite and of a known
+ * class, and everything is taken but an end that may go on. The first two bytes choose format and cut. */
 #include "fuzz.h"
 #include "stream/records.h"
 #include <string.h>

@@ -1,8 +1,8 @@
 /* rings.h -- the training data of a run whose samples arrive from a source: a table of rings, one for each
  * worker, and the problem of learning from it.
  *
- * Worker i's part is its ring, taken in order, so position k of the part is row k of the ring: the k-th sample
- * that arrives. Memory is address space until rows arrive, so a rank pays for its own worker only. */
+ * Worker i's part is its ring, taken in order, so position k of the part is row k of the ring: the k-th
+ * sample that arrives. Memory is address space until rows arrive, so a rank pays for its own worker only. */
 #ifndef MOT_LIVE_RINGS_H
 #define MOT_LIVE_RINGS_H
 

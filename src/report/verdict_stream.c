@@ -85,7 +85,8 @@ void mot_say_streams(struct mot_words *w, const struct mot_facts *f)
             mot_percent(dropped_share(f, most)));
     if ((double)all.malformed / arrived >= DROPPED_SHARE)
         mot_say(w,
-            "%" PRIu64 " records (%.0f %%) were malformed%s: check that `source.records`, `label` and `separator` "
+            "%" PRIu64
+            " records (%.0f %%) were malformed%s: check that `source.records`, `label` and `separator` "
             "describe them, and that they have the columns and classes of `data`. ",
             all.malformed, mot_percent((double)all.malformed / arrived),
             f->e->output ? " (malformed-*.log in the run folder says which and why)" : "");

@@ -21,8 +21,8 @@ struct mot_supply {
     /* When so many had arrived, or will have; MOT_NEVER: nobody knows, and whoever waits is woken. */
     mot_time (*when)(void *self, uint64_t count);
     double (*rate)(void *self); /* samples a second, as of the last call of `arrived` */
-    /* Where samples lie in a room of their own: those from `head` on are used until `release` says how far they
-     * are no longer needed. Returns the first that is still there. NULL: all are, always. */
+    /* Where samples lie in a room of their own: those from `head` on are used until `release` says how far
+     * they are no longer needed. Returns the first that is still there. NULL: all are, always. */
     uint64_t (*hold)(void *self, uint64_t head);
     void (*release)(void *self, uint64_t head);
     bool (*ended)(void *self); /* nothing will ever arrive again; NULL: it always may */

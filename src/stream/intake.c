@@ -94,8 +94,8 @@ static float *slot(struct mot_intake *k, float **y)
     return x;
 }
 
-/* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken; fewer
- * than there are if the last record is not whole, or the intake is to stop. */
+/* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken;
+ * fewer than there are if the last record is not whole, or the intake is to stop. */
 static size_t parse(struct mot_intake *k, bool of_message)
 {
     size_t done = 0;

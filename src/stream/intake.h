@@ -2,8 +2,8 @@
  *
  *   inlet (file, standard input, broker) --bytes--> records --rows--> ring --> the model
  *
- * The thread parses beside the training: a record that is slow to parse delays no gradient whose rows are there.
- * What cannot be a row is counted and logged, and never ends a run. An inlet that stops giving for a while is
+ * The thread parses beside the training: a slow record delays no gradient whose rows are there. What
+ * cannot be a row is counted and logged, and never ends a run. An inlet that stops giving for a while is
  * stalled, and says why; it fails only where going on would break what it promises. */
 #ifndef MOT_STREAM_INTAKE_H
 #define MOT_STREAM_INTAKE_H

@@ -1,9 +1,9 @@
 /* records.h -- from the bytes of a stream to rows: CSV, LIBSVM, JSON lines and raw floats.
  *
  * A record of text is a line, ended by LF or CRLF; blank lines are none. Raw floats come in blocks: a header
- * of 16 bytes ("MOTROWS1", columns and rows as 32-bit numbers, little-endian), then rows of a label and the
- * features, 32-bit floats. Nothing here waits, allocates or fails: a record that cannot be a row of the schema
- * is malformed, and the next one is looked at. */
+ * of 16 bytes ("MOTROWS1", columns and rows as 32-bit numbers, little-endian), then rows of a label and
+ * the features, 32-bit floats. Nothing here waits, allocates or fails: a record that cannot be a row of
+ * the schema is malformed, and the next one is looked at. */
 #ifndef MOT_STREAM_RECORDS_H
 #define MOT_STREAM_RECORDS_H
 

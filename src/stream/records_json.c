@@ -1,4 +1,5 @@
-/* records_json.c -- a line of JSON as a row: {"x": [1, 2.5], "y": "cat"}, or {"width": 1, "height": 2.5, "y": "cat"}.
+/* records_json.c -- a line of JSON as a row: {"x": [1, 2.5], "y": "cat"}, or {"width": 1, "height": 2.5,
+ * "y": "cat"}.
  *
  * Other keys are skipped, whatever they hold. Keys are compared as they are written: one with escapes is
  * another key. A key twice is no record. */

@@ -1,9 +1,9 @@
 /* ring.h -- the newest rows of a stream, where the model reads them in place.
  *
- * The k-th row of the stream lies at k modulo the ring's rows, for as long as it has not been used: a sampler
- * that goes through a part in its own order finds it there. One thread writes (an intake), one takes (a node).
- * Where there is no room, a ring that drops forgets its oldest row, unless a job is using rows; else the writer
- * waits. */
+ * The k-th row of the stream lies at k modulo the ring's rows, for as long as it has not been used: a
+ * sampler that goes through a part in its own order finds it there. One thread writes (an intake), one
+ * takes (a node). Where there is no room, a ring that drops forgets its oldest row, unless a job is using
+ * rows; else the writer waits. */
 #ifndef MOT_STREAM_RING_H
 #define MOT_STREAM_RING_H
 

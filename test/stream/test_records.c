@@ -1,5 +1,5 @@
-/* Records of a stream: rows as the schema says, everything else counted as malformed for the right reason, and
- * the same rows wherever the bytes are cut. */
+/* Records of a stream: rows as the schema says, everything else counted as malformed for the right reason,
+ * and the same rows wherever the bytes are cut. */
 #include "stream/records.h"
 #include "data/number.h"
 #include "test.h"

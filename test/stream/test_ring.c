@@ -1,5 +1,5 @@
-/* The ring between an intake and a model: what a job holds is never overwritten, nothing is lost or doubled, and
- * the cursor of a row is that of the record before it. */
+/* The ring between an intake and a model: what a job holds is never overwritten, nothing is lost or doubled,
+ * and the cursor of a row is that of the record before it. */
 #include "stream/intake.h"
 #include "base/memory.h"
 #include "test.h"

@@ -7,7 +7,7 @@
 #include "method/exchange.h"
 #include "rig.h"
 
-#define WARM_UP 2u /* rounds that touch the memory, and do not count */
+#define WARM_UP 10u /* rounds that touch the memory, and do not count: some run ahead, and take more of it */
 static struct {
     mot_time first, last;       /* after the warm-up, and now */
     double first_cpu, last_cpu; /* of the process */

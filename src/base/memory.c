@@ -212,6 +212,15 @@ void *mot_reserve(size_t bytes)
     return p == MAP_FAILED ? refuse_large(bytes) : p;
 }
 
+void mot_huge_pages(void *p, size_t bytes, bool wanted)
+{
+#ifdef MADV_HUGEPAGE
+    if (p) madvise(p, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); /* a wish: nothing depends on it */
+#else
+    (void)p, (void)bytes, (void)wanted;
+#endif
+}
+
 void mot_release(void *p, size_t bytes)
 {
     if (p) munmap(p, bytes ? bytes : 1);

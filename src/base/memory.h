@@ -30,6 +30,7 @@ void *mot_aligned_large(size_t bytes);
 /* Address space that costs memory only where it is touched; NULL likewise. */
 void *mot_reserve(size_t bytes);
 void mot_release(void *, size_t bytes);
+void mot_huge_pages(void *reserved, size_t bytes, bool wanted); /* where it is touched in long runs */
 
 uint64_t mot_machine_memory(void); /* bytes of RAM */
 

@@ -169,6 +169,19 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
     return named;
 }
 
+#define PACKERS_MOST 40u /* up to so many workers top-k of 1 % sends at most a quarter of the bytes */
+
+/* Whether top-k of 1 % is sure to save time: bytes are what takes it, the method sums gradients, and few
+ * enough workers do it. A packet goes to all n - 1 others, 5 bytes for each entry that is kept, where a sum
+ * takes 8 (n - 1) / n bytes a float. With a server models come back as floats, which leaves little to save
+ * (docs/compression.md). */
+static bool should_pack(const struct mot_facts *f, double carried)
+{
+    const struct mot_model *model = f->e->model;
+    return model && model->computes && f->e->traits.packs == MOT_PACKS_SUMS && f->e->traits.votes && mot_compress_idle(&f->e->compress) &&
+        carried >= f->send / 2 && f->n <= PACKERS_MOST;
+}
+
 /* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */
 void mot_say_links(struct mot_words *w, const struct mot_facts *f)
 {
@@ -195,7 +208,9 @@ void mot_say_links(struct mot_words *w, const struct mot_facts *f)
         if (*ring_way) mot_say(w, grow ? ", or %s" : "Try %s", ring_way);
         if (grow || *ring_way) mot_say(w, ". ");
     } else {
-        mot_say(w, "Try %smore bandwidth, %sor a smaller model. ",
-            grow ? "larger batches (fewer messages a sample), " : "", wide_way);
+        mot_say(w, "Try %s%smore bandwidth, %sor a smaller model. ",
+            grow ? "larger batches (fewer messages a sample), " : "",
+            should_pack(f, carried) ? "compressed gradients (`--compress topk --compress-ratio 1%`), " : "",
+            wide_way);
     }
 }

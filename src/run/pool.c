@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HUGE_FROM ((size_t)4 << 20) /* bytes of a buffer: small ones would only be rounded up */
+
 static uint32_t stride_of(uint32_t dim) { return (dim + 15u) & ~15u; /* rows start on a cache line */ }
 
 size_t mot_pool_bytes(uint32_t dim, uint32_t capacity)
@@ -17,6 +19,9 @@ enum mot_status mot_pool_open(struct mot_pool *p, uint32_t dim, uint32_t capacit
     MOT_ASSERT(capacity > 0);
     *p = (struct mot_pool){ .dim = dim, .stride = stride_of(dim), .capacity = capacity };
     p->memory = mot_reserve(mot_pool_bytes(dim, capacity));
+    /* Other ranks read buffers from here, and the system looks up every page that they read. */
+    p->huge = mot_pool_bytes(dim, 1) >= HUGE_FROM;
+    if (p->huge) mot_huge_pages(p->memory, mot_pool_bytes(dim, capacity), true);
     p->count = mot_new_large((size_t)capacity + 1, sizeof(*p->count));
     p->free = mot_new_large(capacity, sizeof(*p->free));
     p->last = mot_new_large((size_t)capacity + 1, sizeof(*p->last));
@@ -133,6 +138,10 @@ static mot_buf take(struct mot_pool *p, struct mot_range range)
     /* Running out means that a method's need() declared too little: a bug. */
     MOT_ASSERT(p->used < p->capacity && "a method holds more buffers than its need() declared");
     p->ranged |= range.len < p->dim;
+    if (p->huge && mot_pool_bytes(range.len, 1) < HUGE_FROM) { /* a short range takes the memory it needs */
+        p->huge = false;
+        mot_huge_pages(p->memory, mot_pool_bytes(p->dim, p->capacity), false);
+    }
     uint32_t top = p->capacity - p->used - 1, place = p->ranged ? place_of(p, range) : top;
     mot_buf b = p->free[place];
     p->free[place] = p->free[top];

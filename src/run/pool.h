@@ -35,6 +35,7 @@ struct mot_pool {
     uint32_t *free;              /* stack of free handles */
     struct mot_range *last;      /* [capacity + 1]: what a buffer was taken for; len 0: never */
     bool ranged;                 /* buffers were taken for ranges: `last` counts */
+    bool huge;                   /* its memory may come in large pages */
     bool shared;                 /* several threads take, hold and drop */
     pthread_mutex_t lock;        /* guards the stack of a shared pool */
     struct mot_packets *packets; /* NULL: nothing is ever packed */

@@ -44,6 +44,7 @@ static inline void run_make(struct run *r, const struct mot_method *method, uint
         .servers = traits.servers,
         .method = method,
         .method_conf = r->conf,
+        .compress = { .kind = mot_compressors[0] }, /* none */
         .traits = traits,
         .batch = r->batch,
         .cluster = &r->cluster,

@@ -1,5 +1,6 @@
 /* Whole verdicts, word for word: verdicts.txt has what is said about each of these runs, in this order.
  * `MOTLEY_RECORD=1 build/test_verdicts` rewrites the file; read what has changed. */
+#include "math/models.h"
 #include "math/optim.h"
 #include "recorded.h"
 #include "report/fixture.h"
@@ -114,6 +115,25 @@ static void the_network(void)
             run_shares(&r, 0, 0.25, 0.75, 0);
             judged("two far workers");
         }
+    const struct mot_method *const sends[] = { &method_allreduce, &mot_method_localsgd, &method_server };
+    for (size_t m = 0; m < MOT_COUNT(sends); m++) { /* 12.5 GB fill a link for 100 s */
+        run_make(&r, sends[m], 4, 100);
+        r.e.model = mot_model_at(0);
+        all_shares(0.25, 0.5, 0.25);
+        for (int i = 0; i < 4; i++) r.node[i].bytes_sent = UINT64_C(3100000000);
+        judged("less than half of the messages' time is bytes");
+        for (int i = 0; i < 4; i++) r.node[i].bytes_sent = UINT64_C(3200000000);
+        judged("more than half of the messages' time is bytes");
+        r.e.compress = (struct mot_compress){ .kind = mot_compressors[1], .ratio = 0.1 };
+        judged("more than half of the messages' time is bytes, and they are compressed");
+    }
+    for (uint32_t n = 40; n <= 41; n++) {
+        run_make(&r, &method_allreduce, n, 100);
+        r.e.model = mot_model_at(0);
+        for (uint32_t i = 0; i < n; i++) run_shares(&r, i, 0.25, 0.5, 0.25);
+        for (uint32_t i = 0; i < n; i++) r.node[i].bytes_sent = UINT64_C(3200000000);
+        judged(n == 40 ? "few enough to send packets to all" : "too many to send packets to all");
+    }
     run_make(&r, &method_allreduce, 4, 100);
     all_shares(0.75, 0.25, 0);
     judged("a quarter of the time is messages");

@@ -178,8 +178,8 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
 static bool should_pack(const struct mot_facts *f, double carried)
 {
     const struct mot_model *model = f->e->model;
-    return model && model->computes && f->e->traits.packs == MOT_PACKS_SUMS && f->e->traits.votes && mot_compress_idle(&f->e->compress) &&
-        carried >= f->send / 2 && f->n <= PACKERS_MOST;
+    return model && model->computes && f->e->traits.packs == MOT_PACKS_SUMS && f->e->traits.votes &&
+        mot_compress_idle(&f->e->compress) && carried >= f->send / 2 && f->n <= PACKERS_MOST;
 }
 
 /* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */

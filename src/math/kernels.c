@@ -1,5 +1,6 @@
 /* kernels.c -- which kernel set this process uses. */
 #include "math/kernels.h"
+#include "math/maps.h"
 #include <motley/status.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -7,24 +8,33 @@
 #include <string.h>
 
 extern const struct mot_kernels mot_kernels_generic, mot_kernels_avx2, mot_kernels_neon;
+extern const struct mot_map_kernels mot_maps_generic, mot_maps_avx2, mot_maps_avx512, mot_maps_neon;
 
 #define SETS_MAX 2
 static const struct mot_kernels *available[SETS_MAX + 1];
 /* NULL after choosing: the environment asked for a set that is not there */
 static const struct mot_kernels *chosen;
 static const char *wanted;
+/* Kernels over maps, best first: avx512 stands in for avx2, with the same bits. */
+static const struct mot_map_kernels *maps[SETS_MAX + 2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void choose(void)
 {
-    size_t n = 0;
+    size_t n = 0, m = 0;
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) available[n++] = &mot_kernels_avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        if (__builtin_cpu_supports("avx512f")) maps[m++] = &mot_maps_avx512;
+        available[n++] = &mot_kernels_avx2;
+        maps[m++] = &mot_maps_avx2;
+    }
 #elif defined(__aarch64__)
     available[n++] = &mot_kernels_neon;
+    maps[m++] = &mot_maps_neon;
 #endif
     available[n] = &mot_kernels_generic;
+    maps[m] = &mot_maps_generic;
 
     wanted = getenv("MOTLEY_KERNELS");
     if (!wanted || !*wanted) {
@@ -71,4 +81,15 @@ const struct mot_kernels *const *mot_kernels_all(void)
 {
     pthread_once(&once, choose);
     return available;
+}
+
+const struct mot_map_kernels *mot_map_kernels(void)
+{
+    return mot_kernels() == &mot_kernels_generic ? &mot_maps_generic : maps[0];
+}
+
+const struct mot_map_kernels *const *mot_map_kernels_all(void)
+{
+    pthread_once(&once, choose);
+    return maps;
 }

@@ -2,4 +2,8 @@
 #define KERNELS_NAME "avx2"
 #define KERNELS_TABLE mot_kernels_avx2
 
+#define MAPS_NAME "avx2"
+#define MAPS_TABLE mot_maps_avx2
+
 #include "math/kernels_body.h"
+#include "math/kernels_maps.h"

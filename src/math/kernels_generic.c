@@ -3,4 +3,8 @@
 #define KERNELS_NAME "generic"
 #define KERNELS_TABLE mot_kernels_generic
 
+#define MAPS_NAME "generic"
+#define MAPS_TABLE mot_maps_generic
+
 #include "math/kernels_body.h"
+#include "math/kernels_maps.h"

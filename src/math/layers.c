@@ -2,12 +2,7 @@
  *
  * Activations lie in panels (kernels.h) in two ways: by feature, [width][rows], which the products with the
  * weights read, and by row, [rows][width], which the gradient of the weights reads. The
- * weights are used in place. With W of a layer [out][in], A its input and D the slope of
- * the loss at its output:
- *
- *     output  [out][rows]  =  W [out][in]    . A by feature [in][rows]   + bias
- *     dA      [in][rows]   =  W' [in][out]   . D [out][rows]
- *     dW      [out][in]   +=  D [out][rows]  . A by row [rows][in]
+ * weights are used in place (dense.h).
  *
  * Up to MOT_FEW dense rows take another path, which reads them in place and keeps activations and slopes
  * as plain rows; only the last layer's output, for the loss, is by feature. The bits are the same.
@@ -16,7 +11,7 @@
  * sparse axpy, for each (output, row); a row of W is reused by all rows of the slice while it
  * is in the cache. */
 #include "math/layers.h"
-#include "math/kernels.h"
+#include "math/dense.h"
 #include <motley/method.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,27 +123,11 @@ static void find_rows(const struct plan *p, const struct mot_batch *batch, float
 
 static bool are_few(const struct mot_batch *batch) { return batch->table->x && batch->rows <= MOT_FEW; }
 
-/* The product of a layer's weights with inputs first .. first + k - 1, which are given by feature; later
- * inputs are added to what earlier ones gave. */
 static void layer_forward(const struct layer *l, const float *x, uint32_t rows, uint32_t first, uint32_t k,
     const float *in, float *scratch)
 {
-    mot_kernels()->gemm(&(struct mot_gemm){
-        .m = l->out,
-        .n = mot_panels(rows) * MOT_PANEL,
-        .k = k,
-        .a = x + l->weight + first,
-        .a_row = l->in,
-        .a_col = 1,
-        .a_block = MOT_PANEL,
-        .b = in,
-        .b_panel = (size_t)k * MOT_PANEL,
-        .c = scratch + l->by_feature,
-        .c_row = MOT_PANEL,
-        .c_panel = (size_t)l->out * MOT_PANEL,
-        .bias = l->has_bias && first == 0 ? x + l->bias : NULL,
-        .add = first > 0,
-    });
+    mot_dense_forward(l->out, l->in, rows, first, k, x + l->weight, l->has_bias ? x + l->bias : NULL, in,
+        scratch + l->by_feature);
 }
 
 /* With many outputs a block of columns at a time, so that what was transposed is in a cache when it is
@@ -243,29 +222,6 @@ struct sink {
     bool fresh;
 };
 
-/* The input is by row: in panels, or where the rows lie. */
-static void weights_gradient(const struct layer *l, uint32_t rows, const float *slope, const float *by_row,
-    const float *const *row, struct sink to)
-{
-    mot_kernels()->gemm(&(struct mot_gemm){
-        .m = l->out,
-        .n = l->in,
-        .k = rows,
-        .a = slope,
-        .a_row = MOT_PANEL,
-        .a_col = 1,
-        .a_block = (size_t)l->out * MOT_PANEL,
-        .b = by_row,
-        .b_row = row,
-        .b_panel = (size_t)rows * MOT_PANEL,
-        .c = to.g + l->weight,
-        .c_row = l->in,
-        .c_panel = MOT_PANEL,
-        .add = true,
-        .fresh = to.fresh,
-    });
-}
-
 static void few_backward(
     const struct plan *p, const float *x, const struct mot_batch *batch, struct sink to, float *scratch)
 {
@@ -307,26 +263,16 @@ static void backward(
         const struct layer *l = &p->layer[n], *below = n ? l - 1 : NULL;
         if (l->has_bias) k->row_sums(l->out, rows, slope, to.g + l->bias);
         if (!below) {
-            if (batch->table->x) weights_gradient(l, rows, slope, NULL, rows_of(p, scratch), to);
+            if (batch->table->x)
+                mot_dense_weights(
+                    l->out, l->in, rows, slope, NULL, rows_of(p, scratch), to.fresh, to.g + l->weight);
             else weights_gradient_sparse(l, batch, slope, to.g);
             return;
         }
         k->transpose(below->out, rows, scratch + below->by_feature, scratch + below->by_row);
-        weights_gradient(l, rows, slope, scratch + below->by_row, NULL, to);
-        k->gemm(&(struct mot_gemm){
-            .m = l->in,
-            .n = mot_panels(rows) * MOT_PANEL,
-            .k = l->out,
-            .a = x + l->weight,
-            .a_row = 1,
-            .a_col = l->in,
-            .a_block = (size_t)l->in * MOT_PANEL,
-            .b = slope,
-            .b_panel = (size_t)l->out * MOT_PANEL,
-            .c = scratch + below->slope,
-            .c_row = MOT_PANEL,
-            .c_panel = (size_t)l->in * MOT_PANEL,
-        });
+        mot_dense_weights(
+            l->out, l->in, rows, slope, scratch + below->by_row, NULL, to.fresh, to.g + l->weight);
+        mot_dense_back(l->out, l->in, rows, x + l->weight, slope, false, scratch + below->slope);
         k->relu_back(panelled(below->out, rows), scratch + below->by_feature, scratch + below->slope);
         slope = scratch + below->slope;
     }

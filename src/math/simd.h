@@ -15,7 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__AVX2__) && defined(__FMA__) && !defined(MOT_SIMD_PLAIN)
+#if defined(__AVX512F__) && !defined(MOT_SIMD_PLAIN)
+#include <immintrin.h>
+#define LANES 16
+#elif defined(__AVX2__) && defined(__FMA__) && !defined(MOT_SIMD_PLAIN)
 #include <immintrin.h>
 #define LANES 8
 #elif defined(__aarch64__) && !defined(MOT_SIMD_PLAIN)
@@ -68,7 +71,9 @@ INLINE vd load_d(const double *p)
 INLINE void store_d(double *p, vd v) { memcpy(p, &v, sizeof v); }
 INLINE vd widen(const float *p)
 {
-#if LANES == 8
+#if LANES == 16
+    return (vd)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif LANES == 8
     return (vd)_mm256_cvtps_pd(_mm_loadu_ps(p)); /* gcc would convert the halves of a vh one by one */
 #else
     vh v;
@@ -79,7 +84,9 @@ INLINE vd widen(const float *p)
 
 INLINE void narrow(float *p, vd v)
 {
-#if LANES == 8
+#if LANES == 16
+    _mm256_storeu_ps(p, _mm512_cvtpd_ps((__m512d)v));
+#elif LANES == 8
     _mm_storeu_ps(p, _mm256_cvtpd_ps((__m256d)v));
 #else
     vh h = __builtin_convertvector(v, vh);
@@ -92,7 +99,12 @@ INLINE vd all_d(double a) { return a - (vd){ 0 }; }
 INLINE vf choose(vi yes, vf a, vf b) { return (vf)(((vi)a & yes) | ((vi)b & ~yes)); }
 INLINE vd choose_d(vdi yes, vd a, vd b) { return (vd)(((vdi)a & yes) | ((vdi)b & ~yes)); }
 
-#if defined(__AVX2__) && defined(__FMA__) && !defined(MOT_SIMD_PLAIN)
+#if LANES == 16
+INLINE vf fma_f(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE vd fma_d(vd a, vd b, vd c) { return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+INLINE vf root(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
+INLINE vs above(vs a, vs b) { return (a - b) & (vs)(a > b); }
+#elif defined(__AVX2__) && defined(__FMA__) && !defined(MOT_SIMD_PLAIN)
 INLINE vf fma_f(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 INLINE vd fma_d(vd a, vd b, vd c) { return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
 INLINE vf root(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }

@@ -73,6 +73,7 @@ struct mot_net { /* a model fitted to the shape of a data set */
     uint32_t outputs;  /* numbers per row that predict() writes */
     uint32_t segments;
     struct mot_segment *segment; /* as many as were added; the net owns them */
+    void *plan;                  /* what else open() worked out, or NULL; free()d with the net */
     size_t scratch_bytes;        /* for MOT_SLICE_ROWS rows; each thread has one, 64-byte aligned */
 };
 

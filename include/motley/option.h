@@ -20,6 +20,7 @@ enum mot_option_type {
     MOT_OPT_RATE,      /* double       "500 samples/s": a second */
     MOT_OPT_TEXT,      /* const char * */
     MOT_OPT_UINTS,     /* struct mot_uints, "[256, 128]" */
+    MOT_OPT_LIST,      /* const char *: a list of words, maps and lists, "[a, {b: 1}]" */
 };
 
 #define MOT_UINTS_MAX 16

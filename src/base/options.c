@@ -75,6 +75,7 @@ static const char *noun(enum mot_option_type type)
     case MOT_OPT_RATE: return "a rate";
     case MOT_OPT_TEXT: return "a text";
     case MOT_OPT_UINTS: return "a list of whole numbers";
+    case MOT_OPT_LIST: return "a list";
     }
     return "a value";
 }
@@ -88,6 +89,7 @@ static const char *example(enum mot_option_type type)
     case MOT_OPT_BANDWIDTH: return "20Mbit";
     case MOT_OPT_RATE: return "500 samples/s";
     case MOT_OPT_UINTS: return "[256, 128]";
+    case MOT_OPT_LIST: return "[{name: linear, out: 10}, relu]";
     case MOT_OPT_UINT:
     case MOT_OPT_REAL:
     case MOT_OPT_BOOL:
@@ -109,9 +111,11 @@ static void print_limit(FILE *out, enum mot_option_type type, double limit)
     if (type == MOT_OPT_RATE) fputs(" /s", out);
 }
 
+static bool is_text(enum mot_option_type type) { return type == MOT_OPT_TEXT || type == MOT_OPT_LIST; }
+
 static void print_range(FILE *out, const struct mot_option *o)
 {
-    if (o->type == MOT_OPT_BOOL || o->type == MOT_OPT_CHOICE || o->type == MOT_OPT_TEXT) return;
+    if (o->type == MOT_OPT_BOOL || o->type == MOT_OPT_CHOICE || is_text(o->type)) return;
     bool below = limited_below(o), above = limited_above(o);
     if (!below && !above) return;
     bool open = below && o->min > 0 && o->min < 1e-200; /* a table's way to say that 0 is excluded */
@@ -231,6 +235,7 @@ static void set_word(const struct mot_option *o, void *at)
     case MOT_OPT_REAL:
     case MOT_OPT_BANDWIDTH:
     case MOT_OPT_RATE: *(double *)at = NAN; return;
+    case MOT_OPT_LIST:
     case MOT_OPT_TEXT: *(const char **)at = NULL; return;
     case MOT_OPT_CHOICE: *(uint32_t *)at = UINT32_MAX; return;
     case MOT_OPT_UINTS: *(struct mot_uints *)at = (struct mot_uints){ 0 }; return;
@@ -281,9 +286,10 @@ enum mot_status mot_option_set(
     case MOT_OPT_BOOL: good = read_bool(text, at); break;
     case MOT_OPT_CHOICE: good = read_choice(o->choices, text, at); break;
     case MOT_OPT_UINTS: good = read_uints(o, text, at); break;
+    case MOT_OPT_LIST:
     case MOT_OPT_TEXT:
         *(const char **)at = mot_arena_text(arena, text);
-        good = true;
+        good = o->type == MOT_OPT_TEXT || *text == '[';
         break;
     }
     return good ? MOT_OK : refuse(o, text);
@@ -442,6 +448,7 @@ static bool holds_word(const struct mot_option *o, const void *at)
     case MOT_OPT_REAL:
     case MOT_OPT_BANDWIDTH:
     case MOT_OPT_RATE: return isnan(*(const double *)at);
+    case MOT_OPT_LIST:
     case MOT_OPT_TEXT: return *(const char *const *)at == NULL;
     case MOT_OPT_CHOICE: return *(const uint32_t *)at == UINT32_MAX;
     case MOT_OPT_UINTS: return ((const struct mot_uints *)at)->n == 0;
@@ -464,6 +471,7 @@ char *mot_option_text(const struct mot_option *o, const void *conf)
     case MOT_OPT_SIZE: return size_text(*(const uint64_t *)at);
     case MOT_OPT_BANDWIDTH: return bandwidth_text(*(const double *)at);
     case MOT_OPT_RATE: return rate_text(*(const double *)at);
+    case MOT_OPT_LIST:
     case MOT_OPT_TEXT: return mot_text(*(const char *const *)at ? *(const char *const *)at : "");
     case MOT_OPT_UINTS: return uints_text(at);
     }

@@ -47,7 +47,7 @@ void mot_print_option(const struct mot_option *option, const void *conf, int ind
     if (no_text) return; /* leaving the key out means the same */
     char *text = mot_option_text(option, conf);
     fprintf(out, "%*s%s: ", indent, "", option->name);
-    if (option->type == MOT_OPT_UINTS) fputs(text, out);
+    if (option->type == MOT_OPT_UINTS || option->type == MOT_OPT_LIST) fputs(text, out);
     else mot_print_scalar(text, out);
     putc('\n', out);
     free(text);

@@ -133,8 +133,28 @@ enum mot_status mot_read_map(
 
 /* ---- Values ------------------------------------------------------------------ */
 
-/* A list of scalars as the text "[a, b]" that options take; NULL if it holds anything else. */
-static const char *list_text(const struct mot_yaml_reader *r, const struct mot_yaml *list)
+/* A list as the text "[a, {b: c}]" that options take; false if a scalar could not be told from what is around it, or
+ * if it holds more than scalars and must not. */
+static bool print_list(const struct mot_yaml *node, bool nested, FILE *out)
+{
+    if (node->kind == MOT_YAML_SCALAR) {
+        fputs(node->text, out);
+        return *node->text && !strpbrk(node->text, ",:[]{}#\n");
+    }
+    bool map = node->kind == MOT_YAML_MAP;
+    putc(map ? '{' : '[', out);
+    for (const struct mot_yaml *child = node->first; child; child = child->next) {
+        if (!nested && child->kind != MOT_YAML_SCALAR) return false;
+        fprintf(out, "%s%s%s", child == node->first ? "" : ", ", map ? child->key : "", map ? ": " : "");
+        if (map && strpbrk(child->key, ",:[]{}#\n")) return false;
+        if (!print_list(child, nested, out)) return false;
+    }
+    putc(map ? '}' : ']', out);
+    return true;
+}
+
+/* NULL if it cannot be said. */
+static const char *list_text(const struct mot_yaml_reader *r, const struct mot_yaml *list, bool nested)
 {
     char *text = NULL;
     size_t size;
@@ -143,16 +163,7 @@ static const char *list_text(const struct mot_yaml_reader *r, const struct mot_y
         mot_memory_refuse(0);
         return NULL;
     }
-    bool plain = true;
-    putc('[', out);
-    for (const struct mot_yaml *child = list->first; child; child = child->next) {
-        if (child->kind != MOT_YAML_SCALAR || strpbrk(child->text, ",[]")) {
-            plain = false;
-            break;
-        }
-        fprintf(out, "%s%s", child == list->first ? "" : ", ", child->text);
-    }
-    putc(']', out);
+    bool plain = print_list(list, nested, out);
     if (fclose(out) != 0 || !text) {
         mot_memory_refuse(0);
         plain = false;
@@ -167,7 +178,8 @@ enum mot_status mot_read_value(const struct mot_yaml_reader *r, const struct mot
 {
     const char *text = NULL;
     if (node->kind == MOT_YAML_SCALAR && (*node->text || node->quoted)) text = node->text;
-    if (node->kind == MOT_YAML_LIST && option->type == MOT_OPT_UINTS) text = list_text(r, node);
+    if (node->kind == MOT_YAML_LIST && (option->type == MOT_OPT_UINTS || option->type == MOT_OPT_LIST))
+        text = list_text(r, node, option->type == MOT_OPT_LIST);
     if (!text)
         return mot_read_fail(r, node, key, "expected %s; found %s",
             mot_arena_take(r->arena, mot_option_expects(option)), mot_yaml_found(node, r->arena));

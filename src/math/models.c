@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "math/kernels.h"
 #include "math/linear.h"
+#include "math/network.h"
 #include <motley/method.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,11 @@ const struct mot_model *const mot_models[] = {
     &mot_model_least_squares,
     &mot_model_softmax,
     &mot_model_mlp,
+    &mot_model_network,
+    &mot_model_lenet,
+    &mot_model_resnet8,
+    &mot_model_resnet20,
+    &mot_model_vgg8,
     &phantom,
     NULL,
 };
@@ -163,6 +169,7 @@ bool mot_net_counts(const struct mot_net *net, uint32_t segment)
 void mot_net_close(struct mot_net *net)
 {
     free(net->segment);
+    free(net->plan);
     *net = (struct mot_net){ 0 };
 }
 

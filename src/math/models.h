@@ -4,7 +4,7 @@
 
 #include <motley/model.h>
 
-/* ended by NULL: logistic, least-squares, softmax, mlp, phantom */
+/* ended by NULL: logistic, least-squares, softmax, mlp, networks, phantom */
 extern const struct mot_model *const mot_models[];
 /* Model i, or NULL past the last. */
 const struct mot_model *mot_model_at(size_t i);

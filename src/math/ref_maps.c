@@ -24,8 +24,9 @@ static void conv_pack_ref(const struct mot_conv_weights *k, float *packed)
 {
     EACH(o, k->out)
     EACH(i, k->in)
-    EACH(r, k->kernel_rows) EACH(q, k->kernel_cols) *packed++ = k->w[(ptrdiff_t)o * k->o_step +
-        (ptrdiff_t)i * k->i_step + (ptrdiff_t)r * k->r_step + (ptrdiff_t)q * k->q_step];
+    EACH(r, k->kernel_rows)
+    EACH(q, k->kernel_cols) *packed++ = k->w[(ptrdiff_t)o * k->o_step + (ptrdiff_t)i * k->i_step +
+        (ptrdiff_t)r * k->r_step + (ptrdiff_t)q * k->q_step];
 }
 
 static void conv_ref(const struct mot_conv *k)

@@ -1,0 +1,69 @@
+/* network.h -- networks of layers over pictures: what open() works out once, for forward and backward. */
+#ifndef MOT_MATH_NETWORK_H
+#define MOT_MATH_NETWORK_H
+
+#include "math/layer_list.h"
+#include "math/linear.h"
+#include "math/maps.h"
+
+enum mot_op_kind {
+    MOT_OP_INPUT,
+    MOT_OP_CONV,
+    MOT_OP_LINEAR,
+    MOT_OP_RELU,
+    MOT_OP_MAX_POOL,
+    MOT_OP_MEAN_POOL,
+    MOT_OP_BATCH_NORM,
+    MOT_OP_FLATTEN,
+    MOT_OP_ADD,
+};
+
+/* One step of the computation. Its result is a map for each row; some ops work in the place of their input's. */
+struct mot_op {
+    enum mot_op_kind kind;
+    uint32_t in, also; /* the ops whose results it takes; also: MOT_OP_ADD's shortcut */
+    struct mot_map map;
+    uint32_t kernel, stride, padding;
+    size_t weight, bias, mean, variance; /* offsets into x and g */
+    bool has_bias, in_place, fused;      /* fused: the op before does its work on the way forward */
+    float epsilon;
+    size_t at;     /* of its result, in numbers a row */
+    uint32_t slot; /* where the slope at its result is while it is needed */
+    size_t kept;   /* batch norm: what forward leaves for backward, two numbers a channel */
+};
+
+struct mot_plan {
+    uint32_t ops, slots;
+    size_t results, slot, turned; /* numbers a row: of all results, of one slope, of what is turned round */
+    size_t packed, sums, kept, channels; /* floats that the ops need besides, and the most channels */
+    struct mot_op op[];
+};
+
+/* Shapes, tensors, memory; the message of a failure names the layer. */
+enum mot_status mot_plan_make(struct mot_net *, const struct mot_layer_list *);
+
+/* Forward and backward over one slice. */
+struct mot_pass {
+    const struct mot_net *net;
+    const struct mot_plan *plan;
+    const float *x;
+    uint32_t rows, panels;
+    bool training; /* batch norm by the batch's own statistics */
+    float *result, *slope, *packed, *sums, *kept, *turned;
+    double *moment;
+    const float **row;
+    float *label;
+};
+size_t mot_pass_floats(const struct mot_plan *);
+void mot_pass_open(
+    struct mot_pass *, const struct mot_net *, const float *x, const struct mot_batch *, void *scratch);
+void mot_pass_forward(struct mot_pass *);
+/* From the slope at the last result; g holds what is to be added to. */
+void mot_pass_backward(struct mot_pass *, float coef, float *g);
+float *mot_pass_result(const struct mot_pass *, uint32_t op);
+float *mot_pass_slope(const struct mot_pass *, uint32_t op);
+
+extern const struct mot_model mot_model_network, mot_model_lenet, mot_model_resnet8, mot_model_resnet20,
+    mot_model_vgg8;
+
+#endif

@@ -1,0 +1,391 @@
+/* Networks against a plain forward pass in double: its losses, and its finite differences for the gradients. */
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/rng.h"
+#include "math/models.h"
+#include "math/network.h"
+#include "test.h"
+
+#define SEED 11
+
+static const struct mot_model *find(const char *name)
+{
+    for (size_t i = 0; mot_models[i]; i++)
+        if (strcmp(mot_models[i]->name, name) == 0) return mot_models[i];
+    return NULL;
+}
+
+struct lab {
+    struct mot_arena arena;
+    struct mot_net net;
+    struct mot_table table;
+    float *x, *g, *data, *label;
+    void *scratch;
+    double smoothing;
+};
+
+/* `layers`: of the model `network`, or another model's name. */
+static enum mot_status open_net(
+    struct lab *lab, const char *layers, const char *smoothing, struct mot_shape shape)
+{
+    const struct mot_model *m = find(*layers == '[' ? "network" : layers);
+    memset(lab, 0, sizeof *lab);
+    void *conf = mot_arena_new(&lab->arena, m->conf_bytes);
+    enum mot_status status = mot_options_preset(m->options, conf, &lab->arena);
+    if (*layers == '[' && !status)
+        status = mot_option_set(mot_option_find(m->options, "layers"), conf, layers, &lab->arena);
+    if (!status)
+        status = mot_option_set(mot_option_find(m->options, "label_smoothing"), conf, smoothing, &lab->arena);
+    lab->smoothing = atof(smoothing);
+    if (!status) status = mot_net_open(m, conf, &shape, &lab->net);
+    if (status) mot_arena_free(&lab->arena);
+    return status;
+}
+
+static void fill(struct lab *lab, uint32_t rows)
+{
+    const struct mot_net *net = &lab->net;
+    struct mot_rng rng = mot_rng_at(SEED, MOT_RNG_TEST, net->dim);
+    size_t n = (size_t)rows * net->shape.cols;
+    lab->data = mot_new(n, sizeof *lab->data), lab->label = mot_new(rows, sizeof *lab->label);
+    for (size_t i = 0; i < n; i++) lab->data[i] = (float)mot_rng_normal(&rng);
+    for (uint32_t r = 0; r < rows; r++)
+        lab->label[r] =
+            net->shape.classes ? (float)mot_rng_below(&rng, net->shape.classes) : (float)mot_rng_normal(&rng);
+    lab->table = (struct mot_table){
+        .rows = rows, .cols = net->shape.cols, .classes = net->shape.classes, .x = lab->data, .y = lab->label
+    };
+    lab->x = mot_aligned(net->dim * sizeof *lab->x), lab->g = mot_aligned(net->dim * sizeof *lab->g);
+    lab->scratch = mot_aligned(net->scratch_bytes);
+    net->kind->init(net, SEED, lab->x);
+    for (uint32_t i = 0; i < net->dim; i++)
+        lab->x[i] += (float)(0.05 * fabs(mot_rng_normal(&rng))); /* no 0, no 1 */
+}
+
+static void close_lab(struct lab *lab)
+{
+    free(lab->x), free(lab->g), free(lab->scratch), free(lab->data), free(lab->label);
+    mot_net_close(&lab->net);
+    mot_arena_free(&lab->arena);
+}
+
+/* ---- The reference: [row][channel][pixel] in double --------------------------------- */
+
+#define EACH(i, n) for (uint32_t i = 0; i < (n); i++)
+
+struct plain {
+    const struct mot_plan *plan;
+    const double *x;
+    uint32_t rows;
+    bool training;
+    double **at; /* [ops]: the results */
+};
+
+static double *cell(const struct plain *p, uint32_t op, uint32_t r, uint32_t c, int64_t h, int64_t w)
+{
+    const struct mot_map *m = &p->plan->op[op].map;
+    if (h < 0 || w < 0 || h >= m->height || w >= m->width) return NULL;
+    return p->at[op] + (((size_t)r * m->channels + c) * m->height + (size_t)h) * m->width + (size_t)w;
+}
+
+static double windowed(const struct plain *p, uint32_t n, uint32_t r, uint32_t c, uint32_t h, uint32_t w)
+{
+    const struct mot_op *op = &p->plan->op[n];
+    const uint32_t k = op->kernel, in = p->plan->op[op->in].map.channels;
+    double sum = op->kind == MOT_OP_CONV && op->has_bias ? p->x[op->bias + c] : 0, most = -INFINITY;
+    EACH(a, k) EACH(b, k)
+    {
+        int64_t i = (int64_t)h * op->stride + a - op->padding, j = (int64_t)w * op->stride + b - op->padding;
+        if (op->kind == MOT_OP_CONV) EACH(f, in)
+            {
+                const double *x = cell(p, op->in, r, f, i, j);
+                if (x) sum += *x * p->x[op->weight + (((size_t)c * in + f) * k + a) * k + b];
+            }
+        else {
+            const double *x = cell(p, op->in, r, c, i, j);
+            if (x) sum += *x / (k * k), most = fmax(most, *x);
+        }
+    }
+    return op->kind == MOT_OP_MAX_POOL ? most : sum;
+}
+
+static void norm_plain(const struct plain *p, uint32_t n)
+{
+    const struct mot_op *op = &p->plan->op[n];
+    const struct mot_map *m = &op->map;
+    EACH(c, m->channels)
+    {
+        double mean = 0, variance = 0, count = (double)p->rows * m->height * m->width;
+        EACH(r, p->rows) EACH(h, m->height) EACH(w, m->width) mean += *cell(p, op->in, r, c, h, w) / count;
+        EACH(r, p->rows) EACH(h, m->height) EACH(w, m->width)
+        {
+            double off = *cell(p, op->in, r, c, h, w) - mean;
+            variance += off * off / count;
+        }
+        if (!p->training) mean = p->x[op->mean + c], variance = p->x[op->variance + c];
+        EACH(r, p->rows)
+        EACH(h, m->height)
+            EACH(w, m->width) * cell(p, n, r, c, h, w) = (*cell(p, op->in, r, c, h, w) - mean) /
+                sqrt(variance + (double)op->epsilon) * p->x[op->weight + c] +
+            p->x[op->bias + c];
+    }
+}
+
+static double one(const struct plain *p, uint32_t n, uint32_t r, uint32_t c, uint32_t h, uint32_t w)
+{
+    const struct mot_op *op = &p->plan->op[n];
+    const struct mot_map *in = &p->plan->op[op->in].map, *also = &p->plan->op[op->also].map;
+    double sum = 0;
+    switch (op->kind) {
+    case MOT_OP_CONV:
+    case MOT_OP_MAX_POOL:
+    case MOT_OP_MEAN_POOL: return windowed(p, n, r, c, h, w);
+    case MOT_OP_LINEAR:
+        EACH(f, in->channels)
+        sum += *cell(p, op->in, r, f, 0, 0) * p->x[op->weight + (size_t)c * in->channels + f];
+        return sum + (op->has_bias ? p->x[op->bias + c] : 0);
+    case MOT_OP_RELU: return fmax(0, *cell(p, op->in, r, c, h, w));
+    case MOT_OP_FLATTEN: return p->at[op->in][(size_t)r * mot_map_size(in) + c];
+    case MOT_OP_ADD: {
+        uint32_t before = (op->map.channels - also->channels) / 2;
+        sum = *cell(p, op->in, r, c, h, w);
+        if (c < before || c - before >= also->channels) return sum;
+        return sum + *cell(p, op->also, r, c - before, h * op->stride, w * op->stride);
+    }
+    case MOT_OP_INPUT:
+    case MOT_OP_BATCH_NORM: break;
+    }
+    return NAN;
+}
+
+/* The sum of the losses. */
+static double loss_plain(const struct lab *lab, const double *x, bool training)
+{
+    const struct mot_plan *plan = lab->net.plan;
+    struct plain p = { plan, x, lab->table.rows, training, mot_new(plan->ops, sizeof(double *)) };
+    double loss = 0;
+    EACH(n, plan->ops)
+    {
+        const struct mot_map *m = &plan->op[n].map;
+        p.at[n] = mot_new(p.rows * mot_map_size(m), sizeof(double));
+        if (n == 0)
+            for (size_t i = 0; i < p.rows * mot_map_size(m); i++) p.at[0][i] = (double)lab->data[i];
+        else if (plan->op[n].kind == MOT_OP_BATCH_NORM) norm_plain(&p, n);
+        else EACH(r, p.rows)
+        EACH(c, m->channels)
+            EACH(h, m->height) EACH(w, m->width) * cell(&p, n, r, c, h, w) = one(&p, n, r, c, h, w);
+    }
+    const uint32_t classes = lab->net.shape.classes;
+    EACH(r, p.rows)
+    {
+        const double *z = p.at[plan->ops - 1] + (size_t)r * lab->net.outputs;
+        double most = -INFINITY, sum = 0, mean = 0, y = (double)lab->label[r];
+        if (!classes) loss += (z[0] - y) * (z[0] - y) / 2;
+        else {
+            EACH(c, classes) most = fmax(most, z[c]);
+            EACH(c, classes) sum += exp(z[c] - most), mean += z[c] / classes;
+            loss += log(sum) + most - (1 - lab->smoothing) * z[(uint32_t)y] - lab->smoothing * mean;
+        }
+    }
+    EACH(n, plan->ops) free(p.at[n]);
+    free(p.at);
+    return loss;
+}
+
+/* Central differences of some numbers of each tensor, in double. */
+static void check_gradient(struct lab *lab, uint32_t rows, const char *what)
+{
+    fill(lab, rows);
+    const struct mot_net *net = &lab->net;
+    struct mot_batch batch = { .table = &lab->table, .rows = rows };
+    double *x = mot_new(net->dim, sizeof *x), worst = 0, scale = 0;
+    for (uint32_t i = 0; i < net->dim; i++) x[i] = (double)lab->x[i];
+    double loss = mot_net_grad(net, lab->x, &batch, 0.5f, true, lab->g, lab->scratch);
+    CHECK_NEAR(loss, 0.5 * loss_plain(lab, x, true), 1e-5 * fabs(loss));
+    uint32_t hits;
+    double evaluated = net->kind->loss(net, lab->x, &batch, &hits, lab->scratch), smoothing = lab->smoothing;
+    lab->smoothing = 0;
+    CHECK_NEAR(evaluated, loss_plain(lab, x, false), 1e-5 * fabs(evaluated));
+    lab->smoothing = smoothing;
+    for (uint32_t i = 0; i < net->trained; i++) scale = fmax(scale, fabs((double)lab->g[i]));
+    struct mot_rng rng = mot_rng_at(SEED, MOT_RNG_TEST, 1);
+    for (uint32_t s = 0; s < net->segments; s++) {
+        const struct mot_segment *at = &net->segment[s];
+        if (at->rate > 0) continue;
+        for (int trial = 0; trial < (SANITIZED || net->segments > 20 ? 1 : 4); trial++) {
+            uint32_t i = at->off + mot_rng_below(&rng, at->len);
+            double keep = x[i], step = 1e-5, up, down;
+            x[i] = keep + step, up = loss_plain(lab, x, true);
+            x[i] = keep - step, down = loss_plain(lab, x, true);
+            x[i] = keep;
+            double off = fabs((double)lab->g[i] - 0.5 * (up - down) / (2 * step)) / scale;
+            if (off > 2e-5) printf("%s: %s off by %g of the greatest\n", what, at->name, off);
+            worst = fmax(worst, off);
+        }
+    }
+    CHECK(worst <= 2e-5);
+    free(x);
+    close_lab(lab);
+}
+
+static const struct {
+    const char *layers;
+    struct mot_shape shape;
+    uint32_t rows;
+} nets[] = {
+    { "[{name: linear, out: 7}, relu, {name: linear, out: classes, bias: false}]", { 9, 3, false, { 0 } },
+        19 },
+    { "[{name: conv, out: 5, kernel: 3, padding: 1}, relu, {name: max_pool, kernel: 2}, flatten, {name: "
+      "linear, out: "
+      "classes}]",
+        { 36, 4, false, { 1, 6, 6 } }, 17 },
+    { "[{name: conv, out: 6, kernel: 3, stride: 2, padding: 2}, relu, {name: conv, out: 9, kernel: 2, "
+      "stride: 3, bias: "
+      "false}, {name: mean_pool, kernel: 2, stride: 1, padding: 1}, flatten, {name: linear, out: classes}]",
+        { 5 * 8 * 7, 3, false, { 5, 8, 7 } }, 16 },
+    { "[{name: conv, out: 6, kernel: 3}, {name: batch_norm}, relu, {name: max_pool, kernel: 3, stride: 2, "
+      "padding: "
+      "1}, {name: conv, out: 4, kernel: 1}, mean_pool, flatten, {name: linear, out: classes}]",
+        { 3 * 49, 3, false, { 3, 7, 7 } }, 21 },
+    { "[{name: conv, out: 4, kernel: 3, padding: 1}, {name: residual, layers: [batch_norm, relu, {name: "
+      "conv, out: 4, "
+      "kernel: 3, padding: 1}]}, {name: residual, shortcut: conv, layers: [{name: conv, out: 6, kernel: 3, "
+      "stride: 2, "
+      "padding: 1}, {name: residual, layers: [relu, {name: conv, out: 6, kernel: 1}]}]}, {name: residual, "
+      "shortcut: "
+      "pad, layers: [{name: conv, out: 9, kernel: 3, stride: 2, padding: 1}, relu]}, flatten, {name: linear, "
+      "out: "
+      "classes}]",
+        { 2 * 64, 3, false, { 2, 8, 8 } }, 12 },
+    { "[{name: conv, out: 3, kernel: 3}, relu, flatten, {name: linear, out: 1}]",
+        { 25, 0, false, { 1, 5, 5 } }, 33 },
+};
+
+TEST(gradients_are_those_of_a_forward_pass_in_double)
+{
+    for (size_t i = 0; i < MOT_COUNT(nets); i++) {
+        struct lab lab;
+        CHECK_INT(open_net(&lab, nets[i].layers, "0", nets[i].shape), MOT_OK);
+        check_gradient(&lab, nets[i].rows, nets[i].layers);
+    }
+}
+
+TEST(gradients_of_named_networks_are_those_of_a_forward_pass_in_double)
+{
+    static const struct {
+        const char *name;
+        struct mot_picture picture;
+    } named[] = { { "lenet", { 1, 12, 12 } }, { "resnet8", { 3, 8, 8 } }, { "resnet20", { 3, 4, 4 } },
+        { "vgg8", { 3, 8, 8 } } };
+    for (size_t i = 0; i < MOT_COUNT(named); i++) {
+        struct lab lab;
+        const struct mot_picture *p = &named[i].picture;
+        if (SANITIZED && i > 1) break;
+        CHECK_INT(open_net(&lab, named[i].name, "0.1",
+                      (struct mot_shape){ p->channels * p->height * p->width, 5, false, *p }),
+            MOT_OK);
+        check_gradient(&lab, 6, named[i].name);
+    }
+}
+
+TEST(statistics_of_a_slice_are_its_mean_and_variance_times_its_rows)
+{
+    struct lab lab;
+    CHECK_INT(open_net(&lab, "[batch_norm, flatten, {name: linear, out: classes}]", "0",
+                  (struct mot_shape){ 12, 2, false, { 3, 2, 2 } }),
+        MOT_OK);
+    fill(&lab, 18);
+    const struct mot_segment *mean = &lab.net.segment[lab.net.segments - 2], *variance = mean + 1;
+    CHECK_TEXT(mean->name, "0.running_mean");
+    CHECK_TEXT(variance->name, "0.running_var");
+    CHECK_NEAR((double)mean->rate, 0.1, 1e-7);
+    struct mot_batch batch = { .table = &lab.table, .rows = 18 };
+    mot_net_grad(&lab.net, lab.x, &batch, 2, true, lab.g, lab.scratch);
+    for (uint32_t c = 0; c < 3; c++) {
+        double sum = 0, square = 0;
+        for (uint32_t r = 0; r < 18; r++)
+            for (uint32_t i = 0; i < 4; i++) {
+                double v = (double)lab.data[r * 12 + c * 4 + i];
+                sum += v, square += v * v;
+            }
+        double m = sum / 72, unbiased = (square - 72 * m * m) / 71;
+        CHECK_NEAR((double)lab.g[mean->off + c], 2 * 18 * m, 1e-5);
+        CHECK_NEAR((double)lab.g[variance->off + c], 2 * 18 * unbiased, 1e-4);
+    }
+    close_lab(&lab);
+}
+
+TEST(a_gradient_does_not_depend_on_what_scratch_held)
+{
+    struct lab lab;
+    CHECK_INT(open_net(&lab, "resnet8", "0", (struct mot_shape){ 192, 5, false, { 3, 8, 8 } }), MOT_OK);
+    fill(&lab, 21);
+    struct mot_batch batch = { .table = &lab.table, .rows = 21 };
+    float *again = mot_new(lab.net.dim, sizeof *again);
+    memset(lab.scratch, 0, lab.net.scratch_bytes);
+    mot_net_grad(&lab.net, lab.x, &batch, 1, true, lab.g, lab.scratch);
+    memset(lab.scratch, 0x3f, lab.net.scratch_bytes);
+    mot_net_grad(&lab.net, lab.x, &batch, 1, true, again, lab.scratch);
+    CHECK(memcmp(lab.g, again, lab.net.dim * sizeof *again) == 0);
+    free(again);
+    close_lab(&lab);
+}
+
+TEST(named_networks_have_the_tensors_and_sizes_of_the_papers)
+{
+    struct lab lab;
+    CHECK_INT(open_net(&lab, "lenet", "0", (struct mot_shape){ 784, 10, false, { 1, 28, 28 } }), MOT_OK);
+    CHECK_INT(lab.net.dim, 61706);
+    CHECK_TEXT(lab.net.segment[0].name, "conv1.weight");
+    close_lab(&lab);
+    CHECK_INT(open_net(&lab, "resnet20", "0", (struct mot_shape){ 3072, 10, false, { 3, 32, 32 } }), MOT_OK);
+    CHECK_INT(lab.net.segments, 97);
+    CHECK_INT(lab.net.trained, 269722); /* 0.27 million, table 6 of He et al. */
+    CHECK_TEXT(lab.net.segment[3].name, "layer1.0.conv1.weight");
+    CHECK_INT(lab.net.segment[3].rank, 4);
+    close_lab(&lab);
+    CHECK_INT(open_net(&lab, "resnet8", "0", (struct mot_shape){ 3072, 10, false, { 3, 32, 32 } }), MOT_OK);
+    CHECK_INT(lab.net.trained, 75290);
+    close_lab(&lab);
+}
+
+TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
+{
+    static const struct {
+        const char *layers, *says;
+    } wrong[] = {
+        { "[{name: conv, out: 4, kernel: 9}]",
+            "layer 1 (conv): its window is 9x9, but the picture that reaches it is 6x6" },
+        { "[relu, {name: conv, out: 4}]", "layer 2 (conv): kernel is missing" },
+        { "[relu, {name: conf, out: 4}]", "layer 2: there is no layer 'conf': did you mean 'conv'?" },
+        { "[{name: conv, out: 4, kernal: 3}]",
+            "layer 1 (conv): unknown key 'kernal': did you mean 'kernel'?" },
+        { "[{name: conv, out: 4, kernel: x}]", "layer 1 (conv): kernel: expected a whole number" },
+        { "[{name: conv, out: 4, kernel: 3, kernel: 3}]", "layer 1 (conv): kernel is given twice" },
+        { "[flatten, relu, {name: conv, out: 4, kernel: 3}]", "layer 3 (conv): its window is 3x3" },
+        { "[{name: linear, out: classes}]",
+            "layer 1 (linear): its input is a picture of 2x6x6; put flatten" },
+        { "[flatten, {name: linear, out: 4}]", "layer 2 (linear): gives 4x1x1 numbers" },
+        { "[{name: residual, layers: [{name: conv, out: 4, kernel: 3}]}]",
+            "layer 1 (residual): 2x6x6 goes in and 4x4x4" },
+        { "[residual]", "layer 1 (residual): needs `layers`" },
+        { "[{name: residual, layers: []}]", "a list of layers is empty" },
+        { "[{name: max_pool, kernel: 2, padding: 2}]", "layer 1 (max_pool): padding 2 is more than half" },
+        { "[]", "a list of layers is empty" },
+        { "[relu", "expected , or ]" },
+        { "[relu] x", "text behind the end" },
+        { "[{name: conv, out: 4", "a map is not closed" },
+        { "[{out: 4}]", "has no `name`" },
+        { "[flatten, {name: linear, out: 1000000}, {name: linear, out: 1000000}]",
+            "layer 3 (linear): the network has 1e+12" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
+        struct lab lab;
+        CHECK_INT(open_net(&lab, wrong[i].layers, "0", (struct mot_shape){ 72, 3, false, { 2, 6, 6 } }),
+            MOT_EUSAGE);
+        CHECK(strstr(mot_error(), wrong[i].says) != NULL);
+        if (!strstr(mot_error(), wrong[i].says)) printf("%s\n  says %s\n", wrong[i].layers, mot_error());
+    }
+}
+
+TEST_MAIN()

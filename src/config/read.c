@@ -133,8 +133,8 @@ enum mot_status mot_read_map(
 
 /* ---- Values ------------------------------------------------------------------ */
 
-/* A list as the text "[a, {b: c}]" that options take; false if a scalar could not be told from what is around it, or
- * if it holds more than scalars and must not. */
+/* A list as the text "[a, {b: c}]" that options take; false if a scalar could not be told from what is
+ * around it, or if it holds more than scalars and must not. */
 static bool print_list(const struct mot_yaml *node, bool nested, FILE *out)
 {
     if (node->kind == MOT_YAML_SCALAR) {

@@ -1,9 +1,9 @@
 /* kernels_conv.h -- convolutions over maps (maps.h); a part of kernels_maps.h.
  *
- * Forward, and back to the input: a register tile of some output channels by some neighbouring pixels by sixteen
- * rows. For each number of the window it loads the pixels, broadcasts a weight for each channel and does a fused
- * multiply-add for each pair; nothing is copied but the weights. Back to the weights: a tile of four output
- * channels by some inputs, whose sixteen partial sums each are added up at the end. */
+ * Forward, and back to the input: a register tile of some output channels by some neighbouring pixels by
+  * sixteen rows. For each number of the window it loads the pixels, broadcasts a weight for each channel
+  * and does a fused multiply-add for each pair; nothing is copied but the weights. Back to the weights: a
+  * tile of four output channels by some inputs, whose sixteen partial sums each are added up at the end. */
 
 #define PARTS ((int)(MOT_PANEL / LANES)) /* vectors for the sixteen rows of a number */
 #if LANES == 16
@@ -296,8 +296,8 @@ static void slope_add(const struct mot_conv_slope *k, uint32_t o, uint32_t i, co
 #define SLOPE_PIXELS                                                                                         \
     64u /* of a block at a time: 16 KB of slopes stay in the first cache while the window passes */
 
-/* Where all sums fit into a cache, a panel's numbers are used for all of them before the next panel; where not,
- * all panels are for one pair of blocks before the next. The order of additions is the same. */
+/* Where all sums fit into a cache, a panel's numbers are used for all of them before the next panel; where
+ * not, all panels are for one pair of blocks before the next. The order of additions is the same. */
 static void conv_slope(const struct mot_conv_slope *k)
 {
     const size_t tile = (size_t)k->kernel * k->kernel * MOT_MAP_BLOCK * MOT_MAP_BLOCK * MOT_PANEL;

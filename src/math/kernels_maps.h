@@ -1,5 +1,5 @@
-/* kernels_maps.h -- all kernels over maps of one set. A file kernels_<set>.c defines MAPS_TABLE, MAPS_NAME and
- * includes this. */
+/* kernels_maps.h -- all kernels over maps of one set. A file kernels_<set>.c defines MAPS_TABLE, MAPS_NAME
+ * and includes this. */
 #include "math/maps.h"
 #include "math/simd.h"
 

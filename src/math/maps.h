@@ -1,10 +1,10 @@
 /* maps.h -- the inner loops of networks that see pictures, one table for each instruction set.
  *
- * A map is [channels][height][width] numbers for each row of a slice. Sixteen rows lie innermost, so that every
- * kernel is a plain loop over pixels with vectors of rows, whatever the kernel's size, stride or padding. Channels
- * come in blocks of four (the last may have fewer): [rows/16][channels/4][height][width][4][16]. A run of
- * pixels is then contiguous for four channels at once, which is what convolutions read. A map of one pixel is a
- * panelled matrix of features (kernels.h).
+ * A map is [channels][height][width] numbers for each row of a slice. Sixteen rows lie innermost, so that
+  * every kernel is a plain loop over pixels with vectors of rows, whatever the kernel's size, stride or
+  * padding. Channels come in blocks of four (the last may have fewer):
+  * [rows/16][channels/4][height][width][4][16]. A run of pixels is then contiguous for four channels at
+  * once, which is what convolutions read. A map of one pixel is a panelled matrix of features (kernels.h).
  *
  * The sums are taken in an order that does not depend on how wide a vector is: a set's wider twin (AVX-512
  * for AVX2) gives the same bits, so a run need not say which of them it used. */
@@ -38,9 +38,10 @@ static inline size_t mot_map_step(const struct mot_map *m, uint32_t c)
     return (size_t)mot_map_width(m->channels, c) * MOT_PANEL;
 }
 
-/* y(o, h, w) = bias[o] + the sum over r, q, i of weight(o, i, r, q) x(i, h stride + r - top, w stride + q - left),
- * pixels outside of x left out, for h < rows, w < cols; it lands in pixel (from_row + h step, from_col + w step).
- * The weights have been packed. The chain of additions is over blocks of channels, r, q, channels in the block. */
+/* y(o, h, w) = bias[o] + the sum over r, q, i of weight(o, i, r, q) x(i, h stride + r - top, w stride + q -
+ * left), pixels outside of x left out, for h < rows, w < cols; it lands in pixel (from_row + h step,
+ * from_col + w step). The weights have been packed. The chain of additions is over blocks of channels, r,
+ * q, channels in the block. */
 struct mot_conv {
     uint32_t panels;
     struct mot_map in, out;

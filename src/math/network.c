@@ -128,7 +128,8 @@ static enum mot_status network_open(struct mot_net *net)
     return status;
 }
 
-/* As PyTorch's layers begin: uniform within 1 / sqrt(inputs of one output), weights and biases; norms as identity. */
+/* As PyTorch's layers begin: uniform within 1 / sqrt(inputs of one output), weights and biases; norms as
+ * identity. */
 static void network_init(const struct mot_net *net, uint64_t seed, float *x)
 {
     const struct mot_plan *plan = net->plan;

@@ -18,7 +18,8 @@ enum mot_op_kind {
     MOT_OP_ADD,
 };
 
-/* One step of the computation. Its result is a map for each row; some ops work in the place of their input's. */
+/* One step of the computation. Its result is a map for each row; some ops work in the place of their
+ * input's. */
 struct mot_op {
     enum mot_op_kind kind;
     uint32_t in, also; /* the ops whose results it takes; also: MOT_OP_ADD's shortcut */

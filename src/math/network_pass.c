@@ -1,4 +1,5 @@
-/* network_pass.c -- a network over one slice of rows: forward, and from the slope of the loss back to all tensors. */
+/* network_pass.c -- a network over one slice of rows: forward, and from the slope of the loss back to all
+ * tensors. */
 #include "math/dense.h"
 #include "math/network.h"
 #include <motley/method.h>
@@ -8,8 +9,8 @@
 
 static size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
 
-/* What does not depend on how many rows there are, then results and slopes of the rows at hand: few rows touch
- * little memory. */
+/* What does not depend on how many rows there are, then results and slopes of the rows at hand: few rows
+ * touch little memory. */
 static size_t claim(size_t *used, size_t floats)
 {
     size_t here = *used;
@@ -140,8 +141,8 @@ static void conv_forward(const struct mot_pass *p, const struct mot_op *op, cons
     k->conv(&c);
 }
 
-/* Batch norm (Ioffe and Szegedy, ICML 2015) scales by what the slice's own rows say, or, outside of training, by
- * the running statistics. Leaves the mean and 1 / deviation of each channel in `kept`. */
+/* Batch norm (Ioffe and Szegedy, ICML 2015) scales by what the slice's own rows say, or, outside of
+ * training, by the running statistics. Leaves the mean and 1 / deviation of each channel in `kept`. */
 static void norm_forward(
     const struct mot_pass *p, const struct mot_op *op, const float *in, bool relu, float *out)
 {
@@ -267,8 +268,8 @@ struct target {
     bool add;
 };
 
-/* The input's pixels h = from_row + i step see only some rows of the window, and likewise columns: for each of the
- * step x step cases a convolution of the slopes with the window turned round. */
+/* The input's pixels h = from_row + i step see only some rows of the window, and likewise columns: for each
+ * of the step x step cases a convolution of the slopes with the window turned round. */
 static void conv_back_input(
     const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to)
 {
@@ -346,7 +347,8 @@ static void norm_backward(
         *gw = (float)((double)*gw + product[c] * scale), *gb = (float)((double)*gb + sum[c]);
         a[c] = (float)weight, b[c] = (float)times;
         e[c] = (float)(-weight * sum[c] / count - times * (double)mean[c]);
-        /* the statistics themselves: a sum over rows, as any gradient; the variance without bias, as PyTorch's */
+        /* the statistics themselves: a sum over rows, as any gradient; the variance without bias, as
+         * PyTorch's */
         double variance = 1 / (scale * scale) - (double)op->epsilon,
                unbiased = count > 1 ? count / (count - 1) : 1;
         float *gm = g + op->mean + c, *gv = g + op->variance + c;

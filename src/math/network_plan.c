@@ -229,9 +229,9 @@ static void add_statistics(struct making *m)
 
 /* ---- Memory ------------------------------------------------------------------------ */
 
-/* May an op change its input's result? Not if another op reads it, nor if the input needs it on the way back (ReLU
- * looks for what is above 0, max pooling for what is greatest, which neither ReLU nor a later 0 changes where
- * a slope is left). */
+/* May an op change its input's result? Not if another op reads it, nor if the input needs it on the way
+ * back (ReLU looks for what is above 0, max pooling for what is greatest, which neither ReLU nor a later 0
+ * changes where a slope is left). */
 static bool may_replace(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
     const struct mot_op *in = &p->op[op->in];
@@ -263,8 +263,8 @@ static void place_results(struct mot_plan *p, const uint32_t *readers)
     }
 }
 
-/* Slopes live from when an op that reads the result has made them until they have gone through the op itself. An op
- * that works number by number leaves the slope at its input where that at its output was. */
+/* Slopes live from when an op that reads the result has made them until they have gone through the op
+ * itself. An op that works number by number leaves the slope at its input where that at its output was. */
 static bool slope_stays(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
     bool by_number = op->kind == MOT_OP_RELU || op->kind == MOT_OP_BATCH_NORM || op->kind == MOT_OP_ADD;

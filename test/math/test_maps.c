@@ -1,5 +1,5 @@
-/* Every kernel over maps against its plain twin, on each instruction set, and wide vectors against narrow ones to the
- * bit. */
+/* Every kernel over maps against its plain twin, on each instruction set, and wide vectors against narrow
+ * ones to the bit. */
 #include "math/maps.h"
 #include "math/twins.h"
 
@@ -38,7 +38,7 @@ static struct shape random_shape(void)
 #define SHAPES (sizeof known / sizeof known[0] + (SANITIZED ? 4 : 60))
 #define EACH_SHAPE(s)                                                                                        \
     struct shape s;                                                                                          \
-    rng = mot_rng_at(SEED, MOT_RNG_TEST, __LINE__);                                                          \
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 3);                                                                 \
     for (size_t n_ = 0; n_ < SHAPES; n_++)                                                                   \
         if ((s = n_ < sizeof known / sizeof known[0] ? known[n_] : random_shape()).rows > 0)
 
@@ -50,10 +50,10 @@ struct trial {
 static void judge(const char *what, const char *set, const struct shape *s, struct trial *t, double bound)
 {
     double off = gap(t->n, t->got, t->expected);
-    CHECK(off <= bound);
     if (!(off <= bound))
         printf("%s, %s: %g on rows %u in %u out %u, %ux%u, kernel %u stride %u padding %u\n", set, what, off,
             s->rows, s->in, s->out, s->height, s->width, s->kernel, s->stride, s->padding);
+    CHECK(off <= bound);
     if (strcmp(set, "avx512") == 0) t->narrow = copy(t->got, t->n);
     if (strcmp(set, "avx2") == 0 && t->narrow) CHECK(memcmp(t->narrow, t->got, t->n * sizeof *t->got) == 0);
     if (strcmp(set, "avx512") != 0) free(t->narrow), t->narrow = NULL;
@@ -132,7 +132,9 @@ TEST(gradients_of_convolutions_are_what_their_twin_computes)
         {
             t.got = run.g = copy(g, weights);
             set->conv_slope(&run);
-            judge("conv_slope", set->name, &s, &t, 2e-5);
+            /* a chain of additions for each of 16 lanes: errors grow with the square root */
+            judge(
+                "conv_slope", set->name, &s, &t, 1e-6 + 5e-7 * sqrt(s.rows * (double)mot_map_pixels(&c.out)));
         }
         free(t.expected), free(x), free(d), free(g), free(sums);
     }
@@ -190,10 +192,8 @@ TEST(sums_over_channels_leave_out_rows_that_do_not_count)
               *y = fresh(n);
         double sum[16], square[16];
         struct trial t = { .n = s.in }, two = t, three = t, four = t, forth = { .n = n }, back = { .n = n };
-        for (const struct mot_map_kernels *const *set = mot_map_kernels_all();; set++) {
-            const struct mot_map_kernels *m = forth.expected ? *set : &mot_map_kernels_ref;
-            if (!m) break;
-            if (!forth.expected) set--;
+        const struct mot_map_kernels *const *set = mot_map_kernels_all(), *m = &mot_map_kernels_ref;
+        for (; m; m = *set++) {
             m->moments(&k, x, sum, square);
             t.got = as_floats(sum, s.in), two.got = as_floats(square, s.in);
             m->slope_sums(&k, x, d, a, sum, square);

@@ -1,4 +1,5 @@
-/* Networks against a plain forward pass in double: its losses, and its finite differences for the gradients. */
+/* Networks against a plain forward pass in double: its losses, and its finite differences for the
+ * gradients. */
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/rng.h"
@@ -125,7 +126,7 @@ static void norm_plain(const struct plain *p, uint32_t n)
         if (!p->training) mean = p->x[op->mean + c], variance = p->x[op->variance + c];
         EACH(r, p->rows)
         EACH(h, m->height)
-            EACH(w, m->width) * cell(p, n, r, c, h, w) = (*cell(p, op->in, r, c, h, w) - mean) /
+        EACH(w, m->width) * cell(p, n, r, c, h, w) = (*cell(p, op->in, r, c, h, w) - mean) /
                 sqrt(variance + (double)op->epsilon) * p->x[op->weight + c] +
             p->x[op->bias + c];
     }
@@ -173,7 +174,7 @@ static double loss_plain(const struct lab *lab, const double *x, bool training)
         else if (plan->op[n].kind == MOT_OP_BATCH_NORM) norm_plain(&p, n);
         else EACH(r, p.rows)
         EACH(c, m->channels)
-            EACH(h, m->height) EACH(w, m->width) * cell(&p, n, r, c, h, w) = one(&p, n, r, c, h, w);
+        EACH(h, m->height) EACH(w, m->width) * cell(&p, n, r, c, h, w) = one(&p, n, r, c, h, w);
     }
     const uint32_t classes = lab->net.shape.classes;
     EACH(r, p.rows)

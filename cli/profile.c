@@ -35,23 +35,34 @@ static const char *time_text(double seconds, char *into, size_t size)
     return mot_show_time((uint64_t)(fmax(seconds, 0) * 1e9 + 0.5), into, size);
 }
 
-static uint32_t workers_here(const struct mot_profile *p, const struct mot_ranks *ranks)
-{
-    return ranks ? mot_ranks_here(ranks) : p->workers;
-}
-
-/* More workers than cores on this machine: they take turns, which shows in the figures. */
-static bool crowded(const struct mot_profile *p, const struct mot_ranks *ranks)
-{
-    return workers_here(p, ranks) > mot_cores();
-}
+/* More workers than cores on this machine: they take turns, in the file too. */
+static bool crowded(const struct mot_profile *p) { return mot_profile_crowd(p) > 1; }
 
 #define CROWDED                                                                                              \
-    "%u workers share %u cores: each is only as fast as its share, and answers when its turn comes"
+    "%u workers share %u cores: speeds are of a worker with a core to itself, and the simulator lets them "  \
+    "take turns"
 
-static void warn(const struct mot_profile *p, const struct mot_ranks *ranks)
+/* Other programs took more than this share of the cores. */
+#define NOISY 0.05
+
+static void warn(const struct mot_profile *p)
 {
-    if (crowded(p, ranks)) fprintf(stderr, "motley: " CROWDED "\n", workers_here(p, ranks), mot_cores());
+    if (crowded(p)) fprintf(stderr, "motley: " CROWDED "\n", p->here, p->cores);
+    if (mot_profile_taken(p) > NOISY)
+        fprintf(stderr,
+            "motley: this machine is busy: other programs took %.0f %% of the time for which the workers "
+            "wanted a "
+            "core. The file describes it idle; beside such programs, runs take longer\n",
+            100 * mot_profile_taken(p));
+}
+
+static void print_costs(const struct mot_profile *p)
+{
+    char step[32], mix[32];
+    printf("\nstep of the optimiser %s, adding a model to another %s, %u core%s\n",
+        mot_show_bandwidth(mot_profile_digits(p->step_bytes_per_s), step, sizeof step),
+        mot_show_bandwidth(mot_profile_digits(p->mix_bytes_per_s), mix, sizeof mix), p->cores,
+        mot_plural(p->cores));
 }
 
 static void print_workers(const struct mot_profile *p)
@@ -85,7 +96,7 @@ static void print_pairs(const struct mot_profile *p)
 
 static json_t *figure(double x) { return json_real(mot_profile_digits(x)); }
 
-static void print_json(const struct mot_profile *p, const char *path, const struct mot_ranks *ranks)
+static void print_json(const struct mot_profile *p, const char *path)
 {
     json_t *workers = json_array(), *pairs = json_array();
     for (uint32_t i = 0; i < p->workers; i++) {
@@ -103,8 +114,10 @@ static void print_json(const struct mot_profile *p, const char *path, const stru
                 json_pack("{s:i, s:i, s:o, s:o}", "from", (int)i, "to", (int)j, "latency_s",
                     figure(a->latency_s), "bytes_per_s", figure(a->bytes_per_s)));
         }
-    json_t *all = json_pack("{s:o, s:o, s:b, s:s?}", "worker", workers, "pair", pairs, "crowded",
-        crowded(p, ranks), "cluster", path);
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:s?}", "worker", workers, "pair", pairs,
+        "step_bytes_per_s", figure(p->step_bytes_per_s), "mix_bytes_per_s", figure(p->mix_bytes_per_s),
+        "cores", (int)p->cores, "taken", figure(mot_profile_taken(p)), "crowded", crowded(p), "cluster",
+        path);
     mot_json_print(all, stdout);
     json_decref(all);
 }
@@ -123,7 +136,11 @@ static enum mot_status cluster_text(const struct mot_job *j, const struct mot_pr
     fprintf(out, "# Measured by motley profile: model %s, %.0f parameters, %u workers at once%s, %.3g s.\n",
         j->experiment->model->name, j->net.parameters, p->workers, ranks ? " over MPI" : "",
         (double)p->seconds * 1e-9);
-    if (crowded(p, ranks)) fprintf(out, "# " CROWDED ".\n", workers_here(p, ranks), mot_cores());
+    if (crowded(p)) fprintf(out, "# " CROWDED ".\n", p->here, p->cores);
+    if (mot_profile_taken(p) > NOISY)
+        fprintf(out,
+            "# Other programs took %.0f %% of the cores meanwhile; this is the machine without them.\n",
+            100 * mot_profile_taken(p));
     mot_cluster_print(&c, 0, out);
     free(c.machine);
     if (fclose(out) != 0) return mot_fail(MOT_ESYSTEM, "no memory for the cluster's text");
@@ -159,14 +176,14 @@ static enum mot_status seconds_of(const struct cli_args *args, mot_time *out)
     return MOT_OK;
 }
 
-static void show(
-    const struct cli_args *args, const struct mot_profile *p, const struct mot_ranks *ranks, const char *path)
+static void show(const struct cli_args *args, const struct mot_profile *p, const char *path)
 {
     if (args->json) {
-        print_json(p, path, ranks);
+        print_json(p, path);
     } else if (!args->quiet || !path) {
         print_workers(p);
         print_pairs(p);
+        print_costs(p);
         char shown[512];
         if (path) mot_show_text(path, shown, sizeof shown);
         if (path) printf("\nWrote %s; use it with motley sim --cluster %s\n", shown, shown);
@@ -181,6 +198,8 @@ static enum mot_status measure(
     bool talks = leads && !args->quiet && isatty(STDERR_FILENO);
     const char *path = cli_value(args, "out");
     struct mot_profile p = { .seconds = seconds,
+        .cores = mot_cores(),
+        .here = ranks ? mot_ranks_here(ranks) : j->experiment->cluster->workers,
         .interrupt = cli_catch_interrupts(),
         .progress = talks ? on_progress : NULL,
         .progress_self = &shown };
@@ -199,8 +218,8 @@ static enum mot_status measure(
     if (status != MOT_OK || !leads) return status;
     if (!p.whole) status = mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was written");
     if (status == MOT_OK && path) status = write_cluster(j, &p, ranks, path);
-    if (status == MOT_OK) show(args, &p, ranks, path);
-    if (status == MOT_OK && !args->quiet) warn(&p, ranks);
+    if (status == MOT_OK) show(args, &p, path);
+    if (status == MOT_OK && !args->quiet) warn(&p);
     mot_profile_close(&p);
     return status;
 }
@@ -248,12 +267,18 @@ const struct cli_command cli_profile = {
         "bandwidth between each pair of nodes while the others are idle. --out writes a cluster file; "
         "`motley sim --cluster FILE` then predicts how long `motley train` would take. Edit the file to try "
         "slower machines or links.\n"
-        "Other programs that run meanwhile slow the workers down, and the figures show it. Between threads a "
+        "Besides, it times a step of the optimiser and adding one model to another, and counts the cores: "
+        "with "
+        "these (`costs` and `host` in the file) the simulator charges updates and mixing, and lets workers "
+        "and a "
+        "server that share cores take turns. Neighbours that differ by no more than noise become one group.\n"
+        "Other programs that run meanwhile slow the workers down; the figures show it, and a warning says "
+        "how "
+        "much of the cores they took. Between threads a "
         "message is handed over, not copied: its latency is that of waking a thread, its bandwidth that of "
         "reading memory. If sending the model takes less than a tenth longer than an empty message, its "
         "bandwidth cannot be measured: the file then has a lower bound, ten models per round trip. Figures "
-        "have three digits. With more workers than cores, a warning says that they take turns, and each gets "
-        "only its share.\n"
+        "have three digits. With more workers than cores, speeds are of a worker that has a core to itself.\n"
         "Started by mpirun or srun, or with --ranks N, it measures over MPI: one rank per worker, whatever "
         "the method. A server is not measured there; the file gives it rank 0's link. Only rank 0 prints and "
         "writes. If a rank is lost, the exit code is 4 (peer_lost) and nothing is written.",

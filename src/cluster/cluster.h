@@ -88,13 +88,31 @@ struct mot_machine {   /* one node of the cluster */
     struct mot_room room;
 };
 
+/* Workers that share a machine: so many in a row, all if 0; servers are with the first. Its cores are shared by
+ * those of its nodes that have something to do; 0: each has one of its own. */
+struct mot_host {
+    uint32_t cores, workers;
+};
+/* What nodes do besides jobs, in bytes of a model a second: steps of the optimiser, and other writing to
+ * buffers of the model's size (sums, mixing). 0: takes no time. */
+struct mot_costs {
+    double step, mix;
+};
+
 struct mot_cluster {
     uint32_t workers, servers;
     struct mot_machine *machine; /* [workers + servers] */
     struct mot_faults faults;
     struct mot_arena_block *arena; /* names, traces */
+    struct mot_host host;
+    struct mot_costs costs;
 };
 void mot_cluster_close(struct mot_cluster *);
+/* On which host a node is. */
+static inline uint32_t mot_host_of(const struct mot_cluster *c, mot_node node)
+{
+    return node < c->workers && c->host.workers ? node / c->host.workers : 0;
+}
 /* Whether samples arrive over time, at any worker. */
 bool mot_cluster_streams(const struct mot_cluster *);
 

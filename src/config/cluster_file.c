@@ -131,6 +131,8 @@ struct gathering {
     struct mot_machine *machine;
     uint32_t workers, room;
     struct mot_faults faults;
+    struct mot_host host;
+    struct mot_costs costs;
 };
 
 /* A trace that several groups use is read once. */
@@ -305,6 +307,31 @@ static enum mot_status read_workers(struct gathering *g, const struct mot_yaml *
     return MOT_OK;
 }
 
+/* ---- Hosts and costs ------------------------------------------------------------------ */
+
+static enum mot_status read_host(
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, struct mot_host *out)
+{
+    struct mot_host_conf conf = { MOT_WORD_UINT, MOT_WORD_UINT };
+    enum mot_status status = mot_read_map(r, node, key, "{cores: 4}");
+    if (status == MOT_OK) status = mot_read_options(r, node, key, mot_host_options, &conf, NULL, 0);
+    if (status != MOT_OK) return status;
+    *out = (struct mot_host){ conf.cores == MOT_WORD_UINT ? 0 : (uint32_t)conf.cores,
+        conf.workers == MOT_WORD_UINT ? 0 : (uint32_t)conf.workers };
+    return MOT_OK;
+}
+
+static enum mot_status read_costs(
+    const struct mot_yaml_reader *r, const struct mot_yaml *node, const char *key, struct mot_costs *out)
+{
+    struct mot_costs conf = { NAN, NAN };
+    enum mot_status status = mot_read_map(r, node, key, "{step: 4GB/s, mix: 8GB/s}");
+    if (status == MOT_OK) status = mot_read_options(r, node, key, mot_costs_options, &conf, NULL, 0);
+    if (status != MOT_OK) return status;
+    *out = (struct mot_costs){ isnan(conf.step) ? 0 : conf.step, isnan(conf.mix) ? 0 : conf.mix };
+    return MOT_OK;
+}
+
 /* ---- The whole ---------------------------------------------------------------------- */
 
 /* Slows down the last workers once all groups are read; printed, they are groups of their own. */
@@ -349,7 +376,8 @@ static enum mot_status add_server(struct gathering *g, const struct mot_yaml *no
 static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, const char *key,
     uint32_t workers, const struct mot_yaml *asked_by)
 {
-    static const char *const keys[] = { "network", "workers", "server", "faults", "stream", NULL };
+    static const char *const keys[] = { "network", "workers", "server", "faults", "stream", "host", "costs",
+        NULL };
     const struct mot_yaml_reader *r = g->reader;
     struct mot_cluster_conf conf;
     enum mot_status status = mot_read_map(r, node, key, "{workers: 8, network: {bandwidth: 1Gbit}}");
@@ -358,6 +386,9 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
         status = read_network(r, mot_yaml_get(node, "network"), mot_key_join(r, key, "network"), &g->network);
     if (status == MOT_OK)
         status = mot_stream_read(r, mot_yaml_get(node, "stream"), mot_key_join(r, key, "stream"), &g->stream);
+    const struct mot_yaml *host = mot_yaml_get(node, "host"), *costs = mot_yaml_get(node, "costs");
+    if (status == MOT_OK && host) status = read_host(r, host, mot_key_join(r, key, "host"), &g->host);
+    if (status == MOT_OK && costs) status = read_costs(r, costs, mot_key_join(r, key, "costs"), &g->costs);
     if (status != MOT_OK) return status;
     g->price = conf.per;
     const struct mot_yaml *list = mot_yaml_get(node, "workers");
@@ -396,7 +427,7 @@ enum mot_status mot_cluster_build(const struct mot_yaml_reader *r, const struct 
         return status;
     }
     struct mot_cluster *cluster = mot_new(1, sizeof *cluster);
-    *cluster = (struct mot_cluster){ g.workers, 1, g.machine, g.faults, arena.last };
+    *cluster = (struct mot_cluster){ g.workers, 1, g.machine, g.faults, arena.last, g.host, g.costs };
     *out = cluster;
     return MOT_OK;
 }

@@ -12,6 +12,9 @@ struct mot_cluster_conf {
     uint64_t slow_count;
     uint32_t per; /* enum mot_price */
 };
+struct mot_host_conf {
+    uint64_t cores, workers;
+};
 struct mot_link_conf {
     double bandwidth, up, down;
     uint64_t latency;
@@ -38,7 +41,8 @@ struct mot_straggle_conf {
     const char *path;
     uint64_t column;
 };
-extern const struct mot_option mot_cluster_options[], mot_link_options[], mot_group_options[];
+extern const struct mot_option mot_cluster_options[], mot_link_options[], mot_group_options[],
+    mot_host_options[], mot_costs_options[]; /* costs: of struct mot_costs, NaN: none */
 
 /* Reads the cluster under `node` (NULL: the default one), with one server. `workers` is how many the
  * experiment asks for (0: it does not say), at `asked_by`. */

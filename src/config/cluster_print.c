@@ -34,6 +34,8 @@ static struct mot_straggle_conf straggle_conf(const struct mot_straggle *s, uint
 
 static double none_if_free(double bandwidth) { return isinf(bandwidth) ? NAN : bandwidth; }
 
+static double none_if_zero(double rate) { return rate > 0 ? rate : (double)NAN; }
+
 static struct mot_choice part_at(const struct mot_family *family, size_t i)
 {
     struct mot_choice choice;
@@ -113,6 +115,17 @@ void mot_cluster_print(const struct mot_cluster *c, int indent, FILE *out)
     if (c->servers) {
         fprintf(out, "%*sserver:\n", indent, "");
         print_link(&c->machine[c->workers].link, indent + 2, out);
+    }
+    if (c->host.cores) {
+        const struct mot_host_conf conf = { c->host.cores,
+            c->host.workers ? c->host.workers : MOT_WORD_UINT };
+        fprintf(out, "%*shost:\n", indent, "");
+        mot_print_options(mot_host_options, &conf, indent + 2, out);
+    }
+    if (c->costs.step > 0 || c->costs.mix > 0) {
+        const struct mot_costs conf = { none_if_zero(c->costs.step), none_if_zero(c->costs.mix) };
+        fprintf(out, "%*scosts:\n", indent, "");
+        mot_print_options(mot_costs_options, &conf, indent + 2, out);
     }
     mot_faults_print(&c->faults, indent, out);
 }

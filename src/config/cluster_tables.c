@@ -116,6 +116,44 @@ const struct mot_option mot_group_options[] = {
     { .name = NULL },
 };
 
+const struct mot_option mot_host_options[] = {
+    { .name = "cores",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct mot_host_conf, cores),
+        .preset = "none",
+        .word = "none",
+        .min = 1,
+        .max = 1u << 20,
+        .doc = "cores that the nodes of a machine share; none: a core for each" },
+    { .name = "workers",
+        .type = MOT_OPT_UINT,
+        .offset = offsetof(struct mot_host_conf, workers),
+        .preset = "all",
+        .word = "all",
+        .min = 1,
+        .max = MOT_WORKERS_MAX,
+        .doc = "how many workers, in a row, are on one machine; servers are with the first" },
+    { .name = NULL },
+};
+
+const struct mot_option mot_costs_options[] = {
+    { .name = "step",
+        .type = MOT_OPT_BANDWIDTH,
+        .offset = offsetof(struct mot_costs, step),
+        .preset = "none",
+        .word = "none",
+        .min = ABOVE_ZERO,
+        .doc = "bytes of the model a second in a step of the optimiser; none: it takes no time" },
+    { .name = "mix",
+        .type = MOT_OPT_BANDWIDTH,
+        .offset = offsetof(struct mot_costs, mix),
+        .preset = "none",
+        .word = "none",
+        .min = ABOVE_ZERO,
+        .doc = "bytes a second when a node sums or mixes models or gradients; none: it takes no time" },
+    { .name = NULL },
+};
+
 /* ---- Laws ---------------------------------------------------------------------- */
 
 #define TIME_MEAN                                                                                            \
@@ -352,6 +390,10 @@ const struct mot_section mot_cluster_sections[] = {
         "no `stream` of its own",
         NULL, &mot_family_stream },
     { "server", "The link of each server; default: that of network", NULL, NULL },
+    { "host", "Workers that share a machine and its cores, as measured by motley profile", mot_host_options,
+        NULL },
+    { "costs", "What nodes spend on models besides computing gradients, as measured by motley profile",
+        mot_costs_options, NULL },
     { "faults", "Random faults, drawn from the seed; times are exponential with the given mean",
         mot_faults_options, NULL },
     { "faults.schedule[]", "Faults at given times: a list; 'faults: [...]' is short for it", NULL,

@@ -1,16 +1,35 @@
 #include "live/profile.h"
 #include "base/exact.h"
 #include "base/memory.h"
+#include "math/kernels.h"
+#include "math/optim.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* GO: compute now. TURN: measure the pair with node `round`. PING and BULK are answered with PONG; a PING
- * with `samples` set gets a PONG with a body. RESULT: figure number `round`. STOP: it is over. */
-enum kind { GO, TURN, PING, BULK, PONG, RESULT, STOP };
+/* GO: compute now. TURN: measure the pair with node `round`. PING, BULK and FRESH are answered with PONG; a
+ * PING with `samples` set gets a PONG with a body; FRESH: write your body anew first. RESULT: figure number
+ * `round`. STOP: it is over. */
+enum kind { GO, TURN, PING, BULK, FRESH, PONG, RESULT, STOP };
 
-enum figure { MEANS = 0, JOBS = MOT_PROFILE_SIZES, LEAST, VARIANCE, COMPUTED, LATENCY = 16, THERE, BACK };
+enum figure {
+    MEANS = 0,
+    JOBS = MOT_PROFILE_SIZES,
+    LEAST,
+    VARIANCE,
+    SHARE,
+    STEP_S,
+    MIX_S,
+    COMPUTED,
+    LATENCY = 16,
+    THERE,
+    BACK
+};
+
+#define MODELS 6u /* that steps and sums take in turn: in a run they are seldom in the nearest cache */
+#define SUMS_NS UINT64_C(150000000) /* for steps and sums */
 
 #define ROUNDS_MAX 400u
 #define ROUNDS_LEAST 5u
@@ -27,16 +46,16 @@ struct prober {
     uint32_t results;         /* node 0: figures received */
     double figure[3];         /* node 0: of the current pair */
     double *least, *variance; /* node 0: [workers] */
+    double step_s, mix_s;     /* node 0: the sum over the workers */
     float sink;
 };
 
-void mot_profile_open(struct mot_profile *p, const struct mot_world *w, mot_time seconds)
+void mot_profile_open(struct mot_profile *p, const struct mot_world *w)
 {
-    *p = (struct mot_profile){ .workers = w->workers,
-        .nodes = w->nodes,
-        .seconds = seconds,
-        .worker = mot_new(w->workers, sizeof(*p->worker)),
-        .pair = mot_new((size_t)w->nodes * w->nodes, sizeof(*p->pair)) };
+    p->workers = w->workers;
+    p->nodes = w->nodes;
+    p->worker = mot_new(w->workers, sizeof(*p->worker));
+    p->pair = mot_new((size_t)w->nodes * w->nodes, sizeof(*p->pair));
 }
 
 void mot_profile_close(struct mot_profile *p)
@@ -89,6 +108,9 @@ static void keep(struct prober *r, mot_node from, uint64_t figure, double value)
     else if (figure == JOBS) w->jobs = value;
     else if (figure == LEAST) r->least[from] = value;
     else if (figure == VARIANCE) r->variance[from] = value;
+    else if (figure == SHARE) w->share = value;
+    else if (figure == STEP_S) r->step_s += value;
+    else if (figure == MIX_S) r->mix_s += value;
     else if (figure >= LATENCY && figure <= BACK) r->figure[figure - LATENCY] = value;
 }
 
@@ -98,6 +120,13 @@ static void report(struct prober *r, uint64_t figure, double value)
     else tell(r, 0, RESULT, (struct mot_head){ .round = figure, .value = value }, MOT_NO_BUF);
 }
 
+/* As a model that has just been computed: not in the reader's cache. */
+static void write_body(struct prober *r)
+{
+    float *x = mot_pool_at(&r->n->live->pool, r->body);
+    for (uint32_t i = 0; i < r->n->live->world.dim; i++) x[i] += 1;
+}
+
 static void received(struct prober *r, const struct mot_message *m)
 {
     read_body(r, m);
@@ -105,6 +134,10 @@ static void received(struct prober *r, const struct mot_message *m)
     case GO: r->go = true; return;
     case TURN: r->turn = (mot_node)m->head.round; return;
     case PING: tell(r, m->from, PONG, (struct mot_head){ 0 }, m->head.samples ? r->body : MOT_NO_BUF); return;
+    case FRESH:
+        write_body(r);
+        tell(r, m->from, PONG, (struct mot_head){ 0 }, MOT_NO_BUF);
+        return;
     case BULK: tell(r, m->from, PONG, (struct mot_head){ 0 }, MOT_NO_BUF); return;
     case PONG: r->pongs++; return;
     case RESULT: keep(r, m->from, m->head.round, m->head.value); return;
@@ -163,14 +196,72 @@ struct mot_profile_spread mot_profile_spread(const struct mot_profile_times *t)
     return s;
 }
 
-static void report_times(struct prober *r, const struct mot_profile_times *t)
+/* Jobs are timed on their core: neither other programs nor workers that take turns draw them out. What such
+ * programs took is seen by the clock. */
+static void report_times(struct prober *r, const struct mot_profile_times *t, double wall_s)
 {
     struct mot_profile_spread s = mot_profile_spread(t);
-    for (int k = 0; k < MOT_PROFILE_SIZES; k++)
+    double core_s = 0;
+    for (int k = 0; k < MOT_PROFILE_SIZES; k++) {
         report(r, MEANS + (uint64_t)k, t[k].n > 0 ? t[k].sum / t[k].n : NAN);
+        core_s += t[k].sum;
+    }
+    report(r, SHARE, wall_s > 0 ? fmin(1, core_s / wall_s) : 1);
     report(r, JOBS, s.jobs);
     report(r, LEAST, s.least);
     report(r, VARIANCE, s.variance);
+}
+
+/* Time that this thread has had a core. */
+static double core_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, uint32_t n)
+{
+    if (n == 0) return NAN;
+    qsort(x, n, sizeof(*x), by_size);
+    return x[n / 2];
+}
+
+/* A step of the optimiser, and one model added to another, in turn. */
+static void step_and_mix(struct prober *r)
+{
+    const struct mot_world *w = &r->n->live->world;
+    double step[ROUNDS_MAX], mix[ROUNDS_MAX];
+    float *model[MODELS];
+    for (uint32_t i = 0; i < MODELS; i++) {
+        model[i] = mot_aligned_large((size_t)w->dim * sizeof(float));
+        memset(model[i], 0, (size_t)w->dim * sizeof(float));
+    }
+    mot_time began = now_of(r);
+    uint32_t n = 0;
+    for (; n < ROUNDS_MAX && (n < ROUNDS_LEAST || now_of(r) - began < SUMS_NS) && !over(r); n++) {
+        float **m = model; /* the next step begins with what the last one made */
+        const float *in[2] = { m[3], m[4] };
+        float *out[2] = { m[3], m[4] };
+        double before = core_s();
+        mot_optim_step_range(w->optim, 0, w->dim, n, 1, m[1], 1, m[0], m[2], in, out);
+        double stepped = core_s();
+        mot_kernels()->axpy(w->dim, 1, m[2], m[5]);
+        mix[n] = core_s() - stepped;
+        step[n] = stepped - before;
+        float *first = m[0];
+        memmove(m, m + 1, (MODELS - 1) * sizeof(*m));
+        m[MODELS - 1] = first;
+    }
+    for (uint32_t i = 0; i < MODELS; i++) free(model[i]);
+    report(r, STEP_S, median(step, n));
+    report(r, MIX_S, median(mix, n));
 }
 
 static void compute(struct prober *r)
@@ -178,6 +269,7 @@ static void compute(struct prober *r)
     struct mot_live *l = r->n->live;
     mot_node self = r->n->actor.self;
     struct mot_profile_times times[MOT_PROFILE_SIZES] = { { 0 } };
+    double wall_s = 0;
     mot_buf grad = mot_pool_take(&l->pool);
     mot_time began = now_of(r), end = began + r->p->seconds, before = began;
     uint64_t draw = 0;
@@ -188,19 +280,23 @@ static void compute(struct prober *r)
             .part = self, .draw = draw, .samples = batch_of(&l->world, self, size), .coef = 1
         };
         uint64_t samples = mot_terms_samples(l->problem, &term, 1);
+        double core = core_s();
         draw = samples < term.samples ? 0 : draw + samples; /* wrap around at the end of the data */
         mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0),
             mot_pool_at(&l->pool, grad), r->n->scratch);
         mot_time now = now_of(r);
-        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before)
-            mot_profile_add(&times[size], (double)(now - before) * 1e-9);
+        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before) {
+            mot_profile_add(&times[size], core_s() - core);
+            wall_s += (double)(now - before) * 1e-9;
+        }
         if (self == 0 && r->p->progress && job % 16 == 0)
             r->p->progress(r->p->progress_self, 0.5 * fmin(1, (double)(now - began) / (double)r->p->seconds));
         look(r); /* not timed: others may be done, lost or interrupted */
         before = now_of(r);
     }
     mot_pool_drop(&l->pool, grad);
-    report_times(r, times);
+    report_times(r, times, wall_s);
+    step_and_mix(r);
 }
 
 void mot_profile_fit(struct mot_profile_worker *w, double least, double variance)
@@ -227,12 +323,6 @@ void mot_profile_fit(struct mot_profile_worker *w, double least, double variance
 
 /* ---- Links ---------------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool body_back)
 {
     uint32_t pongs = r->pongs;
@@ -242,19 +332,13 @@ static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool b
     return (double)(now_of(r) - before) * 1e-9;
 }
 
-static double median(double *x, uint32_t n)
-{
-    if (n == 0) return NAN;
-    qsort(x, n, sizeof(*x), by_size);
-    return x[n / 2];
-}
-
 double mot_profile_bandwidth(double bytes, double bulk_s, double small_s)
 {
     return bytes / fmax(bulk_s - small_s, MOT_PROFILE_SEEN * bulk_s);
 }
 
-/* Trips without a body, with one there and with one back alternate, so other load affects all alike. */
+/* Trips without a body, with one there and with one back alternate, so other load affects all alike. Bodies are
+ * written anew in between: one that the reader still has in its cache would cost nothing. */
 static void measure_pair(struct prober *r, mot_node peer)
 {
     double small[ROUNDS_MAX], there[ROUNDS_MAX], back[ROUNDS_MAX], bytes = 4.0 * r->n->live->world.dim;
@@ -264,6 +348,8 @@ static void measure_pair(struct prober *r, mot_node peer)
         small[n] = round_trip(r, peer, PING, false);
         there[n] = round_trip(r, peer, BULK, false);
         back[n] = round_trip(r, peer, PING, true);
+        write_body(r);
+        round_trip(r, peer, FRESH, false);
         if (warm > 0) warm--;
         else n++;
     }
@@ -305,6 +391,9 @@ static void lead(struct prober *r)
         for (int k = 0; k < MOT_PROFILE_SIZES; k++) p->worker[i].batch[k] = batch_of(w, i, k);
         mot_profile_fit(&p->worker[i], r->least[i], r->variance[i]);
     }
+    double bytes = 4.0 * w->dim * p->workers;
+    p->step_bytes_per_s = r->step_s > 0 ? bytes / r->step_s : 0;
+    p->mix_bytes_per_s = r->mix_s > 0 ? bytes / r->mix_s : 0;
     lead_pairs(r);
     p->whole = !over(r);
     for (mot_node i = 1; i < p->nodes; i++) tell(r, i, STOP, (struct mot_head){ 0 }, MOT_NO_BUF);
@@ -330,63 +419,4 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
         }
     }
     mot_pool_drop(&n->live->pool, r.body);
-}
-
-/* ---- A cluster of it ------------------------------------------------------------------------- */
-
-double mot_profile_digits(double x)
-{
-    char text[32];
-    if (!isfinite(x)) return x;
-    snprintf(text, sizeof(text), "%.3g", x);
-    return strtod(text, NULL);
-}
-
-static mot_time time_in_digits(double seconds) { return (mot_time)(mot_profile_digits(seconds * 1e9) + 0.5); }
-
-struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
-{
-    struct mot_link link = { .up = 0, .down = 0 };
-    double mine = 0, all = 0;
-    for (mot_node j = 0; j < p->nodes; j++) {
-        if (j == node) continue;
-        const struct mot_profile_pair *there = &p->pair[(size_t)node * p->nodes + j],
-                                      *back = &p->pair[(size_t)j * p->nodes + node];
-        link.up = fmax(link.up, there->bytes_per_s);
-        link.down = fmax(link.down, back->bytes_per_s);
-        mine += there->latency_s;
-    }
-    for (mot_node i = 0; i < p->nodes; i++)
-        for (mot_node j = i + 1; j < p->nodes; j++) all += p->pair[(size_t)i * p->nodes + j].latency_s;
-    /* A pair's latency is the sum of its two ends': mine = (nodes - 2) own +
-     * sum of all own, and that is all / (nodes - 1). */
-    double own = p->nodes > 2 ? (mine - all / (p->nodes - 1)) / (p->nodes - 2) : mine / 2;
-    link.latency = own > 0 ? time_in_digits(own) : 0;
-    link.up = mot_profile_digits(link.up);
-    link.down = mot_profile_digits(link.down);
-    return link;
-}
-
-void mot_profile_apply(const struct mot_profile *p, struct mot_cluster *c)
-{
-    for (mot_node i = 0; i < c->workers + c->servers; i++) {
-        struct mot_machine *m = &c->machine[i];
-        /* Measured without a server: assume that one would be like worker 0. */
-        m->link = p->nodes > 1 ? mot_profile_link(p, i < p->nodes ? i : 0)
-                               : (struct mot_link){ INFINITY, INFINITY, 0 };
-        if (i >= c->workers) continue;
-        const struct mot_profile_worker *w = &p->worker[i];
-        m->has_job_time = false;
-        m->straggle = (struct mot_straggle){ .kind = MOT_STRAGGLE_NONE };
-        m->speed = w->per_sample_s > 0 ? mot_profile_digits(1 / w->per_sample_s) : 1e9;
-        m->fixed = time_in_digits(w->fixed_s);
-        m->jitter = (struct mot_law){ .kind = MOT_LAW_FIXED, .mean = 1, .unit = 1 };
-        double least = mot_profile_digits(w->least);
-        if (w->sigma > 0 && least < 1)
-            m->jitter = (struct mot_law){ .kind = MOT_LAW_LOGNORMAL,
-                .mean = 1 - least,
-                .sigma = mot_profile_digits(w->sigma),
-                .unit = 1,
-                .plus = least };
-    }
 }

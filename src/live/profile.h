@@ -1,8 +1,9 @@
 /* profile.h -- measures this machine or cluster, as a cluster file for the simulator.
  *
  * Every node runs mot_profile_node() in place of its method, over the same ports, so any driver with ports
- * can be profiled. First all workers compute at once, as they would in a run; then nodes play ping-pong
- * pair by pair while the others are idle. Node 0 gets the figures in heads of messages. */
+ * can be profiled. First all workers compute at once, as they would in a run: gradients, then steps of the
+ * optimiser and sums of models. Then nodes play ping-pong pair by pair while the others are idle. Node 0 gets
+ * the figures in heads of messages. */
 #ifndef MOT_LIVE_PROFILE_H
 #define MOT_LIVE_PROFILE_H
 
@@ -17,6 +18,7 @@ struct mot_profile_worker {
     double jobs;                       /* of all sizes */
     double fixed_s, per_sample_s;      /* fitted: fixed + samples * per_sample */
     double least, sigma;               /* times (least + a lognormal), which is 1 on average */
+    double share;                      /* of the time, in which it had a core */
 };
 /* one way */
 struct mot_profile_pair {
@@ -26,14 +28,18 @@ struct mot_profile_pair {
 struct mot_profile {
     uint32_t workers, nodes;
     mot_time seconds;                          /* of computing, in ns */
+    uint32_t cores, here;                      /* of this machine; workers on it. 0: not known */
     const volatile sig_atomic_t *interrupt;    /* may be NULL */
     void (*progress)(void *self, double done); /* 0..1, from node 0's thread; may be NULL */
     void *progress_self;
     struct mot_profile_worker *worker; /* [workers] */
     struct mot_profile_pair *pair;     /* [nodes][nodes], row: the sender */
-    bool whole;                        /* nobody was interrupted or lost */
+    /* bytes of a model a second: the optimiser's step, and adding one model to another; 0: not measured */
+    double step_bytes_per_s, mix_bytes_per_s;
+    bool whole; /* nobody was interrupted or lost */
 };
-void mot_profile_open(struct mot_profile *, const struct mot_world *, mot_time seconds);
+/* What was asked for stays: seconds, cores, interrupt, progress. */
+void mot_profile_open(struct mot_profile *, const struct mot_world *);
 void mot_profile_close(struct mot_profile *);
 
 /* The part of one node. Results are complete in node 0's process. */
@@ -62,7 +68,12 @@ double mot_profile_bandwidth(double bytes, double bulk_s, double small_s);
 double mot_profile_digits(double);
 /* A node's link, from its pairs: latencies add up, and the slower end limits the bandwidth. */
 struct mot_link mot_profile_link(const struct mot_profile *, mot_node);
-/* Puts the measured machines into a cluster of so many workers and servers. Names and the rest stay. */
+/* Puts the measured machines into a cluster of so many workers and servers. Names and the rest stay.
+ * Neighbours that differ by no more than noise get the same figures. */
 void mot_profile_apply(const struct mot_profile *, struct mot_cluster *);
+/* How many workers there are for a core of this machine; at least 1. Figures are of a worker that has a core. */
+double mot_profile_crowd(const struct mot_profile *);
+/* The share of the cores that other programs took from the workers meanwhile. */
+double mot_profile_taken(const struct mot_profile *);
 
 #endif

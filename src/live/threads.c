@@ -671,16 +671,12 @@ enum mot_status mot_threads_profile(const struct mot_driver_options *o, struct m
     struct threads *t = mot_new(1, sizeof(*t));
     t->spare = mot_spare_mine();
     const struct mot_experiment *x = o->experiment;
-    struct mot_profile asked = *profile;
     enum mot_status status = mot_live_open(&t->live, o);
     if (status == MOT_OK) {
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
         needs.buffers += 3 * t->live.world.nodes;
         mot_live_begin(&t->live, NULL);
-        mot_profile_open(profile, &t->live.world, asked.seconds);
-        profile->interrupt = asked.interrupt;
-        profile->progress = asked.progress;
-        profile->progress_self = asked.progress_self;
+        mot_profile_open(profile, &t->live.world);
         t->live.began_ns = mot_live_now(&t->live);
         status = open_threads(t, o, &needs);
         if (status == MOT_OK) status = probe_threads(t, profile);

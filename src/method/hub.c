@@ -227,18 +227,8 @@ bool mot_hub_step(
         mot_params_step(env, p, a->grad, scale, factor);
         return true;
     }
-    /* Never in place: the result of a gradient that is not finite is discarded. */
-    mot_buf next = mot_take(env);
-    if (!mot_optim_step_range(env->world->optim, a->grad.off, a->grad.len, p->step, factor,
-            mot_read(env, a->grad.buf), scale, mot_read(env, p->x), mot_edit(env, next), NULL, NULL)) {
-        mot_drop(env, next);
-        *a->refused = true;
-        return false;
-    }
-    mot_drop(env, p->x);
-    p->x = next;
-    p->step++;
-    return true;
+    *a->refused = !mot_params_try(env, p, a->grad, scale, factor);
+    return !*a->refused;
 }
 
 void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)

@@ -221,6 +221,7 @@ float *mot_edit(struct mot_env *env, mot_buf b)
 {
     MOT_ASSERT(mot_pool_count(env->pool, b) == 1 && "a shared buffer is frozen");
     if (mot_pool_packed(env->pool, b)) mot_pool_unpack(env->pool, b);
+    env->out->mixed += env->world->dim;
     return mot_pool_at(env->pool, b);
 }
 
@@ -261,6 +262,7 @@ mot_buf mot_sum_range(struct mot_env *env, const mot_buf *in, uint32_t n, uint32
             term[0] = sum, terms = 1;
         }
         term[terms++] = mot_read(env, in[i]) + off;
+        env->out->mixed += len;
     }
     MOT_ASSERT(terms > 0);
     k->add(len, terms, term, sum);
@@ -280,6 +282,7 @@ mot_buf mot_sum_weighted(struct mot_env *env, const mot_buf *in, const double *w
     uint32_t dim = env->world->dim, used = 0, block = dim;
     for (uint32_t i = 0; i < n; i++) used += in[i] != MOT_NO_BUF && weight[i] != 0;
     if (used > STREAMS) block = BLOCK;
+    env->out->mixed += (uint64_t)used * dim;
     for (uint32_t at = 0; at < dim; at += block) {
         uint32_t len = dim - at < block ? dim - at : block, terms = 0, done = 0;
         double sum[BLOCK], a[STREAMS];
@@ -397,6 +400,7 @@ void mot_params_step(
 {
     MOT_ASSERT(grad.off <= env->world->dim && grad.len <= env->world->dim - grad.off);
     struct mot_memo *m = env->memo;
+    env->out->stepped += grad.len;
     if (!m) {
         compute_step(env, p, grad, scale, lr_factor);
         return;
@@ -422,4 +426,21 @@ void mot_params_step(
     m->out = *p;
     hold_params(env->pool, p);
     m->set = true;
+}
+
+bool mot_params_try(
+    struct mot_env *env, struct mot_params *p, struct mot_slice grad, double scale, double lr_factor)
+{
+    mot_buf next = mot_take(env); /* never in place: the result may have to be discarded */
+    env->out->stepped += grad.len;
+    bool finite = mot_optim_step_range(env->world->optim, grad.off, grad.len, p->step, lr_factor,
+        mot_read(env, grad.buf), scale, mot_read(env, p->x), mot_pool_at(env->pool, next), NULL, NULL);
+    if (!finite) {
+        mot_drop(env, next);
+        return false;
+    }
+    mot_drop(env, p->x);
+    p->x = next;
+    p->step++;
+    return true;
 }

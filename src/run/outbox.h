@@ -52,6 +52,7 @@ struct mot_outbox {
     struct mot_term *term;
     uint32_t terms, terms_max;
     uint64_t used;             /* by mot_used: known before the step's updates are */
+    uint64_t mixed, stepped;   /* floats summed or edited, and stepped by the optimiser: they may cost time */
     struct mot_ledger *ledger; /* of the node being stepped; NULL: not kept */
     struct mot_press press;    /* room for compressors, of so many floats; NULL: none */
     uint32_t press_dim;
@@ -63,7 +64,11 @@ enum mot_status mot_outbox_open(struct mot_outbox *, uint32_t effects, uint32_t 
 /* Room for compressors, in runs that have one. */
 enum mot_status mot_outbox_open_press(struct mot_outbox *, uint32_t dim);
 void mot_outbox_close(struct mot_outbox *);
-static inline void mot_outbox_clear(struct mot_outbox *o) { o->n = o->terms = 0, o->used = 0; }
+static inline void mot_outbox_clear(struct mot_outbox *o)
+{
+    o->n = o->terms = 0;
+    o->used = o->mixed = o->stepped = 0;
+}
 
 /* Writes a buffer that the node holds from here on into its ledger, if there is one. */
 void mot_enter_buffer(struct mot_env *, mot_buf);

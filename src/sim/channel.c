@@ -245,7 +245,8 @@ static void transmit(struct sim *s, uint32_t index)
     mot_node from = i->m.from, to = i->m.to;
     if (s->node[from].dead) return; /* unsent frames die with the node */
     struct mot_link up = slowed(s, from), down = slowed(s, to);
-    struct mot_transfer t = mot_network_pass(&up, &down, &s->nic[from], &s->nic[to], i->bytes, s->now);
+    struct mot_transfer t =
+        mot_network_pass(&up, &down, &s->nic[from], &s->nic[to], i->bytes, mot_after(s->now, s->lag));
     struct fate fate = fate_of(s, from, to);
     if (t.delivered - s->now > s->fruitless.longest_message)
         s->fruitless.longest_message = t.delivered - s->now;

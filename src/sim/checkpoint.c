@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 13u
+#define VERSION 14u
 #define KEY_BYTES 64
 
 struct visit {
@@ -117,6 +117,10 @@ static void visit_nodes(struct visit *v, struct sim *s)
         if (n->actor.feed) visit_feed(v, n);
         visit_bytes(v, n->actor.state, n->state_bytes);
         VISIT(v, s->nic[i]);
+    }
+    if (s->hosts) {
+        visit_bytes(v, s->hosts->busy_until, s->world.nodes * sizeof(*s->hosts->busy_until));
+        visit_bytes(v, s->hosts->host, s->hosts->hosts * sizeof(*s->hosts->host));
     }
     if (s->held) visit_bytes(v, s->held, s->held_bytes);
     size_t blocks = s->traffic.blocks.in_all;

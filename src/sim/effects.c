@@ -6,6 +6,11 @@ void mot_sim_account(struct sim *s, mot_node node)
 {
     struct sim_node *n = &s->node[node];
     mot_time passed = s->now - n->since;
+    if (s->hosts && !n->computing && s->hosts->busy_until[node] > n->since) { /* a step counts as computing */
+        mot_time busy = s->hosts->busy_until[node] - n->since, share = busy < passed ? busy : passed;
+        n->actor.tally.compute += share;
+        passed -= share;
+    }
     if (n->stalled_until > n->since) n->actor.tally.wait += passed;
     else if (n->computing) n->actor.tally.compute += passed;
     else if (n->flying) n->actor.tally.send += passed;
@@ -34,6 +39,7 @@ bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
         return s->work[p->index].slot.state == MOT_SLOT_RUNNING && s->work[p->index].generation == p->extra;
     case SIM_TIMER: return s->alarm[p->index].at != MOT_NEVER && s->alarm[p->index].generation == p->extra;
     case SIM_FEED: return s->node[p->index].feeds == p->extra;
+    case SIM_IDLE: return s->hosts && s->hosts->busy_until[p->index] == p->at;
     case SIM_START:
     case SIM_MESSAGE:
     case SIM_COLL: return true;
@@ -87,7 +93,8 @@ void mot_sim_put(struct sim *s, mot_time at, mot_node rank, enum sim_event kind,
 mot_time mot_sim_depart(
     struct sim *s, mot_node from, mot_node to, uint64_t bytes, uint16_t kind, bool collective)
 {
-    struct mot_transfer t = mot_network_send(s->x->cluster, s->nic, from, to, bytes, s->now);
+    struct mot_transfer t =
+        mot_network_send(s->x->cluster, s->nic, from, to, bytes, mot_after(s->now, s->lag));
     mot_sim_account(s, from);
     mot_sim_account(s, to);
     s->node[from].flying++;
@@ -241,7 +248,9 @@ void mot_sim_step(struct sim *s, mot_node node, const struct mot_event *event)
     s->outbox.ledger = NULL;
     if (looks(s)) s->method->check(n->actor.state, &env);
     s->advanced = false;
+    if (s->hosts) mot_hosts_charge(s, node);
     mot_actor_drain(&n->actor, &s->outbox, &ops, s);
+    s->lag = 0;
     s->evaluated_now = s->at_update = false;
     if (!s->advanced) return;
     if (s->showing > 1 && !s->x->traits.own_pace) mot_sim_show(s, node);

@@ -25,7 +25,8 @@ static uint64_t events_of(
     uint64_t colls = mot_sim_flights(n, x, w) + mot_needs_window(n) * mot_circle_seats(w);
     uint64_t faults = x->cluster->faults.any ? mot_channel_events(n, x, w) : 0;
     uint64_t feeds = mot_cluster_streams(x->cluster) ? w->workers : 0;
-    return 2 * (w->nodes + n->sends + n->works + n->alarms + colls + faults + feeds) + 64;
+    uint64_t steps = x->cluster->host.cores ? w->nodes : 0;
+    return 2 * (w->nodes + n->sends + n->works + n->alarms + colls + faults + feeds + steps) + 64;
 }
 
 static uint64_t table_bytes(const struct mot_table *t)
@@ -229,6 +230,7 @@ enum mot_status mot_sim_open(const struct mot_driver_options *o, struct sim **ou
     if (status == MOT_OK) status = open_messages(s, &need);
     if (status == MOT_OK) status = mot_channel_open(s, &need);
     if (status == MOT_OK) status = open_compute(s);
+    if (status == MOT_OK) status = mot_hosts_open(s);
     if (status == MOT_OK) status = open_buffers(s, &need);
     if (status != MOT_OK) goto out_close;
     begin_counting(s);
@@ -252,6 +254,7 @@ void mot_sim_close(struct sim *s)
     mot_outbox_close(&s->outbox);
     mot_heap_close(&s->heap);
     mot_channel_close(s);
+    mot_hosts_close(s);
     for (uint32_t k = 0; s->coll && k < s->colls; k++) {
         free(s->coll[k].in);
         free(s->coll[k].scalar);

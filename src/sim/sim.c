@@ -52,12 +52,14 @@ static void handle(struct sim *s, const struct mot_pending *p)
     s->now = p->at;
     s->events++;
     if (s->channel && mot_faults_waits(s, p)) return;
+    if (s->hosts && mot_hosts_waits(s, p)) return;
     switch ((enum sim_event)p->kind) {
     case SIM_START: mot_sim_step(s, p->index, &(struct mot_event){ .kind = MOT_EV_START }); return;
     case SIM_MESSAGE: deliver_message(s, p->index); return;
     case SIM_WORK: mot_sim_work_due(s, p->index); return;
     case SIM_COLL: mot_sim_coll_received(s, p); return;
     case SIM_FEED: mot_sim_fed(s, p->index); return;
+    case SIM_IDLE: mot_hosts_settle(s, p->index); return;
     case SIM_TIMER: {
         struct sim_alarm *a = &s->alarm[p->index];
         mot_node node = a->node;

@@ -13,6 +13,7 @@ static bool good_event(const struct sim *s, const struct mot_pending *p)
     switch (p->kind) {
     case SIM_START:
     case SIM_FEED: return p->index < s->world.nodes;
+    case SIM_IDLE: return s->hosts && p->index < s->world.nodes;
     case SIM_MESSAGE: return p->index < s->messages;
     case SIM_WORK: return p->index < s->works;
     case SIM_TIMER: return p->index < s->alarms;

@@ -16,7 +16,7 @@
 #include "run/views.h"
 #include "run/world.h"
 
-/* The last six occur only in runs with faults. */
+/* The last seven occur only in runs with faults. */
 enum sim_event {
     SIM_START,
     SIM_MESSAGE,
@@ -24,6 +24,7 @@ enum sim_event {
     SIM_TIMER,
     SIM_COLL,
     SIM_FEED, /* samples that a job waits for have arrived */
+    SIM_IDLE, /* a step that took time is over; only where cores are shared */
     SIM_FRAME,
     SIM_ACK,
     SIM_DELIVER,
@@ -138,6 +139,8 @@ struct sim {
     struct sim_coll *coll; /* [circles][window], in turn */
     uint32_t window, colls;
     struct sim_channel *channel; /* NULL: no faults */
+    struct sim_hosts *hosts;     /* NULL: only jobs and messages take time */
+    mot_time lag;                /* the effects that are carried out now begin so much later */
 
     struct sim_fruitless fruitless;
 
@@ -232,6 +235,28 @@ void mot_sim_fed(struct sim *, mot_node);                /* samples that its nex
 void mot_sim_compute(struct sim *, struct sim_work *);   /* hands a running job's mathematics to the crew */
 void mot_sim_abandon(struct sim *, mot_node);            /* the node is lost, and its jobs with it */
 void mot_sim_delay(struct sim *, mot_node, mot_time by); /* shifts the running job */
+
+/* hosts.c: what a cluster charges besides jobs and messages; only where it charges something. */
+struct sim_hosts {
+    uint32_t cores;         /* of a host; 0: enough for all */
+    double step_ns, mix_ns; /* for a float */
+    mot_time *busy_until;   /* [nodes]: the end of the node's last step */
+    struct sim_host {
+        mot_time since;  /* its jobs are brought up to date until then */
+        uint32_t active; /* nodes that compute or are busy, since then */
+    } * host;
+    uint32_t hosts;
+};
+enum mot_status mot_hosts_open(struct sim *);
+void mot_hosts_close(struct sim *);
+/* A step has written to models: the node is busy for a while, and what it asked for begins after it. */
+void mot_hosts_charge(struct sim *, mot_node);
+/* A node of the host begins or ends something: all its jobs are brought up to date. */
+void mot_hosts_settle(struct sim *, mot_node);
+/* When something ends that would end at `at`, if the node had a core to itself from `from` on. */
+mot_time mot_hosts_stretch(const struct sim *, mot_node, mot_time from, mot_time at);
+/* True if the event is put off: its node is still busy with a step. */
+bool mot_hosts_waits(struct sim *, const struct mot_pending *);
 
 /* collective.c */
 /* The most messages of collectives in flight at once. */

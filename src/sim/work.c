@@ -61,6 +61,10 @@ static void put_next(struct sim *s, const struct sim_work *w)
     mot_time at = w->ends;
     if (gives_piece(w))
         at = mot_after(w->slot.began, mot_job_when(machine, w->whole, w->slot.until, w->slot.asked));
+    if (s->hosts && at < w->slot.deadline) {
+        at = mot_hosts_stretch(s, w->node, w->slot.began, at);
+        if (at > w->slot.deadline) at = w->slot.deadline;
+    }
     if (at < s->now) at = s->now; /* it passed while the node was stalled */
     mot_sim_put(s, at, w->node, SIM_WORK, (uint32_t)(w - s->work), w->generation, 0);
 }
@@ -86,7 +90,7 @@ static void begin_next(struct sim *s, mot_node node)
     mot_actor_check_terms(&n->actor, &next->slot);
     next->slot.state = MOT_SLOT_RUNNING;
     /* A stalled node may get a job when it hears of a loss; the job begins when the node wakes. */
-    next->slot.began = n->stalled_until > s->now ? n->stalled_until : s->now;
+    next->slot.began = n->stalled_until > s->now ? n->stalled_until : mot_after(s->now, s->lag);
     mot_slot_begin(&next->slot, s->problem);
     next->samples = next->slot.asked;
     next->whole =
@@ -101,6 +105,10 @@ static void begin_next(struct sim *s, mot_node node)
     mot_sim_compute(s, next);
     mot_sim_account(s, node);
     n->computing++;
+    if (s->hosts) {
+        mot_hosts_settle(s, node);
+        next->generation++; /* it may have been put already */
+    }
     put_next(s, next);
 }
 
@@ -148,6 +156,7 @@ void mot_sim_abandon(struct sim *s, mot_node node)
     struct sim_node *n = &s->node[node];
     mot_sim_account(s, node);
     n->computing = 0;
+    if (s->hosts) mot_hosts_settle(s, node);
     n->feeds++;
     if (n->actor.feed) { /* what its job had taken can be taken again */
         mot_feed_end(n->actor.feed, 0);
@@ -263,6 +272,7 @@ static void end_work(struct sim *s, struct sim_work *w)
     mot_node node = w->node;
     mot_sim_account(s, node);
     s->node[node].computing--;
+    if (s->hosts) mot_hosts_settle(s, node);
     struct mot_result result = result_of(s, w);
     bool cut = w->samples < w->slot.asked;
     watch_phase(s, w, cut ? MOT_PHASE_CANCELLED : MOT_PHASE_COMPUTE, w->samples, w->slot.began);
@@ -286,6 +296,10 @@ static void end_work(struct sim *s, struct sim_work *w)
 void mot_sim_work_due(struct sim *s, uint32_t index)
 {
     struct sim_work *w = &s->work[index];
+    if (s->hosts) {
+        mot_hosts_settle(s, w->node);
+        w->generation++; /* it has been put anew, but ends now */
+    }
     if (gives_piece(w)) give_piece(s, w);
     else end_work(s, w);
 }

@@ -354,13 +354,11 @@ const struct mot_driver mot_driver_mpi = {
 static enum mot_status ready_profile(
     struct mot_ranks *p, const struct mot_driver_options *o, struct mot_profile *profile)
 {
-    struct mot_profile asked = *profile;
     open_nodes(p, o); /* more buffers than a profile needs */
-    mot_profile_open(profile, &p->live.world, asked.seconds);
+    mot_profile_open(profile, &p->live.world);
     profile->nodes = p->live.world.workers;
     profile->interrupt = o->interrupt;
-    profile->progress = p->transport->rank == 0 ? asked.progress : NULL;
-    profile->progress_self = asked.progress_self;
+    if (p->transport->rank != 0) profile->progress = NULL;
     p->live.began_ns = mot_wall_ns();
     p->phase = PHASE_RUNNING;
     return mot_ranks_agree(p, MOT_OK, 0);

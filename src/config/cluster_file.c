@@ -411,8 +411,13 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
     if ((status = slow_down(g, node, key, &conf))) return status;
     status = mot_faults_read(
         r, mot_yaml_get(node, "faults"), mot_key_join(r, key, "faults"), g->workers, g->arena, &g->faults);
-    return status == MOT_OK ? add_server(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"))
-                            : status;
+    if (status == MOT_OK)
+        status = add_server(g, mot_yaml_get(node, "server"), mot_key_join(r, key, "server"));
+    for (uint32_t i = 0; status == MOT_OK && i <= g->workers; i++) {
+        g->machine[i].link.up *= conf.links;
+        g->machine[i].link.down *= conf.links;
+    }
+    return status;
 }
 
 enum mot_status mot_cluster_build(const struct mot_yaml_reader *r, const struct mot_yaml *node,

@@ -11,6 +11,7 @@ struct mot_cluster_conf {
     double slow;
     uint64_t slow_count;
     uint32_t per; /* enum mot_price */
+    double links;
 };
 struct mot_host_conf {
     uint64_t cores, workers;

@@ -322,4 +322,28 @@ TEST(a_cluster_is_told_in_words_without_what_goes_without_saying)
     }
 }
 
+TEST(links_scales_every_bandwidth_and_what_is_printed_reads_back)
+{
+    static const char text[] =
+        "links: 0.5\nnetwork: {bandwidth: 1Gbit}\nworkers: [{count: 2}, {up: 20Mbit}]\n"
+        "server: {bandwidth: 10Gbit}\nhost: {cores: 2, workers: 3}\ncosts: {mix: 8GB/s}\n";
+    struct mot_cluster *c, *back;
+    CHECK_INT(mot_cluster_parse("text", text, sizeof(text) - 1, &c), MOT_OK);
+    CHECK_NEAR(c->machine[0].link.up, 62.5e6, 1e-6);
+    CHECK_NEAR(c->machine[2].link.up, 1.25e6, 1e-6);
+    CHECK_NEAR(c->machine[3].link.down, 625e6, 1e-6);
+    char *printed;
+    size_t n;
+    FILE *out = open_memstream(&printed, &n);
+    mot_cluster_print(c, 0, out);
+    fclose(out);
+    CHECK_INT(mot_cluster_parse("printed", printed, n, &back), MOT_OK);
+    CHECK(
+        back->host.cores == 2 && back->host.workers == 3 && back->costs.mix == 8e9 && back->costs.step == 0);
+    CHECK(back->machine[2].link.up == c->machine[2].link.up);
+    mot_cluster_close(c);
+    mot_cluster_close(back);
+    free(printed);
+}
+
 TEST_MAIN()

@@ -22,10 +22,10 @@ check_cluster() { # NAME: the file is a cluster of four measured workers
 
 "${mpirun[@]}" -n 4 "$motley" profile "${flags[@]}" --seconds 0.2 --out "$folder/table.yaml" >"$folder/table" 2>"$folder/err" || fail "mpirun"
 clean
-if grep -v '4 workers share [0-9]* cores' "$folder/err"; then fail "somebody complains"; fi
+if grep -v -e "4 workers share [0-9]* cores" -e "this machine is busy" "$folder/err"; then fail "somebody complains"; fi
 cores=$(getconf _NPROCESSORS_ONLN)
 [ "$(grep -c 'share' "$folder/err" || true)" = $((cores < 4)) ] || fail "4 workers on $cores cores: not said, or said for no reason"
-[ "$(wc -l <"$folder/table")" = 15 ] || fail "not one rank prints: $(cat "$folder/table")" # a line for each of 4 workers and 6 pairs
+[ "$(wc -l <"$folder/table")" = 17 ] || fail "not one rank prints: $(cat "$folder/table")" # a line for each of 4 workers and 6 pairs, one of costs
 check_cluster table
 
 # With a server, even one that would have a rank of its own, there are the same four nodes.

@@ -347,8 +347,8 @@ MOT_API void mot_params_step(
 MOT_API void mot_params_set_statistics(
     struct mot_env *, struct mot_params *, const mot_buf *in, const double *weight, uint32_t n);
 
-/* The same for optimisers that tell on the way whether the gradient is finite (plain SGD): if it is not, nothing
- * changes, and the result is false. */
+/* The same for optimisers that tell on the way whether the gradient is finite (plain SGD): if it is not,
+ * nothing changes, and the result is false. */
 MOT_API bool mot_params_try(
     struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
 

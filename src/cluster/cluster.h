@@ -88,8 +88,8 @@ struct mot_machine {   /* one node of the cluster */
     struct mot_room room;
 };
 
-/* Workers that share a machine: so many in a row, all if 0; servers are with the first. Its cores are shared by
- * those of its nodes that have something to do; 0: each has one of its own. */
+/* Workers that share a machine: so many in a row, all if 0; servers are with the first. Its cores are
+ * shared by those of its nodes that have something to do; 0: each has one of its own. */
 struct mot_host {
     uint32_t cores, workers;
 };

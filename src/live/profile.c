@@ -337,8 +337,8 @@ double mot_profile_bandwidth(double bytes, double bulk_s, double small_s)
     return bytes / fmax(bulk_s - small_s, MOT_PROFILE_SEEN * bulk_s);
 }
 
-/* Trips without a body, with one there and with one back alternate, so other load affects all alike. Bodies are
- * written anew in between: one that the reader still has in its cache would cost nothing. */
+/* Trips without a body, with one there and with one back alternate, so other load affects all alike.
+ * Bodies are written anew in between: one that the reader still has in its cache would cost nothing. */
 static void measure_pair(struct prober *r, mot_node peer)
 {
     double small[ROUNDS_MAX], there[ROUNDS_MAX], back[ROUNDS_MAX], bytes = 4.0 * r->n->live->world.dim;

@@ -71,7 +71,8 @@ struct mot_link mot_profile_link(const struct mot_profile *, mot_node);
 /* Puts the measured machines into a cluster of so many workers and servers. Names and the rest stay.
  * Neighbours that differ by no more than noise get the same figures. */
 void mot_profile_apply(const struct mot_profile *, struct mot_cluster *);
-/* How many workers there are for a core of this machine; at least 1. Figures are of a worker that has a core. */
+/* How many workers there are for a core of this machine; at least 1. Figures are of a worker that has a
+ * core. */
 double mot_profile_crowd(const struct mot_profile *);
 /* The share of the cores that other programs took from the workers meanwhile. */
 double mot_profile_taken(const struct mot_profile *);

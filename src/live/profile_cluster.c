@@ -1,5 +1,5 @@
-/* profile_cluster.c -- a cluster of what was measured: workers and links that differ by no more than noise are made
- * equal, and so become one group of the file. */
+/* profile_cluster.c -- a cluster of what was measured: workers and links that differ by no more than noise
+ * are made equal, and so become one group of the file. */
 #include "base/memory.h"
 #include "live/profile.h"
 #include <math.h>

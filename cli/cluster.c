@@ -1,11 +1,13 @@
-/* cluster.c -- `motley cluster show`. */
+/* cluster.c -- `motley cluster show` and `motley cluster list`. */
 #include "base/file.h"
 #include "base/options.h"
 #include "base/shown.h"
 #include "base/words.h"
 #include "cli.h"
 #include "config/cluster_file.h"
+#include "config/cluster_named.h"
 #include "config/stream_file.h"
+#include "report/report.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -273,7 +275,9 @@ static enum mot_status show_json(const struct mot_cluster *c)
 static enum mot_status run_show(const struct cli_args *a)
 {
     struct mot_cluster *cluster;
-    if (!mot_file_exists(a->word[0])) return mot_fail(MOT_EUSAGE, "%s: no such cluster file", a->word[0]);
+    if (!mot_file_exists(a->word[0]) && !mot_named_cluster_find(a->word[0]))
+        return mot_fail(
+            MOT_EUSAGE, "%s: no such cluster file, and no name that motley cluster list has", a->word[0]);
     enum mot_status status = mot_cluster_open(a->word[0], &cluster);
     if (status != MOT_OK) return status;
     if (a->json) status = show_json(cluster);
@@ -293,4 +297,35 @@ const struct cli_command cli_cluster_show = {
     .words_min = 1,
     .words_max = 1,
     .run = run_show,
+};
+
+/* ---- List ------------------------------------------------------------------------------------------ */
+
+static enum mot_status run_list(const struct cli_args *args)
+{
+    json_t *all = json_array();
+    const struct mot_named_cluster *c;
+    for (size_t i = 0; (c = mot_named_cluster_at(i)); i++) {
+        json_array_append_new(all,
+            json_pack("{s:s, s:s, s:s, s:s}", "name", c->name, "summary", c->summary, "source", c->source,
+                "cluster", c->text));
+        if (args->json) continue;
+        printf("%s%s: %s\n", i ? "\n" : "", c->name, c->summary);
+        mot_print_wrapped(c->source, "  ", stdout);
+    }
+    if (args->json) mot_json_print(all, stdout);
+    json_decref(all);
+    return MOT_OK;
+}
+
+const struct cli_command cli_cluster_list = {
+    .name = "cluster list",
+    .summary = "list clusters that have a name, with their sources",
+    .about = "`cluster: lab` in an experiment, or --cluster lab, takes one of these; `motley cluster show "
+             "lab` prints it "
+             "as a table. What is cited is how machines differ; how many there are and how fast is a choice. "
+             "A file "
+             "of that name goes first.",
+    .examples = "motley cluster list\nmotley sim --cluster lab --method async\n",
+    .run = run_list,
 };

@@ -342,15 +342,15 @@ MOT_API uint64_t mot_first_draw(const struct mot_env *); /* where this worker st
 MOT_API void mot_params_step(
     struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
 
-/* The statistics of `p` become weight[0] in[0] + weight[1] in[1] + ..., whatever they were: for methods whose
- * steps of whole models have a rate or a momentum of their own. */
-MOT_API void mot_params_set_statistics(
-    struct mot_env *, struct mot_params *, const mot_buf *in, const double *weight, uint32_t n);
-
 /* The same for optimisers that tell on the way whether the gradient is finite (plain SGD): if it is not,
  * nothing changes, and the result is false. */
 MOT_API bool mot_params_try(
     struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
+
+/* The statistics of `p` become weight[0] in[0] + weight[1] in[1] + ..., whatever they were: for methods whose
+ * steps of whole models have a rate or a momentum of their own. */
+MOT_API void mot_params_set_statistics(
+    struct mot_env *, struct mot_params *, const mot_buf *in, const double *weight, uint32_t n);
 
 /* Whether stepping ranges separately gives the bits of stepping the whole: clipping and LARS use norms,
  * which a range does not know. */

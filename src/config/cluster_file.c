@@ -1,4 +1,5 @@
 #include "config/cluster_file.h"
+#include "config/cluster_named.h"
 #include "config/fault_file.h"
 #include "config/stream_file.h"
 #include "base/file.h"
@@ -450,7 +451,10 @@ enum mot_status mot_cluster_open(const char *path, struct mot_cluster **out)
     struct mot_arena arena = { NULL };
     struct mot_yaml_reader reader = { .arena = &arena };
     struct mot_yaml *root;
-    enum mot_status status = mot_yaml_read(path, &arena, &root);
+    const struct mot_named_cluster *known = mot_file_exists(path) ? NULL : mot_named_cluster_find(path);
+    enum mot_status status = known
+        ? mot_yaml_parse(known->name, false, known->text, strlen(known->text), &arena, &root)
+        : mot_yaml_read(path, &arena, &root);
     if (status == MOT_OK) status = mot_cluster_build(&reader, root, "", 0, NULL, out);
     mot_arena_free(&arena);
     return status;

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/words.h"
 #include "config/cluster_file.h"
+#include "config/cluster_named.h"
 #include "config/code_section.h"
 #include "config/compress_section.h"
 #include "config/parse.h"
@@ -414,10 +415,15 @@ static enum mot_status load_cluster(const struct mot_yaml_reader *r, struct mot_
             r, node, "cluster", "expected a cluster file or a map; found %s", mot_yaml_found(node, r->arena));
     if (r->alone) return mot_read_fail(r, node, "cluster", "expected a map; found a file");
     const char *path = mot_read_beside(r, node, node->text);
-    if (!mot_file_exists(path))
-        return mot_read_fail(
-            r, node, "cluster", "expected a cluster file or a map; there is no file '%s'", path);
-    enum mot_status status = mot_yaml_read(path, r->arena, &loaded);
+    const struct mot_named_cluster *known = mot_named_cluster_find(node->text);
+    bool file = mot_file_exists(path); /* a file of that name goes first */
+    if (!file && !known)
+        return mot_read_fail(r, node, "cluster",
+            "expected a cluster file, a map, or a name that motley cluster list has; there is no file '%s'",
+            path);
+    enum mot_status status = file
+        ? mot_yaml_read(path, r->arena, &loaded)
+        : mot_yaml_parse(known->name, false, known->text, strlen(known->text), r->arena, &loaded);
     if (status != MOT_OK) return status;
     if (loaded->kind != MOT_YAML_MAP) return mot_read_map(r, loaded, "cluster", "{workers: 8}");
     loaded->key = node->key;

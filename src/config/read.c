@@ -21,7 +21,8 @@ enum mot_status mot_read_fail(
 {
     va_list rest;
     va_start(rest, format);
-    enum mot_status status = fail_at(mot_yaml_where(node, r->arena), key, format, rest);
+    enum mot_status status =
+        fail_at(node ? mot_yaml_where(node, r->arena) : "the experiment", key, format, rest);
     va_end(rest);
     return status;
 }

@@ -1,5 +1,7 @@
 #include "base/file.h"
 #include "config/cluster_file.h"
+#include "config/cluster_named.h"
+#include "config/experiment.h"
 #include "test.h"
 #include <unistd.h>
 
@@ -344,6 +346,31 @@ TEST(links_scales_every_bandwidth_and_what_is_printed_reads_back)
     mot_cluster_close(c);
     mot_cluster_close(back);
     free(printed);
+}
+
+TEST(clusters_with_a_name_are_clusters_and_cite_a_source)
+{
+    const struct mot_named_cluster *named;
+    size_t n = 0;
+    for (; (named = mot_named_cluster_at(n)); n++) {
+        struct mot_cluster *c;
+        CHECK_INT(mot_cluster_open(named->name, &c), MOT_OK);
+        CHECK(c->workers >= 8 && strstr(named->source, "20") && mot_named_cluster_find(named->name) == named);
+        struct mot_setting setting[] = { { "cluster", named->name, "test" },
+            { "stop.updates", "9", "test" } };
+        struct mot_experiment *x;
+        CHECK_INT(mot_experiment_open(NULL, setting, 2, &x), MOT_OK);
+        CHECK_INT(x->workers, c->workers);
+        mot_experiment_close(x);
+        mot_cluster_close(c);
+    }
+    CHECK_INT(n, 4);
+    /* Samples that arrive for ever need an end, which is said, though no key of the file is to blame. */
+    struct mot_setting edge = { "cluster", "edge", "test" };
+    struct mot_experiment *x;
+    CHECK_INT(mot_experiment_open(NULL, &edge, 1, &x), MOT_EUSAGE);
+    CHECK(strstr(mot_error(), "streams never end"));
+    CHECK(!mot_named_cluster_find("moon"));
 }
 
 TEST_MAIN()

@@ -285,6 +285,15 @@ static json_t *worst_worker(const struct maker *m, struct span cell)
         text_or_null(best->worst_name), "runs", (json_int_t)most);
 }
 
+/* The median over runs that met the target of how many evaluations that took. */
+static json_t *evaluations_json(const struct maker *m, struct span cell)
+{
+    size_t n = 0;
+    for (size_t i = cell.from; i < cell.to; i++)
+        if (!isnan(figures_at(m, i)->evaluations)) m->first[n++] = figures_at(m, i)->evaluations;
+    return mot_json_number(mot_stats_median(m->first, n));
+}
+
 static json_t *cell_json(const struct maker *m, size_t arm, size_t condition)
 {
     struct span span = cell_of(m, arm, condition);
@@ -305,6 +314,7 @@ static json_t *cell_json(const struct maker *m, size_t arm, size_t condition)
     json_object_set_new(cell, "figures", figures);
     json_object_set_new(cell, "against", against_json(m, arm, condition));
     json_object_set_new(cell, "worst_worker", worst_worker(m, span));
+    json_object_set_new(cell, "evaluations_to_target", evaluations_json(m, span));
     return cell;
 }
 

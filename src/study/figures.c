@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "report/json.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,9 +107,29 @@ static void read_summary(const json_t *s, struct mot_run_figures *f)
     read_workers(json_object_get(s, "worker"), f);
 }
 
+/* Lines of metrics.jsonl after the start, up to the target. */
+static double evaluations_until(const char *folder, double seconds)
+{
+    char *path = mot_path_join(folder, "metrics.jsonl"), *line = NULL;
+    FILE *in = fopen(path, "r");
+    size_t room = 0, n = 0;
+    free(path);
+    if (!in) return NAN;
+    while (getline(&line, &room, in) > 0) {
+        json_t *row = json_loads(line, 0, NULL);
+        double at = mot_json_get_number(row, "time_s");
+        n += mot_json_get_number(row, "updates") > 0 && at <= seconds;
+        json_decref(row);
+        if (at > seconds) break;
+    }
+    free(line);
+    fclose(in);
+    return n ? (double)n : (double)NAN;
+}
+
 enum mot_status mot_figures_read(const char *folder, struct mot_run_figures *f)
 {
-    *f = (struct mot_run_figures){ .known = false };
+    *f = (struct mot_run_figures){ .known = false, .evaluations = NAN };
     for (size_t i = 0; i < MOT_FIGURES; i++) f->value[i] = NAN;
     if (!folder) return MOT_OK;
     char *path = mot_path_join(folder, "summary.json");
@@ -118,6 +139,7 @@ enum mot_status mot_figures_read(const char *folder, struct mot_run_figures *f)
     if (json_is_object(summary)) {
         f->known = true;
         read_summary(summary, f);
+        if (f->reached) f->evaluations = evaluations_until(folder, f->value[MOT_FIGURE_TIME_TO_TARGET]);
     } else {
         bool gone = !summary && json_error_code(&error) == json_error_cannot_open_file;
         status = mot_fail(gone ? MOT_ESYSTEM : MOT_EDATA, "%s: expected the summary of a run; %s", path,

@@ -55,6 +55,7 @@ struct mot_run_figures {
     enum mot_learned learned;
     char target[24];
     double target_value;
+    double evaluations;        /* until the target was met, that at the start left aside; NaN: not met */
     char worst_name[64];       /* the group of the worker that waited longest; "" if none */
     double value[MOT_FIGURES]; /* NaN: not known, or not reached */
 };

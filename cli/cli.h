@@ -53,10 +53,10 @@ const char *cli_value(const struct cli_args *, const char *flag); /* the last gi
 
 /* One per file: cli/<name>.c */
 extern const struct cli_command cli_sim, cli_train, cli_replay, cli_profile;
-extern const struct cli_command cli_compare, cli_tune, cli_report;
+extern const struct cli_command cli_compare, cli_tune, cli_report, cli_plan;
 extern const struct cli_command cli_partition;
 extern const struct cli_command cli_data_list, cli_data_info, cli_data_convert, cli_cluster_show,
-    cli_trace_fit, cli_topology, cli_code;
+    cli_cluster_list, cli_trace_fit, cli_topology, cli_code;
 extern const struct cli_command cli_eval, cli_predict, cli_help;
 
 #endif

@@ -26,6 +26,7 @@ static bool is_manner(const char *word, bool *takes_value)
         { "--quiet", false },
         { "--json", false },
         { "--csv", true },
+        { "--budget", true },
     };
     for (size_t i = 0; i < MOT_COUNT(manners); i++) {
         size_t n = strlen(manners[i].flag);
@@ -54,7 +55,7 @@ void cli_print_word(const char *word, FILE *out)
     putc('\'', out);
 }
 
-static char *command_of(const struct cli_args *args)
+char *cli_study_command(const struct cli_args *args)
 {
     char *text = NULL;
     size_t n;
@@ -87,23 +88,22 @@ static const char **all_values(const struct cli_args *args, const char *flag, si
     return value;
 }
 
-/* runs/compare-demo for examples/demo.yaml. malloc'd. */
-static char *default_folder(const struct cli_args *args)
+char *cli_study_folder(const struct cli_args *args, const char *kind)
 {
     const char *path = args->words ? args->word[0] : "defaults", *slash = strrchr(path, '/'),
                *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
-    return mot_format("runs/%s-%.*s", args->command->name, (int)n, name);
+    return mot_format("runs/%s-%.*s", kind, (int)n, name);
 }
 
-static const char *store_of(const struct cli_args *args)
+const char *cli_study_store(const struct cli_args *args)
 {
     const char *flag = cli_value(args, "store"), *variable = getenv("MOTLEY_STORE");
     return flag ? flag : variable && *variable ? variable : "runs/store";
 }
 
-static enum mot_status jobs_of(const struct cli_args *args, unsigned *out)
+enum mot_status cli_study_jobs(const struct cli_args *args, unsigned *out)
 {
     const char *text = cli_value(args, "jobs");
     uint64_t jobs = 0;
@@ -179,10 +179,11 @@ enum mot_status cli_study(const struct cli_args *args, bool tune_only)
     size_t methods, overs;
     const char **method = all_values(args, "methods", &methods), **over = all_values(args, "over", &overs);
     const char *out = cli_value(args, "out");
-    char *folder = out ? mot_text(out) : default_folder(args), *command = command_of(args);
+    char *folder = out ? mot_text(out) : cli_study_folder(args, args->command->name),
+         *command = cli_study_command(args);
     struct mot_compare o = { .experiment = args->words ? args->word[0] : NULL,
         .command = command,
-        .store = store_of(args),
+        .store = cli_study_store(args),
         .out = folder,
         .csv = cli_value(args, "csv"),
         .models = cli_given(args, "models"),
@@ -202,7 +203,7 @@ enum mot_status cli_study(const struct cli_args *args, bool tune_only)
             .tunes = tune_only,
             .setting = args->setting,
             .settings = args->settings } };
-    enum mot_status status = jobs_of(args, &o.jobs);
+    enum mot_status status = cli_study_jobs(args, &o.jobs);
     if (status == MOT_OK) status = run(args, &o);
     free(command);
     free(folder);
@@ -217,6 +218,11 @@ static const struct cli_flag flags[] = {
     { "methods", "LIST",
         "the methods to compare, instead of the file's: allreduce,async or 'server{k: 6}, async'; the first "
         "is the baseline" },
+    { "over", "KEY=VALUES",
+        "tune each arm first over these values, such as optimizer.lr=2^0..2^-8; see motley help tune" },
+    { "by", "FIGURE",
+        "what tuning goes by: time_to_target (default), test_accuracy, train_loss or grad_norm" },
+    { "halving", NULL, "tune by halving" },
     { "against", "ARM", "the baseline, by the arm's name; default: the first arm" },
     { "seeds", "SEEDS", "a number of seeds, or which: 3..12 or 1,2,5; default: 10" },
     { "out", "DIR", "where study.json, table.txt and report.html go; default: runs/compare-NAME" },

@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "interrupt.h"
 #include "launch.h"
+#include "plan.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -190,13 +191,12 @@ static void show(const struct cli_args *args, const struct mot_profile *p, const
     }
 }
 
-static enum mot_status measure(
-    const struct cli_args *args, const struct mot_job *j, mot_time seconds, struct mot_ranks *ranks)
+static enum mot_status measure(const struct cli_args *args, const struct mot_job *j, mot_time seconds,
+    struct mot_ranks *ranks, const char *path, bool quiet)
 {
     int shown = -1;
     bool leads = mot_ranks_rank(ranks) == 0; /* who prints and writes */
     bool talks = leads && !args->quiet && isatty(STDERR_FILENO);
-    const char *path = cli_value(args, "out");
     struct mot_profile p = { .seconds = seconds,
         .cores = mot_cores(),
         .here = ranks ? mot_ranks_here(ranks) : j->experiment->cluster->workers,
@@ -218,28 +218,40 @@ static enum mot_status measure(
     if (status != MOT_OK || !leads) return status;
     if (!p.whole) status = mot_fail(MOT_EINTERRUPTED, "interrupted; nothing was written");
     if (status == MOT_OK && path) status = write_cluster(j, &p, ranks, path);
-    if (status == MOT_OK) show(args, &p, path);
+    if (status == MOT_OK && !quiet) show(args, &p, path);
     if (status == MOT_OK && !args->quiet) warn(&p);
     mot_profile_close(&p);
     return status;
 }
 
-static enum mot_status profile_here(const struct cli_args *args, struct mot_ranks *ranks)
+static enum mot_status measure_experiment(
+    const struct cli_args *args, mot_time seconds, struct mot_ranks *ranks, const char *path, bool quiet)
 {
     struct mot_experiment *x;
     struct mot_job job;
-    mot_time seconds;
-    enum mot_status status = seconds_of(args, &seconds);
-    if (status == MOT_OK)
-        status = mot_experiment_open(args->words ? args->word[0] : NULL, args->setting, args->settings, &x);
+    enum mot_status status =
+        mot_experiment_open(args->words ? args->word[0] : NULL, args->setting, args->settings, &x);
     if (status != MOT_OK) return status;
     status = mot_job_open(x, &job);
     if (status == MOT_OK) {
-        status = measure(args, &job, seconds, ranks);
+        status = measure(args, &job, seconds, ranks, path, quiet);
         mot_job_close(&job);
     }
     mot_experiment_close(x);
     return status;
+}
+
+static enum mot_status profile_here(const struct cli_args *args, struct mot_ranks *ranks)
+{
+    mot_time seconds;
+    enum mot_status status = seconds_of(args, &seconds);
+    return status == MOT_OK ? measure_experiment(args, seconds, ranks, cli_value(args, "out"), false)
+                            : status;
+}
+
+enum mot_status cli_profile_to(const struct cli_args *args, const char *path)
+{
+    return measure_experiment(args, 2000000000u, NULL, path, true);
 }
 
 static enum mot_status profile(const struct cli_args *args)

@@ -8,7 +8,9 @@
 #include "run.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "study/plan.h"
 #include "interrupt.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,6 +113,50 @@ static enum mot_status print_over(
     return MOT_OK;
 }
 
+/* ---- How right a prediction was
+ * --------------------------------------------------------------------------- */
+
+/* Seconds for an update, by a simulated run's folder or a plan.json; NaN: it does not say. */
+static enum mot_status predicted_update(const char *path, double *out)
+{
+    char *file = mot_path_join(path, "summary.json");
+    bool folder = mot_file_exists(file);
+    json_t *said = json_load_file(folder ? file : path, 0, NULL);
+    free(file);
+    if (!said)
+        return mot_fail(MOT_EUSAGE,
+            "--predicted: expected the folder of a simulated run, or a plan.json; found '%.200s'", path);
+    *out = folder ? mot_json_get_number(said, "time_s") / mot_json_get_number(said, "updates")
+                  : mot_json_get_number(said, "update_s");
+    json_decref(said);
+    return MOT_OK;
+}
+
+/* Says it on the terminal, and in the summary of the run's folder. */
+static void tell_prediction(
+    const struct cli_args *args, const struct mot_job *j, const struct mot_outcome *out, double predicted)
+{
+    double took = out->last.updates ? (double)out->last.now * 1e-9 / (double)out->last.updates : (double)NAN;
+    if (!(predicted > 0) || !(took > 0)) return;
+    char mine[32], theirs[32];
+    double off = predicted / took - 1;
+    if (!args->json)
+        printf("Predicted: %s an update; it took %s: %.0f %% %s.\n",
+            mot_show_time((uint64_t)(predicted * 1e9 + 0.5), theirs, sizeof(theirs)),
+            mot_show_time((uint64_t)(took * 1e9 + 0.5), mine, sizeof(mine)), 100 * fabs(off),
+            off < 0 ? "too optimistic" : "too pessimistic");
+    if (!j->experiment->output) return;
+    char *path = mot_path_join(j->experiment->output, "summary.json");
+    json_t *summary = json_load_file(path, 0, NULL);
+    if (summary) {
+        mot_json_set(summary, "predicted",
+            json_pack("{s:f, s:f, s:f}", "update_s", predicted, "took_s", took, "off", off));
+        mot_json_write(summary, path);
+    }
+    json_decref(summary);
+    free(path);
+}
+
 static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j,
     const struct mot_driver *driver, struct mot_ranks *ranks)
 {
@@ -132,7 +178,10 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
         return mot_fail(MOT_EUSAGE,
             "--resume and --replace: expected only one; the first continues the run in --out, the second "
             "overwrites it");
-    enum mot_status status = mot_job_run(j, &ways, &out);
+    double predicted = NAN;
+    enum mot_status status = MOT_OK;
+    if (cli_given(args, "predicted")) status = predicted_update(cli_value(args, "predicted"), &predicted);
+    if (status == MOT_OK) status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
     if (!leads) {
         status = out.status;
@@ -153,6 +202,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     } else {
         mot_summary_print(j->experiment, &out, stdout, isatty(STDOUT_FILENO) && args->colour);
     }
+    tell_prediction(args, j, &out, predicted);
     status = out.status;
     if (status == MOT_EDIVERGED)
         mot_fail(status,
@@ -202,6 +252,46 @@ char *cli_experiment_path(const struct cli_args *args)
     return NULL;
 }
 
+/* One arm of a study's file, with what the command line sets. */
+static enum mot_status open_arm(const struct cli_args *args, const char *path, const char *name,
+    const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
+{
+    struct mot_study_plan *plan;
+    if (!path) return mot_fail(MOT_EUSAGE, "--arm: expected a study's file, which names its arms");
+    enum mot_status status = mot_study_plan_open(path, &(struct mot_plan_flags){ .seeds = "1" }, &plan);
+    if (status != MOT_OK) return status;
+    size_t at = 0;
+    while (at < plan->arms && strcmp(plan->arm[at].name, name) != 0) at++;
+    if (at == plan->arms) {
+        char *known = mot_text("");
+        for (size_t i = 0; i < plan->arms; i++) {
+            char *longer = mot_format("%s%s'%s'", known, i ? ", " : "", plan->arm[i].name);
+            free(known);
+            known = longer;
+        }
+        status = mot_fail(
+            MOT_EUSAGE, "--arm: expected one of %s; found '%.60s'", *known ? known : "no arms", name);
+        free(known);
+    } else {
+        const struct mot_study_side *arm = &plan->arm[at];
+        struct mot_setting *all = mot_new(arm->settings + settings + 1, sizeof(*all));
+        size_t n = 0;
+        for (size_t i = 0; i < arm->settings; i++)
+            all[n++] =
+                (struct mot_setting){ arm->setting[i].key, arm->setting[i].value, arm->setting[i].origin };
+        for (size_t i = 0; i < settings; i++) all[n++] = setting[i];
+        status = mot_experiment_open_run(plan->path, plan->text, plan->n, all, n, out);
+        free(all);
+        if (status == MOT_OK && plan->tune.asked && !args->quiet)
+            fprintf(stderr,
+                "motley: this study tunes %s before it compares; motley tune leaves the best values in "
+                "best-%s.yaml\n",
+                plan->tune.overs ? plan->tune.over[0].key : "its arms", name);
+    }
+    mot_study_plan_close(plan);
+    return status;
+}
+
 enum mot_status cli_run(const struct cli_args *args, const struct mot_driver *driver, struct mot_ranks *ranks)
 {
     struct mot_experiment *x;
@@ -213,7 +303,9 @@ enum mot_status cli_run(const struct cli_args *args, const struct mot_driver *dr
     if (settings)
         setting[0] = (struct mot_setting){ .key = "output", .value = "none", .origin = "--arrivals" };
     for (size_t i = 0; i < args->settings; i++) setting[settings++] = args->setting[i];
-    enum mot_status status = mot_experiment_open(path, setting, settings, &x);
+    const char *arm = cli_value(args, "arm");
+    enum mot_status status = arm ? open_arm(args, path, arm, setting, settings, &x)
+                                 : mot_experiment_open(path, setting, settings, &x);
     free(setting);
     free(path);
     if (status != MOT_OK) return status;

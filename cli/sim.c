@@ -7,6 +7,7 @@ static enum mot_status sim(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
+    { "arm", "NAME", "run this arm of a study's file" },
     { "dry-run", NULL,
         "print the resolved experiment, the memory it would reserve and what to expect of a code (with "
         "--json without the first), then exit" },

@@ -1,4 +1,4 @@
-/* study.h -- what `motley compare` and `motley tune` share. */
+/* study.h -- what `motley compare`, `motley tune` and `motley plan` share. */
 #ifndef MOT_CLI_STUDY_H
 #define MOT_CLI_STUDY_H
 
@@ -6,6 +6,12 @@
 #include <stdio.h>
 
 void cli_print_word(const char *word, FILE *); /* a word of a command line as a shell would take it */
+char *cli_study_command(
+    const struct cli_args *); /* as typed, without what does not change its result; malloc'd */
+char *cli_study_folder(
+    const struct cli_args *, const char *kind); /* runs/compare-demo for demo.yaml; malloc'd */
+const char *cli_study_store(const struct cli_args *);
+enum mot_status cli_study_jobs(const struct cli_args *, unsigned *out);
 enum mot_status cli_study(const struct cli_args *, bool tune_only);
 
 #endif

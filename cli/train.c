@@ -1,21 +1,76 @@
 /* train.c -- `motley train`: the same experiment for real. */
+#include "base/memory.h"
 #include "launch.h"
+#include "plan.h"
+#include "report/json.h"
 #include "run.h"
 #include "wire/ranks.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static enum mot_status train_rank(const struct cli_args *args, struct mot_ranks *ranks)
 {
     return cli_run(args, &mot_driver_mpi, ranks);
 }
 
+/* Plans, then trains with what was recommended. */
+static enum mot_status train_planned(const struct cli_args *args)
+{
+    json_t *plan;
+    char *cluster, rate[32];
+    if (cli_given(args, "ranks") || cli_given(args, "arm"))
+        return mot_fail(MOT_EUSAGE,
+            "--auto trains on this machine's threads; with --ranks or --arm, run motley plan first and give "
+            "its "
+            "method and rate");
+    enum mot_status status = cli_plan_here(args, &plan, &cluster);
+    if (status != MOT_OK) return status;
+    struct cli_args chosen = *args;
+    chosen.setting = mot_new(args->settings + 3, sizeof(*chosen.setting));
+    for (size_t i = 0; i < args->settings; i++) chosen.setting[i] = args->setting[i];
+    snprintf(rate, sizeof(rate), "%.6g", mot_json_get_number(plan, "lr"));
+    if (cluster) chosen.setting[chosen.settings++] = (struct mot_setting){ "cluster", cluster, "--profile" };
+    chosen.setting[chosen.settings++] =
+        (struct mot_setting){ "method", mot_json_get_text(plan, "setting"), "--auto" };
+    chosen.setting[chosen.settings++] = (struct mot_setting){ "optimizer.lr", rate, "--auto" };
+    if (!args->quiet && !args->json) putchar('\n');
+    /* Only a plan for this very machine predicted something. */
+    static const struct cli_flag predicted = { "predicted", "DIR", "" };
+    char *path =
+        cluster ? mot_format("%.*splan.json", (int)(strrchr(cluster, '/') + 1 - cluster), cluster) : NULL;
+    chosen.given = mot_new(args->givens + 1, sizeof(*chosen.given));
+    for (size_t i = 0; i < args->givens; i++) chosen.given[i] = args->given[i];
+    if (path) {
+        chosen.given[chosen.givens].flag = &predicted;
+        chosen.given[chosen.givens++].value = path;
+    }
+    status = cli_run(&chosen, &mot_driver_threads, NULL);
+    free(chosen.given);
+    free(path);
+    free(chosen.setting);
+    free(cluster);
+    json_decref(plan);
+    return status;
+}
+
 static enum mot_status train(const struct cli_args *args)
 {
+    if (cli_given(args, "auto")) return train_planned(args);
     if (cli_under_mpi()) return cli_be_rank(args, train_rank);
     if (cli_given(args, "ranks")) return cli_start_ranks(args, cli_value(args, "ranks"), mot_ranks_fit);
     return cli_run(args, &mot_driver_threads, NULL);
 }
 
 static const struct cli_flag flags[] = {
+    { "auto", NULL, "run motley plan first, and train with what it recommends" },
+    { "budget", "TIME", "with --auto: how long planning may take; default: 2min" },
+    { "profile", NULL, "with --auto: measure this machine first, and plan for it" },
+    { "store", "DIR",
+        "with --auto: where planning keeps its runs; default: MOTLEY_STORE, or else runs/store" },
+    { "jobs", "N", "with --auto: how many runs at a time; default: one per core" },
+    { "predicted", "DIR", "say how right a prediction was: a simulated run's folder, or a plan.json" },
+    { "arm", "NAME", "train this arm of a study's file" },
     { "emulate", NULL, "slow down workers and links, and straggle, as the cluster says" },
     { "ranks", "N", "start N ranks over MPI on this machine, one per worker" },
     { "record", NULL, "record every node's events in --out, for motley sim --arrivals and motley replay" },
@@ -49,6 +104,9 @@ const struct cli_command cli_train = {
         "then ends with exit code 4 (peer_lost), and methods with a server continue without it if the "
         "launcher lets them (mpirun --enable-recovery; --ranks does that). Without rank 0, or before the run "
         "has begun, all ranks end.\n"
+        "With --auto it plans first (see motley help plan) and trains with the method and the rate that come "
+        "out "
+        "best. --arm NAME goes from a study to training: the file is a study's, and NAME one of its arms.\n"
         "With --out DIR it writes a run folder. Ctrl-C ends the run cleanly, and --resume continues it: to "
         "the same model if that is the simulator's, otherwise with jobs in flight started again. A finished "
         "run continues only with a later stop.",

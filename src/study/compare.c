@@ -64,6 +64,35 @@ static void close_study(struct study *s)
     mot_study_plan_close(s->plan);
 }
 
+/* Who compares nothing in particular compares what most people want to know: waiting for all, waiting for
+ * most, and waiting for nobody. An experiment whose method was asked for by a flag, or that is swept,
+ * keeps its own. */
+static enum mot_status compare_three(struct study *s)
+{
+    const struct mot_compare *o = s->o;
+    bool asked = o->tune_only || s->plan->tune.asked || s->plan->arms != 1 || *s->plan->arm[0].name ||
+        s->plan->conditions > 1;
+    for (size_t i = 0; i < o->flags.settings; i++)
+        asked |= strncmp(o->flags.setting[i].key, "method", 6) == 0;
+    if (asked) return MOT_OK;
+    struct mot_experiment *x;
+    enum mot_status status = mot_study_plan_run(s->plan, 0, 0, NULL, 0, NULL, &x);
+    if (status != MOT_OK) return status;
+    uint32_t n = x->workers;
+    mot_experiment_close(x);
+    char *most = n > 2 ? mot_format("allreduce, server{k: %u}, async", n - n / 8 - 1)
+                       : mot_text("allreduce, server, async");
+    const char *methods = most;
+    struct mot_plan_flags flags = o->flags;
+    flags.methods = &methods;
+    flags.methods_n = 1;
+    mot_study_plan_close(s->plan);
+    s->plan = NULL;
+    status = mot_study_plan_open(o->experiment, &flags, &s->plan);
+    free(most);
+    return status;
+}
+
 /* Every mistake is found here, before anything runs. */
 static enum mot_status open_study(const struct mot_compare *o, struct study *s)
 {
@@ -73,6 +102,7 @@ static enum mot_status open_study(const struct mot_compare *o, struct study *s)
         status = mot_fail(MOT_EUSAGE,
             "nothing to tune: give --over KEY=VALUES, such as --over "
             "optimizer.lr=2^-1..2^-10, or a section 'tune' in the file");
+    if (status == MOT_OK) status = compare_three(s);
     if (status == MOT_OK) status = name_lone_arm(s->plan);
     if (status == MOT_OK) status = mot_store_open(o->store, &s->store);
     s->runner = (struct mot_runner){ .plan = s->plan,
@@ -112,8 +142,7 @@ static enum mot_status say_interrupted(const struct study *s)
 
 /* ---- The document ------------------------------------------------------------------------------------- */
 
-/* What all runs share, resolved; or the file as it is, if that alone is no experiment. malloc'd. */
-static char *shared_text(const struct mot_study_plan *plan)
+char *mot_study_shared(const struct mot_study_plan *plan)
 {
     struct mot_setting *setting = mot_new(plan->flags + 2, sizeof(*setting));
     for (size_t i = 0; i < plan->flags; i++) setting[i] = plan->flag[i];
@@ -151,7 +180,7 @@ static enum mot_status make_document(const struct study *s, json_t **out)
     const struct mot_study_plan *plan = s->plan;
     const char *slash = plan->path ? strrchr(plan->path, '/') : NULL;
     struct mot_study_run *run = s->o->tune_only ? NULL : judged_runs(s);
-    char *shared = shared_text(plan);
+    char *shared = mot_study_shared(plan);
     struct mot_study study = { .title = slash ? slash + 1
             : plan->path                      ? plan->path
                                               : "defaults",

@@ -31,4 +31,7 @@ struct mot_compare_size {
 };
 enum mot_status mot_compare_plan(const struct mot_compare *, struct mot_compare_size *out, FILE *text);
 
+/* What all runs of a plan share, resolved; or the file as it is, if that alone is no experiment. malloc'd. */
+char *mot_study_shared(const struct mot_study_plan *);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/shown.h"
+#include "base/stopwatch.h"
 #include "config/print.h"
 #include "study/watch.h"
 #include <errno.h>
@@ -301,12 +302,15 @@ static void stop_all(struct crew *crew)
         if (crew->slot[i].pid) bury(&crew->slot[i]);
 }
 
+static bool late(const struct crew *crew) { return crew->r->until_s > 0 && mot_wall_s() > crew->r->until_s; }
+
 static bool interrupted(const struct crew *crew) { return crew->r->interrupt && *crew->r->interrupt; }
 
 /* Gives every idle worker a case; *busy: somebody has one. */
 static enum mot_status keep_busy(struct crew *crew, bool *busy)
 {
     *busy = false;
+    if (late(crew)) crew->left = 0;
     for (unsigned i = 0; i < crew->slots; i++) {
         struct slot *s = &crew->slot[i];
         if (!s->pid && crew->left) {

@@ -39,6 +39,8 @@ struct mot_runner {
     FILE *progress;    /* NULL: none */
     bool terminal;
     const volatile sig_atomic_t *interrupt; /* may be NULL */
+    /* by mot_wall_s(): no run is begun after it, and its case stays without a folder; 0: no limit */
+    double until_s;
     /* totals over all calls: runs made, found in the store, crashed or refused */
     size_t made, found, lost;
 };

@@ -1,0 +1,265 @@
+/* plan.c -- `motley plan`: which method to run here, why, and the command that runs it. */
+#include "plan.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/shown.h"
+#include "base/words.h"
+#include "interrupt.h"
+#include "page/grid.h"
+#include "page/page.h"
+#include "report/json.h"
+#include "report/report.h"
+#include "study.h"
+#include "study/race.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COLUMNS 80
+
+/* ---- Showing -------------------------------------------------------------------------------------- */
+
+/* Those that raced and were tuned, one a line; the others by name. */
+static void print_methods(const json_t *plan)
+{
+    struct mot_grid g;
+    size_t i;
+    const json_t *m;
+    mot_grid_open(&g, 5);
+    static const char *const heads[] = { "method", "rate", "reached", "time to target", "" };
+    for (i = 0; i < MOT_COUNT(heads); i++) mot_grid_add(&g, heads[i]);
+    const char *chosen = mot_json_get_text(plan, "method");
+    json_array_foreach(mot_json_get_list(plan, "methods"), i, m)
+    {
+        const char *stage = mot_json_get_text(m, "stage"), *name = mot_json_get_text(m, "method");
+        if (strcmp(stage, "raced") != 0) continue;
+        char rate[32], reached[48], time[48];
+        double seconds = mot_json_get_number(m, "time_to_target_s");
+        snprintf(rate, sizeof(rate), "%.3g", mot_json_get_number(m, "lr"));
+        snprintf(reached, sizeof(reached), "%zu of %zu", mot_json_get_count(m, "reached"),
+            mot_json_get_count(m, "runs"));
+        mot_grid_add(&g, name);
+        mot_grid_add(&g, rate);
+        mot_grid_add(&g, reached);
+        mot_grid_add(&g, mot_figure_show(seconds, MOT_UNIT_SECONDS, time, sizeof(time)));
+        mot_grid_add(&g,
+            strcmp(name, chosen) == 0                     ? "recommended"
+                : json_is_true(json_object_get(m, "out")) ? "slower"
+                                                          : "");
+    }
+    mot_grid_print(&g, COLUMNS, stdout, false);
+    mot_grid_close(&g);
+}
+
+/* "Behind after short runs: a, b, c." */
+static void print_names(const json_t *plan, const char *stage, const char *head)
+{
+    char *all = NULL;
+    size_t i, n;
+    const json_t *m;
+    FILE *out = open_memstream(&all, &n);
+    if (!out) return;
+    const char *before = head;
+    json_array_foreach(mot_json_get_list(plan, "methods"), i, m)
+    {
+        if (strcmp(mot_json_get_text(m, "stage"), stage) != 0) continue;
+        fprintf(out, "%s %s", before, mot_json_get_text(m, "method"));
+        before = ",";
+    }
+    fclose(out);
+    if (*all) {
+        char *line = mot_format("%s.", all);
+        mot_text_wrap(line, "", "  ", COLUMNS, stdout);
+        free(line);
+    }
+    free(all);
+}
+
+static void say(const char *head, const char *text, bool colour)
+{
+    char *line = mot_format("%s%s%s %s.", colour ? "\033[1m" : "", head, colour ? "\033[0m" : "", text);
+    mot_text_wrap(line, "", "  ", COLUMNS, stdout);
+    free(line);
+}
+
+static void print_answer(const json_t *plan, const char *command, const char *out, bool colour)
+{
+    const char *margin = mot_json_get_text(plan, "margin"), *undecided = mot_json_get_text(plan, "undecided"),
+               *reason = mot_json_get_text(plan, "reason");
+    size_t i;
+    const json_t *c;
+    puts("");
+    if (json_array_size(mot_json_get_list(plan, "changes"))) puts("What would change that:");
+    json_array_foreach(mot_json_get_list(plan, "changes"), i, c)
+        mot_text_wrap(mot_json_get_text(c, "text"), "  - ", "    ", COLUMNS, stdout);
+    if (json_is_false(json_object_get(plan, "complete")))
+        say("Not complete:",
+            "the budget was over; the same command goes on, with more of it if --budget says so", false);
+    puts("");
+    say("Run", mot_json_get_text(plan, "answer"), colour);
+    if (*undecided) say("It", undecided, false);
+    if (*margin) say("It is", margin, false);
+    if (*reason) say("Why:", reason, false);
+    printf("\n  %s\n\n", command);
+    char shown[512];
+    printf("%s/report.html\n", mot_show_text(out, shown, sizeof shown));
+}
+
+/* ---- The command that runs it ---------------------------------------------------------------------- */
+
+static void put_setting(const char *key, const char *value, FILE *out)
+{
+    char *word = mot_format("%s=%s", key, value);
+    fputs(" --set ", out);
+    cli_print_word(word, out);
+    free(word);
+}
+
+/* `motley train` with what was recommended, and what the user had set. malloc'd. */
+static char *train_command(const struct cli_args *args, const json_t *plan, const char *cluster)
+{
+    char *text = NULL, rate[32];
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out) return mot_text("");
+    fputs("motley train", out);
+    if (args->words) putc(' ', out), cli_print_word(args->word[0], out);
+    for (size_t i = 0; i < args->settings; i++)
+        put_setting(args->setting[i].key, args->setting[i].value, out);
+    if (cluster) put_setting("cluster", cluster, out);
+    fputs(" --method ", out);
+    cli_print_word(mot_json_get_text(plan, "setting"), out);
+    snprintf(rate, sizeof(rate), "%.6g", mot_json_get_number(plan, "lr"));
+    fprintf(out, " --optimizer-lr %s", rate);
+    fclose(out);
+    return text;
+}
+
+/* ---- The whole ---------------------------------------------------------------------------------------- */
+
+static enum mot_status budget_of(const struct cli_args *args, double *out)
+{
+    const char *text = cli_value(args, "budget");
+    uint64_t ns = 120000000000u;
+    if (text && (!mot_read_time(text, &ns) || ns < 1000000))
+        return mot_fail(MOT_EUSAGE, "--budget: expected a time such as 20s or 2min; found '%.60s'", text);
+    *out = (double)ns * 1e-9;
+    return MOT_OK;
+}
+
+static enum mot_status write_folder(const struct mot_race *race, json_t *plan, const char *out)
+{
+    json_t *document;
+    char *path = mot_path_join(out, "plan.json");
+    enum mot_status status = mot_json_write(plan, path);
+    free(path);
+    if (status != MOT_OK) return status;
+    status = mot_race_document(race, &document);
+    if (status != MOT_OK) return status;
+    status = mot_study_show(document, out, NULL);
+    path = mot_path_join(out, "study.json");
+    if (status == MOT_OK) status = mot_json_write(document, path);
+    free(path);
+    json_decref(document);
+    return status;
+}
+
+enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, char **cluster_out)
+{
+    const char *out = cli_value(args, "out");
+    char *folder = args->command == &cli_plan && out ? mot_text(out) : cli_study_folder(args, "plan"),
+         *command = cli_study_command(args), *cluster = NULL;
+    struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
+    struct mot_race race = { .experiment = args->words ? args->word[0] : NULL,
+        .setting = setting,
+        .command = command,
+        .store = cli_study_store(args),
+        .out = folder,
+        .fresh = cli_given(args, "fresh"),
+        .progress = args->quiet ? NULL : stderr,
+        .terminal = isatty(STDERR_FILENO),
+        .interrupt = cli_catch_interrupts() };
+    for (size_t i = 0; i < args->settings; i++)
+        if (strcmp(args->setting[i].key, "output") != 0) setting[race.settings++] = args->setting[i];
+    enum mot_status status = budget_of(args, &race.budget_s);
+    if (status == MOT_OK) status = cli_study_jobs(args, &race.jobs);
+    if (status == MOT_OK) status = mot_make_folder(folder);
+    if (status == MOT_OK && cli_given(args, "profile")) {
+        cluster = mot_path_join(folder, "cluster.yaml");
+        if (!args->quiet) fprintf(stderr, "measuring this machine\n");
+        status = cli_profile_to(args, cluster);
+        setting[race.settings++] = (struct mot_setting){ "cluster", cluster, "--profile" };
+    }
+    if (status == MOT_OK) status = mot_race_run(&race);
+    json_t *plan = NULL;
+    if (status == MOT_OK) {
+        plan = mot_race_json(&race);
+        char *train = train_command(args, plan, cluster);
+        mot_json_set(plan, "command", mot_json_text(train));
+        status = write_folder(&race, plan, folder);
+        if (status == MOT_OK && args->json && args->command == &cli_plan) mot_json_print(plan, stdout);
+        else if (status == MOT_OK) {
+            bool colour = isatty(STDOUT_FILENO) && args->colour;
+            print_methods(plan);
+            print_names(plan, "tuned", "Behind after tuning:");
+            print_names(plan, "screened", "Behind after short runs:");
+            print_names(plan, "not tried", "Not tried for want of time:");
+            print_names(plan, "refused", "Cannot run this experiment:");
+            print_answer(plan, train, folder, colour);
+        }
+        free(train);
+    }
+    mot_race_close(&race);
+    free(setting);
+    free(command);
+    free(folder);
+    if (status == MOT_OK) *plan_out = plan, *cluster_out = cluster;
+    else json_decref(plan), free(cluster);
+    return status;
+}
+
+static enum mot_status run_plan(const struct cli_args *args)
+{
+    json_t *plan;
+    char *cluster;
+    enum mot_status status = cli_plan_here(args, &plan, &cluster);
+    if (status != MOT_OK) return status;
+    json_decref(plan);
+    free(cluster);
+    return MOT_OK;
+}
+
+static const struct cli_flag flags[] = {
+    { "budget", "TIME", "how long it may take; runs that have begun are finished; default: 2min" },
+    { "profile", NULL, "measure this machine first, and plan for it" },
+    { "out", "DIR", "where plan.json, study.json and report.html go; default: runs/plan-NAME" },
+    { "store", "DIR", "where runs are kept and reused; default: MOTLEY_STORE, or else runs/store" },
+    { "jobs", "N", "how many runs at a time; default: one per core" },
+    { "fresh", NULL, "repeat all runs, even those in the store" },
+    { NULL, NULL, NULL },
+};
+
+const struct cli_command cli_plan = {
+    .name = "plan",
+    .synopsis = "[EXPERIMENT.yaml] [--cluster FILE | --profile] [--budget 2min] [--KEY VALUE ...]",
+    .summary = "find the method for this cluster and data: what to run, and why",
+    .about =
+        "Tries every method that can run the experiment, in the simulator: short runs with three learning "
+        "rates each; longer ones of the better eight, with finer rates; then the best four race over ten "
+        "fresh seeds and fall out as soon as they are told apart from the leader. It recommends one, with "
+        "its margin and 95 % interval, the reason, and the command that trains with it; says which cannot "
+        "be told apart; and tries the best again with one worker 4 times slower, half the bandwidth and "
+        "skewed labels, to say what would change its mind.\n"
+        "What counts is the virtual time to stop.target. Without one it is the figure (test accuracy, else "
+        "training loss) that the better half of the tuned methods had reached half-way. All runs of a step "
+        "end at the same virtual time.\n"
+        "After --budget no run is begun. What is said is a function of the runs that were made; they are "
+        "kept, and the same command goes on where the last one ended.",
+    .examples = "motley plan examples/mixed.yaml --budget 20s\n"
+                "motley plan --data digits --model softmax --workers 2 --profile --budget 20s\n",
+    .flags = flags,
+    .words_max = 1,
+    .experiment_flags = true,
+    .run = run_plan,
+};

@@ -8,7 +8,7 @@ claim() { if [ "$2" = "$3" ]; then echo "ok   $1"; else echo "FAIL $1: '$2', exp
 
 # counts EXPERIMENT: "MADE FOUND" of a study of one run.
 counts() {
-    "$MOTLEY" compare "$1" --methods allreduce --seeds 1 --out out >out.txt 2>err.txt || { echo "code $?: $(tail -1 err.txt)"; return; }
+    "$MOTLEY" compare "$1" --methods "$(sed -n 's/^method: //p' "$1" | grep . || echo allreduce)" --seeds 1 --out out >out.txt 2>err.txt || { echo "code $?: $(tail -1 err.txt)"; return; }
     sed -n 's/^\([0-9]*\) runs\{0,1\} made, \([0-9]*\) reused.*/\1 \2/p' err.txt
 }
 

@@ -2,9 +2,12 @@
 """Gradients and loss curves of networks, in PyTorch and in double, beside those that test_torch.c has written.
 
 Usage: torch_nets.py FOLDER NAME; in the folder lie NAME.json, and float32 files for parameters, rows, labels.
-Prints "gradient ERROR" (relative to its norm) and "curve ERROR" (the greatest relative difference of a step's loss).
+Prints relative errors: "gradient" (of its norm), "curve" (the greatest of a step's loss, the running statistics at the end
+too), "forced" (of the losses at the weights that motley had at each step, to the first loss) and, with MOTLEY_LONG,
+"float32": the curve of PyTorch itself with numbers of 32 bits.
 """
 import json
+import os
 import sys
 
 import numpy as np
@@ -93,6 +96,19 @@ def load(net, tensors, flat):
     assert all(m.endswith("num_batches_tracked") for m in missing), missing
 
 
+def losses(net, rows, labels, batch, rate, steps):
+    optimiser = torch.optim.SGD(net.parameters(), lr=rate, momentum=0.9)
+    curve = []
+    for step in range(steps):
+        at = step * batch % len(rows)
+        optimiser.zero_grad()
+        loss = F.cross_entropy(net(rows[at:at + batch]), labels[at:at + batch])
+        loss.backward()
+        optimiser.step()
+        curve.append(loss.item())
+    return np.array(curve)
+
+
 def main():
     folder, name = sys.argv[1:]
     what = json.load(open(f"{folder}/{name}.json"))
@@ -118,15 +134,8 @@ def main():
     print("gradient", error)
 
     load(net, what["tensors"], start)
-    optimiser = torch.optim.SGD(net.parameters(), lr=what["lr"], momentum=0.9)
-    worst = 0
-    for step, loss in enumerate(curve):
-        at = step * batch % len(rows)
-        optimiser.zero_grad()
-        mine = F.cross_entropy(net(rows[at:at + batch]), labels[at:at + batch])
-        mine.backward()
-        optimiser.step()
-        worst = max(worst, abs(mine.item() - loss) / mine.item())
+    exact = losses(net, rows, labels, batch, what["lr"], len(curve))
+    worst = np.max(np.abs(exact - curve) / exact)
     state, end = net.state_dict(), read("end")
     for tensor, at, shape in what["tensors"]:
         if "running" in tensor:
@@ -134,6 +143,18 @@ def main():
             off = np.abs(state[tensor].numpy().ravel() - end[at:at + n]).max() / np.abs(end[at:at + n]).max()
             worst = max(worst, off)
     print("curve", worst, "from", curve[0], "to", curve[-1])
+    path, forced = np.fromfile(f"{folder}/{name}.path", np.float32).reshape(len(curve), -1), 0
+    for step, loss in enumerate(curve):
+        load(net, what["tensors"], path[step].astype(np.float64))
+        at = step * batch % len(rows)
+        with torch.no_grad():
+            mine = F.cross_entropy(net(rows[at:at + batch]), labels[at:at + batch]).item()
+        forced = max(forced, abs(mine - loss) / curve[0])
+    print("forced", forced)
+    if "MOTLEY_LONG" in os.environ:  # how far PyTorch itself goes astray with numbers of 32 bits
+        load(net, what["tensors"], start)
+        rounded = losses(net.float(), rows.float(), labels, batch, what["lr"], len(curve))
+        print("float32", np.max(np.abs(exact - rounded) / exact))
 
 
 main()

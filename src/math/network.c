@@ -115,8 +115,8 @@ static enum mot_status network_open(struct mot_net *net)
         status = mot_fail(MOT_EUSAGE, "model.label_smoothing needs classes, but the labels are values");
     if (status == MOT_OK && net->kind != &mot_model_network && net->shape.picture.channels == 0)
         status = mot_fail(MOT_EUSAGE,
-            "%s needs pictures, but the data does not say that its %u columns are one; set data.picture to "
-            "such as 1x28x28",
+            "%s needs pictures, but the data does not say that its %u columns are one: files of "
+            "three or four dimensions (IDX, NPY) do",
             net->kind->name, net->shape.cols);
     if (status != MOT_OK) return status;
     struct mot_layer_list *list = mot_new(1, sizeof *list);

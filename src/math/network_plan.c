@@ -301,8 +301,7 @@ static enum mot_status find_input(const struct mot_net *net, struct mot_map *out
 {
     const struct mot_picture *p = &net->shape.picture;
     if (net->shape.sparse)
-        return mot_fail(MOT_EUSAGE,
-            "%s needs dense rows, but the data is sparse; set data.dense or use another model",
+        return mot_fail(MOT_EUSAGE, "%s needs dense rows, but the data is sparse; use mlp or a linear model",
             net->kind->name);
     *out = p->channels ? (struct mot_map){ p->channels, p->height, p->width }
                        : (struct mot_map){ net->shape.cols, 1, 1 };

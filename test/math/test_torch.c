@@ -69,8 +69,9 @@ static void train(const struct mot_net *net, const struct mot_table *table, floa
 static void compare(const char *name, struct mot_picture picture, bool quick)
 {
     if (!quick && !getenv("MOTLEY_LONG")) SKIP("it takes long: MOTLEY_LONG=1 runs it");
-    if (system("/usr/bin/python3 -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("
-               "\"torch\"))' 2>/dev/null") != 0)
+    if (pclose(popen("/usr/bin/python3 -c 'import importlib.util, sys; sys.exit(not "
+                     "importlib.util.find_spec(\"torch\"))' 2>&1",
+            "r")) != 0)
         SKIP("PyTorch is missing; install python3-torch");
     char folder[] = "/tmp/motley_torch_XXXXXX", command[512], line[256];
     CHECK(mkdtemp(folder) != NULL);

@@ -165,6 +165,20 @@ static enum mot_status write_folder(const struct mot_race *race, json_t *plan, c
     return status;
 }
 
+/* Who could take part, and why the others could not. */
+static void print_candidates(const struct mot_race *race)
+{
+    size_t can = 0;
+    for (size_t i = 0; i < race->racers; i++) can += race->racer[i].stage != MOT_RACE_REFUSED;
+    printf("%zu methods can run this experiment\n", can);
+    for (size_t i = 0; i < race->racers; i++) {
+        const struct mot_racer *r = &race->racer[i];
+        char why[512];
+        if (r->stage == MOT_RACE_REFUSED)
+            printf("%s cannot: %s\n", r->name, mot_show_text(r->why, why, sizeof why));
+    }
+}
+
 enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, char **cluster_out)
 {
     const char *out = cli_value(args, "out");
@@ -177,6 +191,7 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
         .store = cli_study_store(args),
         .out = folder,
         .fresh = cli_given(args, "fresh"),
+        .dry_run = args->command == &cli_plan && cli_given(args, "dry-run"),
         .progress = args->quiet ? NULL : stderr,
         .terminal = isatty(STDERR_FILENO),
         .interrupt = cli_catch_interrupts() };
@@ -184,8 +199,8 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
         if (strcmp(args->setting[i].key, "output") != 0) setting[race.settings++] = args->setting[i];
     enum mot_status status = budget_of(args, &race.budget_s);
     if (status == MOT_OK) status = cli_study_jobs(args, &race.jobs);
-    if (status == MOT_OK) status = mot_make_folder(folder);
-    if (status == MOT_OK && cli_given(args, "profile")) {
+    if (status == MOT_OK && !race.dry_run) status = mot_make_folder(folder);
+    if (status == MOT_OK && cli_given(args, "profile") && !race.dry_run) {
         cluster = mot_path_join(folder, "cluster.yaml");
         if (!args->quiet) fprintf(stderr, "measuring this machine\n");
         status = cli_profile_to(args, cluster);
@@ -193,7 +208,9 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
     }
     if (status == MOT_OK) status = mot_race_run(&race);
     json_t *plan = NULL;
-    if (status == MOT_OK) {
+    if (status == MOT_OK && race.dry_run) {
+        print_candidates(&race);
+    } else if (status == MOT_OK) {
         plan = mot_race_json(&race);
         char *train = train_command(args, plan, cluster);
         mot_json_set(plan, "command", mot_json_text(train));
@@ -236,6 +253,7 @@ static const struct cli_flag flags[] = {
     { "out", "DIR", "where plan.json, study.json and report.html go; default: runs/plan-NAME" },
     { "store", "DIR", "where runs are kept and reused; default: MOTLEY_STORE, or else runs/store" },
     { "jobs", "N", "how many runs at a time; default: one per core" },
+    { "dry-run", NULL, "say which methods can run the experiment, then exit" },
     { "fresh", NULL, "repeat all runs, even those in the store" },
     { NULL, NULL, NULL },
 };

@@ -563,6 +563,10 @@ enum mot_status mot_race_run(struct mot_race *o)
     o->target_given = o->target != MOT_TARGET_NONE;
     o->target_value = o->target_given ? x->stop.value : (double)NAN;
     status = open_racers(o, x);
+    if (status != MOT_OK || o->dry_run) {
+        mot_experiment_close(x);
+        return status;
+    }
     if (status == MOT_OK) status = mot_store_open(o->store, &r.store);
     r.runner = (struct mot_runner){ .plan = o->plan,
         .store = r.store,

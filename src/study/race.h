@@ -46,6 +46,7 @@ struct mot_race {
     unsigned jobs;
     double budget_s;
     bool fresh;
+    bool dry_run; /* find out who could take part, and run nothing */
     FILE *progress;
     bool terminal;
     const volatile sig_atomic_t *interrupt;

@@ -23,7 +23,7 @@ PATIENCE_S = 3600 if LONG else 300  # a hang is an error, a busy machine is not
 STAND_FOR = {"METHOD": "async", "NAME": "ring", "RUN...": "runs/recorded", "RUN": "runs/recorded", "N": "3", "KEY=VALUE": "stop.updates=5"}
 
 # Longer than ten seconds: these run whole with MOTLEY_LONG=1 only.
-TAKES_LONG = [r"compare\b", r"tune\b", r"train EXPERIMENT\.yaml --emulate"]
+TAKES_LONG = [r"compare\b", r"plan\b", r"tune\b", r"train EXPERIMENT\.yaml --emulate"]
 
 # What another test runs, or nothing here can.
 ELSEWHERE = [

@@ -3,7 +3,7 @@
  * A step is what a worker does: make the gradient of rows that lie here and there, slice by slice, and
  * take an SGD step along the mean. Alone it prints a table of that, and what an evaluation takes beside
  * one read of the same rows ("evaluation": only that). With the argument "-" it reads lines "MODEL BATCH
- * SECONDS" (model: mlp = 784-256-128-10, softmax = 784-10) and answers each with samples a second:
+ * SECONDS" (model: mlp = 784-256-128-10, softmax = 784-10, lenet on 1x28x28, resnet20 on 3x32x32) and answers each with samples a second:
  * bench_step_torch.py asks, in turn with PyTorch. With "count MODEL BATCH STEPS" it makes just so many
  * steps, for tools that count instructions. */
 #include "base/crew.h"
@@ -22,6 +22,14 @@
 #define ROWS 2048
 #define COLS 784
 #define CLASSES 10
+
+/* What a model sees: rows of COLS numbers, or a picture. */
+static struct mot_shape shape_of(const char *name)
+{
+    if (strcmp(name, "lenet") == 0) return (struct mot_shape){ COLS, CLASSES, false, { 1, 28, 28 } };
+    if (strcmp(name, "resnet20") == 0) return (struct mot_shape){ 3072, CLASSES, false, { 3, 32, 32 } };
+    return (struct mot_shape){ COLS, CLASSES, false, { 0 } };
+}
 
 /* CPU time: on a quiet machine the same as wall time, on a busy one not affected by other processes. */
 static double now(void)
@@ -49,13 +57,14 @@ struct bench {
 static enum mot_status open_bench(struct bench *b, const char *name)
 {
     const struct mot_model *model = find(name);
-    if (!model) return mot_fail(MOT_EUSAGE, "unknown model '%s'; expected mlp or softmax", name);
+    if (!model)
+        return mot_fail(MOT_EUSAGE, "unknown model '%s'; expected mlp, softmax, lenet or resnet20", name);
     void *conf = mot_arena_new(&b->arena, model->conf_bytes);
     enum mot_status status = mot_options_preset(model->options, conf, &b->arena);
     const struct mot_option *hidden = mot_option_find(model->options, "hidden");
     if (!status && hidden) status = mot_option_set(hidden, conf, "[256, 128]", &b->arena);
-    if (!status)
-        status = mot_net_open(model, conf, &(struct mot_shape){ COLS, CLASSES, false, { 0 } }, &b->net);
+    const struct mot_shape shape = shape_of(name);
+    if (!status) status = mot_net_open(model, conf, &shape, &b->net);
     struct mot_optim_conf sgd = { .lr = 0.01 };
     struct mot_schedule_conf constant = { .name = MOT_SCHEDULE_CONSTANT };
     if (!status) status = mot_optim_open(mot_optimizers[0], &sgd, &constant, &b->net, &b->optim);
@@ -63,7 +72,7 @@ static enum mot_status open_bench(struct bench *b, const char *name)
     b->x = mot_aligned(b->net.dim * sizeof *b->x);
     b->g = mot_aligned(b->net.dim * sizeof *b->g);
     b->scratch = mot_aligned(b->net.scratch_bytes);
-    model->init(&b->net, 1, b->x);
+    mot_net_init(&b->net, 1, b->x);
     return MOT_OK;
 }
 
@@ -87,21 +96,35 @@ static void step(struct bench *b, const struct mot_table *table, uint32_t batch,
     mot_optim_step(&b->optim, 0, 1, b->g, 1.0 / batch, b->x, b->x, NULL, NULL);
 }
 
+/* The same numbers over and over, if a model's rows are longer; free() its x. */
+static struct mot_table widened(const struct mot_table *table, uint32_t cols)
+{
+    struct mot_table wide = *table;
+    size_t have = (size_t)ROWS * COLS, want = (size_t)ROWS * cols;
+    float *x = mot_aligned(want * sizeof *x);
+    for (size_t i = 0; i < want; i++) x[i] = table->x[i % have];
+    wide.cols = cols, wide.x = x;
+    return wide;
+}
+
 static enum mot_status measure(
-    const struct mot_table *table, const char *name, uint32_t batch, double seconds, double *speed_out)
+    const struct mot_table *narrow, const char *name, uint32_t batch, double seconds, double *speed_out)
 {
     struct bench b = { 0 };
     enum mot_status status = open_bench(&b, name);
     if (!status) {
+        struct mot_table table = widened(narrow, b.net.shape.cols);
+        const int at_once = b.net.shape.cols == COLS ? 10 : 1;
         uint32_t first = 0;
         uint64_t steps = 0;
-        for (int i = 0; i < 20; i++) step(&b, table, batch, &first);
+        for (int i = 0; i < 2 * at_once; i++) step(&b, &table, batch, &first);
         double begin = now(), end = begin;
         while (end - begin < seconds) {
-            for (int i = 0; i < 10; i++) step(&b, table, batch, &first);
-            steps += 10;
+            for (int i = 0; i < at_once; i++) step(&b, &table, batch, &first);
+            steps += (uint64_t)at_once;
             end = now();
         }
+        free((void *)(uintptr_t)table.x);
         *speed_out = (double)(steps * batch) / (end - begin);
     }
     close_bench(&b);

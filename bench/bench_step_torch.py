@@ -1,12 +1,14 @@
 """Samples a second of one training step, motley against PyTorch, measured in turn in one run.
 
-Usage: bench_step_torch.py BENCH_STEP [REPEATS [SECONDS]]
+Usage: bench_step_torch.py BENCH_STEP [REPEATS [SECONDS [nets]]]
 
 Both sides train the same model on one thread: gather the rows of the batch, which lie here and there, forward, backward,
 SGD step; PyTorch drops its gradients (set_to_none=True) instead of zeroing them. A repeat measures motley, then
 PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits both. Time is the CPU time of
-each process, which does not count what other processes take.
+each process, which does not count what other processes take. For convolutions PyTorch is tuned: channels_last, and a
+malloc that keeps its memory. With "nets" behind SECONDS only those are measured.
 """
+import ctypes
 import os
 import subprocess
 import sys
@@ -15,13 +17,20 @@ import time
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import torch  # noqa: E402  (after the thread counts)
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "math"))
+from torch_nets import LeNet, ResNet  # noqa: E402
+
 ROWS, COLS, CLASSES = 2048, 784, 10
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 def build(name):
     """Model and optimiser as the usual PyTorch code writes them."""
     linear = torch.nn.Linear
-    if name == "softmax":
+    if name in ("lenet", "resnet20"):
+        net = LeNet(28, CLASSES) if name == "lenet" else ResNet(3, CLASSES)
+        net = net.to(memory_format=torch.channels_last)
+    elif name == "softmax":
         net = linear(COLS, CLASSES)
     else:
         net = torch.nn.Sequential(linear(COLS, 256), torch.nn.ReLU(), linear(256, 128), torch.nn.ReLU(),
@@ -32,7 +41,11 @@ def build(name):
 def torch_speed(name, batch, seconds, x, y, order):
     net, optimizer = build(name)
     loss_of = torch.nn.CrossEntropyLoss()
-    first = 0
+    first, at_once = 0, 10
+    if name == "lenet":
+        x = x.reshape(ROWS, 1, 28, 28).to(memory_format=torch.channels_last)
+    if name == "resnet20":
+        x, at_once = torch.rand(ROWS, 3, 32, 32).to(memory_format=torch.channels_last), 1
 
     def step():
         nonlocal first
@@ -42,13 +55,13 @@ def torch_speed(name, batch, seconds, x, y, order):
         optimizer.step()
         first = first + batch if first + 2 * batch <= ROWS else 0
 
-    for _ in range(20):
+    for _ in range(2 * at_once):
         step()
     steps, begin = 0, time.process_time()
     while time.process_time() - begin < seconds:
-        for _ in range(10):
+        for _ in range(at_once):
             step()
-        steps += 10
+        steps += at_once
     return steps * batch / (time.process_time() - begin)
 
 
@@ -85,8 +98,15 @@ def main():
     print(f"PyTorch {torch.__version__}, 1 thread each, {repeats} repeats of {seconds} s; samples/s are medians")
     print(f"PyTorch's BLAS: {blas}")
     print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (min .. max)")
-    for name, label in (("mlp", "mlp 784-256-128-10"), ("softmax", "softmax 784-10")):
-        for batch in (1, 8, 32, 128, 512):
+    malloc = ctypes.CDLL("libc.so.6").mallopt
+    dense, nets = (1, 8, 32, 128, 512), sys.argv[4:] == ["nets"]
+    for name, label, batches in (("mlp", "mlp 784-256-128-10", dense), ("softmax", "softmax 784-10", dense),
+                                 ("lenet", "lenet 1x28x28", (32, 128)), ("resnet20", "resnet20 3x32x32", (32, 64))):
+        if nets and name in ("mlp", "softmax"):
+            continue
+        if name in ("lenet", "resnet20"):
+            malloc(M_MMAP_THRESHOLD, 1 << 30), malloc(M_TRIM_THRESHOLD, 1 << 30)
+        for batch in batches:
             ours, theirs = [], []
             for _ in range(repeats):
                 ours.append(motley_speed(child, name, batch, seconds))

@@ -157,4 +157,5 @@ def main():
         print("float32", np.max(np.abs(exact - rounded) / exact))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,9 +3,9 @@
  * A step is what a worker does: make the gradient of rows that lie here and there, slice by slice, and
  * take an SGD step along the mean. Alone it prints a table of that, and what an evaluation takes beside
  * one read of the same rows ("evaluation": only that). With the argument "-" it reads lines "MODEL BATCH
- * SECONDS" (model: mlp = 784-256-128-10, softmax = 784-10, lenet on 1x28x28, resnet20 on 3x32x32) and answers each with samples a second:
- * bench_step_torch.py asks, in turn with PyTorch. With "count MODEL BATCH STEPS" it makes just so many
- * steps, for tools that count instructions. */
+ * SECONDS" (model: mlp = 784-256-128-10, softmax = 784-10, lenet on 1x28x28, resnet20 on 3x32x32) and
+  * answers each with samples a second: bench_step_torch.py asks, in turn with PyTorch. With "count MODEL
+  * BATCH STEPS" it makes just so many steps, for tools that count instructions. */
 #include "base/crew.h"
 #include "base/memory.h"
 #include "base/options.h"

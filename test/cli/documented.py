@@ -220,7 +220,7 @@ def whole_lines(lines):
 
 
 def looks_like_command(line):
-    return re.match(r"(\$ )?(motley|mpirun|make|ctest|cd|cmake|cc|export|git|man|apt-get|curl|wget|build/\S+|LD_LIBRARY_PATH=\S+)( |$)", line.strip())
+    return re.match(r"(\$ )?(motley|mpirun|make|ctest|cd|cmake|cc|export|git|man|apt-get|curl|wget|\(head|build/\S+|LD_LIBRARY_PATH=\S+)( |$)", line.strip())
 
 
 def read_page(path):

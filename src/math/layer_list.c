@@ -176,6 +176,20 @@ static bool word(struct reading *r, char *out, size_t room)
     return true;
 }
 
+/* To behind the list that begins here; false: the text ends before. */
+static bool pass_list(struct reading *r)
+{
+    int open = 0;
+    for (; *r->at; r->at++) {
+        if (*r->at == '[') open++;
+        if (*r->at == ']' && --open == 0) {
+            r->at++;
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum mot_status wrong(const struct reading *r, const char *layer, const char *what)
 {
     return mot_fail(MOT_EUSAGE, "model.layers: layer %u%s%s%s: %s", r->top, layer ? " (" : "",
@@ -269,12 +283,7 @@ static enum mot_status survey(struct reading *r, struct said *said)
         if (*r->at == '[') {
             if (strcmp(key, "layers") != 0) return wrong(r, NULL, "only `layers` of a residual is a list");
             said->layers = r->at;
-            int open = 0;
-            do {
-                if (*r->at == '[') open++;
-                if (*r->at == ']') open--;
-            } while (*r->at++ && open > 0);
-            if (open > 0) return wrong(r, NULL, "a list is not closed");
+            if (!pass_list(r)) return wrong(r, NULL, "a list is not closed");
         } else if (!word(r, value, sizeof value)) {
             return wrong(r, NULL,
                 mot_arena_take(r->arena,
@@ -303,11 +312,7 @@ static enum mot_status read_options(struct reading *r, struct mot_layer *l)
         if (*r->at == '[') {
             if (l->kind != MOT_LAYER_RESIDUAL)
                 return wrong(r, kinds[l->kind].name, "has no layers of its own");
-            int open = 0;
-            do {
-                if (*r->at == '[') open++;
-                if (*r->at == ']') open--;
-            } while (*r->at++ && open > 0);
+            (void)pass_list(r);
             continue;
         }
         (void)word(r, value, sizeof value);

@@ -376,6 +376,7 @@ TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
         { "[relu", "expected , or ]" },
         { "[relu] x", "text behind the end" },
         { "[{name: conv, out: 4", "a map is not closed" },
+        { "[{name: residual, layers: [relu", "a list is not closed" },
         { "[{out: 4}]", "has no `name`" },
         { "[flatten, {name: linear, out: 1000000}, {name: linear, out: 1000000}]",
             "layer 3 (linear): the network has 1e+12" },

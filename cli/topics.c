@@ -187,7 +187,8 @@ static void print_cluster(struct page *p)
 static void print_data(struct page *p)
 {
     page_text(p,
-        "'data: NAME' is a built-in data set, 'data: FILE' a file (IDX, LIBSVM, CSV or NPY; .gz is fine). "
+        "'data: NAME' is a built-in data set, 'data: FILE' a file (IDX, LIBSVM, CSV, NPY, NPZ or CIFAR; .gz "
+        "is fine). "
         "'motley data info NAME|FILE' describes one.");
     page_heading(p, "Built in");
     for (const struct mot_builtin *b = mot_builtins; b->name; b++)

@@ -161,13 +161,36 @@ static enum mot_status read_columns(struct mot_source *s, const struct mot_array
     return status == MOT_OK ? check_end(s) : status;
 }
 
-/* [rows][height][width], or [rows][channels][height][width]. */
+/* [rows][height][width], [rows][channels][height][width], or with channels last, as Keras has them. */
+static bool channels_last(const struct mot_array *a)
+{
+    const uint32_t *n = a->shape;
+    return a->rank == 4 && !a->fortran && (n[3] == 1 || n[3] == 3 || n[3] == 4) && n[1] > 4 && n[2] > 4;
+}
+
 static struct mot_picture geometry_of(const struct mot_array *a)
 {
     const uint32_t *n = a->shape;
+    if (channels_last(a)) return (struct mot_picture){ n[3], n[1], n[2] };
     if (a->rank == 3 && !a->fortran && a->cols) return (struct mot_picture){ 1, n[1], n[2] };
     if (a->rank == 4 && !a->fortran && a->cols) return (struct mot_picture){ n[1], n[2], n[3] };
     return (struct mot_picture){ 0 };
+}
+
+static enum mot_status channels_first(struct mot_raw *raw)
+{
+    const struct mot_picture *p = &raw->geometry;
+    size_t pixels = (size_t)p->height * p->width;
+    float *row = mot_new_large(raw->cols, sizeof *row);
+    if (!row) return mot_memory_status();
+    for (uint32_t r = 0; r < raw->rows; r++) {
+        float *x = raw->x + (size_t)r * raw->cols;
+        memcpy(row, x, raw->cols * sizeof *row);
+        for (size_t i = 0; i < pixels; i++)
+            for (uint32_t c = 0; c < p->channels; c++) x[c * pixels + i] = row[i * p->channels + c];
+    }
+    free(row);
+    return MOT_OK;
 }
 
 enum mot_status mot_array_read(
@@ -179,12 +202,14 @@ enum mot_status mot_array_read(
         .cols = (uint32_t)a->cols };
     raw.picture = a->type.kind == MOT_NUMBER_UINT && a->type.bytes == 1;
     raw.geometry = geometry_of(a);
+    bool turn = channels_last(a) && a->shape[3] > 1;
     if (a->fortran && a->rank > 1) status = read_columns(s, a, &raw);
     else {
         unsigned char *chunk = mot_new(CHUNK_BYTES, 1);
         status = read_rows(s, a, conf, chunk, &raw);
         free(chunk);
     }
+    if (status == MOT_OK && turn) status = channels_first(&raw);
     if (status != MOT_OK) {
         mot_raw_free(&raw);
         return status;

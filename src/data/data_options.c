@@ -8,19 +8,24 @@ const struct mot_option mot_data_options[] = {
     { "name", MOT_OPT_TEXT, AT(name), "auto",
         "a built-in set (digits, fashion-mnist, synthetic) or a file; auto: `path`, or else digits",
         .word = "auto" },
-    { "path", MOT_OPT_TEXT, AT(path), "none", "the file to train on: IDX, LIBSVM, CSV or NPY, plain or .gz",
-        .word = "none", .also = "file" },
+    { "path", MOT_OPT_TEXT, AT(path), "none",
+        "the file to train on: IDX, LIBSVM, CSV, NPY, NPZ or CIFAR, plain or .gz", .word = "none",
+        .also = "file" },
     { "labels", MOT_OPT_TEXT, AT(labels), "auto",
         "IDX and NPY: the label file; auto: found by its usual name (images-idx3 -> labels-idx1, X.npy -> "
         "y.npy)",
         .word = "auto" },
     { "test_path", MOT_OPT_TEXT, AT(test_path), "none",
-        "a file of test rows; without it, `test` sets some rows aside", .word = "none" },
+        "a file of test rows, which may be the same NPZ file if it has x_test and y_test; without it, `test` "
+        "sets some rows aside",
+        .word = "none" },
     { "test_labels", MOT_OPT_TEXT, AT(test_labels), "auto", "IDX and NPY: the labels of test_path",
         .word = "auto" },
     { "format", MOT_OPT_CHOICE, AT(format), "auto",
-        "the format of the files; auto: by their first bytes, or else by name",
-        .choices = "auto|idx|libsvm|csv|npy" },
+        "the format of the files; auto: by their first bytes, or else by name; cifar10 and cifar100 are "
+        "their "
+        "binary versions, by names such as data_batch_1.bin",
+        .choices = "auto|idx|libsvm|csv|npy|npz|cifar10|cifar100" },
     { "unpack_max", MOT_OPT_SIZE, AT(unpack_max), "auto",
         "the largest size that a .gz file may unpack to, so that a small file cannot fill the memory; auto: "
         "1 GB, or 20 times the file's size if that is more",

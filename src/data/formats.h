@@ -13,6 +13,7 @@ struct mot_read_conf {
     uint64_t memory;          /* bytes that one array may take */
     uint64_t unpack_max;      /* as in mot_data_conf */
     bool unlabelled;          /* the file has features only */
+    bool test;                /* NPZ: the file's test rows, if it tells them apart */
     enum mot_index_base base; /* LIBSVM */
     const char *label_column, *separator, *skip;
     uint32_t header; /* CSV, as in mot_data_conf */
@@ -26,7 +27,15 @@ enum mot_status mot_read_idx(
 enum mot_status mot_read_npy(
     struct mot_source *, struct mot_source *labels, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_read_libsvm(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
+enum mot_status mot_read_npz(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
+/* `classes`: 10 or 100 */
+enum mot_status mot_read_cifar(
+    struct mot_source *, uint32_t classes, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_read_csv(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
+
+/* Whichever it is, but auto. */
+enum mot_status mot_read_format(struct mot_source *, struct mot_source *labels, enum mot_format,
+    const struct mot_read_conf *, struct mot_raw *out);
 
 /* The format, by the first bytes or else by the name. */
 enum mot_status mot_detect_format(struct mot_source *, enum mot_format *out);

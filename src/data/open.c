@@ -29,7 +29,8 @@ struct mot_read_conf mot_read_as(const struct mot_data_conf *conf)
 
 const char *mot_format_name(enum mot_format format)
 {
-    static const char *const names[] = { "auto", "IDX", "LIBSVM", "CSV", "NPY" };
+    static const char *const names[] = { "auto", "IDX", "LIBSVM", "CSV", "NPY", "NPZ", "CIFAR-10",
+        "CIFAR-100" };
     return (size_t)format < MOT_COUNT(names) ? names[format] : "?";
 }
 
@@ -64,6 +65,15 @@ enum mot_status mot_detect_format(struct mot_source *s, enum mot_format *out)
     if (status != MOT_OK) return status;
     const char *name = mot_source_name(s);
     if (n == 0) return mot_fail(MOT_EDATA, "%s: the file is empty", name);
+    if (name_has(name, ".bin") && (name_has(name, "cifar") || name_has(name, "_batch"))) {
+        bool hundred = strstr(name, "cifar-100") || strstr(name, "cifar100");
+        *out = hundred ? MOT_FORMAT_CIFAR100 : MOT_FORMAT_CIFAR10;
+        return MOT_OK;
+    }
+    if ((n >= 4 && memcmp(at, "PK\3\4", 4) == 0) || name_has(name, ".npz")) {
+        *out = MOT_FORMAT_NPZ;
+        return MOT_OK;
+    }
     if (n >= 6 && memcmp(at, "\x93NUMPY", 6) == 0) {
         *out = MOT_FORMAT_NPY;
         return MOT_OK;
@@ -85,7 +95,7 @@ enum mot_status mot_detect_format(struct mot_source *s, enum mot_format *out)
     if (zero)
         return mot_fail_at(s, (uint64_t)(zero - at),
             "a zero byte, so this is not text; and the file begins with neither the magic of IDX (00 00 08 "
-            "03) nor of NPY (93 4e 55 4d)");
+            "03) nor of NPY (93 4e 55 4d) nor of NPZ (50 4b 03 04); of CIFAR, set `format`");
     char *text = mot_new(n + 1, 1);
     memcpy(text, at, n);
     bool sparse = name_has(name, ".libsvm") || name_has(name, ".svm");
@@ -170,6 +180,22 @@ static enum mot_status open_labels(
     return status;
 }
 
+enum mot_status mot_read_format(struct mot_source *s, struct mot_source *labels, enum mot_format format,
+    const struct mot_read_conf *conf, struct mot_raw *out)
+{
+    switch (format) {
+    case MOT_FORMAT_AUTO: break;
+    case MOT_FORMAT_IDX: return mot_read_idx(s, labels, conf, out);
+    case MOT_FORMAT_NPY: return mot_read_npy(s, labels, conf, out);
+    case MOT_FORMAT_LIBSVM: return mot_read_libsvm(s, conf, out);
+    case MOT_FORMAT_CSV: return mot_read_csv(s, conf, out);
+    case MOT_FORMAT_NPZ: return mot_read_npz(s, conf, out);
+    case MOT_FORMAT_CIFAR10: return mot_read_cifar(s, 10, conf, out);
+    case MOT_FORMAT_CIFAR100: return mot_read_cifar(s, 100, conf, out);
+    }
+    return MOT_OK;
+}
+
 enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot_format format,
     const struct mot_read_conf *conf, struct mot_raw *out)
 {
@@ -181,20 +207,14 @@ enum mot_status mot_raw_open_file(const char *path, const char *labels, enum mot
     if (status == MOT_OK && labels && !pair)
         status = mot_fail(MOT_EUSAGE, "%s: `labels` is for IDX and NPY; a %s file has its labels inside",
             path, mot_format_name(format));
-    if (status == MOT_OK && conf->unlabelled && format == MOT_FORMAT_LIBSVM)
-        status = mot_fail(
-            MOT_EUSAGE, "%s: a LIBSVM file has a label in every row: label_column cannot be none", path);
+    bool inside =
+        format == MOT_FORMAT_LIBSVM || format == MOT_FORMAT_CIFAR10 || format == MOT_FORMAT_CIFAR100;
+    if (status == MOT_OK && conf->unlabelled && inside)
+        status = mot_fail(MOT_EUSAGE, "%s: a %s file has a label in every row: label_column cannot be none",
+            path, mot_format_name(format));
     if (status == MOT_OK && pair && !conf->unlabelled)
         status = open_labels(path, labels, format, conf->unpack_max, &y);
-    if (status == MOT_OK) {
-        switch (format) {
-        case MOT_FORMAT_AUTO: break;
-        case MOT_FORMAT_IDX: status = mot_read_idx(s, y, conf, out); break;
-        case MOT_FORMAT_NPY: status = mot_read_npy(s, y, conf, out); break;
-        case MOT_FORMAT_LIBSVM: status = mot_read_libsvm(s, conf, out); break;
-        case MOT_FORMAT_CSV: status = mot_read_csv(s, conf, out); break;
-        }
-    }
+    if (status == MOT_OK) status = mot_read_format(s, y, format, conf, out);
     mot_source_close(y);
     mot_source_close(s);
     return status;
@@ -224,9 +244,12 @@ enum mot_status mot_raw_open(const struct mot_data_conf *conf, uint64_t seed, in
     const struct mot_read_conf *read, struct mot_raw *out)
 {
     struct mot_raw none = { 0 };
-    if (part == 1 && conf->test_path)
+    if (part == 1 && conf->test_path) {
+        struct mot_read_conf test = *read;
+        test.test = true;
         return mot_raw_open_file(
-            conf->test_path, conf->test_labels, (enum mot_format)conf->format, read, out);
+            conf->test_path, conf->test_labels, (enum mot_format)conf->format, &test, out);
+    }
     const char *path = conf->path;
     if (!path) {
         const char *name = conf->name ? conf->name : "digits";

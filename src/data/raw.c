@@ -190,8 +190,8 @@ enum mot_status mot_raw_task(
     const struct mot_raw *raw, enum mot_task asked, const char *name, enum mot_task *out)
 {
     const struct mot_labels *l = &raw->labels;
-    if (asked == MOT_TASK_AUTO && raw->format == MOT_FORMAT_IDX && !l->fractions && !l->many)
-        asked = MOT_TASK_CLASSES;
+    bool classes = raw->format == MOT_FORMAT_IDX || raw->format == MOT_FORMAT_CIFAR100;
+    if (asked == MOT_TASK_AUTO && classes && !l->fractions && !l->many) asked = MOT_TASK_CLASSES;
     return mot_labels_task(l, asked, name, out);
 }
 

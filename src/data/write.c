@@ -295,6 +295,9 @@ static enum mot_status write_features(
     case MOT_FORMAT_CSV: return write_csv(raw, o);
     case MOT_FORMAT_NPY: return write_npy(raw, o);
     case MOT_FORMAT_IDX: return write_idx(raw, path, o);
+    case MOT_FORMAT_NPZ:
+    case MOT_FORMAT_CIFAR10:
+    case MOT_FORMAT_CIFAR100: break; /* are only read */
     }
     return mot_fail(MOT_EUSAGE, "%s: no format to write", path);
 }

@@ -63,15 +63,7 @@ __attribute__((unused)) static enum mot_status read_bytes(enum mot_format format
     if (format == MOT_FORMAT_AUTO) status = mot_detect_format(s, &format);
     if (status == MOT_OK && labels) status = mot_source_memory("labels", labels, labels_n, 0, &y);
     if (!labels && (format == MOT_FORMAT_IDX || format == MOT_FORMAT_NPY)) conf.unlabelled = true;
-    if (status == MOT_OK) {
-        switch (format) {
-        case MOT_FORMAT_AUTO: break;
-        case MOT_FORMAT_IDX: status = mot_read_idx(s, y, &conf, out); break;
-        case MOT_FORMAT_NPY: status = mot_read_npy(s, y, &conf, out); break;
-        case MOT_FORMAT_LIBSVM: status = mot_read_libsvm(s, &conf, out); break;
-        case MOT_FORMAT_CSV: status = mot_read_csv(s, &conf, out); break;
-        }
-    }
+    if (status == MOT_OK) status = mot_read_format(s, y, format, &conf, out);
     mot_source_close(s);
     mot_source_close(y);
     return status;

@@ -34,6 +34,7 @@ enum mot_rng_purpose {
     MOT_RNG_PEERS,    /* who gets from whom in a round of random peers */
     MOT_RNG_STREAM,   /* rates at which samples arrive */
     MOT_RNG_COMPRESS, /* what compressors draw */
+    MOT_RNG_AUGMENT,  /* how pictures are changed */
 };
 
 struct mot_rng {

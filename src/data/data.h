@@ -39,6 +39,8 @@ struct mot_data_conf {
     uint32_t header;                     /* CSV: auto|yes|no */
     uint64_t size, cols, classes, modes; /* synthetic */
     double noise;
+    uint64_t crop;      /* pictures: moved at random by up to so many pixels each way; 0: not */
+    bool flip;          /* pictures: half of them are mirrored */
     uint64_t data_seed; /* of the order and the synthetic rows; MOT_WORD_UINT: the experiment's */
 };
 extern const struct mot_option mot_data_options[];
@@ -49,8 +51,10 @@ struct mot_dataset {
     char **class_names;                  /* [classes]: the labels as the file spells them */
     char **column_names;                 /* [cols], or NULL */
     struct mot_picture picture;          /* what the columns are, if rows are pictures */
-    uint32_t scale;                      /* as resolved: never AUTO */
-    float *shift, *factor;               /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
+    uint32_t crop;                       /* how training changes them: see augment.h */
+    bool flip;
+    uint32_t scale;        /* as resolved: never AUTO */
+    float *shift, *factor; /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
     /* rows taken from the training file, of which train is the beginning after ordering */
     uint32_t file_rows;
     /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */

@@ -76,6 +76,12 @@ const struct mot_option mot_data_options[] = {
         .min = 1, .max = 32 },
     { "noise", MOT_OPT_REAL, AT(noise), "0.2",
         "synthetic: the standard deviation of the noise; the signal has size 1", .min = 0, .max = 1000 },
+    { "crop", MOT_OPT_UINT, AT(crop), "0",
+        "pictures: a training picture is moved by up to this many pixels each way, at random; what moves in "
+        "is 0. The same for whoever computes a sample: a function of seed, part and position",
+        .max = 1000, .also = "random_crop" },
+    { "flip", MOT_OPT_BOOL, AT(flip), "false",
+        "pictures: every other training picture, at random, is mirrored", .also = "horizontal_flip" },
     { "data_seed", MOT_OPT_UINT, AT(data_seed), "auto",
         "the seed for the order of rows and for synthetic rows; auto: the experiment's seed",
         .word = "auto" },

@@ -291,6 +291,25 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
     return MOT_OK;
 }
 
+static enum mot_status settle_augmenting(struct owner *o, const struct mot_data_conf *conf)
+{
+    const struct mot_picture *p = &o->rows.geometry;
+    const char *key = conf->crop ? "crop" : "flip";
+    if (conf->crop == 0 && !conf->flip) return MOT_OK;
+    if (p->channels == 0)
+        return mot_fail(MOT_EUSAGE,
+            "%s: `%s` is for pictures, but its rows have no height and width: IDX, NPY and NPZ arrays of 3 "
+            "or "
+            "4 dimensions have, and CIFAR",
+            name_of(conf), key);
+    if (conf->crop >= p->height || conf->crop >= p->width)
+        return mot_fail(MOT_EUSAGE, "%s: `crop` is %llu, expected less than the %u x %u pixels of a picture",
+            name_of(conf), (unsigned long long)conf->crop, p->height, p->width);
+    o->set.crop = (uint32_t)conf->crop;
+    o->set.flip = conf->flip;
+    return MOT_OK;
+}
+
 static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *conf, uint64_t seed)
 {
     struct mot_read_conf read = mot_read_as(conf);
@@ -304,6 +323,7 @@ static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *c
             (unsigned long long)conf->rows, o->rows.rows,
             is_synthetic(conf) ? "; `size` says how many to generate" : "");
     status = read_test(o, conf, seed);
+    if (status == MOT_OK) status = settle_augmenting(o, conf);
     if (status == MOT_OK) status = settle_labels(o, conf);
     if (status == MOT_OK) status = put_in_order(o, (enum mot_order)conf->order, seed);
     if (status == MOT_OK) status = split(o, conf);

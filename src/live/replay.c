@@ -582,7 +582,7 @@ static void open_replay(struct replay *r)
     r->view = mot_new(r->showing, sizeof(*r->view));
     r->piece = mot_new(r->showing, sizeof(*r->piece));
     r->mean = mot_aligned((size_t)r->world.dim * sizeof(float));
-    r->scratch = mot_aligned(o->problem->net->scratch_bytes + 64);
+    r->scratch = mot_aligned(mot_gradient_scratch(o->problem));
     r->coll = mot_new(r->colls + 1, sizeof(*r->coll));
     for (uint32_t i = 0; i < r->colls; i++) {
         r->coll[i].circle = mot_circle(&r->world, i / r->window);

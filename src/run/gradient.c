@@ -1,9 +1,20 @@
 #include "run/heterogeneity.h"
 #include "base/memory.h"
+#include "data/augment.h"
 #include "math/models.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static size_t model_scratch(const struct mot_net *net)
+{
+    return (net->scratch_bytes + 64 + 63) & ~(size_t)63;
+}
+
+size_t mot_gradient_scratch(const struct mot_problem *p)
+{
+    return model_scratch(p->net) + mot_augment_bytes(p->data);
+}
 
 uint64_t mot_terms_samples(const struct mot_problem *p, const struct mot_term *term, uint32_t terms)
 {
@@ -40,6 +51,13 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
         }
     }
     struct mot_batch batch = { .table = &r->problem->data->train, .row = row, .rows = got };
+    struct mot_table changed;
+    if (mot_augments(r->problem->data)) {
+        const struct mot_term *t = &r->term[r->at];
+        changed = mot_augment(r->problem->data, r->problem->sampler.seed, t->part, t->draw + r->in_term, row,
+            got, (char *)scratch + model_scratch(net));
+        batch = (struct mot_batch){ .table = &changed, .rows = got };
+    }
     r->loss += mot_net_grad(net, r->x, &batch, r->term[r->at].coef, r->first, r->g, scratch);
     r->first = false;
     r->in_term += got;

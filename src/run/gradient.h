@@ -19,6 +19,9 @@ struct mot_problem {
     const struct mot_code *code;     /* who computes which parts; NULL if the method does not code */
 };
 
+/* Bytes of `scratch` below: what the net declares, and room for pictures that are changed. */
+size_t mot_gradient_scratch(const struct mot_problem *);
+
 /* Samples that the terms cover together; fewer than they ask for if the data runs out. */
 uint64_t mot_terms_samples(const struct mot_problem *, const struct mot_term *, uint32_t terms);
 

@@ -52,7 +52,7 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
     out->events = events_of(n, x, w) * sizeof(struct mot_pending) +
         n->sends * (sizeof(struct mot_message) + 4) + mot_outbox_room(&n->most) * sizeof(struct mot_effect) +
         mot_channel_bytes(n, x, w);
-    out->scratch = 2 * (uint64_t)x->sim.threads * (net->scratch_bytes + 64);
+    out->scratch = 2 * (uint64_t)x->sim.threads * mot_gradient_scratch(p);
     out->evaluation = mot_evaluator_bytes(net) + (2 + 4 * x->sim.threads) * (uint64_t)net->dim * 4;
     out->data = table_bytes(&p->data->train) + table_bytes(&p->data->valid) + table_bytes(&p->data->test);
     out->total = out->buffers + out->states + out->events + out->scratch + out->evaluation + out->data;
@@ -178,7 +178,7 @@ static enum mot_status open_compute(struct sim *s)
     s->crew = mot_crew_open(s->x->sim.threads);
     s->scratch = mot_new(mot_crew_threads(s->crew), sizeof(*s->scratch));
     for (unsigned i = 0; i < mot_crew_threads(s->crew); i++)
-        s->scratch[i] = mot_aligned_large(net->scratch_bytes + 64);
+        s->scratch[i] = mot_aligned_large(mot_gradient_scratch(s->problem));
     mot_judge_open(&s->judge, s->x, s->problem, s->crew, s->o->watch);
     s->mean = mot_aligned_large((size_t)net->dim * sizeof(float));
     s->cost_per_sample = net->dim;

@@ -86,7 +86,7 @@ static enum mot_status find(const struct archive *a, const char *name, struct me
     return status;
 }
 
-/* ---- A member ------------------------------------------------------------------------------------------- */
+/* ---- A member ------------------------------------------------------------------------ */
 
 static enum mot_status check_member(const struct archive *a, const char *name, const struct member *m)
 {
@@ -144,15 +144,15 @@ static enum mot_status open_member(const struct archive *a, const char *name, co
         bytes = *unpacked;
     }
     if (status == MOT_OK && crc32(0, bytes, (uInt)m->size) != m->crc)
-        status = mot_fail_at(
-            a->source, m->local, "%s has another checksum than the directory says: damaged", name);
+        status =
+            mot_fail_at(a->source, m->local, "%s has another checksum than its entry says: damaged", name);
     char *shown = mot_format("%s: %s", mot_source_name(a->source), name);
     if (status == MOT_OK) status = mot_source_memory(shown, bytes, (size_t)m->size, a->unpack_max, out);
     free(shown);
     return status;
 }
 
-/* ---- Features and labels ---------------------------------------------------------------------------------- */
+/* ---- Features and labels ------------------------------------------------------------ */
 
 static const char *const usual[][2] = { { "x_test", "y_test" }, { "test_images", "test_labels" },
     { "x_train", "y_train" }, { "train_images", "train_labels" }, { "x", "y" }, { "data", "labels" },

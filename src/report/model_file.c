@@ -385,18 +385,20 @@ static enum mot_status read_net(const struct reading *r)
     const char *name = text_of(r, "model"), *sparse = text_of(r, "sparse");
     if (!name)
         return mot_fail(MOT_EDATA, "%s: __metadata__ names no model: not a model that motley saved", r->path);
-    const struct mot_model *const *kind = mot_models;
-    while (*kind && strcmp((*kind)->name, name) != 0) kind++;
-    if (!*kind)
-        return mot_fail(MOT_EDATA, "%s: __metadata__: this version has no model %.80s", r->path, name);
-    void *conf = mot_arena_new(&r->m->arena, (*kind)->conf_bytes ? (*kind)->conf_bytes : 1);
-    enum mot_status status = read_options(r, "model", (*kind)->options, conf);
+    const struct mot_model *kind = mot_model_at(0);
+    for (size_t i = 0; kind && strcmp(kind->name, name) != 0;) kind = mot_model_at(++i);
+    if (!kind)
+        return mot_fail(MOT_EDATA,
+            "%s: __metadata__: this version has no model %.80s (--plugin brings models of your own)", r->path,
+            name);
+    void *conf = mot_arena_new(&r->m->arena, kind->conf_bytes ? kind->conf_bytes : 1);
+    enum mot_status status = read_options(r, "model", kind->options, conf);
     if (status != MOT_OK) return status;
     struct mot_shape shape = { r->m->schema.cols, r->m->schema.classes, sparse && strcmp(sparse, "true") == 0,
         { 0 } };
     status = read_picture(r, &shape.picture);
     if (status != MOT_OK) return status;
-    if (mot_net_open(*kind, conf, &shape, &r->m->net) != MOT_OK) {
+    if (mot_net_open(kind, conf, &shape, &r->m->net) != MOT_OK) {
         char *why = mot_text(mot_error());
         status = mot_fail(MOT_EDATA, "%s: its metadata do not describe a model: %s", r->path, why);
         free(why);

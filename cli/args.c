@@ -7,6 +7,7 @@
 const struct cli_flag cli_common_flags[] = {
     { "help", NULL, "show help for this command" },
     { "json", NULL, "print one JSON object on standard output" },
+    { "plugin", "FILE.so", "load methods and models of your own: see docs/writing-a-method.md" },
     { "quiet", NULL, "print only the result: no progress, no remarks; one line for a run" },
     { NULL, NULL, NULL },
 };

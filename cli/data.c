@@ -7,6 +7,7 @@
 #include "base/shown.h"
 #include "base/words.h"
 #include "data/formats.h"
+#include "data/missing.h"
 #include "data/scale.h"
 #include "report/json.h"
 #include <jansson.h>
@@ -22,6 +23,7 @@ static const struct cli_flag info_flags[] = {
     { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, separated by commas" },
     { "separator", "CHARACTER", "CSV: the column separator: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
+    { "words", "COLUMNS", "CSV: columns whose numbers are names" },
     { "task", "auto|classes|regression", "what the labels are" },
     { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },
     { "rows", "N", "read only the first N rows" },
@@ -37,6 +39,8 @@ static const struct cli_flag convert_flags[] = {
     { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, separated by commas" },
     { "separator", "CHARACTER", "CSV: the column separator: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
+    { "missing", "HOW", "CSV: fill missing values with mean, median, frequent or a number" },
+    { "words", "COLUMNS", "CSV: columns whose numbers are names" },
     { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },
     { "rows", "N", "convert only the first N rows" },
     { 0 },
@@ -103,16 +107,30 @@ static enum mot_status conf_of(
     return status;
 }
 
-static enum mot_status open_raw(const struct mot_data_conf *conf, struct mot_raw *out)
+static enum mot_status fill_raw(const struct mot_data_conf *conf, struct mot_raw *raw)
+{
+    enum mot_missing how;
+    float value = 0, *fill;
+    enum mot_status status = mot_missing_read(conf->missing, &how, &value);
+    if (status != MOT_OK || how == MOT_MISSING_REFUSE || raw->sparse) return status;
+    status = mot_missing_fit(raw, conf->name, raw->rows, how, value, &fill);
+    if (status != MOT_OK) return status;
+    mot_missing_fill(raw, fill);
+    free(fill);
+    return MOT_OK;
+}
+
+static enum mot_status open_raw(const struct mot_data_conf *conf, bool keep_missing, struct mot_raw *out)
 {
     struct mot_read_conf read = mot_read_as(conf);
+    read.keep_missing |= keep_missing;
     return mot_raw_open(conf, 1, 0, &read, out);
 }
 
 /* ---- info ---------------------------------------------------------------------------------- */
 
 struct facts {
-    uint64_t entries, nonzeros;
+    uint64_t entries, nonzeros, missing;
     double least, most, mean;
     bool classes;
     uint32_t class_count;
@@ -122,22 +140,45 @@ struct facts {
     double bytes;
 };
 
+/* Whether column c is one of a word's columns, but not its first: the first stands for all. */
+static bool inside_words(const struct mot_raw *raw, uint32_t c)
+{
+    for (uint32_t i = 0; i < raw->words.count; i++) {
+        const struct mot_word_column *w = &raw->words.at[i];
+        if (c > w->first && c < w->first + w->count) return true;
+    }
+    return false;
+}
+
+static const char *column_title(const struct mot_raw *raw, uint32_t c, char *into, size_t size)
+{
+    const char *name = raw->column_names ? raw->column_names[c] : "a feature";
+    for (uint32_t i = 0; i < raw->words.count; i++)
+        if (raw->words.at[i].first == c && raw->words.at[i].name) name = raw->words.at[i].name;
+    return mot_show_text(name, into, size);
+}
+
 static void gather_numbers(const struct mot_raw *raw, struct facts *f)
 {
     const float *v = raw->sparse ? raw->val : raw->x;
     f->entries = mot_raw_entries(raw);
     uint64_t all = (uint64_t)raw->rows * raw->cols;
+    uint64_t present = 0;
     double sum = 0;
     f->least = f->entries < all ? 0 : INFINITY;
     f->most = f->entries < all ? 0 : -INFINITY;
     for (uint64_t i = 0; i < f->entries; i++) {
         double value = (double)v[i];
+        if (isnan(value)) continue;
+        present++;
         sum += value;
         f->nonzeros += value != 0;
         if (value < f->least) f->least = value;
         if (value > f->most) f->most = value;
     }
-    f->mean = sum / (double)all;
+    f->mean = sum / (double)(present + all - f->entries);
+    for (uint32_t c = 0; c < raw->cols; c++)
+        if (!inside_words(raw, c)) f->missing += mot_missing_count(raw, c);
     f->bytes = raw->sparse ? (double)f->entries * 8 + ((double)raw->rows + 1) * 8 : (double)all * 4;
     f->bytes += (double)raw->rows * 4;
 }
@@ -153,6 +194,12 @@ static enum mot_status gather_labels(
     if (f->classes) {
         uint32_t *class_of;
         mot_labels_classes(l, &f->class_count, &f->class_names, &class_of);
+        for (uint32_t c = 0; c < f->class_count; c++) {
+            const char *known = mot_builtin_class(conf->name, f->class_names[c]);
+            if (!known) continue;
+            free(f->class_names[c]);
+            f->class_names[c] = mot_text(known);
+        }
         f->class_rows = mot_new(f->class_count, sizeof *f->class_rows);
         for (uint32_t r = 0; r < l->rows; r++) f->class_rows[class_of[l->id[r]]]++;
         free(class_of);
@@ -190,11 +237,11 @@ static const char *format_word(const struct mot_raw *raw, const struct mot_data_
 static void print_info_json(
     const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
 {
-    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:f, s:f, s:f, s:s, s:I}", "name",
+    json_t *all = json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:I, s:f, s:f, s:f, s:s, s:I}", "name",
         conf->name, "format", format_word(raw, conf), "rows", (json_int_t)raw->rows, "cols",
         (json_int_t)raw->cols, "test_rows", (json_int_t)test_rows, "sparse", (int)raw->sparse, "nonzeros",
-        (json_int_t)f->nonzeros, "min", f->least, "max", f->most, "mean", f->mean, "scale_auto",
-        scale_word(raw), "bytes", (json_int_t)f->bytes);
+        (json_int_t)f->nonzeros, "missing", (json_int_t)f->missing, "min", f->least, "max", f->most, "mean",
+        f->mean, "scale_auto", scale_word(raw), "bytes", (json_int_t)f->bytes);
     json_object_set_new(
         all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
     if (raw->labelled && f->classes) {
@@ -213,6 +260,35 @@ static void print_info_json(
     json_decref(all);
 }
 
+static void print_words(const struct mot_raw *raw)
+{
+    char shown[64];
+    for (uint32_t i = 0; i < raw->words.count; i++) {
+        const struct mot_word_column *c = &raw->words.at[i];
+        printf("%-10s %s: %u column%s for", i ? "" : "words",
+            c->name ? mot_show_text(c->name, shown, sizeof shown) : "a column of words", c->count,
+            c->count == 1 ? "" : "s");
+        for (uint32_t w = 0; w < c->count && w < 6; w++)
+            printf("%s %s", w ? "," : "", mot_show_text(c->word[w], shown, sizeof shown));
+        puts(c->count > 6 ? ", ..." : "");
+    }
+}
+
+/* All of them, and the columns that have most. */
+static void print_missing(const struct mot_raw *raw, uint64_t all)
+{
+    char shown[64];
+    printf("%-10s %llu", "missing", (unsigned long long)all);
+    uint32_t named = 0;
+    for (uint32_t c = 0; c < raw->cols && named < 6; c++) {
+        uint64_t gaps = inside_words(raw, c) ? 0 : mot_missing_count(raw, c);
+        if (gaps == 0) continue;
+        printf("%s %llu of %s", named++ ? "," : ":", (unsigned long long)gaps,
+            column_title(raw, c, shown, sizeof shown));
+    }
+    puts(named == 6 ? ", ...; `missing` says how to fill them" : "; `missing` says how to fill them");
+}
+
 static void print_info(
     const struct mot_raw *raw, const struct mot_data_conf *conf, const struct facts *f, uint32_t test_rows)
 {
@@ -225,6 +301,8 @@ static void print_info(
     printf("\n%-10s %u\n%-10s %llu (%.2f %%)\n", "columns", raw->cols, "non-zeros",
         (unsigned long long)f->nonzeros, 100 * (double)f->nonzeros / all);
     printf("%-10s %g to %g, mean %g\n", "values", f->least, f->most, f->mean);
+    print_words(raw);
+    if (f->missing) print_missing(raw, f->missing);
     if (!raw->labelled) printf("%-10s none\n", "labels");
     else if (f->classes) {
         printf("%-10s %u class%s\n", "labels", f->class_count, f->class_count == 1 ? "" : "es");
@@ -249,7 +327,7 @@ static enum mot_status run_info(const struct cli_args *args)
     struct mot_raw raw = { 0 }, test = { 0 };
     struct facts facts = { 0 };
     enum mot_status status = conf_of(args, args->word[0], &arena, &conf);
-    if (status == MOT_OK) status = open_raw(&conf, &raw);
+    if (status == MOT_OK) status = open_raw(&conf, true, &raw);
     if (status == MOT_OK && strcmp(conf.name, "fashion-mnist") == 0) {
         struct mot_read_conf read = mot_read_as(&conf);
         read.rows = UINT64_MAX;
@@ -328,7 +406,8 @@ static enum mot_status run_convert(const struct cli_args *args)
     enum mot_format format;
     enum mot_status status = target_format(args, &format);
     if (status == MOT_OK) status = conf_of(args, args->word[0], &arena, &conf);
-    if (status == MOT_OK) status = open_raw(&conf, &raw);
+    if (status == MOT_OK) status = open_raw(&conf, false, &raw);
+    if (status == MOT_OK) status = fill_raw(&conf, &raw);
     if (status == MOT_OK) status = mot_raw_write(&raw, args->word[1], cli_value(args, "labels-to"), format);
     if (status == MOT_OK && args->json) {
         json_t *all = json_pack("{s:s, s:s, s:I, s:I}", "name", args->word[1], "format",

@@ -54,7 +54,7 @@ static double class_accuracy(const struct mot_marks *m, uint32_t class)
 static void print_json(const struct cli_args *args, const struct mot_subject *s, const struct mot_marks *m)
 {
     json_t *o = json_pack("{s:o, s:s, s:o, s:s, s:I, s:o, s:o, s:o}", "model", mot_json_text(args->word[0]),
-        "kind", s->net.kind->name, "data", mot_json_text(args->word[1]), "part", s->part, "rows",
+        "kind", s->net.kind->name, "data", mot_json_text(s->source), "part", s->part, "rows",
         (json_int_t)m->rows, "loss", mot_json_number(m->loss), "accuracy", mot_json_number(m->accuracy),
         "rmse", mot_json_number(m->rmse));
     if (m->confusion) {
@@ -111,7 +111,7 @@ static void print_people(const struct cli_args *args, const struct mot_subject *
 {
     char model[256], data[256];
     printf("%s on %s%s%s%s: %" PRIu64 " rows\n", mot_show_text(args->word[0], model, sizeof model),
-        mot_show_text(args->word[1], data, sizeof data), strcmp(s->part, "all") == 0 ? "" : ", the ",
+        mot_show_text(s->source, data, sizeof data), strcmp(s->part, "all") == 0 ? "" : ", the ",
         strcmp(s->part, "all") == 0 ? "" : s->part, strcmp(s->part, "all") == 0 ? "" : " part", m->rows);
     printf("  loss       %.6g\n", m->loss);
     if (isfinite(m->accuracy))
@@ -129,8 +129,8 @@ static enum mot_status run(const struct cli_args *args)
     enum mot_status status = read_part(cli_value(args, "part"), &part);
     if (status != MOT_OK) return status;
     cli_data_settings(args, &settings);
-    status =
-        mot_subject_open(args->word[0], args->word[1], part, settings.setting, settings.n, true, &subject);
+    status = mot_subject_open(args->word[0], args->words > 1 ? args->word[1] : NULL, part, settings.setting,
+        settings.n, true, &subject);
     if (status != MOT_OK) return status;
     status = cli_model_is_finite(args->word[0], subject.model);
     if (status == MOT_OK) {
@@ -154,20 +154,23 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_eval = {
     .name = "eval",
-    .synopsis = "MODEL.safetensors DATA [flags]",
+    .synopsis = "RUN|MODEL.safetensors [DATA] [flags]",
     .summary = "evaluate a saved model on data",
-    .about = "Prints the loss (without the regulariser) and the accuracy; for up to 20 classes also the "
-             "accuracy of each class and the confusion matrix.\n"
-             "\n"
-             "DATA is a built-in set or a file. The model file says which data the model was trained on, "
-             "with which options and seed. If DATA is the same, only the test rows count unless --part says "
-             "otherwise; if the file has changed since, that is an error. Of other data all rows count, "
-             "scaled like the training data; a file is read like the training file unless flags say "
-             "otherwise.",
-    .examples = "motley eval runs/first/model.safetensors fashion-mnist\n"
+    .about =
+        "Prints the loss (without the regulariser) and the accuracy; for up to 20 classes also the "
+        "accuracy of each class and the confusion matrix.\n"
+        "\n"
+        "The model is a file or the folder of a run. DATA is a built-in set or a file; without it, the test "
+        "rows of what the model was trained on count. The model file says which data the model was trained "
+        "on, "
+        "with which options and seed. If DATA is the same, only the test rows count unless --part says "
+        "otherwise; if the file has changed since, that is an error. Of other data all rows count, "
+        "scaled like the training data; a file is read like the training file unless flags say "
+        "otherwise.",
+    .examples = "motley eval runs/first\n"
                 "motley eval model.safetensors new.csv --label-column quality --json",
     .flags = flags,
-    .words_min = 2,
+    .words_min = 1,
     .words_max = 2,
     .run = run,
 };

@@ -1,4 +1,5 @@
 /* main.c -- the program: finds the command, parses its flags, runs it, reports errors. */
+#include "api/plugin.h"
 #include "args.h"
 #include "base/memory.h"
 #include "base/shown.h"
@@ -49,6 +50,20 @@ int cli_complain(enum mot_status status)
     return status;
 }
 
+/* Before the rest is read: flags and keys may be those of a method that is loaded. */
+static enum mot_status load_plugins(const char *const *word, size_t words)
+{
+    static const char flag[] = "--plugin";
+    enum mot_status status = MOT_OK;
+    for (size_t i = 0; i < words && status == MOT_OK && strcmp(word[i], "--") != 0; i++) {
+        if (strncmp(word[i], flag, sizeof flag - 1) != 0) continue;
+        const char *rest = word[i] + sizeof flag - 1;
+        if (*rest == '=') status = mot_plugin_load(rest + 1);
+        else if (!*rest && i + 1 < words) status = mot_plugin_load(word[++i]);
+    }
+    return status;
+}
+
 static enum mot_status run(const char *const *word, size_t words)
 {
     if (words == 0) {
@@ -59,6 +74,8 @@ static enum mot_status run(const char *const *word, size_t words)
         puts("motley " MOT_VERSION);
         return MOT_OK;
     }
+    enum mot_status status = load_plugins(word, words);
+    if (status != MOT_OK) return status;
     bool asks_help = cli_asks(word, words, "--help", "-h");
     if (word[0][0] == '-' && asks_help) {
         help_all(stdout);
@@ -67,7 +84,7 @@ static enum mot_status run(const char *const *word, size_t words)
     if (asks_help && word[1][0] == '-' && help_group(stdout, word[0])) return MOT_OK;
     const struct cli_command *command;
     size_t used;
-    enum mot_status status = cli_find_command(word, words, &command, &used);
+    status = cli_find_command(word, words, &command, &used);
     if (status != MOT_OK) return status;
     if (asks_help) {
         help_command(stdout, command);

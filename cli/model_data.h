@@ -15,11 +15,12 @@
         { "header", "auto|yes|no", "CSV: whether the first line names the columns" },                        \
         { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },                          \
         { "task", "auto|classes|regression", "whether labels are classes or values" },                       \
+        { "unknown", "refuse|zeros", "CSV: words that the training file does not have" },                    \
     {                                                                                                        \
         "rows", "COUNT", "use only the first COUNT rows"                                                     \
     }
 
-#define CLI_DATA_FLAGS_MOST 9
+#define CLI_DATA_FLAGS_MOST 10
 
 struct cli_data_settings {
     size_t n;

@@ -138,8 +138,8 @@ static enum mot_status run(const struct cli_args *args)
     struct cli_data_settings settings;
     struct mot_subject subject;
     cli_data_settings(args, &settings);
-    enum mot_status status = mot_subject_open(
-        args->word[0], args->word[1], MOT_PART_ALL, settings.setting, settings.n, false, &subject);
+    enum mot_status status = mot_subject_open(args->word[0], args->words > 1 ? args->word[1] : NULL,
+        MOT_PART_ALL, settings.setting, settings.n, false, &subject);
     if (status != MOT_OK) return status;
     struct writing w = {
         .s = &subject, .probabilities = cli_given(args, "probabilities"), .json = args->json
@@ -159,16 +159,20 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_predict = {
     .name = "predict",
-    .synopsis = "MODEL.safetensors DATA [flags]",
+    .synopsis = "RUN|MODEL.safetensors [DATA] [flags]",
     .summary = "predict the class or value of each row with a saved model",
-    .about = "Prints one line per row of DATA, in order: the class as spelt in the training data, or the "
-             "value. Rows are scaled like the training data. They need no labels: a CSV file may lack the "
-             "label column, an IDX or NPY file its label file. For a built-in set with test rows of its own, "
-             "those are used.",
-    .examples = "motley predict runs/first/model.safetensors new.csv\n"
+    .about =
+        "Prints one line per row of DATA, in order: the class as spelt in the training data, or the "
+        "value. The model is a file or the folder of a run; without DATA, the test rows of its own data are "
+        "predicted. Rows are read like the training data: with its scaling, its words, and what it has "
+        "for missing values. They need no labels: a CSV file may lack the "
+        "label column, an IDX or NPY file its label file. For a built-in set with test rows of its own, "
+        "those are used.",
+    .examples = "motley predict runs/first new.csv\n"
+                "motley predict runs/first\n"
                 "motley predict model.safetensors images.npy --probabilities --out predicted.csv",
     .flags = flags,
-    .words_min = 2,
+    .words_min = 1,
     .words_max = 2,
     .run = run,
 };

@@ -18,15 +18,29 @@ static bool fashion_available(void)
     return there;
 }
 
+static const char *const fashion_classes[] = { "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+    "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot", NULL };
+
 const struct mot_builtin mot_builtins[] = {
     { "digits", "1,797 handwritten digits of 8 x 8 pixels, 10 classes (UCI, CC BY 4.0)", "part of motley",
-        always },
+        always, NULL },
     { "fashion-mnist", "60,000 + 10,000 images of clothes of 28 x 28 pixels, 10 classes (Zalando, MIT)",
         "apt-get install dataset-fashion-mnist (or set MOTLEY_DATA to a folder that has fashion-mnist/)",
-        fashion_available },
-    { "synthetic", "generated rows: blobs, linear or regression, of any size", "part of motley", always },
+        fashion_available, fashion_classes },
+    { "synthetic", "generated rows: blobs, linear or regression, of any size", "part of motley", always,
+        NULL },
     { 0 },
 };
+
+const char *mot_builtin_class(const char *set, const char *label)
+{
+    const struct mot_builtin *b = mot_builtins;
+    while (b->name && strcmp(b->name, set) != 0) b++;
+    bool digit = label[0] >= '0' && label[0] <= '9' && label[1] == 0;
+    for (int i = 0; digit && b->class_name && b->class_name[i]; i++)
+        if (label[0] == '0' + i) return b->class_name[i];
+    return NULL;
+}
 
 /* ---- digits ------------------------------------------------------------------- */
 

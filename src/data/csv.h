@@ -14,7 +14,7 @@ struct csv_fields {
     size_t count, room;
 };
 
-enum csv_role { CSV_FEATURE, CSV_LABEL, CSV_SKIP };
+enum csv_role { CSV_FEATURE, CSV_WORDS, CSV_LABEL, CSV_SKIP }; /* CSV_WORDS: because `words` says so */
 
 struct csv_layout {
     char separator; /* ' ' stands for any run of blanks */
@@ -38,7 +38,9 @@ bool csv_goes_on(void *quotes, const char *line, size_t n); /* a mot_goes_on */
 const char *csv_split(char *line, size_t n, char separator, struct csv_fields *);
 /* The number of cells without empty ones at the end. */
 size_t csv_used(const struct csv_fields *);
-/* Empty, or a word such as "nan" that stands for a missing value: not the name of a class or column. */
+/* Empty, or a word that stands for a missing value, such as "NA". */
+bool csv_missing(const struct csv_field *);
+/* That, or an infinity: not the name of a class or column. */
 bool csv_damaged(const struct csv_field *);
 bool csv_number(const struct csv_layout *, const struct csv_field *, double *out);
 

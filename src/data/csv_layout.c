@@ -194,15 +194,26 @@ size_t csv_used(const struct csv_fields *f)
     return n;
 }
 
-bool csv_damaged(const struct csv_field *f)
+static bool is_one_of(const struct csv_field *f, const char *const *word, size_t words)
 {
-    static const char *const damaged[] = { "nan", "inf", "infinity", "na", "n/a", "null" };
     const char *text = f->text;
     size_t n = f->n;
     if (n && (*text == '-' || *text == '+')) text++, n--;
-    for (size_t i = 0; i < MOT_COUNT(damaged); i++)
-        if (strlen(damaged[i]) == n && strncasecmp(text, damaged[i], n) == 0) return true;
-    return n == 0;
+    for (size_t i = 0; i < words; i++)
+        if (strlen(word[i]) == n && strncasecmp(text, word[i], n) == 0) return true;
+    return false;
+}
+
+bool csv_missing(const struct csv_field *f)
+{
+    static const char *const missing[] = { "nan", "na", "n/a", "null", "?" };
+    return blank_line(f->text, f->n) || is_one_of(f, missing, MOT_COUNT(missing));
+}
+
+bool csv_damaged(const struct csv_field *f)
+{
+    static const char *const damaged[] = { "inf", "infinity", "" };
+    return csv_missing(f) || is_one_of(f, damaged, MOT_COUNT(damaged));
 }
 
 bool csv_number(const struct csv_layout *layout, const struct csv_field *f, double *out)
@@ -286,13 +297,14 @@ static enum cell kind_of(const struct csv_layout *layout, const struct csv_field
     if (csv_number(layout, f, &value) || (f->n && mot_scan_double(f->text, '.', &value) == end) ||
         (f->n && layout->decimal_comma && mot_scan_double(f->text, ',', &value) == end))
         return CELL_NUMBER;
-    return csv_damaged(f) || (f->n == 1 && *f->text == '?') ? CELL_MISSING : CELL_WORD;
+    return csv_damaged(f) ? CELL_MISSING : CELL_WORD;
 }
 
 /* What the first row looks like. */
 struct first_row {
     size_t numbers, missing, words;
-    size_t above; /* column + 1 of the first word that has a number below it */
+    size_t above;       /* column + 1 of the first word that has a number below it */
+    size_t words_below; /* words that have a word below them */
 };
 
 static struct first_row look_at(
@@ -307,19 +319,34 @@ static struct first_row look_at(
         row.words += kind == CELL_WORD;
         bool below = i + shift < second->count && kind_of(layout, &second->field[i + shift]) == CELL_NUMBER;
         if (kind == CELL_WORD && below && !row.above) row.above = i + 1;
+        row.words_below += kind == CELL_WORD && i + shift < second->count &&
+            kind_of(layout, &second->field[i + shift]) == CELL_WORD;
     }
     return row;
 }
 
+static bool names_column(const struct csv_fields *first, const char *name)
+{
+    for (size_t i = 0; name && i < first->count; i++)
+        if (strlen(name) == first->field[i].n && memcmp(name, first->field[i].text, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
 /* A header has words and no number. A row that has both, the word above a number, and one that has gaps
  * and no word above a number, may be either: a guess could silently lose a row or a name. So may a
- * row of nothing but gaps. */
-static enum mot_status find_header(const struct mot_source *s, uint64_t line, const struct csv_fields *first,
-    const struct csv_fields *second, struct csv_layout *layout)
+ * row of nothing but gaps, and words above nothing but words. */
+static enum mot_status find_header(const struct mot_source *s, const struct mot_read_conf *conf,
+    uint64_t line, const struct csv_fields *first, const struct csv_fields *second, struct csv_layout *layout)
 {
     struct first_row row = look_at(layout, first, second);
     bool torn = row.numbers && row.above, gaps = !row.numbers && (row.missing || !row.words) && !row.above;
     layout->header = !row.numbers;
+    if (layout->header && !gaps && row.words_below == csv_used(second) && row.words_below == row.words &&
+        !names_column(first, conf->label_column))
+        return mot_fail(MOT_EDATA,
+            "%s:%llu: words above words: is this line a header or a row? Set `header: yes` or `header: no`",
+            mot_source_name(s), (unsigned long long)line);
     if (!torn && !gaps) return MOT_OK;
     char clip[MOT_CLIP];
     size_t column = torn ? row.above - 1 : 0;
@@ -359,6 +386,23 @@ static enum mot_status fail_column(const struct mot_source *s, const struct csv_
     return status;
 }
 
+/* Gives a role to the columns that an option lists. */
+static enum mot_status assign_list(const struct mot_source *s, struct csv_layout *layout, const char *option,
+    const char *list, enum csv_role role)
+{
+    for (const char *p = list; p && *p;) {
+        while (*p == ' ' || *p == ',') p++;
+        size_t n = strcspn(p, ","), used = n;
+        while (used && p[used - 1] == ' ') used--;
+        if (!used) break;
+        uint32_t c = column_of(layout, p, used);
+        if (c == layout->width) return fail_column(s, layout, option, p, used);
+        layout->role[c] = (unsigned char)role;
+        p += n;
+    }
+    return MOT_OK;
+}
+
 static enum mot_status assign_roles(
     const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
 {
@@ -366,17 +410,13 @@ static enum mot_status assign_roles(
     layout->labelled = !conf->unlabelled;
     layout->role = mot_new_large(layout->width, 1);
     if (!layout->role) return mot_memory_status();
-    if (conf->skip) {
-        for (const char *p = conf->skip; *p;) {
-            while (*p == ' ' || *p == ',') p++;
-            size_t n = strcspn(p, ","), used = n;
-            while (used && p[used - 1] == ' ') used--;
-            if (!used) break;
-            uint32_t c = column_of(layout, p, used);
-            if (c == layout->width) return fail_column(s, layout, "skip", p, used);
-            layout->role[c] = CSV_SKIP;
-            p += n;
-        }
+    enum mot_status status = assign_list(s, layout, "words", conf->words, CSV_WORDS);
+    if (status == MOT_OK) status = assign_list(s, layout, "skip", conf->skip, CSV_SKIP);
+    if (status != MOT_OK) return status;
+    if (layout->labelled && conf->features) {
+        uint32_t left = 0;
+        for (uint32_t c = 0; c < layout->width; c++) left += layout->role[c] <= CSV_WORDS;
+        layout->labelled = left != conf->features;
     }
     if (layout->labelled) {
         layout->label = column_of(layout, label, strlen(label));
@@ -389,7 +429,7 @@ static enum mot_status assign_roles(
                 MOT_EUSAGE, "%s: column %u is both the label and skipped", mot_source_name(s), layout->label);
         layout->role[layout->label] = CSV_LABEL;
     }
-    for (uint32_t c = 0; c < layout->width; c++) layout->features += layout->role[c] == CSV_FEATURE;
+    for (uint32_t c = 0; c < layout->width; c++) layout->features += layout->role[c] <= CSV_WORDS;
     if (layout->features == 0)
         return mot_fail(MOT_EDATA, "%s: no column left for the features", mot_source_name(s));
     return MOT_OK;
@@ -413,7 +453,7 @@ static enum mot_status find_columns(const struct mot_source *s, const struct mot
     if (status == MOT_OK && look->lines > 1) status = split_look(s, look, 1, layout->separator, &second);
     if (status == MOT_OK) {
         layout->header = conf->header == 1;
-        if (conf->header == 0) status = find_header(s, look->line[0].number, &first, &second, layout);
+        if (conf->header == 0) status = find_header(s, conf, look->line[0].number, &first, &second, layout);
         size_t width = csv_used(&first), below = csv_used(&second);
         if (below > width && below <= first.count) width = below; /* its last cells are empty */
         if (status == MOT_OK && (width == 0 || width > MOT_COLS_MAX))

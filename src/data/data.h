@@ -34,9 +34,13 @@ struct mot_data_conf {
     double test, valid;
     /* CSV: a name, a number from 0, "last" or "first"; "none": no labels, for predictions */
     const char *label_column;
-    const char *skip;                    /* CSV: columns to leave out, separated by commas; NULL: none */
-    const char *separator;               /* CSV: NULL finds it */
-    uint32_t header;                     /* CSV: auto|yes|no */
+    const char *skip;      /* CSV: columns to leave out, separated by commas; NULL: none */
+    const char *separator; /* CSV: NULL finds it */
+    uint32_t header;       /* CSV: auto|yes|no */
+    const char *missing;   /* CSV: refuse, mean, median, frequent or a number; NULL: refuse */
+    const char *words;     /* CSV: columns to read as words though they look like numbers; NULL: none */
+    uint32_t unknown;      /* CSV: refuse|zeros */
+    bool unlabelled_too;   /* not a key: rows for a model may have no label column */
     uint64_t size, cols, classes, modes; /* synthetic */
     double noise;
     uint64_t crop;      /* pictures: moved at random by up to so many pixels each way; 0: not */
@@ -44,6 +48,19 @@ struct mot_data_conf {
     uint64_t data_seed; /* of the order and the synthetic rows; MOT_WORD_UINT: the experiment's */
 };
 extern const struct mot_option mot_data_options[];
+
+/* A column of words, which became `count` columns of zeros and ones. */
+struct mot_word_column {
+    char *name;      /* of the column, or NULL */
+    uint32_t column; /* of the file's features, from 0 */
+    uint32_t first;  /* of its columns in the table */
+    uint32_t count;
+    char **word; /* [count] */
+};
+struct mot_word_columns {
+    uint32_t count;
+    struct mot_word_column *at;
+};
 
 struct mot_dataset {
     char *name;
@@ -55,6 +72,8 @@ struct mot_dataset {
     bool flip;
     uint32_t scale;        /* as resolved: never AUTO */
     float *shift, *factor; /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
+    float *fill;           /* [cols]: what stands for missing values; NULL: they are refused */
+    struct mot_word_columns words;
     /* rows taken from the training file, of which train is the beginning after ordering */
     uint32_t file_rows;
     /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */
@@ -80,6 +99,8 @@ struct mot_schema { /* stored in a model file: what its input must look like */
     uint32_t cols, classes, scale;
     char **class_names;
     float *shift, *factor;
+    float *fill; /* as in mot_dataset */
+    struct mot_word_columns words;
 };
 enum mot_status mot_dataset_open_as(
     const struct mot_data_conf *, const struct mot_schema *, struct mot_dataset **out);
@@ -89,7 +110,10 @@ enum mot_status mot_dataset_open_as(
 struct mot_builtin {
     const char *name, *summary, *hint;
     bool (*available)(void);
+    const char *const *class_name; /* of label 0, 1, ..., ended by NULL; NULL: classes have no other names */
 };
 extern const struct mot_builtin mot_builtins[];
+/* What that set calls the class that its file labels so; NULL if it has no name for it. */
+const char *mot_builtin_class(const char *set, const char *label);
 
 #endif

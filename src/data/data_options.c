@@ -67,6 +67,19 @@ const struct mot_option mot_data_options[] = {
         "CSV: whether the first line names the columns; auto: yes if it has words and no number; a line that "
         "could be either (words among numbers) is an error",
         .choices = "auto|yes|no" },
+    { "missing", MOT_OPT_TEXT, AT(missing), "refuse",
+        "CSV: what to do about missing values (empty, NA, NaN, null or ?): refuse them, saying how many and "
+        "where; or fill them with the column's mean, median or most frequent value (`frequent`) in the "
+        "training rows, or with a number; in columns of words with the most frequent word, or with none if "
+        "a number is given",
+        .word = NULL },
+    { "words", MOT_OPT_TEXT, AT(words), "none",
+        "CSV: columns whose numbers are names, such as codes of places: names or numbers from 0, separated "
+        "by commas; a column that has words needs no entry; each word becomes a column of 0 and 1",
+        .word = "none" },
+    { "unknown", MOT_OPT_CHOICE, AT(unknown), "refuse",
+        "CSV: words that the training file does not have: refuse them, or read them as none of its words",
+        .choices = "refuse|zeros" },
     { "size", MOT_OPT_UINT, AT(size), "1000", "synthetic: rows", .min = 1, .max = 4294967294.0 },
     { "cols", MOT_OPT_UINT, AT(cols), "20", "synthetic: columns", .min = 1, .max = 134217728.0 },
     { "classes", MOT_OPT_UINT, AT(classes), "2", "synthetic: classes", .min = 2, .max = 65536 },

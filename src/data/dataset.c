@@ -2,7 +2,9 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/formats.h"
+#include "data/missing.h"
 #include "data/scale.h"
+#include "data/words.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,8 @@ void mot_dataset_close(struct mot_dataset *set)
     free(set->class_names);
     free(set->shift);
     free(set->factor);
+    free(set->fill);
+    mot_word_columns_free(&set->words);
     free(set->name);
     free(set->file_row);
     mot_raw_free(&o->rows);
@@ -70,6 +74,36 @@ static float *label_values(const struct mot_labels *l, const uint32_t *class_of)
     return y;
 }
 
+static enum mot_status match_classes(
+    const struct mot_labels *l, const char *file, char *const *names, uint32_t count, uint32_t **class_of_out)
+{
+    return mot_labels_match(
+        l, &(struct mot_known){ file, "label", "known classes", names, count, false }, class_of_out);
+}
+
+/* "0" of fashion-mnist is a T-shirt. */
+static void name_class(const char *set, char **label)
+{
+    const char *name = mot_builtin_class(set, *label);
+    if (!name) return;
+    free(*label);
+    *label = mot_text(name);
+}
+
+/* A model that knows the names of a set's classes meets labels that are numbers. */
+static void name_labels(struct mot_labels *l, const char *set, const struct mot_schema *schema)
+{
+    for (uint32_t i = 0; i < l->count; i++) {
+        const char *name = mot_builtin_class(set, l->seen[i].text);
+        bool known = false;
+        for (uint32_t c = 0; name && c < schema->classes; c++)
+            known |= strcmp(schema->class_names[c], name) == 0;
+        if (!known) continue;
+        name_class(set, &l->seen[i].text);
+        l->seen[i].number = false;
+    }
+}
+
 static enum mot_status settle_labels(struct owner *o, const struct mot_data_conf *conf)
 {
     enum mot_task task;
@@ -85,13 +119,16 @@ static enum mot_status settle_labels(struct owner *o, const struct mot_data_conf
     if (status == MOT_OK && o->test.rows) {
         const char *name = conf->test_path ? conf->test_path : name_of(conf);
         if (task == MOT_TASK_CLASSES)
-            status = mot_labels_match(&o->test.labels, name, o->set.class_names, o->classes, &class_of);
+            status = match_classes(&o->test.labels, name, o->set.class_names, o->classes, &class_of);
         else status = mot_labels_task(&o->test.labels, MOT_TASK_REGRESSION, name, &task);
         if (status == MOT_OK) o->test_y = label_values(&o->test.labels, class_of);
         free(class_of);
     }
     mot_labels_free(&o->rows.labels);
     mot_labels_free(&o->test.labels);
+    if (status == MOT_OK) status = mot_memory_status();
+    for (uint32_t c = 0; c < o->classes && status == MOT_OK && !conf->path; c++)
+        name_class(name_of(conf), &o->set.class_names[c]);
     return status == MOT_OK ? mot_memory_status() : status;
 }
 
@@ -276,6 +313,7 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
             name_of(conf), conf->test);
     struct mot_read_conf read = mot_read_as(conf);
     read.rows = UINT64_MAX;
+    read.like = &o->rows.words;
     if (o->rows.sparse) read.base = o->rows.from_zero ? MOT_INDEX_ZERO : MOT_INDEX_ONE;
     enum mot_status status = mot_raw_open(conf, seed, 1, &read, &o->test);
     if (status != MOT_OK) return status;
@@ -298,9 +336,9 @@ static enum mot_status settle_augmenting(struct owner *o, const struct mot_data_
     if (conf->crop == 0 && !conf->flip) return MOT_OK;
     if (p->channels == 0)
         return mot_fail(MOT_EUSAGE,
-            "%s: `%s` is for pictures, but its rows have no height and width: IDX, NPY and NPZ arrays of 3 "
-            "or "
-            "4 dimensions have, and CIFAR",
+            "%s: `%s` is for pictures, but its rows have no height and width: CIFAR files have them, and "
+            "IDX, "
+            "NPY and NPZ arrays of 3 or 4 dimensions",
             name_of(conf), key);
     if (conf->crop >= p->height || conf->crop >= p->width)
         return mot_fail(MOT_EUSAGE, "%s: `crop` is %llu, expected less than the %u x %u pixels of a picture",
@@ -308,6 +346,19 @@ static enum mot_status settle_augmenting(struct owner *o, const struct mot_data_
     o->set.crop = (uint32_t)conf->crop;
     o->set.flip = conf->flip;
     return MOT_OK;
+}
+
+/* Gaps become what the training rows have there. */
+static enum mot_status fill_gaps(struct owner *o, const struct mot_data_conf *conf)
+{
+    enum mot_missing how;
+    float value = 0;
+    enum mot_status status = mot_missing_read(conf->missing, &how, &value);
+    if (status != MOT_OK || how == MOT_MISSING_REFUSE || o->rows.sparse) return status;
+    status = mot_missing_fit(&o->rows, name_of(conf), o->set.train.rows, how, value, &o->set.fill);
+    if (status == MOT_OK) mot_missing_fill(&o->rows, o->set.fill);
+    if (status == MOT_OK && o->test.rows) mot_missing_fill(&o->test, o->set.fill);
+    return status;
 }
 
 static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *conf, uint64_t seed)
@@ -327,6 +378,7 @@ static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *c
     if (status == MOT_OK) status = settle_labels(o, conf);
     if (status == MOT_OK) status = put_in_order(o, (enum mot_order)conf->order, seed);
     if (status == MOT_OK) status = split(o, conf);
+    if (status == MOT_OK) status = fill_gaps(o, conf);
     if (status != MOT_OK) return status;
     struct mot_dataset *set = &o->set;
     bool chosen = conf->scale != MOT_SCALE_AUTO;
@@ -353,6 +405,8 @@ static enum mot_status finish(
     }
     o->set.column_names = o->rows.column_names;
     o->set.picture = o->rows.geometry;
+    o->set.words = o->rows.words;
+    o->rows.words = (struct mot_word_columns){ 0 };
     o->set.file_rows = o->rows.rows;
     *out = &o->set;
     return MOT_OK;
@@ -409,6 +463,12 @@ static enum mot_status open_as_steps(
     const char *name = name_of(conf);
     struct mot_raw *raw = &o->rows;
     uint64_t seed = conf->data_seed != MOT_WORD_UINT ? conf->data_seed : 1;
+    read.like = &schema->words;
+    if (conf->unlabelled_too) {
+        read.features = schema->cols + schema->words.count;
+        for (uint32_t i = 0; i < schema->words.count; i++) read.features -= schema->words.at[i].count;
+    }
+    read.keep_missing = schema->fill != NULL;
     enum mot_status status = mot_raw_open(conf, seed, has_test_part(conf), &read, raw);
     if (status != MOT_OK) return status;
     if (raw->cols > schema->cols || (!raw->sparse && raw->cols < schema->cols)) {
@@ -417,14 +477,16 @@ static enum mot_status open_as_steps(
             raw->sparse ? "at most " : "", schema->cols);
     }
     raw->cols = schema->cols;
+    if (schema->fill && !raw->sparse) mot_missing_fill(raw, schema->fill);
     if (raw->sparse && schema->shift)
         return mot_fail(MOT_EDATA,
             "%s: sparse rows, but the model was trained on dense rows with a shift; convert the file to CSV",
             name);
     uint32_t *class_of = NULL;
     enum mot_task task;
+    if (raw->labelled && !conf->path) name_labels(&raw->labels, name, schema);
     if (raw->labelled && schema->classes)
-        status = mot_labels_match(&raw->labels, name, schema->class_names, schema->classes, &class_of);
+        status = match_classes(&raw->labels, name, schema->class_names, schema->classes, &class_of);
     else if (raw->labelled) status = mot_labels_task(&raw->labels, MOT_TASK_REGRESSION, name, &task);
     if (status == MOT_OK && raw->labelled) o->y = label_values(&raw->labels, class_of);
     free(class_of);

@@ -17,6 +17,12 @@ struct mot_read_conf {
     enum mot_index_base base; /* LIBSVM */
     const char *label_column, *separator, *skip;
     uint32_t header; /* CSV, as in mot_data_conf */
+    /* CSV: */
+    bool keep_missing; /* as NaN; else they are an error */
+    const char *words; /* as in mot_data_conf */
+    bool unknown_zeros;
+    uint32_t features; /* with these many columns and no label, rows may have none; 0: they must have one */
+    const struct mot_word_columns *like; /* which columns have words and which ones; NULL: find out */
 };
 struct mot_read_conf mot_read_preset(void); /* all rows, the machine's memory, labels in the last column */
 struct mot_read_conf mot_read_as(const struct mot_data_conf *); /* as the `data:` section says */

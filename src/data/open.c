@@ -24,6 +24,9 @@ struct mot_read_conf mot_read_as(const struct mot_data_conf *conf)
     read.separator = conf->separator;
     read.skip = conf->skip;
     read.header = conf->header;
+    read.keep_missing = conf->missing && strcmp(conf->missing, "refuse") != 0;
+    read.words = conf->words;
+    read.unknown_zeros = conf->unknown != 0;
     return read;
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "data/number.h"
+#include "data/words.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ void mot_raw_free(struct mot_raw *raw)
         for (uint32_t c = 0; c < raw->cols; c++) free(raw->column_names[c]);
     free(raw->column_names);
     free(raw->label_name);
+    mot_word_columns_free(&raw->words);
     *raw = (struct mot_raw){ 0 };
 }
 
@@ -239,9 +241,12 @@ static char *list_names(char *const *names, uint32_t count)
 }
 
 enum mot_status mot_labels_match(
-    const struct mot_labels *l, const char *name, char *const *names, uint32_t count, uint32_t **class_of_out)
+    const struct mot_labels *l, const struct mot_known *k, uint32_t **class_of_out)
 {
     struct mot_labels known = { 0 };
+    const char *name = k->file;
+    char *const *names = k->names;
+    uint32_t count = k->count;
     if (count > MOT_CLASSES_MAX)
         return mot_fail(MOT_EDATA, "%s: %u classes, expected at most %u", name, count, MOT_CLASSES_MAX);
     for (uint32_t c = 0; c < count; c++) { /* by value where a name is a number: "1" is "+1" is "1.0" */
@@ -256,13 +261,14 @@ enum mot_status mot_labels_match(
         const struct mot_label *s = &l->seen[i];
         uint32_t id =
             known.slots ? find(&known, s->number, s->value, s->text, strlen(s->text), &at) : UINT32_MAX;
-        if (id != UINT32_MAX) {
-            class_of[i] = (uint32_t)known.seen[id].line;
+        if (id != UINT32_MAX || k->others || s->text[0] == 0) {
+            class_of[i] = id == UINT32_MAX ? UINT32_MAX : (uint32_t)known.seen[id].line;
             continue;
         }
         char *list = list_names(names, count), clip[MOT_CLIP];
-        status = mot_fail(MOT_EDATA, "%s:%llu: label %s is not among the known classes: %s", name,
-            (unsigned long long)s->line, mot_clip(clip, sizeof clip, s->text, strlen(s->text)), list);
+        status =
+            mot_fail(MOT_EDATA, "%s:%llu: %s %s is not among the %s: %s", name, (unsigned long long)s->line,
+                k->what, mot_clip(clip, sizeof clip, s->text, strlen(s->text)), k->among, list);
         free(list);
     }
     if (status == MOT_OK && l->many)

@@ -40,13 +40,14 @@ struct mot_raw {
     struct mot_picture geometry; /* of a row, if the file says so; zeros otherwise */
     bool from_zero;              /* sparse: the file counts columns from 0 */
     uint32_t format;             /* enum mot_format */
-    float *x;                    /* dense [rows][cols] */
+    float *x;                    /* dense [rows][cols]; NaN: missing, which only a CSV file may have */
     uint64_t *row_at;            /* sparse [rows + 1] */
     uint32_t *col;
     float *val;
-    struct mot_labels labels; /* rows of them if labelled */
-    char **column_names;      /* [cols], or NULL */
-    char *label_name;         /* or NULL */
+    struct mot_labels labels;      /* rows of them if labelled */
+    char **column_names;           /* [cols], or NULL */
+    char *label_name;              /* or NULL */
+    struct mot_word_columns words; /* column numbers are those of x */
     size_t x_room, row_at_room, col_room, val_room;
 };
 
@@ -75,8 +76,14 @@ enum mot_status mot_raw_task(
  * malloc'd; if memory was refused they are not filled. */
 void mot_labels_classes(
     const struct mot_labels *, uint32_t *count_out, char ***names_out, uint32_t **class_of_out);
-/* class_of for given names; any other label is an error. */
+/* class_of for given names. Any other label is an error, or UINT32_MAX; so is an empty one. */
+struct mot_known {
+    const char *file, *what, *among; /* for the error: "FILE:3: WHAT 'x' is not among the AMONG: a, b" */
+    char *const *names;
+    uint32_t count;
+    bool others; /* other labels are no error */
+};
 enum mot_status mot_labels_match(
-    const struct mot_labels *, const char *name, char *const *names, uint32_t count, uint32_t **class_of_out);
+    const struct mot_labels *, const struct mot_known *, uint32_t **class_of_out);
 
 #endif

@@ -114,6 +114,12 @@ void mot_scale_fit(const struct mot_raw *raw, uint32_t rows, enum mot_scale scal
         factor[c] = constant || !(size > 0) ? 1 : (float)(1 / size);
         if (shift) shift[c] = (float)(scale == MOT_SCALE_STANDARD ? k->mean : k->low);
     }
+    /* Words are 0 and 1 already: a rare one would become a large number. */
+    for (uint32_t i = 0; i < raw->words.count && !mot_memory_refused(); i++)
+        for (uint32_t w = 0; w < raw->words.at[i].count; w++) {
+            factor[raw->words.at[i].first + w] = 1;
+            if (shift) shift[raw->words.at[i].first + w] = 0;
+        }
     free(column);
     *shift_out = shift;
     *factor_out = factor;

@@ -8,6 +8,9 @@
  *   class_names            a JSON list, as the data spells them
  *   scale                  none, standard, minmax or unit; the numbers are the
  *                          tensors scale.shift and scale.factor
+ *   words                  a JSON list: for each column of words its place among the file's
+ *                          features, its first column in the table, its name and its words
+ *   (the tensor missing.fill has what stands for missing values)
  *   seed, data.KEY         where the training data came from, so that eval can
  *   data_hash              cut off the same test part again, and tell whether it did */
 #include "report/report.h"
@@ -26,6 +29,7 @@
 
 #define SHIFT "scale.shift"
 #define FACTOR "scale.factor"
+#define FILL "missing.fill"
 
 static const char *const scale_name[] = {
     [MOT_SCALE_AUTO] = NULL,
@@ -93,6 +97,27 @@ static void put_class_names(json_t *metadata, char *const *names, uint32_t class
     json_decref(list);
 }
 
+static void put_words(json_t *metadata, const struct mot_word_columns *all)
+{
+    if (all->count == 0) return;
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct mot_word_column *c = &all->at[i];
+        json_t *words = json_array(), *column = json_object();
+        for (uint32_t w = 0; w < c->count; w++) mot_json_add(words, class_name(c->word[w]));
+        mot_json_set(column, "column", json_integer(c->column));
+        mot_json_set(column, "first", json_integer(c->first));
+        if (c->name) mot_json_set(column, "name", class_name(c->name));
+        mot_json_set(column, "words", words);
+        mot_json_add(list, column);
+    }
+    char *text = json_dumps(list, JSON_COMPACT);
+    if (text) put(metadata, "words", "%s", text);
+    else mot_memory_refuse(0);
+    free(text);
+    json_decref(list);
+}
+
 static json_t *metadata_of(
     const struct mot_experiment *e, const struct mot_net *net, const struct mot_dataset *data)
 {
@@ -109,6 +134,7 @@ static json_t *metadata_of(
     if (data) {
         MOT_ASSERT(data->scale < MOT_COUNT(scale_name) && data->scale != MOT_SCALE_AUTO);
         put(m, "scale", "%s", scale_name[data->scale]);
+        put_words(m, &data->words);
         put(m, "data_hash", "%016" PRIx64, data->hash);
     } else {
         put(m, "scale", "none");
@@ -123,7 +149,7 @@ static json_t *metadata_of(
 enum mot_status mot_model_save(const char *path, const struct mot_experiment *e, const struct mot_net *net,
     const struct mot_dataset *data, const float *x)
 {
-    struct mot_tensor_source *source = mot_new(net->segments + 2, sizeof *source);
+    struct mot_tensor_source *source = mot_new(net->segments + 3, sizeof *source);
     size_t n = 0;
     for (uint32_t i = 0; i < net->segments; i++) {
         const struct mot_segment *s = &net->segment[i];
@@ -134,6 +160,7 @@ enum mot_status mot_model_save(const char *path, const struct mot_experiment *e,
         source[n++] = (struct mot_tensor_source){ SHIFT, 1, &net->shape.cols, data->shift };
     if (data && data->factor)
         source[n++] = (struct mot_tensor_source){ FACTOR, 1, &net->shape.cols, data->factor };
+    if (data && data->fill) source[n++] = (struct mot_tensor_source){ FILL, 1, &net->shape.cols, data->fill };
     json_t *metadata = metadata_of(e, net, data);
     enum mot_status status = mot_tensors_write(path, metadata, source, n);
     json_decref(metadata);
@@ -235,6 +262,52 @@ static enum mot_status read_class_names(const struct reading *r)
     return status == MOT_OK ? mot_memory_status() : status;
 }
 
+/* One column of words; false if it is not one, or does not come after the columns before it. */
+static bool read_word_column(const struct reading *r, const json_t *value, struct mot_word_column *c)
+{
+    const struct mot_schema *schema = &r->m->schema;
+    const json_t *words = json_object_get(value, "words"), *name = json_object_get(value, "name");
+    json_int_t column = json_integer_value(json_object_get(value, "column")),
+               first = json_integer_value(json_object_get(value, "first"));
+    size_t count = json_array_size(words);
+    const struct mot_word_column *before = schema->words.count ? c - 1 : NULL;
+    if (column < (before ? (json_int_t)before->column + 1 : 0) || column >= schema->cols ||
+        first < (before ? (json_int_t)before->first + before->count : 0) || count == 0 ||
+        first > schema->cols || count > schema->cols - (uint32_t)first)
+        return false;
+    *c = (struct mot_word_column){ .column = (uint32_t)column, .first = (uint32_t)first };
+    if (name) c->name = read_class_name(name, &r->m->arena);
+    c->word = mot_arena_new(&r->m->arena, count * sizeof *c->word);
+    for (; c->count < count && !mot_memory_refused(); c->count++) {
+        c->word[c->count] = read_class_name(json_array_get(words, c->count), &r->m->arena);
+        if (!c->word[c->count]) return false;
+    }
+    return true;
+}
+
+static enum mot_status read_words(const struct reading *r)
+{
+    struct mot_word_columns *all = &r->m->schema.words;
+    const char *text = text_of(r, "words");
+    if (!text) return MOT_OK;
+    json_error_t error;
+    json_t *list = json_loads(text, 0, &error);
+    size_t n = json_array_size(list);
+    bool good = json_is_array(list) && n <= r->m->schema.cols;
+    if (good && n) all->at = mot_arena_new(&r->m->arena, n * sizeof *all->at);
+    for (size_t i = 0; good && i < n && !mot_memory_refused(); i++) {
+        good = read_word_column(r, json_array_get(list, i), &all->at[i]);
+        if (good) all->count++;
+    }
+    bool memory = !list && json_error_code(&error) == json_error_out_of_memory;
+    json_decref(list);
+    if (memory) return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", r->path);
+    if (!good)
+        return mot_fail(
+            MOT_EDATA, "%s: __metadata__: words is not a list of columns and their words", r->path);
+    return mot_memory_status();
+}
+
 static enum mot_status read_columns(const struct reading *r, const char *name, float **out)
 {
     const struct mot_tensor *t = mot_tensors_find(r->t, name);
@@ -271,6 +344,8 @@ static enum mot_status read_schema(const struct reading *r)
     r->m->schema.classes = (uint32_t)classes;
     if (status == MOT_OK) status = read_class_names(r);
     if (status == MOT_OK) status = read_scaling(r);
+    if (status == MOT_OK) status = read_words(r);
+    if (status == MOT_OK) status = read_columns(r, FILL, &r->m->schema.fill);
     return status;
 }
 
@@ -310,18 +385,20 @@ static enum mot_status read_net(const struct reading *r)
     const char *name = text_of(r, "model"), *sparse = text_of(r, "sparse");
     if (!name)
         return mot_fail(MOT_EDATA, "%s: __metadata__ names no model: not a model that motley saved", r->path);
-    const struct mot_model *const *kind = mot_models;
-    while (*kind && strcmp((*kind)->name, name) != 0) kind++;
-    if (!*kind)
-        return mot_fail(MOT_EDATA, "%s: __metadata__: this version has no model %.80s", r->path, name);
-    void *conf = mot_arena_new(&r->m->arena, (*kind)->conf_bytes ? (*kind)->conf_bytes : 1);
-    enum mot_status status = read_options(r, "model", (*kind)->options, conf);
+    const struct mot_model *kind = mot_model_at(0);
+    for (size_t i = 0; kind && strcmp(kind->name, name) != 0;) kind = mot_model_at(++i);
+    if (!kind)
+        return mot_fail(MOT_EDATA,
+            "%s: __metadata__: this version has no model %.80s (--plugin brings models of your own)", r->path,
+            name);
+    void *conf = mot_arena_new(&r->m->arena, kind->conf_bytes ? kind->conf_bytes : 1);
+    enum mot_status status = read_options(r, "model", kind->options, conf);
     if (status != MOT_OK) return status;
     struct mot_shape shape = { r->m->schema.cols, r->m->schema.classes, sparse && strcmp(sparse, "true") == 0,
         { 0 } };
     status = read_picture(r, &shape.picture);
     if (status != MOT_OK) return status;
-    if (mot_net_open(*kind, conf, &shape, &r->m->net) != MOT_OK) {
+    if (mot_net_open(kind, conf, &shape, &r->m->net) != MOT_OK) {
         char *why = mot_text(mot_error());
         status = mot_fail(MOT_EDATA, "%s: its metadata do not describe a model: %s", r->path, why);
         free(why);
@@ -356,7 +433,7 @@ static enum mot_status check_tensors(const char *path, const struct mot_tensors 
     }
     for (size_t i = 0; i < t->n; i++) {
         const char *name = t->tensor[i].name;
-        bool known = strcmp(name, SHIFT) == 0 || strcmp(name, FACTOR) == 0;
+        bool known = strcmp(name, SHIFT) == 0 || strcmp(name, FACTOR) == 0 || strcmp(name, FILL) == 0;
         for (uint32_t k = 0; !known && k < net->segments; k++)
             known = strcmp(name, net->segment[k].name) == 0;
         if (!known)

@@ -1,12 +1,14 @@
 /* score.c -- a saved model on data. */
 #include "report/score.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "math/models.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- Which data ------------------------------------------------------------------ */
 
@@ -60,6 +62,8 @@ static void take_reading(const struct mot_saved_model *m, struct mot_data_conf *
     conf->skip = m->data.skip;
     conf->separator = m->data.separator;
     conf->header = m->data.header;
+    conf->words = m->data.words;
+    conf->unknown = m->data.unknown;
 }
 
 static bool was_set(const struct mot_setting *setting, size_t n, const char *key)
@@ -88,11 +92,12 @@ static enum mot_status open_whole(struct mot_subject *s, const char *source, boo
     }
     conf.name = source;
     conf.path = NULL;
+    conf.unlabelled_too = !labels && !was_set(setting, n, "label_column");
     status = apply(m, setting, n, &conf);
     if (status != MOT_OK) return status;
     status = mot_dataset_open_as(&conf, &m->schema, &s->data);
     if (status == MOT_EDATA && !labels && !was_set(setting, n, "label_column")) {
-        /* Rows to predict often have no labels: a column, or the label file, is missing. */
+        /* Rows to predict often have no labels: here the label file is missing. */
         char *why = mot_text(mot_error());
         conf.label_column = "none";
         if (mot_dataset_open_as(&conf, &m->schema, &s->data) == MOT_OK) status = MOT_OK;
@@ -152,17 +157,41 @@ static enum mot_status open_data(struct mot_subject *s, const char *source, enum
     return open_whole(s, source, same, setting, n, labels);
 }
 
+/* The model of a run, if `model` is its folder. */
+static char *model_path(const char *model)
+{
+    struct stat about;
+    bool folder = stat(model, &about) == 0 && S_ISDIR(about.st_mode);
+    return folder ? mot_path_join(model, "model.safetensors") : mot_text(model);
+}
+
+/* Without a source: the run's own data. */
+static enum mot_status own_source(const struct mot_subject *s, const char *model, const char **out)
+{
+    if (!s->model->has_data)
+        return mot_fail(MOT_EUSAGE, "%s does not say what it was trained on: name the data", model);
+    *out = source_of(&s->model->data);
+    return MOT_OK;
+}
+
 enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part part,
     const struct mot_setting *setting, size_t n, bool labels, struct mot_subject *out)
 {
     struct mot_subject s = { 0 };
-    enum mot_status status = mot_model_load(model, &s.model);
+    char *path = model_path(model);
+    enum mot_status status = mot_model_load(path, &s.model);
+    free(path);
     if (status != MOT_OK) return status;
+    if (!source) {
+        status = own_source(&s, model, &source);
+        if (part == MOT_PART_ALL && !labels) part = MOT_PART_AUTO; /* predictions, of rows it has not seen */
+    }
     const struct mot_model *kind = s.model->net.kind;
     if (!kind->computes)
         status =
             mot_fail(MOT_EUSAGE, "%s: a %s computes nothing, so it has no predictions", model, kind->name);
     if (status == MOT_OK) status = open_data(&s, source, part, setting, n, labels);
+    s.source = source;
     for (size_t i = 0; i < s.tables; i++) s.rows += s.table[i].rows;
     if (status == MOT_OK && s.rows == 0)
         status =

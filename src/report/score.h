@@ -17,13 +17,15 @@ struct mot_subject { /* a model, and the rows that it shall judge */
     struct mot_table table[3];
     size_t tables;
     uint64_t rows;
-    const char *part; /* "test", "train", "valid" or "all" */
+    const char *part;   /* "test", "train", "valid" or "all" */
+    const char *source; /* as given, or what the model was trained on */
 };
 
-/* Opens both. `source` is a built-in set's name or a file. If the model was trained on it, its data
- * section and seed are the defaults, so the split is the same, and the data's hash must be the same too.
- * For another file, only the options for reading it are taken over. Settings have keys of the data
- * section. `labels`: refuse rows without labels. */
+/* Opens both. `model` is a model file or the folder of a run. `source` is a built-in set's name or a file;
+ * NULL is what the model was trained on, and of that the test rows unless a part is named. If the model was
+ * trained on the source, its data section and seed are the defaults, so the split is the same, and the data's
+ * hash must be the same too. For another file, only the options for reading it are taken over. Settings have
+ * keys of the data section. `labels`: refuse rows without labels. */
 enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part,
     const struct mot_setting *, size_t settings, bool labels, struct mot_subject *out);
 void mot_subject_close(struct mot_subject *);

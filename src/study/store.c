@@ -1,5 +1,6 @@
 #include "study/store.h"
 #include "api/job.h"
+#include "api/plugin.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -317,6 +318,7 @@ static enum mot_status stem_of(
         return mot_fail(MOT_ESYSTEM, "out of memory");
     }
     fprintf(out, "motley %s %s %s%s\n%s", MOT_VERSION, mot_kernels_name(), MOT_SOURCE_HASH, what, said);
+    mot_plugins_print(out);
     enum mot_status status = print_files(s, x, said, out);
     fclose(out);
     XXH128_hash_t hash = XXH3_128bits(text, n);

@@ -11,6 +11,7 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name motley.pc)")
 export PKG_CONFIG_PATH
 lib=$(dirname "$PKG_CONFIG_PATH")
 cp -r "$MOTLEY_SOURCE/test/api/outside" "$folder/project"
+cp "$MOTLEY_SOURCE/examples/method/clipped.c" "$folder/project/method.c"
 cd "$folder/project"
 
 # Linked with the sanitizers of the build, as the library is.

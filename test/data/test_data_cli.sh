@@ -15,7 +15,7 @@ says "NPY with its labels converts to IDX" 0 "" "$MOTLEY" data convert "$box/x.n
 says "IDX with its labels converts to CSV" 0 "" "$MOTLEY" data convert "$box/digits-images-idx2-ubyte" "$box/back.csv"
 says "what came back has the same numbers" 0 "non-zeros  58736" "$MOTLEY" data info "$box/back.csv"
 printf '%s\n' 'day,x,y' 'mo,1,0' 'tu,2,1' >"$box/days.csv"
-says "a word among numbers is bad data" 3 "days.csv:2: column 0 ('day'): found 'mo'" "$MOTLEY" data info "$box/days.csv"
+says "a column of words becomes a column for each word" 0 "day: 2 columns for mo, tu" "$MOTLEY" data info "$box/days.csv"
 says "a column can be left out" 0 "rows       2" "$MOTLEY" data info "$box/days.csv" --skip day
 says "a misspelt column has a nearest name" 2 "did you mean 'day'" "$MOTLEY" data info "$box/days.csv" --skip dya
 says "a name that says no format is refused" 2 "--to FORMAT" "$MOTLEY" data convert digits "$box/out"

@@ -1,32 +1,10 @@
 /* test_dataset.c -- from a configuration to tables: order, split, scaling, schema, built-in sets. */
 #include "data/scale.h"
+#include "files.h"
 #include "help.h"
-#include <dirent.h>
 #include <xxhash.h>
 
 #define DIGITS_HASH UINT64_C(0x3aa8ce2818b1f9d1) /* of the pixels as floats, from the published file */
-
-static char folder[] = "/tmp/motley-data-XXXXXX";
-
-static const char *write_file(const char *name, const char *text)
-{
-    static char path[8][128];
-    static int next;
-    if (strstr(folder, "XXXXXX") && !mkdtemp(folder)) return NULL;
-    char *at = path[next++ % 8];
-    snprintf(at, sizeof path[0], "%s/%s", folder, name);
-    return mot_file_replace(at, text, strlen(text)) == MOT_OK ? at : NULL;
-}
-
-/* Removes the files of the folder, then the folder. */
-__attribute__((destructor)) static void tidy_up(void)
-{
-    DIR *open_folder = opendir(folder);
-    for (struct dirent *entry; open_folder && (entry = readdir(open_folder)) != NULL;)
-        if (entry->d_name[0] != '.') unlinkat(dirfd(open_folder), entry->d_name, 0);
-    if (open_folder) closedir(open_folder);
-    rmdir(folder);
-}
 
 static struct mot_data_conf file_conf(const char *path)
 {
@@ -437,7 +415,12 @@ TEST(data_for_a_model_are_read_in_its_units)
 {
     char *names[] = { (char[]){ "-1" }, (char[]){ "+1" } };
     float shift[2] = { 1, 2 }, factor[2] = { 10, 100 };
-    struct mot_schema schema = { 2, 2, MOT_SCALE_STANDARD, names, shift, factor };
+    struct mot_schema schema = { .cols = 2,
+        .classes = 2,
+        .scale = MOT_SCALE_STANDARD,
+        .class_names = names,
+        .shift = shift,
+        .factor = factor };
     struct mot_data_conf conf = preset();
     struct mot_dataset *set;
     conf.path = write_file("as.csv", "a,b,y\n2,3,1\n1,2,-1\n");
@@ -467,7 +450,7 @@ TEST(data_for_a_model_are_read_in_its_units)
 TEST(sparse_data_for_a_model_may_have_fewer_columns)
 {
     char *names[] = { (char[]){ "0" }, (char[]){ "1" } };
-    struct mot_schema schema = { 5, 2, MOT_SCALE_NONE, names, NULL, NULL };
+    struct mot_schema schema = { .cols = 5, .classes = 2, .scale = MOT_SCALE_NONE, .class_names = names };
     struct mot_data_conf conf = preset();
     struct mot_dataset *set;
     conf.path = write_file("fewer", "1 1:1 3:2\n");

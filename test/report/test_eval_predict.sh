@@ -68,4 +68,28 @@ cut -d, -f3 "$folder/latin.csv" >"$folder/labels"
 check labels_that_are_not_utf_8_come_back_as_they_were cmp "$folder/predicted" "$folder/labels"
 "$motley" eval "$folder/latin/model.safetensors" "$folder/latin.csv" --json >"$folder/latin.json"
 check and_are_spelt_out_in_json grep -qF '"name": "caf\\xe9"' "$folder/latin.json"
+
+# The folder of a run is enough, and a CSV file may have gaps and words.
+"$motley" predict "$folder/run" >"$folder/own.csv" || exit 1
+check predict_of_a_run_takes_its_test_rows [ "$(wc -l <"$folder/own.csv")" = 359 ]
+"$motley" eval "$folder/run" --json >"$folder/own.json" || exit 1
+check eval_of_a_run_is_that_of_its_model [ "$(value loss "$folder/own.json")" = "$(value loss "$folder/eval.json")" ]
+check a_folder_without_a_model_is_named says 2 "$folder/model.safetensors" "$motley" predict "$folder"
+{
+    echo 'sex,age,port,outcome'
+    for i in $(seq 1 30); do printf 'female,%s,S,survived\nmale,%s,%s,lost\n' "$i" "$([ $((i % 5)) = 0 ] || echo $((i * 2)))" "$([ $((i % 7)) = 0 ] && echo NA || echo C)"; done
+} >"$folder/ship.csv"
+check gaps_are_refused_by_default says 3 "6 of this column's 60 values are missing (and 4 values of 1 other column)" \
+    "$motley" sim --quiet --data "$folder/ship.csv" --stop-updates 1
+"$motley" sim --quiet --data "{name: $folder/ship.csv, missing: median}" --model softmax --workers 2 --stop-updates 200 \
+    --out "$folder/ship" >/dev/null || exit 1
+printf 'sex,age,port\nfemale,,S\nmale,30,\n' >"$folder/new.csv"
+check predict_uses_the_words_and_fills_of_the_training_data \
+    [ "$("$motley" predict "$folder/ship" "$folder/new.csv" | paste -sd' ')" = "survived lost" ]
+printf 'sex,age,port\nfemale,,S\nother,30,S\n' >"$folder/odd.csv"
+check a_word_that_training_did_not_have_is_named says 3 "odd.csv:3: column 'sex': word 'other' is not among" \
+    "$motley" predict "$folder/ship" "$folder/odd.csv"
+check and_may_be_none_of_the_known_ones [ "$("$motley" predict "$folder/ship" "$folder/odd.csv" --unknown zeros | wc -l)" = 2 ]
+"$motley" eval "$folder/ship" "$folder/ship.csv" --part all --json >"$folder/ship.json"
+check eval_reads_gaps_and_words_as_training_did [ "$(value accuracy "$folder/ship.json")" = 1.0 ]
 exit $failed

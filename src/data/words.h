@@ -1,0 +1,27 @@
+/* words.h -- columns of words: each becomes a column of zeros and ones for every word (one-hot). */
+#ifndef MOT_DATA_WORDS_H
+#define MOT_DATA_WORDS_H
+
+#include "data/raw.h"
+
+#define MOT_WORDS_MAX 1000 /* different words in a column; more look like names or texts */
+
+void mot_word_columns_free(struct mot_word_columns *); /* and zeroes it */
+/* Deep; if memory was refused, the copy is incomplete. */
+struct mot_word_columns mot_word_columns_copy(const struct mot_word_columns *);
+/* The one that begins as column `c` of the table, or NULL. */
+const struct mot_word_column *mot_word_column_at(const struct mot_word_columns *, uint32_t c);
+
+/* How reading one file came to words: for each feature column, the words of its rows (in `cell`, where an
+ * empty text is a missing one), or NULL where it has numbers. */
+struct mot_worded {
+    struct mot_labels *const *cell;      /* [raw.cols] */
+    char *const *names;                  /* [raw.cols], or NULL */
+    const struct mot_word_columns *like; /* words known from the training data, or NULL */
+    bool unknown_zeros;                  /* other words are none of them instead of an error */
+    uint64_t memory;                     /* bytes that the table may take */
+};
+/* Widens the table; rows whose word is missing get NaN in all columns of that word. */
+enum mot_status mot_words_spread(struct mot_raw *, const struct mot_source *, const struct mot_worded *);
+
+#endif

@@ -170,16 +170,18 @@ char *mot_text(const char *text)
 char *mot_format(const char *format, ...)
 {
     char *text;
-    va_list arguments, again;
+    va_list arguments, measured, again;
     va_start(arguments, format);
+    va_copy(measured, arguments);
     va_copy(again, arguments);
-    int n = vasprintf(&text, format, arguments);
-    if (n < 0) {
-        size_t most = 64 << 10; /* longer text is cut: nobody will read it */
+    if (vasprintf(&text, format, arguments) < 0) {
+        int n = vsnprintf(NULL, 0, format, measured);
+        size_t most = n >= 0 && n < 64 << 10 ? (size_t)n + 1 : 64 << 10; /* the rest nobody will read */
         text = stand_in(most);
         vsnprintf(text, most, format, again);
     }
     va_end(again);
+    va_end(measured);
     va_end(arguments);
     return text;
 }

@@ -11,6 +11,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -54,7 +55,15 @@ def rows_of(path, rows, columns, seed, classes=2):
 
 
 def call(words, **more):
-    return subprocess.run(words, cwd=box, capture_output=True, text=True, timeout=PATIENCE_S, check=False, **more)
+    """Like subprocess.run, but what a command has started ends with it, too, if it takes too long."""
+    with subprocess.Popen(words, cwd=box, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True, **more) as child:
+        try:
+            out, errors = child.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(words, child.returncode, out, errors)
 
 
 def furnish():

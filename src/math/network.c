@@ -118,6 +118,8 @@ static enum mot_status network_open(struct mot_net *net)
             "%s needs pictures, but the data does not say that its %u columns are one: files of "
             "three or four dimensions (IDX, NPY) do",
             net->kind->name, net->shape.cols);
+    if (status == MOT_OK && net->kind == &mot_model_network && !conf->layers) /* in a damaged model file */
+        status = mot_fail(MOT_EUSAGE, "network: model.layers is missing; expected a list");
     if (status != MOT_OK) return status;
     struct mot_layer_list *list = mot_new(1, sizeof *list);
     char *text = layers_of(net);

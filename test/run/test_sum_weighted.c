@@ -1,5 +1,6 @@
 /* The weighted sum that decoding ends with. */
 #include "base/rng.h"
+#include "run/outbox.h"
 #include "run/pool.h"
 #include "test.h"
 #include <motley/method.h>
@@ -12,7 +13,8 @@ TEST(a_weighted_sum_is_taken_in_double_and_rounded_once)
 {
     struct mot_pool pool;
     struct mot_world world = { .dim = DIM };
-    struct mot_env env = { .world = &world, .pool = &pool };
+    struct mot_outbox out = { 0 };
+    struct mot_env env = { .world = &world, .pool = &pool, .out = &out };
     struct mot_rng rng = mot_rng_at(20250713, MOT_RNG_TEST, 1);
     mot_buf in[BUFS];
     double weight[BUFS];

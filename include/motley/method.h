@@ -317,6 +317,9 @@ MOT_API mot_buf mot_hold(struct mot_env *, mot_buf); /* count + 1; returns its a
 MOT_API void mot_drop(struct mot_env *, mot_buf);    /* count - 1; MOT_NO_BUF is ignored */
 MOT_API const float *mot_read(const struct mot_env *, mot_buf);
 MOT_API float *mot_edit(struct mot_env *, mot_buf); /* only while the count is 1 */
+/* The first float of a slice, likewise. The simulator charges for what may be written: call either of these
+ * once for each pass over memory. */
+MOT_API float *mot_edit_slice(struct mot_env *, struct mot_slice);
 MOT_API struct mot_slice mot_whole(const struct mot_env *, mot_buf);
 /* Part `shard` of `shards`: parts are consecutive, cover the buffer, and none is empty if there are as many
  * floats that are trained. Statistics are in the last. */

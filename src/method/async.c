@@ -156,14 +156,13 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
 {
     const struct async_conf *conf = env->conf;
     mot_buf out = mot_take(env);
-    struct mot_slice mine = mot_hub_range(env, out);
+    struct mot_slice mine = mot_hub_range(env, out), mean = mot_hub_range(env, s->mean_square);
     uint32_t trained = mot_trained_in(env->world, mine);
-    mot_compensate(&conf->step, trained, mot_read(env, c->grad) + mine.off, c->samples,
-        mot_read(env, s->hub.params.x) + mine.off, mot_read(env, c->at) + mine.off,
-        s->mean_square == MOT_NO_BUF ? NULL : mot_edit(env, s->mean_square) + mine.off,
-        mot_edit(env, out) + mine.off);
-    for (uint32_t i = mine.off + trained; i < mine.off + mine.len; i++) /* statistics */
-        mot_edit(env, out)[i] = mot_read(env, c->grad)[i];
+    const float *grad = mot_read(env, c->grad) + mine.off;
+    float *to = mot_edit_slice(env, mine);
+    mot_compensate(&conf->step, trained, grad, c->samples, mot_read(env, s->hub.params.x) + mine.off,
+        mot_read(env, c->at) + mine.off, mean.buf == MOT_NO_BUF ? NULL : mot_edit_slice(env, mean), to);
+    for (uint32_t i = trained; i < mine.len; i++) to[i] = grad[i]; /* statistics */
     mot_drop(env, c->grad);
     c->grad = out;
 }
@@ -186,7 +185,7 @@ static void step_along(struct async *s, struct mot_env *env, const struct collec
     struct mot_slice sum = mot_hub_range(env, mot_take(env));
     for (uint32_t i = 0; i < b; i++) {
         float weight = alike ? 1 : (float)(in[i].factor * b / (factors * in[i].samples)),
-              *out = mot_edit(env, sum.buf) + sum.off;
+              *out = mot_edit_slice(env, sum);
         const float *grad = mot_read(env, in[i].grad) + sum.off;
         if (i == 0) k->sum(sum.len, 1, &weight, &grad, out);
         else k->axpy(sum.len, weight, grad, out);

@@ -240,7 +240,8 @@ static void keep_moved(struct mot_env *env, struct mot_slice s, mot_buf got, mot
         in[1] = mot_read(env, got) + s.off;
         in[2] = mot_read(env, s.buf) + s.off;
     }
-    mot_kernels()->sum(s.len, got == MOT_NO_BUF ? 1 : 3, weight, in, mot_edit(env, after) + s.off);
+    s.buf = after;
+    mot_kernels()->sum(s.len, got == MOT_NO_BUF ? 1 : 3, weight, in, mot_edit_slice(env, s));
 }
 
 void mot_exchange_close(struct mot_exchange *e, struct mot_env *env, mot_buf *x, mot_buf *moved)
@@ -257,7 +258,8 @@ void mot_exchange_close(struct mot_exchange *e, struct mot_env *env, mot_buf *x,
             struct mot_slice slice = mot_segment(env->world, &p->cut, s, x[f]);
             mot_buf got = take_aged(e, env, s * p->fields + f, age);
             const float *in[2] = { mot_read(env, x[f]) + slice.off };
-            float *y = mot_edit(env, mixed[f]) + slice.off;
+            float *y = mot_edit_slice(
+                env, (struct mot_slice){ .buf = mixed[f], .off = slice.off, .len = slice.len });
             if (got != MOT_NO_BUF) in[1] = mot_read(env, got) + slice.off;
             if (got != MOT_NO_BUF) mot_kernels()->sum(slice.len, 2, half, in, y);
             else mot_kernels()->sum(slice.len, 1, &one, in, y);

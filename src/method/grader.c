@@ -102,8 +102,8 @@ static void model_came(struct mot_grader *g, struct mot_env *env, const struct m
         job->at = mot_hold(env, m->body.buf);
     } else {
         if (job->here == 0) job->at = mot_take(env);
-        memcpy(mot_edit(env, job->at) + m->body.off, mot_read(env, m->body.buf) + m->body.off,
-            m->body.len * sizeof(float));
+        struct mot_slice to = { .buf = job->at, .off = m->body.off, .len = m->body.len };
+        memcpy(mot_edit_slice(env, to), mot_read(env, m->body.buf) + to.off, to.len * sizeof(float));
     }
     job->here++;
     begin_next(g, env);

@@ -58,8 +58,9 @@ static mot_buf pulled(
     mot_buf out = mot_take(env);
     float mu = (float)(proximal * w->samples), weight[3] = { 1, mu, -mu };
     const float *const in[3] = { mot_read(env, w->grad), mot_read(env, l->y), mot_read(env, l->x) };
-    mot_kernels()->sum(mot_trained(env->world), 3, weight, in, mot_edit(env, out));
-    for (uint32_t i = mot_trained(env->world); i < env->world->dim; i++) mot_edit(env, out)[i] = in[0][i];
+    float *to = mot_edit(env, out);
+    mot_kernels()->sum(mot_trained(env->world), 3, weight, in, to);
+    for (uint32_t i = mot_trained(env->world); i < env->world->dim; i++) to[i] = in[0][i];
     return out;
 }
 
@@ -94,8 +95,9 @@ static void descend(struct mot_local *l, struct mot_env *env, mot_buf grad, uint
     mot_buf y = mot_take(env);
     float weight[2] = { 1, (float)(-rate / samples) };
     const float *const in[2] = { mot_read(env, l->y), mot_read(env, grad) };
-    k->sum(mot_trained(env->world), 2, weight, in, mot_edit(env, y));
-    mot_statistics_step(o->net, 0, env->world->dim, in[1], 1.0 / samples, in[0], mot_edit(env, y));
+    float *to = mot_edit(env, y);
+    k->sum(mot_trained(env->world), 2, weight, in, to);
+    mot_statistics_step(o->net, 0, env->world->dim, in[1], 1.0 / samples, in[0], to);
     mot_drop(env, l->y);
     l->y = y;
 }

@@ -217,13 +217,15 @@ const float *mot_read(const struct mot_env *env, mot_buf b)
     return mot_pool_floats(env->pool, b);
 }
 
-float *mot_edit(struct mot_env *env, mot_buf b)
+float *mot_edit_slice(struct mot_env *env, struct mot_slice s)
 {
-    MOT_ASSERT(mot_pool_count(env->pool, b) == 1 && "a shared buffer is frozen");
-    if (mot_pool_packed(env->pool, b)) mot_pool_unpack(env->pool, b);
-    env->out->mixed += env->world->dim;
-    return mot_pool_at(env->pool, b);
+    MOT_ASSERT(mot_pool_count(env->pool, s.buf) == 1 && "a shared buffer is frozen");
+    if (mot_pool_packed(env->pool, s.buf)) mot_pool_unpack(env->pool, s.buf);
+    env->out->mixed += s.len;
+    return mot_pool_at(env->pool, s.buf) + s.off;
 }
+
+float *mot_edit(struct mot_env *env, mot_buf b) { return mot_edit_slice(env, mot_whole(env, b)); }
 
 struct mot_slice mot_whole(const struct mot_env *env, mot_buf b)
 {

@@ -123,6 +123,22 @@ static double apart(void)
     return sum;
 }
 
+TEST(mixing_counts_every_float_once_however_many_segments_there_are)
+{
+    static const uint32_t segments[] = { 1, 3, 4, 30 };
+    for (size_t k = 0; k < MOT_COUNT(segments); k++) {
+        begin(2, segments[k]);
+        for (uint32_t i = 0; i < 2; i++) mot_exchange_open(exchange[i], &env[i], &x[i]);
+        deliver(UINT32_MAX, 0, NULL);
+        for (uint32_t i = 0; i < 2; i++) {
+            outbox.mixed = 0; /* what the simulator charges for */
+            mot_exchange_close(exchange[i], &env[i], &x[i], NULL);
+            CHECK_INT(outbox.mixed, DIM);
+        }
+        end();
+    }
+}
+
 TEST(everyone_sends_and_gets_every_segment_once_and_the_mean_stays_over_100_rounds)
 {
     for (int kind = MOT_PEERS_UNIFORM; kind <= MOT_PEERS_AUTHORS; kind++)

@@ -32,6 +32,22 @@ struct mot_inlet { /* first in each inlet's own */
     const struct mot_inlet_ops *ops;
 };
 
+/* What brokers need to know. What they give are messages, so `from` counts those; it is where to go on. */
+struct mot_inlet_setup {
+    const struct mot_address *address; /* all of it is needed only while the inlet is opened */
+    const struct mot_intake_conf *conf;
+    const char *folder; /* of the run; NULL: none */
+    uint32_t worker;
+    size_t longest; /* bytes of a message that `read` has room for; of longer ones only the length counts */
+    struct mot_cursor from;
+    bool *whole_again; /* set: of the message at `from` nothing was taken before, whatever from.sub says */
+};
+enum mot_status mot_inlet_mqtt(const struct mot_inlet_setup *, struct mot_inlet **out);
+enum mot_status mot_inlet_kafka(const struct mot_inlet_setup *, struct mot_inlet **out);
+
+/* The password for the address's user: from the file, or the environment; malloc'd. NULL: there is none. */
+enum mot_status mot_inlet_password(const struct mot_intake_conf *, char **out);
+
 /* `from`: where to go on. */
 enum mot_status mot_inlet_file(const char *path, bool ends, uint64_t from, struct mot_inlet **out);
 enum mot_status mot_inlet_input(uint64_t from, struct mot_inlet **out);

@@ -234,12 +234,26 @@ static enum mot_status open_inlet(struct mot_intake *k, const struct mot_intake_
         free(wrong);
         return status;
     }
+    bool afresh = false;
+    struct mot_inlet_setup setup = { .address = &a,
+        .conf = s->conf,
+        .folder = s->folder,
+        .worker = s->worker,
+        .longest = k->longest,
+        .from = s->begin.after,
+        .whole_again = &afresh };
     enum mot_status status = MOT_OK;
     switch (a.kind) {
     case MOT_INLET_FILE: status = mot_inlet_file(a.path, s->conf->ends, s->begin.after.at, &k->inlet); break;
     case MOT_INLET_INPUT: status = mot_inlet_input(s->begin.after.at, &k->inlet); break;
-    case MOT_INLET_KINDS: break;
+    case MOT_INLET_MQTT: status = mot_inlet_mqtt(&setup, &k->inlet); break;
+    case MOT_INLET_KAFKA: status = mot_inlet_kafka(&setup, &k->inlet); break;
+    case MOT_INLET_RATE:
+    case MOT_INLET_KINDS: break; /* not from outside */
     }
+    bool messages = a.kind == MOT_INLET_MQTT || a.kind == MOT_INLET_KAFKA;
+    if (messages) k->skip = afresh ? 0 : s->begin.after.sub;
+    else mot_records_resume(k->records, k->text ? 0 : s->begin.after.sub);
     mot_address_free(&a);
     return status;
 }
@@ -267,7 +281,6 @@ enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_int
     enum mot_status status = open_inlet(k, s);
     if (status == MOT_OK) status = mot_memory_status();
     if (status == MOT_OK) {
-        mot_records_resume(k->records, k->text ? 0 : s->begin.after.sub);
         k->running = pthread_create(&k->thread, NULL, intake_main, k) == 0;
         if (!k->running)
             status = mot_fail(MOT_ESYSTEM, "cannot start a thread for worker %u's stream", s->worker);

@@ -4,6 +4,7 @@
 
 #include "stream/intake.h"
 #include <signal.h>
+#include <stdatomic.h>
 
 struct mot_outlet;
 struct mot_outlet_ops {
@@ -16,10 +17,11 @@ struct mot_outlet_ops {
 };
 struct mot_outlet { /* first in each outlet's own */
     const struct mot_outlet_ops *ops;
-    const volatile sig_atomic_t *stop; /* NULL: nobody interrupts */
-    uint64_t sent, bytes;              /* records and bytes that send took */
-    uint64_t pushed_back_ns;           /* what send has waited */
+    const volatile sig_atomic_t *stop;      /* NULL: nobody interrupts */
+    _Atomic uint64_t sent, bytes;           /* records and bytes; mot_outlet_send counts them */
+    _Atomic uint64_t pushed_back_ns;        /* what send and flush have waited: the outlet's own to count */
 };
+enum mot_status mot_outlet_send(struct mot_outlet *, const void *record, size_t n);
 
 /* One for each device. Of `conf` it takes what says who we are: password_file, ca, cert and key. */
 enum mot_status mot_outlet_open(const struct mot_address *, const struct mot_intake_conf *conf,

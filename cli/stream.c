@@ -213,7 +213,8 @@ static void watch(const struct cli_args *args, const struct stream_plan *p, stru
     struct mot_ticker ticker;
     uint64_t asked_ns = 0;
     struct mot_arrivals *arrivals = mot_new(p->devices, sizeof *arrivals);
-    for (uint32_t i = 0; i < p->devices; i++) mot_arrivals_open(&arrivals[i], &p->law, p->seed, i);
+    for (uint32_t i = 0; i < p->devices && p->law.kind != MOT_STREAM_NONE; i++)
+        mot_arrivals_open(&arrivals[i], &p->law, p->seed, i);
     mot_ticker_open(&ticker, stderr, isatty(STDERR_FILENO));
     for (;;) {
         uint64_t now = mot_wall_ns();

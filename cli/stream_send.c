@@ -47,7 +47,7 @@ static enum mot_status send_row(struct stream_device *d, uint64_t k, float *scra
     const struct stream_plan *p = d->plan;
     uint32_t r = row_of(d, k);
     const struct mot_record_label *label = &p->label[p->label_each ? r : p->raw->labels.id[r]];
-    size_t n = mot_record_write(p->format, mot_raw_row(p->raw, r, scratch), p->raw->cols, label, into, room);
+    size_t n = mot_record_print(p->format, mot_raw_row(p->raw, r, scratch), p->raw->cols, label, into, room);
     return mot_outlet_send(d->outlet, into, n);
 }
 
@@ -56,7 +56,7 @@ static size_t room_of(const struct stream_plan *p)
     size_t most = 0;
     uint32_t labels = p->label_each ? p->raw->rows : p->raw->labels.count;
     for (uint32_t i = 0; i < labels; i++) {
-        size_t room = mot_record_room(p->raw->cols, &p->label[i]);
+        size_t room = mot_record_print_room(p->raw->cols, &p->label[i]);
         if (room > most) most = room;
     }
     return most;
@@ -71,7 +71,7 @@ static enum mot_status send_all(struct stream_device *d)
     struct mot_arrivals arrivals;
     uint64_t sent = 0, most = share_of(d);
     enum mot_status status = MOT_OK;
-    mot_arrivals_open(&arrivals, &p->law, p->seed, d->number);
+    if (p->law.kind != MOT_STREAM_NONE) mot_arrivals_open(&arrivals, &p->law, p->seed, d->number);
     while (status == MOT_OK && sent < most && !*p->interrupted) {
         uint64_t since = mot_wall_ns() - d->began_ns, due = stream_due(&arrivals, p, since);
         if (since >= p->time && (due == UINT64_MAX || sent >= due)) break;

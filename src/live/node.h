@@ -37,6 +37,7 @@ struct mot_live_node {
     struct mot_rate_supply rates; /* emulating: what arrives at a worker */
     struct mot_intake *intake;    /* what arrives from a source; NULL: there is none */
     char trouble[MOT_INTAKE_WORDS];
+    bool noted; /* what its source has to say besides was passed on */
     struct mot_feed feed;
     mot_time fed_at;           /* when its next job may have its samples; MOT_NEVER: none lacks any */
     uint64_t joins, collected; /* collectives of all workers that it has joined, and that have ended */

@@ -39,6 +39,10 @@ const struct mot_option mot_intake_options[] = {
         .min = 64, .max = 1e9 },
     { "ends", MOT_OPT_BOOL, AT(ends), "false",
         "files are complete: the run ends when a worker has used all of its own", .min = 0 },
+    { "begin", MOT_OPT_CHOICE, AT(begin), "oldest",
+        "Kafka: where a new run begins: with the oldest record that the broker has, or with those that come "
+        "after it began",
+        .choices = "oldest|newest" },
     { "password_file", MOT_OPT_TEXT, AT(password_file), "none",
         "brokers: a file whose first line is the password of the address's user; none: that of the "
         "environment variable MOTLEY_PASSWORD",

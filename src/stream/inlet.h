@@ -30,6 +30,8 @@ struct mot_inlet_ops {
 };
 struct mot_inlet { /* first in each inlet's own */
     const struct mot_inlet_ops *ops;
+    uint64_t origin;             /* where it began, if that was for it to find out */
+    char note[MOT_INTAKE_WORDS]; /* what users should know, once; "": nothing */
 };
 
 /* What brokers need to know. What they give are messages, so `from` counts those; it is where to go on. */
@@ -39,7 +41,8 @@ struct mot_inlet_setup {
     const char *folder; /* of the run; NULL: none */
     uint32_t worker;
     size_t longest; /* bytes of a message that `read` has room for; of longer ones only the length counts */
-    struct mot_cursor from;
+    struct mot_cursor from; /* at may be MOT_CURSOR_UNKNOWN */
+    uint32_t partitions;    /* Kafka: of the topic, that workers read */
     bool *whole_again; /* set: of the message at `from` nothing was taken before, whatever from.sub says */
 };
 enum mot_status mot_inlet_mqtt(const struct mot_inlet_setup *, struct mot_inlet **out);

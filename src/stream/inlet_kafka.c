@@ -67,13 +67,13 @@ static bool still_there(
     const struct mot_kafka *is = &k->kafka;
     if (k->next < low)
         snprintf(out->words, MOT_INTAKE_WORDS,
-            "topic %.80s, partition %d: %" PRIu64 " message%s from offset %" PRIu64
+            "topic %.48s, partition %d: %" PRIu64 " message%s from offset %" PRIu64
             " on are gone, for the broker keeps none before %" PRIu64
             "; check its retention, or start a new run",
             is->topic_name, is->partition, low - k->next, mot_plural(low - k->next), k->next, low);
     else if (k->next > high)
         snprintf(out->words, MOT_INTAKE_WORDS,
-            "topic %.80s, partition %d ends at offset %" PRIu64 ", but %" PRIu64
+            "topic %.48s, partition %d ends at offset %" PRIu64 ", but %" PRIu64
             " were read: it was made anew, or a broker lost what it had; start a new run",
             is->topic_name, is->partition, high, k->next);
     return k->next >= low && k->next <= high;

@@ -14,6 +14,8 @@
 
 enum mot_intake_buffer { MOT_INTAKE_PERSIST, MOT_INTAKE_TRUNCATE, MOT_INTAKE_BOUNDED };
 
+enum mot_intake_begin { MOT_BEGIN_OLDEST, MOT_BEGIN_NEWEST }; /* of what is there when a run begins */
+
 /* The `source:` section. */
 struct mot_intake_conf {
     const char *from;      /* where records come from; NULL: there is no stream from outside */
@@ -29,6 +31,7 @@ struct mot_intake_conf {
     /* Of brokers: secrets and certificates are files, for an experiment is written to run folders. */
     const char *password_file, *ca, *cert, *key; /* NULL: none */
     const char *spool;                           /* MQTT: the folder of spools; NULL: the run folder */
+    uint32_t begin; /* Kafka: enum mot_intake_begin */
     uint32_t sync;                               /* MQTT: enum mot_spool_sync */
 };
 extern const struct mot_option mot_intake_options[];
@@ -72,7 +75,7 @@ struct mot_intake_setup {
     uint32_t rows;  /* of its ring */
     float *x, *y;   /* the ring's rows */
     uint64_t first; /* where to go on, and what was before it */
-    struct mot_mark begin;
+    struct mot_mark begin; /* after.at may be MOT_CURSOR_UNKNOWN */
     const char *folder; /* for a log of malformed records, and a spool; NULL: none */
 };
 struct mot_intake;
@@ -92,6 +95,7 @@ struct mot_intake_state {
     uint64_t stalled_ns;          /* for so long it has got nothing for the reason below; 0: it is fine */
     uint32_t stalls;              /* times that it stalled */
     char words[MOT_INTAKE_WORDS]; /* why it stalls, or failed, and what to check */
+    char note[MOT_INTAKE_WORDS];  /* what users should know besides; "": nothing */
 };
 struct mot_intake_state mot_intake_state(struct mot_intake *);
 

@@ -17,7 +17,7 @@ const char *mot_record_label_unfit(enum mot_record_format format, const struct m
     return NULL;
 }
 
-size_t mot_record_room(uint32_t cols, const struct mot_record_label *l)
+size_t mot_record_print_room(uint32_t cols, const struct mot_record_label *l)
 {
     return 64 + strlen(l->text) + (size_t)cols * 40;
 }
@@ -39,7 +39,7 @@ static size_t put_text(char *into, size_t n, const char *text)
     return n + bytes;
 }
 
-size_t mot_record_write(enum mot_record_format format, const float *x, uint32_t cols,
+size_t mot_record_print(enum mot_record_format format, const float *x, uint32_t cols,
     const struct mot_record_label *l, char *into, size_t room)
 {
     size_t n = 0;

@@ -117,6 +117,7 @@ void mot_live_feed_close(struct mot_live_node *n)
     mot_feed_close(&n->feed, mot_live_now(n->live));
     if (!n->intake) return;
     struct mot_intake_state s = mot_intake_state(n->intake);
+    pass_note_on(n, &s);
     struct mot_feed_tally *t = &n->actor.tally.feed;
     t->malformed = s.malformed - mot_intake_ring(n->intake)->begin.malformed;
     t->arrived += t->malformed;

@@ -202,6 +202,7 @@ static enum mot_inlet_got read_kafka(
         look(k);
         out->n = m->len;
         out->at = (uint64_t)m->offset;
+        out->next = k->next;
         if (m->len && m->len <= room) memcpy(into, m->payload, m->len);
     }
     out->lag = k->high > k->next ? k->high - k->next : 0;

@@ -24,6 +24,7 @@ struct mot_intake {
     unsigned char *bytes; /* [room + 1] */
     size_t have;          /* bytes that wait to be parsed, */
     uint64_t at;          /* and where the first of them was */
+    uint64_t next;        /* where the message after this one is; 0: not known */
     bool skipping;        /* the rest of a record that was too long */
     uint64_t skip;        /* records of the first message that were taken before */
     uint64_t now_ns;      /* when the last bytes came */
@@ -94,10 +95,10 @@ static float *slot(struct mot_intake *k, float **y)
     return x;
 }
 
-/* With a message's last record the next message follows, so that this one need not be there any more. */
+/* After a message's last record the next message follows: this one need not be there any more. */
 static struct mot_cursor after_record(const struct mot_intake *k, size_t done, uint64_t taken)
 {
-    return done == k->have ? (struct mot_cursor){ k->at + 1, 0 } : (struct mot_cursor){ k->at, taken };
+    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0 } : (struct mot_cursor){ k->at, taken };
 }
 
 /* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken;
@@ -159,6 +160,7 @@ static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
 {
     uint32_t cols = k->ring.cols;
     k->at = p->at;
+    k->next = p->next;
     k->have = p->n;
     bool whole = p->n <= k->longest && (k->text || mot_raw_whole(k->bytes, p->n, cols));
     if (!whole) {

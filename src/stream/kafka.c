@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WHY_MOST 120 /* characters of a reason that librdkafka gives */
+#define WHY_MOST 90  /* characters of a reason that librdkafka gives */
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
@@ -31,12 +31,12 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM:
         snprintf(k->words, sizeof(k->words),
-            "%.80s refuses %s%.40s: %s; check the user, and source.password_file or MOTLEY_PASSWORD", k->hosts,
+            "%.60s refuses %s%.40s: %s; check the user, and source.password_file or MOTLEY_PASSWORD", k->hosts,
             k->user ? "user " : "us", k->user ? k->user : "", why);
         break;
     case RD_KAFKA_RESP_ERR__SSL:
         snprintf(k->words, sizeof(k->words),
-            "no TLS with %.80s: %s; check that the port speaks TLS, and source.ca, cert and key", k->hosts, why);
+            "no TLS with %.60s: %s; check that the port speaks TLS, and source.ca, cert and key", k->hosts, why);
         break;
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
         snprintf(k->words, sizeof(k->words), "%.80s does not let %s%.40s at topic %.80s; check its rights",
@@ -60,11 +60,10 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
     case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
-        /* That all brokers are down follows the reason why the last one is, which says more. */
-        if (k->away && (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || error == RD_KAFKA_RESP_ERR__TIMED_OUT))
-            return;
-        snprintf(k->words, sizeof(k->words),
-            "no broker answers at %.80s: %s; check that it runs and that its address is right", k->hosts, why);
+        /* The reason why the first one was lost says more than what follows from it. */
+        if (k->away && (!reason || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)) return;
+        snprintf(k->words, sizeof(k->words), "no broker answers at %.60s: %s; check that it runs, its address%s",
+            k->hosts, why, k->tls ? ", and that the port speaks TLS" : " and its port");
         k->away = true;
         return;
     default: return; /* librdkafka tries again, and nothing is lost meanwhile */
@@ -205,6 +204,7 @@ enum mot_status mot_kafka_open(
     *out = (struct mot_kafka){ .hosts = mot_text(a->hosts),
         .topic_name = mot_text(a->topic),
         .user = a->user ? mot_text(a->user) : NULL,
+        .tls = a->tls,
         .partition = (int32_t)a->partition };
     out->client = rd_kafka_new(writes ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER, conf, why, sizeof(why));
     if (!out->client) {

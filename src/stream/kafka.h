@@ -10,6 +10,7 @@ struct mot_kafka {
     rd_kafka_topic_t *topic;
     char *hosts, *topic_name, *user; /* user NULL: nobody in particular */
     int32_t partition;
+    bool tls;
     bool met;    /* a broker has answered: what it refuses from now on may pass */
     bool away;   /* no broker answers, for the reason in `words` */
     bool failed; /* waiting would not help */

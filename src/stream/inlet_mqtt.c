@@ -23,8 +23,9 @@ struct inlet_mqtt {
     struct mot_mqtt *mqtt;
     size_t longest;
     char shown[MOT_ADDRESS_SHOWN];
-    uint64_t since;      /* the reader's: when something last came, or the connection */
-    bool ready;          /* as it was then */
+    uint64_t since; /* the reader's: when something last came, or the connection */
+    bool ready;     /* as it was then */
+    _Atomic bool closes;
     _Atomic int refuses; /* the errno with which the disk does not take a message */
 };
 
@@ -39,7 +40,7 @@ static void spool_message(void *self, const void *bytes, size_t n)
     int error;
     while ((error = mot_spool_add(i->spool, bytes, n, n <= i->longest ? n : 0))) {
         atomic_store(&i->refuses, error);
-        if (mot_mqtt_stops(i->mqtt)) return;
+        if (atomic_load(&i->closes)) return;
         nap(20 * NAP_NS);
     }
     if (atomic_load_explicit(&i->refuses, memory_order_relaxed)) atomic_store(&i->refuses, 0);
@@ -102,6 +103,7 @@ static enum mot_inlet_got read_mqtt(
 static void close_mqtt(struct mot_inlet *inlet)
 {
     struct inlet_mqtt *i = (struct inlet_mqtt *)inlet;
+    atomic_store(&i->closes, true); /* nobody waits for the disk any more */
     mot_mqtt_close(i->mqtt);
     mot_spool_close(i->spool);
     free(i);

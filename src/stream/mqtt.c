@@ -24,8 +24,6 @@ enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *m, char words[MOT_INTAKE_WORDS]
     return MOT_MQTT_REFUSED;
 }
 
-bool mot_mqtt_stops(const struct mot_mqtt *m) { return !m; }
-
 bool mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, int *number)
 {
     (void)m;
@@ -66,6 +64,7 @@ struct mot_mqtt {
     char shown[MOT_ADDRESS_SHOWN];
     pthread_t thread;
     bool running, up; /* up: there is a connection, perhaps not accepted yet */
+    bool said;        /* what is wrong with this connection */
     bool reached;     /* it was accepted once */
     uint32_t pause_ms;
     char logged[MOT_INTAKE_WORDS]; /* the library's last complaint */
@@ -80,9 +79,13 @@ struct mot_mqtt {
 /* final: asking again would not help. */
 static void say(struct mot_mqtt *m, bool final, const char *what, const char *check)
 {
+    int n = (int)strcspn(what, "\n");
     final &= !m->reached;
+    m->said = true;
+    if (n && what[n - 1] == '.') n--; /* the library's words are sentences */
+    if (n > 72) n = 72;
     pthread_mutex_lock(&m->lock);
-    snprintf(m->words, sizeof(m->words), "%.100s: %.72s; %s", m->shown, what, check);
+    snprintf(m->words, sizeof(m->words), "%.100s: %.*s; %s", m->shown, n, what, check);
     pthread_mutex_unlock(&m->lock);
     if (atomic_load(&m->is) != MOT_MQTT_REFUSED)
         atomic_store(&m->is, final ? MOT_MQTT_REFUSED : MOT_MQTT_AWAY);
@@ -105,7 +108,7 @@ static void say_lost(struct mot_mqtt *m, int error)
     else if (error == MOSQ_ERR_TLS)
         say(m, false, m->logged[0] ? m->logged : "TLS failed",
             "check the port, source.ca, source.cert and source.key");
-    else if (m->is == MOT_MQTT_READY || !m->reached)
+    else if (!m->said)
         say(m, false, error == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(error),
             "check that the broker runs, and its log");
 }
@@ -198,6 +201,7 @@ static bool is_there(struct mot_mqtt *m)
 static void connect_once(struct mot_mqtt *m)
 {
     m->logged[0] = 0;
+    m->said = false;
     if (is_there(m)) {
         int error = mosquitto_connect(m->client, m->host, atoi(m->port), KEEPALIVE_S);
         m->up = error == MOSQ_ERR_SUCCESS;
@@ -324,8 +328,6 @@ enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *m, char words[MOT_INTAKE_WORDS]
     pthread_mutex_unlock(&m->lock);
     return is;
 }
-
-bool mot_mqtt_stops(const struct mot_mqtt *m) { return atomic_load(&m->stop); }
 
 bool mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, int *number)
 {

@@ -29,7 +29,6 @@ void mot_mqtt_close(struct mot_mqtt *);
 enum mot_mqtt_is { MOT_MQTT_AWAY, MOT_MQTT_READY, MOT_MQTT_REFUSED };
 /* words: why it is away or refused, and what to check. */
 enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *, char words[MOT_INTAKE_WORDS]);
-bool mot_mqtt_stops(const struct mot_mqtt *); /* it is being closed: callbacks must return */
 
 /* QoS 1. False: there is no connection now. The message's number goes to *number. */
 bool mot_mqtt_publish(struct mot_mqtt *, const void *bytes, size_t n, int *number);

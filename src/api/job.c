@@ -516,7 +516,8 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         mot_foresight_close(&foresight);
     }
     if (ways->progress && x->source.from && ways->driver && ways->driver->live)
-        fprintf(ways->progress, "samples from %s: %s\n", x->source.from,
+        fprintf(ways->progress, "samples from %s: %s\n",
+            mot_intake_outside(&x->source) ? x->source.from : "data",
             mot_intake_promise(&x->source, x->output != NULL));
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     /* A timeline shows a run's beginning, so a resumed run keeps the old one. */

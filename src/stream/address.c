@@ -351,7 +351,7 @@ const char *mot_intake_promise(const struct mot_intake_conf *c, bool kept)
             "connection the broker may send messages again",
         [MOT_INLET_KAFKA] =
             "every record of the partition counts exactly once, also after a crash and --resume",
-        [MOT_INLET_RATE] = "rows of the data set, again and again, at the rates of the cluster",
+        [MOT_INLET_RATE] = "rows again and again, at the rates of the cluster",
     };
     free(wrong);
     if (wrong) return "";

@@ -12,6 +12,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -165,6 +166,27 @@ def judge(place, command, words, shell):
         failures.append(f"{place}: {command}: exit code {said.returncode}: {last}")
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def judge_with_broker(place, command):
+    """A broker on a port that is free, and a device that publishes the rows of device-0.csv again and again."""
+    port = free_port()
+    topic = re.search(r"mqtt://localhost/(\S+)", command).group(1)
+    device = f"while sleep 0.2; do tail -n +2 device-0.csv | mosquitto_pub -p {port} -q 1 -l -t {topic}; done"
+    quiet = {"cwd": box, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    helpers = [subprocess.Popen(["mosquitto", "-p", str(port)], **quiet), subprocess.Popen(device, shell=True, **quiet)]
+    try:
+        judge(place, command, command.replace("mqtt://localhost/", f"mqtt://localhost:{port}/"), True)
+    finally:
+        for helper in helpers:
+            os.killpg(helper.pid, signal.SIGKILL)
+            helper.wait()
+
+
 def stand_in(command, page):
     meanings = dict(STAND_FOR, FILE="cluster.yaml" if page == "docs/cluster.md" else "EXPERIMENT.yaml")
     for word, meaning in meanings.items():
@@ -204,6 +226,13 @@ def run(place, command, inline=False):
     elif not LONG and any(re.search(pattern, command) for pattern in TAKES_LONG) and "--dry-run" not in command:
         skipped.append(f"{place}: {command}: takes long, so only --dry-run; MOTLEY_LONG=1 runs it")
         command += " --dry-run"
+    if "mqtt://localhost/" in command:
+        if not shutil.which("mosquitto") or "built without MQTT" in call([MOTLEY, "train", "--workers", "1", "--source-from",
+                "mqtt://localhost:1/x", "--stop-time", "0s", "--quiet"]).stderr:
+            skipped.append(f"{place}: {command}: no mosquitto here, or a motley without MQTT")
+        else:
+            judge_with_broker(place, command)
+        return
     judge(place, command, command, True)
 
 

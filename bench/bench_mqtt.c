@@ -1,10 +1,10 @@
-/* bench_mqtt.c -- how fast messages become rows, and how fast a subscriber that only counts them receives them.
+/* bench_mqtt.c -- how fast messages become rows, beside a subscriber that only counts them.
  *
  *   bench_mqtt PORT [MESSAGES] [REPEATS]
  *
- * A broker on that port of this machine holds the messages for a client that was there before (bench/mqtt starts
- * one); then the client comes back, and the clock runs until it has them all. Bare and with spool, parser
- * and ring in turn; medians, with the least and the most. */
+ * A broker on that port of this machine (bench/mqtt starts one) holds the messages for a client that was
+ * there before; then the client comes back, and the clock runs until it has them all. Bare, and with spool,
+ * parser and ring, in turn; medians, with the least and the most. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"

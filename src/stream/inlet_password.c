@@ -1,4 +1,4 @@
-/* inlet_password.c -- the password of a broker's user: never in an address or an experiment, which are kept. */
+/* inlet_password.c -- the password of a broker's user: in no address or experiment, for these are kept. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "stream/inlet.h"

@@ -203,7 +203,7 @@ static void connect_once(struct mot_mqtt *m)
     m->logged[0] = 0;
     m->said = false;
     if (is_there(m)) {
-        int error = mosquitto_connect(m->client, m->host, atoi(m->port), KEEPALIVE_S);
+        int error = mosquitto_connect(m->client, m->host, (int)strtol(m->port, NULL, 10), KEEPALIVE_S);
         m->up = error == MOSQ_ERR_SUCCESS;
         if (!m->up) say_lost(m, error);
     }

@@ -166,25 +166,36 @@ def judge(place, command, words, shell):
         failures.append(f"{place}: {command}: exit code {said.returncode}: {last}")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+BROKER = {}  # the port of a broker, and the processes to end, once a page has asked for one
+
+
+def broker_port():
+    if not BROKER:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            BROKER["port"] = probe.getsockname()[1]
+        BROKER["processes"] = [beside(["mosquitto", "-p", str(BROKER["port"])])]
+    return BROKER["port"]
+
+
+def beside(words, **more):
+    return subprocess.Popen(words, cwd=box, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, **more)
+
+
+def end(process):
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def judge_with_broker(place, command):
-    """A broker on a port that is free, and a device that publishes the rows of device-0.csv again and again."""
-    port = free_port()
+    """Beside the command, a device publishes the rows of device-0.csv again and again."""
+    port = broker_port()
     topic = re.search(r"mqtt://localhost/(\S+)", command).group(1)
-    device = f"while sleep 0.2; do tail -n +2 device-0.csv | mosquitto_pub -p {port} -q 1 -l -t {topic}; done"
-    quiet = {"cwd": box, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
-    helpers = [subprocess.Popen(["mosquitto", "-p", str(port)], **quiet), subprocess.Popen(device, shell=True, **quiet)]
+    device = beside(f"while sleep 0.2; do tail -n +2 device-0.csv | mosquitto_pub -p {port} -q 1 -l -t {topic}; done", shell=True)
     try:
         judge(place, command, command.replace("mqtt://localhost/", f"mqtt://localhost:{port}/"), True)
     finally:
-        for helper in helpers:
-            os.killpg(helper.pid, signal.SIGKILL)
-            helper.wait()
+        end(device)
 
 
 def stand_in(command, page):
@@ -309,4 +320,6 @@ def main():
 try:
     sys.exit(main())
 finally:
+    for process in BROKER.get("processes", []):
+        end(process)
     shutil.rmtree(box, ignore_errors=True)

@@ -88,6 +88,7 @@ static enum mot_inlet_got read_mqtt(
     bool damaged;
     if (mot_spool_next(i->spool, into, room, &one, &damaged)) {
         out->at = one.at;
+        out->next = one.next;
         out->n = one.n;
         out->lag = one.left;
         i->ready = false; /* silence begins when there is no message for the first time */

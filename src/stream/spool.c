@@ -96,8 +96,9 @@ bool mot_spool_next(
         if (sum_of(s->at, f.n, into, f.kept) != f.sum) return false;
     } else if (!f.kept && sum_of(s->at, f.n, NULL, 0) != f.sum) return false;
     *damaged = false;
-    *out = (struct mot_spooled){ .at = s->at, .n = f.n, .left = end - bytes_at - f.kept };
-    s->at = bytes_at + f.kept;
+    uint64_t next = bytes_at + f.kept;
+    *out = (struct mot_spooled){ .at = s->at, .next = next, .n = f.n, .left = end - next };
+    s->at = next;
     return true;
 }
 

@@ -32,6 +32,7 @@ int mot_spool_settle(struct mot_spool *); /* to be called often: brings to the d
 
 struct mot_spooled {
     uint64_t at;   /* its place */
+    uint64_t next; /* and that of the one after it */
     size_t n;      /* bytes it had; into[n] if they were kept and there is room */
     uint64_t left; /* bytes of the spool after it */
 };

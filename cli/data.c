@@ -3,12 +3,12 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/shown.h"
 #include "base/words.h"
 #include "data/formats.h"
 #include "data/missing.h"
 #include "data/scale.h"
+#include "raw_data.h"
 #include "report/json.h"
 #include <jansson.h>
 #include <math.h>
@@ -78,53 +78,6 @@ static enum mot_status run_list(const struct cli_args *args)
     for (const char *line = formats_text; *line; line = strchr(line, '\n') + 1)
         printf("  %.*s\n", (int)strcspn(line, "\n"), line);
     return MOT_OK;
-}
-
-/* ---- Shared by info and convert ---------------------------------------------------------- */
-
-/* The data options given as flags: --label-column is label_column. */
-static enum mot_status conf_of(
-    const struct cli_args *args, const char *word, struct mot_arena *arena, struct mot_data_conf *out)
-{
-    struct mot_data_conf conf = { 0 };
-    enum mot_status status = mot_options_preset(mot_data_options, &conf, arena);
-    for (size_t i = 0; i < args->givens && status == MOT_OK; i++) {
-        char *key = mot_arena_text(arena, args->given[i].flag->name);
-        for (char *p = key; *p; p++)
-            if (*p == '-') *p = '_';
-        const struct mot_option *option = mot_option_find(mot_data_options, key);
-        if (!option || !args->given[i].value) continue;
-        status = mot_option_set(option, &conf, args->given[i].value, arena);
-        if (status != MOT_OK) {
-            char *why = mot_text(mot_error());
-            status =
-                mot_fail(MOT_EUSAGE, "--%s %s: %s", args->given[i].flag->name, args->given[i].value, why);
-            free(why);
-        }
-    }
-    conf.name = word;
-    *out = conf;
-    return status;
-}
-
-static enum mot_status fill_raw(const struct mot_data_conf *conf, struct mot_raw *raw)
-{
-    enum mot_missing how;
-    float value = 0, *fill;
-    enum mot_status status = mot_missing_read(conf->missing, &how, &value);
-    if (status != MOT_OK || how == MOT_MISSING_REFUSE || raw->sparse) return status;
-    status = mot_missing_fit(raw, conf->name, raw->rows, how, value, &fill);
-    if (status != MOT_OK) return status;
-    mot_missing_fill(raw, fill);
-    free(fill);
-    return MOT_OK;
-}
-
-static enum mot_status open_raw(const struct mot_data_conf *conf, bool keep_missing, struct mot_raw *out)
-{
-    struct mot_read_conf read = mot_read_as(conf);
-    read.keep_missing |= keep_missing;
-    return mot_raw_open(conf, 1, 0, &read, out);
 }
 
 /* ---- info ---------------------------------------------------------------------------------- */
@@ -326,8 +279,8 @@ static enum mot_status run_info(const struct cli_args *args)
     struct mot_data_conf conf;
     struct mot_raw raw = { 0 }, test = { 0 };
     struct facts facts = { 0 };
-    enum mot_status status = conf_of(args, args->word[0], &arena, &conf);
-    if (status == MOT_OK) status = open_raw(&conf, true, &raw);
+    enum mot_status status = cli_raw_conf(args, args->word[0], &arena, &conf);
+    if (status == MOT_OK) status = cli_raw_open(&conf, true, &raw);
     if (status == MOT_OK && strcmp(conf.name, "fashion-mnist") == 0) {
         struct mot_read_conf read = mot_read_as(&conf);
         read.rows = UINT64_MAX;
@@ -405,9 +358,9 @@ static enum mot_status run_convert(const struct cli_args *args)
     struct mot_raw raw = { 0 };
     enum mot_format format;
     enum mot_status status = target_format(args, &format);
-    if (status == MOT_OK) status = conf_of(args, args->word[0], &arena, &conf);
-    if (status == MOT_OK) status = open_raw(&conf, false, &raw);
-    if (status == MOT_OK) status = fill_raw(&conf, &raw);
+    if (status == MOT_OK) status = cli_raw_conf(args, args->word[0], &arena, &conf);
+    if (status == MOT_OK) status = cli_raw_open(&conf, false, &raw);
+    if (status == MOT_OK) status = cli_raw_fill(&conf, &raw);
     if (status == MOT_OK) status = mot_raw_write(&raw, args->word[1], cli_value(args, "labels-to"), format);
     if (status == MOT_OK && args->json) {
         json_t *all = json_pack("{s:s, s:s, s:I, s:I}", "name", args->word[1], "format",

@@ -28,6 +28,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_trace_fit,
     &cli_topology,
     &cli_code,
+    &cli_stream,
     &cli_eval,
     &cli_predict,
     &cli_help,

@@ -21,6 +21,11 @@ if(MPI_C_FOUND)
     string(APPEND MOTLEY_PC_MPI " -L${folder} ${name}")
   endforeach()
 endif()
+# So it does those of brokers.
+set(MOTLEY_PC_BROKERS "")
+if(TARGET PkgConfig::MOSQUITTO)
+  string(APPEND MOTLEY_PC_BROKERS " libmosquitto")
+endif()
 configure_file(cmake/motley.pc.in motley.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/motley.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

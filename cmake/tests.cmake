@@ -87,6 +87,13 @@ get_property(MOTLEY_THREAD_TESTS GLOBAL PROPERTY MOTLEY_THREAD_TESTS)
 add_custom_target(thread_tests DEPENDS ${MOTLEY_THREAD_TESTS})
 add_dependencies(thread_tests motley example_method)
 
+# The brokers that test_source_kafka.sh talks to.
+if(TARGET PkgConfig::RDKAFKA)
+  add_executable(kafka_mock test/stream/kafka_mock.c)
+  target_link_libraries(kafka_mock PRIVATE PkgConfig::RDKAFKA)
+  add_dependencies(tests kafka_mock)
+endif()
+
 # The rules of the source tree, as a test.
 add_executable(tidy tools/tidy.c)
 target_compile_definitions(tidy PRIVATE TIDY_NM="${CMAKE_NM}")

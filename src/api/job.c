@@ -80,6 +80,13 @@ static size_t temporary_of(const char *name)
     return fits ? (size_t)(dot - name) : 0;
 }
 
+/* spool-WORKER.bin: what a source gave, which a run that is resumed needs. */
+static bool is_a_spool(const char *name, size_t n)
+{
+    return n > 10 && memcmp(name, "spool-", 6) == 0 && memcmp(name + n - 4, ".bin", 4) == 0 &&
+        all_digits(name + 6, n - 10);
+}
+
 /* Whether runs write a file of that name. */
 static bool is_a_runs(const char *name, size_t n)
 {
@@ -88,6 +95,8 @@ static bool is_a_runs(const char *name, size_t n)
         "record.bin", "shared.csv" };
     for (size_t i = 0; i < MOT_COUNT(names); i++)
         if (strlen(names[i]) == n && memcmp(name, names[i], n) == 0) return true;
+    if (n > 14 && memcmp(name, "malformed-", 10) == 0 && memcmp(name + n - 4, ".log", 4) == 0)
+        return all_digits(name + 10, n - 14);
     /* record.RANK.bin, shared.RANK.csv */
     return n > 11 &&
         ((memcmp(name, "record.", 7) == 0 && memcmp(name + n - 4, ".bin", 4) == 0) ||
@@ -151,16 +160,18 @@ static enum mot_status folder_check(
     return MOT_OK;
 }
 
-/* Removes half-written files of killed runs and, with `all`, anything that could be taken for this run's.
- * Other files stay. */
-static enum mot_status folder_clear(const char *path, bool all)
+/* Removes half-written files of killed runs and, with `all`, anything that could be taken for this run's;
+ * with `spools`, also what its sources gave. Other files stay. */
+static enum mot_status folder_clear(const char *path, bool all, bool spools)
 {
     enum mot_status status = MOT_OK;
     DIR *d = opendir(path);
     if (!d) return mot_fail(MOT_ESYSTEM, "%s: cannot be read: %s", path, strerror(errno));
     for (struct dirent *e; status == MOT_OK && (e = readdir(d));) {
-        size_t whole = temporary_of(e->d_name);
-        if (whole ? !is_a_runs(e->d_name, whole) : !all || !is_a_runs(e->d_name, strlen(e->d_name))) continue;
+        size_t n = strlen(e->d_name), whole = temporary_of(e->d_name);
+        bool goes = whole ? is_a_runs(e->d_name, whole)
+                          : (all && is_a_runs(e->d_name, n)) || (spools && is_a_spool(e->d_name, n));
+        if (!goes) continue;
         char *name = mot_path_join(path, e->d_name);
         status = remove_old(name);
         free(name);
@@ -328,7 +339,8 @@ static enum mot_status on_begin(void *self, uint64_t mark)
     if (!w->folder) return MOT_OK;
     enum mot_status status = mot_make_folder(x->output);
     if (status == MOT_OK) status = folder_lock(x->output, w->lock);
-    if (status == MOT_OK) status = folder_clear(x->output, !w->ways->resume);
+    if (status == MOT_OK)
+        status = folder_clear(x->output, !w->ways->resume, !w->ways->resume && !w->ways->reborn);
     if (status == MOT_OK && w->ways->resume) status = remove_old(w->folder->summary);
     if (status == MOT_OK) status = mot_metrics_open(w->folder->metrics, mark, &w->metrics);
     /* a resumed run continues its event file */
@@ -504,7 +516,9 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         mot_foresight_close(&foresight);
     }
     if (ways->progress && x->source.from && ways->driver && ways->driver->live)
-        fprintf(ways->progress, "samples from %s: %s\n", x->source.from, mot_intake_promise(&x->source));
+        fprintf(ways->progress, "samples from %s: %s\n",
+            mot_intake_outside(&x->source) ? x->source.from : "data",
+            mot_intake_promise(&x->source, x->output != NULL));
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     /* A timeline shows a run's beginning, so a resumed run keeps the old one. */
     if (f && !(ways->resume && mot_file_exists(f->timeline))) w.timeline = mot_timeline_open(f->timeline, x);
@@ -545,6 +559,7 @@ static enum mot_status run_into(const struct mot_job *j, const struct mot_job_wa
             fprintf(asked->progress,
                 "%s: the run there ended without a checkpoint; this one starts from the beginning\n",
                 j->experiment->output);
+        ways.reborn = ways.resume;
         ways.resume = false;
     }
     enum mot_status watched;

@@ -44,6 +44,7 @@ struct mot_job_ways {
     bool own_rows;                          /* and each has a job of its own: see run/driver.h */
     bool emulate;                           /* live: make nodes and links as slow as the cluster says */
     bool resume;                            /* resume from the checkpoint in the run folder */
+    bool reborn;                            /* it would be resumed, had it got to its first checkpoint */
     bool lean;                              /* keep neither model nor checkpoint */
     bool replace;                           /* overwrite a run in the folder */
     bool tensorboard;                       /* write TensorBoard events */

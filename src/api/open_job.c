@@ -127,7 +127,7 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
     *j = (struct mot_job){ .experiment = x };
     enum mot_status status = mot_dataset_open(&x->data, x->seed, &j->data);
     /* rows that arrive from a source have all their columns, and a model suits one kind of rows */
-    if (status == MOT_OK && x->source.from) status = mot_dataset_fill(j->data);
+    if (status == MOT_OK && mot_intake_outside(&x->source)) status = mot_dataset_fill(j->data);
     if (status != MOT_OK && j->data) mot_dataset_close(j->data);
     return status == MOT_OK ? open_rest(x, j) : status;
 }

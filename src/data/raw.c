@@ -279,3 +279,18 @@ enum mot_status mot_labels_match(
     else free(class_of);
     return status;
 }
+
+const float *mot_raw_row(const struct mot_raw *raw, uint32_t r, float *scratch)
+{
+    if (!raw->sparse) return raw->x + (size_t)r * raw->cols;
+    memset(scratch, 0, (size_t)raw->cols * sizeof *scratch);
+    for (uint64_t i = raw->row_at[r]; i < raw->row_at[r + 1]; i++) scratch[raw->col[i]] = raw->val[i];
+    return scratch;
+}
+
+const char *mot_raw_label(const struct mot_raw *raw, uint32_t r, char into[40])
+{
+    if (!raw->labels.many) return raw->labels.seen[raw->labels.id[r]].text;
+    mot_print_float(into, 40, (float)raw->labels.value[r]);
+    return into;
+}

@@ -54,6 +54,11 @@ struct mot_raw {
 void mot_raw_free(struct mot_raw *);              /* and zeroes it */
 uint64_t mot_raw_entries(const struct mot_raw *); /* stored numbers */
 
+/* Row r as `cols` numbers: where it lies, or in `scratch` if the table is sparse. */
+const float *mot_raw_row(const struct mot_raw *, uint32_t r, float *scratch);
+/* Its label as spelt in the file, if spellings were kept. */
+const char *mot_raw_label(const struct mot_raw *, uint32_t r, char into[40]);
+
 /* Room for `need` items of `size` bytes in *array, doubling; an error beyond `most` bytes. */
 enum mot_status mot_raw_room(
     const struct mot_source *, void **array, size_t *room, uint64_t need, size_t size, uint64_t most);

@@ -87,23 +87,6 @@ static enum mot_status out_close(struct out *o, enum mot_status status)
     return status;
 }
 
-/* A row of either kind as `cols` numbers. */
-static const float *dense_row(const struct mot_raw *raw, uint32_t r, float *scratch)
-{
-    if (!raw->sparse) return raw->x + (size_t)r * raw->cols;
-    memset(scratch, 0, (size_t)raw->cols * sizeof *scratch);
-    for (uint64_t i = raw->row_at[r]; i < raw->row_at[r + 1]; i++) scratch[raw->col[i]] = raw->val[i];
-    return scratch;
-}
-
-/* As spelt in the file, if spellings were kept. */
-static const char *label_text(const struct mot_raw *raw, uint32_t r, char into[40])
-{
-    if (!raw->labels.many) return raw->labels.seen[raw->labels.id[r]].text;
-    mot_print_float(into, 40, (float)raw->labels.value[r]);
-    return into;
-}
-
 /* ---- LIBSVM ------------------------------------------------------------------------- */
 
 static enum mot_status write_libsvm(const struct mot_raw *raw, const char *path, struct out *o)
@@ -114,7 +97,7 @@ static enum mot_status write_libsvm(const struct mot_raw *raw, const char *path,
             path, raw->labelled ? "words" : "not there");
     for (uint32_t r = 0; r < raw->rows; r++) {
         double value;
-        const char *spelt = label_text(raw, r, label);
+        const char *spelt = mot_raw_label(raw, r, label);
         if (!mot_is_number(spelt, strlen(spelt), '.', &value)) {
             mot_print_float(label, sizeof label, (float)raw->labels.value[r]);
             spelt = label;
@@ -162,14 +145,14 @@ static enum mot_status write_csv(const struct mot_raw *raw, struct out *o)
     }
     put(o, "\n", 1);
     for (uint32_t r = 0; r < raw->rows; r++) {
-        const float *x = dense_row(raw, r, scratch);
+        const float *x = mot_raw_row(raw, r, scratch);
         for (uint32_t c = 0; c < raw->cols; c++) {
             if (c) put(o, ",", 1);
             put(o, text, (size_t)mot_print_float(text, sizeof text, x[c]));
         }
         if (raw->labelled) {
             put(o, ",", 1);
-            put_cell(o, label_text(raw, r, text));
+            put_cell(o, mot_raw_label(raw, r, text));
         }
         put(o, "\n", 1);
     }
@@ -207,7 +190,7 @@ static enum mot_status write_npy(const struct mot_raw *raw, struct out *o)
     snprintf(shape, sizeof shape, "(%u, %u)", raw->rows, raw->cols);
     put_npy_header(o, "<f4", shape);
     for (uint32_t r = 0; r < raw->rows; r++)
-        put(o, dense_row(raw, r, scratch), (size_t)raw->cols * sizeof(float));
+        put(o, mot_raw_row(raw, r, scratch), (size_t)raw->cols * sizeof(float));
     free(scratch);
     return MOT_OK;
 }
@@ -253,7 +236,7 @@ static enum mot_status write_idx(const struct mot_raw *raw, const char *path, st
     put_u32_big(o, raw->cols);
     enum mot_status status = MOT_OK;
     for (uint32_t r = 0; r < raw->rows && status == MOT_OK; r++) {
-        const float *x = dense_row(raw, r, scratch);
+        const float *x = mot_raw_row(raw, r, scratch);
         for (uint32_t c = 0; c < raw->cols && status == MOT_OK; c++) {
             unsigned char byte = is_byte((double)x[c]) ? (unsigned char)x[c] : 0;
             if (!is_byte((double)x[c]))

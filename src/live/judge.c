@@ -143,6 +143,13 @@ static void tick(struct mot_live_judge *j)
     pthread_mutex_unlock(&j->live->watch_lock);
 }
 
+/* Where samples arrive over time, whoever watches sees why nothing goes on. */
+bool mot_live_judge_idle(struct mot_live_judge *j)
+{
+    if (j->watch.tick && j->live->place) tick(j);
+    return mot_live_judge_wants_end(j);
+}
+
 /* Whether this update is the run's last, for a lead that has the whole model. */
 static bool is_last(struct mot_live_judge *j)
 {

@@ -18,7 +18,8 @@ enum mot_status mot_live_open(struct mot_live *l, const struct mot_driver_option
         .hash = o->hash };
     l->slots = o->optim->slots + o->experiment->traits.keeps;
     enum mot_status status = MOT_OK;
-    if (o->experiment->source.from) status = mot_rings_open(o->experiment, o->problem, &l->rings);
+    if (mot_intake_outside(&o->experiment->source))
+        status = mot_rings_open(o->experiment, o->problem, &l->rings);
     if (status != MOT_OK) return status;
     if (l->rings) l->problem = mot_rings_problem(l->rings);
     status = mot_world_open(o->experiment, l->problem, o->optim, &l->world);
@@ -121,7 +122,9 @@ enum mot_status mot_live_reserve(struct mot_live *l, const struct mot_driver_opt
     l->pool.shared = true; /* at least with the judge's thread */
     fill(l, o->x0);
     l->job_us = mot_new_large(l->world.workers, sizeof(*l->job_us));
-    if (l->rings || (l->emulate && mot_cluster_streams(l->experiment->cluster)))
+    /* The cluster's rates hold if it is emulated, or if they are the source. */
+    bool rates = l->emulate || l->experiment->source.from;
+    if (l->rings || (rates && mot_cluster_streams(l->experiment->cluster)))
         l->place = mot_new_large(l->world.workers, sizeof(*l->place));
     l->paced = mot_new_large(l->world.workers, sizeof(*l->paced));
     atomic_store(&l->stepped, l->world.workers * l->world.step0);

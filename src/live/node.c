@@ -638,12 +638,13 @@ static bool alarm_due(struct mot_live_node *n, mot_time *next)
 
 bool mot_live_node_over(const struct mot_live_node *n) { return n->finished || n->port->ended(n->port); }
 
-/* A waiting lead checks now and then for the deadline, a target met, Ctrl-C. */
+/* A waiting lead checks now and then for the deadline, a target met, Ctrl-C. Where samples arrive over time,
+ * there may be no further collective to leave after: a worker's stream may have dried up. */
 static bool ends_here(struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;
-    if (!l->judge || n->actor.self != l->lead || !ends_at_once(l) || !mot_live_judge_wants_end(l->judge))
-        return false;
+    bool may = ends_at_once(l) || l->place;
+    if (!l->judge || n->actor.self != l->lead || !may || !mot_live_judge_idle(l->judge)) return false;
     n->finished = true;
     n->port->end(n->port);
     return true;

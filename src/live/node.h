@@ -37,6 +37,7 @@ struct mot_live_node {
     struct mot_rate_supply rates; /* emulating: what arrives at a worker */
     struct mot_intake *intake;    /* what arrives from a source; NULL: there is none */
     char trouble[MOT_INTAKE_WORDS];
+    bool noted; /* what its source has to say besides was passed on */
     struct mot_feed feed;
     mot_time fed_at;           /* when its next job may have its samples; MOT_NEVER: none lacks any */
     uint64_t joins, collected; /* collectives of all workers that it has joined, and that have ended */
@@ -158,6 +159,7 @@ bool mot_live_judge_knows_end(struct mot_live_judge *); /* the end is already kn
 /* Call after an update of the lead; true: end the run now. */
 bool mot_live_judge_update(struct mot_live_judge *);
 bool mot_live_judge_wants_end(struct mot_live_judge *); /* by target, time or interrupt */
+bool mot_live_judge_idle(struct mot_live_judge *);      /* the same, of a lead that waits */
 void mot_live_judge_show(struct mot_live_judge *, const struct mot_shown *); /* from a node of this process */
 void mot_live_judge_take(struct mot_live_judge *, struct mot_copy *);        /* from a node elsewhere */
 void mot_live_judge_lost(struct mot_live_judge *, mot_node);                 /* it will show no more models */

@@ -46,7 +46,7 @@ static void open_intake(struct mot_live_node *n, uint64_t first)
     const struct mot_live *l = n->live;
     const struct mot_intake_conf *c = &l->experiment->source;
     mot_node self = n->actor.self;
-    struct mot_mark begin = { 0 };
+    struct mot_mark begin = { .after.at = MOT_CURSOR_UNKNOWN };
     struct mot_machine m = l->experiment->cluster->machine[self];
     if (l->from && l->from->cursor) begin = l->from->cursor[self];
     n->status = mot_rings_intake(l->rings, l->experiment, self, first, &begin, &n->intake);
@@ -60,6 +60,15 @@ static void open_intake(struct mot_live_node *n, uint64_t first)
     mot_feed_open(&n->feed, &m, 1, first, supply, &n->actor.tally.feed);
     n->feed.reach = mot_ring_room(mot_intake_ring(n->intake));
     n->actor.feed = &n->feed;
+}
+
+/* Once: what users should know about the source of this worker. */
+static void pass_note_on(struct mot_live_node *n, const struct mot_intake_state *s)
+{
+    struct mot_live *l = n->live;
+    if (n->noted || !s->note[0]) return;
+    n->noted = true;
+    if (l->watch.trouble) l->watch.trouble(l->watch.self, s->note);
 }
 
 /* For whoever watches: that this worker's source gives nothing, or that it does again. */
@@ -92,6 +101,7 @@ bool mot_live_feed_over(struct mot_live_node *n)
 {
     struct mot_intake_state s = mot_intake_state(n->intake);
     say_stalled(n, &s);
+    pass_note_on(n, &s);
     if (s.failed == MOT_OK && !n->feed.over) return false;
     n->out_of_data = s.failed == MOT_OK;
     if (n->out_of_data) atomic_store(&n->live->drained, true);
@@ -107,6 +117,7 @@ void mot_live_feed_close(struct mot_live_node *n)
     mot_feed_close(&n->feed, mot_live_now(n->live));
     if (!n->intake) return;
     struct mot_intake_state s = mot_intake_state(n->intake);
+    pass_note_on(n, &s);
     struct mot_feed_tally *t = &n->actor.tally.feed;
     t->malformed = s.malformed - mot_intake_ring(n->intake)->begin.malformed;
     t->arrived += t->malformed;

@@ -24,6 +24,7 @@ struct mot_intake {
     unsigned char *bytes; /* [room + 1] */
     size_t have;          /* bytes that wait to be parsed, */
     uint64_t at;          /* and where the first of them was */
+    uint64_t next;        /* where the message after this one is; 0: not known */
     bool skipping;        /* the rest of a record that was too long */
     uint64_t skip;        /* records of the first message that were taken before */
     uint64_t now_ns;      /* when the last bytes came */
@@ -42,7 +43,7 @@ struct mot_intake {
     } tick[TICKS + 1];
     pthread_mutex_t lock; /* of what follows */
     enum mot_status failed;
-    char words[MOT_INTAKE_WORDS];
+    char words[MOT_INTAKE_WORDS], note[MOT_INTAKE_WORDS];
 };
 
 /* ---- Counting ------------------------------------------------------------------------- */
@@ -94,6 +95,12 @@ static float *slot(struct mot_intake *k, float **y)
     return x;
 }
 
+/* After a message's last record the next message follows: this one need not be there any more. */
+static struct mot_cursor after_record(const struct mot_intake *k, size_t done, uint64_t taken)
+{
+    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0 } : (struct mot_cursor){ k->at, taken };
+}
+
 /* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken;
  * fewer than there are if the last record is not whole, or the intake is to stop. */
 static size_t parse(struct mot_intake *k, bool of_message)
@@ -117,7 +124,7 @@ static size_t parse(struct mot_intake *k, bool of_message)
             continue;
         }
         struct mot_mark mark = { .malformed = atomic_load(&k->malformed), .came_ns = k->now_ns };
-        mark.after = of_message ? (struct mot_cursor){ k->at, taken }
+        mark.after = of_message ? after_record(k, done, taken)
                                 : (struct mot_cursor){ k->at + done, mot_records_left(k->records) };
         mot_ring_add(&k->ring, &mark);
         count_row(k);
@@ -153,6 +160,7 @@ static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
 {
     uint32_t cols = k->ring.cols;
     k->at = p->at;
+    k->next = p->next;
     k->have = p->n;
     bool whole = p->n <= k->longest && (k->text || mot_raw_whole(k->bytes, p->n, cols));
     if (!whole) {
@@ -173,7 +181,7 @@ static void say(struct mot_intake *k, enum mot_inlet_got got, const struct mot_i
     bool stalls = got == MOT_INLET_STALLED || got == MOT_INLET_FAILED;
     uint64_t since = atomic_load(&k->stalled_since);
     if (!stalls) {
-        if (since && got != MOT_INLET_NOTHING) atomic_store(&k->stalled_since, 0);
+        if (since) atomic_store(&k->stalled_since, 0);
         return;
     }
     pthread_mutex_lock(&k->lock);
@@ -183,6 +191,19 @@ static void say(struct mot_intake *k, enum mot_inlet_got got, const struct mot_i
     if (since) return;
     atomic_fetch_add(&k->stalls, 1);
     atomic_store(&k->stalled_since, mot_wall_ns());
+}
+
+/* What the inlet has found out about itself. */
+static void learn(struct mot_intake *k)
+{
+    struct mot_inlet *in = k->inlet;
+    if (atomic_load_explicit(&k->ring.origin, memory_order_relaxed) != in->origin)
+        atomic_store(&k->ring.origin, in->origin);
+    if (!in->note[0]) return;
+    pthread_mutex_lock(&k->lock);
+    memcpy(k->note, in->note, sizeof(k->note));
+    pthread_mutex_unlock(&k->lock);
+    in->note[0] = 0;
 }
 
 static void end_text(struct mot_intake *k)
@@ -208,6 +229,7 @@ static void *intake_main(void *p)
         k->now_ns = mot_wall_ns();
         atomic_store(&k->lag, piece.lag);
         say(k, got, &piece);
+        learn(k);
         if (got == MOT_INLET_BYTES) {
             if (k->have == 0) k->at = piece.at;
             take_bytes(k, piece.n);
@@ -225,7 +247,20 @@ static void *intake_main(void *p)
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
 
-static enum mot_status open_inlet(struct mot_intake *k, const struct mot_intake_setup *s)
+/* Workers share a topic if each has a partition of it. */
+static uint32_t partitions_read(const struct mot_address *mine, const struct mot_intake_setup *s)
+{
+    struct mot_address other;
+    char *wrong = mot_address_of(s->conf->from, s->worker ? 0 : 1, s->workers, &other);
+    free(wrong);
+    if (wrong) return 1;
+    bool shared = s->workers > 1 && strcmp(mine->topic, other.topic) == 0;
+    mot_address_free(&other);
+    return shared ? s->workers : 1;
+}
+
+static enum mot_status open_inlet(
+    struct mot_intake *k, const struct mot_intake_setup *s, const struct mot_mark *begin)
 {
     struct mot_address a;
     char *wrong = mot_address_of(s->conf->from, s->worker, s->workers, &a);
@@ -234,20 +269,51 @@ static enum mot_status open_inlet(struct mot_intake *k, const struct mot_intake_
         free(wrong);
         return status;
     }
+    bool afresh = false;
+    struct mot_inlet_setup setup = { .address = &a,
+        .conf = s->conf,
+        .folder = s->folder,
+        .worker = s->worker,
+        .longest = k->longest,
+        .from = begin->after,
+        .partitions = 1,
+        .whole_again = &afresh };
     enum mot_status status = MOT_OK;
     switch (a.kind) {
-    case MOT_INLET_FILE: status = mot_inlet_file(a.path, s->conf->ends, s->begin.after.at, &k->inlet); break;
-    case MOT_INLET_INPUT: status = mot_inlet_input(s->begin.after.at, &k->inlet); break;
-    case MOT_INLET_KINDS: break;
+    case MOT_INLET_FILE: status = mot_inlet_file(a.path, s->conf->ends, begin->after.at, &k->inlet); break;
+    case MOT_INLET_INPUT: status = mot_inlet_input(begin->after.at, &k->inlet); break;
+    case MOT_INLET_MQTT: status = mot_inlet_mqtt(&setup, &k->inlet); break;
+    case MOT_INLET_KAFKA:
+        setup.partitions = partitions_read(&a, s);
+        status = mot_inlet_kafka(&setup, &k->inlet);
+        break;
+    case MOT_INLET_RATE:
+    case MOT_INLET_KINDS: break; /* not from outside */
     }
+    bool messages = a.kind == MOT_INLET_MQTT || a.kind == MOT_INLET_KAFKA;
+    if (messages) k->skip = afresh ? 0 : begin->after.sub;
+    else mot_records_resume(k->records, k->text ? 0 : begin->after.sub);
     mot_address_free(&a);
     return status;
+}
+
+/* Only a broker knows what it still has; all else begins at 0. */
+static bool begins_anywhere(const struct mot_intake_setup *s)
+{
+    struct mot_address a;
+    char *wrong = mot_address_of(s->conf->from, s->worker, s->workers, &a);
+    free(wrong);
+    if (wrong) return false;
+    mot_address_free(&a);
+    return a.kind == MOT_INLET_KAFKA;
 }
 
 enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_intake **out)
 {
     struct mot_intake *k = mot_new(1, sizeof(*k));
     const struct mot_intake_conf *c = s->conf;
+    struct mot_mark begin = s->begin;
+    if (begin.after.at == MOT_CURSOR_UNKNOWN && !begins_anywhere(s)) begin.after.at = 0;
     k->worker = s->worker;
     k->spare = mot_spare_mine();
     k->text = s->form->format != MOT_RECORDS_RAW;
@@ -258,16 +324,15 @@ enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_int
     k->room = k->longest + CHUNK;
     k->bytes = mot_new_large(k->room + 1, 1);
     k->records = mot_records_open(s->form);
-    k->at = s->begin.after.at;
-    atomic_store(&k->malformed, s->begin.malformed);
+    k->at = begin.after.at;
+    atomic_store(&k->malformed, begin.malformed);
     mot_ring_open(&k->ring, s->rows, s->form->schema.cols, s->x, s->y, c->buffer != MOT_INTAKE_PERSIST,
-        s->first, &s->begin);
+        s->first, &begin);
     pthread_mutex_init(&k->lock, NULL);
     if (s->folder) k->log_path = mot_format("%s/malformed-%u.log", s->folder, s->worker);
-    enum mot_status status = open_inlet(k, s);
+    enum mot_status status = open_inlet(k, s, &begin);
     if (status == MOT_OK) status = mot_memory_status();
     if (status == MOT_OK) {
-        mot_records_resume(k->records, k->text ? 0 : s->begin.after.sub);
         k->running = pthread_create(&k->thread, NULL, intake_main, k) == 0;
         if (!k->running)
             status = mot_fail(MOT_ESYSTEM, "cannot start a thread for worker %u's stream", s->worker);
@@ -313,6 +378,7 @@ struct mot_intake_state mot_intake_state(struct mot_intake *k)
     pthread_mutex_lock(&k->lock);
     s.failed = k->failed;
     memcpy(s.words, k->words, sizeof(s.words));
+    memcpy(s.note, k->note, sizeof(s.note));
     pthread_mutex_unlock(&k->lock);
     return s;
 }

@@ -14,6 +14,8 @@
 
 enum mot_intake_buffer { MOT_INTAKE_PERSIST, MOT_INTAKE_TRUNCATE, MOT_INTAKE_BOUNDED };
 
+enum mot_intake_begin { MOT_BEGIN_OLDEST, MOT_BEGIN_NEWEST }; /* of what is there when a run begins */
+
 /* The `source:` section. */
 struct mot_intake_conf {
     const char *from;      /* where records come from; NULL: there is no stream from outside */
@@ -26,24 +28,45 @@ struct mot_intake_conf {
     uint64_t memory;       /* bytes of rows that a worker holds */
     uint64_t longest;      /* bytes of a record */
     bool ends;             /* a file is complete: the run ends with it */
+    /* Of brokers: secrets and certificates are files, for an experiment is written to run folders. */
+    const char *password_file, *ca, *cert, *key; /* NULL: none */
+    const char *spool;                           /* MQTT: the folder of spools; NULL: the run folder */
+    uint32_t begin; /* Kafka: enum mot_intake_begin */
+    uint32_t sync;                               /* MQTT: enum mot_spool_sync */
 };
 extern const struct mot_option mot_intake_options[];
 
 /* `from`, for one worker. */
-enum mot_inlet_kind { MOT_INLET_FILE, MOT_INLET_INPUT, MOT_INLET_KINDS };
+enum mot_inlet_kind {
+    MOT_INLET_FILE,
+    MOT_INLET_INPUT,
+    MOT_INLET_MQTT,
+    MOT_INLET_KAFKA,
+    MOT_INLET_RATE, /* no inlet: rows of `data`, at the rates of the cluster, by the clock */
+    MOT_INLET_KINDS
+};
 struct mot_address {
     enum mot_inlet_kind kind;
-    char *path; /* of a file */
+    char *path;         /* of a file */
+    char *hosts;        /* of a broker: host:port; of Kafka's, a list with commas */
+    char *user, *topic; /* user: NULL if none is named */
+    bool tls;
+    uint32_t partition;
 };
+/* The address without a user, for messages. */
+#define MOT_ADDRESS_SHOWN 160
+const char *mot_address_show(const struct mot_address *, char into[MOT_ADDRESS_SHOWN]);
 /* NULL: fine; else what is wrong with `from`, a sentence to go after it; malloc'd. */
 char *mot_address_of(const char *from, uint32_t worker, uint32_t workers, struct mot_address *out);
 void mot_address_free(struct mot_address *);
+/* Whether samples come from outside the program. */
+bool mot_intake_outside(const struct mot_intake_conf *);
 enum mot_record_format mot_records_format(const struct mot_intake_conf *);
 /* The form of records that such a source has, for rows of that schema. NULL: fine; else what is wrong. */
 const char *mot_intake_form(const struct mot_intake_conf *, const struct mot_schema *,
     char *const *column_names, struct mot_record_form *out);
-/* What holds after a crash, as a sentence. */
-const char *mot_intake_promise(const struct mot_intake_conf *);
+/* What holds after a crash, as a sentence. kept: there is a run folder. */
+const char *mot_intake_promise(const struct mot_intake_conf *, bool kept);
 
 struct mot_intake_setup {
     const struct mot_intake_conf *conf;
@@ -52,8 +75,8 @@ struct mot_intake_setup {
     uint32_t rows;  /* of its ring */
     float *x, *y;   /* the ring's rows */
     uint64_t first; /* where to go on, and what was before it */
-    struct mot_mark begin;
-    const char *folder; /* for a log of malformed records; NULL: none */
+    struct mot_mark begin; /* after.at may be MOT_CURSOR_UNKNOWN */
+    const char *folder; /* for a log of malformed records, and a spool; NULL: none */
 };
 struct mot_intake;
 enum mot_status mot_intake_open(const struct mot_intake_setup *, struct mot_intake **out);
@@ -72,6 +95,7 @@ struct mot_intake_state {
     uint64_t stalled_ns;          /* for so long it has got nothing for the reason below; 0: it is fine */
     uint32_t stalls;              /* times that it stalled */
     char words[MOT_INTAKE_WORDS]; /* why it stalls, or failed, and what to check */
+    char note[MOT_INTAKE_WORDS];  /* what users should know besides; "": nothing */
 };
 struct mot_intake_state mot_intake_state(struct mot_intake *);
 

@@ -15,6 +15,7 @@ void mot_ring_open(struct mot_ring *r, uint32_t rows, uint32_t cols, float *x, f
         .done = *begin,
         .done_at = first };
     r->mark = mot_new_large(rows, sizeof(*r->mark));
+    atomic_store(&r->origin, MOT_CURSOR_UNKNOWN);
     atomic_store(&r->tail, first);
     atomic_store(&r->floor, first);
     pthread_mutex_init(&r->lock, NULL);
@@ -109,5 +110,7 @@ void mot_ring_release(struct mot_ring *r, uint64_t head)
 
 struct mot_mark mot_ring_before(const struct mot_ring *r, uint64_t at)
 {
-    return at == r->done_at ? r->done : r->mark[(at - 1) % r->rows];
+    struct mot_mark is = at == r->done_at ? r->done : r->mark[(at - 1) % r->rows];
+    if (is.after.at == MOT_CURSOR_UNKNOWN) is.after.at = atomic_load(&r->origin);
+    return is;
 }

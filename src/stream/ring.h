@@ -18,6 +18,9 @@ struct mot_cursor {
     uint64_t at, sub;
 };
 
+/* For `at`: nothing was read yet, and where that will begin the source has to say. */
+#define MOT_CURSOR_UNKNOWN UINT64_MAX
+
 struct mot_mark { /* of a row */
     struct mot_cursor after;
     uint64_t malformed; /* records before it that were no rows */
@@ -30,6 +33,7 @@ struct mot_ring {
     struct mot_mark *mark, begin; /* begin: before the row at which it began */
     struct mot_mark done;         /* before row done_at, the first that was not used when rows last went */
     uint64_t done_at;
+    _Atomic uint64_t origin; /* where the stream began, if `begin` does not know; MOT_CURSOR_UNKNOWN: not yet */
     bool drops;
     _Atomic uint64_t tail;  /* rows that have come, `first` among them */
     _Atomic uint64_t floor; /* the oldest that must stay */

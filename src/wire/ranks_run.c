@@ -297,6 +297,7 @@ static enum mot_status get_ready(struct mot_ranks *p, const struct mot_driver_op
     struct mot_live *l = &p->live;
     enum mot_status status = MOT_OK;
     if (p->transport->rank == 0 && o->begins && !was_over) status = o->begins(o->begins_self, from->mark);
+    if (l->rings) status = mot_ranks_agree(p, status, 0); /* spools lie in a folder that is ready */
     open_nodes(p, o);
     begin_methods(p, o);
     p->samples0 = from->computed;

@@ -12,6 +12,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -165,6 +166,38 @@ def judge(place, command, words, shell):
         failures.append(f"{place}: {command}: exit code {said.returncode}: {last}")
 
 
+BROKER = {}  # the port of a broker, and the processes to end, once a page has asked for one
+
+
+def broker_port():
+    if not BROKER:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            BROKER["port"] = probe.getsockname()[1]
+        BROKER["processes"] = [beside(["mosquitto", "-p", str(BROKER["port"])])]
+    return BROKER["port"]
+
+
+def beside(words, **more):
+    return subprocess.Popen(words, cwd=box, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, **more)
+
+
+def end(process):
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def judge_with_broker(place, command):
+    """Beside the command, a device publishes the rows of device-0.csv again and again."""
+    port = broker_port()
+    topic = re.search(r"mqtt://localhost/(\S+)", command).group(1)
+    device = beside(f"while sleep 0.2; do tail -n +2 device-0.csv | mosquitto_pub -p {port} -q 1 -l -t {topic}; done", shell=True)
+    try:
+        judge(place, command, command.replace("mqtt://localhost/", f"mqtt://localhost:{port}/"), True)
+    finally:
+        end(device)
+
+
 def stand_in(command, page):
     meanings = dict(STAND_FOR, FILE="cluster.yaml" if page == "docs/cluster.md" else "EXPERIMENT.yaml")
     for word, meaning in meanings.items():
@@ -204,6 +237,13 @@ def run(place, command, inline=False):
     elif not LONG and any(re.search(pattern, command) for pattern in TAKES_LONG) and "--dry-run" not in command:
         skipped.append(f"{place}: {command}: takes long, so only --dry-run; MOTLEY_LONG=1 runs it")
         command += " --dry-run"
+    if "mqtt://localhost/" in command:
+        if not shutil.which("mosquitto") or "built without MQTT" in call([MOTLEY, "train", "--workers", "1", "--source-from",
+                "mqtt://localhost:1/x", "--stop-time", "0s", "--quiet"]).stderr:
+            skipped.append(f"{place}: {command}: no mosquitto here, or a motley without MQTT")
+        else:
+            judge_with_broker(place, command)
+        return
     judge(place, command, command, True)
 
 
@@ -280,4 +320,6 @@ def main():
 try:
     sys.exit(main())
 finally:
+    for process in BROKER.get("processes", []):
+        end(process)
     shutil.rmtree(box, ignore_errors=True)

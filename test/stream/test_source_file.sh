@@ -58,6 +58,17 @@ says "each worker needs a file of its own" 2 "expected {worker} in the path" "$M
 says "standard input feeds one worker" 2 "standard input can feed one" "$MOTLEY" train --workers 2 --source-from - --stop-updates 1
 says "unknown addresses are refused" 2 "source.from" "$MOTLEY" train --workers 1 --source-from ftp://x --stop-updates 1
 says "a stream has no epochs" 2 "no epochs" "$MOTLEY" train --workers 1 --source-from x.csv --stop-epochs 3
+for ranks in "" "--ranks 2"; do
+    says "time ends a run whose streams give nothing${ranks:+, over MPI}" 0 "0 updates" \
+        timeout 30 "$MOTLEY" train "${flags[@]}" $ranks --source-from 'none-{worker}.csv' --stop-time 1s
+done
+timeout 60 "$MOTLEY" train "${flags[@]}" --source-from 'none-{worker}.csv' --out nothing >said 2>&1 &
+run=$!
+for _ in $(seq 1 1000); do [ -s nothing/metrics.jsonl ] && break; sleep 0.01; done
+kill -INT $(pgrep -P $run)
+wait $run
+[ $? = 130 ] && grep -q "0 updates" said && echo "ok   so does Ctrl-C" || fail "Ctrl-C: $(cat said)"
+run=
 says "a complete file must be there" 3 "check the path" timeout 20 "$MOTLEY" train "${flags[@]}" --workers 1 --source-from none.csv --source-ends true
 cp whole-0.csv shrinks.csv
 (sleep 0.7; : >shrinks.csv) &

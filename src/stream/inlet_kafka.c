@@ -1,0 +1,244 @@
+/* inlet_kafka.c -- a partition of a Kafka topic, from the offset that a checkpoint names.
+ *
+ * It first meets the topic: is it there, has it the partition, does it still have the offset? Only then it is
+ * read. There is no consumer group and nothing is committed: where to go on is in motley's checkpoint, as of
+ * the same update as the model, and nowhere else. */
+#include "stream/inlet.h"
+
+#ifdef MOTLEY_KAFKA
+#include "base/memory.h"
+#include "base/stopwatch.h"
+#include "base/words.h"
+#include "stream/kafka.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLL_MS 20
+#define SOON_NS UINT64_C(100000000) /* between two attempts to meet, at first; it doubles */
+#define LATE_NS UINT64_C(2000000000)
+#define LOOK_NS UINT64_C(100000000) /* between two looks at how much there is */
+
+struct inlet_kafka {
+    struct mot_inlet inlet;
+    struct mot_kafka kafka;
+    bool reading;  /* it has met the topic */
+    bool newest;   /* a fresh run begins with what comes from now on */
+    uint64_t next; /* the offset of the next message; MOT_CURSOR_UNKNOWN: at the beginning */
+    uint64_t high; /* the offset after the last message, as last heard */
+    uint32_t partitions; /* that workers read */
+    uint64_t again_ns, pause_ns, looked_ns;
+};
+
+static enum mot_inlet_got fail(struct mot_inlet_piece *out, enum mot_status status)
+{
+    out->failed = status;
+    return MOT_INLET_FAILED;
+}
+
+/* Waits a little and says how things are. */
+static enum mot_inlet_got state_of(const struct inlet_kafka *k, struct mot_inlet_piece *out)
+{
+    if (!k->kafka.away) return MOT_INLET_NOTHING;
+    memcpy(out->words, k->kafka.words, MOT_INTAKE_WORDS);
+    return k->kafka.failed ? fail(out, MOT_EUSAGE) : MOT_INLET_STALLED;
+}
+
+/* ---- Meeting the topic ---------------------------------------------------------------------- */
+
+static rd_kafka_resp_err_t count_partitions(struct inlet_kafka *k, uint32_t *count)
+{
+    const struct rd_kafka_metadata *about;
+    rd_kafka_resp_err_t error =
+        rd_kafka_metadata(k->kafka.client, 0, k->kafka.topic, &about, MOT_KAFKA_ASK_MS);
+    if (error) return error;
+    if (about->topic_cnt != 1) error = RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+    else error = about->topics[0].err;
+    if (!error) *count = (uint32_t)about->topics[0].partition_cnt;
+    rd_kafka_metadata_destroy(about);
+    return error;
+}
+
+/* Whether it has the message to go on with; if not, how many are gone. */
+static bool still_there(
+    struct inlet_kafka *k, uint64_t low, uint64_t high, struct mot_inlet_piece *out)
+{
+    const struct mot_kafka *is = &k->kafka;
+    if (k->next < low)
+        snprintf(out->words, MOT_INTAKE_WORDS,
+            "topic %.48s, partition %d: %" PRIu64 " message%s from offset %" PRIu64
+            " on are gone, for the broker keeps none before %" PRIu64
+            "; check its retention, or start a new run",
+            is->topic_name, is->partition, low - k->next, mot_plural(low - k->next), k->next, low);
+    else if (k->next > high)
+        snprintf(out->words, MOT_INTAKE_WORDS,
+            "topic %.48s, partition %d ends at offset %" PRIu64 ", but %" PRIu64
+            " were read: it was made anew, or a broker lost what it had; start a new run",
+            is->topic_name, is->partition, high, k->next);
+    return k->next >= low && k->next <= high;
+}
+
+static rd_kafka_resp_err_t watermarks(struct inlet_kafka *k, uint64_t *low, uint64_t *high)
+{
+    int64_t from, to;
+    rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+        k->kafka.client, k->kafka.topic_name, k->kafka.partition, &from, &to, MOT_KAFKA_ASK_MS);
+    if (error) return error;
+    *low = (uint64_t)from;
+    *high = k->high = (uint64_t)to;
+    return error;
+}
+
+static rd_kafka_resp_err_t begin_reading(struct inlet_kafka *k)
+{
+    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(one, k->kafka.topic_name, k->kafka.partition)->offset = (int64_t)k->next;
+    rd_kafka_resp_err_t error = rd_kafka_assign(k->kafka.client, one);
+    rd_kafka_topic_partition_list_destroy(one);
+    return error;
+}
+
+static enum mot_inlet_got ask_again(
+    struct inlet_kafka *k, rd_kafka_resp_err_t error, struct mot_inlet_piece *out)
+{
+    k->pause_ns = k->pause_ns ? 2 * k->pause_ns : SOON_NS;
+    if (k->pause_ns > LATE_NS) k->pause_ns = LATE_NS;
+    k->again_ns = mot_wall_ns() + k->pause_ns;
+    mot_kafka_note(&k->kafka, error, NULL);
+    return state_of(k, out);
+}
+
+static enum mot_inlet_got meet(struct inlet_kafka *k, struct mot_inlet_piece *out)
+{
+    uint32_t partitions = 0;
+    uint64_t low, high;
+    rd_kafka_poll(k->kafka.client, mot_wall_ns() < k->again_ns ? POLL_MS : 0);
+    if (k->kafka.failed || mot_wall_ns() < k->again_ns) return state_of(k, out);
+    rd_kafka_resp_err_t error = count_partitions(k, &partitions);
+    if (error) return ask_again(k, error, out);
+    k->kafka.met = true;
+    if ((uint32_t)k->kafka.partition >= partitions) {
+        snprintf(out->words, MOT_INTAKE_WORDS, "topic %.80s has %u partition%s, and none with the number %d",
+            k->kafka.topic_name, partitions, mot_plural(partitions), k->kafka.partition);
+        return fail(out, MOT_EUSAGE);
+    }
+    error = watermarks(k, &low, &high);
+    if (error) return ask_again(k, error, out);
+    if (k->next == MOT_CURSOR_UNKNOWN) k->next = k->newest ? high : low;
+    else if (!still_there(k, low, high, out)) return fail(out, MOT_EDATA);
+    error = begin_reading(k);
+    if (error) return ask_again(k, error, out);
+    if (partitions > k->partitions)
+        snprintf(k->inlet.note, sizeof(k->inlet.note),
+            "topic %.80s has %u partitions, and %u %s read: ?partition={worker} in the address gives each "
+            "worker one",
+            k->kafka.topic_name, partitions, k->partitions, k->partitions == 1 ? "is" : "are");
+    k->inlet.origin = k->next;
+    k->reading = true;
+    k->kafka.away = false;
+    k->pause_ns = 0;
+    return MOT_INLET_NOTHING;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+/* A broker that is back says so only when it has a message: so it is asked now and then. */
+static enum mot_inlet_got quiet(struct inlet_kafka *k, struct mot_inlet_piece *out)
+{
+    uint64_t low, high;
+    if (!k->kafka.away || k->kafka.failed || mot_wall_ns() < k->again_ns) return state_of(k, out);
+    rd_kafka_resp_err_t error = watermarks(k, &low, &high);
+    if (error) return ask_again(k, error, out);
+    k->kafka.away = false;
+    k->pause_ns = 0;
+    return MOT_INLET_NOTHING;
+}
+
+/* The offset is not there. Between two leaders that may pass: the limits tell. */
+static enum mot_inlet_got lost_offset(struct inlet_kafka *k, struct mot_inlet_piece *out)
+{
+    uint64_t low, high;
+    rd_kafka_resp_err_t error = watermarks(k, &low, &high);
+    if (!error && !still_there(k, low, high, out)) return fail(out, MOT_EDATA);
+    k->reading = false;
+    return error ? ask_again(k, error, out) : MOT_INLET_NOTHING;
+}
+
+static enum mot_inlet_got trouble(
+    struct inlet_kafka *k, const rd_kafka_message_t *m, struct mot_inlet_piece *out)
+{
+    if (m->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || m->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+        return lost_offset(k, out);
+    mot_kafka_note(&k->kafka, m->err, rd_kafka_message_errstr(m));
+    return state_of(k, out);
+}
+
+static void look(struct inlet_kafka *k)
+{
+    int64_t low, high;
+    uint64_t now = mot_wall_ns();
+    if (now - k->looked_ns < LOOK_NS) return;
+    k->looked_ns = now;
+    if (!rd_kafka_get_watermark_offsets(
+            k->kafka.client, k->kafka.topic_name, k->kafka.partition, &low, &high) &&
+        high > 0)
+        k->high = (uint64_t)high;
+}
+
+static enum mot_inlet_got read_kafka(
+    struct mot_inlet *inlet, unsigned char *into, size_t room, struct mot_inlet_piece *out)
+{
+    struct inlet_kafka *k = (struct inlet_kafka *)inlet;
+    if (!k->reading) return meet(k, out);
+    rd_kafka_message_t *m = rd_kafka_consumer_poll(k->kafka.client, POLL_MS);
+    if (!m) return quiet(k, out);
+    enum mot_inlet_got got = MOT_INLET_MESSAGE;
+    if (m->err) got = trouble(k, m, out);
+    else if ((uint64_t)m->offset < k->next) got = MOT_INLET_NOTHING; /* it was here before */
+    else {
+        k->kafka.away = false;
+        k->next = (uint64_t)m->offset + 1;
+        look(k);
+        out->n = m->len;
+        out->at = (uint64_t)m->offset;
+        out->next = k->next;
+        if (m->len && m->len <= room) memcpy(into, m->payload, m->len);
+    }
+    out->lag = k->high > k->next ? k->high - k->next : 0;
+    rd_kafka_message_destroy(m);
+    return got;
+}
+
+static void close_kafka(struct mot_inlet *inlet)
+{
+    struct inlet_kafka *k = (struct inlet_kafka *)inlet;
+    mot_kafka_close(&k->kafka);
+    free(k);
+}
+
+static const struct mot_inlet_ops kafka_ops = { .read = read_kafka, .close = close_kafka };
+
+enum mot_status mot_inlet_kafka(const struct mot_inlet_setup *s, struct mot_inlet **out)
+{
+    struct inlet_kafka *k = mot_new(1, sizeof(*k));
+    *k = (struct inlet_kafka){ .inlet = { .ops = &kafka_ops, .origin = MOT_CURSOR_UNKNOWN },
+        .newest = s->conf->begin == MOT_BEGIN_NEWEST,
+        .next = s->from.at,
+        .partitions = s->partitions };
+    enum mot_status status = mot_kafka_open(s->address, s->conf, false, &k->kafka);
+    if (status == MOT_OK) *out = &k->inlet;
+    else free(k);
+    return status;
+}
+
+#else
+
+enum mot_status mot_inlet_kafka(const struct mot_inlet_setup *s, struct mot_inlet **out)
+{
+    (void)s;
+    (void)out;
+    return mot_fail(MOT_EUSAGE, "this motley was built without Kafka; install librdkafka-dev and rebuild");
+}
+
+#endif

@@ -1,0 +1,338 @@
+#include "stream/mqtt.h"
+
+#ifndef MOTLEY_MQTT
+
+enum mot_status mot_mqtt_library(void)
+{
+    return mot_fail(MOT_EUSAGE, "this motley was built without MQTT; install libmosquitto-dev and rebuild");
+}
+
+enum mot_status mot_mqtt_open(const struct mot_mqtt_conf *c, struct mot_mqtt **out)
+{
+    (void)c;
+    (void)out;
+    return mot_mqtt_library();
+}
+
+/* Nobody has one to pass to these. */
+void mot_mqtt_close(struct mot_mqtt *m) { (void)m; }
+
+enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *m, char words[MOT_INTAKE_WORDS])
+{
+    (void)m;
+    words[0] = 0;
+    return MOT_MQTT_REFUSED;
+}
+
+bool mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, int *number)
+{
+    (void)m;
+    (void)bytes;
+    *number = (int)n;
+    return false;
+}
+
+#else
+
+#include "base/memory.h"
+#include "base/stopwatch.h"
+#include "stream/inlet.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <mosquitto.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEEPALIVE_S 30
+#define LOOP_MS 50
+#define PAUSE_MS 100u /* between two attempts; doubled each time, up to */
+#define PAUSE_MOST_MS 5000u
+#define ANSWER_MS 5000 /* in which a host must answer */
+
+struct mot_mqtt {
+    struct mot_mqtt_conf c;
+    struct mosquitto *client;
+    char *host, *topic, *password;
+    char port[8];
+    char shown[MOT_ADDRESS_SHOWN];
+    pthread_t thread;
+    bool running, up; /* up: there is a connection, perhaps not accepted yet */
+    bool said;        /* what is wrong with this connection */
+    bool reached;     /* it was accepted once */
+    uint32_t pause_ms;
+    char logged[MOT_INTAKE_WORDS]; /* the library's last complaint */
+    _Atomic bool stop;
+    _Atomic int is;
+    pthread_mutex_t lock; /* of what follows */
+    char words[MOT_INTAKE_WORDS];
+};
+
+/* ---- What is wrong --------------------------------------------------------------------------- */
+
+/* final: asking again would not help. */
+static void say(struct mot_mqtt *m, bool final, const char *what, const char *check)
+{
+    int n = (int)strcspn(what, "\n");
+    final &= !m->reached;
+    m->said = true;
+    if (n && what[n - 1] == '.') n--; /* the library's words are sentences */
+    if (n > 72) n = 72;
+    pthread_mutex_lock(&m->lock);
+    snprintf(m->words, sizeof(m->words), "%.100s: %.*s; %s", m->shown, n, what, check);
+    pthread_mutex_unlock(&m->lock);
+    if (atomic_load(&m->is) != MOT_MQTT_REFUSED)
+        atomic_store(&m->is, final ? MOT_MQTT_REFUSED : MOT_MQTT_AWAY);
+}
+
+static void on_log(struct mosquitto *client, void *self, int level, const char *text)
+{
+    struct mot_mqtt *m = self;
+    (void)client;
+    if (level == MOSQ_LOG_ERR) snprintf(m->logged, sizeof(m->logged), "%s", text);
+}
+
+/* The library says of TLS only that it failed; why, it logs. */
+static void say_lost(struct mot_mqtt *m, int error)
+{
+    bool certificate = strstr(m->logged, "certificate verify failed") || strstr(m->logged, "host name");
+    if (certificate)
+        say(m, true, "the broker's certificate is not trusted",
+            "check source.ca, and that the certificate is of this host name");
+    else if (error == MOSQ_ERR_TLS)
+        say(m, false, m->logged[0] ? m->logged : "TLS failed",
+            "check the port, source.ca, source.cert and source.key");
+    else if (!m->said)
+        say(m, false, error == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(error),
+            "check that the broker runs, and its log");
+}
+
+static void on_connect(struct mosquitto *client, void *self, int code)
+{
+    struct mot_mqtt *m = self;
+    if (code == 0) {
+        int error = m->c.subscribes ? mosquitto_subscribe(client, NULL, m->topic, 1) : 0;
+        m->reached |= !m->c.subscribes;
+        m->pause_ms = PAUSE_MS;
+        if (error) say_lost(m, error);
+        else if (!m->c.subscribes) atomic_store(&m->is, MOT_MQTT_READY);
+        return;
+    }
+    bool whom = code == 4 || code == 5;
+    say(m, whom || code == 2, mosquitto_connack_string(code),
+        whom ? "check the user in the address, and source.password_file or MOTLEY_PASSWORD"
+             : "check the broker's log");
+}
+
+static void on_subscribe(struct mosquitto *client, void *self, int number, int topics, const int *granted)
+{
+    struct mot_mqtt *m = self;
+    (void)client;
+    (void)number;
+    if (topics == 1 && granted[0] <= 2) {
+        m->reached = true;
+        atomic_store(&m->is, MOT_MQTT_READY);
+    } else say(m, true, "the broker refuses the topic", "check it, and what its user may read");
+}
+
+static void on_message(struct mosquitto *client, void *self, const struct mosquitto_message *message)
+{
+    struct mot_mqtt *m = self;
+    (void)client;
+    if (message->retain) return; /* it comes again with every subscription */
+    m->c.message(m->c.self, message->payload, (size_t)message->payloadlen);
+}
+
+static void on_publish(struct mosquitto *client, void *self, int number)
+{
+    struct mot_mqtt *m = self;
+    (void)client;
+    if (m->c.acked) m->c.acked(m->c.self, number);
+}
+
+/* ---- Connecting ------------------------------------------------------------------------------ */
+
+static void pause_for(struct mot_mqtt *m, uint32_t ms)
+{
+    for (uint32_t slept = 0; slept < ms && !atomic_load(&m->stop); slept += 20)
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+}
+
+/* 0, or why there was no answer. */
+static int answers(struct mot_mqtt *m, const struct addrinfo *a)
+{
+    int error = 0;
+    socklen_t size = sizeof(error);
+    int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0) return errno;
+    if (connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS) error = errno;
+    struct pollfd wait = { .fd = fd, .events = POLLOUT };
+    int ready = 0;
+    for (int ms = 0; !error && !ready && ms < ANSWER_MS && !atomic_load(&m->stop); ms += 20)
+        ready = poll(&wait, 1, 20);
+    if (!error && ready <= 0) error = ETIMEDOUT;
+    if (!error && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+    close(fd);
+    return error;
+}
+
+/* The library would wait for minutes for a host that does not answer, and nobody could end it. */
+static bool is_there(struct mot_mqtt *m)
+{
+    struct addrinfo want = { .ai_socktype = SOCK_STREAM }, *found = NULL;
+    int error = getaddrinfo(m->host, m->port, &want, &found);
+    if (error) {
+        say(m, false, gai_strerror(error), "check the name of the host, and the network");
+        return false;
+    }
+    error = ECONNREFUSED;
+    for (const struct addrinfo *a = found; a && error; a = a->ai_next) error = answers(m, a);
+    freeaddrinfo(found);
+    if (error) say(m, false, strerror(error), "check host and port, and that the broker runs");
+    return !error;
+}
+
+static void connect_once(struct mot_mqtt *m)
+{
+    m->logged[0] = 0;
+    m->said = false;
+    if (is_there(m)) {
+        int error = mosquitto_connect(m->client, m->host, (int)strtol(m->port, NULL, 10), KEEPALIVE_S);
+        m->up = error == MOSQ_ERR_SUCCESS;
+        if (!m->up) say_lost(m, error);
+    }
+    if (m->up) return;
+    pause_for(m, m->pause_ms);
+    m->pause_ms = 2 * m->pause_ms < PAUSE_MOST_MS ? 2 * m->pause_ms : PAUSE_MOST_MS;
+}
+
+static void *mqtt_main(void *p)
+{
+    struct mot_mqtt *m = p;
+    while (!atomic_load(&m->stop) && atomic_load(&m->is) != MOT_MQTT_REFUSED) {
+        if (!m->up) {
+            connect_once(m);
+            continue;
+        }
+        int error = mosquitto_loop(m->client, LOOP_MS, 1);
+        if (m->c.turn) m->c.turn(m->c.self);
+        if (error == MOSQ_ERR_SUCCESS) continue;
+        m->up = false;
+        say_lost(m, error);
+        pause_for(m, m->pause_ms);
+    }
+    return NULL;
+}
+
+/* ---- Opening and closing ---------------------------------------------------------------------- */
+
+static enum mot_status failed(const struct mot_mqtt *m, const char *what, int error)
+{
+    return mot_fail(error == MOSQ_ERR_NOMEM ? MOT_ESYSTEM : MOT_EUSAGE, "%s: %s: %s", m->shown, what,
+        error == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(error));
+}
+
+static enum mot_status secure(struct mot_mqtt *m)
+{
+    const struct mot_intake_conf *c = m->c.conf;
+    const char *file[] = { c->ca, c->cert, c->key };
+    for (size_t i = 0; i < MOT_COUNT(file); i++)
+        if (file[i] && access(file[i], R_OK) != 0)
+            return mot_fail(MOT_EUSAGE, "%s: %s", file[i], strerror(errno));
+    int error = c->ca ? mosquitto_tls_set(m->client, c->ca, NULL, c->cert, c->key, NULL)
+                      : mosquitto_tls_set(m->client, NULL, "/etc/ssl/certs", c->cert, c->key, NULL);
+    if (!error && !c->ca) error = mosquitto_int_option(m->client, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
+    return error ? failed(m, "cannot use TLS", error) : MOT_OK;
+}
+
+static enum mot_status prepare(struct mot_mqtt *m)
+{
+    const struct mot_address *a = m->c.address;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, (void (*)(void))mosquitto_lib_init);
+    m->client = mosquitto_new(m->c.id, !m->c.remembered, m);
+    if (!m->client) return mot_fail(MOT_ESYSTEM, "cannot open a client of MQTT: %s", strerror(errno));
+    mosquitto_threaded_set(m->client, true);
+    mosquitto_log_callback_set(m->client, on_log);
+    mosquitto_connect_callback_set(m->client, on_connect);
+    mosquitto_subscribe_callback_set(m->client, on_subscribe);
+    mosquitto_message_callback_set(m->client, on_message);
+    mosquitto_publish_callback_set(m->client, on_publish);
+    enum mot_status status = a->user ? mot_inlet_password(m->c.conf, &m->password) : MOT_OK;
+    if (status == MOT_OK && a->user) {
+        int error = mosquitto_username_pw_set(m->client, a->user, m->password);
+        if (error) status = failed(m, "cannot log in", error);
+    }
+    if (status == MOT_OK && a->tls) status = secure(m);
+    return status;
+}
+
+/* "host:1883", "[::1]:1883" */
+static void set_host(struct mot_mqtt *m, const char *hosts)
+{
+    const char *colon = strrchr(hosts, ':');
+    bool brackets = *hosts == '[';
+    m->host = mot_format("%.*s", (int)(colon - hosts) - 2 * brackets, hosts + brackets);
+    snprintf(m->port, sizeof(m->port), "%s", colon + 1);
+}
+
+enum mot_status mot_mqtt_library(void) { return MOT_OK; }
+
+enum mot_status mot_mqtt_open(const struct mot_mqtt_conf *c, struct mot_mqtt **out)
+{
+    struct mot_mqtt *m = mot_new(1, sizeof(*m));
+    m->c = *c;
+    m->pause_ms = PAUSE_MS;
+    m->topic = mot_text(c->address->topic);
+    set_host(m, c->address->hosts);
+    mot_address_show(c->address, m->shown);
+    pthread_mutex_init(&m->lock, NULL);
+    snprintf(m->words, sizeof(m->words), "%s: not connected yet", m->shown);
+    enum mot_status status = prepare(m);
+    m->c.address = NULL;
+    m->c.conf = NULL;
+    if (status == MOT_OK) {
+        m->running = pthread_create(&m->thread, NULL, mqtt_main, m) == 0;
+        if (!m->running) status = mot_fail(MOT_ESYSTEM, "cannot start a thread for %s", m->shown);
+    }
+    if (status == MOT_OK) *out = m;
+    else mot_mqtt_close(m);
+    return status;
+}
+
+void mot_mqtt_close(struct mot_mqtt *m)
+{
+    if (!m) return;
+    atomic_store(&m->stop, true);
+    if (m->running) pthread_join(m->thread, NULL);
+    if (m->up) mosquitto_disconnect(m->client);
+    if (m->client) mosquitto_destroy(m->client);
+    pthread_mutex_destroy(&m->lock);
+    free(m->host);
+    free(m->topic);
+    free(m->password);
+    free(m);
+}
+
+enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *m, char words[MOT_INTAKE_WORDS])
+{
+    enum mot_mqtt_is is = (enum mot_mqtt_is)atomic_load(&m->is);
+    pthread_mutex_lock(&m->lock);
+    memcpy(words, m->words, MOT_INTAKE_WORDS);
+    pthread_mutex_unlock(&m->lock);
+    return is;
+}
+
+bool mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, int *number)
+{
+    if (atomic_load(&m->is) != MOT_MQTT_READY) return false;
+    return mosquitto_publish(m->client, number, m->topic, (int)n, bytes, 1, false) == MOSQ_ERR_SUCCESS;
+}
+
+#endif

@@ -1,0 +1,170 @@
+#!/bin/bash
+# Devices that send over Kafka (librdkafka's mock cluster, in a process of its own, with the real protocol) while motley trains on
+# threads and over ranks: kill -9, brokers that go down and --resume end in the model of a run from files that nobody disturbed, so no
+# record was used twice and none was left out; every record is counted; and what is wrong is said.
+source "$(dirname "$0")/../says.sh"
+MOTLEY=$(realpath "$MOTLEY")
+mock=$(realpath "${MOTLEY_BUILD:-$(dirname "$MOTLEY")}/kafka_mock")
+[ -x "$mock" ] && [[ $(ldd "$MOTLEY") == *librdkafka* ]] || { echo "skip: built without librdkafka"; exit 77; }
+cd "$box" || exit 1
+sender= run=
+coproc MOCK { exec "$mock" 3; }
+mock_pid=$MOCK_PID
+exec 8>&"${MOCK[1]}" 9<&"${MOCK[0]}"
+cleanup() {
+    kill -9 $sender $(pgrep -f -- "--out $box/" || true) $mock_pid 2>/dev/null
+    rm -rf "$box"
+}
+trap cleanup EXIT
+read -r -t 30 brokers <&9 || { echo "FAIL: no mock cluster"; exit 1; }
+fail() { echo "FAIL $*"; failures=$((failures + 1)); }
+tell() { # COMMAND...: to the cluster
+    local said
+    echo "$*" >&8
+    read -r -t 60 said <&9 || said="no answer"
+    [ "$said" = ok ] || fail "the mock cluster, told to $*: $said"
+}
+value() { python3 -c 'import json, sys
+v = json.load(open(sys.argv[1] + "/summary.json"))
+for key in sys.argv[2:]: v = v[key]
+print(v)' "$@" 2>/dev/null; }
+adds_up() { # RUN: arrived = used + dropped + malformed + waiting
+    local sum=$(($(value "$1" stream used) + $(value "$1" stream dropped) + $(value "$1" stream malformed) + $(value "$1" stream waiting)))
+    [ "$(value "$1" stream arrived)" = $sum ] || fail "$1: $sum of $(value "$1" stream arrived) are accounted for"
+}
+rows() { # SEED COUNT
+    awk -v s="$1" -v n="$2" 'BEGIN { srand(s); for (i = 1; i <= n; i++) { c = int(rand() * 3);
+        printf "%.3f,%.3f,%d,c%d\n", c + rand(), 1 - c + rand(), i, c } }'
+}
+(echo "a,b,number,class"; rows 1 300) >held.csv
+(echo "a,b,number,class"; rows 2 4800) >sent.csv
+flags=(--data held.csv --model softmax --batch 8 --checkpoint-every "10 updates" --quiet)
+train() { timeout -k 5 60 "$MOTLEY" train "${flags[@]}" "$@"; }
+
+# What four devices send, first into files: a run that nobody disturbs.
+"$MOTLEY" stream sent.csv --to 'sent-{worker}.csv' --devices 4 --count 1200 --quiet || fail "devices that write files"
+[ "$(cat sent-*.csv | sort -t, -k3n | cut -d, -f3,4)" = "$(sed 1d sent.csv | cut -d, -f3,4)" ] || fail "records are not the rows of the data"
+train --workers 4 --stop-updates 140 --source-from 'sent-{worker}.csv' --out "$box/files" || fail "a run from files"
+want=$(value files model_hash)
+
+stamp() { stat -c %i.%y "$1/checkpoint.bin" 2>/dev/null; }
+# disturbed NAME FLAG...: the devices send at their rates; the run is killed twice, once while the brokers are down, and resumed.
+disturbed() {
+    local name=$1 was pid resume= round
+    shift
+    for w in 0 1 2 3; do tell topic "$name-$w" 1; done
+    "$MOTLEY" stream sent.csv --to "kafka://$brokers/$name" --rates '300, 450, 600, 900' --count 1200 --json >"$name.json" 2>"$name.err" &
+    sender=$!
+    for round in 1 2; do
+        was=$(stamp "$name")
+        train --workers 4 --stop-updates 140 --source-from "kafka://$brokers/$name" --out "$box/$name" "$@" $resume 2>"$name.log" &
+        pid=$!
+        for _ in $(seq 1 2000); do [ "$(stamp "$name")" != "$was" ] && break; sleep 0.01; done
+        [ "$(stamp "$name")" != "$was" ] || fail "$name: no checkpoint: $(cat "$name.log")"
+        [ $round = 1 ] || { tell down; sleep 0.3; }
+        kill -9 $(pgrep -f -- "--out $box/$name( |\$)") 2>/dev/null
+        wait $pid 2>/dev/null
+        resume=--resume
+    done
+    [ ! -e "$name/summary.json" ] || fail "$name ended before it could be killed"
+    train --workers 4 --stop-updates 140 --source-from "kafka://$brokers/$name" --out "$box/$name" "$@" --resume 2>"$name.log" &
+    pid=$!
+    sleep 1
+    tell up
+    wait $pid || fail "$name resumed: $(cat "$name.log")"
+    wait $sender || fail "the sender of $name: $(cat "$name.err")"
+    sender=
+    [ "$(value "$name" model_hash)" = "$want" ] && echo "ok   $name: killed twice and without brokers, it ends in the same model" ||
+        fail "$name: another model than that of files"
+    adds_up "$name"
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1]))["devices"]; sys.exit([e["records"] for e in d] != [1200] * 4)' "$name.json" || fail "$name: the sender's counts"
+}
+disturbed threads
+if [[ $(ldd "$MOTLEY") == *libmpi* && $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then disturbed ranks --ranks 4
+else echo "skip ranks: no MPI"; fi
+
+
+wait_for() { for _ in $(seq 1 3000); do "$@" && return; sleep 0.01; done; fail "waited in vain for: $*"; } # at most 30 s
+begun() { [ -s "$1/checkpoint.bin" ]; }
+
+# A topic that is not there yet, then brokers that go down: the run stalls, says why, and goes on when they are back.
+tell topic late 1
+tell hide late
+sed 1d sent.csv | head -400 >first.csv
+sed 1d sent.csv | tail -n +401 | head -400 >second.csv
+train --workers 1 --stop-updates 100 --source-from "kafka://$brokers/late" --out "$box/late" 2>late.log &
+run=$!
+sleep 1.5
+tell show late
+tell send late 1 "$box/first.csv"
+wait_for begun late
+tell down
+sleep 1.5
+tell up
+tell send late 1 "$box/second.csv"
+wait $run || fail "a run whose brokers went away: $(cat late.log)"
+head -800 <(sed 1d sent.csv) >both.csv
+train --workers 1 --stop-updates 100 --source-from both.csv --out "$box/both"
+[ "$(value late model_hash)" = "$(value both model_hash)" ] || fail "brokers that went away changed the model"
+[ "$(value late stream stalls)" -ge 2 ] && [[ $(value late stream trouble) == *"no broker answers"* ]] &&
+    echo "ok   a missing topic and brokers that are away stall a run, and it goes on" || fail "stalls: $(value late stream stalls), $(value late stream trouble)"
+adds_up late
+
+# Records that are no rows, in messages of one line and of three: counted and logged, and the rest is used.
+(rows 3 20; echo "1,2"; echo "1,2,3,4,c0"; echo "nan,1,2,c0"; echo "1,2,3,c9"; echo "x,1,2,c0"; echo '"1,2,'; printf '1%3000s,2,3,c0\n' ""; echo; rows 4 24) >broken.csv
+(rows 3 20; rows 4 24) >good.csv
+train --workers 1 --stop-updates 5 --source-from good.csv --out "$box/good"
+for lines in 1 3; do
+    tell topic "broken$lines" 1
+    tell send "broken$lines" $lines "$box/broken.csv"
+    longest=2000
+    [ $lines = 1 ] || longest=4000
+    train --workers 1 --stop-updates 5 --source-from "kafka://$brokers/broken$lines" --source-longest $longest --out "$box/broken$lines" || fail "records that are malformed"
+    [ "$(value broken$lines stream malformed)" = 7 ] && [ "$(wc -l <broken$lines/malformed-0.log)" = 7 ] || fail "of 7 malformed records $(value broken$lines stream malformed) were counted"
+    [ "$(value broken$lines model_hash)" = "$(value good model_hash)" ] && echo "ok   malformed records, $lines to a message, are counted and skipped" || fail "malformed records changed the model"
+    adds_up broken$lines
+done
+
+# A run that stops in the middle of a message goes on in the middle of it.
+tell topic bundles 1
+tell send bundles 7 "$box/both.csv"
+for updates in 3 30 100; do
+    train --workers 1 --stop-updates $updates --source-from "kafka://$brokers/bundles" --out "$box/bundles" $([ $updates = 3 ] || echo --resume) || fail "messages of several records"
+done
+[ "$(value bundles model_hash)" = "$(value both model_hash)" ] && echo "ok   a message is resumed in its middle" || fail "messages of several records: another model"
+
+# What the broker does not keep any more is an error that counts it; what came before the run can be left out.
+tell topic short 1
+tell send short 1 "$box/first.csv"
+train --workers 1 --stop-updates 10 --source-from "kafka://$brokers/short" --out "$box/short" || fail "a short run"
+rows 5 9000 | awk '{ printf "%1000s%s\n", "", $0 }' >wide.csv
+tell send short 1 "$box/wide.csv"
+says "an offset that the broker has dropped ends the run" 3 "from offset 80 on are gone" train --workers 1 --stop-updates 100000 --source-from "kafka://$brokers/short" --out "$box/short" --resume
+[[ $(train --workers 1 --stop-updates 100000 --source-from "kafka://$brokers/short" --out "$box/short" --resume 2>&1) =~ :\ [1-9][0-9]*\ messages\ from ]] || fail "it does not say how many are gone"
+train --workers 1 --stop-time 1s --source-from "kafka://$brokers/bundles" --source-begin newest --out "$box/newest" || fail "a run that begins with the newest"
+[ "$(value newest stream arrived)" = 0 ] && echo "ok   source.begin newest leaves out what was there" || fail "newest: $(value newest stream arrived) arrived"
+
+# Partitions, and what cannot be right.
+tell topic parts 4
+for p in 0 1 2 3; do "$MOTLEY" stream sent.csv --to "kafka://$brokers/parts?partition=$p" --count 100 --quiet; done
+says "a topic with partitions that nobody reads is warned about" 0 "has 4 partitions, and 1 is read" timeout 60 "$MOTLEY" train --data held.csv --workers 1 --batch 8 --stop-updates 5 --source-from "kafka://$brokers/parts"
+said=$(timeout 60 "$MOTLEY" train --data held.csv --workers 4 --batch 8 --stop-updates 12 --source-from "kafka://$brokers/parts?partition={worker}" 2>&1) || fail "a partition for each worker: $said"
+[[ $said != *"partitions, and"* ]] && echo "ok   each worker reads a partition" || fail "$said"
+says "a partition that is not there is refused" 2 "none with the number 9" train --workers 1 --stop-updates 5 --source-from "kafka://$brokers/parts?partition=9"
+MOTLEY_PASSWORD=secret says "a user who is refused is told so" 2 "refuses user me" train --workers 1 --stop-updates 5 --source-from "kafka://me@$brokers/parts"
+says "a broker that is not there stalls a run" 0 "no broker answers at 127.0.0.1:1" timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 3s --source-from kafka://127.0.0.1:1/x
+says "so does TLS with a port that speaks none" 0 "that the port speaks TLS" timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 3s --source-from "kafkas://${brokers%%,*}/parts"
+
+# motley stream: what it refuses, and Ctrl-C.
+says "a sender needs an address" 2 "--to" "$MOTLEY" stream held.csv
+says "a sender refuses what is no rate" 2 "rates" "$MOTLEY" stream held.csv --to x.csv --rates '{name: uniformly}'
+says "each device needs a file of its own" 2 "{worker}" "$MOTLEY" stream held.csv --to x.csv --devices 2
+"$MOTLEY" stream sent.csv --to "kafka://$brokers/parts?partition=0" --rates 100 --time 60s >interrupted.txt 2>&1 &
+sender=$!
+sleep 1
+kill -INT $sender
+wait $sender
+[ $? = 130 ] && grep -q "^device 0 .*records.*asked for 100/s" interrupted.txt && grep -q "all that was sent has arrived" interrupted.txt &&
+    echo "ok   Ctrl-C ends a sender, and it says what it sent" || fail "an interrupted sender: $(cat interrupted.txt)"
+sender=
+[ $failures -eq 0 ]

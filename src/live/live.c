@@ -121,6 +121,7 @@ enum mot_status mot_live_reserve(struct mot_live *l, const struct mot_driver_opt
     l->pool.shared = true; /* at least with the judge's thread */
     fill(l, o->x0);
     l->job_us = mot_new_large(l->world.workers, sizeof(*l->job_us));
+    if (o->watch && o->watch->worked) l->worked_ns = mot_new_large(l->world.workers, sizeof(*l->worked_ns));
     if (l->rings || (l->emulate && mot_cluster_streams(l->experiment->cluster)))
         l->place = mot_new_large(l->world.workers, sizeof(*l->place));
     l->paced = mot_new_large(l->world.workers, sizeof(*l->paced));
@@ -137,6 +138,7 @@ void mot_live_release(struct mot_live *l)
     if (!l->pool.memory) return;
     pthread_mutex_destroy(&l->watch_lock);
     free((void *)l->job_us);
+    free((void *)l->worked_ns);
     free(l->place);
     l->place = NULL;
     free((void *)l->paced);

@@ -131,7 +131,7 @@ static void put_figures(const json_t *list, FILE *out)
         return;
     }
     fputs(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures so far\"><table><tbody>\n",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures so far\"><table class=\"figures\"><tbody>\n",
         out);
     json_array_foreach(list, i, figure)
     {

@@ -31,30 +31,42 @@ static char *run_words(const struct mot_scene *v)
     return words;
 }
 
-/* "comparing: 12 of 60 runs have ended, 1 of them failed" */
+/* "12 of 60 runs have ended, 1 of them failed" */
 static char *study_words(const struct mot_scene *v)
 {
     if (!v->runs) return mot_text("it has not begun yet");
-    char *words = mot_format("%s: %zu of %zu run%s %s ended", v->doing, v->done, v->runs, mot_plural(v->runs),
-        v->runs == 1 ? "has" : "have");
+    char *words = mot_format(
+        "%zu of %zu run%s %s ended", v->done, v->runs, mot_plural(v->runs), v->runs == 1 ? "has" : "have");
     if (v->failed) words = join(words, mot_format(", %zu of them failed", v->failed));
     return words;
 }
 
-char *mot_scene_words(const struct mot_scene *v)
+static char *going_words(const struct mot_scene *v)
 {
-    if (v->of == MOT_SCENE_NOTHING)
-        return mot_text(v->ended ? "It has ended before anything could be shown." : "It is about to begin.");
-    bool run = v->of == MOT_SCENE_RUN;
-    const char *what = run ? "The run" : "The study";
+    if (v->of == MOT_SCENE_NOTHING) return mot_text("It is about to begin.");
+    bool run = v->of == MOT_SCENE_RUN, step = !run && v->runs;
     char *words = run ? run_words(v) : study_words(v);
-    if (!v->ended) return join(mot_format("%s goes on: ", what), join(words, mot_text(".")));
-    words = join(mot_format("%s %s: ", what, v->status == MOT_EINTERRUPTED ? "was interrupted" : "has ended"),
-        join(words, mot_text(".")));
-    if (v->how && v->status != MOT_EINTERRUPTED) words = join(words, mot_format(" It failed: %s.", v->how));
-    if (v->where) words = join(words, mot_format(" Its results are in %s.", v->where));
+    char *all = mot_format(
+        "The %s goes on%s%s: %s.", run ? "run" : "study", step ? ", " : "", step ? v->doing : "", words);
+    free(words);
+    return all;
+}
+
+static char *ended_words(const struct mot_scene *v)
+{
+    const char *what = v->of == MOT_SCENE_RUN ? "run" : v->of == MOT_SCENE_STUDY ? "study" : "command";
+    char *words = mot_format("The %s %s", what,
+        v->status == MOT_OK                 ? "has ended"
+            : v->status == MOT_EINTERRUPTED ? "was interrupted"
+                                            : "has failed");
+    if (v->of == MOT_SCENE_RUN && v->known) words = join(words, join(mot_text(": "), run_words(v)));
+    if (v->how && v->status != MOT_EINTERRUPTED) words = join(words, mot_format(": %s", v->how));
+    words = join(words, mot_text("."));
+    if (v->where) words = join(words, mot_format(" What it left is in %s.", v->where));
     return words;
 }
+
+char *mot_scene_words(const struct mot_scene *v) { return v->ended ? ended_words(v) : going_words(v); }
 
 json_t *mot_scene_state_json(struct mot_scene *v)
 {

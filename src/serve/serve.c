@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define RENEW_S 0.5   /* the page is made anew at most this often, */
-#define PATIENCE 5.0  /* and this many times as long as making it took apart */
+#define PATIENCE 3.0  /* and this many times as long as making it took apart */
 #define WATCHED_S 2.5 /* whoever looked within this time still looks, */
 #define LINGER_S 1.5  /* and gets this long to see the end */
 #define NAP_NS 20000000

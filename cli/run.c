@@ -168,10 +168,25 @@ static const char *title_of(const struct cli_args *args, const struct mot_job *j
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Has the live view listen, if there is to be one. */
+static enum mot_status be_seen(const struct cli_args *args, const struct mot_job *j,
+    const struct mot_driver *driver, struct mot_job_ways *ways)
+{
+    struct mot_serve *serve;
+    enum mot_status status = cli_serve_open(args, ways->ranks != NULL, &serve);
+    if (status != MOT_OK || !serve) return status;
+    ways->told = serve;
+    ways->evaluated = mot_serve_evaluated;
+    ways->tick = mot_serve_tick;
+    ways->worked = mot_serve_worked;
+    cli_serve_results(j->experiment->output);
+    mot_serve_run(serve, j->experiment, driver->name, title_of(args, j));
+    return MOT_OK;
+}
+
 static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j,
     const struct mot_driver *driver, struct mot_ranks *ranks)
 {
-    struct mot_serve *serve = NULL;
     struct mot_outcome out;
     bool leads = mot_driver_rank(driver, ranks) == 0; /* who prints */
     struct mot_job_ways ways = { .driver = driver,
@@ -193,15 +208,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     double predicted = NAN;
     enum mot_status status = MOT_OK;
     if (cli_given(args, "predicted")) status = predicted_update(cli_value(args, "predicted"), &predicted);
-    if (status == MOT_OK && leads) status = cli_serve_open(args, ranks != NULL, &serve);
-    if (serve) {
-        ways.told = serve;
-        ways.evaluated = mot_serve_evaluated;
-        ways.tick = mot_serve_tick;
-        ways.worked = mot_serve_worked;
-        cli_serve_results(j->experiment->output);
-        mot_serve_run(serve, j->experiment, driver->name, title_of(args, j));
-    }
+    if (status == MOT_OK && leads) status = be_seen(args, j, driver, &ways);
     if (status == MOT_OK) status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
     if (!leads) {

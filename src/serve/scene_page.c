@@ -87,7 +87,7 @@ static json_t *run_document(struct mot_scene *v, uint64_t *version)
     return document;
 }
 
-/* ---- Blanks ---------------------------------------------------------------------------------------------- */
+/* ---- Blanks ------------------------------------------------------------------------------------------- */
 
 static const json_t *live_of(const json_t *document) { return json_object_get(document, "live"); }
 
@@ -130,8 +130,8 @@ static void put_figures(const json_t *list, FILE *out)
         fputs("<p class=\"about\">There are no figures yet.</p>\n", out);
         return;
     }
-    fputs(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures so far\"><table class=\"figures\"><tbody>\n",
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures so far\">"
+          "<table class=\"figures\"><tbody>\n",
         out);
     json_array_foreach(list, i, figure)
     {

@@ -62,7 +62,8 @@ static char *ended_words(const struct mot_scene *v)
     if (v->of == MOT_SCENE_RUN && v->known) words = join(words, join(mot_text(": "), run_words(v)));
     if (v->how && v->status != MOT_EINTERRUPTED) words = join(words, mot_format(": %s", v->how));
     words = join(words, mot_text("."));
-    if (v->where) words = join(words, mot_format(" What it left is in %s.", v->where));
+    bool left = v->status == MOT_OK || (v->of == MOT_SCENE_RUN && v->known); /* else there may be nothing */
+    if (v->where && left) words = join(words, mot_format(" What it left is in %s.", v->where));
     return words;
 }
 

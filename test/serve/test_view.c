@@ -106,6 +106,16 @@ TEST(what_was_told_last_is_shown)
     free(before), free(metrics), free(page), free(state), free(end);
 }
 
+TEST(a_command_that_failed_before_it_began_claims_no_results)
+{
+    struct mot_serve *s = open_run(NULL, NULL);
+    mot_serve_ended(s, mot_fail(MOT_EUSAGE, "there is a run in this folder"), "runs/first");
+    char *end = get(port_of(s), "/state");
+    CHECK_HAS(end, "\"The run has failed: there is a run in this folder.\"");
+    mot_serve_close(s);
+    free(end);
+}
+
 TEST(labels_are_escaped)
 {
     struct mot_serve *s =

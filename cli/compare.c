@@ -6,6 +6,7 @@
 #include "interrupt.h"
 #include "page/page.h"
 #include "report/report.h"
+#include "serve.h"
 #include "study.h"
 #include "study/compare.h"
 #include <stdlib.h>
@@ -27,6 +28,9 @@ static bool is_manner(const char *word, bool *takes_value)
         { "--json", false },
         { "--csv", true },
         { "--budget", true },
+        { "--serve", true },
+        { "--serve-anyone", false },
+        { "--serve-after", true },
     };
     for (size_t i = 0; i < MOT_COUNT(manners); i++) {
         size_t n = strlen(manners[i].flag);
@@ -204,7 +208,14 @@ enum mot_status cli_study(const struct cli_args *args, bool tune_only)
             .setting = args->setting,
             .settings = args->settings } };
     enum mot_status status = cli_study_jobs(args, &o.jobs);
+    struct mot_serve *serve = NULL;
+    if (status == MOT_OK && !cli_given(args, "dry-run")) status = cli_serve_open(args, false, &serve);
+    if (serve) {
+        o.listener = mot_serve_study(serve);
+        cli_serve_results(folder);
+    }
     if (status == MOT_OK) status = run(args, &o);
+    cli_serve_end(args, status);
     free(command);
     free(folder);
     free(over);
@@ -232,6 +243,7 @@ static const struct cli_flag flags[] = {
     { "models", NULL, "keep the model of every run" },
     { "dry-run", NULL, "check everything, say how many runs there are, then exit" },
     { "fresh", NULL, "repeat all runs, even those in the store" },
+    CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },
 };
 

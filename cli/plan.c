@@ -9,6 +9,7 @@
 #include "page/page.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "serve.h"
 #include "study.h"
 #include "study/race.h"
 #include <math.h>
@@ -206,6 +207,12 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
         status = cli_profile_to(args, cluster);
         setting[race.settings++] = (struct mot_setting){ "cluster", cluster, "--profile" };
     }
+    struct mot_serve *serve = NULL;
+    if (status == MOT_OK && !race.dry_run) status = cli_serve_open(args, false, &serve);
+    if (serve) {
+        race.listener = mot_serve_study(serve);
+        cli_serve_results(folder);
+    }
     if (status == MOT_OK) status = mot_race_run(&race);
     json_t *plan = NULL;
     if (status == MOT_OK && race.dry_run) {
@@ -240,7 +247,7 @@ static enum mot_status run_plan(const struct cli_args *args)
 {
     json_t *plan;
     char *cluster;
-    enum mot_status status = cli_plan_here(args, &plan, &cluster);
+    enum mot_status status = cli_serve_end(args, cli_plan_here(args, &plan, &cluster));
     if (status != MOT_OK) return status;
     json_decref(plan);
     free(cluster);
@@ -255,6 +262,7 @@ static const struct cli_flag flags[] = {
     { "jobs", "N", "how many runs at a time; default: one per core" },
     { "dry-run", NULL, "say which methods can run the experiment, then exit" },
     { "fresh", NULL, "repeat all runs, even those in the store" },
+    CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },
 };
 

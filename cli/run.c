@@ -10,6 +10,7 @@
 #include "report/report.h"
 #include "study/plan.h"
 #include "interrupt.h"
+#include "serve.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,32 @@ static void tell_prediction(
     free(path);
 }
 
+/* What the run is called on its live view. */
+static const char *title_of(const struct cli_args *args, const struct mot_job *j)
+{
+    const char *path = args->words ? args->word[0]
+        : j->experiment->output    ? j->experiment->output
+                                   : "defaults";
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Has the live view listen, if there is to be one. */
+static enum mot_status be_seen(const struct cli_args *args, const struct mot_job *j,
+    const struct mot_driver *driver, struct mot_job_ways *ways)
+{
+    struct mot_serve *serve;
+    enum mot_status status = cli_serve_open(args, ways->ranks != NULL, &serve);
+    if (status != MOT_OK || !serve) return status;
+    ways->told = serve;
+    ways->evaluated = mot_serve_evaluated;
+    ways->tick = mot_serve_tick;
+    ways->worked = mot_serve_worked;
+    cli_serve_results(j->experiment->output);
+    mot_serve_run(serve, j->experiment, driver->name, title_of(args, j));
+    return MOT_OK;
+}
+
 static enum mot_status run_job(const struct cli_args *args, const struct mot_job *j,
     const struct mot_driver *driver, struct mot_ranks *ranks)
 {
@@ -181,6 +208,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     double predicted = NAN;
     enum mot_status status = MOT_OK;
     if (cli_given(args, "predicted")) status = predicted_update(cli_value(args, "predicted"), &predicted);
+    if (status == MOT_OK && leads) status = be_seen(args, j, driver, &ways);
     if (status == MOT_OK) status = mot_job_run(j, &ways, &out);
     if (status != MOT_OK) return status;
     if (!leads) {

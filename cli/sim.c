@@ -1,9 +1,11 @@
 /* sim.c -- `motley sim`: train on a simulated cluster. */
 #include "run.h"
+#include "serve.h"
 
 static enum mot_status sim(const struct cli_args *args)
 {
-    return cli_run(args, cli_given(args, "arrivals") ? &mot_driver_replay : &mot_driver_sim, NULL);
+    return cli_serve_end(
+        args, cli_run(args, cli_given(args, "arrivals") ? &mot_driver_replay : &mot_driver_sim, NULL));
 }
 
 static const struct cli_flag flags[] = {
@@ -17,6 +19,7 @@ static const struct cli_flag flags[] = {
         "write TensorBoard events to --out at each evaluation, with the run's time as their time" },
     { "resume", NULL, "continue the run in --out from its last checkpoint" },
     { "replace", NULL, "overwrite the run in --out" },
+    CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },
 };
 

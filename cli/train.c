@@ -4,6 +4,7 @@
 #include "plan.h"
 #include "report/json.h"
 #include "run.h"
+#include "serve.h"
 #include "wire/ranks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 static enum mot_status train_rank(const struct cli_args *args, struct mot_ranks *ranks)
 {
-    return cli_run(args, &mot_driver_mpi, ranks);
+    return cli_serve_end(args, cli_run(args, &mot_driver_mpi, ranks));
 }
 
 /* Plans, then trains with what was recommended. */
@@ -56,10 +57,10 @@ static enum mot_status train_planned(const struct cli_args *args)
 
 static enum mot_status train(const struct cli_args *args)
 {
-    if (cli_given(args, "auto")) return train_planned(args);
+    if (cli_given(args, "auto")) return cli_serve_end(args, train_planned(args));
     if (cli_under_mpi()) return cli_be_rank(args, train_rank);
     if (cli_given(args, "ranks")) return cli_start_ranks(args, cli_value(args, "ranks"), mot_ranks_fit);
-    return cli_run(args, &mot_driver_threads, NULL);
+    return cli_serve_end(args, cli_run(args, &mot_driver_threads, NULL));
 }
 
 static const struct cli_flag flags[] = {
@@ -79,6 +80,7 @@ static const struct cli_flag flags[] = {
         "write TensorBoard events to --out at each evaluation, with the run's time as their time" },
     { "resume", NULL, "continue the run in --out from its last checkpoint" },
     { "replace", NULL, "overwrite the run in --out" },
+    CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },
 };
 

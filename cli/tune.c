@@ -1,4 +1,5 @@
 /* tune.c -- `motley tune`: the best values of some keys, for each method. */
+#include "serve.h"
 #include "study.h"
 
 static enum mot_status tune(const struct cli_args *args) { return cli_study(args, true); }
@@ -23,6 +24,7 @@ static const struct cli_flag flags[] = {
     { "models", NULL, "keep the model of every run" },
     { "dry-run", NULL, "check everything, say how many runs there are, then exit" },
     { "fresh", NULL, "repeat all runs, even those in the store" },
+    CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },
 };
 

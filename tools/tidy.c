@@ -46,7 +46,8 @@ static const struct {
     { "api", LOW " run sim live wire report" },
     { "study", LOW " run report api" },
     { "page", "base config report study" },
-    { "cli", LOW " run sim live wire report api study page" },
+    { "serve", "base config run report study page" },
+    { "cli", LOW " run sim live wire report api study page serve" },
 };
 
 /* A method sees the world through method.h alone. */
@@ -218,6 +219,8 @@ static void check_include(const char *path, int line, const char *room, const ch
     }
     if (strcmp(name, "mpi.h") == 0 && strcmp(path, "src/wire/mpi.c") != 0)
         breach(path, line, "only src/wire/mpi.c includes mpi.h");
+    if (strcmp(name, "microhttpd.h") == 0 && strcmp(path, "src/serve/http.c") != 0)
+        breach(path, line, "only src/serve/http.c includes microhttpd.h");
     if (!*room) return;
     const char *may = may_include(room);
     if (!may) {

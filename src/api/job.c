@@ -313,6 +313,12 @@ static void on_tick(void *self, const struct mot_moment *m)
     if (w->ways->tick) w->ways->tick(w->ways->told, m);
 }
 
+static void on_worked(void *self, mot_node worker, mot_time compute)
+{
+    const struct mot_job_ways *ways = ((struct watcher *)self)->ways;
+    ways->worked(ways->told, worker, compute);
+}
+
 static void on_shared(void *self, const struct mot_message *m, mot_time now)
 {
     mot_shared_rows_add(((struct watcher *)self)->shared, m, now);
@@ -526,6 +532,7 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         .self = &w, .evaluated = on_evaluated, .mark = on_mark, .trouble = on_trouble
     };
     if (w.progress || ways->tick) watch.tick = on_tick;
+    if (ways->worked) watch.worked = on_worked;
     if (f && shares_rows(j, ways)) {
         w.shared = mot_shared_rows_open(x->output, 0, &j->problem, ways->resume);
         watch.shared = on_shared;

@@ -57,6 +57,8 @@ struct mot_job_ways {
     /* More listeners: to evaluations, and to progress about ten times a second; may be NULL. */
     void (*evaluated)(void *told, const struct mot_moment *);
     void (*tick)(void *told, const struct mot_moment *);
+    /* Before each such progress, for every worker whose time is known: how long it has computed. */
+    void (*worked)(void *told, mot_node worker, mot_time compute);
     void *told;
 };
 /* Runs the job and writes the run folder, if the experiment names one. MOT_OK: see out->status. */

@@ -139,6 +139,10 @@ static void tick(struct mot_live_judge *j)
     for (mot_node i = 0; i < j->live->world.workers; i++) mot_pick_worker(&pick, i, j->live->job_us[i]);
     mot_pick_slowest(&pick, &m);
     pthread_mutex_lock(&j->live->watch_lock);
+    for (mot_node i = 0; j->live->worked_ns && i < j->live->world.workers; i++) {
+        mot_time worked = atomic_load_explicit(&j->live->worked_ns[i], memory_order_relaxed);
+        if (worked) j->watch.worked(j->watch.self, i, worked); /* other processes' workers are not known */
+    }
     j->watch.tick(j->watch.self, &m);
     pthread_mutex_unlock(&j->live->watch_lock);
 }

@@ -122,6 +122,7 @@ enum mot_status mot_live_reserve(struct mot_live *l, const struct mot_driver_opt
     l->pool.shared = true; /* at least with the judge's thread */
     fill(l, o->x0);
     l->job_us = mot_new_large(l->world.workers, sizeof(*l->job_us));
+    if (o->watch && o->watch->worked) l->worked_ns = mot_new_large(l->world.workers, sizeof(*l->worked_ns));
     /* The cluster's rates hold if it is emulated, or if they are the source. */
     bool rates = l->emulate || l->experiment->source.from;
     if (l->rings || (rates && mot_cluster_streams(l->experiment->cluster)))
@@ -140,6 +141,7 @@ void mot_live_release(struct mot_live *l)
     if (!l->pool.memory) return;
     pthread_mutex_destroy(&l->watch_lock);
     free((void *)l->job_us);
+    free((void *)l->worked_ns);
     free(l->place);
     l->place = NULL;
     free((void *)l->paced);

@@ -56,6 +56,8 @@ struct mot_live {
     uint64_t hash;          /* of experiment and data; ties a checkpoint to them */
     /* [workers]: mean job time of each, as far as known here */
     _Atomic uint32_t *job_us;
+    /* [workers]: how long each has computed, likewise; NULL: nobody wants to know */
+    _Atomic uint64_t *worked_ns;
     struct mot_watch watch; /* for traces; called by one node at a time */
     pthread_mutex_t watch_lock;
 };

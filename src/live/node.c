@@ -296,6 +296,8 @@ static void finish_work(struct mot_live_node *n, struct mot_live_work *w)
     n->actor.tally.asked += mot_terms_samples(l->problem, w->slot.term, w->slot.terms);
     atomic_store_explicit(&l->job_us[n->actor.self],
         (uint32_t)(n->actor.tally.compute / n->actor.tally.jobs / 1000), memory_order_relaxed);
+    if (l->worked_ns)
+        atomic_store_explicit(&l->worked_ns[n->actor.self], n->actor.tally.compute, memory_order_relaxed);
     mot_pool_drop(&l->pool, w->slot.at);
     w->slot.state = MOT_SLOT_FREE;
     if (n->actor.feed) {

@@ -79,6 +79,11 @@ static void fill(struct page *p, const char *what, size_t n)
     else if (is("script", what, n)) fputs(p->kind->script, p->out);
     else if (is("version", what, n)) fputs(MOT_VERSION, p->out);
     else if (is("nonce", what, n)) fprintf(p->out, "%016" PRIx64, p->number);
+    else if (is("policy", what, n)) fputs(p->kind->policy ? p->kind->policy : "", p->out);
+    else if (is("foot", what, n))
+        fputs(p->kind->foot ? p->kind->foot
+                            : "This file is all there is to it: it asks nothing of any network.",
+            p->out);
     else if (is("data", what, n)) p->status = p->kind->data(p->document, p->out);
     else MOT_ASSERT(!"a blank that the template names and nobody fills");
 }

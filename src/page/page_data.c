@@ -158,14 +158,24 @@ static bool all_nan(const struct mot_history *h, enum mot_column column)
     return true;
 }
 
-static enum mot_status put_curve(const char *folder, struct plan *plan, FILE *out)
+/* A run that goes on has its lines of metrics.jsonl in the document; others have a folder. */
+static enum mot_status read_curve(const json_t *run, struct mot_history *h, bool *there)
+{
+    const char *lines = mot_json_get_text(run, "metrics"), *folder = mot_json_get_text(run, "folder");
+    *there = true;
+    if (*lines) return mot_history_parse("metrics", lines, strlen(lines), h);
+    char *path = mot_path_join(folder, "metrics.jsonl");
+    *there = *folder && mot_file_exists(path);
+    enum mot_status status = *there ? mot_history_read(path, h) : MOT_OK;
+    free(path);
+    return status;
+}
+
+static enum mot_status put_curve(const json_t *run, struct plan *plan, FILE *out)
 {
     struct mot_history h;
-    char *path = mot_path_join(folder, "metrics.jsonl");
-    enum mot_status status = MOT_OK;
-    bool there = mot_file_exists(path);
-    if (there) status = mot_history_read(path, &h);
-    free(path);
+    bool there;
+    enum mot_status status = read_curve(run, &h, &there);
     if (!there || status != MOT_OK) return status;
     size_t shown = h.n < plan->points ? h.n : plan->points;
     plan->thinned |= shown < h.n;
@@ -223,14 +233,13 @@ static enum mot_status put_runs(const json_t *document, const size_t *place, str
     fputc('[', out);
     json_array_foreach(mot_json_get_list(document, "runs"), i, run)
     {
-        const char *folder = mot_json_get_text(run, "folder");
         fprintf(out, "%s\n{\"a\":%zu,\"c\":%zu,\"s\":%" JSON_INTEGER_FORMAT ",\"st\":", i ? "," : "",
             mot_json_get_count(run, "arm"), mot_json_get_count(run, "condition"),
             json_integer_value(json_object_get(run, "seed")));
         mot_page_json_text(mot_json_get_text(run, "status"), out);
         fprintf(out, ",\"r\":%s,\"tt\":", json_is_true(json_object_get(run, "reached")) ? "true" : "false");
         mot_page_json_number(mot_json_get_number(json_object_get(run, "figures"), "time_to_target"), out);
-        if (*folder && place[i] % plan->every == 0) status = put_curve(folder, plan, out);
+        if (place[i] % plan->every == 0) status = put_curve(run, plan, out);
         plan->skipped |= place[i] % plan->every != 0;
         if (status != MOT_OK) return status;
         fputc('}', out);
@@ -394,10 +403,8 @@ static void put_swept(const json_t *document, FILE *out)
     fputs("]}", out);
 }
 
-enum mot_status mot_page_data(const json_t *document, FILE *out)
+static void put_lists(const json_t *document, FILE *out)
 {
-    struct plan plan = plan_of(json_array_size(mot_json_get_list(document, "runs")));
-    size_t *place = places_of(document);
     fputs("{\"metrics\":[", out);
     for (size_t i = 0; i < MOT_COUNT(metrics); i++)
         fprintf(out, "%s[\"%s\",\"%s\"]", i ? "," : "", metrics[i].name, metrics[i].title);
@@ -405,6 +412,26 @@ enum mot_status mot_page_data(const json_t *document, FILE *out)
     put_names(document, "arms", out);
     put_names(document, "conditions", out);
     put_targets(document, out);
+}
+
+enum mot_status mot_page_curves(const json_t *document, FILE *out)
+{
+    struct plan plan = plan_of(json_array_size(mot_json_get_list(document, "runs")));
+    size_t *place = places_of(document);
+    put_lists(document, out);
+    enum mot_status status = put_runs(document, place, &plan, out);
+    if (status == MOT_OK)
+        fprintf(out, ",\n\"thinned\":%s,\"skipped\":%s}", plan.thinned ? "true" : "false",
+            plan.skipped ? "true" : "false");
+    free(place);
+    return status;
+}
+
+enum mot_status mot_page_data(const json_t *document, FILE *out)
+{
+    struct plan plan = plan_of(json_array_size(mot_json_get_list(document, "runs")));
+    size_t *place = places_of(document);
+    put_lists(document, out);
     put_swept(document, out);
     put_key(",\n", "tuning", out), mot_page_json(json_object_get(document, "tuning"), out);
     put_staleness(document, out);

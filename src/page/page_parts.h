@@ -11,7 +11,7 @@
 
 /* The files of src/page/template, embedded by the build. Each ends with a zero byte. */
 extern const char mot_page_html[], mot_page_css[], mot_page_study[], mot_page_study_js[],
-    mot_page_partition[], mot_page_partition_js[];
+    mot_page_partition[], mot_page_partition_js[], mot_page_live[], mot_page_live_js[];
 
 /* A kind of page: page.html with its own body, and what fills the blanks of both. */
 struct mot_page_blank {
@@ -23,6 +23,8 @@ struct mot_page {
     const struct mot_page_blank *blank; /* ended by a NULL name */
     /* What the scripts draw: JSON without any `<`. */
     enum mot_status (*data)(const json_t *document, FILE *);
+    /* What its policy allows besides, and what its last line says; NULL: it is a file that asks nobody. */
+    const char *policy, *foot;
 };
 /* The document has a title and the command that repeats it. */
 enum mot_status mot_page_print(const struct mot_page *, const json_t *document, FILE *);
@@ -38,6 +40,8 @@ void mot_page_tables(const json_t *document, FILE *);
 void mot_page_failures(const json_t *document, FILE *);
 void mot_page_settings(const json_t *document, FILE *);
 enum mot_status mot_page_data(const json_t *document, FILE *);
+/* Of these only what the curves are drawn from. */
+enum mot_status mot_page_curves(const json_t *document, FILE *);
 /* One run in detail, as an entry of that list; returns its bytes, 0 if there is nothing to show. */
 size_t mot_page_detail(const char *folder, size_t run, const char *lead, FILE *);
 /* The code of a run, if it has one, as a further member: ,"code":{...} */

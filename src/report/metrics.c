@@ -77,7 +77,7 @@ enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_met
 }
 
 /* The moment as one line of JSON with every key, except those that few methods have. malloc'd. */
-static char *line_of(const struct mot_moment *m)
+char *mot_metrics_line(const struct mot_moment *m)
 {
     const struct mot_score *s = &m->score;
     const struct figure {
@@ -137,7 +137,7 @@ static char *line_of(const struct mot_moment *m)
 
 void mot_metrics_add(struct mot_metrics *m, const struct mot_moment *moment)
 {
-    char *line = line_of(moment);
+    char *line = mot_metrics_line(moment);
     size_t n = strlen(line);
     errno = 0;
     if ((fwrite(line, 1, n, m->out) != n || fflush(m->out) != 0) && !m->trouble)

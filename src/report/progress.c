@@ -29,8 +29,7 @@ struct mot_progress *mot_progress_open(const struct mot_experiment *e, FILE *err
     return p;
 }
 
-/* The fraction of the run that is done, by the nearest stop; NaN if none can be counted. */
-static double done(const struct mot_experiment *e, const struct mot_moment *m)
+double mot_progress_share(const struct mot_experiment *e, const struct mot_moment *m)
 {
     double most = NAN, share;
     if (e->stop.updates != MOT_WORD_UINT && e->stop.updates > 0) {
@@ -65,7 +64,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char
 static void compose(const struct mot_progress *p, const struct mot_moment *m, double now, struct line *l)
 {
     char time[48];
-    double share = done(p->e, m), passed = now - p->ticker.began;
+    double share = mot_progress_share(p->e, m), passed = now - p->ticker.began;
     if (isfinite(share)) {
         if (p->ticker.terminal) {
             static const char full[] = "##########", none[] = "..........";

@@ -10,6 +10,7 @@ struct mot_metrics;
 /* keep: bytes of an existing file to keep (a resumed run); the rest is cut off. 0: start afresh. */
 enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_metrics **out);
 void mot_metrics_add(struct mot_metrics *, const struct mot_moment *);
+char *mot_metrics_line(const struct mot_moment *);       /* what it adds, with its line end; malloc'd */
 uint64_t mot_metrics_bytes(const struct mot_metrics *);  /* written so far, flushed */
 enum mot_status mot_metrics_close(struct mot_metrics *); /* says if a write failed */
 
@@ -65,6 +66,8 @@ void mot_summary_line(const struct mot_experiment *, const struct mot_outcome *,
 void mot_print_wrapped(const char *text, const char *lead, FILE *out);
 
 /* ---- progress on a terminal; plain lines elsewhere ------------------------------ */
+/* How much of the run is done, by the nearest stop: 0 to 1; NaN if none can be counted. */
+double mot_progress_share(const struct mot_experiment *, const struct mot_moment *);
 struct mot_progress;
 struct mot_progress *mot_progress_open(const struct mot_experiment *, FILE *err, bool terminal);
 void mot_progress_tick(struct mot_progress *, const struct mot_moment *);

@@ -224,6 +224,8 @@ struct mot_watch {
     void (*update)(void *self, mot_node, uint64_t updates_of_node, mot_time);
     void (*evaluated)(void *self, const struct mot_moment *);
     void (*tick)(void *self, const struct mot_moment *); /* about ten times a second; score is NaN */
+    /* Before each tick, for every worker whose time is known here: how long it has computed. */
+    void (*worked)(void *self, mot_node worker, mot_time compute);
     void (*trouble)(void *self, const char *what); /* a failure that the run survives; from any thread */
     uint64_t (*mark)(void *self);                  /* metrics bytes written so far; a checkpoint keeps it */
     /* Becomes true when phases, flights and updates are no longer wanted; may be NULL. */

@@ -94,6 +94,8 @@ static void tick(struct sim *s)
                 ? (double)s->node[i].actor.tally.compute / (double)s->node[i].actor.tally.jobs
                 : 0);
     mot_pick_slowest(&pick, &m);
+    for (mot_node i = 0; s->watch.worked && i < s->world.workers; i++)
+        s->watch.worked(s->watch.self, i, s->node[i].actor.tally.compute);
     s->watch.tick(s->watch.self, &m);
 }
 

@@ -112,7 +112,8 @@ static enum mot_status open_study(const struct mot_compare *o, struct study *s)
         .fresh = o->fresh,
         .progress = o->progress,
         .terminal = o->terminal,
-        .interrupt = o->interrupt };
+        .interrupt = o->interrupt,
+        .listener = o->listener };
     if (status == MOT_OK && s->plan->tune.asked) status = mot_tuning_open(&s->runner, &s->tuning);
     if (status == MOT_OK && !o->tune_only) status = make_cases(s);
     return status;

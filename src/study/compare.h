@@ -15,6 +15,7 @@ struct mot_compare {
     FILE *progress;
     bool terminal; /* progress NULL: none */
     const volatile sig_atomic_t *interrupt;
+    const struct mot_study_listener *listener; /* may be NULL */
 };
 struct mot_compared {
     json_t *document;         /* json_decref it */

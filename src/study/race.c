@@ -574,7 +574,8 @@ enum mot_status mot_race_run(struct mot_race *o)
         .fresh = o->fresh,
         .progress = o->progress,
         .terminal = o->terminal,
-        .interrupt = o->interrupt };
+        .interrupt = o->interrupt,
+        .listener = o->listener };
     if (status == MOT_OK) status = all_steps(&r);
     if (status == MOT_EINTERRUPTED)
         status = mot_fail(status,

@@ -50,6 +50,7 @@ struct mot_race {
     FILE *progress;
     bool terminal;
     const volatile sig_atomic_t *interrupt;
+    const struct mot_study_listener *listener; /* may be NULL */
     /* The rest is filled by mot_race_run; mot_race_close frees it. */
     struct mot_arena arena;
     struct mot_study_plan *plan;

@@ -273,6 +273,7 @@ static void settle(struct crew *crew, struct slot *s, char *failed)
         if (!failed) c->folder = mot_store_folder(crew->r->store, c->key);
         crew->r->made += !failed;
         crew->r->lost += failed != NULL;
+        if (crew->r->listener) crew->r->listener->ended(crew->r->listener->self, crew->r, c);
     }
     mot_watcher_ended(crew->watch, (unsigned)(s - crew->slot));
 }
@@ -429,6 +430,7 @@ enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t 
             crew.todo[crew.todos++] = i;
         }
     }
+    if (r->listener) r->listener->begins(r->listener->self, r, c, n);
     status = make_partitions(&crew);
     if (status == MOT_OK && crew.todos) status = run_crew(&crew);
     for (size_t i = 0; i < n && status == MOT_OK; i++) {

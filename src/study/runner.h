@@ -29,6 +29,15 @@ struct mot_case {
 };
 void mot_cases_free(struct mot_case *, size_t n); /* what they own, and the array */
 
+struct mot_runner;
+/* Who wants to know how a study gets on; called by the process that hands out the runs, while it waits. */
+struct mot_study_listener {
+    void *self;
+    /* Runs are about to be made; those that the store has got have their folder. */
+    void (*begins)(void *self, const struct mot_runner *, const struct mot_case *, size_t n);
+    void (*ended)(void *self, const struct mot_runner *, const struct mot_case *);
+};
+
 struct mot_runner {
     const struct mot_study_plan *plan;
     struct mot_store *store;
@@ -38,7 +47,8 @@ struct mot_runner {
     const char *doing; /* "tuning", "comparing": for progress */
     FILE *progress;    /* NULL: none */
     bool terminal;
-    const volatile sig_atomic_t *interrupt; /* may be NULL */
+    const volatile sig_atomic_t *interrupt;    /* may be NULL */
+    const struct mot_study_listener *listener; /* may be NULL */
     /* by mot_wall_s(): no run is begun after it, and its case stays without a folder; 0: no limit */
     double until_s;
     /* totals over all calls: runs made, found in the store, crashed or refused */

@@ -70,7 +70,7 @@ machine
 claim "a bare machine is set up" run build data test
 claim "the lists are fetched first, since apt knows nothing" logged 'update'
 claim "it says what and why" says 'libyaml-dev +reads experiment'
-claim "packages are named" logged 'install -y --no-install-recommends .*gcc.* cmake ninja-build pkg-config libyaml-dev libjansson-dev libxxhash-dev zlib1g-dev libopenmpi-dev openmpi-bin .*dataset-fashion-mnist clang clang-format valgrind mandoc libmpich-dev mpich .*chromium python3 python3-crcmod protobuf-compiler'
+claim "packages are named" logged 'install -y --no-install-recommends .*gcc.* cmake ninja-build pkg-config libyaml-dev libjansson-dev libxxhash-dev zlib1g-dev libmicrohttpd-dev libopenmpi-dev openmpi-bin .*dataset-fashion-mnist clang clang-format valgrind mandoc libmpich-dev mpich .*chromium python3 python3-crcmod protobuf-compiler'
 claim "clang's runtime is of clang's own version" logged 'install .*libclang-rt-77-dev'
 claim "root needs no sudo" not logged 'sudo'
 rm "$box/log"

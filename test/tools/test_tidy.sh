@@ -52,6 +52,7 @@ catches "a driver includes report" src/live/planted.c '#include "report/report.h
 catches "report includes cli" src/report/planted.c '#include "cli/cli.h"' 'report may not include'
 catches "an include without its room" src/data/planted.c '#include "data.h"' 'write the room'
 catches "a public header includes the inside" include/motley/planted.h '#include "base/rng.h"' 'a public header includes'
+catches "the web server outside of its file" src/live/planted.c '#include <microhttpd.h>' 'only src/serve/http.c'
 catches "mpi.h outside of its driver" src/live/planted.c '#include <mpi.h>' 'only src/wire/mpi.c'
 passes "downward edges" src/live/planted.c '#include "config/experiment.h"'
 passes "an include in a comment" src/base/planted.c '/* #include "math/optim.h" */'

@@ -132,7 +132,8 @@ function armButtons(host, hidden, again) {
 }
 const conditionOptions = () => DATA.conditions.map((name, i) => [i, name || 'condition ' + (i + 1)]);
 
-// Draws now, and again when the element gets another width.
+// Draws now, and again when the element gets another width; what is drawn, to draw it again when its data changes.
+const drawn = new Set();
 function keepDrawn(host, paint) {
   let width = 0;
   const again = () => {
@@ -143,5 +144,7 @@ function keepDrawn(host, paint) {
   };
   again();
   new ResizeObserver(() => requestAnimationFrame(again)).observe(host);
-  return () => { width = 0; again(); };
+  const afresh = () => { width = 0; again(); };
+  drawn.add(afresh);
+  return afresh;
 }

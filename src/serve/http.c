@@ -1,0 +1,226 @@
+#include "serve/http.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct mot_body *mot_body_new(const char *type, const char *text, size_t n)
+{
+    struct mot_body *b = mot_new_large(1, sizeof *b + n + 1);
+    if (!b) return NULL;
+    *b = (struct mot_body){ .users = 1, .n = n, .type = type };
+    memcpy(b->text, text, n);
+    return b;
+}
+
+void mot_body_hold(struct mot_body *b) { b->users++; }
+
+void mot_body_drop(struct mot_body *b)
+{
+    if (b && --b->users == 0) free(b);
+}
+
+#ifndef MOTLEY_SERVE
+
+enum mot_status mot_http_open(
+    const struct mot_web_address *a, const struct mot_site *site, struct mot_http **out)
+{
+    (void)a, (void)site, (void)out;
+    return mot_fail(MOT_EUSAGE,
+        "--serve: this motley was built without libmicrohttpd; install libmicrohttpd-dev and build it again");
+}
+const struct mot_web_address *mot_http_address(const struct mot_http *h)
+{
+    (void)h;
+    return NULL;
+}
+void mot_http_close(struct mot_http *h) { (void)h; }
+
+#else
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MOST 32u
+#define SILENCE_S 10u
+#define REQUEST_BYTES ((size_t)16 << 10) /* its first line, its headers, and our own headers */
+#define BACKLOG 16
+#define NICE 10
+
+struct mot_http {
+    struct mot_web_address address;
+    const struct mot_site *site;
+    struct MHD_Daemon *daemon;
+    int listening;
+    /* Sockets of connections: a process forked meanwhile closes its copies. */
+    _Atomic int open[CONNECTIONS_MOST];
+};
+
+/* Of the process; a study forks workers, which must not keep a visitor's connection open. */
+static struct mot_http *_Atomic served;
+
+static void leave_to_the_parent(void)
+{
+    struct mot_http *h = served;
+    if (!h) return;
+    close(h->listening);
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++)
+        if (h->open[i] >= 0) close(h->open[i]);
+    served = NULL;
+}
+
+/* ---- Answering ---------------------------------------------------------------------------------------- */
+
+static void drop_text(void *text)
+{
+    mot_body_drop((struct mot_body *)((char *)text - offsetof(struct mot_body, text)));
+}
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, struct mot_body *b)
+{
+    static const char *const headers[][2] = {
+        { "Cache-Control", "no-store" },
+        { "X-Content-Type-Options", "nosniff" },
+        { "X-Frame-Options", "DENY" },
+        { "Referrer-Policy", "no-referrer" },
+        { "Cross-Origin-Resource-Policy", "same-origin" },
+        { "Content-Security-Policy", "frame-ancestors 'none'" },
+    };
+    if (!b) return MHD_NO;
+    struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback(b->n, b->text, drop_text);
+    if (!r) {
+        mot_body_drop(b);
+        return MHD_NO;
+    }
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, b->type);
+    for (size_t i = 0; i < MOT_COUNT(headers); i++) MHD_add_response_header(r, headers[i][0], headers[i][1]);
+    if (code == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    if (code == MHD_HTTP_SERVICE_UNAVAILABLE) MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    enum MHD_Result queued = MHD_queue_response(c, code, r);
+    MHD_destroy_response(r);
+    return queued;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned code, const char *why)
+{
+    return answer(c, code, mot_body_new("text/plain; charset=utf-8", why, strlen(why)));
+}
+
+/* Everything is said when the headers are there: what a request carries besides is not read. */
+static enum MHD_Result on_request(void *self, struct MHD_Connection *c, const char *path, const char *method,
+    const char *version, const char *upload, size_t *upload_bytes, void **request)
+{
+    const struct mot_http *h = self;
+    (void)version, (void)upload, (void)upload_bytes;
+    const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    if (!host || !mot_web_address_admits(&h->address, host))
+        return refuse(c, MHD_HTTP_FORBIDDEN, "This is for the machine that it runs on, by its own name.\n");
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "There is only something to see: GET or HEAD.\n");
+    bool busy = false;
+    struct mot_body *b = h->site->show(h->site->self, path, &busy);
+    if (!b && busy) return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "This cannot be shown just now.\n");
+    if (!b) return refuse(c, MHD_HTTP_NOT_FOUND, "There are /, /metrics, /state and /healthz.\n");
+    *request = b;
+    return answer(c, MHD_HTTP_OK, b);
+}
+
+/* The body may be gone by then: it is a name, not to be read, unless somebody else holds it. */
+static void on_completed(
+    void *self, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode how)
+{
+    const struct mot_http *h = self;
+    (void)c;
+    if (*request && how == MHD_REQUEST_TERMINATED_COMPLETED_OK) h->site->shown(h->site->self, *request);
+    *request = NULL;
+}
+
+static void on_connection(
+    void *self, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode what)
+{
+    struct mot_http *h = self;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    static _Thread_local bool stepped_back;
+    (void)socket_context;
+    if (!stepped_back) setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* a wish */
+    stepped_back = true;
+    if (!info) return;
+    int was = what == MHD_CONNECTION_NOTIFY_STARTED ? -1 : info->connect_fd,
+        is = what == MHD_CONNECTION_NOTIFY_STARTED ? info->connect_fd : -1;
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++)
+        if (h->open[i] == was) {
+            h->open[i] = is;
+            return;
+        }
+}
+
+/* ---- From the beginning to the end ----------------------------------------------------------------- */
+
+static enum mot_status listen_at(struct mot_web_address *a, int *out)
+{
+    char shown[80];
+    int one = 1, fd = socket(a->at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    socklen_t bytes = a->bytes;
+    if (fd >= 0 && bind(fd, &a->at.any, a->bytes) == 0 && listen(fd, BACKLOG) == 0 &&
+        getsockname(fd, &a->at.any, &bytes) == 0) {
+        *out = fd;
+        return MOT_OK;
+    }
+    int error = errno;
+    if (fd >= 0) close(fd);
+    mot_web_address_show(a, shown, sizeof shown);
+    return mot_fail(MOT_ESYSTEM, "--serve: cannot listen at %s: %s%s", shown, strerror(error),
+        error == EADDRINUSE ? "; port 0 takes a free one" : "");
+}
+
+enum mot_status mot_http_open(
+    const struct mot_web_address *where, const struct mot_site *site, struct mot_http **out)
+{
+    static bool told; /* there is one view in a process, opened by its main thread */
+    struct mot_http *h = mot_new(1, sizeof *h);
+    h->address = *where;
+    h->site = site;
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++) h->open[i] = -1;
+    enum mot_status status = listen_at(&h->address, &h->listening);
+    if (status != MOT_OK) {
+        free(h);
+        return status;
+    }
+    /* Signals are for the run's threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    h->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
+        MHD_OPTION_LISTEN_SOCKET, h->listening, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST,
+        MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+        MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!h->daemon) {
+        close(h->listening);
+        free(h);
+        return mot_fail(MOT_ESYSTEM, "--serve: cannot start a thread for it");
+    }
+    if (!told) told = pthread_atfork(NULL, NULL, leave_to_the_parent) == 0;
+    served = h;
+    *out = h;
+    return MOT_OK;
+}
+
+const struct mot_web_address *mot_http_address(const struct mot_http *h) { return &h->address; }
+
+void mot_http_close(struct mot_http *h)
+{
+    if (!h) return;
+    served = NULL;
+    MHD_stop_daemon(h->daemon); /* closes the socket, too */
+    free(h);
+}
+
+#endif

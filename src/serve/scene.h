@@ -1,0 +1,75 @@
+/* scene.h -- what is known of a run or a study so far, between those who tell and the thread that shows. */
+#ifndef MOT_SERVE_SCENE_H
+#define MOT_SERVE_SCENE_H
+
+#include "base/memory.h"
+#include "run/outcome.h"
+#include "study/study.h"
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define MOT_SCENE_LINES 512    /* of a run's metrics: when there are more, every second one goes */
+#define MOT_SCENE_WORKERS 1000 /* whose time is told one by one */
+#define MOT_SCENE_ARMS 64      /* of a study that is being tuned */
+
+enum mot_scene_of { MOT_SCENE_NOTHING, MOT_SCENE_RUN, MOT_SCENE_STUDY };
+
+/* One run of a study. */
+struct mot_scene_case {
+    uint32_t arm, condition;
+    uint64_t seed;
+    char key[40];
+    const char *more;      /* "optimizer.lr=0.5 stop.time=3s", or "" */
+    char *folder, *failed; /* both NULL: it has not ended */
+};
+
+struct mot_scene {
+    pthread_mutex_t lock;
+    struct mot_arena arena; /* the texts below, until the next run or plan begins */
+    enum mot_scene_of of;
+    uint64_t version; /* of what the page shows; ticks do not count */
+    bool ended;
+    enum mot_status status;
+    char *how; /* it ended: an error's words, or NULL */
+    char *where;
+    const char *command, *title, *experiment;
+    /* a run */
+    const char *method, *driver;
+    uint64_t seed;
+    uint32_t workers;
+    const char *target; /* "test_accuracy", or NULL */
+    double target_value;
+    struct mot_experiment *stops; /* a copy in which only the numbers of `stop` are to be read */
+    bool known;                   /* there was a moment: */
+    struct mot_moment now;
+    struct mot_score score; /* the last evaluation's */
+    double share;           /* of the run that is done; NaN: unknown */
+    uint64_t evaluations, every;
+    char *line[MOT_SCENE_LINES], *last;
+    size_t lines;
+    const char **group;  /* [told] of the cluster file, or NULL */
+    uint64_t *worked_ns; /* [told]; 0: unknown */
+    uint32_t told;
+    /* a study */
+    const void *plan; /* to tell one from the next, not to be read */
+    const char *doing;
+    struct mot_study_side *arm, *condition;
+    size_t arms, conditions;
+    struct mot_scene_case *run;
+    size_t runs, room, done, failed;
+};
+
+/* "The run goes on: ...": what is going on, in words; under the lock. malloc'd. */
+char *mot_scene_words(const struct mot_scene *);
+const char *mot_scene_state(const struct mot_scene *); /* "running" or "ended" */
+
+/* These three take the lock for as long as they copy. */
+json_t *mot_scene_state_json(struct mot_scene *);
+void mot_scene_metrics(struct mot_scene *, FILE *);                            /* for Prometheus */
+enum mot_status mot_scene_page(struct mot_scene *, FILE *, uint64_t *version); /* the page, as HTML */
+
+/* A study's document so far, and whether arms are compared in it; under the lock only at first. */
+enum mot_status mot_scene_study(struct mot_scene *, json_t **out, uint64_t *version);
+
+#endif

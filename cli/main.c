@@ -25,11 +25,13 @@ const struct cli_command *const cli_commands[] = {
     &cli_data_convert,
     &cli_cluster_show,
     &cli_cluster_list,
+    &cli_cluster_import,
     &cli_trace_fit,
     &cli_topology,
     &cli_code,
     &cli_eval,
     &cli_predict,
+    &cli_completion,
     &cli_help,
     NULL,
 };

@@ -224,7 +224,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_cluster_import = {
     .name = "cluster import",
     .synopsis = "FILE [--out CLUSTER.yaml] [--workers N]",
-    .summary = "make a cluster file from measured devices or recorded job times",
+    .summary = "make a cluster file from measured devices",
     .about =
         "FILE has devices, as FedScale's client_device_capacity: {CLIENT: {computation: MS, communication: "
         "KBIT}}, the milliseconds that an inference of one sample takes and the bandwidth in kbit/s. It is a "

@@ -123,7 +123,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_completion = {
     .name = "completion",
     .synopsis = "bash|zsh|fish",
-    .summary = "print a script with which a shell completes motley's command lines",
+    .summary = "complete command lines in bash, zsh or fish",
     .about = "The script completes commands, flags, experiment keys as flags, and their values: methods, "
              "models, data sets, clusters, choices, files. It asks the program itself, from the same tables "
              "as the help. make install puts it where each shell looks for it; without that, load it in the "

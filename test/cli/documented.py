@@ -35,7 +35,7 @@ ELSEWHERE = [
     (r"^cmake\b", "it builds the tree once more"),
     (r"^git\b|clang-format", "test_format checks the layout"),
     (r"\.\.\.", "a sketch: it says '...'"),
-    (r"^(man|apt-get|tensorboard|pip|curl|wget)\b", "no command of this tree"),
+    (r"^(man|apt-get|tensorboard|pip|curl|wget|podman)\b", "no command of this tree"),
 ]
 
 box = tempfile.mkdtemp()

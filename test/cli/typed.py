@@ -27,9 +27,9 @@ try:
     os.write(terminal, (setup + "\necho ready''1\n").encode())
     read_until("ready1")
     for i, line in enumerate(lines):
-        wait(0.3)
+        wait(0.05)
         os.write(terminal, (line + "\t").encode())
-        wait(1.5)  # the program answers within milliseconds, on a busy machine too
+        # What is typed after the tab waits until the shell has completed the line.
         # Ctrl-A: to the beginning of the line, to have it echoed between quotes; Ctrl-E: to its end.
         os.write(terminal, b"\x01echo 'typed: \x05'; echo end''%d\n" % i)
         shown = read_until("end%d" % i)

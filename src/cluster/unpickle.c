@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "cluster/capacity.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -98,8 +98,7 @@ struct parse {
     size_t keys;
 };
 
-/* "stop.target.test_accuracy" and "stop-target-test-accuracy" are the same flag. */
-static bool same_flag(const char *a, const char *b, size_t b_length)
+bool cli_same_flag(const char *a, const char *b, size_t b_length)
 {
     size_t i = 0;
     for (; a[i] && i < b_length; i++) {
@@ -109,10 +108,10 @@ static bool same_flag(const char *a, const char *b, size_t b_length)
     return !a[i] && i == b_length;
 }
 
-static const struct cli_flag *find_flag(const struct cli_flag *flags, const char *name, size_t length)
+const struct cli_flag *cli_find_flag(const struct cli_flag *flags, const char *name, size_t length)
 {
     for (; flags && flags->name; flags++)
-        if (same_flag(flags->name, name, length)) return flags;
+        if (cli_same_flag(flags->name, name, length)) return flags;
     return NULL;
 }
 
@@ -120,7 +119,7 @@ static const struct mot_key *find_key(const struct parse *p, const char *name, s
 {
     if (length == 3 && strncmp(name, "out", 3) == 0) return find_key(p, "output", 6);
     for (size_t i = 0; i < p->keys; i++)
-        if (same_flag(p->key[i].name, name, length)) return &p->key[i];
+        if (cli_same_flag(p->key[i].name, name, length)) return &p->key[i];
     return NULL;
 }
 
@@ -227,8 +226,8 @@ static enum mot_status read_flag(struct parse *p, const char *word)
     struct cli_args *a = p->args;
     const char *equals = strchr(word, '='), *name = word + 2, *value = NULL;
     size_t length = (equals ? (size_t)(equals - word) : strlen(word)) - 2;
-    const struct cli_flag *flag = find_flag(a->command->flags, name, length);
-    if (!flag) flag = find_flag(cli_common_flags, name, length);
+    const struct cli_flag *flag = cli_find_flag(a->command->flags, name, length);
+    if (!flag) flag = cli_find_flag(cli_common_flags, name, length);
     if (flag) {
         enum mot_status status = MOT_OK;
         const char *shown = flag_of(p, flag->name);

@@ -39,6 +39,7 @@ struct cli_command {
     const char *about;            /* paragraphs; may be NULL */
     const char *examples;         /* lines; may be NULL */
     const struct cli_flag *flags; /* ended by a NULL name; may be NULL */
+    const char *words;            /* what its words may be, "bash|zsh"; NULL: files, or what the name says */
     size_t words_min, words_max;
     bool experiment_flags; /* takes every experiment key as a flag, and --set */
     bool prints_only;      /* rejects --out */
@@ -56,7 +57,7 @@ extern const struct cli_command cli_sim, cli_train, cli_replay, cli_profile;
 extern const struct cli_command cli_compare, cli_tune, cli_report, cli_plan;
 extern const struct cli_command cli_partition;
 extern const struct cli_command cli_data_list, cli_data_info, cli_data_convert, cli_cluster_show,
-    cli_cluster_list, cli_trace_fit, cli_topology, cli_code;
-extern const struct cli_command cli_stream, cli_eval, cli_predict, cli_help;
+    cli_cluster_list, cli_cluster_import, cli_trace_fit, cli_topology, cli_code;
+extern const struct cli_command cli_stream, cli_eval, cli_predict, cli_completion, cli_help;
 
 #endif

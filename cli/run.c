@@ -133,19 +133,29 @@ static enum mot_status predicted_update(const char *path, double *out)
     return MOT_OK;
 }
 
+/* "13 % too optimistic"; beyond a factor of two percentages mislead. */
+static void say_off(double off, char *into, size_t size)
+{
+    double times = off < 0 ? 1 / (1 + off) : 1 + off;
+    if (fabs(off) < 0.01) snprintf(into, size, "as predicted");
+    else if (times < 2)
+        snprintf(into, size, "%.0f %% %s", 100 * fabs(off), off < 0 ? "too optimistic" : "too pessimistic");
+    else snprintf(into, size, "%.2g times %s than predicted", times, off < 0 ? "slower" : "faster");
+}
+
 /* Says it on the terminal, and in the summary of the run's folder. */
 static void tell_prediction(
     const struct cli_args *args, const struct mot_job *j, const struct mot_outcome *out, double predicted)
 {
     double took = out->last.updates ? (double)out->last.now * 1e-9 / (double)out->last.updates : (double)NAN;
     if (!(predicted > 0) || !(took > 0)) return;
-    char mine[32], theirs[32];
+    char mine[32], theirs[32], words[64];
     double off = predicted / took - 1;
+    say_off(off, words, sizeof(words));
     if (!args->json)
-        printf("Predicted: %s an update; it took %s: %.0f %% %s.\n",
+        printf("Predicted: %s an update; it took %s: %s.\n",
             mot_show_time((uint64_t)(predicted * 1e9 + 0.5), theirs, sizeof(theirs)),
-            mot_show_time((uint64_t)(took * 1e9 + 0.5), mine, sizeof(mine)), 100 * fabs(off),
-            off < 0 ? "too optimistic" : "too pessimistic");
+            mot_show_time((uint64_t)(took * 1e9 + 0.5), mine, sizeof(mine)), words);
     if (!j->experiment->output) return;
     char *path = mot_path_join(j->experiment->output, "summary.json");
     json_t *summary = json_load_file(path, 0, NULL);

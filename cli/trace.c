@@ -8,6 +8,7 @@
 #include "config/cluster_file.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "trace.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -458,7 +459,7 @@ static enum mot_status fit_trace(const struct cli_args *a, const struct mot_trac
     return status;
 }
 
-static enum mot_status run_fit(const struct cli_args *a)
+enum mot_status cli_fit_trace(const struct cli_args *a)
 {
     struct mot_arena arena = { NULL };
     const struct mot_trace *trace;
@@ -506,5 +507,5 @@ const struct cli_command cli_trace_fit = {
     .flags = flags,
     .words_min = 1,
     .words_max = 1,
-    .run = run_fit,
+    .run = cli_fit_trace,
 };

@@ -35,7 +35,7 @@ install(EXPORT motley-targets NAMESPACE motley:: FILE motley-config.cmake
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/motley-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/motley-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/motley)
 
-# Man pages come from the tables that the program itself parses with.
+# Man pages and completion come from the tables that the program itself parses with.
 if(TARGET motley)
   install(TARGETS motley RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/.stamp
@@ -43,4 +43,16 @@ if(TARGET motley)
     DEPENDS motley ${CMAKE_SOURCE_DIR}/tools/man-pages VERBATIM COMMENT "Writing man pages")
   add_custom_target(man ALL DEPENDS ${CMAKE_BINARY_DIR}/man/.stamp)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN "*.[15]")
+
+  # Where each shell looks; zsh has /usr/local/share/zsh/site-functions, and Debian's packages vendor-completions.
+  set(MOTLEY_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh's completion goes")
+  set(completion ${CMAKE_BINARY_DIR}/completion)
+  add_custom_command(OUTPUT ${completion}/motley.bash ${completion}/motley.zsh ${completion}/motley.fish
+    COMMAND bash ${CMAKE_SOURCE_DIR}/tools/completions $<TARGET_FILE:motley> ${completion}
+    DEPENDS motley ${CMAKE_SOURCE_DIR}/tools/completions VERBATIM COMMENT "Writing completion")
+  add_custom_target(completions ALL DEPENDS ${completion}/motley.bash)
+  install(FILES ${completion}/motley.bash RENAME motley
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${completion}/motley.zsh RENAME _motley DESTINATION ${MOTLEY_ZSH_DIR})
+  install(FILES ${completion}/motley.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()

@@ -1,4 +1,4 @@
-# Tests, fuzzers and benchmarks: adding a file adds it.
+# Tests, fuzzers and benchmarks: adding a file adds it. They are built when asked for: targets all_tests, benches.
 enable_testing()
 
 set(MOTLEY_TEST_ENVIRONMENT
@@ -51,7 +51,7 @@ foreach(source ${TEST_SOURCES})
   if(TARGET ${name})
     string(REPLACE "test_" "test_${room}_" name ${name})
   endif()
-  add_executable(${name} ${source})
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
   target_include_directories(${name} PRIVATE test)
   target_compile_options(${name} PRIVATE -O1) # what is measured is in the library; a test compiles in half the time
   if(TARGET motley_checked_kernels AND "${room}/${name}" MATCHES "${MOTLEY_CHECKED_TESTS}")
@@ -95,7 +95,7 @@ if(TARGET PkgConfig::RDKAFKA)
 endif()
 
 # The rules of the source tree, as a test.
-add_executable(tidy tools/tidy.c)
+add_executable(tidy EXCLUDE_FROM_ALL tools/tidy.c)
 target_compile_definitions(tidy PRIVATE TIDY_NM="${CMAKE_NM}")
 add_test(NAME tidy COMMAND tidy ${CMAKE_SOURCE_DIR} $<TARGET_FILE:motley_shared>)
 set_tests_properties(tidy PROPERTIES LABELS repo)
@@ -108,10 +108,10 @@ foreach(source ${FUZZ_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   string(REPLACE "fuzz_" "" what ${name})
   if(MOTLEY_FUZZ)
-    add_executable(${name} ${source})
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   else()
-    add_executable(${name} ${source} tools/replay.c)
+    add_executable(${name} EXCLUDE_FROM_ALL ${source} tools/replay.c)
     add_test(NAME ${name}_seeds COMMAND ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${what})
     motley_label(${name}_seeds fuzz ${source})
   endif()
@@ -121,17 +121,31 @@ foreach(source ${FUZZ_SOURCES})
 endforeach()
 
 # The method of docs/writing-a-method.md, built as a user would: against the shared library and its headers.
-add_executable(example_method examples/method/main.c examples/method/local_sgd.c)
+add_executable(example_method EXCLUDE_FROM_ALL examples/method/main.c examples/method/local_sgd.c)
 target_include_directories(example_method PRIVATE include)
 target_link_libraries(example_method PRIVATE motley_shared)
 
+# All that ctest runs, with what `cmake --install` needs, which test_install does.
+add_custom_target(all_tests DEPENDS motley_shared)
+add_dependencies(all_tests tests fuzzers tidy)
+if(NOT MOTLEY_MUTATE)
+  add_dependencies(all_tests motley_static)
+endif()
+foreach(target man completions)
+  if(TARGET ${target})
+    add_dependencies(all_tests ${target})
+  endif()
+endforeach()
+
 # bench/bench_<what>.c is built, not run.
+add_custom_target(benches)
 file(GLOB BENCH_SOURCES CONFIGURE_DEPENDS bench/bench_*.c)
 foreach(source ${BENCH_SOURCES})
   get_filename_component(name ${source} NAME_WE)
-  add_executable(${name} ${source})
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
   target_include_directories(${name} PRIVATE bench test)
   target_link_libraries(${name} PRIVATE motley_static)
+  add_dependencies(benches ${name})
 endforeach()
 
 # Whole-tree checks: `ctest -C checks` runs them beside the tests; `make test` does.

@@ -35,6 +35,7 @@ enum mot_rng_purpose {
     MOT_RNG_STREAM,   /* rates at which samples arrive */
     MOT_RNG_COMPRESS, /* what compressors draw */
     MOT_RNG_AUGMENT,  /* how pictures are changed */
+    MOT_RNG_IMPORT,   /* which devices of a file become workers */
 };
 
 struct mot_rng {

@@ -158,12 +158,11 @@ static enum mot_status read_row(struct reader *r)
     enum mot_status status = mot_raw_room(
         r->s, (void **)&raw->x, &raw->x_room, begin + layout->features, sizeof *raw->x, r->conf->memory);
     float *x = raw->x + begin;
-    uint32_t feature = 0;
     for (uint32_t c = 0; c < layout->width && status == MOT_OK; c++) {
         const struct csv_field *f = &r->fields.field[c + layout->row_names];
         switch ((enum csv_role)layout->role[c]) {
         case CSV_FEATURE:
-        case CSV_WORDS: status = read_feature(r, c, feature++, f, x++); break;
+        case CSV_WORDS: status = read_feature(r, c, layout->feature[c], f, &x[layout->feature[c]]); break;
         case CSV_LABEL: status = read_label(r, f); break;
         case CSV_SKIP: break;
         }
@@ -230,9 +229,9 @@ static void take_names(struct reader *r)
     struct csv_layout *layout = &r->layout;
     if (!layout->names) return;
     r->raw.column_names = mot_new_large(layout->features, sizeof *r->raw.column_names);
-    uint32_t at = 0;
     for (uint32_t c = 0; c < layout->width && !mot_memory_refused(); c++) {
-        if (layout->role[c] <= CSV_WORDS) r->raw.column_names[at++] = mot_text(layout->names[c]);
+        if (layout->role[c] <= CSV_WORDS)
+            r->raw.column_names[layout->feature[c]] = mot_text(layout->names[c]);
         else if (layout->role[c] == CSV_LABEL) r->raw.label_name = mot_text(layout->names[c]);
     }
 }
@@ -242,12 +241,12 @@ static void open_columns(struct reader *r)
 {
     const struct csv_layout *layout = &r->layout;
     r->column = mot_new_large(layout->features, sizeof *r->column);
-    for (uint32_t c = 0, feature = 0; r->column && c < layout->width; c++) {
+    for (uint32_t c = 0; r->column && c < layout->width; c++) {
         if (layout->role[c] > CSV_WORDS) continue;
-        struct column *k = &r->column[feature++];
+        struct column *k = &r->column[layout->feature[c]];
         bool words = layout->role[c] == CSV_WORDS;
         for (uint32_t i = 0; r->conf->like && i < r->conf->like->count; i++)
-            words |= r->conf->like->at[i].column == feature - 1;
+            words |= r->conf->like->at[i].column == layout->feature[c];
         k->told = words || r->conf->like;
         if (k->told) k->kind = words ? KIND_WORDS : KIND_NUMBERS;
     }
@@ -285,9 +284,9 @@ static enum mot_status refuse_gaps(const struct reader *r)
 /* Dates, names and numbers of a ticket say nothing about another row: hardly any comes twice. */
 static enum mot_status refuse_names(const struct reader *r)
 {
-    for (uint32_t c = 0, feature = 0; c < r->layout.width; c++) {
+    for (uint32_t c = 0; c < r->layout.width; c++) {
         if (r->layout.role[c] > CSV_WORDS) continue;
-        const struct column *k = &r->column[feature++];
+        const struct column *k = &r->column[r->layout.feature[c]];
         if (k->told || r->raw.rows <= 20 || k->words.count <= r->raw.rows / 2) continue;
         char *which = show_column(r, c);
         enum mot_status status = mot_fail(MOT_EDATA,

@@ -19,10 +19,11 @@ enum csv_role { CSV_FEATURE, CSV_WORDS, CSV_LABEL, CSV_SKIP }; /* CSV_WORDS: bec
 struct csv_layout {
     char separator; /* ' ' stands for any run of blanks */
     bool header, decimal_comma;
-    bool row_names;           /* rows have one cell more than the header, before the others */
-    uint32_t width;           /* cells of a row, without the row's name */
-    char **names;             /* [width], or NULL */
-    unsigned char *role;      /* [width]: enum csv_role */
+    bool row_names;      /* rows have one cell more than the header, before the others */
+    uint32_t width;      /* cells of a row, without the row's name */
+    char **names;        /* [width], or NULL */
+    unsigned char *role; /* [width]: enum csv_role */
+    uint32_t *feature;   /* [width]: which of the features a column is, if its role says that it is one */
     uint32_t features, label; /* label: the column, if there is one */
     bool labelled;
 };

@@ -343,7 +343,7 @@ static enum mot_status find_header(const struct mot_source *s, const struct mot_
     bool torn = row.numbers && row.above, gaps = !row.numbers && (row.missing || !row.words) && !row.above;
     layout->header = !row.numbers;
     if (layout->header && !gaps && row.words_below == csv_used(second) && row.words_below == row.words &&
-        !names_column(first, conf->label_column))
+        !names_column(first, conf->label_column) && !(conf->columns && names_column(first, conf->column[0])))
         return mot_fail(MOT_EDATA,
             "%s:%llu: words above words: is this line a header or a row? Set `header: yes` or `header: no`",
             mot_source_name(s), (unsigned long long)line);
@@ -403,13 +403,59 @@ static enum mot_status assign_list(const struct mot_source *s, struct csv_layout
     return MOT_OK;
 }
 
+/* The column of the label, or `width`. */
+static uint32_t label_of(const struct mot_read_conf *conf, const struct csv_layout *layout)
+{
+    const char *label = conf->label_column ? conf->label_column : "last";
+    uint32_t c = column_of(layout, label, strlen(label));
+    if (c == layout->width && strcmp(label, "last") == 0) return layout->width - 1;
+    return c == layout->width && strcmp(label, "first") == 0 ? 0 : c;
+}
+
+/* The features by their names, wherever they are; what else the file has is left out. */
+static enum mot_status assign_by_name(
+    const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
+{
+    memset(layout->role, CSV_SKIP, layout->width);
+    layout->features = conf->columns;
+    for (uint32_t f = 0; f < conf->columns; f++) {
+        const char *name = conf->column[f];
+        uint32_t c = 0;
+        while (c < layout->width && (layout->role[c] != CSV_SKIP || strcmp(layout->names[c], name) != 0)) c++;
+        if (c == layout->width) {
+            char clip[MOT_CLIP];
+            const char *near = mot_nearest(name, (const char *const *)layout->names, layout->width);
+            return mot_fail(MOT_EDATA, "%s: its header has no column %s, which the training data has%s%s%s",
+                mot_source_name(s), mot_clip(clip, sizeof clip, name, strlen(name)), near ? "; is it '" : "",
+                near ? near : "", near ? "'?" : "");
+        }
+        layout->role[c] = CSV_FEATURE;
+        layout->feature[c] = f;
+    }
+    layout->label = label_of(conf, layout);
+    layout->labelled = !conf->unlabelled;
+    bool found = layout->label < layout->width && layout->role[layout->label] == CSV_SKIP;
+    if (layout->labelled && !found) {
+        if (!conf->features)
+            return mot_fail(MOT_EDATA,
+                "%s: no column with labels: the one that `label_column` names (by default the last) is a "
+                "feature of the training data, or not there",
+                mot_source_name(s));
+        layout->labelled = false; /* rows to predict need none */
+    }
+    if (layout->labelled) layout->role[layout->label] = CSV_LABEL;
+    return MOT_OK;
+}
+
 static enum mot_status assign_roles(
     const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
 {
     const char *label = conf->label_column ? conf->label_column : "last";
     layout->labelled = !conf->unlabelled;
     layout->role = mot_new_large(layout->width, 1);
-    if (!layout->role) return mot_memory_status();
+    layout->feature = mot_new_large(layout->width, sizeof *layout->feature);
+    if (!layout->role || !layout->feature) return mot_memory_status();
+    if (conf->columns && layout->names) return assign_by_name(s, conf, layout);
     enum mot_status status = assign_list(s, layout, "words", conf->words, CSV_WORDS);
     if (status == MOT_OK) status = assign_list(s, layout, "skip", conf->skip, CSV_SKIP);
     if (status != MOT_OK) return status;
@@ -419,9 +465,7 @@ static enum mot_status assign_roles(
         layout->labelled = left != conf->features;
     }
     if (layout->labelled) {
-        layout->label = column_of(layout, label, strlen(label));
-        if (layout->label == layout->width && strcmp(label, "last") == 0) layout->label = layout->width - 1;
-        if (layout->label == layout->width && strcmp(label, "first") == 0) layout->label = 0;
+        layout->label = label_of(conf, layout);
         if (layout->label == layout->width)
             return fail_column(s, layout, "label_column", label, strlen(label));
         if (layout->role[layout->label] == CSV_SKIP)
@@ -429,7 +473,10 @@ static enum mot_status assign_roles(
                 MOT_EUSAGE, "%s: column %u is both the label and skipped", mot_source_name(s), layout->label);
         layout->role[layout->label] = CSV_LABEL;
     }
-    for (uint32_t c = 0; c < layout->width; c++) layout->features += layout->role[c] <= CSV_WORDS;
+    for (uint32_t c = 0; c < layout->width; c++) {
+        layout->feature[c] = layout->features;
+        layout->features += layout->role[c] <= CSV_WORDS;
+    }
     if (layout->features == 0)
         return mot_fail(MOT_EDATA, "%s: no column left for the features", mot_source_name(s));
     return MOT_OK;
@@ -497,5 +544,6 @@ void csv_layout_free(struct csv_layout *layout)
     for (uint32_t c = 0; layout->names && c < layout->width; c++) free(layout->names[c]);
     free(layout->names);
     free(layout->role);
+    free(layout->feature);
     *layout = (struct csv_layout){ 0 };
 }

@@ -101,6 +101,8 @@ struct mot_schema { /* stored in a model file: what its input must look like */
     float *shift, *factor;
     float *fill; /* as in mot_dataset */
     struct mot_word_columns words;
+    char **feature; /* [features]: the columns of the file by name, or NULL: not known */
+    uint32_t features;
 };
 enum mot_status mot_dataset_open_as(
     const struct mot_data_conf *, const struct mot_schema *, struct mot_dataset **out);

@@ -314,8 +314,12 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
     struct mot_read_conf read = mot_read_as(conf);
     read.rows = UINT64_MAX;
     read.like = &o->rows.words;
+    char **name_of_column =
+        mot_feature_names(o->rows.column_names, o->rows.cols, &o->rows.words, &read.columns);
+    read.column = name_of_column;
     if (o->rows.sparse) read.base = o->rows.from_zero ? MOT_INDEX_ZERO : MOT_INDEX_ONE;
     enum mot_status status = mot_raw_open(conf, seed, 1, &read, &o->test);
+    free(name_of_column);
     if (status != MOT_OK) return status;
     const char *name = conf->test_path ? conf->test_path : name_of(conf);
     if (o->test.sparse != o->rows.sparse)
@@ -464,6 +468,8 @@ static enum mot_status open_as_steps(
     struct mot_raw *raw = &o->rows;
     uint64_t seed = conf->data_seed != MOT_WORD_UINT ? conf->data_seed : 1;
     read.like = &schema->words;
+    read.column = schema->feature;
+    read.columns = schema->features;
     if (conf->unlabelled_too) {
         read.features = schema->cols + schema->words.count;
         for (uint32_t i = 0; i < schema->words.count; i++) read.features -= schema->words.at[i].count;

@@ -22,6 +22,10 @@ struct mot_read_conf {
     const char *words; /* as in mot_data_conf */
     bool unknown_zeros;
     uint32_t features; /* with these many columns and no label, rows may have none; 0: they must have one */
+    /* [columns]: the features by name, as the training data has them; a file with a header may have them in
+     * any order, and others too. NULL: by place */
+    char *const *column;
+    uint32_t columns;
     const struct mot_word_columns *like; /* which columns have words and which ones; NULL: find out */
 };
 struct mot_read_conf mot_read_preset(void); /* all rows, the machine's memory, labels in the last column */

@@ -169,3 +169,38 @@ enum mot_status mot_words_spread(
     free(place);
     return status;
 }
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Whether each text is there once. */
+static bool all_differ(char *const *text, uint32_t n)
+{
+    char **sorted = mot_new_large(n, sizeof *sorted);
+    if (!sorted) return false;
+    memcpy(sorted, text, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_text);
+    bool differ = true;
+    for (uint32_t i = 1; i < n && differ; i++) differ = strcmp(sorted[i - 1], sorted[i]) != 0;
+    free(sorted);
+    return differ;
+}
+
+char **mot_feature_names(
+    char *const *column_names, uint32_t cols, const struct mot_word_columns *all, uint32_t *n_out)
+{
+    char **name = column_names ? mot_new_large(cols, sizeof *name) : NULL;
+    uint32_t n = 0;
+    bool known = name;
+    for (uint32_t c = 0; known && c < cols; n++) {
+        const struct mot_word_column *words = mot_word_column_at(all, c);
+        name[n] = words ? words->name : column_names[c];
+        known = name[n] && *name[n];
+        c += words ? words->count : 1;
+    }
+    if (known && all_differ(name, n)) {
+        *n_out = n;
+        return name;
+    }
+    free(name);
+    return NULL;
+}

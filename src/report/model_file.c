@@ -19,6 +19,7 @@
 #include "base/options.h"
 #include "base/words.h"
 #include "config/version.h"
+#include "data/words.h"
 #include "math/models.h"
 #include "report/safetensors.h"
 #include "report/json.h"
@@ -38,6 +39,8 @@ static const char *const scale_name[] = {
     [MOT_SCALE_MINMAX] = "minmax",
     [MOT_SCALE_UNIT] = "unit",
 };
+
+#define FEATURES_MOST 10000 /* columns whose names are kept */
 
 /* ---- Writing ---------------------------------------------------------------- */
 
@@ -118,6 +121,25 @@ static void put_words(json_t *metadata, const struct mot_word_columns *all)
     json_decref(list);
 }
 
+/* The columns of the file by name, so that rows to predict may have them in another order. */
+static void put_features(json_t *metadata, const struct mot_dataset *data, uint32_t cols)
+{
+    uint32_t n = 0;
+    char **name = mot_feature_names(data->column_names, cols, &data->words, &n);
+    if (!name || n > FEATURES_MOST) {
+        free(name);
+        return;
+    }
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < n; i++) mot_json_add(list, class_name(name[i]));
+    char *text = json_dumps(list, JSON_COMPACT);
+    if (text) put(metadata, "columns", "%s", text);
+    else mot_memory_refuse(0);
+    free(text);
+    free(name);
+    json_decref(list);
+}
+
 static json_t *metadata_of(
     const struct mot_experiment *e, const struct mot_net *net, const struct mot_dataset *data)
 {
@@ -135,6 +157,7 @@ static json_t *metadata_of(
         MOT_ASSERT(data->scale < MOT_COUNT(scale_name) && data->scale != MOT_SCALE_AUTO);
         put(m, "scale", "%s", scale_name[data->scale]);
         put_words(m, &data->words);
+        put_features(m, data, net->shape.cols);
         put(m, "data_hash", "%016" PRIx64, data->hash);
     } else {
         put(m, "scale", "none");
@@ -308,6 +331,32 @@ static enum mot_status read_words(const struct reading *r)
     return mot_memory_status();
 }
 
+/* One name for each column of the file: those of numbers are columns of the table, too. */
+static enum mot_status read_features(const struct reading *r)
+{
+    struct mot_schema *schema = &r->m->schema;
+    const char *text = text_of(r, "columns");
+    if (!text) return MOT_OK;
+    uint64_t expected = schema->cols + (uint64_t)schema->words.count;
+    for (uint32_t i = 0; i < schema->words.count; i++) expected -= schema->words.at[i].count;
+    json_error_t error;
+    json_t *list = json_loads(text, 0, &error);
+    bool good = json_is_array(list) && json_array_size(list) == expected && expected > 0;
+    if (good) schema->feature = mot_arena_new(&r->m->arena, expected * sizeof *schema->feature);
+    for (uint32_t i = 0; good && i < expected && !mot_memory_refused(); i++) {
+        schema->feature[i] = read_class_name(json_array_get(list, i), &r->m->arena);
+        good = schema->feature[i] && *schema->feature[i];
+    }
+    if (good) schema->features = (uint32_t)expected;
+    bool memory = !list && json_error_code(&error) == json_error_out_of_memory;
+    json_decref(list);
+    if (memory) return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", r->path);
+    if (!good)
+        return mot_fail(MOT_EDATA, "%s: __metadata__: columns is not a list of %llu names", r->path,
+            (unsigned long long)expected);
+    return mot_memory_status();
+}
+
 static enum mot_status read_columns(const struct reading *r, const char *name, float **out)
 {
     const struct mot_tensor *t = mot_tensors_find(r->t, name);
@@ -345,6 +394,7 @@ static enum mot_status read_schema(const struct reading *r)
     if (status == MOT_OK) status = read_class_names(r);
     if (status == MOT_OK) status = read_scaling(r);
     if (status == MOT_OK) status = read_words(r);
+    if (status == MOT_OK) status = read_features(r);
     if (status == MOT_OK) status = read_columns(r, FILL, &r->m->schema.fill);
     return status;
 }

@@ -8,6 +8,7 @@ is set; what cannot be run here is named with its reason. Exit code 77: motley o
 import glob
 import gzip
 import os
+import pickle
 import random
 import re
 import shutil
@@ -30,10 +31,12 @@ TAKES_LONG = [r"compare\b", r"plan\b", r"tune\b", r"train EXPERIMENT\.yaml --emu
 # What another test runs, or nothing here can.
 ELSEWHERE = [
     (r"^(export|cc(?! -shared))\b|^LD_LIBRARY_PATH", "test_install builds against what is installed"),
+    (r"--hostfile|^(sbatch|srun|for host)\b", "test_hosts does it on hosts of its own; there is no Slurm here"),
+    (r"^source <|completion fish", "test_completion does it in the shells"),
     (r"^cmake\b", "it builds the tree once more"),
     (r"^git\b|clang-format", "test_format checks the layout"),
     (r"\.\.\.", "a sketch: it says '...'"),
-    (r"^(man|apt-get|tensorboard|pip|curl|wget)\b", "no command of this tree"),
+    (r"^(man|apt-get|tensorboard|pip|curl|wget|podman)\b", "no command of this tree"),
 ]
 
 box = tempfile.mkdtemp()
@@ -91,6 +94,9 @@ def furnish():
     if recorded.returncode != 0:
         sys.exit("cannot record a run: " + recorded.stderr)
     write("times.csv", "a,b,c\n" + "".join(f"1.{i % 7},1.{i % 5},{9 if i % 3 == 0 else 1}\n" for i in range(30)))
+    write("devices.csv", "client,computation,communication\n1,24.5,8000\n2,200,1234.5\n")
+    with open(os.path.join(box, "client_device_capacity"), "wb") as out:
+        pickle.dump({i: {"computation": 15.0 + i, "communication": 200.0 * (i + 1)} for i in range(200)}, out)
     rows_of("phishing.gz", 4000, 68, 1)
     rows_of("a9a.gz", 2000, 123, 2)
     rows_of("letter.scale.gz", 5000, 16, 3, 26)
@@ -207,7 +213,7 @@ def stand_in(command, page):
 
 def mention(command):
     """What only names a command, or a flag of it, is looked up in the help. None: it is more than that."""
-    named = re.fullmatch(r"(?:build/)?motley ((?!help)[a-z]+(?: list| info| convert| show| fit)?)( --[a-z-]+)?", command)
+    named = re.fullmatch(r"(?:build/)?motley ((?!help)[a-z]+(?: list| info| convert| show| fit| import)?)( --[a-z-]+)?", command)
     if not named:
         return None
     look = f"motley help {named.group(1)}"

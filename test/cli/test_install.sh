@@ -92,6 +92,12 @@ if [ -x "$prefix/bin/motley" ]; then
         find "$prefix/share/man" -name '*.[15]' -print0 | xargs -0 mandoc -T lint -W error
     fi
     echo "ok   $pages man pages"
+    for script in bash-completion/completions/motley zsh/site-functions/_motley fish/vendor_completions.d/motley.fish; do
+        [ -s "$prefix/share/$script" ] || { echo "FAIL: $script is not installed"; exit 1; }
+    done
+    bash -c ". '$prefix/share/bash-completion/completions/motley' && complete -p motley" >"$folder/said"
+    grep -q -- '-F _motley motley' "$folder/said" || { echo "FAIL: bash does not take the script"; exit 1; }
+    echo "ok   completion for three shells"
 fi
 
 # What was there before stays.

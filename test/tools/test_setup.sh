@@ -42,7 +42,7 @@ for word; do
     mpich) ln -sf "$(type -P true)" "$box/bin/mpirun.mpich" ;;
     protobuf-compiler) ln -sf "$(type -P true)" "$box/bin/protoc" ;;
     mosquitto-clients) ln -sf "$(type -P true)" "$box/bin/mosquitto_pub" ;;
-    valgrind|mandoc|chromium|python3|clang-format|mosquitto|openssl) ln -sf "$(type -P true)" "$box/bin/\$word" ;;
+    valgrind|mandoc|chromium|python3|clang-format|mosquitto|openssl|zsh|fish) ln -sf "$(type -P true)" "$box/bin/\$word" ;;
     clang) printf '#!$BASH\n[ "\$1" = -dumpversion ] && echo 77.0.1 && exit\n[ -e $box/installed.libclang-rt-77-dev ]\n' >"$box/bin/clang"; chmod +x "$box/bin/clang" ;;
     dataset-fashion-mnist) mkdir -p "$box/sets/fashion-mnist"; touch "$box/sets/fashion-mnist/train-images-idx3-ubyte.gz" ;;
     esac
@@ -70,7 +70,7 @@ machine
 claim "a bare machine is set up" run build data test
 claim "the lists are fetched first, since apt knows nothing" logged 'update'
 claim "it says what and why" says 'libyaml-dev +reads experiment'
-claim "packages are named" logged 'install -y --no-install-recommends .*gcc.* cmake ninja-build pkg-config libyaml-dev libjansson-dev libxxhash-dev zlib1g-dev libmicrohttpd-dev libopenmpi-dev openmpi-bin .*dataset-fashion-mnist clang clang-format valgrind mandoc libmpich-dev mpich .*chromium python3 python3-crcmod protobuf-compiler'
+claim "packages are named" logged 'install -y --no-install-recommends .*gcc.* cmake ninja-build pkg-config libyaml-dev libjansson-dev libxxhash-dev zlib1g-dev libmicrohttpd-dev libopenmpi-dev openmpi-bin .*dataset-fashion-mnist clang clang-format valgrind mandoc libmpich-dev mpich .*chromium python3 python3-crcmod zsh fish protobuf-compiler'
 claim "clang's runtime is of clang's own version" logged 'install .*libclang-rt-77-dev'
 claim "root needs no sudo" not logged 'sudo'
 rm "$box/log"

@@ -289,8 +289,9 @@ bool mot_ranks_token_came(struct mot_ranks *p, const struct letter *came)
     l->rank = came->rank;
     l->due = mot_network_arrive(p->live.experiment->cluster, &b->nic, e->token.from, e->token.to,
         e->token.bytes, (struct mot_departure){ e->token.lag, e->token.took }, mot_live_now(&p->live));
-    struct letter **at = &p->tokens; /* keeps each sender's order */
-    while (*at) at = &(*at)->next;
+    struct letter **at = &p->tokens; /* keeps each sender's order, however long each waited to leave */
+    for (; *at; at = &(*at)->next)
+        if ((*at)->envelope.token.from == e->token.from && (*at)->due > l->due) l->due = (*at)->due;
     *at = l;
     return true;
 }

@@ -75,6 +75,13 @@ struct mot_world {
     uint32_t statistics; /* of them, at the end, are not trained: averages take them along, norms do not */
     uint32_t tensors;    /* of the model: tensor t is floats tensor_at[t] .. tensor_at[t + 1] - 1 */
     const uint32_t *tensor_at; /* [tensors + 1] */
+    /* What a gradient that leaves early (`summed` in struct mot_work) is cut into, by the traits' `bucket`:
+     * bucket b is floats bucket_at[b] .. bucket_at[b + 1] - 1, and the last leaves first. Up to 1: it leaves
+     * as a whole, and there are no tables. bucket_left[b]: the share of a pass over a job's last samples
+     * that is yet to be done when bucket b is final. */
+    uint32_t buckets;
+    const uint32_t *bucket_at;
+    const double *bucket_left;
     uint64_t seed;
     bool elastic;              /* all workers may be lost and come back: a server waits for them */
     bool streams;              /* samples arrive over time, at some worker at least */
@@ -147,6 +154,10 @@ struct mot_work {
     /* Each term by itself: a term that is finished comes as EV_PIECE, the one after it (the last, or the one
      * that a deadline or a cancel interrupted) as EV_WORK. Still one job, with one job time. */
     bool pieces;
+    /* Its gradient, whole and as it is, is what this worker gives to its next sum over all workers, in the
+     * step of its EV_WORK. So a driver may begin with the buckets that are final while the rest is still
+     * computed; nothing but time differs. Of one term, without pieces or a deadline, and never cancelled. */
+    bool summed;
     /* A worker whose samples arrive over time: the job begins once so many of its own part are there, and
      * takes those that are, up to what its terms ask for; 0: it waits for all of them. Such a worker takes
      * its samples in the order of their arrival: `draw` of these terms is not looked at. */
@@ -544,6 +555,9 @@ struct mot_traits {
     /* all have the same model, but each keeps something of its own: set where what a packer left is kept */
     bool keeps_own;
     uint32_t keeps;     /* buffers that `keep` gives, at most MOT_KEPT_BUFFERS */
+    /* gradients leave early, in buckets of at least so many bytes, cut between layers: all its collectives
+     * are sums of whole gradients over all workers, one per job that is `summed`; 0: they do not */
+    uint64_t bucket;
     uint32_t groups;    /* of workers, for collectives: must divide their number; 0: none */
     double budget;      /* mixes: mean share of the topology's matchings per round; NaN: all links */
     uint32_t peer_maps; /* maps of random peers that are in use at once, over all nodes; 0: it has none */

@@ -60,6 +60,16 @@ struct mot_segment {
     char name[64];
     uint32_t off, len, rank, shape[MOT_RANK_MAX];
     float rate; /* of a statistic: how far a step moves it towards the new mean; 0: trained */
+    /* of the first tensor of a layer, if the model has grad_early: what the layer's way back costs, in any
+     * unit; 0: its gradient is final no earlier than that of the tensor before */
+    double work;
+};
+
+/* Whom grad_early tells, as it goes back through its layers: floats off .. dim - 1 of g are final. Every
+ * `off` is smaller than the one before. */
+struct mot_leaving {
+    void (*from)(void *self, uint32_t off);
+    void *self;
 };
 
 struct mot_model;
@@ -94,6 +104,10 @@ struct mot_model {
      * grad called. */
     double (*grad_first)(const struct mot_net *, const float *x, const struct mot_batch *, float coef,
         float *g, void *scratch);
+    /* Both again (`first`: as grad_first), with the same bits, for gradients that leave while they are
+     * computed: tells `leaving` at each layer. NULL: they leave when all of it is there. */
+    double (*grad_early)(const struct mot_net *, const float *x, const struct mot_batch *, float coef,
+        bool first, float *g, void *scratch, const struct mot_leaving *);
     /* The sum of the losses without penalty, and how many rows are predicted correctly (0 for values). */
     double (*loss)(
         const struct mot_net *, const float *x, const struct mot_batch *, uint32_t *hits, void *scratch);

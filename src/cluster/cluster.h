@@ -166,6 +166,8 @@ void mot_straggle_chances(const struct mot_cluster *, uint64_t seed, const uint3
 uint64_t mot_job_done(const struct mot_machine *, mot_time whole, mot_time elapsed, uint64_t samples);
 /* The other way round: the first moment at which so many are done. */
 mot_time mot_job_when(const struct mot_machine *, mot_time whole, uint64_t done, uint64_t samples);
+/* The moment at which this share of the work on the samples is left. */
+mot_time mot_job_until(const struct mot_machine *, mot_time whole, uint64_t samples, double left);
 
 /* Cuts `total` (at least n) into n whole shares in proportion to the speeds, which are above 0: at least 1
  * each, the sum kept, what rounding leaves given to the largest remainders, the lower index first. */

@@ -158,6 +158,12 @@ mot_time mot_job_when(const struct mot_machine *m, mot_time whole, uint64_t done
     return at;
 }
 
+mot_time mot_job_until(const struct mot_machine *m, mot_time whole, uint64_t samples, double left)
+{
+    double rest = (double)whole - fixed_part(m, whole, samples), less = rest * left + 0.5;
+    return less < (double)whole ? whole - (mot_time)less : 0;
+}
+
 /* ---- Slower ------------------------------------------------------------------------ */
 
 static double times(double seconds, double factor) { return floor(seconds * factor * 1e9 + 0.5) / 1e9; }

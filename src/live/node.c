@@ -1,6 +1,7 @@
 #include "live/node.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
+#include "run/buckets.h"
 #include "run/world.h"
 #include <math.h>
 #include <stdlib.h>
@@ -186,6 +187,33 @@ static struct mot_live_work *running(const struct mot_live_node *n)
     return (struct mot_live_work *)mot_actor_running(&n->actor);
 }
 
+/* Emulating: when what is computed now ends, at the earliest. */
+static void find_end(const struct mot_live_node *n, struct mot_live_work *w)
+{
+    const struct mot_slot *s = &w->slot;
+    mot_time after = w->whole;
+    if (mot_slot_has_next(s)) after = mot_job_when(machine_of(n), w->whole, s->until, s->asked);
+    else if (n->live->emulate && mot_slot_leaves(s, &n->live->world))
+        after = mot_slot_leaves_after(s, &n->live->world, n->live->problem, machine_of(n), w->whole);
+    w->ends = w->from + after;
+}
+
+static void give_bucket(struct mot_live_node *n, struct mot_live_work *w)
+{
+    n->port->give(n->port, w->slot.grad, mot_slot_bucket(&w->slot, &n->live->world));
+    w->slot.gone++;
+}
+
+/* The gradient of the job at hand is final from there on. */
+static void let_go(void *node, uint32_t off)
+{
+    struct mot_live_node *n = node;
+    struct mot_live_work *w = running(n);
+    const struct mot_world *world = &n->live->world;
+    while (mot_slot_leaves(&w->slot, world) && world->bucket_at[mot_slot_bucket(&w->slot, world)] >= off)
+        give_bucket(n, w);
+}
+
 /* Starts what comes next of a job: a piece, or all of it. */
 static void begin_piece(struct mot_live_node *n, struct mot_live_work *w)
 {
@@ -193,11 +221,14 @@ static void begin_piece(struct mot_live_node *n, struct mot_live_work *w)
     struct mot_slot *s = &w->slot;
     uint32_t terms;
     const struct mot_term *term = mot_slot_terms(s, &terms);
-    w->ends = w->from +
-        (mot_slot_has_next(s) ? mot_job_when(machine_of(n), w->whole, s->until, s->asked) : w->whole);
+    find_end(n, w);
     s->grad = mot_pool_take(&l->pool);
     mot_gradient_begin(&w->run, l->problem, term, terms, s->until - s->before, mot_pool_at(&l->pool, s->at),
         mot_pool_at(&l->pool, s->grad));
+    w->spoilt = w->drawn = false;
+    if (l->emulate || !mot_slot_leaves(s, &l->world)) return;
+    w->leaving = (struct mot_leaving){ .from = let_go, .self = n };
+    w->run.leaving = &w->leaving;
 }
 
 static void begin_next(struct mot_live_node *n)
@@ -232,17 +263,19 @@ static void start_work(void *node, struct mot_actor *actor, struct mot_slot *slo
 static void step(struct mot_live_node *n, const struct mot_event *event);
 
 /* Emulates a worker that now and then computes nonsense. */
-static void poison(struct mot_live_node *n, mot_buf grad)
+static void poison(struct mot_live_node *n, struct mot_live_work *w)
 {
     struct mot_live *l = n->live;
     const struct mot_faults *f = &l->experiment->cluster->faults;
-    if (!f->any ||
+    bool drawn = w->drawn;
+    w->drawn = true;
+    if (drawn || !f->any ||
         !mot_fault_poisons(
             f, l->world.seed, l->world.workers, n->actor.self, n->actor.tally.jobs, mot_live_now(l)))
         return;
-    mot_gradient_spoil(mot_pool_at(&l->pool, grad), l->world.dim);
+    mot_gradient_spoil(mot_pool_at(&l->pool, w->slot.grad), l->world.dim);
     n->poisoned++;
-    if (n->tape) n->tape->spoilt = true;
+    w->spoilt = true;
 }
 
 /* The slices done so far of what is computed now. Its samples count from here on. */
@@ -255,7 +288,8 @@ static struct mot_result result_of(struct mot_live_node *n, struct mot_live_work
         .draw = w->slot.term[w->slot.piece].draw,
         .loss = w->run.loss,
         .grad = w->slot.grad };
-    if (n->live->emulate && result.samples) poison(n, w->slot.grad);
+    if (n->live->emulate && result.samples) poison(n, w);
+    if (n->tape && w->spoilt) n->tape->spoilt = true;
     n->actor.tally.samples += result.samples;
     n->port->samples(n->port, result.samples);
     return result;
@@ -346,6 +380,15 @@ static void take_back(struct mot_live_node *n, struct mot_live_work *w, mot_time
         problem, term, terms, done, mot_pool_at(pool, s->at), mot_pool_at(pool, s->grad), n->scratch);
 }
 
+/* Emulating, a gradient is whole before its first bucket leaves. */
+static void leave_in_time(struct mot_live_node *n, struct mot_live_work *w)
+{
+    mot_gradient_end(&w->run);
+    poison(n, w);
+    give_bucket(n, w);
+    find_end(n, w);
+}
+
 /* Computes a slice, or gives a piece, or ends the job whose time is over. False: nothing to do now. */
 static bool work_on(struct mot_live_node *n)
 {
@@ -366,6 +409,10 @@ static bool work_on(struct mot_live_node *n)
     }
     if (done && mot_slot_has_next(&w->slot)) {
         give_piece(n, w);
+        return true;
+    }
+    if (done && n->live->emulate && mot_slot_leaves(&w->slot, &n->live->world)) {
+        leave_in_time(n, w);
         return true;
     }
     if (done || over) {

@@ -16,6 +16,8 @@ struct mot_live_work {
      * what is computed now */
     mot_time whole, from, ends;
     struct mot_gradient_run run;
+    struct mot_leaving leaving; /* its gradient leaves early: by whom we are told */
+    bool spoilt, drawn;         /* emulating: it is nonsense; and whether this has been decided */
 };
 
 struct mot_live_node {

@@ -40,6 +40,10 @@ struct mot_port {
     /* Takes over the hold on the body, or on the collective's input. */
     void (*send)(struct mot_port *, const struct mot_message *);
     void (*join)(struct mot_port *, const struct mot_coll *, bool last);
+    /* A bucket of what the node will join its next sum over all workers with is final (struct mot_work,
+     * `summed`): floats of this buffer that will not change. Buckets are given from the last on, and what is
+     * left of them with `join`. */
+    void (*give)(struct mot_port *, mot_buf, uint32_t bucket);
     bool (*poll)(struct mot_port *, struct mot_arrival *out);
     /* Sleeps until something arrives, the run ends, or the run's clock reaches `until`. */
     void (*idle)(struct mot_port *, mot_time until);

@@ -15,6 +15,7 @@
 #include "sim/network.h"
 #include "live/profile.h"
 #include "live/weather.h"
+#include "run/buckets.h"
 #include "run/circle.h"
 #include "run/world.h"
 #include "math/kernels.h"
@@ -33,7 +34,7 @@
 struct letter {
     mot_time due;
     bool token;
-    uint32_t slot, step;
+    uint32_t slot, bucket, step;
     enum mot_coll_way way;
     uint64_t samples;
     struct mot_place place;
@@ -55,11 +56,17 @@ struct slot { /* a collective in flight; arrays are by rank */
     uint32_t tag, off, len;
     struct mot_slice *in;
     double (*scalar)[MOT_SCALARS];
-    struct mot_coll_progress *progress; /* emulating; only its node touches an entry */
+    struct mot_coll_progress *progress; /* emulating: [buckets][n]; only its node touches an entry */
     uint64_t *packed;                   /* bytes of what each gave, if it is packed; else 0 */
     mot_buf out;
     _Atomic uint32_t joined, next, added, left; /* next range to take; ranges done; nodes that have left */
     _Atomic bool given, last;                   /* given: the root's floats are there */
+    /* in buckets: how many have given each, and ranges that can be added since all have */
+    _Atomic uint32_t *gave, ready;
+};
+
+struct range {
+    uint32_t first, len;
 };
 
 struct seat { /* of a node in the collectives of a scope */
@@ -68,6 +75,7 @@ struct seat { /* of a node in the collectives of a scope */
     bool pending;
     enum mot_coll_kind kind;
     uint32_t rank, tag, len;
+    uint32_t gone; /* buckets that it has given */
     bool gathers; /* packed buffers are not summed on their way */
 };
 
@@ -86,6 +94,10 @@ struct threads {
     struct mot_live_node *node; /* [nodes] */
     struct slot *slot;          /* [circles][window], in turn */
     uint32_t window, slots;
+    /* Gradients leave early: what is added at a time, from the last bucket on, and how many ranges there are
+     * up to the end of each bucket. NULL: they leave as a whole. */
+    struct range *range;
+    uint32_t buckets, *upto; /* buckets: 1 if they leave as a whole */
     struct mot_nic *nic;         /* emulating */
     struct mot_weather *weather; /* emulating a cluster with faults; else NULL */
     pthread_mutex_t nic_lock;    /* guards both */
@@ -175,8 +187,9 @@ static void port_send(struct mot_port *p, const struct mot_message *m)
 
 /* At least one: whoever adds the last range drops the inputs, even if there are only scalars to add. Packets
  * are added as a whole. */
-static uint32_t ranges_of(const struct slot *c)
+static uint32_t ranges_of(const struct threads *t, const struct slot *c)
 {
+    if (t->range) return t->upto[0];
     return c->len && !c->packed[0] ? (c->len + RANGE - 1) / RANGE : 1;
 }
 
@@ -191,19 +204,27 @@ static enum mot_coll_way way_of(const struct threads *t, const struct seat *seat
     return mot_coll_way_for(t->live.experiment->sim.collective, seat->kind, seat->len);
 }
 
-static void send_tokens(struct thread_port *me, const struct seat *seat)
+static struct mot_coll_progress *progress_of(const struct slot *c, uint32_t rank, uint32_t bucket)
+{
+    return &c->progress[(size_t)bucket * c->circle.n + rank];
+}
+
+static void send_tokens(struct thread_port *me, const struct seat *seat, uint32_t bucket)
 {
     struct threads *t = me->threads;
     struct slot *c = seat->slot;
     struct mot_coll_step step;
     enum mot_coll_way way = way_of(t, seat);
-    while (mot_coll_next(way, c->circle.n, seat->rank, seat->len, &c->progress[seat->rank], &step)) {
+    struct mot_coll_progress *p = progress_of(c, seat->rank, bucket);
+    uint32_t len = t->range ? mot_bucket_len(&t->live.world, bucket) : seat->len;
+    while (mot_coll_next(way, c->circle.n, seat->rank, len, p, &step)) {
         uint64_t bytes = way == MOT_WAY_GATHER ? mot_coll_gathered(c->packed, c->circle.n, &step)
                                                : mot_floats_bytes(step.last - step.first, t->wire_bytes);
         mot_node to = mot_circle_node(&c->circle, step.to);
         struct letter l = { .due = due_at(t, me->self, to, bytes),
             .token = true,
             .slot = (uint32_t)(c - t->slot),
+            .bucket = bucket,
             .step = step.step,
             .way = way,
             .message = { .from = me->self } };
@@ -222,28 +243,67 @@ static void open_slot(struct threads *t, struct slot *c, const struct mot_coll *
     else c->out = c->len ? mot_pool_take(&t->live.pool) : MOT_NO_BUF;
 }
 
+/* Takes the seat's place in the next collective of its circle. */
+static void enter_slot(struct thread_port *me, struct seat *seat, const struct mot_coll *coll)
+{
+    struct threads *t = me->threads;
+    uint32_t circle = mot_circle_of(&t->live.world, coll->scope, me->self);
+    struct slot *c = &t->slot[circle * t->window + seat->next];
+    seat->next = seat->next + 1 == t->window ? 0 : seat->next + 1;
+    seat->slot = c;
+    seat->rank = mot_circle_rank(&c->circle, me->self);
+    seat->kind = coll->kind;
+    seat->len = coll->in.len;
+    c->in[seat->rank] = coll->in;
+    c->packed[seat->rank] = mot_pool_packed(&t->live.pool, coll->in.buf);
+    seat->gathers = c->packed[seat->rank] > 0;
+    if (seat->rank == 0) open_slot(t, c, coll);
+}
+
+/* The member's next bucket is final. Whoever gives it last lets all add it; those before it are there, too. */
+static void give_bucket(struct thread_port *me, struct seat *seat)
+{
+    struct threads *t = me->threads;
+    struct slot *c = seat->slot;
+    uint32_t bucket = t->buckets - 1 - seat->gone++, ready, upto = t->upto[bucket];
+    if (t->live.emulate) {
+        progress_of(c, seat->rank, bucket)->joined = true;
+        send_tokens(me, seat, bucket);
+    }
+    if (atomic_fetch_add(&c->gave[bucket], 1) + 1 < c->circle.n) return;
+    ready = atomic_load(&c->ready);
+    while (ready < upto && !atomic_compare_exchange_weak(&c->ready, &ready, upto)) {}
+    if (bucket > 0) ring_members(t, c); /* with the first, the last member joins */
+}
+
+static void port_give(struct mot_port *p, mot_buf buf, uint32_t bucket)
+{
+    struct thread_port *me = (struct thread_port *)p;
+    struct seat *seat = &me->seat[MOT_COLL_ALL];
+    if (seat->gone == 0)
+        enter_slot(me, seat, &(struct mot_coll){ .in = { .buf = buf, .len = me->threads->live.world.dim } });
+    MOT_ASSERT(bucket == me->threads->buckets - 1 - seat->gone);
+    give_bucket(me, seat);
+}
+
 static void port_join(struct mot_port *p, const struct mot_coll *coll, bool last)
 {
     struct thread_port *me = (struct thread_port *)p;
     struct threads *t = me->threads;
     struct seat *seat = &me->seat[coll->scope];
-    uint32_t circle = mot_circle_of(&t->live.world, coll->scope, me->self);
-    struct slot *c = &t->slot[circle * t->window + seat->next];
-    seat->next = seat->next + 1 == t->window ? 0 : seat->next + 1;
+    if (seat->gone == 0) enter_slot(me, seat, coll);
+    struct slot *c = seat->slot;
+    MOT_ASSERT(seat->gone == 0 || coll->in.buf == c->in[seat->rank].buf);
     seat->pending = true;
-    seat->slot = c;
-    seat->rank = mot_circle_rank(&c->circle, me->self);
-    seat->kind = coll->kind;
     seat->tag = coll->tag;
-    seat->len = coll->in.len;
-    c->in[seat->rank] = coll->in;
-    c->packed[seat->rank] = mot_pool_packed(&t->live.pool, coll->in.buf);
-    seat->gathers = c->packed[seat->rank] > 0;
     memcpy(c->scalar[seat->rank], coll->scalar, sizeof(coll->scalar));
-    if (seat->rank == 0) open_slot(t, c, coll);
-    if (t->live.emulate) {
+    if (seat->rank == 0) c->tag = coll->tag;
+    if (t->range) {
+        MOT_ASSERT(coll->kind == MOT_COLL_SUM && coll->in.len == t->live.world.dim);
+        while (seat->gone < t->buckets) give_bucket(me, seat);
+    } else if (t->live.emulate) {
         c->progress[seat->rank].joined = true;
-        send_tokens(me, seat);
+        send_tokens(me, seat, 0);
     }
     if (last) atomic_store(&c->last, true);
     bool gives = coll->kind == MOT_COLL_FROM_ROOT && seat->rank == 0;
@@ -255,6 +315,7 @@ static void add_range(struct threads *t, struct slot *c, uint32_t range)
 {
     const struct mot_kernels *k = mot_kernels();
     uint32_t first = range * RANGE, len = c->len - first < RANGE ? c->len - first : RANGE;
+    if (t->range) first = t->range[range].first, len = t->range[range].len;
     if (len == 0) return;
     if (c->packed[0]) {
         mot_pool_sum_packed(&t->live.pool, c->in, c->circle.n, mot_pool_at(&t->live.pool, c->out));
@@ -281,11 +342,21 @@ static bool can_finish(const struct seat *seat)
     return atomic_load(&c->joined) == c->circle.n;
 }
 
+/* The next range that nobody has taken and that all have given; false if there is none. */
+static bool take_range(const struct threads *t, struct slot *c, uint32_t ranges, uint32_t *out)
+{
+    if (!t->range) return (*out = atomic_fetch_add(&c->next, 1)) < ranges;
+    *out = atomic_load(&c->next);
+    while (*out < atomic_load(&c->ready))
+        if (atomic_compare_exchange_weak(&c->next, out, *out + 1)) return true;
+    return false;
+}
+
 /* Adds ranges that nobody has taken; true once all are added. */
 static bool help_add(struct threads *t, struct slot *c)
 {
-    uint32_t ranges = ranges_of(c), range;
-    while ((range = atomic_fetch_add(&c->next, 1)) < ranges) {
+    uint32_t ranges = ranges_of(t, c), range;
+    while (take_range(t, c, ranges, &range)) {
         add_range(t, c, range);
         if (atomic_fetch_add(&c->added, 1) + 1 < ranges) continue;
         for (uint32_t i = 0; i < c->circle.n; i++) mot_pool_drop(&t->live.pool, c->in[i].buf);
@@ -317,9 +388,13 @@ static void leave(struct thread_port *me, struct seat *seat, struct mot_arrival 
         add_scalars(c, out->coll.scalar);
         if (c->out) mot_pool_hold(&t->live.pool, c->out);
     }
-    c->progress[seat->rank] = (struct mot_coll_progress){ 0 };
+    seat->gone = 0;
+    for (uint32_t b = 0; b < t->buckets; b++)
+        *progress_of(c, seat->rank, b) = (struct mot_coll_progress){ 0 };
     if (atomic_fetch_add(&c->left, 1) + 1 < c->circle.n) return;
     mot_pool_drop(&t->live.pool, c->out);
+    for (uint32_t b = 0; t->range && b < t->buckets; b++) atomic_store(&c->gave[b], 0);
+    atomic_store(&c->ready, 0);
     atomic_store(&c->joined, 0);
     atomic_store(&c->next, 0);
     atomic_store(&c->added, 0);
@@ -332,11 +407,15 @@ static bool seat_ready(struct thread_port *me, struct seat *seat, struct mot_arr
 {
     struct threads *t = me->threads;
     struct slot *c = seat->slot;
-    if (!seat->pending || !can_finish(seat)) return false;
-    if (seat->kind != MOT_COLL_FROM_ROOT && !help_add(t, c)) return false;
-    if (t->live.emulate &&
-        !mot_coll_complete(way_of(t, seat), c->circle.n, seat->rank, &c->progress[seat->rank]))
+    if (!seat->pending) return false;
+    if (!can_finish(seat)) {
+        if (t->range) help_add(t, c); /* what all have given so far */
         return false;
+    }
+    if (seat->kind != MOT_COLL_FROM_ROOT && !help_add(t, c)) return false;
+    for (uint32_t b = 0; t->live.emulate && b < t->buckets; b++)
+        if (!mot_coll_complete(way_of(t, seat), c->circle.n, seat->rank, progress_of(c, seat->rank, b)))
+            return false;
     leave(me, seat, out);
     return true;
 }
@@ -353,16 +432,22 @@ static void token_came(struct thread_port *me, const struct letter *l)
     struct slot *c = &me->threads->slot[l->slot];
     uint32_t rank = mot_circle_rank(&c->circle, me->self);
     mot_coll_received(
-        l->way, c->circle.n, rank, mot_circle_rank(&c->circle, l->message.from), l->step, &c->progress[rank]);
-    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++)
-        if (me->seat[scope].pending && c == me->seat[scope].slot) send_tokens(me, &me->seat[scope]);
+        l->way, c->circle.n, rank, mot_circle_rank(&c->circle, l->message.from), l->step,
+        progress_of(c, rank, l->bucket));
+    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++) {
+        const struct seat *seat = &me->seat[scope];
+        if ((seat->pending || seat->gone) && c == seat->slot) send_tokens(me, seat, l->bucket);
+    }
 }
 
 /* Whether there is something to do for a collective, so that the node must not sleep. */
 static bool can_go_on(const struct thread_port *me)
 {
-    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++)
-        if (me->seat[scope].pending && can_finish(&me->seat[scope])) return true;
+    for (int scope = 0; scope < MOT_COLL_SCOPES; scope++) {
+        const struct seat *seat = &me->seat[scope];
+        if (!seat->pending) continue;
+        if (can_finish(seat) || atomic_load(&seat->slot->next) < atomic_load(&seat->slot->ready)) return true;
+    }
     return false;
 }
 
@@ -464,6 +549,20 @@ static uint64_t port_samples(struct mot_port *p, uint64_t more)
 
 /* ---- Setting up and taking down -------------------------------------------------------------------- */
 
+/* Ranges of each bucket, from the last on. */
+static void open_ranges(struct threads *t)
+{
+    const struct mot_world *w = &t->live.world;
+    uint32_t n = 0;
+    t->buckets = mot_buckets_any(w) ? w->buckets : 1;
+    if (t->buckets == 1) return;
+    t->range = mot_new_large(w->dim / RANGE + w->buckets + 1, sizeof(*t->range));
+    t->upto = mot_new_large(w->buckets, sizeof(*t->upto));
+    for (uint32_t b = w->buckets; t->range && t->upto && b-- > 0; t->upto[b] = n)
+        for (uint32_t at = w->bucket_at[b], end = w->bucket_at[b + 1]; at < end; at += RANGE)
+            t->range[n++] = (struct range){ at, end - at < RANGE ? end - at : RANGE };
+}
+
 static enum mot_status open_threads(
     struct threads *t, const struct mot_driver_options *o, const struct mot_needs *needs)
 {
@@ -481,13 +580,15 @@ static enum mot_status open_threads(
     pthread_mutex_init(&t->nic_lock, NULL);
     t->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
     t->crowded = nodes > mot_cores();
+    open_ranges(t);
     t->slot = mot_new_large(t->slots + 1, sizeof(*t->slot));
     for (uint32_t i = 0; t->slot && i < t->slots; i++) {
         struct slot *c = &t->slot[i];
         c->circle = mot_circle(&l->world, i / t->window);
         c->in = mot_new_large(c->circle.n, sizeof(*c->in));
         c->scalar = mot_new_large(c->circle.n, sizeof(*c->scalar));
-        c->progress = mot_new_large(c->circle.n, sizeof(*c->progress));
+        c->progress = mot_new_large((size_t)c->circle.n * t->buckets, sizeof(*c->progress));
+        c->gave = mot_new_large(t->buckets, sizeof(*c->gave));
         c->packed = mot_new_large(c->circle.n, sizeof(*c->packed));
     }
     for (mot_node i = 0; !mot_memory_refused() && i < nodes; i++) {
@@ -499,6 +600,7 @@ static enum mot_status open_threads(
             .self = i,
             .port = { .send = port_send,
                 .join = port_join,
+                .give = port_give,
                 .poll = port_poll,
                 .idle = port_idle,
                 .end = port_end,
@@ -524,7 +626,10 @@ static void close_threads(struct threads *t)
         free(t->slot[i].scalar);
         free(t->slot[i].progress);
         free(t->slot[i].packed);
+        free(t->slot[i].gave);
     }
+    free(t->range);
+    free(t->upto);
     if (t->nic) pthread_mutex_destroy(&t->nic_lock);
     free(t->slot);
     free(t->nic);

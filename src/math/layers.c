@@ -75,6 +75,7 @@ enum mot_status mot_layers_open(struct mot_net *net, uint32_t layers, const uint
             snprintf(constant, sizeof constant, "layer%u.bias", l + 1);
         }
         mot_net_add_segment(net, weight, 2, widths[l + 1], widths[l]);
+        net->segment[net->segments - 1].work = (double)widths[l + 1] * widths[l];
         if (bias) mot_net_add_segment(net, constant, 1, widths[l + 1], 0);
     }
     net->outputs = widths[layers];
@@ -220,7 +221,13 @@ static void weights_gradient_sparse(
 struct sink {
     float *g;
     bool fresh;
+    struct mot_exit *exit; /* NULL: it leaves when all of it is there */
 };
+
+static void layer_leaves(struct sink to, const struct layer *l)
+{
+    if (to.exit) mot_exit_from(to.exit, (uint32_t)l->weight);
+}
 
 static void few_backward(
     const struct plan *p, const float *x, const struct mot_batch *batch, struct sink to, float *scratch)
@@ -241,6 +248,7 @@ static void few_backward(
         few.in = l->in, few.out = l->out, few.w = x + l->weight;
         few.x = row, few.y = to.g + l->weight, few.y_row = l->in;
         k->few_weights(&few);
+        layer_leaves(to, l);
         if (!below) return;
         few.y = scratch + below->slope;
         k->few_back(&few);
@@ -267,11 +275,13 @@ static void backward(
                 mot_dense_weights(
                     l->out, l->in, rows, slope, NULL, rows_of(p, scratch), to.fresh, to.g + l->weight);
             else weights_gradient_sparse(l, batch, slope, to.g);
+            layer_leaves(to, l);
             return;
         }
         k->transpose(below->out, rows, scratch + below->by_feature, scratch + below->by_row);
         mot_dense_weights(
             l->out, l->in, rows, slope, scratch + below->by_row, NULL, to.fresh, to.g + l->weight);
+        layer_leaves(to, l);
         mot_dense_back(l->out, l->in, rows, x + l->weight, slope, false, scratch + below->slope);
         k->relu_back(panelled(below->out, rows), scratch + below->by_feature, scratch + below->slope);
         slope = scratch + below->slope;
@@ -290,7 +300,8 @@ static void zero_sums(const struct plan *p, bool sparse, float *g)
 }
 
 double mot_layers_grad(const struct mot_net *net, const struct mot_layers_loss *how, const float *x,
-    const struct mot_batch *batch, float coef, bool first, float *g, void *scratch)
+    const struct mot_batch *batch, float coef, bool first, float *g, void *scratch,
+    const struct mot_leaving *leaving)
 {
     if (batch->rows == 0) {
         if (first) memset(g, 0, net->dim * sizeof *g);
@@ -299,14 +310,17 @@ double mot_layers_grad(const struct mot_net *net, const struct mot_layers_loss *
     struct plan p;
     make_plan(net, &p);
     float *s = scratch;
-    struct sink to = { g, first };
+    double a = (double)coef * batch->rows;
+    struct mot_exit exit = { &how->reg, net, x, a, g, net->dim, leaving };
+    struct sink to = { g, first, leaving ? &exit : NULL };
     if (first) zero_sums(&p, !batch->table->x, g);
     forward(&p, x, batch, s);
     double loss = mot_kernels()->softmax_loss(batch->rows, net->outputs, s + p.layer[p.layers - 1].by_feature,
         s + p.labels, coef, how->smoothing, NULL);
     if (are_few(batch)) few_backward(&p, x, batch, to, s);
     else backward(&p, x, batch, to, s);
-    return (double)coef * loss + mot_reg_add(&how->reg, net, x, (double)coef * batch->rows, g);
+    return (double)coef * loss +
+        (leaving ? a * mot_reg_value(&how->reg, net, x) : mot_reg_add(&how->reg, net, x, a, g));
 }
 
 /* Evaluation is against the true labels, not the smoothed ones. */

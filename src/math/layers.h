@@ -15,9 +15,9 @@ struct mot_layers_loss {
  * a weight [out][in] and, if so asked, a bias; one layer alone is named "weight", "bias". */
 enum mot_status mot_layers_open(struct mot_net *, uint32_t layers, const uint32_t *widths, bool bias);
 
-/* first: g = instead of g +=. */
+/* first: g = instead of g +=. leaving: NULL, or whom to tell as layers leave. */
 double mot_layers_grad(const struct mot_net *, const struct mot_layers_loss *, const float *x,
-    const struct mot_batch *, float coef, bool first, float *g, void *scratch);
+    const struct mot_batch *, float coef, bool first, float *g, void *scratch, const struct mot_leaving *);
 double mot_layers_loss(
     const struct mot_net *, const float *x, const struct mot_batch *, uint32_t *hits, void *scratch);
 void mot_layers_predict(

@@ -18,6 +18,18 @@ double mot_reg_value(const struct mot_reg *, const struct mot_net *, const float
 /* g += a times its gradient; returns a times its value. */
 double mot_reg_add(const struct mot_reg *, const struct mot_net *, const float *x, double a, float *g);
 
+/* The way of a gradient out of a model while it is computed. A penalty is added to what leaves just before. */
+struct mot_exit {
+    const struct mot_reg *reg;
+    const struct mot_net *net;
+    const float *x;
+    double a; /* of mot_reg_add */
+    float *g;
+    uint32_t end; /* floats from here on have left */
+    const struct mot_leaving *leaving;
+};
+void mot_exit_from(struct mot_exit *, uint32_t off); /* floats off .. end - 1 leave */
+
 enum mot_linear_init { MOT_INIT_ZEROS, MOT_INIT_ONES, MOT_INIT_RANDOM };
 
 struct mot_linear_conf {

@@ -193,6 +193,15 @@ enum mot_status mot_net_open(
     return status;
 }
 
+/* The float that counts the rows. */
+static void count_rows(
+    const struct mot_net *net, const struct mot_batch *batch, float coef, bool first, float *g)
+{
+    if (net->trained == net->dim) return;
+    float *rows = &g[net->dim - 1], more = coef * (float)batch->rows;
+    *rows = first ? more : *rows + more;
+}
+
 double mot_net_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef,
     bool first, float *g, void *scratch)
 {
@@ -203,9 +212,39 @@ double mot_net_grad(const struct mot_net *net, const float *x, const struct mot_
         if (first) memset(g, 0, net->dim * sizeof *g);
         loss = net->kind->grad(net, x, batch, coef, g, scratch);
     }
-    if (net->trained < net->dim) {
-        float *rows = &g[net->dim - 1], more = coef * (float)batch->rows;
-        *rows = first ? more : *rows + more;
-    }
+    count_rows(net, batch, coef, first, g);
+    return loss;
+}
+
+/* Counts the rows before anything leaves: the count is the last float. */
+struct counted {
+    const struct mot_net *net;
+    const struct mot_batch *batch;
+    float coef, *g;
+    bool first, done;
+    const struct mot_leaving *leaving;
+};
+
+static void count_and_leave(void *counted, uint32_t off)
+{
+    struct counted *c = counted;
+    if (!c->done) count_rows(c->net, c->batch, c->coef, c->first, c->g);
+    c->done = true;
+    c->leaving->from(c->leaving->self, off);
+}
+
+double mot_net_grad_early(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, bool first, float *g, void *scratch, const struct mot_leaving *leaving)
+{
+    if (!net->kind->grad_early) return mot_net_grad(net, x, batch, coef, first, g, scratch);
+    struct counted c = { .net = net,
+        .batch = batch,
+        .coef = coef,
+        .g = g,
+        .first = first,
+        .leaving = leaving };
+    double loss = net->kind->grad_early(net, x, batch, coef, first, g, scratch,
+        &(struct mot_leaving){ .from = count_and_leave, .self = &c });
+    if (!c.done) count_rows(net, batch, coef, first, g);
     return loss;
 }

@@ -25,6 +25,9 @@ bool mot_net_counts(const struct mot_net *, uint32_t segment);
 /* What the model's grad adds to g; `first`: g holds nothing yet. */
 double mot_net_grad(const struct mot_net *, const float *x, const struct mot_batch *, float coef, bool first,
     float *g, void *scratch);
+/* The same for the last slice of a gradient that leaves early. A model without grad_early tells nobody. */
+double mot_net_grad_early(const struct mot_net *, const float *x, const struct mot_batch *, float coef,
+    bool first, float *g, void *scratch, const struct mot_leaving *);
 
 /* Phantom: the cluster says how long a sample takes; nothing to do here. */
 

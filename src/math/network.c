@@ -170,8 +170,9 @@ static double loss_at(const struct mot_pass *p, float coef, float smoothing, flo
     return mot_kernels()->softmax_loss(p->rows, p->net->outputs, z, p->label, coef, smoothing, hits);
 }
 
-static double network_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch,
-    float coef, float *g, void *scratch)
+/* leaving: NULL, or whom to tell as layers leave. */
+static double gradient(const struct mot_net *net, const float *x, const struct mot_batch *batch, float coef,
+    float *g, void *scratch, const struct mot_leaving *leaving)
 {
     if (batch->rows == 0) return 0;
     const struct network_conf *conf = net->conf;
@@ -183,8 +184,24 @@ static double network_grad(const struct mot_net *net, const float *x, const stru
     float *z = mot_pass_slope(&p, last);
     memcpy(z, mot_pass_result(&p, last), (size_t)net->outputs * p.panels * MOT_PANEL * sizeof *z);
     double loss = loss_at(&p, coef, (float)conf->smoothing, z, NULL);
-    mot_pass_backward(&p, coef, g);
-    return (double)coef * loss + mot_reg_add(&conf->reg, net, x, (double)coef * batch->rows, g);
+    double a = (double)coef * batch->rows;
+    struct mot_exit exit = { &conf->reg, net, x, a, g, net->dim, leaving };
+    mot_pass_backward(&p, coef, g, leaving ? &exit : NULL);
+    return (double)coef * loss +
+        (leaving ? a * mot_reg_value(&conf->reg, net, x) : mot_reg_add(&conf->reg, net, x, a, g));
+}
+
+static double network_grad(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, float *g, void *scratch)
+{
+    return gradient(net, x, batch, coef, g, scratch, NULL);
+}
+
+static double network_grad_early(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, bool first, float *g, void *scratch, const struct mot_leaving *leaving)
+{
+    if (first) memset(g, 0, net->dim * sizeof *g);
+    return gradient(net, x, batch, coef, g, scratch, leaving);
 }
 
 static double network_loss(
@@ -229,6 +246,7 @@ static double network_penalty(const struct mot_net *net, const float *x)
         .open = network_open,                                                                                \
         .init = network_init,                                                                                \
         .grad = network_grad,                                                                                \
+        .grad_early = network_grad_early,                                                                    \
         .loss = network_loss,                                                                                \
         .penalty = network_penalty,                                                                          \
         .predict = network_predict }

@@ -59,8 +59,8 @@ size_t mot_pass_floats(const struct mot_plan *);
 void mot_pass_open(
     struct mot_pass *, const struct mot_net *, const float *x, const struct mot_batch *, void *scratch);
 void mot_pass_forward(struct mot_pass *);
-/* From the slope at the last result; g holds what is to be added to. */
-void mot_pass_backward(struct mot_pass *, float coef, float *g);
+/* From the slope at the last result; g holds what is to be added to. exit: NULL, or how layers leave. */
+void mot_pass_backward(struct mot_pass *, float coef, float *g, struct mot_exit *exit);
 float *mot_pass_result(const struct mot_pass *, uint32_t op);
 float *mot_pass_slope(const struct mot_pass *, uint32_t op);
 

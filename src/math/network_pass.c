@@ -328,10 +328,26 @@ static void linear_backward(
     if (to.dx) mot_dense_back(out, in, p->rows, p->x + op->weight, d, to.add, to.dx);
 }
 
+/* The statistics themselves: a sum over rows, as any gradient; the variance without bias, as PyTorch's. Known
+ * since the way forward: they are the last floats, and so the first to leave. */
+static void norm_statistics(const struct mot_pass *p, const struct mot_op *op, float coef, float *g)
+{
+    const uint32_t channels = op->map.channels;
+    const float *mean = p->kept + op->kept, *by = mean + channels;
+    const double count = (double)p->rows * (double)mot_map_pixels(&op->map);
+    for (uint32_t c = 0; c < channels; c++) {
+        double scale = (double)by[c], variance = 1 / (scale * scale) - (double)op->epsilon,
+               unbiased = count > 1 ? count / (count - 1) : 1;
+        float *gm = g + op->mean + c, *gv = g + op->variance + c;
+        *gm = (float)((double)*gm + (double)coef * p->rows * (double)mean[c]);
+        *gv = (float)((double)*gv + (double)coef * p->rows * (variance > 0 ? variance : 0) * unbiased);
+    }
+}
+
 /* With N numbers a channel, x' = (x - mean) / deviation, S the sum of the slopes d and Q that of d x':
  * dx = weight / deviation (d - S / N - x' Q / N), which is a d + b x + e for each channel. */
 static void norm_backward(
-    const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to, float coef, float *g)
+    const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to, float *g)
 {
     const struct mot_channels k = { p->rows, op->map };
     const uint32_t channels = op->map.channels;
@@ -347,13 +363,6 @@ static void norm_backward(
         *gw = (float)((double)*gw + product[c] * scale), *gb = (float)((double)*gb + sum[c]);
         a[c] = (float)weight, b[c] = (float)times;
         e[c] = (float)(-weight * sum[c] / count - times * (double)mean[c]);
-        /* the statistics themselves: a sum over rows, as any gradient; the variance without bias, as
-         * PyTorch's */
-        double variance = 1 / (scale * scale) - (double)op->epsilon,
-               unbiased = count > 1 ? count / (count - 1) : 1;
-        float *gm = g + op->mean + c, *gv = g + op->variance + c;
-        *gm = (float)((double)*gm + (double)coef * p->rows * (double)mean[c]);
-        *gv = (float)((double)*gv + (double)coef * p->rows * (variance > 0 ? variance : 0) * unbiased);
     }
     if (to.dx) mot_map_kernels()->scale_back(&k, in, d, a, b, e, to.add, to.dx);
 }
@@ -386,9 +395,16 @@ static struct target target_of(const struct mot_pass *p, uint32_t op, bool *writ
     return to;
 }
 
-void mot_pass_backward(struct mot_pass *p, float coef, float *g)
+static bool has_weights(const struct mot_op *op)
+{
+    return op->kind == MOT_OP_CONV || op->kind == MOT_OP_LINEAR || op->kind == MOT_OP_BATCH_NORM;
+}
+
+void mot_pass_backward(struct mot_pass *p, float coef, float *g, struct mot_exit *exit)
 {
     bool written[3 * MOT_LAYERS_MOST + 1] = { false };
+    for (uint32_t n = 0; n < p->plan->ops; n++)
+        if (p->plan->op[n].kind == MOT_OP_BATCH_NORM) norm_statistics(p, &p->plan->op[n], coef, g);
     for (uint32_t n = p->plan->ops - 1; n > 0; n--) {
         const struct mot_op *op = &p->plan->op[n];
         const struct mot_map *from = &p->plan->op[op->in].map;
@@ -413,7 +429,7 @@ void mot_pass_backward(struct mot_pass *p, float coef, float *g)
             (op->kind == MOT_OP_MAX_POOL ? mot_map_kernels()->max_pool_back
                                          : mot_map_kernels()->mean_pool_back)(&pool);
             break;
-        case MOT_OP_BATCH_NORM: norm_backward(p, op, d, to, coef, g); break;
+        case MOT_OP_BATCH_NORM: norm_backward(p, op, d, to, g); break;
         case MOT_OP_FLATTEN:
             if (!to.dx) break;
             if (to.add) {
@@ -423,5 +439,6 @@ void mot_pass_backward(struct mot_pass *p, float coef, float *g)
             break;
         case MOT_OP_ADD: add_backward(p, op, d, to, also); break;
         }
+        if (exit && has_weights(op)) mot_exit_from(exit, (uint32_t)op->weight);
     }
 }

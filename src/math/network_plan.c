@@ -297,6 +297,17 @@ static void place_slopes(struct mot_plan *p, const uint32_t *readers)
     }
 }
 
+/* What the way back through each layer costs: every weight once for each pixel that it is seen from. */
+static void weigh_layers(struct mot_net *net, const struct mot_plan *p)
+{
+    for (uint32_t n = 1, s = 0; n < p->ops; n++) {
+        const struct mot_op *op = &p->op[n];
+        if (op->kind != MOT_OP_CONV && op->kind != MOT_OP_LINEAR && op->kind != MOT_OP_BATCH_NORM) continue;
+        while (net->segment[s].off != op->weight) s++;
+        net->segment[s].work = (double)net->segment[s].len * (double)mot_map_pixels(&op->map);
+    }
+}
+
 static enum mot_status find_input(const struct mot_net *net, struct mot_map *out)
 {
     const struct mot_picture *p = &net->shape.picture;
@@ -327,6 +338,7 @@ enum mot_status mot_plan_make(struct mot_net *net, const struct mot_layer_list *
             if (m->plan->op[n].kind == MOT_OP_ADD) readers[m->plan->op[n].also]++;
         }
         add_statistics(m);
+        weigh_layers(net, m->plan);
         place_results(m->plan, readers);
         place_slopes(m->plan, readers);
         free(readers);

@@ -29,14 +29,14 @@ static double softmax_grad(const struct mot_net *net, const float *x, const stru
     float coef, float *g, void *scratch)
 {
     const struct mot_linear_conf *conf = net->conf;
-    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, false, g, scratch);
+    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, false, g, scratch, NULL);
 }
 
 static double softmax_grad_first(const struct mot_net *net, const float *x, const struct mot_batch *batch,
     float coef, float *g, void *scratch)
 {
     const struct mot_linear_conf *conf = net->conf;
-    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, true, g, scratch);
+    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, true, g, scratch, NULL);
 }
 
 static double softmax_penalty(const struct mot_net *net, const float *x)
@@ -135,7 +135,7 @@ static double mlp_grad(const struct mot_net *net, const float *x, const struct m
 {
     const struct mlp_conf *conf = net->conf;
     return mot_layers_grad(net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch,
-        coef, false, g, scratch);
+        coef, false, g, scratch, NULL);
 }
 
 static double mlp_grad_first(const struct mot_net *net, const float *x, const struct mot_batch *batch,
@@ -143,7 +143,15 @@ static double mlp_grad_first(const struct mot_net *net, const float *x, const st
 {
     const struct mlp_conf *conf = net->conf;
     return mot_layers_grad(net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch,
-        coef, true, g, scratch);
+        coef, true, g, scratch, NULL);
+}
+
+static double mlp_grad_early(const struct mot_net *net, const float *x, const struct mot_batch *batch,
+    float coef, bool first, float *g, void *scratch, const struct mot_leaving *leaving)
+{
+    const struct mlp_conf *conf = net->conf;
+    return mot_layers_grad(net, &(struct mot_layers_loss){ (float)conf->smoothing, conf->reg }, x, batch,
+        coef, first, g, scratch, leaving);
 }
 
 static double mlp_penalty(const struct mot_net *net, const float *x)
@@ -165,6 +173,7 @@ const struct mot_model mot_model_mlp = {
     .init = mlp_init,
     .grad = mlp_grad,
     .grad_first = mlp_grad_first,
+    .grad_early = mlp_grad_early,
     .loss = mot_layers_loss,
     .penalty = mlp_penalty,
     .predict = mot_layers_predict,

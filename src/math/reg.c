@@ -56,13 +56,14 @@ static double nonconvex(uint32_t n, const float *x, double a, float *g)
     return sum;
 }
 
-/* lambda times the sum over weights; with g, also adds a * lambda * gradient. */
-static double walk(const struct mot_reg *reg, const struct mot_net *net, const float *x, double a, float *g)
+/* lambda times the sum over the weights from..end - 1; with g, also adds a * lambda * gradient. */
+static double walk(const struct mot_reg *reg, const struct mot_net *net, const float *x, double a,
+    uint32_t from, uint32_t end, float *g)
 {
     double sum = 0;
     for (uint32_t s = 0; s < net->segments && reg->kind != MOT_REG_NONE; s++) {
         const struct mot_segment *at = &net->segment[s];
-        if (at->rank < 2) continue;
+        if (at->rank < 2 || at->off < from || at->off >= end) continue;
         float *to = g ? g + at->off : NULL;
         if (reg->kind == MOT_REG_NONCONVEX) {
             sum += nonconvex(at->len, x + at->off, a * reg->lambda, to);
@@ -76,12 +77,19 @@ static double walk(const struct mot_reg *reg, const struct mot_net *net, const f
 
 double mot_reg_value(const struct mot_reg *reg, const struct mot_net *net, const float *x)
 {
-    return walk(reg, net, x, 0, NULL);
+    return walk(reg, net, x, 0, 0, net->dim, NULL);
 }
 
 double mot_reg_add(const struct mot_reg *reg, const struct mot_net *net, const float *x, double a, float *g)
 {
-    return a * walk(reg, net, x, a, g);
+    return a * walk(reg, net, x, a, 0, net->dim, g);
+}
+
+void mot_exit_from(struct mot_exit *e, uint32_t off)
+{
+    walk(e->reg, e->net, e->x, e->a, off, e->end, e->g);
+    e->end = off;
+    e->leaving->from(e->leaving->self, off);
 }
 
 void mot_linear_init(const struct mot_net *net, uint64_t seed, float *x)

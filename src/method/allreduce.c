@@ -7,10 +7,18 @@
  * out of data contributes nothing and does not keep the others waiting; when nobody has samples left, all
  * stop in the same round.
  *
+ * With `bucket` the sum begins before WORK is over, bucket by bucket: the driver sees to it (`summed`), and
+ * nothing here differs.
+ *
  * With `compress.delta` workers vote between WORK and COLLECT whether to compress: that takes a collective of
  * its own, without floats. */
 #include "method/advice.h"
 #include "method/methods.h"
+#include <stddef.h>
+
+struct allreduce_conf {
+    uint64_t bucket;
+};
 
 struct allreduce {
     struct mot_params params;
@@ -43,7 +51,17 @@ static void allreduce_init(void *state, struct mot_env *env)
 
 static void begin_round(struct allreduce *s, struct mot_env *env)
 {
-    mot_start_own(env, s->round, s->draw, env->world->batch[env->self], s->params.x, MOT_NEVER);
+    const struct mot_world *w = env->world;
+    const struct mot_term term = {
+        .part = env->self, .draw = s->draw, .samples = w->batch[env->self], .coef = 1
+    };
+    const struct mot_work work = { .tag = s->round,
+        .terms = 1,
+        .term = &term,
+        .deadline = MOT_NEVER,
+        .at = s->params.x,
+        .summed = w->buckets > 1 };
+    mot_start(env, &work);
 }
 
 /* Where there are votes, a round has two collectives, and their tags increase. */
@@ -135,13 +153,34 @@ static void allreduce_keep(const void *state, const struct mot_env *env, struct 
 
 static void allreduce_traits(const void *conf, uint32_t workers, struct mot_traits *t)
 {
-    (void)conf;
+    const struct allreduce_conf *c = conf;
     (void)workers;
     t->packs = MOT_PACKS_SUMS;
     t->votes = true;
+    t->bucket = c->bucket == MOT_WORD_UINT ? 0 : c->bucket;
 }
 
-static const struct mot_option allreduce_options[] = { { .name = NULL } };
+/* A packet is made of a whole gradient: which floats are the largest is not known before. */
+static enum mot_status allreduce_validate(const void *conf, const struct mot_world *world)
+{
+    const struct allreduce_conf *c = conf;
+    if (c->bucket == MOT_WORD_UINT || !world->compress) return MOT_OK;
+    return mot_fail(MOT_EUSAGE,
+        "method.bucket: a gradient that is compressed leaves as a whole; use bucket: none, or no compression");
+}
+
+static const struct mot_option allreduce_options[] = {
+    { .name = "bucket",
+        .type = MOT_OPT_SIZE,
+        .offset = offsetof(struct allreduce_conf, bucket),
+        .preset = "none",
+        .word = "none",
+        .min = 1,
+        .max = 1e15,
+        .doc = "begin to sum a gradient while it is computed, the last layers first, in buckets of at least "
+               "this size; none: when all of it is there" },
+    { .name = NULL },
+};
 
 const struct mot_method mot_method_allreduce = {
     .name = "allreduce",
@@ -152,10 +191,15 @@ const struct mot_method mot_method_allreduce = {
         "differ between workers (batch: [64, 64, 16]): the mean is over samples, not over workers. A worker "
         "that has run out of data does not stall the others.\n"
         "The result is that of SGD with one large batch. The slowest worker sets the pace: on mixed machines "
-        "give slow workers smaller batches, or try server and async.",
+        "give slow workers smaller batches, or try server and async.\n"
+        "With bucket, gradients leave layer by layer while the backward pass goes on: the model is the same "
+        "to the bit, and on slow links a step takes less time. Only the pass over the last 128 samples of a "
+        "batch can let them go, since gradients add up over all.",
     .options = allreduce_options,
+    .conf_bytes = sizeof(struct allreduce_conf),
     .traits = allreduce_traits,
     .advise = mot_advise_summing,
+    .validate = allreduce_validate,
     .need = allreduce_need,
     .init = allreduce_init,
     .step = allreduce_step,

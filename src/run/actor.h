@@ -21,6 +21,8 @@ struct mot_slot { /* one job */
     bool pieces;            /* the result of each term is given by itself: */
     uint32_t piece;         /* the one being computed; 0 without pieces, */
     uint64_t before, until; /* and samples done when it begins and ends; without pieces 0 and all */
+    bool summed;            /* its gradient leaves early, in buckets: */
+    uint32_t gone;          /* those that have left */
     mot_time deadline, began;
 };
 
@@ -183,6 +185,8 @@ static inline struct mot_slot *mot_actor_fill_slot(struct mot_actor *a, const st
     s->pieces = work->pieces;
     s->least = work->least;
     s->piece = 0;
+    s->summed = work->summed;
+    s->gone = 0;
     return s;
 }
 
@@ -199,7 +203,9 @@ static inline void mot_actor_carry_out(
     case MOT_FX_FORGET: a->held[e->part / 64] &= ~(UINT64_C(1) << e->part % 64); return;
     case MOT_FX_START: ops->start(driver, a, mot_actor_fill_slot(a, &e->work)); return;
     case MOT_FX_CANCEL:
-        if ((slot = mot_actor_with_tag(a, e->alarm.tag))) ops->cancel(driver, a, slot);
+        if (!(slot = mot_actor_with_tag(a, e->alarm.tag))) return;
+        MOT_ASSERT(!slot->summed && "a job whose gradient leaves early is cancelled");
+        ops->cancel(driver, a, slot);
         return;
     case MOT_FX_COLLECT: ops->collect(driver, a, &e->coll); return;
     case MOT_FX_ALARM:

@@ -58,7 +58,10 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
             got, (char *)scratch + model_scratch(net));
         batch = (struct mot_batch){ .table = &changed, .rows = got };
     }
-    r->loss += mot_net_grad(net, r->x, &batch, r->term[r->at].coef, r->first, r->g, scratch);
+    const float coef = r->term[r->at].coef;
+    if (r->leaving && r->left == got)
+        r->loss += mot_net_grad_early(net, r->x, &batch, coef, r->first, r->g, scratch, r->leaving);
+    else r->loss += mot_net_grad(net, r->x, &batch, coef, r->first, r->g, scratch);
     r->first = false;
     r->in_term += got;
     r->left -= got;

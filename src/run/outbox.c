@@ -107,6 +107,7 @@ void mot_start(struct mot_env *env, const struct mot_work *work)
     MOT_ASSERT(env->self < env->world->workers);
     MOT_ASSERT(work->terms > 0);
     MOT_ASSERT(o->terms + work->terms <= o->terms_max);
+    MOT_ASSERT(!work->summed || (work->terms == 1 && !work->pieces && work->deadline == MOT_NEVER));
     struct mot_term *copy = o->term + o->terms;
     memcpy(copy, work->term, work->terms * sizeof(*copy));
     o->terms += work->terms;

@@ -1,6 +1,7 @@
 #include "run/world.h"
 #include "base/memory.h"
 #include "data/rows.h"
+#include "run/buckets.h"
 #include "run/feed.h"
 #include "run/circle.h"
 #include "run/peers.h"
@@ -154,6 +155,7 @@ enum mot_status mot_world_open(const struct mot_experiment *x, const struct mot_
     if (status != MOT_OK) return status;
     fill(w, x, p->sampler.parts);
     fill_tensors(w, p->net);
+    mot_buckets_open(w, p->net, x->traits.bucket);
     if (x->traits.peer_maps) w->peers = mot_peer_maps_open(x->traits.peer_maps, w->workers);
     if (x->shared_parts) weigh_parts(w, p);
     bool streams = w->streams;
@@ -173,6 +175,7 @@ void mot_world_close(struct mot_world *w)
     free((void *)(uintptr_t)w->part_bytes);
     free((void *)(uintptr_t)w->row_bytes);
     free((void *)(uintptr_t)w->tensor_at);
+    mot_buckets_close(w);
     mot_peer_maps_close(w->peers);
     w->tensor_at = NULL;
     w->peers = NULL;

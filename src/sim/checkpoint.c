@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 14u
+#define VERSION 15u
 #define KEY_BYTES 64
 
 struct visit {
@@ -144,6 +144,8 @@ static void visit_works(struct visit *v, struct sim *s)
         VISIT(v, w->slot.piece);
         VISIT(v, w->slot.before);
         VISIT(v, w->slot.until);
+        visit_bool(v, &w->slot.summed);
+        VISIT(v, w->slot.gone);
         VISIT(v, w->samples);
         VISIT(v, w->slot.deadline);
         VISIT(v, w->slot.began);
@@ -199,6 +201,8 @@ static void visit_colls(struct visit *v, struct sim *s)
             VISIT(v, c->scalar[i]);
             VISIT(v, c->began[i]);
             VISIT(v, c->packed[i]);
+        }
+        for (uint32_t i = 0; i < c->circle.n * s->buckets; i++) {
             visit_bool(v, &c->progress[i].joined);
             visit_bool(v, &c->progress[i].finished);
             VISIT(v, c->progress[i].sent);

@@ -11,23 +11,38 @@ uint64_t mot_sim_flights(const struct mot_needs *n, const struct mot_experiment 
     uint64_t flights = mot_coll_flights(way, w->workers);
     if (w->groups)
         flights += w->groups * mot_coll_flights(way, mot_group_size(w)) + mot_coll_flights(way, w->groups);
-    return mot_needs_window(n) * flights;
+    return mot_needs_window(n) * flights * mot_sim_buckets(w);
 }
 
-/* An instance is a scope and a place in the window; with a member they name a collective. */
-static uint32_t instance_of(enum mot_coll_scope scope, uint32_t place) { return place << 2 | scope; }
+/* An instance is a scope, a bucket and a place in the window; with a member they name a collective and what
+ * of it. */
+static uint32_t instance_of(const struct sim *s, enum mot_coll_scope scope, uint32_t bucket, uint32_t place)
+{
+    return (bucket * s->window + place) << 2 | scope;
+}
 static enum mot_coll_scope scope_of(uint32_t instance) { return (enum mot_coll_scope)(instance & 3); }
-static uint32_t place_of(uint32_t instance) { return instance >> 2; }
+static uint32_t place_of(const struct sim *s, uint32_t instance)
+{
+    return s->buckets == 1 ? instance >> 2 : (instance >> 2) % s->window;
+}
+static uint32_t bucket_of(const struct sim *s, uint32_t instance)
+{
+    return s->buckets == 1 ? 0 : (instance >> 2) / s->window;
+}
+static bool in_window(const struct sim *s, uint32_t instance)
+{
+    return instance >> 2 < s->window * s->buckets;
+}
 
 static struct sim_coll *coll_at(struct sim *s, uint32_t instance, mot_node member)
 {
     uint32_t circle = mot_circle_of(&s->world, scope_of(instance), member);
-    return &s->coll[circle * s->window + place_of(instance)];
+    return &s->coll[circle * s->window + place_of(s, instance)];
 }
 
 bool mot_sim_coll_exists(const struct sim *s, uint32_t instance, mot_node from, mot_node to)
 {
-    if (from >= s->world.workers || to >= s->world.workers || place_of(instance) >= s->window) return false;
+    if (from >= s->world.workers || to >= s->world.workers || !in_window(s, instance)) return false;
     if (scope_of(instance) >= (s->world.groups ? MOT_COLL_SCOPES : 1)) return false;
     struct mot_circle c = mot_circle(&s->world, mot_circle_of(&s->world, scope_of(instance), to));
     return mot_circle_has(&c, from) && mot_circle_has(&c, to);
@@ -116,7 +131,7 @@ static void finish(struct sim *s, struct sim_coll *c, mot_node node, uint32_t in
     }
     if (c->finished == c->circle.n) {
         mot_pool_drop(&s->pool, c->out);
-        memset(c->progress, 0, c->circle.n * sizeof(*c->progress));
+        memset(c->progress, 0, (size_t)s->buckets * c->circle.n * sizeof(*c->progress));
         c->joined = c->finished = 0;
         c->out = MOT_NO_BUF;
     }
@@ -126,20 +141,29 @@ static void finish(struct sim *s, struct sim_coll *c, mot_node node, uint32_t in
 
 /* Whether the member has what it joined for, and has not finished yet. What steps do not tell: inputs to a
  * root are added only once all are there, and a root must not run ahead of those who get its floats. */
-static bool is_due(const struct sim_coll *c, uint32_t rank)
+static bool is_due(const struct sim *s, const struct sim_coll *c, uint32_t rank)
 {
     const struct mot_coll_progress *p = &c->progress[rank];
-    if (p->finished || !mot_coll_complete(c->way, c->circle.n, rank, p)) return false;
+    if (p->finished) return false;
+    for (uint32_t b = 0; b < s->buckets; b++)
+        if (!mot_coll_complete(c->way, c->circle.n, rank, p + (size_t)b * c->circle.n)) return false;
     return c->joined == c->circle.n || (c->kind == MOT_COLL_FROM_ROOT && rank != 0);
 }
 
-/* Sends what the member can send; true if it is then due. */
+static struct mot_coll_progress *progress_of(
+    const struct sim *s, const struct sim_coll *c, uint32_t rank, uint32_t instance)
+{
+    return &c->progress[(size_t)bucket_of(s, instance) * c->circle.n + rank];
+}
+
+/* Sends what the member can send of a bucket; true if it is then due. */
 static bool go_on(struct sim *s, struct sim_coll *c, mot_node node, uint32_t rank, uint32_t instance)
 {
     struct mot_coll_step step;
-    while (mot_coll_next(c->way, c->circle.n, rank, c->len, &c->progress[rank], &step))
-        send_step(s, c, node, instance, &step);
-    return is_due(c, rank);
+    struct mot_coll_progress *p = progress_of(s, c, rank, instance);
+    uint32_t len = s->buckets == 1 ? c->len : mot_bucket_len(&s->world, bucket_of(s, instance));
+    while (mot_coll_next(c->way, c->circle.n, rank, len, p, &step)) send_step(s, c, node, instance, &step);
+    return is_due(s, c, rank);
 }
 
 /* Marks an event that is not a message: the node had its result when it, or the last member, joined. */
@@ -166,18 +190,45 @@ static void begin(struct sim *s, struct sim_coll *c, const struct mot_coll *coll
     c->len = coll->in.len;
 }
 
+static bool is_cut(const struct sim *s, const struct mot_coll *coll)
+{
+    return coll->scope == MOT_COLL_ALL && coll->kind == MOT_COLL_SUM && coll->in.len == s->world.dim;
+}
+
+/* A bucket's steps begin, unless they have. */
+static void give(struct sim *s, struct sim_coll *c, mot_node node, uint32_t instance)
+{
+    uint32_t rank = mot_circle_rank(&c->circle, node);
+    struct mot_coll_progress *p = progress_of(s, c, rank, instance);
+    if (p->joined) return;
+    p->joined = true;
+    go_on(s, c, node, rank, instance); /* never due: it has not joined */
+}
+
+void mot_sim_give(struct sim *s, mot_node node, uint32_t bucket)
+{
+    uint32_t instance = instance_of(s, MOT_COLL_ALL, bucket, s->node[node].coll[MOT_COLL_ALL]);
+    struct sim_coll *c = coll_at(s, instance, node);
+    c->kind = MOT_COLL_SUM;
+    c->way = mot_coll_way_for(s->x->sim.collective, c->kind, s->world.dim);
+    c->off = 0;
+    c->len = s->world.dim;
+    give(s, c, node, instance);
+}
+
 void mot_sim_join(void *sim, struct mot_actor *actor, const struct mot_coll *coll)
 {
     struct sim *s = sim;
     mot_node node = actor->self;
     struct sim_node *n = &s->node[node];
-    uint32_t instance = instance_of(coll->scope, n->coll[coll->scope]);
+    uint32_t place = n->coll[coll->scope], instance = instance_of(s, coll->scope, 0, place);
     struct sim_coll *c = coll_at(s, instance, node);
     uint32_t rank = mot_circle_rank(&c->circle, node);
     if (++n->coll[coll->scope] == s->window) n->coll[coll->scope] = 0;
     if (c->joined == 0) begin(s, c, coll);
     MOT_ASSERT(c->tag == coll->tag && c->kind == coll->kind && "all members join the same collective");
     MOT_ASSERT(c->off == coll->in.off && c->len == coll->in.len);
+    MOT_ASSERT((s->buckets == 1 || is_cut(s, coll)) && "only sums of whole gradients go in buckets");
     MOT_ASSERT((c->way == MOT_WAY_GATHER) == gathers(s, coll) && "all members give packed buffers, or none");
     MOT_ASSERT(!c->progress[rank].joined);
     MOT_ASSERT(!(s->channel && s->channel->health[node].life) && "who has come back joins no collective");
@@ -191,12 +242,13 @@ void mot_sim_join(void *sim, struct mot_actor *actor, const struct mot_coll *col
         memcpy(c->sum, coll->scalar, sizeof(c->sum));
     }
     c->began[rank] = s->now;
+    for (uint32_t b = s->buckets; b-- > 1;) give(s, c, node, instance_of(s, coll->scope, b, place));
     c->progress[rank].joined = true;
     /* Joining is an effect of a step; completion must be an event of its own. */
     if (go_on(s, c, node, rank, instance)) put_already(s, node, instance);
     if (c->kind == MOT_COLL_SUM || c->joined < c->circle.n) return;
     for (uint32_t i = 0; i < (c->kind == MOT_COLL_TO_ROOT ? c->circle.n : 1); i++)
-        if (i != rank && is_due(c, i)) put_already(s, mot_circle_node(&c->circle, i), instance);
+        if (i != rank && is_due(s, c, i)) put_already(s, mot_circle_node(&c->circle, i), instance);
 }
 
 void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
@@ -204,7 +256,7 @@ void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
     mot_node from = mot_tie_rank(p->tie), to = p->index;
     if (p->extra == ALREADY) {
         struct sim_coll *c = coll_at(s, p->instance, to);
-        if (is_due(c, mot_circle_rank(&c->circle, to))) finish(s, c, to, p->instance); /* else it was lost */
+        if (is_due(s, c, mot_circle_rank(&c->circle, to))) finish(s, c, to, p->instance); /* else it was lost */
         return;
     }
     mot_sim_arrive(s, from, to);
@@ -215,15 +267,16 @@ void mot_sim_coll_step(struct sim *s, uint32_t instance, mot_node from, mot_node
 {
     struct sim_coll *c = coll_at(s, instance, to);
     uint32_t rank = mot_circle_rank(&c->circle, to);
-    mot_coll_received(c->way, c->circle.n, rank, mot_circle_rank(&c->circle, from), step, &c->progress[rank]);
+    mot_coll_received(c->way, c->circle.n, rank, mot_circle_rank(&c->circle, from), step,
+        progress_of(s, c, rank, instance));
     if (go_on(s, c, to, rank, instance)) finish(s, c, to, instance);
 }
 
 void mot_sim_coll_lost(struct sim *s, mot_node node)
 {
-    for (uint32_t i = 0; place_of(i) < s->window; i++) {
+    for (uint32_t i = 0; in_window(s, i); i++) {
         if (!mot_sim_coll_exists(s, i, node, node)) continue;
         struct sim_coll *c = coll_at(s, i, node);
-        c->progress[mot_circle_rank(&c->circle, node)].joined = false;
+        progress_of(s, c, mot_circle_rank(&c->circle, node), i)->joined = false;
     }
 }

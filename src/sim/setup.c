@@ -42,7 +42,7 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
 {
     const struct mot_net *net = p->net;
     uint64_t per_coll = sizeof(struct mot_slice) + sizeof(double[MOT_SCALARS]) + sizeof(mot_time) +
-        sizeof(uint64_t) + sizeof(struct mot_coll_progress);
+        sizeof(uint64_t) + mot_sim_buckets(w) * sizeof(struct mot_coll_progress);
     *out = (struct mot_plan){ .buffer_count = buffers_of(n, w) };
     out->buffers = out->buffer_count * ((uint64_t)((net->dim + 15u) & ~15u) * 4 + 8);
     out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) +
@@ -156,6 +156,7 @@ static enum mot_status open_messages(struct sim *s, const struct mot_needs *sum)
     if (!s->message || !s->message_free) return mot_memory_status();
     for (uint32_t i = 0; i < s->messages; i++) s->message_free[i] = s->messages - 1 - i;
     s->window = mot_needs_window(sum);
+    s->buckets = mot_sim_buckets(&s->world);
     s->colls = mot_needs_colls(sum, &s->world);
     s->coll = mot_new_large(s->colls + 1, sizeof(*s->coll));
     for (uint32_t k = 0; s->coll && k < s->colls; k++) {
@@ -166,7 +167,7 @@ static enum mot_status open_messages(struct sim *s, const struct mot_needs *sum)
             .scalar = mot_new_large(n, sizeof(*s->coll->scalar)),
             .began = mot_new_large(n, sizeof(*s->coll->began)),
             .packed = mot_new_large(n, sizeof(*s->coll->packed)),
-            .progress = mot_new_large(n, sizeof(*s->coll->progress)) };
+            .progress = mot_new_large((size_t)n * s->buckets, sizeof(*s->coll->progress)) };
     }
     return mot_memory_status();
 }

@@ -82,6 +82,7 @@ static bool good_params(const struct sim *s, const struct mot_params *p)
 static bool good_piece(const struct sim_work *w)
 {
     const struct mot_slot *slot = &w->slot;
+    if (slot->summed ? slot->gone >= w->sim->buckets : slot->gone) return false;
     return slot->piece < slot->terms && (slot->pieces || slot->piece == 0) && slot->before <= slot->until &&
         slot->until <= slot->asked && slot->before <= w->samples && w->samples <= slot->asked;
 }

@@ -9,6 +9,7 @@
 #include "sim/heap.h"
 #include "sim/network.h"
 #include "run/actor.h"
+#include "run/buckets.h"
 #include "run/circle.h"
 #include "run/judge.h"
 #include "run/pool.h"
@@ -98,7 +99,7 @@ struct sim_coll { /* a collective in flight; arrays are by rank */
     double (*scalar)[MOT_SCALARS];
     mot_time *began;
     uint64_t *packed; /* bytes of what each gave, if it is packed; else 0 */
-    struct mot_coll_progress *progress;
+    struct mot_coll_progress *progress; /* [buckets][n]: each bucket goes its own way */
     mot_buf out; /* the sum, taken when the first member finishes; or what the root gave */
     double sum[MOT_SCALARS];
 };
@@ -138,6 +139,7 @@ struct sim {
     uint32_t *message_free, messages_free, messages;
     struct sim_coll *coll; /* [circles][window], in turn */
     uint32_t window, colls;
+    uint32_t buckets; /* that a collective is cut into: its gradients leave early; 1: none does */
     struct sim_channel *channel; /* NULL: no faults */
     struct sim_hosts *hosts;     /* NULL: only jobs and messages take time */
     mot_time lag;                /* the effects that are carried out now begin so much later */
@@ -259,9 +261,15 @@ mot_time mot_hosts_stretch(const struct sim *, mot_node, mot_time from, mot_time
 bool mot_hosts_waits(struct sim *, const struct mot_pending *);
 
 /* collective.c */
+static inline uint32_t mot_sim_buckets(const struct mot_world *w)
+{
+    return mot_buckets_any(w) ? w->buckets : 1;
+}
 /* The most messages of collectives in flight at once. */
 uint64_t mot_sim_flights(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);
 void mot_sim_join(void *sim, struct mot_actor *, const struct mot_coll *);
+/* A bucket of what the worker will join the next one with is final: its steps may begin. */
+void mot_sim_give(struct sim *, mot_node, uint32_t bucket);
 void mot_sim_coll_received(struct sim *, const struct mot_pending *);
 /* A step that came over the channel. */
 void mot_sim_coll_step(struct sim *, uint32_t instance, mot_node from, mot_node to, uint32_t step);

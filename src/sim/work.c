@@ -2,11 +2,13 @@
  *
  *   mot_start -> WAITING -(the node's turn)-> RUNNING -(its time is over)-> EV_WORK -> FREE
  *                                             |     ^
- *                                             EV_PIECE (a term is done, and more follow)
+ *                                             EV_PIECE (a term is done, and more follow), or
+ *                                             a bucket of the gradient is final and leaves
  *
  * A job's parameters are frozen, so its result does not depend on when it is computed: the crew gets it
  * when it begins, and it is awaited when it ends. */
 #include "base/stopwatch.h"
+#include "run/buckets.h"
 #include "run/clock.h"
 #include "sim/channel.h"
 #include <math.h>
@@ -54,13 +56,16 @@ static bool gives_piece(const struct sim_work *w)
     return mot_slot_has_next(&w->slot) && w->samples >= w->slot.until;
 }
 
-/* The next that happens to a running job: the end of a piece, or its own. */
+/* The next that happens to a running job: a bucket leaves, a piece ends, or it ends itself. */
 static void put_next(struct sim *s, const struct sim_work *w)
 {
     const struct mot_machine *machine = &s->x->cluster->machine[w->node];
     mot_time at = w->ends;
     if (gives_piece(w))
         at = mot_after(w->slot.began, mot_job_when(machine, w->whole, w->slot.until, w->slot.asked));
+    else if (mot_slot_leaves(&w->slot, &s->world))
+        at = mot_after(
+            w->slot.began, mot_slot_leaves_after(&w->slot, &s->world, s->problem, machine, w->whole));
     if (s->hosts && at < w->slot.deadline) {
         at = mot_hosts_stretch(s, w->node, w->slot.began, at);
         if (at > w->slot.deadline) at = w->slot.deadline;
@@ -293,6 +298,15 @@ static void end_work(struct sim *s, struct sim_work *w)
     mot_pool_drop(&s->pool, result.grad);
 }
 
+/* A bucket of its gradient is final. Nobody looks at its floats yet: sums are taken at the end. */
+static void let_go(struct sim *s, struct sim_work *w)
+{
+    uint32_t bucket = mot_slot_bucket(&w->slot, &s->world);
+    w->slot.gone++;
+    put_next(s, w);
+    mot_sim_give(s, w->node, bucket);
+}
+
 void mot_sim_work_due(struct sim *s, uint32_t index)
 {
     struct sim_work *w = &s->work[index];
@@ -300,6 +314,7 @@ void mot_sim_work_due(struct sim *s, uint32_t index)
         mot_hosts_settle(s, w->node);
         w->generation++; /* it has been put anew, but ends now */
     }
-    if (gives_piece(w)) give_piece(s, w);
+    if (mot_slot_leaves(&w->slot, &s->world)) let_go(s, w);
+    else if (gives_piece(w)) give_piece(s, w);
     else end_work(s, w);
 }

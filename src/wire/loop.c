@@ -42,7 +42,7 @@ struct end {
     struct note *told, **told_tail;
     struct note **wanted; /* [ranks]: lists, oldest first */
     uint32_t sending, next;
-    bool open, dead, left;
+    bool open, dead, left, closed;
 };
 
 struct mot_loop {
@@ -115,11 +115,11 @@ static void drop_list(struct mot_loop *l, uint32_t from, uint32_t to, struct lis
     }
 }
 
-/* Moves what waits into the queue, as far as there is room. */
+/* Moves what waits into the queue, as far as there is room; who has closed its end takes no room. */
 static void fill_queue(struct mot_loop *l, uint32_t from, uint32_t to)
 {
     struct link *k = link_of(l, from, to);
-    while (k->waiting.first && k->queued < MOT_LOOP_ROOM) {
+    while (k->waiting.first && (k->queued < MOT_LOOP_ROOM || l->end[to].closed)) {
         struct frame *f = take(&k->waiting);
         if (f->bytes) {
             f->body = mot_new(1, f->bytes);
@@ -134,7 +134,8 @@ static void fill_queue(struct mot_loop *l, uint32_t from, uint32_t to)
             l->end[from].dead = true;
             pthread_cond_broadcast(&l->changed);
         }
-        if (k->cut || f->fate == MOT_LOOP_DROP || l->end[from].dead || l->end[to].dead) {
+        if (k->cut || f->fate == MOT_LOOP_DROP || l->end[from].dead || l->end[to].dead ||
+            l->end[to].closed) {
             free_frame(f);
             continue;
         }
@@ -380,6 +381,8 @@ static void loop_close(struct mot_transport *t, enum mot_wire_leave leave, int c
     pthread_mutex_lock(&l->lock);
     hand_over(e);
     e->open = false;
+    e->closed = true;
+    for (uint32_t r = 0; r < l->ranks; r++) fill_queue(l, r, t->rank);
     e->left = leave != MOT_WIRE_FINISH;
     for (uint32_t r = 0; r < l->ranks && leave == MOT_WIRE_ABORT; r++) l->end[r].dead = true;
     pthread_cond_broadcast(&l->changed);

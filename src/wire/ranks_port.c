@@ -211,6 +211,11 @@ static void port_join(struct mot_port *port, const struct mot_coll *coll, bool l
     mot_ranks_join(((struct hosted *)port)->ranks, coll, last);
 }
 
+static void port_give(struct mot_port *port, mot_buf buf, uint32_t bucket)
+{
+    mot_ranks_give(((struct hosted *)port)->ranks, buf, bucket);
+}
+
 /* Whether an earlier letter of the same sender is still in the inbox: each pair stays in order. */
 static bool is_behind(const struct hosted *b, const struct letter *l)
 {
@@ -354,6 +359,7 @@ void mot_ranks_port_open(struct mot_ranks *p, struct hosted *b, mot_node self)
 {
     *b = (struct hosted){ .port = { .send = port_send,
                               .join = port_join,
+                              .give = port_give,
                               .poll = port_poll,
                               .idle = port_idle,
                               .end = port_end,

@@ -93,14 +93,17 @@ struct sum { /* a collective in flight */
     struct mot_coll_progress progress; /* emulating */
 };
 
-struct sums {                 /* the collectives of a scope */
+/* The collectives of a scope. Where gradients leave early, each is a sum for every bucket, from the last on,
+ * with numbers of their own; else it is one. */
+struct sums {
     struct mot_circle circle; /* n is 0: our worker is no member */
     uint32_t rank;            /* our worker's */
+    uint32_t parts, window;   /* sums of a collective; sums that can be in flight */
     struct sum *sum;          /* [window], in turn */
     float **spare;            /* room for parts, last used first: what is never needed costs nothing */
     uint32_t spares, chunk_max;
-    uint64_t joined; /* by our worker */
-    bool waiting;    /* our worker waits for one */
+    uint64_t joined;  /* by our worker: the number of the last sum */
+    uint32_t waiting; /* sums of the collective that our worker has joined; all: it waits */
 };
 
 /* Nodes, buffers and sums that can receive exist only while running. */
@@ -222,6 +225,7 @@ uint32_t mot_ranks_sums_buffers(const struct mot_ranks *, uint32_t window);
 mot_time mot_ranks_next_token(const struct mot_ranks *); /* emulating: when the next is due; or MOT_NEVER */
 void mot_ranks_sums_close(struct mot_ranks *);
 void mot_ranks_join(struct mot_ranks *, const struct mot_coll *, bool last);
+void mot_ranks_give(struct mot_ranks *, mot_buf, uint32_t bucket);
 bool mot_ranks_sum_ready(struct mot_ranks *, struct mot_arrival *out);
 /* PART, SUM: finds room for its floats; false: nonsense */
 bool mot_ranks_expect_range(struct mot_ranks *, struct letter *);

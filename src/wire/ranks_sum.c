@@ -7,10 +7,12 @@
  * member sends the root an empty part when it joins, so that the root cannot run ahead. Scalars and the wish
  * to end ride on the envelopes. With `reduction: fast` MPI takes sums over all workers, in any order it
  * likes. Packed buffers are not summed on their way: everyone sends its own to all, and adds what comes in
- * rank order. When emulating, empty tokens take the simulator's steps, and a result is not seen before they
+ * rank order. Where gradients leave early, a collective is a sum for each bucket: what has been said goes for
+ * each, and the worker gets the result when all are there. When emulating, empty tokens take the simulator's steps, and a result is not seen before they
  * say so. */
 #include "base/memory.h"
 #include "compress/packet.h"
+#include "run/buckets.h"
 #include "wire/ranks_state.h"
 #include "math/kernels.h"
 #include <stdlib.h>
@@ -21,9 +23,13 @@ static mot_node self_of(const struct mot_ranks *p)
     return p->hosted[0].node.actor.self; /* a rank's worker is its first node */
 }
 
-static struct sum *sum_at(struct mot_ranks *p, const struct sums *c, uint64_t number)
+static struct sum *sum_at(const struct sums *c, uint64_t number) { return &c->sum[number % c->window]; }
+
+/* Which collective a sum belongs to, and which bucket it is of. */
+static uint64_t coll_of(const struct sums *c, uint64_t number) { return (number + c->parts - 1) / c->parts; }
+static uint32_t bucket_of(const struct sums *c, uint64_t number)
 {
-    return &c->sum[number % p->window];
+    return c->parts - 1 - (uint32_t)((number - 1) % c->parts);
 }
 
 static enum mot_coll_scope scope_of(const struct mot_ranks *p, const struct sums *c)
@@ -73,14 +79,26 @@ static bool is_name(const struct sum_name *a, const struct sum_name *b)
         a->packed == b->packed;
 }
 
-/* Whether our worker is done with that collective. */
+/* Whether our worker is done with that sum. */
 static bool is_over(const struct sums *c, uint64_t number) { return number + c->waiting <= c->joined; }
 
 /* Whether that member cannot be there yet. It needs the root for our current collective, or for our next;
- * and the root needs us. */
+ * and the root needs us, with all that we have to give. */
 static bool is_ahead(const struct sums *c, uint64_t number, uint32_t from)
 {
-    return number > c->joined + (c->rank == 0 || from == 0 ? 1 : 2);
+    uint64_t at = coll_of(c, number), ours = coll_of(c, c->joined);
+    if (at > ours && c->joined % c->parts != 0) return true;
+    return at > ours + (c->rank == 0 || from == 0 ? 1 : 2);
+}
+
+/* Whether a bucket of this sum can have that name. */
+static bool is_bucket(
+    const struct mot_world *w, const struct sums *c, uint64_t number, const struct sum_name *name)
+{
+    if (c->parts == 1) return true;
+    uint32_t bucket = bucket_of(c, number);
+    return name->kind == MOT_COLL_SUM && !name->packed && name->off == w->bucket_at[bucket] &&
+        name->len == mot_bucket_len(w, bucket);
 }
 
 /* Whether a member has yet to send us something of a collective that we have joined. */
@@ -271,16 +289,17 @@ bool mot_ranks_token_came(struct mot_ranks *p, const struct letter *came)
     l->rank = came->rank;
     l->due = mot_network_arrive(p->live.experiment->cluster, &b->nic, e->token.from, e->token.to,
         e->token.bytes, (struct mot_departure){ e->token.lag, e->token.took }, mot_live_now(&p->live));
-    struct letter **at = &p->tokens; /* keeps each sender's order */
-    while (*at) at = &(*at)->next;
+    struct letter **at = &p->tokens; /* keeps each sender's order, however long each waited to leave */
+    for (; *at; at = &(*at)->next)
+        if ((*at)->envelope.token.from == e->token.from && (*at)->due > l->due) l->due = (*at)->due;
     *at = l;
     return true;
 }
 
-/* A token of the collective that we wait for. */
+/* A token of a sum that we have joined. */
 static void take_token(struct mot_ranks *p, struct sums *c, const struct letter *l)
 {
-    struct sum *s = sum_at(p, c, c->joined);
+    struct sum *s = sum_at(c, l->envelope.token.number);
     uint32_t from = mot_circle_rank(&c->circle, l->envelope.token.from), step = l->envelope.token.step;
     enum mot_coll_way way = way_of(p, s);
     uint64_t bytes = l->envelope.token.bytes;
@@ -294,11 +313,11 @@ static void take_token(struct mot_ranks *p, struct sums *c, const struct letter 
     send_tokens(p, c, s);
 }
 
-/* Whether it is of a collective that we wait for. Tokens of later ones stay where they are. */
+/* Whether it is of a sum that we have joined. Tokens of later ones stay where they are. */
 static bool is_wanted(const struct mot_ranks *p, const struct letter *l)
 {
     const struct sums *c = &p->sums[l->envelope.token.scope];
-    return c->waiting && l->envelope.token.number == c->joined;
+    return !is_over(c, l->envelope.token.number) && l->envelope.token.number <= c->joined;
 }
 
 static void tokens_due(struct mot_ranks *p)
@@ -332,7 +351,7 @@ mot_time mot_ranks_next_token(const struct mot_ranks *p)
  * could not without us, is wrong, too. */
 static void check_early(struct mot_ranks *p, struct sums *c, struct sum *s)
 {
-    const struct sum *next = sum_at(p, c, s->number + 1);
+    const struct sum *next = sum_at(c, s->number + c->parts);
     for (uint32_t i = 0; i < c->circle.n; i++) {
         struct sum_from *f = &s->from[i];
         bool named = f->part != PIECE_MISSING || f->sum != PIECE_MISSING, skips = false;
@@ -370,11 +389,10 @@ static void send_input(struct mot_ranks *p, struct sums *c, struct sum *s)
     if (s->name.kind != MOT_COLL_FROM_ROOT) add_parts(p, c, s);
 }
 
-void mot_ranks_join(struct mot_ranks *p, const struct mot_coll *coll, bool last)
+static void join_sum(struct mot_ranks *p, struct sums *c, const struct mot_coll *coll, bool last)
 {
-    struct sums *c = &p->sums[coll->scope];
-    struct sum *s = sum_at(p, c, ++c->joined);
-    MOT_ASSERT(!s->joined && !c->waiting);
+    struct sum *s = sum_at(c, ++c->joined);
+    MOT_ASSERT(!s->joined && c->waiting < c->parts);
     s->number = c->joined;
     uint64_t packed = mot_pool_packed(&p->live.pool, coll->in.buf);
     s->name = (struct sum_name){ coll->kind, coll->tag, coll->in.off, coll->in.len, packed > 0 };
@@ -383,19 +401,59 @@ void mot_ranks_join(struct mot_ranks *p, const struct mot_coll *coll, bool last)
     s->joined = true;
     s->last |= last;
     memcpy(s->from[c->rank].scalar, coll->scalar, sizeof(coll->scalar));
-    c->waiting = true;
     check_early(p, c, s);
     if (coll->kind == MOT_COLL_FROM_ROOT) {
         if (c->rank == 0) s->out = s->in.buf;
+    } else if (c->waiting) { /* the buckets of a result share its buffer */
+        s->out = sum_at(c, s->number - 1)->out;
+        mot_pool_hold(&p->live.pool, s->out);
     } else if (coll->in.len && !s->out) {
         s->out = mot_pool_take(&p->live.pool);
     }
+    c->waiting++;
     if (p->live.emulate) {
         s->progress.joined = true;
         send_tokens(p, c, s);
     }
     if (is_fast(p, coll->scope, &s->name)) reduce_fast(p, s);
     else send_input(p, c, s);
+}
+
+/* Joins the sum of the next bucket. The last one has the scalars and the tag. */
+static void join_bucket(struct mot_ranks *p, struct sums *c, const struct mot_coll *whole, bool last)
+{
+    const struct mot_world *w = &p->live.world;
+    uint32_t bucket = bucket_of(c, c->joined + 1);
+    struct mot_coll coll = *whole;
+    coll.in.off = w->bucket_at[bucket];
+    coll.in.len = mot_bucket_len(w, bucket);
+    if (bucket > 0) {
+        coll.tag = bucket;
+        memset(coll.scalar, 0, sizeof(coll.scalar));
+        mot_pool_hold(&p->live.pool, coll.in.buf); /* until it is added */
+    }
+    join_sum(p, c, &coll, last && bucket == 0);
+}
+
+void mot_ranks_join(struct mot_ranks *p, const struct mot_coll *coll, bool last)
+{
+    struct sums *c = &p->sums[coll->scope];
+    if (c->parts == 1) {
+        join_sum(p, c, coll, last);
+        return;
+    }
+    MOT_ASSERT(coll->kind == MOT_COLL_SUM && coll->in.len == p->live.world.dim);
+    do join_bucket(p, c, coll, last);
+    while (c->waiting < c->parts);
+}
+
+void mot_ranks_give(struct mot_ranks *p, mot_buf buf, uint32_t bucket)
+{
+    struct sums *c = &p->sums[MOT_COLL_ALL];
+    if (c->parts == 1) return; /* MPI takes the sum, as a whole */
+    MOT_ASSERT(bucket > 0 && bucket == bucket_of(c, c->joined + 1));
+    join_bucket(p, c, &(struct mot_coll){ .in = { .buf = buf } }, false);
+    mot_ranks_progress(p);
 }
 
 /* A range's sum comes from a member that has our part. If it got there before us, we learn only when we
@@ -460,9 +518,11 @@ bool mot_ranks_expect_range(struct mot_ranks *p, struct letter *l)
     if (is_over(c, e->range.number) || is_ahead(c, e->range.number, from)) return false;
     bool part = e->kind == MOT_ENVELOPE_PART, first = part == (name.kind != MOT_COLL_FROM_ROOT);
     if (e->range.last > (first && e->range.from == 0 && e->range.scope == MOT_COLL_ALL)) return false;
-    /* whoever is at a later one has sent what it owed to this one */
-    if (c->waiting && e->range.number > c->joined && owes(c, sum_at(p, c, c->joined), from)) return false;
-    struct sum *s = sum_at(p, c, e->range.number);
+    if (!is_bucket(&p->live.world, c, e->range.number, &name)) return false;
+    /* whoever is at a later collective has sent what it owed to this one */
+    for (uint32_t i = 0; i < c->waiting && coll_of(c, e->range.number) > coll_of(c, c->joined); i++)
+        if (owes(c, sum_at(c, c->joined - i), from)) return false;
+    struct sum *s = sum_at(c, e->range.number);
     return part ? expect_part(p, c, l, s, &name) : expect_sum(p, c, l, s, &name);
 }
 
@@ -470,7 +530,7 @@ bool mot_ranks_range_came(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
     struct sums *c = &p->sums[e->range.scope];
-    struct sum *s = sum_at(p, c, e->range.number);
+    struct sum *s = sum_at(c, e->range.number);
     struct sum_from *f = &s->from[mot_circle_rank(&c->circle, e->range.from)];
     bool part = e->kind == MOT_ENVELOPE_PART;
     if (part && f->part != PIECE_COMING) return true; /* refused in the meantime */
@@ -496,7 +556,7 @@ bool mot_ranks_range_came(struct mot_ranks *p, struct letter *l)
     return true;
 }
 
-/* A worker that has reported will send no more of this collective. */
+/* A worker that has reported will send no more of this sum. */
 static void look_for_leavers(struct mot_ranks *p, const struct sums *c, const struct sum *s)
 {
     for (uint32_t i = 0; i < c->circle.n; i++)
@@ -534,21 +594,32 @@ static void fill_result(struct mot_ranks *p, const struct sums *c, struct sum *s
     }
 }
 
-static bool one_ready(struct mot_ranks *p, struct sums *c, struct mot_arrival *out)
+static bool sum_is_there(struct mot_ranks *p, const struct sums *c, const struct sum *s, bool fast)
 {
-    if (!c->waiting) return false;
-    struct sum *s = sum_at(p, c, c->joined);
-    bool fast = is_fast(p, scope_of(p, c), &s->name);
     if (fast ? !s->reduced : !is_done(c, s)) {
         if (p->finals && !fast) look_for_leavers(p, c, s);
         return false;
     }
-    if (p->live.emulate && !mot_coll_complete(way_of(p, s), c->circle.n, c->rank, &s->progress)) return false;
+    return !p->live.emulate || mot_coll_complete(way_of(p, s), c->circle.n, c->rank, &s->progress);
+}
+
+static bool one_ready(struct mot_ranks *p, struct sums *c, struct mot_arrival *out)
+{
+    if (c->waiting == 0 || c->waiting < c->parts) return false;
+    struct sum *s = sum_at(c, c->joined);
+    bool fast = is_fast(p, scope_of(p, c), &s->name);
+    for (uint32_t i = 0; i < c->parts; i++)
+        if (!sum_is_there(p, c, sum_at(c, c->joined - i), fast)) return false;
     *out =
         (struct mot_arrival){ .kind = MOT_ARRIVAL_COLL, .last = fast ? s->fast[MOT_SCALARS] != 0 : s->last };
     fill_result(p, c, s, &out->coll);
-    clear_sum(c, s);
-    c->waiting = false;
+    if (c->parts > 1) out->coll.out.off = 0, out->coll.out.len = p->live.world.dim;
+    for (uint32_t i = 0; i < c->parts; i++) {
+        struct sum *part = sum_at(c, c->joined - i);
+        if (i > 0) mot_pool_drop(&p->live.pool, part->out); /* the same buffer */
+        clear_sum(c, part);
+    }
+    c->waiting = 0;
     return true;
 }
 
@@ -577,10 +648,13 @@ static void open_circle(struct mot_ranks *p, struct sums *c, enum mot_coll_scope
     if (!mot_circle_has(&circle, self)) return;
     c->circle = circle;
     c->rank = mot_circle_rank(&circle, self);
-    c->chunk_max = chunk_of(c, w->dim);
-    c->sum = mot_new(p->window, sizeof(*c->sum));
-    c->spare = mot_new(p->window, sizeof(*c->spare));
-    for (uint32_t i = 0; i < p->window; i++) {
+    bool cut = mot_buckets_any(w) && scope == MOT_COLL_ALL && !p->live.experiment->mpi.fast;
+    c->parts = cut ? w->buckets : 1;
+    c->window = p->window * c->parts;
+    c->chunk_max = chunk_of(c, cut ? mot_buckets_longest(w) : w->dim);
+    c->sum = mot_new(c->window, sizeof(*c->sum));
+    c->spare = mot_new(c->window, sizeof(*c->spare));
+    for (uint32_t i = 0; i < c->window; i++) {
         c->sum[i].from = mot_new(circle.n, sizeof(*c->sum->from));
         c->spare[c->spares++] = mot_aligned((size_t)circle.n * c->chunk_max * sizeof(float));
     }
@@ -596,7 +670,7 @@ void mot_ranks_sums_open(struct mot_ranks *p, uint32_t window)
 void mot_ranks_sums_close(struct mot_ranks *p)
 {
     for (struct sums *c = p->sums; c < p->sums + MOT_COLL_SCOPES; c++) {
-        for (uint32_t i = 0; c->sum && i < p->window; i++) {
+        for (uint32_t i = 0; c->sum && i < c->window; i++) {
             free(c->sum[i].part);
             for (uint32_t k = 0; k < c->circle.n; k++) free(c->sum[i].from[k].packet);
             free(c->sum[i].from);

@@ -89,6 +89,7 @@ TEST(async_with_queues_waits_and_cancelled_jobs_replayed_gives_the_same_model)
 TEST(allreduce_replayed_gives_the_same_model)
 {
     same_again(PAIRS("method", "allreduce", "optimizer", "adamw"), false);
+    same_again(PAIRS("method", "allreduce", "method.bucket", "1B"), false);
 }
 TEST(a_server_that_takes_the_first_k_replayed_gives_the_same_model)
 {
@@ -143,6 +144,8 @@ TEST(an_emulated_mixed_cluster_replayed_gives_the_same_model)
                           "samples/s}, {speed: 20000 samples/s}]}";
     same_again(PAIRS("method", "async", "cluster", cluster, "stop.updates", "120"), true);
     same_again(PAIRS("method", "allreduce", "cluster", cluster, "stop.updates", "60"), true);
+    same_again(
+        PAIRS("method", "allreduce", "method.bucket", "1B", "cluster", cluster, "stop.updates", "60"), true);
 }
 
 /* Nodes run ahead of the evaluation that ends the run: it ends with the model that was evaluated. */

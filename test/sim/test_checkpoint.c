@@ -84,6 +84,18 @@ static void goes_on(const char *method) { goes_on_from(method, "stop.updates", "
 
 TEST(allreduce_goes_on_to_the_same_end) { goes_on("allreduce"); }
 TEST(server_goes_on_to_the_same_end) { goes_on("server"); }
+
+/* At many moments: with some buckets of a gradient on their way, others still being computed. */
+TEST(allreduce_in_buckets_goes_on_to_the_same_end)
+{
+    static const char *const with[] = { "method.bucket", "1B", "model.hidden", "[16, 12, 8]", NULL };
+    goes_on_from("allreduce", "stop.updates", "23", "60", with);
+    for (int i = 0; i < (SANITIZED ? 3 : 15); i++) {
+        char part[24];
+        snprintf(part, sizeof part, "%dus", 400000 + 7300 * i);
+        goes_on_from("allreduce", "stop.time", part, "900ms", with);
+    }
+}
 TEST(async_goes_on_to_the_same_end) { goes_on("async"); }
 
 TEST(async_with_queues_kept_models_cancelled_jobs_and_shards_goes_on_to_the_same_end)

@@ -7,6 +7,7 @@
 #ifndef MOT_STUDY_RUNNER_H
 #define MOT_STUDY_RUNNER_H
 
+#include "study/figures.h"
 #include "study/plan.h"
 #include "study/store.h"
 #include <signal.h>
@@ -22,6 +23,8 @@ struct mot_case {
     bool owner; /* this case closes it */
     /* Filled by mot_cases_name: */
     char key[MOT_KEY_SIZE];
+    char family[MOT_KEY_SIZE]; /* the key of the same run without a target */
+    struct mot_goal goal;      /* its target */
     char parts[MOT_KEY_SIZE]; /* of its partition, if worth keeping */
     uint64_t data;            /* equal for cases of one data set */
     char *folder;             /* the finished run's, or NULL; free() it */
@@ -35,6 +38,7 @@ struct mot_runner {
     unsigned jobs;     /* workers; 0: one per core */
     bool models;       /* keep models, too */
     bool fresh;        /* make all runs anew, whatever the store holds */
+    bool rereads;      /* a run for another target that tells enough will do; its folder is read with the goal */
     const char *doing; /* "tuning", "comparing": for progress */
     FILE *progress;    /* NULL: none */
     bool terminal;
@@ -51,6 +55,8 @@ enum mot_status mot_cases_resolve(const struct mot_runner *, struct mot_case *, 
 /* Computes the keys under which the store keeps them. */
 enum mot_status mot_cases_name(const struct mot_runner *, struct mot_case *, size_t n);
 
+/* The folder of the case's run, or of one that tells as much; NULL: it has to be made. malloc'd. */
+char *mot_case_found(const struct mot_runner *, const struct mot_case *);
 /* Makes the runs that the store does not have. MOT_OK even if some crashed: their cases say so. */
 enum mot_status mot_runner_run(struct mot_runner *, struct mot_case *, size_t n);
 

@@ -127,7 +127,8 @@ static enum mot_status write_all(const struct cli_args *args, const json_t *docu
     char *events = mot_format("%.*s-tensorboard", (int)(html ? n - 5 : n), page);
     enum mot_status status = mot_page_write(document, page);
     if (status == MOT_OK && csv) status = mot_csv_write(document, csv);
-    if (status == MOT_OK && cli_value(args, "svg")) status = mot_picture_write(document, cli_value(args, "svg"));
+    if (status == MOT_OK && cli_value(args, "svg"))
+        status = mot_picture_write(document, cli_value(args, "svg"));
     if (status == MOT_OK && cli_given(args, "tensorboard")) status = write_events(document, events);
     if (status == MOT_OK && args->json) {
         mot_json_print(document, stdout);

@@ -361,7 +361,8 @@ static void put_targets(const json_t *document, FILE *out)
 static void put_order(const json_t *document, FILE *out)
 {
     const struct mot_figure_kind *judge = mot_document_judge(document);
-    size_t arms = json_array_size(mot_json_get_list(document, "arms")), *order = mot_new(arms + 1, sizeof *order);
+    size_t arms = json_array_size(mot_json_get_list(document, "arms")),
+           *order = mot_new(arms + 1, sizeof *order);
     put_key(",\n", "order", out);
     fputc('[', out);
     for (size_t c = 0; c < json_array_size(mot_json_get_list(document, "conditions")); c++) {

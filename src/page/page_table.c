@@ -85,7 +85,8 @@ static void put_against(const json_t *cell, const struct mot_figure_kind *kind, 
     double ratio = mot_json_get_number(comparison, "ratio"), low = mot_json_get_number(comparison, "low"),
            high = mot_json_get_number(comparison, "high");
     if (isnan(mot_json_get_number(mot_cell_figure(cell, kind->name), "median")) && ratio == 1)
-        ratio = (double)NAN; /* a tie: neither reached it */
+        ratio = (double)NAN;             /* a tie: neither reached it */
+    if (ratio == 0) ratio = (double)NAN; /* only the first did */
     if (arm == 0) {
         bool known = !isnan(mot_json_get_number(mot_cell_figure(cell, kind->name), "median"));
         fprintf(out, "<td class=\"num soft\">%s<small>the baseline</small></td>", known ? "1" : "\u2013");
@@ -320,8 +321,10 @@ void mot_page_ran(const json_t *document, FILE *out)
 {
     static const struct {
         const char *key, *title;
-    } parts[] = { { "data", "Data" }, { "model", "Model" }, { "workers", "Workers" }, { "cluster", "Cluster" } };
-    const json_t *about = json_object_get(document, "about"), *settings = mot_json_get_list(about, "settings");
+    } parts[] = { { "data", "Data" }, { "model", "Model" }, { "workers", "Workers" },
+        { "cluster", "Cluster" } };
+    const json_t *about = json_object_get(document, "about"),
+                 *settings = mot_json_get_list(about, "settings");
     size_t i;
     json_t *pair;
     fputs("<dl class=\"sides\">\n", out);

@@ -24,16 +24,21 @@
 /* The colours of page.css. */
 static const char style[] =
     "svg{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif}"
-    ".back{fill:#fff}text{fill:#1a1d21}.soft{fill:#5a6270}.name{font-weight:600}.tick{font-size:12px;fill:#5a6270}"
-    ".compute{fill:#0072b2}.cancelled{fill:#d55e00}.collective{fill:#d3d3ea}.send{fill:#b8860b}.receive{fill:#00876a}"
+    ".back{fill:#fff}text{fill:#1a1d21}.soft{fill:#5a6270}.name{font-weight:600}.tick{font-size:12px;fill:#"
+    "5a6270}"
+    ".compute{fill:#0072b2}.cancelled{fill:#d55e00}.collective{fill:#d3d3ea}.send{fill:#b8860b}.receive{fill:"
+    "#00876a}"
     ".wait{fill:#dfe3e8}.axis{stroke:#5a6270}.grid{stroke:#e8ebef}.goal{stroke:#1a1d21;stroke-dasharray:2 3}"
     ".line{fill:none;stroke-width:2.2}.drop{stroke-dasharray:3 3}"
-    ".k0{--k:#3756bc}.k1{--k:#e35e13}.k2{--k:#06a0a7}.k3{--k:#9b335e}.k4{--k:#b6856b}.k5{--k:#5b4e8f}.k6{--k:#4578bc}"
+    ".k0{--k:#3756bc}.k1{--k:#e35e13}.k2{--k:#06a0a7}.k3{--k:#9b335e}.k4{--k:#b6856b}.k5{--k:#5b4e8f}.k6{--k:"
+    "#4578bc}"
     ".k7{--k:#79777c}.stroke{stroke:var(--k)}.fill{fill:var(--k)}"
     "@media(prefers-color-scheme:dark){.back{fill:#14171b}text{fill:#e8ebef}.soft,.tick{fill:#a2abb8}"
-    ".compute{fill:#4ca6e8}.cancelled{fill:#f58742}.collective{fill:#3d3f5c}.send{fill:#dcb23c}.receive{fill:#35c497}"
+    ".compute{fill:#4ca6e8}.cancelled{fill:#f58742}.collective{fill:#3d3f5c}.send{fill:#dcb23c}.receive{fill:"
+    "#35c497}"
     ".wait{fill:#2a3038}.axis{stroke:#a2abb8}.grid{stroke:#282e36}.goal{stroke:#e8ebef}"
-    ".k0{--k:#5893ff}.k1{--k:#ff9c40}.k2{--k:#35cfff}.k3{--k:#ca56a0}.k4{--k:#a7c789}.k5{--k:#7275d1}.k6{--k:#d8b2cc}"
+    ".k0{--k:#5893ff}.k1{--k:#ff9c40}.k2{--k:#35cfff}.k3{--k:#ca56a0}.k4{--k:#a7c789}.k5{--k:#7275d1}.k6{--k:"
+    "#d8b2cc}"
     ".k7{--k:#b99ca3}}";
 
 struct picture {
@@ -44,7 +49,7 @@ struct picture {
     double time[ARMS_MOST];      /* how long that run lasted */
     double until;                /* how much of the timelines is drawn, in ns */
     const char *metric;
-    double y;                    /* where the next thing goes */
+    double y; /* where the next thing goes */
 };
 
 static double place(double value, double most) { return LEFT + value / most * (RIGHT - LEFT); }
@@ -76,8 +81,7 @@ static void load_timelines(struct picture *p)
 {
     size_t i;
     json_t *run;
-    for (size_t a = 0; a < p->arms; a++)
-        json_array_foreach(mot_json_get_list(p->d, "runs"), i, run)
+    for (size_t a = 0; a < p->arms; a++) json_array_foreach(mot_json_get_list(p->d, "runs"), i, run)
         {
             if (p->timeline[a] || !is_of(run, p->arm[a])) continue;
             json_t *summary = mot_page_load(mot_json_get_text(run, "folder"), "summary.json");
@@ -134,12 +138,13 @@ static void put_node(struct picture *p, const json_t *node)
     static const char *const kinds[] = { "collective", "receive", "send", "cancelled", "compute" };
     const char *name = mot_json_get_text(node, "name");
     bool server = strcmp(mot_json_get_text(node, "role"), "server") == 0;
-    fprintf(p->out, "<text class=\"tick\" text-anchor=\"end\" x=\"%d\" y=\"%.1f\">", LEFT - 8, p->y + ROW - 4);
+    fprintf(
+        p->out, "<text class=\"tick\" text-anchor=\"end\" x=\"%d\" y=\"%.1f\">", LEFT - 8, p->y + ROW - 4);
     if (server) fputs("server", p->out);
     else fprintf(p->out, "worker %zu%s", mot_json_get_count(node, "id"), *name ? " (" : "");
     if (!server && *name) mot_page_text(name, p->out), fputc(')', p->out);
-    fprintf(p->out, "</text><rect class=\"wait\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>", LEFT, p->y,
-        RIGHT - LEFT, ROW - 3);
+    fprintf(p->out, "</text><rect class=\"wait\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>", LEFT,
+        p->y, RIGHT - LEFT, ROW - 3);
     for (size_t k = 0; k < MOT_COUNT(kinds); k++) put_spans(p, node, kinds[k], p->y);
     fputc('\n', p->out);
     p->y += ROW;
@@ -153,8 +158,8 @@ static void put_head(struct picture *p, size_t a)
                  *figure = judge ? mot_cell_figure(cell, judge->name) : NULL;
     double busy = mot_json_get_number(mot_cell_figure(cell, "utilisation"), "median");
     char text[96];
-    fprintf(p->out, "<rect class=\"k%zu fill\" x=\"20\" y=\"%.1f\" width=\"11\" height=\"11\" rx=\"2\"/>", p->arm[a] % 8,
-        p->y + 4);
+    fprintf(p->out, "<rect class=\"k%zu fill\" x=\"20\" y=\"%.1f\" width=\"11\" height=\"11\" rx=\"2\"/>",
+        p->arm[a] % 8, p->y + 4);
     fprintf(p->out, "<text x=\"38\" y=\"%.1f\"><tspan class=\"name\">", p->y + 14);
     mot_page_text(mot_document_name(p->d, "arms", p->arm[a]), p->out);
     fputs("</tspan><tspan class=\"soft\" dx=\"10\">", p->out);
@@ -166,7 +171,8 @@ static void put_head(struct picture *p, size_t a)
         } else fprintf(p->out, "%s: %s", judge->title, text);
     } else if (judge && strcmp(judge->name, "time_to_target") == 0) fputs("target not reached", p->out);
     if (!isnan(busy))
-        fprintf(p->out, "; workers compute %s of the time", mot_figure_show(busy, MOT_UNIT_SHARE, text, sizeof text));
+        fprintf(p->out, "; workers compute %s of the time",
+            mot_figure_show(busy, MOT_UNIT_SHARE, text, sizeof text));
     fputs("</tspan></text>\n", p->out);
     p->y += 22;
 }
@@ -183,13 +189,15 @@ static void put_time_axis(struct picture *p, double seconds, double from)
     double step = step_of(seconds), unit = seconds >= 2 ? 1 : 1e-3;
     for (double t = 0; t <= seconds * 1.0001; t += step) {
         double x = place(t, seconds);
-        fprintf(p->out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"tick\" text-anchor=\"middle\" x=\"%.1f\" "
-                        "y=\"%.1f\">%.4g</text>",
+        fprintf(p->out,
+            "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"tick\" text-anchor=\"middle\" "
+            "x=\"%.1f\" "
+            "y=\"%.1f\">%.4g</text>",
             x, from, p->y, x, p->y + 16, t / unit);
     }
     fprintf(p->out, "<path class=\"axis\" d=\"M%d %.1fH%d\"/>", LEFT, p->y, RIGHT);
-    fprintf(p->out, "<text class=\"tick\" text-anchor=\"end\" x=\"%d\" y=\"%.1f\">time (%s)</text>\n", RIGHT, p->y + 32,
-        unit == 1 ? "s" : "ms");
+    fprintf(p->out, "<text class=\"tick\" text-anchor=\"end\" x=\"%d\" y=\"%.1f\">time (%s)</text>\n", RIGHT,
+        p->y + 32, unit == 1 ? "s" : "ms");
     p->y += 44;
 }
 
@@ -219,10 +227,11 @@ static void put_timelines(struct picture *p)
     mot_figure_show(most, MOT_UNIT_SECONDS, other, sizeof other);
     fprintf(p->out, "<text class=\"soft\" x=\"20\" y=\"%.1f\">The first ", p->y - 12);
     char window[96];
-    fprintf(p->out, "%s of runs that last %s", mot_figure_show(p->until / 1e9, MOT_UNIT_SECONDS, window, sizeof window),
-        text);
+    fprintf(p->out, "%s of runs that last %s",
+        mot_figure_show(p->until / 1e9, MOT_UNIT_SECONDS, window, sizeof window), text);
     if (strcmp(text, other) != 0) fprintf(p->out, " to %s", other);
     fputs("</text>\n", p->out);
+    p->y += 14;
 }
 
 static void put_legend(struct picture *p)
@@ -230,11 +239,14 @@ static void put_legend(struct picture *p)
     static const struct {
         const char *kind, *words;
         double x;
-    } items[] = { { "compute", "computes", 20 }, { "wait", "waits", 120 }, { "collective", "waits in a collective", 200 },
-        { "send", "sends", 370 }, { "receive", "receives", 450 } };
+    } items[] = { { "compute", "computes", 20 }, { "wait", "waits", 120 },
+        { "collective", "waits in a collective", 200 }, { "send", "sends", 370 },
+        { "receive", "receives", 450 } };
     for (size_t i = 0; i < MOT_COUNT(items); i++)
-        fprintf(p->out, "<rect class=\"%s\" x=\"%.0f\" y=\"%.1f\" width=\"14\" height=\"11\"/><text class=\"soft\" x=\"%.0f\" "
-                        "y=\"%.1f\">%s</text>",
+        fprintf(p->out,
+            "<rect class=\"%s\" x=\"%.0f\" y=\"%.1f\" width=\"14\" height=\"11\"/><text class=\"soft\" "
+            "x=\"%.0f\" "
+            "y=\"%.1f\">%s</text>",
             items[i].kind, items[i].x, p->y, items[i].x + 20, p->y + 10, items[i].words);
     fputc('\n', p->out);
     p->y += 24;
@@ -318,7 +330,8 @@ static double level(const struct frame *f, double v)
 /* From what the medians are after the first steep part, and the target. */
 static struct frame frame_of(const struct picture *p, const struct curve *c, double most, double goal)
 {
-    struct frame f = { INFINITY, -INFINITY, p->y + 18, p->y + 18 + CURVE_HIGH, most, strstr(p->metric, "accuracy") != NULL };
+    struct frame f = { INFINITY, -INFINITY, p->y + 18, p->y + 18 + CURVE_HIGH, most,
+        strstr(p->metric, "accuracy") != NULL };
     for (size_t a = 0; a < p->arms; a++)
         for (size_t s = STEPS / 12; s <= STEPS; s++) {
             if (isnan(c[a].median[s])) continue;
@@ -337,8 +350,9 @@ static void put_levels(struct picture *p, const struct frame *f)
 {
     double scale = f->share ? 100 : 1, step = step_of((f->high - f->low) * scale * 1.5) / scale;
     for (double v = ceil(f->low / step) * step; v <= f->high; v += step)
-        fprintf(p->out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" text-anchor=\"end\" x=\"%d\" "
-                        "y=\"%.1f\">%.4g%s</text>",
+        fprintf(p->out,
+            "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"tick\" text-anchor=\"end\" x=\"%d\" "
+            "y=\"%.1f\">%.4g%s</text>",
             LEFT, level(f, v), RIGHT, LEFT - 8, level(f, v) + 4, v * scale, f->share ? " %" : "");
 }
 
@@ -347,8 +361,9 @@ static void put_curve(struct picture *p, const struct frame *f, size_t a, const 
     bool drawing = false;
     fprintf(p->out, "<g class=\"k%zu\"><path class=\"line stroke\" d=\"", p->arm[a] % 8);
     for (size_t s = 0; s <= STEPS; s++) {
-        if (isnan(c->median[s])) continue;
-        fprintf(p->out, "%c%.1f %.1f", drawing ? 'L' : 'M', place((double)s / STEPS, 1), level(f, c->median[s]));
+        if (!(c->median[s] >= f->low && c->median[s] <= f->high)) continue; /* the first steep part */
+        fprintf(
+            p->out, "%c%.1f %.1f", drawing ? 'L' : 'M', place((double)s / STEPS, 1), level(f, c->median[s]));
         drawing = true;
     }
     fputs("\"/>", p->out);
@@ -357,9 +372,12 @@ static void put_curve(struct picture *p, const struct frame *f, size_t a, const 
     if (!isnan(goal) && !isnan(met) && met <= f->most * 1.001) {
         char text[96];
         double x = place(met, f->most), y = level(f, goal);
-        fprintf(p->out, "<path class=\"stroke drop\" d=\"M%.1f %.1fV%.1f\"/><circle class=\"fill\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>",
+        fprintf(p->out,
+            "<path class=\"stroke drop\" d=\"M%.1f %.1fV%.1f\"/><circle class=\"fill\" cx=\"%.1f\" "
+            "cy=\"%.1f\" r=\"5\"/>",
             x, y, f->bottom, x, y);
-        fprintf(p->out, "<text text-anchor=\"end\" x=\"%.1f\" y=\"%.1f\">", x - 5, f->bottom - 8 - 17 * (double)a);
+        fprintf(p->out, "<text text-anchor=\"end\" x=\"%.1f\" y=\"%.1f\">", x - 5,
+            f->bottom - 8 - 17 * (double)a);
         mot_page_text(mot_document_name(p->d, "arms", p->arm[a]), p->out);
         fprintf(p->out, ": %s</text>", mot_figure_show(met, MOT_UNIT_SECONDS, text, sizeof text));
     }
@@ -370,7 +388,8 @@ static enum mot_status put_curves(struct picture *p)
 {
     struct curve c[ARMS_MOST] = { { 0 } };
     const json_t *target = mot_study_target(p->d, 0);
-    const struct mot_figure_kind *kind = mot_figure_kind(json_is_object(target) ? mot_json_get_text(target, "kind") : p->metric);
+    const struct mot_figure_kind *kind =
+        mot_figure_kind(json_is_object(target) ? mot_json_get_text(target, "kind") : p->metric);
     double most = 0, goal = json_is_object(target) ? mot_json_get_number(target, "value") : (double)NAN, last;
     enum mot_status status = MOT_OK;
     if (!kind || column_of(kind->name) == MOT_COLUMNS) return MOT_OK;
@@ -382,12 +401,15 @@ static enum mot_status put_curves(struct picture *p)
     if (status == MOT_OK && most > 0) {
         for (size_t a = 0; a < p->arms; a++) find_medians(&c[a], column_of(kind->name), most);
         struct frame f = frame_of(p, c, most, goal);
-        fprintf(p->out, "<text class=\"soft\" x=\"20\" y=\"%.1f\">%s, median over seeds</text>", p->y + 6, kind->title);
+        fprintf(p->out, "<text class=\"soft\" x=\"20\" y=\"%.1f\">%s, median over seeds</text>", p->y + 6,
+            kind->title);
         put_levels(p, &f);
         p->y = f.bottom;
         put_time_axis(p, most, f.bottom);
         if (!isnan(goal))
-            fprintf(p->out, "<path class=\"goal\" d=\"M%d %.1fH%d\"/><text class=\"soft\" text-anchor=\"end\" x=\"%d\" y=\"%.1f\">target</text>",
+            fprintf(p->out,
+                "<path class=\"goal\" d=\"M%d %.1fH%d\"/><text class=\"soft\" text-anchor=\"end\" x=\"%d\" "
+                "y=\"%.1f\">target</text>",
                 LEFT, level(&f, goal), RIGHT, RIGHT, level(&f, goal) - 6);
         for (size_t a = p->arms; a-- > 0;) put_curve(p, &f, a, &c[a], goal);
     }
@@ -428,8 +450,10 @@ enum mot_status mot_picture_write(const json_t *document, const char *path)
     p.out = open_memstream(&body, &n);
     status = p.out ? put_all(&p) : mot_fail(MOT_ESYSTEM, "out of memory");
     if (p.out) fclose(p.out);
-    fprintf(file.out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" role=\"img\">"
-                      "<style>%s</style>\n<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n",
+    fprintf(file.out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" "
+        "role=\"img\">"
+        "<style>%s</style>\n<rect class=\"back\" width=\"100%%\" height=\"100%%\"/>\n",
         WIDTH, p.y + 4, WIDTH, p.y + 4, style);
     if (body) fwrite(body, 1, n, file.out);
     fputs("</svg>\n", file.out);

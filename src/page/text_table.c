@@ -96,20 +96,21 @@ static void ratio_text(double ratio, char *into, size_t size)
     else snprintf(into, size, ratio >= 100 ? "%.0f" : ratio >= 10 ? "%.1f" : "%.2f", ratio);
 }
 
-/* Two arms that never reached it are a tie: there is no ratio to show. */
+/* Where one of two arms, or both, mostly never reached it, there is no ratio to show. */
 static void ratio_cells(
     const json_t *against, double median, const json_t *judged, bool noted, struct mot_grid *g)
 {
     char one[32], two[32];
     const char *verdict = mot_json_get_text(judged, "word"),
                *reason = noted ? mot_json_get_text(judged, "reason") : "";
-    if (mot_json_get_count(against, "n") == 0 ||
-        (isnan(median) && mot_json_get_number(against, "ratio") == 1)) {
+    double ratio = mot_json_get_number(against, "ratio");
+    bool both = !isnan(ratio) && ratio > 0 && !(isnan(median) && ratio == 1);
+    if (mot_json_get_count(against, "n") == 0 || !both) {
         mot_grid_add(g, "\u2013"), mot_grid_add(g, "");
         mot_grid_addf(g, "%s%s", verdict, *reason && mot_json_get_count(against, "n") ? " *" : "");
         return;
     }
-    ratio_text(mot_json_get_number(against, "ratio"), one, sizeof(one));
+    ratio_text(ratio, one, sizeof(one));
     mot_grid_add(g, one);
     ratio_text(mot_json_get_number(against, "low"), one, sizeof(one));
     ratio_text(mot_json_get_number(against, "high"), two, sizeof(two));
@@ -182,10 +183,7 @@ static void print_times(const struct table *p, const json_t *const *cell, size_t
                 !nobody_reached(p, cell, n), &g);
         else
             for (int k = 0; k < 3 && p->judged; k++)
-                mot_grid_add(&g,
-                    k > 0                                              ? ""
-                        : isnan(mot_json_get_number(time, "median")) ? "\u2013"
-                                                                       : "1");
+                mot_grid_add(&g, k > 0 ? "" : isnan(mot_json_get_number(time, "median")) ? "\u2013" : "1");
     }
     mot_grid_print(&g, p->columns, p->out, p->colour);
     mot_grid_close(&g);
@@ -582,7 +580,8 @@ static void note_reread(const struct table *p)
 {
     size_t i, n = 0;
     json_t *run;
-    json_array_foreach(json_object_get(p->d, "runs"), i, run) n += json_is_true(json_object_get(run, "reread"));
+    json_array_foreach(json_object_get(p->d, "runs"), i, run) n +=
+        json_is_true(json_object_get(run, "reread"));
     if (!n) return;
     char *text = mot_format("%zu run%s from the store %s made for another target and read up to this one: "
                             "what is known only of a run's end is a dash.",

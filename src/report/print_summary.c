@@ -58,8 +58,8 @@ static void print_target(const struct page *p, const struct mot_experiment *e, c
     char time[48];
     row(p, "target");
     char words[64], count[32];
-    fprintf(p->out, "%s: ",
-        mot_show_target(mot_target_name(e->stop.target), e->stop.value, words, sizeof words));
+    fprintf(
+        p->out, "%s: ", mot_show_target(mot_target_name(e->stop.target), e->stop.value, words, sizeof words));
     if (o->target.reached)
         fprintf(p->out, "%sreached%s at %s, after %s update%s\n", shade(p, GREEN), shade(p, PLAIN),
             mot_show_time(o->target.at, time, sizeof time), counted(o->target.updates, count),
@@ -79,8 +79,8 @@ static void print_node(
     char label[64], job[48], size[48], count[32];
     mot_time whole = t->compute + t->wait + t->send;
     mot_node_label(e, o, i, label, sizeof label);
-    fprintf(p->out, "  %-20.20s %7.1f %7.1f %7.1f %10s %11s %10s\n", label,
-        share_of(t->compute, whole), share_of(t->wait, whole), share_of(t->send, whole),
+    fprintf(p->out, "  %-20.20s %7.1f %7.1f %7.1f %10s %11s %10s\n", label, share_of(t->compute, whole),
+        share_of(t->wait, whole), share_of(t->send, whole),
         t->jobs ? mot_show_time((mot_time)(1e9 * mot_job_seconds(e, o, i) + 0.5), job, sizeof job) : "-",
         counted(t->updates, count), mot_show_size((double)t->bytes_sent, size, sizeof size));
 }
@@ -212,8 +212,7 @@ static void print_mixed(const struct page *p, const struct mot_outcome *o)
     }
     if (behind && behind->count) {
         row(p, "rounds");
-        fprintf(p->out,
-            "what was mixed in was %.2f rounds off on average, at most %.0f\n",
+        fprintf(p->out, "what was mixed in was %.2f rounds off on average, at most %.0f\n",
             behind->sum / (double)behind->count, behind->max);
     }
     if (dropped && dropped->count) {

@@ -130,7 +130,8 @@ void mot_say_end(struct mot_words *w, const struct mot_facts *f)
     mot_say(w, "The target, %s, was not reached",
         mot_show_target(mot_target_name(e->stop.target), e->stop.value, target, sizeof target));
     if (isfinite(at))
-        mot_say(w, e->stop.target == MOT_TARGET_TEST_ACCURACY ? ": it stood at %.4g %%" : ": it stood at %.4g",
+        mot_say(w,
+            e->stop.target == MOT_TARGET_TEST_ACCURACY ? ": it stood at %.4g %%" : ": it stood at %.4g",
             e->stop.target == MOT_TARGET_TEST_ACCURACY ? 100 * at : at);
     if (strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0)
         mot_say(w, " when stop.%s ended the run", by);

@@ -30,8 +30,8 @@ static bool is_set(const json_t *document, const char *key, bool parts)
         const char *set;
         json_t *value;
         json_array_foreach(mot_json_get_list(document, sides[s]), i, side)
-            json_object_foreach(json_object_get(side, "settings"), set, value) if (strncmp(set, key, n) == 0 &&
-                (!set[n] || (parts && set[n] == '.'))) return true;
+            json_object_foreach(json_object_get(side, "settings"), set,
+                value) if (strncmp(set, key, n) == 0 && (!set[n] || (parts && set[n] == '.'))) return true;
     }
     return false;
 }
@@ -75,7 +75,8 @@ static void put_workers(const struct mot_yaml *cluster, const char *workers, FIL
     size_t groups = 0;
     bool named = true;
     const struct mot_yaml *list = mot_yaml_get(cluster, "workers");
-    for (const struct mot_yaml *w = list && list->kind == MOT_YAML_LIST ? list->first : NULL; w; w = w->next) {
+    for (const struct mot_yaml *w = list && list->kind == MOT_YAML_LIST ? list->first : NULL; w;
+         w = w->next) {
         size_t g = 0;
         const char *name = text_at(w, "name");
         named &= *name && strcmp(name, "none") != 0;
@@ -90,7 +91,11 @@ static void put_workers(const struct mot_yaml *cluster, const char *workers, FIL
         return;
     }
     for (size_t g = 0; g < groups; g++)
-        fprintf(out, "%s%lu %s", g == 0 ? "" : g + 1 < groups ? ", " : " and ", group[g].count, group[g].name);
+        fprintf(out, "%s%lu %s",
+            g == 0               ? ""
+                : g + 1 < groups ? ", "
+                                 : " and ",
+            group[g].count, group[g].name);
     fprintf(out, " worker%s", strcmp(workers, "1") == 0 ? "" : "s");
 }
 
@@ -100,7 +105,8 @@ static void put_machines(const struct mot_yaml *cluster, FILE *out)
     static const char *const keys[] = { "speed", "up", "down", "latency" };
     const struct mot_yaml *list = mot_yaml_get(cluster, "workers");
     size_t shown = 0;
-    for (const struct mot_yaml *w = list && list->kind == MOT_YAML_LIST ? list->first : NULL; w; w = w->next) {
+    for (const struct mot_yaml *w = list && list->kind == MOT_YAML_LIST ? list->first : NULL; w;
+         w = w->next) {
         if (shown++ == 12) {
             fputs("; \u2026", out);
             return;
@@ -109,8 +115,7 @@ static void put_machines(const struct mot_yaml *cluster, FILE *out)
                    *jitter = text_at(mot_yaml_get(w, "jitter"), "name");
         fprintf(out, "%s%s%s%s:", shown > 1 ? "; " : "", text_at(w, "count"), *name ? " " : "", name);
         for (size_t i = 0; i < MOT_COUNT(keys); i++)
-            if (*text_at(w, keys[i]))
-                fprintf(out, "%s %s %s", i ? "," : "", keys[i], text_at(w, keys[i]));
+            if (*text_at(w, keys[i])) fprintf(out, "%s %s %s", i ? "," : "", keys[i], text_at(w, keys[i]));
         if (*jitter && strcmp(jitter, "fixed") != 0) fprintf(out, ", jitter %s", jitter);
         if (*straggle && strcmp(straggle, "none") != 0) fprintf(out, ", straggles (%s)", straggle);
     }
@@ -229,7 +234,8 @@ json_t *mot_about_json(const char *experiment, const json_t *document)
     struct mot_arena arena = { 0 };
     struct mot_yaml *root = NULL;
     json_t *about = json_object();
-    if (!experiment || mot_yaml_parse("experiment", false, experiment, strlen(experiment), &arena, &root) != MOT_OK)
+    if (!experiment ||
+        mot_yaml_parse("experiment", false, experiment, strlen(experiment), &arena, &root) != MOT_OK)
         root = NULL;
     const struct mot_yaml *data = mot_yaml_get(root, "data"), *model = mot_yaml_get(root, "model"),
                           *cluster = mot_yaml_get(root, "cluster");
@@ -238,7 +244,8 @@ json_t *mot_about_json(const char *experiment, const json_t *document)
     size_t n, used = 0;
     FILE *out[4];
     for (size_t i = 0; i < 4; i++) out[i] = open_memstream(&text[i], &n);
-    if (data && !is_set(document, "data", false) && !is_set(document, "data.name", false)) put_data(data, out[0]);
+    if (data && !is_set(document, "data", false) && !is_set(document, "data.name", false))
+        put_data(data, out[0]);
     if (model && !is_set(document, "model", false) && !is_set(document, "model.hidden", false))
         put_model(model, out[1]);
     if (*workers && !is_set(document, "workers", false) && !is_set(document, "cluster", false) &&

@@ -97,7 +97,8 @@ bool mot_study_has_targets(const json_t *document)
 
 char *mot_answer_target(const json_t *target, char *into, size_t size)
 {
-    return mot_show_target(mot_json_get_text(target, "kind"), mot_json_get_number(target, "value"), into, size);
+    return mot_show_target(
+        mot_json_get_text(target, "kind"), mot_json_get_number(target, "value"), into, size);
 }
 
 /* "test accuracy": the title in a sentence. */
@@ -206,6 +207,23 @@ static bool some_by_time(const struct contest *c)
 
 /* ---- Sentences ----------------------------------------------------------------------------------------- */
 
+static struct mot_way way_of(const struct contest *c, size_t arm)
+{
+    const json_t *cell = cell_of(c, arm);
+    return (struct mot_way){ mot_json_get_number(mot_cell_figure(cell, "time_to_target"), "median"),
+        mot_json_get_number(mot_cell_figure(cell, "updates_to_target"), "median"),
+        mot_json_get_number(mot_cell_figure(cell, "utilisation"), "median") };
+}
+
+/* " Why: it gets there in about 1,240 updates of 6.25 ms each, allreduce in ..." */
+static void put_why(const struct contest *c, size_t arm, size_t than)
+{
+    if (strcmp(c->kind->name, "time_to_target") != 0) return;
+    char *why = mot_why(way_of(c, arm), way_of(c, than), mot_document_name(c->document, "arms", than));
+    if (why) say(c, " Why: %s.", why);
+    free(why);
+}
+
 /* Counts the arms, other than the best and the first, whose intervals overlap the best one's; names them
  * if asked. */
 static size_t close_ones(const struct contest *c, bool named)
@@ -274,6 +292,7 @@ static void first_wins(const struct contest *c)
         say(c, "; not compared with the other%s: %s", c->arms == 2 ? "" : "s", why);
     }
     say(c, ".");
+    if (next < c->arms) put_why(c, 0, next);
     if (alike) say(c, " %zu of the others cannot be told apart from it.", alike);
 }
 
@@ -301,6 +320,7 @@ static void another_wins(const struct contest *c)
         say(c, ", though seed by seed it is %s than ", verdict), put_arm(c, 0);
     }
     say(c, ".");
+    if (wins) put_why(c, c->best, 0);
     if (!close) return;
     say(c, " Close to it, with intervals that overlap its own: ");
     close_ones(c, true);
@@ -332,10 +352,10 @@ static const char *remedy_of(const struct contest *c, size_t arm)
 {
     size_t i;
     json_t *run;
-    json_array_foreach(mot_json_get_list(c->document, "runs"), i, run) if (mot_json_get_count(run, "arm") ==
-            arm &&
-        mot_json_get_count(run, "condition") == c->condition && *mot_json_get_text(run, "remedy"))
-        return mot_json_get_text(run, "remedy");
+    json_array_foreach(
+        mot_json_get_list(c->document, "runs"), i, run) if (mot_json_get_count(run, "arm") == arm &&
+        mot_json_get_count(run, "condition") == c->condition &&
+        *mot_json_get_text(run, "remedy")) return mot_json_get_text(run, "remedy");
     return "";
 }
 
@@ -435,6 +455,19 @@ static void put_nearest(const struct contest *c)
     say(c, " "), put(c, "aside", text);
 }
 
+/* "; async does in 3 of 6": the arm that met the target most often. */
+static void put_most(const struct contest *c)
+{
+    size_t best = 0;
+    for (size_t arm = 1; arm < c->arms; arm++)
+        if (mot_json_get_count(cell_of(c, arm), "reached") > mot_json_get_count(cell_of(c, best), "reached"))
+            best = arm;
+    say(c, "; ");
+    put_arm(c, best);
+    say(c, " does in %zu of %zu", mot_json_get_count(cell_of(c, best), "reached"),
+        mot_json_get_count(cell_of(c, best), "runs"));
+}
+
 /* Nobody learned: what the best of them reached, what chance gives, the likely cause and what to try. */
 static void put_nothing(const struct contest *c)
 {
@@ -459,14 +492,12 @@ static void put_missed(const struct contest *c)
 {
     bool target = strcmp(c->kind->name, "time_to_target") == 0, none = target && nobody_reached(c);
     char text[TEXT];
-    say(c,
-        none               ? "No run reaches "
-            : c->arms == 1 ? "It does not reach "
-                           : "No arm reaches ");
+    say(c, none ? "No run reaches " : c->arms == 1 ? "It does not reach " : "No arm reaches ");
     if (target) say(c, "%s", target_of(c, text));
     else say(c, "an end with figures to compare");
-    if (!none) say(c, c->arms == 1 ? " in most runs" : " in at least half of its runs");
-    if (target) put_nearest(c);
+    if (!none) say(c, c->arms == 1 ? " in most runs" : " in more than half of its runs");
+    if (none) put_nearest(c);
+    else if (target) put_most(c);
     say(c, ".");
 }
 

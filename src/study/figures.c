@@ -176,7 +176,8 @@ bool mot_figures_answer(const char *folder, const struct mot_goal *goal)
 {
     char *path = mot_path_join(folder, "summary.json");
     json_t *summary = json_load_file(path, 0, NULL);
-    bool whole = strcmp(mot_json_get_text(summary, "ended_by"), "target") != 0, known = json_is_object(summary);
+    bool whole = strcmp(mot_json_get_text(summary, "ended_by"), "target") != 0,
+         known = json_is_object(summary);
     json_decref(summary);
     free(path);
     if (!known || !goal->kind) return known && whole;
@@ -185,7 +186,8 @@ bool mot_figures_answer(const char *folder, const struct mot_goal *goal)
     if (column == MOT_COLUMNS || history_of(folder, &h) != MOT_OK) return false;
     size_t at = met_at(&h, goal);
     known = at < h.n || whole;
-    for (size_t i = 0; i < at && known; i++) known = !isnan(h.value[column][i]); /* it was looked at each time */
+    for (size_t i = 0; i < at && known; i++)
+        known = !isnan(h.value[column][i]); /* it was looked at each time */
     mot_history_free(&h);
     return known;
 }

@@ -72,7 +72,8 @@ struct mot_goal {
 /* From FOLDER/summary.json, and from metrics.jsonl what only evaluations tell. `goal`: for that target; NULL:
  * for the run's own. What is known only of a run's end (utilisation, waits, a loss that was evaluated only
  * there) is not known of the moment at which another goal was met. */
-enum mot_status mot_figures_read(const char *folder, const struct mot_goal *goal, struct mot_run_figures *out);
+enum mot_status mot_figures_read(
+    const char *folder, const struct mot_goal *goal, struct mot_run_figures *out);
 /* Whether the folder's run tells when the goal was met, or that it was not. */
 bool mot_figures_answer(const char *folder, const struct mot_goal *);
 

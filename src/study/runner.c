@@ -120,8 +120,8 @@ enum mot_status mot_cases_name(const struct mot_runner *r, struct mot_case *c, s
         bool seeded = c[i].experiment->data.data_seed == MOT_WORD_UINT;
         mot_store_key(&s->run, c[i].seed, c[i].key);
         mot_store_key(&s->family, c[i].seed, c[i].family);
-        c[i].goal = (struct mot_goal){ mot_target_name(c[i].experiment->stop.target),
-            c[i].experiment->stop.value };
+        c[i].goal =
+            (struct mot_goal){ mot_target_name(c[i].experiment->stop.target), c[i].experiment->stop.value };
         mot_store_key(&s->parts, c[i].seed, c[i].parts);
         c[i].data = mot_hash3(s->data, seeded, seeded ? c[i].seed : 0) | 1; /* 0 is no data */
     }

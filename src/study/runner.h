@@ -25,20 +25,20 @@ struct mot_case {
     char key[MOT_KEY_SIZE];
     char family[MOT_KEY_SIZE]; /* the key of the same run without a target */
     struct mot_goal goal;      /* its target */
-    char parts[MOT_KEY_SIZE]; /* of its partition, if worth keeping */
-    uint64_t data;            /* equal for cases of one data set */
-    char *folder;             /* the finished run's, or NULL; free() it */
-    char *failed;             /* why there is none: "crashed: ..." or "refused: ..."; free() it */
+    char parts[MOT_KEY_SIZE];  /* of its partition, if worth keeping */
+    uint64_t data;             /* equal for cases of one data set */
+    char *folder;              /* the finished run's, or NULL; free() it */
+    char *failed;              /* why there is none: "crashed: ..." or "refused: ..."; free() it */
 };
 void mot_cases_free(struct mot_case *, size_t n); /* what they own, and the array */
 
 struct mot_runner {
     const struct mot_study_plan *plan;
     struct mot_store *store;
-    unsigned jobs;     /* workers; 0: one per core */
-    bool models;       /* keep models, too */
-    bool fresh;        /* make all runs anew, whatever the store holds */
-    bool rereads;      /* a run for another target that tells enough will do; its folder is read with the goal */
+    unsigned jobs; /* workers; 0: one per core */
+    bool models;   /* keep models, too */
+    bool fresh;    /* make all runs anew, whatever the store holds */
+    bool rereads;  /* a run for another target that tells enough will do; its folder is read with the goal */
     const char *doing; /* "tuning", "comparing": for progress */
     FILE *progress;    /* NULL: none */
     bool terminal;

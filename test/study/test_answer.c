@@ -1,51 +1,6 @@
 /* The verdict of a study: made once, in the document; the same on the terminal and on the page; what was
  * learned comes before how fast. */
-#include "study/study.h"
-#include "page/pages.h"
-
-#define SEEDS 6
-static struct mot_study_run run[4 * SEEDS];
-static size_t runs;
-
-struct end {
-    double accuracy, loss, time; /* accuracy NaN: there is no test part */
-    int learned;                 /* -1: it cannot be said */
-    const char *status;          /* NULL: ok */
-    double target;               /* when it reached 0.8; NaN: not; 0: there is none */
-};
-
-static void add(uint32_t arm, uint64_t seed, const struct end *e)
-{
-    char *name = mot_format("run-%zu", runs), *folder = place(name),
-         *path = mot_path_join(folder, "summary.json");
-    char accuracy[40] = "null", loss[40] = "null", reached[120] = "null";
-    double noise = 1 + 0.001 * (double)((seed * 7) % 5);
-    if (!isnan(e->accuracy)) snprintf(accuracy, sizeof accuracy, "%.6f", e->accuracy * noise);
-    if (!isnan(e->loss)) snprintf(loss, sizeof loss, "%.6f", e->loss * noise);
-    if (e->target != 0)
-        snprintf(reached, sizeof reached,
-            isnan(e->target)
-                ? "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": false}"
-                : "{\"kind\": \"test_accuracy\", \"value\": 0.8, \"reached\": true, \"time_s\": %g, "
-                  "\"updates\": 9}",
-            e->target);
-    char *text =
-        mot_format("{\"status\": \"%s\", \"ended_by\": \"epochs\", \"updates\": 50, \"time_s\": %g, "
-                   "\"bytes_sent\": 1000, \"train_loss\": %s, \"test_accuracy\": %s, \"learned\": %s, "
-                   "\"target\": %s, \"worker\": []}",
-            e->status ? e->status : "ok", e->time, loss, accuracy,
-            e->learned < 0   ? "null"
-                : e->learned ? "true"
-                             : "false",
-            reached);
-    mot_make_folder(folder);
-    if (mot_file_replace(path, text, strlen(text)) != MOT_OK) abort();
-    run[runs++] =
-        (struct mot_study_run){ .arm = arm, .seed = seed, .folder = folder }; /* kept until the end */
-    free(text);
-    free(path);
-    free(name);
-}
+#include "ends.h"
 
 static json_t *tuning; /* what arms were tuned by, or NULL */
 
@@ -77,21 +32,6 @@ static const char *verdict_of(const json_t *d, const char *key)
     const json_t *cell = json_array_get(json_object_get(d, "cells"), 1);
     const char *word = json_string_value(json_object_get(json_object_get(cell, "verdict"), key));
     return word ? word : "";
-}
-
-/* A line of the text without its marks and breaks: words with one space between. */
-static char *plain(const char *text)
-{
-    char *out = mot_new(strlen(text) + 1, 1);
-    size_t n = 0;
-    bool mark = false;
-    for (; *text; text++) {
-        if (*text == '<') mark = true;
-        else if (*text == '>' && mark) mark = false;
-        else if (!mark && !(strchr(" \n", *text) && n && out[n - 1] == ' '))
-            out[n++] = *text == '\n' ? ' ' : *text;
-    }
-    return out;
 }
 
 /* The answer; and whether it and the verdict stand in the table and on the page. */

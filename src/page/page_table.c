@@ -344,7 +344,7 @@ void mot_page_ran(const json_t *document, FILE *out)
         mot_page_text(json_string_value(json_array_get(pair, 1)), out);
         fputs("</code> ", out);
     }
-    fputs(json_array_size(settings) ? "<span class=\"soft\">; all others are the defaults</span>"
+    fputs(json_array_size(settings) ? "<span class=\"soft\">(all others are the defaults)</span>"
                                     : "<span class=\"soft\">all are the defaults</span>",
         out);
     fputs("</dd>\n</dl>\n", out);

@@ -54,7 +54,7 @@ struct picture {
 
 static double place(double value, double most) { return LEFT + value / most * (RIGHT - LEFT); }
 
-/* ---- Choosing --------------------------------------------------------------------------------------------- */
+/* ---- Choosing ---------- */
 
 static void choose_arms(struct picture *p)
 {
@@ -111,7 +111,7 @@ static void choose_until(struct picture *p)
     }
 }
 
-/* ---- Timelines -------------------------------------------------------------------------------------------- */
+/* ---- Timelines ---------- */
 
 /* Spans of a kind as one path. Sends take the upper half of a row, receives the lower. */
 static void put_spans(const struct picture *p, const json_t *node, const char *kind, double top)
@@ -252,7 +252,7 @@ static void put_legend(struct picture *p)
     p->y += 24;
 }
 
-/* ---- Curves ------------------------------------------------------------------------------------------------ */
+/* ---- Curves ---------- */
 
 struct curve {
     struct mot_history *run;
@@ -420,7 +420,7 @@ static enum mot_status put_curves(struct picture *p)
     return status;
 }
 
-/* ---- The whole ---------------------------------------------------------------------------------------------- */
+/* ---- The whole ---------- */
 
 static enum mot_status put_all(struct picture *p)
 {

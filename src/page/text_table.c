@@ -617,10 +617,13 @@ void mot_study_table(const json_t *given, FILE *out, size_t columns, bool colour
     print_tuning(p);
     for (size_t c = 0; c < conditions; c++) print_condition(p, c);
     fputc('\n', out);
-    char *legend = mot_format("Medians over seeds%s. +- is half the interquartile range. 'busy' is the "
-                              "share of their time that workers spent computing; 'longest wait' is the "
-                              "share of its time that the worker who waited most spent waiting.",
-        p->judged ? "; speed-ups are over the first arm, paired by seed: above 1 means less time" : "");
+    bool one = json_array_size(json_object_get(document, "seeds")) == 1;
+    char *legend = mot_format("%s%s.%s 'busy' is the share of their time that workers spent computing; "
+                              "'longest wait' is the share of its time that the worker who waited most spent "
+                              "waiting.",
+        one ? "Figures of one seed" : "Medians over seeds",
+        p->judged ? "; speed-ups are over the first arm, paired by seed: above 1 means less time" : "",
+        one ? "" : " +- is half the interquartile range.");
     mot_text_wrap(legend, "  ", "  ", columns, out);
     free(legend);
     if (has_few_seeds(p))

@@ -36,7 +36,7 @@ static bool is_set(const json_t *document, const char *key, bool parts)
     return false;
 }
 
-/* ---- Data, model, cluster -------------------------------------------------------------------------------- */
+/* ---- Data, model, cluster ---------- */
 
 /* "Fashion-MNIST", "digits", "sales.csv". */
 static void put_data(const struct mot_yaml *data, FILE *out)
@@ -121,7 +121,7 @@ static void put_machines(const struct mot_yaml *cluster, FILE *out)
     }
 }
 
-/* ---- Settings that are not the defaults ------------------------------------------------------------------- */
+/* ---- Settings that are not the defaults ---------- */
 
 struct flat {
     struct {
@@ -220,7 +220,7 @@ static json_t *settings_json(const struct mot_yaml *root, const json_t *document
     return list;
 }
 
-/* ---- The whole ---------------------------------------------------------------------------------------------- */
+/* ---- The whole ---------- */
 
 static json_t *taken(char *text) /* frees it */
 {

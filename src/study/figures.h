@@ -63,8 +63,8 @@ struct mot_run_figures {
     char worst_name[64];       /* the group of the worker that waited longest; "" if none */
     double value[MOT_FIGURES]; /* NaN: not known, or not reached */
 };
-/* The target that a reader has in mind. A run that was made for another one, and went far enough, answers too:
- * its evaluations say when it got there, and what it had sent by then. */
+/* The target that a reader has in mind. A run that was made for another one, and went far enough, answers
+ * too: its evaluations say when it got there, and what it had sent by then. */
 struct mot_goal {
     const char *kind; /* "test_accuracy", ...; NULL: none */
     double value;

@@ -1,5 +1,5 @@
-/* why.c -- why one method is sooner at the target than another, in words that `motley plan` and `motley compare`
- * share. */
+/* why.c -- why one method is sooner at the target than another, in words that `motley plan` and `motley
+ * compare` share. */
 #include "base/memory.h"
 #include "study/answer.h"
 #include "study/figures.h"

@@ -4,6 +4,7 @@
 #include "report/json.h"
 #include "study/compare.h"
 #include "study/figures.h"
+#include <dirent.h>
 
 static struct mot_compared done;
 
@@ -131,13 +132,18 @@ TEST(what_only_the_end_of_a_run_tells_is_not_made_up)
 TEST(a_damaged_note_of_a_relative_is_no_answer_and_no_harm)
 {
     study("hurt", "test_accuracy", "0.9999");
-    char *store = place("hurt/family"),
-         *command = mot_format("for f in %s/*; do echo nonsense >$f; done", store);
-    CHECK_INT(system(command), 0);
+    char *family = place("hurt/family");
+    DIR *folder = opendir(family);
+    CHECK(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        char *path = mot_path_join(family, entry->d_name);
+        if (entry->d_name[0] != '.' && mot_file_replace(path, "nonsense", 8) != MOT_OK) abort();
+        free(path);
+    }
+    closedir(folder);
+    free(family);
     study("hurt", "test_accuracy", "0.5");
     CHECK_INT(done.made, 9);
-    free(command);
-    free(store);
     json_decref(done.document);
     done.document = NULL;
 }

@@ -1,6 +1,6 @@
-/* What terminal and page say in each of some forty situations: the words of the answer, which both have; that
- * every number in it is one of study.json; that it comes last, in 80 columns; and that nothing is said that is
- * not so. */
+/* What terminal and page say in each of some forty situations: the words of the answer, which both have;
+ * that every number in it is one of study.json; that it comes last, in 80 columns; and that nothing is
+ * said that is not so. */
 #include "ends.h"
 #include "report/json.h"
 #include "study/document.h"
@@ -180,7 +180,7 @@ static json_t *study_of(const struct situation *s)
     return d;
 }
 
-/* ---- Every number is the document's ----------------------------------------------------------------------- */
+/* ---- Every number is the document's ---------- */
 
 /* A number as each unit shows it, and turned over, as ratios may be; each followed by a newline. */
 static void list_number(double value, FILE *out)
@@ -204,8 +204,8 @@ static void list_numbers(const json_t *value, FILE *out)
         json_object_foreach((json_t *)(size_t)value, key, each) list_numbers(each, out);
 }
 
-/* The first number of a text that is none of the list's; NULL: all are. Commands, in backquotes, and "95 %" of an
- * interval are no figures. */
+/* The first number of a text that is none of the list's; NULL: all are. Commands, in backquotes, and "95
+ * %" of an interval are no figures. */
 static const char *stranger(const char *answer, const char *list, const char *words)
 {
     static char token[64];
@@ -252,7 +252,7 @@ static const char *wrong_number(const json_t *d, const char *answer)
     return found;
 }
 
-/* ---- What is shown ------------------------------------------------------------------------------------------ */
+/* ---- What is shown ---------- */
 
 static size_t widest(const char *text)
 {

@@ -14,6 +14,7 @@ void mot_text_wrap(const char *text, const char *first, const char *rest, size_t
     const char *lead = first;
     while (*text) {
         size_t n = strcspn(text, " ");
+        while (text[n] && text[n + 1] == '%') n += 1 + strcspn(text + n + 1, " "); /* "90 %" stays together */
         char *word = mot_format("%.*s", (int)n, text);
         size_t width = mot_text_width(word);
         if (at && at + 1 + width > columns) {

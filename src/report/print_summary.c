@@ -121,7 +121,7 @@ void mot_print_wrapped(const char *text, const char *lead, FILE *out)
     while (*text) {
         size_t n = 0;
         bool quoted = false;
-        while (text[n] && (text[n] != ' ' || quoted)) {
+        while (text[n] && (text[n] != ' ' || quoted || text[n + 1] == '%')) { /* "90 %" stays together */
             if (text[n] == '`') quoted = !quoted;
             n++;
         }

@@ -54,8 +54,10 @@ void mot_summary_rows(
     if (by_class && p->data->class_names && train->classes <= NAMES_MOST) {
         json_t *names = json_array();
         for (uint32_t c = 0; c < train->classes; c++) {
-            json_t *name = mot_json_text(p->data->class_names[c]);
-            mot_json_add(names, name);
+            const char *label = p->data->class_names[c],
+                       *called =
+                           x->data.name && !x->data.path ? mot_builtin_class(x->data.name, label) : NULL;
+            mot_json_add(names, mot_json_text(called ? called : label));
         }
         mot_json_set(summary, "class_names", names);
     }

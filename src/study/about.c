@@ -90,6 +90,10 @@ static void put_workers(const struct mot_yaml *cluster, const char *workers, FIL
         fprintf(out, "%s worker%s", workers, strcmp(workers, "1") == 0 ? "" : "s");
         return;
     }
+    if (groups == 1) {
+        fprintf(out, "%lu worker%s (%s)", group[0].count, group[0].count == 1 ? "" : "s", group[0].name);
+        return;
+    }
     for (size_t g = 0; g < groups; g++)
         fprintf(out, "%s%lu %s",
             g == 0               ? ""

@@ -537,6 +537,24 @@ static bool arm_sets(const json_t *document, const char *key)
     return false;
 }
 
+/* The command as it was given, but for where its study goes: another one goes elsewhere. */
+static void put_command(const struct contest *c, const char *command)
+{
+    bool skips = false, first = true;
+    while (*command) {
+        size_t n = 0;
+        for (bool quoted = false; command[n] && (quoted || command[n] != ' '); n++)
+            if (command[n] == '\'') quoted = !quoted;
+        bool out = n == 5 && strncmp(command, "--out", 5) == 0;
+        if (!skips && !out && strncmp(command, "--out=", 6) != 0) {
+            say(c, "%s%.*s", first ? "" : " ", (int)n, command);
+            first = false;
+        }
+        skips = out;
+        command += n + strspn(command + n, " ");
+    }
+}
+
 /* Methods compared at one rate: the one that it happens to suit wins. */
 static void put_untuned(const struct contest *c)
 {
@@ -549,8 +567,10 @@ static void put_untuned(const struct contest *c)
     say(c, "%s",
         own ? " Learning rates are each method's default, and not tuned for this task: "
             : " All arms share one learning rate, which was not tuned for any of them: ");
-    say(c, "tune them first: `%s --over optimizer.lr=2^0..2^-8 --halving%s%s`", command,
-        is_time(c) ? "" : " --by ", is_time(c) ? "" : c->kind->name);
+    say(c, "tune them first: `");
+    put_command(c, command);
+    say(c, " --over optimizer.lr=2^0..2^-8 --halving%s%s`", is_time(c) ? "" : " --by ",
+        is_time(c) ? "" : c->kind->name);
 }
 
 /* A time that is one or two evaluations long: the arm may have been there long before it was looked at. */

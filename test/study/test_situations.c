@@ -165,7 +165,7 @@ static json_t *study_of(const struct situation *s)
     for (uint64_t seed = 1; seed <= (s->seeds ? s->seeds : SEEDS); seed++)
         for (uint32_t a = 0; a < arms; a++) add(a, seed, &s->arm[a]);
     struct mot_study study = { .title = "x.yaml",
-        .command = "motley compare x.yaml",
+        .command = "motley compare x.yaml --out 'a folder'", /* which is no part of the advice */
         .experiment = "",
         .arm = arm,
         .arms = arms,

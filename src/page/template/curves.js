@@ -62,6 +62,7 @@ function armsOfCurve() {
 
 // The values after the first steep part, which would take most of the height and tell least; and the target.
 function rangeBeyondStart(arms, x0, x1) {
+  if (arms.some(({ lines }) => lines.some(points => points.length < 8))) return null; // few points are all needed
   const ys = arms.flatMap(({ lines }) => lines.flatMap(points => points.filter(([x], i) => x >= x0 + 0.06 * (x1 - x0) || i === points.length - 1).map(([, y]) => y)));
   const goal = DATA.targets[curve.condition];
   if (goal && goal.kind === curve.metric) ys.push(goal.value);

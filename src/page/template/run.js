@@ -220,7 +220,7 @@ function startRun() {
     if (timeline) {
       firstLook(timeline);
       kindsLegend($('gantt-legend'), gantt.spans);
-      notes.push('At first the first ' + showTime(gantt.to - gantt.from) + ' of ' + showTime(detail.time || timeline.until) + '.');
+      if (gantt.to < 0.999 * (detail.time || timeline.until)) notes.push('At first it shows ' + showTime(gantt.to - gantt.from) + ' of the run’s ' + showTime(detail.time || timeline.until) + '.');
       if (timeline.cut) notes.push('Recorded until ' + showTime(timeline.until) + ': a timeline holds a run’s first 2,000 spans (trace: true keeps all).');
       if (timeline.nodes > timeline.node.length) notes.push(timeline.node.length + ' of ' + showCount(timeline.nodes) + ' nodes, evenly chosen.');
       if (detail.driver === 'mpi') notes.push('Over MPI only what rank 0 saw.');

@@ -203,12 +203,11 @@ static void print_mixed(const struct page *p, const struct mot_outcome *o)
         row(p, "models");
         fprintf(p->out, "mean squared distance from their mean %.3g", m->consensus);
         fputc('\n', p->out);
-        if (isfinite(m->drift)) {
-            row(p, "");
-            fprintf(p->out, "mixing moved that mean by %.2g %%", 100 * m->drift);
-            if (isfinite(m->mass)) fprintf(p->out, "; push-sum mass %.6g", m->mass);
-            fputc('\n', p->out);
-        }
+        if (isfinite(m->drift) || isfinite(m->mass)) row(p, "");
+        if (isfinite(m->drift)) fprintf(p->out, "mixing moved that mean by %.2g %%", 100 * m->drift);
+        if (isfinite(m->mass))
+            fprintf(p->out, "%spush-sum mass %.6g", isfinite(m->drift) ? "; " : "", m->mass);
+        if (isfinite(m->drift) || isfinite(m->mass)) fputc('\n', p->out);
     }
     if (behind && behind->count) {
         row(p, "rounds");

@@ -1,4 +1,4 @@
-/* A study as one picture: the best arm first, every node's timeline, curves to the target, and names as text. */
+/* A study as one picture: the best arm first, every node's timeline, curves to the target, names as text. */
 #include "pages.h"
 #include "study/study.h"
 

@@ -48,6 +48,7 @@ struct cli_command {
 };
 extern const struct cli_command *const cli_commands[]; /* ended by NULL; cli/main.c */
 
+size_t cli_columns(void); /* of the window that standard output is, from 80 to 100; 80 if it is none */
 int cli_complain(enum mot_status); /* prints mot_error(); returns the status */
 bool cli_given(const struct cli_args *, const char *flag);
 const char *cli_value(const struct cli_args *, const char *flag); /* the last given, or NULL */

@@ -27,6 +27,7 @@ static bool is_manner(const char *word, bool *takes_value)
         { "--quiet", false },
         { "--json", false },
         { "--csv", true },
+        { "--svg", true },
         { "--budget", true },
         { "--serve", true },
         { "--serve-anyone", false },
@@ -153,11 +154,11 @@ static void print_result(
         mot_json_print(done->document, stdout);
         return;
     }
-    mot_study_table(done->document, stdout, isatty(STDOUT_FILENO) && args->colour);
+    mot_study_table(done->document, stdout, cli_columns(), isatty(STDOUT_FILENO) && args->colour);
     if (args->quiet) return;
     fflush(stdout);
     char store[512], out[512];
-    fprintf(stderr, "\n%zu run%s made, %zu reused from %s; see %s/report.html\n", done->made,
+    fprintf(stderr, "\n%zu run%s made, %zu reused from %s\nPage: %s/report.html\n", done->made,
         done->made == 1 ? "" : "s", done->found, mot_show_text(o->store, store, sizeof store),
         mot_show_text(o->out, out, sizeof out));
 }
@@ -169,6 +170,7 @@ static enum mot_status run(const struct cli_args *args, const struct mot_compare
     enum mot_status status = mot_compare_run(o, &done);
     if (status != MOT_OK) return status;
     status = mot_study_show(done.document, o->out, o->csv);
+    if (status == MOT_OK && o->svg) status = mot_picture_write(done.document, o->svg);
     if (status == MOT_OK) print_result(args, o, &done);
     json_decref(done.document);
     if (status == MOT_OK && done.lost)
@@ -190,6 +192,7 @@ enum mot_status cli_study(const struct cli_args *args, bool tune_only)
         .store = cli_study_store(args),
         .out = folder,
         .csv = cli_value(args, "csv"),
+        .svg = tune_only ? NULL : cli_value(args, "svg"),
         .models = cli_given(args, "models"),
         .fresh = cli_given(args, "fresh"),
         .tune_only = tune_only,
@@ -240,6 +243,7 @@ static const struct cli_flag flags[] = {
     { "store", "DIR", "where runs are kept and reused; default: MOTLEY_STORE, or else runs/store" },
     { "jobs", "N", "how many runs at a time; default: one per core" },
     { "csv", "PREFIX", "also write PREFIX-runs.csv and PREFIX-curves.csv" },
+    { "svg", "FILE", "also write a picture: timelines of the arms, and their curves" },
     { "models", NULL, "keep the model of every run" },
     { "dry-run", NULL, "check everything, say how many runs there are, then exit" },
     { "fresh", NULL, "repeat all runs, even those in the store" },

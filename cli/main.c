@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 const struct cli_command *const cli_commands[] = {
@@ -41,6 +42,13 @@ static bool wants_colour(void)
 {
     const char *no_color = getenv("NO_COLOR");
     return isatty(STDERR_FILENO) && !(no_color && *no_color);
+}
+
+size_t cli_columns(void)
+{
+    struct winsize window;
+    size_t columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+    return columns < 80 ? 80 : columns > 100 ? 100 : columns;
 }
 
 int cli_complain(enum mot_status status)

@@ -127,17 +127,20 @@ static enum mot_status write_all(const struct cli_args *args, const json_t *docu
     char *events = mot_format("%.*s-tensorboard", (int)(html ? n - 5 : n), page);
     enum mot_status status = mot_page_write(document, page);
     if (status == MOT_OK && csv) status = mot_csv_write(document, csv);
+    if (status == MOT_OK && cli_value(args, "svg"))
+        status = mot_picture_write(document, cli_value(args, "svg"));
     if (status == MOT_OK && cli_given(args, "tensorboard")) status = write_events(document, events);
     if (status == MOT_OK && args->json) {
         mot_json_print(document, stdout);
     } else if (status == MOT_OK && !args->quiet) {
-        mot_study_table(document, stdout, isatty(STDOUT_FILENO) && args->colour);
+        mot_study_table(document, stdout, cli_columns(), isatty(STDOUT_FILENO) && args->colour);
         char shown[512];
-        printf("\nPage: %s\n", mot_show_text(page, shown, sizeof shown));
+        putchar('\n');
         if (csv) mot_show_text(csv, shown, sizeof shown);
         if (csv) printf("For plots: %s-runs.csv and %s-curves.csv\n", shown, shown);
         if (cli_given(args, "tensorboard"))
             printf("For TensorBoard: tensorboard --logdir %s\n", mot_show_text(events, shown, sizeof shown));
+        printf("Page: %s\n", mot_show_text(page, shown, sizeof shown));
     }
     free(events);
     return status;
@@ -211,6 +214,7 @@ static enum mot_status report(const struct cli_args *args)
 
 static const struct cli_flag flags[] = {
     { "out", "FILE.html", "the page; default: report.html, for a study in its own folder" },
+    { "svg", "FILE", "also write a picture: timelines of the arms, and their curves" },
     { "csv", "PREFIX",
         "also write PREFIX-runs.csv, one row per run, and PREFIX-curves.csv, one row per evaluation" },
     { "tensorboard", NULL, "also write TensorBoard events beside the page, one folder per run" },

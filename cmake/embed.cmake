@@ -14,7 +14,7 @@ file(WRITE ${OUT}.tmp "/* Made from src/page/template by cmake/embed.cmake. */\n
 embed(html page.html)
 embed(css page.css)
 embed(study study.html)
-embed(study_js basics.js common.js chart.js heat.js curves.js bars.js code.js mixed.js traffic.js run.js more.js sweep.js start.js)
+embed(study_js basics.js common.js chart.js heat.js curves.js bars.js code.js mixed.js traffic.js run.js timelines.js more.js sweep.js start.js)
 embed(live live.html)
 embed(live_js basics.js common.js chart.js curves.js live.js)
 embed(partition partition.html)

@@ -326,6 +326,19 @@ char *mot_show_time(uint64_t ns, char *into, size_t size)
     return into;
 }
 
+char *mot_show_count(double whole, char *into, size_t size)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.0f", whole);
+    size_t n = strlen(digits), used = 0;
+    for (size_t i = 0; i < n && used + 2 < size; i++) {
+        if (i && (n - i) % 3 == 0 && digits[i - 1] != '-') into[used++] = ',';
+        into[used++] = digits[i];
+    }
+    into[used] = '\0';
+    return into;
+}
+
 /* At most three digits, without zeros at the end: 20, 2.4, 0.125. */
 static char *show_scaled(double value, const char *const *units, size_t n, char *into, size_t size)
 {

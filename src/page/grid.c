@@ -14,6 +14,7 @@ void mot_text_wrap(const char *text, const char *first, const char *rest, size_t
     const char *lead = first;
     while (*text) {
         size_t n = strcspn(text, " ");
+        while (text[n] && text[n + 1] == '%') n += 1 + strcspn(text + n + 1, " "); /* "90 %" stays together */
         char *word = mot_format("%.*s", (int)n, text);
         size_t width = mot_text_width(word);
         if (at && at + 1 + width > columns) {
@@ -53,8 +54,8 @@ void mot_grid_addf(struct mot_grid *g, const char *format, ...)
     free(text);
 }
 
-/* The width of each column; the first gets what the others leave. */
-static size_t *widths(const struct mot_grid *g, size_t columns)
+/* The width of each column; the first gets what the others leave. *all_out: what all would take. */
+static size_t *widths(const struct mot_grid *g, size_t columns, size_t *all_out)
 {
     size_t *width = mot_new(g->columns, sizeof(*width)), all = INDENT;
     for (size_t i = 0; i < g->cells; i++) {
@@ -62,14 +63,36 @@ static size_t *widths(const struct mot_grid *g, size_t columns)
         if (mine > width[i % g->columns]) width[i % g->columns] = mine;
     }
     for (size_t i = 0; i < g->columns; i++) all += width[i] + (width[i] && i + 1 < g->columns ? GAP : 0);
+    *all_out = all;
     size_t over = all > columns ? all - columns : 0, least = width[0] < NAME_LEAST ? width[0] : NAME_LEAST;
     width[0] = width[0] > over + least ? width[0] - over : least;
     return width;
 }
 
+/* The first column and those from `from` up to `to`. */
+static void print_some(
+    const struct mot_grid *g, size_t from, size_t to, size_t columns, FILE *out, bool colour)
+{
+    struct mot_grid some;
+    mot_grid_open(&some, 1 + to - from);
+    for (size_t i = 0; i < g->cells; i++) {
+        size_t column = i % g->columns;
+        if (column == 0 || (column >= from && column < to)) mot_grid_add(&some, g->cell[i]);
+    }
+    mot_grid_print(&some, columns, out, colour);
+    mot_grid_close(&some);
+}
+
 void mot_grid_print(const struct mot_grid *g, size_t columns, FILE *out, bool colour)
 {
-    size_t *width = widths(g, columns);
+    size_t all, *width = widths(g, columns, &all);
+    if (all > columns && g->fold) {
+        free(width);
+        print_some(g, 1, g->fold, columns, out, colour);
+        fputc('\n', out);
+        print_some(g, g->fold, g->columns, columns, out, colour);
+        return;
+    }
     for (size_t row = 0; row * g->columns < g->cells; row++) {
         size_t owed = INDENT; /* no trailing spaces */
         if (row == 0 && colour) fputs("\x1b[2m", out);

@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Cells are added row by row; the first row is the heading. If lines would be too long, the first column
- * is cut. */
+/* Cells are added row by row; the first row is the heading. Lines that would be too long are
+ * folded: columns from `fold` on come below, with the first column again. If that does not help, the first
+ * column is cut. */
 struct mot_grid {
     size_t columns, cells, room;
+    size_t fold; /* 0: nowhere */
     char **cell;
 };
 void mot_grid_open(struct mot_grid *, size_t columns);

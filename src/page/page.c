@@ -74,7 +74,10 @@ static void fill(struct page *p, const char *what, size_t n)
             mot_page_text(mot_json_get_text(p->document, words[i]), p->out);
             return;
         }
-    if (is("body", what, n)) put_template(p, p->kind->body);
+    if (is("subject", what, n)) {
+        const char *subject = mot_json_get_text(json_object_get(p->document, "about"), "head");
+        if (*subject) fputs(": ", p->out), mot_page_text(subject, p->out);
+    } else if (is("body", what, n)) put_template(p, p->kind->body);
     else if (is("style", what, n)) fputs(mot_page_css, p->out);
     else if (is("script", what, n)) fputs(p->kind->script, p->out);
     else if (is("version", what, n)) fputs(MOT_VERSION, p->out);
@@ -119,7 +122,9 @@ enum mot_status mot_page_print(const struct mot_page *kind, const json_t *docume
 }
 
 static const struct mot_page_blank blanks[] = {
+    { "head", mot_page_head },
     { "headline", mot_page_headline },
+    { "ran", mot_page_ran },
     { "facts", mot_page_facts },
     { "about", mot_page_about },
     { "tables", mot_page_tables },

@@ -171,12 +171,14 @@ static enum mot_status read_curve(const json_t *run, struct mot_history *h, bool
     return status;
 }
 
-static enum mot_status put_curve(const json_t *run, struct plan *plan, FILE *out)
+/* Up to a time: a run that was made for another target went on after it met this one. */
+static enum mot_status put_curve(const json_t *run, double until, struct plan *plan, FILE *out)
 {
     struct mot_history h;
     bool there;
     enum mot_status status = read_curve(run, &h, &there);
     if (!there || status != MOT_OK) return status;
+    while (h.n && h.value[MOT_COL_TIME][h.n - 1] > until) h.n--;
     size_t shown = h.n < plan->points ? h.n : plan->points;
     plan->thinned |= shown < h.n;
     if (shown) {
@@ -238,8 +240,12 @@ static enum mot_status put_runs(const json_t *document, const size_t *place, str
             json_integer_value(json_object_get(run, "seed")));
         mot_page_json_text(mot_json_get_text(run, "status"), out);
         fprintf(out, ",\"r\":%s,\"tt\":", json_is_true(json_object_get(run, "reached")) ? "true" : "false");
-        mot_page_json_number(mot_json_get_number(json_object_get(run, "figures"), "time_to_target"), out);
-        if (place[i] % plan->every == 0) status = put_curve(run, plan, out);
+        double met = mot_json_get_number(json_object_get(run, "figures"), "time_to_target");
+        bool reread = json_is_true(json_object_get(run, "reread"));
+        mot_page_json_number(met, out);
+        if (reread) fputs(",\"re\":true", out);
+        if (place[i] % plan->every == 0)
+            status = put_curve(run, !reread || isnan(met) ? (double)INFINITY : met, plan, out);
         plan->skipped |= place[i] % plan->every != 0;
         if (status != MOT_OK) return status;
         fputc('}', out);
@@ -269,6 +275,11 @@ static void add_bins(json_t *all, const json_t *bins)
     }
 }
 
+static void put_median(const json_t *figures, const char *figure, FILE *out)
+{
+    mot_page_json_number(mot_json_get_number(json_object_get(figures, figure), "median"), out);
+}
+
 /* There may be many summaries, so each is read once and added to its cell here. */
 static void put_staleness(const json_t *document, FILE *out)
 {
@@ -292,6 +303,8 @@ static void put_staleness(const json_t *document, FILE *out)
             mot_json_get_count(cell, "arm"), mot_json_get_count(cell, "condition"),
             mot_json_get_count(cell, "runs"), mot_json_get_count(cell, "reached"));
         mot_page_json(json_object_get(figures, "time_to_target"), out);
+        fputs(",\"ut\":", out), put_median(figures, "updates_to_target", out);
+        fputs(",\"bt\":", out), put_median(figures, "bytes_to_target", out);
         fputs(",\"mean\":", out),
             mot_page_json_number(
                 mot_json_get_number(json_object_get(figures, "staleness_mean"), "median"), out);
@@ -351,6 +364,31 @@ static void put_targets(const json_t *document, FILE *out)
         mot_page_json(mot_study_target(document, i), out);
     }
     fputc(']', out);
+}
+
+/* Arms by the figure that judges, the best first, for each condition. */
+static void put_order(const json_t *document, FILE *out)
+{
+    const struct mot_figure_kind *judge = mot_document_judge(document);
+    size_t arms = json_array_size(mot_json_get_list(document, "arms")),
+           *order = mot_new(arms + 1, sizeof *order);
+    put_key(",\n", "order", out);
+    fputc('[', out);
+    for (size_t c = 0; c < json_array_size(mot_json_get_list(document, "conditions")); c++) {
+        for (size_t a = 0; a < arms; a++) {
+            size_t at = a;
+            while (at > 0 && judge && mot_document_better(document, judge, c, a, order[at - 1])) {
+                order[at] = order[at - 1];
+                at--;
+            }
+            order[at] = a;
+        }
+        fputs(c ? ",[" : "[", out);
+        for (size_t a = 0; a < arms; a++) fprintf(out, "%s%zu", a ? "," : "", order[a]);
+        fputc(']', out);
+    }
+    fputc(']', out);
+    free(order);
 }
 
 /* For a study with several conditions: what each of them sets, and of every cell the figures, as median and
@@ -432,6 +470,7 @@ enum mot_status mot_page_data(const json_t *document, FILE *out)
     struct plan plan = plan_of(json_array_size(mot_json_get_list(document, "runs")));
     size_t *place = places_of(document);
     put_lists(document, out);
+    put_order(document, out);
     put_swept(document, out);
     put_key(",\n", "tuning", out), mot_page_json(json_object_get(document, "tuning"), out);
     put_staleness(document, out);

@@ -1,15 +1,30 @@
 /* page_headline.c -- the document's answer, marked up: who wins, and by how much. */
 #include "page/page_parts.h"
+#include "base/memory.h"
 #include "study/answer.h"
-
+#include <stdlib.h>
 #include <string.h>
 
 #define TEXT 96
 #define SENTENCES_MOST 12 /* conditions in the answer; the tables have all */
 
+/* Commands stand in backquotes. */
+static void put_words(const char *text, FILE *out)
+{
+    for (bool command = false; *text; command = !command) {
+        size_t n = strcspn(text, "`");
+        char *part = mot_format("%.*s", (int)n, text);
+        if (command) fputs("<code>", out);
+        mot_page_text(part, out);
+        if (command) fputs("</code>", out);
+        free(part);
+        text += n + (text[n] == '`');
+    }
+}
+
 static void put_piece(const json_t *document, const json_t *piece, FILE *out)
 {
-    if (json_is_string(piece)) mot_page_text(json_string_value(piece), out);
+    if (json_is_string(piece)) put_words(json_string_value(piece), out);
     else if (json_object_get(piece, "arm")) {
         size_t arm = mot_json_get_count(piece, "arm");
         fprintf(out, "<b class=\"k%zu\">", arm % 8);
@@ -21,6 +36,12 @@ static void put_piece(const json_t *document, const json_t *piece, FILE *out)
         mot_page_text(mot_json_get_text(piece, number ? "number" : "aside"), out);
         fputs("</span>", out);
     }
+}
+
+void mot_page_head(const json_t *document, FILE *out)
+{
+    const char *head = mot_json_get_text(json_object_get(document, "about"), "head");
+    mot_page_text(*head ? head : mot_json_get_text(document, "title"), out);
 }
 
 void mot_page_headline(const json_t *document, FILE *out)
@@ -58,6 +79,11 @@ void mot_page_facts(const json_t *document, FILE *out)
     json_t *run;
     json_array_foreach(mot_json_get_list(document, "runs"), i, run) failed +=
         strcmp(mot_json_get_text(run, "status"), "ok") != 0;
+    if (*mot_json_get_text(json_object_get(document, "about"), "head")) {
+        fputs("<li>", out);
+        mot_page_text(mot_json_get_text(document, "title"), out);
+        fputs("</li>", out);
+    }
     fprintf(out, "<li>%zu %s", arms, arms == 1 ? "arm: " : "arms: ");
     for (i = 0; i < arms && i < 12; i++) {
         fprintf(out, "%s<span class=\"key k%zu\"></span>", i ? ", " : "", i % 8);

@@ -32,6 +32,10 @@ enum mot_status mot_page_print(const struct mot_page *, const json_t *document, 
 /* ---- Writing ------------------------------------------------------------------------------------------ */
 /* as HTML, for an element or an attribute */
 void mot_page_text(const char *text, FILE *);
+/* what was run, or the title where that is not known */
+void mot_page_head(const json_t *document, FILE *);
+/* data, model, cluster, and the settings that are not the defaults */
+void mot_page_ran(const json_t *document, FILE *);
 /* the answer, a sentence for each condition */
 void mot_page_headline(const json_t *document, FILE *);
 void mot_page_facts(const json_t *document, FILE *);

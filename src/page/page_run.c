@@ -92,6 +92,9 @@ static void put_workers(const json_t *summary, FILE *out)
 {
     const json_t *workers = mot_json_get_list(summary, "worker");
     size_t n = json_array_size(workers), shown = n < WORKERS_MOST ? n : WORKERS_MOST;
+    const json_t *names = mot_json_get_list(summary, "class_names");
+    if (json_array_size(names) && json_array_size(names) <= CLASSES_MOST)
+        fputs(",\"class_names\":", out), mot_page_json(names, out);
     fprintf(out, ",\"workers_of_run\":%zu,\"workers\":[", n);
     for (size_t i = 0; i < shown; i++) {
         if (i) fputc(',', out);

@@ -85,9 +85,11 @@ static void put_against(const json_t *cell, const struct mot_figure_kind *kind, 
     double ratio = mot_json_get_number(comparison, "ratio"), low = mot_json_get_number(comparison, "low"),
            high = mot_json_get_number(comparison, "high");
     if (isnan(mot_json_get_number(mot_cell_figure(cell, kind->name), "median")) && ratio == 1)
-        ratio = (double)NAN; /* a tie: neither reached it */
+        ratio = (double)NAN;             /* a tie: neither reached it */
+    if (ratio == 0) ratio = (double)NAN; /* only the first did */
     if (arm == 0) {
-        fputs("<td class=\"num soft\">1<small>the baseline</small></td>", out);
+        bool known = !isnan(mot_json_get_number(mot_cell_figure(cell, kind->name), "median"));
+        fprintf(out, "<td class=\"num soft\">%s<small>the baseline</small></td>", known ? "1" : "\u2013");
         return;
     }
     if (!comparison) {
@@ -99,7 +101,8 @@ static void put_against(const json_t *cell, const struct mot_figure_kind *kind, 
         strcmp(verdict, "learned nothing") == 0;
     fputs("<td class=\"num\">", out);
     char text[TEXT], second[TEXT];
-    if (!isnan(ratio)) fprintf(out, "%s\u00d7", mot_figure_show(ratio, MOT_UNIT_RATIO, text, sizeof text));
+    if (isnan(ratio)) fputs("\u2013", out);
+    else fprintf(out, "%s\u00d7", mot_figure_show(ratio, MOT_UNIT_RATIO, text, sizeof text));
     if (!isnan(ratio) && !isnan(low) && mot_json_get_count(comparison, "n") > 1)
         fprintf(out, "<small>%s \u2013 %s</small>", mot_figure_show(low, MOT_UNIT_RATIO, text, sizeof text),
             isnan(high) ? "\u221e" : mot_figure_show(high, MOT_UNIT_RATIO, second, sizeof second));
@@ -312,6 +315,39 @@ static void put_sides(const json_t *document, const char *list, const char *titl
         fputs("</dd>\n", out);
     }
     fputs("</dl>\n", out);
+}
+
+void mot_page_ran(const json_t *document, FILE *out)
+{
+    static const struct {
+        const char *key, *title;
+    } parts[] = { { "data", "Data" }, { "model", "Model" }, { "workers", "Workers" },
+        { "cluster", "Cluster" } };
+    const json_t *about = json_object_get(document, "about"),
+                 *settings = mot_json_get_list(about, "settings");
+    size_t i;
+    json_t *pair;
+    fputs("<dl class=\"sides\">\n", out);
+    for (i = 0; i < MOT_COUNT(parts); i++) {
+        const char *text = mot_json_get_text(about, parts[i].key);
+        if (!*text) continue;
+        fprintf(out, "<dt>%s</dt><dd>", parts[i].title);
+        mot_page_text(text, out);
+        fputs("</dd>\n", out);
+    }
+    fputs("<dt>Settings</dt><dd>", out);
+    json_array_foreach(settings, i, pair)
+    {
+        fputs("<code>", out);
+        mot_page_text(json_string_value(json_array_get(pair, 0)), out);
+        fputs(": ", out);
+        mot_page_text(json_string_value(json_array_get(pair, 1)), out);
+        fputs("</code> ", out);
+    }
+    fputs(json_array_size(settings) ? "<span class=\"soft\">(all others are the defaults)</span>"
+                                    : "<span class=\"soft\">all are the defaults</span>",
+        out);
+    fputs("</dd>\n</dl>\n", out);
 }
 
 void mot_page_settings(const json_t *document, FILE *out)

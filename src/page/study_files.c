@@ -9,7 +9,7 @@ static enum mot_status write_table(const json_t *document, const char *path)
     struct mot_replace file;
     enum mot_status status = mot_replace_begin(path, &file);
     if (status != MOT_OK) return status;
-    mot_study_table(document, file.out, false);
+    mot_study_table(document, file.out, MOT_TABLE_COLUMNS, false);
     return mot_replace_commit(&file);
 }
 

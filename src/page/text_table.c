@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS 98
 #define DIM "\x1b[2m"
 #define BOLD "\x1b[1m"
 #define PLAIN "\x1b[0m"
@@ -21,6 +20,7 @@
 struct table {
     const json_t *d;
     FILE *out;
+    size_t columns;
     bool colour;
     bool target; /* there is one; otherwise times are to the end */
     bool judged; /* arms are compared */
@@ -96,18 +96,21 @@ static void ratio_text(double ratio, char *into, size_t size)
     else snprintf(into, size, ratio >= 100 ? "%.0f" : ratio >= 10 ? "%.1f" : "%.2f", ratio);
 }
 
-/* Two arms that never reached it are a tie: there is no ratio to show. */
-static void ratio_cells(const json_t *against, double median, const json_t *judged, struct mot_grid *g)
+/* Where one of two arms, or both, mostly never reached it, there is no ratio to show. */
+static void ratio_cells(
+    const json_t *against, double median, const json_t *judged, bool noted, struct mot_grid *g)
 {
     char one[32], two[32];
-    const char *verdict = mot_json_get_text(judged, "word"), *reason = mot_json_get_text(judged, "reason");
-    if (mot_json_get_count(against, "n") == 0 ||
-        (isnan(median) && mot_json_get_number(against, "ratio") == 1)) {
-        for (int i = 0; i < 2; i++) mot_grid_add(g, "");
+    const char *verdict = mot_json_get_text(judged, "word"),
+               *reason = noted ? mot_json_get_text(judged, "reason") : "";
+    double ratio = mot_json_get_number(against, "ratio");
+    bool both = !isnan(ratio) && ratio > 0 && !(isnan(median) && ratio == 1);
+    if (mot_json_get_count(against, "n") == 0 || !both) {
+        mot_grid_add(g, "\u2013"), mot_grid_add(g, "");
         mot_grid_addf(g, "%s%s", verdict, *reason && mot_json_get_count(against, "n") ? " *" : "");
         return;
     }
-    ratio_text(mot_json_get_number(against, "ratio"), one, sizeof(one));
+    ratio_text(ratio, one, sizeof(one));
     mot_grid_add(g, one);
     ratio_text(mot_json_get_number(against, "low"), one, sizeof(one));
     ratio_text(mot_json_get_number(against, "high"), two, sizeof(two));
@@ -147,32 +150,42 @@ static void arm_cell(const struct table *p, const json_t *cell, struct mot_grid 
     mot_grid_add(g, name_of(p, "arms", mot_json_get_count(cell, "arm")));
 }
 
+/* Whether there is a target and no run reached it: the answer says so, once for all. */
+static bool nobody_reached(const struct table *p, const json_t *const *cell, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (mot_json_get_count(cell[i], "reached") > 0) return false;
+    return p->target;
+}
+
 static void print_times(const struct table *p, const json_t *const *cell, size_t n)
 {
     const char *figure = p->target ? "time_to_target" : "time";
     struct mot_grid g;
     mot_grid_open(&g, (p->judged ? 6 : 3) + p->target);
+    g.fold = p->judged ? 3 + p->target : 0;
     mot_grid_add(&g, "");
     mot_grid_add(&g, p->target ? "to target" : "time");
     mot_grid_add(&g, "95 %");
+    if (p->target) mot_grid_add(&g, "reached");
     for (size_t i = 0; i < 3 && p->judged; i++)
         mot_grid_add(&g, (const char *const[]){ "speed-up", "95 %", "verdict" }[i]);
-    if (p->target) mot_grid_add(&g, "reached");
     for (size_t i = 0; i < n; i++) {
         const json_t *against = get(cell[i], "against", figure);
         arm_cell(p, cell[i], &g);
         const json_t *time = get(cell[i], "figures", figure);
         time_cells(time, &g);
-        if (against)
-            ratio_cells(
-                against, mot_json_get_number(time, "median"), json_object_get(cell[i], "verdict"), &g);
-        else
-            for (int k = 0; k < 3 && p->judged; k++) mot_grid_add(&g, k == 0 ? "1" : "");
         if (p->target)
             mot_grid_addf(&g, "%zu of %zu", mot_json_get_count(cell[i], "reached"),
                 mot_json_get_count(cell[i], "runs"));
+        if (against)
+            ratio_cells(against, mot_json_get_number(time, "median"), json_object_get(cell[i], "verdict"),
+                !nobody_reached(p, cell, n), &g);
+        else
+            for (int k = 0; k < 3 && p->judged; k++)
+                mot_grid_add(&g, k > 0 ? "" : isnan(mot_json_get_number(time, "median")) ? "\u2013" : "1");
     }
-    mot_grid_print(&g, COLUMNS, p->out, p->colour);
+    mot_grid_print(&g, p->columns, p->out, p->colour);
     mot_grid_close(&g);
 }
 
@@ -193,6 +206,7 @@ static void print_costs(const struct table *p, const json_t *const *cell, size_t
         "busy", "longest wait" };
     struct mot_grid g;
     mot_grid_open(&g, MOT_COUNT(head));
+    g.fold = 3;
     for (size_t i = 0; i < MOT_COUNT(head); i++) mot_grid_add(&g, head[i]);
     for (size_t i = 0; i < n; i++) {
         const json_t *f = json_object_get(cell[i], "figures"),
@@ -213,7 +227,7 @@ static void print_costs(const struct table *p, const json_t *const *cell, size_t
             mot_grid_addf(&g, "%.0f %%, worker %zu%s%s%s", 100 * wait, mot_json_get_count(worst, "id"),
                 *group ? " (" : "", group, *group ? ")" : "");
     }
-    mot_grid_print(&g, COLUMNS, p->out, p->colour);
+    mot_grid_print(&g, p->columns, p->out, p->colour);
     mot_grid_close(&g);
 }
 
@@ -228,7 +242,7 @@ static void note(const struct table *p, const char *format, ...)
     char *line = NULL;
     if (vasprintf(&line, format, rest) < 0) line = NULL;
     va_end(rest);
-    if (line) mot_text_wrap(line, "  - ", "    ", COLUMNS, p->out);
+    if (line) mot_text_wrap(line, "  - ", "    ", p->columns, p->out);
     free(line);
 }
 
@@ -309,7 +323,8 @@ static void note_quality(const struct table *p, const json_t *cell)
         mot_json_get_text(against, "verdict"), ratio, low, high);
 }
 
-static void note_cell(const struct table *p, const json_t *cell)
+/* `nobody`: no run under this condition reached the target. */
+static void note_cell(const struct table *p, const json_t *cell, bool nobody)
 {
     const struct {
         const char *status, *words;
@@ -329,23 +344,13 @@ static void note_cell(const struct table *p, const json_t *cell)
     };
     for (size_t i = 0; i < MOT_COUNT(kinds); i++)
         note_runs(p, cell, has_status, kinds[i].status, kinds[i].words, kinds[i].why);
-    if (p->target)
+    if (p->target && !nobody)
         note_runs(p, cell, missed, "",
             "ended without reaching the target and count as later than any that did", false);
     if (!p->target) note_quality(p, cell);
     const char *reason = mot_json_get_text(json_object_get(cell, "verdict"), "reason");
-    if (*reason)
+    if (*reason && !nobody)
         note(p, "%s: not comparable: %s", name_of(p, "arms", mot_json_get_count(cell, "arm")), reason);
-}
-
-static void print_answer(const struct table *p, size_t condition)
-{
-    char *answer = mot_answer_text(p->d, condition);
-    if (*answer) {
-        mot_text_wrap(answer, "  ", "  ", COLUMNS, p->out);
-        fputc('\n', p->out);
-    }
-    free(answer);
 }
 
 static void print_condition(const struct table *p, size_t condition)
@@ -359,11 +364,11 @@ static void print_condition(const struct table *p, size_t condition)
         cell;
     if (*name) fprintf(p->out, "\n%s%s%s\n", shade(p, BOLD), name, shade(p, PLAIN));
     else fputc('\n', p->out);
-    if (p->judged) print_answer(p, condition);
+    bool nobody = nobody_reached(p, mine, n);
     print_times(p, mine, n);
     fputc('\n', p->out);
     print_costs(p, mine, n);
-    for (i = 0; i < n; i++) note_cell(p, mine[i]);
+    for (i = 0; i < n; i++) note_cell(p, mine[i], nobody);
     free(mine);
 }
 
@@ -441,7 +446,7 @@ static void print_points(const struct table *p, const json_t *tuned)
         }
         free(values);
     }
-    mot_grid_print(&g, COLUMNS, p->out, p->colour);
+    mot_grid_print(&g, p->columns, p->out, p->colour);
     mot_grid_close(&g);
 }
 
@@ -514,9 +519,9 @@ static void print_head(const struct table *p)
         arms, arms == 1 ? "" : "s");
     if (conditions > 1) fprintf(p->out, ", %zu conditions", conditions);
     fprintf(p->out, ", %zu seed%s", seeds, seeds == 1 ? "" : "s");
+    char words[64];
     if (json_is_object(target))
-        fprintf(p->out, "; target: %s %.4g", mot_json_get_text(target, "kind"),
-            mot_json_get_number(target, "value"));
+        fprintf(p->out, "; target: %s", mot_answer_target(target, words, sizeof words));
     else if (mot_study_has_targets(p->d)) fputs("; a target for each condition", p->out);
     fputc('\n', p->out);
 }
@@ -570,27 +575,62 @@ static json_t *shown_copy(const json_t *value)
     return copy;
 }
 
-void mot_study_table(const json_t *given, FILE *out, bool colour)
+/* Runs that were made for another target. */
+static void note_reread(const struct table *p)
+{
+    size_t i, n = 0;
+    json_t *run;
+    json_array_foreach(json_object_get(p->d, "runs"), i, run) n +=
+        json_is_true(json_object_get(run, "reread"));
+    if (!n) return;
+    char *text = mot_format("%zu run%s from the store %s made for another target and read up to this one: "
+                            "what is known only of a run's end is a dash.",
+        n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
+    mot_text_wrap(text, "  ", "  ", p->columns, p->out);
+    free(text);
+}
+
+/* Under each condition: last, where a reader's eye is when the command is done. */
+static void print_answers(const struct table *p)
+{
+    size_t conditions = json_array_size(json_object_get(p->d, "conditions"));
+    for (size_t c = 0; c < conditions; c++) {
+        char *answer = mot_answer_text(p->d, c);
+        const char *name = name_of(p, "conditions", c);
+        if (*answer) {
+            if (c == 0 || *name) fputc('\n', p->out);
+            if (*name) fprintf(p->out, "%s%s%s\n", shade(p, BOLD), name, shade(p, PLAIN));
+            mot_text_wrap(answer, "  ", "  ", p->columns, p->out);
+        }
+        free(answer);
+    }
+}
+
+void mot_study_table(const json_t *given, FILE *out, size_t columns, bool colour)
 {
     json_t *document = shown_copy(given);
-    struct table page = { .d = document, .out = out, .colour = colour };
+    struct table page = { .d = document, .out = out, .columns = columns, .colour = colour };
     const struct table *p = &page;
     size_t conditions = json_array_size(json_object_get(document, "conditions"));
     look_over(&page);
     print_head(p);
-    if (!p->judged) print_tuning(p);
+    print_tuning(p);
     for (size_t c = 0; c < conditions; c++) print_condition(p, c);
-    if (p->judged) print_tuning(p);
     fputc('\n', out);
-    char *legend = mot_format("Medians over seeds%s. +- is half the interquartile range. 'busy' is the "
-                              "share of their time that workers spent computing; 'longest wait' is the "
-                              "share of its time that the worker who waited most spent waiting.",
-        p->judged ? "; speed-ups are over the first arm, paired by seed: above 1 means less time" : "");
-    mot_text_wrap(legend, "  ", "  ", COLUMNS, out);
+    bool one = json_array_size(json_object_get(document, "seeds")) == 1;
+    char *legend = mot_format("%s%s.%s 'busy' is the share of their time that workers spent computing; "
+                              "'longest wait' is the share of its time that the worker who waited most spent "
+                              "waiting.",
+        one ? "Figures of one seed" : "Medians over seeds",
+        p->judged ? "; speed-ups are over the first arm, paired by seed: above 1 means less time" : "",
+        one ? "" : " +- is half the interquartile range.");
+    mot_text_wrap(legend, "  ", "  ", columns, out);
     free(legend);
     if (has_few_seeds(p))
         mot_text_wrap("With fewer than six runs the interval spans the least to "
                       "the greatest: that few give no 95 % interval.",
-            "  ", "  ", COLUMNS, out);
+            "  ", "  ", columns, out);
+    note_reread(p);
+    print_answers(p);
     json_decref(document);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS 96
+#define COLUMNS 80
 #define TABLE_MOST 16 /* workers listed one by one; beyond that only the extremes */
 
 struct page {
@@ -39,6 +39,8 @@ static const char *figure(double value, bool share, char into[32])
     return into;
 }
 
+static const char *counted(uint64_t n, char into[32]) { return mot_show_count((double)n, into, 32); }
+
 static void print_part(const struct page *p, const char *name, double loss, double accuracy)
 {
     char one[32], two[32];
@@ -55,10 +57,13 @@ static void print_target(const struct page *p, const struct mot_experiment *e, c
     if (e->stop.target == MOT_TARGET_NONE) return;
     char time[48];
     row(p, "target");
-    fprintf(p->out, "%s %.4g: ", mot_target_name(e->stop.target), e->stop.value);
+    char words[64], count[32];
+    fprintf(
+        p->out, "%s: ", mot_show_target(mot_target_name(e->stop.target), e->stop.value, words, sizeof words));
     if (o->target.reached)
-        fprintf(p->out, "%sreached%s at %s, after %" PRIu64 " update%s\n", shade(p, GREEN), shade(p, PLAIN),
-            mot_show_time(o->target.at, time, sizeof time), o->target.updates, mot_plural(o->target.updates));
+        fprintf(p->out, "%sreached%s at %s, after %s update%s\n", shade(p, GREEN), shade(p, PLAIN),
+            mot_show_time(o->target.at, time, sizeof time), counted(o->target.updates, count),
+            mot_plural(o->target.updates));
     else fprintf(p->out, "%snot reached%s\n", shade(p, RED), shade(p, PLAIN));
 }
 
@@ -71,13 +76,13 @@ static void print_node(
     const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o, mot_node i)
 {
     const struct mot_node_tally *t = &o->node[i];
-    char label[64], job[48], size[48];
+    char label[64], job[48], size[48], count[32];
     mot_time whole = t->compute + t->wait + t->send;
     mot_node_label(e, o, i, label, sizeof label);
-    fprintf(p->out, "  %-22.22s %8.1f %8.1f %8.1f %12s %10" PRIu64 " %12s\n", label,
-        share_of(t->compute, whole), share_of(t->wait, whole), share_of(t->send, whole),
+    fprintf(p->out, "  %-20.20s %7.1f %7.1f %7.1f %10s %11s %10s\n", label, share_of(t->compute, whole),
+        share_of(t->wait, whole), share_of(t->send, whole),
         t->jobs ? mot_show_time((mot_time)(1e9 * mot_job_seconds(e, o, i) + 0.5), job, sizeof job) : "-",
-        t->updates, mot_show_size((double)t->bytes_sent, size, sizeof size));
+        counted(t->updates, count), mot_show_size((double)t->bytes_sent, size, sizeof size));
 }
 
 /* Of many workers, the ones with the longest jobs, the shortest jobs and the longest wait. */
@@ -91,7 +96,7 @@ static void print_extremes(const struct page *p, const struct mot_experiment *e,
             fast = i;
         if (o->node[i].wait > o->node[idle].wait) idle = i;
     }
-    fprintf(p->out, "  of %u workers, those with the longest jobs, the shortest jobs and the longest wait:\n",
+    fprintf(p->out, "  of %u workers, those with the longest jobs, the shortest and the longest wait:\n",
         o->workers);
     print_node(p, e, o, slow);
     print_node(p, e, o, fast);
@@ -101,7 +106,7 @@ static void print_extremes(const struct page *p, const struct mot_experiment *e,
 static void print_table(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
 {
     if (!o->node || o->workers == 0) return;
-    fprintf(p->out, "\n  %s%-22s %8s %8s %8s %12s %10s %12s%s\n", shade(p, DIM), "time in %", "compute",
+    fprintf(p->out, "\n  %s%-20s %7s %7s %7s %10s %11s %10s%s\n", shade(p, DIM), "time in %", "compute",
         "wait", "send", "a job", "updates", "sent", shade(p, PLAIN));
     if (o->workers <= TABLE_MOST)
         for (mot_node i = 0; i < o->workers; i++) print_node(p, e, o, i);
@@ -116,7 +121,7 @@ void mot_print_wrapped(const char *text, const char *lead, FILE *out)
     while (*text) {
         size_t n = 0;
         bool quoted = false;
-        while (text[n] && (text[n] != ' ' || quoted)) {
+        while (text[n] && (text[n] != ' ' || quoted || text[n + 1] == '%')) { /* "90 %" stays together */
             if (text[n] == '`') quoted = !quoted;
             n++;
         }
@@ -140,18 +145,25 @@ static void print_compressed(const struct page *p, const struct mot_outcome *o)
                                 *share = mot_note_find(o, "packed_share");
     if (!compressed || !share || compressed->count == 0) return;
     row(p, "compress");
-    fprintf(p->out, "%.3g %% of the sendings, which took %.3g %% of the bytes that they take as floats\n",
+    fprintf(p->out, "%.3g %% of the sendings, in %.3g %% of the bytes that floats take\n",
         100 * compressed->sum / (double)compressed->count, 100 * share->sum / (double)share->count);
+}
+
+/* How it ended, in a word or two: what it did not learn comes before that it was done. */
+static const char *end_of(const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    if (o->status != MOT_OK) return mot_status_name(o->status);
+    return mot_learned(e, o) == MOT_LEARNED_NOTHING ? "learned nothing" : "done";
 }
 
 static void print_head(const struct page *p, const struct mot_experiment *e, const struct mot_outcome *o)
 {
     const struct mot_moment *last = &o->last;
-    bool good = o->status == MOT_OK;
-    char time[48], size[48];
+    bool good = o->status == MOT_OK, nothing = good && mot_learned(e, o) == MOT_LEARNED_NOTHING;
+    char time[48], size[48], count[32], other[32];
     fprintf(p->out, "%s%s%s on %u worker%s: %s%s%s", shade(p, BOLD), e->method ? e->method->name : "run",
-        shade(p, PLAIN), o->workers, o->workers == 1 ? "" : "s", shade(p, good ? GREEN : RED),
-        good ? "done" : mot_status_name(o->status), shade(p, PLAIN));
+        shade(p, PLAIN), o->workers, o->workers == 1 ? "" : "s", shade(p, good && !nothing ? GREEN : RED),
+        end_of(e, o), shade(p, PLAIN));
     if (good && o->ended_by) fprintf(p->out, " (ended by %s)", o->ended_by);
     fputc('\n', p->out);
     row(p, "time");
@@ -166,14 +178,14 @@ static void print_head(const struct page *p, const struct mot_experiment *e, con
     if (isfinite(o->wall_s)) fprintf(p->out, ", %.2f s of real time", o->wall_s);
     fputc('\n', p->out);
     row(p, "work");
-    fprintf(p->out, "%" PRIu64 " update%s, %" PRIu64 " samples", last->updates, last->updates == 1 ? "" : "s",
-        last->samples);
+    fprintf(p->out, "%s update%s, %s samples", counted(last->updates, count), mot_plural(last->updates),
+        counted(last->samples, other));
     if (isfinite(last->epochs) && !last->streams) fprintf(p->out, ", %.2f epochs", last->epochs);
-    if (last->computed) fprintf(p->out, "; %" PRIu64 " samples computed", last->computed);
+    if (last->computed) fprintf(p->out, "; %s samples computed", counted(last->computed, count));
     fputc('\n', p->out);
     row(p, "network");
-    fprintf(p->out, "%s in %" PRIu64 " messages", mot_show_size((double)last->bytes_sent, size, sizeof size),
-        last->messages);
+    fprintf(p->out, "%s in %s messages", mot_show_size((double)last->bytes_sent, size, sizeof size),
+        counted(last->messages, count));
     if (last->rows_bytes)
         fprintf(
             p->out, ", %s of it rows of data", mot_show_size((double)last->rows_bytes, size, sizeof size));
@@ -190,14 +202,16 @@ static void print_mixed(const struct page *p, const struct mot_outcome *o)
     if (isfinite(m->consensus)) {
         row(p, "models");
         fprintf(p->out, "mean squared distance from their mean %.3g", m->consensus);
-        if (isfinite(m->drift)) fprintf(p->out, "; mixing moved that mean by %.2g %%", 100 * m->drift);
-        if (isfinite(m->mass)) fprintf(p->out, "; push-sum mass %.6g", m->mass);
         fputc('\n', p->out);
+        if (isfinite(m->drift) || isfinite(m->mass)) row(p, "");
+        if (isfinite(m->drift)) fprintf(p->out, "mixing moved that mean by %.2g %%", 100 * m->drift);
+        if (isfinite(m->mass))
+            fprintf(p->out, "%spush-sum mass %.6g", isfinite(m->drift) ? "; " : "", m->mass);
+        if (isfinite(m->drift) || isfinite(m->mass)) fputc('\n', p->out);
     }
     if (behind && behind->count) {
         row(p, "rounds");
-        fprintf(p->out,
-            "what was mixed in was %.2f rounds away from the receiver's on average, at most %.0f\n",
+        fprintf(p->out, "what was mixed in was %.2f rounds off on average, at most %.0f\n",
             behind->sum / (double)behind->count, behind->max);
     }
     if (dropped && dropped->count) {
@@ -212,10 +226,12 @@ static void print_stream(const struct page *p, const struct mot_outcome *o)
     struct mot_feed_tally all = mot_streams_of(o);
     char time[48];
     row(p, "stream");
-    fprintf(p->out, "%" PRIu64 " samples arrived: %" PRIu64 " used, %" PRIu64 " dropped, %" PRIu64 " waiting",
-        all.arrived, all.used, all.dropped, all.waiting);
-    if (o->from_source) fprintf(p->out, ", %" PRIu64 " malformed", all.malformed);
-    fprintf(p->out, "; the oldest waited %s\n", mot_show_time(all.oldest, time, sizeof time));
+    char number[5][32];
+    fprintf(p->out, "%s samples arrived: %s used, %s dropped, %s waiting\n", counted(all.arrived, number[0]),
+        counted(all.used, number[1]), counted(all.dropped, number[2]), counted(all.waiting, number[3]));
+    row(p, "");
+    if (o->from_source) fprintf(p->out, "%s malformed; ", counted(all.malformed, number[4]));
+    fprintf(p->out, "the oldest waited %s\n", mot_show_time(all.oldest, time, sizeof time));
     if (!o->trouble) return;
     row(p, "");
     fprintf(p->out, "worker %u's source stalled: %s\n", o->troubled, o->trouble);
@@ -267,9 +283,8 @@ void mot_summary_line(const struct mot_experiment *e, const struct mot_outcome *
 {
     const struct mot_score *s = &o->last.score;
     char text[32];
-    fprintf(out, "%s: %s after %" PRIu64 " update%s", e->method->name,
-        o->status == MOT_OK ? "done" : mot_status_name(o->status), o->last.updates,
-        o->last.updates == 1 ? "" : "s");
+    fprintf(out, "%s: %s after %s update%s", e->method->name, end_of(e, o), counted(o->last.updates, text),
+        mot_plural(o->last.updates));
     if (isfinite(s->test_accuracy)) fprintf(out, ", test accuracy %s", figure(s->test_accuracy, true, text));
     else if (isfinite(s->test_loss)) fprintf(out, ", test loss %s", figure(s->test_loss, false, text));
     else if (isfinite(s->train_loss)) fprintf(out, ", train loss %s", figure(s->train_loss, false, text));

@@ -8,7 +8,6 @@
 #include "base/stopwatch.h"
 #include "base/ticker.h"
 #include "base/words.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -63,7 +62,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char
 
 static void compose(const struct mot_progress *p, const struct mot_moment *m, double now, struct line *l)
 {
-    char time[48];
+    char time[48], count[32];
     double share = mot_progress_share(p->e, m), passed = now - p->ticker.began;
     if (isfinite(share)) {
         if (p->ticker.terminal) {
@@ -73,8 +72,12 @@ static void compose(const struct mot_progress *p, const struct mot_moment *m, do
         }
         add(l, "%3.0f %%  ", floor(100 * share));
     }
-    add(l, "%" PRIu64 " updates", m->updates);
-    if (passed > 0.05) add(l, " (%.3g/s)", (double)m->updates / passed);
+    add(l, "%s updates", mot_show_count((double)m->updates, count, sizeof count));
+    if (passed > 0.05) {
+        double rate = (double)m->updates / passed;
+        if (rate < 100) add(l, " (%.3g/s)", rate);
+        else add(l, " (%s/s)", mot_show_count(rate, count, sizeof count));
+    }
     if (share > 0.01 && share < 1 && passed > 0.5) {
         double left = passed * (1 - share) / share;
         if (left < 1e9) add(l, "  %s left", mot_show_time((uint64_t)(left * 1e9), time, sizeof time));

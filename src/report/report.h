@@ -58,6 +58,9 @@ const char *mot_lost_how(const char *lost_by);
 /* why a run stopped making progress, without a full stop */
 void mot_stuck_how(const struct mot_outcome *, char *into, size_t size);
 char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
+/* Of a run that learned nothing: the likely cause and what to try; NULL: it did, or nothing is known.
+ * malloc'd. */
+char *mot_remedy(const struct mot_experiment *, const struct mot_outcome *);
 /* The result for people, on `out`, in colour if asked. */
 void mot_summary_print(const struct mot_experiment *, const struct mot_outcome *, FILE *out, bool colour);
 /* The same in one line. */

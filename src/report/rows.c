@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NUMBERS_MOST 100000u /* row counts by class in one summary */
+#define NAMES_MOST 100u      /* classes named in one summary */
 #define PAIRS_MOST 10000000u /* workers times parts: who holds what is asked for each */
 
 static void count_part(
@@ -49,6 +50,16 @@ void mot_summary_rows(
         mot_json_set(worker, "rows", known ? json_integer((json_int_t)rows) : json_null());
         mot_json_set(
             worker, "rows_by_class", known && by_class ? counts_json(count, train->classes) : json_null());
+    }
+    if (by_class && p->data->class_names && train->classes <= NAMES_MOST) {
+        json_t *names = json_array();
+        for (uint32_t c = 0; c < train->classes; c++) {
+            const char *label = p->data->class_names[c],
+                       *called =
+                           x->data.name && !x->data.path ? mot_builtin_class(x->data.name, label) : NULL;
+            mot_json_add(names, mot_json_text(called ? called : label));
+        }
+        mot_json_set(summary, "class_names", names);
     }
     free(count);
 }

@@ -307,6 +307,9 @@ json_t *mot_summary_json(
     set(s, "chance_accuracy", o->chance.rows ? mot_json_number(o->chance.accuracy) : json_null());
     enum mot_learned learned = mot_learned(e, o);
     set(s, "learned", learned == MOT_LEARNED_UNKNOWN ? json_null() : json_boolean(learned == MOT_LEARNED));
+    char *remedy = mot_remedy(e, o);
+    if (remedy) set_text(s, "remedy", remedy);
+    free(remedy);
     set_uint(s, "bytes_sent", last->bytes_sent);
     if (last->rows_bytes) set_uint(s, "rows_bytes", last->rows_bytes);
     set_uint(s, "messages", last->messages);

@@ -94,6 +94,15 @@ double mot_median(const double *value, size_t n)
     return median;
 }
 
+char *mot_show_target(const char *kind, double value, char *into, size_t size)
+{
+    if (strcmp(kind, "test_accuracy") == 0) snprintf(into, size, "%.4g %% test accuracy", 100 * value);
+    else if (strcmp(kind, "train_loss") == 0) snprintf(into, size, "a training loss of %.4g", value);
+    else if (strcmp(kind, "grad_norm") == 0) snprintf(into, size, "a gradient norm of %.4g", value);
+    else snprintf(into, size, "the target");
+    return into;
+}
+
 const char *mot_target_name(enum mot_target_kind kind)
 {
     switch (kind) {

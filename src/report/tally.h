@@ -25,7 +25,10 @@ double mot_job_seconds(const struct mot_experiment *, const struct mot_outcome *
  * that with half of the workers slow the fast half is the reference. */
 double mot_median(const double *value, size_t n);
 
-const char *mot_target_name(enum mot_target_kind);                        /* "test_accuracy"; NULL for none */
+const char *mot_target_name(enum mot_target_kind); /* "test_accuracy"; NULL for none */
+/* "80 % test accuracy", "a training loss of 0.1", "a gradient norm of 1e-3"; "the target" if the kind is
+ * unknown. Returns `into`. */
+char *mot_show_target(const char *kind, double value, char *into, size_t size);
 double mot_target_figure(enum mot_target_kind, const struct mot_score *); /* where the score stands on it */
 const struct mot_note_tally *mot_note_find(const struct mot_outcome *, const char *key); /* or NULL */
 

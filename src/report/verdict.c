@@ -1,8 +1,8 @@
 /* verdict.c -- what held a run back, in words, and what to try.
  *
  * Everything is read off the tallies: for each node the time it computed, the time a message from or to it
- * was in flight, and the time with neither. The sentences say, in this order: how it ended, whether it
- * learned anything, what held it back (one cause, the first that fits), what else to know, what to try.
+ * was in flight, and the time with neither. The sentences say, in this order: that it learned nothing, if
+ * so; how it ended, what held it back (one cause, the first that fits), what else to know, what to try.
  * Advice never names what is already in use.
  *
  *   diverged            the loss is not a number
@@ -444,13 +444,23 @@ static void say_stale(struct mot_words *w, const struct mot_facts *f)
         large ? ", for which the rate is large" : "", large ? suits : rate / 2);
 }
 
+/* The words without a space at their end; frees the facts. */
+static char *finish(struct mot_facts *f, struct mot_words *w)
+{
+    if (w->used && w->text[w->used - 1] == ' ') w->text[w->used - 1] = '\0';
+    free(f->job);
+    free(f->slow);
+    free(f->lost);
+    return w->text;
+}
+
 char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
 {
     struct mot_facts f = { .e = e, .o = o };
     struct mot_words w = { 0 };
     gather(&f);
-    mot_say_end(&w, &f);
     if (f.learned == MOT_LEARNED_NOTHING && o->status == MOT_OK) mot_say_unlearned(&w, &f);
+    mot_say_end(&w, &f);
     mot_say_faults(&w, &f);
     mot_say_code(&w, &f);
     mot_say_mixed(&w, &f);
@@ -471,9 +481,15 @@ char *mot_verdict(const struct mot_experiment *e, const struct mot_outcome *o)
         say_stale(&w, &f);
         mot_say_parts(&w, &f);
     }
-    if (w.used && w.text[w.used - 1] == ' ') w.text[w.used - 1] = '\0';
-    free(f.job);
-    free(f.slow);
-    free(f.lost);
-    return w.text;
+    return finish(&f, &w);
+}
+
+char *mot_remedy(const struct mot_experiment *e, const struct mot_outcome *o)
+{
+    struct mot_facts f = { .e = e, .o = o };
+    struct mot_words w = { 0 };
+    if (mot_learned(e, o) != MOT_LEARNED_NOTHING || o->status != MOT_OK) return NULL;
+    gather(&f);
+    mot_say_remedy(&w, &f);
+    return finish(&f, &w);
 }

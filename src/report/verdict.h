@@ -52,6 +52,8 @@ void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool 
 void mot_say_end(struct mot_words *w, const struct mot_facts *f);
 /* What was reached, what chance would reach, the probable cause, and what to try. */
 void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f);
+void mot_say_remedy(
+    struct mot_words *w, const struct mot_facts *f); /* why it learned nothing, probably, and what to try */
 /* Faults that a run survived and that cost it something. */
 void mot_say_faults(struct mot_words *w, const struct mot_facts *f);
 void mot_say_diverged(struct mot_words *w, const struct mot_facts *f); /* what to try */

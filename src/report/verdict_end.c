@@ -1,12 +1,14 @@
 /* verdict_end.c -- how a run ended: lost, stuck, short of its target, diverged, or with nothing learned. */
 #include "base/memory.h"
 #include "base/words.h"
+#include "report/parts.h"
 #include "report/tally.h"
 #include "report/verdict.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#define SKEWED 1.0     /* times a batch's noise: parts that differ so much pull the model apart */
 #define FEW_UPDATES 50 /* with so few, even a good rate may achieve nothing */
 
 /* ---- How it ended ----------------------------------------------------------- */
@@ -124,8 +126,13 @@ void mot_say_end(struct mot_words *w, const struct mot_facts *f)
         mot_say(w, "The run ended because the workers ran out of data: sampler.passes allows no more. ");
     if (e->stop.target == MOT_TARGET_NONE || o->target.reached) return;
     double at = mot_target_figure(e->stop.target, &o->last.score);
-    mot_say(w, "The target, %s %.4g, was not reached", mot_target_name(e->stop.target), e->stop.value);
-    if (isfinite(at)) mot_say(w, ": it stood at %.4g", at);
+    char target[64];
+    mot_say(w, "The target, %s, was not reached",
+        mot_show_target(mot_target_name(e->stop.target), e->stop.value, target, sizeof target));
+    if (isfinite(at))
+        mot_say(w,
+            e->stop.target == MOT_TARGET_TEST_ACCURACY ? ": it stood at %.4g %%" : ": it stood at %.4g",
+            e->stop.target == MOT_TARGET_TEST_ACCURACY ? 100 * at : at);
     if (strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0)
         mot_say(w, " when stop.%s ended the run", by);
     mot_say(w, ". ");
@@ -148,7 +155,22 @@ void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f)
     else
         mot_say(w, "The run learned nothing: its %s loss is %.3g, and the mean label alone would give %.3g. ",
             part, loss, c->loss);
+    mot_say_remedy(w, f);
+}
+
+/* Times a batch's noise by which the workers' parts differ; NaN: unknown. */
+static double parts_apart(const struct mot_facts *f)
+{
+    if (!f->o->start.known) return NAN;
+    struct mot_parts_differ d = mot_parts_differ(
+        (struct mot_heterogeneity){ f->o->start.zeta2, f->o->start.sigma2 }, f->o->start.batch_share);
+    return mot_parts_ratio(&d);
+}
+
+void mot_say_remedy(struct mot_words *w, const struct mot_facts *f)
+{
     double rate = f->e->optim.lr, suits = mot_suiting_rate(f);
+    char amount[48];
     const char *by = f->o->ended_by ? f->o->ended_by : "";
     bool stop = strcmp(by, "updates") == 0 || strcmp(by, "epochs") == 0 || strcmp(by, "time") == 0;
     if (rate > 1.5 * suits && f->stale >= 1)
@@ -161,6 +183,11 @@ void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f)
             mot_plural(f->o->last.updates), by);
     else if (rate < suits / 4)
         mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %.2g`. ", rate, suits);
+    else if (parts_apart(f) >= SKEWED)
+        mot_say(w,
+            "The workers' parts differ by %s a batch's noise, so what one learns another unlearns: try parts "
+            "that are alike (`--partition stratified`), or a smaller rate (`--optimizer-lr %.2g`). ",
+            mot_parts_ratio_text(parts_apart(f), amount, sizeof amount), rate / 4);
     else if (rate > 0)
         mot_say(w, "Try a smaller learning rate (`--optimizer-lr %.2g`), or let `motley tune` find one. ",
             rate / 4);

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "report/json.h"
+#include "report/tally.h"
 #include "study/document.h"
 #include <math.h>
 #include <stdarg.h>
@@ -96,15 +97,8 @@ bool mot_study_has_targets(const json_t *document)
 
 char *mot_answer_target(const json_t *target, char *into, size_t size)
 {
-    const char *kind = mot_json_get_text(target, "kind");
-    double value = mot_json_get_number(target, "value");
-    char text[TEXT];
-    if (strcmp(kind, "test_accuracy") == 0) snprintf(into, size, "%g %% test accuracy", 100 * value);
-    else if (mot_figure_kind(kind))
-        snprintf(into, size, "a %s of %s", strcmp(kind, "grad_norm") == 0 ? "gradient norm" : "training loss",
-            mot_figure_show(value, MOT_UNIT_PLAIN, text, sizeof text));
-    else snprintf(into, size, "the target");
-    return into;
+    return mot_show_target(
+        mot_json_get_text(target, "kind"), mot_json_get_number(target, "value"), into, size);
 }
 
 /* "test accuracy": the title in a sentence. */
@@ -213,6 +207,23 @@ static bool some_by_time(const struct contest *c)
 
 /* ---- Sentences ----------------------------------------------------------------------------------------- */
 
+static struct mot_way way_of(const struct contest *c, size_t arm)
+{
+    const json_t *cell = cell_of(c, arm);
+    return (struct mot_way){ mot_json_get_number(mot_cell_figure(cell, "time_to_target"), "median"),
+        mot_json_get_number(mot_cell_figure(cell, "updates_to_target"), "median"),
+        mot_json_get_number(mot_cell_figure(cell, "utilisation"), "median") };
+}
+
+/* " Why: it gets there in about 1,240 updates of 6.25 ms each, allreduce in ..." */
+static void put_why(const struct contest *c, size_t arm, size_t than)
+{
+    if (strcmp(c->kind->name, "time_to_target") != 0) return;
+    char *why = mot_why(way_of(c, arm), way_of(c, than), mot_document_name(c->document, "arms", than));
+    if (why) say(c, " Why: %s.", why);
+    free(why);
+}
+
 /* Counts the arms, other than the best and the first, whose intervals overlap the best one's; names them
  * if asked. */
 static size_t close_ones(const struct contest *c, bool named)
@@ -281,6 +292,7 @@ static void first_wins(const struct contest *c)
         say(c, "; not compared with the other%s: %s", c->arms == 2 ? "" : "s", why);
     }
     say(c, ".");
+    if (next < c->arms) put_why(c, 0, next);
     if (alike) say(c, " %zu of the others cannot be told apart from it.", alike);
 }
 
@@ -308,6 +320,7 @@ static void another_wins(const struct contest *c)
         say(c, ", though seed by seed it is %s than ", verdict), put_arm(c, 0);
     }
     say(c, ".");
+    if (wins) put_why(c, c->best, 0);
     if (!close) return;
     say(c, " Close to it, with intervals that overlap its own: ");
     close_ones(c, true);
@@ -334,11 +347,50 @@ static void put_time(const struct contest *c, size_t arm)
     say(c, ".");
 }
 
+/* Where a run learned nothing and would have had to say what to do about it: the first such run's word. */
+static const char *remedy_of(const struct contest *c, size_t arm)
+{
+    size_t i;
+    json_t *run;
+    json_array_foreach(
+        mot_json_get_list(c->document, "runs"), i, run) if (mot_json_get_count(run, "arm") == arm &&
+        mot_json_get_count(run, "condition") == c->condition &&
+        *mot_json_get_text(run, "remedy")) return mot_json_get_text(run, "remedy");
+    return "";
+}
+
+/* ", and the commonest class alone would give 10.0 %": what the arm's accuracy is worth. */
+static void put_chance(const struct contest *c, size_t arm)
+{
+    double chance = mot_json_get_number(cell_of(c, arm), "chance_accuracy");
+    char text[TEXT];
+    if (isnan(chance)) return;
+    say(c, ", and the commonest class alone would give ");
+    put(c, "number", mot_figure_show(chance, MOT_UNIT_SHARE, text, sizeof text));
+}
+
+/* " async learned nothing: a test accuracy of 11.3 %, and the commonest class alone would give 10.0 %." */
+static void put_unlearned(const struct contest *c, size_t arm)
+{
+    struct contest by = *c;
+    by.kind = mot_figure_kind("test_accuracy");
+    say(c, " ");
+    put_arm(c, arm);
+    say(c, " learned nothing");
+    if (!isnan(mot_json_get_number(cell_of(c, arm), "chance_accuracy")) && !isnan(median_of(&by, arm))) {
+        say(c, ": a test accuracy of ");
+        put_median(&by, arm);
+        put_chance(c, arm);
+    }
+    say(c, ".");
+}
+
 /* What the sentence on learning leaves unsaid: who was faster, and who learned nothing. */
 static void put_rest(const struct contest *c)
 {
-    for (size_t arm = 0; arm < c->arms && !is_time(c); arm++) {
-        if (learned_nothing(cell_of(c, arm))) say(c, " "), put_arm(c, arm), say(c, " learned nothing.");
+    for (size_t arm = 0; arm < c->arms; arm++) {
+        if (learned_nothing(cell_of(c, arm))) put_unlearned(c, arm);
+        else if (is_time(c)) continue;
         else if (told_by_time(c, arm) || strncmp(word_of(c, arm), "better", 6) == 0)
             if (strstr(word_of(c, arm), "faster") || strstr(word_of(c, arm), "slower")) put_time(c, arm);
     }
@@ -348,7 +400,7 @@ static bool all_learned_nothing(const struct contest *c)
 {
     for (size_t arm = 0; arm < c->arms; arm++)
         if (!learned_nothing(cell_of(c, arm))) return false;
-    return !is_time(c);
+    return true;
 }
 
 static size_t best_of(const struct contest *c)
@@ -364,41 +416,100 @@ static size_t best_of(const struct contest *c)
     return best;
 }
 
-/* "; the nearest was async with a test accuracy of 71.3 %" */
+/* Whether no run of any arm met the target. */
+static bool nobody_reached(const struct contest *c)
+{
+    for (size_t arm = 0; arm < c->arms; arm++)
+        if (mot_json_get_count(cell_of(c, arm), "reached") > 0) return false;
+    return true;
+}
+
+/* The run that came nearest to the target in any of its evaluations; NULL: none is known. */
+static const json_t *nearest_run(const struct contest *c, const struct mot_figure_kind *kind)
+{
+    const json_t *best = NULL;
+    size_t i;
+    json_t *run;
+    json_array_foreach(mot_json_get_list(c->document, "runs"), i, run)
+    {
+        double mine = mot_json_get_number(run, "nearest"), least = mot_json_get_number(best, "nearest");
+        if (mot_json_get_count(run, "condition") != c->condition || isnan(mine)) continue;
+        if (!best || (kind->sense == MOT_SENSE_MORE ? mine > least : mine < least)) best = run;
+    }
+    return best;
+}
+
+/* "; the nearest was async with a test accuracy of 71.3 % (seed 3)" */
 static void put_nearest(const struct contest *c)
 {
-    const char *kind = mot_json_get_text(mot_study_target(c->document, c->condition), "kind");
-    struct contest by = *c;
+    const struct mot_figure_kind *kind =
+        mot_figure_kind(mot_json_get_text(mot_study_target(c->document, c->condition), "kind"));
+    const json_t *run = kind ? nearest_run(c, kind) : NULL;
     char text[TEXT];
-    by.kind = mot_figure_kind(kind);
-    if (!by.kind) return;
-    size_t best = best_of(&by);
-    if (best == c->arms) return;
+    if (!run) return;
     say(c, "; the nearest was ");
+    put_arm(c, mot_json_get_count(run, "arm"));
+    say(c, " with a %s of ", title_of(kind, text));
+    put(c, "number", mot_figure_show(mot_json_get_number(run, "nearest"), kind->unit, text, sizeof text));
+    snprintf(text, sizeof text, "(seed %.0f)", mot_json_get_number(run, "seed"));
+    say(c, " "), put(c, "aside", text);
+}
+
+/* "; async does in 3 of 6": the arm that met the target most often. */
+static void put_most(const struct contest *c)
+{
+    size_t best = 0;
+    for (size_t arm = 1; arm < c->arms; arm++)
+        if (mot_json_get_count(cell_of(c, arm), "reached") > mot_json_get_count(cell_of(c, best), "reached"))
+            best = arm;
+    say(c, "; ");
     put_arm(c, best);
-    say(c, " with a %s of ", title_of(by.kind, text));
-    put_median(&by, best);
+    say(c, " does in %zu of %zu", mot_json_get_count(cell_of(c, best), "reached"),
+        mot_json_get_count(cell_of(c, best), "runs"));
+}
+
+/* Nobody learned: what the best of them reached, what chance gives, the likely cause and what to try. */
+static void put_nothing(const struct contest *c)
+{
+    struct contest by = *c;
+    by.kind = is_time(c) && mot_cell_figure(cell_of(c, 0), "test_accuracy") ? mot_figure_kind("test_accuracy")
+                                                                            : c->kind;
+    by.best = best_of(&by);
+    say(c, c->arms == 1 ? "It learned nothing: " : "No arm learned anything: ");
+    put_arm(c, by.best < c->arms ? by.best : 0);
+    if (by.best == c->arms) {
+        say(c, " has no figures.");
+        return;
+    }
+    say(c, " ");
+    put_claim(&by, by.best);
+    if (strcmp(by.kind->name, "test_accuracy") == 0) put_chance(c, by.best);
+    say(c, ".");
+    if (*remedy_of(c, by.best)) say(c, " %s", remedy_of(c, by.best));
+}
+
+static void put_missed(const struct contest *c)
+{
+    bool target = strcmp(c->kind->name, "time_to_target") == 0, none = target && nobody_reached(c);
+    char text[TEXT];
+    say(c, none ? "No run reaches " : c->arms == 1 ? "It does not reach " : "No arm reaches ");
+    if (target) say(c, "%s", target_of(c, text));
+    else say(c, "an end with figures to compare");
+    if (!none) say(c, c->arms == 1 ? " in most runs" : " in more than half of its runs");
+    if (none) put_nearest(c);
+    else if (target) put_most(c);
+    say(c, ".");
 }
 
 static void put_sentence(const struct contest *c)
 {
-    bool target = strcmp(c->kind->name, "time_to_target") == 0;
-    char text[TEXT];
     if (all_learned_nothing(c)) {
-        say(c, c->arms == 1 ? "It learned nothing: " : "No arm learned anything: ");
-        put_arm(c, c->best < c->arms ? c->best : 0);
-        if (c->best < c->arms) say(c, " "), put_claim(c, c->best);
-        else say(c, " has no figures");
-        say(c, ".");
+        put_nothing(c);
+        if (is_time(c) && c->best == c->arms) say(c, " "), put_missed(c);
         return;
     }
     if (c->best == c->arms) {
-        say(c, c->arms == 1 ? "It does not reach " : "No arm reaches ");
-        if (target) say(c, "%s", target_of(c, text));
-        else say(c, "an end with figures to compare");
-        say(c, c->arms == 1 ? " in most runs" : " in at least half of its runs");
-        if (target) put_nearest(c);
-        say(c, ".");
+        put_missed(c);
     } else if (c->arms == 1) {
         put_arm(c, 0);
         say(c, " ");
@@ -426,6 +537,24 @@ static bool arm_sets(const json_t *document, const char *key)
     return false;
 }
 
+/* The command as it was given, but for where its study goes: another one goes elsewhere. */
+static void put_command(const struct contest *c, const char *command)
+{
+    bool skips = false, first = true;
+    while (*command) {
+        size_t n = 0;
+        for (bool quoted = false; command[n] && (quoted || command[n] != ' '); n++)
+            if (command[n] == '\'') quoted = !quoted;
+        bool out = n == 5 && strncmp(command, "--out", 5) == 0;
+        if (!skips && !out && strncmp(command, "--out=", 6) != 0) {
+            say(c, "%s%.*s", first ? "" : " ", (int)n, command);
+            first = false;
+        }
+        skips = out;
+        command += n + strspn(command + n, " ");
+    }
+}
+
 /* Methods compared at one rate: the one that it happens to suit wins. */
 static void put_untuned(const struct contest *c)
 {
@@ -438,8 +567,10 @@ static void put_untuned(const struct contest *c)
     say(c, "%s",
         own ? " Learning rates are each method's default, and not tuned for this task: "
             : " All arms share one learning rate, which was not tuned for any of them: ");
-    say(c, "the same command with --over optimizer.lr=2^0..2^-8 --halving%s%s tunes them first.",
-        is_time(c) ? "" : " --by ", is_time(c) ? "" : c->kind->name);
+    say(c, "tune them first: `");
+    put_command(c, command);
+    say(c, " --over optimizer.lr=2^0..2^-8 --halving%s%s`", is_time(c) ? "" : " --by ",
+        is_time(c) ? "" : c->kind->name);
 }
 
 /* A time that is one or two evaluations long: the arm may have been there long before it was looked at. */

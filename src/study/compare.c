@@ -110,6 +110,7 @@ static enum mot_status open_study(const struct mot_compare *o, struct study *s)
         .jobs = o->jobs,
         .models = o->models,
         .fresh = o->fresh,
+        .rereads = true,
         .progress = o->progress,
         .terminal = o->terminal,
         .interrupt = o->interrupt,
@@ -171,7 +172,8 @@ static struct mot_study_run *judged_runs(const struct study *s)
             .condition = (uint32_t)s->cases[i].condition,
             .seed = s->cases[i].seed,
             .folder = s->cases[i].folder,
-            .failed = s->cases[i].failed };
+            .failed = s->cases[i].failed,
+            .goal = &s->cases[i].goal };
     qsort(run, s->n, sizeof(*run), mot_study_run_order);
     return run;
 }
@@ -251,19 +253,27 @@ static enum mot_status write_folder(const struct study *s, const json_t *documen
     return status;
 }
 
+/* Whether a file of that name could be written. */
+static enum mot_status check_place(const char *flag, const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (!path) return MOT_OK;
+    char *folder = !slash ? mot_text(".")
+        : slash == path   ? mot_text("/")
+                          : mot_format("%.*s", (int)(slash - path), path);
+    enum mot_status status = MOT_OK;
+    if (access(folder, W_OK | X_OK) != 0)
+        status = mot_fail(MOT_EUSAGE, "%s: cannot write into %s: %s", flag, folder, strerror(errno));
+    free(folder);
+    return status;
+}
+
 /* Nobody should wait for runs only to learn that their figures cannot be written. */
 static enum mot_status check_outputs(const struct mot_compare *o)
 {
     enum mot_status status = mot_make_folder(o->out);
-    const char *slash = o->csv ? strrchr(o->csv, '/') : NULL;
-    if (status != MOT_OK || !o->csv) return status;
-    char *folder = !slash ? mot_text(".")
-        : slash == o->csv ? mot_text("/")
-                          : mot_format("%.*s", (int)(slash - o->csv), o->csv);
-    if (access(folder, W_OK | X_OK) != 0)
-        status = mot_fail(MOT_EUSAGE, "--csv: cannot write into %s: %s", folder, strerror(errno));
-    free(folder);
-    return status;
+    if (status == MOT_OK) status = check_place("--csv", o->csv);
+    return status == MOT_OK ? check_place("--svg", o->svg) : status;
 }
 
 enum mot_status mot_compare_run(const struct mot_compare *o, struct mot_compared *out)
@@ -337,7 +347,11 @@ enum mot_status mot_compare_plan(const struct mot_compare *o, struct mot_compare
         size.conditions = s.plan->conditions;
         size.seeds = o->tune_only ? 0 : s.plan->seeds.n;
         size.runs = s.n;
-        for (size_t i = 0; i < s.n; i++) size.there += mot_store_has(s.store, s.cases[i].key);
+        for (size_t i = 0; i < s.n; i++) {
+            char *folder = mot_case_found(&s.runner, &s.cases[i]);
+            size.there += folder != NULL;
+            free(folder);
+        }
         *out = size;
     }
     if (status == MOT_OK && text) {

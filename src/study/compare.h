@@ -10,6 +10,7 @@ struct mot_compare {
     const char *command;     /* as typed, for the document */
     const char *store, *out; /* folders */
     const char *csv;         /* prefix of files that will be written; NULL: none */
+    const char *svg;         /* a picture that will be written; NULL: none */
     unsigned jobs;
     bool models, fresh, tune_only; /* tune_only: stop after tuning, and leave the best experiments */
     FILE *progress;

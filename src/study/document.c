@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "config/version.h"
 #include "report/json.h"
+#include "study/about.h"
 #include "study/answer.h"
 #include "study/document.h"
 #include "study/figures.h"
@@ -67,6 +68,9 @@ static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figu
     json_object_set_new(run, "reached", json_boolean(f->reached));
     json_object_set_new(run, "learned",
         f->learned == MOT_LEARNED_UNKNOWN ? json_null() : json_boolean(f->learned == MOT_LEARNED));
+    if (f->reread) json_object_set_new(run, "reread", json_true());
+    if (f->has_target && !f->reached) json_object_set_new(run, "nearest", mot_json_number(f->nearest));
+    if (*f->remedy) json_object_set_new(run, "remedy", json_string(f->remedy));
     for (size_t i = 0; i < MOT_FIGURES; i++)
         json_object_set_new(figures, mot_figure_kinds[i].name, mot_json_number(f->value[i]));
     json_object_set_new(run, "figures", figures);
@@ -198,10 +202,14 @@ json_t *mot_interval_json(const struct mot_interval *i, double past)
 static json_t *figure_json(const struct maker *m, struct span cell, enum mot_figure figure)
 {
     size_t n = 0;
+    bool unknown = false;
     for (size_t i = cell.from; i < cell.to; i++) {
         double value = counted(m, figures_at(m, i), figure);
         if (!isnan(value)) m->first[n++] = value;
+        else if (figures_at(m, i)->reread && m->measured[figure]) unknown = true;
     }
+    /* What some runs cannot tell for this target would be the median of the others, which differ in kind. */
+    if (unknown && !mot_figure_kinds[figure].needs_target) n = 0;
     struct mot_interval interval = mot_stats_interval(m->first, n);
     double past =
         figure == MOT_FIGURE_TIME_TO_TARGET && isinf(interval.median) ? beyond(m, cell, figure) : NAN;
@@ -270,6 +278,8 @@ static json_t *worst_worker(const struct maker *m, struct span cell)
 {
     const struct mot_run_figures *best = NULL;
     size_t most = 0;
+    for (size_t i = cell.from; i < cell.to; i++)
+        if (figures_at(m, i)->reread && figures_at(m, i)->reached) return json_null();
     for (size_t i = cell.from; i < cell.to; i++) {
         double id = figures_at(m, i)->value[MOT_FIGURE_WORST_WORKER];
         size_t times = 0;
@@ -294,6 +304,15 @@ static json_t *evaluations_json(const struct maker *m, struct span cell)
     return mot_json_number(mot_stats_median(m->first, n));
 }
 
+/* The same for all runs on the same rows; the median where seeds choose the rows. */
+static json_t *chance_json(const struct maker *m, struct span cell)
+{
+    size_t n = 0;
+    for (size_t i = cell.from; i < cell.to; i++)
+        if (!isnan(figures_at(m, i)->chance)) m->first[n++] = figures_at(m, i)->chance;
+    return mot_json_number(mot_stats_median(m->first, n));
+}
+
 static json_t *cell_json(const struct maker *m, size_t arm, size_t condition)
 {
     struct span span = cell_of(m, arm, condition);
@@ -315,6 +334,7 @@ static json_t *cell_json(const struct maker *m, size_t arm, size_t condition)
     json_object_set_new(cell, "against", against_json(m, arm, condition));
     json_object_set_new(cell, "worst_worker", worst_worker(m, span));
     json_object_set_new(cell, "evaluations_to_target", evaluations_json(m, span));
+    json_object_set_new(cell, "chance_accuracy", chance_json(m, span));
     return cell;
 }
 
@@ -331,6 +351,7 @@ static json_t *make(const struct maker *m)
     json_object_set_new(document, "target", target_json(m, EVERY));
     json_object_set_new(document, "arms", sides(s->arm, s->arms));
     json_object_set_new(document, "conditions", conditions_json(m));
+    json_object_set_new(document, "about", mot_about_json(s->experiment, document));
     json_object_set_new(document, "seeds", seeds_json(m));
     json_object_set_new(document, "runs", runs_json(m));
     for (size_t c = 0; c < s->conditions; c++)
@@ -386,7 +407,7 @@ enum mot_status mot_study_document(const struct mot_study *s, json_t **out)
     enum mot_status status = MOT_OK;
     put_in_order(&m);
     for (size_t i = 0; i < s->runs && status == MOT_OK; i++)
-        status = mot_figures_read(s->run[i].folder, &m.figures[i]);
+        status = mot_figures_read(s->run[i].folder, s->run[i].goal, &m.figures[i]);
     for (size_t i = 0; i < s->runs; i++)
         for (size_t k = 0; k < MOT_FIGURES; k++)
             m.measured[k] |= m.figures[i].known && !isnan(m.figures[i].value[k]);

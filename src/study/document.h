@@ -14,6 +14,11 @@ const json_t *mot_document_cell(const json_t *document, size_t arm, size_t condi
 /* The figure that judges the arms; NULL: none does. */
 const struct mot_figure_kind *mot_document_judge(const json_t *document);
 
+/* Whether an arm's median of that figure is better than another's, under a condition; one without is
+ * worse. */
+bool mot_document_better(
+    const json_t *document, const struct mot_figure_kind *, size_t condition, size_t arm, size_t than);
+
 const json_t *mot_cell_figure(const json_t *cell, const char *figure);  /* an INTERVAL, or NULL */
 const json_t *mot_cell_against(const json_t *cell, const char *figure); /* a COMPARISON, or NULL */
 

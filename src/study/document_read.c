@@ -1,6 +1,7 @@
 /* document_read.c -- finding things in a study's document. */
 #include "report/json.h"
 #include "study/document.h"
+#include <math.h>
 
 const char *mot_document_name(const json_t *document, const char *list, size_t i)
 {
@@ -32,4 +33,15 @@ const json_t *mot_cell_against(const json_t *cell, const char *figure)
 const struct mot_figure_kind *mot_document_judge(const json_t *document)
 {
     return mot_figure_kind(mot_json_get_text(document, "judged_by"));
+}
+
+bool mot_document_better(
+    const json_t *document, const struct mot_figure_kind *kind, size_t condition, size_t arm, size_t than)
+{
+    double mine = mot_json_get_number(
+               mot_cell_figure(mot_document_cell(document, arm, condition), kind->name), "median"),
+           other = mot_json_get_number(
+               mot_cell_figure(mot_document_cell(document, than, condition), kind->name), "median");
+    if (isnan(mine) || isnan(other)) return !isnan(mine);
+    return kind->sense == MOT_SENSE_MORE ? mine > other : mine < other;
 }

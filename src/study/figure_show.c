@@ -6,20 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 1234567 as "1,234,567". */
-static char *show_count(double value, char *into, size_t size)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.0f", value);
-    size_t n = strlen(digits), used = 0;
-    for (size_t i = 0; i < n && used + 2 < size; i++) {
-        if (i && (n - i) % 3 == 0) into[used++] = ',';
-        into[used++] = digits[i];
-    }
-    into[used] = '\0';
-    return into;
-}
-
 /* That many significant digits, trailing zeros included, so that figures in a column line up. */
 static char *show_digits(double value, int digits, char *into, size_t size)
 {
@@ -39,7 +25,7 @@ static char *show_bytes(double value, char *into, size_t size)
     char digits[32];
     while (unit + 1 < MOT_COUNT(units) && value >= 999.5) value /= 1000, unit++;
     snprintf(into, size, "%s %s",
-        unit ? show_digits(value, 3, digits, sizeof digits) : show_count(value, digits, sizeof digits),
+        unit ? show_digits(value, 3, digits, sizeof digits) : mot_show_count(value, digits, sizeof digits),
         units[unit]);
     return into;
 }
@@ -66,7 +52,7 @@ char *mot_figure_show(double value, enum mot_unit unit, char *into, size_t size)
             100 * value);
         return into;
     case MOT_UNIT_COUNT:
-        if (fabs(value) < 1e15) return show_count(floor(value + 0.5), into, size);
+        if (fabs(value) < 1e15) return mot_show_count(floor(value + 0.5), into, size);
         break;
     case MOT_UNIT_PLAIN: break;
     }

@@ -1,6 +1,7 @@
 #include "study/figures.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "report/history.h"
 #include "report/json.h"
 #include <math.h>
 #include <stdio.h>
@@ -98,6 +99,8 @@ static void read_summary(const json_t *s, struct mot_run_figures *f)
     f->learned = json_is_true(learned) ? MOT_LEARNED
         : json_is_false(learned)       ? MOT_LEARNED_NOTHING
                                        : MOT_LEARNED_UNKNOWN;
+    f->chance = mot_json_get_number(s, "chance_accuracy");
+    text(s, "remedy", f->remedy, sizeof(f->remedy));
     for (size_t i = 0; i < MOT_COUNT(plain); i++)
         f->value[plain[i].figure] = mot_json_get_number(s, plain[i].key);
     const json_t *staleness = json_object_get(s, "staleness");
@@ -107,29 +110,138 @@ static void read_summary(const json_t *s, struct mot_run_figures *f)
     read_workers(json_object_get(s, "worker"), f);
 }
 
-/* Lines of metrics.jsonl after the start, up to the target. */
-static double evaluations_until(const char *folder, double seconds)
+/* From metrics.jsonl: how many evaluations after the start it took to the target, or how near they came. */
+static void read_evaluations(const char *folder, struct mot_run_figures *f)
 {
     char *path = mot_path_join(folder, "metrics.jsonl"), *line = NULL;
     FILE *in = fopen(path, "r");
     size_t room = 0, n = 0;
     free(path);
-    if (!in) return NAN;
-    while (getline(&line, &room, in) > 0) {
+    bool more = strcmp(f->target, "test_accuracy") == 0;
+    double until = f->reached ? f->value[MOT_FIGURE_TIME_TO_TARGET] : (double)INFINITY;
+    while (in && getline(&line, &room, in) > 0) {
         json_t *row = json_loads(line, 0, NULL);
-        double at = mot_json_get_number(row, "time_s");
-        n += mot_json_get_number(row, "updates") > 0 && at <= seconds;
+        double at = mot_json_get_number(row, "time_s"), value = mot_json_get_number(row, f->target);
+        bool begun = mot_json_get_number(row, "updates") > 0;
         json_decref(row);
-        if (at > seconds) break;
+        if (at > until) break;
+        n += begun;
+        if (f->reached || isnan(value)) continue;
+        if (isnan(f->nearest) || (more ? value > f->nearest : value < f->nearest)) f->nearest = value;
     }
     free(line);
-    fclose(in);
-    return n ? (double)n : (double)NAN;
+    if (in) fclose(in);
+    if (f->reached && n) f->evaluations = (double)n;
 }
 
-enum mot_status mot_figures_read(const char *folder, struct mot_run_figures *f)
+/* ---- Another goal ------------------------------------------------------------------------------------- */
+
+static enum mot_column column_of(const char *kind)
 {
-    *f = (struct mot_run_figures){ .known = false, .evaluations = NAN };
+    for (size_t i = 0; i < MOT_COLUMNS; i++)
+        if (strcmp(mot_column_name[i], kind) == 0) return i;
+    return MOT_COLUMNS;
+}
+
+static bool meets(const struct mot_goal *goal, double value)
+{
+    return strcmp(goal->kind, "test_accuracy") == 0 ? value >= goal->value : value <= goal->value;
+}
+
+/* The evaluation that met the goal; the number of evaluations if none did. */
+static size_t met_at(const struct mot_history *h, const struct mot_goal *goal)
+{
+    enum mot_column column = column_of(goal->kind);
+    size_t i = 0;
+    while (i < h->n && column < MOT_COLUMNS && !meets(goal, h->value[column][i])) i++;
+    return i;
+}
+
+static bool same_goal(const json_t *target, const struct mot_goal *goal)
+{
+    if (!goal->kind) return !json_is_object(target);
+    return strcmp(mot_json_get_text(target, "kind"), goal->kind) == 0 &&
+        mot_json_get_number(target, "value") == goal->value;
+}
+
+static enum mot_status history_of(const char *folder, struct mot_history *out)
+{
+    char *path = mot_path_join(folder, "metrics.jsonl");
+    enum mot_status status = mot_history_read(path, out);
+    free(path);
+    return status;
+}
+
+bool mot_figures_answer(const char *folder, const struct mot_goal *goal)
+{
+    char *path = mot_path_join(folder, "summary.json");
+    json_t *summary = json_load_file(path, 0, NULL);
+    bool whole = strcmp(mot_json_get_text(summary, "ended_by"), "target") != 0,
+         known = json_is_object(summary);
+    json_decref(summary);
+    free(path);
+    if (!known || !goal->kind) return known && whole;
+    struct mot_history h;
+    enum mot_column column = column_of(goal->kind);
+    if (column == MOT_COLUMNS || history_of(folder, &h) != MOT_OK) return false;
+    size_t at = met_at(&h, goal);
+    known = at < h.n || whole;
+    for (size_t i = 0; i < at && known; i++)
+        known = !isnan(h.value[column][i]); /* it was looked at each time */
+    mot_history_free(&h);
+    return known;
+}
+
+/* The figures as of the moment at which the goal was met. */
+static void stop_at(const struct mot_history *h, size_t at, struct mot_run_figures *f)
+{
+    static const struct {
+        enum mot_figure figure;
+        enum mot_column column;
+    } then[] = {
+        { MOT_FIGURE_TIME, MOT_COL_TIME },
+        { MOT_FIGURE_UPDATES, MOT_COL_UPDATES },
+        { MOT_FIGURE_BYTES, MOT_COL_BYTES },
+        { MOT_FIGURE_TRAIN_LOSS, MOT_COL_TRAIN_LOSS },
+        { MOT_FIGURE_TEST_LOSS, MOT_COL_TEST_LOSS },
+        { MOT_FIGURE_TEST_ACCURACY, MOT_COL_TEST_ACCURACY },
+        { MOT_FIGURE_GRAD_NORM, MOT_COL_GRAD_NORM },
+        { MOT_FIGURE_STALENESS_MEAN, MOT_COL_STALENESS_MEAN },
+        { MOT_FIGURE_STALENESS_MAX, MOT_COL_STALENESS_MAX },
+        { MOT_FIGURE_TIME_TO_TARGET, MOT_COL_TIME },
+        { MOT_FIGURE_UPDATES_TO_TARGET, MOT_COL_UPDATES },
+        { MOT_FIGURE_BYTES_TO_TARGET, MOT_COL_BYTES },
+    };
+    for (size_t i = 0; i < MOT_FIGURES; i++) f->value[i] = NAN;
+    for (size_t i = 0; i < MOT_COUNT(then); i++) f->value[then[i].figure] = h->value[then[i].column][at];
+    f->reached = true;
+    f->worst_name[0] = '\0';
+    snprintf(f->status, sizeof(f->status), "ok");
+    snprintf(f->ended_by, sizeof(f->ended_by), "target");
+}
+
+static enum mot_status read_for(const char *folder, const struct mot_goal *goal, struct mot_run_figures *f)
+{
+    struct mot_history h;
+    f->reread = true;
+    f->has_target = goal->kind != NULL;
+    f->reached = false;
+    for (size_t i = 0; i < MOT_FIGURES; i++)
+        if (mot_figure_kinds[i].needs_target) f->value[i] = NAN;
+    if (!goal->kind) return MOT_OK;
+    snprintf(f->target, sizeof(f->target), "%s", goal->kind);
+    f->target_value = goal->value;
+    enum mot_status status = history_of(folder, &h);
+    if (status != MOT_OK) return status;
+    size_t at = met_at(&h, goal);
+    if (at < h.n) stop_at(&h, at, f);
+    mot_history_free(&h);
+    return MOT_OK;
+}
+
+enum mot_status mot_figures_read(const char *folder, const struct mot_goal *goal, struct mot_run_figures *f)
+{
+    *f = (struct mot_run_figures){ .known = false, .evaluations = NAN, .nearest = NAN, .chance = NAN };
     for (size_t i = 0; i < MOT_FIGURES; i++) f->value[i] = NAN;
     if (!folder) return MOT_OK;
     char *path = mot_path_join(folder, "summary.json");
@@ -139,7 +251,8 @@ enum mot_status mot_figures_read(const char *folder, struct mot_run_figures *f)
     if (json_is_object(summary)) {
         f->known = true;
         read_summary(summary, f);
-        if (f->reached) f->evaluations = evaluations_until(folder, f->value[MOT_FIGURE_TIME_TO_TARGET]);
+        if (goal && !same_goal(json_object_get(summary, "target"), goal)) status = read_for(folder, goal, f);
+        if (f->has_target) read_evaluations(folder, f);
     } else {
         bool gone = !summary && json_error_code(&error) == json_error_cannot_open_file;
         status = mot_fail(gone ? MOT_ESYSTEM : MOT_EDATA, "%s: expected the summary of a run; %s", path,

@@ -195,7 +195,7 @@ static enum mot_status run_tries(struct race *r, const char *doing, struct try *
     enum mot_status status = mot_cases_resolve(&r->runner, c, n, n);
     if (status == MOT_OK) status = mot_runner_run(&r->runner, c, n);
     for (size_t i = 0; i < n && status == MOT_OK; i++) {
-        status = mot_figures_read(c[i].folder, &t[i].figures);
+        status = mot_figures_read(c[i].folder, NULL, &t[i].figures);
         t[i].folder = c[i].folder ? mot_text(c[i].folder) : NULL;
         if (!c[i].folder && !c[i].failed) r->o->complete = r->whole = false;
     }

@@ -57,38 +57,15 @@ static char *margin_text(const struct mot_comparison *c)
     return mot_format("%.2f times faster [%.2f, %.2f]", c->ratio, c->low, c->high);
 }
 
-/* "gets there in 120 updates of 5.1 ms"; NULL where most of its runs did not. */
-static char *way_text(const struct mot_racer *r)
+static struct mot_way way_of(const struct mot_racer *r)
 {
-    double time = median_of(r, MOT_FIGURE_TIME_TO_TARGET),
-           updates = median_of(r, MOT_FIGURE_UPDATES_TO_TARGET);
-    char each[48], count[48];
-    if (!(time > 0) || !(updates > 0)) return NULL;
-    return mot_format("%s update%s of %s each",
-        mot_figure_show(updates, MOT_UNIT_COUNT, count, sizeof(count)), updates == 1 ? "" : "s",
-        mot_figure_show(time / updates, MOT_UNIT_SECONDS, each, sizeof(each)));
+    return (struct mot_way){ median_of(r, MOT_FIGURE_TIME_TO_TARGET),
+        median_of(r, MOT_FIGURE_UPDATES_TO_TARGET), median_of(r, MOT_FIGURE_UTILISATION) };
 }
 
-/* Why `a` is faster than `b`: the time is that of an update times their number; and who computes, who
- * waits. */
 static char *reason_text(const struct mot_racer *a, const struct mot_racer *b)
 {
-    char *mine = way_text(a), *other = way_text(b), *first = NULL, *second = NULL;
-    double busy = median_of(a, MOT_FIGURE_UTILISATION), other_busy = median_of(b, MOT_FIGURE_UTILISATION);
-    if (mine && other) first = mot_format("it gets there in about %s, %s in %s", mine, b->name, other);
-    else if (mine) first = mot_format("it gets there in about %s, %s mostly not at all", mine, b->name);
-    if (isfinite(busy) && isfinite(other_busy) && fabs(busy - other_busy) > 0.03)
-        second = mot_format("its workers compute %.0f %% of the time, those of %s %.0f %%", 100 * busy,
-            b->name, 100 * other_busy);
-    char *all = first && second ? mot_format("%s; %s", first, second)
-        : first                 ? mot_text(first)
-        : second                ? mot_text(second)
-                                : NULL;
-    free(first);
-    free(second);
-    free(mine);
-    free(other);
-    return all;
+    return mot_why(way_of(a), way_of(b), b->name);
 }
 
 static double changed_time(const struct mot_racer *r, size_t change, size_t seed)

@@ -5,6 +5,7 @@
 #include "base/shown.h"
 #include "base/stopwatch.h"
 #include "config/print.h"
+#include "report/tally.h"
 #include "study/watch.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +77,7 @@ enum mot_status mot_cases_resolve(const struct mot_runner *r, struct mot_case *c
 
 /* What the keys of one experiment's cases have in common. */
 struct stems {
-    struct mot_stem run, parts;
+    struct mot_stem run, family, parts;
     uint64_t data;
 };
 
@@ -98,6 +99,10 @@ static enum mot_status find_stems(
     const struct mot_runner *r, const struct mot_experiment *x, struct stems *out)
 {
     enum mot_status status = mot_store_stem(r->store, x, r->models, &out->run);
+    struct mot_experiment endless = *x;
+    endless.stop.target = MOT_TARGET_NONE;
+    endless.stop.value = 0;
+    if (status == MOT_OK) status = mot_store_stem(r->store, &endless, r->models, &out->family);
     if (status == MOT_OK) status = mot_store_parts_stem(r->store, x, &out->parts);
     out->data = data_stem(x);
     return status;
@@ -114,11 +119,27 @@ enum mot_status mot_cases_name(const struct mot_runner *r, struct mot_case *c, s
         const struct stems *s = &stems[i % cells];
         bool seeded = c[i].experiment->data.data_seed == MOT_WORD_UINT;
         mot_store_key(&s->run, c[i].seed, c[i].key);
+        mot_store_key(&s->family, c[i].seed, c[i].family);
+        c[i].goal =
+            (struct mot_goal){ mot_target_name(c[i].experiment->stop.target), c[i].experiment->stop.value };
         mot_store_key(&s->parts, c[i].seed, c[i].parts);
         c[i].data = mot_hash3(s->data, seeded, seeded ? c[i].seed : 0) | 1; /* 0 is no data */
     }
     free(stems);
     return status;
+}
+
+/* A run that keeps its model is of use only with the model at its own end. */
+char *mot_case_found(const struct mot_runner *r, const struct mot_case *c)
+{
+    char key[MOT_KEY_SIZE];
+    if (r->fresh) return NULL;
+    if (mot_store_has(r->store, c->key)) return mot_store_folder(r->store, c->key);
+    if (!r->rereads || r->models || !mot_store_relative(r->store, c->family, key)) return NULL;
+    char *folder = mot_store_folder(r->store, key);
+    if (mot_store_has(r->store, key) && mot_figures_answer(folder, &c->goal)) return folder;
+    free(folder);
+    return NULL;
 }
 
 struct keyed {
@@ -423,12 +444,9 @@ enum mot_status mot_runner_run(struct mot_runner *r, struct mot_case *c, size_t 
     crew.alike = first_of_key(c, n, offsetof(struct mot_case, key));
     for (size_t i = 0; i < n; i++) {
         if (crew.alike[i] != i) continue;
-        if (!r->fresh && mot_store_has(r->store, c[i].key)) {
-            c[i].folder = mot_store_folder(r->store, c[i].key);
-            r->found++;
-        } else {
-            crew.todo[crew.todos++] = i;
-        }
+        c[i].folder = mot_case_found(r, &c[i]);
+        if (c[i].folder) r->found++;
+        else crew.todo[crew.todos++] = i;
     }
     if (r->listener) r->listener->begins(r->listener->self, r, c, n);
     status = make_partitions(&crew);

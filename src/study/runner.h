@@ -7,6 +7,7 @@
 #ifndef MOT_STUDY_RUNNER_H
 #define MOT_STUDY_RUNNER_H
 
+#include "study/figures.h"
 #include "study/plan.h"
 #include "study/store.h"
 #include <signal.h>
@@ -22,10 +23,12 @@ struct mot_case {
     bool owner; /* this case closes it */
     /* Filled by mot_cases_name: */
     char key[MOT_KEY_SIZE];
-    char parts[MOT_KEY_SIZE]; /* of its partition, if worth keeping */
-    uint64_t data;            /* equal for cases of one data set */
-    char *folder;             /* the finished run's, or NULL; free() it */
-    char *failed;             /* why there is none: "crashed: ..." or "refused: ..."; free() it */
+    char family[MOT_KEY_SIZE]; /* the key of the same run without a target */
+    struct mot_goal goal;      /* its target */
+    char parts[MOT_KEY_SIZE];  /* of its partition, if worth keeping */
+    uint64_t data;             /* equal for cases of one data set */
+    char *folder;              /* the finished run's, or NULL; free() it */
+    char *failed;              /* why there is none: "crashed: ..." or "refused: ..."; free() it */
 };
 void mot_cases_free(struct mot_case *, size_t n); /* what they own, and the array */
 
@@ -41,9 +44,10 @@ struct mot_study_listener {
 struct mot_runner {
     const struct mot_study_plan *plan;
     struct mot_store *store;
-    unsigned jobs;     /* workers; 0: one per core */
-    bool models;       /* keep models, too */
-    bool fresh;        /* make all runs anew, whatever the store holds */
+    unsigned jobs; /* workers; 0: one per core */
+    bool models;   /* keep models, too */
+    bool fresh;    /* make all runs anew, whatever the store holds */
+    bool rereads;  /* a run for another target that tells enough will do; its folder is read with the goal */
     const char *doing; /* "tuning", "comparing": for progress */
     FILE *progress;    /* NULL: none */
     bool terminal;
@@ -61,6 +65,8 @@ enum mot_status mot_cases_resolve(const struct mot_runner *, struct mot_case *, 
 /* Computes the keys under which the store keeps them. */
 enum mot_status mot_cases_name(const struct mot_runner *, struct mot_case *, size_t n);
 
+/* The folder of the case's run, or of one that tells as much; NULL: it has to be made. malloc'd. */
+char *mot_case_found(const struct mot_runner *, const struct mot_case *);
 /* Makes the runs that the store does not have. MOT_OK even if some crashed: their cases say so. */
 enum mot_status mot_runner_run(struct mot_runner *, struct mot_case *, size_t n);
 

@@ -453,3 +453,35 @@ enum mot_status mot_store_publish(const struct mot_store *s, const char *worksho
     free(sums);
     return status;
 }
+
+/* ---- Families ------------------------------------------------------------------------------------------ */
+
+static char *family_path(const struct mot_store *s, const char *family)
+{
+    char *name = mot_format("family/%s", family), *path = mot_path_join(s->path, name);
+    free(name);
+    return path;
+}
+
+/* Only a hint: without it a run is made that might have been spared. */
+void mot_store_relate(const struct mot_store *s, const char *family, const char *key)
+{
+    char *path = family_path(s, family), *shelf = mot_path_join(s->path, "family");
+    if (mot_make_folder(shelf) == MOT_OK) (void)mot_file_replace(path, key, strlen(key));
+    free(shelf);
+    free(path);
+}
+
+bool mot_store_relative(const struct mot_store *s, const char *family, char key[MOT_KEY_SIZE])
+{
+    char *path = family_path(s, family);
+    unsigned char *text = NULL;
+    size_t n = 0;
+    bool found = mot_file_exists(path) && mot_file_read(path, MOT_KEY_SIZE, &text, &n) == MOT_OK &&
+        n == MOT_KEY_SIZE - 1;
+    for (size_t i = 0; found && i < n; i++) found = text[i] && strchr("0123456789abcdef", text[i]);
+    if (found) memcpy(key, text, n), key[n] = '\0';
+    free(text);
+    free(path);
+    return found;
+}

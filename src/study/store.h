@@ -2,6 +2,7 @@
  *
  *   STORE/lock               see below
  *   STORE/tmp/PID-SLOT       a run being made
+ *   STORE/family/FAMILY      the key of the last run made of those that differ only in their target
  *   STORE/ab/ab12...         a run: its folder, and `sums`, the sizes and hashes of its files; or a
  *                            partition (kept_parts.h), with `sums` too
  *
@@ -52,6 +53,11 @@ void mot_store_release(struct mot_store_claim *);
 char *mot_store_workshop(const struct mot_store *, long program, unsigned slot);
 /* Turns the workshop into the run of that key. If there is one already, it stays. */
 enum mot_status mot_store_publish(const struct mot_store *, const char *workshop, const char *key);
+
+/* Runs that differ only in their target are a family. The last one made went furthest, or another would have
+ * done: its key is kept in STORE/family. */
+void mot_store_relate(const struct mot_store *, const char *family, const char *key);
+bool mot_store_relative(const struct mot_store *, const char *family, char key[MOT_KEY_SIZE]);
 
 void mot_remove_tree(const char *path); /* a folder and its contents; never follows links */
 

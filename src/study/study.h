@@ -8,6 +8,7 @@
 #ifndef MOT_STUDY_STUDY_H
 #define MOT_STUDY_STUDY_H
 
+#include "study/figures.h"
 #include <jansson.h>
 #include <motley/status.h>
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct mot_study_run {
     const char *folder; /* NULL: it failed before it could leave one */
     /* "crashed: signal 11 (Segmentation fault)"; NULL: the summary says how it ended */
     const char *failed;
+    const struct mot_goal *goal; /* the target to judge it by; NULL: its own */
 };
 
 /* By condition, arm and seed: for qsort(). */

@@ -27,6 +27,7 @@ struct point {
     double median, nearness;
     size_t reached, failed;
     char **folder, **why; /* [seeds] */
+    struct mot_goal goal;
 };
 
 /* One arm under one condition. */
@@ -278,7 +279,8 @@ static enum mot_status take_results(struct mot_tuner *t, struct mot_case *cases,
             if (!point->alive) continue;
             for (size_t s = 0; s < seeds && status == MOT_OK; s++) {
                 const struct mot_case *one = &cases[s * per_seed + at];
-                status = mot_figures_read(one->folder, &f[s]);
+                status = mot_figures_read(one->folder, &one->goal, &f[s]);
+                point->goal = one->goal;
                 point->folder[s] = one->folder ? mot_arena_text(t->arena, one->folder) : NULL;
                 point->why[s] = one->failed ? mot_arena_text(t->arena, one->failed) : NULL;
             }
@@ -415,12 +417,15 @@ static void write_result(const struct mot_tuner *t, struct mot_tuning *out)
         const struct point *best = &c->point[best_of(c)];
         out->best[i] = (struct mot_best){ best->setting, best->settings };
         json_array_append_new(out->json, cell_json(t, c));
+        struct mot_goal *goal = mot_arena_new(&out->arena, sizeof(*goal));
+        *goal = best->goal;
         for (size_t s = 0; s < seeds; s++)
             out->run[out->runs++] = (struct mot_study_run){ .arm = (uint32_t)c->arm,
                 .condition = (uint32_t)c->condition,
                 .seed = t->tune->seeds.seed[s],
                 .folder = best->folder[s],
-                .failed = best->why[s] };
+                .failed = best->why[s],
+                .goal = goal };
     }
 }
 

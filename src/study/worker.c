@@ -51,7 +51,9 @@ static enum mot_status simulate(struct worker *w, const struct mot_case *c, stru
     if (status == MOT_OK) mot_outcome_close(&out);
     free(folder);
     mot_job_close(&job);
-    return status == MOT_OK ? mot_store_publish(w->runner->store, w->workshop, c->key) : status;
+    if (status == MOT_OK) status = mot_store_publish(w->runner->store, w->workshop, c->key);
+    if (status == MOT_OK) mot_store_relate(w->runner->store, c->family, c->key);
+    return status;
 }
 
 static enum mot_status share_out_only(struct worker *w, const struct mot_case *c, struct mot_experiment *x)

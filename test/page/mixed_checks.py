@@ -60,6 +60,7 @@ def apart(browser):
 def senders(browser):
     page = opened(browser, 'ring')
     check(count(page, '#traffic-chart .heat') == 16 and '16 of 56 pairs' in text(page, 'traffic-note'), f'ring: two receivers each: {count(page, "#traffic-chart .heat")}')
+    check(count(page, '#topology-chart line.edge') == 8 and count(page, '#topology-chart circle') == 8, f'ring: eight workers, each joined to two: {count(page, "#topology-chart line.edge")}')
     x, y, width, height = box(page, '#traffic-chart .heat')
     page.mouse('mouseMoved', x + width / 2, y + height / 2)
     page.settle()

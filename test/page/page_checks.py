@@ -3,11 +3,17 @@ touch, by keyboard, on paper and without scripts. With MOTLEY_SHOTS=DIR it leave
 import os
 from page_common import address, box as box_on, check, finger_shows, look_at, pages, run, seen_without_scripts, shots, sound, switch_makes_dark, tip as tip_on
 
-SECTIONS = ['table', 'curves', 'target', 'run', 'staleness', 'settings', 'repeat']
+SECTIONS = ['table', 'curves', 'run', 'settings', 'repeat']
 
 
 def sections(page):
-    return SECTIONS + (['tuning'] if page.value('DATA.tuning.length') else [])
+    """Those that have something to show; the others must not be there."""
+    more = {'tuning': 'DATA.tuning.length', 'target': 'DATA.targets.some(Boolean)', 'staleness': 'DATA.cells.some(c => c.mean !== null)',
+            'timelines': 'DATA.arms.length > 1 && DATA.details.length > 1'}
+    there = [name for name, shown in more.items() if page.value(shown)]
+    for name in more.keys() - set(there):
+        check(page.value(f"document.getElementById('{name}')") is None, f'a page without {name} has no section for it')
+    return SECTIONS + there
 
 
 def looks(browser):
@@ -30,6 +36,24 @@ def use(browser):
     page.mouse('mouseMoved', 2, 2)
     page.settle()
     check(tip() is None, 'they go with the pointer')
+    # The chart has the table's digits, and its numbers stand at the ends of the bars.
+    bars = page.value("[...document.querySelectorAll('#target-chart text')].map(t => t.firstChild ? t.firstChild.data : '').filter(t => / m?s$/.test(t))")
+    table = page.value("document.querySelector('#table table').innerText")
+    check(len(bars) == len(arms) and all(b.replace('> ', '') in table for b in bars), f'bars and table show the same digits: {bars}')
+    ends = page.value("[...document.querySelectorAll('#target-chart .fillbar')].map(b => b.getBBox().x + b.getBBox().width)")
+    starts = page.value("[...document.querySelectorAll('#target-chart text')].filter(t => t.firstChild && / m?s$/.test(t.firstChild.data)).map(t => t.getBBox().x)")
+    check(len(ends) == len(starts) and all(0 < s - e < 14 for s, e in zip(starts, ends)), f'a number stands at the end of its bar: {ends} {starts}')
+    crossed = page.value("[document.querySelectorAll('#curve-chart .crossing').length, DATA.cells.filter(c => c.tt && c.tt.median !== null).length]")
+    check(crossed[0] == crossed[1] > 0, f'each arm that reaches the target is marked where it crosses it: {crossed}')
+    # Timelines: all arms, the best first, on one axis; how much of the runs they show.
+    shown = page.value("[lines.list.map(one => one.arm), DATA.order[0], document.querySelectorAll('#timelines-chart svg').length]")
+    check(shown[0] == shown[1] and shown[2] == 1, f'a timeline for each arm, in the order of the answer: {shown}')
+    best = page.value("DATA.cells.filter(c => c.tt && c.tt.median !== null).sort((p, q) => p.tt.median - q.tt.median)[0].a")
+    check(shown[0][0] == best, f'the winner comes first: {shown[0]} {best}')
+    check(page.value("document.getElementById('timelines-note').textContent").startswith('The first '), 'it says how much of the runs is shown')
+    before = page.value('lines.to')
+    page.value("[...document.querySelectorAll('#timelines-controls button')].find(b => b.textContent === '+').click()")
+    check(page.value('lines.to') < 0.6 * before, 'and looks closer')
     # Each metric against each axis, on each scale, with each band: nothing breaks, and the picture changes.
     seen = page.value("""(() => {
         const [metric, axis] = document.querySelectorAll('#curve-controls select'), seen = new Set(), boxes = document.querySelectorAll('#curve-controls input');

@@ -532,7 +532,7 @@ TEST(an_unknown_figure_never_becomes_nan_in_the_text)
     run_note(&r, "staleness", 0, 0, NAN);
     run_note(&r, "late", 0, 0, NAN);
     judge(&r);
-    CHECK_HAS(verdict, "The target, grad_norm 0.01, was not reached. ");
+    CHECK_HAS(verdict, "The target, a gradient norm of 0.01, was not reached. ");
     CHECK_LACKS(verdict, "nan");
     free(verdict);
     verdict = NULL;

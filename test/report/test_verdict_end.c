@@ -48,7 +48,7 @@ TEST(a_target_not_reached_is_said_with_where_it_stood)
     r.e.stop.target = MOT_TARGET_TEST_ACCURACY, r.e.stop.value = 0.85;
     r.o.last.score.test_accuracy = 0.8123;
     CHECK_HAS(judge(&r),
-        "The target, test_accuracy 0.85, was not reached: it stood at 0.8123 when stop.updates ended the "
+        "The target, 85 % test accuracy, was not reached: it stood at 81.23 % when stop.updates ended the "
         "run.");
     r.o.target.reached = true;
     judge(&r);

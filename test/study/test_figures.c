@@ -11,7 +11,7 @@ static enum mot_status read_from(const char *summary)
     mot_make_folder(folder);
     unlink(path);
     if (summary && mot_file_replace(path, summary, strlen(summary)) != MOT_OK) abort();
-    enum mot_status status = mot_figures_read(folder, &f);
+    enum mot_status status = mot_figures_read(folder, NULL, &f);
     free(path);
     free(folder);
     return status;
@@ -92,7 +92,7 @@ TEST(utilisation_is_of_all_workers_and_the_worst_wait_of_one)
 
 TEST(a_folder_without_a_summary_fails_otherwise_than_one_with_a_bad_one)
 {
-    CHECK_INT(mot_figures_read(NULL, &f), MOT_OK);
+    CHECK_INT(mot_figures_read(NULL, NULL, &f), MOT_OK);
     CHECK(!f.known && isnan(f.value[MOT_FIGURE_TIME]));
     CHECK_INT(read_from(NULL), MOT_ESYSTEM);
     CHECK_HAS(mot_error(), "summary.json: expected the summary of a run; ");

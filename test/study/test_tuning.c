@@ -135,7 +135,7 @@ TEST(a_best_value_at_the_edge_is_said_to_be_there)
     size_t n;
     CHECK_INT(mot_study_show(done.document, in_here("out"), NULL), MOT_OK);
     CHECK_INT(mot_file_read(in_here("out/table.txt"), 1 << 20, &table, &n), MOT_OK);
-    CHECK_HAS((char *)table, "at the edge of the grid");
+    CHECK_HAS((char *)table, "it is at the edge of the");
     free(table);
     go("stop: {updates: 40}\ntune: {over: {optimizer.lr: [1e-6, 0.1, 900000]}, by: train_loss}\n", true);
     CHECK_INT(json_array_size(json_object_get(tuned(0), "edge")), 0);

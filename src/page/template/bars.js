@@ -1,19 +1,20 @@
 // bars.js -- time to target: a bar an arm, its interval, a dot a seed; who never came there is said so.
 
+// The bar, and below it the interval and a dot for each run, so that its number can stand at its end.
 function paintBar(x, arm, cell, top, high, left, mid) {
-  const tt = cell.tt || {}, g = draw('g', { class: armClass(arm) });
+  const tt = cell.tt || {}, g = draw('g', { class: armClass(arm) }), under = top + high + 7;
   const median = tt.median === undefined ? null : tt.median;
   if (median !== null) {
     g.append(draw('rect', { x: left, y: top, width: Math.max(1, x.at(median) - left), height: high, rx: 2, class: 'fillbar' }));
     if (tt.low !== null && cell.runs > 1) {
       const to = tt.high === null ? x.at(x.to) : x.at(tt.high), from = x.at(tt.low);
-      g.append(draw('path', { class: 'whisker', d: `M${from},${mid}H${to}M${from},${mid - 4}v8` + (tt.high === null ? `M${to - 5},${mid - 4}L${to},${mid}L${to - 5},${mid + 4}` : `M${to},${mid - 4}v8`) }));
+      g.append(draw('path', { class: 'whisker', d: `M${from},${under}H${to}M${from},${under - 4}v8` + (tt.high === null ? `M${to - 5},${under - 4}L${to},${under}L${to - 5},${under + 4}` : `M${to},${under - 4}v8`) }));
     }
   } else if (tt.beyond !== null && tt.beyond !== undefined) {
     g.append(draw('rect', { x: left, y: top, width: Math.max(1, x.at(tt.beyond) - left), height: high, rx: 2, class: 'openbar' }));
   }
   for (const run of DATA.runs)
-    if (run.a === arm && run.c === cell.c && run.tt !== null && cell.runs > 1) g.append(draw('circle', { cx: x.at(run.tt), cy: mid, r: 2.6, class: 'dot' }));
+    if (run.a === arm && run.c === cell.c && run.tt !== null && cell.runs > 1) g.append(draw('circle', { cx: x.at(run.tt), cy: under, r: 2.6, class: 'dot' }));
   return g;
 }
 
@@ -29,12 +30,10 @@ function paintBarText(attrs, cell) {
   return draw('text', { ...attrs, class: known ? '' : 'badtext' }, text, lost ? draw('tspan', { class: 'badtext' }, lost) : null);
 }
 
-// Where a bar and all that is drawn over it ends.
-function barEnd(x, arm, cell, left) {
-  const tt = cell.tt || {}, known = tt.median !== null && tt.median !== undefined;
-  if (known && (tt.high === null || tt.high === undefined) && cell.runs > 1) return x.at(x.to);
-  const times = [tt.median, tt.high, known ? 0 : tt.beyond, ...DATA.runs.filter(run => run.a === arm && run.c === cell.c).map(run => run.tt)];
-  return Math.max(left, ...times.filter(v => v !== null && v !== undefined).map(v => x.at(v)));
+// Where a bar ends.
+function barEnd(x, cell, left) {
+  const tt = cell.tt || {}, end = tt.median !== null && tt.median !== undefined ? tt.median : tt.beyond;
+  return end === null || end === undefined ? left : Math.max(left, x.at(end));
 }
 
 function barTip(arm, cell) {
@@ -54,7 +53,7 @@ function paintTarget(host, width) {
   for (const run of DATA.runs) ends.push(run.tt);
   const most = Math.max(0, ...ends.filter(v => v !== null && v !== undefined && isFinite(v)));
   const label = narrow ? 0 : Math.min(220, 20 + 7.5 * Math.max(6, ...DATA.arms.map(name => name.length)));
-  const rowHigh = narrow ? 46 : 32, groups = conditions.length, rooms = narrow ? 10 : 190;
+  const rowHigh = narrow ? 54 : 42, groups = conditions.length, rooms = narrow ? 10 : 120;
   const height = groups * DATA.arms.length * rowHigh + (groups > 1 ? groups * 30 : 4) + 42;
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'Time to target, a bar for each arm' });
   const x = scaleOf({ from: 0, to: most || 1, log: false, pixels: [label, Math.max(label + 60, width - rooms)], kind: 'time', count: Math.max(3, Math.floor((width - label - rooms) / 90)) });
@@ -76,7 +75,7 @@ function paintTarget(host, width) {
         const barTop = narrow ? top + 20 : top + 6, high = 18, mid = barTop + high / 2;
         svg.append(narrow ? shortText({ x: 0, y: top + 14 }, armText, width - 20 - 7 * barText(cell).slice(0, 2).join('').length) : shortText({ x: label - 10, y: mid + 4, 'text-anchor': 'end' }, armText, label - 10));
         svg.append(paintBar(x, arm, cell, barTop, high, label, mid));
-        svg.append(narrow ? paintBarText({ x: width - 4, y: top + 14, 'text-anchor': 'end' }, cell) : paintBarText({ x: barEnd(x, arm, cell, label) + 8, y: mid + 4 }, cell));
+        svg.append(narrow ? paintBarText({ x: width - 4, y: top + 14, 'text-anchor': 'end' }, cell) : paintBarText({ x: barEnd(x, cell, label) + 8, y: mid + 4 }, cell));
         svg.append(withTip(draw('rect', { x: 0, y: top, width, height: rowHigh, class: 'hit' }), () => barTip(arm, cell)));
       }
       top += rowHigh;
@@ -89,7 +88,7 @@ function paintTarget(host, width) {
 function startTarget() {
   const goal = DATA.targets.find(Boolean);
   if (!goal) {
-    $('target-note').textContent = 'The experiment names no target (stop.target), so there is no time to compare.';
+    $('target').remove();
     return;
   }
   const kind = goal.kind.endsWith('accuracy') ? 'share' : 'plain';

@@ -38,10 +38,11 @@ function swatch(arm) {
 
 // ---- Numbers -----------------------------------------------------------------------------------------
 
-const TIMES = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1], ['ms', 1e-3], ['µs', 1e-6], ['ns', 1e-9]];
+// As in the tables, which the program writes: the same figure has the same digits everywhere.
+const TIMES = [['h', 3600], ['min', 60], ['s', 1], ['ms', 1e-3], ['us', 1e-6], ['ns', 1e-9]];
 const SIZES = [['PB', 1e15], ['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]];
 
-const three = v => v === 0 ? '0' : Math.abs(v) >= 100 ? v.toFixed(0) : Math.abs(v) >= 10 ? v.toFixed(1) : v.toFixed(2);
+const three = v => v === 0 ? '0' : Math.abs(v) >= 99.95 ? v.toFixed(0) : Math.abs(v) >= 9.995 ? v.toFixed(1) : v.toFixed(2);
 function showTime(s) {
   if (s === 0) return '0 s';
   const unit = TIMES.find(([, size]) => s >= size * (size > 1 ? 2 : 0.9995)) || TIMES[TIMES.length - 1];
@@ -52,12 +53,15 @@ function showSize(bytes) {
   return (unit[1] === 1 ? Math.round(bytes) : three(bytes / unit[1])) + ' ' + unit[0];
 }
 const showCount = n => Math.round(n).toLocaleString('en-US');
-const showShare = v => (100 * v).toFixed(v > 0 && v < 0.0995 ? 2 : 1) + ' %';
+const showShare = v => (v === 0 ? '0' : (100 * v).toFixed(v > 0 && v < 0.0995 ? 2 : 1)) + ' %';
 function showPlain(v) {
   const size = Math.abs(v);
   if (v === 0) return '0';
-  return size >= 1e-3 && size < 1e5 ? String(Number(v.toPrecision(4))) : v.toExponential(2);
+  if (size < 1e-3 || size >= 1e5) return v.toExponential(2).replace(/e([-+])(\d)$/, 'e$10$2');
+  return size >= 999.95 ? v.toFixed(0) : v.toPrecision(4);
 }
+// In a sentence, without zeros at the end.
+const inWords = v => showPlain(v).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
 const SHOW = { time: showTime, bytes: showSize, count: showCount, share: showShare, plain: showPlain };
 
 // A unit for a whole axis: what its numbers are divided by, and its name.

@@ -60,6 +60,16 @@ function armsOfCurve() {
   return arms;
 }
 
+// The values after the first steep part, which would take most of the height and tell least; and the target.
+function rangeBeyondStart(arms, x0, x1) {
+  if (arms.some(({ lines }) => lines.some(points => points.length < 8))) return null; // few points are all needed
+  const ys = arms.flatMap(({ lines }) => lines.flatMap(points => points.filter(([x], i) => x >= x0 + 0.06 * (x1 - x0) || i === points.length - 1).map(([, y]) => y)));
+  const goal = DATA.targets[curve.condition];
+  if (goal && goal.kind === curve.metric) ys.push(goal.value);
+  ys.sort((p, q) => p - q);
+  return ys.length ? [ys[Math.floor(0.02 * ys.length)], ys[Math.ceil(0.98 * (ys.length - 1))]] : null;
+}
+
 // What the axes must hold. A run that diverges may not squeeze the others: the start of all is the measure.
 function rangeOf(arms) {
   let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity, start = 0;
@@ -75,12 +85,18 @@ function rangeOf(arms) {
     last.sort((p, q) => q - p);
     x1 = Math.max(x1, curve.band === 'seeds' ? last[0] : last[Math.ceil(last.length / 2) - 1]);
   }
+  const clear = curve.logX || curve.logY ? null : rangeBeyondStart(arms, x0, x1);
+  curve.cut = false;
+  if (clear && y1 - y0 > 2 * (clear[1] - clear[0])) {
+    [y0, y1] = clear;
+    curve.cut = true;
+  }
   const top = metricKind(curve.metric) === 'share' ? 1 : curve.logY ? start * 100 : start * 2;
   if (start > 0 && y1 > top) y1 = top;
   if (!curve.logX) x0 = Math.min(0, x0);
   if (y1 <= y0) y1 = y0 + (Math.abs(y0) || 1) * 0.1;
   if (!curve.logY) {
-    if (y0 > 0 && y0 < 0.35 * y1) y0 = 0;
+    if (y0 > 0 && y0 < 0.2 * y1) y0 = 0;
     const pad = (y1 - y0) * 0.04;
     y1 = metricKind(curve.metric) === 'share' ? Math.min(1, y1 + pad) : y1 + pad;
     if (y0 !== 0) y0 -= pad;
@@ -128,6 +144,21 @@ function paintGoal(inside, x, y, box) {
   inside.append(draw('text', { x: box.right - 4, y: at - 5, 'text-anchor': 'end', class: 'soft' }, 'target'));
 }
 
+// Where the arms cross the target: the medians that the table has.
+function paintCrossings(svg, x, y, box, arms) {
+  const goal = DATA.targets[curve.condition], value = goal && (asError() ? 1 - goal.value : goal.value);
+  if (!goal || goal.kind !== curve.metric || value < y.from || value > y.to) return;
+  for (const { arm } of arms) {
+    const cell = DATA.cells.find(one => one.a === arm && one.c === curve.condition) || {};
+    const at = curve.x === 't' ? cell.tt && cell.tt.median : curve.x === 'u' ? cell.ut : cell.bt;
+    if (at === null || at === undefined || at < x.from || at > x.to * 1.0001) continue;
+    const px = x.at(at), g = draw('g', { class: 'crossing ' + armClass(arm) });
+    g.append(draw('line', { x1: px, x2: px, y1: y.at(value), y2: box.bottom, class: 'interval', 'stroke-dasharray': '3 3' }));
+    g.append(draw('circle', { cx: px, cy: y.at(value), r: 4.5, class: 'fillmark' }));
+    svg.append(g);
+  }
+}
+
 function curveTip(arms, x) {
   const [xName, xKind] = AXES[curve.x], show = SHOW[metricKind(curve.metric)], rows = [];
   for (const { arm, lines, band } of arms) {
@@ -164,6 +195,8 @@ function paintCurves(host, width) {
     one.band = one.lines.length > 1 ? bandOf(one.lines, grid) : [];
     paintArm(inside, x, y, one);
   }
+  paintCrossings(inside, x, y, box, arms);
+  $('curve-cut').textContent = curve.cut ? 'The axis leaves out the first steep part.' : '';
   const cursor = draw('line', { y1: box.top, y2: box.bottom, x1: -9, x2: -9, class: 'cursor' });
   svg.append(cursor, draw('rect', { x: box.left, y: box.top, width: Math.max(1, box.right - box.left), height: box.bottom - box.top, class: 'hit' }));
   let at = null;
@@ -191,8 +224,7 @@ function paintCurves(host, width) {
 function startCurves() {
   const shown = metricsShown(), host = $('curve-chart');
   if (!shown.length) {
-    $('curve-controls').remove();
-    host.append(make('p', { class: 'about' }, 'No run left a curve.'));
+    $('curves').remove();
     return;
   }
   const wanted = DATA.targets[0] && shown.find(([name]) => name === DATA.targets[0].kind);
@@ -213,6 +245,7 @@ function startCurves() {
   armButtons($('curve-legend'), curve.hidden, again);
   const notes = [];
   if (many) notes.push('Lines are medians over seeds, faint once some runs have ended, and stop once half have.');
+  if (DATA.targets.some(Boolean)) notes.push('A disc on the dotted line is where an arm crosses the target' + (many ? ' in the median.' : '.'));
   if (DATA.runs.some(run => run.st !== 'ok' && run.y)) notes.push('Crosses mark where runs failed.');
   if (DATA.thinned || DATA.skipped) notes.push('This is a large study: ' + (DATA.skipped ? 'some of its runs and ' : '') + 'some points are left out here. motley report --csv has them all.');
   $('curve-note').textContent = notes.join(' ');

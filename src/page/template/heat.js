@@ -3,6 +3,12 @@
 // A cell: its text, how much colour (0 to 1), which (a class of the style sheet), and its tip.
 const countCell = (n, most, tip) => ({ text: n >= 1e5 ? Math.round(n / 1000) + 'k' : String(n), shade: n ? 0.08 + 0.92 * n / most : 0, kind: 'heat', tip });
 
+// More than an equal share in the colour of heat, less in the other: at twice the share, or at none of it, as strong as can be.
+function shareCell(n, equal, tip) {
+  const off = equal > 0 ? (n - equal) / equal : n > 0 ? 1 : 0;
+  return { text: n >= 1e5 ? Math.round(n / 1000) + 'k' : String(n), shade: Math.min(1, Math.abs(off)), kind: off < 0 ? 'badheat' : 'heat', tip };
+}
+
 // what: { label, corner and total (above the names and the last column), columns: [names], rows: [{ name, total, bar, cells }] }
 function paintHeat(host, width, what) {
   const columns = what.columns.length, rows = what.rows, label = width < 520 ? 84 : 130, sum = 64, row = rows.length > 24 ? 18 : 26;

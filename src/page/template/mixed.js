@@ -13,10 +13,10 @@ function describeMixed(detail) {
   const mixed = detail.mixed, text = [];
   $('mixed').hidden = !mixed;
   if (!mixed) return;
-  text.push('At the end the workers’ models had a mean squared distance of ' + showPlain(mixed.consensus || 0) + ' from their mean, which is the model that is evaluated.');
-  if (mixed.drift !== null) text.push('Mixing alone moved that mean by ' + showPlain(100 * mixed.drift) + ' % of its norm.');
-  if (mixed.mass !== null) text.push('The push-sum weights of all workers add up to ' + showPlain(mixed.mass) + ' times their number.');
-  if (mixed.behind[0] !== null) text.push('What a worker mixed in was ' + showPlain(mixed.behind[0]) + ' rounds away from its own on average, at most ' + showPlain(mixed.behind[1]) + '.');
+  text.push('At the end the workers’ models had a mean squared distance of ' + inWords(mixed.consensus || 0) + ' from their mean, which is the model that is evaluated.');
+  if (mixed.drift !== null) text.push('Mixing alone moved that mean by ' + inWords(100 * mixed.drift) + ' % of its norm.');
+  if (mixed.mass !== null) text.push('The push-sum weights of all workers add up to ' + inWords(mixed.mass) + ' times their number.');
+  if (mixed.behind[0] !== null) text.push('What a worker mixed in was ' + inWords(mixed.behind[0]) + ' rounds away from its own on average, at most ' + inWords(mixed.behind[1]) + '.');
   if (mixed.dropped) text.push('Of what arrived, ' + showCount(mixed.dropped) + (mixed.dropped === 1 ? ' segment was' : ' segments were') + ' outside the window and dropped.');
   $('mixed-note').textContent = text.join(' ');
   $('mixed-legend').replaceChildren(...mixedLines(detail).map(line => make('span', { class: 'item' }, swatch(line.arm), line.text)));

@@ -27,7 +27,7 @@ const STALENESS_MOST = 30;
 function startStaleness() {
   const cells = DATA.cells.filter(cell => cell.mean !== null || cell.bins.length);
   if (!cells.length) {
-    $('staleness-note').textContent = 'No method of this study reports staleness: synchronous methods use only fresh gradients.';
+    $('staleness').remove();
     return;
   }
   $('staleness-note').textContent = 'Updates made between reading a model and using the gradient computed from it, over all runs of an arm.';
@@ -37,7 +37,7 @@ function startStaleness() {
     $('staleness-charts').append(make('div', {},
       make('h4', {}, make('span', { class: 'key ' + armClass(cell.a) }), armName(cell.a) + (condition ? ', ' + condition : '')),
       cell.bins.length ? chart : null,
-      make('p', { class: 'about' }, 'mean ' + (cell.mean === null ? '–' : showPlain(cell.mean)) + ', at most ' + (cell.max === null ? '–' : showCount(cell.max)))));
+      make('p', { class: 'about' }, 'mean ' + (cell.mean === null ? '–' : inWords(cell.mean)) + ', at most ' + (cell.max === null ? '–' : showCount(cell.max)))));
     if (cell.bins.length) keepDrawn(chart, width => paintBins(chart, width, cell.a, cell.bins));
   }
 }

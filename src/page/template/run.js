@@ -34,14 +34,14 @@ function ganttTip(node, spans, time) {
   return tipTable(nodeName(node) + ' at ' + showTime(time), rows);
 }
 
-function paintRow(inside, x, spans, top, high) {
-  const last = Math.max(gantt.from, ...spans.map(s => s[2]));
-  if (last > gantt.from) inside.append(draw('rect', { x: x.at(gantt.from), y: top, width: Math.max(0, x.at(Math.min(last, gantt.to)) - x.at(gantt.from)), height: high, class: 'wait' }));
+function paintRow(inside, x, spans, top, high, view) {
+  const last = Math.max(view.from, ...spans.map(s => s[2]));
+  if (last > view.from) inside.append(draw('rect', { x: x.at(view.from), y: top, width: Math.max(0, x.at(Math.min(last, view.to)) - x.at(view.from)), height: high, class: 'wait' }));
   for (const [kind, from, to] of spans) {
-    if (to < gantt.from || from > gantt.to) continue;
+    if (to < view.from || from > view.to) continue;
     const thin = kind === 'send' || kind === 'receive', half = high / 2;
     const y = kind === 'receive' ? top + half : top, tall = thin ? half : high;
-    const a = Math.max(x.at(from), x.at(gantt.from)), b = Math.min(x.at(to), x.at(gantt.to));
+    const a = Math.max(x.at(from), x.at(view.from)), b = Math.min(x.at(to), x.at(view.to));
     inside.append(draw('rect', { x: a.toFixed(2), y, width: Math.max(0.6, b - a).toFixed(2), height: tall, class: kind }));
   }
 }
@@ -49,8 +49,7 @@ function paintRow(inside, x, spans, top, high) {
 function paintGantt(host, width) {
   const timeline = gantt.detail && gantt.detail.timeline;
   if (!timeline || !timeline.node.length) {
-    host.replaceChildren(make('p', { class: 'about' }, 'This run has no timeline.'));
-    return;
+    return host.replaceChildren();
   }
   const names = timeline.node.map(nodeName), label = width < 520 ? 84 : Math.min(170, 14 + 7 * Math.max(...names.map(n => n.length)));
   const row = timeline.node.length > 16 ? 18 : 24, height = timeline.node.length * row + 48;
@@ -60,7 +59,7 @@ function paintGantt(host, width) {
   timeline.node.forEach((node, i) => {
     svg.append(shortText({ x: label - 8, y: i * row + row / 2 + 4, 'text-anchor': 'end' }, width < 520 ? (node.role === 'server' ? 'server' : node.id + (node.name ? ' ' + node.name : '')) : names[i], label - 8));
     const inside = draw('g', {});
-    paintRow(inside, x, gantt.spans[i], i * row + 2, row - 5);
+    paintRow(inside, x, gantt.spans[i], i * row + 2, row - 5, gantt);
     svg.append(inside);
   });
   for (const [v, text] of x.ticks) {
@@ -137,10 +136,10 @@ function firstLook(timeline) {
   gantt.to = end;
 }
 
-function ganttLegend() {
+function kindsLegend(host, all) {
   const used = new Set(['wait']);
-  gantt.spans.forEach(spans => spans.forEach(s => used.add(s[0])));
-  $('gantt-legend').replaceChildren(...KINDS.filter(([kind]) => used.has(kind)).map(([kind, text]) => make('span', { class: 'item' },
+  all.forEach(spans => spans.forEach(s => used.add(s[0])));
+  host.replaceChildren(...KINDS.filter(([kind]) => used.has(kind)).map(([kind, text]) => make('span', { class: 'item' },
     draw('svg', { width: 16, height: 14, 'aria-hidden': 'true' }, draw('rect', { x: 0, y: kind === 'receive' ? 7 : 1, width: 16, height: kind === 'send' || kind === 'receive' ? 6 : 12, class: kind })), text)));
 }
 
@@ -149,8 +148,7 @@ function ganttLegend() {
 function paintShares(host, width) {
   const detail = gantt.detail, workers = detail.workers || [];
   if (!workers.length) {
-    host.replaceChildren(make('p', { class: 'about' }, 'This run has no summary.'));
-    return;
+    return host.replaceChildren();
   }
   const label = width < 520 ? 84 : Math.min(170, 14 + 7 * Math.max(...workers.map(w => nodeName(w).length)));
   const row = workers.length > 20 ? 16 : 24, height = workers.length * row + 4, right = width - 58;
@@ -172,25 +170,27 @@ function paintShares(host, width) {
   host.replaceChildren(svg);
 }
 
+// Colour says how far a count is from an equal share: what the worker would hold of the class if its rows were like all.
 function paintData(host, width) {
-  const workers = gantt.detail.workers || [], classes = workers.length && workers[0].classes ? workers[0].classes.length : 0, note = $('data-note');
-  const most = Math.max(1, ...workers.map(w => Math.max(0, ...(classes ? w.classes || [] : [w.rows || 0]))));
+  const detail = gantt.detail, workers = detail.workers || [], classes = workers.length && workers[0].classes ? workers[0].classes.length : 0, note = $('data-note'), words = [];
+  const most = Math.max(1, ...workers.map(w => w.rows || 0)), names = detail.class_names || [], className = c => names[c] || String(c);
+  const held = Array.from({ length: classes }, (_, c) => workers.reduce((sum, w) => sum + (w.classes || [])[c], 0)), all = held.reduce((p, q) => p + q, 0) || 1;
   note.textContent = '';
-  if (!workers.length || workers[0].rows === null || workers[0].rows === undefined) {
-    host.replaceChildren(make('p', { class: 'about' }, 'This run has no record of which rows its workers hold.'));
-    return;
-  }
+  $('data-by-class').hidden = !workers.length || workers[0].rows === null || workers[0].rows === undefined;
+  if ($('data-by-class').hidden) return host.replaceChildren();
   paintHeat(host, width, {
     label: 'Rows of each class that each worker holds', corner: classes ? 'class' : '', total: 'rows',
-    columns: Array.from({ length: classes }, (_, c) => String(c)),
+    columns: held.map((_, c) => className(c)),
     rows: workers.map(worker => ({
       name: width < 520 ? worker.id + (worker.name ? ' ' + worker.name : '') : nodeName(worker), total: showCount(worker.rows), bar: worker.rows / most,
-      cells: classes ? worker.classes.map((n, c) => countCell(n, most, () => tipTable(nodeName(worker), [[null, 'class ' + c, showCount(n) + ' rows'], [null, 'of its ' + showCount(worker.rows), showShare(worker.rows ? n / worker.rows : 0)]]))) : [],
+      cells: classes ? worker.classes.map((n, c) => shareCell(n, worker.rows * held[c] / all, () => tipTable(nodeName(worker), [[null, className(c), showCount(n) + ' rows'], [null, 'of its ' + showCount(worker.rows), showShare(worker.rows ? n / worker.rows : 0)], [null, 'an equal share', showCount(worker.rows * held[c] / all) + ' rows']]))) : [],
     })),
   });
-  const left = gantt.detail.workers_of_run - workers.length;
-  if (left > 0) note.textContent = workers.length + ' of ' + showCount(gantt.detail.workers_of_run) + ' workers, evenly chosen.';
-  else if (!classes) note.textContent = 'The labels are numbers to predict, or the classes are too many to list: only rows are counted.';
+  if (classes) words.push('Blue: more of the class than an equal share, red: less; pale: about equal.');
+  const left = detail.workers_of_run - workers.length;
+  if (left > 0) words.push(workers.length + ' of ' + showCount(detail.workers_of_run) + ' workers, evenly chosen.');
+  else if (!classes) words.push('The labels are numbers to predict, or the classes are too many to list: only rows are counted.');
+  note.textContent = words.join(' ');
 }
 
 // Commands and settings stand in backquotes.
@@ -199,15 +199,14 @@ const withCommands = text => text.split('`').map((part, n) => n % 2 ? make('code
 function startRun() {
   const details = DATA.details.slice().sort((p, q) => p.run - q.run);
   if (!details.length) {
-    for (const node of [...$('run').children]) if (node.tagName !== 'H2') node.remove();
-    $('run').append(make('p', { class: 'about' }, 'No run left a folder to look into.'));
+    $('run').remove();
     return;
   }
   let redraw = [];
   const choose = i => {
     const detail = gantt.detail = details[i], timeline = detail.timeline;
     gantt.spans = timeline ? timeline.node.map(node => spansOf(timeline, node)) : [];
-    $('run-verdict').replaceChildren(...withCommands(detail.verdict));
+    $('run-verdict').replaceChildren(...withCommands(detail.verdict), DATA.runs[detail.run].re ? ' (This run was made for another target; this is about the whole of it.)' : '');
     const parts = [];
     if (detail.parts) parts.push('Before the first update ' + detail.parts + '.');
     if (detail.samples) parts.push('Workers computed ' + showCount(detail.samples[1]) + ' samples; ' + showCount(detail.samples[0]) + ' went into updates, each counted once.');
@@ -216,10 +215,13 @@ function startRun() {
     describeMixed(detail);
     describeTraffic(detail);
     const notes = [];
+    $('gantt').hidden = !timeline || !timeline.node.length;
+    $('shares').hidden = !(detail.workers || []).length;
     if (timeline) {
       firstLook(timeline);
-      ganttLegend();
-      if (timeline.cut) notes.push('Recorded until ' + showTime(timeline.until) + ' of ' + showTime(detail.time || timeline.until) + ': a timeline holds a run’s first 2,000 spans (trace: true keeps all).');
+      kindsLegend($('gantt-legend'), gantt.spans);
+      if (gantt.to < 0.999 * (detail.time || timeline.until)) notes.push('At first it shows ' + showTime(gantt.to - gantt.from) + ' of the run’s ' + showTime(detail.time || timeline.until) + '.');
+      if (timeline.cut) notes.push('Recorded until ' + showTime(timeline.until) + ': a timeline holds a run’s first 2,000 spans (trace: true keeps all).');
       if (timeline.nodes > timeline.node.length) notes.push(timeline.node.length + ' of ' + showCount(timeline.nodes) + ' nodes, evenly chosen.');
       if (detail.driver === 'mpi') notes.push('Over MPI only what rank 0 saw.');
     }
@@ -231,8 +233,9 @@ function startRun() {
   gantt.again = keepDrawn($('gantt-chart'), width => paintGantt($('gantt-chart'), width));
   redraw = [gantt.again, keepDrawn($('share-chart'), width => paintShares($('share-chart'), width)), keepDrawn($('data-chart'), width => paintData($('data-chart'), width)),
     keepDrawn($('mixed-chart'), width => paintMixed($('mixed-chart'), width, gantt.detail)), keepDrawn($('traffic-chart'), width => paintTraffic($('traffic-chart'), width, gantt.detail)),
+    keepDrawn($('topology-chart'), width => paintTopology($('topology-chart'), width, gantt.detail)),
     keepDrawn($('code-chart'), width => paintCode($('code-chart'), width, gantt.detail.code))];
-  $('run-controls').append(chooser('Run', details.map((detail, i) => [i, runName(detail)]), 0, v => choose(Number(v))));
+  if (details.length > 1) $('run-controls').append(chooser('Run', details.map((detail, i) => [i, runName(detail)]), 0, v => choose(Number(v))));
   if (DATA.details_left_out) $('run-controls').append(make('span', { class: 'soft' }, showCount(DATA.details_left_out) + ' more runs are left out here to keep the file small.'));
   const button = (text, label, act) => make('button', { type: 'button', 'aria-label': label, title: label, onclick: () => gantt.detail.timeline && act() }, text);
   $('gantt-controls').append(button('+', 'look closer', () => zoom(0.5)), button('−', 'see more', () => zoom(2)), button('◀', 'earlier', () => pan(-0.5)), button('▶', 'later', () => pan(0.5)),

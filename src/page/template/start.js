@@ -10,6 +10,7 @@ function startTables() {
 document.documentElement.classList.add('has-js');
 startTheme();
 startTables();
+startTimelines();
 startSweep();
 startCurves();
 startTarget();

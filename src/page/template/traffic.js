@@ -80,3 +80,27 @@ function paintTraffic(host, width, detail) {
   });
   host.replaceChildren(svg);
 }
+
+// ---- The topology: workers on a circle, a line where two of them exchange models ------------------------------
+
+const TOPOLOGY_MOST = 32;
+function paintTopology(host, width, detail) {
+  const traffic = detail.traffic, n = detail.workers_of_run;
+  if (!detail.mixed || !traffic || traffic.together > 1 || n < 3 || n > TOPOLOGY_MOST) return host.replaceChildren();
+  const side = Math.min(width, 340), mid = side / 2, radius = mid - 40, place = i => [mid + radius * Math.sin(2 * Math.PI * i / n), mid - radius * Math.cos(2 * Math.PI * i / n)];
+  const pairs = new Map();
+  for (const [from, to, bytes] of traffic.sent) if (from < n && to < n) pairs.set(Math.min(from, to) * n + Math.max(from, to), (pairs.get(Math.min(from, to) * n + Math.max(from, to)) || 0) + bytes);
+  const most = Math.max(1, ...pairs.values());
+  const svg = draw('svg', { width: side, height: side, viewBox: `0 0 ${side} ${side}`, role: 'img', 'aria-label': 'Which workers exchange models: a line joins two that do' });
+  for (const [key, bytes] of pairs) {
+    const [ax, ay] = place(Math.floor(key / n)), [bx, by] = place(key % n);
+    svg.append(withTip(draw('line', { x1: ax, y1: ay, x2: bx, y2: by, class: 'edge', 'stroke-width': (1 + 2 * bytes / most).toFixed(1) }),
+      () => tipTable('workers ' + Math.floor(key / n) + ' and ' + key % n, [[null, 'both ways', showSize(bytes)]])));
+  }
+  for (let i = 0; i < n; i++) {
+    const [px, py] = place(i), worker = (detail.workers || []).find(w => w.id === i) || { id: i, name: '' };
+    svg.append(withTip(draw('circle', { cx: px, cy: py, r: n > 20 ? 8 : 12, class: 'compute' }), () => tipTable(nodeName(worker), [])));
+    svg.append(draw('text', { x: px, y: py + 4, 'text-anchor': 'middle', class: 'onheat', 'pointer-events': 'none' }, String(i)));
+  }
+  host.replaceChildren(svg);
+}

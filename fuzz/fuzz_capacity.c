@@ -1,4 +1,4 @@
-/* fuzz_capacity.c -- any bytes as a file of device capacities: JSON, a pickle or CSV. What is read makes sense. */
+/* fuzz_capacity.c -- any bytes as a file of device capacities: JSON, a pickle or CSV. */
 #include "cluster/capacity.h"
 #include "fuzz.h"
 #include <string.h>

@@ -1,13 +1,17 @@
 /* fuzz_csv.c -- any bytes through the CSV reader; the first two bytes choose its options. */
 #include "data/missing.h"
+#include "data/words.h"
 #include "fuzz.h"
 
-/* Read again with the words that it was found to have, a table is the same. */
+/* Read again with the words that it was found to have, a table is the same; so it is by the names of its
+ * columns. */
 static void fuzz_again(const uint8_t *bytes, size_t n, struct mot_read_conf conf, const struct mot_raw *first)
 {
     struct mot_raw raw;
     struct mot_source *s = fuzz_source("x", bytes, n);
     conf.like = &first->words;
+    char **name = mot_feature_names(first->column_names, first->cols, &first->words, &conf.columns);
+    conf.column = name;
     if (s && mot_read_csv(s, &conf, &raw) == MOT_OK) {
         MOT_ASSERT(raw.cols == first->cols && raw.rows == first->rows);
         for (uint64_t i = 0; i < (uint64_t)raw.rows * raw.cols; i++)
@@ -15,6 +19,7 @@ static void fuzz_again(const uint8_t *bytes, size_t n, struct mot_read_conf conf
         mot_raw_free(&raw);
     }
     mot_source_close(s);
+    free(name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

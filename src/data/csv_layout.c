@@ -412,6 +412,17 @@ static uint32_t label_of(const struct mot_read_conf *conf, const struct csv_layo
     return c == layout->width && strcmp(label, "first") == 0 ? 0 : c;
 }
 
+/* Whether columns can go by name: none that is wanted is there twice. */
+static bool names_are_clear(const struct mot_read_conf *conf, const struct csv_layout *layout)
+{
+    for (uint32_t f = 0; f < conf->columns; f++) {
+        uint32_t times = 0;
+        for (uint32_t c = 0; c < layout->width; c++) times += strcmp(layout->names[c], conf->column[f]) == 0;
+        if (times > 1) return false;
+    }
+    return conf->columns > 0;
+}
+
 /* The features by their names, wherever they are; what else the file has is left out. */
 static enum mot_status assign_by_name(
     const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
@@ -421,7 +432,7 @@ static enum mot_status assign_by_name(
     for (uint32_t f = 0; f < conf->columns; f++) {
         const char *name = conf->column[f];
         uint32_t c = 0;
-        while (c < layout->width && (layout->role[c] != CSV_SKIP || strcmp(layout->names[c], name) != 0)) c++;
+        while (c < layout->width && strcmp(layout->names[c], name) != 0) c++;
         if (c == layout->width) {
             char clip[MOT_CLIP];
             const char *near = mot_nearest(name, (const char *const *)layout->names, layout->width);
@@ -455,7 +466,7 @@ static enum mot_status assign_roles(
     layout->role = mot_new_large(layout->width, 1);
     layout->feature = mot_new_large(layout->width, sizeof *layout->feature);
     if (!layout->role || !layout->feature) return mot_memory_status();
-    if (conf->columns && layout->names) return assign_by_name(s, conf, layout);
+    if (layout->names && names_are_clear(conf, layout)) return assign_by_name(s, conf, layout);
     enum mot_status status = assign_list(s, layout, "words", conf->words, CSV_WORDS);
     if (status == MOT_OK) status = assign_list(s, layout, "skip", conf->skip, CSV_SKIP);
     if (status != MOT_OK) return status;

@@ -188,14 +188,17 @@ static bool all_differ(char *const *text, uint32_t n)
 char **mot_feature_names(
     char *const *column_names, uint32_t cols, const struct mot_word_columns *all, uint32_t *n_out)
 {
-    char **name = column_names ? mot_new_large(cols, sizeof *name) : NULL;
-    uint32_t n = 0;
+    char **name = column_names ? mot_new_large((size_t)cols + all->count, sizeof *name) : NULL;
+    uint32_t n = 0, c = 0, w = 0; /* n: of the features; a column of words may have no words at all */
     bool known = name;
-    for (uint32_t c = 0; known && c < cols; n++) {
-        const struct mot_word_column *words = mot_word_column_at(all, c);
-        name[n] = words ? words->name : column_names[c];
+    while (known && (c < cols || w < all->count)) {
+        bool words = w < all->count && all->at[w].first <= c;
+        if (!words && c == cols) break;
+        name[n] = words ? all->at[w].name : column_names[c];
+        c += words ? all->at[w].count : 1;
+        w += words;
         known = name[n] && *name[n];
-        c += words ? words->count : 1;
+        n++;
     }
     if (known && all_differ(name, n)) {
         *n_out = n;

@@ -31,7 +31,7 @@ TAKES_LONG = [r"compare\b", r"plan\b", r"tune\b", r"train EXPERIMENT\.yaml --emu
 # What another test runs, or nothing here can.
 ELSEWHERE = [
     (r"^(export|cc(?! -shared))\b|^LD_LIBRARY_PATH", "test_install builds against what is installed"),
-    (r"--hostfile|^(sbatch|srun|for host)\b", "test_hosts does it on hosts of its own; there is no Slurm here"),
+    (r"--hostfile|^(sbatch|srun|for host)\b", "test_mpi_hosts does it on hosts of its own; there is no Slurm here"),
     (r"^source <|completion fish", "test_completion does it in the shells"),
     (r"^cmake\b", "it builds the tree once more"),
     (r"^git\b|clang-format", "test_format checks the layout"),

@@ -144,6 +144,8 @@ TEST(metadata_that_describe_another_model_are_refused)
         { "class_names", "[[],2,3,4,5,6,7,8,9,10]", "class_names[0] is neither a text nor" },
         { "class_names", "[[99,0],2,3,4,5,6,7,8,9,10]", "class_names[0] is neither a text nor" },
         { "class_names", NULL, "has no class_names" },
+        { "columns", "7", "columns is not a list of" },
+        { "columns", "[\"a\", \"b\"]", "columns is not a list of" },
         { "words", "7", "words is not a list of columns" },
         { "words", "[{\"column\": 0, \"first\": 0, \"words\": []}]", "words is not a list of columns" },
         { "words", "[{\"column\": 0, \"first\": 63, \"words\": [\"a\", \"b\"]}]", "words is not a list" },

@@ -58,6 +58,12 @@ printf 'city,age,income\nrome,old,9\n' >text.csv
 says "a word among numbers is named" 3 "text.csv:2: column 1 ('age'): found 'old', expected a number" predict text.csv --out out.csv
 claim "and nothing is written" test ! -e out.csv
 
+# A header that has a name twice says nothing: columns go by place.
+{ echo a,a,a; for ((i = 0; i < 20; i++)); do echo "$i,$((i % 2)),$((i % 2 ? 7 : 8))"; done; } >twice.csv
+says "a header with a name twice is no obstacle" 0 "" "$MOTLEY" sim --data twice.csv --model softmax --workers 2 \
+    --stop-updates 50 --out twice --quiet
+same "to predicting either" "8 7" "$MOTLEY" predict twice <(printf 'a,a\n4,0\n5,1\n')
+
 # The same for test rows of their own.
 printf 'species,income,city,age\nbig cat,10,paris,32\ndog,9,rome,21\nbird,7,berlin,25\n' >test.csv
 says "test rows may have their columns in another order" 0 "test accuracy 100.00 %" "$MOTLEY" sim --data train.csv \

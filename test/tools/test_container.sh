@@ -25,7 +25,7 @@ if ! podman run --rm "$base" true 2>"$box/log"; then
     starts=no isolation=(--isolation chroot)
 fi
 echo "ok   a base of Debian $release"
-podman build -q "${isolation[@]}" --network host --build-arg BASE="localhost/$base" -t "$image" -f "$source/Containerfile" \
+podman build -q --layers=false "${isolation[@]}" --network host --build-arg BASE="localhost/$base" -t "$image" -f "$source/Containerfile" \
     "$source" >"$box/log" 2>&1 || { tail -n 30 "$box/log"; echo "FAIL: podman build"; exit 1; }
 echo "ok   the image is built"
 

@@ -33,9 +33,9 @@ static enum mot_status read_law(const struct cli_args *args, struct mot_arena *a
     p->law = (struct mot_stream){ .kind = MOT_STREAM_NONE };
     if (!rates) return MOT_OK;
     bool list = strspn(rates, " ,0123456789[]") == strlen(rates);
-    char *law = list ? mot_format("{name: list, rates: [%.*s]}", (int)strcspn(rates, "]"),
-                           rates + strspn(rates, " ["))
-                     : mot_text(rates);
+    char *law = list
+        ? mot_format("{name: list, rates: [%.*s]}", (int)strcspn(rates, "]"), rates + strspn(rates, " ["))
+        : mot_text(rates);
     law = mot_arena_take(arena, law);
     enum mot_status status = mot_yaml_parse("--rates", true, law, strlen(law), arena, &node);
     if (status == MOT_OK) status = mot_stream_read(&reader, node, "rates", &p->law);
@@ -324,8 +324,9 @@ static enum mot_status run(const struct cli_args *args)
     struct mot_data_conf conf;
     struct mot_raw raw = { 0 };
     struct stream_plan plan = { .raw = &raw };
-    enum mot_status status =
-        cli_value(args, "to") ? MOT_OK : mot_fail(MOT_EUSAGE, "expected --to kafka://..., mqtt://... or a file");
+    enum mot_status status = cli_value(args, "to")
+        ? MOT_OK
+        : mot_fail(MOT_EUSAGE, "expected --to kafka://..., mqtt://... or a file");
     if (status == MOT_OK) status = read_law(args, &arena, &plan);
     if (status == MOT_OK) status = read_limits(args, &plan);
     if (status == MOT_OK) status = read_format(args, &plan);
@@ -369,7 +370,8 @@ const struct cli_command cli_stream = {
     .synopsis = "DATA --to ADDRESS [--rates RATES] [flags]",
     .summary = "send the rows of a data set to a broker or to files, as devices would",
     .about =
-        "Each device sends rows of DATA, one record at a time, to a topic or file of its own, at its own rate, "
+        "Each device sends rows of DATA, one record at a time, to a topic or file of its own, at its own "
+        "rate, "
         "for `motley train --source-from ADDRESS` to learn from. Values are as DATA has them, before any "
         "scaling. Device i of n sends rows i, i + n, and so on, each once; with --count or --time it begins "
         "again when there are no more. If a broker takes records more slowly than they are due, or is away, "

@@ -14,11 +14,11 @@ enum mot_inlet_got {
 };
 
 struct mot_inlet_piece {
-    size_t n;     /* bytes; of a message that has no room more than that, and none is there */
-    uint64_t at;  /* of the first byte, or the number of the message */
+    size_t n;      /* bytes; of a message that has no room more than that, and none is there */
+    uint64_t at;   /* of the first byte, or the number of the message */
     uint64_t next; /* the number of the message after it; 0: it must be there to go on after it */
-    uint64_t lag; /* what is there besides */
-    char *words;  /* [MOT_INTAKE_WORDS] to fill in */
+    uint64_t lag;  /* what is there besides */
+    char *words;   /* [MOT_INTAKE_WORDS] to fill in */
     enum mot_status failed;
 };
 

@@ -23,10 +23,10 @@
 struct inlet_kafka {
     struct mot_inlet inlet;
     struct mot_kafka kafka;
-    bool reading;  /* it has met the topic */
-    bool newest;   /* a fresh run begins with what comes from now on */
-    uint64_t next; /* the offset of the next message; MOT_CURSOR_UNKNOWN: at the beginning */
-    uint64_t high; /* the offset after the last message, as last heard */
+    bool reading;        /* it has met the topic */
+    bool newest;         /* a fresh run begins with what comes from now on */
+    uint64_t next;       /* the offset of the next message; MOT_CURSOR_UNKNOWN: at the beginning */
+    uint64_t high;       /* the offset after the last message, as last heard */
     uint32_t partitions; /* that workers read */
     uint64_t again_ns, pause_ns, looked_ns;
 };
@@ -56,13 +56,15 @@ static rd_kafka_resp_err_t count_partitions(struct inlet_kafka *k, uint32_t *cou
     if (about->topic_cnt != 1) error = RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
     else error = about->topics[0].err;
     if (!error) *count = (uint32_t)about->topics[0].partition_cnt;
+    for (int i = 0; !error && i < about->topics[0].partition_cnt; i++)
+        if (about->topics[0].partitions[i].id == k->kafka.partition)
+            error = about->topics[0].partitions[i].err;
     rd_kafka_metadata_destroy(about);
     return error;
 }
 
 /* Whether it has the message to go on with; if not, how many are gone. */
-static bool still_there(
-    struct inlet_kafka *k, uint64_t low, uint64_t high, struct mot_inlet_piece *out)
+static bool still_there(struct inlet_kafka *k, uint64_t low, uint64_t high, struct mot_inlet_piece *out)
 {
     const struct mot_kafka *is = &k->kafka;
     if (k->next < low)
@@ -93,7 +95,8 @@ static rd_kafka_resp_err_t watermarks(struct inlet_kafka *k, uint64_t *low, uint
 static rd_kafka_resp_err_t begin_reading(struct inlet_kafka *k)
 {
     rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(one, k->kafka.topic_name, k->kafka.partition)->offset = (int64_t)k->next;
+    rd_kafka_topic_partition_list_add(one, k->kafka.topic_name, k->kafka.partition)->offset =
+        (int64_t)k->next;
     rd_kafka_resp_err_t error = rd_kafka_assign(k->kafka.client, one);
     rd_kafka_topic_partition_list_destroy(one);
     return error;
@@ -146,9 +149,9 @@ static enum mot_inlet_got meet(struct inlet_kafka *k, struct mot_inlet_piece *ou
 /* A broker that is back says so only when it has a message: so it is asked now and then. */
 static enum mot_inlet_got quiet(struct inlet_kafka *k, struct mot_inlet_piece *out)
 {
-    uint64_t low, high;
+    uint32_t partitions;
     if (!k->kafka.away || k->kafka.failed || mot_wall_ns() < k->again_ns) return state_of(k, out);
-    rd_kafka_resp_err_t error = watermarks(k, &low, &high);
+    rd_kafka_resp_err_t error = count_partitions(k, &partitions);
     if (error) return ask_again(k, error, out);
     k->kafka.away = false;
     k->pause_ns = 0;

@@ -98,7 +98,8 @@ static float *slot(struct mot_intake *k, float **y)
 /* After a message's last record the next message follows: this one need not be there any more. */
 static struct mot_cursor after_record(const struct mot_intake *k, size_t done, uint64_t taken)
 {
-    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0 } : (struct mot_cursor){ k->at, taken };
+    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0 }
+                                      : (struct mot_cursor){ k->at, taken };
 }
 
 /* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken;

@@ -31,7 +31,7 @@ struct mot_intake_conf {
     /* Of brokers: secrets and certificates are files, for an experiment is written to run folders. */
     const char *password_file, *ca, *cert, *key; /* NULL: none */
     const char *spool;                           /* MQTT: the folder of spools; NULL: the run folder */
-    uint32_t begin; /* Kafka: enum mot_intake_begin */
+    uint32_t begin;                              /* Kafka: enum mot_intake_begin */
     uint32_t sync;                               /* MQTT: enum mot_spool_sync */
 };
 extern const struct mot_option mot_intake_options[];
@@ -72,11 +72,11 @@ struct mot_intake_setup {
     const struct mot_intake_conf *conf;
     const struct mot_record_form *form;
     uint32_t worker, workers;
-    uint32_t rows;  /* of its ring */
-    float *x, *y;   /* the ring's rows */
-    uint64_t first; /* where to go on, and what was before it */
+    uint32_t rows;         /* of its ring */
+    float *x, *y;          /* the ring's rows */
+    uint64_t first;        /* where to go on, and what was before it */
     struct mot_mark begin; /* after.at may be MOT_CURSOR_UNKNOWN */
-    const char *folder; /* for a log of malformed records, and a spool; NULL: none */
+    const char *folder;    /* for a log of malformed records, and a spool; NULL: none */
 };
 struct mot_intake;
 enum mot_status mot_intake_open(const struct mot_intake_setup *, struct mot_intake **out);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WHY_MOST 90  /* characters of a reason that librdkafka gives */
+#define WHY_MOST 90 /* characters of a reason that librdkafka gives */
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
@@ -31,12 +31,13 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM:
         snprintf(k->words, sizeof(k->words),
-            "%.60s refuses %s%.40s: %s; check the user, and source.password_file or MOTLEY_PASSWORD", k->hosts,
-            k->user ? "user " : "us", k->user ? k->user : "", why);
+            "%.60s refuses %s%.40s: %s; check the user, and source.password_file or MOTLEY_PASSWORD",
+            k->hosts, k->user ? "user " : "us", k->user ? k->user : "", why);
         break;
     case RD_KAFKA_RESP_ERR__SSL:
         snprintf(k->words, sizeof(k->words),
-            "no TLS with %.60s: %s; check that the port speaks TLS, and source.ca, cert and key", k->hosts, why);
+            "no TLS with %.60s: %s; check that the port speaks TLS, and source.ca, cert and key", k->hosts,
+            why);
         break;
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
         snprintf(k->words, sizeof(k->words), "%.80s does not let %s%.40s at topic %.80s; check its rights",
@@ -47,8 +48,8 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
         snprintf(k->words, sizeof(k->words),
-            "%.80s has no topic %.80s with a partition %d; check its name, or make it", k->hosts, k->topic_name,
-            k->partition);
+            "%.80s has no topic %.80s with a partition %d; check its name, or make it", k->hosts,
+            k->topic_name, k->partition);
         k->away = true;
         return;
     case RD_KAFKA_RESP_ERR__TRANSPORT:
@@ -62,8 +63,9 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
         /* The reason why the first one was lost says more than what follows from it. */
         if (k->away && (!reason || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)) return;
-        snprintf(k->words, sizeof(k->words), "no broker answers at %.60s: %s; check that it runs, its address%s",
-            k->hosts, why, k->tls ? ", and that the port speaks TLS" : " and its port");
+        snprintf(k->words, sizeof(k->words),
+            "no broker answers at %.60s: %s; check that it runs, its address%s", k->hosts, why,
+            k->tls ? ", and that the port speaks TLS" : " and its port");
         k->away = true;
         return;
     default: return; /* librdkafka tries again, and nothing is lost meanwhile */
@@ -145,7 +147,6 @@ static enum mot_status set_access(
         { "ssl.certificate.location", a->tls ? c->cert : NULL },
         { "ssl.key.location", a->tls ? c->key : NULL },
         { "reconnect.backoff.max.ms", "2000" },
-        { "log.connection.close", "false" },
     };
     status = set_all(conf, access, MOT_COUNT(access));
     free(password);
@@ -161,14 +162,13 @@ static enum mot_status set_reading(rd_kafka_conf_t *conf, const struct mot_intak
     snprintf(kbytes, sizeof(kbytes), "%llu", (unsigned long long)(room ? room : 1));
     snprintf(most, sizeof(most), "%llu", (unsigned long long)(c->longest + 60000000));
     const struct setting reading[] = {
-        { "group.id", "motley" },
-        { "enable.auto.commit", "false" },
-        { "enable.auto.offset.store", "false" },
-        { "auto.offset.reset", "error" },
-        { "allow.auto.create.topics", "false" },
+        { "group.id", "motley" }, { "enable.auto.commit", "false" }, { "enable.auto.offset.store", "false" },
+        { "auto.offset.reset", "error" }, { "allow.auto.create.topics", "false" },
         { "queued.max.messages.kbytes", kbytes },
         { "receive.message.max.bytes", c->longest > 40000000 ? most : NULL },
         { "fetch.error.backoff.ms", "100" },
+        { "socket.timeout.ms",
+            "3000" }, /* of a question to a broker that is away: whoever stops waits for it */
     };
     return set_all(conf, reading, MOT_COUNT(reading));
 }
@@ -211,7 +211,8 @@ enum mot_status mot_kafka_open(
         rd_kafka_conf_destroy(conf);
         status = mot_fail(MOT_EUSAGE, "Kafka at %s: %s", a->hosts, why);
     } else if (!(out->topic = rd_kafka_topic_new(out->client, a->topic, NULL))) {
-        status = mot_fail(MOT_EUSAGE, "Kafka topic %s: %s", a->topic, rd_kafka_err2str(rd_kafka_last_error()));
+        status =
+            mot_fail(MOT_EUSAGE, "Kafka topic %s: %s", a->topic, rd_kafka_err2str(rd_kafka_last_error()));
     }
     if (status != MOT_OK) mot_kafka_close(out);
     else if (!writes) rd_kafka_poll_set_consumer(out->client);

@@ -69,8 +69,7 @@ enum mot_status mot_outlet_open(const struct mot_address *a, const struct mot_in
     case MOT_INLET_KAFKA: status = mot_outlet_kafka(a, conf, &made); break;
     case MOT_INLET_INPUT:
     case MOT_INLET_RATE:
-    case MOT_INLET_KINDS:
-        return mot_fail(MOT_EUSAGE, "expected a file, kafka:// or mqtt:// to write to");
+    case MOT_INLET_KINDS: return mot_fail(MOT_EUSAGE, "expected a file, kafka:// or mqtt:// to write to");
     }
     if (status != MOT_OK) return status;
     made->stop = stop;

@@ -17,9 +17,9 @@ struct mot_outlet_ops {
 };
 struct mot_outlet { /* first in each outlet's own */
     const struct mot_outlet_ops *ops;
-    const volatile sig_atomic_t *stop;      /* NULL: nobody interrupts */
-    _Atomic uint64_t sent, bytes;           /* records and bytes; mot_outlet_send counts them */
-    _Atomic uint64_t pushed_back_ns;        /* what send and flush have waited: the outlet's own to count */
+    const volatile sig_atomic_t *stop; /* NULL: nobody interrupts */
+    _Atomic uint64_t sent, bytes;      /* records and bytes; mot_outlet_send counts them */
+    _Atomic uint64_t pushed_back_ns;   /* what send and flush have waited: the outlet's own to count */
 };
 enum mot_status mot_outlet_send(struct mot_outlet *, const void *record, size_t n);
 

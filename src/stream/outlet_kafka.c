@@ -38,8 +38,8 @@ static enum mot_status send_kafka(struct mot_outlet *outlet, const void *record,
     struct outlet_kafka *k = (struct outlet_kafka *)outlet;
     for (;;) {
         /* The record is only read: librdkafka takes a copy. */
-        int sent = rd_kafka_produce(k->kafka.topic, k->kafka.partition, RD_KAFKA_MSG_F_COPY, (void *)record, n,
-            NULL, 0, NULL);
+        int sent = rd_kafka_produce(
+            k->kafka.topic, k->kafka.partition, RD_KAFKA_MSG_F_COPY, (void *)record, n, NULL, 0, NULL);
         rd_kafka_resp_err_t error = sent == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_last_error();
         rd_kafka_poll(k->kafka.client, 0);
         if (k->kafka.failed) return failure(k);

@@ -33,7 +33,8 @@ struct mot_ring {
     struct mot_mark *mark, begin; /* begin: before the row at which it began */
     struct mot_mark done;         /* before row done_at, the first that was not used when rows last went */
     uint64_t done_at;
-    _Atomic uint64_t origin; /* where the stream began, if `begin` does not know; MOT_CURSOR_UNKNOWN: not yet */
+    _Atomic uint64_t
+        origin; /* where the stream began, if `begin` does not know; MOT_CURSOR_UNKNOWN: not yet */
     bool drops;
     _Atomic uint64_t tail;  /* rows that have come, `first` among them */
     _Atomic uint64_t floor; /* the oldest that must stay */

@@ -4,10 +4,9 @@ set -euo pipefail
 motley=${MOTLEY:?names the program}
 here=$(dirname "$0")
 [ -x /usr/bin/python3 ] || { echo "skipped: python3 is not installed: tools/setup test"; exit 77; }
-if "$motley" sim --serve 127.0.0.1:0 --stop-updates 1 --quiet 2>&1 | grep -q 'built without libmicrohttpd'; then
-    echo "skipped: this motley was built without libmicrohttpd"
-    exit 77
-fi
+said=$("$motley" sim --serve 127.0.0.1:0 --stop-updates 1 --quiet 2>&1) || case $said in
+*'built without libmicrohttpd'*) echo "skipped: this motley was built without libmicrohttpd"; exit 77 ;;
+esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

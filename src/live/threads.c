@@ -260,7 +260,7 @@ static void enter_slot(struct thread_port *me, struct seat *seat, const struct m
     if (seat->rank == 0) open_slot(t, c, coll);
 }
 
-/* The member's next bucket is final. Whoever gives it last lets all add it; those before it are there, too. */
+/* The member's next bucket is final. Whoever gives it last lets all add it; later ones are there, too. */
 static void give_bucket(struct thread_port *me, struct seat *seat)
 {
     struct threads *t = me->threads;

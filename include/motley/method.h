@@ -554,7 +554,7 @@ struct mot_traits {
     const char *packs_not; /* why it packs nothing, for a message; NULL: it sends models */
     /* all have the same model, but each keeps something of its own: set where what a packer left is kept */
     bool keeps_own;
-    uint32_t keeps;     /* buffers that `keep` gives, at most MOT_KEPT_BUFFERS */
+    uint32_t keeps; /* buffers that `keep` gives, at most MOT_KEPT_BUFFERS */
     /* gradients leave early, in buckets of at least so many bytes, cut between layers: all its collectives
      * are sums of whole gradients over all workers, one per job that is `summed`; 0: they do not */
     uint64_t bucket;

@@ -76,7 +76,7 @@ struct seat { /* of a node in the collectives of a scope */
     enum mot_coll_kind kind;
     uint32_t rank, tag, len;
     uint32_t gone; /* buckets that it has given */
-    bool gathers; /* packed buffers are not summed on their way */
+    bool gathers;  /* packed buffers are not summed on their way */
 };
 
 struct threads;
@@ -97,7 +97,7 @@ struct threads {
     /* Gradients leave early: what is added at a time, from the last bucket on, and how many ranges there are
      * up to the end of each bucket. NULL: they leave as a whole. */
     struct range *range;
-    uint32_t buckets, *upto; /* buckets: 1 if they leave as a whole */
+    uint32_t buckets, *upto;     /* buckets: 1 if they leave as a whole */
     struct mot_nic *nic;         /* emulating */
     struct mot_weather *weather; /* emulating a cluster with faults; else NULL */
     pthread_mutex_t nic_lock;    /* guards both */
@@ -260,7 +260,7 @@ static void enter_slot(struct thread_port *me, struct seat *seat, const struct m
     if (seat->rank == 0) open_slot(t, c, coll);
 }
 
-/* The member's next bucket is final. Whoever gives it last lets all add it; those before it are there, too. */
+/* The member's next bucket is final. Whoever gives it last lets all add it; later ones are there, too. */
 static void give_bucket(struct thread_port *me, struct seat *seat)
 {
     struct threads *t = me->threads;
@@ -431,8 +431,7 @@ static void token_came(struct thread_port *me, const struct letter *l)
 {
     struct slot *c = &me->threads->slot[l->slot];
     uint32_t rank = mot_circle_rank(&c->circle, me->self);
-    mot_coll_received(
-        l->way, c->circle.n, rank, mot_circle_rank(&c->circle, l->message.from), l->step,
+    mot_coll_received(l->way, c->circle.n, rank, mot_circle_rank(&c->circle, l->message.from), l->step,
         progress_of(c, rank, l->bucket));
     for (int scope = 0; scope < MOT_COLL_SCOPES; scope++) {
         const struct seat *seat = &me->seat[scope];

@@ -237,14 +237,11 @@ double mot_net_grad_early(const struct mot_net *net, const float *x, const struc
     float coef, bool first, float *g, void *scratch, const struct mot_leaving *leaving)
 {
     if (!net->kind->grad_early) return mot_net_grad(net, x, batch, coef, first, g, scratch);
-    struct counted c = { .net = net,
-        .batch = batch,
-        .coef = coef,
-        .g = g,
-        .first = first,
-        .leaving = leaving };
-    double loss = net->kind->grad_early(net, x, batch, coef, first, g, scratch,
-        &(struct mot_leaving){ .from = count_and_leave, .self = &c });
+    struct counted c = {
+        .net = net, .batch = batch, .coef = coef, .g = g, .first = first, .leaving = leaving
+    };
+    double loss = net->kind->grad_early(
+        net, x, batch, coef, first, g, scratch, &(struct mot_leaving){ .from = count_and_leave, .self = &c });
     if (!c.done) count_rows(net, batch, coef, first, g);
     return loss;
 }

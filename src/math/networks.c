@@ -29,14 +29,16 @@ static double softmax_grad(const struct mot_net *net, const float *x, const stru
     float coef, float *g, void *scratch)
 {
     const struct mot_linear_conf *conf = net->conf;
-    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, false, g, scratch, NULL);
+    return mot_layers_grad(
+        net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, false, g, scratch, NULL);
 }
 
 static double softmax_grad_first(const struct mot_net *net, const float *x, const struct mot_batch *batch,
     float coef, float *g, void *scratch)
 {
     const struct mot_linear_conf *conf = net->conf;
-    return mot_layers_grad(net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, true, g, scratch, NULL);
+    return mot_layers_grad(
+        net, &(struct mot_layers_loss){ 0, conf->reg }, x, batch, coef, true, g, scratch, NULL);
 }
 
 static double softmax_penalty(const struct mot_net *net, const float *x)

@@ -166,7 +166,8 @@ static enum mot_status allreduce_validate(const void *conf, const struct mot_wor
     const struct allreduce_conf *c = conf;
     if (c->bucket == MOT_WORD_UINT || !world->compress) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
-        "method.bucket: a gradient that is compressed leaves as a whole; use bucket: none, or no compression");
+        "method.bucket: a gradient that is compressed leaves as a whole; use bucket: none, or no "
+        "compression");
 }
 
 static const struct mot_option allreduce_options[] = {

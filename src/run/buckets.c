@@ -57,7 +57,8 @@ void mot_buckets_open(struct mot_world *w, const struct mot_net *net, uint64_t b
 {
     if (bytes == 0) return;
     struct cut *cut = mot_new(net->kind->computes ? net->segments : net->dim, sizeof(*cut));
-    double all, least = (double)bytes / (4 * net->parameters / net->dim), few = net->dim / (double)MOT_BUCKETS_MOST;
+    double all, least = (double)bytes / (4 * net->parameters / net->dim),
+                few = net->dim / (double)MOT_BUCKETS_MOST;
     uint32_t cuts = find_cuts(net, cut, &all);
     if (cuts > 1) fill(w, net, cut, cuts, all, least > few ? least : few);
     free(cut);

@@ -39,7 +39,7 @@ struct mot_gradient_run {
     const float *x;
     float *g;
     double loss;
-    bool first; /* no slice done yet: g is uninitialised */
+    bool first;                        /* no slice done yet: g is uninitialised */
     const struct mot_leaving *leaving; /* NULL, or whom the last slice tells what of g is final */
 };
 void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *,

@@ -256,7 +256,8 @@ void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
     mot_node from = mot_tie_rank(p->tie), to = p->index;
     if (p->extra == ALREADY) {
         struct sim_coll *c = coll_at(s, p->instance, to);
-        if (is_due(s, c, mot_circle_rank(&c->circle, to))) finish(s, c, to, p->instance); /* else it was lost */
+        if (is_due(s, c, mot_circle_rank(&c->circle, to)))
+            finish(s, c, to, p->instance); /* else it was lost */
         return;
     }
     mot_sim_arrive(s, from, to);

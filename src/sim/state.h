@@ -98,7 +98,7 @@ struct sim_coll { /* a collective in flight; arrays are by rank */
     struct mot_slice *in;
     double (*scalar)[MOT_SCALARS];
     mot_time *began;
-    uint64_t *packed; /* bytes of what each gave, if it is packed; else 0 */
+    uint64_t *packed;                   /* bytes of what each gave, if it is packed; else 0 */
     struct mot_coll_progress *progress; /* [buckets][n]: each bucket goes its own way */
     mot_buf out; /* the sum, taken when the first member finishes; or what the root gave */
     double sum[MOT_SCALARS];
@@ -139,7 +139,7 @@ struct sim {
     uint32_t *message_free, messages_free, messages;
     struct sim_coll *coll; /* [circles][window], in turn */
     uint32_t window, colls;
-    uint32_t buckets; /* that a collective is cut into: its gradients leave early; 1: none does */
+    uint32_t buckets;            /* that a collective is cut into: its gradients leave early; 1: none does */
     struct sim_channel *channel; /* NULL: no faults */
     struct sim_hosts *hosts;     /* NULL: only jobs and messages take time */
     mot_time lag;                /* the effects that are carried out now begin so much later */

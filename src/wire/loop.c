@@ -134,8 +134,7 @@ static void fill_queue(struct mot_loop *l, uint32_t from, uint32_t to)
             l->end[from].dead = true;
             pthread_cond_broadcast(&l->changed);
         }
-        if (k->cut || f->fate == MOT_LOOP_DROP || l->end[from].dead || l->end[to].dead ||
-            l->end[to].closed) {
+        if (k->cut || f->fate == MOT_LOOP_DROP || l->end[from].dead || l->end[to].dead || l->end[to].closed) {
             free_frame(f);
             continue;
         }

@@ -2,14 +2,14 @@
  *
  * The floats of a sum are split into one range per member. Everyone sends range j of its input to member j,
  * straight from the buffer; member j adds the parts in rank order and sends its sum to all, or to the root
- * alone. So each float crosses the wire twice per worker, as in a ring, but in two hops instead of
- * 2 (n - 1). What a root spreads goes to each member at once, as the sum of a range that is the whole; each
- * member sends the root an empty part when it joins, so that the root cannot run ahead. Scalars and the wish
- * to end ride on the envelopes. With `reduction: fast` MPI takes sums over all workers, in any order it
- * likes. Packed buffers are not summed on their way: everyone sends its own to all, and adds what comes in
- * rank order. Where gradients leave early, a collective is a sum for each bucket: what has been said goes for
- * each, and the worker gets the result when all are there. When emulating, empty tokens take the simulator's steps, and a result is not seen before they
- * say so. */
+ * alone. So each float crosses the wire twice per worker, as in a ring, but in two hops instead of 2 (n - 1).
+ * What a root spreads goes to each member at once, as the sum of a range that is the whole; each member sends
+ * the root an empty part when it joins, so that the root cannot run ahead. Scalars and the wish to end ride
+ * on the envelopes. With `reduction: fast` MPI takes sums over all workers, in any order it likes. Packed
+ * buffers are not summed on their way: everyone sends its own to all, and adds what comes in rank order.
+ * Where gradients leave early, a collective is a sum for each bucket: what has been said goes for each, and
+ * the worker gets the result when all are there. When emulating, empty tokens take the simulator's steps, and
+ * a result is not seen before they say so. */
 #include "base/memory.h"
 #include "compress/packet.h"
 #include "run/buckets.h"

@@ -115,7 +115,8 @@ TEST(sparse_rows_leave_early_too)
     uint32_t col[80];
     float *val = random_floats(80, 4), label[40];
     for (uint32_t r = 0; r <= 40; r++) at[r] = 2 * r;
-    for (uint32_t r = 0; r < 40; r++) col[2 * r] = r % 15, col[2 * r + 1] = 15 + r % 15, label[r] = (float)(r % 3);
+    for (uint32_t r = 0; r < 40; r++)
+        col[2 * r] = r % 15, col[2 * r + 1] = 15 + r % 15, label[r] = (float)(r % 3);
     struct mot_table table = {
         .rows = 40, .cols = 30, .classes = 3, .row_at = at, .col = col, .val = val, .y = label
     };

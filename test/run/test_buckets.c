@@ -108,7 +108,7 @@ TEST(buckets_are_cut_between_layers_and_have_at_least_their_size)
     "{name: linear, out: 12}, relu, {name: linear, out: classes}]}"
 /* Some jobs are 9, some 40 times as long as others; thin links keep messages in flight meanwhile. */
 #define CLUSTER                                                                                              \
-    "{network: {bandwidth: 500Mbit, latency: 50us}, workers: [{count: 1, speed: 90000 samples/s}, {count: "   \
+    "{network: {bandwidth: 500Mbit, latency: 50us}, workers: [{count: 1, speed: 90000 samples/s}, {count: "  \
     "2, speed: 10000 samples/s}]}"
 
 /* The hash of the model; 0: the run failed. */
@@ -192,7 +192,8 @@ TEST(one_worker_and_one_more_than_a_power_of_two_sum_in_buckets)
 
 /* ---- How it ends ------------------------------------------------------------------------------ */
 
-#define SHORT "data", "digits", "model", "{name: mlp, hidden: [20, 12]}", "workers", "3", "method.bucket", "1B"
+#define SHORT                                                                                                \
+    "data", "digits", "model", "{name: mlp, hidden: [20, 12]}", "workers", "3", "method.bucket", "1B"
 
 TEST(a_worker_that_has_run_out_of_data_keeps_nobody_waiting)
 {
@@ -307,7 +308,8 @@ TEST(over_lossy_links_buckets_give_the_same_model)
         struct run r = { 0 };
         RUN_SET(&r, SHORT, "method.bucket", cut ? "1B" : "none", "cluster",
             "{network: {bandwidth: 10Mbit}, workers: [{count: 3, job_time: 30ms}], faults: {drop: 5%, "
-            "duplicate: 5%, reorder: 5%, corrupt: 2%, schedule: [{kind: stall, at: 25ms, for: 40ms, worker: 1}]}}",
+            "duplicate: 5%, reorder: 5%, corrupt: 2%, schedule: [{kind: stall, at: 25ms, for: 40ms, worker: "
+            "1}]}}",
             "stop.updates", "20");
         run_go(&r);
         CHECK_INT(r.status, MOT_OK);

@@ -1,4 +1,4 @@
-/* kafka.h -- what the inlet and the outlet of Kafka share: a client of librdkafka, and its troubles in words. */
+/* kafka.h -- what the inlet and the outlet of Kafka share: a client, and its troubles in words. */
 #ifndef MOT_STREAM_KAFKA_H
 #define MOT_STREAM_KAFKA_H
 

@@ -14,8 +14,8 @@ struct mot_record_label {
 const char *mot_record_label_unfit(enum mot_record_format, const struct mot_record_label *);
 /* Bytes that no record of such rows exceeds. */
 size_t mot_record_print_room(uint32_t cols, const struct mot_record_label *);
-/* A line with its end, or a raw block of one row, that mot_records_next reads back as the same floats. Returns
- * its bytes. */
+/* A line with its end, or a raw block of one row, that mot_records_next reads back as the same floats.
+ * Returns its bytes. */
 size_t mot_record_print(enum mot_record_format, const float *x, uint32_t cols,
     const struct mot_record_label *, char *into, size_t room);
 

@@ -14,35 +14,27 @@ uint64_t mot_sim_flights(const struct mot_needs *n, const struct mot_experiment 
     return mot_needs_window(n) * flights * mot_sim_buckets(w);
 }
 
-/* An instance is a scope, a bucket and a place in the window; with a member they name a collective and what
- * of it. */
-static uint32_t instance_of(const struct sim *s, enum mot_coll_scope scope, uint32_t bucket, uint32_t place)
+/* An instance is a scope, a place in the window and a bucket; with a member they name a collective and what
+ * of it. Four bits are for the first two: a window is of three. */
+static uint32_t instance_of(enum mot_coll_scope scope, uint32_t place, uint32_t bucket)
 {
-    return (bucket * s->window + place) << 2 | scope;
+    return bucket << 4 | place << 2 | scope;
 }
 static enum mot_coll_scope scope_of(uint32_t instance) { return (enum mot_coll_scope)(instance & 3); }
-static uint32_t place_of(const struct sim *s, uint32_t instance)
-{
-    return s->buckets == 1 ? instance >> 2 : (instance >> 2) % s->window;
-}
-static uint32_t bucket_of(const struct sim *s, uint32_t instance)
-{
-    return s->buckets == 1 ? 0 : (instance >> 2) / s->window;
-}
-static bool in_window(const struct sim *s, uint32_t instance)
-{
-    return instance >> 2 < s->window * s->buckets;
-}
+static uint32_t place_of(uint32_t instance) { return instance >> 2 & 3; }
+static uint32_t bucket_of(uint32_t instance) { return instance >> 4; }
 
 static struct sim_coll *coll_at(struct sim *s, uint32_t instance, mot_node member)
 {
     uint32_t circle = mot_circle_of(&s->world, scope_of(instance), member);
-    return &s->coll[circle * s->window + place_of(s, instance)];
+    return &s->coll[circle * s->window + place_of(instance)];
 }
 
 bool mot_sim_coll_exists(const struct sim *s, uint32_t instance, mot_node from, mot_node to)
 {
-    if (from >= s->world.workers || to >= s->world.workers || !in_window(s, instance)) return false;
+    if (from >= s->world.workers || to >= s->world.workers || place_of(instance) >= s->window ||
+        bucket_of(instance) >= s->buckets)
+        return false;
     if (scope_of(instance) >= (s->world.groups ? MOT_COLL_SCOPES : 1)) return false;
     struct mot_circle c = mot_circle(&s->world, mot_circle_of(&s->world, scope_of(instance), to));
     return mot_circle_has(&c, from) && mot_circle_has(&c, to);
@@ -101,7 +93,7 @@ static void sum_inputs(struct sim *s, struct sim_coll *c)
 
 /* ---- The steps ---------------------------------------------------------------------- */
 
-static void send_step(
+static inline __attribute__((always_inline)) void send_step(
     struct sim *s, struct sim_coll *c, mot_node from, uint32_t instance, const struct mot_coll_step *step)
 {
     mot_node to = mot_circle_node(&c->circle, step->to);
@@ -139,30 +131,49 @@ static void finish(struct sim *s, struct sim_coll *c, mot_node node, uint32_t in
     mot_pool_drop(&s->pool, result.out.buf);
 }
 
+/* Off the way of collectives that are not cut. */
+static __attribute__((noinline)) bool all_complete(
+    const struct sim *s, const struct sim_coll *c, uint32_t rank)
+{
+    for (uint32_t b = 1; b < s->buckets; b++)
+        if (!mot_coll_complete(c->way, c->circle.n, rank, &c->progress[(size_t)b * c->circle.n + rank]))
+            return false;
+    return true;
+}
+
 /* Whether the member has what it joined for, and has not finished yet. What steps do not tell: inputs to a
  * root are added only once all are there, and a root must not run ahead of those who get its floats. */
 static bool is_due(const struct sim *s, const struct sim_coll *c, uint32_t rank)
 {
     const struct mot_coll_progress *p = &c->progress[rank];
-    if (p->finished) return false;
-    for (uint32_t b = 0; b < s->buckets; b++)
-        if (!mot_coll_complete(c->way, c->circle.n, rank, p + (size_t)b * c->circle.n)) return false;
+    if (p->finished || !mot_coll_complete(c->way, c->circle.n, rank, p)) return false;
+    if (s->buckets > 1 && !all_complete(s, c, rank)) return false;
     return c->joined == c->circle.n || (c->kind == MOT_COLL_FROM_ROOT && rank != 0);
 }
 
-static struct mot_coll_progress *progress_of(
-    const struct sim *s, const struct sim_coll *c, uint32_t rank, uint32_t instance)
+static struct mot_coll_progress *progress_of(const struct sim_coll *c, uint32_t rank, uint32_t instance)
 {
-    return &c->progress[(size_t)bucket_of(s, instance) * c->circle.n + rank];
+    return &c->progress[(size_t)bucket_of(instance) * c->circle.n + rank];
 }
 
-/* Sends what the member can send of a bucket; true if it is then due. */
+/* The same for a bucket; out of the way of collectives that are not cut, which are most. */
+static __attribute__((noinline)) bool bucket_goes_on(
+    struct sim *s, struct sim_coll *c, mot_node node, uint32_t rank, uint32_t instance)
+{
+    struct mot_coll_step step;
+    struct mot_coll_progress *p = progress_of(c, rank, instance);
+    uint32_t len = mot_bucket_len(&s->world, bucket_of(instance));
+    while (mot_coll_next(c->way, c->circle.n, rank, len, p, &step)) send_step(s, c, node, instance, &step);
+    return is_due(s, c, rank);
+}
+
+/* Sends what the member can send; true if it is then due. */
 static bool go_on(struct sim *s, struct sim_coll *c, mot_node node, uint32_t rank, uint32_t instance)
 {
     struct mot_coll_step step;
-    struct mot_coll_progress *p = progress_of(s, c, rank, instance);
-    uint32_t len = s->buckets == 1 ? c->len : mot_bucket_len(&s->world, bucket_of(s, instance));
-    while (mot_coll_next(c->way, c->circle.n, rank, len, p, &step)) send_step(s, c, node, instance, &step);
+    if (__builtin_expect(s->buckets > 1, false)) return bucket_goes_on(s, c, node, rank, instance);
+    while (mot_coll_next(c->way, c->circle.n, rank, c->len, &c->progress[rank], &step))
+        send_step(s, c, node, instance, &step);
     return is_due(s, c, rank);
 }
 
@@ -199,7 +210,7 @@ static bool is_cut(const struct sim *s, const struct mot_coll *coll)
 static void give(struct sim *s, struct sim_coll *c, mot_node node, uint32_t instance)
 {
     uint32_t rank = mot_circle_rank(&c->circle, node);
-    struct mot_coll_progress *p = progress_of(s, c, rank, instance);
+    struct mot_coll_progress *p = progress_of(c, rank, instance);
     if (p->joined) return;
     p->joined = true;
     go_on(s, c, node, rank, instance); /* never due: it has not joined */
@@ -207,7 +218,7 @@ static void give(struct sim *s, struct sim_coll *c, mot_node node, uint32_t inst
 
 void mot_sim_give(struct sim *s, mot_node node, uint32_t bucket)
 {
-    uint32_t instance = instance_of(s, MOT_COLL_ALL, bucket, s->node[node].coll[MOT_COLL_ALL]);
+    uint32_t instance = instance_of(MOT_COLL_ALL, s->node[node].coll[MOT_COLL_ALL], bucket);
     struct sim_coll *c = coll_at(s, instance, node);
     c->kind = MOT_COLL_SUM;
     c->way = mot_coll_way_for(s->x->sim.collective, c->kind, s->world.dim);
@@ -221,7 +232,7 @@ void mot_sim_join(void *sim, struct mot_actor *actor, const struct mot_coll *col
     struct sim *s = sim;
     mot_node node = actor->self;
     struct sim_node *n = &s->node[node];
-    uint32_t place = n->coll[coll->scope], instance = instance_of(s, coll->scope, 0, place);
+    uint32_t place = n->coll[coll->scope], instance = instance_of(coll->scope, place, 0);
     struct sim_coll *c = coll_at(s, instance, node);
     uint32_t rank = mot_circle_rank(&c->circle, node);
     if (++n->coll[coll->scope] == s->window) n->coll[coll->scope] = 0;
@@ -242,7 +253,7 @@ void mot_sim_join(void *sim, struct mot_actor *actor, const struct mot_coll *col
         memcpy(c->sum, coll->scalar, sizeof(c->sum));
     }
     c->began[rank] = s->now;
-    for (uint32_t b = s->buckets; b-- > 1;) give(s, c, node, instance_of(s, coll->scope, b, place));
+    for (uint32_t b = s->buckets; b-- > 1;) give(s, c, node, instance_of(coll->scope, place, b));
     c->progress[rank].joined = true;
     /* Joining is an effect of a step; completion must be an event of its own. */
     if (go_on(s, c, node, rank, instance)) put_already(s, node, instance);
@@ -268,16 +279,16 @@ void mot_sim_coll_step(struct sim *s, uint32_t instance, mot_node from, mot_node
 {
     struct sim_coll *c = coll_at(s, instance, to);
     uint32_t rank = mot_circle_rank(&c->circle, to);
-    mot_coll_received(c->way, c->circle.n, rank, mot_circle_rank(&c->circle, from), step,
-        progress_of(s, c, rank, instance));
+    mot_coll_received(
+        c->way, c->circle.n, rank, mot_circle_rank(&c->circle, from), step, progress_of(c, rank, instance));
     if (go_on(s, c, to, rank, instance)) finish(s, c, to, instance);
 }
 
 void mot_sim_coll_lost(struct sim *s, mot_node node)
 {
-    for (uint32_t i = 0; in_window(s, i); i++) {
+    for (uint32_t i = 0; bucket_of(i) < s->buckets; i++) {
         if (!mot_sim_coll_exists(s, i, node, node)) continue;
         struct sim_coll *c = coll_at(s, i, node);
-        progress_of(s, c, mot_circle_rank(&c->circle, node), i)->joined = false;
+        progress_of(c, mot_circle_rank(&c->circle, node), i)->joined = false;
     }
 }

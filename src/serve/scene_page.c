@@ -150,8 +150,11 @@ static void put_tables(const json_t *document, FILE *out)
         put_figures(mot_json_get_list(live_of(document), "figures"), out);
         return;
     }
+    bool apart = json_is_true(json_object_get(live_of(document), "apart"));
     fputs("<p class=\"about\">", out);
-    mot_page_about(document, out);
+    if (apart)
+        fputs("Medians of each arm with each set of values that is tried; they are not compared.", out);
+    else mot_page_about(document, out);
     fputs("</p>\n", out);
     mot_page_tables(document, out);
     mot_page_failures(document, out);

@@ -120,8 +120,9 @@ enum mot_status mot_scene_study(struct mot_scene *v, json_t **out, uint64_t *ver
     json_t *document = NULL, *live;
     enum mot_status status = mot_study_document(&s.study, &document);
     if (status == MOT_OK) {
-        live = json_pack("{s:s, s:o, s:I, s:b, s:I}", "state", state, "words", mot_json_text(words), "moment",
-            (json_int_t)*version, "judged", !s.apart && s.study.arms > 1, "left_out", (json_int_t)s.left_out);
+        live = json_pack("{s:s, s:o, s:I, s:b, s:b, s:I}", "state", state, "words", mot_json_text(words),
+            "moment", (json_int_t)*version, "judged", !s.apart && s.study.arms > 1, "apart", s.apart,
+            "left_out", (json_int_t)s.left_out);
         mot_json_set(document, "live", live);
         *out = document;
     }

@@ -202,6 +202,8 @@ enum mot_status mot_subject_open(const char *model, const char *source, enum mot
         shape.sparse = s.data->train.row_at != NULL;
         status = mot_net_open(kind, s.model->net.conf, &shape, &s.net);
         if (status == MOT_OK) MOT_ASSERT(s.net.dim == s.model->net.dim);
+        for (size_t i = 0; i < s.tables && status == MOT_OK && kind->check; i++)
+            status = kind->check(&s.net, &s.table[i]);
     }
     if (status != MOT_OK) {
         mot_subject_close(&s);
@@ -264,7 +266,9 @@ static void judge(struct judged *j)
         const struct mot_table *table = &j->s->table[t];
         for (uint32_t first = 0; first < table->rows; first += MOT_SLICE_ROWS) {
             uint32_t left = table->rows - first, hits = 0;
-            struct mot_batch batch = { table, NULL, first, left < MOT_SLICE_ROWS ? left : MOT_SLICE_ROWS };
+            struct mot_batch batch = {
+                .table = table, .first = first, .rows = left < MOT_SLICE_ROWS ? left : MOT_SLICE_ROWS
+            };
             if (j->marks) {
                 j->marks->loss += net->kind->loss(net, j->s->model->x, &batch, &hits, j->scratch);
                 j->marks->right += hits;

@@ -354,6 +354,35 @@ TEST(gradients_of_words_are_those_of_a_forward_pass_in_double)
     }
 }
 
+TEST(columns_that_are_no_words_are_refused)
+{
+    static const struct {
+        float column;
+        const char *says;
+    } wrong[] = { { 0.5f,
+                      "column 2 holds 0.5 in one row, expected the number of a word, 0 to 10; `data.scale" },
+        { 11, "column 2 holds 11 in one row" }, { -1, "column 2 holds -1" }, { NAN, "column 2 holds" },
+        { 10, NULL } };
+    for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
+        struct lab lab;
+        float row[6] = { 0, 1, 2, 3, wrong[i].column, 5 }, label[2] = { 0, 1 }, out[4];
+        struct mot_table t = { .rows = 2, .cols = 3, .classes = 2, .x = row, .y = label };
+        CHECK_INT(
+            open_net(&lab, "[{name: embedding, words: 11, out: 2}, flatten, {name: linear, out: classes}]",
+                "0", (struct mot_shape){ 3, 2, false, { 0 } }),
+            MOT_OK);
+        CHECK_INT(lab.net.kind->check(&lab.net, &t), wrong[i].says ? MOT_EDATA : MOT_OK);
+        if (wrong[i].says) CHECK_HAS(mot_error(), wrong[i].says);
+        lab.x = mot_aligned(lab.net.dim * sizeof *lab.x), lab.scratch = mot_aligned(lab.net.scratch_bytes);
+        mot_net_init(&lab.net, SEED, lab.x);
+        /* a row of a stream, which nobody could check before, has no prediction; others have theirs */
+        lab.net.kind->predict(
+            &lab.net, lab.x, &(struct mot_batch){ .table = &t, .rows = 2 }, out, lab.scratch);
+        CHECK(isfinite(out[0]) && isfinite(out[2]) == !wrong[i].says);
+        close_lab(&lab);
+    }
+}
+
 TEST(gradients_of_named_networks_are_those_of_a_forward_pass_in_double)
 {
     static const struct {

@@ -17,70 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-
-class LeNet(nn.Module):
-    def __init__(self, side, classes):
-        super().__init__()
-        self.conv1, self.conv2 = nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5)
-        self.fc1 = nn.Linear(16 * ((side // 2 - 4) // 2) ** 2, 120)
-        self.fc2, self.fc3 = nn.Linear(120, 84), nn.Linear(84, classes)
-
-    def forward(self, x):
-        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
-        x = F.max_pool2d(F.relu(self.conv2(x)), 2).flatten(1)
-        return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x)))))
-
-
-class Block(nn.Module):
-    def __init__(self, inputs, outputs, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.stride, self.pad = stride, (outputs - inputs) // 2
-
-    def forward(self, x):
-        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
-        if self.stride > 1:
-            x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, self.pad, self.pad))
-        return F.relu(y + x)
-
-
-class ResNet(nn.Module):
-    def __init__(self, blocks, classes):
-        super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
-        inputs = 16
-        for stage in range(3):
-            row = []
-            for n in range(blocks):
-                row.append(Block(inputs, 16 << stage, 2 if stage and n == 0 else 1))
-                inputs = 16 << stage
-            setattr(self, f"layer{stage + 1}", nn.Sequential(*row))
-        self.linear = nn.Linear(64, classes)
-
-    def forward(self, x):
-        x = F.relu(self.bn1(self.conv1(x)))
-        return self.linear(self.layer3(self.layer2(self.layer1(x))).mean((2, 3)))
-
-
-class VGG8(nn.Module):
-    def __init__(self, side, classes):
-        super().__init__()
-        inputs = 3
-        for n, width in enumerate([32, 32, 64, 64, 128, 128], 1):
-            setattr(self, f"conv{n}", nn.Conv2d(inputs, width, 3, padding=1, bias=False))
-            setattr(self, f"bn{n}", nn.BatchNorm2d(width))
-            inputs = width
-        self.fc1, self.fc2 = nn.Linear(128 * (side // 8) ** 2, 128), nn.Linear(128, classes)
-
-    def forward(self, x):
-        for n in range(1, 7):
-            x = F.relu(getattr(self, f"bn{n}")(getattr(self, f"conv{n}")(x)))
-            if n % 2 == 0:
-                x = F.max_pool2d(x, 2)
-        return self.fc2(F.relu(self.fc1(x.flatten(1))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/pytorch"))
+import motley_nets
 
 
 class Masked(nn.Module):
@@ -107,12 +45,10 @@ def layers(classes):
                          Masked(), nn.Flatten(), nn.Linear(48, 20), nn.ReLU(), nn.Linear(20, classes))
 
 
-def build(name, side, classes):
-    if name == "lenet":
-        return LeNet(side, classes)
+def build(name, what):
     if name in ("layers", "words"):
-        return layers(classes) if name == "layers" else Words(classes)
-    return VGG8(side, classes) if name == "vgg8" else ResNet(1 if name == "resnet8" else 3, classes)
+        return layers(what["classes"]) if name == "layers" else Words(what["classes"])
+    return motley_nets.build(name, (what["channels"], what["side"], what["side"]), what["classes"])
 
 
 def load(net, tensors, flat):
@@ -153,7 +89,7 @@ def main():
     read = lambda part: np.fromfile(f"{folder}/{name}.{part}", np.float32).astype(np.float64)
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    net = build(name, what["side"], what["classes"])
+    net = build(name, what)
     start, theirs = read("x"), read("g")
     shape = (what["channels"], what["side"], what["side"]) if what["channels"] else (what["cols"],)
     rows = torch.from_numpy(read("rows")).reshape(-1, *shape)

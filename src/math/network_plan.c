@@ -241,6 +241,11 @@ static enum mot_status add_layers(struct making *m, const struct mot_layer_list 
         case MOT_LAYER_RESIDUAL: entered[depth++] = last_of(m); break;
         case MOT_LAYER_RESIDUAL_END: status = add_shortcut(m, entered[--depth]); break;
         }
+        const size_t size = mot_map_size(&m->plan->op[last_of(m)].map);
+        if (status == MOT_OK && size > INT32_MAX)
+            status = refuse(m,
+                mot_format("gives %.3g numbers for each row; at most %.3g are possible", (double)size,
+                    (double)INT32_MAX));
         if (status == MOT_OK && m->net->parameters > INT32_MAX)
             status = refuse(m,
                 mot_format("the network has %.3g parameters by then; at most %.3g are possible",

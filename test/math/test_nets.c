@@ -593,6 +593,14 @@ TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
             "layer 1 (embedding): the data has pictures of 2 channels" },
         { "[relu, {name: embedding, words: 9, out: 4}]", "layer 2 (embedding): must be the first layer" },
         { "[{name: mean_pool, padding: 1}]", "layer 1 (mean_pool): takes the whole picture" },
+        { "[{name: conv, out: 1000000, kernel: 1, padding: 15}, {name: conv, out: 1048576, kernel: 1, "
+          "groups: "
+          "1000000}]",
+            "cannot both be divided" },
+        { "[{name: conv, out: 1048576, kernel: 1, padding: 15}, {name: conv, out: 1048576, kernel: 1, "
+          "groups: "
+          "1048576, padding: 15}]",
+            "layer 2 (conv): gives 4.57e+09 numbers for each row" },
         { "[flatten, {name: linear, out: 1000000}, {name: linear, out: 1000000}]",
             "layer 3 (linear): the network has 1e+12" },
     };

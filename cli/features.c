@@ -72,7 +72,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_features = {
     .name = "features",
     .synopsis = "RUN|MODEL.safetensors [DATA] --out FILE.npy [flags]",
-    .summary = "write what a network makes of each row, for partitions by features",
+    .summary = "write what a network makes of each row",
     .about =
         "Writes the numbers that the last layer with weights gets to see, for every row that a run takes "
         "from "

@@ -96,8 +96,8 @@ struct mot_channels {
     struct mot_map map;
 };
 
-/* Whether dropout keeps number n (channel after channel) of a row: the high 24 bits of what the row's key and n
- * give, the same on every machine. */
+/* What dropout draws for number n (channel after channel) of a row: 24 bits of what the row's key and n give,
+ * the same on every machine. */
 static inline uint32_t mot_drop_draw(uint64_t key, uint32_t n)
 {
     uint32_t h = ((uint32_t)key + n) ^ (uint32_t)(key >> 32);

@@ -1,7 +1,7 @@
 /* network_conv.c -- convolutions in a pass over a network, whole or in groups of channels.
  *
  * Groups do not see each other: each is a convolution of its own. Its channels are copied into maps of their
- * own and back, since the kernels read blocks of four channels, which a group may share with its neighbours. */
+ * own and back, since the kernels read blocks of four channels, which a group may share with others. */
 #include "math/network.h"
 #include <string.h>
 

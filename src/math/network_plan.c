@@ -288,7 +288,7 @@ static bool is_norm(const struct mot_op *op)
     return op->kind == MOT_OP_BATCH_NORM || op->kind == MOT_OP_GROUP_NORM;
 }
 
-/* Whether what lies in the place of op n's result goes back to a max pool, which compares it on the way back. */
+/* Whether op n's result lies where a max pool left its own, which it compares on the way back. */
 static bool is_pooled(const struct mot_plan *p, uint32_t n)
 {
     while (p->op[n].in_place) n = p->op[n].in;

@@ -89,7 +89,8 @@ void mot_pass_conv_back(
 void mot_pass_norm(const struct mot_pass *, const struct mot_op *, const float *in, bool relu, float *out);
 void mot_pass_norm_back(
     const struct mot_pass *, const struct mot_op *, const float *d, struct mot_target, float *g);
-/* Batch norm's statistics: a sum over rows, as any gradient; the variance without bias, as PyTorch's. Known since the way forward: they are the last floats, and so the first to leave. */
+/* Batch norm's statistics: a sum over rows, as any gradient; the variance without bias, as PyTorch's. Known
+ * since the way forward: they are the last floats, and so the first to leave. */
 void mot_pass_statistics(const struct mot_pass *, const struct mot_op *, float coef, float *g);
 
 extern const struct mot_model mot_model_network, mot_model_lenet, mot_model_resnet8, mot_model_resnet20,

@@ -171,7 +171,7 @@ static void compare(struct subject s)
     scratch_remove(folder);
     CHECK(gradient <= 1e-5);
     CHECK(forced <= 1e-6);
-    /* The median of the steps. As losses fall, rounding is a greater share of what is left of the gradient. */
+    /* The median of the steps. As losses fall, rounding is a greater share of a small gradient. */
     CHECK(slope <= 2 * theirs + 1e-6);
     if (!s.parts) CHECK(apart <= 1e-3);
 }

@@ -89,7 +89,7 @@ static void step(struct bench *b, const struct mot_table *table, uint32_t batch,
 {
     for (uint32_t done = 0; done < batch; done += MOT_SLICE_ROWS) {
         uint32_t rows = batch - done < MOT_SLICE_ROWS ? batch - done : MOT_SLICE_ROWS;
-        struct mot_batch slice = { table, order + *first + done, 0, rows };
+        struct mot_batch slice = { .table = table, .row = order + *first + done, .rows = rows };
         mot_net_grad(&b->net, b->x, &slice, 1, done == 0, b->g, b->scratch);
     }
     *first = *first + 2 * batch <= ROWS ? *first + batch : 0;

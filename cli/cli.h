@@ -59,6 +59,6 @@ extern const struct cli_command cli_compare, cli_tune, cli_report, cli_plan;
 extern const struct cli_command cli_partition;
 extern const struct cli_command cli_data_list, cli_data_info, cli_data_convert, cli_cluster_show,
     cli_cluster_list, cli_cluster_import, cli_trace_fit, cli_topology, cli_code;
-extern const struct cli_command cli_stream, cli_eval, cli_predict, cli_completion, cli_help;
+extern const struct cli_command cli_stream, cli_eval, cli_predict, cli_features, cli_completion, cli_help;
 
 #endif

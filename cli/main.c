@@ -33,6 +33,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_stream,
     &cli_eval,
     &cli_predict,
+    &cli_features,
     &cli_completion,
     &cli_help,
     NULL,

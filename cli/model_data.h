@@ -1,4 +1,4 @@
-/* model_data.h -- shared by `eval` and `predict`: flags that say how to read DATA. */
+/* model_data.h -- shared by `eval`, `predict` and `features`: flags that say how to read DATA. */
 #ifndef MOT_CLI_MODEL_DATA_H
 #define MOT_CLI_MODEL_DATA_H
 

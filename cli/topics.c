@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "data/data.h"
+#include "math/layer_list.h"
 #include <motley/status.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,34 @@ static void print_data(struct page *p)
     option_items(p, mot_data_options, "data");
 }
 
+static void print_layers(struct page *p)
+{
+    page_text(p,
+        "The model 'network' is a list of layers. A layer is a word, or a map with its name and options; "
+        "'as' "
+        "names its tensors, which else are called by its place, from 0. Shapes are checked before anything "
+        "runs.");
+    page_heading(p, "Example");
+    page_lines(p,
+        "model:\n"
+        "  name: network\n"
+        "  layers:\n"
+        "    - {name: conv, out: 16, kernel: 3, padding: 1}\n"
+        "    - {name: group_norm, groups: 4}\n"
+        "    - relu\n"
+        "    - mean_pool\n"
+        "    - flatten\n"
+        "    - {name: linear, out: classes}\n");
+    const char *name, *doc;
+    const struct mot_option *options;
+    for (size_t i = 0; mot_layer_kind_at(i, &name, &doc, &options); i++) {
+        section_head(p, name, doc);
+        option_items(p, options, "");
+        if (strcmp(name, "residual") == 0)
+            page_item(p, "layers", "the layers that what enters goes through", "a list; required");
+    }
+}
+
 void topic_exit_codes_items(struct page *p)
 {
     page_item(p, "0", "success; reaching a time limit is a normal end", NULL);
@@ -214,6 +243,7 @@ const struct topic topics[] = {
     { "experiment", "the experiment file and all its keys", print_experiment },
     { "cluster", "the cluster file and all its keys", print_cluster },
     { "data", "data sets and files", print_data },
+    { "layers", "the layers of a network", print_layers },
     { "exit-codes", "what each exit code means", topic_exit_codes_items },
     { NULL, NULL, NULL },
 };

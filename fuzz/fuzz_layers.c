@@ -5,15 +5,12 @@
 #include "fuzz.h"
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+/* Rows that are pictures, or just numbers. */
+static void check_plan(const struct mot_layer_list *list, bool pictures)
 {
-    if (n > 1 << 14) return 0;
-    char *text = malloc(n + 1);
-    if (n) memcpy(text, bytes, n);
-    text[n] = '\0';
-    struct mot_layer_list *list = mot_new(1, sizeof *list);
-    struct mot_net net = { .kind = &mot_model_network, .shape = { 192, 4, false, { 3, 8, 8 } } };
-    if (mot_layer_list_parse(text, list) == MOT_OK && mot_plan_make(&net, list) == MOT_OK) {
+    struct mot_net net = { .kind = &mot_model_network, .shape = { .cols = 192, .classes = 4 } };
+    if (pictures) net.shape.picture = (struct mot_picture){ 3, 8, 8 };
+    if (mot_plan_make(&net, list) == MOT_OK) {
         const struct mot_plan *plan = net.plan;
         for (uint32_t i = 1; i < plan->ops; i++) {
             const struct mot_op *op = &plan->op[i];
@@ -23,6 +20,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         MOT_ASSERT(net.outputs == 4 && net.trained <= net.dim);
     }
     mot_net_close(&net);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    if (n > 1 << 14) return 0;
+    char *text = malloc(n + 1);
+    if (n) memcpy(text, bytes, n);
+    text[n] = '\0';
+    struct mot_layer_list *list = mot_new(1, sizeof *list);
+    const bool parsed = mot_layer_list_parse(text, list) == MOT_OK;
+    for (int pictures = 0; parsed && pictures < 2; pictures++) check_plan(list, pictures);
     free(list);
     free(text);
     return 0;

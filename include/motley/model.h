@@ -37,11 +37,14 @@ struct mot_table {
     const float *y; /* [rows] */
 };
 
-/* Some rows of a table: row[i], or first + i if row is NULL. */
+/* Some rows of a table: row[i], or first + i if row is NULL. In training row i is at position draw + i of the
+ * endless sequence that the sampler makes of a part. What is random in a gradient (dropout) is a function of
+ * `chance`, that position and the model's own layers, so whoever computes a sample gets the same bits. */
 struct mot_batch {
     const struct mot_table *table;
     const uint32_t *row;
     uint32_t first, rows;
+    uint64_t chance, draw; /* chance: of the seed and the part; 0: nothing is random, as in evaluation */
 };
 
 /* What the columns of a row are if it is a picture: [channels][height][width]; zeros if it is none. */
@@ -81,6 +84,7 @@ struct mot_net { /* a model fitted to the shape of a data set */
     uint32_t trained;  /* of them; the rest are statistics */
     double parameters; /* how many it stands for on the wire; dim, except for a phantom */
     uint32_t outputs;  /* numbers per row that predict() writes */
+    uint32_t features; /* numbers per row that features() writes; 0: there is no hidden layer */
     uint32_t segments;
     struct mot_segment *segment; /* as many as were added; the net owns them */
     void *plan;                  /* what else open() worked out, or NULL; free()d with the net */
@@ -115,6 +119,11 @@ struct mot_model {
     /* out[rows][outputs]: class probabilities, or the predicted value. */
     void (*predict)(
         const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
+    /* out[rows][features]: what the last layer with weights gets to see; may be NULL if features is 0. */
+    void (*features)(
+        const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
+    /* Refuses rows with numbers that the model cannot take; NULL: it takes all. */
+    enum mot_status (*check)(const struct mot_net *, const struct mot_table *);
 };
 
 /* For open(): appends a segment of rank 1 (cols is ignored) or 2, and adds its floats to dim. */

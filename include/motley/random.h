@@ -36,6 +36,7 @@ enum mot_rng_purpose {
     MOT_RNG_COMPRESS, /* what compressors draw */
     MOT_RNG_AUGMENT,  /* how pictures are changed */
     MOT_RNG_IMPORT,   /* which devices of a file become workers */
+    MOT_RNG_DROPOUT,  /* what dropout leaves out */
 };
 
 struct mot_rng {

@@ -92,6 +92,16 @@ enum mot_status mot_job_parts(
     return status;
 }
 
+/* Rows that the model cannot take. */
+static enum mot_status check_rows(const struct mot_job *j)
+{
+    const struct mot_table *table[] = { &j->data->train, &j->data->valid, &j->data->test };
+    enum mot_status status = MOT_OK;
+    for (size_t i = 0; i < MOT_COUNT(table) && j->net.kind->check && status == MOT_OK; i++)
+        status = j->net.kind->check(&j->net, table[i]);
+    return status;
+}
+
 /* Everything but the data, and the parts if they exist. */
 static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job *j)
 {
@@ -101,6 +111,7 @@ static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job 
         .sparse = train->x == NULL,
         .picture = j->data->picture };
     enum mot_status status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
+    if (status == MOT_OK) status = check_rows(j);
     if (status == MOT_OK && !j->parts.at) status = mot_job_parts(x, j->data, &j->parts);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);

@@ -41,6 +41,7 @@ struct mot_data_conf {
     const char *words;     /* CSV: columns to read as words though they look like numbers; NULL: none */
     uint32_t unknown;      /* CSV: refuse|zeros */
     bool unlabelled_too;   /* not a key: rows for a model may have no label column */
+    bool training_file;    /* not a key: mot_dataset_open_as takes its rows even if there are test rows */
     uint64_t size, cols, classes, modes; /* synthetic */
     double noise;
     uint64_t crop;      /* pictures: moved at random by up to so many pixels each way; 0: not */
@@ -94,7 +95,7 @@ enum mot_status mot_dataset_fill(struct mot_dataset *);
 /* Reads a data set as one table, in the order of the file, into `train`: same columns as
  * the schema's, classes by its names, scaled as it says. A set with test rows of its own
  * (fashion-mnist, or test_path) gives that part, else all rows count. train.y is NULL with
- * `label_column: none`. For `motley eval` and `motley predict`. */
+ * `label_column: none`. For commands that take a model. */
 struct mot_schema { /* stored in a model file: what its input must look like */
     uint32_t cols, classes, scale;
     char **class_names;

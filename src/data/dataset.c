@@ -475,7 +475,8 @@ static enum mot_status open_as_steps(
         for (uint32_t i = 0; i < schema->words.count; i++) read.features -= schema->words.at[i].count;
     }
     read.keep_missing = schema->fill != NULL;
-    enum mot_status status = mot_raw_open(conf, seed, has_test_part(conf), &read, raw);
+    enum mot_status status =
+        mot_raw_open(conf, seed, has_test_part(conf) && !conf->training_file, &read, raw);
     if (status != MOT_OK) return status;
     if (raw->cols > schema->cols || (!raw->sparse && raw->cols < schema->cols)) {
         uint32_t found = raw->cols;

@@ -24,8 +24,8 @@ INLINE bool next_window(
     at->x = k->x ? k->x + from : NULL;
     at->dx = k->dx ? k->dx + from : NULL;
     int64_t top = (int64_t)h * k->stride - k->padding, left = (int64_t)w * k->stride - k->padding;
-    clip(top, k->kernel, k->in.height, &at->h0, &at->h1);
-    clip(left, k->kernel, k->in.width, &at->w0, &at->w1);
+    clip(top, k->kernel_rows, k->in.height, &at->h0, &at->h1);
+    clip(left, k->kernel_cols, k->in.width, &at->w0, &at->w1);
     at->h0 = (uint32_t)(at->h0 + top), at->h1 = (uint32_t)(at->h1 + top);
     at->w0 = (uint32_t)(at->w0 + left), at->w1 = (uint32_t)(at->w1 + left);
     return at->h0 < at->h1 && at->w0 < at->w1;
@@ -92,7 +92,7 @@ static void max_pool_back(const struct mot_pool *k)
 
 static void mean_pool(const struct mot_pool *k)
 {
-    const float share = 1 / (float)(k->kernel * k->kernel);
+    const float share = 1 / (float)(k->kernel_rows * k->kernel_cols);
     struct window at;
     EACH_WINDOW(k, at)
     {
@@ -107,7 +107,7 @@ static void mean_pool(const struct mot_pool *k)
 
 static void mean_pool_back(const struct mot_pool *k)
 {
-    const float share = 1 / (float)(k->kernel * k->kernel);
+    const float share = 1 / (float)(k->kernel_rows * k->kernel_cols);
     struct window at;
     clear_input(k);
     EACH_WINDOW(k, at)
@@ -247,6 +247,105 @@ static void scale_back(const struct mot_channels *k, const float *x, const float
     }
 }
 
+/* ---- Row by row: one panel ------------------------------------------------------------- */
+
+static void row_moments(
+    const struct mot_map *m, uint32_t first, uint32_t channels, const float *x, double *sum, double *square)
+{
+    const size_t pixels = mot_map_pixels(m);
+    const float *pivot = x + mot_map_at(m, first);
+    memset(sum, 0, MOT_PANEL * sizeof *sum), memset(square, 0, MOT_PANEL * sizeof *square);
+    for (uint32_t c = first; c < first + channels; c++) {
+        const size_t step = mot_map_step(m, c);
+        for (size_t from = 0; from < pixels; from += CHUNK) {
+            size_t n = pixels - from < CHUNK ? pixels - from : CHUNK;
+            const float *at = x + mot_map_at(m, c) + from * step;
+            for (int v = 0; v < PARTS; v++) {
+                const vf zero = load(pivot + v * LANES);
+                vf a = { 0 }, b = { 0 };
+                for (size_t p = 0; p < n; p++) {
+                    vf off = load(at + p * step + v * LANES) - zero;
+                    a += off;
+                    b = fma_f(off, off, b);
+                }
+                gather(a, sum + v * LANES);
+                gather(b, square + v * LANES);
+            }
+        }
+    }
+}
+
+static void row_slope_sums(const struct mot_map *m, uint32_t c, const float *x, const float *d,
+    const float *mean, double *sum, double *product)
+{
+    const size_t pixels = mot_map_pixels(m), step = mot_map_step(m, c);
+    memset(sum, 0, MOT_PANEL * sizeof *sum), memset(product, 0, MOT_PANEL * sizeof *product);
+    for (size_t from = 0; from < pixels; from += CHUNK) {
+        size_t n = pixels - from < CHUNK ? pixels - from : CHUNK, at = mot_map_at(m, c) + from * step;
+        for (int v = 0; v < PARTS; v++) {
+            const vf middle = load(mean + v * LANES);
+            vf a = { 0 }, b = { 0 };
+            for (size_t p = 0; p < n; p++) {
+                vf slope = load(d + at + p * step + v * LANES);
+                a += slope;
+                b = fma_f(slope, load(x + at + p * step + v * LANES) - middle, b);
+            }
+            gather(a, sum + v * LANES);
+            gather(b, product + v * LANES);
+        }
+    }
+}
+
+static void row_scale(
+    const struct mot_map *m, uint32_t c, const float *x, const float *a, const float *b, bool relu, float *y)
+{
+    const size_t pixels = mot_map_pixels(m), step = mot_map_step(m, c);
+    for (size_t p = 0, at = mot_map_at(m, c); p < pixels; p++, at += step)
+        UNROLL for (int v = 0; v < PARTS; v++)
+        {
+            vf z = fma_f(load(x + at + v * LANES), load(a + v * LANES), load(b + v * LANES));
+            store(y + at + v * LANES, relu ? choose(z < 0.0f, (vf){ 0 }, z) : z);
+        }
+}
+
+static void row_scale_back(const struct mot_map *m, uint32_t c, const float *x, const float *d,
+    const float *a, const float *b, const float *e, bool add, float *dx)
+{
+    const size_t pixels = mot_map_pixels(m), step = mot_map_step(m, c);
+    for (size_t p = 0, at = mot_map_at(m, c); p < pixels; p++, at += step)
+        UNROLL for (int v = 0; v < PARTS; v++)
+        {
+            vf z = fma_f(load(x + at + v * LANES), load(b + v * LANES), load(e + v * LANES));
+            z = fma_f(load(d + at + v * LANES), load(a + v * LANES), z);
+            store(dx + at + v * LANES, add ? load(dx + at + v * LANES) + z : z);
+        }
+}
+
+static void drop(const struct mot_drop *k, float *x)
+{
+    const size_t pixels = mot_map_pixels(&k->map);
+    const vi below = (vi){ 0 } + (int32_t)k->below;
+    const vf by = all(k->by);
+    for (int v = 0; v < PARTS; v++) {
+        vu count = { 0 }, turn = { 0 };
+        for (int lane = 0; lane < LANES; lane++) {
+            uint64_t key = k->key[v * LANES + lane];
+            count[lane] = (uint32_t)key, turn[lane] = (uint32_t)(key >> 32);
+        }
+        for (uint32_t c = 0; c < k->map.channels; c++) {
+            const size_t step = mot_map_step(&k->map, c);
+            float *at = x + mot_map_at(&k->map, c) + v * LANES;
+            for (size_t p = 0; p < pixels; p++, at += step, count += 1) {
+                vu h = count ^ turn; /* mot_drop_draw */
+                h = (h ^ h >> 16) * 0x7feb352du;
+                h = (h ^ h >> 15) * 0x846ca68bu;
+                vi draw = (vi)((h ^ h >> 16) >> 8);
+                store(at, choose(draw < below, (vf){ 0 }, load(at) * by));
+            }
+        }
+    }
+}
+
 const struct mot_map_kernels MAPS_TABLE = {
     .name = MAPS_NAME,
     .conv_pack = conv_pack,
@@ -260,4 +359,9 @@ const struct mot_map_kernels MAPS_TABLE = {
     .slope_sums = slope_sums,
     .scale = scale,
     .scale_back = scale_back,
+    .row_moments = row_moments,
+    .row_slope_sums = row_slope_sums,
+    .row_scale = row_scale,
+    .row_scale_back = row_scale_back,
+    .drop = drop,
 };

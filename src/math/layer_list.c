@@ -25,6 +25,11 @@
         .name = "out", .type = MOT_OPT_UINT, .offset = FIELD(out), .min = 1, .max = 1 << 20, .doc = doc_,    \
         .word = word_                                                                                        \
     }
+#define EPSILON                                                                                              \
+    {                                                                                                        \
+        .name = "epsilon", .type = MOT_OPT_REAL, .offset = FIELD(epsilon), .preset = "1e-5", .min = 1e-300,  \
+        .max = 1, .doc = "added to the variance"                                                             \
+    }
 #define BIAS                                                                                                 \
     {                                                                                                        \
         .name = "bias", .type = MOT_OPT_BOOL, .offset = FIELD(bias), .preset = "true",                       \
@@ -42,6 +47,13 @@ static const struct mot_option conv_options[] = {
         .max = 16,
         .doc = "pixels from one window to the next" },
     PADDING,
+    { .name = "groups",
+        .type = MOT_OPT_UINT,
+        .offset = FIELD(groups),
+        .preset = "1",
+        .min = 1,
+        .max = 1 << 20,
+        .doc = "groups of channels that do not see each other; as many as channels: depthwise" },
     BIAS,
     { .name = NULL },
 };
@@ -91,13 +103,36 @@ static const struct mot_option batch_norm_options[] = {
         .min = 1e-300,
         .max = 1,
         .doc = "how far a step moves the running statistics towards those of the batch" },
-    { .name = "epsilon",
+    EPSILON,
+    { .name = NULL },
+};
+static const struct mot_option group_norm_options[] = {
+    { .name = "groups",
+        .type = MOT_OPT_UINT,
+        .offset = FIELD(groups),
+        .min = 1,
+        .max = 1 << 20,
+        .doc = "groups of channels that are normalised together; 1: all of them" },
+    EPSILON,
+    { .name = NULL },
+};
+static const struct mot_option dropout_options[] = {
+    { .name = "rate",
         .type = MOT_OPT_REAL,
-        .offset = FIELD(epsilon),
-        .preset = "1e-5",
-        .min = 1e-300,
-        .max = 1,
-        .doc = "added to the variance" },
+        .offset = FIELD(rate),
+        .preset = "0.5",
+        .max = 0.999,
+        .doc = "how likely a number is to be dropped" },
+    { .name = NULL },
+};
+static const struct mot_option embedding_options[] = {
+    { .name = "words",
+        .type = MOT_OPT_UINT,
+        .offset = FIELD(words),
+        .min = 1,
+        .max = 1 << 24,
+        .doc = "how many words there are; the columns of the data hold their numbers, from 0" },
+    OUT("numbers that stand for a word", NULL),
     { .name = NULL },
 };
 static const struct mot_option no_options[] = { { .name = NULL } };
@@ -125,6 +160,15 @@ static const struct {
     [MOT_LAYER_BATCH_NORM] = { "batch_norm",
         "batch norm: each channel less its mean over the batch, by its deviation, then scaled and shifted",
         batch_norm_options },
+    [MOT_LAYER_GROUP_NORM] = { "group_norm",
+        "group norm: each group of channels of a row less its mean, by its deviation, then scaled and "
+        "shifted",
+        group_norm_options },
+    [MOT_LAYER_DROPOUT] = { "dropout",
+        "in training, some numbers at random become 0, and the others grow to make up for them",
+        dropout_options },
+    [MOT_LAYER_EMBEDDING] = { "embedding", "the first layer: a word's number becomes a list of numbers",
+        embedding_options },
     [MOT_LAYER_FLATTEN] = { "flatten", "a picture becomes a row of numbers: channel after channel",
         no_options },
     [MOT_LAYER_RESIDUAL] = { "residual", "what enters is added to what its layers make of it",

@@ -25,6 +25,9 @@ enum mot_layer_kind {
     MOT_LAYER_MAX_POOL,
     MOT_LAYER_MEAN_POOL,
     MOT_LAYER_BATCH_NORM,
+    MOT_LAYER_GROUP_NORM,
+    MOT_LAYER_DROPOUT,
+    MOT_LAYER_EMBEDDING,
     MOT_LAYER_FLATTEN,
     MOT_LAYER_RESIDUAL,     /* begins here; */
     MOT_LAYER_RESIDUAL_END, /* what entered there is added to what comes here */
@@ -37,9 +40,9 @@ struct mot_layer {
     uint32_t number;           /* its place in the list that the user wrote, from 1, for messages */
     char name[MOT_LAYER_NAME]; /* of its tensors: "layer1.0.conv1" */
     uint64_t out;              /* channels or width; MOT_WORD_UINT: the classes */
-    uint64_t kernel, stride, padding;
+    uint64_t kernel, stride, padding, groups, words;
     bool bias;
-    double momentum, epsilon;
+    double momentum, epsilon, rate;
     uint32_t shortcut;
     char shortcut_conv[MOT_LAYER_NAME], shortcut_norm[MOT_LAYER_NAME];
 };

@@ -79,6 +79,7 @@ enum mot_status mot_layers_open(struct mot_net *net, uint32_t layers, const uint
         if (bias) mot_net_add_segment(net, constant, 1, widths[l + 1], 0);
     }
     net->outputs = widths[layers];
+    net->features = layers > 1 ? widths[layers - 1] : 0;
     struct plan p;
     make_plan(net, &p);
     net->scratch_bytes = p.floats * sizeof(float);
@@ -350,4 +351,24 @@ void mot_layers_predict(
         for (uint32_t c = 0; c < net->outputs; c++)
             out[(size_t)i * net->outputs + c] =
                 z[((size_t)(i / MOT_PANEL) * net->outputs + c) * MOT_PANEL + i % MOT_PANEL];
+}
+
+void mot_layers_features(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out, void *scratch)
+{
+    if (batch->rows == 0) return;
+    struct plan p;
+    make_plan(net, &p);
+    float *s = scratch;
+    forward(&p, x, batch, s);
+    const struct layer *last = &p.layer[p.layers - 2];
+    if (are_few(batch)) {
+        memcpy(out, s + last->by_row, (size_t)batch->rows * last->out * sizeof *out);
+        return;
+    }
+    const float *z = s + last->by_feature;
+    for (uint32_t i = 0; i < batch->rows; i++)
+        for (uint32_t c = 0; c < last->out; c++)
+            out[(size_t)i * last->out + c] =
+                z[((size_t)(i / MOT_PANEL) * last->out + c) * MOT_PANEL + i % MOT_PANEL];
 }

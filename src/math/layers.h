@@ -22,5 +22,8 @@ double mot_layers_loss(
     const struct mot_net *, const float *x, const struct mot_batch *, uint32_t *hits, void *scratch);
 void mot_layers_predict(
     const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
+/* The last hidden layer, after ReLU. */
+void mot_layers_features(
+    const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
 
 #endif

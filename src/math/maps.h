@@ -81,7 +81,7 @@ static inline size_t mot_conv_sums(uint32_t out, uint32_t in, uint32_t kernel)
 
 /* A window that moves over a map: pooling. */
 struct mot_pool {
-    uint32_t panels, kernel, stride, padding;
+    uint32_t panels, kernel_rows, kernel_cols, stride, padding;
     struct mot_map in, out;
     const float *x; /* in */
     float *y;       /* out */
@@ -94,6 +94,22 @@ struct mot_pool {
 struct mot_channels {
     uint32_t rows;
     struct mot_map map;
+};
+
+/* What dropout draws for number n (channel after channel) of a row: 24 bits of what the row's key and n give,
+ * the same on every machine. */
+static inline uint32_t mot_drop_draw(uint64_t key, uint32_t n)
+{
+    uint32_t h = ((uint32_t)key + n) ^ (uint32_t)(key >> 32);
+    h = (h ^ h >> 16) * 0x7feb352du;
+    h = (h ^ h >> 15) * 0x846ca68bu;
+    return (h ^ h >> 16) >> 8;
+}
+struct mot_drop {
+    struct mot_map map;
+    uint64_t key[MOT_PANEL]; /* of the rows of one panel */
+    uint32_t below;          /* draws below it are dropped, */
+    float by;                /* what is kept is multiplied by this */
 };
 
 struct mot_map_kernels {
@@ -117,6 +133,19 @@ struct mot_map_kernels {
     /* dx = a[c] d + b[c] x + e[c], or dx += that; 0 in rows that do not count */
     void (*scale_back)(const struct mot_channels *, const float *x, const float *d, const float *a,
         const float *b, const float *e, bool add, float *dx);
+    /* The same row by row, for one panel: sixteen numbers where there was one. Sums are over some channels
+     * from c on, and pivots are the first numbers of channel c. */
+    void (*row_moments)(
+        const struct mot_map *, uint32_t c, uint32_t channels, const float *x, double *sum, double *square);
+    /* ... and of one channel */
+    void (*row_slope_sums)(const struct mot_map *, uint32_t c, const float *x, const float *d,
+        const float *mean, double *sum, double *product);
+    void (*row_scale)(const struct mot_map *, uint32_t c, const float *x, const float *a, const float *b,
+        bool relu, float *y);
+    void (*row_scale_back)(const struct mot_map *, uint32_t c, const float *x, const float *d, const float *a,
+        const float *b, const float *e, bool add, float *dx);
+    /* One panel in place; the same bits in every set. */
+    void (*drop)(const struct mot_drop *, float *x);
 };
 
 /* Of the set in use; and every table of this machine, the plain twin apart. */

@@ -131,7 +131,7 @@ static enum mot_status network_open(struct mot_net *net)
 }
 
 /* As PyTorch's layers begin: uniform within 1 / sqrt(inputs of one output), weights and biases; norms as
- * identity. */
+ * identity; words as normal numbers. */
 static void network_init(const struct mot_net *net, uint64_t seed, float *x)
 {
     const struct mot_plan *plan = net->plan;
@@ -139,12 +139,19 @@ static void network_init(const struct mot_net *net, uint64_t seed, float *x)
     for (uint32_t n = 0, tensors = 0; n < plan->ops; n++) {
         const struct mot_op *op = &plan->op[n];
         const uint32_t in = plan->op[op->in].map.channels, channels = op->map.channels;
+        if (op->kind == MOT_OP_BATCH_NORM || op->kind == MOT_OP_GROUP_NORM)
+            for (uint32_t c = 0; c < channels; c++) x[op->weight + c] = 1;
         if (op->kind == MOT_OP_BATCH_NORM)
-            for (uint32_t c = 0; c < channels; c++) x[op->weight + c] = x[op->variance + c] = 1;
-        if (op->kind != MOT_OP_CONV && op->kind != MOT_OP_LINEAR) continue;
-        size_t fan = op->kind == MOT_OP_CONV ? (size_t)in * op->kernel * op->kernel : in;
-        double bound = 1 / __builtin_sqrt((double)fan);
+            for (uint32_t c = 0; c < channels; c++) x[op->variance + c] = 1;
+        if (op->kind != MOT_OP_CONV && op->kind != MOT_OP_LINEAR && op->kind != MOT_OP_EMBEDDING) continue;
         struct mot_rng rng = mot_rng_at(seed, MOT_RNG_INIT, tensors++);
+        if (op->kind == MOT_OP_EMBEDDING) {
+            for (size_t i = 0; i < (size_t)op->words * channels; i++)
+                x[op->weight + i] = (float)mot_rng_normal(&rng);
+            continue;
+        }
+        size_t fan = op->kind == MOT_OP_CONV ? (size_t)in / op->groups * op->kernel * op->kernel : in;
+        double bound = 1 / __builtin_sqrt((double)fan);
         for (size_t i = 0; i < channels * fan; i++)
             x[op->weight + i] = (float)(bound * (2 * mot_rng_unit(&rng) - 1));
         for (uint32_t c = 0; c < channels && op->has_bias; c++)
@@ -230,6 +237,29 @@ static void network_predict(
                 z[((size_t)(i / MOT_PANEL) * net->outputs + c) * MOT_PANEL + i % MOT_PANEL];
 }
 
+/* Channel after channel, as `flatten` gives them. */
+static void network_features(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, float *out, void *scratch)
+{
+    if (batch->rows == 0) return;
+    struct mot_pass p;
+    mot_pass_open(&p, net, x, batch, scratch);
+    mot_pass_forward(&p);
+    const struct mot_map *m = &p.plan->op[p.plan->seen].map;
+    const float *z = mot_pass_result(&p, p.plan->seen);
+    const size_t pixels = mot_map_pixels(m), size = mot_map_size(m);
+    for (uint32_t i = 0; i < p.rows; i++)
+        for (uint32_t c = 0; c < m->channels; c++)
+            for (size_t n = 0; n < pixels; n++)
+                out[i * size + c * pixels + n] = z[i / MOT_PANEL * size * MOT_PANEL + mot_map_at(m, c) +
+                    n * mot_map_step(m, c) + i % MOT_PANEL];
+}
+
+static enum mot_status network_check(const struct mot_net *net, const struct mot_table *table)
+{
+    return mot_plan_check(net->plan, table);
+}
+
 static double network_penalty(const struct mot_net *net, const float *x)
 {
     const struct network_conf *conf = net->conf;
@@ -249,7 +279,9 @@ static double network_penalty(const struct mot_net *net, const float *x)
         .grad_early = network_grad_early,                                                                    \
         .loss = network_loss,                                                                                \
         .penalty = network_penalty,                                                                          \
-        .predict = network_predict }
+        .predict = network_predict,                                                                          \
+        .features = network_features,                                                                        \
+        .check = network_check }
 
 #define BEGINS " Tensors have the names, layouts and initial distributions that they have in PyTorch."
 

@@ -3,6 +3,7 @@
 #include "math/dense.h"
 #include "math/network.h"
 #include <motley/method.h>
+#include <motley/random.h>
 #include <string.h>
 
 /* ---- Memory --------------------------------------------------------------------- */
@@ -20,7 +21,7 @@ static size_t claim(size_t *used, size_t floats)
 
 /* Where everything is, in floats; returns how many there are. */
 struct places {
-    size_t row, label, moment, kept, packed, sums, result, turned, slope;
+    size_t row, label, moment, kept, packed, sums, result, turned, apart, slope;
 };
 
 static size_t lay_out(const struct mot_plan *plan, uint32_t panels, struct places *at)
@@ -34,6 +35,7 @@ static size_t lay_out(const struct mot_plan *plan, uint32_t panels, struct place
     at->sums = claim(&used, plan->sums);
     at->result = claim(&used, plan->results * rows);
     at->turned = claim(&used, plan->turned * rows);
+    at->apart = claim(&used, plan->apart * rows);
     at->slope = claim(&used, plan->slots * plan->slot * rows);
     return used;
 }
@@ -64,7 +66,13 @@ void mot_pass_open(struct mot_pass *p, const struct mot_net *net, const float *x
 {
     MOT_ASSERT(batch->rows <= MOT_SLICE_ROWS);
     *p = (struct mot_pass){
-        .net = net, .plan = net->plan, .x = x, .rows = batch->rows, .panels = mot_panels(batch->rows)
+        .net = net,
+        .plan = net->plan,
+        .x = x,
+        .rows = batch->rows,
+        .panels = mot_panels(batch->rows),
+        .chance = batch->chance,
+        .draw = batch->draw,
     };
     struct places at;
     float *s = scratch;
@@ -72,7 +80,7 @@ void mot_pass_open(struct mot_pass *p, const struct mot_net *net, const float *x
     p->row = (const float **)(void *)(s + at.row), p->label = s + at.label;
     p->moment = (double *)(void *)(s + at.moment), p->kept = s + at.kept;
     p->packed = s + at.packed, p->sums = s + at.sums;
-    p->result = s + at.result, p->turned = s + at.turned, p->slope = s + at.slope;
+    p->result = s + at.result, p->turned = s + at.turned, p->apart = s + at.apart, p->slope = s + at.slope;
     for (uint32_t i = 0; i < batch->rows; i++) {
         uint32_t r = mot_batch_row(batch, i);
         p->label[i] = batch->table->y[r];
@@ -112,66 +120,11 @@ static void load_rows(struct mot_pass *p)
 
 /* ---- Forward ----------------------------------------------------------------------- */
 
-static struct mot_conv conv_of(const struct mot_pass *p, const struct mot_op *op)
-{
-    return (struct mot_conv){ .panels = p->panels,
-        .in = p->plan->op[op->in].map,
-        .out = op->map,
-        .rows = op->map.height,
-        .cols = op->map.width,
-        .step = 1,
-        .kernel_rows = op->kernel,
-        .kernel_cols = op->kernel,
-        .stride = op->stride,
-        .top = (int32_t)op->padding,
-        .left = (int32_t)op->padding,
-        .packed = p->packed };
-}
-
-static void conv_forward(const struct mot_pass *p, const struct mot_op *op, const float *in, float *out)
-{
-    const struct mot_map_kernels *k = mot_map_kernels();
-    struct mot_conv c = conv_of(p, op);
-    ptrdiff_t window = (ptrdiff_t)op->kernel * op->kernel;
-    k->conv_pack(&(struct mot_conv_weights){ op->map.channels, c.in.channels, op->kernel, op->kernel,
-                     p->x + op->weight, (ptrdiff_t)c.in.channels * window, window, (ptrdiff_t)op->kernel, 1 },
-        p->packed);
-    c.x = in, c.y = out;
-    c.bias = op->has_bias ? p->x + op->bias : NULL;
-    k->conv(&c);
-}
-
-/* Batch norm (Ioffe and Szegedy, ICML 2015) scales by what the slice's own rows say, or, outside of
- * training, by the running statistics. Leaves the mean and 1 / deviation of each channel in `kept`. */
-static void norm_forward(
-    const struct mot_pass *p, const struct mot_op *op, const float *in, bool relu, float *out)
-{
-    const struct mot_channels k = { p->rows, op->map };
-    const uint32_t channels = op->map.channels;
-    float *mean = p->kept + op->kept, *by = mean + channels, *a = p->kept + p->plan->kept, *b = a + channels;
-    double *sum = p->moment, *square = sum + channels;
-    const double count = (double)p->rows * (double)mot_map_pixels(&op->map);
-    if (p->training) mot_map_kernels()->moments(&k, in, sum, square);
-    for (uint32_t c = 0; c < channels; c++) {
-        double m = (double)p->x[op->mean + c], variance = (double)p->x[op->variance + c];
-        if (p->training) {
-            double shift = sum[c] / count;
-            m = (double)in[mot_map_at(&op->map, c)] + shift;
-            variance = square[c] / count - shift * shift;
-            if (variance < 0) variance = 0;
-        }
-        double scale = 1 / __builtin_sqrt(variance + (double)op->epsilon);
-        double weight = (double)p->x[op->weight + c] * scale;
-        mean[c] = (float)m, by[c] = (float)scale;
-        a[c] = (float)weight, b[c] = (float)((double)p->x[op->bias + c] - m * weight);
-    }
-    mot_map_kernels()->scale(&k, in, a, b, relu, out);
-}
-
 static struct mot_pool pool_of(const struct mot_pass *p, const struct mot_op *op)
 {
     return (struct mot_pool){ .panels = p->panels,
-        .kernel = op->kernel,
+        .kernel_rows = op->kernel,
+        .kernel_cols = op->across,
         .stride = op->stride,
         .padding = op->padding,
         .in = p->plan->op[op->in].map,
@@ -225,6 +178,75 @@ static void add_forward(const struct mot_pass *p, const struct mot_op *op, const
     shortcut(p, op, also, out, false, false);
 }
 
+/* Dropout (Srivastava et al., JMLR 2014) in place: which numbers are kept is a function of the row's place in
+ * its part and of the op, so that backward finds the same ones. */
+static void drop(const struct mot_pass *p, uint32_t n, float *x)
+{
+    const struct mot_op *op = &p->plan->op[n];
+    if (!p->training || p->chance == 0) return;
+    struct mot_drop k = { .map = op->map, .below = (uint32_t)(op->rate * 0x1p24f), .by = 1 / (1 - op->rate) };
+    for (uint32_t panel = 0; panel < p->panels; panel++, x += mot_map_size(&op->map) * MOT_PANEL) {
+        for (uint32_t r = 0; r < MOT_PANEL; r++)
+            k.key[r] = mot_hash3(p->chance, p->draw + panel * MOT_PANEL + r, n);
+        mot_map_kernels()->drop(&k, x);
+    }
+}
+
+/* The word that a column holds, or UINT32_MAX if it is none. */
+static uint32_t word_of(const struct mot_op *op, float column)
+{
+    if (!(column >= 0 && column < (float)op->words)) return UINT32_MAX;
+    uint32_t word = (uint32_t)column;
+    return (float)word == column ? word : UINT32_MAX;
+}
+
+/* Where number c of column `at` of a row is in an embedding's map. */
+static size_t embedded(const struct mot_op *op, uint32_t row, size_t at, uint32_t c)
+{
+    return row / MOT_PANEL * mot_map_size(&op->map) * MOT_PANEL + mot_map_at(&op->map, c) +
+        at * mot_map_step(&op->map, c) + row % MOT_PANEL;
+}
+
+/* What is no word becomes NaN: rows of a stream cannot be refused beforehand, and a run ends at NaN. */
+static void embed(const struct mot_pass *p, const struct mot_op *op, float *out)
+{
+    memset(out, 0, floats_of(p, &op->map) * sizeof *out);
+    for (uint32_t r = 0; r < p->rows; r++)
+        for (size_t i = 0; i < mot_map_pixels(&op->map); i++) {
+            const uint32_t word = word_of(op, p->row[r][i]);
+            const float *from =
+                p->x + op->weight + (size_t)(word == UINT32_MAX ? 0 : word) * op->map.channels;
+            for (uint32_t c = 0; c < op->map.channels; c++)
+                out[embedded(op, r, i, c)] = word == UINT32_MAX ? __builtin_nanf("") : from[c];
+        }
+}
+
+static void embed_backward(const struct mot_pass *p, const struct mot_op *op, const float *d, float *g)
+{
+    for (uint32_t r = 0; r < p->rows; r++)
+        for (size_t i = 0; i < mot_map_pixels(&op->map); i++) {
+            const uint32_t word = word_of(op, p->row[r][i]);
+            if (word == UINT32_MAX) continue;
+            float *to = g + op->weight + (size_t)word * op->map.channels;
+            for (uint32_t c = 0; c < op->map.channels; c++) to[c] += d[embedded(op, r, i, c)];
+        }
+}
+
+enum mot_status mot_plan_check(const struct mot_plan *plan, const struct mot_table *t)
+{
+    const struct mot_op *op = &plan->op[1];
+    if (plan->ops < 2 || op->kind != MOT_OP_EMBEDDING) return MOT_OK;
+    for (size_t i = 0; i < (size_t)t->rows * t->cols; i++)
+        if (word_of(op, t->x[i]) == UINT32_MAX)
+            return mot_fail(MOT_EDATA,
+                "model.layers: layer 1 (embedding): column %zu holds %g in one row, expected the number of a "
+                "word, 0 to %u%s",
+                i % t->cols + 1, (double)t->x[i], op->words - 1,
+                t->x[i] < (float)op->words && t->x[i] >= 0 ? "; `data.scale: none` leaves numbers as they are"
+                                                           : "");
+    return MOT_OK;
+}
+
 void mot_pass_forward(struct mot_pass *p)
 {
     load_rows(p);
@@ -236,7 +258,7 @@ void mot_pass_forward(struct mot_pass *p)
         struct mot_pool pool;
         switch (op->kind) {
         case MOT_OP_INPUT: break;
-        case MOT_OP_CONV: conv_forward(p, op, in, out); break;
+        case MOT_OP_CONV: mot_pass_conv(p, op, in, out); break;
         case MOT_OP_LINEAR:
             mot_dense_forward(op->map.channels, from->channels, p->rows, 0, from->channels, p->x + op->weight,
                 op->has_bias ? p->x + op->bias : NULL, in, out);
@@ -252,8 +274,14 @@ void mot_pass_forward(struct mot_pass *p)
             (op->kind == MOT_OP_MAX_POOL ? mot_map_kernels()->max_pool : mot_map_kernels()->mean_pool)(&pool);
             break;
         case MOT_OP_BATCH_NORM:
-            norm_forward(p, op, in, n + 1 < p->plan->ops && op[1].fused && op[1].in == n, out);
+        case MOT_OP_GROUP_NORM:
+            mot_pass_norm(p, op, in, n + 1 < p->plan->ops && op[1].fused && op[1].in == n, out);
             break;
+        case MOT_OP_DROPOUT:
+            if (out != in) memcpy(out, in, floats_of(p, from) * sizeof *out);
+            drop(p, n, out);
+            break;
+        case MOT_OP_EMBEDDING: embed(p, op, out); break;
         case MOT_OP_FLATTEN: reorder(p, from, in, out, false); break;
         case MOT_OP_ADD: add_forward(p, op, in, out); break;
         }
@@ -262,64 +290,8 @@ void mot_pass_forward(struct mot_pass *p)
 
 /* ---- Backward ----------------------------------------------------------------------- */
 
-/* Where a slope goes, and whether something is there already. */
-struct target {
-    float *dx; /* NULL: nowhere, the rows themselves */
-    bool add;
-};
-
-/* The input's pixels h = from_row + i step see only some rows of the window, and likewise columns: for each
- * of the step x step cases a convolution of the slopes with the window turned round. */
-static void conv_back_input(
-    const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to)
-{
-    const struct mot_map_kernels *k = mot_map_kernels();
-    const uint32_t s = op->stride, size = op->kernel;
-    const ptrdiff_t window = (ptrdiff_t)size * size;
-    struct mot_conv c = conv_of(p, op);
-    const struct mot_map in = c.in;
-    c.in = op->map, c.out = in, c.step = s, c.stride = 1, c.x = d, c.y = to.dx, c.add = to.add;
-    for (uint32_t a = 0; a < s && a < in.height; a++)
-        for (uint32_t b = 0; b < s && b < in.width; b++) {
-            const uint32_t r = (a + op->padding) % s, q = (b + op->padding) % s; /* the first that is seen */
-            c.from_row = a, c.from_col = b;
-            c.rows = (in.height - a + s - 1) / s, c.cols = (in.width - b + s - 1) / s;
-            c.kernel_rows = r < size ? (size - r + s - 1) / s : 0,
-            c.kernel_cols = q < size ? (size - q + s - 1) / s : 0;
-            if (c.kernel_rows == 0 || c.kernel_cols == 0) c.kernel_rows = c.kernel_cols = 0;
-            /* row r + i s of the window is over output row (a + padding - r) / s - i */
-            c.top = (int32_t)c.kernel_rows - 1 - (int32_t)((a + op->padding - r) / s);
-            c.left = (int32_t)c.kernel_cols - 1 - (int32_t)((b + op->padding - q) / s);
-            const uint32_t last_r = r + (c.kernel_rows ? c.kernel_rows - 1 : 0) * s,
-                           last_q = q + (c.kernel_cols ? c.kernel_cols - 1 : 0) * s;
-            if (c.kernel_rows)
-                k->conv_pack(&(struct mot_conv_weights){ in.channels, op->map.channels, c.kernel_rows,
-                                 c.kernel_cols, p->x + op->weight + (size_t)last_r * size + last_q, window,
-                                 (ptrdiff_t)in.channels * window, -(ptrdiff_t)(s * size), -(ptrdiff_t)s },
-                    p->packed);
-            k->conv(&c);
-        }
-}
-
-/* g[c] += the sum of the slopes of channel c */
-static void bias_gradient(const struct mot_pass *p, const struct mot_op *op, const float *d, float *g)
-{
-    mot_map_kernels()->slope_sums(&(struct mot_channels){ p->rows, op->map }, NULL, d, NULL, p->moment, NULL);
-    for (uint32_t c = 0; c < op->map.channels; c++) g[c] = (float)((double)g[c] + p->moment[c]);
-}
-
-static void conv_backward(
-    const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to, float *g)
-{
-    const struct mot_map *in = &p->plan->op[op->in].map;
-    mot_map_kernels()->conv_slope(&(struct mot_conv_slope){ p->panels, *in, op->map, op->kernel, op->stride,
-        op->padding, mot_pass_result(p, op->in), d, g + op->weight, p->sums });
-    if (op->has_bias) bias_gradient(p, op, d, g + op->bias);
-    if (to.dx) conv_back_input(p, op, d, to);
-}
-
 static void linear_backward(
-    const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to, float *g)
+    const struct mot_pass *p, const struct mot_op *op, const float *d, struct mot_target to, float *g)
 {
     const uint32_t out = op->map.channels, in = p->plan->op[op->in].map.channels;
     mot_kernels()->transpose(in, p->rows, mot_pass_result(p, op->in), p->turned);
@@ -328,55 +300,16 @@ static void linear_backward(
     if (to.dx) mot_dense_back(out, in, p->rows, p->x + op->weight, d, to.add, to.dx);
 }
 
-/* The statistics themselves: a sum over rows, as any gradient; the variance without bias, as PyTorch's. Known
- * since the way forward: they are the last floats, and so the first to leave. */
-static void norm_statistics(const struct mot_pass *p, const struct mot_op *op, float coef, float *g)
-{
-    const uint32_t channels = op->map.channels;
-    const float *mean = p->kept + op->kept, *by = mean + channels;
-    const double count = (double)p->rows * (double)mot_map_pixels(&op->map);
-    for (uint32_t c = 0; c < channels; c++) {
-        double scale = (double)by[c], variance = 1 / (scale * scale) - (double)op->epsilon,
-               unbiased = count > 1 ? count / (count - 1) : 1;
-        float *gm = g + op->mean + c, *gv = g + op->variance + c;
-        *gm = (float)((double)*gm + (double)coef * p->rows * (double)mean[c]);
-        *gv = (float)((double)*gv + (double)coef * p->rows * (variance > 0 ? variance : 0) * unbiased);
-    }
-}
-
-/* With N numbers a channel, x' = (x - mean) / deviation, S the sum of the slopes d and Q that of d x':
- * dx = weight / deviation (d - S / N - x' Q / N), which is a d + b x + e for each channel. */
-static void norm_backward(
-    const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to, float *g)
-{
-    const struct mot_channels k = { p->rows, op->map };
-    const uint32_t channels = op->map.channels;
-    const float *in = mot_pass_result(p, op->in), *mean = p->kept + op->kept, *by = mean + channels;
-    float *a = p->kept + p->plan->kept, *b = a + channels, *e = b + channels;
-    double *sum = p->moment, *product = sum + channels;
-    const double count = (double)p->rows * (double)mot_map_pixels(&op->map);
-    mot_map_kernels()->slope_sums(&k, in, d, mean, sum, product);
-    for (uint32_t c = 0; c < channels; c++) {
-        double scale = (double)by[c], weight = (double)p->x[op->weight + c] * scale;
-        double times = -weight * scale * scale * product[c] / count;
-        float *gw = g + op->weight + c, *gb = g + op->bias + c;
-        *gw = (float)((double)*gw + product[c] * scale), *gb = (float)((double)*gb + sum[c]);
-        a[c] = (float)weight, b[c] = (float)times;
-        e[c] = (float)(-weight * sum[c] / count - times * (double)mean[c]);
-    }
-    if (to.dx) mot_map_kernels()->scale_back(&k, in, d, a, b, e, to.add, to.dx);
-}
-
 /* dx = or += d; they may be the same */
-static void pass_on(size_t n, const float *d, struct target to)
+static void pass_on(size_t n, const float *d, struct mot_target to)
 {
     if (!to.dx) return;
     if (to.add) mot_kernels()->axpy(n, 1, d, to.dx);
     else if (to.dx != d) memcpy(to.dx, d, n * sizeof *d);
 }
 
-static void add_backward(
-    const struct mot_pass *p, const struct mot_op *op, const float *d, struct target to, struct target also)
+static void add_backward(const struct mot_pass *p, const struct mot_op *op, const float *d,
+    struct mot_target to, struct mot_target also)
 {
     size_t n = floats_of(p, &op->map);
     if (also.dx && is_plain_sum(p, op)) pass_on(n, d, also);
@@ -387,35 +320,36 @@ static void add_backward(
     pass_on(n, d, to);
 }
 
-static struct target target_of(const struct mot_pass *p, uint32_t op, bool *written)
+static struct mot_target target_of(const struct mot_pass *p, uint32_t op, bool *written)
 {
-    if (op == 0) return (struct target){ NULL, false };
-    struct target to = { mot_pass_slope(p, op), written[op] };
+    if (op == 0) return (struct mot_target){ NULL, false };
+    struct mot_target to = { mot_pass_slope(p, op), written[op] };
     written[op] = true;
     return to;
 }
 
 static bool has_weights(const struct mot_op *op)
 {
-    return op->kind == MOT_OP_CONV || op->kind == MOT_OP_LINEAR || op->kind == MOT_OP_BATCH_NORM;
+    return op->kind == MOT_OP_CONV || op->kind == MOT_OP_LINEAR || op->kind == MOT_OP_BATCH_NORM ||
+        op->kind == MOT_OP_GROUP_NORM || op->kind == MOT_OP_EMBEDDING;
 }
 
 void mot_pass_backward(struct mot_pass *p, float coef, float *g, struct mot_exit *exit)
 {
     bool written[3 * MOT_LAYERS_MOST + 1] = { false };
     for (uint32_t n = 0; n < p->plan->ops; n++)
-        if (p->plan->op[n].kind == MOT_OP_BATCH_NORM) norm_statistics(p, &p->plan->op[n], coef, g);
+        if (p->plan->op[n].kind == MOT_OP_BATCH_NORM) mot_pass_statistics(p, &p->plan->op[n], coef, g);
     for (uint32_t n = p->plan->ops - 1; n > 0; n--) {
         const struct mot_op *op = &p->plan->op[n];
         const struct mot_map *from = &p->plan->op[op->in].map;
         float *d = mot_pass_slope(p, n);
-        struct target also = { 0 };
+        struct mot_target also = { 0 };
         if (op->kind == MOT_OP_ADD) also = target_of(p, op->also, written);
-        struct target to = target_of(p, op->in, written);
+        struct mot_target to = target_of(p, op->in, written);
         struct mot_pool pool;
         switch (op->kind) {
         case MOT_OP_INPUT: break;
-        case MOT_OP_CONV: conv_backward(p, op, d, to, g); break;
+        case MOT_OP_CONV: mot_pass_conv_back(p, op, d, to, g); break;
         case MOT_OP_LINEAR: linear_backward(p, op, d, to, g); break;
         case MOT_OP_RELU:
             mot_kernels()->relu_back(floats_of(p, from), mot_pass_result(p, n), d);
@@ -429,7 +363,13 @@ void mot_pass_backward(struct mot_pass *p, float coef, float *g, struct mot_exit
             (op->kind == MOT_OP_MAX_POOL ? mot_map_kernels()->max_pool_back
                                          : mot_map_kernels()->mean_pool_back)(&pool);
             break;
-        case MOT_OP_BATCH_NORM: norm_backward(p, op, d, to, g); break;
+        case MOT_OP_BATCH_NORM:
+        case MOT_OP_GROUP_NORM: mot_pass_norm_back(p, op, d, to, g); break;
+        case MOT_OP_DROPOUT:
+            drop(p, n, d);
+            pass_on(floats_of(p, from), d, to);
+            break;
+        case MOT_OP_EMBEDDING: embed_backward(p, op, d, g); break;
         case MOT_OP_FLATTEN:
             if (!to.dx) break;
             if (to.add) {

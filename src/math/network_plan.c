@@ -63,15 +63,25 @@ static enum mot_status slide(const struct making *m, const struct mot_map *in, u
             kernel, in->height, in->width, padding));
 }
 
-static enum mot_status add_conv(struct making *m, const char *name, uint32_t in, uint32_t out,
-    uint32_t kernel, uint32_t stride, uint32_t padding, bool bias)
+struct window {
+    uint32_t kernel, stride, padding, groups;
+};
+
+static enum mot_status add_conv(
+    struct making *m, const char *name, uint32_t in, uint32_t out, struct window w, bool bias)
 {
     struct mot_map from = m->plan->op[in].map, to = { .channels = out };
-    enum mot_status status = slide(m, &from, kernel, stride, padding, &to);
+    if (from.channels % w.groups || out % w.groups)
+        return refuse(m,
+            mot_format("%u channels come in and %u go out, which cannot both be divided into %u groups",
+                from.channels, out, w.groups));
+    enum mot_status status = slide(m, &from, w.kernel, w.stride, w.padding, &to);
     if (status != MOT_OK) return status;
     struct mot_op *op = add_op(m, MOT_OP_CONV, in, to);
-    op->kernel = kernel, op->stride = stride, op->padding = padding, op->has_bias = bias;
-    tensor(m, name, "weight", 4, (uint32_t[]){ out, from.channels, kernel, kernel }, &op->weight);
+    op->kernel = op->across = w.kernel, op->stride = w.stride, op->padding = w.padding;
+    op->groups = w.groups, op->has_bias = bias;
+    tensor(
+        m, name, "weight", 4, (uint32_t[]){ out, from.channels / w.groups, w.kernel, w.kernel }, &op->weight);
     if (bias) tensor(m, name, "bias", 1, &out, &op->bias);
     return MOT_OK;
 }
@@ -88,6 +98,38 @@ static void add_batch_norm(struct making *m, const char *name, double momentum, 
     snprintf(m->norm[m->norms].name, sizeof m->norm[0].name, "%s", name);
     m->momentum[m->norms] = momentum;
     m->norm[m->norms++].op = last_of(m);
+}
+
+static enum mot_status add_group_norm(struct making *m)
+{
+    const struct mot_layer *l = m->layer;
+    struct mot_map map = m->plan->op[last_of(m)].map;
+    if (map.channels % l->groups)
+        return refuse(
+            m, mot_format("%u channels cannot be divided into %u groups", map.channels, (uint32_t)l->groups));
+    struct mot_op *op = add_op(m, MOT_OP_GROUP_NORM, last_of(m), map);
+    op->epsilon = (float)l->epsilon, op->groups = (uint32_t)l->groups, op->has_bias = true;
+    tensor(m, l->name, "weight", 1, &map.channels, &op->weight);
+    tensor(m, l->name, "bias", 1, &map.channels, &op->bias);
+    return MOT_OK;
+}
+
+/* Columns lie side by side, as the pixels of a picture of one row, unless they are a picture's. */
+static enum mot_status add_embedding(struct making *m)
+{
+    const struct mot_layer *l = m->layer;
+    struct mot_map map = m->plan->op[0].map;
+    const struct mot_picture *p = &m->net->shape.picture;
+    if (m->plan->ops > 1) return refuse(m, mot_text("must be the first layer: it reads columns of the data"));
+    if (p->channels > 1)
+        return refuse(
+            m, mot_format("the data has pictures of %u channels; words have one number each", p->channels));
+    if (p->channels == 0) map.width = map.channels;
+    map.channels = (uint32_t)l->out;
+    struct mot_op *op = add_op(m, MOT_OP_EMBEDDING, 0, map);
+    op->words = (uint32_t)l->words;
+    tensor(m, l->name, "weight", 2, (uint32_t[]){ op->words, map.channels }, &op->weight);
+    return MOT_OK;
 }
 
 static enum mot_status add_linear(struct making *m)
@@ -114,18 +156,19 @@ static enum mot_status add_pool(struct making *m)
     bool whole = l->kernel == MOT_WORD_UINT;
     uint32_t kernel = whole ? from.height : (uint32_t)l->kernel, padding = (uint32_t)l->padding;
     uint32_t stride = l->stride == MOT_WORD_UINT ? kernel : (uint32_t)l->stride;
-    if (whole && from.height != from.width)
-        return refuse(m,
-            mot_format("the picture that reaches it is %ux%u; only square ones can be averaged as a whole",
-                from.height, from.width));
+    if (whole && (padding || l->stride != MOT_WORD_UINT))
+        return refuse(m, mot_text("takes the whole picture; set its kernel if it shall move over it"));
     if (2 * padding > kernel)
         return refuse(m, mot_format("padding %u is more than half of its window of %u", padding, kernel));
     struct mot_map to = { .channels = from.channels };
-    enum mot_status status = slide(m, &from, kernel, stride, padding, &to);
+    enum mot_status status = MOT_OK;
+    if (whole) to.height = to.width = 1;
+    else status = slide(m, &from, kernel, stride, padding, &to);
     if (status != MOT_OK) return status;
     enum mot_op_kind kind = l->kind == MOT_LAYER_MAX_POOL ? MOT_OP_MAX_POOL : MOT_OP_MEAN_POOL;
     struct mot_op *op = add_op(m, kind, last_of(m), to);
     op->kernel = kernel, op->stride = stride, op->padding = padding;
+    op->across = whole ? from.width : kernel;
     return MOT_OK;
 }
 
@@ -151,7 +194,8 @@ static enum mot_status add_shortcut(struct making *m, uint32_t from)
                 out.channels, out.height, out.width));
     uint32_t also = from;
     if (l->shortcut == MOT_SHORTCUT_CONV && !same) {
-        enum mot_status status = add_conv(m, l->shortcut_conv, from, out.channels, 1, stride, 0, false);
+        enum mot_status status =
+            add_conv(m, l->shortcut_conv, from, out.channels, (struct window){ 1, stride, 0, 1 }, false);
         if (status != MOT_OK) return status;
         add_batch_norm(m, l->shortcut_norm, 0.1, 1e-5);
         also = last_of(m);
@@ -177,14 +221,19 @@ static enum mot_status add_layers(struct making *m, const struct mot_layer_list 
         struct mot_map map = m->plan->op[last_of(m)].map;
         switch (l->kind) {
         case MOT_LAYER_CONV:
-            status = add_conv(m, l->name, last_of(m), (uint32_t)l->out, (uint32_t)l->kernel,
-                (uint32_t)l->stride, (uint32_t)l->padding, l->bias);
+            status = add_conv(m, l->name, last_of(m), (uint32_t)l->out,
+                (struct window){
+                    (uint32_t)l->kernel, (uint32_t)l->stride, (uint32_t)l->padding, (uint32_t)l->groups },
+                l->bias);
             break;
         case MOT_LAYER_LINEAR: status = add_linear(m); break;
         case MOT_LAYER_RELU: add_op(m, MOT_OP_RELU, last_of(m), map); break;
         case MOT_LAYER_MAX_POOL:
         case MOT_LAYER_MEAN_POOL: status = add_pool(m); break;
         case MOT_LAYER_BATCH_NORM: add_batch_norm(m, l->name, l->momentum, l->epsilon); break;
+        case MOT_LAYER_GROUP_NORM: status = add_group_norm(m); break;
+        case MOT_LAYER_DROPOUT: add_op(m, MOT_OP_DROPOUT, last_of(m), map)->rate = (float)l->rate; break;
+        case MOT_LAYER_EMBEDDING: status = add_embedding(m); break;
         case MOT_LAYER_FLATTEN:
             if (mot_map_pixels(&map) > 1)
                 add_op(m, MOT_OP_FLATTEN, last_of(m), (struct mot_map){ (uint32_t)mot_map_size(&map), 1, 1 });
@@ -192,6 +241,11 @@ static enum mot_status add_layers(struct making *m, const struct mot_layer_list 
         case MOT_LAYER_RESIDUAL: entered[depth++] = last_of(m); break;
         case MOT_LAYER_RESIDUAL_END: status = add_shortcut(m, entered[--depth]); break;
         }
+        const size_t size = mot_map_size(&m->plan->op[last_of(m)].map);
+        if (status == MOT_OK && size > INT32_MAX)
+            status = refuse(m,
+                mot_format("gives %.3g numbers for each row; at most %.3g are possible", (double)size,
+                    (double)INT32_MAX));
         if (status == MOT_OK && m->net->parameters > INT32_MAX)
             status = refuse(m,
                 mot_format("the network has %.3g parameters by then; at most %.3g are possible",
@@ -229,16 +283,29 @@ static void add_statistics(struct making *m)
 
 /* ---- Memory ------------------------------------------------------------------------ */
 
+static bool is_norm(const struct mot_op *op)
+{
+    return op->kind == MOT_OP_BATCH_NORM || op->kind == MOT_OP_GROUP_NORM;
+}
+
+/* Whether op n's result lies where a max pool left its own, which it compares on the way back. */
+static bool is_pooled(const struct mot_plan *p, uint32_t n)
+{
+    while (p->op[n].in_place) n = p->op[n].in;
+    return p->op[n].kind == MOT_OP_MAX_POOL;
+}
+
 /* May an op change its input's result? Not if another op reads it, nor if the input needs it on the way
  * back (ReLU looks for what is above 0, max pooling for what is greatest, which neither ReLU nor a later 0
- * changes where a slope is left). */
+ * changes where a slope is left; dropout leaves signs, but not sizes). */
 static bool may_replace(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
     const struct mot_op *in = &p->op[op->in];
     if (readers[op->in] != 1 || in->kind == MOT_OP_INPUT) return false;
     if (op->kind == MOT_OP_RELU) return true;
+    if (op->kind == MOT_OP_DROPOUT) return !is_pooled(p, op->in);
     if (op->kind != MOT_OP_ADD) return false;
-    return in->kind == MOT_OP_CONV || in->kind == MOT_OP_BATCH_NORM || in->kind == MOT_OP_LINEAR;
+    return in->kind == MOT_OP_CONV || is_norm(in) || in->kind == MOT_OP_LINEAR;
 }
 
 static void place_results(struct mot_plan *p, const uint32_t *readers)
@@ -246,18 +313,23 @@ static void place_results(struct mot_plan *p, const uint32_t *readers)
     for (uint32_t n = 0; n < p->ops; n++) {
         struct mot_op *op = &p->op[n];
         op->in_place = n > 0 && may_replace(p, op, readers);
-        op->fused = op->in_place && op->kind == MOT_OP_RELU && p->op[op->in].kind == MOT_OP_BATCH_NORM;
+        op->fused = op->in_place && op->kind == MOT_OP_RELU && is_norm(&p->op[op->in]);
         op->at = op->in_place ? p->op[op->in].at : p->results;
         if (!op->in_place) p->results += mot_map_size(&op->map);
-        if (op->kind == MOT_OP_BATCH_NORM) op->kept = p->kept, p->kept += 2 * (size_t)op->map.channels;
+        op->kept = p->kept;
+        if (op->kind == MOT_OP_BATCH_NORM) p->kept += 2 * (size_t)op->map.channels;
+        if (op->kind == MOT_OP_GROUP_NORM) p->kept += 2 * (size_t)op->groups * MOT_SLICE_ROWS;
         if (op->map.channels > p->channels) p->channels = op->map.channels;
         bool turns = op->kind == MOT_OP_LINEAR || op->kind == MOT_OP_FLATTEN || n == 0;
         size_t turned = (mot_map_size(&p->op[op->in].map) + MOT_PANEL - 1) / MOT_PANEL * MOT_PANEL;
         if (turns && turned > p->turned) p->turned = turned;
         if (op->kind != MOT_OP_CONV) continue;
         const struct mot_map *in = &p->op[op->in].map;
-        size_t weights = (size_t)op->map.channels * in->channels * op->kernel * op->kernel;
-        size_t sums = mot_conv_sums(op->map.channels, in->channels, op->kernel);
+        const uint32_t outs = op->map.channels / op->groups, ins = in->channels / op->groups;
+        size_t weights = (size_t)outs * ins * op->kernel * op->kernel;
+        size_t sums = mot_conv_sums(outs, ins, op->kernel);
+        size_t apart = (mot_map_size(in) + mot_map_size(&op->map)) / op->groups;
+        if (op->groups > 1 && apart > p->apart) p->apart = apart;
         if (weights > p->packed) p->packed = weights;
         if (sums > p->sums) p->sums = sums;
     }
@@ -267,7 +339,8 @@ static void place_results(struct mot_plan *p, const uint32_t *readers)
  * itself. An op that works number by number leaves the slope at its input where that at its output was. */
 static bool slope_stays(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
-    bool by_number = op->kind == MOT_OP_RELU || op->kind == MOT_OP_BATCH_NORM || op->kind == MOT_OP_ADD;
+    bool by_number =
+        op->kind == MOT_OP_RELU || is_norm(op) || op->kind == MOT_OP_DROPOUT || op->kind == MOT_OP_ADD;
     return by_number && readers[op->in] == 1 && p->op[op->in].kind != MOT_OP_INPUT;
 }
 
@@ -302,9 +375,23 @@ static void weigh_layers(struct mot_net *net, const struct mot_plan *p)
 {
     for (uint32_t n = 1, s = 0; n < p->ops; n++) {
         const struct mot_op *op = &p->op[n];
-        if (op->kind != MOT_OP_CONV && op->kind != MOT_OP_LINEAR && op->kind != MOT_OP_BATCH_NORM) continue;
+        if (op->kind != MOT_OP_CONV && op->kind != MOT_OP_LINEAR && op->kind != MOT_OP_EMBEDDING &&
+            !is_norm(op))
+            continue;
         while (net->segment[s].off != op->weight) s++;
         net->segment[s].work = (double)net->segment[s].len * (double)mot_map_pixels(&op->map);
+    }
+}
+
+/* The last layer with weights, and what it takes, if that went through weights too. */
+static void find_hidden(struct mot_plan *p)
+{
+    bool weighted = false;
+    for (uint32_t n = 1; n < p->ops; n++) {
+        const struct mot_op *op = &p->op[n];
+        bool mixes = op->kind == MOT_OP_LINEAR || op->kind == MOT_OP_CONV;
+        if (mixes && weighted) p->seen = op->in;
+        weighted |= mixes || op->kind == MOT_OP_EMBEDDING;
     }
 }
 
@@ -343,6 +430,8 @@ enum mot_status mot_plan_make(struct mot_net *net, const struct mot_layer_list *
         place_slopes(m->plan, readers);
         free(readers);
         net->outputs = m->plan->op[last_of(m)].map.channels;
+        find_hidden(m->plan);
+        if (m->plan->seen) net->features = (uint32_t)mot_map_size(&m->plan->op[m->plan->seen].map);
         net->scratch_bytes = mot_pass_floats(m->plan) * sizeof(float);
     }
     free(m);

@@ -179,4 +179,5 @@ const struct mot_model mot_model_mlp = {
     .loss = mot_layers_loss,
     .penalty = mlp_penalty,
     .predict = mot_layers_predict,
+    .features = mot_layers_features,
 };

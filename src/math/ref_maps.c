@@ -66,8 +66,8 @@ static void conv_slope_ref(const struct mot_conv_slope *k)
 /* The pixel p of a pooled pixel's window, or SIZE_MAX outside of the map. */
 static size_t window(const struct mot_pool *k, uint32_t row, uint32_t c, uint32_t h, uint32_t w, uint32_t p)
 {
-    int64_t a = (int64_t)h * k->stride + p / k->kernel - k->padding,
-            b = (int64_t)w * k->stride + p % k->kernel - k->padding;
+    int64_t a = (int64_t)h * k->stride + p / k->kernel_cols - k->padding,
+            b = (int64_t)w * k->stride + p % k->kernel_cols - k->padding;
     return is_inside(a, b, &k->in) ? at(&k->in, row, c, (uint32_t)a, (uint32_t)b) : SIZE_MAX;
 }
 
@@ -76,7 +76,7 @@ static void max_pool_ref(const struct mot_pool *k)
     EACH_NUMBER(row, k->panels, k->out)
     {
         float most = -INFINITY;
-        EACH(p, k->kernel * k->kernel)
+        EACH(p, k->kernel_rows * k->kernel_cols)
         {
             size_t n = window(k, row, c, h, w, p);
             if (n != SIZE_MAX && !(k->x[n] <= most)) most = k->x[n];
@@ -97,10 +97,10 @@ static void max_pool_back_ref(const struct mot_pool *k)
     {
         size_t here = at(&k->out, row, c, h, w), n = SIZE_MAX;
         uint32_t p = 0;
-        while (p < k->kernel * k->kernel &&
+        while (p < k->kernel_rows * k->kernel_cols &&
             (n = window(k, row, c, h, w, p), n == SIZE_MAX || k->x[n] != k->y[here]))
             p++;
-        if (p < k->kernel * k->kernel) k->dx[n] += k->d[here];
+        if (p < k->kernel_rows * k->kernel_cols) k->dx[n] += k->d[here];
     }
 }
 
@@ -109,22 +109,23 @@ static void mean_pool_ref(const struct mot_pool *k)
     EACH_NUMBER(row, k->panels, k->out)
     {
         double sum = 0;
-        EACH(p, k->kernel * k->kernel)
+        EACH(p, k->kernel_rows * k->kernel_cols)
         {
             size_t n = window(k, row, c, h, w, p);
             if (n != SIZE_MAX) sum += (double)k->x[n];
         }
-        k->y[at(&k->out, row, c, h, w)] = (float)(sum / (k->kernel * k->kernel));
+        k->y[at(&k->out, row, c, h, w)] = (float)(sum / (k->kernel_rows * k->kernel_cols));
     }
 }
 
 static void mean_pool_back_ref(const struct mot_pool *k)
 {
     clear_ref(k);
-    EACH_NUMBER(row, k->panels, k->out) EACH(p, k->kernel * k->kernel)
+    EACH_NUMBER(row, k->panels, k->out) EACH(p, k->kernel_rows * k->kernel_cols)
     {
         size_t n = window(k, row, c, h, w, p);
-        if (n != SIZE_MAX) k->dx[n] += k->d[at(&k->out, row, c, h, w)] / (float)(k->kernel * k->kernel);
+        if (n != SIZE_MAX)
+            k->dx[n] += k->d[at(&k->out, row, c, h, w)] / (float)(k->kernel_rows * k->kernel_cols);
     }
 }
 
@@ -182,6 +183,67 @@ static void scale_back_ref(const struct mot_channels *k, const float *x, const f
     }
 }
 
+static void row_moments_ref(
+    const struct mot_map *m, uint32_t first, uint32_t channels, const float *x, double *sum, double *square)
+{
+    EACH(row, MOT_PANEL)
+    {
+        double pivot = (double)x[at(m, row, first, 0, 0)];
+        sum[row] = square[row] = 0;
+        EACH(c, channels) EACH(h, m->height) EACH(w, m->width)
+        {
+            double off = (double)x[at(m, row, first + c, h, w)] - pivot;
+            sum[row] += off, square[row] += off * off;
+        }
+    }
+}
+
+static void row_slope_sums_ref(const struct mot_map *m, uint32_t c, const float *x, const float *d,
+    const float *mean, double *sum, double *product)
+{
+    EACH(row, MOT_PANEL)
+    {
+        sum[row] = product[row] = 0;
+        EACH(h, m->height) EACH(w, m->width)
+        {
+            size_t n = at(m, row, c, h, w);
+            sum[row] += (double)d[n], product[row] += (double)d[n] * ((double)x[n] - (double)mean[row]);
+        }
+    }
+}
+
+static void row_scale_ref(
+    const struct mot_map *m, uint32_t c, const float *x, const float *a, const float *b, bool relu, float *y)
+{
+    EACH(row, MOT_PANEL) EACH(h, m->height) EACH(w, m->width)
+    {
+        size_t n = at(m, row, c, h, w);
+        double z = (double)a[row] * (double)x[n] + (double)b[row];
+        y[n] = (float)(relu && z < 0 ? 0 : z);
+    }
+}
+
+static void row_scale_back_ref(const struct mot_map *m, uint32_t c, const float *x, const float *d,
+    const float *a, const float *b, const float *e, bool add, float *dx)
+{
+    EACH(row, MOT_PANEL) EACH(h, m->height) EACH(w, m->width)
+    {
+        size_t n = at(m, row, c, h, w);
+        double z = (double)a[row] * (double)d[n] + (double)b[row] * (double)x[n] + (double)e[row];
+        dx[n] = (float)(add ? (double)dx[n] + z : z);
+    }
+}
+
+static void drop_ref(const struct mot_drop *k, float *x)
+{
+    EACH_NUMBER(row, 1, k->map)
+    {
+        uint32_t n = (c * k->map.height + h) * k->map.width + w;
+        float *number = &x[at(&k->map, row, c, h, w)];
+        *number = mot_drop_draw(k->key[row], n) < k->below ? 0 : *number * k->by;
+    }
+}
+
 const struct mot_map_kernels mot_map_kernels_ref = {
     .name = "ref",
     .conv_pack = conv_pack_ref,
@@ -195,4 +257,9 @@ const struct mot_map_kernels mot_map_kernels_ref = {
     .slope_sums = slope_sums_ref,
     .scale = scale_ref,
     .scale_back = scale_back_ref,
+    .row_moments = row_moments_ref,
+    .row_slope_sums = row_slope_sums_ref,
+    .row_scale = row_scale_ref,
+    .row_scale_back = row_scale_back_ref,
+    .drop = drop_ref,
 };

@@ -74,7 +74,7 @@ static bool was_set(const struct mot_setting *setting, size_t n, const char *key
 }
 
 /* All rows of the source in the file's order, in the model's units. */
-static enum mot_status open_whole(struct mot_subject *s, const char *source, bool same,
+static enum mot_status open_whole(struct mot_subject *s, const char *source, bool same, enum mot_part part,
     const struct mot_setting *setting, size_t n, bool labels)
 {
     struct mot_saved_model *m = s->model;
@@ -85,13 +85,14 @@ static enum mot_status open_whole(struct mot_subject *s, const char *source, boo
     if (same) {
         conf = m->data;
         conf.test_path = conf.test_labels = NULL; /* the file that was named, not its companion */
-        conf.rows = MOT_WORD_UINT;
+        if (part != MOT_PART_FILE) conf.rows = MOT_WORD_UINT;
         if (conf.data_seed == MOT_WORD_UINT) conf.data_seed = m->seed;
     } else {
         take_reading(m, &conf);
     }
     conf.name = source;
     conf.path = NULL;
+    conf.training_file = part == MOT_PART_FILE;
     conf.unlabelled_too = !labels && !was_set(setting, n, "label_column");
     status = apply(m, setting, n, &conf);
     if (status != MOT_OK) return status;
@@ -153,8 +154,8 @@ static enum mot_status open_data(struct mot_subject *s, const char *source, enum
             "has no such parts; leave --part out, or use all",
             source, s->model->has_data ? source_of(&s->model->data) : "unknown");
     if (part == MOT_PART_AUTO) part = same ? MOT_PART_TEST : MOT_PART_ALL;
-    if (same && part != MOT_PART_ALL) return open_parts(s, source, part, setting, n);
-    return open_whole(s, source, same, setting, n, labels);
+    if (same && part != MOT_PART_ALL && part != MOT_PART_FILE) return open_parts(s, source, part, setting, n);
+    return open_whole(s, source, same, part, setting, n, labels);
 }
 
 /* The model of a run, if `model` is its folder. */
@@ -202,6 +203,8 @@ enum mot_status mot_subject_open(const char *model, const char *source, enum mot
         shape.sparse = s.data->train.row_at != NULL;
         status = mot_net_open(kind, s.model->net.conf, &shape, &s.net);
         if (status == MOT_OK) MOT_ASSERT(s.net.dim == s.model->net.dim);
+        for (size_t i = 0; i < s.tables && status == MOT_OK && kind->check; i++)
+            status = kind->check(&s.net, &s.table[i]);
     }
     if (status != MOT_OK) {
         mot_subject_close(&s);
@@ -264,7 +267,9 @@ static void judge(struct judged *j)
         const struct mot_table *table = &j->s->table[t];
         for (uint32_t first = 0; first < table->rows; first += MOT_SLICE_ROWS) {
             uint32_t left = table->rows - first, hits = 0;
-            struct mot_batch batch = { table, NULL, first, left < MOT_SLICE_ROWS ? left : MOT_SLICE_ROWS };
+            struct mot_batch batch = {
+                .table = table, .first = first, .rows = left < MOT_SLICE_ROWS ? left : MOT_SLICE_ROWS
+            };
             if (j->marks) {
                 j->marks->loss += net->kind->loss(net, j->s->model->x, &batch, &hits, j->scratch);
                 j->marks->right += hits;
@@ -302,4 +307,20 @@ void mot_predict_subject(
 {
     struct judged j = { .s = s, .row = row, .self = self };
     judge(&j);
+}
+
+void mot_features_subject(const struct mot_subject *s, float *out)
+{
+    const struct mot_net *net = &s->net;
+    void *scratch = mot_aligned(net->scratch_bytes ? net->scratch_bytes : 64);
+    for (size_t t = 0; t < s->tables; t++) {
+        const uint32_t rows = s->table[t].rows;
+        for (uint32_t first = 0; first < rows; first += MOT_SLICE_ROWS) {
+            uint32_t n = rows - first < MOT_SLICE_ROWS ? rows - first : MOT_SLICE_ROWS;
+            struct mot_batch batch = { .table = &s->table[t], .first = first, .rows = n };
+            net->kind->features(net, s->model->x, &batch, out, scratch);
+            out += (size_t)n * net->features;
+        }
+    }
+    free(scratch);
 }

@@ -1,4 +1,4 @@
-/* score.h -- a saved model on data: for `motley eval` and `motley predict`. */
+/* score.h -- a saved model on data: for `motley eval`, `motley predict` and `motley features`. */
 #ifndef MOT_REPORT_SCORE_H
 #define MOT_REPORT_SCORE_H
 
@@ -7,8 +7,9 @@
 #define MOT_CONFUSION_MOST 20 /* classes up to which a confusion matrix is kept */
 
 /* Which rows: those the model was tested on, trained on, or all. AUTO is the test part if DATA is what
- * the model was trained on, otherwise all. */
-enum mot_part { MOT_PART_AUTO, MOT_PART_TEST, MOT_PART_TRAIN, MOT_PART_VALID, MOT_PART_ALL };
+ * the model was trained on, otherwise all. FILE is all that a run takes from the training file, in its order,
+ * even if the set has test rows of its own. */
+enum mot_part { MOT_PART_AUTO, MOT_PART_TEST, MOT_PART_TRAIN, MOT_PART_VALID, MOT_PART_ALL, MOT_PART_FILE };
 
 struct mot_subject { /* a model, and the rows that it shall judge */
     struct mot_saved_model *model;
@@ -43,5 +44,8 @@ void mot_marks_free(struct mot_marks *);
 /* Calls `row` for each row in order with the net's outputs: probabilities of the classes, or the value. */
 void mot_predict_subject(
     const struct mot_subject *, void (*row)(void *self, const float *outputs, uint32_t best), void *self);
+
+/* out[rows][net.features] */
+void mot_features_subject(const struct mot_subject *, float *out);
 
 #endif

@@ -1,5 +1,6 @@
 #include "run/heterogeneity.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "data/augment.h"
 #include "math/models.h"
 #include <math.h>
@@ -51,14 +52,17 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
         }
     }
     struct mot_batch batch = { .table = &r->problem->data->train, .row = row, .rows = got };
+    const struct mot_term *t = &r->term[r->at];
+    const uint64_t seed = r->problem->sampler.seed;
     struct mot_table changed;
     if (mot_augments(r->problem->data)) {
-        const struct mot_term *t = &r->term[r->at];
-        changed = mot_augment(r->problem->data, r->problem->sampler.seed, t->part, t->draw + r->in_term, row,
-            got, (char *)scratch + model_scratch(net));
+        changed = mot_augment(r->problem->data, seed, t->part, t->draw + r->in_term, row, got,
+            (char *)scratch + model_scratch(net));
         batch = (struct mot_batch){ .table = &changed, .rows = got };
     }
-    const float coef = r->term[r->at].coef;
+    batch.chance = mot_hash3(seed, MOT_RNG_DROPOUT, t->part) | 1;
+    batch.draw = t->draw + r->in_term;
+    const float coef = t->coef;
     if (r->leaving && r->left == got)
         r->loss += mot_net_grad_early(net, r->x, &batch, coef, r->first, r->g, scratch, r->leaving);
     else r->loss += mot_net_grad(net, r->x, &batch, coef, r->first, r->g, scratch);

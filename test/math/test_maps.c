@@ -146,7 +146,8 @@ TEST(pools_are_what_their_twin_computes)
     {
         if (2 * s.padding > s.kernel) continue;
         struct mot_pool p = { .panels = mot_panels(s.rows),
-            .kernel = s.kernel,
+            .kernel_rows = s.kernel,
+            .kernel_cols = s.kernel,
             .stride = s.stride,
             .padding = s.padding,
             .in = { s.in, s.height, s.width },
@@ -207,6 +208,40 @@ TEST(sums_over_channels_leave_out_rows_that_do_not_count)
         }
         free(t.expected), free(two.expected), free(three.expected), free(four.expected), free(forth.expected);
         free(back.expected), free(x), free(d), free(a), free(b), free(e), free(y);
+    }
+}
+
+static float *sixteen(void) { return fresh(MOT_PANEL); }
+
+TEST(kernels_over_one_panel_are_what_their_twins_compute)
+{
+    EACH_SHAPE(s)
+    {
+        struct mot_map map = { s.in, s.height, s.width };
+        const size_t n = mot_map_size(&map) * MOT_PANEL;
+        const uint32_t first = s.in / 3, channels = s.in - first, c = s.in - 1;
+        float *x = fresh(n), *d = fresh(n), *y = fresh(n), *a = sixteen(), *b = sixteen(), *e = sixteen();
+        double sum[MOT_PANEL], square[MOT_PANEL];
+        struct trial t = { .n = MOT_PANEL }, two = t, three = t, four = t, forth = { .n = n },
+                     back = { .n = n }, kept = { .n = n };
+        struct mot_drop drop = { .map = map, .below = 1u << 22, .by = 1.5f };
+        for (uint32_t r = 0; r < MOT_PANEL; r++) drop.key[r] = mot_rng_next(&rng);
+        const struct mot_map_kernels *const *set = mot_map_kernels_all(), *m = &mot_map_kernels_ref;
+        for (; m; m = *set++) {
+            m->row_moments(&map, first, channels, x, sum, square);
+            t.got = as_floats(sum, MOT_PANEL), two.got = as_floats(square, MOT_PANEL);
+            m->row_slope_sums(&map, c, x, d, a, sum, square);
+            three.got = as_floats(sum, MOT_PANEL), four.got = as_floats(square, MOT_PANEL);
+            m->row_scale(&map, c, x, a, b, s.stride > 1, forth.got = copy(y, n));
+            m->row_scale_back(&map, c, x, d, a, b, e, s.stride > 1, back.got = copy(y, n));
+            m->drop(&drop, kept.got = copy(x, n));
+            struct trial *all[] = { &t, &two, &three, &four, &forth, &back, &kept };
+            for (size_t i = 0; i < 7; i++)
+                if (m == &mot_map_kernels_ref) all[i]->expected = all[i]->got;
+                else judge("one panel", m->name, &s, all[i], all[i] == &kept ? 0 : 1e-5);
+        }
+        free(t.expected), free(two.expected), free(three.expected), free(four.expected), free(forth.expected);
+        free(back.expected), free(kept.expected), free(x), free(d), free(y), free(a), free(b), free(e);
     }
 }
 

@@ -167,7 +167,9 @@ static double check_gradient(struct lab *lab, bool sparse, const uint32_t *row, 
 {
     const struct mot_net *net = &lab->net;
     const float coef = 0.5f;
-    struct mot_batch batch = { sparse ? &lab->sparse : &lab->dense, row, first, rows };
+    struct mot_batch batch = {
+        .table = sparse ? &lab->sparse : &lab->dense, .row = row, .first = first, .rows = rows
+    };
     for (uint32_t i = 0; i < net->dim; i++) lab->g[i] = 0.25f; /* what is there stays */
     double loss = net->kind->grad(net, lab->x, &batch, coef, lab->g, lab->scratch);
     double *x = mot_new(net->dim, sizeof *x), worst = 0, norm = 0;
@@ -256,7 +258,7 @@ TEST(linear_gradients_are_as_good_as_float_can_be)
 {
     struct lab lab;
     CHECK_INT(open_lab(&lab, "logistic", "bias=false", 128, 68, 2, true), MOT_OK);
-    struct mot_batch batch = { &lab.sparse, NULL, 0, 128 };
+    struct mot_batch batch = { .table = &lab.sparse, .rows = 128 };
     memset(lab.g, 0, lab.net.dim * sizeof *lab.g);
     lab.net.kind->grad(&lab.net, lab.x, &batch, 1, lab.g, lab.scratch);
     for (uint32_t c = 0; c < 68; c++) {
@@ -280,12 +282,12 @@ TEST(the_gradient_of_a_batch_is_the_sum_over_its_rows)
                           (uint32_t)strtoul(models[m][2], NULL, 10), sparse),
                 0);
             const struct mot_table *t = sparse ? &lab.sparse : &lab.dense;
-            struct mot_batch all = { t, NULL, 0, 50 };
+            struct mot_batch all = { .table = t, .rows = 50 };
             float *sum = mot_new(lab.net.dim, sizeof *sum);
             memset(lab.g, 0, lab.net.dim * sizeof *lab.g);
             double loss = lab.net.kind->grad(&lab.net, lab.x, &all, 1, lab.g, lab.scratch), parts = 0;
             for (uint32_t r = 0; r < 50; r++) {
-                struct mot_batch one = { t, NULL, r, 1 };
+                struct mot_batch one = { .table = t, .first = r, .rows = 1 };
                 parts += lab.net.kind->grad(&lab.net, lab.x, &one, 1, sum, lab.scratch);
             }
             for (uint32_t i = 0; i < lab.net.dim; i++)
@@ -308,7 +310,8 @@ TEST(a_row_list_and_a_range_give_the_same_bits)
         size_t bytes = lab.net.dim * sizeof(float);
         float *again = mot_new(lab.net.dim, sizeof *again);
         memset(lab.g, 0, bytes);
-        struct mot_batch range = { &lab.dense, NULL, 11, 77 }, rows = { &lab.dense, list, 0, 77 };
+        struct mot_batch range = { .table = &lab.dense, .first = 11, .rows = 77 },
+                         rows = { .table = &lab.dense, .row = list, .rows = 77 };
         double a = lab.net.kind->grad(&lab.net, lab.x, &range, 1, lab.g, lab.scratch);
         memset(lab.scratch, 0xff, lab.net.scratch_bytes); /* what was in the scratch does not matter */
         double b = lab.net.kind->grad(&lab.net, lab.x, &rows, 1, again, lab.scratch);
@@ -331,7 +334,9 @@ TEST(the_first_slice_of_a_gradient_is_written_with_the_bits_of_adding_to_zeros)
         size_t bytes = lab.net.dim * sizeof(float);
         float *zeros = mot_new(lab.net.dim, sizeof *zeros);
         for (size_t s = 0; s < MOT_COUNT(sizes); s++) {
-            struct mot_batch batch = { sparse ? &lab.sparse : &lab.dense, NULL, 3, sizes[s] };
+            struct mot_batch batch = {
+                .table = sparse ? &lab.sparse : &lab.dense, .first = 3, .rows = sizes[s]
+            };
             float coef = sizes[s] % 2 ? 1e-45f : 0.7f;
             memset(zeros, 0, bytes);
             memset(lab.g, 0xff, bytes); /* NaN */
@@ -349,7 +354,7 @@ static uint64_t bits_of_batch(struct lab *lab, uint32_t rows, uint64_t hash)
 {
     uint32_t list[128], hits = 0, word;
     for (uint32_t i = 0; i < rows; i++) list[i] = (i * 37 + rows) % 140;
-    struct mot_batch batch = { &lab->dense, list, 0, rows };
+    struct mot_batch batch = { .table = &lab->dense, .row = list, .rows = rows };
     for (uint32_t i = 0; i < lab->net.dim; i++) lab->g[i] = (float)i / 1024;
     double loss = lab->net.kind->grad(&lab->net, lab->x, &batch, 0.7f, lab->g, lab->scratch);
     loss += lab->net.kind->loss(&lab->net, lab->x, &batch, &hits, lab->scratch);
@@ -408,7 +413,7 @@ TEST(loss_hits_and_predictions_agree_with_each_other)
         struct lab lab;
         uint32_t classes = (uint32_t)strtoul(models[m][2], NULL, 10), hits = 0, expected = 0;
         CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 100, 19, classes, true), 0);
-        struct mot_batch batch = { &lab.sparse, NULL, 5, 91 };
+        struct mot_batch batch = { .table = &lab.sparse, .first = 5, .rows = 91 };
         uint32_t n = lab.net.outputs;
         CHECK_INT(n, classes ? classes : 1);
         float *out = mot_new((size_t)91 * n, sizeof *out);
@@ -442,7 +447,7 @@ TEST(the_penalty_is_what_the_gradient_counts)
     struct lab lab;
     uint32_t hits;
     CHECK_INT(open_lab(&lab, "logistic", "reg=nonconvex lambda=0.1", 100, 19, 2, false), 0);
-    struct mot_batch batch = { &lab.dense, NULL, 0, 100 };
+    struct mot_batch batch = { .table = &lab.dense, .rows = 100 };
     double with = lab.net.kind->grad(&lab.net, lab.x, &batch, 1, lab.g, lab.scratch);
     double without = lab.net.kind->loss(&lab.net, lab.x, &batch, &hits, lab.scratch);
     CHECK_NEAR(with, without + 100 * lab.net.kind->penalty(&lab.net, lab.x), 1e-9);
@@ -460,7 +465,7 @@ TEST(large_outputs_do_not_overflow)
         struct lab lab;
         CHECK_INT(open_lab(&lab, names[m], m == 2 ? "hidden=[4]" : "", 60, 19, 2, false), 0);
         for (uint32_t i = 0; i < lab.net.dim; i++) lab.x[i] *= 1e4f;
-        struct mot_batch batch = { &lab.dense, NULL, 0, 60 };
+        struct mot_batch batch = { .table = &lab.dense, .rows = 60 };
         double loss = lab.net.kind->grad(&lab.net, lab.x, &batch, 1, lab.g, lab.scratch);
         CHECK(isfinite(loss) && loss > 1e3);
         for (uint32_t i = 0; i < lab.net.dim; i++) CHECK(isfinite(lab.g[i]));
@@ -476,7 +481,7 @@ TEST(nan_in_the_parameters_becomes_nan_in_the_loss)
         CHECK_INT(open_lab(&lab, models[m][0], models[m][1], 20, 19,
                       (uint32_t)strtoul(models[m][2], NULL, 10), false),
             0);
-        struct mot_batch batch = { &lab.dense, NULL, 0, 20 };
+        struct mot_batch batch = { .table = &lab.dense, .rows = 20 };
         lab.x[3] = NAN;
         CHECK(isnan(lab.net.kind->loss(&lab.net, lab.x, &batch, &hits, lab.scratch)));
         CHECK(isnan(lab.net.kind->grad(&lab.net, lab.x, &batch, 1, lab.g, lab.scratch)));

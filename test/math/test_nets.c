@@ -43,13 +43,16 @@ static enum mot_status open_net(
     return status;
 }
 
+static uint32_t words; /* columns hold words, so many, instead of normal numbers */
+
 static void fill(struct lab *lab, uint32_t rows)
 {
     const struct mot_net *net = &lab->net;
     struct mot_rng rng = mot_rng_at(SEED, MOT_RNG_TEST, net->dim);
     size_t n = (size_t)rows * net->shape.cols;
     lab->data = mot_new(n, sizeof *lab->data), lab->label = mot_new(rows, sizeof *lab->label);
-    for (size_t i = 0; i < n; i++) lab->data[i] = (float)mot_rng_normal(&rng);
+    for (size_t i = 0; i < n; i++)
+        lab->data[i] = words ? (float)mot_rng_below(&rng, words) : (float)mot_rng_normal(&rng);
     for (uint32_t r = 0; r < rows; r++)
         lab->label[r] =
             net->shape.classes ? (float)mot_rng_below(&rng, net->shape.classes) : (float)mot_rng_normal(&rng);
@@ -92,19 +95,21 @@ static double *cell(const struct plain *p, uint32_t op, uint32_t r, uint32_t c, 
 static double windowed(const struct plain *p, uint32_t n, uint32_t r, uint32_t c, uint32_t h, uint32_t w)
 {
     const struct mot_op *op = &p->plan->op[n];
-    const uint32_t k = op->kernel, in = p->plan->op[op->in].map.channels;
+    const uint32_t k = op->kernel, groups = op->kind == MOT_OP_CONV ? op->groups : 1;
+    const uint32_t in = p->plan->op[op->in].map.channels / groups,
+                   from = c / (op->map.channels / groups) * in; /* the group's first input */
     double sum = op->kind == MOT_OP_CONV && op->has_bias ? p->x[op->bias + c] : 0, most = -INFINITY;
-    EACH(a, k) EACH(b, k)
+    EACH(a, k) EACH(b, op->across)
     {
         int64_t i = (int64_t)h * op->stride + a - op->padding, j = (int64_t)w * op->stride + b - op->padding;
         if (op->kind == MOT_OP_CONV) EACH(f, in)
             {
-                const double *x = cell(p, op->in, r, f, i, j);
+                const double *x = cell(p, op->in, r, from + f, i, j);
                 if (x) sum += *x * p->x[op->weight + (((size_t)c * in + f) * k + a) * k + b];
             }
         else {
             const double *x = cell(p, op->in, r, c, i, j);
-            if (x) sum += *x / (k * k), most = fmax(most, *x);
+            if (x) sum += *x / (k * op->across), most = fmax(most, *x);
         }
     }
     return op->kind == MOT_OP_MAX_POOL ? most : sum;
@@ -132,6 +137,36 @@ static void norm_plain(const struct plain *p, uint32_t n)
     }
 }
 
+static void group_norm_plain(const struct plain *p, uint32_t n)
+{
+    const struct mot_op *op = &p->plan->op[n];
+    const uint32_t each = op->map.channels / op->groups;
+    const size_t size = mot_map_size(&op->map), part = size / op->groups, pixels = mot_map_pixels(&op->map);
+    EACH(r, p->rows) EACH(group, op->groups)
+    {
+        const double *x = p->at[op->in] + r * size + group * part;
+        double mean = 0, variance = 0, *y = p->at[n] + r * size + group * part;
+        for (size_t i = 0; i < part; i++) mean += x[i] / (double)part;
+        for (size_t i = 0; i < part; i++) variance += (x[i] - mean) * (x[i] - mean) / (double)part;
+        for (size_t i = 0; i < part; i++) {
+            size_t c = group * each + i / pixels;
+            y[i] = (x[i] - mean) / sqrt(variance + (double)op->epsilon) * p->x[op->weight + c] +
+                p->x[op->bias + c];
+        }
+    }
+}
+
+/* CHANCE is what the gradient's batch has; its rows begin at draw DRAW. */
+#define CHANCE 12345
+#define DRAW 77
+static double dropped(const struct plain *p, uint32_t n, uint32_t r, uint32_t number, double x)
+{
+    const struct mot_op *op = &p->plan->op[n];
+    if (!p->training) return x;
+    bool gone = mot_drop_draw(mot_hash3(CHANCE, DRAW + r, n), number) < (uint32_t)(op->rate * 0x1p24f);
+    return gone ? 0 : x / (1 - (double)op->rate);
+}
+
 static double one(const struct plain *p, uint32_t n, uint32_t r, uint32_t c, uint32_t h, uint32_t w)
 {
     const struct mot_op *op = &p->plan->op[n];
@@ -146,6 +181,11 @@ static double one(const struct plain *p, uint32_t n, uint32_t r, uint32_t c, uin
         sum += *cell(p, op->in, r, f, 0, 0) * p->x[op->weight + (size_t)c * in->channels + f];
         return sum + (op->has_bias ? p->x[op->bias + c] : 0);
     case MOT_OP_RELU: return fmax(0, *cell(p, op->in, r, c, h, w));
+    case MOT_OP_DROPOUT:
+        return dropped(p, n, r, (c * in->height + h) * in->width + w, *cell(p, op->in, r, c, h, w));
+    case MOT_OP_EMBEDDING:
+        return p->x[op->weight +
+            (size_t)p->at[0][r * mot_map_size(in) + h * op->map.width + w] * op->map.channels + c];
     case MOT_OP_FLATTEN: return p->at[op->in][(size_t)r * mot_map_size(in) + c];
     case MOT_OP_ADD: {
         uint32_t before = (op->map.channels - also->channels) / 2;
@@ -154,6 +194,7 @@ static double one(const struct plain *p, uint32_t n, uint32_t r, uint32_t c, uin
         return sum + *cell(p, op->also, r, c - before, h * op->stride, w * op->stride);
     }
     case MOT_OP_INPUT:
+    case MOT_OP_GROUP_NORM:
     case MOT_OP_BATCH_NORM: break;
     }
     return NAN;
@@ -172,6 +213,7 @@ static double loss_plain(const struct lab *lab, const double *x, bool training)
         if (n == 0)
             for (size_t i = 0; i < p.rows * mot_map_size(m); i++) p.at[0][i] = (double)lab->data[i];
         else if (plan->op[n].kind == MOT_OP_BATCH_NORM) norm_plain(&p, n);
+        else if (plan->op[n].kind == MOT_OP_GROUP_NORM) group_norm_plain(&p, n);
         else EACH(r, p.rows)
         EACH(c, m->channels)
         EACH(h, m->height) EACH(w, m->width) * cell(&p, n, r, c, h, w) = one(&p, n, r, c, h, w);
@@ -198,7 +240,7 @@ static void check_gradient(struct lab *lab, uint32_t rows, const char *what)
 {
     fill(lab, rows);
     const struct mot_net *net = &lab->net;
-    struct mot_batch batch = { .table = &lab->table, .rows = rows };
+    struct mot_batch batch = { .table = &lab->table, .rows = rows, .chance = CHANCE, .draw = DRAW };
     double *x = mot_new(net->dim, sizeof *x), worst = 0, scale = 0;
     for (uint32_t i = 0; i < net->dim; i++) x[i] = (double)lab->x[i];
     double loss = mot_net_grad(net, lab->x, &batch, 0.5f, true, lab->g, lab->scratch);
@@ -258,6 +300,28 @@ static const struct {
       "out: "
       "classes}]",
         { 2 * 64, 3, false, { 2, 8, 8 } }, 12 },
+    /* groups, depthwise, and groups that share blocks of four channels */
+    { "[{name: conv, out: 8, kernel: 3, groups: 2, padding: 1}, relu, {name: conv, out: 8, kernel: 3, "
+      "groups: 8, stride: 2, bias: false}, {name: conv, out: 6, kernel: 1, groups: 2}, flatten, {name: "
+      "linear, out: classes}]",
+        { 6 * 49, 3, false, { 6, 7, 7 } }, 18 },
+    { "[{name: residual, layers: [{name: conv, out: 6, kernel: 3, groups: 3, padding: 1}, {name: group_norm, "
+      "groups: 2}, relu, {name: conv, out: 6, kernel: 3, groups: 6, padding: 1}]}, flatten, {name: linear, "
+      "out: classes}]",
+        { 6 * 20, 3, false, { 6, 4, 5 } }, 35 },
+    { "[{name: conv, out: 6, kernel: 3}, {name: residual, layers: [{name: group_norm, groups: 3}, {name: "
+      "conv, out: 6, kernel: 1}, {name: group_norm, groups: 1, epsilon: 0.01}]}, relu, {name: group_norm, "
+      "groups: 6}, mean_pool, flatten, {name: linear, out: classes}]",
+        { 2 * 42, 3, false, { 2, 7, 6 } }, 21 },
+    { "[{name: linear, out: 8}, {name: group_norm, groups: 2}, relu, dropout, {name: linear, out: classes}]",
+        { 9, 3, false, { 0 } }, 17 },
+    { "[{name: conv, out: 5, kernel: 3}, {name: dropout, rate: 0.2}, {name: max_pool, kernel: 2}, {name: "
+      "dropout, rate: 0.3}, {name: residual, layers: [relu, dropout, {name: conv, out: 5, kernel: 1}]}, "
+      "dropout, flatten, {name: linear, out: classes}]",
+        { 3 * 64, 3, false, { 3, 8, 8 } }, 33 },
+    { "[{name: dropout, rate: 0.3}, {name: max_pool, kernel: 2}, relu, dropout, flatten, {name: linear, out: "
+      "classes}]",
+        { 3 * 36, 4, false, { 3, 6, 6 } }, 20 },
     { "[{name: conv, out: 3, kernel: 3}, relu, flatten, {name: linear, out: 1}]",
         { 25, 0, false, { 1, 5, 5 } }, 33 },
 };
@@ -268,6 +332,54 @@ TEST(gradients_are_those_of_a_forward_pass_in_double)
         struct lab lab;
         CHECK_INT(open_net(&lab, nets[i].layers, "0", nets[i].shape), MOT_OK);
         check_gradient(&lab, nets[i].rows, nets[i].layers);
+    }
+}
+
+TEST(gradients_of_words_are_those_of_a_forward_pass_in_double)
+{
+    static const char *const layers[] = {
+        "[{name: embedding, words: 11, out: 6}, mean_pool, flatten, {name: linear, out: classes}]",
+        "[{name: embedding, words: 11, out: 5}, {name: conv, out: 7, kernel: 3, padding: 1}, relu, dropout, "
+        "flatten, {name: linear, out: classes}]",
+    };
+    for (size_t i = 0; i < 2 * MOT_COUNT(layers); i++) {
+        struct lab lab;
+        words = 11;
+        CHECK_INT(open_net(&lab, layers[i / 2], "0.1",
+                      (struct mot_shape){ 12, 3, false,
+                          i % 2 ? (struct mot_picture){ 1, 3, 4 } : (struct mot_picture){ 0 } }),
+            MOT_OK);
+        check_gradient(&lab, 19, layers[i / 2]);
+        words = 0;
+    }
+}
+
+TEST(columns_that_are_no_words_are_refused)
+{
+    static const struct {
+        float column;
+        const char *says;
+    } wrong[] = { { 0.5f,
+                      "column 2 holds 0.5 in one row, expected the number of a word, 0 to 10; `data.scale" },
+        { 11, "column 2 holds 11 in one row" }, { -1, "column 2 holds -1" }, { NAN, "column 2 holds" },
+        { 10, NULL } };
+    for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
+        struct lab lab;
+        float row[6] = { 0, 1, 2, 3, wrong[i].column, 5 }, label[2] = { 0, 1 }, out[4];
+        struct mot_table t = { .rows = 2, .cols = 3, .classes = 2, .x = row, .y = label };
+        CHECK_INT(
+            open_net(&lab, "[{name: embedding, words: 11, out: 2}, flatten, {name: linear, out: classes}]",
+                "0", (struct mot_shape){ 3, 2, false, { 0 } }),
+            MOT_OK);
+        CHECK_INT(lab.net.kind->check(&lab.net, &t), wrong[i].says ? MOT_EDATA : MOT_OK);
+        if (wrong[i].says) CHECK_HAS(mot_error(), wrong[i].says);
+        lab.x = mot_aligned(lab.net.dim * sizeof *lab.x), lab.scratch = mot_aligned(lab.net.scratch_bytes);
+        mot_net_init(&lab.net, SEED, lab.x);
+        /* a row of a stream, which nobody could check before, has no prediction; others have theirs */
+        lab.net.kind->predict(
+            &lab.net, lab.x, &(struct mot_batch){ .table = &t, .rows = 2 }, out, lab.scratch);
+        CHECK(isfinite(out[0]) && isfinite(out[2]) == !wrong[i].says);
+        close_lab(&lab);
     }
 }
 
@@ -316,10 +428,10 @@ TEST(statistics_of_a_slice_are_its_mean_and_variance_times_its_rows)
     close_lab(&lab);
 }
 
-TEST(a_gradient_does_not_depend_on_what_scratch_held)
+static void check_scratch(const char *layers)
 {
     struct lab lab;
-    CHECK_INT(open_net(&lab, "resnet8", "0", (struct mot_shape){ 192, 5, false, { 3, 8, 8 } }), MOT_OK);
+    CHECK_INT(open_net(&lab, layers, "0", (struct mot_shape){ 192, 5, false, { 3, 8, 8 } }), MOT_OK);
     fill(&lab, 21);
     struct mot_batch batch = { .table = &lab.table, .rows = 21 };
     float *again = mot_new(lab.net.dim, sizeof *again);
@@ -330,6 +442,98 @@ TEST(a_gradient_does_not_depend_on_what_scratch_held)
     CHECK(memcmp(lab.g, again, lab.net.dim * sizeof *again) == 0);
     free(again);
     close_lab(&lab);
+}
+
+TEST(a_gradient_does_not_depend_on_what_scratch_held)
+{
+    check_scratch("resnet8");
+    check_scratch(
+        "[{name: conv, out: 6, groups: 3, kernel: 3}, {name: group_norm, groups: 2}, relu, dropout, "
+        "flatten, {name: linear, out: classes}]");
+}
+
+/* Two halves of a batch, each at its own place in the part, and the other way round. */
+TEST(dropout_is_a_function_of_a_rows_place_in_its_part_and_of_nothing_else)
+{
+    struct lab lab;
+    CHECK_INT(open_net(&lab, "[{name: linear, out: 40}, relu, dropout, {name: linear, out: classes}]", "0",
+                  (struct mot_shape){ 9, 3, false, { 0 } }),
+        MOT_OK);
+    fill(&lab, 30);
+    float *other = mot_new(lab.net.dim, sizeof *other);
+    struct mot_batch all = { .table = &lab.table, .rows = 30, .chance = 5, .draw = 1000 }, part = all;
+    const double whole = mot_net_grad(&lab.net, lab.x, &all, 1, true, lab.g, lab.scratch);
+    part.first = 13, part.rows = 17, part.draw = 1013;
+    double halves = mot_net_grad(&lab.net, lab.x, &part, 1, true, other, lab.scratch);
+    part.first = 0, part.rows = 13, part.draw = 1000;
+    halves += mot_net_grad(&lab.net, lab.x, &part, 1, false, other, lab.scratch);
+    CHECK_NEAR(halves, whole, 1e-5 * whole);
+    for (uint32_t i = 0; i < lab.net.dim; i++) CHECK_NEAR((double)other[i], (double)lab.g[i], 1e-4);
+    for (int what = 0; what < 3; what++) { /* another place, another part, no dropout: another loss */
+        struct mot_batch changed = all;
+        if (what == 0) changed.draw++;
+        if (what == 1) changed.chance += 2;
+        if (what == 2) changed.chance = 0;
+        CHECK(fabs(mot_net_grad(&lab.net, lab.x, &changed, 1, true, other, lab.scratch) - whole) > 1e-3);
+    }
+    free(other);
+    close_lab(&lab);
+}
+
+TEST(dropout_drops_its_share_and_two_layers_drop_different_numbers)
+{
+    uint32_t gone = 0, both = 0, n = 1u << 18;
+    for (uint32_t i = 0; i < n; i++) {
+        bool one = mot_drop_draw(mot_hash3(9, i / 512, 1), i % 512) < (uint32_t)(0.25f * 0x1p24f);
+        bool two = mot_drop_draw(mot_hash3(9, i / 512, 2), i % 512) < (uint32_t)(0.25f * 0x1p24f);
+        gone += one, both += one && two;
+    }
+    CHECK_NEAR(gone / (double)n, 0.25, 5 * sqrt(0.25 * 0.75 / n));
+    CHECK_NEAR(both / (double)n, 0.0625, 5 * sqrt(0.0625 * 0.9375 / n));
+}
+
+TEST(features_are_what_the_last_layer_sees)
+{
+    static const struct {
+        const char *layers;
+        uint32_t features;
+    } cases[] = {
+        { "[{name: conv, out: 5, kernel: 3}, relu, dropout, flatten, {name: linear, as: last, out: classes}]",
+            5 * 16 },
+        { "[flatten, {name: linear, out: 7}, relu, {name: linear, as: last, out: classes}]", 7 },
+        { "[flatten, {name: linear, as: last, out: classes}]", 0 },
+    };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct lab lab;
+        CHECK_INT(
+            open_net(&lab, cases[i].layers, "0", (struct mot_shape){ 72, 3, false, { 2, 6, 6 } }), MOT_OK);
+        CHECK_INT(lab.net.features, cases[i].features);
+        fill(&lab, 21);
+        if (cases[i].features == 0) {
+            close_lab(&lab);
+            continue;
+        }
+        const uint32_t width = lab.net.features;
+        float *seen = mot_new((size_t)21 * width, sizeof *seen), out[21 * 3];
+        struct mot_batch batch = { .table = &lab.table, .rows = 21 };
+        lab.net.kind->features(&lab.net, lab.x, &batch, seen, lab.scratch);
+        lab.net.kind->predict(&lab.net, lab.x, &batch, out, lab.scratch);
+        const struct mot_segment *w = &lab.net.segment[lab.net.segments - 2], *b = w + 1;
+        CHECK_TEXT(w->name, "last.weight");
+        for (uint32_t r = 0; r < 21; r++) { /* the last layer again, by hand: the same odds */
+            double z[3];
+            EACH(c, 3)
+            {
+                z[c] = (double)lab.x[b->off + c];
+                EACH(f, width)
+                z[c] += (double)lab.x[w->off + c * width + f] * (double)seen[(size_t)r * width + f];
+            }
+            CHECK_NEAR(log((double)out[3 * r + 1] / (double)out[3 * r]), z[1] - z[0], 1e-4);
+            CHECK_NEAR(log((double)out[3 * r + 2] / (double)out[3 * r]), z[2] - z[0], 1e-4);
+        }
+        free(seen);
+        close_lab(&lab);
+    }
 }
 
 TEST(named_networks_have_the_tensors_and_sizes_of_the_papers)
@@ -378,6 +582,25 @@ TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
         { "[{name: conv, out: 4", "a map is not closed" },
         { "[{name: residual, layers: [relu", "a list is not closed" },
         { "[{out: 4}]", "has no `name`" },
+        { "[{name: conv, out: 4, kernel: 3, groups: 3}]",
+            "layer 1 (conv): 2 channels come in and 4 go out, which cannot both be divided into 3 groups" },
+        { "[{name: conv, out: 3, kernel: 3, groups: 2}]", "layer 1 (conv): 2 channels come in and 3 go out" },
+        { "[relu, {name: group_norm, groups: 3}]",
+            "layer 2 (group_norm): 2 channels cannot be divided into 3 groups" },
+        { "[group_norm]", "layer 1 (group_norm): groups is missing" },
+        { "[relu, {name: dropout, rate: 1}]", "layer 2 (dropout): rate: expected" },
+        { "[{name: embedding, words: 9, out: 4}]",
+            "layer 1 (embedding): the data has pictures of 2 channels" },
+        { "[relu, {name: embedding, words: 9, out: 4}]", "layer 2 (embedding): must be the first layer" },
+        { "[{name: mean_pool, padding: 1}]", "layer 1 (mean_pool): takes the whole picture" },
+        { "[{name: conv, out: 1000000, kernel: 1, padding: 15}, {name: conv, out: 1048576, kernel: 1, "
+          "groups: "
+          "1000000}]",
+            "cannot both be divided" },
+        { "[{name: conv, out: 1048576, kernel: 1, padding: 15}, {name: conv, out: 1048576, kernel: 1, "
+          "groups: "
+          "1048576, padding: 15}]",
+            "layer 2 (conv): gives 4.57e+09 numbers for each row" },
         { "[flatten, {name: linear, out: 1000000}, {name: linear, out: 1000000}]",
             "layer 3 (linear): the network has 1e+12" },
     };

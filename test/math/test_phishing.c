@@ -53,8 +53,8 @@ static double gradient(const float *x, uint32_t first, uint32_t n, float *g)
     memset(g, 0, net.dim * sizeof *g);
     for (uint32_t done = 0; done < n;) {
         uint32_t rows = n - done < MOT_SLICE_ROWS ? n - done : MOT_SLICE_ROWS;
-        loss +=
-            net.kind->grad(&net, x, &(struct mot_batch){ &table, NULL, first + done, rows }, 1, g, scratch);
+        loss += net.kind->grad(&net, x,
+            &(struct mot_batch){ .table = &table, .first = first + done, .rows = rows }, 1, g, scratch);
         done += rows;
     }
     return loss;

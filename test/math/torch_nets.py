@@ -3,9 +3,11 @@
 
 Usage: torch_nets.py FOLDER NAME; in the folder lie NAME.json, and float32 files for parameters, rows, labels.
 Prints relative errors: "gradient" (of its norm), "curve" (the greatest of a step's loss, the running statistics at the end
-too), "forced" (of the losses at the weights that motley had at each step, to the first loss) and, with MOTLEY_LONG,
-"float32": the curve of PyTorch itself with numbers of 32 bits.
+too), "forced" (of the losses at the weights that motley had at each step, to the first loss), "slopes" (the median of
+the gradients there, beside that of PyTorch itself with numbers of 32 bits) and, with MOTLEY_LONG, "float32": PyTorch's
+own curve with such numbers.
 """
+import copy
 import json
 import os
 import sys
@@ -15,76 +17,38 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-
-class LeNet(nn.Module):
-    def __init__(self, side, classes):
-        super().__init__()
-        self.conv1, self.conv2 = nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5)
-        self.fc1 = nn.Linear(16 * ((side // 2 - 4) // 2) ** 2, 120)
-        self.fc2, self.fc3 = nn.Linear(120, 84), nn.Linear(84, classes)
-
-    def forward(self, x):
-        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
-        x = F.max_pool2d(F.relu(self.conv2(x)), 2).flatten(1)
-        return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x)))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/pytorch"))
+import motley_nets
 
 
-class Block(nn.Module):
-    def __init__(self, inputs, outputs, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.stride, self.pad = stride, (outputs - inputs) // 2
+class Masked(nn.Module):
+    """Dropout by what motley multiplied with: a row of `masks` for each step."""
+    masks, step = None, 0
 
     def forward(self, x):
-        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
-        if self.stride > 1:
-            x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, self.pad, self.pad))
-        return F.relu(y + x)
+        return x * Masked.masks[Masked.step].reshape(x.shape).to(x.dtype)
 
 
-class ResNet(nn.Module):
-    def __init__(self, blocks, classes):
-        super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
-        inputs = 16
-        for stage in range(3):
-            row = []
-            for n in range(blocks):
-                row.append(Block(inputs, 16 << stage, 2 if stage and n == 0 else 1))
-                inputs = 16 << stage
-            setattr(self, f"layer{stage + 1}", nn.Sequential(*row))
-        self.linear = nn.Linear(64, classes)
+class Words(nn.Sequential):
+    def __init__(self, classes):
+        super().__init__(nn.Embedding(30, 6), nn.Conv2d(6, 8, 3, padding=1), nn.ReLU(), nn.Identity(), nn.Flatten(),
+                         nn.Linear(8, classes))
 
-    def forward(self, x):
-        x = F.relu(self.bn1(self.conv1(x)))
-        return self.linear(self.layer3(self.layer2(self.layer1(x))).mean((2, 3)))
+    def forward(self, x):  # words lie side by side in a picture of one row
+        x = self[2](self[1](self[0](x.long()).transpose(1, 2).unsqueeze(2)))
+        return self[5](x.mean((2, 3)))
 
 
-class VGG8(nn.Module):
-    def __init__(self, side, classes):
-        super().__init__()
-        inputs = 3
-        for n, width in enumerate([32, 32, 64, 64, 128, 128], 1):
-            setattr(self, f"conv{n}", nn.Conv2d(inputs, width, 3, padding=1, bias=False))
-            setattr(self, f"bn{n}", nn.BatchNorm2d(width))
-            inputs = width
-        self.fc1, self.fc2 = nn.Linear(128 * (side // 8) ** 2, 128), nn.Linear(128, classes)
-
-    def forward(self, x):
-        for n in range(1, 7):
-            x = F.relu(getattr(self, f"bn{n}")(getattr(self, f"conv{n}")(x)))
-            if n % 2 == 0:
-                x = F.max_pool2d(x, 2)
-        return self.fc2(F.relu(self.fc1(x.flatten(1))))
+def layers(classes):
+    return nn.Sequential(nn.Conv2d(3, 6, 3, padding=1, groups=3), nn.GroupNorm(2, 6), nn.ReLU(),
+                         nn.AvgPool2d(3, 2, 1), nn.Conv2d(6, 12, 3, groups=6), nn.GroupNorm(1, 12), nn.ReLU(),
+                         Masked(), nn.Flatten(), nn.Linear(48, 20), nn.ReLU(), nn.Linear(20, classes))
 
 
-def build(name, side, classes):
-    if name == "lenet":
-        return LeNet(side, classes)
-    return VGG8(side, classes) if name == "vgg8" else ResNet(1 if name == "resnet8" else 3, classes)
+def build(name, what):
+    if name in ("layers", "words"):
+        return layers(what["classes"]) if name == "layers" else Words(what["classes"])
+    return motley_nets.build(name, (what["channels"], what["side"], what["side"]), what["classes"])
 
 
 def load(net, tensors, flat):
@@ -96,17 +60,27 @@ def load(net, tensors, flat):
     assert all(m.endswith("num_batches_tracked") for m in missing), missing
 
 
-def losses(net, rows, labels, batch, rate, steps):
+def losses(net, rows, labels, batch, rate, steps, smoothing):
     optimiser = torch.optim.SGD(net.parameters(), lr=rate, momentum=0.9)
     curve = []
     for step in range(steps):
         at = step * batch % len(rows)
         optimiser.zero_grad()
-        loss = F.cross_entropy(net(rows[at:at + batch]), labels[at:at + batch])
+        Masked.step = step
+        loss = F.cross_entropy(net(rows[at:at + batch]), labels[at:at + batch], label_smoothing=smoothing)
         loss.backward()
         optimiser.step()
         curve.append(loss.item())
     return np.array(curve)
+
+
+def gradient(net, tensors):
+    parameters = dict(net.named_parameters())
+    return np.concatenate([parameters[name].grad.double().numpy().ravel() for name, _, _ in tensors if name in parameters])
+
+
+def off_by(exact, other):
+    return np.linalg.norm(exact - other[:len(exact)]) / np.linalg.norm(exact)
 
 
 def main():
@@ -115,26 +89,23 @@ def main():
     read = lambda part: np.fromfile(f"{folder}/{name}.{part}", np.float32).astype(np.float64)
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    net = build(name, what["side"], what["classes"])
+    net = build(name, what)
     start, theirs = read("x"), read("g")
-    rows = torch.from_numpy(read("rows")).reshape(-1, what["channels"], what["side"], what["side"])
+    shape = (what["channels"], what["side"], what["side"]) if what["channels"] else (what["cols"],)
+    rows = torch.from_numpy(read("rows")).reshape(-1, *shape)
+    if os.path.exists(f"{folder}/{name}.mask"):
+        Masked.masks = torch.from_numpy(read("mask")).reshape(-1, what["batch"] * 48)
     labels = torch.from_numpy(read("labels")).long()
     load(net, what["tensors"], start)
     batch, curve = what["batch"], read("curve")
-    F.cross_entropy(net(rows[:batch]), labels[:batch], reduction="sum").backward()
-    ours = np.zeros_like(theirs)
-    parameters = dict(net.named_parameters())
-    trained = 0
-    for tensor, at, shape in what["tensors"]:
-        if tensor in parameters:
-            n = int(np.prod(shape))
-            ours[at:at + n] = parameters[tensor].grad.numpy().ravel()
-            trained = at + n
-    error = np.linalg.norm((ours - theirs)[:trained]) / np.linalg.norm(ours[:trained])
-    print("gradient", error)
+    smoothing = what["smoothing"]
+    loss_of = lambda net, at, rows: F.cross_entropy(net(rows[at:at + batch]), labels[at:at + batch], reduction="sum",
+                                                    label_smoothing=smoothing)
+    loss_of(net, 0, rows).backward()
+    print("gradient", off_by(gradient(net, what["tensors"]), theirs))
 
     load(net, what["tensors"], start)
-    exact = losses(net, rows, labels, batch, what["lr"], len(curve))
+    exact = losses(net, rows, labels, batch, what["lr"], len(curve), smoothing)
     worst = np.max(np.abs(exact - curve) / exact)
     state, end = net.state_dict(), read("end")
     for tensor, at, shape in what["tensors"]:
@@ -143,17 +114,27 @@ def main():
             off = np.abs(state[tensor].numpy().ravel() - end[at:at + n]).max() / np.abs(end[at:at + n]).max()
             worst = max(worst, off)
     print("curve", worst, "from", curve[0], "to", curve[-1])
-    path, forced = np.fromfile(f"{folder}/{name}.path", np.float32).reshape(len(curve), -1), 0
+    path, slopes = read("path").reshape(len(curve), -1), read("slopes").reshape(len(curve), -1)
+    forced, errors, rounded = 0, [], []
     for step, loss in enumerate(curve):
-        load(net, what["tensors"], path[step].astype(np.float64))
-        at = step * batch % len(rows)
-        with torch.no_grad():
-            mine = F.cross_entropy(net(rows[at:at + batch]), labels[at:at + batch]).item()
+        Masked.step, at = step, step * batch % len(rows)
+
+        def there(net, rows):
+            load(net, what["tensors"], path[step])
+            net.zero_grad()
+            value = loss_of(net, at, rows)
+            value.backward()
+            return value.item() / batch, gradient(net, what["tensors"])
+
+        mine, slope = there(net, rows)
         forced = max(forced, abs(mine - loss) / curve[0])
+        errors.append(off_by(slope, slopes[step]))
+        rounded.append(off_by(slope, there(copy.deepcopy(net).float(), rows.float())[1]))
     print("forced", forced)
+    print("slopes", np.median(errors), "and PyTorch's in float32", np.median(rounded), "at most", max(errors), max(rounded))
     if "MOTLEY_LONG" in os.environ:  # how far PyTorch itself goes astray with numbers of 32 bits
         load(net, what["tensors"], start)
-        rounded = losses(net.float(), rows.float(), labels, batch, what["lr"], len(curve))
+        rounded = losses(net.float(), rows.float(), labels, batch, what["lr"], len(curve), smoothing)
         print("float32", np.max(np.abs(exact - rounded) / exact))
 
 

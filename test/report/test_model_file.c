@@ -187,7 +187,9 @@ static double loss_over(const struct trained *t, const struct mot_table *table, 
     *right = 0;
     for (uint32_t first = 0; first < table->rows; first += MOT_SLICE_ROWS) {
         uint32_t left = table->rows - first, hits = 0;
-        struct mot_batch batch = { table, NULL, first, left < MOT_SLICE_ROWS ? left : MOT_SLICE_ROWS };
+        struct mot_batch batch = {
+            .table = table, .first = first, .rows = left < MOT_SLICE_ROWS ? left : MOT_SLICE_ROWS
+        };
         loss += t->net.kind->loss(&t->net, t->x, &batch, &hits, scratch_space);
         *right += hits;
     }

@@ -1,4 +1,4 @@
-/* Pictures changed at random: which ones, how, and that every driver sees the same. */
+/* Pictures changed at random, and dropout: which ones, how, and that every driver sees the same. */
 #include "data/augment.h"
 #include "run/run.h"
 #include "wire/team.h"
@@ -75,10 +75,9 @@ TEST(the_picture_depends_on_seed_part_and_position_alone)
     run_free(&r);
 }
 
-TEST(every_driver_learns_from_the_same_pictures)
+/* Model hashes of a simulated run, on threads and over ranks are the same, and that of `plain` is another. */
+static void check_drivers(struct team t, struct run plain)
 {
-    struct team t = { 0 };
-    draw_digits(&t.run, "2", "true");
     t.ranks = 3;
     struct mot_outcome simulated = team_simulate(&t), threads = { 0 };
     CHECK_INT(
@@ -86,8 +85,6 @@ TEST(every_driver_learns_from_the_same_pictures)
     team_go(&t);
     CHECK(threads.model_hash == simulated.model_hash);
     CHECK(t.member[0].out.model_hash == simulated.model_hash);
-    struct run plain = { 0 };
-    draw_digits(&plain, "0", "false");
     CHECK_INT(mot_job_run(&plain.job, &plain.ways, &plain.out), MOT_OK);
     CHECK(plain.out.model_hash != simulated.model_hash);
     run_free(&plain);
@@ -95,6 +92,60 @@ TEST(every_driver_learns_from_the_same_pictures)
     mot_outcome_close(&threads);
     team_forget(&t);
     team_close(&t);
+}
+
+TEST(every_driver_learns_from_the_same_pictures)
+{
+    struct team t = { 0 };
+    struct run plain = { 0 };
+    draw_digits(&t.run, "2", "true");
+    draw_digits(&plain, "0", "false");
+    check_drivers(t, plain);
+}
+
+static void drop_digits(struct run *r, const char *rate)
+{
+    char model[256];
+    snprintf(model, sizeof model,
+        "{name: network, layers: [{name: conv, out: 4, kernel: 3}, {name: group_norm, groups: 2}, relu, "
+        "{name: "
+        "dropout, rate: %s}, flatten, {name: linear, out: classes}]}",
+        rate);
+    RUN_SET(r, "data", "digits", "model", model, "workers", "3", "batch", "16", "stop.updates", "12",
+        "evaluate.train", "end");
+    r->status = mot_experiment_open(NULL, r->setting, r->settings, &r->experiment);
+    if (r->status == MOT_OK) r->status = mot_job_open(r->experiment, &r->job);
+    if (r->status != MOT_OK) abort();
+}
+
+TEST(every_driver_drops_the_same_numbers)
+{
+    struct team t = { 0 };
+    struct run plain = { 0 };
+    drop_digits(&t.run, "0.5");
+    drop_digits(&plain, "0");
+    check_drivers(t, plain);
+}
+
+/* Every part has two holders whose gradients must be the same bits, whoever answers first. */
+TEST(all_holders_of_a_coded_part_drop_the_same_numbers)
+{
+    uint64_t hash[2];
+    for (int slow = 0; slow < 2; slow++) {
+        struct run r = { 0 };
+        RUN_SET(&r, "data", "digits", "model",
+            "{name: network, layers: [flatten, {name: linear, out: 20}, relu, dropout, {name: linear, out: "
+            "classes}]}",
+            "method", "coded", "code", "{name: frc, stragglers: 1}", "workers", "4", "batch", "16",
+            "stop.updates", "12", "cluster",
+            slow ? "{workers: [{count: 3, speed: 1000 samples/s}, {count: 1, speed: 100 samples/s}]}"
+                 : "{workers: [{count: 1, speed: 100 samples/s}, {count: 3, speed: 1000 samples/s}]}");
+        run_go(&r);
+        CHECK_INT(r.status, MOT_OK);
+        hash[slow] = r.out.model_hash;
+        run_free(&r);
+    }
+    CHECK(hash[0] == hash[1]);
 }
 
 TEST(what_cannot_be_augmented_is_refused)

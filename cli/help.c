@@ -355,7 +355,7 @@ static const struct cli_flag help_flags[] = {
 const struct cli_command cli_help = {
     .name = "help",
     .synopsis = "[COMMAND | TOPIC [NAME] | NAME | KEY]",
-    .summary = "explain commands, methods, models, files and exit codes",
+    .summary = "explain commands, methods, models, files, exit codes",
     .about = "NAME is a method, model, optimizer, partitioner, topology or code. KEY is an experiment key, "
              "with or "
              "without its section.",

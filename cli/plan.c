@@ -269,7 +269,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_plan = {
     .name = "plan",
     .synopsis = "[EXPERIMENT.yaml] [--cluster FILE | --profile] [--budget 2min] [--KEY VALUE ...]",
-    .summary = "find the method for this cluster and data: what to run, and why",
+    .summary = "find the method that suits a cluster and data, and why",
     .about =
         "Tries every method that can run the experiment, in the simulator: short runs with three learning "
         "rates each; longer ones of the better eight, with finer rates; then the best four race over ten "

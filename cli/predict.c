@@ -160,7 +160,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_predict = {
     .name = "predict",
     .synopsis = "RUN|MODEL.safetensors [DATA] [flags]",
-    .summary = "predict the class or value of each row with a saved model",
+    .summary = "predict the class or value of each row with a model",
     .about =
         "Prints one line per row of DATA, in order: the class as spelt in the training data, or the "
         "value. The model is a file or the folder of a run; without DATA, the test rows of its own data are "

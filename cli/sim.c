@@ -26,7 +26,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_sim = {
     .name = "sim",
     .synopsis = "[EXPERIMENT.yaml] [--KEY VALUE ...]",
-    .summary = "train on a simulated cluster: real mathematics, virtual clock",
+    .summary = "train on a simulated cluster, with real mathematics",
     .about = "Runs the experiment in the simulator. Gradients are computed for real; how long they and the "
              "messages take comes from the description of the cluster, so a run repeats bit for bit on any "
              "machine. Every experiment key is a flag (see motley help experiment). Without a file, the "

@@ -368,7 +368,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_stream = {
     .name = "stream",
     .synopsis = "DATA --to ADDRESS [--rates RATES] [flags]",
-    .summary = "send the rows of a data set to a broker or to files, as devices would",
+    .summary = "send a data set to a broker or to files, as devices do",
     .about =
         "Each device sends rows of DATA, one record at a time, to a topic or file of its own, at its own "
         "rate, "

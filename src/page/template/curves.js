@@ -223,10 +223,8 @@ function paintCurves(host, width) {
 
 function startCurves() {
   const shown = metricsShown(), host = $('curve-chart');
-  if (!shown.length) {
-    $('curves').remove();
-    return;
-  }
+  $('curves').hidden = !shown.length; // a page that grows may have some later
+  if (!shown.length) return;
   const wanted = DATA.targets[0] && shown.find(([name]) => name === DATA.targets[0].kind);
   curve.metric = (wanted || shown[0])[0];
   const again = keepDrawn(host, width => paintCurves(host, width));

@@ -33,9 +33,9 @@ static enum mot_status read_law(const struct cli_args *args, struct mot_arena *a
     p->law = (struct mot_stream){ .kind = MOT_STREAM_NONE };
     if (!rates) return MOT_OK;
     bool list = strspn(rates, " ,0123456789[]") == strlen(rates);
-    char *law = list
-        ? mot_format("{name: list, rates: [%.*s]}", (int)strcspn(rates, "]"), rates + strspn(rates, " ["))
-        : mot_text(rates);
+    const char *first = rates + strspn(rates, " [");
+    char *law =
+        list ? mot_format("{name: list, rates: [%.*s]}", (int)strcspn(first, "]"), first) : mot_text(rates);
     law = mot_arena_take(arena, law);
     enum mot_status status = mot_yaml_parse("--rates", true, law, strlen(law), arena, &node);
     if (status == MOT_OK) status = mot_stream_read(&reader, node, "rates", &p->law);

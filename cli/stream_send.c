@@ -72,7 +72,8 @@ static enum mot_status send_all(struct stream_device *d)
     uint64_t sent = 0, most = share_of(d);
     enum mot_status status = MOT_OK;
     if (p->law.kind != MOT_STREAM_NONE) mot_arrivals_open(&arrivals, &p->law, p->seed, d->number);
-    while (status == MOT_OK && sent < most && !*p->interrupted) {
+    const volatile sig_atomic_t *stop = d->outlet->stop; /* others failed */
+    while (status == MOT_OK && sent < most && !*p->interrupted && !(stop && *stop)) {
         uint64_t since = mot_wall_ns() - d->began_ns, due = stream_due(&arrivals, p, since);
         if (since >= p->time && (due == UINT64_MAX || sent >= due)) break;
         if (due > most) due = most;

@@ -235,7 +235,7 @@ void topic_exit_codes_items(struct page *p)
     page_item(p, "4", "a peer was lost", NULL);
     page_item(p, "5", "a deadline passed, or the run could not make progress", NULL);
     page_item(p, "6", "the loss became NaN or infinite", NULL);
-    page_item(p, "7", "a replayed run did not repeat", NULL);
+    page_item(p, "7", "a replayed run did not repeat, or ranks have read different files", NULL);
     page_item(p, "130", "interrupted by Ctrl-C", NULL);
 }
 

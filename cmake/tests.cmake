@@ -89,7 +89,7 @@ add_dependencies(thread_tests motley example_method)
 
 # The brokers that test_source_kafka.sh talks to.
 if(TARGET PkgConfig::RDKAFKA)
-  add_executable(kafka_mock test/stream/kafka_mock.c)
+  add_executable(kafka_mock EXCLUDE_FROM_ALL test/stream/kafka_mock.c)
   target_link_libraries(kafka_mock PRIVATE PkgConfig::RDKAFKA)
   add_dependencies(tests kafka_mock)
 endif()
@@ -147,6 +147,9 @@ foreach(source ${BENCH_SOURCES})
   target_link_libraries(${name} PRIVATE motley_static)
   add_dependencies(benches ${name})
 endforeach()
+if(TARGET PkgConfig::RDKAFKA)
+  set_property(SOURCE bench/bench_kafka.c APPEND PROPERTY COMPILE_DEFINITIONS MOTLEY_KAFKA=1)
+endif()
 
 # Whole-tree checks: `ctest -C checks` runs them beside the tests; `make test` does.
 foreach(check asan tsan valgrind fuzz)

@@ -59,6 +59,16 @@ static enum mot_status refuse(const struct machine *m, unsigned code)
         m->list->path, m->at - 1, code);
 }
 
+/* What a file of plain dictionaries never needs: each of these bytes would cost many times itself. */
+#define DEPTH_MOST (1u << 20)
+
+static enum mot_status bounded(const struct machine *m)
+{
+    if (m->depth <= DEPTH_MOST && m->dictionaries <= MOT_CAPACITIES_MAX + 1u) return MOT_OK;
+    return mot_fail(MOT_EDATA, "%s: byte %zu: %s", m->list->path, m->at,
+        m->depth > DEPTH_MOST ? "its values are nested too deeply" : "it has too many dictionaries");
+}
+
 static void push(struct machine *m, struct value value)
 {
     m->stack = room_for(m->stack, m->depth, &m->stack_room, sizeof *m->stack);
@@ -271,6 +281,7 @@ enum mot_status mot_capacities_unpickle(struct mot_capacity_list *list, const un
         unsigned code = bytes[m.at++];
         ended = code == '.';
         if (!ended) status = operate(&m, code);
+        if (status == MOT_OK) status = bounded(&m);
     }
     if (status == MOT_OK) status = add_clients(&m);
     free(m.stack);

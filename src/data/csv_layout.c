@@ -440,6 +440,11 @@ static enum mot_status assign_by_name(
                 mot_source_name(s), mot_clip(clip, sizeof clip, name, strlen(name)), near ? "; is it '" : "",
                 near ? near : "", near ? "'?" : "");
         }
+        if (layout->role[c] == CSV_FEATURE) {
+            char clip[MOT_CLIP];
+            return mot_fail(MOT_EDATA, "%s: the model names the column %s twice", mot_source_name(s),
+                mot_clip(clip, sizeof clip, name, strlen(name)));
+        }
         layout->role[c] = CSV_FEATURE;
         layout->feature[c] = f;
     }

@@ -379,7 +379,9 @@ static void weigh_layers(struct mot_net *net, const struct mot_plan *p)
             !is_norm(op))
             continue;
         while (net->segment[s].off != op->weight) s++;
-        net->segment[s].work = (double)net->segment[s].len * (double)mot_map_pixels(&op->map);
+        /* a column looks at one word only */
+        double touched = op->kind == MOT_OP_EMBEDDING ? op->map.channels : net->segment[s].len;
+        net->segment[s].work = touched * (double)mot_map_pixels(&op->map);
     }
 }
 

@@ -285,6 +285,7 @@ static enum mot_status read_curve(const struct picture *p, size_t arm, struct cu
         if (mot_file_exists(path)) status = mot_history_read(path, &c->run[c->runs]);
         else c->run[c->runs] = (struct mot_history){ .n = 0 };
         free(path);
+        if (status == MOT_OK && c->run[c->runs].n == 0) mot_history_free(&c->run[c->runs]);
         if (status != MOT_OK || c->run[c->runs].n == 0) continue;
         struct mot_history *h = &c->run[c->runs];
         double met = mot_json_get_number(json_object_get(run, "figures"), "time_to_target");

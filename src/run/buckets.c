@@ -23,7 +23,10 @@ static uint32_t find_cuts(const struct mot_net *net, struct cut *cut, double *al
     }
     for (uint32_t s = 0; s < net->segments; s++) {
         const struct mot_segment *at = &net->segment[s];
-        if (at->work > 0) cut[n++] = (struct cut){ n ? at->off : 0, all };
+        if (at->work > 0) {
+            cut[n] = (struct cut){ n ? at->off : 0, all };
+            n++;
+        }
         all += at->work;
     }
     *all_out = all;

@@ -119,12 +119,14 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *c, const ch
     (void)version, (void)upload, (void)upload_bytes;
     const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     if (!host || !mot_web_address_admits(&h->address, host))
-        return refuse(c, MHD_HTTP_FORBIDDEN, "This is for the machine that it runs on, by its own name.\n");
+        return refuse(
+            c, MHD_HTTP_FORBIDDEN, "Only requests for localhost, 127.0.0.1 or [::1] are answered.\n");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "There is only something to see: GET or HEAD.\n");
+        return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed.\n");
     bool busy = false;
     struct mot_body *b = h->site->show(h->site->self, path, &busy);
-    if (!b && busy) return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "This cannot be shown just now.\n");
+    if (!b && busy)
+        return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "Not available at the moment; try again.\n");
     if (!b) return refuse(c, MHD_HTTP_NOT_FOUND, "There are /, /metrics, /state and /healthz.\n");
     *request = b;
     return answer(c, MHD_HTTP_OK, b);

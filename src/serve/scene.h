@@ -19,6 +19,7 @@ enum mot_scene_of { MOT_SCENE_NOTHING, MOT_SCENE_RUN, MOT_SCENE_STUDY };
 struct mot_scene_case {
     uint32_t arm, condition;
     uint64_t seed;
+    struct mot_goal goal; /* its target, which the folder's run may have had no part in */
     char key[40];
     const char *more;      /* "optimizer.lr=0.5 stop.time=3s", or "" */
     char *folder, *failed; /* both NULL: it has not ended */
@@ -69,7 +70,8 @@ json_t *mot_scene_state_json(struct mot_scene *);
 void mot_scene_metrics(struct mot_scene *, FILE *);                            /* for Prometheus */
 enum mot_status mot_scene_page(struct mot_scene *, FILE *, uint64_t *version); /* the page, as HTML */
 
-/* A study's document so far, and whether arms are compared in it; under the lock only at first. */
+/* A study's document so far, and whether arms are compared in it; under the lock only at first. NULL: no
+ * study is shown, or none of its runs has ended. */
 enum mot_status mot_scene_study(struct mot_scene *, json_t **out, uint64_t *version);
 
 #endif

@@ -177,13 +177,9 @@ static const struct mot_page of_what_goes_on = { .body = mot_page_live,
 
 enum mot_status mot_scene_page(struct mot_scene *v, FILE *out, uint64_t *version)
 {
-    json_t *document = NULL;
-    pthread_mutex_lock(&v->lock);
-    bool study = v->of == MOT_SCENE_STUDY && v->done > 0;
-    pthread_mutex_unlock(&v->lock);
-    enum mot_status status = MOT_OK;
-    if (study) status = mot_scene_study(v, &document, version);
-    else document = run_document(v, version);
+    json_t *document;
+    enum mot_status status = mot_scene_study(v, &document, version);
+    if (status == MOT_OK && !document) document = run_document(v, version);
     if (status == MOT_OK) status = mot_page_print(&of_what_goes_on, document, out);
     json_decref(document);
     return status;

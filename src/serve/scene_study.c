@@ -39,9 +39,12 @@ static void copy_runs(const struct mot_scene *v, struct sight *s)
     for (size_t i = 0; i < v->runs && s->runs < v->done; i++) {
         const struct mot_scene_case *c = &v->run[i];
         if (!c->folder && !c->failed) continue;
+        struct mot_goal *goal = mot_arena_new(&s->arena, sizeof *goal);
+        *goal = c->goal;
         s->run[s->runs] = (struct mot_study_run){ .arm = c->arm,
             .condition = c->condition,
             .seed = c->seed,
+            .goal = goal,
             .folder = c->folder ? mot_arena_text(&s->arena, c->folder) : NULL,
             .failed = c->failed ? mot_arena_text(&s->arena, c->failed) : NULL };
         s->more[s->runs++] = mot_arena_text(&s->arena, c->more);
@@ -97,7 +100,12 @@ static void split_arms(struct sight *s)
 enum mot_status mot_scene_study(struct mot_scene *v, json_t **out, uint64_t *version)
 {
     struct sight s = { .runs = 0 };
+    *out = NULL;
     pthread_mutex_lock(&v->lock);
+    if (v->of != MOT_SCENE_STUDY || v->done == 0) {
+        pthread_mutex_unlock(&v->lock);
+        return MOT_OK;
+    }
     s.arm = copy_sides(&s.arena, v->arm, v->arms, v->arms);
     s.study = (struct mot_study){ .title = mot_arena_text(&s.arena, v->title),
         .command = v->command,

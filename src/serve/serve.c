@@ -162,6 +162,8 @@ static void begin(struct mot_scene *v, enum mot_scene_of of)
     clear_run(v);
     clear_study(v);
     mot_arena_free(&v->arena);
+    v->arm = v->condition = NULL;
+    v->arms = v->conditions = 0;
     v->of = of;
     v->plan = NULL;
     v->version++;
@@ -333,6 +335,7 @@ static void on_begins(void *self, const struct mot_runner *r, const struct mot_c
         *mine = (struct mot_scene_case){ .arm = (uint32_t)c[i].arm,
             .condition = (uint32_t)c[i].condition,
             .seed = c[i].seed,
+            .goal = c[i].goal,
             .more = more_of(v, &c[i]) };
         snprintf(mine->key, sizeof mine->key, "%s", c[i].key);
         note_end(v, mine, &c[i]);

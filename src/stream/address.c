@@ -197,8 +197,10 @@ static char *read_topic(const char *text, struct mot_address *out)
 
 static char *read_broker(const char *text, const struct scheme *s, struct mot_address *out)
 {
-    const char *rest = text + strlen(s->prefix), *slash = strchr(rest, '/');
+    const char *rest = text + strlen(s->prefix), *slash = strchr(rest, '/'), *at = strrchr(rest, '@');
     size_t n = slash ? (size_t)(slash - rest) : strlen(rest);
+    /* a password may have slashes: better refuse a topic like it than show a part of one */
+    if (slash && at > slash && memchr(rest, ':', n)) n = (size_t)(at - rest) + 1;
     out->kind = s->kind;
     out->tls = s->tls;
     char *wrong = read_authority(rest, n, s, out);

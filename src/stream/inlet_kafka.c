@@ -174,7 +174,10 @@ static enum mot_inlet_got trouble(
     if (m->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || m->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
         return lost_offset(k, out);
     mot_kafka_note(&k->kafka, m->err, rd_kafka_message_errstr(m));
-    return state_of(k, out);
+    if (k->kafka.away || m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return state_of(k, out);
+    snprintf(out->words, MOT_INTAKE_WORDS, "topic %.48s, partition %d: %.120s", k->kafka.topic_name,
+        k->kafka.partition, rd_kafka_message_errstr(m)); /* librdkafka tries again */
+    return MOT_INLET_STALLED;
 }
 
 static void look(struct inlet_kafka *k)

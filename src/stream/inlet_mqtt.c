@@ -50,7 +50,7 @@ static void settle(void *self)
 {
     struct inlet_mqtt *i = self;
     int error = mot_spool_settle(i->spool);
-    if (error) atomic_store(&i->refuses, error);
+    if (error || atomic_load_explicit(&i->refuses, memory_order_relaxed)) atomic_store(&i->refuses, error);
 }
 
 /* ---- The reader's ------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static enum mot_inlet_got read_mqtt(
     if (mot_spool_next(i->spool, into, room, &one, &damaged)) {
         out->at = one.at;
         out->next = one.next;
-        out->n = one.n;
+        out->n = one.kept ? one.n : SIZE_MAX; /* too long for whoever spooled it, so for everyone */
         out->lag = one.left;
         i->ready = false; /* silence begins when there is no message for the first time */
         return MOT_INLET_MESSAGE;

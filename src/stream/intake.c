@@ -160,6 +160,7 @@ static void take_bytes(struct mot_intake *k, size_t n)
 static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
 {
     uint32_t cols = k->ring.cols;
+    if (p->at != k->at) k->skip = 0; /* the message that was begun is gone */
     k->at = p->at;
     k->next = p->next;
     k->have = p->n;

@@ -102,6 +102,7 @@ static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *m, void *s
         k->away = false;
         return;
     }
+    k->words[0] = '\0'; /* an older reason is none */
     mot_kafka_note(k, m->err, NULL);
     if (!k->words[0])
         snprintf(k->words, sizeof(k->words), "%.80s takes no record for topic %.80s: %s", k->hosts,

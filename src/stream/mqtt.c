@@ -24,12 +24,11 @@ enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *m, char words[MOT_INTAKE_WORDS]
     return MOT_MQTT_REFUSED;
 }
 
-bool mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, int *number)
+enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, bool *taken)
 {
-    (void)m;
-    (void)bytes;
-    *number = (int)n;
-    return false;
+    (void)m, (void)bytes, (void)n;
+    *taken = false;
+    return mot_mqtt_library();
 }
 
 #else
@@ -221,10 +220,10 @@ static void *mqtt_main(void *p)
             continue;
         }
         int error = mosquitto_loop(m->client, LOOP_MS, 1);
+        if (error != MOSQ_ERR_SUCCESS) say_lost(m, error);
         if (m->c.turn) m->c.turn(m->c.self);
         if (error == MOSQ_ERR_SUCCESS) continue;
         m->up = false;
-        say_lost(m, error);
         pause_for(m, m->pause_ms);
     }
     return NULL;
@@ -311,7 +310,10 @@ void mot_mqtt_close(struct mot_mqtt *m)
     if (!m) return;
     atomic_store(&m->stop, true);
     if (m->running) pthread_join(m->thread, NULL);
-    if (m->up) mosquitto_disconnect(m->client);
+    if (m->up) {
+        mosquitto_disconnect(m->client);
+        mosquitto_loop_write(m->client, 1); /* what is queued: acknowledgements, and the parting word */
+    }
     if (m->client) mosquitto_destroy(m->client);
     pthread_mutex_destroy(&m->lock);
     free(m->host);
@@ -329,10 +331,14 @@ enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *m, char words[MOT_INTAKE_WORDS]
     return is;
 }
 
-bool mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, int *number)
+enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n, bool *taken)
 {
-    if (atomic_load(&m->is) != MOT_MQTT_READY) return false;
-    return mosquitto_publish(m->client, number, m->topic, (int)n, bytes, 1, false) == MOSQ_ERR_SUCCESS;
+    *taken = false;
+    if (atomic_load(&m->is) != MOT_MQTT_READY) return MOT_OK;
+    int error = mosquitto_publish(m->client, NULL, m->topic, (int)n, bytes, 1, false);
+    /* Where the connection has just gone, the library has queued it and sends it with the next one. */
+    *taken = error == MOSQ_ERR_SUCCESS || error == MOSQ_ERR_NO_CONN || error == MOSQ_ERR_CONN_LOST;
+    return *taken ? MOT_OK : failed(m, "cannot publish", error);
 }
 
 #endif

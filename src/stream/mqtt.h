@@ -30,7 +30,7 @@ enum mot_mqtt_is { MOT_MQTT_AWAY, MOT_MQTT_READY, MOT_MQTT_REFUSED };
 /* words: why it is away or refused, and what to check. */
 enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *, char words[MOT_INTAKE_WORDS]);
 
-/* QoS 1. False: there is no connection now. The message's number goes to *number. */
-bool mot_mqtt_publish(struct mot_mqtt *, const void *bytes, size_t n, int *number);
+/* QoS 1. *taken: whether the message will be sent and acknowledged; if not, there is no connection now. */
+enum mot_status mot_mqtt_publish(struct mot_mqtt *, const void *bytes, size_t n, bool *taken);
 
 #endif

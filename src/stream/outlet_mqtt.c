@@ -45,11 +45,13 @@ static enum mot_status wait_for(struct outlet_mqtt *o, uint64_t most)
 static enum mot_status send_mqtt(struct mot_outlet *outlet, const void *record, size_t n)
 {
     struct outlet_mqtt *o = (struct outlet_mqtt *)outlet;
-    enum mot_status status;
-    int number;
-    do status = wait_for(o, WINDOW - 1);
-    while (status == MOT_OK && !mot_mqtt_publish(o->mqtt, record, n, &number));
-    o->given += status == MOT_OK;
+    enum mot_status status = MOT_OK;
+    bool taken = false;
+    while (status == MOT_OK && !taken) {
+        status = wait_for(o, WINDOW - 1);
+        if (status == MOT_OK) status = mot_mqtt_publish(o->mqtt, record, n, &taken);
+    }
+    o->given += taken;
     return status;
 }
 

@@ -97,7 +97,9 @@ bool mot_spool_next(
     } else if (!f.kept && sum_of(s->at, f.n, NULL, 0) != f.sum) return false;
     *damaged = false;
     uint64_t next = bytes_at + f.kept;
-    *out = (struct mot_spooled){ .at = s->at, .next = next, .n = f.n, .left = end - next };
+    *out = (struct mot_spooled){
+        .at = s->at, .next = next, .n = f.n, .kept = f.kept == f.n, .left = end - next
+    };
     s->at = next;
     return true;
 }
@@ -176,7 +178,7 @@ static enum mot_status mend(struct mot_spool *s)
     atomic_store(&s->end, end);
     if (end == size) return MOT_OK;
     bool head = size - end >= sizeof(f) && read_all(s->file, &f, sizeof(f), end);
-    bool torn = !head || f.kept > size - end - sizeof(f) || f.kept == size - end - sizeof(f);
+    bool torn = !head || (f.kept == f.n && f.kept >= size - end - sizeof(f));
     if (!torn && !zero_from(s, end, size))
         return mot_fail(MOT_EDATA,
             "%s: damaged at byte %llu; what comes after it cannot be used. Move the file away to go on "

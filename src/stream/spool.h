@@ -34,6 +34,7 @@ struct mot_spooled {
     uint64_t at;   /* its place */
     uint64_t next; /* and that of the one after it */
     size_t n;      /* bytes it had; into[n] if they were kept and there is room */
+    bool kept;     /* they were: a message without bytes is */
     uint64_t left; /* bytes of the spool after it */
 };
 /* False: there is none. *damaged: nor can there be, for what was written is not what is there. */

@@ -247,21 +247,28 @@ json_t *mot_about_json(const char *experiment, const json_t *document)
     char *text[4] = { NULL }, *head = NULL;
     size_t n, used = 0;
     FILE *out[4];
-    for (size_t i = 0; i < 4; i++) out[i] = open_memstream(&text[i], &n);
-    if (data && !is_set(document, "data", false) && !is_set(document, "data.name", false))
+    for (size_t i = 0; i < 4; i++) {
+        if ((out[i] = open_memstream(&text[i], &n))) continue;
+        while (i--) fclose(out[i]), free(text[i]);
+        mot_arena_free(&arena);
+        return about;
+    }
+    if (data && !is_set(document, "data", false) && !is_set(document, "data.name", false) &&
+        !is_set(document, "data.path", false))
         put_data(data, out[0]);
-    if (model && !is_set(document, "model", false) && !is_set(document, "model.hidden", false))
+    if (model && !is_set(document, "model", false) && !is_set(document, "model.name", false) &&
+        !is_set(document, "model.hidden", false))
         put_model(model, out[1]);
     if (*workers && !is_set(document, "workers", false) && !is_set(document, "cluster", false) &&
         !is_set(document, "cluster.workers", true))
         put_workers(cluster, workers, out[2]);
-    put_machines(cluster, out[3]);
+    if (!is_set(document, "cluster", true)) put_machines(cluster, out[3]);
     for (size_t i = 0; i < 4; i++) fclose(out[i]);
     FILE *all = open_memstream(&head, &n);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; all && i < 3; i++)
         if (*text[i]) fprintf(all, "%s%s", used++ ? " \u00b7 " : "", text[i]);
-    fclose(all);
-    json_object_set_new(about, "head", taken(head));
+    if (all) fclose(all);
+    json_object_set_new(about, "head", taken(all ? head : mot_text("")));
     json_object_set_new(about, "data", taken(text[0]));
     json_object_set_new(about, "model", taken(text[1]));
     json_object_set_new(about, "workers", taken(text[2]));

@@ -176,8 +176,13 @@ bool mot_figures_answer(const char *folder, const struct mot_goal *goal)
 {
     char *path = mot_path_join(folder, "summary.json");
     json_t *summary = json_load_file(path, 0, NULL);
-    bool whole = strcmp(mot_json_get_text(summary, "ended_by"), "target") != 0,
-         known = json_is_object(summary);
+    const char *ended_by = mot_json_get_text(summary, "ended_by"),
+               *kind = mot_json_get_text(json_object_get(summary, "target"), "kind");
+    bool whole = strcmp(ended_by, "target") != 0, known = json_is_object(summary);
+    /* Only runs for a training loss look at it all the time, and so end when it is no number. */
+    bool by_loss = strcmp(kind, "train_loss") == 0,
+         for_loss = goal->kind && strcmp(goal->kind, "train_loss") == 0;
+    if (strcmp(ended_by, "diverged") == 0 && by_loss != for_loss) whole = false;
     json_decref(summary);
     free(path);
     if (!known || !goal->kind) return known && whole;
@@ -215,6 +220,9 @@ static void stop_at(const struct mot_history *h, size_t at, struct mot_run_figur
     for (size_t i = 0; i < MOT_FIGURES; i++) f->value[i] = NAN;
     for (size_t i = 0; i < MOT_COUNT(then); i++) f->value[then[i].figure] = h->value[then[i].column][at];
     f->reached = true;
+    /* what was learned by then, not by the end */
+    f->learned = f->value[MOT_FIGURE_TEST_ACCURACY] > f->chance ? MOT_LEARNED : MOT_LEARNED_UNKNOWN;
+    f->remedy[0] = '\0';
     f->worst_name[0] = '\0';
     snprintf(f->status, sizeof(f->status), "ok");
     snprintf(f->ended_by, sizeof(f->ended_by), "target");

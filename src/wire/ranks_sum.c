@@ -26,7 +26,10 @@ static mot_node self_of(const struct mot_ranks *p)
 static struct sum *sum_at(const struct sums *c, uint64_t number) { return &c->sum[number % c->window]; }
 
 /* Which collective a sum belongs to, and which bucket it is of. */
-static uint64_t coll_of(const struct sums *c, uint64_t number) { return (number + c->parts - 1) / c->parts; }
+static uint64_t coll_of(const struct sums *c, uint64_t number)
+{
+    return number ? (number - 1) / c->parts + 1 : 0;
+}
 static uint32_t bucket_of(const struct sums *c, uint64_t number)
 {
     return c->parts - 1 - (uint32_t)((number - 1) % c->parts);
@@ -638,6 +641,8 @@ uint32_t mot_ranks_sums_buffers(const struct mot_ranks *p, uint32_t window)
     return window * (p->live.world.groups ? MOT_COLL_SCOPES : 1);
 }
 
+static size_t part_bytes(const struct sums *c) { return (size_t)c->circle.n * c->chunk_max * sizeof(float); }
+
 static void open_circle(struct mot_ranks *p, struct sums *c, enum mot_coll_scope scope)
 {
     const struct mot_world *w = &p->live.world;
@@ -656,7 +661,10 @@ static void open_circle(struct mot_ranks *p, struct sums *c, enum mot_coll_scope
     c->spare = mot_new(c->window, sizeof(*c->spare));
     for (uint32_t i = 0; i < c->window; i++) {
         c->sum[i].from = mot_new(circle.n, sizeof(*c->sum->from));
-        c->spare[c->spares++] = mot_aligned((size_t)circle.n * c->chunk_max * sizeof(float));
+        /* address space: a bucket touches what its own length needs, whatever the longest one's is */
+        c->spare[c->spares] = mot_reserve(part_bytes(c));
+        if (!c->spare[c->spares]) return; /* the run ends by what refused it */
+        c->spares++;
     }
 }
 
@@ -671,11 +679,11 @@ void mot_ranks_sums_close(struct mot_ranks *p)
 {
     for (struct sums *c = p->sums; c < p->sums + MOT_COLL_SCOPES; c++) {
         for (uint32_t i = 0; c->sum && i < c->window; i++) {
-            free(c->sum[i].part);
-            for (uint32_t k = 0; k < c->circle.n; k++) free(c->sum[i].from[k].packet);
+            mot_release(c->sum[i].part, part_bytes(c));
+            for (uint32_t k = 0; c->sum[i].from && k < c->circle.n; k++) free(c->sum[i].from[k].packet);
             free(c->sum[i].from);
         }
-        while (c->spares) free(c->spare[--c->spares]);
+        while (c->spares) mot_release(c->spare[--c->spares], part_bytes(c));
         free(c->sum);
         free(c->spare);
         *c = (struct sums){ 0 };

@@ -203,18 +203,18 @@ TEST(a_forked_process_keeps_neither_the_port_nor_a_visitor)
 {
     struct mot_serve *s = open_run(NULL, NULL), *again;
     unsigned port = port_of(s);
-    int visitor = call(port), pair[2];
-    CHECK(visitor >= 0 && pipe(pair) == 0);
+    int visitor = call(port), pair[2], begun[2];
+    char byte = 0;
+    CHECK(visitor >= 0 && pipe(pair) == 0 && pipe(begun) == 0);
     free(get(port, "/healthz")); /* the visitor before was accepted, too */
     pid_t child = fork();
     if (child == 0) {
-        char byte;
         close(pair[1]);
-        _exit(read(pair[0], &byte, 1) != 0);
+        _exit(write(begun[1], &byte, 1) != 1 || read(pair[0], &byte, 1) != 0);
     }
     close(pair[0]);
+    CHECK_INT(read(begun[0], &byte, 1), 1); /* until then it has what it was born with */
     mot_serve_close(s);
-    char byte;
     CHECK_INT(read(visitor, &byte, 1), 0); /* it hears of the end at once */
     char *where = mot_format("127.0.0.1:%u", port);
     CHECK_INT(mot_serve_open(where, false, "", &again), MOT_OK);
@@ -222,7 +222,7 @@ TEST(a_forked_process_keeps_neither_the_port_nor_a_visitor)
     int how;
     close(pair[1]);
     CHECK(waitpid(child, &how, 0) == child && how == 0);
-    close(visitor);
+    close(visitor), close(begun[0]), close(begun[1]);
     free(where);
 }
 

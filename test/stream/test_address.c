@@ -97,10 +97,15 @@ TEST(what_is_no_address_is_refused_with_the_reason)
 
 TEST(a_password_in_an_address_is_refused_and_not_repeated)
 {
-    struct read r = read_as("mqtt://ann:secret@h/t", 0, 1);
-    CHECK_HAS(r.wrong, "MOTLEY_PASSWORD");
-    CHECK(!strstr(r.wrong, "secret"));
-    done(&r);
+    static const char *const from[] = { "mqtt://ann:secret@h/t", "mqtt://ann:sec/ret@h/t",
+        "mqtt://ann:12/secret@h/t" };
+    for (size_t i = 0; i < MOT_COUNT(from); i++) {
+        struct read r = read_as(from[i], 0, 1);
+        CHECK(r.wrong);
+        CHECK_HAS(r.wrong, "MOTLEY_PASSWORD");
+        CHECK(!strstr(r.wrong, "sec"));
+        done(&r);
+    }
 }
 
 TEST(what_is_shown_of_an_address_names_no_user)

@@ -157,6 +157,7 @@ says "so does TLS with a port that speaks none" 0 "that the port speaks TLS" tim
 # motley stream: what it refuses, and Ctrl-C.
 says "a sender needs an address" 2 "--to" "$MOTLEY" stream held.csv
 says "a sender refuses what is no rate" 2 "rates" "$MOTLEY" stream held.csv --to x.csv --rates '{name: uniformly}'
+says "rates may stand in brackets" 0 "2 records" "$MOTLEY" stream held.csv --to 'rated-{worker}.csv' --rates '[1000, 2000]' --count 2
 says "each device needs a file of its own" 2 "{worker}" "$MOTLEY" stream held.csv --to x.csv --devices 2
 "$MOTLEY" stream sent.csv --to "kafka://$brokers/parts?partition=0" --rates 100 --time 60s >interrupted.txt 2>&1 &
 sender=$!

@@ -129,6 +129,48 @@ TEST(what_only_the_end_of_a_run_tells_is_not_made_up)
     free(table);
 }
 
+static void write_run(const char *folder, const char *summary, const char *metrics)
+{
+    char *a = mot_path_join(folder, "summary.json"), *b = mot_path_join(folder, "metrics.jsonl");
+    if (mot_make_folder(folder) != MOT_OK || mot_file_replace(a, summary, strlen(summary)) != MOT_OK ||
+        mot_file_replace(b, metrics, strlen(metrics)) != MOT_OK)
+        abort();
+    free(a);
+    free(b);
+}
+
+TEST(a_run_that_met_the_goal_and_forgot_it_later_had_learned_by_then)
+{
+    struct mot_run_figures f;
+    char *folder = place("late");
+    write_run(folder,
+        "{\"status\": \"ok\", \"ended_by\": \"updates\", \"learned\": false, \"remedy\": \"less\", "
+        "\"chance_accuracy\": 0.1}",
+        "{\"time_s\": 1, \"updates\": 10, \"test_accuracy\": 0.82}\n"
+        "{\"time_s\": 2, \"updates\": 20, \"test_accuracy\": 0.1}\n");
+    CHECK_INT(mot_figures_read(folder, &(struct mot_goal){ "test_accuracy", 0.8 }, &f), MOT_OK);
+    CHECK(f.reached);
+    CHECK_INT(f.learned, MOT_LEARNED);
+    CHECK_TEXT(f.remedy, "");
+    CHECK_INT(mot_figures_read(folder, &(struct mot_goal){ "test_accuracy", 0.9 }, &f), MOT_OK);
+    CHECK(!f.reached);
+    CHECK_INT(f.learned, MOT_LEARNED_NOTHING);
+    free(folder);
+}
+
+TEST(a_run_that_a_training_loss_ended_tells_nothing_of_other_targets)
+{
+    char *folder = place("diverged");
+    write_run(folder,
+        "{\"status\": \"diverged\", \"ended_by\": \"diverged\", "
+        "\"target\": {\"kind\": \"train_loss\", \"value\": 0.1}}",
+        "{\"time_s\": 1, \"updates\": 10, \"test_accuracy\": 0.5, \"train_loss\": 1}\n");
+    CHECK(!mot_figures_answer(folder, &(struct mot_goal){ "test_accuracy", 0.9 }));
+    CHECK(mot_figures_answer(folder, &(struct mot_goal){ "test_accuracy", 0.4 })); /* met before */
+    CHECK(mot_figures_answer(folder, &(struct mot_goal){ "train_loss", 0.2 }));
+    free(folder);
+}
+
 TEST(a_damaged_note_of_a_relative_is_no_answer_and_no_harm)
 {
     study("hurt", "test_accuracy", "0.9999");

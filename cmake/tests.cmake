@@ -134,6 +134,7 @@ endif()
 foreach(target man completions)
   if(TARGET ${target})
     add_dependencies(all_tests ${target})
+    add_dependencies(tests ${target}) # test_plugin installs what there is, under the sanitizers too
   endif()
 endforeach()
 

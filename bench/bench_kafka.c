@@ -73,6 +73,7 @@ int main(int count, char **argument)
     unsigned repeats = count > 2 ? (unsigned)strtoul(argument[2], NULL, 10) : 7;
     char why[256];
     rd_kafka_conf_t *quiet = rd_kafka_conf_new();
+    rd_kafka_conf_set(quiet, "log_level", "0", why, sizeof(why));
     rd_kafka_t *host = rd_kafka_new(RD_KAFKA_PRODUCER, quiet, why, sizeof(why));
     must(host != NULL, "a cluster");
     cluster = rd_kafka_mock_cluster_new(host, 1);

@@ -284,9 +284,10 @@ static void compute(struct prober *r)
         draw = samples < term.samples ? 0 : draw + samples; /* wrap around at the end of the data */
         mot_gradient(l->problem, &term, 1, samples, mot_pool_at(&l->pool, l->world.x0),
             mot_pool_at(&l->pool, grad), r->n->scratch);
+        double took = core_s() - core; /* 0: that clock can stand still for a job this short */
         mot_time now = now_of(r);
-        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before) {
-            mot_profile_add(&times[size], core_s() - core);
+        if (job >= 2 * MOT_PROFILE_SIZES && samples == term.samples && now > before && took > 0) {
+            mot_profile_add(&times[size], took);
             wall_s += (double)(now - before) * 1e-9;
         }
         if (self == 0 && r->p->progress && job % 16 == 0)

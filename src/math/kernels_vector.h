@@ -30,13 +30,30 @@ static void axpy(size_t n, float a, const float *x, float *y)
     EACH_LANES(n, i, left, out(y, i, left, fma_f(all(a), in(x, i, left), in(y, i, left))));
 }
 
+INLINE vf sum_at(uint32_t terms, const float *a, const float *const *x, size_t i, size_t left)
+{
+    vf sum = { 0 };
+    for (uint32_t t = 0; t < terms; t++) sum = fma_f(all(a[t]), in(x[t], i, left), sum);
+    return sum;
+}
+
+/* Results this long leave the caches before anybody reads them: 4 MB. */
+#define POUR_FROM ((size_t)1 << 20)
+/* How many floats come before the first vector that is aligned. */
+INLINE size_t before_aligned(const float *y) { return -((uintptr_t)y / sizeof(*y)) % LANES; }
+
 static void sum_of(size_t n, uint32_t terms, const float *a, const float *const *x, float *y)
 {
-    EACH_LANES(n, i, left, {
-        vf sum = { 0 };
-        for (uint32_t t = 0; t < terms; t++) sum = fma_f(all(a[t]), in(x[t], i, left), sum);
-        out(y, i, left, sum);
-    });
+    bool poured = n >= POUR_FROM;
+    for (uint32_t t = 0; t < terms; t++) poured = poured && x[t] != y;
+    size_t i = 0, head = poured ? before_aligned(y) : 0;
+    if (poured) {
+        if (head) out(y, 0, head, sum_at(terms, a, x, 0, head));
+        UNROLL_4 for (i = head; i + LANES <= n; i += LANES) pour(y + i, sum_at(terms, a, x, i, LANES));
+        pour_end();
+    }
+    UNROLL_4 for (; i + LANES <= n; i += LANES) store(y + i, sum_at(terms, a, x, i, LANES));
+    if (i < n) store_part(y + i, sum_at(terms, a, x, i, n - i), n - i);
 }
 
 /* Reads every term once and writes the sum once: for what does not fit in a cache. */

@@ -55,6 +55,24 @@ INLINE vf load(const float *p)
     return v;
 }
 INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }
+/* Past the caches, which need not read the old contents first; p is aligned to a vector. pour_end: others
+ * may read what was poured. */
+INLINE void pour(float *p, vf v)
+{
+#if LANES == 16
+    _mm512_stream_ps(p, (__m512)v);
+#elif LANES == 8
+    _mm256_stream_ps(p, (__m256)v);
+#else
+    store(p, v);
+#endif
+}
+INLINE void pour_end(void)
+{
+#if LANES >= 8
+    _mm_sfence();
+#endif
+}
 INLINE vf load_part(const float *p, size_t n)
 {
     vf v = { 0 };

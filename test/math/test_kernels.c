@@ -61,6 +61,32 @@ TEST(vector_kernels_match_their_twins)
     }
 }
 
+/* Long results are written past the caches. */
+TEST(a_long_sum_is_the_sum_of_its_pieces_to_the_bit_wherever_it_begins)
+{
+    enum { LONG = (1 << 20) + 37, PIECE = 4096 };
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 14);
+    float *x = fresh(LONG), *y = fresh(LONG), *in_place = copy(x, LONG);
+    float *whole = fresh(LONG + 32), *pieces = fresh(LONG + 32);
+    const float a[2] = { 0.75f, -1.5f };
+    EACH_SET(k)
+    for (size_t off = 0; off < 17; off += 4 - off % 3) {
+        const size_t n = LONG - off;
+        const float *terms[2] = { x, y }, *same[2] = { in_place, y };
+        memcpy(pieces, whole, (LONG + 32) * sizeof(*whole)); /* what lies before and behind stays */
+        k->sum(n, 2, a, terms, whole + off);
+        for (size_t i = 0; i < n; i += PIECE) {
+            const float *at[2] = { x + i, y + i };
+            k->sum(n - i < PIECE ? n - i : PIECE, 2, a, at, pieces + off + i);
+        }
+        CHECK(memcmp(whole, pieces, (LONG + 32) * sizeof(*whole)) == 0);
+        memcpy(in_place, x, LONG * sizeof(*x));
+        k->sum(n, 2, a, same, in_place);
+        CHECK(memcmp(in_place, whole + off, n * sizeof(*x)) == 0);
+    }
+    free(x), free(y), free(in_place), free(whole), free(pieces);
+}
+
 TEST(blend_is_its_twin_to_the_bit_in_every_set)
 {
     enum { TERMS = 7, MOST = 130 };

@@ -34,14 +34,16 @@ void mot_watcher_ended(struct mot_watcher *w, unsigned slot)
     w->done++;
 }
 
-/* "async under cluster.slow=5, seed 3" */
+/* "async under cluster.slow=5 optimizer.lr=0.1 seed 3"; how long a stage of a race lets everyone run tells
+ * nobody which run it is. */
 static size_t describe(const struct mot_watcher *w, const struct mot_case *c, char *into, size_t size)
 {
     const char *condition = w->r->plan->condition[c->condition].name;
     int n =
         snprintf(into, size, "%s%s%s", w->r->plan->arm[c->arm].name, *condition ? " under " : "", condition);
     for (size_t i = 0; i < c->mores && n > 0 && (size_t)n < size; i++)
-        n += snprintf(into + n, size - (size_t)n, " %s=%s", c->more[i].key, c->more[i].value);
+        if (strncmp(c->more[i].key, "stop.", 5) != 0)
+            n += snprintf(into + n, size - (size_t)n, " %s=%s", c->more[i].key, c->more[i].value);
     if (n > 0 && (size_t)n < size)
         n += snprintf(into + n, size - (size_t)n, " seed %llu", (unsigned long long)c->seed);
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;

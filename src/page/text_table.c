@@ -291,10 +291,11 @@ static void note_runs(
     const json_t *first = NULL;
     char *seeds = seeds_of(p, cell, is, status, &n, &first);
     if (!seeds) return;
-    const char *failed = mot_json_get_text(first, "failed"), *colon = strchr(failed, ':');
+    const char *failed = mot_json_get_text(first, "failed"), *after = strstr(failed, " after ");
+    if (!strchr(failed, ':')) failed = after ? after + 1 : ""; /* the words have said the rest */
     note(p, "%s: %zu of %zu runs %s (seed%s %s)%s%s", name_of(p, "arms", mot_json_get_count(cell, "arm")), n,
-        mot_json_get_count(cell, "runs"), words, n == 1 ? "" : "s", seeds, why && colon ? "; the first " : "",
-        why && colon ? failed : "");
+        mot_json_get_count(cell, "runs"), words, n == 1 ? "" : "s", seeds,
+        why && *failed ? "; the first " : "", why ? failed : "");
     free(seeds);
 }
 

@@ -114,16 +114,17 @@ static const char *target_of(const struct contest *c, char into[TEXT])
     return mot_answer_target(mot_study_target(c->document, c->condition), into, TEXT);
 }
 
+static bool is_time(const struct contest *c) { return c->kind->unit == MOT_UNIT_SECONDS; }
+
 /* "reaches 92 % test accuracy in 0.60 s" */
 static void put_claim(const struct contest *c, size_t arm)
 {
     char text[TEXT];
     if (strcmp(c->kind->name, "time_to_target") == 0) say(c, "reaches %s in ", target_of(c, text));
+    else if (is_time(c)) say(c, "ends after ");
     else say(c, "ends with a %s of ", title_of(c->kind, text));
     put_median(c, arm);
 }
-
-static bool is_time(const struct contest *c) { return c->kind->unit == MOT_UNIT_SECONDS; }
 
 static void put_ratio(const struct contest *c, const json_t *comparison, bool turned)
 {
@@ -555,9 +556,10 @@ static void put_command(const struct contest *c, const char *command)
     }
 }
 
-/* Methods compared at one rate: the one that it happens to suit wins. */
+/* Methods compared at one rate: the one that it happens to suit wins, unless only the time of a run counts. */
 static void put_untuned(const struct contest *c)
 {
+    if (strcmp(c->kind->name, "time") == 0) return;
     const char *command = mot_json_get_text(c->document, "command");
     if (c->arms < 2 || json_array_size(mot_json_get_list(c->document, "tuning")) > 0 ||
         arm_sets(c->document, "optimizer") || !arm_sets(c->document, "method") ||

@@ -47,9 +47,16 @@ static char *failure(const struct mot_study_run *r, const struct mot_run_figures
 {
     if (r->failed) return mot_text(r->failed);
     if (!f->known || strcmp(f->status, "ok") == 0) return NULL;
-    const char *why = strcmp(f->status, "diverged") == 0 ? "the loss became infinite or NaN" : f->ended_by;
-    return mot_format("%s after %.0f update%s: %s", f->status, f->value[MOT_FIGURE_UPDATES],
-        f->value[MOT_FIGURE_UPDATES] == 1 ? "" : "s", why);
+    const char *why = strcmp(f->status, "diverged") == 0 ? "the loss became infinite or NaN"
+        : strcmp(f->status, f->ended_by) == 0            ? ""
+                                                         : f->ended_by;
+    char *words = mot_text(f->status);
+    for (char *c = words; *c; c++)
+        if (*c == '_') *c = ' ';
+    char *text = mot_format("%s after %.0f update%s%s%s", words, f->value[MOT_FIGURE_UPDATES],
+        f->value[MOT_FIGURE_UPDATES] == 1 ? "" : "s", *why ? ": " : "", why);
+    free(words);
+    return text;
 }
 
 static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figures *f)

@@ -82,7 +82,7 @@ static const struct situation situations[] = {
     { "nothing was evaluated",
         { { .accuracy = NAN, .loss = NAN, .time = 5, .learned = -1 },
             { .accuracy = NAN, .loss = NAN, .time = 2, .learned = -1 } },
-        .says = { "second wins: it ends with a time of 2.00 s" }, .never = { "accuracy", "loss" } },
+        .says = { "second wins: it ends after 2.00 s" }, .never = { "accuracy", "loss" } },
     { "one arm reaches its target", { { GOOD, .target = 8 } }, .arms = 1,
         .says = { "first reaches 80 % test accuracy in 8.00 s" }, .never = { "wins", "baseline" } },
     { "one arm, no target", { { GOOD } }, .arms = 1, .says = { "first ends with a test accuracy of 90.2 %" },

@@ -65,8 +65,14 @@ assert sys.argv[2] == "busy" or (links[2] > 10 and links[1] > 3 * links[2]), "th
 PYTHON
 echo "ok   profile finds the slow link"
 
-"$motley" plan --data digits --model softmax --cluster "$folder/cluster.yaml" --stop-updates 100 --budget 3s \
-    --store "$folder/store" --out "$folder/plan" >"$folder/out" 2>"$folder/err" || fail "plan for the hosts"
+# A busy machine may need several times the budget: the same command goes on from there.
+for budget in 3 6 12 24 48 96 192; do
+    code=0
+    "$motley" plan --data digits --model softmax --cluster "$folder/cluster.yaml" --stop-updates 100 --budget ${budget}s \
+        --store "$folder/store" --out "$folder/plan" >"$folder/out" 2>"$folder/err" || code=$?
+    [ $code = 5 ] || break
+done
+[ $code = 0 ] || fail "plan for the hosts"
 grep -q 'motley train' "$folder/out" || fail "the plan names no command: $(cat "$folder/out")"
 echo "ok   a plan for them: $(grep -m1 'motley train' "$folder/out" | sed 's/^ *//' | cut -c1-100)"
 

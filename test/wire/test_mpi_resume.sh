@@ -39,15 +39,19 @@ survives() { # NAME ARGUMENTS...
         run=$name-$how pulled=0
         local command=("$motley" train "${flags[@]}" "$@" --emulate)
         [ $how = threads ] || command+=(--ranks 4)
-        "${command[@]}" --out "$folder/$run" >/dev/null 2>"$folder/err" &
-        pid=$!
-        while [ $pulled -lt $kills ] && pull "$run"; do
-            pulled=$((pulled + 1))
-            "${command[@]}" --resume --out "$folder/$run" >/dev/null 2>"$folder/err" &
+        for _ in $(seq 1 20); do # on a busy machine the run may end before this script gets a core to kill it
+            rm -rf "${folder:?}/$run"
+            "${command[@]}" --out "$folder/$run" >/dev/null 2>"$folder/err" &
             pid=$!
+            while [ $pulled -lt $kills ] && pull "$run"; do
+                pulled=$((pulled + 1))
+                "${command[@]}" --resume --out "$folder/$run" >/dev/null 2>"$folder/err" &
+                pid=$!
+            done
+            wait $pid || fail "$run: exit code $?"
+            [ $pulled -eq 0 ] || break
         done
-        wait $pid || fail "$run: exit code $?"
-        [ $pulled -gt 0 ] || fail "$run ended before it could be killed"
+        [ $pulled -gt 0 ] || fail "$run ended 20 times before it could be killed"
         want "$run" model_hash "$(value "$name-sim" model_hash)"
         [ -z "$(find "$folder/$run" -name '*.tmp*')" ] || fail "$run left a temporary file"
         clean

@@ -556,7 +556,7 @@ static void put_command(const struct contest *c, const char *command)
     }
 }
 
-/* Methods compared at one rate: the one that it happens to suit wins, unless only the time of a run counts. */
+/* Methods compared at one rate: the one that it suits wins, unless only the time of a run counts. */
 static void put_untuned(const struct contest *c)
 {
     if (strcmp(c->kind->name, "time") == 0) return;

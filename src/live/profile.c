@@ -326,8 +326,8 @@ void mot_profile_fit(struct mot_profile_worker *w, double least, double variance
 
 /* ---- Cores ---------------------------------------------------------------------------------------- */
 
-/* Threads that play ping-pong and never sleep may end up on one core: then a message costs a change of threads
- * and its body is in the reader's cache. Who measures is put on one core, all others on another. */
+/* Threads that play ping-pong and never sleep may end up on one core: then a message costs a change of
+ * threads, and its body is in the reader's cache. Who measures is put on one core, all others on another. */
 enum side { ASKS, ANSWERS };
 
 static void keep_to(const struct prober *r, enum side side)

@@ -4,6 +4,7 @@
 #include "math/kernels.h"
 #include "math/optim.h"
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ struct prober {
     double *least, *variance; /* node 0: [workers] */
     double step_s, mix_s;     /* node 0: the sum over the workers */
     float sink;
+    cpu_set_t allowed; /* cores that the thread may use */
 };
 
 void mot_profile_open(struct mot_profile *p, const struct mot_world *w)
@@ -322,6 +324,23 @@ void mot_profile_fit(struct mot_profile_worker *w, double least, double variance
     w->sigma = w->least < 1 ? sqrt(mot_log(1 + variance / (mean * mean))) : 0;
 }
 
+/* ---- Cores ---------------------------------------------------------------------------------------- */
+
+/* Threads that play ping-pong and never sleep may end up on one core: then a message costs a change of
+ * threads, and its body is in the reader's cache. Who measures is put on one core, all others on another. */
+enum side { ASKS, ANSWERS };
+
+static void keep_to(const struct prober *r, enum side side)
+{
+    cpu_set_t one;
+    int left = (int)side, core = 0;
+    if (!r->p->threads || CPU_COUNT(&r->allowed) < 2) return;
+    for (; !CPU_ISSET(core, &r->allowed) || left > 0; core++) left -= CPU_ISSET(core, &r->allowed) != 0;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof(one), &one); /* a wish: without it, the pair is measured where it is */
+}
+
 /* ---- Links ---------------------------------------------------------------------------------------- */
 
 static double round_trip(struct prober *r, mot_node peer, enum kind kind, bool body_back)
@@ -343,6 +362,7 @@ double mot_profile_bandwidth(double bytes, double bulk_s, double small_s)
 static void measure_pair(struct prober *r, mot_node peer)
 {
     double small[ROUNDS_MAX], there[ROUNDS_MAX], back[ROUNDS_MAX], bytes = 4.0 * r->n->live->world.dim;
+    keep_to(r, ASKS);
     mot_time began = now_of(r);
     uint32_t n = 0;
     for (int warm = 3; n < ROUNDS_MAX && (n < ROUNDS_LEAST || now_of(r) - began < PAIR_NS) && !over(r);) {
@@ -354,6 +374,7 @@ static void measure_pair(struct prober *r, mot_node peer)
         if (warm > 0) warm--;
         else n++;
     }
+    keep_to(r, ANSWERS);
     double empty_s = median(small, n);
     report(r, LATENCY, empty_s / 2);
     report(r, THERE, mot_profile_bandwidth(bytes, median(there, n), empty_s));
@@ -395,6 +416,7 @@ static void lead(struct prober *r)
     double bytes = 4.0 * w->dim * p->workers;
     p->step_bytes_per_s = r->step_s > 0 ? bytes / r->step_s : 0;
     p->mix_bytes_per_s = r->mix_s > 0 ? bytes / r->mix_s : 0;
+    keep_to(r, ANSWERS);
     lead_pairs(r);
     p->whole = !over(r);
     for (mot_node i = 1; i < p->nodes; i++) tell(r, i, STOP, (struct mot_head){ 0 }, MOT_NO_BUF);
@@ -406,11 +428,13 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
 {
     struct prober r = { .p = p, .n = n, .turn = p->nodes, .body = mot_pool_take(&n->live->pool) };
     memset(mot_pool_at(&n->live->pool, r.body), 0, n->live->world.dim * sizeof(float));
+    if (sched_getaffinity(0, sizeof(r.allowed), &r.allowed) != 0) CPU_ZERO(&r.allowed);
     if (n->actor.self == 0) {
         lead(&r);
     } else {
         while (!r.go && !over(&r)) attend(&r);
         if (n->actor.self < p->workers && !over(&r)) compute(&r);
+        keep_to(&r, ANSWERS);
         while (!over(&r)) {
             attend(&r);
             if (r.turn == p->nodes) continue;
@@ -419,5 +443,6 @@ void mot_profile_node(struct mot_profile *p, struct mot_live_node *n)
             measure_pair(&r, peer);
         }
     }
+    if (p->threads && CPU_COUNT(&r.allowed)) sched_setaffinity(0, sizeof(r.allowed), &r.allowed);
     mot_pool_drop(&n->live->pool, r.body);
 }

@@ -29,6 +29,7 @@ struct mot_profile {
     uint32_t workers, nodes;
     mot_time seconds;                          /* of computing, in ns */
     uint32_t cores, here;                      /* of this machine; workers on it. 0: not known */
+    bool threads;                              /* the nodes are threads: a pair is put on two cores */
     const volatile sig_atomic_t *interrupt;    /* may be NULL */
     void (*progress)(void *self, double done); /* 0..1, from node 0's thread; may be NULL */
     void *progress_self;

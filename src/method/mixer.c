@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #define AHEAD_MOST (UINT64_C(1) << 22) /* rounds searched for the next that uses a link */
-#define RANGE 512u                     /* floats summed at a time: they stay in the L1 cache */
 
 static uint32_t degree(const struct mot_world *w, mot_node self)
 {
@@ -12,7 +11,8 @@ static uint32_t degree(const struct mot_world *w, mot_node self)
 void mot_mixer_need(const struct mot_world *world, mot_node self, bool readmits, struct mot_need *need)
 {
     uint32_t n = degree(world, self);
-    need->state_bytes += n * sizeof(struct mot_mixer_seat);
+    need->state_bytes +=
+        n * sizeof(struct mot_mixer_seat) + (n + 1) * (sizeof(double) + sizeof(mot_buf)); /* parts, inputs */
     need->sends += 2 * n;
     /* two models per seat, two of its own in flight to each neighbour, and the mean */
     need->buffers += 4 * n + 1;
@@ -108,46 +108,33 @@ bool mot_mixer_admits(const struct mot_mixer *m, const struct mot_env *env, cons
 
 bool mot_mixer_ready(const struct mot_mixer *m) { return m->open && m->missing == 0; }
 
-static void add(double *sum, double weight, const float *x, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) sum[i] += weight * (double)x[i];
-}
-
-static void mean_range(const struct mot_mixer *m, const struct mot_env *env, mot_buf x, double own,
-    uint32_t at, uint32_t n, double *sum)
-{
-    const struct mot_near *near = mot_mixer_near(env);
-    const struct mot_mixer_seat *seat = mot_mixer_seats(m);
-    uint32_t k = 0;
-    for (; k < m->seats && near[k].node < env->self; k++)
-        if (seat[k].used) add(sum, near[k].weight, mot_read(env, seat[k].model[0]) + at, n);
-    add(sum, own, mot_read(env, x) + at, n);
-    for (; k < m->seats; k++)
-        if (seat[k].used) add(sum, near[k].weight, mot_read(env, seat[k].model[0]) + at, n);
-}
+/* Models and their weights, in the order of nodes with this worker's own among them: what a mean is of. They
+ * lie behind the seats. */
+static double *parts_of(const struct mot_mixer *m) { return (double *)(mot_mixer_seats(m) + m->seats); }
+static mot_buf *inputs_of(const struct mot_mixer *m) { return (mot_buf *)(parts_of(m) + m->seats + 1); }
 
 mot_buf mot_mixer_close(struct mot_mixer *m, struct mot_env *env, mot_buf x)
 {
     const struct mot_near *near = mot_mixer_near(env);
-    uint32_t dim = env->world->dim, used = 0;
-    double own = 1;
+    double *part = parts_of(m), own = 1;
+    mot_buf *in = inputs_of(m);
+    uint32_t used = 0, before = 0; /* before: neighbours whose models come before this worker's own */
     MOT_ASSERT(mot_mixer_ready(m));
     m->open = false;
     for (uint32_t k = 0; k < m->seats; k++) {
-        if (!mot_mixer_seats(m)[k].used) continue;
-        MOT_ASSERT(mot_mixer_seats(m)[k].round[0] == m->round);
+        const struct mot_mixer_seat *seat = &mot_mixer_seats(m)[k];
+        uint32_t at = near[k].node < env->self ? before++ : k + 1;
+        in[at] = seat->used ? seat->model[0] : MOT_NO_BUF;
+        part[at] = near[k].weight;
+        if (!seat->used) continue;
+        MOT_ASSERT(seat->round[0] == m->round);
         own -= near[k].weight;
         used++;
     }
     if (used == 0) return mot_hold(env, x);
-    mot_buf out = mot_take(env);
-    float *mean = mot_edit(env, out);
-    for (uint32_t at = 0, n; at < dim; at += n) {
-        double sum[RANGE] = { 0 };
-        n = dim - at < RANGE ? dim - at : RANGE;
-        mean_range(m, env, x, own, at, n, sum);
-        for (uint32_t i = 0; i < n; i++) mean[at + i] = (float)sum[i];
-    }
+    in[before] = x;
+    part[before] = own;
+    mot_buf out = mot_sum_weighted(env, in, part, m->seats + 1);
     for (uint32_t k = 0; k < m->seats; k++) {
         struct mot_mixer_seat *seat = &mot_mixer_seats(m)[k];
         if (!seat->used) continue;

@@ -39,7 +39,8 @@ struct mot_mixer_seat {
     bool used;      /* its link is in use this time, or is waiting for the answer to an offer */
 };
 
-/* The last member of a method's state: its seats follow, in the order of the world's mixing. */
+/* The last member of a method's state: its seats follow, in the order of the world's mixing, and room for
+ * what goes into a mean. */
 struct mot_mixer {
     uint64_t round;          /* of the current exchange */
     uint32_t seats, missing; /* missing: used seats without a model */

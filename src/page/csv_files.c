@@ -66,9 +66,8 @@ static enum mot_status write_curve(const json_t *document, const json_t *run, FI
     enum mot_status status = there ? mot_history_read(path, &h) : MOT_OK;
     free(path);
     if (!there || status != MOT_OK) return status;
-    bool reread = json_is_true(json_object_get(run, "reread")); /* it went on after it met this target */
-    double met =
-        reread ? mot_json_get_number(json_object_get(run, "figures"), "time_to_target") : (double)NAN;
+    bool cut = json_is_true(json_object_get(run, "cut")); /* it went on after it met this target */
+    double met = cut ? mot_json_get_number(json_object_get(run, "figures"), "time_to_target") : (double)NAN;
     for (size_t i = 0; i < h.n && !(h.value[MOT_COL_TIME][i] > met); i++) { /* NaN: to the end */
         put_run(document, run, out);
         for (int c = 0; c < MOT_COLUMNS; c++) {

@@ -241,11 +241,10 @@ static enum mot_status put_runs(const json_t *document, const size_t *place, str
         mot_page_json_text(mot_json_get_text(run, "status"), out);
         fprintf(out, ",\"r\":%s,\"tt\":", json_is_true(json_object_get(run, "reached")) ? "true" : "false");
         double met = mot_json_get_number(json_object_get(run, "figures"), "time_to_target");
-        bool reread = json_is_true(json_object_get(run, "reread"));
+        bool cut = json_is_true(json_object_get(run, "cut"));
         mot_page_json_number(met, out);
-        if (reread) fputs(",\"re\":true", out);
-        if (place[i] % plan->every == 0)
-            status = put_curve(run, !reread || isnan(met) ? (double)INFINITY : met, plan, out);
+        if (cut) fputs(",\"re\":true", out);
+        if (place[i] % plan->every == 0) status = put_curve(run, cut ? met : (double)INFINITY, plan, out);
         plan->skipped |= place[i] % plan->every != 0;
         if (status != MOT_OK) return status;
         fputc('}', out);
@@ -286,14 +285,19 @@ static void put_staleness(const json_t *document, FILE *out)
     size_t i, cells = cells_of(document);
     json_t *run, *cell;
     json_t **bins = mot_new(cells + 1, sizeof(json_t *));
+    bool *cut = mot_new(cells + 1, sizeof *cut); /* a run went on: its bins are of more than was asked for */
     for (i = 0; i <= cells; i++) bins[i] = json_array();
     json_array_foreach(mot_json_get_list(document, "runs"), i, run)
     {
         json_t *summary = mot_page_load(mot_json_get_text(run, "folder"), "summary.json");
-        add_bins(bins[cell_number(document, run)],
-            json_object_get(json_object_get(summary, "staleness"), "histogram"));
+        size_t number = cell_number(document, run);
+        cut[number] |= json_is_true(json_object_get(run, "cut"));
+        add_bins(bins[number], json_object_get(json_object_get(summary, "staleness"), "histogram"));
         json_decref(summary);
     }
+    for (i = 0; i <= cells; i++)
+        if (cut[i]) json_array_clear(bins[i]);
+    free(cut);
     put_key(",\n", "cells", out);
     fputc('[', out);
     json_array_foreach(mot_json_get_list(document, "cells"), i, cell)

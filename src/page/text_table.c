@@ -579,14 +579,17 @@ static json_t *shown_copy(const json_t *value)
 /* Runs that were made for another target. */
 static void note_reread(const struct table *p)
 {
-    size_t i, n = 0;
+    size_t i, n = 0, cut = 0;
     json_t *run;
-    json_array_foreach(json_object_get(p->d, "runs"), i, run) n +=
-        json_is_true(json_object_get(run, "reread"));
+    json_array_foreach(json_object_get(p->d, "runs"), i, run)
+    {
+        n += json_is_true(json_object_get(run, "reread"));
+        cut += json_is_true(json_object_get(run, "cut"));
+    }
     if (!n) return;
-    char *text = mot_format("%zu run%s from the store %s made for another target and read up to this one: "
-                            "what is known only of a run's end is a dash.",
-        n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
+    char *text = mot_format("%zu run%s from the store %s made for another target%s", n, mot_plural(n),
+        n == 1 ? "was" : "were",
+        cut ? " and read up to this one: what is known only of a run's end is a dash." : ".");
     mot_text_wrap(text, "  ", "  ", p->columns, p->out);
     free(text);
 }

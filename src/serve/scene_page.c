@@ -118,8 +118,10 @@ static void put_headline(const json_t *document, FILE *out)
         mot_page_headline(document, out);
     }
     if (left_out)
-        fprintf(out, "<p class=\"about\">Of what is tried, the first %d are shown; %zu more are not.</p>\n",
-            MOT_SCENE_ARMS, left_out);
+        fprintf(out,
+            "<p class=\"about\">The first %d sets of values that were tried are shown; %zu run%s with other "
+            "values %s not.</p>\n",
+            MOT_SCENE_ARMS, left_out, mot_plural(left_out), left_out == 1 ? "is" : "are");
 }
 
 static void put_figures(const json_t *list, FILE *out)

@@ -13,8 +13,8 @@ struct sight {
     struct mot_study study;
     struct mot_study_side *arm;
     struct mot_study_run *run;
-    const char **more; /* [runs] */
-    size_t runs, left_out;
+    const char **more;     /* [runs] */
+    size_t runs, left_out; /* runs of arms beyond what a page can show */
     bool apart;
 };
 
@@ -68,7 +68,8 @@ static bool are_apart(const struct mot_scene *v)
     return apart;
 }
 
-/* Gives every arm and set of values an arm of its own. Those beyond what a page can show are left out. */
+/* Gives every arm and set of values an arm of its own. Runs of those beyond what a page can show are left
+ * out. */
 static void split_arms(struct sight *s)
 {
     struct mot_study_side *arm = mot_arena_new(&s->arena, (MOT_SCENE_ARMS + 1) * sizeof *arm);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#define RENEW_S 0.5   /* the page is made anew at most this often, */
-#define PATIENCE 3.0  /* and this many times as long as making it took apart */
+#define RENEW_S 0.5   /* from one page to the next, at least: this long, */
+#define PATIENCE 3.0  /* and this many times as long as making the last one took */
 #define WATCHED_S 2.5 /* whoever looked within this time still looks, */
 #define LINGER_S 1.5  /* and gets this long to see the end */
 #define NAP_NS 20000000
@@ -100,6 +100,7 @@ static struct mot_body *page_body(struct mot_serve *s)
     pthread_mutex_lock(&s->view.lock);
     bool old = s->page_version != s->view.version, ended = s->view.ended;
     pthread_mutex_unlock(&s->view.lock);
+    /* The state at the end is shown at once; the page stays as it is from then on. */
     if (!s->page || (old && (ended || mot_wall_s() - s->page_at_s > rest))) make_page(s);
     if (s->page) mot_body_hold(s->page);
     return s->page;

@@ -297,6 +297,16 @@ static void first_wins(const struct contest *c)
     if (alike) say(c, " %zu of the others cannot be told apart from it.", alike);
 }
 
+/* ", which allreduce does in 1 of 6 runs": half of them at most, or there would be a ratio. */
+static void put_share(const struct contest *c, size_t arm)
+{
+    size_t reached = mot_json_get_count(cell_of(c, arm), "reached"),
+           runs = mot_json_get_count(cell_of(c, arm), "runs");
+    say(c, ", which "), put_arm(c, arm);
+    if (reached) say(c, " does in %zu of %zu runs", reached, runs);
+    else say(c, " never does");
+}
+
 static void another_wins(const struct contest *c)
 {
     const json_t *comparison = mot_cell_against(cell_of(c, c->best), c->kind->name);
@@ -307,8 +317,7 @@ static void another_wins(const struct contest *c)
     say(c, "%s", wins && !close ? " wins: it " : has_best(c));
     put_claim(c, c->best);
     if (wins && is_time(c)) {
-        if (isnan(mot_json_get_number(comparison, "ratio")))
-            say(c, ", which "), put_arm(c, 0), say(c, " mostly does not");
+        if (isnan(mot_json_get_number(comparison, "ratio"))) put_share(c, 0);
         else say(c, ", "), put_ratio(c, comparison, false), say(c, " as fast as "), put_arm(c, 0);
     } else if (wins) {
         say(c, ", "), put_arm(c, 0), say(c, " with "), put_median(c, 0);

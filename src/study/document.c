@@ -76,6 +76,7 @@ static json_t *run_json(const struct mot_study_run *r, const struct mot_run_figu
     json_object_set_new(run, "learned",
         f->learned == MOT_LEARNED_UNKNOWN ? json_null() : json_boolean(f->learned == MOT_LEARNED));
     if (f->reread) json_object_set_new(run, "reread", json_true());
+    if (f->cut) json_object_set_new(run, "cut", json_true());
     if (f->has_target && !f->reached) json_object_set_new(run, "nearest", mot_json_number(f->nearest));
     if (*f->remedy) json_object_set_new(run, "remedy", json_string(f->remedy));
     for (size_t i = 0; i < MOT_FIGURES; i++)
@@ -206,17 +207,24 @@ json_t *mot_interval_json(const struct mot_interval *i, double past)
         mot_json_number(i->most), "beyond", mot_json_number(past));
 }
 
+/* Whether runs of the cell cannot tell the figure for this target, since they went on. The others, which
+ * missed it or met it late, differ in kind: they do not stand for all. */
+static bool is_cut(const struct maker *m, struct span cell, enum mot_figure figure)
+{
+    if (mot_figure_kinds[figure].needs_target || !m->measured[figure]) return false;
+    for (size_t i = cell.from; i < cell.to; i++)
+        if (figures_at(m, i)->cut && isnan(figures_at(m, i)->value[figure])) return true;
+    return false;
+}
+
 static json_t *figure_json(const struct maker *m, struct span cell, enum mot_figure figure)
 {
     size_t n = 0;
-    bool unknown = false;
-    for (size_t i = cell.from; i < cell.to; i++) {
+    bool told = !is_cut(m, cell, figure);
+    for (size_t i = cell.from; i < cell.to && told; i++) {
         double value = counted(m, figures_at(m, i), figure);
         if (!isnan(value)) m->first[n++] = value;
-        else if (figures_at(m, i)->reread && m->measured[figure]) unknown = true;
     }
-    /* What some runs cannot tell for this target would be the median of the others, which differ in kind. */
-    if (unknown && !mot_figure_kinds[figure].needs_target) n = 0;
     struct mot_interval interval = mot_stats_interval(m->first, n);
     double past =
         figure == MOT_FIGURE_TIME_TO_TARGET && isinf(interval.median) ? beyond(m, cell, figure) : NAN;
@@ -252,9 +260,10 @@ static const char *verdict_word(enum mot_stats_verdict verdict, enum mot_figure_
     return "not comparable";
 }
 
-static char *reason(const struct mot_comparison *c, enum mot_figure figure)
+static char *reason(const struct mot_comparison *c, enum mot_figure figure, bool cut)
 {
     if (c->verdict != MOT_NOT_COMPARABLE) return NULL;
+    if (cut) return mot_text("runs that went on after this target do not tell the figure at that moment");
     if (c->n == 0) return mot_text("no pair of runs with the same seed has this figure");
     if (2 * c->neither >= c->n)
         return mot_format("in %zu of %zu pairs neither %s", c->neither, c->n,
@@ -268,9 +277,11 @@ static json_t *against_json(const struct maker *m, size_t arm, size_t condition)
     for (size_t figure = 0; figure < MOT_FIGURES && arm > 0 && !m->s->unjudged; figure++) {
         enum mot_figure_sense sense = mot_figure_kinds[figure].sense;
         if (sense == MOT_SENSE_NONE) continue;
-        size_t n = pair_up(m, arm, condition, figure);
+        bool cut =
+            is_cut(m, cell_of(m, arm, condition), figure) || is_cut(m, cell_of(m, 0, condition), figure);
+        size_t n = cut ? 0 : pair_up(m, arm, condition, figure);
         struct mot_comparison c = mot_stats_compare(m->first, m->second, n, sense != MOT_SENSE_MORE);
-        char *why = reason(&c, figure);
+        char *why = reason(&c, figure, cut);
         json_object_set_new(against, mot_figure_kinds[figure].name,
             json_pack("{s:o, s:o, s:o, s:I, s:s, s:o}", "ratio", mot_json_number(c.ratio), "low",
                 mot_json_number(c.low), "high", mot_json_number(c.high), "n", (json_int_t)c.n, "verdict",
@@ -286,7 +297,7 @@ static json_t *worst_worker(const struct maker *m, struct span cell)
     const struct mot_run_figures *best = NULL;
     size_t most = 0;
     for (size_t i = cell.from; i < cell.to; i++)
-        if (figures_at(m, i)->reread && figures_at(m, i)->reached) return json_null();
+        if (figures_at(m, i)->cut) return json_null();
     for (size_t i = cell.from; i < cell.to; i++) {
         double id = figures_at(m, i)->value[MOT_FIGURE_WORST_WORKER];
         size_t times = 0;

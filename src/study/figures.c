@@ -118,14 +118,16 @@ static void read_evaluations(const char *folder, struct mot_run_figures *f)
     size_t room = 0, n = 0;
     free(path);
     bool more = strcmp(f->target, "test_accuracy") == 0;
-    double until = f->reached ? f->value[MOT_FIGURE_TIME_TO_TARGET] : (double)INFINITY;
-    while (in && getline(&line, &room, in) > 0) {
+    /* Evaluations may share their time, and the last two their updates, too: the first of them met it. */
+    double until = f->value[MOT_FIGURE_TIME_TO_TARGET], last = f->value[MOT_FIGURE_UPDATES_TO_TARGET];
+    bool met = false;
+    while (in && !met && getline(&line, &room, in) > 0) {
         json_t *row = json_loads(line, 0, NULL);
-        double at = mot_json_get_number(row, "time_s"), value = mot_json_get_number(row, f->target);
-        bool begun = mot_json_get_number(row, "updates") > 0;
+        double at = mot_json_get_number(row, "time_s"), value = mot_json_get_number(row, f->target),
+               updates = mot_json_get_number(row, "updates");
         json_decref(row);
-        if (at > until) break;
-        n += begun;
+        n += updates > 0;
+        met = f->reached && at >= until && updates >= last;
         if (f->reached || isnan(value)) continue;
         if (isnan(f->nearest) || (more ? value > f->nearest : value < f->nearest)) f->nearest = value;
     }
@@ -219,13 +221,21 @@ static void stop_at(const struct mot_history *h, size_t at, struct mot_run_figur
     };
     for (size_t i = 0; i < MOT_FIGURES; i++) f->value[i] = NAN;
     for (size_t i = 0; i < MOT_COUNT(then); i++) f->value[then[i].figure] = h->value[then[i].column][at];
-    f->reached = true;
+    f->cut = true;
     /* what was learned by then, not by the end */
     f->learned = f->value[MOT_FIGURE_TEST_ACCURACY] > f->chance ? MOT_LEARNED : MOT_LEARNED_UNKNOWN;
     f->remedy[0] = '\0';
     f->worst_name[0] = '\0';
     snprintf(f->status, sizeof(f->status), "ok");
     snprintf(f->ended_by, sizeof(f->ended_by), "target");
+}
+
+/* It was met by the evaluation at the run's end, so a run for it would have been the same. */
+static void end_at(const struct mot_history *h, size_t at, struct mot_run_figures *f)
+{
+    f->value[MOT_FIGURE_TIME_TO_TARGET] = h->value[MOT_COL_TIME][at];
+    f->value[MOT_FIGURE_UPDATES_TO_TARGET] = h->value[MOT_COL_UPDATES][at];
+    f->value[MOT_FIGURE_BYTES_TO_TARGET] = f->value[MOT_FIGURE_BYTES];
 }
 
 static enum mot_status read_for(const char *folder, const struct mot_goal *goal, struct mot_run_figures *f)
@@ -242,7 +252,9 @@ static enum mot_status read_for(const char *folder, const struct mot_goal *goal,
     enum mot_status status = history_of(folder, &h);
     if (status != MOT_OK) return status;
     size_t at = met_at(&h, goal);
-    if (at < h.n) stop_at(&h, at, f);
+    f->reached = at < h.n;
+    if (at + 1 == h.n && strcmp(f->status, "ok") == 0) end_at(&h, at, f);
+    else if (f->reached) stop_at(&h, at, f);
     mot_history_free(&h);
     return MOT_OK;
 }

@@ -51,6 +51,7 @@ char *mot_figure_show(double value, enum mot_unit, char *into, size_t size);
 struct mot_run_figures {
     bool known;  /* there is a summary; else all are NaN */
     bool reread; /* for another target than the run was made for */
+    bool cut;    /* and that was met before the run's end: its figures are of that moment */
     char status[24], ended_by[24];
     bool has_target, reached;
     enum mot_learned learned;

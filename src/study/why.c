@@ -22,7 +22,8 @@ char *mot_why(struct mot_way a, struct mot_way b, const char *name)
 {
     char *mine = way_text(a), *other = way_text(b), *first = NULL, *second = NULL;
     if (mine && other) first = mot_format("it gets there in about %s, %s in %s", mine, name, other);
-    else if (mine) first = mot_format("it gets there in about %s, %s mostly not at all", mine, name);
+    else if (mine)
+        first = mot_format("it gets there in about %s, %s in half of its runs at most", mine, name);
     if (isfinite(a.busy) && isfinite(b.busy) && fabs(a.busy - b.busy) > TELLING)
         second = mot_format(
             "its workers compute %.0f %% of the time, those of %s %.0f %%", 100 * a.busy, name, 100 * b.busy);

@@ -3,6 +3,7 @@
 #include "live/profile.h"
 #include "live/threads.h"
 #include "run/run.h"
+#include <sched.h>
 
 static struct mot_profile_worker worker_with(double fixed_s, double per_sample_s)
 {
@@ -130,7 +131,11 @@ TEST(a_profile_on_threads_measures_every_worker_and_pair_and_prints_a_cluster)
     for (int m = 0; m < 2; m++) {
         struct run r = { 0 };
         struct mot_profile p;
+        cpu_set_t before, after;
+        CHECK_INT(sched_getaffinity(0, sizeof(before), &before), 0);
         CHECK_INT(profile(&r, methods[m], 0.05, &p), MOT_OK);
+        CHECK_INT(sched_getaffinity(0, sizeof(after), &after), 0);
+        CHECK(CPU_EQUAL(&before, &after)); /* pairs were kept to two cores only while they were measured */
         CHECK(p.whole);
         CHECK_INT(p.nodes, m == 0 ? 4 : 3);
         for (uint32_t i = 0; i < 3; i++) {

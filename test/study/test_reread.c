@@ -158,6 +158,92 @@ TEST(a_run_that_met_the_goal_and_forgot_it_later_had_learned_by_then)
     free(folder);
 }
 
+#define ENDED                                                                                                \
+    "{\"status\": \"ok\", \"ended_by\": \"updates\", \"time_s\": 3, \"updates\": 30, \"bytes_sent\": 300, "  \
+    "\"worker\": [{\"id\": 0, \"compute_s\": 1, \"wait_s\": 3, \"send_s\": 0}]}"
+#define ROW(time, updates, accuracy)                                                                         \
+    "{\"time_s\": " #time ", \"updates\": " #updates ", \"bytes_sent\": 1" #updates                          \
+    ", \"test_accuracy\": " #accuracy "}\n"
+
+TEST(a_run_that_met_the_goal_at_its_end_is_what_a_run_for_it_would_have_been)
+{
+    struct mot_run_figures f;
+    char *folder = place("end");
+    write_run(folder, ENDED, ROW(1, 10, 0.5) ROW(2, 20, 0.6) ROW(3, 30, 0.8));
+    CHECK_INT(mot_figures_read(folder, &(struct mot_goal){ "test_accuracy", 0.7 }, &f), MOT_OK);
+    CHECK(f.reached && f.reread && !f.cut);
+    CHECK_TEXT(f.ended_by, "updates");
+    CHECK(f.value[MOT_FIGURE_UTILISATION] == 0.25);
+    CHECK(f.value[MOT_FIGURE_TIME_TO_TARGET] == 3 && f.value[MOT_FIGURE_UPDATES_TO_TARGET] == 30);
+    CHECK(f.value[MOT_FIGURE_BYTES_TO_TARGET] == 300 && f.evaluations == 3);
+    CHECK_INT(mot_figures_read(folder, &(struct mot_goal){ "test_accuracy", 0.55 }, &f), MOT_OK);
+    CHECK(f.reached && f.cut);
+    CHECK_TEXT(f.ended_by, "target");
+    CHECK(isnan(f.value[MOT_FIGURE_UTILISATION]));
+    free(folder);
+}
+
+TEST(evaluations_at_the_same_time_count_up_to_the_one_that_met_the_goal)
+{
+    struct mot_run_figures f;
+    char *folder = place("same-time");
+    write_run(folder, ENDED,
+        ROW(0, 0, 0.1) ROW(1, 10, 0.5) ROW(2, 19, 0.6) ROW(2, 20, 0.7) ROW(2, 20, 0.7) ROW(2, 21, 0.7)
+            ROW(3, 30, 0.8));
+    CHECK_INT(mot_figures_read(folder, &(struct mot_goal){ "test_accuracy", 0.7 }, &f), MOT_OK);
+    CHECK(f.evaluations == 3);
+    CHECK_INT(mot_figures_read(folder, &(struct mot_goal){ "test_accuracy", 0.6 }, &f), MOT_OK);
+    CHECK(f.evaluations == 2);
+    free(folder);
+}
+
+#define SEEDS 8u
+/* Eight seeds of two arms; of the second, `early` runs met the target before their end. */
+static json_t *pairs_of(uint32_t early)
+{
+    static const struct mot_goal goal = { "test_accuracy", 0.7 };
+    struct mot_study_run run[2 * SEEDS];
+    struct mot_study_side arm[2] = { { "first", NULL, 0 }, { "second", NULL, 0 } }, all = { "", NULL, 0 };
+    char *folder[2 * SEEDS];
+    json_t *document = NULL;
+    for (uint32_t i = 0; i < 2 * SEEDS; i++) {
+        char *name = mot_format("pair-%u-%u", early, i);
+        folder[i] = place(name);
+        write_run(folder[i], ENDED,
+            i >= SEEDS && i < SEEDS + early ? ROW(1, 10, 0.7) ROW(3, 30, 0.8)
+                                            : ROW(1, 10, 0.5) ROW(3, 30, 0.8));
+        run[i] =
+            (struct mot_study_run){ .arm = i / SEEDS, .seed = i % SEEDS, .goal = &goal, .folder = folder[i] };
+        free(name);
+    }
+    const struct mot_study study = { .title = "t",
+        .command = "c",
+        .experiment = "workers: 1\n",
+        .arm = arm,
+        .arms = 2,
+        .condition = &all,
+        .conditions = 1,
+        .run = run,
+        .runs = 2 * SEEDS };
+    if (mot_study_document(&study, &document) != MOT_OK) printf("  %s\n", mot_error());
+    for (uint32_t i = 0; i < 2 * SEEDS; i++) free(folder[i]);
+    return document;
+}
+
+TEST(runs_that_tell_a_figure_do_not_stand_for_those_that_cannot)
+{
+    for (uint32_t early = 0; early <= 2; early += 2) {
+        json_t *document = pairs_of(early);
+        const json_t *cell = json_array_get(json_object_get(document, "cells"), 1),
+                     *against = json_object_get(json_object_get(cell, "against"), "utilisation"),
+                     *figure = json_object_get(json_object_get(cell, "figures"), "utilisation");
+        CHECK_INT(mot_json_get_count(against, "n"), early ? 0 : SEEDS);
+        CHECK_INT(mot_json_get_count(figure, "n"), early ? 0 : SEEDS);
+        if (early) CHECK_HAS(mot_json_get_text(against, "reason"), "went on after this target");
+        json_decref(document);
+    }
+}
+
 TEST(a_run_that_a_training_loss_ended_tells_nothing_of_other_targets)
 {
     char *folder = place("diverged");

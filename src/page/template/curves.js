@@ -141,7 +141,8 @@ function paintGoal(inside, x, y, box) {
   if (!goal || goal.kind !== curve.metric || value < y.from || value > y.to) return;
   const at = y.at(value);
   inside.append(draw('line', { x1: box.left, x2: box.right, y1: at, y2: at, class: 'goal' }));
-  inside.append(draw('text', { x: box.right - 4, y: at - 5, 'text-anchor': 'end', class: 'soft' }, 'target'));
+  // At the left, where no curve is near it yet; below the line where there is no room above.
+  inside.append(draw('text', { x: box.left + 4, y: at - 5 < box.top + 9 ? at + 13 : at - 5, class: 'soft' }, 'target'));
 }
 
 // Where the arms cross the target: the medians that the table has.
@@ -149,7 +150,7 @@ function paintCrossings(svg, x, y, box, arms) {
   const goal = DATA.targets[curve.condition], value = goal && (asError() ? 1 - goal.value : goal.value);
   if (!goal || goal.kind !== curve.metric || value < y.from || value > y.to) return;
   for (const { arm } of arms) {
-    const cell = DATA.cells.find(one => one.a === arm && one.c === curve.condition) || {};
+    const cell = (DATA.cells || []).find(one => one.a === arm && one.c === curve.condition) || {};
     const at = curve.x === 't' ? cell.tt && cell.tt.median : curve.x === 'u' ? cell.ut : cell.bt;
     if (at === null || at === undefined || at < x.from || at > x.to * 1.0001) continue;
     const px = x.at(at), g = draw('g', { class: 'crossing ' + armClass(arm) });
@@ -243,7 +244,7 @@ function startCurves() {
   armButtons($('curve-legend'), curve.hidden, again);
   const notes = [];
   if (many) notes.push('Lines are medians over seeds, faint once some runs have ended, and stop once half have.');
-  if (DATA.targets.some(Boolean)) notes.push('A disc on the dotted line is where an arm crosses the target' + (many ? ' in the median.' : '.'));
+  if ((DATA.cells || []).some(cell => cell.tt && cell.tt.median !== null)) notes.push('A disc on the dotted line is where an arm crosses the target' + (many ? ' in the median.' : '.'));
   if (DATA.runs.some(run => run.st !== 'ok' && run.y)) notes.push('Crosses mark where runs failed.');
   if (DATA.thinned || DATA.skipped) notes.push('This is a large study: ' + (DATA.skipped ? 'some of its runs and ' : '') + 'some points are left out here. motley report --csv has them all.');
   $('curve-note').textContent = notes.join(' ');

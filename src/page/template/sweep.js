@@ -153,5 +153,7 @@ function startSweep() {
   };
   controls();
   armButtons($('sweep-legend'), sweep.hidden, again);
-  $('sweep-note').textContent = DATA.runs.length > DATA.cells.length ? 'Marks are medians over seeds, bars their 95 % intervals.' : '';
+  const notes = DATA.runs.length > DATA.cells.length ? ['Marks are medians over seeds, bars their 95 % intervals.'] : [];
+  if (DATA.targets.some(Boolean) && DATA.cells.some(cell => 2 * cell.reached <= cell.runs)) notes.push('Times have no mark where half of the runs or more missed the target.');
+  $('sweep-note').textContent = notes.join(' ');
 }

@@ -11,24 +11,6 @@ install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
 # that --prefix at install time, and moving the tree, both work.
 file(RELATIVE_PATH MOTLEY_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" MOTLEY_PC_TO_PREFIX "${MOTLEY_PC_TO_PREFIX}")
-# A program with libmotley.a needs the MPI library that it was built for.
-set(MOTLEY_PC_MPI "")
-if(MPI_C_FOUND)
-  foreach(library ${MPI_C_LIBRARIES})
-    get_filename_component(folder ${library} DIRECTORY)
-    get_filename_component(name ${library} NAME_WE)
-    string(REGEX REPLACE "^lib" "-l" name ${name})
-    string(APPEND MOTLEY_PC_MPI " -L${folder} ${name}")
-  endforeach()
-endif()
-# So it does those of brokers, by name: what their libraries need they find themselves.
-set(MOTLEY_PC_BROKERS "")
-if(TARGET PkgConfig::MOSQUITTO)
-  string(APPEND MOTLEY_PC_BROKERS " -lmosquitto")
-endif()
-if(TARGET PkgConfig::RDKAFKA)
-  string(APPEND MOTLEY_PC_BROKERS " -lrdkafka")
-endif()
 configure_file(cmake/motley.pc.in motley.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/motley.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

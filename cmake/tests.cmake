@@ -150,6 +150,7 @@ foreach(source ${BENCH_SOURCES})
 endforeach()
 if(TARGET PkgConfig::RDKAFKA)
   set_property(SOURCE bench/bench_kafka.c APPEND PROPERTY COMPILE_DEFINITIONS MOTLEY_KAFKA=1)
+  target_link_libraries(bench_kafka PRIVATE PkgConfig::RDKAFKA) # for its mock cluster
 endif()
 
 # Whole-tree checks: `ctest -C checks` runs them beside the tests; `make test` does.

@@ -584,6 +584,9 @@ static enum mot_status run_job(
 {
     const struct mot_experiment *x = j->experiment;
     uint32_t rank = rank_of(ways);
+    /* A library that is missing is noticed before there is a folder. */
+    enum mot_status status = driver_of(ways)->live ? mot_intake_library(&x->source) : MOT_OK;
+    if (status != MOT_OK) return status;
     if (!x->output) {
         if (ways->tensorboard)
             return mot_fail(MOT_EUSAGE, "--tensorboard: where to? Name the run folder with --out");
@@ -596,14 +599,14 @@ static enum mot_status run_job(
     if (rank != 0) {
         struct mot_job_ways own = *ways;
         own.resume &= !is_stillborn(&f); /* as seen by rank 0 */
-        enum mot_status status = drive_rank(j, &own, &f, rank, out);
+        status = drive_rank(j, &own, &f, rank, out);
         /* Rank 0 is lost: rank 1 reports it instead, unless rank 0 had written everything. */
         if (status == MOT_OK && out->has_peer && rank == 1 && !mot_file_exists(f.summary))
             status = write_summary(j, ways, &f, out);
         folder_free(&f);
         return status;
     }
-    enum mot_status status = run_into(j, ways, &f, out);
+    status = run_into(j, ways, &f, out);
     folder_free(&f);
     return status;
 }

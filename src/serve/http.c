@@ -37,6 +37,7 @@ void mot_http_close(struct mot_http *h) { (void)h; }
 
 #else
 
+#include "base/ondemand.h"
 #include <errno.h>
 #include <microhttpd.h>
 #include <pthread.h>
@@ -45,6 +46,24 @@ void mot_http_close(struct mot_http *h) { (void)h; }
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* MOTLEY_SERVE is the library's name. */
+#define MHD_CALLS(CALL)                                                                                      \
+    CALL(MHD_, add_response_header)                                                                          \
+    CALL(MHD_, create_response_from_buffer_with_free_callback)                                               \
+    CALL(MHD_, destroy_response)                                                                             \
+    CALL(MHD_, get_connection_info)                                                                          \
+    CALL(MHD_, lookup_connection_value)                                                                      \
+    CALL(MHD_, queue_response)                                                                               \
+    CALL(MHD_, start_daemon)                                                                                 \
+    CALL(MHD_, stop_daemon)
+static struct {
+    MHD_CALLS(MOT_ONDEMAND_POINTER)
+} mhd;
+static const char *const mhd_names[] = { MHD_CALLS(MOT_ONDEMAND_NAME) };
+static struct mot_ondemand mhd_library = {
+    .file = MOTLEY_SERVE, .wanted_by = "--serve", MOT_ONDEMAND_TABLE(mhd, mhd_names)
+};
 
 #define CONNECTIONS_MOST 32u
 #define SILENCE_S 10u
@@ -92,17 +111,17 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, struct mo
         { "Content-Security-Policy", "frame-ancestors 'none'" },
     };
     if (!b) return MHD_NO;
-    struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback(b->n, b->text, drop_text);
+    struct MHD_Response *r = mhd.create_response_from_buffer_with_free_callback(b->n, b->text, drop_text);
     if (!r) {
         mot_body_drop(b);
         return MHD_NO;
     }
-    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, b->type);
-    for (size_t i = 0; i < MOT_COUNT(headers); i++) MHD_add_response_header(r, headers[i][0], headers[i][1]);
-    if (code == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    if (code == MHD_HTTP_SERVICE_UNAVAILABLE) MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    enum MHD_Result queued = MHD_queue_response(c, code, r);
-    MHD_destroy_response(r);
+    mhd.add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, b->type);
+    for (size_t i = 0; i < MOT_COUNT(headers); i++) mhd.add_response_header(r, headers[i][0], headers[i][1]);
+    if (code == MHD_HTTP_METHOD_NOT_ALLOWED) mhd.add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    if (code == MHD_HTTP_SERVICE_UNAVAILABLE) mhd.add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    enum MHD_Result queued = mhd.queue_response(c, code, r);
+    mhd.destroy_response(r);
     return queued;
 }
 
@@ -117,7 +136,7 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *c, const ch
 {
     const struct mot_http *h = self;
     (void)version, (void)upload, (void)upload_bytes;
-    const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     if (!host || !mot_web_address_admits(&h->address, host))
         return refuse(
             c, MHD_HTTP_FORBIDDEN, "Only requests for localhost, 127.0.0.1 or [::1] are answered.\n");
@@ -146,7 +165,7 @@ static void on_connection(
     void *self, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode what)
 {
     struct mot_http *h = self;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info = mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     static _Thread_local bool stepped_back;
     (void)socket_context;
     if (!stepped_back) setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* a wish */
@@ -185,11 +204,13 @@ enum mot_status mot_http_open(
     const struct mot_web_address *where, const struct mot_site *site, struct mot_http **out)
 {
     static bool told; /* there is one view in a process, opened by its main thread */
+    enum mot_status status = mot_ondemand(&mhd_library);
+    if (status != MOT_OK) return status;
     struct mot_http *h = mot_new(1, sizeof *h);
     h->address = *where;
     h->site = site;
     for (size_t i = 0; i < CONNECTIONS_MOST; i++) h->open[i] = -1;
-    enum mot_status status = listen_at(&h->address, &h->listening);
+    status = listen_at(&h->address, &h->listening);
     if (status != MOT_OK) {
         free(h);
         return status;
@@ -198,7 +219,7 @@ enum mot_status mot_http_open(
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    h->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
+    h->daemon = mhd.start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
         MHD_OPTION_LISTEN_SOCKET, h->listening, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST,
         MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
@@ -221,7 +242,7 @@ void mot_http_close(struct mot_http *h)
 {
     if (!h) return;
     served = NULL;
-    MHD_stop_daemon(h->daemon); /* closes the socket, too */
+    mhd.stop_daemon(h->daemon); /* closes the socket, too */
     free(h);
 }
 

@@ -48,6 +48,8 @@ struct mot_inlet_setup {
 };
 enum mot_status mot_inlet_mqtt(const struct mot_inlet_setup *, struct mot_inlet **out);
 enum mot_status mot_inlet_kafka(const struct mot_inlet_setup *, struct mot_inlet **out);
+/* Loads the client library; fails where there is none, and in a motley that was built without. */
+enum mot_status mot_kafka_library(void);
 
 /* The password for the address's user: from the file, or the environment; malloc'd. NULL: there is none. */
 enum mot_status mot_inlet_password(const struct mot_intake_conf *, char **out);

@@ -51,7 +51,7 @@ static rd_kafka_resp_err_t count_partitions(struct inlet_kafka *k, uint32_t *cou
 {
     const struct rd_kafka_metadata *about;
     rd_kafka_resp_err_t error =
-        rd_kafka_metadata(k->kafka.client, 0, k->kafka.topic, &about, MOT_KAFKA_ASK_MS);
+        mot_rdkafka.metadata(k->kafka.client, 0, k->kafka.topic, &about, MOT_KAFKA_ASK_MS);
     if (error) return error;
     if (about->topic_cnt != 1) error = RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
     else error = about->topics[0].err;
@@ -59,7 +59,7 @@ static rd_kafka_resp_err_t count_partitions(struct inlet_kafka *k, uint32_t *cou
     for (int i = 0; !error && i < about->topics[0].partition_cnt; i++)
         if (about->topics[0].partitions[i].id == k->kafka.partition)
             error = about->topics[0].partitions[i].err;
-    rd_kafka_metadata_destroy(about);
+    mot_rdkafka.metadata_destroy(about);
     return error;
 }
 
@@ -84,7 +84,7 @@ static bool still_there(struct inlet_kafka *k, uint64_t low, uint64_t high, stru
 static rd_kafka_resp_err_t watermarks(struct inlet_kafka *k, uint64_t *low, uint64_t *high)
 {
     int64_t from, to;
-    rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+    rd_kafka_resp_err_t error = mot_rdkafka.query_watermark_offsets(
         k->kafka.client, k->kafka.topic_name, k->kafka.partition, &from, &to, MOT_KAFKA_ASK_MS);
     if (error) return error;
     *low = (uint64_t)from;
@@ -94,11 +94,11 @@ static rd_kafka_resp_err_t watermarks(struct inlet_kafka *k, uint64_t *low, uint
 
 static rd_kafka_resp_err_t begin_reading(struct inlet_kafka *k)
 {
-    rd_kafka_topic_partition_list_t *one = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(one, k->kafka.topic_name, k->kafka.partition)->offset =
+    rd_kafka_topic_partition_list_t *one = mot_rdkafka.topic_partition_list_new(1);
+    mot_rdkafka.topic_partition_list_add(one, k->kafka.topic_name, k->kafka.partition)->offset =
         (int64_t)k->next;
-    rd_kafka_resp_err_t error = rd_kafka_assign(k->kafka.client, one);
-    rd_kafka_topic_partition_list_destroy(one);
+    rd_kafka_resp_err_t error = mot_rdkafka.assign(k->kafka.client, one);
+    mot_rdkafka.topic_partition_list_destroy(one);
     return error;
 }
 
@@ -116,7 +116,7 @@ static enum mot_inlet_got meet(struct inlet_kafka *k, struct mot_inlet_piece *ou
 {
     uint32_t partitions = 0;
     uint64_t low, high;
-    rd_kafka_poll(k->kafka.client, mot_wall_ns() < k->again_ns ? POLL_MS : 0);
+    mot_rdkafka.poll(k->kafka.client, mot_wall_ns() < k->again_ns ? POLL_MS : 0);
     if (k->kafka.failed || mot_wall_ns() < k->again_ns) return state_of(k, out);
     rd_kafka_resp_err_t error = count_partitions(k, &partitions);
     if (error) return ask_again(k, error, out);
@@ -173,10 +173,10 @@ static enum mot_inlet_got trouble(
 {
     if (m->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || m->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
         return lost_offset(k, out);
-    mot_kafka_note(&k->kafka, m->err, rd_kafka_message_errstr(m));
+    mot_kafka_note(&k->kafka, m->err, mot_rdkafka.message_errstr(m));
     if (k->kafka.away || m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return state_of(k, out);
     snprintf(out->words, MOT_INTAKE_WORDS, "topic %.48s, partition %d: %.120s", k->kafka.topic_name,
-        k->kafka.partition, rd_kafka_message_errstr(m)); /* librdkafka tries again */
+        k->kafka.partition, mot_rdkafka.message_errstr(m)); /* librdkafka tries again */
     return MOT_INLET_STALLED;
 }
 
@@ -186,7 +186,7 @@ static void look(struct inlet_kafka *k)
     uint64_t now = mot_wall_ns();
     if (now - k->looked_ns < LOOK_NS) return;
     k->looked_ns = now;
-    if (!rd_kafka_get_watermark_offsets(
+    if (!mot_rdkafka.get_watermark_offsets(
             k->kafka.client, k->kafka.topic_name, k->kafka.partition, &low, &high) &&
         high > 0)
         k->high = (uint64_t)high;
@@ -197,7 +197,7 @@ static enum mot_inlet_got read_kafka(
 {
     struct inlet_kafka *k = (struct inlet_kafka *)inlet;
     if (!k->reading) return meet(k, out);
-    rd_kafka_message_t *m = rd_kafka_consumer_poll(k->kafka.client, POLL_MS);
+    rd_kafka_message_t *m = mot_rdkafka.consumer_poll(k->kafka.client, POLL_MS);
     if (!m) return quiet(k, out);
     enum mot_inlet_got got = MOT_INLET_MESSAGE;
     if (m->err) got = trouble(k, m, out);
@@ -212,7 +212,7 @@ static enum mot_inlet_got read_kafka(
         if (m->len && m->len <= room) memcpy(into, m->payload, m->len);
     }
     out->lag = k->high > k->next ? k->high - k->next : 0;
-    rd_kafka_message_destroy(m);
+    mot_rdkafka.message_destroy(m);
     return got;
 }
 
@@ -244,7 +244,7 @@ enum mot_status mot_inlet_kafka(const struct mot_inlet_setup *s, struct mot_inle
 {
     (void)s;
     (void)out;
-    return mot_fail(MOT_EUSAGE, "this motley was built without Kafka; install librdkafka-dev and rebuild");
+    return mot_kafka_library();
 }
 
 #endif

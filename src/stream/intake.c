@@ -3,6 +3,7 @@
 #include "base/stopwatch.h"
 #include "data/number.h"
 #include "stream/inlet.h"
+#include "stream/mqtt.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,16 +300,28 @@ static enum mot_status open_inlet(
     return status;
 }
 
-/* Only a broker knows what it still has; all else begins at 0. */
-static bool begins_anywhere(const struct mot_intake_setup *s)
+static enum mot_inlet_kind kind_of(const struct mot_intake_conf *c)
 {
     struct mot_address a;
-    char *wrong = mot_address_of(s->conf->from, s->worker, s->workers, &a);
+    if (!c->from) return MOT_INLET_KINDS;
+    char *wrong = mot_address_of(c->from, 0, 1, &a);
     free(wrong);
-    if (wrong) return false;
+    if (wrong) return MOT_INLET_KINDS;
     mot_address_free(&a);
-    return a.kind == MOT_INLET_KAFKA;
+    return a.kind;
 }
+
+enum mot_status mot_intake_library(const struct mot_intake_conf *c)
+{
+    switch (kind_of(c)) {
+    case MOT_INLET_MQTT: return mot_mqtt_library();
+    case MOT_INLET_KAFKA: return mot_kafka_library();
+    default: return MOT_OK;
+    }
+}
+
+/* Only a broker knows what it still has; all else begins at 0. */
+static bool begins_anywhere(const struct mot_intake_setup *s) { return kind_of(s->conf) == MOT_INLET_KAFKA; }
 
 enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_intake **out)
 {

@@ -61,6 +61,8 @@ char *mot_address_of(const char *from, uint32_t worker, uint32_t workers, struct
 void mot_address_free(struct mot_address *);
 /* Whether samples come from outside the program. */
 bool mot_intake_outside(const struct mot_intake_conf *);
+/* Loads the client of its broker, if it has one. Opening does so, too: but then the run has begun. */
+enum mot_status mot_intake_library(const struct mot_intake_conf *);
 enum mot_record_format mot_records_format(const struct mot_intake_conf *);
 /* The form of records that such a source has, for rows of that schema. NULL: fine; else what is wrong. */
 const char *mot_intake_form(const struct mot_intake_conf *, const struct mot_schema *,

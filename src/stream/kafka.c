@@ -1,11 +1,22 @@
 /* kafka.c -- a client of Kafka: its settings, and what librdkafka says turned into what to check. */
-#ifdef MOTLEY_KAFKA
-#include "stream/kafka.h"
-#include "base/memory.h"
 #include "stream/inlet.h"
+#ifdef MOTLEY_KAFKA
+#include "base/memory.h"
+#include "stream/kafka.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct mot_rdkafka mot_rdkafka;
+static const char *const names[] = { MOT_RDKAFKA_CALLS(MOT_ONDEMAND_NAME) };
+
+enum mot_status mot_kafka_library(void)
+{
+    static struct mot_ondemand library = { .file = MOTLEY_KAFKA, /* the library's name */
+        .wanted_by = "kafka://",
+        MOT_ONDEMAND_TABLE(mot_rdkafka, names) };
+    return mot_ondemand(&library);
+}
 
 #define WHY_MOST 90 /* characters of a reason that librdkafka gives */
 
@@ -25,7 +36,7 @@ static void shorten(const char *reason, char into[WHY_MOST])
 void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *reason)
 {
     char why[WHY_MOST];
-    shorten(reason && *reason ? reason : rd_kafka_err2str(error), why);
+    shorten(reason && *reason ? reason : mot_rdkafka.err2str(error), why);
     switch (error) {
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
@@ -79,8 +90,9 @@ static void on_error(rd_kafka_t *client, int error, const char *reason, void *se
     char fatal[256];
     struct mot_kafka *k = self;
     if (error == RD_KAFKA_RESP_ERR__FATAL) {
-        rd_kafka_resp_err_t why = rd_kafka_fatal_error(client, fatal, sizeof(fatal));
-        snprintf(k->words, sizeof(k->words), "%.80s: %.120s (%s)", k->hosts, fatal, rd_kafka_err2name(why));
+        rd_kafka_resp_err_t why = mot_rdkafka.fatal_error(client, fatal, sizeof(fatal));
+        snprintf(
+            k->words, sizeof(k->words), "%.80s: %.120s (%s)", k->hosts, fatal, mot_rdkafka.err2name(why));
         k->away = k->failed = true;
         return;
     }
@@ -106,7 +118,7 @@ static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *m, void *s
     mot_kafka_note(k, m->err, NULL);
     if (!k->words[0])
         snprintf(k->words, sizeof(k->words), "%.80s takes no record for topic %.80s: %s", k->hosts,
-            k->topic_name, rd_kafka_err2str(m->err));
+            k->topic_name, mot_rdkafka.err2str(m->err));
     k->failed = true; /* it was given up: the next would leave a gap */
 }
 
@@ -120,7 +132,8 @@ static enum mot_status set_all(rd_kafka_conf_t *conf, const struct setting *s, s
 {
     char why[256];
     for (size_t i = 0; i < n; i++)
-        if (s[i].value && rd_kafka_conf_set(conf, s[i].key, s[i].value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
+        if (s[i].value &&
+            mot_rdkafka.conf_set(conf, s[i].key, s[i].value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
             return mot_fail(MOT_EUSAGE, "Kafka: %s: %s", s[i].key, why);
     return MOT_OK;
 }
@@ -184,7 +197,7 @@ static enum mot_status set_writing(rd_kafka_conf_t *conf)
         { "queue.buffering.max.kbytes", "16384" },
         { "linger.ms", "5" },
     };
-    rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+    mot_rdkafka.conf_set_dr_msg_cb(conf, on_delivery);
     return set_all(conf, writing, MOT_COUNT(writing));
 }
 
@@ -192,14 +205,16 @@ enum mot_status mot_kafka_open(
     const struct mot_address *a, const struct mot_intake_conf *c, bool writes, struct mot_kafka *out)
 {
     char why[512];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set_opaque(conf, out);
-    rd_kafka_conf_set_log_cb(conf, on_log);
-    rd_kafka_conf_set_error_cb(conf, on_error);
-    enum mot_status status = set_access(conf, a, c);
+    enum mot_status status = mot_kafka_library();
+    if (status != MOT_OK) return status;
+    rd_kafka_conf_t *conf = mot_rdkafka.conf_new();
+    mot_rdkafka.conf_set_opaque(conf, out);
+    mot_rdkafka.conf_set_log_cb(conf, on_log);
+    mot_rdkafka.conf_set_error_cb(conf, on_error);
+    status = set_access(conf, a, c);
     if (status == MOT_OK) status = writes ? set_writing(conf) : set_reading(conf, c);
     if (status != MOT_OK) {
-        rd_kafka_conf_destroy(conf);
+        mot_rdkafka.conf_destroy(conf);
         return status;
     }
     *out = (struct mot_kafka){ .hosts = mot_text(a->hosts),
@@ -207,27 +222,33 @@ enum mot_status mot_kafka_open(
         .user = a->user ? mot_text(a->user) : NULL,
         .tls = a->tls,
         .partition = (int32_t)a->partition };
-    out->client = rd_kafka_new(writes ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER, conf, why, sizeof(why));
+    out->client = mot_rdkafka.new(writes ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER, conf, why, sizeof(why));
     if (!out->client) {
-        rd_kafka_conf_destroy(conf);
+        mot_rdkafka.conf_destroy(conf);
         status = mot_fail(MOT_EUSAGE, "Kafka at %s: %s", a->hosts, why);
-    } else if (!(out->topic = rd_kafka_topic_new(out->client, a->topic, NULL))) {
-        status =
-            mot_fail(MOT_EUSAGE, "Kafka topic %s: %s", a->topic, rd_kafka_err2str(rd_kafka_last_error()));
+    } else if (!(out->topic = mot_rdkafka.topic_new(out->client, a->topic, NULL))) {
+        status = mot_fail(
+            MOT_EUSAGE, "Kafka topic %s: %s", a->topic, mot_rdkafka.err2str(mot_rdkafka.last_error()));
     }
     if (status != MOT_OK) mot_kafka_close(out);
-    else if (!writes) rd_kafka_poll_set_consumer(out->client);
+    else if (!writes) mot_rdkafka.poll_set_consumer(out->client);
     return status;
 }
 
 void mot_kafka_close(struct mot_kafka *k)
 {
-    if (k->topic) rd_kafka_topic_destroy(k->topic);
-    if (k->client) rd_kafka_destroy_flags(k->client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    if (k->topic) mot_rdkafka.topic_destroy(k->topic);
+    if (k->client) mot_rdkafka.destroy_flags(k->client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     free(k->hosts);
     free(k->topic_name);
     free(k->user);
 }
+
 #else
-typedef int mot_kafka_is_not_built; /* an empty file is no C */
+
+enum mot_status mot_kafka_library(void)
+{
+    return mot_fail(MOT_EUSAGE, "this motley was built without Kafka; install librdkafka-dev and rebuild");
+}
+
 #endif

@@ -2,8 +2,47 @@
 #ifndef MOT_STREAM_KAFKA_H
 #define MOT_STREAM_KAFKA_H
 
+#include "base/ondemand.h"
 #include "stream/intake.h"
 #include <librdkafka/rdkafka.h>
+
+/* What is called of librdkafka, which mot_kafka_open loads: mot_rdkafka.poll is rd_kafka_poll. */
+#define MOT_RDKAFKA_CALLS(CALL)                                                                              \
+    CALL(rd_kafka_, assign)                                                                                  \
+    CALL(rd_kafka_, conf_destroy)                                                                            \
+    CALL(rd_kafka_, conf_new)                                                                                \
+    CALL(rd_kafka_, conf_set)                                                                                \
+    CALL(rd_kafka_, conf_set_dr_msg_cb)                                                                      \
+    CALL(rd_kafka_, conf_set_error_cb)                                                                       \
+    CALL(rd_kafka_, conf_set_log_cb)                                                                         \
+    CALL(rd_kafka_, conf_set_opaque)                                                                         \
+    CALL(rd_kafka_, consumer_poll)                                                                           \
+    CALL(rd_kafka_, destroy_flags)                                                                           \
+    CALL(rd_kafka_, err2name)                                                                                \
+    CALL(rd_kafka_, err2str)                                                                                 \
+    CALL(rd_kafka_, fatal_error)                                                                             \
+    CALL(rd_kafka_, get_watermark_offsets)                                                                   \
+    CALL(rd_kafka_, last_error)                                                                              \
+    CALL(rd_kafka_, message_destroy)                                                                         \
+    CALL(rd_kafka_, message_errstr)                                                                          \
+    CALL(rd_kafka_, metadata)                                                                                \
+    CALL(rd_kafka_, metadata_destroy)                                                                        \
+    CALL(rd_kafka_, new)                                                                                     \
+    CALL(rd_kafka_, outq_len)                                                                                \
+    CALL(rd_kafka_, poll)                                                                                    \
+    CALL(rd_kafka_, poll_set_consumer)                                                                       \
+    CALL(rd_kafka_, produce)                                                                                 \
+    CALL(rd_kafka_, purge)                                                                                   \
+    CALL(rd_kafka_, query_watermark_offsets)                                                                 \
+    CALL(rd_kafka_, topic_destroy)                                                                           \
+    CALL(rd_kafka_, topic_new)                                                                               \
+    CALL(rd_kafka_, topic_partition_list_add)                                                                \
+    CALL(rd_kafka_, topic_partition_list_destroy)                                                            \
+    CALL(rd_kafka_, topic_partition_list_new)
+struct mot_rdkafka {
+    MOT_RDKAFKA_CALLS(MOT_ONDEMAND_POINTER)
+};
+extern struct mot_rdkafka mot_rdkafka;
 
 struct mot_kafka {
     rd_kafka_t *client;

@@ -34,6 +34,7 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
 #else
 
 #include "base/memory.h"
+#include "base/ondemand.h"
 #include "base/stopwatch.h"
 #include "stream/inlet.h"
 #include <errno.h>
@@ -54,6 +55,41 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
 #define PAUSE_MS 100u /* between two attempts; doubled each time, up to */
 #define PAUSE_MOST_MS 5000u
 #define ANSWER_MS 5000 /* in which a host must answer */
+
+/* MOTLEY_MQTT is the library's name. */
+#define MOSQUITTO_CALLS(CALL)                                                                                \
+    CALL(mosquitto_, connack_string)                                                                         \
+    CALL(mosquitto_, connect)                                                                                \
+    CALL(mosquitto_, connect_callback_set)                                                                   \
+    CALL(mosquitto_, destroy)                                                                                \
+    CALL(mosquitto_, disconnect)                                                                             \
+    CALL(mosquitto_, int_option)                                                                             \
+    CALL(mosquitto_, lib_init)                                                                               \
+    CALL(mosquitto_, log_callback_set)                                                                       \
+    CALL(mosquitto_, loop)                                                                                   \
+    CALL(mosquitto_, loop_write)                                                                             \
+    CALL(mosquitto_, message_callback_set)                                                                   \
+    CALL(mosquitto_, new)                                                                                    \
+    CALL(mosquitto_, publish)                                                                                \
+    CALL(mosquitto_, publish_callback_set)                                                                   \
+    CALL(mosquitto_, strerror)                                                                               \
+    CALL(mosquitto_, subscribe)                                                                              \
+    CALL(mosquitto_, subscribe_callback_set)                                                                 \
+    CALL(mosquitto_, threaded_set)                                                                           \
+    CALL(mosquitto_, tls_set)                                                                                \
+    CALL(mosquitto_, username_pw_set)
+static struct {
+    MOSQUITTO_CALLS(MOT_ONDEMAND_POINTER)
+} mosq;
+static const char *const mosq_names[] = { MOSQUITTO_CALLS(MOT_ONDEMAND_NAME) };
+
+enum mot_status mot_mqtt_library(void)
+{
+    static struct mot_ondemand library = {
+        .file = MOTLEY_MQTT, .wanted_by = "mqtt://", MOT_ONDEMAND_TABLE(mosq, mosq_names)
+    };
+    return mot_ondemand(&library);
+}
 
 struct mot_mqtt {
     struct mot_mqtt_conf c;
@@ -108,7 +144,7 @@ static void say_lost(struct mot_mqtt *m, int error)
         say(m, false, m->logged[0] ? m->logged : "TLS failed",
             "check the port, source.ca, source.cert and source.key");
     else if (!m->said)
-        say(m, false, error == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(error),
+        say(m, false, error == MOSQ_ERR_ERRNO ? strerror(errno) : mosq.strerror(error),
             "check that the broker runs, and its log");
 }
 
@@ -116,7 +152,7 @@ static void on_connect(struct mosquitto *client, void *self, int code)
 {
     struct mot_mqtt *m = self;
     if (code == 0) {
-        int error = m->c.subscribes ? mosquitto_subscribe(client, NULL, m->topic, 1) : 0;
+        int error = m->c.subscribes ? mosq.subscribe(client, NULL, m->topic, 1) : 0;
         m->reached |= !m->c.subscribes;
         m->pause_ms = PAUSE_MS;
         if (error) say_lost(m, error);
@@ -124,7 +160,7 @@ static void on_connect(struct mosquitto *client, void *self, int code)
         return;
     }
     bool whom = code == 4 || code == 5;
-    say(m, whom || code == 2, mosquitto_connack_string(code),
+    say(m, whom || code == 2, mosq.connack_string(code),
         whom ? "check the user in the address, and source.password_file or MOTLEY_PASSWORD"
              : "check the broker's log");
 }
@@ -202,7 +238,7 @@ static void connect_once(struct mot_mqtt *m)
     m->logged[0] = 0;
     m->said = false;
     if (is_there(m)) {
-        int error = mosquitto_connect(m->client, m->host, (int)strtol(m->port, NULL, 10), KEEPALIVE_S);
+        int error = mosq.connect(m->client, m->host, (int)strtol(m->port, NULL, 10), KEEPALIVE_S);
         m->up = error == MOSQ_ERR_SUCCESS;
         if (!m->up) say_lost(m, error);
     }
@@ -219,7 +255,7 @@ static void *mqtt_main(void *p)
             connect_once(m);
             continue;
         }
-        int error = mosquitto_loop(m->client, LOOP_MS, 1);
+        int error = mosq.loop(m->client, LOOP_MS, 1);
         if (error != MOSQ_ERR_SUCCESS) say_lost(m, error);
         if (m->c.turn) m->c.turn(m->c.self);
         if (error == MOSQ_ERR_SUCCESS) continue;
@@ -234,7 +270,7 @@ static void *mqtt_main(void *p)
 static enum mot_status failed(const struct mot_mqtt *m, const char *what, int error)
 {
     return mot_fail(error == MOSQ_ERR_NOMEM ? MOT_ESYSTEM : MOT_EUSAGE, "%s: %s: %s", m->shown, what,
-        error == MOSQ_ERR_ERRNO ? strerror(errno) : mosquitto_strerror(error));
+        error == MOSQ_ERR_ERRNO ? strerror(errno) : mosq.strerror(error));
 }
 
 static enum mot_status secure(struct mot_mqtt *m)
@@ -244,28 +280,30 @@ static enum mot_status secure(struct mot_mqtt *m)
     for (size_t i = 0; i < MOT_COUNT(file); i++)
         if (file[i] && access(file[i], R_OK) != 0)
             return mot_fail(MOT_EUSAGE, "%s: %s", file[i], strerror(errno));
-    int error = c->ca ? mosquitto_tls_set(m->client, c->ca, NULL, c->cert, c->key, NULL)
-                      : mosquitto_tls_set(m->client, NULL, "/etc/ssl/certs", c->cert, c->key, NULL);
-    if (!error && !c->ca) error = mosquitto_int_option(m->client, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
+    int error = c->ca ? mosq.tls_set(m->client, c->ca, NULL, c->cert, c->key, NULL)
+                      : mosq.tls_set(m->client, NULL, "/etc/ssl/certs", c->cert, c->key, NULL);
+    if (!error && !c->ca) error = mosq.int_option(m->client, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
     return error ? failed(m, "cannot use TLS", error) : MOT_OK;
 }
+
+static void start_library(void) { mosq.lib_init(); }
 
 static enum mot_status prepare(struct mot_mqtt *m)
 {
     const struct mot_address *a = m->c.address;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, (void (*)(void))mosquitto_lib_init);
-    m->client = mosquitto_new(m->c.id, !m->c.remembered, m);
+    pthread_once(&once, start_library);
+    m->client = mosq.new(m->c.id, !m->c.remembered, m);
     if (!m->client) return mot_fail(MOT_ESYSTEM, "cannot open a client of MQTT: %s", strerror(errno));
-    mosquitto_threaded_set(m->client, true);
-    mosquitto_log_callback_set(m->client, on_log);
-    mosquitto_connect_callback_set(m->client, on_connect);
-    mosquitto_subscribe_callback_set(m->client, on_subscribe);
-    mosquitto_message_callback_set(m->client, on_message);
-    mosquitto_publish_callback_set(m->client, on_publish);
+    mosq.threaded_set(m->client, true);
+    mosq.log_callback_set(m->client, on_log);
+    mosq.connect_callback_set(m->client, on_connect);
+    mosq.subscribe_callback_set(m->client, on_subscribe);
+    mosq.message_callback_set(m->client, on_message);
+    mosq.publish_callback_set(m->client, on_publish);
     enum mot_status status = a->user ? mot_inlet_password(m->c.conf, &m->password) : MOT_OK;
     if (status == MOT_OK && a->user) {
-        int error = mosquitto_username_pw_set(m->client, a->user, m->password);
+        int error = mosq.username_pw_set(m->client, a->user, m->password);
         if (error) status = failed(m, "cannot log in", error);
     }
     if (status == MOT_OK && a->tls) status = secure(m);
@@ -281,10 +319,10 @@ static void set_host(struct mot_mqtt *m, const char *hosts)
     snprintf(m->port, sizeof(m->port), "%s", colon + 1);
 }
 
-enum mot_status mot_mqtt_library(void) { return MOT_OK; }
-
 enum mot_status mot_mqtt_open(const struct mot_mqtt_conf *c, struct mot_mqtt **out)
 {
+    enum mot_status status = mot_mqtt_library();
+    if (status != MOT_OK) return status;
     struct mot_mqtt *m = mot_new(1, sizeof(*m));
     m->c = *c;
     m->pause_ms = PAUSE_MS;
@@ -293,7 +331,7 @@ enum mot_status mot_mqtt_open(const struct mot_mqtt_conf *c, struct mot_mqtt **o
     mot_address_show(c->address, m->shown);
     pthread_mutex_init(&m->lock, NULL);
     snprintf(m->words, sizeof(m->words), "%s: not connected yet", m->shown);
-    enum mot_status status = prepare(m);
+    status = prepare(m);
     m->c.address = NULL;
     m->c.conf = NULL;
     if (status == MOT_OK) {
@@ -311,10 +349,10 @@ void mot_mqtt_close(struct mot_mqtt *m)
     atomic_store(&m->stop, true);
     if (m->running) pthread_join(m->thread, NULL);
     if (m->up) {
-        mosquitto_disconnect(m->client);
-        mosquitto_loop_write(m->client, 1); /* what is queued: acknowledgements, and the parting word */
+        mosq.disconnect(m->client);
+        mosq.loop_write(m->client, 1); /* what is queued: acknowledgements, and the parting word */
     }
-    if (m->client) mosquitto_destroy(m->client);
+    if (m->client) mosq.destroy(m->client);
     pthread_mutex_destroy(&m->lock);
     free(m->host);
     free(m->topic);
@@ -335,7 +373,7 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
 {
     *taken = false;
     if (atomic_load(&m->is) != MOT_MQTT_READY) return MOT_OK;
-    int error = mosquitto_publish(m->client, NULL, m->topic, (int)n, bytes, 1, false);
+    int error = mosq.publish(m->client, NULL, m->topic, (int)n, bytes, 1, false);
     /* Where the connection has just gone, the library has queued it and sends it with the next one. */
     *taken = error == MOSQ_ERR_SUCCESS || error == MOSQ_ERR_NO_CONN || error == MOSQ_ERR_CONN_LOST;
     return *taken ? MOT_OK : failed(m, "cannot publish", error);

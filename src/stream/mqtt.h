@@ -22,7 +22,8 @@ struct mot_mqtt_conf {
 };
 
 struct mot_mqtt;
-enum mot_status mot_mqtt_library(void); /* fails in a motley that was built without */
+/* Loads the client library; fails where there is none, and in a motley that was built without. */
+enum mot_status mot_mqtt_library(void);
 enum mot_status mot_mqtt_open(const struct mot_mqtt_conf *, struct mot_mqtt **out);
 void mot_mqtt_close(struct mot_mqtt *);
 

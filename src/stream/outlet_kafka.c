@@ -1,4 +1,5 @@
 /* outlet_kafka.c -- records into a partition of a Kafka topic: each once, in order. */
+#include "stream/inlet.h"
 #include "stream/outlet.h"
 
 #ifdef MOTLEY_KAFKA
@@ -25,7 +26,7 @@ static enum mot_status failure(const struct outlet_kafka *k)
 static enum mot_status wait_a_little(struct outlet_kafka *k)
 {
     uint64_t began = mot_wall_ns();
-    rd_kafka_poll(k->kafka.client, WAIT_MS);
+    mot_rdkafka.poll(k->kafka.client, WAIT_MS);
     k->outlet.pushed_back_ns += mot_wall_ns() - began;
     if (k->kafka.failed) return failure(k);
     if (!stopped(k)) return MOT_OK;
@@ -38,15 +39,15 @@ static enum mot_status send_kafka(struct mot_outlet *outlet, const void *record,
     struct outlet_kafka *k = (struct outlet_kafka *)outlet;
     for (;;) {
         /* The record is only read: librdkafka takes a copy. */
-        int sent = rd_kafka_produce(
+        int sent = mot_rdkafka.produce(
             k->kafka.topic, k->kafka.partition, RD_KAFKA_MSG_F_COPY, (void *)record, n, NULL, 0, NULL);
-        rd_kafka_resp_err_t error = sent == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_last_error();
-        rd_kafka_poll(k->kafka.client, 0);
+        rd_kafka_resp_err_t error = sent == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : mot_rdkafka.last_error();
+        mot_rdkafka.poll(k->kafka.client, 0);
         if (k->kafka.failed) return failure(k);
         if (sent == 0) return MOT_OK;
         if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL)
             return mot_fail(MOT_EDATA, "topic %s takes no record of %zu bytes: %s", k->kafka.topic_name, n,
-                rd_kafka_err2str(error));
+                mot_rdkafka.err2str(error));
         enum mot_status status = wait_a_little(k);
         if (status != MOT_OK) return status;
     }
@@ -56,14 +57,14 @@ static enum mot_status flush_kafka(struct mot_outlet *outlet)
 {
     struct outlet_kafka *k = (struct outlet_kafka *)outlet;
     enum mot_status status = MOT_OK;
-    while (status == MOT_OK && rd_kafka_outq_len(k->kafka.client) > 0) status = wait_a_little(k);
+    while (status == MOT_OK && mot_rdkafka.outq_len(k->kafka.client) > 0) status = wait_a_little(k);
     return status;
 }
 
 static void close_kafka(struct mot_outlet *outlet)
 {
     struct outlet_kafka *k = (struct outlet_kafka *)outlet;
-    rd_kafka_purge(k->kafka.client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    mot_rdkafka.purge(k->kafka.client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     mot_kafka_close(&k->kafka);
     free(k);
 }
@@ -87,7 +88,7 @@ enum mot_status mot_outlet_kafka(
     const struct mot_address *a, const struct mot_intake_conf *conf, struct mot_outlet **out)
 {
     (void)a, (void)conf, (void)out;
-    return mot_fail(MOT_EUSAGE, "this motley was built without Kafka; install librdkafka-dev and rebuild");
+    return mot_kafka_library();
 }
 
 #endif

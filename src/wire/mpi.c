@@ -26,12 +26,69 @@ enum mot_status mot_mpi_open(struct mot_transport **out)
 #else
 
 #include "base/memory.h"
+#include "base/ondemand.h"
 #include "wire/neighbour.h"
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* MOTLEY_MPI is the name of the library that mpi.h belongs to. Open MPI's handles are addresses in it,
+ * others' are numbers. */
+#ifdef OPEN_MPI
+#define MPI_HANDLES(CALL)                                                                                    \
+    CALL(ompi_, mpi_comm_world)                                                                              \
+    CALL(ompi_, mpi_byte)                                                                                    \
+    CALL(ompi_, mpi_float)                                                                                   \
+    CALL(ompi_, mpi_double)                                                                                  \
+    CALL(ompi_, mpi_op_sum)                                                                                  \
+    CALL(ompi_, mpi_errors_return)                                                                           \
+    CALL(ompi_, request_null)
+#define MPI_PACKAGE "openmpi-bin"
+#else
+#define MPI_HANDLES(CALL)
+#define MPI_PACKAGE NULL
+#endif
+#define MPI_CALLS(CALL)                                                                                      \
+    CALL(MPI_, Abort)                                                                                        \
+    CALL(MPI_, Allgather)                                                                                    \
+    CALL(MPI_, Cancel)                                                                                       \
+    CALL(MPI_, Comm_dup)                                                                                     \
+    CALL(MPI_, Comm_free)                                                                                    \
+    CALL(MPI_, Comm_rank)                                                                                    \
+    CALL(MPI_, Comm_set_errhandler)                                                                          \
+    CALL(MPI_, Comm_size)                                                                                    \
+    CALL(MPI_, Finalize)                                                                                     \
+    CALL(MPI_, Get_count)                                                                                    \
+    CALL(MPI_, Get_library_version)                                                                          \
+    CALL(MPI_, Iallreduce)                                                                                   \
+    CALL(MPI_, Init_thread)                                                                                  \
+    CALL(MPI_, Initialized)                                                                                  \
+    CALL(MPI_, Irecv)                                                                                        \
+    CALL(MPI_, Isend)                                                                                        \
+    CALL(MPI_, Test)                                                                                         \
+    CALL(MPI_, Testsome)                                                                                     \
+    CALL(MPI_, Wait)                                                                                         \
+    MPI_HANDLES(CALL)
+static struct {
+    MPI_CALLS(MOT_ONDEMAND_POINTER)
+} mpi;
+static const char *const mpi_names[] = { MPI_CALLS(MOT_ONDEMAND_NAME) };
+static struct mot_ondemand mpi_library = { .file = MOTLEY_MPI,
+    .wanted_by = "a run over MPI",
+    .package = MPI_PACKAGE,
+    .plugins = true,
+    MOT_ONDEMAND_TABLE(mpi, mpi_names) };
+#ifdef OPEN_MPI
+#define ompi_mpi_comm_world (*mpi.mpi_comm_world)
+#define ompi_mpi_byte (*mpi.mpi_byte)
+#define ompi_mpi_float (*mpi.mpi_float)
+#define ompi_mpi_double (*mpi.mpi_double)
+#define ompi_mpi_op_sum (*mpi.mpi_op_sum)
+#define ompi_mpi_errors_return (*mpi.mpi_errors_return)
+#define ompi_request_null (*mpi.request_null)
+#endif
 
 enum { TAG_ENVELOPE = 1, TAG_BODY = 2 };
 #define AHEAD 16u /* envelopes that can arrive between two polls */
@@ -78,7 +135,9 @@ enum mot_status mot_mpi_library(char *into, size_t size)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int n = 0;
-    MPI_Get_library_version(text, &n);
+    enum mot_status status = mot_ondemand(&mpi_library);
+    if (status != MOT_OK) return status;
+    mpi.Get_library_version(text, &n);
     text[strcspn(text, ",\n")] = '\0';
     snprintf(into, size, "%s", text);
     return MOT_OK;
@@ -86,13 +145,13 @@ enum mot_status mot_mpi_library(char *into, size_t size)
 
 static void post_ahead(struct mpi *m, uint32_t i)
 {
-    MPI_Irecv(&m->ahead[i], sizeof(struct mot_envelope), MPI_BYTE, MPI_ANY_SOURCE, TAG_ENVELOPE, m->comm,
+    mpi.Irecv(&m->ahead[i], sizeof(struct mot_envelope), MPI_BYTE, MPI_ANY_SOURCE, TAG_ENVELOPE, m->comm,
         &m->ahead_request[i]);
 }
 
 static void mpi_exchange(struct mot_transport *t, const void *mine, void *all, size_t bytes)
 {
-    MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, mpi_of(t)->comm);
+    mpi.Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, mpi_of(t)->comm);
 }
 
 static void forget_all(struct mpi *m)
@@ -116,16 +175,16 @@ static void forget_all(struct mpi *m)
 static void mpi_close(struct mot_transport *t, enum mot_wire_leave leave, int code)
 {
     struct mpi *m = mpi_of(t);
-    if (leave == MOT_WIRE_ABORT) MPI_Abort(MPI_COMM_WORLD, code);
+    if (leave == MOT_WIRE_ABORT) mpi.Abort(MPI_COMM_WORLD, code);
     if (leave != MOT_WIRE_FINISH) return;
     for (uint32_t i = 0; i < AHEAD; i++) {
         if (m->ahead_request[i] == MPI_REQUEST_NULL) continue;
-        MPI_Cancel(&m->ahead_request[i]);
-        MPI_Wait(&m->ahead_request[i], MPI_STATUS_IGNORE);
+        mpi.Cancel(&m->ahead_request[i]);
+        mpi.Wait(&m->ahead_request[i], MPI_STATUS_IGNORE);
     }
-    MPI_Comm_free(&m->reduce);
-    MPI_Comm_free(&m->comm);
-    MPI_Finalize();
+    mpi.Comm_free(&m->reduce);
+    mpi.Comm_free(&m->comm);
+    mpi.Finalize();
     forget_all(m);
 }
 
@@ -197,12 +256,12 @@ static void mpi_send(
     if (box) m->spare = box->next;
     else box = mot_new(1, sizeof(*box));
     memcpy(&box->envelope, e, sizeof(*e));
-    MPI_Isend(&box->envelope, sizeof(box->envelope), MPI_BYTE, (int)to, TAG_ENVELOPE, m->comm,
+    mpi.Isend(&box->envelope, sizeof(box->envelope), MPI_BYTE, (int)to, TAG_ENVELOPE, m->comm,
         add_flight(m, FLIGHT_ENVELOPE, to, 0, box));
     if (e->bytes == 0) return;
     MPI_Datatype type;
     int n = count_of(e->bytes, &type);
-    MPI_Isend(body, n, type, (int)to, TAG_BODY, m->comm, add_flight(m, FLIGHT_OUT, to, 0, token));
+    mpi.Isend(body, n, type, (int)to, TAG_BODY, m->comm, add_flight(m, FLIGHT_OUT, to, 0, token));
 }
 
 static void mpi_receive(struct mot_transport *t, uint32_t from, void *into, size_t bytes, void *token)
@@ -210,7 +269,7 @@ static void mpi_receive(struct mot_transport *t, uint32_t from, void *into, size
     struct mpi *m = mpi_of(t);
     MPI_Datatype type;
     int n = count_of(bytes, &type);
-    MPI_Irecv(into, n, type, (int)from, TAG_BODY, m->comm, add_flight(m, FLIGHT_IN, from, bytes, token));
+    mpi.Irecv(into, n, type, (int)from, TAG_BODY, m->comm, add_flight(m, FLIGHT_IN, from, bytes, token));
 }
 
 static void mpi_reduce(struct mot_transport *t, const float *in, float *out, uint32_t n, double *scalar,
@@ -219,8 +278,8 @@ static void mpi_reduce(struct mot_transport *t, const float *in, float *out, uin
     struct mpi *m = mpi_of(t);
     MOT_ASSERT(m->reducing == 0 && n <= INT_MAX);
     m->reducing = 2;
-    MPI_Iallreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, m->reduce, add_flight(m, FLIGHT_REDUCE, 0, 0, token));
-    MPI_Iallreduce(MPI_IN_PLACE, scalar, scalars, MPI_DOUBLE, MPI_SUM, m->reduce,
+    mpi.Iallreduce(in, out, (int)n, MPI_FLOAT, MPI_SUM, m->reduce, add_flight(m, FLIGHT_REDUCE, 0, 0, token));
+    mpi.Iallreduce(MPI_IN_PLACE, scalar, scalars, MPI_DOUBLE, MPI_SUM, m->reduce,
         add_flight(m, FLIGHT_REDUCE, 0, 0, token));
 }
 
@@ -233,7 +292,7 @@ static bool has_failed(const struct flight *f, const MPI_Status *status, bool er
     if (errors && status->MPI_ERROR != MPI_SUCCESS) return true;
     if (f->kind != FLIGHT_IN) return false;
     int wanted = count_of(f->bytes, &type);
-    return MPI_Get_count(status, type, &n) != MPI_SUCCESS || n != wanted;
+    return mpi.Get_count(status, type, &n) != MPI_SUCCESS || n != wanted;
 }
 
 /* Moves finished transfers to `told`. */
@@ -242,7 +301,7 @@ static void look_at_flights(struct mpi *m)
     int n = 0;
     m->done_at = m->done_n = 0;
     if (m->flights == 0) return;
-    bool errors = MPI_Testsome((int)m->flights, m->request, &n, m->done, m->status) == MPI_ERR_IN_STATUS;
+    bool errors = mpi.Testsome((int)m->flights, m->request, &n, m->done, m->status) == MPI_ERR_IN_STATUS;
     if (n <= 0) return; /* MPI_UNDEFINED is below 0 */
     for (int i = 0; i < n; i++) {
         struct flight *f = &m->told[m->done_n++];
@@ -293,7 +352,7 @@ static bool mpi_poll(struct mot_transport *t, struct mot_wire_event *out)
         if (tell(m, &m->told[m->done_at++], out)) return true;
     MPI_Status status;
     uint32_t i = m->ahead_next;
-    if (MPI_Test(&m->ahead_request[i], &flag, &status) != MPI_SUCCESS || !flag) return false;
+    if (mpi.Test(&m->ahead_request[i], &flag, &status) != MPI_SUCCESS || !flag) return false;
     out->kind = MOT_WIRE_CAME;
     out->from = (uint32_t)status.MPI_SOURCE;
     memcpy(&out->envelope, &m->ahead[i], sizeof(out->envelope));
@@ -321,11 +380,13 @@ static const struct mot_transport_ops mpi_ops = { .name = "mpi",
 static enum mot_status start_mpi(void)
 {
     int started = 0, provided = MPI_THREAD_SINGLE;
-    MPI_Initialized(&started);
+    enum mot_status status = mot_ondemand(&mpi_library);
+    if (status != MOT_OK) return status;
+    mpi.Initialized(&started);
     if (started) return mot_fail(MOT_ESYSTEM, "MPI is already running in this process, or has ended in it");
     /* One thread at a time calls: the node's, or the keeper, which gives signs of life while the node
      * computes. */
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
+    if (mpi.Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
         return mot_fail(MOT_ESYSTEM, "MPI cannot be started; expected mpirun -n RANKS motley train ...");
     if (provided < MPI_THREAD_SERIALIZED)
         return mot_fail(
@@ -339,13 +400,13 @@ enum mot_status mot_mpi_open(struct mot_transport **out)
     enum mot_status status = start_mpi();
     if (status != MOT_OK) return status;
     struct mpi *m = mot_new(1, sizeof(*m));
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
-    MPI_Comm_dup(MPI_COMM_WORLD, &m->reduce);
-    MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(m->reduce, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(m->comm, &rank);
-    MPI_Comm_size(m->comm, &ranks);
+    mpi.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    mpi.Comm_dup(MPI_COMM_WORLD, &m->comm);
+    mpi.Comm_dup(MPI_COMM_WORLD, &m->reduce);
+    mpi.Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+    mpi.Comm_set_errhandler(m->reduce, MPI_ERRORS_RETURN);
+    mpi.Comm_rank(m->comm, &rank);
+    mpi.Comm_size(m->comm, &ranks);
     m->transport =
         (struct mot_transport){ .ops = &mpi_ops, .rank = (uint32_t)rank, .ranks = (uint32_t)ranks };
     for (uint32_t i = 0; i < AHEAD; i++) post_ahead(m, i);

@@ -71,8 +71,8 @@ struct mot_transport {
 };
 
 /* Over MPI: joins the ranks that mpirun or srun started. Possible once per process, since MPI can be
- * started only once. If motley was built without MPI, both fail and say how to get it. mot_mpi_library:
- * "Open MPI v4.1.4". */
+ * started only once. If motley was built without MPI, or the library is not here, both fail and say how to
+ * get it. mot_mpi_library: "Open MPI v4.1.4". */
 enum mot_status mot_mpi_library(char *into, size_t size);
 enum mot_status mot_mpi_open(struct mot_transport **out);
 

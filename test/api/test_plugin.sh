@@ -1,6 +1,7 @@
 #!/bin/bash
 # Methods and models of one's own for the program: a plugin, built with what is installed, for every command.
 set -euo pipefail
+. "$MOTLEY_SOURCE/test/built.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "FAIL $*"; exit 1; }
@@ -41,7 +42,7 @@ echo "ok   a method from a plugin learns as it does through the library"
 "$motley" help clipped --plugin methods.so | grep -q 'the longest a mean gradient may be' || fail "help does not know its options"
 "$motley" sim --method clipped --dry-run 2>said && fail "the method is there without the plugin"
 grep -q "method" said || fail "unclear: $(cat said)"
-if command -v mpirun >/dev/null && ldd "$motley" | grep -q libmpi; then
+if command -v mpirun >/dev/null && MOTLEY=$motley built_with mpi; then
     "$motley" train --plugin methods.so --method clipped "${flags[@]}" --workers 2 --ranks 2 --quiet >said 2>&1 || fail "ranks: $(cat said)"
 fi
 echo "ok   threads, ranks and help know it"

@@ -1,10 +1,11 @@
 #!/bin/bash
 # What gossip cannot do is refused before anything is written, simulated, live and over ranks: exit code 2, with the place and what was expected.
 . "$(dirname "$0")/../says.sh"
+. "$(dirname "$0")/../built.sh"
 cd "$box" || exit 1
 libraries=$(ldd "$MOTLEY")
 ways=(sim train)
-if command -v mpirun >/dev/null && [[ $libraries == *libmpi.* && $libraries != *libtsan* && $libraries != *libasan* ]]; then ways+=("train --ranks 8"); fi
+if command -v mpirun >/dev/null && built_with mpi && [[ $libraries != *libtsan* && $libraries != *libasan* ]]; then ways+=("train --ranks 8"); fi
 
 refused() { # CLAIM TEXT FLAGS...
     local claim=$1 text=$2 way

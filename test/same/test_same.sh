@@ -7,6 +7,7 @@
 # The results are those of the generic kernels, which are the same on every processor.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../built.sh"
 results=$here/results.txt
 motley=${MOTLEY:-build/motley}
 record=false
@@ -124,14 +125,13 @@ side_by_side run sim/target run "${sim[@]}" --stop-target-test_accuracy 0.8
 side_by_side run sim/epochs run "$motley" sim "${common[@]}" --stop-epochs 3 --evaluate-every '0.5 epochs'
 
 # Those whose rounds wait for all, or do not depend on who answers, give one model under every driver.
-libraries=$(ldd "$motley")
 for method in allreduce server dpsgd matcha sgp osgp localsgd slowmo diloco crossover coded fedavg; do
     live=("${common[@]}" --method "$method" --workers 3)
     [ $method != coded ] || live+=(--code '{name: frc, stragglers: 2}' --set method.shuffle=rotate-worker)
     [ $method != fedavg ] || live+=(--set method.clients=2 --set method.proximal=0.1 --optimizer-momentum 0.5)
     side_by_side run "threads/$method" model "$motley" train "${live[@]}" --stop-updates 40
     side_by_side resumed "threads-resumed/$method" model "$motley" train "${live[@]}"
-    if command -v mpirun >/dev/null && [[ $libraries == *libmpi.* ]]; then
+    if command -v mpirun >/dev/null && MOTLEY=$motley built_with mpi; then
         side_by_side run "ranks/$method" model "$motley" train "${live[@]}" --stop-updates 40 --ranks 3
     fi
 done

@@ -3,9 +3,10 @@
 # threads and over ranks: kill -9, brokers that go down and --resume end in the model of a run from files that nobody disturbed, so no
 # record was used twice and none was left out; every record is counted; and what is wrong is said.
 source "$(dirname "$0")/../says.sh"
+source "$(dirname "$0")/../built.sh"
 MOTLEY=$(realpath "$MOTLEY")
 mock=$(realpath "${MOTLEY_BUILD:-$(dirname "$MOTLEY")}/kafka_mock")
-[ -x "$mock" ] && [[ $(ldd "$MOTLEY") == *librdkafka* ]] || { echo "skip: built without librdkafka"; exit 77; }
+[ -x "$mock" ] && built_with rdkafka || { echo "skip: built without librdkafka"; exit 77; }
 cd "$box" || exit 1
 sender= run=
 coproc MOCK { exec "$mock" 3; }
@@ -82,7 +83,7 @@ disturbed() {
     [ "$(grep -c '"records": 1200' "$name.json")" = 4 ] || fail "$name: the sender's counts: $(cat "$name.json")"
 }
 disturbed threads
-if [[ $(ldd "$MOTLEY") == *libmpi* && $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then disturbed ranks --ranks 4
+if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then disturbed ranks --ranks 4
 else echo "skip ranks: no MPI"; fi
 
 

@@ -3,11 +3,12 @@ set -euo pipefail
 motley=${MOTLEY:?names the program}
 source=${MOTLEY_SOURCE:?names the tree}
 . "$source/test/catches.sh"
+. "$source/test/built.sh"
 skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAIL: $*"; [ ! -s "${folder:-}/err" ] || tail -n 20 "$folder/err"; exit 1; }
 command -v mpirun >/dev/null || skip "mpirun is not installed: tools/setup build"
+built_with mpi || skip "this motley is built without Open MPI"
 libraries=$(ldd "$motley")
-[[ $libraries == *libmpi.* ]] || skip "this motley is built without Open MPI"
 [[ $libraries != *libtsan* ]] || skip "MPI libraries are no subject of ThreadSanitizer's"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

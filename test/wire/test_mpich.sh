@@ -10,12 +10,9 @@ libraries=$(ldd "$motley")
 ls "$build"/CMakeFiles/motley.dir/cli/*.o >/dev/null 2>&1 || skip "the program's objects are not at hand"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mpicc.mpich -std=gnu17 -O2 -Wall -Wextra -D_GNU_SOURCE -DMOTLEY_MPI=1 -I"$source/include" -I"$source/src" -c "$source/src/wire/mpi.c" -o "$folder/mpi.o"
-others=() # libraries of brokers and of the live view, as the program has them
-for library in mosquitto rdkafka microhttpd; do
-    [[ $libraries != *lib$library.so* ]] || others+=("-l$library")
-done
-mpicc.mpich -o "$folder/motley" "$build"/CMakeFiles/motley.dir/cli/*.o "$folder/mpi.o" "$build/libmotley.a" "${others[@]}" -lyaml -ljansson -lxxhash -lz -lm -lpthread
+library=$(readelf -d "$(mpicc.mpich -print-file-name=libmpich.so)" | sed -n 's/.*soname: \[\(.*\)\]$/\1/p') # as CMake asks
+mpicc.mpich -std=gnu17 -O2 -Wall -Wextra -D_GNU_SOURCE -DMOTLEY_MPI="\"$library\"" -I"$source/include" -I"$source/src" -c "$source/src/wire/mpi.c" -o "$folder/mpi.o"
+"${MOTLEY_CC:-cc}" -o "$folder/motley" "$build"/CMakeFiles/motley.dir/cli/*.o "$folder/mpi.o" "$build/libmotley.a" -lyaml -ljansson -lxxhash -lz -lm -lpthread
 hash_of() { sed -n 's/.*"model_hash": "\([0-9a-f]*\)".*/\1/p'; }
 for method in allreduce server; do
     flags=(--data digits --model mlp --workers 2 --stop-updates 200 --method $method --evaluate-train end --quiet --json)

@@ -232,7 +232,9 @@ static inline void mot_actor_drain(
     struct mot_actor *a, struct mot_outbox *out, const struct mot_actor_ops *ops, void *driver)
 {
     a->used += out->used;
-    for (uint32_t i = 0; i < out->n; i++) mot_actor_carry_out(a, &out->effect[i], ops, driver);
+    /* Nobody adds to it meanwhile. */
+    for (const struct mot_effect *e = out->effect, *end = e + out->n; e < end; e++)
+        mot_actor_carry_out(a, e, ops, driver);
     mot_outbox_clear(out);
 }
 

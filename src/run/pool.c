@@ -155,7 +155,19 @@ static mot_buf take(struct mot_pool *p, struct mot_range range)
     return b;
 }
 
-mot_buf mot_pool_take(struct mot_pool *p) { return take(p, (struct mot_range){ 0, p->dim }); }
+/* Most runs share nothing, pack nothing and take whole buffers only: then the one on top is as good as any. */
+mot_buf mot_pool_take(struct mot_pool *p)
+{
+    struct mot_range whole = { 0, p->dim };
+    if (p->shared || p->ranged || p->packets) return take(p, whole);
+    MOT_ASSERT(p->used < p->capacity && "a method holds more buffers than its need() declared");
+    mot_buf b = p->free[p->capacity - ++p->used];
+    p->last[b] = whole;
+    if (p->used > p->used_most) p->used_most = p->used;
+    MOT_ASSERT(atomic_load_explicit(&p->count[b], memory_order_relaxed) == 0);
+    atomic_store_explicit(&p->count[b], 1, memory_order_relaxed);
+    return b;
+}
 
 mot_buf mot_pool_take_range(struct mot_pool *p, uint32_t off, uint32_t len)
 {

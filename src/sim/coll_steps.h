@@ -57,6 +57,13 @@ void mot_coll_received(
 bool mot_coll_next(enum mot_coll_way, uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *,
     struct mot_coll_step *out);
 
+/* True: the node can neither send nor be complete before something has come. Cheaper to ask than either, and
+ * mostly so in a ring; false says nothing. */
+static inline bool mot_coll_waits(enum mot_coll_way way, const struct mot_coll_progress *p)
+{
+    return way == MOT_WAY_RING && p->sent > p->received;
+}
+
 /* Whether the node has the whole sum. */
 bool mot_coll_complete(enum mot_coll_way, uint32_t n, mot_node self, const struct mot_coll_progress *);
 

@@ -146,7 +146,8 @@ static __attribute__((noinline)) bool all_complete(
 static bool is_due(const struct sim *s, const struct sim_coll *c, uint32_t rank)
 {
     const struct mot_coll_progress *p = &c->progress[rank];
-    if (p->finished || !mot_coll_complete(c->way, c->circle.n, rank, p)) return false;
+    if (p->finished || mot_coll_waits(c->way, p) || !mot_coll_complete(c->way, c->circle.n, rank, p))
+        return false;
     if (s->buckets > 1 && !all_complete(s, c, rank)) return false;
     return c->joined == c->circle.n || (c->kind == MOT_COLL_FROM_ROOT && rank != 0);
 }
@@ -171,8 +172,9 @@ static __attribute__((noinline)) bool bucket_goes_on(
 static bool go_on(struct sim *s, struct sim_coll *c, mot_node node, uint32_t rank, uint32_t instance)
 {
     struct mot_coll_step step;
+    struct mot_coll_progress *p = &c->progress[rank];
     if (__builtin_expect(s->buckets > 1, false)) return bucket_goes_on(s, c, node, rank, instance);
-    while (mot_coll_next(c->way, c->circle.n, rank, c->len, &c->progress[rank], &step))
+    while (!mot_coll_waits(c->way, p) && mot_coll_next(c->way, c->circle.n, rank, c->len, p, &step))
         send_step(s, c, node, instance, &step);
     return is_due(s, c, rank);
 }

@@ -217,11 +217,11 @@ static void join(struct sim *s, mot_node node)
     n->dead = false;
     mot_nic_reset(&s->nic[node], s->now);
     memset(n->actor.state, 0, n->state_bytes);
-    struct mot_env env = mot_sim_env(s, node);
-    env.life = h->life;
+    struct mot_env *env = mot_sim_env(s, node);
+    env->life = h->life;
     mot_actor_hold_first(&n->actor, s->x, &s->world, h->life);
     s->outbox.ledger = &h->ledger;
-    s->method->init(n->actor.state, &env);
+    s->method->init(n->actor.state, env);
     s->outbox.ledger = NULL;
     mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_START });
     if (server_of(s, &server)) tell_servers(s, node, true);

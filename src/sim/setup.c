@@ -234,6 +234,10 @@ enum mot_status mot_sim_open(const struct mot_driver_options *o, struct sim **ou
     if (status == MOT_OK) status = mot_hosts_open(s);
     if (status == MOT_OK) status = open_buffers(s, &need);
     if (status != MOT_OK) goto out_close;
+    s->env = mot_env_of(s->x, &s->world, 0, 0, &s->pool, &s->outbox);
+    /* Where all replicas make the same step, it is computed once. */
+    if (s->x->traits.model == MOT_MODEL_OF_ALL) s->env.memo = &s->memo;
+    s->unlooked = mot_sim_looks_after(&s->world);
     begin_counting(s);
     s->at_least = s->world.servers ? s->world.servers : s->world.workers;
     *out = s;

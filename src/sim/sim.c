@@ -18,10 +18,10 @@
 static void begin(struct sim *s)
 {
     for (mot_node i = 0; i < s->world.nodes; i++) {
-        struct mot_env env = mot_sim_env(s, i);
+        struct mot_env *env = mot_sim_env(s, i);
         if (s->channel && i < s->world.workers) s->outbox.ledger = &s->channel->health[i].ledger;
         mot_actor_hold_first(&s->node[i].actor, s->x, &s->world, 0);
-        s->method->init(s->node[i].actor.state, &env);
+        s->method->init(s->node[i].actor.state, env);
         s->outbox.ledger = NULL;
         MOT_ASSERT(s->outbox.n == 0 && "init has no effects");
     }
@@ -34,8 +34,8 @@ static void check_states(void *self)
 {
     struct sim *s = self;
     for (mot_node i = 0; i < s->world.nodes && s->method->check; i++) {
-        struct mot_env env = mot_sim_env(s, i);
-        if (!s->node[i].dead) s->method->check(s->node[i].actor.state, &env);
+        struct mot_env *env = mot_sim_env(s, i);
+        if (!s->node[i].dead) s->method->check(s->node[i].actor.state, env);
     }
 }
 
@@ -99,8 +99,28 @@ static void tick(struct sim *s)
     s->watch.tick(s->watch.self, &m);
 }
 
+/* The next event is later than anything may be. */
+static void end_by_clock(struct sim *s)
+{
+    if (s->x->stop.time < MOT_CLOCK_END) {
+        mot_sim_before_due(s, s->x->stop.time);
+        if (s->judge.ended) return;
+        /* Resuming with a stop.time already passed does not turn the clock back. */
+        if (s->x->stop.time > s->now) s->now = s->x->stop.time;
+        mot_judge_end(&s->judge, MOT_OK, "time");
+        return;
+    }
+    mot_fail(MOT_EUSAGE,
+        "the run's clock would pass 292 years after %llu update%s: a job or a message of this "
+        "cluster takes that long; check its speeds and links, or set stop.time",
+        (unsigned long long)s->updates, mot_plural(s->updates));
+    mot_judge_end(&s->judge, MOT_EUSAGE, "clock");
+}
+
 static void loop(struct sim *s)
 {
+    const mot_time last = s->x->stop.time < MOT_CLOCK_END ? s->x->stop.time : MOT_CLOCK_END - 1;
+    const bool by_time = mot_sim_by_time(s);
     while (!s->judge.ended) {
         const struct mot_pending *first = mot_heap_first(&s->heap);
         if (!first && s->channel) mot_faults_halt(s);
@@ -120,23 +140,11 @@ static void loop(struct sim *s)
             mot_judge_end(&s->judge, MOT_EINTERRUPTED, "interrupted");
             return;
         }
-        if (next > s->x->stop.time) {
-            mot_sim_before(s, s->x->stop.time);
-            if (s->judge.ended) return;
-            /* Resuming with a stop.time already passed does not turn the clock back. */
-            if (s->x->stop.time > s->now) s->now = s->x->stop.time;
-            mot_judge_end(&s->judge, MOT_OK, "time");
+        if (next > last) {
+            end_by_clock(s);
             return;
         }
-        if (next >= MOT_CLOCK_END) {
-            mot_fail(MOT_EUSAGE,
-                "the run's clock would pass 292 years after %llu update%s: a job or a message of this "
-                "cluster takes that long; check its speeds and links, or set stop.time",
-                (unsigned long long)s->updates, mot_plural(s->updates));
-            mot_judge_end(&s->judge, MOT_EUSAGE, "clock");
-            return;
-        }
-        mot_sim_before(s, next);
+        if (by_time || s->save_due) mot_sim_before_due(s, next);
         if (s->judge.ended) return;
         struct mot_pending p = mot_heap_take(&s->heap);
         handle(s, &p);

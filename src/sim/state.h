@@ -47,8 +47,8 @@ struct sim_fruitless {
 };
 
 struct sim_node {
-    /* Points into the arrays of struct sim. Aligned, so that a node is whole cache lines and its index a
-     * shift: an event takes 1.4 % fewer instructions. */
+    /* Points into the arrays of struct sim. Aligned, so that a node is whole cache lines, and quick to find by
+     * its index. */
     _Alignas(64) struct mot_actor actor;
     uint32_t state_bytes;
     uint32_t alarm;                /* index of its first */
@@ -117,6 +117,7 @@ struct sim {
     struct mot_pool pool;
     struct mot_outbox outbox;
     struct mot_memo memo;
+    struct mot_env env; /* of the step that is made now: what never changes is filled in once */
     struct mot_heap heap;
     struct mot_crew *crew;
     void **scratch; /* [threads] */
@@ -150,7 +151,7 @@ struct sim {
     uint64_t order; /* of scheduling */
     uint64_t events, messages_sent, bytes_sent, rows_bytes, samples, steps;
     bool advanced;     /* the current step made an update */
-    uint32_t unlooked; /* steps since invariants were last checked */
+    uint32_t unlooked; /* steps until invariants are checked again */
     uint64_t updates;  /* of the server, or the fewest of any worker, or steps / workers (own_pace) */
     /* as of the last update: in between, some samples belong to no update yet */
     double epochs;
@@ -223,11 +224,28 @@ static inline void mot_sim_deliver(struct sim *s, const struct mot_message *m)
     mot_pool_drop(&s->pool, m->body.buf);
 }
 void mot_sim_arrive(struct sim *, mot_node from, mot_node to);
-void mot_sim_account(struct sim *, mot_node);       /* brings the node's time account up to now */
-struct mot_env mot_sim_env(struct sim *, mot_node); /* for a step or an init now */
+void mot_sim_account(struct sim *, mot_node); /* brings the node's time account up to now */
+/* Debug builds check invariants after every step, others now and then: a check may take time proportional
+ * to the workers, and must cost no more than the steps between two checks. (NDEBUG does not matter:
+ * asserts are on in every build.) */
+static inline uint32_t mot_sim_looks_after(const struct mot_world *w)
+{
+#ifdef MOT_DEBUG
+    (void)w;
+    return 1;
+#else
+    return w->nodes > 256 ? w->nodes : 256;
+#endif
+}
+struct mot_env *mot_sim_env(struct sim *, mot_node); /* for a step or an init now; valid until the next */
 /* All servers (without servers, all workers) have stopped, which ends the run. */
 bool mot_sim_all_stopped(const struct sim *);
-bool mot_sim_live(const struct sim *, const struct mot_pending *); /* false: cancelled or re-armed since */
+/* False: cancelled or re-armed since. Messages and steps of collectives never are. */
+bool mot_sim_still_live(const struct sim *, const struct mot_pending *);
+static inline bool mot_sim_live(const struct sim *s, const struct mot_pending *p)
+{
+    return p->kind == SIM_MESSAGE || p->kind == SIM_COLL || mot_sim_still_live(s, p);
+}
 
 /* work.c */
 void mot_sim_start(void *sim, struct mot_actor *, struct mot_slot *);
@@ -315,10 +333,9 @@ void mot_sim_due(struct sim *);
 double mot_sim_next(const struct sim *, const struct mot_every *); /* the first that is still to come */
 /* Evaluations due by time before `next`, and what else must happen before the next event. */
 void mot_sim_before_due(struct sim *, mot_time next);
-static inline void mot_sim_before(struct sim *s, mot_time next)
+static inline bool mot_sim_by_time(const struct sim *s) /* something is due by time, now and then */
 {
-    if (s->judge.every.unit == MOT_EVERY_TIME || s->x->checkpoint.unit == MOT_EVERY_TIME || s->save_due)
-        mot_sim_before_due(s, next);
+    return s->judge.every.unit == MOT_EVERY_TIME || s->x->checkpoint.unit == MOT_EVERY_TIME;
 }
 void mot_sim_evaluate(struct sim *, bool final);
 struct mot_moment mot_sim_moment(const struct sim *);

@@ -155,7 +155,7 @@ static mot_buf take(struct mot_pool *p, struct mot_range range)
     return b;
 }
 
-/* Most runs share nothing, pack nothing and take whole buffers only: then the one on top is as good as any. */
+/* Most runs share nothing, pack nothing and take whole buffers only: then the one on top will do. */
 mot_buf mot_pool_take(struct mot_pool *p)
 {
     struct mot_range whole = { 0, p->dim };

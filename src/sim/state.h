@@ -47,8 +47,8 @@ struct sim_fruitless {
 };
 
 struct sim_node {
-    /* Points into the arrays of struct sim. Aligned, so that a node is whole cache lines, and quick to find by
-     * its index. */
+    /* Points into the arrays of struct sim. Aligned, so that a node is whole cache lines, and quick to find
+     * by its index. */
     _Alignas(64) struct mot_actor actor;
     uint32_t state_bytes;
     uint32_t alarm;                /* index of its first */

@@ -32,8 +32,8 @@ mkdir damaged old
 needs() {
     local name=$1 what=$2 package=$3 file
     shift 3
-    built_with "$name" || { echo "skip $what: built without lib$name"; return; }
-    file=$(grep -aoE "lib$name\.so\.[0-9]+" "$MOTLEY" | head -n 1)
+    file=$(on_demand "$name")
+    [ -n "$file" ] || { echo "skip $what: built without lib$name"; return; }
     : >"damaged/$file"
     says "$what without $file" 1 "$what needs $file, which cannot be loaded: " with damaged "$@"
     says "$what without $file names the package" 1 "; install the Debian package ${package:-${file/.so./}}" with damaged "$@"

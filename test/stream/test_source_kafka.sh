@@ -61,6 +61,7 @@ disturbed() {
         [ $round = 1 ] || { tell down; sleep 0.3; }
         kill -9 $(pgrep -f -- "--out $box/$name( |\$)") 2>/dev/null
         wait $pid 2>/dev/null
+        while pgrep -f -- "--out $box/$name( |\$)" >/dev/null; do sleep 0.01; done # until then it has its lock
         resume=--resume
     done
     [ ! -e "$name/summary.json" ] || fail "$name ended before it could be killed"

@@ -391,6 +391,7 @@ static void lead_pairs(struct prober *r)
         for (mot_node j = i + 1; j < p->nodes; j++) {
             if (over(r)) return;
             r->results = 0;
+            memset(r->figure, 0, sizeof(r->figure)); /* one that is not told must not be the last pair's */
             if (i == 0) measure_pair(r, j);
             else tell(r, i, TURN, (struct mot_head){ .round = j }, MOT_NO_BUF);
             while (r->results < 3 && !over(r)) attend(r);

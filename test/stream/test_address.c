@@ -127,4 +127,73 @@ TEST(rates_are_no_source_from_outside)
     done(&r);
 }
 
+TEST(a_files_ending_names_the_format_of_its_records)
+{
+    static const struct {
+        const char *from;
+        enum mot_record_format format;
+    } cases[] = { { "a.libsvm", MOT_RECORDS_LIBSVM }, { "a.svm", MOT_RECORDS_LIBSVM },
+        { "a.jsonl", MOT_RECORDS_JSON }, { "d/a.json", MOT_RECORDS_JSON }, { "a.f32", MOT_RECORDS_RAW },
+        { ".f32", MOT_RECORDS_RAW }, { "a.csv", MOT_RECORDS_CSV }, { "a.svm.csv", MOT_RECORDS_CSV },
+        { "f32", MOT_RECORDS_CSV }, { "-", MOT_RECORDS_CSV } };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct mot_intake_conf c = { .from = cases[i].from };
+        if (mot_records_format(&c) != cases[i].format) FAIL("%s is taken for another", c.from);
+        c.records = 1 + MOT_RECORDS_RAW; /* what is said counts more */
+        CHECK_INT(mot_records_format(&c), MOT_RECORDS_RAW);
+    }
+}
+
+TEST(the_label_and_the_separator_of_csv_are_what_was_asked_for)
+{
+    static const struct {
+        const char *label, *separator, *wrong;
+        uint32_t field;
+        char between;
+    } cases[] = { { NULL, NULL, NULL, UINT32_MAX, ',' }, { "last", "tab", NULL, UINT32_MAX, '\t' },
+        { "first", "space", NULL, 0, ' ' }, { "1", ";", NULL, 1, ';' }, { "3", "|", NULL, 3, '|' },
+        { "4", NULL, "source.label", 0, 0 }, { "1x", NULL, "source.label", 0, 0 },
+        { "", NULL, "source.label", 0, 0 }, { NULL, "::", "source.separator", 0, 0 },
+        { NULL, "", "source.separator", 0, 0 }, { NULL, "e", "source.separator", 0, 0 } };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct mot_intake_conf c = {
+            .from = "a.csv", .label = cases[i].label, .separator = cases[i].separator
+        };
+        struct mot_record_form f;
+        const char *wrong = mot_intake_form(&c, &(struct mot_schema){ .cols = 3 }, NULL, &f);
+        printf("  %s, %s\n", c.label ? c.label : "-", c.separator ? c.separator : "-");
+        CHECK(!wrong == !cases[i].wrong);
+        if (wrong) CHECK_HAS(wrong, cases[i].wrong);
+        if (wrong) continue;
+        CHECK_INT(f.label, cases[i].field);
+        CHECK_INT(f.separator, cases[i].between);
+        CHECK_TEXT(f.label_key, c.label ? c.label : "y");
+    }
+    struct mot_intake_conf json = { .from = "a.json", .label = "class", .features = "pixels" };
+    struct mot_record_form f;
+    CHECK(!mot_intake_form(&json, &(struct mot_schema){ .cols = 3 }, NULL, &f));
+    CHECK_TEXT(f.label_key, "class");
+    CHECK_TEXT(f.feature_key, "pixels");
+}
+
+TEST(each_kind_of_source_promises_what_it_keeps_after_a_crash)
+{
+    static const struct {
+        const char *from, *spool;
+        bool kept;
+        const char *says;
+    } cases[] = { { "a.csv", NULL, true, "every record of the file counts exactly once" },
+        { "-", NULL, true, "at most once" }, { "mqtt://h/t", NULL, true, "what has reached the spool" },
+        { "mqtt://h/t", "s", false, "what has reached the spool" },
+        { "mqtt://h/t", NULL, false, "a crash loses all" },
+        { "kafka://h/t", NULL, false, "every record of the partition" },
+        { "rate:", NULL, true, "at the rates of the cluster" }, { "mqtt://", NULL, true, "" } };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct mot_intake_conf c = { .from = cases[i].from, .spool = cases[i].spool };
+        const char *says = mot_intake_promise(&c, cases[i].kept);
+        CHECK_HAS(says, cases[i].says);
+        CHECK(*cases[i].says || !*says);
+    }
+}
+
 TEST_MAIN()

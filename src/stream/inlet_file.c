@@ -71,10 +71,11 @@ static enum mot_inlet_got read_file(
     struct inlet_file *f = (struct inlet_file *)inlet;
     struct stat is;
     if (f->file < 0 && !open_file(f)) {
+        bool missing = errno == ENOENT; /* a signal that ends the nap changes errno */
         snprintf(out->words, MOT_INTAKE_WORDS, "%s: %s; check the path, and that its writer runs", f->path,
             strerror(errno));
         nap();
-        return f->ends || errno != ENOENT ? fail(out, MOT_EDATA) : MOT_INLET_STALLED;
+        return f->ends || !missing ? fail(out, MOT_EDATA) : MOT_INLET_STALLED;
     }
     ssize_t n = pread(f->file, into, room, (off_t)f->at);
     if (n < 0 && errno == EINTR) return MOT_INLET_NOTHING;

@@ -58,7 +58,7 @@ struct mot_scene {
     struct mot_study_side *arm, *condition;
     size_t arms, conditions;
     struct mot_scene_case *run;
-    size_t runs, room, done, failed;
+    size_t runs, done, failed;
 };
 
 /* "The run goes on: ...": what is going on, in words; under the lock. malloc'd. */

@@ -154,7 +154,7 @@ static void clear_study(struct mot_scene *v)
     }
     free(v->run);
     v->run = NULL;
-    v->runs = v->room = v->done = v->failed = 0;
+    v->runs = v->done = v->failed = 0;
 }
 
 /* What was shown before has made way for something else. */

@@ -3,6 +3,7 @@
 #include "base/stopwatch.h"
 #include "config/experiment.h"
 #include "serve/serve.h"
+#include "study/plan.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -115,6 +116,58 @@ TEST(a_command_that_failed_before_it_began_claims_no_results)
     CHECK_HAS(end, "\"The run has failed: there is a run in this folder.\"");
     mot_serve_close(s);
     free(end);
+}
+
+static const char study[] = "model: softmax\ncompare: [allreduce, async]\nseeds: 2\n";
+
+static bool says(const struct mot_serve *s, const char *path, const char *words)
+{
+    char *text = get(port_of(s), path);
+    bool said = strstr(text, words) != NULL;
+    if (!said) printf("  %s\n", text);
+    free(text);
+    return said;
+}
+
+TEST(a_study_is_told_run_by_run)
+{
+    struct mot_study_setting more[] = { { "optimizer.lr", "0.5", "" }, { "batch", "8", "" } };
+    struct mot_case c[] = { { .arm = 0, .seed = 1, .key = "a", .more = more, .mores = 2 },
+        { .arm = 1, .seed = 1, .key = "b" }, { .arm = 0, .seed = 2, .key = "c" },
+        { .arm = 1, .seed = 2, .key = "c" } };
+    struct mot_study_plan *plan;
+    struct mot_serve *s;
+    CHECK_INT(
+        mot_study_plan_parse("d/e.yaml", study, strlen(study), &(struct mot_plan_flags){ 0 }, &plan), 0);
+    CHECK_INT(mot_serve_open("127.0.0.1:0", false, "motley compare", &s), MOT_OK);
+    struct mot_runner r = { .plan = plan, .doing = "tuning" };
+    const struct mot_study_listener *l = mot_serve_study(s);
+    l->begins(l->self, &r, c, 1);
+    CHECK(says(s, "/state", "The study goes on, tuning: 0 of 1 run has ended."));
+    CHECK(says(s, "/metrics", "motley_study_runs{step=\"tuning\",state=\"not_ended\"} 1\n"));
+    CHECK(says(s, "/metrics", "title=\"e.yaml\""));
+    r.doing = "comparing";      /* another step begins anew */
+    c[0].failed = "crashed: a"; /* known before */
+    l->begins(l->self, &r, c, 4);
+    CHECK(says(s, "/state", "The study goes on, comparing: 1 of 4 runs have ended, 1 of them failed."));
+    c[1].failed = "crashed: b";
+    l->ended(l->self, &r, &c[1]);
+    l->ended(l->self, &r, &c[1]); /* counts once */
+    CHECK(says(s, "/state", "comparing: 2 of 4 runs have ended, 2 of them failed."));
+    l->begins(l->self, &r, c, 4); /* it goes on with what it has */
+    CHECK(says(s, "/state", "comparing: 2 of 4 runs"));
+    c[2].failed = "crashed: c"; /* two arms that are the same share a run */
+    l->ended(l->self, &r, &c[2]);
+    CHECK(says(s, "/state", "comparing: 4 of 4 runs"));
+    mot_serve_ended(s, MOT_OK, "out");
+    char *page = get(port_of(s), "/");
+    CHECK_HAS(page, "The study has ended. What it left is in out.");
+    CHECK_HAS(page, "By the 4 runs that ended so far:");
+    CHECK_HAS(page, "crashed: a");
+    CHECK_HAS(page, "softmax"); /* what all have in common */
+    mot_serve_close(s);
+    mot_study_plan_close(plan);
+    free(page);
 }
 
 TEST(labels_are_escaped)

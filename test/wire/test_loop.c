@@ -19,6 +19,9 @@ static void same_as_simulated(bool emulate, const char *const *settings)
     CHECK_INT(out->last.updates, sim.last.updates);
     CHECK_INT(out->last.samples, sim.last.samples);
     CHECK(out->model_hash == sim.model_hash);
+    if (emulate &&
+        (double)out->last.now < 0.99 * (double)sim.last.now) /* no link is faster than it is said to be */
+        FAIL("emulated %.6f s, simulated %.6f s", (double)out->last.now * 1e-9, (double)sim.last.now * 1e-9);
     mot_outcome_close(&sim);
     team_forget(&t);
     team_close(&t);
@@ -65,6 +68,16 @@ TEST(emulated_collectives_give_the_simulators_model)
     for (int c = 0; c < 3; c++)
         SAME(
             true, TINY, QUICK, "stop.updates", "10", "method", "allreduce", "sim.collective", collectives[c]);
+}
+
+/* A model of 2.6 kB takes 2 ms on such a link, and each of its ways a millisecond more. */
+#define THIN                                                                                                 \
+    "cluster", "{workers: [{count: 3, speed: 200000 samples/s}], network: {bandwidth: 10Mbit, latency: 1ms}}"
+
+TEST(emulated_messages_take_the_time_of_their_links)
+{
+    SAME(true, TINY, THIN, "stop.updates", "5", "method", "server");
+    SAME(true, TINY, THIN, "stop.updates", "5", "method", "dpsgd", "topology", "ring");
 }
 
 /* ---- A rank that does something at its n-th message of a kind -------------------------------- */

@@ -174,6 +174,7 @@ TEST(a_runs_page_has_a_row_for_each_figure)
     fill(&v);
     v.evaluations = 0; /* no lines of metrics */
     v.score.grad_norm = NAN;
+    v.seed = 9, v.target = "test_accuracy", v.target_value = 0.8;
     char *page = printed(&v, true);
     for (size_t i = 0; i < MOT_COUNT(rows); i++) {
         char row[160];
@@ -182,8 +183,13 @@ TEST(a_runs_page_has_a_row_for_each_figure)
         CHECK_HAS(page, row);
     }
     CHECK(!strstr(page, ">Gradient norm<"));
-    CHECK_HAS(page, "async");
-    CHECK_HAS(page, "first.yaml");
+    CHECK_HAS(page, "\"arms\":[\"async\"]");
+    CHECK_HAS(page, "\"targets\":[{\"kind\":\"test_accuracy\",\"value\":0.8}]");
+    CHECK_HAS(page, "{\"a\":0,\"c\":0,\"s\":9,");
+    CHECK_HAS(page, "<h1>first.yaml</h1>");
+    CHECK_HAS(page, "data-moment=\"7\"");
+    CHECK_HAS(page, "seed: 1\n");
+    CHECK_HAS(page, ">motley sim<");
     free(before), free(page);
 }
 

@@ -79,6 +79,33 @@ TEST(a_partition_is_a_delay_until_it_is_over)
     close_both(w, c);
 }
 
+/* 1 MB at 1 Gbit/s takes 8 ms out of a node and 8 ms into the next, at the same time. */
+TEST(the_slowest_of_the_slow_links_that_a_node_has_counts)
+{
+    struct mot_experiment *x;
+    struct mot_weather *w = NULL;
+    struct mot_setting setting = { .key = "cluster",
+        .value = "{workers: 4, network: {bandwidth: 1Gbit, latency: 0s}, faults: ["
+                 "{kind: slow-link, at: 0s, for: 1s, factor: 2, worker: 1}, "
+                 "{kind: slow-link, at: 0s, for: 1s, factor: 8, worker: 2}, "
+                 "{kind: slow-link, at: 0s, for: 1s, factor: 4, worker: 2}]}",
+        .origin = "test" };
+    static const struct {
+        mot_node from, to;
+        uint64_t ms;
+    } cases[] = { { 0, 3, 8 }, { 1, 0, 16 }, { 0, 1, 16 }, { 2, 3, 64 }, { 3, 2, 64 }, { 1, 2, 64 } };
+    CHECK_INT(mot_experiment_open(NULL, &setting, 1, &x), MOT_OK);
+    CHECK_INT(mot_weather_open(x->cluster, 1, &w), MOT_OK);
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct mot_nic nic[5] = { 0 };
+        mot_time due = mot_weather_send(w, nic, cases[i].from, cases[i].to, 1000000, 10 * MS);
+        printf("  %u to %u\n", cases[i].from, cases[i].to);
+        CHECK_INT(due, (10 + cases[i].ms) * MS);
+    }
+    CHECK_INT(mot_weather_send(w, (struct mot_nic[5]){ 0 }, 2, 1, 1000000, 2000 * MS), 2008 * MS); /* over */
+    close_both(w, x);
+}
+
 TEST(stalls_are_told_once_and_overlaps_count_once)
 {
     struct mot_experiment *c;

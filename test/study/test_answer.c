@@ -320,6 +320,28 @@ TEST(of_three_arms_the_next_is_named_and_indistinguishable_ones_are_counted)
     free(answer);
 }
 
+/* Some arms have too few runs; that is said only where no other is told apart from the first, or alike. */
+TEST(arms_that_cannot_be_compared_do_not_hide_one_that_can)
+{
+    static const char *const second[] = { "slower", "not distinguishable", "not comparable" };
+    for (size_t i = 0; i < 3; i++) {
+        json_t *d = document_of((const char *const[]){ "a", "b", "c" }, 3);
+        for (size_t k = 0; k < 3; k++) set_figure(d, k, "time_to_target", 1 + (double)k, 0.9, 4);
+        set_against(d, 1, "time_to_target", 0.5, 0.4, 0.6, second[i]);
+        set_against(d, 2, "time_to_target", 0.3, 0.2, 0.4, "not comparable");
+        json_t *against = json_object_get(json_array_get(json_object_get(d, "cells"), 2), "against");
+        json_object_set_new(
+            json_object_get(against, "time_to_target"), "reason", json_string("1 pair of runs"));
+        mot_study_judge(d);
+        char *answer = mot_answer_text(d, 0);
+        CHECK_HAS(answer, "a has the best median: it reaches");
+        if (i < 2) CHECK(!strstr(answer, "not compared"));
+        else CHECK_HAS(answer, "; not compared with the others: 1 pair of runs.");
+        free(answer);
+        json_decref(d);
+    }
+}
+
 /* Three arms by hand: the accuracy they end with; the last two are worse than the first. */
 static char *three_by_accuracy(double first, double second, double third)
 {

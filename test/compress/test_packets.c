@@ -1,5 +1,7 @@
 /* Packets: bytes that decode to exactly one vector, or are refused. */
 #include "presses.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 static float x[PRESS_MOST], y[PRESS_MOST], sum[PRESS_MOST], dense[PRESS_MOST];
 
@@ -132,6 +134,27 @@ TEST(damaged_packets_are_refused_or_are_packets)
     }
     printf("  %llu of %llu refused\n", (unsigned long long)refused, (unsigned long long)all);
     CHECK(refused * 3 > all);
+}
+
+/* The bytes end where memory does: whoever looks further crashes. */
+TEST(a_packet_that_is_cut_short_is_refused_without_a_look_past_its_end)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED && mprotect(memory + page, page, PROT_NONE) == 0);
+    EACH_PACKET(c, n)
+    {
+        if (n > 520) continue;
+        press_draw(x, n, n);
+        size_t bytes = press(&c, x, n, 1);
+        CHECK(bytes < page);
+        for (size_t kept = 0; kept < bytes; kept++) {
+            unsigned char *cut = memory + page - kept;
+            memcpy(cut, press_packet, kept);
+            CHECK(!mot_packet_check(cut, kept, n));
+        }
+    }
+    munmap(memory, 2 * page);
 }
 
 TEST_MAIN()

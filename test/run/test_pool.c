@@ -18,6 +18,19 @@ TEST(the_buffer_dropped_last_is_taken_first)
     mot_pool_close(&p);
 }
 
+TEST(a_range_that_no_buffer_had_takes_the_one_on_top)
+{
+    struct mot_pool p;
+    mot_buf b[3];
+    CHECK_INT(mot_pool_open(&p, DIM, 3), MOT_OK);
+    for (uint32_t i = 0; i < 3; i++) b[i] = mot_pool_take_range(&p, 100 * i, 100);
+    for (uint32_t i = 0; i < 3; i++) mot_pool_drop(&p, b[i]);
+    CHECK_INT(mot_pool_take_range(&p, 100, 100), b[1]); /* as it was */
+    CHECK_INT(mot_pool_take_range(&p, 700, 100), b[2]);
+    CHECK_INT(mot_pool_take_range(&p, 0, 200), b[0]); /* the last that there is */
+    mot_pool_close(&p);
+}
+
 /* As over MPI: in every round a model is taken, each segment arrives in a buffer of its own, in another
  * order each time, some of the next round already, and all are dropped. */
 TEST(a_segment_costs_the_memory_of_a_segment_however_many_rounds_there_are)

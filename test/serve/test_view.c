@@ -108,6 +108,25 @@ TEST(what_was_told_last_is_shown)
     free(before), free(metrics), free(page), free(state), free(end);
 }
 
+TEST(answers_say_what_they_are_and_who_may_keep_or_frame_them)
+{
+    static const char *const is[][2] = { { "/", "text/html; charset=utf-8" },
+        { "/metrics", "text/plain; version=0.0.4; charset=utf-8" }, { "/state", "application/json" },
+        { "/nothing", "text/plain; charset=utf-8" } };
+    static const char *const head[] = { "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer", "Cross-Origin-Resource-Policy: same-origin",
+        "Content-Security-Policy: frame-ancestors 'none'" };
+    struct mot_serve *s = open_run(NULL, NULL);
+    for (size_t i = 0; i < MOT_COUNT(is); i++) {
+        char *answer = get(port_of(s), is[i][0]), *type = mot_format("Content-Type: %s\r\n", is[i][1]);
+        CHECK_HAS(answer, i < 3 ? "HTTP/1.1 200 " : "HTTP/1.1 404 ");
+        CHECK_HAS(answer, type);
+        for (size_t k = 0; k < MOT_COUNT(head); k++) CHECK_HAS(answer, head[k]);
+        free(answer), free(type);
+    }
+    mot_serve_close(s);
+}
+
 TEST(a_command_that_failed_before_it_began_claims_no_results)
 {
     struct mot_serve *s = open_run(NULL, NULL);

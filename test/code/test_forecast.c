@@ -303,4 +303,21 @@ TEST(a_bad_pattern_is_found_in_a_large_graph)
     mot_code_close(c);
 }
 
+/* What rounding errors of gradients are multiplied by: coefficients on the way there, weights on the way back. */
+TEST(what_a_code_amplifies_is_its_largest_weight_times_its_largest_coefficient)
+{
+    static const char *const names[] = { "hetero", "crc" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++) {
+        struct mot_code *c = CODE(.name = names[i], .workers = 7, .stragglers = 2);
+        struct mot_code_quality q;
+        double most = 0;
+        CHECK_INT(mot_code_measure(c, 2, 1000, SEED, &q), MOT_OK);
+        CHECK(q.all);
+        for (uint32_t e = 0; e < c->at[c->workers]; e++) most = fmax(most, fabs(c->share[e].coef));
+        printf("  %s: %g\n", names[i], c->amplifies);
+        CHECK_NEAR(q.weight * most / c->amplifies, 1, 1e-5);
+        mot_code_close(c);
+    }
+}
+
 TEST_MAIN()

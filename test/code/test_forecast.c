@@ -303,6 +303,43 @@ TEST(a_bad_pattern_is_found_in_a_large_graph)
     mot_code_close(c);
 }
 
+/* The error when s are missing who were taken one by one, each time the one whose loss hurts most. */
+static double climbed(const struct mot_code *c, uint32_t s)
+{
+    struct mot_decoder *d = new_decoder(c);
+    uint64_t missing = 0;
+    double most = 0;
+    for (uint32_t k = 0; k < s; k++) {
+        uint32_t best = 0;
+        most = -1;
+        for (uint32_t r = 0; r < c->workers; r++) {
+            uint64_t answered = all_but(c->workers, missing | UINT64_C(1) << r);
+            struct mot_decoded out;
+            if (missing >> r & 1) continue;
+            mot_decode(d, c, &answered, &out);
+            if (out.error > most) most = out.error, best = r;
+        }
+        missing |= UINT64_C(1) << best;
+    }
+    free(d);
+    return most;
+}
+
+TEST(a_bad_pattern_is_at_least_as_bad_as_taking_the_worst_one_by_one)
+{
+    static const char *const names[] = { "crc", "expander" };
+    for (size_t i = 0; i < MOT_COUNT(names); i++)
+        for (uint32_t s = 7; s <= 10; s += 3) {
+            struct mot_code *c = CODE(.name = names[i], .workers = 24, .stragglers = 2, .degree = 4);
+            struct mot_code_quality q;
+            CHECK_INT(mot_code_measure(c, s, 24 * s, SEED, &q), MOT_OK);
+            double least = climbed(c, s);
+            CHECK(!q.all && q.worst_error >= least - 1e-9);
+            CHECK(q.random_most < least); /* chance does not find it */
+            mot_code_close(c);
+        }
+}
+
 /* What rounding errors of gradients are multiplied by: coefficients on the way there, weights on the way back. */
 TEST(what_a_code_amplifies_is_its_largest_weight_times_its_largest_coefficient)
 {

@@ -1,5 +1,6 @@
 /* Shuffles and predictions: figures of Johri, Yardi and Bodas, and of our own derivations. */
 #include "codes.h"
+#include <malloc.h>
 
 static const struct mot_shuffle none = { .kind = MOT_SHUFFLE_NONE },
                                 rotate_worker = { .kind = MOT_SHUFFLE_ROTATE_WORKER },
@@ -301,6 +302,41 @@ TEST(a_bad_pattern_is_found_in_a_large_graph)
     CHECK(q.worst_error >= 2 - 1e-9); /* two parts without holders */
     CHECK(q.random_most < 2);
     mot_code_close(c);
+}
+
+/* The chance that those who answer do not give the sum, over all sets. */
+static double waits_exactly(const struct mot_code *c, const double *straggles)
+{
+    struct mot_decoder *d = new_decoder(c);
+    double sum = 0;
+    for (uint64_t answered = 0; answered < UINT64_C(1) << c->workers; answered++) {
+        double chance = 1;
+        for (uint32_t i = 0; i < c->workers; i++)
+            chance *= answered >> i & 1 ? 1 - straggles[i] : straggles[i];
+        if (!mot_decoder_exact(d, c, &answered)) sum += chance;
+    }
+    free(d);
+    return sum;
+}
+
+/* By a formula, by groups, and drawn; whatever memory held before. */
+TEST(rounds_that_wait_for_a_straggler_are_as_many_as_over_all_sets_of_answers)
+{
+    static const struct {
+        const char *name;
+        double within;
+    } cases[] = { { "crc", 1e-12 }, { "frc", 1e-12 }, { "hetero", 1e-12 }, { "hetero-groups", 0.02 } };
+    static const double straggles[] = { 0.1, 0.3, 0.05, 0.2, 0.4, 0.15 };
+    mallopt(M_PERTURB, 170);
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        struct mot_code *c = CODE(.name = cases[i].name, .workers = 6, .stragglers = 1);
+        double exactly = waits_exactly(c, straggles);
+        printf("  %s: %g\n", cases[i].name, exactly);
+        CHECK(exactly > 0.01);
+        CHECK_NEAR(mot_code_waits(c, &none, straggles, 1), exactly, cases[i].within);
+        mot_code_close(c);
+    }
+    mallopt(M_PERTURB, 0);
 }
 
 /* The error when s are missing who were taken one by one, each time the one whose loss hurts most. */

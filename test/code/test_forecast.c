@@ -376,7 +376,7 @@ TEST(a_bad_pattern_is_at_least_as_bad_as_taking_the_worst_one_by_one)
         }
 }
 
-/* What rounding errors of gradients are multiplied by: coefficients on the way there, weights on the way back. */
+/* What rounding errors of gradients are multiplied by: coefficients there, weights back. */
 TEST(what_a_code_amplifies_is_its_largest_weight_times_its_largest_coefficient)
 {
     static const char *const names[] = { "hetero", "crc" };

@@ -96,7 +96,7 @@ TEST(buckets_are_cut_between_layers_have_at_least_their_size_and_leave_by_their_
         if (w.buckets) CHECK_INT(w.bucket_at[0], 0);
         if (w.buckets) CHECK_INT(w.bucket_at[1], cases[i].second);
         if (w.buckets) CHECK_INT(w.bucket_at[w.buckets], w.dim);
-        for (uint32_t k = 0; k < w.buckets && strstr(cases[i].model, "phantom"); k++) /* all floats are alike */
+        for (uint32_t k = 0; k < w.buckets && strstr(cases[i].model, "phantom"); k++)
             CHECK_NEAR(w.bucket_left[k], 2.0 / 3 * w.bucket_at[k] / w.dim, 1e-12);
         mot_world_close(&w);
         run_free(&r);

@@ -202,4 +202,17 @@ TEST(a_server_has_no_slots_whatever_its_method_declares)
     end();
 }
 
+/* Numbers of words index the rows of a table: one that is none would read elsewhere. */
+TEST(rows_that_a_model_cannot_take_are_refused_before_a_run)
+{
+    struct run r = { 0 };
+    RUN_SET(&r, "data", "digits", "model",
+        "{name: network, layers: [{name: embedding, words: 4, out: 2}, flatten, {name: linear, out: "
+        "classes}]}");
+    CHECK_INT(mot_experiment_open(NULL, r.setting, r.settings, &r.experiment), MOT_OK);
+    CHECK_INT(mot_job_open(r.experiment, &r.job), MOT_EDATA);
+    CHECK_HAS(mot_error(), "layer 1 (embedding): column 3 holds 0.6875 in one row");
+    mot_experiment_close(r.experiment);
+}
+
 TEST_MAIN()

@@ -152,9 +152,10 @@ struct mot_kernels {
     void (*add_bytes)(size_t n, const int8_t *x, int32_t *sum); /* sum += x */
 
     /* ---- compressors ---- */
-    /* The places, counted from `first` on, of entries whose bits without the sign are at least `least` (1 to
-     * 2^31 - 1), in order; returns how many. */
-    size_t (*above)(size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index);
+    /* The places, counted from `first` on, and the bits of entries whose bits without the sign are at least
+     * `least` (1 to 2^31 - 1), in order; returns how many. What is behind them, up to n, may be written to. */
+    size_t (*above)(
+        size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index, uint32_t *bits);
     double (*norm1)(size_t n, const float *x); /* the sum of the sizes, added like dot */
     /* level = the sign of x times |x| steps, rounded up or down at random so that the mean is right, at most
      * `most`; |x| steps below 2^24 */

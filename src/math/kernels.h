@@ -2,7 +2,8 @@
  *
  * One source (kernels_body.h and what it includes) is compiled once for each set: generic
  * with the baseline flags, avx2 with -mavx2 -mfma, neon on aarch64. The best that the
- * machine has is chosen at run time. The sets differ in the last bits (FMA or not), so a
+ * machine has is chosen at run time. Where there is AVX-512, avx2 has wider twins of some kernels, with the
+ * same bits (kernels_avx512.c). The sets differ in the last bits (FMA or not), so a
  * run records which it used; within a set, a result depends on the values only: not on
  * alignment, not on where a row falls in a batch, not on how often it is computed.
  *
@@ -183,7 +184,8 @@ enum mot_status mot_kernels_open(void);
  * Only before a net is opened. */
 bool mot_kernels_use(const char *name);
 
-/* Every set that this machine can run, best first, ended by NULL; and the plain twin. */
+/* Every set that this machine can run, best first, ended by NULL (avx2 with its wider twins, then without);
+ * and the plain twin. */
 const struct mot_kernels *const *mot_kernels_all(void);
 extern const struct mot_kernels mot_kernels_ref;
 

@@ -1,5 +1,5 @@
-/* kernels_avx512.c -- the kernels over maps, and that of narrow layers, compiled with -mavx512f: the same bits
- * as avx2's, in vectors twice as wide. */
+/* kernels_avx512.c -- the kernels over maps, and that of narrow layers, compiled with -mavx512f: the same
+ * bits as avx2's, in vectors twice as wide. */
 #define MAPS_NAME "avx512"
 #define MAPS_TABLE mot_maps_avx512
 

@@ -93,8 +93,8 @@ static void softmax(uint32_t rows, uint32_t classes, float *z)
     }
 }
 
-/* How many of `left` rows have in `own` the largest number of their classes, and their label is the first that
- * has it. */
+/* How many of `left` rows have in `own` the largest number of their classes, and the label is the first
+ * that has it. */
 INLINE uint32_t first_greatest(
     uint32_t left, uint32_t classes, const float *z, const float label[MOT_PANEL], const float own[MOT_PANEL])
 {

@@ -1,8 +1,8 @@
 /* kernels_wide.h -- a layer with few outputs over rows that lie anywhere, with sixteen lanes (AVX-512).
  *
  * The twin of kernels_narrow.h, with the same bits: a lane is a row, and every sum is the same chain. Four
- * columns of sixteen rows are turned and multiplied in registers, so that the units that multiply do not wait
- * for those that shuffle. Zen 4 then makes 95 % of the multiply-adds that it can, if the rows are in a cache. */
+ * columns of sixteen rows are turned and multiplied in registers, so that the units that multiply do not
+ * wait for those that shuffle. With rows in a cache, Zen 4 makes 95 % of the multiply-adds that it can. */
 #include "math/kernels_ahead.h"
 
 _Static_assert(LANES == MOT_PANEL, "a panel is a vector");

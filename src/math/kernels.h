@@ -154,7 +154,7 @@ struct mot_kernels {
 
     /* ---- compressors ---- */
     /* The places, counted from `first` on, and the bits of entries whose bits without the sign are at least
-     * `least` (1 to 2^31 - 1), in order; returns how many. What is behind them, up to n, may be written to. */
+     * `least` (1 to 2^31 - 1), in order; returns how many. What is behind them, up to n, may change. */
     size_t (*above)(
         size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index, uint32_t *bits);
     double (*norm1)(size_t n, const float *x); /* the sum of the sizes, added like dot */

@@ -38,21 +38,10 @@ static struct part part_of(const struct mot_compress *c, const struct mot_pressi
                         : (struct part){ 0, 0 };
 }
 
-static size_t pack_chosen(const struct mot_pressing *p, uint32_t n, float factor, unsigned char *to)
+/* The first n in the room, whose numbers are the bits of floats. */
+static size_t pack_chosen(const struct mot_pressing *p, uint32_t n, unsigned char *to)
 {
-    float *value = (float *)(void *)p->room.number;
-    for (uint32_t i = 0; i < n; i++) value[i] = p->x[p->room.index[i]];
-    if (factor != 1) {
-        uint32_t left = 0;
-        for (uint32_t i = 0; i < n; i++) { /* what underflows is nothing */
-            float scaled = value[i] * factor;
-            if (scaled == 0) continue;
-            p->room.index[left] = p->room.index[i];
-            value[left++] = scaled;
-        }
-        n = left;
-    }
-    return mot_packet_sparse(p->len, n, p->room.index, value, to);
+    return mot_packet_sparse(p->len, n, p->room.index, (const float *)(const void *)p->room.number, to);
 }
 
 /* ---- Top-k ------------------------------------------------------------------------------------------ */
@@ -64,9 +53,9 @@ static size_t pack_topk(const struct mot_compress *c, const struct mot_pressing 
         struct part part = part_of(c, p, i);
         if (part.n)
             n += mot_largest(p->x + part.first, part.n, mot_kept_of(c->ratio, part.n), part.first,
-                p->room.index + n, p->room.number);
+                p->room.index + n, p->room.number + n);
     }
-    return pack_chosen(p, n, 1, to);
+    return pack_chosen(p, n, to);
 }
 
 /* ---- Random k ---------------------------------------------------------------------------------------- */
@@ -115,8 +104,8 @@ static size_t pack_threshold(const struct mot_compress *c, const struct mot_pres
     uint32_t bits;
     memcpy(&bits, &least, sizeof(bits));
     if (bits == 0) bits = 1;
-    size_t n = mot_kernels()->above(p->len, p->x, bits, 0, p->room.index);
-    return pack_chosen(p, (uint32_t)n, 1, to);
+    size_t n = mot_kernels()->above(p->len, p->x, bits, 0, p->room.index, p->room.number);
+    return pack_chosen(p, (uint32_t)n, to);
 }
 
 /* ---- Quantisers -------------------------------------------------------------------------------------- */

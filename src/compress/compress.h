@@ -68,8 +68,8 @@ bool mot_compress_idle(const struct mot_compress *);
 /* Of n floats, how many a ratio keeps: at least 1. */
 uint32_t mot_kept_of(double ratio, uint32_t n);
 /* The k entries of x that are largest in size, or all that are not 0 if there are fewer: their places from
- * `first` on, in increasing order; among equals the first. Returns how many. */
-uint32_t mot_largest(
-    const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *number);
+ * `first` on, in increasing order, and their bits; among equals the first. Returns how many. Both have room
+ * for n. */
+uint32_t mot_largest(const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *bits);
 
 #endif

@@ -12,19 +12,15 @@
 #define RUNS_MOST 2048u    /* beyond the caches memory comes by the line, so a sample is of short runs */
 #define RUN 8u
 
-static uint32_t size_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return bits & 0x7fffffffu; /* sizes are in the order of these numbers; NaN is the largest */
-}
+/* Of a float's bits. Sizes are in the order of these numbers; NaN is the largest. */
+static uint32_t size_of(uint32_t bits) { return bits & 0x7fffffffu; }
 
-/* The r-th largest of m numbers below 2^31, r from 1 on, by its digits; *equal: how many like it count. Room
+/* The r-th largest of the sizes of m floats, r from 1 on, by its digits; *equal: how many like it count. Room
  * for m numbers, if there is any, takes those that have the digits so far. */
 static uint32_t nth_largest(const uint32_t *number, uint32_t m, uint32_t r, uint32_t *room, uint32_t *equal)
 {
     uint32_t count[2048], most = 0, found = 0, known = 0;
-    for (uint32_t i = 0; i < m; i++) most = number[i] > most ? number[i] : most;
+    for (uint32_t i = 0; i < m; i++) most = size_of(number[i]) > most ? size_of(number[i]) : most;
     for (unsigned shift = 20, bits = 11;; shift -= 5, bits = 5) { /* binary digits: 11, then 5 at a time */
         uint32_t mask = (1u << bits) - 1, value = bits == 11 ? most >> shift : mask, kept = 0;
         memset(count, 0, (value + 1) * sizeof(*count));
@@ -60,7 +56,8 @@ static uint32_t guess(const float *x, uint32_t n, struct sample s, uint32_t rank
     uint32_t m = 0, equal;
     for (uint32_t i = 0; i < s.runs; i++) {
         const float *run = x + (size_t)((uint64_t)(n - s.run) * i / (s.runs - 1));
-        for (uint32_t k = 0; k < s.run; k++) number[m++] = size_of(run[k]);
+        memcpy(number + m, run, s.run * sizeof(*run));
+        m += s.run;
     }
     uint32_t least = rank < m ? nth_largest(number, m, rank, number + m, &equal) : 1;
     return least ? least : 1;
@@ -68,32 +65,31 @@ static uint32_t guess(const float *x, uint32_t n, struct sample s, uint32_t rank
 
 /* At least k places, unless fewer floats than that are not 0. */
 static uint32_t candidates(
-    const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *number)
+    const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *bits)
 {
     const struct mot_kernels *kernels = mot_kernels();
     struct sample s = sample_of(n);
     double rank = (double)k / n * s.runs * s.run;
-    if (n < SAMPLED_FROM || k >= n) return (uint32_t)kernels->above(n, x, 1, first, index);
+    if (n < SAMPLED_FROM || k >= n) return (uint32_t)kernels->above(n, x, 1, first, index, bits);
     for (rank += 4 * sqrt(rank) + 4;; rank *= 2) {
-        uint32_t least = guess(x, n, s, rank < n ? (uint32_t)rank : n, number);
-        uint32_t found = (uint32_t)kernels->above(n, x, least, first, index);
+        uint32_t least = guess(x, n, s, rank < n ? (uint32_t)rank : n, bits);
+        uint32_t found = (uint32_t)kernels->above(n, x, least, first, index, bits);
         if (found >= k || least == 1) return found;
     }
 }
 
-uint32_t mot_largest(
-    const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *number)
+uint32_t mot_largest(const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *bits)
 {
-    uint32_t found = candidates(x, n, k, first, index, number), equal, kept = 0;
+    uint32_t found = candidates(x, n, k, first, index, bits), equal, kept = 0;
     if (found <= k) return found;
-    for (uint32_t i = 0; i < found; i++) number[i] = size_of(x[index[i] - first]);
-    uint32_t *room = found <= n / 2 ? number + found : NULL;
-    uint32_t least = nth_largest(number, found, k, room, &equal);
+    uint32_t *room = found <= n / 2 ? bits + found : NULL;
+    uint32_t least = nth_largest(bits, found, k, room, &equal);
     for (uint32_t i = 0; i < found; i++) {
-        uint32_t same = (number[i] == least) & (equal > 0);
+        uint32_t size = size_of(bits[i]), same = (size == least) & (equal > 0);
         equal -= same;
         index[kept] = index[i];
-        kept += (number[i] > least) | same;
+        bits[kept] = bits[i];
+        kept += (size > least) | same;
     }
     return kept;
 }

@@ -29,11 +29,17 @@ static float float_at(const unsigned char *p, size_t i)
 
 /* ---- Sparse --------------------------------------------------------------------------------------- */
 
-static size_t gap_bytes(uint32_t gap)
+static size_t gap_bytes(uint32_t gap) { return (38u - (unsigned)__builtin_clz(gap | 1)) / 7; }
+#define GAP_BYTES_MOST 5u
+
+/* Whether a gap takes one byte or two, no processor can foresee: so the second is always written. */
+static unsigned char *put_gap(unsigned char *at, uint32_t gap)
 {
-    size_t n = 1;
-    while (gap >>= 7) n++;
-    return n;
+    for (; gap >= 1u << 14; gap >>= 7) *at++ = (unsigned char)(gap | 128);
+    unsigned more = gap >> 7 != 0;
+    at[0] = (unsigned char)(gap | more << 7);
+    at[1] = (unsigned char)(gap >> 7);
+    return at + 1 + more;
 }
 
 /* What a place is after the one before it; the first counts from -1. */
@@ -64,17 +70,14 @@ size_t mot_packet_sparse(
     uint32_t len, uint32_t n, const uint32_t *index, const float *value, unsigned char *to)
 {
     struct head h = { .form = SPARSE, .n = n };
-    size_t bytes = sparse_bytes(n, index);
+    size_t bytes = MOT_PACKET_HEAD + (size_t)n * (sizeof(float) + GAP_BYTES_MOST);
+    if (bytes >= mot_packet_plain(len)) bytes = sparse_bytes(n, index);
     if (bytes >= mot_packet_plain(len)) return raw_of_sparse(len, n, index, value, to);
     memcpy(to, &h, sizeof(h));
     memcpy(to + sizeof(h), value, (size_t)n * sizeof(float));
     unsigned char *at = to + sizeof(h) + (size_t)n * sizeof(float);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t gap = gap_at(index, i);
-        for (; gap >= 128; gap >>= 7) *at++ = (unsigned char)(gap | 128);
-        *at++ = (unsigned char)gap;
-    }
-    return bytes;
+    for (uint32_t i = 0; i < n; i++) at = put_gap(at, gap_at(index, i));
+    return (size_t)(at - to);
 }
 
 /* Walks over the places of a sparse packet that was checked. */

@@ -8,16 +8,27 @@
 #include <string.h>
 
 extern const struct mot_kernels mot_kernels_generic, mot_kernels_avx2, mot_kernels_neon;
+void mot_narrow_forward_avx512(const struct mot_few *);
 extern const struct mot_map_kernels mot_maps_generic, mot_maps_avx2, mot_maps_avx512, mot_maps_neon;
 
-#define SETS_MAX 2
+/* Best first. Where there is AVX-512, avx2 comes twice: first with wider twins of kernels, which give the
+ * same bits. */
+#define SETS_MAX 3
 static const struct mot_kernels *available[SETS_MAX + 1];
+static struct mot_kernels wider;
 /* NULL after choosing: the environment asked for a set that is not there */
 static const struct mot_kernels *chosen;
 static const char *wanted;
 /* Kernels over maps, best first: avx512 stands in for avx2, with the same bits. */
-static const struct mot_map_kernels *maps[SETS_MAX + 2];
+static const struct mot_map_kernels *maps[SETS_MAX + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const struct mot_kernels *find(const char *name)
+{
+    for (size_t i = 0; available[i]; i++)
+        if (strcmp(name, available[i]->name) == 0) return available[i];
+    return NULL;
+}
 
 static void choose(void)
 {
@@ -25,7 +36,12 @@ static void choose(void)
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        if (__builtin_cpu_supports("avx512f")) maps[m++] = &mot_maps_avx512;
+        if (__builtin_cpu_supports("avx512f")) {
+            wider = mot_kernels_avx2;
+            wider.narrow_forward = mot_narrow_forward_avx512;
+            available[n++] = &wider;
+            maps[m++] = &mot_maps_avx512;
+        }
         available[n++] = &mot_kernels_avx2;
         maps[m++] = &mot_maps_avx2;
     }
@@ -41,16 +57,17 @@ static void choose(void)
         chosen = available[0];
         return;
     }
-    for (size_t i = 0; available[i]; i++)
-        if (strcmp(wanted, available[i]->name) == 0) chosen = available[i];
+    chosen = find(wanted);
 }
 
 enum mot_status mot_kernels_open(void)
 {
     pthread_once(&once, choose);
     if (chosen) return MOT_OK;
-    return mot_fail(MOT_EUSAGE, "MOTLEY_KERNELS is '%s', but this machine has %s%s%s", wanted,
-        available[0]->name, available[1] ? " and " : " only", available[1] ? available[1]->name : "");
+    const struct mot_kernels *best = available[0];
+    return mot_fail(MOT_EUSAGE, "MOTLEY_KERNELS is '%s', but this machine has %s%s", wanted,
+        best == &mot_kernels_generic ? "" : best->name,
+        best == &mot_kernels_generic ? "generic only" : " and generic");
 }
 
 const struct mot_kernels *mot_kernels(void)
@@ -67,12 +84,9 @@ const struct mot_kernels *mot_kernels(void)
 bool mot_kernels_use(const char *name)
 {
     pthread_once(&once, choose);
-    for (size_t i = 0; available[i]; i++) {
-        if (strcmp(name, available[i]->name) != 0) continue;
-        chosen = available[i];
-        return true;
-    }
-    return false;
+    const struct mot_kernels *set = find(name);
+    if (set) chosen = set;
+    return set != NULL;
 }
 
 const char *mot_kernels_name(void) { return mot_kernels()->name; }

@@ -2,7 +2,8 @@
  *
  * One source (kernels_body.h and what it includes) is compiled once for each set: generic
  * with the baseline flags, avx2 with -mavx2 -mfma, neon on aarch64. The best that the
- * machine has is chosen at run time. The sets differ in the last bits (FMA or not), so a
+ * machine has is chosen at run time. Where there is AVX-512, avx2 has wider twins of some kernels, with the
+ * same bits (kernels_avx512.c). The sets differ in the last bits (FMA or not), so a
  * run records which it used; within a set, a result depends on the values only: not on
  * alignment, not on where a row falls in a batch, not on how often it is computed.
  *
@@ -152,9 +153,10 @@ struct mot_kernels {
     void (*add_bytes)(size_t n, const int8_t *x, int32_t *sum); /* sum += x */
 
     /* ---- compressors ---- */
-    /* The places, counted from `first` on, of entries whose bits without the sign are at least `least` (1 to
-     * 2^31 - 1), in order; returns how many. */
-    size_t (*above)(size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index);
+    /* The places, counted from `first` on, and the bits of entries whose bits without the sign are at least
+     * `least` (1 to 2^31 - 1), in order; returns how many. What is behind them, up to n, may change. */
+    size_t (*above)(
+        size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index, uint32_t *bits);
     double (*norm1)(size_t n, const float *x); /* the sum of the sizes, added like dot */
     /* level = the sign of x times |x| steps, rounded up or down at random so that the mean is right, at most
      * `most`; |x| steps below 2^24 */
@@ -182,7 +184,8 @@ enum mot_status mot_kernels_open(void);
  * Only before a net is opened. */
 bool mot_kernels_use(const char *name);
 
-/* Every set that this machine can run, best first, ended by NULL; and the plain twin. */
+/* Every set that this machine can run, best first, ended by NULL (avx2 with its wider twins, then without);
+ * and the plain twin. */
 const struct mot_kernels *const *mot_kernels_all(void);
 extern const struct mot_kernels mot_kernels_ref;
 

@@ -1,6 +1,7 @@
-/* kernels_avx512.c -- the kernels over maps, compiled with -mavx512f: the same bits as avx2's, in vectors
- * twice as wide. */
+/* kernels_avx512.c -- the kernels over maps, and that of narrow layers, compiled with -mavx512f: the same
+ * bits as avx2's, in vectors twice as wide. */
 #define MAPS_NAME "avx512"
 #define MAPS_TABLE mot_maps_avx512
 
 #include "math/kernels_maps.h"
+#include "math/kernels_wide.h"

@@ -14,23 +14,55 @@ INLINE uint32_t lanes_of(vi v)
 #endif
 }
 
-static size_t places_above(size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index)
+#define AT_ONCE 64u /* floats that are compared before any is looked at */
+
+/* One bit for each of AT_ONCE floats whose size is above `below`. */
+INLINE uint64_t bits_above(const float *x, vi below)
 {
-    enum { ROWS = 32 / LANES };
+    uint64_t bits = 0;
+#if LANES == 4
+    for (unsigned half = 0; half < AT_ONCE; half += 32, x += 32) {
+        vu bit = { 1, 2, 4, 8 }, is = { 0 };
+        UNROLL for (unsigned v = 0; v < 8; v++) is |= (vu)(sizes(load(x + v * LANES)) > below) & bit << 4 * v;
+        bits |= (uint64_t)(is[0] | is[1] | is[2] | is[3]) << half;
+    }
+#else
+    UNROLL for (unsigned v = 0; v < AT_ONCE; v += LANES) bits |=
+        (uint64_t)lanes_of(sizes(load(x + v)) > below) << v;
+#endif
+    return bits;
+}
+
+INLINE void put_place(const float *x, size_t at, uint32_t first, uint32_t *index, uint32_t *bits)
+{
+    *index = first + (uint32_t)at;
+    memcpy(bits, x + at, sizeof *bits);
+}
+
+/* Of AT_ONCE floats seldom more than SURE are chosen. So many are written in any case, but only counted if
+ * they are there: whether they are, no processor can foresee. */
+#define SURE 2
+
+static size_t places_above(
+    size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index, uint32_t *bits)
+{
     const vi below = (vi){ 0 } + (int32_t)(least - 1);
     size_t found = 0, i = 0;
-    for (; i + 32 <= n; i += 32) {
-        vi is[ROWS], any = { 0 };
-        UNROLL for (int r = 0; r < ROWS; r++) any |= is[r] = sizes(load(x + i + r * LANES)) > below;
-        if (none(any)) continue;
-        uint32_t bits = 0;
-        UNROLL for (int r = 0; r < ROWS; r++) bits |= lanes_of(is[r]) << r * LANES;
-        for (; bits; bits &= bits - 1) index[found++] = first + (uint32_t)i + (uint32_t)__builtin_ctz(bits);
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {
+        uint64_t chosen = bits_above(x + i, below);
+        UNROLL for (int k = 0; k < SURE; k++)
+        {
+            size_t at = (size_t)__builtin_ctzll(chosen | UINT64_C(1) << (AT_ONCE - 1));
+            put_place(x, i + at, first, index + found, bits + found);
+            found += chosen != 0;
+            chosen &= chosen - 1;
+        }
+        for (; chosen; chosen &= chosen - 1, found++)
+            put_place(x, i + (size_t)__builtin_ctzll(chosen), first, index + found, bits + found);
     }
     for (; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, x + i, sizeof bits);
-        if ((bits & INT32_MAX) >= least) index[found++] = first + (uint32_t)i;
+        put_place(x, i, first, index + found, bits + found);
+        found += (bits[found] & INT32_MAX) >= least;
     }
     return found;
 }

@@ -93,16 +93,24 @@ static void softmax(uint32_t rows, uint32_t classes, float *z)
     }
 }
 
-/* Is the label's number the largest of its row, and the first such? */
-static bool is_first_greatest(uint32_t classes, const float *z, uint32_t label)
+/* How many of `left` rows have in `own` the largest number of their classes, and the label is the first
+ * that has it. */
+INLINE uint32_t first_greatest(
+    uint32_t left, uint32_t classes, const float *z, const float label[MOT_PANEL], const float own[MOT_PANEL])
 {
-    float own = z[(size_t)label * MOT_PANEL];
-    bool first = own == own;
-    for (uint32_t c = 0; c < classes; c++) {
-        float other = z[(size_t)c * MOT_PANEL];
-        first &= c < label ? other < own : other <= own;
+    static const float number[MOT_PANEL] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    uint32_t found = 0;
+    UNROLL for (int v = 0; v < ROW_VECTORS; v++)
+    {
+        vf mine = load(own + v * LANES), at = load(label + v * LANES);
+        vi first = (load(number + v * LANES) < (float)left) & (mine == mine);
+        for (uint32_t c = 0; c < classes; c++) {
+            vf other = load(z + (size_t)c * MOT_PANEL + v * LANES);
+            first &= (other < mine) | ((other == mine) & (at <= (float)c));
+        }
+        for (int lane = 0; lane < LANES; lane++) found += first[lane] != 0;
     }
-    return first;
+    return found;
 }
 
 /* With p the probabilities and t = (1 - smoothing) onehot + smoothing / classes the target:
@@ -114,11 +122,13 @@ static double softmax_loss(
     const float even = smoothing / (float)classes;
     for (uint32_t p = 0; p < mot_panels(rows); p++, z += (size_t)classes * MOT_PANEL, y += MOT_PANEL) {
         uint32_t left = rows - p * MOT_PANEL < MOT_PANEL ? rows - p * MOT_PANEL : MOT_PANEL;
-        float own[MOT_PANEL] = { 0 }, mean[MOT_PANEL] = { 0 }, top[MOT_PANEL], all_log[MOT_PANEL];
+        float own[MOT_PANEL] = { 0 }, label[MOT_PANEL] = { 0 }, mean[MOT_PANEL] = { 0 };
+        float top[MOT_PANEL], all_log[MOT_PANEL];
         for (uint32_t r = 0; r < left; r++) {
+            label[r] = y[r];
             own[r] = z[(size_t)y[r] * MOT_PANEL + r];
-            if (hits) *hits += is_first_greatest(classes, z + r, (uint32_t)y[r]);
         }
+        if (hits) *hits += first_greatest(left, classes, z, label, own);
         if (smoothing > 0)
             for (uint32_t c = 0; c < classes; c++)
                 for (uint32_t r = 0; r < MOT_PANEL; r++) mean[r] += z[(size_t)c * MOT_PANEL + r];
@@ -131,8 +141,9 @@ static double softmax_loss(
             store(all_log + v * LANES, log_f(sum[v]));
         }
         for (uint32_t r = 0; r < left; r++) {
-            double at = (double)own[r] - (double)top[r], spread = (double)mean[r] / classes - (double)top[r];
-            total += (double)all_log[r] - at + (smoothing > 0 ? (double)smoothing * (at - spread) : 0);
+            double at = (double)own[r] - (double)top[r], more = 0;
+            if (smoothing > 0) more = (double)smoothing * (at - ((double)mean[r] / classes - (double)top[r]));
+            total += (double)all_log[r] - at + more;
         }
 
         float weight[MOT_PANEL] = { 0 };

@@ -1,13 +1,11 @@
 /* kernels_narrow.h -- a layer with few outputs over rows that lie anywhere; a part of kernels_body.h.
  *
- * There is little to multiply for each number that is read, so what counts is that memory is never idle.
  * Sixteen columns of sixteen rows are transposed and multiplied at once, while what comes next is fetched:
  * loads, shuffles and products of neighbouring steps overlap. Transposed 384 columns at a time, as gemm
  * would have it, the rows took a third longer. Every sum is the chain that gemm makes, broken at the same
  * k: the bits are the same. */
 
-/* Without rows to come a row fetches its own columns, so many ahead. */
-#define NARROW_AHEAD 64
+#include "math/kernels_ahead.h"
 
 /* Goes on with the sums of some outputs and TILE_COLS rows: n inputs more. */
 INLINE void narrow_tile(
@@ -50,9 +48,9 @@ static void narrow_run(
     of_outs[outs - 1](w, w_row, turned, n, sums);
 }
 
-/* Inputs k .. end - 1 of sixteen rows, into sums [out][16]; `fetch` are the rows to come, one for each. */
-static void narrow_block(const struct mot_few *f, const float *const row[MOT_PANEL],
-    const float *const fetch[MOT_PANEL], uint32_t k, uint32_t end, float *sums)
+/* Inputs k .. end - 1 of sixteen rows, into sums [out][16]. */
+static void narrow_block(
+    const struct mot_few *f, const struct sixteen *s, uint32_t k, uint32_t end, float *sums)
 {
     float turned[MOT_PANEL * MOT_PANEL] __attribute__((aligned(64)));
     for (uint32_t o = 0; o < f->out; o++)
@@ -60,10 +58,11 @@ static void narrow_block(const struct mot_few *f, const float *const row[MOT_PAN
             store(sums + o * MOT_PANEL + v, all(f->bias && k == 0 ? f->bias[o] : 0));
     for (uint32_t n; k < end; k += n) {
         n = end - k < MOT_PANEL ? end - k : MOT_PANEL;
-        UNROLL for (uint32_t i = 0; i < MOT_PANEL; i++) __builtin_prefetch(fetch[i] + k);
+        if (s->adjacent) UNROLL for (uint32_t i = 0; i < MOT_PANEL; i++) fetch_line(s, k, i, true);
+        else UNROLL for (uint32_t i = 0; i < MOT_PANEL; i++) fetch_line(s, k, i, false);
         UNROLL for (uint32_t i = 0; i < MOT_PANEL; i += LANES) if (n == MOT_PANEL)
-            turn_lanes(row + i, k, MOT_PANEL, turned + i);
-        else turn_lanes(row + i, k, n, turned + i);
+            turn_lanes(s->row + i, k, MOT_PANEL, turned + i);
+        else turn_lanes(s->row + i, k, n, turned + i);
         for (uint32_t j = 0; j < MOT_PANEL; j += TILE_COLS) {
             uint32_t o = 0, left = f->out % TILE_ROWS;
             for (; o + TILE_ROWS <= f->out; o += TILE_ROWS)
@@ -78,18 +77,13 @@ static void narrow_block(const struct mot_few *f, const float *const row[MOT_PAN
 static void narrow_forward(const struct mot_few *f)
 {
     float sums[MOT_NARROW * MOT_PANEL] __attribute__((aligned(64)));
-    const uint32_t last = f->rows - 1;
     float *y = f->y;
     for (uint32_t r = 0; r < f->rows; r += MOT_PANEL, y += (size_t)f->out * MOT_PANEL) {
-        const float *row[MOT_PANEL], *fetch[MOT_PANEL];
-        for (uint32_t i = 0, next; i < MOT_PANEL; i++) {
-            row[i] = f->x[r + i < last ? r + i : last]; /* lanes without a row repeat the last */
-            next = r + i + MOT_PANEL;
-            fetch[i] = next <= last ? f->x[next] : row[i] + NARROW_AHEAD;
-        }
+        struct sixteen rows;
+        find_sixteen(f, r, &rows);
         for (uint32_t k = 0, end; k < f->in; k = end) {
             end = f->in - k < K_BLOCK ? f->in : k + K_BLOCK;
-            narrow_block(f, row, fetch, k, end, k ? sums : y);
+            narrow_block(f, &rows, k, end, k ? sums : y);
             for (uint32_t i = 0; k && i < f->out * MOT_PANEL; i += LANES)
                 store(y + i, load(sums + i) + load(y + i));
         }

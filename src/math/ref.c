@@ -348,13 +348,16 @@ static void cosine_ref(size_t n, const float *x, float *y)
 
 /* ---- Compressors ---------------------------------------------------------------------- */
 
-static size_t above_ref(size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index)
+static size_t above_ref(
+    size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index, uint32_t *bits)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        if ((bits & 0x7fffffff) >= least) index[found++] = first + (uint32_t)i;
+        uint32_t one;
+        memcpy(&one, &x[i], sizeof one);
+        if ((one & 0x7fffffff) < least) continue;
+        index[found] = first + (uint32_t)i;
+        bits[found++] = one;
     }
     return found;
 }

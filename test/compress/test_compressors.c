@@ -216,15 +216,18 @@ TEST(what_is_not_finite_arrives)
 
 TEST(every_kernel_set_makes_the_packet_of_the_plain_twin)
 {
-    static uint32_t a[3000], b[3000];
+    static uint32_t a[3000], b[3000], is[3000], of[3000];
+    static const uint32_t least[] = { 1, 0x3f000000, 0x41000000, INT32_MAX }; /* all but 0, many, few, none */
     static int8_t p[3000], q[3000];
     static unsigned char s[400], t[400];
     for (uint32_t n = 0; n < 300; n += n < 40 ? 1 : 37) {
         press_draw(x, n, n);
         for (const struct mot_kernels *const *k = mot_kernels_all(); *k; k++) {
-            size_t found = mot_kernels_ref.above(n, x, 0x3f000000, 7, a);
-            CHECK_INT((*k)->above(n, x, 0x3f000000, 7, b), found);
-            CHECK(memcmp(a, b, found * sizeof(*a)) == 0);
+            for (size_t l = 0; l < MOT_COUNT(least); l++) {
+                size_t found = mot_kernels_ref.above(n, x, least[l], 7, a, is);
+                CHECK_INT((*k)->above(n, x, least[l], 7, b, of), found);
+                CHECK(memcmp(a, b, found * sizeof(*a)) == 0 && memcmp(is, of, found * sizeof(*is)) == 0);
+            }
             mot_kernels_ref.levels(n, x, 3.7f, 7, UINT64_C(0x123456789abcdef) * n, p);
             (*k)->levels(n, x, 3.7f, 7, UINT64_C(0x123456789abcdef) * n, q);
             CHECK(memcmp(p, q, n) == 0);

@@ -12,14 +12,18 @@ set(MOTLEY_CREW_TESTS "^test_(sim|faults|crew_threads|partition_threads|example_
 # Those that look at the tree, at its pages, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
 # go through their fuzzer too, which has sanitizers (tools/check fuzz).
 set(MOTLEY_ONCE "^test_(install|outside|docs|page_browser|mpich)$")
-# Tests that wait for ranks, or are long, begin first: then the last ones do not leave cores idle.
-set(MOTLEY_FIRST "mpi|fault|asgrad|page_browser|study|replay|budget")
+# Tests that wait for ranks, brokers or browsers, or are long, begin first, the longest before the others: then the last
+# ones do not leave cores idle.
+set(MOTLEY_LONGEST "budget|docs|kafka|mqtt|mpi_(coded|resume|start)$")
+set(MOTLEY_FIRST "mpi|fault|asgrad|page|study|replay|same|torch|serve|race|store|one_run|default_rate|sgp|pushsum|help$")
 function(motley_label name room source)
   set(labels ${room})
   if(room MATCHES "^(tools|budget|same|fuzz)$" OR name MATCHES "${MOTLEY_ONCE}")
     list(APPEND labels once)
   endif()
-  if(name MATCHES "${MOTLEY_FIRST}")
+  if(name MATCHES "${MOTLEY_LONGEST}")
+    set_tests_properties(${name} PROPERTIES COST 200)
+  elseif(name MATCHES "${MOTLEY_FIRST}")
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
   file(STRINGS ${source} runs_threads REGEX "${MOTLEY_RUNS_THREADS}" LIMIT_COUNT 1)
@@ -153,9 +157,15 @@ if(TARGET PkgConfig::RDKAFKA)
   target_link_libraries(bench_kafka PRIVATE PkgConfig::RDKAFKA) # for its mock cluster
 endif()
 
-# Whole-tree checks: `ctest -C checks` runs them beside the tests; `make test` does.
+# Whole-tree checks: `ctest -C checks` runs them after the tests; `make test` does. What they need is built beside the
+# tests, at the lowest priority: there is always one that waits for a rank, a broker or a browser.
+foreach(build asan tsan fuzz)
+  add_test(NAME build_${build} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check build ${build})
+  set_tests_properties(build_${build} PROPERTIES LABELS check RESOURCE_LOCK builder COST 1000 TIMEOUT 3600
+    SKIP_RETURN_CODE 77 ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
+endforeach()
 foreach(check asan tsan valgrind fuzz)
   add_test(NAME check_${check} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check ${check})
   set_tests_properties(check_${check} PROPERTIES LABELS check RUN_SERIAL ON TIMEOUT 3600 SKIP_RETURN_CODE 77
-    ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
+    DEPENDS "build_asan;build_tsan;build_fuzz" ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
 endforeach()

@@ -132,7 +132,7 @@ target_link_libraries(example_method PRIVATE motley_shared)
 # All that ctest runs, with what `cmake --install` needs, which test_install does.
 add_custom_target(all_tests DEPENDS motley_shared)
 add_dependencies(all_tests tests fuzzers tidy)
-if(NOT MOTLEY_MUTATE)
+if(NOT MOTLEY_ONE_LIBRARY)
   add_dependencies(all_tests motley_static)
 endif()
 foreach(target man completions)

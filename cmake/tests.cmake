@@ -1,9 +1,10 @@
 # Tests, fuzzers and benchmarks: adding a file adds it. They are built when asked for: targets all_tests, benches.
 enable_testing()
 
+# mpirun starts hundreds of times, and need not look for graphics cards each time, with plugins of hwloc's.
 set(MOTLEY_TEST_ENVIRONMENT
   "MOTLEY=${CMAKE_BINARY_DIR}/motley" "MOTLEY_SOURCE=${CMAKE_SOURCE_DIR}" "MOTLEY_BUILD=${CMAKE_BINARY_DIR}"
-  "MOTLEY_CC=${CMAKE_C_COMPILER}" "CMAKE=${CMAKE_COMMAND}")
+  "MOTLEY_CC=${CMAKE_C_COMPILER}" "CMAKE=${CMAKE_COMMAND}" "HWLOC_PLUGINS_PATH=/nonexistent")
 
 # A test's label is its room. Those that run threads are labelled `threads` too, for ThreadSanitizer: their source
 # says so. The simulator's crew has its turn in test_sim and test_faults; other simulations would only be longer.

@@ -1,7 +1,7 @@
 # What `cmake --install` puts where.
 file(GLOB MOTLEY_HEADERS CONFIGURE_DEPENDS include/motley/*.h)
 install(FILES ${MOTLEY_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/motley)
-if(NOT MOTLEY_MUTATE)
+if(NOT MOTLEY_ONE_LIBRARY)
   install(TARGETS motley_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(TARGETS motley_shared EXPORT motley-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,9 +1,10 @@
 # Tests, fuzzers and benchmarks: adding a file adds it. They are built when asked for: targets all_tests, benches.
 enable_testing()
 
+# mpirun starts hundreds of times, and need not look for graphics cards each time, with plugins of hwloc's.
 set(MOTLEY_TEST_ENVIRONMENT
   "MOTLEY=${CMAKE_BINARY_DIR}/motley" "MOTLEY_SOURCE=${CMAKE_SOURCE_DIR}" "MOTLEY_BUILD=${CMAKE_BINARY_DIR}"
-  "MOTLEY_CC=${CMAKE_C_COMPILER}" "CMAKE=${CMAKE_COMMAND}")
+  "MOTLEY_CC=${CMAKE_C_COMPILER}" "CMAKE=${CMAKE_COMMAND}" "HWLOC_PLUGINS_PATH=/nonexistent")
 
 # A test's label is its room. Those that run threads are labelled `threads` too, for ThreadSanitizer: their source
 # says so. The simulator's crew has its turn in test_sim and test_faults; other simulations would only be longer.
@@ -12,14 +13,18 @@ set(MOTLEY_CREW_TESTS "^test_(sim|faults|crew_threads|partition_threads|example_
 # Those that look at the tree, at its pages, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
 # go through their fuzzer too, which has sanitizers (tools/check fuzz).
 set(MOTLEY_ONCE "^test_(install|outside|docs|page_browser|mpich)$")
-# Tests that wait for ranks, or are long, begin first: then the last ones do not leave cores idle.
-set(MOTLEY_FIRST "mpi|fault|asgrad|page_browser|study|replay|budget")
+# Tests that wait for ranks, brokers or browsers, or are long, begin first, the longest before the others: then the last
+# ones do not leave cores idle.
+set(MOTLEY_LONGEST "budget|docs|kafka|mqtt|mpi_(coded|resume|start)$")
+set(MOTLEY_FIRST "mpi|fault|asgrad|page|study|replay|same|torch|serve|race|store|one_run|default_rate|sgp|pushsum|help$")
 function(motley_label name room source)
   set(labels ${room})
   if(room MATCHES "^(tools|budget|same|fuzz)$" OR name MATCHES "${MOTLEY_ONCE}")
     list(APPEND labels once)
   endif()
-  if(name MATCHES "${MOTLEY_FIRST}")
+  if(name MATCHES "${MOTLEY_LONGEST}")
+    set_tests_properties(${name} PROPERTIES COST 200)
+  elseif(name MATCHES "${MOTLEY_FIRST}")
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
   file(STRINGS ${source} runs_threads REGEX "${MOTLEY_RUNS_THREADS}" LIMIT_COUNT 1)
@@ -42,6 +47,10 @@ else()
   set(MOTLEY_CHECKED_TESTS "^(math/.*|partition/test_(submodular|quality))$")
 endif()
 
+# What is measured is in the library. So a test is compiled without optimization, in a third of the time, unless it
+# computes a lot itself.
+set(MOTLEY_COMPUTING_TESTS "^(base|math|data|partition|compress|topology|code)/|^method/test_pushsum$")
+
 # test/<room>/test_<what>.c sees the library's insides.
 file(GLOB TEST_SOURCES CONFIGURE_DEPENDS test/*/test_*.c)
 foreach(source ${TEST_SOURCES})
@@ -53,7 +62,11 @@ foreach(source ${TEST_SOURCES})
   endif()
   add_executable(${name} EXCLUDE_FROM_ALL ${source})
   target_include_directories(${name} PRIVATE test)
-  target_compile_options(${name} PRIVATE -O1) # what is measured is in the library; a test compiles in half the time
+  if("${room}/${name}" MATCHES "${MOTLEY_COMPUTING_TESTS}")
+    target_compile_options(${name} PRIVATE -O1 $<$<CONFIG:Release>:-g1>)
+  else()
+    target_compile_options(${name} PRIVATE -O0 $<$<CONFIG:Release>:-g1>)
+  endif()
   if(TARGET motley_checked_kernels AND "${room}/${name}" MATCHES "${MOTLEY_CHECKED_TESTS}")
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:motley_checked_kernels>)
   endif()
@@ -128,7 +141,7 @@ target_link_libraries(example_method PRIVATE motley_shared)
 # All that ctest runs, with what `cmake --install` needs, which test_install does.
 add_custom_target(all_tests DEPENDS motley_shared)
 add_dependencies(all_tests tests fuzzers tidy)
-if(NOT MOTLEY_MUTATE)
+if(NOT MOTLEY_ONE_LIBRARY)
   add_dependencies(all_tests motley_static)
 endif()
 foreach(target man completions)
@@ -153,9 +166,15 @@ if(TARGET PkgConfig::RDKAFKA)
   target_link_libraries(bench_kafka PRIVATE PkgConfig::RDKAFKA) # for its mock cluster
 endif()
 
-# Whole-tree checks: `ctest -C checks` runs them beside the tests; `make test` does.
+# Whole-tree checks: `ctest -C checks` runs them after the tests; `make test` does. What they need is built beside the
+# tests, at the lowest priority: there is always one that waits for a rank, a broker or a browser.
+foreach(build asan tsan fuzz)
+  add_test(NAME build_${build} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check build ${build})
+  set_tests_properties(build_${build} PROPERTIES LABELS check RESOURCE_LOCK builder COST 1000 TIMEOUT 3600
+    SKIP_RETURN_CODE 77 ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
+endforeach()
 foreach(check asan tsan valgrind fuzz)
   add_test(NAME check_${check} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check ${check})
   set_tests_properties(check_${check} PROPERTIES LABELS check RUN_SERIAL ON TIMEOUT 3600 SKIP_RETURN_CODE 77
-    ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
+    DEPENDS "build_asan;build_tsan;build_fuzz" ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
 endforeach()

@@ -29,6 +29,8 @@ fi
 
 box=$(mktemp -d)
 trap 'rm -rf "$box"' EXIT
+# Valgrind would read 11 MB of debug information at every start.
+strip -o "$box/motley" "$motley" && motley=$box/motley
 export MOTLEY_KERNELS=generic MOTLEY_STORE=$box/store
 # The C library, too, is to take the same way on every processor.
 export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ERMS,-FSRM,-AVX_Fast_Unaligned_Load
@@ -37,7 +39,7 @@ export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX2_Usable,-AVX512F,-AVX512VL,-ER
 count() {
     local name=$1
     shift
-    valgrind --tool=cachegrind --cache-sim=no --branch-sim=no --cachegrind-out-file=/dev/null \
+    valgrind --tool=cachegrind --cache-sim=no --branch-sim=no --vex-guest-chase=no --cachegrind-out-file=/dev/null \
         --log-file="$box/$name.%p.log" "$@" >"$box/$name.out" 2>"$box/$name.err" || return 1
     cat "$box/$name".*.log | awk '/I +refs:/ { gsub(/,/, "", $NF); sum += $NF } END { printf "%.0f", sum }' >"$box/$name.n"
 }

@@ -304,8 +304,7 @@ TEST(a_checkpoint_of_a_piece_that_cannot_be_is_refused)
         .checkpoint = "x" };
     CHECK_INT(mot_sim_open(&o, &s), MOT_OK);
     for (mot_node i = 0; i < s->world.nodes; i++) {
-        struct mot_env env = mot_sim_env(s, i);
-        s->method->init(s->node[i].actor.state, &env);
+        s->method->init(s->node[i].actor.state, mot_sim_env(s, i));
         mot_sim_step(s, i, &(struct mot_event){ .kind = MOT_EV_START });
     }
     struct sim_work *w = &s->work[1], was = *w; /* 60 samples as 6, 12, 18 and 24 */

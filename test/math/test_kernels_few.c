@@ -42,7 +42,7 @@ static const uint32_t few_sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 16, 17, 31
 static bool few_left_out(uint32_t rows, uint32_t in, uint32_t out)
 {
     size_t work = (size_t)in * out;
-    return work > (SANITIZED ? 20000 : 200000) && (SANITIZED || (rows > 1 && rows != 5 && rows < MOT_FEW));
+    return work > (SANITIZED ? 4000 : 200000) && (SANITIZED || (rows > 1 && rows != 5 && rows < MOT_FEW));
 }
 
 TEST(kernels_for_a_few_rows_match_their_twins)

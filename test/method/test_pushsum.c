@@ -15,6 +15,7 @@
 #define MOST 64u
 #define DIM 5u
 #define BUFFERS 40000u
+#define STRIDE(ordinary, sanitized) (SANITIZED ? (sanitized) : (ordinary)) /* between numbers of workers */
 
 static struct mot_pool pool;
 static struct mot_outbox outbox;
@@ -157,7 +158,7 @@ static double error(void)
 
 TEST(with_a_power_of_2_of_workers_all_have_the_mean_after_just_log2_rounds_and_with_others_they_do_not)
 {
-    for (uint32_t n = 2; n <= MOST; n++) {
+    for (uint32_t n = 2; n <= MOST; n += STRIDE(1u, 7u)) { /* 16, too */
         uint32_t leaps = mot_leaps(n);
         bool power = (n & (n - 1)) == 0;
         begin(NULL, NULL, n, 1, 0, false, n);
@@ -208,6 +209,7 @@ TEST(on_irregular_graphs_weights_sum_to_n_and_all_get_the_mean_where_plain_avera
     for (size_t g = 0; g < MOT_COUNT(graphs); g++)
         for (uint32_t lag = 0; lag <= 3; lag++) {
             uint32_t n = graphs[g].workers, rounds = graphs[g].rounds * (lag + 1);
+            if (SANITIZED && n == 64) continue; /* as a star of 13, a hundred times as long */
             begin(graphs[g].topology, graphs[g].list, n, 1, lag, false, 7);
             double plain = plain_error(rounds);
             for (uint32_t t = 0; t < rounds; t++) {
@@ -221,7 +223,7 @@ TEST(on_irregular_graphs_weights_sum_to_n_and_all_get_the_mean_where_plain_avera
 
 TEST(late_shares_and_several_peers_bring_the_mean_too_and_no_weight_is_lost)
 {
-    for (uint32_t n = 1; n <= 23; n++)
+    for (uint32_t n = 1; n <= 23; n += STRIDE(1u, 5u))
         for (uint32_t peers = 1; peers <= (n > 1 ? mot_leaps(n) : 1); peers++)
             for (uint32_t lag = 0; lag <= 5; lag += 1 + lag / 2) {
                 begin(NULL, NULL, n, peers, lag, false, 100 * n + lag);
@@ -293,7 +295,7 @@ TEST(in_any_order_of_events_rounds_give_the_same_bits_and_what_is_declared_suffi
 {
     uint64_t seed = 5;
     printf("  seed %llu\n", (unsigned long long)seed);
-    for (uint32_t n = 2; n <= 17; n++)
+    for (uint32_t n = 2; n <= 17; n += STRIDE(1u, 5u))
         for (uint32_t lag = 0; lag <= 4; lag++) {
             uint32_t peers = 1 + (n + lag) % mot_leaps(n);
             const char *topology = (n + lag) % 3 == 0 ? "star" : NULL;
@@ -377,7 +379,7 @@ static enum mot_push_loss lose(mot_node lost)
 
 TEST(the_others_agree_without_a_lost_worker_and_only_its_weight_is_gone)
 {
-    for (uint32_t n = 2; n <= 32; n++)
+    for (uint32_t n = 2; n <= 32; n += STRIDE(1u, 10u))
         for (uint32_t lag = 0; lag <= 2; lag++) {
             begin(NULL, NULL, n, 1, lag, true, n);
             for (uint32_t t = 0; t < 3; t++) CHECK(all_round());

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Over MPI a synchronous run gives the simulator's bits, whoever starts it; and what does not fit is refused.
 . "$(dirname "$0")/mpi.sh"
+unset HWLOC_PLUGINS_PATH # here mpirun starts as it does for users
 
 updates=200
 [ $asan = no ] || updates=60

@@ -83,6 +83,7 @@ void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_
     n->reported = l->world.step0;
     n->fed_at = MOT_NEVER;
     if (l->place) mot_live_feed_open(n);
+    if (mot_live_has_rests(l)) mot_rests_open(n);
 }
 
 void mot_live_node_close(struct mot_live_node *n)
@@ -92,6 +93,7 @@ void mot_live_node_close(struct mot_live_node *n)
     free(n->drawn);
     free(n->place);
     free(n->placed);
+    mot_rests_close(n);
     mot_intake_close(n->intake);
     free(n->scratch);
     mot_actor_close(&n->actor, &n->outbox);
@@ -113,6 +115,7 @@ void mot_live_node_init(struct mot_live_node *n)
     env.life = n->life;
     mot_actor_hold_first(&n->actor, n->live->experiment, &n->world, n->life);
     n->live->experiment->method->init(n->actor.state, &env);
+    if (mot_live_has_rests(n->live)) mot_rests_begin(n);
 }
 
 /* ---- Telling the watcher ------------------------------------------------------------------ */
@@ -216,6 +219,7 @@ static void advance(void *node, struct mot_actor *actor)
     }
     if (n->placed) memcpy(n->placed, n->place, l->world.workers * sizeof(*n->placed));
     if (n->drawn) memcpy(n->drawn, n->seen, l->world.workers * sizeof(*n->drawn));
+    if (n->took) memcpy(n->took, n->taken, l->world.workers * sizeof(*n->took));
     if (mot_live_shows(n)) mot_live_show_due(n);
     /* Every worker counts its own updates, so nobody has to be told. */
     if (l->world.servers == 0 && n->actor.advanced >= l->stop_at) n->finished = true;
@@ -239,6 +243,7 @@ static void send(void *node, struct mot_actor *actor, const struct mot_message *
     mot_live_node_sent(n, m->to, bytes);
     if (m->rows) actor->tally.rows_bytes += bytes;
     if (m->given) watch_shared(n, m);
+    if (n->rests && m->to >= n->world.workers) mot_rests_sent(n, m->to - n->world.workers);
     n->port->send(n->port, m);
 }
 
@@ -316,6 +321,9 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
         if (a->message.from < n->live->world.workers) {
             n->seen[a->message.from] = a->sender_samples;
             if (n->place) n->place[a->message.from] = a->place;
+            if (n->taken) n->taken[a->message.from]++;
+        } else if (n->rests) {
+            mot_rests_told(n, a->message.from - n->live->world.workers, a->took);
         }
         watch_flight(n, a);
         mot_actor_take_rows(&n->actor, &a->message);

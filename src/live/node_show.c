@@ -44,6 +44,7 @@ void mot_live_show(struct mot_live_node *n, struct mot_shown s)
     s.view.params = NULL;
     if (l->judge) mot_live_judge_show(l->judge, &s);
     else n->port->show(n->port, &s);
+    if (mot_live_wants_rests(l, &s)) mot_live_ask_rests(n, &s);
 }
 
 void mot_live_show_last(struct mot_live_node *n) { mot_live_show(n, (struct mot_shown){ .last = true }); }

@@ -543,3 +543,11 @@ bool mot_served_model(const void *state, const struct mot_env *env, struct mot_v
         (struct mot_view){ .x = params->x, .scale = 1, .params = params, .off = mine.off, .len = mine.len };
     return true;
 }
+
+const struct mot_packer *mot_served_packer(
+    const struct mot_served *rule, const void *state, const struct mot_env *env, uint32_t server)
+{
+    const struct mot_worker_side *side = side_of(rule);
+    MOT_ASSERT(!is_server(env) && server < env->world->servers);
+    return side->packer ? side->packer(state, server) : NULL;
+}

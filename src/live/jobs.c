@@ -299,6 +299,7 @@ static void set_is_whole(struct mot_live_judge *j, struct mot_live_job *job)
     job->next = NULL;
     if (!job->asked && job->at > j->set_done) j->set_done = job->at;
     count_set(j, job);
+    mot_gather_due(job->rests);
     if (may_end_at(j, job) || (!j->busy && !j->ready)) append(j, job);
     else free_job(j, job);
 }

@@ -55,7 +55,7 @@ struct mot_live_judge {
     uint64_t cut;
     char *save_error; /* of the first checkpoint that failed */
     bool save_fails;  /* the last one failed too, and was reported */
-    /* checkpoints that lack what workers had left; the first was reported */
+    /* of checkpoints that lack what workers had left to send; one was reported */
     struct mot_notes notes;
     bool lack_told;
 };

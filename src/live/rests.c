@@ -235,7 +235,7 @@ struct mot_gather {
     uint64_t at;
     bool asked, last;
     uint32_t missing;
-    uint64_t heard_ns; /* when it was asked for, or an answer came; NOT_YET */
+    uint64_t heard_ns; /* when it became due, or an answer came; NOT_YET */
     struct answer {
         bool here, lost;
         struct mot_left left; /* its buffer is held; or x has the floats */
@@ -263,8 +263,7 @@ struct mot_gather *mot_gather_open(struct mot_live_judge *j, const struct mot_sh
     g->at = s->at;
     g->asked = s->asked;
     g->last = s->last;
-    /* the end is not yet: each of several servers asks when it gets there */
-    g->heard_ns = s->last && mot_live_judge_several(j) ? NOT_YET : mot_wall_ns();
+    g->heard_ns = mot_live_judge_several(j) ? NOT_YET : mot_wall_ns();
     for (mot_node i = 0; i < w->workers; i++)
         for (uint32_t server = 0; server < w->servers; server++) {
             struct answer *a = answer_of(j->live, g, i, server);
@@ -324,7 +323,7 @@ static bool is_worth_waiting(const struct mot_gather *g)
 
 void mot_gather_due(struct mot_gather *g)
 {
-    if (g->heard_ns == NOT_YET) g->heard_ns = mot_wall_ns();
+    if (g && g->heard_ns == NOT_YET) g->heard_ns = mot_wall_ns();
 }
 
 bool mot_gather_any(const struct mot_live_judge *j)
@@ -384,7 +383,7 @@ static void put_answer(
     *a = is;
     a->lost = !a->here;
     g->missing--;
-    g->heard_ns = mot_wall_ns();
+    if (g->heard_ns != NOT_YET) g->heard_ns = mot_wall_ns();
     pthread_cond_signal(&j->answered);
 }
 

@@ -67,7 +67,8 @@ void mot_gather_await(struct mot_live_judge *, struct mot_gather *); /* until it
 struct mot_gather *mot_gather_find(const struct mot_live_judge *, const struct mot_want *);
 bool mot_gather_any(const struct mot_live_judge *);
 void mot_gather_lost(struct mot_live_judge *, mot_node);
-void mot_gather_due(struct mot_gather *); /* of the end: it has come, answers will */
+/* Of several servers: all have asked, so answers are to come; before that nobody waits. NULL is fine. */
+void mot_gather_due(struct mot_gather *);
 /* This one of several servers has ended: what has come with its end is its answer. */
 void mot_gather_ended(
     struct mot_live_judge *, struct mot_gather *, struct mot_gather *ending, uint32_t server);

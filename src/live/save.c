@@ -52,24 +52,28 @@ static bool ran_out(const struct mot_live_judge *j)
     return j->judge.ended_by && strcmp(j->judge.ended_by, "data") == 0;
 }
 
-/* What workers had left to send. A worker that is lost, or does not answer, takes it with it. */
-static struct mot_live_rest *rests_of(struct mot_live_judge *j, const struct mot_live_job *job)
+/* The first time, and while the run goes on: who resumes it should know. */
+static void tell_lack(struct mot_live_judge *j, uint64_t updates, uint32_t missing, mot_node first)
 {
-    uint32_t missing, workers = j->live->world.workers;
+    char words[160], others[32] = "";
+    if (j->lack_told || !j->watch.trouble) return;
+    if (missing > 1) snprintf(others, sizeof(others), " and %u more", missing - 1);
+    snprintf(words, sizeof(words),
+        "the checkpoint of update %llu lacks what worker %u%s had left to send: lost, or no answer",
+        (unsigned long long)updates, first, others);
+    j->watch.trouble(j->watch.self, words);
+    j->lack_told = true;
+}
+
+/* What workers had left to send. Whoever is lost, or does not answer, takes it with it. */
+static struct mot_live_rest *rests_of(struct mot_live_judge *j, const struct mot_live_job *job, bool final)
+{
+    uint32_t missing;
     mot_node first;
     if (!job->rests) return NULL;
     struct mot_live_rest *rest = mot_gather_rests(j, job->rests, &missing, &first);
     if (missing) mot_notes_add(&j->notes, "residuals_lost", missing);
-    if (missing && !j->lack_told && j->watch.trouble) {
-        char words[160];
-        snprintf(words, sizeof(words),
-            "the checkpoint of update %llu lacks what %u of %u workers had left to send, the first worker "
-            "%u: "
-            "lost, or no answer",
-            (unsigned long long)job->moment.updates, missing, workers, first);
-        j->watch.trouble(j->watch.self, words);
-        j->lack_told = true;
-    }
+    if (missing && !final) tell_lack(j, job->moment.updates, missing, first);
     return rest;
 }
 
@@ -89,7 +93,7 @@ void mot_live_judge_save(struct mot_live_judge *j, const struct mot_live_job *jo
         .draw = job->draw,
         .cursor = job->cursor,
         .word = one_cut && !job->initial && l->experiment->method->keep ? words_of(j, job) : NULL,
-        .rest = rests_of(j, job),
+        .rest = rests_of(j, job, final),
         .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0,
         .models = own ? l->world.workers : 1 };
     if (final && job == j->final && atomic_load(&j->judge.target.met)) {

@@ -266,7 +266,10 @@ static void peer_changed(
     const struct mot_served *rule, void *state, struct mot_env *env, struct mot_peer peer)
 {
     struct mot_hub *h = state;
-    MOT_ASSERT(peer.node < env->world->workers);
+    if (peer.node >= env->world->workers) { /* another server: its range of the model is gone */
+        if (!peer.up) mot_stop(env, MOT_EPEER);
+        return;
+    }
     mot_note(env, peer.up ? "workers_back" : "workers_lost", 1);
     if (!peer.up) {
         leave(rule, state, env, peer.node, MOT_AWAY_LOST);

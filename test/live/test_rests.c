@@ -10,6 +10,7 @@
 #include "scratch.h"
 #include "wire/team.h"
 #include <signal.h>
+#include <stddef.h>
 #include <xxhash.h>
 
 #define WORKERS 3u
@@ -28,9 +29,10 @@ static struct {
     uint32_t count[SERVERS][WORKERS];      /* taken in */
     uint32_t took[SERVERS][MOST][WORKERS]; /* by this update */
     uint32_t updates[SERVERS], servers, dim;
-    uint32_t interrupt_at; /* messages to the first server; 0: never */
-    volatile sig_atomic_t interrupt;
-    unsigned char *midway; /* a checkpoint that was seen during the run */
+    uint32_t interrupt_at;           /* messages to the first server; 0: never */
+    volatile sig_atomic_t interrupt; /* set by the first server, who looks at it */
+    _Atomic bool ends;               /* asks it to */
+    unsigned char *midway;           /* a checkpoint that was seen during the run */
     size_t midway_bytes;
     uint32_t midway_from; /* then it is looked for, after so many messages, and ends the run; 0: it is not */
 } seen;
@@ -83,7 +85,7 @@ static void watch_server(struct mot_env *env, const struct mot_event *event)
         look_midway();
         if (seen.midway) seen.interrupt = SIGINT;
     }
-    if (seen.interrupt_at && all == seen.interrupt_at) seen.interrupt = SIGINT;
+    if ((seen.interrupt_at && all == seen.interrupt_at) || atomic_load(&seen.ends)) seen.interrupt = SIGINT;
 }
 
 static void watched_step(void *state, struct mot_env *env, const struct mot_event *event)
@@ -295,7 +297,7 @@ static enum mot_loop_fate plot_look(void *self, struct mot_loop_frame *f)
 {
     struct plot *p = self;
     if (f->from != 2 || f->envelope->kind != p->kind || --p->n != 0) return MOT_LOOP_PASS;
-    seen.interrupt = SIGINT;
+    atomic_store(&seen.ends, true);
     return MOT_LOOP_KILL;
 }
 
@@ -317,6 +319,7 @@ static void lose(struct plot plot, const char *updates, const char *every)
     team_forget(&t);
     /* all three go on from it */
     uint64_t more_updates = seen.updates[0] + 20;
+    atomic_store(&seen.ends, false);
     seen.interrupt = 0;
     t.look = NULL;
     t.resume = true;
@@ -368,6 +371,72 @@ TEST(a_worker_that_does_not_answer_holds_up_a_checkpoint_for_half_a_minute_at_mo
     team_forget(&t);
     team_close(&t);
     unwatch();
+}
+
+/* ---- Who lies ---------------------------------------------------------------------------------------- */
+
+struct lie {
+    uint32_t from, to, kind;
+    size_t at, bytes; /* of the envelope: */
+    uint64_t is;      /* what it says instead */
+    bool told;
+};
+
+static enum mot_loop_fate lie_look(void *self, struct mot_loop_frame *f)
+{
+    struct lie *l = self;
+    if (l->told || f->from != l->from || f->to != l->to || f->envelope->kind != l->kind) return MOT_LOOP_PASS;
+    l->told = true;
+    memcpy((unsigned char *)f->envelope + l->at, &l->is, l->bytes);
+    mot_envelope_seal(f->envelope);
+    return MOT_LOOP_PASS;
+}
+
+#define AT(member) offsetof(struct mot_envelope, member), sizeof(((struct mot_envelope *)0)->member)
+#define NEGATIVE UINT64_C(0xc020000000000000) /* -8 as a double */
+#define INFINITE UINT64_C(0x7ff0000000000000)
+
+TEST(who_asks_or_answers_nonsense_is_lost_by_damage)
+{
+    /* nodes 0 to 2 are workers, 3 and 4 servers, the second on rank 1 */
+    static const struct lie lies[] = {
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.worker), 1, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.worker), 99, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.server), 2, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.server), 5, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.flags), 4, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.none), 1, false }, /* and yet a body */
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.none), 2, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.weight), NEGATIVE, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(rest.weight), INFINITE, false },
+        { 2, 0, MOT_ENVELOPE_REST, AT(bytes), UINT64_C(1) << 40, false },
+        { 1, 2, MOT_ENVELOPE_WANT, AT(want.worker), 1, false },
+        { 1, 2, MOT_ENVELOPE_WANT, AT(want.worker), 99, false },
+        { 1, 2, MOT_ENVELOPE_WANT, AT(want.server), 3, false },
+        { 1, 2, MOT_ENVELOPE_WANT, AT(want.flags), 4, false },
+        { 1, 2, MOT_ENVELOPE_WANT, AT(want.unused), 1, false },
+        { 1, 2, MOT_ENVELOPE_WANT, AT(want.number), 1000000, false },
+        { 1, 2, MOT_ENVELOPE_WANT, AT(bytes), 4, false },
+    };
+    for (size_t i = 0; i < MOT_COUNT(lies); i++) {
+        struct lie l = lies[i];
+        struct team t = { .look = lie_look, .self = &l };
+        snprintf(folder, sizeof(folder), "/tmp/motley-rests-XXXXXX");
+        CHECK(mkdtemp(folder));
+        settle(&t.run, "{name: async, shards: 2}", "{name: topk, ratio: 5%}");
+        RUN_SET(&t.run, "stop.updates", "300");
+        if (!team_open(&t)) abort();
+        team_go(&t);
+        printf("  lie %zu\n", i);
+        CHECK(l.told);
+        CHECK_INT(t.member[l.from].left_with, MOT_EPEER); /* it was given up */
+        CHECK_INT(t.member[0].left_with,
+            l.from == 1 ? MOT_EPEER : MOT_OK); /* a server is missed, a worker is not */
+        if (l.from == 1) CHECK_TEXT(t.member[0].out.peer_by, "damage");
+        team_forget(&t);
+        team_close(&t);
+        scratch_remove(folder);
+    }
 }
 
 /* ---- A run that goes on as if it had not stopped ------------------------------------------------------ */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The first byte chooses the method: one model; one per worker; a server that keeps more; what workers have left
- * to send to two servers. */
+/* The first byte chooses the method: one model; one per worker; a server that keeps more; what workers have
+ * left to send to two servers. */
 static const char *const methods[][2] = {
     { "allreduce", "none" },
     { "dpsgd", "none" },

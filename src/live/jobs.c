@@ -552,8 +552,8 @@ static void *evaluate_main(void *p)
     return NULL;
 }
 
-/* In the lead's thread, until a job is taken, or for a moment. Over ranks it is this thread that receives what
- * the other waits for. */
+/* In the lead's thread, until a job is taken, or for a moment. Over ranks it is this thread that receives
+ * what the other waits for. */
 static void wait_for_thread(struct mot_live_judge *j)
 {
     if (!mot_gather_any(j)) {

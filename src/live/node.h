@@ -52,8 +52,8 @@ struct mot_live_node {
     /* [workers]: samples that each had computed when it last sent to this node */
     uint64_t *seen;
     uint64_t *drawn; /* [workers]: that, at its last update; a lead with a server's model only */
-    /* rests.h. A worker: what it had left. A server: [workers], messages of each that it has taken in; and had
-     * at its last update. NULL: checkpoints have nothing of it */
+    /* rests.h. A worker: what it had left. A server: [workers], messages of each that it has taken in; and
+     * had at its last update. NULL: checkpoints have nothing of it */
     struct mot_rests *rests;
     uint64_t *taken, *took;
     /* [workers]: where each was in its stream when it last sent to this node, or joined the collective that

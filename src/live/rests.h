@@ -1,17 +1,17 @@
 /* rests.h -- what workers have left to send (error feedback), for checkpoints of runs with servers.
  *
- * A checkpoint is a server's state after an update. What a worker had left (struct mot_left) must fit that: it
- * is what was left after the last of its messages that the server had taken in by then. The worker has gone
- * on in the meantime, so it keeps what it had left after each message until nobody can ask for it any more:
- * every message of a server says how many of the worker's messages it had taken in at its last update.
+ * A checkpoint is a server's state after an update. What a worker had left (struct mot_left) must fit that:
+ * it is what was left after the last of its messages that the server had taken in by then. The worker has
+ * gone on in the meantime, so it keeps what it had left after each message until nobody can ask for it any
+ * more: every message of a server says how many of the worker's messages it had taken in at its last update.
  *
  *   the server's update u:   took = messages taken in so far
  *   whatever it sends after: says `took`; the worker forgets what is older
  *   a checkpoint of u:       the server asks for number `took` at once, so before it sends anything else
  *
  * A worker has at most `queue` jobs that a server has no answer to. So what is asked for is what was told
- * last, or what was left after one of its last queue + 1 messages: queue + 2 are kept at most, and mostly two.
- * They are not copies: a packer that finds what it has left held by others writes the next to a new buffer.
+ * last, or what was left after one of its last queue + 1 messages: queue + 2 are kept at most. They are no
+ * copies: a packer that finds what it has left held by others writes the next to a new buffer.
  *
  * Several servers have a range each, a packer each at every worker, and numbers of their own. */
 #ifndef MOT_LIVE_RESTS_H
@@ -86,8 +86,8 @@ struct mot_live_rest *mot_gather_rests(
 struct mot_live_checkpoint;
 uint64_t mot_live_rests_hash(const struct mot_live *, const struct mot_live_checkpoint *); /* 0: none */
 
-/* A worker's answer, from any thread; NULL: it does not know. Takes over the hold on its buffer, or `x`, which
- * is malloc'd and has the floats of the server's range. */
+/* A worker's answer, from any thread; NULL: it does not know. Takes over the hold on its buffer, or `x`,
+ * which is malloc'd and has the floats of the server's range. */
 void mot_live_judge_rest(struct mot_live_judge *, const struct mot_want *, const struct mot_left *, float *x);
 bool mot_live_judge_awaits(struct mot_live_judge *);
 

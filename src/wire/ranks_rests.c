@@ -49,8 +49,8 @@ void mot_ranks_rest_sent(struct mot_ranks *p, mot_buf buf)
     if (i < p->rests_out) p->rest_out[i] = p->rest_out[--p->rests_out];
 }
 
-/* For a worker of this process. Whoever asks faster than rank 0 receives gets nothing: what is unsent occupies
- * buffers. False: no server asks for that. */
+/* For a worker of this process. Whoever asks faster than rank 0 receives gets nothing: what is unsent
+ * occupies buffers. False: no server asks for that. */
 static bool answer(struct mot_ranks *p, const struct mot_want *w)
 {
     struct mot_left left = { 0 };

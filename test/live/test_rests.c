@@ -1,6 +1,6 @@
-/* What a checkpoint of a live run says that a worker had left to send is what it had left after the last message
- * that the server had taken in: on threads and over ranks, with one server and several, in the middle of a run
- * and at its end, and of those who are still there if a worker is lost. */
+/* What a checkpoint of a live run says that a worker had left to send is what it had left after the last
+ * message that the server had taken in: on threads and over ranks, with one server and several, in the middle
+ * of a run and at its end, and of those who are still there if a worker is lost. */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "live/node.h"

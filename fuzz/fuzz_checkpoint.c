@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     if (n == 0) return 0;
     struct bench *b = &bench[bytes[0] % METHODS];
-    if (!b->x) small_job(methods[bytes[0] % METHODS], "3", &b->x, &b->job);
+    if (!b->x) small_job(methods[bytes[0] % METHODS], "none", "3", &b->x, &b->job);
     const struct mot_driver_options o = { .experiment = b->x,
         .problem = &b->job.problem,
         .optim = &b->job.optim,

@@ -8,9 +8,15 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The first byte chooses the method: one model; one per worker; a server that keeps more. */
-static const char *const methods[] = { "allreduce", "dpsgd", "coded" };
-#define METHODS 3
+/* The first byte chooses the method: one model; one per worker; a server that keeps more; what workers have
+ * left to send to two servers. */
+static const char *const methods[][2] = {
+    { "allreduce", "none" },
+    { "dpsgd", "none" },
+    { "coded", "none" },
+    { "{name: async, shards: 2}", "topk" },
+};
+#define METHODS 4
 
 struct bench {
     struct mot_experiment *x;
@@ -19,9 +25,9 @@ struct bench {
 };
 static struct bench bench[METHODS];
 
-static void make(struct bench *b, const char *method)
+static void make(struct bench *b, const char *const method[2])
 {
-    small_job(method, "4", &b->x, &b->job);
+    small_job(method[0], method[1], "4", &b->x, &b->job);
     const struct mot_driver_options options = {
         .experiment = b->x, .problem = &b->job.problem, .optim = &b->job.optim, .x0 = b->job.x0
     };

@@ -5,8 +5,8 @@
 #include "api/job.h"
 #include <stdlib.h>
 
-static inline void small_job(
-    const char *method, const char *workers, struct mot_experiment **x, struct mot_job *job)
+static inline void small_job(const char *method, const char *compress, const char *workers,
+    struct mot_experiment **x, struct mot_job *job)
 {
     const struct mot_setting setting[] = {
         { "data", "synthetic", "fuzz" },
@@ -15,6 +15,7 @@ static inline void small_job(
         { "data.valid", "0.1", "fuzz" },
         { "model", "softmax", "fuzz" },
         { "method", method, "fuzz" },
+        { "compress", compress, "fuzz" },
         { "workers", workers, "fuzz" },
         { "batch", "4", "fuzz" },
         { "optimizer.momentum", "0.9", "fuzz" },

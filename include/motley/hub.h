@@ -189,6 +189,8 @@ MOT_API bool mot_served_admits(
     const struct mot_served *, const void *state, const struct mot_env *, const struct mot_message *);
 MOT_API void mot_served_check(const struct mot_served *, const void *state, const struct mot_env *);
 MOT_API bool mot_served_model(const void *state, const struct mot_env *, struct mot_view *);
+MOT_API const struct mot_packer *mot_served_packer(
+    const struct mot_served *, const void *state, const struct mot_env *, uint32_t server);
 
 /* The traits of a method with one server that has the model and guards against gradients that are not
  * finite. A method whose updates take one batch changes the rest. */
@@ -214,10 +216,15 @@ MOT_API void mot_served_traits(const void *conf, uint32_t workers, struct mot_tr
     static void NAME##_check_(const void *state, const struct mot_env *env)                                  \
     {                                                                                                        \
         mot_served_check(&NAME, state, env);                                                                 \
+    }                                                                                                        \
+    static const struct mot_packer *NAME##_packer_(                                                          \
+        const void *state, const struct mot_env *env, uint32_t of)                                           \
+    {                                                                                                        \
+        return mot_served_packer(&NAME, state, env, of);                                                     \
     }
 #define MOT_SERVED_BY(NAME)                                                                                  \
     .need = NAME##_need_, .init = NAME##_init_, .step = NAME##_step_, .admits = NAME##_admits_,              \
-    .check = NAME##_check_, .model = mot_served_model
+    .check = NAME##_check_, .model = mot_served_model, .packer = NAME##_packer_
 
 #ifdef __cplusplus
 }

@@ -63,6 +63,13 @@ struct mot_kept {
     mot_buf buf[MOT_KEPT_BUFFERS];
 };
 
+/* What a packer (struct mot_packer) goes on with. */
+struct mot_left {
+    mot_buf rest; /* what was not sent, of this weight; MOT_NO_BUF: nothing */
+    double weight, lost;
+    uint64_t packs;
+};
+
 /* What every node knows about the run. Constant while the run lasts. */
 struct mot_optim;
 struct mot_code;
@@ -105,6 +112,9 @@ struct mot_world {
     /* [nodes]: and what each node kept; buffers are held by the driver, and only a node's own are there.
      * NULL: nothing was kept */
     const struct mot_kept *kept;
+    /* [workers][servers]: and what each worker's packers had left; buffers as above, and only until `init` is
+     * over. NULL: nothing */
+    const struct mot_left *left;
     const struct mot_mixing *mixing; /* NULL unless the method mixes */
     const struct mot_code *code;     /* NULL unless the method codes */
     struct mot_peer_maps *peers;     /* NULL unless the method has random peers (`peer_maps`) */
@@ -441,6 +451,9 @@ MOT_API struct mot_slice mot_gathered(struct mot_env *, struct mot_packer *, str
 MOT_API void mot_packer_keep(
     const struct mot_packer *, const struct mot_env *, struct mot_kept *out, uint32_t at);
 MOT_API void mot_packer_init(struct mot_env *, struct mot_packer *, uint32_t at);
+/* The same where a worker packs for servers, each its range (see `packer` in struct mot_method): goes on with
+ * what it had left for this server, counted from 0; call it in `init`. */
+MOT_API void mot_packer_go_on(struct mot_env *, struct mot_packer *, uint32_t server);
 
 /* ---- Random peers ------------------------------------------------------------------ */
 
@@ -622,6 +635,11 @@ struct mot_method {
      * enum mot_model_of); `init` and `holds` find it in world->kept, that of every node, so what others have
      * may follow from it. Simulated runs keep everything. May be NULL. */
     void (*keep)(const void *state, const struct mot_env *, struct mot_kept *out);
+    /* What packs what a worker sends to this server, counted from 0; NULL: nothing does. A checkpoint of a
+     * live run has what it had left after the last message that the server took in. So drivers ask after
+     * each message: a step sends at most one to a server, and before it hears from a server again a worker
+     * sends it at most need.sends / servers more. May be NULL. */
+    const struct mot_packer *(*packer)(const void *state, const struct mot_env *, uint32_t server);
 };
 
 /* Facts that methods assert; on in release builds too. */

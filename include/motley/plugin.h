@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Goes up whenever a struct or a function of these headers changes. */
-#define MOT_PLUGIN_VERSION 2
+#define MOT_PLUGIN_VERSION 3
 
 struct mot_plugin {
     uint32_t version; /* MOT_PLUGIN_VERSION */

@@ -1,14 +1,17 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "compress/compress.h"
 #include "live/node.h"
 #include "math/optim.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
 #define VERSION 8u
+#define VERSION_RESTS 9u /* it ends with what workers had left to send */
 
 struct fit { /* MOT_LIVE_HEAD bytes */
     char magic[8];
@@ -21,7 +24,7 @@ _Static_assert(sizeof(struct fit) == MOT_LIVE_HEAD, "a fit has no padding");
 static struct fit fit_of(const struct mot_live *l)
 {
     const struct mot_world *w = &l->world;
-    struct fit f = { .version = VERSION,
+    struct fit f = { .version = mot_live_has_rests(l) ? VERSION_RESTS : VERSION,
         .nodes = w->nodes,
         .workers = w->workers,
         .dim = w->dim,
@@ -30,6 +33,24 @@ static struct fit fit_of(const struct mot_live *l)
         .hash = l->hash };
     memcpy(f.magic, MAGIC, sizeof(f.magic));
     return f;
+}
+
+static bool leaves_floats(const struct mot_live *l)
+{
+    return mot_live_has_rests(l) && l->world.compress->feedback == MOT_FEEDBACK_EF;
+}
+
+/* Of each worker, for each server: whose range the floats are. */
+static void put_rests(struct mot_bytes *b, const struct mot_live *l, const struct mot_live_rest *rest)
+{
+    for (uint32_t i = 0; i < l->world.workers * l->world.servers; i++) {
+        struct mot_live_rest r = rest ? rest[i] : (struct mot_live_rest){ 0 };
+        MOT_PUT(b, r.packs);
+        MOT_PUT(b, r.lost);
+        MOT_PUT(b, r.weight);
+        uint32_t floats = mot_live_range(l, MOT_NO_BUF, i % l->world.servers).len;
+        if (r.weight > 0) mot_bytes_put(b, r.x, floats * sizeof(float));
+    }
 }
 
 struct mot_bytes mot_live_pack(const struct mot_live *l, const struct mot_live_checkpoint *c)
@@ -68,6 +89,7 @@ struct mot_bytes mot_live_pack(const struct mot_live *l, const struct mot_live_c
         mot_bytes_put(&b, c->model[i].x, w->dim * sizeof(float));
         for (uint32_t s = 0; s < f.slots; s++) mot_bytes_put(&b, c->model[i].slot[s], w->dim * sizeof(float));
     }
+    if (mot_live_has_rests(l)) put_rests(&b, l, c->rest);
     uint64_t sum = XXH64(b.at, b.n, 0);
     MOT_PUT(&b, sum);
     return b;
@@ -89,8 +111,24 @@ static float *read_floats(struct mot_reader *r, uint32_t n)
     return x;
 }
 
+/* False: nobody can have had that left. */
+static bool read_rests(struct mot_reader *r, const struct mot_live *l, struct mot_live_rest *rest)
+{
+    for (uint32_t i = 0; i < l->world.workers * l->world.servers; i++) {
+        MOT_GET(r, rest[i].packs);
+        MOT_GET(r, rest[i].lost);
+        MOT_GET(r, rest[i].weight);
+        double weight = rest[i].weight;
+        if (r->short_of || !isfinite(weight) || weight < 0 || signbit(weight)) return false;
+        if (weight == 0) continue;
+        if (!leaves_floats(l)) return false;
+        rest[i].x = read_floats(r, mot_live_range(l, MOT_NO_BUF, i % l->world.servers).len);
+    }
+    return true;
+}
+
 static enum mot_status read_from(const char *path, const unsigned char *bytes, size_t n,
-    const struct fit *want, struct mot_live_checkpoint *c)
+    const struct mot_live *l, const struct fit *want, struct mot_live_checkpoint *c)
 {
     struct fit have;
     uint64_t sum;
@@ -151,7 +189,11 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
         c->model[i].x = read_floats(&r, want->dim);
         for (uint32_t s = 0; s < want->slots; s++) c->model[i].slot[s] = read_floats(&r, want->dim);
     }
-    if (r.short_of || r.done != r.n)
+    bool rests = mot_live_has_rests(l), good = true;
+    if (rests) c->rest = mot_new(l->world.workers * l->world.servers, sizeof(*c->rest));
+    c->rests = rests ? l->world.workers * l->world.servers : 0;
+    if (rests) good = read_rests(&r, l, c->rest);
+    if (!good || r.short_of || r.done != r.n)
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     return MOT_OK;
 }
@@ -161,7 +203,7 @@ enum mot_status mot_live_unpack(const char *path, const unsigned char *bytes, si
 {
     struct fit want = fit_of(l);
     struct mot_live_checkpoint c = { 0 };
-    enum mot_status status = read_from(path, bytes, n, &want, &c);
+    enum mot_status status = read_from(path, bytes, n, l, &want, &c);
     if (mot_memory_refused()) status = mot_memory_status();
     if (status == MOT_OK) *out = c;
     else mot_live_checkpoint_free(&c);
@@ -190,5 +232,7 @@ void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
         for (int s = 0; s < MOT_LIVE_SLOTS; s++) free((void *)c->model[i].slot[s]);
     }
     free(c->model);
+    for (uint32_t i = 0; i < c->rests; i++) free((void *)c->rest[i].x);
+    free(c->rest);
     *c = (struct mot_live_checkpoint){ 0 };
 }

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOMENT_NS UINT64_C(1000000)
+
 static uint64_t draw_at(const struct mot_live *l, mot_node worker, const struct mot_place *p)
 {
     return (l->world.draw0 ? l->world.draw0[worker] : 0) + p->used + p->dropped;
@@ -68,16 +70,26 @@ static struct mot_live_job *new_job(struct mot_live_judge *j, bool evaluates, bo
     return job;
 }
 
+/* Under the lock, unless nobody else is left. */
 static void free_job(struct mot_live_judge *j, struct mot_live_job *job)
 {
     if (job->params.x) mot_pool_drop(&j->live->pool, job->params.x);
     for (int s = 0; s < 2; s++) mot_pool_drop(&j->live->pool, job->params.slot[s]);
     for (int k = 0; k < MOT_KEPT_BUFFERS; k++) mot_pool_drop(&j->live->pool, job->kept.buf[k]);
     for (mot_node i = 0; job->copy && i < j->live->world.nodes; i++) mot_copy_free(&job->copy[i]);
+    mot_gather_close(j, job->rests);
     free(job->copy);
     free(job->draw);
     free(job->cursor);
     free(job);
+}
+
+/* Whether the model of this job may end up in a checkpoint, which then has what workers had left to send. */
+static bool has_rests(const struct mot_live_judge *j, const struct mot_live_job *job)
+{
+    const struct mot_live *l = j->live;
+    bool may_be_last = job->evaluates && l->experiment->stop.target != MOT_TARGET_NONE;
+    return l->rests && l->checkpoint && (job->saves || may_be_last);
 }
 
 static void hold_params(struct mot_live_judge *j, struct mot_live_job *job, const struct mot_params *params)
@@ -115,6 +127,8 @@ static struct mot_live_job *snapshot(struct mot_live_judge *j, bool evaluates, b
     bool has = l->experiment->method->model(j->lead->actor.state, &env, &view);
     MOT_ASSERT(has && view.scale == 1.0);
     struct mot_live_job *job = new_job(j, evaluates, saves);
+    job->at = j->lead->actor.advanced;
+    if (has_rests(j, job)) job->rests = mot_gather_open(j, &(struct mot_shown){ .at = job->at });
     job->moment = mot_live_judge_moment(j);
     job->moment.mixed = mot_live_judge_first(j);
     hold_params(j, job, view.params ? view.params : &(struct mot_params){ .x = view.x });
@@ -132,6 +146,7 @@ struct mot_live_job *mot_live_judge_beginning(struct mot_live_judge *j)
     const struct mot_live_checkpoint *from = l->from;
     struct mot_live_job *job = new_job(j, false, false);
     job->initial = true;
+    if (l->rests) job->rests = mot_gather_beginning(j);
     job->moment = mot_live_judge_moment(j);
     job->moment.mixed = mot_live_judge_first(j);
     for (mot_node i = 0; i < l->world.workers; i++) {
@@ -162,12 +177,6 @@ struct mot_live_job *mot_live_judge_beginning(struct mot_live_judge *j)
     }
     return job;
 }
-
-/* Where a model and its optimiser's buffers are. */
-struct at {
-    struct mot_live_params params;
-    uint64_t step;
-};
 
 /* Puts the buffers selected by `which` into j->piece in node order; returns how many. */
 static uint32_t pieces_of(struct mot_live_judge *j, const struct mot_copy *set, int which)
@@ -202,10 +211,10 @@ static const float *mean_of(struct mot_live_judge *j, const struct mot_copy *set
     return j->whole[which];
 }
 
-static struct at put_together(struct mot_live_judge *j, const struct mot_copy *set, bool with_slots)
+static struct mot_live_at put_together(struct mot_live_judge *j, const struct mot_copy *set, bool with_slots)
 {
     struct mot_live *l = j->live;
-    struct at at = { .params.x = mean_of(j, set, 0), .step = UINT64_MAX };
+    struct mot_live_at at = { .params.x = mean_of(j, set, 0), .step = UINT64_MAX };
     for (uint32_t s = 0; with_slots && s < l->slots; s++) at.params.slot[s] = mean_of(j, set, 1 + (int)s);
     for (mot_node i = l->lead; i < l->lead + l->showing; i++)
         if (set[i].x && set[i].step < at.step) at.step = set[i].step;
@@ -218,12 +227,13 @@ static const float *floats_of(struct mot_live_judge *j, mot_buf b)
     return b ? mot_pool_at(&j->live->pool, b) : NULL;
 }
 
-static struct at model_of(struct mot_live_judge *j, const struct mot_live_job *job, bool with_slots)
+struct mot_live_at mot_live_judge_model(
+    struct mot_live_judge *j, const struct mot_live_job *job, bool with_slots)
 {
     const struct mot_params *p = &job->params;
     uint32_t own = j->live->world.optim->slots;
     if (!p->x) return put_together(j, job->copy, with_slots);
-    struct at at = { .params.x = floats_of(j, p->x), .step = p->step };
+    struct mot_live_at at = { .params.x = floats_of(j, p->x), .step = p->step };
     for (uint32_t s = 0; s < j->live->slots; s++)
         at.params.slot[s] = floats_of(j, s < own ? p->slot[s] : job->kept.buf[s - own]);
     return at;
@@ -231,107 +241,10 @@ static struct at model_of(struct mot_live_judge *j, const struct mot_live_job *j
 
 const float *mot_live_judge_x(struct mot_live_judge *j, const struct mot_live_job *job, struct mot_moment *m)
 {
-    struct at at = model_of(j, job, false);
+    struct mot_live_at at = mot_live_judge_model(j, job, false);
     if (j->live->experiment->traits.model == MOT_MODEL_OF_EACH && !job->params.x)
         m->mixed = mot_pieces_mixed(j->piece, pieces_of(j, job->copy, 0), &j->live->world, at.params.x);
     return at.params.x;
-}
-
-/* ---- Checkpoints ------------------------------------------------------------------------------------ */
-
-/* Whether each node's own can be saved: all are here, after the same update, or each at its own pace. */
-static bool is_one_cut(const struct mot_live_judge *j, const struct mot_live_job *job)
-{
-    const struct mot_live *l = j->live;
-    const struct mot_copy *set = job->copy;
-    for (mot_node i = l->lead; !job->params.x && i < l->lead + l->showing; i++)
-        if (!set[i].x || set[i].scale != 1.0 || (set[i].updates != set[l->lead].updates && !l->own_pace))
-            return false;
-    return true;
-}
-
-static uint64_t (*words_of(struct mot_live_judge *j, const struct mot_live_job *job))[MOT_KEPT_WORDS]
-{
-    const struct mot_live *l = j->live;
-    uint64_t(*word)[MOT_KEPT_WORDS] = mot_new(l->world.nodes, sizeof(*word));
-    for (mot_node i = l->lead; i < l->lead + l->showing; i++)
-        memcpy(word[i], job->params.x ? job->kept.word : job->copy[i].word, sizeof(*word));
-    return word;
-}
-
-bool mot_live_judge_left_cut(const struct mot_live_judge *j, const struct mot_live_job *job)
-{
-    return j->cut && !is_one_cut(j, job);
-}
-
-/* Samples behind the model: what a server got after its last update is in no checkpoint. */
-static uint64_t samples_of(const struct mot_live_judge *j, const struct mot_live_job *job)
-{
-    const struct mot_live *l = j->live;
-    uint64_t all = l->from ? l->from->samples : 0;
-    bool counted = l->world.servers == 0 && !l->own_pace;
-    if (l->experiment->traits.redundant || counted || job->initial) return job->moment.samples;
-    for (mot_node i = 0; i < l->world.workers; i++)
-        all += job->draw[i] - (l->world.draw0 ? l->world.draw0[i] : 0);
-    return all;
-}
-
-/* Whether the run ended because the data did. */
-static bool ran_out(const struct mot_live_judge *j)
-{
-    if (atomic_load(&j->live->drained)) return true;
-    if (!j->live->own_pace) return j->lead->out_of_data;
-    return j->judge.ended_by && strcmp(j->judge.ended_by, "data") == 0;
-}
-
-void mot_live_judge_save(struct mot_live_judge *j, const struct mot_live_job *job, bool final)
-{
-    struct mot_live *l = j->live;
-    bool one_cut = is_one_cut(j, job);
-    const struct mot_traits *t = &l->experiment->traits;
-    bool own = (t->model == MOT_MODEL_OF_EACH || t->keeps_own) && !job->params.x && one_cut;
-    struct at at = model_of(j, job, true);
-    struct mot_live_checkpoint c = { .updates = job->moment.updates,
-        .samples = samples_of(j, job),
-        .computed = l->experiment->traits.redundant ? job->moment.computed : samples_of(j, job),
-        .now = job->moment.now,
-        .step = l->own_pace ? job->moment.updates : at.step, /* each goes on from the mean */
-        .out_of_data = final && ran_out(j),
-        .draw = job->draw,
-        .cursor = job->cursor,
-        .word = one_cut && !job->initial && l->experiment->method->keep ? words_of(j, job) : NULL,
-        .mark = j->watch.mark ? j->watch.mark(j->watch.self) : 0,
-        .models = own ? l->world.workers : 1 };
-    if (final && job == j->final && atomic_load(&j->judge.target.met)) {
-        c.target.met = true;
-        c.target.score = j->judge.target.score;
-        c.target.at = j->judge.target.at;
-        c.target.updates = j->judge.target.updates;
-    }
-    if (j->judge.best.x && !isnan(j->judge.best.score.valid_loss)) {
-        c.best.score = j->judge.best.score;
-        c.best.updates = j->judge.best.updates;
-        c.best.x = j->judge.best.x;
-    }
-    c.model = mot_new(c.models, sizeof(*c.model));
-    c.model[0] = at.params;
-    for (mot_node i = 0; own && i < c.models; i++) {
-        c.model[i].x = job->copy[i].x;
-        for (uint32_t s = 0; s < l->slots; s++) c.model[i].slot[s] = job->copy[i].slot[s];
-    }
-    enum mot_status status = mot_live_save(l->checkpoint, l, &c);
-    free(c.model);
-    free(c.word);
-    bool again = j->save_fails;
-    j->save_fails = status != MOT_OK;
-    if (status == MOT_OK) {
-        j->cut = own ? c.updates : 0;
-        return;
-    }
-    /* without memory the run does not go on, so nobody is told that it does */
-    bool goes_on = !final && !again && !mot_memory_refused();
-    if (goes_on && j->watch.trouble) j->watch.trouble(j->watch.self, mot_error());
-    if (!j->save_error) j->save_error = mot_text(mot_error());
 }
 
 /* ---- A model that several nodes have between them ------------------------------------------------ */
@@ -384,7 +297,9 @@ static void set_is_whole(struct mot_live_judge *j, struct mot_live_job *job)
     while (*at != job) at = &(*at)->next;
     *at = job->next;
     job->next = NULL;
+    if (!job->asked && job->at > j->set_done) j->set_done = job->at;
     count_set(j, job);
+    mot_gather_due(job->rests);
     if (may_end_at(j, job) || (!j->busy && !j->ready)) append(j, job);
     else free_job(j, job);
 }
@@ -397,6 +312,7 @@ static struct mot_live_job *new_set(
     job->at = at;
     job->asked = asked;
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) job->missing += !j->lost[i];
+    if (has_rests(j, job)) job->rests = mot_gather_open(j, &(struct mot_shown){ .at = at, .asked = asked });
     job->next = j->sets;
     j->sets = job;
     return job;
@@ -410,6 +326,14 @@ static struct mot_live_job *set_of(struct mot_live_judge *j, const struct mot_co
     if (job || c->asked) return job;
     return new_set(j, c->at, false, mot_course_due(&l->course, &l->every, c->at - 1) == c->at,
         l->checkpoint && mot_course_due(&l->course, &l->experiment->checkpoint, c->at - 1) == c->at);
+}
+
+struct mot_gather *mot_live_judge_gather(struct mot_live_judge *j, const struct mot_want *w)
+{
+    struct mot_gather *g = mot_gather_find(j, w);
+    /* the answer to one of several servers may be here before its model */
+    bool early = !g && mot_live_judge_several(j) && !w->asked && !w->last && w->at > j->set_done;
+    return early ? set_of(j, &(struct mot_copy){ .at = w->at })->rests : g;
 }
 
 static void note_moment(struct mot_live_judge *j, struct mot_live_job *job)
@@ -501,10 +425,12 @@ void mot_live_judge_show(struct mot_live_judge *j, const struct mot_shown *s)
 void mot_live_judge_lost(struct mot_live_judge *j, mot_node node)
 {
     struct mot_live *l = j->live;
-    if (!mot_live_judge_several(j) || node < l->lead || node >= l->lead + l->showing) return;
+    bool shows = mot_live_judge_several(j) && node >= l->lead && node < l->lead + l->showing;
     pthread_mutex_lock(&j->lock);
-    if (!j->lost[node]) {
-        j->lost[node] = true;
+    bool news = !j->lost[node];
+    j->lost[node] = true;
+    if (news) mot_gather_lost(j, node);
+    if (news && shows) {
         if (!j->ending->copy[node].x) j->lasts_missing--;
         for (struct mot_live_job *job = j->sets, *next; job; job = next) {
             next = job->next;
@@ -532,6 +458,7 @@ static void ask_for_set(struct mot_live_judge *j, bool evaluates, bool saves)
         if (!j->ending->copy[i].x || j->lost[i]) continue;
         job->copy[i] = copy_copy(&j->ending->copy[i]);
         job->missing--; /* the lead has not ended, so at least one is pending */
+        if (job->rests) mot_gather_ended(j, job->rests, j->ending->rests, i - l->lead);
     }
     atomic_store(&l->ask.at, at);
     atomic_store(&l->ask.number, number);
@@ -547,11 +474,33 @@ void mot_live_judge_ask(struct mot_live_judge *j, bool evaluates, bool saves)
     pthread_mutex_unlock(&j->lock);
 }
 
+void mot_live_judge_ask_last(struct mot_live_judge *j)
+{
+    const struct mot_live *l = j->live;
+    const struct mot_shown last = { .last = true };
+    if (!l->rests || !l->checkpoint || l->over) return;
+    pthread_mutex_lock(&j->lock);
+    if (mot_live_judge_several(j)) mot_gather_due(j->ending->rests); /* each of them asks */
+    else j->last_rests = mot_gather_open(j, &last);
+    pthread_mutex_unlock(&j->lock);
+    if (!mot_live_judge_several(j)) mot_live_ask_rests(j->lead, &last);
+}
+
 struct mot_live_job *mot_live_judge_last(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
-    if (!mot_live_judge_several(j)) return snapshot(j, false, false);
     struct mot_live_job *job = j->ending;
+    bool ran = job ? job->copy[l->lead].x != NULL : j->last_rests != NULL;
+    if (!job) {
+        job = snapshot(j, false, false);
+        job->rests = j->last_rests;
+        j->last_rests = NULL;
+    }
+    if (!ran && l->rests) { /* the run did not begin */
+        mot_gather_close(j, job->rests);
+        job->rests = mot_gather_beginning(j);
+    }
+    if (!mot_live_judge_several(j)) return job;
     j->ending = NULL;
     if (!job->copy[l->lead].x) note_moment(j, job);
     count_set(j, job);
@@ -572,8 +521,12 @@ static void do_job(struct mot_live_judge *j, struct mot_live_job *job)
             return;
         }
     }
+    /* Also if it was only evaluated: workers must not be asked faster than they answer. */
+    if (!j->final) mot_gather_await(j, job->rests);
     if (!j->final && job->saves) mot_live_judge_save(j, job, false);
+    pthread_mutex_lock(&j->lock);
     free_job(j, job);
+    pthread_mutex_unlock(&j->lock);
 }
 
 static void *evaluate_main(void *p)
@@ -599,19 +552,39 @@ static void *evaluate_main(void *p)
     return NULL;
 }
 
+/* In the lead's thread, until a job is taken, or for a moment. Over ranks it is this thread that receives
+ * what the other waits for. */
+static void wait_for_thread(struct mot_live_judge *j)
+{
+    if (!mot_gather_any(j)) {
+        pthread_cond_wait(&j->taken, &j->lock);
+        return;
+    }
+    pthread_mutex_unlock(&j->lock);
+    j->lead->port->idle(j->lead->port, mot_live_now(j->live) + MOMENT_NS);
+    pthread_mutex_lock(&j->lock);
+}
+
 void mot_live_judge_offer(struct mot_live_judge *j, bool evaluates, bool saves)
 {
+    struct mot_shown due = { 0 };
     pthread_mutex_lock(&j->lock);
-    bool must = may_end_at(j, &(struct mot_live_job){ .evaluates = evaluates });
-    while (must && j->ready) pthread_cond_wait(&j->taken, &j->lock);
-    if (must || (!j->busy && !j->ready)) append(j, snapshot(j, evaluates, saves));
+    bool must = may_end_at(j, &(struct mot_live_job){ .evaluates = evaluates }), asks = false;
+    while (must && j->ready) wait_for_thread(j);
+    if (must || (!j->busy && !j->ready)) {
+        struct mot_live_job *job = snapshot(j, evaluates, saves);
+        due.at = job->at;
+        asks = job->rests != NULL;
+        append(j, job);
+    }
     pthread_mutex_unlock(&j->lock);
+    if (asks) mot_live_ask_rests(j->lead, &due);
 }
 
 void mot_live_judge_wait(struct mot_live_judge *j)
 {
     pthread_mutex_lock(&j->lock);
-    while (j->ready && j->ready->next) pthread_cond_wait(&j->taken, &j->lock);
+    while (j->ready && j->ready->next) wait_for_thread(j);
     pthread_mutex_unlock(&j->lock);
 }
 
@@ -621,7 +594,7 @@ static void open_several(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
     j->ending = new_job(j, false, false);
-    j->lost = mot_new(l->world.nodes, sizeof(*j->lost));
+    if (l->rests && l->checkpoint) j->ending->rests = mot_gather_open(j, &(struct mot_shown){ .last = true });
     j->piece = mot_new(l->showing, sizeof(*j->piece));
     for (uint32_t i = 0; i < 1 + l->slots; i++)
         j->whole[i] = mot_aligned_large((size_t)l->world.dim * sizeof(float));
@@ -631,17 +604,18 @@ static void open_several(struct mot_live_judge *j)
 static void close_several(struct mot_live_judge *j)
 {
     if (j->ending) free_job(j, j->ending);
-    free(j->lost);
     free(j->piece);
     for (int i = 0; i <= MOT_LIVE_SLOTS; i++) free(j->whole[i]);
 }
 
 int mot_jobs_open(struct mot_live_judge *j)
 {
+    j->lost = mot_new(j->live->world.nodes, sizeof(*j->lost));
     if (mot_live_judge_several(j)) open_several(j);
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->wake, NULL);
     pthread_cond_init(&j->taken, NULL);
+    pthread_cond_init(&j->answered, NULL);
     j->spare = mot_spare_mine();
     return pthread_create(&j->thread, NULL, evaluate_main, j);
 }
@@ -663,8 +637,11 @@ void mot_jobs_free(struct mot_live_judge *j)
         j->sets = next;
     }
     if (j->final) free_job(j, j->final);
+    mot_gather_close(j, j->last_rests);
     if (mot_live_judge_several(j)) close_several(j);
+    free(j->lost);
     pthread_cond_destroy(&j->wake);
     pthread_cond_destroy(&j->taken);
+    pthread_cond_destroy(&j->answered);
     pthread_mutex_destroy(&j->lock);
 }

@@ -281,6 +281,7 @@ void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
     /* A run that was cut short goes on as if nothing had been, from a little earlier, not from a mean. */
     if (saves && status != MOT_OK && mot_live_judge_left_cut(j, job)) saves = false;
     if (saves) mot_live_judge_save(j, job, true);
+    mot_notes_merge(&j->lead->notes, &j->notes);
     struct mot_moment m = job->moment;
     const float *x = mot_live_judge_x(j, job, &m);
     if (!by_target || l->over) mot_judge_evaluate(&j->judge, &m, x, true);

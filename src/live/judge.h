@@ -18,8 +18,9 @@ struct mot_live_job {
     struct mot_kept kept;     /* one: its buffers held */
     struct mot_copy *copy;    /* several: [nodes]; x is NULL if missing */
     struct mot_moment moment;
-    uint64_t *draw;          /* [workers] */
-    struct mot_mark *cursor; /* [workers]: where sources go on; NULL: there are none */
+    uint64_t *draw;           /* [workers] */
+    struct mot_mark *cursor;  /* [workers]: where sources go on; NULL: there are none */
+    struct mot_gather *rests; /* what workers had left to send; NULL: not saved, or there is nothing */
 };
 
 struct mot_live_judge {
@@ -35,6 +36,7 @@ struct mot_live_judge {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake, taken; /* there is work; a job was taken */
+    pthread_cond_t answered;    /* a worker has said what it had left, or is lost */
     bool busy, closing;
     struct mot_live_job *ready;     /* jobs for the thread, oldest first */
     struct mot_live_job *sets;      /* several: incomplete sets */
@@ -42,6 +44,9 @@ struct mot_live_judge {
     struct mot_live_job *ending;    /* several: final models; moment and draws are the lead's at its end */
     bool ends_early;                /* a node ended before live->stop_at */
     bool *lost;                     /* [nodes] */
+    struct mot_gather *gathers;     /* those that workers may still answer for */
+    struct mot_gather *last_rests;  /* one: of the lead's last update, once asked for */
+    uint64_t set_done;              /* several: update of the latest set that became whole */
     char stalled[MOT_LIVE_STALLED]; /* what progress says of a source that gives nothing */
     uint32_t lasts_missing;
     struct mot_piece *piece;          /* [nodes]: scratch for pieces, */
@@ -50,6 +55,9 @@ struct mot_live_judge {
     uint64_t cut;
     char *save_error; /* of the first checkpoint that failed */
     bool save_fails;  /* the last one failed too, and was reported */
+    /* of checkpoints that lack what workers had left to send; one was reported */
+    struct mot_notes notes;
+    bool lack_told;
 };
 
 /* Whether the run's model comes from several nodes. */
@@ -70,16 +78,27 @@ void mot_live_judge_ask(struct mot_live_judge *, bool evaluates, bool saves);
 /* If no evaluation may be skipped: keeps the lead from running ahead of the thread, and others from
  * running ahead of the lead. */
 void mot_live_judge_wait(struct mot_live_judge *);
-/* Models that differ: whether the last checkpoint has all of them after one update, and the end has not. */
-bool mot_live_judge_left_cut(const struct mot_live_judge *, const struct mot_live_job *);
-void mot_live_judge_save(struct mot_live_judge *, const struct mot_live_job *, bool final);
+/* Where a job's model and its optimiser's buffers are; valid until the next call. */
+struct mot_live_at {
+    struct mot_live_params params;
+    uint64_t step;
+};
+struct mot_live_at mot_live_judge_model(
+    struct mot_live_judge *, const struct mot_live_job *, bool with_slots);
 /* The initial model; of a resumed run, its checkpoint's. */
 struct mot_live_job *mot_live_judge_beginning(struct mot_live_judge *);
 struct mot_live_job *mot_live_judge_last(struct mot_live_judge *); /* the nodes' final models */
+/* What an answer of a worker is for, under the lock; NULL: nobody needs it. */
+struct mot_gather *mot_live_judge_gather(struct mot_live_judge *, const struct mot_want *);
 /* Valid until the next call. Sets the moment's `mixed` if workers have their own models. */
 const float *mot_live_judge_x(struct mot_live_judge *, const struct mot_live_job *, struct mot_moment *);
 /* What can be said of workers' own models before they part, or if there is one; call in the lead's thread. */
 struct mot_mixed mot_live_judge_first(struct mot_live_judge *);
 float *mot_floats_copy(const float *x, uint32_t n); /* NULL if memory is refused */
+
+/* save.c */
+void mot_live_judge_save(struct mot_live_judge *, const struct mot_live_job *, bool final);
+/* Models that differ: whether the last checkpoint has all of them after one update, and the end has not. */
+bool mot_live_judge_left_cut(const struct mot_live_judge *, const struct mot_live_job *);
 
 #endif

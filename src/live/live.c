@@ -34,6 +34,7 @@ enum mot_status mot_live_open(struct mot_live *l, const struct mot_driver_option
 void mot_live_close(struct mot_live *l)
 {
     free(l->kept);
+    free(l->left);
     mot_world_close(&l->world);
     mot_rings_close(l->rings);
 }
@@ -72,6 +73,13 @@ void mot_live_begin(struct mot_live *l, const struct mot_live_checkpoint *from)
     bool one = l->experiment->traits.model == MOT_MODEL_OF_ALL && !l->experiment->traits.keeps_own;
     for (mot_node i = 0; l->kept && i < l->world.nodes; i++)
         memcpy(l->kept[i].word, from->word[one ? 0 : i], sizeof(l->kept[i].word));
+    l->rests = l->keeps && mot_live_has_rests(l);
+    uint32_t pairs = l->world.workers * l->world.servers;
+    if (from && from->rest) l->world.left = l->left = mot_new(pairs, sizeof(*l->left));
+    for (uint32_t i = 0; l->left && i < pairs; i++)
+        l->left[i] = (struct mot_left){
+            .weight = from->rest[i].weight, .lost = from->rest[i].lost, .packs = from->rest[i].packs
+        };
     l->every = mot_every_resolve(l->experiment);
     l->course = mot_course_of(l->experiment, &l->world, l->problem, from ? from->samples : 0);
     l->stop_at = mot_course_update(&l->course, l->experiment->stop.epochs);
@@ -115,7 +123,7 @@ static void fill(struct mot_live *l, const float *x0)
 enum mot_status mot_live_reserve(struct mot_live *l, const struct mot_driver_options *o, uint32_t buffers)
 {
     uint32_t own = l->from && l->from->models > 1 ? l->from->models : 0;
-    buffers += 2 + MOT_LIVE_SLOTS + own * (1 + l->slots) + MOT_LIVE_HELD;
+    buffers += 2 + MOT_LIVE_SLOTS + own * (1 + l->slots) + MOT_LIVE_HELD + mot_live_rests_buffers(l);
     enum mot_status status = mot_pool_open(&l->pool, l->world.dim, buffers);
     if (status == MOT_OK && l->world.compress) status = mot_pool_open_packets(&l->pool);
     if (status != MOT_OK) return status;

@@ -44,6 +44,8 @@ struct mot_live {
     bool keeps;             /* checkpoints are written, here or by the lead */
     uint32_t slots; /* buffers of a node in a checkpoint besides its model: the optimiser's, then kept ones */
     struct mot_kept *kept; /* world.kept, whose buffers are filled in as nodes open; or NULL */
+    bool rests;            /* workers keep what they had left for checkpoints (rests.h) */
+    struct mot_left *left; /* world.left, likewise */
     const struct mot_live_checkpoint *from; /* what to resume from, or NULL */
     const char *over;                       /* what had already ended that run, or NULL */
     /* If several nodes show models, each shows its own at every update at which something is due. What is

@@ -8,6 +8,7 @@
 #include "live/live.h"
 #include "live/port.h"
 #include "live/record.h"
+#include "live/rests.h"
 #include "run/actor.h"
 
 struct mot_live_work {
@@ -51,6 +52,10 @@ struct mot_live_node {
     /* [workers]: samples that each had computed when it last sent to this node */
     uint64_t *seen;
     uint64_t *drawn; /* [workers]: that, at its last update; a lead with a server's model only */
+    /* rests.h. A worker: what it had left. A server: [workers], messages of each that it has taken in; and
+     * had at its last update. NULL: checkpoints have nothing of it */
+    struct mot_rests *rests;
+    uint64_t *taken, *took;
     /* [workers]: where each was in its stream when it last sent to this node, or joined the collective that
      * ended last; and at this node's last update; a lead of a run with streams only */
     struct mot_place *place, *placed;
@@ -98,9 +103,10 @@ struct mot_kept mot_live_kept(struct mot_live_node *); /* what it keeps of its s
 
 /* ---- Checkpoints ------------------------------------------------------------------------
  * The parameters with their optimiser, each worker's position in its data, and what methods keep: from the
- * lead or, if several nodes have models and all are at the same update, from each. Jobs in flight are not
- * kept but asked for again. So a resumed synchronous run ends as if it had never stopped; an asynchronous
- * one merely goes on. Workers at different updates, as when the clock ends a run, are kept as their mean. */
+ * lead or, if several nodes have models and all are at the same update, from each; with servers and a
+ * compressor, what workers had left to send (rests.h). Jobs in flight are not kept but asked for again. So a
+ * resumed synchronous run ends as if it had never stopped; an asynchronous one merely goes on. Workers at
+ * different updates, as when the clock ends a run, are kept as their mean. */
 struct mot_live_params {
     const float *x, *slot[MOT_LIVE_SLOTS]; /* [dim]; slots may be NULL */
 };
@@ -124,6 +130,8 @@ struct mot_live_checkpoint {
     uint64_t *draw;                   /* [workers] */
     struct mot_mark *cursor;          /* [workers]: where sources go on; NULL: there are none */
     uint64_t (*word)[MOT_KEPT_WORDS]; /* [nodes]: what each kept, besides buffers; NULL: nothing */
+    uint32_t rests;                   /* workers times servers, if there are packers; else 0 */
+    struct mot_live_rest *rest;       /* [workers][servers]: what each had left to send; NULL: nothing */
     uint32_t models;                  /* 1, or one per worker */
     struct mot_live_params *model;    /* [models] */
 };
@@ -166,7 +174,10 @@ void mot_live_judge_show(struct mot_live_judge *, const struct mot_shown *); /* 
 void mot_live_judge_take(struct mot_live_judge *, struct mot_copy *);        /* from a node elsewhere */
 void mot_live_judge_lost(struct mot_live_judge *, mot_node);                 /* it will show no more models */
 bool mot_live_judge_has_last(struct mot_live_judge *, mot_node); /* it has shown its final model */
-/* Call when the lead has finished: makes the final evaluation and fills in what this process knows. */
+/* Call when the lead has finished, in its thread or after it: asks workers for what they had left. Over ranks
+ * answers come until mot_live_judge_awaits says no. */
+void mot_live_judge_ask_last(struct mot_live_judge *);
+/* Then: makes the final evaluation and fills in what this process knows. */
 void mot_live_judge_close(struct mot_live_judge *, struct mot_outcome *out);
 
 #endif

@@ -16,7 +16,8 @@ struct mot_arrival {
     struct mot_peer peer;
     uint64_t sender_samples; /* message: samples its sender had computed by then */
     struct mot_place place;  /* message: where its sender was in its stream */
-    mot_time sent;           /* message: when it was sent */
+    uint64_t took; /* message of a server: how many of ours it had taken in at its last update (rests.h) */
+    mot_time sent; /* message: when it was sent */
     /* a collective in which someone asked for the end: everyone leaves after it */
     bool last;
 };
@@ -34,6 +35,15 @@ struct mot_shown {
     struct mot_view view;         /* without params: */
     mot_buf slot[MOT_LIVE_SLOTS]; /* what a checkpoint has besides it: the optimiser's buffers, kept ones */
     uint64_t word[MOT_KEPT_WORDS];
+};
+
+/* Asks for what a worker had left after so many messages to this server, for a checkpoint: that of the models
+ * shown for the update `at`, asked for or not, or of the last. */
+struct mot_want {
+    mot_node worker;
+    uint32_t server; /* from 0 */
+    uint64_t number, at;
+    bool asked, last;
 };
 
 struct mot_port {
@@ -57,6 +67,8 @@ struct mot_port {
     /* Workers at their own pace: this one has made a step, or is out of data. */
     void (*paced)(struct mot_port *);
     void (*show)(struct mot_port *, const struct mot_shown *);
+    /* Passes on what a server wants of a worker; the answer goes to the judge (mot_live_judge_rest). */
+    void (*want)(struct mot_port *, const struct mot_want *);
 };
 
 #endif

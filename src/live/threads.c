@@ -87,6 +87,7 @@ static void port_send(struct mot_port *p, const struct mot_message *m)
         .samples = t->node[me->self].actor.tally.samples };
     if (t->live.place && me->self < t->live.world.workers) l.place = mot_place_now(&t->live.place[me->self]);
     if (t->live.watch.flight) l.sent = mot_live_now(&t->live);
+    if (t->node[me->self].took) l.took = t->node[me->self].took[m->to];
     mot_threads_post(t, m->to, &l);
 }
 
@@ -123,7 +124,8 @@ static bool port_poll(struct mot_port *p, struct mot_arrival *out)
             .message = l.message,
             .sender_samples = l.samples,
             .place = l.place,
-            .sent = l.sent };
+            .sent = l.sent,
+            .took = l.took };
         return true;
     }
     return mot_threads_sum_ready(me, out);
@@ -176,6 +178,16 @@ static void port_paced(struct mot_port *p)
     if (((struct mot_thread_port *)p)->threads->crowded) sched_yield();
 }
 
+/* Whatever the worker is doing: it may be ahead, and has kept what is wanted. */
+static void port_want(struct mot_port *p, const struct mot_want *w)
+{
+    struct mot_threads *t = ((struct mot_thread_port *)p)->threads;
+    struct mot_left left;
+    bool has = mot_rests_after(&t->node[w->worker], w->server, w->number, &left);
+    MOT_ASSERT(has);
+    mot_live_judge_rest(t->live.judge, w, &left, NULL);
+}
+
 static bool port_ended(const struct mot_port *p)
 {
     return atomic_load(&((const struct mot_thread_port *)p)->threads->ended);
@@ -222,7 +234,8 @@ static enum mot_status open_threads(
                 .ended = port_ended,
                 .samples = port_samples,
                 .ask = port_ask,
-                .paced = port_paced } };
+                .paced = port_paced,
+                .want = port_want } };
         mot_live_node_open(&t->node[i], l, &t->port[i].port, i);
         if (o->record) t->node[i].tape = &o->record->tape[i];
     }
@@ -299,6 +312,7 @@ static enum mot_status run_threads(
     }
     for (uint32_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
     mot_time took = mot_live_now(l);
+    if (started == nodes) mot_live_judge_ask_last(l->judge);
     mot_live_judge_close(l->judge, out);
     out->last.now = took;
     out->wall_s = (double)(took - t->begins_at) * 1e-9;

@@ -21,6 +21,7 @@ struct mot_letter {
     uint64_t samples;
     struct mot_place place;
     mot_time sent;
+    uint64_t took; /* as in struct mot_arrival */
     struct mot_message message;
 };
 

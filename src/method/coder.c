@@ -86,7 +86,7 @@ static struct mot_need coder_need(const struct mot_world *world, uint32_t queue)
         .terms = load };
 }
 
-static void coder_init(void *state, const struct mot_env *env, uint32_t queue, bool looks)
+static void coder_init(void *state, struct mot_env *env, uint32_t queue, bool looks)
 {
     struct mot_coder *c = state;
     const struct mot_code *code = env->world->code;

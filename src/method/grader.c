@@ -37,13 +37,20 @@ static struct mot_need grader_need(const struct mot_world *world, uint32_t queue
         .terms = 1 };
 }
 
-static void grader_init(void *state, const struct mot_env *env, uint32_t queue, bool looks)
+static void grader_init(void *state, struct mot_env *env, uint32_t queue, bool looks)
 {
     struct mot_grader *g = state;
     g->looks = looks;
     g->draw = mot_first_draw(env);
     g->queue_max = queue;
     g->servers = env->world->servers;
+    for (uint32_t server = 0; env->world->left && server < g->servers; server++)
+        mot_packer_go_on(env, packer_of(g, server), server);
+}
+
+static const struct mot_packer *grader_packer(const void *state, uint32_t server)
+{
+    return packer_of(state, server);
 }
 
 /* The job holds the model from here on. */
@@ -198,4 +205,5 @@ const struct mot_worker_side mot_grader_side = { .need = grader_need,
     .init = grader_init,
     .step = grader_step,
     .check = grader_check,
-    .admits = grader_admits };
+    .admits = grader_admits,
+    .packer = grader_packer };

@@ -63,12 +63,14 @@ struct mot_local_steps;
 struct mot_worker_side {
     struct mot_need (*need)(const struct mot_world *, uint32_t queue);
     /* looks: whether to check its gradients, if there is a guard */
-    void (*init)(void *state, const struct mot_env *, uint32_t queue, bool looks);
+    void (*init)(void *state, struct mot_env *, uint32_t queue, bool looks);
     /* local: what the method says of local steps; NULL: nothing */
     void (*step)(
         void *state, struct mot_env *, const struct mot_event *, const struct mot_local_steps *local);
     void (*check)(const void *state, const struct mot_env *, uint32_t queue);
     bool (*admits)(const void *state, const struct mot_env *, const struct mot_message *);
+    /* what packs for this server; NULL: it packs nothing */
+    const struct mot_packer *(*packer)(const void *state, uint32_t server);
 };
 extern const struct mot_worker_side mot_grader_side;
 

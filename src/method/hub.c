@@ -266,7 +266,10 @@ static void peer_changed(
     const struct mot_served *rule, void *state, struct mot_env *env, struct mot_peer peer)
 {
     struct mot_hub *h = state;
-    MOT_ASSERT(peer.node < env->world->workers);
+    if (peer.node >= env->world->workers) { /* another server: its range of the model is gone */
+        if (!peer.up) mot_stop(env, MOT_EPEER);
+        return;
+    }
     mot_note(env, peer.up ? "workers_back" : "workers_lost", 1);
     if (!peer.up) {
         leave(rule, state, env, peer.node, MOT_AWAY_LOST);
@@ -542,4 +545,12 @@ bool mot_served_model(const void *state, const struct mot_env *env, struct mot_v
     *view =
         (struct mot_view){ .x = params->x, .scale = 1, .params = params, .off = mine.off, .len = mine.len };
     return true;
+}
+
+const struct mot_packer *mot_served_packer(
+    const struct mot_served *rule, const void *state, const struct mot_env *env, uint32_t server)
+{
+    const struct mot_worker_side *side = side_of(rule);
+    MOT_ASSERT(!is_server(env) && server < env->world->servers);
+    return side->packer ? side->packer(state, server) : NULL;
 }

@@ -20,12 +20,19 @@ static struct mot_need local_need(const struct mot_world *world, uint32_t queue)
     };
 }
 
-static void local_init(void *state, const struct mot_env *env, uint32_t queue, bool looks)
+static void local_init(void *state, struct mot_env *env, uint32_t queue, bool looks)
 {
     struct mot_local *l = state;
     (void)queue;
     (void)looks; /* always checks */
     l->draw = mot_first_draw(env);
+    mot_packer_go_on(env, &l->packer, 0);
+}
+
+static const struct mot_packer *local_packer(const void *state, uint32_t server)
+{
+    MOT_ASSERT(server == 0 && "one server");
+    return &((const struct mot_local *)state)->packer;
 }
 
 static void compute(struct mot_local *l, struct mot_env *env, const struct mot_local_steps *local)
@@ -171,6 +178,9 @@ static void local_check(const void *state, const struct mot_env *env, uint32_t q
     MOT_ASSERT((l->sum != MOT_NO_BUF) == (l->done > 0) || l->y == MOT_NO_BUF);
 }
 
-const struct mot_worker_side mot_local_side = {
-    .need = local_need, .init = local_init, .step = local_step, .check = local_check, .admits = local_admits
-};
+const struct mot_worker_side mot_local_side = { .need = local_need,
+    .init = local_init,
+    .step = local_step,
+    .check = local_check,
+    .admits = local_admits,
+    .packer = local_packer };

@@ -225,3 +225,13 @@ void mot_packer_init(struct mot_env *env, struct mot_packer *p, uint32_t at)
         p->rest = mot_hold(env, kept->buf[at]);
     }
 }
+
+void mot_packer_go_on(struct mot_env *env, struct mot_packer *p, uint32_t server)
+{
+    const struct mot_world *w = env->world;
+    *p = (struct mot_packer){ 0 };
+    if (!w->left || env->life > 0) return;
+    const struct mot_left *left = &w->left[env->self * w->servers + server];
+    *p = (struct mot_packer){ .weight = left->weight, .lost = left->lost, .packs = left->packs };
+    if (left->rest != MOT_NO_BUF) p->rest = mot_hold(env, left->rest);
+}

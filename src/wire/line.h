@@ -37,6 +37,8 @@ enum mot_envelope_kind {
     MOT_ENVELOPE_SHOW,      /* show. To rank 0: a node's model, or another buffer of its checkpoint */
     MOT_ENVELOPE_ROWS,      /* message. From a method: rows of a part; they follow in chunks */
     MOT_ENVELOPE_CHUNK,     /* chunk. Some of these rows; body: as data/rows.h packs them */
+    MOT_ENVELOPE_WANT,      /* want. From a server: what had your worker left for me? (live/rests.h) */
+    MOT_ENVELOPE_REST,      /* rest. To rank 0: that; body: the floats of the server's range, or nothing */
     MOT_ENVELOPE_KINDS
 };
 
@@ -74,6 +76,7 @@ struct mot_envelope {
             mot_time lag, took; /* emulating: how long it waits for the sender's up link, and occupies it */
             uint64_t draw;      /* ROWS: only len samples of the part, from there on; else 0 */
             uint32_t given, packed; /* 1: such samples; the body is a packet of these floats. Else 0 */
+            uint64_t taken;         /* from a server: `took` of struct mot_arrival; else 0 */
         } message;
         struct {
             mot_node from, to;
@@ -105,6 +108,17 @@ struct mot_envelope {
         struct {
             uint64_t number, at; /* at: the first update after which to show */
         } ask;
+        struct {
+            mot_node worker, server;
+            uint32_t flags, unused; /* of enum mot_show_flag: LAST, ASKED */
+            uint64_t number, at;    /* after so many messages; for models shown at this update */
+        } want;
+        struct {
+            mot_node worker, server;
+            uint32_t flags, none; /* as in `want`; 1: it is not known */
+            uint64_t at, packs;
+            double weight, lost;
+        } rest;
         struct {
             mot_node node;
             uint32_t off, len;

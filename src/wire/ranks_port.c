@@ -66,7 +66,8 @@ static void fill_message(const struct mot_ranks *p, struct letter *l, mot_buf bu
             .draw = e->message.draw },
         .sender_samples = e->samples,
         .place = mot_ranks_place(e),
-        .sent = e->message.sent };
+        .sent = e->message.sent,
+        .took = e->message.taken };
     if (!rows)
         l->arrival.message.body =
             (struct mot_slice){ .buf = buf, .off = e->message.off, .len = e->message.len };
@@ -186,6 +187,7 @@ static void port_send(struct mot_port *port, const struct mot_message *m)
         e.message.draw = m->draw;
     }
     e.message.sent = mot_live_now(&p->live);
+    if (b->node.took) e.message.taken = b->node.took[m->to];
     depart(p, b, &e);
     if ((local = mot_ranks_hosted(p, m->to)) != NULL) {
         struct letter *l = mot_ranks_letter(p);
@@ -367,7 +369,8 @@ void mot_ranks_port_open(struct mot_ranks *p, struct hosted *b, mot_node self)
                               .samples = port_samples,
                               .ask = mot_ranks_ask,
                               .paced = port_paced,
-                              .show = mot_ranks_show },
+                              .show = mot_ranks_show,
+                              .want = mot_ranks_want },
         .ranks = p,
         .bodies = mot_new(p->live.world.nodes, sizeof(*b->bodies)) };
     b->tail = &b->first;

@@ -20,7 +20,9 @@
 /* What the token stands for may change again. */
 static void sent(struct mot_ranks *p, mot_buf token)
 {
-    if (token && !mot_ranks_rows_sent(p, token)) mot_pool_drop(&p->live.pool, token);
+    if (!token || mot_ranks_rows_sent(p, token)) return;
+    if (p->rests_out) mot_ranks_rest_sent(p, token);
+    mot_pool_drop(&p->live.pool, token);
 }
 
 /* Where our worker is in its stream. */
@@ -237,6 +239,8 @@ static const struct rule {
     [MOT_ENVELOPE_SHOW] = { TO_LEAD, FLOATS, SIZE(show) },
     [MOT_ENVELOPE_ROWS] = { BY_ANYONE, FLOATS, SIZE(message) },
     [MOT_ENVELOPE_CHUNK] = { BY_ANYONE, FLOATS, SIZE(chunk) },
+    [MOT_ENVELOPE_WANT] = { BY_ANYONE, NO_BODY, SIZE(want) },
+    [MOT_ENVELOPE_REST] = { TO_LEAD, FLOATS, SIZE(rest) },
 };
 
 static bool may_send(const struct mot_ranks *p, uint32_t from, const struct mot_envelope *e)
@@ -260,10 +264,12 @@ static bool may_send(const struct mot_ranks *p, uint32_t from, const struct mot_
 static bool expect_floats(struct mot_ranks *p, struct letter *l)
 {
     enum mot_envelope_kind kind = (enum mot_envelope_kind)l->envelope.kind;
-    l->stale = p->phase == PHASE_AFTER || (kind == MOT_ENVELOPE_SHOW && !p->live.judge);
+    bool judged = kind == MOT_ENVELOPE_SHOW || kind == MOT_ENVELOPE_REST;
+    l->stale = p->phase == PHASE_AFTER || (judged && !p->live.judge);
     if (p->phase == PHASE_BEFORE) return false;
     if (!l->stale && kind == MOT_ENVELOPE_MESSAGE) return mot_ranks_expect_message(p, l);
     if (!l->stale && kind == MOT_ENVELOPE_SHOW) return mot_ranks_expect_show(p, l);
+    if (!l->stale && kind == MOT_ENVELOPE_REST) return mot_ranks_expect_rest(p, l);
     if (!l->stale && kind == MOT_ENVELOPE_ROWS) return mot_ranks_expect_rows(p, l);
     if (!l->stale && kind == MOT_ENVELOPE_CHUNK) return mot_ranks_expect_chunk(p, l);
     if (!l->stale) return mot_ranks_expect_range(p, l);
@@ -395,6 +401,8 @@ static bool take_in(struct mot_ranks *p, struct letter *l)
     case MOT_ENVELOPE_PART:
     case MOT_ENVELOPE_SUM: return mot_ranks_range_came(p, l);
     case MOT_ENVELOPE_SHOW: mot_ranks_show_came(p, l); return true;
+    case MOT_ENVELOPE_WANT: return p->phase != PHASE_RUNNING || mot_ranks_want_came(p, l);
+    case MOT_ENVELOPE_REST: mot_ranks_rest_came(p, l); return true;
     case MOT_ENVELOPE_CHUNK: return mot_ranks_chunk_came(p, l);
     case MOT_ENVELOPE_ROWS:
     case MOT_ENVELOPE_MESSAGE:

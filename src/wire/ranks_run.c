@@ -193,7 +193,8 @@ static void look_for_unshown(struct mot_ranks *p)
 
 static void await_finals(struct mot_ranks *p)
 {
-    while (!all_said_final(p) || !mot_ranks_all_shown(p) || (mot_ranks_sending(p) && !p->keeps_memory)) {
+    while (!all_said_final(p) || !mot_ranks_all_shown(p) || (mot_ranks_sending(p) && !p->keeps_memory) ||
+        (p->live.judge && mot_live_judge_awaits(p->live.judge))) {
         mot_ranks_rest(p, MOT_NEVER);
         look_for_unshown(p);
     }
@@ -204,6 +205,7 @@ static void lead_run(struct mot_ranks *p, mot_time began, struct mot_outcome *ou
 {
     if (mot_live_judge_knows_end(p->live.judge)) mot_ranks_end(p);
     run_nodes(p);
+    mot_live_judge_ask_last(p->live.judge);
     await_finals(p);
     mot_time took = mot_live_now(&p->live);
     mot_live_judge_close(p->live.judge, out);
@@ -279,14 +281,16 @@ static enum mot_status fits(const struct mot_ranks *p, const struct mot_experime
 }
 
 /* Hashes what must be the same everywhere: a rank with other settings would compute something else. */
-static uint64_t hash_of(const struct mot_driver_options *o, const struct mot_live_checkpoint *from)
+static uint64_t hash_of(
+    const struct mot_live *l, const struct mot_driver_options *o, const struct mot_live_checkpoint *from)
 {
     const struct mot_experiment *x = o->experiment;
     const uint64_t part[] = { o->hash, x->stop.updates, XXH64(&x->stop.epochs, sizeof(x->stop.epochs), 0),
         (uint64_t)x->checkpoint.unit, XXH64(&x->checkpoint.value, sizeof(x->checkpoint.value), 0), o->emulate,
         o->resume, from->step, from->samples, from->computed,
         from->model ? XXH64(from->model[0].x, o->problem->net->dim * sizeof(float), 0) : 0,
-        from->word ? XXH64(from->word, (x->workers + x->servers) * sizeof(*from->word), 0) : 0 };
+        from->word ? XXH64(from->word, (x->workers + x->servers) * sizeof(*from->word), 0) : 0,
+        mot_live_rests_hash(l, from) };
     return XXH64(part, sizeof(part), 0);
 }
 
@@ -324,7 +328,7 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
     if (status == MOT_OK) status = mot_live_open(l, o);
     if (p->transport->rank != 0) l->checkpoint = NULL;
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, l, &from);
-    status = mot_ranks_agree(p, status, status == MOT_OK ? hash_of(o, &from) : 0);
+    status = mot_ranks_agree(p, status, status == MOT_OK ? hash_of(l, o, &from) : 0);
     if (status == MOT_OK) {
         mot_live_begin(l, o->resume ? &from : NULL);
         bool was_over = l->over && o->settled;

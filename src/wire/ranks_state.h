@@ -146,6 +146,9 @@ struct mot_ranks {
     uint32_t here;       /* ranks on this machine */
     bool oversubscribed; /* more ranks than cores */
     double wire_bytes;   /* bytes per float */
+    /* what workers here had left, on its way to rank 0 */
+    mot_buf rest_out[MOT_RESTS_SENT];
+    uint32_t rests_out;
     struct sums sums[MOT_COLL_SCOPES];
     uint32_t window;
     struct rows_to *rows;  /* [ranks]: rows that leave; NULL: rows do not move */
@@ -217,6 +220,13 @@ bool mot_ranks_expect_show(struct mot_ranks *, struct letter *); /* room for its
 void mot_ranks_show_came(struct mot_ranks *, struct letter *);   /* takes over the body */
 /* Whether every node that is not lost has shown its final model. */
 bool mot_ranks_all_shown(struct mot_ranks *);
+
+/* ranks_rests.c: what workers had left to send, for checkpoints. */
+void mot_ranks_want(struct mot_port *, const struct mot_want *);
+bool mot_ranks_want_came(struct mot_ranks *, const struct letter *); /* false: nonsense */
+bool mot_ranks_expect_rest(struct mot_ranks *, struct letter *); /* room for its floats; false: nonsense */
+void mot_ranks_rest_came(struct mot_ranks *, struct letter *);   /* takes over the body */
+void mot_ranks_rest_sent(struct mot_ranks *, mot_buf);           /* the buffer of some body has left */
 
 /* ranks_sum.c */
 void mot_ranks_sums_open(struct mot_ranks *, uint32_t window);

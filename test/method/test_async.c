@@ -395,6 +395,14 @@ TEST(an_update_does_not_wait_for_lost_workers)
     served_end(&s);
 }
 
+TEST(another_server_lost_ends_the_run_with_peer_lost)
+{
+    ASYNC("shards", "2");
+    served_peer(&s, N + 1, false);
+    CHECK_INT(served_effect(&s, MOT_FX_STOP, 0)->stop, MOT_EPEER);
+    served_end(&s);
+}
+
 TEST(the_last_worker_lost_ends_the_run_with_peer_lost_and_the_last_out_of_data_with_ok)
 {
     ASYNC(NULL);

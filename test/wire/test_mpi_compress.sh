@@ -3,7 +3,7 @@
 . "$(dirname "$0")/mpi.sh"
 
 flags=(--data digits --model mlp --model-hidden '[16]' --workers 3 --evaluate-train end --quiet)
-for run in 'allreduce topk 5%' 'allreduce topk 1' 'localsgd topk 10%' 'choco topk 10%' 'server topk 5%'; do
+for run in 'allreduce topk 5%' 'allreduce topk 1' 'localsgd topk 10%' 'choco topk 10%' 'server topk 5%' 'fedavg topk 5%'; do
     read -r method name ratio <<<"$run"
     what=(--method "$method" --compress "$name" --compress-ratio "$ratio")
     "$motley" sim "${flags[@]}" "${what[@]}" --stop-updates 60 --out "$folder/sim" --replace
@@ -11,7 +11,6 @@ for run in 'allreduce topk 5%' 'allreduce topk 1' 'localsgd topk 10%' 'choco top
     want mpi model_hash "$(value sim model_hash)"
     want mpi updates 60
     clean
-    [ "$method" != server ] || continue
     "$motley" train "${flags[@]}" "${what[@]}" --stop-updates 25 --ranks 3 --out "$folder/mpi" --replace 2>"$folder/err" || fail "$run, its beginning"
     "$motley" train "${flags[@]}" "${what[@]}" --stop-updates 60 --ranks 3 --out "$folder/mpi" --resume 2>"$folder/err" || fail "$run, its end"
     want mpi model_hash "$(value sim model_hash)"

@@ -63,7 +63,9 @@ survives dpsgd --method dpsgd --topology ring --method-period 3
 if [ $asan = no ]; then # a sanitizer has seen the way of a server and that of models that differ
     survives allreduce --method allreduce
     survives server --method server
+    survives packed --method server --compress qsgd
     survives matcha --method matcha --topology complete --method-period 2
     survives uncoded --method coded --code uncoded --method-shuffle rotate-worker --method-period 3
 fi
+survives residuals --method server --compress topk --compress-ratio 5%
 survives frc-shuffled --method coded --code frc --code-stragglers 1 --method-shuffle random --method-period 2

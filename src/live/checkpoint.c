@@ -2,13 +2,14 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "live/node.h"
+#include "live/rings.h"
 #include "math/optim.h"
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
-#define VERSION 8u
+#define VERSION 9u
 
 struct fit { /* MOT_LIVE_HEAD bytes */
     char magic[8];
@@ -60,6 +61,8 @@ struct mot_bytes mot_live_pack(const struct mot_live *l, const struct mot_live_c
     uint32_t streams = c->cursor != NULL;
     MOT_PUT(&b, streams);
     if (streams) mot_bytes_put(&b, c->cursor, w->workers * sizeof(*c->cursor));
+    MOT_PUT(&b, c->held_bytes);
+    mot_bytes_put(&b, c->held, c->held_bytes);
     uint32_t kept = c->word != NULL;
     MOT_PUT(&b, kept);
     if (kept) mot_bytes_put(&b, c->word, w->nodes * sizeof(*c->word));
@@ -137,6 +140,14 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
         c->cursor = mot_new(want->workers, sizeof(*c->cursor));
         mot_reader_get(&r, c->cursor, want->workers * sizeof(*c->cursor));
     }
+    MOT_GET(&r, c->held_bytes);
+    if (c->held_bytes > r.n - r.done)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    if (c->held_bytes) {
+        c->held = mot_new_large(c->held_bytes, 1);
+        if (!c->held) return mot_memory_status();
+        mot_reader_get(&r, c->held, c->held_bytes);
+    }
     MOT_GET(&r, kept);
     if (kept) {
         c->word = mot_new(want->nodes, sizeof(*c->word));
@@ -162,6 +173,9 @@ enum mot_status mot_live_unpack(const char *path, const unsigned char *bytes, si
     struct fit want = fit_of(l);
     struct mot_live_checkpoint c = { 0 };
     enum mot_status status = read_from(path, bytes, n, &want, &c);
+    const struct mot_reservoir *held = l->rings ? mot_rings_reservoir(l->rings) : NULL;
+    if (status == MOT_OK && held && !mot_reservoir_fits(held, c.held, c.held_bytes))
+        status = mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     if (mot_memory_refused()) status = mot_memory_status();
     if (status == MOT_OK) *out = c;
     else mot_live_checkpoint_free(&c);
@@ -183,6 +197,7 @@ void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
 {
     free(c->draw);
     free(c->cursor);
+    free(c->held);
     free(c->word);
     free((void *)c->best.x);
     for (uint32_t i = 0; c->model && i < c->models; i++) {

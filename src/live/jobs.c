@@ -10,7 +10,9 @@
  * own pace. */
 #include "live/judge.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
+#include "live/rings.h"
 #include "run/judge.h"
 #include "run/views.h"
 #include <math.h>
@@ -32,6 +34,7 @@ static void put_cursor(
     if (p->used + p->dropped == 0) return;
     job->cursor[worker].after = p->cursor;
     job->cursor[worker].malformed += p->malformed;
+    job->cursor[worker].held += p->held;
 }
 
 /* A worker's position in its data, for a checkpoint. `updates`: the worker's own, or without a server
@@ -319,7 +322,12 @@ void mot_live_judge_save(struct mot_live_judge *j, const struct mot_live_job *jo
         c.model[i].x = job->copy[i].x;
         for (uint32_t s = 0; s < l->slots; s++) c.model[i].slot[s] = job->copy[i].slot[s];
     }
+    struct mot_bytes held = { 0 };
+    if (l->rings && mot_rings_reservoir(l->rings)) mot_reservoir_pack(mot_rings_reservoir(l->rings), &held);
+    c.held = held.at;
+    c.held_bytes = held.n;
     enum mot_status status = mot_live_save(l->checkpoint, l, &c);
+    mot_bytes_free(&held);
     free(c.model);
     free(c.word);
     bool again = j->save_fails;
@@ -566,7 +574,7 @@ static void do_job(struct mot_live_judge *j, struct mot_live_job *job)
     if (!j->final && job->evaluates) {
         struct mot_moment m = job->moment;
         const float *x = mot_live_judge_x(j, job, &m);
-        mot_judge_evaluate(&j->judge, &m, x, false);
+        mot_live_judge_evaluate(j, &m, x, false);
         if (atomic_load(&j->judge.target.met)) {
             j->final = job;
             return;

@@ -81,6 +81,7 @@ static json_t *stream_json(const struct mot_feed_tally *t, bool from_source)
     set_time(stream, "oldest_s", t->oldest);
     if (from_source) {
         set_uint(stream, "malformed", t->malformed);
+        set_uint(stream, "held_out", t->held);
         set_uint(stream, "lag", t->lag);
         set_uint(stream, "stalls", t->stalls);
     }
@@ -317,6 +318,7 @@ json_t *mot_summary_json(
     if (last->streams) {
         struct mot_feed_tally all = mot_streams_of(o);
         json_t *stream = stream_json(&all, o->from_source);
+        if (o->held.judges) set_uint(stream, "test_rows", o->held.rows);
         if (o->trouble) {
             set_uint(stream, "troubled", o->troubled);
             set_text(stream, "trouble", o->trouble);

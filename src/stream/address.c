@@ -39,6 +39,13 @@ const struct mot_option mot_intake_options[] = {
         .min = 64, .max = 1e9 },
     { "ends", MOT_OPT_BOOL, AT(ends), "false",
         "files are complete: the run ends when a worker has used all of its own", .min = 0 },
+    { "holdout", MOT_OPT_REAL, AT(holdout), "0",
+        "the share of the records, drawn by the seed, that are never trained on: they evaluate the model in "
+        "place of `data`'s test rows",
+        .min = 0, .max = 0.9 },
+    { "reservoir", MOT_OPT_UINT, AT(reservoir), "1000",
+        "holdout: how many of these records are kept, of all workers together, each with the same chance",
+        .min = 10, .max = 1e7 },
     { "begin", MOT_OPT_CHOICE, AT(begin), "oldest",
         "Kafka: where a new run begins: with the oldest record that the broker has, or with those that come "
         "after it began",

@@ -35,7 +35,9 @@ struct mot_intake {
     pthread_t thread;
     bool running;
     _Atomic bool stop;
-    _Atomic uint64_t malformed, lag, stalled_since;
+    struct mot_reservoir *reservoir; /* NULL: nothing is held out */
+    uint64_t seed, held_below;       /* keys of what is */
+    _Atomic uint64_t malformed, held, lag, stalled_since;
     _Atomic uint32_t stalls;
     _Atomic bool ended;
     struct {
@@ -103,6 +105,19 @@ static struct mot_cursor after_record(const struct mot_intake *k, size_t done, u
                                       : (struct mot_cursor){ k->at, taken };
 }
 
+/* Whether the record that was just read evaluates the model; then it is in the reservoir before any later row
+ * is in the ring. */
+static bool hold_out(struct mot_intake *k, const float *x, float y)
+{
+    if (!k->reservoir) return false;
+    uint64_t rows = atomic_load_explicit(&k->ring.tail, memory_order_relaxed);
+    uint64_t key = mot_reservoir_key(k->seed, k->worker, rows + atomic_load(&k->held));
+    if (key >= k->held_below) return false;
+    mot_reservoir_offer(k->reservoir, key, x, y);
+    atomic_fetch_add(&k->held, 1);
+    return true;
+}
+
 /* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken;
  * fewer than there are if the last record is not whole, or the intake is to stop. */
 static size_t parse(struct mot_intake *k, bool of_message)
@@ -125,7 +140,10 @@ static size_t parse(struct mot_intake *k, bool of_message)
             log_malformed(k, is, at, k->bytes + done - took, took);
             continue;
         }
-        struct mot_mark mark = { .malformed = atomic_load(&k->malformed), .came_ns = k->now_ns };
+        if (hold_out(k, x, *y)) continue;
+        struct mot_mark mark = {
+            .malformed = atomic_load(&k->malformed), .held = atomic_load(&k->held), .came_ns = k->now_ns
+        };
         mark.after = of_message ? after_record(k, done, taken)
                                 : (struct mot_cursor){ k->at + done, mot_records_left(k->records) };
         mot_ring_add(&k->ring, &mark);
@@ -341,6 +359,10 @@ enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_int
     k->records = mot_records_open(s->form);
     k->at = begin.after.at;
     atomic_store(&k->malformed, begin.malformed);
+    atomic_store(&k->held, begin.held);
+    k->reservoir = s->held;
+    k->seed = s->seed;
+    k->held_below = mot_reservoir_below(c->holdout);
     mot_ring_open(&k->ring, s->rows, s->form->schema.cols, s->x, s->y, c->buffer != MOT_INTAKE_PERSIST,
         s->first, &begin);
     pthread_mutex_init(&k->lock, NULL);
@@ -386,6 +408,7 @@ struct mot_intake_state mot_intake_state(struct mot_intake *k)
 {
     uint64_t since = atomic_load(&k->stalled_since), now = mot_wall_ns();
     struct mot_intake_state s = { .malformed = atomic_load(&k->malformed),
+        .held = atomic_load(&k->held),
         .lag = atomic_load(&k->lag),
         .ended = atomic_load(&k->ended),
         .stalls = atomic_load(&k->stalls),

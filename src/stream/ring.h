@@ -23,7 +23,8 @@ struct mot_cursor {
 
 struct mot_mark { /* of a row */
     struct mot_cursor after;
-    uint64_t malformed; /* records before it that were no rows */
+    uint64_t malformed; /* records before it that were no rows, */
+    uint64_t held;      /* and that were held out: see reservoir.h */
     uint64_t came_ns;   /* mot_wall_ns when it was there */
 };
 

@@ -37,6 +37,7 @@ enum mot_envelope_kind {
     MOT_ENVELOPE_SHOW,      /* show. To rank 0: a node's model, or another buffer of its checkpoint */
     MOT_ENVELOPE_ROWS,      /* message. From a method: rows of a part; they follow in chunks */
     MOT_ENVELOPE_CHUNK,     /* chunk. Some of these rows; body: as data/rows.h packs them */
+    MOT_ENVELOPE_HELD,      /* to rank 0: records held out for evaluations; body: as a reservoir packs them */
     MOT_ENVELOPE_KINDS
 };
 
@@ -52,7 +53,7 @@ struct mot_envelope {
     uint64_t seq;
     uint64_t samples; /* computed so far by the node concerned, or by the sender's worker */
     /* where that worker is in its stream, as a struct mot_place; 0 without one */
-    uint64_t arrived, used, dropped, malformed, cursor, sub;
+    uint64_t arrived, used, dropped, malformed, held, cursor, sub;
     uint64_t paced;           /* how far that worker is at its own pace, as in live.h; else 0 */
     uint64_t bytes, body_sum; /* of the body; its XXH64, or 0: not checked */
     union {
@@ -117,7 +118,7 @@ struct mot_envelope {
     };
     uint64_t sum; /* XXH64 of all above */
 };
-_Static_assert(sizeof(struct mot_envelope) == 240, "an envelope has no padding");
+_Static_assert(sizeof(struct mot_envelope) == 248, "an envelope has no padding");
 
 /* LINK: the transport says that nothing more can come from it */
 enum mot_lost_by { MOT_LOST_DEATH, MOT_LOST_SILENCE, MOT_LOST_DAMAGE, MOT_LOST_LINK, MOT_LOST_WAYS };

@@ -367,7 +367,8 @@ void mot_ranks_port_open(struct mot_ranks *p, struct hosted *b, mot_node self)
                               .samples = port_samples,
                               .ask = mot_ranks_ask,
                               .paced = port_paced,
-                              .show = mot_ranks_show },
+                              .show = mot_ranks_show,
+                              .held = mot_ranks_send_held },
         .ranks = p,
         .bodies = mot_new(p->live.world.nodes, sizeof(*b->bodies)) };
     b->tail = &b->first;

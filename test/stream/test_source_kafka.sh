@@ -27,8 +27,8 @@ tell() { # COMMAND...: to the cluster
 }
 hash_of() { sed -n 's/^  "model_hash": "\([0-9a-f]*\)".*/\1/p' "$1/summary.json"; }
 figure() { sed -n 's/^  "stream": {.*"'"$2"'": "\{0,1\}\([^",}]*\).*/\1/p' "$1/summary.json"; } # RUN KEY
-adds_up() { # RUN: arrived = used + dropped + malformed + waiting
-    local sum=$(($(figure "$1" used) + $(figure "$1" dropped) + $(figure "$1" malformed) + $(figure "$1" waiting)))
+adds_up() { # RUN: arrived = used + dropped + malformed + waiting + held_out
+    local sum=$(($(figure "$1" used) + $(figure "$1" dropped) + $(figure "$1" malformed) + $(figure "$1" waiting) + $(figure "$1" held_out)))
     [ "$(figure "$1" arrived)" = $sum ] || fail "$1: $sum of $(figure "$1" arrived) are accounted for"
 }
 rows() { # SEED COUNT
@@ -77,14 +77,14 @@ disturbed() {
         tell dump "$name-$w" "$box/$name-has-$w.csv"
         cmp -s "$name-has-$w.csv" "sent-$w.csv" || echo "     the mock cluster has $(($(wc -l <"$name-has-$w.csv") - 1200)) records of device $w twice"
     done
-    train --workers 4 --stop-updates 140 --source-from "$name-has-{worker}.csv" --out "$box/$name-files" || fail "a run from files"
+    train --workers 4 --stop-updates 140 --source-from "$name-has-{worker}.csv" --source-holdout 5% --out "$box/$name-files" || fail "a run from files"
     [ "$(hash_of "$name")" = "$(hash_of "$name-files")" ] && echo "ok   $name: killed twice and without brokers, it ends in the same model" ||
         fail "$name: another model than that of files"
     adds_up "$name"
     [ "$(grep -c '"records": 1200' "$name.json")" = 4 ] || fail "$name: the sender's counts: $(cat "$name.json")"
 }
-disturbed threads
-if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then disturbed ranks --ranks 4
+disturbed threads --source-holdout 5%
+if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then disturbed ranks --ranks 4 --source-holdout 5%
 else echo "skip ranks: no MPI"; fi
 
 

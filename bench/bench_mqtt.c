@@ -53,9 +53,10 @@ static double bare(const struct kind *k)
     publish(k);
     must(mot_mqtt_open(&c, &m) == MOT_OK, "a subscriber");
     while (atomic_load(&came) == 0) nap();
-    uint64_t began = mot_wall_ns(), first = atomic_load(&came);
+    uint64_t first = atomic_load(&came);
+    begin_clock();
     while (atomic_load(&came) < messages) nap();
-    double rate = (double)(messages - first) / ((double)(mot_wall_ns() - began) * 1e-9);
+    double rate = end_clock(messages - first);
     mot_mqtt_close(m);
     return rate;
 }
@@ -72,7 +73,7 @@ static double intake(const struct kind *k)
     mot_intake_close(r.intake);
     publish(k);
     open_intake(k, folder, &r);
-    double rate = rows_per_second(&r);
+    double rate = rows_per_second(&r, NULL);
     rows_close(&r);
     snprintf(words, sizeof(words), "%s/spool-0.bin", folder);
     unlink(words);

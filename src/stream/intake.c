@@ -22,13 +22,14 @@ struct mot_intake {
     bool text, csv;
     uint32_t worker;
     size_t longest, room;
-    unsigned char *bytes; /* [room + 1] */
-    size_t have;          /* bytes that wait to be parsed, */
-    uint64_t at;          /* and where the first of them was */
-    uint64_t next;        /* where the message after this one is; 0: not known */
-    bool skipping;        /* the rest of a record that was too long */
-    uint64_t skip;        /* records of the first message that were taken before */
-    uint64_t now_ns;      /* when the last bytes came */
+    unsigned char *own;         /* [room + 1] */
+    const unsigned char *bytes; /* what is parsed: `own`, or a message that lies elsewhere */
+    size_t have;                /* bytes that wait to be parsed, */
+    uint64_t at;                /* and where the first of them was */
+    uint64_t next;              /* where the message after this one is; 0: not known */
+    bool skipping;              /* the rest of a record that was too long */
+    uint64_t skip;              /* records of the first message that were taken before */
+    uint64_t now_ns;            /* when the last bytes came */
     char *log_path;
     FILE *log;
     uint32_t logged;
@@ -157,28 +158,38 @@ static void take_bytes(struct mot_intake *k, size_t n)
 {
     k->have += n;
     if (k->skipping) {
-        unsigned char *end = memchr(k->bytes, '\n', k->have);
-        size_t gone = end ? (size_t)(end + 1 - k->bytes) : k->have;
+        unsigned char *end = memchr(k->own, '\n', k->have);
+        size_t gone = end ? (size_t)(end + 1 - k->own) : k->have;
         k->skipping = !end;
         k->have -= gone;
         k->at += gone;
-        memmove(k->bytes, k->bytes + gone, k->have);
+        memmove(k->own, k->own + gone, k->have);
     }
     size_t done = parse(k, false);
     k->have -= done;
     k->at += done;
-    memmove(k->bytes, k->bytes + done, k->have);
+    memmove(k->own, k->own + done, k->have);
     if (k->text && k->have > k->longest && !atomic_load(&k->stop)) {
-        log_malformed(k, MOT_RECORD_LONG, k->at, k->bytes, k->have < MOT_CLIP ? k->have : MOT_CLIP);
+        log_malformed(k, MOT_RECORD_LONG, k->at, k->own, k->have < MOT_CLIP ? k->have : MOT_CLIP);
         k->at += k->have;
         k->have = 0;
         k->skipping = true;
     }
 }
 
+/* Text ends with the end of its last line, which whoever parses it looks for. */
+static void end_message(struct mot_intake *k)
+{
+    if (k->have && k->bytes[k->have - 1] == '\n') return;
+    if (k->bytes != k->own) memcpy(k->own, k->bytes, k->have);
+    k->bytes = k->own;
+    k->own[k->have++] = '\n';
+}
+
 static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
 {
     uint32_t cols = k->ring.cols;
+    if (p->bytes) k->bytes = p->bytes;
     if (p->at != k->at) k->skip = 0; /* the message that was begun is gone */
     k->at = p->at;
     k->next = p->next;
@@ -188,9 +199,10 @@ static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
         if (k->skip == 0)
             log_malformed(k, p->n > k->longest ? MOT_RECORD_LONG : MOT_RECORD_SYNTAX, p->at, k->bytes, 0);
     } else {
-        if (k->text && (k->have == 0 || k->bytes[k->have - 1] != '\n')) k->bytes[k->have++] = '\n';
+        if (k->text) end_message(k);
         parse(k, true);
     }
+    k->bytes = k->own;
     k->have = 0;
     k->skip = 0;
 }
@@ -230,7 +242,7 @@ static void learn(struct mot_intake *k)
 static void end_text(struct mot_intake *k)
 {
     if (k->have && k->text && !k->skipping) { /* the last line may lack its end */
-        k->bytes[k->have] = '\n';
+        k->own[k->have] = '\n';
         take_bytes(k, 1);
     } else if (k->have) {
         log_malformed(k, MOT_RECORD_SYNTAX, k->at, k->bytes, 0);
@@ -246,11 +258,13 @@ static void *intake_main(void *p)
     while (!atomic_load(&k->stop)) {
         struct mot_inlet_piece piece = { .words = words };
         words[0] = 0;
-        enum mot_inlet_got got = k->inlet->ops->read(k->inlet, k->bytes + k->have, k->room - k->have, &piece);
-        k->now_ns = mot_wall_ns();
-        atomic_store(&k->lag, piece.lag);
-        say(k, got, &piece);
-        learn(k);
+        enum mot_inlet_got got = k->inlet->ops->read(k->inlet, k->own + k->have, k->room - k->have, &piece);
+        if (!piece.along) {
+            k->now_ns = mot_wall_ns();
+            say(k, got, &piece);
+            learn(k);
+        }
+        atomic_store_explicit(&k->lag, piece.lag, memory_order_relaxed);
         if (got == MOT_INLET_BYTES) {
             if (k->have == 0) k->at = piece.at;
             take_bytes(k, piece.n);
@@ -355,7 +369,7 @@ enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_int
     if (!k->text && k->longest < MOT_RAW_HEADER + MOT_RAW_ROW(s->form->schema.cols))
         k->longest = MOT_RAW_HEADER + MOT_RAW_ROW(s->form->schema.cols);
     k->room = k->longest + CHUNK;
-    k->bytes = mot_new_large(k->room + 1, 1);
+    k->bytes = k->own = mot_new_large(k->room + 1, 1);
     k->records = mot_records_open(s->form);
     k->at = begin.after.at;
     atomic_store(&k->malformed, begin.malformed);
@@ -398,7 +412,7 @@ void mot_intake_close(struct mot_intake *k)
     mot_records_close(k->records);
     mot_ring_free(&k->ring);
     pthread_mutex_destroy(&k->lock);
-    free(k->bytes);
+    free(k->own);
     free(k);
 }
 

@@ -154,10 +154,27 @@ static void tick(struct mot_live_judge *j)
     pthread_mutex_unlock(&j->live->watch_lock);
 }
 
+/* A checkpoint that is due by the clock does not wait for a next update, which may never come. Of workers that
+ * have models and go in step there is none between updates that all have made. */
+static void save_while_idle(struct mot_live_judge *j)
+{
+    const struct mot_live *l = j->live;
+    bool in_step = mot_live_judge_several(j) && !l->own_pace;
+    uint64_t updates = mot_live_updates(j->lead);
+    if (!l->checkpoint || l->experiment->checkpoint.unit != MOT_EVERY_TIME || in_step ||
+        updates == (l->from ? l->from->updates : 0) || !checkpoint_due(j))
+        return;
+    if (l->own_pace) mot_live_judge_ask(j, false, true);
+    else mot_live_judge_offer(j, false, true);
+}
+
 /* Where samples arrive over time, whoever watches sees why nothing goes on. */
 bool mot_live_judge_idle(struct mot_live_judge *j)
 {
-    if (j->watch.tick && j->live->place) tick(j);
+    if (j->live->place) {
+        if (j->watch.tick) tick(j);
+        save_while_idle(j);
+    }
     return mot_live_judge_wants_end(j);
 }
 

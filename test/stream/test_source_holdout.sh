@@ -41,6 +41,7 @@ disturbed() {
         for _ in $(seq 1 2000); do [ "$(stamp "$name")" != "$was" ] && break; sleep 0.01; done
         kill -9 $(pgrep -f -- "--out $box/$name( |\$)") 2>/dev/null
         wait $pid 2>/dev/null
+        while pgrep -f -- "--out $box/$name( |\$)" >/dev/null; do sleep 0.01; done # it dies when it is its turn
         resume=--resume
     done
     [ ! -e "$name/summary.json" ] || fail "$name ended before it could be killed"

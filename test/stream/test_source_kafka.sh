@@ -61,7 +61,7 @@ disturbed() {
         [ $round = 1 ] || { tell down; sleep 0.3; }
         kill -9 $(pgrep -f -- "--out $box/$name( |\$)") 2>/dev/null
         wait $pid 2>/dev/null
-        while pgrep -f -- "--out $box/$name( |\$)" >/dev/null; do sleep 0.01; done # until then it has its lock
+        while pgrep -f -- "--out $box/$name( |\$)" >/dev/null; do sleep 0.01; done # it dies when it is its turn
         resume=--resume
     done
     [ ! -e "$name/summary.json" ] || fail "$name ended before it could be killed"
@@ -83,10 +83,51 @@ disturbed() {
     adds_up "$name"
     [ "$(grep -c '"records": 1200' "$name.json")" = 4 ] || fail "$name: the sender's counts: $(cat "$name.json")"
 }
+rank_pid() { # RUN RANK
+    local pid
+    for pid in $(pgrep -f -- "--out $box/$1( |\$)"); do
+        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$pid"; return; fi
+    done
+}
+used_by() { # RUN WORKER
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))["worker"][int(sys.argv[2])]["stream"]["used"])' "$@"
+}
+# A device dies (kill -9 of its rank) while records come: with `allreduce` the run ends and says so, and with a server it goes on without.
+# Resumed, the device is back, and goes on where it was.
+one_lost() {
+    local pid code method updates
+    for w in 0 1 2 3; do
+        tell topic "lost-$w" 1
+        "$MOTLEY" stream sent.csv --to "kafka://$brokers/lost-$w" --rates 500 --count 1200 --quiet &
+        sender+=" $!"
+    done
+    for method in allreduce async; do
+        updates=80
+        [ $method = allreduce ] || updates=200
+        train --workers 4 --ranks 4 --method $method --stop-updates $updates --source-from "kafka://$brokers/lost" --out "$box/$method" 2>$method.log &
+        pid=$!
+        for _ in $(seq 1 2000); do [ -s $method/checkpoint.bin ] && break; sleep 0.01; done
+        kill -9 "$(rank_pid $method 2)" || fail "$method: no rank 2 to kill"
+        wait $pid
+        code=$?
+        if [ $method = allreduce ]; then [ $code = 4 ] || fail "a device that died ended $method with $code: $(cat $method.log)"
+        else [ $code = 0 ] && [ "$(used_by async 0)" -gt 0 ] || fail "$method did not go on without a device: $code, $(cat $method.log)"; fi
+        train --workers 4 --ranks 4 --method $method --stop-updates $((updates + 60)) --source-from "kafka://$brokers/lost" --out "$box/$method" --resume 2>$method.log ||
+            fail "$method, the device being back: $(cat $method.log)"
+        adds_up $method
+    done
+    wait $sender || fail "a sender"
+    sender=
+    for w in 0 1 2 3; do tell dump "lost-$w" "$box/lost-has-$w.csv"; done
+    train --workers 4 --stop-updates 140 --source-from 'lost-has-{worker}.csv' --out "$box/lost-files" || fail "a run from files"
+    [ "$(hash_of allreduce)" = "$(hash_of lost-files)" ] && echo "ok   a device that died and is back uses no record twice and skips none" || fail "a device that died: another model than that of files"
+    [ "$(used_by async 2)" -gt 0 ] && echo "ok   with a server the others go on, and it joins again" || fail "async: the device that was back used nothing"
+}
 disturbed threads --source-holdout 5%
-if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then disturbed ranks --ranks 4 --source-holdout 5%
+if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then
+    disturbed ranks --ranks 4 --source-holdout 5%
+    one_lost
 else echo "skip ranks: no MPI"; fi
-
 
 # A topic that is not there yet, then brokers that go down: the run stalls, says why, and goes on when they are back.
 tell topic late 1

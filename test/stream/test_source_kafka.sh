@@ -5,15 +5,16 @@
 source "$(dirname "$0")/../says.sh"
 source "$(dirname "$0")/../built.sh"
 MOTLEY=$(realpath "$MOTLEY")
+here=$(realpath "$(dirname "$0")")
 mock=$(realpath "${MOTLEY_BUILD:-$(dirname "$MOTLEY")}/kafka_mock")
 [ -x "$mock" ] && built_with rdkafka || { echo "skip: built without librdkafka"; exit 77; }
 cd "$box" || exit 1
-sender= run=
+sender= run= door_pid=
 coproc MOCK { exec "$mock" 3; }
 mock_pid=$MOCK_PID
 exec 8>&"${MOCK[1]}" 9<&"${MOCK[0]}"
 cleanup() {
-    kill -9 $sender $(pgrep -f -- "--out $box/" || true) $mock_pid 2>/dev/null
+    kill -9 $sender $door_pid $(pgrep -f -- "--out $box/" || true) $mock_pid 2>/dev/null
     rm -rf "$box"
 }
 trap cleanup EXIT
@@ -196,6 +197,40 @@ says "a partition that is not there is refused" 2 "none with the number 9" train
 MOTLEY_PASSWORD=secret says "a user who is refused is told so" 2 "refuses user me" train --workers 1 --stop-updates 5 --source-from "kafka://me@$brokers/parts"
 says "a broker that is not there stalls a run" 0 "no broker answers at 127.0.0.1:1" timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 3s --source-from kafka://127.0.0.1:1/x
 says "so does TLS with a port that speaks none" 0 "that the port speaks TLS" timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 3s --source-from "kafkas://${brokers%%,*}/parts"
+
+# Brokers behind TLS that ask for a certificate, a user and a password: records arrive, and whoever lacks one of them is refused.
+signed() { # NAME: a key, and a certificate of the authority's for 127.0.0.1
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$1" -keyout "$1.key" -out "$1.csr" 2>/dev/null &&
+        openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile <(echo subjectAltName=IP:127.0.0.1) -out "$1.crt" 2>/dev/null
+}
+behind_tls() {
+    local name ports from
+    for name in ca other; do
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$name" -keyout $name.key -out $name.crt 2>/dev/null
+    done
+    signed broker && signed device || { fail "no certificates"; return; }
+    python3 "$here/kafka_door.py" broker.crt broker.key ca.crt ann secret $(tr , '\n' <<<"$brokers" | sed 's/.*://') >door.ports 2>door.log &
+    door_pid=$!
+    for _ in $(seq 1 1000); do [ -s door.ports ] && break; sleep 0.02; done
+    read -r -a ports <door.ports || { fail "no TLS in front of the cluster: $(cat door.log)"; return; }
+    from="kafkas://ann@127.0.0.1:${ports[0]}/secure" # the door tells the others' ports
+    echo secret >password
+    tell topic secure 1
+    "$MOTLEY" stream held.csv --to "$from" --ca ca.crt --cert device.crt --key device.key --password-file password --count 300 --quiet || fail "a sender over TLS"
+    train --workers 1 --stop-updates 30 --source-from "$from" --source-ca ca.crt --source-cert device.crt --source-key device.key \
+        --source-password_file password --out "$box/secure" && [ "$(figure secure arrived)" -ge 240 ] &&
+        echo "ok   over TLS, with a certificate, a user and a password, records are sent and arrive" || fail "a run over TLS: $(cat door.log)"
+    adds_up secure
+    says "a wrong password ends the run" 2 "refuses user ann" env MOTLEY_PASSWORD=wrong timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 20s \
+        --source-from "$from" --source-ca ca.crt --source-cert device.crt --source-key device.key
+    grep -q "refused: not ann" door.log || fail "the password did not reach the broker: $(cat door.log)"
+    says "a certificate that nobody signed ends the run" 2 "no TLS with" env MOTLEY_PASSWORD=secret timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 20s \
+        --source-from "$from" --source-ca other.crt --source-cert device.crt --source-key device.key
+    kill $door_pid
+    wait $door_pid 2>/dev/null
+    door_pid=
+}
+if command -v python3 >/dev/null && command -v openssl >/dev/null; then behind_tls; else echo "skip TLS: no python3 or no openssl"; fi
 
 # motley stream: what it refuses, and Ctrl-C.
 says "a sender needs an address" 2 "--to" "$MOTLEY" stream held.csv

@@ -73,7 +73,7 @@ static double intake(const struct kind *k)
     mot_intake_close(r.intake);
     publish(k);
     open_intake(k, folder, &r);
-    double rate = rows_per_second(&r, NULL);
+    double rate = rows_per_second(&r);
     rows_close(&r);
     snprintf(words, sizeof(words), "%s/spool-0.bin", folder);
     unlink(words);

@@ -123,6 +123,8 @@ void mot_live_feed_close(struct mot_live_node *n)
     t->held = s.held - mot_intake_ring(n->intake)->begin.held;
     t->arrived += t->malformed + t->held;
     t->lag = s.lag;
+    t->missing = s.missing;
+    t->repeated = s.repeated;
     if (n->port->held) n->port->held(n->port);
     t->stalls = s.stalls;
     if (s.failed != MOT_OK || s.stalled_ns || s.stalls) memcpy(n->trouble, s.words, sizeof(n->trouble));

@@ -21,7 +21,7 @@ struct mot_place {
 #define MOT_PLACES 8u
 struct mot_places { /* of one worker */
     struct {
-        _Atomic uint64_t arrived, used, dropped, malformed, held, cursor, sub;
+        _Atomic uint64_t arrived, used, dropped, malformed, held, cursor, sub, number;
     } now, at[MOT_PLACES]; /* at: when it joined its last collectives of all workers */
 };
 

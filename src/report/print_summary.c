@@ -236,6 +236,11 @@ static void print_stream(const struct page *p, const struct mot_outcome *o)
         fprintf(p->out, "%s of which are the test rows; ", counted(o->held.rows, number[1]));
     else if (o->held.judges) fputs("too few to evaluate with; ", p->out);
     fprintf(p->out, "the oldest waited %s\n", mot_show_time(all.oldest, time, sizeof time));
+    if (all.missing || all.repeated) {
+        row(p, "");
+        fprintf(p->out, "by their numbers %s records never came, and %s came again\n",
+            counted(all.missing, number[0]), counted(all.repeated, number[1]));
+    }
     if (!o->trouble) return;
     row(p, "");
     fprintf(p->out, "worker %u's source stalled: %s\n", o->troubled, o->trouble);

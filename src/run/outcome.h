@@ -70,6 +70,7 @@ struct mot_feed_tally {
     /* of a real source: records that were no samples; that were held out for evaluations; what it had that
      * was not read at the end (bytes, or messages); how often it gave nothing for a reason */
     uint64_t malformed, held, lag, stalls;
+    uint64_t missing, repeated; /* records that never came, or came again, by their devices' numbers */
 };
 
 /* Where a node's time went: compute, send and wait add up to the run's time. */

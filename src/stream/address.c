@@ -23,6 +23,11 @@ const struct mot_option mot_intake_options[] = {
         .word = "auto" },
     { "features", MOT_OPT_TEXT, AT(features), "x",
         "JSON: the key of a list with all features; columns can also be given by their names", .min = 0 },
+    { "sequence", MOT_OPT_TEXT, AT(sequence), "none",
+        "JSON: the key of a number by which a device counts its records, to tell what never came and what "
+        "came "
+        "twice",
+        .word = "none" },
     { "separator", MOT_OPT_TEXT, AT(separator), "auto",
         "CSV: what separates fields: a character, tab or space; auto: a comma", .word = "auto" },
     { "buffer", MOT_OPT_CHOICE, AT(buffer), "persist",
@@ -325,6 +330,7 @@ const char *mot_intake_form(const struct mot_intake_conf *c, const struct mot_sc
         .label = UINT32_MAX,
         .label_key = c->label ? c->label : "y",
         .feature_key = c->features,
+        .number_key = c->sequence,
         .schema = *schema,
         .column_names = column_names };
     if (!separator_of(c->separator, &f.separator))

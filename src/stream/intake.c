@@ -38,6 +38,8 @@ struct mot_intake {
     _Atomic bool stop;
     struct mot_reservoir *reservoir; /* NULL: nothing is held out */
     uint64_t seed, held_below;       /* keys of what is */
+    uint64_t number;                 /* of the next record, where devices count theirs; 0: not known */
+    _Atomic uint64_t missing, repeated;
     _Atomic uint64_t malformed, held, lag, stalled_since;
     _Atomic uint32_t stalls;
     _Atomic bool ended;
@@ -102,8 +104,21 @@ static float *slot(struct mot_intake *k, float **y)
 /* After a message's last record the next message follows: this one need not be there any more. */
 static struct mot_cursor after_record(const struct mot_intake *k, size_t done, uint64_t taken)
 {
-    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0 }
-                                      : (struct mot_cursor){ k->at, taken };
+    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0, k->number }
+                                      : (struct mot_cursor){ k->at, taken, k->number };
+}
+
+/* A device counts its records: which of them never came, and which came again. */
+static void follow_numbers(struct mot_intake *k)
+{
+    uint64_t is;
+    if (!mot_records_number(k->records, &is)) return;
+    if (k->number && is < k->number) {
+        atomic_fetch_add(&k->repeated, 1);
+        return;
+    }
+    if (k->number) atomic_fetch_add(&k->missing, is - k->number);
+    k->number = is + 1;
 }
 
 /* Whether the record that was just read evaluates the model; then it is in the reservoir before any later row
@@ -137,6 +152,7 @@ static size_t parse(struct mot_intake *k, bool of_message)
         done += took;
         if (is == MOT_RECORD_NONE || header) continue;
         if (taken++ < k->skip) continue;
+        follow_numbers(k);
         if (is != MOT_RECORD_ROW) {
             log_malformed(k, is, at, k->bytes + done - took, took);
             continue;
@@ -145,8 +161,9 @@ static size_t parse(struct mot_intake *k, bool of_message)
         struct mot_mark mark = {
             .malformed = atomic_load(&k->malformed), .held = atomic_load(&k->held), .came_ns = k->now_ns
         };
-        mark.after = of_message ? after_record(k, done, taken)
-                                : (struct mot_cursor){ k->at + done, mot_records_left(k->records) };
+        mark.after = of_message
+            ? after_record(k, done, taken)
+            : (struct mot_cursor){ k->at + done, mot_records_left(k->records), k->number };
         mot_ring_add(&k->ring, &mark);
         count_row(k);
     }
@@ -374,6 +391,7 @@ enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_int
     k->at = begin.after.at;
     atomic_store(&k->malformed, begin.malformed);
     atomic_store(&k->held, begin.held);
+    k->number = begin.after.number;
     k->reservoir = s->held;
     k->seed = s->seed;
     k->held_below = mot_reservoir_below(c->holdout);
@@ -423,6 +441,8 @@ struct mot_intake_state mot_intake_state(struct mot_intake *k)
     uint64_t since = atomic_load(&k->stalled_since), now = mot_wall_ns();
     struct mot_intake_state s = { .malformed = atomic_load(&k->malformed),
         .held = atomic_load(&k->held),
+        .missing = atomic_load(&k->missing),
+        .repeated = atomic_load(&k->repeated),
         .lag = atomic_load(&k->lag),
         .ended = atomic_load(&k->ended),
         .stalls = atomic_load(&k->stalls),

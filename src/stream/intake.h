@@ -23,6 +23,7 @@ struct mot_intake_conf {
     uint32_t records;      /* 0 auto, else 1 + enum mot_record_format */
     const char *label;     /* CSV: the field of the label; JSON: its key */
     const char *features;  /* JSON: the key of a list of all features */
+    const char *sequence;  /* JSON: the key of a record's number; NULL: none */
     const char *separator; /* CSV */
     uint32_t buffer;       /* enum mot_intake_buffer */
     uint64_t bound;        /* samples; MOT_WORD_UINT: what memory holds */
@@ -96,6 +97,7 @@ double mot_intake_rate(struct mot_intake *); /* rows that came in the last secon
 #define MOT_INTAKE_WORDS 256
 struct mot_intake_state {
     uint64_t malformed, held;     /* since the stream began: records that were no rows, and held out */
+    uint64_t missing, repeated;   /* since it was opened, by the numbers of records */
     uint64_t lag;                 /* bytes or messages that are there but have not been read */
     bool ended;                   /* nothing will ever come again */
     enum mot_status failed;       /* it cannot go on */

@@ -53,7 +53,7 @@ struct mot_envelope {
     uint64_t seq;
     uint64_t samples; /* computed so far by the node concerned, or by the sender's worker */
     /* where that worker is in its stream, as a struct mot_place; 0 without one */
-    uint64_t arrived, used, dropped, malformed, held, cursor, sub;
+    uint64_t arrived, used, dropped, malformed, held, cursor, sub, number;
     uint64_t paced;           /* how far that worker is at its own pace, as in live.h; else 0 */
     uint64_t bytes, body_sum; /* of the body; its XXH64, or 0: not checked */
     union {
@@ -118,7 +118,7 @@ struct mot_envelope {
     };
     uint64_t sum; /* XXH64 of all above */
 };
-_Static_assert(sizeof(struct mot_envelope) == 248, "an envelope has no padding");
+_Static_assert(sizeof(struct mot_envelope) == 256, "an envelope has no padding");
 
 /* LINK: the transport says that nothing more can come from it */
 enum mot_lost_by { MOT_LOST_DEATH, MOT_LOST_SILENCE, MOT_LOST_DAMAGE, MOT_LOST_LINK, MOT_LOST_WAYS };

@@ -37,12 +37,13 @@ static void stamp(const struct mot_ranks *p, struct mot_envelope *e)
     e->held = is.held;
     e->cursor = is.cursor.at;
     e->sub = is.cursor.sub;
+    e->number = is.cursor.number;
 }
 
 struct mot_place mot_ranks_place(const struct mot_envelope *e)
 {
-    return (
-        struct mot_place){ e->arrived, e->used, e->dropped, e->malformed, e->held, { e->cursor, e->sub } };
+    return (struct mot_place){ e->arrived, e->used, e->dropped, e->malformed, e->held,
+        { e->cursor, e->sub, e->number } };
 }
 
 static void hear_place(struct mot_ranks *p, uint32_t rank, const struct mot_envelope *e)

@@ -26,7 +26,7 @@ rows() { # SEED COUNT: rows of three classes, every 50th no row
 for w in 0 1 2; do rows $((w + 2)) $((1200 + 300 * w)) >whole-$w.csv; done
 flags=(--data schema.csv --data-test 0 --model softmax --workers 3 --batch 8 --checkpoint-every "10 updates" --evaluate-every "20 updates"
     --source-from 'whole-{worker}.csv' --source-ends true --source-holdout 10% --source-reservoir 300 --stop-updates 100000 --quiet)
-slowly=(--emulate --cluster '{workers: [{count: 3, speed: 2000 samples/s}]}') # so that there is time to kill it
+slowly=(--emulate --cluster '{workers: [{count: 3, speed: 400 samples/s}]}') # so that there is time to kill it
 train() { timeout -k 5 60 "$MOTLEY" train "${flags[@]}" "$@"; }
 stamp() { stat -c %i.%y "$1/checkpoint.bin" 2>/dev/null; }
 

@@ -1,13 +1,13 @@
-/* bench_kafka.c -- how fast messages of Kafka become rows, beside a consumer that only counts them and does not
- * look at them.
+/* bench_kafka.c -- how fast messages of Kafka become rows, beside a consumer that only counts them and does
+ * not look at them.
  *
  *   bench_kafka [MESSAGES] [REPEATS]
  *
  * The cluster is librdkafka's own, in this process; it speaks the real protocol and keeps about 5 MB of a
  * partition, so a topic is filled and then read, bare and with parser and ring, in turn. The clock runs from
- * the first message to the last: the rest are fetched, or wait in librdkafka's memory. So this is the most that
- * a consumer can take. Feeding the topic meanwhile would say less: whoever has read all of it hears from this
- * cluster again only after half a second. */
+ * the first message to the last: the rest are fetched, or wait in librdkafka's memory. So this is the most
+ * that a consumer can take. Feeding the topic meanwhile would say less: whoever has read all of it hears
+ * from this cluster again only after half a second. */
 #include "broker.h"
 
 #ifndef MOTLEY_KAFKA

@@ -142,8 +142,8 @@ static enum mot_status name_labels(const struct mot_data_conf *conf, struct mot_
 
 /* ---- Devices ------------------------------------------------------------------------------- */
 
-/* A device is a connection: its socket, and what wakes its threads. Most systems let a process open 1024 files,
- * and more if it asks. */
+/* A device is a connection: its socket, and what wakes its threads. Most systems let a process open 1024
+ * files, and more if it asks. */
 static enum mot_status allow_files(const struct stream_plan *p, enum mot_inlet_kind kind)
 {
     static const unsigned each[MOT_INLET_KINDS] = {

@@ -154,8 +154,8 @@ static void tick(struct mot_live_judge *j)
     pthread_mutex_unlock(&j->live->watch_lock);
 }
 
-/* A checkpoint that is due by the clock does not wait for a next update, which may never come. Of workers that
- * have models and go in step there is none between updates that all have made. */
+/* A checkpoint that is due by the clock does not wait for a next update, which may never come. Of workers
+ * that have models and go in step there is none between updates that all have made. */
 static void save_while_idle(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;

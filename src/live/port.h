@@ -57,8 +57,8 @@ struct mot_port {
     /* Workers at their own pace: this one has made a step, or is out of data. */
     void (*paced)(struct mot_port *);
     void (*show)(struct mot_port *, const struct mot_shown *);
-    /* Sends what was held out meanwhile to the judge, if that is in another process; NULL: it never is. Before
-     * a place is known to others, what was held out before it is on its way. */
+    /* Sends what was held out meanwhile to the judge, if that is in another process; NULL: it never is.
+     * Before a place is known to others, what was held out before it is on its way. */
     void (*held)(struct mot_port *);
 };
 

@@ -57,8 +57,8 @@ static void drop_batch(struct inlet_kafka *k)
     k->batched = k->taken = 0;
 }
 
-/* Lets librdkafka say what happened to brokers. Messages have a queue of their own, so all that can come here is
- * an error. */
+/* Lets librdkafka say what happened to brokers. Messages have a queue of their own, so all that can come
+ * here is an error. */
 static void serve(struct inlet_kafka *k, int wait_ms)
 {
     rd_kafka_message_t *m = mot_rdkafka.consumer_poll(k->kafka.client, wait_ms);

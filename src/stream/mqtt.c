@@ -224,8 +224,8 @@ static int answers(struct mot_mqtt *m, const struct addrinfo *a)
     return error;
 }
 
-/* Asking for an address can take half a minute, and cannot be ended: so a thread of its own asks, and whoever is
- * last, it or who waits for it, cleans up. */
+/* Asking for an address can take half a minute, and cannot be ended: so a thread of its own asks, and
+ * whoever is last, it or who waits for it, cleans up. */
 struct lookup {
     char *host, port[8];
     struct addrinfo *found;
@@ -274,8 +274,8 @@ static int look_up(struct mot_mqtt *m, struct addrinfo **found, bool *stopped)
     return error;
 }
 
-/* The library would wait for minutes for a host that does not answer, and nobody could end it. `at`: the address
- * that answers. */
+/* The library would wait for minutes for a host that does not answer, and nobody could end it. `at`: the
+ * address that answers. */
 static bool is_there(struct mot_mqtt *m, char at[NI_MAXHOST])
 {
     struct addrinfo *found = NULL;
@@ -314,8 +314,8 @@ static void connect_once(struct mot_mqtt *m)
     m->pause_ms = 2 * m->pause_ms < PAUSE_MOST_MS ? 2 * m->pause_ms : PAUSE_MOST_MS;
 }
 
-/* mosquitto_loop would do it with select, which writes past its table where a process has more than 1024 files
- * open. */
+/* mosquitto_loop would do it with select, which writes past its table where a process has more than 1024
+ * files open. */
 static int serve(struct mot_mqtt *m)
 {
     struct pollfd wait[] = { { .fd = mosq.socket(m->client), .events = POLLIN },

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /* Where a stream goes on. at: a byte of a file, or the number of a message. sub: rows of a raw block that are
- * still to come there; records of the message that have been taken. number: that the next record has, where its
- * device counts them; 0: not known. */
+ * still to come there; records of the message that have been taken. number: that the next record has, where
+ * its device counts them; 0: not known. */
 struct mot_cursor {
     uint64_t at, sub, number;
 };

@@ -1,5 +1,5 @@
-/* Records that are held out: as many as were asked for, each with the same chance to stay, whatever the order in
- * which they come, whoever brings them, and however often. */
+/* Records that are held out: as many as were asked for, each with the same chance to stay, whatever the
+ * order in which they come, whoever brings them, and however often. */
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "stream/reservoir.h"
@@ -47,8 +47,8 @@ TEST(the_share_that_is_held_out_is_the_one_asked_for)
     CHECK_INT(mot_reservoir_below(0), 0);
 }
 
-/* Of three workers, one with most of the records. Over many seeds each tenth of the stream is there as often as any
- * other: 4 standard deviations. */
+/* Of three workers, one with most of the records. Over many seeds each tenth of the stream is there as
+ * often as any other: 4 standard deviations. */
 TEST(every_record_has_the_same_chance_to_stay)
 {
     enum { ROWS = 50, EACH = 100, TENTHS = 10, SEEDS = 400 };

@@ -3,6 +3,7 @@
 # model, the counts and the figures of one that nobody disturbed, so the same records were held out and none of them was trained on;
 # without records to judge by there are no figures; and what cannot be is said.
 source "$(dirname "$0")/../says.sh"
+source "$(dirname "$0")/../built.sh"
 MOTLEY=$(realpath "$MOTLEY")
 cd "$box" || exit 1
 trap 'kill -9 $(pgrep -f -- "--out $box/" || true) 2>/dev/null; rm -rf "$box"' EXIT
@@ -56,7 +57,7 @@ python3 -c 'import json; assert json.load(open("whole/summary.json"))["test_accu
 disturbed threads
 claim "killed twice on threads, a run has the model and the figures of an undisturbed one" [ "$(figures threads)" = "$(figures whole)" ]
 disturbed async --method async
-if [[ $(ldd "$MOTLEY") == *libmpi* && $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then
+if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then
     train --ranks 3 "${slowly[@]}" --out "$box/ranks-whole" || fail "an undisturbed run over ranks"
     claim "ranks send rank 0 what evaluates: the figures are those of threads" [ "$(figures ranks-whole)" = "$(figures whole)" ]
     grep -q '"ended_by": "data"' ranks-whole/summary.json || fail "ranks whose sources end: $(grep ended_by ranks-whole/summary.json)"

@@ -96,15 +96,15 @@ used_by() { # RUN WORKER
 # A device dies (kill -9 of its rank) while records come: with `allreduce` the run ends and says so, and with a server it goes on without.
 # Resumed, the device is back, and goes on where it was.
 one_lost() {
-    local pid code method updates
+    local pid code method updates more
     for w in 0 1 2 3; do
         tell topic "lost-$w" 1
-        "$MOTLEY" stream sent.csv --to "kafka://$brokers/lost-$w" --rates 500 --count 1200 --quiet &
+        "$MOTLEY" stream sent.csv --to "kafka://$brokers/lost-$w" --rates 200 --count 1200 --quiet &
         sender+=" $!"
     done
     for method in allreduce async; do
-        updates=80
-        [ $method = allreduce ] || updates=200
+        updates=140 more=0 # 5 s of records, long enough to kill it
+        [ $method = allreduce ] || updates=200 more=60
         train --workers 4 --ranks 4 --method $method --stop-updates $updates --source-from "kafka://$brokers/lost" --out "$box/$method" 2>$method.log &
         pid=$!
         for _ in $(seq 1 2000); do [ -s $method/checkpoint.bin ] && break; sleep 0.01; done
@@ -113,7 +113,7 @@ one_lost() {
         code=$?
         if [ $method = allreduce ]; then [ $code = 4 ] || fail "a device that died ended $method with $code: $(cat $method.log)"
         else [ $code = 0 ] && [ "$(used_by async 0)" -gt 0 ] || fail "$method did not go on without a device: $code, $(cat $method.log)"; fi
-        train --workers 4 --ranks 4 --method $method --stop-updates $((updates + 60)) --source-from "kafka://$brokers/lost" --out "$box/$method" --resume 2>$method.log ||
+        train --workers 4 --ranks 4 --method $method --stop-updates $((updates + more)) --source-from "kafka://$brokers/lost" --out "$box/$method" --resume 2>$method.log ||
             fail "$method, the device being back: $(cat $method.log)"
         adds_up $method
     done

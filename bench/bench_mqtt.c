@@ -53,9 +53,10 @@ static double bare(const struct kind *k)
     publish(k);
     must(mot_mqtt_open(&c, &m) == MOT_OK, "a subscriber");
     while (atomic_load(&came) == 0) nap();
-    uint64_t began = mot_wall_ns(), first = atomic_load(&came);
+    uint64_t first = atomic_load(&came);
+    begin_clock();
     while (atomic_load(&came) < messages) nap();
-    double rate = (double)(messages - first) / ((double)(mot_wall_ns() - began) * 1e-9);
+    double rate = end_clock(messages - first);
     mot_mqtt_close(m);
     return rate;
 }

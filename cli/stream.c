@@ -11,10 +11,12 @@
 #include "data/number.h"
 #include "interrupt.h"
 #include "raw_data.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,6 +142,26 @@ static enum mot_status name_labels(const struct mot_data_conf *conf, struct mot_
 
 /* ---- Devices ------------------------------------------------------------------------------- */
 
+/* A device is a connection: its socket, and what wakes its threads. Most systems let a process open 1024
+ * files, and more if it asks. */
+static enum mot_status allow_files(const struct stream_plan *p, enum mot_inlet_kind kind)
+{
+    static const unsigned each[MOT_INLET_KINDS] = {
+        [MOT_INLET_FILE] = 1, [MOT_INLET_MQTT] = 5, [MOT_INLET_KAFKA] = 12
+    };
+    struct rlimit limit;
+    rlim_t want = 64 + (rlim_t)p->devices * each[kind];
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return MOT_OK;
+    if (limit.rlim_max < want)
+        return mot_fail(MOT_EUSAGE,
+            "--devices %u: they need up to %llu open files, and this process may have %llu; expected fewer "
+            "devices, or a higher limit (ulimit -Hn)",
+            p->devices, (unsigned long long)want, (unsigned long long)limit.rlim_max);
+    limit.rlim_cur = want;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return MOT_OK;
+    return mot_fail(MOT_ESYSTEM, "cannot open %llu files: %s", (unsigned long long)want, strerror(errno));
+}
+
 static enum mot_status open_devices(const struct cli_args *args, const struct stream_plan *p,
     const volatile sig_atomic_t *give_up, struct stream_device *device)
 {
@@ -160,7 +182,8 @@ static enum mot_status open_devices(const struct cli_args *args, const struct st
         }
         d->plan = p;
         d->number = i;
-        status = mot_outlet_open(&d->address, &conf, give_up, &d->outlet);
+        if (i == 0) status = allow_files(p, d->address.kind);
+        if (status == MOT_OK) status = mot_outlet_open(&d->address, &conf, give_up, &d->outlet);
     }
     return status;
 }
@@ -188,10 +211,12 @@ static struct standing standing_of(const struct stream_plan *p, struct stream_de
     struct standing s = { 0 };
     for (uint32_t i = 0; i < p->devices; i++) {
         uint64_t due = stream_due(&arrivals[i], p, since_ns), sent = sent_by(&device[i]);
+        uint64_t share = stream_share(&device[i]);
         s.sent += sent;
         s.bytes += atomic_load(&device[i].outlet->bytes);
         s.pushed_back_ns += atomic_load(&device[i].outlet->pushed_back_ns);
-        if (due != UINT64_MAX && due < p->count && due > sent) s.behind += due - sent;
+        if (due != UINT64_MAX && due > share) due = share;
+        if (due != UINT64_MAX && due > sent) s.behind += due - sent;
         s.done += atomic_load(&device[i].done);
     }
     return s;

@@ -37,6 +37,8 @@ struct stream_device {
 
 /* Records that it would have sent by `now_ns` at the law's rate; UINT64_MAX: no law. */
 uint64_t stream_due(struct mot_arrivals *, const struct stream_plan *, uint64_t since_ns);
+/* Records that it is to send in all. */
+uint64_t stream_share(const struct stream_device *);
 void *stream_main(void *device);
 
 #endif

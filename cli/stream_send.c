@@ -34,7 +34,7 @@ static uint32_t row_of(const struct stream_device *d, uint64_t k)
     return (uint32_t)((d->number + k * d->plan->devices) % d->plan->raw->rows);
 }
 
-static uint64_t share_of(const struct stream_device *d)
+uint64_t stream_share(const struct stream_device *d)
 {
     const struct stream_plan *p = d->plan;
     uint32_t rows = p->raw->rows;
@@ -69,7 +69,7 @@ static enum mot_status send_all(struct stream_device *d)
     char *into = mot_new(room, 1);
     float *scratch = mot_new(p->raw->cols, sizeof(*scratch));
     struct mot_arrivals arrivals;
-    uint64_t sent = 0, most = share_of(d);
+    uint64_t sent = 0, most = stream_share(d);
     enum mot_status status = MOT_OK;
     if (p->law.kind != MOT_STREAM_NONE) mot_arrivals_open(&arrivals, &p->law, p->seed, d->number);
     const volatile sig_atomic_t *stop = d->outlet->stop; /* others failed */

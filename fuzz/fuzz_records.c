@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         .separator = bytes[0] & 8 ? '\t' : ',',
         .label_key = "y",
         .feature_key = "x",
+        .number_key = "n",
         .schema = { .cols = 2,
             .classes = bytes[0] & 16 ? 3 : 0,
             .scale = bytes[0] & 32 ? MOT_SCALE_UNIT : MOT_SCALE_NONE,

@@ -37,6 +37,7 @@ enum mot_rng_purpose {
     MOT_RNG_AUGMENT,  /* how pictures are changed */
     MOT_RNG_IMPORT,   /* which devices of a file become workers */
     MOT_RNG_DROPOUT,  /* what dropout leaves out */
+    MOT_RNG_HOLDOUT,  /* records of a stream that evaluate the model */
 };
 
 struct mot_rng {

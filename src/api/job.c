@@ -508,6 +508,18 @@ static enum mot_status drive_rank(const struct mot_job *j, const struct mot_job_
     return written;
 }
 
+/* Which records evaluate. */
+static void say_holdout(const struct mot_intake_conf *c, const struct mot_driver *driver, FILE *out)
+{
+    if (driver && driver->live)
+        fprintf(out, "%.3g %% of them are held out: never trained on, they evaluate the model\n",
+            100 * c->holdout);
+    else
+        fputs("source.holdout is not simulated: all samples that arrive are trained on, and `data`'s test "
+              "rows evaluate the model\n",
+            out);
+}
+
 /* *watched: whether everything written during the run is complete. */
 static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_ways *ways,
     const struct folder *f, int *lock, struct mot_outcome *out, enum mot_status *watched)
@@ -525,6 +537,7 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
         fprintf(ways->progress, "samples from %s: %s\n",
             mot_intake_outside(&x->source) ? x->source.from : "data",
             mot_intake_promise(&x->source, x->output != NULL));
+    if (ways->progress && x->source.holdout > 0) say_holdout(&x->source, ways->driver, ways->progress);
     if (ways->progress) w.progress = mot_progress_open(x, ways->progress, ways->terminal);
     /* A timeline shows a run's beginning, so a resumed run keeps the old one. */
     if (f && !(ways->resume && mot_file_exists(f->timeline))) w.timeline = mot_timeline_open(f->timeline, x);
@@ -545,7 +558,10 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     else if (w.timeline) watch.enough = mot_timeline_enough(w.timeline);
     enum mot_status status = drive(j, ways, f, &watch, out);
     if (status == MOT_OK) {
-        out->chance = mot_chance_of(j->data);
+        struct mot_table held = {
+            .rows = out->held.rows, .classes = j->data->train.classes, .y = out->held.y
+        };
+        out->chance = out->held.judges ? mot_chance_of_test(&held) : mot_chance_of(j->data);
         fill_start(j, w.start, out);
         status = mot_memory_status();
         if (status != MOT_OK) mot_outcome_close(out);

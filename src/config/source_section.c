@@ -77,6 +77,15 @@ enum mot_status mot_check_source(
     if (c->bound != MOT_WORD_UINT && c->buffer != MOT_INTAKE_BOUNDED)
         return mot_read_fail(
             r, key_of(node, "bound"), "source.bound", "expected with `buffer: bounded` only");
+    if (c->sequence && mot_records_format(c) != MOT_RECORDS_JSON)
+        return mot_read_fail(r, key_of(node, "sequence"), "source.sequence",
+            "only records of JSON have keys; expected with `records: json`");
+    if (c->holdout > 0 && !mot_intake_outside(c))
+        return mot_read_fail(r, key_of(node, "holdout"), "source.holdout",
+            "rows of `data` come again and again, so none can be held out; its test rows evaluate the model");
+    if (c->holdout > 0 && e->data.test_path)
+        return mot_read_fail(r, key_of(node, "holdout"), "source.holdout",
+            "expected only one of data.test_path and source.holdout: either evaluates the model");
     uint32_t most = 0;
     for (uint32_t i = 0; i < e->workers && !e->batch_full; i++)
         if (e->batch[i] > most) most = e->batch[i];

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "compress/compress.h"
 #include "live/node.h"
+#include "live/rings.h"
 #include "math/optim.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +11,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYLV"
-#define VERSION 8u
-#define VERSION_RESTS 9u /* it ends with what workers had left to send */
+#define VERSION 10u
 
 struct fit { /* MOT_LIVE_HEAD bytes */
     char magic[8];
@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct fit) == MOT_LIVE_HEAD, "a fit has no padding");
 static struct fit fit_of(const struct mot_live *l)
 {
     const struct mot_world *w = &l->world;
-    struct fit f = { .version = mot_live_has_rests(l) ? VERSION_RESTS : VERSION,
+    struct fit f = { .version = VERSION,
         .nodes = w->nodes,
         .workers = w->workers,
         .dim = w->dim,
@@ -81,6 +81,8 @@ struct mot_bytes mot_live_pack(const struct mot_live *l, const struct mot_live_c
     uint32_t streams = c->cursor != NULL;
     MOT_PUT(&b, streams);
     if (streams) mot_bytes_put(&b, c->cursor, w->workers * sizeof(*c->cursor));
+    MOT_PUT(&b, c->held_bytes);
+    mot_bytes_put(&b, c->held, c->held_bytes);
     uint32_t kept = c->word != NULL;
     MOT_PUT(&b, kept);
     if (kept) mot_bytes_put(&b, c->word, w->nodes * sizeof(*c->word));
@@ -175,6 +177,14 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
         c->cursor = mot_new(want->workers, sizeof(*c->cursor));
         mot_reader_get(&r, c->cursor, want->workers * sizeof(*c->cursor));
     }
+    MOT_GET(&r, c->held_bytes);
+    if (c->held_bytes > r.n - r.done)
+        return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
+    if (c->held_bytes) {
+        c->held = mot_new_large(c->held_bytes, 1);
+        if (!c->held) return mot_memory_status();
+        mot_reader_get(&r, c->held, c->held_bytes);
+    }
     MOT_GET(&r, kept);
     if (kept) {
         c->word = mot_new(want->nodes, sizeof(*c->word));
@@ -204,6 +214,9 @@ enum mot_status mot_live_unpack(const char *path, const unsigned char *bytes, si
     struct fit want = fit_of(l);
     struct mot_live_checkpoint c = { 0 };
     enum mot_status status = read_from(path, bytes, n, l, &want, &c);
+    const struct mot_reservoir *held = l->rings ? mot_rings_reservoir(l->rings) : NULL;
+    if (status == MOT_OK && held && !mot_reservoir_fits(held, c.held, c.held_bytes))
+        status = mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);
     if (mot_memory_refused()) status = mot_memory_status();
     if (status == MOT_OK) *out = c;
     else mot_live_checkpoint_free(&c);
@@ -225,6 +238,7 @@ void mot_live_checkpoint_free(struct mot_live_checkpoint *c)
 {
     free(c->draw);
     free(c->cursor);
+    free(c->held);
     free(c->word);
     free((void *)c->best.x);
     for (uint32_t i = 0; c->model && i < c->models; i++) {

@@ -34,6 +34,7 @@ static void put_cursor(
     if (p->used + p->dropped == 0) return;
     job->cursor[worker].after = p->cursor;
     job->cursor[worker].malformed += p->malformed;
+    job->cursor[worker].held += p->held;
 }
 
 /* A worker's position in its data, for a checkpoint. `updates`: the worker's own, or without a server
@@ -515,7 +516,7 @@ static void do_job(struct mot_live_judge *j, struct mot_live_job *job)
     if (!j->final && job->evaluates) {
         struct mot_moment m = job->moment;
         const float *x = mot_live_judge_x(j, job, &m);
-        mot_judge_evaluate(&j->judge, &m, x, false);
+        mot_live_judge_evaluate(j, &m, x, false);
         if (atomic_load(&j->judge.target.met)) {
             j->final = job;
             return;

@@ -11,6 +11,7 @@
 #include "live/judge.h"
 
 #include "base/memory.h"
+#include "live/rings.h"
 #include "run/judge.h"
 #include <math.h>
 #include <stdlib.h>
@@ -41,11 +42,17 @@ struct mot_moment mot_live_judge_moment(struct mot_live_judge *j)
     m.flow.oldest = NAN;
     for (mot_node i = 0; m.streams && i < j->live->world.workers; i++) {
         struct mot_place p = mot_place_now(&j->live->place[i]);
-        uint64_t gone = p.used + p.dropped + p.malformed;
-        struct mot_flow flow = { p.arrived, p.used, p.dropped, p.arrived - gone, NAN, p.malformed };
+        uint64_t gone = p.used + p.dropped + p.malformed + p.held;
+        struct mot_flow flow = { p.arrived, p.used, p.dropped, p.arrived - gone, NAN, p.malformed, p.held };
         if (p.arrived >= gone) mot_flow_add(&m.flow, &flow);
     }
     return m;
+}
+
+void mot_live_judge_evaluate(struct mot_live_judge *j, struct mot_moment *m, const float *x, bool final)
+{
+    if (j->live->rings) mot_rings_refresh(j->live->rings);
+    mot_judge_evaluate(&j->judge, m, x, final);
 }
 
 /* ---- What the lead asks ----------------------------------------------------------------------- */
@@ -147,10 +154,27 @@ static void tick(struct mot_live_judge *j)
     pthread_mutex_unlock(&j->live->watch_lock);
 }
 
+/* A checkpoint that is due by the clock does not wait for a next update, which may never come. Of workers
+ * that have models and go in step there is none between updates that all have made. */
+static void save_while_idle(struct mot_live_judge *j)
+{
+    const struct mot_live *l = j->live;
+    bool in_step = mot_live_judge_several(j) && !l->own_pace;
+    uint64_t updates = mot_live_updates(j->lead);
+    if (!l->checkpoint || l->experiment->checkpoint.unit != MOT_EVERY_TIME || in_step ||
+        updates == (l->from ? l->from->updates : 0) || !checkpoint_due(j))
+        return;
+    if (l->own_pace) mot_live_judge_ask(j, false, true);
+    else mot_live_judge_offer(j, false, true);
+}
+
 /* Where samples arrive over time, whoever watches sees why nothing goes on. */
 bool mot_live_judge_idle(struct mot_live_judge *j)
 {
-    if (j->watch.tick && j->live->place) tick(j);
+    if (j->live->place) {
+        if (j->watch.tick) tick(j);
+        save_while_idle(j);
+    }
     return mot_live_judge_wants_end(j);
 }
 
@@ -227,7 +251,7 @@ static void look_at_beginning(struct mot_live_judge *j)
     start.now = 0; /* the nodes' clock has not started */
     start.mixed = mot_live_judge_first(j);
     if (start.updates > 0) return;
-    mot_judge_evaluate(&j->judge, &start, mot_pool_at(&l->pool, l->world.x0), false);
+    mot_live_judge_evaluate(j, &start, mot_pool_at(&l->pool, l->world.x0), false);
     if (atomic_load(&j->judge.target.met)) j->final = mot_live_judge_beginning(j);
 }
 
@@ -263,6 +287,16 @@ enum mot_status mot_live_judge_open(struct mot_live *l, struct mot_live_node *le
 
 bool mot_live_judge_knows_end(struct mot_live_judge *j) { return j->final != NULL; }
 
+/* The rows by which it was judged last. */
+static void keep_test(const struct mot_live *l, struct mot_outcome *out)
+{
+    const struct mot_table *test = l->rings ? mot_rings_test(l->rings) : NULL;
+    if (!test) return;
+    out->held.judges = true;
+    out->held.rows = test->rows;
+    out->held.y = mot_floats_copy(test->y, test->rows);
+}
+
 void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
 {
     struct mot_live *l = j->live;
@@ -284,10 +318,11 @@ void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
     mot_notes_merge(&j->lead->notes, &j->notes);
     struct mot_moment m = job->moment;
     const float *x = mot_live_judge_x(j, job, &m);
-    if (!by_target || l->over) mot_judge_evaluate(&j->judge, &m, x, true);
+    if (!by_target || l->over) mot_live_judge_evaluate(j, &m, x, true);
     mot_judge_outcome(&j->judge, &l->world, x, out);
     out->status = status;
     out->from_source = l->rings != NULL;
+    keep_test(l, out);
     out->saved = j->cut;
     out->saved_updates = j->cut;
     out->ended_by = status == MOT_EDIVERGED             ? "diverged"

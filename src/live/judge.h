@@ -65,6 +65,8 @@ static inline bool mot_live_judge_several(const struct mot_live_judge *j) { retu
 
 /* judge.c */
 struct mot_moment mot_live_judge_moment(struct mot_live_judge *); /* the lead's progress */
+/* mot_judge_evaluate, on what is held out by now, if that judges. */
+void mot_live_judge_evaluate(struct mot_live_judge *, struct mot_moment *, const float *x, bool final);
 
 /* jobs.c */
 int mot_jobs_open(struct mot_live_judge *);    /* starts the thread; returns what pthread_create does */

@@ -89,6 +89,8 @@ void mot_live_begin(struct mot_live *l, const struct mot_live_checkpoint *from)
         l->stop_by = "updates";
     }
     l->over = from ? over_by(l, from) : NULL;
+    if (from && from->held && l->rings && mot_rings_reservoir(l->rings))
+        mot_reservoir_add(mot_rings_reservoir(l->rings), from->held, from->held_bytes);
 }
 
 void mot_live_fill(
@@ -166,6 +168,7 @@ void mot_live_book(const struct mot_live_account *a, mot_node node, struct mot_o
             .dropped = a->tally.feed.dropped,
             .waiting = a->tally.feed.waiting,
             .malformed = a->tally.feed.malformed,
+            .held = a->tally.feed.held,
             .oldest = NAN });
     if (a->trouble[0] && !out->trouble) {
         out->trouble = mot_arena_text(&out->arena, a->trouble);

@@ -127,8 +127,10 @@ struct mot_live_checkpoint {
         uint64_t updates;
         const float *x; /* [dim] */
     } best;
-    uint64_t *draw;                   /* [workers] */
-    struct mot_mark *cursor;          /* [workers]: where sources go on; NULL: there are none */
+    uint64_t *draw;          /* [workers] */
+    struct mot_mark *cursor; /* [workers]: where sources go on; NULL: there are none */
+    unsigned char *held;     /* [held_bytes]: records held out, as a reservoir packs them */
+    uint64_t held_bytes;
     uint64_t (*word)[MOT_KEPT_WORDS]; /* [nodes]: what each kept, besides buffers; NULL: nothing */
     uint32_t rests;                   /* workers times servers, if there are packers; else 0 */
     struct mot_live_rest *rest;       /* [workers][servers]: what each had left to send; NULL: nothing */

@@ -120,8 +120,12 @@ void mot_live_feed_close(struct mot_live_node *n)
     pass_note_on(n, &s);
     struct mot_feed_tally *t = &n->actor.tally.feed;
     t->malformed = s.malformed - mot_intake_ring(n->intake)->begin.malformed;
-    t->arrived += t->malformed;
+    t->held = s.held - mot_intake_ring(n->intake)->begin.held;
+    t->arrived += t->malformed + t->held;
     t->lag = s.lag;
+    t->missing = s.missing;
+    t->repeated = s.repeated;
+    if (n->port->held) n->port->held(n->port);
     t->stalls = s.stalls;
     if (s.failed != MOT_OK || s.stalled_ns || s.stalls) memcpy(n->trouble, s.words, sizeof(n->trouble));
 }
@@ -163,7 +167,9 @@ struct mot_place mot_live_place(struct mot_live_node *n)
         struct mot_mark before = mot_ring_before(r, f->first + is.used + is.dropped);
         is.cursor = before.after;
         is.malformed = before.malformed - r->begin.malformed;
-        is.arrived += is.malformed;
+        is.held = before.held - r->begin.held;
+        is.arrived += is.malformed + is.held;
+        if (n->port->held) n->port->held(n->port);
     }
     mot_place_note(&n->live->place[n->actor.self], &is);
     return is;

@@ -14,14 +14,14 @@
 /* As of when its node last looked; without the samples that a resumed run had used before. */
 struct mot_place {
     uint64_t arrived, used, dropped;
-    uint64_t malformed;       /* of a real source: records up to there that were no samples, */
+    uint64_t malformed, held; /* of a real source: records up to there that were no samples, or held out, */
     struct mot_cursor cursor; /* and where it goes on after what was used and dropped */
 };
 
 #define MOT_PLACES 8u
 struct mot_places { /* of one worker */
     struct {
-        _Atomic uint64_t arrived, used, dropped, malformed, cursor, sub;
+        _Atomic uint64_t arrived, used, dropped, malformed, held, cursor, sub, number;
     } now, at[MOT_PLACES]; /* at: when it joined its last collectives of all workers */
 };
 

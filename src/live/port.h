@@ -69,6 +69,9 @@ struct mot_port {
     void (*show)(struct mot_port *, const struct mot_shown *);
     /* Passes on what a server wants of a worker; the answer goes to the judge (mot_live_judge_rest). */
     void (*want)(struct mot_port *, const struct mot_want *);
+    /* Sends what was held out meanwhile to the judge, if that is in another process; NULL: it never is.
+     * Before a place is known to others, what was held out before it is on its way. */
+    void (*held)(struct mot_port *);
 };
 
 #endif

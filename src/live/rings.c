@@ -7,6 +7,7 @@
 #define ROWS_MOST (UINT64_C(1) << 20) /* of a ring */
 #define BATCHES 4u                    /* that a ring holds at least */
 #define JOB_MOST 1024u                /* samples of a job, where the method chooses */
+#define HELD_LEAST 100u               /* records held out, by which a model can be judged */
 
 struct mot_rings {
     struct mot_problem problem;
@@ -16,6 +17,9 @@ struct mot_rings {
     uint32_t rows; /* of each */
     float *x, *y;
     size_t bytes_x, bytes_y;
+    struct mot_reservoir *held; /* NULL: nothing is held out */
+    uint32_t least_held;        /* to judge by */
+    float *held_x, *held_y;     /* what evaluations look at, meanwhile more is held out */
 };
 
 /* As many as memory holds, but enough for some batches, and for what may wait. */
@@ -62,6 +66,34 @@ static enum mot_status fill(
     return MOT_OK;
 }
 
+/* What is held out takes the place of the data's test rows. Evaluators make room for as many as there may
+ * be. */
+static enum mot_status open_reservoir(struct mot_rings *r, const struct mot_intake_conf *c)
+{
+    uint32_t rows = (uint32_t)c->reservoir, cols = r->data.train.cols;
+    if (c->holdout == 0) return MOT_OK;
+    enum mot_status status = mot_reservoir_open(rows, cols, &r->held);
+    if (status != MOT_OK) return status;
+    r->least_held = rows < HELD_LEAST ? rows : HELD_LEAST;
+    r->held_x = mot_new_large((size_t)rows * cols, sizeof(*r->held_x));
+    r->held_y = mot_new_large(rows, sizeof(*r->held_y));
+    r->data.test = (struct mot_table){
+        .rows = rows, .cols = cols, .classes = r->data.train.classes, .x = r->held_x, .y = r->held_y
+    };
+    return mot_memory_status();
+}
+
+void mot_rings_refresh(struct mot_rings *r)
+{
+    if (!r->held) return;
+    uint32_t n = mot_reservoir_rows(r->held, r->held_x, r->held_y);
+    r->data.test.rows = n < r->least_held ? 0 : n;
+}
+
+struct mot_reservoir *mot_rings_reservoir(const struct mot_rings *r) { return r->held; }
+
+const struct mot_table *mot_rings_test(const struct mot_rings *r) { return r->held ? &r->data.test : NULL; }
+
 enum mot_status mot_rings_open(
     const struct mot_experiment *e, const struct mot_problem *from, struct mot_rings **out)
 {
@@ -81,6 +113,7 @@ enum mot_status mot_rings_open(
             (unsigned long long)rows, UINT32_MAX);
     r->rows = (uint32_t)rows;
     if (status == MOT_OK) status = fill(r, e, from);
+    if (status == MOT_OK) status = open_reservoir(r, &e->source);
     if (status == MOT_OK) *out = r;
     else mot_rings_close(r);
     return status;
@@ -92,6 +125,9 @@ void mot_rings_close(struct mot_rings *r)
     if (r->x) mot_release(r->x, r->bytes_x);
     if (r->y) mot_release(r->y, r->bytes_y);
     mot_parts_free(&r->parts);
+    mot_reservoir_close(r->held);
+    free(r->held_x);
+    free(r->held_y);
     free(r);
 }
 
@@ -110,6 +146,8 @@ enum mot_status mot_rings_intake(const struct mot_rings *r, const struct mot_exp
         .y = r->y + at,
         .first = first,
         .begin = *begin,
-        .folder = e->output };
+        .folder = e->output,
+        .seed = e->seed,
+        .held = r->held };
     return mot_intake_open(&setup, out);
 }

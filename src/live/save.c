@@ -1,7 +1,9 @@
 /* save.c -- what the judge of a live run saves of a job: a checkpoint. */
 #include "live/judge.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
+#include "live/rings.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +115,12 @@ void mot_live_judge_save(struct mot_live_judge *j, const struct mot_live_job *jo
         c.model[i].x = job->copy[i].x;
         for (uint32_t s = 0; s < l->slots; s++) c.model[i].slot[s] = job->copy[i].slot[s];
     }
+    struct mot_bytes held = { 0 };
+    if (l->rings && mot_rings_reservoir(l->rings)) mot_reservoir_pack(mot_rings_reservoir(l->rings), &held);
+    c.held = held.at;
+    c.held_bytes = held.n;
     enum mot_status status = mot_live_save(l->checkpoint, l, &c);
+    mot_bytes_free(&held);
     free(c.model);
     free(c.word);
     free(c.rest);

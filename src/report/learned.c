@@ -35,17 +35,23 @@ static void chance_of_values(const struct mot_table *t, struct mot_chance *c)
     c->accuracy = NAN;
 }
 
-struct mot_chance mot_chance_of(const struct mot_dataset *d)
+static struct mot_chance chance_of(const struct mot_table *t, bool tested)
 {
-    struct mot_chance c = { 0 };
-    c.tested = d->test.rows > 0;
-    const struct mot_table *t = c.tested ? &d->test : &d->train;
+    struct mot_chance c = { .tested = tested };
     if (t->rows == 0 || !t->y) return c;
     c.rows = t->rows;
     if (t->classes) chance_of_classes(t, &c);
     else chance_of_values(t, &c);
     return c;
 }
+
+struct mot_chance mot_chance_of(const struct mot_dataset *d)
+{
+    bool tested = d->test.rows > 0;
+    return chance_of(tested ? &d->test : &d->train, tested);
+}
+
+struct mot_chance mot_chance_of_test(const struct mot_table *t) { return chance_of(t, true); }
 
 enum mot_learned mot_learned(const struct mot_experiment *e, const struct mot_outcome *o)
 {

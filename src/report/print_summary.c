@@ -231,7 +231,16 @@ static void print_stream(const struct page *p, const struct mot_outcome *o)
         counted(all.used, number[1]), counted(all.dropped, number[2]), counted(all.waiting, number[3]));
     row(p, "");
     if (o->from_source) fprintf(p->out, "%s malformed; ", counted(all.malformed, number[4]));
+    if (o->held.judges) fprintf(p->out, "%s held out, ", counted(all.held, number[0]));
+    if (o->held.judges && o->held.rows)
+        fprintf(p->out, "%s of which are the test rows; ", counted(o->held.rows, number[1]));
+    else if (o->held.judges) fputs("too few to evaluate with; ", p->out);
     fprintf(p->out, "the oldest waited %s\n", mot_show_time(all.oldest, time, sizeof time));
+    if (all.missing || all.repeated) {
+        row(p, "");
+        fprintf(p->out, "by their numbers %s records never came, and %s came again\n",
+            counted(all.missing, number[0]), counted(all.repeated, number[1]));
+    }
     if (!o->trouble) return;
     row(p, "");
     fprintf(p->out, "worker %u's source stalled: %s\n", o->troubled, o->trouble);

@@ -68,7 +68,7 @@ static json_t *target_json(const struct mot_experiment *e, const struct mot_outc
 }
 
 /* What became of the samples that arrived: at a worker, or at all of them. */
-static json_t *stream_json(const struct mot_feed_tally *t, bool from_source)
+static json_t *stream_json(const struct mot_experiment *e, const struct mot_feed_tally *t, bool from_source)
 {
     json_t *stream = json_object();
     set_uint(stream, "arrived", t->arrived);
@@ -81,8 +81,13 @@ static json_t *stream_json(const struct mot_feed_tally *t, bool from_source)
     set_time(stream, "oldest_s", t->oldest);
     if (from_source) {
         set_uint(stream, "malformed", t->malformed);
+        set_uint(stream, "held_out", t->held);
         set_uint(stream, "lag", t->lag);
         set_uint(stream, "stalls", t->stalls);
+    }
+    if (from_source && e->source.sequence) {
+        set_uint(stream, "missing", t->missing);
+        set_uint(stream, "repeated", t->repeated);
     }
     return stream;
 }
@@ -105,7 +110,7 @@ static json_t *nodes_json(
         set_uint(node, "bytes_sent", t->bytes_sent);
         if (t->rows_bytes) set_uint(node, "rows_bytes", t->rows_bytes);
         set_uint(node, "messages", t->messages_sent);
-        if (o->last.streams && i < o->workers) set(node, "stream", stream_json(&t->feed, o->from_source));
+        if (o->last.streams && i < o->workers) set(node, "stream", stream_json(e, &t->feed, o->from_source));
         mot_json_add(list, node);
     }
     return list;
@@ -316,7 +321,8 @@ json_t *mot_summary_json(
     set_uint(s, "events", last->events);
     if (last->streams) {
         struct mot_feed_tally all = mot_streams_of(o);
-        json_t *stream = stream_json(&all, o->from_source);
+        json_t *stream = stream_json(e, &all, o->from_source);
+        if (o->held.judges) set_uint(stream, "test_rows", o->held.rows);
         if (o->trouble) {
             set_uint(stream, "troubled", o->troubled);
             set_text(stream, "trouble", o->trouble);

@@ -147,7 +147,10 @@ struct mot_feed_tally mot_streams_of(const struct mot_outcome *o)
         all.dropped += t->dropped;
         all.waiting += t->waiting;
         all.malformed += t->malformed;
+        all.held += t->held;
         all.lag += t->lag;
+        all.missing += t->missing;
+        all.repeated += t->repeated;
         all.stalls += t->stalls;
         raise_to(&all.most, t->most);
         raise_to(&all.spilled, t->spilled);

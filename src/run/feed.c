@@ -171,5 +171,6 @@ void mot_flow_add(struct mot_flow *all, const struct mot_flow *one)
     all->dropped += one->dropped;
     all->waiting += one->waiting;
     all->malformed += one->malformed;
+    all->held += one->held;
     if (isnan(all->oldest) || one->oldest > all->oldest) all->oldest = one->oldest;
 }

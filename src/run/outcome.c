@@ -13,6 +13,7 @@ void mot_outcome_close(struct mot_outcome *out)
     free(out->best);
     free(out->missed);
     free(out->start.share);
+    free(out->held.y);
     *out = (struct mot_outcome){ 0 };
 }
 

@@ -35,12 +35,12 @@ struct mot_mixed {
     }
 
 /* Samples that arrive while a run goes on, of one worker or of all: arrived = used + dropped + waiting +
- * malformed.
+ * malformed + held.
  * `oldest`: how long the oldest of those that wait has been waiting, in seconds; NaN: none waits. */
 struct mot_flow {
     uint64_t arrived, used, dropped, waiting;
     double oldest;
-    uint64_t malformed; /* of those that arrived from a source */
+    uint64_t malformed, held; /* of those that arrived from a source: no samples; held out for evaluations */
 };
 
 /* A moment of the run: one line of metrics.jsonl. Holds no wall-clock value. */
@@ -67,9 +67,10 @@ struct mot_feed_tally {
     uint64_t arrived, used, dropped, waiting; /* arrived, waiting: at the end */
     uint64_t most, spilled;                   /* most that waited at once; of these in storage */
     mot_time starved, oldest; /* time that jobs waited for samples; the longest that a sample waited */
-    /* of a real source: records that were no samples; what it had that was not read at the end (bytes, or
-     * messages); how often it gave nothing for a reason */
-    uint64_t malformed, lag, stalls;
+    /* of a real source: records that were no samples; that were held out for evaluations; what it had that
+     * was not read at the end (bytes, or messages); how often it gave nothing for a reason */
+    uint64_t malformed, held, lag, stalls;
+    uint64_t missing, repeated; /* records that never came, or came again, by their devices' numbers */
 };
 
 /* Where a node's time went: compute, send and wait add up to the run's time. */
@@ -141,6 +142,11 @@ struct mot_outcome {
     bool from_source;    /* samples arrived from outside */
     const char *trouble; /* with a worker's source, and which worker; NULL: none */
     mot_node troubled;
+    struct {
+        bool judges;   /* the test rows are records of the stream that were held out, */
+        uint32_t rows; /* so many at the end, */
+        float *y;      /* [rows]: with these labels */
+    } held;
     struct mot_arena arena; /* owns the keys of notes read from a checkpoint */
     enum mot_status status;
     /* "updates", "epochs", "time", "target", "data", "diverged",

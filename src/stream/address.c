@@ -23,6 +23,11 @@ const struct mot_option mot_intake_options[] = {
         .word = "auto" },
     { "features", MOT_OPT_TEXT, AT(features), "x",
         "JSON: the key of a list with all features; columns can also be given by their names", .min = 0 },
+    { "sequence", MOT_OPT_TEXT, AT(sequence), "none",
+        "JSON: the key of a number by which a device counts its records, to tell what never came and what "
+        "came "
+        "twice",
+        .word = "none" },
     { "separator", MOT_OPT_TEXT, AT(separator), "auto",
         "CSV: what separates fields: a character, tab or space; auto: a comma", .word = "auto" },
     { "buffer", MOT_OPT_CHOICE, AT(buffer), "persist",
@@ -39,6 +44,13 @@ const struct mot_option mot_intake_options[] = {
         .min = 64, .max = 1e9 },
     { "ends", MOT_OPT_BOOL, AT(ends), "false",
         "files are complete: the run ends when a worker has used all of its own", .min = 0 },
+    { "holdout", MOT_OPT_REAL, AT(holdout), "0",
+        "the share of the records, drawn by the seed, that are never trained on: they evaluate the model in "
+        "place of `data`'s test rows",
+        .min = 0, .max = 0.9 },
+    { "reservoir", MOT_OPT_UINT, AT(reservoir), "1000",
+        "holdout: how many of these records are kept, of all workers together, each with the same chance",
+        .min = 10, .max = 1e7 },
     { "begin", MOT_OPT_CHOICE, AT(begin), "oldest",
         "Kafka: where a new run begins: with the oldest record that the broker has, or with those that come "
         "after it began",
@@ -318,6 +330,7 @@ const char *mot_intake_form(const struct mot_intake_conf *c, const struct mot_sc
         .label = UINT32_MAX,
         .label_key = c->label ? c->label : "y",
         .feature_key = c->features,
+        .number_key = c->sequence,
         .schema = *schema,
         .column_names = column_names };
     if (!separator_of(c->separator, &f.separator))

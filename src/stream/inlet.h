@@ -18,7 +18,9 @@ struct mot_inlet_piece {
     uint64_t at;   /* of the first byte, or the number of the message */
     uint64_t next; /* the number of the message after it; 0: it must be there to go on after it */
     uint64_t lag;  /* what is there besides */
-    char *words;   /* [MOT_INTAKE_WORDS] to fill in */
+    const unsigned char *bytes; /* of a message that lies elsewhere, until the next `read`; NULL: in `into` */
+    bool along;                 /* it came along with the one before: nothing has changed since */
+    char *words;                /* [MOT_INTAKE_WORDS] to fill in */
     enum mot_status failed;
 };
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define POLL_MS 20
+#define BATCH 256u                  /* messages taken from librdkafka at a time */
 #define SOON_NS UINT64_C(100000000) /* between two attempts to meet, at first; it doubles */
 #define LATE_NS UINT64_C(2000000000)
 #define LOOK_NS UINT64_C(100000000) /* between two looks at how much there is */
@@ -29,6 +30,9 @@ struct inlet_kafka {
     uint64_t high;       /* the offset after the last message, as last heard */
     uint32_t partitions; /* that workers read */
     uint64_t again_ns, pause_ns, looked_ns;
+    rd_kafka_queue_t *queue; /* of the partition's messages alone */
+    rd_kafka_message_t *batch[BATCH];
+    size_t batched, taken; /* taken: of the batch; the last of them lies where `read` said */
 };
 
 static enum mot_inlet_got fail(struct mot_inlet_piece *out, enum mot_status status)
@@ -43,6 +47,24 @@ static enum mot_inlet_got state_of(const struct inlet_kafka *k, struct mot_inlet
     if (!k->kafka.away) return MOT_INLET_NOTHING;
     memcpy(out->words, k->kafka.words, MOT_INTAKE_WORDS);
     return k->kafka.failed ? fail(out, MOT_EUSAGE) : MOT_INLET_STALLED;
+}
+
+/* What was taken from librdkafka goes back to it. */
+static void drop_batch(struct inlet_kafka *k)
+{
+    size_t held = k->taken ? k->taken - 1 : 0; /* those before were given back as the next was read */
+    for (size_t i = held; i < k->batched; i++) mot_rdkafka.message_destroy(k->batch[i]);
+    k->batched = k->taken = 0;
+}
+
+/* Lets librdkafka say what happened to brokers. Messages have a queue of their own, so all that can come
+ * here is an error. */
+static void serve(struct inlet_kafka *k, int wait_ms)
+{
+    rd_kafka_message_t *m = mot_rdkafka.consumer_poll(k->kafka.client, wait_ms);
+    if (!m) return;
+    if (m->err) mot_kafka_note(&k->kafka, m->err, mot_rdkafka.message_errstr(m));
+    mot_rdkafka.message_destroy(m);
 }
 
 /* ---- Meeting the topic ---------------------------------------------------------------------- */
@@ -116,7 +138,7 @@ static enum mot_inlet_got meet(struct inlet_kafka *k, struct mot_inlet_piece *ou
 {
     uint32_t partitions = 0;
     uint64_t low, high;
-    mot_rdkafka.poll(k->kafka.client, mot_wall_ns() < k->again_ns ? POLL_MS : 0);
+    serve(k, mot_wall_ns() < k->again_ns ? POLL_MS : 0);
     if (k->kafka.failed || mot_wall_ns() < k->again_ns) return state_of(k, out);
     rd_kafka_resp_err_t error = count_partitions(k, &partitions);
     if (error) return ask_again(k, error, out);
@@ -137,6 +159,7 @@ static enum mot_inlet_got meet(struct inlet_kafka *k, struct mot_inlet_piece *ou
             "topic %.80s has %u partitions, and %u %s read: ?partition={worker} in the address gives each "
             "worker one",
             k->kafka.topic_name, partitions, k->partitions, k->partitions == 1 ? "is" : "are");
+    drop_batch(k);
     k->inlet.origin = k->next;
     k->reading = true;
     k->kafka.away = false;
@@ -180,45 +203,66 @@ static enum mot_inlet_got trouble(
     return MOT_INLET_STALLED;
 }
 
+/* Now and then: what brokers say, and how much there is. */
 static void look(struct inlet_kafka *k)
 {
     int64_t low, high;
     uint64_t now = mot_wall_ns();
     if (now - k->looked_ns < LOOK_NS) return;
     k->looked_ns = now;
+    serve(k, 0);
     if (!mot_rdkafka.get_watermark_offsets(
             k->kafka.client, k->kafka.topic_name, k->kafka.partition, &low, &high) &&
         high > 0)
         k->high = (uint64_t)high;
 }
 
+/* Takes what librdkafka has at hand, or waits for the next message: a batch is never waited for. */
+static void take_batch(struct inlet_kafka *k)
+{
+    k->taken = 0;
+    ssize_t n = mot_rdkafka.consume_batch_queue(k->queue, 0, k->batch, BATCH);
+    if (n <= 0) {
+        serve(k, 0);
+        k->batch[0] = mot_rdkafka.consume_queue(k->queue, POLL_MS);
+        n = k->batch[0] != NULL;
+    }
+    k->batched = (size_t)n;
+}
+
 static enum mot_inlet_got read_kafka(
     struct mot_inlet *inlet, unsigned char *into, size_t room, struct mot_inlet_piece *out)
 {
     struct inlet_kafka *k = (struct inlet_kafka *)inlet;
+    (void)into, (void)room; /* messages are read where they lie */
     if (!k->reading) return meet(k, out);
-    rd_kafka_message_t *m = mot_rdkafka.consumer_poll(k->kafka.client, POLL_MS);
-    if (!m) return quiet(k, out);
+    if (k->taken) mot_rdkafka.message_destroy(k->batch[k->taken - 1]);
+    out->along = k->taken && k->taken < k->batched;
+    if (k->taken == k->batched) take_batch(k);
+    if (k->batched == 0) return quiet(k, out);
+    const rd_kafka_message_t *m = k->batch[k->taken++];
     enum mot_inlet_got got = MOT_INLET_MESSAGE;
     if (m->err) got = trouble(k, m, out);
     else if ((uint64_t)m->offset < k->next) got = MOT_INLET_NOTHING; /* it was here before */
     else {
         k->kafka.away = false;
         k->next = (uint64_t)m->offset + 1;
-        look(k);
+        if (!out->along) look(k);
         out->n = m->len;
         out->at = (uint64_t)m->offset;
         out->next = k->next;
-        if (m->len && m->len <= room) memcpy(into, m->payload, m->len);
+        out->bytes = m->payload;
     }
+    out->along &= got == MOT_INLET_MESSAGE;
     out->lag = k->high > k->next ? k->high - k->next : 0;
-    mot_rdkafka.message_destroy(m);
     return got;
 }
 
 static void close_kafka(struct mot_inlet *inlet)
 {
     struct inlet_kafka *k = (struct inlet_kafka *)inlet;
+    drop_batch(k);
+    if (k->queue) mot_rdkafka.queue_destroy(k->queue);
     mot_kafka_close(&k->kafka);
     free(k);
 }
@@ -233,9 +277,19 @@ enum mot_status mot_inlet_kafka(const struct mot_inlet_setup *s, struct mot_inle
         .next = s->from.at,
         .partitions = s->partitions };
     enum mot_status status = mot_kafka_open(s->address, s->conf, false, &k->kafka);
-    if (status == MOT_OK) *out = &k->inlet;
-    else free(k);
-    return status;
+    if (status != MOT_OK) {
+        free(k);
+        return status;
+    }
+    k->queue = mot_rdkafka.queue_get_partition(k->kafka.client, k->kafka.topic_name, k->kafka.partition);
+    if (k->queue) {
+        mot_rdkafka.queue_forward(k->queue, NULL); /* its messages come here, not with what brokers say */
+        *out = &k->inlet;
+        return MOT_OK;
+    }
+    close_kafka(&k->inlet);
+    return mot_fail(MOT_ESYSTEM, "Kafka: no queue for partition %u of topic %s", s->address->partition,
+        s->address->topic);
 }
 
 #else

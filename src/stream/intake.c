@@ -22,20 +22,25 @@ struct mot_intake {
     bool text, csv;
     uint32_t worker;
     size_t longest, room;
-    unsigned char *bytes; /* [room + 1] */
-    size_t have;          /* bytes that wait to be parsed, */
-    uint64_t at;          /* and where the first of them was */
-    uint64_t next;        /* where the message after this one is; 0: not known */
-    bool skipping;        /* the rest of a record that was too long */
-    uint64_t skip;        /* records of the first message that were taken before */
-    uint64_t now_ns;      /* when the last bytes came */
+    unsigned char *own;         /* [room + 1] */
+    const unsigned char *bytes; /* what is parsed: `own`, or a message that lies elsewhere */
+    size_t have;                /* bytes that wait to be parsed, */
+    uint64_t at;                /* and where the first of them was */
+    uint64_t next;              /* where the message after this one is; 0: not known */
+    bool skipping;              /* the rest of a record that was too long */
+    uint64_t skip;              /* records of the first message that were taken before */
+    uint64_t now_ns;            /* when the last bytes came */
     char *log_path;
     FILE *log;
     uint32_t logged;
     pthread_t thread;
     bool running;
     _Atomic bool stop;
-    _Atomic uint64_t malformed, lag, stalled_since;
+    struct mot_reservoir *reservoir; /* NULL: nothing is held out */
+    uint64_t seed, held_below;       /* keys of what is */
+    uint64_t number;                 /* of the next record, where devices count theirs; 0: not known */
+    _Atomic uint64_t missing, repeated;
+    _Atomic uint64_t malformed, held, lag, stalled_since;
     _Atomic uint32_t stalls;
     _Atomic bool ended;
     struct {
@@ -99,8 +104,34 @@ static float *slot(struct mot_intake *k, float **y)
 /* After a message's last record the next message follows: this one need not be there any more. */
 static struct mot_cursor after_record(const struct mot_intake *k, size_t done, uint64_t taken)
 {
-    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0 }
-                                      : (struct mot_cursor){ k->at, taken };
+    return done == k->have && k->next ? (struct mot_cursor){ k->next, 0, k->number }
+                                      : (struct mot_cursor){ k->at, taken, k->number };
+}
+
+/* A device counts its records: which of them never came, and which came again. */
+static void follow_numbers(struct mot_intake *k)
+{
+    uint64_t is;
+    if (!mot_records_number(k->records, &is)) return;
+    if (k->number && is < k->number) {
+        atomic_fetch_add(&k->repeated, 1);
+        return;
+    }
+    if (k->number) atomic_fetch_add(&k->missing, is - k->number);
+    k->number = is + 1;
+}
+
+/* Whether the record that was just read evaluates the model; then it is in the reservoir before any later row
+ * is in the ring. */
+static bool hold_out(struct mot_intake *k, const float *x, float y)
+{
+    if (!k->reservoir) return false;
+    uint64_t rows = atomic_load_explicit(&k->ring.tail, memory_order_relaxed);
+    uint64_t key = mot_reservoir_key(k->seed, k->worker, rows + atomic_load(&k->held));
+    if (key >= k->held_below) return false;
+    mot_reservoir_offer(k->reservoir, key, x, y);
+    atomic_fetch_add(&k->held, 1);
+    return true;
 }
 
 /* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken;
@@ -121,13 +152,18 @@ static size_t parse(struct mot_intake *k, bool of_message)
         done += took;
         if (is == MOT_RECORD_NONE || header) continue;
         if (taken++ < k->skip) continue;
+        follow_numbers(k);
         if (is != MOT_RECORD_ROW) {
             log_malformed(k, is, at, k->bytes + done - took, took);
             continue;
         }
-        struct mot_mark mark = { .malformed = atomic_load(&k->malformed), .came_ns = k->now_ns };
-        mark.after = of_message ? after_record(k, done, taken)
-                                : (struct mot_cursor){ k->at + done, mot_records_left(k->records) };
+        if (hold_out(k, x, *y)) continue;
+        struct mot_mark mark = {
+            .malformed = atomic_load(&k->malformed), .held = atomic_load(&k->held), .came_ns = k->now_ns
+        };
+        mark.after = of_message
+            ? after_record(k, done, taken)
+            : (struct mot_cursor){ k->at + done, mot_records_left(k->records), k->number };
         mot_ring_add(&k->ring, &mark);
         count_row(k);
     }
@@ -139,28 +175,38 @@ static void take_bytes(struct mot_intake *k, size_t n)
 {
     k->have += n;
     if (k->skipping) {
-        unsigned char *end = memchr(k->bytes, '\n', k->have);
-        size_t gone = end ? (size_t)(end + 1 - k->bytes) : k->have;
+        unsigned char *end = memchr(k->own, '\n', k->have);
+        size_t gone = end ? (size_t)(end + 1 - k->own) : k->have;
         k->skipping = !end;
         k->have -= gone;
         k->at += gone;
-        memmove(k->bytes, k->bytes + gone, k->have);
+        memmove(k->own, k->own + gone, k->have);
     }
     size_t done = parse(k, false);
     k->have -= done;
     k->at += done;
-    memmove(k->bytes, k->bytes + done, k->have);
+    memmove(k->own, k->own + done, k->have);
     if (k->text && k->have > k->longest && !atomic_load(&k->stop)) {
-        log_malformed(k, MOT_RECORD_LONG, k->at, k->bytes, k->have < MOT_CLIP ? k->have : MOT_CLIP);
+        log_malformed(k, MOT_RECORD_LONG, k->at, k->own, k->have < MOT_CLIP ? k->have : MOT_CLIP);
         k->at += k->have;
         k->have = 0;
         k->skipping = true;
     }
 }
 
+/* Text ends with the end of its last line, which whoever parses it looks for. */
+static void end_message(struct mot_intake *k)
+{
+    if (k->have && k->bytes[k->have - 1] == '\n') return;
+    if (k->bytes != k->own) memcpy(k->own, k->bytes, k->have);
+    k->bytes = k->own;
+    k->own[k->have++] = '\n';
+}
+
 static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
 {
     uint32_t cols = k->ring.cols;
+    if (p->bytes) k->bytes = p->bytes;
     if (p->at != k->at) k->skip = 0; /* the message that was begun is gone */
     k->at = p->at;
     k->next = p->next;
@@ -170,9 +216,10 @@ static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
         if (k->skip == 0)
             log_malformed(k, p->n > k->longest ? MOT_RECORD_LONG : MOT_RECORD_SYNTAX, p->at, k->bytes, 0);
     } else {
-        if (k->text && (k->have == 0 || k->bytes[k->have - 1] != '\n')) k->bytes[k->have++] = '\n';
+        if (k->text) end_message(k);
         parse(k, true);
     }
+    k->bytes = k->own;
     k->have = 0;
     k->skip = 0;
 }
@@ -212,7 +259,7 @@ static void learn(struct mot_intake *k)
 static void end_text(struct mot_intake *k)
 {
     if (k->have && k->text && !k->skipping) { /* the last line may lack its end */
-        k->bytes[k->have] = '\n';
+        k->own[k->have] = '\n';
         take_bytes(k, 1);
     } else if (k->have) {
         log_malformed(k, MOT_RECORD_SYNTAX, k->at, k->bytes, 0);
@@ -228,11 +275,13 @@ static void *intake_main(void *p)
     while (!atomic_load(&k->stop)) {
         struct mot_inlet_piece piece = { .words = words };
         words[0] = 0;
-        enum mot_inlet_got got = k->inlet->ops->read(k->inlet, k->bytes + k->have, k->room - k->have, &piece);
-        k->now_ns = mot_wall_ns();
-        atomic_store(&k->lag, piece.lag);
-        say(k, got, &piece);
-        learn(k);
+        enum mot_inlet_got got = k->inlet->ops->read(k->inlet, k->own + k->have, k->room - k->have, &piece);
+        if (!piece.along) {
+            k->now_ns = mot_wall_ns();
+            say(k, got, &piece);
+            learn(k);
+        }
+        atomic_store_explicit(&k->lag, piece.lag, memory_order_relaxed);
         if (got == MOT_INLET_BYTES) {
             if (k->have == 0) k->at = piece.at;
             take_bytes(k, piece.n);
@@ -337,10 +386,15 @@ enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_int
     if (!k->text && k->longest < MOT_RAW_HEADER + MOT_RAW_ROW(s->form->schema.cols))
         k->longest = MOT_RAW_HEADER + MOT_RAW_ROW(s->form->schema.cols);
     k->room = k->longest + CHUNK;
-    k->bytes = mot_new_large(k->room + 1, 1);
+    k->bytes = k->own = mot_new_large(k->room + 1, 1);
     k->records = mot_records_open(s->form);
     k->at = begin.after.at;
     atomic_store(&k->malformed, begin.malformed);
+    atomic_store(&k->held, begin.held);
+    k->number = begin.after.number;
+    k->reservoir = s->held;
+    k->seed = s->seed;
+    k->held_below = mot_reservoir_below(c->holdout);
     mot_ring_open(&k->ring, s->rows, s->form->schema.cols, s->x, s->y, c->buffer != MOT_INTAKE_PERSIST,
         s->first, &begin);
     pthread_mutex_init(&k->lock, NULL);
@@ -376,7 +430,7 @@ void mot_intake_close(struct mot_intake *k)
     mot_records_close(k->records);
     mot_ring_free(&k->ring);
     pthread_mutex_destroy(&k->lock);
-    free(k->bytes);
+    free(k->own);
     free(k);
 }
 
@@ -386,6 +440,9 @@ struct mot_intake_state mot_intake_state(struct mot_intake *k)
 {
     uint64_t since = atomic_load(&k->stalled_since), now = mot_wall_ns();
     struct mot_intake_state s = { .malformed = atomic_load(&k->malformed),
+        .held = atomic_load(&k->held),
+        .missing = atomic_load(&k->missing),
+        .repeated = atomic_load(&k->repeated),
         .lag = atomic_load(&k->lag),
         .ended = atomic_load(&k->ended),
         .stalls = atomic_load(&k->stalls),

@@ -9,6 +9,7 @@
 #define MOT_STREAM_INTAKE_H
 
 #include "stream/records.h"
+#include "stream/reservoir.h"
 #include "stream/ring.h"
 #include <motley/option.h>
 
@@ -22,12 +23,15 @@ struct mot_intake_conf {
     uint32_t records;      /* 0 auto, else 1 + enum mot_record_format */
     const char *label;     /* CSV: the field of the label; JSON: its key */
     const char *features;  /* JSON: the key of a list of all features */
+    const char *sequence;  /* JSON: the key of a record's number; NULL: none */
     const char *separator; /* CSV */
     uint32_t buffer;       /* enum mot_intake_buffer */
     uint64_t bound;        /* samples; MOT_WORD_UINT: what memory holds */
     uint64_t memory;       /* bytes of rows that a worker holds */
     uint64_t longest;      /* bytes of a record */
     bool ends;             /* a file is complete: the run ends with it */
+    double holdout;        /* share of the records that are never trained on, but evaluate; 0: none */
+    uint64_t reservoir;    /* rows of these that are kept */
     /* Of brokers: secrets and certificates are files, for an experiment is written to run folders. */
     const char *password_file, *ca, *cert, *key; /* NULL: none */
     const char *spool;                           /* MQTT: the folder of spools; NULL: the run folder */
@@ -74,11 +78,13 @@ struct mot_intake_setup {
     const struct mot_intake_conf *conf;
     const struct mot_record_form *form;
     uint32_t worker, workers;
-    uint32_t rows;         /* of its ring */
-    float *x, *y;          /* the ring's rows */
-    uint64_t first;        /* where to go on, and what was before it */
-    struct mot_mark begin; /* after.at may be MOT_CURSOR_UNKNOWN */
-    const char *folder;    /* for a log of malformed records, and a spool; NULL: none */
+    uint32_t rows;              /* of its ring */
+    float *x, *y;               /* the ring's rows */
+    uint64_t first;             /* where to go on, and what was before it */
+    struct mot_mark begin;      /* after.at may be MOT_CURSOR_UNKNOWN */
+    const char *folder;         /* for a log of malformed records, and a spool; NULL: none */
+    uint64_t seed;              /* of what is held out, */
+    struct mot_reservoir *held; /* and where that goes; NULL: nothing is */
 };
 struct mot_intake;
 enum mot_status mot_intake_open(const struct mot_intake_setup *, struct mot_intake **out);
@@ -90,7 +96,8 @@ double mot_intake_rate(struct mot_intake *); /* rows that came in the last secon
 
 #define MOT_INTAKE_WORDS 256
 struct mot_intake_state {
-    uint64_t malformed;           /* since the stream began */
+    uint64_t malformed, held;     /* since the stream began: records that were no rows, and held out */
+    uint64_t missing, repeated;   /* since it was opened, by the numbers of records */
     uint64_t lag;                 /* bytes or messages that are there but have not been read */
     bool ended;                   /* nothing will ever come again */
     enum mot_status failed;       /* it cannot go on */

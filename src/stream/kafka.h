@@ -16,6 +16,11 @@
     CALL(rd_kafka_, conf_set_error_cb)                                                                       \
     CALL(rd_kafka_, conf_set_log_cb)                                                                         \
     CALL(rd_kafka_, conf_set_opaque)                                                                         \
+    CALL(rd_kafka_, consume_batch_queue)                                                                     \
+    CALL(rd_kafka_, consume_queue)                                                                           \
+    CALL(rd_kafka_, queue_destroy)                                                                           \
+    CALL(rd_kafka_, queue_forward)                                                                           \
+    CALL(rd_kafka_, queue_get_partition)                                                                     \
     CALL(rd_kafka_, consumer_poll)                                                                           \
     CALL(rd_kafka_, destroy_flags)                                                                           \
     CALL(rd_kafka_, err2name)                                                                                \

@@ -46,6 +46,7 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
 #define PAUSE_MS 100u /* between two attempts; doubled each time, up to */
 #define PAUSE_MOST_MS 5000u
 #define ANSWER_MS 5000 /* in which a host must answer */
+#define STEP_MS 20     /* the longest that a wait goes on when nobody wants it any more */
 
 /* MOTLEY_MQTT is the library's name. */
 #define MOSQUITTO_CALLS(CALL)                                                                                \
@@ -66,18 +68,21 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
     CALL(mosquitto_, int_option)                                                                             \
     CALL(mosquitto_, lib_init)                                                                               \
     CALL(mosquitto_, log_callback_set)                                                                       \
-    CALL(mosquitto_, loop)                                                                                   \
+    CALL(mosquitto_, loop_misc)                                                                              \
+    CALL(mosquitto_, loop_read)                                                                              \
     CALL(mosquitto_, loop_write)                                                                             \
     CALL(mosquitto_, message_callback_set)                                                                   \
     CALL(mosquitto_, new)                                                                                    \
     CALL(mosquitto_, publish)                                                                                \
     CALL(mosquitto_, publish_callback_set)                                                                   \
+    CALL(mosquitto_, socket)                                                                                 \
     CALL(mosquitto_, strerror)                                                                               \
     CALL(mosquitto_, subscribe)                                                                              \
     CALL(mosquitto_, subscribe_callback_set)                                                                 \
     CALL(mosquitto_, threaded_set)                                                                           \
     CALL(mosquitto_, tls_set)                                                                                \
-    CALL(mosquitto_, username_pw_set)
+    CALL(mosquitto_, username_pw_set)                                                                        \
+    CALL(mosquitto_, want_write)
 static struct {
     MOSQUITTO_CALLS(MOT_ONDEMAND_POINTER)
 } mosq;
@@ -98,9 +103,11 @@ struct mot_mqtt {
     char port[8];
     char shown[MOT_ADDRESS_SHOWN];
     pthread_t thread;
+    int wake;         /* an eventfd: there is something to be sent */
     bool running, up; /* up: there is a connection, perhaps not accepted yet */
-    bool said;        /* what is wrong with this connection */
-    bool reached;     /* it was accepted once */
+    bool tls;
+    bool said;    /* what is wrong with this connection */
+    bool reached; /* it was accepted once */
     uint32_t pause_ms;
     char logged[MOT_INTAKE_WORDS]; /* the library's last complaint */
     _Atomic bool stop;
@@ -195,8 +202,8 @@ static void on_publish(struct mosquitto *client, void *self, int number)
 
 static void pause_for(struct mot_mqtt *m, uint32_t ms)
 {
-    for (uint32_t slept = 0; slept < ms && !atomic_load(&m->stop); slept += 20)
-        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    for (uint32_t slept = 0; slept < ms && !atomic_load(&m->stop); slept += STEP_MS)
+        nanosleep(&(struct timespec){ .tv_nsec = STEP_MS * 1000000 }, NULL);
 }
 
 /* 0, or why there was no answer. */
@@ -209,42 +216,120 @@ static int answers(struct mot_mqtt *m, const struct addrinfo *a)
     if (connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS) error = errno;
     struct pollfd wait = { .fd = fd, .events = POLLOUT };
     int ready = 0;
-    for (int ms = 0; !error && !ready && ms < ANSWER_MS && !atomic_load(&m->stop); ms += 20)
-        ready = poll(&wait, 1, 20);
+    for (int ms = 0; !error && !ready && ms < ANSWER_MS && !atomic_load(&m->stop); ms += STEP_MS)
+        ready = poll(&wait, 1, STEP_MS);
     if (!error && ready <= 0) error = ETIMEDOUT;
     if (!error && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
     close(fd);
     return error;
 }
 
-/* The library would wait for minutes for a host that does not answer, and nobody could end it. */
-static bool is_there(struct mot_mqtt *m)
+/* Asking for an address can take half a minute, and cannot be ended: so a thread of its own asks, and
+ * whoever is last, it or who waits for it, cleans up. */
+struct lookup {
+    char *host, port[8];
+    struct addrinfo *found;
+    int error;
+    _Atomic bool left; /* by one of the two */
+};
+
+static void lookup_free(struct lookup *l)
 {
-    struct addrinfo want = { .ai_socktype = SOCK_STREAM }, *found = NULL;
-    int error = getaddrinfo(m->host, m->port, &want, &found);
+    if (l->found) freeaddrinfo(l->found);
+    free(l->host);
+    free(l);
+}
+
+static void *lookup_main(void *p)
+{
+    struct lookup *l = p;
+    struct addrinfo want = { .ai_socktype = SOCK_STREAM };
+    l->error = getaddrinfo(l->host, l->port, &want, &l->found);
+    if (atomic_exchange(&l->left, true)) lookup_free(l);
+    return NULL;
+}
+
+/* 0, or an error of getaddrinfo. *stopped: nobody wants to know any more. */
+static int look_up(struct mot_mqtt *m, struct addrinfo **found, bool *stopped)
+{
+    struct addrinfo numeric = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
+    pthread_t thread;
+    *stopped = false;
+    if (getaddrinfo(m->host, m->port, &numeric, found) == 0) return 0; /* an address needs no asking */
+    struct lookup *l = mot_new(1, sizeof(*l));
+    l->host = mot_text(m->host);
+    memcpy(l->port, m->port, sizeof(l->port));
+    if (pthread_create(&thread, NULL, lookup_main, l) != 0) {
+        lookup_free(l);
+        return EAI_AGAIN;
+    }
+    pthread_detach(thread);
+    while (!atomic_load(&l->left) && !atomic_load(&m->stop)) pause_for(m, 1);
+    *stopped = !atomic_exchange(&l->left, true);
+    if (*stopped) return 0;
+    int error = l->error;
+    *found = l->found;
+    l->found = NULL;
+    lookup_free(l);
+    return error;
+}
+
+/* The library would wait for minutes for a host that does not answer, and nobody could end it. `at`: the
+ * address that answers. */
+static bool is_there(struct mot_mqtt *m, char at[NI_MAXHOST])
+{
+    struct addrinfo *found = NULL;
+    bool stopped;
+    int error = look_up(m, &found, &stopped);
+    if (stopped) return false;
     if (error) {
         say(m, false, gai_strerror(error), "check the name of the host, and the network");
         return false;
     }
     error = ECONNREFUSED;
-    for (const struct addrinfo *a = found; a && error; a = a->ai_next) error = answers(m, a);
+    for (const struct addrinfo *a = found; a && error; a = a->ai_next) {
+        error = answers(m, a);
+        if (!error && getnameinfo(a->ai_addr, a->ai_addrlen, at, NI_MAXHOST, NULL, 0, NI_NUMERICHOST) != 0)
+            snprintf(at, NI_MAXHOST, "%s", m->host);
+    }
     freeaddrinfo(found);
     if (error) say(m, false, strerror(error), "check host and port, and that the broker runs");
     return !error;
 }
 
+/* With TLS it needs the name, which the certificate must have; it has just been found. */
 static void connect_once(struct mot_mqtt *m)
 {
+    char at[NI_MAXHOST];
     m->logged[0] = 0;
     m->said = false;
-    if (is_there(m)) {
-        int error = mosq.connect(m->client, m->host, (int)strtol(m->port, NULL, 10), KEEPALIVE_S);
+    if (is_there(m, at)) {
+        int port = (int)strtol(m->port, NULL, 10);
+        int error = mosq.connect(m->client, m->tls ? m->host : at, port, KEEPALIVE_S);
         m->up = error == MOSQ_ERR_SUCCESS;
         if (!m->up) say_lost(m, error);
     }
     if (m->up) return;
     pause_for(m, m->pause_ms);
     m->pause_ms = 2 * m->pause_ms < PAUSE_MOST_MS ? 2 * m->pause_ms : PAUSE_MOST_MS;
+}
+
+/* mosquitto_loop would do it with select, which writes past its table where a process has more than 1024
+ * files open. */
+static int serve(struct mot_mqtt *m)
+{
+    struct pollfd wait[] = { { .fd = mosq.socket(m->client), .events = POLLIN },
+        { .fd = m->wake, .events = POLLIN } };
+    uint64_t times;
+    int error = MOSQ_ERR_SUCCESS;
+    if (wait[0].fd < 0) return MOSQ_ERR_NO_CONN;
+    if (mosq.want_write(m->client)) wait[0].events |= POLLOUT;
+    if (poll(wait, 2, LOOP_MS) < 0 && errno != EINTR) return MOSQ_ERR_ERRNO;
+    bool writes = wait[0].revents & POLLOUT;
+    if (wait[1].revents) writes |= read(m->wake, &times, sizeof(times)) > 0;
+    if (writes) error = mosq.loop_write(m->client, 1);
+    if (!error && wait[0].revents & ~POLLOUT) error = mosq.loop_read(m->client, 1);
+    return error ? error : mosq.loop_misc(m->client);
 }
 
 static void *mqtt_main(void *p)
@@ -255,7 +340,7 @@ static void *mqtt_main(void *p)
             connect_once(m);
             continue;
         }
-        int error = mosq.loop(m->client, LOOP_MS, 1);
+        int error = serve(m);
         if (error != MOSQ_ERR_SUCCESS) say_lost(m, error);
         if (m->c.turn) m->c.turn(m->c.self);
         if (error == MOSQ_ERR_SUCCESS) continue;
@@ -291,6 +376,8 @@ static void start_library(void) { mosq.lib_init(); }
 static enum mot_status prepare(struct mot_mqtt *m)
 {
     const struct mot_address *a = m->c.address;
+    m->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (m->wake < 0) return mot_fail(MOT_ESYSTEM, "%s: %s", m->shown, strerror(errno));
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_library);
     m->client = mosq.new(m->c.id, !m->c.remembered, m);
@@ -326,6 +413,8 @@ enum mot_status mot_mqtt_open(const struct mot_mqtt_conf *c, struct mot_mqtt **o
     struct mot_mqtt *m = mot_new(1, sizeof(*m));
     m->c = *c;
     m->pause_ms = PAUSE_MS;
+    m->wake = -1;
+    m->tls = c->address->tls;
     m->topic = mot_text(c->address->topic);
     set_host(m, c->address->hosts);
     mot_address_show(c->address, m->shown);
@@ -353,6 +442,7 @@ void mot_mqtt_close(struct mot_mqtt *m)
         mosq.loop_write(m->client, 1); /* what is queued: acknowledgements, and the parting word */
     }
     if (m->client) mosq.destroy(m->client);
+    if (m->wake >= 0) close(m->wake);
     pthread_mutex_destroy(&m->lock);
     free(m->host);
     free(m->topic);
@@ -375,6 +465,7 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
     if (atomic_load(&m->is) != MOT_MQTT_READY) return MOT_OK;
     int error = mosq.publish(m->client, NULL, m->topic, (int)n, bytes, 1, false);
     /* Where the connection has just gone, the library has queued it and sends it with the next one. */
+    if (write(m->wake, &(uint64_t){ 1 }, sizeof(uint64_t)) < 0) {} /* it has been woken often enough */
     *taken = error == MOSQ_ERR_SUCCESS || error == MOSQ_ERR_NO_CONN || error == MOSQ_ERR_CONN_LOST;
     return *taken ? MOT_OK : failed(m, "cannot publish", error);
 }

@@ -264,6 +264,13 @@ static enum mot_parsed read_raw(
 }
 
 uint64_t mot_records_left(const struct mot_records *r) { return r->left; }
+
+bool mot_records_number(const struct mot_records *r, uint64_t *out)
+{
+    *out = r->own_number;
+    return r->numbered;
+}
+
 void mot_records_resume(struct mot_records *r, uint64_t left) { r->left = left; }
 
 /* ---- The whole -------------------------------------------------------------------------- */

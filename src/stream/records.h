@@ -35,6 +35,7 @@ struct mot_record_form {
     char separator;          /* CSV */
     const char *label_key;   /* JSON: {"x": [..], "y": label}, or a number for each column by its name */
     const char *feature_key; /* JSON: the key of that list */
+    const char *number_key;  /* JSON: the key of the record's number; NULL: it has none */
     struct mot_schema schema;
     char *const *column_names; /* [cols], or NULL: not known */
 };
@@ -48,6 +49,9 @@ void mot_records_close(struct mot_records *);
  * schema says; else x and *y may hold anything. */
 enum mot_parsed mot_records_next(
     struct mot_records *, const unsigned char *bytes, size_t n, size_t *took, float *x, float *y);
+
+/* The number of the record that was taken last, if it was found there. */
+bool mot_records_number(const struct mot_records *, uint64_t *out);
 
 /* CSV: whether a line that is no row names the columns: none of its fields is a number. */
 bool mot_records_header(const struct mot_records *, const unsigned char *line, size_t n);

@@ -127,6 +127,21 @@ static enum mot_parsed label(struct json *j)
     return mot_record_label_number(j->records, value, j->y);
 }
 
+/* The record's own number: whole, and small enough to be exact. */
+static enum mot_parsed own_number(struct json *j)
+{
+    double value;
+    blanks(j);
+    const char *end = mot_scan_double(j->p, '.', &value);
+    if (end == j->p || !(value >= 0 && value < 9007199254740992.0)) return MOT_RECORD_NO_NUMBER;
+    j->records->own_number = (uint64_t)value;
+    if ((double)j->records->own_number != value) return MOT_RECORD_NO_NUMBER;
+    if (j->records->numbered) return MOT_RECORD_SYNTAX;
+    j->records->numbered = true;
+    j->p = end;
+    return MOT_RECORD_ROW;
+}
+
 static bool is_key(const char *key, const char *at, size_t n)
 {
     return key && strlen(key) == n && memcmp(key, at, n) == 0;
@@ -153,6 +168,7 @@ static enum mot_parsed member(struct json *j)
     if (j->p == j->end || *j->p != '"' || !text(j, &key, &n) || !eat(j, ':')) return MOT_RECORD_SYNTAX;
     if (is_key(form->label_key, key, n)) return label(j);
     if (is_key(form->feature_key, key, n)) return features(j);
+    if (is_key(form->number_key, key, n)) return own_number(j);
     uint32_t c = column_of(j, key, n);
     if (c == j->cols) return skip(j) ? MOT_RECORD_ROW : MOT_RECORD_SYNTAX;
     if (j->records->seen[c] == j->records->serial) return MOT_RECORD_SYNTAX;
@@ -165,6 +181,7 @@ enum mot_parsed mot_record_json(struct mot_records *r, const char *p, const char
 {
     struct json j = { .records = r, .p = p, .end = end, .x = x, .y = y, .cols = r->form.schema.cols };
     r->serial++;
+    r->numbered = false;
     if (!eat(&j, '{')) return MOT_RECORD_SYNTAX;
     do {
         enum mot_parsed is = member(&j);

@@ -25,6 +25,8 @@ struct mot_records {
     uint32_t small[MOT_SMALL_CLASSES];
     uint64_t left;          /* raw: rows of the block that are still to come */
     uint64_t serial, *seen; /* JSON: [cols] the record that last had the column */
+    bool numbered;          /* JSON: the record has a number of its own, */
+    uint64_t own_number;    /* this one */
 };
 
 enum mot_parsed mot_record_label(const struct mot_records *, const char *text, size_t n, float *y);

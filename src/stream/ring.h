@@ -13,9 +13,10 @@
 #include <stdint.h>
 
 /* Where a stream goes on. at: a byte of a file, or the number of a message. sub: rows of a raw block that are
- * still to come there; records of the message that have been taken. */
+ * still to come there; records of the message that have been taken. number: that the next record has, where
+ * its device counts them; 0: not known. */
 struct mot_cursor {
-    uint64_t at, sub;
+    uint64_t at, sub, number;
 };
 
 /* For `at`: nothing was read yet, and where that will begin the source has to say. */
@@ -23,7 +24,8 @@ struct mot_cursor {
 
 struct mot_mark { /* of a row */
     struct mot_cursor after;
-    uint64_t malformed; /* records before it that were no rows */
+    uint64_t malformed; /* records before it that were no rows, */
+    uint64_t held;      /* and that were held out: see reservoir.h */
     uint64_t came_ns;   /* mot_wall_ns when it was there */
 };
 

@@ -39,6 +39,7 @@ enum mot_envelope_kind {
     MOT_ENVELOPE_CHUNK,     /* chunk. Some of these rows; body: as data/rows.h packs them */
     MOT_ENVELOPE_WANT,      /* want. From a server: what had your worker left for me? (live/rests.h) */
     MOT_ENVELOPE_REST,      /* rest. To rank 0: that; body: the floats of the server's range, or nothing */
+    MOT_ENVELOPE_HELD,      /* to rank 0: records held out for evaluations; body: as a reservoir packs them */
     MOT_ENVELOPE_KINDS
 };
 
@@ -54,7 +55,7 @@ struct mot_envelope {
     uint64_t seq;
     uint64_t samples; /* computed so far by the node concerned, or by the sender's worker */
     /* where that worker is in its stream, as a struct mot_place; 0 without one */
-    uint64_t arrived, used, dropped, malformed, cursor, sub;
+    uint64_t arrived, used, dropped, malformed, held, cursor, sub, number;
     uint64_t paced;           /* how far that worker is at its own pace, as in live.h; else 0 */
     uint64_t bytes, body_sum; /* of the body; its XXH64, or 0: not checked */
     union {
@@ -131,7 +132,7 @@ struct mot_envelope {
     };
     uint64_t sum; /* XXH64 of all above */
 };
-_Static_assert(sizeof(struct mot_envelope) == 240, "an envelope has no padding");
+_Static_assert(sizeof(struct mot_envelope) == 256, "an envelope has no padding");
 
 /* LINK: the transport says that nothing more can come from it */
 enum mot_lost_by { MOT_LOST_DEATH, MOT_LOST_SILENCE, MOT_LOST_DAMAGE, MOT_LOST_LINK, MOT_LOST_WAYS };

@@ -370,7 +370,8 @@ void mot_ranks_port_open(struct mot_ranks *p, struct hosted *b, mot_node self)
                               .ask = mot_ranks_ask,
                               .paced = port_paced,
                               .show = mot_ranks_show,
-                              .want = mot_ranks_want },
+                              .want = mot_ranks_want,
+                              .held = mot_ranks_send_held },
         .ranks = p,
         .bodies = mot_new(p->live.world.nodes, sizeof(*b->bodies)) };
     b->tail = &b->first;

@@ -20,7 +20,7 @@
 /* What the token stands for may change again. */
 static void sent(struct mot_ranks *p, mot_buf token)
 {
-    if (!token || mot_ranks_rows_sent(p, token)) return;
+    if (!token || mot_ranks_held_sent(p, token) || mot_ranks_rows_sent(p, token)) return;
     if (p->rests_out) mot_ranks_rest_sent(p, token);
     mot_pool_drop(&p->live.pool, token);
 }
@@ -35,13 +35,16 @@ static void stamp(const struct mot_ranks *p, struct mot_envelope *e)
     e->used = is.used;
     e->dropped = is.dropped;
     e->malformed = is.malformed;
+    e->held = is.held;
     e->cursor = is.cursor.at;
     e->sub = is.cursor.sub;
+    e->number = is.cursor.number;
 }
 
 struct mot_place mot_ranks_place(const struct mot_envelope *e)
 {
-    return (struct mot_place){ e->arrived, e->used, e->dropped, e->malformed, { e->cursor, e->sub } };
+    return (struct mot_place){ e->arrived, e->used, e->dropped, e->malformed, e->held,
+        { e->cursor, e->sub, e->number } };
 }
 
 static void hear_place(struct mot_ranks *p, uint32_t rank, const struct mot_envelope *e)
@@ -216,7 +219,7 @@ void mot_ranks_letter_free(struct mot_ranks *p, struct letter *l)
 
 /* Who may send what to whom. */
 enum way { BY_NOBODY, BY_ANYONE, BY_LEAD, TO_LEAD, BY_OR_TO_LEAD };
-enum body { NO_BODY, TEXT, FLOATS, A_FINAL };
+enum body { NO_BODY, TEXT, FLOATS, A_FINAL, RECORDS };
 #define SIZE(member) sizeof(((struct mot_envelope *)0)->member)
 static const struct rule {
     enum way way;
@@ -241,6 +244,7 @@ static const struct rule {
     [MOT_ENVELOPE_CHUNK] = { BY_ANYONE, FLOATS, SIZE(chunk) },
     [MOT_ENVELOPE_WANT] = { BY_ANYONE, NO_BODY, SIZE(want) },
     [MOT_ENVELOPE_REST] = { TO_LEAD, FLOATS, SIZE(rest) },
+    [MOT_ENVELOPE_HELD] = { TO_LEAD, RECORDS, 0 },
 };
 
 static bool may_send(const struct mot_ranks *p, uint32_t from, const struct mot_envelope *e)
@@ -286,6 +290,7 @@ static bool expect(struct mot_ranks *p, struct letter *l)
     switch (rules[e->kind].body) {
     case NO_BODY: return e->bytes == 0;
     case FLOATS: return expect_floats(p, l);
+    case RECORDS: return mot_ranks_expect_held(p, l);
     case A_FINAL:
         if (e->bytes != sizeof(*p->final) || e->body_sum == 0) return false;
         break;
@@ -404,6 +409,7 @@ static bool take_in(struct mot_ranks *p, struct letter *l)
     case MOT_ENVELOPE_WANT: return p->phase != PHASE_RUNNING || mot_ranks_want_came(p, l);
     case MOT_ENVELOPE_REST: mot_ranks_rest_came(p, l); return true;
     case MOT_ENVELOPE_CHUNK: return mot_ranks_chunk_came(p, l);
+    case MOT_ENVELOPE_HELD: return mot_ranks_held_came(p, l);
     case MOT_ENVELOPE_ROWS:
     case MOT_ENVELOPE_MESSAGE:
     case MOT_ENVELOPE_BEAT:

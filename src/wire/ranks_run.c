@@ -58,6 +58,7 @@ static void open_nodes(struct mot_ranks *p, const struct mot_driver_options *o)
     for (mot_node i = 0; i < l->world.nodes; i++) p->sends_most[i] = sends_of(p, i);
     p->body_most = l->world.compress ? mot_packet_most(l->world.dim) : (uint64_t)l->world.dim * sizeof(float);
     p->paced_at = 0;
+    mot_ranks_held_open(p);
     open_hosted(p);
     mot_ranks_sums_open(p, window);
     mot_ranks_rows_open(p);
@@ -89,6 +90,7 @@ static void close_nodes(struct mot_ranks *p)
     free(p->sends_most);
     mot_ranks_sums_close(p);
     mot_ranks_rows_close(p);
+    mot_ranks_held_close(p);
     mot_live_release(&p->live);
 }
 
@@ -154,6 +156,7 @@ static void gather(struct mot_ranks *p, struct mot_outcome *out)
 {
     const struct mot_world *w = &p->live.world;
     struct mot_notes notes = { 0 };
+    bool dry = false;
     out->has_faults = p->live.emulate && p->live.experiment->cluster->faults.any;
     mot_traffic_open(&out->traffic, w);
     out->last.bytes_sent = out->last.rows_bytes = out->last.messages = out->last.events = out->last.steps = 0;
@@ -164,7 +167,12 @@ static void gather(struct mot_ranks *p, struct mot_outcome *out)
         else if (p->said_final[i]) f = p->final[i];
         mot_live_book(&f.account, i, out);
         merge_notes(&notes, &f, out);
+        dry |= f.out_of_data != 0;
     }
+    /* A source that ended elsewhere ended the run for all, before its last update. */
+    if (dry && p->live.rings && out->status == MOT_OK && strcmp(out->ended_by, p->live.stop_by) == 0 &&
+        out->last.updates < p->live.stop_at)
+        out->ended_by = "data";
     const struct mot_live_node *lead = &mot_ranks_hosted(p, p->live.lead)->node;
     for (mot_node i = 0; i < w->workers && w->servers; i++) out->node[i].updates += lead->credit[i];
     mot_outcome_note(out, &notes);
@@ -277,6 +285,10 @@ static enum mot_status fits(const struct mot_ranks *p, const struct mot_experime
     if (x->mpi.fast && !p->transport->ops->reduce)
         return mot_fail(
             MOT_EUSAGE, "mpi.reduction: fast needs MPI; over %s expected exact", p->transport->ops->name);
+    if (x->no_raw_data && x->source.holdout > 0 && p->transport->ranks > 1)
+        return mot_fail(MOT_EUSAGE,
+            "no_raw_data: with source.holdout ranks send the records that they hold out to rank 0, which "
+            "evaluates; expected data with test rows instead");
     return mot_ranks_fit(x, p->transport->ranks);
 }
 

@@ -151,8 +151,10 @@ struct mot_ranks {
     uint32_t rests_out;
     struct sums sums[MOT_COLL_SCOPES];
     uint32_t window;
-    struct rows_to *rows;  /* [ranks]: rows that leave; NULL: rows do not move */
-    uint64_t chunk_most;   /* bytes of a chunk of rows */
+    struct rows_to *rows; /* [ranks]: rows that leave; NULL: rows do not move */
+    uint64_t chunk_most;  /* bytes of a chunk of rows */
+    void **held;          /* [held_slots]: records held out that leave; NULL where one has left */
+    uint32_t held_slots;
     struct letter *tokens; /* emulating: in flight */
     struct letter *spare;
     pthread_mutex_t lock; /* guards the transport and what the keeper reads */
@@ -212,6 +214,14 @@ bool mot_ranks_rows_sent(struct mot_ranks *, mot_buf token);
 void mot_ranks_rows_drop(struct mot_ranks *); /* the run is over: what has not left yet stays */
 bool mot_ranks_expect_chunk(struct mot_ranks *, struct letter *);     /* false: nonsense */
 bool mot_ranks_chunk_came(struct mot_ranks *, const struct letter *); /* false: no rows of this part */
+
+/* ranks_held.c: records held out for evaluations. */
+void mot_ranks_held_open(struct mot_ranks *); /* before nodes are, whose sources begin to hold out at once */
+void mot_ranks_send_held(struct mot_port *);
+void mot_ranks_held_close(struct mot_ranks *);
+bool mot_ranks_held_sent(struct mot_ranks *, mot_buf token);     /* some have left. False: it is not theirs */
+bool mot_ranks_expect_held(struct mot_ranks *, struct letter *); /* false: nonsense */
+bool mot_ranks_held_came(struct mot_ranks *, const struct letter *); /* false: no records */
 
 /* ranks_show.c: models elsewhere that rank 0 evaluates. */
 void mot_ranks_ask(struct mot_port *, uint64_t number, uint64_t at);

@@ -37,6 +37,8 @@ struct rig {
     struct mot_intake *intake;
     uint32_t rows;
     float *x, *y;
+    double holdout;
+    struct mot_reservoir *held;
 };
 
 static bool open_rig(struct rig *r, uint32_t buffer, uint64_t first, const struct mot_mark *begin)
@@ -44,6 +46,7 @@ static bool open_rig(struct rig *r, uint32_t buffer, uint64_t first, const struc
     r->conf = (struct mot_intake_conf){
         .from = r->path, .buffer = buffer, .bound = MOT_WORD_UINT, .longest = 4096, .ends = true
     };
+    r->conf.holdout = r->holdout;
     if (!r->x) r->x = mot_new((size_t)r->rows * COLS, sizeof(*r->x));
     if (!r->y) r->y = mot_new(r->rows, sizeof(*r->y));
     struct mot_intake_setup setup = { .conf = &r->conf,
@@ -53,7 +56,9 @@ static bool open_rig(struct rig *r, uint32_t buffer, uint64_t first, const struc
         .x = r->x,
         .y = r->y,
         .first = first,
-        .begin = *begin };
+        .begin = *begin,
+        .seed = 5,
+        .held = r->held };
     return mot_intake_open(&setup, &r->intake) == MOT_OK;
 }
 
@@ -129,6 +134,51 @@ TEST(an_intake_that_goes_on_from_a_mark_reads_the_rest_and_counts_on)
     CHECK_INT(mot_intake_state(r.intake).malformed, lines - rows);
     CHECK_INT(dropped, 0);
     close_rig(&r);
+}
+
+/* Takes what is in the ring and notes which rows those were, up to row `end` of the ring. */
+static void note_trained(struct rig *r, uint64_t *head, uint64_t end, uint32_t *trained)
+{
+    struct mot_ring *ring = mot_intake_ring(r->intake);
+    while (*head < end && !(mot_intake_state(r->intake).ended && atomic_load(&ring->tail) == *head)) {
+        mot_ring_hold(ring, *head);
+        uint64_t tail = atomic_load(&ring->tail);
+        for (; *head < tail && *head < end; ++*head) trained[(uint32_t)r->x[*head % r->rows * COLS]]++;
+        mot_ring_release(ring, *head);
+        sched_yield();
+    }
+}
+
+TEST(a_row_is_trained_on_or_held_out_never_both_also_where_an_intake_goes_on_from_a_mark)
+{
+    struct rig r = { .rows = 64, .holdout = 0.2 };
+    uint64_t head = 0, lines = 5000;
+    snprintf(r.path, sizeof r.path, "/tmp/motley-ring-%d.csv", (int)getpid());
+    uint64_t rows = write_rows(r.path, lines);
+    uint32_t *trained = mot_new(rows, sizeof(*trained)), *held = mot_new(rows, sizeof(*held));
+    float *x = mot_new(rows * COLS, sizeof(*x)), *y = mot_new(rows, sizeof(*y));
+    CHECK_INT(mot_reservoir_open((uint32_t)rows, COLS, &r.held), MOT_OK);
+    CHECK(open_rig(&r, MOT_INTAKE_PERSIST, 0, &(struct mot_mark){ 0 }));
+    note_trained(&r, &head, 1000, trained);
+    struct mot_mark mark = mot_ring_before(mot_intake_ring(r.intake), head);
+    CHECK(mark.held > 150 && mark.held < 350);
+    mot_intake_close(r.intake); /* it has read further: those rows come again, and are held out again */
+    CHECK(open_rig(&r, MOT_INTAKE_PERSIST, head, &mark));
+    note_trained(&r, &head, rows, trained);
+    while (!mot_intake_state(r.intake).ended) sched_yield();
+    struct mot_intake_state s = mot_intake_state(r.intake);
+    CHECK_INT(s.held + s.malformed + head, lines);
+    uint32_t n = mot_reservoir_rows(r.held, x, y), wrong = 0;
+    CHECK_INT(n, s.held);
+    for (uint32_t i = 0; i < n; i++) held[(uint32_t)x[i * COLS]]++;
+    for (uint64_t i = 0; i < rows; i++) wrong += trained[i] + held[i] != 1;
+    CHECK_INT(wrong, 0);
+    mot_reservoir_close(r.held);
+    close_rig(&r);
+    free(trained);
+    free(held);
+    free(x);
+    free(y);
 }
 
 TEST(a_record_that_is_too_long_is_malformed_and_the_next_one_is_read)

@@ -54,6 +54,20 @@ left=$((2 * 5880 - $(figure ends used) - $(figure ends waiting)))
 rows 9 2000 | timeout 60 "$MOTLEY" train "${flags[@]}" --source-from - --workers 1 --stop-updates 100000 --out input || fail "standard input"
 [ "$(figure input used)" = 1960 ] && echo "ok   standard input is used to its last row" || fail "standard input: $(figure input used)"
 
+# Devices that count their records: what never came and what came again is told, also across a crash.
+numbered() { # FIRST LAST: records with these numbers
+    awk -v a="$1" -v b="$2" 'BEGIN { srand(a); for (i = a; i <= b; i++) { c = int(rand() * 3); printf "{\"x\": [%.3f, %.3f, %.3f], \"y\": \"c%d\", \"n\": %d}\n", c + rand(), 1 - c + rand(), rand(), c, i } }'
+}
+(numbered 7 46; numbered 50 79; numbered 78 87) >counted.jsonl # 47 to 49 are missing, 78 and 79 come again
+count=(--data held.csv --model softmax --workers 1 --batch 8 --source-from counted.jsonl --source-sequence n --quiet --out counted)
+timeout 60 "$MOTLEY" train "${count[@]}" --stop-updates 10 || fail "records with numbers"
+[ "$(figure counted missing) $(figure counted repeated) $(figure counted used)" = "3 2 80" ] && echo "ok   gaps in a device's numbers are counted" ||
+    fail "3 missing and 2 repeated, not $(figure counted missing) and $(figure counted repeated)"
+numbered 90 97 >>counted.jsonl # what was lost while nobody read: 88 and 89
+timeout 60 "$MOTLEY" train "${count[@]}" --stop-updates 11 --resume || fail "records with numbers, resumed"
+[ "$(figure counted missing) $(figure counted repeated)" = "2 0" ] && echo "ok   also those of a time when nobody read" || fail "resumed: $(figure counted missing) missing"
+says "only JSON has keys" 2 "source.sequence" "$MOTLEY" train --workers 1 --source-from x.csv --source-sequence n --stop-updates 1
+
 says "each worker needs a file of its own" 2 "expected {worker} in the path" "$MOTLEY" train --workers 2 --source-from x.csv --stop-updates 1
 says "standard input feeds one worker" 2 "standard input can feed one" "$MOTLEY" train --workers 2 --source-from - --stop-updates 1
 says "unknown addresses are refused" 2 "source.from" "$MOTLEY" train --workers 1 --source-from ftp://x --stop-updates 1

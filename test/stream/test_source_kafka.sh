@@ -5,15 +5,16 @@
 source "$(dirname "$0")/../says.sh"
 source "$(dirname "$0")/../built.sh"
 MOTLEY=$(realpath "$MOTLEY")
+here=$(realpath "$(dirname "$0")")
 mock=$(realpath "${MOTLEY_BUILD:-$(dirname "$MOTLEY")}/kafka_mock")
 [ -x "$mock" ] && built_with rdkafka || { echo "skip: built without librdkafka"; exit 77; }
 cd "$box" || exit 1
-sender= run=
+sender= run= door_pid=
 coproc MOCK { exec "$mock" 3; }
 mock_pid=$MOCK_PID
 exec 8>&"${MOCK[1]}" 9<&"${MOCK[0]}"
 cleanup() {
-    kill -9 $sender $(pgrep -f -- "--out $box/" || true) $mock_pid 2>/dev/null
+    kill -9 $sender $door_pid $(pgrep -f -- "--out $box/" || true) $mock_pid 2>/dev/null
     rm -rf "$box"
 }
 trap cleanup EXIT
@@ -27,8 +28,8 @@ tell() { # COMMAND...: to the cluster
 }
 hash_of() { sed -n 's/^  "model_hash": "\([0-9a-f]*\)".*/\1/p' "$1/summary.json"; }
 figure() { sed -n 's/^  "stream": {.*"'"$2"'": "\{0,1\}\([^",}]*\).*/\1/p' "$1/summary.json"; } # RUN KEY
-adds_up() { # RUN: arrived = used + dropped + malformed + waiting
-    local sum=$(($(figure "$1" used) + $(figure "$1" dropped) + $(figure "$1" malformed) + $(figure "$1" waiting)))
+adds_up() { # RUN: arrived = used + dropped + malformed + waiting + held_out
+    local sum=$(($(figure "$1" used) + $(figure "$1" dropped) + $(figure "$1" malformed) + $(figure "$1" waiting) + $(figure "$1" held_out)))
     [ "$(figure "$1" arrived)" = $sum ] || fail "$1: $sum of $(figure "$1" arrived) are accounted for"
 }
 rows() { # SEED COUNT
@@ -61,7 +62,7 @@ disturbed() {
         [ $round = 1 ] || { tell down; sleep 0.3; }
         kill -9 $(pgrep -f -- "--out $box/$name( |\$)") 2>/dev/null
         wait $pid 2>/dev/null
-        while pgrep -f -- "--out $box/$name( |\$)" >/dev/null; do sleep 0.01; done # until then it has its lock
+        while pgrep -f -- "--out $box/$name( |\$)" >/dev/null; do sleep 0.01; done # it dies when it is its turn
         resume=--resume
     done
     [ ! -e "$name/summary.json" ] || fail "$name ended before it could be killed"
@@ -77,16 +78,57 @@ disturbed() {
         tell dump "$name-$w" "$box/$name-has-$w.csv"
         cmp -s "$name-has-$w.csv" "sent-$w.csv" || echo "     the mock cluster has $(($(wc -l <"$name-has-$w.csv") - 1200)) records of device $w twice"
     done
-    train --workers 4 --stop-updates 140 --source-from "$name-has-{worker}.csv" --out "$box/$name-files" || fail "a run from files"
+    train --workers 4 --stop-updates 140 --source-from "$name-has-{worker}.csv" --source-holdout 5% --out "$box/$name-files" || fail "a run from files"
     [ "$(hash_of "$name")" = "$(hash_of "$name-files")" ] && echo "ok   $name: killed twice and without brokers, it ends in the same model" ||
         fail "$name: another model than that of files"
     adds_up "$name"
     [ "$(grep -c '"records": 1200' "$name.json")" = 4 ] || fail "$name: the sender's counts: $(cat "$name.json")"
 }
-disturbed threads
-if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then disturbed ranks --ranks 4
+rank_pid() { # RUN RANK
+    local pid
+    for pid in $(pgrep -f -- "--out $box/$1( |\$)"); do
+        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$pid"; return; fi
+    done
+}
+used_by() { # RUN WORKER
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/summary.json"))["worker"][int(sys.argv[2])]["stream"]["used"])' "$@"
+}
+# A device dies (kill -9 of its rank) while records come: with `allreduce` the run ends and says so, and with a server it goes on without.
+# Resumed, the device is back, and goes on where it was.
+one_lost() {
+    local pid code method updates more
+    for w in 0 1 2 3; do
+        tell topic "lost-$w" 1
+        "$MOTLEY" stream sent.csv --to "kafka://$brokers/lost-$w" --rates 200 --count 1200 --quiet &
+        sender+=" $!"
+    done
+    for method in allreduce async; do
+        updates=140 more=0 # 5 s of records, long enough to kill it
+        [ $method = allreduce ] || updates=200 more=60
+        train --workers 4 --ranks 4 --method $method --stop-updates $updates --source-from "kafka://$brokers/lost" --out "$box/$method" 2>$method.log &
+        pid=$!
+        for _ in $(seq 1 2000); do [ -s $method/checkpoint.bin ] && break; sleep 0.01; done
+        kill -9 "$(rank_pid $method 2)" || fail "$method: no rank 2 to kill"
+        wait $pid
+        code=$?
+        if [ $method = allreduce ]; then [ $code = 4 ] || fail "a device that died ended $method with $code: $(cat $method.log)"
+        else [ $code = 0 ] && [ "$(used_by async 0)" -gt 0 ] || fail "$method did not go on without a device: $code, $(cat $method.log)"; fi
+        train --workers 4 --ranks 4 --method $method --stop-updates $((updates + more)) --source-from "kafka://$brokers/lost" --out "$box/$method" --resume 2>$method.log ||
+            fail "$method, the device being back: $(cat $method.log)"
+        adds_up $method
+    done
+    wait $sender || fail "a sender"
+    sender=
+    for w in 0 1 2 3; do tell dump "lost-$w" "$box/lost-has-$w.csv"; done
+    train --workers 4 --stop-updates 140 --source-from 'lost-has-{worker}.csv' --out "$box/lost-files" || fail "a run from files"
+    [ "$(hash_of allreduce)" = "$(hash_of lost-files)" ] && echo "ok   a device that died and is back uses no record twice and skips none" || fail "a device that died: another model than that of files"
+    [ "$(used_by async 2)" -gt 0 ] && echo "ok   with a server the others go on, and it joins again" || fail "async: the device that was back used nothing"
+}
+disturbed threads --source-holdout 5%
+if built_with mpi && [[ $(ldd "$MOTLEY") != *libtsan* ]] && command -v mpirun >/dev/null; then
+    disturbed ranks --ranks 4 --source-holdout 5%
+    one_lost
 else echo "skip ranks: no MPI"; fi
-
 
 # A topic that is not there yet, then brokers that go down: the run stalls, says why, and goes on when they are back.
 tell topic late 1
@@ -155,6 +197,40 @@ says "a partition that is not there is refused" 2 "none with the number 9" train
 MOTLEY_PASSWORD=secret says "a user who is refused is told so" 2 "refuses user me" train --workers 1 --stop-updates 5 --source-from "kafka://me@$brokers/parts"
 says "a broker that is not there stalls a run" 0 "no broker answers at 127.0.0.1:1" timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 3s --source-from kafka://127.0.0.1:1/x
 says "so does TLS with a port that speaks none" 0 "that the port speaks TLS" timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 3s --source-from "kafkas://${brokers%%,*}/parts"
+
+# Brokers behind TLS that ask for a certificate, a user and a password: records arrive, and whoever lacks one of them is refused.
+signed() { # NAME: a key, and a certificate of the authority's for 127.0.0.1
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$1" -keyout "$1.key" -out "$1.csr" 2>/dev/null &&
+        openssl x509 -req -in "$1.csr" -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile <(echo subjectAltName=IP:127.0.0.1) -out "$1.crt" 2>/dev/null
+}
+behind_tls() {
+    local name ports from
+    for name in ca other; do
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$name" -keyout $name.key -out $name.crt 2>/dev/null
+    done
+    signed broker && signed device || { fail "no certificates"; return; }
+    python3 "$here/kafka_door.py" broker.crt broker.key ca.crt ann secret $(tr , '\n' <<<"$brokers" | sed 's/.*://') >door.ports 2>door.log &
+    door_pid=$!
+    for _ in $(seq 1 1000); do [ -s door.ports ] && break; sleep 0.02; done
+    read -r -a ports <door.ports || { fail "no TLS in front of the cluster: $(cat door.log)"; return; }
+    from="kafkas://ann@127.0.0.1:${ports[0]}/secure" # the door tells the others' ports
+    echo secret >password
+    tell topic secure 1
+    "$MOTLEY" stream held.csv --to "$from" --ca ca.crt --cert device.crt --key device.key --password-file password --count 300 --quiet || fail "a sender over TLS"
+    train --workers 1 --stop-updates 30 --source-from "$from" --source-ca ca.crt --source-cert device.crt --source-key device.key \
+        --source-password_file password --out "$box/secure" && [ "$(figure secure arrived)" -ge 240 ] &&
+        echo "ok   over TLS, with a certificate, a user and a password, records are sent and arrive" || fail "a run over TLS: $(cat door.log)"
+    adds_up secure
+    says "a wrong password ends the run" 2 "refuses user ann" env MOTLEY_PASSWORD=wrong timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 20s \
+        --source-from "$from" --source-ca ca.crt --source-cert device.crt --source-key device.key
+    grep -q "refused: not ann" door.log || fail "the password did not reach the broker: $(cat door.log)"
+    says "a certificate that nobody signed ends the run" 2 "no TLS with" env MOTLEY_PASSWORD=secret timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-time 20s \
+        --source-from "$from" --source-ca other.crt --source-cert device.crt --source-key device.key
+    kill $door_pid
+    wait $door_pid 2>/dev/null
+    door_pid=
+}
+if command -v python3 >/dev/null && command -v openssl >/dev/null; then behind_tls; else echo "skip TLS: no python3 or no openssl"; fi
 
 # motley stream: what it refuses, and Ctrl-C.
 says "a sender needs an address" 2 "--to" "$MOTLEY" stream held.csv

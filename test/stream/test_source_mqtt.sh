@@ -132,6 +132,45 @@ wait $first 2>/dev/null
 claim "a broker that was killed is found again, and all is counted" adds_up async
 claim "and was shown as stalled meanwhile" [ "$(figure async stalls)" -ge 1 ]
 
+# ---- More devices than select has room for (three files of libmosquitto each, and 1024 in all).
+"$MOTLEY" stream held.csv --to "mqtt://127.0.0.1:$port/many" --devices 400 --count 2 --json >many.json || fail "400 devices"
+claim "400 devices send" [ "$(grep -c '"records": 2' many.json)" = 400 ]
+says "more devices than files may be open are refused" 2 "they need up to 2064 open files" bash -c 'ulimit -n 500; exec "$@"' - "$MOTLEY" stream held.csv --to "mqtt://127.0.0.1:$port/many" --devices 400 --count 2
+
+# ---- A checkpoint that is due by the clock is written also where no further sample comes.
+timeout 60 "$MOTLEY" train --data held.csv --model softmax --optimizer-lr 1e-4 --batch 8 --workers 1 --checkpoint-every 1s --stop-updates 1000 \
+    --source-from "mqtt://127.0.0.1:$port/dried" --out dried --quiet 2>dried.log &
+run=$!
+until_ready grep -q "[[:space:]]dried (QoS 1)" broker.log
+head -n 20 whole-0.csv | mosquitto_pub -p $port -q 1 -l -t dried
+until_ready test -s dried/checkpoint.bin
+kill -9 $(pgrep -P $run)
+wait $run 2>/dev/null
+claim "a worker whose source dries up has the checkpoint that was due" test -s dried/checkpoint.bin
+
+# ---- Asking for the address of a host can take long; Ctrl-C does not wait for it.
+cat >slow.c <<'END'
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *want, struct addrinfo **found)
+{
+    (void)port, (void)found;
+    if (want->ai_flags & AI_NUMERICHOST) return EAI_NONAME;
+    if (strcmp(host, "slow.invalid") == 0) sleep(30);
+    return EAI_AGAIN;
+}
+END
+if [[ $(ldd "$MOTLEY") != *san* ]] && ${MOTLEY_CC:-cc} -shared -fPIC -o slow.so slow.c 2>/dev/null; then
+    LD_PRELOAD=$box/slow.so timeout 60 "$MOTLEY" train --data held.csv --workers 1 --stop-updates 1 --source-from mqtt://slow.invalid/t >slow.log 2>&1 &
+    run=$!
+    sleep 2
+    kill -INT $(pgrep -P $run)
+    before=$SECONDS
+    wait $run
+    claim "Ctrl-C does not wait for an address" [ $? = 130 -a $((SECONDS - before)) -lt 10 ]
+fi
+
 # ---- What is wrong is said.
 tls=(--workers 1 --stop-time 20s --source-from "mqtts://ann@localhost:$tls_port/x")
 says "a wrong password ends the run" 2 "check the user in the address" env MOTLEY_PASSWORD=wrong timeout 30 "$MOTLEY" train "${flags[@]}" "${tls[@]}" --source-ca broker.crt

@@ -22,11 +22,16 @@ static void begin(void)
     snprintf(path, sizeof(path), "%s/spool-0.bin", folder);
 }
 
+static void end_folder(void)
+{
+    unlink(path);
+    rmdir(folder);
+}
+
 static void end(struct mot_spool *s)
 {
     mot_spool_close(s);
-    unlink(path);
-    rmdir(folder);
+    end_folder();
 }
 
 static uint64_t size_now(void)
@@ -186,6 +191,31 @@ TEST(without_a_folder_nothing_is_left)
     CHECK_INT(mot_spool_add(s, given, message(9, given), 9), 0);
     CHECK(gives(s, 9, &at));
     mot_spool_close(s);
+}
+
+TEST(a_long_message_that_was_damaged_is_found_when_a_spool_is_opened)
+{
+    begin();
+    struct mot_spool *s = open_at(0);
+    CHECK(s);
+    for (uint64_t k = 48; k < 51; k++) { /* the second is longer than what is read at a time */
+        size_t n = message(k, given);
+        CHECK_INT(mot_spool_add(s, given, n, n), 0);
+    }
+    mot_spool_close(s);
+    uint64_t whole = size_now();
+    CHECK((s = open_at(0)) != NULL);
+    mot_spool_close(s);
+    CHECK_INT(size_now(), whole);
+    int file = open(path, O_RDWR);
+    unsigned char byte;
+    CHECK(pread(file, &byte, 1, 150000) == 1);
+    byte ^= 4;
+    CHECK(pwrite(file, &byte, 1, 150000) == 1);
+    close(file);
+    CHECK(open_at(0) == NULL);
+    CHECK_INT(size_now(), whole); /* nothing is cut */
+    end_folder();
 }
 
 TEST_MAIN()

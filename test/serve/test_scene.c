@@ -295,7 +295,8 @@ TEST(what_is_tuned_is_an_arm_for_each_value_and_not_compared)
     v = study(CASES, true);
     end_runs(&v, CASES);
     page = printed(&v, true);
-    CHECK_HAS(page, "The first 64 sets of values that were tried are shown; 3 runs with other values are not.");
+    CHECK_HAS(
+        page, "The first 64 sets of values that were tried are shown; 3 runs with other values are not.");
     free(page);
 }
 

@@ -129,7 +129,7 @@ enum mot_status mot_live_reserve(struct mot_live *l, const struct mot_driver_opt
     enum mot_status status = mot_pool_open(&l->pool, l->world.dim, buffers);
     if (status == MOT_OK && l->world.compress) status = mot_pool_open_packets(&l->pool);
     if (status != MOT_OK) return status;
-    l->pool.shared = true; /* at least with the judge's thread */
+    mot_pool_share(&l->pool); /* at least with the judge's thread */
     fill(l, o->x0);
     l->job_us = mot_new_large(l->world.workers, sizeof(*l->job_us));
     if (o->watch && o->watch->worked) l->worked_ns = mot_new_large(l->world.workers, sizeof(*l->worked_ns));

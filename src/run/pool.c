@@ -17,7 +17,7 @@ enum mot_status mot_pool_open(struct mot_pool *p, uint32_t dim, uint32_t capacit
 {
     MOT_ASSERT(dim > 0);
     MOT_ASSERT(capacity > 0);
-    *p = (struct mot_pool){ .dim = dim, .stride = stride_of(dim), .capacity = capacity };
+    *p = (struct mot_pool){ .dim = dim, .stride = stride_of(dim), .capacity = capacity, .simple = true };
     p->memory = mot_reserve(mot_pool_bytes(dim, capacity));
     /* Other ranks read buffers from here, and the system looks up every page that they read. */
     p->huge = mot_pool_bytes(dim, 1) >= HUGE_FROM;
@@ -34,6 +34,12 @@ enum mot_status mot_pool_open(struct mot_pool *p, uint32_t dim, uint32_t capacit
     return MOT_OK;
 }
 
+void mot_pool_share(struct mot_pool *p)
+{
+    p->shared = true;
+    p->simple = false;
+}
+
 /* ---- Packed buffers ------------------------------------------------------------------------ */
 
 static size_t packet_stride(uint32_t dim) { return (mot_packet_most(dim) + 63) & ~(size_t)63; }
@@ -43,6 +49,7 @@ size_t mot_packets_bytes(uint32_t dim, uint32_t capacity) { return capacity * pa
 enum mot_status mot_pool_open_packets(struct mot_pool *p)
 {
     struct mot_packets *k = p->packets = mot_new(1, sizeof(*k));
+    p->simple = false;
     k->stride = packet_stride(p->dim);
     k->memory = mot_reserve(mot_packets_bytes(p->dim, p->capacity));
     k->bytes = mot_new_large((size_t)p->capacity + 1, sizeof(*k->bytes));
@@ -137,7 +144,10 @@ static mot_buf take(struct mot_pool *p, struct mot_range range)
     if (p->shared) pthread_mutex_lock(&p->lock);
     /* Running out means that a method's need() declared too little: a bug. */
     MOT_ASSERT(p->used < p->capacity && "a method holds more buffers than its need() declared");
-    p->ranged |= range.len < p->dim;
+    if (range.len < p->dim) {
+        p->ranged = true;
+        if (p->simple) p->simple = false;
+    }
     if (p->huge && mot_pool_bytes(range.len, 1) < HUGE_FROM) { /* a short range takes the memory it needs */
         p->huge = false;
         mot_huge_pages(p->memory, mot_pool_bytes(p->dim, p->capacity), false);
@@ -155,11 +165,10 @@ static mot_buf take(struct mot_pool *p, struct mot_range range)
     return b;
 }
 
-/* Most runs share nothing, pack nothing and take whole buffers only: then the one on top will do. */
 mot_buf mot_pool_take(struct mot_pool *p)
 {
     struct mot_range whole = { 0, p->dim };
-    if (p->shared || p->ranged || p->packets) return take(p, whole);
+    if (!p->simple) return take(p, whole);
     MOT_ASSERT(p->used < p->capacity && "a method holds more buffers than its need() declared");
     mot_buf b = p->free[p->capacity - ++p->used];
     p->last[b] = whole;

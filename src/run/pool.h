@@ -31,18 +31,21 @@ struct mot_pool {
     uint32_t dim, stride; /* floats in a buffer; floats from one to the next */
     uint32_t capacity;    /* handles are 1..capacity */
     uint32_t used, used_most;
-    _Atomic uint32_t *count;     /* [capacity + 1] */
-    uint32_t *free;              /* stack of free handles */
-    struct mot_range *last;      /* [capacity + 1]: what a buffer was taken for; len 0: never */
-    bool ranged;                 /* buffers were taken for ranges: `last` counts */
-    bool huge;                   /* its memory may come in large pages */
-    bool shared;                 /* several threads take, hold and drop */
+    _Atomic uint32_t *count; /* [capacity + 1] */
+    uint32_t *free;          /* stack of free handles */
+    struct mot_range *last;  /* [capacity + 1]: what a buffer was taken for; len 0: never */
+    bool ranged;             /* buffers were taken for ranges: `last` counts */
+    bool huge;               /* its memory may come in large pages */
+    bool shared;             /* several threads take, hold and drop */
+    bool simple; /* nothing shared, nothing packed, whole buffers only: the one on top will do. Never written
+                  * once the pool is shared. */
     pthread_mutex_t lock;        /* guards the stack of a shared pool */
     struct mot_packets *packets; /* NULL: nothing is ever packed */
 };
 
 enum mot_status mot_pool_open(struct mot_pool *, uint32_t dim, uint32_t capacity);
 void mot_pool_close(struct mot_pool *);
+void mot_pool_share(struct mot_pool *);                 /* before several threads use it */
 size_t mot_pool_bytes(uint32_t dim, uint32_t capacity); /* what mot_pool_open reserves */
 /* Rebuilds the stack of free handles after counts were restored. */
 void mot_pool_rebuild(struct mot_pool *);

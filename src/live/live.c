@@ -37,6 +37,7 @@ void mot_live_close(struct mot_live *l)
     free(l->left);
     mot_world_close(&l->world);
     mot_rings_close(l->rings);
+    l->rings = NULL;
 }
 
 mot_time mot_live_now(const struct mot_live *l) { return mot_wall_ns() - l->began_ns; }

@@ -35,10 +35,12 @@ static uint32_t room_of(const struct mot_live *l, mot_node worker)
         2;
 }
 
+uint32_t mot_live_rests_sent(const struct mot_live *l) { return 16 + 2 * l->world.servers; }
+
 /* One of a resumed run, those that are kept, and those that are held for checkpoints. */
 uint32_t mot_live_rests_buffers(const struct mot_live *l)
 {
-    uint32_t all = l->rests ? MOT_RESTS_SENT : 0;
+    uint32_t all = l->rests ? mot_live_rests_sent(l) : 0;
     for (mot_node i = 0; l->rests && i < l->world.workers; i++)
         all += l->world.servers * (1 + 2 * room_of(l, i) + GATHERS_MOST);
     return all;

@@ -27,8 +27,9 @@ struct mot_live_judge;
 
 /* Whether checkpoints of this run have what workers had left. */
 bool mot_live_has_rests(const struct mot_live *);
-/* Answers of a process that may be on their way to the judge of another. */
-#define MOT_RESTS_SENT 16u
+/* Answers of a process that may be on their way to the judge of another: two to each server that asks, and
+ * some more. */
+uint32_t mot_live_rests_sent(const struct mot_live *);
 /* Buffers that they take in a process, at most. */
 uint32_t mot_live_rests_buffers(const struct mot_live *);
 struct mot_slice mot_live_range(const struct mot_live *, mot_buf, uint32_t server); /* a server's floats */

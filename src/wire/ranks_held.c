@@ -24,8 +24,9 @@ static uint64_t body_most(const struct mot_ranks *p)
     return BODY_BYTES > each ? BODY_BYTES / each * each : each;
 }
 
-/* Tokens are the highest numbers, which no buffer has. */
-static mot_buf token_of(uint32_t slot) { return UINT32_MAX - slot; }
+/* Tokens are numbers that no buffer has, and no chunk of rows, which has the highest. */
+#define FIRST_TOKEN (UINT32_MAX / 4 * 3)
+static mot_buf token_of(uint32_t slot) { return FIRST_TOKEN - slot; }
 
 static uint32_t free_slot(struct mot_ranks *p)
 {
@@ -67,7 +68,7 @@ void mot_ranks_held_open(struct mot_ranks *p)
 
 bool mot_ranks_held_sent(struct mot_ranks *p, mot_buf token)
 {
-    uint32_t slot = UINT32_MAX - token;
+    uint32_t slot = FIRST_TOKEN - token;
     if (slot >= p->held_slots) return false;
     free(p->held[slot]);
     p->held[slot] = NULL;

@@ -1,6 +1,7 @@
 /* ranks_rests.c -- what workers had left to send, for checkpoints: servers ask the workers' ranks, and these
  * answer rank 0, straight from the buffers that they have kept (live/rests.h). */
 #include "base/memory.h"
+#include "compress/compress.h"
 #include "wire/ranks_state.h"
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,10 @@ static void post_rest(struct mot_ranks *p, const struct mot_want *w, struct mot_
         e.bytes = (uint64_t)range.len * sizeof(*at);
         if (l->experiment->mpi.check_all) e.body_sum = mot_body_sum(at, e.bytes);
     }
-    if (left.rest != MOT_NO_BUF) p->rest_out[p->rests_out++] = left.rest;
+    if (left.rest != MOT_NO_BUF) {
+        if (!p->rest_out) p->rest_out = mot_new(mot_live_rests_sent(l), sizeof(*p->rest_out));
+        p->rest_out[p->rests_out++] = left.rest;
+    }
     mot_ranks_post(p, 0, &e, at, left.rest);
 }
 
@@ -54,7 +58,7 @@ void mot_ranks_rest_sent(struct mot_ranks *p, mot_buf buf)
 static bool answer(struct mot_ranks *p, const struct mot_want *w)
 {
     struct mot_left left = { 0 };
-    bool full = p->rests_out == MOT_RESTS_SENT;
+    bool full = p->rests_out == mot_live_rests_sent(&p->live);
     if (!full && !mot_rests_after(&mot_ranks_hosted(p, w->worker)->node, w->server, w->number, &left))
         return false;
     if (p->live.judge) mot_live_judge_rest(p->live.judge, w, &left, NULL);
@@ -107,7 +111,8 @@ bool mot_ranks_expect_rest(struct mot_ranks *p, struct letter *l)
         e->rest.flags > (MOT_SHOW_LAST | MOT_SHOW_ASKED) || e->rest.none > 1)
         return false;
     uint32_t floats = mot_live_range(&p->live, MOT_NO_BUF, e->rest.server - w->workers).len;
-    bool some = e->rest.weight > 0 && isfinite(e->rest.weight) && !e->rest.none;
+    bool some = e->rest.weight > 0 && isfinite(e->rest.weight) && !e->rest.none &&
+        w->compress->feedback == MOT_FEEDBACK_EF;
     if (e->bytes != (some ? (uint64_t)floats * sizeof(float) : 0) || (!some && e->rest.weight != 0))
         return false;
     if (!some) return true;
@@ -119,6 +124,7 @@ bool mot_ranks_expect_rest(struct mot_ranks *p, struct letter *l)
 void mot_ranks_rest_came(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
+    if (!p->live.judge) return; /* it came whole only after the end */
     struct mot_want w = want_of(p, e->rest.worker, e->rest.server, e->rest.flags);
     struct mot_left left = { .weight = e->rest.weight, .lost = e->rest.lost, .packs = e->rest.packs };
     w.at = e->rest.at;

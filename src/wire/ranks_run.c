@@ -91,6 +91,9 @@ static void close_nodes(struct mot_ranks *p)
     mot_ranks_sums_close(p);
     mot_ranks_rows_close(p);
     mot_ranks_held_close(p);
+    free(p->rest_out);
+    p->rest_out = NULL;
+    p->rests_out = 0;
     mot_live_release(&p->live);
 }
 

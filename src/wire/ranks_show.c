@@ -99,6 +99,7 @@ bool mot_ranks_expect_show(struct mot_ranks *p, struct letter *l)
 void mot_ranks_show_came(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
+    if (!p->live.judge) return; /* it came whole only after the end */
     struct rank_show *r = &p->show[e->show.node];
     float *came = l->body, **place;
     l->owned = false;

@@ -147,7 +147,7 @@ struct mot_ranks {
     bool oversubscribed; /* more ranks than cores */
     double wire_bytes;   /* bytes per float */
     /* what workers here had left, on its way to rank 0 */
-    mot_buf rest_out[MOT_RESTS_SENT];
+    mot_buf *rest_out; /* [mot_live_rests_sent()]; NULL: none has left */
     uint32_t rests_out;
     struct sums sums[MOT_COLL_SCOPES];
     uint32_t window;

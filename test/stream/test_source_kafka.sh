@@ -46,8 +46,9 @@ train() { timeout -k 5 60 "$MOTLEY" train "${flags[@]}" "$@"; }
 [ "$(cat sent-*.csv | sort -t, -k3n | cut -d, -f3,4)" = "$(sed 1d sent.csv | cut -d, -f3,4)" ] || fail "records are not the rows of the data"
 
 stamp() { stat -c %i.%y "$1/checkpoint.bin" 2>/dev/null; }
-# disturbed NAME FLAG...: the devices send at their rates; the run is killed twice, once while the brokers are down, and resumed.
-disturbed() {
+# disturb NAME FLAG...: the devices send at their rates; the run is killed twice, once while the brokers are down, and resumed. 3: it had ended
+# before this script got a core to kill it.
+disturb() {
     local name=$1 was pid resume= round
     shift
     for w in 0 1 2 3; do tell topic "$name-$w" 1; done
@@ -65,7 +66,12 @@ disturbed() {
         while pgrep -f -- "--out $box/$name( |\$)" >/dev/null; do sleep 0.01; done # it dies when it is its turn
         resume=--resume
     done
-    [ ! -e "$name/summary.json" ] || fail "$name ended before it could be killed"
+    if [ -e "$name/summary.json" ]; then
+        tell up
+        wait $sender
+        sender=
+        return 3
+    fi
     train --workers 4 --stop-updates 140 --source-from "kafka://$brokers/$name" --out "$box/$name" "$@" --resume 2>"$name.log" &
     pid=$!
     sleep 1
@@ -83,6 +89,16 @@ disturbed() {
         fail "$name: another model than that of files"
     adds_up "$name"
     [ "$(grep -c '"records": 1200' "$name.json")" = 4 ] || fail "$name: the sender's counts: $(cat "$name.json")"
+    return 0
+}
+disturbed() { # NAME FLAG...
+    local name=$1 try
+    shift
+    for try in 1 2 3 4; do
+        disturb "$name-$try" "$@"
+        [ $? = 3 ] || return
+    done
+    fail "$name ended four times before it could be killed"
 }
 rank_pid() { # RUN RANK
     local pid

@@ -1,8 +1,8 @@
 /* ranks_held.c -- records held out for evaluations, on their way to rank 0, which evaluates.
  *
  * A rank sends those that its own reservoir keeps, before it says where its worker is in its stream: what a
- * checkpoint's place is past has arrived when the checkpoint is written. The first time that a reservoir is
- * full, that has been all of them; later it is ever fewer. */
+ * checkpoint's place is past is on its way, and nearly always there, when the checkpoint is written. The
+ * first time that a reservoir is full, that has been all of them; later it is ever fewer. */
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "live/rings.h"

@@ -40,9 +40,11 @@ void mot_http_close(struct mot_http *h) { (void)h; }
 #include "base/ondemand.h"
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,8 +55,11 @@ void mot_http_close(struct mot_http *h) { (void)h; }
     CALL(MHD_, create_response_from_buffer_with_free_callback)                                               \
     CALL(MHD_, destroy_response)                                                                             \
     CALL(MHD_, get_connection_info)                                                                          \
+    CALL(MHD_, get_daemon_info)                                                                              \
+    CALL(MHD_, get_timeout)                                                                                  \
     CALL(MHD_, lookup_connection_value)                                                                      \
     CALL(MHD_, queue_response)                                                                               \
+    CALL(MHD_, run)                                                                                          \
     CALL(MHD_, start_daemon)                                                                                 \
     CALL(MHD_, stop_daemon)
 static struct {
@@ -75,19 +80,29 @@ struct mot_http {
     struct mot_web_address address;
     const struct mot_site *site;
     struct MHD_Daemon *daemon;
-    int listening;
-    /* Sockets of connections: a process forked meanwhile closes its copies. */
-    _Atomic int open[CONNECTIONS_MOST];
+    pthread_t thread;
+    int listening, ready, end;  /* `ready`: the daemon has something to do; `end`: so has whoever closes it */
+    int open[CONNECTIONS_MOST]; /* sockets of connections */
 };
 
-/* Of the process; a study forks workers, which must not keep a visitor's connection open. */
-static struct mot_http *_Atomic served;
+/* Of the process; a study forks workers while visitors are there. A worker inherits whatever locks are held
+ * at that moment, a memory allocator's among them, and nobody in it to release them. So the server holds this
+ * one while it does anything, and whoever forks waits for it. */
+static pthread_mutex_t at_work = PTHREAD_MUTEX_INITIALIZER;
+static struct mot_http *served; /* changed by the main thread only */
 
+static void wait_for_the_server(void) { pthread_mutex_lock(&at_work); }
+static void go_on(void) { pthread_mutex_unlock(&at_work); }
+
+/* In the worker, which must not keep a visitor's connection open. */
 static void leave_to_the_parent(void)
 {
+    go_on();
     struct mot_http *h = served;
     if (!h) return;
     close(h->listening);
+    close(h->ready);
+    close(h->end);
     for (size_t i = 0; i < CONNECTIONS_MOST; i++)
         if (h->open[i] >= 0) close(h->open[i]);
     served = NULL;
@@ -166,10 +181,7 @@ static void on_connection(
 {
     struct mot_http *h = self;
     const union MHD_ConnectionInfo *info = mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-    static _Thread_local bool stepped_back;
     (void)socket_context;
-    if (!stepped_back) setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* a wish */
-    stepped_back = true;
     if (!info) return;
     int was = what == MHD_CONNECTION_NOTIFY_STARTED ? -1 : info->connect_fd,
         is = what == MHD_CONNECTION_NOTIFY_STARTED ? info->connect_fd : -1;
@@ -178,6 +190,24 @@ static void on_connection(
             h->open[i] = is;
             return;
         }
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------- */
+
+static void *serve(void *self)
+{
+    struct mot_http *h = self;
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* a wish */
+    for (struct pollfd fd[] = { { h->ready, POLLIN, 0 }, { h->end, POLLIN, 0 } }; !fd[1].revents;) {
+        pthread_mutex_lock(&at_work);
+        mhd.run(h->daemon);
+        MHD_UNSIGNED_LONG_LONG silent_ms;
+        bool limited = mhd.get_timeout(h->daemon, &silent_ms) == MHD_YES;
+        pthread_mutex_unlock(&at_work);
+        poll(fd, MOT_COUNT(fd),
+            limited ? (int)(silent_ms < SILENCE_S * 1000 ? silent_ms : SILENCE_S * 1000) : -1);
+    }
+    return NULL;
 }
 
 /* ---- From the beginning to the end ----------------------------------------------------------------- */
@@ -200,6 +230,31 @@ static enum mot_status listen_at(struct mot_web_address *a, int *out)
         error == EADDRINUSE ? "; port 0 takes a free one" : "");
 }
 
+/* The daemon and its thread; if there is none, not the socket either. */
+static bool begin(struct mot_http *h)
+{
+    h->daemon = mhd.start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET,
+        h->listening, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
+    if (!h->daemon) {
+        close(h->listening);
+        return false;
+    }
+    h->ready = mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    h->end = eventfd(0, EFD_CLOEXEC);
+    /* Signals are for the run's threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool begun = h->end >= 0 && pthread_create(&h->thread, NULL, serve, h) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (begun) return true;
+    if (h->end >= 0) close(h->end);
+    mhd.stop_daemon(h->daemon); /* closes the socket, too */
+    return false;
+}
+
 enum mot_status mot_http_open(
     const struct mot_web_address *where, const struct mot_site *site, struct mot_http **out)
 {
@@ -215,22 +270,11 @@ enum mot_status mot_http_open(
         free(h);
         return status;
     }
-    /* Signals are for the run's threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    h->daemon = mhd.start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, h,
-        MHD_OPTION_LISTEN_SOCKET, h->listening, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST,
-        MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_BYTES,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-        MHD_OPTION_END);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!h->daemon) {
-        close(h->listening);
+    if (!begin(h)) {
         free(h);
         return mot_fail(MOT_ESYSTEM, "--serve: cannot start a thread for it");
     }
-    if (!told) told = pthread_atfork(NULL, NULL, leave_to_the_parent) == 0;
+    if (!told) told = pthread_atfork(wait_for_the_server, go_on, leave_to_the_parent) == 0;
     served = h;
     *out = h;
     return MOT_OK;
@@ -242,7 +286,10 @@ void mot_http_close(struct mot_http *h)
 {
     if (!h) return;
     served = NULL;
-    mhd.stop_daemon(h->daemon); /* closes the socket, too */
+    eventfd_write(h->end, 1);
+    pthread_join(h->thread, NULL);
+    mhd.stop_daemon(h->daemon);
+    close(h->end);
     free(h);
 }
 

@@ -8,7 +8,9 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -299,6 +301,38 @@ TEST(a_forked_process_keeps_neither_the_port_nor_a_visitor)
     CHECK(waitpid(child, &how, 0) == child && how == 0);
     close(visitor), close(begun[0]), close(begun[1]);
     free(where);
+}
+
+/* A lock that the server's thread held when a worker was forked would never be released in the worker.
+ * glibc lets go of its allocator's in time, but AddressSanitizer does not, and libraries have locks of their
+ * own. */
+TEST(a_process_forked_while_the_server_answers_gets_memory)
+{
+    struct mot_serve *s = open_run(NULL, NULL);
+    unsigned port = port_of(s);
+    pid_t visitor = fork(); /* not a thread, which would have locks, too */
+    if (visitor == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) free(get(port, "/"));
+    }
+    for (int i = 0; i < 40; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            for (size_t size = 16; size < (1 << 20); size *= 2) {
+                char *volatile some = malloc(size);
+                free(some);
+            }
+            _exit(0);
+        }
+        int how;
+        CHECK(child > 0 && waitpid(child, &how, 0) == child);
+        CHECK_INT(how, 0);
+        usleep(1000);
+    }
+    kill(visitor, SIGKILL);
+    waitpid(visitor, NULL, 0);
+    mot_serve_close(s);
 }
 
 TEST_MAIN()

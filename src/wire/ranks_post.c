@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "wire/ranks_state.h"
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -518,23 +517,38 @@ void mot_ranks_progress(struct mot_ranks *p)
     if (!p->bye && !p->closing) look_for_lost(p, now);
 }
 
+#define REST_NS UINT64_C(5000000) /* how long a rank rests at most, before the node looks around */
+
+/* Sleeps a little: the longer nothing has come, the less it matters when we hear of what comes next. */
+static void nap(uint64_t waited, uint64_t left)
+{
+    uint64_t ns = waited / 32;
+    if (ns < 50000) ns = 50000;
+    if (ns > 500000) ns = 500000;
+    if (ns > left) ns = left;
+    nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+}
+
 /* Transports do not block, so a waiting rank polls: at once while it has a core to itself, yielding if
  * ranks outnumber cores, and ever more rarely while nothing comes. */
 void mot_ranks_rest(struct mot_ranks *p, mot_time until)
 {
-    uint64_t news = p->news, began = mot_wall_ns();
+    uint64_t news = p->news, began = mot_wall_ns(), now = began;
     mot_time due = mot_ranks_next_due(p);
     if (due < until) until = due;
+    if (began - p->rested_ns > 100000) p->idle_ns = began; /* we had something else to do */
     for (;;) {
         mot_ranks_progress(p);
-        uint64_t now = mot_wall_ns(), waited = now - began;
-        if (p->news != news || waited >= 5000000 || (until != MOT_NEVER && mot_live_now(&p->live) >= until))
+        mot_time clock = until == MOT_NEVER ? 0 : mot_live_now(&p->live);
+        now = mot_wall_ns();
+        if (p->news != news || clock >= until) {
+            p->rested_ns = 0;
             return;
-        if (waited > 1000000) {
-            struct timespec nap = { .tv_nsec = 50000 };
-            nanosleep(&nap, NULL);
-        } else if (p->oversubscribed || waited > 100000) {
-            sched_yield();
         }
+        if (now - began >= REST_NS) break;
+        uint64_t waited = now - p->idle_ns;
+        bool yields = p->oversubscribed || waited > 100000;
+        if (waited > 1000000 || (yields && !mot_turn_yield(&p->turn))) nap(waited, until - clock);
     }
+    p->rested_ns = now;
 }

@@ -4,6 +4,7 @@
 
 #include "sim/coll_steps.h"
 #include "live/node.h"
+#include "live/turn.h"
 #include "run/circle.h"
 #include "sim/network.h"
 #include "wire/ranks.h"
@@ -137,10 +138,12 @@ struct mot_ranks {
     uint32_t losses, first_lost;
     bool keeps_memory; /* the transport may still write to our memory for a lost rank */
     uint32_t agreements;
-    char agreement[1024]; /* text of the last one: must not move until sent */
-    uint32_t receiving;   /* bodies being received */
-    uint64_t samples0;    /* of the run being resumed */
-    uint64_t news;        /* counts arrivals, for those who wait */
+    char agreement[1024];        /* text of the last one: must not move until sent */
+    uint32_t receiving;          /* bodies being received */
+    uint64_t samples0;           /* of the run being resumed */
+    uint64_t news;               /* counts arrivals, for those who wait */
+    uint64_t idle_ns, rested_ns; /* since when we have only waited; when we last stopped waiting in vain */
+    struct mot_turn turn;
     uint64_t looked_ns, neighbours_ns;
     mot_time paced_at;   /* when rank 0 was last told of our worker's pace */
     uint32_t here;       /* ranks on this machine */

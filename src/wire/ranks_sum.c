@@ -559,11 +559,19 @@ bool mot_ranks_range_came(struct mot_ranks *p, struct letter *l)
     return true;
 }
 
-/* A worker that has reported will send no more of this sum. */
+/* Whether a member has joined a collective that we have joined, as far as we are to hear of it. */
+static bool has_joined(const struct sums *c, const struct sum *s, uint32_t member)
+{
+    const struct sum_from *f = &s->from[member];
+    if (s->name.kind != MOT_COLL_FROM_ROOT || c->rank == 0) return f->part != PIECE_MISSING;
+    return member != 0 || f->sum != PIECE_MISSING;
+}
+
+/* A worker that has reported will join no more sums. Its rank goes on adding those that it has joined. */
 static void look_for_leavers(struct mot_ranks *p, const struct sums *c, const struct sum *s)
 {
     for (uint32_t i = 0; i < c->circle.n; i++)
-        if (i != c->rank && p->said_final[mot_circle_node(&c->circle, i)] && owes(c, s, i))
+        if (i != c->rank && p->said_final[mot_circle_node(&c->circle, i)] && !has_joined(c, s, i))
             mot_ranks_distrust(p, rank_of(p, c, i));
 }
 

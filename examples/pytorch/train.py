@@ -2,12 +2,15 @@
 """The accuracy that PyTorch reaches with the setting of examples/networks, to put beside motley's.
 
     python3 train.py lenet fashion-mnist --epochs 5
-    python3 train.py resnet8 DIR --epochs 20 --augment      # DIR: cifar10_train_10000.bin.gz and cifar10_test_2000.bin.gz
+    python3 train.py resnet8 DIR --epochs 20 --augment --cosine --weight-decay 5e-4
+                                            # DIR: cifar10_train_10000.bin.gz and cifar10_test_2000.bin.gz
+    python3 train.py lenet fashion-mnist --epochs 5 --batch 16 --momentum 0 --delay 7   # late gradients
 
-SGD with momentum 0.9 on one machine, batches of 128 in a new random order each epoch, pixels scaled to 0 .. 1. Prints the
-test accuracy of each seed and the median.
+SGD on one machine, batches in a new random order each epoch, pixels scaled to 0 .. 1. With --delay N a gradient is applied N
+updates after it was computed, as in a round of N + 1 asynchronous workers. Prints the test accuracy of each seed and the median.
 """
 import argparse
+import collections
 import glob
 import gzip
 import statistics
@@ -52,14 +55,24 @@ def augmented(x, margin=4):
 def train(args, seed, data, test):
     torch.manual_seed(seed)
     net = motley_nets.build(args.model, tuple(data[0].shape[1:]), 10)
-    optimiser = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=args.weight_decay)
+    optimiser = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=args.momentum, weight_decay=args.weight_decay)
+    updates = args.epochs * -(-len(data[1]) // args.batch)
+    cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, updates) if args.cosine else None
+    late = collections.deque()
     for _ in range(args.epochs):
         net.train()
         for rows in torch.randperm(len(data[1])).split(args.batch):
             x = augmented(data[0][rows]) if args.augment else data[0][rows]
-            optimiser.zero_grad()
+            optimiser.zero_grad(set_to_none=True)  # the late ones are kept
             F.cross_entropy(net(x), data[1][rows]).backward()
+            late.append([p.grad for p in net.parameters()])
+            if len(late) <= args.delay:
+                continue
+            for p, gradient in zip(net.parameters(), late.popleft()):
+                p.grad = gradient
             optimiser.step()
+            if cosine:
+                cosine.step()
     net.eval()
     with torch.no_grad():
         right = sum((net(x).argmax(1) == y).sum().item() for x, y in zip(test[0].split(500), test[1].split(500)))
@@ -73,7 +86,10 @@ def main():
     parse.add_argument("--epochs", type=int, default=5)
     parse.add_argument("--batch", type=int, default=128)
     parse.add_argument("--lr", type=float, default=0.05)
+    parse.add_argument("--momentum", type=float, default=0.9)
     parse.add_argument("--weight-decay", type=float, default=0)
+    parse.add_argument("--cosine", action="store_true", help="let the learning rate fall to 0 along half a cosine")
+    parse.add_argument("--delay", type=int, default=0, help="updates between a gradient and its use")
     parse.add_argument("--augment", action="store_true")
     parse.add_argument("--seeds", type=int, default=3)
     args = parse.parse_args()

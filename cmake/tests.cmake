@@ -10,9 +10,12 @@ set(MOTLEY_TEST_ENVIRONMENT
 # says so. The simulator's crew has its turn in test_sim and test_faults; other simulations would only be longer.
 set(MOTLEY_RUNS_THREADS "DRIVER_THREADS|on_threads|pthread_create")
 set(MOTLEY_CREW_TESTS "^test_(sim|faults|crew_threads|partition_threads|example_method)$")
-# Those that look at the tree, at its pages, at what is installed or at a browser learn nothing from a sanitizer, and are labelled `once`; fuzzers' seeds
-# go through their fuzzer too, which has sanitizers (tools/check fuzz).
-set(MOTLEY_ONCE "^test_(install|outside|docs|page_browser|mpich)$")
+# Those that look at the tree, at its pages, at what is installed, at shells, at a browser or at PyTorch's numbers learn
+# nothing from a sanitizer, and are labelled `once`; fuzzers' seeds go through their fuzzer too, which has sanitizers
+# (tools/check fuzz). So are scripts of methods over real MPI that the transport `loop` takes through the same code in one
+# process (test_gossip_mean, test_coded, test_loop*); the other scripts of MPI show the sanitizer what only MPI does.
+set(MOTLEY_ONCE "^test_(install|outside|docs|page_browser|completion|mpich|torch|pytorch)$")
+string(APPEND MOTLEY_ONCE "|^test_(async_mpi|mpi_(coded|compress|crossover|dpsgd|sgp))$")
 # Tests that wait for ranks, brokers or browsers, or are long, begin first, the longest before the others: then the last
 # ones do not leave cores idle.
 set(MOTLEY_LONGEST "budget|docs|kafka|mqtt|mpi_(coded|resume|start)$")
@@ -66,6 +69,9 @@ foreach(source ${TEST_SOURCES})
     target_compile_options(${name} PRIVATE -O1 $<$<CONFIG:Release>:-g1>)
   else()
     target_compile_options(${name} PRIVATE -O0 $<$<CONFIG:Release>:-g1>)
+  endif()
+  if(TARGET motley_checked_kernels) # under a sanitizer, which is to look at the library
+    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
   endif()
   if(TARGET motley_checked_kernels AND "${room}/${name}" MATCHES "${MOTLEY_CHECKED_TESTS}")
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:motley_checked_kernels>)

@@ -27,6 +27,8 @@ STAND_FOR = {"METHOD": "async", "NAME": "ring", "RUN...": "runs/recorded", "RUN"
 
 # Longer than ten seconds: these run whole with MOTLEY_LONG=1 only.
 TAKES_LONG = [r"compare\b", r"plan\b", r"tune\b", r"train EXPERIMENT\.yaml --emulate"]
+# So do these, which have no --dry-run, with fewer rows.
+MANY_ROWS = ("--data-size 200000", "--data-size 20000")
 
 # What another test runs, or nothing here can.
 ELSEWHERE = [
@@ -243,6 +245,9 @@ def run(place, command, inline=False):
     elif not LONG and any(re.search(pattern, command) for pattern in TAKES_LONG) and "--dry-run" not in command:
         skipped.append(f"{place}: {command}: takes long, so only --dry-run; MOTLEY_LONG=1 runs it")
         command += " --dry-run"
+    elif not LONG and MANY_ROWS[0] in command:
+        skipped.append(f"{place}: {command}: takes long, so only {MANY_ROWS[1]}; MOTLEY_LONG=1 runs it")
+        command = command.replace(*MANY_ROWS)
     if "mqtt://localhost/" in command:
         if not shutil.which("mosquitto") or "built without MQTT" in call([MOTLEY, "train", "--workers", "1", "--source-from",
                 "mqtt://localhost:1/x", "--stop-time", "1ms", "--quiet"]).stderr:

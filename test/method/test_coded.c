@@ -63,7 +63,7 @@ TEST(without_a_code_it_is_the_server_that_waits_for_all)
 
 /* Groups of three: a part's batch is a function of the part and the round, so it does not matter who of a
  * group answers, whether roles rotate, or how long rows are under way. */
-TEST(frc_gives_one_model_whoever_answers_and_wherever_the_rows_are)
+TEST_SIMULATED(frc_gives_one_model_whoever_answers_and_wherever_the_rows_are)
 {
     static const char *const shuffles[] = { "none", "rotate-worker", "rotate-group", "random", "partial" };
     static const char *const clusters[] = { TWELVE, SLOW, LINKS };
@@ -81,7 +81,7 @@ TEST(frc_gives_one_model_whoever_answers_and_wherever_the_rows_are)
 }
 
 /* Exact codes sum the same gradients in other ways: the models differ by rounding only. */
-TEST(exact_codes_give_the_model_of_the_uncoded_run_up_to_rounding)
+TEST_SIMULATED(exact_codes_give_the_model_of_the_uncoded_run_up_to_rounding)
 {
     static const char *const codes[] = { "uncoded", "{name: crc, stragglers: 2}",
         "{name: hetero, stragglers: 2, parts: 12}" };
@@ -262,7 +262,7 @@ TEST(the_guard_looks_at_every_piece)
 }
 
 /* A piece of fewer samples is not taken for a whole one: the end is that of combinations, which need all. */
-TEST(a_run_by_parts_ends_with_the_first_part_that_runs_out)
+TEST_SIMULATED(a_run_by_parts_ends_with_the_first_part_that_runs_out)
 {
     static const char *const code[] = { "{name: crc, decoder: any-holder}", "crc" };
     for (int seed = 1; seed <= 8; seed++) {
@@ -293,7 +293,7 @@ TEST(a_part_that_nobody_holds_makes_every_update_inexact)
     run_free(&r);
 }
 
-TEST(redundant_work_takes_its_time)
+TEST_SIMULATED(redundant_work_takes_its_time)
 {
     const char *even = "{network: none, workers: [{count: 12, speed: 1000 samples/s}]}";
     struct result plain =

@@ -13,7 +13,7 @@
 
 /* ---- What is sent -------------------------------------------------------------------------------- */
 
-TEST(a_round_sends_the_model_once_whatever_the_segments_and_a_message_for_each)
+TEST_SIMULATED(a_round_sends_the_model_once_whatever_the_segments_and_a_message_for_each)
 {
     static const uint32_t sizes[] = { 2, 3, 8, 13, 64 };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -29,7 +29,7 @@ TEST(a_round_sends_the_model_once_whatever_the_segments_and_a_message_for_each)
         }
 }
 
-TEST(groups_send_a_model_a_group_and_round_to_one_another)
+TEST_SIMULATED(groups_send_a_model_a_group_and_round_to_one_another)
 {
     /* Inside, a tree of g - 1 gradients up and as many models down. */
     for (uint32_t groups = 2; groups <= 8; groups *= 2) {
@@ -70,7 +70,7 @@ TEST(batches_that_are_added_up_are_one_batch)
     CHECK(live.hash == whole.hash && live.updates == whole.updates);
 }
 
-TEST(groups_come_between_gossip_and_allreduce_and_sizes_of_parts_weigh)
+TEST_SIMULATED(groups_come_between_gossip_and_allreduce_and_sizes_of_parts_weigh)
 {
 #define SIZES TINY_MLP, "workers", "12", "partition", "quantity", "stop.updates", "60"
     struct result groups = SIM(SIZES, CROSSOVER, "method.groups", "3"), flat = SIM(SIZES, CROSSOVER),
@@ -97,7 +97,7 @@ static double round_ms(const char *method, uint32_t n)
     return (double)r.now / 20e6;
 }
 
-TEST(with_a_link_delay_a_round_takes_as_long_for_64_as_for_4_and_a_ring_grows_with_n)
+TEST_SIMULATED(with_a_link_delay_a_round_takes_as_long_for_64_as_for_4_and_a_ring_grows_with_n)
 {
     double four = round_ms("crossover", 4), ring = round_ms("allreduce", 4);
     CHECK_NEAR(four, 21, 0.1);
@@ -216,7 +216,7 @@ TEST(strict_a_lost_worker_ends_the_run_and_is_named)
     CHECK(r.status == MOT_EPEER && r.peer == 2);
 }
 
-TEST(loose_the_others_go_on_without_one_that_is_lost_or_stalls)
+TEST_SIMULATED(loose_the_others_go_on_without_one_that_is_lost_or_stalls)
 {
     struct result plain = SIM(TINY_MLP, LOOSE, "stop.updates", "100", "cluster", "{workers: 6}");
     struct result gone = SIM(TINY_MLP, LOOSE, "stop.updates", "100", CRASH(""));

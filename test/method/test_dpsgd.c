@@ -19,7 +19,7 @@ TEST(every_round_sends_a_model_over_every_link_and_period_2_sends_just_half)
     CHECK_INT(one.samples, two.samples);
 }
 
-TEST(matcha_sends_what_its_chances_say_and_budget_1_is_d_psgd_bit_for_bit)
+TEST_SIMULATED(matcha_sends_what_its_chances_say_and_budget_1_is_d_psgd_bit_for_bit)
 {
     struct result all =
         SIM(TINY_MLP, "method", "dpsgd", "topology", "{name: rcd, weights: laplacian}", "stop.updates", "60");
@@ -217,7 +217,7 @@ TEST(one_model_simulated_and_on_threads)
     }
 }
 
-TEST(a_resumed_run_ends_as_if_it_had_not_stopped)
+TEST_SIMULATED(a_resumed_run_ends_as_if_it_had_not_stopped)
 {
     static const char *const methods[] = { "dpsgd", "matcha" };
     for (int m = 0; m < 2; m++) {
@@ -306,7 +306,7 @@ static void go(struct run *r, size_t way, const char *topology, const char *clus
 }
 
 /* A job takes 32 ms; it is away from update 31 to 47. */
-TEST(a_worker_that_comes_back_gets_a_model_and_its_links_and_computes_on)
+TEST_SIMULATED(a_worker_that_comes_back_gets_a_model_and_its_links_and_computes_on)
 {
     for (size_t w = 0; w < MOT_COUNT(ways); w++) {
         struct run calm = { 0 }, gone = { 0 }, back = { 0 };
@@ -387,7 +387,7 @@ TEST(a_helper_that_is_lost_while_it_helps_is_not_needed)
     run_free(&r);
 }
 
-TEST(a_resumed_run_remembers_who_is_back_and_who_still_has_no_model)
+TEST_SIMULATED(a_resumed_run_remembers_who_is_back_and_who_still_has_no_model)
 {
     static const char cluster[] =
         "{network: {bandwidth: 20kB/s}, workers: 4, faults: {detect: 100ms, schedule: [{kind: crash, at: 1s, "

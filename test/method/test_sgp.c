@@ -47,7 +47,7 @@ TEST(weights_sum_to_n_on_irregular_graphs_with_late_shares_and_whatever_the_spee
         }
 }
 
-TEST(a_round_sends_the_model_to_k_peers_whatever_n_and_to_all_neighbours_in_a_topology)
+TEST_SIMULATED(a_round_sends_the_model_to_k_peers_whatever_n_and_to_all_neighbours_in_a_topology)
 {
     static const char *const workers[] = { "2", "5", "8", "13", "64" };
     for (size_t i = 0; i < MOT_COUNT(workers); i++)
@@ -196,7 +196,7 @@ TEST(a_lost_worker_ends_the_run_and_is_named)
     CHECK_INT(r.peer, 2);
 }
 
-TEST(the_others_go_on_if_they_may_its_weight_is_missed_and_one_that_comes_back_is_not_taken_in)
+TEST_SIMULATED(the_others_go_on_if_they_may_its_weight_is_missed_and_one_that_comes_back_is_not_taken_in)
 {
     for (size_t m = 0; m < MOT_COUNT(variants); m++) {
         struct result plain =

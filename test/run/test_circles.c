@@ -48,7 +48,7 @@ static uint64_t simulated(uint32_t workers, uint32_t groups, const char *collect
     return hash;
 }
 
-TEST(in_groups_of_any_size_everyone_gets_what_it_should)
+TEST_SIMULATED(in_groups_of_any_size_everyone_gets_what_it_should)
 {
     uint64_t seen[MOT_COLL_SCOPES][3] = { 0 };
     for (uint32_t n = 2; n <= 16; n++)
@@ -125,7 +125,7 @@ static void until(struct run *r, const char *folder, const char *stop, bool resu
 }
 
 /* The run stops at any moment, which is nearly always in the middle of several collectives. */
-TEST(a_run_that_stops_in_a_collective_goes_on_as_if_it_had_not)
+TEST_SIMULATED(a_run_that_stops_in_a_collective_goes_on_as_if_it_had_not)
 {
     char folder[] = "/tmp/motley-circles-XXXXXX";
     struct run r;
@@ -168,7 +168,7 @@ TEST(links_that_lose_double_and_delay_frames_change_nothing)
 
 /* ---- Lost workers ------------------------------------------------------------------------------- */
 
-TEST(a_worker_that_crashes_stalls_its_own_group_only)
+TEST_SIMULATED(a_worker_that_crashes_stalls_its_own_group_only)
 {
     struct run r = { 0 };
     set_up(&r, 9, 3,

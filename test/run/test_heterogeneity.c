@@ -108,7 +108,7 @@ TEST(parts_of_the_same_rows_do_not_differ_at_all)
     run_free(&r);
 }
 
-TEST(sorted_labels_set_parts_further_apart_than_rows_are_and_random_ones_do_not)
+TEST_SIMULATED(sorted_labels_set_parts_further_apart_than_rows_are_and_random_ones_do_not)
 {
     OPENED(sorted, "data", "digits", "partition", "sorted");
     OPENED(random, "data", "digits", "partition", "equal");
@@ -139,7 +139,7 @@ static void check_look(struct run *r, const struct mot_look *look, uint32_t time
     CHECK_NEAR(mean.sigma2 / want.sigma2, 1, within);
 }
 
-TEST(some_rows_are_right_on_average)
+TEST_SIMULATED(some_rows_are_right_on_average)
 {
     /* Without what they differ by at random, 40 of 160 rows would make random parts 4 times as different. */
     OPENED(random, "data", "digits", "data.rows", "1600", "model", "softmax", "workers", "8", "partition",
@@ -173,7 +173,7 @@ TEST(threads_do_not_show)
     run_free(&r);
 }
 
-TEST(a_run_looks_at_a_bounded_number_of_rows_and_parts)
+TEST_SIMULATED(a_run_looks_at_a_bounded_number_of_rows_and_parts)
 {
     OPENED(small, "data", "digits", "workers", "2");
     OPENED(large, "data", "synthetic", "data.size", "100000", "workers", "5000", "batch", "4");
@@ -248,7 +248,7 @@ TEST(a_synchronous_run_has_the_same_figures_simulated_and_on_threads)
     }
 }
 
-TEST(looking_changes_nothing)
+TEST_SIMULATED(looking_changes_nothing)
 {
     static const char *const when[] = { "never", "ends", "always" };
     for (size_t k = 0; k < MOT_COUNT(kinds); k++) {

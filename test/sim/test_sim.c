@@ -16,8 +16,8 @@ TEST(one_thread_and_two_give_the_same_model)
     static const char *const methods[] = { "allreduce", "server", "async" };
     for (int m = 0; m < 3; m++) {
         struct run one = { 0 }, two = { 0 };
-        RUN_SET(&one, SMALL, "model", "mlp", "method", methods[m], "sim.threads", "1");
-        RUN_SET(&two, SMALL, "model", "mlp", "method", methods[m], "sim.threads", "2");
+        RUN_SET(&one, SMALL, SMALL_MLP, "method", methods[m], "sim.threads", "1");
+        RUN_SET(&two, SMALL, SMALL_MLP, "method", methods[m], "sim.threads", "2");
         uint64_t a = hash_of(&one), b = hash_of(&two);
         CHECK(a != 0);
         CHECK(a == b);
@@ -32,7 +32,7 @@ TEST(another_seed_gives_another_model)
     CHECK(hash_of(&one) != hash_of(&two));
 }
 
-TEST(every_collective_gives_the_same_bits)
+TEST_SIMULATED(every_collective_gives_the_same_bits)
 {
     static const char *const workers[] = { "1", "2", "3", "5", "6", "8" };
     for (int w = 0; w < 6; w++) {

@@ -18,7 +18,7 @@ TEST(a_derangement_leaves_n_minus_2_over_2_n_minus_2_of_the_squared_disagreement
     static const char *const kinds[] = { "derangement", "derangement-authors", "one-peer" };
     CHECK_NEAR(figures("derangement", 4, 1, 1).contraction, 0.333, 0.01 * 0.333);
     CHECK_NEAR(figures("derangement", 8, 1, 1).contraction, 0.429, 0.01 * 0.429);
-    for (uint32_t n = 2; n <= 64; n++)
+    for (uint32_t n = 2; n <= 64; n += SANITIZED ? 7 : 1)
         for (int k = 0; k < 3; k++)
             CHECK_NEAR(figures(kinds[k], n, 1, 1).contraction, (n - 2.0) / (2 * (n - 1.0)), 1e-9);
 }

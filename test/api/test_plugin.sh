@@ -39,7 +39,7 @@ flags=(--workers 4 --stop-updates 50 --optimizer-momentum 0 --optimizer-lr 0.1 -
 echo "ok   a method from a plugin learns as it does through the library"
 
 "$motley" train --plugin=methods.so --method clipped --method-clip 0.5 "${flags[@]}" --quiet >said || fail "threads: $(cat said)"
-"$motley" help clipped --plugin methods.so | grep -q 'the longest a mean gradient may be' || fail "help does not know its options"
+"$motley" help clipped --plugin methods.so | grep 'the longest a mean gradient may be' >/dev/null || fail "help does not know its options"
 "$motley" sim --method clipped --dry-run 2>said && fail "the method is there without the plugin"
 grep -q "method" said || fail "unclear: $(cat said)"
 if command -v mpirun >/dev/null && MOTLEY=$motley built_with mpi; then

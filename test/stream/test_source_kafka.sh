@@ -103,7 +103,7 @@ disturbed() { # NAME FLAG...
 rank_pid() { # RUN RANK
     local pid
     for pid in $(pgrep -f -- "--out $box/$1( |\$)"); do
-        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$pid"; return; fi
+        if grep -qzx "OMPI_COMM_WORLD_RANK=$2" "/proc/$pid/environ" 2>/dev/null; then echo "$pid"; return; fi
     done
 }
 used_by() { # RUN WORKER

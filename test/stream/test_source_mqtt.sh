@@ -30,8 +30,9 @@ rows() { # WORKER COUNT
         else if (i % 125 == 75) { printf "%s", row; for (k = 0; k < 300; k++) printf "0"; print "" }
         else print "a device that speaks of other things" } }'
 }
+# 1,728 of 1,799 are records: 216 batches of 8, so that a run of 216 updates ends when it has got them all.
 (echo "a,b,d,class"; rows 9 400 | awk -F, 'NF == 4 && /,c[012]$/ && !/nan/') >held.csv
-for w in 0 1 2 3; do rows $w 1800 >whole-$w.csv; head -n 1000 whole-$w.csv >first-$w.csv; tail -n +1001 whole-$w.csv >rest-$w.csv; done
+for w in 0 1 2 3; do rows $w 1799 >whole-$w.csv; head -n 1000 whole-$w.csv >first-$w.csv; tail -n +1001 whole-$w.csv >rest-$w.csv; done
 flags=(--data held.csv --model softmax --optimizer-lr 1e-4 --batch 8 --checkpoint-every "20 updates" --source-longest 200B --quiet)
 
 # ---- The broker: one listener for all, one with TLS for those who have the password.
@@ -69,9 +70,9 @@ publish() { mosquitto_pub -p $port -q 1 -l -t "dev-$1" "${@:2}"; }
 at_rate() { local part; for part in $(seq 0 9); do tail -n +$((part * 100 + 1)) "$2" | head -n 100; sleep 0.0$((2 * $1 + 1)); done; }
 
 # ---- Threads: killed, with the end of a message that was being written; the broker keeps what comes meanwhile.
-timeout 60 "$MOTLEY" train "${flags[@]}" --workers 4 --stop-updates 200 --source-from 'whole-{worker}.csv' --out files || fail "a run from files"
+timeout 60 "$MOTLEY" train "${flags[@]}" --workers 4 --stop-updates 216 --source-from 'whole-{worker}.csv' --out files || fail "a run from files"
 from=(--source-from "mqtt://127.0.0.1:$port/dev")
-timeout 100 "$MOTLEY" train "${flags[@]}" "${from[@]}" --workers 4 --stop-updates 200 --out run &
+timeout 100 "$MOTLEY" train "${flags[@]}" "${from[@]}" --workers 4 --stop-updates 216 --out run &
 run=$!
 spooled() { # FOLDER FILE-PREFIX: whether each spool has every message
     local w want
@@ -91,7 +92,7 @@ kill -9 $(pgrep -P $run) 2>/dev/null
 wait $run 2>/dev/null
 printf 'half a frame' >>run/spool-2.bin
 for w in 0 1 2 3; do publish $w <rest-$w.csv; done
-timeout 60 "$MOTLEY" train "${flags[@]}" "${from[@]}" --workers 4 --stop-updates 200 --out run --resume || fail "a resumed run"
+timeout 60 "$MOTLEY" train "${flags[@]}" "${from[@]}" --workers 4 --stop-updates 216 --out run --resume || fail "a resumed run"
 claim "killed and resumed, four devices give the model of their records in files" [ "$(hash_of run)" = "$(hash_of files)" ]
 claim "of the resumed run arrived is used, dropped, malformed and waiting" adds_up run
 until_ready spooled run whole && echo "ok   what came while nobody listened is in the spools, once"

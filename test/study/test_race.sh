@@ -31,7 +31,7 @@ plan=whole/runs/plan-slow/plan.json
 # Every number of the answer is one of plan.json's, and that is the median of the runs in study.json.
 [ "$(get whole/runs/plan-slow/study.json '"%.6g" % d["cells"][0]["figures"]["time_to_target"]["median"]')" = "$(get $plan '"%.6g" % d["time_to_target_s"]')" ] ||
     fail "plan.json and study.json differ"
-tail -1 whole/out | grep -qx 'runs/plan-slow/report.html' || fail "the output does not end with the page: $(tail -1 whole/out)"
+tail -1 whole/out | grep -x 'runs/plan-slow/report.html' >/dev/null || fail "the output does not end with the page: $(tail -1 whole/out)"
 awk 'length > 80 && !/motley train/ { exit 1 }' whole/out || fail "more than 80 columns"
 command=$(get $plan 'd["command"]')
 grep -qF "  $command" whole/out || fail "the command is not on the terminal"

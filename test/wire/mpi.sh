@@ -40,7 +40,7 @@ ranks_of() { pgrep -f "(train|profile).*--out $folder/$1( |\$)" || true; } # RUN
 rank_pid() { # RUN RANK
     local pid
     for pid in $(ranks_of "$1"); do
-        if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$pid"; return; fi
+        if grep -qzx "OMPI_COMM_WORLD_RANK=$2" "/proc/$pid/environ" 2>/dev/null; then echo "$pid"; return; fi
     done
 }
 none_left() { # RUN

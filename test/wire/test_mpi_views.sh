@@ -13,7 +13,7 @@ for method in ring shards; do
     have=$(ranks 4 "${flags[@]}" method=$method "output=$folder/$method-mpi" "checkpoint.every=30 updates")
     [ "$have" = "$want" ] || fail "$method over MPI gives '$have', not '$want'"
     while read -r line; do
-        losses $method-sim | grep -qxF "$line" || fail "$method over MPI was evaluated to '$line', which the simulator never saw"
+        losses $method-sim | grep -xF "$line" >/dev/null || fail "$method over MPI was evaluated to '$line', which the simulator never saw"
     done < <(losses $method-mpi)
     [ "$(losses $method-mpi | wc -l)" -ge 2 ] || fail "$method over MPI was not evaluated"
 done

@@ -173,17 +173,14 @@ if(TARGET PkgConfig::RDKAFKA)
 endif()
 
 # Whole-tree checks: `ctest -C checks` runs them after the tests; `make test` does. What they need is built beside the
-# tests and the checks before it, at the lowest priority: there is always one that waits for a rank, a broker or a browser.
+# tests, at the lowest priority: there is always one that waits for a rank, a broker or a browser.
 foreach(build asan tsan fuzz)
   add_test(NAME build_${build} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check build ${build})
   set_tests_properties(build_${build} PROPERTIES LABELS check RESOURCE_LOCK builder COST 1000 TIMEOUT 3600
     SKIP_RETURN_CODE 77 ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
 endforeach()
-foreach(check asan tsan fuzz valgrind)
+foreach(check asan tsan valgrind fuzz)
   add_test(NAME check_${check} CONFIGURATIONS checks COMMAND bash ${CMAKE_SOURCE_DIR}/tools/check ${check})
-  set_tests_properties(check_${check} PROPERTIES LABELS check RESOURCE_LOCK checker TIMEOUT 3600 SKIP_RETURN_CODE 77
-    ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
-  if(TEST build_${check})
-    set_tests_properties(check_${check} PROPERTIES DEPENDS build_${check})
-  endif()
+  set_tests_properties(check_${check} PROPERTIES LABELS check RUN_SERIAL ON TIMEOUT 3600 SKIP_RETURN_CODE 77
+    DEPENDS "build_asan;build_tsan;build_fuzz" ENVIRONMENT "${MOTLEY_TEST_ENVIRONMENT}")
 endforeach()

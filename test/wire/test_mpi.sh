@@ -21,6 +21,19 @@ for method in allreduce server; do
 done
 echo "one model simulated, on threads, under mpirun and with --ranks: allreduce, server"
 
+if [ $asan = no ]; then # batch norm: statistics go along with what is trained
+    for method in allreduce server dpsgd crossover; do
+        net=(--data digits --model resnet8 --workers 2 --batch 8 --method $method --topology ring --stop-updates 6 --evaluate-train end --quiet)
+        "$motley" sim "${net[@]}" --out "$folder/net-$method-sim"
+        "$motley" train "${net[@]}" --out "$folder/net-$method-threads"
+        "$motley" train "${net[@]}" --ranks 2 --out "$folder/net-$method-ranks" 2>"$folder/err" || fail "ResNet-8 over ranks, $method"
+        want net-$method-threads model_hash "$(value net-$method-sim model_hash)"
+        want net-$method-ranks model_hash "$(value net-$method-sim model_hash)"
+        clean
+    done
+    echo "one ResNet-8 with batch norm simulated, on threads and over ranks: allreduce, server, dpsgd, crossover"
+fi
+
 "$motley" train "${flags[@]}" --method server --mpi-place own --ranks 5 --mpi-checksum all --out "$folder/own" 2>"$folder/err" || fail "own"
 want own model_hash "$(value server-sim model_hash)"
 "$motley" train "${flags[@]}" --mpi-reduction fast --ranks 4 --out "$folder/fast" 2>"$folder/err" || fail "fast"

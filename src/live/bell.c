@@ -41,8 +41,10 @@ void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded
         pause_a_little();
     }
     if (spins) b->spins /= 2;
-    for (int i = 0; i < YIELDS && !soon && mot_turn_yield(&b->turn); i++)
+    for (int i = 0; i < YIELDS && !soon; i++) {
         if (mot_bell_heard(b) != heard) return;
+        if (!mot_turn_yield(&b->turn)) break;
+    }
     atomic_fetch_add(&b->asleep, 1);
     /* The kernel rechecks `rung` before it puts us to sleep, so no ring is missed. */
     if (mot_bell_heard(b) == heard)

@@ -315,7 +315,8 @@ mot_time mot_ranks_next_due(const struct mot_ranks *p)
     mot_time next = MOT_NEVER;
     if (!p->live.emulate) return next;
     for (uint32_t i = 0; i < p->hosts; i++)
-        for (const struct letter *l = p->hosted[i].first; l; l = l->next)
+        for (const struct letter *l = p->hosted[i].first; l && !mot_live_node_over(&p->hosted[i].node);
+             l = l->next)
             if (l->here && l->due < next) next = l->due;
     mot_time token = mot_ranks_next_token(p);
     return token < next ? token : next;

@@ -514,7 +514,10 @@ void mot_ranks_progress(struct mot_ranks *p)
             break;
         }
     }
-    if (!p->bye && !p->closing) look_for_lost(p, now);
+    if (p->bye || p->closing) return;
+    /* Also for a worker that is done: others may wait for what it passes on. */
+    if (p->phase == PHASE_RUNNING && p->live.emulate) mot_ranks_take_tokens(p);
+    look_for_lost(p, now);
 }
 
 #define REST_NS UINT64_C(5000000) /* how long a rank rests at most, before the node looks around */

@@ -246,6 +246,7 @@ void mot_ranks_sums_open(struct mot_ranks *, uint32_t window);
 /* The most buffers that they take: results, and what roots have sent ahead. */
 uint32_t mot_ranks_sums_buffers(const struct mot_ranks *, uint32_t window);
 mot_time mot_ranks_next_token(const struct mot_ranks *); /* emulating: when the next is due; or MOT_NEVER */
+void mot_ranks_take_tokens(struct mot_ranks *);          /* that are due, and sends those that follow */
 void mot_ranks_sums_close(struct mot_ranks *);
 void mot_ranks_join(struct mot_ranks *, const struct mot_coll *, bool last);
 void mot_ranks_give(struct mot_ranks *, mot_buf, uint32_t bucket);

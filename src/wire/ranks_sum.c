@@ -323,7 +323,7 @@ static bool is_wanted(const struct mot_ranks *p, const struct letter *l)
     return !is_over(c, l->envelope.token.number) && l->envelope.token.number <= c->joined;
 }
 
-static void tokens_due(struct mot_ranks *p)
+void mot_ranks_take_tokens(struct mot_ranks *p)
 {
     mot_time now = mot_live_now(&p->live);
     for (struct letter **at = &p->tokens; *at;) {
@@ -636,7 +636,6 @@ static bool one_ready(struct mot_ranks *p, struct sums *c, struct mot_arrival *o
 
 bool mot_ranks_sum_ready(struct mot_ranks *p, struct mot_arrival *out)
 {
-    if (p->live.emulate) tokens_due(p);
     for (int scope = 0; scope < MOT_COLL_SCOPES; scope++)
         if (one_ready(p, &p->sums[scope], out)) return true;
     return false;

@@ -80,6 +80,16 @@ TEST(emulated_messages_take_the_time_of_their_links)
     SAME(true, TINY, THIN, "stop.updates", "5", "method", "dpsgd", "topology", "ring");
 }
 
+/* A worker of crossover does not wait for its last meeting, whose tokens may still go through it. */
+TEST(emulated_meetings_give_the_simulators_model)
+{
+    static const char *const collectives[] = { "ring", "tree" };
+    for (int c = 0; c < 2; c++)
+        SAME(true, TINY, THIN, "stop.updates", "6", "method",
+            "{name: crossover, segments: 1, cut: equal, window: 1}", "topology", "ring", "sim.collective",
+            collectives[c]);
+}
+
 /* ---- A rank that does something at its n-th message of a kind -------------------------------- */
 
 struct plot {

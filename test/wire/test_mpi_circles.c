@@ -58,8 +58,9 @@ static bool over_mpi(size_t crew, char *line, size_t size)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     snprintf(command, sizeof command,
-        AS_RANK "=%zu ASAN_OPTIONS=detect_leaks=0 timeout 120 mpirun -q --oversubscribe %s -n %s '%s'", crew,
-        getuid() == 0 ? "--allow-run-as-root" : "", crews[crew].workers, self);
+        AS_RANK "=%zu ASAN_OPTIONS=detect_leaks=0:handle_sigill=1 timeout 120 mpirun -q --oversubscribe %s "
+                "-n %s '%s'",
+        crew, getuid() == 0 ? "--allow-run-as-root" : "", crews[crew].workers, self);
     FILE *ranks = popen(command, "r");
     *line = 0;
     if (!ranks || !fgets(line, (int)size, ranks)) *line = 0;

@@ -58,7 +58,8 @@ static bool over_mpi(const char *checksum, char *line, size_t size)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     snprintf(command, sizeof command,
-        AS_RANK "=%s ASAN_OPTIONS=detect_leaks=0 timeout 120 mpirun -q --oversubscribe %s -n 3 '%s'",
+        AS_RANK
+        "=%s ASAN_OPTIONS=detect_leaks=0:handle_sigill=1 timeout 120 mpirun -q --oversubscribe %s -n 3 '%s'",
         checksum, getuid() == 0 ? "--allow-run-as-root" : "", self);
     FILE *ranks = popen(command, "r");
     *line = 0;

@@ -288,6 +288,7 @@ static enum mot_status with_data(const struct cli_args *args, struct cli_cut *r)
     struct progress progress = { 0 };
     r->split.table = &r->data->train;
     r->split.file_rows = r->data->file_rows;
+    r->split.file_cut = r->data->file_cut;
     r->split.file_row = r->data->file_row;
     r->split.unpack_max = r->x->data.unpack_max;
     if (!args->quiet) r->split.progress = on_progress, r->split.progress_self = &progress;

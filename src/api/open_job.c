@@ -85,6 +85,7 @@ enum mot_status mot_job_parts(
         .seed = x->seed,
         .threads = x->sim.threads,
         .file_rows = data->file_rows,
+        .file_cut = data->file_cut,
         .file_row = data->file_row,
         .unpack_max = x->data.unpack_max };
     enum mot_status status = mot_partition(x->partitioner, x->partition_conf, &split, out, NULL);

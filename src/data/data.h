@@ -77,6 +77,7 @@ struct mot_dataset {
     struct mot_word_columns words;
     /* rows taken from the training file, of which train is the beginning after ordering */
     uint32_t file_rows;
+    bool file_cut; /* data.rows limits them: the file may go on */
     /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */
     uint32_t *file_row;
     uint64_t hash; /* XXH64 of the three tables: tells data sets apart in a checkpoint */

@@ -373,7 +373,8 @@ static enum mot_status open_steps(struct owner *o, const struct mot_data_conf *c
     if (conf->data_seed != MOT_WORD_UINT) seed = conf->data_seed;
     enum mot_status status = mot_raw_open(conf, seed, 0, &read, &o->rows);
     if (status != MOT_OK) return status;
-    if (conf->rows && conf->rows != MOT_WORD_UINT && o->rows.rows < conf->rows)
+    o->set.file_cut = conf->rows && conf->rows != MOT_WORD_UINT;
+    if (o->set.file_cut && o->rows.rows < conf->rows)
         return mot_fail(MOT_EUSAGE, "%s: `rows` asks for the first %llu, but there are %u%s", name_of(conf),
             (unsigned long long)conf->rows, o->rows.rows,
             is_synthetic(conf) ? "; `size` says how many to generate" : "");

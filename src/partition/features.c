@@ -48,6 +48,7 @@ static enum mot_status open_file(
     struct mot_read_conf read = mot_read_preset();
     uint32_t rows = s->file_rows ? s->file_rows : s->table->rows;
     read.unlabelled = true;
+    if (s->file_cut) read.rows = rows;
     if (read.memory > memory) read.memory = memory;
     enum mot_status status = mot_source_open(path, s->unpack_max, &source);
     if (status != MOT_OK) return status;

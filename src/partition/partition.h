@@ -18,6 +18,7 @@ struct mot_split {
     unsigned threads; /* 0: one thread per core. The result does not depend on it. */
     /* rows of the file that the table was taken from; 0: the table is all of it */
     uint32_t file_rows;
+    bool file_cut;                          /* these are its first rows: files beside it may go on */
     const uint32_t *file_row;               /* [rows]: which of them a row of the table is; NULL: the same */
     uint64_t unpack_max;                    /* of gzip'd files that it reads: as in mot_data_conf, or 0 */
     const volatile sig_atomic_t *interrupt; /* may be NULL */

@@ -68,6 +68,13 @@ says "a feature file must be there" 2 "there is no file" "$MOTLEY" partition dig
 says "and be as long as the data" 3 "1000 rows of features, expected 1797" "$MOTLEY" partition digits --features "$box/x.npy"
 "$MOTLEY" data convert digits "$box/x.npy" 2>/dev/null
 says "a feature file is taken" 0 "features $box/x.npy" "$MOTLEY" partition digits --features "$box/x.npy"
+"$MOTLEY" data convert digits "$box/first.npy" --rows 1000 2>/dev/null
+for features in x first; do # of all rows, and of just those
+    "$MOTLEY" partition digits --data-rows 1000 --workers 4 --features "$box/$features.npy" --out "$box/by_$features" --quiet
+done
+holds "of rows from the start of a file, features of the whole file say the same as theirs" \
+    cmp "$box/by_x/worker-0.npy" "$box/by_first/worker-0.npy"
+says "but too few are refused" 3 "1000 rows of features, expected 1200" "$MOTLEY" partition digits --data-rows 1200 --features "$box/first.npy"
 for by in equal contiguous stratified proportional dirichlet shards quantity sorted; do
     says "--by $by" 0 "distance" "$MOTLEY" partition digits --workers 8 --by $by
 done

@@ -42,7 +42,8 @@ function(motley_label name room source)
 endfunction()
 
 # Under a sanitizer these tests have kernels that it looks at too: those that call every kernel for AddressSanitizer,
-# and for ThreadSanitizer one or two of every kind of driver that computes on several threads.
+# and for ThreadSanitizer one or two of every kind of driver that computes on several threads. (test_early has large
+# networks, and kernels that test_nets has too.)
 if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
   set(MOTLEY_CHECKED_TESTS
     "^(live/test_threads|run/test_(shards|decentralised)|sim/test_sim|partition/test_partition_threads)$")
@@ -53,6 +54,13 @@ endif()
 # What is measured is in the library. So a test is compiled without optimization, in a third of the time, unless it
 # computes a lot itself.
 set(MOTLEY_COMPUTING_TESTS "^(base|math|data|partition|compress|topology|code)/|^method/test_pushsum$")
+
+# Two hundred programs are linked: gold, which comes with GNU's linker, takes two thirds of its time.
+include(CheckLinkerFlag)
+check_linker_flag(C -fuse-ld=gold MOTLEY_HAS_GOLD)
+if(MOTLEY_HAS_GOLD AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize")
+  set(MOTLEY_TEST_LINKER -fuse-ld=gold)
+endif()
 
 # test/<room>/test_<what>.c sees the library's insides.
 file(GLOB TEST_SOURCES CONFIGURE_DEPENDS test/*/test_*.c)
@@ -66,17 +74,19 @@ foreach(source ${TEST_SOURCES})
   add_executable(${name} EXCLUDE_FROM_ALL ${source})
   target_include_directories(${name} PRIVATE test)
   if("${room}/${name}" MATCHES "${MOTLEY_COMPUTING_TESTS}")
-    target_compile_options(${name} PRIVATE -O1 $<$<CONFIG:Release>:-g1>)
+    target_compile_options(${name} PRIVATE -O1)
   else()
-    target_compile_options(${name} PRIVATE -O0 $<$<CONFIG:Release>:-g1>)
+    target_compile_options(${name} PRIVATE -O0)
   endif()
   if(TARGET motley_checked_kernels) # under a sanitizer, which is to look at the library
     target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
   endif()
-  if(TARGET motley_checked_kernels AND "${room}/${name}" MATCHES "${MOTLEY_CHECKED_TESTS}")
+  if(TARGET motley_checked_kernels AND "${room}/${name}" MATCHES "${MOTLEY_CHECKED_TESTS}"
+      AND NOT name STREQUAL "test_early")
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:motley_checked_kernels>)
   endif()
   target_link_libraries(${name} PRIVATE motley_static)
+  target_link_options(${name} PRIVATE ${MOTLEY_TEST_LINKER})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   motley_label(${name} ${room} ${source})
   list(APPEND MOTLEY_TESTS ${name})

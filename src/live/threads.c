@@ -10,7 +10,6 @@
 #include "live/threads_state.h"
 #include "live/weather.h"
 #include "run/world.h"
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -172,10 +171,12 @@ static void port_ask(struct mot_port *p, uint64_t number, uint64_t at)
         mot_bell_ring(&t->box[i].bell); /* who sleeps looks up */
 }
 
-/* Nobody here ever waits: where threads outnumber cores, the others get a turn after each step. */
+/* Nobody here ever waits: where threads outnumber cores, the others get a turn after each step, unless that
+ * takes long: then the kernel shares the cores out. */
 static void port_paced(struct mot_port *p)
 {
-    if (((struct mot_thread_port *)p)->threads->crowded) sched_yield();
+    struct mot_thread_port *me = (struct mot_thread_port *)p;
+    if (me->threads->crowded) mot_turn_yield(&me->threads->box[me->self].bell.turn);
 }
 
 /* Whatever the worker is doing: it may be ahead, and has kept what is wanted. */

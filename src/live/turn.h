@@ -3,7 +3,7 @@
  * sched_yield is cheap while the core has nobody else to run. On a busy machine it gives away a whole turn of
  * every other program, some milliseconds each, and again at the next call; a thread that sleeps is run soon
  * after it is woken. So once yields take long, a waiter sleeps instead for a while. One that took long says
- * little: a thread of the run itself may have had that turn. */
+ * little: threads of the run itself may have had that turn. */
 #ifndef MOT_LIVE_TURN_H
 #define MOT_LIVE_TURN_H
 
@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <stdbool.h>
 
-#define MOT_TURN_LONG_NS UINT64_C(200000)    /* somebody else has run */
+#define MOT_TURN_LONG_NS UINT64_C(1000000)   /* somebody else has run, or a nap is short beside a job */
 #define MOT_TURN_LONG_RUN 3                  /* so many in a row, and it is no accident */
 #define MOT_TURN_HOLD_NS UINT64_C(100000000) /* for so long we do not try again */
 

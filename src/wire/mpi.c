@@ -28,6 +28,7 @@ enum mot_status mot_mpi_open(struct mot_transport **out)
 #include "base/memory.h"
 #include "base/ondemand.h"
 #include "wire/neighbour.h"
+#include <dlfcn.h>
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -111,6 +112,7 @@ struct letter_box {
 struct mpi {
     struct mot_transport transport; /* first */
     MPI_Comm comm, reduce;
+    bool yields; /* as Open MPI has it */
     struct mot_envelope ahead[AHEAD];
     MPI_Request ahead_request[AHEAD];
     uint32_t ahead_next;
@@ -149,9 +151,22 @@ static void post_ahead(struct mpi *m, uint32_t i)
         &m->ahead_request[i]);
 }
 
+/* With more ranks than cores, Open MPI gives the core away in every call that finds nothing: on a busy
+ * machine that is a whole turn of every other program, each time. That is right for calls that wait; a rank
+ * that polls knows better when to yield and when to sleep (mot_ranks_rest). Returns what was set before. The
+ * setting in the environment is obeyed; other libraries have no such switch. */
+static bool let_mpi_yield(bool yes)
+{
+    bool (*set)(bool);
+    *(void **)&set = dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle");
+    return set && !getenv("OMPI_MCA_mpi_yield_when_idle") ? set(yes) : yes;
+}
+
 static void mpi_exchange(struct mot_transport *t, const void *mine, void *all, size_t bytes)
 {
+    let_mpi_yield(mpi_of(t)->yields);
     mpi.Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, mpi_of(t)->comm);
+    let_mpi_yield(false);
 }
 
 static void forget_all(struct mpi *m)
@@ -177,6 +192,7 @@ static void mpi_close(struct mot_transport *t, enum mot_wire_leave leave, int co
     struct mpi *m = mpi_of(t);
     if (leave == MOT_WIRE_ABORT) mpi.Abort(MPI_COMM_WORLD, code);
     if (leave != MOT_WIRE_FINISH) return;
+    let_mpi_yield(m->yields);
     for (uint32_t i = 0; i < AHEAD; i++) {
         if (m->ahead_request[i] == MPI_REQUEST_NULL) continue;
         mpi.Cancel(&m->ahead_request[i]);
@@ -409,6 +425,7 @@ enum mot_status mot_mpi_open(struct mot_transport **out)
     mpi.Comm_size(m->comm, &ranks);
     m->transport =
         (struct mot_transport){ .ops = &mpi_ops, .rank = (uint32_t)rank, .ranks = (uint32_t)ranks };
+    m->yields = let_mpi_yield(false);
     for (uint32_t i = 0; i < AHEAD; i++) post_ahead(m, i);
     struct mot_neighbour_id self = mot_neighbour_self();
     m->id = mot_new(m->transport.ranks, sizeof(*m->id));

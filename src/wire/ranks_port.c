@@ -7,7 +7,6 @@
 #include "compress/packet.h"
 #include "method/methods.h"
 #include "wire/ranks_state.h"
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,7 +301,7 @@ static void port_paced(struct mot_port *port)
     struct hosted *b = (struct hosted *)port;
     struct mot_ranks *p = b->ranks;
     mot_time now = mot_live_now(&p->live);
-    if (p->oversubscribed) sched_yield(); /* nobody here ever waits */
+    if (p->oversubscribed) mot_turn_yield(&p->turn); /* nobody here ever waits; see port_paced in threads.c */
     if (p->transport->rank == 0 || (now < p->paced_at + TELL_PACE_NS && !b->node.out_of_data)) return;
     p->paced_at = now;
     struct mot_envelope e = mot_envelope_of(MOT_ENVELOPE_BEAT);

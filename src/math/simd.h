@@ -39,9 +39,11 @@ typedef uint16_t vs __attribute__((vector_size(4 * LANES))); /* twice as many sh
 typedef float vh __attribute__((vector_size(2 * LANES)));    /* half of a vf: becomes a vd */
 
 #define INLINE static inline __attribute__((always_inline, unused))
-/* clang unrolls short loops by itself; its pragma acts too late for arrays to become registers. */
+/* For loops that are to be gone when registers are given out. clang does this early enough for arrays to
+ * become registers if told to unroll in full; a count, as in GCC's pragma, comes too late for that, and other
+ * loops it unrolls by itself. */
 #if defined(__clang__)
-#define UNROLL
+#define UNROLL _Pragma("clang loop unroll(full)")
 #define UNROLL_4
 #else
 #define UNROLL _Pragma("GCC unroll 16")

@@ -14,7 +14,7 @@
 #define RENEW_S 0.5   /* from one page to the next, at least: this long, */
 #define PATIENCE 3.0  /* and this many times as long as making the last one took */
 #define WATCHED_S 2.5 /* whoever looked within this time still looks, */
-#define LINGER_S 1.5  /* and gets this long to see the end */
+#define LINGER_S 3.0  /* and gets this long to see the end */
 #define NAP_NS 20000000
 
 struct mot_serve {

@@ -2,12 +2,14 @@
 import os, sys, time
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'page'), os.path.dirname(os.path.abspath(__file__))]
 from page_common import check, folder, run, shots, sound
-from watched import Watched
+from watched import UNHURRIED, Watched
 
 motley = sys.argv[2]
 SECTIONS = ['table', 'curves', 'settings']
 points = "DATA.runs.map(r => r.u ? r.u.length : 0).reduce((a, b) => a + b, 0)"
 drawn_length = "(document.querySelector('#curve-chart path.median') || { getAttribute: () => '' }).getAttribute('d').length"
+choose = "(() => { const s = document.querySelector('#curve-controls select'); s.value = 'train_loss'; s.dispatchEvent(new Event('change')) })()"
+chosen = "curve.metric === 'train_loss' && document.querySelector('#curve-controls select').value === 'train_loss'"
 
 
 def wait(page, fact, seconds=60):
@@ -41,21 +43,36 @@ def sound_but_for_its_own(page, name):
 
 
 def a_run(browser):
-    flags = ['--data', 'digits', '--model', 'softmax', '--workers', '2', '--method', 'async', '--evaluate-every', '200ms', '--out', folder + '/run']
-    with Watched(motley, 'train', *flags, '--stop-time', '9s', '--serve-after', '1h') as motley_run:
+    for seconds in 9, 30, 90:  # the looks below are for a run that goes on: a browser that gets no core needs a longer one
+        if watch_a_run(browser, seconds, patient=seconds < 90):
+            return
+
+
+def watch_a_run(browser, seconds, patient):
+    flags = [*UNHURRIED, '--method', 'async', '--evaluate-every', '200ms', '--out', f'{folder}/run-{seconds}']
+    with Watched(motley, 'train', *flags, '--stop-time', f'{seconds}s', '--serve-after', '1h') as motley_run:
         page = visit(browser, motley_run)
-        check(wait(page, f'{points} >= 3'), 'points arrive without anybody\'s doing')
+        found = [(wait(page, f'{points} >= 3'), 'points arrive without anybody\'s doing')]
         before, length = page.value(points), page.value(drawn_length)
-        page.value("(() => { const s = document.querySelector('#curve-controls select'); s.value = 'train_loss'; s.dispatchEvent(new Event('change')) })()")
-        page.value("window.scrollTo(0, 120); document.querySelector('#curves').dataset.same = 'yes'; document.querySelector('#curve-controls select').dataset.same = 'yes'")
-        check(wait(page, f'{points} >= {before + 5}'), 'the curve grows')
-        check(page.value(drawn_length) > length, 'and is drawn longer')
-        check(page.value("document.querySelector('#curve-controls select').dataset.same === 'yes' && curve.metric === 'train_loss'"), 'what was chosen stays chosen')
-        check(page.value('window.scrollY') == 120, 'nothing jumps')
-        check('goes on' in page.value("document.getElementById('live').textContent"), 'it says that the run goes on')
+        page.value(choose)
+        page.value('window.scrollTo(0, 120)')
+        found += [(wait(page, f'{points} >= {before + 5}', seconds), 'the curve grows'),
+                  (page.value(drawn_length) > length, 'and is drawn longer'),
+                  (page.value(chosen), 'what was chosen stays chosen')]
+        page.value("curve.hidden.add(0); drawAgain('another shape', DATA.arms)")  # as if there were more to choose from now
+        found += [(page.value(chosen + " && curve.hidden.has(0) && document.querySelector('#curve-legend [aria-pressed=false]') !== null"),
+                   'also when the controls are made again')]
+        page.value("document.querySelector('#curve-legend button').click()")
+        found += [(page.value('window.scrollY') == 120, 'nothing jumps'),
+                  ('goes on' in page.value("document.getElementById('live').textContent"), 'it says that the run goes on')]
+        if patient and page.value("document.documentElement.dataset.live === 'ended'"):
+            page.close()
+            return False
+        for good, claim in found:
+            check(good, claim)
         sound_but_for_its_own(page, 'run-live')
         shot(page, 'run-live', 1280)
-        check(wait(page, "document.documentElement.dataset.live === 'ended'"), 'it says that the run has ended')
+        check(wait(page, "document.documentElement.dataset.live === 'ended'", 60 + seconds), 'it says that the run has ended')
         words = page.value("document.getElementById('live').textContent")
         check('The run has ended' in words and 'What it left is in' in words, f'in words: {words}')
         page.close()
@@ -63,10 +80,11 @@ def a_run(browser):
         sound_but_for_its_own(page, 'run-ended-narrow')
         shot(page, 'run-ended-narrow', 390)
         page.close()
+        return True
 
 
 def a_run_that_is_killed(browser):
-    with Watched(motley, 'train', '--data', 'digits', '--model', 'softmax', '--workers', '2', '--stop-time', '60s', '--evaluate-every', '200ms') as motley_run:
+    with Watched(motley, 'train', *UNHURRIED, '--stop-time', '60s', '--evaluate-every', '200ms') as motley_run:
         page = visit(browser, motley_run)
         check(wait(page, f'{points} >= 2'), 'a run goes on')
         motley_run.process.kill()
@@ -75,11 +93,11 @@ def a_run_that_is_killed(browser):
         page.close()
 
 
-# A run that ends while somebody looks waits until they know, for 1.5 s: a browser that gets no core for as long looks once more.
+# A run that ends while somebody looks waits until they know, for 3 s: a browser that gets no core for as long looks once more.
 def the_end_is_seen(browser):
     live = 'document.documentElement.dataset.live'
     for _ in range(5):
-        with Watched(motley, 'train', '--data', 'digits', '--model', 'softmax', '--workers', '2', '--stop-time', '4s', '--evaluate-every', '200ms') as motley_run:
+        with Watched(motley, 'train', *UNHURRIED, '--stop-time', '4s', '--evaluate-every', '200ms') as motley_run:
             page = visit(browser, motley_run)
             wait(page, f"{live} === 'ended' || {live} === 'gone'")
             seen = page.value(live) == 'ended'

@@ -1,7 +1,7 @@
 """serve_checks.py MOTLEY -- the live view of real runs, asked over loopback; see test_serve.sh."""
 import filecmp, json, os, re, shutil, signal, socket, subprocess, sys, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from watched import Watched, request
+from watched import UNHURRIED, Watched, request
 
 motley, failures = sys.argv[1], []
 SMALL = ['--data', 'digits', '--model', 'softmax', '--workers', '2']
@@ -36,7 +36,7 @@ def parse(text):
 
 
 def paths_and_refusals():
-    with Watched(motley, 'train', *SMALL, '--method', 'async', '--stop-time', '20s', '--evaluate-every', '100ms') as run:
+    with Watched(motley, 'train', *UNHURRIED, '--method', 'async', '--stop-time', '20s', '--evaluate-every', '100ms') as run:
         run.until(lambda: run.state()['moment'] > 4)
         code, head, body = run.get('/')
         check(code == 200 and head['content-type'] == 'text/html; charset=utf-8' and b'<title>' in body, 'the page is there')
@@ -77,7 +77,7 @@ def paths_and_refusals():
 
 
 def slow_visitors():
-    with Watched(motley, 'train', *SMALL, '--method', 'async', '--stop-time', '6s', '--evaluate-every', '100ms') as run:
+    with Watched(motley, 'train', *UNHURRIED, '--method', 'async', '--stop-time', '6s', '--evaluate-every', '100ms') as run:
         began = time.monotonic()
         slow = [socket.socket() for _ in range(100)]
         for visitor in slow: # those for whom there is no room wait to be let in

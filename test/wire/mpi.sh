@@ -20,6 +20,8 @@ export ASAN_OPTIONS="$plain_asan:detect_leaks=0"
 look_for_leaks() { # COMMAND...
     ASAN_OPTIONS="$plain_asan:fast_unwind_on_malloc=0" LSAN_OPTIONS="suppressions=$source/test/wire/mpi.supp:print_suppressions=0" "$@"
 }
+# Four workers that mostly sleep, for runs that wait for a loss: their computing is not looked at.
+unhurried=(--emulate --cluster '{workers: [{count: 4, speed: 2000/s}]}')
 mpirun=(mpirun -q --oversubscribe)
 [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
 

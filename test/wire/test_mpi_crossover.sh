@@ -33,7 +33,7 @@ none_left killed
 clean
 echo "strict: a lost worker ends the run and is named"
 
-loose=("${flags[@]}" --workers 4 --method-mode loose --method-deadline 5ms --stop-updates none --stop-time 120s --checkpoint-every '50 updates')
+loose=("${flags[@]}" "${unhurried[@]}" --method-mode loose --method-deadline 5ms --stop-updates none --stop-time 120s --checkpoint-every '20 updates')
 goes_on() { # RUN
     await_more_checkpoints "$1" 3
     kill -INT "$(rank_pid "$1" 0)"

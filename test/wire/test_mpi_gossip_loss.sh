@@ -3,8 +3,8 @@
 # and name it: one of each kind; MOTLEY_LONG=1 takes all of them (crossover and push-sum: test_mpi_crossover, test_mpi_sgp; fedavg: test_mpi_survive).
 . "$(dirname "$0")/mpi.sh"
 
-flags=(--data digits --model mlp --model-hidden '[16]' --workers 4 --topology ring --evaluate-train end --quiet
-    --stop-updates none --stop-time 120s --checkpoint-every '50 updates')
+flags=(--data digits --model mlp --model-hidden '[16]' "${unhurried[@]}" --topology ring --evaluate-train end --quiet
+    --stop-updates none --stop-time 120s --checkpoint-every '20 updates')
 
 begin() { # RUN METHOD: as mpirun lets the others live
     "${mpirun[@]}" --enable-recovery -n 4 "$motley" train "${flags[@]}" --method "$2" --out "$folder/$1" 2>"$folder/err" &

@@ -125,7 +125,7 @@ function ticker(label, value, change) {
 // A legend whose entries show and hide their arms.
 function armButtons(host, hidden, again) {
   DATA.arms.forEach((name, arm) => {
-    const button = make('button', { type: 'button', 'aria-pressed': 'true', title: 'show or hide' }, swatch(arm), name);
+    const button = make('button', { type: 'button', 'aria-pressed': String(!hidden.has(arm)), title: 'show or hide' }, swatch(arm), name);
     button.addEventListener('click', () => {
       if (hidden.has(arm)) hidden.delete(arm); else hidden.add(arm);
       button.setAttribute('aria-pressed', String(!hidden.has(arm)));

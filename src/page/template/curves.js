@@ -1,7 +1,7 @@
 // curves.js -- loss, accuracy or gradient norm against time, updates or bytes; seeds as a band.
 
 const AXES = { t: ['Time', 'time'], u: ['Updates', 'count'], b: ['Sent by all nodes', 'bytes'] };
-const curve = { metric: '', x: 't', logY: false, logX: false, band: 'quartiles', condition: 0, hidden: new Set() };
+const curve = { metric: '', chosen: false, x: 't', logY: false, logX: false, band: 'quartiles', condition: 0, hidden: new Set() };
 
 const metricsShown = () => DATA.metrics.filter(([name]) => DATA.runs.some(run => run.y && run.y[name]));
 const metricTitle = name => (DATA.metrics.find(m => m[0] === name) || ['', ''])[1];
@@ -227,20 +227,23 @@ function startCurves() {
   $('curves').hidden = !shown.length; // a page that grows may have some later
   if (!shown.length) return;
   const wanted = DATA.targets[0] && shown.find(([name]) => name === DATA.targets[0].kind);
-  curve.metric = (wanted || shown[0])[0];
+  // A page that grows starts again when there is more to choose from, and keeps what was chosen.
+  if (!curve.chosen || !shown.some(([name]) => name === curve.metric)) curve.metric = (wanted || shown[0])[0];
+  if (curve.condition >= DATA.conditions.length) curve.condition = 0;
   const again = keepDrawn(host, width => paintCurves(host, width));
   const set = (key, value) => { curve[key] = value; again(); };
-  const logY = ticker('log scale', false, v => set('logY', v));
+  const logY = ticker('log scale', curve.logY, v => set('logY', v));
   const many = DATA.runs.length > DATA.arms.length * DATA.conditions.length;
   $('curve-controls').append(...[
     chooser('Show', shown, curve.metric, v => {
       curve.metric = v;
+      curve.chosen = true;
       set('logY', logY.firstChild.checked);
     }),
     chooser('against', Object.entries(AXES).map(([key, [name]]) => [key, name.toLowerCase()]), curve.x, v => set('x', v)),
-    DATA.conditions.length > 1 ? chooser('under', conditionOptions(), 0, v => set('condition', Number(v))) : null,
+    DATA.conditions.length > 1 ? chooser('under', conditionOptions(), curve.condition, v => set('condition', Number(v))) : null,
     many ? chooser('seeds as', [['quartiles', 'median and quartiles'], ['all', 'median, least to most'], ['seeds', 'median and each seed']], curve.band, v => set('band', v)) : null,
-    logY, ticker('log axis below', false, v => set('logX', v))].filter(Boolean));
+    logY, ticker('log axis below', curve.logX, v => set('logX', v))].filter(Boolean));
   armButtons($('curve-legend'), curve.hidden, again);
   const notes = [];
   if (many) notes.push('Lines are medians over seeds, faint once some runs have ended, and stop once half have.');

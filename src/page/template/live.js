@@ -2,7 +2,7 @@
 // What was chosen on the page stays chosen.
 
 const ASK_MS = 1000, ASK_LATE_MS = 5000, MISSED_MOST = 2;
-const EMPTY = $('curves').innerHTML, CHOSEN = { ...curve };
+const EMPTY = $('curves').innerHTML;
 let moment = Number($('live').dataset.moment), missed = 0, heard = new Date();
 
 function tell(state, words) {
@@ -20,14 +20,15 @@ async function ask(path) {
 // What the controls of the curves were made from.
 const shape = () => JSON.stringify([DATA.arms, DATA.conditions, metricsShown(), DATA.targets, DATA.runs.length > DATA.arms.length * DATA.conditions.length]);
 
-function drawAgain(before) {
+function drawAgain(before, arms) {
   if (shape() === before) {
     for (const afresh of drawn) afresh();
     return;
   }
   drawn.clear();
   $('curves').innerHTML = EMPTY; // the template's own words
-  Object.assign(curve, CHOSEN, { hidden: new Set() });
+  const off = new Set([...curve.hidden].map(arm => arms[arm])); // an arm may have another number now
+  curve.hidden = new Set(DATA.arms.flatMap((name, arm) => off.has(name) ? [arm] : []));
   startCurves();
 }
 
@@ -42,10 +43,10 @@ async function renew() {
   document.title = fresh.title;
   document.querySelector('h1').textContent = fresh.querySelector('h1').textContent;
   $('command').textContent = fresh.getElementById('command').textContent;
-  const before = shape();
+  const before = shape(), arms = DATA.arms;
   for (const key of Object.keys(DATA)) delete DATA[key];
   Object.assign(DATA, JSON.parse(fresh.getElementById('data').textContent));
-  drawAgain(before);
+  drawAgain(before, arms);
   moment = Number(fresh.getElementById('live').dataset.moment);
 }
 

@@ -535,15 +535,15 @@ static void put_sentence(const struct contest *c)
 
 /* ---- What the figures cannot tell -------------------------------------------------------------------- */
 
-/* Whether some arm sets the key, or keys below it. */
-static bool arm_sets(const json_t *document, const char *key)
+/* Whether one of the "arms" or "conditions" sets the key, or keys below it. */
+static bool one_sets(const json_t *document, const char *sides, const char *key)
 {
     size_t i;
-    const json_t *arm;
+    const json_t *side;
     const char *set;
     json_t *value;
-    json_array_foreach(mot_json_get_list(document, "arms"), i, arm) json_object_foreach(
-        json_object_get(arm, "settings"), set, value) if (strncmp(set, key, strlen(key)) == 0) return true;
+    json_array_foreach(mot_json_get_list(document, sides), i, side) json_object_foreach(
+        json_object_get(side, "settings"), set, value) if (strncmp(set, key, strlen(key)) == 0) return true;
     return false;
 }
 
@@ -571,8 +571,8 @@ static void put_untuned(const struct contest *c)
     if (strcmp(c->kind->name, "time") == 0) return;
     const char *command = mot_json_get_text(c->document, "command");
     if (c->arms < 2 || json_array_size(mot_json_get_list(c->document, "tuning")) > 0 ||
-        arm_sets(c->document, "optimizer") || !arm_sets(c->document, "method") ||
-        strncmp(command, "motley compare", 14) != 0)
+        one_sets(c->document, "arms", "optimizer") || one_sets(c->document, "conditions", "optimizer.lr") ||
+        !one_sets(c->document, "arms", "method") || strncmp(command, "motley compare", 14) != 0)
         return;
     bool own = strstr(mot_json_get_text(c->document, "experiment"), "lr: auto") != NULL;
     say(c, "%s",

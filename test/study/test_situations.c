@@ -12,8 +12,8 @@ struct situation {
     size_t arms;    /* 0: two */
     uint64_t seeds; /* 0: six */
     const char *says[4], *never[3];
-    bool methods; /* arms are methods that share one untuned rate */
-    bool tuned;
+    bool methods;      /* arms are methods that share one untuned rate */
+    bool tuned, swept; /* swept: over learning rates */
 };
 
 #define LEARNED .learned = 1
@@ -142,6 +142,8 @@ static const struct situation situations[] = {
         .says = { "--halving --by test_accuracy`" } },
     { "tuned arms", { { GOOD, .target = 8 }, { GOOD, .target = 4 } }, .methods = true, .tuned = true,
         .says = { "second wins" }, .never = { "tune them first" } },
+    { "rates beside each other", { { GOOD, .target = 8 }, { GOOD, .target = 4 } }, .methods = true,
+        .swept = true, .says = { "second wins" }, .never = { "All arms share", "tune them first" } },
     { "all runs of an arm crash", { { GOOD, .target = 8 }, { .crashed = true } },
         .says = { "first has the best median: it reaches 80 % test accuracy in 8.00 s" },
         .never = { "wins" } },
@@ -155,7 +157,8 @@ static json_t *study_of(const struct situation *s)
     static const struct mot_study_setting methods[] = { { "method", "allreduce", "" },
         { "method", "server", "" }, { "method", "async", "" } };
     static const char *const names[] = { "first", "second", "third" };
-    static const struct mot_study_side condition = { .name = "" };
+    static const struct mot_study_setting rate = { "optimizer.lr", "0.1", "" };
+    const struct mot_study_side condition = { .name = "", .setting = &rate, .settings = s->swept };
     struct mot_study_side arm[3];
     size_t arms = s->arms ? s->arms : 2;
     json_t *d = NULL,

@@ -72,8 +72,9 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
     case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
-        /* The reason why the first one was lost says more than what follows from it. */
-        if (k->away && (!reason || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)) return;
+        /* The reason why the first one was lost says more than what follows from it; one that ends the run
+         * says most of all. */
+        if (k->failed || (k->away && (!reason || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN))) return;
         snprintf(k->words, sizeof(k->words),
             "no broker answers at %.60s: %s; check that it runs, its address%s", k->hosts, why,
             k->tls ? ", and that the port speaks TLS" : " and its port");

@@ -17,8 +17,8 @@ import time
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import torch  # noqa: E402  (after the thread counts)
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "math"))
-from torch_nets import LeNet, ResNet  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "pytorch"))
+import motley_nets  # noqa: E402
 
 ROWS, COLS, CLASSES = 2048, 784, 10
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
@@ -28,7 +28,7 @@ def build(name):
     """Model and optimiser as the usual PyTorch code writes them."""
     linear = torch.nn.Linear
     if name in ("lenet", "resnet20"):
-        net = LeNet(28, CLASSES) if name == "lenet" else ResNet(3, CLASSES)
+        net = motley_nets.build(name, (1, 28, 28) if name == "lenet" else (3, 32, 32), CLASSES)
         net = net.to(memory_format=torch.channels_last)
     elif name == "softmax":
         net = linear(COLS, CLASSES)

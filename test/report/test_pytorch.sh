@@ -42,4 +42,9 @@ for model in resnet8 vgg8; do
     off=$(PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$tree/test/report/pytorch_steps.py" start.safetensors run/model.safetensors rows.npy "$labels" 20 5)
     check "${model}_goes_on_here_as_it_would_there" below "$off" 1e-4
 done
+
+# bench/compare-torch takes the same networks from examples/pytorch; one short turn of it.
+step=${MOTLEY_BUILD:-$tree/build}/bench_step
+rows() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$tree/bench/bench_step_torch.py" "$step" 1 0.01 nets >speeds && [ "$(grep -c '^lenet\|^resnet20' speeds)" = 4 ]; }
+[ ! -x "$step" ] || check the_benchmark_beside_pytorch_runs rows
 exit $failed

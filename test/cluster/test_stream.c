@@ -137,4 +137,30 @@ TEST(counts_and_moments_agree_under_every_law)
     }
 }
 
+TEST(streams_are_alike_if_nothing_tells_them_apart)
+{
+    const struct mot_stream s = plain(MOT_STREAM_LIST, 3, 1);
+    struct mot_stream none = plain(MOT_STREAM_NONE, 3, 1), other = plain(MOT_STREAM_NONE, 4, 2);
+    CHECK(mot_stream_alike(&s, &s) && mot_stream_alike(&none, &other)); /* without samples there is no rate */
+    CHECK(!mot_stream_alike(&s, &none));
+#define CHECK_APART(field, value)                                                                            \
+    do {                                                                                                     \
+        other = s;                                                                                           \
+        other.field = value;                                                                                 \
+        CHECK(!mot_stream_alike(&s, &other));                                                                \
+    } while (0)
+    CHECK_APART(mean, 4);
+    CHECK_APART(sd, 2);
+    CHECK_APART(rates, ((struct mot_uints){ .n = 1, .v = { 7 } }));
+    CHECK_APART(start, 5);
+    CHECK_APART(redraw, 5);
+    CHECK_APART(drift, 5);
+    CHECK_APART(over, 5);
+    CHECK_APART(burst, 5);
+    CHECK_APART(burst_every, 5);
+    CHECK_APART(burst_lasts, 5);
+    CHECK_APART(buffer, s.buffer + 1);
+    CHECK_APART(bound, s.bound + 5);
+}
+
 TEST_MAIN()

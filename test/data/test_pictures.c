@@ -121,9 +121,9 @@ static void add(struct zip *z, const char *name, const void *bytes, size_t size,
     memcpy(z->file + z->n, packed, n), z->n += n;
     unsigned char *d = z->directory + z->directory_n;
     memcpy(d, "PK\1\2", 4), put(d + 4, 20, 2), memcpy(d + 6, common, 26);
-    memset(d + 32, 0, 10), put(d + 42, local, 4);
-    memcpy(d + 46, name, length);
-    z->directory_n += 46 + length;
+    memset(d + 32, 0, 10), put(d + 32, 3, 2), put(d + 42, local, 4);
+    memcpy(d + 46, name, length), memcpy(d + 46 + length, "why", 3); /* its comment */
+    z->directory_n += 46 + length + 3;
     z->members++;
 }
 

@@ -554,6 +554,21 @@ TEST(named_networks_have_the_tensors_and_sizes_of_the_papers)
     close_lab(&lab);
 }
 
+TEST(layers_are_named_by_their_place_or_as_the_list_says)
+{
+    struct lab lab;
+    CHECK_INT(
+        open_net(&lab,
+            "[{name: conv, as: stem, out: 4, kernel: 3}, {name: residual, as: block, layers: [{name: conv, "
+            "out: 4, kernel: 1, bias: false}]}, flatten, {name: linear, out: classes}]",
+            "0", (struct mot_shape){ 72, 3, false, { 2, 6, 6 } }),
+        MOT_OK);
+    static const char *const name[] = { "stem.weight", "stem.bias", "block.0.weight", "3.weight", "3.bias" };
+    CHECK_INT(lab.net.segments, MOT_COUNT(name));
+    for (size_t i = 0; i < MOT_COUNT(name); i++) CHECK_TEXT(lab.net.segment[i].name, name[i]);
+    close_lab(&lab);
+}
+
 TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
 {
     static const struct {

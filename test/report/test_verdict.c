@@ -597,4 +597,21 @@ TEST(local_epochs_get_no_advice_on_batches_and_their_steps_are_not_lost_gradient
     CHECK_HAS(judge(&r), "batch");
 }
 
+TEST(samples_that_are_dropped_or_wait_are_counted_and_their_worker_named)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 100);
+    for (int i = 0; i < 4; i++) r.node[i].feed.arrived = 1000;
+    r.node[1].feed.waiting = 900, r.node[1].feed.oldest = 3000000000;
+    r.node[2].feed.dropped = 400, r.node[3].feed.malformed = 80;
+    CHECK(!strstr(judge(&r), "samples"));
+    r.o.last.streams = true;
+    judge(&r);
+    CHECK_HAS(verdict,
+        "400 samples (10 % of those that arrived) were dropped unused, most of its own by worker 2: 40 %. ");
+    CHECK_HAS(verdict, "80 records (2 %) were malformed: check that `source.records`");
+    CHECK_HAS(verdict, "900 samples (23 %) still wait, the oldest for 3.00 s: more arrives than is used");
+    CHECK_HAS(verdict, "above all at worker 1.");
+}
+
 TEST_MAIN()

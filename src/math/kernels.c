@@ -15,7 +15,9 @@ extern const struct mot_map_kernels mot_maps_generic, mot_maps_avx2, mot_maps_av
  * same bits. */
 #define SETS_MAX 3
 static const struct mot_kernels *available[SETS_MAX + 1];
+#ifdef MOTLEY_AVX512
 static struct mot_kernels wider;
+#endif
 /* NULL after choosing: the environment asked for a set that is not there */
 static const struct mot_kernels *chosen;
 static const char *wanted;
@@ -36,12 +38,14 @@ static void choose(void)
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+#ifdef MOTLEY_AVX512
         if (__builtin_cpu_supports("avx512f")) {
             wider = mot_kernels_avx2;
             wider.narrow_forward = mot_narrow_forward_avx512;
             available[n++] = &wider;
             maps[m++] = &mot_maps_avx512;
         }
+#endif
         available[n++] = &mot_kernels_avx2;
         maps[m++] = &mot_maps_avx2;
     }

@@ -74,9 +74,9 @@ side_by_side() {
     "$@" &
 }
 event() { side_by_side between "event/$1" "an event" events "$2" "$3" "${phantom[@]}" --method "$1" --stop-updates @ "${@:4}"; }
-many() { side_by_side between "many/$1" "an event, 2,000 workers" events "$2" "$3" "${phantom[@]}" --workers 2000 --data synthetic \
+many() { side_by_side between "many/$1" "an event, 1,000 workers" events "$2" "$3" "${phantom[@]}" --workers 1000 --data synthetic \
     --data-size 20000 --batch 8 --method "$1" --stop-updates @ "${@:4}"; }
-setup() { side_by_side between "setup/$1" "a worker more" workers 1000 2000 "${phantom[@]}" --workers @ --data synthetic \
+setup() { side_by_side between "setup/$1" "a worker more" workers 500 1000 "${phantom[@]}" --workers @ --data synthetic \
     --data-size 20000 --batch 8 --method "$1" --stop-updates 1 "${@:2}"; }
 step() { side_by_side between "step/$1" "a step, batch $2" updates 20 60 --data digits --workers 1 --batch "$2" --stop-updates @ "${@:3}"; }
 
@@ -94,8 +94,8 @@ done
 side_by_side between event/faults "an event of async" events 1000 4000 "${phantom[@]}" --method async --stop-updates @ "${faulty[@]}"
 
 # Nothing that happens at every event may take as long as there are workers, and nothing as long as their square.
-many async 4000 12000
-many ringmaster 4000 12000 --method-r 3000
+many async 2000 6000
+many ringmaster 2000 6000 --method-r 1500
 many server 4 12
 many coded 4 12
 many crossover 4 12

@@ -8,6 +8,7 @@
 #include <string.h>
 
 extern const struct mot_kernels mot_kernels_generic, mot_kernels_avx2, mot_kernels_neon;
+void mot_gemm_avx512(const struct mot_gemm *);
 void mot_narrow_forward_avx512(const struct mot_few *);
 extern const struct mot_map_kernels mot_maps_generic, mot_maps_avx2, mot_maps_avx512, mot_maps_neon;
 
@@ -41,6 +42,7 @@ static void choose(void)
 #ifdef MOTLEY_AVX512
         if (__builtin_cpu_supports("avx512f")) {
             wider = mot_kernels_avx2;
+            wider.gemm = mot_gemm_avx512;
             wider.narrow_forward = mot_narrow_forward_avx512;
             available[n++] = &wider;
             maps[m++] = &mot_maps_avx512;

@@ -5,6 +5,7 @@
 #include <motley/model.h>
 
 #include "math/kernels_gemm.h"
+#include "math/kernels_panels.h"
 #include "math/kernels_narrow.h"
 #include "math/kernels_vector.h"
 #include "math/kernels_few.h"

@@ -48,14 +48,15 @@ struct conv_tile {
     const float *x, *packed; /* the panel; the weights of the tile's channels */
     uint32_t o;              /* the first channel */
     uint32_t h, w;           /* where it begins */
+    bool down;               /* its pixels lie below each other, otherwise beside each other */
     uint32_t r0, r1, q0, q1; /* the part of the window that lies inside */
 };
 
 INLINE float *conv_out(const struct conv_tile *t, uint32_t o, uint32_t pixel, float *y)
 {
     const struct mot_conv *k = t->k;
-    size_t at =
-        (size_t)(k->from_row + t->h * k->step) * k->out.width + k->from_col + (t->w + pixel) * k->step;
+    const uint32_t h = t->h + (t->down ? pixel : 0), w = t->w + (t->down ? 0 : pixel);
+    size_t at = (size_t)(k->from_row + h * k->step) * k->out.width + k->from_col + w * k->step;
     return y + mot_map_at(&k->out, o) + at * mot_map_step(&k->out, o);
 }
 
@@ -74,7 +75,7 @@ INLINE void conv_sums(const struct conv_tile *t, float *y, const int outs, const
     const size_t plane = mot_map_pixels(&k->in);
     for (uint32_t c = 0; c < k->in.channels; c += MOT_MAP_BLOCK) {
         const uint32_t width = mot_map_width(k->in.channels, c);
-        const size_t step = (size_t)width * MOT_PANEL, next = k->stride * step;
+        const size_t step = (size_t)width * MOT_PANEL, next = k->stride * step * (t->down ? k->in.width : 1);
         const float *block = t->x + c * plane * MOT_PANEL;
         for (uint32_t r = t->r0; r < t->r1; r++) {
             const float *x = block + (size_t)((row + r) * k->in.width + col + t->q0) * step;
@@ -130,38 +131,64 @@ INLINE void clip(int64_t first, uint32_t size, uint32_t limit, uint32_t *from, u
     *to = (uint32_t)(b > (int64_t)*from ? b : (int64_t)*from);
 }
 
-/* One row of pixels of some channels: those whose window lies inside several at a time, others one by one. */
-static void conv_row(struct conv_tile *t, uint32_t outs, float *y)
+/* As many pixels of so many channels as have their sums in registers. */
+INLINE uint32_t pixels_of(uint32_t outs)
+{
+    uint32_t most = (uint32_t)(ACROSS / PARTS) / outs;
+    return most < 1 ? 1 : most > PIXELS_MAX ? PIXELS_MAX : most;
+}
+
+/* How many of the pixels from .. count - 1 of a row, or rows of a column, have a window wholly inside, up to
+ * the first that has not. */
+INLINE uint32_t whole(
+    uint32_t from, uint32_t count, uint32_t stride, int32_t padding, uint32_t kernel, uint32_t limit)
+{
+    int64_t first = (int64_t)from * stride - padding, room = (int64_t)limit - kernel - first;
+    if (first < 0 || room < 0) return 0;
+    return room / stride + 1 < (int64_t)(count - from) ? (uint32_t)(room / stride + 1) : count - from;
+}
+
+/* Some rows of pixels of some channels. Pixels at the left and right edge, where the window is cut, have
+ * nobody beside them that sees as much of it, but those below them do: their tiles go down. */
+static void conv_rows(struct conv_tile *t, uint32_t outs, uint32_t rows, float *y)
 {
     const struct mot_conv *k = t->k;
-    uint32_t most = (uint32_t)(ACROSS / PARTS) / outs;
-    most = most < 1 ? 1 : most > PIXELS_MAX ? PIXELS_MAX : most;
-    for (uint32_t w = 0, pixels; w < k->cols; w += pixels) {
-        int64_t col = (int64_t)w * k->stride - k->left;
+    const uint32_t most = pixels_of(outs), h = t->h;
+    for (uint32_t w = 0, run; w < k->cols; w += run) {
         t->w = w;
-        clip(col, k->kernel_cols, k->in.width, &t->q0, &t->q1);
-        pixels = 1;
-        if (t->q1 - t->q0 == k->kernel_cols) {
-            int64_t fit = ((int64_t)k->in.width - k->kernel_cols - col) / k->stride + 1; /* from here on */
-            uint32_t left = k->cols - w < most ? k->cols - w : most;
-            pixels = fit < (int64_t)left ? (uint32_t)fit : left;
+        clip((int64_t)w * k->stride - k->left, k->kernel_cols, k->in.width, &t->q0, &t->q1);
+        run = whole(w, k->cols, k->stride, k->left, k->kernel_cols, k->in.width);
+        t->down = run == 0;
+        if (t->down) {
+            conv_way[outs - 1][rows - 1](t, y);
+            run = 1;
+            continue;
         }
-        conv_way[outs - 1][pixels - 1](t, y);
+        for (; t->h < h + rows; t->h++)
+            for (uint32_t done = 0, pixels; done < run; done += pixels) {
+                pixels = run - done < most ? run - done : most;
+                t->w = w + done;
+                conv_way[outs - 1][pixels - 1](t, y);
+            }
+        t->h = h;
     }
 }
 
 static void conv(const struct mot_conv *k)
 {
-    size_t weights = (size_t)k->in.channels * k->kernel_rows * k->kernel_cols;
+    const size_t weights = (size_t)k->in.channels * k->kernel_rows * k->kernel_cols;
+    const uint32_t most = pixels_of(outs_of(k->out.channels, 0)); /* no tile has more channels */
     for (uint32_t panel = 0; panel < k->panels; panel++) {
         float *y = k->y + panel * mot_map_size(&k->out) * MOT_PANEL;
         struct conv_tile t = { .k = k, .x = k->x + panel * mot_map_size(&k->in) * MOT_PANEL };
-        for (t.h = 0; t.h < k->rows; t.h++) {
+        for (uint32_t rows; t.h < k->rows; t.h += rows) {
             clip((int64_t)t.h * k->stride - k->top, k->kernel_rows, k->in.height, &t.r0, &t.r1);
+            rows = whole(t.h, k->rows, k->stride, k->top, k->kernel_rows, k->in.height);
+            rows = rows < 1 ? 1 : rows < most ? rows : most;
             uint32_t outs;
             for (t.o = 0, t.packed = k->packed; t.o < k->out.channels; t.o += outs) {
                 outs = outs_of(k->out.channels, t.o);
-                conv_row(&t, outs, y);
+                conv_rows(&t, outs, rows, y);
                 t.packed += outs * weights;
             }
         }
@@ -243,37 +270,76 @@ INLINE void inside(
     if (*from > *to) *from = *to;
 }
 
+/* One block of outputs and one of inputs of one panel, and where in them a window's row begins. */
+struct slope_row {
+    const struct mot_conv_slope *k;
+    uint32_t outs, ins, r, from, to; /* rows from .. to - 1 of the output */
+    const float *d, *x;              /* pixel 0 of each */
+    float *sum;                      /* of this row of the window: [outs][q][ins][16] */
+};
+
+/* Columns q0 .. q1 - 1 of the window for rows h .. h + rows - 1 and columns w .. w + cols - 1 of the output,
+ * which see all of them. They lie one after the other, so a tile may take numbers of several. */
+INLINE void slope_part(
+    const struct slope_row *s, uint32_t q0, uint32_t q1, uint32_t h, uint32_t rows, uint32_t w, uint32_t cols)
+{
+    const struct mot_conv_slope *k = s->k;
+    const size_t d_step = (size_t)s->outs * MOT_PANEL, x_step = (size_t)s->ins * MOT_PANEL;
+    const size_t row = (size_t)h * k->stride + s->r - k->padding,
+                 col = (size_t)w * k->stride + q0 - k->padding;
+    slope_run((struct slope_tile){ .rows = rows,
+                  .cols = cols,
+                  .d = s->d + ((size_t)h * k->out.width + w) * d_step,
+                  .x = s->x + (row * k->in.width + col) * x_step,
+                  .d_step = d_step,
+                  .d_row = d_step * k->out.width,
+                  .x_step = x_step * k->stride,
+                  .x_row = x_step * k->in.width * k->stride,
+                  .sum = s->sum + (size_t)q0 * x_step,
+                  .sum_row = (size_t)k->kernel * x_step },
+        s->outs, (q1 - q0) * s->ins);
+}
+
+/* A block of so few inputs makes tiles that are too small, so its window's columns are taken together: row by
+ * row of the output, since at the edges pixels see fewer of them. The order of additions is the same. */
+#define FEW_INS 3u
+
+static void slope_rows(const struct slope_row *s)
+{
+    const struct mot_conv_slope *k = s->k;
+    uint32_t uncut = whole(0, k->out.width, k->stride, (int32_t)k->padding, k->kernel, k->in.width);
+    if (uncut == k->out.width) {
+        slope_part(s, 0, k->kernel, s->from, s->to - s->from, 0, k->out.width);
+    } else if (s->ins > FEW_INS) {
+        for (uint32_t q = 0, w, end; q < k->kernel; q++) {
+            inside(q, k, k->in.width, k->out.width, &w, &end);
+            if (w < end) slope_part(s, q, q + 1, s->from, s->to - s->from, w, end - w);
+        }
+    } else {
+        for (uint32_t h = s->from; h < s->to; h++)
+            for (uint32_t w = 0, cols, q0, q1; w < k->out.width; w += cols) {
+                clip((int64_t)w * k->stride - k->padding, k->kernel, k->in.width, &q0, &q1);
+                cols = whole(w, k->out.width, k->stride, (int32_t)k->padding, k->kernel, k->in.width);
+                cols = cols > 0 ? cols : 1;
+                if (q0 < q1) slope_part(s, q0, q1, h, 1, w, cols);
+            }
+    }
+}
+
 /* Rows h0 .. h1-1 of the output of one panel, one block of outputs and one of inputs. */
 static void slope_block(const struct mot_conv_slope *k, uint32_t panel, uint32_t o, uint32_t i, uint32_t h0,
     uint32_t h1, float *sum)
 {
-    const uint32_t outs = mot_map_width(k->out.channels, o), ins = mot_map_width(k->in.channels, i);
-    const float *d = k->d + panel * mot_map_size(&k->out) * MOT_PANEL + mot_map_at(&k->out, o),
-                *x = k->x + panel * mot_map_size(&k->in) * MOT_PANEL + mot_map_at(&k->in, i);
-    const size_t d_step = (size_t)outs * MOT_PANEL, x_step = (size_t)ins * MOT_PANEL;
-    const size_t run = (size_t)k->kernel * ins * MOT_PANEL; /* sums: [r][outs][q][ins][16] */
-    for (uint32_t r = 0; r < k->kernel; r++) {
-        uint32_t from, to;
-        inside(r, k, k->in.height, k->out.height, &from, &to);
-        from = from < h0 ? h0 : from, to = to > h1 ? h1 : to;
-        if (from >= to) continue;
-        struct slope_tile t = { .rows = to - from,
-            .d_step = d_step,
-            .d_row = d_step * k->out.width,
-            .x_step = x_step * k->stride,
-            .x_row = x_step * k->in.width * k->stride,
-            .sum_row = run };
-        size_t row = (size_t)from * k->stride + r - k->padding;
-        for (uint32_t q = 0; q < k->kernel; q++) {
-            uint32_t w, end;
-            inside(q, k, k->in.width, k->out.width, &w, &end);
-            if (w == end) continue;
-            t.cols = end - w;
-            t.d = d + ((size_t)from * k->out.width + w) * d_step;
-            t.x = x + (row * k->in.width + (size_t)w * k->stride + q - k->padding) * x_step;
-            t.sum = sum + r * outs * run + (size_t)q * ins * MOT_PANEL;
-            slope_run(t, outs, ins);
-        }
+    struct slope_row s = { .k = k,
+        .outs = mot_map_width(k->out.channels, o),
+        .ins = mot_map_width(k->in.channels, i),
+        .d = k->d + panel * mot_map_size(&k->out) * MOT_PANEL + mot_map_at(&k->out, o),
+        .x = k->x + panel * mot_map_size(&k->in) * MOT_PANEL + mot_map_at(&k->in, i),
+        .sum = sum };
+    for (; s.r < k->kernel; s.r++, s.sum += (size_t)s.outs * k->kernel * s.ins * MOT_PANEL) {
+        inside(s.r, k, k->in.height, k->out.height, &s.from, &s.to);
+        s.from = s.from < h0 ? h0 : s.from, s.to = s.to > h1 ? h1 : s.to;
+        if (s.from < s.to) slope_rows(&s);
     }
 }
 

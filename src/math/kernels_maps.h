@@ -7,39 +7,53 @@
 
 /* ---- Pooling ---------------------------------------------------------------------- */
 
-/* What every pixel of a pooled map does, for one channel of one panel. */
+/* What every pixel of a pooled map does, for one channel of one panel: the part of its window inside. */
 struct window {
-    const float *x; /* the input's pixel 0 */
+    const float *x; /* its first pixel of the input */
     float *dx;
     size_t step, row; /* between the input's pixels and rows of them */
-    uint32_t h0, h1, w0, w1;
+    uint32_t rows, cols;
 };
 
-INLINE bool next_window(
-    const struct mot_pool *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w, struct window *at)
+/* `size` is known to the compiler: windows of size x size that lie side by side, none cut; or 0: any. */
+INLINE bool next_window(const struct mot_pool *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w,
+    struct window *at, const uint32_t size)
 {
     size_t from = panel * mot_map_size(&k->in) * MOT_PANEL + mot_map_at(&k->in, c);
     at->step = mot_map_step(&k->in, c);
     at->row = at->step * k->in.width;
+    if (size) {
+        from += h * size * at->row + w * size * at->step;
+        at->rows = at->cols = size;
+    } else {
+        int64_t top = (int64_t)h * k->stride - k->padding, left = (int64_t)w * k->stride - k->padding;
+        uint32_t h0, h1, w0, w1;
+        clip(top, k->kernel_rows, k->in.height, &h0, &h1);
+        clip(left, k->kernel_cols, k->in.width, &w0, &w1);
+        if (h0 >= h1 || w0 >= w1) return false;
+        from += (size_t)(top + h0) * at->row + (size_t)(left + w0) * at->step;
+        at->rows = h1 - h0, at->cols = w1 - w0;
+    }
     at->x = k->x ? k->x + from : NULL;
     at->dx = k->dx ? k->dx + from : NULL;
-    int64_t top = (int64_t)h * k->stride - k->padding, left = (int64_t)w * k->stride - k->padding;
-    clip(top, k->kernel_rows, k->in.height, &at->h0, &at->h1);
-    clip(left, k->kernel_cols, k->in.width, &at->w0, &at->w1);
-    at->h0 = (uint32_t)(at->h0 + top), at->h1 = (uint32_t)(at->h1 + top);
-    at->w0 = (uint32_t)(at->w0 + left), at->w1 = (uint32_t)(at->w1 + left);
-    return at->h0 < at->h1 && at->w0 < at->w1;
+    return true;
 }
 
-#define EACH_WINDOW(k, at)                                                                                   \
+#define EACH_WINDOW(k, at, size)                                                                             \
     for (uint32_t panel = 0; panel < (k)->panels; panel++)                                                   \
         for (uint32_t c = 0; c < (k)->in.channels; c++)                                                      \
             for (uint32_t h = 0; h < (k)->out.height; h++)                                                   \
                 for (uint32_t w = 0; w < (k)->out.width; w++)                                                \
-                    if (next_window(k, panel, c, h, w, &at))
+                    if (next_window(k, panel, c, h, w, &at, size))
 #define EACH_PIXEL(at)                                                                                       \
-    for (uint32_t i = at.h0; i < at.h1; i++)                                                                 \
-        for (uint32_t j = at.w0; j < at.w1; j++)
+    UNROLL_4 for (uint32_t i = 0; i < at.rows; i++) UNROLL_4 for (uint32_t j = 0; j < at.cols; j++)
+
+/* The windows of nearly all networks are of two by two pixels. */
+INLINE bool in_twos(const struct mot_pool *k)
+{
+    return k->kernel_rows == 2 && k->kernel_cols == 2 && k->stride == 2 && k->padding == 0 &&
+        2 * k->out.height <= k->in.height && 2 * k->out.width <= k->in.width;
+}
 
 INLINE size_t pooled_at(const struct mot_pool *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w)
 {
@@ -47,14 +61,15 @@ INLINE size_t pooled_at(const struct mot_pool *k, uint32_t panel, uint32_t c, ui
         ((size_t)h * k->out.width + w) * mot_map_step(&k->out, c);
 }
 
-static void max_pool(const struct mot_pool *k)
+INLINE void max_of_windows(const struct mot_pool *k, const uint32_t size)
 {
     struct window at;
-    EACH_WINDOW(k, at)
+    EACH_WINDOW(k, at, size)
     {
         float *y = k->y + pooled_at(k, panel, c, h, w);
-        for (int v = 0; v < PARTS; v++) {
-            vf most = load(at.x + at.h0 * at.row + at.w0 * at.step + v * LANES);
+        UNROLL for (int v = 0; v < PARTS; v++)
+        {
+            vf most = load(at.x + v * LANES);
             EACH_PIXEL(at)
             {
                 vf x = load(at.x + i * at.row + j * at.step + v * LANES);
@@ -65,19 +80,25 @@ static void max_pool(const struct mot_pool *k)
     }
 }
 
+static void max_pool(const struct mot_pool *k)
+{
+    if (in_twos(k)) max_of_windows(k, 2);
+    else max_of_windows(k, 0);
+}
+
 static void clear_input(const struct mot_pool *k)
 {
     if (!k->add) memset(k->dx, 0, k->panels * mot_map_size(&k->in) * MOT_PANEL * sizeof *k->dx);
 }
 
-static void max_pool_back(const struct mot_pool *k)
+INLINE void max_back_to_windows(const struct mot_pool *k, const uint32_t size)
 {
     struct window at;
-    clear_input(k);
-    EACH_WINDOW(k, at)
+    EACH_WINDOW(k, at, size)
     {
         size_t here = pooled_at(k, panel, c, h, w);
-        for (int v = 0; v < PARTS; v++) {
+        UNROLL for (int v = 0; v < PARTS; v++)
+        {
             vf most = load(k->y + here + v * LANES), d = load(k->d + here + v * LANES);
             EACH_PIXEL(at)
             {
@@ -90,11 +111,18 @@ static void max_pool_back(const struct mot_pool *k)
     }
 }
 
+static void max_pool_back(const struct mot_pool *k)
+{
+    clear_input(k);
+    if (in_twos(k)) max_back_to_windows(k, 2);
+    else max_back_to_windows(k, 0);
+}
+
 static void mean_pool(const struct mot_pool *k)
 {
     const float share = 1 / (float)(k->kernel_rows * k->kernel_cols);
     struct window at;
-    EACH_WINDOW(k, at)
+    EACH_WINDOW(k, at, 0)
     {
         float *y = k->y + pooled_at(k, panel, c, h, w);
         for (int v = 0; v < PARTS; v++) {
@@ -110,7 +138,7 @@ static void mean_pool_back(const struct mot_pool *k)
     const float share = 1 / (float)(k->kernel_rows * k->kernel_cols);
     struct window at;
     clear_input(k);
-    EACH_WINDOW(k, at)
+    EACH_WINDOW(k, at, 0)
     {
         size_t here = pooled_at(k, panel, c, h, w);
         for (int v = 0; v < PARTS; v++) {

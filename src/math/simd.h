@@ -114,6 +114,24 @@ INLINE void narrow(float *p, vd v)
 #endif
 }
 
+/* Arrays with a row every `step` bytes, without a register for each row: x86 adds one or two steps for free.
+ * The compiler must not see that the pointers have to do with each other, or it gives each row a register
+ * after all, and keeps those in memory. */
+#define APART 3
+#define STARTS(rows) (((int)(rows) + APART - 1) / APART)
+INLINE void start_rows(const float *first, size_t step, const char **start, const int rows)
+{
+    UNROLL for (int i = 0; i < STARTS(rows); i++)
+    {
+        start[i] = (const char *)first + (size_t)(i * APART) * step;
+        __asm__("" : "+r"(start[i]));
+    }
+}
+INLINE const float *in_row(const char *const *start, size_t step, int row)
+{
+    return (const float *)(const void *)(start[row / APART] + (size_t)(row % APART) * step);
+}
+
 INLINE vf all(float a) { return a - (vf){ 0 }; }
 INLINE vd all_d(double a) { return a - (vd){ 0 }; }
 INLINE vf choose(vi yes, vf a, vf b) { return (vf)(((vi)a & yes) | ((vi)b & ~yes)); }

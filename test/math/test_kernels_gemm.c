@@ -66,6 +66,29 @@ TEST(gemm_adds_in_order_of_k_whatever_the_tile)
     free(a), free(b), free(bias);
 }
 
+TEST(sets_of_one_name_multiply_to_the_same_bits)
+{
+    static const uint32_t ns[] = { 1, 16, 37 }, ks[] = { 1, 50, 800 };
+    rng = mot_rng_at(SEED, MOT_RNG_TEST, 8);
+    for (const struct mot_kernels *const *set = mot_kernels_all(); *set && set[1]; set++) {
+        if (strcmp(set[0]->name, set[1]->name) != 0) continue;
+        for (int form = 0; form < FORMS; form++)
+            for (uint32_t m = 1; m < 30; m++)
+                for (size_t j = 0; j < MOT_COUNT(ns) * MOT_COUNT(ks); j++) {
+                    const uint32_t n = ns[j % MOT_COUNT(ns)], k = ks[j / MOT_COUNT(ns)];
+                    const size_t cs = (size_t)m * mot_panels(n) * MOT_PANEL;
+                    float *a = fresh((size_t)(m + 16) * (k + 16)), *bias = fresh(m);
+                    float *b = fresh((size_t)mot_panels(n) * k * MOT_PANEL), *c = fresh(cs), *d = copy(c, cs);
+                    struct mot_gemm g = make_gemm(form, m, n, k, a, b, c, bias), other = g;
+                    other.c = d;
+                    set[0]->gemm(&g), set[1]->gemm(&other);
+                    bool same = memcmp(c, d, cs * sizeof *c) == 0;
+                    free(a), free(bias), free(b), free(c), free(d);
+                    if (!same) FAIL("%s form %d %ux%ux%u: other bits", set[0]->name, form, m, n, k);
+                }
+    }
+}
+
 TEST(panels_are_transposed_exactly)
 {
     rng = mot_rng_at(SEED, MOT_RNG_TEST, 4);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "math/kernels.h"
 #include "rig.h"
+#include "run/outbox.h"
 #include "run/pool.h"
 #include <motley/code.h>
 #include <motley/method.h>
@@ -148,7 +149,8 @@ static void bench_sum(uint32_t buffers, uint32_t dim, uint32_t rounds, unsigned 
 {
     struct mot_pool pool;
     struct mot_world world = { .dim = dim };
-    struct mot_env env = { .world = &world, .pool = &pool };
+    struct mot_outbox out = { 0 }; /* counts what is edited */
+    struct mot_env env = { .world = &world, .pool = &pool, .out = &out };
     mot_buf buf[16];
     const float *at[16];
     float *sum = filled(dim);

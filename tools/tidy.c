@@ -229,8 +229,7 @@ static void check_include(const char *path, int line, const char *room, const ch
     }
     if (begins_with(name, "motley/")) {
         if (strcmp(room, "method") == 0 && !in_list(method_headers, name, strlen(name)))
-            breach(path, line, "a method includes <%s>: it may see only <motley/method.h> and <motley/hub.h>",
-                name);
+            breach(path, line, "a method includes <%s>: it may include only %s", name, method_headers);
         return;
     }
     if (!quoted) return;

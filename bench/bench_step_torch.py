@@ -2,11 +2,12 @@
 
 Usage: bench_step_torch.py BENCH_STEP [REPEATS [SECONDS [nets]]]
 
-Both sides train the same model on one thread: gather the rows of the batch, which lie here and there, forward, backward,
-SGD step; PyTorch drops its gradients (set_to_none=True) instead of zeroing them. A repeat measures motley, then
-PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits both. Time is the CPU time of
-each process, which does not count what other processes take. For convolutions PyTorch is tuned: channels_last, and a
-malloc that keeps its memory. With "nets" behind SECONDS only those are measured.
+Both sides train the same model on one thread: gather the batch's rows, which are scattered in memory,
+forward, backward, SGD step; PyTorch drops its gradients (set_to_none=True) instead of zeroing them. A repeat
+measures motley, then PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits
+both. Time is the CPU time of each process, which does not count what other processes take. For convolutions
+PyTorch is tuned: channels_last, and a malloc that keeps its memory. With "nets" after SECONDS only those are
+measured.
 """
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""clusters.py -- the random clusters of bench/plan and bench/plan-live: speeds, links, straggling, skewed labels."""
+"""clusters.py -- the random clusters of bench/plan and bench/plan-live: speeds, links, straggling, skew."""
 import random
 
 

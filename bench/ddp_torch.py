@@ -1,8 +1,8 @@
-"""ddp_torch.py PROCESSES STEPS [alone] -- steps a second of PyTorch's DistributedDataParallel over gloo; with
-`alone` each process trains a model of its own and sends nothing, which is what communication is measured against.
+"""ddp_torch.py PROCESSES STEPS [alone] -- steps a second of PyTorch's DistributedDataParallel over gloo. With
+`alone` each process trains its own model and sends nothing, the baseline for the cost of communication.
 
-An MLP 784-256-128-10, batch 64 a process, SGD, one thread a process; made-up data, as the numbers do not matter for the pace.
-Prints one number. bench/ddp runs it in turn with motley."""
+An MLP 784-256-128-10, batch 64 a process, SGD, one thread a process; made-up data, since the values do not
+affect the speed. Prints one number. bench/ddp runs it in turn with motley."""
 import os
 import sys
 import tempfile

@@ -7,6 +7,7 @@
 #include "serve/http.h"
 #include "serve/scene.h"
 #include "study/compare.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,9 @@
 #define RENEW_S 0.5   /* from one page to the next, at least: this long, */
 #define PATIENCE 3.0  /* and this many times as long as making the last one took */
 #define WATCHED_S 2.5 /* whoever looked within this time still looks, */
-#define LINGER_S 3.0  /* and gets this long to see the end */
+#define LINGER_S 3.0  /* and gets this long to see the end; */
+#define PAUSES 2.0    /* or, either way, this many of its longest pauses between two looks, */
+#define PAUSE_S 5.0   /* of which this much counts */
 #define NAP_NS 20000000
 
 struct mot_serve {
@@ -29,8 +32,8 @@ struct mot_serve {
     uint64_t page_version;
     double page_at_s, page_took_s;
     /* Between it and the one that waits for the end: */
-    _Atomic double looked_s;
-    _Atomic uint64_t seen; /* the version of the last page that somebody has got */
+    _Atomic double looked_s, pause_s; /* when somebody last looked; the longest pause between two looks */
+    _Atomic uint64_t seen;            /* the version of the last page that somebody has got */
 };
 
 /* ---- Showing: the server's thread ------------------------------------------------------------------- */
@@ -106,6 +109,14 @@ static struct mot_body *page_body(struct mot_serve *s)
     return s->page;
 }
 
+/* A browser on a busy machine looks less often than it wants to. */
+static void note_look(struct mot_serve *s)
+{
+    double now = mot_wall_s(), pause = now - s->looked_s;
+    if (s->looked_s > 0) s->pause_s = fmax(s->pause_s, fmin(pause, PAUSE_S));
+    s->looked_s = now;
+}
+
 static struct mot_body *show(void *self, const char *path, bool *busy)
 {
     struct mot_serve *s = self;
@@ -113,7 +124,7 @@ static struct mot_body *show(void *self, const char *path, bool *busy)
     *busy = true;
     if (strcmp(path, "/") == 0) return page_body(s);
     if (strcmp(path, "/state") == 0) {
-        s->looked_s = mot_wall_s();
+        note_look(s);
         return state_body(s);
     }
     if (strcmp(path, "/metrics") == 0) return metrics_body(s);
@@ -406,9 +417,10 @@ void mot_serve_ended(struct mot_serve *s, enum mot_status status, const char *fo
 
 static void linger(struct mot_serve *s)
 {
-    double began = mot_wall_s();
-    bool watched = s->looked_s > 0 && began - s->looked_s < WATCHED_S;
-    while (watched && s->seen != s->view.version && mot_wall_s() - began < LINGER_S)
+    /* Whoever pressed Ctrl-C is not at the browser. */
+    double began = mot_wall_s(), pauses = s->view.status == MOT_EINTERRUPTED ? 0 : PAUSES * s->pause_s;
+    bool watched = s->looked_s > 0 && began - s->looked_s < fmax(WATCHED_S, pauses);
+    while (watched && s->seen != s->view.version && mot_wall_s() - began < fmax(LINGER_S, pauses))
         nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 }
 

@@ -26,7 +26,8 @@ const struct mot_study_listener *mot_serve_study(struct mot_serve *);
 
 /* All is over: how, and where the results are; NULL: nowhere. */
 void mot_serve_ended(struct mot_serve *, enum mot_status, const char *folder);
-/* If somebody looked a moment ago, waits until they have seen the end, at most three seconds. */
+/* If somebody looked a moment ago, waits until they have seen the end: three seconds, or
+ * longer if they look seldom. */
 void mot_serve_close(struct mot_serve *);
 
 #endif

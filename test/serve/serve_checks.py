@@ -158,6 +158,20 @@ def ends():
     check(code == 0, 'and comes to its end')
 
 
+def a_slow_visitor_sees_the_end():
+    for attempt in range(3):  # a machine that holds up the visitor for five more seconds gets another chance
+        with Watched(motley, 'train', *UNHURRIED, '--stop-time', '5s', '--evaluate-every', '1s') as run:
+            try:
+                while not (seen := run.state()['state'] == 'ended'):
+                    time.sleep(4.5)
+                check(run.get('/')[0] == 200 and run.process.wait(30) == 0, 'when it has seen the page, motley goes')
+            except ConnectionRefusedError:
+                pass
+            if seen:
+                break
+    check(seen, 'a visitor who looks every 4.5 s sees the end')
+
+
 def mistakes():
     def fails(code, words, *flags):
         done = subprocess.run([motley, 'sim', '--stop-updates', '1', *flags], capture_output=True, text=True, timeout=60)
@@ -185,6 +199,6 @@ def ranks():
         check(run.process.wait(60) == 0 and run.rest().count('live view') == 0, 'and no other rank')
 
 
-for part in (paths_and_refusals, slow_visitors, the_same_results, ends, mistakes, ranks):
+for part in (paths_and_refusals, slow_visitors, the_same_results, ends, a_slow_visitor_sees_the_end, mistakes, ranks):
     part()
 sys.exit(1 if failures else 0)

@@ -52,6 +52,27 @@ TEST(help_is_anywhere)
     }
 }
 
+TEST(every_command_has_a_complete_page)
+{
+    NEEDS_PROGRAM();
+    static char list[1 << 14];
+    unsigned commands = 0;
+    CHECK_INT(run("help"), 0);
+    const char *from = strstr(output, "Commands\n"), *to = strstr(output, "Topics\n");
+    if (!from || !to || (size_t)(to - from) >= sizeof(list)) FAIL("no list of commands: %s", output);
+    snprintf(list, sizeof(list), "%.*s", (int)(to - from), from);
+    for (char *rest = NULL, *line = strtok_r(list, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *end = strstr(line + 2, "  "), words[128];
+        if (!end || line[0] != ' ') continue;
+        snprintf(words, sizeof(words), "help %.*s", (int)(end - line - 2), line + 2);
+        if (run(words) != 0) FAIL("motley %s fails", words);
+        if (strstr(output, "(null)")) FAIL("motley %s has a hole: %s", words, strstr(output, "(null)") - 60);
+        CHECK_HAS(output, "About\n");
+        commands++;
+    }
+    CHECK(commands > 20);
+}
+
 TEST(half_a_command_has_help_that_lists_its_commands)
 {
     NEEDS_PROGRAM();

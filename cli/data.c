@@ -18,12 +18,12 @@
 
 static const struct cli_flag info_flags[] = {
     { "labels", "FILE", "IDX and NPY: the label file; default: found by its usual name" },
-    { "format", "FORMAT", "auto, idx, libsvm, csv or npy" },
+    { "format", "FORMAT", "auto, idx, libsvm, csv, npy, npz, cifar10 or cifar100" },
     { "label-column", "COLUMN", "CSV: the label column: its name, its number from 0, first, last or none" },
     { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, separated by commas" },
     { "separator", "CHARACTER", "CSV: the column separator: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
-    { "words", "COLUMNS", "CSV: columns whose numbers are names" },
+    { "words", "COLUMNS", "CSV: columns whose numbers are only names" },
     { "task", "auto|classes|regression", "what the labels are" },
     { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },
     { "rows", "N", "read only the first N rows" },
@@ -34,13 +34,13 @@ static const struct cli_flag convert_flags[] = {
     { "to", "FORMAT", "libsvm, csv, npy or idx; default: by the ending of OUT" },
     { "labels-to", "FILE", "NPY and IDX: where the labels go; default: OUT's name with 'labels' in it" },
     { "labels", "FILE", "IDX and NPY: IN's label file; default: found by its usual name" },
-    { "format", "FORMAT", "IN's format: auto, idx, libsvm, csv or npy" },
+    { "format", "FORMAT", "IN's format: auto, idx, libsvm, csv, npy, npz, cifar10 or cifar100" },
     { "label-column", "COLUMN", "CSV: the label column: its name, its number from 0, first, last or none" },
     { "skip", "COLUMNS", "CSV: columns to leave out: names or numbers from 0, separated by commas" },
     { "separator", "CHARACTER", "CSV: the column separator: a character, tab or space" },
     { "header", "auto|yes|no", "CSV: whether the first line names the columns" },
     { "missing", "HOW", "CSV: fill missing values with mean, median, frequent or a number" },
-    { "words", "COLUMNS", "CSV: columns whose numbers are names" },
+    { "words", "COLUMNS", "CSV: columns whose numbers are only names" },
     { "unpack-max", "SIZE", "the largest size that a .gz file may unpack to" },
     { "rows", "N", "convert only the first N rows" },
     { 0 },
@@ -52,7 +52,9 @@ static const char formats_text[] =
     "IDX      images-idx3 with labels-idx1, like MNIST\n"
     "LIBSVM   label index:value ...; rows stay sparse\n"
     "CSV      with or without a header; comma, semicolon, tab or space; label last unless --label-column\n"
-    "NPY      X.npy with y.npy; f4 f8 i1..i8 u1..u8 b1\n";
+    "NPY      X.npy with y.npy; f4 f8 i1..i8 u1..u8 b1\n"
+    "NPZ      arrays of features and labels found by name, such as x_train and y_train (read only)\n"
+    "CIFAR    the binary files of CIFAR-10 and CIFAR-100 (read only)\n";
 
 static enum mot_status run_list(const struct cli_args *args)
 {
@@ -62,8 +64,8 @@ static enum mot_status run_list(const struct cli_args *args)
             json_array_append_new(sets,
                 json_pack("{s:s, s:s, s:b, s:s}", "name", b->name, "summary", b->summary, "available",
                     (int)b->available(), "hint", b->hint));
-        json_t *all =
-            json_pack("{s:o, s:[s, s, s, s]}", "sets", sets, "formats", "idx", "libsvm", "csv", "npy");
+        json_t *all = json_pack("{s:o, s:[s, s, s, s, s, s, s]}", "sets", sets, "formats", "idx", "libsvm",
+            "csv", "npy", "npz", "cifar10", "cifar100");
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(all);
@@ -93,7 +95,7 @@ struct facts {
     double bytes;
 };
 
-/* Whether column c is one of a word's columns, but not its first: the first stands for all. */
+/* Whether column c belongs to a column of words but is not its first, which stands for all of them. */
 static bool inside_words(const struct mot_raw *raw, uint32_t c)
 {
     for (uint32_t i = 0; i < raw->words.count; i++) {
@@ -227,7 +229,7 @@ static void print_words(const struct mot_raw *raw)
     }
 }
 
-/* All of them, and the columns that have most. */
+/* The total, and the first columns that have any. */
 static void print_missing(const struct mot_raw *raw, uint64_t all)
 {
     char shown[64];
@@ -382,6 +384,9 @@ const struct cli_command cli_data_list = {
     .name = "data list",
     .synopsis = "[flags]",
     .summary = "list built-in data sets and file formats",
+    .about =
+        "Lists the names that `data` in an experiment, or --data, accepts besides files, and the formats "
+        "of files that motley reads and converts.",
     .examples = "motley data list\n",
     .run = run_list,
 };

@@ -6,7 +6,7 @@
 #include "report/score.h"
 
 #define CLI_DATA_FLAGS                                                                                       \
-    { "format", "FORMAT", "idx, libsvm, csv or npy; default: detected" },                                    \
+    { "format", "FORMAT", "idx, libsvm, csv, npy, npz, cifar10 or cifar100; default: detected" },            \
         { "labels", "FILE", "IDX and NPY: the label file" },                                                 \
         { "label-column", "COLUMN",                                                                          \
             "CSV: the label column: a name, a number from 0, first, last, or none" },                        \

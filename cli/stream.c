@@ -22,7 +22,7 @@
 
 #define DEVICES_MOST 4096u
 #define LOOK_NS 50000000L
-#define PARTING_NS UINT64_C(3000000000) /* after Ctrl-C, for what is under way to arrive */
+#define PARTING_NS UINT64_C(3000000000) /* after Ctrl-C, for records under way to arrive */
 
 /* ---- What to send, where and how fast ------------------------------------------------------- */
 
@@ -142,8 +142,8 @@ static enum mot_status name_labels(const struct mot_data_conf *conf, struct mot_
 
 /* ---- Devices ------------------------------------------------------------------------------- */
 
-/* A device is a connection: its socket, and what wakes its threads. Most systems let a process open 1024
- * files, and more if it asks. */
+/* Each device has a connection, which needs files: a socket, and what wakes its threads. Most systems let a
+ * process open 1024, and more if it asks. */
 static enum mot_status allow_files(const struct stream_plan *p, enum mot_inlet_kind kind)
 {
     static const unsigned each[MOT_INLET_KINDS] = {
@@ -231,7 +231,7 @@ static void show(struct mot_ticker *t, const struct standing *s, uint64_t since_
     mot_ticker_show(t, line);
 }
 
-/* Until all have sent what they were to send, one failed, or Ctrl-C. */
+/* Waits until all devices are done, one has failed, or Ctrl-C. */
 static void watch(const struct cli_args *args, const struct stream_plan *p, struct stream_device *device,
     uint64_t began_ns, volatile sig_atomic_t *give_up)
 {
@@ -305,7 +305,7 @@ static void print_text(const struct stream_plan *p, const struct stream_device *
         mot_show_time((uint64_t)(longest * 1e9), time, sizeof time));
 }
 
-/* What went wrong first, by the devices' numbers; else that it was interrupted. */
+/* The error of the first device that failed, by number; else whether it was interrupted. */
 static enum mot_status outcome_of(const struct stream_plan *p, const struct stream_device *device)
 {
     for (int interrupted = 0; interrupted < 2; interrupted++)
@@ -367,22 +367,22 @@ static enum mot_status run(const struct cli_args *args)
 
 static const struct cli_flag flags[] = {
     { "to", "ADDRESS",
-        "where to: kafka://HOST/TOPIC, mqtt://HOST/TOPIC (kafkas, mqtts: over TLS) or a file, which grows; "
-        "{worker} stands for the device's number" },
+        "where to send: kafka://HOST/TOPIC, mqtt://HOST/TOPIC (kafkas, mqtts: over TLS) or a file, which "
+        "grows; {worker} stands for the device's number" },
     { "rates", "RATES",
         "samples a second: a list, one for each device, or a law as in cluster.stream, such as '{name: "
         "uniform, mean: 38/s, sd: 24/s}'; default: as fast as the other side takes them" },
     { "devices", "N", "how many send; default: as many as --rates lists, or 1" },
     { "records", "csv|libsvm|json|raw", "what a record is; default: by the ending of --to, or csv" },
-    { "count", "N", "stop after so many records of each device" },
-    { "time", "TIME", "stop after so long" },
-    { "speed", "FACTOR", "send so many times as fast as --rates says; max: as fast as it goes" },
-    { "seed", "N", "of the law's rates and bursts: those of a run with this seed; default: 1" },
+    { "count", "N", "stop after this many records from each device" },
+    { "time", "TIME", "stop after this long" },
+    { "speed", "FACTOR", "send this many times as fast as --rates says; max: as fast as possible" },
+    { "seed", "N", "the seed of the law's rates and bursts, as in a run with this seed; default: 1" },
     { "password-file", "FILE", "the password of the address's user; default: from MOTLEY_PASSWORD" },
     { "ca", "FILE", "TLS: the certificates to trust; default: the machine's" },
     { "cert", "FILE", "TLS: our certificate, if the broker wants one" },
     { "key", "FILE", "TLS: the key of that certificate" },
-    { "format", "FORMAT", "DATA's format: auto, idx, libsvm, csv or npy" },
+    { "format", "FORMAT", "DATA's format: auto, idx, libsvm, csv, npy, npz, cifar10 or cifar100" },
     { "label-column", "COLUMN", "CSV: the label column: its name, its number from 0, first or last" },
     { "separator", "CHARACTER", "CSV: the column separator: a character, tab or space" },
     { "missing", "HOW", "CSV: fill missing values with mean, median, frequent or a number" },
@@ -394,16 +394,14 @@ const struct cli_command cli_stream = {
     .name = "stream",
     .synopsis = "DATA --to ADDRESS [--rates RATES] [flags]",
     .summary = "send a data set to a broker or to files, as devices do",
-    .about =
-        "Each device sends rows of DATA, one record at a time, to a topic or file of its own, at its own "
-        "rate, "
-        "for `motley train --source-from ADDRESS` to learn from. Values are as DATA has them, before any "
-        "scaling. Device i of n sends rows i, i + n, and so on, each once; with --count or --time it begins "
-        "again when there are no more. If a broker takes records more slowly than they are due, or is away, "
-        "devices wait, and catch up. With the law and the seed of an experiment's cluster.stream, records "
-        "come when `motley sim` lets them arrive.\n"
-        "At the end it says what each device sent, and how fast. Ctrl-C ends it; what is under way still "
-        "arrives if the broker takes it within three seconds.",
+    .about = "Each device sends rows of DATA, one record at a time, to a topic or file of its own, at its "
+             "own rate, for `motley train --source-from ADDRESS` to learn from. Values are as DATA has them, "
+             "before any scaling. Device i of n sends rows i, i + n, and so on, each once; with --count or "
+             "--time it begins again when there are no more. If a broker takes records more slowly than they "
+             "are due, or cannot be reached, devices wait and catch up. With the law and the seed of an "
+             "experiment's cluster.stream, records go out when `motley sim` has them arrive.\n"
+             "At the end it says what each device sent, and how fast. Ctrl-C ends it; what is under way "
+             "still arrives if the broker takes it within three seconds.",
     .examples = "motley stream digits --to 'device-{worker}.csv' --rates '12, 40, 64, 100' --time 10s\n"
                 "motley stream digits --to kafka://localhost/sensors --rates '{name: normal, mean: 64/s, sd: "
                 "24/s}' --devices 4\n"

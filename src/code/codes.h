@@ -44,7 +44,11 @@ extern const struct mot_code_kind mot_code_frc, mot_code_crc, mot_code_uncoded, 
         .max = MOT_CODE_MOST, .doc = text                                                                    \
     }
 
-/* Number k of `shuffles` to look at. Where they are less than a turn of a rotation, they spread over it. */
+/* coverage[j]: as mot_code_coverage, over as many shuffles as it takes; exact unless shuffles are partial. */
+void mot_shuffle_coverage(
+    const struct mot_code *, const struct mot_shuffle *, const double *straggles, double *coverage);
+
+/* The k-th of `shuffles` to look at. If they are fewer than a rotation's full turn, they spread over it. */
 static inline uint64_t mot_shuffle_seen(
     const struct mot_shuffle *s, const struct mot_code *c, uint64_t k, uint64_t shuffles)
 {

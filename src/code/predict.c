@@ -7,10 +7,10 @@
 #include <motley/code.h>
 #include <stdlib.h>
 
-#define DRAWN 1000u        /* shuffles by which random and partial ones are judged */
-#define LOOKED_AT 4000000u /* shares in all, about: for large codes, fewer shuffles stand for all */
-#define MOVED 16u          /* shuffles by which traffic is judged */
-#define ALIKE 0.005        /* shares that do not differ enough to move rows */
+#define DRAWN 1000u        /* shuffles looked at to judge random and partial ones */
+#define LOOKED_AT 4000000u /* shares in all, about: large codes make do with fewer shuffles */
+#define MOVED 16u          /* shuffles looked at to judge traffic */
+#define ALIKE 0.005        /* a difference in shares too small to move rows for */
 
 /* ---- Coverage --------------------------------------------------------------------------------------- */
 
@@ -31,11 +31,10 @@ void mot_code_coverage(const struct mot_code *c, const struct mot_shuffle *s, co
     free(fails);
 }
 
-/* Under a random permutation the h holders of a part are any h of the workers: the mean over all such
- * sets of the product of their chances, worker by worker. m[h] is that over the workers so far. */
-static struct mot_forecast forecast_random(const struct mot_code *c, const double *straggles)
+/* Under a random permutation the h holders of a part are any h of the workers. m[h]: the mean, over all sets
+ * of h of the workers so far, of the product of their chances to fail. */
+static void cover_at_random(const struct mot_code *c, const double *straggles, double *coverage)
 {
-    struct mot_forecast f = { .least = 1 };
     uint32_t most = 0;
     for (uint32_t j = 0; j < c->parts; j++)
         if (c->held[j + 1] - c->held[j] > most) most = c->held[j + 1] - c->held[j];
@@ -44,15 +43,8 @@ static struct mot_forecast forecast_random(const struct mot_code *c, const doubl
     for (uint32_t i = 1; i <= c->workers; i++)
         for (uint32_t h = most < i ? most : i; h > 0; h--)
             m[h] = (m[h] * (i - h) + h * straggles[i - 1] * m[h - 1]) / i;
-    for (uint32_t j = 0; j < c->parts; j++) {
-        uint32_t h = c->held[j + 1] - c->held[j];
-        f.mean += (1 - m[h]) / c->parts;
-        f.least = fmin(f.least, 1 - m[h]);
-        f.most = fmax(f.most, 1 - m[h]);
-        f.traffic += h * (1 - (double)h / c->workers) / c->parts;
-    }
+    for (uint32_t j = 0; j < c->parts; j++) coverage[j] = 1 - m[c->held[j + 1] - c->held[j]];
     free(m);
-    return f;
 }
 
 /* A rotation is back where it began after `workers` shuffles. */
@@ -64,25 +56,30 @@ static uint64_t shuffles_to_see(const struct mot_code *c, const struct mot_shuff
     return all < most ? all : most;
 }
 
+void mot_shuffle_coverage(
+    const struct mot_code *c, const struct mot_shuffle *s, const double *straggles, double *coverage)
+{
+    if (s->kind == MOT_SHUFFLE_RANDOM) cover_at_random(c, straggles, coverage);
+    else mot_code_coverage(c, s, straggles, shuffles_to_see(c, s), coverage);
+}
+
 struct mot_forecast mot_shuffle_forecast(
     const struct mot_code *c, const struct mot_shuffle *s, const double *straggles)
 {
     struct mot_forecast f = { .least = 1 };
-    uint64_t shuffles = shuffles_to_see(c, s);
-    if (s->kind == MOT_SHUFFLE_RANDOM) {
-        f = forecast_random(c, straggles);
-    } else {
-        double *coverage = mot_new(c->parts, sizeof(*coverage));
-        mot_code_coverage(c, s, straggles, shuffles, coverage);
-        for (uint32_t j = 0; j < c->parts; j++) {
-            f.mean += coverage[j] / c->parts;
-            f.least = fmin(f.least, coverage[j]);
-            f.most = fmax(f.most, coverage[j]);
-        }
-        free(coverage);
-        for (uint64_t k = 1; k <= MOVED; k++) f.traffic += mot_shuffle_traffic(s, c, k) / MOVED;
+    double *coverage = mot_new(c->parts, sizeof(*coverage));
+    mot_shuffle_coverage(c, s, straggles, coverage);
+    for (uint32_t j = 0; j < c->parts; j++) {
+        uint32_t h = c->held[j + 1] - c->held[j];
+        f.mean += coverage[j] / c->parts;
+        f.least = fmin(f.least, coverage[j]);
+        f.most = fmax(f.most, coverage[j]);
+        if (s->kind == MOT_SHUFFLE_RANDOM) f.traffic += h * (1 - (double)h / c->workers) / c->parts;
     }
-    f.waits = mot_code_waits(c, s, straggles, shuffles);
+    free(coverage);
+    for (uint64_t k = 1; k <= MOVED && s->kind != MOT_SHUFFLE_RANDOM; k++)
+        f.traffic += mot_shuffle_traffic(s, c, k) / MOVED;
+    f.waits = mot_code_waits(c, s, straggles, shuffles_to_see(c, s));
     return f;
 }
 

@@ -1,13 +1,14 @@
-/* foresight.c -- the figures of a coded run before it begins. */
+/* foresight.c -- predicts the figures of a coded run before it begins. */
 #include "report/foresight.h"
 
 #include "base/memory.h"
+#include "code/codes.h"
 #include "report/tally.h"
 #include <math.h>
 #include <stdlib.h>
 
 #define SHUFFLES_LOOKED_AT 16u
-#define SELDOM 0.01 /* fewer rounds with a straggler are not worth a word */
+#define SELDOM 0.01 /* share of rounds with a straggler: below that, nothing is said */
 
 static uint32_t samples_of(const struct mot_world *w, uint32_t role)
 {
@@ -17,7 +18,7 @@ static uint32_t samples_of(const struct mot_world *w, uint32_t role)
     return samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX;
 }
 
-/* Returns in which share of the rounds nobody is late. */
+/* Returns the share of rounds in which nobody is late. */
 static double find_late(struct mot_foresight *f, const struct mot_experiment *e, const struct mot_world *w)
 {
     double nobody = 1;
@@ -44,7 +45,7 @@ static double find_late(struct mot_foresight *f, const struct mot_experiment *e,
     return nobody;
 }
 
-/* Whoever had a role sends its rows to whoever gets it, as far as that one lacks them. All links work at
+/* The last holder of a role sends its rows to the next one, except those it already has. All links work at
  * once, so the busiest decides. */
 static void add_shuffle(const struct mot_cluster *cluster, const struct mot_world *w,
     const struct mot_shuffle *s, uint64_t number, double *busy, double *bytes, double *seconds)
@@ -82,21 +83,18 @@ static void cost_shuffles(struct mot_foresight *f, const struct mot_cluster *clu
     free(busy);
 }
 
-/* With a shuffle that draws lots, all parts with as many holders are alike: the mean stands for them. */
 static void cover_parts(struct mot_foresight *f, const struct mot_experiment *e, const struct mot_code *code)
 {
-    struct mot_shuffle s = { .kind = f->used, .seed = e->seed };
-    bool lot = f->used == MOT_SHUFFLE_RANDOM || f->used == MOT_SHUFFLE_PARTIAL;
+    struct mot_shuffle s = { .kind = f->used, .fraction = e->traits.shuffle_fraction, .seed = e->seed };
     if (code->parts > MOT_FORESIGHT_LISTED) return;
     f->coverage = mot_new(code->parts, sizeof *f->coverage);
-    if (!lot) mot_code_coverage(code, &s, f->chance, f->used ? code->workers : 1, f->coverage);
-    for (uint32_t j = 0; lot && j < code->parts; j++) f->coverage[j] = f->of[f->used].mean;
+    mot_shuffle_coverage(code, &s, f->chance, f->coverage);
 }
 
 bool mot_foresee(const struct mot_experiment *e, const struct mot_world *w, struct mot_foresight *f)
 {
     const struct mot_code *code = w->code;
-    /* A sequential code repeats what is missing, and its roles stay. */
+    /* A sequential code repeats what is missing, and keeps its roles. */
     if (!code || code->burst || !e->cluster) return false;
     *f = (struct mot_foresight){ .workers = w->workers,
         .parts = code->parts,

@@ -1,8 +1,8 @@
-/* shared.c -- shared.csv: which rows a worker sent to which other, and when.
+/* shared.c -- shared.csv: which rows each worker sent to whom, and when.
  *
  * A line is a message: `time_s,round,from,to,rows`, the rows by their numbers in the data file, from 0, with
- * spaces between them. A resumed run repeats rounds that came after its checkpoint, so the first round
- * that it comes to cuts the file. Several processes write a file each, as for records. */
+ * spaces between them. A resumed run repeats the rounds after its checkpoint, so the first that it
+ * comes to cuts the file. Several processes write one file each, as for records. */
 #include "report/report.h"
 
 #include "base/file.h"
@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HEADER "time_s,round,from,to,rows\n"
 #define ROWS_AT_ONCE 256u
@@ -37,7 +38,7 @@ struct mot_shared_rows *mot_shared_rows_open(
     return s;
 }
 
-/* Bytes of the lines whose round is earlier. */
+/* How many bytes the lines of earlier rounds take. */
 static size_t earlier(const char *text, size_t n, uint64_t round)
 {
     size_t kept = 0;
@@ -55,11 +56,10 @@ static void begin(struct mot_shared_rows *s, uint64_t round)
     size_t n = 0;
     if (s->resume && mot_file_exists(s->path) && mot_file_read(s->path, BYTES_MOST, &old, &n) == MOT_OK)
         n = earlier((const char *)old, n, round);
-    s->out = fopen(s->path, "we");
-    if (!s->out) s->trouble = errno;
-    else if (n) fwrite(old, 1, n, s->out);
-    else fputs(HEADER, s->out);
     free(old);
+    if (n == 0 || truncate(s->path, (off_t)n) == 0) s->out = fopen(s->path, n ? "ae" : "we");
+    if (!s->out) s->trouble = errno;
+    else if (n == 0) fputs(HEADER, s->out);
 }
 
 static void put_rows(struct mot_shared_rows *s, const struct mot_message *m)
@@ -81,7 +81,8 @@ void mot_shared_rows_add(struct mot_shared_rows *s, const struct mot_message *m,
     if (!s->out) return;
     fprintf(s->out, "%s,%" PRIu64 ",%u,%u,", mot_seconds_text(now, seconds), m->head.round, m->from, m->to);
     put_rows(s, m);
-    if (fputc('\n', s->out) == EOF && !s->trouble) s->trouble = errno;
+    fputc('\n', s->out);
+    if (ferror(s->out) && !s->trouble) s->trouble = errno;
 }
 
 enum mot_status mot_shared_rows_close(struct mot_shared_rows *s)

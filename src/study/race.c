@@ -16,7 +16,7 @@
 #define SCREENED_BY 0.45
 #define TUNED_BY 0.65
 #define RACED_BY 0.9
-#define CLEARLY 1.5 /* times later in every pair: out before there are enough pairs to be told apart */
+#define CLEARLY 1.5 /* times later in every pair: out, even with too few pairs for a verdict */
 #define CANDIDATES_MAX 64u
 
 const struct mot_race_change mot_race_changes[MOT_RACE_CHANGES] = {
@@ -47,7 +47,7 @@ struct race {
 
 /* ---- Who takes part -------------------------------------------------------------------------------- */
 
-/* Methods that most clusters want come first: a budget may end before all were tried. */
+/* Methods that suit most clusters come first: the budget may run out before all are tried. */
 static const char *const first[] = { "allreduce", "server", "async", "localsgd", "ringmaster", "rennala",
     "adpsgd", "dpsgd" };
 
@@ -97,7 +97,7 @@ static enum mot_status open_plan(struct mot_race *o, const char *methods, struct
     return mot_study_plan_open(o->experiment, &flags, out);
 }
 
-/* What the experiment is without its method: its own may be one that does not fit. */
+/* The experiment with the file's own method, for what does not depend on the method. */
 static enum mot_status open_base(struct mot_race *o, struct mot_experiment **x_out)
 {
     struct mot_study_plan *plan;
@@ -181,7 +181,7 @@ static struct mot_study_setting *settings_of(struct mot_race *o, const struct tr
     return s;
 }
 
-/* Makes what can be made before `by`, a share of the budget; the others have no figures afterwards. */
+/* Makes the tries that can begin before `by`, a share of the budget; the others are left without figures. */
 static enum mot_status run_tries(struct race *r, const char *doing, struct try *t, size_t n, double by)
 {
     struct mot_case *c = mot_new(n + 1, sizeof(*c));
@@ -248,8 +248,8 @@ static void free_tries(struct try *t, size_t n)
 
 /* ---- Steps --------------------------------------------------------------------------------------------- */
 
-/* How long a run of this experiment is, on the virtual clock and on the wall; begins with the first method
- * and the file's rate, and with lower ones if that diverges. */
+/* Finds how long a run of this experiment is, on the virtual clock and on the wall: tries the first method
+ * with the file's rate, and with lower ones if that diverges. */
 static enum mot_status pilot(struct race *r, double *wall_out)
 {
     struct mot_race *o = r->o;
@@ -283,7 +283,7 @@ static enum mot_status pilot(struct race *r, double *wall_out)
         lead->name, o->lr, o->lr / 64);
 }
 
-/* Every method with the file's rate, a quarter and four times of it. */
+/* Every method with the file's rate, a quarter of it and four times it. */
 static enum mot_status screen(struct race *r, double share)
 {
     static const int rates[] = { 0, -2, 2 };
@@ -302,7 +302,7 @@ static enum mot_status screen(struct race *r, double share)
     return status;
 }
 
-static const struct mot_race *sorting; /* qsort has no place for it */
+static const struct mot_race *sorting; /* qsort cannot pass it on */
 
 static int by_rank(const void *a, const void *b)
 {
@@ -328,8 +328,8 @@ static size_t best_of(const struct mot_race *o, struct mot_racer **out, size_t m
     return n;
 }
 
-/* Where some method was at the target within the screening's length, runs of three times its time are long
- * enough for all that could be recommended: true, and the horizon is that. */
+/* If some method reached the target while screening, runs of three times its time are long enough for all
+ * that could be recommended: cuts the horizon to that, and returns true. */
 static bool draw_in(struct mot_race *o)
 {
     double soonest = INFINITY;
@@ -341,7 +341,7 @@ static bool draw_in(struct mot_race *o)
 
 #define TUNE_SEEDS 2u
 
-/* The better ones for longer, with the rates beside their best. A rate is as good as the worse of its two
+/* The better ones for longer, with rates next to their best. A rate is as good as the worse of its two
  * runs. */
 static enum mot_status refine(struct race *r, double share)
 {
@@ -371,7 +371,7 @@ static enum mot_status refine(struct race *r, double share)
     return status;
 }
 
-/* Without a target of the file's: what the better half of the tuned methods had reached. */
+/* If the file sets no target: what the better half of the tuned methods reached. */
 static void choose_target(struct mot_race *o)
 {
     double value[SCREENED_KEPT];
@@ -428,7 +428,7 @@ size_t mot_race_order(const struct mot_race *o, const struct mot_racer **order, 
     return n;
 }
 
-/* Whether `r` was clearly later than the leader in every pair so far, or is told apart by all of them. */
+/* Whether `r` was clearly later than the leader in every pair so far, or all pairs together tell it apart. */
 static bool falls_out(const struct mot_racer *r, const struct mot_racer *leader)
 {
     bool clearly = true;
@@ -477,7 +477,7 @@ static enum mot_status race(struct race *r)
     return MOT_OK;
 }
 
-/* The best of the race where one thing differs. */
+/* Tries the best of the race with one thing changed at a time. */
 static enum mot_status change(struct race *r)
 {
     struct mot_race *o = r->o;
@@ -509,10 +509,9 @@ static enum mot_status change(struct race *r)
     return status;
 }
 
-/* ---- The whole
- * -------------------------------------------------------------------------------------------- */
+/* ---- The whole -------------------------------------------------------------------------------------- */
 
-/* The first runs are as short as the budget wants: a quarter, a sixteenth or a 64th of the whole. */
+/* The first runs are as short as the budget demands: a quarter, a sixteenth or a 64th of the whole. */
 static double first_share(const struct mot_race *o, double wall_s)
 {
     double runs = 0;
@@ -543,9 +542,8 @@ static enum mot_status all_steps(struct race *r)
     if (status == MOT_OK) status = race(r);
     if (status == MOT_OK && !has_raced(o))
         status = mot_fail(MOT_EDEADLINE,
-            "the budget was over before methods could race: %zu runs were made and are kept in %s; the same "
-            "command "
-            "goes on from there, or give a longer --budget",
+            "the budget ran out before methods could race: %zu runs were made and are kept in %s; the same "
+            "command continues from there, or give a longer --budget",
             r->runner.made + r->runner.found, o->store);
     if (status == MOT_OK) status = change(r);
     return status;
@@ -555,6 +553,11 @@ enum mot_status mot_race_run(struct mot_race *o)
 {
     struct race r = { .o = o, .began_s = mot_wall_s() };
     struct mot_experiment *x = NULL;
+    for (size_t i = 0; i < o->settings; i++)
+        if (strcmp(o->setting[i].key, "method") == 0)
+            return mot_fail(MOT_EUSAGE,
+                "%s: a plan chooses the method; leave this out, or use motley compare --methods",
+                o->setting[i].origin);
     enum mot_status status = open_base(o, &x);
     if (status != MOT_OK) return status;
     o->complete = true;
@@ -579,7 +582,7 @@ enum mot_status mot_race_run(struct mot_race *o)
     if (status == MOT_OK) status = all_steps(&r);
     if (status == MOT_EINTERRUPTED)
         status = mot_fail(status,
-            "interrupted: %zu runs were made and are kept in %s; the same command goes on from there",
+            "interrupted: %zu runs were made and are kept in %s; the same command continues from there",
             r.runner.made, o->store);
     o->made = r.runner.made;
     o->found = r.runner.found;

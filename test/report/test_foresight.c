@@ -134,6 +134,32 @@ TEST(parts_are_used_as_often_as_was_foreseen)
     }
 }
 
+/* Parts drawn by lot have few or many holders. A straggler misses the deadline with a single part, and nobody
+ * else misses it with all parts: who is late does not depend on the role that a shuffle deals out. */
+#define LATE                                                                                                 \
+    "{network: none, workers: [{count: 6, " SPEED ", straggle: {name: iid, p: 0.95, factor: 50}}, {count: "  \
+    "6, " SPEED ", straggle: {name: iid, p: 0.4, factor: 50}}]}"
+TEST(a_part_with_more_holders_is_foreseen_to_be_used_more_often)
+{
+    static const char *const kinds[] = { "random", "partial" };
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        struct seen s;
+        double least = 1, most = 0, off = 0;
+        SEE(&s, ROUNDS, TINY, "cluster", LATE, "code", "{name: bernoulli, load: 6}", "method.shuffle",
+            kinds[kind], "method.fraction", "0.5", "method.deadline", "fixed", "method.after", "1.5s");
+        for (uint32_t j = 0; j < s.f.parts; j++) {
+            double used = 1 - (double)s.run.out.missed[j] / ROUNDS;
+            least = fmin(least, s.f.coverage[j]);
+            most = fmax(most, s.f.coverage[j]);
+            off = fmax(off, fabs(used - s.f.coverage[j]));
+        }
+        printf("  %s: %.3f to %.3f foreseen, off by %.3f at most\n", kinds[kind], least, most, off);
+        CHECK(most - least > 0.2);
+        CHECK(off < (SANITIZED ? 0.2 : 0.05));
+        seen_free(&s);
+    }
+}
+
 TEST(a_shuffle_moves_as_many_bytes_as_was_foreseen)
 {
     static const char *const kinds[] = { "none", "rotate-worker", "rotate-group", "random", "partial" };

@@ -79,3 +79,6 @@ grep -q 'lr: 0.05' arm/experiment.yaml && [ "$(get arm/summary.json 'd["method"]
 code=0
 "$motley" sim study.yaml --arm lazy 2>err || code=$?
 [ $code = 2 ] && grep -q "'hasty'" err || fail "an arm that is not there: exit $code: $(cat err)"
+code=0
+"$motley" plan slow.yaml --method async 2>err || code=$?
+[ $code = 2 ] && grep -q -- '--method: a plan chooses the method' err || fail "a plan that is told the method: exit $code: $(cat err)"

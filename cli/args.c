@@ -148,7 +148,7 @@ static enum mot_status unknown_flag(const struct parse *p, const char *given, si
         if (*tail == '-' && !nearest && strcmp(tail + 1, wrong + 2) == 0) nearest = names[i];
     }
     if (!nearest) {
-        /* Every flag has the dashes: they must not bring a short word nearer. */
+        /* Compare without the dashes, which would make every short word look near. */
         for (size_t i = 0; i < n; i++) names[i] += 2;
         nearest = mot_nearest(length > 2 ? wrong + 2 : wrong, names, n);
         if (nearest) nearest -= 2;

@@ -1,4 +1,4 @@
-/* args.h -- from the words of a command line to struct cli_args. */
+/* args.h -- parses a command line into struct cli_args. */
 #ifndef MOT_CLI_ARGS_H
 #define MOT_CLI_ARGS_H
 
@@ -17,12 +17,13 @@ enum mot_status cli_find_command(
 enum mot_status cli_parse(const struct cli_command *, const char *const *word, size_t words,
     struct mot_arena *, struct cli_args *out);
 
-/* "stop.target.test_accuracy" and "stop-target-test-accuracy" are the same flag; b has that many bytes. */
+/* Whether a and the first `b_length` bytes of b name the same flag, as "stop.target.test_accuracy" and
+ * "stop-target-test-accuracy" do. */
 bool cli_same_flag(const char *a, const char *b, size_t b_length);
 /* The flag of that name, or NULL. `flags` may be NULL. */
 const struct cli_flag *cli_find_flag(const struct cli_flag *flags, const char *name, size_t length);
 
-/* Whether the words ask for help or the version, wherever they stand. */
+/* Whether `flag` or its `letter`, such as "--help" or "-h", occurs anywhere before "--". */
 bool cli_asks(const char *const *word, size_t words, const char *flag, const char *letter);
 
 #endif

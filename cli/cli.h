@@ -39,7 +39,7 @@ struct cli_command {
     const char *about;            /* paragraphs; may be NULL */
     const char *examples;         /* lines; may be NULL */
     const struct cli_flag *flags; /* ended by a NULL name; may be NULL */
-    const char *words;            /* what its words may be, "bash|zsh"; NULL: files, or what the name says */
+    const char *words;            /* choices for its words, "bash|zsh"; NULL: files, or by the name */
     size_t words_min, words_max;
     bool experiment_flags; /* takes every experiment key as a flag, and --set */
     bool prints_only;      /* rejects --out */
@@ -48,7 +48,7 @@ struct cli_command {
 };
 extern const struct cli_command *const cli_commands[]; /* ended by NULL; cli/main.c */
 
-size_t cli_columns(void); /* of the window that standard output is, from 80 to 100; 80 if it is none */
+size_t cli_columns(void); /* the width of standard output's window, from 80 to 100; 80 if there is none */
 int cli_complain(enum mot_status); /* prints mot_error(); returns the status */
 bool cli_given(const struct cli_args *, const char *flag);
 const char *cli_value(const struct cli_args *, const char *flag); /* the last given, or NULL */

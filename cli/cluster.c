@@ -23,7 +23,7 @@ struct waiting {
     uint32_t last, rounds, times;
 };
 
-/* Draws rounds of one job per worker: how long the slowest takes on average, and who that is most often. */
+/* Draws rounds of one job per worker: how long the slowest takes on average, and which it mostly is. */
 static struct waiting watch_steps(const struct mot_cluster *c)
 {
     struct mot_pace *pace = mot_new(c->workers, sizeof *pace);
@@ -277,7 +277,7 @@ static enum mot_status run_show(const struct cli_args *a)
     struct mot_cluster *cluster;
     if (!mot_file_exists(a->word[0]) && !mot_named_cluster_find(a->word[0]))
         return mot_fail(
-            MOT_EUSAGE, "%s: no such cluster file, and no name that motley cluster list has", a->word[0]);
+            MOT_EUSAGE, "%s: no such cluster file, and no such name in motley cluster list", a->word[0]);
     enum mot_status status = mot_cluster_open(a->word[0], &cluster);
     if (status != MOT_OK) return status;
     if (a->json) status = show_json(cluster);
@@ -320,12 +320,11 @@ static enum mot_status run_list(const struct cli_args *args)
 
 const struct cli_command cli_cluster_list = {
     .name = "cluster list",
-    .summary = "list clusters that have a name, with their sources",
-    .about = "`cluster: lab` in an experiment, or --cluster lab, takes one of these; `motley cluster show "
-             "lab` prints it "
-             "as a table. What is cited is how machines differ; how many there are and how fast is a choice. "
-             "A file "
-             "of that name goes first.",
+    .summary = "list the named clusters, with their sources",
+    .synopsis = "[flags]",
+    .about = "`cluster: lab` in an experiment, or --cluster lab, selects one of these; `motley cluster show "
+             "lab` prints it as a table. The sources say how machines differ; how many there are, and how "
+             "fast, is our choice. A file of that name takes precedence.",
     .examples = "motley cluster list\nmotley sim --cluster lab --method async\n",
     .run = run_list,
 };

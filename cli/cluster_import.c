@@ -1,4 +1,4 @@
-/* cluster_import.c -- `motley cluster import`: a cluster file from what others have measured. */
+/* cluster_import.c -- `motley cluster import`: a cluster file from other people's measurements. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define FILE_MAX (512u << 20)
-#define TRAINING 3.0 /* an inference and, for twice as long, what goes backward: FedScale's own factor */
+#define TRAINING 3.0 /* forward once, backward twice as long: FedScale's own factor */
 
 struct import {
     const char *path;
@@ -36,19 +36,19 @@ static double bytes_per_s(const struct import *m, uint32_t i)
     return m->all.device[m->taken[i]].kbit_per_s * 125;
 }
 
-/* Takes `workers` of all at random, or all of them. */
+/* Picks `workers` of the devices at random, in the order of the file. */
 static void draw(struct import *m)
 {
     struct mot_rng rng = mot_rng_at(m->seed, MOT_RNG_IMPORT, 0);
     m->taken = mot_new(m->workers, sizeof *m->taken);
-    /* Of those left, each is as likely as any other to be among those still wanted. */
+    /* Each of the devices left is equally likely to be among those still wanted. */
     for (uint32_t i = 0, n = 0; n < m->workers; i++)
         if (mot_rng_below(&rng, m->all.n - i) < m->workers - n) m->taken[n++] = i;
 }
 
 /* ---- The cluster file --------------------------------------------------------------------------- */
 
-/* A name as YAML has it without quotes; other names are left out. */
+/* Whether YAML needs no quotes for the name; other names are left out. */
 static bool is_plain(const char *name)
 {
     size_t n = strlen(name);
@@ -79,7 +79,7 @@ static void write_text(const struct import *m, FILE *out)
     }
 }
 
-/* Parsed again, to be sure that it is valid. */
+/* Parses the text first, to be sure that it is valid. */
 static enum mot_status write_cluster(const struct import *m, const char *path)
 {
     struct mot_cluster *back;
@@ -164,8 +164,8 @@ static enum mot_status read_flags(const struct cli_args *a, struct import *m)
     if (n > m->all.n) return mot_fail(MOT_EUSAGE, "--workers: %s has only %u clients", m->path, m->all.n);
     if (n > MOT_WORKERS_MAX)
         return mot_fail(MOT_EUSAGE,
-            "%s has %u clients, and a run at most %d workers: --workers N draws N of them at random", m->path,
-            m->all.n, MOT_WORKERS_MAX);
+            "%s has %u clients, but a run has at most %d workers: --workers N draws N of them at random",
+            m->path, m->all.n, MOT_WORKERS_MAX);
     m->workers = (uint32_t)n;
     return MOT_OK;
 }
@@ -205,7 +205,7 @@ static enum mot_status run(const struct cli_args *a)
     if (devices) return status;
     if (cli_given(a, "workers") || cli_given(a, "factor") || cli_given(a, "seed"))
         return mot_fail(MOT_EUSAGE,
-            "--workers, --seed and --factor are for files of devices; %s is none: it does not name "
+            "--workers, --seed and --factor are for files of devices; %s is not one: it does not name "
             "'computation' and 'communication'",
             a->word[0]);
     return cli_fit_trace(a);
@@ -214,9 +214,9 @@ static enum mot_status run(const struct cli_args *a)
 static const struct cli_flag flags[] = {
     { "out", "FILE", "write this cluster file; default: standard output, and for a trace only tables" },
     { "workers", "N", "devices: draw N of them at random; default: all" },
-    { "seed", "N", "devices: the seed of that; default: 1" },
+    { "seed", "N", "devices: the seed of that draw; default: 1" },
     { "factor", "X", "devices: a sample takes X times as long as an inference; default: 3" },
-    { "model", "NAME", "a trace: what the file has; see motley help trace fit" },
+    { "model", "NAME", "a trace: the model to write; see motley help trace fit" },
     { "threshold", "X", "a trace: see motley help trace fit" },
     { NULL, NULL, NULL },
 };
@@ -225,17 +225,16 @@ const struct cli_command cli_cluster_import = {
     .name = "cluster import",
     .synopsis = "FILE [--out CLUSTER.yaml] [--workers N]",
     .summary = "make a cluster file from measured devices",
-    .about =
-        "FILE has devices, as FedScale's client_device_capacity: {CLIENT: {computation: MS, communication: "
-        "KBIT}}, the milliseconds that an inference of one sample takes and the bandwidth in kbit/s. It is a "
-        "pickle (protocols 2 to 5) of plain dictionaries, of which nothing is run; JSON; or CSV whose first "
-        "line names the columns computation and communication. Each device becomes a worker. A sample takes "
-        "--factor times as long as an inference, and only the workers' own links take time; both as in "
-        "FedScale.\n"
-        "A pickle with other Python objects (NumPy's numbers, for example) is refused. The last example "
-        "makes JSON of it.\n"
-        "Or FILE is a trace: CSV with one row per iteration and one column per node, in seconds. Then this "
-        "is motley trace fit.",
+    .about = "FILE lists devices, like FedScale's client_device_capacity: {CLIENT: {computation: MS, "
+             "communication: KBIT}}, the milliseconds that an inference of one sample takes and the "
+             "bandwidth in kbit/s. It is a pickle (protocols 2 to 5) of plain dictionaries, from which no "
+             "code is run; JSON; or CSV whose first line names the columns computation and communication. "
+             "Each device becomes a worker. A sample takes --factor times as long as an inference, and only "
+             "the workers' own links take time; both as in FedScale.\n"
+             "A pickle with other Python objects (NumPy's numbers, for example) is refused. The last example "
+             "converts it to JSON.\n"
+             "FILE may also be a trace: CSV with one row per iteration and one column per node, in seconds. "
+             "Then the command does what motley trace fit does.",
     .examples =
         "motley cluster import client_device_capacity --workers 100 --out phones.yaml\n"
         "motley cluster import devices.csv --out devices.yaml\n"

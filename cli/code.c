@@ -1,4 +1,4 @@
-/* code.c -- `motley code`: a gradient code's matrix, what it costs, what it survives, whether shuffling
+/* code.c -- `motley code`: a gradient code's matrix, its cost, what it survives, and whether shuffling
  * helps. */
 #include "base/memory.h"
 #include "base/options.h"
@@ -15,8 +15,8 @@
 
 #define SHOW_MATRIX 16u   /* the most workers and parts for which the text shows the matrix */
 #define JSON_MATRIX 1024u /* and the JSON */
-#define PATTERNS 20000u   /* looked at, at most; */
-#define WORK 2e9          /* fewer where decoding them would take more operations than this, about */
+#define PATTERNS 20000u   /* of missing workers, at most; */
+#define WORK 2e9          /* fewer if decoding them would take more operations than about this */
 
 static const char *const decoders[] = { "auto", "any-holder", "one-step", "optimal", "component" };
 
@@ -127,7 +127,7 @@ static void show_stragglers(const struct subject *s)
     putchar('\n');
 }
 
-/* What matters, the larger the better: rounds that need no straggler, or how often the part covered least is
+/* The figure to maximise: the share of rounds that need no straggler, or how often the least covered part is
  * used. */
 static double good(const struct subject *s, uint32_t kind)
 {
@@ -259,7 +259,7 @@ static void show_json(const struct subject *s)
 
 /* ---- The command ------------------------------------------------------------------------------- */
 
-/* The options of codes by themselves: --stragglers is --code-stragglers. */
+/* Options of codes without the prefix: --stragglers is --code-stragglers. */
 static const char *const short_names[] = { "stragglers", "load", "degree", "parts", "speeds", "burst",
     "window", "distinct", "slack", "decoder" };
 
@@ -322,7 +322,7 @@ static enum mot_status read_own(const struct cli_args *a, struct own *own)
     return status;
 }
 
-/* From the cluster: each worker with the samples that its role gives it. */
+/* Chances of straggling from the cluster: each worker computes the samples that its role gives it. */
 static void describe(struct subject *s)
 {
     const struct mot_code *c = s->code;
@@ -386,7 +386,7 @@ static enum mot_status run_code(const struct cli_args *a)
     struct mot_setting *setting = mot_new(a->settings + MOT_COUNT(short_names) + 1, sizeof(*setting));
     struct mot_arena arena = { NULL };
     size_t n = 0;
-    /* The name goes first: what options there are depends on it. */
+    /* The name goes first: it decides which options exist. */
     if (word && !is_file) setting[n++] = (struct mot_setting){ "code", word, "NAME" };
     for (size_t i = 0; i < a->settings; i++) setting[n++] = a->setting[i];
     for (size_t i = 0; i < MOT_COUNT(short_names); i++) {
@@ -412,16 +412,14 @@ const struct cli_command cli_code = {
     .name = "code",
     .synopsis = "[NAME | EXPERIMENT.yaml] [--workers N] [--stragglers S] [--KEY VALUE ...]",
     .summary = "show a gradient code: matrix, load, error, coverage",
-    .about =
-        "Prints what a gradient code costs and survives: how many parts each worker computes, the error of "
-        "the decoded sum when workers are missing, at random and at the worst, the largest decoding "
-        "weight, and the matrix. NAME is a code (motley help code lists them; default auto).\n"
-        "It also predicts how often each part is used if some workers straggle, without shuffling and "
-        "with each kind of shuffle, and says which it would choose: where slow workers hold the same "
-        "parts, shuffling helps; where they do not, it can hurt. Who straggles comes from the cluster "
-        "(a job straggles if it takes twice as long as the median worker's that does not); if nobody does, a "
-        "quarter of the "
-        "workers is assumed to be slow, or as many as --slow says.",
+    .about = "Prints what a gradient code costs and survives: how many parts each worker computes, the error "
+             "of the decoded sum when workers are missing, at random and in the worst case, the largest "
+             "decoding weight, and the matrix. NAME is a code (motley help code lists them; default auto).\n"
+             "It also predicts how often each part is used if some workers straggle, without shuffling and "
+             "with each kind of shuffle, and says which it would choose: where slow workers hold the same "
+             "parts, shuffling helps; where they do not, it can hurt. The cluster says who straggles (a job "
+             "straggles if it takes twice as long as the median worker's job without straggling); if nobody "
+             "does, a quarter of the workers are assumed to be slow, or as many as --slow says.",
     .examples = "motley code crc --workers 12 --stragglers 3\n"
                 "motley code frc --workers 12 --stragglers 2 --slow 6\n"
                 "motley code expander --workers 100 --load 11 --missing 10\n"

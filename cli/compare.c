@@ -235,10 +235,11 @@ static const struct cli_flag flags[] = {
     { "over", "KEY=VALUES",
         "tune each arm first over these values, such as optimizer.lr=2^0..2^-8; see motley help tune" },
     { "by", "FIGURE",
-        "what tuning goes by: time_to_target (default), test_accuracy, train_loss or grad_norm" },
+        "the figure that decides the tuning: time_to_target (default), test_accuracy, train_loss or "
+        "grad_norm" },
     { "halving", NULL, "tune by halving" },
     { "against", "ARM", "the baseline, by the arm's name; default: the first arm" },
-    { "seeds", "SEEDS", "a number of seeds, or which: 3..12 or 1,2,5; default: 10" },
+    { "seeds", "SEEDS", "how many seeds, or which: 3..12 or 1,2,5; default: 10" },
     { "out", "DIR", "where study.json, table.txt and report.html go; default: runs/compare-NAME" },
     { "store", "DIR", "where runs are kept and reused; default: MOTLEY_STORE, or else runs/store" },
     { "jobs", "N", "how many runs at a time; default: one per core" },

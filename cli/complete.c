@@ -1,4 +1,4 @@
-/* complete.c -- what could come next on a command line, from the tables that parsing and help use. */
+/* complete.c -- completes command lines from the tables that parsing and help use. */
 #include "complete.h"
 #include "args.h"
 #include "config/cluster_named.h"
@@ -10,10 +10,10 @@
 struct offers {
     FILE *out;
     struct mot_arena arena;
-    const char *kept; /* what of the last word stays: "--method=", "allreduce," */
+    const char *kept; /* the start of the last word, which stays: "--method=", "allreduce," */
     size_t kept_n;
-    const char *begun; /* what follows it, as far as it is typed */
-    const char **word; /* those printed; none is printed twice */
+    const char *begun; /* the rest of that word, which is to be completed */
+    const char **word; /* printed already; none is printed twice */
     size_t n, room;
     const struct mot_key *key;
     size_t keys;
@@ -34,7 +34,7 @@ static void offer(struct offers *o, const char *word, const char *doc)
     fprintf(o->out, "%.*s%s\t%s\n", (int)o->kept_n, o->kept, word, doc ? doc : "");
 }
 
-/* What stands before `begun` stays as it is. */
+/* The text before `begun` stays as it is. */
 static void keep_until(struct offers *o, const char *begun)
 {
     o->kept_n += (size_t)(begun - o->begun);
@@ -140,7 +140,7 @@ static void offer_key_values(struct offers *o, const char *name)
     if (is_text && strcmp(name, "output") != 0) offer_files(o);
 }
 
-/* KEY=VALUE; a list of VALUES is for the user to write. */
+/* KEY=VALUE, or without values KEY=, since only the user knows the list. */
 static void offer_settings(struct offers *o, bool with_values)
 {
     const char *equals = strchr(o->begun, '=');
@@ -179,7 +179,7 @@ static void offer_flag_values(struct offers *o, const struct cli_flag *flag)
 /* What a flag is: one of the command's, --set, or a key of the experiment. */
 struct meaning {
     const struct cli_flag *flag;
-    const char *key; /* NULL if it is none */
+    const char *key; /* NULL: not a key */
     bool sets, known, takes_value;
 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bash takes = and : for the end of a word: what it cut is put together, and its part left out of answers. */
+/* Bash splits words at = and :, so the pieces are joined again, and the first is cut from the answers. */
 static const char bash[] =
     "# Completion of motley's command line for bash, written by `motley completion bash`.\n"
     "_motley() {\n"
@@ -116,7 +116,7 @@ static enum mot_status run(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "words", NULL, "print what could stand for the last of the words after --; the scripts call this" },
+    { "words", NULL, "print completions of the last of the words after --; the scripts call this" },
     { NULL, NULL, NULL },
 };
 

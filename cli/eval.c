@@ -157,16 +157,13 @@ const struct cli_command cli_eval = {
     .synopsis = "RUN|MODEL.safetensors [DATA] [flags]",
     .summary = "evaluate a saved model on data",
     .about =
-        "Prints the loss (without the regulariser) and the accuracy; for up to 20 classes also the "
-        "accuracy of each class and the confusion matrix.\n"
-        "\n"
+        "Prints the loss (without the regulariser) and the accuracy; for up to 20 classes also the accuracy "
+        "of each class and the confusion matrix.\n\n"
         "The model is a file or the folder of a run. DATA is a built-in set or a file; without it, the test "
-        "rows of what the model was trained on count. The model file says which data the model was trained "
-        "on, "
-        "with which options and seed. If DATA is the same, only the test rows count unless --part says "
-        "otherwise; if the file has changed since, that is an error. Of other data all rows count, "
-        "scaled like the training data; a file is read like the training file unless flags say "
-        "otherwise.",
+        "rows of the model's own data are used. The model file says which data the model was trained on, "
+        "with which options and seed. If DATA is the same, only the test rows are used unless --part says "
+        "otherwise; if the file has changed since, that is an error. Of other data all rows are used, scaled "
+        "like the training data; a file is read like the training file unless flags say otherwise.",
     .examples = "motley eval runs/first\n"
                 "motley eval model.safetensors new.csv --label-column quality --json",
     .flags = flags,

@@ -1,4 +1,4 @@
-/* features.c -- `motley features`: what a network makes of each row before its last layer. */
+/* features.c -- `motley features`: the inputs of a network's last layer, for each row. */
 #include "cli.h"
 
 #include "base/memory.h"
@@ -72,17 +72,14 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_features = {
     .name = "features",
     .synopsis = "RUN|MODEL.safetensors [DATA] --out FILE.npy [flags]",
-    .summary = "write what a network makes of each row",
-    .about =
-        "Writes the numbers that the last layer with weights gets to see, for every row that a run takes "
-        "from "
-        "the training file, in the order of the file: what `partition.features` and `motley partition "
-        "--features` read. Dropout is off, and batch norm uses its running statistics.\n"
-        "\n"
-        "The model is a file or the folder of a run; an mlp or a network, as linear models have no hidden "
-        "layer. Without DATA, the rows are those of its own data, as many as its run took (`data.rows`) "
-        "unless "
-        "--rows says otherwise. Rows are scaled as the training data was. They need no labels.",
+    .summary = "write a network's features of each row",
+    .about = "Writes the inputs of the last layer with weights for every row that a run takes from the "
+             "training file, in the order of the file. `partition.features` and `motley partition "
+             "--features` read the result. Dropout is off, and batch norm uses its running statistics.\n\n"
+             "The model is a file or the folder of a run. It must be an mlp or a network: linear models have "
+             "no hidden layer. Without DATA, the rows are those of its own data, as many as its run took "
+             "(`data.rows`) unless --rows says otherwise. Rows are scaled like the training data and need no "
+             "labels.",
     .examples = "motley features runs/first --out features.npy\n"
                 "motley partition fashion-mnist --workers 8 --features features.npy --by submodular",
     .flags = flags,

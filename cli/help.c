@@ -356,9 +356,8 @@ const struct cli_command cli_help = {
     .name = "help",
     .synopsis = "[COMMAND | TOPIC [NAME] | NAME | KEY]",
     .summary = "explain commands, methods, models, files, exit codes",
-    .about = "NAME is a method, model, optimizer, partitioner, topology or code. KEY is an experiment key, "
-             "with or "
-             "without its section.",
+    .about = "NAME is a method, model, optimiser, partitioner, topology, code or compressor. KEY is an "
+             "experiment key, with or without its section.",
     .examples = "motley help sim\n"
                 "motley help async\n"
                 "motley help method\n"

@@ -35,7 +35,7 @@ static void wrap(FILE *out, const char *text, size_t n, int indent, int at)
 
 /* ---- Roff -------------------------------------------------------------------------- */
 
-/* Escapes what roff would interpret; a dash stays one that can be copied. */
+/* Escapes what roff would interpret; a dash stays one that a shell understands when copied. */
 static void escape(FILE *out, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* launch.c -- commands over MPI: `motley train` and `motley profile`.
  *
- * Launchers have exit codes of their own, so the process that starts one learns from the roll (roll.h) who is
- * there and how the run ended. */
+ * Launchers have exit codes of their own, so the process that starts one learns from the roll (roll.h) which
+ * ranks are there and how the run ended. */
 #include "launch.h"
 #include "base/file.h"
 #include "base/stopwatch.h"
@@ -42,7 +42,7 @@ bool cli_under_mpi(void)
 {
     const char *ours = getenv("OMPI_COMM_WORLD_SIZE"), *step = size_by_launcher();
     if (ours) return true;
-    /* A batch script has Slurm's variables without being a task of srun's. */
+    /* A batch script has Slurm's variables too, though srun did not start it. */
     return step &&
         (getenv("PMI_RANK") || getenv("PMIX_RANK") || (getenv("SLURM_STEP_ID") && strcmp(step, "1") != 0));
 }
@@ -81,9 +81,9 @@ enum mot_status cli_be_rank(const struct cli_args *args, cli_rank_run *run)
     _exit(status);
 }
 
-/* ---- The one who starts them ------------------------------------------------------------------------ */
+/* ---- The process that starts them ------------------------------------------------------------------- */
 
-static volatile sig_atomic_t wanted_end; /* how often */
+static volatile sig_atomic_t wanted_end; /* signals so far */
 
 static void on_signal(int number)
 {
@@ -113,7 +113,7 @@ static enum mot_status check_ranks(const struct cli_args *args, uint32_t ranks, 
     return status;
 }
 
-/* The launcher and its flags, ourselves, and our own words without --ranks. */
+/* The launcher with its flags, then this program with its own words except --ranks. */
 static const char **command_of(
     const struct cli_args *args, const char *ranks, const char *self, const char *library)
 {
@@ -125,8 +125,8 @@ static const char **command_of(
     word[n++] = ranks;
     if (open_mpi) {
         word[n++] = "-q";
-        word[n++] = "--enable-recovery"; /* else a death kills rank 0 before it can say so */
-        word[n++] = "--bind-to";         /* a rank has more threads than one */
+        word[n++] = "--enable-recovery"; /* else a rank's death kills rank 0 before it can report it */
+        word[n++] = "--bind-to";         /* a rank has several threads */
         word[n++] = "none";
         word[n++] = "--oversubscribe";
         if (geteuid() == 0) word[n++] = "--allow-run-as-root";
@@ -184,7 +184,7 @@ static void end_launcher(struct launcher *l)
     }
 }
 
-/* While ranks are starting, nobody can report a loss or hear a request to stop: then all are ended. */
+/* While ranks are starting, none can report a loss or heed a request to stop, so either ends them all. */
 static enum mot_status wait_for_start(struct launcher *l)
 {
     struct cli_roll *roll = &l->roll;

@@ -12,7 +12,7 @@ typedef enum mot_status cli_ranks_fit(const struct mot_experiment *, uint32_t ra
 
 /* true if mpirun or srun started this process */
 bool cli_under_mpi(void);
-/* returns only if there are no other ranks to leave with */
+/* returns only if MPI cannot start; otherwise exits */
 enum mot_status cli_be_rank(const struct cli_args *, cli_rank_run *);
 enum mot_status cli_start_ranks(const struct cli_args *, const char *ranks, cli_ranks_fit *);
 

@@ -57,12 +57,12 @@ int cli_complain(enum mot_status status)
     bool colour = wants_colour();
     fflush(stdout);
     fprintf(stderr, "%smotley:%s ", colour ? "\033[31m" : "", colour ? "\033[0m" : "");
-    mot_put_shown(mot_error(), stderr); /* it may quote what is in a file */
+    mot_put_shown(mot_error(), stderr); /* it may quote a file's content */
     fputc('\n', stderr);
     return status;
 }
 
-/* Before the rest is read: flags and keys may be those of a method that is loaded. */
+/* Before the rest is parsed: flags and keys may belong to a loaded method. */
 static enum mot_status load_plugins(const char *const *word, size_t words)
 {
     static const char flag[] = "--plugin";

@@ -18,7 +18,7 @@ bool cli_noise_open(struct cli_noise *s, int *into)
     return true;
 }
 
-/* A crash that Open MPI reports for a rank ("*** Process received signal") is none. */
+/* Open MPI's report of a crashed rank ("*** Process received signal") is not noise. */
 static bool is_noise(const char *line)
 {
     static const char *const part[] = { "] PMIX ERROR: ", "] Read -1, expected " };
@@ -28,7 +28,7 @@ static bool is_noise(const char *line)
     return false;
 }
 
-/* The line is whole, or longer than anything that is noise. */
+/* The line is complete, or longer than any noise. */
 static void put_line(struct cli_noise *s)
 {
     s->line[s->n] = '\0';

@@ -10,7 +10,7 @@
 
 struct cli_noise {
     int from;  /* the end of a pipe, or -1 */
-    bool mute; /* from now on nothing is passed on */
+    bool mute; /* pass nothing on from now on */
     size_t n, kept;
     char line[4096], keep[4096];
 };

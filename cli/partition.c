@@ -1,4 +1,4 @@
-/* partition.c -- `motley partition`: which rows each worker holds, how good that is, and the files. */
+/* partition.c -- `motley partition`: chooses rows for each worker, measures the result, writes the files. */
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/stopwatch.h"
@@ -91,7 +91,7 @@ static bool ends_in_yaml(const char *word)
     return n > 5 && strcmp(word + n - 5, ".yaml") == 0;
 }
 
-/* Options that only submodular has imply it. */
+/* True if an option that only submodular has was given: it implies submodular. */
 static bool wants_submodular(const struct cli_args *args)
 {
     return cli_value(args, "objective") || cli_value(args, "rule") || cli_value(args, "neighbours") ||
@@ -219,7 +219,7 @@ static enum mot_status cut(struct cli_cut *r)
     return status;
 }
 
-/* As typed; `mends`: but with --fallback herding. malloc'd. */
+/* The command as typed; `mends`: but with --fallback herding. malloc'd. */
 static char *command_of(const struct cli_args *args, bool mends)
 {
     char *text = NULL;
@@ -318,7 +318,7 @@ static enum mot_status partition(const struct cli_args *args)
     struct wish wish = { .settings = 0 };
     struct mot_experiment *x = NULL;
     struct mot_dataset *data = NULL;
-    /* also while the data is read: nothing must be left behind */
+    /* caught while the data is read too, so that nothing is left behind */
     const volatile sig_atomic_t *interrupt = cli_catch_interrupts();
     enum mot_status status = open_experiment(args, &wish, &x);
     if (status != MOT_OK) goto out_wish;

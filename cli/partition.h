@@ -16,7 +16,7 @@ struct cli_cut {
     struct mot_split_cost cost;
     struct mot_quality q;
     struct mot_fallback fallback;
-    const char *features; /* those that MMD^2 was measured with; NULL: it was not */
+    const char *features; /* that MMD^2 was measured with; NULL: it was not measured */
     double split_s, split_cpu_s, measure_s, measure_cpu_s;
     struct cli_differ differ;
 };
@@ -28,8 +28,8 @@ double cli_cut_peak_bytes(void);
 /* partition.json. */
 json_t *cli_cut_json(const struct cli_cut *);
 
-/* The table of workers; then, unless `table_only`, ratios, quality and cost. `command` repeats it with
- * herding for the classes that are worse than random. */
+/* The table of workers; then, unless `table_only`, ratios, quality and cost. The advice is to run `command`,
+ * which uses herding for the classes that are worse than random. */
 void cli_cut_print(const struct cli_cut *, const char *command, const char *out, bool table_only);
 
 #endif

@@ -21,7 +21,7 @@
 
 /* ---- Showing -------------------------------------------------------------------------------------- */
 
-/* Those that raced and were tuned, one a line; the others by name. */
+/* The methods that raced, one per line. */
 static void print_methods(const json_t *plan)
 {
     struct mot_grid g;
@@ -96,7 +96,7 @@ static void print_answer(const json_t *plan, const char *command, const char *ou
         mot_text_wrap(mot_json_get_text(c, "text"), "  - ", "    ", COLUMNS, stdout);
     if (json_is_false(json_object_get(plan, "complete")))
         say("Not complete:",
-            "the budget was over; the same command goes on, with more of it if --budget says so", false);
+            "the budget ran out; the same command continues, with a larger --budget if you give one", false);
     puts("");
     say("Run", mot_json_get_text(plan, "answer"), colour);
     if (*undecided) say("It", undecided, false);
@@ -117,7 +117,7 @@ static void put_setting(const char *key, const char *value, FILE *out)
     free(word);
 }
 
-/* `motley train` with what was recommended, and what the user had set. malloc'd. */
+/* `motley train` with the recommendation and the user's own settings. malloc'd. */
 static char *train_command(const struct cli_args *args, const json_t *plan, const char *cluster)
 {
     char *text = NULL, rate[32];
@@ -255,7 +255,7 @@ static enum mot_status run_plan(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "budget", "TIME", "how long it may take; runs that have begun are finished; default: 2min" },
+    { "budget", "TIME", "how long planning may take; runs already begun are finished; default: 2min" },
     { "profile", NULL, "measure this machine first, and plan for it" },
     { "out", "DIR", "where plan.json, study.json and report.html go; default: runs/plan-NAME" },
     { "store", "DIR", "where runs are kept and reused; default: MOTLEY_STORE, or else runs/store" },
@@ -270,18 +270,17 @@ const struct cli_command cli_plan = {
     .name = "plan",
     .synopsis = "[EXPERIMENT.yaml] [--cluster FILE | --profile] [--budget 2min] [--KEY VALUE ...]",
     .summary = "find the method that suits a cluster and data, and why",
-    .about =
-        "Tries every method that can run the experiment, in the simulator: short runs with three learning "
-        "rates each; longer ones of the better eight, with finer rates; then the best four race over ten "
-        "fresh seeds and fall out as soon as they are told apart from the leader. It recommends one, with "
-        "its margin and 95 % interval, the reason, and the command that trains with it; says which cannot "
-        "be told apart; and tries the best again with one worker 4 times slower, half the bandwidth and "
-        "skewed labels, to say what would change its mind.\n"
-        "What counts is the virtual time to stop.target. Without one it is the figure (test accuracy, else "
-        "training loss) that the better half of the tuned methods had reached half-way. All runs of a step "
-        "end at the same virtual time.\n"
-        "After --budget no run is begun. What is said is a function of the runs that were made; they are "
-        "kept, and the same command goes on where the last one ended.",
+    .about = "Tries every method that can run the experiment, in the simulator: short runs with three "
+             "learning rates each; longer ones of the better eight, with finer rates; then the best four "
+             "race over ten fresh seeds, and drop out as soon as they can be told apart from the leader. It "
+             "recommends one, with its margin and 95 % interval, the reason, and the command that trains "
+             "with it; says which cannot be told apart; and tries the best again with one worker 4 times "
+             "slower, half the bandwidth and skewed labels, to say what would change its mind.\n"
+             "Methods are judged by the virtual time to stop.target. Without one, the target is the figure "
+             "(test accuracy, else training loss) that the better half of the tuned methods had reached "
+             "half-way. All runs of a step end at the same virtual time.\n"
+             "Once --budget is spent, no further run is started. The answer depends only on the runs that "
+             "were made; they are kept, and the same command continues where the last one ended.",
     .examples = "motley plan examples/mixed.yaml --budget 20s\n"
                 "motley plan --data digits --model softmax --workers 2 --profile --budget 20s\n",
     .flags = flags,

@@ -161,14 +161,13 @@ const struct cli_command cli_predict = {
     .name = "predict",
     .synopsis = "RUN|MODEL.safetensors [DATA] [flags]",
     .summary = "predict the class or value of each row with a model",
-    .about =
-        "Prints one line per row of DATA, in order: the class as spelt in the training data, or the "
-        "value. The model is a file or the folder of a run; without DATA, the test rows of its own data are "
-        "predicted. Rows are read like the training data: with its scaling, its words, and what it has "
-        "for missing values. The columns of a CSV file with a header go by their names, if the training file "
-        "had one too: in any order, and others are left out. Rows need no labels: a CSV file may lack the "
-        "label column, an IDX or NPY file its label file. For a built-in set with test rows of its own, "
-        "those are used.",
+    .about = "Prints one line per row of DATA, in order: the class as spelt in the training data, or the "
+             "value. The model is a file or the folder of a run; without DATA, the test rows of its own data "
+             "are predicted. Rows are read like the training data: with its scaling, its words, and its "
+             "substitutes for missing values. If a CSV file and the training file both have a header, "
+             "columns are matched by name: their order does not matter, and others are left out. Rows need "
+             "no labels: a CSV file may lack the label column, an IDX or NPY file its label file. For a "
+             "built-in set with test rows of its own, those are used.",
     .examples = "motley predict runs/first new.csv\n"
                 "motley predict runs/first\n"
                 "motley predict model.safetensors images.npy --probabilities --out predicted.csv",

@@ -36,14 +36,14 @@ static const char *time_text(double seconds, char *into, size_t size)
     return mot_show_time((uint64_t)(fmax(seconds, 0) * 1e9 + 0.5), into, size);
 }
 
-/* More workers than cores on this machine: they take turns, in the file too. */
+/* More workers than cores on this machine: they take turns, and the file says so. */
 static bool crowded(const struct mot_profile *p) { return mot_profile_crowd(p) > 1; }
 
 #define CROWDED                                                                                              \
-    "%u workers share %u cores: speeds are of a worker with a core to itself, and the simulator lets them "  \
-    "take turns"
+    "%u workers share %u cores: speeds are those of a worker with a core to itself, and the simulator lets " \
+    "them take turns"
 
-/* Other programs took more than this share of the cores. */
+/* Warn if other programs took more than this share of the cores. */
 #define NOISY 0.05
 
 static void warn(const struct mot_profile *p)
@@ -52,8 +52,7 @@ static void warn(const struct mot_profile *p)
     if (mot_profile_taken(p) > NOISY)
         fprintf(stderr,
             "motley: this machine is busy: other programs took %.0f %% of the time for which the workers "
-            "wanted a "
-            "core. The file describes it idle; beside such programs, runs take longer\n",
+            "wanted a core. The file describes an idle machine; beside such programs, runs take longer\n",
             100 * mot_profile_taken(p));
 }
 
@@ -279,18 +278,16 @@ const struct cli_command cli_profile = {
         "bandwidth between each pair of nodes while the others are idle. --out writes a cluster file; "
         "`motley sim --cluster FILE` then predicts how long `motley train` would take. Edit the file to try "
         "slower machines or links.\n"
-        "Besides, it times a step of the optimiser and adding one model to another, and counts the cores: "
-        "with "
+        "It also times a step of the optimiser and adding one model to another, and counts the cores. With "
         "these (`costs` and `host` in the file) the simulator charges updates and mixing, and lets workers "
-        "and a "
-        "server that share cores take turns. Neighbours that differ by no more than noise become one group.\n"
+        "and a server that share cores take turns. Neighbours that differ by no more than noise become one "
+        "group.\n"
         "Other programs that run meanwhile slow the workers down; the figures show it, and a warning says "
-        "how "
-        "much of the cores they took. Between threads a "
-        "message is handed over, not copied: its latency is that of waking a thread, its bandwidth that of "
-        "reading memory. If sending the model takes less than a tenth longer than an empty message, its "
-        "bandwidth cannot be measured: the file then has a lower bound, ten models per round trip. Figures "
-        "have three digits. With more workers than cores, speeds are of a worker that has a core to itself.\n"
+        "how much of the cores they took. Between threads a message is handed over, not copied: its latency "
+        "is the time to wake a thread, its bandwidth the speed of reading memory. If sending the model takes "
+        "less than a tenth longer than an empty message, its bandwidth cannot be measured: the file then has "
+        "a lower bound, ten models per round trip. Figures have three digits. With more workers than cores, "
+        "speeds are those of a worker that has a core to itself.\n"
         "Started by mpirun or srun, or with --ranks N, it measures over MPI: one rank per worker, whatever "
         "the method. A server is not measured there; the file gives it rank 0's link. Only rank 0 prints and "
         "writes. If a rank is lost, the exit code is 4 (peer_lost) and nothing is written.",

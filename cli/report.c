@@ -185,7 +185,7 @@ static bool is_study(const char *folder)
     return there;
 }
 
-/* Why a folder given among others, as in runs/<all>, is left out; NULL: it is not. */
+/* Why a folder is left out when given among others, as by runs/<all>; NULL: it is not. */
 static const char *left_out(const char *folder)
 {
     if (is_study(folder)) return "a study is reported alone";
@@ -213,7 +213,8 @@ static enum mot_status report(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "out", "FILE.html", "the page; default: report.html, for a study in its own folder" },
+    { "out", "FILE.html",
+        "the page; default: report.html, or for a study report.html in the study's folder" },
     { "svg", "FILE", "also write a picture: timelines of the arms, and their curves" },
     { "csv", "PREFIX",
         "also write PREFIX-runs.csv, one row per run, and PREFIX-curves.csv, one row per evaluation" },

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define ROLL_FILE "MOTLEY_RANK_ROLL"
-/* With no news for this long, MPI will not start. Ranks that outnumber the cores take turns. */
+/* After this long without news, MPI will not start. Many ranks may have to take turns on few cores. */
 #define START_S(ranks) (60 + 0.5 * (ranks))
 
 enum { ABSENT = -1, GONE = -2, UNWATCHED = -3 }; /* instead of a descriptor */
@@ -41,7 +41,7 @@ bool cli_roll_say(enum cli_roll_word word, int status)
     return said;
 }
 
-/* ---- The one who starts them ------------------------------------------------------------------------ */
+/* ---- The process that starts them ------------------------------------------------------------------- */
 
 enum mot_status cli_roll_open(struct cli_roll *r, uint32_t ranks)
 {

@@ -1,4 +1,4 @@
-/* roll.h -- the roll of a run over MPI: its ranks tell the process that started them that they are there.
+/* roll.h -- the roll of a run over MPI: its ranks report to the process that started them.
  *
  * A launcher has exit codes of its own, and if it keeps a run that has lost a rank, the rest would wait in
  * MPI_Init for ever. So each rank signs the roll, a file named in the environment, before it calls MPI, and
@@ -16,7 +16,7 @@
 enum cli_roll_word {
     CLI_ROLL_HERE = 'h',   /* the process has begun */
     CLI_ROLL_JOINED = 'j', /* MPI is up, and the others are known */
-    CLI_ROLL_ENDED = 'e',  /* rank 0: how, a status */
+    CLI_ROLL_ENDED = 'e',  /* rank 0 only: the run's status */
 };
 
 /* The rank that the launcher gave this process, or NULL. */
@@ -24,7 +24,7 @@ const char *cli_rank_by_launcher(void);
 /* False: there was a roll, but it is gone; nobody waits for this rank any more. */
 bool cli_roll_say(enum cli_roll_word, int status);
 
-/* ---- The one who starts them ------------------------------------------------------------------------ */
+/* ---- The process that starts them ------------------------------------------------------------------- */
 
 struct cli_roll {
     char path[256];

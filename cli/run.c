@@ -106,7 +106,7 @@ static enum mot_status print_over(
     if (strcmp(out->ended_by, "data") == 0)
         printf(": already finished: its data ran out after %llu update%s; nothing was changed\n",
             (unsigned long long)out->last.updates, mot_plural(out->last.updates));
-    else /* also one that was interrupted after the point where it is now asked to end */
+    else /* also if it was interrupted after the point where it is now asked to end */
         printf(": already finished: stop.%s is reached, after %llu update%s; nothing was changed. Change "
                "stop.%s to continue.\n",
             out->ended_by, (unsigned long long)out->last.updates, mot_plural(out->last.updates),
@@ -114,10 +114,9 @@ static enum mot_status print_over(
     return MOT_OK;
 }
 
-/* ---- How right a prediction was
- * --------------------------------------------------------------------------- */
+/* ---- The error of a prediction ------------------------------------------------------------------ */
 
-/* Seconds for an update, by a simulated run's folder or a plan.json; NaN: it does not say. */
+/* Seconds per update according to a simulated run's folder or a plan.json; NaN: it does not say. */
 static enum mot_status predicted_update(const char *path, double *out)
 {
     char *file = mot_path_join(path, "summary.json");
@@ -143,7 +142,7 @@ static void say_off(double off, char *into, size_t size)
     else snprintf(into, size, "%.2g times %s than predicted", times, off < 0 ? "slower" : "faster");
 }
 
-/* Says it on the terminal, and in the summary of the run's folder. */
+/* Reports the error on the terminal and in the run's summary.json. */
 static void tell_prediction(
     const struct cli_args *args, const struct mot_job *j, const struct mot_outcome *out, double predicted)
 {
@@ -168,7 +167,7 @@ static void tell_prediction(
     free(path);
 }
 
-/* What the run is called on its live view. */
+/* The run's title in its live view. */
 static const char *title_of(const struct cli_args *args, const struct mot_job *j)
 {
     const char *path = args->words ? args->word[0]
@@ -178,7 +177,7 @@ static const char *title_of(const struct cli_args *args, const struct mot_job *j
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Has the live view listen, if there is to be one. */
+/* Connects the run to its live view, if --serve asks for one. */
 static enum mot_status be_seen(const struct cli_args *args, const struct mot_job *j,
     const struct mot_driver *driver, struct mot_job_ways *ways)
 {
@@ -275,7 +274,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     return status;
 }
 
-/* With --resume or --arrivals and no experiment file, the one in the run folder is meant. */
+/* With --resume or --arrivals and no experiment file, the run folder's own is used. */
 char *cli_experiment_path(const struct cli_args *args)
 {
     if (args->words) return mot_text(args->word[0]);

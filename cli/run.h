@@ -6,7 +6,7 @@
 #include "cli.h"
 
 char *cli_experiment_path(const struct cli_args *); /* malloc'd; NULL: defaults only */
-/* ranks: those that this process is one of; NULL: it works alone */
+/* ranks: this process is one of them; NULL: it works alone */
 enum mot_status cli_run(const struct cli_args *, const struct mot_driver *, struct mot_ranks *);
 
 #endif

@@ -11,12 +11,12 @@ static enum mot_status sim(const struct cli_args *args)
 static const struct cli_flag flags[] = {
     { "arm", "NAME", "run this arm of a study's file" },
     { "dry-run", NULL,
-        "print the resolved experiment, the memory it would reserve and what to expect of a code (with "
-        "--json without the first), then exit" },
+        "print the resolved experiment (not with --json), the memory it would reserve and what to expect of "
+        "a code, then exit" },
     { "arrivals", "RUN",
         "replay what motley train --record kept in this run folder: the same arrivals, the same model" },
     { "tensorboard", NULL,
-        "write TensorBoard events to --out at each evaluation, with the run's time as their time" },
+        "write TensorBoard events to --out at each evaluation, stamped with the run's time" },
     { "resume", NULL, "continue the run in --out from its last checkpoint" },
     { "replace", NULL, "overwrite the run in --out" },
     CLI_SERVE_FLAGS,
@@ -36,8 +36,8 @@ const struct cli_command cli_sim = {
              "Perfetto, and with validation data best.safetensors. Ctrl-C ends the run cleanly and keeps "
              "what there is; --resume continues it.\n"
              "With --arrivals RUN nothing is random: every node gets the events that `motley train --record` "
-             "kept in RUN, in the same order, so the model is that of the live run, bit for bit, whatever "
-             "the method. Without an experiment file, RUN's own is used. If an event cannot be repeated, the "
+             "kept in RUN, in the same order, so the model equals the live run's, bit for bit, whatever the "
+             "method. Without an experiment file, RUN's own is used. If an event cannot be repeated, the "
              "exit code is 7 and the message names the node and the event.",
     .examples = "motley sim\n"
                 "motley sim --method async --workers 16 --out runs/first\n"

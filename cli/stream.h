@@ -16,8 +16,8 @@ struct stream_plan {
     uint32_t devices;
     struct mot_stream law; /* kind NONE: as fast as the other side takes them */
     uint64_t seed;
-    double speed;   /* so many times as fast as the law says */
-    uint64_t count; /* records of a device; UINT64_MAX: any number */
+    double speed;   /* this many times as fast as the law says */
+    uint64_t count; /* records per device; UINT64_MAX: any number */
     mot_time time;  /* by the clock; MOT_NEVER: any time */
     bool once;      /* neither was given: each row once */
     const volatile sig_atomic_t *interrupted;
@@ -35,9 +35,9 @@ struct stream_device {
     _Atomic bool done;
 };
 
-/* Records that it would have sent by `now_ns` at the law's rate; UINT64_MAX: no law. */
+/* Records due `since_ns` after the start at the law's rate; UINT64_MAX: no law. */
 uint64_t stream_due(struct mot_arrivals *, const struct stream_plan *, uint64_t since_ns);
-/* Records that it is to send in all. */
+/* Records that the device is to send in all. */
 uint64_t stream_share(const struct stream_device *);
 void *stream_main(void *device);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define NAP_NS UINT64_C(50000000) /* the longest sleep: then it looks whether it is to stop */
+#define NAP_NS UINT64_C(50000000) /* the longest sleep, so that a request to stop is soon seen */
 #define SECOND 1e9
 
 uint64_t stream_due(struct mot_arrivals *a, const struct stream_plan *p, uint64_t since_ns)
@@ -16,7 +16,7 @@ uint64_t stream_due(struct mot_arrivals *a, const struct stream_plan *p, uint64_
     return mot_arrivals_by(a, (mot_time)((double)since_ns * p->speed));
 }
 
-/* Until the next record is due. Those that are written are for others to see meanwhile. */
+/* Sleeps until the next record is due; first flushes a file, so that readers see what is written. */
 static enum mot_status sleep_until_due(struct stream_device *d, struct mot_arrivals *a, uint64_t next)
 {
     enum mot_status status = d->address.kind == MOT_INLET_FILE ? d->outlet->ops->flush(d->outlet) : MOT_OK;
@@ -78,7 +78,7 @@ static enum mot_status send_all(struct stream_device *d)
         if (since >= p->time && (due == UINT64_MAX || sent >= due)) break;
         if (due > most) due = most;
         if (sent >= due) status = sleep_until_due(d, &arrivals, sent + 1);
-        /* A thousand at most: then the clock and Ctrl-C are looked at. */
+        /* At most a thousand before looking at the clock and for Ctrl-C again. */
         for (uint64_t n = 0; n < 1000 && sent < due && status == MOT_OK; n++) {
             status = send_row(d, sent, scratch, into, room);
             if (status == MOT_OK) sent++;

@@ -108,10 +108,9 @@ static void print_experiment(struct page *p)
 {
     page_text(p,
         "An experiment is a YAML file. Every key has a default, so an empty file is an experiment too. A "
-        "plain word for a section is its name: 'method: async' means 'method: {name: async}'. Every key is "
-        "also a flag, with dashes for dots: --stop-updates 100. Flags override the file. Paths in a file are "
-        "relative to that file; 'output' is relative to the current folder.\n"
-        "\n"
+        "plain word in place of a section is its name: 'method: async' means 'method: {name: async}'. Every "
+        "key is also a flag, with dashes for dots: --stop-updates 100. Flags override the file. Paths in a "
+        "file are relative to that file; 'output' is relative to the current folder.\n\n"
         "Times and bandwidths have units (3ms, 10s, 5min; 20Mbit, 1GB/s). Numbers may be written 25e6, 10k, "
         "2^-3 or 20%.");
     page_heading(p, "Example");
@@ -161,14 +160,12 @@ static void print_cluster(struct page *p)
         "A cluster is a YAML file, or the same keys under 'cluster' in an experiment. It says how fast each "
         "worker computes and how much its link carries. A link carries one message at a time in each "
         "direction: B bytes occupy the sender's link for B/up and the receiver's for B/down; the message "
-        "arrives when the slower of the two is done, plus both latencies.\n"
-        "\n"
+        "arrives when the slower of the two is done, plus both latencies.\n\n"
         "A job takes fixed + samples/speed (or job_time), times the jitter, times 'factor' while the worker "
-        "straggles. A job_time or a trace is for a job of any size or, with 'per: samples', for one of the "
-        "worker's batch. 'motley cluster show FILE' prints a cluster as a table.\n"
-        "\n"
+        "straggles. A job_time or a trace gives the time of a job of any size or, with 'per: samples', of a "
+        "job of the worker's batch. 'motley cluster show FILE' prints a cluster as a table.\n\n"
         "Flags can set any key of an experiment's cluster: --cluster-slow 5, --set cluster.server.up=1Gbit. "
-        "A group goes by its name or its number from 0: --set cluster.workers.slow.speed=100/s.");
+        "A group is addressed by its name or its number from 0: --set cluster.workers.slow.speed=100/s.");
     page_heading(p, "Example");
     page_lines(p,
         "network: {bandwidth: 1Gbit, latency: 100us}     # or none: messages take no time\n"
@@ -202,9 +199,8 @@ static void print_layers(struct page *p)
 {
     page_text(p,
         "The model 'network' is a list of layers. A layer is a word, or a map with its name and options; "
-        "'as' "
-        "names its tensors, which else are called by its place, from 0. Shapes are checked before anything "
-        "runs.");
+        "'as' names its tensors, which are otherwise called by its place, from 0. Shapes are checked before "
+        "anything runs.");
     page_heading(p, "Example");
     page_lines(p,
         "model:\n"
@@ -222,7 +218,7 @@ static void print_layers(struct page *p)
         section_head(p, name, doc);
         option_items(p, options, "");
         if (strcmp(name, "residual") == 0)
-            page_item(p, "layers", "the layers that what enters goes through", "a list; required");
+            page_item(p, "layers", "the layers that the input goes through", "a list; required");
     }
 }
 

@@ -19,7 +19,7 @@ void page_section(struct page *, const struct mot_section *, const char *prefix)
 void page_family(struct page *, const struct mot_family *);
 void page_choice(struct page *, const struct mot_family *, const struct mot_choice *);
 
-/* A key of an experiment, and whose it is. */
+/* A key of an experiment, and the part it belongs to. */
 void page_key(struct page *, const struct mot_key *);
 
 #endif

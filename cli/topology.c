@@ -46,7 +46,7 @@ static void show_matrix(const struct mot_mixing_plan *p)
         return;
     }
     double *w = mot_mixing_matrix(p);
-    if (!w) return; /* no memory, which main says */
+    if (!w) return; /* out of memory: main says so */
     printf("\n  mixing matrix%s\n", p->mixing.matchings ? " with all matchings in use" : "");
     for (uint32_t i = 0; i < n; i++) {
         printf("   ");
@@ -67,7 +67,7 @@ static void show_degrees(const struct mot_graph *g)
     else printf("%u to %u neighbours", least, most);
 }
 
-/* Rounds that leave a millionth of any squared disagreement; 0: none do. */
+/* Rounds until a millionth of any squared disagreement is left; 0: never. */
 static double mixing_rounds(double left)
 {
     if (!(left < 1)) return 0;
@@ -86,7 +86,7 @@ static void show_mixing_time(const struct mot_mixing_plan *p, double left)
 static void show_text(const struct mot_experiment *x, const struct mot_mixing_plan *p)
 {
     const struct mot_graph *g = &p->graph;
-    /* With random matchings the norm is that of the mean square. */
+    /* With random matchings `norm` is that of the mean square. */
     double left = p->mixing.matchings ? sqrt(p->norm) : p->norm;
     printf("%s: %u workers, %u edges, ", x->topology->name, g->nodes, g->edges);
     show_degrees(g);
@@ -179,15 +179,14 @@ static void show_rounds(const struct mot_rounds *r, uint32_t segments, const str
         printf("  mixing time  %u round%s leave%s a millionth of it\n", f->mixing, f->mixing > 1 ? "s" : "",
             f->mixing > 1 ? "" : "s");
     else printf("  mixing time  more than %u rounds\n", MOT_MIXING_MOST);
-    printf("  fan-out      a worker sends to %.3g in a round, and the one that sends to most to %.3g, on "
-           "average\n",
+    printf("  fan-out      a worker sends to %.3g in a round, the busiest one to %.3g, on average\n",
         f->fan_out, f->fan_out_most);
     if (r->kind->random)
-        printf("  reach        after one round a worker has something of %.3g workers, itself included, with "
-               "%u segment%s\n",
+        printf("  reach        after one round a worker has something from %.3g workers, itself included, "
+               "with %u segment%s\n",
             f->reach, segments, segments == 1 ? "" : "s");
     else
-        printf("  reach        after one round a worker has something of %.3g workers, itself included\n",
+        printf("  reach        after one round a worker has something from %.3g workers, itself included\n",
             f->reach);
 }
 
@@ -203,7 +202,7 @@ static void show_rounds_json(
     json_decref(all);
 }
 
-/* A whole number from 1 on that a flag gives; `preset` if it is not there. */
+/* A flag's whole number, at least 1; `preset` without the flag. */
 static enum mot_status read_count(
     const struct cli_args *a, const char *flag, uint32_t preset, uint32_t most, uint32_t *out)
 {
@@ -275,7 +274,7 @@ static enum mot_status run_topology(const struct cli_args *a)
 }
 
 static const struct cli_flag flags[] = {
-    { "peers", "K", "k-peer: workers that a worker gets from in a round; default: 2" },
+    { "peers", "K", "k-peer: workers that each worker receives from in a round; default: 2" },
     { "segments", "S", "random peers: segments of the model, each with peers of its own; default: 1" },
     { NULL, NULL, NULL },
 };
@@ -284,21 +283,20 @@ const struct cli_command cli_topology = {
     .name = "topology",
     .synopsis = "[NAME | EXPERIMENT.yaml] [--workers N] [--KEY VALUE ...]",
     .summary = "show a topology: edges, mixing matrix, mixing speed",
-    .about =
-        "Prints the graph of workers that methods such as dpsgd use: edges, degrees, the mixing matrix "
-        "W, and its spectral gap, 1 - |W - J|, where J takes the exact mean. The larger the gap, the "
-        "sooner the models agree. NAME is a topology (motley help topology lists them); its options are "
-        "flags: --topology-degree 3.\n"
-        "With --method matcha the edges are split into matchings; their probabilities are printed, and "
-        "the gap is that of the mean square. Above 64 workers all matchings have the same probability, "
-        "and above 256 eigenvalues are estimates.\n"
-        "Graphs that change from round to round have no matrix to show: one-peer and k-peer (the "
-        "exponential graph in turn, as sgp uses it), derangement, derangement-authors and unfair (random "
-        "peers, as crossover uses them), matching (random pairs). For these it prints what a round leaves "
-        "of the squared disagreement (the sum of squared distances from the mean of all models), a mean "
-        "over its directions and over rounds; the mixing time: the rounds after which that mean is a "
-        "millionth; how many receivers a worker has in a round; and of how many workers a worker has "
-        "something after one round, in any segment of its model.",
+    .about = "Prints the graph of workers that methods such as dpsgd use: edges, degrees, the mixing matrix "
+             "W, and its spectral gap, 1 - |W - J|, where J takes the exact mean. The larger the gap, the "
+             "sooner the models agree. NAME is a topology (motley help topology lists them); its options are "
+             "flags: --topology-degree 3.\n"
+             "With --method matcha the edges are split into matchings; their probabilities are printed, and "
+             "the gap is that of the mean square. Above 64 workers all matchings have the same probability, "
+             "and above 256 eigenvalues are estimates.\n"
+             "Graphs that change from round to round have no matrix to show: one-peer and k-peer (the "
+             "exponential graph in turn, as sgp uses it), derangement, derangement-authors and unfair "
+             "(random peers, as crossover uses them), matching (random pairs). For these it prints the share "
+             "of the squared disagreement (the sum of squared distances from the mean of all models) that a "
+             "round leaves, averaged over its directions and over rounds; the mixing time, the number of "
+             "rounds after which that average is a millionth; how many receivers a worker has in a round; "
+             "and from how many workers a worker has something after one round, in any segment of its model.",
     .examples = "motley topology ring --workers 8\n"
                 "motley topology regular --workers 32 --topology-degree 3\n"
                 "motley topology rcd --method matcha --method-budget 0.5\n"

@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOW_NODES 40u /* the most nodes that the table has if some never straggle */
+#define SHOW_NODES 40u /* above this, the table leaves out nodes that never straggle */
 #define SEED 1         /* of simulated traces: the same trace gives the same answer */
 
 struct fitting {
     const char *path;
     struct mot_fit fit;
-    char **name; /* [nodes], fit to be shown */
+    char **name; /* [nodes], printable */
     enum mot_fit_kind written;
     const char *out; /* the cluster file, or NULL */
 };
@@ -31,7 +31,7 @@ static const char *name_of(const struct mot_trace *t, uint32_t node)
     return t->name && *t->name[node] ? t->name[node] : NULL;
 }
 
-/* What a figure is worth, and what is read easily. */
+/* Six digits: all that a figure is worth, and easy to read. */
 static double digits(double x)
 {
     char text[32];
@@ -122,7 +122,7 @@ static void show_laws(const struct fitting *g)
             printf("  %-17s  %14.1f  %8.3f%s\n", choice.name, f->law[k].log_likelihood, f->law[k].distance,
                 k == f->best_law ? "  best" : "");
     }
-    puts("  two parameters for each node; distance: the most by which a share of times is wrong");
+    puts("  two parameters for each node; distance: the largest error in a share of times");
     /* Kolmogorov's bound at 1 %; fitted parameters make it generous. */
     const struct mot_fit_law *best = &f->law[f->best_law];
     double bound = 1.63 / sqrt((double)f->timed);
@@ -319,7 +319,7 @@ static void show_json(const struct fitting *g)
 
 /* ---- The cluster file ----------------------------------------------------------------------------- */
 
-/* The trace as the cluster file names it: by itself in the same folder, by its whole path elsewhere. */
+/* The trace as the cluster file names it: by name in the same folder, by absolute path elsewhere. */
 static char *path_from(const char *out, const char *trace)
 {
     char here[PATH_MAX], there[PATH_MAX];
@@ -384,7 +384,7 @@ static void head(const struct fitting *g, FILE *out)
     fputs("# The trace says nothing about links: these are the defaults.\n", out);
 }
 
-/* Parsed again to be sure that it is valid. */
+/* Parses the text first, to be sure that it is valid. */
 static enum mot_status write_cluster(const struct fitting *g)
 {
     struct mot_cluster *back, c = { .workers = 0 };
@@ -478,8 +478,8 @@ enum mot_status cli_fit_trace(const struct cli_args *a)
 static const struct cli_flag flags[] = {
     { "out", "FILE", "write this cluster file; without it only the tables are printed" },
     { "model", "NAME",
-        "what the file has: iid, two-class, markov, iid-each, markov-each, classes, trace or none; default: "
-        "the best (classes, where that is two-class)" },
+        "the model to write: iid, two-class, markov, iid-each, markov-each, classes, trace or none; default: "
+        "the best (classes, if that is two-class)" },
     { "threshold", "X", "a job straggles if it takes more than X times the median; default: 2" },
     { NULL, NULL, NULL },
 };
@@ -488,19 +488,18 @@ const struct cli_command cli_trace_fit = {
     .name = "trace fit",
     .synopsis = "FILE.csv [--out CLUSTER.yaml] [--model NAME] [--threshold X]",
     .summary = "fit stragglers to recorded times; write a cluster file",
-    .about =
-        "Reads a trace (CSV: one row per iteration, one column per node, seconds; a header names the nodes), "
-        "says how often and for how long each node straggles and which nodes are slow, and fits the laws and "
-        "straggler models of the cluster file. A job straggles if it takes more than --threshold times the "
-        "median of its iteration; with one or two nodes, that of its node.\n"
-        "The models describe which jobs straggle, with parameters of maximum likelihood; the best has the "
-        "lowest BIC. iid-each and markov-each have parameters for each node. For each model, traces of the "
-        "same size are simulated: where runs or nodes of the trace lie outside of theirs, the model is not "
-        "right, and a star says so. The times of other jobs follow one law, with parameters for each node; "
-        "straggling multiplies them by the mean factor.\n"
-        "--out writes a cluster file for motley sim --cluster. --model classes: each node straggles with the "
-        "probability of the class that two-class found it in; trace: the recorded times are replayed; none: "
-        "nothing straggles.",
+    .about = "Reads a trace (CSV: one row per iteration, one column per node, seconds; a header names the "
+             "nodes), says how often and for how long each node straggles and which nodes are slow, and fits "
+             "the laws and straggler models of the cluster file. A job straggles if it takes more than "
+             "--threshold times the median of its iteration; with one or two nodes, the median of its node.\n"
+             "The models describe which jobs straggle, with maximum-likelihood parameters; the best has the "
+             "lowest BIC. iid-each and markov-each have parameters for each node. For each model, traces of "
+             "the same size are simulated: where the runs or nodes of the trace lie outside their range, the "
+             "model is not right, and a star says so. The times of other jobs follow one law, with "
+             "parameters for each node; straggling multiplies them by the mean factor.\n"
+             "--out writes a cluster file for motley sim --cluster. With --model classes, each node "
+             "straggles with the probability of the class to which two-class assigned it; with trace, the "
+             "recorded times are replayed; with none, nothing straggles.",
     .examples = "motley trace fit times.csv\n"
                 "motley trace fit times.csv --out cluster.yaml\n"
                 "motley trace fit times.csv --model markov-each --out cluster.yaml --json\n",

@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-/* Fits the trace that the first word names; takes the flags out, model and threshold. */
+/* Fits the trace that the first word names; reads the flags --out, --model and --threshold. */
 enum mot_status cli_fit_trace(const struct cli_args *);
 
 #endif

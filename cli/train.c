@@ -36,7 +36,7 @@ static enum mot_status train_planned(const struct cli_args *args)
         (struct mot_setting){ "method", mot_json_get_text(plan, "setting"), "--auto" };
     chosen.setting[chosen.settings++] = (struct mot_setting){ "optimizer.lr", rate, "--auto" };
     if (!args->quiet && !args->json) putchar('\n');
-    /* Only a plan for this very machine predicted something. */
+    /* Only a plan for this machine, which was measured, predicts this run. */
     static const struct cli_flag predicted = { "predicted", "DIR", "" };
     char *path =
         cluster ? mot_format("%.*splan.json", (int)(strrchr(cluster, '/') + 1 - cluster), cluster) : NULL;
@@ -70,14 +70,14 @@ static const struct cli_flag flags[] = {
     { "store", "DIR",
         "with --auto: where planning keeps its runs; default: MOTLEY_STORE, or else runs/store" },
     { "jobs", "N", "with --auto: how many runs at a time; default: one per core" },
-    { "predicted", "DIR", "say how right a prediction was: a simulated run's folder, or a plan.json" },
+    { "predicted", "DIR", "say how accurate a prediction was: a simulated run's folder, or a plan.json" },
     { "arm", "NAME", "train this arm of a study's file" },
-    { "emulate", NULL, "slow down workers and links, and straggle, as the cluster says" },
+    { "emulate", NULL, "slow down workers and links as the cluster says, stragglers included" },
     { "ranks", "N", "start N ranks over MPI on this machine, one per worker" },
     { "record", NULL, "record every node's events in --out, for motley sim --arrivals and motley replay" },
     { "dry-run", NULL, "print the resolved experiment, and what to expect of a code, then exit" },
     { "tensorboard", NULL,
-        "write TensorBoard events to --out at each evaluation, with the run's time as their time" },
+        "write TensorBoard events to --out at each evaluation, stamped with the run's time" },
     { "resume", NULL, "continue the run in --out from its last checkpoint" },
     { "replace", NULL, "overwrite the run in --out" },
     CLI_SERVE_FLAGS,
@@ -88,30 +88,26 @@ const struct cli_command cli_train = {
     .name = "train",
     .synopsis = "[EXPERIMENT.yaml] [--KEY VALUE ...]",
     .summary = "train for real: on this machine's threads, or over MPI",
-    .about =
-        "Runs the experiment for real, on the wall clock: one thread per worker and one for the server. If "
-        "every round waits for given workers (allreduce, localsgd, slowmo, diloco, dpsgd, matcha, sgp, osgp, "
-        "and "
-        "server without k or a deadline), or takes the same sum whoever answers (coded with code frc), the "
-        "model equals that of motley sim, bit "
-        "for bit; otherwise it depends on the order of arrival or "
-        "on measured times.\n"
-        "With --emulate, jobs and messages take as long as the description of the cluster says. So you can "
-        "try a mixed cluster for real on one machine.\n"
-        "Started by mpirun or srun, it runs over MPI: one rank per worker, the server beside worker 0 on "
-        "rank 0, further servers on the next ranks (mpi.place: own gives servers ranks of their own). "
-        "--ranks N starts mpirun itself and exits with motley's exit codes. On several machines start mpirun "
-        "yourself; as root it wants --allow-run-as-root, and --oversubscribe with more ranks than cores. "
-        "Only rank 0 prints and writes. A rank that dies or falls silent is noticed within 8 s: allreduce "
-        "then ends with exit code 4 (peer_lost), and methods with a server continue without it if the "
-        "launcher lets them (mpirun --enable-recovery; --ranks does that). Without rank 0, or before the run "
-        "has begun, all ranks end.\n"
-        "With --auto it plans first (see motley help plan) and trains with the method and the rate that come "
-        "out "
-        "best. --arm NAME goes from a study to training: the file is a study's, and NAME one of its arms.\n"
-        "With --out DIR it writes a run folder. Ctrl-C ends the run cleanly, and --resume continues it: to "
-        "the same model if that is the simulator's, otherwise with jobs in flight started again. A finished "
-        "run continues only with a later stop.",
+    .about = "Runs the experiment for real, on the wall clock: one thread per worker and one for the server. "
+             "If every round waits for given workers (allreduce, localsgd, slowmo, diloco, dpsgd, matcha, "
+             "sgp, osgp, and server without k or a deadline), or takes the same sum whoever answers (coded "
+             "with code frc), the model equals that of motley sim, bit for bit; otherwise it depends on the "
+             "order of arrival or on measured times.\n"
+             "With --emulate, jobs and messages take as long as the description of the cluster says, so you "
+             "can try a mixed cluster for real on one machine.\n"
+             "Started by mpirun or srun, it runs over MPI: one rank per worker, the server beside worker 0 "
+             "on rank 0, further servers on the next ranks (mpi.place: own gives servers ranks of their "
+             "own). --ranks N starts mpirun itself and exits with motley's exit codes. On several machines "
+             "start mpirun yourself; it needs --allow-run-as-root as root, and --oversubscribe with more "
+             "ranks than cores. Only rank 0 prints and writes. A rank that dies or falls silent is noticed "
+             "within 8 s: allreduce then ends with exit code 4 (peer_lost), and methods with a server "
+             "continue without it if the launcher lets them (mpirun --enable-recovery; --ranks does that). "
+             "Without rank 0, or before the run has begun, all ranks end.\n"
+             "With --auto it plans first (see motley help plan) and trains with the method and the rate that "
+             "come out best. With --arm NAME the file is a study's, and the arm of that name is trained.\n"
+             "With --out DIR it writes a run folder. Ctrl-C ends the run cleanly, and --resume continues it: "
+             "to the same model if that equals the simulator's; otherwise jobs in flight start again. A "
+             "finished run continues only with a later stop.",
     .examples = "motley train --workers 2 --stop-epochs 5\n"
                 "motley train examples/mixed.yaml --method async --emulate --stop-time 20s\n"
                 "motley train --workers 4 --ranks 4 --out runs/four\n",

@@ -15,7 +15,7 @@ static const struct cli_flag flags[] = {
         "drop the worse half of the points after shorter runs instead of running all at full length (see "
         "About)" },
     { "methods", "LIST", "tune each of these: allreduce,async or 'server{k: 6}, async'" },
-    { "seeds", "SEEDS", "a number of seeds from 1001 on, or 1001..1005; default: 3" },
+    { "seeds", "SEEDS", "how many seeds, from 1001 on, or which: 1001..1005; default: 3" },
     { "out", "DIR",
         "where best-METHOD.yaml, study.json, table.txt and report.html go; default: runs/tune-NAME" },
     { "store", "DIR", "where runs are kept and reused; default: MOTLEY_STORE, or else runs/store" },

@@ -15,9 +15,9 @@
  * then replaces no jobs.
  *
  * Gradients that are not finite never reach the method (option `guard`). Workers report them, and the hub
- * checks bodies that may have been damaged in transit. If a method makes a step of each gradient by itself,
- * the step checks as it reads, and undoes itself (mot_hub_step). A worker that sends MOT_HUB_STRIKES of them
- * in a row is barred.
+ * checks bodies that may have been damaged in transit. If a method turns each gradient into a step of its
+ * own, the step checks as it reads and undoes itself (mot_hub_step). A worker that sends MOT_HUB_STRIKES of
+ * them in a row is barred.
  *
  * Notes: wasted and wasted_samples (jobs given up, answers to replaced jobs), guarded, workers_barred,
  * workers_lost, workers_back, active_jobs (after each answer); staleness comes from mot_hub_credit. */
@@ -105,9 +105,9 @@ struct mot_answer {
  * replaced. */
 struct mot_local_steps {
     uint32_t steps;  /* one batch each; 0: `epochs` instead */
-    uint32_t epochs; /* passes over the worker's rows; the last batch of a pass is what is left of them */
-    /* FedProx's mu: a step also goes back by rate * mu times the way from the job's model (Li, Sahu, Zaheer,
-     * Sanjabi, Talwalkar and Smith, 2020) */
+    uint32_t epochs; /* passes over the worker's rows; the last batch of a pass takes those that are left */
+    /* FedProx's mu: a step also moves back to the job's model by rate * mu times its distance (Li, Sahu,
+     * Zaheer, Sanjabi, Talwalkar and Smith, 2020) */
     double proximal;
 };
 
@@ -116,8 +116,8 @@ struct mot_local_steps {
 struct mot_worker_side;
 struct mot_served {
     struct mot_hub_need (*need)(const void *conf, const struct mot_world *);
-    /* Whether gradient() first of all passes every gradient to mot_hub_step, or to mot_hub_look before
-     * dropping it: then nobody else need check it. NULL: no. */
+    /* Whether gradient() begins by passing every gradient to mot_hub_step, or to mot_hub_look before dropping
+     * it: then nobody else needs to check it. NULL: no. */
     bool (*at_once)(const void *conf, const struct mot_world *);
     void (*begin)(
         void *state, struct mot_env *); /* sets up the method's own state and gives the first jobs */
@@ -160,7 +160,7 @@ MOT_API void mot_hub_order(struct mot_hub *, struct mot_env *, mot_node worker, 
 /* Whether the worker's next answer will be to a job that was not replaced, and the job's task. */
 MOT_API bool mot_hub_expects(
     const struct mot_hub *, const struct mot_env *, mot_node worker, uint32_t *task_out);
-/* Gives a job that the worker gives up by itself after so many seconds. */
+/* Gives a job that the worker gives up on its own after `limit_s` seconds. */
 MOT_API void mot_hub_give_for(struct mot_hub *, struct mot_env *, mot_node worker, double limit_s);
 /* The round of the worker's oldest active job; UINT64_MAX: none. */
 MOT_API uint64_t mot_hub_oldest(const struct mot_hub *, const struct mot_env *, mot_node worker);

@@ -54,8 +54,8 @@ struct mot_mixing {
     const unsigned char *side;
 };
 
-/* What survives the end of a live run besides parameters and positions in the data: some numbers, and as
- * many whole buffers as the method's traits say (`keeps`). */
+/* What outlives a live run besides parameters and positions in the data: some numbers, and as many whole
+ * buffers as the method's traits say (`keeps`). */
 #define MOT_KEPT_WORDS 8
 #define MOT_KEPT_BUFFERS 4
 struct mot_kept {
@@ -63,7 +63,7 @@ struct mot_kept {
     mot_buf buf[MOT_KEPT_BUFFERS];
 };
 
-/* What a packer (struct mot_packer) goes on with. */
+/* Where a packer (struct mot_packer) resumes. */
 struct mot_left {
     mot_buf rest; /* what was not sent, of this weight; MOT_NO_BUF: nothing */
     double weight, lost;
@@ -79,13 +79,13 @@ struct mot_world {
     uint32_t workers, servers, nodes; /* nodes = workers + servers */
     uint32_t groups;                  /* of workers, equal in size and contiguous; 0: none */
     uint32_t dim;                     /* floats in a buffer: the model's parameters */
-    uint32_t statistics; /* of them, at the end, are not trained: averages take them along, norms do not */
-    uint32_t tensors;    /* of the model: tensor t is floats tensor_at[t] .. tensor_at[t + 1] - 1 */
+    uint32_t statistics;       /* the last of these, not trained: averages include them, norms do not */
+    uint32_t tensors;          /* of the model: tensor t is floats tensor_at[t] .. tensor_at[t + 1] - 1 */
     const uint32_t *tensor_at; /* [tensors + 1] */
-    /* What a gradient that leaves early (`summed` in struct mot_work) is cut into, by the traits' `bucket`:
-     * bucket b is floats bucket_at[b] .. bucket_at[b + 1] - 1, and the last leaves first. Up to 1: it leaves
-     * as a whole, and there are no tables. bucket_left[b]: the share of a pass over a job's last samples
-     * that is yet to be done when bucket b is final. */
+    /* The buckets of a gradient that leaves early (`summed` in struct mot_work), cut as the traits' `bucket`
+     * says: bucket b is floats bucket_at[b] .. bucket_at[b + 1] - 1, and the last leaves first. 0 or 1: it
+     * leaves as a whole, and there are no tables. bucket_left[b]: how much of the pass over a job's last
+     * samples is still to be done when bucket b is final, as a share. */
     uint32_t buckets;
     const uint32_t *bucket_at;
     const double *bucket_left;
@@ -101,7 +101,7 @@ struct mot_world {
     const uint64_t *part_bytes;
     const uint64_t *row_bytes;     /* [parts]: of one row, on average, rounded up */
     uint64_t rows;                 /* over all parts */
-    uint64_t passes;               /* after so many over its part a worker's data ends; 0: never */
+    uint64_t passes;               /* after this many over its part a worker's data ends; 0: never */
     const uint32_t *batch;         /* [workers]: batch sizes */
     const struct mot_optim *optim; /* the experiment's optimiser */
     mot_buf x0, zero;              /* initial parameters, and zeros; held by the driver */
@@ -109,7 +109,7 @@ struct mot_world {
     mot_buf slot0[2];
     uint64_t step0;        /* resumed run: the optimiser's steps */
     const uint64_t *draw0; /* and each worker's position in its data; NULL: at the start */
-    /* [nodes]: and what each node kept; buffers are held by the driver, and only a node's own are there.
+    /* [nodes]: and what each node kept; the driver holds the buffers, and only a node's own are present.
      * NULL: nothing was kept */
     const struct mot_kept *kept;
     /* [workers][servers]: and what each worker's packers had left; buffers as above, and only until `init` is
@@ -161,16 +161,16 @@ struct mot_work {
     const struct mot_term *term; /* copied by mot_start */
     mot_time deadline;           /* take what is done by then; or MOT_NEVER */
     mot_buf at;                  /* the parameters; held until EV_WORK */
-    /* Each term by itself: a term that is finished comes as EV_PIECE, the one after it (the last, or the one
-     * that a deadline or a cancel interrupted) as EV_WORK. Still one job, with one job time. */
+    /* Each term by itself: finished terms come as EV_PIECE, the last one (or the one that a deadline or a
+     * cancel interrupted) as EV_WORK. It is still one job, with one job time. */
     bool pieces;
-    /* Its gradient, whole and as it is, is what this worker gives to its next sum over all workers, in the
-     * step of its EV_WORK. So a driver may begin with the buckets that are final while the rest is still
-     * computed; nothing but time differs. Of one term, without pieces or a deadline, and never cancelled. */
+    /* In the step of its EV_WORK this worker gives the whole gradient, unchanged, to its next sum over all
+     * workers. So a driver may begin with the buckets that are final while the rest is still being computed;
+     * only the timing differs. Such work has one term, no pieces and no deadline, and is never cancelled. */
     bool summed;
-    /* A worker whose samples arrive over time: the job begins once so many of its own part are there, and
-     * takes those that are, up to what its terms ask for; 0: it waits for all of them. Such a worker takes
-     * its samples in the order of their arrival: `draw` of these terms is not looked at. */
+    /* For a worker whose samples arrive over time: the job begins once this many of its own part have
+     * arrived, and takes what is there, up to what its terms ask for; 0: it waits for all of them. Such a
+     * worker takes its samples in order of arrival and ignores the terms' `draw`. */
     uint32_t least;
 };
 
@@ -201,8 +201,8 @@ struct mot_message {
     struct mot_head head;
     struct mot_slice body; /* lent for this step; buf may be MOT_NO_BUF */
     uint32_t rows;         /* 1 + the part whose rows it brings, which the node now holds; 0: none */
-    /* not 0: it brings only so many samples of that part, from this position on; the node holds no more of
-     * it, but may compute these */
+    /* not 0: it brings only this many samples of that part, from position `draw` on; the node may compute
+     * these, but does not hold the part */
     uint32_t given;
     uint64_t draw;
 };
@@ -212,12 +212,12 @@ struct mot_message {
  * increase, and a worker has one of each scope at a time. Members are ranked by node; the first is the root.
  *
  * The range is in.off, in.len of a buffer, and the result is the same range of another. Without floats
- * (in.buf = MOT_NO_BUF, in.len = 0) it is about the scalars alone.
+ * (in.buf = MOT_NO_BUF, in.len = 0) it carries only the scalars.
  *
  * A collective with a member that is lost may never end, and a worker that has come back joins none. */
 enum mot_coll_scope {
     MOT_COLL_ALL,   /* all workers */
-    MOT_COLL_GROUP, /* those of one's own group; needs traits.groups, as does */
+    MOT_COLL_GROUP, /* the workers of one's own group; this and the next need traits.groups */
     MOT_COLL_ROOTS, /* the first worker of every group; others may not join */
 };
 #define MOT_COLL_SCOPES 3
@@ -228,8 +228,8 @@ enum mot_coll_kind {
     /* The root gets the sum, and the others an empty result (no buffer, scalars 0) once their input is no
      * longer needed: not before all have joined. */
     MOT_COLL_TO_ROOT,
-    /* Everyone gets the root's floats and scalars: the root once all have joined, the others once they are
-     * there. Only the root gives a buffer; the others give the range, with in.buf = MOT_NO_BUF. */
+    /* Everyone gets the root's floats and scalars: the root once all have joined, the others once these
+     * arrive. Only the root gives a buffer; the others give the range, with in.buf = MOT_NO_BUF. */
     MOT_COLL_FROM_ROOT,
 };
 
@@ -256,8 +256,8 @@ enum mot_event_kind {
     MOT_EV_WORK,    /* exactly one per mot_start */
     MOT_EV_COLL,    /* exactly one per mot_collect, unless a member of its scope is lost */
     MOT_EV_TIMER,   /* an alarm fired; it is now disarmed */
-    /* a node was lost, or came back as a new life that knows nothing: before any message of that life comes,
-     * and what was sent to an earlier life does not reach it */
+    /* a node was lost, or came back as a new life that knows nothing; comes before any message of that life,
+     * and nothing sent to an earlier life reaches it */
     MOT_EV_PEER,
     MOT_EV_PIECE, /* a term of a work is finished, and others follow; in the order of the terms */
 };
@@ -297,18 +297,18 @@ struct mot_env {
     const uint64_t *held; /* in check: parts that this worker holds, by bits; NULL: its own, or all */
 };
 
-/* ---- Effects: none can fail, need() declared the most there can be -------- */
+/* ---- Effects: none can fail, since need() declared the most there can be --- */
 
 MOT_API void mot_send(struct mot_env *, mot_node to, uint16_t kind, struct mot_head, struct mot_slice body);
-/* A message whose body is the rows of a part. Only who holds the part may send it; the receiver holds it
- * from its arrival on. It counts in `sends` like every message. */
+/* A message whose body is the rows of a part. Only a node that holds the part may send it; on arrival the
+ * receiver holds it too. It counts in `sends` like every message. */
 MOT_API void mot_send_rows(struct mot_env *, mot_node to, uint16_t kind, struct mot_head, uint32_t part);
 /* A message whose body is some samples of the sender's own part, from this position on. */
 MOT_API void mot_send_samples(
     struct mot_env *, mot_node to, uint16_t kind, struct mot_head, uint64_t draw, uint32_t samples);
 MOT_API void mot_forget(struct mot_env *, uint32_t part); /* this worker no longer holds its rows */
 MOT_API void mot_start(struct mot_env *, const struct mot_work *);
-/* The usual work: so many samples of this worker's own part. */
+/* The usual work: this many samples of this worker's own part. */
 static inline void mot_start_own(
     struct mot_env *env, uint32_t tag, uint64_t draw, uint32_t samples, mot_buf at, mot_time deadline)
 {
@@ -321,11 +321,11 @@ MOT_API void mot_cancel(struct mot_env *, uint32_t tag);
 MOT_API void mot_collect(struct mot_env *, const struct mot_coll *);
 MOT_API void mot_alarm(struct mot_env *, uint32_t tag, mot_time at); /* tags 0..alarms-1; MOT_NEVER disarms */
 MOT_API void mot_advance(struct mot_env *);                          /* this node has updated its model */
-MOT_API void mot_credit(struct mot_env *, mot_node worker);          /* whose gradient went into it */
-/* The update of this step is made of so many samples, none counted twice; for methods that are redundant. */
+MOT_API void mot_credit(struct mot_env *, mot_node worker);          /* its gradient went into the update */
+/* This step's update used this many samples, none counted twice; for redundant methods. */
 MOT_API void mot_used(struct mot_env *, uint64_t samples);
-/* A later life has got the run's model, as it is after so many updates: from now on the node counts again.
- * For methods whose workers' models differ (MOT_MODEL_OF_EACH). */
+/* A later life now has the run's model as it is after this many updates, so the node counts again. For
+ * methods whose workers' models differ (MOT_MODEL_OF_EACH). */
 MOT_API void mot_enter(struct mot_env *, uint64_t updates);
 /* key: a literal. Count, sum and maximum are kept. */
 MOT_API void mot_note(struct mot_env *, const char *key, double value);
@@ -342,8 +342,8 @@ MOT_API float *mot_edit(struct mot_env *, mot_buf); /* only while the count is 1
  * once for each pass over memory. */
 MOT_API float *mot_edit_slice(struct mot_env *, struct mot_slice);
 MOT_API struct mot_slice mot_whole(const struct mot_env *, mot_buf);
-/* Part `shard` of `shards`: parts are consecutive, cover the buffer, and none is empty if there are as many
- * floats that are trained. Statistics are in the last. */
+/* Part `shard` of `shards`: parts are consecutive, cover the buffer, and none is empty if there are at least
+ * as many trained floats. Statistics are in the last. */
 MOT_API struct mot_slice mot_shard(const struct mot_env *, mot_buf, uint32_t shard, uint32_t shards);
 
 /* ---- Parameters with their optimiser -------------------------------------- */
@@ -359,14 +359,15 @@ MOT_API uint64_t mot_first_draw(const struct mot_env *); /* where this worker st
  * the old ones are shared.
  *
  * The slice says which parameters: only that range is stepped, read and written. The rest of `p` is then
- * undefined, so a node that steps a range steps no other, and its view says which. Ranges stepped
- * separately give the bits of the whole, except with clipping and LARS, which use norms: mot_optim_splits
- * tells. Statistics, if the range has any, go towards the mean of those in `grad` (see model.h): weights and
- * `lr_factor` are of no account, since `grad` tells how many rows it is made of. */
+ * undefined, so a node that steps a range steps no other, and its view says which. Ranges stepped separately
+ * give the bits of the whole, except with clipping and LARS, which use norms: see mot_optim_splits.
+ * Statistics, if the range has any, move towards the mean of those in `grad` (see model.h), which counts its
+ * own rows: by their rate times `scale` times these rows, at most all the way, whatever `lr_factor` is. With
+ * `scale` 1 / rows that is their rate. */
 MOT_API void mot_params_step(
     struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
 
-/* The same for optimisers that tell on the way whether the gradient is finite (plain SGD): if it is not,
+/* The same for optimisers that notice on the way whether the gradient is finite (plain SGD): if it is not,
  * nothing changes, and the result is false. */
 MOT_API bool mot_params_try(
     struct mot_env *, struct mot_params *, struct mot_slice grad, double scale, double lr_factor);
@@ -387,31 +388,31 @@ MOT_API mot_buf mot_sum(struct mot_env *, const mot_buf *in, uint32_t n);
 MOT_API mot_buf mot_sum_range(struct mot_env *, const mot_buf *in, uint32_t n, uint32_t off, uint32_t len);
 
 /* A new buffer: the sum of weight[i] times in[i], in the order given, taken in double. Entries that are
- * MOT_NO_BUF or have the weight 0 are skipped; what is left may be nothing. */
+ * MOT_NO_BUF or have weight 0 are skipped, possibly all. */
 MOT_API mot_buf mot_sum_weighted(struct mot_env *, const mot_buf *in, const double *weight, uint32_t n);
 
 /* ---- Compression ------------------------------------------------------------------ */
 
 /* What a method sends can be compressed, as the experiment's section `compress` says. A packed buffer has an
- * encoding beside its floats, which are exactly what that decodes to. It is sent and collected like any
- * other, as the range it was packed with: what crosses the wire, and what links are charged for, is the
- * encoding. A sum of packed buffers has the bits of the sum of their floats; each member sends its own to all
- * others, since a sum of sparse floats is no longer sparse. Only collectives
- * whose sum everyone gets (MOT_COLL_SUM) take them, from all members or from none.
+ * encoding beside its floats, which are exactly what the encoding decodes to. It is sent and collected like
+ * any other, as the range it was packed with, but only the encoding crosses the wire and is charged to links.
+ * A sum of packed buffers has the bits of the sum of their floats; each member sends its own to all others,
+ * since a sum of sparse floats is no longer sparse. Only collectives whose sum everyone gets (MOT_COLL_SUM)
+ * take them, from all members or from none.
  *
- * A method whose traits say that it `packs` does this with what it sends, be there a compressor or not:
+ * A method whose traits say that it `packs` does this with what it sends, whether there is a compressor or
+ * not:
  *
  *   struct mot_slice out = mot_pack(env, &s->packer, mot_whole(env, w->grad), w->samples);
  *   mot_send(... out) or mot_collect(... .in = out);
  *   mot_drop(env, out.buf);
  *
- * Without a compressor `out` is the argument, held once more: no bits and no cost differ.
+ * Without a compressor `out` is the argument, held once more: the same bits at the same cost.
  *
- * The packer is a member of the method's state. It remembers, by error feedback, what was not sent. That
- * counts in means: `weight` is how many times a mean gradient the floats are (the samples of a sum, 1 for a
- * mean), and what is left of one packing is added to the next in proportion to its weight, so that batches
- * may vary. With weight 0 (no samples) nothing is added and nothing forgotten. Floats that are not finite are
- * sent.
+ * The packer is a member of the method's state. It remembers what was not sent (error feedback), in units of
+ * mean gradients: `weight` is how many of these the floats add up to (the samples of a sum, 1 for a mean),
+ * and what one packing leaves is added to the next in proportion to its weight, so that batches may vary.
+ * With weight 0 (no samples) nothing is added and nothing forgotten. Floats that are not finite are sent.
  *
  * Compressing only when little is lost (`compress.delta`; ScaDLES, Tyagi and Swany, 2022) takes two steps:
  *
@@ -421,13 +422,13 @@ MOT_API mot_buf mot_sum_weighted(struct mot_env *, const mot_buf *in, const doub
  *   mot_settle(env, &p, compress)     either the packed buffer; or g as it is, after which nothing is left
  *
  * In between, workers without a server vote, since all must give packed buffers or none: they collect,
- * without floats, the scalar 1 from everyone who would compress, and mot_vote_passes tells what is done.
- * mot_votes tells whether there is a vote at all: without a compressor or a delta mot_pack does.
+ * without floats, the scalar 1 from everyone who would compress, and mot_vote_passes decides. mot_votes tells
+ * whether there is a vote at all: without a compressor or a delta, mot_pack will do.
  *
  * mot_pack does both steps, and follows this node's own judgement. A packer holds buffers, which drivers
  * count beside those of `need`. */
 struct mot_packer {
-    mot_buf rest;  /* what was not sent, of this weight; ef21: all that was. Or MOT_NO_BUF */
+    mot_buf rest;  /* what was not sent, of this weight; ef21: all that was sent. Or MOT_NO_BUF */
     mot_buf total; /* ef21: the sum of all that came out of collectives */
     double weight, lost;
     uint64_t packs; /* so far */
@@ -440,18 +441,18 @@ MOT_API struct mot_slice mot_pack(struct mot_env *, struct mot_packer *, struct 
 MOT_API bool mot_weigh(struct mot_env *, struct mot_packer *, struct mot_slice in, double weight);
 MOT_API struct mot_slice mot_settle(struct mot_env *, struct mot_packer *, bool compress);
 MOT_API bool mot_votes(const struct mot_world *);
-/* Whether so many agreeing workers are enough: at least half of all, rounded down, and one. */
+/* Whether this many agreeing workers are enough: half of all, rounded down, and at least one. */
 MOT_API bool mot_vote_passes(const struct mot_world *, double agreeing);
-/* What a collective's sum of packed buffers stands for; to be dropped. The sum itself, unless packets are
- * differences (ef21). */
+/* What a collective's sum of packed buffers stands for; the caller drops it. The sum itself, unless packets
+ * are differences (ef21). */
 MOT_API struct mot_slice mot_gathered(struct mot_env *, struct mot_packer *, struct mot_slice sum);
-/* For `keep`: puts what was not sent into out->buf[at] (and [at + 1]), behind a method's own, and some
- * numbers into the last three words. mot_packer_init takes them from there in a resumed run; call it in
+/* For `keep`: puts what was not sent into out->buf[at] (and [at + 1]), after the method's own buffers, and
+ * some numbers into the last three words. mot_packer_init takes them from there in a resumed run; call it in
  * `init`. The traits' `keeps` are the method's own buffers. */
 MOT_API void mot_packer_keep(
     const struct mot_packer *, const struct mot_env *, struct mot_kept *out, uint32_t at);
 MOT_API void mot_packer_init(struct mot_env *, struct mot_packer *, uint32_t at);
-/* The same where a worker packs for servers, each its range (see `packer` in struct mot_method): goes on with
+/* The same for a worker that packs a range for each server (see `packer` in struct mot_method): resumes with
  * what it had left for this server, counted from 0; call it in `init`. */
 MOT_API void mot_packer_go_on(struct mot_env *, struct mot_packer *, uint32_t server);
 
@@ -500,11 +501,11 @@ struct mot_view {
     double scale;
     const struct mot_params *params;
     uint32_t off, len;
-    /* Workers that mix models show whether mixing keeps their mean. `mass`: this worker's push-sum weight,
-     * with what it has sent and nobody can have received by this update; over all workers their mean is 1.
-     * 0: it has none. `moved`: all that mixing, not gradients, has moved its model by; over all workers the
-     * sum is 0. MOT_NO_BUF: not kept, as methods do whose mixing cannot move the mean. Both buffers may be
-     * held for longer than the step: a changed one is a new one. */
+    /* How workers that mix models show whether mixing keeps their mean. `mass`: this worker's push-sum
+     * weight, including what it has sent but nobody can have received by this update; the mean over all
+     * workers is 1. 0: it has none. `moved`: how far mixing, as opposed to gradients, has moved its model so
+     * far; the sum over all workers is 0. MOT_NO_BUF: not kept, if mixing cannot move the mean. Both buffers
+     * may be held for longer than the step: a changed one is a new one. */
     double mass;
     mot_buf moved;
 };
@@ -513,18 +514,18 @@ enum mot_model_of {
     MOT_MODEL_OF_ALL,     /* all workers have the same one: worker 0 stands for all */
     MOT_MODEL_OF_SERVERS, /* the servers have it, a range each; always so if there are servers */
     /* No server, and the workers' models differ. The run's updates are the fewest of any worker that was
-     * never lost, or that has got a model again (mot_enter), and its model is the mean of theirs. Each worker
-     * stops by itself at update stop.updates, and the mean is over the models at that point. Unless
-     * workers go at their own pace: see `own_pace`. */
+     * never lost or has a model again (mot_enter), and its model is the mean of theirs. Each worker stops on
+     * its own at update stop.updates, and the mean is over the models at that point. All this unless workers
+     * go at their own pace: see `own_pace`. */
     MOT_MODEL_OF_EACH,
 };
 
 enum mot_packs {
     MOT_PACKS_NOTHING,
     MOT_PACKS_GRADIENTS,   /* or displacements: what is not sent can be sent later */
-    MOT_PACKS_SUMS,        /* the same, for collectives of all workers, who may vote: mot_gathered is asked */
-    MOT_PACKS_MODELS,      /* whole: only a quantiser leaves something of every parameter */
-    MOT_PACKS_DIFFERENCES, /* to what was sent before: the method has feedback of its own */
+    MOT_PACKS_SUMS,        /* the same, for collectives of all workers, which may vote; needs mot_gathered */
+    MOT_PACKS_MODELS,      /* whole: only quantisers suit, which keep something of every parameter */
+    MOT_PACKS_DIFFERENCES, /* from what was sent before: the method has feedback of its own */
 };
 
 /* What a method is. By default: no server, one model, and every update takes a batch from every worker. */
@@ -532,7 +533,7 @@ struct mot_traits {
     uint32_t servers; /* server nodes after the workers */
     enum mot_model_of model;
     uint32_t batches; /* per update, as schedules count epochs; by default one from every worker */
-    double passes;    /* the same as passes over all data, if workers make whole epochs; 0: see batches */
+    double passes;    /* the same in passes over all data, if workers make whole epochs; 0: see batches */
     /* gradients that an update waits for while workers idle, by default one from every worker; 0: an
      * update takes what comes */
     uint32_t round;
@@ -544,8 +545,8 @@ struct mot_traits {
     bool own_pace;
     bool guards;   /* it handles losses and gradients that are not finite; else one ends the run */
     bool mixes;    /* it averages over the experiment's topology: the world has `mixing` */
-    bool drawn;    /* a round is of some workers drawn at random: the others rest */
-    bool local;    /* workers report steps of their own: what an update takes of a worker is many jobs */
+    bool drawn;    /* each round uses some workers, drawn at random; the others rest */
+    bool local;    /* workers report steps of their own: an update takes many jobs from a worker */
     bool in_turn;  /* jobs go to workers in turn or at random, not to whoever is idle: fast ones wait */
     bool by_speed; /* rows of fast workers weigh more */
     /* parts that the data is cut into, of equal size unless they are one per worker, which is the default;
@@ -553,28 +554,28 @@ struct mot_traits {
     uint32_t parts;
     bool codes;          /* it uses the experiment's code: the world has `code`, and parts are the code's */
     bool cuts;           /* codes: a round may close though its answers do not decode exactly */
-    uint32_t stragglers; /* codes: so many may be missing, whoever they are; the experiment's code says */
+    uint32_t stragglers; /* codes: any this many may be missing; the experiment's code says how many */
     uint32_t shuffle;    /* codes: enum mot_shuffle_kind */
     double shuffle_fraction; /* of `partial` */
     uint64_t shuffle_period; /* rounds from one shuffle to the next */
     /* workers compute the same samples more than once: the run's samples and epochs are those that the lead
-     * reports by mot_used, and what was computed is counted apart */
+     * reports by mot_used; what was computed is counted separately */
     bool redundant;
-    bool varies;          /* how many samples an update takes is not known beforehand */
-    bool shares;          /* workers send samples to each other: data leaves the machine that it arrived at */
-    enum mot_packs packs; /* what it packs (mot_pack), and so which compressors suit it */
-    bool votes;           /* packs sums: its workers vote, if there is a delta */
+    bool varies;           /* how many samples an update takes is not known beforehand */
+    bool shares;           /* workers send samples to each other: data leaves the machine where it arrived */
+    enum mot_packs packs;  /* what it packs (mot_pack), and so which compressors suit it */
+    bool votes;            /* packs sums: its workers vote, if there is a delta */
     const char *packs_not; /* why it packs nothing, for a message; NULL: it sends models */
-    /* all have the same model, but each keeps something of its own: set where what a packer left is kept */
+    /* all have the same model, but each keeps something of its own: set if what a packer left is kept */
     bool keeps_own;
     uint32_t keeps; /* buffers that `keep` gives, at most MOT_KEPT_BUFFERS */
-    /* gradients leave early, in buckets of at least so many bytes, cut between layers: all its collectives
+    /* gradients leave early, in buckets of at least this many bytes, cut between layers: all its collectives
      * are sums of whole gradients over all workers, one per job that is `summed`; 0: they do not */
     uint64_t bucket;
     uint32_t groups;    /* of workers, for collectives: must divide their number; 0: none */
     double budget;      /* mixes: mean share of the topology's matchings per round; NaN: all links */
     uint32_t peer_maps; /* maps of random peers that are in use at once, over all nodes; 0: it has none */
-    /* rough staleness of gradients among workers of equal speed: `optimizer.lr: auto` is smaller for it */
+    /* rough staleness of gradients among workers of equal speed; `optimizer.lr: auto` shrinks with it */
     double delay;
 };
 
@@ -587,7 +588,7 @@ enum mot_situation_kind {
     MOT_WHEN_LATE, /* many gradients came too late and were dropped: a sentence; `rest`: to wait for, or 0 */
     MOT_WHEN_CROWDED, /* the server's link is full: ways around it */
     MOT_WHEN_THIN,    /* workers have thin links, and there is no server: ways to wait for `rest` others */
-    MOT_WHEN_LEANING, /* parts differ, and the model leans to those of fast workers: a sentence */
+    MOT_WHEN_LEANING, /* parts differ, and the model leans towards fast workers': a sentence */
     MOT_WHEN_EMPTY,   /* the method ended the run because no gradient came in time: what to try */
 };
 struct mot_situation {
@@ -605,7 +606,7 @@ struct mot_method {
     /* What the method is with these options, which are parsed but not yet validated. `out` holds the
      * defaults (see struct mot_traits). NULL: those. */
     void (*traits)(const void *conf, uint32_t workers, struct mot_traits *out);
-    /* Writes what a verdict should say in this situation into `into`, which is empty before; may be NULL. */
+    /* Writes to `into`, which starts empty, what a verdict should say in this situation; may be NULL. */
     void (*advise)(const void *conf, const struct mot_situation *, char *into, size_t size);
     /* Checks options against the world once, before the run; may be NULL. */
     enum mot_status (*validate)(const void *conf, const struct mot_world *);
@@ -628,16 +629,16 @@ struct mot_method {
     /* The model to evaluate; false if this node has none. The evaluated model is, for every parameter, the
      * mean over the nodes that show it; at least one must. */
     bool (*model)(const void *state, const struct mot_env *, struct mot_view *);
-    /* Updates so far without samples of this part, as the lead's state tells; NULL: there are none. */
+    /* How many updates so far used no samples of this part, by the lead's state; NULL: none. */
     uint64_t (*missed)(const void *state, const struct mot_world *, uint32_t part);
-    /* What a live run that is resumed from here must know besides the parameters and each worker's position
-     * in its data; `out` is zeroed. Asked, after an update, of nodes whose models make up the run's (see
-     * enum mot_model_of); `init` and `holds` find it in world->kept, that of every node, so what others have
-     * may follow from it. Simulated runs keep everything. May be NULL. */
+    /* What a live run resumed from here needs besides the parameters and each worker's position in its data;
+     * `out` is zeroed. Called after an update on the nodes whose models make up the run's (see enum
+     * mot_model_of). `init` and `holds` find every node's in world->kept, so other nodes may derive their
+     * state from it. Simulated runs keep everything. May be NULL. */
     void (*keep)(const void *state, const struct mot_env *, struct mot_kept *out);
-    /* What packs what a worker sends to this server, counted from 0; NULL: nothing does. A checkpoint of a
-     * live run has what it had left after the last message that the server took in. So drivers ask after
-     * each message: a step sends at most one to a server, and before it hears from a server again a worker
+    /* The packer of what a worker sends to this server, counted from 0; NULL: there is none. A checkpoint of
+     * a live run has what it had left after the last message that the server took in, so drivers ask after
+     * each message. A step sends a server at most one, and until it hears from that server again a worker
      * sends it at most need.sends / servers more. May be NULL. */
     const struct mot_packer *(*packer)(const void *state, const struct mot_env *, uint32_t server);
 };

@@ -6,10 +6,10 @@
  * threads call them at once, each with its own scratch.
  *
  * Statistics (the running mean and variance of batch norm) are segments that are averaged and never trained.
- * They come last: floats trained .. dim - 1. Their "gradient" is what the rows' statistics are, the SUM of it
- * over rows as for any gradient: a batch of n rows with the mean m adds coef * n * m. A step then moves them
- * to (1 - rate) x + rate * (the mean over all rows), whatever the optimiser does with the rest. The last
- * float of a net with statistics is not the model's own: mot_net_open adds it, and it counts the rows. */
+ * They come last: floats trained .. dim - 1. Their "gradient" is the rows' statistics, SUMMED over rows like
+ * any gradient: a batch of n rows with the mean m adds coef * n * m. A step then moves them to (1 - rate) x +
+ * rate * (the mean over all rows), whatever the optimiser does with the rest. The last float of a net with
+ * statistics counts the rows; mot_net_open adds it, not the model. */
 #ifndef MOTLEY_MODEL_H
 #define MOTLEY_MODEL_H
 
@@ -47,7 +47,7 @@ struct mot_batch {
     uint64_t chance, draw; /* chance: of the seed and the part; 0: nothing is random, as in evaluation */
 };
 
-/* What the columns of a row are if it is a picture: [channels][height][width]; zeros if it is none. */
+/* How a row's columns form a picture: [channels][height][width]; zeros if they do not. */
 struct mot_picture {
     uint32_t channels, height, width;
 };
@@ -63,13 +63,13 @@ struct mot_segment {
     char name[64];
     uint32_t off, len, rank, shape[MOT_RANK_MAX];
     float rate; /* of a statistic: how far a step moves it towards the new mean; 0: trained */
-    /* of the first tensor of a layer, if the model has grad_early: what the layer's way back costs, in any
-     * unit; 0: its gradient is final no earlier than that of the tensor before */
+    /* for the first tensor of a layer, if the model has grad_early: the cost of the layer's backward pass, in
+     * any unit; 0: its gradient is final no earlier than the previous tensor's */
     double work;
 };
 
-/* Whom grad_early tells, as it goes back through its layers: floats off .. dim - 1 of g are final. Every
- * `off` is smaller than the one before. */
+/* What grad_early calls as it goes back through its layers: floats off .. dim - 1 of g are final. Every `off`
+ * is smaller than the one before. */
 struct mot_leaving {
     void (*from)(void *self, uint32_t off);
     void *self;
@@ -109,7 +109,7 @@ struct mot_model {
     double (*grad_first)(const struct mot_net *, const float *x, const struct mot_batch *, float coef,
         float *g, void *scratch);
     /* Both again (`first`: as grad_first), with the same bits, for gradients that leave while they are
-     * computed: tells `leaving` at each layer. NULL: they leave when all of it is there. */
+     * computed: calls `leaving` at each layer. NULL: they leave once complete. */
     double (*grad_early)(const struct mot_net *, const float *x, const struct mot_batch *, float coef,
         bool first, float *g, void *scratch, const struct mot_leaving *);
     /* The sum of the losses without penalty, and how many rows are predicted correctly (0 for values). */
@@ -119,7 +119,7 @@ struct mot_model {
     /* out[rows][outputs]: class probabilities, or the predicted value. */
     void (*predict)(
         const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
-    /* out[rows][features]: what the last layer with weights gets to see; may be NULL if features is 0. */
+    /* out[rows][features]: the inputs of the last layer with weights; may be NULL if features is 0. */
     void (*features)(
         const struct mot_net *, const float *x, const struct mot_batch *, float *out, void *scratch);
     /* Refuses rows with numbers that the model cannot take; NULL: it takes all. */
@@ -134,7 +134,7 @@ MOT_API void mot_net_add_tensor(struct mot_net *, const char *name, uint32_t ran
 /* A statistic of rank 1. All trained segments must be there. */
 MOT_API void mot_net_add_statistic(struct mot_net *, const char *name, uint32_t len, float rate);
 
-/* The row of the table that the batch's row i is. */
+/* The table row of the batch's row i. */
 static inline uint32_t mot_batch_row(const struct mot_batch *b, uint32_t i)
 {
     return b->row ? b->row[i] : b->first + i;

@@ -8,12 +8,11 @@
  *   mot_run_close(run);
  *
  * Handles are opaque. A struct that the caller fills begins with its size, so that fields can be added
- * without breaking old callers. Runs in several threads do not see each other: a process shares nothing but
- * the kernels, which it chooses once, and mot_error() is the calling thread's. One run is for one thread at a
- * time.
+ * without breaking old callers. Runs in different threads are independent: they share only the kernels, which
+ * a process chooses once, and mot_error() is per thread. Only one thread at a time may use a run.
  *
- * Without memory a call ends with MOT_ESYSTEM. Its run can then only be closed; what it had written before
- * stays as a killed run would leave it, with no file half-written. */
+ * A call that runs out of memory returns MOT_ESYSTEM. Its run can then only be closed; what it had written
+ * stays as if the run had been killed, with no file half-written. */
 #ifndef MOTLEY_MOTLEY_H
 #define MOTLEY_MOTLEY_H
 
@@ -31,7 +30,7 @@ MOT_API const char *mot_version(void); /* "0.1.0" */
 
 struct mot_run;
 
-/* How far a run is. Figures that were not evaluated are NaN. */
+/* How far a run has got. Figures that were not evaluated are NaN. */
 struct mot_run_moment {
     size_t size; /* of this struct, as the library knows it: new fields come at its end */
     uint64_t updates, samples;
@@ -50,7 +49,7 @@ struct mot_run_options {
     const struct mot_method *const *methods;
     const volatile sig_atomic_t *interrupt; /* once it is nonzero the run ends cleanly; may be NULL */
     int resume;                             /* continue from the checkpoint in the experiment's `output` */
-    int replace;                            /* overwrite a run that is in `output` */
+    int replace;                            /* overwrite the run in `output` */
     /* A caller whose `size` ends here is served as before. */
     const struct mot_model *const *models; /* your own models, likewise */
     int emulate; /* mot_run_train: workers and links are as slow as the cluster file says */
@@ -66,8 +65,8 @@ struct mot_run_options {
  * alone. */
 MOT_API enum mot_status mot_run_open(const struct mot_run_options *, struct mot_run **out);
 
-/* Makes the run, once: on a simulated cluster, or for real on this machine's threads. MOT_OK, or how it ended
- * otherwise: MOT_EDIVERGED, MOT_EINTERRUPTED, MOT_EPEER, ...; mot_error() says more. */
+/* Carries out the run, once: on a simulated cluster, or for real on this machine's threads. Returns MOT_OK,
+ * or how else it ended: MOT_EDIVERGED, MOT_EINTERRUPTED, MOT_EPEER, ...; mot_error() says more. */
 MOT_API enum mot_status mot_run_simulate(struct mot_run *);
 MOT_API enum mot_status mot_run_train(struct mot_run *);
 

@@ -6,7 +6,7 @@
  *
  *   cc -shared -fPIC local_sgd.c plugin.c $(pkg-config --cflags motley) -o local_sgd.so
  *
- * The object needs no library: the program that loads it has all that these headers declare. */
+ * The object needs no library: the program that loads it provides everything these headers declare. */
 #ifndef MOTLEY_PLUGIN_H
 #define MOTLEY_PLUGIN_H
 
@@ -17,12 +17,12 @@
 extern "C" {
 #endif
 
-/* Goes up whenever a struct or a function of these headers changes. */
+/* Increases whenever a struct or function in these headers changes. */
 #define MOT_PLUGIN_VERSION 3
 
 struct mot_plugin {
     uint32_t version; /* MOT_PLUGIN_VERSION */
-    /* sizes as the plugin knows them: headers of another build are noticed */
+    /* sizes when the plugin was compiled: they give away the headers of another build */
     uint32_t plugin_bytes, method_bytes, model_bytes, env_bytes;
     const struct mot_method *const *methods; /* ended by NULL; NULL: none */
     const struct mot_model *const *models;   /* likewise */

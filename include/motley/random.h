@@ -56,7 +56,7 @@ MOT_API uint64_t mot_rng_poisson(struct mot_rng *, double mean);
 /* A pseudo-random permutation of 0..n-1 with random access: where position i goes under `key`. It needs no
  * table and no state (a Feistel network with cycle walking). */
 MOT_API uint64_t mot_permute(uint64_t key, uint64_t n, uint64_t i);
-/* Which position goes to i. */
+/* The inverse: which position goes to i. */
 MOT_API uint64_t mot_permute_back(uint64_t key, uint64_t n, uint64_t i);
 
 #ifdef __cplusplus

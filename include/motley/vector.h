@@ -1,4 +1,4 @@
-/* vector.h -- runs of floats, by the kernels that compute gradients and steps: for methods and models.
+/* vector.h -- vectors of floats, for methods and models: the kernels that compute gradients and steps.
  *
  * A result depends on the values alone, not on alignment or on threads. The kernel sets (generic, avx2, neon)
  * may differ in the last bits; summary.json says which one a run used. An output may be one of the inputs,

@@ -80,7 +80,7 @@ static size_t temporary_of(const char *name)
     return fits ? (size_t)(dot - name) : 0;
 }
 
-/* spool-WORKER.bin: what a source gave, which a run that is resumed needs. */
+/* spool-WORKER.bin: what a source delivered; a resumed run needs it. */
 static bool is_a_spool(const char *name, size_t n)
 {
     return n > 10 && memcmp(name, "spool-", 6) == 0 && memcmp(name + n - 4, ".bin", 4) == 0 &&
@@ -161,7 +161,7 @@ static enum mot_status folder_check(
 }
 
 /* Removes half-written files of killed runs and, with `all`, anything that could be taken for this run's;
- * with `spools`, also what its sources gave. Other files stay. */
+ * with `spools`, also what its sources delivered. Other files stay. */
 static enum mot_status folder_clear(const char *path, bool all, bool spools)
 {
     enum mot_status status = MOT_OK;
@@ -248,8 +248,8 @@ static enum mot_status write_models(const struct mot_job *j, const struct mot_jo
     return status;
 }
 
-/* If a trace or the metrics could not be written, the model is still kept; the summary, which says that
- * all is there, is not. */
+/* If a trace or the metrics could not be written, the model is still saved, but not the summary, which says
+ * that everything is there. */
 static enum mot_status write_results(const struct mot_job *j, const struct mot_job_ways *ways,
     const struct folder *f, const struct mot_outcome *out, enum mot_status watched)
 {
@@ -482,19 +482,19 @@ static void fill_start(const struct mot_job *j, struct mot_heterogeneity seen, s
     out->start.zeta2 = seen.zeta2;
     out->start.sigma2 = seen.sigma2;
     out->start.batch_share = mot_batch_share(j->experiment, p);
-    if (j->experiment->shared_parts) return; /* no part is one worker's */
+    if (j->experiment->shared_parts) return; /* no part belongs to one worker */
     out->start.share = mot_new(p->parts, sizeof *out->start.share);
     for (uint32_t i = 0; i < p->parts; i++)
         out->start.share[i] = (double)(p->at[i + 1] - p->at[i]) / (double)p->at[p->parts];
 }
 
-/* Whether rows go from worker to worker, which is written down. */
+/* Whether workers send each other rows and the run writes that down. */
 static bool shares_rows(const struct mot_job *j, const struct mot_job_ways *ways)
 {
     return j->experiment->traits.shares && !ways->lean && !driver_of(ways)->replays;
 }
 
-/* Other ranks than the first write nothing but what their workers shared. */
+/* Ranks other than the first write only what their workers shared. */
 static enum mot_status drive_rank(const struct mot_job *j, const struct mot_job_ways *ways,
     const struct folder *f, uint32_t rank, struct mot_outcome *out)
 {
@@ -508,7 +508,7 @@ static enum mot_status drive_rank(const struct mot_job *j, const struct mot_job_
     return written;
 }
 
-/* Which records evaluate. */
+/* Says which records evaluate the model. */
 static void say_holdout(const struct mot_intake_conf *c, const struct mot_driver *driver, FILE *out)
 {
     if (driver && driver->live)
@@ -600,7 +600,7 @@ static enum mot_status run_job(
 {
     const struct mot_experiment *x = j->experiment;
     uint32_t rank = rank_of(ways);
-    /* A library that is missing is noticed before there is a folder. */
+    /* Notices a missing library before there is a folder. */
     enum mot_status status = driver_of(ways)->live ? mot_intake_library(&x->source) : MOT_OK;
     if (status != MOT_OK) return status;
     if (!x->output) {
@@ -616,7 +616,7 @@ static enum mot_status run_job(
         struct mot_job_ways own = *ways;
         own.resume &= !is_stillborn(&f); /* as seen by rank 0 */
         status = drive_rank(j, &own, &f, rank, out);
-        /* Rank 0 is lost: rank 1 reports it instead, unless rank 0 had written everything. */
+        /* If rank 0 is lost, rank 1 reports it instead, unless rank 0 had written everything. */
         if (status == MOT_OK && out->has_peer && rank == 1 && !mot_file_exists(f.summary))
             status = write_summary(j, ways, &f, out);
         folder_free(&f);

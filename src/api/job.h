@@ -35,7 +35,7 @@ void mot_job_close(struct mot_job *);
 /* How far the parts differ at the initial model. */
 struct mot_heterogeneity mot_job_differs(const struct mot_job *, const struct mot_look *, unsigned threads);
 
-/* What to expect of a run that codes; false: nothing, as mot_foresee says. */
+/* What to expect of a run that codes; false: nothing (see mot_foresee). */
 bool mot_job_foresee(const struct mot_job *, struct mot_foresight *out);
 
 struct mot_job_ways {
@@ -44,7 +44,7 @@ struct mot_job_ways {
     bool own_rows;                          /* and each has a job of its own: see run/driver.h */
     bool emulate;                           /* live: make nodes and links as slow as the cluster says */
     bool resume;                            /* resume from the checkpoint in the run folder */
-    bool reborn;                            /* it would be resumed, had it got to its first checkpoint */
+    bool reborn;                            /* it would be resumed, had it reached its first checkpoint */
     bool lean;                              /* keep neither model nor checkpoint */
     bool replace;                           /* overwrite a run in the folder */
     bool tensorboard;                       /* write TensorBoard events */
@@ -57,7 +57,7 @@ struct mot_job_ways {
     /* More listeners: to evaluations, and to progress about ten times a second; may be NULL. */
     void (*evaluated)(void *told, const struct mot_moment *);
     void (*tick)(void *told, const struct mot_moment *);
-    /* Before each such progress, for every worker whose time is known: how long it has computed. */
+    /* Called before each such tick, for every worker with a known time: how long it has computed. */
     void (*worked)(void *told, mot_node worker, mot_time compute);
     void *told;
 };

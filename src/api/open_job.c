@@ -10,7 +10,7 @@
 
 #define UPDATES_MOST 1e15 /* the longest schedule, as its own option allows */
 
-/* The length of a schedule, if the experiment does not set it: that of the run. */
+/* The length of the run, for a schedule whose length the experiment does not set. */
 static uint64_t updates_of(const struct mot_experiment *x, const struct mot_parts *parts, uint32_t rows)
 {
     if (x->stop.updates != MOT_WORD_UINT) return x->stop.updates;
@@ -93,7 +93,7 @@ enum mot_status mot_job_parts(
     return status;
 }
 
-/* Rows that the model cannot take. */
+/* Refuses rows that the model cannot take. */
 static enum mot_status check_rows(const struct mot_job *j)
 {
     const struct mot_table *table[] = { &j->data->train, &j->data->valid, &j->data->test };
@@ -138,7 +138,7 @@ enum mot_status mot_job_open(const struct mot_experiment *x, struct mot_job *j)
 {
     *j = (struct mot_job){ .experiment = x };
     enum mot_status status = mot_dataset_open(&x->data, x->seed, &j->data);
-    /* rows that arrive from a source have all their columns, and a model suits one kind of rows */
+    /* rows from a source are dense, and a model takes one kind of rows only */
     if (status == MOT_OK && mot_intake_outside(&x->source)) status = mot_dataset_fill(j->data);
     if (status != MOT_OK && j->data) mot_dataset_close(j->data);
     return status == MOT_OK ? open_rest(x, j) : status;

@@ -36,8 +36,7 @@ static enum mot_status check_head(const char *path, const struct mot_plugin *p)
     if (p->plugin_bytes != sizeof(struct mot_plugin) || p->method_bytes != sizeof(struct mot_method) ||
         p->model_bytes != sizeof(struct mot_model) || p->env_bytes != sizeof(struct mot_env))
         return mot_fail(MOT_EUSAGE,
-            "--plugin %s: its structs have other sizes than this program's: build it again with the headers "
-            "of "
+            "--plugin %s: its structs differ in size from this program's: build it again with the headers of "
             "this motley",
             path);
     if ((!p->methods || !p->methods[0]) && (!p->models || !p->models[0]))
@@ -83,7 +82,7 @@ static enum mot_status add_model(const char *path, const struct mot_model *m)
 
 enum mot_status mot_plugin_load(const char *path)
 {
-    char whole[PATH_MAX]; /* a name without a slash would be looked for among the system's libraries */
+    char whole[PATH_MAX]; /* dlopen looks for a name without a slash among the system's libraries */
     unsigned char *bytes;
     size_t n;
     if (!realpath(path, whole)) return mot_fail(MOT_EUSAGE, "--plugin %s: there is no such file", path);

@@ -13,7 +13,7 @@ struct mot_bytes {
 void mot_bytes_put(struct mot_bytes *, const void *, size_t n);
 void mot_bytes_free(struct mot_bytes *);
 
-/* Reading never goes past the end: once it would, `short_of` stays true and zeros come out. */
+/* Reads never pass the end: the first that would sets `short_of`, and it and all later ones give zeros. */
 struct mot_reader {
     const unsigned char *at;
     size_t n, done;

@@ -19,12 +19,12 @@ struct member {
 };
 
 struct mot_crew {
-    unsigned threads;      /* with the caller's own */
+    unsigned threads;      /* the caller's own included */
     struct member *member; /* [threads]; entry 0 is the caller */
     pthread_mutex_t lock;
-    pthread_cond_t work, done; /* something is queued or the end; something was finished */
+    pthread_cond_t work, done; /* a task is queued, or the crew ends; a task is done */
     struct mot_crew_task *first, *last;
-    struct mot_spare *spare; /* of the thread that opened it */
+    struct mot_spare *spare; /* of the thread that opened the crew */
     bool end;
 };
 

@@ -1,4 +1,4 @@
-/* crew.h -- threads that compute for the one that hands out work.
+/* crew.h -- threads that compute for the thread that hands out the work.
  *
  * A task is given to the crew and awaited later; who runs it, and when, does not affect its result. The
  * awaiting thread works too: with one thread there is no crew at all and every task runs when it is
@@ -24,9 +24,9 @@ void mot_crew_close(struct mot_crew *); /* waits for what runs; drops what is qu
 unsigned mot_crew_threads(const struct mot_crew *);
 
 void mot_crew_give(struct mot_crew *, struct mot_crew_task *); /* idle or done before */
-/* returns when it is done; also takes an idle one */
+/* returns once it is done; runs an idle one itself */
 void mot_crew_await(struct mot_crew *, struct mot_crew_task *);
-/* back to idle; true if it had not begun. Waits if it runs. */
+/* back to idle, after waiting if it is running; true if it had not begun */
 bool mot_crew_recall(struct mot_crew *, struct mot_crew_task *);
 
 /* Calls run(context, i, who) for i in 0..n-1, on all threads, in any order. */

@@ -22,7 +22,7 @@ static enum mot_status refuse(const char *verb, const char *path, int error)
 /* ---- Replacing ---------------------------------------------------------------- */
 
 /* A new file beside the target: rename() is atomic only within a file system. The umask decides the mode,
- * as for any file of the user (mkstemp would hide it). */
+ * as for any file of the user (mkstemp would keep others from reading it). */
 static int open_beside(const char *path, char **temporary_out)
 {
     static atomic_uint number;
@@ -75,7 +75,7 @@ static bool waits_for_disk = true;
 
 void mot_replace_without_waiting(void) { waits_for_disk = false; }
 
-/* Makes the rename itself survive a power failure. Some file systems cannot; trying costs nothing. */
+/* Makes the rename itself survive a power failure. Some file systems cannot do this; trying costs nothing. */
 static void sync_folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -98,7 +98,7 @@ static bool is_full(int file)
 
 enum mot_status mot_replace_commit(struct mot_replace *r)
 {
-    if (mot_memory_refused()) { /* what was written may lack something */
+    if (mot_memory_refused()) { /* what was written may be incomplete */
         mot_replace_abandon(r);
         return mot_memory_status();
     }
@@ -135,7 +135,7 @@ enum mot_status mot_file_replace(const char *path, const void *bytes, size_t n)
     struct mot_replace r;
     enum mot_status status = mot_replace_begin(path, &r);
     if (status != MOT_OK) return status;
-    if (n && fwrite(bytes, 1, n, r.out) != n) { /* commit would find it too, but not why */
+    if (n && fwrite(bytes, 1, n, r.out) != n) { /* commit would notice, too, but not know why */
         int error = errno;
         mot_replace_abandon(&r);
         return refuse("write", path, error);
@@ -201,7 +201,7 @@ enum mot_status mot_make_folder(const char *path)
         char kept = *end;
         *end = 0;
         if (*partial && mkdir(partial, 0777) != 0) {
-            /* on a read-only file system a folder that is there may give EROFS, not EEXIST */
+            /* on a read-only file system an existing folder may give EROFS, not EEXIST */
             int error = errno;
             if (!is_folder(partial))
                 status = refuse("make folder", partial, error == EEXIST ? ENOTDIR : error);

@@ -19,14 +19,14 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *);
 enum mot_status mot_replace_commit(struct mot_replace *);
 void mot_replace_abandon(struct mot_replace *);
 
-/* From now on this process does not wait for the disk when it replaces files: for files that carry
- * checksums, so that a loss by power failure is noticed and repaired. */
+/* From now on this process replaces files without waiting for the disk: for files that carry checksums, so
+ * that loss in a power failure is noticed and repaired. */
 void mot_replace_without_waiting(void);
 
 /* The whole file in memory, with a zero byte after it; free() it. Refuses files over `most` bytes. */
 enum mot_status mot_file_read(const char *path, size_t most, unsigned char **bytes_out, size_t *n_out);
 
-enum mot_status mot_make_folder(const char *path); /* and its parents; fine if it is there */
+enum mot_status mot_make_folder(const char *path); /* and its parents; fine if it exists */
 bool mot_file_exists(const char *path);
 char *mot_path_join(const char *folder, const char *name); /* malloc'd */
 

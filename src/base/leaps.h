@@ -1,8 +1,8 @@
 /* leaps.h -- the exponential graph in rounds: worker i sends to i + 2^e, and e changes from round to round.
  *
  * With `peers` receivers a round, round t uses the exponents t * peers, t * peers + 1, ... (`peers` of
- * them), modulo their number. So each is used `peers` times in as many consecutive rounds as there are
- * exponents, whatever the number of workers. */
+ * them), modulo their number. So in as many consecutive rounds as there are exponents, each is used `peers`
+ * times, whatever the number of workers. */
 #ifndef MOT_BASE_LEAPS_H
 #define MOT_BASE_LEAPS_H
 

@@ -14,15 +14,16 @@
 
 /* ---- Memory put aside ---------------------------------------------------------------- */
 
-/* Blocks that malloc gave while it could: given out they are free()d like any other. Most are never
- * touched and so cost addresses, not memory. A phase of a call asks for less than this before it looks. */
+/* Blocks allocated while malloc still could. Once handed out, they are free()d like any other. Most are never
+ * touched, so they cost address space, not memory. A phase of a call asks for less than this before it checks
+ * whether memory was refused. */
 static const struct {
     size_t bytes;
     unsigned blocks;
 } classes[] = { { 256, 1024 }, { 5 << 10, 192 }, { (64 << 10) + 512, 24 }, { 1 << 20, 12 } };
 
 struct mot_spare {
-    atomic_size_t refused; /* bytes of the first request that was, SIZE_MAX: not known; 0: none was */
+    atomic_size_t refused; /* bytes of the first request refused; SIZE_MAX: not known; 0: none was */
     pthread_mutex_t lock;
     unsigned left[MOT_COUNT(classes)];
     void **block[MOT_COUNT(classes)];
@@ -103,7 +104,7 @@ static void *take_spare(size_t bytes)
     return p;
 }
 
-/* What stands in for memory that was refused: spare memory, 64-byte aligned but for the smallest blocks. */
+/* Spare memory instead of what malloc refused; 64-byte aligned, except for the smallest blocks. */
 static void *stand_in(size_t bytes)
 {
     mot_memory_refuse(bytes);
@@ -112,7 +113,7 @@ static void *stand_in(size_t bytes)
     return p;
 }
 
-/* For large requests: NULL, if there is somebody to tell. */
+/* For large requests: NULL, if there is a call to mark. */
 static void *refuse_large(size_t bytes)
 {
     if (!mine) no_memory(bytes);
@@ -217,7 +218,7 @@ void *mot_reserve(size_t bytes)
 void mot_huge_pages(void *p, size_t bytes, bool wanted)
 {
 #ifdef MADV_HUGEPAGE
-    if (p) madvise(p, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); /* a wish: nothing depends on it */
+    if (p) madvise(p, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); /* a hint: nothing depends on it */
 #else
     (void)p, (void)bytes, (void)wanted;
 #endif

@@ -23,8 +23,9 @@ static enum mot_status load(struct mot_ondemand *l)
         void *symbol = dlsym(library, l->names[i]);
         if (!symbol) {
             dlclose(library);
-            return mot_fail(MOT_ESYSTEM, "%s needs %s of %s, and the one here has none; install a newer %s",
-                l->wanted_by, l->names[i], l->file, package_of(l, package, sizeof package));
+            return mot_fail(MOT_ESYSTEM,
+                "%s needs %s of %s, which the installed version lacks; install a newer %s", l->wanted_by,
+                l->names[i], l->file, package_of(l, package, sizeof package));
         }
         memcpy((char *)l->table + i * sizeof symbol, &symbol, sizeof symbol);
     }

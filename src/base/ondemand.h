@@ -1,8 +1,8 @@
-/* ondemand.h -- libraries that few runs need, loaded when the first of those asks.
+/* ondemand.h -- libraries that few runs need, loaded on first use.
  *
- * Brokers, a web server and MPI bring twenty more libraries with them, and loading those takes longer than
- * everything else that a short command does. So nothing is linked with them. Whoever uses one lists what it
- * calls, once, and the library's own header says what that is:
+ * Brokers, a web server and MPI pull in twenty more libraries, and loading those takes longer than everything
+ * else that a short command does. So nothing is linked with them. Code that uses one lists the names it needs
+ * once; the types come from the library's own header:
  *
  *   #define CALLS(CALL) CALL(mosquitto_, new) CALL(mosquitto_, destroy)
  *   static struct { CALLS(MOT_ONDEMAND_POINTER) } mosq;
@@ -20,7 +20,7 @@
 struct mot_ondemand {
     const char *file;      /* as the loader knows it */
     const char *wanted_by; /* what a user asked for: the subject of an error message */
-    const char *package;   /* Debian's, that has it; NULL: by Debian's rule, libname.so.1 is in libname1 */
+    const char *package;   /* in Debian; NULL: by Debian's rule, libname.so.1 is in libname1 */
     bool plugins;          /* it has plugins of its own, which look for its symbols */
     const char *const *names;
     size_t count;
@@ -34,8 +34,8 @@ struct mot_ondemand {
 #define MOT_ONDEMAND_TABLE(pointers, list)                                                                   \
     .names = (list), .count = sizeof(pointers) / sizeof(void *), .table = &(pointers)
 
-/* Fills the table, from any thread; what is loaded stays loaded. Where the library is missing, or has not all
- * of these symbols, fails with MOT_ESYSTEM and says what to install. */
+/* Fills the table, from any thread; what is loaded stays loaded. If the library is missing or lacks one of
+ * these symbols, fails with MOT_ESYSTEM and says what to install. */
 enum mot_status mot_ondemand(struct mot_ondemand *);
 
 #endif

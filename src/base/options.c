@@ -315,7 +315,7 @@ const struct mot_option *mot_option_find(const struct mot_option *table, const c
 /* ---- Writing -------------------------------------------------------------------------- */
 
 /* The fewest digits that read back to the same double. printf follows the host's
- * locale: whatever it puts for the point is made a point again. */
+ * locale: whatever it prints as the decimal point is turned back into a point. */
 static void print_real(double value, char *into, size_t size)
 {
     for (int digits = 15; digits <= 17; digits++) {

@@ -8,8 +8,8 @@ static void swap(mot_node *a, mot_node *b)
     *b = t;
 }
 
-/* A shuffle in which an entry that comes to rest at its own place starts everything anew: what is left is
- * uniform over the permutations without fixed points. About e tries. */
+/* A shuffle that starts over as soon as an entry ends up at its own place: the result is uniform over the
+ * permutations without fixed points. Takes about e tries. */
 static void draw_uniform(struct mot_rng *rng, uint32_t n, mot_node *from)
 {
     uint32_t left;
@@ -22,8 +22,8 @@ static void draw_uniform(struct mot_rng *rng, uint32_t n, mot_node *from)
     } while (left > 0);
 }
 
-/* Nodes choose in turn among the sources that are left, but not themselves; the last but one takes the last
- * node if that is still there, which would otherwise be left with itself. */
+/* Nodes choose in turn among the remaining sources, but never themselves. The last but one takes the last
+ * node if that remains; otherwise the last node would be left with itself. */
 static void draw_authors(struct mot_rng *rng, uint32_t n, mot_node *from)
 {
     /* from[i..] are the sources that are left; a node can be left only at or after its own place. */

@@ -1,5 +1,5 @@
-/* peers.h -- who gets from whom in a round of random peers: the drawing itself, for methods' peer maps
- * (run/peers.h) and for what is said about them beforehand. */
+/* peers.h -- draws who receives from whom in a round of random peers, for methods' peer maps (run/peers.h)
+ * and for what is said about them beforehand. */
 #ifndef MOT_BASE_PEERS_H
 #define MOT_BASE_PEERS_H
 

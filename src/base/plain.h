@@ -1,4 +1,4 @@
-/* plain.h -- numbers from text as the C locale spells them: in that of the host program 0.5 may be 0,5. */
+/* plain.h -- numbers from text as the C locale spells them: the host program's may write 0.5 as 0,5. */
 #ifndef MOT_BASE_PLAIN_H
 #define MOT_BASE_PLAIN_H
 

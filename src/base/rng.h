@@ -1,4 +1,4 @@
-/* rng.h -- random streams: those of the public header, under the name that the rooms know them by. */
+/* rng.h -- the random streams of the public header, under the name that the rooms use. */
 #ifndef MOT_BASE_RNG_H
 #define MOT_BASE_RNG_H
 

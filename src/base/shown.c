@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SPELT_MAX 12 /* of one character, with its end */
+#define SPELT_MAX 12 /* bytes of one character, its final zero included */
 
-/* The bytes of the UTF-8 character at p, of which n are there; 0: it is none. */
+/* How many of the n bytes at p its first UTF-8 character takes; 0: there is none. */
 static size_t utf8_length(const unsigned char *p, size_t n, uint32_t *code)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -27,7 +27,7 @@ static size_t utf8_length(const unsigned char *p, size_t n, uint32_t *code)
     return *code < least[length] || surrogate || *code > 0x10ffff ? 0 : length;
 }
 
-/* What a terminal obeys rather than shows: controls, ends of lines, and marks that turn text around. */
+/* What a terminal obeys rather than shows: controls, line ends, and marks that change text direction. */
 static bool is_command(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
@@ -35,7 +35,7 @@ static bool is_command(uint32_t code)
         (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Spells the character at p into `spelt`; returns the bytes that it has in the text. */
+/* Spells the character at p into `spelt`; returns how many bytes it takes in the text. */
 static size_t spell(const char *p, size_t n, char spelt[SPELT_MAX])
 {
     uint32_t code;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-uint64_t mot_wall_ns(void); /* monotonic, since some moment */
+uint64_t mot_wall_ns(void); /* monotonic, since an arbitrary moment */
 double mot_wall_s(void);    /* the same in seconds */
 double mot_cpu_s(void);     /* of this process, all threads */
 

@@ -11,7 +11,7 @@ struct mot_ticker {
     double began, last; /* wall seconds */
 };
 void mot_ticker_open(struct mot_ticker *, FILE *out, bool terminal);
-/* Whether it is time for another line. What takes less than two seconds prints none but on a terminal. */
+/* Whether it is time for another line. Work of less than two seconds prints one only on a terminal. */
 bool mot_ticker_due(const struct mot_ticker *);
 void mot_ticker_show(struct mot_ticker *, char *line); /* cuts it to the terminal's width */
 void mot_ticker_clear(struct mot_ticker *);            /* so that nothing is drawn over it */

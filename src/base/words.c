@@ -17,7 +17,7 @@
 
 #define NUMBER_CHARS_MAX 127
 
-/* digits * 10^exponent, but for `more`: digits that did not fit were cut off. */
+/* digits * 10^exponent; `more`: further digits did not fit and were cut off. */
 struct decimal {
     bool negative, more;
     uint64_t digits;

@@ -9,7 +9,7 @@
 /* Each reads the whole text, or returns false and leaves *out alone. */
 bool mot_read_uint(const char *text, uint64_t *out); /* 8, 25e6, 10k, 2M */
 bool mot_read_real(const char *text, double *out);   /* 0.1, 1e-4, 2^-3, 20% */
-/* 3ms, 1.5 s, 10min, 2h; a unit is needed, but for 0 */
+/* 3ms, 1.5 s, 10min, 2h; only 0 needs no unit */
 bool mot_read_time(const char *text, uint64_t *ns_out);
 bool mot_read_size(const char *text, uint64_t *bytes_out);          /* 2GB = 2G = 2e9, 64MiB, 512B */
 bool mot_read_bandwidth(const char *text, double *bytes_per_s_out); /* 20Mbit, 1Gbit/s, 10MB/s */

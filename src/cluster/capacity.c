@@ -1,4 +1,4 @@
-/* capacity.c -- device capacities from JSON and CSV; what every reader has in common. */
+/* capacity.c -- reads device capacities from JSON and CSV, with what all readers share. */
 #include "cluster/capacity.h"
 #include "base/words.h"
 #include <ctype.h>
@@ -39,7 +39,7 @@ enum mot_status mot_capacity_add(struct mot_capacity_list *l, const char *name, 
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
-/* Numbers, or text that is one: some exports have those. NaN if it is neither. */
+/* A number, or text that spells one, as in some exports; else NaN. */
 static double json_figure(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -79,7 +79,7 @@ static enum mot_status parse_json(struct mot_capacity_list *l, const char *text,
 
 /* ---- CSV ---------------------------------------------------------------------------------------- */
 
-/* A cell without blanks and quotes around it. */
+/* A cell without surrounding blanks and quotes. */
 struct cell {
     const char *at;
     int n;
@@ -100,7 +100,7 @@ static bool is(struct cell cell, const char *word)
     return cell.n == (int)strlen(word) && strncasecmp(cell.at, word, (size_t)cell.n) == 0;
 }
 
-/* Where the header has both figures and, before them, a name. */
+/* The columns of both figures in the header, and of a name before them. */
 struct columns {
     uint32_t all, computation, communication;
     bool named;
@@ -181,7 +181,7 @@ static enum mot_status parse_csv(struct mot_capacity_list *l, const char *text)
 
 static const char *past_blanks(const char *text)
 {
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* as spreadsheets begin a file */
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* the mark with which spreadsheets begin a file */
     return text + strspn(text, " \t\r\n");
 }
 

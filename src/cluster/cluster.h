@@ -9,8 +9,7 @@
 #include <motley/method.h>
 #include <motley/option.h>
 
-/* A random quantity. As a job_time it is in seconds; as a jitter it multiplies.
- * value = |draw| + plus. */
+/* A random quantity: seconds as a job_time, a factor as a jitter. value = |draw| + plus. */
 enum mot_law_kind {
     MOT_LAW_FIXED,
     MOT_LAW_UNIFORM,
@@ -27,7 +26,7 @@ struct mot_law {
     double sd;        /* normal */
     double sigma;     /* lognormal: deviation of the logarithm */
     double alpha;     /* pareto: tail exponent, > 1 */
-    double unit;      /* poisson: a count of what; 1 s for a job_time */
+    double unit;      /* poisson: what one count stands for; 1 s for a job_time */
     double plus;
 };
 double mot_law_draw(const struct mot_law *, struct mot_rng *);
@@ -44,7 +43,7 @@ enum mot_straggle_kind {
 struct mot_trace {
     uint32_t rows, cols;
     const double *seconds;   /* [rows][cols] */
-    const char *const *name; /* [cols]: of the header, or NULL; "" where a cell is empty */
+    const char *const *name; /* [cols]: from the header, or NULL; "" where a cell is empty */
 };
 struct mot_straggle {
     enum mot_straggle_kind kind;
@@ -58,7 +57,8 @@ struct mot_straggle {
     const struct mot_trace *trace; /* shared, owned by the cluster */
 };
 
-/* The longest that a job may take: longer than any run, and far from where nanoseconds overflow: 31 years. */
+/* The longest that a job may take, 31 years: longer than any run, yet nanoseconds are far from
+ * overflowing. */
 #define MOT_JOB_LONGEST_S 1e9
 
 struct mot_link {
@@ -66,11 +66,11 @@ struct mot_link {
     mot_time latency;
 }; /* bytes per second; INFINITY: free */
 
-/* What job_time and traces give: the time of a job of any size, or that of one of the worker's batch; then a
- * job of another size takes as much more or less. Speeds always go by samples. */
+/* Whether job_time and traces give the time of a job of any size, or of one the size of the worker's batch,
+ * so that other sizes take proportionally more or less. Speeds always go by samples. */
 enum mot_price { MOT_PRICE_AUTO, MOT_PRICE_JOB, MOT_PRICE_SAMPLES };
 
-/* Where samples of a stream wait: in memory, then in storage; in bytes. Memory 0: not limited. */
+/* Bytes in which samples of a stream wait: first memory, then storage. Memory 0: not limited. */
 struct mot_room {
     uint64_t memory, storage;
 };
@@ -78,7 +78,7 @@ struct mot_room {
 struct mot_machine {   /* one node of the cluster */
     const char *name;  /* the group's name, or NULL */
     double speed;      /* samples per second */
-    mot_time fixed;    /* a batch costs this besides */
+    mot_time fixed;    /* time that a batch takes in addition */
     bool has_job_time; /* then job_time replaces speed and fixed */
     struct mot_law job_time, jitter;
     struct mot_straggle straggle;
@@ -88,12 +88,12 @@ struct mot_machine {   /* one node of the cluster */
     struct mot_room room;
 };
 
-/* Workers that share a machine: so many in a row, all if 0; servers are with the first. Its cores are
- * shared by those of its nodes that have something to do; 0: each has one of its own. */
+/* Machines that nodes share: each hosts `workers` consecutive workers, all if 0; servers are on the first.
+ * Busy nodes share its cores; 0: each node has a core of its own. */
 struct mot_host {
     uint32_t cores, workers;
 };
-/* What nodes do besides jobs, in bytes of a model a second: steps of the optimiser, and other writing to
+/* How fast nodes do what is not a job, in bytes of a model a second: optimiser steps, and other writing to
  * buffers of the model's size (sums, mixing). 0: takes no time. */
 struct mot_costs {
     double step, mix;
@@ -108,29 +108,29 @@ struct mot_cluster {
     struct mot_costs costs;
 };
 void mot_cluster_close(struct mot_cluster *);
-/* On which host a node is. */
+/* The host that a node is on. */
 static inline uint32_t mot_host_of(const struct mot_cluster *c, mot_node node)
 {
     return node < c->workers && c->host.workers ? node / c->host.workers : 0;
 }
-/* Whether samples arrive over time, at any worker. */
+/* Whether samples arrive over time at any worker. */
 bool mot_cluster_streams(const struct mot_cluster *);
 
-/* Reads the CSV of a trace: a header is allowed, and a first column called
- * `iteration` is left out. The arena owns the result. */
+/* Reads a trace from CSV: a header is allowed, and a first column called `iteration` is skipped. The arena
+ * owns the result. */
 enum mot_status mot_trace_read(const char *path, struct mot_arena *, const struct mot_trace **out);
-/* The same from text with a zero byte after it; errors call it `name`. */
+/* The same from text followed by a zero byte; errors call it `name`. */
 enum mot_status mot_trace_parse(
     const char *name, const char *text, size_t n, struct mot_arena *, const struct mot_trace **out);
 
-/* Whether two workers are alike in everything, a trace's column left aside. */
+/* Whether two workers are alike in everything but a trace's column. */
 bool mot_machine_alike(const struct mot_machine *, const struct mot_machine *);
 
-/* Makes its jobs take this many times longer; not for a worker that replays a trace. Times stay whole
- * nanoseconds, so that what is printed reads back to the same. */
+/* Makes the worker's jobs take `factor` times as long; it must not replay a trace. Times stay whole
+ * nanoseconds, so that printed values read back unchanged. */
 void mot_machine_slow(struct mot_machine *, double factor);
 
-/* Whether the times of this worker's jobs are job_time's or a trace's. */
+/* Whether job_time or a trace gives the times of this worker's jobs. */
 static inline bool mot_machine_timed(const struct mot_machine *m)
 {
     return m->has_job_time || m->straggle.kind == MOT_STRAGGLE_TRACE;
@@ -140,37 +140,38 @@ static inline bool mot_machine_timed(const struct mot_machine *m)
 struct mot_pace {
     uint64_t jobs;
     uint32_t straggling;
-    uint32_t batch; /* constant: job_time and traces are for so many samples; 0: for any number */
+    uint32_t batch; /* constant: samples that job_time and traces are for; 0: any number */
 };
-struct mot_pace mot_pace_of(const struct mot_machine *, uint32_t batch); /* of a worker with that batch */
+struct mot_pace mot_pace_of(const struct mot_machine *, uint32_t batch); /* for a worker with that batch */
 
 /* How long the worker's next job takes, for `samples` samples; advances *pace. */
 mot_time mot_job_time(
     const struct mot_machine *, uint64_t seed, mot_node worker, struct mot_pace *pace, uint64_t samples);
 
-/* The time that a job takes on average, in seconds; if job_time or a trace gives it, one of the worker's
+/* The mean time of a job in seconds; if job_time or a trace gives it, of one the size of the worker's
  * batch. */
 double mot_job_mean(const struct mot_machine *, uint64_t samples);
 
-/* The share of the worker's jobs whose time is multiplied by straggle.factor, in the long run; the class that
- * the seed gives it is known. 0 for a trace. */
+/* The long-run share of the worker's jobs that straggle, given the class that the seed puts it in. 0 for a
+ * trace. */
 double mot_straggling_share(const struct mot_machine *, uint64_t seed, mot_node worker);
-/* chance[i]: in which share of the rounds worker i is late, whatever makes it so: its job takes more than
- * twice the time of the median worker that does not straggle. samples[i]: of its jobs; batch[i]: of those
- * whose time job_time and traces give. */
+/* chance[i]: the share of rounds in which worker i is late for whatever reason: its job takes more than twice
+ * the median of workers that do not straggle. samples[i]: samples of its jobs; batch[i]: of the jobs that
+ * job_time and traces describe. */
 void mot_straggle_chances(const struct mot_cluster *, uint64_t seed, const uint32_t *batch,
     const uint32_t *samples, double *chance);
 
-/* The fixed part of it, for counting what is done at a deadline: of a job that
- * takes `whole`, how many of `samples` are finished after `elapsed`. */
+/* How many of a job's `samples` are finished after `elapsed`, if the whole job takes `whole`: what counts at
+ * a deadline. */
 uint64_t mot_job_done(const struct mot_machine *, mot_time whole, mot_time elapsed, uint64_t samples);
-/* The other way round: the first moment at which so many are done. */
+/* The inverse: the first moment at which `done` samples are finished. */
 mot_time mot_job_when(const struct mot_machine *, mot_time whole, uint64_t done, uint64_t samples);
-/* The moment at which this share of the work on the samples is left. */
+/* The moment at which the share `left` of the work on the samples remains. */
 mot_time mot_job_until(const struct mot_machine *, mot_time whole, uint64_t samples, double left);
 
-/* Cuts `total` (at least n) into n whole shares in proportion to the speeds, which are above 0: at least 1
- * each, the sum kept, what rounding leaves given to the largest remainders, the lower index first. */
+/* Cuts `total` (at least n) into n whole shares in proportion to the speeds, which must be above 0. Each is
+ * at least 1 and they add up to `total`; what rounding leaves goes to the largest remainders, lower index
+ * first. */
 void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *share_out);
 
 #endif

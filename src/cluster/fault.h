@@ -1,8 +1,8 @@
 /* fault.h -- what goes wrong in a cluster: at given times, or at random from the seed.
  *
- * A crash, a restart, a stall, a partition and a slow link happen to nodes; a drop, a
- * duplicate, a reordering and a corruption happen to frames, below the channel that hides
- * them from methods. A poisoning happens to gradients, and methods see it. */
+ * Crashes, restarts, stalls, partitions and slow links happen to nodes. Drops, duplicates, reorderings and
+ * corruptions happen to frames, below the channel that hides them from methods. Poisonings happen to
+ * gradients, and methods see them. */
 #ifndef MOT_CLUSTER_FAULT_H
 #define MOT_CLUSTER_FAULT_H
 
@@ -27,22 +27,22 @@ enum mot_fault_kind {
 
 struct mot_fault {
     enum mot_fault_kind kind;
-    mot_time at, lasts;       /* lasts: MOT_NEVER for ever; of a crash: until the restart */
+    mot_time at, lasts;       /* lasts: MOT_NEVER: for ever; crash: until the restart */
     double amount;            /* slow link: the factor; faults of frames and gradients: the chance */
-    struct mot_uints workers; /* whom it happens to; none, and no server: everyone */
+    struct mot_uints workers; /* whom it hits; no worker and no server: everyone */
     bool server;
 };
 
-/* Random faults: times between two of a kind, and how long they last, are exponential. */
+/* Random faults: the times between two of a kind and their durations are exponential. */
 struct mot_fault_rate {
     double per_s;
     mot_time lasts;
 }; /* per_s: of each worker */
 
 struct mot_faults {
-    bool any;        /* false: nothing ever goes wrong, and nothing below is looked at */
-    mot_time detect; /* silence of a peer after which it is given up */
-    mot_time until;  /* no random fault begins after it */
+    bool any;        /* false: nothing ever goes wrong, and the rest is ignored */
+    mot_time detect; /* silence after which peers give a node up */
+    mot_time until;  /* no random fault begins later */
     struct mot_fault_rate rate[MOT_FAULTS_RANDOM]; /* crash, stall, partition, slow link */
     double slow_factor;                            /* of random slow links */
     /* drop, duplicate, reorder, corrupt: of each frame; poison: of each gradient */
@@ -53,10 +53,10 @@ struct mot_faults {
 
 const char *mot_fault_name(enum mot_fault_kind); /* "slow-link" */
 
-/* Whether the fault names the node; `workers` is how many there are, servers follow them. */
+/* Whether the fault hits the node; servers follow the `workers` workers. */
 bool mot_fault_hits(const struct mot_fault *, uint32_t workers, mot_node);
 
-/* Whether the gradient of a worker's job, its `job`-th, that is finished at `now` comes out as NaN. */
+/* Whether the gradient of a worker's `job`-th job, which ends at `now`, comes out as NaN. */
 bool mot_fault_poisons(
     const struct mot_faults *, uint64_t seed, uint32_t workers, mot_node, uint64_t job, mot_time now);
 

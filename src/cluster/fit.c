@@ -1,11 +1,11 @@
-/* fit.c -- a trace's jobs that straggle, its nodes, and the models of both. */
+/* fit.c -- finds a trace's straggling jobs, describes its nodes, and fits models to both. */
 #include "cluster/fit.h"
 #include "base/exact.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FACTOR_MOST 1e6 /* what a cluster file takes */
+#define FACTOR_MOST 1e6 /* the most that a cluster file accepts */
 
 const char *mot_fit_name(enum mot_fit_kind kind)
 {
@@ -22,7 +22,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of n numbers, `stride` apart; `room` for all of them. */
+/* The median of n numbers, `stride` apart; `room` has room for all. */
 static double median(const double *x, size_t n, size_t stride, double *room)
 {
     for (size_t i = 0; i < n; i++) room[i] = x[i * stride];
@@ -43,7 +43,7 @@ static enum mot_status check(const char *name, const struct mot_trace *t)
     return MOT_OK;
 }
 
-/* What each cell is compared with: [rows], or [cols] with of_own. */
+/* Marks the jobs that straggle. typical: what each cell is compared with, [rows], or [cols] with of_own. */
 static void classify(struct mot_fit *f, double *typical, double *room)
 {
     const struct mot_trace *t = f->trace;

@@ -1,12 +1,12 @@
-/* fit_check.c -- traces simulated from a fitted model, to see whether the recorded one could be one of them.
+/* fit_check.c -- simulates traces from a fitted model, to see whether the recorded one could be one of them.
  *
  * A likelihood says which model is better, not whether any is good. */
 #include "cluster/fit.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* A true model is found wrong by one of its figures in about one trace of a hundred: the recorded trace is
- * outside of the range of so many others. */
+/* With 199 simulated traces, each figure of a true model's trace lies outside their range about once in a
+ * hundred times; with 19, about once in ten. */
 #define TRACES 199
 #define TRACES_FEW 19
 #define CELLS_MANY 100000u
@@ -59,7 +59,7 @@ static void widen(const struct mot_fit_looks *seen, struct mot_fit_looks *least,
 void mot_fit_simulate(struct mot_fit *f, uint64_t seed)
 {
     size_t cells = (size_t)f->trace->rows * f->trace->cols;
-    if (f->total == 0) return; /* nor would it in any of them */
+    if (f->total == 0) return; /* nothing straggles, nor would it in simulated traces */
     uint8_t *straggles = mot_new_large(cells, 1);
     if (!straggles) return;
     f->simulated = cells > CELLS_MANY ? TRACES_FEW : TRACES;

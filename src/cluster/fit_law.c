@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALPHA_LEAST 1.01 /* what a cluster file takes */
+#define ALPHA_LEAST 1.01 /* the least that a cluster file accepts */
 #define ALPHA_MOST 1000.0
 #define SIGMA_MOST 10.0
 
@@ -23,7 +23,7 @@ static double deviation_of(const double *x, size_t n, double mean)
     return sqrt(sum / (double)n);
 }
 
-/* The log-likelihood of n normal numbers at its greatest. */
+/* The greatest log-likelihood of n normal numbers. */
 static double normal_likelihood(double sd, double n)
 {
     const double two_pi_e = 17.079468445347132;
@@ -63,7 +63,7 @@ double mot_law_fit(enum mot_law_kind kind, const double *x, size_t n, struct mot
         law.high = x[n - 1];
         likelihood = -count * mot_log(law.high - law.low);
         break;
-    case MOT_LAW_NORMAL: /* as if no draw were below 0, where its sign is dropped */
+    case MOT_LAW_NORMAL: /* ignores that draws below 0 lose their sign */
         law.mean = mean;
         law.sd = deviation_of(x, n, mean);
         if (law.sd > 0) likelihood = normal_likelihood(law.sd, count);
@@ -110,8 +110,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The sorted times of a node's jobs that do not straggle; of one that always straggles, all of them over
- * its factor. Returns how many. */
+/* The sorted times of a node's jobs that do not straggle; for a node that always straggles, all times divided
+ * by its factor. Returns how many. */
 static size_t base_times(const struct mot_fit *f, uint32_t node, double *out)
 {
     const struct mot_trace *t = f->trace;
@@ -127,7 +127,7 @@ static size_t base_times(const struct mot_fit *f, uint32_t node, double *out)
     return n;
 }
 
-/* Whether they are the same to the nanosecond, in which a cluster file has them. */
+/* Whether all are the same to the nanosecond, the resolution of a cluster file. */
 static bool is_constant(const double *sorted, size_t n) { return sorted[n - 1] - sorted[0] < 1e-9; }
 
 static double distance_of(double *below, size_t n)
@@ -141,8 +141,8 @@ static double distance_of(double *below, size_t n)
     return most;
 }
 
-/* Every node has parameters of its own, and all the same law. Where the shares below each time are put
- * together, they are those of one uniform law if the law is right. */
+/* All nodes have the same law, each with its own parameters. If it is right, the probabilities below each
+ * time are uniformly distributed, pooled over all nodes. */
 static void try_law(struct mot_fit *f, struct mot_fit_law *law, double *times, double *below)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* fit_model.c -- the parameters of straggler models by maximum likelihood, from counts. */
+/* fit_model.c -- fits straggler models to counts by maximum likelihood. */
 #include "base/exact.h"
 #include "cluster/fit.h"
 #include <math.h>
@@ -7,7 +7,7 @@
 #define ROUNDS_MAX 2000
 #define SETTLED 1e-12
 
-/* n log p, where nothing that never happened counts. */
+/* n log p, but 0 for what never happened. */
 static double times_log(double n, double p)
 {
     if (!(n > 0)) return 0;
@@ -16,9 +16,9 @@ static double times_log(double n, double p)
 
 /* ---- Markov -------------------------------------------------------------------------------- */
 
-/* The most likely chance to leave a state: `left` times it was left and `stayed` times not, while the other
- * terms of the likelihood cost `price` for each unit of it. The smaller root of
- * price u^2 - (price + left + stayed) u + left = 0. */
+/* The most likely chance u to leave a state that was left `left` times and kept `stayed` times, if the rest
+ * of the likelihood falls by `price` per unit of u: the smaller root of price u^2 - (price + left + stayed) u
+ * + left = 0. */
 static double leaving(double left, double stayed, double price)
 {
     double b = price + left + stayed;
@@ -26,10 +26,10 @@ static double leaving(double left, double stayed, double price)
     return fmin(2 * left / (b + sqrt(fmax(b * b - 4 * price * left, 0))), 1);
 }
 
-/* A chain that begins in its stationary distribution: u leaves straggling, v enters it, and it begins with
- * straggling with v / (u + v). So first states count as one more of the step that leads there, and
- * -m log(u + v) remains, which is replaced by its tangent: every round of this makes the likelihood larger
- * (Hunter and Lange, A tutorial on MM algorithms, 2004). */
+/* The chain begins in its stationary distribution: u is the chance to leave straggling, v to enter it, so it
+ * begins straggling with probability v / (u + v). Each first state then counts as one more step into that
+ * state, and a term -m log(u + v) remains. Each round replaces this by its tangent, which raises the
+ * likelihood (Hunter and Lange, A tutorial on MM algorithms, 2004). */
 double mot_fit_markov(const struct mot_fit_chain *c, double *stay_slow, double *stay_fast)
 {
     double out = c->slow_fast + c->first_fast, in = c->fast_slow + c->first_slow;
@@ -58,12 +58,12 @@ static double binomial(double hits, double jobs, double p)
     return times_log(hits, p) + times_log(jobs - hits, 1 - p);
 }
 
-/* Nodes with as many jobs that straggle are alike, so a trace of many nodes has few kinds of them. */
+/* Nodes with equally many straggling jobs are alike, so even a trace of many nodes has few kinds. */
 struct tally {
-    double hits, nodes, slow; /* slow: the probability that they are of the slow class */
+    double hits, nodes, slow; /* slow: the probability that they are in the slow class */
 };
 
-/* The most likely parameters, given the probability of each node's class. */
+/* The most likely parameters, given the probabilities of the nodes' classes. */
 static struct classes maximise(const struct tally *t, uint32_t kinds, double jobs)
 {
     double slow = 0, fast = 0, of_slow = 0, of_fast = 0;
@@ -79,7 +79,7 @@ static struct classes maximise(const struct tally *t, uint32_t kinds, double job
     return c;
 }
 
-/* The probability of each node's class, and the log-likelihood. */
+/* Sets the probabilities of the nodes' classes; returns the log-likelihood. */
 static double expect(const struct classes *c, struct tally *t, uint32_t kinds, double jobs)
 {
     double likelihood = 0;
@@ -110,7 +110,7 @@ static int downward(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The kinds of nodes, those that straggle most first. Returns how many. */
+/* Groups the nodes into kinds, those that straggle most first. Returns how many. */
 static uint32_t gather(const double *hits, uint32_t nodes, struct tally *t)
 {
     uint32_t kinds = 0;
@@ -124,8 +124,8 @@ static uint32_t gather(const double *hits, uint32_t nodes, struct tally *t)
 
 #define STARTS_ONE_BY_ONE 16
 
-/* Expectation-maximisation finds the best near where it begins. It begins with the n kinds that straggle
- * most as the slow class, and with all but n - 1, for every small n and then for twice as many each time. */
+/* Expectation-maximisation finds only a local optimum, so start it from many points: the slow class holds the
+ * n kinds that straggle most, or all but n - 1 kinds, for every small n and then for doubling n. */
 double mot_fit_two_class(
     const double *hits, uint32_t nodes, double jobs, struct mot_straggle *out, double *slow)
 {

@@ -1,8 +1,7 @@
 /* job_time.c -- how long a worker's jobs take.
  *
- * Every random number is a function of (seed, worker, number of the job), so
- * that a job takes the same time whatever the other workers do, and a run can
- * be taken up again from the counters in struct mot_pace alone. */
+ * Every random number is a function of (seed, worker, number of the job), so a job takes the same time
+ * whatever the other workers do, and a run can resume from the counters in struct mot_pace alone. */
 #include "cluster/cluster.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,14 +17,14 @@ static struct mot_rng stream(uint64_t seed, enum mot_rng_purpose purpose, mot_no
     return mot_rng_at(seed, purpose, mot_hash3(worker, job, purpose));
 }
 
-/* Whether the worker is slow: drawn once, as if for job number UINT64_MAX. */
+/* Whether the worker is in the slow class: drawn once, as if for job number UINT64_MAX. */
 static bool is_slow_class(const struct mot_straggle *s, uint64_t seed, mot_node worker)
 {
     struct mot_rng rng = stream(seed, MOT_RNG_STRAGGLE, worker, UINT64_MAX);
     return mot_rng_unit(&rng) < s->slow;
 }
 
-/* The chain starts in its stationary distribution, so that all stretches of a run are alike. */
+/* The chain starts in its stationary distribution, so all stretches of a run are alike. */
 static bool markov_next(const struct mot_straggle *s, struct mot_rng *rng, const struct mot_pace *pace)
 {
     double to_slow = 1 - s->stay_fast, to_fast = 1 - s->stay_slow, u = mot_rng_unit(rng);
@@ -127,7 +126,7 @@ double mot_job_mean(const struct mot_machine *m, uint64_t samples)
         (1 + straggling_share(&m->straggle) * (m->straggle.factor - 1));
 }
 
-/* The fixed cost comes first and is stretched as the whole job is. */
+/* The fixed cost comes first and stretches along with the whole job. */
 static double fixed_part(const struct mot_machine *m, mot_time whole, uint64_t samples)
 {
     bool in_steps = !mot_machine_timed(m) && samples > 0;
@@ -140,7 +139,7 @@ uint64_t mot_job_done(const struct mot_machine *m, mot_time whole, mot_time elap
     if (elapsed >= whole) return samples;
     double fixed = fixed_part(m, whole, samples), rest = (double)whole - fixed,
            done = (double)elapsed - fixed;
-    if (done <= 0) return 0; /* and else less than the rest */
+    if (done <= 0) return 0; /* else it is less than the rest */
     uint64_t count = (uint64_t)floor((double)samples * (done / rest));
     return count < samples ? count : samples;
 }
@@ -152,7 +151,7 @@ mot_time mot_job_when(const struct mot_machine *m, mot_time whole, uint64_t done
     double fixed = fixed_part(m, whole, samples);
     double about = fixed + ((double)whole - fixed) * ((double)done / (double)samples);
     mot_time at = about < (double)whole ? (mot_time)about : whole;
-    /* Rounding may have missed it, by little. */
+    /* Rounding may be off by a little. */
     while (at < whole && mot_job_done(m, whole, at, samples) < done) at++;
     while (at > 0 && mot_job_done(m, whole, at - 1, samples) >= done) at--;
     return at;

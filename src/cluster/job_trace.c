@@ -49,7 +49,7 @@ static enum mot_status bad_cell(const struct csv *csv, uint32_t column, const ch
         csv->path, csv->line, column, n > 40 ? 40 : n, at);
 }
 
-/* One line into `out`; the first `skip` cells are left out. */
+/* Reads one line into `out` without its first `skip` cells. */
 static enum mot_status read_line(struct csv *csv, uint32_t skip, uint32_t cols, double *out)
 {
     uint32_t cells = count_cells(csv->at);
@@ -82,7 +82,7 @@ static void next_line(struct csv *csv)
     csv->line++;
 }
 
-/* Names begin with a letter or a quote; so does nan, which is a damaged number. */
+/* Names begin with a letter or a quote; so does nan, but that is a damaged number. */
 static bool is_header(const char *at)
 {
     while (*at == ' ' || *at == '\t') at++;
@@ -91,7 +91,7 @@ static bool is_header(const char *at)
     return word && strncasecmp(at, "nan", 3) != 0 && strncasecmp(at, "inf", 3) != 0;
 }
 
-/* The header's names, without blanks and quotes around them. */
+/* The header's names, without surrounding blanks and quotes. */
 static const char *const *read_names(const char *at, uint32_t skip, uint32_t cols, struct mot_arena *arena)
 {
     const char **name = mot_arena_new(arena, cols * sizeof *name);

@@ -1,6 +1,6 @@
 /* law.c -- random quantities: job times and jitter.
  *
- * Every law is given by its mean, so that changing the law of a cluster keeps its average speed. */
+ * Every law is given by its mean, so changing the law of a cluster keeps its average speed. */
 #include "base/exact.h"
 #include "cluster/cluster.h"
 #include <math.h>

@@ -21,7 +21,7 @@ void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *sh
     uint64_t left = total;
     bool again = true;
     for (uint32_t i = 0; i < n; i++) share_out[i] = 0;
-    /* A share below 1 becomes 1; the others divide the rest, which may push another one below 1. */
+    /* A share below 1 becomes 1; the others divide the rest, which may push another below 1. */
     while (again) {
         double speeds = 0;
         again = false;
@@ -47,7 +47,7 @@ void mot_share_out(uint32_t n, const double *speed, uint64_t total, uint32_t *sh
     }
     qsort(wish, wishes, sizeof(*wish), by_wish);
     for (uint32_t k = 0; given < left && wishes; k = (k + 1) % wishes, given++) share_out[wish[k].index]++;
-    /* only by rounding */
+    /* only after rounding */
     for (uint32_t k = wishes; given > left && k-- > 0; given--) share_out[wish[k].index]--;
     free(wish);
 }

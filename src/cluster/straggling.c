@@ -1,10 +1,10 @@
-/* straggling.c -- how often each worker of a described cluster is late, whatever makes it so. */
+/* straggling.c -- how often each worker of a described cluster is late, for whatever reason. */
 #include "base/memory.h"
 #include "cluster/cluster.h"
 #include <stdlib.h>
 
 #define ROUNDS_MOST 1000u
-#define JOBS_MOST 2000000u /* drawn in all, about */
+#define JOBS_MOST 2000000u /* about the most drawn in all */
 #define LATE 2.0           /* times the median */
 
 static int by_size(const void *x, const void *y)
@@ -15,7 +15,7 @@ static int by_size(const void *x, const void *y)
 
 static bool is_trace(const struct mot_machine *m) { return m->straggle.kind == MOT_STRAGGLE_TRACE; }
 
-/* Rounds to look at: one says all if times do not change. */
+/* How many rounds to examine: one is enough if times do not change. */
 static uint32_t rounds_of(const struct mot_cluster *c)
 {
     uint32_t rounds = 1, most = JOBS_MOST / c->workers + 1;
@@ -42,7 +42,7 @@ void mot_straggle_chances(const struct mot_cluster *c, uint64_t seed, const uint
     }
     for (uint32_t k = 0; k < rounds; k++) {
         for (uint32_t i = 0; i < n; i++) {
-            /* Who straggles is not drawn, since its share is known; a trace has it in its times. */
+            /* Do not draw who straggles, since the share is known; a trace's times include it. */
             struct mot_machine m = c->machine[i];
             if (!is_trace(&m)) m.straggle.kind = MOT_STRAGGLE_NONE;
             sorted[i] = took[i] = (double)mot_job_time(&m, seed, i, &pace[i], samples[i]);

@@ -6,7 +6,7 @@
 #define MILLIONTHS 1e6
 #define SAMPLE ((mot_uint128)UINT64_C(1000000000000000)) /* millionths times nanoseconds */
 #define CLOCK_END (UINT64_C(1) << 63)
-#define BURSTS UINT64_C(0x6275727374) /* tells draws of bursts from those of rates */
+#define BURSTS UINT64_C(0x6275727374) /* keeps draws of bursts apart from those of rates */
 
 bool mot_stream_alike(const struct mot_stream *a, const struct mot_stream *b)
 {
@@ -29,7 +29,7 @@ double mot_stream_rate(const struct mot_stream *s, uint64_t seed, mot_node worke
 {
     struct mot_rng rng = mot_rng_at(mot_hash3(seed, worker, period), MOT_RNG_STREAM, 0);
     switch ((enum mot_stream_kind)s->kind) {
-    /* From mean - sqrt(3) sd to mean + sqrt(3) sd, whose deviation is sd. */
+    /* From mean - sqrt(3) sd to mean + sqrt(3) sd, for a deviation of sd. */
     case MOT_STREAM_UNIFORM: return within(s->mean + s->sd * sqrt(3) * (2 * mot_rng_unit(&rng) - 1));
     case MOT_STREAM_NORMAL: return within(s->mean + s->sd * mot_rng_normal(&rng));
     case MOT_STREAM_LIST: return within(s->rates.v[worker % s->rates.n]);
@@ -39,7 +39,7 @@ double mot_stream_rate(const struct mot_stream *s, uint64_t seed, mot_node worke
     return within(s->mean);
 }
 
-/* When the burst of a window of burst_every begins, relative to it. */
+/* When the burst begins, relative to its window of burst_every. */
 static mot_time burst_at(const struct mot_arrivals *a, uint64_t window)
 {
     const struct mot_stream *s = a->stream;
@@ -52,7 +52,7 @@ static void change_by(mot_time *until, mot_time at)
     if (at < *until) *until = at;
 }
 
-/* The rate at `at`, and until when it holds. */
+/* The rate at `at`; lowers *until to when it next changes. */
 static double rate_at(const struct mot_arrivals *a, mot_time at, mot_time *until)
 {
     const struct mot_stream *s = a->stream;
@@ -92,7 +92,7 @@ void mot_arrivals_open(struct mot_arrivals *a, const struct mot_stream *s, uint6
     settle(a);
 }
 
-/* Millionths times nanoseconds from the last change to `at`. */
+/* What arrived from the last change to `at`, in millionths times nanoseconds. */
 static mot_uint128 since(const struct mot_arrivals *a, mot_time at)
 {
     return (mot_uint128)a->rate * (at - a->from);

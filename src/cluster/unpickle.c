@@ -1,6 +1,6 @@
-/* unpickle.c -- device capacities from a Python pickle, which is a program for a small stack machine. Only
- * what builds dictionaries of numbers and text is carried out; whatever would make an object or call
- * something is refused, so a file from elsewhere can do no harm. */
+/* unpickle.c -- reads device capacities from a Python pickle, which is a program for a small stack machine.
+ * Only operations that build dictionaries of numbers and text are carried out; any that would make an object
+ * or call something is refused, so a file from elsewhere can do no harm. */
 #include "base/words.h"
 #include "cluster/capacity.h"
 #include <math.h>
@@ -19,7 +19,7 @@ struct value {
 struct dictionary {
     double computation, communication; /* NaN: it has none */
 };
-/* A dictionary in another one. */
+/* A dictionary inside another one. */
 struct entry {
     uint32_t of, value;
     struct value key;
@@ -36,7 +36,7 @@ struct machine {
     size_t dictionaries, dictionary_room, entries, entry_room;
 };
 
-/* Room for one more in an array that doubles. */
+/* Makes room for one more in an array that doubles. */
 static void *room_for(void *array, size_t used, size_t *room, size_t size)
 {
     if (used < *room) return array;
@@ -59,7 +59,7 @@ static enum mot_status refuse(const struct machine *m, unsigned code)
         m->list->path, m->at - 1, code);
 }
 
-/* What a file of plain dictionaries never needs: each of these bytes would cost many times itself. */
+/* Limits that plain dictionaries never reach: each byte of a file could cost many times its size. */
 #define DEPTH_MOST (1u << 20)
 
 static enum mot_status bounded(const struct machine *m)
@@ -77,7 +77,7 @@ static void push(struct machine *m, struct value value)
 
 /* ---- Operands ----------------------------------------------------------------------------------- */
 
-/* `n` bytes, the lowest first; false if there are fewer. */
+/* Takes a number of `n` bytes, lowest first; false if there are fewer. */
 static bool take(struct machine *m, unsigned n, uint64_t *out)
 {
     if (m->n - m->at < n) return false;
@@ -91,18 +91,18 @@ static enum mot_status push_whole(struct machine *m, unsigned bytes, bool is_sig
 {
     uint64_t x = 0;
     if (bytes > 8) return broken(m, "a whole number of more than 8 bytes");
-    if (!take(m, bytes, &x)) return broken(m, "it ends in a number");
+    if (!take(m, bytes, &x)) return broken(m, "it ends within a number");
     double value = (double)x;
     if (is_signed && bytes && x >> (8 * bytes - 1)) value -= ldexp(1, (int)(8 * bytes));
     push(m, (struct value){ .kind = NUMBER, .number = value });
     return MOT_OK;
 }
 
-/* Eight bytes, the highest first. */
+/* A number of eight bytes, highest first. */
 static enum mot_status push_real(struct machine *m)
 {
     uint64_t x = 0;
-    if (m->n - m->at < 8) return broken(m, "it ends in a number");
+    if (m->n - m->at < 8) return broken(m, "it ends within a number");
     for (int i = 0; i < 8; i++) x = x << 8 | m->bytes[m->at++];
     struct value value = { .kind = NUMBER };
     memcpy(&value.number, &x, sizeof x);
@@ -114,7 +114,7 @@ static enum mot_status push_text(struct machine *m, unsigned length_bytes)
 {
     uint64_t n;
     if (!take(m, length_bytes, &n) || n > m->n - m->at || n > UINT32_MAX)
-        return broken(m, "it ends in a text");
+        return broken(m, "it ends within a text");
     const char *text = (const char *)m->bytes + m->at;
     push(m, (struct value){ .kind = TEXT, .length = (uint32_t)n, .text = text });
     m->at += n;
@@ -158,11 +158,11 @@ static void set(struct machine *m, uint32_t of, const struct value *key, const s
     }
 }
 
-/* The pairs from `first` on go into the dictionary below them, and from the stack, with a mark between. */
+/* Moves the pairs from `first` on from the stack into the dictionary below them, and pops a mark between. */
 static enum mot_status set_items(struct machine *m, size_t first, size_t below)
 {
     if (m->depth < first || (m->depth - first) % 2 || below >= m->depth || m->stack[below].kind != DICTIONARY)
-        return broken(m, "items of no dictionary");
+        return broken(m, "items without a dictionary");
     for (size_t i = first; i < m->depth; i++)
         if (m->stack[i].kind == MARK) return broken(m, "a mark among items");
     for (size_t i = first; i < m->depth; i += 2)
@@ -185,7 +185,7 @@ static enum mot_status remember(struct machine *m, uint64_t at)
 {
     if (m->depth == 0 || m->stack[m->depth - 1].kind == MARK) return broken(m, "nothing to remember");
     if (at > m->memos + 1) return broken(m, "what it remembers is out of order");
-    while (m->memos <= at) { /* Python 2 counts from 1: the first is left empty */
+    while (m->memos <= at) { /* Python 2 counts from 1, so the first stays empty */
         m->memo = room_for(m->memo, m->memos, &m->memo_room, sizeof *m->memo);
         m->memo[m->memos++] = (struct value){ .kind = MARK };
     }
@@ -205,7 +205,7 @@ static enum mot_status recall(struct machine *m, unsigned bytes)
 static enum mot_status remember_at(struct machine *m, unsigned bytes)
 {
     uint64_t at;
-    return take(m, bytes, &at) ? remember(m, at) : broken(m, "it ends in a number");
+    return take(m, bytes, &at) ? remember(m, at) : broken(m, "it ends within a number");
 }
 
 /* ---- Running it --------------------------------------------------------------------------------- */
@@ -219,11 +219,11 @@ static enum mot_status skip(struct machine *m, unsigned bytes)
 static enum mot_status push_long(struct machine *m)
 {
     uint64_t bytes;
-    if (!take(m, 1, &bytes)) return broken(m, "it ends in a number");
+    if (!take(m, 1, &bytes)) return broken(m, "it ends within a number");
     return push_whole(m, (unsigned)bytes, true);
 }
 
-/* The operations' names are those of Python's pickletools. */
+/* Operations are named as in Python's pickletools. */
 static enum mot_status operate(struct machine *m, unsigned code)
 {
     switch (code) {
@@ -233,7 +233,8 @@ static enum mot_status operate(struct machine *m, unsigned code)
     case '(': push(m, (struct value){ .kind = MARK }); return MOT_OK;
     case 'u': return set_marked(m); /* SETITEMS */
     case 's':
-        return m->depth < 3 ? broken(m, "an item of nothing") : set_items(m, m->depth - 2, m->depth - 3);
+        return m->depth < 3 ? broken(m, "an item without a dictionary")
+                            : set_items(m, m->depth - 2, m->depth - 3);
     case 'K': return push_whole(m, 1, false); /* BININT1 */
     case 'M': return push_whole(m, 2, false); /* BININT2 */
     case 'J': return push_whole(m, 4, true);  /* BININT */
@@ -253,7 +254,7 @@ static enum mot_status operate(struct machine *m, unsigned code)
 
 static enum mot_status add_clients(struct machine *m)
 {
-    if (m->depth != 1 || m->stack[0].kind != DICTIONARY) return broken(m, "it is no dictionary");
+    if (m->depth != 1 || m->stack[0].kind != DICTIONARY) return broken(m, "it is not a dictionary");
     enum mot_status status = MOT_OK;
     for (size_t i = 0; i < m->entries && status == MOT_OK; i++) {
         const struct entry *e = &m->entry[i];

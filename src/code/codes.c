@@ -69,7 +69,7 @@ static enum mot_status check_common(const struct mot_code_spec *s)
         (unsigned long long)s->stragglers, s->workers);
 }
 
-/* What the decoder needs of the code. */
+/* Chooses the decoder, and adapts the code to it. */
 static enum mot_status settle_decoder(const struct mot_code_kind *kind, uint32_t wanted, struct mot_draft *d)
 {
     struct mot_code *c = &d->code;
@@ -85,10 +85,10 @@ static enum mot_status settle_decoder(const struct mot_code_kind *kind, uint32_t
                 "expected "
                 "auto",
                 kind->name);
-        c->stragglers = 0; /* a group of which two have answered counts twice */
+        c->stragglers = 0; /* a group with two answers counts twice */
         c->approximate = true;
     }
-    bool alone = true; /* each has a part or a group's parts that nobody else shares in */
+    bool alone = true; /* answers are usable whole; with any-holder only if each group's parts are its own */
     if (c->decoder == MOT_DECODER_ANY_HOLDER) alone = c->replicas;
     if (alone) return MOT_OK;
     if (c->burst)

@@ -1,12 +1,12 @@
 /* component.c -- the optimal weights of a graph code in linear time (Glasgow and Wootters, Approximate
  * Gradient Coding with Optimal Decoding, 2021).
  *
- * Parts are vertices and workers are edges. Of a connected component of the answers, one with an odd cycle
- * gives every vertex 1; in a bipartite one with sides L and R each vertex of L gets 2|R| / (|L| + |R|) and
- * each of R gets 2|L| / (|L| + |R|): what lies nearest to 1 among all that have equal sums on both
- * sides. The weights of edges follow from the leaves of a spanning tree up. They would grow with the
- * size of the subtrees; so all edges begin with the weight that suits a graph without missing edges, and
- * the tree carries only the difference. */
+ * Parts are vertices and workers are edges. A connected component of the answers that has an odd cycle gives
+ * every vertex 1. In a bipartite one with sides L and R, each vertex of L gets 2|R| / (|L| + |R|) and each of
+ * R gets 2|L| / (|L| + |R|): the values nearest to 1 that add up to the same on both sides. The weights of
+ * edges follow from a spanning tree, leaves first. They would grow with the size of the subtrees, so all
+ * edges begin with the weight that suits a graph without missing edges, and the tree carries only the
+ * difference. */
 #include "code/decode.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct forest {
     const uint64_t *answered;
     double *need, *weight; /* need[part]: what its edges must still add up to */
     uint32_t *queue;       /* parts in the order in which they were found */
-    uint32_t *via;         /* the edge by which; MOT_NO_ROLE at a root */
+    uint32_t *via;         /* the edge that led to each; MOT_NO_ROLE at a root */
     uint32_t *depth;       /* from 1; 0: not found yet */
 };
 
@@ -41,8 +41,8 @@ static uint32_t explore(struct forest *f, uint32_t root, uint32_t first, uint32_
         for (uint32_t k = c->held[part]; k < c->held[part + 1]; k++) {
             uint32_t edge = c->holder[k];
             if (!mot_role_in(f->answered, edge)) continue;
-            /* which of the two ends is the other, and whether the cycle is odd, no processor guesses: no
-             * branches */
+            /* no branches: no processor can predict which end is the other one, or whether the cycle is
+             * odd */
             const struct mot_share *ends = ends_of(c, edge);
             uint32_t to = ends[0].part ^ ends[1].part ^ part;
             bool same_side = f->depth[to] % 2 == depth % 2;
@@ -57,7 +57,7 @@ static uint32_t explore(struct forest *f, uint32_t root, uint32_t first, uint32_
     return end;
 }
 
-/* What the component's vertices shall get: see above. */
+/* Adds to `need` what the component's vertices should get: see above. */
 static void aim(struct forest *f, uint32_t first, uint32_t end, uint32_t odd)
 {
     double side[2] = { 0, 0 }, all = end - first;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define DRAWS 40u /* of H: the one with the smallest weights is kept */
-#define SURE 12u  /* workers up to which every pattern is looked at, and float gradients keep 1e-4 */
+#define SURE 12u  /* up to this many workers every pattern is looked at, and float gradients keep 1e-4 */
 #define LOOKS 20u /* patterns otherwise */
 #define WORK 1e9  /* operations that finding a matrix may take, about */
 

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#define SETS 64u /* survivor sets whose weights are kept; the one not used for longest goes */
+#define SETS 64u /* survivor sets whose weights are kept; the least recently used one goes */
 
 /* Followed by key[SETS][words], weight[SETS][workers], sum[parts], and the scratch memory of the solver. */
 struct mot_decoder {
     uint64_t clock;
-    uint32_t sets, missed; /* missed: the group that was without an answer the last time */
+    uint32_t sets, missed; /* missed: the part that nobody had answered for the last time */
     uint64_t used[SETS], hash[SETS];
     struct mot_decoded result[SETS];
 };
@@ -55,7 +55,7 @@ uint32_t mot_code_holder(const struct mot_code *c, const uint64_t *answered, uin
 
 /* ---- Exact? ----------------------------------------------------------------------------------- */
 
-/* The first group of which all have answered, or MOT_NO_ROLE. */
+/* The first group whose members have all answered, or MOT_NO_ROLE. */
 static uint32_t full_group(const struct mot_code *c, const uint64_t *answered, double *missing)
 {
     memset(missing, 0, c->groups * sizeof(*missing));
@@ -66,14 +66,13 @@ static uint32_t full_group(const struct mot_code *c, const uint64_t *answered, d
     return MOT_NO_ROLE;
 }
 
-/* Whether part j can be had from someone, or nobody has it at all. */
+/* Whether someone who answered holds the part. */
 static bool served(const struct mot_code *c, const uint64_t *answered, uint32_t part)
 {
     return mot_code_holder(c, answered, part) != MOT_NO_ROLE;
 }
 
-/* The parts are looked at from the one that was missing the last time: while a round fills up, most
- * calls end there. */
+/* Starts with the part that was missing the last time: while a round fills up, most calls end there. */
 static bool all_served(struct mot_decoder *d, const struct mot_code *c, const uint64_t *answered)
 {
     for (uint32_t k = 0; k < c->parts; k++) {

@@ -4,7 +4,7 @@
 
 #include <motley/code.h>
 
-/* weight[workers] is zeroed before; `room` is as many doubles as the decoder's _room says. */
+/* weight[workers] starts zeroed; `room` has as many doubles as the decoder's _room function says. */
 size_t mot_optimal_room(const struct mot_code *);
 void mot_decode_optimal(const struct mot_code *, const uint64_t *answered, double *weight, double *room);
 size_t mot_component_room(const struct mot_code *);

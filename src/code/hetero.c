@@ -1,12 +1,13 @@
 /* hetero.c -- codes for workers of different speeds: the fast ones hold more parts (Wang, Guo, Li, Luo,
  * Wu and Xu, Heterogeneity-aware Gradient Coding for Straggler Tolerance, 2019).
  *
- * Every part has s + 1 holders: the workers take ranges of parts one after the other, around and around.
- * With a random C of s + 1 rows, the column of part j with the holders W is d = C_W^-1 1, so that C B is
- * all ones. If S is missing, there is a y with y'C = 0 on S and y'1 = 1, and y'C are weights that decode.
+ * Every part has s + 1 holders: the workers take ranges of parts one after the other, around and around. With
+ * a random C of s + 1 rows, the column of part j, whose holders are W, is d = C_W^-1 1, so that C B is all
+ * ones. If S is missing, some y has y'C = 0 on S and y'1 = 1, and the weights y'C decode.
  *
- * The group form looks for sets of workers whose ranges tile the data. Their sum needs no code; if each
- * of P such sets misses someone, at most s - P others are missing, and those are coded for that. */
+ * The group form looks for sets of workers whose ranges tile the data. Their sum needs no code. If each of P
+ * such sets lacks a member, at most s - P other workers are missing, and the code of the others covers
+ * that. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "code/codes.h"
@@ -23,8 +24,8 @@ struct ranges {
     uint32_t *start, *load, *group;
 };
 
-/* How many parts each worker takes: k (s + 1) in all, one by one to whoever would have finished first; each
- * at least one and at most all. */
+/* How many parts each worker takes: k (s + 1) in all, handed out one by one to whoever would finish first;
+ * everyone gets at least one and at most all. */
 static void share_out(struct ranges *g, const double *speed)
 {
     uint64_t left = (uint64_t)g->k * (g->s + 1) - g->n;
@@ -43,7 +44,8 @@ static void share_out(struct ranges *g, const double *speed)
     for (uint32_t i = 1; i < g->n; i++) g->start[i] = (g->start[i - 1] + g->load[i - 1]) % g->k;
 }
 
-/* Workers in no group yet whose ranges follow on each other from `first` all around become group `name`. */
+/* Makes group `name` of workers in no group yet whose ranges, from `first` on, follow one another all the way
+ * round. */
 static bool tile(struct ranges *g, uint32_t first, uint32_t name, uint32_t *by)
 {
     uint32_t end = g->k;
@@ -158,7 +160,7 @@ static void add_coded(const struct ranges *g, const struct coder *q, const doubl
             if (holds(g, q->who[i], j)) mot_draft_add(draft, q->who[i], j, d[(size_t)j * (q->s + 1) + k++]);
 }
 
-/* Codes the workers of no group for `s` missing ones among them. */
+/* Codes the workers in no group so that any `s` of them may be missing. */
 static double code_rest(const struct ranges *g, uint32_t s, uint64_t seed, struct mot_draft *d)
 {
     struct coder q = { .s = s };

@@ -29,7 +29,7 @@ static double error_of(struct look *l, uint32_t s, const uint32_t *set)
     return out.error;
 }
 
-/* The same, and it counts: the worst is kept. */
+/* The same, and keeps the set if it is the worst. */
 static double look_at(struct look *l, uint32_t s, const uint32_t *set)
 {
     struct mot_code_quality *q = l->q;
@@ -70,7 +70,7 @@ static uint32_t *insert(uint32_t *set, uint32_t s, uint32_t role)
     return set;
 }
 
-/* Takes all holders of a part, again and again: of the part that has the fewest left. */
+/* Again and again takes away all holders of the part that has the fewest left. */
 static void cut_off_parts(struct look *l, uint32_t s, uint32_t *set)
 {
     const struct mot_code *c = l->c;
@@ -97,7 +97,7 @@ static void cut_off_parts(struct look *l, uint32_t s, uint32_t *set)
     free(left);
 }
 
-/* Takes the one whose loss hurts most, again and again. */
+/* Again and again takes away the worker whose loss hurts most. */
 static void climb(struct look *l, uint32_t s, uint32_t *set)
 {
     uint32_t n = l->c->workers, *tried = mot_new((size_t)s + 1, sizeof(*tried));

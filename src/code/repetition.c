@@ -1,10 +1,10 @@
-/* repetition.c -- codes whose workers repeat each other: fractional repetition, and none at all.
+/* repetition.c -- codes whose workers repeat each other's work: fractional repetition, and no code at all.
  *
  * Tandon, Lei, Dimakis and Karampatziakis, Gradient Coding: Avoiding Stragglers in Distributed Learning,
  * 2017. */
 #include "code/codes.h"
 
-/* Each part by one worker: to wait for all, or to do without stragglers. */
+/* One worker per part, to wait for everyone or to do without stragglers. */
 static enum mot_status build_uncoded(const struct mot_code_spec *s, struct mot_draft *d)
 {
     d->code.parts = s->workers;

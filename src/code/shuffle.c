@@ -8,8 +8,8 @@ const char *mot_shuffle_name(uint32_t kind)
     return name[kind];
 }
 
-/* Pairs that add up to the same number mod n exchange roles, some of them: who the other is needs no
- * table. */
+/* Workers whose numbers add up to one drawn number mod n form pairs, and some pairs exchange roles: finding
+ * the other needs no table. */
 static uint32_t exchanged(const struct mot_shuffle *s, uint32_t n, uint64_t number, uint32_t worker)
 {
     uint64_t key = mot_hash3(s->seed, MOT_RNG_CODE, number);

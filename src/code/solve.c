@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A column counts as dependent on those before it if so little of it is left, relative to the largest. */
+/* A column depends on those before it if no more than this is left of it, relative to the largest. */
 #define DEPENDENT 1e-12
 
 typedef double v4 __attribute__((vector_size(32)));
@@ -31,8 +31,8 @@ static void axpy(uint32_t n, double a, const double *restrict x, double *restric
 
 size_t mot_least_squares_room(uint32_t rows, uint32_t cols) { return (size_t)rows + 2 * (size_t)cols; }
 
-/* Brings the column with the most left to place k; what is left is counted down, and counted anew where
- * cancellation has eaten the digits. */
+/* Brings the column with the most left to place k, and returns the norm of what is left of it. `left` is
+ * counted down, and computed anew where cancellation has eaten the digits. */
 static double pivot(uint32_t rows, uint32_t cols, uint32_t k, double *a, double *left, uint32_t *order)
 {
     uint32_t best = k;

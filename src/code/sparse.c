@@ -1,4 +1,4 @@
-/* sparse.c -- approximate codes: sparse matrices of which some rows may always be missing.
+/* sparse.c -- approximate codes: sparse matrices that cope with some missing rows.
  *
  * - expander: Raviv, Tamo, Tandon and Dimakis, Gradient Coding from Cyclic MDS Codes and Expander Graphs,
  *   2018
@@ -55,7 +55,7 @@ static enum mot_status build_expander(const struct mot_code_spec *s, struct mot_
     return MOT_OK;
 }
 
-/* The smallest degree from 3 on of a regular graph with so many edges; 0: there is none. */
+/* The smallest degree, 3 or more, of a regular graph with this many edges; 0: there is none. */
 static uint64_t degree_for(uint64_t edges)
 {
     for (uint64_t k = 3; k * k < 2 * edges; k++)
@@ -72,14 +72,14 @@ static enum mot_status build_graph(const struct mot_code_spec *s, struct mot_dra
         uint32_t fits = s->workers + 1;
         while (!degree_for(fits)) fits++;
         return mot_fail(MOT_EUSAGE,
-            "code graph: no graph in which all parts have the same degree from 3 on has as many edges as "
-            "there are workers (%u): expected another number of workers, such as %u",
+            "code graph: no regular graph of degree 3 or more has as many edges as there are workers (%u); "
+            "expected another number of workers, such as %u",
             s->workers, fits);
     }
     if (ends % degree != 0 || !is_regular(ends / degree, degree))
         return mot_fail(MOT_EUSAGE,
-            "code.degree: %u workers are not the edges of a graph in which all parts have the degree %llu: "
-            "expected one from 2 on that divides %llu more than %llu times",
+            "code.degree: no graph with %u edges, one per worker, gives every part the degree %llu; expected "
+            "a degree from 2 that divides %llu more than %llu times",
             s->workers, (unsigned long long)degree, (unsigned long long)ends, (unsigned long long)degree);
     enum mot_status status = regular((uint32_t)(ends / degree), (uint32_t)degree, s->seed, &g);
     if (status != MOT_OK) return status;
@@ -94,9 +94,9 @@ static enum mot_status build_graph(const struct mot_code_spec *s, struct mot_dra
     return MOT_OK;
 }
 
-/* ---- Matrices whose entries are drawn ---------------------------------------------------------------- */
+/* ---- Matrices with random entries -------------------------------------------------------------------- */
 
-/* Row by row, jumping from one entry to the next would be faster; at 10^8 draws nobody waits yet. */
+/* Jumping from entry to entry within a row would be faster, but nobody notices 10^8 draws. */
 static enum mot_status build_random(const struct mot_code_spec *s, struct mot_draft *d, bool trims)
 {
     uint64_t load = s->load ? s->load : 3;
@@ -143,7 +143,7 @@ static const struct mot_option graph_options[] = {
         .preset = "0",
         .min = 0,
         .max = MOT_CODE_MOST,
-        .doc = "workers that hold a part; 0: the smallest from 3 on that fits" },
+        .doc = "workers that hold each part; 0: the smallest number from 3 that fits" },
     MOT_CODE_DECODER, { .name = NULL }
 };
 static const struct mot_option random_options[] = { MOT_CODE_LOAD(

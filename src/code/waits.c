@@ -9,7 +9,7 @@
 #define DRAWS_MOST 4000u
 #define DRAWN_MOST 4000000u /* workers drawn, about */
 
-/* Every group must answer, by one member or another. */
+/* Every group needs an answer, from whichever member. */
 static double some_group_fails(const struct mot_code *c, const double *fails, double *all)
 {
     double decodes = 1;
@@ -19,7 +19,7 @@ static double some_group_fails(const struct mot_code *c, const double *fails, do
     return 1 - decodes;
 }
 
-/* More than `most` fail: chance[k] is that k of the workers so far do. */
+/* The chance that more than `most` fail; chance[k]: that k of the workers so far do. */
 static double too_many_fail(uint32_t workers, uint32_t most, const double *fails)
 {
     double *chance = mot_new((size_t)most + 1, sizeof(*chance)), few = 0;
@@ -32,7 +32,7 @@ static double too_many_fail(uint32_t workers, uint32_t most, const double *fails
     return few < 1 ? 1 - few : 0;
 }
 
-/* Any other rule: rounds are drawn, the same ones for every kind of shuffle. */
+/* For any other rule: draws rounds, the same ones for every kind of shuffle. */
 static double drawn(const struct mot_code *c, const struct mot_shuffle *s, const double *straggles)
 {
     uint32_t draws = DRAWN_MOST / c->workers + 1, wait = 0;

@@ -1,7 +1,7 @@
 /* compress.c -- the compressors.
  *
  * Top-k: Aji and Heafield, 2017; with error feedback Stich, Cordonnier and Jaggi, 2018. QSGD: Alistarh et
- * al., 2017, with levels of a fixed width in place of Elias codes. Sign: Bernstein et al., 2018, scaled by
+ * al., 2017, with fixed-width levels instead of Elias codes. Sign: Bernstein et al., 2018, scaled by
  * the mean size as in Karimireddy et al., 2019. */
 #include "compress/compress.h"
 #include "base/rng.h"
@@ -20,7 +20,7 @@ bool mot_compress_idle(const struct mot_compress *c)
     return !c->kind->pack || c->ratio >= 1; /* compressors without a ratio have 0 */
 }
 
-/* Layers as far as they lie in what is compressed, or all of it as one. */
+/* The part of a layer that lies in the floats to compress, or all of them as one. */
 struct part {
     uint32_t first, n; /* in x */
 };
@@ -38,7 +38,7 @@ static struct part part_of(const struct mot_compress *c, const struct mot_pressi
                         : (struct part){ 0, 0 };
 }
 
-/* The first n in the room, whose numbers are the bits of floats. */
+/* Packs the first n entries in the room, whose numbers are the bits of floats. */
 static size_t pack_chosen(const struct mot_pressing *p, uint32_t n, unsigned char *to)
 {
     return mot_packet_sparse(p->len, n, p->room.index, (const float *)(const void *)p->room.number, to);
@@ -82,7 +82,7 @@ static size_t pack_randomk(const struct mot_compress *c, const struct mot_pressi
     for (uint32_t i = 0; i < parts_of(c, p); i++) {
         struct part part = part_of(c, p, i);
         uint32_t k = mot_kept_of(c->ratio, part.n), before = n;
-        /* Unbiased: whoever is chosen stands for n / k. */
+        /* Unbiased: each chosen entry stands for n / k. */
         float factor = c->corrected ? 1 : (float)((double)part.n / (k ? k : 1));
         n += choose(p, part, k, &rng, p->room.index + n);
         for (uint32_t e = before, end = n; e < end; e++) {
@@ -112,7 +112,7 @@ static size_t pack_threshold(const struct mot_compress *c, const struct mot_pres
 
 static uint32_t bits_for(uint64_t levels) { return levels <= 1 ? 2 : levels <= 7 ? 4 : 8; }
 
-/* A norm that is not finite would spoil the whole bucket: such floats go as they are. */
+/* A norm that is not finite would spoil its whole bucket, so such floats are sent raw. */
 static size_t pack_qsgd(const struct mot_compress *c, const struct mot_pressing *p, unsigned char *to)
 {
     const struct mot_kernels *k = mot_kernels();
@@ -126,7 +126,7 @@ static size_t pack_qsgd(const struct mot_compress *c, const struct mot_pressing 
         float norm = (float)sqrt(k->norm2(n, p->x + at)), steps = (float)most / norm;
         uint64_t key = mot_rng_next(&rng);
         if (!isfinite(norm)) return mot_packet_raw(p->len, p->x, to);
-        if (!isfinite(steps)) { /* nothing, or as good as nothing */
+        if (!isfinite(steps)) { /* the norm is zero or as good as zero */
             memset(level, 0, n);
             norm = 0;
         } else {
@@ -164,19 +164,19 @@ static size_t pack_sign(const struct mot_compress *c, const struct mot_pressing 
 #define RATIO                                                                                                \
     {                                                                                                        \
         .name = "ratio", .type = MOT_OPT_REAL, .offset = FIELD(ratio), .preset = "1%", .min = 1e-9,          \
-        .max = 1, .doc = "share of the entries that are sent: of n, max(1, floor(ratio n))"                  \
+        .max = 1, .doc = "share of the entries to send: max(1, floor(ratio n)) of n"                         \
     }
 #define PER                                                                                                  \
     {                                                                                                        \
         .name = "per", .type = MOT_OPT_CHOICE, .offset = FIELD(per), .preset = "layer",                      \
-        .choices = "layer|whole", .doc = "of what the share is: of every layer, or of all together"          \
+        .choices = "layer|whole", .doc = "take the share of every layer, or of all entries together"         \
     }
 #define FEEDBACK                                                                                             \
     {                                                                                                        \
         .name = "feedback", .type = MOT_OPT_CHOICE, .offset = FIELD(feedback), .preset = "auto",             \
         .choices = "none|ef|ef21|auto",                                                                      \
-        .doc = "what becomes of what is not sent: none, nothing; ef, it is added to what is compressed "     \
-               "next; ef21, packets are of the difference to what was sent so far; auto: ef for gradients "  \
+        .doc = "how to treat what is not sent: none drops it; ef adds it to what is compressed next; ef21 "  \
+               "compresses the difference from what was sent so far; auto: ef for gradients "                \
                "if the compressor is biased, else none"                                                      \
     }
 #define DELTA                                                                                                \
@@ -187,7 +187,7 @@ static size_t pack_sign(const struct mot_compress *c, const struct mot_pressing 
         .word = "none",                                                                                      \
         .min = 0,                                                                                            \
         .max = 1,                                                                                            \
-        .doc = "compress only while the share of the squared norm that is lost, smoothed, is at most this; " \
+        .doc = "compress only while the smoothed share of the squared norm that is lost is at most this; "   \
                "without a server workers vote, and half of them decide; none: always" },                     \
     {                                                                                                        \
         .name = "smoothing", .type = MOT_OPT_REAL, .offset = FIELD(smoothing), .preset = "0.9", .min = 0,    \

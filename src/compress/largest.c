@@ -1,27 +1,28 @@
-/* largest.c -- the k largest of n floats, exactly, in little more than one read of them.
+/* largest.c -- finds exactly the k largest of n floats in little more than one pass.
  *
- * A sample gives a floor that a few more than k are above; one pass collects those, and only they are
- * sorted out further. The floor is a guess that costs time if it is wrong, and never changes the result. */
+ * A sample gives a floor that a few more than k exceed; one pass collects those, and only they are examined
+ * further. The floor is a guess: a wrong one costs time but never changes the result. */
 #include "compress/compress.h"
 #include "math/kernels.h"
 #include <math.h>
 #include <string.h>
 
-#define SAMPLED_FROM 1024u /* fewer floats are looked at one by one */
-#define SHARE 16u          /* one float in so many is in the sample */
-#define RUNS_MOST 2048u    /* beyond the caches memory comes by the line, so a sample is of short runs */
+#define SAMPLED_FROM 1024u /* with fewer floats, a sample does not pay */
+#define SHARE 16u          /* the sample is one float in this many */
+#define RUNS_MOST 2048u    /* memory beyond the caches comes in lines, so large samples take short runs */
 #define RUN 8u
 
-/* Of a float's bits. Sizes are in the order of these numbers; NaN is the largest. */
+/* The size of a float, from its bits, as a number of the same order; NaN is the largest. */
 static uint32_t size_of(uint32_t bits) { return bits & 0x7fffffffu; }
 
-/* The r-th largest of the sizes of m floats, r from 1 on, by its digits; *equal: how many like it count. Room
- * for m numbers, if there is any, takes those that have the digits so far. */
+/* The r-th largest of the sizes of m floats, r from 1 on, found digit by digit; *equal: how many of that size
+ * are among the r. `room`, if not NULL, has room for m numbers and holds those that match the digits so
+ * far. */
 static uint32_t nth_largest(const uint32_t *number, uint32_t m, uint32_t r, uint32_t *room, uint32_t *equal)
 {
     uint32_t count[2048], most = 0, found = 0, known = 0;
     for (uint32_t i = 0; i < m; i++) most = size_of(number[i]) > most ? size_of(number[i]) : most;
-    for (unsigned shift = 20, bits = 11;; shift -= 5, bits = 5) { /* binary digits: 11, then 5 at a time */
+    for (unsigned shift = 20, bits = 11;; shift -= 5, bits = 5) { /* 11 bits, then 5 at a time */
         uint32_t mask = (1u << bits) - 1, value = bits == 11 ? most >> shift : mask, kept = 0;
         memset(count, 0, (value + 1) * sizeof(*count));
         for (uint32_t i = 0; i < m; i++)
@@ -50,7 +51,7 @@ static struct sample sample_of(uint32_t n)
     return (struct sample){ RUNS_MOST, RUN };
 }
 
-/* The size that about `rank` of the sample are above. */
+/* The size that about `rank` floats of the sample reach. */
 static uint32_t guess(const float *x, uint32_t n, struct sample s, uint32_t rank, uint32_t *number)
 {
     uint32_t m = 0, equal;
@@ -63,7 +64,7 @@ static uint32_t guess(const float *x, uint32_t n, struct sample s, uint32_t rank
     return least ? least : 1;
 }
 
-/* At least k places, unless fewer floats than that are not 0. */
+/* Collects at least k floats, or all nonzero ones if there are fewer. */
 static uint32_t candidates(
     const float *x, uint32_t n, uint32_t k, uint32_t first, uint32_t *index, uint32_t *bits)
 {

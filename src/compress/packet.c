@@ -9,7 +9,7 @@ enum form { SPARSE = 1, LEVELS, RAW };
 struct head {
     uint8_t form, bits; /* bits of a level */
     uint16_t bucket;    /* floats that share a scale */
-    uint32_t n;         /* sparse: entries; levels: the greatest */
+    uint32_t n;         /* sparse: entries; levels: the largest level */
 };
 _Static_assert(sizeof(struct head) == MOT_PACKET_HEAD, "a head has no padding");
 
@@ -32,7 +32,7 @@ static float float_at(const unsigned char *p, size_t i)
 static size_t gap_bytes(uint32_t gap) { return (38u - (unsigned)__builtin_clz(gap | 1)) / 7; }
 #define GAP_BYTES_MOST 5u
 
-/* Whether a gap takes one byte or two, no processor can foresee: so the second is always written. */
+/* No processor can predict whether a gap takes one byte or two, so always write the second. */
 static unsigned char *put_gap(unsigned char *at, uint32_t gap)
 {
     for (; gap >= 1u << 14; gap >>= 7) *at++ = (unsigned char)(gap | 128);
@@ -42,7 +42,7 @@ static unsigned char *put_gap(unsigned char *at, uint32_t gap)
     return at + 1 + more;
 }
 
-/* What a place is after the one before it; the first counts from -1. */
+/* How many places lie between an entry and the one before it; the first counts from -1. */
 static uint32_t gap_at(const uint32_t *index, uint32_t i)
 {
     return i ? index[i] - index[i - 1] - 1 : index[0];
@@ -80,10 +80,10 @@ size_t mot_packet_sparse(
     return (size_t)(at - to);
 }
 
-/* Walks over the places of a sparse packet that was checked. */
+/* Walks over the places of a checked sparse packet. */
 struct walk {
     const unsigned char *at;
-    uint32_t next; /* the first place that is still possible */
+    uint32_t next; /* the lowest place that can follow */
 };
 
 static struct walk walk_of(const unsigned char *p, uint32_t n)
@@ -107,7 +107,7 @@ static inline uint32_t step(struct walk *w)
     return place;
 }
 
-/* Every gap in as few bytes as it takes, every place in the range, every value something. */
+/* Every gap must take as few bytes as possible, every place be in range, every value nonzero. */
 static bool check_sparse(const unsigned char *p, size_t bytes, uint32_t len, uint32_t n)
 {
     if (n > len || bytes < MOT_PACKET_HEAD + (size_t)n * (sizeof(float) + 1) ||
@@ -144,7 +144,7 @@ size_t mot_packet_levels(uint32_t len, uint32_t bits, uint32_t bucket, uint32_t 
     return levels_bytes(len, bits, bucket);
 }
 
-/* The levels of a bucket that begins at float `at`: buckets begin on whole bytes. */
+/* The levels from float `at` on, where a byte begins, as every bucket does. */
 static unsigned char *levels_at(const struct head *h, uint32_t len, uint32_t at, unsigned char *p)
 {
     return p + MOT_PACKET_HEAD + (size_t)mot_buckets(len, h->bucket) * sizeof(float) +
@@ -214,7 +214,7 @@ static bool check_levels(const unsigned char *p, size_t bytes, uint32_t len, con
         for (uint32_t i = 0; i < n; i++)
             if (level[i] > (int)h->n || level[i] < -(int)h->n) return false;
     }
-    unsigned used = (unsigned)((uint64_t)len * h->bits % 8); /* of the last byte */
+    unsigned used = (unsigned)((uint64_t)len * h->bits % 8); /* bits of the last byte */
     return !used || p[bytes - 1] >> used == 0;
 }
 
@@ -259,7 +259,7 @@ static uint32_t entries_packed(const unsigned char *p, uint32_t len)
 
 #define AT_ONCE 1024u
 
-/* Does something with the floats of a packet that has all of them, some at a time. */
+/* Passes the floats of a dense packet to `use`, some at a time. */
 static void each_run(const unsigned char *p, uint32_t len,
     void (*use)(uint32_t n, const float *x, float *y, double *sum), float *y, double *sum)
 {
@@ -360,7 +360,7 @@ static double norm2_packed(const unsigned char *p, uint32_t len)
 
 static bool finite_packed(const unsigned char *p, uint32_t len)
 {
-    struct head h = head_of(p); /* scales are finite, so levels are */
+    struct head h = head_of(p); /* scales are finite, so levels are too */
     uint32_t n = h.form == SPARSE ? h.n : h.form == RAW ? len : 0;
     return mot_kernels()->finite(n, (const float *)(const void *)(p + MOT_PACKET_HEAD));
 }
@@ -371,7 +371,7 @@ static bool finite_packed(const unsigned char *p, uint32_t len)
 
 struct opened {
     const unsigned char *packed; /* the packet of the first `len` floats */
-    uint32_t len, beside;        /* and how many follow, from `float_at(floats, 0)` on */
+    uint32_t len, beside;        /* beside: how many floats follow these, stored at `floats` */
     const unsigned char *floats;
 };
 

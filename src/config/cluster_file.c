@@ -122,8 +122,8 @@ struct gathering {
     const struct mot_yaml_reader *reader;
     struct mot_arena *arena; /* the cluster's */
     struct mot_link network;
-    struct mot_stream stream; /* of groups that do not say, */
-    uint32_t price;           /* as is this */
+    struct mot_stream stream; /* for groups that give no stream */
+    uint32_t price;           /* for groups that give no `per` */
     struct known_trace {
         const char *path;
         const struct mot_trace *trace;
@@ -258,12 +258,11 @@ static enum mot_status read_group(struct gathering *g, const struct mot_yaml *no
     if (m.room.memory == MOT_WORD_UINT) m.room.memory = 0;
     if (m.room.storage && m.room.memory == 0)
         return mot_read_fail_key(r, mot_yaml_get(node, "storage"), mot_key_join(r, key, "storage"),
-            "has no meaning without memory, which is then not limited");
+            "has no meaning without a limit on memory");
     if (conf.per == MOT_PRICE_JOB && !mot_machine_timed(&m))
         return mot_read_fail(r, mot_yaml_get(node, "per"), mot_key_join(r, key, "per"),
-            "expected workers with a job_time or a trace; those with a speed take the longer the more "
-            "samples "
-            "a job has");
+            "expected workers with a job_time or a trace; those with a speed take longer the more samples a "
+            "job has");
     if (mot_machine_timed(&m)) m.price = conf.per == MOT_PRICE_AUTO ? g->price : conf.per;
     return add_workers(g, node, key, &m, conf.count, column);
 }
@@ -349,7 +348,7 @@ static enum mot_status slow_down(
         struct mot_machine *m = &g->machine[i];
         if (m->straggle.kind == MOT_STRAGGLE_TRACE)
             return mot_read_fail(r, slow, mot_key_join(r, key, "slow"),
-                "has no meaning for worker %u: its job times are those of a trace", i);
+                "has no meaning for worker %u: its job times come from a trace", i);
         mot_machine_slow(m, conf->slow);
         if (!(m->speed > 0) || (double)m->fixed > MOT_JOB_LONGEST_S * 1e9 ||
             (m->has_job_time && mot_job_mean(m, 1) > MOT_JOB_LONGEST_S))
@@ -396,8 +395,7 @@ static enum mot_status gather(struct gathering *g, const struct mot_yaml *node, 
     const char *list_key = mot_key_join(r, key, "workers");
     if (list) {
         if ((status = read_workers(g, list, list_key))) return status;
-    } else if (node && !workers &&
-        !node->flag) { /* a flag that sets a key of a cluster means the default cluster */
+    } else if (node && !workers && !node->flag) { /* a flag that sets a key changes the default cluster */
         return mot_read_fail(r, node, list_key,
             "is missing: a cluster needs workers, a number or a list of groups ('- count: 4')");
     } else {

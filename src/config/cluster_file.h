@@ -32,7 +32,7 @@ struct mot_law_conf {
     struct {
         uint64_t mean, low, high, sd, unit, plus;
     } time; /* a job_time's, ns */
-    /* a jitter's; sigma and alpha of both */
+    /* a jitter's; sigma and alpha serve both */
     struct {
         double mean, low, high, sd, unit, plus, sigma, alpha;
     } factor;
@@ -45,8 +45,8 @@ struct mot_straggle_conf {
 extern const struct mot_option mot_cluster_options[], mot_link_options[], mot_group_options[],
     mot_host_options[], mot_costs_options[]; /* costs: of struct mot_costs, NaN: none */
 
-/* Reads the cluster under `node` (NULL: the default one), with one server. `workers` is how many the
- * experiment asks for (0: it does not say), at `asked_by`. */
+/* Reads the cluster under `node` (NULL: the default one), with one server. `workers`: how many the
+ * experiment asks for at `asked_by` (0: it does not say). */
 enum mot_status mot_cluster_build(const struct mot_yaml_reader *, const struct mot_yaml *node,
     const char *key, uint32_t workers, const struct mot_yaml *asked_by, struct mot_cluster **out);
 

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include <string.h>
 
-/* What is cited is said in `source`; everything else (how many, absolute speeds) is a choice. */
+/* Only what `source` says is cited; the rest (numbers of machines, absolute speeds) is our choice. */
 static const struct mot_named_cluster named[] = {
     { "lab", "a laboratory's GPUs of two generations: 4 new, 4 old, 10 times slower; 10 Gbit/s",
         "ResNet-50 trains about 10 times as fast on a V100 as on a K80: Narayanan, Santhanam, Kazhamiaka, "
@@ -39,9 +39,8 @@ static const struct mot_named_cluster named[] = {
         "0.3}}\n"
         "server: {bandwidth: 1Gbit, latency: 1ms}\n" },
     { "edge", "16 devices whose samples arrive over time, 38 a second on average; 100 Mbit/s",
-        "arrivals are the distribution S1: Tyagi, Swany, ScaDLES: Scalable Deep Learning over Streaming data "
-        "at the "
-        "Edge, IEEE Big Data 2022",
+        "arrivals follow the distribution S1: Tyagi, Swany, ScaDLES: Scalable Deep Learning over Streaming "
+        "data at the Edge, IEEE Big Data 2022",
         "network: {bandwidth: 100Mbit, latency: 1ms}\n"
         "workers: [{name: device, count: 16, speed: 500/s, jitter: {name: lognormal, sigma: 0.1}}]\n"
         "stream: {name: uniform, mean: 38/s, sd: 24/s, buffer: truncate}\n"

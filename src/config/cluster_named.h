@@ -1,4 +1,4 @@
-/* cluster_named.h -- clusters that people know, by name: `cluster: lab`. */
+/* cluster_named.h -- typical clusters by name: `cluster: lab`. */
 #ifndef MOT_CONFIG_CLUSTER_NAMED_H
 #define MOT_CONFIG_CLUSTER_NAMED_H
 

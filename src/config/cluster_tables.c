@@ -106,7 +106,7 @@ const struct mot_option mot_group_options[] = {
         .offset = GROUP(per),
         .preset = "auto",
         .choices = PRICES,
-        .doc = "of these workers; auto: as the cluster's key says" },
+        .doc = "the same for these workers; auto: as the cluster's key says" },
     { .name = "memory",
         .type = MOT_OPT_SIZE,
         .offset = GROUP(room.memory),
@@ -118,7 +118,7 @@ const struct mot_option mot_group_options[] = {
         .type = MOT_OPT_SIZE,
         .offset = GROUP(room.storage),
         .preset = "0",
-        .doc = "storage for those that memory has no room for; what neither can hold is dropped, the oldest "
+        .doc = "storage for samples that memory has no room for; what neither can hold is dropped, oldest "
                "first" },
     { .name = NULL },
 };
@@ -139,7 +139,7 @@ const struct mot_option mot_host_options[] = {
         .word = "all",
         .min = 1,
         .max = MOT_WORKERS_MAX,
-        .doc = "how many workers, in a row, are on one machine; servers are with the first" },
+        .doc = "how many consecutive workers share a machine; servers are on the first" },
     { .name = NULL },
 };
 
@@ -150,7 +150,7 @@ const struct mot_option mot_costs_options[] = {
         .preset = "none",
         .word = "none",
         .min = ABOVE_ZERO,
-        .doc = "bytes of the model a second in a step of the optimiser; none: it takes no time" },
+        .doc = "bytes of the model a second in an optimiser step; none: it takes no time" },
     { .name = "mix",
         .type = MOT_OPT_BANDWIDTH,
         .offset = offsetof(struct mot_costs, mix),
@@ -234,7 +234,7 @@ static const struct mot_option time_poisson[] = {
         .preset = "1s",
         .min = 1,
         .max = MOT_JOB_LONGEST_S * 1e9,
-        .doc = "what is counted: a draw is a whole number of it" },
+        .doc = "the unit: every draw is a whole number of units" },
     TIME_PLUS,
     END,
 };
@@ -277,7 +277,7 @@ static const struct mot_option factor_poisson[] = {
         .preset = "0.1",
         .min = 1e-6,
         .max = 1e6,
-        .doc = "what is counted: a draw is a whole number of it" },
+        .doc = "the unit: every draw is a whole number of units" },
     FACTOR_PLUS,
     END,
 };

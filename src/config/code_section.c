@@ -21,7 +21,7 @@ enum mot_status mot_read_code(
     return status;
 }
 
-/* Puts the place of the key that the message is about, or of the section, before it. */
+/* Puts before the message the place of the key that it is about, or else of the section. */
 static enum mot_status say_where(
     const struct mot_yaml_reader *r, const struct mot_yaml *node, enum mot_status status)
 {
@@ -36,8 +36,8 @@ static enum mot_status say_where(
     return about ? mot_fail(status, "%s: %s", mot_yaml_where(about, r->arena), said) : status;
 }
 
-/* A code is built anew for every run, whose seed it may depend on. Here it tells whether there is such a code
- * and how many parts it has. */
+/* Every run builds its code anew, since it may depend on the seed. This one only shows that such a code
+ * exists and how many parts it has. */
 enum mot_status mot_resolve_code(
     const struct mot_yaml_reader *r, const struct mot_yaml *node, struct mot_experiment *e)
 {
@@ -51,7 +51,7 @@ enum mot_status mot_resolve_code(
     struct mot_code_spec spec = mot_code_of(e);
     enum mot_status status = mot_code_open(&spec, &code);
     if (status != MOT_OK) return say_where(r, node, status);
-    e->code.name = code->name; /* of a kind, where it was `auto` */
+    e->code.name = code->name; /* the kind that `auto` chose */
     e->traits.parts = code->parts;
     e->traits.stragglers = code->stragglers;
     e->traits.cuts |= code->approximate;

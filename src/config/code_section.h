@@ -1,4 +1,4 @@
-/* code_section.h -- of reading an experiment: its section `code:`. */
+/* code_section.h -- reads the section `code:` of an experiment. */
 #ifndef MOT_CONFIG_CODE_SECTION_H
 #define MOT_CONFIG_CODE_SECTION_H
 

@@ -39,13 +39,13 @@ static enum mot_status check_method(
         return mot_read_fail(r, node, "compress", "not with the method %s: %s", method, e->traits.packs_not);
     if (e->traits.packs == MOT_PACKS_NOTHING)
         return mot_read_fail(r, node, "compress",
-            "not with the method %s: its workers exchange models, of which nothing can be left out; the "
+            "not with the method %s: its workers exchange models, from which nothing can be left out; the "
             "method choco sends compressed differences instead",
             method);
     if (e->traits.packs == MOT_PACKS_MODELS && !kind->quantises)
         return mot_read_fail(r, node, "compress",
-            "%s does not suit the method %s: its workers exchange models, of which nothing can be left out; "
-            "expected qsgd or sign, or the method choco, which sends differences",
+            "%s does not suit the method %s: its workers exchange models, from which nothing can be left "
+            "out; expected qsgd or sign, or the method choco, which sends differences",
             kind->name, method);
     return MOT_OK;
 }
@@ -62,7 +62,7 @@ static enum mot_status check_feedback(
             packs == MOT_PACKS_MODELS ? "models, not gradients" : "differences, and has feedback of its own");
     if (e->compress.feedback == MOT_FEEDBACK_EF21 && packs != MOT_PACKS_SUMS)
         return mot_read_fail(r, key, "compress.feedback",
-            "ef21 needs a packet of every worker in every update; expected none or ef for the method %s",
+            "ef21 needs a packet from every worker in every update; expected none or ef for the method %s",
             e->method->name);
     if (isnan(e->compress.delta)) return MOT_OK;
     key = key_of(node, "delta");
@@ -86,7 +86,7 @@ enum mot_status mot_resolve_compress(
         c->feedback = c->kind->biased && later ? MOT_FEEDBACK_EF : MOT_FEEDBACK_NONE;
     if ((status = check_feedback(r, node, e)) != MOT_OK) return status;
     c->corrected = c->feedback != MOT_FEEDBACK_NONE || e->traits.packs == MOT_PACKS_DIFFERENCES;
-    /* With a server it is the server that is saved. */
+    /* With a server, the server is what is saved. */
     if (mot_compress_idle(c) || e->traits.packs != MOT_PACKS_SUMS) return MOT_OK;
     e->traits.keeps += c->feedback == MOT_FEEDBACK_NONE ? 0 : c->feedback == MOT_FEEDBACK_EF ? 1 : 2;
     bool differ = c->feedback != MOT_FEEDBACK_NONE || !isnan(c->delta); /* what workers keep */

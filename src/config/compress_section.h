@@ -1,4 +1,4 @@
-/* compress_section.h -- of reading an experiment: its section `compress:`. */
+/* compress_section.h -- reads the section `compress:` of an experiment. */
 #ifndef MOT_CONFIG_COMPRESS_SECTION_H
 #define MOT_CONFIG_COMPRESS_SECTION_H
 
@@ -7,7 +7,7 @@
 
 enum mot_status mot_read_compress(
     const struct mot_yaml_reader *, const struct mot_yaml *node, struct mot_experiment *);
-/* Once the method's traits are known: whether it suits the method. Adds what it keeps to the traits. */
+/* Once the method's traits are known: whether compression suits them. Adds to them what it keeps. */
 enum mot_status mot_resolve_compress(
     const struct mot_yaml_reader *, const struct mot_yaml *node, struct mot_experiment *);
 

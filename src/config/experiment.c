@@ -416,10 +416,10 @@ static enum mot_status load_cluster(const struct mot_yaml_reader *r, struct mot_
     if (r->alone) return mot_read_fail(r, node, "cluster", "expected a map; found a file");
     const char *path = mot_read_beside(r, node, node->text);
     const struct mot_named_cluster *known = mot_named_cluster_find(node->text);
-    bool file = mot_file_exists(path); /* a file of that name goes first */
+    bool file = mot_file_exists(path); /* a file of that name takes precedence */
     if (!file && !known)
         return mot_read_fail(r, node, "cluster",
-            "expected a cluster file, a map, or a name that motley cluster list has; there is no file '%s'",
+            "expected a cluster file, a map, or a name from motley cluster list; there is no file '%s'",
             path);
     enum mot_status status = file
         ? mot_yaml_read(path, r->arena, &loaded)
@@ -432,7 +432,7 @@ static enum mot_status load_cluster(const struct mot_yaml_reader *r, struct mot_
     return MOT_OK;
 }
 
-/* Redundant work must cost its time, or it would seem to be free. */
+/* Redundant work must take time, or it would look free. */
 static void price_jobs(struct mot_experiment *e)
 {
     bool several = e->traits.codes || e->traits.redundant || e->traits.batches > e->workers;
@@ -560,7 +560,7 @@ static enum mot_status resolve(
     return status;
 }
 
-/* Opens the cluster for a setting to change; `auto` is one without keys. */
+/* Loads the cluster so that a setting can change it; `auto` is one without keys. */
 static enum mot_status open_cluster(const struct mot_yaml_reader *r, struct mot_yaml *root)
 {
     struct mot_yaml *node = mot_yaml_get(root, "cluster");
@@ -578,7 +578,7 @@ static unsigned depth_of(const char *key)
     return dots;
 }
 
-/* A section's name before its options, whatever the order of the flags: `--method` replaces the section
+/* Sets a section's name before its options, whatever the order of the flags: `--method` replaces the section
  * and must not lose what `--method-k` sets in it. */
 static enum mot_status apply(
     const struct mot_yaml_reader *r, struct mot_yaml *root, const struct mot_setting *setting, size_t n)

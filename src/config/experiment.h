@@ -1,4 +1,4 @@
-/* experiment.h -- an experiment, resolved: every key has a value, every name what it stands for. */
+/* experiment.h -- a resolved experiment: every key has a value, every name what it stands for. */
 #ifndef MOT_CONFIG_EXPERIMENT_H
 #define MOT_CONFIG_EXPERIMENT_H
 
@@ -45,12 +45,12 @@ struct mot_experiment {
     void *model_conf;
     const struct mot_method *method;
     void *method_conf;
-    /* of methods that mix */
+    /* for methods that mix */
     const struct mot_topology *topology;
     struct mot_topology_conf topology_conf;
-    struct mot_code_spec code;    /* of methods that code; mot_code_of gives it with the seed */
+    struct mot_code_spec code;    /* for methods that code; mot_code_of adds the seed */
     struct mot_compress compress; /* kind->pack is NULL: nothing is compressed */
-    struct mot_traits traits;     /* that the method has with these options */
+    struct mot_traits traits;     /* the method's, with these options */
     uint32_t servers;             /* traits.servers */
     bool shared_parts;            /* part i is not worker i's: the method or its code says who holds which */
     bool no_raw_data;             /* samples stay with the worker that they belong to */
@@ -115,7 +115,7 @@ extern const char *const mot_study_sections[]; /* "compare", "sweep", "tune"; en
 /* Whether samples arrive over time: as the cluster says, or from a source. */
 bool mot_experiment_streams(const struct mot_experiment *);
 
-/* Worker speeds, by which data is partitioned and some codes go: samples a second at each worker's own batch.
+/* Worker speeds in samples a second, at each worker's own batch; partitioners and some codes use them.
  * malloc'd. */
 double *mot_speeds_of(const struct mot_experiment *);
 

@@ -118,7 +118,7 @@ static void print_stop(const struct mot_experiment *e, FILE *out)
     mot_print_option(&mot_target_options[e->stop.target - MOT_TARGET_TRAIN_LOSS], &target, 4, out);
 }
 
-/* What decides the mathematics and the virtual clock; `idle`: also a compressor that changes nothing. */
+/* All that decides the mathematics and the virtual clock; `idle`: even a compressor that changes nothing. */
 static void print_essence(const struct mot_experiment *e, bool idle, FILE *out)
 {
     const struct mot_evaluate_conf evaluate = { NULL, e->evaluate.train, e->evaluate.grad_norm,

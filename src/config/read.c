@@ -53,7 +53,7 @@ const char *mot_did_you_mean(const struct mot_yaml_reader *r, const char *wrong,
 
 /* ---- Paths ------------------------------------------------------------------- */
 
-/* The file that says it; NULL: a flag does. */
+/* The file that the node comes from; NULL: a flag. */
 static const char *file_of(const struct mot_yaml_reader *r, const struct mot_yaml *said_by)
 {
     if (!said_by || !said_by->flag) return said_by ? said_by->file : NULL;
@@ -134,8 +134,8 @@ enum mot_status mot_read_map(
 
 /* ---- Values ------------------------------------------------------------------ */
 
-/* A list as the text "[a, {b: c}]" that options take; false if a scalar could not be told from what is
- * around it, or if it holds more than scalars and must not. */
+/* A list as the text "[a, {b: c}]" that options take; false if a scalar is empty or has punctuation,
+ * or if the list holds more than scalars without `nested`. */
 static bool print_list(const struct mot_yaml *node, bool nested, FILE *out)
 {
     if (node->kind == MOT_YAML_SCALAR) {
@@ -154,7 +154,7 @@ static bool print_list(const struct mot_yaml *node, bool nested, FILE *out)
     return true;
 }
 
-/* NULL if it cannot be said. */
+/* NULL if the list has no such text. */
 static const char *list_text(const struct mot_yaml_reader *r, const struct mot_yaml *list, bool nested)
 {
     char *text = NULL;
@@ -235,7 +235,7 @@ static enum mot_status unknown_key(const struct mot_yaml_reader *r, const struct
     const char *known = joined(r, words);
     for (const struct mot_option *o = table; o && o->name; o++)
         if (o->also) words[at++] = o->also;
-    /* As if quoted, but without the quotes: an odd key is made printable and short. */
+    /* Quoting makes an odd key printable and short; the quotes are dropped. */
     char *shown = mot_arena_text(r->arena, mot_yaml_quote(node->key, r->arena) + 1);
     shown[strlen(shown) - 1] = '\0';
     const char *full = mot_key_join(r, section, shown), *near = mot_did_you_mean(r, node->key, words);

@@ -26,7 +26,7 @@ const char *mot_key_join(const struct mot_yaml_reader *, const char *section, co
 /* ": did you mean 'x'?" or "", in the arena; `words` ends with NULL. */
 const char *mot_did_you_mean(const struct mot_yaml_reader *, const char *wrong, const char *const *words);
 
-enum { MOT_READ_KEEP = 1 }; /* what is not given keeps its value instead of becoming the preset */
+enum { MOT_READ_KEEP = 1 }; /* options not given keep their values instead of taking the presets */
 
 /* Reads a map into `conf`. `node` may be NULL (nothing given), or a scalar if the table has an option
  * `name`. `others` (NULL-terminated; may be NULL) are keys that the caller reads. A map {name: C, k: v}
@@ -41,8 +41,8 @@ const struct mot_yaml *mot_read_given(const struct mot_yaml *map, const struct m
 enum mot_status mot_read_value(const struct mot_yaml_reader *, const struct mot_yaml *, const char *key,
     const struct mot_option *, void *conf);
 
-/* Makes a list of scalars one text, as its option expects it: [0-1, 1-2] is "0-1, 1-2". `expected` says what
- * they are, as in "an edge such as 0-1". */
+/* Joins a list of scalars into the one text that its option expects: [0-1, 1-2] becomes "0-1, 1-2".
+ * `expected` says what they are, as in "an edge such as 0-1". */
 enum mot_status mot_read_joined(
     const struct mot_yaml_reader *, struct mot_yaml *list, const char *key, const char *expected);
 
@@ -54,8 +54,8 @@ enum mot_status mot_read_name(const struct mot_yaml_reader *, const struct mot_y
 enum mot_status mot_read_map(
     const struct mot_yaml_reader *, const struct mot_yaml *node, const char *key, const char *example);
 
-/* A path relative to the file that names it, or to the working directory if a flag does: as people would
- * write it, and made absolute. In the arena. */
+/* Resolves a path relative to the file that names it, or to the working directory if a flag does;
+ * mot_read_path also makes it absolute. In the arena. */
 const char *mot_read_beside(const struct mot_yaml_reader *, const struct mot_yaml *said_by, const char *path);
 const char *mot_read_path(const struct mot_yaml_reader *, const struct mot_yaml *said_by, const char *path);
 

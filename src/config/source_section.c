@@ -33,7 +33,7 @@ enum mot_status mot_read_source(
     return MOT_OK;
 }
 
-/* What belongs to some sources only. */
+/* Checks keys that only some sources have. */
 static enum mot_status check_kind(const struct mot_yaml_reader *r, const struct mot_yaml *node,
     const struct mot_intake_conf *c, const struct mot_address *a, const struct mot_experiment *e)
 {
@@ -98,7 +98,8 @@ enum mot_status mot_check_source(
             "method %s makes passes over the rows of a worker, and a source has no end", e->method->name);
     if (e->traits.shares)
         return mot_read_fail(r, node, "source",
-            "method %s with alpha and beta sends samples between workers, which those of a source cannot",
+            "method %s with alpha and beta sends samples between workers, but those of a source cannot be "
+            "sent",
             e->method->name);
     return MOT_OK;
 }

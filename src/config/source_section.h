@@ -1,4 +1,4 @@
-/* source_section.h -- of reading an experiment: its section `source:`. */
+/* source_section.h -- reads the section `source:` of an experiment. */
 #ifndef MOT_CONFIG_SOURCE_SECTION_H
 #define MOT_CONFIG_SOURCE_SECTION_H
 

@@ -22,7 +22,7 @@
 #define REDRAW                                                                                               \
     {                                                                                                        \
         .name = "redraw", .type = MOT_OPT_TIME, .offset = FIELD(redraw), .preset = "never", .word = "never", \
-        .min = 1e6, .max = LONGEST, .doc = "draw the worker's rate anew so often; never: once, for the run"  \
+        .min = 1e6, .max = LONGEST, .doc = "how often a worker's rate is drawn anew; never: once per run"    \
     }
 #define COMMON                                                                                               \
     { .name = "start",                                                                                       \
@@ -59,7 +59,7 @@
             .preset = "1min",                                                                                \
             .min = 1e6,                                                                                      \
             .max = LONGEST,                                                                                  \
-            .doc = "one burst in every such period, at a random moment of it" },                             \
+            .doc = "each such period has one burst, at a random moment" },                                   \
         { .name = "burst_lasts",                                                                             \
             .type = MOT_OPT_TIME,                                                                            \
             .offset = FIELD(burst_lasts),                                                                    \
@@ -98,7 +98,7 @@ static const struct mot_option listed[] = {
         .offset = FIELD(rates),
         .min = 1,
         .max = MOT_STREAM_MOST,
-        .doc = "samples a second: worker i has the i-th, from the first again if there are more workers" },
+        .doc = "samples a second: worker i has the i-th, wrapping around if there are more workers" },
     COMMON,
     { .name = NULL },
 };

@@ -13,7 +13,7 @@ enum mot_status mot_stream_read(
 struct mot_experiment;
 enum mot_status mot_streams_check(
     const struct mot_yaml_reader *, const struct mot_yaml *root, const struct mot_experiment *);
-/* Prints nothing of a worker whose data is all there. */
+/* Prints nothing for a worker whose data is all there. */
 void mot_stream_print(const struct mot_machine *, int indent, FILE *);
 char *mot_stream_text(
     const struct mot_stream *); /* "uniform (mean 38 samples/s, sd 24 samples/s)"; malloc'd */

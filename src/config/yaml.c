@@ -278,7 +278,7 @@ static enum mot_status flag_value(
     return MOT_OK;
 }
 
-/* What a setting may call an entry of a list: its name, or else its number. */
+/* How a setting names an entry of a list: by its name, or else by its number. */
 static const char *entry_name(const struct mot_yaml *entry, uint32_t number, struct mot_arena *arena)
 {
     char text[16];

@@ -121,7 +121,7 @@ static enum mot_status read_rows(struct mot_source *s, const struct mot_array *a
         enum mot_status status = mot_source_read(s, chunk, (size_t)want * a->type.bytes, &got);
         if (status != MOT_OK) return status;
         if (got < want * a->type.bytes) return fail_short(s, a->rows * a->cols, a->type);
-        /* A doubling that would pass the whole takes the whole. */
+        /* Doubles, but never beyond the whole. */
         uint64_t need = 2 * (done + want) > whole ? whole : done + want;
         status = mot_raw_room(s, (void **)&raw->x, &raw->x_room, need, sizeof *raw->x, conf->memory);
         if (status != MOT_OK) return status;

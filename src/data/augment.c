@@ -9,14 +9,14 @@ size_t mot_augment_bytes(const struct mot_dataset *d)
     return mot_augments(d) ? MOT_SLICE_ROWS * ((size_t)d->train.cols + 1) * sizeof(float) : 0;
 }
 
-/* What a pixel beyond the edge is: 0 in the file, and so scaled like one. */
+/* The value of a pixel beyond the edge: a 0 in the file, scaled like any other. */
 static float beyond(const struct mot_dataset *d, size_t column)
 {
     float shift = d->shift ? d->shift[column] : 0, factor = d->factor ? d->factor[column] : 1;
     return (0 - shift) * factor;
 }
 
-/* One line of pixels, moved by `right` and then turned round. */
+/* One line of pixels, moved by `right` and then, with `flip`, mirrored. */
 static void line(
     const struct mot_dataset *d, const float *from, size_t column, int right, bool flip, float *to)
 {

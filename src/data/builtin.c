@@ -1,4 +1,4 @@
-/* builtin.c -- the sets that have a name: in the library, from a Debian package, or generated. */
+/* builtin.c -- the named data sets: in the library, from a Debian package, or generated. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/formats.h"

@@ -1,5 +1,5 @@
-/* csv.c -- rows of numbers and words with a label among them. A missing value is an error that names its
- * place and says how many there are, or NaN for whoever fills it; never a silent zero. */
+/* csv.c -- rows of numbers and words with a label among them. A missing value is never a silent zero: it is
+ * an error that says where and how many there are, or NaN until somebody fills it in. */
 #include "data/csv.h"
 
 #include "base/memory.h"
@@ -58,7 +58,7 @@ static enum mot_status fail_cell(
     return status;
 }
 
-/* A value of the other kind than those before it. */
+/* A number after words, or a word after numbers. */
 static enum mot_status fail_kind(
     const struct reader *r, uint32_t column, const struct column *k, const struct csv_field *f)
 {
@@ -98,7 +98,7 @@ static enum mot_status read_word(
     return status;
 }
 
-/* The column turns out to hold words: rows before had none. */
+/* The column turns out to hold words; it was empty so far. */
 static enum mot_status begin_words(struct reader *r, struct column *k, const struct csv_field *f)
 {
     enum mot_status status = MOT_OK;
@@ -212,7 +212,7 @@ static enum mot_status read_all(struct reader *r)
     return MOT_OK;
 }
 
-/* The mark that some programs put before UTF-8. */
+/* Skips the mark that some programs put before UTF-8. */
 static enum mot_status skip_mark(struct mot_source *s)
 {
     const unsigned char *at;
@@ -281,7 +281,7 @@ static enum mot_status refuse_gaps(const struct reader *r)
     return status;
 }
 
-/* Dates, names and numbers of a ticket say nothing about another row: hardly any comes twice. */
+/* Dates, names and ticket numbers say nothing about other rows: hardly any recurs. */
 static enum mot_status refuse_names(const struct reader *r)
 {
     for (uint32_t c = 0; c < r->layout.width; c++) {

@@ -43,7 +43,7 @@ static const char *skip_blanks(char separator, const char *p, const char *end)
     return p;
 }
 
-/* The quote that closes what p is inside of, or `end`. */
+/* The quote that closes the field around p, or `end`. */
 static const char *closing_quote(const char *p, const char *end)
 {
     while (p < end && !(*p == '"' && !(p + 1 < end && p[1] == '"'))) p += *p == '"' ? 2 : 1;
@@ -333,9 +333,9 @@ static bool names_column(const struct csv_fields *first, const char *name)
     return false;
 }
 
-/* A header has words and no number. A row that has both, the word above a number, and one that has gaps
- * and no word above a number, may be either: a guess could silently lose a row or a name. So may a
- * row of nothing but gaps, and words above nothing but words. */
+/* A header has words and no numbers. Four kinds of lines may be a header or a row, and a guess could silently
+ * lose a row or a name: one with numbers and a word above a number; one with words and gaps, but no word
+ * above a number; one of nothing but gaps; and words above nothing but words. */
 static enum mot_status find_header(const struct mot_source *s, const struct mot_read_conf *conf,
     uint64_t line, const struct csv_fields *first, const struct csv_fields *second, struct csv_layout *layout)
 {
@@ -412,7 +412,7 @@ static uint32_t label_of(const struct mot_read_conf *conf, const struct csv_layo
     return c == layout->width && strcmp(label, "first") == 0 ? 0 : c;
 }
 
-/* Whether columns can go by name: none that is wanted is there twice. */
+/* Whether columns can be found by name: no wanted name is there twice. */
 static bool names_are_clear(const struct mot_read_conf *conf, const struct csv_layout *layout)
 {
     for (uint32_t f = 0; f < conf->columns; f++) {
@@ -423,7 +423,7 @@ static bool names_are_clear(const struct mot_read_conf *conf, const struct csv_l
     return conf->columns > 0;
 }
 
-/* The features by their names, wherever they are; what else the file has is left out. */
+/* Finds the features by name, wherever they are; other columns are left out. */
 static enum mot_status assign_by_name(
     const struct mot_source *s, const struct mot_read_conf *conf, struct csv_layout *layout)
 {

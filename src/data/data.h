@@ -24,7 +24,7 @@ enum mot_synthetic { MOT_SYNTHETIC_BLOBS, MOT_SYNTHETIC_LINEAR, MOT_SYNTHETIC_RE
 /* The `data:` section. One table, mot_data_options, describes it. */
 struct mot_data_conf {
     const char *name;   /* digits, fashion-mnist, synthetic, or a file; NULL: path, or else digits */
-    const char *path;   /* the training file; goes before name */
+    const char *path;   /* the training file; takes precedence over name */
     const char *labels; /* label file for IDX and NPY; NULL: found by its usual name */
     const char *test_path, *test_labels;       /* a test file; without it `test` sets rows aside */
     uint32_t format, scale, order, task, kind; /* the enums above */
@@ -44,7 +44,7 @@ struct mot_data_conf {
     bool training_file;    /* not a key: mot_dataset_open_as takes its rows even if there are test rows */
     uint64_t size, cols, classes, modes; /* synthetic */
     double noise;
-    uint64_t crop;      /* pictures: moved at random by up to so many pixels each way; 0: not */
+    uint64_t crop;      /* pictures: moved at random by up to this many pixels each way; 0: not moved */
     bool flip;          /* pictures: half of them are mirrored */
     uint64_t data_seed; /* of the order and the synthetic rows; MOT_WORD_UINT: the experiment's */
 };
@@ -75,7 +75,7 @@ struct mot_dataset {
     float *shift, *factor; /* [cols]: x = (raw - shift) * factor; NULL where scaling has none */
     float *fill;           /* [cols]: what stands for missing values; NULL: they are refused */
     struct mot_word_columns words;
-    /* rows taken from the training file, of which train is the beginning after ordering */
+    /* rows taken from the training file; train is the first of these, once ordered */
     uint32_t file_rows;
     bool file_cut; /* data.rows limits them: the file may go on */
     /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */
@@ -93,10 +93,10 @@ void mot_dataset_close(struct mot_dataset *);
 /* Makes sparse rows dense: every column is stored. */
 enum mot_status mot_dataset_fill(struct mot_dataset *);
 
-/* Reads a data set as one table, in the order of the file, into `train`: same columns as
- * the schema's, classes by its names, scaled as it says. A set with test rows of its own
- * (fashion-mnist, or test_path) gives that part, else all rows count. train.y is NULL with
- * `label_column: none`. For commands that take a model. */
+/* Reads a data set as one table, in the order of the file, into `train`, with the schema's
+ * columns, class names and scaling. From a set with test rows of its own (fashion-mnist, or
+ * test_path) it takes those, otherwise all rows. train.y is NULL with `label_column: none`.
+ * For commands that take a model. */
 struct mot_schema { /* stored in a model file: what its input must look like */
     uint32_t cols, classes, scale;
     char **class_names;
@@ -117,7 +117,7 @@ struct mot_builtin {
     const char *const *class_name; /* of label 0, 1, ..., ended by NULL; NULL: classes have no other names */
 };
 extern const struct mot_builtin mot_builtins[];
-/* What that set calls the class that its file labels so; NULL if it has no name for it. */
+/* The set's name for the class with this label in its file; NULL if there is none. */
 const char *mot_builtin_class(const char *set, const char *label);
 
 #endif

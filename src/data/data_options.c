@@ -74,7 +74,7 @@ const struct mot_option mot_data_options[] = {
         "a number is given",
         .word = NULL },
     { "words", MOT_OPT_TEXT, AT(words), "none",
-        "CSV: columns whose numbers are names, such as codes of places: names or numbers from 0, separated "
+        "CSV: columns whose numbers are only names, such as place codes: names or numbers from 0, separated "
         "by commas; a column that has words needs no entry; each word becomes a column of 0 and 1",
         .word = "none" },
     { "unknown", MOT_OPT_CHOICE, AT(unknown), "refuse",
@@ -90,11 +90,11 @@ const struct mot_option mot_data_options[] = {
     { "noise", MOT_OPT_REAL, AT(noise), "0.2",
         "synthetic: the standard deviation of the noise; the signal has size 1", .min = 0, .max = 1000 },
     { "crop", MOT_OPT_UINT, AT(crop), "0",
-        "pictures: a training picture is moved by up to this many pixels each way, at random; what moves in "
-        "is 0. The same for whoever computes a sample: a function of seed, part and position",
+        "pictures: move each training picture at random by up to this many pixels each way; pixels that move "
+        "in are 0. A function of seed, part and position: the same for whoever computes a sample",
         .max = 1000, .also = "random_crop" },
-    { "flip", MOT_OPT_BOOL, AT(flip), "false",
-        "pictures: every other training picture, at random, is mirrored", .also = "horizontal_flip" },
+    { "flip", MOT_OPT_BOOL, AT(flip), "false", "pictures: mirror half of the training pictures, at random",
+        .also = "horizontal_flip" },
     { "data_seed", MOT_OPT_UINT, AT(data_seed), "auto",
         "the seed for the order of rows and for synthetic rows; auto: the experiment's seed",
         .word = "auto" },

@@ -90,7 +90,7 @@ static void name_class(const char *set, char **label)
     *label = mot_text(name);
 }
 
-/* A model that knows the names of a set's classes meets labels that are numbers. */
+/* Gives a set's numeric labels the class names that the model knows. */
 static void name_labels(struct mot_labels *l, const char *set, const struct mot_schema *schema)
 {
     for (uint32_t i = 0; i < l->count; i++) {
@@ -352,7 +352,7 @@ static enum mot_status settle_augmenting(struct owner *o, const struct mot_data_
     return MOT_OK;
 }
 
-/* Gaps become what the training rows have there. */
+/* Fills gaps with what the training rows have there. */
 static enum mot_status fill_gaps(struct owner *o, const struct mot_data_conf *conf)
 {
     enum mot_missing how;

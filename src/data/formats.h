@@ -43,7 +43,7 @@ enum mot_status mot_read_cifar(
     struct mot_source *, uint32_t classes, const struct mot_read_conf *, struct mot_raw *out);
 enum mot_status mot_read_csv(struct mot_source *, const struct mot_read_conf *, struct mot_raw *out);
 
-/* Whichever it is, but auto. */
+/* Any format except auto. */
 enum mot_status mot_read_format(struct mot_source *, struct mot_source *labels, enum mot_format,
     const struct mot_read_conf *, struct mot_raw *out);
 

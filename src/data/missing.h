@@ -1,4 +1,4 @@
-/* missing.h -- values that a file does not have: NaN in a table as read, until they are filled in. */
+/* missing.h -- missing values: NaN in a table as read, until they are filled in. */
 #ifndef MOT_DATA_MISSING_H
 #define MOT_DATA_MISSING_H
 

@@ -1,7 +1,7 @@
 /* npz.c -- NumPy's savez: a zip archive of .npy files, each stored or deflated (APPNOTE.TXT of PKWARE, 4.3).
  *
- * Of the usual names, features and labels are found as pairs: x_train and y_train, or x and y, data and
- * labels, and so on; for test rows x_test and y_test come first. */
+ * Features and labels are found by the usual pairs of names: x_train and y_train, x and y, data and labels,
+ * and so on; for test rows, x_test and y_test come first. */
 #include "base/memory.h"
 #include "data/formats.h"
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct archive {
 };
 
 struct member {
-    uint64_t packed, size, local; /* bytes in the archive, bytes it is, where its own header is */
+    uint64_t packed, size, local; /* bytes in the archive, bytes unpacked, where its own header is */
     uint32_t crc;
     uint16_t method, flags;
 };
@@ -90,7 +90,8 @@ static enum mot_status find(const struct archive *a, const char *name, struct me
 
 static enum mot_status check_member(const struct archive *a, const char *name, const struct member *m)
 {
-    if (m->flags & 1) return mot_fail_at(a->source, m->local, "%s is encrypted, expected it in clear", name);
+    if (m->flags & 1)
+        return mot_fail_at(a->source, m->local, "%s is encrypted, expected it unencrypted", name);
     if (m->method != STORED && m->method != DEFLATED)
         return mot_fail_at(
             a->source, m->local, "%s has zip method %u, expected 0 or 8: use savez", name, m->method);
@@ -127,7 +128,7 @@ static enum mot_status open_member(const struct archive *a, const char *name, co
     if (status != MOT_OK) return status;
     const unsigned char *local = a->bytes + m->local;
     if (m->local > a->n || a->n - m->local < LOCAL_BYTES || memcmp(local, "PK\3\4", 4) != 0)
-        return mot_fail_at(a->source, m->local, "no header of %s here: damaged", name);
+        return mot_fail_at(a->source, m->local, "no header for %s here: damaged", name);
     uint64_t skip = LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
     if (a->n - m->local < skip || a->n - m->local - skip < m->packed)
         return mot_fail_at(a->source, m->local, "%s ends past the file: truncated", name);
@@ -145,7 +146,7 @@ static enum mot_status open_member(const struct archive *a, const char *name, co
     }
     if (status == MOT_OK && crc32(0, bytes, (uInt)m->size) != m->crc)
         status =
-            mot_fail_at(a->source, m->local, "%s has another checksum than its entry says: damaged", name);
+            mot_fail_at(a->source, m->local, "%s does not match the checksum of its entry: damaged", name);
     char *shown = mot_format("%s: %s", mot_source_name(a->source), name);
     if (status == MOT_OK) status = mot_source_memory(shown, bytes, (size_t)m->size, a->unpack_max, out);
     free(shown);

@@ -1,5 +1,5 @@
-/* number.c -- most numbers in data files have few digits: those are one exact
- * multiplication or division. The rest go to strtod as it is in the C locale. */
+/* number.c -- most numbers in data files have few digits: those take one exact
+ * multiplication or division. The rest go to strtod in the C locale. */
 #include "data/number.h"
 
 #include "base/plain.h"

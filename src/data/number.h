@@ -7,9 +7,9 @@
 
 /* Reads a decimal number ("-1", "+.5", "2.", "1e-3") at `text`, which must end with
  * a byte that is no part of a number (a zero byte will do). `point` is '.' or ','.
- * Returns the first byte after it, or `text` itself where no number begins. The
- * value is the nearest one; infinite where it is too large. "nan", "inf" and
- * hexadecimal are no numbers. */
+ * Returns the first byte after it, or `text` itself if no number begins there. The
+ * value is the nearest float; infinite if it is too large. "nan", "inf" and
+ * hexadecimal do not count as numbers. */
 const char *mot_scan_float(const char *text, char point, float *out);
 const char *mot_scan_double(const char *text, char point, double *out);
 

@@ -98,7 +98,7 @@ enum mot_status mot_detect_format(struct mot_source *s, enum mot_format *out)
     if (zero)
         return mot_fail_at(s, (uint64_t)(zero - at),
             "a zero byte, so this is not text; and the file begins with neither the magic of IDX (00 00 08 "
-            "03) nor of NPY (93 4e 55 4d) nor of NPZ (50 4b 03 04); of CIFAR, set `format`");
+            "03) nor of NPY (93 4e 55 4d) nor of NPZ (50 4b 03 04); for CIFAR, set `format`");
     char *text = mot_new(n + 1, 1);
     memcpy(text, at, n);
     bool sparse = name_has(name, ".libsvm") || name_has(name, ".svm");

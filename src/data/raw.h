@@ -63,8 +63,8 @@ const char *mot_raw_label(const struct mot_raw *, uint32_t r, char into[40]);
 enum mot_status mot_raw_room(
     const struct mot_source *, void **array, size_t *room, uint64_t need, size_t size, uint64_t most);
 
-/* Adds the next row's label: a number as text spells it, or a word; or just a number. An error only
- * where words are too many to be classes. */
+/* Adds the next row's label: from text, which is a number or a word, or as a number. Fails only if there are
+ * words and too many labels for classes. */
 enum mot_status mot_labels_add(
     struct mot_labels *, const struct mot_source *, const char *text, size_t n, char point, uint64_t line);
 enum mot_status mot_labels_add_number(

@@ -9,7 +9,7 @@
 
 uint64_t mot_rows_bytes(const struct mot_table *, const uint32_t *row, uint32_t n);
 void mot_rows_pack(const struct mot_table *, const uint32_t *row, uint32_t n, void *out);
-/* Writes packed rows into the table. False: they can be rows of no such table, and nothing is written. */
+/* Writes packed rows into the table. False: they cannot be rows of such a table, and nothing is written. */
 bool mot_rows_unpack(struct mot_table *, const uint32_t *row, uint32_t n, const void *in);
 /* Whether the table has exactly these rows already. */
 bool mot_rows_same(const struct mot_table *, const uint32_t *row, uint32_t n, const void *in);

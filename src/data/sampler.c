@@ -22,8 +22,8 @@ uint64_t mot_sample_count(const struct mot_sampler *s, uint32_t part, uint64_t d
     return n < all - draw ? n : all - draw;
 }
 
-/* What decides the order around position `at` of a batch that began at `first`: positions of one
- * round (an epoch, or a batch) share a key, which is worth computing once. */
+/* The round (an epoch, or a batch) of position `at` in a batch that began at `first`. Positions of one round
+ * share a key, which is worth computing once. */
 static uint64_t round_of(const struct mot_sampler *s, uint64_t rows, uint64_t first, uint64_t at)
 {
     switch ((enum mot_sampling)s->conf.name) {

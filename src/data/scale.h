@@ -15,8 +15,8 @@ void mot_scale_fit(const struct mot_raw *, uint32_t rows, enum mot_scale, bool o
 enum mot_status mot_scale_apply(
     struct mot_raw *, const char *name, enum mot_scale, const float *shift, const float *factor);
 
-/* The n numbers of one row, which a caller checks; col: of which columns they are, NULL: dense. Not where
- * there is no factor, unless the scale is unit. */
+/* Scales the n numbers of one row, without checking the result; col: their columns, NULL: dense. `factor`
+ * may be NULL only if the scale is unit. */
 void mot_scale_row(
     float *row, const uint32_t *col, uint64_t n, enum mot_scale, const float *shift, const float *factor);
 

@@ -36,7 +36,7 @@ struct mot_source {
     unsigned char *window; /* [room + 1] */
     size_t room, begin, end;
     uint64_t offset, line; /* of window[begin]; where what was taken last begins */
-    uint64_t more_lines;   /* that it had after its first */
+    uint64_t more_lines;   /* of that, after its first */
 };
 
 /* Raw bytes of the file, at most n; *got is 0 at its end. */
@@ -314,7 +314,7 @@ enum mot_status mot_source_read(struct mot_source *s, void *into, size_t want, s
     return MOT_OK;
 }
 
-/* The end of the line that begins `from` bytes ahead, as bytes ahead; at the end of the file, that. */
+/* Finds where the line that begins `from` bytes ahead ends, in bytes ahead; the file's end ends it, too. */
 static enum mot_status find_line_end(struct mot_source *s, size_t from, size_t *end_out)
 {
     for (size_t seen = from;;) {

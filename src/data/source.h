@@ -38,8 +38,8 @@ enum mot_status mot_source_read(struct mot_source *, void *into, size_t want, si
 /* Takes a line, without its end (LF or CRLF), a zero byte after it; the caller may write
  * into it until the next call. *line_out is NULL at the end of the file. */
 enum mot_status mot_source_line(struct mot_source *, char **line_out, size_t *n_out);
-/* The same for a record that may span lines: those after which goes_on(self, line, n) says so. It has the
- * ends of its inner lines in it. */
+/* The same for a record that may span lines: it continues after a line if goes_on(self, line, n) says so, and
+ * keeps the ends of its inner lines. */
 typedef bool mot_goes_on(void *self, const char *line, size_t n);
 enum mot_status mot_source_record(
     struct mot_source *, mot_goes_on *, void *self, char **record_out, size_t *n_out);

@@ -12,8 +12,8 @@ struct mot_word_columns mot_word_columns_copy(const struct mot_word_columns *);
 /* The one that begins as column `c` of the table, or NULL. */
 const struct mot_word_column *mot_word_column_at(const struct mot_word_columns *, uint32_t c);
 
-/* The names of a file's features, of which those of the table's columns were made: pointers into both, in an
- * array that is malloc'd. NULL if they have no names, or two have the same: then they go by place. */
+/* The names of a file's features, from which the table's columns were made: pointers into both arguments, in
+ * a malloc'd array. NULL if one has no name, or two have the same: then they go by place. */
 char **mot_feature_names(
     char *const *column_names, uint32_t cols, const struct mot_word_columns *, uint32_t *n_out);
 

@@ -40,7 +40,7 @@ static bool leaves_floats(const struct mot_live *l)
     return mot_live_has_rests(l) && l->world.compress->feedback == MOT_FEEDBACK_EF;
 }
 
-/* Of each worker, for each server: whose range the floats are. */
+/* Of each worker, for each server; the floats are those of the server's range. */
 static void put_rests(struct mot_bytes *b, const struct mot_live *l, const struct mot_live_rest *rest)
 {
     for (uint32_t i = 0; i < l->world.workers * l->world.servers; i++) {

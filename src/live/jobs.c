@@ -6,8 +6,8 @@
  *
  * If several nodes make up the model (servers with a range each, workers whose models differ), each shows
  * its own at the updates at which something is due, which all know; once complete, the set goes to the
- * thread. What is due by the clock is asked for by the lead, and so is everything of workers that go at their
- * own pace. */
+ * thread. The lead asks for what is due by the clock, and for everything from workers that go at their own
+ * pace. */
 #include "live/judge.h"
 
 #include "base/memory.h"
@@ -24,7 +24,7 @@ static uint64_t draw_at(const struct mot_live *l, mot_node worker, const struct 
     return (l->world.draw0 ? l->world.draw0[worker] : 0) + p->used + p->dropped;
 }
 
-/* Where its source goes on. */
+/* Notes where the worker's source goes on. */
 static void put_cursor(
     const struct mot_live *l, struct mot_live_job *job, mot_node worker, const struct mot_place *p)
 {
@@ -250,7 +250,7 @@ const float *mot_live_judge_x(struct mot_live_judge *j, const struct mot_live_jo
 
 /* ---- A model that several nodes have between them ------------------------------------------------ */
 
-/* Steps of workers at their own pace, also of those that are lost. */
+/* Steps of workers at their own pace, including those that are lost. */
 static uint64_t steps_of(const struct mot_live *l, const struct mot_live_job *job)
 {
     uint64_t all = 0;
@@ -380,7 +380,7 @@ static void put_last(struct mot_live_judge *j, const struct mot_copy *c)
     lay_copy(j, j->ending, c);
     j->ends_early |= c->updates < j->live->stop_at && !j->live->own_pace;
     if (--j->lasts_missing == 0 && j->live->world.servers) j->lead->port->end(j->lead->port);
-    /* A node that has ended answers no more asks. */
+    /* A node that has ended answers no more asks: its last model stands in. */
     struct mot_live_job *job = j->sets;
     while (job && !job->asked) job = job->next;
     if (!job || job->copy[c->node].x) return;
@@ -553,8 +553,8 @@ static void *evaluate_main(void *p)
     return NULL;
 }
 
-/* In the lead's thread, until a job is taken, or for a moment. Over ranks it is this thread that receives
- * what the other waits for. */
+/* Waits in the lead's thread until a job is taken, or for a moment: over ranks, this thread receives what the
+ * other waits for. */
 static void wait_for_thread(struct mot_live_judge *j)
 {
     if (!mot_gather_any(j)) {

@@ -1,12 +1,12 @@
 /* judge.c -- the progress of a live run, and when it ends.
  *
  * The lead node (the server, or worker 0) reports its updates. The judge knows when an evaluation or a
- * checkpoint is due and has a thread make it (jobs.c). What is due while the thread is busy is skipped;
+ * checkpoint is due and has a thread do it (jobs.c). What is due while the thread is busy is skipped;
  * the final evaluation and checkpoint are always made.
  *
  * When a run ends depends on its updates, not on when the thread gets round to them. The update that ends
  * it by stop.updates or stop.epochs is known beforehand. With a target no evaluation is skipped: the lead
- * waits rather than getting two ahead of the thread. The evaluation that meets the target ends the run,
+ * waits rather than get two ahead of the thread. The evaluation that meets the target ends the run,
  * and whatever the nodes have done since is discarded. */
 #include "live/judge.h"
 
@@ -77,7 +77,7 @@ static bool checkpoint_due(struct mot_live_judge *j)
     return mot_judge_checkpoint_due(&j->judge, &at);
 }
 
-/* What ended nodes that ended by themselves. */
+/* What ended the run if its nodes ended by themselves. */
 static const char *own_end(const struct mot_live_judge *j)
 {
     return j->ends_early ? "epochs" : j->live->stop_by;
@@ -154,8 +154,8 @@ static void tick(struct mot_live_judge *j)
     pthread_mutex_unlock(&j->live->watch_lock);
 }
 
-/* A checkpoint that is due by the clock does not wait for a next update, which may never come. Of workers
- * that have models and go in step there is none between updates that all have made. */
+/* A checkpoint that is due by the clock does not wait for the next update, which may never come. Workers that
+ * have models and go in step can be saved only at an update that all have made, so not here. */
 static void save_while_idle(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
@@ -168,7 +168,7 @@ static void save_while_idle(struct mot_live_judge *j)
     else mot_live_judge_offer(j, false, true);
 }
 
-/* Where samples arrive over time, whoever watches sees why nothing goes on. */
+/* Where samples arrive over time, progress shows why nothing happens, and checkpoints are still written. */
 bool mot_live_judge_idle(struct mot_live_judge *j)
 {
     if (j->live->place) {
@@ -287,7 +287,7 @@ enum mot_status mot_live_judge_open(struct mot_live *l, struct mot_live_node *le
 
 bool mot_live_judge_knows_end(struct mot_live_judge *j) { return j->final != NULL; }
 
-/* The rows by which it was judged last. */
+/* Keeps the rows that the model was last judged by. */
 static void keep_test(const struct mot_live *l, struct mot_outcome *out)
 {
     const struct mot_table *test = l->rings ? mot_rings_test(l->rings) : NULL;
@@ -312,7 +312,7 @@ void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
     /* As in the simulator, a checkpoint does not include the final evaluation: a resumed run makes its
      * own. */
     bool saves = l->checkpoint && !l->over && status != MOT_EDIVERGED;
-    /* A run that was cut short goes on as if nothing had been, from a little earlier, not from a mean. */
+    /* A run that was cut short resumes as if nothing had happened, from a little earlier, not from a mean. */
     if (saves && status != MOT_OK && mot_live_judge_left_cut(j, job)) saves = false;
     if (saves) mot_live_judge_save(j, job, true);
     mot_notes_merge(&j->lead->notes, &j->notes);

@@ -44,10 +44,10 @@ struct mot_live_judge {
     struct mot_live_job *ending;    /* several: final models; moment and draws are the lead's at its end */
     bool ends_early;                /* a node ended before live->stop_at */
     bool *lost;                     /* [nodes] */
-    struct mot_gather *gathers;     /* those that workers may still answer for */
+    struct mot_gather *gathers;     /* those that workers may still answer */
     struct mot_gather *last_rests;  /* one: of the lead's last update, once asked for */
-    uint64_t set_done;              /* several: update of the latest set that became whole */
-    char stalled[MOT_LIVE_STALLED]; /* what progress says of a source that gives nothing */
+    uint64_t set_done;              /* several: update of the latest complete set */
+    char stalled[MOT_LIVE_STALLED]; /* what progress says about a source that gives nothing */
     uint32_t lasts_missing;
     struct mot_piece *piece;          /* [nodes]: scratch for pieces, */
     float *whole[1 + MOT_LIVE_SLOTS]; /* and for their means: the model, and what else is saved of it */
@@ -55,7 +55,7 @@ struct mot_live_judge {
     uint64_t cut;
     char *save_error; /* of the first checkpoint that failed */
     bool save_fails;  /* the last one failed too, and was reported */
-    /* of checkpoints that lack what workers had left to send; one was reported */
+    /* counts checkpoints that lack what workers had left to send; whether one was reported */
     struct mot_notes notes;
     bool lack_told;
 };
@@ -65,14 +65,14 @@ static inline bool mot_live_judge_several(const struct mot_live_judge *j) { retu
 
 /* judge.c */
 struct mot_moment mot_live_judge_moment(struct mot_live_judge *); /* the lead's progress */
-/* mot_judge_evaluate, on what is held out by now, if that judges. */
+/* mot_judge_evaluate; if held-out records are the test rows, on those held out by now. */
 void mot_live_judge_evaluate(struct mot_live_judge *, struct mot_moment *, const float *x, bool final);
 
 /* jobs.c */
 int mot_jobs_open(struct mot_live_judge *);    /* starts the thread; returns what pthread_create does */
 void mot_jobs_finish(struct mot_live_judge *); /* lets the thread finish its jobs, then joins it */
 void mot_jobs_free(struct mot_live_judge *);
-/* Hands the lead's model after this update to the thread, if the thread is free or the run may end by it. */
+/* Hands the lead's model after this update to the thread, if that is free or the run may end with it. */
 void mot_live_judge_offer(struct mot_live_judge *, bool evaluates, bool saves);
 /* Several: asks for their models at the lead's next update, unless the thread is busy or such a set is
  * pending. */
@@ -90,17 +90,17 @@ struct mot_live_at mot_live_judge_model(
 /* The initial model; of a resumed run, its checkpoint's. */
 struct mot_live_job *mot_live_judge_beginning(struct mot_live_judge *);
 struct mot_live_job *mot_live_judge_last(struct mot_live_judge *); /* the nodes' final models */
-/* What an answer of a worker is for, under the lock; NULL: nobody needs it. */
+/* Under the lock: the gather that a worker's answer belongs to; NULL: nobody needs it. */
 struct mot_gather *mot_live_judge_gather(struct mot_live_judge *, const struct mot_want *);
 /* Valid until the next call. Sets the moment's `mixed` if workers have their own models. */
 const float *mot_live_judge_x(struct mot_live_judge *, const struct mot_live_job *, struct mot_moment *);
-/* What can be said of workers' own models before they part, or if there is one; call in the lead's thread. */
+/* What is known of workers' own models before they part, or if there is one; call in the lead's thread. */
 struct mot_mixed mot_live_judge_first(struct mot_live_judge *);
 float *mot_floats_copy(const float *x, uint32_t n); /* NULL if memory is refused */
 
 /* save.c */
 void mot_live_judge_save(struct mot_live_judge *, const struct mot_live_job *, bool final);
-/* Models that differ: whether the last checkpoint has all of them after one update, and the end has not. */
+/* If models differ: whether the last checkpoint has all of them after one update, but the end does not. */
 bool mot_live_judge_left_cut(const struct mot_live_judge *, const struct mot_live_job *);
 
 #endif

@@ -107,8 +107,8 @@ void mot_live_fill(
     }
 }
 
-/* Nodes whose kept state is that of the lead, or lies beside it: if all workers have the same model, worker
- * 0 stands for all. */
+/* The end of the nodes whose kept state is the lead's, or lies beside it: if all workers have the same model,
+ * worker 0 stands for all. */
 static mot_node end_of_kept(const struct mot_live *l)
 {
     return l->experiment->traits.model == MOT_MODEL_OF_ALL ? l->world.workers : l->lead + l->showing;

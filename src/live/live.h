@@ -30,8 +30,8 @@ struct mot_live {
     uint64_t stop_at;
     const char *stop_by; /* "updates" or "epochs" */
     bool own_pace;       /* the method's workers go at their own pace; known after the experiment is gone */
-    /* Workers at their own pace: the steps of all, as far as known here, and of each: twice its steps, plus
-     * 1 if it is out of data. */
+    /* Workers at their own pace. stepped: the steps of all, as far as known here. paced: for each, twice its
+     * steps, plus 1 if it is out of data. */
     _Atomic uint64_t stepped, *paced;
     struct mot_places *place; /* [workers]; NULL: nobody's samples arrive over time */
     struct mot_rings *rings;  /* where samples from a source lie; NULL: there is none */
@@ -48,9 +48,9 @@ struct mot_live {
     struct mot_left *left; /* world.left, likewise */
     const struct mot_live_checkpoint *from; /* what to resume from, or NULL */
     const char *over;                       /* what had already ended that run, or NULL */
-    /* If several nodes show models, each shows its own at every update at which something is due. What is
-     * due by the clock is asked for by the judge: each node then shows its model after its first update at
-     * or after `at`. Of workers at their own pace everything is asked for, and shown at once. */
+    /* If several nodes show models, each shows its own at every update at which something is due. The judge
+     * asks for what is due by the clock: each node then shows its model after its first update at or after
+     * `at`. From workers at their own pace it asks for everything, and they show it at once. */
     struct {
         _Atomic uint64_t number, at;
     } ask;
@@ -71,7 +71,7 @@ void mot_live_begin(struct mot_live *, const struct mot_live_checkpoint *from);
 /* Reserves the pool, with room for so many buffers of nodes besides the run's own, and fills in the
  * initial state: x0, zero, and for a resumed run the optimiser's buffers. */
 enum mot_status mot_live_reserve(struct mot_live *, const struct mot_driver_options *, uint32_t buffers);
-/* Takes the buffers that a checkpoint has besides a model into the world of nodes first .. end - 1. */
+/* Puts the buffers that a checkpoint has besides a model into the world, for nodes first .. end - 1. */
 void mot_live_fill(
     struct mot_live *, const struct mot_live_params *, struct mot_world *, mot_node first, mot_node end);
 void mot_live_release(struct mot_live *); /* safe if nothing was reserved */
@@ -82,20 +82,21 @@ mot_time mot_live_now(const struct mot_live *); /* the run's clock */
 /* Why a worker's source gives nothing, copied to `into`; NULL: none stalls. */
 const char *mot_live_stalled(struct mot_live *, char into[MOT_LIVE_STALLED]);
 
-/* Heard of a worker at its own pace: its number in `paced`. Numbers only grow. */
+/* Takes in the number in `paced` of a worker at its own pace. Numbers only grow. */
 void mot_live_hear_pace(struct mot_live *, mot_node worker, uint64_t paced);
 
-/* Adds what a node did to the outcome; tally.send gets the rest of the run's time. */
+/* What a node did. */
 struct mot_live_account {
     struct mot_node_tally tally;
     struct mot_sent sent[MOT_BLOCKS_MOST]; /* by receiver */
     uint64_t events, advanced, poisoned;
     uint32_t status;                /* enum mot_status */
-    char trouble[MOT_INTAKE_WORDS]; /* with its source, the last; "": none */
+    char trouble[MOT_INTAKE_WORDS]; /* the last with its source; "": none */
 };
+/* Adds that to the outcome; tally.send gets the rest of the run's time. */
 void mot_live_book(const struct mot_live_account *, mot_node, struct mot_outcome *out);
 
-/* Buffers that the judge holds at most: of a waiting job, of the current one, and of the run's end. */
+/* The most buffers that the judge holds: for a waiting job, for the current one, and for the run's end. */
 #define MOT_LIVE_HELD (3 * (1 + MOT_LIVE_SLOTS))
 /* Buffers that may be in flight from a node to the judge of another process. */
 #define MOT_LIVE_SHOWN (2 * (3 + MOT_LIVE_SLOTS))

@@ -188,8 +188,8 @@ static void step_at_own_pace(struct mot_live_node *n)
     n->port->end(n->port);
 }
 
-/* They show their models when they hear that these are asked for; the lead notices updates that others
- * made. True: the run is over. */
+/* Workers at their own pace show their models as soon as they are asked to, and the lead notices updates that
+ * others made. True: the run is over. */
 static bool look_around(struct mot_live_node *n)
 {
     struct mot_live *l = n->live;
@@ -361,8 +361,8 @@ static bool alarm_due(struct mot_live_node *n, mot_time *next)
 
 bool mot_live_node_over(const struct mot_live_node *n) { return n->finished || n->port->ended(n->port); }
 
-/* A waiting lead checks now and then for the deadline, a target met, Ctrl-C. Where samples arrive over time,
- * there may be no further collective to leave after: a worker's stream may have dried up. */
+/* A waiting lead now and then checks whether the time is up, the target is met or Ctrl-C was pressed. Where
+ * samples arrive over time, there may be no further collective to leave after: a stream may have dried up. */
 static bool ends_here(struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;
@@ -383,7 +383,7 @@ void mot_live_node_begin(struct mot_live_node *n)
     mot_live_step(n, &(struct mot_event){ .kind = MOT_EV_START });
 }
 
-/* Does one thing that can be done now; if there is none, sets until when only arrivals matter. */
+/* Does one thing that can be done now. If there is none, only arrivals matter until *next. */
 static bool do_something(struct mot_live_node *n, mot_time *next)
 {
     struct mot_arrival arrival;

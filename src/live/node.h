@@ -17,8 +17,8 @@ struct mot_live_work {
      * what is computed now */
     mot_time whole, from, ends;
     struct mot_gradient_run run;
-    struct mot_leaving leaving; /* its gradient leaves early: by whom we are told */
-    bool spoilt, drawn;         /* emulating: it is nonsense; and whether this has been decided */
+    struct mot_leaving leaving; /* its gradient leaves early: who tells us */
+    bool spoilt, drawn;         /* emulating: its gradient is nonsense; and whether this has been decided */
 };
 
 struct mot_live_node {
@@ -40,9 +40,9 @@ struct mot_live_node {
     struct mot_rate_supply rates; /* emulating: what arrives at a worker */
     struct mot_intake *intake;    /* what arrives from a source; NULL: there is none */
     char trouble[MOT_INTAKE_WORDS];
-    bool noted; /* what its source has to say besides was passed on */
+    bool noted; /* its source's note was passed on */
     struct mot_feed feed;
-    mot_time fed_at;           /* when its next job may have its samples; MOT_NEVER: none lacks any */
+    mot_time fed_at;           /* when its next job may have its samples; MOT_NEVER: no job lacks any */
     uint64_t joins, collected; /* collectives of all workers that it has joined, and that have ended */
     bool finished, waiting;
     mot_time waits_since;   /* waiting: nothing to compute, no arrivals */
@@ -51,13 +51,13 @@ struct mot_live_node {
     uint64_t *credit; /* [workers]: whose gradients went into this node's updates */
     /* [workers]: samples that each had computed when it last sent to this node */
     uint64_t *seen;
-    uint64_t *drawn; /* [workers]: that, at its last update; a lead with a server's model only */
+    uint64_t *drawn; /* [workers]: `seen` at this node's last update; only for a lead with a server's model */
     /* rests.h. A worker: what it had left. A server: [workers], messages of each that it has taken in; and
-     * had at its last update. NULL: checkpoints have nothing of it */
+     * that it had taken in by its last update. NULL: checkpoints do not have this */
     struct mot_rests *rests;
     uint64_t *taken, *took;
     /* [workers]: where each was in its stream when it last sent to this node, or joined the collective that
-     * ended last; and at this node's last update; a lead of a run with streams only */
+     * ended last; and as of this node's last update. Only for the lead of a run with streams */
     struct mot_place *place, *placed;
     struct mot_notes notes;
     struct mot_sent sent[MOT_BLOCKS_MOST]; /* by receiver */
@@ -78,7 +78,7 @@ bool mot_live_node_turn(struct mot_live_node *, mot_time *next);
 bool mot_live_node_over(const struct mot_live_node *);
 /* Samples that went into its updates; for a server also those that arrived but went into none. */
 uint64_t mot_live_samples(const struct mot_live_node *);
-/* Samples that were computed; for a server, as far as it has heard of them. */
+/* Samples computed; for a server, as far as it knows. */
 uint64_t mot_live_computed(const struct mot_live_node *);
 double mot_live_epochs(const struct mot_live_node *);
 uint64_t mot_live_updates(const struct mot_live_node *); /* the run's, as far as the lead knows */
@@ -91,9 +91,9 @@ void mot_live_node_delay(struct mot_live_node *, mot_time by); /* emulates a sta
 void mot_live_node_end(struct mot_live_node *); /* after the last turn: closes its time account */
 
 /* node_feed.c: only in runs with streams. */
-void mot_live_feed_open(struct mot_live_node *);  /* what arrives at it */
-void mot_live_feed_close(struct mot_live_node *); /* the run is over: counts are complete */
-/* Whether its source cannot go on, or has ended and all is used: then so has the node. */
+void mot_live_feed_open(struct mot_live_node *);  /* opens what arrives at it */
+void mot_live_feed_close(struct mot_live_node *); /* the run is over: completes the counts */
+/* Whether its source cannot go on, or has ended and all is used; the node has then ended too. */
 bool mot_live_feed_over(struct mot_live_node *);
 struct mot_place mot_live_place(struct mot_live_node *); /* where it is; others may know it from here on */
 void mot_live_place_join(struct mot_live_node *);        /* it joins a collective of all workers */
@@ -102,17 +102,17 @@ void mot_live_learn_places(struct mot_live_node *);      /* one has ended: where
 struct mot_kept mot_live_kept(struct mot_live_node *); /* what it keeps of its state; 0: nothing */
 
 /* ---- Checkpoints ------------------------------------------------------------------------
- * The parameters with their optimiser, each worker's position in its data, and what methods keep: from the
- * lead or, if several nodes have models and all are at the same update, from each; with servers and a
- * compressor, what workers had left to send (rests.h). Jobs in flight are not kept but asked for again. So a
- * resumed synchronous run ends as if it had never stopped; an asynchronous one merely goes on. Workers at
- * different updates, as when the clock ends a run, are kept as their mean. */
+ * A checkpoint has the parameters with their optimiser, each worker's position in its data, and what methods
+ * keep: from the lead or, if several nodes have models and all are at the same update, from each. With
+ * servers and a compressor it also has what workers had left to send (rests.h). Jobs in flight are not saved
+ * but asked for again. So a resumed synchronous run ends as if it had never stopped; an asynchronous one
+ * merely goes on. Of workers at different updates, as when the clock ends a run, the mean is saved. */
 struct mot_live_params {
     const float *x, *slot[MOT_LIVE_SLOTS]; /* [dim]; slots may be NULL */
 };
 struct mot_live_checkpoint {
     uint64_t updates, samples, mark;
-    uint64_t computed; /* samples, however often; `samples` unless the method is redundant */
+    uint64_t computed; /* samples, counting repeats; equals `samples` unless the method is redundant */
     mot_time now;
     uint64_t step;
     uint32_t out_of_data; /* the data ran out, which ended the run */
@@ -171,13 +171,13 @@ bool mot_live_judge_knows_end(struct mot_live_judge *); /* the end is already kn
 /* Call after an update of the lead; true: end the run now. */
 bool mot_live_judge_update(struct mot_live_judge *);
 bool mot_live_judge_wants_end(struct mot_live_judge *); /* by target, time or interrupt */
-bool mot_live_judge_idle(struct mot_live_judge *);      /* the same, of a lead that waits */
+bool mot_live_judge_idle(struct mot_live_judge *);      /* the same, for a lead that waits */
 void mot_live_judge_show(struct mot_live_judge *, const struct mot_shown *); /* from a node of this process */
 void mot_live_judge_take(struct mot_live_judge *, struct mot_copy *);        /* from a node elsewhere */
 void mot_live_judge_lost(struct mot_live_judge *, mot_node);                 /* it will show no more models */
 bool mot_live_judge_has_last(struct mot_live_judge *, mot_node); /* it has shown its final model */
-/* Call when the lead has finished, in its thread or after it: asks workers for what they had left. Over ranks
- * answers come until mot_live_judge_awaits says no. */
+/* Call when the lead has finished, in its thread or after it: asks workers for what they had left. Over
+ * ranks, answers keep coming until mot_live_judge_awaits is false. */
 void mot_live_judge_ask_last(struct mot_live_judge *);
 /* Then: makes the final evaluation and fills in what this process knows. */
 void mot_live_judge_close(struct mot_live_judge *, struct mot_outcome *out);

@@ -62,7 +62,7 @@ static void open_intake(struct mot_live_node *n, uint64_t first)
     n->actor.feed = &n->feed;
 }
 
-/* Once: what users should know about the source of this worker. */
+/* Passes on, once, what users should know about this worker's source. */
 static void pass_note_on(struct mot_live_node *n, const struct mot_intake_state *s)
 {
     struct mot_live *l = n->live;
@@ -71,7 +71,7 @@ static void pass_note_on(struct mot_live_node *n, const struct mot_intake_state 
     if (l->watch.trouble) l->watch.trouble(l->watch.self, s->note);
 }
 
-/* For whoever watches: that this worker's source gives nothing, or that it does again. */
+/* Tells whoever watches that this worker's source gives nothing, or that it gives samples again. */
 static void say_stalled(struct mot_live_node *n, const struct mot_intake_state *s)
 {
     struct mot_live *l = n->live;
@@ -132,7 +132,7 @@ void mot_live_feed_close(struct mot_live_node *n)
 
 /* ---- What arrives, and where all are ---------------------------------------------------------- */
 
-/* What arrives at it; and for a lead, where all are. */
+/* Opens what arrives at the node and, for a lead, where all workers are. */
 void mot_live_feed_open(struct mot_live_node *n)
 {
     const struct mot_live *l = n->live;

@@ -1,5 +1,5 @@
 /* node_parts.h -- private to the files of a live node: node.c is its loop, node_work.c its jobs, node_show.c
- * what others get to see of its model. */
+ * what of its model it shows to others. */
 #ifndef MOT_LIVE_NODE_PARTS_H
 #define MOT_LIVE_NODE_PARTS_H
 

@@ -3,7 +3,7 @@
 #include "run/buckets.h"
 #include <math.h>
 
-/* Emulating: when what is computed now ends, at the earliest. */
+/* When emulating: the earliest end of what is being computed. */
 static void find_end(const struct mot_live_node *n, struct mot_live_work *w)
 {
     const struct mot_slot *s = &w->slot;
@@ -20,7 +20,7 @@ static void give_bucket(struct mot_live_node *n, struct mot_live_work *w)
     w->slot.gone++;
 }
 
-/* The gradient of the job at hand is final from there on. */
+/* The running job's gradient is final from float `off` on. */
 static void let_go(void *node, uint32_t off)
 {
     struct mot_live_node *n = node;
@@ -30,7 +30,7 @@ static void let_go(void *node, uint32_t off)
         give_bucket(n, w);
 }
 
-/* Starts what comes next of a job: a piece, or all of it. */
+/* Starts a job's next piece, or all of it. */
 static void begin_piece(struct mot_live_node *n, struct mot_live_work *w)
 {
     struct mot_live *l = n->live;
@@ -92,7 +92,7 @@ static void poison(struct mot_live_node *n, struct mot_live_work *w)
     w->spoilt = true;
 }
 
-/* The slices done so far of what is computed now. Its samples count from here on. */
+/* The result of the slices done so far. Their samples count from here on. */
 static struct mot_result result_of(struct mot_live_node *n, struct mot_live_work *w)
 {
     mot_gradient_end(&w->run);
@@ -176,7 +176,8 @@ static struct mot_live_work *cancelled(struct mot_live_node *n)
     return NULL;
 }
 
-/* Emulating, a job is computed ahead of its clock: if it ends early, it keeps what is done by the clock. */
+/* When emulating, a job is computed ahead of its clock: if it ends early, only what is done by that clock
+ * counts. */
 static void take_back(struct mot_live_node *n, struct mot_live_work *w, mot_time now)
 {
     const struct mot_problem *problem = n->live->problem;
@@ -194,7 +195,7 @@ static void take_back(struct mot_live_node *n, struct mot_live_work *w, mot_time
         problem, term, terms, done, mot_pool_at(pool, s->at), mot_pool_at(pool, s->grad), n->scratch);
 }
 
-/* Emulating, a gradient is whole before its first bucket leaves. */
+/* When emulating, a gradient is whole before its first bucket leaves. */
 static void leave_in_time(struct mot_live_node *n, struct mot_live_work *w)
 {
     mot_gradient_end(&w->run);

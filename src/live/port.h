@@ -16,7 +16,7 @@ struct mot_arrival {
     struct mot_peer peer;
     uint64_t sender_samples; /* message: samples its sender had computed by then */
     struct mot_place place;  /* message: where its sender was in its stream */
-    uint64_t took; /* message of a server: how many of ours it had taken in at its last update (rests.h) */
+    uint64_t took; /* message from a server: how many of ours it had taken in at its last update (rests.h) */
     mot_time sent; /* message: when it was sent */
     /* a collective in which someone asked for the end: everyone leaves after it */
     bool last;
@@ -30,15 +30,15 @@ struct mot_shown {
     bool last, asked;             /* its final one; one that the judge asked for */
     uint64_t at;                  /* the update for which it is shown */
     uint64_t updates, step;       /* of the node; of its optimiser */
-    uint64_t events;              /* that the node had by then */
+    uint64_t events;              /* that the node had had by then */
     struct mot_place place;       /* where it was in its stream */
     struct mot_view view;         /* without params: */
     mot_buf slot[MOT_LIVE_SLOTS]; /* what a checkpoint has besides it: the optimiser's buffers, kept ones */
     uint64_t word[MOT_KEPT_WORDS];
 };
 
-/* Asks for what a worker had left after so many messages to this server, for a checkpoint: that of the models
- * shown for the update `at`, asked for or not, or of the last. */
+/* Asks for what a worker had left after `number` messages to this server, for a checkpoint of the models
+ * shown for the update `at`, asked for or not, or of the last models. */
 struct mot_want {
     mot_node worker;
     uint32_t server; /* from 0 */
@@ -50,9 +50,9 @@ struct mot_port {
     /* Takes over the hold on the body, or on the collective's input. */
     void (*send)(struct mot_port *, const struct mot_message *);
     void (*join)(struct mot_port *, const struct mot_coll *, bool last);
-    /* A bucket of what the node will join its next sum over all workers with is final (struct mot_work,
-     * `summed`): floats of this buffer that will not change. Buckets are given from the last on, and what is
-     * left of them with `join`. */
+    /* A bucket of the node's input to its next sum over all workers is final (struct mot_work, `summed`):
+     * these floats of the buffer will not change. Buckets are given from the last on; `join` gives those that
+     * are left. */
     void (*give)(struct mot_port *, mot_buf, uint32_t bucket);
     bool (*poll)(struct mot_port *, struct mot_arrival *out);
     /* Sleeps until something arrives, the run ends, or the run's clock reaches `until`. */
@@ -61,16 +61,16 @@ struct mot_port {
     bool (*ended)(const struct mot_port *);
     /* Counts samples of this node; returns the total over all nodes. */
     uint64_t (*samples)(struct mot_port *, uint64_t more);
-    /* For nodes that show models. ask: passes on what the judge asks for, or wakes those who can see it.
-     * show: sends this node's model to the judge of another process, and holds the buffers until then. */
+    /* For nodes that show models: passes on what the judge asks for, or wakes those who can see it. */
     void (*ask)(struct mot_port *, uint64_t number, uint64_t at);
     /* Workers at their own pace: this one has made a step, or is out of data. */
     void (*paced)(struct mot_port *);
+    /* Sends this node's model to the judge of another process, and holds the buffers until they are sent. */
     void (*show)(struct mot_port *, const struct mot_shown *);
     /* Passes on what a server wants of a worker; the answer goes to the judge (mot_live_judge_rest). */
     void (*want)(struct mot_port *, const struct mot_want *);
-    /* Sends what was held out meanwhile to the judge, if that is in another process; NULL: it never is.
-     * Before a place is known to others, what was held out before it is on its way. */
+    /* Sends what has been held out since to the judge, if that is in another process; NULL: it never is. Call
+     * before others learn of a place, so that what was held out up to there is on its way. */
     void (*held)(struct mot_port *);
 };
 

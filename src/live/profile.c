@@ -29,7 +29,7 @@ enum figure {
     BACK
 };
 
-#define MODELS 6u /* that steps and sums take in turn: in a run they are seldom in the nearest cache */
+#define MODELS 6u /* for steps and sums to take in turn: in a run they are seldom in the nearest cache */
 #define SUMS_NS UINT64_C(150000000) /* for steps and sums */
 
 #define ROUNDS_MAX 400u
@@ -122,7 +122,7 @@ static void report(struct prober *r, uint64_t figure, double value)
     else tell(r, 0, RESULT, (struct mot_head){ .round = figure, .value = value }, MOT_NO_BUF);
 }
 
-/* As a model that has just been computed: not in the reader's cache. */
+/* Like a model that has just been computed, the body is then not in the reader's cache. */
 static void write_body(struct prober *r)
 {
     float *x = mot_pool_at(&r->n->live->pool, r->body);
@@ -147,7 +147,7 @@ static void received(struct prober *r, const struct mot_message *m)
     }
 }
 
-/* Handles one message, if any. A lost node ends it: no profile is whole without it. */
+/* Handles one message, if any. Losing a node ends the profile: without it, none is whole. */
 static bool look(struct prober *r)
 {
     struct mot_arrival a;
@@ -198,8 +198,8 @@ struct mot_profile_spread mot_profile_spread(const struct mot_profile_times *t)
     return s;
 }
 
-/* Jobs are timed on their core: neither other programs nor workers that take turns draw them out. What such
- * programs took is seen by the clock. */
+/* Jobs are timed by the core time they took: neither other programs nor workers that take turns draw them
+ * out. The wall clock shows what those took. */
 static void report_times(struct prober *r, const struct mot_profile_times *t, double wall_s)
 {
     struct mot_profile_spread s = mot_profile_spread(t);
@@ -214,7 +214,7 @@ static void report_times(struct prober *r, const struct mot_profile_times *t, do
     report(r, VARIANCE, s.variance);
 }
 
-/* Time that this thread has had a core. */
+/* For how long this thread has had a core. */
 static double core_s(void)
 {
     struct timespec t;
@@ -326,8 +326,8 @@ void mot_profile_fit(struct mot_profile_worker *w, double least, double variance
 
 /* ---- Cores ---------------------------------------------------------------------------------------- */
 
-/* Threads that play ping-pong and never sleep may end up on one core: then a message costs a change of
- * threads, and its body is in the reader's cache. Who measures is put on one core, all others on another. */
+/* Threads that play ping-pong and never sleep may end up on one core: then a message costs a thread switch,
+ * and its body is in the reader's cache. So the node that measures gets one core, all others another. */
 enum side { ASKS, ANSWERS };
 
 static void keep_to(const struct prober *r, enum side side)
@@ -338,7 +338,7 @@ static void keep_to(const struct prober *r, enum side side)
     for (; !CPU_ISSET(core, &r->allowed) || left > 0; core++) left -= CPU_ISSET(core, &r->allowed) != 0;
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    sched_setaffinity(0, sizeof(one), &one); /* a wish: without it, the pair is measured where it is */
+    sched_setaffinity(0, sizeof(one), &one); /* only a wish: if it fails, the pair is measured where it is */
 }
 
 /* ---- Links ---------------------------------------------------------------------------------------- */
@@ -391,7 +391,7 @@ static void lead_pairs(struct prober *r)
         for (mot_node j = i + 1; j < p->nodes; j++) {
             if (over(r)) return;
             r->results = 0;
-            memset(r->figure, 0, sizeof(r->figure)); /* one that is not told must not be the last pair's */
+            memset(r->figure, 0, sizeof(r->figure)); /* a missing one must not be the last pair's */
             if (i == 0) measure_pair(r, j);
             else tell(r, i, TURN, (struct mot_head){ .round = j }, MOT_NO_BUF);
             while (r->results < 3 && !over(r)) attend(r);

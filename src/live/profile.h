@@ -1,9 +1,9 @@
-/* profile.h -- measures this machine or cluster, as a cluster file for the simulator.
+/* profile.h -- measures this machine or cluster, for a cluster file that the simulator can use.
  *
  * Every node runs mot_profile_node() in place of its method, over the same ports, so any driver with ports
  * can be profiled. First all workers compute at once, as they would in a run: gradients, then steps of the
  * optimiser and sums of models. Then nodes play ping-pong pair by pair while the others are idle. Node 0 gets
- * the figures in heads of messages. */
+ * the figures in message heads. */
 #ifndef MOT_LIVE_PROFILE_H
 #define MOT_LIVE_PROFILE_H
 
@@ -18,7 +18,7 @@ struct mot_profile_worker {
     double jobs;                       /* of all sizes */
     double fixed_s, per_sample_s;      /* fitted: fixed + samples * per_sample */
     double least, sigma;               /* times (least + a lognormal), which is 1 on average */
-    double share;                      /* of the time, in which it had a core */
+    double share;                      /* of the time, during which it had a core */
 };
 /* one way */
 struct mot_profile_pair {
@@ -35,11 +35,11 @@ struct mot_profile {
     void *progress_self;
     struct mot_profile_worker *worker; /* [workers] */
     struct mot_profile_pair *pair;     /* [nodes][nodes], row: the sender */
-    /* bytes of a model a second: the optimiser's step, and adding one model to another; 0: not measured */
+    /* model bytes per second: the optimiser's step, and adding one model to another; 0: not measured */
     double step_bytes_per_s, mix_bytes_per_s;
     bool whole; /* nobody was interrupted or lost */
 };
-/* What was asked for stays: seconds, cores, interrupt, progress. */
+/* Leaves alone what was asked for: seconds, cores, interrupt, progress. */
 void mot_profile_open(struct mot_profile *, const struct mot_world *);
 void mot_profile_close(struct mot_profile *);
 
@@ -52,8 +52,7 @@ struct mot_profile_times {
 };
 void mot_profile_add(struct mot_profile_times *, double seconds);
 /* Over jobs of all sizes, with times as multiples of their size's mean: the shortest, and the unbiased
- * variance (each estimated mean takes one degree of freedom). A size with a single job says nothing about
- * it. */
+ * variance (each estimated mean takes one degree of freedom). Sizes with a single job are left out. */
 struct mot_profile_spread {
     double jobs, least, variance;
 };
@@ -72,8 +71,7 @@ struct mot_link mot_profile_link(const struct mot_profile *, mot_node);
 /* Puts the measured machines into a cluster of so many workers and servers. Names and the rest stay.
  * Neighbours that differ by no more than noise get the same figures. */
 void mot_profile_apply(const struct mot_profile *, struct mot_cluster *);
-/* How many workers there are for a core of this machine; at least 1. Figures are of a worker that has a
- * core. */
+/* Workers per core of this machine; at least 1. Figures are for a worker that has a core. */
 double mot_profile_crowd(const struct mot_profile *);
 /* The share of the cores that other programs took from the workers meanwhile. */
 double mot_profile_taken(const struct mot_profile *);

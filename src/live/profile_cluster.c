@@ -1,5 +1,5 @@
-/* profile_cluster.c -- a cluster of what was measured: workers and links that differ by no more than noise
- * are made equal, and so become one group of the file. */
+/* profile_cluster.c -- turns what was measured into a cluster: workers and links that differ by no more than
+ * noise are made equal, and so become one group of the file. */
 #include "base/memory.h"
 #include "live/profile.h"
 #include <math.h>
@@ -43,7 +43,7 @@ struct mot_link mot_profile_link(const struct mot_profile *p, mot_node node)
     return link;
 }
 
-/* Between threads a link's bandwidth is that of reading memory, and differs from pair to pair by chance. */
+/* Between threads, a link's bandwidth is the speed of reading memory, and pairs differ by chance. */
 static bool links_alike(const struct mot_link *a, const struct mot_link *b)
 {
     double up = a->up / b->up, down = a->down / b->down;
@@ -62,7 +62,7 @@ static bool workers_alike(const struct mot_profile_worker *a, const struct mot_p
     return a->batch[2] == b->batch[2] && fabs(job_of(a) - job_of(b)) < ALIKE * fmin(job_of(a), job_of(b));
 }
 
-/* Workers from `first` on that are alike the first; what they have in common, and the mean of their links. */
+/* How many workers from `first` on are like it; their mean figures, and the mean of their links. */
 static uint32_t pool(const struct mot_profile *p, mot_node first, struct mot_profile_worker *worker_out,
     struct mot_link *link_out)
 {

@@ -8,8 +8,8 @@
 
 #define MAGIC "MOTLEYRC"
 #define VERSION 2u
-/* Beside an event's kind. ROWS: a message that brings rows; their part follows it. Of a job: where it was
- * in a stream follows it. SCOPE: of a collective. */
+/* Stored with an event's kind. ROWS: a message brings rows, and their part follows; of a job: where it was in
+ * a stream follows. SCOPE: of a collective. */
 #define SPOILT 0x80u
 #define ROWS 0x40u
 #define SCOPE 0x30u
@@ -261,7 +261,7 @@ static enum mot_status parse_tape(const char *name, struct mot_reader *in, struc
         h.events > h.bytes / LEAST_EVENT)
         return damaged(name, "a tape of the wrong size");
     struct mot_tape *t = &into->tape[h.node];
-    if (t->events) return damaged(name, "two tapes of one node");
+    if (t->events) return damaged(name, "two tapes for one node");
     t->at = mot_new(h.bytes + 1, 1);
     memcpy(t->at, in->at + in->done, h.bytes);
     t->n = t->room = h.bytes;
@@ -288,7 +288,7 @@ enum mot_status mot_record_parse(
         return damaged(name, "an impossible number of nodes");
     if (!into->tape) mot_record_open(into, head.nodes, head.hash);
     if (head.nodes != into->nodes || head.hash != into->hash)
-        return mot_fail(MOT_EDATA, "%s: belongs to another run than the other files of the record", name);
+        return mot_fail(MOT_EDATA, "%s: belongs to a different run from the record's other files", name);
     if (head.model_hash) {
         into->model_hash = head.model_hash;
         into->status = head.status;
@@ -330,8 +330,8 @@ enum mot_status mot_record_read(const char *folder, uint64_t hash, struct mot_re
     }
     if (status == MOT_OK && hash && out->hash != hash)
         status = mot_fail(MOT_EREPRODUCE,
-            "%s: recorded with another experiment, other data or another initial model; its own experiment "
-            "is experiment.yaml beside it",
+            "%s: recorded with a different experiment, data or initial model; its own experiment is "
+            "experiment.yaml beside it",
             folder);
     if (status != MOT_OK) mot_record_close(out);
     return status;

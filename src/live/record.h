@@ -17,7 +17,7 @@ struct mot_tape {
     /* the gradient of the next event was poisoned and cannot be recomputed */
     bool spoilt;
 };
-/* streams: where in its stream a job was is recorded too */
+/* streams: also records where in its stream a job was */
 void mot_tape_put(struct mot_tape *, mot_time now, const struct mot_event *, bool streams);
 
 /* A recorded event: what identifies it. */
@@ -30,7 +30,7 @@ struct mot_taped {
     uint32_t rows;             /* MESSAGE: 1 + the part whose rows it brings, or 0 */
     uint32_t tag;              /* WORK, PIECE, COLL, TIMER */
     enum mot_coll_scope scope; /* COLL */
-    uint32_t piece;            /* PIECE: of which term; the one of WORK is the next after it */
+    uint32_t piece;            /* PIECE: of which term; WORK brings the next one */
     uint32_t samples;          /* WORK, PIECE */
     bool streams;              /* WORK, PIECE: samples of the node's own part are from `draw` on */
     uint64_t draw;

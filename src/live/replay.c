@@ -101,7 +101,7 @@ static struct coll *coll_at(struct replay *r, mot_node node, enum mot_coll_scope
     return &r->coll[mot_circle_of(&r->world, scope, node) * r->window + number % r->window];
 }
 
-/* The collective that the node's next event is the result of, or NULL. */
+/* The collective whose result is the node's next event, or NULL. */
 static struct coll *coll_of(struct replay *r, mot_node node)
 {
     const struct node *n = &r->node[node];
@@ -276,7 +276,7 @@ static enum mot_status give_message(struct replay *r, mot_node node)
     return same ? MOT_OK : differs(r, node, "the message differs from the recorded one");
 }
 
-/* The job took its samples from there on: a record says what a stream had. */
+/* Takes the job's samples from `draw` on: only the record knows what a stream had. */
 static void take_from(struct mot_slot *w, mot_node node, uint64_t draw)
 {
     for (uint32_t t = 0; t < w->terms; t++) {
@@ -286,7 +286,7 @@ static void take_from(struct mot_slot *w, mot_node node, uint64_t draw)
     }
 }
 
-/* A piece that others follow, or the last of a job. */
+/* Gives a piece that others follow, or a job's last. */
 static enum mot_status give_work(struct replay *r, mot_node node)
 {
     struct node *n = &r->node[node];
@@ -347,7 +347,7 @@ static void add_up(struct replay *r, struct coll *c)
     for (uint32_t i = 0; i < c->circle.n; i++) mot_pool_drop(&r->pool, c->part[i].in.buf);
 }
 
-/* What a member gets; it is held. */
+/* A member's result; its buffer is held. */
 static struct mot_coll_result result_for(struct replay *r, mot_node node, struct coll *c)
 {
     struct mot_coll_result result = { .tag = c->tag, .scope = r->node[node].next.scope };
@@ -387,7 +387,7 @@ static enum mot_status give_peer(struct replay *r, mot_node node)
         return differs(
             r, node, "a peer came back as a new life, which has no tape; such runs cannot be replayed");
     if (peer.node == node || n->down[peer.node])
-        return differs(r, node, "a peer is lost that was already lost");
+        return differs(r, node, "a peer that was already lost is lost again");
     n->down[peer.node] = true;
     for (struct mot_message *m; (m = letter_from(n, peer.node)) != NULL; n->waiting--) {
         mot_pool_drop(&r->pool, m->body.buf);
@@ -656,8 +656,8 @@ static enum mot_status replay(const struct mot_driver_options *o, struct mot_out
     r->x = o->experiment;
     enum mot_status status = mot_world_open(r->x, o->problem, o->optim, &r->world);
     if (status == MOT_OK && o->record->nodes != r->world.nodes)
-        status = mot_fail(MOT_EREPRODUCE, "the record is of %u nodes; the experiment has %u",
-            o->record->nodes, r->world.nodes);
+        status = mot_fail(MOT_EREPRODUCE, "the record has %u nodes; the experiment has %u", o->record->nodes,
+            r->world.nodes);
     if (status == MOT_OK && o->begins) status = o->begins(o->begins_self, 0);
     if (status == MOT_OK) {
         open_replay(r);

@@ -1,7 +1,7 @@
 /* replay.h -- the driver that replays a recorded run: every node gets the same events, computed again.
  *
  * Nodes are stepped one at a time in order of recorded time, as soon as what a step needs is there. What a
- * node gets is computed from what the others did, and must match the record: the same head, the same loss
+ * node receives is computed from what the others did, and must match the record: the same head, the same loss
  * to the last bit. If it does not, the run ends with MOT_EREPRODUCE and names node and event. */
 #ifndef MOT_LIVE_REPLAY_H
 #define MOT_LIVE_REPLAY_H

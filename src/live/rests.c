@@ -12,7 +12,7 @@
 #define PATIENCE_NS UINT64_C(30000000000) /* without an answer from anyone who is not lost */
 #define LOOK_UP_NS UINT64_C(100000000)
 #define NOT_YET UINT64_MAX
-#define GATHERS_MOST 5u /* checkpoints that answers are held for, or are on their way to: see MOT_LIVE_HELD */
+#define GATHERS_MOST 5u /* checkpoints for which answers are held or on their way: see MOT_LIVE_HELD */
 
 bool mot_live_has_rests(const struct mot_live *l)
 {
@@ -37,7 +37,7 @@ static uint32_t room_of(const struct mot_live *l, mot_node worker)
 
 uint32_t mot_live_rests_sent(const struct mot_live *l) { return 16 + 2 * l->world.servers; }
 
-/* One of a resumed run, those that are kept, and those that are held for checkpoints. */
+/* For each worker and server: the one of a resumed run, those kept, and those held for checkpoints. */
 uint32_t mot_live_rests_buffers(const struct mot_live *l)
 {
     uint32_t all = l->rests ? mot_live_rests_sent(l) : 0;
@@ -372,7 +372,7 @@ void mot_gather_lost(struct mot_live_judge *j, mot_node node)
     pthread_cond_signal(&j->answered);
 }
 
-/* Takes the answer over. */
+/* Takes over the answer. */
 static void put_answer(
     struct mot_live_judge *j, struct mot_gather *g, mot_node worker, uint32_t server, struct answer is)
 {
@@ -412,7 +412,7 @@ void mot_live_judge_rest(
     struct answer a = { .here = left != NULL, .x = x };
     if (left) a.left = *left;
     pthread_mutex_lock(&j->lock);
-    /* A server that has ended answers no more asks. */
+    /* A server that has ended answers no more asks: what goes with its end stands in. */
     for (struct mot_gather *g = w->last ? j->gathers : NULL; g; g = g->next)
         if (g->asked) put_answer(j, g, w->worker, w->server, copy_answer(j, &a, w->server));
     put_answer(j, mot_live_judge_gather(j, w), w->worker, w->server, a);

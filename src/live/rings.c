@@ -7,7 +7,7 @@
 #define ROWS_MOST (UINT64_C(1) << 20) /* of a ring */
 #define BATCHES 4u                    /* that a ring holds at least */
 #define JOB_MOST 1024u                /* samples of a job, where the method chooses */
-#define HELD_LEAST 100u               /* records held out, by which a model can be judged */
+#define HELD_LEAST 100u               /* fewest held-out records that a model can be judged by */
 
 struct mot_rings {
     struct mot_problem problem;
@@ -19,10 +19,10 @@ struct mot_rings {
     size_t bytes_x, bytes_y;
     struct mot_reservoir *held; /* NULL: nothing is held out */
     uint32_t least_held;        /* to judge by */
-    float *held_x, *held_y;     /* what evaluations look at, meanwhile more is held out */
+    float *held_x, *held_y;     /* what evaluations look at while more is held out */
 };
 
-/* As many as memory holds, but enough for some batches, and for what may wait. */
+/* As many rows as memory holds and as may wait, but enough for some batches. */
 static uint64_t rows_of(const struct mot_experiment *e, uint32_t cols)
 {
     const struct mot_intake_conf *c = &e->source;
@@ -42,8 +42,9 @@ static enum mot_status fill(
     const struct mot_table *rows = &from->data->train;
     uint64_t all = (uint64_t)r->rows * e->workers;
     if (all >= UINT32_MAX)
-        return mot_fail(MOT_EUSAGE, "source.memory: rings of %u rows for %u workers have more than %u rows",
-            r->rows, e->workers, UINT32_MAX);
+        return mot_fail(MOT_EUSAGE,
+            "source.memory: rings of %u rows for %u workers come to more than %u rows", r->rows, e->workers,
+            UINT32_MAX);
     r->bytes_x = all * rows->cols * sizeof(float);
     r->bytes_y = all * sizeof(float);
     r->x = mot_reserve(r->bytes_x);
@@ -66,8 +67,7 @@ static enum mot_status fill(
     return MOT_OK;
 }
 
-/* What is held out takes the place of the data's test rows. Evaluators make room for as many as there may
- * be. */
+/* Held-out records take the place of the data's test rows. Evaluators make room for the most there may be. */
 static enum mot_status open_reservoir(struct mot_rings *r, const struct mot_intake_conf *c)
 {
     uint32_t rows = (uint32_t)c->reservoir, cols = r->data.train.cols;

@@ -15,10 +15,10 @@ enum mot_status mot_rings_open(
     const struct mot_experiment *, const struct mot_problem *, struct mot_rings **out);
 void mot_rings_close(struct mot_rings *);
 const struct mot_problem *mot_rings_problem(const struct mot_rings *);
-/* Where records that are held out go; NULL: none are. */
+/* Where held-out records go; NULL: none are held out. */
 struct mot_reservoir *mot_rings_reservoir(const struct mot_rings *);
-/* Makes what is held out by now the test rows of the problem: none while there are too few to judge by.
- * Whoever evaluates calls it, and nobody else evaluates meanwhile. */
+/* Makes the records held out by now the problem's test rows: none while there are too few to judge by.
+ * Whoever evaluates calls it; nobody else may evaluate meanwhile. */
 void mot_rings_refresh(struct mot_rings *);
 const struct mot_table *mot_rings_test(const struct mot_rings *); /* as of then; NULL: nothing is held out */
 /* Starts reading for a worker, from row `first` on; `begin`: what was before it. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether each node's own can be saved: all are here, after the same update, or each at its own pace. */
+/* Whether each node's own model can be saved: all are here, after the same update or each at its own pace. */
 static bool is_one_cut(const struct mot_live_judge *j, const struct mot_live_job *job)
 {
     const struct mot_live *l = j->live;
@@ -54,7 +54,7 @@ static bool ran_out(const struct mot_live_judge *j)
     return j->judge.ended_by && strcmp(j->judge.ended_by, "data") == 0;
 }
 
-/* The first time, and while the run goes on: who resumes it should know. */
+/* Reports the first such checkpoint while the run goes on: whoever resumes from it should know. */
 static void tell_lack(struct mot_live_judge *j, uint64_t updates, uint32_t missing, mot_node first)
 {
     char words[160], others[32] = "";
@@ -67,7 +67,7 @@ static void tell_lack(struct mot_live_judge *j, uint64_t updates, uint32_t missi
     j->lack_told = true;
 }
 
-/* What workers had left to send. Whoever is lost, or does not answer, takes it with it. */
+/* What workers had left to send; the share of a worker that is lost, or does not answer, is missing. */
 static struct mot_live_rest *rests_of(struct mot_live_judge *j, const struct mot_live_job *job, bool final)
 {
     uint32_t missing;

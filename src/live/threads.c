@@ -167,19 +167,18 @@ static void port_ask(struct mot_port *p, uint64_t number, uint64_t at)
     struct mot_threads *t = ((struct mot_thread_port *)p)->threads;
     (void)number;
     (void)at;
-    for (mot_node i = 0; i < t->live.world.nodes; i++)
-        mot_bell_ring(&t->box[i].bell); /* who sleeps looks up */
+    for (mot_node i = 0; i < t->live.world.nodes; i++) mot_bell_ring(&t->box[i].bell); /* sleepers look up */
 }
 
-/* Nobody here ever waits: where threads outnumber cores, the others get a turn after each step, unless that
- * takes long: then the kernel shares the cores out. */
+/* Workers at their own pace never wait. Where threads outnumber cores, the others get a turn after each step,
+ * unless that takes long; then sharing the cores out is left to the kernel. */
 static void port_paced(struct mot_port *p)
 {
     struct mot_thread_port *me = (struct mot_thread_port *)p;
     if (me->threads->crowded) mot_turn_yield(&me->threads->box[me->self].bell.turn);
 }
 
-/* Whatever the worker is doing: it may be ahead, and has kept what is wanted. */
+/* Works whatever the worker is doing: it may be ahead, but has kept what is wanted. */
 static void port_want(struct mot_port *p, const struct mot_want *w)
 {
     struct mot_threads *t = ((struct mot_thread_port *)p)->threads;

@@ -44,7 +44,7 @@ struct mot_sum_slot { /* a collective in flight; arrays are by rank */
     mot_buf out;
     _Atomic uint32_t joined, next, added, left; /* next range to take; ranges done; nodes that have left */
     _Atomic bool given, last;                   /* given: the root's floats are there */
-    /* in buckets: how many have given each, and ranges that can be added since all have */
+    /* in buckets: how many have given each, and how many ranges can be added because all have */
     _Atomic uint32_t *gave, ready;
 };
 
@@ -99,13 +99,13 @@ mot_time mot_threads_due_at(struct mot_threads *, mot_node from, mot_node to, ui
 
 /* ---- threads_sum.c ------------------------------------------------------------------------- */
 
-/* Whether there was room for them, mot_memory_status tells. */
+/* mot_memory_status tells whether there was room for them. */
 void mot_threads_open_sums(struct mot_threads *);
 void mot_threads_close_sums(struct mot_threads *);
-/* Of a port. */
+/* Operations of a port. */
 void mot_threads_join(struct mot_port *, const struct mot_coll *, bool last);
 void mot_threads_give(struct mot_port *, mot_buf, uint32_t bucket);
-/* Adds what can be added. True: one that the node waits for is over, and in *out. */
+/* Adds what can be added. True: a collective that the node waits for is over; its result is in *out. */
 bool mot_threads_sum_ready(struct mot_thread_port *, struct mot_arrival *out);
 void mot_threads_token(struct mot_thread_port *, const struct mot_letter *);
 /* Whether there is something to do for a collective, so that the node must not sleep. */

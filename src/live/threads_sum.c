@@ -1,8 +1,8 @@
 /* threads_sum.c -- collectives of nodes that are threads.
  *
- * A sum is computed by whoever has joined and finds all inputs there: each takes the next range of floats
- * and adds the inputs in rank order, so the bits are the simulator's. What comes from a root is the root's
- * buffer.
+ * Whoever has joined a sum and finds all inputs there helps to compute it: each takes the next range of
+ * floats and adds the inputs in rank order, so the bits are the simulator's. What comes from a root is the
+ * root's own buffer.
  *
  * When emulating, a collective sends empty tokens in its steps, and a node has the sum when the tokens say
  * so. */
@@ -92,7 +92,7 @@ static void enter_slot(struct mot_thread_port *me, struct mot_sum_seat *seat, co
     if (seat->rank == 0) open_slot(t, c, coll);
 }
 
-/* The member's next bucket is final. Whoever gives it last lets all add it; later ones are there, too. */
+/* The member's next bucket is final. The last member to give it lets all add it; those after it are there. */
 static void give_bucket(struct mot_thread_port *me, struct mot_sum_seat *seat)
 {
     struct mot_threads *t = me->threads;
@@ -105,7 +105,7 @@ static void give_bucket(struct mot_thread_port *me, struct mot_sum_seat *seat)
     if (atomic_fetch_add(&c->gave[bucket], 1) + 1 < c->circle.n) return;
     ready = atomic_load(&c->ready);
     while (ready < upto && !atomic_compare_exchange_weak(&c->ready, &ready, upto)) {}
-    if (bucket > 0) ring_members(t, c); /* with the first, the last member joins */
+    if (bucket > 0) ring_members(t, c); /* the first comes with `join`, which rings by itself */
 }
 
 void mot_threads_give(struct mot_port *p, mot_buf buf, uint32_t bucket)

@@ -1,9 +1,9 @@
 /* turn.h -- giving up the core for a moment, as long as it is only a moment.
  *
- * sched_yield is cheap while the core has nobody else to run. On a busy machine it gives away a whole turn of
- * every other program, some milliseconds each, and again at the next call; a thread that sleeps is run soon
- * after it is woken. So once yields take long, a waiter sleeps instead for a while. One that took long says
- * little: threads of the run itself may have had that turn. */
+ * sched_yield is cheap while the core has nobody else to run. On a busy machine it gives every other program
+ * a whole turn, some milliseconds each, and does so again at the next call, while a thread that sleeps runs
+ * soon after it is woken. So once yields take long, a waiter sleeps instead for a while. A single long one
+ * says little: threads of the run itself may have had that turn. */
 #ifndef MOT_LIVE_TURN_H
 #define MOT_LIVE_TURN_H
 
@@ -13,7 +13,7 @@
 
 #define MOT_TURN_LONG_NS UINT64_C(1000000)   /* somebody else has run, or a nap is short beside a job */
 #define MOT_TURN_LONG_RUN 3                  /* so many in a row, and it is no accident */
-#define MOT_TURN_HOLD_NS UINT64_C(100000000) /* for so long we do not try again */
+#define MOT_TURN_HOLD_NS UINT64_C(100000000) /* how long we do not try again */
 
 struct mot_turn {
     uint64_t hold_until;

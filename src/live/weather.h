@@ -1,9 +1,9 @@
 /* weather.h -- the faults of an emulated cluster.
  *
- * A live driver has no wire that could lose a frame: what frames would suffer below the channel becomes
+ * A live driver has no wire that could lose a frame, so what would happen to frames below the channel becomes
  * the delay that a method would see above it. Stalls, slow links and random faults come at the simulator's
- * times. There are no crashes, and no peer is given up: a thread cannot die alone, and a network
- * partition, however long, is only a delay. */
+ * times. There are no crashes, and no peer is given up: a thread cannot die alone, and a network partition,
+ * however long, is only a delay. */
 #ifndef MOT_LIVE_WEATHER_H
 #define MOT_LIVE_WEATHER_H
 

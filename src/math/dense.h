@@ -8,8 +8,8 @@
 
 #include "math/kernels.h"
 
-/* Weights times inputs first .. first + k - 1 of `in`, which are given by feature; later inputs are added
- * to what earlier ones gave. */
+/* Weights times inputs first .. first + k - 1 of `in`, which are given by feature; later inputs add to the
+ * result of earlier ones. */
 static inline void mot_dense_forward(uint32_t out, uint32_t in, uint32_t rows, uint32_t first, uint32_t k,
     const float *w, const float *bias, const float *a, float *y)
 {

@@ -12,8 +12,8 @@ void mot_gemm_avx512(const struct mot_gemm *);
 void mot_narrow_forward_avx512(const struct mot_few *);
 extern const struct mot_map_kernels mot_maps_generic, mot_maps_avx2, mot_maps_avx512, mot_maps_neon;
 
-/* Best first. Where there is AVX-512, avx2 comes twice: first with wider twins of kernels, which give the
- * same bits. */
+/* Best first. With AVX-512, avx2 comes twice: first with wider twins of some kernels, which give the same
+ * bits. */
 #define SETS_MAX 3
 static const struct mot_kernels *available[SETS_MAX + 1];
 #ifdef MOTLEY_AVX512

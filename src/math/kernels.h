@@ -1,8 +1,8 @@
 /* kernels.h -- the inner loops, in one table for each instruction set.
  *
  * One source (kernels_body.h and what it includes) is compiled once for each set: generic
- * with the baseline flags, avx2 with -mavx2 -mfma, neon on aarch64. The best that the
- * machine has is chosen at run time. Where there is AVX-512, avx2 has wider twins of some kernels, with the
+ * with the baseline flags, avx2 with -mavx2 -mfma, neon on aarch64. The best one that the
+ * machine can run is chosen at run time. With AVX-512, avx2 has wider twins of some kernels, which give the
  * same bits (kernels_avx512.c). The sets differ in the last bits (FMA or not), so a
  * run records which it used; within a set, a result depends on the values only: not on
  * alignment, not on where a row falls in a batch, not on how often it is computed.
@@ -21,14 +21,14 @@
 /* How many panels hold that many columns. */
 static inline uint32_t mot_panels(uint32_t cols) { return (cols + MOT_PANEL - 1) / MOT_PANEL; }
 
-/* Where a chain of additions is broken. A product may be made block by block, by gemm calls that add. */
+/* Where a chain of additions is broken, so a product may be made block by block, by gemm calls that add. */
 #define MOT_K_BLOCK 384u
 
 /* Batches of up to this many rows use the few_ kernels. */
 #define MOT_FEW 8u
 
-/* At most so many outputs has a layer that goes through narrow_forward: its weights pass once for every
- * sixteen rows, which beyond that takes longer than what it hides. */
+/* The most outputs of a layer that uses narrow_forward. It goes through the weights once for every sixteen
+ * rows; with more outputs that takes longer than the fetching of rows that it hides. */
 #define MOT_NARROW 32u
 
 /* C[m][n] = bias + A B, or C += A B. A(i, k) = a[i*a_row + k/16*a_block + k%16*a_col], which
@@ -49,8 +49,8 @@ struct mot_gemm {
     bool add, fresh;   /* fresh, with add: C counts as zeros, whatever it holds */
 };
 
-/* One layer and rows that lie anywhere (a few of them, but for narrow_forward): weights w[out][in], inputs
- * x[r][in], slopes d(r, o) = d[o*d_out + r*d_row], results from y on, y_row apart. The bits are those of
+/* One layer and rows that lie anywhere (a few of them, except for narrow_forward): weights w[out][in], inputs
+ * x[r][in], slopes d(r, o) = d[o*d_out + r*d_row], results from y on, y_row apart. Gives the same bits as
  * gemm. */
 struct mot_few {
     uint32_t rows, in, out; /* rows: 1 to MOT_FEW; in narrow_forward any, out: 1 to MOT_NARROW */
@@ -70,8 +70,8 @@ struct mot_sgd {
 };
 
 /* m = beta1 m + new1 g', v = beta2 v + new2 g'^2 with g' = grad g; x -= decay x + rate m /
- * (root sqrt(v) + epsilon). new is 1 - beta, given apart because a float's 1 - 0.999 is wrong
- * in the fifth digit. */
+ * (root sqrt(v) + epsilon). new is 1 - beta, given separately because a float's 1 - 0.999 is
+ * wrong in the fifth digit. */
 struct mot_adamw {
     float grad, beta1, new1, beta2, new2, decay, rate, root, epsilon;
 };
@@ -84,7 +84,7 @@ struct mot_kernels {
     /* Columns first .. first + cols - 1 of rows lying anywhere -> panels of their transpose,
      * [rows/16][cols][16], zeros in the padding. */
     void (*turn_rows)(uint32_t rows, const float *const *row, size_t first, uint32_t cols, float *out);
-    /* What few_forward computes, as panels [rows/16][out][16]; what is in the padding means nothing. */
+    /* What few_forward computes, as panels [rows/16][out][16] with anything in the padding. */
     void (*narrow_forward)(const struct mot_few *);
     /* Panels of an [rows][cols] matrix -> panels of its transpose; zeros in the padding. */
     void (*transpose)(uint32_t rows, uint32_t cols, const float *in, float *out);
@@ -154,14 +154,14 @@ struct mot_kernels {
 
     /* ---- compressors ---- */
     /* The places, counted from `first` on, and the bits of entries whose bits without the sign are at least
-     * `least` (1 to 2^31 - 1), in order; returns how many. What is behind them, up to n, may change. */
+     * `least` (1 to 2^31 - 1), in order; returns how many. What follows them, up to n, may be overwritten. */
     size_t (*above)(
         size_t n, const float *x, uint32_t least, uint32_t first, uint32_t *index, uint32_t *bits);
-    double (*norm1)(size_t n, const float *x); /* the sum of the sizes, added like dot */
+    double (*norm1)(size_t n, const float *x); /* the sum of absolute values, added like dot */
     /* level = the sign of x times |x| steps, rounded up or down at random so that the mean is right, at most
      * `most`; |x| steps below 2^24 */
     void (*levels)(size_t n, const float *x, float steps, int32_t most, uint64_t key, int8_t *level);
-    void (*signs)(size_t n, const float *x, unsigned char *bit); /* a bit each, 1: minus; zeros behind */
+    void (*signs)(size_t n, const float *x, unsigned char *bit); /* a bit each, 1: negative; then zeros */
 
     /* ---- optimisers: one pass, every out may be its in ---- */
     /* without momentum; false: g is not finite */

@@ -1,12 +1,12 @@
-/* kernels_ahead.h -- sixteen rows at a time, and those to come; a part of kernels_narrow.h and
+/* kernels_ahead.h -- sixteen rows at a time, and the next ones ahead; a part of kernels_narrow.h and
  * kernels_wide.h.
  *
- * There is little to multiply for each number that is read, so what counts is that memory is never idle:
- * while sixteen rows are multiplied, the next are fetched, a line of the caches at a time. */
+ * Each number read takes part in few multiplications, so memory must never be idle: while sixteen rows are
+ * multiplied, the next are fetched, one cache line at a time. */
 #define PAGE 4096u
 #define LINE_FLOATS 16u
 
-/* Without rows to come a row fetches its own columns, so many ahead. */
+/* If no rows follow, a row fetches its own columns, this many ahead. */
 #define OWN_AHEAD 64
 
 struct sixteen {
@@ -15,13 +15,13 @@ struct sixteen {
     bool adjacent; /* each row begins where the one before ends: so may the next, from next[0] on */
 };
 
-/* Rows that follow each other are likely to be followed by more. The processor looks up few pages at a time,
- * and what is fetched waits for that: so the pages of as many rows are asked for early, all at once. */
+/* Adjacent rows are likely to be followed by more. The processor looks up few pages at a time, and fetches
+ * wait for that, so this asks for the pages of as many rows again, early and all at once. */
 static void ask_for_pages(const struct mot_few *f)
 {
     const uintptr_t row = f->in * sizeof(float), first = (uintptr_t)f->x[0] + (f->rows + MOT_PANEL) * row;
     for (uintptr_t at = 0; at < f->rows * row; at += PAGE)
-        __builtin_prefetch((const void *)(first + at), 0, 2); /* an address that is nobody's does no harm */
+        __builtin_prefetch((const void *)(first + at), 0, 2); /* harmless even at an invalid address */
 }
 
 /* Rows r .. r + 15. */
@@ -40,8 +40,8 @@ INLINE void find_sixteen(const struct mot_few *f, uint32_t r, struct sixteen *s)
     if (r == 0) ask_for_pages(f);
 }
 
-/* At column k fetches the i-th line of what is to come, so that when sixteen more columns are done, sixteen
- * more lines are there: in the order of memory, or of each row one. */
+/* At column k fetches the i-th of the next lines, so that after sixteen more columns sixteen more lines have
+ * come: in the order of memory, or one of each row. */
 INLINE void fetch_line(const struct sixteen *s, size_t k, size_t i, const bool adjacent)
 {
     __builtin_prefetch(adjacent ? s->next[0] + (k + i) * LINE_FLOATS : s->next[k % MOT_PANEL + i] + k, 0, 2);

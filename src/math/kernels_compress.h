@@ -39,8 +39,8 @@ INLINE void put_place(const float *x, size_t at, uint32_t first, uint32_t *index
     memcpy(bits, x + at, sizeof *bits);
 }
 
-/* Of AT_ONCE floats seldom more than SURE are chosen. So many are written in any case, but only counted if
- * they are there: whether they are, no processor can foresee. */
+/* Of AT_ONCE floats seldom more than SURE are chosen. That many are always written, but only counted if they
+ * exist: no processor could predict a branch on that. */
 #define SURE 2
 
 static size_t places_above(
@@ -82,7 +82,7 @@ static double norm1(size_t n, const float *x)
     return lane[0];
 }
 
-/* Numbers of a counter, mixed: as random as rounding needs. */
+/* Mixes the numbers of a counter: as random as rounding needs. */
 INLINE vu mixed(vu h)
 {
     h = (h ^ h >> 16) * 0x7feb352du;

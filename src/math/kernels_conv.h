@@ -1,9 +1,9 @@
 /* kernels_conv.h -- convolutions over maps (maps.h); a part of kernels_maps.h.
  *
  * Forward, and back to the input: a register tile of some output channels by some neighbouring pixels by
-  * sixteen rows. For each number of the window it loads the pixels, broadcasts a weight for each channel
-  * and does a fused multiply-add for each pair; nothing is copied but the weights. Back to the weights: a
-  * tile of four output channels by some inputs, whose sixteen partial sums each are added up at the end. */
+ * sixteen rows. For each number of the window it loads the pixels, broadcasts a weight for each channel
+ * and does a fused multiply-add for each pair; only the weights are copied. Back to the weights: a tile of
+ * four output channels by some inputs, each with sixteen partial sums that are added up at the end. */
 
 #define PARTS ((int)(MOT_PANEL / LANES)) /* vectors for the sixteen rows of a number */
 #if LANES == 16
@@ -99,7 +99,7 @@ INLINE void conv_sums(const struct conv_tile *t, float *y, const int outs, const
             store(conv_out(t, t->o + (uint32_t)o, (uint32_t)p, y) + v * LANES, sum[o][p][v]);
 }
 
-/* Functions of their own, as in kernels_gemm.h; those that would not fit into the registers are not made. */
+/* Separate functions, as in kernels_gemm.h; none for tiles that would not fit into the registers. */
 #define CONV_FITS(o, p) ((o) <= OUTS_MAX && (o) * (p)*PARTS <= ACROSS)
 #define DEFINE_CONV(o, p)                                                                                    \
     static __attribute__((noinline)) void conv_##o##_##p(const struct conv_tile *t, float *y)                \
@@ -122,7 +122,7 @@ DEFINE_CONVS(8)
 static void (*const conv_way[8][PIXELS_MAX])(const struct conv_tile *, float *) = { CONV_ROW(1), CONV_ROW(2),
     CONV_ROW(3), CONV_ROW(4), CONV_ROW(5), CONV_ROW(6), CONV_ROW(7), CONV_ROW(8) };
 
-/* The part of a window of `size` that begins at `first` which lies in 0 .. limit - 1. */
+/* The part inside 0 .. limit - 1 of a window of `size` that begins at `first`. */
 INLINE void clip(int64_t first, uint32_t size, uint32_t limit, uint32_t *from, uint32_t *to)
 {
     int64_t a = first < 0 ? -first : 0,
@@ -131,15 +131,15 @@ INLINE void clip(int64_t first, uint32_t size, uint32_t limit, uint32_t *from, u
     *to = (uint32_t)(b > (int64_t)*from ? b : (int64_t)*from);
 }
 
-/* As many pixels of so many channels as have their sums in registers. */
+/* For how many pixels of so many channels the sums fit into registers. */
 INLINE uint32_t pixels_of(uint32_t outs)
 {
     uint32_t most = (uint32_t)(ACROSS / PARTS) / outs;
     return most < 1 ? 1 : most > PIXELS_MAX ? PIXELS_MAX : most;
 }
 
-/* How many of the pixels from .. count - 1 of a row, or rows of a column, have a window wholly inside, up to
- * the first that has not. */
+/* Of the pixels from .. count - 1 of a row, or the rows of a column, how many have windows wholly inside
+ * before the first that does not. */
 INLINE uint32_t whole(
     uint32_t from, uint32_t count, uint32_t stride, int32_t padding, uint32_t kernel, uint32_t limit)
 {
@@ -148,8 +148,8 @@ INLINE uint32_t whole(
     return room / stride + 1 < (int64_t)(count - from) ? (uint32_t)(room / stride + 1) : count - from;
 }
 
-/* Some rows of pixels of some channels. Pixels at the left and right edge, where the window is cut, have
- * nobody beside them that sees as much of it, but those below them do: their tiles go down. */
+/* Some rows of pixels of some channels. At the left and right edges the window is cut: a pixel's neighbours
+ * beside it see another part of the window, but those below it see the same. So tiles there go down. */
 static void conv_rows(struct conv_tile *t, uint32_t outs, uint32_t rows, float *y)
 {
     const struct mot_conv *k = t->k;
@@ -279,7 +279,7 @@ struct slope_row {
 };
 
 /* Columns q0 .. q1 - 1 of the window for rows h .. h + rows - 1 and columns w .. w + cols - 1 of the output,
- * which see all of them. They lie one after the other, so a tile may take numbers of several. */
+ * which see all of them. The columns are contiguous, so a tile may take numbers of several. */
 INLINE void slope_part(
     const struct slope_row *s, uint32_t q0, uint32_t q1, uint32_t h, uint32_t rows, uint32_t w, uint32_t cols)
 {
@@ -300,8 +300,8 @@ INLINE void slope_part(
         s->outs, (q1 - q0) * s->ins);
 }
 
-/* A block of so few inputs makes tiles that are too small, so its window's columns are taken together: row by
- * row of the output, since at the edges pixels see fewer of them. The order of additions is the same. */
+/* A block of so few inputs would make tiles too small, so its window's columns are taken together: row by row
+ * of the output, since pixels at the edges see fewer of them. The order of additions is the same. */
 #define FEW_INS 3u
 
 static void slope_rows(const struct slope_row *s)
@@ -362,8 +362,8 @@ static void slope_add(const struct mot_conv_slope *k, uint32_t o, uint32_t i, co
 #define SLOPE_PIXELS                                                                                         \
     64u /* of a block at a time: 16 KB of slopes stay in the first cache while the window passes */
 
-/* Where all sums fit into a cache, a panel's numbers are used for all of them before the next panel; where
- * not, all panels are for one pair of blocks before the next. The order of additions is the same. */
+/* If all sums fit into a cache, each panel is used for all of them before the next panel; if not, each pair
+ * of blocks goes through all panels before the next pair. The order of additions is the same. */
 static void conv_slope(const struct mot_conv_slope *k)
 {
     const size_t tile = (size_t)k->kernel * k->kernel * MOT_MAP_BLOCK * MOT_MAP_BLOCK * MOT_PANEL;

@@ -5,7 +5,7 @@
  * the compiler. Every sum is the chain that gemm makes, broken at the same k: the bits are the same. */
 _Static_assert(MOT_FEW == 8, "the functions for each number of rows are written out here");
 
-/* Calls way(f, rows) as a function of its own for each number of rows. */
+/* Calls way(f, rows) as a separate function for each number of rows. */
 #define FEW_CASE(way, n)                                                                                     \
     static __attribute__((noinline)) void way##_##n(const struct mot_few *f) { way##_rows(f, n); }
 #define FEW(way)                                                                                             \
@@ -24,8 +24,8 @@ _Static_assert(MOT_FEW == 8, "the functions for each number of rows are written 
         of_rows[f->rows - 1](f);                                                                             \
     }
 
-/* How many vectors wide a strip may be: rows times vectors are the sums that live in registers, and there
- * must be several, as a chain waits for each of its additions. */
+/* How many vectors wide a strip may be: rows times vectors is the number of sums in registers, and there must
+ * be several, since a chain waits for each of its additions. */
 #define FEW_WIDE(rows) ((rows) <= 2 ? 4 : (rows) <= 4 ? 2 : 1)
 
 /* ---- Forward: lanes are outputs ---------------------------------------------------- */
@@ -39,8 +39,8 @@ struct few_strip {
     uint32_t left;
 };
 
-/* Adds inputs k .. end - 1 to the sums; with two blocks also those K_BLOCK later, to sums of their own, so
- * that there are more chains to go on with. */
+/* Adds inputs k .. end - 1 to the sums; with two blocks also those K_BLOCK later, to separate sums, so that
+ * more chains run side by side. */
 INLINE void few_chains(const struct few_strip *s, size_t k, size_t end, vf (*sum)[4][MOT_FEW], const int rows,
     const int vectors, const int blocks)
 {
@@ -208,8 +208,8 @@ INLINE vf few_outer(
     return sum;
 }
 
-/* Along the rows of the gradient, as they lie: it is read (but for a fresh one) and written once, which is
- * what this costs. */
+/* Goes along the rows of the gradient as they lie: the cost is in reading (unless it is fresh) and writing it
+ * once. */
 INLINE void few_weights_loop(const struct mot_few *f, const int rows, const bool fresh)
 {
     const float *x[MOT_FEW];
@@ -231,8 +231,8 @@ INLINE void few_weights_rows(const struct mot_few *f, const int rows)
 }
 FEW(few_weights)
 
-/* row_sums has a row of the batch in each of 16 lanes and adds the upper half of them to the lower until
- * one is left; so do these sums, in which a number of the row is a lane. */
+/* row_sums has a row of the batch in each of 16 lanes and adds the upper half of them to the lower until one
+ * is left. These sums add in the same order, although here a lane is a number of the row. */
 static void few_sums(const struct mot_few *f)
 {
     EACH_LANES(f->in, i, left, {

@@ -32,7 +32,7 @@ struct tile {
     const float *const *b_row;
     size_t b_at; /* where in each row the tile begins */
     float *c;
-    size_t c_row, c_soon; /* how far behind C that lies which the next tiles but one write */
+    size_t c_row, c_soon; /* how far beyond C the tiles after the next ones write */
     uint32_t k;
     const float *bias; /* what the sums begin with, one for each row */
     bool add, fresh;
@@ -45,7 +45,7 @@ INLINE void tile_rows(const struct tile *t, const int rows, const bool panel)
     vf sum[TILE_ROWS][TILE_VECTORS];
     UNROLL for (int i = 0; i < rows; i++)
     {
-        /* C is needed when the sums are done; until then it has time to come from far. */
+        /* C is not needed before the sums are done: time enough for it to come from far. */
         __builtin_prefetch(t->c + (size_t)i * t->c_row + t->c_soon, 1);
         UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = all(t->bias[i]);
     }
@@ -72,7 +72,7 @@ INLINE void tile_rows(const struct tile *t, const int rows, const bool panel)
 
     float *const c = t->c;
     const size_t c_row = t->c_row;
-    if (t->add && t->fresh) { /* zeros in the place of C: a sum of -0 becomes 0, as it would there */
+    if (t->add && t->fresh) { /* adds zeros instead of C: a sum of -0 becomes 0, as it would with C */
         UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] +=
             (vf){ 0 };
     } else if (t->add) {
@@ -83,8 +83,8 @@ INLINE void tile_rows(const struct tile *t, const int rows, const bool panel)
         store(c + (size_t)i * c_row + v * LANES, sum[i][v]);
 }
 
-/* Functions of their own: clang would merge what the cases of a switch have in common and lose the constant.
- * Those with more rows than a tile are not made. */
+/* Separate functions: clang would merge what the cases of a switch have in common and lose the constant.
+ * Those with more rows than a tile are empty. */
 #define DEFINE_TILE(n)                                                                                       \
     static __attribute__((noinline)) void tile_##n(const struct tile *t)                                     \
     {                                                                                                        \
@@ -131,9 +131,9 @@ static void pack_panel(uint32_t rows, const float *const *row, size_t from, uint
     }
 }
 
-/* Rows of B are packed where at least so many tiles read them, and at the right edge. */
+/* Rows of B are packed if at least this many tiles read them, and at the right edge. */
 #define PACK_TILES 4
-/* Under so many k a tile is over before C can have come. */
+/* With fewer k than this, a tile ends before its C can arrive. */
 #define SHORT_K 32
 
 /* Rows i0 .. i1-1 of C, one panel, the k of one block. */

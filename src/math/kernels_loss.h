@@ -52,8 +52,8 @@ static double logistic(uint32_t rows, const double *z, const float *y, double co
 
 #define ROW_VECTORS ((int)MOT_PANEL / LANES)
 
-/* z becomes exp(z - most); most is the largest of each row, sum the row's sum. Vectors behind the `left`
- * rows are left alone. */
+/* z becomes exp(z - most); most is the largest of each row, sum the row's sum. Vectors beyond the `left`
+ * rows stay as they are. */
 INLINE void softmax_panel(
     uint32_t left, uint32_t classes, float *z, vf most[ROW_VECTORS], vf sum[ROW_VECTORS])
 {
@@ -93,8 +93,8 @@ static void softmax(uint32_t rows, uint32_t classes, float *z)
     }
 }
 
-/* How many of `left` rows have in `own` the largest number of their classes, and the label is the first
- * that has it. */
+/* Counts those of the `left` rows whose `own` number is the largest of all classes, with the label the first
+ * class that has it. */
 INLINE uint32_t first_greatest(
     uint32_t left, uint32_t classes, const float *z, const float label[MOT_PANEL], const float own[MOT_PANEL])
 {

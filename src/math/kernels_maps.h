@@ -7,7 +7,7 @@
 
 /* ---- Pooling ---------------------------------------------------------------------- */
 
-/* What every pixel of a pooled map does, for one channel of one panel: the part of its window inside. */
+/* For a pixel of a pooled map, in one channel of one panel: the part of its window that lies inside. */
 struct window {
     const float *x; /* its first pixel of the input */
     float *dx;
@@ -15,7 +15,7 @@ struct window {
     uint32_t rows, cols;
 };
 
-/* `size` is known to the compiler: windows of size x size that lie side by side, none cut; or 0: any. */
+/* `size` is known to the compiler: windows of size x size, side by side and none of them cut; 0: any. */
 INLINE bool next_window(const struct mot_pool *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w,
     struct window *at, const uint32_t size)
 {
@@ -73,7 +73,7 @@ INLINE void max_of_windows(const struct mot_pool *k, const uint32_t size)
             EACH_PIXEL(at)
             {
                 vf x = load(at.x + i * at.row + j * at.step + v * LANES);
-                most = choose((x > most) | (x != x), x, most); /* what is not a number stays seen */
+                most = choose((x > most) | (x != x), x, most); /* NaN stays visible */
             }
             store(y + v * LANES, most);
         }
@@ -166,7 +166,7 @@ INLINE vi counts(const struct mot_channels *k, uint32_t panel, int v)
     return load(number + v * LANES) < (float)(k->rows - panel * MOT_PANEL);
 }
 
-/* Sums of floats over so many pixels go into doubles, lane by lane: 16 of them, whatever the vector. */
+/* Sums of floats over this many pixels are added to doubles, lane by lane: 16 lanes, whatever the vector. */
 #define CHUNK 32u
 INLINE void gather(vf sum, double *lane)
 {

@@ -1,13 +1,12 @@
 /* kernels_narrow.h -- a layer with few outputs over rows that lie anywhere; a part of kernels_body.h.
  *
- * Sixteen columns of sixteen rows are transposed and multiplied at once, while what comes next is fetched:
- * loads, shuffles and products of neighbouring steps overlap. Transposed 384 columns at a time, as gemm
- * would have it, the rows took a third longer. Every sum is the chain that gemm makes, broken at the same
- * k: the bits are the same. */
+ * Sixteen columns of sixteen rows are transposed and multiplied at once, while the next ones are fetched:
+ * loads, shuffles and products of neighbouring steps overlap. Transposing 384 columns at a time, as for gemm,
+ * took a third longer. Every sum is the chain that gemm makes, broken at the same k, with the same bits. */
 
 #include "math/kernels_ahead.h"
 
-/* Goes on with the sums of some outputs and TILE_COLS rows: n inputs more. */
+/* Adds n more inputs to the sums of some outputs and TILE_COLS rows. */
 INLINE void narrow_tile(
     const float *w, size_t w_row, const float *turned, uint32_t n, float *sums, const int outs)
 {

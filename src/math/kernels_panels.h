@@ -68,7 +68,7 @@ INLINE void turn_lanes(const float *const row[LANES], size_t first, size_t cols,
     for (; c < cols; c++, out += MOT_PANEL) UNROLL for (int i = 0; i < LANES; i++) out[i] = row[i][first + c];
 }
 
-#define TURN_COLS 64u /* columns transposed at a time: rows without data then read zeros that are not many */
+#define TURN_COLS 64u /* columns transposed at a time, so that few zeros do for rows without data */
 
 static void turn_rows(uint32_t rows, const float *const *row, size_t first, uint32_t cols, float *out)
 {
@@ -108,8 +108,7 @@ static void row_sums(uint32_t rows, uint32_t cols, const float *in, float *y)
         vf lane[MOT_PANEL / LANES] = { 0 };
         for (uint32_t p = 0; p < panels; p++) {
             const float *from = in + ((size_t)p * rows + r) * MOT_PANEL;
-            const float left =
-                (float)(cols - p * MOT_PANEL); /* what lies behind is padding, whatever it is */
+            const float left = (float)(cols - p * MOT_PANEL); /* what follows is padding, whatever it holds */
             UNROLL for (uint32_t v = 0; v < MOT_PANEL / LANES; v++) lane[v] +=
                 choose(load(number + v * LANES) < left, load(from + v * LANES), (vf){ 0 });
         }

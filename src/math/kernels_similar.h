@@ -1,6 +1,6 @@
 /* kernels_similar.h -- similarities between samples, and the sums that greedy selection makes of them; a part
  * of kernels_body.h. A similarity is a short, 65535 for 1: sums of them are exact, so that
- * neither the width of a vector nor the number of threads shows in what is selected. */
+ * neither the width of a vector nor the number of threads affects what is selected. */
 #define SHORTS (2 * LANES)
 
 INLINE vs load_s(const uint16_t *p)

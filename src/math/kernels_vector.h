@@ -1,7 +1,7 @@
 /* kernels_vector.h -- loops over vectors, sparse rows and parameters; a part of kernels_body.h. */
 
-/* What follows `left` is done for i = 0, LANES, ... below n; `left` numbers are there: LANES, as a constant,
- * in the loop, and fewer at most once, behind it. `in` and `out` load and store at i, whole or in part. */
+/* Does what follows `left` for i = 0, LANES, ... below n. `left` numbers are there: LANES, as a constant, in
+ * the loop, and fewer at most once, after it. `in` and `out` load and store at i, whole or in part. */
 #define EACH_LANES(n, i, left, ...)                                                                          \
     do {                                                                                                     \
         size_t i = 0;                                                                                        \
@@ -135,7 +135,7 @@ static bool all_finite(size_t n, const float *x)
     for (; i + ROWS * LANES <= n; i += ROWS * LANES)
         UNROLL for (size_t r = 0; r < ROWS; r++) bad[r] |= not_finite(load(x + i + r * LANES));
     for (; i + LANES <= n; i += LANES) bad[0] |= not_finite(load(x + i));
-    /* the last LANES, some of them a second time, where there are as many */
+    /* the last LANES, some of them a second time, if there are that many */
     if (i < n) bad[1] |= not_finite(n < LANES ? load_part(x, n) : load(x + n - LANES));
     return none(bad[0] | bad[1] | bad[2] | bad[3]);
 }
@@ -196,7 +196,7 @@ static bool sgd(size_t n, const struct mot_sgd *set, const float *g, const float
     EACH_LANES(n, i, left, {
         vf slope = in(g, i, left);
         vf at = in(x, i, left);
-        bad |= not_finite(slope); /* the loop waits for memory: this takes no time */
+        bad |= not_finite(slope); /* costs no time: the loop waits for memory */
         vf step = fma_f(all(s.decay), at, s.grad * slope);
         out(x_out, i, left, fma_f(all(-s.lr), step, at));
     });

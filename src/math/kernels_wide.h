@@ -2,7 +2,7 @@
  *
  * The twin of kernels_narrow.h, with the same bits: a lane is a row, and every sum is the same chain. Four
  * columns of sixteen rows are turned and multiplied in registers, so that the units that multiply do not
- * wait for those that shuffle. With rows in a cache, Zen 4 makes 95 % of the multiply-adds that it can. */
+ * wait for those that shuffle. With rows in a cache, Zen 4 reaches 95 % of its multiply-adds. */
 #include "math/kernels_ahead.h"
 
 _Static_assert(LANES == MOT_PANEL, "a panel is a vector");
@@ -37,7 +37,7 @@ INLINE void turn_sixteen(const vf row[4], vf v[4])
     v[2] = (vf)_mm512_unpacklo_pd(b, d), v[3] = (vf)_mm512_unpackhi_pd(b, d);
 }
 
-/* Inputs k .. end - 1 are added to the sums. */
+/* Adds inputs k .. end - 1 to the sums. */
 INLINE void wide_chains(
     const struct wide *t, uint32_t k, uint32_t end, vf *sum, const int outs, const bool adjacent)
 {

@@ -37,7 +37,7 @@
     }
 
 static const struct mot_option conv_options[] = {
-    OUT("channels that come out", NULL),
+    OUT("output channels", NULL),
     KERNEL("height and width of the window"),
     { .name = "stride",
         .type = MOT_OPT_UINT,
@@ -53,12 +53,12 @@ static const struct mot_option conv_options[] = {
         .preset = "1",
         .min = 1,
         .max = 1 << 20,
-        .doc = "groups of channels that do not see each other; as many as channels: depthwise" },
+        .doc = "independent groups of channels; as many as channels: depthwise" },
     BIAS,
     { .name = NULL },
 };
 static const struct mot_option linear_options[] = {
-    OUT("numbers that come out; classes: as many as the data has, or 1 if its labels are values", "classes"),
+    OUT("outputs; classes: as many as the data has, or 1 if its labels are values", "classes"),
     BIAS,
     { .name = NULL },
 };
@@ -132,7 +132,7 @@ static const struct mot_option embedding_options[] = {
         .min = 1,
         .max = 1 << 24,
         .doc = "how many words there are; the columns of the data hold their numbers, from 0" },
-    OUT("numbers that stand for a word", NULL),
+    OUT("numbers that represent a word", NULL),
     { .name = NULL },
 };
 static const struct mot_option no_options[] = { { .name = NULL } };
@@ -142,9 +142,8 @@ static const struct mot_option residual_options[] = {
         .offset = FIELD(shortcut),
         .preset = "identity",
         .choices = "identity|pad|conv",
-        .doc =
-            "how what entered gets to the end: as it is; every second pixel, with channels of zeros before "
-            "and behind; or through a 1x1 convolution and batch norm" },
+        .doc = "how the input reaches the end: as it is; every second pixel, with channels of zeros before "
+               "and after; or through a 1x1 convolution and batch norm" },
     { .name = NULL },
 };
 
@@ -154,25 +153,25 @@ static const struct {
 } kinds[] = {
     [MOT_LAYER_CONV] = { "conv", "a convolution", conv_options },
     [MOT_LAYER_LINEAR] = { "linear", "a dense layer over numbers without geometry", linear_options },
-    [MOT_LAYER_RELU] = { "relu", "what is below 0 becomes 0", no_options },
+    [MOT_LAYER_RELU] = { "relu", "numbers below 0 become 0", no_options },
     [MOT_LAYER_MAX_POOL] = { "max_pool", "the greatest number of each window", pool_options },
     [MOT_LAYER_MEAN_POOL] = { "mean_pool", "the mean of each window", mean_options },
     [MOT_LAYER_BATCH_NORM] = { "batch_norm",
-        "batch norm: each channel less its mean over the batch, by its deviation, then scaled and shifted",
+        "batch norm: each channel minus its mean over the batch, divided by its deviation, then scaled and "
+        "shifted",
         batch_norm_options },
     [MOT_LAYER_GROUP_NORM] = { "group_norm",
-        "group norm: each group of channels of a row less its mean, by its deviation, then scaled and "
-        "shifted",
+        "group norm: each group of channels of a row minus its mean, divided by its deviation, then scaled "
+        "and shifted",
         group_norm_options },
     [MOT_LAYER_DROPOUT] = { "dropout",
-        "in training, some numbers at random become 0, and the others grow to make up for them",
+        "in training, sets random numbers to 0 and scales up the others to make up for them",
         dropout_options },
     [MOT_LAYER_EMBEDDING] = { "embedding", "the first layer: a word's number becomes a list of numbers",
         embedding_options },
     [MOT_LAYER_FLATTEN] = { "flatten", "a picture becomes a row of numbers: channel after channel",
         no_options },
-    [MOT_LAYER_RESIDUAL] = { "residual", "what enters is added to what its layers make of it",
-        residual_options },
+    [MOT_LAYER_RESIDUAL] = { "residual", "adds its input to the output of its layers", residual_options },
 };
 
 const char *mot_layer_word(enum mot_layer_kind kind)
@@ -220,7 +219,7 @@ static bool word(struct reading *r, char *out, size_t room)
     return true;
 }
 
-/* To behind the list that begins here; false: the text ends before. */
+/* Skips the list that begins here; false: the text ends first. */
 static bool pass_list(struct reading *r)
 {
     int open = 0;
@@ -309,13 +308,13 @@ static enum mot_status join_name(
     return MOT_OK;
 }
 
-/* What a map says besides options: the layer's name, what its tensors are called, a residual's own list. */
+/* What a map says besides options: the layer's name, its tensors' name, a residual's own list. */
 struct said {
     char name[MOT_LAYER_NAME], as[MOT_LAYER_NAME];
     const char *layers; /* where the inner list begins */
 };
 
-/* Goes through the map once to find those; the text is left where it was. */
+/* Goes through the map once to find those, then back to where it began. */
 static enum mot_status survey(struct reading *r, struct said *said)
 {
     const char *begin = r->at;
@@ -438,7 +437,7 @@ static enum mot_status read_list(struct reading *r, const char *prefix, unsigned
         enum mot_status status = read_item(r, prefix, place++, depth);
         if (status != MOT_OK) return status;
     } while (take(r, ','));
-    if (!take(r, ']')) return wrong(r, NULL, "expected , or ] behind it");
+    if (!take(r, ']')) return wrong(r, NULL, "expected , or ] after it");
     return MOT_OK;
 }
 
@@ -450,7 +449,7 @@ enum mot_status mot_layer_list_parse(const char *text, struct mot_layer_list *ou
     enum mot_status status = read_list(&r, "", 0);
     skip(&r);
     if (status == MOT_OK && *r.at)
-        status = mot_fail(MOT_EUSAGE, "model.layers: text behind the end of the list");
+        status = mot_fail(MOT_EUSAGE, "model.layers: text after the end of the list");
     mot_arena_free(&arena);
     return status;
 }

@@ -1,10 +1,10 @@
 /* layer_list.h -- a network as users write it: a list of layers, as text.
  *
- *     [{name: conv, out: 6, kernel: 5, padding: 2}, relu, {name: max_pool, kernel: 2}, flatten, {name:
-  * linear, out: 120}]
+ *     [{name: conv, out: 6, kernel: 5, padding: 2}, relu, {name: max_pool, kernel: 2}, flatten,
+ *      {name: linear, out: 120}]
  *
- * A layer is a word, or a map with its name and options; `as` names its tensors, which else are called by its
- * place, from 0, as in PyTorch's nn.Sequential. A residual has a list of its own. */
+ * A layer is a word, or a map with its name and options; `as` names its tensors, otherwise its place does,
+ * from 0, as in PyTorch's nn.Sequential. A residual has a list of its own. */
 #ifndef MOT_MATH_LAYER_LIST_H
 #define MOT_MATH_LAYER_LIST_H
 

@@ -132,8 +132,8 @@ static void layer_forward(const struct layer *l, const float *x, uint32_t rows, 
         scratch + l->by_feature);
 }
 
-/* With many outputs a block of columns at a time, so that what was transposed is in a cache when it is
- * multiplied. */
+/* With many outputs, takes a block of columns at a time, so that transposed numbers are still in a cache when
+ * they are multiplied. */
 static void first_layer_dense(
     const struct plan *p, const float *x, const struct mot_batch *batch, float *scratch)
 {
@@ -222,7 +222,7 @@ static void weights_gradient_sparse(
 struct sink {
     float *g;
     bool fresh;
-    struct mot_exit *exit; /* NULL: it leaves when all of it is there */
+    struct mot_exit *exit; /* NULL: it leaves once it is complete */
 };
 
 static void layer_leaves(struct sink to, const struct layer *l)

@@ -18,7 +18,7 @@ double mot_reg_value(const struct mot_reg *, const struct mot_net *, const float
 /* g += a times its gradient; returns a times its value. */
 double mot_reg_add(const struct mot_reg *, const struct mot_net *, const float *x, double a, float *g);
 
-/* The way of a gradient out of a model while it is computed. A penalty is added just before it leaves. */
+/* How a gradient leaves a model, part by part as it is computed. Each part gets its penalty just before. */
 struct mot_exit {
     const struct mot_reg *reg;
     const struct mot_net *net;

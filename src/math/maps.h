@@ -1,9 +1,9 @@
 /* maps.h -- the inner loops of networks that see pictures, one table for each instruction set.
  *
  * A map is [channels][height][width] numbers for each row of a slice. Sixteen rows lie innermost, so that
-  * every kernel is a plain loop over pixels with vectors of rows, whatever the kernel's size, stride or
-  * padding. Channels come in blocks of four (the last may have fewer):
-  * [rows/16][channels/4][height][width][4][16]. A run of pixels is then contiguous for four channels at
+ * every kernel is a plain loop over pixels with vectors of rows, whatever the kernel's size, stride or
+ * padding. Channels come in blocks of four (the last may have fewer):
+ * [rows/16][channels/4][height][width][4][16]. A run of pixels is then contiguous for four channels at
   * once, which is what convolutions read. A map of one pixel is a panelled matrix of features (kernels.h).
  *
  * The sums are taken in an order that does not depend on how wide a vector is: a set's wider twin (AVX-512
@@ -14,7 +14,7 @@
 #include "math/kernels.h"
 
 #define MOT_MAP_BLOCK 4u
-#define MOT_KERNEL_MAX 16u /* a convolution sees at most so many rows and columns at once */
+#define MOT_KERNEL_MAX 16u /* the most rows and columns of a convolution's window */
 
 struct mot_map {
     uint32_t channels, height, width;
@@ -96,8 +96,8 @@ struct mot_channels {
     struct mot_map map;
 };
 
-/* What dropout draws for number n (channel after channel) of a row: 24 bits of what the row's key and n give,
- * the same on every machine. */
+/* What dropout draws for number n (channel after channel) of a row: 24 bits, a function of the row's key and
+ * n, the same on every machine. */
 static inline uint32_t mot_drop_draw(uint64_t key, uint32_t n)
 {
     uint32_t h = ((uint32_t)key + n) ^ (uint32_t)(key >> 32);

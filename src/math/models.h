@@ -9,7 +9,7 @@ extern const struct mot_model *const mot_models[];
 /* Model i, or NULL past the last. */
 const struct mot_model *mot_model_at(size_t i);
 /* Models that a user of the library provides (ended by NULL, or NULL for none) follow the built-in ones in
- * this thread, until the next call. Returns those before. */
+ * this thread, until the next call. Returns the previous ones. */
 const struct mot_model *const *mot_models_extend(const struct mot_model *const *more);
 
 /* Sets net->kind, conf, shape, then calls the model's own open. Close it again. */
@@ -17,15 +17,15 @@ enum mot_status mot_net_open(
     const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
 
 void mot_net_close(struct mot_net *); /* and zeroes it */
-/* The model's own initial values, and what stands beside its statistics. */
+/* The model's own initial values, and that of the float beside its statistics. */
 void mot_net_init(const struct mot_net *, uint64_t seed, float *x);
-/* Whether it is the float that mot_net_open adds to statistics: no tensor of the model. */
+/* Whether the segment is the float that mot_net_open adds to statistics, not a tensor of the model. */
 bool mot_net_counts(const struct mot_net *, uint32_t segment);
 
 /* What the model's grad adds to g; `first`: g holds nothing yet. */
 double mot_net_grad(const struct mot_net *, const float *x, const struct mot_batch *, float coef, bool first,
     float *g, void *scratch);
-/* The same for the last slice of a gradient that leaves early. A model without grad_early tells nobody. */
+/* The same for the last slice of a gradient that leaves early. A model without grad_early reports nothing. */
 double mot_net_grad_early(const struct mot_net *, const float *x, const struct mot_batch *, float coef,
     bool first, float *g, void *scratch, const struct mot_leaving *);
 

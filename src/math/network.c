@@ -130,8 +130,8 @@ static enum mot_status network_open(struct mot_net *net)
     return status;
 }
 
-/* As PyTorch's layers begin: uniform within 1 / sqrt(inputs of one output), weights and biases; norms as
- * identity; words as normal numbers. */
+/* As in PyTorch: weights and biases uniform within 1 / sqrt(inputs of one output), norms the identity, words
+ * normally distributed. */
 static void network_init(const struct mot_net *net, uint64_t seed, float *x)
 {
     const struct mot_plan *plan = net->plan;

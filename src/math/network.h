@@ -21,8 +21,7 @@ enum mot_op_kind {
     MOT_OP_ADD,
 };
 
-/* One step of the computation. Its result is a map for each row; some ops work in the place of their
- * input's. */
+/* One step of the computation. Its result is a map for each row; some ops overwrite their input's. */
 struct mot_op {
     enum mot_op_kind kind;
     uint32_t in, also; /* the ops whose results it takes; also: MOT_OP_ADD's shortcut */
@@ -41,8 +40,8 @@ struct mot_op {
 
 struct mot_plan {
     uint32_t ops, slots;
-    uint32_t seen; /* the op whose result the last layer with weights takes; 0: there is one such layer */
-    size_t results, slot, turned; /* numbers a row: of all results, of one slope, of what is turned round */
+    uint32_t seen; /* the op whose result the last layer with weights takes; 0: it is the only such layer */
+    size_t results, slot, turned; /* numbers a row: of all results, of one slope, of what is transposed */
     size_t apart;                 /* and of one group of a convolution, in and out */
     size_t packed, sums, kept, channels; /* floats that the ops need besides, and the most channels */
     struct mot_op op[];
@@ -89,8 +88,8 @@ void mot_pass_conv_back(
 void mot_pass_norm(const struct mot_pass *, const struct mot_op *, const float *in, bool relu, float *out);
 void mot_pass_norm_back(
     const struct mot_pass *, const struct mot_op *, const float *d, struct mot_target, float *g);
-/* Batch norm's statistics: a sum over rows, as any gradient; the variance without bias, as PyTorch's. Known
- * since the way forward: they are the last floats, and so the first to leave. */
+/* Batch norm's statistics: a sum over rows, like any gradient; the variance is unbiased, as in PyTorch. Known
+ * since the forward pass, they are the last floats and so the first to leave. */
 void mot_pass_statistics(const struct mot_pass *, const struct mot_op *, float coef, float *g);
 
 extern const struct mot_model mot_model_network, mot_model_lenet, mot_model_resnet8, mot_model_resnet20,

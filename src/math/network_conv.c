@@ -1,7 +1,7 @@
 /* network_conv.c -- convolutions in a pass over a network, whole or in groups of channels.
  *
- * Groups do not see each other: each is a convolution of its own. Its channels are copied into maps of their
- * own and back, since the kernels read blocks of four channels, which a group may share with others. */
+ * Groups are independent: each is a convolution of its own. Its channels are copied into separate maps and
+ * back, since the kernels read blocks of four channels, which a group may share with others. */
 #include "math/network.h"
 #include <string.h>
 
@@ -52,8 +52,8 @@ static void forward(const struct mot_pass *p, const struct part *a, const float 
     k->conv(&c);
 }
 
-/* The input's pixels h = from_row + i step see only some rows of the window, and likewise columns: for each
- * of the step x step cases a convolution of the slopes with the window turned round. */
+/* The input's pixels h = from_row + i step meet only some rows of the window, and likewise columns: each of
+ * the step x step cases is a convolution of the slopes with the window turned round. */
 static void back_to_input(
     const struct mot_pass *p, const struct part *part, const float *d, struct mot_target to)
 {
@@ -108,7 +108,7 @@ static struct line line_of(const struct mot_map *m, uint32_t panel, uint32_t c, 
 
 enum way { TAKE, PUT, ADD };
 
-/* Between channels `first` and on of a whole map and a part that has only those. */
+/* Copies between channels `first` and on of a whole map and a part that has only those. */
 static void move(const struct mot_pass *p, enum way way, const struct mot_map *whole, float *x,
     uint32_t first, const struct mot_map *part, float *apart)
 {

@@ -3,7 +3,7 @@
 
 /* ---- Batch norm: Ioffe and Szegedy, ICML 2015 --------------------------------------- */
 
-/* Scales by what the slice's own rows say, or, outside of training, by the running statistics. Leaves the
+/* Scales by the statistics of the slice's own rows or, outside of training, by the running ones. Leaves the
  * mean and 1 / deviation of each channel in `kept`. */
 static void batch_forward(
     const struct mot_pass *p, const struct mot_op *op, const float *in, bool relu, float *out)

@@ -10,8 +10,8 @@
 
 static size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
 
-/* What does not depend on how many rows there are, then results and slopes of the rows at hand: few rows
- * touch little memory. */
+/* First come parts that do not depend on the number of rows, then results and slopes of the rows at hand, so
+ * that few rows touch little memory. */
 static size_t claim(size_t *used, size_t floats)
 {
     size_t here = *used;
@@ -207,7 +207,7 @@ static size_t embedded(const struct mot_op *op, uint32_t row, size_t at, uint32_
         at * mot_map_step(&op->map, c) + row % MOT_PANEL;
 }
 
-/* What is no word becomes NaN: rows of a stream cannot be refused beforehand, and a run ends at NaN. */
+/* A number that is no word becomes NaN: rows of a stream cannot be refused beforehand, and NaN ends a run. */
 static void embed(const struct mot_pass *p, const struct mot_op *op, float *out)
 {
     memset(out, 0, floats_of(p, &op->map) * sizeof *out);

@@ -157,7 +157,7 @@ static enum mot_status add_pool(struct making *m)
     uint32_t kernel = whole ? from.height : (uint32_t)l->kernel, padding = (uint32_t)l->padding;
     uint32_t stride = l->stride == MOT_WORD_UINT ? kernel : (uint32_t)l->stride;
     if (whole && (padding || l->stride != MOT_WORD_UINT))
-        return refuse(m, mot_text("takes the whole picture; set its kernel if it shall move over it"));
+        return refuse(m, mot_text("takes the whole picture; set its kernel to move a window over it"));
     if (2 * padding > kernel)
         return refuse(m, mot_format("padding %u is more than half of its window of %u", padding, kernel));
     struct mot_map to = { .channels = from.channels };
@@ -288,16 +288,16 @@ static bool is_norm(const struct mot_op *op)
     return op->kind == MOT_OP_BATCH_NORM || op->kind == MOT_OP_GROUP_NORM;
 }
 
-/* Whether op n's result lies where a max pool left its own, which it compares on the way back. */
+/* Whether op n's result lies where a max pool left its own, which the pool still needs on the way back. */
 static bool is_pooled(const struct mot_plan *p, uint32_t n)
 {
     while (p->op[n].in_place) n = p->op[n].in;
     return p->op[n].kind == MOT_OP_MAX_POOL;
 }
 
-/* May an op change its input's result? Not if another op reads it, nor if the input needs it on the way
- * back (ReLU looks for what is above 0, max pooling for what is greatest, which neither ReLU nor a later 0
- * changes where a slope is left; dropout leaves signs, but not sizes). */
+/* May an op overwrite its input's result? Not if another op reads it, nor if the input needs it on the way
+ * back. ReLU looks for numbers above 0 and max pooling for the greatest, which neither ReLU nor a later 0
+ * changes where a slope is left; dropout keeps signs, but not sizes. */
 static bool may_replace(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
     const struct mot_op *in = &p->op[op->in];
@@ -335,8 +335,8 @@ static void place_results(struct mot_plan *p, const uint32_t *readers)
     }
 }
 
-/* Slopes live from when an op that reads the result has made them until they have gone through the op
- * itself. An op that works number by number leaves the slope at its input where that at its output was. */
+/* A slope lives from when an op that reads the result makes it until it has gone through the op itself. An op
+ * that works number by number puts the slope at its input in the place of the one at its output. */
 static bool slope_stays(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
     bool by_number =
@@ -370,7 +370,7 @@ static void place_slopes(struct mot_plan *p, const uint32_t *readers)
     }
 }
 
-/* What the way back through each layer costs: every weight once for each pixel that it is seen from. */
+/* The cost of the way back through each layer: every weight once for each pixel that sees it. */
 static void weigh_layers(struct mot_net *net, const struct mot_plan *p)
 {
     for (uint32_t n = 1, s = 0; n < p->ops; n++) {

@@ -4,7 +4,7 @@
 #include <motley/method.h>
 #include <string.h>
 
-#define DELAY_FREE 4.0 /* updates that a gradient may be old, without momentum, at no smaller rate */
+#define DELAY_FREE 4.0 /* how many updates old a gradient may be, without momentum, at the full rate */
 
 #define LR(undelayed)                                                                                        \
     {                                                                                                        \
@@ -130,8 +130,8 @@ static const struct mot_optimizer lars = {
 
 const struct mot_optimizer *const mot_optimizers[] = { &sgd, &adamw, &lars, NULL };
 
-/* Before the effect of a step shows in gradients that are d updates old, d more steps are made the same way,
- * and momentum makes each of them 1 / (1 - momentum) times as long: together they must not overshoot. */
+/* If gradients are d updates old, d more steps go the same way before the effect of the first one shows, and
+ * momentum makes each of them 1 / (1 - momentum) times as long: together they must not overshoot. */
 double mot_optim_rate(const struct mot_optimizer *kind, const struct mot_optim_conf *conf, double delay)
 {
     double most = DELAY_FREE * (1 - conf->momentum);

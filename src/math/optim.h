@@ -26,7 +26,7 @@ struct mot_optim_conf {
 struct mot_optimizer { /* a kind: sgd, adamw, lars */
     const char *name, *summary;
     const struct mot_option *options; /* over struct mot_optim_conf */
-    double rate; /* what `lr: auto` is without delays; auto is NaN in the conf, and a number before a step */
+    double rate; /* `lr: auto` without delays; auto is NaN in the conf, and made a number before any step */
     uint32_t (*slots)(const struct mot_optim_conf *); /* buffers of state: 0, 1 or 2 */
 };
 extern const struct mot_optimizer *const mot_optimizers[]; /* ended by NULL; the first is the default */
@@ -52,17 +52,17 @@ void mot_optim_step(const struct mot_optim *, uint64_t step, double lr_factor, c
     double scale, const float *x, float *x_out, const float *const slot[2], float *const slot_out[2]);
 
 /* The same for the parameters off..off+len-1 only: nothing else is read or
- * written. Every array is indexed as in a whole step. False: the gradient is not finite, which only the
- * steps of some tell (mot_optim_looks); what was written is worth nothing then. */
+ * written. Every array is indexed as in a whole step. False: the gradient is not finite, and what was written
+ * is worthless; only some optimisers notice (mot_optim_looks). */
 bool mot_optim_step_range(const struct mot_optim *, uint32_t off, uint32_t len, uint64_t step,
     double lr_factor, const float *grad, double scale, const float *x, float *x_out,
     const float *const slot[2], float *const slot_out[2]);
-/* Whether a step tells if its gradient is finite, at no cost: it looks as it reads it. Plain SGD: it
- * has no state that such a step would have spoilt, and its parameters may be written elsewhere. */
+/* Whether a step tells if its gradient is finite, at no cost, by checking it as it reads it. Plain SGD does:
+ * it has no state that such a step would have spoilt, and its parameters may be written elsewhere. */
 bool mot_optim_looks(const struct mot_optim *);
 
-/* Moves the statistics in a range, if it has any, towards their mean over the rows that `grad` is of: by the
- * rate of each, times as many mean gradients as scale * grad is, at most to the mean. Whoever steps by hand
+/* Moves the statistics in a range, if it has any, towards their mean over the rows of `grad`: by the rate of
+ * each, times the number of mean gradients in scale * grad, at most to the mean. Code that steps by hand
  * calls it. False if they are not finite. */
 bool mot_statistics_step(const struct mot_net *, uint32_t off, uint32_t len, const float *grad, double scale,
     const float *x, float *x_out);

@@ -39,8 +39,8 @@ typedef uint16_t vs __attribute__((vector_size(4 * LANES))); /* twice as many sh
 typedef float vh __attribute__((vector_size(2 * LANES)));    /* half of a vf: becomes a vd */
 
 #define INLINE static inline __attribute__((always_inline, unused))
-/* For loops that are to be gone when registers are given out. clang does this early enough for arrays to
- * become registers if told to unroll in full; a count, as in GCC's pragma, comes too late for that, and other
+/* For loops that must be unrolled before registers are allocated. clang does so early enough for arrays to
+ * become registers if told to unroll in full; with a count, as in GCC's pragma, it does so too late. Other
  * loops it unrolls by itself. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -57,8 +57,8 @@ INLINE vf load(const float *p)
     return v;
 }
 INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }
-/* Past the caches, which need not read the old contents first; p is aligned to a vector. pour_end: others
- * may read what was poured. */
+/* Stores past the caches, which then need not read the old contents first; p is aligned to a vector. After
+ * pour_end others may read what was poured. */
 INLINE void pour(float *p, vf v)
 {
 #if LANES == 16
@@ -115,8 +115,8 @@ INLINE void narrow(float *p, vd v)
 }
 
 /* Arrays with a row every `step` bytes, without a register for each row: x86 adds one or two steps for free.
- * The compiler must not see that the pointers have to do with each other, or it gives each row a register
- * after all, and keeps those in memory. */
+ * The compiler must not see that the pointers are related, or it gives each row a register after all, and
+ * spills those to memory. */
 #define APART 3
 #define STARTS(rows) (((int)(rows) + APART - 1) / APART)
 INLINE void start_rows(const float *first, size_t step, const char **start, const int rows)

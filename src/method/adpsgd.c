@@ -15,8 +15,8 @@
  *   active   x = (x + r) / 2, or x + (r - s) / 2 if x was s when it was sent and has made a step since
  *
  * Both move by the same amount in opposite directions, so the mean of all models stays where it was, though
- * nobody waits. An active worker begins an exchange with each step, unless one is under way: the answer is
- * the leave to begin another, which bounds what is in flight. */
+ * nobody waits. An active worker begins an exchange with each step, unless one is under way: waiting for the
+ * answer first bounds what is in flight. */
 #include "method/advice.h"
 #include "method/methods.h"
 #include "method/partners.h"
@@ -142,8 +142,9 @@ static struct mot_need adpsgd_need(const void *conf, const struct mot_world *wor
 {
     (void)conf;
     (void)self;
-    /* The parameters, the next ones, the model that was sent, the mean. Each active worker has one exchange
-     * under way, so that is all there is in flight, though many may be with one passive worker. */
+    /* The parameters, the next ones, the model that was sent, the mean. Each active worker has at most one
+     * exchange under way, and nothing else is in flight, though many exchanges may be with one passive
+     * worker. */
     return (struct mot_need){ .state_bytes = sizeof(struct adpsgd) + mot_partners_bytes(world),
         .buffers = 12,
         .sends = 2,
@@ -229,7 +230,7 @@ static void adpsgd_traits(const void *conf, uint32_t workers, struct mot_traits 
 }
 
 static const struct mot_option adpsgd_options[] = {
-    MOT_PARTNERS_OPTION(struct adpsgd_conf, peers, "a worker with an even number with any with an odd one"),
+    MOT_PARTNERS_OPTION(struct adpsgd_conf, peers, "even-numbered workers with odd-numbered ones"),
     { .name = NULL },
 };
 

@@ -160,7 +160,7 @@ static void allreduce_traits(const void *conf, uint32_t workers, struct mot_trai
     t->bucket = c->bucket == MOT_WORD_UINT ? 0 : c->bucket;
 }
 
-/* A packet is made of a whole gradient: which floats are the largest is not known before. */
+/* Packing needs the whole gradient: only then is it known which floats are the largest. */
 static enum mot_status allreduce_validate(const void *conf, const struct mot_world *world)
 {
     const struct allreduce_conf *c = conf;
@@ -178,8 +178,8 @@ static const struct mot_option allreduce_options[] = {
         .word = "none",
         .min = 1,
         .max = 1e15,
-        .doc = "begin to sum a gradient while it is computed, the last layers first, in buckets of at least "
-               "this size; none: when all of it is there" },
+        .doc = "sum a gradient while it is still being computed, last layers first, in buckets of at least "
+               "this size; none: only once it is complete" },
     { .name = NULL },
 };
 
@@ -194,8 +194,8 @@ const struct mot_method mot_method_allreduce = {
         "The result is that of SGD with one large batch. The slowest worker sets the pace: on mixed machines "
         "give slow workers smaller batches, or try server and async.\n"
         "With bucket, gradients leave layer by layer while the backward pass goes on: the model is the same "
-        "to the bit, and on slow links a step takes less time. Only the pass over the last 128 samples of a "
-        "batch can let them go, since gradients add up over all.",
+        "to the bit, and on slow links a step takes less time. They can leave only during the pass "
+        "over the last 128 samples of a batch, since gradients add up over the whole batch.",
     .options = allreduce_options,
     .conf_bytes = sizeof(struct allreduce_conf),
     .traits = allreduce_traits,

@@ -1,4 +1,4 @@
-/* apart.h -- what methods share whose workers have models of their own and train on their own part. */
+/* apart.h -- shared by methods whose workers have models of their own and train on their own parts. */
 #ifndef MOT_METHOD_APART_H
 #define MOT_METHOD_APART_H
 
@@ -19,9 +19,9 @@ enum mot_weigh { MOT_WEIGH_ROWS, MOT_WEIGH_EQUAL };
  * averaging (McMahan et al., 2017): the mean gradient is then that of the loss over all rows. */
 double mot_apart_rate(const struct mot_env *, enum mot_weigh);
 
-/* The first round for which nobody has data, where every round takes a batch of everyone; known beforehand,
- * to workers without rows, too. UINT64_MAX: data never ends. */
+/* The first round for which nobody has data, if every round takes a batch from everyone. Everyone can tell
+ * beforehand, even workers without rows. UINT64_MAX: data never ends. */
 uint64_t mot_apart_end(const struct mot_world *);
-uint64_t mot_apart_end_by(const struct mot_world *, uint32_t batches); /* a round takes so many of everyone */
+uint64_t mot_apart_end_by(const struct mot_world *, uint32_t batches); /* a round takes `batches` from each */
 
 #endif

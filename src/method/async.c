@@ -136,7 +136,7 @@ static void sort_collected(struct async *s, uint32_t b)
     }
 }
 
-/* Whether all jobs left by an update with the last b can still go into updates in time. */
+/* Whether, after an update with the last b, all other jobs can still go into updates in time. */
 static bool in_time(struct async *s, const struct mot_env *env, uint32_t b)
 {
     const struct async_conf *conf = env->conf;
@@ -167,8 +167,8 @@ static void compensate(const struct async *s, struct mot_env *env, struct collec
     c->grad = out;
 }
 
-/* One step along the mean of b gradients. If their batches are equal in size, they are added as they are
- * and divided once: then the sum is that of a synchronous step, to the bit. */
+/* One step along the mean of b gradients. If their batches are equal in size, they are added as they are and
+ * divided once: then the sum has the bits of a synchronous step's. */
 static void step_along(struct async *s, struct mot_env *env, const struct collected *in, uint32_t b)
 {
     if (b == 1) {
@@ -334,7 +334,7 @@ static enum mot_status async_validate(const void *p, const struct mot_world *wor
     if (conf->step.rule == MOT_STEP_RESCALED && conf->assign != MOT_ASSIGN_PURE)
         return mot_fail(MOT_EUSAGE,
             "method.step: 'rescaled' makes up for the many updates of fast workers and needs 'assign: pure'; "
-            "otherwise every worker gets equally many already");
+            "with the others every worker already gets equally many");
     if (conf->step.rule == MOT_STEP_RESCALED && b > 1)
         return mot_fail(MOT_EUSAGE,
             "method.step: 'rescaled' assumes that workers answer in proportion to their speed, but with "

@@ -68,7 +68,7 @@ struct mot_hub_need mot_buffered_need(const void *conf, const struct mot_world *
 /* Bytes of the state: a multiple of 16. */
 size_t mot_buffered_bytes(const void *conf, const struct mot_world *);
 struct mot_local_steps mot_buffered_steps(const void *conf);
-/* In steps of workers, several of which make an update. */
+/* Counted in workers' steps, several of which make an update. */
 double mot_buffered_delay(const void *conf, uint32_t workers);
 bool mot_buffered_in_turn(const void *conf);
 void mot_buffered_advise(const void *conf, const struct mot_situation *, char *into, size_t size);

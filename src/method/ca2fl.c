@@ -4,10 +4,9 @@
  *   Server:  h_i: the last D of worker i, 0 before the first;  h = the mean of the h_i over all workers
  *            at K arrivals:  v = h + 1/K * sum (D_i - h_i);  x -= server_rate * v;  h_i = D_i of those
  *
- * So workers that are not among the K are represented by what they sent last, and fast workers' data weighs
- * no more.
- * Wang, Cao, Wu, Chen and Chen, Tackling the Data Heterogeneity in Asynchronous Federated
- * Learning with Cached Update Calibration, ICLR 2024, Algorithm 2. */
+ * So what they sent last stands in for workers that are not among the K, and fast workers' data weighs no
+ * more. Wang, Cao, Wu, Chen and Chen, Tackling the Data Heterogeneity in Asynchronous Federated Learning with
+ * Cached Update Calibration, ICLR 2024, Algorithm 2. */
 #include "math/kernels.h"
 #include "method/buffered.h"
 #include "method/methods.h"
@@ -87,7 +86,7 @@ static void ca2fl_gradient(void *state, struct mot_env *env, const struct mot_an
     mot_buffered_assign(b, env, a->from);
 }
 
-/* Its last gradient would pull for ever. */
+/* Otherwise its last gradient would pull for ever. */
 static void ca2fl_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     struct cache *c = cache_of(state, env);

@@ -5,9 +5,9 @@
  *   h[j] = h[j] + q[j]                            for itself and every neighbour j
  *   x[i] = y[i] + gamma * sum over j of W[i][j] (h[j] - h[i])
  *
- * h[i] is what worker i and its neighbours know of x[i]. What a packet leaves out is in the next difference
- * again, so the models agree in the end though none was ever sent whole. Of its neighbours' h a worker needs
- * only s[i], the sum of W[i][j] h[j] over all of them and itself.
+ * h[i] is what worker i and its neighbours know of x[i]. What a packet leaves out shows up in the next
+ * difference, so the models agree in the end although none was ever sent whole. Of its neighbours' h a worker
+ * needs only s[i], the sum of W[i][j] h[j] over all of them and itself.
  *
  * Koloskova, Stich and Jaggi, Decentralized Stochastic Optimization and Gossip Algorithms with Compressed
  * Communication, ICML 2019 (arXiv 1902.00340), Algorithm 6. There h begins with 0; here with the initial
@@ -195,9 +195,8 @@ static const struct mot_option choco_options[] = {
         .preset = "0.4",
         .min = 1e-6,
         .max = 1,
-        .doc =
-            "how far a step goes towards what is known of the neighbours; the more is left out of packets, "
-            "the smaller it must be" },
+        .doc = "how far a step goes towards what is known of the neighbours' models; the more packets leave "
+               "out, the smaller it must be" },
     MOT_WEIGH_OPTION(struct choco_conf, weigh, "a worker's"),
     { .name = NULL },
 };
@@ -212,7 +211,8 @@ const struct mot_method mot_method_choco = {
         "know "
         "of it. What a packet leaves out is in the next difference again, so any compressor will do, and the "
         "mean of the models moves by the mean gradient alone. gamma is how far a step goes towards what is "
-        "known of the neighbours: too large, it diverges; the stronger the compression, the smaller.\n"
+        "known of the neighbours' models: if it is too large, the run diverges, so the stronger the "
+        "compression, the smaller it must be.\n"
         "Use it when links between neighbours are slow. A lost neighbour ends the run.\n"
         "Paper: Koloskova, Stich, Jaggi, Decentralized Stochastic Optimization and Gossip Algorithms with "
         "Compressed Communication, 2019.",

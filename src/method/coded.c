@@ -75,7 +75,7 @@ static void give(struct mot_coded *s, struct mot_env *env, const struct mot_code
     mot_hub_order(&s->hub, env, worker, (uint32_t)number);
 }
 
-/* Without a promise of the code's, a round lasts until nobody but stragglers is missing. */
+/* If the code promises nothing, a round lasts until only stragglers are missing. */
 static void arm_deadline(struct mot_coded *s, struct mot_env *env)
 {
     const struct mot_coded_conf *conf = env->conf;
@@ -87,7 +87,7 @@ static void arm_deadline(struct mot_coded *s, struct mot_env *env)
     mot_deadline_arm(&s->deadline, env, &deadline, s->hub.present);
 }
 
-/* Of those who failed in the due task, as many repeat it as it lacks answers. */
+/* As many of those who failed in the due task repeat it as it still lacks answers. */
 static void open_round(struct mot_coded *s, struct mot_env *env, const struct mot_coded_layout *l)
 {
     const struct mot_code *code = env->world->code;
@@ -162,7 +162,7 @@ static void consider(struct mot_coded *s, struct mot_env *env)
 
 /* ---- Answers -------------------------------------------------------------------------------------- */
 
-/* Puts a part's gradient in its place, if it is the first. All holders' are the same to the bit. */
+/* Keeps a part's gradient if it is the first. All holders compute the same bits. */
 static void take_part(struct mot_coded *s, struct mot_env *env, const struct mot_coded_layout *l,
     uint64_t number, mot_node from, mot_buf grad)
 {
@@ -188,7 +188,7 @@ static void coded_gradient(void *state, struct mot_env *env, const struct mot_an
     else mot_coded_grads(s, &l, number)[seat->role] = mot_hold(env, a->grad.buf);
     mot_role_add(mot_coded_answered(s, &l, number), seat->role);
     mot_coded_task_at(s, &l, number)->got++;
-    /* With a sequential code, a straggler is who takes `slack` longer than the fastest. */
+    /* With a sequential code, a straggler takes `slack` times longer than the fastest worker. */
     if (s->answers++ == 0 && code->burst)
         mot_alarm(env, 0, env->now + (mot_time)(code->slack * (double)(env->now - s->opened)));
     consider(s, env);
@@ -264,7 +264,7 @@ static uint32_t coded_samples_most(const void *state, const struct mot_env *env)
 
 /* ---- Coming and going ------------------------------------------------------------------------------ */
 
-/* Whoever waits for rows of the lost one asks the server. */
+/* Whoever waits for rows from the lost worker must ask the server. */
 static void coded_gone(void *state, struct mot_env *env, mot_node worker)
 {
     struct mot_coded *s = state;
@@ -283,13 +283,13 @@ static void coded_lost(void *state, struct mot_env *env, mot_node worker, uint32
     struct mot_coded *s = state;
     uint32_t away = mot_hub_seat(&s->hub, worker)->away;
     (void)jobs;
-    /* Parts end together: what is left of the data would be the longest parts' alone. */
+    /* All parts end together: only the longest have any data left. */
     if (away & MOT_AWAY_NO_DATA) mot_stop(env, MOT_OK);
     else consider(s, env);
 }
 
-/* Its new life holds nothing: it hears of its role, asks for its rows, and joins this round, or the next if
- * its old life contributed to this one. */
+/* Its new life holds nothing: it learns its role, asks for the rows, and joins this round, or the next if its
+ * old life contributed to this one. */
 static void coded_back(void *state, struct mot_env *env, mot_node worker)
 {
     struct mot_coded *s = state;
@@ -300,7 +300,7 @@ static void coded_back(void *state, struct mot_env *env, mot_node worker)
     if (s->hub.present == 1) arm_deadline(s, env); /* nobody was there to keep the last one */
 }
 
-/* The same task again: what spoilt the answer may be gone. */
+/* The current task again: whatever spoilt the answer may be gone. */
 static void coded_refused(void *state, struct mot_env *env, mot_node worker)
 {
     struct mot_coded *s = state;
@@ -347,8 +347,8 @@ static struct mot_hub_need coded_need(const void *conf, const struct mot_world *
 {
     struct mot_coded_layout l = mot_coded_layout_of(world);
     (void)conf;
-    /* Answers of all open tasks, and their sum. A shuffle is told to everyone, and everyone may want all
-     * its rows from the server. A round may note every part. */
+    /* Answers of all open tasks, and their sum. A shuffle goes to everyone, and everyone may ask the server
+     * for all its rows. A round may note every part. */
     return (struct mot_hub_need){ .state_bytes = l.bytes,
         .buffers = l.tasks * l.buffers + 1,
         .queue = 2,
@@ -378,7 +378,7 @@ static bool coded_holds(const void *conf, const struct mot_world *world, mot_nod
         world->code, mot_coder_role(conf, world, mot_coder_first_shuffle(world), worker), part);
 }
 
-/* The oldest task that is open is begun again, so that none is left out. */
+/* A resumed run begins again with the oldest open task, so that none is left out. */
 static void coded_keep(const void *state, const struct mot_env *env, struct mot_kept *out)
 {
     const struct mot_coded *s = state;
@@ -484,7 +484,8 @@ static void coded_traits(const void *p, uint32_t workers, struct mot_traits *t)
     const struct mot_coded_conf *conf = p;
     mot_served_traits(p, workers, t);
     t->packs = MOT_PACKS_NOTHING;
-    t->packs_not = "the server decodes answers by linear combinations, which is exact only if they are";
+    t->packs_not =
+        "the server decodes answers by linear combinations, which are exact only if the answers are";
     t->codes = t->redundant = true;
     if (conf->wait < t->round) t->round = (uint32_t)conf->wait;
     t->cuts = conf->wait != MOT_WORD_UINT || conf->deadline.rule != MOT_DEADLINE_NONE;

@@ -1,5 +1,5 @@
-/* coded_state.h -- the state of a coded server: who has which role, and the tasks that are open with the
- * answers to them. Inside coded.c and coded_tasks.c. */
+/* coded_state.h -- the state of a coded server: who has which role, and the open tasks with the answers to
+ * them. Inside coded.c and coded_tasks.c. */
 #ifndef MOT_METHOD_CODED_STATE_H
 #define MOT_METHOD_CODED_STATE_H
 

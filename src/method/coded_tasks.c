@@ -1,6 +1,6 @@
 #include "method/coded_state.h"
 
-#define ROUNDING 1e-9 /* of |B'a - 1|^2: what solving in double leaves of an exact code's */
+#define ROUNDING 1e-9 /* the error |B'a - 1|^2 that solving in double leaves an exact code */
 
 struct mot_coded_layout mot_coded_layout_of(const struct mot_world *w)
 {
@@ -72,7 +72,7 @@ static uint64_t count_used(struct mot_coded *s, struct mot_env *env, const struc
     const struct mot_code *code = env->world->code;
     uint64_t *missed = mot_coded_at(s, l->missed), samples = 0;
     const mot_buf *grad = mot_coded_grads(s, l, number);
-    /* Twice the rounds that missed the part, and 1 if this one does not. */
+    /* missed[j]: twice the rounds that missed part j, plus 1 if this one does not. */
     for (uint32_t i = 0; i < l->buffers; i++) {
         if (grad[i] == MOT_NO_BUF || weight[i] == 0) continue;
         if (code->partials) missed[i] |= 1;
@@ -125,7 +125,7 @@ static void credit_all(struct mot_coded *s, struct mot_env *env, const struct mo
     }
 }
 
-/* Where weights are 0 or 1, the sum is that of a server without a code, to the bit. */
+/* If weights are 0 or 1, the sum has the bits of a server's without a code. */
 static mot_buf sum_of(struct mot_env *env, mot_buf *grad, const double *weight, uint32_t n)
 {
     if (env->world->code->decoder != MOT_DECODER_ANY_HOLDER) return mot_sum_weighted(env, grad, weight, n);
@@ -148,7 +148,7 @@ void mot_coded_finish(
     mot_buf *grad = mot_coded_grads(s, l, number);
     uint64_t used = count_used(s, env, l, number, weight);
     credit_all(s, env, l, number, weight);
-    /* Not what the code promises, but what came out: all may have answered, and a part be nobody's. */
+    /* Judges what came out, not what the code promises: all may have answered though nobody holds a part. */
     bool exact = error < ROUNDING;
     if (!exact) mot_note(env, "inexact", 1);
     mot_note(env, "decode_error", exact ? 0 : error);

@@ -11,7 +11,7 @@ struct mot_coder {
     uint32_t role, source; /* source: who had this role before */
     uint32_t missing;      /* parts of its role whose rows are not here */
     uint32_t adrift;       /* it is back from a loss and does not know its role */
-    uint32_t asked;        /* the server for what is missing */
+    uint32_t asked;        /* has asked the server for what is missing */
     uint32_t tag, busy;
     uint32_t given_up; /* jobs to answer once the cancelled one comes in */
     uint32_t looks;
@@ -136,7 +136,7 @@ static void say_given_up(struct mot_env *env, uint64_t round, uint32_t samples, 
         (struct mot_slice){ .buf = MOT_NO_BUF });
 }
 
-/* The running job answers for all when it comes in. */
+/* The running job's answer will count all of them. */
 static void give_up_all(struct mot_coder *c, struct mot_env *env)
 {
     if (c->busy && c->given_up == 0) {
@@ -168,7 +168,7 @@ static struct mot_head head_of(
     for (uint32_t k = 0; k < mot_code_load(env->world->code, c->role); k++)
         if (!env->world->code->partials || k == w->piece)
             asked += env->world->part_batch[env->world->code->share[role_first + k].part];
-    /* A combination over fewer samples than the others took decodes to nothing: the data has run out. */
+    /* A combination over fewer samples than the others took cannot be decoded: the data has run out. */
     if (w->samples < asked) head.samples = 0;
     if (c->looks) head.value = mot_told_loss(env, w->grad, w->samples, w->loss);
     return head;
@@ -257,8 +257,8 @@ static void ask_now(struct mot_coder *c, struct mot_env *env, uint64_t shuffle)
     if (shuffle == c->shuffle && c->missing && !c->asked) want_missing(c, env);
 }
 
-/* Rows of the next shuffle may come before word of it: they are counted then. Rows may also come twice, if
- * their sender was lost and is back, and too late to matter. */
+/* Rows of the next shuffle may come before the shuffle itself, which then counts them. Rows may also come
+ * twice, if their sender was lost and is back, or too late to matter. */
 static void rows_came(struct mot_coder *c, struct mot_env *env, const struct mot_message *m)
 {
     uint32_t part = m->rows - 1;

@@ -13,9 +13,9 @@
  *   all rows here   -> SETTLED(e); a job begins only then
  *   ASK(e)          its last holder is lost -> WANT(e, part) to the server, which sends the rows itself
  *
- * The server begins no shuffle before everyone has settled, so a worker is never two shuffles behind, and
- * what it holds then are the rows of its role. A worker that was lost and is back holds nothing; the
- * server's SHUFFLE tells it its role, and it wants all of it. */
+ * The server begins no shuffle before everyone has settled, so a worker is never two shuffles behind, and by
+ * then it holds just the rows of its role. A worker that was lost and is back holds nothing; the server's
+ * SHUFFLE tells it its role, and it asks for all the rows. */
 #ifndef MOT_METHOD_CODER_H
 #define MOT_METHOD_CODER_H
 
@@ -42,7 +42,7 @@ struct mot_coder_conf {
 
 /* What the server of a coded method keeps: all else follows from it. */
 enum { MOT_CODER_SHUFFLE, MOT_CODER_ROUNDS_LEFT, MOT_CODER_TASK };
-/* The number of the last shuffle before this run: of a resumed one, its server's; else 0. */
+/* The number of the last shuffle before this run: the server's if it is resumed, else 0. */
 uint64_t mot_coder_first_shuffle(const struct mot_world *);
 
 uint32_t mot_coder_role(const void *conf, const struct mot_world *, uint64_t shuffle, mot_node worker);

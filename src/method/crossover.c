@@ -1,21 +1,21 @@
-/* crossover.c -- Crossover-SGD: every worker has a model of its own, and in every round each segment of it is
- * averaged with that of another worker, drawn at random for that segment alone.
+/* crossover.c -- Crossover-SGD: every worker has a model of its own, and in every round averages each segment
+ * of it with another worker's, drawn at random for that segment alone.
  *
  *   g = gradient of a batch at x[i];   x[i] = x[i] - rate * g                 (the optimiser's step)
  *   for every segment s:  x[i][s] = (x[i][s] + x[j][s]) / 2,  j = R(round, s)[i]
  *
  * Yeo et al., Crossover-SGD, arXiv 2012.15198. R is a permutation without fixed points that all workers
  * compute from the same seed: everyone sends every segment once and gets it once, and the mean of all models
- * stays. Many segments let a worker hear of many others in a round, at the price of one. With groups the
- * gradients of a group are summed at its first worker, which steps, exchanges with the other groups' first
- * workers and hands the model back.
+ * does not change. With many segments a worker hears from many others in a round, at the price of one. With
+ * groups the gradients of a group are summed at its first worker, which steps, exchanges with the other
+ * groups' first workers and hands the model back.
  *
  * Random peers bound no lead by themselves: a worker may be many rounds ahead of one that it has not met. In
  * strict mode the peers therefore join an empty sum every `window` rounds, and wait for it before the next
- * one is due: nobody is 2 * window rounds ahead. In loose mode nothing is waited for longer than the
- * deadline (see exchange.h), and workers go at their own pace.
+ * one is due, so nobody gets 2 * window rounds ahead. In loose mode workers go at their own pace and wait for
+ * nothing longer than the deadline (see exchange.h).
  *
- * The rate is weighed by rows as in dpsgd, a group's by those of its workers together. */
+ * Rates are weighted by rows as in dpsgd; a group counts the rows of all its workers. */
 #include "method/advice.h"
 #include "method/apart.h"
 #include "method/exchange.h"
@@ -34,14 +34,14 @@ struct crossover_conf {
 
 enum phase { COMPUTES, SUMS, EXCHANGES, SPREADS, WAITS, ENDS };
 struct crossover {
-    struct mot_params params; /* of a group's other workers only x counts */
+    struct mot_params params; /* in a group, only the first worker uses more than x */
     uint64_t draw, end;       /* end, strict: the first round for which nobody has data */
-    uint64_t limit;           /* strict: of rounds before it segments may arrive */
+    uint64_t limit;           /* strict: segments of rounds before this may arrive */
     double rate;
     mot_buf moved;       /* MOT_NO_BUF: not kept, since nothing can move the mean */
     uint32_t phase, tag; /* tag: of the group's collectives */
     bool meeting,
-        retired; /* meeting: the empty sum is on; retired: a new life that the others go on without */
+        retired; /* meeting: the empty sum is under way; retired: a new life that the others go on without */
     struct mot_exchange exchange;
 };
 
@@ -241,7 +241,7 @@ static struct mot_need crossover_need(const void *p, const struct mot_world *wor
     return need;
 }
 
-/* G rows[g] / all rows, with the rows of all workers of this one's group. */
+/* G rows[g] / all rows, where rows[g] are those of all workers in this one's group. */
 static double rate_of(const struct mot_env *env, enum mot_weigh weigh)
 {
     const struct mot_world *w = env->world;
@@ -344,7 +344,7 @@ static enum mot_status crossover_validate(const void *p, const struct mot_world 
     return mot_segments_of(w, (enum mot_cut)conf->cut, conf->segments, "method.segments", &cut);
 }
 
-#define LAYERS_GUESS 16u /* tensors of a model that is not known yet; more are drawn again now and then */
+#define LAYERS_GUESS 16u /* assumed while the model is unknown; maps of more are redrawn now and then */
 
 static void crossover_traits(const void *p, uint32_t workers, struct mot_traits *t)
 {
@@ -430,7 +430,7 @@ static const struct mot_option crossover_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e4,
-        .doc = "strict: all meet every `window` rounds, so that nobody is twice as many ahead; loose: "
+        .doc = "strict: all meet every `window` rounds, so that nobody gets twice that many ahead; loose: "
                "segments that many rounds early or late are still used; auto: 4, or, strict, the length of "
                "a meeting" },
     { .name = "deadline",

@@ -1,4 +1,4 @@
-/* deadline.h -- when a round of a synchronous server closes though answers are missing: never, after a fixed
+/* deadline.h -- when a synchronous server closes a round although answers are missing: never, after a fixed
  * time, or at the median of recent response times plus `spread` median absolute deviations. */
 #ifndef MOT_METHOD_DEADLINE_H
 #define MOT_METHOD_DEADLINE_H
@@ -20,8 +20,8 @@ struct mot_deadline {
 };
 
 void mot_deadline_saw(struct mot_deadline *, mot_time response);
-/* Sets alarm 0 for the round that opens now, in which so many workers are there. The adaptive deadline has
- * nothing to go by in the first round, which waits. */
+/* Sets alarm 0 for the round that opens now with `present` workers. In the first round the adaptive deadline
+ * has nothing to go by, so that round waits. */
 void mot_deadline_arm(
     struct mot_deadline *, struct mot_env *, const struct mot_deadline_conf *, uint32_t present);
 void mot_deadline_check(const struct mot_deadline *);

@@ -44,7 +44,7 @@ const struct mot_method mot_method_diloco = {
         "For workers that are far apart. Each trains alone for a long period, with the experiment's "
         "optimiser "
         "(optimizer: adamw in the paper). The mean of how far they came is then an outer gradient, along "
-        "which everyone makes the same step with Nesterov momentum. There is one sum in `period` steps.\n"
+        "which everyone makes the same step with Nesterov momentum. There is one sum every `period` steps.\n"
         "The paper has periods of 500 steps, outer_rate: 0.7 and outer_momentum: 0.9, and starts from a "
         "model "
         "that was trained for a while (here local_from: N does that). The outer momentum takes some ten "

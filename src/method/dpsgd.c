@@ -7,8 +7,8 @@
  * D-PSGD (Lian, Zhang, Zhang, Hsieh, Zhang and Liu, Can Decentralized Algorithms Outperform Centralized
  * Algorithms?, 2017) uses all links in every such round. MATCHA (Wang, Sahu, Yang, Joshi and Kar, 2019)
  * splits them into matchings and uses matching j with probability p[j], drawn from a seed that all workers
- * share, so nobody has to be told. The period, and batches proportional to speed, are those of RCD-SGD (He
- * and Dube, 2022, Algorithm 2).
+ * share, so they need not agree on it. The period, and batches proportional to speed, are those of RCD-SGD
+ * (He and Dube, 2022, Algorithm 2).
  *
  * W is symmetric with rows that sum to 1, so averaging leaves the mean of all models unchanged, and that mean
  * moves by the step of the mean gradient. The rate of worker i is scaled by its share of the rows

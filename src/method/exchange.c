@@ -15,7 +15,8 @@ static uint32_t rounds_of(const struct mot_exchange_plan *p)
     return p->loose ? 2 * p->window + 1 : p->window;
 }
 
-/* Early and late segments: of round r those of lane i, which is segment i / fields of field i % fields. */
+/* Where early and late segments are kept, by round and lane: lane i is segment i / fields of field i %
+ * fields. */
 static mot_buf *seat_of(const struct mot_exchange *e, uint64_t round, uint32_t lane)
 {
     return (mot_buf *)(e + 1) + (round % rounds_of(&e->plan)) * lanes_of(&e->plan) + lane;
@@ -33,7 +34,7 @@ static bool *awaits_of(const struct mot_exchange *e)
     return (bool *)(owed_of(e) + (e->plan.loose ? e->plan.peers : 0));
 }
 
-/* Of all peers together; so a few that stall do not keep the rest from getting theirs. */
+/* The limit for all peers together: a few that stall do not keep the rest from getting theirs. */
 static uint32_t unanswered_most(const struct mot_exchange_plan *p)
 {
     return UNANSWERED * (p->window + 1) * lanes_of(p);
@@ -53,7 +54,7 @@ void mot_exchange_need(const struct mot_exchange_plan *p, struct mot_need *need)
     } else {
         need->sends += rounds_of(p) * lanes * fans;
         need->buffers +=
-            rounds_of(p) * p->fields; /* its own of so many rounds, in flight or in others' seats */
+            rounds_of(p) * p->fields; /* its own models of these rounds, in flight or in others' seats */
         need->holds += seats;
     }
     need->buffers += p->fields + 2; /* the mixed ones, and what mixing moved */
@@ -74,8 +75,8 @@ static bool is_lost(const struct mot_exchange *e, uint32_t peer)
 
 /* ---- Who ------------------------------------------------------------ */
 
-/* A fair map is a permutation: where a lost peer is left out of its cycle, its receiver gets from its source,
- * and the map is fair among the rest. MOT_NO_NODE: nobody is left. */
+/* A fair map is a permutation: with a lost peer cut out of its cycle, its receiver gets from its source, and
+ * the map stays fair among the rest. MOT_NO_NODE: nobody is left. */
 static uint32_t source_of(const struct mot_exchange *e, const struct mot_env *env, uint32_t segment)
 {
     const struct mot_exchange_plan *p = &e->plan;
@@ -197,7 +198,7 @@ bool mot_exchange_admits(
 
 #define NONE UINT64_MAX
 
-/* How many rounds ago the newest of this segment was sent that is there with all its fields; NONE: it is
+/* The age, in rounds, of the newest copy of this segment that is here with all its fields; NONE: it is
  * missing. A model is never mixed without the optimiser's state that belongs to it. */
 static uint64_t age_of(const struct mot_exchange *e, uint32_t segment)
 {
@@ -211,7 +212,7 @@ static uint64_t age_of(const struct mot_exchange *e, uint32_t segment)
     return NONE;
 }
 
-/* Of that age; older ones are dropped, and what will be outside the window. */
+/* Takes the copy of that age; drops older ones, and what will be outside the window. */
 static mot_buf take_aged(struct mot_exchange *e, struct mot_env *env, uint32_t lane, uint64_t age)
 {
     uint64_t back = e->plan.loose ? e->plan.window : 0;

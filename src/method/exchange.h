@@ -6,10 +6,10 @@
  * workers of groups.
  *
  * Strict: every segment of a round is awaited, and those of later rounds keep their seats until then. The
- * caller bounds how far one can be ahead. Loose: the caller closes when it likes; a segment that is missing
- * is left as it is, or mixed with one that came late, by no more rounds than the window. Whatever is farther
- * off is dropped and noted. Lost peers are left out: their receivers get from their sources. What is in
- * flight is bounded by answers: a peer that has not answered two rounds' worth gets no more. */
+ * caller bounds how far ahead a peer can be. Loose: the caller closes when it likes; a missing segment is
+ * left as it is, or mixed with one that is late by no more rounds than the window. Whatever is farther off is
+ * dropped and noted. Lost peers are left out: their receivers get from their sources. Answers bound what is
+ * in flight: a peer that owes answers for two rounds' worth gets no more. */
 #ifndef MOT_METHOD_EXCHANGE_H
 #define MOT_METHOD_EXCHANGE_H
 
@@ -32,9 +32,9 @@ struct mot_exchange_plan {
 struct mot_exchange {
     struct mot_exchange_plan plan;
     uint64_t round;   /* in progress, or the next */
-    uint64_t newest;  /* loose: round of a segment that came */
+    uint64_t newest;  /* loose: the latest round of any segment so far */
     uint32_t missing; /* awaited segments */
-    uint32_t owed;    /* loose: segments that were sent and not answered for */
+    uint32_t owed;    /* loose: segments sent and not yet answered for */
     bool open;
 };
 
@@ -50,11 +50,11 @@ static inline bool mot_exchange_ready(const struct mot_exchange *e) { return e->
  * model by so far, replaced too; NULL: not kept. */
 void mot_exchange_close(struct mot_exchange *, struct mot_env *, mot_buf *, mot_buf *moved);
 
-/* Loose: a worker that the others are more than the window ahead of goes on at their round, or nothing that
- * it sends or gets would be of use. */
+/* Loose: a worker more than the window behind the others skips to their round; otherwise nothing that it
+ * sends or gets would be of use. */
 void mot_exchange_catch_up(struct mot_exchange *, struct mot_env *);
 
-/* Strict: of rounds before `limit` this worker can get segments. */
+/* limit, strict: this worker can get segments only of rounds before it. */
 bool mot_exchange_admits(
     const struct mot_exchange *, const struct mot_env *, const struct mot_message *, uint64_t limit);
 /* Loose: nothing is awaited from it any more. */

@@ -12,9 +12,9 @@
  * Sanjabi, Talwalkar and Smith, Federated Optimization in Heterogeneous Networks, MLSys 2020).
  *
  * A round closes when everyone it asked has reported or is gone, or at a deadline; a later report is dropped.
- * Who is asked follows from the seed, the round and who is there, and reports are added in worker order: so
- * without a deadline the model does not depend on who is fast. Reports exist only while their round is open,
- * and idle workers hold nothing: memory grows with C, not with the number of workers. */
+ * The seed, the round and who is there decide who is asked, and reports are added in worker order: so without
+ * a deadline the model does not depend on who is fast. Reports exist only while their round is open, and idle
+ * workers hold nothing: memory grows with C, not with the number of workers. */
 #include "base/rng.h"
 #include "method/deadline.h"
 #include "method/hub.h"
@@ -32,7 +32,7 @@ struct fedavg_conf {
     struct mot_deadline_conf deadline;
 };
 
-/* One of those that the round asked. */
+/* A worker that the round asked. */
 struct asked {
     mot_node who;
     uint32_t awaited; /* 1: it has neither reported nor gone */
@@ -130,8 +130,8 @@ static void open_round(struct fedavg *f, struct mot_env *env)
 static void fedavg_begin(void *state, struct mot_env *env) { open_round(state, env); }
 
 /* A report is the sum of a worker's mean gradients times its batch. If all count the same, they are added as
- * they are and `scale` is their weight: one step of everyone is then exactly that of a server that waits for
- * all. */
+ * they are and `scale` is their weight: with one local step each, this is then exactly the step of a server
+ * that waits for all. */
 static mot_buf weigh(struct fedavg *f, struct mot_env *env, double *scale)
 {
     const struct mot_world *w = env->world;
@@ -224,7 +224,7 @@ static void fedavg_lost(void *state, struct mot_env *env, mot_node worker, uint3
     consider(f, env);
 }
 
-/* One that comes back is among those that the next round can ask. */
+/* The next round can ask a worker that has come back. */
 static void fedavg_back(void *state, struct mot_env *env, mot_node worker)
 {
     (void)worker;
@@ -258,7 +258,8 @@ static void fedavg_check(const void *state, const struct mot_env *env)
     for (uint32_t k = 0; k < f->asked; k++) {
         MOT_ASSERT(asked[k].who < env->world->workers && (k == 0 || asked[k - 1].who < asked[k].who));
         MOT_ASSERT(!asked[k].awaited || report[k] == MOT_NO_BUF);
-        /* the rule is not told of the end: the last one is lost, or nonsense comes that is not dropped */
+        /* the rule does not learn that the run ends: the last worker is lost, or a gradient that is not
+         * finite is not dropped */
         bool told = f->hub.present > 0 && conf->hub.guard == MOT_GUARD_DROP;
         MOT_ASSERT(!asked[k].awaited || !told || mot_hub_seat(&f->hub, asked[k].who)->active);
         got += report[k] != MOT_NO_BUF;

@@ -132,8 +132,8 @@ static void gasync_begin(void *state, struct mot_env *env)
     assign(s, env, 0);
 }
 
-/* Not before everyone has answered. A worker that is away counts with what is known about it, or like the
- * others. */
+/* Not before everyone has answered. A worker that is away counts with its own times if any are known, else
+ * with the others' mean. */
 static void improve(struct gasync *s, struct mot_env *env)
 {
     const struct gasync_conf *conf = env->conf;

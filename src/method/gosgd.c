@@ -5,11 +5,11 @@
  *   when (y, v) comes:   x = (w x + v y) / (w + v),  w = w + v
  *
  * Blot, Picard, Cord and Thome, Gossip training for deep learning, 2016, Algorithm 3. Weights begin at 1
- * (there: 1 / workers); no message makes or destroys any, so the sum over workers and messages in flight
- * stays, and so does the sum of w x but for the gradients.
+ * (there: 1 / workers). Messages neither make nor destroy weight, so its sum over workers and messages in
+ * flight stays the same, and so does the sum of w x, except for gradients.
  *
- * Every push is acknowledged, and a worker that has `credits` unacknowledged ones pushes no more until it
- * hears: else a slow worker's inbox would grow without bound. If a worker is lost, what it has not
+ * Every push is acknowledged, and a worker that has `credits` unacknowledged ones pushes no more until one is
+ * acknowledged: else a slow worker's inbox would grow without bound. If a worker is lost, what it has not
  * acknowledged returns to the senders' weights. */
 #include "method/advice.h"
 #include "method/methods.h"
@@ -142,8 +142,9 @@ static struct mot_need gosgd_need(const void *p, const struct mot_world *world, 
 {
     const struct gosgd_conf *conf = p;
     (void)self;
-    /* The parameters, the next ones, the mean, and models in flight. A credit is a push or its answer, so
-     * all workers together have no more messages in flight, though many may be from or to one of them. */
+    /* The parameters, the next ones, the mean, and models in flight. A credit is a push or its answer, so all
+     * workers together have no more messages in flight than credits, though many may be from or to one of
+     * them. */
     return (struct mot_need){ .state_bytes = sizeof(struct gosgd) + mot_partners_bytes(world),
         .buffers = 10 + (uint32_t)conf->credits,
         .sends = 1 + (uint32_t)conf->credits,

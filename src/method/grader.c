@@ -139,7 +139,7 @@ static void work_came(struct mot_grader *g, struct mot_env *env, const struct mo
         head.round = rounds_at(g, g->queue_max)[server];
         struct mot_slice body = { .buf = MOT_NO_BUF };
         if (!given_up) body = mot_shard(env, w->grad, server, g->servers);
-        bool packs = env->world->compress && !given_up; /* tens of instructions of a simulated job */
+        bool packs = env->world->compress && !given_up; /* saves tens of instructions per simulated job */
         if (packs) body = mot_pack(env, packer_of(g, server), body, w->samples);
         mot_send(env, env->world->workers + server, kind, head, body);
         if (packs) mot_drop(env, body.buf);

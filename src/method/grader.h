@@ -51,11 +51,11 @@ struct mot_grader {
     uint64_t numbers[];
 };
 
-/* The loss that a worker sends with its gradient: NaN if the gradient is not finite and there is a guard.
- * The worker checks, since it has just written the gradient and nobody waits for it, as all do for the
- * server; unless the server makes a step of this gradient alone and checks as it reads (mot_hub_step).
- * Several servers each see only a range, so they must refuse a gradient together: otherwise one alone
- * would bar the worker while the others wait for jobs that it never begins. */
+/* The loss that a worker sends with its gradient: NaN if the gradient is not finite and there is a guard. The
+ * worker checks, since it has just written the gradient and nobody waits for it, whereas everyone waits for
+ * the server; unless the server makes a step of this gradient alone and checks as it reads (mot_hub_step).
+ * Several servers each see only a range, so they must refuse a gradient together: otherwise one alone would
+ * bar the worker while the others wait for jobs that it never begins. */
 double mot_told_loss(const struct mot_env *, mot_buf grad, uint32_t samples, double loss);
 
 /* The worker's side of a method with a server: a grader, or local steps (local.h). */

@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) struct mot_hub_job take_first(
     return job;
 }
 
-/* Makes all its jobs inactive: unsent ones are forgotten, answers to the others will be waste. */
+/* Makes all its jobs inactive: forgets unsent ones; answers to the others will be waste. */
 static uint32_t void_jobs(struct mot_hub *h, struct mot_env *env, struct mot_seat *seat)
 {
     uint32_t active = seat->active, last = 0;
@@ -240,8 +240,7 @@ void mot_hub_credit(struct mot_env *env, mot_node worker, uint64_t delay)
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-/* The worker is away from now on. Jobs of a lost one are gone at once, those of others when their answers
- * come. */
+/* The worker is away from now on. A lost worker's jobs are gone at once, others' when their answers come. */
 static void leave(
     const struct mot_served *rule, void *state, struct mot_env *env, mot_node worker, enum mot_away why)
 {

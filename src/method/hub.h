@@ -17,7 +17,7 @@ struct mot_hub_job {
     bool replaced;
 };
 
-/* Whether a gradient that has come may be used: as far as the guard says and others have not looked. */
+/* Whether a gradient that has come may be used. Checks only what the guard asks for and nobody else does. */
 bool mot_hub_sound(const struct mot_hub *, const struct mot_env *, const struct mot_message *);
 
 #endif

@@ -70,8 +70,8 @@ static void ia2sgd_begin(void *state, struct mot_env *env)
     for (mot_node i = 0; i < env->world->workers; i++) mot_hub_give(state, env, i);
 }
 
-/* Whether there has once been a gradient from everyone who is there. A worker that comes back later is
- * missing until its first gradient, and is not waited for. */
+/* Whether everyone who is there has sent a gradient at least once. A worker that comes back later is missing
+ * until its first gradient, and is not waited for. */
 static bool begun(const struct ia2sgd *s, const struct mot_env *env)
 {
     const struct ia2sgd_conf *conf = env->conf;
@@ -120,7 +120,7 @@ static void ia2sgd_gradient(void *state, struct mot_env *env, const struct mot_a
     consider(s, env);
 }
 
-/* Its last gradient would pull for ever towards where the model once was. */
+/* Otherwise its last gradient would pull for ever towards where the model once was. */
 static void ia2sgd_lost(void *state, struct mot_env *env, mot_node worker, uint32_t jobs)
 {
     struct ia2sgd *s = state;

@@ -7,7 +7,7 @@
  *   -> GRAD(round, samples, loss):  sum_q g(q), times the batch;
  *                 so x - y(steps) is rate / batch times the body
  *
- * In whole epochs the last batch of a pass is as small as what is left, so each row is seen once a pass.
+ * In whole epochs the last batch of a pass takes only what is left, so each row is seen once a pass.
  *
  * The sum is sent rather than the difference of the models, which would lose the last digits: with one step
  * it is exactly the gradient that a grader would send. If the data runs out, the job ends early; 0 samples:

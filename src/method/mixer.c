@@ -108,7 +108,7 @@ bool mot_mixer_admits(const struct mot_mixer *m, const struct mot_env *env, cons
 
 bool mot_mixer_ready(const struct mot_mixer *m) { return m->open && m->missing == 0; }
 
-/* Models and their weights, in the order of nodes with this worker's own among them: what a mean is of. They
+/* What goes into a mean: models and their weights in the order of nodes, this worker's own among them. They
  * lie behind the seats. */
 static double *parts_of(const struct mot_mixer *m) { return (double *)(mot_mixer_seats(m) + m->seats); }
 static mot_buf *inputs_of(const struct mot_mixer *m) { return (mot_buf *)(parts_of(m) + m->seats + 1); }

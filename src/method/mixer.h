@@ -6,10 +6,10 @@
  *
  * A worker that was lost comes back with nothing (mixer_return.c). Each neighbour that has a model sends it
  * with the state of its optimiser and an *offer*: the first round that it has not begun. The newcomer takes
- * the first that is whole, enters at that round, and answers every offer with one of its own. The link is
- * in use from the later of the two rounds on, which both sides then know; until the answer is there, a
- * worker that offered does not end a round that would use the link. So all weights stay symmetric at all
- * times, whoever is lost meanwhile and however many come back at once, and nobody has to be chosen. */
+ * the first that is whole, enters at that round, and answers every offer with one of its own. The link is in
+ * use from the later of the two rounds on, which both sides then know; until the answer is there, a worker
+ * that offered does not end a round that would use the link. So weights stay symmetric at all times, whoever
+ * is lost meanwhile and however many come back at once, and there is nobody to elect. */
 #ifndef MOT_METHOD_MIXER_H
 #define MOT_METHOD_MIXER_H
 
@@ -25,7 +25,7 @@ enum {
 enum mot_seat_phase {
     MOT_SEAT_IN,      /* the link is in use from round `from` on */
     MOT_SEAT_LOST,    /* what still arrives is ignored */
-    MOT_SEAT_UNKNOWN, /* this worker came back and has not heard of that one */
+    MOT_SEAT_UNKNOWN, /* this worker came back and has not heard from that one */
     MOT_SEAT_HERE,    /* it is there, and this worker has no model to offer yet */
     MOT_SEAT_OFFERED, /* this worker's offer is out, with round `from` */
 };

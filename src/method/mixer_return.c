@@ -1,4 +1,4 @@
-/* mixer_return.c -- how a worker that was lost gets a model and its links again; mixer.h says when.
+/* mixer_return.c -- how a lost worker gets a model and its links back; mixer.h says when.
  *
  * Every neighbour sends all that a newcomer needs, so it does not matter which of them are there or are
  * lost on the way: the first whole offer counts. That costs a newcomer's links about as much as one round. */
@@ -7,7 +7,7 @@
 
 #define ROUNDS_MOST (UINT64_C(1) << 40)
 
-/* p: for a worker that may have no model; NULL: an answer. */
+/* p: sent along, for a worker that may have no model; NULL: this is an answer. */
 static void offer(
     struct mot_mixer_seat *seat, struct mot_env *env, mot_node to, const struct mot_params *p, uint64_t round)
 {
@@ -26,7 +26,7 @@ bool mot_mixer_return(
     if (!mot_mixer_lose(m, env, node)) return false; /* whatever was known of its last life */
     struct mot_mixer_seat *seat = mot_mixer_seat_of(m, env, node);
     seat->phase = MOT_SEAT_HERE;
-    /* It does not know that this worker is there, and may have a model first. */
+    /* It does not know that this worker is here, and may get a model first. */
     if (m->empty) mot_send(env, node, MOT_MSG_PEER_HELLO, (struct mot_head){ 0 }, (struct mot_slice){ 0 });
     else offer(seat, env, node, p, next);
     return true;

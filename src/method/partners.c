@@ -9,7 +9,7 @@ size_t mot_partners_bytes(const struct mot_world *w)
 
 void mot_partners_init(struct mot_partners *p, const struct mot_env *env)
 {
-    /* A resumed run draws others than its beginning did. */
+    /* A resumed run draws other partners than it did at its beginning. */
     p->rng = mot_rng_at(env->world->seed, MOT_RNG_METHOD, mot_hash3(env->self, env->world->step0, env->life));
 }
 

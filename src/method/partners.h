@@ -1,4 +1,4 @@
-/* partners.h -- with whom a worker exchanges models, drawn at random, for methods in which everyone goes at
+/* partners.h -- draws at random with whom a worker exchanges models, for methods in which everyone goes at
  * its own pace. */
 #ifndef MOT_METHOD_PARTNERS_H
 #define MOT_METHOD_PARTNERS_H

@@ -29,7 +29,7 @@ static struct mot_packer *packer_of(const struct mot_periodic *s, uint32_t what)
     return (struct mot_packer *)(uintptr_t)&s->packer[what != SUM_GRADIENTS];
 }
 
-/* The optimiser's buffers go as they are. */
+/* The optimiser's buffers are not packed. */
 static void join(struct mot_periodic *s, struct mot_env *env, uint32_t what, mot_buf in, double weight)
 {
     bool packs = what <= SUM_AVERAGE;
@@ -40,7 +40,7 @@ static void join(struct mot_periodic *s, struct mot_env *env, uint32_t what, mot
     if (packs) mot_drop(env, out.buf);
 }
 
-/* Joins the sum of displacements, or that of a buffer of the optimiser. */
+/* Joins the sum of displacements, or of one of the optimiser's buffers. */
 static void join_average(struct mot_periodic *s, struct mot_env *env, uint32_t i)
 {
     double weight = weight_of(s, env), both[2] = { weight, -weight };
@@ -70,7 +70,7 @@ static void replace(struct mot_env *env, mot_buf *old, mot_buf new)
     *old = new;
 }
 
-/* What is left of the momentum, in displacements; *now is the learning rate that it will count in. */
+/* The factor on the old momentum; *now is the learning rate that the new one is measured in. */
 static double momentum_left(const struct mot_periodic *s, const struct mot_env *env, double *now)
 {
     const struct mot_optim *o = env->world->optim;
@@ -85,7 +85,7 @@ static void outer_step(struct mot_periodic *s, struct mot_env *env)
     struct mot_outer outer = s->outer;
     double each = 1 / s->weight, now, left = momentum_left(s, env, &now);
     mot_buf d = s->sum[0], x;
-    /* Where the learning rate is 0, momentum that counts in it goes nowhere, and stays as it is. */
+    /* At learning rate 0, momentum measured in it goes nowhere, and stays as it is. */
     if (s->momentum == MOT_NO_BUF || now == 0) {
         x = mot_sum_weighted(
             env, (const mot_buf[]){ s->start, d }, (const double[]){ 1, outer.rate * each }, 2);
@@ -248,8 +248,8 @@ enum mot_status mot_periodic_validate(const void *p, const struct mot_world *wor
     const struct mot_periodic_conf *conf = p;
     if (conf->state == STATE_RESET && strcmp(world->optim->kind->name, "adamw") == 0)
         return mot_fail(MOT_EUSAGE,
-            "method.state is reset, but adamw corrects its means for the number of steps they are made of, "
-            "which goes on; expected keep or average");
+            "method.state: found reset, but adamw corrects its means for the number of steps behind them, "
+            "which a reset does not restart; expected keep or average");
     return MOT_OK;
 }
 

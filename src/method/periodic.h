@@ -2,7 +2,7 @@
  *
  *   WORK --gradient--> step alone --(period - 1 times more)--> COLLECT --displacements--> outer step --> WORK
  *
- * All workers leave from one model x. After a period worker i is at x[i] and has weight w[i]; the mean
+ * All workers start from one model x. After a period, worker i is at x[i] and has weight w[i]; the mean
  * displacement is d = sum w[i] (x[i] - x) / sum w[i], and everyone takes the same outer step from x along d.
  * The plain one is x + d, the weighted mean of the models: that is local SGD. Displacements, not models, are
  * summed: rounding is then relative to how far the workers went, not to the size of the model.
@@ -21,11 +21,11 @@ struct mot_periodic_conf {
 };
 
 /* u = momentum u + d; then x + rate u or, with Nesterov's way, x + rate (d + momentum u). Without momentum
- * this is x + rate d. In proportion: u counts in learning rates, so that it follows their schedule. */
+ * this is x + rate d. In proportion: u is in units of the learning rate, so that it follows its schedule. */
 struct mot_outer {
     double momentum, rate;
     bool nesterov, in_proportion;
-    uint32_t keeps; /* buffers of the method that a checkpoint has: those of the packer follow */
+    uint32_t keeps; /* the method's own buffers in a checkpoint; the packer's follow */
 };
 
 /* The options that all of them have; `usual` is the default period, as text. */
@@ -51,7 +51,7 @@ struct mot_outer {
             .preset = "keep",                                                                                \
             .choices = "keep|reset|average",                                                                 \
             .doc = "the optimiser's momentum when models are averaged: keep, each worker its own; reset, "   \
-                   "to zero (not with adamw); average, too, which costs another sum for each buffer" },      \
+                   "to zero (not with adamw); average it too, which costs another sum for each buffer" },    \
         { .name = "local_from",                                                                              \
             .type = MOT_OPT_UINT,                                                                            \
             .offset = MOT_PERIODIC_FIELD(from),                                                              \
@@ -65,19 +65,20 @@ struct mot_outer {
                "the worker's own model, before the averaging"                                                \
     }
 
-/* Between two updates nothing changes that a run which ends there would resume from: all that an averaging
- * brings is applied at once, when its last sum is here. */
+/* Between two updates, what a resumed run would start from does not change: all results of an averaging are
+ * applied at once, when its last sum is here. */
 struct mot_periodic {
     struct mot_outer outer;
     struct mot_packer packer[2];      /* of gradients, of displacements: their units differ */
-    struct mot_packer before_packing; /* the latter, while an averaging is on its way */
+    struct mot_packer before_packing; /* the latter as it was, while an averaging is on its way */
     struct mot_params params;
-    struct mot_params before; /* the step before an averaging is no update yet: what was before it, or no x */
+    /* The step before an averaging is no update yet: the parameters before it, or no x. */
+    struct mot_params before;
     uint64_t draw, round, last; /* last: nobody has data for this round */
     uint64_t covered;           /* samples since the last averaging */
     mot_buf start, momentum;    /* x and u above; MOT_NO_BUF: summing gradients, no momentum */
     double pace;                /* in proportion: the learning rate of the last outer step; 0: none yet */
-    mot_buf sum[3];             /* what has come of an averaging: displacements, the optimiser's buffers */
+    mot_buf sum[3];             /* what has arrived of an averaging: displacements, the optimiser's buffers */
     double weight;
     mot_buf grad; /* overlap: of this round, while sums are on their way */
     uint32_t samples;
@@ -86,7 +87,7 @@ struct mot_periodic {
     bool averaging, computing;
 };
 
-/* These are a method's own, but for its `init`, which says what its outer step is. */
+/* A method uses these as its own, except for its `init`, which sets the outer step. */
 void mot_periodic_init(struct mot_periodic *, struct mot_env *, struct mot_outer);
 struct mot_need mot_periodic_need(const void *conf, const struct mot_world *, mot_node self);
 enum mot_status mot_periodic_validate(const void *conf, const struct mot_world *);

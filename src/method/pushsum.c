@@ -13,7 +13,7 @@ struct share {
 struct seat {
     uint64_t next; /* the round of the next share that comes */
     uint32_t shares;
-    bool from_lost, to_lost; /* either end is a worker of its own: by the exponential graph two */
+    bool from_lost, to_lost; /* in the exponential graph the two ends are different workers */
 };
 
 /* ---- What follows the struct ---------------------------------- */
@@ -125,7 +125,7 @@ static uint64_t lead_of(const struct mot_push_plan *plan, const struct mot_world
     return plan->goes_on && around > lead ? around : lead;
 }
 
-/* The most often that a link is used in so many consecutive rounds. */
+/* How often at most a link is used in this many consecutive rounds. */
 static uint64_t uses_in(const struct mot_push_plan *plan, const struct mot_world *w, uint64_t rounds)
 {
     uint32_t leaps = mot_leaps(w->workers);
@@ -181,7 +181,7 @@ void mot_push_send(struct mot_push *p, struct mot_env *env, uint64_t round, mot_
     p->flying[round % (p->plan.lag + 1)] = sent;
 }
 
-/* Makes one of the newest two, for a share more than there is room. */
+/* Joins a share that there is no room for to the newest one. */
 static void join_newest(struct share *s, struct mot_env *env, const struct mot_message *m)
 {
     double weight = s->weight + m->head.value;

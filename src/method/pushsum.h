@@ -15,14 +15,13 @@
  *
  *   exponential graph   every worker is reached from every other in `leaps` hops (leaps.h). A hop goes back
  *                       lag + 1 rounds or more, in all leaps * s, where s is the least number above lag that
- *                       has no factor in common with leaps: so many rounds apart, hops use all exponents in
- *                       turn.
+ *                       has no factor in common with leaps: hops s rounds apart use all exponents in turn.
  *   topology            the receiver is a neighbour too: one hop, lag + 1 rounds.
- *   with lost workers   (exponential graph) ways back are longer: `way` hops are allowed, each waits for
- *                       its exponent. Who sees that it sends to somebody without such a way back stops.
+ *   with lost workers   (exponential graph) ways back are longer: ways_most() hops are allowed, and each
+ *                       waits for its exponent. A worker that sends to one without such a way back stops.
  *
- * So a seat has room for all that can come early. If more come (losses are not heard of by all at once), the
- * newest two are joined: their weights add up, no mass is lost. */
+ * So a seat has room for all that can come early. If more come (not everyone learns of a loss at once), the
+ * newest two are joined: their weights add up, and no mass is lost. */
 #ifndef MOT_METHOD_PUSHSUM_H
 #define MOT_METHOD_PUSHSUM_H
 
@@ -64,10 +63,11 @@ bool mot_push_ready(const struct mot_push *, uint64_t round);
 /* Folds them in: drops z and returns what takes its place. */
 mot_buf mot_push_fold(struct mot_push *, struct mot_env *, uint64_t round, mot_buf z);
 
-/* What this worker has and what it has sent that others fold in later. */
+/* The weight that this worker has, and has sent for others to fold in later. */
 double mot_push_mass(const struct mot_push *);
 
-/* A worker is lost: nothing is sent to it or awaited from it any more. Shares of it that are here count. */
+/* A worker is lost: nothing is sent to it or awaited from it any more. Its shares that have arrived still
+ * count. */
 enum mot_push_loss {
     MOT_PUSH_STRANGER, /* no link to it */
     MOT_PUSH_PEER,

@@ -34,7 +34,7 @@ static struct mot_hub_need rennala_need(const void *p, const struct mot_world *w
     return need;
 }
 
-/* Everyone works at x(k): current jobs are given up, or finished and then ignored. */
+/* Sets everyone to work at x(k): current jobs are given up, or finished and then ignored. */
 static void open_round(struct rennala *r, struct mot_env *env)
 {
     const struct rennala_conf *conf = env->conf;
@@ -124,8 +124,8 @@ const struct mot_method mot_method_rennala = {
              "the summary). No method has a better worst-case time when all workers draw from the same "
              "data.\n"
              "Use it when speeds differ a lot, the workers' data are similar, and staleness hurts. A worker "
-             "that is never among the first S is not heard: when the workers' data differ, use malenia, "
-             "ca2fl or ia2sgd.\n"
+             "that is never among the first S contributes nothing: when the workers' data differ, use "
+             "malenia, ca2fl or ia2sgd.\n"
              "Paper: Tyurin, Richtarik, Optimal Time Complexities of Parallel Stochastic Optimization "
              "Methods Under a Fixed Computation Model, NeurIPS 2023, Method 4.",
     .options = rennala_options,

@@ -2,9 +2,9 @@
  *
  *   WORK (what has arrived) --> [rows of some to all, WORK on these] --> [vote] --> COLLECT --> step --> WORK
  *
- * A fixed batch makes a device with a slow stream a straggler, and lets those with fast ones fall ever
- * further behind theirs. So a batch is what has arrived, between `least` and `most`; gradients count by
- * their samples,
+ * With a fixed batch, devices with slow streams become stragglers, and those with fast ones fall ever further
+ * behind theirs. So a batch is what has arrived, between `least` and `most`; gradients count by their
+ * samples,
  *
  *   g = sum over i of b[i] g[i] / sum of b,     rate = optimizer.lr * sum of b / reference,
  *
@@ -27,7 +27,7 @@ struct scadles_conf {
     double alpha, beta;
 };
 
-/* What a device has sent in a round: one that is a round ahead may send before this one is through. */
+/* What a device has sent in a round. One that is a round ahead may send before this worker is done. */
 struct guest {
     uint64_t draw, round; /* round: + 1; 0: nothing yet */
     uint32_t samples;
@@ -93,7 +93,7 @@ static void share(struct scadles *s, struct mot_env *env)
 
 /* ---- Rounds ---------------------------------------------------------------------------------------- */
 
-/* Where nothing arrives over time, `most` would be the batch of everyone. */
+/* Without streams, everyone's batch would be `most`. */
 static bool varies(const struct scadles_conf *conf, const struct mot_world *w)
 {
     return conf->variable && w->streams;
@@ -366,7 +366,7 @@ static const struct mot_option scadles_options[] = {
         .preset = "1024",
         .min = 1,
         .max = 1e9,
-        .doc = "samples that a batch takes at most" },
+        .doc = "the most samples that a batch takes" },
     { .name = "weighted",
         .type = MOT_OPT_BOOL,
         .offset = FIELD(weighted),
@@ -377,7 +377,7 @@ static const struct mot_option scadles_options[] = {
         .offset = FIELD(scaling),
         .preset = "linear",
         .choices = "linear|none",
-        .doc = "linear: the learning rate is times the samples of the update, divided by `reference`" },
+        .doc = "linear: the learning rate is multiplied by the samples of the update over `reference`" },
     { .name = "reference",
         .type = MOT_OPT_UINT,
         .offset = FIELD(reference),
@@ -385,7 +385,7 @@ static const struct mot_option scadles_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e15,
-        .doc = "samples of an update for which optimizer.lr is meant; auto: 64 for each worker" },
+        .doc = "samples per update that optimizer.lr is meant for; auto: 64 for each worker" },
     { .name = "alpha",
         .type = MOT_OPT_REAL,
         .offset = FIELD(alpha),
@@ -398,7 +398,7 @@ static const struct mot_option scadles_options[] = {
         .offset = FIELD(beta),
         .preset = "0",
         .max = 1,
-        .doc = "the share of their batch that these send" },
+        .doc = "the share of their batch that those workers send" },
     { .name = NULL },
 };
 
@@ -420,9 +420,8 @@ const struct mot_method mot_method_scadles = {
         "the devices find that little is lost.\n"
         "Each part can be switched off by itself: variable, weighted, scaling, alpha. With all of them "
         "off it is "
-        "allreduce: a fixed batch that waits until so many samples have arrived. What becomes of samples "
-        "that "
-        "wait is the stream's `buffer`. Without streams every batch has `batch` samples.\n"
+        "allreduce: a fixed batch that waits until so many samples have arrived. The stream's `buffer` "
+        "says what becomes of samples that wait. Without streams every batch has `batch` samples.\n"
         "Paper: Tyagi, Swany, ScaDLES: Scalable Deep Learning over Streaming data at the Edge, 2022.",
     .options = scadles_options,
     .conf_bytes = sizeof(struct scadles_conf),

@@ -19,7 +19,7 @@ struct selsync_conf {
     uint32_t aggregate;
 };
 
-/* Between two updates `params` is what it was: the step before an averaging is in `next`. */
+/* Between two updates `params` does not change: the step before an averaging is in `next`. */
 struct selsync {
     struct mot_params params, next; /* next.x is MOT_NO_BUF unless models are being averaged */
     uint64_t draw;
@@ -217,15 +217,15 @@ static const struct mot_option selsync_options[] = {
         .preset = "0.1",
         .max = 1e6,
         .doc =
-            "all workers meet when the smoothed square of the gradient's norm has changed by this share of "
-            "itself, at any of them; 0: always" },
+            "all workers meet when, at any of them, the smoothed square of the gradient's norm has changed "
+            "by this share of itself; 0: always" },
     { .name = "smoothing",
         .type = MOT_OPT_REAL,
         .offset = FIELD(smoothing),
         .preset = "0.16",
         .min = 1e-6,
         .max = 1,
-        .doc = "the weight of the last gradient in that mean; 1: no smoothing" },
+        .doc = "the weight of the latest gradient in the smoothed square; 1: no smoothing" },
     { .name = "aggregate",
         .type = MOT_OPT_CHOICE,
         .offset = FIELD(aggregate),
@@ -239,10 +239,10 @@ const struct mot_method mot_method_selsync = {
     .name = "selsync",
     .summary = "local SGD that averages when a gradient changes: selective synchronisation",
     .about =
-        "Every worker trains a model of its own. After each gradient it compares the norm with that of the "
-        "gradients before; if it has changed by `delta` or more at any worker, all take the mean of "
+        "Every worker trains a model of its own. After each gradient it compares the norm with those of "
+        "earlier gradients; if it has changed by `delta` or more at any worker, all take the mean of "
         "their models, "
-        "else each steps alone. The question is a sum of scalars in every step, so it saves bytes but not "
+        "else each steps alone. Asking costs a sum of scalars in every step, so this saves bytes but not "
         "latency. Gradients change quickly at the beginning and when the learning rate falls, and then the "
         "workers meet often.\n"
         "Use it when the network is narrow and a fixed period (localsgd) is hard to choose. With delta: "

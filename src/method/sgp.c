@@ -133,7 +133,7 @@ static void sgp_init(void *state, struct mot_env *env)
     s->rate = mot_apart_rate(env, conf->weigh);
     s->retired = env->life > 0;
     if (env->world->kept) memcpy(&weight, &env->world->kept[env->self].word[0], sizeof weight);
-    if (!(weight > 0 && weight <= env->world->workers)) weight = 1; /* no run has kept such a one */
+    if (!(weight > 0 && weight <= env->world->workers)) weight = 1; /* no run keeps such a weight */
     mot_push_init(&s->push, env, &plan, s->round, weight);
 }
 
@@ -180,7 +180,7 @@ static bool sgp_model(const void *state, const struct mot_env *env, struct mot_v
     return true;
 }
 
-/* Shares under way are not kept: their weight goes back to who sent them. */
+/* Shares under way are not kept: their weight goes back to their senders. */
 static void sgp_keep(const void *state, const struct mot_env *env, struct mot_kept *out)
 {
     double weight = mot_push_mass(&((const struct sgp *)state)->push);
@@ -229,7 +229,7 @@ static void sgp_advise(const void *p, const struct mot_situation *s, char *into,
         .name = "on_loss", .type = MOT_OPT_CHOICE, .offset = FIELD(on_loss), .preset = "stop",               \
         .choices = "stop|continue",                                                                          \
         .doc = "if a worker is lost: stop ends the run; continue lets the others go on while all can "       \
-               "still reach each other: what was to go to it is kept, and its own weight is gone"            \
+               "still reach each other: they keep the shares meant for it, and its own weight is gone"       \
     }
 
 static const struct mot_option sgp_options[] = { OPTIONS, { .name = NULL } };
@@ -239,10 +239,10 @@ const struct mot_method mot_method_sgp = {
     .summary = "stochastic gradient push: each worker sends a share of its model to one other, in turn",
     .about = "No server and no sum over everyone: after its step a worker cuts its model into equal shares, "
              "keeps one and sends the others to its receivers of the round, by default one: the worker 1, 2, "
-             "4, 8, ... places on, in turn. It then adds up what it has and gets. A weight that travels with "
-             "each share corrects for workers that get more than they give (push-sum), so links may be "
-             "one-way and a graph irregular: models agree on their plain mean all the same. The metric mass "
-             "is the mean of these weights and stays 1.\n"
+             "4, 8, ... places on, in turn. It then adds what it gets to what it kept. A weight that "
+             "travels with each share corrects for workers that get more than they give (push-sum), so links "
+             "may be one-way and a graph irregular: models agree on their plain mean all the same. The "
+             "metric mass is the mean of these weights and stays 1.\n"
              "A round costs one message of the model's size each way, however many workers there are. With a "
              "power of 2 of workers, models that stand still agree exactly after log2(workers) rounds. A "
              "round waits for one worker, who waits for another: the slowest sets the pace of all, as in "

@@ -42,12 +42,11 @@ const struct mot_method mot_method_slowmo = {
     .summary =
         "local SGD with a slow momentum: each averaging is a step of its own, and momentum carries it on",
     .about =
-        "Workers train alone for `period` steps, as in localsgd. The way from the model that they left to "
-        "the "
-        "mean of their models then serves as a gradient: a slow momentum builds up over the averagings, and "
-        "everyone makes the same outer step with it. It sends no more than localsgd.\n"
+        "Workers train alone for `period` steps, as in localsgd. The way from their common starting model "
+        "to the mean of their models then serves as a gradient: a slow momentum builds up over the "
+        "averagings, and everyone makes the same outer step with it. It sends no more than localsgd.\n"
         "Momentum makes steps longer: with beta: 0.7 try a smaller optimizer.lr than for localsgd. The paper "
-        "has alpha: 1 throughout, and compares what becomes of the optimiser's own momentum (`state`).\n"
+        "uses alpha: 1 throughout, and compares ways to treat the optimiser's own momentum (`state`).\n"
         "Paper: Wang, Tantia, Ballas, Rabbat, SlowMo: Improving Communication-Efficient Distributed SGD with "
         "Slow Momentum, 2020.",
     .options = slowmo_options,

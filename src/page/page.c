@@ -84,8 +84,7 @@ static void fill(struct page *p, const char *what, size_t n)
     else if (is("nonce", what, n)) fprintf(p->out, "%016" PRIx64, p->number);
     else if (is("policy", what, n)) fputs(p->kind->policy ? p->kind->policy : "", p->out);
     else if (is("foot", what, n))
-        fputs(p->kind->foot ? p->kind->foot
-                            : "This file is all there is to it: it asks nothing of any network.",
+        fputs(p->kind->foot ? p->kind->foot : "This file is self-contained: it makes no network requests.",
             p->out);
     else if (is("data", what, n)) p->status = p->kind->data(p->document, p->out);
     else MOT_ASSERT(!"a blank that the template names and nobody fills");
@@ -104,7 +103,7 @@ static void put_template(struct page *p, const char *text)
     if (p->status == MOT_OK) fputs(text, p->out);
 }
 
-/* A nonce that nobody choosing a name could predict, yet the same for the same study. */
+/* A nonce that nobody who chooses a name can predict, yet the same for the same study. */
 static uint64_t number_of(const json_t *document)
 {
     char *text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS);

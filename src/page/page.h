@@ -18,7 +18,7 @@ void mot_study_table(const json_t *document, FILE *out, size_t columns, bool col
  * document names; a run whose folder lacks one of them is shown without it. */
 enum mot_status mot_page_write(const json_t *document, const char *path);
 
-/* One picture as an SVG file: timelines of the arms under each other, the best first, and their curves. */
+/* One picture as an SVG file: the arms' timelines one below another, the best first, and their curves. */
 enum mot_status mot_picture_write(const json_t *document, const char *path);
 
 /* The same for a partition: partition.html, from partition.json and the command that made it. */

@@ -1,4 +1,4 @@
-/* page_code.c -- the code of a run: its matrix, and how often each part was used and was to be used. */
+/* page_code.c -- the code of a run: its matrix, and how often each part was used and was expected to be. */
 #include "page/page_parts.h"
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 
 #define SIDE_MOST 100
 
-/* [shares] of as many columns as the picture has; parts of one column are averaged. */
+/* One share per column of the picture; parts drawn in one column are averaged. */
 static void put_shares(const char *key, const json_t *by_part, size_t columns, double updates, FILE *out)
 {
     size_t parts = json_array_size(by_part);

@@ -36,13 +36,13 @@ static const struct {
     { MOT_COL_CONSENSUS, "consensus", "Consensus distance" },
     { MOT_COL_DRIFT, "drift", "Drift of the mean model by mixing" },
     { MOT_COL_MASS, "mass", "Push-sum mass" },
-    { MOT_COL_WAITING, "waiting", "Samples that wait to be used" },
+    { MOT_COL_WAITING, "waiting", "Samples waiting to be used" },
     { MOT_COL_DROPPED, "dropped", "Samples dropped so far" },
     { MOT_COL_ARRIVED, "arrived", "Samples arrived so far" },
     { MOT_COL_USED, "used", "Samples used so far" },
-    { MOT_COL_OLDEST, "oldest", "Age of the oldest sample that waits (s)" },
-    { MOT_COL_ZETA2, "zeta2", "ζ², parts’ gradients apart" },
-    { MOT_COL_SIGMA2, "sigma2", "σ², rows’ gradients apart" },
+    { MOT_COL_OLDEST, "oldest", "Age of the oldest waiting sample (s)" },
+    { MOT_COL_ZETA2, "zeta2", "ζ², spread of the parts’ gradients" },
+    { MOT_COL_SIGMA2, "sigma2", "σ², spread of the rows’ gradients" },
 };
 
 /* ---- JSON that may stand in a script element ------------------------------------------------------ */
@@ -158,7 +158,7 @@ static bool all_nan(const struct mot_history *h, enum mot_column column)
     return true;
 }
 
-/* A run that goes on has its lines of metrics.jsonl in the document; others have a folder. */
+/* A run in progress has its lines of metrics.jsonl in the document; others have a folder. */
 static enum mot_status read_curve(const json_t *run, struct mot_history *h, bool *there)
 {
     const char *lines = mot_json_get_text(run, "metrics"), *folder = mot_json_get_text(run, "folder");
@@ -171,7 +171,7 @@ static enum mot_status read_curve(const json_t *run, struct mot_history *h, bool
     return status;
 }
 
-/* Up to a time: a run that was made for another target went on after it met this one. */
+/* Only up to `until`: a run that was made for another target went on after it met this one. */
 static enum mot_status put_curve(const json_t *run, double until, struct plan *plan, FILE *out)
 {
     struct mot_history h;
@@ -255,7 +255,7 @@ static enum mot_status put_runs(const json_t *document, const size_t *place, str
 
 /* ---- Staleness -------------------------------------------------------------------------------------- */
 
-/* Adds a run's bins; bins that differ from those there are kept apart. */
+/* Adds a run's bins; only those with equal bounds are merged. */
 static void add_bins(json_t *all, const json_t *bins)
 {
     size_t i, k;
@@ -285,7 +285,7 @@ static void put_staleness(const json_t *document, FILE *out)
     size_t i, cells = cells_of(document);
     json_t *run, *cell;
     json_t **bins = mot_new(cells + 1, sizeof(json_t *));
-    bool *cut = mot_new(cells + 1, sizeof *cut); /* a run went on: its bins are of more than was asked for */
+    bool *cut = mot_new(cells + 1, sizeof *cut); /* a run went on, so its bins count too much */
     for (i = 0; i <= cells; i++) bins[i] = json_array();
     json_array_foreach(mot_json_get_list(document, "runs"), i, run)
     {
@@ -395,7 +395,7 @@ static void put_order(const json_t *document, FILE *out)
     free(order);
 }
 
-/* For a study with several conditions: what each of them sets, and of every cell the figures, as median and
+/* For a study with several conditions: what each of them sets, and every cell's figures, as median and
  * interval. */
 static void put_swept(const json_t *document, FILE *out)
 {

@@ -8,7 +8,7 @@
 #define TEXT 96
 #define SENTENCES_MOST 12 /* conditions in the answer; the tables have all */
 
-/* Commands stand in backquotes. */
+/* Commands are in backquotes. */
 static void put_words(const char *text, FILE *out)
 {
     for (bool command = false; *text; command = !command) {

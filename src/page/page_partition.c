@@ -94,8 +94,8 @@ static void put_ratios(const json_t *d, FILE *out)
     else
         fprintf(out, "As far as measured, no worker’s rows represent %s worse than random rows would", whole);
     fprintf(out,
-        ": their distance (MMD²) is <span class=\"num\">%.2f</span> of that of random rows on average, and "
-        "<span class=\"num\">%.2f</span> at worst, worker %zu",
+        ": their distance (MMD²) is <span class=\"num\">%.2f</span> times that of random rows on average, "
+        "and <span class=\"num\">%.2f</span> at worst, worker %zu",
         mean, w.ratio, w.worker);
     put_class(d, w.class, ", ", out);
     fputc('.', out);
@@ -285,7 +285,7 @@ static json_t *chosen_of(const json_t *worker, const char *key, const size_t *cl
     return list;
 }
 
-/* Counted as in partition.json: by more than the error of random features. */
+/* Judged as in partition.json: worse by more than the error of random features. */
 static json_t *worse_of(const json_t *d, const json_t *worker, const size_t *class, size_t n)
 {
     json_t *list = json_array();

@@ -23,7 +23,7 @@ struct mot_page {
     const struct mot_page_blank *blank; /* ended by a NULL name */
     /* What the scripts draw: JSON without any `<`. */
     enum mot_status (*data)(const json_t *document, FILE *);
-    /* What its policy allows besides, and what its last line says; NULL: it is a file that asks nobody. */
+    /* What else its policy allows, and what its last line says; NULL: a file that makes no requests. */
     const char *policy, *foot;
 };
 /* The document has a title and the command that repeats it. */
@@ -44,9 +44,9 @@ void mot_page_tables(const json_t *document, FILE *);
 void mot_page_failures(const json_t *document, FILE *);
 void mot_page_settings(const json_t *document, FILE *);
 enum mot_status mot_page_data(const json_t *document, FILE *);
-/* Of these only what the curves are drawn from. */
+/* Only the part that the curves are drawn from. */
 enum mot_status mot_page_curves(const json_t *document, FILE *);
-/* One run in detail, as an entry of that list; returns its bytes, 0 if there is nothing to show. */
+/* One run in detail, as an entry of the data's `details`; returns its bytes, 0 if nothing can be shown. */
 size_t mot_page_detail(const char *folder, size_t run, const char *lead, FILE *);
 /* The code of a run, if it has one, as a further member: ,"code":{...} */
 void mot_page_code(const json_t *summary, FILE *);

@@ -103,7 +103,7 @@ static void put_workers(const json_t *summary, FILE *out)
     fputc(']', out);
 }
 
-/* Summaries are read from files: only what a picture can show goes on. */
+/* Summaries come from files: only what a picture can show is passed on. */
 static void put_traffic(const json_t *summary, FILE *out)
 {
     const json_t *traffic = json_object_get(summary, "traffic");
@@ -127,7 +127,7 @@ static void put_traffic(const json_t *summary, FILE *out)
     fputs("]}", out);
 }
 
-/* What mixing did to models of the workers' own. */
+/* What mixing did to the workers' own models. */
 static void put_mixed(const json_t *summary, FILE *out)
 {
     static const char *const figures[] = { "consensus", "drift", "mass" };

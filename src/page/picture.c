@@ -1,5 +1,5 @@
-/* picture.c -- a study as one picture for a text: the timelines of its arms under each other on one axis of
- * time, the best first, and their curves below. A plain SVG file, readable on light and dark backgrounds. */
+/* picture.c -- a study as one picture, to put in a text: its arms' timelines one below another on one time
+ * axis, the best first, and their curves below. A plain SVG file, readable on light and dark backgrounds. */
 #include "page/page.h"
 
 #include "base/file.h"
@@ -93,7 +93,7 @@ static void load_timelines(struct picture *p)
 
 static json_int_t bound(const json_t *span, size_t i) { return json_integer_value(json_array_get(span, i)); }
 
-/* As far as all arms were recorded, and no further than can be told apart. */
+/* As far as all arms were recorded, but not so far that jobs cannot be told apart. */
 static void choose_until(struct picture *p)
 {
     p->until = INFINITY;
@@ -150,7 +150,7 @@ static void put_node(struct picture *p, const json_t *node)
     p->y += ROW;
 }
 
-/* Its name, and what it took: the figure that judges, as the table has it. */
+/* The arm's name and its result: the figure that judges, as in the table. */
 static void put_head(struct picture *p, size_t a)
 {
     const struct mot_figure_kind *judge = mot_document_judge(p->d);
@@ -177,7 +177,7 @@ static void put_head(struct picture *p, size_t a)
     p->y += 22;
 }
 
-/* Round steps: at most ten of them. */
+/* A round step, of which at most ten fit. */
 static double step_of(double most)
 {
     double power = pow(10, floor(log10(most / 8))), lead = most / 8 / power;
@@ -328,7 +328,7 @@ static double level(const struct frame *f, double v)
     return f->bottom - (v - f->low) / (f->high - f->low) * (f->bottom - f->top);
 }
 
-/* From what the medians are after the first steep part, and the target. */
+/* Covers the medians after the first steep part, and the target. */
 static struct frame frame_of(const struct picture *p, const struct curve *c, double most, double goal)
 {
     struct frame f = { INFINITY, -INFINITY, p->y + 18, p->y + 18 + CURVE_HIGH, most,

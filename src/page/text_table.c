@@ -96,7 +96,7 @@ static void ratio_text(double ratio, char *into, size_t size)
     else snprintf(into, size, ratio >= 100 ? "%.0f" : ratio >= 10 ? "%.1f" : "%.2f", ratio);
 }
 
-/* Where one of two arms, or both, mostly never reached it, there is no ratio to show. */
+/* There is no ratio to show if one of two arms, or both, mostly never got there. */
 static void ratio_cells(
     const json_t *against, double median, const json_t *judged, bool noted, struct mot_grid *g)
 {
@@ -539,7 +539,7 @@ static void look_over(struct table *p)
     }
 }
 
-/* Whether any interval shown is of too few runs to be a 95 % one. */
+/* Whether any interval shown has too few runs to be a 95 % one. */
 static bool has_few_seeds(const struct table *p)
 {
     size_t seeds = json_array_size(json_object_get(p->d, "seeds")), i;
@@ -594,7 +594,7 @@ static void note_reread(const struct table *p)
     free(text);
 }
 
-/* Under each condition: last, where a reader's eye is when the command is done. */
+/* The answers come last, where the reader's eye is when the command is done. */
 static void print_answers(const struct table *p)
 {
     size_t conditions = json_array_size(json_object_get(p->d, "conditions"));

@@ -24,7 +24,7 @@ static const enum algorithm of_submodular[] = { AUTO, DENSE, BLOCKED, KNN, STOCH
 
 #define AT(field) offsetof(struct mot_classwise_conf, field)
 
-/* What both have. */
+/* Options of both. */
 #define FEATURES                                                                                             \
     { .name = "features",                                                                                    \
         .type = MOT_OPT_TEXT,                                                                                \
@@ -418,7 +418,7 @@ enum mot_status mot_herd_classes(const struct mot_classwise_conf *from, const st
 {
     struct mot_split_cost cost = { 0 };
     struct mot_classwise_conf conf = *from;
-    conf.algorithm = 0; /* another partitioner's, perhaps */
+    conf.algorithm = 0; /* the given one may be another partitioner's */
     conf.neighbours = MOT_WORD_UINT;
     struct job j = {
         .conf = &conf, .herds = true, .split = s, .cost = &cost, .which = which, .owner = owner
@@ -446,7 +446,7 @@ static enum mot_status split_herding(
 
 const struct mot_partitioner mot_partition_herding = {
     .name = "herding",
-    .summary = "a share of every class by speed, whose mean in feature space matches the class's",
+    .summary = "a share of every class by speed, matching the class's mean in feature space",
     .options = herding_options,
     .conf_bytes = sizeof(struct mot_classwise_conf),
     .split = split_herding,

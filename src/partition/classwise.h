@@ -16,7 +16,7 @@ struct mot_classwise_conf {
 };
 
 /* Partitions some classes again by herding, with `quota` [classes][parts] rows of each for every worker;
- * owner is rewritten for their rows. Of the options features, bandwidth and memory count. */
+ * owner is rewritten for their rows. Of the options, only features, bandwidth and memory count. */
 enum mot_status mot_herd_classes(const struct mot_classwise_conf *, const struct mot_split *,
     const bool *which, const uint32_t *quota, uint32_t *owner);
 

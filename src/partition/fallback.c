@@ -101,7 +101,7 @@ static struct mot_quality copy_of(const struct mot_quality *q)
     return c;
 }
 
-/* Keeps of each class the better cut. */
+/* Keeps the better cut of each class. */
 static void choose(struct mot_fallback *f, const struct mot_split *s, struct mot_parts *parts,
     uint32_t *owner, struct mot_quality *q, const struct mot_quality *now)
 {

@@ -1,5 +1,5 @@
-/* fallback.h -- a class that some worker's rows represent worse than random rows would is partitioned
- * again, with the same counts. */
+/* fallback.h -- partitions a class again, with the same counts, if some worker's rows represent it worse than
+ * random rows would. */
 #ifndef MOT_PARTITION_FALLBACK_H
 #define MOT_PARTITION_FALLBACK_H
 
@@ -16,8 +16,8 @@ struct mot_fallback {
     double *before, *after; /* [classes]: the ratio of its worst block, of those tried */
 };
 
-/* Changes parts and quality where that makes the worst block of a class better. Of the options features,
- * bandwidth (that of the quality) and memory count. */
+/* Changes parts and quality where that makes the worst block of a class better. Of the options, only
+ * features, bandwidth (the quality's) and memory count. */
 enum mot_status mot_fall_back(enum mot_fallback_by, const struct mot_classwise_conf *,
     const struct mot_split *, const struct mot_features *, enum mot_mmd_how, struct mot_parts *,
     struct mot_quality *, struct mot_fallback *out);

@@ -64,7 +64,7 @@ static enum mot_status open_file(
     f->cols = raw.cols;
     f->x = f->own = raw.x;
     f->row = s->file_row;
-    f->rows = rows; /* for its bytes; the table's rows are asked for */
+    f->rows = rows; /* only to count its bytes: callers ask for rows of the table */
     raw.x = NULL;
     mot_raw_free(&raw);
     return MOT_OK;

@@ -32,18 +32,18 @@ void mot_pca(const struct mot_table *, uint32_t k, uint64_t seed, struct mot_cre
 
 /* ---- Samples, packed for comparing ---------------------------------------------------------- */
 
-/* The similarity of u and v is exp(-gamma |u - v|^2), as a short: 65535 is 1. Rows lie twice:
- * one after the other, and sixteen side by side, which is how the kernels read what all of
- * them are compared with. */
+/* The similarity of u and v is exp(-gamma |u - v|^2), as a short: 65535 is 1. Rows are stored
+ * twice: one after the other, and sixteen side by side, as the kernels read those that others
+ * are compared with. */
 struct mot_samples {
     uint32_t n, cols, panels; /* panels of 16 samples */
     size_t width;             /* 16 panels: how long a row of similarities is, zeros at its end */
-    float *a;                 /* [n][cols], the mean taken away: distances lose fewer digits */
+    float *a;                 /* [n][cols], less the mean, so that distances lose fewer digits */
     float *b;                 /* [panels][cols][16] */
     float *norm2;             /* [width], infinite in the padding */
     float gamma;
 };
-/* Not to be used, but closed, if memory was refused. */
+/* If memory was refused, the result must be closed, but not used. */
 void mot_samples_open(
     const struct mot_features *, const uint32_t *row, uint32_t n, double bandwidth, struct mot_samples *out);
 void mot_samples_close(struct mot_samples *);

@@ -169,7 +169,7 @@ static enum mot_status write_files(const char *folder, const struct mot_split *s
     return status == MOT_OK ? write_text(folder, "partition.json", json) : status;
 }
 
-/* The new folder replaces the old one, which is removed only then. */
+/* Replaces the old folder by the new one; only then is the old one removed. */
 static enum mot_status put_in_place(const char *made, const char *folder, const char *aside)
 {
     bool there = access(folder, F_OK) == 0 && !each_name(folder, say_no);
@@ -302,7 +302,7 @@ static enum mot_status check_fit(
     if (x->workers != s->parts && s->shared)
         return mot_fail(MOT_EUSAGE,
             "%s: a partition into %u parts, expected one into the %u that the method needs; motley partition "
-            "--workers %u makes such a one",
+            "--workers %u makes one",
             folder, x->workers, s->parts, s->parts);
     if (x->workers != s->parts)
         return mot_fail(MOT_EUSAGE, "%s: a partition for %u workers, expected one for the experiment's %u",

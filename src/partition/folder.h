@@ -1,9 +1,9 @@
 /* folder.h -- a partition on disk: partition.json, and for each worker an NPY file (int64) of
  * the rows it holds.
  *
- * Rows are numbers of the training file as it lies there, from 0, whatever `data.order` and
- * `data.test` make of it: what NumPy or PyTorch index the same file by. Rows kept to test or validate on are
- * in no file. */
+ * Rows are numbered from 0 as in the training file itself, whatever `data.order` and `data.test`
+ * make of it: NumPy or PyTorch can index the same file by them. Rows kept for testing or validation are in no
+ * file. */
 #ifndef MOT_PARTITION_FOLDER_H
 #define MOT_PARTITION_FOLDER_H
 

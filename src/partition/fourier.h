@@ -12,7 +12,7 @@ struct mot_fourier {
     float *frequency;     /* [count / 16][cols][16] */
 };
 
-/* What is measured by random features must not have been chosen by the same ones: each has a stream of its
+/* A choice made by random features must not be measured by the same ones, so each use has a stream of its
  * own. */
 void mot_fourier_open(struct mot_fourier *, uint32_t cols, uint32_t count, double bandwidth, struct mot_rng);
 void mot_fourier_close(struct mot_fourier *);

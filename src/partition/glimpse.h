@@ -1,5 +1,5 @@
-/* glimpse.h -- what is seen of classes while they are partitioned, so that measuring the result need not
- * compare their samples again. */
+/* glimpse.h -- what partitioning sees of each class, kept so that measuring the result need not compare the
+ * samples again. */
 #ifndef MOT_PARTITION_GLIMPSE_H
 #define MOT_PARTITION_GLIMPSE_H
 

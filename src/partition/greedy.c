@@ -1,11 +1,11 @@
 /* greedy.c -- whose turn it is, and how a block takes its next sample.
  *
  * Facility location is lazy (Minoux, "Accelerated greedy algorithms", 1978): a gain only
- * shrinks while its block grows, so an old gain is a bound, and samples are looked at again in the order of
- * their bounds until one that was just looked at is on top. Every block has a heap of its own; samples that
- * others took are dropped when met. Stochastic is "lazier than lazy" (Mirzasoleiman et al., 2015): the best
- * of (n/q) ln(1/epsilon) samples drawn, found by bounds. Graph cut needs no heap: a pick changes every gain
- * of its block by one row of similarities. */
+ * shrinks while its block grows, so an old gain is an upper bound, and gains are computed again in the order
+ * of their bounds until a fresh one is on top. Every block has a heap of its own; samples that others took
+ * are dropped when met. Stochastic is "lazier than lazy" (Mirzasoleiman et al., 2015): the best of (n/q)
+ * ln(1/epsilon) samples drawn, found by bounds. Graph cut needs no heap: a pick changes every gain of its
+ * block by one row of similarities. */
 #include "partition/greedy.h"
 
 #include "base/exact.h"
@@ -157,8 +157,8 @@ static void heap_make(struct state *s, struct heap *h)
     for (uint32_t i = h->n / 2; i-- > 0;) sift_down(h, i);
 }
 
-/* Looks again at the samples with the largest bounds: one if rows are at hand, several if computing them
- * together is cheaper. That does not affect which one turns out largest. */
+/* Computes the largest bounds' gains again: one if rows are at hand, several if computing rows together is
+ * cheaper. That does not affect which sample turns out best. */
 static void look_again(struct state *s, uint32_t block, struct heap *h)
 {
     struct entry seen[MOT_SIMILAR_BATCH];
@@ -196,7 +196,7 @@ static int by_bound(const void *a, const void *b)
     return is_above(p, q) ? -1 : is_above(q, p);
 }
 
-/* Draws samples that are still free, with their bounds, the largest first. */
+/* Draws samples that are still free; puts their bounds in order, largest first. */
 static uint32_t draw_candidates(struct state *s, uint32_t block)
 {
     struct mot_greedy *g = s->g;

@@ -3,8 +3,8 @@
  *
  * Facility location: f(A) = sum over all v of max over a in A of s(v, a).
  * Graph cut: f(A) = sum over v outside A, a in A of s(v, a); its gain can be negative, and the largest is
- * taken all the same. Of equal gains the sample with the lowest number goes first, so the result does not
- * depend on how it is computed. */
+ * taken even then. Of equal gains the sample with the lowest number goes first, so the result does not depend
+ * on how it is computed. */
 #ifndef MOT_PARTITION_GREEDY_H
 #define MOT_PARTITION_GREEDY_H
 
@@ -40,7 +40,7 @@ struct mot_greedy {
 enum mot_status mot_greedy_run(struct mot_greedy *);
 double mot_greedy_bytes(enum mot_objective, bool stochastic, uint32_t n, uint32_t blocks);
 
-/* What a work of n samples counts in units of mot_headway, beside the similarities. */
+/* How many units of mot_headway a run takes, besides the similarities. */
 uint64_t mot_greedy_units(const struct mot_greedy *);
 
 #endif

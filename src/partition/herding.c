@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Scores are doubles of exact sums of shorts, so they are the same bits however rows come about. */
+/* Scores are doubles made of exact sums of shorts, so their bits do not depend on how rows are computed. */
 struct herd {
     struct mot_herding *h;
     uint32_t n, left;
@@ -28,7 +28,7 @@ static uint32_t best_of(struct herd *s, uint32_t block)
     return (uint32_t)mot_kernels()->herd(s->n, s->size[block] + 1.0, s->mean, row, lead);
 }
 
-/* Takes the similarities to what the block took last off its scores. */
+/* Subtracts the similarities to the sample that the block took last from its scores. */
 static void take_off(struct herd *s, uint32_t block)
 {
     double *lead = s->lead + (size_t)block * s->n;
@@ -46,7 +46,7 @@ static void take(struct herd *s, uint32_t block, uint32_t v)
     s->left--;
 }
 
-/* A look at every sample and a row for a pick; blocked, also the totals and the computing of rows. */
+/* A pick looks at every sample and needs a row; blocked, the totals and the rows are computed, too. */
 static uint64_t units_of_pick(const struct mot_similar *x, uint32_t n)
 {
     return (uint64_t)n * (x->kind == MOT_SIMILAR_BLOCKED ? x->samples->cols + 16u : 0u) +
@@ -55,8 +55,8 @@ static uint64_t units_of_pick(const struct mot_similar *x, uint32_t n)
 
 uint64_t mot_herding_units(const struct mot_similar *x, uint32_t n) { return n * units_of_pick(x, n); }
 
-/* A block's next choice depends on the others only in that their samples are gone. So the blocks choose one
- * after another until one comes up again, and their rows are computed together. */
+/* Other blocks affect a block's next choice only by the samples they take. So the blocks choose one after
+ * another until one comes up again, and then their rows are computed together. */
 static void take_some(struct herd *s)
 {
     struct mot_herding *h = s->h;

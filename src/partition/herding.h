@@ -1,11 +1,11 @@
 /* herding.h -- divides the samples of one class so that every block's mean, in the feature space of the
- * Gaussian, is the mean of the class: each block takes the sample that brings its MMD^2 to the class down
- * most (Welling, "Herding dynamical weights to learn", 2009; Chen, Welling and Smola, "Super-samples from
- * kernel herding", 2010).
+ * Gaussian, is the mean of the class: each block takes the sample that most reduces its MMD^2 to the class
+ * (Welling, "Herding dynamical weights to learn", 2009; Chen, Welling and Smola, "Super-samples from kernel
+ * herding", 2010).
  *
- * With m(v) the mean similarity of v to its class and t(v) the sum of those to a block A, the block takes the
- * largest (|A| + 1) m(v) - t(v); of equal ones the sample with the lowest number. How large the block is to
- * become does not matter, so large and small ones represent the class equally well. Blocks that end up
+ * With m(v) the mean similarity of v to its class and t(v) the sum of its similarities to a block A, the
+ * block takes the largest (|A| + 1) m(v) - t(v); of equal ones the sample with the lowest number. The block's
+ * final size does not matter, so large and small ones represent the class equally well. Blocks that end up
  * worse than random ones, because only leftovers remained, exchange samples with others. */
 #ifndef MOT_PARTITION_HERDING_H
 #define MOT_PARTITION_HERDING_H
@@ -16,9 +16,9 @@ struct mot_herding {
     struct mot_similar *similar; /* dense or blocked: the same result */
     uint32_t blocks;
     const uint32_t *quota; /* [blocks]; n in all */
-    /* Where blocks have samples P of earlier chunks, their remaining error, in units of similarity:
-     * [blocks][n], |P| times the mean similarity of v to earlier chunks, less the sum of those to P.
-     * NULL: they have none. */
+    /* If blocks have samples P of earlier chunks, their remaining error, in units of similarity:
+     * [blocks][n], |P| times the mean similarity of v to earlier chunks, less the sum of its similarities
+     * to P. NULL: they have none. */
     const float *owed;
     uint32_t *owner; /* out [n] */
     uint32_t *order; /* out [n]: samples in the order taken; may be NULL */
@@ -28,8 +28,8 @@ struct mot_herding {
 /* MOT_OK or MOT_EINTERRUPTED. */
 enum mot_status mot_herding_run(struct mot_herding *);
 double mot_herding_bytes(uint32_t n, uint32_t blocks);
-/* Of mot_headway, beside what fills `similar`. A look at one sample for a pick takes about as long as so many
- * multiplications of a comparison. */
+/* Units of mot_headway, besides what fills `similar`. A look at one sample for a pick takes about as long as
+ * this many multiplications of a comparison. */
 #define MOT_HERDING_PICK_UNITS 24u
 uint64_t mot_herding_units(const struct mot_similar *, uint32_t n);
 

@@ -1,16 +1,16 @@
 /* herding_chunks.c -- classes too large to compare all pairs.
  *
  * A class is cut into random chunks, and every block gets the same share of each. So a block looks like the
- * class if what it has of the chunks so far looks like those: with B its part of the chunk at hand, P its
- * part of earlier ones, c(v) the mean similarity of v to the chunk and t_B(v) the sum of those to B, the
- * block takes the largest
+ * class if its part of the chunks so far looks like those chunks. With B its part of the current chunk, P its
+ * part of earlier ones, c(v) the mean similarity of v to the chunk and t_B(v) the sum of its similarities to
+ * B, the block takes the largest
  *
  *   (|B| + 1) c(v) - t_B(v)                    exact
  *   + <f(v), |P| mean of the past - sum over P>
  *
- * with f the random Fourier features. The second factor is a short vector, what is left of the block's error,
- * and the error of random features is in proportion to its length; approximating c(v) and t(v) themselves
- * would drown it in noise. Features of a chunk are kept, as bytes, until they are added to the past. */
+ * with f the random Fourier features. The second factor is a short vector, the block's remaining error, and
+ * the error of random features is in proportion to its length; approximating c(v) and t(v) themselves would
+ * drown it in noise. Features of a chunk are kept, as bytes, until they are added to the past. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "math/kernels.h"
@@ -32,7 +32,7 @@ struct chunks {
     struct mot_herding_class *h;
     struct mot_fourier fourier;
     uint32_t count, *id; /* chunks; id [n]: samples of the class in the order of the chunks */
-    double *centre;      /* [cols]: taken away before mapping, so that angles are small */
+    double *centre;      /* [cols]: subtracted before mapping, so that angles are small */
     int64_t *past;       /* [WIDTH]: the sum over earlier chunks, in BYTEs; and of each block: */
     int64_t *taken;      /* [blocks][WIDTH] */
     uint32_t past_n;     /* samples in earlier chunks */
@@ -146,7 +146,7 @@ static void map_rows(void *context, uint32_t piece, unsigned who)
         .c_panel = MOT_PANEL });
 }
 
-/* Adds some features of the chunk to those of who took the samples. */
+/* Adds some features of the chunk's samples to the blocks that took them. */
 static void add_range(void *context, uint32_t range, unsigned who)
 {
     (void)who;

@@ -70,14 +70,14 @@ struct mot_parts mot_parts_sized(uint32_t parts, const uint32_t *size);
 /* Parts from each row's owner, rows in the order of the table. */
 struct mot_parts mot_parts_owned(uint32_t parts, uint32_t rows, const uint32_t *owner);
 
-/* Also if memory was refused: then mot_partition says so. */
+/* True also if memory was refused, which mot_partition then reports. */
 bool mot_split_interrupted(const struct mot_split *);
 void mot_split_progress(const struct mot_split *, double done);
 unsigned mot_split_threads(const struct mot_split *);
 
 const char *mot_split_whose(const struct mot_split *); /* "workers", or "parts" if they are shared */
 
-/* Labels as classes are needed by `name`: an error where the table has values. */
+/* `name` needs labels that are classes: fails if the table has values. */
 enum mot_status mot_split_needs_classes(const struct mot_split *, const char *name);
 
 extern const struct mot_partitioner mot_partition_proportional, mot_partition_herding,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXTRA 8u /* directions beside those asked for: they speed up the last of these */
+#define EXTRA 8u /* directions besides those asked for: the last of those converge faster with them */
 #define PASSES 8u
 #define CHUNK 256u /* rows, or columns, of one piece of work */
 
@@ -110,7 +110,7 @@ static void columns_back(void *context, uint32_t i, unsigned who)
     }
 }
 
-/* Gram and Schmidt's way, twice over, which is enough; a direction that vanishes becomes 0 and stays it. */
+/* Gram-Schmidt, done twice, which is enough; a direction that vanishes becomes 0 and stays 0. */
 static void orthogonalise(struct pca *p)
 {
     uint32_t cols = p->t->cols;

@@ -150,7 +150,7 @@ static void random_class(struct measure *m, const struct mot_samples *samples)
 
 static uint32_t sample_of(uint32_t n) { return n < MOT_OBJECTIVE_ROWS ? n : MOT_OBJECTIVE_ROWS; }
 
-/* The objectives are sums over the class: those over a random sample of it, times how much larger it is. */
+/* The objectives are sums over the class: scales up those over a random sample of it. */
 static void estimate_objectives(struct measure *m, const struct mot_samples *samples)
 {
     struct mot_quality *q = m->q;

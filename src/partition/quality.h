@@ -27,7 +27,7 @@ struct mot_quality {
     double mmd2_random; /* their mean */
     double ratio_worst; /* the largest mmd2 / random, */
     uint32_t worst_class, worst_part;
-    uint32_t worse;  /* and how many blocks are above 1, by more than what random features may be off */
+    uint32_t worse;  /* and how many blocks are above 1, by more than random features may be off */
     bool mmd2_exact; /* of all classes */
     bool *exact;     /* [classes] */
     /* sum of f over classes and workers; of classes that are not exact, from MOT_OBJECTIVE_ROWS rows each */
@@ -41,7 +41,7 @@ struct mot_quality {
 };
 
 /* Features may be NULL: then there is no MMD^2. bandwidth 0: the median distance. MOT_EINTERRUPTED if
- * s->interrupt says so; s->progress is told how far it is. s->table, parts, speed, seed and threads count. */
+ * s->interrupt says so; reports to s->progress. Also uses s->table, parts, speed, seed and threads. */
 enum mot_status mot_quality_of(const struct mot_split *s, const struct mot_parts *,
     const struct mot_features *, double bandwidth, enum mot_mmd_how, struct mot_quality *out);
 void mot_quality_close(struct mot_quality *);

@@ -30,7 +30,7 @@ static size_t cell(const struct rounding *r, uint32_t class, uint32_t part)
     return (size_t) class * r->parts + part;
 }
 
-/* Floor, where what is whole but for rounding errors counts as whole. */
+/* Floor, but a number that is whole up to rounding errors counts as whole. */
 static uint32_t whole_part(double exact, bool *is_whole)
 {
     double near = floor(exact + 0.5);
@@ -90,7 +90,7 @@ static void exchange(struct rounding *r, uint32_t class, uint32_t from, uint32_t
     r->way[cell(r, class, to)] = UP;
 }
 
-/* Moves one row away from `start` (give) or to it, whoever is at the other end being able to bear it. */
+/* Moves one row from `start` (give) or to it; false: no worker along any path can take or spare one. */
 static bool move_one(struct rounding *r, struct path *p, uint32_t start, bool give)
 {
     const unsigned char here = give ? UP : DOWN, there = give ? DOWN : UP;
@@ -168,7 +168,7 @@ void mot_shares_of(uint32_t parts, const double *speed, double *share)
     for (uint32_t j = 0; j < parts; j++) share[j] /= sum;
 }
 
-/* Who would have less than a row has one; the others share what is left in proportion. */
+/* A worker who would have less than a row has one; the others share the rest in proportion. */
 static void raise_shares(uint32_t parts, uint32_t rows, double *share)
 {
     bool *raised = mot_new_large(parts, sizeof *raised);

@@ -8,8 +8,8 @@
 void mot_shares_of(uint32_t parts, const double *speed, double *share_out);
 
 /* Whole quotas [classes][parts], malloc'd: every class is given away exactly; each quota, and
- * each worker's total, is its exact value rounded up or down; no worker is left empty. Only where workers are
- * so slow that the last two cannot hold together does a worker get its one row at the cost of
+ * each worker's total, is its exact value rounded up or down; no worker is left empty. Only if workers are
+ * so slow that the last two cannot both hold does a worker get its one row at the cost of
  * the others' shares. */
 enum mot_status mot_quota_of(
     const struct mot_strata *, uint32_t parts, const double *speed, uint32_t **quota_out);

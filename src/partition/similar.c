@@ -56,7 +56,8 @@ double mot_similar_bytes(enum mot_similar_kind kind, uint32_t n, uint32_t k)
 #define TILE MOT_SAMPLES_ROWS
 #define TILE_PANELS (TILE / MOT_PANEL)
 
-/* Eight rows of eight shorts become columns: three times, each row is dealt between two like cards. */
+/* Eight rows of eight shorts become columns: three times, the two halves of the rows are interleaved, like
+ * cards in a riffle. */
 typedef uint16_t eight __attribute__((vector_size(16)));
 
 static void riffle(const eight *a, eight *b)

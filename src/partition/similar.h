@@ -19,7 +19,7 @@ struct mot_headway {
 };
 void mot_headway_add(struct mot_headway *, unsigned who, uint64_t units);
 
-#define MOT_SIMILAR_BATCH 24u /* rows that are asked for at once, at the most */
+#define MOT_SIMILAR_BATCH 24u /* the most rows that are asked for at once */
 
 struct mot_similar {
     enum mot_similar_kind kind;
@@ -28,7 +28,7 @@ struct mot_similar {
     unsigned who;
     struct mot_headway *work;             /* may be NULL */
     uint16_t *matrix;                     /* dense [n][width] */
-    uint16_t *lent;                       /* dense: room for it that is the caller's; NULL: it is made */
+    uint16_t *lent;                       /* dense: the caller's room for it; NULL: it is made */
     uint32_t k, *near;                    /* knn [n][k]: the samples nearest to each, itself first */
     uint16_t *how;                        /* knn [n][k] */
     uint16_t *rows;                       /* blocked [BATCH][width] */
@@ -40,7 +40,7 @@ struct mot_similar {
 double mot_similar_bytes(enum mot_similar_kind, uint32_t n, uint32_t k);
 
 /* Fills what the kind keeps; `s` has kind, samples, crew, who, work and
- * (knn) k. MOT_EINTERRUPTED if that was asked for. */
+ * (knn) k. MOT_EINTERRUPTED if interrupted. */
 enum mot_status mot_similar_open(struct mot_similar *s);
 void mot_similar_close(struct mot_similar *);
 

@@ -10,7 +10,7 @@
 void mot_sums_of_matrix(
     const struct mot_similar *, const uint32_t *owner, uint32_t blocks, struct mot_block_sums *out);
 
-/* From rows, some at a time: of all samples, or of `count` of them (id), whose sums they are then. The
+/* From rows, some at a time: of all samples, or of the `count` in `id`, and then the sums are theirs. The
  * samples are sorted by owner; block j begins at begin[j]. */
 struct mot_sums_rows {
     const struct mot_samples *samples;

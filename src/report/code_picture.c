@@ -1,4 +1,4 @@
-/* code_picture.c -- a run's code in its summary: what it is, and its matrix as a picture of characters. */
+/* code_picture.c -- a run's code in its summary: what it is, and its matrix drawn in characters. */
 #include "report/report.h"
 
 #include "base/memory.h"
@@ -9,8 +9,8 @@
 
 #define SIDE_MOST 100u /* rows and columns; a larger matrix is made coarser */
 
-/* The matrix made coarser: in cell (y, x) the mean size of the coefficients there, below 0 if it is one that
- * is negative. Row r of n is in row r * rows / n of the picture. */
+/* The matrix made coarser: a cell holds the mean magnitude of its coefficients, or, if it covers just one,
+ * that coefficient with its sign. Row r of n falls in row r * rows / n of the picture. */
 static double *picture_of(const struct mot_code *c, uint32_t rows, uint32_t columns)
 {
     double *cell = mot_new((size_t)rows * columns, sizeof *cell);
@@ -24,7 +24,7 @@ static double *picture_of(const struct mot_code *c, uint32_t rows, uint32_t colu
     return cell;
 }
 
-/* A string for each row: '.' for nothing, '1' to '9' by size, 'a' to 'i' where it is negative. */
+/* One string per row: '.' for zero, '1' to '9' by magnitude, 'a' to 'i' if negative. */
 static json_t *rows_json(const double *cell, uint32_t rows, uint32_t columns, double largest)
 {
     json_t *list = json_array();

@@ -1,5 +1,5 @@
-/* foresight.h -- what to expect of a coded run: how often parts are used and rounds wait if workers straggle
- * as the cluster file says, with and without shuffling, and what a shuffle costs. */
+/* foresight.h -- what to expect of a coded run if workers straggle as the cluster file says: how often parts
+ * are used and rounds wait, with and without shuffling, and what a shuffle costs. */
 #ifndef MOT_REPORT_FORESIGHT_H
 #define MOT_REPORT_FORESIGHT_H
 
@@ -12,14 +12,14 @@
 
 struct mot_foresight {
     uint32_t workers, parts, tolerated; /* tolerated: stragglers that the code is made for */
-    double *chance;                     /* [workers]: share of the rounds in which it is late */
+    double *chance;                     /* [workers]: share of the rounds in which each is late */
     double *coverage; /* [parts], with the shuffle in use: see mot_forecast; NULL: too many parts to list */
     uint32_t latest;  /* the worker that is late most often */
-    uint32_t late;    /* workers that are half as often or more */
-    bool others;      /* there are some that are, but less often */
-    double job_s;     /* a job of the median worker that is not late */
+    uint32_t late;    /* workers that are late at least half as often */
+    bool others;      /* some others are late, but less often */
+    double job_s;     /* the median worker's job when it is not late */
     bool exact;       /* rounds last until the sum is exact */
-    bool by_groups;   /* it is once each group has answered, not once enough have */
+    bool by_groups;   /* it is exact once each group has answered, not once enough workers have */
     uint32_t used, advised; /* enum mot_shuffle_kind */
     uint64_t period;
     bool known[MOT_FORESEEN]; /* partial shuffles only if they are used */
@@ -27,14 +27,14 @@ struct mot_foresight {
     double bytes[MOT_FORESEEN], seconds[MOT_FORESEEN]; /* of one shuffle, on the cluster's links */
 };
 
-/* False, and nothing to close: the method does not code, its code is sequential, or hardly anybody is ever
- * late. */
+/* Returns false, with nothing to close, if the method does not code, its code is sequential, or hardly
+ * anybody is ever late. */
 bool mot_foresee(const struct mot_experiment *, const struct mot_world *, struct mot_foresight *out);
 void mot_foresight_close(struct mot_foresight *);
 
 /* What to expect and which shuffle to choose, in sentences. malloc'd. */
 char *mot_foresight_words(const struct mot_foresight *);
-/* These and the figures, every line after `lead`. */
+/* Prints these sentences and the figures, each line after `lead`. */
 void mot_foresight_print(const struct mot_foresight *, const char *lead, FILE *);
 json_t *mot_foresight_json(const struct mot_foresight *);
 

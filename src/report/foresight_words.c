@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ALIKE 0.005 /* shares that do not differ */
-#define COSTS 0.1   /* of the time of a job: from here on, moving rows is worth a sentence */
+#define ALIKE 0.005 /* shares closer than that are called equal */
+#define COSTS 0.1   /* share of the computing time that moving rows may take */
 
 /* "0.4 %", "76 %" */
 static const char *show(double share, char into[16])
@@ -22,7 +22,7 @@ static const char *show(double share, char into[16])
 
 static bool waits(const struct mot_foresight *f) { return f->exact && !isnan(f->of[0].waits); }
 
-/* The larger the better. */
+/* Larger is better. */
 static double good(const struct mot_foresight *f, uint32_t kind)
 {
     return waits(f) ? 1 - f->of[kind].waits : f->of[kind].least;

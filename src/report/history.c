@@ -53,7 +53,7 @@ static enum mot_status read_line(
     json_error_t error;
     json_t *object = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
     if (!object && json_error_code(&error) == json_error_out_of_memory)
-        return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", name);
+        return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", name);
     if (!object) return mot_fail(MOT_EDATA, "%s:%zu: damaged: %s", name, line, error.text);
     if (!json_is_object(object)) {
         json_decref(object);

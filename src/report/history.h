@@ -45,8 +45,8 @@ struct mot_history {
     double *value[MOT_COLUMNS];
 };
 
-/* A last line without a line end, which a killed run leaves, is skipped. Any other damage is an error
- * that names its line. */
+/* Skips a last line without a newline, which a killed run leaves behind. Any other damage is an error that
+ * names the line. */
 enum mot_status mot_history_read(const char *path, struct mot_history *out);
 enum mot_status mot_history_parse(const char *name, const char *text, size_t n, struct mot_history *out);
 void mot_history_free(struct mot_history *);

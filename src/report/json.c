@@ -40,8 +40,8 @@ char *mot_seconds_text(uint64_t ns, char into[MOT_NUMBER_SIZE])
 
 json_t *mot_json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-/* jansson gives NULL also where it has no memory; then it may have some at a second try, and if not, whoever
- * puts the string into an object hears of it. */
+/* jansson also returns NULL when it is out of memory: a second try may succeed, and if not, mot_json_set()
+ * notices. */
 json_t *mot_json_string(const char *text)
 {
     json_t *string = json_string(text);
@@ -126,18 +126,18 @@ static void print_plain(const json_t *value, FILE *out)
     }
     mot_number_text(json_real_value(value), number);
     fputs(number, out);
-    if (!strpbrk(number, ".en")) fputs(".0", out); /* stays a real for those who read types */
+    if (!strpbrk(number, ".en")) fputs(".0", out); /* keeps it a real for readers that look at types */
 }
 
-/* What stands before the n-th entry of a container. */
+/* Prints what precedes the n-th entry of a container. */
 static void print_lead(size_t n, bool open, int depth, FILE *out)
 {
     if (n) fputs(open ? "," : ", ", out);
     if (open) fprintf(out, "\n%*s", 2 * (depth + 1), "");
 }
 
-/* Containers that hold only plain values are one line, deep down also
- * those that hold plain lists; others open up. */
+/* A container of plain values takes one line, as does, deeper down, one
+ * of plain lists; others take several. */
 static void print_value(const json_t *value, int depth, FILE *out)
 {
     bool array = json_is_array(value);

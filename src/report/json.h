@@ -20,17 +20,17 @@ json_t *mot_json_number(double value);
  * "caf\\xe9". */
 json_t *mot_json_text(const char *text);
 
-/* A member of an object, as what it should be. Where it is missing or of another type: NaN, 0, "" or NULL. */
+/* A member of an object, by its expected type: NaN, 0, "" or NULL if it is missing or of another type. */
 double mot_json_get_number(const json_t *object, const char *key);
 size_t mot_json_get_count(const json_t *object, const char *key); /* a whole number, at least 0 */
 const char *mot_json_get_text(const json_t *object, const char *key);
 const json_t *mot_json_get_list(const json_t *object, const char *key); /* jansson takes NULL as empty */
 
-/* The same, or NULL where the text is no UTF-8. */
+/* Like mot_json_text, but NULL if the text is not UTF-8. */
 json_t *mot_json_string(const char *text);
 
-/* A value into an object or a list, which takes it. Where jansson has no memory it keeps silent; these do
- * not. */
+/* Put a value into an object or a list, which takes it over. jansson says nothing when it runs out of memory;
+ * these do. */
 void mot_json_set(json_t *object, const char *key, json_t *value);
 void mot_json_add(json_t *list, json_t *value);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NOISE 2.0 /* standard deviations above chance accuracy */
-#define GAIN 0.98 /* of the loss of chance: below it something was learned */
+#define GAIN 0.98 /* times the loss of chance: below that, something was learned */
 
 /* The commonest class, and the entropy of the classes. */
 static void chance_of_classes(const struct mot_table *t, struct mot_chance *c)

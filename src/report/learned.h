@@ -1,4 +1,4 @@
-/* learned.h -- whether a run learned anything: more than the frequency of each answer. */
+/* learned.h -- whether a run learned anything beyond the frequency of each answer. */
 #ifndef MOT_REPORT_LEARNED_H
 #define MOT_REPORT_LEARNED_H
 

@@ -38,7 +38,7 @@ static enum mot_status cut(const char *path, int file, uint64_t keep)
     if (last != '\n')
         return mot_fail(MOT_EDATA,
             "%s: byte %" PRIu64 " is 0x%02x, expected the end of a line: "
-            "the file is not the one of this checkpoint",
+            "the file does not belong to this checkpoint",
             path, keep - 1, (unsigned char)last);
     if (ftruncate(file, (off_t)keep) != 0 || lseek(file, (off_t)keep, SEEK_SET) < 0)
         return mot_fail(MOT_ESYSTEM, "%s: %s", path, strerror(errno));

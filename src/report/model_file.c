@@ -1,6 +1,6 @@
-/* model_file.c -- model.safetensors: the parameters, and all that eval and predict need besides.
+/* model_file.c -- model.safetensors: the parameters, and whatever else eval and predict need.
  *
- * The metadata are texts, as the format demands:
+ * Metadata values are texts, as the format demands:
  *   motley                 the version that wrote it
  *   model, model.KEY       the model's name and each of its options, as in an experiment
  *   cols, classes, sparse  the shape of its input
@@ -10,7 +10,7 @@
  *                          tensors scale.shift and scale.factor
  *   words                  a JSON list: for each column of words its place among the file's
  *                          features, its first column in the table, its name and its words
- *   (the tensor missing.fill has what stands for missing values)
+ *   (the tensor missing.fill holds what replaces missing values)
  *   seed, data.KEY         where the training data came from, so that eval can
  *   data_hash              cut off the same test part again, and tell whether it did */
 #include "report/report.h"
@@ -217,7 +217,7 @@ static enum mot_status read_count(const struct reading *r, const char *key, uint
     return MOT_OK;
 }
 
-/* The options of a section as the metadata give them, over their presets. */
+/* A section's options: their presets, overridden by the metadata. */
 static enum mot_status read_options(
     const struct reading *r, const char *section, const struct mot_option *table, void *conf)
 {
@@ -268,7 +268,7 @@ static enum mot_status read_class_names(const struct reading *r)
     json_t *list = json_loads(text, 0, &error);
     enum mot_status status = MOT_OK;
     if (!list && json_error_code(&error) == json_error_out_of_memory)
-        status = mot_fail(MOT_ESYSTEM, "%s: no memory to read it", r->path);
+        status = mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", r->path);
     else if (!json_is_array(list) || json_array_size(list) != schema->classes) {
         status = mot_fail(
             MOT_EDATA, "%s: __metadata__: class_names is not a list of %u texts", r->path, schema->classes);
@@ -285,7 +285,7 @@ static enum mot_status read_class_names(const struct reading *r)
     return status == MOT_OK ? mot_memory_status() : status;
 }
 
-/* One column of words; false if it is not one, or does not come after the columns before it. */
+/* Reads one column of words; false if it is malformed or out of order. */
 static bool read_word_column(const struct reading *r, const json_t *value, struct mot_word_column *c)
 {
     const struct mot_schema *schema = &r->m->schema;
@@ -324,14 +324,14 @@ static enum mot_status read_words(const struct reading *r)
     }
     bool memory = !list && json_error_code(&error) == json_error_out_of_memory;
     json_decref(list);
-    if (memory) return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", r->path);
+    if (memory) return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", r->path);
     if (!good)
         return mot_fail(
             MOT_EDATA, "%s: __metadata__: words is not a list of columns and their words", r->path);
     return mot_memory_status();
 }
 
-/* One name for each column of the file: those of numbers are columns of the table, too. */
+/* One name per column of the file, in which a column of words counts once, not once per word. */
 static enum mot_status read_features(const struct reading *r)
 {
     struct mot_schema *schema = &r->m->schema;
@@ -350,7 +350,7 @@ static enum mot_status read_features(const struct reading *r)
     if (good) schema->features = (uint32_t)expected;
     bool memory = !list && json_error_code(&error) == json_error_out_of_memory;
     json_decref(list);
-    if (memory) return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", r->path);
+    if (memory) return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", r->path);
     if (!good)
         return mot_fail(MOT_EDATA, "%s: __metadata__: columns is not a list of %llu names", r->path,
             (unsigned long long)expected);
@@ -406,7 +406,7 @@ static enum mot_status read_source(const struct reading *r)
     enum mot_status status = read_count(r, "seed", UINT64_MAX, &r->m->seed);
     if (status == MOT_OK) status = read_options(r, "data", mot_data_options, &r->m->data);
     for (const struct mot_option *o = mot_data_options; o->name; o++) {
-        /* An option that was left out had no text, which may not be its preset. */
+        /* An option that was left out had no text, whatever its preset. */
         char *key = mot_format("data.%s", o->name);
         const char *none = NULL;
         if (o->type == MOT_OPT_TEXT && !text_of(r, key))
@@ -425,7 +425,7 @@ static enum mot_status read_picture(const struct reading *r, struct mot_picture 
     if (!text) return MOT_OK;
     if (!mot_picture_parse(text, out) || mot_picture_cols(out) != r->m->schema.cols)
         return mot_fail(MOT_EDATA,
-            "%s: __metadata__: picture is %.40s, expected such as 3x32x32, of as many numbers as cols",
+            "%s: __metadata__: picture is %.40s, expected a shape such as 3x32x32 whose product is cols",
             r->path, text);
     return MOT_OK;
 }
@@ -439,7 +439,7 @@ static enum mot_status read_net(const struct reading *r)
     for (size_t i = 0; kind && strcmp(kind->name, name) != 0;) kind = mot_model_at(++i);
     if (!kind)
         return mot_fail(MOT_EDATA,
-            "%s: __metadata__: this version has no model %.80s (--plugin brings models of your own)", r->path,
+            "%s: __metadata__: this version has no model %.80s (--plugin loads models of your own)", r->path,
             name);
     void *conf = mot_arena_new(&r->m->arena, kind->conf_bytes ? kind->conf_bytes : 1);
     enum mot_status status = read_options(r, "model", kind->options, conf);

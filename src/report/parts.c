@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 
-/* From which ratio on parts matter. A gradient's squared error is noise + zeta2, and in the bounds that let
- * workers take turns by chance (AsGrad, arXiv 2310.20452) both stand in the same term: a ratio r costs at
- * most the updates that batches smaller by 1 / (1 + r) would. Five per cent more is what a study of six seeds
- * does not resolve: the ablation in docs/decentralised.md has intervals of 4 % and found nothing at 5. */
+/* Below this ratio parts do not matter. A gradient's squared error is noise + zeta2, and bounds for workers
+ * that take turns by chance (AsGrad, arXiv 2310.20452) have both in the same term: a ratio r costs at most
+ * the updates that batches of 1 / (1 + r) the size would. A study of six seeds cannot resolve five per cent
+ * more: the ablation in docs/decentralised.md has intervals of 4 % and found nothing at 5. */
 #define UNSEEN 0.05
-/* Above 1 a gradient says more of whose part it is than of which rows it took. No batch changes that. */
+/* Above 1 a gradient says more about whose part it is from than about its rows. No batch changes that. */
 #define RULES 1.0
 
 struct mot_parts_differ mot_parts_differ(struct mot_heterogeneity h, double batch_share)
@@ -63,9 +63,8 @@ char *mot_parts_words(
         snprintf(into, size, "neither parts nor batches differ in their gradients");
     } else if (isinf(ratio)) {
         snprintf(into, size,
-            "batches are whole parts and have no noise, parts differ: all that sets gradients apart is %s "
-            "they are",
-            cut->shared ? "of which part" : "whose");
+            "batches are whole parts and have no noise: gradients differ only in %s part they come from",
+            cut->shared ? "which" : "whose");
     } else {
         mot_parts_ratio_text(ratio, amount, sizeof amount);
         if (some && ratio < UNSEEN) snprintf(amount, sizeof amount, "%.0f %% of", 100 * UNSEEN);

@@ -19,7 +19,7 @@ struct mot_parts_cut {
     bool shared;    /* parts are not the workers' own */
 };
 /* What that means for a run, in one sentence without a full stop. `some`: only some rows were looked at, so a
- * small share is not told from none. Empty where nothing is known. Returns `into`. */
+ * small share cannot be told from none. Empty if nothing is known. Returns `into`. */
 char *mot_parts_words(
     const struct mot_parts_differ *, const struct mot_parts_cut *, bool some, char *into, size_t size);
 /* "2.1 %", "12 times" */

@@ -145,11 +145,11 @@ static void print_compressed(const struct page *p, const struct mot_outcome *o)
                                 *share = mot_note_find(o, "packed_share");
     if (!compressed || !share || compressed->count == 0) return;
     row(p, "compress");
-    fprintf(p->out, "%.3g %% of the sendings, in %.3g %% of the bytes that floats take\n",
+    fprintf(p->out, "%.3g %% of the sends, in %.3g %% of the bytes that floats take\n",
         100 * compressed->sum / (double)compressed->count, 100 * share->sum / (double)share->count);
 }
 
-/* How it ended, in a word or two: what it did not learn comes before that it was done. */
+/* How it ended, in a word or two: "learned nothing" takes precedence over "done". */
 static const char *end_of(const struct mot_experiment *e, const struct mot_outcome *o)
 {
     if (o->status != MOT_OK) return mot_status_name(o->status);
@@ -193,7 +193,7 @@ static void print_head(const struct page *p, const struct mot_experiment *e, con
     print_compressed(p, o);
 }
 
-/* What mixing did to models of the workers' own. */
+/* What mixing did to the workers' own models. */
 static void print_mixed(const struct page *p, const struct mot_outcome *o)
 {
     const struct mot_mixed *m = &o->last.mixed;

@@ -5,7 +5,7 @@
 #include "run/world.h"
 #include <jansson.h>
 
-/* ---- metrics.jsonl: a line an evaluation, appended and flushed ------------- */
+/* ---- metrics.jsonl: a line per evaluation, appended and flushed ------------ */
 struct mot_metrics;
 /* keep: bytes of an existing file to keep (a resumed run); the rest is cut off. 0: start afresh. */
 enum mot_status mot_metrics_open(const char *path, uint64_t keep, struct mot_metrics **out);
@@ -14,8 +14,8 @@ char *mot_metrics_line(const struct mot_moment *);       /* what it adds, with i
 uint64_t mot_metrics_bytes(const struct mot_metrics *);  /* written so far, flushed */
 enum mot_status mot_metrics_close(struct mot_metrics *); /* says if a write failed */
 
-/* shared.csv in a run folder (shared.RANK.csv of other processes): who sent which rows to whom. There is no
- * file before the first. */
+/* shared.csv in a run folder (shared.RANK.csv of other processes): who sent which rows to whom. The first
+ * such message creates the file. */
 struct mot_problem;
 struct mot_shared_rows;
 struct mot_shared_rows *mot_shared_rows_open(
@@ -45,20 +45,20 @@ json_t *mot_summary_json(
  * many of each. */
 void mot_summary_rows(
     json_t *summary, const struct mot_experiment *, const struct mot_problem *, const struct mot_world *);
-/* Adds what code the run had, if any, with a picture of its matrix. */
+/* Adds the run's code, if it has one, with a picture of its matrix. */
 void mot_summary_code(json_t *summary, const struct mot_world *);
 /* Any JSON value, indented, with the shortest exact numbers, and a newline. */
 void mot_json_print(const json_t *, FILE *out);
 /* The same into a file, which appears whole or not at all. */
 enum mot_status mot_json_write(const json_t *, const char *path);
-/* In words: what held the run back (which worker; compute, wait or
- * network; by how much), and what to try. malloc'd. */
 /* "it crashed": what became of a node, from the outcome's peer_by */
 const char *mot_lost_how(const char *lost_by);
 /* why a run stopped making progress, without a full stop */
 void mot_stuck_how(const struct mot_outcome *, char *into, size_t size);
+/* In words: what held the run back (which worker; compute, wait or
+ * network; by how much), and what to try. malloc'd. */
 char *mot_verdict(const struct mot_experiment *, const struct mot_outcome *);
-/* Of a run that learned nothing: the likely cause and what to try; NULL: it did, or nothing is known.
+/* Why a run learned nothing, probably, and what to try; NULL if it did learn, or nothing is known.
  * malloc'd. */
 char *mot_remedy(const struct mot_experiment *, const struct mot_outcome *);
 /* The result for people, on `out`, in colour if asked. */
@@ -83,7 +83,7 @@ void mot_progress_close(struct mot_progress *);
 enum mot_status mot_model_save(const char *path, const struct mot_experiment *, const struct mot_net *,
     const struct mot_dataset *, const float *x);
 struct mot_saved_model {
-    struct mot_arena arena; /* owns what the pointers below name */
+    struct mot_arena arena; /* owns what is pointed to below */
     struct mot_net net;
     struct mot_schema schema;
     float *x;      /* [net.dim] */

@@ -9,7 +9,7 @@
 
 #define NUMBERS_MOST 100000u /* row counts by class in one summary */
 #define NAMES_MOST 100u      /* classes named in one summary */
-#define PAIRS_MOST 10000000u /* workers times parts: who holds what is asked for each */
+#define PAIRS_MOST 10000000u /* workers times parts: each pair is looked up */
 
 static void count_part(
     const struct mot_table *train, const struct mot_parts *parts, uint32_t part, uint64_t *count)

@@ -155,7 +155,7 @@ enum mot_status mot_tensors_parse(
     struct mot_tensors t = { 0 };
     t.header = json_loadb((const char *)bytes + 8, (size_t)header, JSON_REJECT_DUPLICATES, &error);
     if (!t.header && json_error_code(&error) == json_error_out_of_memory)
-        return mot_fail(MOT_ESYSTEM, "%s: no memory to read it", name);
+        return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", name);
     if (!t.header)
         return mot_fail(MOT_EDATA, "%s: offset %d: the header is not valid JSON: %s", name,
             8 + error.position, error.text);

@@ -11,7 +11,7 @@
  * even if the set has test rows of its own. */
 enum mot_part { MOT_PART_AUTO, MOT_PART_TEST, MOT_PART_TRAIN, MOT_PART_VALID, MOT_PART_ALL, MOT_PART_FILE };
 
-struct mot_subject { /* a model, and the rows that it shall judge */
+struct mot_subject { /* a model, and the rows it is to judge */
     struct mot_saved_model *model;
     struct mot_net net; /* the model's, opened for these rows */
     struct mot_dataset *data;
@@ -23,7 +23,7 @@ struct mot_subject { /* a model, and the rows that it shall judge */
 };
 
 /* Opens both. `model` is a model file or the folder of a run. `source` is a built-in set's name or a file;
- * NULL is what the model was trained on, and of that the test rows unless a part is named. If the model was
+ * NULL is what the model was trained on: its test rows, unless a part is named. If the model was
  * trained on the source, its data section and seed are the defaults, so the split is the same, and the data's
  * hash must be the same too. For another file, only the options for reading it are taken over. Settings have
  * keys of the data section. `labels`: refuse rows without labels. */

@@ -27,7 +27,7 @@ static void set_time(json_t *object, const char *key, mot_time ns)
     set(object, key, json_real((double)ns / 1e9));
 }
 
-/* What few methods have. */
+/* A figure that only few methods have. */
 static void set_known(json_t *object, const char *key, double value)
 {
     if (!isnan(value)) set(object, key, mot_json_number(value));
@@ -116,7 +116,7 @@ static json_t *nodes_json(
     return list;
 }
 
-/* Over the workers: the median seconds, the most, and whose that is (the first if several tie). */
+/* Over the workers: median and worst seconds, and the worst worker (the first if several tie). */
 static json_t *spread_json(const struct mot_outcome *o, size_t field)
 {
     json_t *spread = json_object();
@@ -157,7 +157,7 @@ static json_t *notes_json(const struct mot_outcome *o)
     return notes;
 }
 
-/* Pairs of which the first sent something to the second: nodes, or the first of those counted together. */
+/* Who sent how much to whom: nodes, or the first of each group of nodes counted together. */
 static json_t *traffic_json(const struct mot_traffic *t)
 {
     json_t *traffic = json_object(), *list = json_array();
@@ -181,7 +181,7 @@ static json_t *traffic_json(const struct mot_traffic *t)
     return traffic;
 }
 
-/* By part. */
+/* For each part, the updates that missed it. */
 static json_t *missed_json(const struct mot_outcome *o)
 {
     json_t *list = json_array();
@@ -226,7 +226,7 @@ static json_t *best_json(const struct mot_outcome *o)
     return best;
 }
 
-/* Faults, and what the channel did about them; null if there were to be none. */
+/* Faults, and what the channel did about them; null if none were asked for. */
 static json_t *faults_json(const struct mot_outcome *o)
 {
     const struct mot_fault_tally *t = &o->faults;
@@ -262,7 +262,7 @@ static json_t *peer_json(const struct mot_experiment *e, const struct mot_outcom
     return peer;
 }
 
-/* At the start and at the end, and what it meant before the run. */
+/* How far parts differ at the start and at the end, and what the start meant for the run. */
 static json_t *heterogeneity_json(const struct mot_experiment *e, const struct mot_outcome *o)
 {
     const struct mot_score *last = &o->last.score;

@@ -54,7 +54,7 @@ double mot_whole_jobs(const struct mot_experiment *e, const struct mot_outcome *
     return whole > 0 && whole < jobs ? whole : jobs;
 }
 
-/* Of the worker's mean job on shared parts. */
+/* Seconds of the worker's mean job on shared parts. */
 static double mean_of_shared(const struct mot_experiment *e, const struct mot_node_tally *t, mot_node node)
 {
     const struct mot_machine *m = &e->cluster->machine[node];

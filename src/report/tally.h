@@ -11,10 +11,10 @@ char *mot_node_label(
 const char *mot_machine_name(const struct mot_experiment *, const struct mot_outcome *, mot_node);
 
 /* How jobs were priced ("samples", "job" or "mixed") in a run whose workers compute samples more than once
- * and whose job times the cluster file gives; NULL: in other runs, where it makes no difference. */
+ * and whose job times the cluster file gives; NULL in other runs, where it makes no difference. */
 const char *mot_priced_per(const struct mot_experiment *, const struct mot_outcome *);
 
-/* A worker's jobs in units of whole ones: a job cancelled half-way counts by the samples it had reached. */
+/* A worker's jobs, where one cancelled half-way counts only for the samples it had reached. */
 double mot_whole_jobs(const struct mot_experiment *, const struct mot_outcome *, mot_node);
 /* Seconds per job of this worker; NaN if it finished none. Its computing time includes the job that the
  * end of the run cut short, so the figure is known only within bounds: the cluster's mean is used if it
@@ -29,10 +29,10 @@ const char *mot_target_name(enum mot_target_kind); /* "test_accuracy"; NULL for 
 /* "80 % test accuracy", "a training loss of 0.1", "a gradient norm of 1e-3"; "the target" if the kind is
  * unknown. Returns `into`. */
 char *mot_show_target(const char *kind, double value, char *into, size_t size);
-double mot_target_figure(enum mot_target_kind, const struct mot_score *); /* where the score stands on it */
+double mot_target_figure(enum mot_target_kind, const struct mot_score *); /* the score's value of it */
 const struct mot_note_tally *mot_note_find(const struct mot_outcome *, const char *key); /* or NULL */
 
-/* Of all workers: sums of counts, the most that waited at one worker, the longest times. */
+/* Over all workers: sums of counts, the most that waited at one worker, the longest times. */
 struct mot_feed_tally mot_streams_of(const struct mot_outcome *);
 
 #endif

@@ -1,10 +1,10 @@
-/* timeline.c -- timeline.json: what every node did in the beginning of a run, small enough to
+/* timeline.c -- timeline.json: what every node did at the beginning of a run, small enough to
  * be in every folder.
  *
  * Spans are kept in memory, a fixed number of them. A node's messages that overlap become one
- * span, so a collective of many small messages costs one or two. When all spans are used the time is noted;
- * for a short while longer, phases that began before it are still taken, since a phase is
- * reported when it ends. Then `enough` is set, and the driver no longer asks. */
+ * span, so a collective of many small messages costs one or two. When all spans are used, that time is
+ * the cut. Phases that began before it are taken for a short while longer, since a phase is
+ * reported only when it ends; then `enough` is set, and the driver stops reporting. */
 #include "report/timeline.h"
 
 #include "base/file.h"
@@ -50,7 +50,7 @@ struct mot_timeline {
     enum mot_status status; /* of the first write that failed */
 };
 
-/* All nodes if they are few; otherwise the first, the last and some evenly in between. */
+/* All nodes if they are few; otherwise the first, the last and some evenly spaced in between. */
 static void choose(struct mot_timeline *t, mot_node first, uint32_t n, uint32_t most)
 {
     uint32_t shown = n < most ? n : most;
@@ -85,7 +85,7 @@ static void add(struct mot_timeline *t, uint16_t row, enum kind kind, mot_time f
     t->span[t->spans++] = (struct span){ row, (uint8_t)kind, from, to };
 }
 
-/* Notes that the run is at `now`; false: its span is no longer wanted. */
+/* Notes that the run is at `now`; false if the span from `from` is no longer wanted. */
 static bool takes(struct mot_timeline *t, mot_time from, mot_time now)
 {
     if (!t->any || from < t->from) t->from = from;

@@ -5,7 +5,7 @@
 #include "run/outcome.h"
 
 #define MOT_TIMELINE_SPANS 2000 /* after that many the timeline ends, and says where */
-#define MOT_TIMELINE_WORKERS 32 /* that many are drawn, evenly chosen */
+#define MOT_TIMELINE_WORKERS 32 /* at most that many are drawn, evenly spaced */
 #define MOT_TIMELINE_SERVERS 4
 
 struct mot_timeline;

@@ -5,10 +5,10 @@
  * one track that overlap without nesting, so two facts keep every track valid:
  *
  *   1. Slices longer than 1 ns never overlap on a lane: a phase that would goes
- *      to the node's next lane, a transfer is cut where the last one ended.
+ *      to the node's next lane, and a transfer is cut to begin where the last one ended.
  *   2. Times are whole nanoseconds, so a slice of 1 ns lies wholly inside or
- *      wholly outside any other slice. What is left of a transfer that the
- *      first rule consumed is drawn as such.
+ *      wholly outside any other slice. A transfer of which the first rule
+ *      leaves nothing is drawn as such a slice.
  *
  * The file is written under a temporary name and is whole only once closed. */
 #include "report/report.h"
@@ -169,7 +169,7 @@ static bool take_over(struct mot_trace_file *t, const char *path)
     if (ours) {
         t->events = number_after(end, "\"events\":\"");
         t->dropped = number_after(end, "\"events_left_out\":\"");
-        t->flights = t->events; /* more than there were: numbers of arrows that nobody has yet */
+        t->flights = t->events; /* more than there were, so that no arrow has its number twice */
         errno = 0;
         if (fwrite(bytes, 1, (size_t)(end - text), t->file.out) != (size_t)(end - text))
             t->trouble = errno ? errno : EIO;
@@ -275,7 +275,7 @@ void mot_trace_phase(struct mot_trace_file *t, mot_node node, enum mot_phase pha
     put(t, "}}");
 }
 
-/* How long `bytes` occupy a link, as the cluster says; the whole flight if it says nothing. */
+/* How long `bytes` occupy a link according to the cluster; the whole flight if it does not say. */
 static mot_time link_time(double bandwidth, uint64_t bytes, mot_time flight)
 {
     double ns = ceil((double)bytes * 1e9 / bandwidth); /* as the links count it (sim/network.c) */

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #define SLOW_FACTOR 1.25   /* a job this many times the median's makes a worker slow */
-#define LATE_SHARE 0.02    /* dropped gradients */
+#define LATE_SHARE 0.02    /* of gradients dropped: from here on, worth a sentence */
 #define MANY_LATE 0.20     /* so many that a round should wait for more */
 #define MANY_DEADLINES 0.5 /* rounds that close at the deadline */
 #define NAMED_MOST 3       /* workers named one by one */
@@ -64,7 +64,7 @@ static double shortest_job(const struct mot_facts *f, uint32_t i)
     return (double)f->o->node[i].compute / 1e9 / (mot_whole_jobs(f->e, f->o, i) + 1);
 }
 
-/* The multiple of the median from which a worker is slow: if times are random, few jobs say little. */
+/* A worker is slow from this multiple of the median on: if times are random, few jobs say little. */
 static double slow_from(const struct mot_facts *f, uint32_t i)
 {
     const struct mot_cluster *c = f->e->cluster;
@@ -210,8 +210,8 @@ static uint32_t fitting_batch(const struct mot_facts *f, uint32_t i)
     return fitting < 1 ? 1 : fitting < 1e6 ? (uint32_t)fitting : 0;
 }
 
-/* "Try", the advice, and batches that fit the speeds, as far as there are any. `who` is the worker that
- * matters most. */
+/* "Try", the advice, and batches that fit the speeds, if there are any. `who` is the worker that matters
+ * most. */
 static void say_try(struct mot_words *w, const struct mot_facts *f, const char *advice, uint32_t who)
 {
     bool fits = fitting_batch(f, who) != f->e->batch[who];
@@ -245,7 +245,7 @@ static void say_slow_workers(struct mot_words *w, const struct mot_facts *f)
     say_try(w, f, advice, f->slowest);
 }
 
-/* Most are alike and a few are faster: those wait for the rest. */
+/* Most workers are alike, and a few faster ones wait for the rest. */
 static bool say_fast_workers(struct mot_words *w, const struct mot_facts *f)
 {
     if (f->slow_count || f->n < 2 || !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median)) return false;
@@ -296,8 +296,8 @@ static void say_waiting(struct mot_words *w, const struct mot_facts *f)
     if (say_deadlines(w, f)) return;
     uint32_t k = f->e->traits.round, fewer = f->late_share > MANY_LATE ? 0 : k - (k + 7) / 8;
     mot_say(w,
-        "Held back by waiting: those it waits for are equally fast on average, but each round waits for the "
-        "slowest, and the workers waited %.0f %% of the time. ",
+        "Held back by waiting: the workers that rounds wait for are equally fast on average, but each round "
+        "waits for the slowest, and the workers waited %.0f %% of the time. ",
         mot_percent(f->wait));
     char advice[MOT_ADVICE];
     if (*mot_advice(f, MOT_WHEN_WAITING, fewer, advice))
@@ -369,11 +369,11 @@ static void say_cause(struct mot_words *w, const struct mot_facts *f)
         mot_say_drawn(w, f);
         return;
     }
-    /* Time that the slowest did not compute is not its doing: it is the network's, or the server's. */
+    /* When the slowest does not compute, it is not its own fault but the network's, or the server's. */
     double beside = f->slow_count ? 1 - compute_share(&f->o->node[f->slowest]) : 1;
     bool network = (f->send >= SEND_SHARE && f->send >= f->wait) ||
         (f->critical_send >= 0.5 && f->waited_for_critical >= WAIT_SHARE);
-    /* a round cannot close without the slow, or as many jobs go to them as to others */
+    /* a round cannot close without the slow workers, or they get as many jobs as the others */
     bool awaited = f->in_step && (f->e->traits.in_turn || f->n - f->slow_count < f->e->traits.round);
     if (awaited && f->waited_for_slow >= WAIT_SHARE && (f->waited_for_slow >= beside || !network)) {
         say_slow_workers(w, f);
@@ -416,14 +416,14 @@ static void say_late(struct mot_words *w, const struct mot_facts *f)
     mot_say(w, "%.0f gradients (%.0f %%) came late and were dropped", f->late, mot_percent(f->late_share));
     say_losers(w, f);
     mot_say(w, ". ");
-    /* If rounds already wait too long, a larger k is no advice. */
+    /* If rounds already wait too long, a larger k would make it worse. */
     uint32_t k = f->e->traits.round;
     bool larger = f->late_share > MANY_LATE && k < f->n && f->wait < WAIT_SHARE;
     char advice[MOT_ADVICE];
     if (*mot_advice(f, MOT_WHEN_LATE, larger ? k + 1 : 0, advice)) mot_say(w, "%s. ", advice);
 }
 
-/* The staleness among equal workers; the method's own figure may be of the oldest gradient that it uses. */
+/* Staleness among equal workers; the method's own figure may be that of the oldest gradient it uses. */
 static double usual_delay(const struct mot_facts *f)
 {
     double most = (double)f->n - 1;
@@ -444,7 +444,7 @@ static void say_stale(struct mot_words *w, const struct mot_facts *f)
         large ? ", for which the rate is large" : "", large ? suits : rate / 2);
 }
 
-/* The words without a space at their end; frees the facts. */
+/* Drops the words' trailing space; frees the facts. */
 static char *finish(struct mot_facts *f, struct mot_words *w)
 {
     if (w->used && w->text[w->used - 1] == ' ') w->text[w->used - 1] = '\0';

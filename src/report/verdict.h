@@ -20,7 +20,7 @@ struct mot_facts {
     double compute, send, wait; /* mean shares over the workers */
     /* the worker that waited least: if the others waited for anyone, it was this one */
     uint32_t critical;
-    /* its share of messages in flight; how much more the others waited */
+    /* its share of time with messages in flight; how much more the others waited */
     double critical_send, waited_for_critical;
     /* how much more of the time the slowest computed than the others */
     double waited_for_slow;
@@ -43,7 +43,7 @@ double mot_share_of(mot_time part, const struct mot_node_tally *t);
 /* Writes the method's advice into `into`, which has room for MOT_ADVICE; may be empty. Returns `into`. */
 #define MOT_ADVICE 256
 const char *mot_advice(const struct mot_facts *f, enum mot_situation_kind, uint32_t rest, char *into);
-/* The rate that `lr: auto` would choose for gradients this stale, to its two digits. */
+/* The rate that `lr: auto` would choose for gradients this stale, to two digits as it does. */
 double mot_suiting_rate(const struct mot_facts *f);
 bool mot_batches_can_grow(const struct mot_facts *f);
 void mot_say_workers(struct mot_words *w, const struct mot_facts *f, const bool *chosen, uint32_t count);
@@ -73,8 +73,7 @@ void mot_say_mixed(struct mot_words *w, const struct mot_facts *f);
 void mot_print_code(const struct mot_experiment *, const struct mot_outcome *, FILE *out);
 void mot_print_shuffles(const struct mot_outcome *, FILE *out);
 
-/* verdict_stream.c: whether samples that had yet to arrive held the run back; false: not, and nothing was
- * said */
+/* verdict_stream.c: whether waiting for samples held the run back; false: it did not, and nothing was said */
 bool mot_say_starved(struct mot_words *w, const struct mot_facts *f);
 /* Who dropped samples, and who has more than it can use. */
 void mot_say_streams(struct mot_words *w, const struct mot_facts *f);

@@ -1,4 +1,4 @@
-/* verdict_code.c -- of the verdict: whether a coded run had the exact gradient, which parts it missed, and
+/* verdict_code.c -- the verdict on a code: whether the run had the exact gradient, which parts it missed, and
  * shuffles that came late. */
 #include "report/verdict.h"
 
@@ -9,7 +9,7 @@
 #include <motley/code.h>
 
 #define SEEN 0.02   /* of the rounds: from here on, what happened is worth a sentence */
-#define UNEVEN 0.10 /* so much less than the mean is uneven */
+#define UNEVEN 0.10 /* a part used this much less than the mean is used unevenly */
 
 static uint64_t noted(const struct mot_outcome *o, const char *key)
 {
@@ -17,7 +17,7 @@ static uint64_t noted(const struct mot_outcome *o, const char *key)
     return t ? t->count : 0;
 }
 
-/* In which share of the updates parts were used: the least used one, and on average. */
+/* The share of updates that parts are in: the least-used one, and on average. */
 struct use {
     double least, mean;
 };
@@ -33,8 +33,8 @@ static struct use use_of(const struct mot_outcome *o)
     return use;
 }
 
-/* A round that nobody is left to complete closes as it is; with a code that promises the exact sum and no
- * deadline, only lost workers can bring that about. */
+/* A round that nobody is left to complete closes as it is; with a code that promises the exact sum, and no
+ * deadline, only lost workers can cause that. */
 static void say_lost_exactness(struct mot_words *w, const struct mot_facts *f, uint64_t inexact)
 {
     const struct mot_outcome *o = f->o;

@@ -1,11 +1,11 @@
-/* verdict_drawn.c -- of the verdict: rounds of workers that are drawn. Most workers rest most of the time,
- * which holds nobody back, so what counts is the time of those that a round asks. */
+/* verdict_drawn.c -- the verdict on rounds of drawn workers. Most workers rest most of the time, which holds
+ * nobody back, so only the time of those that a round asks counts. */
 #include "report/tally.h"
 #include "report/verdict.h"
 
 #include <math.h>
 
-/* Late workers compute beside rounds that did not ask them, so there is no telling whose time was whose. */
+/* Late workers compute during rounds that did not ask them, so their time cannot be assigned to rounds. */
 static void say_rounds(struct mot_words *w, const struct mot_facts *f)
 {
     const struct mot_note_tally *deadlines = mot_note_find(f->o, "deadlines");

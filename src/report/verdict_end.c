@@ -158,7 +158,7 @@ void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f)
     mot_say_remedy(w, f);
 }
 
-/* Times a batch's noise by which the workers' parts differ; NaN: unknown. */
+/* How far the workers' parts differ, in times a batch's noise; NaN: unknown. */
 static double parts_apart(const struct mot_facts *f)
 {
     if (!f->o->start.known) return NAN;

@@ -1,6 +1,6 @@
-/* verdict_mixed.c -- of the verdict: whether mixing kept the mean of the workers' models.
+/* verdict_mixed.c -- the verdict on mixing: whether it kept the mean of the workers' models.
  *
- * Models of different rounds, as when the clock ends a run, need not add up. So nothing is said unless
+ * Models from different rounds, as when the clock ends a run, need not add up. So this says nothing unless
  * something is known to have been lost. */
 #include "report/verdict.h"
 

@@ -10,7 +10,7 @@
 #define THIN_LINK 0.50  /* of the median's bandwidth */
 #define FAR_LATENCY 4.0 /* times the median's latency */
 
-/* How much of the run a link was in use, from the bytes and the bandwidth; 0 if it is free. */
+/* How much of the run a link was in use, from the bytes and the bandwidth; 0 if sending takes no time. */
 static double use_of(double bytes, double bandwidth, double time)
 {
     double use = bytes / bandwidth / time;
@@ -22,7 +22,7 @@ static bool has_links(const struct mot_facts *f)
     return f->e->cluster && f->e->cluster->workers + f->e->cluster->servers >= f->n + f->o->servers;
 }
 
-/* What a worker sent to the servers: rows go to other workers. */
+/* What a worker sent to the servers, which get no rows: those go to other workers. */
 static double to_servers(const struct mot_node_tally *t) { return (double)(t->bytes_sent - t->rows_bytes); }
 
 /* The server's link, where all workers' messages meet. */
@@ -50,13 +50,13 @@ bool mot_say_incast(struct mot_words *w, const struct mot_facts *f)
     bool grow = mot_batches_can_grow(f), around = *mot_advice(f, MOT_WHEN_CROWDED, 0, advice);
     mot_say(w, "Try more bandwidth for the server%s (a `server:` section in the cluster file)",
         mot_plural(f->o->servers));
-    if (grow) mot_say(w, ", %slarger batches (fewer messages a sample)", around ? "" : "or ");
+    if (grow) mot_say(w, ", %slarger batches (fewer messages per sample)", around ? "" : "or ");
     if (around) mot_say(w, ", or %s", advice);
     mot_say(w, ". ");
     return true;
 }
 
-/* By how much more of the time the others waited than those chosen. */
+/* How much more of the time the others waited than those chosen. */
 static double waited_for(const struct mot_facts *f, const bool *chosen)
 {
     double wait[2] = { 0, 0 }, count[2] = { 0, 0 };
@@ -113,14 +113,14 @@ bool mot_say_thin(struct mot_words *w, const struct mot_facts *f)
             else if (*grow) mot_say(w, "Try larger batches. ");
         } else if (f->n - count < f->e->traits.round && *mot_advice(f, MOT_WHEN_WAITING, f->n - count, way)) {
             mot_say(w, "Try not to wait for %s (%s)%s. ", it, way, grow);
-        } else if (*grow) mot_say(w, "Try larger batches (fewer messages a sample). ");
+        } else if (*grow) mot_say(w, "Try larger batches (fewer messages per sample). ");
     }
     free(width);
     free(thin);
     return count > 0;
 }
 
-/* How much of the run the worker's link was in use, the way that was in use longer. */
+/* How much of the run the worker's link was in use, in the busier direction. */
 static double carried_by(const struct mot_facts *f, uint32_t i)
 {
     const struct mot_link *link = &f->e->cluster->machine[i].link;
@@ -169,11 +169,11 @@ bool mot_say_far(struct mot_words *w, const struct mot_facts *f)
     return named;
 }
 
-#define PACKERS_MOST 40u /* up to so many workers top-k of 1 % sends at most a quarter of the bytes */
+#define PACKERS_MOST 40u /* up to this many workers, top-k of 1 % sends at most a quarter of the bytes */
 
-/* Whether top-k of 1 % is sure to save time: bytes are what takes it, the method sums gradients, and few
- * enough workers do it. A packet goes to all n - 1 others, 5 bytes for each entry that is kept, where a sum
- * takes 8 (n - 1) / n bytes a float. With a server models come back as floats, which leaves little to save
+/* Whether top-k of 1 % is sure to save time: the bytes take most of it, the method sums gradients, and there
+ * are few enough workers. A packet goes to all n - 1 others, with 5 bytes per entry kept, where a sum takes
+ * 8 (n - 1) / n bytes per float. A server sends models back as floats, which leaves little to save
  * (docs/compression.md). */
 static bool should_pack(const struct mot_facts *f, double carried)
 {
@@ -182,7 +182,7 @@ static bool should_pack(const struct mot_facts *f, double carried)
         mot_compress_idle(&f->e->compress) && carried >= f->send / 2 && f->n <= PACKERS_MOST;
 }
 
-/* Neither one end nor one link: latency if the bytes alone explain little of it, else all links. */
+/* No single end or link: latency if the bytes explain little of the time, else all links. */
 void mot_say_links(struct mot_words *w, const struct mot_facts *f)
 {
     bool passes = f->e->traits.mixes || f->e->traits.peer_maps || f->e->traits.own_pace;
@@ -204,12 +204,12 @@ void mot_say_links(struct mot_words *w, const struct mot_facts *f)
     bool grow = mot_batches_can_grow(f);
     if (has_links(f) && carried < f->send / 4) {
         mot_say(w, "The bytes alone would take %.0f %%: the rest is latency. ", mot_percent(carried));
-        if (grow) mot_say(w, "Try larger batches, so that there are fewer messages a sample");
+        if (grow) mot_say(w, "Try larger batches, so that there are fewer messages per sample");
         if (*ring_way) mot_say(w, grow ? ", or %s" : "Try %s", ring_way);
         if (grow || *ring_way) mot_say(w, ". ");
     } else {
         mot_say(w, "Try %s%smore bandwidth, %sor a smaller model. ",
-            grow ? "larger batches (fewer messages a sample), " : "",
+            grow ? "larger batches (fewer messages per sample), " : "",
             should_pack(f, carried) ? "compressed gradients (`--compress topk --compress-ratio 1%`), " : "",
             wide_way);
     }

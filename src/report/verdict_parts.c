@@ -1,4 +1,4 @@
-/* verdict_parts.c -- of the verdict: whose rows the model has learned from, where parts differ. */
+/* verdict_parts.c -- the verdict on parts that differ: whose rows the model has learned from. */
 #include "report/verdict.h"
 
 #include "base/memory.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define UNEVEN 1.5 /* times the gradients that a worker's rows would give it */
+#define UNEVEN 1.5 /* times the share of gradients that a worker's rows would give it */
 #define APART 1.0  /* times a batch's noise: see parts.c */
 
 void mot_say_parts(struct mot_words *w, const struct mot_facts *f)
@@ -30,8 +30,8 @@ void mot_say_parts(struct mot_words *w, const struct mot_facts *f)
         mot_say(w, "Of the gradients used %.0f %% came from ", mot_percent(theirs));
         mot_say_workers(w, f, chosen, count);
         mot_say(w,
-            ", which %s %.0f %% of the rows; parts differ by %s a batch's noise, so the model leans to "
-            "these. ",
+            ", which %s %.0f %% of the rows; parts differ by %s a batch's noise, so the model leans "
+            "towards these. ",
             count == 1 ? "holds" : "hold", mot_percent(rows),
             mot_parts_ratio_text(ratio, amount, sizeof amount));
         if (*mot_advice(f, MOT_WHEN_LEANING, 0, advice)) mot_say(w, "%s. ", advice);

@@ -1,4 +1,4 @@
-/* verdict_stream.c -- of the verdict: samples that arrive over time. Who waited for them, who dropped
+/* verdict_stream.c -- the verdict on samples that arrive over time: who waited for them, who dropped
  * them, and who has more of them than it uses. */
 #include "base/words.h"
 #include "report/tally.h"
@@ -34,7 +34,7 @@ static uint32_t most_of(const struct mot_facts *f, double (*of)(const struct mot
     return most;
 }
 
-/* In rounds one worker without samples keeps all waiting; else it is the workers' time together. */
+/* In rounds one worker without samples keeps all waiting; otherwise the mean over the workers counts. */
 bool mot_say_starved(struct mot_words *w, const struct mot_facts *f)
 {
     double mean = 0;
@@ -46,7 +46,7 @@ bool mot_say_starved(struct mot_words *w, const struct mot_facts *f)
     double share = rounds ? starved_share(f, worst) : mean;
     if (share < WAIT_SHARE) return false;
     mot_say(w,
-        "Held back by the data: %s waited %.0f %% of the time for samples, of which %.3g arrive there in a "
+        "Held back by the data: %s waited %.0f %% of the time for samples, of which %.3g arrive there per "
         "second",
         called(f, worst, label), mot_percent(starved_share(f, worst)), rate_of(f, worst));
     if (rounds) mot_say(w, ", and the others waited for it. ");
@@ -79,8 +79,9 @@ void mot_say_streams(struct mot_words *w, const struct mot_facts *f)
     uint32_t most = most_of(f, dropped_share);
     if ((double)all.dropped / arrived >= DROPPED_SHARE)
         mot_say(w,
-            "%" PRIu64 " samples (%.0f %% of those that arrived) were dropped unused, most of its own by %s: "
-            "%.0f %%. ",
+            "%" PRIu64
+            " samples (%.0f %% of those that arrived) were dropped unused; %s dropped the largest share "
+            "of its own, %.0f %%. ",
             all.dropped, mot_percent((double)all.dropped / arrived), called(f, most, label),
             mot_percent(dropped_share(f, most)));
     if ((double)all.malformed / arrived >= DROPPED_SHARE)

@@ -17,12 +17,12 @@ struct mot_slot { /* one job */
     mot_buf at, grad;
     struct mot_term *term;  /* [need.terms] */
     uint64_t order;         /* the waiting slot with the lowest order runs next */
-    uint64_t asked;         /* samples of all terms; valid once the job runs, as the rest is */
-    bool pieces;            /* the result of each term is given by itself: */
+    uint64_t asked;         /* samples of all terms; this and what follows is valid once the job runs */
+    bool pieces;            /* each term's result is delivered separately: */
     uint32_t piece;         /* the one being computed; 0 without pieces, */
     uint64_t before, until; /* and samples done when it begins and ends; without pieces 0 and all */
     bool summed;            /* its gradient leaves early, in buckets: */
-    uint32_t gone;          /* those that have left */
+    uint32_t gone;          /* buckets that have left */
     mot_time deadline, began;
 };
 
@@ -33,11 +33,11 @@ struct mot_actor {
     struct mot_slot *slot; /* [works] */
     mot_time *alarm;       /* [alarms]; MOT_NEVER: not set. NULL: the driver keeps alarms itself */
     void *state;
-    uint64_t *held; /* parts that the worker holds, a bit each; NULL: a server, or part i is worker i's */
+    uint64_t *held; /* a bit for each part that the worker holds; NULL: a server, or part i is worker i's */
     struct mot_feed *feed; /* its samples arrive over time; NULL: they are all there */
-    bool guest;            /* samples of others have arrived, which it may compute */
+    bool guest;            /* it has got samples from others, and may compute on them */
     uint64_t advanced;     /* updates of the node's own model */
-    uint64_t used;         /* samples that these are made of, as mot_used said */
+    uint64_t used;         /* samples that went into these, as mot_used said */
     struct mot_node_tally tally;
 };
 
@@ -51,7 +51,7 @@ void mot_actor_close(struct mot_actor *, struct mot_outbox *);
 
 static inline size_t mot_held_words(const struct mot_world *w) { return ((size_t)w->parts + 63) / 64; }
 
-/* What a worker holds when a life begins: what the method says if it began with the run, else nothing. */
+/* Sets what a worker holds when a life begins: in the first what the method says, in later ones nothing. */
 void mot_actor_hold_first(
     struct mot_actor *, const struct mot_experiment *, const struct mot_world *, uint32_t life);
 
@@ -60,7 +60,7 @@ static inline bool mot_actor_holds(const struct mot_actor *a, uint32_t part)
     return a->held ? a->held[part / 64] >> part % 64 & 1 : part == a->self || a->guest;
 }
 
-/* The message has arrived. */
+/* A message has arrived: notes the rows that it brings, if any. */
 static inline void mot_actor_take_rows(struct mot_actor *a, const struct mot_message *m)
 {
     a->guest |= m->given > 0;
@@ -74,13 +74,13 @@ static inline void mot_actor_check_terms(const struct mot_actor *a, const struct
         MOT_ASSERT(mot_actor_holds(a, s->term[t].part) && "a job on rows that its worker does not hold");
 }
 
-/* Bytes of so many floats where each takes so many. */
+/* Bytes of so many floats, at bytes_per_float each. */
 static inline uint64_t mot_floats_bytes(uint64_t floats, double bytes_per_float)
 {
     return (uint64_t)((double)floats * bytes_per_float + 0.5);
 }
 
-/* Bytes of a message: of its rows, of its packet, or of floats that take so many each. */
+/* Bytes of a message: its rows, its packet, or its floats at bytes_per_float each. */
 static inline uint64_t mot_message_bytes(const struct mot_world *w, const struct mot_pool *pool,
     const struct mot_message *m, double bytes_per_float)
 {
@@ -105,8 +105,8 @@ static inline struct mot_slot *mot_actor_slot(const struct mot_actor *a, uint32_
     return (struct mot_slot *)((char *)a->slot + (size_t)i * a->slot_bytes);
 }
 
-/* All three return NULL if there is no such slot: the one that runs, the one with this tag that waits or
- * runs, and the one to run now. */
+/* The slot that is running, the one with this tag that waits or runs, and the one to run now. Each is NULL if
+ * there is no such slot. */
 static inline struct mot_slot *mot_actor_running(const struct mot_actor *a)
 {
     for (uint32_t i = 0; i < a->works; i++)
@@ -167,7 +167,7 @@ struct mot_actor_ops {
     void (*stop)(void *driver, struct mot_actor *, enum mot_status why);
 };
 
-/* Inline from here on: where a driver's table is constant its operations are called directly. Indirect calls
+/* Inline from here on, so that a driver with a constant table calls its operations directly: indirect calls
  * took 2 to 4 % of a simulated event. */
 
 static inline struct mot_slot *mot_actor_fill_slot(struct mot_actor *a, const struct mot_work *work)

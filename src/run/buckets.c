@@ -2,16 +2,16 @@
 #include "base/memory.h"
 #include <stdlib.h>
 
-/* A layer's way back takes two products where its way forward took one. */
+/* A layer's backward pass takes two products where its forward pass took one. */
 #define WAY_BACK (2.0 / 3.0)
 
-/* Where a layer begins, and what the way back through those before it costs. */
+/* Where a layer begins, and what the backward pass through the layers before it costs. */
 struct cut {
     uint32_t at;
     double before;
 };
 
-/* Places to cut, from the first on; the first is 0. Returns how many. */
+/* Finds where to cut, in ascending order; the first place is 0. Returns how many there are. */
 static uint32_t find_cuts(const struct mot_net *net, struct cut *cut, double *all_out)
 {
     uint32_t n = 0;
@@ -33,7 +33,7 @@ static uint32_t find_cuts(const struct mot_net *net, struct cut *cut, double *al
     return n;
 }
 
-/* From the end on; at the first float whatever is left. */
+/* Cuts from the end on; the first bucket takes whatever is left. */
 static void fill(struct mot_world *w, const struct mot_net *net, const struct cut *cut, uint32_t cuts,
     double all, double least)
 {
@@ -84,7 +84,7 @@ uint32_t mot_buckets_longest(const struct mot_world *w)
     return most;
 }
 
-/* Samples of the job's last slice. A phantom stands for any machine, and goes over all at once. */
+/* Samples in the job's last slice. A phantom, which stands for any machine, goes over all of them at once. */
 static uint64_t last_slice(const struct mot_slot *s, const struct mot_problem *p)
 {
     if (!p->net->kind->computes) return s->asked;

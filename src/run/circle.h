@@ -17,7 +17,7 @@ static inline mot_node mot_circle_node(const struct mot_circle *c, uint32_t rank
     return c->first + rank * c->stride;
 }
 
-/* Of a member. */
+/* A member's rank. */
 static inline uint32_t mot_circle_rank(const struct mot_circle *c, mot_node node)
 {
     return (node - c->first) / c->stride;

@@ -23,7 +23,7 @@ struct mot_driver_options {
     const volatile sig_atomic_t *interrupt; /* nonzero: the signal that asks for a clean end; may be NULL */
     const char *checkpoint;                 /* file to write, or NULL */
     bool resume;                            /* start from that file */
-    bool settled; /* if resuming a run that is over: its results exist, so do nothing */
+    bool settled; /* when resuming a run that is over: its results exist, so do nothing */
     /* Called once, when everything is ready and the checkpoint, if any, has been accepted. `mark` is the
      * checkpoint's, or 0. If it fails, so does the run. May be NULL. */
     enum mot_status (*begins)(void *self, uint64_t mark);
@@ -32,8 +32,8 @@ struct mot_driver_options {
     struct mot_record *record; /* live: where events of all nodes go, or NULL; replay: the record to play */
     const struct mot_inspection *inspection; /* replay: the node to inspect, or NULL */
     struct mot_ranks *ranks;                 /* mpi: the ranks of the run */
-    /* mpi: no other rank has this process's data set in its memory. Rows that arrive are written there; else
-     * they must be what is there. */
+    /* mpi: no other rank shares this process's data set in memory. Rows that arrive are then written into it;
+     * otherwise they must equal what is there. */
     bool own_rows;
     /* sim, with faults: how many messages may be in flight before others wait; 0: the planned number */
     uint32_t frames;

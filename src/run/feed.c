@@ -11,7 +11,7 @@ static mot_time rate_when(void *self, uint64_t count)
 {
     struct mot_rate_supply *s = self;
     if (mot_arrivals_long_ago(&s->now, count)) return mot_arrivals_when(&s->old, count);
-    struct mot_arrivals ahead = s->now; /* what is asked about the future must not move the present */
+    struct mot_arrivals ahead = s->now; /* questions about the future must not move the present */
     return mot_arrivals_when(&ahead, count);
 }
 
@@ -56,20 +56,20 @@ static uint64_t room_of(const struct mot_feed *f)
     return second < f->bound ? second : f->bound;
 }
 
-/* Of so many that wait, those that must go. */
+/* How many of the waiting samples must go. */
 static uint64_t excess(const struct mot_feed *f, uint64_t waiting)
 {
     uint64_t room = room_of(f);
     return waiting > room ? waiting - room : 0;
 }
 
-/* Nothing was taken since the buffer was last looked at, so what is dropped only now was dropped all
- * along. */
+/* Nothing has been taken since the last look at the buffer, so dropping only now is as good as having dropped
+ * all along. */
 static uint64_t look(struct mot_feed *f, mot_time now)
 {
     uint64_t oldest = f->supply.hold ? f->supply.hold(f->supply.self, f->head) : f->head;
     uint64_t arrived = f->supply.arrived(f->supply.self, now), gone, waiting;
-    if (arrived < f->head) return 0; /* resumed: what was used arrives no more */
+    if (arrived < f->head) return 0; /* resumed: used samples do not arrive again */
     gone = excess(f, arrived - f->head);
     if (oldest - f->head > gone) gone = oldest - f->head;
     f->head += gone;
@@ -99,7 +99,7 @@ bool mot_feed_take(struct mot_feed *f, struct mot_slot *s, mot_node self, mot_ti
     for (uint32_t t = 0; t < s->terms; t++) want += s->term[t].part == self ? s->term[t].samples : 0;
     if (want == 0) return true;
     f->least = s->least && s->least < want ? s->least : want;
-    if (f->least > f->bound) f->least = f->bound; /* more will never be there */
+    if (f->least > f->bound) f->least = f->bound; /* there will never be more */
     if (f->least > f->reach) f->least = f->reach;
     bool ended = f->supply.ended && f->supply.ended(f->supply.self);
     there = look(f, now);

@@ -146,7 +146,7 @@ void mot_evaluator_close(struct mot_evaluator *e)
     free(e);
 }
 
-/* One set of lanes for the full gradient, one for those of the parts. */
+/* One set of lanes for the full gradient, one for the parts' gradients. */
 size_t mot_evaluator_bytes(const struct mot_net *net)
 {
     return 2 * LANES * (size_t)net->dim * sizeof(double);

@@ -19,7 +19,7 @@ struct mot_problem {
     const struct mot_code *code;     /* who computes which parts; NULL if the method does not code */
 };
 
-/* Bytes of `scratch` below: what the net declares, and room for pictures that are changed. */
+/* Bytes of `scratch` below: what the net declares, and room for augmented pictures. */
 size_t mot_gradient_scratch(const struct mot_problem *);
 
 /* Samples that the terms cover together; fewer than they ask for if the data runs out. */
@@ -40,12 +40,12 @@ struct mot_gradient_run {
     float *g;
     double loss;
     bool first;                        /* no slice done yet: g is uninitialised */
-    const struct mot_leaving *leaving; /* NULL, or whom the last slice tells what of g is final */
+    const struct mot_leaving *leaving; /* NULL, or whom the last slice tells how much of g is final */
 };
 void mot_gradient_begin(struct mot_gradient_run *, const struct mot_problem *, const struct mot_term *,
     uint32_t terms, uint64_t samples, const float *x, float *g);
 bool mot_gradient_slice(struct mot_gradient_run *, void *scratch); /* false: nothing was left to do */
-/* Call before reading g: it is uninitialised if no slice was done, and becomes 0 here. */
+/* Call before reading g: if no slice was done, g is still uninitialised and is set to 0 here. */
 void mot_gradient_end(struct mot_gradient_run *);
 /* Fills g with NaN, as a poisoned worker does. */
 void mot_gradient_spoil(float *g, uint32_t dim);

@@ -9,8 +9,8 @@
 
 #define LANES 8u /* sums over parts; part p goes to lane p % LANES, whatever the number of threads */
 
-/* By default a run looks twice. A third of the rows makes that two thirds of an epoch of gradients in all,
- * next to some fifty evaluations of all rows. 64 parts show how far thousands differ. */
+/* By default a run looks twice. With a third of the rows, that costs two thirds of an epoch of gradients in
+ * all, next to some fifty evaluations of all rows. 64 parts show how far thousands differ. */
 #define RUN_SHARE 3u
 #define RUN_ROWS_MOST 4096u
 #define RUN_PARTS 64u
@@ -18,7 +18,7 @@
 #define RUN_GROUPS_LEAST 3u /* and per part at least */
 
 #define ALL_GROUPS 32u
-#define ALL_WORK ((uint64_t)1 << 30) /* gradient floats that one-by-one may take: a few seconds */
+#define ALL_WORK ((uint64_t)1 << 30) /* most gradient floats to compute row by row: a few seconds */
 
 /* A running mean and the squared deviations from it (Welford): equal vectors give exactly 0. */
 struct spread {
@@ -63,7 +63,7 @@ struct look {
     double *lane;         /* [LANES][dim] */
     struct spread between[LANES];
     double *sigma2; /* [parts] */
-    double *error2; /* [parts]: expected squared error of the part's mean, being taken over some rows only */
+    double *error2; /* [parts]: expected squared error of the part's mean, which is over some rows only */
 };
 
 static uint32_t part_of(const struct look *l, uint32_t i)
@@ -90,7 +90,7 @@ static void group_sum(
     struct look *l, const uint32_t *row, uint64_t held, uint64_t first, uint64_t end, unsigned who)
 {
     const struct mot_net *net = l->problem->net;
-    float *sum = l->sum + (size_t)who * net->dim; /* all that a gradient is; of it, statistics do not count */
+    float *sum = l->sum + (size_t)who * net->dim; /* a whole gradient; its statistics do not count */
     for (uint64_t at = first; at < end;) {
         uint32_t slice[MOT_SLICE_ROWS], n = 0;
         bool begins = at == first;

@@ -1,4 +1,4 @@
-/* heterogeneity.h -- how far the gradients of parts are from the full gradient, and those of rows from
+/* heterogeneity.h -- how far the parts' gradients are from the full gradient, and the rows' gradients from
  * their part's.
  *
  *   zeta^2  = sum over parts i of w_i |grad f_i(x) - grad f(x)|^2       w_i: the part's share of the rows

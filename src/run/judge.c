@@ -79,7 +79,7 @@ static void keep_best(struct mot_judge *j, const struct mot_moment *m, const flo
     memcpy(j->best.x, x, j->problem->net->dim * sizeof(*x));
 }
 
-/* Rows that arrive from a source are never there as a whole. */
+/* Rows from a source are never all there, so figures over the whole training set are left out. */
 static unsigned what_of(const struct mot_judge *j, const struct mot_moment *m, bool final)
 {
     unsigned whole = MOT_EVALUATE_TRAIN | MOT_EVALUATE_GRAD | MOT_EVALUATE_PARTS;

@@ -28,7 +28,7 @@ struct mot_judge {
     const struct mot_experiment *experiment;
     const struct mot_problem *problem;
     struct mot_evaluator *evaluator;
-    struct mot_watch watch;                  /* hears of evaluations */
+    struct mot_watch watch;                  /* called for evaluations */
     struct mot_every every;                  /* evaluate.every, resolved */
     double next_evaluation, next_checkpoint; /* each in its own unit */
     struct mot_moment last;                  /* of the last evaluation */

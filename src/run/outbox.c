@@ -119,7 +119,7 @@ void mot_start(struct mot_env *env, const struct mot_work *work)
 
 void mot_cancel(struct mot_env *env, uint32_t tag) { push(env, MOT_FX_CANCEL)->alarm.tag = tag; }
 
-/* Whether this worker has floats to give: only the root has, where they come from it. */
+/* Whether this worker has floats to give: where they come from the root, only the root has. */
 static bool gives_input(const struct mot_env *env, const struct mot_coll *coll)
 {
     if (coll->kind != MOT_COLL_FROM_ROOT) return true;
@@ -272,8 +272,8 @@ mot_buf mot_sum_range(struct mot_env *env, const mot_buf *in, uint32_t n, uint32
     return out;
 }
 
-/* Of more streams than these a machine does not fetch ahead: then the sums of a block stay in the nearest
- * cache while so many buffers at a time run through it, a long stretch of each. */
+/* Machines do not fetch ahead more streams than these. With more, the sums of a block stay in the nearest
+ * cache while STREAMS buffers at a time run through it, a long stretch of each. */
 #define STREAMS 8u
 #define BLOCK 1024u
 

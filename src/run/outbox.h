@@ -51,7 +51,7 @@ struct mot_outbox {
     uint32_t n, max;
     struct mot_term *term;
     uint32_t terms, terms_max;
-    uint64_t used;             /* by mot_used: known before the step's updates are */
+    uint64_t used;             /* added by mot_used: known before the step's updates are */
     uint64_t mixed, stepped;   /* floats summed or edited, and stepped by the optimiser: they may cost time */
     struct mot_ledger *ledger; /* of the node being stepped; NULL: not kept */
     struct mot_press press;    /* room for compressors, of so many floats; NULL: none */
@@ -70,7 +70,7 @@ static inline void mot_outbox_clear(struct mot_outbox *o)
     o->used = o->mixed = o->stepped = 0;
 }
 
-/* Writes a buffer that the node holds from here on into its ledger, if there is one. */
+/* Enters a buffer that the node holds from now on into its ledger, if there is one. */
 void mot_enter_buffer(struct mot_env *, mot_buf);
 
 /* The last optimiser step and its result. Where all replicas hold the same model (allreduce), each asks

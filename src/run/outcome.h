@@ -36,11 +36,11 @@ struct mot_mixed {
 
 /* Samples that arrive while a run goes on, of one worker or of all: arrived = used + dropped + waiting +
  * malformed + held.
- * `oldest`: how long the oldest of those that wait has been waiting, in seconds; NaN: none waits. */
+ * `oldest`: how long the oldest waiting sample has been waiting, in seconds; NaN: none waits. */
 struct mot_flow {
     uint64_t arrived, used, dropped, waiting;
     double oldest;
-    uint64_t malformed, held; /* of those that arrived from a source: no samples; held out for evaluations */
+    uint64_t malformed, held; /* records from a source: not samples; held out for evaluations */
 };
 
 /* A moment of the run: one line of metrics.jsonl. Holds no wall-clock value. */
@@ -49,7 +49,7 @@ struct mot_moment {
     uint64_t updates, steps, samples; /* updates: of the global model; steps: of all nodes' models */
     uint64_t computed; /* redundant methods: `samples` are useful ones, these were computed; else 0 */
     double epochs;
-    uint64_t bytes_sent, rows_bytes, messages, events; /* rows_bytes: of bytes_sent, those of rows */
+    uint64_t bytes_sent, rows_bytes, messages, events; /* rows_bytes: the part of bytes_sent that was rows */
     double staleness_mean, staleness_max;
     uint64_t missed_most; /* updates without samples of the part that was missed most often */
     double active_jobs;   /* jobs in flight, mean over the answers so far; NaN: unknown */
@@ -57,7 +57,7 @@ struct mot_moment {
     bool streams; /* samples arrive over time: */
     struct mot_flow flow;
     const char *stalled; /* for progress: a worker whose source gives nothing, and why; NULL: none */
-    /* For progress: the worker with the slowest jobs, and how many times the mean they take; NaN: unknown. */
+    /* For progress: the worker with the slowest jobs, and how many times the mean job time; NaN: unknown. */
     double slowest, slowest_factor;
     struct mot_score score;
 };
@@ -65,10 +65,10 @@ struct mot_moment {
 /* What became of a worker's stream; all 0 if it has none. */
 struct mot_feed_tally {
     uint64_t arrived, used, dropped, waiting; /* arrived, waiting: at the end */
-    uint64_t most, spilled;                   /* most that waited at once; of these in storage */
+    uint64_t most, spilled;                   /* most that waited at once; most of them in storage */
     mot_time starved, oldest; /* time that jobs waited for samples; the longest that a sample waited */
-    /* of a real source: records that were no samples; that were held out for evaluations; what it had that
-     * was not read at the end (bytes, or messages); how often it gave nothing for a reason */
+    /* a real source: records that were not samples; records held out for evaluations; what was left unread
+     * at the end (bytes, or messages); how often it stalled */
     uint64_t malformed, held, lag, stalls;
     uint64_t missing, repeated; /* records that never came, or came again, by their devices' numbers */
 };
@@ -125,7 +125,7 @@ struct mot_fault_tally {
  * and network partitions let nothing through. */
 enum mot_stuck { MOT_STUCK_NOT, MOT_STUCK_SPIN, MOT_STUCK_LOSSES, MOT_STUCK_FAULTS };
 
-/* What a constant guess achieves that knows only how often each answer occurs. */
+/* What a constant guess achieves, knowing only how often each answer occurs. */
 struct mot_chance {
     uint64_t rows;         /* rows counted; 0: unknown */
     bool tested;           /* counted on the test rows, else on the training rows */
@@ -140,7 +140,7 @@ bool mot_validates_better(const struct mot_score *a, const struct mot_score *b, 
 
 struct mot_outcome {
     bool from_source;    /* samples arrived from outside */
-    const char *trouble; /* with a worker's source, and which worker; NULL: none */
+    const char *trouble; /* trouble with a worker's source, and which worker; NULL: none */
     mot_node troubled;
     struct {
         bool judges;   /* the test rows are records of the stream that were held out, */
@@ -168,7 +168,7 @@ struct mot_outcome {
     uint32_t notes;
     struct mot_histogram staleness; /* of the note "staleness" */
     uint32_t parts;
-    uint64_t *missed;  /* [parts]: updates without samples of the part; NULL: none can be */
+    uint64_t *missed;  /* [parts]: updates without samples of the part; NULL: none can lack any */
     float *x;          /* the model, [dim] */
     uint64_t *ends_at; /* live: [nodes], the update that each node's part of x is from; else
                                      * NULL */
@@ -194,7 +194,7 @@ struct mot_outcome {
     const char *peer_by; /* how: "crash", "partition", "death", "silence", ... or NULL */
     /* The lost node had the only up-to-date model: `x` shows what was lost and is not written. */
     bool model_lost;
-    bool saved; /* a checkpoint is left then, of this update */
+    bool saved; /* a checkpoint of this update is left */
     uint64_t saved_updates;
     /* Wall time spent on gradients over all threads; the rest is event handling. */
     double job_wall_s;
@@ -211,7 +211,7 @@ enum mot_phase {
     MOT_PHASE_COMPUTE,
     MOT_PHASE_CANCELLED,
     MOT_PHASE_COLLECTIVE,
-    MOT_PHASE_PIECE, /* a moment, in a job whose own phase follows when it ends */
+    MOT_PHASE_PIECE, /* a moment within a job, whose own phase follows when it ends */
 };
 struct mot_flight {
     mot_node from, to;

@@ -38,7 +38,7 @@ static mot_buf if_own(const struct mot_env *env, mot_buf b)
     return b != MOT_NO_BUF && mot_pool_count(env->pool, b) == 1 ? b : MOT_NO_BUF;
 }
 
-/* What is to be compressed: the input with what was not sent before, or its difference to all that was. */
+/* What to compress: the input plus what was not sent before, or (ef21) its difference from all that was. */
 static mot_buf whole_of(struct mot_env *env, struct mot_packer *p, mot_buf in, bool in_place)
 {
     uint32_t feedback = env->world->compress->feedback;
@@ -65,7 +65,7 @@ static void judge(struct mot_env *env, struct mot_packer *p)
     p->judged = p->packs == 0 ? lost : c->smoothing * p->lost + (1 - c->smoothing) * lost;
 }
 
-/* in_place: what was not sent before need not stay as it is */
+/* in_place: what was not sent before may be overwritten */
 static bool weigh(
     struct mot_env *env, struct mot_packer *p, struct mot_slice in, double weight, bool in_place)
 {
@@ -102,7 +102,7 @@ bool mot_weigh(struct mot_env *env, struct mot_packer *p, struct mot_slice in, d
     return weigh(env, p, in, weight, false);
 }
 
-/* What the packet leaves out. If it has floats that are not finite, so may what is left: that is dropped. */
+/* What the packet leaves out. If floats in the packet are not finite, the rest may not be either: drop it. */
 static mot_buf left_out(struct mot_env *env, struct mot_packer *p)
 {
     const unsigned char *packet = mot_pool_packet(env->pool, p->packed);
@@ -127,7 +127,7 @@ static void leave_rest(struct mot_env *env, struct mot_packer *p, bool compress)
     p->weight = p->weighed;
 }
 
-/* The sum of all packets. */
+/* Adds the packet to the sum of all sent so far. */
 static void add_to_sent(struct mot_env *env, struct mot_packer *p)
 {
     if (p->rest == MOT_NO_BUF) {

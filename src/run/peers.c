@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A map lies in one of the WAYS places of its set, and the one that was used longest ago makes room. Sets are
- * taken in turn, segment after segment and round after round, so maps of neighbouring rounds share them
- * evenly; twice as many places as maps in use leave some for rounds that are skipped. A map that had to make
- * room while it is still wanted is drawn again, and is the same. */
+/* A map lies in one of the WAYS places of its set; the one least recently used makes room. Sets are taken in
+ * turn, segment after segment and round after round, so maps of neighbouring rounds share them evenly; with
+ * twice as many places as maps in use, some are left for rounds that are skipped. A map that had to make room
+ * while it is still wanted is drawn again, and comes out the same. */
 #define WAYS 8u
 
 struct map {
@@ -19,7 +19,7 @@ struct map {
 struct mot_peer_maps {
     pthread_mutex_t lock;
     uint32_t sets, nodes;
-    uint32_t segments; /* a round has, as far as was asked */
+    uint32_t segments; /* of a round, as far as anyone has asked */
     uint64_t uses, drawn;
     struct map *map; /* [sets * WAYS] */
     /* for each: from[nodes], to[nodes], at[nodes + 1]: where a node's receivers begin in `to` */
@@ -68,13 +68,13 @@ static void fill(struct mot_peer_maps *p, uint32_t i, uint64_t seed)
     for (uint32_t k = 0; k < m->n; k++) at[from[k]]++;
     for (uint32_t k = 0, sum = 0; k <= m->n; k++) {
         sum += at[k];
-        at[k] = sum; /* where its receivers end; each that is put in moves it to where they begin */
+        at[k] = sum; /* where its receivers end; putting them in moves it to where they begin */
     }
     for (uint32_t k = m->n; k-- > 0;) to[--at[from[k]]] = k;
     p->drawn++;
 }
 
-/* The place of a map, which is drawn if it is not there. Under the lock. */
+/* The place of a map; draws the map if it is not there. Under the lock. */
 static uint32_t find(struct mot_peer_maps *p, uint64_t seed, enum mot_peer_draw draw, uint32_t n,
     uint64_t round, uint32_t segment)
 {

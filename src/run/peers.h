@@ -1,5 +1,5 @@
 /* peers.h -- maps of random peers, kept while they are in use: one serves all nodes of a process, so a round
- * of n nodes costs n draws a segment and not n squared. */
+ * of n nodes costs n draws a segment, not n squared. */
 #ifndef MOT_RUN_PEERS_H
 #define MOT_RUN_PEERS_H
 

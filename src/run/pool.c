@@ -124,11 +124,10 @@ void mot_pool_rebuild(struct mot_pool *p)
     if (p->used > p->used_most) p->used_most = p->used;
 }
 
-#define LOOKS_MOST 256u /* at free buffers, for one that had the same range */
+#define LOOKS_MOST 256u /* free buffers searched for one that had the same range */
 
-/* Where in the stack the buffer to take is: on top, or the first that had this range. Those that were never
- * taken are at the bottom, and any of them is as good as a buffer with another range: either way memory is
- * used that was not before. */
+/* Where in the stack the buffer to take is: on top, or the first that had this range. Those never taken are
+ * at the bottom, and any of them is as good as a buffer with another range: either way new memory is used. */
 static uint32_t place_of(const struct mot_pool *p, struct mot_range range)
 {
     uint32_t top = p->capacity - p->used - 1;

@@ -2,9 +2,9 @@
  *
  * Unless the pool is shared, only its owner's thread takes, holds and drops; other threads may read, or
  * write where they were told to. Address space is reserved for the most that need() declared, but only
- * what was ever written uses memory: the buffer dropped last is taken first. Where some are taken for a range
- * only, for a segment that arrives, the first of those that last had the same range is, so that a segment
- * costs the memory of a segment. */
+ * what was ever written uses memory: the buffer dropped last is taken first. A buffer that is needed for a
+ * range only, for a segment that arrives, is the first that last had the same range, so that a segment costs
+ * the memory of a segment. */
 #ifndef MOT_RUN_POOL_H
 #define MOT_RUN_POOL_H
 
@@ -17,13 +17,13 @@ struct mot_range {
 };
 
 /* Packed buffers (compress/packet.h): only pools of runs with a compressor have room for packets. The floats
- * of a packed buffer are filled in when somebody reads them: mostly nobody does. */
+ * of a packed buffer are filled in only when somebody reads them, which is rare. */
 struct mot_packets {
     unsigned char *memory;
     size_t stride;
     uint64_t *bytes;        /* [capacity + 1]: of its packet; 0: not packed */
     _Atomic bool *expanded; /* [capacity + 1]: its floats are there */
-    pthread_mutex_t lock;   /* of whoever fills them in, in a shared pool */
+    pthread_mutex_t lock;   /* held while filling them in, in a shared pool */
 };
 
 struct mot_pool {
@@ -51,7 +51,7 @@ size_t mot_pool_bytes(uint32_t dim, uint32_t capacity); /* what mot_pool_open re
 void mot_pool_rebuild(struct mot_pool *);
 
 mot_buf mot_pool_take(struct mot_pool *);
-/* Only this range of it will be written and read. */
+/* The same, for a buffer of which only this range will be written and read. */
 mot_buf mot_pool_take_range(struct mot_pool *, uint32_t off, uint32_t len);
 
 static inline float *mot_pool_at(const struct mot_pool *p, mot_buf b)
@@ -76,12 +76,12 @@ static inline unsigned char *mot_pool_packet(const struct mot_pool *p, mot_buf b
     MOT_ASSERT(p->packets && b != MOT_NO_BUF && b <= p->capacity);
     return p->packets->memory + (size_t)(b - 1) * p->packets->stride;
 }
-/* The buffer's packet is there, for the range that it was taken for. */
+/* The buffer's packet is now complete, for the range that the buffer was taken for. */
 void mot_pool_pack(struct mot_pool *, mot_buf, uint64_t bytes);
 void mot_pool_unpack(struct mot_pool *, mot_buf); /* from here on it has floats only */
 void mot_pool_expand(struct mot_pool *, mot_buf);
 
-/* The buffer's floats, also if it is packed. */
+/* The buffer's floats, even if it is packed. */
 static inline float *mot_pool_floats(struct mot_pool *p, mot_buf b)
 {
     if (p->packets && p->packets->bytes[b] &&
@@ -90,13 +90,13 @@ static inline float *mot_pool_floats(struct mot_pool *p, mot_buf b)
     return mot_pool_at(p, b);
 }
 
-/* Whether a slice can be sent: all of a buffer's packet, or what is not packed. */
+/* Whether a slice can be sent: it is a buffer's whole packet, or not packed. */
 static inline bool mot_pool_travels(const struct mot_pool *p, struct mot_slice s)
 {
     return !mot_pool_packed(p, s.buf) || (p->last[s.buf].off == s.off && p->last[s.buf].len == s.len);
 }
 
-/* out[range] = the sum of n packed buffers over that range, in order, with the bits of their floats' sum. */
+/* out[range] = the sum of n packed buffers over that range, in order: bit for bit the sum of their floats. */
 void mot_pool_sum_packed(struct mot_pool *, const struct mot_slice *in, uint32_t n, float *out);
 
 void mot_pool_return(struct mot_pool *, mot_buf); /* called when its count reaches 0 */

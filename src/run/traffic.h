@@ -1,7 +1,7 @@
 /* traffic.h -- who sends to whom: bytes and messages for each pair of nodes.
  *
- * Of more than MOT_BLOCKS_MOST nodes, neighbours are counted together, workers and servers apart: a table of
- * any run is small, and counting a message takes the same few instructions. */
+ * With more than MOT_BLOCKS_MOST nodes, neighbours are counted together, workers and servers apart: every
+ * run's table is small, and counting a message always takes the same few instructions. */
 #ifndef MOT_RUN_TRAFFIC_H
 #define MOT_RUN_TRAFFIC_H
 
@@ -11,7 +11,7 @@
 
 struct mot_blocks {
     uint32_t workers, nodes;
-    uint32_t shift;              /* 1 << shift nodes are a block; the last one of each kind may have fewer */
+    uint32_t shift;              /* a block is 1 << shift nodes; the last one of each kind may have fewer */
     uint32_t of_workers, in_all; /* blocks */
 };
 struct mot_blocks mot_blocks_of(const struct mot_world *);

@@ -79,7 +79,7 @@ static double distance2(const struct mot_piece *p, uint32_t dim, const float *me
     return square;
 }
 
-/* The norm of the mean of what mixing moved the models by; NaN if nobody keeps track. */
+/* The norm of the models' mean displacement by mixing; NaN if nobody keeps track. */
 static double norm_of_moved(const struct mot_piece *piece, uint32_t n, uint32_t dim)
 {
     double square = 0;

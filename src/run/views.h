@@ -22,10 +22,10 @@ struct mot_piece {
 struct mot_piece mot_piece_of(const struct mot_pool *, const struct mot_view *);
 void mot_pieces_mean(uint32_t dim, const struct mot_piece *, uint32_t n, const float *rest, float *into);
 
-/* How far n whole models are from `mean`, theirs, and whether mixing kept it. */
+/* How far n whole models are from their mean, `mean`, and whether mixing kept that mean. */
 struct mot_mixed mot_pieces_mixed(
     const struct mot_piece *, uint32_t n, const struct mot_world *, const float *mean);
-/* If all workers show what this one does: before the first update, or if it is alone. */
+/* The same where all workers show what this one does: before the first update, or if it is alone. */
 struct mot_mixed mot_mixed_at_first(const struct mot_view *);
 
 #endif

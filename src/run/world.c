@@ -34,7 +34,7 @@ static bool one_batch(const struct mot_experiment *x)
 
 void mot_part_batches(const struct mot_experiment *x, const struct mot_parts *p, uint32_t *out)
 {
-    /* Equal batches for as many parts stay what they are, even if some part has a row more than others. */
+    /* With a part for each worker, equal batches stay equal, even if some part has a row more than others. */
     bool as_given = p->parts == x->workers && (!x->shared_parts || x->batch_full || one_batch(x));
     double *rows = as_given ? NULL : mot_new_large(p->parts, sizeof(*rows));
     for (uint32_t i = 0; i < p->parts; i++) {
@@ -84,8 +84,7 @@ static enum mot_status check_round(const struct mot_experiment *x, const struct 
 {
     uint64_t all = x->shared_parts ? round_of(x, p) : 0;
     if (all <= UINT32_MAX) return MOT_OK;
-    return mot_fail(MOT_EUSAGE,
-        "batch: the batches of all workers are %llu samples together, expected at most %u",
+    return mot_fail(MOT_EUSAGE, "batch: the batches of all workers come to %llu samples, expected at most %u",
         (unsigned long long)all, UINT32_MAX);
 }
 
@@ -226,7 +225,7 @@ size_t mot_state_room(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 struct mot_need mot_need_of(const struct mot_experiment *x, const struct mot_world *w, mot_node node)
 {
     struct mot_need n = x->method->need(x->method_conf, w, node);
-    /* There may be a packer for each server, and packed buffers in flight where a gradient was sent. */
+    /* A node may have a packer for each server, and a packed buffer in flight for each message it sends. */
     if (w->compress) n.buffers += PACKER_BUFFERS * (w->servers ? w->servers : 1) + n.sends;
     return n;
 }

@@ -9,7 +9,7 @@
 enum mot_status mot_world_open(const struct mot_experiment *, const struct mot_problem *,
     const struct mot_optim *, struct mot_world *out);
 void mot_world_close(struct mot_world *);
-/* What world.part_batch is, for [parts] parts of the experiment's data. */
+/* Computes world.part_batch, [parts], for parts of the experiment's data. */
 void mot_part_batches(const struct mot_experiment *, const struct mot_parts *, uint32_t *out);
 /* Whether a node holds the rows of a part from the beginning of the run. */
 bool mot_world_holds(const struct mot_experiment *, const struct mot_world *, mot_node, uint32_t part);
@@ -20,22 +20,22 @@ void mot_world_begin(struct mot_world *, struct mot_pool *, const float *x0);
  * stands for all. The lead is the first of these nodes. */
 mot_node mot_world_lead(const struct mot_world *);
 uint32_t mot_world_showing(const struct mot_experiment *, const struct mot_world *);
-/* In a live run that is saved also all workers, if each keeps something of its own. */
+/* How many nodes a live run saves: all workers if each keeps something of its own, else those that show. */
 uint32_t mot_world_saved(const struct mot_experiment *, const struct mot_world *);
 
 /* What a node needs: the method's need(), and what packing takes besides. */
 struct mot_need mot_need_of(const struct mot_experiment *, const struct mot_world *, mot_node);
-/* The needs of all nodes. most: the largest of each. shown: copies of models, if several nodes show
+/* The needs of all nodes together. most: the largest of each. shown: copies of models, if several nodes show
  * theirs. */
 struct mot_needs {
     struct mot_need most;
     uint64_t states, buffers, holds, sends, works, terms, alarms, shown;
 };
 struct mot_needs mot_needs_of(const struct mot_experiment *, const struct mot_world *);
-/* Collectives of one circle that can be in flight at once: who got something from the root may have joined
- * the next one when others have yet to leave the one before. */
+/* Collectives of one circle that can be in flight at once: a member that has got something from the root may
+ * have joined the next one while others have yet to leave the one before. */
 uint32_t mot_needs_window(const struct mot_needs *);
-/* Of all circles; each may have a buffer for its result. */
+/* The same for all circles together; each collective may have a buffer for its result. */
 uint32_t mot_needs_colls(const struct mot_needs *, const struct mot_world *);
 size_t mot_state_room(size_t bytes); /* rounded up to whole cache lines */
 
@@ -62,8 +62,7 @@ uint64_t mot_course_update(const struct mot_course *, double epochs);
  * or unknown. */
 uint64_t mot_course_due(const struct mot_course *, const struct mot_every *, uint64_t after);
 
-/* evaluate.every, with auto resolved: about fifty evaluations, or one every quarter epoch if no limit is
- * set. */
+/* evaluate.every, with auto resolved: about fifty evaluations, or one every quarter epoch without a limit. */
 struct mot_every mot_every_resolve(const struct mot_experiment *);
 
 /* Finds the slowest worker for progress: offer each with its mean job time (0: no job done), then ask. */

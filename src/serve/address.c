@@ -6,7 +6,7 @@
 
 #define HOST_BYTES 64
 
-/* Splits HOST:PORT or [HOST]:PORT; false: it is neither. Without a port, *port is "". */
+/* Splits HOST:PORT or [HOST]:PORT; false if it is neither. Without a port, *port is "". */
 static bool split(const char *text, char host[HOST_BYTES], const char **port, bool *bracketed)
 {
     *bracketed = *text == '[';
@@ -29,7 +29,7 @@ static bool read_port(const char *text, uint16_t *out)
     return port <= 65535;
 }
 
-/* Whether the text is this machine's name for itself, or a number; fills in all but the port. */
+/* Whether the host is localhost or a numeric address; fills in all but the port. */
 static bool read_host(const char *host, bool bracketed, struct mot_web_address *a)
 {
     *a = (struct mot_web_address){ .bytes = 0 };

@@ -1,4 +1,4 @@
-/* address.h -- where the live view listens, and whom it believes. */
+/* address.h -- where the live view listens, and which requests it accepts. */
 #ifndef MOT_SERVE_ADDRESS_H
 #define MOT_SERVE_ADDRESS_H
 
@@ -19,15 +19,15 @@ struct mot_web_address {
     bool loopback; /* only this machine reaches it */
 };
 
-/* "127.0.0.1:8080", "[::1]:0", "localhost:0": numbers and no other names, so that no resolver is asked. An
- * address that other machines reach is refused unless `anyone` may look. */
+/* Reads "127.0.0.1:8080", "[::1]:0", "localhost:0": only numeric addresses and localhost, so no resolver is
+ * needed. Refuses an address that other machines can reach unless `anyone` may look. */
 enum mot_status mot_web_address_read(const char *text, bool anyone, struct mot_web_address *out);
 /* "http://127.0.0.1:8080/". Returns `into`. */
 char *mot_web_address_show(const struct mot_web_address *, char *into, size_t size);
 
-/* Whether a request that names this host is for us. A page of somebody else's can have its own name lead to
- * 127.0.0.1, and would then read what this server says: on a loopback address only the names of this machine
- * count. Any port does: it may be the end of a tunnel. */
+/* Whether to answer a request for this host. A foreign web page can make its own name resolve to 127.0.0.1,
+ * and could then read what this server says; so on a loopback address only this machine's own names are
+ * accepted. The port may differ, as through a tunnel. */
 bool mot_web_address_admits(const struct mot_web_address *, const char *host);
 
 #endif

@@ -72,7 +72,7 @@ static struct mot_ondemand mhd_library = {
 
 #define CONNECTIONS_MOST 32u
 #define SILENCE_S 10u
-#define REQUEST_BYTES ((size_t)16 << 10) /* its first line, its headers, and our own headers */
+#define REQUEST_BYTES ((size_t)16 << 10) /* for its first line, its headers and ours */
 #define BACKLOG 16
 #define NICE 10
 
@@ -81,20 +81,20 @@ struct mot_http {
     const struct mot_site *site;
     struct MHD_Daemon *daemon;
     pthread_t thread;
-    int listening, ready, end;  /* `ready`: the daemon has something to do; `end`: so has whoever closes it */
+    int listening, ready, end;  /* ready: the daemon has something to do; end: it is to stop */
     int open[CONNECTIONS_MOST]; /* sockets of connections */
 };
 
-/* Of the process; a study forks workers while visitors are there. A worker inherits whatever locks are held
- * at that moment, a memory allocator's among them, and nobody in it to release them. So the server holds this
- * one while it does anything, and whoever forks waits for it. */
+/* One for the process, since a study may fork workers while visitors are there. A worker inherits all locks
+ * held at that moment, such as the memory allocator's, but no thread to release them. So the server holds
+ * this lock whenever it works, and forks wait for it. */
 static pthread_mutex_t at_work = PTHREAD_MUTEX_INITIALIZER;
 static struct mot_http *served; /* changed by the main thread only */
 
 static void wait_for_the_server(void) { pthread_mutex_lock(&at_work); }
 static void go_on(void) { pthread_mutex_unlock(&at_work); }
 
-/* In the worker, which must not keep a visitor's connection open. */
+/* Runs in a forked worker, which must not keep visitors' connections open. */
 static void leave_to_the_parent(void)
 {
     go_on();
@@ -145,7 +145,7 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned code, const cha
     return answer(c, code, mot_body_new("text/plain; charset=utf-8", why, strlen(why)));
 }
 
-/* Everything is said when the headers are there: what a request carries besides is not read. */
+/* Answers as soon as the headers are there; a request's body is never read. */
 static enum MHD_Result on_request(void *self, struct MHD_Connection *c, const char *path, const char *method,
     const char *version, const char *upload, size_t *upload_bytes, void **request)
 {
@@ -166,7 +166,7 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *c, const ch
     return answer(c, MHD_HTTP_OK, b);
 }
 
-/* The body may be gone by then: it is a name, not to be read, unless somebody else holds it. */
+/* Unless somebody else holds it, the body may be freed by now: use the pointer only to tell which it was. */
 static void on_completed(
     void *self, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode how)
 {
@@ -197,7 +197,7 @@ static void on_connection(
 static void *serve(void *self)
 {
     struct mot_http *h = self;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* a wish */
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* best effort */
     for (struct pollfd fd[] = { { h->ready, POLLIN, 0 }, { h->end, POLLIN, 0 } }; !fd[1].revents;) {
         pthread_mutex_lock(&at_work);
         mhd.run(h->daemon);
@@ -230,7 +230,7 @@ static enum mot_status listen_at(struct mot_web_address *a, int *out)
         error == EADDRINUSE ? "; port 0 takes a free one" : "");
 }
 
-/* The daemon and its thread; if there is none, not the socket either. */
+/* Starts the daemon and its thread; if that fails, closes the socket. */
 static bool begin(struct mot_http *h)
 {
     h->daemon = mhd.start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET,
@@ -243,7 +243,7 @@ static bool begin(struct mot_http *h)
     }
     h->ready = mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     h->end = eventfd(0, EFD_CLOEXEC);
-    /* Signals are for the run's threads. */
+    /* Leave signals to the run's threads. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -251,14 +251,14 @@ static bool begin(struct mot_http *h)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (begun) return true;
     if (h->end >= 0) close(h->end);
-    mhd.stop_daemon(h->daemon); /* closes the socket, too */
+    mhd.stop_daemon(h->daemon); /* closes the socket too */
     return false;
 }
 
 enum mot_status mot_http_open(
     const struct mot_web_address *where, const struct mot_site *site, struct mot_http **out)
 {
-    static bool told; /* there is one view in a process, opened by its main thread */
+    static bool told; /* a process has one view, opened by its main thread */
     enum mot_status status = mot_ondemand(&mhd_library);
     if (status != MOT_OK) return status;
     struct mot_http *h = mot_new(1, sizeof *h);

@@ -1,4 +1,4 @@
-/* scene_metrics.c -- figures for Prometheus, in its text format 0.0.4. What is not known is left out. */
+/* scene_metrics.c -- figures for Prometheus, in its text format 0.0.4. Unknown figures are left out. */
 #include "config/version.h"
 #include "report/json.h"
 #include "serve/scene.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The head of a family: what it is, and whether it only grows. */
+/* The head of a family of metrics: its meaning, and whether it only grows. */
 static void put_head(const char *name, const char *type, const char *help, FILE *out)
 {
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -32,7 +32,8 @@ static void put_counter(const char *name, const char *help, uint64_t value, FILE
     fprintf(out, "%s %" PRIu64 "\n", name, value);
 }
 
-/* Names come from files: text that is not UTF-8 is spelt out, and what would end a label is escaped. */
+/* Names come from files, so text that is not UTF-8 is spelt out and characters that end a label are
+ * escaped. */
 static void put_label(const char *lead, const char *name, const char *value, FILE *out)
 {
     json_t *text = mot_json_text(value ? value : "");
@@ -52,13 +53,13 @@ static void put_score(const struct mot_score *s, FILE *out)
 {
     put_gauge(
         "motley_train_loss", "Mean loss over the training rows, with the regulariser.", s->train_loss, out);
-    put_gauge("motley_train_accuracy", "Share of the training rows that are classified rightly, 0 to 1.",
+    put_gauge("motley_train_accuracy", "Share of the training rows that are classified correctly, 0 to 1.",
         s->train_accuracy, out);
     put_gauge("motley_validation_loss", "Mean loss over the validation rows.", s->valid_loss, out);
     put_gauge("motley_validation_accuracy",
-        "Share of the validation rows that are classified rightly, 0 to 1.", s->valid_accuracy, out);
+        "Share of the validation rows that are classified correctly, 0 to 1.", s->valid_accuracy, out);
     put_gauge("motley_test_loss", "Mean loss over the test rows.", s->test_loss, out);
-    put_gauge("motley_test_accuracy", "Share of the test rows that are classified rightly, 0 to 1.",
+    put_gauge("motley_test_accuracy", "Share of the test rows that are classified correctly, 0 to 1.",
         s->test_accuracy, out);
     put_gauge("motley_gradient_norm", "Norm of the gradient of the whole objective.", s->grad_norm, out);
 }
@@ -126,7 +127,7 @@ static void put_cases(const struct mot_scene *v, FILE *out)
     }
 }
 
-/* All that is said is copied first, or is as short as this. */
+/* Copies what it needs under the lock, or prints it there if it is short. */
 void mot_scene_metrics(struct mot_scene *v, FILE *out)
 {
     static const char info[] = "motley_info";

@@ -1,4 +1,4 @@
-/* scene_page.c -- the page of a run or a study that goes on: the report's own parts, in another body. */
+/* scene_page.c -- the live page of a run or a study: the report's own parts in another body. */
 #include "base/words.h"
 #include "page/page_parts.h"
 #include "report/json.h"
@@ -37,7 +37,7 @@ static json_t *figures_of(const struct mot_scene *v)
     return list;
 }
 
-/* The kept lines of its metrics, one after the other. malloc'd. */
+/* The kept lines of the run's metrics, joined. malloc'd. */
 static char *lines_of(const struct mot_scene *v)
 {
     size_t n = 0;
@@ -106,7 +106,7 @@ static void put_moment(const json_t *document, FILE *out)
     fprintf(out, "%zu", mot_json_get_count(live_of(document), "moment"));
 }
 
-/* Of a study in which arms are compared, what the runs say that have ended. */
+/* For a study that compares arms: what the runs that have ended say so far. */
 static void put_headline(const json_t *document, FILE *out)
 {
     const json_t *live = live_of(document);
@@ -175,7 +175,7 @@ static const struct mot_page of_what_goes_on = { .body = mot_page_live,
     .blank = blanks,
     .data = mot_page_curves,
     .policy = "; connect-src 'self'",
-    .foot = "It asks nobody but the motley that it came from." };
+    .foot = "It contacts nothing but the motley that it came from." };
 
 enum mot_status mot_scene_page(struct mot_scene *v, FILE *out, uint64_t *version)
 {

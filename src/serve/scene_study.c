@@ -1,13 +1,13 @@
-/* scene_study.c -- a study's document so far: of the runs that have ended, in the arms that they belong to.
+/* scene_study.c -- a study's document so far: the runs that have ended, sorted into arms.
  *
- * Where several runs have the same arm, condition and seed, tuned values tell them apart: then each set of
- * values is an arm of its own, and none is judged. */
+ * If several runs have the same arm, condition and seed, they differ in tuned values. Then each set of values
+ * becomes an arm of its own, and no arm is judged. */
 #include "report/json.h"
 #include "serve/scene.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* What is copied from the view, so that the rest needs no lock. */
+/* A copy of what we need from the view, so that the rest needs no lock. */
 struct sight {
     struct mot_arena arena;
     struct mot_study study;
@@ -53,7 +53,7 @@ static void copy_runs(const struct mot_scene *v, struct sight *s)
 
 static int by_place(const void *a, const void *b) { return mot_study_run_order(a, b); }
 
-/* Whether two runs of all that are planned have the same place. */
+/* Whether any two planned runs have the same arm, condition and seed. */
 static bool are_apart(const struct mot_scene *v)
 {
     struct mot_study_run *all = mot_new(v->runs + 1, sizeof *all);
@@ -68,8 +68,8 @@ static bool are_apart(const struct mot_scene *v)
     return apart;
 }
 
-/* Gives every arm and set of values an arm of its own. Runs of those beyond what a page can show are left
- * out. */
+/* Gives every set of values in every arm an arm of its own. Leaves out the runs of arms beyond what a page
+ * can show. */
 static void split_arms(struct sight *s)
 {
     struct mot_study_side *arm = mot_arena_new(&s->arena, (MOT_SCENE_ARMS + 1) * sizeof *arm);

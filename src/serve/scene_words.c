@@ -1,4 +1,4 @@
-/* scene_words.c -- how a run or a study gets on, in words and as JSON. */
+/* scene_words.c -- the progress of a run or a study, in words and as JSON. */
 #include "base/words.h"
 #include "report/json.h"
 #include "serve/scene.h"

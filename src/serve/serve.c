@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define RENEW_S 0.5   /* from one page to the next, at least: this long, */
-#define PATIENCE 3.0  /* and this many times as long as making the last one took */
-#define WATCHED_S 2.5 /* whoever looked within this time still looks, */
+#define RENEW_S 0.5   /* the least time from one page to the next, */
+#define PATIENCE 3.0  /* and at least this many times as long as making the last one took */
+#define WATCHED_S 2.5 /* whoever looked within this time is still watching, */
 #define LINGER_S 3.0  /* and gets this long to see the end; */
 #define PAUSES 2.0    /* or, either way, this many of its longest pauses between two looks, */
 #define PAUSE_S 5.0   /* of which this much counts */
@@ -26,19 +26,19 @@ struct mot_serve {
     struct mot_study_listener listener;
     struct mot_http *http;
     char url[80];
-    /* Of the server's thread: */
+    /* For the server's thread only: */
     struct mot_spare *spare;
     struct mot_body *page; /* the last that was made, or NULL */
     uint64_t page_version;
     double page_at_s, page_took_s;
-    /* Between it and the one that waits for the end: */
+    /* Shared by it and the thread that waits at the end: */
     _Atomic double looked_s, pause_s; /* when somebody last looked; the longest pause between two looks */
-    _Atomic uint64_t seen;            /* the version of the last page that somebody has got */
+    _Atomic uint64_t seen;            /* the version of the last page sent to anybody */
 };
 
 /* ---- Showing: the server's thread ------------------------------------------------------------------- */
 
-/* Memory that runs out here is nobody else's trouble. */
+/* Uses spare memory of our own, so that running out of it here harms nobody else. */
 static void own_memory(struct mot_serve *s)
 {
     if (mot_memory_refused()) {
@@ -91,7 +91,7 @@ static void make_page(struct mot_serve *s)
     if (!n) free(text);
     s->page_at_s = mot_wall_s();
     s->page_took_s = s->page_at_s - began;
-    if (!fresh) return; /* what there was is shown on */
+    if (!fresh) return; /* keep showing the old page */
     mot_body_drop(s->page);
     s->page = fresh;
     s->page_version = version;
@@ -103,7 +103,7 @@ static struct mot_body *page_body(struct mot_serve *s)
     pthread_mutex_lock(&s->view.lock);
     bool old = s->page_version != s->view.version, ended = s->view.ended;
     pthread_mutex_unlock(&s->view.lock);
-    /* The state at the end is shown at once; the page stays as it is from then on. */
+    /* The final state is shown at once; the page does not change after that. */
     if (!s->page || (old && (ended || mot_wall_s() - s->page_at_s > rest))) make_page(s);
     if (s->page) mot_body_hold(s->page);
     return s->page;
@@ -168,7 +168,7 @@ static void clear_study(struct mot_scene *v)
     v->runs = v->done = v->failed = 0;
 }
 
-/* What was shown before has made way for something else. */
+/* Clears what was shown before, to show something else. */
 static void begin(struct mot_scene *v, enum mot_scene_of of)
 {
     clear_run(v);
@@ -228,7 +228,7 @@ static void take_moment(struct mot_scene *v, const struct mot_moment *m)
     v->share = mot_progress_share(v->stops, m);
 }
 
-/* Every `every`-th line is kept, and the last. */
+/* Keeps every `every`-th line, and the last. */
 static void take_line(struct mot_scene *v, char *line)
 {
     if (v->lines == MOT_SCENE_LINES) {
@@ -322,7 +322,7 @@ static void note_end(struct mot_scene *v, struct mot_scene_case *r, const struct
     v->failed += r->failed != NULL;
 }
 
-/* Whether it is among the first n: a race goes on with what it has made. */
+/* Whether the case is among the first n runs: a race continues runs that it has begun. */
 static bool is_listed(const struct mot_scene *v, size_t n, const struct mot_case *c)
 {
     for (size_t i = 0; i < n; i++)
@@ -338,7 +338,7 @@ static void on_begins(void *self, const struct mot_runner *r, const struct mot_c
     pthread_mutex_lock(&v->lock);
     if (v->of != MOT_SCENE_STUDY || v->plan != r->plan) begin_study(v, r->plan);
     if (strcmp(v->doing, r->doing) != 0) clear_study(v);
-    v->doing = r->doing; /* a word of the program's */
+    v->doing = r->doing; /* a string constant */
     v->run = mot_grow(v->run, v->runs + n + 1, sizeof *v->run);
     size_t before = v->runs;
     for (size_t i = 0; i < n; i++) {
@@ -356,7 +356,7 @@ static void on_begins(void *self, const struct mot_runner *r, const struct mot_c
     pthread_mutex_unlock(&v->lock);
 }
 
-/* Arms that are the same under two names share a run. */
+/* Identical arms under two names share a run, so note its end for both. */
 static void on_ended(void *self, const struct mot_runner *r, const struct mot_case *c)
 {
     struct mot_scene *v = &((struct mot_serve *)self)->view;

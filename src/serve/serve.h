@@ -1,8 +1,8 @@
-/* serve.h -- the live view: a run or a study in a browser while it goes on, and its figures for Prometheus.
+/* serve.h -- the live view: a run or a study in a browser while it goes on, with figures for Prometheus.
  *
- * It hears what a run publishes anyway, keeps the last of it, and shows it from a thread of its own. Nobody
- * waits for a visitor: what is kept is locked only while it is copied, which takes some microseconds, and a
- * tick that finds the lock taken is dropped. Nothing that is shown finds its way back into a run. */
+ * It listens to what a run publishes anyway, keeps the latest, and shows it from a thread of its own. The run
+ * never waits for a visitor: the lock is held only while copying, which takes some microseconds, and a tick
+ * that finds it taken is dropped. The view cannot influence the run. */
 #ifndef MOT_SERVE_SERVE_H
 #define MOT_SERVE_SERVE_H
 
@@ -14,9 +14,9 @@ struct mot_serve;
 enum mot_status mot_serve_open(const char *address, bool anyone, const char *command, struct mot_serve **out);
 const char *mot_serve_url(const struct mot_serve *);
 
-/* A run begins; the experiment is read here only. */
+/* A run begins. The experiment is read only during this call. */
 void mot_serve_run(struct mot_serve *, const struct mot_experiment *, const char *driver, const char *title);
-/* Listeners to it, as struct mot_job_ways has them; `serve` is a struct mot_serve. */
+/* Listeners to the run, as in struct mot_job_ways; `serve` is a struct mot_serve. */
 void mot_serve_evaluated(void *serve, const struct mot_moment *);
 void mot_serve_tick(void *serve, const struct mot_moment *);
 void mot_serve_worked(void *serve, mot_node worker, mot_time compute);
@@ -24,7 +24,7 @@ void mot_serve_worked(void *serve, mot_node worker, mot_time compute);
 /* The listener to a study. */
 const struct mot_study_listener *mot_serve_study(struct mot_serve *);
 
-/* All is over: how, and where the results are; NULL: nowhere. */
+/* The command has ended, with this status and its results in `folder`; NULL: nowhere. */
 void mot_serve_ended(struct mot_serve *, enum mot_status, const char *folder);
 /* If somebody looked a moment ago, waits until they have seen the end: three seconds, or
  * longer if they look seldom. */

@@ -169,7 +169,7 @@ static void settle(struct sim *s, uint32_t index)
 
 /* ---- Sending ------------------------------------------------------------------------------------- */
 
-/* What happens to a frame depends on the seed and on how many frames went before it. */
+/* What happens to a frame depends on the seed and on how many frames were sent before it. */
 struct fate {
     bool dropped, doubled, held_up, damaged;
     double by;
@@ -323,7 +323,7 @@ static void submit(struct sim *s, uint32_t index)
 void mot_channel_send(struct sim *s, const struct mot_message *m)
 {
     uint32_t index;
-    if (s->node[m->to].dead && s->channel->health[m->to].told) { /* the sender knows that nobody is there */
+    if (s->node[m->to].dead && s->channel->health[m->to].told) { /* the sender knows of the loss */
         mot_pool_drop(&s->pool, m->body.buf);
         return;
     }
@@ -436,7 +436,7 @@ void mot_channel_frame(struct sim *s, const struct mot_pending *p)
             conn->arrived = c->item[conn->arrive].seq + 1;
             conn->arrive = c->item[conn->arrive].next;
         }
-        /* A late copy of an item already acknowledged needs no answer. */
+        /* A late copy of an acknowledged item needs no answer. */
         if (!i->acked) acknowledge(s, pair, p->index);
         if (!conn->delivering) mot_channel_deliver(s, pair);
     }

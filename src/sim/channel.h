@@ -13,7 +13,7 @@
 struct sim_item {
     struct mot_message m; /* for a step of a collective only from and to are set */
     uint64_t seq, bytes;
-    mot_time left;                   /* when its last frame left the sender */
+    mot_time left;                   /* when its last frame has left the sender */
     uint32_t conn, next, queue_next; /* connection; next item on it; next among those held back */
     uint32_t generation;             /* of its timeout */
     uint32_t frames, tries;          /* copies in flight; transmissions so far */
@@ -37,9 +37,9 @@ struct sim_conn {
 
 struct sim_health {       /* of a node */
     uint32_t life, joins; /* joins: generation of its return event */
-    /* told: peers know of its loss; cut: given up rather than crashed; wants_join: waits for a route back */
+    /* told: peers know of its loss; cut: given up, not crashed; wants_join: waits for a way back */
     bool told, cut, wants_join;
-    /* of a later life: it has a model again; and has made as many updates as the run, so it counts */
+    /* in a later life. entered: it has a model again; counts: and has made as many updates as the run */
     bool entered, counts;
     enum mot_fault_kind lost_by;
     mot_time lost_at;

@@ -28,7 +28,8 @@ static void visit_bytes(struct visit *v, void *at, size_t n)
 }
 #define VISIT(v, field) visit_bytes((v), &(field), sizeof(field))
 
-/* A file may hold any byte, but a bool may not. Nothing is written while the crew may read it. */
+/* A file may hold any byte, but a bool may not. Leaves *field alone when saving, as the crew may be reading
+ * it. */
 static void visit_bool(struct visit *v, bool *field)
 {
     uint8_t byte = *field;
@@ -36,7 +37,8 @@ static void visit_bool(struct visit *v, bool *field)
     if (!v->writing) *field = byte != 0;
 }
 
-/* What is due next stays valid only if it is counted in the same way: `stop` and `checkpoint` may change. */
+/* What is due next stays valid only if it is still counted the same way: `stop` and `checkpoint` may
+ * change. */
 static void visit_every(struct visit *v, const struct sim *s, const struct mot_every *every, double *next)
 {
     uint32_t unit = every->unit;
@@ -84,7 +86,7 @@ static void visit_counters(struct visit *v, struct sim *s)
     if (s->judge.best.x) visit_bytes(v, s->judge.best.x, s->world.dim * sizeof(float));
 }
 
-/* What has arrived is a function of the time. */
+/* What has arrived follows from the time, so it is not stored. */
 static void visit_feed(struct visit *v, struct sim_node *n)
 {
     struct mot_feed *f = n->actor.feed;
@@ -419,7 +421,7 @@ static bool is_running_gradient(const struct sim *s, const bool *gradient, mot_b
     return gradient[b] && s->pool.count[b] == 1;
 }
 
-/* A packed buffer is its packet. False: it is not packed. */
+/* A packed buffer is stored as its packet. False: it is not packed. */
 static bool visit_packet(struct visit *v, struct sim *s, mot_buf b)
 {
     if (!s->pool.packets) return false;

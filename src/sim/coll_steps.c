@@ -114,8 +114,9 @@ static bool doubling_next(
 }
 
 /* ---- Gather ------------------------------------------------------------------------
- * In step s, node i gives what it has to node i - 2^s (mod n): what 2^s members from i on gave. The last step
- * brings only what is still missing. So everyone gets n-1 packets, as in a ring, in log2(n) messages. */
+ * In step s, node i sends what it has, the packets of the 2^s members from i on, to node i - 2^s (mod n). The
+ * last step brings only what is still missing. So each node gets n-1 packets, as in a ring, but in log2(n)
+ * messages. */
 
 static uint32_t gather_steps(uint32_t n)
 {

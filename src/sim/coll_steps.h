@@ -9,22 +9,22 @@
 #include "config/experiment.h"
 #include <motley/method.h>
 
-/* Which steps: those of a sum are chosen by sim.collective; up to the root or down from it goes one half of
- * the tree. */
+/* Which steps to use: sim.collective chooses those of a sum; to or from a root, one half of the tree is
+ * used. */
 enum mot_coll_way {
     MOT_WAY_RING = MOT_COLLECTIVE_RING,
     MOT_WAY_TREE = MOT_COLLECTIVE_TREE,
     MOT_WAY_DOUBLING = MOT_COLLECTIVE_DOUBLING,
     MOT_WAY_UP,
     MOT_WAY_DOWN,
-    MOT_WAY_GATHER, /* everyone gets what each member gives: packed buffers */
+    MOT_WAY_GATHER, /* everyone gets what each member gives, for packed buffers */
 };
 static inline enum mot_coll_way mot_coll_way(uint32_t collective, enum mot_coll_kind kind)
 {
     if (kind == MOT_COLL_SUM) return (enum mot_coll_way)collective;
     return kind == MOT_COLL_TO_ROOT ? MOT_WAY_UP : MOT_WAY_DOWN;
 }
-/* Without floats there is nothing to share out in a ring: a tree takes the fewest messages. */
+/* Without floats a ring has nothing to share out, and a tree takes the fewest messages. */
 static inline enum mot_coll_way mot_coll_way_for(uint32_t collective, enum mot_coll_kind kind, uint32_t len)
 {
     return kind == MOT_COLL_SUM && len == 0 ? MOT_WAY_TREE : mot_coll_way(collective, kind);
@@ -38,7 +38,7 @@ struct mot_coll_progress {
     uint32_t have;     /* doubling, gather: one bit per step received; tree: bit 0 = the parent's */
 };
 
-/* floats first..last-1 of the slice; of a gather, what members first..last-1 (mod n) gave */
+/* floats first..last-1 of the slice; in a gather, what members first..last-1 (mod n) gave */
 struct mot_coll_step {
     mot_node to;
     uint32_t step;
@@ -57,8 +57,8 @@ void mot_coll_received(
 bool mot_coll_next(enum mot_coll_way, uint32_t n, mot_node self, uint32_t len, struct mot_coll_progress *,
     struct mot_coll_step *out);
 
-/* True: the node can neither send nor be complete before something has come. Cheaper to ask than either, and
- * mostly so in a ring; false says nothing. */
+/* True if the node can neither send nor be complete before something arrives; false says nothing. Cheaper
+ * than asking for either, and true most of the time in a ring. */
 static inline bool mot_coll_waits(enum mot_coll_way way, const struct mot_coll_progress *p)
 {
     return way == MOT_WAY_RING && p->sent > p->received;
@@ -67,7 +67,7 @@ static inline bool mot_coll_waits(enum mot_coll_way way, const struct mot_coll_p
 /* Whether the node has the whole sum. */
 bool mot_coll_complete(enum mot_coll_way, uint32_t n, mot_node self, const struct mot_coll_progress *);
 
-/* The bytes of a gather's step, if members have given so many. */
+/* The bytes of a gather's step, from the bytes that each member gave. */
 uint64_t mot_coll_gathered(const uint64_t *given, uint32_t n, const struct mot_coll_step *);
 
 /* The most messages of one collective in flight at once. */

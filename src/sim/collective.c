@@ -6,7 +6,7 @@
 uint64_t mot_sim_flights(const struct mot_needs *n, const struct mot_experiment *x, const struct mot_world *w)
 {
     enum mot_coll_way way = mot_coll_way(x->sim.collective, MOT_COLL_SUM);
-    /* more is in flight at once than in a ring: sums of scalars go by a tree */
+    /* Allow for a tree instead of a ring: sums of scalars use one, and have more messages in flight. */
     if (way != MOT_WAY_DOUBLING) way = w->compress ? MOT_WAY_GATHER : MOT_WAY_TREE;
     uint64_t flights = mot_coll_flights(way, w->workers);
     if (w->groups)
@@ -14,8 +14,8 @@ uint64_t mot_sim_flights(const struct mot_needs *n, const struct mot_experiment 
     return mot_needs_window(n) * flights * mot_sim_buckets(w);
 }
 
-/* An instance is a scope, a place in the window and a bucket; with a member they name a collective and what
- * of it. Four bits are for the first two: a window is of three. */
+/* An instance is a scope, a place in the window and a bucket; together with a member it names a bucket of one
+ * collective. The first two take two bits each: a window has three places. */
 static uint32_t instance_of(enum mot_coll_scope scope, uint32_t place, uint32_t bucket)
 {
     return bucket << 4 | place << 2 | scope;
@@ -42,7 +42,7 @@ bool mot_sim_coll_exists(const struct sim *s, uint32_t instance, mot_node from, 
 
 /* ---- The numbers: in rank order, whatever the steps ------------------------------- */
 
-#define SUM_RANGE 16384u /* floats that a thread adds up at a time */
+#define SUM_RANGE 16384u /* floats that a thread sums at a time */
 
 struct sum {
     struct sim *s;
@@ -131,7 +131,7 @@ static void finish(struct sim *s, struct sim_coll *c, mot_node node, uint32_t in
     mot_pool_drop(&s->pool, result.out.buf);
 }
 
-/* Off the way of collectives that are not cut. */
+/* Kept apart, since most collectives are not cut. */
 static __attribute__((noinline)) bool all_complete(
     const struct sim *s, const struct sim_coll *c, uint32_t rank)
 {
@@ -141,8 +141,9 @@ static __attribute__((noinline)) bool all_complete(
     return true;
 }
 
-/* Whether the member has what it joined for, and has not finished yet. What steps do not tell: inputs to a
- * root are added only once all are there, and a root must not run ahead of those who get its floats. */
+/* Whether the member has what it joined for and has not finished yet. Beyond its steps, this needs all
+ * members to have joined, since inputs are summed only once all are there, and a root must not run ahead of
+ * those who get its floats. */
 static bool is_due(const struct sim *s, const struct sim_coll *c, uint32_t rank)
 {
     const struct mot_coll_progress *p = &c->progress[rank];
@@ -157,7 +158,7 @@ static struct mot_coll_progress *progress_of(const struct sim_coll *c, uint32_t 
     return &c->progress[(size_t)bucket_of(instance) * c->circle.n + rank];
 }
 
-/* The same for a bucket; out of the way of collectives that are not cut, which are most. */
+/* The same as go_on, for a bucket. Kept apart, since most collectives are not cut. */
 static __attribute__((noinline)) bool bucket_goes_on(
     struct sim *s, struct sim_coll *c, mot_node node, uint32_t rank, uint32_t instance)
 {
@@ -187,7 +188,7 @@ static void put_already(struct sim *s, mot_node node, uint32_t instance)
     mot_sim_put(s, s->now, node, SIM_COLL, node, ALREADY, instance);
 }
 
-/* Packed buffers are not summed on their way. */
+/* Packed buffers cannot be summed on their way. */
 static bool gathers(const struct sim *s, const struct mot_coll *coll)
 {
     return coll->kind == MOT_COLL_SUM && s->world.compress && mot_pool_packed(&s->pool, coll->in.buf);
@@ -208,7 +209,7 @@ static bool is_cut(const struct sim *s, const struct mot_coll *coll)
     return coll->scope == MOT_COLL_ALL && coll->kind == MOT_COLL_SUM && coll->in.len == s->world.dim;
 }
 
-/* A bucket's steps begin, unless they have. */
+/* Begins a bucket's steps unless they have begun. */
 static void give(struct sim *s, struct sim_coll *c, mot_node node, uint32_t instance)
 {
     uint32_t rank = mot_circle_rank(&c->circle, node);
@@ -270,7 +271,7 @@ void mot_sim_coll_received(struct sim *s, const struct mot_pending *p)
     if (p->extra == ALREADY) {
         struct sim_coll *c = coll_at(s, p->instance, to);
         if (is_due(s, c, mot_circle_rank(&c->circle, to)))
-            finish(s, c, to, p->instance); /* else it was lost */
+            finish(s, c, to, p->instance); /* otherwise it was lost */
         return;
     }
     mot_sim_arrive(s, from, to);

@@ -2,7 +2,7 @@
 #include "run/clock.h"
 #include "sim/channel.h"
 
-/* Inline where messages come and go, which is two thirds of all events. */
+/* Inline, as two thirds of all events are messages that come and go. */
 static inline __attribute__((always_inline)) void account(struct sim *s, mot_node node)
 {
     struct sim_node *n = &s->node[node];

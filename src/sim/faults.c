@@ -84,8 +84,8 @@ static bool last_with_model(const struct sim *s, mot_node node)
     return true;
 }
 
-/* Losing the last node with the model ends the run. Its state stays, so the final evaluation shows what
- * was lost. */
+/* Losing the last node with the model ends the run. Its state stays, so the final evaluation can show the
+ * model that was lost. */
 static void kill_node(struct sim *s, mot_node node, enum mot_fault_kind by)
 {
     struct sim_node *n = &s->node[node];
@@ -348,8 +348,8 @@ static bool someone_outside(const struct sim *s, const struct mot_fault *f)
     return false;
 }
 
-/* The side without the server is cut off; without a server, the side that the fault names, if the other
- * has any node. */
+/* Cuts off the side without the server; without a server, the side that the fault names, provided that the
+ * other side has any node. */
 static void cut_off(struct sim *s, const struct mot_fault *f)
 {
     mot_node server;
@@ -409,9 +409,9 @@ static bool nobody_lives(const struct sim *s)
     return true;
 }
 
-/* From when on random faults matter; MOT_NEVER: nothing else is pending, and faults bring nobody back.
- * Usually now. If every worker of an elastic run is dead, faults hit nobody before the next pending event,
- * which may be a year away: they are skipped until then. */
+/* From when on random faults matter, usually now; MOT_NEVER: nothing else is pending, and faults bring nobody
+ * back. If every worker of an elastic run is dead, faults can hit nobody until the next pending event, which
+ * may be a year away, so they are skipped until then. */
 static mot_time goes_on(const struct sim *s)
 {
     bool waits = s->world.elastic && nobody_lives(s);

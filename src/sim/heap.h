@@ -12,7 +12,7 @@
 struct mot_pending {
     mot_time at;
     uint64_t tie;            /* causing node, then order of scheduling: see mot_tie */
-    uint16_t kind, instance; /* simulator: what, and for collectives which */
+    uint16_t kind, instance; /* simulator: the kind of event, and which collective */
     uint32_t index, extra;   /* simulator: a slot or node, and a generation or step */
     uint32_t spare;
 };

@@ -1,11 +1,11 @@
-/* hosts.c -- what takes time besides jobs and messages: a node's step that writes to models, and waiting for
- * a core that others use.
+/* hosts.c -- what takes time besides jobs and messages: steps that write to models, and waiting for a core
+ * that others use.
  *
- * A step that sums, mixes or steps the optimiser keeps its node busy in proportion to the floats it wrote:
- * what it asked for begins when it is over, a job of its own that it interrupts ends so much later, and
- * events that arrive meanwhile wait. The nodes of a host that have something to do share its cores evenly:
- * with more of them than cores each goes so much slower. A step's time is settled when it begins, a job's
- * whenever the number of those that share changes: what it lost until then is added to its end. */
+ * A step that sums, mixes or runs the optimiser keeps its node busy in proportion to the floats it wrote.
+ * Until it is over, its effects do not begin, a job of the same node stands still, and arriving events wait.
+ * A host's busy nodes share its cores evenly; if there are more of them than cores, all slow down
+ * accordingly. A step's time is fixed when it begins. A job's end moves whenever the number of busy nodes
+ * changes, by the time lost until then. */
 #include "base/wide.h"
 #include "run/clock.h"
 #include "sim/state.h"
@@ -41,7 +41,7 @@ static mot_time scaled(mot_time x, uint32_t times, uint32_t over)
     return (mot_time)((mot_uint128)x * times / over);
 }
 
-/* A host's workers are from `*first` to before the result. */
+/* A host's workers run from *first up to, but not including, the result. */
 static mot_node workers_of(const struct sim *s, uint32_t host, mot_node *first)
 {
     uint32_t each = s->x->cluster->host.workers, workers = s->world.workers;
@@ -64,7 +64,7 @@ static uint32_t count_active(const struct sim *s, uint32_t host)
     return n;
 }
 
-/* What the node's running job lost to the others since `since`, when so many shared the cores. */
+/* The time that the node's running job has lost since `since`, while `active` nodes shared the cores. */
 static mot_time lost(const struct sim *s, mot_node node, mot_time since, uint32_t active)
 {
     const struct sim_node *n = &s->node[node];
@@ -107,11 +107,11 @@ void mot_hosts_charge(struct sim *s, mot_node node)
     if (!(ns >= 1)) return;
     mot_time lag = ns < 1e18 ? (mot_time)ns : (mot_time)1e18;
     mot_sim_account(s, node);
-    h->busy_until[node] = mot_after(s->now, 1); /* so that it counts among those that share */
+    h->busy_until[node] = mot_after(s->now, 1); /* so that it counts as busy */
     mot_hosts_settle(s, node);
     s->lag = mot_hosts_stretch(s, node, s->now, mot_after(s->now, lag)) - s->now;
     h->busy_until[node] = mot_after(s->now, s->lag);
-    if (s->node[node].computing) mot_sim_delay(s, node, s->lag); /* it interrupts a job of its own */
+    if (s->node[node].computing) mot_sim_delay(s, node, s->lag); /* its own job stands still */
     if (h->cores) mot_sim_put(s, h->busy_until[node], node, SIM_IDLE, node, 0, 0);
 }
 
@@ -127,7 +127,7 @@ bool mot_hosts_waits(struct sim *s, const struct mot_pending *p)
     default: return false;
     }
     if (s->hosts->busy_until[node] <= s->now) return false;
-    struct mot_pending later = *p; /* keeps its place among those of the same time: messages stay in order */
+    struct mot_pending later = *p; /* keeps its tie, so messages stay in order */
     later.at = s->hosts->busy_until[node];
     mot_heap_put(&s->heap, &later);
     return true;

@@ -13,7 +13,7 @@ static bool nobody_was_lost(const struct sim *s)
     return i == s->world.workers;
 }
 
-/* Where workers' models differ, some are ahead: what they computed since is in no model that is shown. */
+/* If workers' models differ, some are ahead, and what they computed since is in no model that is shown. */
 static uint64_t samples_of(const struct sim *s)
 {
     if (s->x->traits.redundant) return s->node[mot_world_lead(&s->world)].actor.used;
@@ -109,7 +109,7 @@ void mot_sim_misses(struct sim *s, mot_node node)
  * the last node behind is lost: each update may be evaluated and may end the run. */
 static bool least_rose(struct sim *s)
 {
-    if (s->x->traits.own_pace) { /* not the fewest: all steps together, also those of workers lost since */
+    if (s->x->traits.own_pace) { /* not the fewest but all steps, including those of workers lost since */
         bool rose = s->steps / s->world.workers > s->updates;
         s->updates += rose;
         return rose;

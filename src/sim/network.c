@@ -27,7 +27,7 @@ static void forget_gaps(struct mot_nic *nic, uint64_t first, uint64_t n)
     memmove(&nic->gap[first], &nic->gap[first + n], (nic->gaps - first) * sizeof(*nic->gap));
 }
 
-/* Puts a gap at its place; a NIC that remembers as many as it can forgets the first. */
+/* Inserts a gap at its place; a NIC whose memory is full forgets the first. */
 static void add_gap(struct mot_nic *nic, uint64_t at, struct mot_gap gap)
 {
     if (gap.from == gap.to) return;
@@ -41,7 +41,7 @@ static void add_gap(struct mot_nic *nic, uint64_t at, struct mot_gap gap)
     nic->gaps++;
 }
 
-/* In the first gap that is long enough, or after everything else. */
+/* Takes the first gap that is long enough, or the time after everything else. */
 static __attribute__((noinline)) mot_time take_gap(
     struct mot_nic *nic, mot_time from, mot_time took, mot_time now)
 {
@@ -63,8 +63,8 @@ static __attribute__((noinline)) mot_time take_gap(
     return began;
 }
 
-/* When the down link takes a message that its sender can begin at `from`. Mostly there is no gap, and none is
- * left by it. */
+/* When the down link starts on a message that its sender can begin at `from`. The fast path: usually there is
+ * no gap, and the message leaves none. */
 static inline mot_time take_down(struct mot_nic *nic, mot_time from, mot_time took, mot_time now)
 {
     mot_time idle = later(nic->down_free, now);

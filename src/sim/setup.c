@@ -131,7 +131,7 @@ static enum mot_status open_nodes(struct sim *s, const struct mot_needs *sum)
     return MOT_OK;
 }
 
-/* What arrives at each worker. A part without rows has no samples to wait for. */
+/* Sets up what arrives at each worker. A part without rows has no samples to wait for. */
 static enum mot_status open_feeds(struct sim *s)
 {
     const struct mot_world *w = &s->world;
@@ -235,7 +235,7 @@ enum mot_status mot_sim_open(const struct mot_driver_options *o, struct sim **ou
     if (status == MOT_OK) status = open_buffers(s, &need);
     if (status != MOT_OK) goto out_close;
     s->env = mot_env_of(s->x, &s->world, 0, 0, &s->pool, &s->outbox);
-    /* Where all replicas make the same step, it is computed once. */
+    /* If all replicas make the same step, compute it once. */
     if (s->x->traits.model == MOT_MODEL_OF_ALL) s->env.memo = &s->memo;
     s->unlooked = mot_sim_looks_after(&s->world);
     begin_counting(s);

@@ -131,7 +131,7 @@ static const float *mean_at_update(struct sim *s, const struct sim_set *set, str
     struct mot_view v;
     for (mot_node i = 0; i < s->world.nodes; i++) {
         if (!view_of(s, i, &v) || !passed(s, i, set)) continue;
-        /* No copy: the node passed before this was due, since the run was resumed with another end. */
+        /* No copy if the node passed before this became due, as when a run is resumed with another end. */
         s->piece[n++] = set->piece[i].x ? set->piece[i] : mot_piece_of(&s->pool, &v);
     }
     mot_pieces_mean(s->world.dim, s->piece, n, mot_pool_at(&s->pool, s->world.x0), s->mean);
@@ -148,7 +148,7 @@ const float *mot_sim_model(struct sim *s, struct mot_mixed *mixed)
     for (mot_node i = 0; i < s->world.nodes; i++) n += view_of(s, i, &s->view[n]);
     const float *x0 = mot_pool_at(&s->pool, s->world.x0);
     const float *x = n ? mot_views_mean(&s->pool, s->view, n, NULL, s->mean)
-                       : x0; /* nobody: only with a damaged checkpoint */
+                       : x0; /* no node: only with a damaged checkpoint */
     for (uint32_t i = 0; mixed && i < n; i++) s->piece[i] = mot_piece_of(&s->pool, &s->view[i]);
     if (mixed) *mixed = mot_pieces_mixed(s->piece, n, &s->world, x);
     return x;

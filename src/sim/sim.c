@@ -99,7 +99,7 @@ static void tick(struct sim *s)
     s->watch.tick(s->watch.self, &m);
 }
 
-/* The next event is later than anything may be. */
+/* The next event lies beyond the clock's range. */
 static void end_by_clock(struct sim *s)
 {
     if (s->x->stop.time < MOT_CLOCK_END) {

@@ -78,7 +78,7 @@ static bool good_params(const struct sim *s, const struct mot_params *p)
     return true;
 }
 
-/* The piece that a running job is at. */
+/* Checks the piece that a running job is at. */
 static bool good_piece(const struct sim_work *w)
 {
     const struct mot_slot *slot = &w->slot;

@@ -24,7 +24,7 @@ enum sim_event {
     SIM_WORK,
     SIM_TIMER,
     SIM_COLL,
-    SIM_FEED, /* samples that a job waits for have arrived */
+    SIM_FEED, /* samples that a job waited for have arrived */
     SIM_IDLE, /* a step that took time is over; only where cores are shared */
     SIM_FRAME,
     SIM_ACK,
@@ -47,17 +47,17 @@ struct sim_fruitless {
 };
 
 struct sim_node {
-    /* Points into the arrays of struct sim. Aligned, so that a node is whole cache lines, and quick to find
-     * by its index. */
+    /* Points into the arrays of struct sim. Aligned so that a node fills whole cache lines and is quick to
+     * index. */
     _Alignas(64) struct mot_actor actor;
     uint32_t state_bytes;
     uint32_t alarm;                /* index of its first */
     uint64_t next_show;            /* update at which it next leaves a copy of its model */
-    uint8_t coll[MOT_COLL_SCOPES]; /* which one of its circle it joins next, within the window */
+    uint8_t coll[MOT_COLL_SCOPES]; /* the place in the window of the collective it joins next */
     uint32_t stopped;
     bool dead;      /* crashed, or given up by its peers */
     uint16_t block; /* its row and column in `traffic` */
-    uint32_t feeds; /* SIM_FEED events of before are void */
+    uint32_t feeds; /* earlier SIM_FEED events are void */
     mot_time stalled_until;
     struct mot_pace pace;
     struct sim_spin spin;
@@ -98,7 +98,7 @@ struct sim_coll { /* a collective in flight; arrays are by rank */
     struct mot_slice *in;
     double (*scalar)[MOT_SCALARS];
     mot_time *began;
-    uint64_t *packed;                   /* bytes of what each gave, if it is packed; else 0 */
+    uint64_t *packed;                   /* bytes that each gave if packed; else 0 */
     struct mot_coll_progress *progress; /* [buckets][n]: each bucket goes its own way */
     mot_buf out; /* the sum, taken when the first member finishes; or what the root gave */
     double sum[MOT_SCALARS];
@@ -117,7 +117,7 @@ struct sim {
     struct mot_pool pool;
     struct mot_outbox outbox;
     struct mot_memo memo;
-    struct mot_env env; /* of the step that is made now: what never changes is filled in once */
+    struct mot_env env; /* of the current step; what never changes is filled in once */
     struct mot_heap heap;
     struct mot_crew *crew;
     void **scratch; /* [threads] */
@@ -140,10 +140,10 @@ struct sim {
     uint32_t *message_free, messages_free, messages;
     struct sim_coll *coll; /* [circles][window], in turn */
     uint32_t window, colls;
-    uint32_t buckets;            /* that a collective is cut into: its gradients leave early; 1: none does */
+    uint32_t buckets;            /* parts of a collective, whose gradients can leave early; 1: not cut */
     struct sim_channel *channel; /* NULL: no faults */
     struct sim_hosts *hosts;     /* NULL: only jobs and messages take time */
-    mot_time lag;                /* the effects that are carried out now begin so much later */
+    mot_time lag;                /* how much later the current step's effects begin */
 
     struct sim_fruitless fruitless;
 
@@ -209,7 +209,7 @@ static inline void mot_sim_count(struct sim *s, mot_node from, mot_node to, uint
     sent->bytes += bytes;
     sent->messages++;
 }
-/* Counts the bytes of rows, if it brings some, apart from the rest. */
+/* Counts the bytes of rows separately, if the message brings any. */
 static inline void mot_sim_count_rows(struct sim *s, const struct mot_message *m, uint64_t bytes)
 {
     if (!m->rows) return;
@@ -250,32 +250,32 @@ static inline bool mot_sim_live(const struct sim *s, const struct mot_pending *p
 /* work.c */
 void mot_sim_start(void *sim, struct mot_actor *, struct mot_slot *);
 void mot_sim_cancel(void *sim, struct mot_actor *, struct mot_slot *);
-void mot_sim_work_due(struct sim *, uint32_t work);      /* a piece of it is finished, or it ends */
-void mot_sim_fed(struct sim *, mot_node);                /* samples that its next job lacked are there */
+void mot_sim_work_due(struct sim *, uint32_t work);      /* a piece is finished, or the job ends */
+void mot_sim_fed(struct sim *, mot_node);                /* the samples that its next job lacked are there */
 void mot_sim_compute(struct sim *, struct sim_work *);   /* hands a running job's mathematics to the crew */
 void mot_sim_abandon(struct sim *, mot_node);            /* the node is lost, and its jobs with it */
 void mot_sim_delay(struct sim *, mot_node, mot_time by); /* shifts the running job */
 
-/* hosts.c: what a cluster charges besides jobs and messages; only where it charges something. */
+/* hosts.c: what a cluster charges besides jobs and messages, if anything. */
 struct sim_hosts {
     uint32_t cores;         /* of a host; 0: enough for all */
     double step_ns, mix_ns; /* for a float */
     mot_time *busy_until;   /* [nodes]: the end of the node's last step */
     struct sim_host {
-        mot_time since;  /* its jobs are brought up to date until then */
-        uint32_t active; /* nodes that compute or are busy, since then */
+        mot_time since;  /* up to when its jobs are settled */
+        uint32_t active; /* nodes that have computed or been busy since then */
     } * host;
     uint32_t hosts;
 };
 enum mot_status mot_hosts_open(struct sim *);
 void mot_hosts_close(struct sim *);
-/* A step has written to models: the node is busy for a while, and what it asked for begins after it. */
+/* A step has written to models: keeps the node busy for a while, after which the step's effects begin. */
 void mot_hosts_charge(struct sim *, mot_node);
-/* A node of the host begins or ends something: all its jobs are brought up to date. */
+/* Something begins or ends on a node: brings the jobs of its host up to date. */
 void mot_hosts_settle(struct sim *, mot_node);
-/* When something ends that would end at `at`, if the node had a core to itself from `from` on. */
+/* When something begun at `from` ends that would end at `at` if the node had a core to itself. */
 mot_time mot_hosts_stretch(const struct sim *, mot_node, mot_time from, mot_time at);
-/* True if the event is put off: its node is still busy with a step. */
+/* True if it puts the event off, as its node is still busy with a step. */
 bool mot_hosts_waits(struct sim *, const struct mot_pending *);
 
 /* collective.c */
@@ -286,14 +286,14 @@ static inline uint32_t mot_sim_buckets(const struct mot_world *w)
 /* The most messages of collectives in flight at once. */
 uint64_t mot_sim_flights(const struct mot_needs *, const struct mot_experiment *, const struct mot_world *);
 void mot_sim_join(void *sim, struct mot_actor *, const struct mot_coll *);
-/* A bucket of what the worker will join the next one with is final: its steps may begin. */
+/* A bucket of the worker's input to the next collective is final, so its steps may begin. */
 void mot_sim_give(struct sim *, mot_node, uint32_t bucket);
 void mot_sim_coll_received(struct sim *, const struct mot_pending *);
 /* A step that came over the channel. */
 void mot_sim_coll_step(struct sim *, uint32_t instance, mot_node from, mot_node to, uint32_t step);
 /* The node is lost: it no longer takes part, whatever its next life does. */
 void mot_sim_coll_lost(struct sim *, mot_node);
-/* Whether both are members of such a collective. */
+/* Whether such a collective exists and both nodes are members. */
 bool mot_sim_coll_exists(const struct sim *, uint32_t instance, mot_node from, mot_node to);
 
 /* channel.c, faults.c: only in runs with faults. */
@@ -330,7 +330,7 @@ void mot_sim_progress(struct sim *); /* a node has advanced */
 void mot_sim_look(struct sim *);
 /* Evaluations and checkpoints that are due by updates or epochs. */
 void mot_sim_due(struct sim *);
-double mot_sim_next(const struct sim *, const struct mot_every *); /* the first that is still to come */
+double mot_sim_next(const struct sim *, const struct mot_every *); /* the next that is due */
 /* Evaluations due by time before `next`, and what else must happen before the next event. */
 void mot_sim_before_due(struct sim *, mot_time next);
 static inline bool mot_sim_by_time(const struct sim *s) /* something is due by time, now and then */
@@ -358,8 +358,8 @@ enum mot_status mot_sim_restore(struct sim *, uint64_t *mark_out);
 struct mot_bytes mot_sim_pack(struct sim *);
 enum mot_status mot_sim_unpack(struct sim *, const unsigned char *, size_t n, uint64_t *mark_out);
 
-/* sound.c: of what was read from a file. */
+/* sound.c: checks what was read from a file. */
 bool mot_sim_sound(const struct sim *);
-bool mot_sim_gathers(const struct sim_coll *); /* its members give packed buffers */
+bool mot_sim_gathers(const struct sim_coll *); /* whether its members give packed buffers */
 
 #endif

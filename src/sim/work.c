@@ -17,7 +17,7 @@
 /* Below this many multiply-adds, a job costs less than handing it over. */
 #define SMALL_JOB 30000.0
 
-/* Samples that it will cover of what is computed now: of all terms, or of the current one. */
+/* How many samples the current computation will cover: of all terms, or only of the current one. */
 static uint64_t covered(const struct sim_work *w)
 {
     MOT_ASSERT(w->samples >= w->slot.before);
@@ -56,7 +56,7 @@ static bool gives_piece(const struct sim_work *w)
     return mot_slot_has_next(&w->slot) && w->samples >= w->slot.until;
 }
 
-/* The next that happens to a running job: a bucket leaves, a piece ends, or it ends itself. */
+/* Schedules what next happens to a running job: a bucket leaves, a piece ends, or the job ends. */
 static void put_next(struct sim *s, const struct sim_work *w)
 {
     const struct mot_machine *machine = &s->x->cluster->machine[w->node];
@@ -74,7 +74,7 @@ static void put_next(struct sim *s, const struct sim_work *w)
     mot_sim_put(s, at, w->node, SIM_WORK, (uint32_t)(w - s->work), w->generation, 0);
 }
 
-/* Whether the samples of the node's next job are there; if not, asks again when they are. */
+/* Whether the samples of the node's next job are there; if not, schedules another try for when they are. */
 static bool is_fed(struct sim *s, mot_node node, struct mot_slot *next)
 {
     struct sim_node *n = &s->node[node];
@@ -112,7 +112,7 @@ static void begin_next(struct sim *s, mot_node node)
     n->computing++;
     if (s->hosts) {
         mot_hosts_settle(s, node);
-        next->generation++; /* it may have been put already */
+        next->generation++; /* its next event may have been scheduled already */
     }
     put_next(s, next);
 }
@@ -163,7 +163,7 @@ void mot_sim_abandon(struct sim *s, mot_node node)
     n->computing = 0;
     if (s->hosts) mot_hosts_settle(s, node);
     n->feeds++;
-    if (n->actor.feed) { /* what its job had taken can be taken again */
+    if (n->actor.feed) { /* returns the samples that its job had taken */
         mot_feed_end(n->actor.feed, 0);
         mot_feed_rest(n->actor.feed, s->now);
     }
@@ -212,7 +212,7 @@ void mot_sim_delay(struct sim *s, mot_node node, mot_time by)
     }
 }
 
-/* Drawn once for a job: its pieces are poisoned together, or those of them that a fault lasts for. */
+/* Drawn once for each job, so its pieces are poisoned together, or those that end while the fault lasts. */
 static void poison(struct sim *s, const struct sim_work *w)
 {
     const struct mot_faults *faults = &s->x->cluster->faults;
@@ -223,14 +223,14 @@ static void poison(struct sim *s, const struct sim_work *w)
     s->channel->tally.poisoned++;
 }
 
-/* What is computed now of the job. Its samples count from here on. */
+/* The result of what the job has computed now. Its samples count from here on. */
 static struct mot_result result_of(struct sim *s, struct sim_work *w)
 {
     if (s->problem->net->kind->computes) {
         mot_crew_await(s->crew, &w->task);
         s->job_wall_s += w->wall_s;
     } else {
-        compute(w, 0); /* a phantom's takes no time */
+        compute(w, 0); /* a phantom's gradient takes no time */
     }
     if (s->channel) poison(s, w);
     struct mot_result result = { .tag = w->slot.tag,
@@ -298,7 +298,8 @@ static void end_work(struct sim *s, struct sim_work *w)
     mot_pool_drop(&s->pool, result.grad);
 }
 
-/* A bucket of its gradient is final. Nobody looks at its floats yet: sums are taken at the end. */
+/* A bucket of the gradient is final and leaves. Nothing reads its floats yet: sums are computed at the
+ * end. */
 static void let_go(struct sim *s, struct sim_work *w)
 {
     uint32_t bucket = mot_slot_bucket(&w->slot, &s->world);
@@ -312,7 +313,7 @@ void mot_sim_work_due(struct sim *s, uint32_t index)
     struct sim_work *w = &s->work[index];
     if (s->hosts) {
         mot_hosts_settle(s, w->node);
-        w->generation++; /* it has been put anew, but ends now */
+        w->generation++; /* voids its next event, as it ends now */
     }
     if (mot_slot_leaves(&w->slot, &s->world)) let_go(s, w);
     else if (gives_piece(w)) give_piece(s, w);

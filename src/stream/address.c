@@ -24,16 +24,14 @@ const struct mot_option mot_intake_options[] = {
     { "features", MOT_OPT_TEXT, AT(features), "x",
         "JSON: the key of a list with all features; columns can also be given by their names", .min = 0 },
     { "sequence", MOT_OPT_TEXT, AT(sequence), "none",
-        "JSON: the key of a number by which a device counts its records, to tell what never came and what "
-        "came "
-        "twice",
+        "JSON: the key of a number with which a device counts its records, to detect those that never came "
+        "or came twice",
         .word = "none" },
     { "separator", MOT_OPT_TEXT, AT(separator), "auto",
         "CSV: what separates fields: a character, tab or space; auto: a comma", .word = "auto" },
     { "buffer", MOT_OPT_CHOICE, AT(buffer), "persist",
-        "what becomes of samples that come faster than they are used: all are kept, where they came from; "
-        "only "
-        "those of the last second; or at most `bound`. The oldest are dropped",
+        "which samples to keep if they come faster than they are used: persist keeps all, where they came "
+        "from; truncate those of the last second; bounded at most `bound`. The oldest are dropped",
         .choices = "persist|truncate|bounded" },
     { "bound", MOT_OPT_UINT, AT(bound), "auto",
         "bounded: samples that may wait at a worker; auto: as many as `memory` holds", .min = 1,
@@ -49,33 +47,33 @@ const struct mot_option mot_intake_options[] = {
         "place of `data`'s test rows",
         .min = 0, .max = 0.9 },
     { "reservoir", MOT_OPT_UINT, AT(reservoir), "1000",
-        "holdout: how many of these records are kept, of all workers together, each with the same chance",
-        .min = 10, .max = 1e7 },
+        "holdout: how many of these records to keep over all workers, each with the same chance", .min = 10,
+        .max = 1e7 },
     { "begin", MOT_OPT_CHOICE, AT(begin), "oldest",
         "Kafka: where a new run begins: with the oldest record that the broker has, or with those that come "
         "after it began",
         .choices = "oldest|newest" },
     { "password_file", MOT_OPT_TEXT, AT(password_file), "none",
-        "brokers: a file whose first line is the password of the address's user; none: that of the "
-        "environment variable MOTLEY_PASSWORD",
+        "brokers: a file with the user's password in its first line; none: use the environment variable "
+        "MOTLEY_PASSWORD",
         .word = "none" },
     { "ca", MOT_OPT_TEXT, AT(ca), "auto",
-        "TLS: a file of certificates that the broker's must be signed by; auto: those of the system",
+        "TLS: a file of CA certificates, one of which must have signed the broker's; auto: the system's",
         .word = "auto" },
     { "cert", MOT_OPT_TEXT, AT(cert), "none",
-        "TLS: a file with a certificate of our own, for brokers that ask", .word = "none" },
+        "TLS: a file with a client certificate, for brokers that ask for one", .word = "none" },
     { "key", MOT_OPT_TEXT, AT(key), "none", "TLS: a file with the key of `cert`", .word = "none" },
     { "spool", MOT_OPT_TEXT, AT(spool), "auto",
-        "MQTT: a folder for files that keep what the broker has given; auto: the run folder",
+        "MQTT: a folder for spools, files that keep what the broker has sent; auto: the run folder",
         .word = "auto" },
     { "sync", MOT_OPT_CHOICE, AT(sync), "interval",
-        "MQTT: when spools must be on the disk, and outlive a power cut: whenever the system writes; once a "
-        "second; or after each message",
+        "MQTT: when to bring spools to the disk, so that they outlive a power cut: none leaves it to the "
+        "system; interval does so once a second; each after every message",
         .choices = "none|interval|each" },
     { 0 },
 };
 
-/* The text with each {worker} replaced, and whether there was one. */
+/* The text with each {worker} replaced; *had: whether there was one. */
 static char *for_worker(const char *text, uint32_t worker, bool *had)
 {
     char *out = mot_text("");
@@ -132,7 +130,7 @@ static bool small_number(const char *text, size_t n, uint64_t most, uint64_t *ou
     return n > 0 && value <= most;
 }
 
-/* A host, perhaps with a port: "name", "10.0.0.1:1883", "[::1]:1883". Appends it to *hosts with a port. */
+/* Appends a host to *hosts, with `port` if it has none: "name", "10.0.0.1:1883", "[::1]:1883". */
 static char *add_host(const char *text, size_t n, const char *port, char **hosts)
 {
     const char *end = text + n, *host_end;
@@ -161,12 +159,12 @@ static char *add_host(const char *text, size_t n, const char *port, char **hosts
     return NULL;
 }
 
-/* Which hosts, and whose. */
+/* Reads USER@HOST,HOST... */
 static char *read_authority(const char *text, size_t n, const struct scheme *s, struct mot_address *out)
 {
     const char *end = text + n, *at = memrchr(text, '@', n);
     if (at) {
-        /* Says nothing of what stands there. */
+        /* The message must not repeat what may be a password. */
         if (memchr(text, ':', (size_t)(at - text)))
             return mot_format("expected no password in an address, which run folders would keep: write "
                               "USER@HOST, and put the password into a file that source.password_file names, "
@@ -211,7 +209,7 @@ static char *read_broker(const char *text, const struct scheme *s, struct mot_ad
 {
     const char *rest = text + strlen(s->prefix), *slash = strchr(rest, '/'), *at = strrchr(rest, '@');
     size_t n = slash ? (size_t)(slash - rest) : strlen(rest);
-    /* a password may have slashes: better refuse a topic like it than show a part of one */
+    /* a password may contain slashes: better refuse a topic that looks like one than show part of it */
     if (slash && at > slash && memchr(rest, ':', n)) n = (size_t)(at - rest) + 1;
     out->kind = s->kind;
     out->tls = s->tls;

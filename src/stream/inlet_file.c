@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAP_NS 2000000L              /* between two looks at a file that has not grown */
-#define WATCH_NS UINT64_C(500000000) /* between two looks at whether it is still the same file */
+#define NAP_NS 2000000L              /* between two reads of a file that has not grown */
+#define WATCH_NS UINT64_C(500000000) /* between two checks that it is still the same file */
 
 struct inlet_file {
     struct mot_inlet inlet;
     char *path;
-    int file; /* -1: not there yet */
+    int file; /* -1: not open yet */
     bool ends;
     uint64_t at, watched_ns;
     dev_t device;
@@ -43,7 +43,7 @@ static bool open_file(struct inlet_file *f)
     return true;
 }
 
-/* At its end: whether it can still be the file that was read. */
+/* At the end of the file: whether it can still be the one that was read. */
 static bool same_file(struct inlet_file *f, struct mot_inlet_piece *out)
 {
     struct stat open_is, named;
@@ -116,7 +116,7 @@ enum mot_status mot_inlet_file(const char *path, bool ends, uint64_t from, struc
     return MOT_OK;
 }
 
-/* What was read before a run was resumed is gone: the numbers of its bytes merely go on. */
+/* Standard input cannot go back, so a resumed run only continues to count its bytes. */
 static enum mot_inlet_got read_input(
     struct mot_inlet *inlet, unsigned char *into, size_t room, struct mot_inlet_piece *out)
 {

@@ -1,8 +1,8 @@
 /* inlet_kafka.c -- a partition of a Kafka topic, from the offset that a checkpoint names.
  *
- * It first meets the topic: is it there, has it the partition, does it still have the offset? Only then it is
- * read. There is no consumer group and nothing is committed: where to go on is in motley's checkpoint, as of
- * the same update as the model, and nowhere else. */
+ * Before reading, it checks that the topic exists, has the partition and still has the offset. There is no
+ * consumer group and nothing is committed: only motley's checkpoint says where to go on, as of the same
+ * update as the model. */
 #include "stream/inlet.h"
 
 #ifdef MOTLEY_KAFKA
@@ -17,22 +17,22 @@
 
 #define POLL_MS 20
 #define BATCH 256u                  /* messages taken from librdkafka at a time */
-#define SOON_NS UINT64_C(100000000) /* between two attempts to meet, at first; it doubles */
+#define SOON_NS UINT64_C(100000000) /* the first pause between attempts to meet the topic; it doubles */
 #define LATE_NS UINT64_C(2000000000)
-#define LOOK_NS UINT64_C(100000000) /* between two looks at how much there is */
+#define LOOK_NS UINT64_C(100000000) /* between two checks of how much there is */
 
 struct inlet_kafka {
     struct mot_inlet inlet;
     struct mot_kafka kafka;
     bool reading;        /* it has met the topic */
-    bool newest;         /* a fresh run begins with what comes from now on */
+    bool newest;         /* a new run begins with what comes from now on */
     uint64_t next;       /* the offset of the next message; MOT_CURSOR_UNKNOWN: at the beginning */
     uint64_t high;       /* the offset after the last message, as last heard */
-    uint32_t partitions; /* that workers read */
+    uint32_t partitions; /* how many workers read */
     uint64_t again_ns, pause_ns, looked_ns;
-    rd_kafka_queue_t *queue; /* of the partition's messages alone */
+    rd_kafka_queue_t *queue; /* only the partition's messages */
     rd_kafka_message_t *batch[BATCH];
-    size_t batched, taken; /* taken: of the batch; the last of them lies where `read` said */
+    size_t batched, taken; /* taken: how many of the batch; the caller of `read` may still use the last */
 };
 
 static enum mot_inlet_got fail(struct mot_inlet_piece *out, enum mot_status status)
@@ -41,7 +41,7 @@ static enum mot_inlet_got fail(struct mot_inlet_piece *out, enum mot_status stat
     return MOT_INLET_FAILED;
 }
 
-/* Waits a little and says how things are. */
+/* Reports why there is no message. */
 static enum mot_inlet_got state_of(const struct inlet_kafka *k, struct mot_inlet_piece *out)
 {
     if (!k->kafka.away) return MOT_INLET_NOTHING;
@@ -49,16 +49,16 @@ static enum mot_inlet_got state_of(const struct inlet_kafka *k, struct mot_inlet
     return k->kafka.failed ? fail(out, MOT_EUSAGE) : MOT_INLET_STALLED;
 }
 
-/* What was taken from librdkafka goes back to it. */
+/* Gives the batch back to librdkafka. */
 static void drop_batch(struct inlet_kafka *k)
 {
-    size_t held = k->taken ? k->taken - 1 : 0; /* those before were given back as the next was read */
+    size_t held = k->taken ? k->taken - 1 : 0; /* earlier ones were given back when the next was read */
     for (size_t i = held; i < k->batched; i++) mot_rdkafka.message_destroy(k->batch[i]);
     k->batched = k->taken = 0;
 }
 
-/* Lets librdkafka say what happened to brokers. Messages have a queue of their own, so all that can come
- * here is an error. */
+/* Lets librdkafka report what happened to brokers. Messages have a queue of their own, so only errors can
+ * come here. */
 static void serve(struct inlet_kafka *k, int wait_ms)
 {
     rd_kafka_message_t *m = mot_rdkafka.consumer_poll(k->kafka.client, wait_ms);
@@ -85,20 +85,19 @@ static rd_kafka_resp_err_t count_partitions(struct inlet_kafka *k, uint32_t *cou
     return error;
 }
 
-/* Whether it has the message to go on with; if not, how many are gone. */
+/* Whether the partition still has the message to go on with; if not, says how many are gone. */
 static bool still_there(struct inlet_kafka *k, uint64_t low, uint64_t high, struct mot_inlet_piece *out)
 {
     const struct mot_kafka *is = &k->kafka;
     if (k->next < low)
         snprintf(out->words, MOT_INTAKE_WORDS,
-            "topic %.48s, partition %d: %" PRIu64 " message%s from offset %" PRIu64
-            " on are gone, for the broker keeps none before %" PRIu64
-            "; check its retention, or start a new run",
+            "topic %.48s, partition %d: the broker no longer has %" PRIu64 " message%s from offset %" PRIu64
+            " on, as it keeps none before %" PRIu64 "; check its retention, or start a new run",
             is->topic_name, is->partition, low - k->next, mot_plural(low - k->next), k->next, low);
     else if (k->next > high)
         snprintf(out->words, MOT_INTAKE_WORDS,
             "topic %.48s, partition %d ends at offset %" PRIu64 ", but %" PRIu64
-            " were read: it was made anew, or a broker lost what it had; start a new run",
+            " were read: it was created anew, or a broker lost messages; start a new run",
             is->topic_name, is->partition, high, k->next);
     return k->next >= low && k->next <= high;
 }
@@ -169,7 +168,7 @@ static enum mot_inlet_got meet(struct inlet_kafka *k, struct mot_inlet_piece *ou
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
-/* A broker that is back says so only when it has a message: so it is asked now and then. */
+/* A broker that is back says so only when it has a message, so ask it now and then. */
 static enum mot_inlet_got quiet(struct inlet_kafka *k, struct mot_inlet_piece *out)
 {
     uint32_t partitions;
@@ -181,7 +180,7 @@ static enum mot_inlet_got quiet(struct inlet_kafka *k, struct mot_inlet_piece *o
     return MOT_INLET_NOTHING;
 }
 
-/* The offset is not there. Between two leaders that may pass: the limits tell. */
+/* The offset does not exist. While the leader changes that may be temporary; the partition's limits tell. */
 static enum mot_inlet_got lost_offset(struct inlet_kafka *k, struct mot_inlet_piece *out)
 {
     uint64_t low, high;
@@ -199,11 +198,11 @@ static enum mot_inlet_got trouble(
     mot_kafka_note(&k->kafka, m->err, mot_rdkafka.message_errstr(m));
     if (k->kafka.away || m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return state_of(k, out);
     snprintf(out->words, MOT_INTAKE_WORDS, "topic %.48s, partition %d: %.120s", k->kafka.topic_name,
-        k->kafka.partition, mot_rdkafka.message_errstr(m)); /* librdkafka tries again */
+        k->kafka.partition, mot_rdkafka.message_errstr(m)); /* librdkafka will retry */
     return MOT_INLET_STALLED;
 }
 
-/* Now and then: what brokers say, and how much there is. */
+/* Now and then learns what brokers report and how much there is. */
 static void look(struct inlet_kafka *k)
 {
     int64_t low, high;
@@ -217,7 +216,7 @@ static void look(struct inlet_kafka *k)
         k->high = (uint64_t)high;
 }
 
-/* Takes what librdkafka has at hand, or waits for the next message: a batch is never waited for. */
+/* Takes what librdkafka has ready, else waits for one message, but never for a whole batch. */
 static void take_batch(struct inlet_kafka *k)
 {
     k->taken = 0;
@@ -243,7 +242,7 @@ static enum mot_inlet_got read_kafka(
     const rd_kafka_message_t *m = k->batch[k->taken++];
     enum mot_inlet_got got = MOT_INLET_MESSAGE;
     if (m->err) got = trouble(k, m, out);
-    else if ((uint64_t)m->offset < k->next) got = MOT_INLET_NOTHING; /* it was here before */
+    else if ((uint64_t)m->offset < k->next) got = MOT_INLET_NOTHING; /* it was read before */
     else {
         k->kafka.away = false;
         k->next = (uint64_t)m->offset + 1;
@@ -283,7 +282,7 @@ enum mot_status mot_inlet_kafka(const struct mot_inlet_setup *s, struct mot_inle
     }
     k->queue = mot_rdkafka.queue_get_partition(k->kafka.client, k->kafka.topic_name, k->kafka.partition);
     if (k->queue) {
-        mot_rdkafka.queue_forward(k->queue, NULL); /* its messages come here, not with what brokers say */
+        mot_rdkafka.queue_forward(k->queue, NULL); /* keeps its messages apart from what brokers report */
         *out = &k->inlet;
         return MOT_OK;
     }

@@ -1,8 +1,8 @@
 /* inlet_mqtt.c -- samples from an MQTT broker, by way of a spool.
  *
- * The library acknowledges a message before it hands it over, and the broker forgets it. So the connection's
- * thread writes it to the spool at once, and reading goes on from there, at the model's pace, and after a
- * crash. The spool's random bytes name the client, so that the broker knows a resumed run again. */
+ * The library acknowledges a message before it hands it over, and then the broker forgets it. So the
+ * connection's thread writes it to the spool at once. The reader takes it from there at the model's pace,
+ * also after a crash. The spool's random bytes name the client, so the broker recognises a resumed run. */
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "stream/inlet.h"
@@ -14,8 +14,8 @@
 #include <time.h>
 
 #define NAP_NS 2000000L
-#define AWAY_NS UINT64_C(1000000000)   /* a connection may take so long */
-#define SILENT_NS UINT64_C(5000000000) /* without a message: worth a word */
+#define AWAY_NS UINT64_C(1000000000)   /* how long connecting may take before it counts as a stall, */
+#define SILENT_NS UINT64_C(5000000000) /* and how long a connected broker may be silent */
 
 struct inlet_mqtt {
     struct mot_inlet inlet;
@@ -23,17 +23,17 @@ struct inlet_mqtt {
     struct mot_mqtt *mqtt;
     size_t longest;
     char shown[MOT_ADDRESS_SHOWN];
-    uint64_t since; /* the reader's: when something last came, or the connection */
-    bool ready;     /* as it was then */
+    uint64_t since; /* for the reader: when the broker's absence, or its silence, began */
+    bool ready;     /* whether it is silence: the broker has been ready since then */
     _Atomic bool closes;
-    _Atomic int refuses; /* the errno with which the disk does not take a message */
+    _Atomic int refuses; /* the errno with which the disk refuses messages, or 0 */
 };
 
 static void nap(long ns) { nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL); }
 
 /* ---- The connection's thread ------------------------------------------------------------------ */
 
-/* While the disk is full it waits here, and the broker with it. */
+/* While the disk is full, waits, and so holds up the broker. */
 static void spool_message(void *self, const void *bytes, size_t n)
 {
     struct inlet_mqtt *i = self;
@@ -55,7 +55,7 @@ static void settle(void *self)
 
 /* ---- The reader's ------------------------------------------------------------------------------- */
 
-/* There is no message: why. */
+/* Says why there is no message. */
 static enum mot_inlet_got nothing(struct inlet_mqtt *i, struct mot_inlet_piece *out)
 {
     int error = atomic_load(&i->refuses);
@@ -89,13 +89,13 @@ static enum mot_inlet_got read_mqtt(
     if (mot_spool_next(i->spool, into, room, &one, &damaged)) {
         out->at = one.at;
         out->next = one.next;
-        out->n = one.kept ? one.n : SIZE_MAX; /* too long for whoever spooled it, so for everyone */
+        out->n = one.kept ? one.n : SIZE_MAX; /* too long when it was spooled, so too long still */
         out->lag = one.left;
-        i->ready = false; /* silence begins when there is no message for the first time */
+        i->ready = false; /* silence begins with the first read that finds nothing */
         return MOT_INLET_MESSAGE;
     }
     if (!damaged) return nothing(i, out);
-    snprintf(out->words, MOT_INTAKE_WORDS, "%s: what was written is not what is there; check the disk",
+    snprintf(out->words, MOT_INTAKE_WORDS, "%s: it no longer holds what was written; check the disk",
         mot_spool_path(i->spool));
     out->failed = MOT_EDATA;
     return MOT_INLET_FAILED;
@@ -104,7 +104,7 @@ static enum mot_inlet_got read_mqtt(
 static void close_mqtt(struct mot_inlet *inlet)
 {
     struct inlet_mqtt *i = (struct inlet_mqtt *)inlet;
-    atomic_store(&i->closes, true); /* nobody waits for the disk any more */
+    atomic_store(&i->closes, true); /* stop waiting for the disk */
     mot_mqtt_close(i->mqtt);
     mot_spool_close(i->spool);
     free(i);

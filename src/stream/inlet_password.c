@@ -1,4 +1,5 @@
-/* inlet_password.c -- the password of a broker's user: in no address or experiment, for these are kept. */
+/* inlet_password.c -- the password of a broker's user, kept apart from addresses and experiments, which are
+ * stored. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "stream/inlet.h"

@@ -11,7 +11,7 @@
 #define CHUNK (UINT64_C(1) << 18) /* bytes read at a time, besides the longest record */
 #define WAIT_NS UINT64_C(20000000)
 #define LOG_MOST 1000u /* malformed records in a log */
-#define TICKS 16u      /* parts of a second, in which rows are counted */
+#define TICKS 16u      /* parts of a second in which rows are counted */
 #define TICK_NS (UINT64_C(1000000000) / TICKS)
 
 struct mot_intake {
@@ -23,12 +23,12 @@ struct mot_intake {
     uint32_t worker;
     size_t longest, room;
     unsigned char *own;         /* [room + 1] */
-    const unsigned char *bytes; /* what is parsed: `own`, or a message that lies elsewhere */
-    size_t have;                /* bytes that wait to be parsed, */
+    const unsigned char *bytes; /* what to parse: `own`, or a message that lies elsewhere */
+    size_t have;                /* bytes waiting to be parsed, */
     uint64_t at;                /* and where the first of them was */
-    uint64_t next;              /* where the message after this one is; 0: not known */
-    bool skipping;              /* the rest of a record that was too long */
-    uint64_t skip;              /* records of the first message that were taken before */
+    uint64_t next;              /* the number of the next message; 0: unknown */
+    bool skipping;              /* inside a record that was too long */
+    uint64_t skip;              /* records of the first message that were taken in an earlier run */
     uint64_t now_ns;            /* when the last bytes came */
     char *log_path;
     FILE *log;
@@ -37,8 +37,8 @@ struct mot_intake {
     bool running;
     _Atomic bool stop;
     struct mot_reservoir *reservoir; /* NULL: nothing is held out */
-    uint64_t seed, held_below;       /* keys of what is */
-    uint64_t number;                 /* of the next record, where devices count theirs; 0: not known */
+    uint64_t seed, held_below;       /* records with keys below it are held out */
+    uint64_t number;                 /* the next record's, if the device counts them; 0: unknown */
     _Atomic uint64_t missing, repeated;
     _Atomic uint64_t malformed, held, lag, stalled_since;
     _Atomic uint32_t stalls;
@@ -47,7 +47,7 @@ struct mot_intake {
         _Atomic uint64_t number;
         _Atomic uint32_t rows;
     } tick[TICKS + 1];
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards what follows */
     enum mot_status failed;
     char words[MOT_INTAKE_WORDS], note[MOT_INTAKE_WORDS];
 };
@@ -93,7 +93,7 @@ double mot_intake_rate(struct mot_intake *k)
 
 /* ---- From bytes to rows ---------------------------------------------------------------- */
 
-/* Waits until a row has room. False: the intake is to stop. */
+/* Waits until there is room for a row. NULL: the intake must stop. */
 static float *slot(struct mot_intake *k, float **y)
 {
     float *x = NULL;
@@ -101,14 +101,14 @@ static float *slot(struct mot_intake *k, float **y)
     return x;
 }
 
-/* After a message's last record the next message follows: this one need not be there any more. */
+/* After a message's last record, go on with the next message, so that this one need not exist any more. */
 static struct mot_cursor after_record(const struct mot_intake *k, size_t done, uint64_t taken)
 {
     return done == k->have && k->next ? (struct mot_cursor){ k->next, 0, k->number }
                                       : (struct mot_cursor){ k->at, taken, k->number };
 }
 
-/* A device counts its records: which of them never came, and which came again. */
+/* If the device counts its records, counts those that never came and those that came again. */
 static void follow_numbers(struct mot_intake *k)
 {
     uint64_t is;
@@ -121,8 +121,8 @@ static void follow_numbers(struct mot_intake *k)
     k->number = is + 1;
 }
 
-/* Whether the record that was just read evaluates the model; then it is in the reservoir before any later row
- * is in the ring. */
+/* Whether to hold out the record just read for evaluation. If so, it enters the reservoir before any later
+ * row enters the ring. */
 static bool hold_out(struct mot_intake *k, const float *x, float y)
 {
     if (!k->reservoir) return false;
@@ -134,8 +134,8 @@ static bool hold_out(struct mot_intake *k, const float *x, float y)
     return true;
 }
 
-/* Parses what is there. of_message: all bytes are one message, `at` its number. Returns the bytes taken;
- * fewer than there are if the last record is not whole, or the intake is to stop. */
+/* Parses what is there. of_message: all bytes are one message, numbered `at`. Returns the bytes taken: fewer
+ * than there are if the last record is incomplete or the intake must stop. */
 static size_t parse(struct mot_intake *k, bool of_message)
 {
     size_t done = 0;
@@ -170,7 +170,7 @@ static size_t parse(struct mot_intake *k, bool of_message)
     return done;
 }
 
-/* Bytes of an endless text: what is left of a record waits for the rest of it. */
+/* Takes bytes of an endless text; an incomplete record waits for its rest. */
 static void take_bytes(struct mot_intake *k, size_t n)
 {
     k->have += n;
@@ -194,7 +194,7 @@ static void take_bytes(struct mot_intake *k, size_t n)
     }
 }
 
-/* Text ends with the end of its last line, which whoever parses it looks for. */
+/* Text must end with a line end, which the parsers rely on. */
 static void end_message(struct mot_intake *k)
 {
     if (k->have && k->bytes[k->have - 1] == '\n') return;
@@ -207,7 +207,7 @@ static void take_message(struct mot_intake *k, const struct mot_inlet_piece *p)
 {
     uint32_t cols = k->ring.cols;
     if (p->bytes) k->bytes = p->bytes;
-    if (p->at != k->at) k->skip = 0; /* the message that was begun is gone */
+    if (p->at != k->at) k->skip = 0; /* the half-used message is gone */
     k->at = p->at;
     k->next = p->next;
     k->have = p->n;
@@ -243,7 +243,7 @@ static void say(struct mot_intake *k, enum mot_inlet_got got, const struct mot_i
     atomic_store(&k->stalled_since, mot_wall_ns());
 }
 
-/* What the inlet has found out about itself. */
+/* Passes on what the inlet has found out. */
 static void learn(struct mot_intake *k)
 {
     struct mot_inlet *in = k->inlet;
@@ -299,7 +299,7 @@ static void *intake_main(void *p)
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
 
-/* Workers share a topic if each has a partition of it. */
+/* Counts the partitions of the topic that workers read: each has one of its own, or a topic of its own. */
 static uint32_t partitions_read(const struct mot_address *mine, const struct mot_intake_setup *s)
 {
     struct mot_address other;
@@ -369,7 +369,7 @@ enum mot_status mot_intake_library(const struct mot_intake_conf *c)
     }
 }
 
-/* Only a broker knows what it still has; all else begins at 0. */
+/* Only a Kafka broker decides what it still has; other sources begin at 0. */
 static bool begins_anywhere(const struct mot_intake_setup *s) { return kind_of(s->conf) == MOT_INLET_KAFKA; }
 
 enum mot_status mot_intake_open(const struct mot_intake_setup *s, struct mot_intake **out)

@@ -1,10 +1,10 @@
-/* intake.h -- a worker's stream from the outside: a thread that reads records and puts rows into a ring.
+/* intake.h -- a worker's stream from outside: a thread that reads records and puts rows into a ring.
  *
  *   inlet (file, standard input, broker) --bytes--> records --rows--> ring --> the model
  *
- * The thread parses beside the training: a slow record delays no gradient whose rows are there. What
- * cannot be a row is counted and logged, and never ends a run. An inlet that stops giving for a while is
- * stalled, and says why; it fails only where going on would break what it promises. */
+ * The thread parses alongside training, so a slow record delays no gradient that already has its rows.
+ * Records that cannot be rows are counted and logged, and never end a run. An inlet that brings nothing for a
+ * while is stalled and says why; it fails only if going on would break its promise (mot_intake_promise). */
 #ifndef MOT_STREAM_INTAKE_H
 #define MOT_STREAM_INTAKE_H
 
@@ -15,24 +15,24 @@
 
 enum mot_intake_buffer { MOT_INTAKE_PERSIST, MOT_INTAKE_TRUNCATE, MOT_INTAKE_BOUNDED };
 
-enum mot_intake_begin { MOT_BEGIN_OLDEST, MOT_BEGIN_NEWEST }; /* of what is there when a run begins */
+enum mot_intake_begin { MOT_BEGIN_OLDEST, MOT_BEGIN_NEWEST }; /* where a new run begins */
 
 /* The `source:` section. */
 struct mot_intake_conf {
-    const char *from;      /* where records come from; NULL: there is no stream from outside */
+    const char *from;      /* where records come from; NULL: no stream from outside */
     uint32_t records;      /* 0 auto, else 1 + enum mot_record_format */
     const char *label;     /* CSV: the field of the label; JSON: its key */
     const char *features;  /* JSON: the key of a list of all features */
     const char *sequence;  /* JSON: the key of a record's number; NULL: none */
     const char *separator; /* CSV */
     uint32_t buffer;       /* enum mot_intake_buffer */
-    uint64_t bound;        /* samples; MOT_WORD_UINT: what memory holds */
+    uint64_t bound;        /* samples; MOT_WORD_UINT: as many as memory holds */
     uint64_t memory;       /* bytes of rows that a worker holds */
-    uint64_t longest;      /* bytes of a record */
-    bool ends;             /* a file is complete: the run ends with it */
-    double holdout;        /* share of the records that are never trained on, but evaluate; 0: none */
-    uint64_t reservoir;    /* rows of these that are kept */
-    /* Of brokers: secrets and certificates are files, for an experiment is written to run folders. */
+    uint64_t longest;      /* bytes of the longest record */
+    bool ends;             /* files are complete: the run ends with them */
+    double holdout;        /* share of the records held out for evaluation; 0: none */
+    uint64_t reservoir;    /* how many of these to keep */
+    /* For brokers. Secrets and certificates are in files, since run folders keep the experiment. */
     const char *password_file, *ca, *cert, *key; /* NULL: none */
     const char *spool;                           /* MQTT: the folder of spools; NULL: the run folder */
     uint32_t begin;                              /* Kafka: enum mot_intake_begin */
@@ -40,7 +40,7 @@ struct mot_intake_conf {
 };
 extern const struct mot_option mot_intake_options[];
 
-/* `from`, for one worker. */
+/* What `from` means for one worker. */
 enum mot_inlet_kind {
     MOT_INLET_FILE,
     MOT_INLET_INPUT,
@@ -52,43 +52,43 @@ enum mot_inlet_kind {
 struct mot_address {
     enum mot_inlet_kind kind;
     char *path;         /* of a file */
-    char *hosts;        /* of a broker: host:port; of Kafka's, a list with commas */
-    char *user, *topic; /* user: NULL if none is named */
+    char *hosts;        /* of a broker: host:port; for Kafka a list with commas */
+    char *user, *topic; /* user: NULL if none */
     bool tls;
     uint32_t partition;
 };
-/* The address without a user, for messages. */
+/* The address without its user, for messages. */
 #define MOT_ADDRESS_SHOWN 160
 const char *mot_address_show(const struct mot_address *, char into[MOT_ADDRESS_SHOWN]);
-/* NULL: fine; else what is wrong with `from`, a sentence to go after it; malloc'd. */
+/* Returns NULL, or what is wrong with `from`, to be shown after "source.from: "; malloc'd. */
 char *mot_address_of(const char *from, uint32_t worker, uint32_t workers, struct mot_address *out);
 void mot_address_free(struct mot_address *);
 /* Whether samples come from outside the program. */
 bool mot_intake_outside(const struct mot_intake_conf *);
-/* Loads the client of its broker, if it has one. Opening does so, too: but then the run has begun. */
+/* Loads the broker's client library, if one is needed. Opening would too, but only once the run has begun. */
 enum mot_status mot_intake_library(const struct mot_intake_conf *);
 enum mot_record_format mot_records_format(const struct mot_intake_conf *);
-/* The form of records that such a source has, for rows of that schema. NULL: fine; else what is wrong. */
+/* The form of the source's records, for rows of that schema. Returns NULL, or what is wrong. */
 const char *mot_intake_form(const struct mot_intake_conf *, const struct mot_schema *,
     char *const *column_names, struct mot_record_form *out);
-/* What holds after a crash, as a sentence. kept: there is a run folder. */
+/* What the source promises even after a crash, in words. kept: there is a run folder. */
 const char *mot_intake_promise(const struct mot_intake_conf *, bool kept);
 
 struct mot_intake_setup {
     const struct mot_intake_conf *conf;
     const struct mot_record_form *form;
     uint32_t worker, workers;
-    uint32_t rows;              /* of its ring */
+    uint32_t rows;              /* of the ring */
     float *x, *y;               /* the ring's rows */
-    uint64_t first;             /* where to go on, and what was before it */
-    struct mot_mark begin;      /* after.at may be MOT_CURSOR_UNKNOWN */
-    const char *folder;         /* for a log of malformed records, and a spool; NULL: none */
-    uint64_t seed;              /* of what is held out, */
-    struct mot_reservoir *held; /* and where that goes; NULL: nothing is */
+    uint64_t first;             /* the row to go on with, */
+    struct mot_mark begin;      /* and the mark before it; after.at may be MOT_CURSOR_UNKNOWN */
+    const char *folder;         /* for the log of malformed records and the spool; NULL: none */
+    uint64_t seed;              /* decides what is held out, */
+    struct mot_reservoir *held; /* and where that goes; NULL: nothing is held out */
 };
 struct mot_intake;
 enum mot_status mot_intake_open(const struct mot_intake_setup *, struct mot_intake **out);
-void mot_intake_stop(struct mot_intake *); /* what has come, has come: counts stand still */
+void mot_intake_stop(struct mot_intake *); /* nothing more comes in, and counts stand still */
 void mot_intake_close(struct mot_intake *);
 
 struct mot_ring *mot_intake_ring(struct mot_intake *);
@@ -96,15 +96,15 @@ double mot_intake_rate(struct mot_intake *); /* rows that came in the last secon
 
 #define MOT_INTAKE_WORDS 256
 struct mot_intake_state {
-    uint64_t malformed, held;     /* since the stream began: records that were no rows, and held out */
-    uint64_t missing, repeated;   /* since it was opened, by the numbers of records */
-    uint64_t lag;                 /* bytes or messages that are there but have not been read */
-    bool ended;                   /* nothing will ever come again */
+    uint64_t malformed, held;     /* malformed and held-out records, since the stream began */
+    uint64_t missing, repeated;   /* by the records' numbers, since the intake was opened */
+    uint64_t lag;                 /* bytes or messages that are there but not yet read */
+    bool ended;                   /* nothing more will come */
     enum mot_status failed;       /* it cannot go on */
-    uint64_t stalled_ns;          /* for so long it has got nothing for the reason below; 0: it is fine */
+    uint64_t stalled_ns;          /* how long it has been stalled for the reason below; 0: it is not */
     uint32_t stalls;              /* times that it stalled */
-    char words[MOT_INTAKE_WORDS]; /* why it stalls, or failed, and what to check */
-    char note[MOT_INTAKE_WORDS];  /* what users should know besides; "": nothing */
+    char words[MOT_INTAKE_WORDS]; /* why it stalls or failed, and what to check */
+    char note[MOT_INTAKE_WORDS];  /* what else users should know; "": nothing */
 };
 struct mot_intake_state mot_intake_state(struct mot_intake *);
 

@@ -1,4 +1,4 @@
-/* kafka.c -- a client of Kafka: its settings, and what librdkafka says turned into what to check. */
+/* kafka.c -- a Kafka client: its settings, and advice made from what librdkafka reports. */
 #include "stream/inlet.h"
 #ifdef MOTLEY_KAFKA
 #include "base/memory.h"
@@ -22,8 +22,8 @@ enum mot_status mot_kafka_library(void)
 
 /* ---- Words ------------------------------------------------------------------------------- */
 
-/* "sasl_ssl://host:9092/bootstrap: Connect to ... failed: Connection refused (after 0ms in state CONNECT)":
- * without the broker's name for itself, and without the history. */
+/* Reduces "sasl_ssl://host:9092/bootstrap: Connect to ... failed: Connection refused (after 0ms in state
+ * CONNECT)" to the part between the broker's name and the history. */
 static void shorten(const char *reason, char into[WHY_MOST])
 {
     const char *begin = strstr(reason, "bootstrap: ");
@@ -51,7 +51,7 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
             why);
         break;
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-        snprintf(k->words, sizeof(k->words), "%.80s does not let %s%.40s at topic %.80s; check its rights",
+        snprintf(k->words, sizeof(k->words), "%.80s denies %s%.40s access to topic %.80s; check its rights",
             k->hosts, k->user ? "user " : "us", k->user ? k->user : "", k->topic_name);
         break;
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
@@ -59,7 +59,7 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
         snprintf(k->words, sizeof(k->words),
-            "%.80s has no topic %.80s with a partition %d; check its name, or make it", k->hosts,
+            "%.80s has no topic %.80s with a partition %d; check its name, or create it", k->hosts,
             k->topic_name, k->partition);
         k->away = true;
         return;
@@ -72,15 +72,14 @@ void mot_kafka_note(struct mot_kafka *k, rd_kafka_resp_err_t error, const char *
     case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
     case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
-        /* The reason why the first one was lost says more than what follows from it; one that ends the run
-         * says most of all. */
+        /* The first reason says more than those that follow from it, and one that ends the run says most. */
         if (k->failed || (k->away && (!reason || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN))) return;
         snprintf(k->words, sizeof(k->words),
             "no broker answers at %.60s: %s; check that it runs, its address%s", k->hosts, why,
             k->tls ? ", and that the port speaks TLS" : " and its port");
         k->away = true;
         return;
-    default: return; /* librdkafka tries again, and nothing is lost meanwhile */
+    default: return; /* librdkafka will retry, and nothing is lost meanwhile */
     }
     k->away = true;
     k->failed = !k->met;
@@ -100,7 +99,7 @@ static void on_error(rd_kafka_t *client, int error, const char *reason, void *se
     mot_kafka_note(k, (rd_kafka_resp_err_t)error, reason);
 }
 
-/* What matters comes as an error too; the rest would only write across the terminal. */
+/* What matters also comes as an error; printing the rest would only clutter the terminal. */
 static void on_log(const rd_kafka_t *client, int level, const char *facility, const char *line)
 {
     (void)client, (void)level, (void)facility, (void)line;
@@ -115,18 +114,18 @@ static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *m, void *s
         k->away = false;
         return;
     }
-    k->words[0] = '\0'; /* an older reason is none */
+    k->words[0] = '\0'; /* forget an older reason */
     mot_kafka_note(k, m->err, NULL);
     if (!k->words[0])
-        snprintf(k->words, sizeof(k->words), "%.80s takes no record for topic %.80s: %s", k->hosts,
+        snprintf(k->words, sizeof(k->words), "%.80s refuses a record for topic %.80s: %s", k->hosts,
             k->topic_name, mot_rdkafka.err2str(m->err));
-    k->failed = true; /* it was given up: the next would leave a gap */
+    k->failed = true; /* librdkafka gave up on it: the next record would leave a gap */
 }
 
 /* ---- Settings ---------------------------------------------------------------------------- */
 
 struct setting {
-    const char *key, *value; /* value NULL: as librdkafka has it */
+    const char *key, *value; /* value NULL: librdkafka's default */
 };
 
 static enum mot_status set_all(rd_kafka_conf_t *conf, const struct setting *s, size_t n)
@@ -168,8 +167,8 @@ static enum mot_status set_access(
     return status;
 }
 
-/* Where to go on is the checkpoint's to say: no group, no commits, and no place to begin at when the one that
- * was asked for is gone. */
+/* Only the checkpoint decides where to go on: no group, no commits, and no other place to begin if the wanted
+ * one is gone. */
 static enum mot_status set_reading(rd_kafka_conf_t *conf, const struct mot_intake_conf *c)
 {
     char kbytes[32], most[32];
@@ -182,13 +181,12 @@ static enum mot_status set_reading(rd_kafka_conf_t *conf, const struct mot_intak
         { "queued.max.messages.kbytes", kbytes },
         { "receive.message.max.bytes", c->longest > 40000000 ? most : NULL },
         { "fetch.error.backoff.ms", "100" },
-        { "socket.timeout.ms",
-            "3000" }, /* of a question to a broker that is away: whoever stops waits for it */
+        { "socket.timeout.ms", "3000" }, /* to stop, we wait for a question to a broker that is away */
     };
     return set_all(conf, reading, MOT_COUNT(reading));
 }
 
-/* Every record once and in order, however often the broker goes away; how much waits is bounded. */
+/* Every record once and in order, however often the broker goes away, with bounded queues. */
 static enum mot_status set_writing(rd_kafka_conf_t *conf)
 {
     static const struct setting writing[] = {

@@ -1,4 +1,4 @@
-/* kafka.h -- what the inlet and the outlet of Kafka share: a client, and its troubles in words. */
+/* kafka.h -- what Kafka's inlet and outlet share: a client, and words for its troubles. */
 #ifndef MOT_STREAM_KAFKA_H
 #define MOT_STREAM_KAFKA_H
 
@@ -6,7 +6,7 @@
 #include "stream/intake.h"
 #include <librdkafka/rdkafka.h>
 
-/* What is called of librdkafka, which mot_kafka_open loads: mot_rdkafka.poll is rd_kafka_poll. */
+/* The functions we call in librdkafka, which mot_kafka_open loads: mot_rdkafka.poll is rd_kafka_poll. */
 #define MOT_RDKAFKA_CALLS(CALL)                                                                              \
     CALL(rd_kafka_, assign)                                                                                  \
     CALL(rd_kafka_, conf_destroy)                                                                            \
@@ -52,22 +52,22 @@ extern struct mot_rdkafka mot_rdkafka;
 struct mot_kafka {
     rd_kafka_t *client;
     rd_kafka_topic_t *topic;
-    char *hosts, *topic_name, *user; /* user NULL: nobody in particular */
+    char *hosts, *topic_name, *user; /* user NULL: anonymous */
     int32_t partition;
     bool tls;
-    bool met;    /* a broker has answered: what it refuses from now on may pass */
+    bool met;    /* a broker has answered, so later refusals may be temporary */
     bool away;   /* no broker answers, for the reason in `words` */
     bool failed; /* waiting would not help */
     char words[MOT_INTAKE_WORDS];
 };
 
-#define MOT_KAFKA_ASK_MS 500 /* how long a question to a broker may take before it is asked again */
+#define MOT_KAFKA_ASK_MS 500 /* how long a broker may take to answer before we ask again */
 
-/* Connects in its own time: fails only if the settings cannot be right. `writes`: else it reads. */
+/* Connects in the background, so it fails only if the settings cannot be right. writes: else it reads. */
 enum mot_status mot_kafka_open(
     const struct mot_address *, const struct mot_intake_conf *, bool writes, struct mot_kafka *);
 void mot_kafka_close(struct mot_kafka *);
-/* Puts an error into words and says what it means: away, failed or neither. */
+/* Puts an error into words and sets what it means: away, failed or neither. */
 void mot_kafka_note(struct mot_kafka *, rd_kafka_resp_err_t, const char *reason);
 
 #endif

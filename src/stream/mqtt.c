@@ -14,7 +14,7 @@ enum mot_status mot_mqtt_open(const struct mot_mqtt_conf *c, struct mot_mqtt **o
     return mot_mqtt_library();
 }
 
-/* Nobody has one to pass to these. */
+/* There is never a connection to pass to these. */
 void mot_mqtt_close(struct mot_mqtt *m) { (void)m; }
 
 enum mot_mqtt_is mot_mqtt_state(struct mot_mqtt *m, char words[MOT_INTAKE_WORDS])
@@ -55,8 +55,8 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
 #define LOOP_MS 50
 #define PAUSE_MS 100u /* between two attempts; doubled each time, up to */
 #define PAUSE_MOST_MS 5000u
-#define ANSWER_MS 5000 /* in which a host must answer */
-#define STEP_MS 20     /* the longest that a wait goes on when nobody wants it any more */
+#define ANSWER_MS 5000 /* how long a host may take to answer */
+#define STEP_MS 20     /* the longest that a wait outlasts the wish to stop */
 
 /* MOTLEY_MQTT is the library's name. */
 #define MOSQUITTO_CALLS(CALL)                                                                                \
@@ -103,22 +103,22 @@ struct mot_mqtt {
     char port[8];
     char shown[MOT_ADDRESS_SHOWN];
     pthread_t thread;
-    int wake;         /* an eventfd: there is something to be sent */
-    bool running, up; /* up: there is a connection, perhaps not accepted yet */
+    int wake;         /* an eventfd: there is something to send */
+    bool running, up; /* up: connected, though perhaps not accepted yet */
     bool tls;
-    bool said;    /* what is wrong with this connection */
-    bool reached; /* it was accepted once */
+    bool said;    /* `words` says what is wrong with this connection */
+    bool reached; /* the broker has accepted us before */
     uint32_t pause_ms;
     char logged[MOT_INTAKE_WORDS]; /* the library's last complaint */
     _Atomic bool stop;
     _Atomic int is;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards what follows */
     char words[MOT_INTAKE_WORDS];
 };
 
 /* ---- What is wrong --------------------------------------------------------------------------- */
 
-/* final: asking again would not help. */
+/* final: trying again would not help. */
 static void say(struct mot_mqtt *m, bool final, const char *what, const char *check)
 {
     int n = (int)strcspn(what, "\n");
@@ -140,13 +140,13 @@ static void on_log(struct mosquitto *client, void *self, int level, const char *
     if (level == MOSQ_LOG_ERR) snprintf(m->logged, sizeof(m->logged), "%s", text);
 }
 
-/* The library says of TLS only that it failed; why, it logs. */
+/* The library only returns that TLS failed; the reason is in its log. */
 static void say_lost(struct mot_mqtt *m, int error)
 {
     bool certificate = strstr(m->logged, "certificate verify failed") || strstr(m->logged, "host name");
     if (certificate)
         say(m, true, "the broker's certificate is not trusted",
-            "check source.ca, and that the certificate is of this host name");
+            "check source.ca, and that the certificate is for this host name");
     else if (error == MOSQ_ERR_TLS)
         say(m, false, m->logged[0] ? m->logged : "TLS failed",
             "check the port, source.ca, source.cert and source.key");
@@ -180,14 +180,14 @@ static void on_subscribe(struct mosquitto *client, void *self, int number, int t
     if (topics == 1 && granted[0] <= 2) {
         m->reached = true;
         atomic_store(&m->is, MOT_MQTT_READY);
-    } else say(m, true, "the broker refuses the topic", "check it, and what its user may read");
+    } else say(m, true, "the broker refuses the topic", "check it, and what the user may read");
 }
 
 static void on_message(struct mosquitto *client, void *self, const struct mosquitto_message *message)
 {
     struct mot_mqtt *m = self;
     (void)client;
-    if (message->retain) return; /* it comes again with every subscription */
+    if (message->retain) return; /* the broker repeats it with every subscription */
     m->c.message(m->c.self, message->payload, (size_t)message->payloadlen);
 }
 
@@ -206,7 +206,7 @@ static void pause_for(struct mot_mqtt *m, uint32_t ms)
         nanosleep(&(struct timespec){ .tv_nsec = STEP_MS * 1000000 }, NULL);
 }
 
-/* 0, or why there was no answer. */
+/* 0 if the host answers, else an errno. */
 static int answers(struct mot_mqtt *m, const struct addrinfo *a)
 {
     int error = 0;
@@ -224,13 +224,13 @@ static int answers(struct mot_mqtt *m, const struct addrinfo *a)
     return error;
 }
 
-/* Asking for an address can take half a minute, and cannot be ended: so a thread of its own asks, and
- * whoever is last, it or who waits for it, cleans up. */
+/* Looking up an address can take half a minute and cannot be interrupted, so a thread of its own does it. The
+ * last to leave, that thread or the one waiting for it, cleans up. */
 struct lookup {
     char *host, port[8];
     struct addrinfo *found;
     int error;
-    _Atomic bool left; /* by one of the two */
+    _Atomic bool left; /* one of the two has left */
 };
 
 static void lookup_free(struct lookup *l)
@@ -249,13 +249,13 @@ static void *lookup_main(void *p)
     return NULL;
 }
 
-/* 0, or an error of getaddrinfo. *stopped: nobody wants to know any more. */
+/* 0, or an error of getaddrinfo. *stopped: we are to stop, and there is no result. */
 static int look_up(struct mot_mqtt *m, struct addrinfo **found, bool *stopped)
 {
     struct addrinfo numeric = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
     pthread_t thread;
     *stopped = false;
-    if (getaddrinfo(m->host, m->port, &numeric, found) == 0) return 0; /* an address needs no asking */
+    if (getaddrinfo(m->host, m->port, &numeric, found) == 0) return 0; /* an address needs no lookup */
     struct lookup *l = mot_new(1, sizeof(*l));
     l->host = mot_text(m->host);
     memcpy(l->port, m->port, sizeof(l->port));
@@ -274,8 +274,8 @@ static int look_up(struct mot_mqtt *m, struct addrinfo **found, bool *stopped)
     return error;
 }
 
-/* The library would wait for minutes for a host that does not answer, and nobody could end it. `at`: the
- * address that answers. */
+/* Whether the host answers; `at`: the address that does. The library itself would wait for minutes, and could
+ * not be interrupted. */
 static bool is_there(struct mot_mqtt *m, char at[NI_MAXHOST])
 {
     struct addrinfo *found = NULL;
@@ -297,7 +297,7 @@ static bool is_there(struct mot_mqtt *m, char at[NI_MAXHOST])
     return !error;
 }
 
-/* With TLS it needs the name, which the certificate must have; it has just been found. */
+/* TLS needs the host's name, to compare with the certificate; otherwise connect to the address just found. */
 static void connect_once(struct mot_mqtt *m)
 {
     char at[NI_MAXHOST];
@@ -314,7 +314,7 @@ static void connect_once(struct mot_mqtt *m)
     m->pause_ms = 2 * m->pause_ms < PAUSE_MOST_MS ? 2 * m->pause_ms : PAUSE_MOST_MS;
 }
 
-/* mosquitto_loop would do it with select, which writes past its table where a process has more than 1024
+/* Replaces mosquitto_loop, which uses select and so writes past its table if a process has more than 1024
  * files open. */
 static int serve(struct mot_mqtt *m)
 {
@@ -381,7 +381,7 @@ static enum mot_status prepare(struct mot_mqtt *m)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_library);
     m->client = mosq.new(m->c.id, !m->c.remembered, m);
-    if (!m->client) return mot_fail(MOT_ESYSTEM, "cannot open a client of MQTT: %s", strerror(errno));
+    if (!m->client) return mot_fail(MOT_ESYSTEM, "cannot open an MQTT client: %s", strerror(errno));
     mosq.threaded_set(m->client, true);
     mosq.log_callback_set(m->client, on_log);
     mosq.connect_callback_set(m->client, on_connect);
@@ -439,7 +439,7 @@ void mot_mqtt_close(struct mot_mqtt *m)
     if (m->running) pthread_join(m->thread, NULL);
     if (m->up) {
         mosq.disconnect(m->client);
-        mosq.loop_write(m->client, 1); /* what is queued: acknowledgements, and the parting word */
+        mosq.loop_write(m->client, 1); /* what is queued: acknowledgements and the disconnect */
     }
     if (m->client) mosq.destroy(m->client);
     if (m->wake >= 0) close(m->wake);
@@ -464,7 +464,7 @@ enum mot_status mot_mqtt_publish(struct mot_mqtt *m, const void *bytes, size_t n
     *taken = false;
     if (atomic_load(&m->is) != MOT_MQTT_READY) return MOT_OK;
     int error = mosq.publish(m->client, NULL, m->topic, (int)n, bytes, 1, false);
-    /* Where the connection has just gone, the library has queued it and sends it with the next one. */
+    /* If the connection has just broken, the library has queued the message for the next one. */
     if (write(m->wake, &(uint64_t){ 1 }, sizeof(uint64_t)) < 0) {} /* it has been woken often enough */
     *taken = error == MOSQ_ERR_SUCCESS || error == MOSQ_ERR_NO_CONN || error == MOSQ_ERR_CONN_LOST;
     return *taken ? MOT_OK : failed(m, "cannot publish", error);

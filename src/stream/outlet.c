@@ -1,4 +1,4 @@
-/* outlet.c -- records into a file that grows; and which outlet an address means. */
+/* outlet.c -- records into a file that grows, and the choice of an outlet by address. */
 #include "stream/outlet.h"
 #include "base/memory.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* outlet.h -- where records go: a file that grows, or a topic of a broker. The other end of an inlet. */
+/* outlet.h -- where records go: a file that grows, or a broker's topic. The other end of an inlet. */
 #ifndef MOT_STREAM_OUTLET_H
 #define MOT_STREAM_OUTLET_H
 
@@ -17,17 +17,17 @@ struct mot_outlet_ops {
 };
 struct mot_outlet { /* first in each outlet's own */
     const struct mot_outlet_ops *ops;
-    const volatile sig_atomic_t *stop; /* NULL: nobody interrupts */
+    const volatile sig_atomic_t *stop; /* NULL: never interrupted */
     _Atomic uint64_t sent, bytes;      /* records and bytes; mot_outlet_send counts them */
-    _Atomic uint64_t pushed_back_ns;   /* what send and flush have waited: the outlet's own to count */
+    _Atomic uint64_t pushed_back_ns;   /* time that send and flush have waited; each outlet counts it */
 };
 enum mot_status mot_outlet_send(struct mot_outlet *, const void *record, size_t n);
 
-/* One for each device. Of `conf` it takes what says who we are: password_file, ca, cert and key. */
+/* One for each device. From `conf` it uses only what says who we are: password_file, ca, cert and key. */
 enum mot_status mot_outlet_open(const struct mot_address *, const struct mot_intake_conf *conf,
     const volatile sig_atomic_t *stop, struct mot_outlet **out);
 
-/* These set `ops` and what is their own; mot_outlet_open does the rest. */
+/* These set `ops` and their own fields; mot_outlet_open does the rest. */
 enum mot_status mot_outlet_file(const char *path, struct mot_outlet **out);
 enum mot_status mot_outlet_kafka(
     const struct mot_address *, const struct mot_intake_conf *conf, struct mot_outlet **out);

@@ -1,4 +1,4 @@
-/* outlet_kafka.c -- records into a partition of a Kafka topic: each once, in order. */
+/* outlet_kafka.c -- records into a partition of a Kafka topic, each once and in order. */
 #include "stream/inlet.h"
 #include "stream/outlet.h"
 
@@ -22,7 +22,7 @@ static enum mot_status failure(const struct outlet_kafka *k)
     return mot_fail(k->kafka.met ? MOT_EPEER : MOT_EUSAGE, "%s", k->kafka.words);
 }
 
-/* Waits for the broker a little while. */
+/* Waits a little for the broker. */
 static enum mot_status wait_a_little(struct outlet_kafka *k)
 {
     uint64_t began = mot_wall_ns();
@@ -31,14 +31,14 @@ static enum mot_status wait_a_little(struct outlet_kafka *k)
     if (k->kafka.failed) return failure(k);
     if (!stopped(k)) return MOT_OK;
     return mot_fail(MOT_EINTERRUPTED, "interrupted while %s",
-        k->kafka.away ? k->kafka.words : "the broker was to take what was sent");
+        k->kafka.away ? k->kafka.words : "the broker had yet to take what was sent");
 }
 
 static enum mot_status send_kafka(struct mot_outlet *outlet, const void *record, size_t n)
 {
     struct outlet_kafka *k = (struct outlet_kafka *)outlet;
     for (;;) {
-        /* The record is only read: librdkafka takes a copy. */
+        /* librdkafka copies the record, so the cast is safe. */
         int sent = mot_rdkafka.produce(
             k->kafka.topic, k->kafka.partition, RD_KAFKA_MSG_F_COPY, (void *)record, n, NULL, 0, NULL);
         rd_kafka_resp_err_t error = sent == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : mot_rdkafka.last_error();
@@ -46,7 +46,7 @@ static enum mot_status send_kafka(struct mot_outlet *outlet, const void *record,
         if (k->kafka.failed) return failure(k);
         if (sent == 0) return MOT_OK;
         if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL)
-            return mot_fail(MOT_EDATA, "topic %s takes no record of %zu bytes: %s", k->kafka.topic_name, n,
+            return mot_fail(MOT_EDATA, "topic %s refuses a record of %zu bytes: %s", k->kafka.topic_name, n,
                 mot_rdkafka.err2str(error));
         enum mot_status status = wait_a_little(k);
         if (status != MOT_OK) return status;

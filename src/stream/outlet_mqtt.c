@@ -1,4 +1,4 @@
-/* outlet_mqtt.c -- records to a topic of an MQTT broker: QoS 1, a bounded number of them in flight. */
+/* outlet_mqtt.c -- records to a topic of an MQTT broker: QoS 1, with a bounded number in flight. */
 #include "base/memory.h"
 #include "base/stopwatch.h"
 #include "stream/mqtt.h"
@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#define WINDOW 512u /* messages that the broker has not acknowledged */
+#define WINDOW 512u /* most messages in flight */
 #define NAP_NS 500000L
 
 struct outlet_mqtt {
@@ -24,7 +24,7 @@ static void on_acked(void *self, int message)
     atomic_fetch_add(&((struct outlet_mqtt *)self)->acked, 1);
 }
 
-/* Waits until at most so many are in flight, and there is a connection. */
+/* Waits until there is a connection and at most `most` messages are in flight. */
 static enum mot_status wait_for(struct outlet_mqtt *o, uint64_t most)
 {
     uint64_t began = 0;

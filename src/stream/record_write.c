@@ -9,7 +9,7 @@ const char *mot_record_label_unfit(enum mot_record_format format, const struct m
     case MOT_RECORDS_RAW: return NULL;
     case MOT_RECORDS_CSV: return strpbrk(l->text, ",\"\r\n") ? "has a comma, a quote or a line end" : NULL;
     case MOT_RECORDS_LIBSVM:
-        return *l->text == 0 || strpbrk(l->text, " \t\r\n#") ? "is no single word, as LIBSVM needs" : NULL;
+        return *l->text == 0 || strpbrk(l->text, " \t\r\n#") ? "is not a single word, as LIBSVM needs" : NULL;
     case MOT_RECORDS_JSON: break;
     }
     for (const char *p = l->text; *p; p++)

@@ -88,7 +88,7 @@ enum mot_parsed mot_record_label(const struct mot_records *r, const char *text, 
 
 /* ---- Rows ----------------------------------------------------------------------------- */
 
-/* No branch and no order of sums: the compiler makes vectors of it. */
+/* Has no branch and no order of sums, so the compiler can vectorise it. */
 static bool all_finite(const float *x, size_t n)
 {
     const uint32_t exponent = 0x7f800000u;
@@ -117,7 +117,7 @@ static const char *skip_blanks(const char *p, char separator)
     return p;
 }
 
-/* A number, in quotes or not, and the blanks around it. NULL: there is none. */
+/* Reads a number, quoted or not, and the blanks around it. NULL if there is none. */
 static const char *csv_number(const char *p, char separator, float *out)
 {
     p = skip_blanks(p, separator);
@@ -186,7 +186,7 @@ static enum mot_parsed read_libsvm(struct mot_records *r, const char *p, const c
             index = index * 10 + (uint64_t)(*p - '0');
         if (p == begin || (index <= cols && *p != ':')) return MOT_RECORD_SYNTAX;
         if (index > cols) return MOT_RECORD_MANY;
-        if (index <= last) return MOT_RECORD_SYNTAX; /* they begin at 1 and rise */
+        if (index <= last) return MOT_RECORD_SYNTAX; /* indices begin at 1 and rise */
         last = index;
         begin = ++p;
         p = mot_scan_float(p, '.', &x[index - 1]);
@@ -218,7 +218,7 @@ bool mot_raw_whole(const unsigned char *bytes, size_t n, uint32_t cols)
     return done == n && n > 0;
 }
 
-/* Where a block begins after bytes that are none: at the next magic word, or beyond what is known. */
+/* Where the next block begins after bytes that are not one: at the next magic word, or beyond these bytes. */
 static size_t next_block(const unsigned char *bytes, size_t n)
 {
     for (size_t at = 1; at < n; at++) {

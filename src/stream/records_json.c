@@ -1,19 +1,19 @@
 /* records_json.c -- a line of JSON as a row: {"x": [1, 2.5], "y": "cat"}, or {"width": 1, "height": 2.5,
  * "y": "cat"}.
  *
- * Other keys are skipped, whatever they hold. Keys are compared as they are written: one with escapes is
- * another key. A key twice is no record. */
+ * Other keys are skipped, whatever they hold. Keys are compared as written, so one with escapes is a
+ * different key. A record with a key twice is malformed. */
 #include "data/number.h"
 #include "stream/records_parts.h"
 #include <string.h>
 
-#define DEPTH_MOST 64u /* of what is skipped */
+#define DEPTH_MOST 64u /* of skipped values */
 
 struct json {
     struct mot_records *records;
-    const char *p, *end; /* a line end follows, so that *end can be read */
+    const char *p, *end; /* a line end follows, so *end can be read */
     float *x, *y;
-    uint32_t cols, have; /* columns that are there */
+    uint32_t cols, have; /* have: columns found so far */
     bool labelled;
 };
 
@@ -30,7 +30,7 @@ static bool eat(struct json *j, char c)
     return true;
 }
 
-/* At a quote: what stands between it and its partner. */
+/* At a quote: reads the text up to the closing one. */
 static bool text(struct json *j, const char **at, size_t *n)
 {
     const char *p = ++j->p;
@@ -59,7 +59,7 @@ static bool skip_word(struct json *j)
     return number;
 }
 
-/* A value of any kind. Brackets are counted, not matched: what is skipped need not be understood. */
+/* Skips a value of any kind. Brackets are counted, not matched: a skipped value need not be understood. */
 static bool skip(struct json *j)
 {
     unsigned depth = 0;
@@ -127,7 +127,7 @@ static enum mot_parsed label(struct json *j)
     return mot_record_label_number(j->records, value, j->y);
 }
 
-/* The record's own number: whole, and small enough to be exact. */
+/* Reads the record's own number, which must be whole and small enough to be exact. */
 static enum mot_parsed own_number(struct json *j)
 {
     double value;
@@ -147,7 +147,7 @@ static bool is_key(const char *key, const char *at, size_t n)
     return key && strlen(key) == n && memcmp(key, at, n) == 0;
 }
 
-/* Columns mostly come in their order, so the next one is looked at first. cols: no such column. */
+/* Columns mostly come in order, so try the next one first. Returns cols if there is no such column. */
 static uint32_t column_of(const struct json *j, const char *at, size_t n)
 {
     char *const *name = j->records->form.column_names;

@@ -79,7 +79,7 @@ void mot_reservoir_pack(struct mot_reservoir *r, struct mot_bytes *into)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Records with values that are no numbers are malformed, and never held out. */
+/* Records with values that are not finite are malformed, and never held out. */
 bool mot_reservoir_fits(const struct mot_reservoir *r, const void *packed, size_t n)
 {
     size_t each = row_bytes(r->cols);
@@ -95,7 +95,7 @@ bool mot_reservoir_fits(const struct mot_reservoir *r, const void *packed, size_
 
 /* ---- Keeping the smallest keys ------------------------------------------------------------------ */
 
-/* Of the first key that is not smaller. */
+/* The place of the first key that is not smaller. */
 static uint32_t place_of(const struct mot_reservoir *r, uint64_t key)
 {
     uint32_t low = 0, high = r->n;
@@ -111,7 +111,7 @@ static void keep(struct mot_reservoir *r, uint64_t key, const float *x, float y)
 {
     if (r->n == r->rows && key > r->held[r->n - 1].key) return;
     uint32_t i = place_of(r, key);
-    if (i == r->n || r->held[i].key != key) { /* else it is here already */
+    if (i == r->n || r->held[i].key != key) { /* else it is already here */
         uint32_t at = r->n < r->rows ? r->n++ : r->held[r->n - 1].at;
         memmove(r->held + i + 1, r->held + i, (r->n - 1 - i) * sizeof(*r->held));
         r->held[i] = (struct held){ key, at };

@@ -33,7 +33,7 @@ void mot_ring_free(struct mot_ring *r)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* One row stays empty, so that the mark before the oldest row is never overwritten. */
+/* One row stays empty, so the mark before the oldest row is never overwritten. */
 static bool full(const struct mot_ring *r, uint64_t tail)
 {
     return tail - atomic_load_explicit(&r->floor, memory_order_acquire) >= mot_ring_room(r);
@@ -99,7 +99,7 @@ uint64_t mot_ring_hold(struct mot_ring *r, uint64_t head)
 
 void mot_ring_release(struct mot_ring *r, uint64_t head)
 {
-    r->done = mot_ring_before(r, head); /* its slot may be written to from here on */
+    r->done = mot_ring_before(r, head); /* from here on its slot may be overwritten */
     r->done_at = head;
     pthread_mutex_lock(&r->lock);
     if (head > atomic_load(&r->floor)) atomic_store_explicit(&r->floor, head, memory_order_release);

@@ -31,15 +31,15 @@ struct mot_spool {
     char *path;
     uint64_t id;
     enum mot_spool_sync sync;
-    _Atomic uint64_t end; /* of the last message that is whole */
+    _Atomic uint64_t end; /* of the last whole message */
     uint64_t synced, synced_ns;
-    uint64_t at;           /* the reader's */
+    uint64_t at;           /* where the reader is */
     unsigned char *window; /* bytes of the file from window_at on */
     uint64_t window_at;
     size_t window_n;
 };
 
-/* Of bytes that lie at that place: a frame of another place, or of an older file, does not pass. */
+/* The checksum depends on the place, so a frame from another place or an older file does not pass. */
 static uint64_t sum_of(uint64_t at, uint32_t n, const void *bytes, size_t kept)
 {
     return XXH64(bytes, kept, at ^ (uint64_t)n << 32);
@@ -64,7 +64,7 @@ static bool read_all(int file, void *into, size_t n, uint64_t at)
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
-/* n bytes of the file at `at`, before `end`. */
+/* The n bytes of the file at `at`, which end before `end`. */
 static const unsigned char *look(struct mot_spool *s, uint64_t at, size_t n, uint64_t end)
 {
     if (at < s->window_at || at + n > s->window_at + s->window_n) {
@@ -76,7 +76,7 @@ static const unsigned char *look(struct mot_spool *s, uint64_t at, size_t n, uin
     return s->window + (at - s->window_at);
 }
 
-/* Whether bytes that nobody has room for are those that were written. */
+/* Whether bytes for which the reader has no room are those that were written. */
 static bool sum_holds(struct mot_spool *s, const struct frame *f, uint64_t at)
 {
     XXH64_state_t *sum = XXH64_createState();
@@ -130,7 +130,7 @@ int mot_spool_add(struct mot_spool *s, const void *bytes, size_t n, size_t kept)
     ssize_t wrote;
     while ((wrote = pwritev(s->file, part, kept ? 2 : 1, (off_t)at)) < 0 && errno == EINTR) {}
     if (wrote < 0) return errno;
-    if ((size_t)wrote < sizeof(f) + kept) return ENOSPC; /* the next attempt writes over it */
+    if ((size_t)wrote < sizeof(f) + kept) return ENOSPC; /* the next attempt overwrites it */
     if (s->sync == MOT_SPOOL_EACH && fdatasync(s->file) != 0) return errno;
     atomic_store_explicit(&s->end, at + sizeof(f) + kept, memory_order_release);
     return 0;
@@ -175,14 +175,14 @@ static bool zero_from(struct mot_spool *s, uint64_t at, uint64_t size)
     return true;
 }
 
-/* Reads what is there from s->at on; what a crash left of the last message is cut. */
+/* Checks all messages from s->at on, and cuts off what a crash left of the last. */
 static enum mot_status mend(struct mot_spool *s)
 {
     uint64_t from = s->at, size = size_of(s);
     struct mot_spooled one;
     struct frame f = { 0 };
     bool damaged;
-    if (size < from) size = from; /* used, and lost in a power cut: later ones follow there */
+    if (size < from) size = from; /* already used, but lost in a power cut: new ones begin there */
     atomic_store(&s->end, size);
     unsigned char *bytes = mot_new_large(WINDOW, 1);
     if (!bytes) return mot_memory_status();
@@ -198,10 +198,10 @@ static enum mot_status mend(struct mot_spool *s)
     if (!torn && !zero_from(s, end, size))
         return mot_fail(MOT_EDATA,
             "%s: damaged at byte %llu; what comes after it cannot be used. Move the file away to go on "
-            "without",
+            "without it",
             s->path, (unsigned long long)end);
     s->window_n = 0;
-    return ftruncate(s->file, (off_t)end) == 0 ? MOT_OK : failed(s, "cannot be cut");
+    return ftruncate(s->file, (off_t)end) == 0 ? MOT_OK : failed(s, "cannot be truncated");
 }
 
 static enum mot_status open_there(struct mot_spool *s, const char *folder, uint32_t worker)

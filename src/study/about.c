@@ -188,7 +188,7 @@ static char *defaults_of(const struct mot_yaml *root)
     return text;
 }
 
-/* What the head says already, and what is no choice of the user's. */
+/* What the head says already, and what the user did not choose. */
 static bool is_said(const char *key)
 {
     static const char *const said[] = { "seed", "workers", "data.name", "data.path", "model.name",

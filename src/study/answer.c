@@ -244,7 +244,7 @@ static size_t close_ones(const struct contest *c, bool named)
     return close;
 }
 
-/* Whether no other arm shares the best median. */
+/* What introduces the best arm; another may share its median. */
 static const char *has_best(const struct contest *c)
 {
     for (size_t arm = 0; arm < c->arms; arm++)
@@ -357,7 +357,7 @@ static void put_time(const struct contest *c, size_t arm)
     say(c, ".");
 }
 
-/* Where a run learned nothing and would have had to say what to do about it: the first such run's word. */
+/* What the arm's first run that has a remedy for learning nothing says; "" if none does. */
 static const char *remedy_of(const struct contest *c, size_t arm)
 {
     size_t i;
@@ -547,7 +547,7 @@ static bool one_sets(const json_t *document, const char *sides, const char *key)
     return false;
 }
 
-/* The command as it was given, but for where its study goes: another one goes elsewhere. */
+/* The command as it was given, without --out: another study goes elsewhere. */
 static void put_command(const struct contest *c, const char *command)
 {
     bool skips = false, first = true;
@@ -565,7 +565,7 @@ static void put_command(const struct contest *c, const char *command)
     }
 }
 
-/* Methods compared at one rate: the one that it suits wins, unless only the time of a run counts. */
+/* If methods share one rate, the one that it suits wins, unless only the time of a run counts. */
 static void put_untuned(const struct contest *c)
 {
     if (strcmp(c->kind->name, "time") == 0) return;
@@ -584,7 +584,7 @@ static void put_untuned(const struct contest *c)
         is_time(c) ? "" : c->kind->name);
 }
 
-/* A time that is one or two evaluations long: the arm may have been there long before it was looked at. */
+/* A time that is one or two evaluations long: the arm may have been there long before anyone looked. */
 static void put_coarse(const struct contest *c)
 {
     if (strcmp(c->kind->name, "time_to_target") != 0) return;

@@ -21,10 +21,10 @@ bool mot_study_has_targets(const json_t *document);
 /* "92 % test accuracy", "a training loss of 0.1". Returns `into`. */
 char *mot_answer_target(const json_t *target, char *into, size_t size);
 
-/* Why one arm is sooner at the target than another: the time is that of an update times their number; and who
- * computes, who waits. NULL: nothing is known. malloc'd. */
+/* Why one arm is at the target sooner than another: how many updates it took and how long each was, and how
+ * much the workers computed. NULL: nothing is known. malloc'd. */
 struct mot_way {
-    double time, updates, busy; /* to the target; the share of the workers' time; NaN: not known */
+    double time, updates, busy; /* to the target; the share of time that workers computed; NaN: not known */
 };
 char *mot_why(struct mot_way, struct mot_way other, const char *other_name);
 

@@ -64,9 +64,8 @@ static void close_study(struct study *s)
     mot_study_plan_close(s->plan);
 }
 
-/* Who compares nothing in particular compares what most people want to know: waiting for all, waiting for
- * most, and waiting for nobody. An experiment whose method was asked for by a flag, or that is swept,
- * keeps its own. */
+/* If nothing in particular is compared, compares what most people want to know: waiting for all, for most
+ * and for nobody. An experiment that is swept, or whose method was set by a flag, keeps its own method. */
 static enum mot_status compare_three(struct study *s)
 {
     const struct mot_compare *o = s->o;
@@ -324,7 +323,7 @@ static void print_arms(const struct mot_study_side *side, size_t n, FILE *out)
     free(name);
 }
 
-/* Their names say what they set. */
+/* Only by name, which says what each sets. */
 static void print_conditions(const struct mot_study_plan *plan, FILE *out)
 {
     fputs("conditions\n", out);

@@ -26,8 +26,8 @@ struct mot_compared {
  * says which. */
 enum mot_status mot_compare_run(const struct mot_compare *, struct mot_compared *out);
 
-/* How many runs it would take, by kind, and how many are in the store; checks all that can be checked
- * without running. */
+/* How many runs it would take, by kind, and how many the store has; checks all that can be checked without
+ * running. */
 struct mot_compare_size {
     size_t arms, conditions, seeds, runs, tuning, points, there;
 };

@@ -111,7 +111,7 @@ static json_t *seeds_json(const struct maker *m)
     return list;
 }
 
-/* The target that all runs under a condition share; EVERY: that all runs share. */
+/* The target that all runs under a condition share; EVERY: under all conditions. */
 #define EVERY SIZE_MAX
 static json_t *target_json(const struct maker *m, size_t condition)
 {
@@ -155,8 +155,8 @@ static double counted(const struct maker *m, const struct mot_run_figures *f, en
     return f->value[figure];
 }
 
-/* The same when compared: a failed run sent little, but that is no merit, and the guesses of a model that
- * diverged are no accuracy. */
+/* The same when compared: a failed run sent little, but that is no merit, and what a model that diverged
+ * guesses right is no accuracy. */
 static double compared(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
     bool failed = f->known && strcmp(f->status, "ok") != 0;
@@ -207,8 +207,8 @@ json_t *mot_interval_json(const struct mot_interval *i, double past)
         mot_json_number(i->most), "beyond", mot_json_number(past));
 }
 
-/* Whether runs of the cell cannot tell the figure for this target, since they went on. The others, which
- * missed it or met it late, differ in kind: they do not stand for all. */
+/* Whether some of the cell's runs cannot tell the figure for this target, since they went on past it. The
+ * others, which missed it or met it late, differ in kind and cannot stand for all. */
 static bool is_cut(const struct maker *m, struct span cell, enum mot_figure figure)
 {
     if (mot_figure_kinds[figure].needs_target || !m->measured[figure]) return false;
@@ -263,7 +263,7 @@ static const char *verdict_word(enum mot_stats_verdict verdict, enum mot_figure_
 static char *reason(const struct mot_comparison *c, enum mot_figure figure, bool cut)
 {
     if (c->verdict != MOT_NOT_COMPARABLE) return NULL;
-    if (cut) return mot_text("runs that went on after this target do not tell the figure at that moment");
+    if (cut) return mot_text("runs that went on past this target do not tell the figure at that moment");
     if (c->n == 0) return mot_text("no pair of runs with the same seed has this figure");
     if (2 * c->neither >= c->n)
         return mot_format("in %zu of %zu pairs neither %s", c->neither, c->n,
@@ -313,7 +313,7 @@ static json_t *worst_worker(const struct maker *m, struct span cell)
         text_or_null(best->worst_name), "runs", (json_int_t)most);
 }
 
-/* The median over runs that met the target of how many evaluations that took. */
+/* How many evaluations it took to meet the target: the median over runs that met it. */
 static json_t *evaluations_json(const struct maker *m, struct span cell)
 {
     size_t n = 0;
@@ -322,7 +322,7 @@ static json_t *evaluations_json(const struct maker *m, struct span cell)
     return mot_json_number(mot_stats_median(m->first, n));
 }
 
-/* The same for all runs on the same rows; the median where seeds choose the rows. */
+/* Chance is the same for all runs on the same rows; where seeds choose the rows, the median. */
 static json_t *chance_json(const struct maker *m, struct span cell)
 {
     size_t n = 0;

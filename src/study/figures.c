@@ -110,7 +110,7 @@ static void read_summary(const json_t *s, struct mot_run_figures *f)
     read_workers(json_object_get(s, "worker"), f);
 }
 
-/* From metrics.jsonl: how many evaluations after the start it took to the target, or how near they came. */
+/* From metrics.jsonl: how many evaluations after the start met the target, or how near they came. */
 static void read_evaluations(const char *folder, struct mot_run_figures *f)
 {
     char *path = mot_path_join(folder, "metrics.jsonl"), *line = NULL;
@@ -150,7 +150,7 @@ static bool meets(const struct mot_goal *goal, double value)
     return strcmp(goal->kind, "test_accuracy") == 0 ? value >= goal->value : value <= goal->value;
 }
 
-/* The evaluation that met the goal; the number of evaluations if none did. */
+/* The first evaluation that met the goal; the number of evaluations if none did. */
 static size_t met_at(const struct mot_history *h, const struct mot_goal *goal)
 {
     enum mot_column column = column_of(goal->kind);
@@ -181,7 +181,7 @@ bool mot_figures_answer(const char *folder, const struct mot_goal *goal)
     const char *ended_by = mot_json_get_text(summary, "ended_by"),
                *kind = mot_json_get_text(json_object_get(summary, "target"), "kind");
     bool whole = strcmp(ended_by, "target") != 0, known = json_is_object(summary);
-    /* Only runs for a training loss look at it all the time, and so end when it is no number. */
+    /* Only runs for a training loss watch it all the time, and so end as soon as it is not a number. */
     bool by_loss = strcmp(kind, "train_loss") == 0,
          for_loss = goal->kind && strcmp(goal->kind, "train_loss") == 0;
     if (strcmp(ended_by, "diverged") == 0 && by_loss != for_loss) whole = false;
@@ -230,7 +230,7 @@ static void stop_at(const struct mot_history *h, size_t at, struct mot_run_figur
     snprintf(f->ended_by, sizeof(f->ended_by), "target");
 }
 
-/* It was met by the evaluation at the run's end, so a run for it would have been the same. */
+/* The evaluation at the run's end met the goal, so a run for it would have been the same. */
 static void end_at(const struct mot_history *h, size_t at, struct mot_run_figures *f)
 {
     f->value[MOT_FIGURE_TIME_TO_TARGET] = h->value[MOT_COL_TIME][at];

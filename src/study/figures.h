@@ -50,14 +50,14 @@ char *mot_figure_show(double value, enum mot_unit, char *into, size_t size);
 
 struct mot_run_figures {
     bool known;  /* there is a summary; else all are NaN */
-    bool reread; /* for another target than the run was made for */
-    bool cut;    /* and that was met before the run's end: its figures are of that moment */
+    bool reread; /* for a target other than the one the run was made for */
+    bool cut;    /* that target was met before the run's end: the figures are of that moment */
     char status[24], ended_by[24];
     bool has_target, reached;
     enum mot_learned learned;
     char target[24];
     double target_value;
-    double evaluations;        /* until the target was met, that at the start left aside; NaN: not met */
+    double evaluations;        /* until the target was met, not counting that at the start; NaN: not met */
     double nearest;            /* to a target that was not met: the best of any evaluation; NaN: none */
     double chance;             /* the accuracy of the commonest class alone; NaN: unknown */
     char remedy[400];          /* of a run that learned nothing: why, probably, and what to try; or "" */
@@ -70,9 +70,9 @@ struct mot_goal {
     const char *kind; /* "test_accuracy", ...; NULL: none */
     double value;
 };
-/* From FOLDER/summary.json, and from metrics.jsonl what only evaluations tell. `goal`: for that target; NULL:
- * for the run's own. What is known only of a run's end (utilisation, waits, a loss that was evaluated only
- * there) is not known of the moment at which another goal was met. */
+/* From FOLDER/summary.json and, for what only evaluations tell, metrics.jsonl. `goal`: for that target; NULL:
+ * for the run's own. What is known only for a run's end (utilisation, waits, a loss that was evaluated only
+ * there) is not known for the moment at which another goal was met. */
 enum mot_status mot_figures_read(
     const char *folder, const struct mot_goal *goal, struct mot_run_figures *out);
 /* Whether the folder's run tells when the goal was met, or that it was not. */

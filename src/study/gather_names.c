@@ -35,7 +35,7 @@ static bool differs(const struct finds *all, const char *key, bool besides, cons
         if (have++ && strcmp(first, value) != 0) return true;
         first = value;
     }
-    /* The server's links are in the file only if the method has a server: that is no setting of its own. */
+    /* The server's links are in the file only if the method has a server: they are no separate setting. */
     return besides && have < arms && strncmp(key, "cluster.server", 14) != 0;
 }
 

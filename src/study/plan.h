@@ -10,7 +10,7 @@
 #include "config/experiment.h"
 #include "study/study.h"
 
-/* Limits. A study beyond them is a typing mistake. */
+/* Limits. A study beyond them must be a typing mistake. */
 #define MOT_ARMS_MAX 200
 #define MOT_CONDITIONS_MAX 2000
 #define MOT_RUNS_MAX 100000

@@ -1,12 +1,12 @@
 /* race.h -- `motley plan`: which method suits this cluster and this data?
  *
  * Every method that can run here is tried with several learning rates in short runs; the better ones are
- * tried longer, with finer rates; the best four race over fresh seeds, and fall out when they are told
+ * tried longer, with finer rates; the best four race over fresh seeds, and drop out once they can be told
  * apart from the leader. Then the leaders are tried on changed clusters. All runs of a step end at the
  * same virtual time, and what counts is the time to the target, or how near to it a run came.
  *
- * The wall clock decides only how many runs are made: after its budget no run is begun. What is concluded
- * is a function of the runs that were made, and the store keeps them: the same command goes on where the
+ * The wall clock decides only how many runs are made: none begins after the budget is spent. Conclusions
+ * depend only on the runs that were made, and the store keeps them: the same command continues where the
  * last one ended. */
 #ifndef MOT_STUDY_RACE_H
 #define MOT_STUDY_RACE_H
@@ -29,8 +29,8 @@ struct mot_racer {
     const char *setting;                        /* the value of the key `method` */
     size_t arm;                                 /* in the plan */
     enum mot_race_stage stage;                  /* the last that it took part in */
-    bool tried, out;                            /* it has a run; it fell out in the race */
-    int rate;                                   /* the learning rate is that of the file times 2^rate */
+    bool tried, out;                            /* it has a run; it dropped out of the race */
+    int rate;                                   /* the learning rate is the file's times 2^rate */
     struct mot_run_figures best;                /* of its best run in the last step before the race */
     struct mot_run_figures run[MOT_RACE_SEEDS]; /* of the race; `known` tells which there are */
     char *folder[MOT_RACE_SEEDS];
@@ -76,10 +76,10 @@ extern const struct mot_race_change {
 
 /* Those that raced, the best first; returns how many. */
 size_t mot_race_order(const struct mot_race *, const struct mot_racer **order, size_t max);
-/* Pairs of the race: how many times sooner `b` was there than `a`. */
+/* Over the race's pairs: how many times sooner `b` was at the target than `a`. */
 struct mot_comparison mot_race_compare(const struct mot_racer *a, const struct mot_racer *b);
 
-/* What to run, why, by which margin, what else was tried and what would change it, as JSON (docs/plan.md);
+/* What to run, why, by what margin, what else was tried and what would change it, as JSON (docs/plan.md);
  * and a study's document of those that raced, for the page. */
 json_t *mot_race_json(const struct mot_race *);
 enum mot_status mot_race_document(const struct mot_race *, json_t **out);

@@ -1,4 +1,4 @@
-/* race_words.c -- what a race shows: what to run, by which margin, why, and what would change it. */
+/* race_words.c -- what a race shows: what to run, by what margin, why, and what would change it. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "report/json.h"
@@ -49,10 +49,10 @@ static char *target_text(const struct mot_race *o, char *into, size_t size)
 
 /* ---- Sentences ------------------------------------------------------------------------------------ */
 
-/* "1.4 times faster [1.2, 1.7]"; the ratio of those that never get there has no number. */
+/* "1.4 times faster [1.2, 1.7]", to be followed by "than"; no number if the other mostly never got there. */
 static char *margin_text(const struct mot_comparison *c)
 {
-    if (!isfinite(c->ratio)) return mot_text("which did not get there in time");
+    if (!isfinite(c->ratio)) return mot_text("faster (no ratio: the other mostly missed the target)");
     if (!isfinite(c->high)) return mot_format("%.2f times faster (at least %.2f)", c->ratio, c->low);
     return mot_format("%.2f times faster [%.2f, %.2f]", c->ratio, c->low, c->high);
 }
@@ -107,13 +107,13 @@ static json_t *change_json(
     char *text = strcmp(outcome, "changes") == 0 ? isfinite(mine)
             ? mot_format(
                   "%s: %s would be %.2f times faster than %s", c->words, best->name, mine / other, lead->name)
-            : mot_format("%s: %s would get there, %s not", c->words, best->name, lead->name)
+            : mot_format("%s: %s would get there, %s would not", c->words, best->name, lead->name)
         : strcmp(outcome, "stays") == 0 ? mot_format("%s: %s stays the fastest", c->words, lead->name)
         : strcmp(outcome, "nobody") == 0
         ? mot_format("%s: none of them would reach the target in time", c->words)
         : strcmp(outcome, "open") == 0 ? mot_format("%s: %s and %s cannot be told apart in %d runs", c->words,
                                              lead->name, best->name, MOT_RACE_CHANGED)
-        : strcmp(outcome, "not tried") == 0 ? mot_format("%s: not tried, the budget was over", c->words)
+        : strcmp(outcome, "not tried") == 0 ? mot_format("%s: not tried, the budget ran out", c->words)
                                             : mot_format("%s: not possible with this experiment", c->words);
     json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s?, s:o, s:o, s:s}", "change", c->words, "key", c->key,
         "value", c->value, "outcome", outcome, "best", known && isfinite(other) ? best->name : NULL, "time_s",
@@ -183,7 +183,7 @@ static void recommend(const struct mot_race *o, const struct mot_racer *const *o
         margin = c.verdict == MOT_BETTER || !isfinite(c.ratio)
             ? mot_format(
                   "%s than %s, the next that can be told apart (%zu pairs of runs)", by, runner_up->name, c.n)
-            : mot_format("%s than %s, which was more than half as slow again in each of %zu pairs of runs",
+            : mot_format("%s than %s, which took more than half as long again in each of %zu pairs of runs",
                   by, runner_up->name, c.n);
         free(by);
     }

@@ -129,7 +129,7 @@ enum mot_status mot_cases_name(const struct mot_runner *r, struct mot_case *c, s
     return status;
 }
 
-/* A run that keeps its model is of use only with the model at its own end. */
+/* If models are kept, only a run that ended at its own target has the right one. */
 char *mot_case_found(const struct mot_runner *r, const struct mot_case *c)
 {
     char key[MOT_KEY_SIZE];
@@ -252,8 +252,8 @@ static bool loaded_elsewhere(const struct crew *crew, uint64_t data)
     return false;
 }
 
-/* Where in the list the worker's best next case is: one whose data it has loaded, else one whose data
- * nobody has. */
+/* Where in the list the worker's best next case is: one with the data it has loaded, else one with data
+ * that nobody has. */
 static size_t choose(const struct crew *crew, const struct slot *s)
 {
     size_t fresh = NOBODY, any = NOBODY;

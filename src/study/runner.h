@@ -33,10 +33,10 @@ struct mot_case {
 void mot_cases_free(struct mot_case *, size_t n); /* what they own, and the array */
 
 struct mot_runner;
-/* Who wants to know how a study gets on; called by the process that hands out the runs, while it waits. */
+/* Hears how a study is doing; called by the process that hands out the runs, while it waits. */
 struct mot_study_listener {
     void *self;
-    /* Runs are about to be made; those that the store has got have their folder. */
+    /* Runs are about to be made; those that the store has have their folder. */
     void (*begins)(void *self, const struct mot_runner *, const struct mot_case *, size_t n);
     void (*ended)(void *self, const struct mot_runner *, const struct mot_case *);
 };
@@ -53,7 +53,7 @@ struct mot_runner {
     bool terminal;
     const volatile sig_atomic_t *interrupt;    /* may be NULL */
     const struct mot_study_listener *listener; /* may be NULL */
-    /* by mot_wall_s(): no run is begun after it, and its case stays without a folder; 0: no limit */
+    /* by mot_wall_s(): no run begins after it, which leaves its case without a folder; 0: no limit */
     double until_s;
     /* totals over all calls: runs made, found in the store, crashed or refused */
     size_t made, found, lost;

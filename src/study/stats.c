@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between a value and one that never arrived lies nothing: take the one that never arrived. */
+/* Nothing lies between a value and one that never arrived: take the one that never arrived. */
 static double between(double a, double b, double share)
 {
     if (a == b || share == 0) return a;
@@ -104,13 +104,13 @@ static size_t odd_medians(const double *sorted, size_t n, const double *factoria
     return n;
 }
 
-/* Of an even number the middle two count. They are the values i < j if half of the draws are
- * at or below i, the largest of them i, and the others at or above j, the smallest of them j. What remains of
- * i's share as the lower one is that both are i. */
+/* In a resample of an even number the middle two count. They are the values i < j if half of the draws lie at
+ * or below i, with i the largest, and the others at or above j, with j the smallest. What remains of i's
+ * share as the lower one is the chance that both are i. */
 static size_t even_medians(const double *sorted, size_t n, const double *factorial, struct outcome *out)
 {
     size_t half = n / 2, used = 0;
-    /* the binomial, half of it on either side */
+    /* the binomial, half of it for either side */
     double scale = (factorial[n] - 2 * factorial[half]) / 2, before = 0;
     double *above = mot_new(n, sizeof(*above));
     for (size_t j = 0; j < n; j++) above[j] = power(n - j, n, half, scale) - power(n - j - 1, n, half, scale);
@@ -150,8 +150,8 @@ static void bootstrap(const double *sorted, size_t n, double *low, double *high)
 
 /* ---- Exact intervals ------------------------------------------------------------------------ */
 
-/* The largest k for which k or fewer of the `counts` outcomes, by their
- * numbers of ways, are at most TAIL of all; -1 if none. */
+/* The largest k for which the outcomes up to k have at most TAIL of
+ * all `ways`; -1 if none. */
 static long tail_of(const double *ways, size_t counts)
 {
     double all = 0, sum = 0;
@@ -224,10 +224,10 @@ struct mot_interval mot_stats_interval(const double *value, size_t n)
 
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
-/* The interval of signed ranks lies in the means of any two differences (Walsh; Hodges and Lehmann, 1963).
- * Where a difference has no measure, since only one of the two came to anything, it would outweigh all
- * others: then only signs count. Which of the two it is depends on the sizes of the differences and not on
- * their signs, so either keeps its promise. */
+/* The interval of signed ranks comes from the means of any two differences (Walsh; Hodges and Lehmann, 1963).
+ * A difference without a size, since only one of the two has the figure, would outweigh all others: then
+ * only signs count. Which interval is used depends on the sizes of the differences and not on their signs,
+ * so either keeps its promise. */
 static struct mot_interval of_differences(const double *value, size_t n)
 {
     double *sorted = sorted_copy(value, n), *mean = mot_new(n * (n + 1) / 2, sizeof(*mean));

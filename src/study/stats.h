@@ -4,8 +4,8 @@
  * counts as later than any that did (INFINITY). An interval covers the bootstrap's 95 % (percentiles of the
  * medians of all possible resamples, computed rather than drawn: no seed, always the same bits). For few runs
  * that alone is too narrow (it would tell apart two equal methods 12 times in 100 with seven seeds), so it is
- * widened to the exact interval of order statistics and, for pairs, to that of Wilcoxon's signed ranks (of
- * signs alone, if a run of a pair never reached its target): differences of equal methods are symmetric. */
+ * widened to the exact interval of order statistics and, for pairs, to Wilcoxon's for signed ranks (or signs
+ * alone, if a run of a pair never reached its target): differences of equal methods are symmetric. */
 #ifndef MOT_STUDY_STATS_H
 #define MOT_STUDY_STATS_H
 

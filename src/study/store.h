@@ -1,4 +1,4 @@
-/* store.h -- finished runs, kept by what they are runs of, and partitions that several runs share.
+/* store.h -- finished runs, filed under what they ran, and partitions that several runs share.
  *
  *   STORE/lock               see below
  *   STORE/tmp/PID-SLOT       a run being made
@@ -54,8 +54,8 @@ char *mot_store_workshop(const struct mot_store *, long program, unsigned slot);
 /* Turns the workshop into the run of that key. If there is one already, it stays. */
 enum mot_status mot_store_publish(const struct mot_store *, const char *workshop, const char *key);
 
-/* Runs that differ only in their target are a family. The last one made usually went furthest, or another
- * would have done: its key is kept in STORE/family. */
+/* Runs that differ only in their target are a family. The last one made usually went furthest, or an earlier
+ * one would have done instead: its key is kept in STORE/family. */
 void mot_store_relate(const struct mot_store *, const char *family, const char *key);
 bool mot_store_relative(const struct mot_store *, const char *family, char key[MOT_KEY_SIZE]);
 

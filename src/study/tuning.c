@@ -37,7 +37,7 @@ struct cell {
     size_t axes;
     struct point *point;
     size_t points;
-    /* what tuning sets at every length: it lifts the target */
+    /* what tuning sets at every length: it removes the target */
     struct mot_study_setting whole[2];
     size_t wholes;
     uint64_t updates;
@@ -437,7 +437,7 @@ enum mot_status mot_tuning_open(struct mot_runner *r, struct mot_tuning *out)
     enum mot_status status = open_cells(t);
     if (status == MOT_OK) status = open_cases(t, NULL, &t->grid, &t->grid_n);
     out->grid = t->grid_n;
-    if (t->tune->halving) { /* whose runs are shorter ones */
+    if (t->tune->halving) { /* which makes cases for its shorter runs */
         mot_cases_free(t->grid, t->grid_n);
         t->grid = NULL;
         t->grid_n = 0;

@@ -34,8 +34,8 @@ void mot_watcher_ended(struct mot_watcher *w, unsigned slot)
     w->done++;
 }
 
-/* "async under cluster.slow=5 optimizer.lr=0.1 seed 3"; how long a stage of a race lets everyone run tells
- * nobody which run it is. */
+/* "async under cluster.slow=5 optimizer.lr=0.1 seed 3"; leaves out stop.*, since it is the same for all runs
+ * of a race's stage. */
 static size_t describe(const struct mot_watcher *w, const struct mot_case *c, char *into, size_t size)
 {
     const char *condition = w->r->plan->condition[c->condition].name;
@@ -79,7 +79,7 @@ void mot_watcher_tick(struct mot_watcher *w)
     if (!w->r->progress || w->done == w->runs || !mot_ticker_due(&w->ticker)) return;
     char said[1024], line[1024];
     compose(w, mot_wall_s(), said, sizeof(said));
-    mot_ticker_show(&w->ticker, mot_show_text(said, line, sizeof(line))); /* arms are named in a file */
+    mot_ticker_show(&w->ticker, mot_show_text(said, line, sizeof(line))); /* arms' names come from a file */
 }
 
 void mot_watcher_close(struct mot_watcher *w)

@@ -1,4 +1,4 @@
-/* why.c -- why one method is sooner at the target than another, in words that `motley plan` and `motley
+/* why.c -- why one method is at the target sooner than another, in words that `motley plan` and `motley
  * compare` share. */
 #include "base/memory.h"
 #include "study/answer.h"

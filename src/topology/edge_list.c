@@ -1,4 +1,4 @@
-/* edge_list.c -- graphs and mixing matrices that a user provides, as text. */
+/* edge_list.c -- parses graphs and mixing matrices that a user provides as text. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "topology/topology.h"
@@ -10,7 +10,7 @@
 #define NUMBER_MAX 64u /* characters */
 #define EDGES_MAX 50000000u
 
-/* A place in the text; what is read goes on from there. */
+/* Where in the text reading goes on. */
 struct cursor {
     const char *name, *at;
     uint32_t line;
@@ -18,7 +18,7 @@ struct cursor {
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/* Goes past blanks, `marks` and, if `lines`, line ends; comments are blanks. */
+/* Skips blanks, comments, `marks` and, if `lines`, line ends. */
 static void skip(struct cursor *c, const char *marks, bool lines)
 {
     for (;; c->at++) {
@@ -30,7 +30,7 @@ static void skip(struct cursor *c, const char *marks, bool lines)
     }
 }
 
-/* The word at the cursor, for a message: short and printable. */
+/* The word at the cursor, made short and printable for a message. */
 static const char *found(const struct cursor *c, char *into, size_t size)
 {
     size_t n = 0;
@@ -173,7 +173,7 @@ enum mot_status mot_matrix_parse(const char *name, const char *text, uint32_t no
     return MOT_OK;
 }
 
-#define DIGITS 1e-6 /* what may be missing through rounding in the file */
+#define DIGITS 1e-6 /* tolerance for numbers rounded in the file */
 
 enum mot_status mot_matrix_settle(const char *name, uint32_t nodes, double *w)
 {

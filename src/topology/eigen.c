@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SWEEPS_MAX 60 /* about ten are enough; what is left then is rounding */
+#define SWEEPS_MAX 60 /* about ten are enough; after that only rounding errors remain */
 
 /* ---- Jacobi --------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ static void rotate(uint32_t n, double *a, double *vectors, uint32_t p, uint32_t 
     }
 }
 
-/* Rising by value; equal ones stay in their order. */
+/* Sorts by rising value. */
 static void sort(uint32_t n, double *values, double *vectors)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ void mot_eigen(uint32_t n, double *a, double *values, double *vectors)
     for (size_t i = 0; i < (size_t)n * n; i++) total += a[i] * a[i];
     if (vectors) memset(vectors, 0, (size_t)n * n * sizeof(*vectors));
     for (uint32_t i = 0; vectors && i < n; i++) vectors[i * (size_t)n + i] = 1;
-    double small = total * 1e-32; /* of one entry's square: its effect on a value is lost in rounding */
+    double small = total * 1e-32; /* an entry whose square is smaller changes no value beyond rounding */
     for (int sweep = 0; sweep < SWEEPS_MAX; sweep++) {
         bool rotated = false;
         for (uint32_t p = 0; p + 1 < n; p++)
@@ -87,7 +87,8 @@ static double dot(uint32_t n, const double *x, const double *y)
     return sum;
 }
 
-/* Takes the mean and the parts along the k vectors before out of x; twice is enough. Returns its norm. */
+/* Removes from x its mean and its components along the k earlier vectors, twice, which is enough. Returns its
+ * norm. */
 static double straighten(uint32_t n, double *x, const double *before, uint32_t k)
 {
     for (int again = 0; again < 2; again++) {

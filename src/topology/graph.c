@@ -20,8 +20,8 @@ static void list_links(struct mot_graph *g)
         g->at[g->edge[e].b + 2]++;
     }
     for (uint32_t i = 2; i < g->nodes + 2; i++) g->at[i] += g->at[i - 1];
-    /* Who is below a node comes first, in rising order, since edges are
-     * sorted by their lower end; then who is above it. */
+    /* First the neighbours below each node, in rising order since edges are sorted by their lower end; then
+     * those above it. */
     for (int above = 0; above < 2; above++)
         for (uint32_t e = 0; e < g->edges; e++) {
             uint32_t node = above ? g->edge[e].a : g->edge[e].b, other = above ? g->edge[e].b : g->edge[e].a;
@@ -65,8 +65,8 @@ uint32_t mot_graph_degree_max(const struct mot_graph *g)
 
 /* ---- Distances ---------------------------------------------------------------------- */
 
-/* How far each node is from `first`, UINT32_MAX if there is no path;
- * returns how many are reached. `queue` has room for all. */
+/* Finds each node's distance from `first`, UINT32_MAX if there is no path; returns how many it reaches.
+ * `queue` has room for all nodes. */
 static uint32_t spread(const struct mot_graph *g, uint32_t first, uint32_t *distance, uint32_t *queue)
 {
     uint32_t reached = 1;

@@ -1,4 +1,4 @@
-/* matcha.c -- how often each matching is used, and by how much models move then. */
+/* matcha.c -- how often to use each matching, and how far models then move. */
 #include "base/exact.h"
 #include "base/memory.h"
 #include "topology/eigen.h"
@@ -9,19 +9,19 @@
 
 /* ---- Chances -------------------------------------------------------------------------------
  *
- * The second smallest eigenvalue is concave in p but has kinks where it meets the third. So its
- * soft minimum over all eigenvalues but the constant vector's is climbed, -(1/mu) log sum exp(-mu l[i]), with
- * a mu that grows from stage to stage: it is smooth, concave, and at most log(n) / mu below the true one. */
+ * The second smallest eigenvalue is concave in p but has kinks where it meets the third. So we climb a soft
+ * minimum over all eigenvalues but the constant vector's, -(1/mu) log sum exp(-mu l[i]), with a mu that grows
+ * from stage to stage: it is smooth, concave, and at most log(n) / mu below the true minimum. */
 
 #define STAGES 8
-#define WORK_MOST 2e9 /* floating-point operations for all of it, about a second */
+#define WORK_MOST 2e9 /* floating-point operations in all, about a second */
 
 struct climb {
     const struct mot_graph *g;
     double budget, *l, *values, *vectors;
 };
 
-/* The soft minimum at p; *least becomes the second smallest eigenvalue, and slope, if not NULL, the
+/* Returns the soft minimum at p; sets *least to the second smallest eigenvalue and slope, if not NULL, to the
  * gradient. */
 static double soft_least(struct climb *c, const double *p, double mu, double *least, double *slope)
 {
@@ -44,7 +44,8 @@ static double soft_least(struct climb *c, const double *p, double mu, double *le
     return c->values[1] - mot_log(sum) / mu;
 }
 
-/* The nearest point with entries in 0..1 that add up to `total`: shift all by one number and cut. */
+/* Moves p to the nearest point with entries in 0..1 that add up to `total`: shifts all by one number, then
+ * clips. */
 static void project(uint32_t m, double total, double *p)
 {
     double low = -2, high = 2;
@@ -61,8 +62,8 @@ static void project(uint32_t m, double total, double *p)
     for (uint32_t j = 0; j < m; j++) p[j] = fmin(fmax(p[j] + low, 0), 1);
 }
 
-/* One stage: steps along the slope, longer while they climb, shorter when they do not. Keeps
- * the best p by the true eigenvalue in `best`. */
+/* One stage: steps along the slope, longer while they climb, shorter when they do not. `best` keeps the p
+ * with the largest true eigenvalue. */
 static void climb_stage(
     struct climb *c, double mu, uint32_t steps, double *p, double *best, double *best_least)
 {
@@ -135,7 +136,8 @@ static double norm_dense(void *self, double alpha)
     return r->values[n - 1];
 }
 
-/* For every disagreement the norm is a parabola in a that opens upward: their maximum is convex. */
+/* In each direction of disagreement the norm is a parabola in a that opens upward, so their maximum is
+ * convex. */
 static double golden_section(
     double (*norm_at)(void *self, double alpha), void *r, double low, double high, double *norm_out)
 {
@@ -180,7 +182,7 @@ double mot_matcha_alpha(const struct mot_graph *g, const double *chance, double 
                 r.second[(size_t)i * n + k] += r.mean[(size_t)i * n + t] * r.mean[(size_t)t * n + k];
     memcpy(r.a, r.mean, cells * sizeof(*r.a));
     mot_eigen(n, r.a, r.values, NULL);
-    /* Past 2 / ln the fastest disagreement grows. */
+    /* Beyond 2 / ln the fastest disagreement grows. */
     double alpha = golden_section(norm_dense, &r, 0, 2 / r.values[n - 1], norm_out);
     free(spread);
     free(r.values);

@@ -1,12 +1,12 @@
 /* matching.c -- an edge colouring with at most one colour more than the largest degree; a
  * colour is a matching.
  *
- * An edge (u, v) without a colour gets one that is free at both ends. If there is none: with c free at u and
- * d at v, the path from v whose edges have the colours c, d, c, ... is turned over, unless it ends at u; in a
- * bipartite graph it never does, so that such a graph has no more colours than its greatest degree. Else a
- * fan of u helps: a row of its neighbours v = f0, f1, ... in which the colour of (u, f[k]) is free at f[k-1].
- * With c free at u and d free at the fan's last, the path from u whose edges have the colours d, c, d, ... is
- * turned over, so that d is free at u; then the fan is shifted up to a node at which d is free. */
+ * An uncoloured edge (u, v) gets a colour that is free at both ends. If there is none, let c be free at u and
+ * d at v, and swap the two colours along the path c, d, c, ... from v, unless it ends at u. In a bipartite
+ * graph it never does, so such a graph needs no more colours than its largest degree. Otherwise use a fan of
+ * u: a row of its neighbours v = f0, f1, ... in which the colour of (u, f[k]) is free at f[k-1]. With c free
+ * at u and d free at the last of the fan, swap the colours along the path d, c, d, ... from u, which frees d
+ * at u; then shift the fan's colours down, up to a node at which d is free. */
 #include "base/memory.h"
 #include "topology/graph.h"
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static uint32_t *slot(const struct colouring *c, uint32_t node, uint32_t colour)
 static uint32_t free_colour(const struct colouring *c, uint32_t node)
 {
     uint32_t k = 0;
-    while (*slot(c, node, k) != NONE) k++; /* there are more colours than edges at a node */
+    while (*slot(c, node, k) != NONE) k++; /* ends: there are more colours than edges at a node */
     return k;
 }
 
@@ -77,7 +77,7 @@ static uint32_t open_fan(struct colouring *c, uint32_t u, uint32_t edge)
     return n;
 }
 
-/* Exchanges the colours of the path that leaves u by its edge of colour d. */
+/* Swaps the two colours along the path that leaves u by its edge of colour d. */
 static void turn_path(struct colouring *c, uint32_t u, uint32_t d, uint32_t free_at_u)
 {
     uint32_t edge = *slot(c, u, d), node = u, to = free_at_u;
@@ -85,7 +85,7 @@ static void turn_path(struct colouring *c, uint32_t u, uint32_t d, uint32_t free
     strip(c, edge);
     while (edge != NONE) {
         node = other_end(c, edge, node);
-        uint32_t next = *slot(c, node, to); /* the edge that stands in the way is repainted in its turn */
+        uint32_t next = *slot(c, node, to); /* an edge in the way is repainted next */
         if (next != NONE) strip(c, next);
         paint(c, edge, to);
         edge = next;
@@ -100,7 +100,7 @@ static bool is_fan(const struct colouring *c, uint32_t u, uint32_t n)
     return true;
 }
 
-/* Where the path from `node` ends whose edges have the colours d, other, d, ... */
+/* Where the path from `node` along edges of the colours d, other, d, ... ends. */
 static uint32_t end_of_path(const struct colouring *c, uint32_t node, uint32_t d, uint32_t other)
 {
     for (uint32_t edge, colour = d; (edge = *slot(c, node, colour)) != NONE; colour = colour == d ? other : d)
@@ -129,7 +129,7 @@ static void colour_by_fan(struct colouring *c, uint32_t edge)
     uint32_t u = c->g->edge[edge].a, n = open_fan(c, u, edge);
     uint32_t free_u = free_colour(c, u), d = free_colour(c, other_end(c, c->fan[n - 1], u));
     turn_path(c, u, d, free_u);
-    /* The turned path may have broken the fan; up to some node at which d is free it holds. */
+    /* Swapping may have broken the fan, but it holds up to some node at which d is free. */
     while (*slot(c, other_end(c, c->fan[n - 1], u), d) != NONE || !is_fan(c, u, n)) n--;
     for (uint32_t k = 0; k + 1 < n; k++) {
         uint32_t colour = c->colour[c->fan[k + 1]];
@@ -139,7 +139,7 @@ static void colour_by_fan(struct colouring *c, uint32_t edge)
     paint(c, c->fan[n - 1], d);
 }
 
-/* Colours that no edge has are left out. */
+/* Renumbers the colours without those that no edge has; returns how many are used. */
 static uint32_t close_gaps(const struct colouring *c)
 {
     uint32_t *name = mot_new(c->colours + 1, sizeof(*name)), used = 0;

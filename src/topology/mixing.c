@@ -50,7 +50,7 @@ static void apply(const void *self, const double *x, double *y)
     }
 }
 
-/* The extreme eigenvalues of I - W on disagreements, for the weights that the plan has now. */
+/* The extreme eigenvalues of I - W on disagreements, for the plan's current weights. */
 static void extremes(struct mot_mixing_plan *p, double *least, double *greatest)
 {
     uint32_t n = p->graph.nodes;
@@ -67,7 +67,7 @@ static void extremes(struct mot_mixing_plan *p, double *least, double *greatest)
     double *values = mot_new(n, sizeof(*values));
     for (size_t i = 0; i < (size_t)n * n; i++) a[i] = (i % n == i / n ? 1 : 0) - a[i];
     mot_eigen(n, a, values, NULL);
-    /* The constant vector's 0 is the least, unless a user's matrix drives disagreements apart. */
+    /* The constant vector's 0 is the smallest, unless a user's matrix drives models apart. */
     uint32_t zero = 0;
     for (uint32_t i = 1; i < n; i++)
         if (fabs(values[i]) < fabs(values[zero])) zero = i;
@@ -148,8 +148,8 @@ static enum mot_status weigh_all(struct mot_mixing_plan *p, const struct mot_top
         weigh_file(p, w);
         mot_mixing_measure(p);
     } else {
-        /* The graph is connected and everyone keeps a weight of its own: models meet, at whatever pace.
-         * Eigenvalues are for people, and would take longer than all else that a run begins with. */
+        /* The graph is connected and every worker keeps a weight of its own, so models converge at some rate.
+         * The eigenvalues only inform people, and would take longer than the rest of a run's start. */
         weigh_metropolis(p);
         return MOT_OK;
     }
@@ -205,8 +205,8 @@ static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct m
 
 /* ---- Sides ---------------------------------------------------------------------------------------- */
 
-/* Gives every node the side opposite to its neighbours', beginning with node 0: the graph is connected.
- * NULL: some cycle is odd. */
+/* Puts every node on the opposite side to its neighbours, beginning with node 0, which reaches all. NULL if
+ * some cycle is odd. */
 static unsigned char *sides_of(const struct mot_mixing_plan *p)
 {
     enum { UNKNOWN = 2 };

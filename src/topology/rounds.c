@@ -35,7 +35,7 @@ static void draw_unfair(const struct mot_rounds *r, uint64_t round, uint32_t seg
     mot_peers_draw(MOT_PEERS_UNFAIR, r->nodes, r->seed, round, segment, from);
 }
 
-/* A shuffle, of which neighbours form pairs. */
+/* Shuffles the nodes and pairs up neighbours. */
 static void draw_matching(const struct mot_rounds *r, uint64_t round, uint32_t segment, mot_node *from)
 {
     uint32_t n = r->nodes;
@@ -96,13 +96,13 @@ enum mot_status mot_rounds_check(const struct mot_rounds *r)
 
 #define DRAWS_MOST 2000u
 #define DRAWS_FLOATS 4000000u /* sources drawn in all, about */
-#define PATHS_MOST 1024u      /* sequences of rounds that a mixing time is a mean over; fewer for */
-#define PATHS_FLOATS 65536u   /* more nodes, whose disagreement has many directions anyway */
-#define DIRECTIONS 64u        /* of a disagreement among more nodes than MOT_ROUNDS_DENSE */
+#define PATHS_MOST 1024u      /* sequences of rounds that a mixing time is averaged over; fewer if there */
+#define PATHS_FLOATS 65536u   /* are many nodes, as these already average over many directions */
+#define DIRECTIONS 64u        /* directions of disagreement followed among more than MOT_ROUNDS_DENSE nodes */
 
 struct scratch {
-    mot_node *from;   /* [2 * nodes * peers]: a round's sources, and as much for those who draw */
-    mot_node *all;    /* [segments * nodes]: of every segment */
+    mot_node *from;   /* [2 * nodes * peers]: a round's sources, and as much scratch for drawing */
+    mot_node *all;    /* [segments * nodes]: the sources of every segment */
     double *column;   /* [nodes] */
     uint32_t *number; /* [nodes] */
     double *x, *next; /* [nodes][directions] */
@@ -116,8 +116,8 @@ static uint32_t sources(const struct mot_rounds *r, const mot_node *from, uint32
     return n;
 }
 
-/* What W leaves of a squared disagreement, over all its directions: |(I - J) W|^2 / (n - 1) in Frobenius'
- * norm, where |(I - J) W|^2 = |W|^2 - the sum of squared column sums / n. */
+/* The share of a squared disagreement that W leaves, averaged over all directions: |(I - J) W|^2 / (n - 1) in
+ * the Frobenius norm, where |(I - J) W|^2 = |W|^2 - the sum of squared column sums / n. */
 static double contraction(const struct mot_rounds *r, struct scratch *s)
 {
     double squares = 0, columns = 0, n = r->nodes;
@@ -149,7 +149,7 @@ static void fan_out(const struct mot_rounds *r, struct scratch *s, double *mean,
     *most += largest;
 }
 
-/* Of random kinds, which have one source a segment. */
+/* For random kinds, in which each node has one source per segment. */
 static double reach(const struct mot_rounds *r, struct scratch *s, uint64_t round, uint32_t segments)
 {
     uint64_t sum = 0;
@@ -186,7 +186,7 @@ static double disagreement(const struct mot_rounds *r, const struct scratch *s)
     return sum;
 }
 
-/* One direction for each node, or random ones. */
+/* Starts from one direction for each node, or from random ones. */
 static void disagree(const struct mot_rounds *r, struct scratch *s)
 {
     struct mot_rng rng = mot_rng_at(r->seed, MOT_RNG_PEERS, r->nodes);
@@ -213,8 +213,8 @@ static void mix(const struct mot_rounds *r, struct scratch *s)
     s->next = x;
 }
 
-/* Adds what is left after round 0, 1, ... of one sequence to left[]; returns after how many rounds it was too
- * little to matter. */
+/* Adds to left[] what remains after round 0, 1, ... of one sequence; returns the number of rounds after which
+ * too little remained to matter. */
 static uint32_t follow(const struct mot_rounds *r, struct scratch *s, uint64_t path, double *left)
 {
     disagree(r, s);
@@ -246,7 +246,7 @@ static uint32_t mixing_time(const struct mot_rounds *r, struct scratch *s, doubl
 static uint32_t draws_of(const struct mot_rounds *r, uint32_t segments)
 {
     uint64_t each = (uint64_t)r->nodes * (r->kind->random ? segments : r->peers), draws = DRAWS_FLOATS / each;
-    if (!r->kind->random) return mot_leaps(r->nodes); /* then they begin anew */
+    if (!r->kind->random) return mot_leaps(r->nodes); /* one whole cycle */
     return draws > DRAWS_MOST ? DRAWS_MOST : draws < 8 ? 8 : (uint32_t)draws;
 }
 

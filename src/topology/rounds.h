@@ -1,11 +1,11 @@
-/* rounds.h -- graphs that change from round to round, drawn at random or in turn: who gets from whom, and how
- * fast models agree over them. */
+/* rounds.h -- graphs that change from round to round, at random or in turn: who gets a model from whom, and
+ * how fast models come to agree. */
 #ifndef MOT_TOPOLOGY_ROUNDS_H
 #define MOT_TOPOLOGY_ROUNDS_H
 
 #include <motley/method.h>
 
-#define MOT_MIXED 1e-6          /* what is left of the squared disagreement when models are mixed */
+#define MOT_MIXED 1e-6 /* models count as mixed once this share of the squared disagreement is left */
 #define MOT_MIXING_MOST 100000u /* rounds after which mot_rounds_measure gives up */
 #define MOT_ROUNDS_DENSE 128u   /* nodes up to which every direction of a disagreement is followed */
 
@@ -24,19 +24,19 @@ struct mot_rounds {
     uint64_t seed;
 };
 
-/* NULL: there is none of this name. */
+/* NULL if there is none of this name. */
 const struct mot_rounds_kind *mot_rounds_find(const char *name);
-/* Fails if there are no such rounds over so many nodes. */
+/* Fails if this kind does not suit so many nodes or peers. */
 enum mot_status mot_rounds_check(const struct mot_rounds *);
 
 struct mot_rounds_figures {
-    /* what one round leaves of the squared disagreement (the sum of squared distances from the mean of all
-     * models), a mean over its directions and over rounds */
+    /* the share of the squared disagreement (the sum of squared distances from the mean of all models) that
+     * one round leaves, averaged over its directions and over rounds */
     double contraction;
-    /* the first round after which MOT_MIXED is left, in the mean over directions and draws; 0: none of
+    /* rounds until at most MOT_MIXED is left, averaged over directions and draws; 0: more than
      * MOT_MIXING_MOST */
     uint32_t mixing;
-    double fan_out, fan_out_most; /* receivers of a node in a round: mean; mean of the rounds' largest */
+    double fan_out, fan_out_most; /* receivers per node in a round: mean; mean of each round's largest */
     double reach; /* nodes whose floats a node has after one round in any of the segments, its own included */
 };
 enum mot_status mot_rounds_measure(

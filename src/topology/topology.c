@@ -18,7 +18,7 @@ struct edges {
 
 static void add(struct edges *l, uint32_t a, uint32_t b)
 {
-    if (a == b) return; /* a ring of one, an exponential graph whose leap comes home */
+    if (a == b) return; /* a ring of one, or an exponential graph's leap that comes home */
     if (l->n == l->room) {
         uint32_t room = l->room ? 2 * l->room : 64;
         struct mot_edge *more = mot_grow_large(l->e, room, sizeof(*more));
@@ -136,8 +136,8 @@ static void relink(uint32_t *near, uint32_t degree, uint32_t a, uint32_t from, u
     near[(size_t)a * degree + k] = to;
 }
 
-/* a-b, c-d become a-c, b-d, unless that would make a loop or an edge that is there, as it would where the
- * two have a node in common. Degrees stay as they are. */
+/* Turns a-b, c-d into a-c, b-d, unless that would make a loop or an edge that exists already, as it would if
+ * the two share a node. Keeps all degrees. */
 static void exchange(struct edges *l, uint32_t *near, uint32_t degree, struct mot_rng *rng)
 {
     struct mot_edge *p = &l->e[mot_rng_below(rng, l->n)], *q = &l->e[mot_rng_below(rng, l->n)];
@@ -189,8 +189,7 @@ static enum mot_status build_regular(
         struct edges copy = { mot_new_large(l.n, sizeof(*l.e)), l.n, l.n };
         if (copy.e) memcpy(copy.e, l.e, l.n * sizeof(*l.e));
         status = done(&copy, nodes, out);
-        if (status != MOT_OK || mot_graph_connected(out, &lonely))
-            break; /* nearly always at the first time */
+        if (status != MOT_OK || mot_graph_connected(out, &lonely)) break; /* nearly always the first time */
         mot_graph_close(out);
     }
     free(l.e);
@@ -248,7 +247,7 @@ static enum mot_status build_matrix(
     return status;
 }
 
-/* The graph of He and Dube's experiments, split into matchings as they give them. */
+/* The graph of He and Dube's experiments, split into the matchings that they give. */
 static enum mot_status build_rcd(
     const struct mot_topology_conf *conf, uint32_t nodes, uint64_t seed, struct mot_graph *out, double **w)
 {
@@ -359,16 +358,17 @@ static const struct mot_topology ring = { "ring", "each worker with the ones bef
     plain_options, build_ring };
 static const struct mot_topology torus = { "torus", "a grid that wraps around: four neighbours",
     torus_options, build_torus };
-static const struct mot_topology star = { "star", "all with worker 0", plain_options, build_star };
-static const struct mot_topology complete = { "complete", "all with all; its mixing matrix is the exact mean",
-    plain_options, build_complete };
+static const struct mot_topology star = { "star", "every worker with worker 0", plain_options, build_star };
+static const struct mot_topology complete = { "complete",
+    "every worker with every other; its mixing matrix is the exact mean", plain_options, build_complete };
 static const struct mot_topology exponential = { "exponential",
     "each worker with those 1, 2, 4, 8, ... places away", plain_options, build_exponential };
 static const struct mot_topology regular = { "regular",
-    "a random graph in which all have equally many neighbours", regular_options, build_regular };
+    "a random graph in which every worker has the same number of neighbours", regular_options,
+    build_regular };
 static const struct mot_topology edges = { "edges", "the edges you list", edges_options, build_edges };
 static const struct mot_topology matrix = { "matrix",
-    "the mixing matrix you provide; whoever has a weight is a neighbour", matrix_options, build_matrix };
+    "the mixing matrix you provide; its nonzero weights are the links", matrix_options, build_matrix };
 static const struct mot_topology rcd = { "rcd",
     "the 8 workers and 12 edges of the RCD-SGD paper, with its matchings", plain_options, build_rcd };
 

@@ -115,7 +115,7 @@ static void drop_list(struct mot_loop *l, uint32_t from, uint32_t to, struct lis
     }
 }
 
-/* Moves what waits into the queue, as far as there is room; who has closed its end takes no room. */
+/* Moves what waits into the queue, as far as there is room; to a closed end there always is. */
 static void fill_queue(struct mot_loop *l, uint32_t from, uint32_t to)
 {
     struct link *k = link_of(l, from, to);
@@ -357,7 +357,7 @@ static uint32_t ranks_left(const struct mot_loop *l)
     return n;
 }
 
-/* Sends what is still unsent all the same; the memory is the sender's again. */
+/* Sends what is still unsent even if there is no room; the memory is then the sender's again. */
 static void hand_over(struct end *e)
 {
     struct mot_loop *l = e->loop;

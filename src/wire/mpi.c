@@ -151,9 +151,9 @@ static void post_ahead(struct mpi *m, uint32_t i)
         &m->ahead_request[i]);
 }
 
-/* With more ranks than cores, Open MPI gives the core away in every call that finds nothing: on a busy
- * machine that is a whole turn of every other program, each time. That is right for calls that wait; a rank
- * that polls knows better when to yield and when to sleep (mot_ranks_rest). Returns what was set before. The
+/* With more ranks than cores, Open MPI gives the core away in every call that finds nothing; on a busy
+ * machine, every other program then gets a whole turn, each time. That is right for calls that wait; a rank
+ * that polls knows better when to yield and when to sleep (mot_ranks_rest). Returns what was set before. A
  * setting in the environment is obeyed; other libraries have no such switch. */
 static bool let_mpi_yield(bool yes)
 {
@@ -399,7 +399,8 @@ static enum mot_status start_mpi(void)
     enum mot_status status = mot_ondemand(&mpi_library);
     if (status != MOT_OK) return status;
     mpi.Initialized(&started);
-    if (started) return mot_fail(MOT_ESYSTEM, "MPI is already running in this process, or has ended in it");
+    if (started)
+        return mot_fail(MOT_ESYSTEM, "MPI is already running, or has already ended, in this process");
     /* One thread at a time calls: the node's, or the keeper, which gives signs of life while the node
      * computes. */
     if (mpi.Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)

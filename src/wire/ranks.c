@@ -76,8 +76,8 @@ enum mot_status mot_ranks_fit_profile(const struct mot_experiment *x, uint32_t r
 {
     if (ranks == x->workers) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
-        "%u rank%s for %u worker%s; a profile has a rank for each: --ranks %u or mpirun -n %u, or --workers "
-        "%u",
+        "%u rank%s for %u worker%s; a profile needs a rank for each: --ranks %u or mpirun -n %u, or "
+        "--workers %u",
         ranks, ranks == 1 ? "" : "s", x->workers, x->workers == 1 ? "" : "s", x->workers, x->workers, ranks);
 }
 
@@ -96,7 +96,7 @@ static enum mot_status settle_kernels(const struct introduction *who, uint32_t r
         if (strcmp(who[r].kernels, who[0].kernels) == 0) continue;
         if (mot_kernels_use("generic")) return MOT_OK;
         return mot_fail(MOT_EREPRODUCE,
-            "rank %u computes with kernels '%s', rank 0 with '%s', and there is no set that both have", r,
+            "rank %u computes with kernels '%s', rank 0 with '%s', and they have no set in common", r,
             who[r].kernels, who[0].kernels);
     }
     return MOT_OK;
@@ -162,8 +162,8 @@ static enum mot_status judge_hellos(struct mot_ranks *p, enum mot_status mine, u
                 peer->hello_text ? peer->hello_text : "failed");
         if (!peer->lost && peer->hello_hash != hash)
             return mot_fail(MOT_EREPRODUCE,
-                "rank %u has read another experiment, other data or another initial model than rank 0; "
-                "every rank must see the same files and settings",
+                "rank %u has read a different experiment, data or initial model than rank 0; every rank must "
+                "see the same files and settings",
                 r);
     }
     if (p->losses) {

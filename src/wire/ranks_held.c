@@ -1,8 +1,8 @@
 /* ranks_held.c -- records held out for evaluations, on their way to rank 0, which evaluates.
  *
- * A rank sends those that its own reservoir keeps, before it says where its worker is in its stream: what a
- * checkpoint's place is past is on its way, and nearly always there, when the checkpoint is written. The
- * first time that a reservoir is full, that has been all of them; later it is ever fewer. */
+ * A rank sends those that its own reservoir keeps before it says where its worker is in its stream. So what
+ * comes before a checkpoint's place is on its way, and nearly always there, when the checkpoint is written.
+ * Until the reservoir is full, these are all records that are held out; later they are ever fewer. */
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "live/rings.h"
@@ -17,14 +17,14 @@ static struct mot_reservoir *reservoir_of(const struct mot_ranks *p)
     return p->live.rings ? mot_rings_reservoir(p->live.rings) : NULL;
 }
 
-/* Bytes of a body: whole rows, at least one. */
+/* The most bytes of a body: whole rows, at least one. */
 static uint64_t body_most(const struct mot_ranks *p)
 {
     uint64_t each = mot_reservoir_row_bytes(reservoir_of(p));
     return BODY_BYTES > each ? BODY_BYTES / each * each : each;
 }
 
-/* Tokens are numbers that no buffer has, and no chunk of rows, which has the highest. */
+/* Tokens are numbers that no buffer has, nor any chunk of rows: chunks have the highest. */
 #define FIRST_TOKEN (UINT32_MAX / 4 * 3)
 static mot_buf token_of(uint32_t slot) { return FIRST_TOKEN - slot; }
 

@@ -2,7 +2,7 @@
  *
  * A message to a node of the same process moves from inbox to inbox without a copy. When emulating, the
  * sender's up link determines how long a message waits and takes, the receiver's down link adds its part
- * from the arrival on, and the inbox hides the message until then. */
+ * from the arrival on, and the inbox hides the message until its time has come. */
 #include "base/memory.h"
 #include "compress/packet.h"
 #include "method/methods.h"
@@ -119,7 +119,7 @@ bool mot_ranks_expect_message(struct mot_ranks *p, struct letter *l)
     return true;
 }
 
-/* Samples of the sender's own part. */
+/* Whether these are samples of the sender's own part. */
 static bool given_rows(const struct mot_ranks *p, const struct mot_envelope *e)
 {
     return p->live.experiment->traits.shares && e->message.given == 1 && e->message.off == e->message.from &&
@@ -321,8 +321,8 @@ mot_time mot_ranks_next_due(const struct mot_ranks *p)
     return token < next ? token : next;
 }
 
-/* Letters that will never be complete must not block others. Those whose body is under way the transport
- * gives back to be freed. */
+/* Letters that will never be complete must not block others. If a body is under way, the transport gives the
+ * letter back later, to be freed. */
 static void discard_halves(struct mot_ranks *p, struct hosted *b, uint32_t rank)
 {
     b->tail = &b->first;

@@ -80,7 +80,8 @@ uint32_t mot_ranks_sending(struct mot_ranks *p)
     return n;
 }
 
-/* Whom this rank watches and gives signs of life: rank 0 everyone, the others rank 0. */
+/* Whether this rank watches that one and gives it signs of life: rank 0 does so with all, the others with
+ * rank 0. */
 static bool watches(const struct mot_ranks *p, uint32_t rank)
 {
     uint32_t self = p->transport->rank;
@@ -349,7 +350,7 @@ static bool lost_came(struct mot_ranks *p, const struct letter *l)
     bool blamed = l->envelope.kind == MOT_ENVELOPE_BLAME;
     if (rank == 0 || rank >= p->transport->ranks || by >= MOT_LOST_WAYS || (blamed && rank == l->rank))
         return false;
-    /* We were given up: going on would only confuse. */
+    /* We were given up: going on would only confuse the others. */
     if (rank == p->transport->rank) p->orphan = p->ended = true;
     else lose(p, rank, (enum mot_lost_by)by);
     return true;
@@ -522,7 +523,7 @@ void mot_ranks_progress(struct mot_ranks *p)
 
 #define REST_NS UINT64_C(5000000) /* how long a rank rests at most, before the node looks around */
 
-/* Sleeps a little: the longer nothing has come, the less it matters when we hear of what comes next. */
+/* Sleeps a little: the longer nothing has come, the less it matters how soon we notice what comes next. */
 static void nap(uint64_t waited, uint64_t left)
 {
     uint64_t ns = waited / 32;

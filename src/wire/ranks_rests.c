@@ -19,7 +19,7 @@ static uint32_t flags_of(const struct mot_want *w)
     return (w->last ? MOT_SHOW_LAST : 0u) | (w->asked ? MOT_SHOW_ASKED : 0u);
 }
 
-/* To the judge of another process. */
+/* Answers the judge of another process. */
 static void post_rest(struct mot_ranks *p, const struct mot_want *w, struct mot_left left, bool none)
 {
     struct mot_live *l = &p->live;
@@ -53,8 +53,8 @@ void mot_ranks_rest_sent(struct mot_ranks *p, mot_buf buf)
     if (i < p->rests_out) p->rest_out[i] = p->rest_out[--p->rests_out];
 }
 
-/* For a worker of this process. Whoever asks faster than rank 0 receives gets nothing: what is unsent
- * occupies buffers. False: no server asks for that. */
+/* Answers for a worker of this process. If servers ask faster than rank 0 receives, it answers that it does
+ * not know: what is unsent occupies buffers. False: no server asks for that. */
 static bool answer(struct mot_ranks *p, const struct mot_want *w)
 {
     struct mot_left left = { 0 };
@@ -124,7 +124,7 @@ bool mot_ranks_expect_rest(struct mot_ranks *p, struct letter *l)
 void mot_ranks_rest_came(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
-    if (!p->live.judge) return; /* it came whole only after the end */
+    if (!p->live.judge) return; /* it was complete only after the end */
     struct mot_want w = want_of(p, e->rest.worker, e->rest.server, e->rest.flags);
     struct mot_left left = { .weight = e->rest.weight, .lost = e->rest.lost, .packs = e->rest.packs };
     w.at = e->rest.at;

@@ -1,13 +1,13 @@
 /* ranks_rows.c -- rows of data on their way from rank to rank.
  *
- * A message that brings rows is an envelope without a body (ROWS), which takes its place in the inbox at
- * once and so keeps the order of its pair; its rows follow in chunks (CHUNK), and when the last is there the
- * message is too. A part can be larger than memory allows twice: it is never packed as a whole, but as the
- * last chunks to that rank have left.
+ * A message that brings rows is an envelope without a body (ROWS), which takes its place in the inbox at once
+ * and so keeps the order of its pair; its rows follow in chunks (CHUNK), and the message is complete when the
+ * last one is there. Memory may not hold a part twice, so it is never packed as a whole: chunks are packed as
+ * earlier ones to that rank leave.
  *
- * Rows are written into the rank's own table, where jobs will look for them. Those that a node here holds
- * already, and all on rank 0, whose evaluations read the table meanwhile, are compared with what is there:
- * others are damage. */
+ * Rows are written into the rank's own table, where jobs will look for them. Those that a node here already
+ * holds, and all on rank 0, whose evaluations read the table meanwhile, are only compared with what is there:
+ * a difference is damage. */
 #include "base/memory.h"
 #include "data/rows.h"
 #include "wire/ranks_state.h"
@@ -47,7 +47,7 @@ static struct rows rows_of(const struct mot_envelope *e)
     };
 }
 
-/* Those from `first` on, as many as make a chunk; `room` has place for the numbers of samples. */
+/* The rows from `first` on, as many as make a chunk; `room` takes the row numbers of samples. */
 static const uint32_t *chunk_of(const struct mot_ranks *p, const struct rows *r, uint32_t first,
     uint32_t room[CHUNK_ROWS], uint32_t *n_out)
 {

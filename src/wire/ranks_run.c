@@ -226,7 +226,7 @@ static void lead_run(struct mot_ranks *p, mot_time began, struct mot_outcome *ou
     gather(p, out);
 }
 
-/* Rank 0 cannot report its own loss: what another rank knows of the run. */
+/* Rank 0 cannot report its own loss, so another rank reports what it knows of the run. */
 static void obituary(struct mot_ranks *p, struct mot_outcome *out)
 {
     const struct mot_world *w = &p->live.world;

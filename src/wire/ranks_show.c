@@ -1,16 +1,16 @@
-/* ranks_show.c -- models elsewhere that rank 0 evaluates: of servers with a range each, and of workers
+/* ranks_show.c -- models elsewhere that rank 0 evaluates: those of servers with a range each, and of workers
  * whose models differ.
  *
  * After an update at which it is due or was asked for, a node sends its model straight from the held
- * buffer and goes on. If checkpoints are written, the optimiser's buffers go with it. Of a range, only its
- * floats are sent. */
+ * buffer and goes on. If checkpoints are written, the optimiser's buffers go with it. A server with a range
+ * sends only the floats of its range. */
 #include "base/memory.h"
 #include "wire/ranks_state.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Envelopes and bodies that may be unsent when a model is shown. Rank 0 may be busy evaluating, and what
- * is unsent occupies buffers. */
+/* The most envelopes and bodies that may be unsent when a model is shown. Rank 0 may be busy evaluating, and
+ * what is unsent occupies buffers. */
 #define SENDING_MOST 8u
 
 void mot_ranks_ask(struct mot_port *port, uint64_t number, uint64_t at)
@@ -99,7 +99,7 @@ bool mot_ranks_expect_show(struct mot_ranks *p, struct letter *l)
 void mot_ranks_show_came(struct mot_ranks *p, struct letter *l)
 {
     const struct mot_envelope *e = &l->envelope;
-    if (!p->live.judge) return; /* it came whole only after the end */
+    if (!p->live.judge) return; /* it was complete only after the end */
     struct rank_show *r = &p->show[e->show.node];
     float *came = l->body, **place;
     l->owned = false;

@@ -38,7 +38,7 @@ struct peer {
     mot_time lost_at; /* on the run's clock */
 };
 
-/* A received envelope and, once it is here, its body. Those of methods wait in the node's inbox. */
+/* A received envelope and, once it is here, its body. Letters of methods wait in the node's inbox. */
 struct letter {
     struct letter *next;
     struct mot_envelope envelope;
@@ -49,7 +49,7 @@ struct letter {
     bool stale; /* of a run that is over: unwanted */
     bool here;
     bool counted;                       /* among the bodies of its sender in the inbox */
-    uint32_t rows_announced, rows_here; /* ROWS: in chunks whose envelope, whose body has come */
+    uint32_t rows_announced, rows_here; /* ROWS: rows in chunks whose envelope has come, whose body has */
     mot_time due;                       /* emulating */
     struct mot_arrival arrival;
 };
@@ -74,7 +74,7 @@ struct sum_name {
 enum sum_piece { PIECE_MISSING, PIECE_COMING, PIECE_HERE };
 struct sum_from {
     enum sum_piece part, sum;
-    struct sum_name name; /* by its account */
+    struct sum_name name; /* as it names the collective */
     double scalar[MOT_SCALARS];
     unsigned char *packet; /* what it gave, if it is packed and here; malloc'd */
     uint64_t packed;       /* bytes of what it gave, if it is packed and here */
@@ -94,8 +94,8 @@ struct sum { /* a collective in flight */
     struct mot_coll_progress progress; /* emulating */
 };
 
-/* The collectives of a scope. Where gradients leave early, each is a sum for every bucket, from the last on,
- * with numbers of their own; else it is one. */
+/* The collectives of a scope. Where gradients leave early, each consists of a sum for every bucket, from the
+ * last on, each with its own number; else it is a single sum. */
 struct sums {
     struct mot_circle circle; /* n is 0: our worker is no member */
     uint32_t rank;            /* our worker's */
@@ -104,7 +104,7 @@ struct sums {
     float **spare;            /* room for parts, last used first: what is never needed costs nothing */
     uint32_t spares, chunk_max;
     uint64_t joined;  /* by our worker: the number of the last sum */
-    uint32_t waiting; /* sums of the collective that our worker has joined; all: it waits */
+    uint32_t waiting; /* sums of the current collective that our worker has joined; all: it waits */
 };
 
 /* Nodes, buffers and sums that can receive exist only while running. */
@@ -150,13 +150,13 @@ struct mot_ranks {
     bool oversubscribed; /* more ranks than cores */
     double wire_bytes;   /* bytes per float */
     /* what workers here had left, on its way to rank 0 */
-    mot_buf *rest_out; /* [mot_live_rests_sent()]; NULL: none has left */
+    mot_buf *rest_out; /* [mot_live_rests_sent()]; NULL: none yet */
     uint32_t rests_out;
     struct sums sums[MOT_COLL_SCOPES];
     uint32_t window;
-    struct rows_to *rows; /* [ranks]: rows that leave; NULL: rows do not move */
+    struct rows_to *rows; /* [ranks]: rows on their way out; NULL: rows do not move */
     uint64_t chunk_most;  /* bytes of a chunk of rows */
-    void **held;          /* [held_slots]: records held out that leave; NULL where one has left */
+    void **held;          /* [held_slots]: held-out records on their way out; NULL: a free slot */
     uint32_t held_slots;
     struct letter *tokens; /* emulating: in flight */
     struct letter *spare;
@@ -179,9 +179,9 @@ const char *mot_ranks_lost_by(const struct mot_ranks *, uint32_t rank); /* "deat
 void mot_ranks_name_lost(const struct mot_ranks *, const char *when);   /* reports by mot_fail */
 
 /* ranks_post.c */
-/* Sends under the lock, unless that rank is lost. `token`: a buffer held until then, or 0. */
 struct mot_place mot_ranks_place(
     const struct mot_envelope *); /* where its sender's worker is in its stream */
+/* Sends under the lock, unless that rank is lost. `token`: a buffer held until it is sent, or 0. */
 void mot_ranks_post(struct mot_ranks *, uint32_t to, struct mot_envelope *, const void *body, mot_buf token);
 void mot_ranks_progress(struct mot_ranks *); /* receives, gives signs of life, looks for lost ranks */
 void *mot_ranks_keep(void *ranks);           /* the keeper's thread */
@@ -189,7 +189,7 @@ void mot_ranks_rest(struct mot_ranks *, mot_time until); /* until something arri
 uint32_t mot_ranks_sending(struct mot_ranks *);
 /* Lets go of everyone, after losing rank 0 or being given up. */
 void mot_ranks_let_go(struct mot_ranks *);
-/* That rank sent something impossible, so it is lost. Rank 0 declares it; other ranks ask rank 0 to. */
+/* That rank sent something impossible, so it is lost. Rank 0 declares it lost; other ranks ask rank 0 to. */
 void mot_ranks_distrust(struct mot_ranks *, uint32_t rank);
 struct letter *mot_ranks_letter(struct mot_ranks *);
 void mot_ranks_letter_free(struct mot_ranks *, struct letter *);

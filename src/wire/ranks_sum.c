@@ -3,13 +3,13 @@
  * The floats of a sum are split into one range per member. Everyone sends range j of its input to member j,
  * straight from the buffer; member j adds the parts in rank order and sends its sum to all, or to the root
  * alone. So each float crosses the wire twice per worker, as in a ring, but in two hops instead of 2 (n - 1).
- * What a root spreads goes to each member at once, as the sum of a range that is the whole; each member sends
- * the root an empty part when it joins, so that the root cannot run ahead. Scalars and the wish to end ride
- * on the envelopes. With `reduction: fast` MPI takes sums over all workers, in any order it likes. Packed
- * buffers are not summed on their way: everyone sends its own to all, and adds what comes in rank order.
- * Where gradients leave early, a collective is a sum for each bucket: what has been said goes for each, and
+ * What a root spreads goes straight to each member, as the sum of a range that is the whole; each member
+ * sends the root an empty part when it joins, so that the root cannot run ahead. Scalars and the wish to end
+ * ride on the envelopes. With `reduction: fast` MPI takes sums over all workers, in any order it likes.
+ * Packed buffers are not summed on their way: everyone sends its own to all, and adds what comes in rank
+ * order. Where gradients leave early, a collective is a sum for each bucket: all of this holds for each, and
  * the worker gets the result when all are there. When emulating, empty tokens take the simulator's steps, and
- * a result is not seen before they say so. */
+ * a result stays hidden until they say so. */
 #include "base/memory.h"
 #include "compress/packet.h"
 #include "run/buckets.h"
@@ -85,8 +85,8 @@ static bool is_name(const struct sum_name *a, const struct sum_name *b)
 /* Whether our worker is done with that sum. */
 static bool is_over(const struct sums *c, uint64_t number) { return number + c->waiting <= c->joined; }
 
-/* Whether that member cannot be there yet. It needs the root for our current collective, or for our next;
- * and the root needs us, with all that we have to give. */
+/* Whether that member cannot have got so far yet. It needs the root for our current collective, or for our
+ * next; and the root needs us, with all that we have to give. */
 static bool is_ahead(const struct sums *c, uint64_t number, uint32_t from)
 {
     uint64_t at = coll_of(c, number), ours = coll_of(c, c->joined);
@@ -152,7 +152,7 @@ static void send_range(struct mot_ranks *p, struct sums *c, struct sum *s, enum 
     e.range.len = s->name.len;
     e.range.scope = (uint16_t)scope_of(p, c);
     e.range.coll = (uint16_t)s->name.kind;
-    /* only worker 0 can ask for the end, with the first that it sends of a collective */
+    /* only worker 0 can ask for the end, with the first envelopes that it sends for a collective */
     e.range.last =
         s->last && self_of(p) == 0 && (kind == MOT_ENVELOPE_SUM) == (s->name.kind == MOT_COLL_FROM_ROOT);
     e.range.number = s->number;
@@ -163,7 +163,7 @@ static void send_range(struct mot_ranks *p, struct sums *c, struct sum *s, enum 
     mot_ranks_post(p, rank_of(p, c, to), &e, body, e.bytes ? buf : MOT_NO_BUF);
 }
 
-/* Adds what a member gave to the sum. */
+/* Adds a member's packet to the sum. */
 static void add_packet(struct mot_ranks *p, struct sums *c, struct sum *s, uint32_t member)
 {
     float *out = mot_pool_at(&p->live.pool, s->out) + s->name.off;
@@ -191,7 +191,7 @@ static void add_part(struct mot_ranks *p, struct sums *c, struct sum *s, uint32_
     else mot_kernels()->axpy(r.len, 1.0f, in, out);
 }
 
-/* Adds the parts of our range that have arrived, in rank order; once complete, it goes where it is wanted. */
+/* Adds the parts of our range that have arrived, in rank order; the complete sum goes where it is wanted. */
 static void add_parts(struct mot_ranks *p, struct sums *c, struct sum *s)
 {
     uint32_t n = c->circle.n;
@@ -245,7 +245,7 @@ static void send_tokens(struct mot_ranks *p, struct sums *c, struct sum *s)
          before = s->progress) {
         uint64_t bytes =
             s->name.packed ? gathered(c, s, &step) : mot_floats_bytes(step.last - step.first, p->wire_bytes);
-        if (s->name.packed && bytes == 0) { /* on when it is here */
+        if (s->name.packed && bytes == 0) { /* goes on when it is here */
             s->progress = before;
             return;
         }
@@ -350,8 +350,8 @@ mot_time mot_ranks_next_token(const struct mot_ranks *p)
 
 /* ---- Joining, receiving, leaving --------------------------------------------------------------------- */
 
-/* Members that joined before us must name the collective as we do; and who has joined a later one, though it
- * could not without us, is wrong, too. */
+/* Members that joined before us must name the collective as we do. One that has joined a later collective,
+ * which it cannot do without us, is wrong too. */
 static void check_early(struct mot_ranks *p, struct sums *c, struct sum *s)
 {
     const struct sum *next = sum_at(c, s->number + c->parts);
@@ -559,7 +559,7 @@ bool mot_ranks_range_came(struct mot_ranks *p, struct letter *l)
     return true;
 }
 
-/* Whether a member has joined a collective that we have joined, as far as we are to hear of it. */
+/* Whether a member has joined a collective that we have joined; true if we would not hear of it. */
 static bool has_joined(const struct sums *c, const struct sum *s, uint32_t member)
 {
     const struct sum_from *f = &s->from[member];
@@ -587,7 +587,7 @@ static bool is_done(const struct sums *c, const struct sum *s)
     return false;
 }
 
-/* What our worker gets; the rest is given back. */
+/* Fills in what our worker gets; gives back the rest. */
 static void fill_result(struct mot_ranks *p, const struct sums *c, struct sum *s, struct mot_coll_result *out)
 {
     bool fast = is_fast(p, scope_of(p, c), &s->name);
@@ -668,9 +668,9 @@ static void open_circle(struct mot_ranks *p, struct sums *c, enum mot_coll_scope
     c->spare = mot_new(c->window, sizeof(*c->spare));
     for (uint32_t i = 0; i < c->window; i++) {
         c->sum[i].from = mot_new(circle.n, sizeof(*c->sum->from));
-        /* address space: a bucket touches what its own length needs, whatever the longest one's is */
+        /* address space: a bucket touches what its own length needs, however long the longest is */
         c->spare[c->spares] = mot_reserve(part_bytes(c));
-        if (!c->spare[c->spares]) return; /* the run ends by what refused it */
+        if (!c->spare[c->spares]) return; /* the refusal ends the run */
         c->spares++;
     }
 }

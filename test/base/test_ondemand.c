@@ -76,7 +76,8 @@ TEST(a_library_without_a_symbol_is_an_error_that_names_it)
         .count = 2,
         .table = pointer };
     CHECK_INT(mot_ondemand(&library), MOT_ESYSTEM);
-    CHECK(says("tea:// needs crc64_of_tea of libz.so.1, and the one here has none; install a newer zlib1g"));
+    CHECK(says("tea:// needs crc64_of_tea of libz.so.1, which the installed version lacks; install a newer "
+               "zlib1g"));
 }
 
 TEST_MAIN()

@@ -38,7 +38,7 @@ needs() {
     says "$what without $file" 1 "$what needs $file, which cannot be loaded: " with damaged "$@"
     says "$what without $file names the package" 1 "; install the Debian package ${package:-${file/.so./}}" with damaged "$@"
     "${MOTLEY_CC:-cc}" -shared -o "old/$file" -x c /dev/null && rm "damaged/$file"
-    says "$what with a $file that is too old" 1 "of $file, and the one here has none; install a newer" with old "$@"
+    says "$what with a $file that is too old" 1 "of $file, which the installed version lacks; install a newer" with old "$@"
     rm "old/$file"
     [ ! -e run ] || { rm -r run; fail "$what: it left a folder"; }
 }

@@ -411,7 +411,7 @@ TEST(what_cannot_be_is_refused_with_its_reason)
         { { .name = "graph", .workers = 8 }, "expected another number of workers, such as 9" },
         { { .name = "graph", .workers = 1 }, "expected another number of workers, such as 6" },
         { { .name = "graph", .workers = 12, .degree = 5 },
-            "expected one from 2 on that divides 24 more than 5 times" },
+            "expected a degree from 2 that divides 24 more than 5 times" },
         { { .name = "bernoulli", .workers = 12, .load = 13 }, "expected at most the 12 parts there are" },
         { { .name = "frx", .workers = 6 }, "there is no code 'frx'" },
         { { .name = "frc", .workers = 6, .decoder = MOT_DECODER_COMPONENT },

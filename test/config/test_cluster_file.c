@@ -237,7 +237,7 @@ TEST(slow_refuses_more_workers_than_there_are_and_jobs_of_centuries)
         { "{workers: [{job_time: 2000s}], slow: 1000000}", "those of worker 0 are longer" },
         { "{workers: 3, slow: 0.5}", "slow: expected a number from 1 to" },
         { "{workers: [{straggle: {name: trace, path: x.csv}}], slow: 2}",
-            "has no meaning for worker 0: its job times are those of a trace" },
+            "has no meaning for worker 0: its job times come from a trace" },
     };
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
         CHECK_INT(mot_cluster_parse("c.yaml", wrong[i][0], strlen(wrong[i][0]), &c), MOT_EUSAGE);

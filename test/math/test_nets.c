@@ -593,7 +593,7 @@ TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
         { "[{name: max_pool, kernel: 2, padding: 2}]", "layer 1 (max_pool): padding 2 is more than half" },
         { "[]", "a list of layers is empty" },
         { "[relu", "expected , or ]" },
-        { "[relu] x", "text behind the end" },
+        { "[relu] x", "text after the end" },
         { "[{name: conv, out: 4", "a map is not closed" },
         { "[{name: residual, layers: [relu", "a list is not closed" },
         { "[{out: 4}]", "has no `name`" },

@@ -53,7 +53,7 @@ TEST(the_answer_says_how_the_parts_compare_with_random_rows)
     SAYS("{" HEAD("submodular") CLASSES QUALITY("0.1", "0.2", "0", "exact") ", \"workers\": [" FIRST
                                                                             ", " SECOND("0.9") "]}",
         "Every worker’s rows represent their class better than random rows would: their distance (MMD²) is "
-        "<span class=\"num\">0.50</span> of that of random rows on average, and <span "
+        "<span class=\"num\">0.50</span> times that of random rows on average, and <span "
         "class=\"num\">0.90</span> "
         "at worst, worker 1, class &lt;dog&gt;.</p>",
         "!--fallback");

@@ -50,7 +50,8 @@ TEST(parts_that_are_shared_matter_where_an_update_lacks_one)
         "parts differ by about 60 % of a batch's noise: an update without a part's gradient is drawn to the "
         "rows of the rest");
     d.noise = 0;
-    CHECK_HAS(mot_parts_words(&d, &shared, false, said, sizeof said), "apart is of which part they are");
+    CHECK_HAS(
+        mot_parts_words(&d, &shared, false, said, sizeof said), "differ only in which part they come from");
 }
 
 TEST(words_name_no_batch_where_there_are_several_or_less_than_a_row_would_do)
@@ -84,7 +85,7 @@ static void make_uneven(struct run *r, const struct mot_method *method, double r
 static bool leans(const struct run *r)
 {
     char *verdict = mot_verdict(&r->e, &r->o);
-    bool says = strstr(verdict, "the model leans to these") != NULL;
+    bool says = strstr(verdict, "the model leans towards these") != NULL;
     if (says)
         says = strstr(verdict,
                    "Of the gradients used 70 % came from worker 0, which holds 25 % of the rows; parts "

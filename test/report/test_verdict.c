@@ -240,7 +240,7 @@ TEST(a_thin_link_that_all_wait_for_in_rounds_is_named_though_most_only_wait)
     CHECK_HAS(verdict,
         "the link of worker 3 is thin (2 Mbit/s against a median of 1 Gbit/s); the others waited 91 % of the "
         "time");
-    CHECK_LACKS(verdict, "those it waits for are alike");
+    CHECK_LACKS(verdict, "are equally fast");
 }
 
 TEST(a_worker_that_sends_much_is_not_to_blame_when_it_waits_as_long_as_the_others)
@@ -347,7 +347,7 @@ TEST(equal_workers_that_wait_in_turn_are_held_back_by_waiting)
     run_make(&r, &method_allreduce, 8, 100);
     for (int i = 0; i < 8; i++) run_shares(&r, i, 0.6, 0.05, 0.35);
     judge(&r);
-    CHECK_HAS(verdict, "those it waits for are equally fast");
+    CHECK_HAS(verdict, "the workers that rounds wait for are equally fast");
     CHECK_HAS(verdict, "waited 35 % of the time");
     CHECK_HAS(verdict, "`--method server --method-k 7`");
     r.e.method = &method_server, run_option(&r, "k", "4");
@@ -608,7 +608,8 @@ TEST(samples_that_are_dropped_or_wait_are_counted_and_their_worker_named)
     r.o.last.streams = true;
     judge(&r);
     CHECK_HAS(verdict,
-        "400 samples (10 % of those that arrived) were dropped unused, most of its own by worker 2: 40 %. ");
+        "400 samples (10 % of those that arrived) were dropped unused; worker 2 dropped the largest share of "
+        "its own, 40 %. ");
     CHECK_HAS(verdict, "80 records (2 %) were malformed: check that `source.records`");
     CHECK_HAS(verdict, "900 samples (23 %) still wait, the oldest for 3.00 s: more arrives than is used");
     CHECK_HAS(verdict, "above all at worker 1.");

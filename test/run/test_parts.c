@@ -397,7 +397,7 @@ TEST(batches_that_a_term_cannot_count_are_refused)
     RUN_SET(&r, SMALL, "workers", "5", "batch", "1000000000");
     play(&r);
     CHECK_INT(r.status, MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "batch: the batches of all workers are 5000000000 samples together");
+    CHECK_HAS(mot_error(), "batch: the batches of all workers come to 5000000000 samples");
     run_free(&r);
 }
 

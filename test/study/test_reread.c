@@ -239,7 +239,7 @@ TEST(runs_that_tell_a_figure_do_not_stand_for_those_that_cannot)
                      *figure = json_object_get(json_object_get(cell, "figures"), "utilisation");
         CHECK_INT(mot_json_get_count(against, "n"), early ? 0 : SEEDS);
         CHECK_INT(mot_json_get_count(figure, "n"), early ? 0 : SEEDS);
-        if (early) CHECK_HAS(mot_json_get_text(against, "reason"), "went on after this target");
+        if (early) CHECK_HAS(mot_json_get_text(against, "reason"), "runs that went on past this target");
         json_decref(document);
     }
 }

@@ -72,7 +72,7 @@ for other in '--seed 9' '--stop-epochs 2'; do # every rank knows itself when it 
     timeout 60 "${mpirun[@]}" -n 1 "$motley" train --workers 2 --stop-epochs 1 --quiet : -n 1 "$motley" train --workers 2 --stop-epochs 1 $other --quiet \
         2>"$folder/err" || code=$?
     [ $code = 7 ] || fail "ranks that read different experiments ($other) ended with $code"
-    grep -q 'rank 1 has read another experiment' "$folder/err" || fail "the rank that differs ($other) is not named"
+    grep -q 'rank 1 has read a different experiment' "$folder/err" || fail "the rank that differs ($other) is not named"
 done
 echo "ranks that do not fit or do not agree are refused"
 

@@ -1,4 +1,4 @@
-// bars.js -- time to target: a bar an arm, its interval, a dot a seed; who never came there is said so.
+// bars.js -- time to target: a bar per arm, its interval, a dot per seed, and how many runs never got there.
 
 // The bar, and below it the interval and a dot for each run, so that its number can stand at its end.
 function paintBar(x, arm, cell, top, high, left, mid) {
@@ -18,7 +18,7 @@ function paintBar(x, arm, cell, top, high, left, mid) {
   return g;
 }
 
-// "7.75 s", and how many runs never came there.
+// "7.75 s", and how many runs never got there.
 function barText(cell) {
   const tt = cell.tt || {}, never = cell.runs - cell.reached, known = tt.median !== null && tt.median !== undefined;
   const text = known ? showTime(tt.median) : tt.beyond !== null && tt.beyond !== undefined ? '> ' + showTime(tt.beyond) : 'never';
@@ -45,7 +45,7 @@ function barTip(arm, cell) {
   return tipTable(armName(arm) + (DATA.conditions[cell.c] ? ', ' + DATA.conditions[cell.c] : ''), rows);
 }
 
-const CONDITIONS_MOST = 60; // bars of more would be no picture
+const CONDITIONS_MOST = 60; // more bars would be no picture
 
 function paintTarget(host, width) {
   const narrow = width < 560, cells = DATA.cells.filter(cell => cell.c < CONDITIONS_MOST), conditions = DATA.conditions.slice(0, CONDITIONS_MOST);

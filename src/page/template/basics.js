@@ -102,7 +102,7 @@ function tipTable(head, rows) {
   return make('div', {}, make('div', { class: 'head' }, head), make('table', {}, body));
 }
 
-// An element whose tip shows on the pointer, on touch and on focus.
+// An element whose tip shows under the pointer and on touch.
 function withTip(node, content) {
   node.addEventListener('pointermove', e => showTip(content(), e.clientX, e.clientY));
   node.addEventListener('pointerdown', e => showTip(content(), e.clientX, e.clientY));
@@ -136,7 +136,7 @@ function armButtons(host, hidden, again) {
 }
 const conditionOptions = () => DATA.conditions.map((name, i) => [i, name || 'condition ' + (i + 1)]);
 
-// Draws now, and again when the element gets another width; what is drawn, to draw it again when its data changes.
+// Draws now, and again whenever the element's width changes. Returns what draws again when the data changes.
 const drawn = new Set();
 function keepDrawn(host, paint) {
   let width = 0;

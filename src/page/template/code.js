@@ -1,4 +1,4 @@
-// code.js -- the code of a run: its matrix, a row a role and a column a part, and how often each part was used.
+// code.js -- the code of a run: its matrix, with a row per role and a column per part, and how often each part was used.
 
 // A character of the matrix: [how much colour, 0 to 1, and whether it is negative].
 function shadeOf(c) {
@@ -19,11 +19,11 @@ function describeCode(code) {
   const rows = code.matrix.length, columns = code.matrix[0].length, text = [];
   const promise = code.stragglers ? 'exact with any ' + showCount(code.stragglers) + ' missing' : code.approximate ? 'approximate if anyone is missing' : 'exact if all answer';
   text.push(code.name + ': ' + showCount(code.roles) + ' roles, ' + showCount(code.parts) + ' parts, ' + showPlain(code.load) + ' for each role; ' + promise + '.');
-  text.push('A row is a role, a column a part; the stronger its colour, the larger the coefficient' + (code.matrix.some(row => /[a-i]/.test(row)) ? '; negative ones are red.' : '.'));
+  text.push('Rows are roles, columns are parts; the stronger a cell’s colour, the larger the coefficient' + (code.matrix.some(row => /[a-i]/.test(row)) ? '; negative ones are red.' : '.'));
   if (rows < code.roles || columns < code.parts) text.push('Neighbours are drawn together: a cell is their mean.');
-  if (code.used) text.push('Below it, the share of the updates that each part is in' + (code.foreseen ? '; the line across a bar is what was foreseen.' : '.'));
+  if (code.used) text.push('Below it, the share of the updates that each part is in' + (code.foreseen ? '; the line across a bar is what was predicted.' : '.'));
   $('code-note').textContent = text.join(' ');
-  $('code-words').replaceChildren(...(code.words ? ['Foreseen before the run: ', ...withCommands(code.words)] : []));
+  $('code-words').replaceChildren(...(code.words ? ['Predicted before the run: ', ...withCommands(code.words)] : []));
 }
 
 function paintMatrix(svg, code, at) {
@@ -36,7 +36,7 @@ function paintMatrix(svg, code, at) {
   }));
 }
 
-// What was used as bars from 0 to 100 %, what was foreseen as lines across them.
+// What was used as bars from 0 to 100 %, what was predicted as lines across them.
 function paintUse(svg, code, at) {
   const base = at.use + at.high;
   for (const share of [0, 0.5, 1]) {
@@ -49,7 +49,7 @@ function paintUse(svg, code, at) {
     svg.append(draw('rect', { x: left + gap, y: base - tall, width: at.cell - 2 * gap, height: tall, class: 'compute' }));
     if (code.foreseen) svg.append(draw('line', { x1: left, x2: left + at.cell, y1: base - seen * at.high, y2: base - seen * at.high, class: 'whisker' }));
     const rows = [[null, 'in updates', showShare(share)]];
-    if (code.foreseen) rows.push([null, 'foreseen', showShare(seen)]);
+    if (code.foreseen) rows.push([null, 'predicted', showShare(seen)]);
     svg.append(withTip(draw('rect', { x: left, y: at.use, width: at.cell, height: at.high, class: 'hit' }), () => tipTable('part ' + spanOf(x, code.used.length, code.parts), rows)));
   });
 }

@@ -6,11 +6,11 @@ const curve = { metric: '', chosen: false, x: 't', logY: false, logX: false, ban
 const metricsShown = () => DATA.metrics.filter(([name]) => DATA.runs.some(run => run.y && run.y[name]));
 const metricTitle = name => (DATA.metrics.find(m => m[0] === name) || ['', ''])[1];
 const metricKind = name => name.endsWith('accuracy') ? 'share' : 'plain';
-// On a log scale an accuracy says little and its distance from 1 much.
+// On a log scale an accuracy says little, but its distance from 1 says much.
 const asError = () => curve.logY && metricKind(curve.metric) === 'share';
 const shownTitle = () => asError() ? metricTitle(curve.metric).replace('accuracy', 'error') : metricTitle(curve.metric);
 
-// The points of a run for the chosen axes, without what is null or cannot stand on a log scale.
+// The points of a run for the chosen axes, without nulls and what a log scale cannot show.
 function pointsOf(run) {
   const xs = run[curve.x], ys = run.y && run.y[curve.metric], points = [];
   for (let i = 0; ys && i < xs.length; i++) {
@@ -60,9 +60,9 @@ function armsOfCurve() {
   return arms;
 }
 
-// The values after the first steep part, which would take most of the height and tell least; and the target.
+// The range of the target and of all values after the first steep part, which would take most height and tell least.
 function rangeBeyondStart(arms, x0, x1) {
-  if (arms.some(({ lines }) => lines.some(points => points.length < 8))) return null; // few points are all needed
+  if (arms.some(({ lines }) => lines.some(points => points.length < 8))) return null; // so few points are all needed
   const ys = arms.flatMap(({ lines }) => lines.flatMap(points => points.filter(([x], i) => x >= x0 + 0.06 * (x1 - x0) || i === points.length - 1).map(([, y]) => y)));
   const goal = DATA.targets[curve.condition];
   if (goal && goal.kind === curve.metric) ys.push(goal.value);
@@ -70,7 +70,7 @@ function rangeBeyondStart(arms, x0, x1) {
   return ys.length ? [ys[Math.floor(0.02 * ys.length)], ys[Math.ceil(0.98 * (ys.length - 1))]] : null;
 }
 
-// What the axes must hold. A run that diverges may not squeeze the others: the start of all is the measure.
+// What the axes must cover. A run that diverges must not squash the others: the highest start sets the limit.
 function rangeOf(arms) {
   let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity, start = 0;
   for (const { lines } of arms) {
@@ -81,7 +81,7 @@ function rangeOf(arms) {
       last.push(points[points.length - 1][0]);
       for (const [, y] of points) { y0 = Math.min(y0, y); y1 = Math.max(y1, y); }
     }
-    // A median ends where half of its runs have ended; a straggler beyond that would only leave room for nothing.
+    // A median ends where half of its runs have ended; a straggler beyond that would only add empty space.
     last.sort((p, q) => q - p);
     x1 = Math.max(x1, curve.band === 'seeds' ? last[0] : last[Math.ceil(last.length / 2) - 1]);
   }
@@ -141,7 +141,7 @@ function paintGoal(inside, x, y, box) {
   if (!goal || goal.kind !== curve.metric || value < y.from || value > y.to) return;
   const at = y.at(value);
   inside.append(draw('line', { x1: box.left, x2: box.right, y1: at, y2: at, class: 'goal' }));
-  // At the left, where no curve is near it yet; below the line where there is no room above.
+  // On the left, where no curve is near it yet; below the line where there is no room above.
   inside.append(draw('text', { x: box.left + 4, y: at - 5 < box.top + 9 ? at + 13 : at - 5, class: 'soft' }, 'target'));
 }
 

@@ -1,9 +1,9 @@
-// heat.js -- a table as colours: a row a worker, a column a class. Where there are no classes, a bar for each row.
+// heat.js -- a table as colours: a row per worker, a column per class. Where there are no classes, a bar for each row.
 
 // A cell: its text, how much colour (0 to 1), which (a class of the style sheet), and its tip.
 const countCell = (n, most, tip) => ({ text: n >= 1e5 ? Math.round(n / 1000) + 'k' : String(n), shade: n ? 0.08 + 0.92 * n / most : 0, kind: 'heat', tip });
 
-// More than an equal share in the colour of heat, less in the other: at twice the share, or at none of it, as strong as can be.
+// More than an equal share in the colour of heat, less in the other; strongest at twice the share, or at none of it.
 function shareCell(n, equal, tip) {
   const off = equal > 0 ? (n - equal) / equal : n > 0 ? 1 : 0;
   return { text: n >= 1e5 ? Math.round(n / 1000) + 'k' : String(n), shade: Math.min(1, Math.abs(off)), kind: off < 0 ? 'badheat' : 'heat', tip };

@@ -1,4 +1,4 @@
-// live.js -- a page that grows: asks how the run gets on, and draws again what has changed.
+// live.js -- a page that grows: asks how the run is doing, and redraws what has changed.
 // What was chosen on the page stays chosen.
 
 const ASK_MS = 1000, ASK_LATE_MS = 5000, MISSED_MOST = 2;
@@ -33,7 +33,7 @@ function drawAgain(before, arms) {
 }
 
 async function renew() {
-  // Without its style, which is here already, and which this page's policy would not let in under another nonce.
+  // Without its style: this page has it already, and its policy would refuse one with another nonce.
   const text = (await (await ask('/')).text()).replace(/<style[^>]*>[^<]*<\/style>/, '');
   const fresh = new DOMParser().parseFromString(text, 'text/html');
   for (const id of ['said', 'table', 'settings']) {
@@ -62,7 +62,7 @@ async function look() {
     if (now.state === 'ended' && now.moment === moment) return;
   } catch {
     if (++missed >= MISSED_MOST) {
-      tell('gone', 'No answer since ' + heard.toLocaleTimeString() + ': motley has ended or was stopped. This is the last that it said.');
+      tell('gone', 'No answer since ' + heard.toLocaleTimeString() + ': motley has ended or was stopped. This is the last it said.');
       document.documentElement.dataset.live = 'gone';
       wait = ASK_LATE_MS;
     }

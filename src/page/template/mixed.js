@@ -2,7 +2,7 @@
 
 const MIXED = [['consensus', 'consensus distance: the models’ mean squared distance from their mean'], ['drift', 'drift: how far mixing has moved that mean, as a share of its norm']];
 
-// What stands on a log scale: [[time, value], ...]
+// What a log scale can show: [[time, value], ...]
 function mixedLine(run, name) {
   const ys = run.y && run.y[name] || [];
   return ys.map((y, i) => [run.t[i], y]).filter(([t, y]) => t !== null && y !== null && y > 0);

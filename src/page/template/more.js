@@ -5,7 +5,7 @@
 function paintBins(host, width, arm, bins) {
   const all = bins.reduce((sum, b) => sum + b[2], 0) || 1, height = 170, box = { left: 0, right: width - 12, top: 22, bottom: height - 38 };
   const sorted = bins.slice().sort((p, q) => p[0] - q[0]), last = sorted[sorted.length - 1], end = last[1] + 1;
-  // Bins may be wider further out: what is drawn is the share for each update of age, so that areas are true.
+  // Bins may be wider further out: bars show the share per update of age, so that areas are true.
   const dense = sorted.map(([from, to, n]) => [from, to + 1, n / all / (to + 1 - from), n]);
   const y = scaleOf({ from: 0, to: Math.max(...dense.map(d => d[2])) * 1.05, log: false, pixels: [box.bottom, box.top], kind: 'share', count: 4 });
   box.left = tickRoom(y.ticks);

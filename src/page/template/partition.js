@@ -1,11 +1,11 @@
-// partition.js -- a partition: how far each worker's rows are from their class, and how many they are.
+// partition.js -- a partition: how far each worker's rows are from their class, and how many there are.
 
 const workerName = (worker, width) => width < 520 ? String(worker.id) : 'worker ' + worker.id;
 const className = c => DATA.classes.length ? 'class ' + DATA.classes[c] : 'all rows';
 const corner = () => DATA.classes.length ? 'class' : '';
 const columnNames = () => DATA.classes.length ? DATA.classes : ['all'];
 
-// Up to 1 the colour of all pictures, darker the further; above 1 the colour of what is bad.
+// Up to 1 in the usual colour, darker the further; worse than random in the colour of what is bad.
 function ratioCell(worker, c) {
   const ratio = worker.ratio[c];
   const tip = () => tipTable('worker ' + worker.id + ', ' + className(c), [

@@ -170,7 +170,7 @@ function paintShares(host, width) {
   host.replaceChildren(svg);
 }
 
-// Colour says how far a count is from an equal share: what the worker would hold of the class if its rows were like all.
+// Colour says how far a count is from an equal share: what the worker would hold if its rows were like all rows.
 function paintData(host, width) {
   const detail = gantt.detail, workers = detail.workers || [], classes = workers.length && workers[0].classes ? workers[0].classes.length : 0, note = $('data-note'), words = [];
   const most = Math.max(1, ...workers.map(w => w.rows || 0)), names = detail.class_names || [], className = c => names[c] || String(c);
@@ -193,7 +193,7 @@ function paintData(host, width) {
   note.textContent = words.join(' ');
 }
 
-// Commands and settings stand in backquotes.
+// Commands and settings are in backquotes.
 const withCommands = text => text.split('`').map((part, n) => n % 2 ? make('code', {}, part) : part);
 
 function startRun() {
@@ -206,7 +206,7 @@ function startRun() {
   const choose = i => {
     const detail = gantt.detail = details[i], timeline = detail.timeline;
     gantt.spans = timeline ? timeline.node.map(node => spansOf(timeline, node)) : [];
-    $('run-verdict').replaceChildren(...withCommands(detail.verdict), DATA.runs[detail.run].re ? ' (This run was made for another target; this is about the whole of it.)' : '');
+    $('run-verdict').replaceChildren(...withCommands(detail.verdict), DATA.runs[detail.run].re ? ' (This run was made for another target; this covers all of it.)' : '');
     const parts = [];
     if (detail.parts) parts.push('Before the first update ' + detail.parts + '.');
     if (detail.samples) parts.push('Workers computed ' + showCount(detail.samples[1]) + ' samples; ' + showCount(detail.samples[0]) + ' went into updates, each counted once.');

@@ -1,4 +1,4 @@
-// sweep.js -- a figure of every arm against a swept number, with its intervals; the other swept keys are chosen.
+// sweep.js -- a figure of every arm against a swept number, with its intervals; controls choose the other swept keys.
 
 const sweep = { key: '', figure: '', rest: '', logX: false, logY: false, hidden: new Set() };
 const UNITS = { seconds: 'time', bytes: 'bytes', share: 'share', count: 'count' };

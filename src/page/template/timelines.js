@@ -1,4 +1,4 @@
-// timelines.js -- a run of every arm under each other, on one axis of time, the winner first.
+// timelines.js -- a run of every arm, one below another on one time axis, the winner first.
 
 const lines = { condition: 0, from: 0, to: 1, until: 1, list: [], again: null };
 const LINES_MOST = 6, LINE_NODES = 16;
@@ -72,7 +72,7 @@ function describeTimelines() {
   text.push((lines.from > 0 ? 'From ' + showTime(lines.from) + ' to ' + showTime(lines.to) : 'The first ' + showTime(lines.to)) + ' of runs that last ' +
     (showTime(least) === showTime(most) ? showTime(least) : showTime(least) + ' to ' + showTime(most)) + (seeds.length === 1 ? ' (seed ' + seeds[0] + ').' : '.'));
   if (lines.until < least * 0.999) text.push('Recorded until ' + showTime(lines.until) + ': a timeline holds a run’s first 2,000 spans.');
-  if (lines.list.some(one => one.detail.timeline.nodes > one.nodes.length)) text.push('Of more than ' + LINE_NODES + ' nodes some are drawn.');
+  if (lines.list.some(one => one.detail.timeline.nodes > one.nodes.length)) text.push('Of a run with more than ' + LINE_NODES + ' nodes, only some are drawn.');
   if (DATA.arms.length > lines.list.length) text.push(lines.list.length + ' of ' + DATA.arms.length + ' arms are drawn.');
   $('timelines-note').textContent = text.join(' ');
 }

@@ -1,4 +1,4 @@
-// traffic.js -- who sends to whom: a row a sender, a column a receiver; of many nodes, neighbours drawn together.
+// traffic.js -- who sends to whom: a row per sender, a column per receiver; among many nodes, neighbours are drawn together.
 
 // The rows and columns: [first node, last node, whether servers].
 function trafficBlocks(detail) {
@@ -20,7 +20,7 @@ function describeTraffic(detail) {
   const blocks = trafficBlocks(detail), nodes = detail.workers_of_run + traffic.servers;
   const bytes = traffic.sent.reduce((p, pair) => p + pair[2], 0), messages = traffic.sent.reduce((p, pair) => p + pair[3], 0);
   const most = traffic.sent.reduce((p, q) => q[2] > p[2] ? q : p), nameOf = node => blockName(detail, blocks.find(b => b[0] <= node && node <= b[1]));
-  text.push('A row is a sender, a column a receiver; the stronger its colour, the more bytes.');
+  text.push('Rows are senders, columns are receivers; the stronger a cell’s colour, the more bytes.');
   if (traffic.together > 1) text.push('The run had ' + showCount(nodes) + ' nodes: each row and column stands for up to ' + showCount(traffic.together) + ' neighbours together.');
   text.push('In all ' + showSize(bytes) + ' in ' + showCount(messages) + ' messages, most from ' + nameOf(most[0]) + ' to ' + nameOf(most[1]) + ' (' + showSize(most[2]) + ').');
   if (traffic.together === 1) text.push(showCount(traffic.sent.length) + ' of ' + showCount(nodes * (nodes - 1)) + ' pairs were used.');

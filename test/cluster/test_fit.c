@@ -241,6 +241,20 @@ static const struct {
     { { MOT_LAW_PARETO, .mean = 2, .alpha = 8 }, ERRORS * 0.15 / 31.6 },
 };
 
+/* Eleven times at equal steps: a uniform law from the first to the last is off by one share at either end. */
+TEST(a_laws_distance_is_the_largest_error_in_a_share_of_times)
+{
+    double seconds[11];
+    for (int i = 0; i < 11; i++) seconds[i] = 1 + 0.1 * i;
+    struct mot_trace t = { 11, 1, seconds, NULL };
+    struct mot_fit f;
+    CHECK_INT(mot_fit_open("t", &t, 1000, 1, &f), MOT_OK);
+    CHECK_INT(f.law[0].kind, MOT_LAW_UNIFORM);
+    CHECK_NEAR(f.law[0].distance, 1.0 / 11, 1e-9);
+    CHECK(f.law[3].kind == MOT_LAW_EXPONENTIAL && f.law[3].distance > 2.0 / 11);
+    mot_fit_close(&f);
+}
+
 TEST(the_law_of_times_is_found_with_its_parameters)
 {
     for (size_t k = 0; k < sizeof laws / sizeof *laws; k++) {

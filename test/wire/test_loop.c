@@ -322,22 +322,26 @@ static void release_late(struct team *t)
 
 TEST(what_comes_after_the_end_is_received_and_thrown_away)
 {
-    struct team t = { .look = late_look, .meanwhile = release_late };
-    RUN_SET(&t.run, TINY, "workers", "2", "method", "{name: async, shards: 2}", "mpi.place", "own",
-        "stop.time", "300ms", "stop.updates", "none");
-    CHECK(team_open(&t));
-    CHECK_INT(t.ranks, 4);
     static const enum mot_loop_fate fates[] = { MOT_LOOP_HOLD, MOT_LOOP_HALF };
+    static const char *const times[] = { "300ms", "3s", "30s" }; /* as long as it takes to say enough */
     for (int i = 0; i < 2; i++) {
-        struct late late = { .fate = fates[i] };
-        t.self = &late;
-        team_go(&t);
-        for (uint32_t r = 0; r < 4; r++) CHECK_INT(t.member[r].left_with, MOT_OK);
-        CHECK(late.passed > 2);
-        CHECK_TEXT(t.member[0].out.ended_by, "time");
-        team_forget(&t);
+        int passed = 0;
+        for (int k = 0; k < 3 && passed <= 2; k++) {
+            struct late late = { .fate = fates[i] };
+            struct team t = { .look = late_look, .meanwhile = release_late, .self = &late };
+            RUN_SET(&t.run, TINY, "workers", "2", "method", "{name: async, shards: 2}", "mpi.place", "own",
+                "stop.time", times[k], "stop.updates", "none");
+            CHECK(team_open(&t));
+            CHECK_INT(t.ranks, 4);
+            team_go(&t);
+            for (uint32_t r = 0; r < 4; r++) CHECK_INT(t.member[r].left_with, MOT_OK);
+            CHECK_TEXT(t.member[0].out.ended_by, "time");
+            passed = late.passed;
+            team_forget(&t);
+            team_close(&t);
+        }
+        CHECK(passed > 2);
     }
-    team_close(&t);
 }
 
 /* Crossover's meetings are not waited for at the end. In the last of six rounds one worker gets its segment

@@ -297,9 +297,12 @@ static enum mot_status open_arm(const struct cli_args *args, const char *path, c
     if (!path) return mot_fail(MOT_EUSAGE, "--arm: expected a study's file, which names its arms");
     enum mot_status status = mot_study_plan_open(path, &(struct mot_plan_flags){ .seeds = "1" }, &plan);
     if (status != MOT_OK) return status;
+    bool lone = plan->arms == 1 && !*plan->arm[0].name;
     size_t at = 0;
     while (at < plan->arms && strcmp(plan->arm[at].name, name) != 0) at++;
-    if (at == plan->arms) {
+    if (lone) {
+        status = mot_fail(MOT_EUSAGE, "--arm: %s compares nothing, so it has no arms; leave --arm out", path);
+    } else if (at == plan->arms) {
         char *known = mot_text("");
         for (size_t i = 0; i < plan->arms; i++) {
             char *longer = mot_format("%s%s'%s'", known, i ? ", " : "", plan->arm[i].name);

@@ -273,7 +273,8 @@ static enum mot_status refuse_gaps(const struct reader *r)
     enum mot_status status = mot_fail(MOT_EDATA,
         "%s:%llu: column %s: found %s, expected a number or a word: %u of this column's %u values %s "
         "missing%s; "
-        "`missing: median` fills them in (so do mean, frequent and a number), `skip` leaves the column out",
+        "`missing: median` fills them in (so do mean, frequent and a number), `skip: COLUMN` leaves the "
+        "column out",
         mot_source_name(r->s), (unsigned long long)r->gap_line, which, r->gap, here, r->raw.rows,
         here == 1 ? "is" : "are", more);
     free(which);

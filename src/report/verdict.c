@@ -16,6 +16,7 @@
 #include "report/verdict.h"
 
 #include "base/memory.h"
+#include "base/words.h"
 #include "math/optim.h"
 #include "report/tally.h"
 #include <math.h>
@@ -229,16 +230,32 @@ static void say_try(struct mot_words *w, const struct mot_facts *f, const char *
     mot_say(w, ". ");
 }
 
+struct mot_figure_text mot_seconds_words(double seconds)
+{
+    struct mot_figure_text t;
+    mot_show_time(seconds >= 0 ? (uint64_t)(seconds * 1e9 + 0.5) : UINT64_MAX, t.text, sizeof t.text);
+    return t;
+}
+
+struct mot_figure_text mot_rate_words(double rate)
+{
+    struct mot_figure_text t;
+    snprintf(t.text, sizeof t.text, "%.1e", rate);
+    snprintf(t.text, sizeof t.text, "%g", strtod(t.text, NULL));
+    return t;
+}
+
 static void say_slow_workers(struct mot_words *w, const struct mot_facts *f)
 {
     const char *it = f->slow_count == 1 ? "it" : "them";
     mot_say(w, "Held back by ");
     mot_say_workers(w, f, f->slow, f->slow_count);
     mot_say(w,
-        ": a job takes %s%.1f times the median's (%.3g s against %.3g s), and the other%s waited %.0f %% of "
+        ": a job takes %s%.1f times the median's (%s against %s), and the other%s waited %.0f %% of "
         "the time for %s. ",
-        f->slow_count > 1 ? "up to " : "", f->slow_factor, f->job[f->slowest], f->job_median,
-        f->n - f->slow_count == 1 ? "" : "s", mot_percent(f->waited_for_slow), it);
+        f->slow_count > 1 ? "up to " : "", f->slow_factor, mot_seconds_words(f->job[f->slowest]).text,
+        mot_seconds_words(f->job_median).text, f->n - f->slow_count == 1 ? "" : "s",
+        mot_percent(f->waited_for_slow), it);
     char way[MOT_ADVICE], advice[MOT_ADVICE + 32] = "";
     if (*mot_advice(f, MOT_WHEN_WAITING, f->n - f->slow_count, way))
         snprintf(advice, sizeof advice, "not to wait for %s (%s)", it, way);
@@ -254,9 +271,10 @@ static bool say_fast_workers(struct mot_words *w, const struct mot_facts *f)
     char label[160];
     mot_node_label(f->e, f->o, f->fastest, label, sizeof label);
     mot_say(w,
-        "Held back by uneven speeds: a job of %s takes %.2f of the median's time (%.3g s against %.3g s), "
+        "Held back by uneven speeds: a job of %s takes %.2f of the median's time (%s against %s), "
         "and it computed only %.0f %% of the time. ",
-        label, f->job[f->fastest] / f->job_median, f->job[f->fastest], f->job_median, mot_percent(1 - idle));
+        label, f->job[f->fastest] / f->job_median, mot_seconds_words(f->job[f->fastest]).text,
+        mot_seconds_words(f->job_median).text, mot_percent(1 - idle));
     char advice[MOT_ADVICE];
     say_try(w, f, mot_advice(f, MOT_WHEN_IDLE, 0, advice), f->fastest);
     return true;
@@ -358,7 +376,8 @@ static void say_compute(struct mot_words *w, const struct mot_facts *f)
             f->slow_count > 1 ? "up to " : "", f->slow_factor, f->slow_count == 1 ? "it" : "them");
     } else {
         bool balanced = !starved && !(f->job[f->fastest] * SLOW_FACTOR <= f->job_median);
-        mot_say(w, "%s (a job takes %.3g s). ", balanced ? " and are balanced" : "", f->job_median);
+        mot_say(w, "%s (a job takes %s). ", balanced ? " and are balanced" : "",
+            mot_seconds_words(f->job_median).text);
         if (may_grow(f)) mot_say(w, "Try more or faster workers. ");
     }
 }
@@ -440,8 +459,8 @@ static void say_stale(struct mot_words *w, const struct mot_facts *f)
     if (!large && !old) return;
     mot_say(w, "Gradients were %.1f updates old on average, %.0f at most", f->stale, f->stale_most);
     if (old) mot_say(w, " (about %.0f is what %u equal workers give)", usual_delay(f), f->n);
-    mot_say(w, "%s: if the loss is unsteady, try a smaller rate (`--optimizer-lr %.2g`). ",
-        large ? ", for which the rate is large" : "", large ? suits : rate / 2);
+    mot_say(w, "%s: if the loss is unsteady, try a smaller rate (`--optimizer-lr %s`). ",
+        large ? ", for which the rate is large" : "", mot_rate_words(large ? suits : rate / 2).text);
 }
 
 /* Drops the words' trailing space; frees the facts. */

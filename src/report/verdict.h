@@ -39,6 +39,12 @@ struct mot_words {
 
 __attribute__((format(printf, 2, 3))) void mot_say(struct mot_words *, const char *format, ...);
 double mot_percent(double share);
+struct mot_figure_text {
+    char text[24];
+};
+struct mot_figure_text mot_seconds_words(double seconds); /* "80.7 ms" */
+struct mot_figure_text mot_rate_words(
+    double rate); /* a rate to try, two digits as a flag takes them: "250" */
 double mot_share_of(mot_time part, const struct mot_node_tally *t);
 /* Writes the method's advice into `into`, which has room for MOT_ADVICE; may be empty. Returns `into`. */
 #define MOT_ADVICE 256

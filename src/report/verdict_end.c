@@ -8,8 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SKEWED 1.0     /* times a batch's noise: parts that differ so much pull the model apart */
-#define FEW_UPDATES 50 /* with so few, even a good rate may achieve nothing */
+#define SKEWED 1.0       /* times a batch's noise: parts that differ so much pull the model apart */
+#define ABOVE_CHANCE 1.5 /* times the loss of guessing: no model that learns too slowly is that wrong */
+#define FEW_UPDATES 50   /* with so few, even a good rate may achieve nothing */
 
 /* ---- How it ended ----------------------------------------------------------- */
 
@@ -140,13 +141,17 @@ void mot_say_end(struct mot_words *w, const struct mot_facts *f)
 
 /* ---- What it learned --------------------------------------------------------- */
 
+static double loss_of(const struct mot_facts *f)
+{
+    return f->o->chance.tested ? f->o->last.score.test_loss : f->o->last.score.train_loss;
+}
+
 void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f)
 {
     const struct mot_chance *c = &f->o->chance;
     const struct mot_score *s = &f->o->last.score;
     const char *part = c->tested ? "test" : "training";
-    double accuracy = c->tested ? s->test_accuracy : s->train_accuracy,
-           loss = c->tested ? s->test_loss : s->train_loss;
+    double accuracy = c->tested ? s->test_accuracy : s->train_accuracy;
     if (isfinite(c->accuracy))
         mot_say(w,
             "The run learned nothing: its %s accuracy is %.0f %%, and the commonest class alone would give "
@@ -154,7 +159,7 @@ void mot_say_unlearned(struct mot_words *w, const struct mot_facts *f)
             part, mot_percent(accuracy), mot_percent(c->accuracy));
     else
         mot_say(w, "The run learned nothing: its %s loss is %.3g, and the mean label alone would give %.3g. ",
-            part, loss, c->loss);
+            part, loss_of(f), c->loss);
     mot_say_remedy(w, f);
 }
 
@@ -176,27 +181,36 @@ void mot_say_remedy(struct mot_words *w, const struct mot_facts *f)
     if (rate > 1.5 * suits && f->stale >= 1)
         mot_say(w,
             "The learning rate, %.3g, is probably too large for gradients that are %.1f updates old: try "
-            "`--optimizer-lr %.2g`. ",
-            rate, f->stale, suits);
+            "`--optimizer-lr %s`. ",
+            rate, f->stale, mot_rate_words(suits).text);
+    else if (rate > suits && loss_of(f) > ABOVE_CHANCE * f->o->chance.loss)
+        mot_say(w,
+            "Its %s loss is %.3g, where guessing would give %.3g: the learning rate, %.6g, is probably too "
+            "large: try `--optimizer-lr %s`. ",
+            f->o->chance.tested ? "test" : "training", loss_of(f), f->o->chance.loss, rate,
+            mot_rate_words(suits).text);
     else if (f->o->last.updates < FEW_UPDATES && stop)
         mot_say(w, "It made only %" PRIu64 " update%s: let it make more (`--stop-%s`). ", f->o->last.updates,
             mot_plural(f->o->last.updates), by);
     else if (rate < suits / 4)
-        mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %.2g`. ", rate, suits);
+        mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %s`. ", rate,
+            mot_rate_words(suits).text);
     else if (parts_apart(f) >= SKEWED)
         mot_say(w,
             "The workers' parts differ by %s a batch's noise, so what one learns another unlearns: try parts "
-            "that are alike (`--partition stratified`), or a smaller rate (`--optimizer-lr %.2g`). ",
-            mot_parts_ratio_text(parts_apart(f), amount, sizeof amount), rate / 4);
+            "that are alike (`--partition stratified`), or a smaller rate (`--optimizer-lr %s`). ",
+            mot_parts_ratio_text(parts_apart(f), amount, sizeof amount), mot_rate_words(rate / 4).text);
     else if (rate > 0)
-        mot_say(w, "Try a smaller learning rate (`--optimizer-lr %.2g`), or let `motley tune` find one. ",
-            rate / 4);
+        mot_say(w, "Try a smaller learning rate (`--optimizer-lr %s`), or let `motley tune` find one. ",
+            mot_rate_words(rate / 4).text);
 }
 
 void mot_say_diverged(struct mot_words *w, const struct mot_facts *f)
 {
+    double rate = f->e->optim.lr, suits = mot_suiting_rate(f);
     if (f->e->optim.lr > 0)
-        mot_say(w, "Try a smaller learning rate: `--optimizer-lr %.3g`", f->e->optim.lr / 4);
+        mot_say(w, "Try a smaller learning rate: `--optimizer-lr %s`",
+            mot_rate_words(rate / 4 > suits ? suits : rate / 4).text);
     else mot_say(w, "Try a smaller learning rate (`--optimizer-lr`)");
     bool warms = f->e->schedule.warmup > 0, clips = f->e->optim.clip > 0;
     if (!warms) mot_say(w, "%s a warm-up (`--optimizer-schedule-warmup 100`)", clips ? " or" : ",");

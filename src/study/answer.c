@@ -249,7 +249,8 @@ static const char *has_best(const struct contest *c)
 {
     for (size_t arm = 0; arm < c->arms; arm++)
         if (arm != c->best && median_of(c, arm) == median_of(c, c->best)) return " is as good as any: it ";
-    return " has the best median: it ";
+    return mot_json_get_count(cell_of(c, c->best), "runs") > 1 ? " has the best median: it "
+                                                               : " came first in one run: it ";
 }
 
 /* The best arm is the first: how the others compare with it. */
@@ -379,6 +380,15 @@ static void put_chance(const struct contest *c, size_t arm)
     put(c, "number", mot_figure_show(chance, MOT_UNIT_SHARE, text, sizeof text));
 }
 
+/* The cause in an arm's remedy. What to try is left out: a flag would change the other arms as well. */
+static void put_cause(const struct contest *c, size_t arm)
+{
+    const char *remedy = remedy_of(c, arm), *try = strstr(remedy, ": try `");
+    if (strncmp(remedy, "Try ", 4) == 0) return;
+    if (try) say(c, " %.*s.", (int)(try - remedy), remedy);
+    else if (*remedy) say(c, " %s", remedy);
+}
+
 /* " async learned nothing: a test accuracy of 11.3 %, and the commonest class alone would give 10.0 %." */
 static void put_unlearned(const struct contest *c, size_t arm)
 {
@@ -393,6 +403,7 @@ static void put_unlearned(const struct contest *c, size_t arm)
         put_chance(c, arm);
     }
     say(c, ".");
+    put_cause(c, arm);
 }
 
 /* What the sentence on learning leaves unsaid: who was faster, and who learned nothing. */
@@ -576,9 +587,9 @@ static void put_untuned(const struct contest *c)
         return;
     bool own = strstr(mot_json_get_text(c->document, "experiment"), "lr: auto") != NULL;
     say(c, "%s",
-        own ? " Learning rates are each method's default, and not tuned for this task: "
-            : " All arms share one learning rate, which was not tuned for any of them: ");
-    say(c, "tune them first: `");
+        own ? " Learning rates are each method's default, and not tuned for this task."
+            : " All arms share one learning rate, which was not tuned for any of them.");
+    say(c, " Tune them first: `");
     put_command(c, command);
     say(c, " --over optimizer.lr=2^0..2^-8 --halving%s%s`", is_time(c) ? "" : " --by ",
         is_time(c) ? "" : c->kind->name);

@@ -69,8 +69,7 @@ static void close_study(struct study *s)
 static enum mot_status compare_three(struct study *s)
 {
     const struct mot_compare *o = s->o;
-    bool asked = o->tune_only || s->plan->tune.asked || s->plan->arms != 1 || *s->plan->arm[0].name ||
-        s->plan->conditions > 1;
+    bool asked = o->tune_only || s->plan->arms != 1 || *s->plan->arm[0].name || s->plan->conditions > 1;
     for (size_t i = 0; i < o->flags.settings; i++)
         asked |= strncmp(o->flags.setting[i].key, "method", 6) == 0;
     if (asked) return MOT_OK;

@@ -29,8 +29,8 @@ TEST(the_answer_names_the_winner_and_by_how_much)
     CHECK_TEXT(answer,
         "fast wins: it reaches 90 % test accuracy in 2.50 s (median of 10, 2.20 s to 2.90 s), 4.00 times "
         "(3.50 to 4.50) as fast as slow. All arms share one learning rate, which was not tuned for any of "
-        "them: "
-        "tune them first: motley compare x.yaml --over optimizer.lr=2^0..2^-8 --halving");
+        "them. "
+        "Tune them first: motley compare x.yaml --over optimizer.lr=2^0..2^-8 --halving");
     free(answer);
     json_decref(d);
 }

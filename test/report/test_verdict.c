@@ -10,7 +10,7 @@ TEST(balanced_workers_that_compute_are_bound_by_computing)
     struct run r;
     run_make(&r, &method_allreduce, 8, 100);
     CHECK_HAS(judge(&r),
-        "Bound by computing: the workers computed 100 % of the time and are balanced (a job takes 1 s)");
+        "Bound by computing: the workers computed 100 % of the time and are balanced (a job takes 1.00 s)");
 }
 
 TEST(a_slow_worker_is_named_with_its_group_factor_and_what_the_others_waited)
@@ -22,7 +22,7 @@ TEST(a_slow_worker_is_named_with_its_group_factor_and_what_the_others_waited)
     for (int i = 0; i < 7; i++) run_shares(&r, i, 0.2, 0, 0.8);
     judge(&r);
     CHECK_HAS(verdict,
-        "Held back by worker 7 (edge): a job takes 5.0 times the median's (5 s against 1 s), "
+        "Held back by worker 7 (edge): a job takes 5.0 times the median's (5.00 s against 1.00 s), "
         "and the others waited 80 % of the time for it");
     CHECK_HAS(verdict, "`--method server --method-k 7`");
     CHECK_HAS(verdict, "`--method async`");
@@ -69,7 +69,7 @@ TEST(the_slower_of_two_workers_is_named)
     r.node[0].jobs = r.node[1].jobs = 50;
     run_shares(&r, 1, 0.4, 0, 0.6);
     CHECK_HAS(judge(&r),
-        "Held back by worker 0: a job takes 2.5 times the median's (2 s against 0.8 s), and the other waited "
+        "Held back by worker 0: a job takes 2.5 times the median's (2.00 s against 800 ms), and the other waited "
         "60 %");
 }
 
@@ -91,7 +91,7 @@ TEST(a_fast_worker_that_waits_for_nobody_is_not_called_balanced)
     run_make(&r, &method_async, 8, 100);
     r.node[0].jobs = 1000;
     judge(&r);
-    CHECK_HAS(verdict, "the workers computed 100 % of the time (a job takes 1 s)");
+    CHECK_HAS(verdict, "the workers computed 100 % of the time (a job takes 1.00 s)");
     CHECK_LACKS(verdict, "balanced");
 }
 
@@ -124,7 +124,7 @@ TEST(a_job_cut_short_is_left_out_of_a_jobs_time)
     struct run r;
     run_make(&r, &method_allreduce, 4, 2.8);
     for (int i = 0; i < 4; i++) r.machine[i].jitter.mean = 1; /* a job is 1 s; the third has 0.8 s of it */
-    CHECK_HAS(judge(&r), "(a job takes 1 s)");
+    CHECK_HAS(judge(&r), "(a job takes 1.00 s)");
 }
 
 TEST(a_round_that_closes_without_the_slow_is_not_told_to)
@@ -444,7 +444,7 @@ TEST(jobs_that_a_method_cancels_make_those_who_finish_theirs_no_slower)
     for (int i = 0; i < 4; i++) r.batch[i] = 32, r.node[i].samples = 100 * 32;
     for (int i = 0; i < 3; i++) r.node[i].jobs = 199; /* every other one ends as it begins */
     run_note(&r, "wasted", 297, 297, 1);
-    CHECK_HAS(judge(&r), "are balanced (a job takes 1 s)");
+    CHECK_HAS(judge(&r), "are balanced (a job takes 1.00 s)");
     CHECK_LACKS(verdict, "worker 3");
 }
 

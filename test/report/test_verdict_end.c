@@ -157,6 +157,26 @@ TEST(why_it_learned_nothing_depends_on_the_rate_and_the_updates)
     CHECK_LACKS(judge(&r), "probably too large");
 }
 
+TEST(a_loss_above_that_of_guessing_is_blamed_on_the_rate_however_few_updates_there_were)
+{
+    struct run r;
+    run_make(&r, &method_allreduce, 4, 20);
+    run_scores(&r, 0.12, 41);
+    r.e.optim.lr = 1000;
+    CHECK_HAS(judge(&r),
+        "Its test loss is 41, where guessing would give 2.3: the learning rate, 1000, is probably too large: "
+        "try `--optimizer-lr 0.1`. ");
+    r.o.last.score.test_loss = 3.4;
+    CHECK_HAS(judge(&r), "It made only 20 updates");
+    r.o.last.score.test_loss = 41;
+    r.e.optim.lr = 0.1; /* as small as suits: then it is not the rate */
+    CHECK_LACKS(judge(&r), "too large");
+    run_make(&r, &method_allreduce, 4, 1000);
+    run_scores(&r, 0.12, 2.31);
+    r.e.optim.lr = 1000;
+    CHECK_HAS(judge(&r), "(`--optimizer-lr 250`)");
+}
+
 TEST(what_is_above_chance_or_has_a_lower_loss_has_learned)
 {
     struct run r;

@@ -59,4 +59,21 @@ tuned
 TEXT
 prints "what is tuned is counted" plan "$MOTLEY" compare tuned.yaml --seeds 1 --dry-run
 [ ! -e runs/compare-tuned ] || { echo "FAIL a dry run leaves a folder"; failures=$((failures + 1)); }
+cat >alone.yaml <<'YAML'
+data: digits
+model: softmax
+workers: 4
+stop: {updates: 20}
+YAML
+cat >three <<'TEXT'
+arms
+  allreduce     method: allreduce
+  server k=3    method: {name: server, k: 3}
+  async         method: async
+tuned
+  optimizer.lr: 3 values
+27 runs to tune, fewer and shorter by halving
+30 runs to compare: 3 arms, 10 seeds
+TEXT
+prints "a comparison without arms tunes the three methods that it compares" three "$MOTLEY" compare alone.yaml --over optimizer.lr=2^0..2^-2 --halving --by test_accuracy --dry-run
 exit $((failures > 0))

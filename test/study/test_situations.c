@@ -70,7 +70,7 @@ static const struct situation situations[] = {
             { .accuracy = 0.1, .loss = NAN, .time = 1, .learned = 0, .status = "diverged" } },
         .says = { "No arm learned anything" }, .never = { "fast", "wins" } },
     { "one seed, with a target", { { GOOD, .target = 8 }, { GOOD, .target = 4 } }, .seeds = 1,
-        .says = { "second has the best median: it reaches 80 % test accuracy in 4.00 s; not compared with "
+        .says = { "second came first in one run: it reaches 80 % test accuracy in 4.00 s; not compared with "
                   "first: 1 pair "
                   "of runs; a verdict needs 6." },
         .never = { "wins", "median of" } },
@@ -135,15 +135,15 @@ static const struct situation situations[] = {
         { { GOOD, .target = 8, .looks = 3 }, { GOOD, .target = 4, .looks = 8 } }, .says = { "second wins" },
         .never = { "evaluation" } },
     { "one rate for all, with a target", { { GOOD, .target = 8 }, { GOOD, .target = 4 } }, .methods = true,
-        .says = { "All arms share one learning rate, which was not tuned for any of them: tune them first: "
+        .says = { "All arms share one learning rate, which was not tuned for any of them. Tune them first: "
                   "`motley compare "
                   "x.yaml --over optimizer.lr=2^0..2^-8 --halving`" } },
     { "one rate for all, without a target", { { GOOD }, { GOOD } }, .methods = true,
         .says = { "--halving --by test_accuracy`" } },
     { "tuned arms", { { GOOD, .target = 8 }, { GOOD, .target = 4 } }, .methods = true, .tuned = true,
-        .says = { "second wins" }, .never = { "tune them first" } },
+        .says = { "second wins" }, .never = { "Tune them first" } },
     { "rates beside each other", { { GOOD, .target = 8 }, { GOOD, .target = 4 } }, .methods = true,
-        .swept = true, .says = { "second wins" }, .never = { "All arms share", "tune them first" } },
+        .swept = true, .says = { "second wins" }, .never = { "All arms share", "Tune them first" } },
     { "all runs of an arm crash", { { GOOD, .target = 8 }, { .crashed = true } },
         .says = { "first has the best median: it reaches 80 % test accuracy in 8.00 s" },
         .never = { "wins" } },

@@ -199,14 +199,18 @@ static void show_text(const struct mot_cluster *c)
     const struct waiting w = watch_steps(c);
     char *name = c->machine[w.last].name ? mot_shown(c->machine[w.last].name) : NULL;
     char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s);
-    printf("\n%u workers, %.*g samples/s together if none waits (jobs of %d samples).\n", c->workers,
-        total_speed(c) < 1e5 ? 6 : 15, total_speed(c) < 1e5 ? total_speed(c) : floor(total_speed(c) + 0.5),
+    char total[48];
+    if (total_speed(c) < 100) snprintf(total, sizeof total, "%.3g", total_speed(c));
+    else mot_show_count(floor(total_speed(c) + 0.5), total, sizeof total);
+    printf("\n%u workers, %s samples/s together if none waits (jobs of %d samples).\n", c->workers, total,
         BATCH);
-    if (w.step_s > w.fastest_s * 1.01)
-        printf("A synchronous step computes for %s; the fastest worker alone would need %s. It mostly waits "
-               "for worker %u%s%s%s.\n",
-            step, fastest, w.last, name ? " (" : "", name ? name : "", name ? ")" : "");
-    else printf("A synchronous step computes for %s; no worker waits for another.\n", step);
+    char *words = w.step_s > w.fastest_s * 1.01
+        ? mot_format("A synchronous step computes for %s; the fastest worker alone would need %s. It mostly "
+                     "waits for worker %u%s%s%s.",
+              step, fastest, w.last, name ? " (" : "", name ? name : "", name ? ")" : "")
+        : mot_format("A synchronous step computes for %s; no worker waits for another.", step);
+    mot_print_wrapped(words, "", stdout);
+    free(words);
     free(fastest);
     free(step);
     free(name);
@@ -310,7 +314,10 @@ static enum mot_status run_list(const struct cli_args *args)
             json_pack("{s:s, s:s, s:s, s:s}", "name", c->name, "summary", c->summary, "source", c->source,
                 "cluster", c->text));
         if (args->json) continue;
-        printf("%s%s: %s\n", i ? "\n" : "", c->name, c->summary);
+        char *head = mot_format("%s: %s", c->name, c->summary);
+        if (i) putchar('\n');
+        mot_print_wrapped(head, "", stdout);
+        free(head);
         mot_print_wrapped(c->source, "  ", stdout);
     }
     if (args->json) mot_json_print(all, stdout);

@@ -255,7 +255,7 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_compare = {
     .name = "compare",
     .synopsis = "[EXPERIMENT.yaml] [--methods A,B,C] [--seeds 10] [--KEY VALUE ...]",
-    .summary = "compare methods over seeds; tell differences from chance",
+    .summary = "compare methods over seeds, with intervals",
     .about = "Runs the experiment for every method and seed, on all cores, and prints a table: time to "
              "target with its 95 % interval, the speed-up over the baseline with a verdict (faster, slower, "
              "not distinguishable, not comparable), loss and accuracy with their spread, bytes, utilisation, "

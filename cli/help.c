@@ -67,9 +67,9 @@ static void flag_item(struct page *p, const struct cli_flag *flag)
 
 static void command_body(struct page *p, const struct cli_command *c)
 {
-    char *usage = mot_format("motley %s %s\n", c->name, c->synopsis);
+    char *usage = mot_format("motley %s %s", c->name, c->synopsis);
     page_heading(p, p->roff ? "Synopsis" : "Usage");
-    page_lines(p, usage);
+    page_text(p, usage);
     free(usage);
     if (c->about) {
         page_heading(p, p->roff ? "Description" : "About");

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define WIDTH 88
+#define WIDTH 80
 #define TERM 26
 #define ROFF_WIDTH 66
 

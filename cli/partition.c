@@ -382,7 +382,7 @@ const struct cli_command cli_partition = {
     .name = "partition",
     .synopsis =
         "DATA|EXPERIMENT.yaml [--workers N | --cluster FILE | --ratios R,R,...] [--by NAME] [--out DIR]",
-    .summary = "partition a data set over workers, by speed and features",
+    .summary = "partition a data set by speed and features",
     .about =
         "Chooses the rows that each worker holds. `herding` gives every worker a share of each class in "
         "proportion to its speed, chosen so that its mean in feature space matches that of the class; "

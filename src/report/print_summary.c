@@ -115,13 +115,25 @@ static void print_table(const struct page *p, const struct mot_experiment *e, co
         print_node(p, e, o, i);
 }
 
+/* Whether the blank at text[n] lies between a number and its unit: "90 %", "55.7 ms", "10 Gbit/s". */
+static bool is_in_figure(const char *text, size_t n)
+{
+    static const char *const units[] = { "%", "s", "ms", "us", "ns", "min", "h", "B", "kB", "MB", "GB", "TB",
+        "kbit/s", "Mbit/s", "Gbit/s", "samples/s" };
+    if (n == 0 || text[n - 1] < '0' || text[n - 1] > '9') return false;
+    size_t length = strcspn(text + n + 1, " ,.;:)");
+    for (size_t i = 0; i < MOT_COUNT(units); i++)
+        if (strlen(units[i]) == length && strncmp(text + n + 1, units[i], length) == 0) return true;
+    return false;
+}
+
 void mot_print_wrapped(const char *text, const char *lead, FILE *out)
 {
     int at = 0;
     while (*text) {
         size_t n = 0;
         bool quoted = false;
-        while (text[n] && (text[n] != ' ' || quoted || text[n + 1] == '%')) { /* "90 %" stays together */
+        while (text[n] && (text[n] != ' ' || quoted || is_in_figure(text, n))) {
             if (text[n] == '`') quoted = !quoted;
             n++;
         }

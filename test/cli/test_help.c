@@ -116,7 +116,7 @@ TEST(a_key_has_its_help_with_and_without_its_section)
     CHECK_HAS(output, "data.unpack_max");
     CHECK_INT(run("help period"), 0); /* of several methods */
     CHECK_HAS(output, "method.period");
-    CHECK_HAS(output, "; dpsgd only");
+    CHECK_HAS(output, "default: 1; dpsgd");
 }
 
 TEST(what_has_no_help_has_a_nearest_name)

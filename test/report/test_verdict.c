@@ -69,7 +69,8 @@ TEST(the_slower_of_two_workers_is_named)
     r.node[0].jobs = r.node[1].jobs = 50;
     run_shares(&r, 1, 0.4, 0, 0.6);
     CHECK_HAS(judge(&r),
-        "Held back by worker 0: a job takes 2.5 times the median's (2.00 s against 800 ms), and the other waited "
+        "Held back by worker 0: a job takes 2.5 times the median's (2.00 s against 800 ms), and the other "
+        "waited "
         "60 %");
 }
 

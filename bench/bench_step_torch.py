@@ -7,7 +7,7 @@ forward, backward, SGD step; PyTorch drops its gradients (set_to_none=True) inst
 measures motley, then PyTorch; the ratio is taken within the repeat, so that a slow moment of the machine hits
 both. Time is the CPU time of each process, which does not count what other processes take. For convolutions
 PyTorch is tuned: channels_last, and a malloc that keeps its memory. With "nets" after SECONDS only those are
-measured.
+measured. Exits with 1 if a network's median ratio misses its goal.
 """
 import ctypes
 import os
@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import motley_nets  # noqa: E402
 
 ROWS, COLS, CLASSES = 2048, 784, 10
+GOALS = {("lenet", 32): 3.2, ("lenet", 128): 2.3, ("resnet20", 32): 1.2, ("resnet20", 64): 1.2}
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
@@ -99,6 +100,7 @@ def main():
     print(f"PyTorch {torch.__version__}, 1 thread each, {repeats} repeats of {seconds} s; samples/s are medians")
     print(f"PyTorch's BLAS: {blas}")
     print(f"{'model':22} {'batch':>5} {'motley':>10} {'torch':>10}   ratio: median (min .. max)")
+    missed = False
     malloc = ctypes.CDLL("libc.so.6").mallopt
     dense, nets = (1, 8, 32, 128, 512), sys.argv[4:] == ["nets"]
     for name, label, batches in (("mlp", "mlp 784-256-128-10", dense), ("softmax", "softmax 784-10", dense),
@@ -113,10 +115,14 @@ def main():
                 ours.append(motley_speed(child, name, batch, seconds))
                 theirs.append(torch_speed(name, batch, seconds, x, y, order))
             ratios = [a / b for a, b in zip(ours, theirs)]
+            goal = GOALS.get((name, batch), 0)
+            missed = missed or middle(ratios) < goal
             print(f"{label:22} {batch:5} {middle(ours):10.0f} {middle(theirs):10.0f}   "
-                  f"{middle(ratios):.2f} ({min(ratios):.2f} .. {max(ratios):.2f})", flush=True)
+                  f"{middle(ratios):.2f} ({min(ratios):.2f} .. {max(ratios):.2f})"
+                  + (f"  goal {goal}{', missed' if middle(ratios) < goal else ''}" if goal else ""), flush=True)
     child.stdin.close()
     child.wait()
+    sys.exit(1 if missed else 0)
 
 
 if __name__ == "__main__":

@@ -192,7 +192,7 @@ static enum mot_status wait_for_start(struct launcher *l)
         bool ended = has_ended(l);
         cli_roll_read(roll);
         if (roll->joined == roll->ranks || roll->status >= 0) return MOT_OK;
-        if (wanted_end) return mot_fail(MOT_EINTERRUPTED, "interrupted before the run began");
+        if (wanted_end) return MOT_EINTERRUPTED; /* wait_for() says so, unless rank 0 does */
         if (ended)
             return mot_fail(MOT_ESYSTEM,
                 "mpirun exited with code %d before the run began: %u of %u ranks had started", l->code,
@@ -228,7 +228,10 @@ static enum mot_status wait_for(struct launcher *l)
     l->noise.mute = status != MOT_ESYSTEM; /* we know why it ends; its own complaints would only confuse */
     end_launcher(l);
     cli_roll_end_ranks(&l->roll); /* those that outlived it */
-    return status;
+    if (status != MOT_EINTERRUPTED) return status;
+    cli_roll_read(&l->roll); /* the run may have begun just before */
+    return l->roll.status >= 0 ? (enum mot_status)l->roll.status
+                               : mot_fail(status, "interrupted before the run began");
 }
 
 static enum mot_status start(struct launcher *l, const char **word)

@@ -153,7 +153,8 @@ static enum mot_status write_folder(const struct mot_race *race, json_t *plan, c
 {
     json_t *document;
     char *path = mot_path_join(out, "plan.json");
-    enum mot_status status = mot_json_write(plan, path);
+    enum mot_status status = mot_make_folder(out); /* it may be gone after all these runs */
+    if (status == MOT_OK) status = mot_json_write(plan, path);
     free(path);
     if (status != MOT_OK) return status;
     status = mot_race_document(race, &document);

@@ -244,7 +244,8 @@ static enum mot_status write_best(const struct study *s, size_t cell)
 static enum mot_status write_folder(const struct study *s, const json_t *document)
 {
     char *path = mot_path_join(s->o->out, "study.json");
-    enum mot_status status = mot_json_write(document, path);
+    enum mot_status status = mot_make_folder(s->o->out); /* it may be gone after hours of runs */
+    if (status == MOT_OK) status = mot_json_write(document, path);
     for (size_t i = 0; s->tuning.best && i < s->plan->arms * s->plan->conditions && status == MOT_OK; i++)
         status = write_best(s, i);
     free(path);

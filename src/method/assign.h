@@ -2,7 +2,7 @@
 #ifndef MOT_METHOD_ASSIGN_H
 #define MOT_METHOD_ASSIGN_H
 
-#include "method/hub.h"
+#include "method/hub_parts.h"
 
 enum mot_assign_rule { MOT_ASSIGN_PURE, MOT_ASSIGN_RANDOM, MOT_ASSIGN_SHUFFLED, MOT_ASSIGN_ONCE };
 

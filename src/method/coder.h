@@ -19,7 +19,7 @@
 #ifndef MOT_METHOD_CODER_H
 #define MOT_METHOD_CODER_H
 
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include <motley/code.h>
 
 /* Heads. PIECE: as GRAD. SHUFFLE, SETTLED, ROWS, ASK: round = number of the shuffle. SHUFFLE: samples = 1 if

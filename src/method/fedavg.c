@@ -17,7 +17,7 @@
  * workers hold nothing: memory grows with C, not with the number of workers. */
 #include "base/rng.h"
 #include "method/deadline.h"
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include "method/methods.h"
 #include <math.h>
 #include <stddef.h>

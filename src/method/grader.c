@@ -1,6 +1,6 @@
 #include "method/grader.h"
 #include "math/kernels.h"
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include <math.h>
 #include <string.h>
 

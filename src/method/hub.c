@@ -1,4 +1,4 @@
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include "math/kernels.h"
 #include "math/optim.h"
 #include <math.h>

@@ -312,8 +312,9 @@ MOT_API void mot_start(struct mot_env *, const struct mot_work *);
 static inline void mot_start_own(
     struct mot_env *env, uint32_t tag, uint64_t draw, uint32_t samples, mot_buf at, mot_time deadline)
 {
-    const struct mot_term term = { .part = env->self, .draw = draw, .samples = samples, .coef = 1 };
-    const struct mot_work work = { .tag = tag, .terms = 1, .term = &term, .deadline = deadline, .at = at };
+    /* For C++, without names: in the order of the fields. */
+    const struct mot_term term = { env->self, draw, samples, 1 };
+    const struct mot_work work = { tag, 1, &term, deadline, at, false, false, 0 };
     mot_start(env, &work);
 }
 /* EV_WORK comes now, with what is done; no effect if it has already come */

@@ -74,14 +74,19 @@ if [ -e "$prefix/include/motley/motley.h" ]; then
     echo "ok   the example method"
 fi
 
-# The headers serve C++ as well.
-if command -v c++ >/dev/null; then
-    # shellcheck disable=SC2046
+# The headers serve C++ as well, from C++11 on.
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || continue
     for header in "$prefix"/include/motley/*.h; do
-        printf '#include <motley/%s>\nint main() { return 0; }\n' "$(basename "$header")" | c++ -x c++ - -fsyntax-only $(pkg-config --cflags motley)
+        for standard in c++11 c++20; do
+            # shellcheck disable=SC2046
+            printf '#include <motley/%s>\nint main() { return 0; }\n' "$(basename "$header")" |
+                $compiler -x c++ - -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only $(pkg-config --cflags motley) ||
+                { echo "FAIL $(basename "$header") with $compiler -std=$standard"; exit 1; }
+        done
     done
-    echo "ok   the headers in C++"
-fi
+    echo "ok   the headers in C++, with $compiler"
+done
 
 if [ -x "$prefix/bin/motley" ]; then
     "$prefix/bin/motley" --version | grep '0\.' >/dev/null || { echo "FAIL: motley --version"; exit 1; }

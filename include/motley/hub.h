@@ -19,8 +19,9 @@
  * own, the step checks as it reads and undoes itself (mot_hub_step). A worker that sends MOT_HUB_STRIKES of
  * them in a row is barred.
  *
- * Notes: wasted and wasted_samples (jobs given up, answers to replaced jobs), guarded, workers_barred,
- * workers_lost, workers_back, active_jobs (after each answer); staleness comes from mot_hub_credit. */
+ * The hub notes (mot_note) wasted and wasted_samples (jobs given up, answers to replaced jobs), guarded,
+ * workers_barred, workers_lost, workers_back and, after each answer, active_jobs; mot_hub_credit notes
+ * staleness. */
 #ifndef MOTLEY_HUB_H
 #define MOTLEY_HUB_H
 

@@ -192,7 +192,7 @@ static void drop(const struct mot_pass *p, uint32_t n, float *x)
     }
 }
 
-/* The word that a column holds, or UINT32_MAX if it is none. */
+/* The number of the word in a column; UINT32_MAX if the column holds no such number. */
 static uint32_t word_of(const struct mot_op *op, float column)
 {
     if (!(column >= 0 && column < (float)op->words)) return UINT32_MAX;

@@ -190,8 +190,9 @@ static enum mot_status add_shortcut(struct making *m, uint32_t from)
                 in.channels, in.height, in.width, out.channels, out.height, out.width));
     if (l->shortcut == MOT_SHORTCUT_PAD && !fits)
         return refuse(m,
-            mot_format("%ux%ux%u cannot be thinned and padded to %ux%ux%u", in.channels, in.height, in.width,
-                out.channels, out.height, out.width));
+            mot_format("%ux%ux%u cannot be reduced to %ux%ux%u: a padded shortcut may only drop pixels and "
+                       "add channels",
+                in.channels, in.height, in.width, out.channels, out.height, out.width));
     uint32_t also = from;
     if (l->shortcut == MOT_SHORTCUT_CONV && !same) {
         enum mot_status status =

@@ -10,8 +10,8 @@ struct mot_assign {
     uint64_t count;
 }; /* jobs given by the rule so far */
 
-/* The next worker that is there, by the rule (not MOT_ASSIGN_PURE): uniform, or the next in a permutation of
- * all workers, redrawn every n assignments or never. `order` has room for one number per worker. */
+/* The next worker that is not away, by the rule (not MOT_ASSIGN_PURE): uniform, or the next in a permutation
+ * of all workers, redrawn every n assignments or never. `order` has room for one number per worker. */
 mot_node mot_assign_next(struct mot_assign *, enum mot_assign_rule, const struct mot_hub *,
     const struct mot_env *, uint32_t *order);
 

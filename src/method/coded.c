@@ -464,7 +464,8 @@ static const struct mot_option coded_options[] = {
         .preset = "1",
         .min = 1,
         .max = 1e9,
-        .doc = "rounds from one shuffle to the next; one that is due waits until all rows have arrived" },
+        .doc =
+            "rounds from one shuffle to the next; a shuffle that is due waits until all rows have arrived" },
     { .name = "fraction",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mot_coded_conf, coder.shuffle.fraction),

@@ -22,7 +22,7 @@ static void print_size_line(const char *what, uint64_t bytes)
     printf("#   %-12s %10s\n", what, mot_show_size((double)bytes, text, sizeof(text)));
 }
 
-static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan)
+static void print_plan_json(const struct mot_job *j, const struct mot_sim_memory *plan)
 {
     json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method",
         j->experiment->method->name, "workers", (json_int_t)j->experiment->workers, "servers",
@@ -43,8 +43,8 @@ static void print_plan_json(const struct mot_job *j, const struct mot_plan *plan
 /* The resolved experiment, with its cost in comments. */
 static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j)
 {
-    struct mot_plan plan;
-    enum mot_status status = mot_sim_plan(j->experiment, &j->problem, &j->optim, &plan);
+    struct mot_sim_memory plan;
+    enum mot_status status = mot_sim_plan_memory(j->experiment, &j->problem, &j->optim, &plan);
     if (status != MOT_OK) return status;
     if (args->json) {
         print_plan_json(j, &plan);

@@ -5,7 +5,13 @@ if(NOT MOTLEY_ONE_LIBRARY)
   install(TARGETS motley_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(TARGETS motley_shared EXPORT motley-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# What README.md links to, so that its links work where it is installed.
+file(GLOB MOTLEY_DOCS CONFIGURE_DEPENDS docs/*.md docs/*.svg)
+install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${MOTLEY_DOCS} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.[ch]" PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
 
 # The files for pkg-config and CMake find the rest from where they lie themselves, so
 # that --prefix at install time, and moving the tree, both work.

@@ -10,8 +10,8 @@ static void check_plan(const struct mot_layer_list *list, bool pictures)
 {
     struct mot_net net = { .kind = &mot_model_network, .shape = { .cols = 192, .classes = 4 } };
     if (pictures) net.shape.picture = (struct mot_picture){ 3, 8, 8 };
-    if (mot_plan_make(&net, list) == MOT_OK) {
-        const struct mot_plan *plan = net.plan;
+    if (mot_layer_plan_make(&net, list) == MOT_OK) {
+        const struct mot_layer_plan *plan = net.plan;
         for (uint32_t i = 1; i < plan->ops; i++) {
             const struct mot_op *op = &plan->op[i];
             MOT_ASSERT(op->in < i && op->also < i && mot_map_size(&op->map) > 0 && op->slot < plan->slots);

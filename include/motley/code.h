@@ -42,8 +42,8 @@ struct mot_share {
 struct mot_code {
     const char *name;
     uint32_t workers, parts;
-    const uint32_t
-        *at; /* [workers + 1]: role r's shares are share[at[r]] .. share[at[r + 1] - 1], at least one */
+    /* [workers + 1]: role r's shares are share[at[r]] .. share[at[r + 1] - 1], at least one */
+    const uint32_t *at;
     const struct mot_share *share; /* parts in increasing order */
     const double *exact;           /* the coefficients before they were rounded, in the same order */
     const uint32_t *held;   /* [parts + 1]: part j's holders are holder[held[j]] .. holder[held[j + 1] - 1] */

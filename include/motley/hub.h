@@ -19,8 +19,9 @@
  * own, the step checks as it reads and undoes itself (mot_hub_step). A worker that sends MOT_HUB_STRIKES of
  * them in a row is barred.
  *
- * Notes: wasted and wasted_samples (jobs given up, answers to replaced jobs), guarded, workers_barred,
- * workers_lost, workers_back, active_jobs (after each answer); staleness comes from mot_hub_credit. */
+ * The hub notes (mot_note) wasted and wasted_samples (jobs given up, answers to replaced jobs), guarded,
+ * workers_barred, workers_lost, workers_back and, after each answer, active_jobs; mot_hub_credit notes
+ * staleness. */
 #ifndef MOTLEY_HUB_H
 #define MOTLEY_HUB_H
 
@@ -134,14 +135,10 @@ struct mot_served {
     void (*timer)(void *state, struct mot_env *, uint32_t tag);
     void (*check)(const void *state, const struct mot_env *);
     struct mot_local_steps (*local_steps)(const void *conf); /* NULL: a job is one gradient */
-    /* For workers that are neither graders nor take local steps: their side, what they send besides
-     * answers (kinds from MOT_HUB_OWN on), and the most samples that an answer can have. */
+    /* Internal: what the workers of motley's own `coded` do instead. Elsewhere NULL: a method whose workers
+     * do more than compute gradients defines their steps itself, without a hub (<motley/method.h>). */
     const struct mot_worker_side *side;
-    void (*message)(void *state, struct mot_env *, const struct mot_message *);
-    bool (*admits)(const void *state, const struct mot_env *, const struct mot_message *);
-    uint32_t (*samples_most)(const void *state, const struct mot_env *);
 };
-#define MOT_HUB_OWN 8u
 
 MOT_API bool mot_hub_always(const void *conf, const struct mot_world *); /* true; for at_once */
 

@@ -303,7 +303,7 @@ MOT_API void mot_send(struct mot_env *, mot_node to, uint16_t kind, struct mot_h
 /* A message whose body is the rows of a part. Only a node that holds the part may send it; on arrival the
  * receiver holds it too. It counts in `sends` like every message. */
 MOT_API void mot_send_rows(struct mot_env *, mot_node to, uint16_t kind, struct mot_head, uint32_t part);
-/* A message whose body is some samples of the sender's own part, from this position on. */
+/* A message whose body is this many samples of the sender's own part, from position `draw` on. */
 MOT_API void mot_send_samples(
     struct mot_env *, mot_node to, uint16_t kind, struct mot_head, uint64_t draw, uint32_t samples);
 MOT_API void mot_forget(struct mot_env *, uint32_t part); /* this worker no longer holds its rows */
@@ -312,8 +312,9 @@ MOT_API void mot_start(struct mot_env *, const struct mot_work *);
 static inline void mot_start_own(
     struct mot_env *env, uint32_t tag, uint64_t draw, uint32_t samples, mot_buf at, mot_time deadline)
 {
-    const struct mot_term term = { .part = env->self, .draw = draw, .samples = samples, .coef = 1 };
-    const struct mot_work work = { .tag = tag, .terms = 1, .term = &term, .deadline = deadline, .at = at };
+    /* For C++, without names: in the order of the fields. */
+    const struct mot_term term = { env->self, draw, samples, 1 };
+    const struct mot_work work = { tag, 1, &term, deadline, at, false, false, 0 };
     mot_start(env, &work);
 }
 /* EV_WORK comes now, with what is done; no effect if it has already come */
@@ -432,7 +433,7 @@ struct mot_packer {
     mot_buf total; /* ef21: the sum of all that came out of collectives */
     double weight, lost;
     uint64_t packs; /* so far */
-    /* between mot_weigh and mot_settle, until which nothing above changes: */
+    /* set by mot_weigh for mot_settle; until then the fields above stay as they are: */
     mot_buf whole, packed;
     uint32_t off, len;
     double weighed, judged;
@@ -582,7 +583,7 @@ struct mot_traits {
 /* When a verdict asks a method for advice. */
 enum mot_situation_kind {
     MOT_WHEN_LOST,    /* a lost worker ended the run; continues "worker 3 was lost: it crashed, at 2 s" */
-    MOT_WHEN_WAITING, /* rounds wait for slow workers: ways to wait for `rest` gradients; 0: for none */
+    MOT_WHEN_WAITING, /* rounds wait for slow workers: how to wait for only `rest` gradients; 0: for none */
     MOT_WHEN_IDLE,    /* fast workers idle: ways to let them go on */
     MOT_WHEN_OVERDUE, /* most rounds last until their deadline: ways out; `rest`: not slow; 0: unknown */
     MOT_WHEN_LATE, /* many gradients came too late and were dropped: a sentence; `rest`: to wait for, or 0 */

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Increases whenever a struct or function in these headers changes. */
-#define MOT_PLUGIN_VERSION 3
+#define MOT_PLUGIN_VERSION 4
 
 struct mot_plugin {
     uint32_t version; /* MOT_PLUGIN_VERSION */

@@ -398,7 +398,7 @@ static enum mot_status open_record(const struct mot_job *j, const struct mot_job
         return mot_record_read(ways->arrivals, j->hash, record);
     }
     if (!ways->record) return MOT_OK;
-    if (!f) return mot_fail(MOT_EUSAGE, "--record: where to? Name the run folder with --out");
+    if (!f) return mot_fail(MOT_EUSAGE, "--record needs a run folder: name one with --out");
     if (ways->resume)
         return mot_fail(
             MOT_EUSAGE, "--record: a run is recorded from its start; it cannot be combined with --resume");
@@ -512,7 +512,7 @@ static enum mot_status drive_rank(const struct mot_job *j, const struct mot_job_
 static void say_holdout(const struct mot_intake_conf *c, const struct mot_driver *driver, FILE *out)
 {
     if (driver && driver->live)
-        fprintf(out, "%.3g %% of them are held out: never trained on, they evaluate the model\n",
+        fprintf(out, "%.3g %% of them are held out: they are used only to evaluate the model\n",
             100 * c->holdout);
     else
         fputs("source.holdout is not simulated: all samples that arrive are trained on, and `data`'s test "
@@ -605,8 +605,8 @@ static enum mot_status run_job(
     if (status != MOT_OK) return status;
     if (!x->output) {
         if (ways->tensorboard)
-            return mot_fail(MOT_EUSAGE, "--tensorboard: where to? Name the run folder with --out");
-        if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume: which run? Name its folder with --out");
+            return mot_fail(MOT_EUSAGE, "--tensorboard needs a run folder: name one with --out");
+        if (ways->resume) return mot_fail(MOT_EUSAGE, "--resume needs the run's folder: name it with --out");
         enum mot_status watched; /* nothing is written */
         return rank ? drive(j, ways, NULL, NULL, out) : watch_run(j, ways, NULL, NULL, out, &watched);
     }

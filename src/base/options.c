@@ -15,7 +15,7 @@ static void *field(const struct mot_option *o, void *conf) { return (char *)conf
 
 static bool limited(const struct mot_option *o) { return o->min != 0 || o->max != 0; }
 
-/* A maximum below the minimum, such as the 0 of a table that gives only a minimum, is none. */
+/* A maximum below the minimum is no limit: it is the 0 of a table that gives only a minimum. */
 static bool limited_above(const struct mot_option *o)
 {
     return limited(o) && o->max >= o->min && !isinf(o->max);

@@ -40,7 +40,8 @@ static void draw(struct cyclic *c, struct mot_rng *rng)
     }
 }
 
-/* The largest weight when these (rising) are missing; INFINITY if what is left does not decode. */
+/* The largest weight in decoding without these workers, in increasing order; INFINITY if the others do not
+ * decode. */
 static double weight_of(struct cyclic *c, const uint32_t *missing)
 {
     uint32_t n = c->n, s = c->s, cols = 0, gone = 0;
@@ -56,7 +57,7 @@ static double weight_of(struct cyclic *c, const uint32_t *missing)
     mot_least_squares(n, cols, cols, c->a, c->one, c->x, c->scratch);
     double most = 0;
     for (uint32_t k = 0; k < cols; k++) {
-        if (c->x[k] == 0) return INFINITY; /* depends on the others: s missing must leave a basis */
+        if (c->x[k] == 0) return INFINITY; /* not a basis: this worker's column depends on the others' */
         most = fmax(most, fabs(c->x[k]));
     }
     return most;

@@ -31,8 +31,8 @@ static void axpy(uint32_t n, double a, const double *restrict x, double *restric
 
 size_t mot_least_squares_room(uint32_t rows, uint32_t cols) { return (size_t)rows + 2 * (size_t)cols; }
 
-/* Brings the column with the most left to place k, and returns the norm of what is left of it. `left` is
- * counted down, and computed anew where cancellation has eaten the digits. */
+/* Swaps the column with the largest remainder into place k and returns that remainder's norm. `left`, the
+ * remainders' squares, is updated by subtraction, and computed anew where that has cost too many digits. */
 static double pivot(uint32_t rows, uint32_t cols, uint32_t k, double *a, double *left, uint32_t *order)
 {
     uint32_t best = k;

@@ -160,5 +160,5 @@ const struct mot_code_kind mot_code_bernoulli = { "bernoulli",
     "approximate: each worker draws its parts by lot (BGC)", random_options, MOT_DECODER_OPTIMAL,
     build_bernoulli };
 const struct mot_code_kind mot_code_regularised = { "regularised",
-    "the same, nobody holding more than twice the mean (rBGC)", random_options, MOT_DECODER_OPTIMAL,
+    "the same, but no worker holds more than twice the mean (rBGC)", random_options, MOT_DECODER_OPTIMAL,
     build_regularised };

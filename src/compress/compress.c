@@ -223,8 +223,8 @@ static const struct mot_option qsgd_options[] = { { .name = "levels",
                                                       .min = 1,
                                                       .max = 127,
                                                       .doc =
-                                                          "sizes that an entry can have besides 0: 1 takes 2 "
-                                                          "bits an entry, up to 7 take 4, more take 8" },
+                                                          "sizes that an entry can have besides 0: 1 needs 2 "
+                                                          "bits per entry, up to 7 need 4, more need 8" },
     BUCKET, FEEDBACK, END };
 static const struct mot_option sign_options[] = { BUCKET, FEEDBACK, END };
 

@@ -49,7 +49,7 @@ static inline uint32_t mot_buckets(uint32_t len, uint32_t bucket)
     return len / bucket + (len % bucket != 0);
 }
 
-/* Whether these bytes are a valid packet of so many floats. The functions below rely on it. */
+/* Whether these bytes are a valid packet of `len` floats, as the functions below assume. */
 bool mot_packet_check(const unsigned char *, size_t bytes, uint32_t len);
 /* How many floats it carries: the entries of a sparse packet, else all. */
 uint32_t mot_packet_entries(const unsigned char *, uint32_t len);

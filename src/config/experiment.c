@@ -284,8 +284,8 @@ static enum mot_status read_target(
     return MOT_OK;
 }
 
-/* Whether the run's clock never moves: all workers finish their jobs instantly, or one that waits for
- * nobody does. */
+/* Whether the run's clock never moves: all workers finish their jobs instantly, or, if the method waits for
+ * nobody, any one of them does. */
 static bool stands_still(const struct mot_experiment *e)
 {
     uint32_t timeless = 0;

@@ -1,4 +1,4 @@
-/* fault_file.c -- reads and prints faults: chances and rates from the seed, and a schedule. */
+/* fault_file.c -- reads and prints faults: chances and rates from the seed, and a list. */
 #include "config/fault_file.h"
 #include "base/options.h"
 #include "config/print.h"
@@ -54,7 +54,7 @@ static enum mot_status read_fault(const struct mot_yaml_reader *r, const struct 
     return check_fault(r, node, key, out, workers);
 }
 
-static enum mot_status read_schedule(const struct mot_yaml_reader *r, const struct mot_yaml *list,
+static enum mot_status read_list(const struct mot_yaml_reader *r, const struct mot_yaml *list,
     const char *key, uint32_t workers, struct mot_arena *arena, struct mot_faults *out)
 {
     if (list->kind != MOT_YAML_LIST)
@@ -97,15 +97,14 @@ enum mot_status mot_faults_read(const struct mot_yaml_reader *r, const struct mo
     enum mot_status status;
     *out = (struct mot_faults){ 0 };
     if (!node) return MOT_OK;
-    bool bare = node->kind == MOT_YAML_LIST; /* only a schedule */
-    const struct mot_yaml *schedule = bare ? node : mot_yaml_get(node, "schedule");
+    bool bare = node->kind == MOT_YAML_LIST; /* only the list */
+    const struct mot_yaml *listed = bare ? node : mot_yaml_get(node, "schedule");
     status = bare ? MOT_OK
                   : mot_read_map(r, node, key, "{drop: 1%, schedule: [{kind: crash, at: 3s, worker: 2}]}");
     if (status == MOT_OK)
         status = mot_read_options(r, bare ? NULL : node, key, mot_faults_options, &conf, others, 0);
-    if (status == MOT_OK && schedule)
-        status =
-            read_schedule(r, schedule, bare ? key : mot_key_join(r, key, "schedule"), workers, arena, out);
+    if (status == MOT_OK && listed)
+        status = read_list(r, listed, bare ? key : mot_key_join(r, key, "schedule"), workers, arena, out);
     if (status != MOT_OK) return status;
     take_conf(&conf, out);
     return MOT_OK;

@@ -20,7 +20,7 @@ struct mot_fault_conf {
 extern const struct mot_option mot_faults_options[];
 extern const struct mot_family mot_family_fault;
 
-/* Reads `node` (NULL: no faults) for a cluster of that many workers; the arena owns the schedule. */
+/* Reads `node` (NULL: no faults) for a cluster of that many workers; the arena owns the listed faults. */
 enum mot_status mot_faults_read(const struct mot_yaml_reader *, const struct mot_yaml *node, const char *key,
     uint32_t workers, struct mot_arena *, struct mot_faults *out);
 

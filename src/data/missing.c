@@ -103,15 +103,13 @@ enum mot_status mot_missing_fit(const struct mot_raw *raw, const char *name, uin
             qsort(value, n, sizeof *value, by_size);
         if (n == 0 && raw->column_names)
             status = mot_fail(MOT_EDATA,
-                "%s: column '%.80s' has no value in the training rows to fill its gaps with: leave it out "
-                "with "
-                "`skip`, or set `missing` to a number",
+                "%s: column '%.80s' is empty in all training rows, so its gaps cannot be filled: leave it "
+                "out with `skip`, or set `missing` to a number",
                 name, raw->column_names[c]);
         else if (n == 0)
             status = mot_fail(MOT_EDATA,
-                "%s: feature %u has no value in the training rows to fill its gaps with: leave its column "
-                "out "
-                "with `skip`, or set `missing` to a number",
+                "%s: feature %u is empty in all training rows, so its gaps cannot be filled: leave its "
+                "column out with `skip`, or set `missing` to a number",
                 name, c);
         else if (how == MOT_MISSING_MEAN) fill[c] = mean_of(value, n);
         else if (how == MOT_MISSING_MEDIAN) fill[c] = median_of(value, n);

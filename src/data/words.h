@@ -17,8 +17,8 @@ const struct mot_word_column *mot_word_column_at(const struct mot_word_columns *
 char **mot_feature_names(
     char *const *column_names, uint32_t cols, const struct mot_word_columns *, uint32_t *n_out);
 
-/* How reading one file came to words: for each feature column, the words of its rows (in `cell`, where an
- * empty text is a missing one), or NULL where it has numbers. */
+/* What reading a file found in its feature columns: in `cell` the words of a column's rows, an empty text for
+ * a missing one, or NULL for a column of numbers. */
 struct mot_worded {
     struct mot_labels *const *cell;      /* [raw.cols] */
     char *const *names;                  /* [raw.cols], or NULL */

@@ -147,11 +147,7 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
         return mot_fail(
             MOT_EDATA, "%s: checkpoint format %u; this motley reads %u", path, have.version, want->version);
     if (memcmp(&have, want, sizeof(have)) != 0)
-        return mot_fail(MOT_EUSAGE,
-            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one "
-            "(%u workers, %u parameters): data, model, method, code, cluster, evaluate and seed must not "
-            "change",
-            path, have.workers, have.dim, want->workers, want->dim);
+        return mot_world_refuse(&l->world, path, have.workers, have.dim);
     MOT_GET(&r, c->updates);
     MOT_GET(&r, c->samples);
     MOT_GET(&r, c->computed);

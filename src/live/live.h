@@ -68,7 +68,7 @@ struct mot_live {
 enum mot_status mot_live_open(struct mot_live *, const struct mot_driver_options *);
 /* Settles whose models make up the run's, and when it ends. `from`: what to resume from, or NULL. */
 void mot_live_begin(struct mot_live *, const struct mot_live_checkpoint *from);
-/* Reserves the pool, with room for so many buffers of nodes besides the run's own, and fills in the
+/* Reserves the pool, with room for the run's own buffers and this many of its nodes', and fills in the
  * initial state: x0, zero, and for a resumed run the optimiser's buffers. */
 enum mot_status mot_live_reserve(struct mot_live *, const struct mot_driver_options *, uint32_t buffers);
 /* Puts the buffers that a checkpoint has besides a model into the world, for nodes first .. end - 1. */

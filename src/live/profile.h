@@ -68,7 +68,7 @@ double mot_profile_bandwidth(double bytes, double bulk_s, double small_s);
 double mot_profile_digits(double);
 /* A node's link, from its pairs: latencies add up, and the slower end limits the bandwidth. */
 struct mot_link mot_profile_link(const struct mot_profile *, mot_node);
-/* Puts the measured machines into a cluster of so many workers and servers. Names and the rest stay.
+/* Writes the measured machines into a cluster with as many workers and servers; names and the rest stay.
  * Neighbours that differ by no more than noise get the same figures. */
 void mot_profile_apply(const struct mot_profile *, struct mot_cluster *);
 /* Workers per core of this machine; at least 1. Figures are for a worker that has a core. */

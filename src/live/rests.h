@@ -27,8 +27,8 @@ struct mot_live_judge;
 
 /* Whether checkpoints of this run have what workers had left. */
 bool mot_live_has_rests(const struct mot_live *);
-/* The most answers of a process that may be on their way to another's judge: two to each server that asks,
- * and some more. */
+/* The most answers that a process may have under way to another's judge: two for each server that asks, and
+ * some to spare. */
 uint32_t mot_live_rests_sent(const struct mot_live *);
 /* The most buffers that all this takes in a process. */
 uint32_t mot_live_rests_buffers(const struct mot_live *);

@@ -130,7 +130,7 @@ void mot_live_judge_save(struct mot_live_judge *j, const struct mot_live_job *jo
         j->cut = own ? c.updates : 0;
         return;
     }
-    /* without memory the run does not go on, so nobody is told that it does */
+    /* out of memory, the run will end: then nobody is told that it goes on */
     bool goes_on = !final && !again && !mot_memory_refused();
     if (goes_on && j->watch.trouble) j->watch.trouble(j->watch.self, mot_error());
     if (!j->save_error) j->save_error = mot_text(mot_error());

@@ -166,7 +166,7 @@ static void add_range(struct mot_threads *t, struct mot_sum_slot *c, uint32_t ra
     }
 }
 
-/* Whether what the member waits for is there, or can be added. */
+/* Whether the root has given what the member waits for, or all that it has to add is there. */
 static bool can_finish(const struct mot_sum_seat *seat)
 {
     struct mot_sum_slot *c = seat->slot;

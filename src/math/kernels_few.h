@@ -208,8 +208,8 @@ INLINE vf few_outer(
     return sum;
 }
 
-/* Goes along the rows of the gradient as they lie: the cost is in reading (unless it is fresh) and writing it
- * once. */
+/* Goes through the gradient in memory order: the cost is reading it (unless it is fresh) and writing it, once
+ * each. */
 INLINE void few_weights_loop(const struct mot_few *f, const int rows, const bool fresh)
 {
     const float *x[MOT_FEW];

@@ -16,7 +16,7 @@ struct window {
 };
 
 /* `size` is known to the compiler: windows of size x size, side by side and none of them cut; 0: any. */
-INLINE bool next_window(const struct mot_pool *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w,
+INLINE bool next_window(const struct mot_pooling *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w,
     struct window *at, const uint32_t size)
 {
     size_t from = panel * mot_map_size(&k->in) * MOT_PANEL + mot_map_at(&k->in, c);
@@ -49,19 +49,19 @@ INLINE bool next_window(const struct mot_pool *k, uint32_t panel, uint32_t c, ui
     UNROLL_4 for (uint32_t i = 0; i < at.rows; i++) UNROLL_4 for (uint32_t j = 0; j < at.cols; j++)
 
 /* The windows of nearly all networks are of two by two pixels. */
-INLINE bool in_twos(const struct mot_pool *k)
+INLINE bool in_twos(const struct mot_pooling *k)
 {
     return k->kernel_rows == 2 && k->kernel_cols == 2 && k->stride == 2 && k->padding == 0 &&
         2 * k->out.height <= k->in.height && 2 * k->out.width <= k->in.width;
 }
 
-INLINE size_t pooled_at(const struct mot_pool *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w)
+INLINE size_t pooled_at(const struct mot_pooling *k, uint32_t panel, uint32_t c, uint32_t h, uint32_t w)
 {
     return panel * mot_map_size(&k->out) * MOT_PANEL + mot_map_at(&k->out, c) +
         ((size_t)h * k->out.width + w) * mot_map_step(&k->out, c);
 }
 
-INLINE void max_of_windows(const struct mot_pool *k, const uint32_t size)
+INLINE void max_of_windows(const struct mot_pooling *k, const uint32_t size)
 {
     struct window at;
     EACH_WINDOW(k, at, size)
@@ -80,18 +80,18 @@ INLINE void max_of_windows(const struct mot_pool *k, const uint32_t size)
     }
 }
 
-static void max_pool(const struct mot_pool *k)
+static void max_pool(const struct mot_pooling *k)
 {
     if (in_twos(k)) max_of_windows(k, 2);
     else max_of_windows(k, 0);
 }
 
-static void clear_input(const struct mot_pool *k)
+static void clear_input(const struct mot_pooling *k)
 {
     if (!k->add) memset(k->dx, 0, k->panels * mot_map_size(&k->in) * MOT_PANEL * sizeof *k->dx);
 }
 
-INLINE void max_back_to_windows(const struct mot_pool *k, const uint32_t size)
+INLINE void max_back_to_windows(const struct mot_pooling *k, const uint32_t size)
 {
     struct window at;
     EACH_WINDOW(k, at, size)
@@ -111,14 +111,14 @@ INLINE void max_back_to_windows(const struct mot_pool *k, const uint32_t size)
     }
 }
 
-static void max_pool_back(const struct mot_pool *k)
+static void max_pool_back(const struct mot_pooling *k)
 {
     clear_input(k);
     if (in_twos(k)) max_back_to_windows(k, 2);
     else max_back_to_windows(k, 0);
 }
 
-static void mean_pool(const struct mot_pool *k)
+static void mean_pool(const struct mot_pooling *k)
 {
     const float share = 1 / (float)(k->kernel_rows * k->kernel_cols);
     struct window at;
@@ -133,7 +133,7 @@ static void mean_pool(const struct mot_pool *k)
     }
 }
 
-static void mean_pool_back(const struct mot_pool *k)
+static void mean_pool_back(const struct mot_pooling *k)
 {
     const float share = 1 / (float)(k->kernel_rows * k->kernel_cols);
     struct window at;

@@ -18,7 +18,7 @@
 #define PADDING                                                                                              \
     {                                                                                                        \
         .name = "padding", .type = MOT_OPT_UINT, .offset = FIELD(padding), .preset = "0", .max = 15,         \
-        .doc = "pixels of zeros (for max_pool: of nothing) around the picture"                               \
+        .doc = "pixels of padding around the picture: zeros, or for max_pool pixels that never win"          \
     }
 #define OUT(doc_, word_)                                                                                     \
     {                                                                                                        \

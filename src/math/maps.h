@@ -80,7 +80,7 @@ static inline size_t mot_conv_sums(uint32_t out, uint32_t in, uint32_t kernel)
 }
 
 /* A window that moves over a map: pooling. */
-struct mot_pool {
+struct mot_pooling {
     uint32_t panels, kernel_rows, kernel_cols, stride, padding;
     struct mot_map in, out;
     const float *x; /* in */
@@ -117,10 +117,10 @@ struct mot_map_kernels {
     void (*conv_pack)(const struct mot_conv_weights *, float *packed);
     void (*conv)(const struct mot_conv *);
     void (*conv_slope)(const struct mot_conv_slope *);
-    void (*max_pool)(const struct mot_pool *);      /* of pixels inside; the padding counts as -infinity */
-    void (*max_pool_back)(const struct mot_pool *); /* to the first greatest */
-    void (*mean_pool)(const struct mot_pool *);     /* by the window's size, the padding counted as zeros */
-    void (*mean_pool_back)(const struct mot_pool *);
+    void (*max_pool)(const struct mot_pooling *);      /* of pixels inside; the padding counts as -infinity */
+    void (*max_pool_back)(const struct mot_pooling *); /* to the first greatest */
+    void (*mean_pool)(const struct mot_pooling *); /* by the window's size, the padding counted as zeros */
+    void (*mean_pool_back)(const struct mot_pooling *);
     /* For each channel, in double: the sums of x - pivot and of its square, pivot being the channel's first
      * number. */
     void (*moments)(const struct mot_channels *, const float *x, double *sum, double *square);

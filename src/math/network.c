@@ -124,7 +124,7 @@ static enum mot_status network_open(struct mot_net *net)
     struct mot_layer_list *list = mot_new(1, sizeof *list);
     char *text = layers_of(net);
     status = mot_layer_list_parse(text, list);
-    if (status == MOT_OK) status = mot_plan_make(net, list);
+    if (status == MOT_OK) status = mot_layer_plan_make(net, list);
     free(text);
     free(list);
     return status;
@@ -134,7 +134,7 @@ static enum mot_status network_open(struct mot_net *net)
  * normally distributed. */
 static void network_init(const struct mot_net *net, uint64_t seed, float *x)
 {
-    const struct mot_plan *plan = net->plan;
+    const struct mot_layer_plan *plan = net->plan;
     memset(x, 0, net->dim * sizeof *x);
     for (uint32_t n = 0, tensors = 0; n < plan->ops; n++) {
         const struct mot_op *op = &plan->op[n];
@@ -257,7 +257,7 @@ static void network_features(
 
 static enum mot_status network_check(const struct mot_net *net, const struct mot_table *table)
 {
-    return mot_plan_check(net->plan, table);
+    return mot_layer_plan_check(net->plan, table);
 }
 
 static double network_penalty(const struct mot_net *net, const float *x)

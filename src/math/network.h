@@ -38,7 +38,7 @@ struct mot_op {
     size_t kept;   /* norms: what forward leaves for backward, two numbers a channel, or a row and group */
 };
 
-struct mot_plan {
+struct mot_layer_plan {
     uint32_t ops, slots;
     uint32_t seen; /* the op whose result the last layer with weights takes; 0: it is the only such layer */
     size_t results, slot, turned; /* numbers a row: of all results, of one slope, of what is transposed */
@@ -48,14 +48,14 @@ struct mot_plan {
 };
 
 /* Shapes, tensors, memory; the message of a failure names the layer. */
-enum mot_status mot_plan_make(struct mot_net *, const struct mot_layer_list *);
+enum mot_status mot_layer_plan_make(struct mot_net *, const struct mot_layer_list *);
 /* Refuses rows whose columns are not the words that an embedding expects. */
-enum mot_status mot_plan_check(const struct mot_plan *, const struct mot_table *);
+enum mot_status mot_layer_plan_check(const struct mot_layer_plan *, const struct mot_table *);
 
 /* Forward and backward over one slice. */
 struct mot_pass {
     const struct mot_net *net;
-    const struct mot_plan *plan;
+    const struct mot_layer_plan *plan;
     const float *x;
     uint32_t rows, panels;
     bool training;         /* batch norm by the batch's own statistics */
@@ -65,7 +65,7 @@ struct mot_pass {
     const float **row;
     float *label;
 };
-size_t mot_pass_floats(const struct mot_plan *);
+size_t mot_pass_floats(const struct mot_layer_plan *);
 void mot_pass_open(
     struct mot_pass *, const struct mot_net *, const float *x, const struct mot_batch *, void *scratch);
 void mot_pass_forward(struct mot_pass *);

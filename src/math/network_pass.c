@@ -24,7 +24,7 @@ struct places {
     size_t row, label, moment, kept, packed, sums, result, turned, apart, slope;
 };
 
-static size_t lay_out(const struct mot_plan *plan, uint32_t panels, struct places *at)
+static size_t lay_out(const struct mot_layer_plan *plan, uint32_t panels, struct places *at)
 {
     size_t used = 0, rows = (size_t)panels * MOT_PANEL;
     at->row = claim(&used, MOT_SLICE_ROWS * sizeof(float *) / sizeof(float));
@@ -40,7 +40,7 @@ static size_t lay_out(const struct mot_plan *plan, uint32_t panels, struct place
     return used;
 }
 
-size_t mot_pass_floats(const struct mot_plan *plan)
+size_t mot_pass_floats(const struct mot_layer_plan *plan)
 {
     struct places at;
     return lay_out(plan, mot_panels(MOT_SLICE_ROWS), &at);
@@ -120,9 +120,9 @@ static void load_rows(struct mot_pass *p)
 
 /* ---- Forward ----------------------------------------------------------------------- */
 
-static struct mot_pool pool_of(const struct mot_pass *p, const struct mot_op *op)
+static struct mot_pooling pool_of(const struct mot_pass *p, const struct mot_op *op)
 {
-    return (struct mot_pool){ .panels = p->panels,
+    return (struct mot_pooling){ .panels = p->panels,
         .kernel_rows = op->kernel,
         .kernel_cols = op->across,
         .stride = op->stride,
@@ -192,7 +192,7 @@ static void drop(const struct mot_pass *p, uint32_t n, float *x)
     }
 }
 
-/* The word that a column holds, or UINT32_MAX if it is none. */
+/* The number of the word in a column; UINT32_MAX if the column holds no such number. */
 static uint32_t word_of(const struct mot_op *op, float column)
 {
     if (!(column >= 0 && column < (float)op->words)) return UINT32_MAX;
@@ -232,7 +232,7 @@ static void embed_backward(const struct mot_pass *p, const struct mot_op *op, co
         }
 }
 
-enum mot_status mot_plan_check(const struct mot_plan *plan, const struct mot_table *t)
+enum mot_status mot_layer_plan_check(const struct mot_layer_plan *plan, const struct mot_table *t)
 {
     const struct mot_op *op = &plan->op[1];
     if (plan->ops < 2 || op->kind != MOT_OP_EMBEDDING) return MOT_OK;
@@ -255,7 +255,7 @@ void mot_pass_forward(struct mot_pass *p)
         const struct mot_map *from = &p->plan->op[op->in].map;
         const float *in = mot_pass_result(p, op->in);
         float *out = mot_pass_result(p, n);
-        struct mot_pool pool;
+        struct mot_pooling pool;
         switch (op->kind) {
         case MOT_OP_INPUT: break;
         case MOT_OP_CONV: mot_pass_conv(p, op, in, out); break;
@@ -346,7 +346,7 @@ void mot_pass_backward(struct mot_pass *p, float coef, float *g, struct mot_exit
         struct mot_target also = { 0 };
         if (op->kind == MOT_OP_ADD) also = target_of(p, op->also, written);
         struct mot_target to = target_of(p, op->in, written);
-        struct mot_pool pool;
+        struct mot_pooling pool;
         switch (op->kind) {
         case MOT_OP_INPUT: break;
         case MOT_OP_CONV: mot_pass_conv_back(p, op, d, to, g); break;

@@ -8,7 +8,7 @@
 
 struct making {
     struct mot_net *net;
-    struct mot_plan *plan;
+    struct mot_layer_plan *plan;
     uint32_t room; /* for ops */
     struct {
         char name[MOT_LAYER_NAME + 16];
@@ -190,8 +190,9 @@ static enum mot_status add_shortcut(struct making *m, uint32_t from)
                 in.channels, in.height, in.width, out.channels, out.height, out.width));
     if (l->shortcut == MOT_SHORTCUT_PAD && !fits)
         return refuse(m,
-            mot_format("%ux%ux%u cannot be thinned and padded to %ux%ux%u", in.channels, in.height, in.width,
-                out.channels, out.height, out.width));
+            mot_format("%ux%ux%u cannot be reduced to %ux%ux%u: a padded shortcut may only drop pixels and "
+                       "add channels",
+                in.channels, in.height, in.width, out.channels, out.height, out.width));
     uint32_t also = from;
     if (l->shortcut == MOT_SHORTCUT_CONV && !same) {
         enum mot_status status =
@@ -289,7 +290,7 @@ static bool is_norm(const struct mot_op *op)
 }
 
 /* Whether op n's result lies where a max pool left its own, which the pool still needs on the way back. */
-static bool is_pooled(const struct mot_plan *p, uint32_t n)
+static bool is_pooled(const struct mot_layer_plan *p, uint32_t n)
 {
     while (p->op[n].in_place) n = p->op[n].in;
     return p->op[n].kind == MOT_OP_MAX_POOL;
@@ -298,7 +299,7 @@ static bool is_pooled(const struct mot_plan *p, uint32_t n)
 /* May an op overwrite its input's result? Not if another op reads it, nor if the input needs it on the way
  * back. ReLU looks for numbers above 0 and max pooling for the greatest, which neither ReLU nor a later 0
  * changes where a slope is left; dropout keeps signs, but not sizes. */
-static bool may_replace(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
+static bool may_replace(const struct mot_layer_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
     const struct mot_op *in = &p->op[op->in];
     if (readers[op->in] != 1 || in->kind == MOT_OP_INPUT) return false;
@@ -308,7 +309,7 @@ static bool may_replace(const struct mot_plan *p, const struct mot_op *op, const
     return in->kind == MOT_OP_CONV || is_norm(in) || in->kind == MOT_OP_LINEAR;
 }
 
-static void place_results(struct mot_plan *p, const uint32_t *readers)
+static void place_results(struct mot_layer_plan *p, const uint32_t *readers)
 {
     for (uint32_t n = 0; n < p->ops; n++) {
         struct mot_op *op = &p->op[n];
@@ -337,14 +338,14 @@ static void place_results(struct mot_plan *p, const uint32_t *readers)
 
 /* A slope lives from when an op that reads the result makes it until it has gone through the op itself. An op
  * that works number by number puts the slope at its input in the place of the one at its output. */
-static bool slope_stays(const struct mot_plan *p, const struct mot_op *op, const uint32_t *readers)
+static bool slope_stays(const struct mot_layer_plan *p, const struct mot_op *op, const uint32_t *readers)
 {
     bool by_number =
         op->kind == MOT_OP_RELU || is_norm(op) || op->kind == MOT_OP_DROPOUT || op->kind == MOT_OP_ADD;
     return by_number && readers[op->in] == 1 && p->op[op->in].kind != MOT_OP_INPUT;
 }
 
-static void place_slopes(struct mot_plan *p, const uint32_t *readers)
+static void place_slopes(struct mot_layer_plan *p, const uint32_t *readers)
 {
     bool busy[MOT_LAYERS_MOST * 2] = { false };
     for (uint32_t n = 0; n < p->ops; n++) p->op[n].slot = UINT32_MAX;
@@ -371,7 +372,7 @@ static void place_slopes(struct mot_plan *p, const uint32_t *readers)
 }
 
 /* The cost of the way back through each layer: every weight once for each pixel that sees it. */
-static void weigh_layers(struct mot_net *net, const struct mot_plan *p)
+static void weigh_layers(struct mot_net *net, const struct mot_layer_plan *p)
 {
     for (uint32_t n = 1, s = 0; n < p->ops; n++) {
         const struct mot_op *op = &p->op[n];
@@ -386,7 +387,7 @@ static void weigh_layers(struct mot_net *net, const struct mot_plan *p)
 }
 
 /* The last layer with weights, and what it takes, if that went through weights too. */
-static void find_hidden(struct mot_plan *p)
+static void find_hidden(struct mot_layer_plan *p)
 {
     bool weighted = false;
     for (uint32_t n = 1; n < p->ops; n++) {
@@ -408,7 +409,7 @@ static enum mot_status find_input(const struct mot_net *net, struct mot_map *out
     return MOT_OK;
 }
 
-enum mot_status mot_plan_make(struct mot_net *net, const struct mot_layer_list *list)
+enum mot_status mot_layer_plan_make(struct mot_net *net, const struct mot_layer_list *list)
 {
     struct mot_map input;
     enum mot_status status = find_input(net, &input);

@@ -64,14 +64,15 @@ static void conv_slope_ref(const struct mot_conv_slope *k)
 }
 
 /* The pixel p of a pooled pixel's window, or SIZE_MAX outside of the map. */
-static size_t window(const struct mot_pool *k, uint32_t row, uint32_t c, uint32_t h, uint32_t w, uint32_t p)
+static size_t window(
+    const struct mot_pooling *k, uint32_t row, uint32_t c, uint32_t h, uint32_t w, uint32_t p)
 {
     int64_t a = (int64_t)h * k->stride + p / k->kernel_cols - k->padding,
             b = (int64_t)w * k->stride + p % k->kernel_cols - k->padding;
     return is_inside(a, b, &k->in) ? at(&k->in, row, c, (uint32_t)a, (uint32_t)b) : SIZE_MAX;
 }
 
-static void max_pool_ref(const struct mot_pool *k)
+static void max_pool_ref(const struct mot_pooling *k)
 {
     EACH_NUMBER(row, k->panels, k->out)
     {
@@ -85,12 +86,12 @@ static void max_pool_ref(const struct mot_pool *k)
     }
 }
 
-static void clear_ref(const struct mot_pool *k)
+static void clear_ref(const struct mot_pooling *k)
 {
     if (!k->add) memset(k->dx, 0, k->panels * mot_map_size(&k->in) * MOT_PANEL * sizeof *k->dx);
 }
 
-static void max_pool_back_ref(const struct mot_pool *k)
+static void max_pool_back_ref(const struct mot_pooling *k)
 {
     clear_ref(k);
     EACH_NUMBER(row, k->panels, k->out)
@@ -104,7 +105,7 @@ static void max_pool_back_ref(const struct mot_pool *k)
     }
 }
 
-static void mean_pool_ref(const struct mot_pool *k)
+static void mean_pool_ref(const struct mot_pooling *k)
 {
     EACH_NUMBER(row, k->panels, k->out)
     {
@@ -118,7 +119,7 @@ static void mean_pool_ref(const struct mot_pool *k)
     }
 }
 
-static void mean_pool_back_ref(const struct mot_pool *k)
+static void mean_pool_back_ref(const struct mot_pooling *k)
 {
     clear_ref(k);
     EACH_NUMBER(row, k->panels, k->out) EACH(p, k->kernel_rows * k->kernel_cols)

@@ -525,12 +525,12 @@ const struct mot_method mot_method_async = {
     .summary = "asynchronous SGD: every gradient is an update, nobody waits",
     .about =
         "A server updates the model with each gradient as it arrives, or with every `wait` of them, and "
-        "gives out as many new jobs. With assign: pure they go back to the workers just heard from. The pace "
-        "is then the sum of the workers' paces, however different they are. The price is staleness: a "
-        "gradient may be of a model many updates old (see staleness in the summary), so the learning rate "
-        "often has to be smaller than for allreduce; and fast workers' data weigh more than slow ones', an "
-        "error that remains however long the run. Use it when speeds differ a lot and the workers' data are "
-        "similar.\n"
+        "hands out the same number of new jobs. With assign: pure they go back to the workers just heard "
+        "from. The pace is then the sum of the workers' paces, however different they are. The price is "
+        "staleness: a gradient may be of a model many updates old (see staleness in the summary), so the "
+        "learning rate often has to be smaller than for allreduce; and fast workers' data weigh more than "
+        "slow ones', an error that remains however long the run. Use it when speeds differ a lot and the "
+        "workers' data are similar.\n"
         "assign: shuffled gives every worker one job in each round of all workers, so that all data weigh "
         "the same; jobs queue at slow workers, and the pace falls towards theirs. Use it when the workers' "
         "data differ. random does the same on average.\n"

@@ -135,7 +135,7 @@ static void choco_step(void *state, struct mot_env *env, const struct mot_event 
         mot_mixer_message(&s->mixer, env, event->message);
         consider(s, env);
         return;
-    case MOT_EV_PEER: /* what is left of its model in s[i] would never go away */
+    case MOT_EV_PEER: /* its model's share of s[i] would stay there for good */
         if (!event->peer.up && mot_mixer_lose(&s->mixer, env, event->peer.node)) mot_stop(env, MOT_EPEER);
         return;
     case MOT_EV_COLL:

@@ -232,7 +232,7 @@ static void coded_message(void *state, struct mot_env *env, const struct mot_mes
     }
 }
 
-static bool coded_admits(const void *state, const struct mot_env *env, const struct mot_message *m)
+static bool coded_message_admits(const void *state, const struct mot_env *env, const struct mot_message *m)
 {
     const struct mot_coded *s = state;
     const struct mot_code *code = env->world->code;
@@ -256,10 +256,13 @@ static bool coded_admits(const void *state, const struct mot_env *env, const str
     }
 }
 
-static uint32_t coded_samples_most(const void *state, const struct mot_env *env)
+static uint64_t coded_samples_most(
+    const struct mot_served *rule, const void *server, const struct mot_env *env, mot_node worker)
 {
+    (void)rule;
     (void)env;
-    return ((const struct mot_coded *)state)->samples_most;
+    (void)worker;
+    return ((const struct mot_coded *)server)->samples_most;
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------------ */
@@ -357,6 +360,15 @@ static struct mot_hub_need coded_need(const void *conf, const struct mot_world *
         .sends = world->workers * (3 + world->code->load_most) + world->parts };
 }
 
+static const struct mot_worker_side coder_side = { .need = mot_coder_need,
+    .init = mot_coder_init,
+    .step = mot_coder_step,
+    .check = mot_coder_check,
+    .admits = mot_coder_admits,
+    .samples_most = coded_samples_most,
+    .message = coded_message,
+    .message_admits = coded_message_admits };
+
 static const struct mot_served coded = { .need = coded_need,
     .begin = coded_begin,
     .gradient = coded_gradient,
@@ -366,10 +378,7 @@ static const struct mot_served coded = { .need = coded_need,
     .refused = coded_refused,
     .timer = coded_timer,
     .check = coded_check,
-    .side = &mot_coder_side,
-    .message = coded_message,
-    .admits = coded_admits,
-    .samples_most = coded_samples_most };
+    .side = &coder_side };
 MOT_SERVED(coded)
 
 static bool coded_holds(const void *conf, const struct mot_world *world, mot_node worker, uint32_t part)
@@ -455,7 +464,8 @@ static const struct mot_option coded_options[] = {
         .preset = "1",
         .min = 1,
         .max = 1e9,
-        .doc = "rounds from one shuffle to the next; one that is due waits until all rows have arrived" },
+        .doc =
+            "rounds from one shuffle to the next; a shuffle that is due waits until all rows have arrived" },
     { .name = "fraction",
         .type = MOT_OPT_REAL,
         .offset = offsetof(struct mot_coded_conf, coder.shuffle.fraction),

@@ -73,7 +73,7 @@ bool mot_code_has(const struct mot_code *c, uint32_t role, uint32_t part)
 
 /* ---- Jobs ------------------------------------------------------------------------------------ */
 
-static struct mot_need coder_need(const struct mot_world *world, uint32_t queue)
+struct mot_need mot_coder_need(const struct mot_world *world, uint32_t queue)
 {
     MOT_ASSERT(queue == QUEUE);
     uint32_t load = world->code->load_most;
@@ -86,7 +86,7 @@ static struct mot_need coder_need(const struct mot_world *world, uint32_t queue)
         .terms = load };
 }
 
-static void coder_init(void *state, struct mot_env *env, uint32_t queue, bool looks)
+void mot_coder_init(void *state, struct mot_env *env, uint32_t queue, bool looks)
 {
     struct mot_coder *c = state;
     const struct mot_code *code = env->world->code;
@@ -275,11 +275,11 @@ static void rows_came(struct mot_coder *c, struct mot_env *env, const struct mot
 
 /* ---- The side ------------------------------------------------------------------------------------ */
 
-static void coder_step(
-    void *state, struct mot_env *env, const struct mot_event *event, const struct mot_local_steps *local)
+void mot_coder_step(
+    const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     struct mot_coder *c = state;
-    (void)local;
+    (void)rule;
     switch (event->kind) {
     case MOT_EV_START: return; /* the server speaks first */
     case MOT_EV_MESSAGE:
@@ -317,7 +317,7 @@ static bool admits_rows(const struct mot_coder *c, const struct mot_env *env, co
         mot_code_has(code, role, m->rows - 1);
 }
 
-static bool coder_admits(const void *state, const struct mot_env *env, const struct mot_message *m)
+bool mot_coder_admits(const void *state, const struct mot_env *env, const struct mot_message *m)
 {
     const struct mot_coder *c = state;
     if (m->kind == MOT_MSG_ROWS) return admits_rows(c, env, m);
@@ -334,7 +334,7 @@ static bool coder_admits(const void *state, const struct mot_env *env, const str
         mot_body_is(m, mot_whole(env, m->body.buf));
 }
 
-static void coder_check(const void *state, const struct mot_env *env, uint32_t queue)
+void mot_coder_check(const void *state, const struct mot_env *env, uint32_t queue)
 {
     const struct mot_coder *c = state;
     const struct mot_world *world = env->world;
@@ -349,7 +349,3 @@ static void coder_check(const void *state, const struct mot_env *env, uint32_t q
         missing += !bit(c->bits, world->code->share[k].part);
     MOT_ASSERT(missing == c->missing);
 }
-
-const struct mot_worker_side mot_coder_side = {
-    .need = coder_need, .init = coder_init, .step = coder_step, .check = coder_check, .admits = coder_admits
-};

@@ -19,7 +19,7 @@
 #ifndef MOT_METHOD_CODER_H
 #define MOT_METHOD_CODER_H
 
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include <motley/code.h>
 
 /* Heads. PIECE: as GRAD. SHUFFLE, SETTLED, ROWS, ASK: round = number of the shuffle. SHUFFLE: samples = 1 if
@@ -50,6 +50,11 @@ mot_node mot_coder_holder(const void *conf, const struct mot_world *, uint64_t s
 uint32_t mot_code_load(const struct mot_code *, uint32_t role); /* its parts */
 bool mot_code_has(const struct mot_code *, uint32_t role, uint32_t part);
 
-extern const struct mot_worker_side mot_coder_side;
+/* For the method's struct mot_worker_side. */
+struct mot_need mot_coder_need(const struct mot_world *, uint32_t queue);
+void mot_coder_init(void *state, struct mot_env *, uint32_t queue, bool looks);
+void mot_coder_step(const struct mot_served *, void *state, struct mot_env *, const struct mot_event *);
+void mot_coder_check(const void *state, const struct mot_env *, uint32_t queue);
+bool mot_coder_admits(const void *state, const struct mot_env *, const struct mot_message *);
 
 #endif

@@ -44,7 +44,8 @@ void mot_deadline_check(const struct mot_deadline *);
             .doc = "the fixed deadline, from the opening of the round" },                                    \
     {                                                                                                        \
         .name = "spread", .type = MOT_OPT_REAL, .offset = offsetof(CONF, deadline.spread), .preset = "4",    \
-        .min = 0, .max = 1e6, .doc = "median absolute deviations of the adaptive deadline above the median"  \
+        .min = 0, .max = 1e6,                                                                                \
+        .doc = "the adaptive deadline: this many median absolute deviations above the median"                \
     }
 
 #endif

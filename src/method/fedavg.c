@@ -17,7 +17,7 @@
  * workers hold nothing: memory grows with C, not with the number of workers. */
 #include "base/rng.h"
 #include "method/deadline.h"
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include "method/methods.h"
 #include <math.h>
 #include <stddef.h>
@@ -111,7 +111,7 @@ static bool is_idle(const struct fedavg *f, mot_node worker)
 }
 
 /* Selection sampling (Knuth, The Art of Computer Programming, 3.4.2, Algorithm S): workers are drawn in
- * increasing order. If nobody is idle, the round asks nobody and is opened again when somebody is. */
+ * increasing order. If nobody is idle, the round asks nobody, and opens again once somebody is. */
 static void open_round(struct fedavg *f, struct mot_env *env)
 {
     const struct fedavg_conf *conf = env->conf;

@@ -15,7 +15,7 @@
  * way; theirs is the whole bound, with constants that a run does not know. */
 #include "base/rng.h"
 #include "base/words.h"
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include "method/methods.h"
 #include "method/queueing.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "method/grader.h"
 #include "math/kernels.h"
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include <math.h>
 #include <string.h>
 
@@ -148,10 +148,10 @@ static void work_came(struct mot_grader *g, struct mot_env *env, const struct mo
 }
 
 static void grader_step(
-    void *state, struct mot_env *env, const struct mot_event *event, const struct mot_local_steps *local)
+    const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     struct mot_grader *g = state;
-    (void)local;
+    (void)rule;
     switch (event->kind) {
     case MOT_EV_START: return; /* the server speaks first */
     case MOT_EV_MESSAGE: model_came(g, env, event->message); return;
@@ -201,9 +201,18 @@ static void grader_check(const void *state, const struct mot_env *env, uint32_t 
     MOT_ASSERT(g->busy || queue_at(g, g->begun)->here < g->servers);
 }
 
+static uint64_t grader_samples_most(
+    const struct mot_served *rule, const void *server, const struct mot_env *env, mot_node worker)
+{
+    (void)rule;
+    (void)server;
+    return env->world->batch[worker];
+}
+
 const struct mot_worker_side mot_grader_side = { .need = grader_need,
     .init = grader_init,
     .step = grader_step,
     .check = grader_check,
     .admits = grader_admits,
-    .packer = grader_packer };
+    .packer = grader_packer,
+    .samples_most = grader_samples_most };

@@ -58,20 +58,27 @@ struct mot_grader {
  * bar the worker while the others wait for jobs that it never begins. */
 double mot_told_loss(const struct mot_env *, mot_buf grad, uint32_t samples, double loss);
 
-/* The worker's side of a method with a server: a grader, or local steps (local.h). */
-struct mot_local_steps;
+/* The worker's side of a method with a server: a grader, local steps (local.h), or gradient coding
+ * (coder.h). `state` is the worker's, `server` the server's. */
+struct mot_served;
 struct mot_worker_side {
     struct mot_need (*need)(const struct mot_world *, uint32_t queue);
     /* looks: whether to check its gradients, if there is a guard */
     void (*init)(void *state, struct mot_env *, uint32_t queue, bool looks);
-    /* local: what the method says of local steps; NULL: nothing */
-    void (*step)(
-        void *state, struct mot_env *, const struct mot_event *, const struct mot_local_steps *local);
+    void (*step)(const struct mot_served *, void *state, struct mot_env *, const struct mot_event *);
     void (*check)(const void *state, const struct mot_env *, uint32_t queue);
     bool (*admits)(const void *state, const struct mot_env *, const struct mot_message *);
     /* what packs for this server; NULL: it packs nothing */
     const struct mot_packer *(*packer)(const void *state, uint32_t server);
+
+    /* For the server. The most samples that an answer of the worker can have: */
+    uint64_t (*samples_most)(
+        const struct mot_served *, const void *server, const struct mot_env *, mot_node worker);
+    /* What else workers send: kinds from MOT_HUB_OWN on. NULL: nothing. */
+    void (*message)(void *server, struct mot_env *, const struct mot_message *);
+    bool (*message_admits)(const void *server, const struct mot_env *, const struct mot_message *);
 };
+#define MOT_HUB_OWN 8u
 extern const struct mot_worker_side mot_grader_side;
 
 #endif

@@ -1,4 +1,4 @@
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include "math/kernels.h"
 #include "math/optim.h"
 #include <math.h>
@@ -389,14 +389,6 @@ static const struct mot_worker_side *side_of(const struct mot_served *rule)
     return rule->local_steps ? &mot_local_side : &mot_grader_side;
 }
 
-/* The most samples that a worker's answer can have. */
-static uint64_t samples_most(const struct mot_served *rule, const struct mot_env *env, mot_node worker)
-{
-    if (!rule->local_steps) return env->world->batch[worker];
-    struct mot_local_steps local = rule->local_steps(env->conf);
-    return mot_local_samples(&local, env->world, worker);
-}
-
 struct mot_need mot_served_need(
     const struct mot_served *rule, const void *conf, const struct mot_world *world, mot_node self)
 {
@@ -437,15 +429,13 @@ void mot_served_step(
     const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     if (!is_server(env)) {
-        struct mot_local_steps local;
-        if (rule->local_steps) local = rule->local_steps(env->conf);
-        side_of(rule)->step(state, env, event, rule->local_steps ? &local : NULL);
+        side_of(rule)->step(rule, state, env, event);
         return;
     }
     switch (event->kind) {
     case MOT_EV_START: rule->begin(state, env); return;
     case MOT_EV_MESSAGE:
-        if (event->message->kind >= MOT_HUB_OWN) rule->message(state, env, event->message);
+        if (event->message->kind >= MOT_HUB_OWN) side_of(rule)->message(state, env, event->message);
         else if (event->message->kind == MOT_MSG_GAVE_UP) jobs_given_up(rule, state, env, event->message);
         else gradient_came(rule, state, env, event->message);
         return;
@@ -474,14 +464,14 @@ static bool can_give_up(
 bool mot_served_admits(
     const struct mot_served *rule, const void *state, const struct mot_env *env, const struct mot_message *m)
 {
-    if (!is_server(env)) return side_of(rule)->admits(state, env, m);
+    const struct mot_worker_side *side = side_of(rule);
+    if (!is_server(env)) return side->admits(state, env, m);
     const struct mot_hub *h = state;
     if (m->from >= env->world->workers) return false;
-    if (m->kind >= MOT_HUB_OWN) return rule->admits && rule->admits(state, env, m);
+    if (m->kind >= MOT_HUB_OWN) return side->message_admits && side->message_admits(state, env, m);
     const struct mot_seat *seat = mot_hub_seat(h, m->from);
     if (seat->there == 0 || m->head.round != job_at(h, seat->first, env)->round) return false;
-    uint64_t most = rule->samples_most ? rule->samples_most(state, env) : samples_most(rule, env, m->from);
-    if (m->head.samples > most) return false;
+    if (m->head.samples > side->samples_most(rule, state, env, m->from)) return false;
     if (m->kind == MOT_MSG_GRAD) return mot_body_is(m, mot_hub_range(env, m->body.buf));
     return m->kind == MOT_MSG_GAVE_UP && m->body.buf == MOT_NO_BUF &&
         can_give_up(h, env, seat, m->head.value);

@@ -145,13 +145,14 @@ static void work_came(
 }
 
 static void local_step(
-    void *state, struct mot_env *env, const struct mot_event *event, const struct mot_local_steps *local)
+    const struct mot_served *rule, void *state, struct mot_env *env, const struct mot_event *event)
 {
     struct mot_local *l = state;
+    struct mot_local_steps local = rule->local_steps(env->conf);
     switch (event->kind) {
     case MOT_EV_START: return; /* the server speaks first */
-    case MOT_EV_MESSAGE: model_came(l, env, event->message, local); return;
-    case MOT_EV_WORK: work_came(l, env, event->work, local); return;
+    case MOT_EV_MESSAGE: model_came(l, env, event->message, &local); return;
+    case MOT_EV_WORK: work_came(l, env, event->work, &local); return;
     case MOT_EV_PEER:
         if (event->peer.node >= env->world->workers && !event->peer.up) mot_stop(env, MOT_EPEER);
         return;
@@ -178,9 +179,18 @@ static void local_check(const void *state, const struct mot_env *env, uint32_t q
     MOT_ASSERT((l->sum != MOT_NO_BUF) == (l->done > 0) || l->y == MOT_NO_BUF);
 }
 
+static uint64_t local_samples_most(
+    const struct mot_served *rule, const void *server, const struct mot_env *env, mot_node worker)
+{
+    struct mot_local_steps local = rule->local_steps(env->conf);
+    (void)server;
+    return mot_local_samples(&local, env->world, worker);
+}
+
 const struct mot_worker_side mot_local_side = { .need = local_need,
     .init = local_init,
     .step = local_step,
     .check = local_check,
     .admits = local_admits,
-    .packer = local_packer };
+    .packer = local_packer,
+    .samples_most = local_samples_most };

@@ -60,7 +60,7 @@ static void step(struct ringleader *r, struct mot_env *env)
     mot_advance(env);
 }
 
-/* Whether everyone who is there is in the table; if nobody is there, there is no one to wait for. */
+/* Whether the table has every worker that is not away, and at least one. */
 static bool all_in(struct ringleader *r, const struct mot_env *env)
 {
     bool some = false;

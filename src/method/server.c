@@ -8,7 +8,7 @@
  * the median of recent response times plus `spread` median absolute deviations. Sums are taken in worker
  * order, so with k = n they do not depend on the order of arrival. */
 #include "method/deadline.h"
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include "method/methods.h"
 #include <stddef.h>
 #include <stdio.h>

@@ -279,7 +279,7 @@ static const struct mot_option osgp_options[] = {
 const struct mot_method mot_method_osgp = {
     .name = "osgp",
     .summary = "stochastic gradient push that computes while models travel",
-    .about = "Like sgp, but a worker does not wait for the models of its round: it goes on with its next "
+    .about = "Like sgp, but a worker does not wait for the models of its round: it carries on with its next "
              "batches and folds them in `lag` rounds later, so sending costs no time as long as it takes "
              "less than `lag` batches, and a stall shorter than that delays nobody. A model is never more "
              "than `lag` rounds late.\n"

@@ -2,7 +2,7 @@
 #ifndef MOT_METHOD_STEPSIZE_H
 #define MOT_METHOD_STEPSIZE_H
 
-#include "method/hub.h"
+#include "method/hub_parts.h"
 
 enum mot_step_rule {
     MOT_STEP_CONSTANT,

@@ -7,7 +7,7 @@
 #ifndef MOT_METHOD_TABLE_H
 #define MOT_METHOD_TABLE_H
 
-#include "method/hub.h"
+#include "method/hub_parts.h"
 
 struct mot_row {
     mot_buf sum;   /* MOT_NO_BUF: the row is empty */

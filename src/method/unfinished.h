@@ -2,7 +2,7 @@
 #ifndef MOT_METHOD_UNFINISHED_H
 #define MOT_METHOD_UNFINISHED_H
 
-#include "method/hub.h"
+#include "method/hub_parts.h"
 
 enum mot_unfinished { MOT_UNFINISHED_CANCEL, MOT_UNFINISHED_FINISH };
 

@@ -10,7 +10,7 @@ struct mot_parts_differ {
     double zeta2, sigma2, noise;
 };
 struct mot_parts_differ mot_parts_differ(struct mot_heterogeneity, double batch_share);
-/* zeta2 / noise; infinite where only parts differ, NaN where nothing does or nothing is known */
+/* zeta2 / noise; infinite if rows do not differ but parts do, NaN if neither does or nothing is known */
 double mot_parts_ratio(const struct mot_parts_differ *);
 
 struct mot_parts_cut {

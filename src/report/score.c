@@ -107,7 +107,8 @@ static enum mot_status open_whole(struct mot_subject *s, const char *source, boo
     }
     if (status != MOT_OK) return status;
     if (labels && !s->data->train.y)
-        return mot_fail(MOT_EUSAGE, "%s: read without labels, expected some to compare with", source);
+        return mot_fail(
+            MOT_EUSAGE, "%s: the data was read without labels; they are needed to compare with", source);
     s->table[0] = s->data->train;
     s->tables = 1;
     s->part = "all";

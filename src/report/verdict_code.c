@@ -59,10 +59,10 @@ static void say_cut_rounds(struct mot_words *w, const struct mot_facts *f, uint6
     mot_say(w, "In %" PRIu64 " of %" PRIu64 " rounds the answers did not give the exact gradient", inexact,
         o->last.updates);
     if (error)
-        mot_say(w, ", as far off as if %.2g of %u parts were missing", error->sum / (double)inexact,
-            f->e->traits.parts);
+        mot_say(w, "; the error was what leaving out %.2g of %u parts would give",
+            error->sum / (double)inexact, f->e->traits.parts);
     if (use.mean < 1)
-        mot_say(w, "; a part is in %.0f %% of the updates on average, the one used least in %.0f %%",
+        mot_say(w, ". A part is in %.0f %% of the updates on average, the one used least in %.0f %%",
             mot_percent(use.mean), mot_percent(use.least));
     mot_say(w, ". ");
     if (use.least <= 0)
@@ -83,7 +83,8 @@ static void say_shuffles(struct mot_words *w, const struct mot_facts *f)
     double each = ceil((double)rounds / (double)shuffles);
     mot_say(w,
         "Shuffles came late: in %" PRIu64 " of %" PRIu64 " rounds one was due while rows of the last were "
-        "still on their way. There was one in %.0f rounds; `--method-period %.0f` asks for no more. ",
+        "still on their way. Only one shuffle fitted into every %.0f rounds, so `--method-period %.0f` loses "
+        "nothing. ",
         delayed, rounds, each, each);
 }
 

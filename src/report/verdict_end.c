@@ -218,7 +218,7 @@ void mot_say_diverged(struct mot_words *w, const struct mot_facts *f)
     mot_say(w, ". ");
     if (f->stale > 1)
         mot_say(w,
-            "Gradients were %.1f updates old on average, which asks for a smaller rate than a synchronous "
-            "method would. ",
+            "Gradients were %.1f updates old on average, so this method needs a smaller rate than a "
+            "synchronous one. ",
             f->stale);
 }

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define DROPPED_SHARE 0.01 /* of what arrived: from here on it is worth a sentence */
+#define DROPPED_SHARE 0.01 /* of what arrived: the least that is worth a sentence */
 #define BEHIND_SHARE 0.10
 
 static double starved_share(const struct mot_facts *f, uint32_t i)

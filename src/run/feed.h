@@ -18,7 +18,7 @@
 struct mot_supply {
     void *self;
     uint64_t (*arrived)(void *self, mot_time now);
-    /* When so many samples had arrived, or will have; MOT_NEVER: unknown, and whoever waits is woken. */
+    /* When this many samples have arrived or will have; MOT_NEVER: unknown, and whoever waits is woken. */
     mot_time (*when)(void *self, uint64_t count);
     double (*rate)(void *self); /* samples a second, as of the last call of `arrived` */
     /* For samples that lie in a ring: keeps those from `head` on until `release` moves past them. Returns the
@@ -55,11 +55,11 @@ void mot_feed_open(struct mot_feed *, const struct mot_machine *, uint64_t row_b
     struct mot_supply, struct mot_feed_tally *);
 
 struct mot_slot;
-/* The job is next: takes its samples from the worker's own part, and writes into its terms which they are.
- * False: they are not there yet; ask again at *again (MOT_NEVER: when woken). If its deadline passes while it
+/* For the next job: takes its samples from the worker's own part and writes into its terms which they are.
+ * False: they have not arrived; ask again at *again (MOT_NEVER: when woken). If its deadline passes while it
  * waits, the job begins without them. */
 bool mot_feed_take(struct mot_feed *, struct mot_slot *, mot_node self, mot_time now, mot_time *again);
-/* The job has ended and covered so many samples. */
+/* The job has ended; it covered this many samples. */
 void mot_feed_end(struct mot_feed *, uint64_t covered);
 void mot_feed_rest(struct mot_feed *, mot_time now); /* no job waits for samples any more */
 /* The state of the worker's stream at this moment; changes nothing. */

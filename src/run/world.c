@@ -182,6 +182,16 @@ void mot_world_close(struct mot_world *w)
     w->batch = w->part_batch = NULL;
 }
 
+enum mot_status mot_world_refuse(
+    const struct mot_world *w, const char *checkpoint, uint32_t workers, uint32_t parameters)
+{
+    return mot_fail(MOT_EUSAGE,
+        "%s: the checkpoint belongs to a different experiment (%u workers, %u parameters; this one has %u "
+        "and %u): only stop, checkpoint, trace, sim.threads and output may change; data, model, method, "
+        "code, cluster, evaluate and seed may not",
+        checkpoint, workers, parameters, w->workers, w->dim);
+}
+
 static bool role_has(const struct mot_code *c, uint32_t role, uint32_t part)
 {
     uint32_t i = c->at[role];

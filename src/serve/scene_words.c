@@ -22,7 +22,7 @@ static char *join(char *first, char *second)
 static char *run_words(const struct mot_scene *v)
 {
     char count[TEXT], clock[TEXT];
-    if (!v->known) return mot_text("it has not got to its first evaluation yet");
+    if (!v->known) return mot_text("it has not reached its first evaluation yet");
     char *words = mot_format("%s update%s, %s on its clock",
         mot_figure_show((double)v->now.updates, MOT_UNIT_COUNT, count, sizeof count),
         mot_plural(v->now.updates), mot_show_time(v->now.now, clock, sizeof clock));

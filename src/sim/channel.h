@@ -64,7 +64,7 @@ struct sim_channel {
     struct sim_conn *conn;
     uint32_t *known, knowns;           /* connections in use */
     struct sim_health *health;         /* [nodes] */
-    struct sim_fault *fault;           /* the schedule, then RANDOM_SLOTS of each random kind */
+    struct sim_fault *fault;           /* the listed ones, then RANDOM_SLOTS of each random kind */
     uint32_t faults, *active, actives; /* active: indices of the current ones */
     struct mot_rng arrivals[MOT_FAULTS_RANDOM];
     uint64_t frames; /* sent so far; seeds each frame's fate */

@@ -545,11 +545,7 @@ enum mot_status mot_sim_unpack(struct sim *s, const unsigned char *bytes, size_t
         return mot_fail(
             MOT_EDATA, "%s: checkpoint format %u; this motley reads %u", path, have.version, want.version);
     if (memcmp(&have, &want, sizeof(have)) != 0)
-        return mot_fail(MOT_EUSAGE,
-            "%s: the checkpoint is of another experiment (%u workers, %u parameters) than this one "
-            "(%u workers, %u parameters): only stop, checkpoint, trace, sim.threads and output may change; "
-            "data, model, method, code, cluster, evaluate and seed may not",
-            path, have.workers, have.dim, want.workers, want.dim);
+        return mot_world_refuse(&s->world, path, have.workers, have.dim);
     visit_all(&v, s);
     if (v.in.short_of || v.in.done != v.in.n || !mot_sim_sound(s))
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);

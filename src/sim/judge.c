@@ -13,7 +13,8 @@ static bool nobody_was_lost(const struct sim *s)
     return i == s->world.workers;
 }
 
-/* If workers' models differ, some are ahead, and what they computed since is in no model that is shown. */
+/* If workers' models differ, some workers are ahead: what they have computed since is in no model that is
+ * shown. */
 static uint64_t samples_of(const struct sim *s)
 {
     if (s->x->traits.redundant) return s->node[mot_world_lead(&s->world)].actor.used;

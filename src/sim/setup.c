@@ -38,12 +38,12 @@ static uint64_t table_bytes(const struct mot_table *t)
 }
 
 static void plan_from(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_world *w,
-    const struct mot_needs *n, struct mot_plan *out)
+    const struct mot_needs *n, struct mot_sim_memory *out)
 {
     const struct mot_net *net = p->net;
     uint64_t per_coll = sizeof(struct mot_slice) + sizeof(double[MOT_SCALARS]) + sizeof(mot_time) +
         sizeof(uint64_t) + mot_sim_buckets(w) * sizeof(struct mot_coll_progress);
-    *out = (struct mot_plan){ .buffer_count = buffers_of(n, w) };
+    *out = (struct mot_sim_memory){ .buffer_count = buffers_of(n, w) };
     out->buffers = out->buffer_count * ((uint64_t)((net->dim + 15u) & ~15u) * 4 + 8);
     out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) +
         n->works * sizeof(struct sim_work) + n->terms * sizeof(struct mot_term) +
@@ -58,8 +58,8 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
     out->total = out->buffers + out->states + out->events + out->scratch + out->evaluation + out->data;
 }
 
-enum mot_status mot_sim_plan(const struct mot_experiment *x, const struct mot_problem *p,
-    const struct mot_optim *optim, struct mot_plan *out)
+enum mot_status mot_sim_plan_memory(const struct mot_experiment *x, const struct mot_problem *p,
+    const struct mot_optim *optim, struct mot_sim_memory *out)
 {
     struct mot_world w;
     enum mot_status status = mot_world_open(x, p, optim, &w);
@@ -71,7 +71,7 @@ enum mot_status mot_sim_plan(const struct mot_experiment *x, const struct mot_pr
 }
 
 /* Refuses a plan that exceeds the machine's memory, rather than having the run killed half-way. */
-static enum mot_status check_memory(const struct mot_experiment *x, const struct mot_plan *plan)
+static enum mot_status check_memory(const struct mot_experiment *x, const struct mot_sim_memory *plan)
 {
     uint64_t have = mot_machine_memory();
     char need_text[32], have_text[32];
@@ -219,7 +219,7 @@ enum mot_status mot_sim_open(const struct mot_driver_options *o, struct sim **ou
     if (o->watch) s->watch = *o->watch;
     if ((status = mot_world_open(s->x, s->problem, o->optim, &s->world)) != MOT_OK) goto out_close;
     struct mot_needs need = mot_needs_of(s->x, &s->world);
-    struct mot_plan plan;
+    struct mot_sim_memory plan;
     plan_from(s->x, s->problem, &s->world, &need, &plan);
     if (buffers_of(&need, &s->world) >= UINT32_MAX || events_of(&need, s->x, &s->world) >= UINT32_MAX) {
         status = mot_fail(MOT_EUSAGE, "%u workers are too many for the simulator", s->world.workers);

@@ -131,7 +131,7 @@ static const float *mean_at_update(struct sim *s, const struct sim_set *set, str
     struct mot_view v;
     for (mot_node i = 0; i < s->world.nodes; i++) {
         if (!view_of(s, i, &v) || !passed(s, i, set)) continue;
-        /* No copy if the node passed before this became due, as when a run is resumed with another end. */
+        /* A node that passed before this became due, as in a run resumed with another end, left no copy. */
         s->piece[n++] = set->piece[i].x ? set->piece[i] : mot_piece_of(&s->pool, &v);
     }
     mot_pieces_mean(s->world.dim, s->piece, n, mot_pool_at(&s->pool, s->world.x0), s->mean);

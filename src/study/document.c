@@ -322,7 +322,7 @@ static json_t *evaluations_json(const struct maker *m, struct span cell)
     return mot_json_number(mot_stats_median(m->first, n));
 }
 
-/* Chance is the same for all runs on the same rows; where seeds choose the rows, the median. */
+/* Chance is the same for all runs on the same rows; if seeds choose the rows, this is the median. */
 static json_t *chance_json(const struct maker *m, struct span cell)
 {
     size_t n = 0;

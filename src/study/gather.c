@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "config/yaml.h"
+#include "run/driver.h"
 #include "study/gather_parts.h"
 #include <dirent.h>
 #include <errno.h>
@@ -209,7 +210,11 @@ static void group_arms(struct finds *all)
  * alike. */
 static bool is_live(const struct found *f)
 {
-    return strcmp(f->driver, "threads") == 0 || strcmp(f->driver, "mpi") == 0;
+    static const struct mot_driver *const driver[] = { &mot_driver_sim, &mot_driver_replay,
+        &mot_driver_threads, &mot_driver_mpi };
+    for (size_t i = 0; i < MOT_COUNT(driver); i++)
+        if (strcmp(driver[i]->name, f->driver) == 0) return driver[i]->live;
+    return false;
 }
 
 /* Numbers the runs of each experiment and seed, in the order they were named. */

@@ -498,8 +498,7 @@ static enum mot_status check_method_flag(const struct planner *p)
         if (strcmp(p->flags->setting[i].key, "method") == 0 &&
             (p->compare || mot_yaml_get(p->sweep, "method")))
             return mot_fail(MOT_EUSAGE,
-                "%s: the file says what is compared; use "
-                "--methods to compare others",
+                "%s: the file already lists what to compare; override it with --methods",
                 p->flags->setting[i].origin);
     return MOT_OK;
 }

@@ -66,7 +66,8 @@ static const struct mot_rounds_kind authors = { "derangement-authors",
 static const struct mot_rounds_kind unfair = { "unfair",
     "from any other: some send to several, some to nobody", true, draw_unfair };
 static const struct mot_rounds_kind matching = { "matching",
-    "from its partner in a random pair; of an odd number one is alone", true, draw_matching };
+    "from its partner in a random pair; if the number is odd, one worker has no partner", true,
+    draw_matching };
 
 const struct mot_rounds_kind *const mot_rounds_kinds[] = { &one_peer, &k_peer, &derangement, &authors,
     &unfair, &matching, NULL };

@@ -308,7 +308,7 @@ static const struct mot_option torus_options[] = {
         .word = "auto",
         .min = 1,
         .max = 1e5,
-        .doc = "rows of the grid, a divisor of the number of workers; auto: as square as possible" },
+        .doc = "rows of the grid, a divisor of the number of workers; auto: as close to square as possible" },
     WEIGHTS,
     { .name = NULL },
 };

@@ -63,8 +63,8 @@ enum mot_status mot_ranks_fit(const struct mot_experiment *x, uint32_t ranks)
                                   : "";
     if (own && x->mpi.fast)
         return mot_fail(MOT_EUSAGE,
-            "mpi.reduction: fast sums over all ranks, but with mpi.place: own rank 0 has no worker; expected "
-            "only one of the two");
+            "mpi.reduction: fast sums over all ranks, but with mpi.place: own rank 0 has no worker; use "
+            "one or the other");
     if (ranks == x->workers + own) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
         "%u rank%s for %u worker%s%s; expected %u: --ranks %u or mpirun -n %u, or --workers %u", ranks,
@@ -216,7 +216,7 @@ enum mot_status mot_ranks_agree(struct mot_ranks *p, enum mot_status mine, uint6
     post_text(p, 0, &e);
     while (!p->agreed && !p->orphan) mot_ranks_rest(p, MOT_NEVER);
     if (p->orphan && p->peer[0].lost) return mot_fail(MOT_EPEER, "rank 0 was lost before the run began");
-    if (p->orphan) return mot_fail(MOT_EPEER, "rank 0 gave this rank up before the run began");
+    if (p->orphan) return mot_fail(MOT_EPEER, "rank 0 dropped this rank before the run began");
     if (p->verdict != MOT_OK)
         mot_fail((enum mot_status)p->verdict, "%s", p->verdict_text ? p->verdict_text : "");
     return (enum mot_status)p->verdict;

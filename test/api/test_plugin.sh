@@ -78,7 +78,7 @@ so empty.so empty.c
 refused "a shared object without the symbol" "has no symbol motley_plugin" --plugin empty.so
 sed 's/^MOT_PLUGIN/#undef MOT_PLUGIN_VERSION\n#define MOT_PLUGIN_VERSION 7\nMOT_PLUGIN/' models.c >later.c
 so later.so later.c model.c
-refused "a plugin for another version" "for version 7 of the plugin interface, and this program has version 3" --plugin later.so
+refused "a plugin for another version" "for version 7 of the plugin interface, and this program has version 4" --plugin later.so
 printf '#include <motley/plugin.h>\nMOT_PLUGIN(.methods = 0)\n' >none.c
 so brings.so none.c
 refused "a plugin that brings nothing" "neither a method nor a model" --plugin brings.so

@@ -209,7 +209,7 @@ TEST(there_must_be_something_to_resume)
 {
     begin();
     CHECK_INT(RUN(NULL, WAYS(.resume = 1), "stop.updates=5"), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "which run?");
+    CHECK_HAS(mot_error(), "--resume needs");
     CHECK_INT(RUN(NULL, WAYS(.resume = 1), output, "stop.updates=5"), MOT_EUSAGE);
     CHECK_HAS(mot_error(), "no checkpoint to resume from");
     end();

@@ -65,23 +65,36 @@ C
 "$CMAKE" --build "$folder/project/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 expect "a program with find_package" "$folder/project/build/use"
 
+# Pages are installed with what they link to.
+doc=$prefix/share/doc/motley
+while IFS=: read -r page link; do
+    [ -e "$(dirname "$page")/$link" ] || { echo "FAIL ${page#"$doc/"} links to $link, which is not installed"; exit 1; }
+done < <(find "$doc" -name '*.md' -exec grep -Ho '](\([^)#]*\)' {} + | sed 's/:](/:/' | grep -v ':$\|:https\?:')
+[ -s "$doc/docs/writing-a-method.md" ] || { echo "FAIL: docs/ is not installed"; exit 1; }
+echo "ok   the pages, whose links lead somewhere"
+
 # A method of one's own, as docs/writing-a-method.md has it, needs only what is installed.
 if [ -e "$prefix/include/motley/motley.h" ]; then
     # shellcheck disable=SC2046
-    cc "$MOTLEY_SOURCE"/examples/method/*.c -o "$folder/method" $(pkg-config --cflags --libs motley)
+    cc "$doc"/examples/method/*.c -o "$folder/method" $(pkg-config --cflags --libs motley)
     LD_LIBRARY_PATH=$lib "$folder/method" data=digits stop.updates=20 >"$folder/said"
     grep -q '"method": "local-sgd"' "$folder/said" || { echo "FAIL the example method"; cat "$folder/said"; exit 1; }
     echo "ok   the example method"
 fi
 
-# The headers serve C++ as well.
-if command -v c++ >/dev/null; then
-    # shellcheck disable=SC2046
+# The headers serve C++ as well, from C++11 on.
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || continue
     for header in "$prefix"/include/motley/*.h; do
-        printf '#include <motley/%s>\nint main() { return 0; }\n' "$(basename "$header")" | c++ -x c++ - -fsyntax-only $(pkg-config --cflags motley)
+        for standard in c++11 c++20; do
+            # shellcheck disable=SC2046
+            printf '#include <motley/%s>\nint main() { return 0; }\n' "$(basename "$header")" |
+                $compiler -x c++ - -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only $(pkg-config --cflags motley) ||
+                { echo "FAIL $(basename "$header") with $compiler -std=$standard"; exit 1; }
+        done
     done
-    echo "ok   the headers in C++"
-fi
+    echo "ok   the headers in C++, with $compiler"
+done
 
 if [ -x "$prefix/bin/motley" ]; then
     "$prefix/bin/motley" --version | grep '0\.' >/dev/null || { echo "FAIL: motley --version"; exit 1; }

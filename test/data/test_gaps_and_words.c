@@ -61,7 +61,7 @@ TEST(a_column_without_any_value_is_named)
     float *fill;
     MUST(read_bytes(MOT_FORMAT_CSV, TEXT("x,z,y\n1,,0\n2,,1\n"), NULL, 0, &conf, &raw));
     CHECK_INT(mot_missing_fit(&raw, "file", 2, MOT_MISSING_MEDIAN, 0, &fill), MOT_EDATA);
-    CHECK_HAS(mot_error(), "file: column 'z' has no value");
+    CHECK_HAS(mot_error(), "file: column 'z' is empty in all training rows");
     MUST(mot_missing_fit(&raw, "file", 2, MOT_MISSING_VALUE, 4, &fill));
     CHECK_NEAR(fill[1], 4, 0);
     free(fill);

@@ -145,7 +145,7 @@ TEST(pools_are_what_their_twin_computes)
     EACH_SHAPE(s)
     {
         if (2 * s.padding > s.kernel) continue;
-        struct mot_pool p = { .panels = mot_panels(s.rows),
+        struct mot_pooling p = { .panels = mot_panels(s.rows),
             .kernel_rows = s.kernel,
             .kernel_cols = s.kernel,
             .stride = s.stride,

@@ -78,7 +78,7 @@ static void close_lab(struct lab *lab)
 #define EACH(i, n) for (uint32_t i = 0; i < (n); i++)
 
 struct plain {
-    const struct mot_plan *plan;
+    const struct mot_layer_plan *plan;
     const double *x;
     uint32_t rows;
     bool training;
@@ -203,7 +203,7 @@ static double one(const struct plain *p, uint32_t n, uint32_t r, uint32_t c, uin
 /* The sum of the losses. */
 static double loss_plain(const struct lab *lab, const double *x, bool training)
 {
-    const struct mot_plan *plan = lab->net.plan;
+    const struct mot_layer_plan *plan = lab->net.plan;
     struct plain p = { plan, x, lab->table.rows, training, mot_new(plan->ops, sizeof(double *)) };
     double loss = 0;
     EACH(n, plan->ops)

@@ -63,7 +63,7 @@ static void describe(const char *folder, const char *name, const struct mot_net 
 /* What dropout multiplies by: [step][row][number], for the one such layer that a network here may have. */
 static void keep_mask(const char *folder, const char *name, const struct mot_net *net)
 {
-    const struct mot_plan *plan = net->plan;
+    const struct mot_layer_plan *plan = net->plan;
     uint32_t n = 1;
     while (n < plan->ops && plan->op[n].kind != MOT_OP_DROPOUT) n++;
     if (n == plan->ops) return;

@@ -8,7 +8,7 @@
 #include "run/pool.h"
 #include "math/models.h"
 #include "math/optim.h"
-#include "method/hub.h"
+#include "method/hub_parts.h"
 #include "method/methods.h"
 #include "test.h"
 

@@ -56,7 +56,7 @@ TEST(a_run_says_how_far_it_is)
     struct mot_scene v = scene(MOT_SCENE_NOTHING);
     CHECK_TEXT(words(&v), "It is about to begin.");
     v.of = MOT_SCENE_RUN;
-    CHECK_TEXT(words(&v), "The run goes on: it has not got to its first evaluation yet.");
+    CHECK_TEXT(words(&v), "The run goes on: it has not reached its first evaluation yet.");
     v.known = true;
     v.now.updates = 1, v.now.now = 4200000000u;
     CHECK_TEXT(words(&v), "The run goes on: 1 update, 4.20 s on its clock.");

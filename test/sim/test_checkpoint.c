@@ -402,7 +402,7 @@ TEST(a_checkpoint_of_another_experiment_is_refused)
     simulate(&r, "async", "20", false);
     run_free(&r);
     CHECK_INT(resume_status("async", "2"), MOT_EUSAGE);
-    CHECK_HAS(mot_error(), "another experiment");
+    CHECK_HAS(mot_error(), "a different experiment");
     CHECK_INT(resume_status("server", "1"), MOT_EUSAGE);
     scratch_remove(folder);
 }

@@ -374,9 +374,9 @@ TEST(flags_that_would_be_lost_are_refused)
     take_with("", &(struct mot_plan_flags){ .setting = &out, .settings = 1 });
     CHECK_HAS(mot_error(), "--out DIR");
     take_with("compare: [async]", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
-    CHECK_HAS(mot_error(), "use --methods");
+    CHECK_HAS(mot_error(), "override it with --methods");
     take_with("sweep: {method: [async]}", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
-    CHECK_HAS(mot_error(), "use --methods");
+    CHECK_HAS(mot_error(), "override it with --methods");
     take_with("", &(struct mot_plan_flags){ .setting = &method, .settings = 1 });
     CHECK_INT(status, MOT_OK);
     const char *list = "async";

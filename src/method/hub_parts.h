@@ -1,6 +1,6 @@
-/* hub.h -- inside the hub (<motley/hub.h>): its jobs, and the two kinds of workers. */
-#ifndef MOT_METHOD_HUB_H
-#define MOT_METHOD_HUB_H
+/* hub_parts.h -- inside the hub (<motley/hub.h>): its jobs, and the kinds of workers. */
+#ifndef MOT_METHOD_HUB_PARTS_H
+#define MOT_METHOD_HUB_PARTS_H
 
 #include <motley/hub.h>
 #include "method/advice.h"

@@ -86,6 +86,19 @@ wait $study
 claim "a store removed in mid-study is a failure of the machine" $? 1
 claim "and is said" "$(grep -c 'no longer in the store' err.txt)" 1
 
+# A folder for the results that goes away: the figures are not lost.
+"$MOTLEY" compare --methods allreduce,async --seeds 2 --model softmax --stop-updates 500 --store anew --jobs 1 --out results >out.txt 2>err.txt &
+study=$!
+for _ in $(seq 1 6000); do
+    [ -n "$(find anew -name sums -not -path 'anew/tmp/*' 2>/dev/null | head -1)" ] && break
+    kill -0 $study 2>/dev/null || break
+    sleep 0.01
+done
+rm -rf results
+wait $study
+claim "a folder removed in mid-study is made again" $? 0
+claim "with the study" "$(ls results 2>/dev/null | grep -c -e study.json -e report.html)" 2
+
 # Another process's memory is looked at by valgrind, which sanitizers exclude.
 if command -v valgrind >/dev/null && ! grep -q __asan_init "$MOTLEY" && ! grep -q __tsan_init "$MOTLEY"; then
     valgrind --trace-children=yes --leak-check=full "$MOTLEY" compare --methods allreduce,async --seeds 2 --model softmax \

@@ -166,6 +166,30 @@ TEST(a_run_alone_has_its_time_in_the_table_and_a_target_takes_its_place)
     json_decref(d);
 }
 
+TEST(the_page_of_a_plan_says_what_to_run_and_what_would_change_that)
+{
+    json_t *d = document_of(two, 2);
+    set_figure(d, 0, "time_to_target", 2, 1.9, 2.1);
+    json_object_set_new(d, "plan",
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:[s], s:b}", "answer", "fast, learning rate 0.1: soon",
+            "undecided", "", "margin", "2.00 times faster than slow", "reason", "it waits for nobody",
+            "command", "motley train x.yaml --method 'a<b'", "changes",
+            "half the bandwidth: fast stays the fastest", "complete", 0));
+    char *answer = answer_of(d), *page = page_of(d);
+    CHECK_TEXT(answer,
+        "Run fast, learning rate 0.1: soon. It is 2.00 times faster than slow. Why: it waits for nobody.");
+    CHECK_PAGE(page, "<h2>What to run</h2>");
+    CHECK_PAGE(page, ">motley train x.yaml --method &#39;a&lt;b&#39;</pre>");
+    CHECK_PAGE(page, "<li>half the bandwidth: fast stays the fastest</li>");
+    CHECK_PAGE(page, "the budget ran out");
+    free(answer), free(page);
+    json_object_del(d, "plan");
+    page = page_of(d);
+    CHECK(!strstr(page, "What to run"));
+    free(page);
+    json_decref(d);
+}
+
 TEST(a_target_that_nobody_reaches_and_runs_that_fail_are_shown_as_such)
 {
     json_t *d = document_of(two, 2);
@@ -279,13 +303,14 @@ static json_t *data_of(const char *page)
 TEST(the_data_of_a_page_are_json_with_every_worker_of_its_run)
 {
     char *folder = place("workers");
-    SIMULATE(folder, "method=async", "workers=3", "cluster.network.up=1Mbit");
+    SIMULATE(folder, "method=async", "workers=3", "cluster.network.up=1Mbit", "trace=true");
     json_t *d = document_of(two, 1);
     add_run(d, 0, 1, folder, "ok", NULL, 1.5);
     char *page = page_of(d);
     json_t *data = data_of(page), *detail = json_array_get(json_object_get(data, "details"), 0), *worker;
     CHECK(data && detail);
     CHECK_INT(json_integer_value(json_object_get(detail, "workers_of_run")), 3);
+    CHECK(json_is_true(json_object_get(detail, "trace"))); /* there is more of it than the timeline shows */
     size_t i, n = json_array_size(json_object_get(detail, "workers"));
     CHECK_INT(n, 3);
     json_array_foreach(json_object_get(detail, "workers"), i, worker)

@@ -28,7 +28,6 @@ static bool is_manner(const char *word, bool *takes_value)
         { "--json", false },
         { "--csv", true },
         { "--svg", true },
-        { "--budget", true },
         { "--serve", true },
         { "--serve-anyone", false },
         { "--serve-after", true },

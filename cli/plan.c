@@ -149,6 +149,22 @@ static enum mot_status budget_of(const struct cli_args *args, double *out)
     return MOT_OK;
 }
 
+/* What the study's page says of the plan. */
+static json_t *advice_of(const json_t *plan)
+{
+    static const char *const texts[] = { "answer", "undecided", "margin", "reason", "command" };
+    json_t *all = json_object(), *changes = json_array();
+    size_t i;
+    const json_t *c;
+    for (i = 0; i < MOT_COUNT(texts); i++)
+        mot_json_set(all, texts[i], mot_json_text(mot_json_get_text(plan, texts[i])));
+    json_array_foreach(mot_json_get_list(plan, "changes"), i, c)
+        mot_json_add(changes, mot_json_text(mot_json_get_text(c, "text")));
+    mot_json_set(all, "changes", changes);
+    mot_json_set(all, "complete", json_boolean(json_is_true(json_object_get(plan, "complete"))));
+    return all;
+}
+
 static enum mot_status write_folder(const struct mot_race *race, json_t *plan, const char *out)
 {
     json_t *document;
@@ -159,6 +175,7 @@ static enum mot_status write_folder(const struct mot_race *race, json_t *plan, c
     if (status != MOT_OK) return status;
     status = mot_race_document(race, &document);
     if (status != MOT_OK) return status;
+    mot_json_set(document, "plan", advice_of(plan));
     status = mot_study_show(document, out, NULL);
     path = mot_path_join(out, "study.json");
     if (status == MOT_OK) status = mot_json_write(document, path);

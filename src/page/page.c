@@ -125,6 +125,7 @@ static const struct mot_page_blank blanks[] = {
     { "headline", mot_page_headline },
     { "ran", mot_page_ran },
     { "facts", mot_page_facts },
+    { "plan", mot_page_plan },
     { "about", mot_page_about },
     { "tables", mot_page_tables },
     { "failures", mot_page_failures },

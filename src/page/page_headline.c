@@ -44,11 +44,33 @@ void mot_page_head(const json_t *document, FILE *out)
     mot_page_text(*head ? head : mot_json_get_text(document, "title"), out);
 }
 
+/* A plan's answer, in the words of the command. */
+static void put_plan(const json_t *plan, FILE *out)
+{
+    static const struct {
+        const char *key, *lead;
+    } sentences[] = { { "answer", "Run" }, { "undecided", "It" }, { "margin", "It is" },
+        { "reason", "Why:" } };
+    fputs("<p class=\"answer\">", out);
+    for (size_t i = 0; i < MOT_COUNT(sentences); i++) {
+        const char *text = mot_json_get_text(plan, sentences[i].key);
+        if (!*text) continue;
+        fprintf(out, "%s%s ", i ? " " : "", sentences[i].lead);
+        mot_page_text(text, out);
+        fputc('.', out);
+    }
+    fputs("</p>\n", out);
+}
+
 void mot_page_headline(const json_t *document, FILE *out)
 {
     const json_t *answers = mot_json_get_list(document, "answers");
     size_t conditions = json_array_size(answers), i;
     json_t *piece;
+    if (*mot_json_get_text(json_object_get(document, "plan"), "answer")) {
+        put_plan(json_object_get(document, "plan"), out);
+        return;
+    }
     if (conditions == 0) {
         fputs("<p class=\"answer\">No run has a figure to judge by.</p>\n", out);
         return;
@@ -67,6 +89,30 @@ void mot_page_headline(const json_t *document, FILE *out)
         fprintf(out, "<li class=\"soft\">and %zu more conditions, in the tables below</li>\n",
             conditions - SENTENCES_MOST);
     if (conditions > 1) fputs("</ul>\n", out);
+}
+
+void mot_page_plan(const json_t *document, FILE *out)
+{
+    const json_t *plan = json_object_get(document, "plan"), *changes = mot_json_get_list(plan, "changes");
+    size_t i;
+    const json_t *change;
+    if (!*mot_json_get_text(plan, "command")) return;
+    fputs("<section id=\"plan\">\n<h2>What to run</h2>\n<pre id=\"recommended\" tabindex=\"0\">", out);
+    mot_page_text(mot_json_get_text(plan, "command"), out);
+    fputs("</pre>\n", out);
+    if (json_array_size(changes)) fputs("<h3>What would change that</h3>\n<ul>\n", out);
+    json_array_foreach(changes, i, change)
+    {
+        fputs("<li>", out);
+        mot_page_text(json_string_value(change), out);
+        fputs("</li>\n", out);
+    }
+    if (json_array_size(changes)) fputs("</ul>\n", out);
+    if (json_is_false(json_object_get(plan, "complete")))
+        fputs("<p class=\"soft\">Not complete: the budget ran out. The same command continues, with a larger "
+              "--budget if you give one.</p>\n",
+            out);
+    fputs("</section>\n", out);
 }
 
 void mot_page_facts(const json_t *document, FILE *out)

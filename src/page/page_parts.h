@@ -38,6 +38,8 @@ void mot_page_head(const json_t *document, FILE *);
 void mot_page_ran(const json_t *document, FILE *);
 /* the answer, a sentence for each condition */
 void mot_page_headline(const json_t *document, FILE *);
+/* of a plan: the command that it recommends, and what would change that; else nothing */
+void mot_page_plan(const json_t *document, FILE *);
 void mot_page_facts(const json_t *document, FILE *);
 void mot_page_about(const json_t *document, FILE *); /* how to read the tables */
 void mot_page_tables(const json_t *document, FILE *);

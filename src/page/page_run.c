@@ -174,6 +174,9 @@ size_t mot_page_detail(const char *folder, size_t run, const char *lead, FILE *o
         put_traffic(summary, buffer);
         put_workers(summary, buffer);
         if (timeline) put_timeline(timeline, buffer);
+        char *trace = mot_path_join(folder, "trace.json");
+        if (timeline && mot_file_exists(trace)) fputs(",\"trace\":true", buffer);
+        free(trace);
         fputc('}', buffer);
         fclose(buffer);
         fwrite(text, 1, bytes, out);

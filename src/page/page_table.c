@@ -12,6 +12,7 @@
 
 static const char *const columns[] = {
     "time_to_target",
+    "time",
     "test_accuracy",
     "test_loss",
     "train_loss",
@@ -31,20 +32,39 @@ static bool any_has(const json_t *document, const char *figure)
     if (strcmp(figure, "grad_norm") == 0 && strcmp(target, "grad_norm") != 0 &&
         mot_document_judge(document) != mot_figure_kind(figure))
         return false;
+    if (strcmp(figure, "time") == 0 && mot_study_has_targets(document)) return false;
     if (strcmp(figure, "test_loss") == 0 && any_has(document, "test_accuracy")) return false;
     json_array_foreach(
         mot_json_get_list(document, "cells"), i, cell) if (mot_cell_figure(cell, figure)) return true;
     return false;
 }
 
+/* Whether arms are compared: not if there is one, or if runs were made only for tuning. */
+static bool compares(const json_t *document)
+{
+    size_t i;
+    json_t *cell;
+    json_array_foreach(mot_json_get_list(document, "cells"), i,
+        cell) if (json_object_size(json_object_get(cell, "against")) > 0) return true;
+    return false;
+}
+
+/* Whether the column has another one beside it that compares the arms. Without a target the arms are judged
+ * by what they learned, and by time if they learned alike: either may have the verdict. */
+static bool is_compared(const struct mot_figure_kind *judge, const char *figure)
+{
+    return judge && (strcmp(figure, judge->name) == 0 || strcmp(figure, "time") == 0);
+}
+
 /* ---- A cell ---------------------------------------------------------------------------------- */
 
-/* "0.60 \u2013 1.00 s": the unit once if both share it. */
+/* "0.60 \u2013 1.00 s": the unit once if both share it; nothing if both look alike. */
 static void put_between(double low, double high, enum mot_unit unit, FILE *out)
 {
     char from[TEXT], to[TEXT];
     mot_figure_show(low, unit, from, sizeof from);
     mot_figure_show(high, unit, to, sizeof to);
+    if (strcmp(from, to) == 0) return;
     char *unit_from = strchr(from, ' '), *unit_to = strchr(to, ' ');
     if (unit_from && unit_to && strcmp(unit_from, unit_to) == 0) *unit_from = '\0';
     fprintf(out, "<small>%s \u2013 %s</small>", from, isnan(high) ? "never" : to);
@@ -65,7 +85,7 @@ static void put_figure(const json_t *cell, const struct mot_figure_kind *kind, F
     if (isnan(median)) {
         fputs("<td class=\"num\"><span class=\"bad\">", out);
         if (!isnan(beyond)) fprintf(out, "&gt; %s", mot_figure_show(beyond, kind->unit, text, sizeof text));
-        else fputs(target ? "not reached" : "\u2013", out);
+        else fputs(target ? "not reached" : strcmp(kind->name, "time") == 0 ? "never" : "\u2013", out);
         fputs("</span>", out);
         if (target && !isnan(beyond)) fputs("<small>not reached</small>", out);
         fputs("</td>", out);
@@ -76,12 +96,45 @@ static void put_figure(const json_t *cell, const struct mot_figure_kind *kind, F
     fputs("</td>", out);
 }
 
+/* The verdict is in the column of the figure by which it was given. What the other column compares is worth a
+ * word only if what was learned is alike. */
+static const char *word_for(
+    const json_t *judged, const json_t *comparison, const struct mot_figure_kind *kind)
+{
+    const char *own = mot_json_get_text(comparison, "verdict");
+    if (strcmp(mot_json_get_text(judged, "by"), kind->name) == 0) return mot_json_get_text(judged, "word");
+    return kind->unit != MOT_UNIT_SECONDS && strcmp(own, "not distinguishable") == 0 ? own : "";
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words && strcmp(*words, word) != 0) words++;
+    return *words != NULL;
+}
+static const char *const good_words[] = { "faster", "better", "better and faster", "better, but slower",
+    NULL },
+                         *const bad_words[] = { "slower", "worse", "learned nothing", NULL };
+
+static void put_verdict(
+    const json_t *judged, const json_t *comparison, const struct mot_figure_kind *kind, FILE *out)
+{
+    const char *word = word_for(judged, comparison, kind);
+    bool good = is_one_of(word, good_words), bad = is_one_of(word, bad_words);
+    if (!*word) return;
+    fprintf(out, "<span class=\"verdict%s\">", good ? " good" : bad ? " bad" : "");
+    mot_page_text(word, out);
+    fputs("</span>", out);
+    if (!*mot_json_get_text(judged, "reason") || strcmp(mot_json_get_text(judged, "by"), kind->name) != 0)
+        return;
+    fputs("<small class=\"why\">", out);
+    mot_page_text(mot_json_get_text(judged, "reason"), out);
+    fputs("</small>", out);
+}
+
 /* The speed-up over the first arm, or how much better it is, and whether that could be chance. */
 static void put_against(const json_t *cell, const struct mot_figure_kind *kind, size_t arm, FILE *out)
 {
     const json_t *comparison = mot_cell_against(cell, kind->name);
-    const json_t *judged = json_object_get(cell, "verdict");
-    const char *verdict = mot_json_get_text(judged, "word");
     double ratio = mot_json_get_number(comparison, "ratio"), low = mot_json_get_number(comparison, "low"),
            high = mot_json_get_number(comparison, "high");
     if (isnan(mot_json_get_number(mot_cell_figure(cell, kind->name), "median")) && ratio == 1)
@@ -96,9 +149,6 @@ static void put_against(const json_t *cell, const struct mot_figure_kind *kind, 
         fputs("<td class=\"none\">\u2013</td>", out);
         return;
     }
-    bool good = strcmp(verdict, "faster") == 0 || strncmp(verdict, "better", 6) == 0;
-    bool bad = strcmp(verdict, "slower") == 0 || strcmp(verdict, "worse") == 0 ||
-        strcmp(verdict, "learned nothing") == 0;
     fputs("<td class=\"num\">", out);
     char text[TEXT], second[TEXT];
     if (isnan(ratio)) fputs("\u2013", out);
@@ -106,14 +156,7 @@ static void put_against(const json_t *cell, const struct mot_figure_kind *kind, 
     if (!isnan(ratio) && !isnan(low) && mot_json_get_count(comparison, "n") > 1)
         fprintf(out, "<small>%s \u2013 %s</small>", mot_figure_show(low, MOT_UNIT_RATIO, text, sizeof text),
             isnan(high) ? "\u221e" : mot_figure_show(high, MOT_UNIT_RATIO, second, sizeof second));
-    fprintf(out, "<span class=\"verdict%s\">", good ? " good" : bad ? " bad" : "");
-    mot_page_text(verdict, out);
-    fputs("</span>", out);
-    if (*mot_json_get_text(judged, "reason")) {
-        fputs("<small class=\"why\">", out);
-        mot_page_text(mot_json_get_text(judged, "reason"), out);
-        fputs("</small>", out);
-    }
+    put_verdict(json_object_get(cell, "verdict"), comparison, kind, out);
     fputs("</td>", out);
 }
 
@@ -179,10 +222,9 @@ static void put_head(const json_t *document, const struct mot_figure_kind *judge
     for (size_t i = 0; i < MOT_COUNT(columns); i++) {
         if (!any_has(document, columns[i])) continue;
         fprintf(out, "<th scope=\"col\" class=\"num\">%s</th>", mot_figure_kind(columns[i])->title);
-        if (judge && strcmp(columns[i], judge->name) == 0 &&
-            json_array_size(mot_json_get_list(document, "arms")) > 1)
+        if (is_compared(judge, columns[i]) && compares(document))
             fprintf(out, "<th scope=\"col\" class=\"num\">%s</th>",
-                judge->unit == MOT_UNIT_SECONDS ? "Speed-up" : "Against the first");
+                mot_figure_kind(columns[i])->unit == MOT_UNIT_SECONDS ? "Speed-up" : "Against the first");
     }
     fprintf(out, "<th scope=\"col\">%s</th></tr></thead>\n",
         mot_study_has_targets(document) ? "Reached it" : "Runs");
@@ -200,8 +242,7 @@ static void put_row(
         const struct mot_figure_kind *kind = mot_figure_kind(columns[i]);
         if (strcmp(columns[i], "worst_wait") == 0) put_wait(cell, kind, out);
         else put_figure(cell, kind, out);
-        if (judge && kind == judge && json_array_size(mot_json_get_list(document, "arms")) > 1)
-            put_against(cell, kind, arm, out);
+        if (is_compared(judge, columns[i]) && compares(document)) put_against(cell, kind, arm, out);
     }
     put_runs(document, cell, out);
     fputs("</tr>\n", out);
@@ -210,13 +251,13 @@ static void put_row(
 void mot_page_about(const json_t *document, FILE *out)
 {
     size_t seeds = json_array_size(mot_json_get_list(document, "seeds"));
-    fputs(seeds >= MOT_PAIRS_LEAST ? "Medians over seeds, with 95 % intervals below."
-            : seeds > 1            ? "Medians over seeds, with the least and the greatest "
-                                     "below: fewer than six runs give no 95 % interval."
-                                   : "Figures of one seed, so there are no intervals.",
+    fputs(seeds >= MOT_PAIRS_LEAST
+            ? "Medians over seeds, with 95 % intervals below, unless all runs are alike."
+            : seeds > 1 ? "Medians over seeds, with the least and the greatest below, unless these are "
+                          "alike: fewer than six runs give no 95 % interval."
+                        : "Figures of one seed, so there are no intervals.",
         out);
-    if (json_array_size(mot_json_get_list(document, "arms")) > 1)
-        fputs(" Arms are compared with the first, seed by seed; above 1 is better.", out);
+    if (compares(document)) fputs(" Arms are compared with the first, seed by seed; above 1 is better.", out);
 }
 
 void mot_page_tables(const json_t *document, FILE *out)

@@ -3,6 +3,7 @@
 #include "page/page_parts.h"
 #include "report/json.h"
 #include "serve/scene.h"
+#include "study/about.h"
 #include "study/answer.h"
 #include <math.h>
 #include <stdlib.h>
@@ -54,11 +55,27 @@ static char *lines_of(const struct mot_scene *v)
     return text;
 }
 
+/* What arms or conditions set, which the words on the experiment leave out. */
+static json_t *sides_of(const struct mot_study_side *side, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *settings = json_object();
+        for (size_t k = 0; k < side[i].settings; k++)
+            mot_json_set(settings, side[i].setting[k].key, mot_json_text(side[i].setting[k].value));
+        mot_json_add(list, json_pack("{s:o}", "settings", settings));
+    }
+    return list;
+}
+
+/* Of a run, or of a study none of whose runs has ended. */
 static json_t *run_document(struct mot_scene *v, uint64_t *version)
 {
     pthread_mutex_lock(&v->lock);
     char *lines = lines_of(v), *words = mot_scene_words(v);
     json_t *document = json_object(), *live = json_object(), *run = json_object();
+    json_t *sides = json_pack(
+        "{s:o, s:o}", "arms", sides_of(v->arm, v->arms), "conditions", sides_of(v->condition, v->conditions));
     mot_json_set(document, "title", mot_json_text(v->title));
     mot_json_set(document, "command", mot_json_text(v->command));
     mot_json_set(document, "experiment", mot_json_text(v->experiment));
@@ -80,6 +97,8 @@ static json_t *run_document(struct mot_scene *v, uint64_t *version)
     mot_json_set(document, "live", live);
     mot_json_set(run, "status", json_string("ok"));
     mot_json_set(run, "metrics", mot_json_text(lines));
+    mot_json_set(document, "about", mot_about_words(mot_json_get_text(document, "experiment"), sides));
+    json_decref(sides);
     if (is_run) mot_json_set(document, "runs", json_pack("[o]", run));
     else json_decref(run);
     free(words);
@@ -106,15 +125,34 @@ static void put_moment(const json_t *document, FILE *out)
     fprintf(out, "%zu", mot_json_get_count(live_of(document), "moment"));
 }
 
+static bool has_ended(const json_t *document)
+{
+    return strcmp(mot_json_get_text(live_of(document), "state"), "ended") == 0;
+}
+
+/* The experiment's file, where the head has said what was run. */
+static void put_file(const json_t *document, FILE *out)
+{
+    if (*mot_json_get_text(json_object_get(document, "about"), "head"))
+        mot_page_text(mot_json_get_text(document, "title"), out);
+}
+
+static void put_so_far(const json_t *document, FILE *out)
+{
+    fputs(has_ended(document) ? "Results" : "So far", out);
+}
+
 /* For a study that compares arms: what the runs that have ended say so far. */
 static void put_headline(const json_t *document, FILE *out)
 {
     const json_t *live = live_of(document);
     size_t left_out = mot_json_get_count(live, "left_out");
     if (json_is_true(json_object_get(live, "judged"))) {
-        fprintf(out, "<p class=\"about\">By the %zu run%s that ended so far:</p>\n",
-            json_array_size(mot_json_get_list(document, "runs")),
-            mot_plural(json_array_size(mot_json_get_list(document, "runs"))));
+        size_t runs = json_array_size(mot_json_get_list(document, "runs"));
+        bool all = runs == mot_json_get_count(live, "planned");
+        if (!all || !has_ended(document))
+            fprintf(out, "<p class=\"about\">By the %zu run%s that ended%s:</p>\n", runs, mot_plural(runs),
+                has_ended(document) ? "" : " so far");
         mot_page_headline(document, out);
     }
     if (left_out)
@@ -163,6 +201,9 @@ static void put_tables(const json_t *document, FILE *out)
 }
 
 static const struct mot_page_blank blanks[] = {
+    { "head", mot_page_head },
+    { "file", put_file },
+    { "so_far", put_so_far },
     { "state", put_state },
     { "words", put_words },
     { "moment", put_moment },

@@ -13,8 +13,8 @@ struct sight {
     struct mot_study study;
     struct mot_study_side *arm;
     struct mot_study_run *run;
-    const char **more;     /* [runs] */
-    size_t runs, left_out; /* runs of arms beyond what a page can show */
+    const char **more;              /* [runs] */
+    size_t planned, runs, left_out; /* runs of arms beyond what a page can show */
     bool apart;
 };
 
@@ -115,6 +115,7 @@ enum mot_status mot_scene_study(struct mot_scene *v, json_t **out, uint64_t *ver
         .arms = v->arms,
         .conditions = v->conditions };
     copy_runs(v, &s);
+    s.planned = v->runs;
     s.apart = are_apart(v);
     char *words = mot_scene_words(v);
     const char *state = mot_scene_state(v);
@@ -129,9 +130,9 @@ enum mot_status mot_scene_study(struct mot_scene *v, json_t **out, uint64_t *ver
     json_t *document = NULL, *live;
     enum mot_status status = mot_study_document(&s.study, &document);
     if (status == MOT_OK) {
-        live = json_pack("{s:s, s:o, s:I, s:b, s:b, s:I}", "state", state, "words", mot_json_text(words),
-            "moment", (json_int_t)*version, "judged", !s.apart && s.study.arms > 1, "apart", s.apart,
-            "left_out", (json_int_t)s.left_out);
+        live = json_pack("{s:s, s:o, s:I, s:I, s:b, s:b, s:I}", "state", state, "words", mot_json_text(words),
+            "moment", (json_int_t)*version, "planned", (json_int_t)s.planned, "judged",
+            !s.apart && s.study.arms > 1, "apart", s.apart, "left_out", (json_int_t)s.left_out);
         mot_json_set(document, "live", live);
         *out = document;
     }

@@ -2,10 +2,12 @@
 #include "study/about.h"
 
 #include "base/memory.h"
+#include "base/words.h"
 #include "config/experiment.h"
 #include "config/print.h"
 #include "config/yaml.h"
 #include "report/json.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +67,7 @@ static void put_model(const struct mot_yaml *model, FILE *out)
         fprintf(out, "%s%s", h == hidden->first ? " " : "-", h->text ? h->text : "");
 }
 
-/* "6 fast and 2 slow workers"; groups of one name count together. */
+/* "8 workers (6 fast, 2 slow)": a name need not be an adjective. Groups of one name count together. */
 static void put_workers(const struct mot_yaml *cluster, const char *workers, FILE *out)
 {
     struct {
@@ -86,24 +88,36 @@ static void put_workers(const struct mot_yaml *cluster, const char *workers, FIL
         if (g == groups) group[groups++].name = name, group[g].count = 0;
         group[g].count += strtoul(text_at(w, "count"), NULL, 10);
     }
-    if (!named || groups == 0) {
-        fprintf(out, "%s worker%s", workers, strcmp(workers, "1") == 0 ? "" : "s");
-        return;
-    }
-    if (groups == 1) {
-        fprintf(out, "%lu worker%s (%s)", group[0].count, group[0].count == 1 ? "" : "s", group[0].name);
-        return;
-    }
-    for (size_t g = 0; g < groups; g++)
-        fprintf(out, "%s%lu %s",
-            g == 0               ? ""
-                : g + 1 < groups ? ", "
-                                 : " and ",
-            group[g].count, group[g].name);
-    fprintf(out, " worker%s", strcmp(workers, "1") == 0 ? "" : "s");
+    fprintf(out, "%s worker%s", workers, strcmp(workers, "1") == 0 ? "" : "s");
+    for (size_t g = 0; named && g < groups; g++)
+        if (groups > 1) fprintf(out, "%s%lu %s", g ? ", " : " (", group[g].count, group[g].name);
+        else fprintf(out, " (%s", group[g].name);
+    if (named && groups) fputc(')', out);
 }
 
-/* "6 fast: 1k/s, up 1Gbit, down 1Gbit, latency 100us": what tells the groups apart. */
+/* "1,000/s", "20 Mbit/s", "100 \u00b5s": a value of the experiment as people write it, or as it is. */
+static void put_value(const char *key, const char *text, FILE *out)
+{
+    char shown[NAME];
+    double value;
+    uint64_t ns;
+    if (strcmp(key, "speed") == 0 && mot_read_rate(text, &value)) {
+        if (value >= 100 && value == floor(value))
+            fprintf(out, "%s/s", mot_show_count(value, shown, sizeof shown));
+        else fprintf(out, "%.4g/s", value);
+    } else if (strcmp(key, "latency") == 0 && mot_read_time(text, &ns) && ns > 0) {
+        double us = (double)ns / 1000;
+        if (us >= 1e6) fprintf(out, "%.6g s", us / 1e6);
+        else if (us >= 1e3) fprintf(out, "%.6g ms", us / 1e3);
+        else fprintf(out, "%.6g \u00b5s", us);
+    } else if (mot_read_bandwidth(text, &value)) {
+        fputs(mot_show_bandwidth(value, shown, sizeof shown), out);
+    } else {
+        fputs(text, out);
+    }
+}
+
+/* "6 fast: speed 1,000/s, up 1 Gbit/s, down 1 Gbit/s, latency 100 \u00b5s": what tells the groups apart. */
 static void put_machines(const struct mot_yaml *cluster, FILE *out)
 {
     static const char *const keys[] = { "speed", "up", "down", "latency" };
@@ -119,7 +133,10 @@ static void put_machines(const struct mot_yaml *cluster, FILE *out)
                    *jitter = text_at(mot_yaml_get(w, "jitter"), "name");
         fprintf(out, "%s%s%s%s:", shown > 1 ? "; " : "", text_at(w, "count"), *name ? " " : "", name);
         for (size_t i = 0; i < MOT_COUNT(keys); i++)
-            if (*text_at(w, keys[i])) fprintf(out, "%s %s %s", i ? "," : "", keys[i], text_at(w, keys[i]));
+            if (*text_at(w, keys[i])) {
+                fprintf(out, "%s %s ", i ? "," : "", keys[i]);
+                put_value(keys[i], text_at(w, keys[i]), out);
+            }
         if (*jitter && strcmp(jitter, "fixed") != 0) fprintf(out, ", jitter %s", jitter);
         if (*straggle && strcmp(straggle, "none") != 0) fprintf(out, ", straggles (%s)", straggle);
     }
@@ -166,10 +183,11 @@ static void flat_free(struct flat *f)
     free(f->entry);
 }
 
-/* The defaults of an experiment with the same data, model, method, optimizer and partition. */
-static char *defaults_of(const struct mot_yaml *root)
+static const char *const choices[] = { "data", "model", "method", "optimizer", "partition" };
+
+/* The defaults of an experiment with the same choices as `root`; with a NULL root, what motley chooses. */
+static void flatten_defaults(const struct mot_yaml *root, struct mot_arena *arena, struct flat *out)
 {
-    static const char *const choices[] = { "data", "model", "method", "optimizer", "partition" };
     struct mot_setting setting[MOT_COUNT(choices) + 2];
     size_t n = 0, size;
     for (size_t i = 0; i < MOT_COUNT(choices); i++) {
@@ -179,13 +197,23 @@ static char *defaults_of(const struct mot_yaml *root)
     setting[n++] = (struct mot_setting){ "output", "none", "--set" };
     setting[n++] = (struct mot_setting){ "sim.threads", "1", "--set" };
     struct mot_experiment *x;
+    struct mot_yaml *defaults = NULL;
     char *text = NULL;
-    if (mot_experiment_open_run(NULL, NULL, 0, setting, n, &x) != MOT_OK) return NULL;
-    FILE *out = open_memstream(&text, &size);
-    if (out) mot_experiment_print(x, out);
-    if (out) fclose(out);
+    if (mot_experiment_open_run(NULL, NULL, 0, setting, n, &x) != MOT_OK) return;
+    FILE *to = open_memstream(&text, &size);
+    if (to) mot_experiment_print(x, to);
+    if (to) fclose(to);
     mot_experiment_close(x);
-    return text;
+    if (text && mot_yaml_parse("defaults", false, text, strlen(text), arena, &defaults) == MOT_OK)
+        flatten(defaults, "", out);
+    free(text);
+}
+
+static bool has_entry(const struct flat *f, const char *key, const char *value)
+{
+    size_t k = 0;
+    while (k < f->n && strcmp(f->entry[k].key, key) != 0) k++;
+    return k < f->n && strcmp(f->entry[k].value, value) == 0;
 }
 
 /* What the head says already, and what the user did not choose. */
@@ -200,27 +228,37 @@ static bool is_said(const char *key)
     return false;
 }
 
+/* "method" for "method.name", if that is one of the choices; else NULL. */
+static const char *choice_of(const char *key)
+{
+    for (size_t i = 0; i < MOT_COUNT(choices); i++) {
+        size_t n = strlen(choices[i]);
+        if (strncmp(key, choices[i], n) == 0 && strcmp(key + n, ".name") == 0) return choices[i];
+    }
+    return NULL;
+}
+
+/* A method has options with defaults of its own: these are compared with the method's, the method with the
+ * one that motley chooses. */
 static json_t *settings_json(const struct mot_yaml *root, const json_t *document, struct mot_arena *arena)
 {
     json_t *list = json_array();
-    struct flat mine = { 0 }, usual = { 0 };
-    struct mot_yaml *other = NULL;
-    char *text = defaults_of(root);
-    if (text && mot_yaml_parse("defaults", false, text, strlen(text), arena, &other) == MOT_OK)
-        flatten(other, "", &usual);
+    struct flat mine = { 0 }, usual = { 0 }, chosen = { 0 };
+    flatten_defaults(NULL, arena, &chosen);
+    flatten_defaults(root, arena, &usual);
     flatten(root, "", &mine);
     for (size_t i = 0; i < mine.n; i++) {
-        const char *key = mine.entry[i].key, *value = mine.entry[i].value;
-        size_t k = 0;
-        while (k < usual.n && strcmp(usual.entry[k].key, key) != 0) k++;
-        bool same = k < usual.n && strcmp(usual.entry[k].value, value) == 0;
+        const char *key = mine.entry[i].key, *value = mine.entry[i].value, *choice = choice_of(key);
+        bool same = has_entry(choice ? &chosen : &usual, key, value);
         if (same || is_said(key) || is_set(document, key, true)) continue;
+        if (choice && is_set(document, choice, false)) continue;
         if (strncmp(key, "method.", 7) == 0 && is_set(document, "method", false)) continue;
-        json_array_append_new(list, json_pack("[o, o]", mot_json_text(key), mot_json_text(value)));
+        json_array_append_new(
+            list, json_pack("[o, o]", mot_json_text(choice ? choice : key), mot_json_text(value)));
     }
     flat_free(&mine);
     flat_free(&usual);
-    free(text);
+    flat_free(&chosen);
     return list;
 }
 
@@ -233,7 +271,7 @@ static json_t *taken(char *text) /* frees it */
     return value;
 }
 
-json_t *mot_about_json(const char *experiment, const json_t *document)
+static json_t *about_json(const char *experiment, const json_t *document, bool with_settings)
 {
     struct mot_arena arena = { 0 };
     struct mot_yaml *root = NULL;
@@ -273,7 +311,18 @@ json_t *mot_about_json(const char *experiment, const json_t *document)
     json_object_set_new(about, "model", taken(text[1]));
     json_object_set_new(about, "workers", taken(text[2]));
     json_object_set_new(about, "cluster", taken(text[3]));
-    json_object_set_new(about, "settings", root ? settings_json(root, document, &arena) : json_array());
+    if (with_settings)
+        json_object_set_new(about, "settings", root ? settings_json(root, document, &arena) : json_array());
     mot_arena_free(&arena);
     return about;
+}
+
+json_t *mot_about_json(const char *experiment, const json_t *document)
+{
+    return about_json(experiment, document, true);
+}
+
+json_t *mot_about_words(const char *experiment, const json_t *document)
+{
+    return about_json(experiment, document, false);
 }

@@ -45,12 +45,55 @@ def use(browser):
     check(len(ends) == len(starts) and all(0 < s - e < 14 for s, e in zip(starts, ends)), f'a number stands at the end of its bar: {ends} {starts}')
     crossed = page.value("[document.querySelectorAll('#curve-chart .crossing').length, DATA.cells.filter(c => c.tt && c.tt.median !== null).length]")
     check(crossed[0] == crossed[1] > 0, f'each arm that reaches the target is marked where it crosses it: {crossed}')
+    # Two that cross it together, at the end of the axis: both show, and nothing cuts them in half.
+    discs = page.value("""(() => { const cells = DATA.cells.filter(c => c.c === 0 && c.tt), kept = cells.map(c => c.tt.median), host = document.getElementById('curve-chart');
+        const end = Math.max(...DATA.runs.filter(r => r.c === 0 && r.t).map(r => r.t[r.t.length - 1]));
+        curve.band = 'seeds'; cells.forEach(c => { c.tt.median = end }); paintCurves(host, host.clientWidth);
+        const found = [...host.querySelectorAll('.crossing circle')].map(c => [Number(c.getAttribute('r')), c.closest('[clip-path]') === null]);
+        cells.forEach((c, i) => { c.tt.median = kept[i] }); curve.band = 'quartiles'; paintCurves(host, host.clientWidth);
+        return found })()""")
+    sizes = [size for size, _ in discs]
+    check(len(sizes) == len(arms) and len(set(sizes)) == len(sizes) and sizes == sorted(sizes, reverse=True), f'arms that cross the target together are rings around each other: {discs}')
+    check(all(whole for _, whole in discs), f'a crossing at the end of the axis is a whole disc: {discs}')
+    # One seed that ended early must not undo the cut of the steep part.
+    ranges = page.value("""(() => { const line = n => Array.from({ length: n }, (_, i) => [i / (n - 1), i ? 0.94 + 0.01 * i / n : 0.1]);
+        const of = (...counts) => rangeBeyondStart([{ lines: counts.map(line) }], 0, 1);
+        return [of(40, 40, 40, 40, 3), of(3, 3, 3, 40)] })()""")
+    check(ranges[0] and ranges[0][0] > 0.9, f'a curve whose other seeds have many points is cut: {ranges}')
+    check(ranges[1] is None, f'curves of few points are drawn whole: {ranges}')
+    goal = page.value("""(() => { const kept = DATA.targets[0]; DATA.targets[0] = { kind: curve.metric, value: 0.99 };
+        const range = rangeBeyondStart([{ lines: [Array.from({ length: 200 }, (_, i) => [i / 199, i ? 0.94 : 0.1])] }], 0, 1); DATA.targets[0] = kept; return range })()""")
+    check(goal[1] == 0.99, f'the target is within the axis, even above all curves: {goal}')
     # Timelines: all arms, the best first, on one axis; how much of the runs they show.
     shown = page.value("[lines.list.map(one => one.arm), DATA.order[0], document.querySelectorAll('#timelines-chart svg').length]")
     check(shown[0] == shown[1] and shown[2] == 1, f'a timeline for each arm, in the order of the answer: {shown}')
     best = page.value("DATA.cells.filter(c => c.tt && c.tt.median !== null).sort((p, q) => p.tt.median - q.tt.median)[0].a")
     check(shown[0][0] == best, f'the winner comes first: {shown[0]} {best}')
     check(page.value("document.getElementById('timelines-note').textContent").startswith('The first '), 'it says how much of the runs is shown')
+    words = page.value("""(() => { const kept = lines.to, note = document.getElementById('timelines-note'); lines.to = Math.max(...lines.list.map(one => one.detail.time));
+        describeTimelines(); const words = note.textContent; lines.to = kept; describeTimelines(); return words })()""")
+    check(words.startswith('The whole of runs that last '), f'and when all of them is: {words}')
+    # Long texts at the ends of the longest bars, and a last label right at the end of an axis, are within the picture.
+    fits = page.value("""(() => { const cell = DATA.cells.find(c => c.c === 0), kept = { ...cell }, bars = document.getElementById('target-chart'), rows = document.getElementById('timelines-chart'), to = lines.to;
+        const out = host => [...host.querySelectorAll('text')].filter(t => t.getBoundingClientRect().right > host.getBoundingClientRect().right + 0.5).map(t => t.textContent);
+        Object.assign(cell, { tt: { ...cell.tt, median: null, low: null, high: null, beyond: 100 }, runs: 10, reached: 0 });
+        paintTarget(bars, bars.clientWidth);
+        const found = [bars.textContent.includes('10 of 10 never'), out(bars)];
+        Object.assign(cell, kept); paintTarget(bars, bars.clientWidth);
+        for (const end of [0.2, 1000]) { lines.to = end; paintTimelines(rows, rows.clientWidth); found.push(out(rows)); }
+        lines.to = to; paintTimelines(rows, rows.clientWidth);
+        return found })()""")
+    check(fits == [True, [], [], []], f'no text at the end of a bar or an axis is cut off: {fits}')
+    facts = page.value("""(() => { const one = lines.list[0], run = DATA.runs[one.detail.run], before = lineFacts(one); run.re = true; const after = lineFacts(one); delete run.re; return [before, after] })()""")
+    check('computing' in facts[0] and 'to the target' in facts[1] and 'computing' not in facts[1], f'of a run that went on past the target it does not claim how busy the workers were: {facts}')
+    advice = page.value("""(() => { const detail = DATA.details.find(d => d.timeline), was = detail.timeline.cut, place = DATA.details.slice().sort((p, q) => p.run - q.run).indexOf(detail), note = document.getElementById('gantt-note');
+        const choose = () => { const s = document.querySelector('#run-controls select'); s.value = place; s.dispatchEvent(new Event('change')); return note.textContent };
+        detail.timeline.cut = true; const without = choose(); detail.trace = true; const traced = choose(); delete detail.trace; detail.timeline.cut = was; choose();
+        return [without, traced] })()""")
+    check('With trace: true a run also writes trace.json' in advice[0], f'what has the rest of a cut timeline: {advice}')
+    check('With trace' not in advice[1] and 'trace.json' in advice[1], f'who has traced the run is not told to: {advice}')
+    lost = page.value("""(() => { const th = document.querySelector('#table tbody th'), style = getComputedStyle(th); return [getComputedStyle(th.closest('table')).borderCollapse, style.position] })()""")
+    check(lost == ['separate', 'sticky'], f'a first column that stays in place keeps its own lines: {lost}')
     before = page.value('lines.to')
     page.value("[...document.querySelectorAll('#timelines-controls button')].find(b => b.textContent === '+').click()")
     check(page.value('lines.to') < 0.6 * before, 'and looks closer')

@@ -39,6 +39,10 @@ def sound(page, name, sections):
     check(unreachable == 0, f'{name}: {unreachable} things that the keyboard does not reach')
     broken = page.value("[...document.querySelectorAll('svg *')].filter(n => [...n.attributes].some(a => /NaN|undefined|Infinity/.test(a.value))).length")
     check(broken == 0, f'{name}: {broken} shapes with numbers that are none')
+    # A picture ends at its element's edge, so a text beyond it loses its end.
+    cut = page.value("""[...document.querySelectorAll('.chart svg')].flatMap(svg => { const s = svg.getBoundingClientRect(); return [...svg.querySelectorAll('text')].filter(text => {
+        const t = text.getBoundingClientRect(); return t.width > 0 && (t.left < s.left - 1.5 || t.right > s.right + 0.5) }).map(text => svg.parentNode.id + ': ' + text.textContent) })""")
+    check(cut == [], f'{name}: texts of pictures that are cut off: {cut[:3]}')
 
 
 def look_at(browser, name, views, sections):

@@ -76,8 +76,117 @@ TEST(without_a_target_arms_are_judged_by_accuracy_and_more_is_better)
     char *answer = answer_of(d), *page = page_of(d);
     CHECK_HAS(answer, "fast wins: it ends with a test accuracy of 90.0 %");
     CHECK_PAGE(page, "no target");
+    CHECK(!strstr(page, ">Time<")); /* these runs have none */
     free(page);
     free(answer);
+    json_decref(d);
+}
+
+/* The cells of an arm's row in the first table, without marks, a bar between them. malloc'd. */
+static char *row_of(const char *page, const char *arm)
+{
+    char *name = mot_format("</span>%s</th>", arm), *out = mot_new(4096, 1);
+    const char *from = strstr(strstr(page, "<tbody>"), name), *to = strstr(from, "</tr>");
+    size_t n = 0;
+    bool mark = false;
+    for (const char *c = from + strlen(name); c < to && n < 4000; c++) {
+        if (strncmp(c, "<td", 3) == 0) out[n++] = '|';
+        else if (*c == '<' && c[1] != '/') out[n++] = ' ';
+        if (*c == '<') mark = true;
+        if (!mark) out[n++] = *c;
+        if (*c == '>') mark = false;
+    }
+    free(name);
+    return out;
+}
+
+TEST(without_a_target_the_table_has_the_time_and_says_faster_of_that)
+{
+    static const char *const names[] = { "slow", "fast", "both", "costly" };
+    json_t *d = document_of(names, 4);
+    json_object_set_new(d, "target", json_null());
+    const double time[] = { 20, 5, 10, 40 }, accuracy[] = { 0.9, 0.9, 0.95, 0.95 };
+    for (size_t a = 0; a < 4; a++) {
+        set_figure(d, a, "time", time[a], time[a], time[a]);
+        set_figure(d, a, "test_accuracy", accuracy[a], accuracy[a] - 0.01, accuracy[a] + 0.01);
+        if (a)
+            set_against(d, a, "time", 20 / time[a], 20 / time[a], 20 / time[a], a < 3 ? "faster" : "slower");
+        if (a)
+            set_against(
+                d, a, "test_accuracy", accuracy[a] / 0.9, 1, 1.1, a == 1 ? "not distinguishable" : "better");
+    }
+    char *page = page_of(d), *fast = row_of(page, "fast"), *both = row_of(page, "both"),
+         *costly = row_of(page, "costly");
+    CHECK_PAGE(page, ">Time</th><th scope=\"col\" class=\"num\">Speed-up</th>");
+    CHECK_PAGE(page, ">Test accuracy</th><th scope=\"col\" class=\"num\">Against the first</th>");
+    CHECK_HAS(fast, "|5.00 s|4.00\u00d7 4.00 \u2013 4.00 faster|90.0 % ");
+    CHECK_HAS(fast, "|1.00\u00d7 1.00 \u2013 1.10 not distinguishable|");
+    CHECK_HAS(both, "|10.0 s|2.00\u00d7 2.00 \u2013 2.00|95.0 % ");
+    CHECK_HAS(both, "|1.06\u00d7 1.00 \u2013 1.10 better and faster|");
+    CHECK_HAS(costly, "|40.0 s|0.500\u00d7 0.500 \u2013 0.500|95.0 % ");
+    CHECK_HAS(costly, "|1.06\u00d7 1.00 \u2013 1.10 better, but slower|");
+    free(page), free(fast), free(both), free(costly);
+    json_decref(d);
+}
+
+TEST(an_arm_that_learned_nothing_is_not_called_faster)
+{
+    json_t *d = document_of(two, 2);
+    json_object_set_new(d, "target", json_null());
+    for (size_t a = 0; a < 2; a++) {
+        set_figure(d, a, "time", a ? 5 : 20, a ? 5 : 20, a ? 5 : 20);
+        set_figure(d, a, "test_accuracy", a ? 0.1 : 0.9, a ? 0.1 : 0.9, a ? 0.1 : 0.9);
+    }
+    set_against(d, 1, "time", 4, 4, 4, "faster");
+    set_against(d, 1, "test_accuracy", 0.11, 0.1, 0.12, "worse");
+    json_object_set_new(cell_at(d, 1), "unlearned", json_integer(2));
+    char *page = page_of(d), *row = row_of(page, "fast");
+    CHECK_HAS(row, "|5.00 s|4.00\u00d7 4.00 \u2013 4.00|10.0 %|");
+    CHECK_HAS(row, " learned nothing|");
+    free(page), free(row);
+    json_decref(d);
+}
+
+TEST(a_run_alone_has_its_time_in_the_table_and_a_target_takes_its_place)
+{
+    json_t *d = document_of(two, 1);
+    set_figure(d, 0, "time", 4.64, 4.64, 4.64);
+    set_figure(d, 0, "time_to_target", 2.5, 2.5, 2.5);
+    char *page = page_of(d);
+    CHECK_PAGE(page, ">Time to target<");
+    CHECK(!strstr(page, ">Time<"));
+    free(page);
+    json_object_set_new(d, "target", json_null());
+    json_object_del(json_object_get(cell_at(d, 0), "figures"), "time_to_target");
+    page = page_of(d);
+    CHECK_PAGE(page, ">Time</th>");
+    CHECK_PAGE(page, "<td class=\"num\">4.64 s</td>");
+    CHECK(!strstr(page, "Speed-up"));
+    free(page);
+    json_decref(d);
+}
+
+TEST(the_page_of_a_plan_says_what_to_run_and_what_would_change_that)
+{
+    json_t *d = document_of(two, 2);
+    set_figure(d, 0, "time_to_target", 2, 1.9, 2.1);
+    json_object_set_new(d, "plan",
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:[s], s:b}", "answer", "fast, learning rate 0.1: soon",
+            "undecided", "", "margin", "2.00 times faster than slow", "reason", "it waits for nobody",
+            "command", "motley train x.yaml --method 'a<b'", "changes",
+            "half the bandwidth: fast stays the fastest", "complete", 0));
+    char *answer = answer_of(d), *page = page_of(d);
+    CHECK_TEXT(answer,
+        "Run fast, learning rate 0.1: soon. It is 2.00 times faster than slow. Why: it waits for nobody.");
+    CHECK_PAGE(page, "<h2>What to run</h2>");
+    CHECK_PAGE(page, ">motley train x.yaml --method &#39;a&lt;b&#39;</pre>");
+    CHECK_PAGE(page, "<li>half the bandwidth: fast stays the fastest</li>");
+    CHECK_PAGE(page, "the budget ran out");
+    free(answer), free(page);
+    json_object_del(d, "plan");
+    page = page_of(d);
+    CHECK(!strstr(page, "What to run"));
+    free(page);
     json_decref(d);
 }
 
@@ -194,13 +303,14 @@ static json_t *data_of(const char *page)
 TEST(the_data_of_a_page_are_json_with_every_worker_of_its_run)
 {
     char *folder = place("workers");
-    SIMULATE(folder, "method=async", "workers=3", "cluster.network.up=1Mbit");
+    SIMULATE(folder, "method=async", "workers=3", "cluster.network.up=1Mbit", "trace=true");
     json_t *d = document_of(two, 1);
     add_run(d, 0, 1, folder, "ok", NULL, 1.5);
     char *page = page_of(d);
     json_t *data = data_of(page), *detail = json_array_get(json_object_get(data, "details"), 0), *worker;
     CHECK(data && detail);
     CHECK_INT(json_integer_value(json_object_get(detail, "workers_of_run")), 3);
+    CHECK(json_is_true(json_object_get(detail, "trace"))); /* there is more of it than the timeline shows */
     size_t i, n = json_array_size(json_object_get(detail, "workers"));
     CHECK_INT(n, 3);
     json_array_foreach(json_object_get(detail, "workers"), i, worker)

@@ -186,11 +186,23 @@ TEST(a_runs_page_has_a_row_for_each_figure)
     CHECK_HAS(page, "\"arms\":[\"async\"]");
     CHECK_HAS(page, "\"targets\":[{\"kind\":\"test_accuracy\",\"value\":0.8}]");
     CHECK_HAS(page, "{\"a\":0,\"c\":0,\"s\":9,");
-    CHECK_HAS(page, "<h1>first.yaml</h1>");
+    CHECK_HAS(page, "<h1>first.yaml</h1>"); /* the experiment does not say what is run */
     CHECK_HAS(page, "data-moment=\"7\"");
     CHECK_HAS(page, "seed: 1\n");
     CHECK_HAS(page, ">motley sim<");
     free(before), free(page);
+}
+
+#define DIGITS "workers: 8\ndata: {name: digits}\nmodel: {name: softmax}\n"
+
+TEST(the_head_is_what_is_run_and_the_file_is_named_below_it)
+{
+    struct mot_scene v = scene(MOT_SCENE_RUN);
+    v.experiment = DIGITS;
+    char *page = printed(&v, true);
+    CHECK_HAS(page, "<h1>digits \u00b7 softmax regression \u00b7 8 workers</h1>");
+    CHECK_HAS(page, "<p id=\"file\" class=\"soft\">first.yaml</p>");
+    free(page);
 }
 
 /* ---- Studies: of runs that failed, which need no folders --------------------------------------------- */
@@ -272,6 +284,30 @@ TEST(a_study_shows_the_runs_that_have_ended_in_their_arms)
     char *one = printed(&v, true);
     CHECK_HAS(one, "By the 1 run that ended so far:");
     free(before), free(page), free(one);
+}
+
+TEST(a_study_says_by_which_runs_it_judges_until_all_have_ended)
+{
+    struct mot_scene v = study(6, false);
+    struct mot_study_setting softmax = { "model", "softmax", "" };
+    struct mot_study_side side[] = { { "a", &softmax, 1 }, arm[1] };
+    v.experiment = DIGITS, v.arm = side;
+    char *none = printed(&v, true); /* the arms have models of their own */
+    CHECK_HAS(none, "<h1>digits \u00b7 8 workers</h1>");
+    v.arm = arm;
+    end_runs(&v, 4);
+    char *some = printed(&v, true);
+    CHECK_HAS(some, "By the 4 runs that ended so far:");
+    CHECK_HAS(some, "<h2>So far</h2>");
+    CHECK_HAS(some, "<h1>digits \u00b7 softmax regression \u00b7 8 workers</h1>");
+    v.ended = true;
+    char *cut = printed(&v, true); /* it was interrupted */
+    CHECK_HAS(cut, "By the 4 runs that ended:");
+    CHECK_HAS(cut, "<h2>Results</h2>");
+    end_runs(&v, 6);
+    char *all = printed(&v, true);
+    CHECK(!strstr(all, "that ended"));
+    free(none), free(some), free(cut), free(all);
 }
 
 TEST(what_is_tuned_is_an_arm_for_each_value_and_not_compared)

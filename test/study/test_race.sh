@@ -37,6 +37,12 @@ command=$(get $plan 'd["command"]')
 grep -qF "  $command" whole/out || fail "the command is not on the terminal"
 (cd whole && eval "${command/motley train ..\//$motley sim ../} --dry-run" >/dev/null) || fail "cannot run: $command"
 
+# The page says the same, and its command has the budget: without it, it would plan for longer and might say something else.
+page=whole/runs/plan-slow/report.html
+grep -q '<pre id="command"[^>]*>motley plan ../slow.yaml --budget 900s</pre>' $page || fail "the page's command: $(grep 'id="command"' $page)"
+grep -q '<p class="answer">Run ' $page && grep -q "<pre id=\"recommended\"[^>]*>motley train ../slow.yaml --method" $page || fail "the page does not say what to run"
+[ "$(grep -c '^<li>.*: .*</li>$' $page)" -ge 3 ] || fail "the page does not say what would change the answer"
+
 # The same command makes no run again and says the same.
 (cd whole && cp runs/plan-slow/plan.json before && "$motley" plan ../slow.yaml --budget 900s >again 2>err && cmp before runs/plan-slow/plan.json && cmp out again) || fail "another answer"
 

@@ -45,6 +45,15 @@ function barTip(arm, cell) {
   return tipTable(armName(arm) + (DATA.conditions[cell.c] ? ', ' + DATA.conditions[cell.c] : ''), rows);
 }
 
+// How long the axis can be so that the text at the end of each bar fits before the edge.
+function axisRoom(cells, most, left, edge) {
+  const rooms = cells.map(cell => {
+    const tt = cell.tt || {}, end = tt.median !== null && tt.median !== undefined ? tt.median : tt.beyond, text = barText(cell).slice(0, 2).join('');
+    return end > 0 ? (edge - left - 12 - textWide(text)) * most / end : Infinity;
+  });
+  return Math.max(60, Math.min(edge - left - 10, ...rooms));
+}
+
 const CONDITIONS_MOST = 60; // more bars would be no picture
 
 function paintTarget(host, width) {
@@ -53,10 +62,10 @@ function paintTarget(host, width) {
   for (const run of DATA.runs) ends.push(run.tt);
   const most = Math.max(0, ...ends.filter(v => v !== null && v !== undefined && isFinite(v)));
   const label = narrow ? 0 : Math.min(220, 20 + 7.5 * Math.max(6, ...DATA.arms.map(name => name.length)));
-  const rowHigh = narrow ? 54 : 42, groups = conditions.length, rooms = narrow ? 10 : 120;
+  const rowHigh = narrow ? 54 : 42, groups = conditions.length, room = narrow ? width - 10 - label : axisRoom(cells, most || 1, label, width);
   const height = groups * DATA.arms.length * rowHigh + (groups > 1 ? groups * 30 : 4) + 42;
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'Time to target, a bar for each arm' });
-  const x = scaleOf({ from: 0, to: most || 1, log: false, pixels: [label, Math.max(label + 60, width - rooms)], kind: 'time', count: Math.max(3, Math.floor((width - label - rooms) / 90)) });
+  const x = scaleOf({ from: 0, to: most || 1, log: false, pixels: [label, label + room], edge: width, kind: 'time', count: Math.max(3, Math.floor(room / 90)) });
   const bottom = height - 38;
   for (const [v, text] of x.ticks) {
     svg.append(draw('line', { x1: x.at(v), x2: x.at(v), y1: 4, y2: bottom, class: 'gridline' }));

@@ -26,15 +26,27 @@ function logTicks(from, to, count) {
   return [];
 }
 
-// A scale: at(value) in pixels, back(pixel), and its ticks as [value, text].
-function scaleOf({ from, to, log, pixels: [a, b], kind, count }) {
+// How wide a chart's text is.
+const ruler = document.createElement('canvas').getContext('2d');
+function textWide(text) {
+  ruler.font = '12px ' + getComputedStyle(document.body).fontFamily;
+  return ruler.measureText(text).width;
+}
+
+// Where an axis must end, at b or before it, so that no label below it is cut off at the edge: each is centred on its tick.
+function endWithin(edge, a, b, places) { // places: [[share of the axis, text], ...]
+  return Math.max(a + 40, Math.min(b, ...places.filter(([share]) => share > 0).map(([share, text]) => a + (edge - 1 - textWide(text) / 2 - a) / share)));
+}
+
+// A scale: at(value) in pixels, back(pixel), and its ticks as [value, text]. With an edge, it ends where its labels still fit before that.
+function scaleOf({ from, to, log, pixels: [a, b], kind, count, edge }) {
   const unit = axisUnit(kind, Math.max(Math.abs(from), Math.abs(to)));
   const f = log ? Math.log : v => v, g = log ? Math.exp : v => v;
   const low = f(from), high = f(to) === low ? low + 1 : f(to);
   const scale = {
     at: v => a + (f(v) - low) / (high - low) * (b - a),
     back: p => g(low + (p - a) / (b - a) * (high - low)),
-    unit, from, to, log,
+    unit, from, to, log, right: b,
   };
   if (log) {
     const few = logTicks(from / unit.by, to / unit.by, count);
@@ -43,6 +55,7 @@ function scaleOf({ from, to, log, pixels: [a, b], kind, count }) {
     const { ticks, digits } = linearTicks(from / unit.by, to / unit.by, count);
     scale.ticks = ticks.map(v => [v * unit.by, Math.abs(v) >= 1e6 || (v !== 0 && Math.abs(v) < 1e-4) ? v.toExponential(1) : Number(v.toFixed(digits)).toLocaleString('en-US', { minimumFractionDigits: Math.min(digits, 6), maximumFractionDigits: 6 })]);
   }
+  if (edge) b = scale.right = endWithin(edge, a, b, scale.ticks.map(([v, text]) => [(f(v) - low) / (high - low), text]));
   return scale;
 }
 const showCountOr = v => Number(v.toPrecision(6)).toLocaleString('en-US', { maximumFractionDigits: 6 });

@@ -62,12 +62,14 @@ function armsOfCurve() {
 
 // The range of the target and of all values after the first steep part, which would take most height and tell least.
 function rangeBeyondStart(arms, x0, x1) {
-  if (arms.some(({ lines }) => lines.some(points => points.length < 8))) return null; // so few points are all needed
+  // Few points are all needed. One seed may have few, since it ended early: the median counts.
+  const counts = arms.flatMap(({ lines }) => lines.map(points => points.length)).sort((p, q) => p - q);
+  if (quantile(counts, 0.5) < 8) return null;
   const ys = arms.flatMap(({ lines }) => lines.flatMap(points => points.filter(([x], i) => x >= x0 + 0.06 * (x1 - x0) || i === points.length - 1).map(([, y]) => y)));
-  const goal = DATA.targets[curve.condition];
-  if (goal && goal.kind === curve.metric) ys.push(goal.value);
+  if (!ys.length) return null;
   ys.sort((p, q) => p - q);
-  return ys.length ? [ys[Math.floor(0.02 * ys.length)], ys[Math.ceil(0.98 * (ys.length - 1))]] : null;
+  const goal = DATA.targets[curve.condition], goals = goal && goal.kind === curve.metric ? [goal.value] : [];
+  return [Math.min(ys[Math.floor(0.02 * ys.length)], ...goals), Math.max(ys[Math.ceil(0.98 * (ys.length - 1))], ...goals)];
 }
 
 // What the axes must cover. A run that diverges must not squash the others: the highest start sets the limit.
@@ -145,19 +147,24 @@ function paintGoal(inside, x, y, box) {
   inside.append(draw('text', { x: box.left + 4, y: at - 5 < box.top + 9 ? at + 13 : at - 5, class: 'soft' }, 'target'));
 }
 
-// Where the arms cross the target: the medians that the table has.
+// Where the arms cross the target: the medians that the table has. They may be at the end of the axis, so nothing cuts them off; of
+// several at one place each shows as a ring around the next.
 function paintCrossings(svg, x, y, box, arms) {
   const goal = DATA.targets[curve.condition], value = goal && (asError() ? 1 - goal.value : goal.value);
   if (!goal || goal.kind !== curve.metric || value < y.from || value > y.to) return;
+  const crossings = [];
   for (const { arm } of arms) {
     const cell = (DATA.cells || []).find(one => one.a === arm && one.c === curve.condition) || {};
     const at = curve.x === 't' ? cell.tt && cell.tt.median : curve.x === 'u' ? cell.ut : cell.bt;
     if (at === null || at === undefined || at < x.from || at > x.to * 1.0001) continue;
-    const px = x.at(at), g = draw('g', { class: 'crossing ' + armClass(arm) });
-    g.append(draw('line', { x1: px, x2: px, y1: y.at(value), y2: box.bottom, class: 'interval', 'stroke-dasharray': '3 3' }));
-    g.append(draw('circle', { cx: px, cy: y.at(value), r: 4.5, class: 'fillmark' }));
-    svg.append(g);
+    crossings.push({ arm, px: x.at(at) });
   }
+  crossings.forEach(({ arm, px }, i) => {
+    const over = crossings.slice(i + 1).filter(other => Math.abs(other.px - px) < 4).length, g = draw('g', { class: 'crossing ' + armClass(arm) });
+    g.append(draw('line', { x1: px, x2: px, y1: y.at(value), y2: box.bottom, class: 'interval', 'stroke-dasharray': '3 3' }));
+    g.append(draw('circle', { cx: px, cy: y.at(value), r: 4.5 + 3 * over, class: 'fillmark' }));
+    svg.append(g);
+  });
 }
 
 function curveTip(arms, x) {
@@ -187,7 +194,8 @@ function paintCurves(host, width) {
   const { x0, x1, y0, y1 } = rangeOf(arms), kind = metricKind(curve.metric), box = { left: 0, right: width - 14, top: 22, bottom: height - 40 };
   const y = scaleOf({ from: y0, to: y1, log: curve.logY, pixels: [box.bottom, box.top], kind, count: 7 });
   box.left = tickRoom(y.ticks);
-  const x = scaleOf({ from: x0, to: x1, log: curve.logX, pixels: [box.left, box.right], kind: xKind, count: Math.max(3, Math.floor(width / 90)) });
+  const x = scaleOf({ from: x0, to: x1, log: curve.logX, pixels: [box.left, box.right], edge: width, kind: xKind, count: Math.max(3, Math.floor(width / 90)) });
+  box.right = x.right;
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', tabindex: 0,
     'aria-label': shownTitle() + ' against ' + xName.toLowerCase() + '; arrow keys move along it' });
   const inside = frame(svg, box, x, y, xName, shownTitle()), grid = gridOf(x0, x1);
@@ -196,7 +204,7 @@ function paintCurves(host, width) {
     one.band = one.lines.length > 1 ? bandOf(one.lines, grid) : [];
     paintArm(inside, x, y, one);
   }
-  paintCrossings(inside, x, y, box, arms);
+  paintCrossings(svg, x, y, box, arms);
   $('curve-cut').textContent = curve.cut ? 'The axis leaves out the first steep part.' : '';
   const cursor = draw('line', { y1: box.top, y2: box.bottom, x1: -9, x2: -9, class: 'cursor' });
   svg.append(cursor, draw('rect', { x: box.left, y: box.top, width: Math.max(1, box.right - box.left), height: box.bottom - box.top, class: 'hit' }));

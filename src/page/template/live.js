@@ -36,7 +36,7 @@ async function renew() {
   // Without its style: this page has it already, and its policy would refuse one with another nonce.
   const text = (await (await ask('/')).text()).replace(/<style[^>]*>[^<]*<\/style>/, '');
   const fresh = new DOMParser().parseFromString(text, 'text/html');
-  for (const id of ['said', 'table', 'settings']) {
+  for (const id of ['file', 'said', 'table', 'settings']) {
     const now = fresh.getElementById(id);
     if (now.innerHTML !== $(id).innerHTML) $(id).replaceChildren(...now.childNodes);
   }

@@ -32,7 +32,7 @@ function paintMixed(host, width, detail) {
   const y0 = Math.min(...ys), y1 = Math.max(...ys), x1 = Math.max(...xs);
   const y = scaleOf({ from: y0 / 1.3, to: y1 * 1.3, log: true, pixels: [height - 44, 24], kind: 'plain', count: 6 });
   const box = { left: tickRoom(y.ticks), right: width - 10, top: 24, bottom: height - 44 };
-  const x = scaleOf({ from: 0, to: x1 > 0 ? x1 : 1, log: false, pixels: [box.left, box.right - 6], kind: 'time', count: Math.max(3, Math.floor((box.right - box.left) / 100)) });
+  const x = scaleOf({ from: 0, to: x1 > 0 ? x1 : 1, log: false, pixels: [box.left, box.right - 6], edge: width, kind: 'time', count: Math.max(3, Math.floor((box.right - box.left) / 100)) });
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', tabindex: 0, 'aria-label': 'Consensus distance over time, on a log scale' });
   const inside = frame(svg, box, x, y, 'Time', lines.length > 1 ? 'Consensus distance, drift' : metricTitle(lines[0].name));
   for (const { arm, points } of lines) {

@@ -9,7 +9,8 @@ function paintBins(host, width, arm, bins) {
   const dense = sorted.map(([from, to, n]) => [from, to + 1, n / all / (to + 1 - from), n]);
   const y = scaleOf({ from: 0, to: Math.max(...dense.map(d => d[2])) * 1.05, log: false, pixels: [box.bottom, box.top], kind: 'share', count: 4 });
   box.left = tickRoom(y.ticks);
-  const x = scaleOf({ from: -0.5, to: end - 0.5, log: false, pixels: [box.left, box.right], kind: 'count', count: Math.max(3, Math.floor(width / 70)) });
+  const x = scaleOf({ from: -0.5, to: end - 0.5, log: false, pixels: [box.left, box.right], edge: width, kind: 'count', count: Math.max(3, Math.floor(width / 70)) });
+  box.right = x.right;
   x.ticks = x.ticks.filter(([v]) => v >= 0 && Math.abs(v - Math.round(v)) < 1e-9);
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', class: armClass(arm), 'aria-label': 'Staleness of gradients under ' + armName(arm) });
   const uneven = sorted.some(([from, to]) => to > from);
@@ -67,7 +68,7 @@ function paintTuning(host, width, entry) {
   const y = scaleOf({ from: low - pad < 0 && low >= 0 ? 0 : low - pad, to: kind === 'share' ? Math.min(1, high + pad) : high + pad, log: false, pixels: [box.bottom, box.top], kind, count: 5 });
   box.left = tickRoom(y.ticks);
   const log = points[0].x > 0 && points[points.length - 1].x / points[0].x > 8, few = Math.max(3, Math.floor(width / 75));
-  const x = scaleOf({ from: points[0].x, to: points[points.length - 1].x, log, pixels: [box.left + 12, box.right - 6], kind: 'plain', count: few });
+  const x = scaleOf({ from: points[0].x, to: points[points.length - 1].x, log, pixels: [box.left + 12, box.right - 6], edge: width, kind: 'plain', count: few });
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', class: armClass(entry.arm), 'aria-label': 'Tuning of ' + key + ' for ' + armName(entry.arm) });
   const inside = frame(svg, box, x, y, key + (log ? ', log' : ''), words(entry.by));
   inside.append(draw('path', { class: 'band', d: good.length > 1 ? pathOf([...good.map(p => [x.at(p.x), y.at(p.score.high === null || p.score.high === undefined ? y.to : p.score.high)]), ...good.slice().reverse().map(p => [x.at(p.x), y.at(p.score.low === null || p.score.low === undefined ? p.score.median : p.score.low)])]) + 'z' : '' }));

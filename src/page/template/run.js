@@ -53,7 +53,7 @@ function paintGantt(host, width) {
   }
   const names = timeline.node.map(nodeName), label = width < 520 ? 84 : Math.min(170, 14 + 7 * Math.max(...names.map(n => n.length)));
   const row = timeline.node.length > 16 ? 18 : 24, height = timeline.node.length * row + 48;
-  const x = scaleOf({ from: gantt.from, to: gantt.to, log: false, pixels: [label, width - 10], kind: 'time', count: Math.max(3, Math.floor((width - label) / 100)) });
+  const x = scaleOf({ from: gantt.from, to: gantt.to, log: false, pixels: [label, width - 10], edge: width, kind: 'time', count: Math.max(3, Math.floor((width - label) / 100)) });
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', tabindex: 0, 'aria-label': 'What each node did over time; drag to zoom' });
   const bottom = height - 42;
   timeline.node.forEach((node, i) => {
@@ -66,11 +66,11 @@ function paintGantt(host, width) {
     svg.append(draw('line', { x1: x.at(v), x2: x.at(v), y1: bottom, y2: bottom + 4, class: 'axis' }));
     svg.append(draw('text', { x: x.at(v), y: bottom + 17, 'text-anchor': 'middle', class: 'tick' }, text));
   }
-  svg.append(draw('line', { x1: label, x2: width - 10, y1: bottom, y2: bottom, class: 'axis' }));
-  svg.append(draw('text', { x: width - 10, y: bottom + 34, 'text-anchor': 'end', class: 'soft' }, 'Time (' + x.unit.name + ')'));
+  svg.append(draw('line', { x1: label, x2: x.right, y1: bottom, y2: bottom, class: 'axis' }));
+  svg.append(draw('text', { x: x.right, y: bottom + 34, 'text-anchor': 'end', class: 'soft' }, 'Time (' + x.unit.name + ')'));
   const zone = draw('rect', { x: 0, y: 0, width: 0, height: bottom, class: 'zone' });
   svg.append(zone);
-  dragToZoom(svg, x, zone, label, width - 10, (px, py, e) => {
+  dragToZoom(svg, x, zone, label, x.right, (px, py, e) => {
     const i = Math.floor(py / row);
     if (px < label || i < 0 || i >= timeline.node.length) return hideTip();
     showTip(ganttTip(timeline.node[i], gantt.spans[i], x.back(px)), e.clientX, e.clientY);
@@ -221,7 +221,7 @@ function startRun() {
       firstLook(timeline);
       kindsLegend($('gantt-legend'), gantt.spans);
       if (gantt.to < 0.999 * (detail.time || timeline.until)) notes.push('At first it shows ' + showTime(gantt.to - gantt.from) + ' of the run’s ' + showTime(detail.time || timeline.until) + '.');
-      if (timeline.cut) notes.push('Recorded until ' + showTime(timeline.until) + ': a timeline holds a run’s first 2,000 spans (trace: true keeps all).');
+      if (timeline.cut) notes.push('Recorded until ' + showTime(timeline.until) + ': a timeline holds a run’s first 2,000 spans. ' + (detail.trace ? 'Its folder’s trace.json, for Perfetto, has more.' : 'With trace: true a run also writes trace.json, for Perfetto, which has more.'));
       if (timeline.nodes > timeline.node.length) notes.push(timeline.node.length + ' of ' + showCount(timeline.nodes) + ' nodes, evenly chosen.');
       if (detail.driver === 'mpi') notes.push('Over MPI only what rank 0 saw.');
     }

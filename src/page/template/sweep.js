@@ -95,8 +95,9 @@ function paintSweep(host, width) {
   const y = scaleOf({ from, to, log: sweep.logY, pixels: [box.bottom, box.top], kind, count: 7 });
   box.left = tickRoom(y.ticks);
   const xs = [...new Set(points.map(p => p.x))].sort((p, q) => p - q);
-  const x = scaleOf({ from: xs[0], to: xs[xs.length - 1], log: sweep.logX && xs[0] > 0, pixels: [box.left + 12, box.right - 8], kind: 'plain', count: 5 });
-  x.ticks = sweepTicks(x, xs.map(v => [v, String(DATA.swept.conditions[points.find(p => p.x === v).c][sweep.key])]), 0);
+  const places = xs.map(v => [v, String(DATA.swept.conditions[points.find(p => p.x === v).c][sweep.key])]), right = endWithin(width, box.left + 12, box.right - 8, [[1, places[places.length - 1][1]]]);
+  const x = scaleOf({ from: xs[0], to: xs[xs.length - 1], log: sweep.logX && xs[0] > 0, pixels: [box.left + 12, right], kind: 'plain', count: 5 });
+  x.ticks = sweepTicks(x, places, 0);
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', tabindex: 0, 'aria-label': entry[1] + ' against ' + sweep.key + '; arrow keys go from value to value' });
   const inside = frame(svg, box, x, y, sweep.key + (x.log ? ', log' : ''), entry[1]);
   for (const one of arms) paintSweepArm(inside, x, y, one);

@@ -25,20 +25,21 @@ function lineWindow() {
     }
 }
 
-// "7.75 s to the target, computing 83.0 % of the time": of the run that is drawn.
+// "7.75 s to the target, computing 83.0 % of the time": of the run that is drawn. What workers did until a target that the run
+// was not made for is not known.
 function lineFacts({ detail }) {
   const run = DATA.runs[detail.run], workers = detail.workers || [], sum = k => workers.reduce((all, w) => all + (w.time[k] || 0), 0);
   const all = sum(0) + sum(1) + sum(2), facts = [];
   if (run.tt !== null) facts.push(showTime(run.tt) + ' to the target');
   else if (detail.time) facts.push(showTime(detail.time) + ' in all');
-  if (all > 0) facts.push('computing ' + showShare(sum(0) / all) + ' of the time');
+  if (all > 0 && !run.re) facts.push('computing ' + showShare(sum(0) / all) + ' of the time');
   return facts.join(', ');
 }
 
 function paintTimelines(host, width) {
   const label = width < 520 ? 64 : Math.min(150, 14 + 7 * Math.max(...lines.list.flatMap(one => one.nodes.map(n => nodeName(n).length)))), row = 15, head = 26;
   const height = lines.list.reduce((all, one) => all + head + one.nodes.length * row + 8, 0) + 40, bottom = height - 40;
-  const x = scaleOf({ from: lines.from, to: lines.to, log: false, pixels: [label, width - 10], kind: 'time', count: Math.max(3, Math.floor((width - label) / 100)) });
+  const x = scaleOf({ from: lines.from, to: lines.to, log: false, pixels: [label, width - 10], edge: width, kind: 'time', count: Math.max(3, Math.floor((width - label) / 100)) });
   const svg = draw('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'What each node did over time, arm by arm, on one axis' });
   for (const [v] of x.ticks) svg.append(draw('line', { x1: x.at(v), x2: x.at(v), y1: 0, y2: bottom, class: 'gridline' }));
   let top = 0;
@@ -61,15 +62,16 @@ function paintTimelines(host, width) {
     svg.append(draw('line', { x1: x.at(v), x2: x.at(v), y1: bottom, y2: bottom + 4, class: 'axis' }));
     svg.append(draw('text', { x: x.at(v), y: bottom + 17, 'text-anchor': 'middle', class: 'tick' }, text));
   }
-  svg.append(draw('line', { x1: label, x2: width - 10, y1: bottom, y2: bottom, class: 'axis' }));
-  svg.append(draw('text', { x: width - 10, y: bottom + 34, 'text-anchor': 'end', class: 'soft' }, 'Time (' + x.unit.name + ')'));
+  svg.append(draw('line', { x1: label, x2: x.right, y1: bottom, y2: bottom, class: 'axis' }));
+  svg.append(draw('text', { x: x.right, y: bottom + 34, 'text-anchor': 'end', class: 'soft' }, 'Time (' + x.unit.name + ')'));
   host.replaceChildren(svg);
 }
 
 function describeTimelines() {
   const runs = lines.list.map(one => DATA.runs[one.detail.run]), lasts = lines.list.map(one => one.detail.time || one.detail.timeline.until);
   const least = Math.min(...lasts), most = Math.max(...lasts), seeds = [...new Set(runs.map(run => run.s))], text = [];
-  text.push((lines.from > 0 ? 'From ' + showTime(lines.from) + ' to ' + showTime(lines.to) : 'The first ' + showTime(lines.to)) + ' of runs that last ' +
+  const part = lines.from > 0 ? 'From ' + showTime(lines.from) + ' to ' + showTime(lines.to) + ' of' : lines.to < 0.999 * most ? 'The first ' + showTime(lines.to) + ' of' : 'The whole of';
+  text.push(part + ' runs that last ' +
     (showTime(least) === showTime(most) ? showTime(least) : showTime(least) + ' to ' + showTime(most)) + (seeds.length === 1 ? ' (seed ' + seeds[0] + ').' : '.'));
   if (lines.until < least * 0.999) text.push('Recorded until ' + showTime(lines.until) + ': a timeline holds a run’s first 2,000 spans.');
   if (lines.list.some(one => one.detail.timeline.nodes > one.nodes.length)) text.push('Of a run with more than ' + LINE_NODES + ' nodes, only some are drawn.');

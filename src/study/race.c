@@ -540,11 +540,12 @@ static enum mot_status all_steps(struct race *r)
     if (status == MOT_OK) status = refine(r, there ? 1 : share * 4 < 0.5 ? share * 4 : 0.5);
     if (status == MOT_OK && !o->target_given) choose_target(o);
     if (status == MOT_OK) status = race(r);
+    size_t made = r->runner.made + r->runner.found;
     if (status == MOT_OK && !has_raced(o))
         status = mot_fail(MOT_EDEADLINE,
-            "the budget ran out before methods could race: %zu runs were made and are kept in %s; the same "
-            "command continues from there, or give a longer --budget",
-            r->runner.made + r->runner.found, o->store);
+            "the budget ran out before methods could race, after %zu run%s, kept in %s; the same command "
+            "continues from there, or give a longer --budget",
+            made, mot_plural(made), o->store);
     if (status == MOT_OK) status = change(r);
     return status;
 }
@@ -581,9 +582,9 @@ enum mot_status mot_race_run(struct mot_race *o)
         .listener = o->listener };
     if (status == MOT_OK) status = all_steps(&r);
     if (status == MOT_EINTERRUPTED)
-        status = mot_fail(status,
-            "interrupted: %zu runs were made and are kept in %s; the same command continues from there",
-            r.runner.made, o->store);
+        status =
+            mot_fail(status, "interrupted after %zu run%s, kept in %s; the same command continues from there",
+                r.runner.made, mot_plural(r.runner.made), o->store);
     o->made = r.runner.made;
     o->found = r.runner.found;
     mot_store_close(r.store);

@@ -81,6 +81,36 @@ static void say(const char *head, const char *text, bool colour)
     free(line);
 }
 
+/* The bytes of a command up to its next flag, " --set", that is not within quotes. */
+static size_t piece_of(const char *command)
+{
+    bool quoted = false;
+    size_t n = 0;
+    for (; command[n]; n++) {
+        if (!quoted && n > 0 && strncmp(command + n, " --", 3) == 0) break;
+        if (!quoted && command[n] == '\\' && command[n + 1]) n++;
+        else if (command[n] == '\'') quoted = !quoted;
+    }
+    return n;
+}
+
+/* In lines that fit the terminal, broken before a flag in the way that a shell reads as one line. */
+static void print_command(const char *command)
+{
+    size_t column = 2, n;
+    fputs("  ", stdout);
+    for (const char *c = command; *c; c += n) {
+        n = piece_of(c);
+        if (c != command && column + n + strlen(" \\") > COLUMNS) {
+            fputs(" \\\n     ", stdout);
+            column = 5;
+        }
+        fwrite(c, 1, n, stdout);
+        column += n;
+    }
+    putchar('\n');
+}
+
 static void print_answer(const json_t *plan, const char *command, const char *out, bool colour)
 {
     bool recommends = *mot_json_get_text(plan, "method");
@@ -102,7 +132,7 @@ static void print_answer(const json_t *plan, const char *command, const char *ou
     if (*margin) say("It is", margin, false);
     if (*reason) say("Why:", reason, false);
     puts("");
-    if (recommends) printf("  %s\n\n", command);
+    if (recommends) print_command(command), puts("");
     char shown[512];
     printf("%s/report.html\n", mot_show_text(out, shown, sizeof shown));
 }
@@ -117,7 +147,25 @@ static void put_setting(const char *key, const char *value, FILE *out)
     free(word);
 }
 
-/* `motley train` with the recommendation and the user's own settings. malloc'd. */
+/* Whether the file names a folder for its run. */
+static bool file_has_output(const struct cli_args *args)
+{
+    struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
+    struct mot_experiment *x;
+    size_t n = 0;
+    for (size_t i = 0; i < args->settings; i++)
+        if (strcmp(args->setting[i].key, "output") != 0) setting[n++] = args->setting[i];
+    bool has = false;
+    if (args->words && mot_experiment_open(args->word[0], setting, n, &x) == MOT_OK) {
+        has = x->output != NULL;
+        mot_experiment_close(x);
+    }
+    free(setting);
+    return has;
+}
+
+/* `motley train` with the recommendation and the user's own settings. It names no folder: `train --auto` has
+ * left its own run there, and a second one would be refused. malloc'd. */
 static char *train_command(const struct cli_args *args, const json_t *plan, const char *cluster)
 {
     char *text = NULL, rate[32];
@@ -127,12 +175,15 @@ static char *train_command(const struct cli_args *args, const json_t *plan, cons
     fputs("motley train", out);
     if (args->words) putc(' ', out), cli_print_word(args->word[0], out);
     for (size_t i = 0; i < args->settings; i++)
-        put_setting(args->setting[i].key, args->setting[i].value, out);
+        if (strcmp(args->setting[i].key, "output") != 0)
+            put_setting(args->setting[i].key, args->setting[i].value, out);
+    if (args->command != &cli_plan && file_has_output(args)) put_setting("output", "none", out);
     if (cluster) put_setting("cluster", cluster, out);
     fputs(" --method ", out);
     cli_print_word(mot_json_get_text(plan, "setting"), out);
     snprintf(rate, sizeof(rate), "%.6g", mot_json_get_number(plan, "lr"));
     fprintf(out, " --optimizer-lr %s", rate);
+    if (cli_given(args, "emulate")) fputs(" --emulate", out);
     fclose(out);
     return text;
 }

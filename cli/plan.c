@@ -11,6 +11,7 @@
 #include "report/report.h"
 #include "serve.h"
 #include "study.h"
+#include "study/answer.h"
 #include "study/race.h"
 #include <math.h>
 #include <stdlib.h>
@@ -36,14 +37,17 @@ static void print_methods(const json_t *plan)
         const char *stage = mot_json_get_text(m, "stage"), *name = mot_json_get_text(m, "method");
         if (strcmp(stage, "raced") != 0) continue;
         char rate[32], reached[48], time[48];
-        double seconds = mot_json_get_number(m, "time_to_target_s");
+        double seconds = mot_json_get_number(m, "time_to_target_s"),
+               past = mot_json_get_number(m, "beyond_s");
+        mot_figure_show(isnan(seconds) ? past : seconds, MOT_UNIT_SECONDS, time, sizeof(time));
         snprintf(rate, sizeof(rate), "%.3g", mot_json_get_number(m, "lr"));
         snprintf(reached, sizeof(reached), "%zu of %zu", mot_json_get_count(m, "reached"),
             mot_json_get_count(m, "runs"));
         mot_grid_add(&g, name);
         mot_grid_add(&g, rate);
         mot_grid_add(&g, reached);
-        mot_grid_add(&g, mot_figure_show(seconds, MOT_UNIT_SECONDS, time, sizeof(time)));
+        if (mot_json_get_count(m, "runs") && isnan(seconds) && isnan(past)) mot_grid_add(&g, "never");
+        else mot_grid_addf(&g, "%s%s", isnan(seconds) && !isnan(past) ? "> " : "", time);
         mot_grid_add(&g,
             strcmp(name, chosen) == 0                     ? "recommended"
                 : json_is_true(json_object_get(m, "out")) ? "slower"
@@ -53,28 +57,21 @@ static void print_methods(const json_t *plan)
     mot_grid_close(&g);
 }
 
-/* "Behind after short runs: a, b, c." */
+/* "Behind after short runs: a, b and c." */
 static void print_names(const json_t *plan, const char *stage, const char *head)
 {
-    char *all = NULL;
-    size_t i, n;
-    const json_t *m;
-    FILE *out = open_memstream(&all, &n);
-    if (!out) return;
-    const char *before = head;
-    json_array_foreach(mot_json_get_list(plan, "methods"), i, m)
-    {
-        if (strcmp(mot_json_get_text(m, "stage"), stage) != 0) continue;
-        fprintf(out, "%s %s", before, mot_json_get_text(m, "method"));
-        before = ",";
-    }
-    fclose(out);
-    if (*all) {
-        char *line = mot_format("%s.", all);
+    const json_t *methods = mot_json_get_list(plan, "methods"), *m;
+    const char **name = mot_new(json_array_size(methods) + 1, sizeof(*name));
+    size_t i, n = 0;
+    json_array_foreach(methods, i, m) if (strcmp(mot_json_get_text(m, "stage"), stage) == 0) name[n++] =
+        mot_json_get_text(m, "method");
+    if (n) {
+        char *names = mot_list_words(name, n), *line = mot_format("%s %s.", head, names);
         mot_text_wrap(line, "", "  ", COLUMNS, stdout);
         free(line);
+        free(names);
     }
-    free(all);
+    free(name);
 }
 
 static void say(const char *head, const char *text, bool colour)
@@ -84,25 +81,58 @@ static void say(const char *head, const char *text, bool colour)
     free(line);
 }
 
+/* The bytes of a command up to its next flag, " --set", that is not within quotes. */
+static size_t piece_of(const char *command)
+{
+    bool quoted = false;
+    size_t n = 0;
+    for (; command[n]; n++) {
+        if (!quoted && n > 0 && strncmp(command + n, " --", 3) == 0) break;
+        if (!quoted && command[n] == '\\' && command[n + 1]) n++;
+        else if (command[n] == '\'') quoted = !quoted;
+    }
+    return n;
+}
+
+/* In lines that fit the terminal, broken before a flag in the way that a shell reads as one line. */
+static void print_command(const char *command)
+{
+    size_t column = 2, n;
+    fputs("  ", stdout);
+    for (const char *c = command; *c; c += n) {
+        n = piece_of(c);
+        if (c != command && column + n + strlen(" \\") > COLUMNS) {
+            fputs(" \\\n     ", stdout);
+            column = 5;
+        }
+        fwrite(c, 1, n, stdout);
+        column += n;
+    }
+    putchar('\n');
+}
+
 static void print_answer(const json_t *plan, const char *command, const char *out, bool colour)
 {
+    bool recommends = *mot_json_get_text(plan, "method");
     const char *margin = mot_json_get_text(plan, "margin"), *undecided = mot_json_get_text(plan, "undecided"),
                *reason = mot_json_get_text(plan, "reason");
     size_t i;
     const json_t *c;
-    puts("");
-    if (json_array_size(mot_json_get_list(plan, "changes"))) puts("What would change that:");
+    bool changes = json_array_size(mot_json_get_list(plan, "changes")) > 0;
+    if (changes || json_is_false(json_object_get(plan, "complete"))) puts("");
+    if (changes) puts("What would change that:");
     json_array_foreach(mot_json_get_list(plan, "changes"), i, c)
         mot_text_wrap(mot_json_get_text(c, "text"), "  - ", "    ", COLUMNS, stdout);
     if (json_is_false(json_object_get(plan, "complete")))
         say("Not complete:",
             "the budget ran out; the same command continues, with a larger --budget if you give one", false);
     puts("");
-    say("Run", mot_json_get_text(plan, "answer"), colour);
+    say(recommends ? "Run" : "Nothing to recommend:", mot_json_get_text(plan, "answer"), colour);
     if (*undecided) say("It", undecided, false);
     if (*margin) say("It is", margin, false);
     if (*reason) say("Why:", reason, false);
-    printf("\n  %s\n\n", command);
+    puts("");
+    if (recommends) print_command(command), puts("");
     char shown[512];
     printf("%s/report.html\n", mot_show_text(out, shown, sizeof shown));
 }
@@ -117,7 +147,25 @@ static void put_setting(const char *key, const char *value, FILE *out)
     free(word);
 }
 
-/* `motley train` with the recommendation and the user's own settings. malloc'd. */
+/* Whether the file names a folder for its run. */
+static bool file_has_output(const struct cli_args *args)
+{
+    struct mot_setting *setting = mot_new(args->settings + 1, sizeof(*setting));
+    struct mot_experiment *x;
+    size_t n = 0;
+    for (size_t i = 0; i < args->settings; i++)
+        if (strcmp(args->setting[i].key, "output") != 0) setting[n++] = args->setting[i];
+    bool has = false;
+    if (args->words && mot_experiment_open(args->word[0], setting, n, &x) == MOT_OK) {
+        has = x->output != NULL;
+        mot_experiment_close(x);
+    }
+    free(setting);
+    return has;
+}
+
+/* `motley train` with the recommendation and the user's own settings. It names no folder: `train --auto` has
+ * left its own run there, and a second one would be refused. malloc'd. */
 static char *train_command(const struct cli_args *args, const json_t *plan, const char *cluster)
 {
     char *text = NULL, rate[32];
@@ -127,12 +175,15 @@ static char *train_command(const struct cli_args *args, const json_t *plan, cons
     fputs("motley train", out);
     if (args->words) putc(' ', out), cli_print_word(args->word[0], out);
     for (size_t i = 0; i < args->settings; i++)
-        put_setting(args->setting[i].key, args->setting[i].value, out);
+        if (strcmp(args->setting[i].key, "output") != 0)
+            put_setting(args->setting[i].key, args->setting[i].value, out);
+    if (args->command != &cli_plan && file_has_output(args)) put_setting("output", "none", out);
     if (cluster) put_setting("cluster", cluster, out);
     fputs(" --method ", out);
     cli_print_word(mot_json_get_text(plan, "setting"), out);
     snprintf(rate, sizeof(rate), "%.6g", mot_json_get_number(plan, "lr"));
     fprintf(out, " --optimizer-lr %s", rate);
+    if (cli_given(args, "emulate")) fputs(" --emulate", out);
     fclose(out);
     return text;
 }
@@ -237,8 +288,9 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
         print_candidates(&race);
     } else if (status == MOT_OK) {
         plan = mot_race_json(&race);
-        char *train = train_command(args, plan, cluster);
-        mot_json_set(plan, "command", mot_json_text(train));
+        bool recommends = *mot_json_get_text(plan, "method");
+        char *train = recommends ? train_command(args, plan, cluster) : NULL;
+        mot_json_set(plan, "command", train ? mot_json_text(train) : json_null());
         status = write_folder(&race, plan, folder);
         if (status == MOT_OK && args->json && args->command == &cli_plan) mot_json_print(plan, stdout);
         else if (status == MOT_OK) {
@@ -251,6 +303,11 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
             print_answer(plan, train, folder, colour);
         }
         free(train);
+        if (status == MOT_OK && !recommends) {
+            char target[96];
+            status = mot_fail(MOT_EDEADLINE, "nothing to recommend: no run reached %s in time",
+                mot_answer_target(json_object_get(plan, "target"), target, sizeof(target)));
+        }
     }
     mot_race_close(&race);
     free(setting);

@@ -139,7 +139,7 @@ static void say_off(double off, char *into, size_t size)
     if (fabs(off) < 0.01) snprintf(into, size, "as predicted");
     else if (times < 2)
         snprintf(into, size, "%.0f %% %s", 100 * fabs(off), off < 0 ? "too optimistic" : "too pessimistic");
-    else snprintf(into, size, "%.2g times %s than predicted", times, off < 0 ? "slower" : "faster");
+    else snprintf(into, size, "%.2g times as %s as predicted", times, off < 0 ? "long" : "fast");
 }
 
 /* Reports the error on the terminal and in the run's summary.json. */

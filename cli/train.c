@@ -1,10 +1,12 @@
 /* train.c -- `motley train`: the same experiment for real. */
+#include "base/file.h"
 #include "base/memory.h"
 #include "launch.h"
 #include "plan.h"
 #include "report/json.h"
 #include "run.h"
 #include "serve.h"
+#include "study.h"
 #include "wire/ranks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +25,7 @@ static enum mot_status train_planned(const struct cli_args *args)
     if (cli_given(args, "ranks") || cli_given(args, "arm"))
         return mot_fail(MOT_EUSAGE,
             "--auto trains on this machine's threads; with --ranks or --arm, run motley plan first and give "
-            "its "
-            "method and rate");
+            "its method and rate");
     enum mot_status status = cli_plan_here(args, &plan, &cluster);
     if (status != MOT_OK) return status;
     struct cli_args chosen = *args;
@@ -36,10 +37,11 @@ static enum mot_status train_planned(const struct cli_args *args)
         (struct mot_setting){ "method", mot_json_get_text(plan, "setting"), "--auto" };
     chosen.setting[chosen.settings++] = (struct mot_setting){ "optimizer.lr", rate, "--auto" };
     if (!args->quiet && !args->json) putchar('\n');
-    /* Only a plan for this machine, which was measured, predicts this run. */
+    /* A plan predicts a run on the machine that it measured, or one that emulates the plan's cluster. */
     static const struct cli_flag predicted = { "predicted", "DIR", "" };
-    char *path =
-        cluster ? mot_format("%.*splan.json", (int)(strrchr(cluster, '/') + 1 - cluster), cluster) : NULL;
+    char *folder = cli_study_folder(args, "plan"),
+         *path = cluster || cli_given(args, "emulate") ? mot_path_join(folder, "plan.json") : NULL;
+    free(folder);
     chosen.given = mot_new(args->givens + 1, sizeof(*chosen.given));
     for (size_t i = 0; i < args->givens; i++) chosen.given[i] = args->given[i];
     if (path) {

@@ -5,6 +5,7 @@
  * rounds to. */
 #include "base/words.h"
 
+#include "base/memory.h"
 #include "base/plain.h"
 #include "base/wide.h"
 #include <ctype.h>
@@ -431,4 +432,17 @@ const char *mot_nearest(const char *wrong, const char *const *words, size_t coun
         }
     }
     return nearest;
+}
+
+/* ---- Lists ------------------------------------------------------------------- */
+
+char *mot_list_words(const char *const *word, size_t n)
+{
+    char *all = mot_text("");
+    for (size_t i = 0; i < n; i++) {
+        char *longer = mot_format("%s%s%s", all, i == 0 ? "" : i + 1 == n ? " and " : ", ", word[i]);
+        free(all);
+        all = longer;
+    }
+    return all;
 }

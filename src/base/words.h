@@ -24,6 +24,9 @@ char *mot_show_bandwidth(double bytes_per_s, char *into, size_t size);
 /* The ending of a noun after a number: "1 update", "2 updates". */
 static inline const char *mot_plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
+/* "a", "a and b", "a, b and c". malloc'd. */
+char *mot_list_words(const char *const *word, size_t n);
+
 /* The word of `words` (n of them, NULLs skipped) nearest to `wrong`, or NULL if none is near. */
 const char *mot_nearest(const char *wrong, const char *const *words, size_t n);
 

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shown.h"
+#include "base/words.h"
 #include "report/report.h"
 #include "study/slug.h"
 #include "study/study.h"
@@ -136,8 +137,8 @@ static enum mot_status judge(struct study *s)
 static enum mot_status say_interrupted(const struct study *s)
 {
     return mot_fail(MOT_EINTERRUPTED,
-        "interrupted: %zu runs were made and are kept in %s; the same command continues from there",
-        s->runner.made, s->o->store);
+        "interrupted after %zu run%s, kept in %s; the same command continues from there", s->runner.made,
+        mot_plural(s->runner.made), s->o->store);
 }
 
 /* ---- The document ------------------------------------------------------------------------------------- */

@@ -139,20 +139,10 @@ static json_t *conditions_json(const struct maker *m)
 
 /* ---- Cells ---------------------------------------------------------------------------------------- */
 
-/* A run's figure as it counts: a run that missed its target is later than any that reached it. One that
- * failed never finished, and one that diverged has an infinite loss: left out, or taken as they are, they
- * would make an arm look better the sooner it fails. NaN: it has none. */
+/* A run's figure as it counts. */
 static double counted(const struct maker *m, const struct mot_run_figures *f, enum mot_figure figure)
 {
-    if (!f->known) return NAN;
-    if (mot_figure_kinds[figure].needs_target)
-        return !f->has_target ? NAN : f->reached ? f->value[figure] : INFINITY;
-    bool failed = strcmp(f->status, "ok") != 0, diverged = strcmp(f->status, "diverged") == 0;
-    if (failed && figure == MOT_FIGURE_TIME) return INFINITY;
-    bool infinite =
-        figure == MOT_FIGURE_TRAIN_LOSS || figure == MOT_FIGURE_TEST_LOSS || figure == MOT_FIGURE_GRAD_NORM;
-    if (diverged && infinite && m->measured[figure]) return INFINITY;
-    return f->value[figure];
+    return mot_figure_counted(f, figure, m->measured[figure]);
 }
 
 /* The same when compared: a failed run sent little, but that is no merit, and what a model that diverged
@@ -185,16 +175,13 @@ static const struct mot_run_figures *figures_at(const struct maker *m, size_t pl
 
 static uint64_t seed_at(const struct maker *m, size_t place) { return m->s->run[m->order[place]].seed; }
 
-/* A lower bound for a median that was not reached: as if runs that stopped short had reached the target
- * just then. A run that failed never would have. */
-static double beyond(const struct maker *m, struct span cell, enum mot_figure figure)
+/* A lower bound for a median that was not reached. */
+static double beyond(const struct maker *m, struct span cell)
 {
     size_t n = 0;
     for (size_t i = cell.from; i < cell.to; i++) {
-        const struct mot_run_figures *f = figures_at(m, i);
-        if (!f->known || !f->has_target) continue;
-        bool stopped = !f->reached && strcmp(f->status, "ok") == 0;
-        m->first[n++] = stopped ? f->value[MOT_FIGURE_TIME] : counted(m, f, figure);
+        double value = mot_figure_beyond(figures_at(m, i));
+        if (!isnan(value)) m->first[n++] = value;
     }
     return mot_stats_median(m->first, n);
 }
@@ -226,8 +213,7 @@ static json_t *figure_json(const struct maker *m, struct span cell, enum mot_fig
         if (!isnan(value)) m->first[n++] = value;
     }
     struct mot_interval interval = mot_stats_interval(m->first, n);
-    double past =
-        figure == MOT_FIGURE_TIME_TO_TARGET && isinf(interval.median) ? beyond(m, cell, figure) : NAN;
+    double past = figure == MOT_FIGURE_TIME_TO_TARGET && isinf(interval.median) ? beyond(m, cell) : NAN;
     return mot_interval_json(&interval, past);
 }
 

@@ -37,6 +37,26 @@ const struct mot_figure_kind *mot_figure_kind(const char *name)
     return NULL;
 }
 
+double mot_figure_counted(const struct mot_run_figures *f, enum mot_figure figure, bool measured)
+{
+    if (!f->known) return NAN;
+    if (mot_figure_kinds[figure].needs_target)
+        return !f->has_target ? NAN : f->reached ? f->value[figure] : INFINITY;
+    bool failed = strcmp(f->status, "ok") != 0, diverged = strcmp(f->status, "diverged") == 0;
+    if (failed && figure == MOT_FIGURE_TIME) return INFINITY;
+    bool infinite =
+        figure == MOT_FIGURE_TRAIN_LOSS || figure == MOT_FIGURE_TEST_LOSS || figure == MOT_FIGURE_GRAD_NORM;
+    if (diverged && infinite && measured) return INFINITY;
+    return f->value[figure];
+}
+
+double mot_figure_beyond(const struct mot_run_figures *f)
+{
+    if (!f->known || !f->has_target) return NAN;
+    bool stopped = !f->reached && strcmp(f->status, "ok") == 0;
+    return stopped ? f->value[MOT_FIGURE_TIME] : mot_figure_counted(f, MOT_FIGURE_TIME_TO_TARGET, true);
+}
+
 static void text(const json_t *object, const char *key, char *into, size_t size)
 {
     snprintf(into, size, "%s", mot_json_get_text(object, key));

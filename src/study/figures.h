@@ -64,6 +64,15 @@ struct mot_run_figures {
     char worst_name[64];       /* the group of the worker that waited longest; "" if none */
     double value[MOT_FIGURES]; /* NaN: not known, or not reached */
 };
+/* A run's figure as it counts in a study: a run that missed its target is later than any that reached it
+ * (INFINITY). One that failed never finished, and one that diverged has an infinite loss (if `measured`: some
+ * run of the study has the figure): left out, or taken as they are, they would make an arm look better the
+ * sooner it fails. NaN: it has none. */
+double mot_figure_counted(const struct mot_run_figures *, enum mot_figure, bool measured);
+/* A lower bound for the time to target: as if a run that stopped short had reached it just then. A run that
+ * failed never would have. NaN: it has no target. */
+double mot_figure_beyond(const struct mot_run_figures *);
+
 /* The target that a reader has in mind. A run that was made for another one, and went far enough, answers
  * too: its evaluations say when it got there, and what it had sent by then. */
 struct mot_goal {

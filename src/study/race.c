@@ -401,11 +401,15 @@ struct mot_comparison mot_race_compare(const struct mot_racer *a, const struct m
 
 static double median_time(const struct mot_racer *r)
 {
-    double value[MOT_RACE_SEEDS];
-    size_t n = 0;
-    for (size_t s = 0; s < MOT_RACE_SEEDS; s++)
-        if (r->run[s].known) value[n++] = time_to(&r->run[s]);
-    return n ? mot_stats_median(value, n) : INFINITY;
+    double median = mot_race_median(r, MOT_FIGURE_TIME_TO_TARGET);
+    return isnan(median) ? INFINITY : median;
+}
+
+/* Where medians are infinite, those who get there in more of their runs are better. */
+static double share_reached(const struct mot_racer *r)
+{
+    size_t runs, reached = mot_race_reached(r, &runs);
+    return runs ? (double)reached / (double)runs : 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -414,6 +418,8 @@ static int by_time(const void *a, const void *b)
     if (p->out != q->out) return p->out ? 1 : -1;
     double mine = median_time(p), other = median_time(q);
     if (mine != other) return mine < other ? -1 : 1;
+    mine = share_reached(p), other = share_reached(q);
+    if (mine != other) return mine > other ? -1 : 1;
     if (beats(sorting, &p->best, &q->best)) return -1;
     return beats(sorting, &q->best, &p->best) ? 1 : (p > q) - (p < q);
 }
@@ -485,6 +491,7 @@ static enum mot_status change(struct race *r)
     size_t racers = mot_race_order(o, order, MOT_RACE_ARMS), n = 0;
     struct try t[MOT_RACE_CHANGES * MOT_RACE_CHANGED * MOT_RACE_ARMS];
     for (size_t c = 0; c < MOT_RACE_CHANGES; c++) {
+        if (o->pointless[c]) continue;
         struct try probe = { .racer = (struct mot_racer *)order[0], .change = c + 1, .share = 1 };
         size_t settings;
         struct mot_study_setting *s = settings_of(o, &probe, &settings);
@@ -528,6 +535,26 @@ static bool has_raced(const struct mot_race *o)
     return false;
 }
 
+static bool has_rivals(const struct mot_race *o)
+{
+    const struct mot_racer *order[MOT_RACE_ARMS];
+    return mot_race_order(o, order, MOT_RACE_ARMS) > 1;
+}
+
+/* Changes that cannot matter: a single worker has all labels and waits for nobody's messages, and half of a
+ * bandwidth without limit has no limit either. */
+static void find_pointless(struct mot_race *o, const struct mot_experiment *x)
+{
+    bool limited = false;
+    for (uint32_t i = 0; i < x->workers + x->servers; i++)
+        limited |= isfinite(x->cluster->machine[i].link.up) || isfinite(x->cluster->machine[i].link.down);
+    for (size_t c = 0; c < MOT_RACE_CHANGES; c++) {
+        bool links = strcmp(mot_race_changes[c].key, "cluster.links") == 0,
+             labels = strcmp(mot_race_changes[c].key, "partition") == 0;
+        o->pointless[c] = ((links || labels) && x->workers == 1) || (links && !limited);
+    }
+}
+
 static enum mot_status all_steps(struct race *r)
 {
     struct mot_race *o = r->o;
@@ -540,12 +567,14 @@ static enum mot_status all_steps(struct race *r)
     if (status == MOT_OK) status = refine(r, there ? 1 : share * 4 < 0.5 ? share * 4 : 0.5);
     if (status == MOT_OK && !o->target_given) choose_target(o);
     if (status == MOT_OK) status = race(r);
+    size_t made = r->runner.made + r->runner.found;
     if (status == MOT_OK && !has_raced(o))
         status = mot_fail(MOT_EDEADLINE,
-            "the budget ran out before methods could race: %zu runs were made and are kept in %s; the same "
-            "command continues from there, or give a longer --budget",
-            r->runner.made + r->runner.found, o->store);
-    if (status == MOT_OK) status = change(r);
+            "the budget ran out before methods could race, after %zu run%s, kept in %s; the same command "
+            "continues from there, or give a longer --budget",
+            made, mot_plural(made), o->store);
+    /* Where nothing is recommended, nothing can change that; nor where nobody else raced. */
+    if (status == MOT_OK && mot_race_arrived(o) && has_rivals(o)) status = change(r);
     return status;
 }
 
@@ -565,6 +594,7 @@ enum mot_status mot_race_run(struct mot_race *o)
     o->target = x->stop.target;
     o->target_given = o->target != MOT_TARGET_NONE;
     o->target_value = o->target_given ? x->stop.value : (double)NAN;
+    find_pointless(o, x);
     status = open_racers(o, x);
     if (status != MOT_OK || o->dry_run) {
         mot_experiment_close(x);
@@ -581,9 +611,9 @@ enum mot_status mot_race_run(struct mot_race *o)
         .listener = o->listener };
     if (status == MOT_OK) status = all_steps(&r);
     if (status == MOT_EINTERRUPTED)
-        status = mot_fail(status,
-            "interrupted: %zu runs were made and are kept in %s; the same command continues from there",
-            r.runner.made, o->store);
+        status =
+            mot_fail(status, "interrupted after %zu run%s, kept in %s; the same command continues from there",
+                r.runner.made, mot_plural(r.runner.made), o->store);
     o->made = r.runner.made;
     o->found = r.runner.found;
     mot_store_close(r.store);

@@ -64,7 +64,8 @@ struct mot_race {
     size_t seeds;                   /* of the race that were run, for those that stayed in */
     bool complete;                  /* nothing was left out for want of time */
     bool changes;                   /* changed clusters were tried, */
-    bool refuses[MOT_RACE_CHANGES]; /* but not these, which this experiment cannot have */
+    bool refuses[MOT_RACE_CHANGES]; /* but not these, which this experiment cannot have, */
+    bool pointless[MOT_RACE_CHANGES]; /* nor these, which could not matter to it */
     size_t made, found;
 };
 enum mot_status mot_race_run(struct mot_race *);
@@ -76,6 +77,12 @@ extern const struct mot_race_change {
 
 /* Those that raced, the best first; returns how many. */
 size_t mot_race_order(const struct mot_race *, const struct mot_racer **order, size_t max);
+/* Whether any of the race's runs reached the target; else there is nothing to recommend. */
+bool mot_race_arrived(const struct mot_race *);
+/* The median over the race's runs, as a study counts them: INFINITY where half of them or more missed the
+ * target; NaN: there is none. */
+double mot_race_median(const struct mot_racer *, enum mot_figure);
+size_t mot_race_reached(const struct mot_racer *, size_t *runs_out); /* how many of the race's runs did */
 /* Over the race's pairs: how many times sooner `b` was at the target than `a`. */
 struct mot_comparison mot_race_compare(const struct mot_racer *a, const struct mot_racer *b);
 

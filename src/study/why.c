@@ -12,7 +12,7 @@
 static char *way_text(struct mot_way w)
 {
     char each[48], count[48];
-    if (!(w.time > 0) || !(w.updates > 0)) return NULL;
+    if (!(w.time > 0) || !(w.updates > 0) || !isfinite(w.time) || !isfinite(w.updates)) return NULL;
     return mot_format("%s update%s of %s each",
         mot_figure_show(w.updates, MOT_UNIT_COUNT, count, sizeof(count)), w.updates == 1 ? "" : "s",
         mot_figure_show(w.time / w.updates, MOT_UNIT_SECONDS, each, sizeof(each)));

@@ -365,4 +365,16 @@ TEST(a_very_long_name_is_near_nothing)
     CHECK(mot_nearest("aa", words, 2) == words[0]);
 }
 
+TEST(a_list_ends_with_and)
+{
+    const char *word[] = { "ringmaster", "async", "fedbuff" };
+    static const char *const list[] = { "", "ringmaster", "ringmaster and async",
+        "ringmaster, async and fedbuff" };
+    for (size_t n = 0; n < 4; n++) {
+        char *all = mot_list_words(word, n);
+        CHECK(strcmp(all, list[n]) == 0);
+        free(all);
+    }
+}
+
 TEST_MAIN()

@@ -23,10 +23,10 @@ assert of["off"] < 0.05, of  # a job is held for as long as the cluster says; a 
 PYTHON
 fi
 echo '{"update_s": 4}' >plan.json
-says "far off, it says by which factor" 0 "times faster than predicted." \
+says "far off, it says by which factor" 0 "times as fast as predicted." \
     "$MOTLEY" train "${run[@]}" --emulate --predicted plan.json
 echo '{"update_s": 0.0001}' >plan.json
-says "in both directions" 0 "times slower than predicted." "$MOTLEY" train "${run[@]}" --emulate --predicted plan.json
+says "in both directions" 0 "times as long as predicted." "$MOTLEY" train "${run[@]}" --emulate --predicted plan.json
 says "no prediction is refused" 2 "expected the folder of a simulated run, or a plan.json" \
     "$MOTLEY" train "${run[@]}" --predicted nothing
 echo "$failures failed"

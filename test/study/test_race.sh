@@ -29,12 +29,24 @@ plan=whole/runs/plan-slow/plan.json
 [ "$(get $plan 'd["time_to_target_s"] < 1.6')" = True ] || fail "the recommended method waits for the slow worker, whose jobs take 1.6 s"
 [ "$(get $plan 'all(c["text"].startswith(c["change"]) for c in d["changes"]) and len(d["changes"])')" = 3 ] || fail "what would change its mind: $(get $plan 'd["changes"]')"
 # Every number of the answer is one of plan.json's, and that is the median of the runs in study.json.
-[ "$(get whole/runs/plan-slow/study.json '"%.6g" % d["cells"][0]["figures"]["time_to_target"]["median"]')" = "$(get $plan '"%.6g" % d["time_to_target_s"]')" ] ||
+python3 - whole/runs/plan-slow <<'PYTHON' ||
+import json, sys
+plan, study = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("plan", "study"))
+names = [a["name"] for a in study["arms"]]
+for m in plan["methods"]:
+    if m["stage"] == "raced":
+        figure = study["cells"][names.index(m["method"])]["figures"]["time_to_target"]
+        assert (m["time_to_target_s"], m["beyond_s"]) == (figure["median"], figure["beyond"]), (m, figure)
+assert plan["time_to_target_s"] == study["cells"][0]["figures"]["time_to_target"]["median"]
+PYTHON
     fail "plan.json and study.json differ"
 tail -1 whole/out | grep -x 'runs/plan-slow/report.html' >/dev/null || fail "the output does not end with the page: $(tail -1 whole/out)"
-awk 'length > 80 && !/motley train/ { exit 1 }' whole/out || fail "more than 80 columns"
+awk 'length > 80 { exit 1 }' whole/out || fail "more than 80 columns"
 command=$(get $plan 'd["command"]')
-grep -qF "  $command" whole/out || fail "the command is not on the terminal"
+# The command as the terminal has it: it may be broken before a flag, as a shell reads it.
+printed_lines() { awk '/^  motley train/ { on = 1 } on { print; if (!/\\$/) exit }' "$1"; }
+printed() { printed_lines "$1" | sed ':a; /\\$/ { N; s/ *\\\n */ /; ba }; s/^  //'; }
+[ "$(printed whole/out)" = "$command" ] || fail "the command on the terminal: $(printed whole/out)"
 (cd whole && eval "${command/motley train ..\//$motley sim ../} --dry-run" >/dev/null) || fail "cannot run: $command"
 
 # The page says the same, and its command has the budget: without it, it would plan for longer and might say something else.
@@ -69,8 +81,44 @@ code=0
 "$motley" plan slow.yaml --budget soon 2>err || code=$?
 [ $code = 2 ] && grep -q -- '--budget' err || fail "--budget soon: exit $code: $(cat err)"
 
-"$motley" train slow.yaml --auto --budget 900s --store whole/runs/store --out trained --stop-updates 20 --quiet >out 2>err || fail "--auto: $(cat err)"
-[ "$(get trained/summary.json 'd["method"]')" = "$(get runs/plan-slow/plan.json 'd["method"].split("{")[0]')" ] || fail "--auto trained with another method"
+# Emulated, training is on the cluster that was planned for, so the plan predicts it; and what is printed is what is done,
+# but for the folder, which has this run then. The file names one, and so does the command line.
+(cat slow.yaml; echo "output: trained") >own.yaml
+for words in "slow.yaml --out trained-2" own.yaml; do
+    "$motley" train $words --auto --emulate --budget 900s --store whole/runs/store --cluster-slow 1 --evaluate '{every: 20ms, train: end}' --set 'stop.target={test_accuracy: 0.85}' >out 2>err || fail "--auto: $(cat err)"
+    where=trained
+    [ "$words" = own.yaml ] || where=trained-2
+    name=$(basename "${words%% *}" .yaml)
+    [ "$(get $where/summary.json 'd["method"]')" = "$(get runs/plan-$name/plan.json 'd["method"].split("{")[0]')" ] || fail "--auto trained with another method"
+    grep -q '^Predicted: ' out || fail "--auto --emulate predicts nothing: $(tail -3 out)"
+    [ "$(get $where/summary.json 'd["predicted"]["update_s"]')" = "$(get runs/plan-$name/plan.json 'd["update_s"]')" ] || fail "the summary's prediction is not the plan's"
+    awk '/^server|^gosgd|done \(ended/ { exit } length > 80 { bad = 1 } END { exit bad }' out || fail "more than 80 columns"
+    command=$(printed out)
+    [ "$command" = "$(get runs/plan-$name/plan.json 'd["command"]')" ] || fail "the command on the terminal: $command"
+    grep -q -- ' --emulate$' <<<"$command" || fail "it leaves out --emulate: $command"
+    printed_lines out | sed "s|^  motley|'$motley'|; \$ s|\$| --quiet|" >run.sh
+    bash -e run.sh >again 2>err || fail "the printed command fails: $(cat run.sh err)"
+done
+
+# Nobody gets there: nothing is recommended, and it says who came nearest.
+sed 's/speed: 20\/s/speed: 2000\/s/; s/0.85/0.9999/; s/epochs: 6/epochs: 1/' slow.yaml >far.yaml
+code=0
+"$motley" plan far.yaml --budget 900s --out far >out 2>err || code=$?
+[ $code = 5 ] && grep -q 'nothing to recommend: no run reached 99.99 % test accuracy' err || fail "an unreachable target: exit $code: $(cat err)"
+tr -s ' \n' ' ' <out | grep 'Nothing to recommend: no run reaches 99.99 % test accuracy in .* of this cluster.s time; the nearest was .*, learning rate .*, with a test accuracy of .* % (seed [0-9]*). Try a lower stop.target' >/dev/null || fail "it does not say who came nearest: $(cat out)"
+! grep -q 'recommended\|motley train' out || fail "it recommends what does not get there: $(cat out)"
+grep -q '0 of 10  > ' out || fail "a time that was not reached: $(cat out)"
+[ "$(get far/plan.json 'd["method"] is d["lr"] is d["command"] is None and d["changes"] == [] and d["complete"]')" = True ] || fail "plan.json recommends something"
+[ -s far/report.html ] && [ -s far/study.json ] || fail "there is no page"
+code=0
+"$motley" train far.yaml --auto --budget 900s --out far-trained >out 2>err || code=$?
+[ $code = 5 ] && [ ! -e far-trained ] || fail "--auto trains with nothing: exit $code"
+
+# With one worker, what it sends and which labels it has cannot matter.
+sed 's/^cluster: .*/workers: 1/; s/0.85/0.5/; s/epochs: 6/epochs: 1/; s/20ms/100ms/' slow.yaml >one.yaml
+"$motley" plan one.yaml --budget 900s --out one >out 2>err || fail "one worker: $(cat err)"
+[ "$(get one/plan.json '[c["key"] for c in d["changes"]]')" = "['cluster.slow']" ] || fail "one worker: $(get one/plan.json '[c["text"] for c in d["changes"]]')"
+
 echo "recommended $(get $plan 'd["method"]'), twice the same, and trained with it"
 
 cat >study.yaml <<'YAML'

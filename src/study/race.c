@@ -26,8 +26,7 @@ const struct mot_race_change mot_race_changes[MOT_RACE_CHANGES] = {
 };
 
 /* One run of a step. */
-struct
-try {
+struct trial {
     struct mot_racer *racer;
     int rate;
     double share; /* of the horizon; 0: as the file says */
@@ -42,7 +41,8 @@ struct race {
     struct mot_store *store;
     struct mot_runner runner;
     double began_s;
-    bool whole; /* all of the last tries were made */
+    bool whole;   /* all of the last tries were made */
+    char *failed; /* why the last of the tries that could not be made was not; malloc'd, or NULL */
 };
 
 /* ---- Who takes part -------------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ static enum mot_status open_racers(struct mot_race *o, const struct mot_experime
 
 /* ---- Running ----------------------------------------------------------------------------------------- */
 
-static struct mot_study_setting *settings_of(struct mot_race *o, const struct try *t, size_t *n_out)
+static struct mot_study_setting *settings_of(struct mot_race *o, const struct trial *t, size_t *n_out)
 {
     static const char *const kinds[] = { [MOT_TARGET_TRAIN_LOSS] = "train_loss",
         [MOT_TARGET_TEST_ACCURACY] = "test_accuracy",
@@ -182,7 +182,7 @@ static struct mot_study_setting *settings_of(struct mot_race *o, const struct tr
 }
 
 /* Makes the tries that can begin before `by`, a share of the budget; the others are left without figures. */
-static enum mot_status run_tries(struct race *r, const char *doing, struct try *t, size_t n, double by)
+static enum mot_status run_tries(struct race *r, const char *doing, struct trial *t, size_t n, double by)
 {
     struct mot_case *c = mot_new(n + 1, sizeof(*c));
     for (size_t i = 0; i < n; i++) {
@@ -198,6 +198,9 @@ static enum mot_status run_tries(struct race *r, const char *doing, struct try *
         status = mot_figures_read(c[i].folder, NULL, &t[i].figures);
         t[i].folder = c[i].folder ? mot_text(c[i].folder) : NULL;
         if (!c[i].folder && !c[i].failed) r->o->complete = r->whole = false;
+        if (!c[i].failed) continue;
+        free(r->failed);
+        r->failed = mot_text(c[i].failed);
     }
     mot_cases_free(c, n);
     return status;
@@ -226,7 +229,7 @@ static bool beats(const struct mot_race *o, const struct mot_run_figures *a, con
 }
 
 /* Keeps the best run of each method in this step. A step that gave a method no run leaves it as it was. */
-static void take_best(struct race *r, const struct try *t, size_t n, enum mot_race_stage stage)
+static void take_best(struct race *r, const struct trial *t, size_t n, enum mot_race_stage stage)
 {
     for (size_t i = 0; i < n; i++) {
         struct mot_racer *racer = t[i].racer;
@@ -240,7 +243,7 @@ static void take_best(struct race *r, const struct try *t, size_t n, enum mot_ra
     }
 }
 
-static void free_tries(struct try *t, size_t n)
+static void free_tries(struct trial *t, size_t n)
 {
     for (size_t i = 0; i < n; i++) free(t[i].folder);
     free(t);
@@ -257,9 +260,12 @@ static enum mot_status pilot(struct race *r, double *wall_out)
     for (size_t i = 0; i < o->racers && !lead; i++)
         if (o->racer[i].stage) lead = &o->racer[i];
     for (int rate = 0; rate >= -6; rate -= 2) {
-        struct try t = { .racer = lead, .rate = rate, .seed = TUNE_SEED };
+        struct trial t = { .racer = lead, .rate = rate, .seed = TUNE_SEED };
         enum mot_status status = run_tries(r, "pilot", &t, 1, INFINITY);
         if (status != MOT_OK) return status;
+        if (r->failed)
+            return mot_fail(MOT_EUSAGE, "the first run, of %s, %s%s", lead->name,
+                strncmp(r->failed, "refused", 7) == 0 ? "was " : "", r->failed);
         bool good = is_good(&t.figures);
         if (good) { /* the store keeps it: the same command finds the same figure */
             char *path = mot_path_join(t.folder, "summary.json");
@@ -288,12 +294,12 @@ static enum mot_status screen(struct race *r, double share)
 {
     static const int rates[] = { 0, -2, 2 };
     struct mot_race *o = r->o;
-    struct try *t = mot_new(MOT_COUNT(rates) * o->racers, sizeof(*t));
+    struct trial *t = mot_new(MOT_COUNT(rates) * o->racers, sizeof(*t));
     size_t n = 0;
     for (size_t k = 0; k < MOT_COUNT(rates); k++)
         for (size_t i = 0; i < o->racers; i++)
             if (o->racer[i].stage)
-                t[n++] = (struct try){
+                t[n++] = (struct trial){
                     .racer = &o->racer[i], .rate = rates[k], .share = share, .seed = TUNE_SEED
                 };
     enum mot_status status = run_tries(r, "screening", t, n, SCREENED_BY);
@@ -302,14 +308,12 @@ static enum mot_status screen(struct race *r, double share)
     return status;
 }
 
-static const struct mot_race *sorting; /* qsort cannot pass it on */
-
-static int by_rank(const void *a, const void *b)
+static int by_rank(const void *a, const void *b, void *race)
 {
     const struct mot_racer *p = *(struct mot_racer *const *)a, *q = *(struct mot_racer *const *)b;
     if (p->stage != q->stage) return p->stage > q->stage ? -1 : 1;
-    if (beats(sorting, &p->best, &q->best)) return -1;
-    if (beats(sorting, &q->best, &p->best)) return 1;
+    if (beats(race, &p->best, &q->best)) return -1;
+    if (beats(race, &q->best, &p->best)) return 1;
     return (p > q) - (p < q);
 }
 
@@ -320,8 +324,7 @@ static size_t best_of(const struct mot_race *o, struct mot_racer **out, size_t m
     size_t n = 0;
     for (size_t i = 0; i < o->racers; i++)
         if (o->racer[i].tried) all[n++] = &o->racer[i];
-    sorting = o;
-    qsort(all, n, sizeof(*all), by_rank);
+    qsort_r(all, n, sizeof(*all), by_rank, (void *)(uintptr_t)o);
     if (n > most) n = most;
     memcpy(out, all, n * sizeof(*all));
     free(all);
@@ -347,14 +350,14 @@ static enum mot_status refine(struct race *r, double share)
 {
     struct mot_racer *kept[SCREENED_KEPT];
     size_t keeps = best_of(r->o, kept, SCREENED_KEPT), n = 0;
-    struct try *t = mot_new(4 * keeps * TUNE_SEEDS + 1, sizeof(*t));
+    struct trial *t = mot_new(4 * keeps * TUNE_SEEDS + 1, sizeof(*t));
     for (int k = 0; k < 4; k++)
         for (size_t i = 0; i < keeps; i++) {
             static const int beside[] = { 0, -1, 1 };
             int edge = kept[i]->rate > 0 ? 2 : -2;
             if (k == 3 && kept[i]->rate == 0) continue; /* not at the edge of what was screened */
             for (uint64_t seed = 1; seed <= TUNE_SEEDS; seed++)
-                t[n++] = (struct try){ .racer = kept[i],
+                t[n++] = (struct trial){ .racer = kept[i],
                     .rate = kept[i]->rate + (k < 3 ? beside[k] : edge),
                     .share = share,
                     .seed = TUNE_SEED + seed };
@@ -412,7 +415,7 @@ static double share_reached(const struct mot_racer *r)
     return runs ? (double)reached / (double)runs : 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b, void *race)
 {
     const struct mot_racer *p = *(const struct mot_racer *const *)a, *q = *(const struct mot_racer *const *)b;
     if (p->out != q->out) return p->out ? 1 : -1;
@@ -420,8 +423,8 @@ static int by_time(const void *a, const void *b)
     if (mine != other) return mine < other ? -1 : 1;
     mine = share_reached(p), other = share_reached(q);
     if (mine != other) return mine > other ? -1 : 1;
-    if (beats(sorting, &p->best, &q->best)) return -1;
-    return beats(sorting, &q->best, &p->best) ? 1 : (p > q) - (p < q);
+    if (beats(race, &p->best, &q->best)) return -1;
+    return beats(race, &q->best, &p->best) ? 1 : (p > q) - (p < q);
 }
 
 size_t mot_race_order(const struct mot_race *o, const struct mot_racer **order, size_t max)
@@ -429,8 +432,7 @@ size_t mot_race_order(const struct mot_race *o, const struct mot_racer **order, 
     size_t n = 0;
     for (size_t i = 0; i < o->racers && n < max; i++)
         if (o->racer[i].stage == MOT_RACE_RACED) order[n++] = &o->racer[i];
-    sorting = o;
-    qsort(order, n, sizeof(*order), by_time);
+    qsort_r(order, n, sizeof(*order), by_time, (void *)(uintptr_t)o);
     return n;
 }
 
@@ -455,13 +457,13 @@ static enum mot_status race(struct race *r)
     size_t keeps = best_of(o, kept, MOT_RACE_ARMS);
     for (size_t i = 0; i < keeps; i++) kept[i]->stage = MOT_RACE_RACED;
     for (size_t seed = 0, left = keeps; seed < MOT_RACE_SEEDS && (left > 1 || seed == 0); seed += 2) {
-        struct try t[2 * MOT_RACE_ARMS];
+        struct trial t[2 * MOT_RACE_ARMS];
         size_t n = 0;
         for (size_t s = seed; s < seed + 2; s++)
             for (size_t i = 0; i < keeps; i++)
                 if (!kept[i]->out)
                     t[n++] =
-                        (struct try){ .racer = kept[i], .rate = kept[i]->rate, .share = 1, .seed = s + 1 };
+                        (struct trial){ .racer = kept[i], .rate = kept[i]->rate, .share = 1, .seed = s + 1 };
         enum mot_status status = run_tries(r, "racing", t, n, RACED_BY);
         for (size_t i = 0; i < n; i++) {
             size_t at = t[i].seed - 1;
@@ -489,10 +491,10 @@ static enum mot_status change(struct race *r)
     struct mot_race *o = r->o;
     const struct mot_racer *order[MOT_RACE_ARMS];
     size_t racers = mot_race_order(o, order, MOT_RACE_ARMS), n = 0;
-    struct try t[MOT_RACE_CHANGES * MOT_RACE_CHANGED * MOT_RACE_ARMS];
+    struct trial t[MOT_RACE_CHANGES * MOT_RACE_CHANGED * MOT_RACE_ARMS];
     for (size_t c = 0; c < MOT_RACE_CHANGES; c++) {
         if (o->pointless[c]) continue;
-        struct try probe = { .racer = (struct mot_racer *)order[0], .change = c + 1, .share = 1 };
+        struct trial probe = { .racer = (struct mot_racer *)order[0], .change = c + 1, .share = 1 };
         size_t settings;
         struct mot_study_setting *s = settings_of(o, &probe, &settings);
         struct mot_experiment *x;
@@ -501,7 +503,7 @@ static enum mot_status change(struct race *r)
         mot_experiment_close(x);
         for (uint64_t seed = 0; seed < MOT_RACE_CHANGED; seed++)
             for (size_t i = 0; i < racers; i++)
-                t[n++] = (struct try){ .racer = (struct mot_racer *)order[i],
+                t[n++] = (struct trial){ .racer = (struct mot_racer *)order[i],
                     .rate = order[i]->rate,
                     .share = 1,
                     .seed = seed + 1,
@@ -616,6 +618,7 @@ enum mot_status mot_race_run(struct mot_race *o)
                 r.runner.made, mot_plural(r.runner.made), o->store);
     o->made = r.runner.made;
     o->found = r.runner.found;
+    free(r.failed);
     mot_store_close(r.store);
     mot_experiment_close(x);
     return status;

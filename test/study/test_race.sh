@@ -136,3 +136,7 @@ code=0
 code=0
 "$motley" plan slow.yaml --method async 2>err || code=$?
 [ $code = 2 ] && grep -q -- '--method: a plan chooses the method' err || fail "a plan that is told the method: exit $code: $(cat err)"
+code=0
+printf 'data: digits\nmodel: lenet\n' >wrong.yaml
+"$motley" plan wrong.yaml --budget 20s --store wrong 2>err || code=$?
+[ $code = 2 ] && grep -q 'was refused: .*layer 4 (conv): its window is 5x5' err || fail "a plan of a network that does not fit: exit $code: $(cat err)"

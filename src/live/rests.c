@@ -6,7 +6,6 @@
 #include "live/judge.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 #define PATIENCE_NS UINT64_C(30000000000) /* without an answer from anyone who is not lost */
@@ -340,11 +339,7 @@ void mot_gather_await(struct mot_live_judge *j, struct mot_gather *g)
     if (!g) return;
     pthread_mutex_lock(&j->lock);
     while (is_worth_waiting(g)) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += (long)LOOK_UP_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = mot_wall_in(LOOK_UP_NS);
         pthread_cond_timedwait(&j->answered, &j->lock, &until);
     }
     pthread_mutex_unlock(&j->lock);

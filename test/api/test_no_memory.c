@@ -7,7 +7,6 @@
  *
  * malloc and its like are this program's own: so requests of jansson, libyaml, zlib and the C library fail
  * as well. */
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "method/methods.h"
@@ -108,6 +107,13 @@ OVERRIDE void *mmap(void *at, size_t n, int protection, int flags, int file, off
     return (void *)syscall(SYS_mmap, at, n, protection, flags, file, offset);
 }
 #endif
+
+/* Nor does anything wait for the disk: these files are not to survive a power failure. */
+__attribute__((visibility("default"))) int fsync(int file)
+{
+    (void)file;
+    return 0;
+}
 
 static void arm(unsigned long n, bool all)
 {
@@ -323,7 +329,6 @@ static bool holds(const struct trial *t, const struct result *right, unsigned lo
 static void write_files(void)
 {
     char path[96];
-    mot_replace_without_waiting(); /* for the disk */
     snprintf(scratch, sizeof scratch, "/tmp/motley-no-memory-XXXXXX");
     CHECK(mkdtemp(scratch) != NULL);
     snprintf(output, sizeof output, "%s/run", scratch);

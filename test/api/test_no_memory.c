@@ -13,7 +13,6 @@
 #include "test.h"
 #include <dirent.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <motley/motley.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <unwind.h>
 #include <zlib.h>
 
 /* ---- Allocation that fails ------------------------------------------------------------------- */
@@ -68,17 +68,29 @@ UNSEEN static bool asks_for_large(const char *address)
     return false;
 }
 
+#define FRAMES 8
+struct frames {
+    void *at[FRAMES];
+    int n;
+};
+
+UNSEEN static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *self)
+{
+    struct frames *f = self;
+    f->at[f->n++] = (void *)(uintptr_t)_Unwind_GetIP(context);
+    return f->n == FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
 UNSEEN static void look_at(unsigned long n)
 {
-    void *frame[8] = { 0 };
-    large.looking = false; /* if backtrace itself asks for memory */
-    int frames = backtrace(frame, 8), k = 0;
-    large.looking = true;
-    while (k < frames && !asks_for_large(frame[k])) k++;
-    if (k + 1 >= frames || large.n == LARGE_MOST) return;
+    struct frames f = { .n = 0 };
+    int k = 0;
+    _Unwind_Backtrace(add_frame, &f);
+    while (k < f.n && !asks_for_large(f.at[k])) k++;
+    if (k + 1 >= f.n || large.n == LARGE_MOST) return;
     for (unsigned i = 0; i < large.n; i++)
-        if (large.place[i] == frame[k + 1]) return;
-    large.place[large.n] = frame[k + 1];
+        if (large.place[i] == f.at[k + 1]) return;
+    large.place[large.n] = f.at[k + 1];
     large.at[large.n++] = n;
 }
 
@@ -424,8 +436,6 @@ static void try_all(bool train, unsigned long sample, unsigned long each)
 #endif
     struct tally tally = { .seed = getenv("MOTLEY_SEED") ? strtoull(getenv("MOTLEY_SEED"), NULL, 10) : 1 };
     struct mot_spare *spare;
-    void *frame[1];
-    backtrace(frame, 1); /* which opens a library at first */
     arm(0, false);
     CHECK_INT(mot_spare_open(&spare), MOT_OK);
     tally.put_aside = disarm();
@@ -447,7 +457,9 @@ static void try_all(bool train, unsigned long sample, unsigned long each)
 /* Or the runs that follow would be samples only. */
 TEST(a_request_for_large_memory_is_known_from_others)
 {
-    if (SANITIZED) SKIP("where the library is shared, and its functions are called by way of a table");
+#ifdef __SANITIZE_THREAD__
+    SKIP("ThreadSanitizer has its own malloc");
+#endif
     large.n = 0;
     large.looking = true;
     arm(0, false);
